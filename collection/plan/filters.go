@@ -18,8 +18,17 @@ type IndexFilter struct {
 	shape string
 }
 
-// filtersMax bounds the index filters of all collections.
-const filtersMax = 10000
+// filtersBytesMax bounds what the index filters of all collections hold.
+const filtersBytesMax = 16 << 20
+
+// bytes is what the filter holds.
+func (f *IndexFilter) bytes() int {
+	n := 512 + len(f.Query) + len(f.Sort) + len(f.Projection) + len(f.Collation) + len(f.shape)
+	for _, v := range f.Indexes {
+		n += 32 + len(v.Data)
+	}
+	return n
+}
 
 // filters are the index filters by collection, in the order they were set.
 type filters map[keyspace.CollectionID][]IndexFilter
@@ -31,7 +40,14 @@ func (c *Cache) SetFilter(q *Query, f IndexFilter) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	list := slices.DeleteFunc(c.filters[q.Coll.ID], func(o IndexFilter) bool { return o.shape == f.shape })
-	if len(list) >= filtersMax || len(c.filters) >= filtersMax {
+	c.filters[q.Coll.ID] = list
+	held := f.bytes()
+	for _, list := range c.filters {
+		for i := range list {
+			held += list[i].bytes()
+		}
+	}
+	if held > filtersBytesMax {
 		return false
 	}
 	c.filters[q.Coll.ID] = append(list, f)

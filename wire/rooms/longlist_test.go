@@ -25,3 +25,22 @@ func TestListTooLong(t *testing.T) {
 		}
 	}
 }
+
+// TestFiltersAreBounded: index filters hold at most 16 MB, and make room again.
+func TestFiltersAreBounded(t *testing.T) {
+	c := newWorld(t, nil).dial()
+	c.ok(`{create: "c"}`)
+	set := func(field string) string {
+		return fmt.Sprintf(`{planCacheSetFilter: "c", query: {%s: 1}, sort: {x: 1}, indexes: [%q]}`, field, strings.Repeat("x", 1<<20))
+	}
+	n := 0
+	for n < 40 && c.code(set(fmt.Sprint("a", n))) == 0 {
+		n++
+	}
+	if n < 10 || n > 16 {
+		t.Errorf("%d filters of a megabyte are kept", n)
+	}
+	c.ok(`{planCacheListFilters: "c"}`)
+	c.ok(`{planCacheClearFilters: "c"}`)
+	c.ok(set("b"))
+}

@@ -145,6 +145,9 @@ func runPlanCacheListFilters(c *command.Call) error {
 			b.BeginDoc("")
 			appendIndexFilter(b, &f)
 			b.End()
+			if err := c.Fits(); err != nil {
+				return err
+			}
 		}
 	}
 	b.End()

@@ -30,30 +30,37 @@ func runListDatabases(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	var docs []bson.Raw
+	keeps, err := match.Keeper(c.Env(), filter)
+	if err != nil {
+		return err
+	}
+	total := int64(0)
+	c.Reply.BeginArray("databases")
 	authorized = c.Server.RequireAuth && (authorized || !c.Peer.Login.Grants.MayCluster(auth.ListDatabases))
 	for _, name := range databaseNames(c) {
 		if authorized && !c.Peer.Login.Grants.SomethingIn(name) {
 			continue
 		}
-		b := bson.NewBuilder(nil)
+		b, size, empty := bson.NewBuilder(nil), int64(0), false
 		b.String("name", name)
 		if !nameOnly {
-			size, empty := databaseSize(c, name)
+			size, empty = databaseSize(c, name)
 			b.Int64("sizeOnDisk", size)
 			b.Bool("empty", empty)
 		}
-		docs = append(docs, b.Doc())
-	}
-	if docs, err = match.Keep(c.Env(), docs, filter); err != nil {
-		return err
-	}
-	total := int64(0)
-	c.Reply.BeginArray("databases")
-	for _, d := range docs {
+		d := b.Doc()
+		ok, err := keeps(d)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
 		c.Reply.Raw("", d)
-		n, _ := d.Get("sizeOnDisk").Int64()
-		total += n
+		total += size
+		if err := c.Fits(); err != nil {
+			return err
+		}
 	}
 	c.Reply.End()
 	if !nameOnly {

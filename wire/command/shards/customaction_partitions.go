@@ -69,6 +69,9 @@ func (s *State) getPartitions(c *command.Call, a *customArgs) error {
 		appendHot(b, "hottestByRU", coll, p.byRU[:min(len(p.byRU), int(a.top))], true, values)
 		appendHot(b, "hottestByBytes", coll, p.byBytes[:min(len(p.byBytes), int(a.top))], false, values)
 		b.End()
+		if err := c.Fits(); err != nil {
+			return err
+		}
 	}
 	b.End()
 	appendLimits(c, b, coll, sum, values)

@@ -66,6 +66,9 @@ func (s *State) runCurrentOp(c *command.Call) error {
 	b.BeginArray("inprog")
 	for _, d := range docs {
 		b.Value("", d.Value())
+		if err := c.Fits(); err != nil {
+			return err
+		}
 	}
 	b.End()
 	if s.fsyncLock.count() > 0 {
