@@ -35,6 +35,7 @@ var steps = []step{
 	{"vet", "go vet", false, (*run).vet},
 	{"history", "go build and go vet of every new commit, and what its message says", false, (*run).history},
 	{"staticcheck", "staticcheck", false, (*run).staticcheck},
+	{"vulnerable", "govulncheck, where its database can be reached", false, (*run).vulnerable},
 	{"unit", "tests of all packages: units, conformance, case files, tidy rules", false, (*run).unit},
 	{"end", "end-to-end tests: cases, mongosh scripts, driver, crash, metamorphic", false, (*run).endToEnd},
 	{"cluster", "the same suites over a simulated TiKV cluster in which everything goes wrong: a share, with --long all of them", false, (*run).cluster},

@@ -1,0 +1,103 @@
+package modules
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// module is what the Go tool says of one.
+type module struct {
+	Path, Version string
+	Time          time.Time
+	Main          bool
+}
+
+// ask runs the Go tool, which asks nobody else.
+func ask(t *testing.T, args ...string) []byte {
+	t.Helper()
+	cmd := exec.Command("go", args...)
+	cmd.Dir, cmd.Env = "../..", append(os.Environ(), "GOPROXY=off", "GOFLAGS=-mod=mod")
+	out, err := cmd.Output()
+	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
+		t.Skipf("the module cache lacks what go %s is asked for: %s", strings.Join(args[:2], " "), failed.Stderr)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// linked are the modules that either build of the program links.
+func linked(t *testing.T) (list []module) {
+	t.Helper()
+	var paths []string
+	for _, tags := range []string{"", "tikv"} {
+		out := ask(t, "list", "-tags", tags, "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", ".", "./cmd/cantle", "./cantletest")
+		paths = append(paths, strings.Fields(string(out))...)
+	}
+	slices.Sort(paths)
+	d := json.NewDecoder(bytes.NewReader(ask(t, append([]string{"list", "-m", "-json"}, slices.Compact(paths)...)...)))
+	for {
+		var m module
+		err := d.Decode(&m)
+		if errors.Is(err, io.EOF) {
+			return list
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, m)
+	}
+}
+
+// TestOldModules: what is linked is younger than a year at the date of old.txt, or listed there with its
+// version and the reason.
+func TestOldModules(t *testing.T) {
+	b, err := os.ReadFile("old.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reviewed time.Time
+	listed := map[string]bool{}
+	for line := range strings.Lines(string(b)) {
+		line = strings.TrimSpace(line)
+		if date, ok := strings.CutPrefix(line, "reviewed "); ok {
+			if reviewed, err = time.Parse(time.DateOnly, date); err != nil {
+				t.Fatal(err)
+			}
+		} else if line != "" && line[0] != '#' {
+			name, why, ok := strings.Cut(line, ": ")
+			if !ok || why == "" || listed[name] {
+				t.Errorf("old.txt: %q is no line of its own with a module, a version and a reason", line)
+			}
+			listed[name] = true
+		}
+	}
+	modules := linked(t)
+	if len(modules) < 50 {
+		t.Fatalf("only %d modules are linked", len(modules))
+	}
+	for _, m := range modules {
+		if m.Time.IsZero() {
+			t.Skipf("the module cache does not say when %s %s was made: run go mod download", m.Path, m.Version)
+		}
+		name := m.Path + " " + m.Version
+		if old := m.Time.Before(reviewed.AddDate(-1, 0, 0)); old && !listed[name] {
+			t.Errorf("%s is of %s: lift it (go get), or list it in scripts/modules/old.txt with the reason", name, m.Time.Format(time.DateOnly))
+		} else if !old && listed[name] {
+			t.Errorf("old.txt lists %s, which is younger than a year", name)
+		}
+		delete(listed, name)
+	}
+	for name := range listed {
+		t.Errorf("old.txt lists %s, which is not linked", name)
+	}
+}

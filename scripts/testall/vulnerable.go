@@ -1,0 +1,43 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+)
+
+// govulncheck is the tool that compares what is called with the Go vulnerability database.
+const govulncheck = "golang.org/x/vuln/cmd/govulncheck@v1.9.0"
+
+// calledVulnerable is its exit code if something that is vulnerable is called.
+const calledVulnerable = 3
+
+// vulnerable looks for known vulnerabilities in what the program calls. Where the tool or its database is
+// out of reach, it says so in one line and passes.
+func (r *run) vulnerable() error {
+	for _, tags := range []string{"", "tikv"} {
+		cmd, cancel := r.command(10*time.Minute, "go", "run", govulncheck, "-tags", tags, "./cmd/cantle")
+		var said bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &said, &said
+		err := cmd.Run()
+		cancel()
+		// go run has an exit code of its own, and prints that of the program.
+		failed := (*exec.ExitError)(nil)
+		switch {
+		case err == nil:
+			continue
+		case errors.As(err, &failed) && (failed.ExitCode() == calledVulnerable || bytes.Contains(said.Bytes(), []byte("exit status 3"))):
+			_, _ = os.Stdout.Write(said.Bytes())
+			return errors.New("what is called has known vulnerabilities: lift the modules (go get)")
+		case r.ctx.Err() != nil:
+			return err
+		}
+		lines := bytes.Split(bytes.TrimSpace(said.Bytes()), []byte("\n"))
+		fmt.Printf("not looked for: govulncheck cannot be run or its database not be reached (%s)\n", lines[max(0, len(lines)-2)])
+		return nil
+	}
+	return nil
+}
