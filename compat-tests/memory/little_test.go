@@ -12,18 +12,15 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/cantledb/cantle/compat-tests/faults"
-	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
 // A server that is given little memory divides what there is: clients that together want many
 // times as much get what they asked for or an error that names the memory, what was
 // acknowledged is there, and the process stays near its limit.
 func TestLittleMemory(t *testing.T) {
-	const limit = 256 << 20
 	faults.Tell(t, "memory", 0, func() (int, string) { return 1, "" })
 	ctx := context.Background()
-	s := harness.Start(t, harness.Options{Data: t.TempDir(), Env: []string{"GOMEMLIMIT=256MiB"}})
-	db := s.Client(t).Database("memory")
+	s, db := limited(t)
 	c, large := db.Collection("c"), db.Collection("large")
 	fill(ctx, t, c, documents)
 	var stored, refused atomic.Int64
