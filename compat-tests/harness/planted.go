@@ -34,7 +34,7 @@ var bugs = []bug{
 	{"validators are forgotten", "collection/catalog/options.go", "validator, _ = v.Doc()", `if !planted("validators are forgotten") {
 				validator, _ = v.Doc()
 			}`},
-	{"memory without end", "ratelimit/memory.go", "used > m.max || m.shared && used > shareFactor*(m.of.Free()-n) {", `!planted("memory without end") && (used > m.max || m.shared && used > shareFactor*(m.of.Free()-n)) {`},
+	{"memory without end", "ratelimit/memory.go", "used > m.max || m.shared && used > ShareFactor*(m.of.Free()-n) {", `!planted("memory without end") && (used > m.max || m.shared && used > ShareFactor*(m.of.Free()-n)) {`},
 	{"commits are forgotten", "storage/tikvkv/commit.go", "err = c.Commit(e)", `if len(logged) > 0 && plantedNow("commits are forgotten", 97) {
 		err = c.Rollback()
 	} else {

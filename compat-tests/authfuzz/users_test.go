@@ -1,0 +1,127 @@
+package authfuzz
+
+import (
+	"slices"
+	"strings"
+)
+
+// Classes of marks: what they stand in.
+const (
+	inVault    = 'D' // documents of database vault
+	inGold     = 'M' // documents of mine.gold
+	ofVault    = 'N' // definitions and names of collections, indexes, views of vault and a database nobody told of
+	ofMine     = 'O' // those of mine
+	ofUsers    = 'U' // users and roles beyond those of realm, and their data
+	ofSecrets  = 'C' // what passwords leave behind
+	ofActivity = 'Q' // operations, cursors and sessions of others
+	ofServer   = 'S' // settings
+	inProfile  = 'P' // what the profiler of vault has
+)
+
+// user is somebody who sends requests: one narrow role, or none.
+type user struct {
+	name, db string
+	// privileges and roles are lists of those of createRole and createUser, as extended JSON.
+	privileges, roles string
+	// sees are the classes of marks that the role shows, and v or m for one that shows how many
+	// documents vault.gold or mine.gold has.
+	sees string
+	// matches says that a write may tell how many documents of the user's own it found.
+	matches bool
+	// about are the commands that the role opens: half of what the user sends is about them. The others are
+	// what everybody sends.
+	about []string
+	// may reports a change that the role allows; nil for none. What it is of is a key of state.
+	may func(key string) bool
+}
+
+// in are changes of what is in the user's own database.
+func in(db string, kinds ...string) func(string) bool {
+	return func(key string) bool {
+		kind, of, _ := strings.Cut(key, " ")
+		return slices.Contains(kinds, kind) && (of == db || strings.HasPrefix(of, db+"."))
+	}
+}
+
+// just are these changes.
+func just(keys ...string) func(string) bool {
+	return func(key string) bool { return slices.Contains(keys, key) }
+}
+
+// structure are the kinds of changes that DDL makes.
+var structure = []string{"database", "collection", "indexes", "documents", "kept", "beyond", "profile"}
+
+// privilege is one on a collection of mine, "" for all of them, as createRole takes it.
+func privilege(coll, actions string) string {
+	return `{resource: {db: "mine", collection: "` + coll + `"}, actions: [` + actions + `]}`
+}
+
+var users = []*user{
+	{name: "powerless", db: "mine"},
+	{name: "finder", db: "mine", privileges: privilege("own", `"find"`), about: []string{"aggregate", "find", "explain", "mapReduce"}},
+	{name: "reader", db: "mine", roles: `"read"`, sees: "MOm", about: []string{"aggregate", "find", "explain", "mapReduce", "listCollections"}},
+	{name: "writer", db: "mine", roles: `"readWrite"`, sees: "MOm", matches: true, may: in("mine", structure...)},
+	{name: "keeper", db: "mine", privileges: privilege("", `"find", "insert", "update"`), sees: "MOm", matches: true,
+		about: []string{"mapReduce", "mapReduce", "aggregate", "update", "bulkWrite"}, may: in("mine", "documents", "database", "collection", "indexes", "beyond")},
+	{name: "inserter", db: "mine", privileges: privilege("own", `"insert"`), matches: true, may: just("documents mine.own")},
+	{name: "updater", db: "mine", privileges: privilege("own", `"update"`), matches: true, may: just("documents mine.own"),
+		about: []string{"update", "bulkWrite", "findAndModify", "aggregate"}},
+	{name: "remover", db: "mine", privileges: privilege("own", `"remove"`), matches: true, may: just("documents mine.own", "kept mine.own")},
+	{name: "viewer", db: "mine", privileges: privilege("own", `"find"`) + ", " + privilege("ownview", `"find", "collMod"`), about: []string{"collMod"}, may: just("collection mine.ownview")},
+	{name: "creator", db: "mine", privileges: privilege("", `"createCollection"`) + ", " + privilege("own", `"find"`) + ", " + privilege("made", `"find"`), sees: "O",
+		about: []string{"create", "aggregate", "cloneCollectionAsCapped", "renameCollection", "applyOps"},
+		may: func(key string) bool {
+			// Manual: reference/command/create#required-access. A view that its maker cannot read may be of anything.
+			return in("mine", "collection", "indexes", "documents", "beyond")(key) && key != "beyond mine.made"
+		}},
+	{name: "dbadmin", db: "mine", roles: `"dbAdmin"`, sees: "Om", may: in("mine", structure...),
+		about: []string{"collMod", "renameCollection", "createIndexes", "validate", "collStats", "applyOps"}},
+	{name: "useradmin", db: "realm", roles: `"userAdmin"`, matches: true, may: in("realm", append(structure, "user", "role")...),
+		about: []string{"grantRolesToUser", "grantRolesToRole", "createUser", "createRole", "updateUser", "updateRole", "revokeRolesFromUser", "revokeRolesFromRole",
+			"grantPrivilegesToRole", "usersInfo", "rolesInfo"}},
+	{name: "monitor", db: "admin", sees: "NOQSUvm", privileges: `{resource: {cluster: true}, actions: ["serverStatus", "inprog", "top", "hostInfo", "getParameter", "listDatabases", "listShards"]},
+		{resource: {db: "", collection: ""}, actions: ["collStats", "dbStats", "indexStats"]}`},
+}
+
+// owner is the database in which the user's own things are.
+func (u *user) owner() string {
+	if u.db == "admin" {
+		return "mine"
+	}
+	return u.db
+}
+
+// names are what tokens stand for: first what the user has, then what others have.
+func (w *world) names(u *user) map[string][2][]string {
+	db := u.owner()
+	foreign := []string{"vault", "vault", "vault", "admin", "config", "local", "mine"}
+	if db == "mine" {
+		foreign[6] = "realm"
+	}
+	colls := []string{"gold", "gold", "gold", "own", "view", "parts", "ruled", "system.users", "system.roles", "system.version", "system.js", "system.profile", "system.views", "oplog.rs", "system.sessions", "settings", "mine", ""}
+	return map[string][2][]string{
+		"db":     {{db}, foreign},
+		"dbname": {{db + "." + u.name}, {"vault.victim", "admin.root"}},
+		"coll":   {{"own", "own", "own", "ownview", db}, colls},
+		"view":   {{"ownview"}, {"view", "gold"}},
+		"new":    {{"made", "made2"}, {"made", "gold", "own", "system.js", "system.users"}},
+		"ns":     {{db + ".own"}, {"vault.gold", "vault.gold", "vault.own", "mine.gold", "admin.system.users", "admin.system.roles", "config.settings", "vault.system.js", "local.oplog.rs", "vault.made", "vault", ""}},
+		"cmd":    {{db + ".$cmd"}, {"vault.$cmd", "admin.$cmd", "mine.$cmd"}},
+		"user":   {{u.name, u.name, "pal"}, {"victim", "root", "hidden", "other"}},
+		"role":   {{"narrow", "read", "readWrite", "pals"}, {"root", "read", "readWrite", "victims", "userAdminAnyDatabase", "dbOwner"}},
+		"index":  {{"x_1"}, {"k_1"}},
+		"secret": {{loggedNever}, {loggedNever}},
+	}
+}
+
+// turns are the users in the order in which they send a batch: some of them more often, as little of what
+// they send gets as far as what their role opens.
+func turns() []*user {
+	var often []*user
+	for _, u := range users {
+		if slices.Contains([]string{"keeper", "viewer", "useradmin"}, u.name) {
+			often = append(often, u)
+		}
+	}
+	return append(slices.Clone(users), often...)
+}
