@@ -1,6 +1,6 @@
 // Package agg is the aggregation framework: pipelines of stages.
 //
-//	stages ── Skim ──► namespaces, writes            (privileges, views)
+//	stages ── read ──► namespaces, writes            (privileges, views)
 //	       ── Parse ──► Pipeline ── Optimize ──► Pipeline ── Divide ──► shards' part, merge part, order
 //	                                                │                     └── Front ──► what the planner takes over
 //	                                                └── Open(input, Opener) ──► exec.Operator
@@ -18,7 +18,7 @@
 // its operator; an accumulator file the accumulator's row and states. Stages,
 // Accumulators and WindowFunctions are the tables.
 //
-// Glossary. Skim: first cheap pass over a pipeline. Divide: cut a pipeline into
+// Glossary. Skim: first cheap pass over a pipeline, which reads the arguments that name something. Divide: cut a pipeline into
 // a part that runs in each shard and one that runs on the merged stream.
 // Partial: the state of an accumulator as a BSON value, so that another one can
 // take it in. Front: the leading stages that the planner answers. Desugar: parse

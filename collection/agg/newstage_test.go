@@ -19,8 +19,8 @@ import (
 var (
 	stageStamp = StageDef{Name: "$stamp", Parse: parseStamp, Constraints: oneToOne, AfterChanges: true, Unstable: always}
 
-	stageWeather = StageDef{Name: "$weather", Parse: parseInfo(checkEmpty("$weather", 1)), Skim: skimInfo, Constraints: onDatabase,
-		Privileges: []Privilege{{Action: "inprog", On: OnCluster}}, ReadLevel: "local"}
+	stageWeather = info(StageDef{Name: "$weather", Constraints: onDatabase,
+		Privileges: []Privilege{{Action: "inprog", On: OnCluster}}, ReadLevel: "local"}, checkEmpty("$weather", 1))
 )
 
 // stampStage writes a text over every document.

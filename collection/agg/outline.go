@@ -48,6 +48,13 @@ type Involved struct {
 	// empty DB for the command's; Nested tells it from the command's own pipeline.
 	On     collection.Namespace
 	Nested bool
+	// argument is what the stage's argument has been read as.
+	argument any
+}
+
+// Needs reports whether a privilege of the stage's row is needed by a user.
+func (i *Involved) Needs(p *Privilege, user collection.User) bool {
+	return p.If == nil || p.If(i.argument, user)
 }
 
 // NewOutline reads the outline of a pipeline.
@@ -114,39 +121,41 @@ func unknownStage(name []byte) error {
 
 // skim notes what a stage touches; at has its On and Nested.
 func (o *Outline) skim(arg bson.Value, def *StageDef, at Involved, depth int) error {
-	if def.Skim == nil {
-		return nil
+	if err := def.refuseRepeated(arg); err != nil || def.Skim == nil {
+		return err
 	}
-	inner := at
-	if !def.SameInput {
-		inner = Involved{Nested: true}
-	}
-	subs, err := def.Skim(arg, func(i Involved) error {
-		i.Use, i.On, i.Nested = Use{def, arg}, at.On, at.Nested
-		inner.On = i.NS
-		if len(o.Involved) > stagesMax*depthMax {
-			return mongoerr.New(7749501, "Pipeline length must be no longer than %d stages", stagesMax)
-		}
-		o.Involved = append(o.Involved, i)
-		return nil
-	})
+	argument, err := def.Skim(arg)
 	if err != nil {
 		return err
 	}
-	for _, v := range subs {
-		if err := o.skimSub(v, inner, depth+1); err != nil {
+	m := argument.mentioned()
+	if m.NS.DB == "" {
+		m.NS.DB = at.On.DB // that of the pipeline in which the stage stands
+	}
+	inner := at
+	if !def.SameInput {
+		inner = Involved{On: m.NS, Nested: true}
+	}
+	if m.NS.Coll != "" || def.Source {
+		if len(o.Involved) > stagesMax*depthMax {
+			return mongoerr.New(7749501, "Pipeline length must be no longer than %d stages", stagesMax)
+		}
+		i := Involved{Use: Use{def, arg}, On: at.On, Nested: at.Nested, argument: argument}
+		if m.NS.Coll != "" {
+			i.NS = m.NS
+		}
+		o.Involved = append(o.Involved, i)
+	}
+	for _, stages := range m.Subs {
+		if err := o.skimSub(stages, inner, depth+1); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// skimSub notes what a sub-pipeline touches; what is none is the parser's to refuse.
-func (o *Outline) skimSub(v bson.Value, at Involved, depth int) error {
-	stages, ok := pipelineDocs(v)
-	if !ok {
-		return nil
-	}
+// skimSub notes what a sub-pipeline touches.
+func (o *Outline) skimSub(stages []bson.Raw, at Involved, depth int) error {
 	if depth > depthMax {
 		return mongoerr.New(mongoerr.MaxSubPipelineDepthExceeded, "Maximum number of nested sub-pipelines exceeded. Limit is %d", depthMax)
 	}

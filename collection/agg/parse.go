@@ -95,6 +95,9 @@ func (p *parser) stage(raw bson.Raw) ([]Stage, error) {
 	if def == nil {
 		return nil, unknownStage(f.Name)
 	}
+	if err := def.refuseRepeated(f.Value); err != nil {
+		return nil, err
+	}
 	return def.Parse(p, def.Name, f.Value.Clone())
 }
 

@@ -13,13 +13,14 @@ import (
 )
 
 var (
-	stageChangeStream = StageDef{Name: "$changeStream", Parse: parseChangeStream, Skim: skimInfo,
+	stageChangeStream = reading(StageDef{Name: "$changeStream",
 		Constraints: Constraints{First: true, Source: true, Watches: true, Collectionless: true, OnCollection: true,
 			NotIn: notOverChanges, NoView: mongoerr.OptionNotSupportedOnView},
 		Privileges: []Privilege{
-			{Action: "changeStream", On: OnInput, If: ofOneSource}, {Action: "find", On: OnInput, If: ofOneSource},
-			{Action: "changeStream", On: Everywhere, If: ofCluster}, {Action: "find", On: Everywhere, If: ofCluster}},
-		ReadLevel: "majority", UnstableField: "showExpandedEvents", Since: "3.6", Doc: "reference/operator/aggregation/changeStream"}
+			{Action: "changeStream", On: OnInput, If: where(changeStreamArgs.ofOneSource)}, {Action: "find", On: OnInput, If: where(changeStreamArgs.ofOneSource)},
+			{Action: "changeStream", On: Everywhere, If: where(changeStreamArgs.ofCluster), Case: "with allChangesForCluster"},
+			{Action: "find", On: Everywhere, If: where(changeStreamArgs.ofCluster), Case: "with allChangesForCluster"}},
+		ReadLevel: "majority", UnstableField: "showExpandedEvents", Since: "3.6", Doc: "reference/operator/aggregation/changeStream"}, readChangeStream, parseChangeStream)
 	stageChangeStreamSplit = StageDef{Name: "$changeStreamSplitLargeEvent", Parse: parseChangeStreamSplit, Behind: onlyChanges,
 		Constraints: Constraints{Last: true, NotIn: notOverChanges}, AfterChanges: true, Since: "7.0", Doc: "reference/operator/aggregation/changeStreamSplitLargeEvent"}
 )
@@ -27,12 +28,24 @@ var (
 // notOverChanges are the places that refuse change streams.
 const notOverChanges = InFacet | InLookup | InUnion | InView | InTransaction | InUpdate
 
+// changeStreamArgs are the options of $changeStream, checked.
+type changeStreamArgs struct{ doc bson.Raw }
+
+func (changeStreamArgs) mentioned() Mentioned { return Mentioned{} }
+
 // ofCluster reports a stream of the changes of the whole server.
-func ofCluster(arg bson.Raw, _ collection.User) bool { return arg.Get("allChangesForCluster").Truthy() }
+func (a changeStreamArgs) ofCluster(collection.User) bool {
+	return a.doc.Get("allChangesForCluster").Truthy()
+}
 
 // ofOneSource reports a stream of the changes of one collection or database.
-func ofOneSource(arg bson.Raw, _ collection.User) bool {
-	return !arg.Get("allChangesForCluster").Truthy()
+func (a changeStreamArgs) ofOneSource(user collection.User) bool { return !a.ofCluster(user) }
+
+func readChangeStream(arg bson.Value) (a changeStreamArgs, err error) {
+	if a.doc, err = wantDoc(arg, 6188500, "the $changeStream stage specification must be an object, found %s", arg.Type); err != nil {
+		return a, err
+	}
+	return a, checkChangeStream(a.doc)
 }
 
 // onlyChanges refuses a stage that is not in the pipeline of a change stream.
@@ -51,15 +64,8 @@ type changeStreamStage struct {
 	arg bson.Raw
 }
 
-func parseChangeStream(p *parser, _ string, arg bson.Value) ([]Stage, error) {
-	d, err := wantDoc(arg, 6188500, "the $changeStream stage specification must be an object, found %s", arg.Type)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkChangeStream(d); err != nil {
-		return nil, err
-	}
-	return []Stage{&changeStreamStage{p.ns, d}}, nil
+func parseChangeStream(p *parser, a changeStreamArgs) ([]Stage, error) {
+	return []Stage{&changeStreamStage{p.ns, a.doc}}, nil
 }
 
 // checkChangeStream looks at the types and names of the options; what a resume

@@ -5,8 +5,8 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-var stageCollStats = StageDef{Name: "$collStats", Parse: parseInfo(checkCollStats), Skim: skimInfo, Constraints: ofCollection,
-	Privileges: []Privilege{{Action: "collStats", On: OnInput}}, Unstable: moreThanCount, Doc: "reference/operator/aggregation/collStats"}
+var stageCollStats = info(StageDef{Name: "$collStats", Constraints: ofCollection,
+	Privileges: []Privilege{{Action: "collStats", On: OnInput}}, Unstable: moreThanCount, Doc: "reference/operator/aggregation/collStats"}, checkCollStats)
 
 func checkCollStats(v bson.Value) error {
 	d, ok := v.Doc()

@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-var stageCurrentOp = StageDef{Name: "$currentOp", Parse: parseInfo(checkCurrentOp), Skim: skimInfo, Constraints: onAdmin,
-	Privileges: []Privilege{{Action: "inprog", On: OnCluster, If: allUsers}}, ReadLevel: "local", Unstable: always, Since: "3.6", Doc: "reference/operator/aggregation/currentOp"}
+var stageCurrentOp = info(StageDef{Name: "$currentOp", Constraints: onAdmin,
+	Privileges: []Privilege{{Action: "inprog", On: OnCluster, If: where(infoArgs.allUsers), Case: "with allUsers"}}, ReadLevel: "local", Unstable: always, Since: "3.6", Doc: "reference/operator/aggregation/currentOp"}, checkCurrentOp)
 
 func checkCurrentOp(v bson.Value) error {
 	d, ok := v.Doc()
@@ -33,4 +33,4 @@ func checkCurrentOp(v bson.Value) error {
 }
 
 // allUsers reports a stage that is asked about everybody.
-func allUsers(arg bson.Raw, _ collection.User) bool { return arg.Get("allUsers").Truthy() }
+func (a infoArgs) allUsers(collection.User) bool { return a.doc.Get("allUsers").Truthy() }

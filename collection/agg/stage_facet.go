@@ -10,9 +10,9 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageFacet = StageDef{Name: "$facet", Parse: parseFacet, Skim: skimFacet,
-	Constraints: Constraints{Blocking: true, NotIn: InFacet | InUpdate}, SameInput: true,
-	Doc: "reference/operator/aggregation/facet"}
+var stageFacet = reading(StageDef{Name: "$facet",
+	Constraints: Constraints{Blocking: true, NotIn: InFacet | InUpdate}, SameInput: true, OwnFields: true,
+	Doc: "reference/operator/aggregation/facet"}, readFacet, parseFacet)
 
 // facetStage runs several pipelines on the same documents and delivers one
 // document with all their results.
@@ -21,12 +21,20 @@ type facetStage struct {
 	subs  []*Pipeline
 }
 
-func parseFacet(p *parser, _ string, arg bson.Value) ([]Stage, error) {
+// facetArgs are the pipelines of $facet with their names.
+type facetArgs struct {
+	names []string
+	subs  [][]bson.Raw
+}
+
+func (a *facetArgs) mentioned() Mentioned { return Mentioned{Subs: a.subs} }
+
+func readFacet(arg bson.Value) (*facetArgs, error) {
 	d, ok := arg.Doc()
 	if !ok || d.IsEmpty() {
 		return nil, mongoerr.New(40169, "the $facet specification must be a non-empty object")
 	}
-	s := &facetStage{}
+	a := &facetArgs{}
 	for it := d.Iter(); it.Next(); {
 		name := string(it.Name)
 		switch {
@@ -45,8 +53,16 @@ func parseFacet(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 			return nil, mongoerr.New(40171, "elements of arrays in $facet spec must be non-empty objects, %s argument contained an element that was not", name)
 		}
 		if slices.ContainsFunc(stages, bson.Raw.IsEmpty) {
-			return nil, emptyFacetStage()
+			return nil, mongoerr.New(40171, "elements of arrays in $facet spec must be non-empty objects, one argument contained an empty one")
 		}
+		a.names, a.subs = append(a.names, name), append(a.subs, stages)
+	}
+	return a, nil
+}
+
+func parseFacet(p *parser, a *facetArgs) ([]Stage, error) {
+	s := &facetStage{names: a.names}
+	for _, stages := range a.subs {
 		sub, err := p.sub(p.env, p.ns, InFacet, stages)
 		if err != nil {
 			return nil, err
@@ -54,25 +70,9 @@ func parseFacet(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 		if len(sub.stages) > 0 && !sub.ReadsBySelf() && (sub.stages[0].Constraints().Source || sub.stages[0].Constraints().First) {
 			return nil, mongoerr.New(40600, "%s is not allowed to be used within a $facet stage", sub.stages[0].Name())
 		}
-		s.names, s.subs = append(s.names, name), append(s.subs, sub)
+		s.subs = append(s.subs, sub)
 	}
 	return []Stage{s}, nil
-}
-
-func emptyFacetStage() error {
-	return mongoerr.New(40171, "elements of arrays in $facet spec must be non-empty objects, one argument contained an empty one")
-}
-
-func skimFacet(arg bson.Value, _ func(Involved) error) (subs []bson.Value, err error) {
-	if d, ok := arg.Doc(); ok {
-		for v := range d.Values() {
-			if stages, ok := pipelineDocs(v); ok && slices.ContainsFunc(stages, bson.Raw.IsEmpty) {
-				return nil, emptyFacetStage()
-			}
-			subs = append(subs, v)
-		}
-	}
-	return subs, nil
 }
 
 func (s *facetStage) Name() string             { return "$facet" }

@@ -12,9 +12,9 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageGraphLookup = StageDef{Name: "$graphLookup", Parse: parseGraphLookup, Skim: skimGraphLookup,
+var stageGraphLookup = reading(StageDef{Name: "$graphLookup",
 	Constraints: Constraints{NotIn: InUpdate, OneToOne: true, KeepsOrder: true}, Privileges: readsTarget,
-	Doc: "reference/operator/aggregation/graphLookup"}
+	Doc: "reference/operator/aggregation/graphLookup"}, readGraphLookup, parseGraphLookup)
 
 // graphStage walks a collection breadth first.
 type graphStage struct {
@@ -28,21 +28,28 @@ type graphStage struct {
 	arg      bson.Raw
 }
 
-func parseGraphLookup(p *parser, _ string, arg bson.Value) ([]Stage, error) {
+// graphArgs are the arguments of $graphLookup, as texts and values.
+type graphArgs struct {
+	from, as, connectFrom, connectTo, depth string
+	start, restrict                         bson.Value
+	max                                     int64 // -1 = unbounded
+	has                                     struct{ from, as, start, connectFrom, connectTo, depth, restrict bool }
+	arg                                     bson.Raw
+}
+
+func (a *graphArgs) mentioned() Mentioned { return Mentioned{NS: collection.Namespace{Coll: a.from}} }
+
+func readGraphLookup(arg bson.Value) (*graphArgs, error) {
 	d, err := wantDoc(arg, mongoerr.FailedToParse, "the $graphLookup stage specification must be an object, but found %s", arg.Type)
 	if err != nil {
 		return nil, err
 	}
-	s := &graphStage{arg: d, max: -1, ns: collection.Namespace{DB: p.ns.DB}}
-	var has struct{ from, as, start, connectFrom, connectTo bool }
+	a := &graphArgs{arg: d, max: -1}
 	for it := d.Iter(); it.Next(); {
 		v, name := it.Value, string(it.Name)
 		switch name {
 		case "startWith":
-			if s.start, err = expr.Parse(p.env, v); err != nil {
-				return nil, err
-			}
-			has.start = true
+			a.start, a.has.start = v, true
 			continue
 		case "maxDepth":
 			if !v.IsNumber() {
@@ -55,22 +62,13 @@ func parseGraphLookup(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 			if n < 0 {
 				return nil, mongoerr.New(40101, "maxDepth requires a nonnegative argument, found: %d", n)
 			}
-			s.max = n
+			a.max = n
 			continue
 		case "restrictSearchWithMatch":
-			f, ok := v.Doc()
-			if !ok {
+			if _, ok := v.Doc(); !ok {
 				return nil, mongoerr.New(40185, "restrictSearchWithMatch must be an object, found %s", v.Type)
 			}
-			if s.restrict, err = match.Parse(p.env, f); err != nil {
-				return nil, err
-			}
-			if err := checkMatch(s.restrict); err != nil {
-				return nil, err
-			}
-			if match.Features(s.restrict)&match.UsesText != 0 {
-				return nil, mongoerr.New(mongoerr.BadValue, "Failed to parse 'restrictSearchWithMatch' option to $graphLookup: $text is not allowed in this context")
-			}
+			a.restrict, a.has.restrict = v, true
 			continue
 		case "from", "as", "connectFromField", "connectToField", "depthField":
 		default:
@@ -82,39 +80,66 @@ func parseGraphLookup(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 		}
 		switch name {
 		case "from":
-			s.ns.Coll, has.from = text, true
-			if text == "" {
-				return nil, mongoerr.BadNamespace(s.ns.DB + ".")
-			}
+			a.from, a.has.from = text, true
 		case "as":
-			s.as, err = wantField(text)
-			has.as = true
+			a.as, a.has.as = text, true
 		case "connectFromField":
-			s.from, err = wantPath(text)
-			has.connectFrom = true
+			a.connectFrom, a.has.connectFrom = text, true
 		case "connectToField":
-			s.to, err = wantPath(text)
-			has.connectTo = true
+			a.connectTo, a.has.connectTo = text, true
 		case "depthField":
-			s.depth, err = wantField(text)
+			a.depth, a.has.depth = text, true
 		}
-		if err != nil {
+	}
+	return a, nil
+}
+
+func parseGraphLookup(p *parser, a *graphArgs) (stages []Stage, err error) {
+	s := &graphStage{arg: a.arg, max: a.max, ns: collection.Namespace{DB: p.ns.DB, Coll: a.from}}
+	if a.has.from && a.from == "" {
+		return nil, mongoerr.BadNamespace(s.ns.DB + ".")
+	}
+	if a.has.start {
+		if s.start, err = expr.Parse(p.env, a.start); err != nil {
 			return nil, err
 		}
 	}
-	if !has.from || !has.as || !has.start || !has.connectFrom || !has.connectTo {
+	if a.has.restrict {
+		f, _ := a.restrict.Doc()
+		if s.restrict, err = match.Parse(p.env, f); err != nil {
+			return nil, err
+		}
+		if err := checkMatch(s.restrict); err != nil {
+			return nil, err
+		}
+		if match.Features(s.restrict)&match.UsesText != 0 {
+			return nil, mongoerr.New(mongoerr.BadValue, "Failed to parse 'restrictSearchWithMatch' option to $graphLookup: $text is not allowed in this context")
+		}
+	}
+	if a.has.as {
+		if s.as, err = wantField(a.as); err != nil {
+			return nil, err
+		}
+	}
+	if a.has.connectFrom {
+		if s.from, err = wantPath(a.connectFrom); err != nil {
+			return nil, err
+		}
+	}
+	if a.has.connectTo {
+		if s.to, err = wantPath(a.connectTo); err != nil {
+			return nil, err
+		}
+	}
+	if a.has.depth {
+		if s.depth, err = wantField(a.depth); err != nil {
+			return nil, err
+		}
+	}
+	if !a.has.from || !a.has.as || !a.has.start || !a.has.connectFrom || !a.has.connectTo {
 		return nil, mongoerr.New(40105, "$graphLookup requires 'from', 'as', 'startWith', 'connectFromField', and 'connectToField' to be specified.")
 	}
 	return []Stage{s}, nil
-}
-
-func skimGraphLookup(arg bson.Value, add func(Involved) error) ([]bson.Value, error) {
-	d, _ := arg.Doc()
-	coll, _ := d.Get("from").Str()
-	if coll == "" {
-		return nil, nil
-	}
-	return nil, add(Involved{NS: collection.Namespace{Coll: coll}})
 }
 
 func (s *graphStage) Name() string             { return "$graphLookup" }

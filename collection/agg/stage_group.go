@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/collection/release"
 )
 
-var stageGroup = StageDef{Name: "$group", Parse: parseGroup, Constraints: Constraints{Blocking: true}, ShapesPlan: true,
+var stageGroup = StageDef{Name: "$group", OwnFields: true, Parse: parseGroup, Constraints: Constraints{Blocking: true}, ShapesPlan: true,
 	Doc: "reference/operator/aggregation/group"}
 
 // groupMode says what a $group reads and delivers.

@@ -27,23 +27,23 @@ type infoStage struct {
 	c    Constraints
 }
 
-// parseInfo is the Parse of a source about the server whose argument passes check.
-func parseInfo(check func(bson.Value) error) func(*parser, string, bson.Value) ([]Stage, error) {
-	return func(p *parser, name string, arg bson.Value) ([]Stage, error) {
-		if err := check(arg); err != nil {
-			return nil, err
-		}
-		d, _ := arg.Doc()
-		if d == nil {
-			d = bson.Empty
-		}
-		return []Stage{&infoStage{name, p.ns, d, p.find(name).Constraints}}, nil
-	}
-}
+// infoArgs is the argument of a source about the server, checked: each field comes once and has
+// the type that its readers expect.
+type infoArgs struct{ doc bson.Raw }
 
-// skimInfo is the Skim of all of them: they show something else than documents.
-func skimInfo(_ bson.Value, add func(Involved) error) ([]bson.Value, error) {
-	return nil, add(Involved{})
+func (infoArgs) mentioned() Mentioned { return Mentioned{} }
+
+// info is the row of a source about the server whose argument passes check.
+func info(d StageDef, check func(bson.Value) error) StageDef {
+	return reading(d, func(arg bson.Value) (infoArgs, error) {
+		doc, ok := arg.Doc()
+		if !ok {
+			doc = bson.Empty
+		}
+		return infoArgs{doc}, check(arg)
+	}, func(p *parser, a infoArgs) ([]Stage, error) {
+		return []Stage{&infoStage{d.Name, p.ns, a.doc, d.Constraints}}, nil
+	})
 }
 
 func (s *infoStage) Name() string             { return s.name }

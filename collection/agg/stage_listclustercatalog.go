@@ -5,9 +5,9 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-var stageListClusterCatalog = StageDef{Name: "$listClusterCatalog", Parse: parseInfo(checkClusterCatalog), Skim: skimInfo, Constraints: Constraints{First: true, Source: true, NotIn: placesOfInfo, NoView: mongoerr.InvalidNamespace,
+var stageListClusterCatalog = info(StageDef{Name: "$listClusterCatalog", Constraints: Constraints{First: true, Source: true, NotIn: placesOfInfo, NoView: mongoerr.InvalidNamespace,
 	Collectionless: true, NoCollection: noCatalogOfCollection},
-	Privileges: []Privilege{{Action: "listClusterCatalog", On: OnInput}}, Since: "8.1", Doc: "reference/operator/aggregation/listClusterCatalog"}
+	Privileges: []Privilege{{Action: "listClusterCatalog", On: OnInput}}, Since: "8.1", Doc: "reference/operator/aggregation/listClusterCatalog"}, checkClusterCatalog)
 
 // noCatalogOfCollection is the error of $listClusterCatalog on a collection.
 func noCatalogOfCollection() error {

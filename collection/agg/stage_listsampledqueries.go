@@ -5,8 +5,8 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-var stageListSampledQueries = StageDef{Name: "$listSampledQueries", Parse: parseInfo(checkSampledQueries), Skim: skimInfo, Constraints: onAdmin,
-	Privileges: []Privilege{{Action: "listSampledQueries", On: OnCluster}}, Since: "7.0", Doc: "reference/operator/aggregation/listSampledQueries"}
+var stageListSampledQueries = info(StageDef{Name: "$listSampledQueries", Constraints: onAdmin,
+	Privileges: []Privilege{{Action: "listSampledQueries", On: OnCluster}}, Since: "7.0", Doc: "reference/operator/aggregation/listSampledQueries"}, checkSampledQueries)
 
 func checkSampledQueries(v bson.Value) error {
 	d, ok := v.Doc()

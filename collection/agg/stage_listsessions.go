@@ -6,31 +6,38 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-var stageListLocalSessions = StageDef{Name: "$listLocalSessions", Parse: parseInfo(checkListSessions), Skim: skimInfo, Constraints: onDatabase,
-	Privileges: []Privilege{{Action: "listSessions", On: OnCluster, If: othersSessions}}, ReadLevel: "local", Unstable: always, Since: "3.6", Doc: "reference/operator/aggregation/listLocalSessions"}
+var stageListLocalSessions = info(StageDef{Name: "$listLocalSessions", Constraints: onDatabase,
+	Privileges: othersSessions, ReadLevel: "local", Unstable: always, Since: "3.6", Doc: "reference/operator/aggregation/listLocalSessions"}, checkListSessions)
 
-var stageListSessions = StageDef{Name: "$listSessions", Parse: parseListSessions, Skim: skimInfo, Constraints: ofSessions,
-	Privileges: []Privilege{{Action: "listSessions", On: OnCluster, If: othersSessions}}, Unstable: always, Since: "3.6", Doc: "reference/operator/aggregation/listSessions"}
+var stageListSessions = onlySessions(info(StageDef{Name: "$listSessions", Constraints: ofSessions,
+	Privileges: othersSessions, Unstable: always, Since: "3.6", Doc: "reference/operator/aggregation/listSessions"}, checkListSessions))
+
+// othersSessions are the privileges of both.
+var othersSessions = []Privilege{{Action: "listSessions", On: OnCluster, If: where(infoArgs.othersSessions), Case: "for sessions of others"}}
 
 // ofSessions are the surroundings of a source that one collection shows.
 var ofSessions = Constraints{First: true, Source: true, NotIn: placesOfInfo, NoView: mongoerr.InvalidNamespace}
 
-// parseListSessions wants to be asked of the collection that keeps the sessions.
+// onlySessions makes a row refuse every collection but the one that keeps the sessions.
 // Manual: reference/operator/aggregation/listSessions. Errors: InvalidNamespace (73).
-func parseListSessions(p *parser, name string, arg bson.Value) ([]Stage, error) {
-	if p.ns.Coll != "" && (p.ns.DB != "config" || p.ns.Coll != "system.sessions") {
-		return nil, mongoerr.New(mongoerr.InvalidNamespace, "%s may only be run against config.system.sessions", name)
+func onlySessions(d StageDef) StageDef {
+	parse := d.Parse
+	d.Parse = func(p *parser, name string, arg bson.Value) ([]Stage, error) {
+		if p.ns.Coll != "" && (p.ns.DB != "config" || p.ns.Coll != "system.sessions") {
+			return nil, mongoerr.New(mongoerr.InvalidNamespace, "%s may only be run against config.system.sessions", name)
+		}
+		return parse(p, name, arg)
 	}
-	return parseInfo(checkListSessions)(p, name, arg)
+	return d
 }
 
 // othersSessions reports a stage that is asked about the sessions of others than
 // the user.
-func othersSessions(arg bson.Raw, user collection.User) bool {
-	if arg.Get("allUsers").Truthy() {
+func (a infoArgs) othersSessions(user collection.User) bool {
+	if a.doc.Get("allUsers").Truthy() {
 		return true
 	}
-	list, _ := arg.Get("users").Array()
+	list, _ := a.doc.Get("users").Array()
 	for v := range list.Values() {
 		d, _ := v.Doc()
 		name, _ := d.Get("user").Str()
@@ -60,6 +67,9 @@ func checkListSessions(v bson.Value) error {
 		}
 		if !ok {
 			return mongoerr.WrongType(name+".users", it.Value.Type.String(), "object")
+		}
+		if twice, ok := u.Repeated(); ok {
+			return mongoerr.RepeatedField(name + ".users." + string(twice))
 		}
 		if err := checkOptions(name+".users", u, 40415, option{"user", bson.TypeString}, option{"db", bson.TypeString}); err != nil {
 			return err

@@ -12,9 +12,9 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageLookup = StageDef{Name: "$lookup", Parse: parseLookup, Skim: skimLookup,
+var stageLookup = reading(StageDef{Name: "$lookup",
 	Constraints: Constraints{NotIn: InUpdate, OneToOne: true, KeepsOrder: true}, ShapesPlan: true, Privileges: readsTarget,
-	Doc: "reference/operator/aggregation/lookup"}
+	Doc: "reference/operator/aggregation/lookup"}, readLookup, parseLookup)
 
 // lookupStage joins the documents of another collection: those with equal
 // values at two paths (foreign.Len() > 0), those that a pipeline delivers (sub),
@@ -42,29 +42,42 @@ func lookupFailed(format string, args ...any) error {
 type lookupArgs struct {
 	as, local, foreign          string
 	hasAs, hasLocal, hasForeign bool
-	from                        collection.Namespace
-	hasFrom, named              bool // named says that from is the name of a collection alone
+	from                        collection.Namespace // without a DB: that of the pipeline
+	hasFrom, named              bool                 // named says that from is the name of a collection alone
 	let                         bson.Raw
 	pipeline                    []bson.Raw
 	hasPipeline                 bool
+	arg                         bson.Raw
 }
 
-// parseLookup joins with documents of another collection, or of a pipeline over it.
-func parseLookup(p *parser, _ string, arg bson.Value) ([]Stage, error) {
+func (a *lookupArgs) mentioned() Mentioned {
+	return Mentioned{NS: a.from, Subs: [][]bson.Raw{a.pipeline}}
+}
+
+func readLookup(arg bson.Value) (*lookupArgs, error) {
 	d, err := wantDoc(arg, mongoerr.FailedToParse, "the $lookup stage specification must be an object, but found %s", arg.Type)
 	if err != nil {
 		return nil, err
 	}
-	a := lookupArgs{from: collection.Namespace{DB: p.ns.DB}}
+	a := &lookupArgs{arg: d}
 	for it := d.Iter(); it.Next(); {
-		if err := a.read(p, string(it.Name), it.Value); err != nil {
+		if err := a.read(string(it.Name), it.Value); err != nil {
 			return nil, err
 		}
 	}
-	if err := a.check(); err != nil {
+	return a, nil
+}
+
+// parseLookup joins with documents of another collection, or of a pipeline over it.
+func parseLookup(p *parser, a *lookupArgs) ([]Stage, error) {
+	if a.from.DB == "" {
+		a.from.DB = p.ns.DB
+	}
+	err := a.check(p.ns.DB)
+	if err != nil {
 		return nil, err
 	}
-	s := &lookupStage{arg: d, ns: a.from}
+	s := &lookupStage{arg: a.arg, ns: a.from}
 	if s.as, err = wantField(a.as); err != nil {
 		return nil, err
 	}
@@ -91,7 +104,7 @@ func parseLookup(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 }
 
 // read reads one argument.
-func (a *lookupArgs) read(p *parser, name string, v bson.Value) (err error) {
+func (a *lookupArgs) read(name string, v bson.Value) (err error) {
 	switch name {
 	case "pipeline":
 		a.hasPipeline = true
@@ -109,10 +122,11 @@ func (a *lookupArgs) read(p *parser, name string, v bson.Value) (err error) {
 	case "from":
 		a.hasFrom = true
 		if f, ok := v.Doc(); ok {
-			a.from, err = lookupFrom(p, f)
+			a.named = false
+			a.from, err = lookupFrom(f)
 			return err
 		}
-		a.named = true
+		a.named, a.from.DB = true, ""
 		a.from.Coll, err = lookupText(name, v)
 		return err
 	case "as":
@@ -146,10 +160,13 @@ func lookupText(name string, v bson.Value) (string, error) {
 	return text, nil
 }
 
-// check looks at what the arguments are together.
-func (a *lookupArgs) check() error {
+// check looks at what the arguments are together, in a pipeline on a database.
+func (a *lookupArgs) check(db string) error {
 	if a.named && badCollection(a.from.Coll) {
 		return mongoerr.BadNamespace(a.from.String())
+	}
+	if ns := a.from; a.hasFrom && !a.named && (ns.Coll == "" || ns.DB != db && ns.DB != "config" && ns.DB != "local") {
+		return lookupFailed("$lookup with syntax {from: {db:<>, coll:<>},..} is not supported for db: %s and coll: %s", ns.DB, ns.Coll)
 	}
 	if a.hasPipeline && a.local == "" && a.foreign == "" {
 		a.hasLocal, a.hasForeign = false, false // no join without paths
@@ -185,8 +202,10 @@ func badCollection(name string) bool {
 
 // lookupFrom reads from: {db, coll}, which names a collection of this database
 // or one of the server's own.
-func lookupFrom(p *parser, f bson.Raw) (collection.Namespace, error) {
-	ns := collection.Namespace{DB: p.ns.DB}
+func lookupFrom(f bson.Raw) (ns collection.Namespace, err error) {
+	if name, twice := f.Repeated(); twice {
+		return ns, mongoerr.RepeatedField("$lookup.from." + string(name))
+	}
 	for it := f.Iter(); it.Next(); {
 		text, ok := it.Value.Str()
 		switch name := string(it.Name); {
@@ -200,29 +219,7 @@ func lookupFrom(p *parser, f bson.Raw) (collection.Namespace, error) {
 			ns.Coll = text
 		}
 	}
-	if ns.Coll == "" || ns.DB != p.ns.DB && ns.DB != "config" && ns.DB != "local" {
-		return ns, lookupFailed("$lookup with syntax {from: {db:<>, coll:<>},..} is not supported for db: %s and coll: %s", ns.DB, ns.Coll)
-	}
 	return ns, nil
-}
-
-func skimLookup(arg bson.Value, add func(Involved) error) ([]bson.Value, error) {
-	d, ok := arg.Doc()
-	if !ok {
-		return nil, nil
-	}
-	var i Involved
-	if f, ok := d.Get("from").Doc(); ok {
-		i.NS.DB, _ = f.Get("db").Str()
-		i.NS.Coll, _ = f.Get("coll").Str()
-	} else {
-		i.NS.Coll, _ = d.Get("from").Str()
-	}
-	subs := []bson.Value{d.Get("pipeline")}
-	if i.NS.Coll == "" {
-		return subs, nil
-	}
-	return subs, add(i)
 }
 
 func (s *lookupStage) Name() string { return "$lookup" }

@@ -11,9 +11,11 @@ import (
 	"github.com/cantledb/cantle/collection/project"
 )
 
-var stageMerge = StageDef{Name: "$merge", Parse: parseMerge, Skim: skimMerge,
-	Constraints: Constraints{Last: true, Writes: true, Blocking: true, NotIn: placesOfWrites}, Privileges: []Privilege{{Action: "update", If: mergeUpdates}, {Action: "insert", If: mergeInserts}},
-	Doc: "reference/operator/aggregation/merge", Since: "4.2"}
+var stageMerge = reading(StageDef{Name: "$merge",
+	Constraints: Constraints{Last: true, Writes: true, Blocking: true, NotIn: placesOfWrites},
+	Privileges: []Privilege{{Action: "update", If: where((*mergeArgs).updates), Case: "unless whenMatched is keepExisting or fail"},
+		{Action: "insert", If: where((*mergeArgs).inserts), Case: "unless whenNotMatched is discard or fail"}},
+	Doc: "reference/operator/aggregation/merge", Since: "4.2"}, readMerge, parseMerge)
 
 // mergeStage merges the documents into a collection.
 type mergeStage struct {
@@ -22,21 +24,38 @@ type mergeStage struct {
 	on   []path.Path
 }
 
-func parseMerge(p *parser, _ string, arg bson.Value) ([]Stage, error) {
-	s := &mergeStage{}
-	var err error
+// mergeArgs are the arguments of $merge.
+type mergeArgs struct {
+	spec  SinkSpec   // its NS without a DB: in that of the pipeline
+	let   bson.Value // for the pipeline of whenMatched
+	steps []bson.Raw // the stages of that
+	arg   bson.Raw   // as given, for printing
+}
+
+func (a *mergeArgs) mentioned() Mentioned { return Mentioned{NS: a.spec.NS} }
+
+// updates says that documents that match may be changed.
+func (a *mergeArgs) updates(collection.User) bool {
+	return a.spec.WhenMatched != MatchKeep && a.spec.WhenMatched != MatchFail
+}
+
+// inserts says that documents may be inserted.
+func (a *mergeArgs) inserts(collection.User) bool { return a.spec.WhenMissing == MissInsert }
+
+func readMerge(arg bson.Value) (*mergeArgs, error) {
+	a := &mergeArgs{}
 	switch arg.Type {
 	case bson.TypeString:
 		b := bson.NewBuilder(nil)
 		b.Value("into", arg)
-		s.arg = b.Doc()
+		a.arg = b.Doc()
 	case bson.TypeDocument:
-		s.arg = bson.Raw(arg.Data)
+		a.arg = bson.Raw(arg.Data)
 	default:
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "$merge requires a string or object argument, but found %s", arg.Type)
 	}
-	var into, on, let, matched, missing bson.Value
-	for it := s.arg.Iter(); it.Next(); {
+	var into, on, matched, missing bson.Value
+	for it := a.arg.Iter(); it.Next(); {
 		if n := string(it.Name); it.Value.Type == bson.TypeNull && (n == "let" || n == "whenNotMatched") {
 			continue // as if it were not there
 		}
@@ -46,7 +65,7 @@ func parseMerge(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 		case "on":
 			on = it.Value
 		case "let":
-			let = it.Value
+			a.let = it.Value
 		case "whenMatched":
 			matched = it.Value
 		case "whenNotMatched":
@@ -59,21 +78,26 @@ func parseMerge(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	if into.IsMissing() {
 		return nil, mongoerr.New(40414, "BSON field '$merge.into' is missing but a required field")
 	}
-	if s.spec.NS, err = mergeTarget(p.ns.DB, into); err != nil {
+	var err error
+	if a.spec.NS, err = mergeTarget(into); err != nil {
 		return nil, err
 	}
-	if s.spec.On, err = mergeOn(on); err != nil {
+	if a.spec.On, err = mergeOn(on); err != nil {
 		return nil, err
+	}
+	if err := a.matchMode(matched); err != nil {
+		return nil, err
+	}
+	return a, a.missMode(missing)
+}
+
+func parseMerge(p *parser, a *mergeArgs) ([]Stage, error) {
+	s := &mergeStage{spec: a.spec, arg: a.arg}
+	if s.spec.NS.DB == "" {
+		s.spec.NS.DB = p.ns.DB
 	}
 	for _, name := range s.spec.On {
 		s.on = append(s.on, path.Must(name))
-	}
-	steps, err := s.matchMode(matched)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.missMode(missing); err != nil {
-		return nil, err
 	}
 	if err := checkTarget(s.spec.NS, 31319, 31320, "$merge"); err != nil {
 		return nil, err
@@ -82,12 +106,11 @@ func parseMerge(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 		return nil, mongoerr.New(51181, "Combination of {whenMatched: %s} and {whenNotMatched: %s} is not supported",
 			matchModes[s.spec.WhenMatched], missModes[s.spec.WhenMissing])
 	}
-	return []Stage{s}, s.pipeline(p, let, steps)
+	return []Stage{s}, s.pipeline(p, a.let, a.steps)
 }
 
-// mergeTarget reads into.
-func mergeTarget(db string, v bson.Value) (collection.Namespace, error) {
-	ns := collection.Namespace{DB: db}
+// mergeTarget reads into. The namespace has no DB if that does not name one.
+func mergeTarget(v bson.Value) (ns collection.Namespace, err error) {
 	switch v.Type {
 	case bson.TypeString:
 		if ns.Coll, _ = v.Str(); ns.Coll == "" {
@@ -97,6 +120,9 @@ func mergeTarget(db string, v bson.Value) (collection.Namespace, error) {
 	case bson.TypeDocument:
 	default:
 		return ns, mongoerr.New(51178, "$merge 'into' field must be either a string or an object, but found %s", v.Type)
+	}
+	if name, twice := bson.Raw(v.Data).Repeated(); twice {
+		return ns, mongoerr.RepeatedField("into." + string(name))
 	}
 	for it := bson.Raw(v.Data).Iter(); it.Next(); {
 		text, ok := it.Value.Str()
@@ -108,9 +134,7 @@ func mergeTarget(db string, v bson.Value) (collection.Namespace, error) {
 		case !ok || it.Value.Type != bson.TypeString:
 			return ns, mongoerr.WrongType("into."+name, it.Value.Type.String(), "string")
 		case name == "db":
-			if text != "" {
-				ns.DB = text
-			}
+			ns.DB = text
 		default:
 			ns.Coll = text
 		}
@@ -162,33 +186,34 @@ var (
 	missModes  = [...]string{"insert", "discard", "fail"}
 )
 
-// matchMode reads whenMatched; steps are the stages of a pipeline.
-func (s *mergeStage) matchMode(v bson.Value) (steps []bson.Raw, err error) {
+// matchMode reads whenMatched.
+func (a *mergeArgs) matchMode(v bson.Value) error {
 	switch v.Type {
 	case bson.TypeMissing:
-		return nil, nil
+		return nil
 	case bson.TypeArray:
-		s.spec.WhenMatched = MatchPipeline
+		a.spec.WhenMatched = MatchPipeline
 		steps, ok := pipelineDocs(v)
 		if !ok {
-			return nil, mongoerr.New(mongoerr.TypeMismatch, "Each element of the 'pipeline' array must be an object")
+			return mongoerr.New(mongoerr.TypeMismatch, "Each element of the 'pipeline' array must be an object")
 		}
-		return steps, nil
+		a.steps = steps
+		return nil
 	case bson.TypeString:
 		name, _ := v.Str()
 		for i, m := range matchModes[:MatchPipeline] {
 			if m == name {
-				s.spec.WhenMatched = MatchMode(i)
-				return nil, nil
+				a.spec.WhenMatched = MatchMode(i)
+				return nil
 			}
 		}
-		return nil, mongoerr.BadEnum("whenMatched", name)
+		return mongoerr.BadEnum("whenMatched", name)
 	}
-	return nil, mongoerr.New(51191, "$merge 'whenMatched' field  must be either a string or an array, but found %s", v.Type)
+	return mongoerr.New(51191, "$merge 'whenMatched' field  must be either a string or an array, but found %s", v.Type)
 }
 
 // missMode reads whenNotMatched.
-func (s *mergeStage) missMode(v bson.Value) error {
+func (a *mergeArgs) missMode(v bson.Value) error {
 	if v.IsMissing() {
 		return nil
 	}
@@ -198,7 +223,7 @@ func (s *mergeStage) missMode(v bson.Value) error {
 	}
 	for i, m := range missModes {
 		if m == name {
-			s.spec.WhenMissing = InsertMode(i)
+			a.spec.WhenMissing = InsertMode(i)
 			return nil
 		}
 	}
@@ -298,32 +323,6 @@ func checkVariable(name string) error {
 		}
 	}
 	return nil
-}
-
-func skimMerge(arg bson.Value, add func(Involved) error) ([]bson.Value, error) {
-	var i Involved
-	if d, ok := arg.Doc(); ok {
-		arg = d.Get("into")
-	}
-	if d, ok := arg.Doc(); ok {
-		i.NS.DB, _ = d.Get("db").Str()
-		i.NS.Coll, _ = d.Get("coll").Str()
-	} else {
-		i.NS.Coll, _ = arg.Str()
-	}
-	return nil, add(i)
-}
-
-// mergeUpdates says that documents that match are changed.
-func mergeUpdates(arg bson.Raw, _ collection.User) bool {
-	matched, _ := arg.Get("whenMatched").Str()
-	return matched != "keepExisting" && matched != "fail"
-}
-
-// mergeInserts says that documents may be inserted.
-func mergeInserts(arg bson.Raw, user collection.User) bool {
-	others, _ := arg.Get("whenNotMatched").Str()
-	return !mergeUpdates(arg, user) || others != "discard" && others != "fail"
 }
 
 func (s *mergeStage) Name() string             { return "$merge" }

@@ -10,9 +10,9 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageOut = StageDef{Name: "$out", Parse: parseOut, Skim: skimOut,
+var stageOut = reading(StageDef{Name: "$out",
 	Constraints: Constraints{Last: true, Writes: true, Blocking: true, NotIn: placesOfWrites}, Privileges: []Privilege{{Action: "insert"}, {Action: "remove"}},
-	Doc: "reference/operator/aggregation/out"}
+	Doc: "reference/operator/aggregation/out"}, readOut, parseOut)
 
 // namespaceBytesMax is how long a namespace may be.
 // Manual: reference/limits#mongodb-limit-Namespace-Length.
@@ -21,12 +21,19 @@ const namespaceBytesMax = 255
 // outStage replaces a collection by the documents.
 type outStage struct{ spec SinkSpec }
 
-func parseOut(p *parser, _ string, arg bson.Value) ([]Stage, error) {
-	s := &outStage{SinkSpec{Out: true}}
-	ns := collection.Namespace{DB: p.ns.DB}
+// outArgs are the arguments of $out.
+type outArgs struct {
+	ns     collection.Namespace // without a DB: in that of the pipeline
+	series bson.Raw             // timeseries; nil for an ordinary collection
+}
+
+func (a *outArgs) mentioned() Mentioned { return Mentioned{NS: a.ns} }
+
+func readOut(arg bson.Value) (*outArgs, error) {
+	a := &outArgs{}
 	switch arg.Type {
 	case bson.TypeString:
-		ns.Coll, _ = arg.Str()
+		a.ns.Coll, _ = arg.Str()
 	case bson.TypeDocument:
 		var db, coll bool
 		for it := bson.Raw(arg.Data).Iter(); it.Next(); {
@@ -40,13 +47,10 @@ func parseOut(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 				if !ok || v.Type != bson.TypeString {
 					return nil, mongoerr.WrongType("$out."+name, v.Type.String(), "string")
 				}
-				if name == "db" && db || name == "coll" && coll {
-					return nil, mongoerr.RepeatedField("$out." + name)
-				}
 				if name == "db" {
-					ns.DB, db = text, true
+					a.ns.DB, db = text, true
 				} else {
-					ns.Coll, coll = text, true
+					a.ns.Coll, coll = text, true
 				}
 			case "timeseries":
 				if v.Type == bson.TypeNull {
@@ -57,7 +61,7 @@ func parseOut(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 					return nil, mongoerr.WrongType("$out.timeseries", v.Type.String(), "object")
 				}
 				var err error
-				if s.spec.TimeSeries, err = parseTimeSeries(d); err != nil {
+				if a.series, err = parseTimeSeries(d); err != nil {
 					return nil, err
 				}
 			default:
@@ -70,8 +74,19 @@ func parseOut(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 		if !db {
 			return nil, mongoerr.New(40414, "BSON field '$out.db' is missing but a required field")
 		}
+		if a.ns.DB == "" {
+			return nil, checkTarget(a.ns, 17385, 31321, "$out")
+		}
 	default:
 		return nil, mongoerr.New(16990, "$out only supports a string or object argument, but found %s", arg.Type)
+	}
+	return a, nil
+}
+
+func parseOut(p *parser, a *outArgs) ([]Stage, error) {
+	ns := a.ns
+	if ns.DB == "" {
+		ns.DB = p.ns.DB
 	}
 	if err := checkTarget(ns, 17385, 31321, "$out"); err != nil {
 		return nil, err
@@ -79,8 +94,7 @@ func parseOut(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	if len(ns.String()) > namespaceBytesMax {
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "The namespace of $out, %s, is longer than %d bytes", ns, namespaceBytesMax)
 	}
-	s.spec.NS = ns
-	return []Stage{s}, nil
+	return []Stage{&outStage{SinkSpec{Out: true, NS: ns, TimeSeries: a.series}}}, nil
 }
 
 // checkTarget looks whether documents may be written to ns.
@@ -95,17 +109,6 @@ func checkTarget(ns collection.Namespace, special, internal mongoerr.Code, stage
 		return mongoerr.New(internal, "Cannot %s to internal database: %s", stage, ns.DB)
 	}
 	return nil
-}
-
-func skimOut(arg bson.Value, add func(Involved) error) ([]bson.Value, error) {
-	var i Involved
-	if d, ok := arg.Doc(); ok {
-		i.NS.DB, _ = d.Get("db").Str()
-		i.NS.Coll, _ = d.Get("coll").Str()
-	} else {
-		i.NS.Coll, _ = arg.Str()
-	}
-	return nil, add(i)
 }
 
 // placesOfWrites are the places that refuse stages that write.

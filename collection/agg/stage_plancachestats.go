@@ -5,8 +5,8 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-var stagePlanCacheStats = StageDef{Name: "$planCacheStats", Parse: parseInfo(checkPlanCacheStats), Skim: skimInfo, Constraints: ofCollection,
-	Privileges: []Privilege{{Action: "planCacheRead", On: OnInput}}, ReadLevel: "local", Unstable: always, Since: "4.2", Doc: "reference/operator/aggregation/planCacheStats"}
+var stagePlanCacheStats = info(StageDef{Name: "$planCacheStats", Constraints: ofCollection,
+	Privileges: []Privilege{{Action: "planCacheRead", On: OnInput}}, ReadLevel: "local", Unstable: always, Since: "4.2", Doc: "reference/operator/aggregation/planCacheStats"}, checkPlanCacheStats)
 
 func checkPlanCacheStats(v bson.Value) error {
 	d, ok := v.Doc()

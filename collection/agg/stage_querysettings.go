@@ -5,8 +5,8 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-var stageQuerySettings = StageDef{Name: "$querySettings", Parse: parseInfo(checkQuerySettings), Skim: skimInfo, Constraints: onDatabase,
-	Privileges: []Privilege{{Action: "querySettings", On: OnCluster}}, NoSettings: true, Since: "8.0", Doc: "reference/operator/aggregation/querySettings"}
+var stageQuerySettings = info(StageDef{Name: "$querySettings", Constraints: onDatabase,
+	Privileges: []Privilege{{Action: "querySettings", On: OnCluster}}, NoSettings: true, Since: "8.0", Doc: "reference/operator/aggregation/querySettings"}, checkQuerySettings)
 
 func checkQuerySettings(v bson.Value) error {
 	d, ok := v.Doc()

@@ -5,8 +5,8 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-var stageQueryStats = StageDef{Name: "$queryStats", Parse: parseInfo(checkQueryStats), Skim: skimInfo, Constraints: onAdmin,
-	Privileges: []Privilege{{Action: "queryStatsRead", On: OnCluster}}, Since: "8.0", Doc: "reference/operator/aggregation/queryStats"}
+var stageQueryStats = info(StageDef{Name: "$queryStats", Constraints: onAdmin,
+	Privileges: []Privilege{{Action: "queryStatsRead", On: OnCluster}}, Since: "8.0", Doc: "reference/operator/aggregation/queryStats"}, checkQueryStats)
 
 func checkQueryStats(v bson.Value) error {
 	d, ok := v.Doc()

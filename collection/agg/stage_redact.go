@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageRedact = StageDef{Name: "$redact", Parse: parseRedact, Constraints: Constraints{KeepsOrder: true}, AfterChanges: true,
+var stageRedact = StageDef{Name: "$redact", OwnFields: true, Parse: parseRedact, Constraints: Constraints{KeepsOrder: true}, AfterChanges: true,
 	Doc: "reference/operator/aggregation/redact"}
 
 // redactStage keeps, prunes or descends into each level of a document.

@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/collection/order"
 )
 
-var stageSort = StageDef{Name: "$sort", Parse: parseSort, Constraints: Constraints{Blocking: true}, ShapesPlan: true, Selects: always,
+var stageSort = StageDef{Name: "$sort", OwnFields: true, Parse: parseSort, Constraints: Constraints{Blocking: true}, ShapesPlan: true, Selects: always,
 	Doc: "reference/operator/aggregation/sort"}
 
 // sortStage orders documents; with a limit it keeps only the first ones.

@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-var stageSortByCount = StageDef{Name: "$sortByCount", Parse: parseSortByCount, ShapesPlan: true, Doc: "reference/operator/aggregation/sortByCount"}
+var stageSortByCount = StageDef{Name: "$sortByCount", OwnFields: true, Parse: parseSortByCount, ShapesPlan: true, Doc: "reference/operator/aggregation/sortByCount"}
 
 // parseSortByCount makes $group and $sort of it.
 func parseSortByCount(p *parser, _ string, arg bson.Value) ([]Stage, error) {

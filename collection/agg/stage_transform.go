@@ -11,15 +11,15 @@ import (
 
 // The stages that make one document of one document.
 var (
-	stageAddFields = StageDef{Name: "$addFields", Parse: parseTransform, Constraints: oneToOne, AfterChanges: true,
+	stageAddFields = StageDef{Name: "$addFields", OwnFields: true, Parse: parseTransform, Constraints: oneToOne, AfterChanges: true,
 		Doc: "reference/operator/aggregation/addFields"}
-	stageProject = StageDef{Name: "$project", Parse: parseTransform, Constraints: oneToOne, ShapesPlan: true, AfterChanges: true,
+	stageProject = StageDef{Name: "$project", OwnFields: true, Parse: parseTransform, Constraints: oneToOne, ShapesPlan: true, AfterChanges: true,
 		Doc: "reference/operator/aggregation/project"}
 	stageReplaceRoot = StageDef{Name: "$replaceRoot", Parse: parseTransform, Constraints: oneToOne, ShapesPlan: true, AfterChanges: true,
 		Doc: "reference/operator/aggregation/replaceRoot"}
-	stageReplaceWith = StageDef{Name: "$replaceWith", Parse: parseTransform, Constraints: oneToOne, ShapesPlan: true, AfterChanges: true,
+	stageReplaceWith = StageDef{Name: "$replaceWith", OwnFields: true, Parse: parseTransform, Constraints: oneToOne, ShapesPlan: true, AfterChanges: true,
 		Doc: "reference/operator/aggregation/replaceWith", Since: "4.2"}
-	stageSet = StageDef{Name: "$set", Parse: parseTransform, Constraints: oneToOne, AfterChanges: true,
+	stageSet = StageDef{Name: "$set", OwnFields: true, Parse: parseTransform, Constraints: oneToOne, AfterChanges: true,
 		Doc: "reference/operator/aggregation/set", Since: "4.2"}
 	stageUnset = StageDef{Name: "$unset", Parse: parseTransform, Constraints: oneToOne, AfterChanges: true,
 		Doc: "reference/operator/aggregation/unset", Since: "4.2"}

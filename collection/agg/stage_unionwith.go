@@ -8,9 +8,9 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-var stageUnionWith = StageDef{Name: "$unionWith", Parse: parseUnionWith, Skim: skimUnionWith,
+var stageUnionWith = reading(StageDef{Name: "$unionWith",
 	Constraints: Constraints{NotIn: InUpdate | InTransaction}, Privileges: readsTarget,
-	Doc: "reference/operator/aggregation/unionWith", Since: "4.4"}
+	Doc: "reference/operator/aggregation/unionWith", Since: "4.4"}, readUnionWith, parseUnionWith)
 
 // unionStage delivers its input and then another collection.
 type unionStage struct {
@@ -18,15 +18,21 @@ type unionStage struct {
 	sub *Pipeline
 }
 
-func parseUnionWith(p *parser, _ string, arg bson.Value) ([]Stage, error) {
-	s := &unionStage{ns: collection.Namespace{DB: p.ns.DB}}
-	var stages []bson.Raw
+// unionArgs are the arguments of $unionWith.
+type unionArgs struct {
+	ns       collection.Namespace // without a DB: that of the pipeline
+	named    bool                 // it is the name of a collection alone
+	pipeline []bson.Raw
+}
+
+func (a *unionArgs) mentioned() Mentioned { return Mentioned{NS: a.ns, Subs: [][]bson.Raw{a.pipeline}} }
+
+func readUnionWith(arg bson.Value) (*unionArgs, error) {
+	a := &unionArgs{}
 	switch arg.Type {
 	case bson.TypeString:
-		s.ns.Coll, _ = arg.Str()
-		if s.ns.Coll == "" {
-			return nil, mongoerr.BadNamespace(s.ns.String() + ".")
-		}
+		a.named = true
+		a.ns.Coll, _ = arg.Str()
 	case bson.TypeDocument:
 		for it := bson.Raw(arg.Data).Iter(); it.Next(); {
 			v := it.Value
@@ -35,15 +41,15 @@ func parseUnionWith(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 				if v.Type != bson.TypeString {
 					return nil, mongoerr.WrongType("$unionWith.coll", v.Type.String(), "string")
 				}
-				s.ns.Coll, _ = v.Str()
+				a.ns.Coll, _ = v.Str()
 			case "db":
 				if v.Type != bson.TypeString {
 					return nil, mongoerr.WrongType("$unionWith.db", v.Type.String(), "string")
 				}
-				s.ns.DB, _ = v.Str()
+				a.ns.DB, _ = v.Str()
 			case "pipeline":
 				var err error
-				if stages, err = wantPipeline(v); err != nil {
+				if a.pipeline, err = wantPipeline(v); err != nil {
 					return nil, err
 				}
 			default:
@@ -53,7 +59,18 @@ func parseUnionWith(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	default:
 		return nil, mongoerr.New(mongoerr.FailedToParse, "the $unionWith stage specification must be an object or string, but found %s", arg.Type)
 	}
-	sub, err := p.sub(p.env, s.ns, InUnion, stages)
+	return a, nil
+}
+
+func parseUnionWith(p *parser, a *unionArgs) ([]Stage, error) {
+	s := &unionStage{ns: a.ns}
+	if s.ns.DB == "" {
+		s.ns.DB = p.ns.DB
+	}
+	if a.named && s.ns.Coll == "" {
+		return nil, mongoerr.BadNamespace(s.ns.String() + ".")
+	}
+	sub, err := p.sub(p.env, s.ns, InUnion, a.pipeline)
 	if err != nil {
 		return nil, err
 	}
@@ -82,21 +99,6 @@ func startsWithDocuments(p *Pipeline) bool {
 	}
 	_, ok := p.stages[0].(*documentsStage)
 	return ok
-}
-
-func skimUnionWith(arg bson.Value, add func(Involved) error) ([]bson.Value, error) {
-	var i Involved
-	d, ok := arg.Doc()
-	if !ok {
-		i.NS.Coll, _ = arg.Str()
-		return nil, add(i)
-	}
-	i.NS.Coll, _ = d.Get("coll").Str()
-	i.NS.DB, _ = d.Get("db").Str()
-	if i.NS.Coll == "" {
-		return []bson.Value{d.Get("pipeline")}, nil
-	}
-	return []bson.Value{d.Get("pipeline")}, add(i)
 }
 
 func (s *unionStage) Name() string             { return "$unionWith" }

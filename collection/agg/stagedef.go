@@ -14,9 +14,12 @@ type StageDef struct {
 	Name string
 	// Parse reads the stage's argument into one or more stages.
 	Parse func(p *parser, name string, arg bson.Value) ([]Stage, error)
-	// Skim lists the namespaces in the argument and returns its sub-pipelines;
-	// nil where there are none.
-	Skim func(arg bson.Value, add func(Involved) error) (subs []bson.Value, err error)
+	// Skim reads what the argument names, with what Parse reads it with: see reading. nil where
+	// no argument names a namespace, a user or a sub-pipeline.
+	Skim func(arg bson.Value) (mentioning, error)
+	// OwnFields says that the fields of the argument are the user's own, so that one may come
+	// twice.
+	OwnFields bool
 	// SameInput says that the sub-pipelines read what the stage reads, and no
 	// collection of their own.
 	SameInput bool
@@ -110,9 +113,10 @@ type Privilege struct {
 	// Action is its name as in the privileges of a role.
 	Action string
 	On     Resource
-	// If says with which arguments the privilege is needed, nil for all. The user is
-	// the one who asks, as "name@db".
-	If func(arg bson.Raw, user collection.User) bool
+	// If says with which arguments the privilege is needed, nil for all: see where.
+	If func(argument any, user collection.User) bool
+	// Case says the same for people; "" if the privilege is always needed.
+	Case string
 }
 
 // Resource is what a privilege is on.

@@ -23,6 +23,9 @@ import (
 // mql.ParseCollation, and numbered codes of single kinds.
 func ParseSpec(env *mql.Env, spec bson.Raw) (*Spec, error) {
 	p := parser{env: env, raw: spec.Clone(), s: &Spec{}, version: 2}
+	if name, twice := p.raw.Repeated(); twice {
+		return nil, mongoerr.RepeatedField("createIndexes.indexes" + "." + string(name))
+	}
 	for it := p.raw.Iter(); it.Next(); {
 		if err := p.option(string(it.Name), it.Value); err != nil {
 			return nil, err

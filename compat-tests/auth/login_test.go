@@ -42,10 +42,8 @@ func code(err error) int {
 	case err == nil:
 		return 0
 	case errors.As(err, &server):
-		for _, c := range []int{2, 12, 13, 18, 26, 49} {
-			if server.HasErrorCode(c) {
-				return c
-			}
+		if codes := server.ErrorCodes(); len(codes) > 0 {
+			return codes[0]
 		}
 	case strings.Contains(err.Error(), "AuthenticationFailed") || strings.Contains(err.Error(), "auth error"):
 		return 18

@@ -18,27 +18,17 @@ type Reader struct {
 func (r *Reader) Field(name string) string { return r.Command + "." + name }
 
 // Each visits the command's own arguments in order: not the first field, not
-// the generic ones, and none that are null or undefined, which means absent.
-// fn reports whether it knows the name; an unknown one is an error.
-// Errors: IDLUnknownField (40415), IDLDuplicateField (40413), those of fn.
+// the generic ones. One that is null or undefined comes as a missing value, which means absent.
+// fn reports whether it knows the name; an unknown one is an error. That none comes twice is
+// looked at before: see CheckOnce.
+// Errors: IDLUnknownField (40415), those of fn.
 func (r *Reader) Each(fn func(name string, v bson.Value) (known bool, err error)) error {
 	it := r.Body.Iter()
 	it.Next()
-	var seen [32]string
-	n := 0
 	for it.Next() {
 		name := Name(it.Name)
 		if Generic(name) {
 			continue
-		}
-		for _, s := range seen[:n] {
-			if s == name {
-				return mongoerr.RepeatedField(r.Field(name))
-			}
-		}
-		if n < len(seen) {
-			seen[n] = name
-			n++
 		}
 		v := it.Value
 		absent := v.Type == bson.TypeNull || v.Type == bson.TypeUndefined
@@ -56,6 +46,16 @@ func (r *Reader) Each(fn func(name string, v bson.Value) (known bool, err error)
 	return nil
 }
 
+// CheckOnce refuses a command in which a field comes twice, generic ones included: else who reads
+// the first and who reads the last would read different commands.
+// Errors: IDLDuplicateField (40413).
+func (r *Reader) CheckOnce() error {
+	if name, twice := r.Body.Repeated(); twice {
+		return mongoerr.RepeatedField(r.Field(string(name)))
+	}
+	return nil
+}
+
 // NoArguments refuses every argument of a command that has none.
 // Errors: IDLUnknownField (40415).
 func (r *Reader) NoArguments() error {
@@ -65,15 +65,11 @@ func (r *Reader) NoArguments() error {
 // EachField visits the fields of an argument that is a document; null ones come as missing.
 // Errors: IDLUnknownField (40415), IDLDuplicateField (40413), those of fn.
 func EachField(d bson.Raw, field string, fn func(name string, v bson.Value) (known bool, err error)) error {
-	var seen []string
+	if name, twice := d.Repeated(); twice {
+		return mongoerr.RepeatedField(field + "." + string(name))
+	}
 	for it := d.Iter(); it.Next(); {
 		name := Name(it.Name)
-		for _, s := range seen {
-			if s == name {
-				return mongoerr.RepeatedField(field + "." + name)
-			}
-		}
-		seen = append(seen, name)
 		v := it.Value
 		if v.Type == bson.TypeNull || v.Type == bson.TypeUndefined {
 			v = bson.Value{}

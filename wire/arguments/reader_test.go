@@ -1,6 +1,7 @@
 package arguments
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -19,13 +20,41 @@ func of(tb testing.TB, text string) *Reader {
 	return &Reader{Command: string(first.Name), Body: d, Msg: &wire.Message{Body: d}}
 }
 
-// TestEach: own arguments only, null as missing, none unknown and none twice.
+// TestCheckOnce: no argument comes twice, whatever its place, its value and who reads it.
+func TestCheckOnce(t *testing.T) {
+	many := `{find: "c"`
+	for i := range 40 {
+		many += fmt.Sprintf(", a%d: 1", i)
+	}
+	for text, want := range map[string]string{
+		`{find: "c", limit: 1}`:              "",
+		`{find: "c", limit: 1, limit: 2}`:    "limit",
+		`{find: "c", limit: null, limit: 2}`: "limit",
+		`{find: "c", find: "d"}`:             "find",
+		`{find: "c", lsid: {}, lsid: {}}`:    "lsid",
+		many + `}`:                           "",
+		many + `, a3: 1}`:                    "a3",
+		many + `, a39: 1}`:                   "a39",
+	} {
+		got := ""
+		if err := of(t, text).CheckOnce(); err != nil {
+			got = err.Error()
+		}
+		if want != "" {
+			want = "(Location40413) BSON field 'find." + want + "' is a duplicate field"
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestEach: own arguments only, null as missing, none unknown.
 func TestEach(t *testing.T) {
 	for text, want := range map[string]string{
 		`{find: "c", limit: 1, lsid: {}, $db: "test", skip: null}`: "limit=1 skip=missing",
 		`{find: "c"}`:                     "",
 		`{find: "c", limit: 1, other: 2}`: "limit=1 (IDLUnknownField) BSON field 'find.other' is an unknown field.",
-		`{find: "c", limit: 1, limit: 2}`: "limit=1 (Location40413) BSON field 'find.limit' is a duplicate field",
 	} {
 		var got []string
 		err := of(t, text).Each(func(name string, v bson.Value) (bool, error) {

@@ -31,6 +31,9 @@ var Cluster = Resource{Kind: OnCluster}
 // Errors: BadValue (2).
 func parseResource(d bson.Raw) (r Resource, err error) {
 	var hasDB, hasColl, hasBuckets, cluster, any bool
+	if name, twice := d.Repeated(); twice {
+		return r, mongoerr.RepeatedField("resource" + "." + string(name))
+	}
 	for it := d.Iter(); it.Next(); {
 		switch name := string(it.Name); name {
 		case "db", "collection", "system_buckets":
@@ -120,6 +123,9 @@ const entryWork = 1024
 
 func parsePrivilege(d bson.Raw) (p Privilege, err error) {
 	hasResource, hasActions := false, false
+	if name, twice := d.Repeated(); twice {
+		return p, mongoerr.RepeatedField("privileges" + "." + string(name))
+	}
 	for it := d.Iter(); it.Next(); {
 		switch name := string(it.Name); name {
 		case "resource":

@@ -31,6 +31,9 @@ func ParseRestrictions(v bson.Value) (Restrictions, error) {
 		if !ok || v.Type != bson.TypeDocument {
 			return nil, mongoerr.New(mongoerr.UnsupportedFormat, "'authenticationRestrictions' array sub-documents must be objects, but found %s", v.Type)
 		}
+		if name, twice := d.Repeated(); twice {
+			return nil, mongoerr.RepeatedField("authenticationRestrictions." + string(name))
+		}
 		var r Restriction
 		for it := d.Iter(); it.Next(); {
 			addresses, err := parseAddresses(string(it.Name), it.Value)

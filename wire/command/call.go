@@ -60,6 +60,12 @@ type Call struct {
 	BodyAt int // where the elements of the reply begin
 
 	outlined outlined // the pipeline of an aggregate, or of what it explains or defines
+	resolved struct { // the collection that a UUID names
+		uuid [16]byte
+		ns   collection.Namespace
+	}
+	request Request // what Parse has returned; nil in a row without it
+	unread  error   // why Parse could not read the arguments
 
 	Running    operations.Operation // its entry in the list of running commands
 	privileges PrivilegeCheck       // memory of authorize
@@ -139,15 +145,36 @@ func (c *Call) Namespace() (collection.Namespace, error) {
 // ReadNamespace is Namespace, which for reads may also name a collection by its
 // UUID.
 func (c *Call) ReadNamespace() (collection.Namespace, error) {
-	if sub, b, ok := c.Value.Binary(); ok && sub == 4 && len(b) == 16 {
-		for _, coll := range c.Cluster.Catalog.Peek().Collections(c.DB) {
-			if string(coll.UUID[:]) == string(b) {
-				return coll.Namespace, nil
+	if !isUUID(c.Value) {
+		return c.Namespace()
+	}
+	ns := c.byUUID(c.DB, c.Value)
+	if ns.Coll == "" {
+		_, b, _ := c.Value.Binary()
+		return ns, mongoerr.New(mongoerr.NamespaceNotFound, "Unable to resolve %x", b)
+	}
+	return ns, nil
+}
+
+// isUUID reports a value that can name a collection in place of text.
+func isUUID(v bson.Value) bool {
+	sub, b, ok := v.Binary()
+	return ok && sub == 4 && len(b) == 16
+}
+
+// byUUID finds the collection of a database that a UUID names, once for a command: what was
+// authorized is what runs. It has no Coll if there is none.
+func (c *Call) byUUID(db string, v bson.Value) collection.Namespace {
+	_, b, _ := v.Binary()
+	if x := &c.resolved; x.ns.DB != db || string(x.uuid[:]) != string(b) {
+		x.uuid, x.ns = [16]byte(b), collection.Namespace{DB: db}
+		for _, coll := range c.Cluster.Catalog.Peek().Collections(db) {
+			if coll.UUID == x.uuid {
+				x.ns = coll.Namespace
 			}
 		}
-		return collection.Namespace{}, mongoerr.New(mongoerr.NamespaceNotFound, "Unable to resolve %x", b)
 	}
-	return c.Namespace()
+	return c.resolved.ns
 }
 
 // OKAsInt ends a reply with an integer ok, as MongoDB does where a distinct has become an

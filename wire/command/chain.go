@@ -146,6 +146,9 @@ func (s *Server) run(c *Call) error {
 			return err
 		}
 	}
+	if err := c.read(); err != nil {
+		return err
+	}
 	if c.writes {
 		if err := s.Hooks.EnterWrite(c); err != nil {
 			return err
@@ -174,7 +177,7 @@ func (s *Server) run(c *Call) error {
 		err = c.Cluster.Recounted(c.Ctx)
 	}
 	if err == nil {
-		err = c.Def.Run(c)
+		err = c.perform()
 		err = s.harden(c, err)
 	}
 	if err == nil {
@@ -203,7 +206,7 @@ func (s *Server) harden(c *Call, err error) error {
 }
 
 // find finds the row of a command, and what else its first field says.
-// Errors: CommandNotFound (59), those of readDB.
+// Errors: CommandNotFound (59), those of CheckOnce and readDB.
 func (s *Server) find(c *Call) error {
 	first, ok := c.Body.First()
 	if !ok {
@@ -226,6 +229,9 @@ func (s *Server) find(c *Call) error {
 	}
 	c.Become(def, c.Body)
 	c.writes = c.Def.writes(c.Body)
+	if err := c.CheckOnce(); err != nil {
+		return err
+	}
 	if c.Msg.Header.OpCode == wire.OpMsg {
 		return c.readDB()
 	}

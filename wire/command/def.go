@@ -13,16 +13,23 @@ import (
 type Def struct {
 	Name    string
 	Aliases []string // other spellings, lower-cased ones among them
-	Run     func(c *Call) error
+	// Run runs a command whose arguments say nothing of what its user needs; nil in a row with Parse.
+	Run func(c *Call) error
+	// Parse reads the arguments of a command of which they do: names of collections, databases,
+	// users and roles, and what is to be done to these. It has no effect beyond the Call.
+	Parse func(c *Call) (Request, error)
 	// Namespace says where the namespace stands that the command concerns.
 	Namespace NamespaceFrom
 	// Action is what the user must be allowed to do: on the cluster where it is an
 	// action of that, else on the namespace that the command names, else on its
 	// database. "" runs before authentication; "user" needs nothing but a user.
 	Action string
-	// Privileges says what the command's arguments need beyond that; nil for nothing.
-	Privileges func(q *PrivilegeCheck)
-	Facts      Facts
+	// Also are further actions that every call needs, with arguments or without.
+	Also []Need
+	// ArgumentActions are the actions that the Request of Parse may need besides, in the order of
+	// the manual: no other is noted. The tables of privileges are printed from them.
+	ArgumentActions []string
+	Facts           Facts
 	// Kind is what the command does to documents. The latencies and locks of
 	// serverStatus, the request report, the transactions and the samples of queries go
 	// by it.
@@ -49,7 +56,8 @@ type Def struct {
 	Outputs func(body bson.Raw) bool
 	// Explain reads the arguments of the command for explain and the query settings; nil
 	// for a command without a plan. Manual: reference/command/explain.
-	Explain func(c *Call) (*explained.Explained, error)
+	// r is what Parse has returned for them; nil in a row without it.
+	Explain func(c *Call, r Request) (*explained.Explained, error)
 	// Unstable are the arguments of a Stable command that version 1 of the stable API does
 	// not have. Manual: reference/stable-api, and the pages of the commands.
 	Unstable []string
@@ -63,6 +71,15 @@ type Def struct {
 
 	scope  scope // what Action is on, and Action itself: see Def.resolve
 	action auth.Action
+	also   []auth.Action // those of Also
+	listed auth.Actions  // all that the row names
+}
+
+// Need is an action that a command needs.
+type Need struct {
+	Action string
+	// On is the namespace that it is on; the zero Namespace for an action on the cluster.
+	On collection.Namespace
 }
 
 // NamespaceFrom says how a command names what it works on.

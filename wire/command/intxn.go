@@ -73,7 +73,7 @@ func (c *Call) CheckTxnLevel() error {
 // core/timeseries/timeseries-limitations.
 // Errors: OperationNotSupportedInTransaction (263), 50791.
 func (c *Call) mayWriteInTxn(ns collection.Namespace, how string) error {
-	if c.Op.Txn == nil {
+	if !c.Args.InTxn {
 		return nil
 	}
 	if err := notInTxn(ns.DB); err != nil {

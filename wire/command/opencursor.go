@@ -65,7 +65,7 @@ func (c *Call) OpenCursor(o cursor.Options, src cursor.Source, size int, single 
 		if c.Args.InTxn {
 			o.TxnNumber = c.Args.TxnNumber
 		}
-		o.Command = c.Body
+		o.Command, o.Needed = c.Body, c.needed()
 		if d, limited, _ := c.timeLimit(); limited && !c.Body.Get("maxTimeMS").IsNullish() && !o.AwaitData {
 			o.TimeLeft = max(1, d-c.Cluster.Now().Sub(c.Start))
 		}

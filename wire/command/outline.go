@@ -22,6 +22,9 @@ func (c *Call) OutlineOf(list bson.Raw) *agg.Outline {
 	if x.list != nil && bytes.Equal(x.list, list) {
 		return &x.outline
 	}
+	if x.list != nil { // of another part of the command, which keeps its outline
+		x = &outlined{}
+	}
 	stages := make([]bson.Raw, 0, list.Len())
 	for v := range list.Values() {
 		d, _ := v.Doc()

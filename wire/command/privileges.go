@@ -4,7 +4,6 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
-	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/operations"
 	"github.com/cantledb/cantle/wire/session"
@@ -23,9 +22,24 @@ const (
 	onNamespace
 )
 
-// resolve fills in scope and action from the row's Action. It panics for an action
-// that does not exist.
+// resolve fills in scope, action and the others from the row's names of actions. It panics for
+// an action that does not exist.
 func (d *Def) resolve() {
+	named := func(name string) auth.Action {
+		a, ok := auth.ActionNamed(name)
+		if !ok {
+			mongoerr.Bug("command %s needs an action %q, which does not exist", d.Name, name)
+		}
+		d.listed = d.listed.Union(auth.MakeActions(a))
+		return a
+	}
+	d.listed, d.also = auth.Actions{}, nil
+	for _, n := range d.Also {
+		d.also = append(d.also, named(n.Action))
+	}
+	for _, name := range d.ArgumentActions {
+		named(name)
+	}
 	switch d.Action {
 	case "":
 		d.scope = forAnybody
@@ -34,13 +48,9 @@ func (d *Def) resolve() {
 		d.scope = forUsers
 		return
 	}
-	a, ok := auth.ActionNamed(d.Action)
-	if !ok {
-		mongoerr.Bug("command %s needs an action %q, which does not exist", d.Name, d.Action)
-	}
-	d.action = a
+	d.action = named(d.Action)
 	switch {
-	case a.OfCluster():
+	case d.action.OfCluster():
 		d.scope = onCluster
 	case d.Namespace == NoNamespace:
 		d.scope = onDatabase
@@ -52,14 +62,15 @@ func (d *Def) resolve() {
 // PrivilegeCheck is one command being compared with the privileges of who runs it. The
 // command may be part of another one, as in explain.
 type PrivilegeCheck struct {
-	Call    *Call
-	Def     *Def
-	DB      string
-	Body    bson.Raw
-	Value   bson.Value    // of the first field of body
-	message *wire.Message // whose document sequences belong to body; nil: none
-	Grants  *auth.Grants
-	Denied  bool
+	Call   *Call
+	Def    *Def
+	DB     string
+	Value  bson.Value // of the first field of the command
+	Grants *auth.Grants
+	Denied bool
+	unread error // why a part of the arguments could not be read, which ends the command
+	keep   bool  // what is needed is kept
+	kept   []auth.Needed
 }
 
 // authorize refuses commands that the user of the connection may not run.
@@ -81,9 +92,9 @@ func (c *Call) authorize() error {
 		}
 		return mongoerr.New(mongoerr.Unauthorized, "Command %s requires authentication", c.Name())
 	}
-	c.privileges = PrivilegeCheck{Call: c, Def: c.Def, DB: c.DB, Body: c.Body, Value: c.Value, message: c.Msg, Grants: l.Grants}
+	c.privileges = PrivilegeCheck{Call: c, Def: c.Def, DB: c.DB, Value: c.Value, Grants: l.Grants}
 	q := &c.privileges
-	if q.run(); q.Denied {
+	if q.row(); q.Denied {
 		return c.Unauthorized(c.Body)
 	}
 	return c.MayUse(c.Args.ID)
@@ -98,6 +109,61 @@ func (c *Call) AuthorizeAgain() error {
 	return c.authorize()
 }
 
+// authorizeRequest refuses a command whose arguments, as they have been read, need more than its
+// user may do. A command that nobody could read needs nothing, as it is not run.
+// Errors: Unauthorized (13).
+func (c *Call) authorizeRequest() error {
+	if c.request == nil || c.privileges.Call == nil {
+		return nil
+	}
+	q := &c.privileges
+	if c.request.Needs(q); q.Denied {
+		return c.Unauthorized(c.Body)
+	}
+	c.unread = q.unread
+	return nil
+}
+
+// Require refuses what needs more than the user may do, where what is needed shows while the
+// command runs: a name that a UUID stands for, the collections of a whole database.
+// Errors: Unauthorized (13).
+func (c *Call) Require(needs func(q *PrivilegeCheck)) error {
+	if c.privileges.Call == nil {
+		return nil
+	}
+	q := PrivilegeCheck{Call: c, Def: c.privileges.Def, DB: c.DB, Grants: c.privileges.Grants}
+	if needs(&q); q.Denied {
+		return c.Unauthorized(c.Body)
+	}
+	return nil
+}
+
+// needed lists what the command needs, for a cursor that outlives it.
+func (c *Call) needed() []auth.Needed {
+	if c.privileges.Call == nil {
+		return nil
+	}
+	q := PrivilegeCheck{Call: c, Def: c.Def, DB: c.DB, Value: c.Value, Grants: c.privileges.Grants, keep: true}
+	if q.row(); c.request != nil {
+		c.request.Needs(&q)
+	}
+	return q.kept
+}
+
+// MayStill refuses to go on with a cursor whose command its user may not run any more.
+// Errors: Unauthorized (13).
+func (c *Call) MayStill(needed []auth.Needed) error {
+	if !c.Server.RequireAuth {
+		return nil
+	}
+	for _, n := range needed {
+		if l := c.Peer.Login; l == nil || !l.Grants.Has(n) {
+			return c.Unauthorized(c.Body)
+		}
+	}
+	return nil
+}
+
 // Unauthorized is the error for a command that the user may not run.
 func (c *Call) Unauthorized(body bson.Raw) error {
 	text := "{ " + c.Name() + " }"
@@ -107,8 +173,8 @@ func (c *Call) Unauthorized(body bson.Raw) error {
 	return mongoerr.NotAuthorized(c.DB, text)
 }
 
-// run compares the row and the arguments.
-func (q *PrivilegeCheck) run() {
+// row compares what the row says.
+func (q *PrivilegeCheck) row() {
 	switch q.Def.scope {
 	case onCluster:
 		q.NeedOnCluster(q.Def.action)
@@ -117,16 +183,24 @@ func (q *PrivilegeCheck) run() {
 	case onNamespace:
 		q.Need(q.Def.action, q.Namespace())
 	}
-	if q.Def.Privileges != nil && !q.Denied {
-		q.Def.Privileges(q)
+	for i, a := range q.Def.also {
+		if on := q.Def.Also[i].On; on == (collection.Namespace{}) {
+			q.NeedOnCluster(a)
+		} else {
+			q.Need(a, on)
+		}
 	}
 }
 
 // Namespace is what the command names; without a valid name the command ends with
 // an error of its own.
 func (q *PrivilegeCheck) Namespace() collection.Namespace {
-	if q.Body != nil && q.Call != nil && q.Def == q.Call.Def && q.Def.Namespace == FirstField {
-		return q.Call.Running.NS // read already
+	if isUUID(q.Value) {
+		q.need(auth.Needed{Action: auth.UseUUID, Reach: auth.TheCluster})
+		return q.Call.byUUID(q.DB, q.Value)
+	}
+	if q.Def == q.Call.Def && q.Def.Namespace == FirstField {
+		return q.Call.Running.NS // the text of the same value
 	}
 	s, _ := q.Value.Str()
 	if q.Def.Namespace == FullName {
@@ -135,55 +209,65 @@ func (q *PrivilegeCheck) Namespace() collection.Namespace {
 	return collection.Namespace{DB: q.DB, Coll: s}
 }
 
-// Need notes that an action on a namespace is needed.
+// Need notes that an action on a namespace is needed; without a Coll, on its database.
 func (q *PrivilegeCheck) Need(a auth.Action, ns collection.Namespace) {
-	if !q.Grants.May(a, ns) {
-		q.Denied = true
-	}
+	q.listed(a)
+	q.need(auth.Needed{Action: a, On: ns})
 }
 
 // NeedOnCluster notes that an action on the cluster is needed.
 func (q *PrivilegeCheck) NeedOnCluster(a auth.Action) {
-	if !q.Grants.MayCluster(a) {
+	q.listed(a)
+	q.need(auth.Needed{Action: a, Reach: auth.TheCluster})
+}
+
+// NeedEverywhere notes that an action on all databases and collections is needed.
+func (q *PrivilegeCheck) NeedEverywhere(a auth.Action) {
+	q.listed(a)
+	q.need(auth.Needed{Action: a, Reach: auth.Everywhere})
+}
+
+// May reports that the user has an action on a namespace, where one of several is enough.
+func (q *PrivilegeCheck) May(a auth.Action, ns collection.Namespace) bool {
+	q.listed(a)
+	return q.Grants.May(a, ns)
+}
+
+// MayEverywhere is May on all databases and collections.
+func (q *PrivilegeCheck) MayEverywhere(a auth.Action) bool {
+	q.listed(a)
+	return q.Grants.MayEverywhere(a)
+}
+
+// need notes whether the user has what is needed.
+func (q *PrivilegeCheck) need(n auth.Needed) {
+	if q.keep {
+		q.kept = append(q.kept, n)
+	}
+	if !q.Grants.Has(n) {
 		q.Denied = true
 	}
 }
 
-// Arg is an argument of the command.
-func (q *PrivilegeCheck) Arg(name string) bson.Value { return q.Body.Get(name) }
-
-// Docs visits the documents of an argument that comes as an array or as a document
-// sequence.
-func (q *PrivilegeCheck) Docs(name string, visit func(bson.Raw)) {
-	if q.message != nil {
-		if s, ok := q.message.Sequence(name); ok {
-			for _, d := range s.AppendDocs(nil) {
-				visit(d)
-			}
-			return
-		}
-	}
-	list, _ := q.Arg(name).Array()
-	for it := list.Iter(); it.Next(); {
-		if d, ok := it.Value.Doc(); ok {
-			visit(d)
-		}
+// listed panics for an action that the row of the command does not list, so that the tables of
+// privileges that are printed from the rows are complete.
+func (q *PrivilegeCheck) listed(a auth.Action) {
+	if !q.Def.listed.Has(a) {
+		mongoerr.Bug("command %s needs the action %s, which its row does not list", q.Def.Name, a)
 	}
 }
 
-// Nested compares a command that is part of this one.
-func (q *PrivilegeCheck) Nested(body bson.Raw) {
-	f, ok := body.First()
-	if !ok {
-		return
+// Part compares a command that is part of this one.
+func (q *PrivilegeCheck) Part(p *Part) {
+	f, _ := p.Body.First()
+	inner := PrivilegeCheck{Call: q.Call, Def: p.Def, DB: p.DB, Value: f.Value, Grants: q.Grants}
+	if inner.row(); p.Request != nil && !inner.Denied {
+		p.Request.Needs(&inner)
 	}
-	def := q.Call.Server.Lookup(string(f.Name))
-	if def == nil || def == q.Def {
-		return
-	}
-	inner := PrivilegeCheck{Call: q.Call, Def: def, DB: q.DB, Body: body, Value: f.Value, Grants: q.Grants}
-	inner.run()
 	q.Denied = q.Denied || inner.Denied
+	if q.unread == nil {
+		q.unread = inner.unread
+	}
 }
 
 // CommandBytesMax is how much of a command a truncated description shows.

@@ -1,22 +1,23 @@
 package command
 
 import (
-	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire/auth"
 )
 
-// stages compares the stages of a pipeline on a collection.
+// Pipeline compares a pipeline on a collection, or with an empty ns.Coll on a database. bypass
+// says that what it writes is not validated. A pipeline whose stages could not be read is not
+// run: its error takes the place of the command's.
 // Manual: the pages of the stages under reference/operator/aggregation.
-func (q *PrivilegeCheck) stages(ns collection.Namespace, o *agg.Outline, bypass bool) {
-	// A pipeline on a database that begins otherwise is refused by the parser.
+func (q *PrivilegeCheck) Pipeline(ns collection.Namespace, o *agg.Outline, bypass bool) {
 	if ns.Coll != "" && o.ReadsCollection() {
 		q.Need(auth.Find, ns)
 	}
 	if o.Err != nil {
-		return // the command says why
+		q.unread = o.Err
+		return
 	}
 	for i := range o.Involved {
 		s := &o.Involved[i]
@@ -25,7 +26,7 @@ func (q *PrivilegeCheck) stages(ns collection.Namespace, o *agg.Outline, bypass 
 			input = q.within(s.On)
 		}
 		q.stage(s, input)
-		if bypass && s.Writes && s.NS != (collection.Namespace{}) {
+		if bypass && s.Writes && s.NS.Coll != "" {
 			q.Need(auth.BypassDocumentValidation, q.within(s.NS))
 		}
 	}
@@ -33,25 +34,23 @@ func (q *PrivilegeCheck) stages(ns collection.Namespace, o *agg.Outline, bypass 
 
 // stage compares the privileges in the row of a stage whose pipeline runs on input.
 func (q *PrivilegeCheck) stage(s *agg.Involved, input collection.Namespace) {
-	arg, _ := s.Arg.Doc()
-	for _, p := range s.Privileges {
-		if p.If != nil && !p.If(arg, q.Call.Peer.User) {
+	for i := range s.Privileges {
+		p := &s.Privileges[i]
+		if !s.Needs(p, q.Call.Peer.User) {
 			continue
 		}
 		a := stageAction(p.Action)
 		switch p.On {
 		case agg.OnTarget:
-			if s.NS != (collection.Namespace{}) {
-				q.Need(a, q.within(s.NS))
+			if s.NS.Coll != "" {
+				q.need(auth.Needed{Action: a, On: q.within(s.NS)})
 			}
 		case agg.OnInput:
-			q.Need(a, input)
+			q.need(auth.Needed{Action: a, On: input})
 		case agg.OnCluster:
-			q.NeedOnCluster(a)
+			q.need(auth.Needed{Action: a, Reach: auth.TheCluster})
 		case agg.Everywhere:
-			if !q.Grants.MayEverywhere(a) {
-				q.Denied = true
-			}
+			q.need(auth.Needed{Action: a, Reach: auth.Everywhere})
 		}
 	}
 }
@@ -72,10 +71,4 @@ func (q *PrivilegeCheck) within(ns collection.Namespace) collection.Namespace {
 		ns.DB = q.DB
 	}
 	return ns
-}
-
-// Pipeline compares a pipeline on a collection, or with an empty ns.Coll on a
-// database. What is no pipeline is denied: the command would not say what it is.
-func (q *PrivilegeCheck) Pipeline(ns collection.Namespace, list bson.Raw) {
-	q.stages(ns, q.Call.OutlineOf(list), q.Arg("bypassDocumentValidation").Truthy())
 }

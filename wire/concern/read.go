@@ -16,6 +16,9 @@ func ParseRead(v bson.Value) (level string, after, at storage.Timestamp, err err
 	if !ok {
 		return "", 0, 0, mongoerr.WrongType("readConcern", v.Type.String(), "object")
 	}
+	if name, twice := d.Repeated(); twice {
+		return "", 0, 0, mongoerr.RepeatedField("readConcern" + "." + string(name))
+	}
 	for it := d.Iter(); it.Next(); {
 		v := it.Value
 		switch string(it.Name) {

@@ -19,6 +19,9 @@ func CheckReadPreference(v bson.Value) error {
 	if !ok || v.Type != bson.TypeDocument {
 		return mongoerr.WrongType("$readPreference", v.Type.String(), "object")
 	}
+	if name, twice := d.Repeated(); twice {
+		return mongoerr.RepeatedField("$readPreference" + "." + string(name))
+	}
 	var mode string
 	var staleness int64
 	hasMode, tagged := false, false

@@ -87,6 +87,9 @@ func ParseWrite(v bson.Value) (w Write, err error) {
 	if !ok {
 		return w, mongoerr.WrongType("writeConcern", v.Type.String(), "object")
 	}
+	if name, twice := d.Repeated(); twice {
+		return w, mongoerr.RepeatedField("writeConcern" + "." + string(name))
+	}
 	w.Given, w.W = true, 1
 	fsync := false
 	for it := d.Iter(); it.Next(); {

@@ -9,6 +9,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/session"
 )
 
@@ -53,6 +54,8 @@ type Options struct {
 	Outlives bool
 	// Command is the command that opened it, for $currentOp; Add copies it.
 	Command bson.Raw
+	// Needed is what its user must be allowed to do, at each getMore again.
+	Needed []auth.Needed
 	// Values belongs to the caller: what its getMore needs and a Source does not.
 	Values any
 }

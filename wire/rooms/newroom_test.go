@@ -79,7 +79,7 @@ func markQuery(d bson.Raw) (filter, sort bson.Raw) {
 	return filter, nil
 }
 
-func explainMark(c *command.Call) (x *explained.Explained, err error) {
+func explainMark(c *command.Call, _ command.Request) (x *explained.Explained, err error) {
 	x = &explained.Explained{Stage: "UPDATE"}
 	if x.Ns, err = c.Namespace(); err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func explainMark(c *command.Call) (x *explained.Explained, err error) {
 
 // runTally answers {tally: "c", which: filter, by: sort}: it counts documents.
 func (r *newRoom) runTally(c *command.Call) error {
-	x, err := explainTally(c)
+	x, err := explainTally(c, nil)
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func tallyQuery(d bson.Raw) (filter, sort bson.Raw) {
 	return filter, sort
 }
 
-func explainTally(c *command.Call) (x *explained.Explained, err error) {
+func explainTally(c *command.Call, _ command.Request) (x *explained.Explained, err error) {
 	x = &explained.Explained{}
 	x.Ns, err = c.ReadNamespace()
 	x.Find.Filter, x.Find.Sort = tallyQuery(c.Body)

@@ -188,13 +188,13 @@ func TestPrivileges(t *testing.T) {
 		name := row.Name
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, nil)
-			w.RequireAuth = true
+			w.RequireAuth, w.JavaScript = true, true
 			d := w.Lookup(name)
 			cases := argumentNeeds[name]
-			if d.Privileges != nil && cases == nil {
-				t.Fatal("asks for privileges by its arguments; argumentNeeds has none")
+			if len(d.ArgumentActions) > 0 && cases == nil {
+				t.Fatal("needs privileges by its arguments; argumentNeeds has none")
 			}
-			if d.Privileges == nil {
+			if len(d.ArgumentActions) == 0 && cases == nil {
 				cases = append(cases, tableNeeds(d))
 			}
 			for _, n := range cases {

@@ -17,8 +17,8 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s stands after %s", d.Name, last)
 		}
 		last = d.Name
-		if d.Run == nil || d.Doc == "" {
-			t.Errorf("%s lacks Run or Doc", d.Name)
+		if (d.Run == nil) == (d.Parse == nil) || d.Doc == "" {
+			t.Errorf("%s lacks Run or Parse, has both, or lacks Doc", d.Name)
 		}
 		for _, name := range append([]string{d.Name}, d.Aliases...) {
 			if seen[name] {

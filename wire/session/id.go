@@ -97,6 +97,9 @@ func ParseID(v bson.Value, o Owner, field string) (ID, error) {
 	if !ok {
 		return ID{}, mongoerr.WrongType(field, v.Type.String(), "object")
 	}
+	if name, twice := doc.Repeated(); twice {
+		return ID{}, mongoerr.RepeatedField(field + "." + string(name))
+	}
 	id := ID{Owner: o}
 	found := false
 	for it := doc.Iter(); it.Next(); {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
@@ -16,7 +17,8 @@ type roleArgs struct {
 }
 
 // parseRoleArgs reads the arguments of createRole and updateRole.
-func parseRoleArgs(c *command.Call) (a roleArgs, err error) {
+func parseRoleArgs(c *command.Call) (a *roleArgs, err error) {
+	a = &roleArgs{}
 	if a.role.Name, err = entryName(c); err != nil {
 		return a, err
 	}
@@ -97,14 +99,28 @@ func checkRole(c *command.Call, e *auth.Edit, r *auth.Role) error {
 	return nil
 }
 
-// runCreateRole makes a role. Manual: reference/command/createRole.
+// createRoleRequest is a createRole whose arguments have been read.
+type createRoleRequest struct{ *roleArgs }
+
+func parseCreateRole(c *command.Call) (command.Request, error) {
+	a, err := parseRoleArgs(c)
+	return &createRoleRequest{a}, err
+}
+
+// Needs notes what is needed to grant the new role what it has.
+func (a *createRoleRequest) Needs(q *command.PrivilegeCheck) { a.grants(q) }
+
+// grants notes what is needed to grant what the arguments give to the role.
+func (a *roleArgs) grants(q *command.PrivilegeCheck) {
+	onRoles(q, auth.GrantRole, a.role.Roles)
+	onPrivileges(q, auth.GrantRole, a.role.Privileges)
+	onRestrictions(q, a.role.Name, a.hasRestrictd)
+}
+
+// Run makes a role. Manual: reference/command/createRole.
 // Errors: BadValue (2), TypeMismatch (14), RoleNotFound (31),
 // InvalidRoleModification (49), 51002 if there is one.
-func runCreateRole(c *command.Call) error {
-	a, err := parseRoleArgs(c)
-	if err != nil {
-		return err
-	}
+func (a *createRoleRequest) Run(c *command.Call) error {
 	r := &a.role
 	switch {
 	case !a.hasPrivileges:
@@ -150,13 +166,25 @@ func changeRole(c *command.Call, n auth.Name, fn func(e *auth.Edit, r *auth.Role
 	})
 }
 
-// runUpdateRole changes what is given and leaves the rest.
-// Manual: reference/command/updateRole.
-func runUpdateRole(c *command.Call) error {
+// updateRoleRequest is an updateRole whose arguments have been read.
+type updateRoleRequest struct{ *roleArgs }
+
+func parseUpdateRole(c *command.Call) (command.Request, error) {
 	a, err := parseRoleArgs(c)
-	if err != nil {
-		return err
+	return &updateRoleRequest{a}, err
+}
+
+// Needs notes what is needed to take from the role what it had, and to grant what it gets.
+func (a *updateRoleRequest) Needs(q *command.PrivilegeCheck) {
+	if !q.MayEverywhere(auth.RevokeRole) {
+		q.Need(auth.RevokeRole, collection.Namespace{DB: a.role.DB})
 	}
+	a.grants(q)
+}
+
+// Run changes what is given and leaves the rest.
+// Manual: reference/command/updateRole.
+func (a *updateRoleRequest) Run(c *command.Call) error {
 	if !a.hasPrivileges && !a.hasRoles && !a.hasRestrictd {
 		return mongoerr.New(mongoerr.BadValue, "updateRole requires at least one of \"roles\", \"privileges\" and \"authenticationRestrictions\"")
 	}
@@ -217,34 +245,44 @@ func runDropAllRoles(c *command.Call) error {
 	return err
 }
 
-// runGrantRolesToRole adds roles. Manual: reference/command/grantRolesToRole.
-func runGrantRolesToRole(c *command.Call) error {
-	n, roles, err := rolesArg(c)
-	if err != nil {
-		return err
-	}
-	return changeRole(c, n, func(_ *auth.Edit, r *auth.Role) error {
-		r.Roles = addNames(r.Roles, roles)
-		return nil
+// parseGrantRolesToRole adds roles. Manual: reference/command/grantRolesToRole.
+func parseGrantRolesToRole(c *command.Call) (command.Request, error) {
+	return changesRoles(c, auth.GrantRole, func(c *command.Call, n auth.Name, roles []auth.Name) error {
+		return changeRole(c, n, func(_ *auth.Edit, r *auth.Role) error {
+			r.Roles = addNames(r.Roles, roles)
+			return nil
+		})
 	})
 }
 
-// runRevokeRolesFromRole takes roles away.
+// parseRevokeRolesFromRole takes roles away.
 // Manual: reference/command/revokeRolesFromRole.
-func runRevokeRolesFromRole(c *command.Call) error {
-	n, roles, err := rolesArg(c)
-	if err != nil {
-		return err
-	}
-	return changeRole(c, n, func(e *auth.Edit, r *auth.Role) error {
-		r.Roles = withoutNames(r.Roles, roles)
-		return checkRoles(e.Directory, roles)
+func parseRevokeRolesFromRole(c *command.Call) (command.Request, error) {
+	return changesRoles(c, auth.RevokeRole, func(c *command.Call, n auth.Name, roles []auth.Name) error {
+		return changeRole(c, n, func(e *auth.Edit, r *auth.Role) error {
+			r.Roles = withoutNames(r.Roles, roles)
+			return checkRoles(e.Directory, roles)
+		})
 	})
+}
+
+// readPrivileges reads an argument that lists privileges.
+type readPrivileges func(c *command.Call, name string, v bson.Value) ([]auth.Privilege, error)
+
+// changesPrivileges reads a command that grants or revokes privileges: an action is needed on the
+// role's database, and on those that the privileges are about.
+func changesPrivileges(c *command.Call, a auth.Action, read readPrivileges, run func(c *command.Call, n auth.Name, list []auth.Privilege) error) (command.Request, error) {
+	n, list, err := privilegesOnly(c, read)
+	needs := func(q *command.PrivilegeCheck) {
+		q.Need(a, collection.Namespace{DB: n.DB})
+		onPrivileges(q, a, list)
+	}
+	return command.Requested(needs, func(c *command.Call) error { return run(c, n, list) }), err
 }
 
 // privilegesOnly reads the one argument of the commands that grant and revoke
 // privileges by read.
-func privilegesOnly(c *command.Call, read func(*command.Call, string, bson.Value) ([]auth.Privilege, error)) (n auth.Name, list []auth.Privilege, err error) {
+func privilegesOnly(c *command.Call, read readPrivileges) (n auth.Name, list []auth.Privilege, err error) {
 	if n, err = entryName(c); err != nil {
 		return n, nil, err
 	}
@@ -271,28 +309,24 @@ func privilegesOnly(c *command.Call, read func(*command.Call, string, bson.Value
 	return n, list, err
 }
 
-// runGrantPrivileges adds privileges.
+// parseGrantPrivileges adds privileges.
 // Manual: reference/command/grantPrivilegesToRole.
-func runGrantPrivileges(c *command.Call) error {
-	n, list, err := privilegesOnly(c, grantedArg)
-	if err != nil {
-		return err
-	}
-	return changeRole(c, n, func(_ *auth.Edit, r *auth.Role) error {
-		r.Privileges = auth.Merge(r.Privileges, list)
-		return nil
+func parseGrantPrivileges(c *command.Call) (command.Request, error) {
+	return changesPrivileges(c, auth.GrantRole, grantedArg, func(c *command.Call, n auth.Name, list []auth.Privilege) error {
+		return changeRole(c, n, func(_ *auth.Edit, r *auth.Role) error {
+			r.Privileges = auth.Merge(r.Privileges, list)
+			return nil
+		})
 	})
 }
 
-// runRevokePrivileges takes privileges away: actions on resources named exactly as
+// parseRevokePrivileges takes privileges away: actions on resources named exactly as
 // they were granted. Manual: reference/command/revokePrivilegesFromRole.
-func runRevokePrivileges(c *command.Call) error {
-	n, list, err := privilegesOnly(c, privilegesArg)
-	if err != nil {
-		return err
-	}
-	return changeRole(c, n, func(_ *auth.Edit, r *auth.Role) error {
-		r.Privileges = auth.Without(r.Privileges, list)
-		return nil
+func parseRevokePrivileges(c *command.Call) (command.Request, error) {
+	return changesPrivileges(c, auth.RevokeRole, privilegesArg, func(c *command.Call, n auth.Name, list []auth.Privilege) error {
+		return changeRole(c, n, func(_ *auth.Edit, r *auth.Role) error {
+			r.Privileges = auth.Without(r.Privileges, list)
+			return nil
+		})
 	})
 }

@@ -9,44 +9,58 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runRolesInfo describes roles: one, some, those of a database.
-// Manual: reference/command/rolesInfo. Errors: TypeMismatch (14), BadValue (2).
-func runRolesInfo(c *command.Call) error {
-	var privileges, fragment, builtin, restrictions bool
+// rolesInfoArgs are the arguments of rolesInfo.
+type rolesInfoArgs struct {
+	privileges, fragment, builtin, restrictions bool
+
+	asked
+}
+
+// parseRolesInfo reads the arguments of rolesInfo.
+func parseRolesInfo(c *command.Call) (command.Request, error) {
+	a := &rolesInfoArgs{}
 	err := c.Each(func(name string, v bson.Value) (bool, error) {
 		var err error
 		switch name {
 		case "showPrivileges":
 			if s, ok := v.Str(); ok && v.Type == bson.TypeString {
-				if fragment = s == "asUserFragment"; !fragment {
+				if a.fragment = s == "asUserFragment"; !a.fragment {
 					err = mongoerr.New(mongoerr.BadValue, "Failed to parse 'showPrivileges'. '%s' is neither a boolean nor 'asUserFragment'", s)
 				}
 				break
 			}
-			privileges, err = c.BoolArg(name, v)
+			a.privileges, err = c.BoolArg(name, v)
 		case "showBuiltinRoles":
-			builtin, err = c.BoolArg(name, v)
+			a.builtin, err = c.BoolArg(name, v)
 		case "showAuthenticationRestrictions":
-			restrictions, err = c.BoolArg(name, v)
+			a.restrictions, err = c.BoolArg(name, v)
 		default:
 			return false, nil
 		}
 		return true, err
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		a.asked, err = rolesAsked(c)
 	}
-	names, err := rolesNamed(c, builtin)
-	if err != nil {
-		return err
-	}
-	if fragment {
+	return a, err
+}
+
+// Needs notes what is needed to look at roles that the user has not.
+func (a *rolesInfoArgs) Needs(q *command.PrivilegeCheck) {
+	a.needs(q, auth.ViewRole, q.Call.Peer.Login.Has)
+}
+
+// Run describes roles: one, some, those of a database.
+// Manual: reference/command/rolesInfo. Errors: TypeMismatch (14), BadValue (2).
+func (a *rolesInfoArgs) Run(c *command.Call) error {
+	names := a.roles(c, a.builtin)
+	if a.fragment {
 		return roleFragment(c, names)
 	}
 	b := c.Reply
 	b.BeginArray("roles")
 	for _, n := range names {
-		if err := roleInfo(c, n, privileges, restrictions); err != nil {
+		if err := roleInfo(c, n, a.privileges, a.restrictions); err != nil {
 			return err
 		}
 		if err := c.Fits(); err != nil {
@@ -57,16 +71,24 @@ func runRolesInfo(c *command.Call) error {
 	return nil
 }
 
-// rolesNamed finds the roles that the first field means.
-func rolesNamed(c *command.Call, builtin bool) ([]auth.Name, error) {
+// rolesAsked reads the first field of rolesInfo. Errors: TypeMismatch (14), BadValue (2).
+func rolesAsked(c *command.Call) (x asked, err error) {
 	if !c.Value.IsNumber() {
-		names, err := namesOf(c, "role")
-		return slices.DeleteFunc(names, func(n auth.Name) bool { return !c.Server.Auth.HasRole(n) }), err
+		x.names, err = namesOf(c, "role")
+		return x, err
 	}
 	if n, ok := c.Value.AsInt64(); !ok || n != 1 {
-		return nil, mongoerr.New(mongoerr.BadValue, "rolesInfo takes 1, a name, or names")
+		return x, mongoerr.New(mongoerr.BadValue, "rolesInfo takes 1, a name, or names")
 	}
-	var names []auth.Name
+	x.ofDatabase = true
+	return x, nil
+}
+
+// roles finds the roles that are asked about.
+func (x *asked) roles(c *command.Call, builtin bool) (names []auth.Name) {
+	if !x.ofDatabase {
+		return slices.DeleteFunc(slices.Clone(x.names), func(n auth.Name) bool { return !c.Server.Auth.HasRole(n) })
+	}
 	for _, r := range c.Server.Auth.Roles(c.DB) {
 		names = append(names, r.Name)
 	}
@@ -77,7 +99,7 @@ func rolesNamed(c *command.Call, builtin bool) ([]auth.Name, error) {
 			}
 		}
 	}
-	return names, nil
+	return names
 }
 
 // roleFragment shows what somebody with some roles would have.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
@@ -50,7 +51,8 @@ func checkEntryName(s string) error {
 }
 
 // parseUserArgs reads the arguments of createUser and updateUser.
-func parseUserArgs(c *command.Call) (a userArgs, err error) {
+func parseUserArgs(c *command.Call) (a *userArgs, err error) {
+	a = &userArgs{}
 	if a.name, err = entryName(c); err != nil {
 		return a, err
 	}
@@ -125,6 +127,9 @@ func nameOf(c *command.Call, field, kind string, v bson.Value) (n auth.Name, err
 	d, ok := v.Doc()
 	if !ok || v.Type != bson.TypeDocument {
 		return n, mongoerr.New(mongoerr.BadValue, "%s must be names or documents with %s and db, but found %s", field, kind, v.Type)
+	}
+	if name, twice := d.Repeated(); twice {
+		return n, mongoerr.RepeatedField(c.Field(field) + "." + string(name))
 	}
 	for it := d.Iter(); it.Next(); {
 		name := string(it.Name)
@@ -229,14 +234,25 @@ func noUser(n auth.Name) error {
 	return mongoerr.New(mongoerr.UserNotFound, "User '%s' not found", n)
 }
 
-// runCreateUser makes a user. Manual: reference/command/createUser.
+// createRequest is a createUser whose arguments have been read.
+type createRequest struct{ *userArgs }
+
+func parseCreateUser(c *command.Call) (command.Request, error) {
+	a, err := parseUserArgs(c)
+	return &createRequest{a}, err
+}
+
+// Needs notes what is needed to grant the new user its roles.
+func (r *createRequest) Needs(q *command.PrivilegeCheck) {
+	onRoles(q, auth.GrantRole, r.roles)
+	onRestrictions(q, r.name, r.hasRestricted)
+}
+
+// Run makes a user. Manual: reference/command/createUser.
 // Errors: BadValue (2), TypeMismatch (14), RoleNotFound (31), 51003 if there is one,
 // IDLFailedToParse (40414), IDLUnknownField (40415).
-func runCreateUser(c *command.Call) error {
-	a, err := parseUserArgs(c)
-	if err != nil {
-		return err
-	}
+func (r *createRequest) Run(c *command.Call) (err error) {
+	a := r.userArgs
 	switch {
 	case !a.hasRoles:
 		return mongoerr.MissingField(c.Field("roles"))
@@ -251,7 +267,7 @@ func runCreateUser(c *command.Call) error {
 	}
 	u := &auth.User{Name: a.name, ID: auth.NewUserID(), Roles: a.roles, CustomData: a.customData, Restrictions: a.restrictions}
 	if a.hasPwd {
-		if u.Credentials, err = parseCredentials(c, &a); err != nil {
+		if u.Credentials, err = parseCredentials(c, a); err != nil {
 			return err
 		}
 	}
@@ -267,14 +283,42 @@ func runCreateUser(c *command.Call) error {
 	})
 }
 
-// runUpdateUser changes what is given and leaves the rest.
+// updateRequest is an updateUser whose arguments have been read.
+type updateRequest struct{ *userArgs }
+
+func parseUpdateUser(c *command.Call) (command.Request, error) {
+	a, err := parseUserArgs(c)
+	return &updateRequest{a}, err
+}
+
+// Needs notes what is needed to change a user, who may change its own password and data where a
+// role says so.
+func (r *updateRequest) Needs(q *command.PrivilegeCheck) {
+	db := collection.Namespace{DB: r.name.DB}
+	own := q.Call.Peer.User.Called(r.name.Name, r.name.DB)
+	either := func(all, mine auth.Action) {
+		if !own || !q.May(mine, db) {
+			q.Need(all, db)
+		}
+	}
+	if r.hasPwd || r.hasMechanisms {
+		either(auth.ChangePassword, auth.ChangeOwnPassword)
+	}
+	if r.hasData {
+		either(auth.ChangeCustomData, auth.ChangeOwnCustomData)
+	}
+	if r.hasRoles {
+		q.NeedEverywhere(auth.RevokeRole)
+		onRoles(q, auth.GrantRole, r.roles)
+	}
+	onRestrictions(q, r.name, r.hasRestricted)
+}
+
+// Run changes what is given and leaves the rest.
 // Manual: reference/command/updateUser. Errors: UserNotFound (11) and those of
 // createUser.
-func runUpdateUser(c *command.Call) error {
-	a, err := parseUserArgs(c)
-	if err != nil {
-		return err
-	}
+func (r *updateRequest) Run(c *command.Call) (err error) {
+	a := r.userArgs
 	switch {
 	case !a.hasPwd && !a.hasRoles && !a.hasData && !a.hasMechanisms && !a.hasRestricted:
 		return mongoerr.New(mongoerr.BadValue, "Must specify at least one field to update in updateUser")
@@ -288,7 +332,7 @@ func runUpdateUser(c *command.Call) error {
 	var credentials map[auth.Mechanism]auth.Credential
 	switch {
 	case a.hasPwd:
-		if credentials, err = parseCredentials(c, &a); err != nil {
+		if credentials, err = parseCredentials(c, a); err != nil {
 			return err
 		}
 	case a.hasMechanisms:
@@ -375,6 +419,14 @@ func runDropAllUsers(c *command.Call) error {
 	return nil
 }
 
+// changesRoles reads a command that grants or revokes roles: an action is needed on the database
+// of each.
+func changesRoles(c *command.Call, a auth.Action, run func(c *command.Call, n auth.Name, roles []auth.Name) error) (command.Request, error) {
+	n, roles, err := rolesArg(c)
+	needs := func(q *command.PrivilegeCheck) { onRoles(q, a, roles) }
+	return command.Requested(needs, func(c *command.Call) error { return run(c, n, roles) }), err
+}
+
 // rolesArg reads the one argument of the commands that grant and revoke roles.
 func rolesArg(c *command.Call) (n auth.Name, roles []auth.Name, err error) {
 	if n, err = entryName(c); err != nil {
@@ -400,30 +452,26 @@ func rolesArg(c *command.Call) (n auth.Name, roles []auth.Name, err error) {
 	return n, roles, err
 }
 
-// runGrantRolesToUser adds roles. Manual: reference/command/grantRolesToUser.
+// parseGrantRolesToUser adds roles. Manual: reference/command/grantRolesToUser.
 // Errors: UserNotFound (11), RoleNotFound (31).
-func runGrantRolesToUser(c *command.Call) error {
-	n, roles, err := rolesArg(c)
-	if err != nil {
-		return err
-	}
-	return changeUser(c, n, func(e *auth.Edit, u *auth.User) error {
-		u.Roles = addNames(u.Roles, roles)
-		return checkRoles(e.Directory, roles)
+func parseGrantRolesToUser(c *command.Call) (command.Request, error) {
+	return changesRoles(c, auth.GrantRole, func(c *command.Call, n auth.Name, roles []auth.Name) error {
+		return changeUser(c, n, func(e *auth.Edit, u *auth.User) error {
+			u.Roles = addNames(u.Roles, roles)
+			return checkRoles(e.Directory, roles)
+		})
 	})
 }
 
-// runRevokeRolesFromUser takes roles away.
+// parseRevokeRolesFromUser takes roles away.
 // Manual: reference/command/revokeRolesFromUser.
 // Errors: UserNotFound (11), RoleNotFound (31).
-func runRevokeRolesFromUser(c *command.Call) error {
-	n, roles, err := rolesArg(c)
-	if err != nil {
-		return err
-	}
-	return changeUser(c, n, func(e *auth.Edit, u *auth.User) error {
-		u.Roles = withoutNames(u.Roles, roles)
-		return checkRoles(e.Directory, roles)
+func parseRevokeRolesFromUser(c *command.Call) (command.Request, error) {
+	return changesRoles(c, auth.RevokeRole, func(c *command.Call, n auth.Name, roles []auth.Name) error {
+		return changeUser(c, n, func(e *auth.Edit, u *auth.User) error {
+			u.Roles = withoutNames(u.Roles, roles)
+			return checkRoles(e.Directory, roles)
+		})
 	})
 }
 

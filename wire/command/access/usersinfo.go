@@ -2,6 +2,7 @@ package access
 
 import (
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire/auth"
@@ -13,13 +14,36 @@ type usersInfoArgs struct {
 	credentials, privileges, restrictions bool
 	customData                            bool
 	filter                                bson.Raw
+
+	asked
 }
 
-// runUsersInfo describes users: one, some, those of a database, all.
-// Manual: reference/command/usersInfo. Errors: TypeMismatch (14), BadValue (2),
-// InvalidOptions (72).
-func runUsersInfo(c *command.Call) error {
-	a := usersInfoArgs{customData: true}
+// asked is what the first field of usersInfo and rolesInfo asks about.
+type asked struct {
+	all        bool // the users of all databases
+	ofDatabase bool // those of the command's database
+	names      []auth.Name
+}
+
+// needs notes the action that is needed for what is asked about, but for what the user may look at
+// in any case.
+func (x *asked) needs(q *command.PrivilegeCheck, a auth.Action, own func(auth.Name) bool) {
+	if x.all {
+		q.NeedEverywhere(a)
+	}
+	if x.ofDatabase {
+		q.Need(a, collection.Namespace{DB: q.DB})
+	}
+	for _, n := range x.names {
+		if !own(n) {
+			q.Need(a, collection.Namespace{DB: n.DB})
+		}
+	}
+}
+
+// parseUsersInfo reads the arguments of usersInfo.
+func parseUsersInfo(c *command.Call) (command.Request, error) {
+	a := &usersInfoArgs{customData: true}
 	err := c.Each(func(name string, v bson.Value) (bool, error) {
 		var err error
 		switch name {
@@ -42,13 +66,23 @@ func runUsersInfo(c *command.Call) error {
 		}
 		return true, err
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		a.asked, err = usersAsked(c)
 	}
-	users, listed, err := usersNamed(c)
-	if err != nil {
-		return err
-	}
+	return a, err
+}
+
+// Needs notes what is needed to look at others; everybody may look at itself.
+func (a *usersInfoArgs) Needs(q *command.PrivilegeCheck) {
+	a.needs(q, auth.ViewUser, func(n auth.Name) bool { return q.Call.Peer.User.Called(n.Name, n.DB) })
+}
+
+// Run describes users: one, some, those of a database, all.
+// Manual: reference/command/usersInfo. Errors: TypeMismatch (14), BadValue (2),
+// InvalidOptions (72).
+func (a *usersInfoArgs) Run(c *command.Call) (err error) {
+	listed := a.all || a.ofDatabase
+	users := a.users(c)
 	if listed && (a.privileges || a.restrictions) {
 		return mongoerr.New(mongoerr.BadValue, "Privilege or restriction details require exact-match usersInfo queries")
 	}
@@ -61,7 +95,7 @@ func runUsersInfo(c *command.Call) error {
 	}
 	c.Reply.BeginArray("users")
 	for _, u := range users {
-		d, err := userInfo(c, u, &a)
+		d, err := userInfo(c, u, a)
 		if err != nil {
 			return err
 		}
@@ -80,28 +114,40 @@ func runUsersInfo(c *command.Call) error {
 	return nil
 }
 
-// usersNamed finds the users that the first field means; listed says that it named
-// none.
-func usersNamed(c *command.Call) (users []*auth.User, listed bool, err error) {
+// usersAsked reads the first field of usersInfo. Errors: TypeMismatch (14), BadValue (2).
+func usersAsked(c *command.Call) (x asked, err error) {
 	if c.Value.IsNumber() {
 		if n, ok := c.Value.AsInt64(); !ok || n != 1 {
-			return nil, false, mongoerr.New(mongoerr.BadValue, "usersInfo takes 1, a name, or names")
+			return x, mongoerr.New(mongoerr.BadValue, "usersInfo takes 1, a name, or names")
 		}
-		return c.Server.Auth.Users(c.DB), true, nil
+		x.ofDatabase = true
+		return x, nil
 	}
 	if d, ok := c.Value.Doc(); ok && c.Value.Type == bson.TypeDocument && d.Has("forAllDBs") {
 		if b, ok := d.Get("forAllDBs").Boolean(); !ok || !b || d.Len() != 1 {
-			return nil, false, mongoerr.New(mongoerr.BadValue, "forAllDBs must be true and stand alone")
+			return x, mongoerr.New(mongoerr.BadValue, "forAllDBs must be true and stand alone")
 		}
-		return c.Server.Auth.Users(""), true, nil
+		x.all = true
+		return x, nil
 	}
-	names, err := namesOf(c, "user")
-	for _, n := range names {
+	x.names, err = namesOf(c, "user")
+	return x, err
+}
+
+// users finds the users that are asked about.
+func (x *asked) users(c *command.Call) (users []*auth.User) {
+	switch {
+	case x.all:
+		return c.Server.Auth.Users("")
+	case x.ofDatabase:
+		return c.Server.Auth.Users(c.DB)
+	}
+	for _, n := range x.names {
 		if u := c.Server.Auth.User(n); u != nil {
 			users = append(users, u)
 		}
 	}
-	return users, false, err
+	return users
 }
 
 // namesOf reads a first field that is a name or an array of names.

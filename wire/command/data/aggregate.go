@@ -8,6 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire/arguments"
+	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/cursor"
 	"github.com/cantledb/cantle/wire/explained"
@@ -15,30 +16,31 @@ import (
 
 // aggregateArgs are the arguments of aggregate.
 type aggregateArgs struct {
+	ns       collection.Namespace // without a Coll: the database
+	byUUID   bool                 // the collection was named by its UUID
 	pipeline *agg.Outline
 	batch    int64
 	hasBatch bool
 	cursor   bool
 	explain  bool
+	bypass   bool // what is written is not validated
 	hint     bson.Value
 }
 
-// runAggregate answers aggregate. Manual: reference/command/aggregate.
-func runAggregate(c *command.Call) error {
-	c.Body = c.Body.Clone() // the cursor may outlive the request
-	first, _ := c.Body.First()
-	c.Value = first.Value
-	a, err := parseAggregate(c)
-	if err != nil {
+// Needs notes what the first stage reads, and what the others read and write.
+func (a *aggregateArgs) Needs(q *command.PrivilegeCheck) {
+	if a.byUUID {
+		q.NeedOnCluster(auth.UseUUID)
+	}
+	q.Pipeline(a.ns, a.pipeline, a.bypass)
+}
+
+// Run answers aggregate. Manual: reference/command/aggregate.
+func (a *aggregateArgs) Run(c *command.Call) error {
+	if err := checkStages(c, a); err != nil {
 		return err
 	}
-	if err := checkStages(c, &a); err != nil {
-		return err
-	}
-	ns, err := aggregateNamespace(c)
-	if err != nil {
-		return err
-	}
+	ns := a.ns
 	if !a.cursor && !a.explain {
 		return mongoerr.New(mongoerr.FailedToParse, "The 'cursor' option is required, except for aggregate with the explain argument")
 	}
@@ -99,20 +101,25 @@ func streamPipeline(c *command.Call, ns collection.Namespace, pipeline *agg.Outl
 }
 
 // aggregateNamespace is the collection, or the database for {aggregate: 1}.
-func aggregateNamespace(c *command.Call) (collection.Namespace, error) {
+func aggregateNamespace(c *command.Call) (ns collection.Namespace, byUUID bool, err error) {
 	if c.Value.IsNumber() {
 		if n, ok := c.Value.AsFloat(); !ok || n != 1 {
-			return collection.Namespace{}, mongoerr.New(mongoerr.BadValue, "Invalid command format: the 'aggregate' field must specify a collection name or 1")
+			return ns, false, mongoerr.New(mongoerr.BadValue, "Invalid command format: the 'aggregate' field must specify a collection name or 1")
 		}
-		return collection.Namespace{DB: c.DB}, nil
+		return collection.Namespace{DB: c.DB}, false, nil
 	}
-	return c.ReadNamespace()
+	ns, err = c.ReadNamespace()
+	return ns, c.Value.Type == bson.TypeBinary, err
 }
 
 // parseAggregate reads the arguments of aggregate.
-func parseAggregate(c *command.Call) (a aggregateArgs, err error) {
+func parseAggregate(c *command.Call) (command.Request, error) {
+	c.Body = c.Body.Clone() // the cursor may outlive the request
+	first, _ := c.Body.First()
+	c.Value = first.Value
+	a := &aggregateArgs{}
 	hasPipeline := false
-	err = c.Each(func(name string, v bson.Value) (known bool, err error) {
+	err := c.Each(func(name string, v bson.Value) (known bool, err error) {
 		known = true
 		switch name {
 		case "pipeline":
@@ -122,7 +129,7 @@ func parseAggregate(c *command.Call) (a aggregateArgs, err error) {
 			}
 		case "cursor":
 			a.cursor = true
-			err = aggregateCursor(c, &a, v)
+			err = aggregateCursor(c, a, v)
 		case "explain":
 			a.explain, err = c.BoolArg(name, v)
 		case "allowDiskUse":
@@ -131,7 +138,8 @@ func parseAggregate(c *command.Call) (a aggregateArgs, err error) {
 			}
 			c.Env().Memory.Spill, err = c.StrictBool(name, v)
 		case "bypassDocumentValidation":
-			c.Op.BypassValidation, err = c.BoolArg(name, v)
+			a.bypass, err = c.BoolArg(name, v)
+			c.Op.BypassValidation = a.bypass
 		case "hint":
 			a.hint, err = c.GivenHint(v)
 		case "collation":
@@ -151,6 +159,9 @@ func parseAggregate(c *command.Call) (a aggregateArgs, err error) {
 	})
 	if err == nil && !hasPipeline {
 		err = mongoerr.MissingField(c.Field("pipeline"))
+	}
+	if err == nil {
+		a.ns, a.byUUID, err = aggregateNamespace(c)
 	}
 	return a, err
 }
@@ -225,13 +236,4 @@ func distinctOnView(c *command.Call, ns collection.Namespace, a *distinctArgs) e
 		c.OKAsInt()
 	}
 	return err
-}
-
-// aggregatePrivileges notes what the first stage reads, and what the others read and
-// write.
-func aggregatePrivileges(q *command.PrivilegeCheck) {
-	ns := collection.Namespace{DB: q.DB}
-	ns.Coll, _ = q.Value.Str()
-	list, _ := q.Arg("pipeline").Array()
-	q.Pipeline(ns, list)
 }

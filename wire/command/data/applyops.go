@@ -12,30 +12,36 @@ import (
 // entry is one operation of applyOps: an entry of an oplog.
 type entry struct {
 	op    string
-	ns    collection.Namespace
-	uuid  bson.Value // ui: the collection's, whatever its name is by now
+	ns    collection.Namespace // with a UUID: that of the collection, whatever its name in the entry
+	uuid  bson.Value           // ui
 	o, o2 bson.Raw
+	part  *command.Part // the command of an entry with the op c or of a view; nil if there is nothing to do
+	parts []*entry      // the entries of an applyOps in an entry
+	err   error         // why the entry cannot be applied
 }
 
-// runApplyOps does what entries of an oplog say, one after the other, up to the
-// first that fails; those before stay done. MongoDB's mongos does not have it; here
-// it is the way in which mongorestore --oplogReplay and --preserveUUID reach a
-// server, however that is shown.
-// Arguments that it does not know are left aside, those that it once had refused.
+// applyOpsArgs are the arguments of applyOps.
+type applyOpsArgs struct {
+	entries []*entry
+	upsert  bool
+}
+
+// parseApplyOps reads entries of an oplog. What cannot be read of one is the error of the entry,
+// which ends the command when its turn comes: those before stay done.
+// Arguments that are not known are left aside, those that there once were are refused.
 // Manual: reference/command/applyOps. Observed: MongoDB 8.2.
-// Errors: those of parseEntry and of the operations, with applied and results.
-func runApplyOps(c *command.Call) error {
+func parseApplyOps(c *command.Call) (command.Request, error) {
 	if err := c.RefuseStrict(); err != nil {
-		return err
+		return nil, err
 	}
-	upsert := true
+	a := &applyOpsArgs{upsert: true}
 	err := c.Each(func(name string, v bson.Value) (_ bool, err error) {
 		switch name {
 		case "alwaysUpsert":
 			if v.IsMissing() {
 				break
 			}
-			if upsert, err = c.StrictBool(name, v); upsert {
+			if a.upsert, err = c.StrictBool(name, v); a.upsert {
 				err = mongoerr.New(6711601, "The argument alwaysUpsert is not supported any more")
 			}
 		case "allowAtomic": // they need not be
@@ -56,24 +62,116 @@ func runApplyOps(c *command.Call) error {
 		return true, err
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	docs, err := c.DocArray("applyOps", c.Value, command.BatchMax)
-	if err != nil {
-		return err
-	}
-	return applyEntries(c, docs, upsert)
+	a.entries = readEntries(c, docs)
+	return a, err
 }
 
-// applyEntries applies the entries and writes applied and results; entries that say only
-// something do not count.
-func applyEntries(c *command.Call, docs []bson.Raw, upsert bool) error {
-	good := 0
+// readEntries reads the entries up to the first that cannot be read.
+func readEntries(c *command.Call, docs []bson.Raw) (list []*entry) {
 	for _, d := range docs {
+		e, err := parseEntry(d)
+		if err == nil {
+			err = e.complete(c)
+		}
+		e.err = err
+		if list = append(list, &e); err != nil {
+			break
+		}
+	}
+	return list
+}
+
+// complete finds the collection of a UUID, and reads the command of an entry that has one.
+func (e *entry) complete(c *command.Call) (err error) {
+	switch {
+	case e.op == "n":
+		return nil
+	case e.op == "c":
+		first, ok := e.o.First()
+		if ok && string(first.Name) == c.Name() { // a transaction, or what was applied elsewhere
+			docs, err := c.DocArray(c.Name(), first.Value, command.BatchMax)
+			e.parts = readEntries(c, docs)
+			return err
+		}
+		body, err := e.command()
+		if err == nil && body != nil {
+			e.part, err = c.Part(e.ns.DB, body)
+		}
+		return err
+	case e.ns.Coll == "system.views":
+		body, err := e.viewCommand()
+		if err == nil {
+			e.part, err = c.Part(e.ns.DB, body)
+		}
+		return err
+	case !e.uuid.IsMissing():
+		if found, ns := e.find(c); found {
+			e.ns = ns
+		}
+	}
+	return nil
+}
+
+// find finds the collection of the entry's UUID.
+func (e *entry) find(c *command.Call) (found bool, ns collection.Namespace) {
+	coll := collectionOf(c, e.uuid)
+	if named := c.Cluster.Catalog.Peek().Collection(e.ns); coll == nil && named != nil && named.Options.TimeSeries != nil {
+		coll = named // no client knows its UUID
+	}
+	if coll == nil {
+		return false, e.ns
+	}
+	return true, coll.Namespace
+}
+
+// Needs notes what each of the operations needs; entries with UUIDs besides need
+// useUUID and forceUUID. Manual: reference/command/applyOps#required-access.
+func (a *applyOpsArgs) Needs(q *command.PrivilegeCheck) {
+	for _, e := range a.entries {
+		e.needs(q)
+	}
+}
+
+// needs notes what one entry needs.
+func (e *entry) needs(q *command.PrivilegeCheck) {
+	if !e.uuid.IsMissing() {
+		q.NeedOnCluster(auth.UseUUID)
+		q.NeedOnCluster(auth.ForceUUID)
+	}
+	switch e.op {
+	case "i", "u":
+		q.Need(auth.Insert, e.ns)
+		q.Need(auth.Update, e.ns)
+	case "d":
+		q.Need(auth.Remove, e.ns)
+	case "n":
+		q.NeedOnCluster(auth.AppendOplogNote)
+	case "c":
+		for _, p := range e.parts {
+			p.needs(q)
+		}
+	}
+	if e.part != nil {
+		q.Part(e.part)
+	}
+}
+
+// Run does what entries of an oplog say, one after the other, up to the
+// first that fails; those before stay done. MongoDB's mongos does not have it; here
+// it is the way in which mongorestore --oplogReplay and --preserveUUID reach a
+// server, however that is shown.
+// It writes applied and results; entries that say only something do not count.
+// Errors: those of parseEntry and of the operations, with applied and results.
+func (a *applyOpsArgs) Run(c *command.Call) error {
+	good := 0
+	for _, e := range a.entries {
 		err := c.Op.Env.Interrupted()
 		var counts bool
 		if err == nil {
-			counts, err = applyEntry(c, d, upsert)
+			counts, err = applyEntry(c, e, a.upsert)
 		}
 		if err != nil {
 			b := bson.NewBuilder(nil)
@@ -100,31 +198,35 @@ func appendApplied(b *bson.Builder, n, good int) {
 }
 
 // applyEntry applies one entry; counts is false for one that only says something.
-func applyEntry(c *command.Call, d bson.Raw, upsert bool) (counts bool, err error) {
-	e, err := parseEntry(d)
-	if err != nil {
-		return true, err
+func applyEntry(c *command.Call, e *entry, upsert bool) (counts bool, err error) {
+	if e.err != nil {
+		return true, e.err
 	}
 	switch e.op {
 	case "n":
 		return false, nil
 	case "c":
-		return true, applyCommand(c, &e, upsert)
+		return true, applyCommand(c, e, upsert)
+	}
+	if e.part != nil {
+		return true, applyCommand(c, e, upsert)
 	}
 	if !e.uuid.IsMissing() {
-		coll := collectionOf(c, e.uuid)
-		if named := c.Cluster.Catalog.Peek().Collection(e.ns); coll == nil && named != nil && named.Options.TimeSeries != nil {
-			coll = named // no client knows its UUID
-		}
-		if coll == nil {
+		found, named := e.find(c)
+		if !found {
 			return true, mongoerr.New(mongoerr.NamespaceNotFound, "There is no collection with the UUID that an entry on %s names", e.ns)
 		}
-		e.ns = coll.Namespace
+		if named != e.ns { // an entry before this one has renamed it, or made it
+			e.ns = named
+			if err := c.Require(e.needs); err != nil {
+				return true, err
+			}
+		}
 	}
 	if err := collection.CheckNamespace(e.ns); err != nil {
 		return true, err
 	}
-	return true, applyDocument(c, &e, upsert)
+	return true, applyDocument(c, e, upsert)
 }
 
 // parseEntry reads an entry; fields that tell where it comes from (ts, t, wall and
@@ -133,6 +235,9 @@ func applyEntry(c *command.Call, d bson.Raw, upsert bool) (counts bool, err erro
 func parseEntry(d bson.Raw) (e entry, err error) {
 	malformed := func(what string) error {
 		return mongoerr.New(mongoerr.FailedToParse, "An entry of applyOps needs %s: %s", what, shownEntry(d))
+	}
+	if name, twice := d.Repeated(); twice {
+		return e, mongoerr.RepeatedField("applyOps.applyOps." + string(name))
 	}
 	var hasNS bool
 	for name, v := range d.Fields() {
@@ -178,55 +283,4 @@ func shownEntry(d bson.Raw) string {
 		return "a large one"
 	}
 	return d.String()
-}
-
-// applyOpsPrivileges notes what each of the operations needs; entries with UUIDs besides need
-// useUUID and forceUUID. Manual: reference/command/applyOps#required-access.
-func applyOpsPrivileges(q *command.PrivilegeCheck) {
-	q.Docs("applyOps", func(d bson.Raw) { entryPrivileges(q, d) })
-}
-
-// entryPrivileges notes what one entry of applyOps needs.
-func entryPrivileges(q *command.PrivilegeCheck, d bson.Raw) {
-	e, err := parseEntry(d)
-	if err != nil {
-		return // the command says so
-	}
-	if !e.uuid.IsMissing() {
-		q.NeedOnCluster(auth.UseUUID)
-		q.NeedOnCluster(auth.ForceUUID)
-		if coll := collectionOf(q.Call, e.uuid); coll != nil && e.op != "c" {
-			e.ns = coll.Namespace
-		}
-	}
-	switch e.op {
-	case "i":
-		q.Need(auth.Insert, e.ns)
-		q.Need(auth.Update, e.ns)
-	case "u":
-		q.Need(auth.Update, e.ns)
-		q.Need(auth.Insert, e.ns)
-	case "d":
-		q.Need(auth.Remove, e.ns)
-	case "n":
-		q.NeedOnCluster(auth.AppendOplogNote)
-	case "c":
-		if first, ok := e.o.First(); ok && string(first.Name) == "applyOps" {
-			list, _ := first.Value.Array()
-			for v := range list.Values() {
-				if d, ok := v.Doc(); ok {
-					entryPrivileges(q, d)
-				}
-			}
-			return
-		}
-		body, err := e.command()
-		if err != nil || body == nil {
-			return
-		}
-		db := q.DB
-		q.DB = e.ns.DB
-		q.Nested(body)
-		q.DB = db
-	}
 }

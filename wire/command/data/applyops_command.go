@@ -6,7 +6,6 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
-	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -24,26 +23,18 @@ var done = map[string][]mongoerr.Code{
 }
 
 // applyCommand runs the command of an entry.
-// Errors: CommandNotSupported (115), those of the command.
+// Errors: those of the command.
 func applyCommand(c *command.Call, e *entry, upsert bool) error {
-	first, ok := e.o.First()
-	if !ok {
-		return mongoerr.New(mongoerr.FailedToParse, "A command entry on %s has no command", e.ns)
-	}
-	if string(first.Name) == "applyOps" { // a transaction, or what was applied elsewhere
-		docs, err := c.DocArray("applyOps", first.Value, command.BatchMax)
-		for i := 0; i < len(docs) && err == nil; i++ {
-			_, err = applyEntry(c, docs[i], upsert)
+	for _, p := range e.parts {
+		if _, err := applyEntry(c, p, upsert); err != nil {
+			return err
 		}
-		return err
 	}
-	body, err := e.command()
-	if err != nil || body == nil {
-		return err
+	if e.part == nil {
+		return nil
 	}
-	err = runPart(c, e, body)
-	f, _ := body.First()
-	if err != nil && slices.Contains(done[string(f.Name)], mongoerr.From(err).Code) && e.uuid.IsMissing() {
+	err := runPart(c, e)
+	if err != nil && slices.Contains(done[e.part.Def.Name], mongoerr.From(err).Code) && e.uuid.IsMissing() {
 		return nil
 	}
 	return err
@@ -95,26 +86,21 @@ func (e *entry) command() (bson.Raw, error) {
 
 // runPart runs another command as a part of this one, without its reply. The UUID
 // of an entry becomes that of the collection it creates.
-func runPart(c *command.Call, e *entry, body bson.Raw) error {
-	first, _ := body.First()
-	def, value, own, db, reply := c.Def, c.Value, c.Reader, c.DB, c.Reply
-	defer func() {
-		c.Def, c.Value, c.Reader, c.DB, c.Reply = def, value, own, db, reply
-		c.Env().DB, c.ForcedUUID = db, [16]byte{}
-	}()
-	c.Become(c.Server.Lookup(string(first.Name)), body)
-	c.DB, c.Msg, c.Reply = e.ns.DB, &wire.Message{Header: own.Msg.Header}, bson.NewBuilder(nil)
-	c.Env().DB = c.DB
-	if u, ok := uuidOf(e.uuid); ok && c.Name() == "create" {
+func runPart(c *command.Call, e *entry) error {
+	reply := c.Reply
+	defer func() { c.Reply, c.ForcedUUID = reply, [16]byte{} }()
+	c.Reply = bson.NewBuilder(nil)
+	if u, ok := uuidOf(e.uuid); ok && e.part.Def.Name == "create" {
 		if coll := collectionOf(c, e.uuid); coll != nil {
-			if name, _ := first.Value.Str(); coll.Namespace.DB == c.DB && coll.Namespace.Coll == name {
+			first, _ := e.part.Body.First()
+			if name, _ := first.Value.Str(); coll.Namespace.DB == e.part.DB && coll.Namespace.Coll == name {
 				return nil
 			}
 			return mongoerr.New(mongoerr.NamespaceExists, "The UUID that an entry gives to a new collection is that of %s", coll.Namespace)
 		}
 		c.ForcedUUID = u
 	}
-	return c.Def.Run(c)
+	return e.part.Run(c)
 }
 
 // uuidOf reads a UUID.

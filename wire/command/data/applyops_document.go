@@ -19,9 +19,6 @@ import (
 func applyDocument(c *command.Call, e *entry, upsert bool) error {
 	env := c.Env()
 	env.Collation, env.DB = nil, e.ns.DB // each collection has its own
-	if e.ns.Coll == "system.views" {
-		return applyView(c, e)
-	}
 	c.Cluster.UseDefaultCollation(&c.Op, e.ns)
 	snap := c.Cluster.Catalog.Peek()
 	if series := snap.Series(e.ns); series != nil {
@@ -175,25 +172,25 @@ func applyBucket(c *command.Call, e *entry, series *catalog.Collection) error {
 	return err
 }
 
-// applyView makes or drops a view: MongoDB's oplogs have views as documents of
-// system.views.
-func applyView(c *command.Call, e *entry) error {
+// viewCommand is what makes or drops the view of an entry: MongoDB's oplogs have views as
+// documents of system.views.
+// Errors: CommandNotSupported (115).
+func (e *entry) viewCommand() (bson.Raw, error) {
 	s, _ := e.o.Get("_id").Str()
 	view, ok := strings.CutPrefix(s, e.ns.DB+".")
-	if e.o2 != nil || !ok {
-		return mongoerr.New(mongoerr.CommandNotSupported, "Only inserts and deletes of views can be applied to %s", e.ns)
+	if e.op == "u" || e.o2 != nil || !ok {
+		return nil, mongoerr.New(mongoerr.CommandNotSupported, "Only inserts and deletes of views can be applied to %s", e.ns)
 	}
 	b := bson.NewBuilder(nil)
 	if e.op == "d" {
 		b.String("drop", view)
-	} else {
-		b.String("create", view)
-		for name, v := range e.o.Fields() {
-			if string(name) != "_id" {
-				b.ValueBytes(name, v)
-			}
+		return b.Doc(), nil
+	}
+	b.String("create", view)
+	for name, v := range e.o.Fields() {
+		if string(name) != "_id" {
+			b.ValueBytes(name, v)
 		}
 	}
-	command := entry{op: "c", ns: e.ns, o: b.Doc()}
-	return applyCommand(c, &command, false)
+	return b.Doc(), nil
 }

@@ -49,19 +49,42 @@ type bulkArgs struct {
 // operations so far.
 type bulkRun struct {
 	*command.Call
-	bulkArgs
+	*bulkArgs
 	results                                                []bson.Raw
 	errors, inserted, matched, modified, upserted, deleted int64
 }
 
-// runBulkWrite runs inserts, updates and deletes on several collections in the
+// Needs notes what each operation needs on its namespace.
+func (a *bulkArgs) Needs(q *command.PrivilegeCheck) {
+	for i := range a.ops {
+		op := &a.ops[i]
+		ns := a.targets[op.ns].ns
+		switch op.kind {
+		case bulkInsert:
+			q.Need(auth.Insert, ns)
+			a.needs(q, ns)
+		case bulkUpdate:
+			q.Need(auth.Update, ns)
+			if op.upsert {
+				q.Need(auth.Insert, ns)
+			}
+			a.needs(q, ns)
+		case bulkDelete:
+			q.Need(auth.Remove, ns)
+		}
+	}
+}
+
+// Run runs inserts, updates and deletes on several collections in the
 // order they are given. Manual: reference/command/bulkWrite.
-func runBulkWrite(c *command.Call) error {
-	a, err := parseBulk(c)
-	if err != nil {
-		return err
+func (a *bulkArgs) Run(c *command.Call) error {
+	for i := range a.targets {
+		if err := c.MayWriteTo(a.targets[i].ns, "write"); err != nil {
+			return err
+		}
 	}
 	r := &bulkRun{Call: c, bulkArgs: a}
+	var err error
 	for i := 0; i < len(r.ops); {
 		n := 1
 		if r.ops[i].kind == bulkInsert {
@@ -252,9 +275,9 @@ func (r *bulkRun) fail(e mongoerr.WriteError) {
 // parseBulk reads the arguments.
 // Errors: TypeMismatch (14), BadValue (2), InvalidLength (16),
 // InvalidNamespace (73), IDLFailedToParse (40414), IDLUnknownField (40415).
-func parseBulk(c *command.Call) (a bulkArgs, err error) {
-	a = bulkArgs{writeArgs: writeArgs{ordered: true}, batch: -1}
-	err = c.Each(func(name string, v bson.Value) (bool, error) {
+func parseBulk(c *command.Call) (command.Request, error) {
+	a := &bulkArgs{writeArgs: writeArgs{ordered: true}, batch: -1}
+	err := c.Each(func(name string, v bson.Value) (bool, error) {
 		var err error
 		switch name {
 		case "ops", "nsInfo":
@@ -289,9 +312,6 @@ func parseBulk(c *command.Call) (a bulkArgs, err error) {
 	for _, d := range infos {
 		t, err := parseTarget(c, d)
 		if err != nil {
-			return a, err
-		}
-		if err := c.MayWriteTo(t.ns, "write"); err != nil {
 			return a, err
 		}
 		a.targets = append(a.targets, t)
@@ -452,36 +472,4 @@ func parseBulkStatement(c *command.Call, op *bulkOp, field, name string, v bson.
 		return false, nil
 	}
 	return true, err
-}
-
-// bulkWritePrivileges notes what each operation needs on its namespace.
-func bulkWritePrivileges(q *command.PrivilegeCheck) {
-	var targets []collection.Namespace
-	q.Docs("nsInfo", func(d bson.Raw) {
-		s, _ := d.Get("ns").Str()
-		targets = append(targets, collection.ParseNamespace(s))
-	})
-	bypass := q.Arg("bypassDocumentValidation").Truthy()
-	q.Docs("ops", func(d bson.Raw) {
-		f, _ := d.First()
-		i, ok := f.Value.AsInt64()
-		if !ok || i < 0 || i >= int64(len(targets)) {
-			return // the command says so
-		}
-		ns := targets[i]
-		switch string(f.Name) {
-		case "insert":
-			q.Need(auth.Insert, ns)
-		case "update":
-			q.Need(auth.Update, ns)
-			if d.Get("upsert").Truthy() {
-				q.Need(auth.Insert, ns)
-			}
-		case "delete":
-			q.Need(auth.Remove, ns)
-		}
-		if bypass && string(f.Name) != "delete" {
-			q.Need(auth.BypassDocumentValidation, ns)
-		}
-	})
 }

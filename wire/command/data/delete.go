@@ -8,15 +8,26 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runDelete answers delete. Manual: reference/command/delete.
-func runDelete(c *command.Call) error {
+// deleteRequest is a delete whose arguments have been read.
+type deleteRequest struct{ statements }
+
+// parseDelete reads the arguments of delete.
+func parseDelete(c *command.Call) (command.Request, error) {
 	s, err := parseStatements(c, "deletes", func(d bson.Raw) (statementArgs, error) { return deleteStatement(c, d) })
 	if err != nil {
-		return err
+		return nil, err
 	}
+	return &deleteRequest{s}, nil
+}
+
+// Needs notes nothing: remove stands in the row, and what is deleted is not validated.
+func (s *deleteRequest) Needs(*command.PrivilegeCheck) {}
+
+// Run answers delete. Manual: reference/command/delete.
+func (s *deleteRequest) Run(c *command.Call) error {
 	c.Server.Stats.Delete.Add(int64(len(s.list)))
 	var n int64
-	errs, err := runStatements(c, s, nil, func(_ int, r cluster.Modified) { n += r.Changed })
+	errs, err := runStatements(c, &s.statements, nil, func(_ int, r cluster.Modified) { n += r.Changed })
 	if err != nil {
 		return err
 	}

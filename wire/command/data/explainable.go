@@ -1,7 +1,6 @@
 package data
 
 import (
-	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/collection/update"
@@ -11,7 +10,7 @@ import (
 )
 
 // explainFind reads a find to be explained.
-func explainFind(c *command.Call) (x *explained.Explained, err error) {
+func explainFind(c *command.Call, _ command.Request) (x *explained.Explained, err error) {
 	x = &explained.Explained{}
 	if x.Ns, err = c.ReadNamespace(); err != nil {
 		return nil, err
@@ -21,18 +20,13 @@ func explainFind(c *command.Call) (x *explained.Explained, err error) {
 	return x, err
 }
 
-// explainPipeline reads an aggregate to be explained.
-func explainPipeline(c *command.Call) (x *explained.Explained, err error) {
-	x = &explained.Explained{}
-	if x.Ns, err = aggregateNamespace(c); err != nil {
-		return nil, err
-	}
+// explainPipeline makes what is explained of an aggregate.
+func explainPipeline(c *command.Call, r command.Request) (x *explained.Explained, err error) {
 	if err := explainedConcern(c); err != nil {
 		return nil, err
 	}
-	a, err := parseAggregate(c)
-	x.Pipeline, x.Find.Hint = a.pipeline, a.hint
-	return x, err
+	a := r.(*aggregateArgs)
+	return &explained.Explained{Ns: a.ns, Pipeline: a.pipeline, Find: plan.Find{Hint: a.hint}}, nil
 }
 
 // explainedConcern refuses a write concern of a pipeline that is explained, which writes nothing.
@@ -43,44 +37,28 @@ func explainedConcern(c *command.Call) error {
 	return nil
 }
 
-// explainUpdate reads an update to be explained.
-func explainUpdate(c *command.Call) (*explained.Explained, error) {
-	return explainableWrite(c, "UPDATE", func(d bson.Raw) (statementArgs, error) { return updateStatement(c, d) })
+// explainUpdate makes what is explained of an update.
+func explainUpdate(c *command.Call, r command.Request) (*explained.Explained, error) {
+	return explainableWrite(c, "UPDATE", &r.(*updateRequest).statements)
 }
 
-// explainDelete reads a delete to be explained.
-func explainDelete(c *command.Call) (*explained.Explained, error) {
-	return explainableWrite(c, "DELETE", func(d bson.Raw) (statementArgs, error) { return deleteStatement(c, d) })
+// explainDelete makes what is explained of a delete.
+func explainDelete(c *command.Call, r command.Request) (*explained.Explained, error) {
+	return explainableWrite(c, "DELETE", &r.(*deleteRequest).statements)
 }
 
-// explainMapReduce reads a mapReduce to be explained: the read that it begins with.
-func explainMapReduce(c *command.Call) (x *explained.Explained, err error) {
-	x = &explained.Explained{}
-	if x.Ns, err = c.Namespace(); err != nil {
-		return nil, err
-	}
-	a, err := parseMapReduce(c)
-	if err != nil {
-		return nil, err
-	}
-	x.Find = a.Find
-	return x, nil
+// explainMapReduce makes what is explained of a mapReduce: the read that it begins with.
+func explainMapReduce(_ *command.Call, r command.Request) (x *explained.Explained, err error) {
+	a := r.(*mapReduceArgs)
+	return &explained.Explained{Ns: a.ns, Find: a.Find}, nil
 }
 
-// explainFindAndModify reads a findAndModify to be explained.
-func explainFindAndModify(c *command.Call) (x *explained.Explained, err error) {
-	x = &explained.Explained{}
-	if x.Ns, err = c.Namespace(); err != nil {
-		return nil, err
-	}
-	a, err := parseFindAndModify(c)
-	x.Find = plan.Find{Filter: a.query, Sort: a.sort, Hint: a.hint, Limit: 1}
-	x.Stage, x.Upsert = "UPDATE", a.upsert
+// explainFindAndModify makes what is explained of a findAndModify.
+func explainFindAndModify(c *command.Call, r command.Request) (x *explained.Explained, err error) {
+	a := r.(*famArgs)
+	x = &explained.Explained{Ns: a.ns, Find: plan.Find{Filter: a.query, Sort: a.sort, Hint: a.hint, Limit: 1}, Stage: "UPDATE", Upsert: a.upsert}
 	if a.remove {
 		x.Stage = "DELETE"
-	}
-	if err != nil {
-		return nil, err
 	}
 	x.Modify = &cluster.Modify{Find: x.Find, Upsert: a.upsert}
 	c.Cluster.UseDefaultCollation(&c.Op, x.Ns)
@@ -91,7 +69,7 @@ func explainFindAndModify(c *command.Call) (x *explained.Explained, err error) {
 }
 
 // explainCount reads a count to be explained.
-func explainCount(c *command.Call) (x *explained.Explained, err error) {
+func explainCount(c *command.Call, _ command.Request) (x *explained.Explained, err error) {
 	x = &explained.Explained{Stage: "COUNT", Only: true}
 	if x.Ns, err = c.ReadNamespace(); err != nil {
 		return nil, err
@@ -108,7 +86,7 @@ func explainCount(c *command.Call) (x *explained.Explained, err error) {
 }
 
 // explainDistinct reads a distinct to be explained.
-func explainDistinct(c *command.Call) (x *explained.Explained, err error) {
+func explainDistinct(c *command.Call, _ command.Request) (x *explained.Explained, err error) {
 	ns, err := c.ReadNamespace()
 	if err != nil {
 		return nil, err
@@ -120,26 +98,13 @@ func explainDistinct(c *command.Call) (x *explained.Explained, err error) {
 	return a.explained(ns), nil
 }
 
-// explainableWrite reads the one statement of an update or delete.
-func explainableWrite(c *command.Call, stage string, parse func(bson.Raw) (statementArgs, error)) (x *explained.Explained, err error) {
-	x = &explained.Explained{Stage: stage}
-	if x.Ns, err = c.Namespace(); err != nil {
-		return nil, err
-	}
-	if err := setLet(c, c.Body.Get("let")); err != nil {
-		return nil, err
-	}
-	docs, err := explainedDocs(c, c.Def.Statements)
-	if err != nil {
-		return nil, err
-	}
-	if len(docs) != 1 {
+// explainableWrite makes what is explained of the one statement of an update or delete.
+func explainableWrite(c *command.Call, stage string, s *statements) (x *explained.Explained, err error) {
+	x = &explained.Explained{Stage: stage, Ns: s.ns}
+	if len(s.list) != 1 {
 		return nil, mongoerr.New(mongoerr.InvalidLength, "explained write batches must be of size 1")
 	}
-	a, err := parse(docs[0])
-	if err != nil {
-		return nil, err
-	}
+	a := &s.list[0]
 	x.Find.Filter, _ = a.q.Doc()
 	x.Find.Sort = a.sort
 	x.Upsert = a.upsert
@@ -163,13 +128,4 @@ func explainableWrite(c *command.Call, stage string, parse func(bson.Raw) (state
 		x.Modify.Update, err = update.Parse(c.Env(), a.u, a.filters, update.Options{Multi: a.multi})
 	}
 	return x, err
-}
-
-// explainedDocs is Docs for a command inside explain, which has no sequences.
-func explainedDocs(c *command.Call, name string) ([]bson.Raw, error) {
-	v, ok := c.Body.Lookup(name)
-	if !ok {
-		return nil, mongoerr.MissingField(c.Name() + "." + name)
-	}
-	return c.DocArray(name, v, 100000)
 }

@@ -2,6 +2,7 @@ package data
 
 import (
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mongoerr"
@@ -17,6 +18,8 @@ import (
 
 // famArgs are the arguments of findAndModify.
 type famArgs struct {
+	ns                  collection.Namespace
+	bypass              bool // what is written is not validated
 	query, sort, fields bson.Raw
 	update              bson.Value
 	remove, upsert, new bool
@@ -25,17 +28,25 @@ type famArgs struct {
 	hint                bson.Value
 }
 
-// runFindAndModify answers findAndModify.
-// Manual: reference/command/findAndModify.
-func runFindAndModify(c *command.Call) error {
-	ns, err := c.Namespace()
-	if err != nil {
-		return err
+// Needs notes what is needed to find, and to do then what is asked for.
+func (a *famArgs) Needs(q *command.PrivilegeCheck) {
+	if a.bypass {
+		q.Need(auth.BypassDocumentValidation, a.ns)
 	}
-	a, err := parseFindAndModify(c)
-	if err != nil {
-		return err
+	q.Need(auth.Find, a.ns)
+	if a.remove {
+		q.Need(auth.Remove, a.ns)
+		return
 	}
+	q.Need(auth.Update, a.ns)
+	if a.upsert {
+		q.Need(auth.Insert, a.ns)
+	}
+}
+
+// Run answers findAndModify. Manual: reference/command/findAndModify.
+func (a *famArgs) Run(c *command.Call) error {
+	ns := a.ns
 	if err := c.MayWriteTo(ns, "modify"); err != nil {
 		return err
 	}
@@ -57,7 +68,7 @@ func runFindAndModify(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	fields, metas, err := famFields(env, &a, filter)
+	fields, metas, err := famFields(env, a, filter)
 	if err != nil {
 		return err
 	}
@@ -74,7 +85,7 @@ func runFindAndModify(c *command.Call) error {
 			return err
 		}
 	}
-	result := func(r *cluster.Modified) (bson.Raw, error) { return famReply(c, &a, r, fields) }
+	result := func(r *cluster.Modified) (bson.Raw, error) { return famReply(c, a, r, fields) }
 	var failed error
 	if c.Retryable() {
 		keep := c.Recorder(nil, func(r *cluster.Modified) bson.Raw {
@@ -176,7 +187,12 @@ func famReply(c *command.Call, a *famArgs, r *cluster.Modified, fields project.T
 }
 
 // parseFindAndModify reads the arguments of findAndModify.
-func parseFindAndModify(c *command.Call) (a famArgs, err error) {
+func parseFindAndModify(c *command.Call) (command.Request, error) {
+	a := &famArgs{}
+	var err error
+	if a.ns, err = c.Namespace(); err != nil {
+		return nil, err
+	}
 	err = c.Each(func(name string, v bson.Value) (known bool, err error) {
 		known = true
 		switch name {
@@ -209,7 +225,8 @@ func parseFindAndModify(c *command.Call) (a famArgs, err error) {
 		case "let":
 			err = setLet(c, v)
 		case "bypassDocumentValidation":
-			c.Op.BypassValidation, err = c.BoolArg(name, v)
+			a.bypass, err = c.BoolArg(name, v)
+			c.Op.BypassValidation = a.bypass
 		case "bypassEmptyTsReplacement", "sampleId":
 		default:
 			known = false
@@ -217,7 +234,7 @@ func parseFindAndModify(c *command.Call) (a famArgs, err error) {
 		return known, err
 	})
 	if err != nil {
-		return a, err
+		return nil, err
 	}
 	bad := func(text string) error { return mongoerr.New(mongoerr.FailedToParse, "%s", text) }
 	switch {
@@ -233,20 +250,4 @@ func parseFindAndModify(c *command.Call) (a famArgs, err error) {
 		err = bad("Either an update or remove=true must be specified")
 	}
 	return a, err
-}
-
-// findAndModifyPrivileges notes what is needed to find, and to do then what is
-// asked for.
-func findAndModifyPrivileges(q *command.PrivilegeCheck) {
-	bypassPrivileges(q)
-	ns := q.Namespace()
-	q.Need(auth.Find, ns)
-	if q.Arg("remove").Truthy() {
-		q.Need(auth.Remove, ns)
-		return
-	}
-	q.Need(auth.Update, ns)
-	if q.Arg("upsert").Truthy() {
-		q.Need(auth.Insert, ns)
-	}
 }

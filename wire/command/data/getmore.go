@@ -111,7 +111,7 @@ func checkoutCursor(c *command.Call, id cursor.ID, ns collection.Namespace) (*cu
 		return nil, err
 	}
 	c.Page.Opened = cur.Options.Command
-	if err = mayStill(c, cur.Options.Command); err == nil {
+	if err = c.MayStill(cur.Options.Needed); err == nil {
 		err = c.SameAPIAsOpened(cur.Options.Command)
 	}
 	if v, ok := c.Body.Lookup("maxTimeMS"); err == nil && ok && !v.IsNullish() && !cur.Options.AwaitData {
@@ -174,19 +174,6 @@ func appendBatch(c *command.Call, b *bson.Builder, cur *cursor.Cursor, size int)
 	return n, more, nil
 }
 
-// mayStill refuses to go on with a cursor whose command its user may not run any
-// more. Errors: Unauthorized (13).
-func mayStill(c *command.Call, opened bson.Raw) error {
-	if !c.Server.RequireAuth || opened == nil {
-		return nil
-	}
-	q := command.PrivilegeCheck{Call: c, Def: c.Def, DB: c.DB, Grants: c.Peer.Login.Grants}
-	if q.Nested(opened); q.Denied {
-		return c.Unauthorized(c.Body)
-	}
-	return nil
-}
-
 // await waits for something new, at most as long as the getMore allows and the server
 // does not stop: drivers go on with a change stream elsewhere then. What came after its user lost the right to it is not sent.
 // Errors: InterruptedAtShutdown (11600), CursorNotFound (43), Unauthorized (13).
@@ -216,7 +203,7 @@ func await(c *command.Call, w cursor.Waiter, cur *cursor.Cursor, b *bson.Builder
 			return 0, false, err
 		}
 		if err = c.AuthorizeAgain(); err == nil {
-			err = mayStill(c, cur.Options.Command)
+			err = c.MayStill(cur.Options.Needed)
 		}
 		if err != nil {
 			return 0, false, err

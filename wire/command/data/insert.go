@@ -2,6 +2,7 @@ package data
 
 import (
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire/arguments"
@@ -12,6 +13,14 @@ import (
 // writeArgs are the arguments that all write commands share.
 type writeArgs struct {
 	ordered bool
+	bypass  bool // what is written is not validated
+}
+
+// needs notes what writes to a namespace need that are not validated.
+func (w *writeArgs) needs(q *command.PrivilegeCheck, ns collection.Namespace) {
+	if w.bypass {
+		q.Need(auth.BypassDocumentValidation, ns)
+	}
 }
 
 // writeArg reads one of them; known is false for others.
@@ -20,10 +29,11 @@ func writeArg(c *command.Call, w *writeArgs, name string, v bson.Value) (known b
 	case "ordered":
 		if !v.IsMissing() {
 			w.ordered, err = c.StrictBool(name, v)
-			w.ordered = w.ordered || c.Op.Txn != nil // which the first error ends
+			w.ordered = w.ordered || c.Args.InTxn // which the first error ends
 		}
 	case "bypassDocumentValidation":
-		c.Op.BypassValidation, err = c.BoolArg(name, v)
+		w.bypass, err = c.BoolArg(name, v)
+		c.Op.BypassValidation = w.bypass
 	case "bypassEmptyTsReplacement":
 		_, err = c.BoolArg(name, v)
 	default:
@@ -32,35 +42,47 @@ func writeArg(c *command.Call, w *writeArgs, name string, v bson.Value) (known b
 	return true, err
 }
 
-// runInsert answers insert. Manual: reference/command/insert.
-func runInsert(c *command.Call) error {
-	ns, err := c.Namespace()
-	if err != nil {
-		return err
+// insertRequest is an insert whose arguments have been read.
+type insertRequest struct {
+	ns   collection.Namespace
+	docs []bson.Raw
+	writeArgs
+}
+
+// parseInsert reads the arguments of insert.
+func parseInsert(c *command.Call) (command.Request, error) {
+	r := &insertRequest{writeArgs: writeArgs{ordered: true}}
+	var err error
+	if r.ns, err = c.Namespace(); err != nil {
+		return nil, err
 	}
-	if err := c.MayWriteTo(ns, "insert into"); err != nil {
-		return err
+	if err := c.MayWriteTo(r.ns, "insert into"); err != nil {
+		return nil, err
 	}
-	w := writeArgs{ordered: true}
 	err = c.Each(func(name string, v bson.Value) (bool, error) {
 		if name == "documents" {
 			return true, nil
 		}
-		return writeArg(c, &w, name, v)
+		return writeArg(c, &r.writeArgs, name, v)
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	docs, err := c.Docs("documents", c.BatchMax())
-	if err != nil {
-		return err
+	if r.docs, err = c.Docs("documents", c.BatchMax()); err != nil {
+		return nil, err
 	}
-	if len(docs) == 0 {
-		return arguments.TooMany(c.BatchMax(), 0)
+	if len(r.docs) == 0 {
+		return nil, arguments.TooMany(c.BatchMax(), 0)
 	}
-	if err := c.Args.CheckStatements(len(docs)); err != nil {
-		return err
-	}
+	return r, c.Args.CheckStatements(len(r.docs))
+}
+
+// Needs notes what is needed not to validate; insert stands in the row.
+func (r *insertRequest) Needs(q *command.PrivilegeCheck) { r.needs(q, r.ns) }
+
+// Run answers insert. Manual: reference/command/insert.
+func (r *insertRequest) Run(c *command.Call) error {
+	ns, docs, w := r.ns, r.docs, &r.writeArgs
 	tried := len(docs)
 	defer func() { c.Server.Stats.Insert.Add(int64(tried)) }()
 	if series := c.Cluster.Catalog.Peek().Series(ns); series != nil {
@@ -122,11 +144,4 @@ func writeErrors(c *command.Call, errs []mongoerr.WriteError) {
 		c.Reply.End()
 	}
 	c.Reply.End()
-}
-
-// bypassPrivileges notes the action that bypassDocumentValidation needs.
-func bypassPrivileges(q *command.PrivilegeCheck) {
-	if q.Arg("bypassDocumentValidation").Truthy() {
-		q.Need(auth.BypassDocumentValidation, q.Namespace())
-	}
 }

@@ -14,22 +14,33 @@ import (
 // mapReduceArgs are the arguments of mapReduce.
 type mapReduceArgs struct {
 	plan.Find
+	ns                       collection.Namespace
+	bypass                   bool         // what is written is not validated
 	mapper, reduce, finalize *expr.Script // finalize may be nil
 	scope                    bson.Raw
 	out                      *mapReduceOut
 }
 
-// runMapReduce answers mapReduce. Manual: reference/command/mapReduce.
-func runMapReduce(c *command.Call) error {
-	ns, err := c.Namespace()
-	if err != nil {
-		return err
+// Needs notes what is needed to write where out says; find stands in the row.
+func (a *mapReduceArgs) Needs(q *command.PrivilegeCheck) {
+	if a.out.inline {
+		return
 	}
-	if !c.Server.JavaScript {
-		return mongoerr.New(16149, "cannot run map reduce without the js engine")
+	q.Need(auth.Insert, a.out.ns)
+	if a.out.mode == "replace" {
+		q.Need(auth.Remove, a.out.ns)
+	} else {
+		q.Need(auth.Update, a.out.ns)
 	}
-	a, err := parseMapReduce(c)
-	if err != nil {
+	if a.bypass {
+		q.Need(auth.BypassDocumentValidation, a.out.ns)
+	}
+}
+
+// Run answers mapReduce. Manual: reference/command/mapReduce.
+func (a *mapReduceArgs) Run(c *command.Call) error {
+	ns := a.ns
+	if err := a.out.check(); err != nil {
 		return err
 	}
 	if coll := c.Cluster.Catalog.Peek().Collection(ns); coll != nil && coll.IsView() {
@@ -132,9 +143,16 @@ const (
 )
 
 // parseMapReduce reads the arguments.
-func parseMapReduce(c *command.Call) (*mapReduceArgs, error) {
+func parseMapReduce(c *command.Call) (command.Request, error) {
 	a := &mapReduceArgs{}
-	err := c.Each(func(name string, v bson.Value) (known bool, err error) {
+	var err error
+	if a.ns, err = c.Namespace(); err != nil {
+		return nil, err
+	}
+	if !c.Server.JavaScript {
+		return nil, mongoerr.New(16149, "cannot run map reduce without the js engine")
+	}
+	err = c.Each(func(name string, v bson.Value) (known bool, err error) {
 		known = true
 		switch name {
 		case "map":
@@ -158,7 +176,8 @@ func parseMapReduce(c *command.Call) (*mapReduceArgs, error) {
 		case "collation":
 			err = c.SetCollation(v)
 		case "bypassDocumentValidation":
-			c.Op.BypassValidation, err = c.BoolArg(name, v)
+			a.bypass, err = c.BoolArg(name, v)
+			c.Op.BypassValidation = a.bypass
 		case "jsMode", "verbose": // there is one way to run and to answer
 			_, err = c.BoolArg(name, v)
 		default:
@@ -194,30 +213,4 @@ func mapReduceScript(c *command.Call, name string, v bson.Value) (*expr.Script, 
 		return nil, err
 	}
 	return expr.CompileScript(c.Env(), source)
-}
-
-// mapReducePrivileges notes what is needed to write where out says.
-func mapReducePrivileges(q *command.PrivilegeCheck) {
-	ns := collection.Namespace{DB: q.DB}
-	out := q.Arg("out")
-	kind := "replace"
-	if d, ok := out.Doc(); ok {
-		f, _ := d.First()
-		if kind = string(f.Name); kind == "inline" {
-			return
-		}
-		ns.Coll, _ = f.Value.Str()
-		if db, ok := d.Get("db").Str(); ok {
-			ns.DB = db
-		}
-	} else {
-		ns.Coll, _ = out.Str()
-	}
-	q.Need(auth.Insert, ns)
-	if kind == "replace" {
-		q.Need(auth.Remove, ns)
-	} else {
-		q.Need(auth.Update, ns)
-	}
-	bypassPrivileges(q)
 }

@@ -27,6 +27,9 @@ func parseMapReduceOut(db string, v bson.Value) (*mapReduceOut, error) {
 	case bson.TypeString:
 		o.ns.Coll, _ = v.Str()
 	case bson.TypeDocument:
+		if name, twice := bson.Raw(v.Data).Repeated(); twice {
+			return nil, mongoerr.RepeatedField("mapReduce.out." + string(name))
+		}
 		modes, fields := 0, 0
 		for it := bson.Raw(v.Data).Iter(); it.Next(); {
 			fields++
@@ -68,13 +71,19 @@ func parseMapReduceOut(db string, v bson.Value) (*mapReduceOut, error) {
 	default:
 		return bad("'out' must be either a string or an object")
 	}
+	return o, nil
+}
+
+// check refuses a target that cannot be written to.
+// Errors: 31321, InvalidNamespace (73).
+func (o *mapReduceOut) check() error {
 	if o.inline {
-		return o, nil
+		return nil
 	}
 	if collection.IsInternal(o.ns.DB) {
-		return nil, mongoerr.New(31321, "Cannot output the results of a mapReduce to internal database: %s", o.ns.DB)
+		return mongoerr.New(31321, "Cannot output the results of a mapReduce to internal database: %s", o.ns.DB)
 	}
-	return o, collection.CheckNamespace(o.ns)
+	return collection.CheckNamespace(o.ns)
 }
 
 // sink describes the writes: reduce calls the functions again, with the old

@@ -2,6 +2,7 @@ package data
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
@@ -36,9 +37,9 @@ type statementArgs struct {
 
 // statements is the body of an update or delete command.
 type statements struct {
-	ns      collection.Namespace
-	ordered bool
-	list    []statementArgs
+	ns collection.Namespace
+	writeArgs
+	list []statementArgs
 }
 
 // parseStatements reads an update or delete command, whose statements stand in
@@ -50,7 +51,7 @@ func parseStatements(c *command.Call, list string, read func(bson.Raw) (statemen
 	if err := c.MayWriteTo(s.ns, c.Name()); err != nil {
 		return s, err
 	}
-	w := writeArgs{ordered: true}
+	s.ordered = true
 	err = c.Each(func(name string, v bson.Value) (bool, error) {
 		switch name {
 		case list:
@@ -58,7 +59,7 @@ func parseStatements(c *command.Call, list string, read func(bson.Raw) (statemen
 		case "let":
 			return true, setLet(c, v)
 		}
-		return writeArg(c, &w, name, v)
+		return writeArg(c, &s.writeArgs, name, v)
 	})
 	if err != nil {
 		return s, err
@@ -73,7 +74,6 @@ func parseStatements(c *command.Call, list string, read func(bson.Raw) (statemen
 	if err := c.Args.CheckStatements(len(docs)); err != nil {
 		return s, err
 	}
-	s.ordered = w.ordered
 	s.list = make([]statementArgs, len(docs))
 	for i, d := range docs {
 		if s.list[i], err = read(d); err != nil {
@@ -85,7 +85,7 @@ func parseStatements(c *command.Call, list string, read func(bson.Raw) (statemen
 
 // runStatements runs the statements one after the other, up to the first error
 // if they are ordered. done is told what each did.
-func runStatements(c *command.Call, s statements, parse programParser, done func(i int, r cluster.Modified)) (errs []mongoerr.WriteError, err error) {
+func runStatements(c *command.Call, s *statements, parse programParser, done func(i int, r cluster.Modified)) (errs []mongoerr.WriteError, err error) {
 	for i := range s.list {
 		r, err := runStatement(c, s.ns, i, &s.list[i], parse)
 		if err == nil {
@@ -129,22 +129,35 @@ func (s *statements) checkStages() error {
 // programParser makes the update program of a statement; nil deletes.
 type programParser func(*mql.Env, *statementArgs) (*update.Program, error)
 
-// runUpdate answers update. Manual: reference/command/update.
-func runUpdate(c *command.Call) error {
+// updateRequest is an update whose arguments have been read.
+type updateRequest struct{ statements }
+
+// parseUpdate reads the arguments of update.
+func parseUpdate(c *command.Call) (command.Request, error) {
 	s, err := parseStatements(c, "updates", func(d bson.Raw) (statementArgs, error) { return updateStatement(c, d) })
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := s.checkStages(); err != nil {
-		return err
+	return &updateRequest{s}, s.checkStages()
+}
+
+// Needs notes what updates need beside update, which stands in the row: an upsert inserts.
+func (s *updateRequest) Needs(q *command.PrivilegeCheck) {
+	s.needs(q, s.ns)
+	if slices.ContainsFunc(s.list, func(a statementArgs) bool { return a.upsert }) {
+		q.Need(auth.Insert, s.ns)
 	}
+}
+
+// Run answers update. Manual: reference/command/update.
+func (s *updateRequest) Run(c *command.Call) error {
 	c.Server.Stats.Update.Add(int64(len(s.list)))
 	var matched, modified int64
 	var upserted []upsert
 	parse := func(env *mql.Env, a *statementArgs) (*update.Program, error) {
 		return update.Parse(env, a.u, a.filters, update.Options{Multi: a.multi})
 	}
-	errs, err := runStatements(c, s, parse, func(i int, r cluster.Modified) {
+	errs, err := runStatements(c, &s.statements, parse, func(i int, r cluster.Modified) {
 		matched += r.Matched
 		modified += r.Changed
 		if !r.Upserted.IsMissing() {
@@ -343,14 +356,4 @@ func setLet(c *command.Call, v bson.Value) error {
 		return mongoerr.WrongType(c.Field("let"), v.Type.String(), "object")
 	}
 	return expr.DeclareLet(c.Env(), d)
-}
-
-// updatePrivileges notes what updates need beside update: an upsert inserts.
-func updatePrivileges(q *command.PrivilegeCheck) {
-	bypassPrivileges(q)
-	upserts := false
-	q.Docs("updates", func(d bson.Raw) { upserts = upserts || d.Get("upsert").Truthy() })
-	if upserts {
-		q.Need(auth.Insert, q.Namespace())
-	}
 }

@@ -9,61 +9,76 @@ import (
 	"github.com/cantledb/cantle/wire/explained"
 )
 
-// runExplain answers explain: the plan of a command, and with executionStats
-// what running it did. Writes are not carried out.
-// Manual: reference/command/explain, reference/explain-results.
-func (s *State) runExplain(c *command.Call) error {
+// explainRequest is an explain whose arguments have been read, those of the command in it among
+// them.
+type explainRequest struct {
+	state *State
+	part  *command.Part
+	level explained.Verbosity
+}
+
+// parseExplain reads the arguments of explain.
+func (s *State) parseExplain(c *command.Call) (command.Request, error) {
 	if c.Value.IsNullish() {
-		return mongoerr.MissingField("explain.explain")
+		return nil, mongoerr.MissingField("explain.explain")
 	}
 	cmd, ok := c.Value.Doc()
 	if !ok {
-		return mongoerr.WrongType("explain.explain", c.Value.Type.String(), "object")
+		return nil, mongoerr.WrongType("explain.explain", c.Value.Type.String(), "object")
 	}
-	level := explained.AllPlans
+	r := &explainRequest{state: s, level: explained.AllPlans}
 	err := c.Each(func(name string, v bson.Value) (bool, error) {
 		if name != "verbosity" {
 			return false, nil
 		}
 		if asked, ok, err := cosmosVerbosity(c, v); ok {
-			level = asked
+			r.level = asked
 			return true, err
 		}
 		word, err := c.EnumArg(name, v, "queryPlanner", "executionStats", "allPlansExecution")
 		switch word {
 		case "queryPlanner":
-			level = explained.PlanOnly
+			r.level = explained.PlanOnly
 		case "executionStats":
-			level = explained.WithStats
+			r.level = explained.WithStats
 		}
 		return true, err
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	cmd = cmd.Clone()
-	first, ok := cmd.First()
-	if !ok {
-		return mongoerr.NoCommand("")
+	first, _ := cmd.First()
+	if def := c.Server.Lookup(string(first.Name)); def != nil && def.Explain == nil {
+		return nil, mongoerr.New(mongoerr.IllegalOperation, "Cannot explain cmd: %s", def.Name)
 	}
-	def := c.Server.Lookup(string(first.Name))
-	if def == nil {
-		return mongoerr.NoCommand(string(first.Name))
+	if r.part, err = c.Part(c.DB, cmd.Clone()); err != nil {
+		return nil, err
 	}
 	if db, ok := cmd.Get("$db").Str(); ok && db != c.DB {
-		return mongoerr.New(mongoerr.InvalidNamespace, "Mismatched $db in explain command. Expected %s but got %s", c.DB, db)
+		return nil, mongoerr.New(mongoerr.InvalidNamespace, "Mismatched $db in explain command. Expected %s but got %s", c.DB, db)
 	}
-	if def.Explain == nil {
-		return mongoerr.New(mongoerr.IllegalOperation, "Cannot explain cmd: %s", def.Name)
+	return r, nil
+}
+
+// Needs notes what the explained command needs.
+func (r *explainRequest) Needs(q *command.PrivilegeCheck) { q.Part(r.part) }
+
+// Run answers explain: the plan of a command, and with executionStats
+// what running it did. Writes are not carried out.
+// Manual: reference/command/explain, reference/explain-results.
+func (r *explainRequest) Run(c *command.Call) error {
+	p := r.part
+	if p.Err != nil {
+		return p.Err
 	}
 	inner := *c
-	inner.Become(def, cmd)
-	x, err := def.Explain(&inner)
+	inner.Become(p.Def, p.Body)
+	x, err := p.Def.Explain(&inner, p.Request)
 	if err != nil {
 		return err
 	}
-	x.Command, x.Level = cmd, level
-	return s.explain(&inner, x)
+	x.Command, x.Level = p.Body, r.level
+	return r.state.explain(&inner, x)
 }
 
 // explain opens the read, runs it if asked for, and prints what it knows.
@@ -107,11 +122,4 @@ func (s *State) explain(c *command.Call, x *explained.Explained) error {
 	}
 	r.print(c.Reply)
 	return c.Env().Interrupted() // then it has left things out
-}
-
-// explainPrivileges notes what the explained command needs.
-func explainPrivileges(q *command.PrivilegeCheck) {
-	if d, ok := q.Value.Doc(); ok {
-		q.Nested(d)
-	}
 }

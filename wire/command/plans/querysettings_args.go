@@ -60,10 +60,17 @@ func representative(c *command.Call, query bson.Raw, check func(*command.Def, *e
 	if err := collection.CheckDatabaseName(db); err != nil {
 		return nil, err
 	}
+	part, err := c.Part(db, query)
+	if err == nil {
+		err = part.Err
+	}
+	if err != nil {
+		return nil, err
+	}
 	inner := *c
 	inner.DB = db
 	inner.Become(def, query)
-	x, err := def.Explain(&inner)
+	x, err := def.Explain(&inner, part.Request)
 	if err != nil {
 		return nil, err
 	}

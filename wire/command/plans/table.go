@@ -5,7 +5,7 @@ import "github.com/cantledb/cantle/wire/command"
 // Commands are the commands of the room, in alphabetical order.
 func (s *State) Commands() []command.Def {
 	return []command.Def{
-		{Name: "explain", Run: s.runExplain, Action: "user", Privileges: explainPrivileges,
+		{Name: "explain", Parse: s.parseExplain, Action: "user",
 			Facts: command.Stable, ReadConcern: command.NotSnapshot, Doc: "reference/command/explain"},
 		{Name: "planCacheClear", Run: runPlanCacheClear, Namespace: command.FirstField, Action: "planCacheWrite", Doc: "reference/command/planCacheClear"},
 		{Name: "planCacheClearFilters", Run: runPlanCacheClear, Namespace: command.FirstField, Action: "planCacheIndexFilter", Doc: "reference/command/planCacheClearFilters"},

@@ -36,36 +36,42 @@ func runConvertToCapped(c *command.Call) error {
 	return c.Server.DDL.ConvertToCapped(&c.Op, ns, size)
 }
 
-// runCloneAsCapped answers cloneCollectionAsCapped. Fields that it does not know
-// are ignored. Observed: mongod 8.2.
-// Manual: reference/command/cloneCollectionAsCapped.
-func runCloneAsCapped(c *command.Call) error {
+// parseCloneAsCapped reads cloneCollectionAsCapped. Unknown fields are ignored.
+// Observed: mongod 8.2. Manual: reference/command/cloneCollectionAsCapped.
+func parseCloneAsCapped(c *command.Call) (command.Request, error) {
 	from, ok := c.Value.Str()
 	if !ok {
-		return mongoerr.New(mongoerr.TypeMismatch, "'cloneCollectionAsCapped' must be of type String, but was %s", c.Value.Type)
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "'cloneCollectionAsCapped' must be of type String, but was %s", c.Value.Type)
 	}
 	to, ok := c.Body.Get("toCollection").Str()
 	if !ok {
-		return mongoerr.New(mongoerr.TypeMismatch, "'toCollection' must be of type String")
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "'toCollection' must be of type String")
 	}
 	source, target := collection.Namespace{DB: c.DB, Coll: from}, collection.Namespace{DB: c.DB, Coll: to}
-	for _, ns := range [...]collection.Namespace{source, target} {
-		long := ns == source && len(ns.String()) > collection.NamespaceNameMax
-		if err := collection.CheckNamespace(ns); err != nil && !long {
+	needs := func(q *command.PrivilegeCheck) { // to write the copy
+		q.Need(auth.Insert, target)
+		q.Need(auth.CreateIndex, target)
+		q.Need(auth.ConvertToCapped, target)
+	}
+	return command.Requested(needs, func(c *command.Call) error {
+		for _, ns := range [...]collection.Namespace{source, target} {
+			long := ns == source && len(ns.String()) > collection.NamespaceNameMax
+			if err := collection.CheckNamespace(ns); err != nil && !long {
+				return err
+			}
+			if err := cappable(ns); err != nil {
+				return err
+			}
+		}
+		size, err := capSize(c)
+		if err != nil {
 			return err
 		}
-		if err := cappable(ns); err != nil {
-			return err
+		if strings.HasPrefix(to, "system.") && to != "system.users" && to != "system.views" && to != "system.js" && to != "system.profile" {
+			return mongoerr.New(mongoerr.InvalidNamespace, "Invalid system namespace: %s", target)
 		}
-	}
-	size, err := capSize(c)
-	if err != nil {
-		return err
-	}
-	if strings.HasPrefix(to, "system.") && to != "system.users" && to != "system.views" && to != "system.js" && to != "system.profile" {
-		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid system namespace: %s", target)
-	}
-	return c.Server.DDL.CloneAsCapped(&c.Op, source, target, size)
+		return c.Server.DDL.CloneAsCapped(&c.Op, source, target, size)
+	}), nil
 }
 
 // cappable refuses collections that belong to the server.
@@ -93,13 +99,4 @@ func capSize(c *command.Call) (int64, error) {
 		return 0, mongoerr.New(mongoerr.BadValue, "Capped collection size must be at most %d bytes", int64(cappedBytesMax))
 	}
 	return n, nil
-}
-
-// cloneAsCappedPrivileges notes what is needed to write the copy.
-func cloneAsCappedPrivileges(q *command.PrivilegeCheck) {
-	to, _ := q.Arg("toCollection").Str()
-	ns := collection.Namespace{DB: q.DB, Coll: to}
-	q.Need(auth.Insert, ns)
-	q.Need(auth.CreateIndex, ns)
-	q.Need(auth.ConvertToCapped, ns)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/ddl"
@@ -30,18 +31,46 @@ type collModArgs struct {
 	validates     bool // any option of validation was given
 	viewOn        string
 	pipeline      bson.Raw
+
+	ns      collection.Namespace
+	view    bool         // the collection is a view whose definition is changed
+	outline *agg.Outline // of the pipeline that the view then has
 }
 
-// runCollMod answers collMod. Manual: reference/command/collMod.
-func runCollMod(c *command.Call) error {
-	ns, err := c.Namespace()
-	if err != nil {
-		return err
-	}
+// parseCollMod reads the arguments of collMod.
+func parseCollMod(c *command.Call) (command.Request, error) {
 	a := &collModArgs{set: bson.NewBuilder(nil), cap: bson.NewBuilder(nil)}
-	if err := c.Each(func(name string, v bson.Value) (bool, error) { return collModArg(c, a, name, v) }); err != nil {
-		return err
+	var err error
+	if a.ns, err = c.Namespace(); err != nil {
+		return nil, err
 	}
+	if err := c.Each(func(name string, v bson.Value) (bool, error) { return collModArg(c, a, name, v) }); err != nil {
+		return nil, err
+	}
+	coll := c.Cluster.Catalog.Peek().Collection(a.ns)
+	if a.view = coll != nil && coll.IsView() && (a.viewOn != "" || a.pipeline != nil); a.view {
+		if a.viewOn == "" {
+			a.viewOn = coll.Options.ViewOn
+		}
+		if a.pipeline == nil {
+			a.pipeline, _ = coll.Options.Raw.Get("pipeline").Array()
+		}
+		a.outline = c.OutlineOf(a.pipeline)
+	}
+	return a, nil
+}
+
+// Needs notes what a view needs whose definition is changed, as it will be; collMod stands in the
+// row.
+func (a *collModArgs) Needs(q *command.PrivilegeCheck) {
+	if a.view {
+		viewNeeds(q, a.ns, a.viewOn, a.outline)
+	}
+}
+
+// Run answers collMod. Manual: reference/command/collMod.
+func (a *collModArgs) Run(c *command.Call) error {
+	ns := a.ns
 	coll := c.Cluster.Catalog.Peek().Collection(ns)
 	if coll == nil && a.capped && ns.DB == "local" && strings.HasPrefix(ns.Coll, "oplog.") {
 		return mongoerr.New(mongoerr.InvalidOptions, "The size of the oplog cannot be changed by collMod: %s", ns)
@@ -239,15 +268,11 @@ func checkCollMod(c *command.Call, ns collection.Namespace, coll *catalog.Collec
 	if err := checkValidated(ns, a.validator); err != nil && a.validator != nil {
 		return err
 	}
-	if coll.IsView() && (a.viewOn != "" || a.pipeline != nil) {
-		viewOn, pipeline := a.viewOn, a.pipeline
-		if viewOn == "" {
-			viewOn = coll.Options.ViewOn
-		}
-		if pipeline == nil {
-			pipeline, _ = coll.Options.Raw.Get("pipeline").Array()
-		}
-		return checkView(c, ns, viewOn, pipeline)
+	if coll.IsView() && !a.view && (a.viewOn != "" || a.pipeline != nil) { // made since the arguments were read
+		return mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", ns)
+	}
+	if a.view {
+		return checkView(c, ns, a.viewOn, a.pipeline, a.outline)
 	}
 	return nil
 }

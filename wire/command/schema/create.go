@@ -5,6 +5,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/shard/ddl"
@@ -12,28 +13,54 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runCreate answers create. Manual: reference/command/create.
-func runCreate(c *command.Call) error {
+// createRequest is a create whose arguments have been read.
+type createRequest struct {
+	ns collection.Namespace
+	*createOptions
+	outline *agg.Outline // of a view's pipeline; nil for a collection
+}
+
+// parseCreateRequest reads the arguments of create.
+func parseCreateRequest(c *command.Call) (command.Request, error) {
 	ns, err := c.Namespace()
 	if err != nil {
-		return err
-	}
-	if err := c.CheckTxnLevel(); err != nil {
-		return err
+		return nil, err
 	}
 	o, err := parseCreate(c, ns)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := checkCreatable(ns, o); err != nil {
-		return err
-	}
+	r := &createRequest{ns: ns, createOptions: o}
 	if o.isView() {
-		if err := checkView(c, ns, o.viewOn, o.pipeline); err != nil {
+		r.outline = c.OutlineOf(o.pipeline)
+	}
+	return r, nil
+}
+
+// Needs notes what is needed to make a collection; for a plain one, to insert is enough.
+func (r *createRequest) Needs(q *command.PrivilegeCheck) {
+	if r.capped || r.isView() || !q.May(auth.Insert, r.ns) {
+		q.Need(auth.CreateCollection, r.ns)
+	}
+	if r.isView() {
+		viewNeeds(q, r.ns, r.viewOn, r.outline)
+	}
+}
+
+// Run answers create. Manual: reference/command/create.
+func (r *createRequest) Run(c *command.Call) error {
+	if err := c.CheckTxnLevel(); err != nil {
+		return err
+	}
+	if err := checkCreatable(r.ns, r.createOptions); err != nil {
+		return err
+	}
+	if r.isView() {
+		if err := checkView(c, r.ns, r.viewOn, r.pipeline, r.outline); err != nil {
 			return err
 		}
 	}
-	return create(c, ns, o)
+	return create(c, r.ns, r.createOptions)
 }
 
 // create makes the collection, with the shard key and the indexes that Azure
@@ -79,14 +106,4 @@ func checkValidated(ns collection.Namespace, validator bson.Raw) error {
 		return mongoerr.New(mongoerr.InvalidOptions, "Document validators are not allowed on system collection %s", ns)
 	}
 	return nil
-}
-
-// createPrivileges notes what is needed to make a collection; for a plain one, to
-// insert is enough.
-func createPrivileges(q *command.PrivilegeCheck) {
-	ns := q.Namespace()
-	if !q.Grants.May(auth.CreateCollection, ns) && (q.Arg("capped").Truthy() || q.Body.Has("viewOn") || !q.Grants.May(auth.Insert, ns)) {
-		q.Denied = true
-	}
-	viewPrivileges(q)
 }

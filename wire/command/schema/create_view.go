@@ -16,7 +16,7 @@ import (
 // Manual: core/views. Errors: GraphContainsCycle (5), ViewDepthLimitExceeded
 // (165), ViewPipelineMaxSizeExceeded (195), InvalidNamespace (73), those of
 // agg.Parse.
-func checkView(c *command.Call, ns collection.Namespace, viewOn string, pipeline bson.Raw) error {
+func checkView(c *command.Call, ns collection.Namespace, viewOn string, pipeline bson.Raw, outline *agg.Outline) error {
 	base := collection.Namespace{DB: ns.DB, Coll: viewOn}
 	if err := collection.CheckNamespace(base); err != nil {
 		return err
@@ -24,7 +24,6 @@ func checkView(c *command.Call, ns collection.Namespace, viewOn string, pipeline
 	if strings.HasPrefix(ns.Coll, "system.") {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid view name: %s", ns)
 	}
-	outline := c.OutlineOf(pipeline)
 	for _, s := range outline.Limited {
 		if s.NoView != 0 {
 			return mongoerr.New(s.NoView, "%s is not allowed in a view definition", s.Name)
@@ -37,15 +36,12 @@ func checkView(c *command.Call, ns collection.Namespace, viewOn string, pipeline
 	return g.check(base, outline, pipeline.Size())
 }
 
-// viewPrivileges notes that the maker of a view that it may read must be
+// viewNeeds notes that the maker of a view that it may read must be
 // allowed to read what the view is made of, or a view would be a way around that.
-func viewPrivileges(q *command.PrivilegeCheck) {
-	on, ok := q.Arg("viewOn").Str()
-	if !ok || !q.Grants.May(auth.Find, q.Namespace()) {
-		return
+func viewNeeds(q *command.PrivilegeCheck, view collection.Namespace, on string, outline *agg.Outline) {
+	if q.May(auth.Find, view) {
+		source := collection.Namespace{DB: view.DB, Coll: on}
+		q.Need(auth.Find, source)
+		q.Pipeline(source, outline, false)
 	}
-	list, _ := q.Arg("pipeline").Array()
-	source := collection.Namespace{DB: q.DB, Coll: on}
-	q.Need(auth.Find, source)
-	q.Pipeline(source, list)
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runListCollections answers listCollections. Every user sees the collections
+// parseListCollections reads listCollections. Every user sees the collections
 // that a role lets it see; without authentication all.
 // Manual: reference/command/listCollections.
-func runListCollections(c *command.Call) error {
+func parseListCollections(c *command.Call) (command.Request, error) {
 	var filter bson.Raw
 	var nameOnly, authorized bool
 	size := int64(-1)
@@ -38,20 +38,27 @@ func runListCollections(c *command.Call) error {
 		return true, err
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	infos := collectionInfos(c, c.DB, nameOnly)
-	if authorized && c.Server.RequireAuth {
-		infos = slices.DeleteFunc(infos, func(d bson.Raw) bool {
-			name, _ := d.Get("name").Str()
-			return !c.Peer.Login.Grants.SomethingOn(collection.Namespace{DB: c.DB, Coll: name})
-		})
+	needs := func(q *command.PrivilegeCheck) { // nothing to see the names of what the user has privileges on
+		if !nameOnly || !authorized {
+			q.Need(auth.ListCollections, collection.Namespace{DB: q.DB})
+		}
 	}
-	docs, err := match.Keep(c.Env(), infos, filter)
-	if err != nil {
-		return err
-	}
-	return c.ReplyList(collection.Namespace{DB: c.DB, Coll: "$cmd.listCollections"}, docs, size)
+	return command.Requested(needs, func(c *command.Call) error {
+		infos := collectionInfos(c, c.DB, nameOnly)
+		if authorized && c.Server.RequireAuth {
+			infos = slices.DeleteFunc(infos, func(d bson.Raw) bool {
+				name, _ := d.Get("name").Str()
+				return !c.Peer.Login.Grants.SomethingOn(collection.Namespace{DB: c.DB, Coll: name})
+			})
+		}
+		docs, err := match.Keep(c.Env(), infos, filter)
+		if err != nil {
+			return err
+		}
+		return c.ReplyList(collection.Namespace{DB: c.DB, Coll: "$cmd.listCollections"}, docs, size)
+	}), nil
 }
 
 // collectionInfos describes the collections of a database, as listCollections
@@ -184,13 +191,4 @@ func (s *State) clusterCatalogDocs(_ *cluster.Op, ns collection.Namespace, spec 
 		}
 	}
 	return docs, nil
-}
-
-// listCollectionsPrivileges notes what is needed to list all; who may not may
-// still ask for the names of what it has privileges on.
-func listCollectionsPrivileges(q *command.PrivilegeCheck) {
-	if q.Arg("nameOnly").Truthy() && q.Arg("authorizedCollections").Truthy() {
-		return
-	}
-	q.Need(auth.ListCollections, collection.Namespace{DB: q.DB})
 }

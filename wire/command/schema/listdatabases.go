@@ -9,41 +9,57 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runListDatabases answers listDatabases.
-// Manual: reference/command/listDatabases.
-func runListDatabases(c *command.Call) error {
-	var filter bson.Raw
-	var nameOnly, authorized bool
+// listDatabasesArgs are the arguments of listDatabases.
+type listDatabasesArgs struct {
+	filter               bson.Raw
+	nameOnly, authorized bool
+	all                  bool // authorizedDatabases is false
+}
+
+// parseListDatabases reads listDatabases. Manual: reference/command/listDatabases.
+func parseListDatabases(c *command.Call) (command.Request, error) {
+	a := &listDatabasesArgs{}
 	err := c.Each(func(name string, v bson.Value) (_ bool, err error) {
 		switch name {
 		case "filter":
-			filter, err = c.DocArg(name, v)
+			a.filter, err = c.DocArg(name, v)
 		case "nameOnly":
-			nameOnly, err = c.BoolArg(name, v)
+			a.nameOnly, err = c.BoolArg(name, v)
 		case "authorizedDatabases":
-			authorized, err = c.StrictBool(name, v)
+			a.authorized, err = c.StrictBool(name, v)
+			a.all = !v.IsMissing() && !a.authorized
 		default:
 			return false, nil
 		}
 		return true, err
 	})
-	if err != nil {
-		return err
+	return a, err
+}
+
+// Needs notes what is needed to insist on all; who does not insist sees those that it has
+// privileges on.
+func (a *listDatabasesArgs) Needs(q *command.PrivilegeCheck) {
+	if a.all {
+		q.NeedOnCluster(auth.ListDatabases)
 	}
-	keeps, err := match.Keeper(c.Env(), filter)
+}
+
+// Run answers listDatabases.
+func (a *listDatabasesArgs) Run(c *command.Call) error {
+	keeps, err := match.Keeper(c.Env(), a.filter)
 	if err != nil {
 		return err
 	}
 	total := int64(0)
 	c.Reply.BeginArray("databases")
-	authorized = c.Server.RequireAuth && (authorized || !c.Peer.Login.Grants.MayCluster(auth.ListDatabases))
+	authorized := c.Server.RequireAuth && (a.authorized || !c.Peer.Login.Grants.MayCluster(auth.ListDatabases))
 	for _, name := range databaseNames(c) {
 		if authorized && !c.Peer.Login.Grants.SomethingIn(name) {
 			continue
 		}
 		b, size, empty := bson.NewBuilder(nil), int64(0), false
 		b.String("name", name)
-		if !nameOnly {
+		if !a.nameOnly {
 			size, empty = databaseSize(c, name)
 			b.Int64("sizeOnDisk", size)
 			b.Bool("empty", empty)
@@ -63,7 +79,7 @@ func runListDatabases(c *command.Call) error {
 		}
 	}
 	c.Reply.End()
-	if !nameOnly {
+	if !a.nameOnly {
 		c.Reply.Int64("totalSize", total)
 		c.Reply.Int64("totalSizeMb", total>>20)
 	}
@@ -96,11 +112,3 @@ func databaseSize(c *command.Call, db string) (bytes int64, empty bool) {
 
 // collectionBytesMin is the smallest size reported of anything: one page.
 const collectionBytesMin = 4096
-
-// listDatabasesPrivileges notes what is needed to insist on all; who does not
-// insist sees those that it has privileges on.
-func listDatabasesPrivileges(q *command.PrivilegeCheck) {
-	if v := q.Arg("authorizedDatabases"); v.Type == bson.TypeBool && !v.Truthy() {
-		q.NeedOnCluster(auth.ListDatabases)
-	}
-}

@@ -10,19 +10,25 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runRename answers renameCollection.
-// Manual: reference/command/renameCollection.
-func runRename(c *command.Call) error {
+// renameArgs are the arguments of renameCollection.
+type renameArgs struct {
+	from, to       collection.Namespace
+	drop           bool       // the target, if there is one
+	dropUUID, uuid bson.Value // that the target and the source must have; missing: any
+}
+
+// parseRename reads the arguments of renameCollection.
+func parseRename(c *command.Call) (command.Request, error) {
 	if c.Value.IsNullish() {
-		return mongoerr.MissingField("renameCollection.renameCollection")
+		return nil, mongoerr.MissingField("renameCollection.renameCollection")
 	}
 	if c.Value.Type != bson.TypeString {
-		return mongoerr.WrongType("renameCollection.renameCollection", c.Value.Type.String(), "string")
+		return nil, mongoerr.WrongType("renameCollection.renameCollection", c.Value.Type.String(), "string")
 	}
 	source, _ := c.Value.Str()
 	var target string
-	var hasTarget, drop bool
-	var dropUUID, uuid bson.Value
+	var hasTarget bool
+	a := &renameArgs{}
 	err := c.Each(func(name string, v bson.Value) (_ bool, err error) {
 		switch name {
 		case "to":
@@ -35,9 +41,9 @@ func runRename(c *command.Call) error {
 					err = mongoerr.WrongType(c.Field(name), "null", "bool", "binData")
 				}
 			case bson.TypeBool:
-				drop, _ = v.Boolean()
+				a.drop, _ = v.Boolean()
 			case bson.TypeBinary:
-				dropUUID, drop = v, true
+				a.dropUUID, a.drop = v, true
 				err = c.CheckUUIDArg(name, v)
 			default:
 				err = mongoerr.WrongType(c.Field(name), v.Type.String(), "bool", "binData")
@@ -45,7 +51,7 @@ func runRename(c *command.Call) error {
 		case "stayTemp":
 			_, err = c.StrictBool(name, v)
 		case "collectionUUID":
-			uuid = v
+			a.uuid = v
 			err = c.CheckUUIDArg(name, v)
 		default:
 			return false, nil
@@ -56,27 +62,48 @@ func runRename(c *command.Call) error {
 		err = mongoerr.MissingField("renameCollection.to")
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	from, to := collection.ParseNamespace(source), collection.ParseNamespace(target)
-	for _, ns := range []collection.Namespace{from, to} {
+	a.from, a.to = collection.ParseNamespace(source), collection.ParseNamespace(target)
+	return a, nil
+}
+
+// Needs notes what is needed to rename: within a database there is an action for it; else it
+// copies.
+func (a *renameArgs) Needs(q *command.PrivilegeCheck) {
+	if a.drop {
+		q.Need(auth.DropCollection, a.to)
+	}
+	if a.from.DB == a.to.DB && q.May(auth.RenameCollectionSameDB, a.from) && q.May(auth.RenameCollectionSameDB, a.to) &&
+		(q.May(auth.Find, a.from) || !q.May(auth.Find, a.to)) {
+		return
+	}
+	q.Need(auth.Find, a.from)
+	q.Need(auth.DropCollection, a.from)
+	q.Need(auth.Insert, a.to)
+	q.Need(auth.CreateIndex, a.to)
+}
+
+// Run answers renameCollection. Manual: reference/command/renameCollection.
+func (a *renameArgs) Run(c *command.Call) error {
+	for _, ns := range []collection.Namespace{a.from, a.to} {
 		if err := checkRenamable(ns); err != nil {
 			return err
 		}
 	}
 	snap := c.Cluster.Catalog.Peek()
-	if err := snap.CheckUUID(from, snap.Collection(from), uuid); err != nil {
+	if err := snap.CheckUUID(a.from, snap.Collection(a.from), a.uuid); err != nil {
 		return err
 	}
-	if !dropUUID.IsMissing() {
-		if from.DB != to.DB {
+	if !a.dropUUID.IsMissing() {
+		if a.from.DB != a.to.DB {
 			return mongoerr.New(mongoerr.InvalidOptions, "The `dropTarget` parameter must not be a UUID when renaming across databases")
 		}
-		if err := snap.CheckUUID(to, snap.Collection(to), dropUUID); err != nil {
+		if err := snap.CheckUUID(a.to, snap.Collection(a.to), a.dropUUID); err != nil {
 			return err
 		}
 	}
-	return c.Server.DDL.Rename(&c.Op, from, to, drop)
+	return c.Server.DDL.Rename(&c.Op, a.from, a.to, a.drop)
 }
 
 // checkRenamable refuses names that can be neither source nor target.
@@ -91,26 +118,4 @@ func checkRenamable(ns collection.Namespace) error {
 		return mongoerr.BadNamespace(ns.String())
 	}
 	return collection.CheckNamespace(ns)
-}
-
-// renamePrivileges notes what is needed to rename: within a database there is an
-// action for it; else it copies.
-func renamePrivileges(q *command.PrivilegeCheck) {
-	source := q.Namespace()
-	s, _ := q.Arg("to").Str()
-	target := collection.ParseNamespace(s)
-	if source.DB == target.DB && q.Grants.May(auth.RenameCollectionSameDB, source) && q.Grants.May(auth.RenameCollectionSameDB, target) &&
-		(q.Grants.May(auth.Find, source) || !q.Grants.May(auth.Find, target)) {
-		if q.Arg("dropTarget").Truthy() {
-			q.Need(auth.DropCollection, target)
-		}
-		return
-	}
-	q.Need(auth.Find, source)
-	q.Need(auth.DropCollection, source)
-	q.Need(auth.Insert, target)
-	q.Need(auth.CreateIndex, target)
-	if q.Arg("dropTarget").Truthy() {
-		q.Need(auth.DropCollection, target)
-	}
 }

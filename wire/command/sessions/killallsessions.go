@@ -38,6 +38,9 @@ func parseUsers(list bson.Raw, field string) (map[session.Owner]bool, error) {
 		if !ok || it.Value.Type != bson.TypeDocument {
 			return nil, mongoerr.WrongType(field+"."+string(it.Name), it.Value.Type.String(), "object")
 		}
+		if name, twice := d.Repeated(); twice {
+			return nil, mongoerr.RepeatedField(field + "." + string(name))
+		}
 		var user, db string
 		var hasUser, hasDB bool
 		for it := d.Iter(); it.Next(); {
@@ -114,6 +117,9 @@ func (s *State) runKillAllSessionsByPattern(c *command.Call) error {
 // parseSessionPattern reads {lsid, uid, users, roles}.
 // Errors: TypeMismatch (14), IDLUnknownField (40415), those of session.ParseID.
 func parseSessionPattern(c *command.Call, d bson.Raw, field string) (p sessionPattern, err error) {
+	if name, twice := d.Repeated(); twice {
+		return p, mongoerr.RepeatedField(field + "." + string(name))
+	}
 	for it := d.Iter(); it.Next(); {
 		switch name := string(it.Name); name {
 		case "lsid":

@@ -3,7 +3,6 @@ package shards
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
-	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -84,8 +83,8 @@ func runBalancerCollectionStatus(c *command.Call) error {
 // balancerSettings is the collection that has the balancer's state.
 var balancerSettings = collection.Namespace{DB: "config", Coll: "settings"}
 
-// readBalancerPrivileges notes that the state of the balancer is looked at.
-func readBalancerPrivileges(q *command.PrivilegeCheck) { q.Need(auth.Find, balancerSettings) }
-
-// writeBalancerPrivileges notes that the state of the balancer is changed.
-func writeBalancerPrivileges(q *command.PrivilegeCheck) { q.Need(auth.Update, balancerSettings) }
+// Seeing the state of the balancer needs find there, changing it update.
+var (
+	readsBalancer  = []command.Need{{Action: "find", On: balancerSettings}}
+	writesBalancer = []command.Need{{Action: "update", On: balancerSettings}}
+)

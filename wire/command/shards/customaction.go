@@ -20,6 +20,7 @@ import (
 type customArgs struct {
 	ns          collection.Namespace
 	hasColl     bool
+	budget      bool // an argument chooses throughput
 	throughput  catalog.Throughput
 	shardKey    bson.Raw
 	suffix      bson.Raw
@@ -42,42 +43,63 @@ type customArgs struct {
 	recorded    recordedArgs
 }
 
-// runCustomAction answers customAction: databases and collections with
+// customRequest is a customAction whose arguments have been read.
+type customRequest struct {
+	customArgs
+	row customAction
+}
+
+// Needs notes what the row of the action needs.
+func (r *customRequest) Needs(q *command.PrivilegeCheck) { r.row.needs(q, &r.customArgs) }
+
+// Run does the action.
+func (r *customRequest) Run(c *command.Call) error {
+	if r.hasIndexes {
+		if err := checkCustomIndexes(c, &r.customArgs); err != nil {
+			return err
+		}
+	}
+	return r.row.do(c, &r.customArgs)
+}
+
+// parseCustomAction reads customAction: databases and collections with
 // provisioned throughput, on both listeners.
 // Source: Azure Cosmos DB for MongoDB, "custom-commands".
-func (s *State) runCustomAction(c *command.Call) error {
+func (s *State) parseCustomAction(c *command.Call) (command.Request, error) {
 	if c.Value.Type != bson.TypeString {
-		return mongoerr.WrongType("customAction", c.Value.Type.String(), "string")
+		return nil, mongoerr.WrongType("customAction", c.Value.Type.String(), "string")
 	}
 	action, _ := c.Value.Str()
 	run, ok := s.customActions()[action]
 	if !ok {
-		return unknownAction(action)
+		return nil, unknownAction(action)
 	}
-	if c.Op.Txn != nil {
-		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot run customAction in a multi-document transaction.")
+	if c.Args.InTxn {
+		return nil, mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot run customAction in a multi-document transaction.")
 	}
-	var a customArgs
+	r := &customRequest{row: run}
+	a := &r.customArgs
+	a.ns.DB = c.DB
 	err := c.Each(func(name string, v bson.Value) (bool, error) {
 		for _, field := range run.fields {
 			if field == name {
-				return true, customArg(c, &a, name, v)
+				return true, customArg(c, a, name, v)
 			}
 		}
 		return false, nil
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if run.fields[0] == "collection" {
 		if !a.hasColl {
-			return mongoerr.MissingField("customAction.collection")
+			return nil, mongoerr.MissingField("customAction.collection")
 		}
 		if err := collection.CheckNamespace(a.ns); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return run.do(c, &a)
+	return r, nil
 }
 
 // unknownAction refuses what there is not. Errors: BadValue (2).
@@ -85,42 +107,78 @@ func unknownAction(action string) error {
 	return mongoerr.New(mongoerr.BadValue, "customAction '%s' is not known", action)
 }
 
-// customAction is one of them: its arguments, and what does it.
+// customAction is one of them: its arguments, what its user needs, and what does it. The extension
+// commands of Azure Cosmos DB are about a collection or a database, and have no privileges of
+// their own there.
 type customAction struct {
 	fields []string
+	needs  func(q *command.PrivilegeCheck, a *customArgs)
 	do     func(*command.Call, *customArgs) error
+}
+
+// customActionActions are all that the rows may need.
+var customActionActions = []string{"appendOplogNote", "createCollection", "setThroughput", "changeStream", "collStats", "dbStats", "setParameter", "splitChunk", "collMod"}
+
+// onPlace needs an action on the collection of an action's argument, or else on its database.
+func onPlace(action auth.Action) func(*command.PrivilegeCheck, *customArgs) {
+	return func(q *command.PrivilegeCheck, a *customArgs) { q.Need(action, a.ns) }
+}
+
+// wholeServer needs an action on the cluster.
+func wholeServer(action auth.Action) func(*command.PrivilegeCheck, *customArgs) {
+	return func(q *command.PrivilegeCheck, _ *customArgs) { q.NeedOnCluster(action) }
+}
+
+// making needs what it takes to create, with a budget of one's choice where one is given.
+func making(q *command.PrivilegeCheck, a *customArgs) {
+	q.Need(auth.CreateCollection, a.ns)
+	if a.budget {
+		q.Need(auth.SetThroughput, a.ns)
+	}
+}
+
+// changing needs what it takes to change a budget, the indexes, or both.
+func changing(q *command.PrivilegeCheck, a *customArgs) {
+	if a.budget {
+		q.Need(auth.SetThroughput, a.ns)
+	}
+	if !a.budget || a.hasIndexes {
+		q.Need(auth.CollMod, a.ns)
+	}
 }
 
 // customActions are the actions with the fields they take; those that concern a
 // collection begin with it.
 func (s *State) customActions() map[string]customAction {
 	return map[string]customAction{
-		"Backup":           {[]string{"to"}, s.makeBackup},
-		"Clock":            {[]string{"", "stop", "advanceMs", "run"}, setClock},
-		"CreateCollection": {append([]string{"collection", "offerThroughput", "autoScaleSettings", "serverless", "shardKey", "suffix", "indexes"}, switchFields...), createCollection},
-		"CreateDatabase":   {append([]string{"offerThroughput", "autoScaleSettings"}, switchFields...), createDatabase},
+		// It reads everything there is. backup and clusterManager may append to the oplog, and
+		// no role of a database may.
+		"Backup":           {[]string{"to"}, wholeServer(auth.AppendOplogNote), s.makeBackup},
+		"Clock":            {[]string{"", "stop", "advanceMs", "run"}, wholeServer(auth.SetParameter), setClock},
+		"CreateCollection": {append([]string{"collection", "offerThroughput", "autoScaleSettings", "serverless", "shardKey", "suffix", "indexes"}, switchFields...), making, createCollection},
+		"CreateDatabase":   {append([]string{"offerThroughput", "autoScaleSettings"}, switchFields...), making, createDatabase},
 
-		"GetChangeStreamTokens":  {[]string{"collection", "startAtOperationTime"}, changeStreamTokens},
-		"GetCollection":          {[]string{"collection", "showIndexes"}, getCollection},
-		"GetDatabase":            {[]string{""}, getDatabase},
-		"GetPartitions":          {[]string{"collection", "top"}, s.getPartitions},
-		"GetRecordedTraffic":     {[]string{"collection", "shardKey", "suffix", "partitions", "from", "to"}, s.getRecordedTraffic},
-		"GetRequestReport":       {[]string{"top", "collection", "reset", "history"}, s.getRequestReport},
-		"InjectThrottle":         {[]string{"nth", "count", "every", "kind", "retryAfterMs", "collection", "off"}, injectThrottle},
-		"MergePartitions":        {[]string{"collection", "whatIf"}, mergePartitions},
-		"MigrateThroughput":      {[]string{"throughputType", "collection"}, migrateThroughput},
-		"RedistributeThroughput": {[]string{"collection", "targets", "sources", "equal"}, redistribute},
-		"UpdateCollection":       {append([]string{"collection", "offerThroughput", "autoScaleSettings", "indexes"}, switchFields...), updateCollection},
-		"UpdateDatabase":         {append([]string{"offerThroughput", "autoScaleSettings"}, switchFields...), updateDatabase},
+		"GetChangeStreamTokens":  {[]string{"collection", "startAtOperationTime"}, onPlace(auth.ChangeStream), changeStreamTokens},
+		"GetCollection":          {[]string{"collection", "showIndexes"}, onPlace(auth.CollStats), getCollection},
+		"GetDatabase":            {[]string{""}, onPlace(auth.DbStats), getDatabase},
+		"GetPartitions":          {[]string{"collection", "top"}, onPlace(auth.CollStats), s.getPartitions},
+		"GetRecordedTraffic":     {[]string{"collection", "shardKey", "suffix", "partitions", "from", "to"}, onPlace(auth.CollStats), s.getRecordedTraffic},
+		"GetRequestReport":       {[]string{"top", "collection", "reset", "history"}, onPlace(auth.CollMod), s.getRequestReport},
+		"InjectThrottle":         {[]string{"nth", "count", "every", "kind", "retryAfterMs", "collection", "off"}, wholeServer(auth.SetParameter), injectThrottle},
+		"MergePartitions":        {[]string{"collection", "whatIf"}, onPlace(auth.SplitChunk), mergePartitions},
+		"MigrateThroughput":      {[]string{"throughputType", "collection"}, onPlace(auth.SetThroughput), migrateThroughput},
+		"RedistributeThroughput": {[]string{"collection", "targets", "sources", "equal"}, onPlace(auth.SetThroughput), redistribute},
+		"UpdateCollection":       {append([]string{"collection", "offerThroughput", "autoScaleSettings", "indexes"}, switchFields...), changing, updateCollection},
+		"UpdateDatabase":         {append([]string{"offerThroughput", "autoScaleSettings"}, switchFields...), changing, updateDatabase},
 	}
 }
 
 // customArg reads one argument.
 func customArg(c *command.Call, a *customArgs, name string, v bson.Value) (err error) {
+	a.budget = a.budget || slices.Contains(throughputFields, name)
 	switch name {
 	case "collection":
 		a.hasColl = !v.IsMissing()
-		a.ns.DB = c.DB
 		a.ns.Coll, err = c.StringArg(name, v)
 	case "offerThroughput":
 		if v.IsMissing() {
@@ -150,9 +208,6 @@ func customArg(c *command.Call, a *customArgs, name string, v bson.Value) (err e
 	case "indexes":
 		if a.hasIndexes = !v.IsMissing(); a.hasIndexes {
 			a.indexes, err = c.DocArray(name, v, index.SpecsMax)
-			if err == nil {
-				err = checkCustomIndexes(c, a)
-			}
 		}
 	case "showIndexes":
 		a.showIndexes, err = c.BoolArg(name, v)
@@ -416,49 +471,5 @@ func getCollection(c *command.Call, a *customArgs) error {
 	return nil
 }
 
-// customActionPrivileges notes what an action needs. The extension commands of Azure Cosmos
-// DB are about a collection or a database, and know no privileges of their own.
-func customActionPrivileges(q *command.PrivilegeCheck) {
-	ns := collection.Namespace{DB: q.DB}
-	ns.Coll, _ = q.Arg("collection").Str()
-	action, _ := q.Value.Str()
-	switch action {
-	case "Backup":
-		// It reads everything there is. backup and clusterManager may append to the oplog, and
-		// no role of a database may.
-		q.NeedOnCluster(auth.AppendOplogNote)
-	case "CreateCollection", "CreateDatabase":
-		q.Need(auth.CreateCollection, ns)
-		if choosesThroughput(q.Body) {
-			q.Need(auth.SetThroughput, ns)
-		}
-	case "GetChangeStreamTokens":
-		q.Need(auth.ChangeStream, ns)
-	case "GetCollection", "GetPartitions", "GetRecordedTraffic":
-		q.Need(auth.CollStats, ns)
-	case "GetDatabase":
-		q.Need(auth.DbStats, ns)
-	case "Clock", "InjectThrottle":
-		q.NeedOnCluster(auth.SetParameter)
-	case "MergePartitions":
-		q.Need(auth.SplitChunk, ns)
-	case "MigrateThroughput", "RedistributeThroughput":
-		q.Need(auth.SetThroughput, ns)
-	case "UpdateCollection", "UpdateDatabase":
-		chosen := choosesThroughput(q.Body)
-		if chosen {
-			q.Need(auth.SetThroughput, ns)
-		}
-		if !chosen || q.Body.Has("indexes") {
-			q.Need(auth.CollMod, ns)
-		}
-	default:
-		q.Need(auth.CollMod, ns)
-	}
-}
-
 // throughputFields are the arguments that choose a budget: who is limited by it may not.
 var throughputFields = append([]string{"offerThroughput", "autoScaleSettings", "serverless"}, switchFields...)
-
-// choosesThroughput reports an action that sets a budget rather than take the one there is.
-func choosesThroughput(body bson.Raw) bool { return slices.ContainsFunc(throughputFields, body.Has) }

@@ -8,12 +8,12 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runEnableSharding answers enableSharding: every database may hold sharded
+// parseEnableSharding reads enableSharding: every database may hold sharded
 // collections, so there is nothing to do but check the name.
 // Manual: reference/command/enableSharding.
-func runEnableSharding(c *command.Call) error {
+func parseEnableSharding(c *command.Call) (command.Request, error) {
 	if c.Value.Type != bson.TypeString {
-		return mongoerr.WrongType("enableSharding.enableSharding", c.Value.Type.String(), "string")
+		return nil, mongoerr.WrongType("enableSharding.enableSharding", c.Value.Type.String(), "string")
 	}
 	db, _ := c.Value.Str()
 	err := c.Each(func(name string, v bson.Value) (bool, error) {
@@ -24,19 +24,16 @@ func runEnableSharding(c *command.Call) error {
 		return true, err
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := collection.CheckDatabaseName(db); err != nil {
-		return err
-	}
-	if collection.IsInternal(db) {
-		return mongoerr.New(mongoerr.InvalidOptions, "can't shard %s database", db)
-	}
-	return nil
-}
-
-// enableShardingPrivileges notes what is needed on the database that the command names.
-func enableShardingPrivileges(q *command.PrivilegeCheck) {
-	db, _ := q.Value.Str()
-	q.Need(auth.EnableSharding, collection.Namespace{DB: db})
+	needs := func(q *command.PrivilegeCheck) { q.Need(auth.EnableSharding, collection.Namespace{DB: db}) }
+	return command.Requested(needs, func(*command.Call) error {
+		if err := collection.CheckDatabaseName(db); err != nil {
+			return err
+		}
+		if collection.IsInternal(db) {
+			return mongoerr.New(mongoerr.InvalidOptions, "can't shard %s database", db)
+		}
+		return nil
+	}), nil
 }

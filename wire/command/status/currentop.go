@@ -38,9 +38,15 @@ func userNames(u collection.User) []auth.Name {
 	return []auth.Name{{Name: u.Name, DB: u.DB}}
 }
 
-// runCurrentOp lists what all servers over the store do, filtered by its other fields.
-// Manual: reference/command/currentOp.
-func (s *State) runCurrentOp(c *command.Call) error {
+// currentOpRequest is a currentOp whose arguments have been read.
+type currentOpRequest struct {
+	state  *State
+	args   currentOpArgs
+	filter bson.Raw
+}
+
+// parseCurrentOp reads the arguments of currentOp; its other fields are a filter.
+func (s *State) parseCurrentOp(c *command.Call) (command.Request, error) {
 	a := currentOpArgs{Sessions: true, Truncate: true, User: c.Peer.User.Key()}
 	filter := bson.NewBuilder(nil)
 	it := c.Body.Iter()
@@ -58,7 +64,21 @@ func (s *State) runCurrentOp(c *command.Call) error {
 			}
 		}
 	}
-	docs, err := match.Keep(c.Env(), s.everywhere(c.Ctx, a), filter.Doc())
+	return &currentOpRequest{s, a, filter.Doc()}, nil
+}
+
+// Needs notes what is needed to see what others do; everybody may see what it does itself.
+func (r *currentOpRequest) Needs(q *command.PrivilegeCheck) {
+	if !r.args.Own {
+		q.NeedOnCluster(auth.Inprog)
+	}
+}
+
+// Run lists what all servers over the store do.
+// Manual: reference/command/currentOp.
+func (r *currentOpRequest) Run(c *command.Call) error {
+	s := r.state
+	docs, err := match.Keep(c.Env(), s.everywhere(c.Ctx, r.args), r.filter)
 	if err != nil {
 		return err
 	}
@@ -331,12 +351,4 @@ func appendCursor(b *bson.Builder, i cursor.Info, user int64) {
 		b.Int64("operationUsingCursorId", user)
 	}
 	b.End()
-}
-
-// currentOpPrivileges notes what is needed to see what others do; everybody may see what it
-// does itself.
-func currentOpPrivileges(q *command.PrivilegeCheck) {
-	if !q.Arg("$ownOps").Truthy() {
-		q.NeedOnCluster(auth.Inprog)
-	}
 }

@@ -7,12 +7,8 @@ import (
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 )
-
-// diagnosticDataPrivileges notes what is needed to see the state of the set, which is in it.
-func diagnosticDataPrivileges(q *command.PrivilegeCheck) { q.NeedOnCluster(auth.ReplSetGetStatus) }
 
 // runGetDiagnosticData gathers in one reply what monitoring agents store every second: the
 // status of the server, of its set where it looks like a member of one, and of the machine.

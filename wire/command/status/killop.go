@@ -12,28 +12,46 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runKillOp interrupts a command, of whichever server over the store. Whether there is one makes no difference to
-// the answer, and unknown arguments are ignored.
-// Manual: reference/command/killOp.
-func runKillOp(c *command.Call) error {
+// killOpRequest is a killOp whose argument has been read: the number of an operation.
+type killOpRequest int64
+
+// parseKillOp reads the arguments of killOp. Unknown ones are ignored.
+func parseKillOp(c *command.Call) (command.Request, error) {
 	v, ok := c.Body.Lookup("op")
 	if !ok {
-		return mongoerr.New(mongoerr.NoSuchKey, "Missing expected field \"op\"")
+		return nil, mongoerr.New(mongoerr.NoSuchKey, "Missing expected field \"op\"")
 	}
 	if !v.IsNumber() {
-		return mongoerr.New(mongoerr.TypeMismatch, "Expected field \"op\" to have numeric type, but found %s", v.Type)
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "Expected field \"op\" to have numeric type, but found %s", v.Type)
 	}
 	n, ok := v.AsInt64()
 	if !ok {
 		f, _ := v.AsFloat()
 		if f != math.Trunc(f) || math.IsNaN(f) {
-			return mongoerr.New(mongoerr.BadValue, "Expected field \"op\" to have a value exactly representable as a 64-bit integer, but found op: %v", f)
+			return nil, mongoerr.New(mongoerr.BadValue, "Expected field \"op\" to have a value exactly representable as a 64-bit integer, but found op: %v", f)
 		}
 		n = math.MaxInt64
 	}
 	if n < math.MinInt32 || n > math.MaxInt32 {
-		return mongoerr.New(26823, "invalid op : %d. Op ID cannot be represented with 32 bits", n)
+		return nil, mongoerr.New(26823, "invalid op : %d. Op ID cannot be represented with 32 bits", n)
 	}
+	return killOpRequest(n), nil
+}
+
+// Needs notes what is needed to end what others do; everybody may end what it does itself.
+func (n killOpRequest) Needs(q *command.PrivilegeCheck) {
+	for _, op := range q.Call.Server.Ops.List() {
+		if op.ID == int64(n) && op.User == q.Call.Peer.User {
+			return
+		}
+	}
+	q.NeedOnCluster(auth.Killop)
+}
+
+// Run interrupts a command, of whichever server over the store. Whether there is one makes no difference to
+// the answer. Manual: reference/command/killOp.
+func (r killOpRequest) Run(c *command.Call) error {
+	n := int64(r)
 	c.Reply.String("info", "attempting to kill op")
 	if c.Server.Ops.Kill(n, cluster.ErrKilled) || !storage.Several {
 		return nil
@@ -52,16 +70,4 @@ func (s *State) answerKill(_ context.Context, body []byte) ([]byte, error) {
 		s.Ops.Kill(n, cluster.ErrKilled)
 	}
 	return nil, err
-}
-
-// killOpPrivileges notes what is needed to end what others do; everybody may end what it does
-// itself.
-func killOpPrivileges(q *command.PrivilegeCheck) {
-	n, ok := q.Arg("op").AsInt64()
-	for _, op := range q.Call.Server.Ops.List() {
-		if ok && op.ID == n && op.User == q.Call.Peer.User {
-			return
-		}
-	}
-	q.NeedOnCluster(auth.Killop)
 }

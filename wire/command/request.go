@@ -1,0 +1,116 @@
+package command
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire"
+)
+
+// Request is a command whose arguments have been read, once: what its user needs and what it
+// does follow from the same values.
+type Request interface {
+	// Needs notes what the user must be allowed to do, beyond the Action of the row: one call
+	// of Need for each namespace and what is done to it.
+	Needs(q *PrivilegeCheck)
+	// Run does what the arguments say.
+	Run(c *Call) error
+}
+
+// Requested makes a Request of its two functions.
+func Requested(needs func(q *PrivilegeCheck), run func(c *Call) error) Request {
+	return requested{needs, run}
+}
+
+type requested struct {
+	needs func(q *PrivilegeCheck)
+	run   func(c *Call) error
+}
+
+func (r requested) Needs(q *PrivilegeCheck) { r.needs(q) }
+func (r requested) Run(c *Call) error       { return r.run(c) }
+
+// read reads the arguments of a command whose row has a Parse, and refuses one that its user may
+// not run with them. A command whose arguments cannot be read is not run: its error is kept for
+// where it would run, so that it ends a transaction as any other error does.
+// Errors: Unauthorized (13).
+func (c *Call) read() error {
+	if c.Def.Parse == nil {
+		return nil
+	}
+	if c.request, c.unread = c.Def.Parse(c); c.unread != nil {
+		c.request = nil
+		return nil
+	}
+	return c.authorizeRequest()
+}
+
+// perform runs the command.
+func (c *Call) perform() error {
+	switch {
+	case c.Def.Parse == nil:
+		return c.Def.Run(c)
+	case c.unread != nil:
+		return c.unread
+	}
+	return c.request.Run(c)
+}
+
+// Part is a command inside another one, as in explain and applyOps: read as one that comes by
+// itself is.
+type Part struct {
+	Def     *Def
+	DB      string
+	Body    bson.Raw
+	Request Request // nil if the row has no Parse, or if the arguments cannot be read
+	Err     error   // why they cannot be read
+}
+
+// Part reads a command inside this one. It has no document sequences.
+// Errors: CommandNotFound (59).
+func (c *Call) Part(db string, body bson.Raw) (*Part, error) {
+	first, _ := body.First()
+	def := c.Server.Lookup(string(first.Name))
+	if def == nil {
+		return nil, mongoerr.NoCommand(string(first.Name))
+	}
+	p := &Part{Def: def, DB: db, Body: body}
+	if name, twice := body.Repeated(); twice {
+		p.Err = mongoerr.RepeatedField(def.Name + "." + string(name))
+		return p, nil
+	}
+	if def.Parse != nil {
+		p.Within(c, func() error {
+			if p.Request, p.Err = def.Parse(c); p.Err != nil {
+				p.Request = nil
+			}
+			return nil
+		})
+	}
+	return p, nil
+}
+
+// Within calls fn with c being the call of the part.
+func (p *Part) Within(c *Call, fn func() error) error {
+	def, value, own, db := c.Def, c.Value, c.Reader, c.DB
+	defer func() {
+		c.Def, c.Value, c.Reader, c.DB = def, value, own, db
+		c.Env().DB = db
+	}()
+	c.Become(p.Def, p.Body)
+	c.DB, c.Msg = p.DB, &wire.Message{Header: own.Msg.Header}
+	c.Env().DB = p.DB
+	return fn()
+}
+
+// Run runs the part.
+func (p *Part) Run(c *Call) error {
+	return p.Within(c, func() error {
+		switch {
+		case p.Err != nil:
+			return p.Err
+		case p.Def.Parse == nil:
+			return p.Def.Run(c)
+		}
+		return p.Request.Run(c)
+	})
+}
