@@ -35,11 +35,7 @@ var deviations = []deviation{
 		"what monitors and managers of clusters read in the releases that have it; it tells of the cluster, not of data"},
 	{"dropConnections|setUserWriteBlockMode", "", "clusterAdmin hostManager root", "whoever may shut the server down may do the lesser"},
 	{"updateRole", "own.|admin.", "dbOwner userAdmin", "a role of a database outside of admin is about that database alone, and who may revoke roles in admin can give itself all; so that of the role's database is enough"},
-	{"create (capped)", "", "restore root", "not yet: convertToCapped is not asked for"},
-	{"killAllSessionsByPattern (users)", "", "clusterAdmin hostManager root", "not yet: impersonate is not asked for"},
 	{"$listClusterCatalog*", "", "", "not yet: the action of the cluster is asked for everywhere"},
-	{"profile (reading)", "", "", "not yet: enableProfiler is asked for reading too"},
-	{"updateZoneKeyRange|addShardToZone|removeShardFromZone", "", "enableSharding", "not yet: enableSharding is asked for on the collection, or on admin"},
 }
 
 // deviates finds the deviation of a cell, nil if none is known.

@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"strings"
 
+	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
@@ -23,18 +25,21 @@ Which role is let through to which command on which collection stands in
 
 The cluster is the resource ` + "`{cluster: true}`" + `, a database ` + "`{db, collection: \"\"}`" + `, a collection ` + "`{db, collection}`" + ` or its database. A privilege on
 a database leaves out the collections whose names begin with ` + "`system.`" + `. A command in another one (` + "`explain`, `applyOps`" + `) needs what it
-would need alone, a pipeline what its stages need, and one whose arguments name several collections, users or roles the action on each of them.
-"A login" stands where the command itself needs no privilege; what belongs to a user, as cursors, sessions and operations
+would need alone, a pipeline what its stages need. "A login" stands where the command itself needs no privilege; the actions beside it are needed
+for what the arguments name or ask for, on the collection, the database, the user's or role's database or the cluster that they are about; what belongs to a user, as cursors, sessions and operations
 do, is refused to others.
 `
 
 // renderPrivileges is docs/privileges.md.
 func renderPrivileges() []byte {
 	b := bytes.NewBufferString(privilegesHead)
-	b.WriteString("\n## Commands\n\n| command | needs | on |\n|---|---|---|\n")
+	b.WriteString("\n## Commands\n\n| command | needs | on | and by its arguments |\n|---|---|---|---|\n")
 	for _, d := range rooms.Commands() {
 		needs, on := neededBy(&d)
-		fmt.Fprintf(b, "| `%s` | %s | %s |\n", d.Name, needs, on)
+		for _, n := range d.Also {
+			needs, on = alsoNeeded(needs, on, n)
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", d.Name, needs, on, quoted(d.ArgumentActions))
 	}
 	b.WriteString("\n## Stages\n\nA stage that is not here needs `find` on the pipeline's collection.\n\n| stage | needs | on |\n|---|---|---|\n")
 	for _, s := range agg.Stages {
@@ -45,13 +50,37 @@ func renderPrivileges() []byte {
 	return b.Bytes()
 }
 
+// alsoNeeded adds what every call of a command needs besides.
+func alsoNeeded(needs, on string, n command.Need) (string, string) {
+	where := "cluster"
+	if n.On != (collection.Namespace{}) {
+		where = "`" + n.On.String() + "`"
+	}
+	if needs == aLogin {
+		return "`" + n.Action + "`", where
+	}
+	return needs + ", `" + n.Action + "`", on + ", " + where
+}
+
+// quoted lists names as code.
+func quoted(names []string) string {
+	list := make([]string, len(names))
+	for i, n := range names {
+		list[i] = "`" + n + "`"
+	}
+	return strings.Join(list, ", ")
+}
+
+// aLogin is what a command needs that no privilege is needed for.
+const aLogin = "a login"
+
 // neededBy is what the row of a command says that every call needs, and on what.
 func neededBy(d *command.Def) (needs, on string) {
 	switch d.Action {
 	case "":
 		return "nothing", ""
 	case "user":
-		return "a login", ""
+		return aLogin, ""
 	}
 	a, ok := auth.ActionNamed(d.Action)
 	switch {
@@ -69,10 +98,10 @@ func neededBy(d *command.Def) (needs, on string) {
 
 // sometimes marks what only some arguments need.
 func sometimes(p *agg.Privilege) string {
-	if p.If == nil {
+	if p.Case == "" {
 		return ""
 	}
-	return ", with some arguments"
+	return ", " + p.Case
 }
 
 // stageResources are what the privileges of stages are on, as the page says it.

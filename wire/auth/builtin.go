@@ -136,7 +136,7 @@ func clusterMonitor() []Privilege {
 
 func hostManager() []Privilege {
 	return []Privilege{
-		{Cluster, MakeActions(ApplicationMessage, CloseAllDatabases, ConnPoolSync, CpuProfiler, DropConnections, FlushRouterConfig, Fsync,
+		{Cluster, MakeActions(ApplicationMessage, CloseAllDatabases, Compact, ConnPoolSync, CpuProfiler, DropConnections, FlushRouterConfig, Fsync,
 			InvalidateUserCache, KillAnyCursor, KillAnySession, Killop, LogRotate, OidReset, Resync, RotateCertificates, SetParameter,
 			SetUserWriteBlockMode, Shutdown, Touch, Unlock)},
 		{in("", ""), MakeActions(KillCursors)},

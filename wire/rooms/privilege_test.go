@@ -19,6 +19,10 @@ type needsOf struct {
 // argumentNeeds are the commands whose arguments say what they need. The others get
 // along with a name, and the table says what they need.
 var argumentNeeds = map[string][]needsOf{
+	"addShardToZone": {
+		{`{addShardToZone: "x", zone: "z", $db: "admin"}`, []string{"config.shards: update"}},
+		{`{addShardToZone: "x", zone: "z", $db: "admin"}`, []string{"cluster: enableSharding"}},
+	},
 	"aggregate": {
 		{`{aggregate: "c", pipeline: [], cursor: {}}`, []string{"test.c: find"}},
 		{`{aggregate: "c", pipeline: [{$lookup: {from: "d", pipeline: [{$unionWith: "e"}], as: "x"}}], cursor: {}}`, []string{"test.c: find", "test.d: find", "test.e: find"}},
@@ -49,6 +53,7 @@ var argumentNeeds = map[string][]needsOf{
 		{`{applyOps: [{op: "c", ns: "other.$cmd", o: {drop: "c"}}, {op: "c", ns: "admin.$cmd", o: {applyOps: [{op: "d", ns: "test.c", o: {_id: 1}}]}}], $db: "admin"}`,
 			[]string{"other.c: dropCollection", "test.c: remove"}},
 	},
+	"autoCompact":              {{`{autoCompact: true, $db: "admin"}`, []string{"cluster: compact"}}},
 	"balancerCollectionStatus": {{`{balancerCollectionStatus: "test.c", $db: "admin"}`, []string{"config.settings: find"}}},
 	"balancerStart":            {{`{balancerStart: 1, $db: "admin"}`, []string{"config.settings: update"}}},
 	"balancerStatus":           {{`{balancerStatus: 1, $db: "admin"}`, []string{"config.settings: find"}}},
@@ -63,7 +68,7 @@ var argumentNeeds = map[string][]needsOf{
 	"create": {
 		{`{create: "n"}`, []string{"test.n: insert"}},
 		{`{create: "m"}`, []string{"test.m: createCollection"}},
-		{`{create: "cap", capped: true, size: 4096}`, []string{"test.cap: createCollection"}},
+		{`{create: "cap", capped: true, size: 4096}`, []string{"test.cap: createCollection", "test.cap: convertToCapped"}},
 	},
 	"createRole": {{`{createRole: "r", roles: [{role: "read", db: "a"}], privileges: [{resource: {db: "b", collection: "c"}, actions: ["find"]}], authenticationRestrictions: [], $db: "admin"}`,
 		[]string{"admin.: createRole", "a.: grantRole", "b.: grantRole", "admin.: setAuthenticationRestriction"}}},
@@ -103,6 +108,11 @@ var argumentNeeds = map[string][]needsOf{
 		{`{insert: "c", documents: [{}]}`, []string{"test.c: insert"}},
 		{`{insert: "c", documents: [{}], bypassDocumentValidation: true}`, []string{"test.c: insert", "test.c: bypassDocumentValidation"}},
 	},
+	"killAllSessionsByPattern": {
+		{`{killAllSessionsByPattern: []}`, []string{"cluster: killAnySession"}},
+		{`{killAllSessionsByPattern: [{users: [{user: "x", db: "y"}]}]}`, []string{"cluster: killAnySession", "cluster: impersonate"}},
+		{`{killAllSessionsByPattern: [{roles: []}]}`, []string{"cluster: killAnySession", "cluster: impersonate"}},
+	},
 	"killOp":          {{`{killOp: 1, op: 99999, $db: "admin"}`, []string{"cluster: killop"}}},
 	"listCollections": {{`{listCollections: 1}`, []string{"test.: listCollections"}}},
 	"listDatabases":   {{`{listDatabases: 1, authorizedDatabases: false, $db: "admin"}`, []string{"cluster: listDatabases"}}},
@@ -110,6 +120,12 @@ var argumentNeeds = map[string][]needsOf{
 		{`{mapReduce: "c", map: "function() {}", reduce: "function() {}", out: {inline: 1}}`, []string{"test.c: find"}},
 		{`{mapReduce: "c", map: "function() {}", reduce: "function() {}", out: {replace: "o", db: "other"}}`, []string{"test.c: find", "other.o: insert", "other.o: remove"}},
 	},
+	"profile": {
+		{`{profile: 0}`, []string{"test.: enableProfiler"}},
+		{`{profile: -1}`, []string{"test.system.profile: find"}},
+		{`{profile: -1, slowms: 100}`, []string{"test.: enableProfiler"}},
+	},
+	"removeShardFromZone": {{`{removeShardFromZone: "x", zone: "z", $db: "admin"}`, []string{"cluster: enableSharding"}}},
 	"renameCollection": {
 		{`{renameCollection: "test.c", to: "test.e", dropTarget: true, $db: "admin"}`, []string{"test.c: renameCollectionSameDB", "test.e: renameCollectionSameDB", "test.e: dropCollection"}},
 		{`{renameCollection: "test.c", to: "other.e", $db: "admin"}`, []string{"test.c: find", "test.c: dropCollection", "other.e: insert", "other.e: createIndex"}},
@@ -122,9 +138,10 @@ var argumentNeeds = map[string][]needsOf{
 		{`{update: "c", updates: [{q: {}, u: {$set: {a: 1}}}]}`, []string{"test.c: update"}},
 		{`{update: "c", updates: [{q: {}, u: {$set: {a: 1}}}, {q: {}, u: {$set: {a: 1}}, upsert: true}]}`, []string{"test.c: update", "test.c: insert"}},
 	},
-	"updateRole": {{`{updateRole: "r", roles: [{role: "read", db: "a"}]}`, []string{"test.: revokeRole", "a.: grantRole"}}},
-	"updateUser": {{`{updateUser: "u", pwd: "x"}`, []string{"test.: changePassword"}}, {`{updateUser: "u", customData: {}}`, []string{"test.: changeCustomData"}}},
-	"usersInfo":  {{`{usersInfo: 1}`, []string{"test.: viewUser"}}, {`{usersInfo: {user: "u", db: "x"}}`, []string{"x.: viewUser"}}},
+	"updateRole":         {{`{updateRole: "r", roles: [{role: "read", db: "a"}]}`, []string{"test.: revokeRole", "a.: grantRole"}}},
+	"updateUser":         {{`{updateUser: "u", pwd: "x"}`, []string{"test.: changePassword"}}, {`{updateUser: "u", customData: {}}`, []string{"test.: changeCustomData"}}},
+	"updateZoneKeyRange": {{`{updateZoneKeyRange: "test.c", min: {_id: 1}, max: {_id: 2}, zone: null, $db: "admin"}`, []string{"config.shards: update"}}},
+	"usersInfo":          {{`{usersInfo: 1}`, []string{"test.: viewUser"}}, {`{usersInfo: {user: "u", db: "x"}}`, []string{"x.: viewUser"}}},
 }
 
 // privileges makes privileges of "resource: action".

@@ -42,6 +42,9 @@ func (r *createRequest) Needs(q *command.PrivilegeCheck) {
 	if r.capped || r.isView() || !q.May(auth.Insert, r.ns) {
 		q.Need(auth.CreateCollection, r.ns)
 	}
+	if r.capped {
+		q.Need(auth.ConvertToCapped, r.ns)
+	}
 	if r.isView() {
 		viewNeeds(q, r.ns, r.viewOn, r.outline)
 	}

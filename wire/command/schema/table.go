@@ -11,7 +11,7 @@ func (s *State) Commands() []command.Def {
 		{Name: "collStats", Aliases: []string{"collstats"}, Run: s.runCollStats, Namespace: command.FirstField, Action: "collStats", Facts: command.Metadata | command.Counts, Doc: "reference/command/collStats"},
 		{Name: "compact", Run: runCompact, Namespace: command.FirstField, Action: "compact", Facts: command.Metadata, Doc: "reference/command/compact"},
 		{Name: "convertToCapped", Run: runConvertToCapped, Namespace: command.FirstField, Action: "convertToCapped", Facts: command.Writes | command.Metadata, Doc: "reference/command/convertToCapped"},
-		{Name: "create", Parse: parseCreateRequest, Namespace: command.FirstField, Action: "user", ArgumentActions: []string{"createCollection", "insert", "find"}, Facts: command.InTxn | command.Writes | command.Stable | command.Metadata,
+		{Name: "create", Parse: parseCreateRequest, Namespace: command.FirstField, Action: "user", ArgumentActions: []string{"createCollection", "insert", "convertToCapped", "find"}, Facts: command.InTxn | command.Writes | command.Stable | command.Metadata,
 			Unstable: []string{"autoIndexId", "capped", "indexOptionDefaults", "max", "size", "storageEngine"}, Doc: "reference/command/create"},
 		{Name: "createIndexes", Run: runCreateIndexes, Namespace: command.FirstField, Action: "createIndex", Facts: command.InTxn | command.Writes | command.Stable | command.Metadata, Doc: "reference/command/createIndexes"},
 		{Name: "createSearchIndexes", Run: runSearchIndexes, Namespace: command.FirstField, Action: "createSearchIndexes", Facts: command.Silent, Since: "7.0", Doc: "reference/command/createSearchIndexes"},

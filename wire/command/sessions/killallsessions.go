@@ -3,6 +3,7 @@ package sessions
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/session"
 )
@@ -77,6 +78,7 @@ type sessionPattern struct {
 	users  map[session.Owner]bool
 	owner  session.Owner
 	hasUID bool
+	roles  bool // of users with some roles was asked, too
 }
 
 // of reports that the pattern is about the sessions of a user.
@@ -84,34 +86,42 @@ func (p *sessionPattern) of(owner session.Owner) bool {
 	return (p.users == nil || p.users[owner]) && (!p.hasUID || p.owner == owner)
 }
 
-// runKillAllSessionsByPattern aborts what the sessions that fit one of the
-// patterns do now; without any, what all do.
-// Manual: reference/command/killAllSessionsByPattern.
-func (s *State) runKillAllSessionsByPattern(c *command.Call) error {
+// parseKillByPattern reads killAllSessionsByPattern, which aborts what the sessions that fit one
+// of the patterns do now; without any, what all do. A pattern by users or roles acts in their
+// name. Manual: reference/command/killAllSessionsByPattern#access-control.
+func (s *State) parseKillByPattern(c *command.Call) (command.Request, error) {
 	const field = "KillAllSessionsByPatternCmd.killAllSessionsByPattern"
 	list, err := sessionList(c, field)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var patterns []sessionPattern
+	impersonates := false
 	for it := list.Iter(); it.Next(); {
 		if it.Value.IsNullish() {
 			continue
 		}
 		d, ok := it.Value.Doc()
 		if !ok || it.Value.Type != bson.TypeDocument {
-			return mongoerr.WrongType(field+"."+string(it.Name), it.Value.Type.String(), "object")
+			return nil, mongoerr.WrongType(field+"."+string(it.Name), it.Value.Type.String(), "object")
 		}
 		p, err := parseSessionPattern(c, d, field)
 		if err != nil {
-			return err
+			return nil, err
 		}
+		impersonates = impersonates || p.users != nil || p.roles
 		patterns = append(patterns, p)
 	}
-	if patterns == nil && !list.IsEmpty() {
-		return nil // nulls, which are about nobody
-	}
-	return s.killSessions(c, patterns)
+	return command.Requested(func(q *command.PrivilegeCheck) {
+		if impersonates {
+			q.NeedOnCluster(auth.Impersonate)
+		}
+	}, func(c *command.Call) error {
+		if patterns == nil && !list.IsEmpty() {
+			return nil // nulls, which are about nobody
+		}
+		return s.killSessions(c, patterns)
+	}), nil
 }
 
 // parseSessionPattern reads {lsid, uid, users, roles}.
@@ -141,6 +151,7 @@ func parseSessionPattern(c *command.Call, d bson.Raw, field string) (p sessionPa
 			if _, ok := it.Value.Array(); !ok {
 				return p, mongoerr.WrongType(field+"."+name, it.Value.Type.String(), "array")
 			}
+			p.roles = true
 		default:
 			err = mongoerr.UnknownField(field + "." + name)
 		}

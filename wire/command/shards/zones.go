@@ -11,6 +11,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/kept"
 )
@@ -148,6 +149,22 @@ func (s *State) parseZone(c *command.Call) (shard, zone string, err error) {
 	}
 	_, err = s.shardNamed(shard)
 	return shard, zone, err
+}
+
+// zoneActions are the actions of which one is needed to change zones.
+var zoneActions = []string{"update", "enableSharding"}
+
+// changesZones reads a command that changes zones. Zones are the cluster's, so who may shard
+// collections of one database may not: either the documents that tell of zones may be
+// changed, or the action is on the cluster. Manual: reference/command/addShardToZone#security.
+func changesZones(run func(c *command.Call) error) func(c *command.Call) (command.Request, error) {
+	return func(*command.Call) (command.Request, error) {
+		return command.Requested(func(q *command.PrivilegeCheck) {
+			if !q.May(auth.Update, collection.Namespace{DB: "config", Coll: "shards"}) {
+				q.NeedOnCluster(auth.EnableSharding)
+			}
+		}, run), nil
+	}
 }
 
 // runAddShardToZone answers addShardToZone. Manual: reference/command/addShardToZone.

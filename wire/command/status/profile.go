@@ -10,6 +10,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -48,6 +49,21 @@ func (p *profiler) of(db string) profileOf {
 		return of
 	}
 	return profileOf{inProg: inProgDefault}
+}
+
+// parseProfile reads what is needed to set the level, or to see it, for which it is enough to
+// read what the profiler writes. Manual: reference/built-in-roles#clusterMonitor.
+func (s *State) parseProfile(c *command.Call) (command.Request, error) {
+	level, ok := c.Value.TruncInt64()
+	sees := ok && level < 0
+	for _, sets := range []string{"slowms", "slowinprogms", "sampleRate", "filter"} {
+		sees = sees && !c.Body.Has(sets)
+	}
+	return command.Requested(func(q *command.PrivilegeCheck) {
+		if !sees || !q.May(auth.Find, collection.Namespace{DB: c.DB, Coll: "system.profile"}) {
+			q.Need(auth.EnableProfiler, collection.Namespace{DB: c.DB})
+		}
+	}, s.runProfile), nil
 }
 
 // runProfile tells, and unless the level is -1 sets, which commands of a

@@ -5,7 +5,7 @@ import "github.com/cantledb/cantle/wire/command"
 // Commands are the commands of the room, in alphabetical order.
 func (s *State) Commands() []command.Def {
 	return []command.Def{
-		{Name: "autoCompact", Run: s.runAutoCompact, Action: "setParameter", Facts: command.AdminOnly | command.Silent, Since: "8.0", Doc: "reference/command/autoCompact"},
+		{Name: "autoCompact", Run: s.runAutoCompact, Action: "user", Also: []command.Need{{Action: "compact"}}, Facts: command.AdminOnly | command.Silent, Since: "8.0", Doc: "reference/command/autoCompact"},
 		{Name: "buildInfo", Aliases: []string{"buildinfo"}, Run: runBuildInfo, Facts: command.InTxn | command.NotFirst | command.Silent, Doc: "reference/command/buildInfo"},
 		{Name: "compactStructuredEncryptionData", Run: runCompactEncrypted, Namespace: command.FirstField, Action: "compactStructuredEncryptionData", Facts: command.Silent, Doc: "reference/command/compactStructuredEncryptionData"},
 		{Name: "connPoolStats", Run: runConnPoolStats, Action: "connPoolStats", Facts: command.Silent, Doc: "reference/command/connPoolStats"},
@@ -26,7 +26,7 @@ func (s *State) Commands() []command.Def {
 		{Name: "lockInfo", Run: s.runLockInfo, Action: "serverStatus", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/lockInfo"},
 		{Name: "logRotate", Run: runLogRotate, Action: "logRotate", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/logRotate"},
 		{Name: "ping", Run: runPing, Facts: command.Stable | command.Silent, Doc: "reference/command/ping"},
-		{Name: "profile", Run: s.runProfile, Action: "enableProfiler", Facts: command.Silent, Doc: "reference/command/profile"},
+		{Name: "profile", Parse: s.parseProfile, Action: "user", ArgumentActions: []string{"enableProfiler", "find"}, Facts: command.Silent, Doc: "reference/command/profile"},
 		{Name: "replSetGetConfig", Run: runReplSetGetConfig, Action: "replSetGetConfig", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/replSetGetConfig"},
 		{Name: "replSetGetStatus", Run: runReplSetGetStatus, Action: "replSetGetStatus", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/replSetGetStatus"},
 		{Name: "replSetInitiate", Run: runReplSetInitiate, Action: "replSetConfigure", Facts: command.AdminOnly | command.Silent, Doc: "reference/command/replSetInitiate"},
