@@ -2,6 +2,7 @@ package abuse
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,7 +24,7 @@ type attack struct {
 }
 
 // attacks are all there are, in the order they run.
-func attacks() []attack { return beyondBudgets() }
+func attacks() []attack { return append(slices.Clone(beyondRoles), beyondBudgets()...) }
 
 // beyondBudgets are attacks on memory, processors and time.
 func beyondBudgets() []attack {
