@@ -15,6 +15,7 @@ var commandWords = map[string]string{
 	"keydistribution.go":  "the fields of the reply, in the order of the manual",
 	"query.go":            "OP_QUERY is read before anybody knows commands, and serves none but these",
 	"sasl.go":             "speculativeAuthenticate has one of two commands as its value",
+	"zones.go":            "actions of roles have names of commands",
 }
 
 // checkCommands looks below wire for who knows a command by its name: compares with it,
@@ -88,7 +89,7 @@ func commandRow(row *ast.CompositeLit) (names []string, run string) {
 			if list, ok := kv.Value.(*ast.CompositeLit); ok {
 				names = append(names, literals(list.Elts...)...)
 			}
-		case isNamed(kv.Key, "Run"):
+		case isNamed(kv.Key, "Run"), isNamed(kv.Key, "Parse"):
 			run = lastName(kv.Value)
 		}
 	}

@@ -21,6 +21,10 @@ func TestRulesFail(t *testing.T) {
 		{"asleep", "shard/jobs/main_test.go", "package jobs_test\n", 1},
 		{"asleep", "compat-tests/crash/a_test.go", "package crash\nimport \"time\"\nfunc f() { time.Sleep(1) }\n", 0},
 		{"asleep", "shard/a.go", "package shard\nimport \"time\"\nfunc f() { time.Sleep(1) }\n", 0},
+		{"authorized", "wire/command/data/a.go", "package data\nvar rows = []Def{{Name: \"copy\", Run: runCopy}, {Name: \"move\", Parse: parseMove}}\nfunc runCopy() { read() }\n" +
+			"func read() { switch name {\ncase \"toCollection\", \"size\":\n}\n}\nfunc parseMove() { x.Get(\"to\") }\n", 1},
+		{"authorized", "collection/agg/a.go", "package agg\nvar stageCopy = StageDef{Name: \"$copy\", Parse: parseCopy}\nvar stageMove = reading(StageDef{Name: \"$move\"}, readMove, parseMove)\n" +
+			"func parseCopy() bool { return name == \"into\" }\nfunc readMove() bool { return name == \"into\" }\n", 1},
 		{"casefiles", "collection/match/a.go", "package match\nvar Operators = []Operator{{Name: \"$op\"}, {Name: \"$opX\"}, {Name: \"$off\", Parse: notImplemented}}\n", 1},
 		{"casefiles", "collection/agg/a.go", "package agg\nvar Accumulators = []A{{Name: \"$sum\"}, {Name: \"$addToSet\"}, {Name: \"$count\"}}\nvar Stages = []S{{Name: \"$count\"}}\n", 2},
 		{"clock", "shard/a.go", "package shard\nimport \"time\"\nvar x = time.Now\nvar y = time.Second\n", 1},
