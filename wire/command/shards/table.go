@@ -9,7 +9,7 @@ func (s *State) Commands() []command.Def {
 		{Name: "abortReshardCollection", Run: runAbortReshard, Namespace: command.FullName, Action: "reshardCollection", Facts: command.AdminOnly, Since: "5.0", Doc: "reference/command/abortReshardCollection"},
 		{Name: "abortUnshardCollection", Run: runAbortReshard, Namespace: command.FullName, Action: "unshardCollection", Facts: command.AdminOnly, Since: "8.0", Doc: "reference/command/abortUnshardCollection"},
 		{Name: "addShard", Run: runNotSharding, Action: "addShard", Facts: command.AdminOnly | command.Writes, Doc: "reference/command/addShard"},
-		{Name: "addShardToZone", Parse: changesZones(s.runAddShardToZone), Action: "user", ArgumentActions: []string{"update", "enableSharding"}, Facts: command.AdminOnly | command.Writes, Doc: "reference/command/addShardToZone"},
+		{Name: "addShardToZone", Parse: changesZones(s.runAddShardToZone), Action: "user", ArgumentActions: zoneActions, Facts: command.AdminOnly | command.Writes, Doc: "reference/command/addShardToZone"},
 		{Name: "analyzeShardKey", Run: s.runAnalyzeShardKey, Namespace: command.FullName, Action: "analyzeShardKey", Facts: command.AdminOnly | command.Counts, Since: "7.0", Doc: "reference/command/analyzeShardKey"},
 		{Name: "balancerCollectionStatus", Run: runBalancerCollectionStatus, Action: "user", Also: readsBalancer, Facts: command.AdminOnly, Since: "4.4", Doc: "reference/command/balancerCollectionStatus"},
 		{Name: "balancerStart", Run: s.runBalancerStart, Action: "user", Also: writesBalancer, Facts: command.AdminOnly | command.Writes, Doc: "reference/command/balancerStart"},
@@ -37,7 +37,7 @@ func (s *State) Commands() []command.Def {
 		{Name: "moveRange", Run: s.runMoveChunk, Namespace: command.FullName, Action: "moveChunk", Facts: command.AdminOnly | command.Writes | command.Counts, Since: "6.0", Doc: "reference/command/moveRange"},
 		{Name: "refineCollectionShardKey", Run: runRefineShardKey, Namespace: command.FullName, Action: "refineCollectionShardKey", Facts: command.AdminOnly | command.Writes, Since: "4.4", Doc: "reference/command/refineCollectionShardKey"},
 		{Name: "removeShard", Run: s.runDrainShard, Action: "removeShard", Facts: command.AdminOnly | command.Writes, Doc: "reference/command/removeShard"},
-		{Name: "removeShardFromZone", Parse: changesZones(s.runRemoveShardFromZone), Action: "user", ArgumentActions: []string{"update", "enableSharding"}, Facts: command.AdminOnly | command.Writes, Doc: "reference/command/removeShardFromZone"},
+		{Name: "removeShardFromZone", Parse: changesZones(s.runRemoveShardFromZone), Action: "user", ArgumentActions: zoneActions, Facts: command.AdminOnly | command.Writes, Doc: "reference/command/removeShardFromZone"},
 		{Name: "reshardCollection", Run: s.runReshardCollection, Namespace: command.FullName, Action: "reshardCollection", Facts: command.AdminOnly | command.Writes | command.Counts, Since: "5.0", Doc: "reference/command/reshardCollection"},
 		{Name: "setAllowMigrations", Run: runSetAllowMigrations, Namespace: command.FullName, Action: "enableSharding", Facts: command.AdminOnly | command.Writes, Since: "5.0", Doc: "reference/method/sh.disableMigrations"},
 		{Name: "shardCollection", Aliases: []string{"shardcollection"}, Run: s.runShardCollection, Namespace: command.FullName, Action: "enableSharding", Facts: command.Writes | command.Metadata | command.Counts, Doc: "reference/command/shardCollection"},
@@ -51,6 +51,6 @@ func (s *State) Commands() []command.Def {
 		{Name: "transitionFromDedicatedConfigServer", Run: runNotSharding, Action: "transitionFromDedicatedConfigServer", Facts: command.AdminOnly | command.Writes, Since: "8.0", Doc: "reference/command/transitionFromDedicatedConfigServer"},
 		{Name: "transitionToDedicatedConfigServer", Run: runNotSharding, Action: "transitionToDedicatedConfigServer", Facts: command.AdminOnly | command.Writes, Since: "8.0", Doc: "reference/command/transitionToDedicatedConfigServer"},
 		{Name: "unshardCollection", Run: s.runUnshardCollection, Namespace: command.FullName, Action: "unshardCollection", Facts: command.AdminOnly | command.Writes | command.Counts, Since: "8.0", Doc: "reference/command/unshardCollection"},
-		{Name: "updateZoneKeyRange", Parse: changesZones(s.runUpdateZoneKeyRange), Namespace: command.FullName, Action: "user", ArgumentActions: []string{"update", "enableSharding"}, Facts: command.AdminOnly | command.Writes, Doc: "reference/command/updateZoneKeyRange"},
+		{Name: "updateZoneKeyRange", Parse: changesZones(s.runUpdateZoneKeyRange), Namespace: command.FullName, Action: "user", ArgumentActions: zoneActions, Facts: command.AdminOnly | command.Writes, Doc: "reference/command/updateZoneKeyRange"},
 	}
 }

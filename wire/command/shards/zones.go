@@ -151,6 +151,9 @@ func (s *State) parseZone(c *command.Call) (shard, zone string, err error) {
 	return shard, zone, err
 }
 
+// zoneActions are the actions of which one is needed to change zones.
+var zoneActions = []string{"update", "enableSharding"}
+
 // changesZones reads a command that changes zones. Zones are the cluster's, so who may shard
 // collections of one database may not: either the documents that tell of zones may be
 // changed, or the action is on the cluster. Manual: reference/command/addShardToZone#security.
