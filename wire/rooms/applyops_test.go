@@ -129,3 +129,12 @@ func TestApplyOpsFailure(t *testing.T) {
 		t.Errorf("on the Cosmos address: %d", got)
 	}
 }
+
+// TestApplyOpsHidesPasswords: the error for an entry that is not well-formed shows it without passwords.
+func TestApplyOpsHidesPasswords(t *testing.T) {
+	c := newWorld(t, nil).dial()
+	r := c.run(`{applyOps: [{op: "x", ns: "test.$cmd", o: {createUser: "u", pwd: "verysecret"}}], $db: "admin"}`)
+	if text := text(r.Get("errmsg")); number(r.Get("code")) != 9 || strings.Contains(text, "verysecret") || !strings.Contains(text, "createUser") {
+		t.Errorf("%v", r)
+	}
+}

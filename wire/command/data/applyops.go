@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/operations"
 )
 
 // entry is one operation of applyOps: an entry of an oplog.
@@ -72,7 +73,7 @@ func parseApplyOps(c *command.Call) (command.Request, error) {
 // readEntries reads the entries up to the first that cannot be read.
 func readEntries(c *command.Call, docs []bson.Raw) (list []*entry) {
 	for _, d := range docs {
-		e, err := parseEntry(d)
+		e, err := parseEntry(d, c.Server)
 		if err == nil {
 			err = e.complete(c)
 		}
@@ -232,9 +233,9 @@ func applyEntry(c *command.Call, e *entry, upsert bool) (counts bool, err error)
 // parseEntry reads an entry; fields that tell where it comes from (ts, t, wall and
 // so on) are left aside.
 // Errors: FailedToParse (9), TypeMismatch (14), InvalidNamespace (73).
-func parseEntry(d bson.Raw) (e entry, err error) {
+func parseEntry(d bson.Raw, secrets operations.Secrets) (e entry, err error) {
 	malformed := func(what string) error {
-		return mongoerr.New(mongoerr.FailedToParse, "An entry of applyOps needs %s: %s", what, shownEntry(d))
+		return mongoerr.New(mongoerr.FailedToParse, "An entry of applyOps needs %s: %s", what, shownEntry(operations.Redact(d, secrets)))
 	}
 	if name, twice := d.Repeated(); twice {
 		return e, mongoerr.RepeatedField("applyOps.applyOps." + string(name))
