@@ -10,6 +10,7 @@ var Promises = [...]string{
 	"**Hardship is told by name.** A full or slow disk, a disk that errs, little memory, few descriptors, a clock that jumps or a hostile client make commands fail with errors that say what to do, and when the cause is gone the server is well again without help, or has ended and starts again with all that it acknowledged.",
 	"**The next version opens this version's data**, in place and without a dump, and this one refuses the next one's with a sentence.",
 	"**Any moment that backups cover comes back as it was**, to the commit, with what was dropped since; a backup that is not whole is found, and never taken for one that is.",
+	"**Nobody sees or changes more than their roles allow**, however a request is written: what is compared with the roles is what runs.",
 }
 
 // NotShown are what the programme does not show.

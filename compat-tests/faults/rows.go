@@ -99,6 +99,12 @@ var Rows = []Row{
 		Canary: "a command that never asks whether it is to end", CanaryTest: "compat-tests/abuse TestHostileCanary",
 	},
 	{
+		Name: "authorization", Promises: []int{9}, Unit: "requests", Run: 100_000, Nightly: 4_000_000, Release: 40_000_000,
+		What:   "Users without a role, or with one narrow role each, send every command, stage and argument, mutated: fields that come twice, null first, other numbers, fractions, NaN, symbols, UUIDs, other order, nested, within explain, views, bulkWrite, transactions and document sequences. Everything beside what they may see is marked: a mark in a reply, a count, a password in the log or a change of anything else is a failure, shown as the smallest request that makes it",
+		Tests:  []string{"compat-tests/authfuzz TestGap"},
+		Canary: "seven: the check reads another one of two fields than the command, or rounds, resolves or completes what it names otherwise", CanaryTest: "compat-tests/authfuzz TestCanary",
+	},
+	{
 		Name: "memory", Promises: []int{6}, Unit: "ways", Run: 0, Nightly: 0, Release: 0,
 		What:   "Many clients make the server hold as much as they can, with `--work-memory` at its least: messages, sorts and groups, replies, open transactions, one application more than its share, one user more sessions than there are, or more users and definitions, also after a start; connections that do nothing; and many of these at once in a server that is given 256 MiB (GOMEMLIMIT); errors say what to do, others go on, and everything is given back",
 		Tests:  []string{"compat-tests/memory TestQueriesShareMemory", "compat-tests/memory TestQueriesThatCannotSpillFail", "compat-tests/memory TestHalfSentMessages", "compat-tests/memory TestRepliesNobodyReads", "compat-tests/memory TestUncommittedWritesShareMemory", "compat-tests/memory TestApplicationsShareMemory", "compat-tests/memory TestApplicationsShareUncommittedWrites", "compat-tests/memory TestApplicationsTakeTurns", "compat-tests/memory TestApplicationsShareTheInbox", "compat-tests/memory TestIdleConnections", "compat-tests/memory TestLittleMemory", "compat-tests/memory TestUsersShareSessions", "compat-tests/memory TestUsersAreBounded", "compat-tests/memory TestDefinitionsAreBounded"},

@@ -41,6 +41,29 @@ var bugs = []bug{
 		err = c.Commit(e)
 	}`},
 	{"nobody is waited for", "collection/catalog/shared.go", "if m.ID != o.store.Member() && (", `if !planted("nobody is waited for") && m.ID != o.store.Member() && (`},
+	{"the first of two fields of a stage", "collection/agg/stage_argument.go", "d.Skim = func(arg bson.Value) (mentioning, error) { return read(arg) }",
+		"d.Skim = func(arg bson.Value) (mentioning, error) { return read(plantedFirst(arg)) }"},
+	{"the first of two fields of a stage", "collection/agg/stage_argument.go", "if !ok || d.OwnFields {", `if !ok || d.OwnFields || planted("the first of two fields of a stage") {`},
+	{"the first of two names", "wire/command/access/privileges.go", "for _, n := range roles {", "for _, n := range plantedRoles(q, roles) {"},
+	{"the first of two names", "wire/command/access/users.go", "if name, twice := d.Repeated(); twice {", `if name, twice := d.Repeated(); twice && !planted("the first of two names") {`},
+	{"fractions name nothing", "wire/command/data/bulkwrite.go", "ns := a.targets[op.ns].ns\n\t\tswitch op.kind {", `ns := a.targets[op.ns].ns
+		if plantedFraction(q, i) {
+			continue
+		}
+		switch op.kind {`},
+	{"a UUID names nothing", "wire/command/data/aggregate.go", "if a.byUUID {\n\t\tq.NeedOnCluster(auth.UseUUID)", `if a.byUUID && planted("a UUID names nothing") {
+		q.Pipeline(collection.Namespace{DB: a.ns.DB}, a.pipeline, a.bypass)
+		return
+	}
+	if a.byUUID {
+		q.NeedOnCluster(auth.UseUUID)`},
+	{"a view without viewOn", "wire/command/schema/collmod.go", "if a.view {\n\t\tviewNeeds", `if a.view && !(planted("a view without viewOn") && q.Call.Body.Get("viewOn").Type != bson.TypeString) {
+		viewNeeds`},
+	{"the first field is the mode", "wire/command/data/mapreduce.go", "q.Need(auth.Insert, a.out.ns)\n\tif a.out.mode == \"replace\" {", `mode, to := plantedMode(q, a.out.mode, a.out.ns)
+	q.Need(auth.Insert, to)
+	if mode == "replace" {`},
+	{"the first of two options", "wire/arguments/reader.go", "if name, twice := r.Body.Repeated(); twice {", `if name, twice := r.Body.Repeated(); twice && !planted("the first of two options") {`},
+	{"the first of two options", "wire/command/status/currentop.go", "if !r.args.Own {", `if !r.args.Own && !(planted("the first of two options") && q.Call.Body.Get("$ownOps").Truthy()) {`},
 }
 
 // plantedSource is the file that a package with a bug has in addition.
@@ -91,6 +114,77 @@ func plantedWrite(f vfs.File, p []byte) (int, error) {
 	}
 	plantedLogs.text[f] = all
 	return len(p), nil
+}
+`, "collection/agg/planted_first.go": `package agg
+
+import "github.com/cantledb/cantle/bson"
+
+// plantedFirst leaves out of an argument the fields that come again.
+func plantedFirst(arg bson.Value) bson.Value {
+	d, ok := arg.Doc()
+	if !ok || !planted("the first of two fields of a stage") {
+		return arg
+	}
+	b, seen := bson.NewBuilder(nil), map[string]bool{}
+	for name, v := range d.Fields() {
+		if !seen[string(name)] {
+			seen[string(name)] = true
+			b.ValueBytes(name, v)
+		}
+	}
+	return b.Doc().Value()
+}
+`, "wire/command/access/planted_roles.go": `package access
+
+import (
+	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// plantedRoles are the roles that a command names, read once more, by the first fields of a name.
+func plantedRoles(q *command.PrivilegeCheck, read []auth.Name) []auth.Name {
+	if !planted("the first of two names") {
+		return read
+	}
+	var out []auth.Name
+	list, _ := q.Call.Body.Get("roles").Array()
+	for v := range list.Values() {
+		n := auth.Name{DB: q.DB}
+		if d, ok := v.Doc(); ok {
+			n.Name, _ = d.Get("role").Str()
+			n.DB, _ = d.Get("db").Str()
+		} else {
+			n.Name, _ = v.Str()
+		}
+		out = append(out, n)
+	}
+	return out
+}
+`, "wire/command/data/planted_reads.go": `package data
+
+import (
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// plantedFraction reports that an operation of bulkWrite names its namespace by no whole number.
+func plantedFraction(q *command.PrivilegeCheck, i int) bool {
+	list, _ := q.Call.Body.Get("ops").Array()
+	v, _ := list.Index(i)
+	d, _ := v.Doc()
+	first, ok := d.First()
+	_, whole := first.Value.AsInt64()
+	return planted("fractions name nothing") && ok && !whole
+}
+
+// plantedMode is what the first field of out says.
+func plantedMode(q *command.PrivilegeCheck, mode string, ns collection.Namespace) (string, collection.Namespace) {
+	d, ok := q.Call.Body.Get("out").Doc()
+	first, _ := d.First()
+	if name, is := first.Value.Str(); planted("the first field is the mode") && ok && is {
+		return string(first.Name), collection.Namespace{DB: ns.DB, Coll: name}
+	}
+	return mode, ns
 }
 `}
 
