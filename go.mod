@@ -23,6 +23,7 @@ require (
 	github.com/prometheus/client_model v0.6.3
 	github.com/rs/zerolog v1.35.1
 	github.com/spf13/pflag v1.1.0
+	github.com/tdewolff/parse/v2 v2.8.20
 	github.com/tikv/client-go/v2 v2.0.8-0.20260319064229-5cba4fc2f3a9
 	github.com/tikv/pd/client v0.0.0-20260310072508-b936d55fc33e
 	github.com/xdg-go/scram v1.4.0

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cantledb/cantle/collection/expr/jsparser"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 
@@ -109,10 +108,9 @@ func compileText(env *mql.Env, source string) (program *goja.Program, bytes int,
 	if !functionStart.MatchString(text) {
 		form = "(function(){ return (" + text + "\n); })"
 	}
-	tree, _, err := jsparser.Parse(form, env.Interrupted)
-	var wrong jsparser.ErrorList
-	if errors.As(err, &wrong) {
-		if tree, err = parseStatements(env, text); errors.As(err, new(jsparser.ErrorList)) {
+	tree, err := parseScript(form)
+	if wrong := err; err != nil && mongoerr.CodeOf(err) != mongoerr.JSInterpreterFailure {
+		if tree, err = parseStatements(text); err != nil && mongoerr.CodeOf(err) != mongoerr.JSInterpreterFailure {
 			err = wrong
 		}
 	}
@@ -136,17 +134,15 @@ func compileError(env *mql.Env, err error) error {
 		return env.Interrupted()
 	case errors.As(err, &known):
 		return err
-	case errors.Is(err, jsparser.ErrTooComplex):
-		return tooComplex("nests too deep, or has too long a chain of operators: %d are allowed", complexDepthMax)
 	}
 	return scriptError(err)
 }
 
 // parseStatements puts a function around statements. The last is its value if it is an expression.
-func parseStatements(env *mql.Env, text string) (*ast.Program, error) {
+func parseStatements(text string) (*ast.Program, error) {
 	const head = "(function(){ "
 	form := head + text + "\n})"
-	tree, _, err := jsparser.Parse(form, env.Interrupted)
+	tree, err := parseScript(form)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +159,7 @@ func parseStatements(env *mql.Env, text string) (*ast.Program, error) {
 		return tree, nil
 	}
 	at := int(last.Idx0()) - 1 // they count from 1
-	tree, _, err = jsparser.Parse(form[:at]+"return "+form[at:], env.Interrupted)
+	tree, err = parseScript(form[:at] + "return " + form[at:])
 	return tree, err
 }
 

@@ -56,11 +56,12 @@ func TestCompileRefused(t *testing.T) {
 func TestCompileAllowed(t *testing.T) {
 	for _, source := range []string{
 		"1" + strings.Repeat(" + 1", 900),
+		"function() { var f = (a, {b}, [c] = [1]) => a + b + c; return 010 }", // which only the library reads
 		"function() { return '' " + strings.Repeat("\n + 'a line of text'", 500) + " }",
 		"function() { return true" + strings.Repeat(" && this.a", 100) + " }",
 		"function() { " + strings.Repeat("if (this.a) { f(x => [x, (y, z = () => 1) => y]) } else ", 100) + "{ return 1 } }",
 		"function() { return [" + strings.Repeat("{a: [1, 2], b: 'c'}, ", 2000) + "] }",
-		"function() { " + strings.Repeat("var f = (a, {b}, [c] = [1]) => a + b + c; list.map((x) => x.y).filter((y) => /^[0-9]{1,3}(a|b)$/.test(y));\n", 400) + " }",
+		"function() { " + strings.Repeat("var f = (a, {b}, c = [1]) => a + b + c; list.map((x) => x.y).filter((y) => /^[0-9]{1,3}(a|b)$/.test(y));\n", 400) + " }",
 	} {
 		if _, err := CompileScript(mql.NewEnv(t.Context()), source); err != nil {
 			t.Errorf("%.60s…: %v", source, err)
