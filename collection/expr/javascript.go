@@ -54,6 +54,7 @@ type VM struct {
 	boxes prototypes
 	key   *goja.Symbol // of the property that holds a box
 	guard *guard       // of the call under way
+	left  left
 	aside func(wait func()) error
 	code  func(source string) (goja.Value, error) // code makes a function of what a BSON value has
 }
@@ -61,17 +62,30 @@ type VM struct {
 // NewVM makes a VM with the types and helper functions that MongoDB scripts
 // expect (ObjectId, NumberLong, ISODate, …).
 func NewVM() (*VM, error) {
-	vm := &VM{rt: goja.New(), funcs: map[*Script]goja.Callable{}, key: goja.NewSymbol("bson")}
+	vm := &VM{key: goja.NewSymbol("bson"), left: left{birth: heapBytes()}}
+	return vm, vm.make()
+}
+
+// make makes the runtime, without what a command sets.
+func (vm *VM) make() error {
+	vm.rt, vm.funcs = goja.New(), map[*Script]goja.Callable{}
 	vm.rt.SetMaxCallStackSize(scriptStackMax)
 	if err := vm.prelude(); err != nil {
-		return nil, scriptError(err)
+		return scriptError(err)
 	}
-	return vm, nil
+	vm.left.globals = vm.globals()
+	return nil
 }
 
 // SetScope defines global variables: the scope of mapReduce, or the functions that a database
 // keeps. Errors: as Call.
 func (vm *VM) SetScope(env *mql.Env, scope bson.Raw) error {
+	vm.left.scoped = vm.left.scoped || scope.Len() > 0
+	return vm.define(env, scope)
+}
+
+// define sets global variables.
+func (vm *VM) define(env *mql.Env, scope bson.Raw) error {
 	return vm.solid(env, func() error {
 		for name, v := range scope.Fields() {
 			if err := vm.rt.Set(string(name), vm.toJS(v)); err != nil {
@@ -125,6 +139,9 @@ func (vm *VM) Call(env *mql.Env, c *Script, a *bson.Arena, this bson.Value, args
 		out, err = vm.fromJS(a, v)
 		return err
 	})
+	if err == nil {
+		err = vm.grow(env, vm.guard.base, heapBytes())
+	}
 	return out, err
 }
 
@@ -158,7 +175,7 @@ type guard struct {
 	mu    sync.Mutex
 	rt    *goja.Runtime
 	timer *time.Timer
-	base  uint64 // heap at the start
+	base  uint64 // heap at the start, or the smallest since
 	ticks int64  // of watchEvery, with the time in which the command's scripts were compiled
 	done  bool
 	cause error
@@ -200,7 +217,7 @@ func (g *guard) look() {
 	case over:
 	case late:
 		g.interrupt(mongoerr.New(mongoerr.ExceededTimeLimit, "JavaScript code ran longer than %v", most))
-	case heapBytes() > g.base+scriptHeapMax:
+	case g.growth() > scriptHeapMax:
 		g.interrupt(mongoerr.New(mongoerr.ExceededMemoryLimit, "JavaScript code used too much memory"))
 	default:
 		g.mu.Lock()
@@ -209,6 +226,13 @@ func (g *guard) look() {
 		}
 		g.mu.Unlock()
 	}
+}
+
+// growth is by how much the heap is larger than when it was smallest during the call.
+func (g *guard) growth() uint64 {
+	now := heapBytes()
+	g.base = min(g.base, now)
+	return now - g.base
 }
 
 // guarded runs f under the limits and translates what goes wrong.

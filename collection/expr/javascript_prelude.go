@@ -456,14 +456,17 @@ func (vm *VM) serve(env *mql.Env) error {
 	if err := vm.rt.Set("version", env.Release.Version); err != nil {
 		return scriptError(err)
 	}
-	if env.Stored == nil {
-		return nil
+	if env.Stored != nil {
+		stored, err := env.Stored.Scripts(env)
+		if err != nil {
+			return err
+		}
+		if err := vm.define(env, stored); err != nil {
+			return err
+		}
 	}
-	stored, err := env.Stored.Scripts(env)
-	if err != nil {
-		return err
-	}
-	return vm.SetScope(env, stored)
+	vm.left.globals = vm.globals()
+	return nil
 }
 
 // follow makes Date's present the server's, which goes on while a script runs, unlike $$NOW:
