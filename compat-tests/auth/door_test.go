@@ -203,15 +203,17 @@ func TestUUIDs(t *testing.T) {
 		must(t, err)
 		return *specs[0].UUID
 	}
+	none := bson.Binary{Subtype: 4, Data: make([]byte, 16)} // no collection's: its errors tell nothing
 	must(t, run(t, root, "mine", parse(t, `{"insert": "system.js", "documents": [{"_id": "MARKED", "value": 1}]}`)))
 	for _, x := range []struct{ db, coll string }{{"victim", "secret"}, {"mine", "own"}, {"mine", "system.js"}} {
-		id := uuid(x.db, x.coll)
-		for _, cmd := range []bson.D{
-			d("aggregate", id, "pipeline", bson.A{}, "cursor", d()),
-			d("find", id), d("count", id), d("distinct", id, "key", "_id"),
-		} {
-			refuse(t, me, x.db, cmd, unauthorized)
-			refuse(t, me, x.db, d("explain", cmd), unauthorized)
+		for _, id := range []bson.Binary{uuid(x.db, x.coll), none} {
+			for _, cmd := range []bson.D{
+				d("aggregate", id, "pipeline", bson.A{}, "cursor", d()),
+				d("find", id), d("count", id), d("distinct", id, "key", "_id"),
+			} {
+				refuse(t, me, x.db, cmd, unauthorized)
+				refuse(t, me, x.db, d("explain", cmd), unauthorized)
+			}
 		}
 	}
 	must(t, run(t, root, "admin", parse(t, `{"createRole": "uuids", "roles": [], "privileges": [{"resource": {"cluster": true}, "actions": ["useUUID"]}]}`)))

@@ -150,6 +150,10 @@ func (c *Call) ReadNamespace() (collection.Namespace, error) {
 	}
 	ns := c.byUUID(c.DB, c.Value)
 	if ns.Coll == "" {
+		// Who may not name collections so is told nothing of which there are.
+		if err := c.Require(func(q *PrivilegeCheck) { q.needUUID() }); err != nil {
+			return ns, err
+		}
 		_, b, _ := c.Value.Binary()
 		return ns, mongoerr.New(mongoerr.NamespaceNotFound, "Unable to resolve %x", b)
 	}

@@ -196,7 +196,7 @@ func (q *PrivilegeCheck) row() {
 // an error of its own.
 func (q *PrivilegeCheck) Namespace() collection.Namespace {
 	if isUUID(q.Value) {
-		q.need(auth.Needed{Action: auth.UseUUID, Reach: auth.TheCluster})
+		q.needUUID()
 		return q.Call.byUUID(q.DB, q.Value)
 	}
 	if q.Def == q.Call.Def && q.Def.Namespace == FirstField {
@@ -207,6 +207,11 @@ func (q *PrivilegeCheck) Namespace() collection.Namespace {
 		return collection.ParseNamespace(s)
 	}
 	return collection.Namespace{DB: q.DB, Coll: s}
+}
+
+// needUUID notes what naming a collection by its UUID needs, in whatever command.
+func (q *PrivilegeCheck) needUUID() {
+	q.need(auth.Needed{Action: auth.UseUUID, Reach: auth.TheCluster})
 }
 
 // Need notes that an action on a namespace is needed; without a Coll, on its database.
