@@ -7,14 +7,29 @@ import (
 
 // documents delivers given documents.
 type documents struct {
-	docs []bson.Raw
-	at   int
-	row  Row
+	docs   []bson.Raw
+	at     int
+	row    Row
+	memory *mql.Memory
+	held   int // bytes that are counted there
 }
 
+// documentBytes is what a document of a list takes beside its text.
+const documentBytes = 64
+
 // Documents is the operator of a list of documents: virtual collections and
-// what the server tells about itself.
-func Documents(docs []bson.Raw) Operator { return &documents{docs: docs} }
+// what the server shows of itself. They are counted as memory of the command until Close.
+// Errors: ExceededMemoryLimit (146).
+func Documents(env *mql.Env, docs []bson.Raw) (Operator, error) {
+	d := &documents{docs: docs, memory: env.Memory}
+	for _, doc := range docs {
+		d.held += documentBytes + len(doc)
+	}
+	if err := d.memory.Hold(d.held, "a list of what the server shows of itself"); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
 
 func (d *documents) Next(*mql.Env) (*Row, error) {
 	if d.at == len(d.docs) {
@@ -26,4 +41,8 @@ func (d *documents) Next(*mql.Env) (*Row, error) {
 }
 
 func (d *documents) Explain(b *bson.Builder, _ bool) { b.String("stage", "VIRTUAL_SCAN") }
-func (d *documents) Close()                          { d.at = len(d.docs) }
+
+func (d *documents) Close() {
+	d.memory.LetGo(d.held)
+	d.docs, d.at, d.held = nil, 0, 0
+}

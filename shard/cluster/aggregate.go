@@ -192,7 +192,11 @@ func (x *opener) pipeline(env *mql.Env, coll *catalog.Collection, p *agg.Pipelin
 		return opened{}, err
 	}
 	if coll == nil || p.IsSource() {
-		op, err := p.Open(env, x.source(p), x)
+		in, err := x.source(p)
+		if err != nil {
+			return opened{}, err
+		}
+		op, err := p.Open(env, in, x)
 		return opened{Operator: op}, err
 	}
 	q, err := plan.OfFilter(env, coll, p.Filter())
@@ -211,26 +215,26 @@ func (x *opener) pipeline(env *mql.Env, coll *catalog.Collection, p *agg.Pipelin
 
 // source is what a pipeline reads that reads no collection; nil where it begins with a
 // source of its own.
-func (x *opener) source(p *agg.Pipeline) exec.Operator {
+func (x *opener) source(p *agg.Pipeline) (exec.Operator, error) {
 	switch {
 	case p.IsSource():
-		return nil
+		return nil, nil
 	case p.NS == OplogNamespace:
 		x.oplog = &oplogOp{c: x.c, span: x.span}
-		return x.oplog
+		return x.oplog, nil
 	}
 	return x.c.madeUp(x.o, p.NS)
 }
 
 // madeUp delivers the documents of a namespace that is not stored: those of a
 // virtual collection, or none.
-func (c *Cluster) madeUp(o *Op, ns collection.Namespace) exec.Operator {
+func (c *Cluster) madeUp(o *Op, ns collection.Namespace) (exec.Operator, error) {
 	if c.upper.Virtual != nil {
 		if docs, ok := c.upper.Virtual(o, ns); ok {
-			return exec.Documents(docs)
+			return exec.Documents(o.Env, docs)
 		}
 	}
-	return exec.Concat(nil)
+	return exec.Concat(nil), nil
 }
 
 // choose picks the plan for the front of a pipeline, of whose filter q is the query.
@@ -318,5 +322,5 @@ func (x *opener) Info(env *mql.Env, ns collection.Namespace, kind string, spec b
 	if err != nil {
 		return nil, err
 	}
-	return exec.Documents(docs), nil
+	return exec.Documents(env, docs)
 }
