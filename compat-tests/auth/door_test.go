@@ -225,6 +225,27 @@ func TestUUIDs(t *testing.T) {
 	refuse(t, me, "mine", d("find", uuid("mine", "system.js")), unauthorized)
 }
 
+// TestMetadataOfOthers: validateDBMetadata looks at the database that its arguments name, or at all, and
+// needs validate there.
+func TestMetadataOfOthers(t *testing.T) {
+	root, me := guarded(t, `[{"role": "dbAdmin", "db": "mine"}]`)
+	for _, db := range []string{"victim", "mine"} {
+		must(t, run(t, root, db, parse(t, `{"createIndexes": "secret", "indexes": [{"key": {"a": 1}, "name": "MARKED", "sparse": true}]}`)))
+	}
+	strict := d("version", "1", "strict", true)
+	for _, cmd := range []bson.D{
+		d("validateDBMetadata", 1, "apiParameters", strict),
+		d("validateDBMetadata", 1, "apiParameters", strict, "collection", "secret"),
+		d("validateDBMetadata", 1, "apiParameters", strict, "db", "victim"),
+		d("validateDBMetadata", 1, "apiParameters", strict, "db", "victim", "collection", "secret"),
+	} {
+		refuse(t, me, "mine", cmd, unauthorized)
+		must(t, run(t, root, "mine", cmd))
+	}
+	must(t, run(t, me, "mine", d("validateDBMetadata", 1, "apiParameters", strict, "db", "mine")))
+	must(t, run(t, me, "admin", d("validateDBMetadata", 1, "apiParameters", strict, "db", "mine", "collection", "secret")))
+}
+
 // TestViewsKeepTheirSource: a view whose pipeline is changed needs what the pipeline reads, whether
 // its source is named again or not.
 func TestViewsKeepTheirSource(t *testing.T) {

@@ -205,6 +205,6 @@ var commands = []request{
 	{"usersInfo", `{usersInfo: 1, $db: "@db"}`, "viewUser @db."},
 	{"usersInfo (another user)", `{usersInfo: {user: "u", db: "@db"}, showCredentials: true}`, "viewUser @db."},
 	{"validate", `{validate: "@coll"}`, "validate @ns"},
-	{"validateDBMetadata", `{validateDBMetadata: 1, apiParameters: {version: "1"}, $db: "@db"}`, "validate @db."},
+	{"validateDBMetadata", `{validateDBMetadata: 1, apiParameters: {version: "1"}, db: "@db", $db: "@db"}`, "validate @db."},
 	{"whatsmyuri", `{whatsmyuri: 1}`, "anybody"},
 }

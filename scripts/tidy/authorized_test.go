@@ -32,8 +32,6 @@ var namingAllowed = map[string]string{
 	"setQuerySettings.db":           "the Action is on the cluster",
 	"setQuerySettings.ns":           "the Action is on the cluster",
 	"split.to":                      "a partition",
-	"validateDBMetadata.collection": "the Action is on the cluster",
-	"validateDBMetadata.db":         "the Action is on the cluster",
 }
 
 // checkAuthorized looks for arguments that name something in what runs a command whose row has no

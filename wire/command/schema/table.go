@@ -28,6 +28,6 @@ func (s *State) Commands() []command.Def {
 		{Name: "renameCollection", Parse: parseRename, Namespace: command.FullName, Action: "user", ArgumentActions: []string{"renameCollectionSameDB", "find", "dropCollection", "insert", "createIndex"}, Facts: command.AdminOnly | command.Writes | command.Metadata, Doc: "reference/command/renameCollection"},
 		{Name: "updateSearchIndex", Run: runSearchIndexes, Namespace: command.FirstField, Action: "updateSearchIndex", Facts: command.Silent, Since: "7.0", Doc: "reference/command/updateSearchIndex"},
 		{Name: "validate", Run: runValidate, Namespace: command.FirstField, Action: "validate", Facts: command.Metadata | command.Survey, Doc: "reference/command/validate"},
-		{Name: "validateDBMetadata", Run: runValidateDBMetadata, Action: "validate", Facts: command.Silent, Since: "5.0", Doc: "reference/command/validateDBMetadata"},
+		{Name: "validateDBMetadata", Parse: parseValidateDBMetadata, Action: "user", ArgumentActions: []string{"validate"}, Facts: command.Silent, Since: "5.0", Doc: "reference/command/validateDBMetadata"},
 	}
 }

@@ -7,46 +7,62 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire/arguments"
+	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runValidateDBMetadata answers validateDBMetadata: which collections hold what
-// the stable API does not allow.
-// Manual: reference/command/validateDBMetadata.
-func runValidateDBMetadata(c *command.Call) error {
-	var params bson.Raw
-	var only collection.Namespace
+// validateMetadata are the arguments of validateDBMetadata.
+type validateMetadata struct {
+	only   collection.Namespace // without a DB: all; without a Coll: all of DB
+	params bson.Raw
+}
+
+// Needs notes what is looked at, which is not the command's database.
+func (a *validateMetadata) Needs(q *command.PrivilegeCheck) {
+	if a.only.DB == "" {
+		q.NeedEverywhere(auth.Validate)
+	} else {
+		q.Need(auth.Validate, a.only)
+	}
+}
+
+// parseValidateDBMetadata reads the arguments of validateDBMetadata.
+func parseValidateDBMetadata(c *command.Call) (command.Request, error) {
+	a := &validateMetadata{}
 	err := c.Each(func(name string, v bson.Value) (_ bool, err error) {
 		switch name {
 		case "apiParameters":
-			params, err = c.DocArg(name, v)
+			a.params, err = c.DocArg(name, v)
 		case "db":
-			if only.DB, err = c.StringArg(name, v); err == nil && !v.IsMissing() {
-				err = checkFilterDB(only.DB)
+			if a.only.DB, err = c.StringArg(name, v); err == nil && !v.IsMissing() {
+				err = checkFilterDB(a.only.DB)
 			}
 		case "collection":
-			if only.Coll, err = c.StringArg(name, v); err == nil && !v.IsMissing() &&
-				(only.Coll == "" || only.Coll[0] == '.' || strings.ContainsRune(only.Coll, 0)) {
-				err = mongoerr.BadNamespace(only.String())
+			if a.only.Coll, err = c.StringArg(name, v); err == nil && !v.IsMissing() &&
+				(a.only.Coll == "" || a.only.Coll[0] == '.' || strings.ContainsRune(a.only.Coll, 0)) {
+				err = mongoerr.BadNamespace(a.only.String())
 			}
 		default:
 			return false, nil
 		}
 		return true, err
 	})
-	if err == nil && params == nil {
+	if err == nil && a.params == nil {
 		err = mongoerr.MissingField(c.Field("apiParameters"))
 	}
-	if err != nil {
-		return err
-	}
-	version, strict, err := apiParameters(c, params)
+	return a, err
+}
+
+// Run answers validateDBMetadata: which collections hold what the stable API does not allow.
+// Manual: reference/command/validateDBMetadata.
+func (a *validateMetadata) Run(c *command.Call) error {
+	version, strict, err := apiParameters(c, a.params)
 	if err != nil {
 		return err
 	}
 	c.Reply.BeginArray("apiVersionErrors")
 	if version == "1" && strict {
-		unstableIndexes(c, only)
+		unstableIndexes(c, a.only)
 	}
 	c.Reply.End()
 	return nil
