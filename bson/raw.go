@@ -231,32 +231,3 @@ func (r Raw) Size() int {
 	}
 	return int(int32(binary.LittleEndian.Uint32(r)))
 }
-
-// Repeated is the first name that a second field of the document has too.
-func (r Raw) Repeated() (name []byte, ok bool) {
-	var few [16][]byte // nearly every document of named arguments has fewer
-	var many map[string]struct{}
-	n := 0
-	for it := r.Iter(); it.Next(); n++ {
-		if n < len(few) {
-			for _, s := range few[:n] {
-				if string(s) == string(it.Name) {
-					return it.Name, true
-				}
-			}
-			few[n] = it.Name
-			continue
-		}
-		if many == nil {
-			many = make(map[string]struct{}, 2*len(few))
-			for _, s := range few {
-				many[string(s)] = struct{}{}
-			}
-		}
-		if _, ok := many[string(it.Name)]; ok {
-			return it.Name, true
-		}
-		many[string(it.Name)] = struct{}{}
-	}
-	return nil, false
-}

@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"context"
+
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/ratelimit"
@@ -69,7 +71,7 @@ func (c *Catalog) RoomForPartitions(db string) int {
 // Fits refuses a collection that may not be put.
 // Errors: BSONObjectTooLarge (10334), OperationFailed (96).
 func (c *Catalog) Fits(coll *Collection) error {
-	return newMutation(nil, c.current.Load(), nil, c.memory).Put(coll.clone())
+	return newMutation(context.Background(), c.current.Load(), nil, c.memory).Put(coll.clone())
 }
 
 // fits refuses an entry that is larger than one may be, and one with which its database holds more than it may and more than

@@ -303,3 +303,24 @@ func TestViewsByApplyOps(t *testing.T) {
 	refuse(t, me, "admin", d("applyOps", bson.A{entry}), unauthorized)
 	refuse(t, me, "mine", d("find", "v"), 0)
 }
+
+// TestRepeatedArguments: no argument of a command comes twice, whoever reads it, but the one that Go's
+// driver adds to a command that has it.
+func TestRepeatedArguments(t *testing.T) {
+	_, me := guarded(t, `[{"role": "readWrite", "db": "mine"}]`)
+	for _, cmd := range []bson.D{
+		d("find", "own", "filter", d(), "filter", d("a", 1)), d("find", "own", "find", "secret"), d("find", "own", "limit", nil, "limit", 1),
+		d("find", "own", "readConcern", d(), "readConcern", d()), d("ping", 1, "comment", 1, "comment", 2),
+		d("insert", "own", "documents", bson.A{d("a", 1)}, "documents", bson.A{d("b", 1)}),
+		d("update", "own", "updates", bson.A{d("q", d(), "u", d("$set", d("a", 1)), "u", d("$set", d("a", 2)))}),
+		d("delete", "own", "deletes", bson.A{d("q", d(), "limit", 1, "limit", 0)}),
+		d("find", "own", "readConcern", d("level", "local", "level", "majority")),
+		d("insert", "own", "documents", bson.A{d("a", 1)}, "writeConcern", d("w", 1, "w", 0)),
+		d("createIndexes", "own", "indexes", bson.A{d("key", d("a", 1), "name", "a", "name", "b")}),
+		d("explain", d("find", "own", "filter", d(), "filter", d())),
+	} {
+		refuse(t, me, "mine", cmd, repeated)
+	}
+	must(t, run(t, me, "mine", d("find", "own", "maxTimeMS", 60_000, "maxTimeMS", 50_000)))
+	must(t, run(t, me, "mine", d("insert", "own", "documents", bson.A{d("a", 1, "a", 2)}))) // a document is the user's own
+}

@@ -128,7 +128,7 @@ func TestValidateEnds(t *testing.T) {
 			s.want(ended, 11601)
 
 			limited := append(cmd[:len(cmd):len(cmd)], bson.E{Key: "maxTimeMS", Value: 300})
-			_, ended = s.begin(context.WithoutCancel(s.ctx), limited) // as the driver makes a maxTimeMS of a deadline
+			_, ended = s.begin(s.ctx, limited)
 			s.want(ended, 50)
 
 			ctx, leave := context.WithCancel(s.ctx)

@@ -20,7 +20,7 @@ func (r *Reader) Field(name string) string { return r.Command + "." + name }
 // Each visits the command's own arguments in order: not the first field, not
 // the generic ones. One that is null or undefined comes as a missing value, which means absent.
 // fn reports whether it knows the name; an unknown one is an error. That none comes twice is
-// looked at before: see CheckOnce.
+// looked at before, by the chain.
 // Errors: IDLUnknownField (40415), those of fn.
 func (r *Reader) Each(fn func(name string, v bson.Value) (known bool, err error)) error {
 	it := r.Body.Iter()
@@ -46,14 +46,15 @@ func (r *Reader) Each(fn func(name string, v bson.Value) (known bool, err error)
 	return nil
 }
 
-// CheckOnce refuses a command in which a field comes twice, generic ones included: else who reads
-// the first and who reads the last would read different commands.
+// Repeated is the error for a field that comes twice, also a generic one; nil for the one that may:
+// Go's driver makes a maxTimeMS of the deadline of a context, for a command that has one too. The
+// first holds, for all who read it.
 // Errors: IDLDuplicateField (40413).
-func (r *Reader) CheckOnce() error {
-	if name, twice := r.Body.Repeated(); twice {
-		return mongoerr.RepeatedField(r.Field(string(name)))
+func (r *Reader) Repeated(name []byte) error {
+	if string(name) == "maxTimeMS" {
+		return nil
 	}
-	return nil
+	return mongoerr.RepeatedField(r.Field(string(name)))
 }
 
 // NoArguments refuses every argument of a command that has none.

@@ -1,7 +1,6 @@
 package arguments
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -18,35 +17,6 @@ func of(tb testing.TB, text string) *Reader {
 	}
 	first, _ := d.First()
 	return &Reader{Command: string(first.Name), Body: d, Msg: &wire.Message{Body: d}}
-}
-
-// TestCheckOnce: no argument comes twice, whatever its place, its value and who reads it.
-func TestCheckOnce(t *testing.T) {
-	many := `{find: "c"`
-	for i := range 40 {
-		many += fmt.Sprintf(", a%d: 1", i)
-	}
-	for text, want := range map[string]string{
-		`{find: "c", limit: 1}`:              "",
-		`{find: "c", limit: 1, limit: 2}`:    "limit",
-		`{find: "c", limit: null, limit: 2}`: "limit",
-		`{find: "c", find: "d"}`:             "find",
-		`{find: "c", lsid: {}, lsid: {}}`:    "lsid",
-		many + `}`:                           "",
-		many + `, a3: 1}`:                    "a3",
-		many + `, a39: 1}`:                   "a39",
-	} {
-		got := ""
-		if err := of(t, text).CheckOnce(); err != nil {
-			got = err.Error()
-		}
-		if want != "" {
-			want = "(Location40413) BSON field 'find." + want + "' is a duplicate field"
-		}
-		if got != want {
-			t.Errorf("%s: got %q, want %q", text, got, want)
-		}
-	}
 }
 
 // TestEach: own arguments only, null as missing, none unknown.

@@ -206,7 +206,7 @@ func (s *Server) harden(c *Call, err error) error {
 }
 
 // find finds the row of a command, and what else its first field says.
-// Errors: CommandNotFound (59), those of CheckOnce and readDB.
+// Errors: CommandNotFound (59), those of readDB.
 func (s *Server) find(c *Call) error {
 	first, ok := c.Body.First()
 	if !ok {
@@ -229,9 +229,6 @@ func (s *Server) find(c *Call) error {
 	}
 	c.Become(def, c.Body)
 	c.writes = c.Def.writes(c.Body)
-	if err := c.CheckOnce(); err != nil {
-		return err
-	}
 	if c.Msg.Header.OpCode == wire.OpMsg {
 		return c.readDB()
 	}
@@ -337,11 +334,18 @@ func (c *Call) environment() {
 	c.Op.Durability = c.WriteConcern.Durability(c.Server.Durability)
 }
 
-// generic reads the arguments that every command takes.
+// generic reads the arguments that every command takes, and refuses a command in which a field
+// comes twice: else who reads the first and who reads the last would read different commands.
 func (s *Server) generic(c *Call) (err error) {
 	c.Args.TxnNumber = -1
 	hasSession, hasAPI := false, false
+	var seen bson.Names
 	for it := c.Body.Iter(); it.Next(); {
+		if seen.Add(it.Name) {
+			if err := c.Repeated(it.Name); err != nil {
+				return err
+			}
+		}
 		switch string(it.Name) {
 		case "lsid", "txnNumber", "autocommit", "startTransaction", "stmtId", "stmtIds":
 			hasSession = true

@@ -1,0 +1,55 @@
+package bson
+
+// Repeated is the first name that a second field of the document has too.
+func (r Raw) Repeated() (name []byte, ok bool) {
+	var seen Names
+	for it := r.Iter(); it.Next(); {
+		if seen.Add(it.Name) {
+			return it.Name, true
+		}
+	}
+	return nil, false
+}
+
+// Names is a set of names, for documents of named arguments, of which nearly every one has few.
+// It aliases them.
+type Names struct {
+	few   [16][]byte
+	n     int
+	kinds uint64 // of the names so far, by length and ends: most names are of none that was there
+	many  map[string]struct{}
+}
+
+// Add adds a name and reports whether it was there already.
+func (s *Names) Add(name []byte) (twice bool) {
+	kind := uint64(1) << (nameKind(name) & 63)
+	if s.kinds&kind != 0 {
+		for _, other := range s.few[:min(s.n, len(s.few))] {
+			if string(other) == string(name) {
+				return true
+			}
+		}
+		if _, twice = s.many[string(name)]; twice {
+			return true
+		}
+	}
+	s.kinds |= kind
+	if s.n < len(s.few) {
+		s.few[s.n] = name
+	} else {
+		if s.many == nil {
+			s.many = map[string]struct{}{}
+		}
+		s.many[string(name)] = struct{}{}
+	}
+	s.n++
+	return false
+}
+
+// nameKind tells most names of arguments from each other.
+func nameKind(name []byte) int {
+	if len(name) == 0 {
+		return 0
+	}
+	return 5*len(name) + 3*int(name[0]) + int(name[len(name)-1])
+}
