@@ -93,7 +93,7 @@ func TestUsersShareSessions(t *testing.T) {
 		}
 		err = refresh(madeUp(10_000))
 	}
-	if refusal(t, err) != 261 || !strings.Contains(err.Error(), "user greedy@admin") {
+	if refusal(t, err) != 261 || !strings.Contains(err.Error(), "user admin.greedy") {
 		t.Fatal("the greedy one:", err)
 	}
 	held := workOf(t.Context(), t, admin)["sessions"]
