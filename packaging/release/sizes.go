@@ -12,8 +12,8 @@ import (
 // heavy in a binary stands in the notes; packaging/release/lean.go leaves out what is not
 // needed.
 const (
-	binaryMax = 36_000_000 // of any platform
-	packedMax = 16 << 20   // with a binary in it: images, archives, packages
+	binaryMax = 72_000_000 // of any platform
+	packedMax = 26_000_000 // with a binary in it: images, archives, packages
 	otherMax  = 64 << 10   // all else
 
 	// What the engine for clusters may add to a binary, and to an archive.
