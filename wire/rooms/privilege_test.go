@@ -141,7 +141,12 @@ var argumentNeeds = map[string][]needsOf{
 	"updateRole":         {{`{updateRole: "r", roles: [{role: "read", db: "a"}]}`, []string{"test.: revokeRole", "a.: grantRole"}}},
 	"updateUser":         {{`{updateUser: "u", pwd: "x"}`, []string{"test.: changePassword"}}, {`{updateUser: "u", customData: {}}`, []string{"test.: changeCustomData"}}},
 	"updateZoneKeyRange": {{`{updateZoneKeyRange: "test.c", min: {_id: 1}, max: {_id: 2}, zone: null, $db: "admin"}`, []string{"config.shards: update"}}},
-	"usersInfo":          {{`{usersInfo: 1}`, []string{"test.: viewUser"}}, {`{usersInfo: {user: "u", db: "x"}}`, []string{"x.: viewUser"}}},
+	"validateDBMetadata": {
+		{`{validateDBMetadata: 1, apiParameters: {version: "1"}, db: "x"}`, []string{"x.: validate"}},
+		{`{validateDBMetadata: 1, apiParameters: {version: "1"}, db: "x", collection: "c"}`, []string{"x.c: validate"}},
+		{`{validateDBMetadata: 1, apiParameters: {version: "1"}}`, []string{".: validate"}},
+	},
+	"usersInfo": {{`{usersInfo: 1}`, []string{"test.: viewUser"}}, {`{usersInfo: {user: "u", db: "x"}}`, []string{"x.: viewUser"}}},
 }
 
 // privileges makes privileges of "resource: action".
