@@ -22,7 +22,7 @@ type Names struct {
 
 // Add adds a name and reports whether it was there already.
 func (s *Names) Add(name []byte) (twice bool) {
-	kind := uint64(1) << (nameKind(name) & 63)
+	kind := NameKind(name)
 	if s.kinds&kind != 0 {
 		for _, other := range s.few[:min(s.n, len(s.few))] {
 			if string(other) == string(name) {
@@ -46,10 +46,12 @@ func (s *Names) Add(name []byte) (twice bool) {
 	return false
 }
 
-// nameKind tells most names of arguments from each other.
-func nameKind(name []byte) int {
+// NameKind is one of 64 bits, by the length and the ends of a name: names of the same document of
+// named arguments most often have different ones. Its factors tell all those from each other that
+// drivers send in one command.
+func NameKind(name []byte) uint64 {
 	if len(name) == 0 {
-		return 0
+		return 1
 	}
-	return 5*len(name) + 3*int(name[0]) + int(name[len(name)-1])
+	return 1 << ((len(name) + int(name[0]) + 25*int(name[len(name)-1])) & 63)
 }

@@ -46,15 +46,18 @@ func (r *Reader) Each(fn func(name string, v bson.Value) (known bool, err error)
 	return nil
 }
 
-// Repeated is the error for a field that comes twice, also a generic one; nil for the one that may:
-// Go's driver makes a maxTimeMS of the deadline of a context, for a command that has one too. The
-// first holds, for all who read it.
+// CheckOnce refuses a command in which a field comes twice, also a generic one, but for maxTimeMS:
+// Go's driver makes one of the deadline of a context, for a command that has one too. The first
+// holds, for all who read it.
 // Errors: IDLDuplicateField (40413).
-func (r *Reader) Repeated(name []byte) error {
-	if string(name) == "maxTimeMS" {
-		return nil
+func (r *Reader) CheckOnce() error {
+	var seen bson.Names
+	for it := r.Body.Iter(); it.Next(); {
+		if seen.Add(it.Name) && string(it.Name) != "maxTimeMS" {
+			return mongoerr.RepeatedField(r.Field(string(it.Name)))
+		}
 	}
-	return mongoerr.RepeatedField(r.Field(string(name)))
+	return nil
 }
 
 // NoArguments refuses every argument of a command that has none.

@@ -339,13 +339,16 @@ func (c *Call) environment() {
 func (s *Server) generic(c *Call) (err error) {
 	c.Args.TxnNumber = -1
 	hasSession, hasAPI := false, false
-	var seen bson.Names
+	var kinds uint64 // of the names so far
+	checked := false
 	for it := c.Body.Iter(); it.Next(); {
-		if seen.Add(it.Name) {
-			if err := c.Repeated(it.Name); err != nil {
+		kind := bson.NameKind(it.Name)
+		if kinds&kind != 0 && !checked {
+			if checked, err = true, c.CheckOnce(); err != nil {
 				return err
 			}
 		}
+		kinds |= kind
 		switch string(it.Name) {
 		case "lsid", "txnNumber", "autocommit", "startTransaction", "stmtId", "stmtIds":
 			hasSession = true
