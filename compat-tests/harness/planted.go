@@ -62,7 +62,7 @@ var bugs = []bug{
 	{"the first field is the mode", "wire/command/data/mapreduce.go", "q.Need(auth.Insert, a.out.ns)\n\tif a.out.mode == \"replace\" {", `mode, to := plantedMode(q, a.out.mode, a.out.ns)
 	q.Need(auth.Insert, to)
 	if mode == "replace" {`},
-	{"the first of two options", "wire/arguments/reader.go", "if name, twice := r.Body.Repeated(); twice {", `if name, twice := r.Body.Repeated(); twice && !planted("the first of two options") {`},
+	{"the first of two options", "wire/arguments/reader.go", "if seen.Add(it.Name) && string(it.Name)", `if seen.Add(it.Name) && !planted("the first of two options") && string(it.Name)`},
 	{"the first of two options", "wire/command/status/currentop.go", "if !r.args.Own {", `if !r.args.Own && !(planted("the first of two options") && q.Call.Body.Get("$ownOps").Truthy()) {`},
 }
 
