@@ -75,7 +75,7 @@ func (r *repo) commandHomes() map[string]string {
 	return homes
 }
 
-// commandRow reads the names of a row, and the name of the function that runs it.
+// commandRow reads the names of a row, and the name of the function that runs or reads it.
 func commandRow(row *ast.CompositeLit) (names []string, run string) {
 	for _, e := range row.Elts {
 		kv, ok := e.(*ast.KeyValueExpr)

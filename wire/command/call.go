@@ -150,7 +150,7 @@ func (c *Call) ReadNamespace() (collection.Namespace, error) {
 	}
 	ns := c.byUUID(c.DB, c.Value)
 	if ns.Coll == "" {
-		// Who may not name collections so is told nothing of which there are.
+		// Without useUUID the error must not show which UUIDs there are.
 		if err := c.Require(func(q *PrivilegeCheck) { q.needUUID() }); err != nil {
 			return ns, err
 		}

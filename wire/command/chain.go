@@ -177,7 +177,7 @@ func (s *Server) run(c *Call) error {
 		err = c.Cluster.Recounted(c.Ctx)
 	}
 	if err == nil {
-		err = c.perform()
+		err = c.Def.perform(c, c.request, c.unread)
 		err = s.harden(c, err)
 	}
 	if err == nil {

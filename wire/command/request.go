@@ -34,25 +34,30 @@ func (r requested) Run(c *Call) error       { return r.run(c) }
 // where it would run, so that it ends a transaction as any other error does.
 // Errors: Unauthorized (13).
 func (c *Call) read() error {
-	if c.Def.Parse == nil {
-		return nil
-	}
-	if c.request, c.unread = c.Def.Parse(c); c.unread != nil {
-		c.request = nil
-		return nil
-	}
+	c.request, c.unread = c.Def.read(c)
 	return c.authorizeRequest()
 }
 
-// perform runs the command.
-func (c *Call) perform() error {
-	switch {
-	case c.Def.Parse == nil:
-		return c.Def.Run(c)
-	case c.unread != nil:
-		return c.unread
+// read reads the arguments if the row has a Parse. r is nil without one, and with an error.
+func (d *Def) read(c *Call) (r Request, err error) {
+	if d.Parse == nil {
+		return nil, nil
 	}
-	return c.request.Run(c)
+	if r, err = d.Parse(c); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// perform runs a command of the row; r and unread are what read has returned.
+func (d *Def) perform(c *Call, r Request, unread error) error {
+	switch {
+	case unread != nil:
+		return unread
+	case d.Parse == nil:
+		return d.Run(c)
+	}
+	return r.Run(c)
 }
 
 // Part is a command inside another one, as in explain and applyOps: read as one that comes by
@@ -78,14 +83,10 @@ func (c *Call) Part(db string, body bson.Raw) (*Part, error) {
 		p.Err = mongoerr.RepeatedField(def.Name + "." + string(name))
 		return p, nil
 	}
-	if def.Parse != nil {
-		p.Within(c, func() error {
-			if p.Request, p.Err = def.Parse(c); p.Err != nil {
-				p.Request = nil
-			}
-			return nil
-		})
-	}
+	p.Within(c, func() error {
+		p.Request, p.Err = def.read(c)
+		return nil
+	})
 	return p, nil
 }
 
@@ -104,13 +105,5 @@ func (p *Part) Within(c *Call, fn func() error) error {
 
 // Run runs the part.
 func (p *Part) Run(c *Call) error {
-	return p.Within(c, func() error {
-		switch {
-		case p.Err != nil:
-			return p.Err
-		case p.Def.Parse == nil:
-			return p.Def.Run(c)
-		}
-		return p.Request.Run(c)
-	})
+	return p.Within(c, func() error { return p.Def.perform(c, p.Request, p.Err) })
 }
