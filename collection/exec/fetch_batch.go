@@ -77,9 +77,15 @@ func (f *fetch) fill(env *mql.Env) error {
 	a := f.ahead
 	a.page.rows, a.page.mem, a.keys, a.mem, a.keep, a.at = a.page.rows[:0], a.page.mem[:0], a.keys[:0], a.mem[:0], a.keep[:0], 0
 	for len(a.page.rows) < a.size {
+		if len(a.page.rows) > 0 && !f.src.Trial.has(1+fetchCost) {
+			break // the rows at hand may be all that the trial waits for
+		}
 		r, err := f.in.Next(env)
 		if err == nil && r != nil {
 			err = f.src.Trial.spend(fetchCost)
+		}
+		if err != nil && env.Interrupted() != nil {
+			return err // the end of this command, and not of the next one that takes rows
 		}
 		if r == nil || err != nil {
 			a.end, a.err = true, err

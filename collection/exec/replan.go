@@ -1,9 +1,6 @@
 package exec
 
 import (
-	"errors"
-	"math"
-
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/plan"
@@ -70,14 +67,16 @@ func (w *watched) Next(env *mql.Env) (*Row, error) {
 	return w.op.Next(env)
 }
 
-// settle runs the plan until it is clear whether to go on with it.
+// settle runs the plan until it is clear whether to go on with it. A plan is trusted only
+// while the bound has never been met, by what was read ahead neither: so no operator of a
+// trusted plan holds the error of the bound.
 func (w *watched) settle(env *mql.Env) error {
 	w.settled = true
 	own := env.Fork(env.Context())
 	own.Lane = env.Lane
 	for int64(len(w.kept.rows)) < w.want && len(w.kept.mem) < pageBytes {
 		r, err := w.op.Next(own)
-		if errors.Is(err, errTrialOver) {
+		if w.trial.over() {
 			return w.change(env)
 		}
 		if err != nil {
@@ -91,7 +90,7 @@ func (w *watched) settle(env *mql.Env) error {
 		w.kept.rows = append(w.kept.rows, w.kept.copy(r))
 	}
 	env.Meter.Merge(own.Meter)
-	w.trial.left = math.MaxInt64
+	w.trial.lift()
 	return nil
 }
 

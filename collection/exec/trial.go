@@ -2,6 +2,7 @@ package exec
 
 import (
 	"errors"
+	"math"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mql"
@@ -25,7 +26,8 @@ var errTrialOver = errors.New("the work of a trial is used up")
 // trial is the work that is left to a candidate.
 type trial struct{ left int64 }
 
-// spend counts work; a nil trial has no end.
+// spend counts work; a nil trial has no end. Once there is an error, the trial stays over, see
+// over: operators may keep the error, hand it on later or lose it.
 func (t *trial) spend(n int64) error {
 	if t == nil {
 		return nil
@@ -35,6 +37,15 @@ func (t *trial) spend(n int64) error {
 	}
 	return nil
 }
+
+// over reports that some operator has used up the work, whatever became of its error.
+func (t *trial) over() bool { return t.left < 0 }
+
+// has reports that n of the work are left.
+func (t *trial) has(n int64) bool { return t == nil || t.left >= n }
+
+// lift takes the bound away, for good. Not if it is over: an operator may hold its error.
+func (t *trial) lift() { t.left = math.MaxInt64 }
 
 // Tried is how a candidate did.
 type Tried struct {

@@ -96,3 +96,35 @@ func TestReplan(t *testing.T) {
 		t.Errorf("an update loaded %d documents", got)
 	}
 }
+
+// TestReplanReadsAhead: the rows that a plan reads ahead do not count against it: one that does as
+// well as in its trial of eleven rows stays, whatever it delivers.
+func TestReplanReadsAhead(t *testing.T) {
+	s := newScene(t)
+	s.create(made{Indexes: []bson.Raw{s.raw(`{key: {a: 1}, name: "a_1"}`), s.raw(`{key: {b: 1}, name: "b_1"}`)}})
+	var docs []bson.Raw
+	for i := range 500 {
+		docs = append(docs, s.raw(fmt.Sprintf(`{_id: %[1]d, a: %[1]d, b: %[1]d}`, i)))
+	}
+	if _, errs, err := s.Insert(s.op(t.Context()), dbc, docs, true); err != nil || len(errs) > 0 {
+		t.Fatal(err, errs)
+	}
+	for i, n := range []int{11, 11, 500, 300, 120} {
+		o := s.op(t.Context())
+		r, err := s.Find(o, dbc, plan.Find{Filter: s.raw(fmt.Sprintf(`{a: {$lt: %[1]d}, b: {$lt: %[1]d}}`, n))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := 0
+		for row, err := r.Next(o.Env); row != nil || err != nil; row, err = r.Next(o.Env) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows++
+		}
+		r.Close()
+		if e := s.Plans.Entries(s.Catalog.Peek().Collection(dbc))[0]; rows != n || e.Active != (i > 0) {
+			t.Errorf("query %d: %d rows of %d, entry active: %v", i, rows, n, e.Active)
+		}
+	}
+}
