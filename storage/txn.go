@@ -8,6 +8,12 @@ import "context"
 type Txn interface {
 	Reader
 
+	// Snapshot is the transaction as of this call: later writes, and rollbacks of them, do
+	// not change the answers of the reader, nor those of its iterators, which may stay open
+	// meanwhile. A cursor reads it. It is valid until the transaction ends; its Close does
+	// nothing.
+	Snapshot() Reader
+
 	// Set buffers a write; key and value are copied.
 	// Errors: ErrTxnTooLarge, ErrValueTooLarge, ErrInvalidKey, ErrReadOnly.
 	Set(key, value []byte) error

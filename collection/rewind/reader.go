@@ -24,20 +24,20 @@ func (r *Reader) ReadTimestamp() storage.Timestamp { return r.s.at }
 
 // Get implements storage.Reader.
 func (r *Reader) Get(ctx context.Context, key, dst []byte) ([]byte, error) {
-	layer, err := r.s.over(key)
+	l, err := r.over(key)
 	if err != nil {
 		return dst, err
 	}
-	return get(ctx, r.under, layer, key, dst)
+	return l.Get(ctx, key, dst)
 }
 
 // Has implements storage.Reader.
 func (r *Reader) Has(ctx context.Context, key []byte) (bool, error) {
-	layer, err := r.s.over(key)
+	l, err := r.over(key)
 	if err != nil {
 		return false, err
 	}
-	return has(ctx, r.under, layer, key)
+	return l.Has(ctx, key)
 }
 
 // GetMany implements storage.Reader. The keys are of one collection.
@@ -45,20 +45,20 @@ func (r *Reader) GetMany(ctx context.Context, keys [][]byte, emit func(i int, va
 	if len(keys) == 0 {
 		return nil
 	}
-	layer, err := r.s.over(keys[0])
+	l, err := r.over(keys[0])
 	if err != nil {
 		return err
 	}
-	return getMany(ctx, r.under, layer, keys, emit)
+	return l.GetMany(ctx, keys, emit)
 }
 
 // Iter implements storage.Reader. The range is within one collection.
 func (r *Reader) Iter(ctx context.Context, rg storage.Range, o storage.IterOptions) (storage.Iterator, error) {
-	layer, err := r.s.over(rg.Start)
+	l, err := r.over(rg.Start)
 	if err != nil {
 		return nil, err
 	}
-	return iterate(ctx, r.under, layer, rg, o)
+	return l.Iter(ctx, rg, o)
 }
 
 // Close implements storage.Reader.
@@ -67,6 +67,15 @@ func (r *Reader) Close() {
 		r.release = nil
 		release()
 	}
+}
+
+// over is what is under the reader, with the layer of a key's collection over it.
+func (r *Reader) over(key []byte) (layered, error) {
+	b, err := r.s.over(key)
+	if err != nil {
+		return layered{}, err
+	}
+	return layered{r.under, b.Newest()}, nil
 }
 
 // nothing is the layer over what belongs to no collection.
@@ -86,38 +95,47 @@ func (s *State) over(key []byte) (*writebuf.Buffer, error) {
 	return layer, nil
 }
 
-func get(ctx context.Context, under storage.Reader, layer *writebuf.Buffer, key, dst []byte) ([]byte, error) {
-	switch v, state := layer.Get(key); state {
+// layered is a reader with a layer over it.
+type layered struct {
+	storage.Reader
+	layer writebuf.Layer
+}
+
+// Get implements storage.Reader.
+func (l layered) Get(ctx context.Context, key, dst []byte) ([]byte, error) {
+	switch v, state := l.layer.Get(key); state {
 	case writebuf.Written:
 		return append(dst, v...), nil
 	case writebuf.Deleted:
 		return dst, storage.ErrNotFound
 	}
-	return under.Get(ctx, key, dst)
+	return l.Reader.Get(ctx, key, dst)
 }
 
-func has(ctx context.Context, under storage.Reader, layer *writebuf.Buffer, key []byte) (bool, error) {
-	if _, state := layer.Get(key); state != writebuf.Untouched {
+// Has implements storage.Reader.
+func (l layered) Has(ctx context.Context, key []byte) (bool, error) {
+	if _, state := l.layer.Get(key); state != writebuf.Untouched {
 		return state == writebuf.Written, nil
 	}
-	return under.Has(ctx, key)
+	return l.Reader.Has(ctx, key)
 }
 
-// getMany asks the reader below for all keys, and passes on the layer's values
-// instead where it has some.
-func getMany(ctx context.Context, under storage.Reader, layer *writebuf.Buffer, keys [][]byte, emit func(i int, value []byte) error) error {
-	return under.GetMany(ctx, keys, func(i int, value []byte) error {
-		if v, state := layer.Get(keys[i]); state != writebuf.Untouched {
+// GetMany implements storage.Reader: it reads all keys below, and passes on the layer's
+// values instead where it has some.
+func (l layered) GetMany(ctx context.Context, keys [][]byte, emit func(i int, value []byte) error) error {
+	return l.Reader.GetMany(ctx, keys, func(i int, value []byte) error {
+		if v, state := l.layer.Get(keys[i]); state != writebuf.Untouched {
 			value = v
 		}
 		return emit(i, value)
 	})
 }
 
-func iterate(ctx context.Context, under storage.Reader, layer *writebuf.Buffer, r storage.Range, o storage.IterOptions) (storage.Iterator, error) {
-	it, err := under.Iter(ctx, r, o)
-	if err != nil || layer.Len() == 0 {
-		return it, err
+// Iter implements storage.Reader.
+func (l layered) Iter(ctx context.Context, r storage.Range, o storage.IterOptions) (storage.Iterator, error) {
+	it, err := l.Reader.Iter(ctx, r, o)
+	if err != nil {
+		return nil, err
 	}
-	return writebuf.Guard(writebuf.Merge(it, layer, r, o.Reverse)), nil
+	return l.layer.Over(it, r, o.Reverse), nil
 }

@@ -13,20 +13,20 @@ type scratch struct {
 	buf *writebuf.Buffer
 }
 
+func (t *scratch) now() layered { return layered{t.Reader, t.buf.Newest()} }
+
 func (t *scratch) Get(ctx context.Context, key, dst []byte) ([]byte, error) {
-	return get(ctx, t.Reader, t.buf, key, dst)
+	return t.now().Get(ctx, key, dst)
 }
 
-func (t *scratch) Has(ctx context.Context, key []byte) (bool, error) {
-	return has(ctx, t.Reader, t.buf, key)
-}
+func (t *scratch) Has(ctx context.Context, key []byte) (bool, error) { return t.now().Has(ctx, key) }
 
 func (t *scratch) GetMany(ctx context.Context, keys [][]byte, emit func(i int, value []byte) error) error {
-	return getMany(ctx, t.Reader, t.buf, keys, emit)
+	return t.now().GetMany(ctx, keys, emit)
 }
 
 func (t *scratch) Iter(ctx context.Context, r storage.Range, o storage.IterOptions) (storage.Iterator, error) {
-	return iterate(ctx, t.Reader, t.buf, r, o)
+	return t.now().Iter(ctx, r, o)
 }
 
 func (t *scratch) Set(key, value []byte) error {
@@ -42,6 +42,7 @@ func (t *scratch) Delete(key []byte) error {
 func (t *scratch) Lock(context.Context, ...[]byte) error  { return nil }
 func (t *scratch) Claim(context.Context, ...[]byte) error { return nil }
 func (t *scratch) AppendLog(_, _ []byte) error            { return nil }
+func (t *scratch) Snapshot() storage.Reader               { return layered{t.Reader, t.buf.Snapshot()} }
 func (t *scratch) Savepoint() storage.Savepoint           { return t.buf.Savepoint() }
 func (t *scratch) RollbackTo(sp storage.Savepoint)        { t.buf.RollbackTo(sp) }
 func (t *scratch) BufferedBytes() int                     { return t.buf.Bytes() }

@@ -42,6 +42,9 @@ func Begin(ctx context.Context, store storage.Store, at, since storage.Timestamp
 // State is what the transaction reads.
 func (t *Txn) State() *State { return t.state }
 
+// Snapshot implements storage.Txn.
+func (t *Txn) Snapshot() storage.Reader { return &Reader{s: t.state, under: t.Txn.Snapshot()} }
+
 // ReadTimestamp implements storage.Reader.
 func (t *Txn) ReadTimestamp() storage.Timestamp { return t.state.at }
 

@@ -48,17 +48,14 @@ func (s *Stream) Close() {
 }
 
 // Park lets go of what the stream would find again, for as long as nobody asks for
-// rows; see exec.Operator. In a transaction nothing is let go: it ends soon.
+// rows; see exec.Operator.
 // bytes is about what the stream holds then beside the memory budget of the command;
 // done is false if it was at work.
 func (s *Stream) Park() (bytes int64, done bool) {
 	if s.v == nil {
 		return 0, true
 	}
-	n, done := 0, true
-	if s.op.Txn == nil {
-		n, done = s.Operator.Park()
-	}
+	n, done := s.Operator.Park()
 	return int64(n), done
 }
 

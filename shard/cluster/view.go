@@ -38,7 +38,7 @@ func (c *Cluster) latest(o *Op) *catalog.Snapshot {
 // changed in between. It pins nothing: what a reader goes by stays true at its snapshot.
 func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 	if o.Txn != nil {
-		v := &view{snap: o.Txn.Catalog, reader: o.Txn.Store, layoutAt: o.Txn.layoutAt}
+		v := &view{snap: o.Txn.Catalog, reader: o.Txn.Store.Snapshot(), layoutAt: o.Txn.layoutAt}
 		nss, err := agg.Below(v.snap, nss)
 		if err != nil {
 			return nil, err

@@ -251,6 +251,9 @@ type txn struct {
 	wrote map[*active]wrote
 }
 
+// Snapshot implements storage.Txn.
+func (t *txn) Snapshot() storage.Reader { return &reader{Reader: t.Txn.Snapshot(), f: t.f} }
+
 // write strikes at a write and remembers what rules ask of its key.
 func (t *txn) write(key []byte) error {
 	if _, err := t.f.strike(context.Background(), call{op: Set}); err != nil {

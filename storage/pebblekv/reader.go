@@ -92,8 +92,8 @@ func (v *view) has(key []byte, keep bool) (bool, error) {
 	return ok, errors.Join(err, v.givePoints(p, keep && err == nil))
 }
 
-// getMany looks up keys of the snapshot laid under buf, which may be nil.
-func (v *view) getMany(ctx context.Context, buf *writebuf.Buffer, keys [][]byte, emit func(i int, value []byte) error) error {
+// getMany looks up keys of the snapshot laid under a layer.
+func (v *view) getMany(ctx context.Context, layer writebuf.Layer, keys [][]byte, emit func(i int, value []byte) error) error {
 	p, err := v.takePoints()
 	if err != nil {
 		return err
@@ -104,12 +104,8 @@ func (v *view) getMany(ctx context.Context, buf *writebuf.Buffer, keys [][]byte,
 				break
 			}
 		}
-		var value []byte
-		state := writebuf.Untouched
-		if buf != nil {
-			value, state = buf.Get(key)
-		}
-		if state == writebuf.Untouched {
+		value, written := layer.Get(key)
+		if written == writebuf.Untouched {
 			var ok bool
 			if ok, err = v.lookup(p, key); err != nil {
 				break
@@ -164,7 +160,7 @@ func (r *reader) GetMany(ctx context.Context, keys [][]byte, emit func(i int, va
 	if err := r.check(ctx); err != nil {
 		return err
 	}
-	return r.getMany(ctx, nil, keys, emit)
+	return r.getMany(ctx, writebuf.Layer{}, keys, emit)
 }
 
 func (r *reader) Iter(ctx context.Context, rg storage.Range, o storage.IterOptions) (storage.Iterator, error) {

@@ -105,55 +105,6 @@ func (s *store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, e
 	return t, nil
 }
 
-func (t *txn) Get(ctx context.Context, key, dst []byte) ([]byte, error) {
-	if err := t.check(ctx); err != nil {
-		return dst, err
-	}
-	if b := t.Written(); b != nil {
-		switch v, state := b.Get(key); state {
-		case writebuf.Written:
-			return append(dst, v...), nil
-		case writebuf.Deleted:
-			return dst, storage.ErrNotFound
-		}
-	}
-	return t.get(key, dst)
-}
-
-func (t *txn) Has(ctx context.Context, key []byte) (bool, error) {
-	if err := t.check(ctx); err != nil {
-		return false, err
-	}
-	if b := t.Written(); b != nil {
-		if _, state := b.Get(key); state != writebuf.Untouched {
-			return state == writebuf.Written, nil
-		}
-	}
-	return t.has(key, true)
-}
-
-func (t *txn) GetMany(ctx context.Context, keys [][]byte, emit func(i int, value []byte) error) error {
-	if err := t.check(ctx); err != nil {
-		return err
-	}
-	return t.getMany(ctx, t.Written(), keys, emit)
-}
-
-func (t *txn) Iter(ctx context.Context, r storage.Range, o storage.IterOptions) (storage.Iterator, error) {
-	if err := t.check(ctx); err != nil {
-		return nil, err
-	}
-	r = clip(r)
-	it, err := t.iter(r, o)
-	if err != nil {
-		return nil, err
-	}
-	if b := t.Written(); b != nil {
-		return writebuf.Guard(writebuf.Merge(it, b, r, o.Reverse)), nil
-	}
-	return writebuf.Guard(it), nil
-}
-
 func (t *txn) Claim(ctx context.Context, keys ...[]byte) error {
 	if err := t.check(ctx); err != nil {
 		return err

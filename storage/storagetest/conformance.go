@@ -50,6 +50,7 @@ var conformance = []struct {
 	{"keys and values are checked", keysChecked},
 	{"Set, Delete, Lock and AppendLog copy", writesCopy},
 	{"savepoints undo writes, locks and log", savepoints},
+	{"a snapshot of a transaction has no later writes", snapshotOfTxn},
 	{"Commit ends the transaction", commitEnds},
 	{"Close abandons", closeAbandons},
 	{"an empty commit changes nothing", emptyCommit},

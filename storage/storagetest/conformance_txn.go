@@ -3,6 +3,7 @@ package storagetest
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -206,6 +207,45 @@ func savepoints(e env) {
 	defer r.Close()
 	e.equal(e.scan(r, "", "", false), "a=1 b=2 l=other")
 	e.equal(e.log("s", 0), fmt.Sprintf("%d:kept", ts))
+}
+
+func snapshotOfTxn(e env) {
+	e.put("a", "1", "c", "1", "e", "1")
+	t := e.begin(storage.TxnOptions{})
+	defer t.Close()
+	none := t.Snapshot()
+	e.sets(t, "b", "own", "c", "", "d", "own")
+	some := t.Snapshot()
+	var its []storage.Iterator
+	for _, reverse := range []bool{false, true} {
+		it, err := some.Iter(e.ctx, storage.Range{Start: []byte("a"), End: []byte("z")}, storage.IterOptions{Reverse: reverse})
+		e.check(err)
+		defer it.Close()
+		e.equal(it.Next(), true)
+		its = append(its, it)
+	}
+	sp := t.Savepoint()
+	for i := range 300 { // the buffer splits its blocks
+		e.sets(t, fmt.Sprintf("aa%03d", i), "later", fmt.Sprintf("dd%03d", i), "later")
+	}
+	t.RollbackTo(sp)
+	for i := range 300 {
+		e.sets(t, fmt.Sprintf("ab%03d", i), "later")
+	}
+	e.sets(t, "a", "later", "b", "", "c", "later", "d", "later", "e", "", "f", "later")
+	for i, want := range []string{"a=1 b=own d=own e=1", "e=1 d=own b=own a=1"} {
+		var got []string
+		for ok := true; ok; ok = its[i].Next() {
+			got = append(got, string(its[i].Key())+"="+string(its[i].Value()))
+		}
+		e.check(its[i].Err())
+		e.equal(strings.Join(got, " "), want)
+	}
+	e.equal(e.scan(some, "", "", false), "a=1 b=own d=own e=1")
+	e.equal(e.scan(none, "", "", true), "e=1 c=1 a=1")
+	e.want(some, "a", "1", "b", "own", "c", "", "d", "own", "e", "1", "f", "")
+	e.want(none, "a", "1", "b", "", "c", "1", "f", "")
+	e.want(t, "a", "later", "b", "", "c", "later", "f", "later")
 }
 
 func commitEnds(e env) {

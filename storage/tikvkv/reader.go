@@ -130,18 +130,15 @@ func (v *view) has(ctx context.Context, key []byte) (bool, error) {
 	return stored != nil, err
 }
 
-// getMany looks up keys under buf, which may be nil: in batches, so that many keys cost few
-// round trips.
-func (v *view) getMany(ctx context.Context, buf *writebuf.Buffer, keys [][]byte, emit func(i int, value []byte) error) error {
+// getMany looks up keys under a layer: in batches, so that many keys cost few round trips.
+func (v *view) getMany(ctx context.Context, layer writebuf.Layer, keys [][]byte, emit func(i int, value []byte) error) error {
 	var value []byte
 	for first := 0; first < len(keys); first += batchKeysMax {
 		part := keys[first:min(len(keys), first+batchKeysMax)]
 		want := make([][]byte, 0, len(part))
 		for _, key := range part {
-			if buf != nil {
-				if _, state := buf.Get(key); state != writebuf.Untouched {
-					continue
-				}
+			if _, written := layer.Get(key); written != writebuf.Untouched {
+				continue
 			}
 			want = append(want, v.s.keys.user(key))
 		}
@@ -153,13 +150,11 @@ func (v *view) getMany(ctx context.Context, buf *writebuf.Buffer, keys [][]byte,
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if buf != nil {
-				if own, state := buf.Get(key); state != writebuf.Untouched {
-					if err := emit(first+i, own); err != nil {
-						return err
-					}
-					continue
+			if own, written := layer.Get(key); written != writebuf.Untouched {
+				if err := emit(first+i, own); err != nil {
+					return err
 				}
+				continue
 			}
 			var found []byte
 			if entry, ok := got[string(v.s.keys.user(key))]; ok {
@@ -197,7 +192,7 @@ func (r *reader) GetMany(ctx context.Context, keys [][]byte, emit func(i int, va
 	if err := r.check(ctx); err != nil {
 		return err
 	}
-	return r.getMany(ctx, nil, keys, emit)
+	return r.getMany(ctx, writebuf.Layer{}, keys, emit)
 }
 
 func (r *reader) Iter(ctx context.Context, rg storage.Range, o storage.IterOptions) (storage.Iterator, error) {

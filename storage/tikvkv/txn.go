@@ -55,47 +55,6 @@ func (s *store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, e
 	return t, nil
 }
 
-func (t *txn) Get(ctx context.Context, key, dst []byte) ([]byte, error) {
-	if err := t.check(ctx); err != nil {
-		return dst, err
-	}
-	switch v, state := t.buf.Get(key); state {
-	case writebuf.Written:
-		return append(dst, v...), nil
-	case writebuf.Deleted:
-		return dst, storage.ErrNotFound
-	}
-	return t.get(ctx, key, dst)
-}
-
-func (t *txn) Has(ctx context.Context, key []byte) (bool, error) {
-	if err := t.check(ctx); err != nil {
-		return false, err
-	}
-	if _, state := t.buf.Get(key); state != writebuf.Untouched {
-		return state == writebuf.Written, nil
-	}
-	return t.has(ctx, key)
-}
-
-func (t *txn) GetMany(ctx context.Context, keys [][]byte, emit func(i int, value []byte) error) error {
-	if err := t.check(ctx); err != nil {
-		return err
-	}
-	return t.getMany(ctx, t.Written(), keys, emit)
-}
-
-func (t *txn) Iter(ctx context.Context, r storage.Range, o storage.IterOptions) (storage.Iterator, error) {
-	if err := t.check(ctx); err != nil {
-		return nil, err
-	}
-	it := t.iter(ctx, r, o)
-	if b := t.Written(); b != nil {
-		return writebuf.Guard(writebuf.Merge(it, b, r, o.Reverse)), nil
-	}
-	return writebuf.Guard(it), nil
-}
-
 // Set implements storage.Txn. The chunks of a large value have longer keys.
 func (t *txn) Set(key, value []byte) error {
 	if len(value) > chunkBytes && len(escape(key, true)) > keyBytesMax {

@@ -11,10 +11,11 @@ const (
 type arena struct {
 	chunks [][]byte // chunks[:at] are done with, chunks[at] is being filled, the rest are empty
 	at     int
+	bytes  int // stored
 }
 
 // arenaMark is a fill state to go back to.
-type arenaMark struct{ at, used int }
+type arenaMark struct{ at, used, bytes int }
 
 // copy stores b and returns the stored bytes, with no spare capacity. It never
 // returns nil.
@@ -29,6 +30,7 @@ func (a *arena) copy(b []byte) []byte {
 	n := len(c)
 	c = append(c, b...)
 	a.chunks[a.at] = c
+	a.bytes += len(b)
 	return c[n:len(c):len(c)]
 }
 
@@ -50,7 +52,7 @@ func (a *arena) mark() arenaMark {
 	if len(a.chunks) == 0 {
 		return arenaMark{}
 	}
-	return arenaMark{a.at, len(a.chunks[a.at])}
+	return arenaMark{a.at, len(a.chunks[a.at]), a.bytes}
 }
 
 // release makes everything stored after m available again.
@@ -66,7 +68,7 @@ func (a *arena) release(m arenaMark) {
 		poison(a.chunks[i][from:])
 		a.chunks[i] = a.chunks[i][:from]
 	}
-	a.at = m.at
+	a.at, a.bytes = m.at, m.bytes
 }
 
 // reset empties the arena and keeps at most keep bytes of it.

@@ -36,6 +36,10 @@ type Buffer struct {
 	undo   []undo
 	marks  []mark
 	size   int
+
+	epoch    uint32 // counts the snapshots; an entry has the epoch that it was written in
+	dirty    bool   // something was written in this epoch
+	versions int    // older ones that were made
 }
 
 // undo restores one key: to prev, or to untouched.
@@ -46,8 +50,8 @@ type undo struct {
 
 // mark is a savepoint: the lengths to go back to.
 type mark struct {
-	undo, locks, logs, size int
-	arena                   arenaMark
+	undo, locks, logs, size, versions int
+	arena                             arenaMark
 }
 
 // CheckKey tells whether key may be used. Errors: ErrInvalidKey.
@@ -65,6 +69,7 @@ func (b *Buffer) Set(key, value []byte) { b.put(key, b.arena.copy(value)) }
 func (b *Buffer) Delete(key []byte) { b.put(key, nil) }
 
 func (b *Buffer) put(key, value []byte) {
+	b.dirty = true
 	p, ok := b.writes.find(key)
 	if ok {
 		e := b.writes.entry(p)
@@ -72,10 +77,14 @@ func (b *Buffer) put(key, value []byte) {
 			b.undo = append(b.undo, undo{*e, true})
 		}
 		b.size += len(value) - len(e.value)
-		e.value = value
+		if e.epoch < b.epoch {
+			e.older = &version{e.value, e.older, e.epoch}
+			b.versions++
+		}
+		e.value, e.epoch = value, b.epoch
 		return
 	}
-	e := entry{b.arena.copy(key), value}
+	e := entry{key: b.arena.copy(key), value: value, epoch: b.epoch}
 	if len(b.marks) > 0 {
 		b.undo = append(b.undo, undo{prev: e})
 	}
@@ -96,25 +105,16 @@ func (b *Buffer) AppendLog(stream, rec []byte) {
 }
 
 // Get returns the buffered value of key, aliasing the buffer.
-func (b *Buffer) Get(key []byte) ([]byte, State) {
-	if b.writes.count == 0 {
-		return nil, Untouched
-	}
-	p, ok := b.writes.find(key)
-	if !ok {
-		return nil, Untouched
-	}
-	if v := b.writes.entry(p).value; v != nil {
-		return v, Written
-	}
-	return nil, Deleted
-}
+func (b *Buffer) Get(key []byte) ([]byte, State) { return b.Newest().Get(key) }
 
 // Len is the number of keys written or deleted.
 func (b *Buffer) Len() int { return b.writes.count }
 
-// Bytes is the size of all keys, values, locks and records held.
+// Bytes is the size of all keys, values, locks and records that a commit writes.
 func (b *Buffer) Bytes() int { return b.size }
+
+// Held is the memory that the buffer holds, in bytes: also of what was written over since.
+func (b *Buffer) Held() int { return b.arena.bytes + b.versions*versionBytes }
 
 // Empty reports whether a commit would have nothing to do.
 func (b *Buffer) Empty() bool { return b.writes.count == 0 && len(b.locks) == 0 && len(b.logs) == 0 }
@@ -140,7 +140,7 @@ func (b *Buffer) All() iter.Seq2[[]byte, []byte] {
 
 // Savepoint marks the present state.
 func (b *Buffer) Savepoint() storage.Savepoint {
-	m := mark{len(b.undo), len(b.locks), len(b.logs), b.size, b.arena.mark()}
+	m := mark{len(b.undo), len(b.locks), len(b.logs), b.size, b.versions, b.arena.mark()}
 	if n := len(b.marks); n == 0 || b.marks[n-1] != m {
 		b.marks = append(b.marks, m)
 	}
@@ -158,7 +158,7 @@ func (b *Buffer) RollbackTo(s storage.Savepoint) {
 		u := &b.undo[i]
 		p, _ := b.writes.find(u.prev.key)
 		if u.existed {
-			b.writes.entry(p).value = u.prev.value
+			*b.writes.entry(p) = u.prev
 		} else {
 			b.writes.remove(p)
 		}
@@ -166,7 +166,7 @@ func (b *Buffer) RollbackTo(s storage.Savepoint) {
 	clear(b.undo[m.undo:])
 	clear(b.locks[m.locks:])
 	clear(b.logs[m.logs:])
-	b.undo, b.locks, b.logs, b.size = b.undo[:m.undo], b.locks[:m.locks], b.logs[:m.logs], m.size
+	b.undo, b.locks, b.logs, b.size, b.versions = b.undo[:m.undo], b.locks[:m.locks], b.logs[:m.logs], m.size, m.versions
 	b.arena.release(m.arena)
 }
 
@@ -177,6 +177,7 @@ func (b *Buffer) Reset() {
 	clear(b.logs)
 	clear(b.undo)
 	b.locks, b.logs, b.undo, b.marks, b.size = b.locks[:0], b.logs[:0], b.undo[:0], b.marks[:0], 0
+	b.epoch, b.dirty, b.versions = 0, false, 0
 	if cap(b.locks) > keepEntries {
 		b.locks = nil
 	}

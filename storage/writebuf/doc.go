@@ -3,13 +3,14 @@
 // to read through, an iterator that merges it with the snapshot's, savepoints,
 // and the whole content in order for the commit.
 //
-//	Txn.Set ──► Buffer ──Get──► overlay, else snapshot
-//	              │ ──Merge──► Iterator over both
-//	              └──All─────► the engine's batch
+//	Txn.Set ──► Buffer ──Newest──► Layer ──Get───► overlay, else snapshot
+//	              │ ────Snapshot──► (Layer) ─Over──► Iterator over both
+//	              └─────All───────► the engine's batch
 //
 // Most transactions write fewer than ten keys, so the order is kept in one short
 // sorted slice; larger ones get a row of such slices. Keys and values are copied
-// once, into chunks that live as long as the Buffer. A Writer is the half of storage.Txn that writes, over a
+// once, into chunks that live as long as the Buffer. Once a snapshot of it was taken, a value that is written
+// over stays as an older version, for the readers of that snapshot. A Writer is the half of storage.Txn that writes, over a
 // Buffer: what an engine embeds, with its bounds and the memory that transactions share. A Buffer belongs to one
 // transaction; concurrent reads are fine, a write needs it alone.
 package writebuf

@@ -7,21 +7,23 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Merge returns an iterator over base with the buffer's writes laid over it.
-// base walks r in the direction of reverse and is closed with the result. The
-// buffer must not change before that.
-func Merge(base storage.Iterator, b *Buffer, r storage.Range, reverse bool) storage.Iterator {
+// Merge returns an iterator over base with a layer laid over it. base walks r in the
+// direction of reverse and is closed with the result. The layer is not empty.
+func Merge(base storage.Iterator, l Layer, r storage.Range, reverse bool) storage.Iterator {
 	resumed, _ := base.(storage.Resumed)
-	return &merge{base: base, resumed: resumed, b: &b.writes, r: storage.Range{Start: bytes.Clone(r.Start), End: bytes.Clone(r.End)}, reverse: reverse}
+	return &merge{base: base, resumed: resumed, layer: l, b: &l.b.writes, r: storage.Range{Start: bytes.Clone(r.Start), End: bytes.Clone(r.End)}, reverse: reverse}
 }
 
 // merge walks two sorted sequences; where both have a key the buffer wins.
 type merge struct {
 	base           storage.Iterator
 	resumed        storage.Resumed // base, if it is one
+	layer          Layer
 	b              *sorted
 	r              storage.Range
-	at             place
+	at             place  // of key, as long as moves is that of b
+	moves          uint64 // see sorted
+	key, value     []byte // of the buffer's side, in the arena: they stay while b changes
 	reverse        bool
 	started        bool
 	baseOK, bufOK  bool // the side stands on an entry
@@ -66,7 +68,7 @@ func (m *merge) Seek(key []byte) bool {
 		if !m.started {
 			m.firstBuf()
 		}
-		if m.bufOK && m.before(m.b.entry(m.at).key, key) {
+		if m.bufOK && m.before(m.key, key) {
 			m.seekBuf(key)
 		}
 	}
@@ -90,7 +92,7 @@ func (m *merge) settle() bool {
 	for {
 		m.onBase, m.onBuf = m.baseOK, m.bufOK
 		if m.baseOK && m.bufOK {
-			c := bytes.Compare(m.base.Key(), m.b.entry(m.at).key)
+			c := bytes.Compare(m.base.Key(), m.key)
 			if m.reverse {
 				c = -c
 			}
@@ -103,7 +105,7 @@ func (m *merge) settle() bool {
 		if !m.onBuf {
 			return m.onBase
 		}
-		if m.b.entry(m.at).value != nil {
+		if m.value != nil {
 			return true
 		}
 		m.advance()
@@ -132,16 +134,42 @@ func (m *merge) seekBuf(key []byte) {
 }
 
 func (m *merge) stepBuf() {
+	if m.moves != m.b.moves {
+		p, ok := m.b.find(m.key)
+		if m.at = p; !ok { // it was removed by a rollback: p is the next greater one
+			if m.reverse {
+				m.at = m.b.prev(p)
+			}
+			m.checkBuf()
+			return
+		}
+	}
+	m.step()
+	m.checkBuf()
+}
+
+func (m *merge) step() {
 	if m.reverse {
 		m.at = m.b.prev(m.at)
 	} else {
 		m.at = m.b.next(m.at)
 	}
-	m.checkBuf()
 }
 
+// checkBuf moves on to the first entry from at on that the layer has.
 func (m *merge) checkBuf() {
-	m.bufOK = m.b.valid(m.at) && m.r.Contains(m.b.entry(m.at).key)
+	m.moves = m.b.moves
+	for ; m.b.valid(m.at); m.step() {
+		e := m.b.entry(m.at)
+		if !m.r.Contains(e.key) {
+			break
+		}
+		if v, ok := m.layer.version(e); ok {
+			m.key, m.value, m.bufOK = e.key, v, true
+			return
+		}
+	}
+	m.key, m.value, m.bufOK = nil, nil, false
 }
 
 // before reports whether a comes before b in the direction of the iterator.
@@ -152,7 +180,7 @@ func (m *merge) before(a, b []byte) bool {
 
 func (m *merge) Key() []byte {
 	if m.onBuf {
-		return m.b.entry(m.at).key
+		return m.key
 	}
 	if m.onBase {
 		return m.base.Key()
@@ -162,7 +190,7 @@ func (m *merge) Key() []byte {
 
 func (m *merge) Value() []byte {
 	if m.onBuf {
-		return m.b.entry(m.at).value
+		return m.value
 	}
 	if m.onBase {
 		return m.base.Value()

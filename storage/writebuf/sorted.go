@@ -9,14 +9,19 @@ import (
 // moves 3 KiB on average, about 50 ns.
 const blockMax = 128
 
-// entry is one buffered write; value nil is a deletion.
-type entry struct{ key, value []byte }
+// entry is the newest version of one buffered write; value nil is a deletion.
+type entry struct {
+	key, value []byte
+	older      *version // before the last snapshot of the buffer
+	epoch      uint32   // of the buffer when value was written
+}
 
 // sorted is the entries in key order, in a row of blocks none of which is empty.
 type sorted struct {
 	blocks [][]entry
 	spare  [][]entry // empty ones of the last use
 	count  int
+	moves  uint64 // insertions and removals: each moves the places of other entries
 }
 
 // place is the position of an entry, or the one past the last: (len(blocks), 0).
@@ -62,6 +67,7 @@ func (s *sorted) entry(p place) *entry { return &s.blocks[p.block][p.at] }
 // insert puts e before p, as returned by find for e.key.
 func (s *sorted) insert(p place, e entry) {
 	s.count++
+	s.moves++
 	if p.at == 0 && p.block > 0 {
 		p = place{p.block - 1, len(s.blocks[p.block-1])} // append to the block before
 	}
@@ -103,6 +109,7 @@ func (s *sorted) block(room int) []entry {
 // remove takes out the entry at p.
 func (s *sorted) remove(p place) {
 	s.count--
+	s.moves++
 	b := slices.Delete(s.blocks[p.block], p.at, p.at+1)
 	s.blocks[p.block] = b
 	if len(b) == 0 {
@@ -133,6 +140,7 @@ func (s *sorted) valid(p place) bool { return p.block >= 0 && p.block < len(s.bl
 // reset empties s and keeps some blocks.
 func (s *sorted) reset() {
 	s.count = 0
+	s.moves++
 	for _, b := range s.blocks {
 		clear(b)
 		if len(s.spare) < keepBlocks {

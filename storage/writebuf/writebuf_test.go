@@ -128,7 +128,7 @@ func check(t *testing.T, seed uint64, rng *rand.Rand, b *Buffer, base, want map[
 		}
 		rev := rng.IntN(2) == 0
 		ref := newSliceIter(want, r, rev)
-		it := Merge(newSliceIter(base, r, rev), b, r, rev)
+		it := b.Newest().Over(newSliceIter(base, r, rev), r, rev)
 		for {
 			var got, exp bool
 			if rng.IntN(4) == 0 {

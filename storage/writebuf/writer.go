@@ -49,7 +49,7 @@ func (w *Writer) check(key []byte, n int) error {
 		return storage.ErrValueTooLarge
 	case w.Buf.Bytes()+n > w.Bounds.Txn:
 		return storage.ErrTxnTooLarge
-	case !w.room(int64(w.Buf.Bytes()+n) * int64(max(w.Bounds.Copies, 1))):
+	case !w.room(int64(w.Buf.Held()+n) * int64(max(w.Bounds.Copies, 1))):
 		return storage.ErrMemoryFull
 	}
 	if err := CheckKey(key); err != nil {
@@ -81,12 +81,20 @@ func (w *Writer) Free() {
 	}
 }
 
-// Written is the buffer to read through, nil if nothing was written.
-func (w *Writer) Written() *Buffer {
-	if w.Buf == nil || w.Buf.Len() == 0 {
-		return nil
+// Newest is the layer of all that was written.
+func (w *Writer) Newest() Layer {
+	if w.Buf == nil {
+		return Layer{}
 	}
-	return w.Buf
+	return w.Buf.Newest()
+}
+
+// Written is the layer of what was written so far.
+func (w *Writer) Written() Layer {
+	if w.Buf == nil {
+		return Layer{}
+	}
+	return w.Buf.Snapshot()
 }
 
 // Set implements storage.Txn.

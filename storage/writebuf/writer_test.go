@@ -52,7 +52,7 @@ func TestWriter(t *testing.T) {
 	is("a third one", w.Set([]byte("d"), make([]byte, 250<<10)), storage.ErrTxnTooLarge)
 	memory.left = memory.taken
 	w.RollbackTo(sp)
-	if n := w.BufferedBytes(); n != 32<<10 || w.Written() == nil {
+	if n := w.BufferedBytes(); n != 32<<10 || w.Newest().IsEmpty() {
 		t.Errorf("%d bytes after the way back", n)
 	}
 	other := Writer{Buf: &Buffer{}, Bounds: w.Bounds, Memory: memory, Closed: &closed}
@@ -66,7 +66,7 @@ func TestWriter(t *testing.T) {
 	}
 	ro := Writer{Bounds: w.Bounds, Closed: &closed}
 	is("read-only", ro.Set([]byte("a"), []byte("v")), storage.ErrReadOnly)
-	if ro.Savepoint() != 0 || ro.BufferedBytes() != 0 || ro.Written() != nil {
+	if ro.Savepoint() != 0 || ro.BufferedBytes() != 0 || !ro.Written().IsEmpty() {
 		t.Error("a read-only writer has something")
 	}
 }
