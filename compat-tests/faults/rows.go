@@ -66,6 +66,11 @@ var Rows = []Row{
 		Canary: "sort keys are compared by their first bytes only where results of partitions are merged", CanaryTest: "compat-tests/metamorphic TestCanary",
 	},
 	{
+		Name: "ways", Promises: []int{4}, Unit: "comparisons", Run: 50_000, Nightly: 6_000_000, Release: 60_000_000,
+		What:  "One question has one answer: the same random documents without an index, with indexes of every kind, sharded, clustered, capped, behind a view, in a transaction that is not committed, on a server that spills at once; asked with hints, in batches, after other questions of the same shape, in other words; beside an evaluator that shares no code with the server. What differs is made smaller and printed as a script",
+		Tests: []string{"compat-tests/differential TestWays"},
+	},
+	{
 		Name: "simulation", Promises: []int{1, 2, 3, 4, 6}, Unit: "seeds", Run: 200, Nightly: 50_000, Release: 1_000_000,
 		What:   "Whole servers in virtual time, on a disk that forgets what was not synced, with connections in memory; one seed draws what clients do and what goes wrong. CRUD, transactions, change streams, documents that expire, splits, merges, reshardings, indexes and budgets that run out, while the power fails, the disk errs, connections break and the clock on the wall jumps by up to an hour. A model knows what was acknowledged and what was refused; streams, indexes, counts and charges must agree with it",
 		Note:   "The night runs the server as it is released, on all cores; each run has the self-checks of a test build",

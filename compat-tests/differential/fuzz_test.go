@@ -1,0 +1,368 @@
+package differential
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/cantledb/cantle/compat-tests/faults"
+	"github.com/cantledb/cantle/compat-tests/harness"
+)
+
+// questionsPerSet is how many questions are put to one set of documents, before writes and
+// after them.
+const questionsPerSet = 40
+
+// findingsMost ends a run.
+const findingsMost = 8
+
+// noSpilling is the code of what cannot spill and needs more memory than it may have.
+const noSpilling = 292
+
+// tightParameters make a server spill at once.
+var tightParameters = []string{"internalQueryMaxBlockingSortMemoryUsageBytes", "internalDocumentSourceGroupMaxMemoryBytes"}
+
+// TestWays: one question has one answer, whatever the way.
+func TestWays(t *testing.T) {
+	due := faults.Due(t, "ways")
+	f := &fuzzer{t: t, first: faults.FirstSeed(), counts: map[string]int{}, found: map[string]bool{}, most: findingsMost, begun: time.Now()}
+	sets := uint64(1 << 40)
+	if text := os.Getenv("CANTLE_SEED"); text != "" {
+		var err error
+		if f.first, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("CANTLE_SEED: %v", err)
+		}
+		sets = 1
+	}
+	if os.Getenv(harness.Planted) != "" {
+		f.most = 1
+	}
+	faults.Tell(t, "ways", f.first, func() (int, string) {
+		return int(f.done.Load()), fmt.Sprintf("%d sets of documents; %s that differ", f.sets.Load(), faults.None(t, "answers"))
+	})
+	f.roomy, f.cramped = server(t), server(t)
+	c, err := dial(f.cramped.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range tightParameters {
+		if _, err := c.must("admin", bson.D{{Key: "setParameter", Value: 1}, {Key: p, Value: int64(2000)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var group sync.WaitGroup
+	for range min(4, 1+runtime.NumCPU()) {
+		group.Go(func() {
+			for {
+				n := f.next.Add(1) - 1
+				if n >= sets || f.done.Load() >= int64(due) || f.full() {
+					return
+				}
+				if err := f.set(f.first + n); err != nil {
+					f.report(fmt.Sprint(err), fmt.Sprintf("CANTLE_SEED=%d: %v", f.first+n, err))
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	t.Logf("first CANTLE_SEED=%d: %d comparisons with %d sets of documents in %v\n%s", f.first, f.done.Load(), f.sets.Load(), time.Since(f.begun).Round(time.Millisecond), f.table())
+}
+
+// server starts the server as it is released: without the tag that other tests build it with.
+func server(t *testing.T) *harness.Server {
+	t.Helper()
+	binary, err := harness.Released()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := harness.LaunchBinary(binary, harness.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		err := s.Stop()
+		if t.Failed() || err != nil {
+			t.Logf("last lines of the server's log:\n%s", s.Log())
+		}
+		if err != nil {
+			t.Errorf("stopping the server: %v", err)
+		}
+	})
+	return s
+}
+
+// fuzzer is one run.
+type fuzzer struct {
+	t              *testing.T
+	first          uint64
+	roomy, cramped *harness.Server
+	most           int
+	begun          time.Time
+
+	next atomic.Uint64
+	sets atomic.Int64
+	done atomic.Int64
+
+	mu     sync.Mutex
+	counts map[string]int // comparisons by kind, by way, by manner
+	found  map[string]bool
+}
+
+// full reports that enough was found.
+func (f *fuzzer) full() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.found) >= f.most
+}
+
+// report fails the test, once for each kind of finding.
+func (f *fuzzer) report(kind, text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.found[kind] {
+		return
+	}
+	f.found[kind] = true
+	f.t.Errorf("after %d comparisons in %v: %s", f.done.Load(), time.Since(f.begun).Round(time.Millisecond), text)
+}
+
+// counted counts comparisons.
+func (f *fuzzer) counted(of ...string) {
+	f.done.Add(1)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, s := range of {
+		f.counts[s]++
+	}
+}
+
+// table prints the counts.
+func (f *fuzzer) table() string {
+	var b strings.Builder
+	for _, k := range slices.Sorted(maps.Keys(f.counts)) {
+		fmt.Fprintf(&b, "%8d %s\n", f.counts[k], k)
+	}
+	return b.String()
+}
+
+// round is one set of documents in all ways.
+type round struct {
+	*fuzzer
+	drawer
+	*set
+	kept   []*kept
+	drawn  [][]index
+	writes []*write // that all ways have seen
+}
+
+// set draws documents, keeps them in all ways, and asks.
+func (f *fuzzer) set(seed uint64) error {
+	d := drawer{Rand: rand.New(rand.NewPCG(seed, 1))}
+	d.large = d.rarely(5)
+	d.odd = d.rarely(4)
+	r := &round{fuzzer: f, drawer: d, set: &set{seed: seed, db: fmt.Sprintf("set%d", seed), needs: d.rarely(4)}}
+	n := 10 + d.IntN(50)
+	if d.large {
+		n = 250 + d.IntN(250)
+	}
+	for i := range n {
+		r.docs = append(r.docs, d.document(i))
+	}
+	for i := range 5 + d.IntN(25) {
+		r.foreign = append(r.foreign, d.document(i))
+	}
+	for range ways {
+		r.drawn = append(r.drawn, d.indexes())
+	}
+	if err := r.dial(); err != nil {
+		return err
+	}
+	defer r.end()
+	if err := r.keepAll(); err != nil {
+		return err
+	}
+	if err := r.ask(questionsPerSet); err != nil {
+		return err
+	}
+	f.sets.Add(1)
+	return nil
+}
+
+// dial opens the connections of a set.
+func (r *round) dial() (err error) {
+	if r.normal, err = dial(r.roomy.Addr); err != nil {
+		return err
+	}
+	r.tight, err = dial(r.cramped.Addr)
+	return err
+}
+
+// end removes what a set has left.
+func (r *round) end() {
+	for _, k := range r.kept {
+		k.leave()
+	}
+	for _, c := range []*conn{r.normal, r.tight} {
+		_, _ = c.run(r.db, bson.D{{Key: "dropDatabase", Value: 1}})
+		_ = c.Close()
+	}
+}
+
+// keepAll makes all ways.
+func (r *round) keepAll() error {
+	for i, w := range ways {
+		k, err := r.set.keep(w, i, r.drawn[i])
+		if err != nil {
+			return fmt.Errorf("%s: %w", w.name, err)
+		}
+		r.kept = append(r.kept, k)
+	}
+	return nil
+}
+
+// manner draws how a question is asked of a way.
+func (r *round) manner(q *question, k *kept) (m manner) {
+	m.batch = oneOf(r.drawer, int32(0), 0, 0, 1, 2, 101)
+	if q.kind == "distinct" || q.kind == "count" {
+		m.batch = 0
+	}
+	if r.rarely(3) {
+		if w := rewrites[r.IntN(len(rewrites))]; mayRewrite(q, w) && !(k.inTransaction && w.name == "$unionWith") {
+			m.rewrite, m.aside = w, r.filter(1)
+			return m
+		}
+	}
+	switch r.IntN(8) {
+	case 0:
+		if !q.needs && !k.view {
+			m.hint = one("$natural", r.direction())
+		}
+	case 1, 2:
+		if x := k.indexes; len(x) > 0 && !q.needs && !k.view {
+			if i := x[r.IntN(len(x))]; i.plain() && q.collation == nil {
+				m.hint = i.name()
+			}
+		}
+	case 3:
+		if !q.needs && q.filter != nil {
+			for range 3 {
+				w := *q
+				w.filter = r.alike(q.filter).(bson.D)
+				m.warm = append(m.warm, &w)
+			}
+		}
+	case 4:
+		if r.rarely(8) && m.batch > 0 && m.batch < 101 {
+			m.parked = true
+		}
+	}
+	return m
+}
+
+// alike is a filter of the same shape, with other operands.
+func (d drawer) alike(v any) any {
+	switch v := v.(type) {
+	case bson.D:
+		out := bson.D{}
+		for _, e := range v {
+			out = append(out, bson.E{Key: e.Key, Value: d.alike(e.Value)})
+		}
+		return out
+	case bson.A:
+		out := bson.A{}
+		for _, e := range v {
+			out = append(out, d.alike(e))
+		}
+		return out
+	case int32:
+		if v >= 0 && v < 4 {
+			return int32(d.IntN(4))
+		}
+	case string:
+		if v != "" && v[0] != '$' && len(v) < 3 {
+			return d.text()
+		}
+	}
+	return v
+}
+
+// ask asks so many questions of all ways.
+func (r *round) ask(n int) error {
+	for range n {
+		if r.full() {
+			return nil
+		}
+		q := r.question(r.needs)
+		want, err := r.kept[0].ask(q, manner{})
+		if err != nil {
+			return fmt.Errorf("%s: %w", q.script(), err)
+		}
+		if model, ok := modelled(q, r.docs); ok && want.code == 0 {
+			r.counted("kind "+q.kind, "way evaluator")
+			if !q.same(want, model) {
+				r.differs(&trial{seed: r.seed, docs: r.docs, foreign: r.foreign, writes: r.writes, q: q, way: nil, needs: r.needs, want: want, got: model})
+			}
+		}
+		for i, k := range r.kept {
+			if k.out || k.takes != nil && !k.takes(q) {
+				continue
+			}
+			m := r.manner(q, k)
+			asked := k.asked
+			got, err := k.ask(q, m)
+			if err != nil {
+				return fmt.Errorf("%s: %s: %w", k.name, q.script(), err)
+			}
+			kind := "manner "
+			switch {
+			case m.rewrite != nil:
+				kind = "form " + m.rewrite.name
+			case m.hint != nil:
+				kind += "hint"
+			case m.warm != nil:
+				kind += "plan of other operands"
+			case m.parked:
+				kind += "parked"
+			default:
+				kind += fmt.Sprintf("batches of %d", m.batch)
+			}
+			r.counted("kind "+q.kind, "way "+k.name, kind)
+			if !q.same(want, got) && got.code != -5 && !(k.way.tight && got.code == noSpilling) {
+				r.differs(&trial{seed: r.seed, docs: r.docs, foreign: r.foreign, writes: r.writes, q: q, way: ways[i], at: i, indexes: k.indexes, m: m, asked: asked, needs: r.needs, want: want, got: got})
+			}
+			if got.code != 0 {
+				if err := r.restore(k); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// restore begins a transaction anew after an error has ended it.
+func (r *round) restore(k *kept) error {
+	if !k.inTransaction {
+		return nil
+	}
+	if len(r.writes) > 0 {
+		k.out = true
+		return nil
+	}
+	return k.again()
+}
+
+// write is a command that all ways get.
+type write struct{ command bson.D }

@@ -1,0 +1,254 @@
+package differential
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// way is a way of keeping the documents of a set.
+type way struct {
+	name string
+	// options are those of create; nil makes no collection before the first insert.
+	options bson.D
+	// shard is the shard key, over so many partitions; nil is none. A ranged one is split at each key.
+	shard  bson.D
+	shards int
+	// indexed ways have random indexes.
+	indexed bool
+	// tight ways are on a server that spills at once.
+	tight bool
+	// inTransaction keeps half of the documents in a transaction that is not committed, in which
+	// all questions are asked.
+	inTransaction bool
+	// view is asked through a view of the collection.
+	view bool
+	// reads reports that no writes are made, as the way refuses some.
+	reads bool
+	// takes reports that a question may be asked; nil takes all.
+	takes func(q *question) bool
+}
+
+// ways is the table. The first one, a scan, is what all others have to answer.
+var ways = []*way{
+	{name: "scan"},
+	{name: "indexed", indexed: true},
+	{name: "indexed again", indexed: true},
+	{name: "indexed once more", indexed: true},
+	{name: "clustered", options: bson.D{{Key: "clusteredIndex", Value: bson.D{{Key: "key", Value: one("_id", int32(1))}, {Key: "unique", Value: true}}}}, indexed: true},
+	{name: "capped", options: bson.D{{Key: "capped", Value: true}, {Key: "size", Value: int32(16 << 20)}}, indexed: true, reads: true},
+	{name: "sharded by _id", shard: one("_id", "hashed"), shards: 5, indexed: true},
+	{name: "sharded by k", shard: one("k", "hashed"), shards: 3, indexed: true},
+	{name: "ranges of k", shard: one("k", int32(1)), indexed: true},
+	{name: "view", indexed: true, view: true, reads: true, takes: func(q *question) bool {
+		return !q.needs && q.collation == nil && !(q.kind == "find" && hasOperator(q.projection))
+	}},
+	{name: "transaction", indexed: true, inTransaction: true, takes: func(q *question) bool { return q.kind != "count" && !q.unites() }},
+	{name: "transaction, sharded", shard: one("_id", "hashed"), shards: 4, inTransaction: true, takes: func(q *question) bool { return q.kind != "count" && q.kind != "distinct" && !q.unites() }},
+	{name: "spilled", tight: true},
+	{name: "spilled, sharded", tight: true, indexed: true, shard: one("_id", "hashed"), shards: 3},
+}
+
+// hasOperator reports that a projection has what find on a view refuses: $slice and the like.
+func hasOperator(projection bson.D) bool {
+	return slices.ContainsFunc(projection, func(e bson.E) bool {
+		d, ok := e.Value.(bson.D)
+		return ok && (d[0].Key == "$slice" || d[0].Key == "$elemMatch")
+	})
+}
+
+// unites reports a stage that no transaction takes. Manual: core/transactions-operations
+func (q *question) unites() bool { return strings.Contains(js(q.pipeline), "$unionWith") }
+
+// set are documents, kept in all ways, in a database of their own.
+type set struct {
+	seed    uint64
+	db      string
+	normal  *conn
+	tight   *conn
+	docs    []bson.D
+	foreign []bson.D
+	needs   bool // every way has the indexes that $text and $near need
+}
+
+// kept is a way with the documents in it.
+type kept struct {
+	*way
+	set     *set
+	conn    *conn
+	coll    string // what is asked
+	foreign string
+	indexes []index
+	session bson.D // of the transaction
+	out     bool   // it has been left by an error that only it may have
+	asked   []*question
+}
+
+// needed are the indexes of ways that are asked for texts and what is near.
+var needed = []index{
+	{{Key: "key", Value: one("t", "text")}, {Key: "name", Value: "t"}},
+	{{Key: "key", Value: one("g", "2dsphere")}, {Key: "name", Value: "g"}},
+	{{Key: "key", Value: one("p", "2d")}, {Key: "name", Value: "p"}},
+}
+
+// refusesDocuments are codes of indexes that cannot hold some document, or are there already.
+var refusesDocuments = []int32{2, 67, 85, 86, 171, 16755, 16766, 13067, 16804, 11000, 17261, 17280, 16770, 17253, 5429513, 31253, 13026, 197, 13268, 13654, 16746}
+
+// keep makes a way with the documents of a set in it. Indexes that the documents do not allow are
+// left out. Errors: of the connection, and what should not fail.
+func (s *set) keep(w *way, at int, indexes []index) (*kept, error) {
+	k := &kept{way: w, set: s, conn: s.normal, coll: fmt.Sprintf("c%d", at), foreign: fmt.Sprintf("f%d", at)}
+	if w.tight {
+		k.conn = s.tight
+	}
+	if err := k.create(k.coll); err != nil {
+		return nil, err
+	}
+	if err := k.create(k.foreign); err != nil {
+		return nil, err
+	}
+	if err := k.insert(k.foreign, s.foreign, nil); err != nil {
+		return nil, err
+	}
+	half := len(s.docs)
+	if w.inTransaction {
+		half /= 2
+	}
+	if err := k.insert(k.coll, s.docs[:half], nil); err != nil {
+		return nil, err
+	}
+	if s.needs {
+		if err := k.index(needed); err != nil {
+			return nil, err
+		}
+	}
+	if w.indexed {
+		if err := k.index(indexes); err != nil {
+			return nil, err
+		}
+	}
+	if w.indexed && !w.reads && s.seed%2 == 0 && half == len(s.docs) { // the entries are made by writes then
+		if _, err := k.conn.must(s.db, bson.D{{Key: "delete", Value: k.coll}, {Key: "deletes", Value: bson.A{bson.D{{Key: "q", Value: bson.D{}}, {Key: "limit", Value: 0}}}}}); err != nil {
+			return nil, err
+		}
+		if err := k.insert(k.coll, s.docs, nil); err != nil {
+			return nil, err
+		}
+	}
+	if w.inTransaction {
+		return k, k.begin(half)
+	}
+	if w.view {
+		view := bson.D{{Key: "create", Value: "v"}, {Key: "viewOn", Value: k.coll}, {Key: "pipeline", Value: bson.A{}}}
+		k.coll = "v"
+		_, err := k.conn.must(s.db, view)
+		return k, err
+	}
+	return k, nil
+}
+
+// create makes a collection of the way.
+func (k *kept) create(coll string) error {
+	if k.options != nil {
+		if _, err := k.conn.must(k.set.db, append(bson.D{{Key: "create", Value: coll}}, k.options...)); err != nil {
+			return err
+		}
+	}
+	if k.shard == nil {
+		return nil
+	}
+	ns := k.set.db + "." + coll
+	command := bson.D{{Key: "shardCollection", Value: ns}, {Key: "key", Value: k.shard}}
+	if k.shards > 0 {
+		command = append(command, bson.E{Key: "numInitialChunks", Value: k.shards})
+	}
+	if _, err := k.conn.must("admin", command); err != nil || k.shards > 0 {
+		return err
+	}
+	for at := range int32(keys - 1) {
+		if _, err := k.conn.must("admin", bson.D{{Key: "split", Value: ns}, {Key: "middle", Value: bson.D{{Key: k.shard[0].Key, Value: at + 1}}}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// insert puts documents into a collection.
+func (k *kept) insert(coll string, docs []bson.D, session bson.D) error {
+	for part := range slices.Chunk(docs, 200) {
+		list := bson.A{}
+		for _, d := range part {
+			list = append(list, d)
+		}
+		if _, err := k.conn.must(k.set.db, append(bson.D{{Key: "insert", Value: coll}, {Key: "documents", Value: list}}, session...)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// index makes those indexes that the documents allow.
+func (k *kept) index(indexes []index) error {
+	for _, x := range indexes {
+		a, err := k.conn.run(k.set.db, bson.D{{Key: "createIndexes", Value: k.coll}, {Key: "indexes", Value: bson.A{bson.D(x)}}})
+		switch {
+		case err != nil:
+			return err
+		case a.code == 0:
+			k.indexes = append(k.indexes, x)
+		case !slices.Contains(refusesDocuments, a.code):
+			return fmt.Errorf("index %s: error %d: %s", js(bson.D(x)), a.code, a.message)
+		}
+	}
+	return nil
+}
+
+// begin begins the transaction, with the other documents in it. Those that indexes refuse are an
+// error that ends it: then the indexes go, one after the other.
+func (k *kept) begin(half int) error {
+	for {
+		k.session = bson.D{{Key: "lsid", Value: one("id", k.conn.newSession())}, {Key: "txnNumber", Value: int64(1)}, {Key: "autocommit", Value: false}}
+		list := bson.A{}
+		for _, i := range rand.New(rand.NewPCG(k.set.seed, 5)).Perm(len(k.set.docs) - half) { // not in the order of their keys
+			list = append(list, k.set.docs[half+i])
+		}
+		if len(list) == 0 { // a transaction begins with a read then
+			a, err := k.conn.run(k.set.db, append(bson.D{{Key: "find", Value: k.coll}, {Key: "startTransaction", Value: true}}, k.session...))
+			if err == nil && a.code != 0 {
+				err = fmt.Errorf("error %d: %s", a.code, a.message)
+			}
+			return err
+		}
+		a, err := k.conn.run(k.set.db, append(bson.D{{Key: "insert", Value: k.coll}, {Key: "documents", Value: list}, {Key: "startTransaction", Value: true}}, k.session...))
+		if err != nil || a.code == 0 {
+			return err
+		}
+		if len(k.indexes) == 0 {
+			return fmt.Errorf("insert in a transaction: error %d: %s", a.code, a.message)
+		}
+		last := k.indexes[len(k.indexes)-1]
+		k.indexes = k.indexes[:len(k.indexes)-1]
+		if _, err := k.conn.must(k.set.db, bson.D{{Key: "dropIndexes", Value: k.coll}, {Key: "index", Value: last.name()}}); err != nil {
+			return err
+		}
+	}
+}
+
+// again begins the transaction anew, if the way has one that an error has ended.
+func (k *kept) again() error {
+	if !k.inTransaction {
+		return nil
+	}
+	_, _ = k.conn.run("admin", append(bson.D{{Key: "abortTransaction", Value: 1}}, k.session...))
+	return k.begin(len(k.set.docs) / 2)
+}
+
+// leave ends what a way holds.
+func (k *kept) leave() {
+	if k.inTransaction {
+		_, _ = k.conn.run("admin", append(bson.D{{Key: "abortTransaction", Value: 1}}, k.session...))
+	}
+}
