@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"slices"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/index"
@@ -73,6 +75,10 @@ type Index struct {
 	*index.Spec
 	ID    keyspace.IndexID
 	State IndexState
+	// Staged: a command builds the index as a part of a change that is not there before all of
+	// it is. Clients do not see it, it may have the name of another, and a start after a crash
+	// drops it.
+	Staged bool
 	// Multikey says which components of which fields have met arrays.
 	Multikey index.MultikeyPaths
 }
@@ -125,14 +131,22 @@ func (c *Collection) IDIndex() *Index { return c.Indexes[0] }
 // own.
 func (c *Collection) PhysicalID() bool { return c.Sharded() || c.Options.OwnOrder() }
 
-// Index finds an index by name.
+// Index finds an index by name; not a staged one.
 func (c *Collection) Index(name string) *Index {
 	for _, ix := range c.Indexes {
-		if ix.Name == name {
+		if ix.Name == name && !ix.Staged {
 			return ix
 		}
 	}
 	return nil
+}
+
+// Shown are the indexes that are not staged.
+func (c *Collection) Shown() []*Index {
+	if !slices.ContainsFunc(c.Indexes, func(ix *Index) bool { return ix.Staged }) {
+		return c.Indexes
+	}
+	return slices.DeleteFunc(slices.Clone(c.Indexes), func(ix *Index) bool { return ix.Staged })
 }
 
 // clone copies the entry one level deep, for a change.
@@ -160,6 +174,17 @@ func (c *Collection) WithIndex(ix *Index) *Collection {
 		}
 	}
 	d.Indexes = append(d.Indexes, ix)
+	return d
+}
+
+// WithIndexFor returns a copy in which an index has the place of another, which it lacks.
+func (c *Collection) WithIndexFor(old keyspace.IndexID, ix *Index) *Collection {
+	d := c.WithoutIndex(ix.ID)
+	for i := range d.Indexes {
+		if d.Indexes[i].ID == old {
+			d.Indexes[i] = ix
+		}
+	}
 	return d
 }
 

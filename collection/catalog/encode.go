@@ -88,6 +88,9 @@ func encodeCollection(c *Collection) []byte {
 		b.BeginDoc("")
 		b.Int64("id", int64(ix.ID))
 		b.String("state", string(ix.State))
+		if ix.Staged { // programs that do not have this take it for one that createIndexes builds
+			b.Bool("staged", true)
+		}
 		b.BeginDoc("spec")
 		ix.Append(b)
 		b.End()
@@ -148,6 +151,7 @@ func decodeCollection(env *mql.Env, value []byte) (*Collection, error) {
 func decodeIndex(env *mql.Env, v bson.Value) (*Index, error) {
 	d, _ := v.Doc()
 	ix := &Index{ID: keyspace.IndexID(number(d, "id")), State: IndexState(text(d, "state"))}
+	ix.Staged, _ = d.Get("staged").Boolean()
 	spec, _ := d.Get("spec").Doc()
 	var err error
 	if ix.Spec, err = index.ParseSpec(env, spec); err != nil {

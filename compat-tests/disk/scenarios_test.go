@@ -12,11 +12,12 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// scenarios are the twelve of the fault programme.
+// scenarios are those of the fault programme.
 var scenarios = []scenario{
 	{name: "insert", lanes: insertLanes},
 	{name: "transaction", base: filled("shop.orders", "shop.items"), lanes: transactionLanes},
 	{name: "index", base: filled("shop.orders"), lanes: indexLanes},
+	{name: "convert", base: filled("shop.orders", "shop.items"), lanes: convertLanes},
 	{name: "split", base: ranged, lanes: splitLanes},
 	{name: "merge", base: parted, lanes: mergeLanes},
 	{name: "reshard", base: filled("shop.orders"), lanes: reshardLanes},
@@ -111,8 +112,9 @@ func transactionLanes(rng *rand.Rand) [][]*step {
 func index(ns, name string, key bson.D, options ...bson.E) *step {
 	db, coll := namespace(ns)
 	text, _ := bson.Marshal(key)
+	spec, _ := bson.Marshal(bson.D(options))
 	return command("createIndexes "+name, db, bson.D{{Key: "createIndexes", Value: coll}, {Key: "indexes", Value: bson.A{
-		append(bson.D{{Key: "key", Value: key}, {Key: "name", Value: name}}, options...)}}}, true, change{"index " + ns + " " + name, bson.Raw(text).String()})
+		append(bson.D{{Key: "key", Value: key}, {Key: "name", Value: name}}, options...)}}}, true, change{"index " + ns + " " + name, bson.Raw(text).String() + flagsOf(spec)})
 }
 
 func indexLanes(rng *rand.Rand) [][]*step {
@@ -127,6 +129,24 @@ func indexLanes(rng *rand.Rand) [][]*step {
 		dropped("k"),
 		index("shop.orders", "v", bson.D{{Key: "v", Value: int32(1)}}, bson.E{Key: "partialFilterExpression", Value: bson.D{{Key: "k", Value: bson.D{{Key: "$gt", Value: 3}}}}}),
 	}, writes(rng, "shop.orders", 1000, 12, 150)}
+}
+
+// convertLanes change the catalog by commands of which each builds an index and does more.
+func convertLanes(rng *rand.Rand) [][]*step {
+	key := func(d bson.D) string { text, _ := bson.Marshal(d); return bson.Raw(text).String() }
+	v, back, k := bson.D{{Key: "v", Value: int32(1)}}, bson.D{{Key: "v", Value: int32(-1)}}, bson.D{{Key: "k", Value: int32(1)}}
+	validator := bson.D{{Key: "v", Value: bson.D{{Key: "$gte", Value: int32(0)}}}}
+	id := bson.D{{Key: "key", Value: bson.D{{Key: "_id", Value: 1}}}, {Key: "name", Value: "_id_"}}
+	return [][]*step{{
+		command("prepareUnique", "shop", bson.D{{Key: "collMod", Value: "orders"}, {Key: "index", Value: bson.D{{Key: "name", Value: "v"}, {Key: "prepareUnique", Value: true}}}}, true,
+			change{"index shop.orders v", key(v) + " prepareUnique"}),
+		command("unique", "shop", bson.D{{Key: "collMod", Value: "orders"}, {Key: "index", Value: bson.D{{Key: "name", Value: "v"}, {Key: "unique", Value: true}, {Key: "hidden", Value: true}}},
+			{Key: "validator", Value: validator}}, true,
+			change{"index shop.orders v", key(v) + " unique hidden"}, change{"validator shop.orders", key(validator)}),
+		command("UpdateCollection", "shop", bson.D{{Key: "customAction", Value: "UpdateCollection"}, {Key: "collection", Value: "orders"}, {Key: "indexes", Value: bson.A{id,
+			bson.D{{Key: "key", Value: back}, {Key: "name", Value: "v"}, {Key: "unique", Value: true}}, bson.D{{Key: "key", Value: k}, {Key: "name", Value: "k"}}}}}, true,
+			change{"index shop.orders v", key(back) + " unique"}, change{"index shop.orders k", key(k)}),
+	}, writes(rng, "shop.items", 1000, 12, 150)}
 }
 
 // ranged makes a collection that is sharded by ranges of _id.

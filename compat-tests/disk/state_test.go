@@ -67,6 +67,9 @@ func (m *machine) database(out state, db string) error {
 			continue
 		}
 		out["collection "+ns] = kind
+		if v, err := info.LookupErr("options", "validator"); err == nil {
+			out["validator "+ns] = v.String()
+		}
 		docs, err := m.all(db, bson.D{{Key: "find", Value: name}})
 		if err != nil {
 			return fmt.Errorf("%s: %w", ns, err)
@@ -86,10 +89,20 @@ func (m *machine) database(out state, db string) error {
 			return fmt.Errorf("%s: %w", ns, err)
 		}
 		for _, ix := range indexes {
-			out["index "+ns+" "+ix.Lookup("name").StringValue()] = ix.Lookup("key").String()
+			out["index "+ns+" "+ix.Lookup("name").StringValue()] = ix.Lookup("key").String() + flagsOf(ix)
 		}
 	}
 	return nil
+}
+
+// flagsOf are the options of an index that are true.
+func flagsOf(ix bson.Raw) (flags string) {
+	for _, name := range [...]string{"unique", "prepareUnique", "hidden"} {
+		if v, err := ix.LookupErr(name); err == nil && v.Boolean() {
+			flags += " " + name
+		}
+	}
+	return flags
 }
 
 // check looks whether what the store keeps fits together.

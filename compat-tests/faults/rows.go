@@ -24,7 +24,7 @@ type Row struct {
 var Rows = []Row{
 	{
 		Name: "power-cut", Promises: []int{1, 2, 4}, Unit: "cuts", Run: 5_000, Nightly: 200_000, Release: 2_000_000,
-		What:   "The power fails before every operation on files (write, sync, create, rename, remove) of twelve scenarios of a whole server: inserts, transactions, index builds, splits, merges, reshards, drops, expiry, checkpoints, users, trimming of the change log, the first start on a folder of an older release. Of what was not synced nothing, a random half or all is kept. The server opens what is left, has every acknowledged write and nothing half, and all of it fits together",
+		What:   "The power fails before every operation on files (write, sync, create, rename, remove) of thirteen scenarios of a whole server: inserts, transactions, index builds, conversions of indexes, splits, merges, reshards, drops, expiry, checkpoints, users, trimming of the change log, the first start on a folder of an older release. Of what was not synced nothing, a random half or all is kept. The server opens what is left, has every acknowledged write and nothing half, and all of it fits together",
 		Tests:  []string{"compat-tests/disk TestPowerCut"},
 		Canary: "four: a log and a list of tables that are not synced, index entries and documents left out of their batches", CanaryTest: "compat-tests/disk TestCutCanaries",
 	},

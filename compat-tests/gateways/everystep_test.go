@@ -27,6 +27,8 @@ type change struct {
 	done  func(g *gateway) bool
 	plain bool // it is for a collection that is not sharded
 	bare  bool // and leaves it without indexes
+	// before is done to the collection first.
+	before bson.D
 }
 
 func changes() []change {
@@ -36,16 +38,19 @@ func changes() []change {
 	}
 	return []change{
 		{"split", "admin", bson.D{{Key: "split", Value: "test.x"}, {Key: "find", Value: bson.M{"_id": 1}}}, nil,
-			func(g *gateway) bool { return len(g.entry("x").Map.Shards()) > 2 }, false, false},
+			func(g *gateway) bool { return len(g.entry("x").Map.Shards()) > 2 }, false, false, nil},
 		{"reshard", "admin", bson.D{{Key: "reshardCollection", Value: "test.x"}, {Key: "key", Value: bson.M{"k": 1}}, {Key: "numInitialChunks", Value: 2}}, nil,
-			func(g *gateway) bool { return !g.entry("x").Key.IsID() }, false, false},
+			func(g *gateway) bool { return !g.entry("x").Key.IsID() }, false, false, nil},
 		{"build", "test", bson.D{{Key: "createIndexes", Value: "x"}, {Key: "indexes", Value: bson.A{bson.M{"key": bson.M{"k": 1, "n": 1}, "name": "kn"}}}}, nil,
-			func(g *gateway) bool { return hasIndex(g, "kn") }, false, false},
+			func(g *gateway) bool { return hasIndex(g, "kn") }, false, false, nil},
 		{"dropIndexes", "test", bson.D{{Key: "dropIndexes", Value: "x"}, {Key: "index", Value: "u_1"}}, []int{27},
-			func(g *gateway) bool { return !hasIndex(g, "u_1") }, false, false},
-		{"drop", "test", bson.D{{Key: "drop", Value: "x"}}, []int{26}, func(g *gateway) bool { return g.entry("x") == nil }, false, false},
+			func(g *gateway) bool { return !hasIndex(g, "u_1") }, false, false, nil},
+		{"drop", "test", bson.D{{Key: "drop", Value: "x"}}, []int{26}, func(g *gateway) bool { return g.entry("x") == nil }, false, false, nil},
 		{"capped", "test", bson.D{{Key: "convertToCapped", Value: "x"}, {Key: "size", Value: 1 << 20}}, nil,
-			func(g *gateway) bool { return g.entry("x").Options.Capped }, true, true},
+			func(g *gateway) bool { return g.entry("x").Options.Capped }, true, true, nil},
+		{"unique", "test", bson.D{{Key: "collMod", Value: "x"}, {Key: "index", Value: bson.M{"name": "u_1", "unique": true}}}, nil,
+			func(g *gateway) bool { return hasIndex(g, "u_1") && g.entry("x").Index("u_1").Unique }, true, false,
+			bson.D{{Key: "collMod", Value: "x"}, {Key: "index", Value: bson.M{"name": "u_1", "prepareUnique": true}}}},
 	}
 }
 
@@ -66,6 +71,9 @@ func (c *change) prepare(t *testing.T) []*gateway {
 	}
 	_, err = g[0].coll("x").InsertMany(t.Context(), list)
 	must(t, err)
+	if c.before != nil {
+		must(t, g[0].Database(c.db).RunCommand(t.Context(), c.before).Err())
+	}
 	return g
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/storage"
 )
 
 // CollMod changes options of a collection or view.
@@ -39,76 +40,85 @@ func (d *Definer) CollMod(o *cluster.Op, ns collection.Namespace, mod CollMod) (
 	if err := d.behindTxns(o, ns); err != nil {
 		return r, err
 	}
-	err = d.alter(o, func(m *catalog.Mutation) error {
-		r = CollModResult{}
-		coll := m.Snapshot().Collection(ns)
-		if coll == nil {
-			return mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", ns)
-		}
-		next := coll
-		if mod.IndexName != "" || mod.IndexKey != nil {
-			if coll.IsView() {
-				return mongoerr.New(mongoerr.InvalidOptions, "option not supported on a view: index")
+	if mod.IndexOptions.Get("unique").Truthy() {
+		r, err = d.makeUnique(o, ns, mod)
+	} else {
+		err = d.alter(o, func(m *catalog.Mutation) error {
+			r = CollModResult{}
+			coll := m.Snapshot().Collection(ns)
+			if coll == nil {
+				return mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", ns)
 			}
-			if next, r, err = modIndex(o, next, mod); err != nil {
-				return err
-			}
-		}
-		if len(mod.Options) > 0 {
-			if next, err = modOptions(o, next, mod.Options); err != nil {
-				return err
-			}
-		}
-		if next != coll {
-			if err := m.Put(next); err != nil {
-				return err
-			}
-			if err := checkView(o, m.Snapshot(), next); err != nil {
-				return err
-			}
-		} // and one that changes nothing is told of all the same
-		before := func(b *bson.Builder) {
-			b.BeginDoc("collectionOptions")
-			if !coll.IsView() {
-				b.Binary("uuid", 4, coll.UUID[:])
-			}
-			b.Splice(coll.Options.Raw.Elements())
-			b.End()
-			if r.Before != nil {
-				b.BeginDoc("indexOptions")
-				for name, v := range r.Before.Raw().Fields() {
-					switch string(name) {
-					case "expireAfterSeconds", "hidden", "unique", "prepareUnique":
-						b.ValueBytes(name, v)
-					}
+			next := coll
+			if mod.IndexName != "" || mod.IndexKey != nil {
+				if coll.IsView() {
+					return mongoerr.New(mongoerr.InvalidOptions, "option not supported on a view: index")
 				}
-				for name := range mod.IndexOptions.Fields() { // what is not said of an index is false
-					if n := string(name); n != "expireAfterSeconds" && r.Before.Raw().Get(n).IsMissing() {
-						b.Bool(n, false)
-					}
+				if next, r, err = modIndex(o, next, mod); err != nil {
+					return err
 				}
-				b.End()
 			}
-		}
-		return logCommand(o, m.Txn(), ns.DB, next, before, func(b *bson.Builder) {
-			b.String("collMod", ns.Coll)
 			if len(mod.Options) > 0 {
-				b.Splice(mod.Options.Elements())
+				if next, err = modOptions(o, next, mod.Options); err != nil {
+					return err
+				}
 			}
-			if r.Before != nil {
-				b.BeginDoc("index")
-				b.String("name", r.Before.Name)
-				b.Splice(mod.IndexOptions.Elements())
-				b.End()
-			}
+			if next != coll {
+				if err := m.Put(next); err != nil {
+					return err
+				}
+				if err := checkView(o, m.Snapshot(), next); err != nil {
+					return err
+				}
+			} // and one that changes nothing is told of all the same
+			return logCollMod(o, m.Txn(), coll, next, mod, r)
 		})
-	})
+	}
 	if err == nil && r.Before != nil && r.Before.Hidden != r.After.Hidden {
 		if coll := d.catalog.Peek().Collection(ns); coll != nil { // its statistics begin anew: Manual: core/index-hidden
 			d.data.Uses.Reset(coll.ID, r.After.ID)
 		}
 	}
 	return r, err
+}
+
+// logCollMod appends the record of a collMod that makes of coll what next is.
+func logCollMod(o *cluster.Op, txn storage.Txn, coll, next *catalog.Collection, mod CollMod, r CollModResult) error {
+	before := func(b *bson.Builder) {
+		b.BeginDoc("collectionOptions")
+		if !coll.IsView() {
+			b.Binary("uuid", 4, coll.UUID[:])
+		}
+		b.Splice(coll.Options.Raw.Elements())
+		b.End()
+		if r.Before != nil {
+			b.BeginDoc("indexOptions")
+			for name, v := range r.Before.Raw().Fields() {
+				switch string(name) {
+				case "expireAfterSeconds", "hidden", "unique", "prepareUnique":
+					b.ValueBytes(name, v)
+				}
+			}
+			for name := range mod.IndexOptions.Fields() { // what is not said of an index is false
+				if n := string(name); n != "expireAfterSeconds" && r.Before.Raw().Get(n).IsMissing() {
+					b.Bool(n, false)
+				}
+			}
+			b.End()
+		}
+	}
+	return logCommand(o, txn, coll.Namespace.DB, next, before, func(b *bson.Builder) {
+		b.String("collMod", coll.Namespace.Coll)
+		if len(mod.Options) > 0 {
+			b.Splice(mod.Options.Elements())
+		}
+		if r.Before != nil {
+			b.BeginDoc("index")
+			b.String("name", r.Before.Name)
+			b.Splice(mod.IndexOptions.Elements())
+			b.End()
+		}
+	})
 }
 
 // checkHiding refuses to hide an index of a system collection, or the last one that serves
@@ -147,12 +157,7 @@ func modIndex(o *cluster.Op, coll *catalog.Collection, mod CollMod) (*catalog.Co
 	}
 	changed := *ix
 	for name, v := range mod.IndexOptions.Fields() {
-		switch string(name) {
-		case "unique":
-			// The entries of unique indexes are stored in another form.
-			if v.Truthy() && !ix.Unique {
-				return nil, none, mongoerr.NotImplementedYet("making an index unique by collMod")
-			}
+		if string(name) == "unique" { // makeUnique has seen to it
 			continue
 		}
 		if ix.ID == coll.IDIndex().ID {

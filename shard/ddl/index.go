@@ -135,6 +135,9 @@ func (d *Definer) addIndexes(o *cluster.Op, ns collection.Namespace, specs []bso
 		if coll == nil {
 			return mongoerr.New(mongoerr.NamespaceNotFound, "the collection was dropped while its indexes were created")
 		}
+		if coll, err = jobs.DropStaged(m, coll); err != nil {
+			return err
+		}
 		r.Before, r.After = len(coll.Indexes), len(coll.Indexes)
 		build.Namespace, build.Indexes = coll.Namespace, build.Indexes[:0]
 		docs := d.tally.Of(id).Total(coll.Map).Docs
@@ -159,13 +162,16 @@ func (d *Definer) addIndexes(o *cluster.Op, ns collection.Namespace, specs []bso
 			}
 		}
 		if len(added) == 0 {
-			return nil
+			if coll == was {
+				return nil
+			}
+			return m.Put(coll)
 		}
 		r.After = len(coll.Indexes)
 		build.Command = createIndexesCommand(coll.Namespace, added)
 		made := build.Indexes
-		build.Log = func(m *catalog.Mutation, coll *catalog.Collection) error {
-			return logIndexes(o, m.Txn(), coll, numbered(coll, made), docs > 0)
+		build.Finish = func(m *catalog.Mutation, coll *catalog.Collection) (*catalog.Collection, error) {
+			return coll, logIndexes(o, m.Txn(), coll, numbered(coll, made), docs > 0)
 		}
 		if coll == was {
 			return nil

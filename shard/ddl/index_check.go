@@ -38,7 +38,7 @@ func checkIndex(o *cluster.Op, coll *catalog.Collection, spec *index.Spec, docs 
 	if err := checkSeriesIndex(coll, spec); err != nil {
 		return false, err
 	}
-	for _, ix := range coll.Indexes {
+	for _, ix := range coll.Shown() {
 		if same, err := spec.Conflict(ix.Spec); same || err != nil {
 			return same, err
 		}

@@ -32,7 +32,7 @@ func (d *Definer) DropIndexes(o *cluster.Op, ns collection.Namespace, names []st
 		if coll.IsView() {
 			return mongoerr.ViewNotAllowed(ns.String())
 		}
-		was = len(coll.Indexes)
+		was = len(coll.Shown())
 		gone, err := chosen(coll, names, key)
 		if err == nil && !o.Env.Strict {
 			gone, err = keepServing(coll, gone, len(names) == 1 && names[0] == "*")
@@ -40,24 +40,33 @@ func (d *Definer) DropIndexes(o *cluster.Op, ns collection.Namespace, names []st
 		if err != nil || len(gone) == 0 {
 			return err
 		}
-		next := coll
-		for _, ix := range gone {
-			next = next.WithoutIndex(ix.ID)
-			if err := jobs.Delete(m, coll.ID, ix.ID); err != nil {
-				return err
-			}
-			err := logCommand(o, m.Txn(), ns.DB, coll, func(b *bson.Builder) { b.Splice(ix.Raw().Elements()) }, func(b *bson.Builder) {
-				b.String("dropIndexes", ns.Coll)
-				b.String("index", ix.Name)
-			})
-			if err != nil {
-				return err
-			}
+		next, err := dropIndexes(o, m, coll, gone)
+		if err != nil {
+			return err
 		}
 		return m.Put(next)
 	})
 	d.Jobs.DeleteSoon()
 	return was, err
+}
+
+// dropIndexes takes indexes out of an entry, inside the change that puts it.
+func dropIndexes(o *cluster.Op, m *catalog.Mutation, coll *catalog.Collection, gone []*catalog.Index) (*catalog.Collection, error) {
+	next := coll
+	for _, ix := range gone {
+		next = next.WithoutIndex(ix.ID)
+		if err := jobs.Delete(m, coll.ID, ix.ID); err != nil {
+			return nil, err
+		}
+		err := logCommand(o, m.Txn(), coll.Namespace.DB, coll, func(b *bson.Builder) { b.Splice(ix.Raw().Elements()) }, func(b *bson.Builder) {
+			b.String("dropIndexes", coll.Namespace.Coll)
+			b.String("index", ix.Name)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return next, nil
 }
 
 // keepServing leaves a collection with a ranged shard key an index that serves it, if it has
@@ -104,7 +113,7 @@ func chosen(coll *catalog.Collection, names []string, key bson.Raw) (out []*cata
 	noID := func() error { return mongoerr.New(mongoerr.InvalidOptions, "cannot drop _id index") }
 	if key != nil {
 		for _, ix := range coll.Indexes {
-			if bson.Equal(ix.Key.Value(), key.Value(), nil) {
+			if !ix.Staged && bson.Equal(ix.Key.Value(), key.Value(), nil) {
 				out = append(out, ix)
 			}
 		}
@@ -120,7 +129,7 @@ func chosen(coll *catalog.Collection, names []string, key bson.Raw) (out []*cata
 		return out, nil
 	}
 	if len(names) == 1 && names[0] == "*" {
-		return coll.Indexes[1:], nil
+		return slices.DeleteFunc(slices.Clone(coll.Indexes[1:]), func(ix *catalog.Index) bool { return ix.Staged }), nil
 	}
 	seen := map[string]bool{}
 	for _, name := range names {

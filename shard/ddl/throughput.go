@@ -63,22 +63,9 @@ func (d *Definer) SetThroughput(o *cluster.Op, ns collection.Namespace, t catalo
 		if coll.IsView() {
 			return mongoerr.ViewNotAllowed(ns.String())
 		}
-		if have, needed := d.Scaling(coll); t.Mode != catalog.ThroughputNone && have < needed && d.Busy != nil && d.Busy(ns) {
-			return mongoerr.New(mongoerr.ConflictingOperationInProgress, "another scaling operation is in progress: %s has %d of the %d partitions that its %d RU/s need; "+
-				"try again when GetCollection no longer says scaling", ns, have, needed, coll.Throughput.RU)
-		}
-		load := ratelimit.Load{StoredGB: gigabytes(d.tally.Of(coll.ID).Total(coll.Map).Bytes), HighestRUs: coll.Throughput.HighestRU}
-		after, err := d.apply(coll.Throughput, t, func() error {
-			return ratelimit.CheckCollection(jobs.Provisioned(t), coll.Sharded(), load)
-		})
-		if err != nil {
+		if next, err = d.withThroughput(coll, t); err != nil {
 			return err
 		}
-		next = coll.With(func(d *catalog.Collection) {
-			if d.Throughput = after; t.Mode != catalog.ThroughputNone {
-				d.Shares = nil
-			}
-		})
 		return m.Put(next)
 	})
 	if err != nil {
@@ -87,6 +74,29 @@ func (d *Definer) SetThroughput(o *cluster.Op, ns collection.Namespace, t catalo
 	d.Jobs.Provision(next)
 	d.Changed(ns)
 	return nil
+}
+
+// withThroughput is an entry after a change of its throughput, which is noted as one.
+func (d *Definer) withThroughput(coll *catalog.Collection, t catalog.Throughput) (*catalog.Collection, error) {
+	if have, needed := d.Scaling(coll); t.Mode != catalog.ThroughputNone && have < needed && d.Busy != nil && d.Busy(coll.Namespace) {
+		return nil, mongoerr.New(mongoerr.ConflictingOperationInProgress, "another scaling operation is in progress: %s has %d of the %d partitions that its %d RU/s need; "+
+			"try again when GetCollection no longer says scaling", coll.Namespace, have, needed, coll.Throughput.RU)
+	}
+	after, err := d.apply(coll.Throughput, t, func() error { return d.checkThroughput(coll, t) })
+	if err != nil {
+		return nil, err
+	}
+	return coll.With(func(d *catalog.Collection) {
+		if d.Throughput = after; t.Mode != catalog.ThroughputNone {
+			d.Shares = nil
+		}
+	}), nil
+}
+
+// checkThroughput looks whether a collection may have so much.
+func (d *Definer) checkThroughput(coll *catalog.Collection, t catalog.Throughput) error {
+	load := ratelimit.Load{StoredGB: gigabytes(d.tally.Of(coll.ID).Total(coll.Map).Bytes), HighestRUs: coll.Throughput.HighestRU}
+	return ratelimit.CheckCollection(jobs.Provisioned(t), coll.Sharded(), load)
 }
 
 // Scaling is how many shards a collection has and how many its throughput needs:

@@ -19,8 +19,9 @@ type Build struct {
 	Namespace  collection.Namespace
 	Indexes    []keyspace.IndexID
 	Command    bson.Raw // for Progress; may be nil
-	// Log, when set, runs inside the change that makes the indexes ready.
-	Log func(m *catalog.Mutation, c *catalog.Collection) error
+	// Finish runs inside the change that makes the indexes ready, and returns what becomes of the
+	// entry that has them so; nil leaves that as it is.
+	Finish func(m *catalog.Mutation, c *catalog.Collection) (*catalog.Collection, error)
 }
 
 // BuildIndexes fills indexes that were published as Building and makes them
@@ -136,7 +137,7 @@ func (b *batch) build(ixs []*catalog.Index, row *row) error {
 
 // ready publishes the indexes for readers.
 func (r *Runner) ready(ctx context.Context, b *Build) error {
-	return r.Catalog.Change(ctx, func(m *catalog.Mutation) error {
+	err := r.Catalog.Change(ctx, func(m *catalog.Mutation) error {
 		c := m.Snapshot().ByID(b.Collection)
 		if c == nil {
 			return errGone
@@ -147,16 +148,18 @@ func (r *Runner) ready(ctx context.Context, b *Build) error {
 		}
 		for _, ix := range ixs {
 			done := *ix
-			done.State = catalog.IndexReady
+			done.State, done.Staged = catalog.IndexReady, false
 			c = c.WithIndex(&done)
 		}
-		if b.Log != nil {
-			if err := b.Log(m, c); err != nil {
+		if b.Finish != nil {
+			if c, err = b.Finish(m, c); err != nil {
 				return err
 			}
 		}
 		return m.Put(c)
 	})
+	r.DeleteSoon() // what Finish has dropped
+	return err
 }
 
 // abandon drops the indexes of a build that failed.
@@ -176,6 +179,21 @@ func (r *Runner) abandon(ctx context.Context, b *Build) error {
 	})
 	r.DeleteSoon()
 	return err
+}
+
+// DropStaged removes, inside a change, the indexes that a command left in an entry when its
+// server died. The caller holds the collection's Lock.
+func DropStaged(m *catalog.Mutation, c *catalog.Collection) (*catalog.Collection, error) {
+	for _, ix := range c.Indexes {
+		if !ix.Staged {
+			continue
+		}
+		c = c.WithoutIndex(ix.ID)
+		if err := Delete(m, c.ID, ix.ID); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
 }
 
 // rows are some documents in key order, copied.

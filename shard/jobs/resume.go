@@ -9,7 +9,8 @@ import (
 )
 
 // Resume finishes what a crash left: shards that have not settled and indexes
-// that were being built. An index that turns out not to be unique is dropped.
+// that were being built. An index that turns out not to be unique is dropped, and so is
+// one that was staged for a change that has not been made.
 func (r *Runner) Resume(ctx context.Context) error {
 	ctx = r.computes(ctx)
 	var errs []error
@@ -39,10 +40,18 @@ func (r *Runner) resumeOne(ctx context.Context, id keyspace.CollectionID) error 
 	if c == nil {
 		return nil
 	}
-	b := &Build{Collection: id, Namespace: c.Namespace}
+	b, staged := &Build{Collection: id, Namespace: c.Namespace}, &Build{Collection: id}
 	for _, ix := range c.Indexes {
-		if ix.State == catalog.IndexBuilding {
+		switch {
+		case ix.Staged:
+			staged.Indexes = append(staged.Indexes, ix.ID)
+		case ix.State == catalog.IndexBuilding:
 			b.Indexes = append(b.Indexes, ix.ID)
+		}
+	}
+	if len(staged.Indexes) > 0 {
+		if err := r.abandon(ctx, staged); err != nil {
+			return err
 		}
 	}
 	if len(b.Indexes) == 0 {

@@ -12,6 +12,21 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
+// TestUniqueIsModify: of an index that collMod makes unique one event tells, and none of the
+// index that is built for it.
+func TestUniqueIsModify(t *testing.T) {
+	c := newWorld(t, nil).dial()
+	c.ok(`{insert: "c", documents: [{_id: 1, a: 1}, {_id: 2, a: 2}]}`)
+	c.ok(`{createIndexes: "c", indexes: [{key: {a: 1}, name: "a_1"}]}`)
+	c.ok(`{collMod: "c", index: {name: "a_1", prepareUnique: true}}`)
+	s := c.watch("test", `"c"`, `{showExpandedEvents: true}`)
+	c.ok(`{collMod: "c", index: {name: "a_1", unique: true}}`)
+	got := s.read()
+	if len(got) != 1 || !strings.Contains(got[0], `operationType: "modify"`) || !strings.Contains(got[0], `{ name: "a_1", unique: true }`) {
+		t.Errorf("%q", got)
+	}
+}
+
 // watched is an open change stream.
 type watched struct {
 	c      *client

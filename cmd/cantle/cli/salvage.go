@@ -142,7 +142,7 @@ func savedMetadata(coll *catalog.Collection) string {
 	b.BeginArray("indexes")
 	if !coll.IsView() {
 		for i, ix := range coll.Indexes {
-			if hidden := i == 0 && (coll.Options.Clustered || coll.Options.TimeSeries != nil); !hidden && ix.State != catalog.IndexDropping {
+			if hidden := i == 0 && (coll.Options.Clustered || coll.Options.TimeSeries != nil); !hidden && !ix.Staged && ix.State != catalog.IndexDropping {
 				b.Raw("", ix.Raw())
 			}
 		}

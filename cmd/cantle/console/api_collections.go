@@ -83,7 +83,7 @@ func (q *query) describe(ns collection.Namespace, kind string) listed {
 	if coll.Sharded() {
 		l.Key = json.RawMessage(ejson.String(coll.Key.Spec()))
 	}
-	l.Partitions, l.Indexes = coll.Map.Len(), len(coll.Indexes)-1
+	l.Partitions, l.Indexes = coll.Map.Len(), len(coll.Shown())-1
 	if coll.Throughput.Mode != "" {
 		l.Mode, l.RU = string(coll.Throughput.Mode), coll.Throughput.RU
 	} else if cl.Budgets.Collection(uint64(coll.ID)).Shared() {

@@ -90,6 +90,9 @@ func (a *collModArgs) Run(c *command.Call) error {
 		a.set.Splice(a.cap.Doc().Elements())
 	}
 	a.options = a.set.Doc()
+	if a.dryRun && (!a.options.IsEmpty() || a.index.changesMore()) {
+		return mongoerr.New(mongoerr.InvalidOptions, "'dryRun' is only supported for the conversion of an index to a unique one: leave out the other options, which it would not try")
+	}
 	constrains, err := a.constrains(coll)
 	if err != nil {
 		return err
@@ -103,6 +106,9 @@ func (a *collModArgs) Run(c *command.Call) error {
 		mod.IndexName, mod.IndexKey, mod.IndexOptions = a.index.name, a.index.key, a.index.document()
 	}
 	changed, err := c.Server.DDL.CollMod(&c.Op, ns, mod)
+	if err != nil && a.index != nil {
+		err = a.index.cannotConvert(c, ns, err)
+	}
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,8 @@ type indexChange struct {
 	// What to set, where has says so.
 	hidden, prepareUnique, unique bool
 	expire                        int64
+	// converts is the index that was found, if has says unique.
+	converts *catalog.Index
 }
 
 // indexChangeArg reads the index argument.
@@ -68,6 +70,11 @@ func indexChangeArg(c *command.Call, name string, v bson.Value) (*indexChange, e
 	return x, nil
 }
 
+// changesMore reports that something is set beside the conversion to a unique index.
+func (x *indexChange) changesMore() bool {
+	return x.has["hidden"] || x.has["prepareUnique"] || x.has["expireAfterSeconds"]
+}
+
 // find looks the index up.
 // Errors: IndexNotFound (27), AmbiguousIndexKeyPattern (181).
 func (x *indexChange) find(coll *catalog.Collection) (*catalog.Index, error) {
@@ -94,7 +101,7 @@ func (x *indexChange) find(coll *catalog.Collection) (*catalog.Index, error) {
 }
 
 // prepareIndexChange checks a change against the index and drops from it what
-// changes nothing. A conversion to a unique index is done here; then done.
+// changes nothing; done when nothing is left, or after a dry run.
 // Errors: InvalidOptions (72), BadValue (2), CannotConvertIndexToUnique (359).
 func prepareIndexChange(c *command.Call, ns collection.Namespace, coll *catalog.Collection, a *collModArgs) (done bool, err error) {
 	x := a.index
@@ -124,84 +131,47 @@ func prepareIndexChange(c *command.Call, ns collection.Namespace, coll *catalog.
 	if x.has["prepareUnique"] && x.prepareUnique == ix.PrepareUnique {
 		x.has["prepareUnique"] = false
 	}
-	if x.has["unique"] && !ix.Unique {
-		if err := makeUnique(c, ns, ix, a.dryRun); err != nil {
-			return false, err
-		}
+	if x.has["unique"] && ix.Unique {
+		x.has["unique"] = false
 	}
-	nothing := !x.has["hidden"] && !x.has["expireAfterSeconds"] && !x.has["prepareUnique"]
+	if x.has["unique"] && !ix.PrepareUnique {
+		return false, mongoerr.New(mongoerr.InvalidOptions, "Cannot make index unique with 'unique: true' without first setting 'prepareUnique: true'")
+	}
+	x.converts = ix
+	if a.dryRun {
+		if !x.has["unique"] {
+			return true, nil
+		}
+		return true, dryRunUnique(c, ns, ix)
+	}
+	nothing := !x.has["hidden"] && !x.has["expireAfterSeconds"] && !x.has["prepareUnique"] && !x.has["unique"]
 	if nothing {
 		a.index = nil
 	}
 	return nothing && a.options.IsEmpty(), nil
 }
 
-// makeUnique converts an index: an index of its own is built that holds values
-// only once, and takes the place of the old one.
-// Manual: core/index-unique/convert-to-unique.
-// Errors: InvalidOptions (72), CannotConvertIndexToUnique (359).
-func makeUnique(c *command.Call, ns collection.Namespace, ix *catalog.Index, dry bool) error {
-	if !ix.PrepareUnique {
-		return mongoerr.New(mongoerr.InvalidOptions, "Cannot make index unique with 'unique: true' without first setting 'prepareUnique: true'")
-	}
-	spare := uniqueSpec(ix, ix.Name+"_unique")
-	if _, err := c.Server.DDL.CreateIndexes(&c.Op, ns, []bson.Raw{spare}); err != nil {
-		return cannotConvert(c, ns, ix, err)
-	}
-	drop := func(name string) error {
-		_, err := c.Server.DDL.DropIndexes(&c.Op, ns, []string{name}, nil)
+// dryRunUnique looks for documents that stand against a unique index, and writes nothing.
+// Errors: CannotConvertIndexToUnique (359), those of an aggregation.
+func dryRunUnique(c *command.Call, ns collection.Namespace, ix *catalog.Index) error {
+	found, err := violations(c, ns, ix)
+	if err != nil || len(found.groups) == 0 {
 		return err
 	}
-	if dry {
-		return drop(ix.Name + "_unique")
-	}
-	// Two unique indexes over one key cannot be, so the spare goes before the
-	// index of the right name comes. What is written between the two is found by
-	// the build; then everything is as it was before.
-	if err := drop(ix.Name); err != nil {
-		return err
-	}
-	if err := drop(ix.Name + "_unique"); err != nil {
-		return err
-	}
-	if _, err := c.Server.DDL.CreateIndexes(&c.Op, ns, []bson.Raw{uniqueSpec(ix, ix.Name)}); err != nil {
-		if _, undo := c.Server.DDL.CreateIndexes(&c.Op, ns, []bson.Raw{ix.Raw()}); undo != nil {
-			return undo
-		}
-		return cannotConvert(c, ns, ix, err)
-	}
-	c.Reply.Bool("unique_new", true)
-	return nil
+	return found.refuse()
 }
 
-// cannotConvert is the error of a unique index that could not be built: it lists
+// cannotConvert is the error of a collMod whose unique index could not be built: it lists
 // the documents that stand against it.
-func cannotConvert(c *command.Call, ns collection.Namespace, ix *catalog.Index, err error) error {
-	if mongoerr.CodeOf(err) != mongoerr.DuplicateKey {
+func (x *indexChange) cannotConvert(c *command.Call, ns collection.Namespace, err error) error {
+	if !x.has["unique"] || mongoerr.CodeOf(err) != mongoerr.DuplicateKey {
 		return err
 	}
-	violations, err := violations(c, ns, ix)
+	found, err := violations(c, ns, x.converts)
 	if err != nil {
 		return err
 	}
-	return mongoerr.New(mongoerr.CannotConvertIndexToUnique, "Cannot convert the index to unique. Please resolve conflicting documents before running collMod again.").
-		WithFields(violations)
-}
-
-// uniqueSpec is an index's specification with another name, and unique.
-func uniqueSpec(ix *catalog.Index, name string) bson.Raw {
-	b := bson.NewBuilder(nil)
-	for it := ix.Raw().Iter(); it.Next(); {
-		switch string(it.Name) {
-		case "name":
-			b.String("name", name)
-		case "prepareUnique", "unique":
-		default:
-			b.ValueBytes(it.Name, it.Value)
-		}
-	}
-	b.Bool("unique", true)
-	return b.Doc()
+	return found.refuse()
 }
 
 // document is what to set, in the words of createIndexes.
@@ -212,6 +182,9 @@ func (x *indexChange) document() bson.Raw {
 	}
 	if x.has["prepareUnique"] {
 		b.Bool("prepareUnique", x.prepareUnique)
+	}
+	if x.has["unique"] {
+		b.Bool("unique", true)
 	}
 	if x.has["expireAfterSeconds"] {
 		b.Int("expireAfterSeconds", x.expire)
@@ -234,5 +207,8 @@ func (x *indexChange) report(b *bson.Builder, before, after *catalog.Index) {
 	if x.has["prepareUnique"] {
 		b.Bool("prepareUnique_old", before.PrepareUnique)
 		b.Bool("prepareUnique_new", after.PrepareUnique)
+	}
+	if x.has["unique"] {
+		b.Bool("unique_new", true)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -16,36 +17,44 @@ const (
 	violationsBytesMax = 8 << 20
 )
 
-// violations lists the documents that keep an index from becoming unique, as the
-// element violations: [{ids: [...]}, ...] of an error: a group for values that
-// several documents have, its documents in the order of their _id. It is advice:
+// uniqueViolations are the documents that keep an index from becoming unique: {ids: […]} for
+// values that several documents have, its documents in the order of their _id.
+type uniqueViolations struct{ groups []bson.Raw }
+
+// refuse is the error that lists them.
+func (v uniqueViolations) refuse() error {
+	b := bson.NewBuilder(nil)
+	b.BeginArray("violations")
+	for _, d := range v.groups {
+		b.Raw("", d)
+	}
+	b.End()
+	return mongoerr.New(mongoerr.CannotConvertIndexToUnique, "Cannot convert the index to unique. Please resolve conflicting documents before running collMod again.").
+		WithFields(b.Doc().Elements())
+}
+
+// violations looks for the documents that keep an index from becoming unique. It is advice:
 // values below arrays of arrays, and array elements named by position, are left out.
 // Manual: core/index-unique/convert-to-unique.
-func violations(c *command.Call, ns collection.Namespace, ix *catalog.Index) ([]byte, error) {
+func violations(c *command.Call, ns collection.Namespace, ix *catalog.Index) (out uniqueViolations, err error) {
 	simple, collation := c.Env().SimpleCollation, c.Env().Collation
 	c.Env().Collation, c.Env().SimpleCollation = ix.Collation, ix.Collation == nil
 	defer func() { c.Env().Collation, c.Env().SimpleCollation = collation, simple }()
 	s, err := c.Cluster.Aggregate(&c.Op, ns, agg.NewOutline(violationStages(ix)), bson.Value{})
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	defer s.Close()
-	b := bson.NewBuilder(nil)
-	b.BeginArray("violations")
 	for size := 0; size < violationsBytesMax; {
 		row, err := s.Next(c.Env())
-		if err != nil {
-			return nil, err
-		}
-		if row == nil {
-			break
+		if err != nil || row == nil {
+			return out, err
 		}
 		if size += len(row.Doc); size < violationsBytesMax {
-			b.Value("", row.Doc.Value())
+			out.groups = append(out.groups, row.Doc.Clone())
 		}
 	}
-	b.End()
-	return b.Doc().Elements(), nil
+	return out, nil
 }
 
 // violationStages finds the values that several documents have in an index: one

@@ -82,7 +82,7 @@ func appendNoStats(b *bson.Builder, scale int64) {
 // storageSizes are the bytes that a collection and its indexes take.
 type storageSizes struct {
 	storage int64
-	index   []int64 // by place in the collection's list
+	index   []int64 // by place in Collection.Shown
 	total   int64   // of the indexes
 }
 
@@ -95,7 +95,7 @@ func (s *State) sizes(env *cluster.Op, coll *catalog.Collection, docs tally.Coun
 		return z, err
 	}
 	z.storage = max(int64(n), collectionBytesMin)
-	for _, ix := range coll.Indexes {
+	for _, ix := range coll.Shown() {
 		n := uint64(collectionBytesMin)
 		if ix.ID != coll.IDIndex().ID || coll.PhysicalID() {
 			if n, err = s.Cluster.Store.ApproximateBytes(ctx, keyspace.IndexRange(coll.ID, ix.ID)); err != nil {
@@ -208,7 +208,7 @@ func appendSizes(b *bson.Builder, coll *catalog.Collection, z storageSizes, scal
 	b.Int("storageSize", z.storage/scale)
 	b.Int32("freeStorageSize", 0)
 	shown := shownIndexes(coll)
-	skip := len(coll.Indexes) - len(shown)
+	skip := len(coll.Shown()) - len(shown)
 	total := z.total
 	if skip > 0 {
 		total -= z.index[0]

@@ -71,8 +71,14 @@ func dropViews(c *command.Call, ns collection.Namespace) error {
 // shownIndexes are the indexes that clients see: a clustered or time-series
 // collection has none on _id.
 func shownIndexes(coll *catalog.Collection) []*catalog.Index {
-	if (coll.Options.Clustered || coll.Options.TimeSeries != nil) && len(coll.Indexes) > 0 {
-		return coll.Indexes[1:]
+	shown := coll.Shown()
+	if unlistedID(coll) {
+		return shown[1:]
 	}
-	return coll.Indexes
+	return shown
+}
+
+// unlistedID reports a collection whose index on _id clients do not see.
+func unlistedID(coll *catalog.Collection) bool {
+	return (coll.Options.Clustered || coll.Options.TimeSeries != nil) && len(coll.Indexes) > 0
 }

@@ -70,9 +70,8 @@ func runCreateIndexes(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	if coll := c.Cluster.Catalog.Peek().Collection(ns); coll != nil {
-		hidden := len(coll.Indexes) - len(shownIndexes(coll))
-		made.Before, made.After = made.Before-hidden, made.After-hidden
+	if coll := c.Cluster.Catalog.Peek().Collection(ns); coll != nil && unlistedID(coll) {
+		made.Before, made.After = made.Before-1, made.After-1
 	}
 	c.Reply.Int32("numIndexesBefore", int32(made.Before))
 	c.Reply.Int32("numIndexesAfter", int32(made.After))

@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"slices"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
@@ -54,7 +56,7 @@ func runValidate(c *command.Call) error {
 	b.Int("nNonCompliantDocuments", v.NonCompliant)
 	b.Int("nrecords", v.Records)
 	b.Int32("nIndexes", int32(len(shownIndexes(v.Coll))))
-	shown := v.Indexes[len(v.Indexes)-len(shownIndexes(v.Coll)):]
+	shown := slices.DeleteFunc(slices.Clone(v.Indexes), func(x verify.Index) bool { return !slices.Contains(shownIndexes(v.Coll), x.Index) })
 	b.BeginDoc("keysPerIndex")
 	for i := range shown {
 		b.Int(shown[i].Index.Name, shown[i].Keys)
@@ -148,7 +150,7 @@ func verdict(v *verify.Collection) (errs, warnings []string) {
 		if x.ExtraCount > 0 {
 			say("Detected %d extra index entries in %s.", x.ExtraCount, x.Index.Name)
 		}
-		if x.Index.State == catalog.IndexBuilding {
+		if x.Index.State == catalog.IndexBuilding && !x.Index.Staged {
 			warnings = append(warnings, "Index "+x.Index.Name+" is still being built and was not checked.")
 		}
 	}

@@ -382,48 +382,16 @@ func createCollection(c *command.Call, a *customArgs) error {
 
 // updateCollection changes the throughput, and makes the indexes those given.
 func updateCollection(c *command.Call, a *customArgs) error {
-	coll, err := c.Collection(a.ns)
-	if err != nil {
+	if _, err := c.Collection(a.ns); err != nil {
 		return err
 	}
-	if a.throughput != (catalog.Throughput{}) {
-		if err := c.Server.DDL.SetThroughput(&c.Op, a.ns, a.throughput); err != nil {
-			return err
-		}
+	switch {
+	case a.hasIndexes:
+		return c.Server.DDL.UpdateCollection(&c.Op, a.ns, a.throughput, a.indexes)
+	case a.throughput != (catalog.Throughput{}):
+		return c.Server.DDL.SetThroughput(&c.Op, a.ns, a.throughput)
 	}
-	if !a.hasIndexes {
-		return nil
-	}
-	var drop []string
-	for _, ix := range coll.Indexes[1:] {
-		kept := false
-		for _, spec := range a.indexes {
-			kept = kept || bson.Equal(spec.Get("key"), ix.Key.Value(), nil)
-		}
-		if !kept {
-			drop = append(drop, ix.Name)
-		}
-	}
-	if len(drop) > 0 {
-		if _, err := c.Server.DDL.DropIndexes(&c.Op, a.ns, drop, nil); err != nil {
-			return err
-		}
-	}
-	var add []bson.Raw
-	for _, spec := range a.indexes {
-		exists := false
-		for _, ix := range coll.Indexes[1:] {
-			exists = exists || bson.Equal(spec.Get("key"), ix.Key.Value(), nil)
-		}
-		if !exists {
-			add = append(add, spec)
-		}
-	}
-	if len(add) == 0 {
-		return nil
-	}
-	_, err = c.Server.DDL.CreateIndexes(&c.Op, a.ns, add)
-	return err
+	return nil
 }
 
 // getCollection answers GetCollection.
@@ -450,7 +418,7 @@ func getCollection(c *command.Call, a *customArgs) error {
 		return nil
 	}
 	b.BeginArray("indexes")
-	for _, ix := range coll.Indexes {
+	for _, ix := range coll.Shown() {
 		b.BeginDoc("")
 		b.Int32("v", 1)
 		b.Raw("key", ix.Key)

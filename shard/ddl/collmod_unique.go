@@ -1,0 +1,139 @@
+package ddl
+
+import (
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/index"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/jobs"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// makeUnique is the CollMod that converts an index to a unique one. Entries of unique indexes have
+// other keys, so a staged index is built beside the old one, which serves readers and refuses
+// duplicates meanwhile. One change of the catalog then gives it the old one's place and sets
+// whatever else the command sets. Before that change nothing of the command is there, and after an
+// error or a crash nothing is left of it.
+// Manual: core/index-unique/convert-to-unique.
+// Errors: DuplicateKey (11000), those of CollMod, of unique indexes and of builds.
+func (d *Definer) makeUnique(o *cluster.Op, ns collection.Namespace, mod CollMod) (r CollModResult, err error) {
+	ctx := o.Env.Context()
+	coll, unlock, err := d.Jobs.LockNamed(ctx, ns)
+	if err != nil {
+		return r, err
+	}
+	defer unlock()
+	id := coll.ID
+	build := &jobs.Build{Collection: id}
+	var old *catalog.Index // the one that is converted, as it was when that began
+	err = d.catalog.ChangeSoon(ctx, func(m *catalog.Mutation) error {
+		coll, err := locked(m, ns, id)
+		if err != nil {
+			return err
+		}
+		if coll, err = jobs.DropStaged(m, coll); err != nil {
+			return err
+		}
+		if _, r, err = modIndex(o, coll, mod); err != nil {
+			return err
+		}
+		old = r.Before
+		if len(mod.Options) > 0 { // before all is built
+			if _, err := modOptions(o, coll, mod.Options); err != nil {
+				return err
+			}
+		}
+		spec, err := uniqueSpec(o, old)
+		if err != nil {
+			return err
+		}
+		if err := checkUnique(o, coll, spec); err != nil {
+			return err
+		}
+		if err := checkIndexStrict(o, spec, d.tally.Of(id).Total(coll.Map).Docs); err != nil {
+			return err
+		}
+		build.Namespace, build.Indexes = coll.Namespace, append(build.Indexes[:0], coll.NextIndex)
+		build.Command = collModCommand(ns, old)
+		return m.Put(withStagedIndex(coll, spec))
+	})
+	if err != nil {
+		return r, err
+	}
+	build.Finish = func(m *catalog.Mutation, coll *catalog.Collection) (*catalog.Collection, error) {
+		built := numbered(coll, build.Indexes)[0]
+		coll = coll.WithoutIndex(built.ID)
+		if len(numbered(coll, []keyspace.IndexID{old.ID})) == 0 {
+			return nil, mongoerr.New(mongoerr.IndexNotFound, "the index %s of %s was dropped while it was made unique", old.Name, coll.Namespace)
+		}
+		next, done, err := modIndex(o, coll, mod)
+		if err != nil {
+			return nil, err
+		}
+		spec, err := uniqueSpec(o, done.After) // with what others have set meanwhile
+		if err != nil {
+			return nil, err
+		}
+		r = CollModResult{done.Before, &catalog.Index{Spec: spec, ID: built.ID, State: built.State, Multikey: built.Multikey}}
+		next = next.WithIndexFor(old.ID, r.After)
+		if err := jobs.Delete(m, coll.ID, old.ID); err != nil {
+			return nil, err
+		}
+		if len(mod.Options) > 0 {
+			if next, err = modOptions(o, next, mod.Options); err != nil {
+				return nil, err
+			}
+		}
+		return next, logCollMod(o, m.Txn(), coll, next, mod, r)
+	}
+	if err := d.Jobs.BuildIndexes(ctx, build); err != nil {
+		return CollModResult{}, err
+	}
+	d.committed(o)
+	return r, nil
+}
+
+// locked is the collection that a command has locked, inside a change.
+// Errors: NamespaceNotFound (26) when it was dropped or renamed.
+func locked(m *catalog.Mutation, ns collection.Namespace, id keyspace.CollectionID) (*catalog.Collection, error) {
+	coll := m.Snapshot().ByID(id)
+	if coll == nil || coll.Namespace != ns {
+		return nil, mongoerr.NoNamespace(ns.String())
+	}
+	return coll, nil
+}
+
+// withStagedIndex adds an index that is built for a change which is not made yet.
+func withStagedIndex(coll *catalog.Collection, spec *index.Spec) *catalog.Collection {
+	d := coll.WithIndex(&catalog.Index{Spec: spec, ID: coll.NextIndex, State: catalog.IndexBuilding, Staged: true})
+	d.NextIndex++
+	return d
+}
+
+// uniqueSpec is an index's specification as that of a unique one.
+func uniqueSpec(o *cluster.Op, ix *catalog.Index) (*index.Spec, error) {
+	b := bson.NewBuilder(nil)
+	for it := ix.Raw().Iter(); it.Next(); {
+		switch string(it.Name) {
+		case "prepareUnique", "unique":
+		default:
+			b.ValueBytes(it.Name, it.Value)
+		}
+	}
+	b.Bool("unique", true)
+	return index.ParseSpec(o.Env, b.Doc())
+}
+
+// collModCommand is the command as currentOp shows it.
+func collModCommand(ns collection.Namespace, ix *catalog.Index) bson.Raw {
+	return commandDoc(func(b *bson.Builder) {
+		b.String("collMod", ns.Coll)
+		b.BeginDoc("index")
+		b.String("name", ix.Name)
+		b.Bool("unique", true)
+		b.End()
+		b.String("$db", ns.DB)
+	})
+}
