@@ -197,7 +197,7 @@ func (f *fuzzer) set(seed uint64) error {
 		return err
 	}
 	f.sets.Add(1)
-	return nil
+	return f.walk(seed)
 }
 
 // dial opens the connections of a set.

@@ -217,8 +217,8 @@ func (q *question) sound() bool {
 	}
 	sorted, joined := false, false
 	for _, s := range q.pipeline {
-		stage := s.(bson.D)
-		if len(stage) != 1 {
+		stage, ok := s.(bson.D)
+		if !ok || len(stage) != 1 {
 			return false
 		}
 		text := js(stage)

@@ -29,6 +29,10 @@ var bugs = []bug{
 	if k := min(2, len(h.items[i].key), len(h.items[j].key)); planted("ties in disorder") {
 		c = bytes.Compare(h.items[i].key[:k], h.items[j].key[:k])
 	}`},
+	{"a plan is trusted too early", "collection/exec/replan.go", "if w.trial.over() {", `if planted("a plan is trusted too early") && err == errTrialOver || !planted("a plan is trusted too early") && w.trial.over() {`},
+	{"a plan is trusted too early", "collection/exec/fetch_batch.go", "if len(a.page.rows) > 0 && !f.src.Trial.has(1+fetchCost) {", `if len(a.page.rows) > 0 && !planted("a plan is trusted too early") && !f.src.Trial.has(1+fetchCost) {`},
+	{"places stay when writes move them", "storage/writebuf/merge.go", "if m.moves != m.b.moves {", `if m.moves != m.b.moves && !planted("places stay when writes move them") {`},
+	{"cursors see later writes", "storage/writebuf/layer.go", "if e.epoch <= l.upTo {", `if e.epoch <= l.upTo || planted("cursors see later writes") {`},
 	{"a second too much", "storage/backup/restore.go", "case w.Time > p.At:", `case !planted("a second too much") && w.Time > p.At || w.Time > p.At+1:`},
 	{"every format is known", "storage/pebblekv/open.go", "stored[0] > formatVersion {", `stored[0] > formatVersion && !planted("every format is known") {`},
 	{"validators are forgotten", "collection/catalog/options.go", "validator, _ = v.Doc()", `if !planted("validators are forgotten") {

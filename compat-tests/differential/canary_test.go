@@ -1,0 +1,22 @@
+package differential
+
+import (
+	"testing"
+
+	"github.com/cantledb/cantle/compat-tests/harness"
+)
+
+// planted are bugs that TestWays has to find within its time: faults that a server once had, and
+// their like.
+var planted = []string{
+	"a plan is trusted too early",
+	"places stay when writes move them",
+	"cursors see later writes",
+}
+
+// TestCanaries: a server with one of them is found out.
+func TestCanaries(t *testing.T) {
+	for _, bug := range planted {
+		t.Run(bug, func(t *testing.T) { harness.Caught(t, bug, "TestWays", "CANTLE_SEED=") })
+	}
+}
