@@ -56,23 +56,6 @@ func split(s string) Path {
 	}
 }
 
-// Position returns the array index that name stands for in canonical decimal
-// form, or -1.
-func Position(name string) int32 {
-	if name == "" || len(name) > 9 || name[0] == '0' && len(name) > 1 {
-		return -1
-	}
-	n := int32(0)
-	for i := 0; i < len(name); i++ {
-		c := name[i] - '0'
-		if c > 9 {
-			return -1
-		}
-		n = n*10 + int32(c)
-	}
-	return n
-}
-
 // String returns the dotted text.
 func (p Path) String() string { return p.text }
 
@@ -170,16 +153,6 @@ func (p Path) Child(s string) Path {
 func (p Path) HasEmpty() bool {
 	for _, c := range p.parts {
 		if c.Name == "" {
-			return true
-		}
-	}
-	return false
-}
-
-// HasPosition reports a component that can be an array position.
-func (p Path) HasPosition() bool {
-	for _, c := range p.parts {
-		if c.Index >= 0 {
 			return true
 		}
 	}

@@ -185,13 +185,11 @@ func (p *Path) keyArray(arr bson.Raw, i int, t *trail, yield func(bson.Value, []
 		return yield(bson.Null, t.slice())
 	}
 	t.depth++
-	if !leaf && p.parts[i].Index >= 0 {
-		if v, ok := arr.Index(int(p.parts[i].Index)); ok {
-			t.index[t.depth-1] = p.parts[i].Index
-			ok = p.at(v, i+1, LeafOnly, t, yield)
-			t.depth--
-			return ok
-		}
+	if v, ok := p.Element(arr, i); ok {
+		t.index[t.depth-1] = p.parts[i].Index
+		ok = p.at(v, i+1, LeafOnly, t, yield)
+		t.depth--
+		return ok
 	}
 	n := int32(0)
 	for it := arr.Iter(); it.Next(); n++ {

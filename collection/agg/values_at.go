@@ -4,11 +4,13 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/keystring"
 	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/expr"
+	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mql"
 )
 
 // localValues reports the values that a path has in a document for a join:
-// arrays on the way and at the end are looked into, what is missing is not
+// arrays on the way and at the end are looked into, also one that a position named, what is missing is not
 // reported.
 func localValues(doc bson.Raw, p path.Path, add func(v bson.Value)) {
 	p.Walk(doc, path.Traverse, func(v bson.Value, _ []int32) bool {
@@ -23,21 +25,36 @@ func localValues(doc bson.Raw, p path.Path, add func(v bson.Value)) {
 	})
 }
 
-// foreignValues reports the values for which an equality filter on the path
-// finds the document: as localValues, and whole arrays, and null for missing.
-func foreignValues(doc bson.Raw, p path.Path, add func(v bson.Value)) {
-	p.Walk(doc, path.Traverse, func(v bson.Value, _ []int32) bool {
-		if a, ok := v.Array(); ok {
-			for it := a.Iter(); it.Next(); {
-				add(it.Value)
-			}
+// foreignSide finds the values for which an equality filter on a path finds a document. What
+// null equals depends on more than values, so the filter itself is asked.
+type foreignSide struct {
+	path path.Path
+	null match.Node // {path: {$eq: null}}
+}
+
+func newForeignSide(env *mql.Env, p path.Path) (*foreignSide, error) {
+	b := bson.NewBuilder(nil)
+	equalsAny(b, p.String(), []bson.Value{bson.Null})
+	n, err := match.Parse(env, b.Doc())
+	return &foreignSide{p, n}, err
+}
+
+// values reports the values of doc, null among them only if wantNull is set.
+func (f *foreignSide) values(env *mql.Env, doc bson.Raw, wantNull bool, s *expr.Scratch, add func(v bson.Value)) error {
+	f.path.Walk(doc, path.TraverseLeaf, func(v bson.Value, _ []int32) bool {
+		if !v.IsNullish() {
+			add(v)
 		}
-		if v.IsMissing() || v.Type == bson.TypeUndefined {
-			v = bson.Null
-		}
-		add(v)
 		return true
 	})
+	if !wantNull {
+		return nil
+	}
+	ok, err := f.null.Matches(env, doc, s)
+	if ok {
+		add(bson.Null)
+	}
+	return err
 }
 
 // valueSet is a set of values under the collation of the command, in the order

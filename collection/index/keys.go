@@ -188,10 +188,7 @@ func unambiguous(env *mql.Env, v bson.Value, p path.Path, next int) error {
 	if !ok || next >= p.Len() {
 		return nil
 	}
-	at, found := bson.Value{}, false
-	if i := p.Component(next).Index; i >= 0 {
-		at, found = arr.Index(int(i))
-	}
+	at, found := p.Element(arr, next)
 	for e := range arr.Values() {
 		if err := env.Tick(); err != nil {
 			return err

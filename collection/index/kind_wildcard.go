@@ -9,7 +9,7 @@ import (
 
 // kindWildcard has an entry of path and value for every leaf below a path. Leaf
 // arrays give their elements, an empty array undefined, an empty document
-// itself; paths do not mention array positions. A compound one has plain fields
+// itself, so that every value has one, and a name may be empty; paths do not mention array positions. A compound one has plain fields
 // beside, which cannot be arrays.
 // Manual: core/indexes/index-types/index-wildcard.
 var kindWildcard = Kind{
@@ -143,7 +143,7 @@ func (w *wildcardWalk) start() error {
 		if t == nil {
 			t = everythingButID
 		}
-		return w.document(w.g.doc, t)
+		return w.document(w.g.doc, t, true)
 	}
 	return w.below(w.g.doc.Value(), prefix, 0)
 }
@@ -172,15 +172,15 @@ func (w *wildcardWalk) below(v bson.Value, prefix path.Path, i int) error {
 	return nil
 }
 
-// document goes on with every field that the projection admits.
-func (w *wildcardWalk) document(d bson.Raw, t *wildcardTree) error {
+// document goes on with every field that the projection admits, at the top or at w.path.
+func (w *wildcardWalk) document(d bson.Raw, t *wildcardTree, top bool) error {
 	n := len(w.path)
 	for it := d.Iter(); it.Next(); {
 		sub := t.child(string(it.Name))
-		if sub == nil || len(it.Name) == 0 {
+		if sub == nil {
 			continue
 		}
-		if n > 0 {
+		if !top {
 			w.path = append(w.path[:n], '.')
 		}
 		w.path = append(w.path, it.Name...)
@@ -200,7 +200,7 @@ func (w *wildcardWalk) value(v bson.Value, t *wildcardTree) error {
 		for it := bson.Raw(v.Data).Iter(); it.Next(); {
 			var err error
 			if e := it.Value; e.Type == bson.TypeDocument && !bson.Raw(e.Data).IsEmpty() {
-				err = w.document(bson.Raw(e.Data), t)
+				err = w.document(bson.Raw(e.Data), t, false)
 			} else if t.leaf {
 				err = w.leaf(e)
 			}
@@ -210,7 +210,7 @@ func (w *wildcardWalk) value(v bson.Value, t *wildcardTree) error {
 		}
 		return nil
 	case v.Type == bson.TypeDocument && !bson.Raw(v.Data).IsEmpty():
-		return w.document(bson.Raw(v.Data), t)
+		return w.document(bson.Raw(v.Data), t, false)
 	case !t.leaf:
 		return nil // the projection names something inside, which is not there
 	case v.Type == bson.TypeArray:

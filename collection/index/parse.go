@@ -462,7 +462,7 @@ func (p *parser) layout() {
 // dependOn works out what Touched asks for.
 func (s *Spec) dependOn() {
 	add := func(p path.Path) {
-		if p = p.Prefix(position(p)); p.Len() == 0 {
+		if p = p.Prefix(p.FirstPosition()); p.Len() == 0 {
 			s.touchAll = true
 			return
 		}

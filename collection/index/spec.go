@@ -117,17 +117,7 @@ func (s *Spec) Touched(p path.Path) bool {
 		}
 	}
 	// A position on the way can stand for any element, and the other way round.
-	return p.HasPosition() && s.Touched(p.Prefix(position(p)))
-}
-
-// position is the index of the first component that can be an array position.
-func position(p path.Path) int {
-	for i := range p.Len() {
-		if p.Component(i).Index >= 0 {
-			return i
-		}
-	}
-	return p.Len()
+	return p.HasPosition() && s.Touched(p.Prefix(p.FirstPosition()))
 }
 
 // Bound appends the encoding of v as the i-th keystring of an entry, for the

@@ -122,6 +122,11 @@ func union(list []Interval) []Interval {
 	return out
 }
 
+// WithArrays are ascending intervals and that of all arrays.
+func WithArrays(list []Interval) []Interval {
+	return union(append([]Interval{classBounds(bson.TypeArray)}, list...))
+}
+
 // intersect returns what two sorted lists of intervals have in common.
 func intersect(a, b []Interval) []Interval {
 	var out []Interval

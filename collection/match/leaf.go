@@ -70,7 +70,8 @@ func (l *Leaf) Children() []Node { return nil }
 // Bounds see Pathed. A position in the path reaches other values in an index
 // than in a document, so bounds are not exact there. An operator that takes a missing
 // value may find one in a document of an array, where the index has only the value at
-// the position: it asks for all keys.
+// the position: it asks for all keys. One that asks of an array as a whole may find it as an
+// element that a position named, which is a key itself.
 func (l *Leaf) Bounds(add func(Interval)) (exact bool) {
 	if !l.path.HasPosition() {
 		return l.pred.bounds(add)
@@ -79,7 +80,15 @@ func (l *Leaf) Bounds(add func(Interval)) (exact bool) {
 		add(AllValues())
 		return false
 	}
-	l.pred.bounds(add)
+	if !l.whole || !l.path.EndsAtPosition() {
+		l.pred.bounds(add)
+		return false
+	}
+	var list []Interval
+	l.pred.bounds(func(i Interval) { list = append(list, i) })
+	for _, i := range WithArrays(list) {
+		add(i)
+	}
 	return false
 }
 

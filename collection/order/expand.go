@@ -134,17 +134,13 @@ func (t *Tuples) advance(i int, pl *place) {
 			pl.next = p.Len()
 			return
 		}
-		if pl.next < p.Len() {
-			if pos := p.Component(pl.next).Index; pos >= 0 {
-				if v, ok := bson.Raw(pl.v.Data).Index(int(pos)); ok {
-					pl.v = v
-					if pl.next++; pl.next < p.Len() && v.Type != bson.TypeDocument && v.Type != bson.TypeArray {
-						pl.v, pl.next = bson.Value{}, p.Len()
-						return
-					}
-					continue // at the end of the path an element named so is one value
-				}
+		if v, ok := p.Element(bson.Raw(pl.v.Data), pl.next); ok {
+			pl.v = v
+			if pl.next++; pl.next < p.Len() && v.Type != bson.TypeDocument && v.Type != bson.TypeArray {
+				pl.v, pl.next = bson.Value{}, p.Len()
+				return
 			}
+			continue // at the end of the path an element named so is one value
 		}
 		pl.open = true
 	}

@@ -25,14 +25,10 @@ func (q *Query) wildcardPaths(ix *catalog.Index, cs []conjunct) (paths []string)
 		if c.path == "" || slices.Contains(paths, c.path) {
 			continue
 		}
-		value, below := true, true
-		for _, at := range pathsOfEntries(c.path) {
-			p, err := path.Compile(at)
-			if err != nil {
-				value = false
-				break
-			}
-			v, b := ix.WildcardCovers(p)
+		keys, ok := wildcardKeysOf(c.path)
+		value, below := ok, true
+		for _, at := range keys.paths() {
+			v, b := ix.WildcardCovers(path.Must(at))
 			value, below = value && v, below && b
 		}
 		if !value || !below && !hasEntries(c.intervals) {
@@ -43,31 +39,6 @@ func (q *Query) wildcardPaths(ix *catalog.Index, cs []conjunct) (paths []string)
 		}
 	}
 	return paths
-}
-
-// pathsOfEntries are the paths that the entries of a value at a path can have: a
-// number in it may be a position, which entries leave out. nil if there are too
-// many.
-func pathsOfEntries(at string) []string {
-	list := []string{""}
-	for i, name := range strings.Split(at, ".") {
-		position := i > 0 && path.Position(name) >= 0
-		if position && len(list) > 16 {
-			return nil
-		}
-		for k := range list {
-			with := name
-			if i > 0 {
-				with = list[k] + "." + name
-			}
-			if position {
-				list = append(list, with)
-			} else {
-				list[k] = with
-			}
-		}
-	}
-	return list
 }
 
 // wildcardField bounds the path or the value of a wildcard. i is the keystring,
@@ -94,19 +65,38 @@ func (q *Query) wildcardField(ix *catalog.Index, i int, at string, cs []conjunct
 	case i < 0:
 		return bounding{bounds: ivs != nil || there}
 	case ix.Fields()[i] == index.WildcardPath:
-		return bounding{FieldBounds: encodeField(pathIntervals(at, ivs == nil), ix.Dirs()[i], nil), bounds: true, nonNull: true}
+		keys, _ := wildcardKeysOf(at)
+		return bounding{FieldBounds: encodeField(pathIntervals(keys.paths(), ivs == nil), ix.Dirs()[i], nil), bounds: true, nonNull: true}
 	case ivs == nil:
 		return bounding{}
+	}
+	if keys, _ := wildcardKeysOf(at); keys.whole != nil {
+		ivs = match.WithArrays(ivs)
 	}
 	return bounding{FieldBounds: encodeField(ivs, ix.Dirs()[i], ix.Collation.Order()), bounds: true, used: used, nonNull: true}
 }
 
-// pathIntervals are the entries of a path, and with below those of every path
-// below it as well: one of them is there if the path exists.
-func pathIntervals(at string, below bool) (ivs []match.Interval) {
+// wildcardKeys are the paths of the entries that a value at a path can have: see path.KeyPaths.
+type wildcardKeys struct{ own, whole []string }
+
+// wildcardKeysOf is false if there are too many.
+func wildcardKeysOf(at string) (k wildcardKeys, ok bool) {
+	p, err := path.Compile(at)
+	if err != nil {
+		return k, false
+	}
+	k.own, k.whole, ok = p.KeyPaths()
+	return k, ok
+}
+
+func (k wildcardKeys) paths() []string { return slices.Concat(k.own, k.whole) }
+
+// pathIntervals are the entries of paths, and with below those of every path
+// below them as well: one of them is there if the path exists.
+func pathIntervals(paths []string, below bool) (ivs []match.Interval) {
 	var a bson.Arena
-	paths := pathsOfEntries(at)
 	slices.Sort(paths)
+	paths = slices.Compact(paths)
 	last := ""
 	for _, p := range paths {
 		if below && last != "" && strings.HasPrefix(p, last+".") {

@@ -1,0 +1,97 @@
+package path
+
+import "github.com/cantledb/cantle/bson"
+
+// What a number in a path means. "a.0" is the field "0" of a document at "a" and, where an
+// array is at "a", its first element. The first component is a field, as a document is
+// no array; "00" and "+1" are fields only.
+//
+//   - A query means both: in an array each document is asked for the field, and the element at
+//     the position goes on, also if it is an array. So do the local field of a join and distinct.
+//   - An element that a position named at the end of a path is one value, even if it is an
+//     array: {"a.0": 1} does not match {a: [[1]]}. A field at the end is looked into.
+//   - The keys of indexes and sorts have the element at the position if there is one, and the
+//     fields of documents otherwise. An array that has both for one path is refused by an
+//     index. An array that a position named at the end of the path is a key as a whole.
+//   - The paths in the keys of a wildcard index have no positions, and an array directly in an
+//     array is a key as a whole: what a query finds in there has no key of its own.
+//   - Expressions, projections and shard keys have fields only.
+//   - An update has fields in documents and positions in arrays.
+//
+// Manual: core/document (dot notation), core/indexes/index-types/index-multikey,
+// core/indexes/index-types/index-wildcard/reference/restrictions.
+
+// Position returns the array index that name stands for in canonical decimal
+// form, or -1.
+func Position(name string) int32 {
+	if name == "" || len(name) > 9 || name[0] == '0' && len(name) > 1 {
+		return -1
+	}
+	n := int32(0)
+	for i := 0; i < len(name); i++ {
+		c := name[i] - '0'
+		if c > 9 {
+			return -1
+		}
+		n = n*10 + int32(c)
+	}
+	return n
+}
+
+// FirstPosition is the number of the first component that can be an array position, Len
+// without one.
+func (p Path) FirstPosition() int {
+	for i := 1; i < len(p.parts); i++ {
+		if p.parts[i].Index >= 0 {
+			return i
+		}
+	}
+	return len(p.parts)
+}
+
+// HasPosition reports a component that can be an array position.
+func (p Path) HasPosition() bool { return p.FirstPosition() < len(p.parts) }
+
+// EndsAtPosition reports that the last component can be an array position: the value
+// there may be an element, which is not looked into.
+func (p Path) EndsAtPosition() bool {
+	return len(p.parts) > 1 && p.parts[len(p.parts)-1].Index >= 0
+}
+
+// Element is the element of an array at p.Prefix(i) that component i names by its position.
+func (p Path) Element(arr bson.Raw, i int) (v bson.Value, ok bool) {
+	if i >= len(p.parts) || p.parts[i].Index < 0 {
+		return bson.Value{}, false
+	}
+	return arr.Index(int(p.parts[i].Index))
+}
+
+// keyPathsMax bounds KeyPaths: each number doubles them.
+const keyPathsMax = 32
+
+// KeyPaths are the paths under which a wildcard index has the keys of what a query finds at
+// p: each number in it is a field there, or is left out as a position. whole are those
+// of arrays in an array on the way, whose keys hold all that is in them. ok is false if there are too many.
+func (p Path) KeyPaths() (own, whole []string, ok bool) {
+	own = []string{""}
+	for i, c := range p.parts {
+		position := i > 0 && c.Index >= 0
+		if position && i < len(p.parts)-1 {
+			whole = append(whole, own...)
+		}
+		for k, at := range own {
+			if i > 0 {
+				own[k] = at + "." + c.Name
+			} else {
+				own[k] = c.Name
+			}
+			if position {
+				own = append(own, at)
+			}
+		}
+		if len(own)+len(whole) > keyPathsMax {
+			return nil, nil, false
+		}
+	}
+	return own, whole, true
+}
