@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/decimal"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
@@ -12,8 +13,9 @@ import (
 
 // bits asks whether all or any of some bits of a value are set or clear. Of an
 // integer, bits beyond the 63rd repeat the sign; of binary data, in which the
-// first byte holds the lowest bits, those beyond the end are clear.
-// Manual: reference/operator/query-bitwise.
+// first byte holds the lowest bits, those beyond the end are clear. A double with a fraction
+// never matches, a decimal counts without it, and nothing matches that does not fit into 64 bits.
+// Manual: reference/operator/query-bitwise. Observed: mongod 7.0 (decimals).
 type bits struct {
 	op       string
 	set, any bool
@@ -113,10 +115,10 @@ func (n *bits) holds(_ *mql.Env, v bson.Value, _ *expr.Scratch) (bool, error) {
 		return false, nil
 	}
 	x, ok := v.AsInt64()
-	if !ok {
-		return false, nil
+	if d, isDecimal := v.Decimal(); !ok && isDecimal {
+		x, ok = decimal.ToInt64(d, decimal.Down)
 	}
-	return n.inInteger(x), nil
+	return ok && n.inInteger(x), nil
 }
 
 func (n *bits) inInteger(x int64) bool {

@@ -8,18 +8,24 @@ import (
 
 // shorthand are the classes that a letter stands for; the same letter as a capital
 // stands for all other characters.
-func shorthand(letter byte) (set string, ok bool) {
-	switch letter {
-	case 'd':
-		return "0-9", true
-	case 'w':
-		return "0-9A-Za-z_", true
-	case 's':
-		return asciiSpace, true
-	case 'h':
+func (t *translator) shorthand(letter byte) (set string, ok bool) {
+	switch {
+	case letter == 'h':
 		return horizontal, true
-	case 'v':
+	case letter == 'v':
 		return vertical, true
+	case letter == 'd' && t.unicode:
+		return `\p{Nd}`, true
+	case letter == 'w' && t.unicode:
+		return `\p{L}\p{N}_`, true
+	case letter == 's' && t.unicode:
+		return `\p{Z}` + horizontal + vertical, true
+	case letter == 'd':
+		return "0-9", true
+	case letter == 'w':
+		return "0-9A-Za-z_", true
+	case letter == 's':
+		return asciiSpace, true
 	}
 	return "", false
 }
@@ -33,11 +39,11 @@ func (t *translator) escape() string {
 	t.atom = t.slow.Len()
 	t.pos += 2
 	c := rest[0]
-	if set, ok := shorthand(c); ok {
+	if set, ok := t.shorthand(c); ok {
 		t.class("[", set)
 		return ""
 	}
-	if set, ok := shorthand(c | 0x20); ok { // the capital of one
+	if set, ok := t.shorthand(c | 0x20); ok { // the capital of one
 		t.class("[^", set)
 		return ""
 	}
@@ -75,8 +81,11 @@ func (t *translator) escape() string {
 
 // anchor translates what matches a place and no character.
 func (t *translator) anchor(c byte) {
-	// The backtracking engine's \b knows letters beyond ASCII; PCRE's does not.
-	const word = `[0-9A-Za-z_]`
+	// The backtracking engine's \b knows letters beyond ASCII; PCRE's does not, but for (*UCP),
+	// and the linear engine's never does.
+	set, _ := t.shorthand('w')
+	word := "[" + set + "]"
+	t.needsSlow = t.needsSlow || t.unicode && (c == 'b' || c == 'B')
 	switch c {
 	case 'A', 'z':
 		t.both(`\` + string(c))
@@ -316,6 +325,15 @@ func (t *translator) bracket() string {
 				continue
 			}
 			name, negated := strings.CutPrefix(rest[2:i], "^")
+			if t.unicode && !sameInUnicode(name) {
+				set, ok := unicodePosix[name]
+				if !ok || negated {
+					return "the class [:" + rest[2:i] + ":] is not supported behind (*UCP)"
+				}
+				t.set(set)
+				t.pos += i + 2
+				continue
+			}
 			known := false
 			for _, p := range posix {
 				if p.name == name {
@@ -376,17 +394,14 @@ func (t *translator) bracketEscape(rest string) string {
 		return `\ at end of pattern`
 	}
 	t.pos += 2
+	if set, ok := t.shorthand(rest[0]); ok {
+		t.set(set)
+		return ""
+	}
+	if t.unicode && strings.IndexByte("DWS", rest[0]) >= 0 {
+		return `\` + rest[:1] + " within brackets is not supported behind (*UCP)"
+	}
 	switch rest[0] {
-	case 'd':
-		t.set("0-9")
-	case 'w':
-		t.set("0-9A-Za-z_")
-	case 's':
-		t.set(asciiSpace)
-	case 'h':
-		t.set(horizontal)
-	case 'v':
-		t.set(vertical)
 	case 'D':
 		t.set(`\x00-/:-\x{10FFFF}`)
 	case 'W':

@@ -22,6 +22,7 @@ type translator struct {
 	starts                            []int // where open groups begin in slow
 	modes                             []modes
 	newline                           *newline // nil for \n
+	unicode                           bool     // (*UCP): \w, \d, \s, \b and POSIX classes go by Unicode
 }
 
 // modes are the options that inline flags change, until the group ends.
@@ -36,13 +37,15 @@ var newlines = [...]newline{
 	{"(*ANY)", "(?:\\r\\n|[\\n\\x0b\\f\\r\u0085\u2028\u2029])", "[^\\n\\x0b\\f\\r\u0085\u2028\u2029]"},
 }
 
-// verbs reads what a pattern may begin with, (*UTF8) and its like, which mean nothing here,
-// and the newlines.
+// verbs reads what a pattern may begin with: (*UTF8) and its like, which mean nothing here,
+// (*UCP) and the newlines. It leaves others, which the translation refuses.
 func (t *translator) verbs() {
 	for strings.HasPrefix(t.in, "(*") {
 		end := strings.IndexByte(t.in, ')') + 1
 		switch verb := t.in[:end]; verb {
-		case "(*UTF8)", "(*UTF)", "(*UCP)", "(*NO_START_OPT)", "(*NO_AUTO_POSSESS)", "(*BSR_UNICODE)":
+		case "(*UTF8)", "(*UTF)", "(*NO_START_OPT)", "(*NO_AUTO_POSSESS)", "(*NO_DOTSTAR_ANCHOR)", "(*NO_JIT)", "(*BSR_UNICODE)":
+		case "(*UCP)":
+			t.unicode = true
 		case "(*LF)":
 			t.newline = nil
 		default:
@@ -85,6 +88,17 @@ var posix = [...]struct{ name, set string }{
 	{"alnum", "0-9A-Za-z"}, {"alpha", "A-Za-z"}, {"ascii", `\x00-\x7f`}, {"blank", `\t `},
 	{"cntrl", `\x00-\x1f\x7f`}, {"digit", "0-9"}, {"graph", "!-~"}, {"lower", "a-z"}, {"print", " -~"},
 	{"punct", "!-/:-@\\[-`{-~"}, {"space", asciiSpace}, {"upper", "A-Z"}, {"word", "0-9A-Za-z_"}, {"xdigit", "0-9A-Fa-f"},
+}
+
+// unicodePosix are the POSIX classes behind (*UCP).
+var unicodePosix = map[string]string{
+	"alnum": `\p{L}\p{N}`, "alpha": `\p{L}`, "blank": horizontal, "cntrl": `\p{Cc}`, "digit": `\p{Nd}`, "lower": `\p{Ll}`,
+	"space": `\p{Z}` + horizontal + vertical, "upper": `\p{Lu}`, "word": `\p{L}\p{N}_`,
+}
+
+// sameInUnicode reports a POSIX class that (*UCP) leaves as it is, or that there is not.
+func sameInUnicode(name string) bool {
+	return name == "ascii" || name == "xdigit" || !slices.ContainsFunc(posix[:], func(p struct{ name, set string }) bool { return p.name == name })
 }
 
 // both appends to both outputs.
@@ -329,7 +343,8 @@ func (t *translator) open() string {
 	case strings.HasPrefix(rest, "(?"):
 		return t.inlineFlags(push)
 	case strings.HasPrefix(rest, "(*"):
-		return "(*VERB) not recognized or malformed"
+		verb, _, _ := strings.Cut(rest, ")")
+		return "(*VERB) not recognized or malformed, or not supported: " + verb + ")"
 	default:
 		push(1, "(")
 	}
