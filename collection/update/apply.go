@@ -23,7 +23,9 @@ type Input struct {
 // Result says what Apply did.
 type Result struct {
 	// Modified is false if nothing is to be written: the new document is the old one byte for
-	// byte, and no replacement without _id, which counts as a change whatever it says.
+	// byte. A replacement is compared as it was given: where its _id is missing, not the first
+	// field, or a number of another type, it counts as a change, is validated, and seen by change
+	// streams even if nothing is different in the end. Observed: mongod 8.2.
 	Modified bool
 }
 
@@ -57,7 +59,10 @@ func (p *Program) Apply(env *mql.Env, dst *bson.Builder, doc bson.Raw, in Input,
 	if err := p.checkID(bson.Raw(dst.Since(start-4)), doc); err != nil {
 		return Result{}, err
 	}
-	return Result{Modified: p.alwaysWrites() || !bytes.Equal(fields, doc.Elements())}, nil
+	if p.replacement != nil {
+		fields = p.replacement.Elements()
+	}
+	return Result{Modified: !bytes.Equal(fields, doc.Elements())}, nil
 }
 
 // checkID refuses a result whose _id is not that of the document. updated lacks

@@ -22,13 +22,6 @@ func parseReplacement(doc bson.Raw, o Options) (*Program, error) {
 	return &Program{replacement: doc}, nil
 }
 
-// alwaysWrites reports a replacement without _id. It is compared as it was given with the
-// document, which has one, so that it is validated and seen by change streams even if nothing
-// is different in the end. Observed: mongod 8.2.
-func (p *Program) alwaysWrites() bool {
-	return p.replacement != nil && p.replacement.Get("_id").IsMissing()
-}
-
 // applyReplacement writes the replacement, with the _id of the old document in
 // front if it has none of its own. Empty timestamps become the current time.
 func (p *Program) applyReplacement(env *mql.Env, dst *bson.Builder, doc bson.Raw) error {
