@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 )
 
@@ -27,13 +28,14 @@ func Root() (string, error) {
 	}
 }
 
-// Binary returns the path of the server's executable, built once per process with
-// the build tag "invariants" unless CANTLE_BINARY names a ready one.
+// Binary returns the path of the server's executable, built once per process unless
+// CANTLE_BINARY names a ready one: as it is released, or with the build tag "invariants" if
+// the tests have it.
 var Binary = sync.OnceValues(func() (string, error) {
 	if path := os.Getenv("CANTLE_BINARY"); path != "" && os.Getenv(Planted) == "" {
 		return path, nil
 	}
-	return Build("invariants")
+	return Build(testedTags)
 })
 
 // Released returns the path of the executable as it is released, built once per process
@@ -48,6 +50,9 @@ func Build(tags string) (string, error) {
 	}
 	return build(tagged("cantle", tags), tags, "./cmd/cantle")
 }
+
+// withTag adds a build tag to those of the programs that tests start.
+func withTag(tag string) string { return strings.TrimPrefix(testedTags+","+tag, ",") }
 
 // tagged is the name of a program that is built with tags.
 func tagged(name, tags string) string {

@@ -128,6 +128,12 @@ func (r *runner) connect(t *testing.T) {
 		}
 		r.turns.conns = append(r.turns.conns, c)
 	}
+	for _, name := range r.config.Points {
+		reply, err := r.turns.all("admin", mustMarshal(bson.D{{Key: "configureFailPoint", Value: name}, {Key: "mode", Value: "alwaysOn"}}))
+		if err != nil || reply.Lookup("ok").AsInt64() != 1 {
+			t.Fatal(name, reply, err)
+		}
+	}
 }
 
 // start starts the file's server. It outlives the case that is the first to need it.

@@ -69,9 +69,9 @@ func stored(binary string, o Options) (program string, changed Options, leave fu
 // The programs that have the libraries of TiKV's client, each built when it is needed: the server,
 // the server with a simulated cluster in its process, and such a cluster.
 var (
-	clusterProgram = sync.OnceValues(func() (string, error) { return Build("invariants,tikv") })
+	clusterProgram = sync.OnceValues(func() (string, error) { return Build(withTag("tikv")) })
 	withinProgram  = sync.OnceValues(func() (string, error) {
-		return build("cantle-within", "invariants", "./compat-tests/tikvfake/inprocess")
+		return build(tagged("cantle-within", testedTags), testedTags, "./compat-tests/tikvfake/inprocess")
 	})
 	fakeProgram = sync.OnceValues(func() (string, error) { return build("tikvfaked", "", "./compat-tests/tikvfake/tikvfaked") })
 )

@@ -14,6 +14,7 @@ import (
 //	# why this configuration exists
 //	disk: yes                  a data directory instead of memory
 //	flag: --cache-size=8MB     a flag of the server, one per line
+//	failpoint: parkCursors     a fail point that is always on, one per line
 //	shards: 7                  every collection is sharded over so many partitions by hashed _id
 //	faults: yes                the store makes mistakes that the server has to hide
 //	cluster: yes               the store is a simulated TiKV cluster
@@ -29,6 +30,7 @@ type Config struct {
 	Name      string
 	Disk      bool
 	Flags     []string
+	Points    []string // fail points
 	Shards    int
 	Indexes   []string // key patterns in shell notation
 	Unordered bool
@@ -96,6 +98,8 @@ func (c *Config) set(key, value string) (err error) {
 		c.Disk, err = yes(value)
 	case "flag":
 		c.Flags = append(c.Flags, value)
+	case "failpoint":
+		c.Points = append(c.Points, value)
 	case "shards":
 		c.Shards, err = strconv.Atoi(value)
 	case "index":

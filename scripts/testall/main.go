@@ -38,6 +38,7 @@ var steps = []step{
 	{"vulnerable", "govulncheck, where its database can be reached", false, (*run).vulnerable},
 	{"unit", "tests of all packages: units, conformance, case files, tidy rules", false, (*run).unit},
 	{"end", "end-to-end tests: cases, mongosh scripts, driver, crash, metamorphic", false, (*run).endToEnd},
+	{"released", "cases, isolation, metamorphic and simulation on the server as it is released", false, (*run).released},
 	{"cluster", "the same suites over a simulated TiKV cluster in which everything goes wrong: a share, with --long all of them", false, (*run).cluster},
 	{"clients", "drivers and mappers of other languages, installed into .cache/clients", false, (*run).clients},
 	{"artefacts", "what ./scripts/release makes, installed and started", false, (*run).artefacts},
@@ -52,6 +53,7 @@ type run struct {
 	long     bool
 	rows     string // of the fault programme that soak does; "" = all
 	part     string // of what soak and fuzz do, as "2/8"; "" = all
+	tags     string // build tags of tests
 	packages string // pattern the unit, vet and staticcheck steps work on
 	count    tally
 	env      []string // added to the environment of every command
@@ -61,7 +63,7 @@ type run struct {
 const runLimit = 48 * time.Minute
 
 func main() {
-	r := &run{}
+	r := &run{tags: testTags}
 	only := flag.String("only", "", "comma-separated `steps` to run instead of all")
 	flag.BoolVar(&r.long, "long", false, "longer fuzzing, race detector, soak: hours, not minutes")
 	flag.StringVar(&r.rows, "rows", "", "comma-separated `rows` of FAULTS.md that the step soak does, instead of all: a night can be split")

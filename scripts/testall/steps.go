@@ -53,6 +53,9 @@ func (r *run) installMongosh() error {
 	return nil
 }
 
+// testedBinary is the server with the tag, for the end-to-end tests.
+const testedBinary = ".cache/bin/cantle-tested"
+
 // build compiles everything, and the server that the end-to-end tests start.
 func (r *run) build() error {
 	if err := r.output(15*time.Minute, "go", "build", "./..."); err != nil {
@@ -61,12 +64,12 @@ func (r *run) build() error {
 	if err := os.MkdirAll(".cache/bin", 0o755); err != nil {
 		return err
 	}
-	return r.output(15*time.Minute, "go", "build", "-tags", testTags, "-o", ".cache/bin/cantle-tested", "./cmd/cantle")
+	return r.output(15*time.Minute, "go", "build", "-tags", testTags, "-o", testedBinary, "./cmd/cantle")
 }
 
 // useBuilt makes later commands start the server that build has made, if it has.
 func (r *run) useBuilt() {
-	if path, err := filepath.Abs(".cache/bin/cantle-tested"); err == nil {
+	if path, err := filepath.Abs(testedBinary); err == nil {
 		if _, err := os.Stat(path); err == nil {
 			r.env = append(r.env, "CANTLE_BINARY="+path)
 		}
@@ -100,9 +103,11 @@ func (r *run) endToEnd() error {
 	if r.long {
 		r.env = append(r.env, "CANTLE_LONG=1")
 	}
-	return r.testPackages(func(path string) bool {
-		return strings.Contains(path, endPattern) && !strings.HasSuffix(path, "/casefile") && !strings.Contains(path, clientsPattern)
+	err := r.testPackages(func(path string) bool {
+		return strings.Contains(path, endPattern) && !strings.HasSuffix(path, "/casefile") && !strings.Contains(path, clientsPattern) &&
+			!hasSuite(bothSuites, path) && !hasSuite(releasedSuites, path)
 	}, []string{fmt.Sprintf("-p=%d", max(waitingAtOnce, runtime.NumCPU()))})
+	return errors.Join(err, r.tagged())
 }
 
 // waitingAtOnce is how many packages of end-to-end tests run at a time at least: most of
@@ -155,7 +160,7 @@ func (r *run) race() error {
 
 // testPackages runs the tests of the packages that keep accepts.
 func (r *run) testPackages(keep func(path string) bool, flags []string) error {
-	cmd, cancel := r.command(5*time.Minute, "go", "list", "-tags", testTags, r.packages)
+	cmd, cancel := r.command(5*time.Minute, "go", "list", "-tags", r.tags, r.packages)
 	defer cancel()
 	cmd.Stderr = os.Stdout
 	listed, err := cmd.Output()
@@ -175,7 +180,7 @@ func (r *run) testPackages(keep func(path string) bool, flags []string) error {
 	if r.long {
 		limit = 6 * time.Hour
 	}
-	args := []string{"test", "-json", "-tags", testTags, "-vet=off", "-timeout", limit.String()}
+	args := []string{"test", "-json", "-tags", r.tags, "-vet=off", "-timeout", limit.String()}
 	return r.test(limit+time.Minute, append(append(args, flags...), packages...)...)
 }
 

@@ -26,6 +26,7 @@ type rule struct {
 var rules = []rule{
 	{"asleep", "a sleeping test hopes that something has happened by then, fails on a busy machine, and takes its time on an idle one; testing/synctest has virtual time and waits until all goroutines wait", checkAsleep},
 	{"authorized", "what is authorized is what runs: a command whose arguments name something is read once, by Parse, and needs what was read", checkAuthorized},
+	{"buildtags", "what is released is what is tested: what a build tag changes stands in one list, where a reviewer sees it", checkBuildTags},
 	{"casefiles", "whoever changes an operator or a stage finds its cases by its name, and sees which are missing", checkCaseFiles},
 	{"clock", "below wire, time comes from Env.Now or a parameter: tests run on a fake clock, and one command sees one time; only shard/jobs runs by the clock", checkClock},
 	{"commands", "what is true of a command is a field of its row (wire/command/def.go): lists of names are forgotten when a command is added, and come to disagree", checkCommands},

@@ -25,6 +25,9 @@ func TestRulesFail(t *testing.T) {
 			"func read() { switch name {\ncase \"toCollection\", \"size\":\n}\n}\nfunc parseMove() { x.Get(\"to\") }\n", 1},
 		{"authorized", "collection/agg/a.go", "package agg\nvar stageCopy = StageDef{Name: \"$copy\", Parse: parseCopy}\nvar stageMove = reading(StageDef{Name: \"$move\"}, readMove, parseMove)\n" +
 			"func parseCopy() bool { return name == \"into\" }\nfunc readMove() bool { return name == \"into\" }\n", 1},
+		{"buildtags", "wire/a.go", "//go:build invariants && linux\n\npackage wire\n", 1},
+		{"buildtags", "wire/a.go", "//go:build unix && !linux\n\npackage wire\n\n//go:build other\n", 0},
+		{"buildtags", "wire/invariants_on.go", "package wire\n", 1},
 		{"casefiles", "collection/match/a.go", "package match\nvar Operators = []Operator{{Name: \"$op\"}, {Name: \"$opX\"}, {Name: \"$off\", Parse: notImplemented}}\n", 1},
 		{"casefiles", "collection/agg/a.go", "package agg\nvar Accumulators = []A{{Name: \"$sum\"}, {Name: \"$addToSet\"}, {Name: \"$count\"}}\nvar Stages = []S{{Name: \"$count\"}}\n", 2},
 		{"clock", "shard/a.go", "package shard\nimport \"time\"\nvar x = time.Now\nvar y = time.Second\n", 1},

@@ -144,6 +144,7 @@ func (r *Registry) park(most int) {
 		c.use.Unlock()
 
 		r.mu.Lock()
+		r.stats.Parked++
 		if !c.dead {
 			r.budget.count(c, bytes)
 			if !done && !c.pinned && c.inWarm == nil {

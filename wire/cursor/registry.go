@@ -1,10 +1,13 @@
 package cursor
 
 import (
-	"crypto/rand"
+	secure "crypto/rand"
 	"encoding/binary"
 	"errors"
+	"math"
+	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cantledb/cantle/collection"
@@ -26,8 +29,8 @@ type Config struct {
 
 // Registry holds all open cursors. Safe for concurrent use.
 type Registry struct {
-	cfg   Config
-	parks bool // parksAnyway is asked: nobody said how many are warm
+	cfg    Config
+	chance atomic.Uint64 // bits of the chance that ParkByChance set
 
 	mu       sync.Mutex
 	cursors  map[ID]*Cursor
@@ -52,12 +55,16 @@ func New(cfg Config) *Registry {
 	if cfg.BytesMax == 0 {
 		cfg.BytesMax = 256 << 20
 	}
-	unsaid := cfg.WarmMax == 0
-	if unsaid {
+	if cfg.WarmMax == 0 {
 		cfg.WarmMax = 256
 	}
-	return &Registry{cfg: cfg, parks: unsaid, cursors: map[ID]*Cursor{}, accounts: map[string]int{}, idleMax: cfg.IdleMax, budget: budget{shares: map[int64]*share{}}}
+	return &Registry{cfg: cfg, cursors: map[ID]*Cursor{}, accounts: map[string]int{}, idleMax: cfg.IdleMax, budget: budget{shares: map[int64]*share{}}}
 }
+
+// ParkByChance parks cursors after a batch although few are warm: with the chance c, 0 to 1.
+// A parked cursor goes on at its next batch by other code than one whose iterators stayed
+// open; see the fail point parkCursors.
+func (r *Registry) ParkByChance(c float64) { r.chance.Store(math.Float64bits(c)) }
 
 // SetIdleMax changes how long a cursor may go unused.
 func (r *Registry) SetIdleMax(d time.Duration) {
@@ -93,7 +100,7 @@ func (r *Registry) Add(o Options, src Source, interrupt func(error)) (*Cursor, e
 func (r *Registry) newID() ID {
 	for {
 		var b [8]byte
-		rand.Read(b[:]) // never fails
+		secure.Read(b[:]) // never fails
 		id := r.cfg.Others.stamp(ID(binary.LittleEndian.Uint64(b[:]) >> 1))
 		if id != 0 && r.cursors[id] == nil {
 			return id
@@ -160,7 +167,7 @@ func (c *Cursor) Checkin(n int, more bool) ID {
 		r.budget.idle(c)
 	}
 	warm := max(0, r.cfg.WarmMax)
-	if r.parks && parksAnyway() {
+	if c := r.chance.Load(); c != 0 && rand.Float64() < math.Float64frombits(c) {
 		warm = 0
 	}
 	crowded := r.budget.warm.Len() > warm
@@ -295,6 +302,7 @@ type Stats struct {
 	Opened    int64
 	TimedOut  int64
 	Evicted   int64 // closed because cursors held too much memory
+	Parked    int64 // times that a cursor let go of its iterators between batches
 	Bytes     int64 // held, as far as known
 }
 

@@ -215,6 +215,26 @@ func TestFailCommandOf(t *testing.T) {
 	})
 }
 
+// The fail point parkCursors parks a cursor after each batch, and each goes on where it was.
+func TestParkCursors(t *testing.T) {
+	w := newWorld(t, nil)
+	c := w.dial()
+	c.ok(`{insert: "c", documents: [{_id: 1}, {_id: 2}, {_id: 3}, {_id: 4}]}`)
+	for _, mode := range []string{`"alwaysOn"`, `"off"`} {
+		c.ok(`{configureFailPoint: "parkCursors", mode: ` + mode + `, $db: "admin"}`)
+		before := w.Cursors.Stats().Parked
+		id := number(at(c.ok(`{find: "c", sort: {_id: 1}, batchSize: 1}`), "cursor.id"))
+		for i := range 3 {
+			if got := at(c.ok(fmt.Sprintf(`{getMore: NumberLong("%d"), collection: "c", batchSize: 1}`, id)), "cursor.nextBatch.0._id"); number(got) != int64(i+2) {
+				t.Errorf("document %v after %d", got, i+1)
+			}
+		}
+		if n := w.Cursors.Stats().Parked - before; (n > 0) != (mode == `"alwaysOn"`) {
+			t.Errorf("mode %s: %d times parked", mode, n)
+		}
+	}
+}
+
 // The fail point noMetering lets commands run without being charged.
 func TestNoMetering(t *testing.T) {
 	w := newWorld(t, nil)

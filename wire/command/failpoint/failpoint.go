@@ -42,6 +42,9 @@ const (
 	// noMeteringPoint lets commands run without counting and charging what they do,
 	// on all addresses: for measuring what that costs.
 	noMeteringPoint = "noMetering"
+	// parkCursorsPoint parks cursors after each batch, on all addresses, as is else done once
+	// there are many.
+	parkCursorsPoint = "parkCursors"
 )
 
 // failMode says how often a fail point fails.
@@ -50,6 +53,17 @@ type failMode struct {
 	skip   int64
 	times  int64 // left; counts down to 0
 	chance float64
+}
+
+// share is the part of the times at which it fails, for a fail point that does not count.
+func (m failMode) share() float64 {
+	switch {
+	case m == failMode{}:
+		return 0
+	case m.chance > 0:
+		return m.chance
+	}
+	return 1
 }
 
 // next reports whether this time is one. done reports that none will follow.
@@ -279,6 +293,9 @@ func (s *State) runConfigureFailPoint(c *command.Call) error {
 		return s.jobKill.set(mode, data)
 	case noMeteringPoint:
 		c.Server.Unmetered.Store(mode != (failMode{}))
+		return nil
+	case parkCursorsPoint:
+		s.Cursors.ParkByChance(mode.share())
 		return nil
 	case failCommandPoint, failGetMorePoint:
 		if err := p.parse(data); err != nil {

@@ -245,6 +245,7 @@ func statusMetrics(c *command.Call, b *bson.Builder) {
 	b.BeginDoc("cursor")
 	b.Int64("evicted", cur.Evicted) // ours: closed because all together held too much
 	b.Int64("heldBytes", cur.Bytes)
+	b.Int64("parked", cur.Parked) // ours: times that one let go of its iterators between batches
 	b.Int64("timedOut", cur.TimedOut)
 	b.Int64("totalOpened", cur.Opened)
 	b.BeginDoc("open")

@@ -1,0 +1,6 @@
+//go:build invariants
+
+package harness
+
+// testedTags are the build tags of the programs that tests start: those of the tests.
+const testedTags = "invariants"

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cantledb/cantle/compat-tests/faults"
+)
+
+// bothSuites, under compat-tests, run on the server as it is released and on the one with the
+// tag "invariants": each does half of what the fault programme has due, and cases do all.
+var bothSuites = []string{"cases", "isolation", "metamorphic", "simulation"}
+
+// releasedSuites run on the server as it is released only: they compare its answers, and the
+// tag has nothing to add.
+var releasedSuites = []string{}
+
+// hasSuite reports that a package is one of some suites.
+func hasSuite(suites []string, path string) bool {
+	_, suite, ok := strings.Cut(path, endPattern)
+	return ok && slices.Contains(suites, suite)
+}
+
+// releasedBinary is the server as it is released, for the end-to-end tests.
+const releasedBinary = ".cache/bin/cantle-released"
+
+// released runs the suites of both lists on the server as it is released: no build tag may
+// be what makes an answer right.
+func (r *run) released() error {
+	if err := r.output(15*time.Minute, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", releasedBinary, "./cmd/cantle"); err != nil {
+		return err
+	}
+	path, err := filepath.Abs(releasedBinary)
+	if err != nil {
+		return err
+	}
+	return r.with("", path, "1/2", func(path string) bool { return hasSuite(bothSuites, path) || hasSuite(releasedSuites, path) })
+}
+
+// tagged runs bothSuites on the server with the tag.
+func (r *run) tagged() error {
+	path, err := filepath.Abs(testedBinary)
+	if err != nil {
+		return err
+	}
+	return r.with(testTags, path, "2/2", func(path string) bool { return hasSuite(bothSuites, path) })
+}
+
+// with runs tests with a build tag, on a server, and a part of what the fault programme has due.
+func (r *run) with(tags, binary, part string, keep func(path string) bool) error {
+	env, before := r.env, r.tags
+	defer func() { r.env, r.tags = env, before }()
+	r.tags = tags
+	r.env = slices.Clone(env)
+	if _, err := os.Stat(binary); err == nil {
+		r.env = append(r.env, "CANTLE_BINARY="+binary)
+	}
+	if !r.long { // a night's part is the soak step's
+		p, err := faults.ParsePart(part)
+		if err != nil {
+			return err
+		}
+		r.env = append(r.env, p.Variable())
+	} else {
+		r.env = append(r.env, "CANTLE_LONG=1")
+	}
+	return r.testPackages(keep, []string{fmt.Sprintf("-p=%d", max(waitingAtOnce, runtime.NumCPU()))})
+}
