@@ -25,7 +25,7 @@ var known = []fault{
 	{"index on a position and $elemMatch", func(x *trial) bool {
 		return slices.ContainsFunc(x.indexes, func(i index) bool { return numeric.MatchString(js(i.key())) }) && strings.Contains(x.words(), "$elemMatch")
 	}},
-	{"wildcard index and an empty name", func(x *trial) bool { return x.wildcard() && strings.Contains(js(listed(x.docs)), `"":`) }},
+	{"wildcard index and an empty name", func(x *trial) bool { return x.wildcard() && strings.Contains(js(listed(x.docs))+x.words(), `"":`) }},
 	{"sortKey in a pipeline", func(x *trial) bool { return strings.Contains(x.words(), "sortKey") }},
 	{"$mergeObjects sorts fields", func(x *trial) bool { return strings.Contains(x.words(), "$mergeObjects") }},
 }
@@ -36,7 +36,13 @@ func (x *trial) wildcard() bool {
 }
 
 // words are the question and what it was rewritten with.
-func (x *trial) words() string { return js(x.q.command()) + js(x.m.aside) }
+func (x *trial) words() string {
+	text := js(x.q.command()) + js(x.m.aside)
+	for _, w := range x.writes {
+		text += js(w.command)
+	}
+	return text
+}
 
 // knownFault is the name of the fault by which a trial differs, "" for a new one.
 func knownFault(x *trial) string {

@@ -14,7 +14,8 @@ import (
 type trial struct {
 	seed          uint64
 	docs, foreign []bson.D
-	writes        []*write
+	writes        []*write // before
+	write         *write   // the last of them, if its reply differs
 	needs         bool
 	q             *question
 	way           *way // nil is the evaluator
@@ -75,6 +76,9 @@ func (x *trial) kind() string {
 		}
 	}
 	words := operators.FindAllString(js(x.q.command()), -1)
+	if len(x.writes) > 0 {
+		words = append(words, operators.FindAllString(js(x.writes[len(x.writes)-1].command), -1)...)
+	}
 	slices.Sort(words)
 	rewrite := ""
 	if x.m.rewrite != nil {
@@ -127,6 +131,11 @@ func (x *trial) String() string {
 	for _, w := range x.writes {
 		fmt.Fprintf(&b, "db.runCommand(%s)\n", js(w.command))
 	}
+	if x.write != nil {
+		way := x.way.name
+		fmt.Fprintf(&b, "scan: %s\n%s: %s\n", plainReply.show(x.want), way, plainReply.show(x.got))
+		return b.String()
+	}
 	for _, q := range x.m.warm {
 		fmt.Fprintf(&b, "%s // before\n", q.script())
 	}
@@ -170,6 +179,9 @@ func (s *shrinker) fails(x *trial) bool {
 		return false
 	}
 	r.kept = append(r.kept, plain)
+	if x.write != nil || len(x.writes) > 0 {
+		return s.failsBehindWrites(x, r, plain)
+	}
 	if x.want, err = plain.ask(x.q, manner{}); err != nil {
 		return false
 	}
@@ -183,6 +195,42 @@ func (s *shrinker) fails(x *trial) bool {
 		return false
 	}
 	r.kept = append(r.kept, k)
+	if x.got, err = k.ask(x.q, x.m); err != nil {
+		x.got = answer{code: -4, message: err.Error()}
+	}
+	return x.want.code == s.want && x.got.code == s.got && !x.q.same(x.want, x.got)
+}
+
+// failsBehindWrites is fails for a trial with writes.
+func (s *shrinker) failsBehindWrites(x *trial, r *round, plain *kept) bool {
+	k, err := r.set.keep(x.way, 1, x.indexes)
+	if err != nil {
+		return false
+	}
+	r.kept = append(r.kept, k)
+	if len(k.indexes) < len(x.indexes) {
+		return false
+	}
+	for i, w := range x.writes {
+		want, err := plain.apply(w)
+		if err != nil {
+			return false
+		}
+		got, err := k.apply(w)
+		switch {
+		case x.write != nil && i == len(x.writes)-1:
+			x.want, x.got = want, got
+			if err != nil {
+				x.got = answer{code: -4, message: err.Error()}
+			}
+			return x.want.code == s.want && x.got.code == s.got && !plainReply.same(x.want, x.got)
+		case err != nil || want.code != 0 || got.code != 0:
+			return false
+		}
+	}
+	if x.want, err = plain.ask(x.q, manner{}); err != nil {
+		return false
+	}
 	if x.got, err = k.ask(x.q, x.m); err != nil {
 		x.got = answer{code: -4, message: err.Error()}
 	}
@@ -261,12 +309,37 @@ func (s *shrinker) shrink(x *trial) *trial {
 		again = lists(s, &x, func(x *trial) *[]bson.D { return &x.docs }) || again
 		again = lists(s, &x, func(x *trial) *[]bson.D { return &x.foreign }) || again
 		again = lists(s, &x, func(x *trial) *[]index { return &x.indexes }) || again
+		again = s.writes(&x) || again
 		again = s.question(&x) || again
 		again = s.documents(&x, func(x *trial) *[]bson.D { return &x.docs }) || again
 		again = s.documents(&x, func(x *trial) *[]bson.D { return &x.foreign }) || again
 		again = s.options(&x) || again
 	}
 	return x
+}
+
+// writes leaves out writes and parts of them.
+func (s *shrinker) writes(x **trial) (changed bool) {
+	keep := 0 // the last one is what differs
+	if (*x).write != nil {
+		keep = 1
+	}
+	for at := 0; at < len((*x).writes)-keep; {
+		if s.try(x, func(x *trial) { x.writes = slices.Concat(x.writes[:at], x.writes[at+1:]) }) {
+			changed = true
+		} else {
+			at++
+		}
+	}
+	for at := range (*x).writes {
+		changed = s.tree(x, func(x *trial) any { return x.writes[at].command }, func(x *trial, v any) {
+			w := *x.writes[at]
+			w.command = v.(bson.D)
+			x.writes = slices.Clone(x.writes)
+			x.writes[at] = &w
+		}) || changed
+	}
+	return changed
 }
 
 // manner asks in a simpler way.

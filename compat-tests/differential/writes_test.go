@@ -1,0 +1,273 @@
+package differential
+
+import (
+	"fmt"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// write is a command that changes documents, for self.
+type write struct {
+	kind    string
+	command bson.D
+	many    bool // an error in the middle leaves what was done before
+}
+
+// writesPerSet is how many writes a set sees.
+const writesPerSet = 12
+
+// write draws one. Single writes name one document, or the first of an order that leaves no choice.
+func (d drawer) write(n int) *write {
+	some := d.filter(1)
+	single := bson.D{{Key: "_id", Value: d.someID(n)}}
+	update := func(q bson.D, u any, more ...bson.E) bson.D {
+		return bson.D{{Key: "update", Value: self{}}, {Key: "updates", Value: bson.A{append(bson.D{{Key: "q", Value: q}, {Key: "u", Value: u}}, more...)}}}
+	}
+	multi := bson.E{Key: "multi", Value: true}
+	switch d.IntN(14) {
+	case 0, 1, 2, 3:
+		q, u, filters := d.update(some)
+		more := []bson.E{multi}
+		if filters != nil {
+			more = append(more, bson.E{Key: "arrayFilters", Value: filters})
+		}
+		if d.rarely(6) {
+			more = append(more, bson.E{Key: "collation", Value: d.collation()})
+		}
+		return &write{"update", update(q, u, more...), true}
+	case 4, 5:
+		q, u, filters := d.update(append(single, some...))
+		if filters != nil {
+			return &write{"update", update(q, u, bson.E{Key: "arrayFilters", Value: filters}), false}
+		}
+		return &write{"update", update(q, u), false}
+	case 6:
+		i := n + d.IntN(40)
+		q := bson.D{{Key: "_id", Value: int32(1000 + i)}, {Key: "k", Value: int32(i % keys)}}
+		_, u, _ := d.update(nil)
+		if _, pipeline := u.(bson.A); pipeline {
+			u = one("$set", one("a", d.value(2)))
+		}
+		return &write{"upsert", update(q, u, bson.E{Key: "upsert", Value: true}), false}
+	case 7:
+		return &write{"delete", bson.D{{Key: "delete", Value: self{}}, {Key: "deletes", Value: bson.A{bson.D{{Key: "q", Value: all(some, d.filter(0))}, {Key: "limit", Value: int32(0)}}}}}, true}
+	case 8:
+		return &write{"delete", bson.D{{Key: "delete", Value: self{}}, {Key: "deletes", Value: bson.A{bson.D{{Key: "q", Value: append(single, some...)}, {Key: "limit", Value: int32(1)}}}}}, false}
+	case 9, 10:
+		c := bson.D{{Key: "findAndModify", Value: self{}}, {Key: "query", Value: some}, {Key: "sort", Value: d.sort()}}
+		if d.rarely(4) {
+			c = append(c, bson.E{Key: "remove", Value: true})
+		} else {
+			q, u, filters := d.update(some)
+			c[1].Value = q
+			c = append(c, bson.E{Key: "update", Value: u}, bson.E{Key: "new", Value: d.rarely(2)})
+			if filters != nil {
+				c = append(c, bson.E{Key: "arrayFilters", Value: filters})
+			}
+		}
+		if d.rarely(3) {
+			c = append(c, bson.E{Key: "fields", Value: bson.D{{Key: "a", Value: int32(1)}, {Key: "n", Value: int32(1)}}})
+		}
+		return &write{"findAndModify", c, false}
+	case 11:
+		i := 2000 + d.IntN(1000)
+		list := bson.A{}
+		for j := range 1 + d.IntN(5) {
+			doc := d.document(i + j*7)
+			doc[0].Value = int32(i + j*7)
+			list = append(list, doc)
+		}
+		return &write{"insert", bson.D{{Key: "insert", Value: self{}}, {Key: "documents", Value: list}}, true}
+	case 12:
+		i := n + d.IntN(20)
+		doc := d.document(i)
+		doc[0].Value = int32(3000 + i)
+		return &write{"replacement", update(bson.D{{Key: "_id", Value: doc[0].Value}, {Key: "k", Value: doc[1].Value}}, doc[1:], bson.E{Key: "upsert", Value: true}), false}
+	}
+	return &write{"update", update(some, bson.A{one("$set", bson.D{{Key: "x", Value: (&pipe{drawer: d}).expression()}})}, multi), true}
+}
+
+// someID is the _id of a document that is likely to be there.
+func (d drawer) someID(n int) any { return int32(d.IntN(n + 1)) }
+
+// update draws operators that do not fail on what the filter finds.
+func (d drawer) update(some bson.D) (q bson.D, u any, filters bson.A) {
+	array := func() bson.D { return append(one("a", one("$type", "array")), drop(some, "a")...) }
+	switch d.IntN(12) {
+	case 0, 1:
+		return some, one("$set", one(oneOf(d, "a", "b", "c"), d.value(3))), nil
+	case 2:
+		return some, one("$unset", one(oneOf(d, "a", "b", "a.b", "n"), "")), nil
+	case 3:
+		return some, one(oneOf(d, "$min", "$max"), one(oneOf(d, "b", "c"), d.scalar())), nil
+	case 4:
+		return some, one("$inc", one("n", int32(d.IntN(3)))), nil
+	case 5:
+		if some == nil {
+			break
+		}
+		return array(), one("$push", one("a", bson.D{{Key: "$each", Value: bson.A{d.value(1), d.value(1)}}, {Key: "$slice", Value: int32(-4)}})), nil
+	case 6:
+		if some == nil {
+			break
+		}
+		return array(), one(oneOf(d, "$addToSet", "$pull"), one("a", d.number())), nil
+	case 7:
+		if some == nil {
+			break
+		}
+		return array(), one("$pull", one("a", one(oneOf(d, "$in", "$gte", "$exists", "$type"), d.number()))), nil
+	case 8:
+		if some == nil {
+			break
+		}
+		return array(), one("$set", one("a.$[e]", d.value(1))), bson.A{one("e", one(d.order(), d.number()))}
+	case 9:
+		if some == nil {
+			break
+		}
+		return append(one("a", one("$elemMatch", one(d.order(), d.number()))), drop(some, "a")...), one("$set", one("a.$", d.value(1))), nil
+	case 10:
+		return some, bson.A{one("$set", one(oneOf(d, "a", "b"), (&pipe{drawer: d}).expression()))}, nil
+	}
+	return some, one("$set", bson.D{{Key: "s", Value: d.text()}, {Key: "n", Value: d.number()}}), nil
+}
+
+// drop leaves out what a filter says of a field.
+func drop(q bson.D, name string) bson.D {
+	return slices.DeleteFunc(slices.Clone(q), func(e bson.E) bool { return e.Key == name })
+}
+
+// apply runs a write in a way. The row of the answer is what the reply has to say.
+func (k *kept) apply(w *write) (answer, error) {
+	a, err := k.conn.run(k.set.db, append(bind(w.command, k.coll, k.foreign).(bson.D), k.session...))
+	if err != nil || a.code != 0 {
+		return a, err
+	}
+	var said bson.D
+	for _, field := range []string{"n", "nModified", "upserted", "value"} {
+		if v, err := a.rows[0].LookupErr(field); err == nil {
+			said = append(said, bson.E{Key: field, Value: v})
+		}
+	}
+	raw, err := bson.Marshal(said)
+	return answer{rows: []bson.Raw{raw}}, err
+}
+
+// everything is what all ways have to have after a write.
+func everything() *question {
+	return &question{kind: "find", filter: bson.D{}, sort: one("_id", int32(1))}
+}
+
+// plainReply is a question whose answer is compared as it is.
+var plainReply = &question{kind: "find", sort: one("_id", int32(1))}
+
+// write makes so many writes in all ways, and wants the same replies and the same documents.
+func (r *round) write(n int) error {
+	for range n {
+		if r.full() {
+			return nil
+		}
+		w := r.drawer.write(len(r.docs))
+		want, err := r.kept[0].apply(w)
+		if err != nil {
+			return fmt.Errorf("%s: %w", js(w.command), err)
+		}
+		writes := append(slices.Clone(r.writes), w)
+		for i, k := range r.kept[1:] {
+			if k.out || k.reads {
+				continue
+			}
+			got, err := k.apply(w)
+			if err != nil {
+				return fmt.Errorf("%s: %s: %w", k.name, js(w.command), err)
+			}
+			r.counted("kind "+w.kind, "way "+k.name)
+			if got.code != 0 && want.code == 0 && k.indexed && slices.Contains(refusesDocuments, got.code) {
+				k.out = true // an index does not take what was written
+				continue
+			}
+			if !plainReply.same(want, got) && !(want.code != 0 && got.code != 0 && slices.Contains(refusesDocuments, got.code)) {
+				r.differs(&trial{seed: r.seed, docs: r.initial, foreign: r.foreign, writes: writes, write: w, q: everything(), way: ways[i+1], at: i + 1, indexes: k.indexes, needs: r.needs, want: want, got: got})
+				k.out = true
+			}
+			k.out = k.out || got.code != 0 && k.inTransaction
+		}
+		r.writes = writes
+		if want.code != 0 && w.many {
+			return r.reread()
+		}
+		if err := r.compareAll(); err != nil {
+			return err
+		}
+	}
+	if err := r.reread(); err != nil {
+		return err
+	}
+	return r.verify()
+}
+
+// compareAll compares the documents of all ways that have seen every write.
+func (r *round) compareAll() error {
+	q := everything()
+	want, err := r.kept[0].askPlain(q, manner{})
+	if err != nil {
+		return err
+	}
+	for i, k := range r.kept[1:] {
+		if k.out || k.reads {
+			continue
+		}
+		got, err := k.askPlain(q, manner{})
+		if err != nil {
+			return err
+		}
+		r.counted("kind content", "way "+k.name)
+		if !q.same(want, got) {
+			r.differs(&trial{seed: r.seed, docs: r.initial, foreign: r.foreign, writes: r.writes, q: q, way: ways[i+1], at: i + 1, indexes: k.indexes, needs: r.needs, want: want, got: got})
+			k.out = true
+		}
+	}
+	return nil
+}
+
+// reread takes the documents as they are now for those of the set, and leaves out the ways that have
+// not seen the writes.
+func (r *round) reread() error {
+	a, err := r.kept[0].askPlain(everything(), manner{})
+	if err != nil {
+		return err
+	}
+	r.docs = nil
+	for _, raw := range a.rows {
+		var d bson.D
+		if err := bson.Unmarshal(raw, &d); err != nil {
+			return err
+		}
+		r.docs = append(r.docs, d)
+	}
+	for _, k := range r.kept {
+		k.out = k.out || k.reads
+	}
+	return nil
+}
+
+// verify wants of every way that its indexes have what its documents say, and that it reads the same
+// backwards.
+func (r *round) verify() error {
+	for _, k := range r.kept {
+		if k.out || k.inTransaction {
+			continue
+		}
+		reply, err := k.conn.must(r.db, bson.D{{Key: "validate", Value: k.coll}, {Key: "full", Value: true}})
+		if err != nil {
+			return err
+		}
+		r.counted("kind validate", "way "+k.name)
+		if valid, _ := reply.Lookup("valid").BooleanOK(); !valid {
+			r.report("validate "+k.name, fmt.Sprintf("CANTLE_SEED=%d: validate of %s, indexes %v: %s", r.seed, k.name, k.indexes, reply))
+		}
+	}
+	return nil
+}
