@@ -124,7 +124,7 @@ type topRow struct {
 
 func (t *topState) Add(env *mql.Env, doc bson.Raw, s *expr.Scratch) (int, error) {
 	var err error
-	if t.key, err = t.f.by.AppendKey(env, t.key[:0], doc); err != nil {
+	if t.key, err = t.f.by.AppendKeyMeta(env, t.key[:0], doc, s.NamedMeta); err != nil {
 		return 0, err
 	}
 	if t.refuses(t.key) {

@@ -29,7 +29,9 @@ type Front struct {
 	Distinct string
 	// Metas are the kinds of metadata that Remaining reads and rows have only if they are
 	// asked for (expr.MetaIndexKey), as bits.
-	Metas     uint32
+	Metas uint32
+	// SortKey says that Remaining reads {$meta: "sortKey"} of Sort.
+	SortKey   bool
 	Remaining *Pipeline
 }
 
@@ -39,7 +41,7 @@ func (p *Pipeline) Asks() match.Node {
 	var all []match.Node
 	for _, s := range p.stages[1:] {
 		m, ok := s.(*matchStage)
-		if !ok {
+		if !ok || m.meta {
 			break
 		}
 		all = append(all, m.node)
@@ -70,7 +72,7 @@ func (p *Pipeline) filter() (n match.Node, rest []Stage) {
 	}
 	for len(rest) > 0 {
 		m, ok := rest[0].(*matchStage)
-		if !ok {
+		if !ok || m.meta && match.Features(m.node)&match.UsesText == 0 {
 			break
 		}
 		if n == nil {
@@ -104,20 +106,12 @@ func (p *Pipeline) Front() Front {
 		stages = stages[1:]
 	}
 	f.Remaining = p.with(stages)
-	f.Metas = indexKeys(stages)
+	f.Metas = uint32(p.metas) & (1 << expr.MetaIndexKey)
+	if f.SortKey = f.Sort != nil && p.metas.has(expr.MetaSortKey); f.SortKey {
+		f.Metas |= 1 << expr.MetaSortKey
+	}
 	f.narrow()
 	return f
-}
-
-// indexKeys is the bit of {$meta: "indexKey"}, if stages have one.
-func indexKeys(stages []Stage) uint32 {
-	var kinds metaKinds
-	for _, s := range stages {
-		if t, ok := s.(*transformStage); ok {
-			t.t.Expressions(kinds.of)
-		}
-	}
-	return uint32(kinds) & (1 << expr.MetaIndexKey)
 }
 
 // cut takes a $skip or $limit in; a $skip of all that a limit left stays behind.
@@ -143,8 +137,8 @@ func (f *Front) cut(s Stage) bool {
 
 // narrow notes when the first stage left needs less than rows.
 func (f *Front) narrow() {
-	if len(f.Remaining.stages) == 0 {
-		return
+	if len(f.Remaining.stages) == 0 || f.Remaining.metas != 0 {
+		return // metadata needs the rows
 	}
 	switch s := f.Remaining.stages[0].(type) {
 	case *countStage:

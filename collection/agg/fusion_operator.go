@@ -79,7 +79,7 @@ func (o *rankedOp) open(env *mql.Env) (err error) {
 			o.loaded = true
 			break
 		}
-		if err := o.spool.add(env, r.Doc); err != nil {
+		if err := o.spool.add(env, r.Doc, o.metas.kept(r)); err != nil {
 			return err
 		}
 	}

@@ -16,7 +16,6 @@ type groupOp struct {
 	maker
 	*groupStage
 	table  groupTable
-	meta   metaKinds
 	env    *mql.Env // of the last Next, to give memory back
 	loaded bool
 	at     int
@@ -72,8 +71,7 @@ func (o *groupOp) load(env *mql.Env) error {
 		if err := env.Tick(); err != nil {
 			return err
 		}
-		o.scratch.Reset()
-		o.meta.give(r, &o.scratch)
+		o.look(r)
 		held := t.held
 		if o.mode == groupMerge {
 			err = o.takePartial(env, r)
@@ -177,7 +175,7 @@ func (o *groupOp) fromRuns(env *mql.Env) (*group, error) {
 }
 
 func (o *groupOp) advance() (err error) {
-	o.nkey, o.next, err = o.table.runs.Next()
+	o.nkey, o.next, _, err = o.table.runs.Next()
 	return err
 }
 

@@ -88,7 +88,7 @@ func (t *groupTable) spill(env *mql.Env) (err error) {
 	start := t.runs.Bytes()
 	t.runs.Begin()
 	for _, g := range t.order {
-		if err := t.runs.Write([]byte(g.key), t.partial(g)); err != nil {
+		if err := t.runs.Write([]byte(g.key), t.partial(g), nil); err != nil {
 			return err
 		}
 	}

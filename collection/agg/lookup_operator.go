@@ -237,9 +237,9 @@ func (o *lookupOp) openEqual(env *mql.Env) (exec.Operator, error) {
 		return nil, err
 	}
 	probes := &Probes{Path: o.foreign.String(), Values: o.values.values, Alone: true}
-	p := &Pipeline{NS: o.ns, stages: []Stage{&matchStage{n}}, probes: probes}
+	p := &Pipeline{NS: o.ns, stages: []Stage{&matchStage{node: n}}, probes: probes}
 	if o.joined != nil && o.sub == nil {
-		p.stages = append(p.stages, &matchStage{o.joined})
+		p.stages = append(p.stages, &matchStage{node: o.joined})
 		probes.Alone = false
 	}
 	if o.ns.Coll == "" {
@@ -341,6 +341,7 @@ func (o *lookupOp) gather(env *mql.Env, r *lookupRow) error {
 // run runs the sub-pipeline for one row.
 func (o *lookupOp) run(env *mql.Env, r *lookupRow) error {
 	o.bindings.Reset()
+	o.metas.give(&r.row, &o.bindings)
 	inner, err := bind(env, o.let, r.row.Doc, &o.bindings, false)
 	if err != nil {
 		return err
@@ -350,7 +351,7 @@ func (o *lookupOp) run(env *mql.Env, r *lookupRow) error {
 	case o.foreign.Len() == 0:
 		op, err = openSub(inner, o.opener, o.ns, o.sub)
 	default:
-		equal := &sliceOp{base: base{stage: &matchStage{match.Always(true)}}}
+		equal := &sliceOp{base: base{stage: &matchStage{node: match.Always(true)}}}
 		for _, at := range r.matches {
 			equal.rows = append(equal.rows, o.found[at])
 		}
@@ -410,7 +411,7 @@ func (o *lookupOp) cached(outer *mql.Env) error {
 			if d == nil {
 				break
 			}
-			if err := o.cache.add(env, d.Doc); err != nil {
+			if err := o.cache.add(env, d.Doc, nil); err != nil {
 				return err
 			}
 		}
@@ -421,7 +422,7 @@ func (o *lookupOp) cached(outer *mql.Env) error {
 	c := spoolCursor{s: o.cache}
 	size := 0
 	for i := range o.cache.len() {
-		d, err := c.get(i)
+		d, _, err := c.get(i)
 		if err != nil {
 			return err
 		}

@@ -61,7 +61,7 @@ func (s *lookupStage) takeMatch(m *matchStage) ([]Stage, bool) {
 	with.joined = match.AllOf(inside...)
 	out := []Stage{&with}
 	if len(after) > 0 {
-		out = append(out, &matchStage{match.AllOf(after...)})
+		out = append(out, &matchStage{node: match.AllOf(after...)})
 	}
 	return out, true
 }

@@ -1,27 +1,41 @@
 package agg
 
 import (
+	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/expr"
-	"github.com/cantledb/cantle/collection/match"
 )
 
-// metaKinds is the metadata that expressions read, as bits by expr.MetaKind.
+// metaKinds is the metadata that expressions and sort patterns read, as bits by expr.MetaKind.
+// Rows carry theirs through every stage that makes one document of one; $group, $bucketAuto,
+// $facet and $count make documents that have none.
 type metaKinds uint32
 
-// of adds what an expression reads.
-func (k *metaKinds) of(e expr.Expr) {
-	expr.NeedsMeta(e, func(m expr.MetaKind) { *k |= 1 << m })
+// noting has k note what is parsed in p's Env until the returned function is called. A
+// pipeline of its own inside is not noted.
+func (p *parser) noting(k *metaKinds) (done func()) {
+	before := p.env.ReadsMeta
+	p.env.ReadsMeta = func(kind string) {
+		if m, ok := expr.ParseMetaKind(kind); ok {
+			*k |= 1 << m
+		}
+	}
+	return func() { p.env.ReadsMeta = before }
 }
 
-// ofFilter adds what a filter reads.
-func (k *metaKinds) ofFilter(n match.Node) {
-	match.Walk(n, func(n match.Node) {
-		if e, ok := n.(*match.Expr); ok {
-			k.of(e.Expression())
+// note hands on what the pipelines of $facet read, whose documents are those of the stage.
+func (k metaKinds) note(p *parser) {
+	for m := expr.MetaKind(0); k>>m != 0; m++ {
+		if k.has(m) {
+			p.env.NoteMeta(m.String())
 		}
-	})
+	}
 }
+
+func (k metaKinds) has(m expr.MetaKind) bool { return k&(1<<m) != 0 }
+
+// metaReader is an operator that reads the metadata of its rows: Open says which kinds.
+type metaReader interface{ readsMeta(k metaKinds) }
 
 // give hands the metadata of a row to the expressions.
 func (k metaKinds) give(r *exec.Row, s *expr.Scratch) {
@@ -29,3 +43,22 @@ func (k metaKinds) give(r *exec.Row, s *expr.Scratch) {
 		r.SetMeta(s, uint32(k))
 	}
 }
+
+// giveKept is give for a row that was kept with kept.
+func (k metaKinds) giveKept(meta bson.Raw, s *expr.Scratch) {
+	if k != 0 {
+		r := exec.Row{Meta: meta}
+		r.SetMeta(s, uint32(k)&^(1<<expr.MetaRecordID))
+	}
+}
+
+// kept is the metadata of a row that is kept for later.
+func (k metaKinds) kept(r *exec.Row) bson.Raw { return r.KeptMeta(uint32(k)) }
+
+// look is Reset of the scratch for the next row, whose metadata expressions read.
+func (m *maker) look(r *exec.Row) {
+	m.scratch.Reset()
+	m.metas.give(r, &m.scratch)
+}
+
+func (m *maker) readsMeta(k metaKinds) { m.metas = k }

@@ -84,6 +84,7 @@ type maker struct {
 	buf     []byte
 	row     exec.Row
 	scratch expr.Scratch
+	metas   metaKinds
 }
 
 // begin opens the next document; it may be called anew to drop it.

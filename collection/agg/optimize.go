@@ -29,7 +29,7 @@ func improve(stages []Stage, i int) ([]Stage, bool) {
 		return stages, false
 	}
 	a, b := stages[i], stages[i+1]
-	if m, ok := b.(*matchStage); ok {
+	if m, ok := b.(*matchStage); ok && !m.meta {
 		if p, ok := a.(matchPasser); ok {
 			if with, ok := p.passMatch(m); ok {
 				return splice(stages, i, 2, with...), true

@@ -83,9 +83,9 @@ func push(a Stage, m *matchStage, at origin, may func(match.Node) bool) ([]Stage
 	if len(before) == 0 {
 		return nil, false
 	}
-	out := []Stage{&matchStage{match.AllOf(before...)}, a}
+	out := []Stage{&matchStage{node: match.AllOf(before...)}, a}
 	if len(after) > 0 {
-		out = append(out, &matchStage{match.AllOf(after...)})
+		out = append(out, &matchStage{node: match.AllOf(after...)})
 	}
 	return out, true
 }

@@ -75,6 +75,7 @@ func (p *parser) pipeline(stages []bson.Raw) (*Pipeline, error) {
 		return nil, mongoerr.New(mongoerr.MaxSubPipelineDepthExceeded, "Maximum number of nested sub-pipelines exceeded. Limit is %d", depthMax)
 	}
 	out := &Pipeline{NS: p.ns}
+	defer p.noting(&out.metas)()
 	for _, raw := range stages {
 		parsed, err := p.stage(raw)
 		if err != nil {
@@ -144,6 +145,9 @@ func (p *parser) check(out *Pipeline) error {
 	if p.in&InFacet != 0 {
 		return nil
 	}
+	if out.metas.has(expr.MetaTextScore) && !startsWithText(out.stages) {
+		return unavailable(expr.MetaTextScore.String())
+	}
 	return p.checkSource(out)
 }
 
@@ -165,7 +169,22 @@ func (p *parser) checkNeighbours(stages []Stage, i int) error {
 	return nil
 }
 
-// checkMeta looks whether the first stage makes the metadata that a stage reads.
+// startsWithText reports a pipeline that begins with a search for words.
+func startsWithText(stages []Stage) bool {
+	if len(stages) == 0 {
+		return false
+	}
+	m, ok := stages[0].(*matchStage)
+	return ok && match.Features(m.node)&match.UsesText != 0
+}
+
+// unavailable is the error of metadata that nothing provides.
+func unavailable(kind string) error {
+	return mongoerr.New(40218, "query requires %s metadata, but it is not available", kind)
+}
+
+// checkMeta looks whether the first stage, or one before, makes the metadata that a stage
+// reads; text scores are the whole pipeline's.
 //
 // Errors: 40218.
 func checkMeta(s, first Stage, detailed bool) error {
@@ -173,16 +192,13 @@ func checkMeta(s, first Stage, detailed bool) error {
 	want := func(kind string) {
 		made := true
 		switch kind {
-		case "textScore":
-			m, ok := first.(*matchStage)
-			made = ok && match.Features(m.node)&match.UsesText != 0
 		case "geoNearDistance":
 			_, made = first.(*geoNearStage)
 		case "scoreDetails":
 			made = detailed
 		}
 		if !made && err == nil {
-			err = mongoerr.New(40218, "query requires %s metadata, but it is not available", kind)
+			err = unavailable(kind)
 		}
 	}
 	switch s := s.(type) {

@@ -16,6 +16,8 @@ type Pipeline struct {
 	// pipeline made by Divide cannot tell any more; nil = ask the stages.
 	fields *fieldSet
 	probes *Probes
+	// metas are the kinds of metadata that its stages read.
+	metas metaKinds
 }
 
 // Probes says that a pipeline asks several questions at once: which documents have
@@ -38,12 +40,14 @@ func (p *Pipeline) IsEmpty() bool { return len(p.stages) == 0 }
 
 // with returns a pipeline on the same collection with other stages.
 func (p *Pipeline) with(stages []Stage) *Pipeline {
-	return &Pipeline{NS: p.NS, stages: stages}
+	return &Pipeline{NS: p.NS, stages: stages, metas: p.metas}
 }
 
 // Concat returns the pipeline that runs p and then q, for view definitions.
 func (p *Pipeline) Concat(q *Pipeline) *Pipeline {
-	return p.with(append(append([]Stage(nil), p.stages...), q.stages...))
+	out := p.with(append(append([]Stage(nil), p.stages...), q.stages...))
+	out.metas |= q.metas
+	return out
 }
 
 // IsSource reports that the first stage makes the rows itself, so that the
@@ -70,6 +74,9 @@ func (p *Pipeline) Open(env *mql.Env, in exec.Operator, o Opener) (exec.Operator
 				in.Close()
 			}
 			return nil, err
+		}
+		if m, ok := next.(metaReader); ok {
+			m.readsMeta(p.metas)
 		}
 		in = next
 	}

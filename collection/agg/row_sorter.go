@@ -25,10 +25,13 @@ type rowSorter struct {
 
 // keyedRow is a kept document.
 type keyedRow struct {
-	key []byte
-	doc bson.Raw
-	seq int64
+	key  []byte
+	doc  bson.Raw
+	meta bson.Raw
+	seq  int64
 }
+
+func (r *keyedRow) size() int { return len(r.key) + len(r.doc) + len(r.meta) + 96 }
 
 func compareRows(a, b keyedRow) int {
 	if c := bytes.Compare(a.key, b.key); c != 0 {
@@ -53,8 +56,8 @@ func (h *keyedRows) Pop() any {
 	return x
 }
 
-// add copies a row.
-func (s *rowSorter) add(env *mql.Env, key []byte, doc bson.Raw) error {
+// add copies a document and its metadata, nil for none.
+func (s *rowSorter) add(env *mql.Env, key []byte, doc, meta bson.Raw) error {
 	s.env = env
 	s.count++
 	top := s.limit > 0 && s.runs == nil
@@ -62,13 +65,17 @@ func (s *rowSorter) add(env *mql.Env, key []byte, doc bson.Raw) error {
 	if full && bytes.Compare(key, s.rows[0].key) >= 0 {
 		return nil
 	}
-	both := make([]byte, 0, len(key)+len(doc))
-	both = append(append(both, key...), doc...)
-	row := keyedRow{both[:len(key):len(key)], bson.Raw(both[len(key):]), s.count}
-	grew := len(both) + 72
+	k, d := len(key), len(key)+len(doc)
+	all := make([]byte, 0, d+len(meta))
+	all = append(append(append(all, key...), doc...), meta...)
+	row := keyedRow{key: all[:k:k], doc: bson.Raw(all[k:d:d]), seq: s.count}
+	if len(meta) > 0 {
+		row.meta = bson.Raw(all[d:])
+	}
+	grew := row.size()
 	switch {
 	case full:
-		grew -= len(s.rows[0].key) + len(s.rows[0].doc) + 72
+		grew -= s.rows[0].size()
 		s.rows[0] = row
 		heap.Fix(&s.rows, 0)
 	case top:
@@ -96,7 +103,7 @@ func (s *rowSorter) spill(env *mql.Env) (err error) {
 	start := s.runs.Bytes()
 	s.runs.Begin()
 	for _, r := range s.rows {
-		if err := s.runs.Write(r.key, r.doc); err != nil {
+		if err := s.runs.Write(r.key, r.doc, r.meta); err != nil {
 			return err
 		}
 	}
@@ -123,16 +130,16 @@ func (s *rowSorter) finish(env *mql.Env) error {
 
 // next returns the rows in order, a nil doc at the end. They are valid until
 // the next call. With a limit more rows than that may come.
-func (s *rowSorter) next() (key []byte, doc bson.Raw, err error) {
+func (s *rowSorter) next() (key []byte, doc, meta bson.Raw, err error) {
 	if s.runs != nil {
 		return s.runs.Next()
 	}
 	if s.at == len(s.rows) {
-		return nil, nil, nil
+		return nil, nil, nil, nil
 	}
 	r := s.rows[s.at]
 	s.at++
-	return r.key, r.doc, nil
+	return r.key, r.doc, r.meta, nil
 }
 
 func (s *rowSorter) close() {

@@ -2,14 +2,16 @@ package agg
 
 import (
 	"bufio"
+	"encoding/binary"
 	"os"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// spool keeps a list of documents that is read more than once: in memory as
+// spool keeps a list of documents, each with its metadata behind it, that is read more than once: in memory as
 // long as the budget holds, then in a temporary file without a name.
 type spool struct {
 	what string // the stage, for the error
@@ -22,21 +24,21 @@ type spool struct {
 	env  *mql.Env
 }
 
-// add copies a document to the end.
+// add copies a document and its metadata, nil for none, to the end.
 //
 // Errors: QueryExceededMemoryLimitNoDiskUseAllowed.
-func (s *spool) add(env *mql.Env, doc bson.Raw) error {
+func (s *spool) add(env *mql.Env, doc, meta bson.Raw) error {
 	s.env = env
 	if err := env.Row(len(doc)); err != nil {
 		return err
 	}
 	if s.file != nil {
 		s.Spilled.Records++
-		s.Spilled.Storage += int64(len(doc))
-		return s.write(doc)
+		s.Spilled.Storage += int64(len(doc) + len(meta))
+		return s.write(doc, meta)
 	}
-	n := len(doc) + 32
-	s.docs = append(s.docs, doc.Clone())
+	n := len(doc) + len(meta) + 32
+	s.docs = append(s.docs, append(append(make(bson.Raw, 0, len(doc)+len(meta)), doc...), meta...))
 	s.held += n
 	s.Hold(s.held)
 	if env.Memory.Grow(n) || !env.Memory.Due(s.held) {
@@ -59,7 +61,7 @@ func (s *spool) spill(env *mql.Env) error {
 		return err
 	}
 	for _, d := range s.docs {
-		if err := s.write(d); err != nil {
+		if err := s.write(d, nil); err != nil {
 			return err
 		}
 	}
@@ -70,9 +72,12 @@ func (s *spool) spill(env *mql.Env) error {
 	return nil
 }
 
-func (s *spool) write(doc bson.Raw) error {
-	_, err := s.w.Write(doc)
-	s.ends = append(s.ends, s.end()+int64(len(doc)))
+func (s *spool) write(doc, meta bson.Raw) error {
+	if _, err := s.w.Write(doc); err != nil {
+		return err
+	}
+	_, err := s.w.Write(meta)
+	s.ends = append(s.ends, s.end()+int64(len(doc)+len(meta)))
 	return err
 }
 
@@ -129,12 +134,30 @@ type spoolCursor struct {
 	s     *spool
 	buf   []byte
 	start int64 // of buf in the file
+	// metas of the metadata of each document got are given to this scratch, nil for none.
+	to    *expr.Scratch
+	metas metaKinds
 }
 
 const spoolPage = 64 << 10
 
-// get returns document i, valid until the next get.
-func (c *spoolCursor) get(i int) (bson.Raw, error) {
+// get returns document i and its metadata, valid until the next get.
+func (c *spoolCursor) get(i int) (doc, meta bson.Raw, err error) {
+	both, err := c.both(i)
+	if err != nil {
+		return nil, nil, err
+	}
+	doc = both
+	if n := int(binary.LittleEndian.Uint32(both)); n < len(both) {
+		doc, meta = both[:n:n], both[n:]
+	}
+	if c.to != nil {
+		c.metas.giveKept(meta, c.to)
+	}
+	return doc, meta, nil
+}
+
+func (c *spoolCursor) both(i int) (bson.Raw, error) {
 	s := c.s
 	if s.file == nil {
 		return s.docs[i], nil

@@ -155,7 +155,7 @@ func (o *bucketAutoOp) load(env *mql.Env) error {
 		if err := env.Tick(); err != nil {
 			return err
 		}
-		o.scratch.Reset()
+		o.look(r)
 		v, err := o.by.Eval(env, r.Doc, &o.scratch)
 		if err != nil {
 			return err
@@ -166,7 +166,7 @@ func (o *bucketAutoOp) load(env *mql.Env) error {
 			}
 		}
 		key = keystring.Append(key[:0], v, keystring.Ascending, env.Order(), nil)
-		if err := o.rows.add(env, key, r.Doc); err != nil {
+		if err := o.rows.add(env, key, r.Doc, o.metas.kept(r)); err != nil {
 			return err
 		}
 		o.count++
@@ -181,10 +181,12 @@ func (o *bucketAutoOp) load(env *mql.Env) error {
 
 // advance reads the next document and its value.
 func (o *bucketAutoOp) advance(env *mql.Env) (err error) {
-	if _, o.doc, err = o.rows.next(); o.doc == nil || err != nil {
+	var meta bson.Raw
+	if _, o.doc, meta, err = o.rows.next(); o.doc == nil || err != nil {
 		return err
 	}
 	o.scratch.Reset()
+	o.metas.giveKept(meta, &o.scratch)
 	o.value, err = o.by.Eval(env, o.doc, &o.scratch)
 	if o.value.IsMissing() {
 		o.value = bson.Null

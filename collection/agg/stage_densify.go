@@ -206,6 +206,7 @@ type densifyOp struct {
 	parts  map[string]*densePart
 	order  []*densePart
 	doc    bson.Raw   // the document that comes after what is generated
+	meta   bson.Raw   // of doc
 	value  bson.Value // of doc
 	part   *densePart // of doc, or the one being finished
 	min    bson.Value // of all documents
@@ -276,7 +277,7 @@ func (o *densifyOp) load(env *mql.Env) error {
 			key = o.partKey(env, key, r.Doc)
 		}
 		key = keystring.Append(key, o.field.get(r.Doc), keystring.Ascending, env.Order(), nil)
-		if err := o.rows.add(env, key, r.Doc); err != nil {
+		if err := o.rows.add(env, key, r.Doc, o.metas.kept(r)); err != nil {
 			return err
 		}
 	}
@@ -291,7 +292,7 @@ func (o *densifyOp) partKey(env *mql.Env, dst []byte, doc bson.Raw) []byte {
 
 // advance reads the next document.
 func (o *densifyOp) advance(env *mql.Env) (err error) {
-	if _, o.doc, err = o.rows.next(); err != nil {
+	if _, o.doc, o.meta, err = o.rows.next(); err != nil {
 		return err
 	}
 	if o.doc == nil {
@@ -354,7 +355,7 @@ func (o *densifyOp) deliver(env *mql.Env) (*exec.Row, error) {
 	o.doc = nil
 	o.returned++
 	o.begin().Splice(doc.Elements())
-	return o.end(env, nil)
+	return o.end(env, &exec.Row{Meta: o.meta})
 }
 
 // finish generates what is missing after the last document of each partition.

@@ -70,6 +70,7 @@ func parseFacet(p *parser, a *facetArgs) ([]Stage, error) {
 		if len(sub.stages) > 0 && !sub.ReadsBySelf() && (sub.stages[0].Constraints().Source || sub.stages[0].Constraints().First) {
 			return nil, mongoerr.New(40600, "%s is not allowed to be used within a $facet stage", sub.stages[0].Name())
 		}
+		sub.metas.note(p)
 		s.subs = append(s.subs, sub)
 	}
 	return []Stage{s}, nil
@@ -130,7 +131,7 @@ func (o *facetOp) Next(env *mql.Env) (*exec.Row, error) {
 		if err := env.Tick(); err != nil {
 			return nil, err
 		}
-		if err := o.spool.add(env, r.Doc); err != nil {
+		if err := o.spool.add(env, r.Doc, o.metas.kept(r)); err != nil {
 			return nil, err
 		}
 	}
@@ -209,12 +210,12 @@ func (o *spoolOp) Next(env *mql.Env) (*exec.Row, error) {
 	if err := env.Tick(); err != nil {
 		return nil, err
 	}
-	d, err := o.cursor.get(o.at)
+	d, meta, err := o.cursor.get(o.at)
 	if err != nil {
 		return nil, err
 	}
 	o.at++
-	o.row = exec.Row{Doc: d}
+	o.row = exec.Row{Doc: d, Meta: meta}
 	return &o.row, nil
 }
 

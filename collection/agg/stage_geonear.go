@@ -290,7 +290,7 @@ func (o *geoNearOp) Next(env *mql.Env) (*exec.Row, error) {
 		}
 		o.loaded = true
 	}
-	key, pair, err := o.rows.next()
+	key, pair, _, err := o.rows.next()
 	if pair == nil || err != nil {
 		return nil, err
 	}
@@ -343,7 +343,7 @@ func (o *geoNearOp) load(env *mql.Env) error {
 		b.Value("geoNearPoint", loc)
 		b.End()
 		o.buf = b.Finish()
-		if err := o.rows.add(env, key, bson.Raw(o.buf)); err != nil {
+		if err := o.rows.add(env, key, bson.Raw(o.buf), nil); err != nil {
 			return err
 		}
 	}

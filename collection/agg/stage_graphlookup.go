@@ -184,7 +184,7 @@ func (o *graphOp) Next(env *mql.Env) (*exec.Row, error) {
 	if r == nil || err != nil {
 		return nil, err
 	}
-	if err := o.search(env, r.Doc); err != nil {
+	if err := o.search(env, r); err != nil {
 		return nil, err
 	}
 	b := bson.NewArrayBuilder(o.joined[:0])
@@ -201,10 +201,10 @@ func (o *graphOp) Next(env *mql.Env) (*exec.Row, error) {
 func (o *graphOp) Park() (int, bool) { o.buf, o.joined = nil, nil; return o.in.Park() }
 
 // search walks from one document.
-func (o *graphOp) search(env *mql.Env, doc bson.Raw) error {
+func (o *graphOp) search(env *mql.Env, r *exec.Row) error {
 	o.release()
-	o.scratch.Reset()
-	v, err := o.start.Eval(env, doc, &o.scratch)
+	o.look(r)
+	v, err := o.start.Eval(env, r.Doc, &o.scratch)
 	if err != nil {
 		return err
 	}
@@ -252,7 +252,7 @@ func (o *graphOp) level(env *mql.Env, values []bson.Value, depth int64) error {
 		n = match.AllOf(n, o.restrict)
 	}
 	probes := &Probes{Path: o.to.String(), Values: values, Alone: o.restrict == nil}
-	op, err := o.opener.Open(env, o.ns, &Pipeline{NS: o.ns, stages: []Stage{&matchStage{n}}, probes: probes})
+	op, err := o.opener.Open(env, o.ns, &Pipeline{NS: o.ns, stages: []Stage{&matchStage{node: n}}, probes: probes})
 	if err != nil {
 		return err
 	}

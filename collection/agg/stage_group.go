@@ -131,14 +131,7 @@ func (s *groupStage) Reads(add func(string)) bool {
 }
 
 func (s *groupStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operator, error) {
-	op := &groupOp{base: base{in: in, stage: s}, groupStage: s, table: groupTable{out: s.out}}
-	op.meta.of(s.id)
-	for _, out := range s.out {
-		if u, ok := out.fn.(*unaryFunc); ok {
-			op.meta.of(u.arg)
-		}
-	}
-	return op, nil
+	return &groupOp{base: base{in: in, stage: s}, groupStage: s, table: groupTable{out: s.out}}, nil
 }
 
 // passMatch moves the conditions on the _id.

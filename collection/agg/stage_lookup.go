@@ -242,7 +242,7 @@ func (s *lookupStage) unfold() []Stage {
 	if s.joined != nil {
 		as := path.Must(s.as.String())
 		back, _ := match.Moved(s.joined, func(p path.Path) (path.Path, bool) { return path.Must(as.String() + "." + p.String()), true })
-		out = append(out, &matchStage{back})
+		out = append(out, &matchStage{node: back})
 	}
 	return out
 }
@@ -272,7 +272,7 @@ func (s *lookupStage) filtered() *Pipeline {
 	if s.sub == nil || s.joined == nil {
 		return s.sub
 	}
-	return s.sub.with(append(append([]Stage(nil), s.sub.stages...), &matchStage{s.joined}))
+	return s.sub.with(append(append([]Stage(nil), s.sub.stages...), &matchStage{node: s.joined}))
 }
 
 func (s *lookupStage) Reads(add func(string)) bool {

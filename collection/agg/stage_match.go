@@ -14,21 +14,29 @@ var stageMatch = StageDef{Name: "$match", OwnFields: true, Parse: parseMatch,
 	Doc: "reference/operator/aggregation/match"}
 
 // matchStage drops the documents that do not satisfy a filter.
-type matchStage struct{ node match.Node }
+type matchStage struct {
+	node match.Node
+	// meta says that the filter reads metadata, which stages before may make: it stays where
+	// it is.
+	meta bool
+}
 
 func parseMatch(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	d, err := wantDoc(arg, 15959, "the match filter must be an expression in an object")
 	if err != nil {
 		return nil, err
 	}
+	var kinds metaKinds
+	done := p.noting(&kinds)
 	n, err := match.Parse(p.env, d)
-	if err != nil {
+	if done(); err != nil {
 		return nil, err
 	}
+	kinds.note(p)
 	if err := checkMatch(n); err != nil {
 		return nil, err
 	}
-	return []Stage{&matchStage{n}}, nil
+	return []Stage{&matchStage{node: n, meta: kinds != 0}}, nil
 }
 
 // textFirst refuses a text search behind other stages. Errors: 17313.
@@ -56,15 +64,13 @@ func (s *matchStage) Reads(add func(string)) bool {
 }
 
 func (s *matchStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operator, error) {
-	op := &matchOp{base: base{in: in, stage: s}, node: match.Normalize(s.node)}
-	op.meta.ofFilter(op.node)
-	return op, nil
+	return &matchOp{base: base{in: in, stage: s}, node: match.Normalize(s.node)}, nil
 }
 
 type matchOp struct {
 	base
 	node    match.Node
-	meta    metaKinds
+	metas   metaKinds
 	scratch expr.Scratch
 }
 
@@ -78,7 +84,7 @@ func (o *matchOp) Next(env *mql.Env) (*exec.Row, error) {
 			return nil, err
 		}
 		o.scratch.Reset()
-		o.meta.give(r, &o.scratch)
+		o.metas.give(r, &o.scratch)
 		ok, err := o.node.Matches(env, r.Doc, &o.scratch)
 		if err != nil {
 			return nil, err
@@ -90,6 +96,8 @@ func (o *matchOp) Next(env *mql.Env) (*exec.Row, error) {
 	}
 }
 
+func (o *matchOp) readsMeta(k metaKinds) { o.metas = k }
+
 func (o *matchOp) Park() (int, bool) { return o.in.Park() }
 
 func (o *matchOp) Close() {
@@ -97,9 +105,12 @@ func (o *matchOp) Close() {
 	o.scratch.Close()
 }
 
-// passMatch makes one filter of two.
+// passMatch makes one filter of two, unless this one has to stay.
 func (s *matchStage) passMatch(m *matchStage) ([]Stage, bool) {
-	return []Stage{&matchStage{match.AllOf(conjuncts(s.node, conjuncts(m.node, nil))...)}}, true
+	if s.meta {
+		return []Stage{m, s}, true
+	}
+	return []Stage{&matchStage{node: match.AllOf(conjuncts(s.node, conjuncts(m.node, nil))...)}}, true
 }
 
 // passesAll see isNothing.

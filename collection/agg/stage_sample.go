@@ -73,7 +73,10 @@ type sampleOp struct {
 	rows   rowSorter
 	loaded bool
 	row    exec.Row
+	metas  metaKinds
 }
+
+func (o *sampleOp) readsMeta(k metaKinds) { o.metas = k }
 
 func (o *sampleOp) Next(env *mql.Env) (*exec.Row, error) {
 	if !o.loaded {
@@ -85,12 +88,12 @@ func (o *sampleOp) Next(env *mql.Env) (*exec.Row, error) {
 	if o.returned >= o.rows.limit {
 		return nil, nil
 	}
-	key, doc, err := o.rows.next()
+	key, doc, meta, err := o.rows.next()
 	if doc == nil || err != nil {
 		return nil, err
 	}
 	o.returned++
-	o.row = exec.Row{Doc: doc, SortKey: key}
+	o.row = exec.Row{Doc: doc, SortKey: key, Meta: meta}
 	return &o.row, nil
 }
 
@@ -113,7 +116,7 @@ func (o *sampleOp) load(env *mql.Env) error {
 			return err
 		}
 		binary.BigEndian.PutUint64(key[:], rand.Uint64())
-		if err := o.rows.add(env, key[:], r.Doc); err != nil {
+		if err := o.rows.add(env, key[:], r.Doc, o.metas.kept(r)); err != nil {
 			return err
 		}
 	}

@@ -22,7 +22,6 @@ type scoreStage struct {
 	details bool   // scoreDetails was asked for
 	text    string // score as the client wrote it, for the details
 	arg     bson.Raw
-	meta    metaKinds
 }
 
 // normalization says how scores are brought between 0 and 1.
@@ -109,7 +108,6 @@ func parseScore(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	if s.score == nil {
 		return nil, mongoerr.New(40414, "BSON field '$score.score' is missing but a required field")
 	}
-	s.meta.of(s.score)
 	return []Stage{s}, nil
 }
 
@@ -178,8 +176,7 @@ func (o *scoringOp) Next(env *mql.Env) (*exec.Row, error) {
 //
 // Errors: TypeMismatch.
 func (o *scoringOp) raw(env *mql.Env, r *exec.Row) (float64, error) {
-	o.scratch.Reset()
-	o.meta.give(r, &o.scratch)
+	o.look(r)
 	v, err := o.score.Eval(env, r.Doc, &o.scratch)
 	if err != nil {
 		return 0, err
@@ -238,7 +235,7 @@ func (o *scoringOp) nextScaled(env *mql.Env) (*exec.Row, error) {
 	if o.at == o.spool.len() {
 		return nil, nil
 	}
-	d, err := o.cursor.get(o.at)
+	d, _, err := o.cursor.get(o.at)
 	if err != nil {
 		return nil, err
 	}
@@ -260,14 +257,14 @@ func (o *scoringOp) load(env *mql.Env, r *exec.Row) error {
 	o.least, o.greatest = min(o.least, score), max(o.greatest, score)
 	b := o.begin()
 	b.Raw("doc", r.Doc)
-	if len(r.Meta) > 0 {
-		b.Raw("meta", r.Meta)
+	if meta := o.metas.kept(r); len(meta) > 0 {
+		b.Raw("meta", meta)
 	}
 	b.Double("score", score)
 	if err := env.Tick(); err != nil {
 		return err
 	}
-	return o.spool.add(env, bson.Raw(b.Finish()))
+	return o.spool.add(env, bson.Raw(b.Finish()), nil)
 }
 
 // Park lets the input park, of which nothing is held but what the spool has.

@@ -206,13 +206,15 @@ type windowOp struct {
 	*windowStage
 	env    *mql.Env
 	rows   rowSorter
-	docs   spool // the partition
+	docs   spool // the documents of the partition
+	part   *partition
 	cursor spoolCursor
 	runs   []windowRun
 	at     int
 	loaded bool
 	key    []byte // of the partition being read
 	next   bson.Raw
+	nmeta  bson.Raw
 	nkey   []byte
 	values bson.Builder
 	vbuf   []byte
@@ -256,13 +258,14 @@ func (o *windowOp) load(env *mql.Env) error {
 		if err := env.Tick(); err != nil {
 			return err
 		}
+		o.look(r)
 		if key, err = o.partitionKey(env, key[:0], r.Doc); err != nil {
 			return err
 		}
-		if key, err = o.by.AppendKey(env, key, r.Doc); err != nil {
+		if key, err = exec.AppendKey(env, &o.by, key, r); err != nil {
 			return err
 		}
-		if err := o.rows.add(env, key, r.Doc); err != nil {
+		if err := o.rows.add(env, key, r.Doc, o.metas.kept(r)); err != nil {
 			return err
 		}
 	}
@@ -278,7 +281,6 @@ func (o *windowOp) partitionKey(env *mql.Env, dst []byte, doc bson.Raw) ([]byte,
 	if o.partition == nil {
 		return dst, nil
 	}
-	o.scratch.Reset()
 	v, err := o.partition.Eval(env, doc, &o.scratch)
 	if err != nil {
 		return nil, err
@@ -291,9 +293,11 @@ func (o *windowOp) partitionKey(env *mql.Env, dst []byte, doc bson.Raw) ([]byte,
 
 // advance reads the next sorted row.
 func (o *windowOp) advance(env *mql.Env) (err error) {
-	if _, o.next, err = o.rows.next(); o.next == nil || err != nil {
+	if _, o.next, o.nmeta, err = o.rows.next(); o.next == nil || err != nil {
 		return err
 	}
+	o.scratch.Reset()
+	o.metas.giveKept(o.nmeta, &o.scratch)
 	o.nkey, err = o.partitionKey(env, o.nkey[:0], o.next)
 	return err
 }
@@ -307,16 +311,16 @@ func (o *windowOp) nextPartition(env *mql.Env) error {
 	o.cursor = spoolCursor{s: &o.docs}
 	o.key = append(o.key[:0], o.nkey...)
 	for o.next != nil && bytes.Equal(o.key, o.nkey) {
-		if err := o.docs.add(env, o.next); err != nil {
+		if err := o.docs.add(env, o.next, o.nmeta); err != nil {
 			return err
 		}
 		if err := o.advance(env); err != nil {
 			return err
 		}
 	}
-	p := &partition{&o.docs, o.windowStage}
+	o.part = &partition{docs: &o.docs, stage: o.windowStage, metas: o.metas}
 	for _, out := range o.out {
-		o.runs = append(o.runs, out.fn.start(p))
+		o.runs = append(o.runs, out.fn.start(o.part))
 	}
 	o.at = 0
 	return nil
@@ -334,10 +338,12 @@ func (o *windowOp) compute(env *mql.Env) (*exec.Row, error) {
 	if err := env.Tick(); err != nil {
 		return nil, err
 	}
-	doc, err := o.cursor.get(o.at)
+	doc, meta, err := o.cursor.get(o.at)
 	if err != nil {
 		return nil, err
 	}
+	o.part.meta = meta
+	like := exec.Row{Meta: meta}
 	o.values.ResetArray(o.vbuf[:0])
 	for _, r := range o.runs {
 		before := o.values.Count()
@@ -358,7 +364,7 @@ func (o *windowOp) compute(env *mql.Env) (*exec.Row, error) {
 			if err := appendEach(env, o.begin(), doc, out.field, it.Value); err != nil {
 				return nil, err
 			}
-			return o.end(env, nil)
+			return o.end(env, &like)
 		}
 		b := bson.NewBuilder(o.bufs[i%2][:0])
 		if err := appendEach(env, b, doc, out.field, it.Value); err != nil {
@@ -371,7 +377,7 @@ func (o *windowOp) compute(env *mql.Env) (*exec.Row, error) {
 		return nil, err
 	}
 	o.begin().Splice(doc.Elements())
-	return o.end(env, nil)
+	return o.end(env, &like)
 }
 
 func (o *windowOp) Close() {

@@ -6,6 +6,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/exec"
+	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/order"
@@ -72,20 +73,28 @@ func (s *sortStage) Reads(add func(string)) bool {
 }
 
 func (s *sortStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operator, error) {
-	return &sortOp{base{in: in, stage: s}, exec.Sort(in, &s.pattern, s.limit), s.limit}, nil
+	sorter := exec.Sort(in, &s.pattern, s.limit)
+	return &sortOp{base{in: in, stage: s}, sorter, sorter, s}, nil
 }
 
 type sortOp struct {
 	base
 	sorter exec.Operator
-	limit  int64
+	rows   exec.Operator // of sorter, with what is read of their metadata
+	*sortStage
+}
+
+func (o *sortOp) readsMeta(k metaKinds) {
+	if k.has(expr.MetaSortKey) {
+		o.rows = exec.WithSortKey(o.sorter, &o.pattern)
+	}
 }
 
 func (o *sortOp) Next(env *mql.Env) (*exec.Row, error) {
 	if o.limit > 0 && o.returned >= o.limit {
 		return nil, nil // a sorter that spilled delivers more
 	}
-	r, err := o.sorter.Next(env)
+	r, err := o.rows.Next(env)
 	if r != nil {
 		o.returned++
 	}

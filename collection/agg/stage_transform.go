@@ -73,16 +73,13 @@ func (s *transformStage) Reads(add func(string)) bool {
 }
 
 func (s *transformStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operator, error) {
-	op := &transformOp{base: base{in: in, stage: s}, t: s.t}
-	s.t.Expressions(op.meta.of)
-	return op, nil
+	return &transformOp{base: base{in: in, stage: s}, t: s.t}, nil
 }
 
 type transformOp struct {
 	base
 	maker
-	t    project.Transform
-	meta metaKinds
+	t project.Transform
 }
 
 func (o *transformOp) Next(env *mql.Env) (*exec.Row, error) {
@@ -90,8 +87,7 @@ func (o *transformOp) Next(env *mql.Env) (*exec.Row, error) {
 	if r == nil || err != nil {
 		return nil, err
 	}
-	o.scratch.Reset()
-	o.meta.give(r, &o.scratch)
+	o.look(r)
 	if err := o.t.Apply(env, o.begin(), r.Doc, &o.scratch); err != nil {
 		return nil, err
 	}

@@ -116,15 +116,17 @@ func (s *unionStage) Append(b *bson.Builder) {
 }
 
 func (s *unionStage) Open(_ *mql.Env, in exec.Operator, o Opener) (exec.Operator, error) {
-	return &unionOp{base: base{in: in, stage: s}, unionStage: s, opener: o}, nil
+	return &unionOp{base: base{in: in, stage: s}, unionStage: s, sub: s.sub, opener: o}, nil
 }
 
 type unionOp struct {
 	base
 	*unionStage
+	sub    *Pipeline // that of the stage, whose rows carry what is read of them behind it
 	opener Opener
 	other  exec.Operator
 	row    exec.Row
+	metas  metaKinds
 }
 
 func (o *unionOp) Next(env *mql.Env) (*exec.Row, error) {
@@ -147,8 +149,15 @@ func (o *unionOp) Next(env *mql.Env) (*exec.Row, error) {
 		return nil, err
 	}
 	o.returned++
-	o.row = exec.Row{Doc: r.Doc}
+	o.row = exec.Row{Doc: r.Doc, Meta: o.metas.kept(r)}
 	return &o.row, nil
+}
+
+// readsMeta has the documents of the other pipeline keep what is read of them as well.
+func (o *unionOp) readsMeta(k metaKinds) {
+	o.metas = k
+	o.sub = o.unionStage.sub.with(o.unionStage.sub.stages)
+	o.sub.metas |= k
 }
 
 func (o *unionOp) Park() (int, bool) {

@@ -65,7 +65,17 @@ func (t *tables) windowFunction(name string) *WindowFunctionDef {
 type partition struct {
 	docs  *spool
 	stage *windowStage
+	metas metaKinds
+	meta  bson.Raw // of the document at hand
 }
+
+// cursor reads the documents, whose metadata goes to the expressions of s.
+func (p *partition) cursor(s *expr.Scratch) spoolCursor {
+	return spoolCursor{s: p.docs, to: s, metas: p.metas}
+}
+
+// give hands the metadata of the document at hand to the expressions of s.
+func (p *partition) give(s *expr.Scratch) { p.metas.giveKept(p.meta, s) }
 
 // windowKind is the kind of a window.
 type windowKind uint8

@@ -15,7 +15,8 @@ type windowed struct {
 func (f *windowed) paths(add func(string)) { f.fn.Paths(add) }
 
 func (f *windowed) start(p *partition) windowRun {
-	r := &windowedRun{windowed: f, ends: newWindowEnds(f.w, p), enter: spoolCursor{s: p.docs}, leave: spoolCursor{s: p.docs}}
+	r := &windowedRun{windowed: f, ends: newWindowEnds(f.w, p)}
+	r.enter, r.leave = p.cursor(&r.scratch), p.cursor(&r.scratch)
 	if u, ok := f.fn.(*unaryFunc); ok {
 		if sliding := u.sliding(f.w); sliding != nil {
 			r.windowed = &windowed{sliding, f.w}
@@ -90,7 +91,7 @@ func (r *windowedRun) at(env *mql.Env, b *bson.Builder, name string, i int, doc 
 		}
 	}
 	for ; r.to < to; r.to++ {
-		d, err := r.enter.get(r.to)
+		d, _, err := r.enter.get(r.to)
 		if err != nil {
 			return err
 		}
@@ -131,7 +132,7 @@ func (r *windowedRun) drop(env *mql.Env) (forgot bool, err error) {
 	if !ok {
 		return false, nil
 	}
-	doc, err := r.leave.get(r.from)
+	doc, _, err := r.leave.get(r.from)
 	if err != nil {
 		return false, err
 	}
@@ -151,7 +152,7 @@ func (r *windowedRun) atEdge(env *mql.Env, b *bson.Builder, name string, from, t
 	if r.last {
 		from = to - 1
 	}
-	d, err := r.enter.get(from)
+	d, _, err := r.enter.get(from)
 	if err != nil {
 		return err
 	}
@@ -201,7 +202,7 @@ func (r *windowedRun) slideTo(env *mql.Env, b *bson.Builder, name string, from, 
 	s := r.slide
 	s.to = max(s.to, from)
 	for ; s.to < to; s.to++ {
-		d, err := r.enter.get(s.to)
+		d, _, err := r.enter.get(s.to)
 		if err != nil {
 			return err
 		}

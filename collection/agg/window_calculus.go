@@ -70,7 +70,9 @@ func parseCalculus(p *parser, c *windowCall) (windowFunc, error) {
 func (f *calculus) paths(add func(string)) { f.input.Paths(add) }
 
 func (f *calculus) start(p *partition) windowRun {
-	return &calculusRun{calculus: f, ends: newWindowEnds(f.w, p), cursor: spoolCursor{s: p.docs}, second: spoolCursor{s: p.docs}}
+	r := &calculusRun{calculus: f, ends: newWindowEnds(f.w, p)}
+	r.cursor, r.second = p.cursor(&r.scratch), p.cursor(&r.scratch)
+	return r
 }
 
 type calculusRun struct {
@@ -97,7 +99,7 @@ func (r *calculusRun) at(env *mql.Env, b *bson.Builder, name string, i int, doc 
 
 // point is the sort value, in units, and the input of a document.
 func (r *calculusRun) point(env *mql.Env, c *spoolCursor, i int) (x, y bson.Value, err error) {
-	doc, err := c.get(i)
+	doc, _, err := c.get(i)
 	if err != nil {
 		return x, y, err
 	}

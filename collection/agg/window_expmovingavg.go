@@ -74,12 +74,13 @@ func parseExpMovingAvg(p *parser, c *windowCall) (windowFunc, error) {
 }
 
 func (f *movingAverage) paths(add func(string)) { f.input.Paths(add) }
-func (f *movingAverage) start(*partition) windowRun {
-	return &movingAverageRun{movingAverage: f}
+func (f *movingAverage) start(p *partition) windowRun {
+	return &movingAverageRun{movingAverage: f, p: p}
 }
 
 type movingAverageRun struct {
 	*movingAverage
+	p       *partition
 	some    bool
 	dec     bool
 	f       float64
@@ -89,6 +90,7 @@ type movingAverageRun struct {
 
 func (r *movingAverageRun) at(env *mql.Env, b *bson.Builder, name string, _ int, doc bson.Raw) error {
 	r.scratch.Reset()
+	r.p.give(&r.scratch)
 	v, err := r.input.Eval(env, doc, &r.scratch)
 	if err != nil {
 		return err

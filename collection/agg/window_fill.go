@@ -24,17 +24,19 @@ func parseLocf(p *parser, c *windowCall) (windowFunc, error) {
 	return &carried{e}, err
 }
 
-func (f *carried) paths(add func(string))     { f.e.Paths(add) }
-func (f *carried) start(*partition) windowRun { return &carriedRun{carried: f} }
+func (f *carried) paths(add func(string))       { f.e.Paths(add) }
+func (f *carried) start(p *partition) windowRun { return &carriedRun{carried: f, p: p} }
 
 type carriedRun struct {
 	*carried
+	p       *partition
 	last    bson.Value
 	scratch expr.Scratch
 }
 
 func (r *carriedRun) at(env *mql.Env, b *bson.Builder, name string, _ int, doc bson.Raw) error {
 	r.scratch.Reset()
+	r.p.give(&r.scratch)
 	v, err := r.e.Eval(env, doc, &r.scratch)
 	if err != nil {
 		return err
@@ -68,7 +70,9 @@ func parseLinearFill(p *parser, c *windowCall) (windowFunc, error) {
 
 func (f *linearFill) paths(add func(string)) { f.e.Paths(add) }
 func (f *linearFill) start(p *partition) windowRun {
-	return &linearFillRun{linearFill: f, p: p, cursor: spoolCursor{s: p.docs}, right: -1}
+	r := &linearFillRun{linearFill: f, p: p, right: -1}
+	r.cursor = p.cursor(&r.seek)
+	return r
 }
 
 // linearFillRun keeps the known points left and right of the document.
@@ -85,6 +89,7 @@ type linearFillRun struct {
 
 func (r *linearFillRun) at(env *mql.Env, b *bson.Builder, name string, i int, doc bson.Raw) error {
 	r.scratch.Reset()
+	r.p.give(&r.scratch)
 	x, y, err := r.point(env, doc, &r.scratch)
 	if err != nil {
 		return err
@@ -116,7 +121,7 @@ func (r *linearFillRun) at(env *mql.Env, b *bson.Builder, name string, i int, do
 // find looks for the next document with a value.
 func (r *linearFillRun) find(env *mql.Env, from int) error {
 	for r.right = from; r.right < r.p.docs.len(); r.right++ {
-		doc, err := r.cursor.get(r.right)
+		doc, _, err := r.cursor.get(r.right)
 		if err != nil {
 			return err
 		}

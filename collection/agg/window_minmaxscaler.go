@@ -64,14 +64,17 @@ func parseMinMaxScaler(p *parser, c *windowCall) (windowFunc, error) {
 func (f *minMaxScaler) paths(add func(string)) { f.input.Paths(add) }
 
 func (f *minMaxScaler) start(p *partition) windowRun {
-	return &minMaxScalerRun{minMaxScaler: f, ends: newWindowEnds(f.window, p), enter: spoolCursor{s: p.docs},
+	r := &minMaxScalerRun{minMaxScaler: f, ends: newWindowEnds(f.window, p), p: p,
 		least: slidingExtreme{sign: -1}, greatest: slidingExtreme{sign: 1}}
+	r.enter = p.cursor(&r.scratch)
+	return r
 }
 
 // minMaxScalerRun moves the window over a partition.
 type minMaxScalerRun struct {
 	*minMaxScaler
 	ends            *windowEnds
+	p               *partition
 	enter           spoolCursor
 	to              int // documents before it have entered
 	least, greatest slidingExtreme
@@ -84,7 +87,7 @@ func (r *minMaxScalerRun) at(env *mql.Env, b *bson.Builder, name string, i int, 
 		return err
 	}
 	for r.to = max(r.to, from); r.to < to; r.to++ {
-		d, err := r.enter.get(r.to)
+		d, _, err := r.enter.get(r.to)
 		if err != nil {
 			return err
 		}
@@ -100,6 +103,7 @@ func (r *minMaxScalerRun) at(env *mql.Env, b *bson.Builder, name string, i int, 
 	}
 	r.least.leave(from)
 	r.greatest.leave(from)
+	r.p.give(&r.scratch)
 	x, err := r.number(env, doc)
 	if err != nil {
 		return err

@@ -100,7 +100,7 @@ func (e *windowEnds) shift(v bson.Value, b *bound) (bson.Value, error) {
 
 // compare orders the sort value of document i and a limit.
 func (e *windowEnds) compare(c *spoolCursor, i int, limit bson.Value) (int, error) {
-	doc, err := c.get(i)
+	doc, _, err := c.get(i)
 	if err != nil {
 		return 0, err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/release"
@@ -39,10 +40,11 @@ func (f *ranking) paths(add func(string)) {
 	f.stage.by.Paths(func(p path.Path) { add(p.String()) })
 }
 
-func (f *ranking) start(*partition) windowRun { return &rankRun{ranking: f} }
+func (f *ranking) start(p *partition) windowRun { return &rankRun{ranking: f, p: p} }
 
 type rankRun struct {
 	*ranking
+	p         *partition
 	last, key []byte
 	rank      int64
 }
@@ -52,10 +54,10 @@ func (r *rankRun) at(env *mql.Env, b *bson.Builder, name string, i int, doc bson
 		b.Int(name, int64(i)+1)
 		return nil
 	}
-	if r.key, err = r.stage.by.AppendKey(env, r.key[:0], doc); err != nil {
+	if r.key, err = exec.AppendKey(env, &r.stage.by, r.key[:0], &exec.Row{Doc: doc, Meta: r.p.meta}); err != nil {
 		return err
 	}
-	if !env.Release.Has(release.RankNullAsMissing) && r.stage.by.Parts[0].Path.Get(doc).IsMissing() {
+	if part := &r.stage.by.Parts[0]; part.Meta == "" && !env.Release.Has(release.RankNullAsMissing) && part.Path.Get(doc).IsMissing() {
 		r.key = append(r.key, 0) // so that it is no null
 	}
 	if i == 0 || !bytes.Equal(r.key, r.last) {

@@ -66,7 +66,9 @@ func parseShift(p *parser, c *windowCall) (windowFunc, error) {
 func (f *shift) paths(add func(string)) { f.output.Paths(add) }
 
 func (f *shift) start(p *partition) windowRun {
-	return &shiftRun{shift: f, n: p.docs.len(), cursor: spoolCursor{s: p.docs}}
+	r := &shiftRun{shift: f, n: p.docs.len()}
+	r.cursor = p.cursor(&r.scratch)
+	return r
 }
 
 type shiftRun struct {
@@ -82,7 +84,7 @@ func (r *shiftRun) at(env *mql.Env, b *bson.Builder, name string, i int, _ bson.
 		b.Value(name, r.absent)
 		return nil
 	}
-	d, err := r.cursor.get(int(at))
+	d, _, err := r.cursor.get(int(at))
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/bson/keystring"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/order"
@@ -43,26 +42,21 @@ func (r *Row) SetMeta(s *expr.Scratch, kinds uint32) {
 			s.Meta[k] = it.Value
 		}
 	}
-	if kinds&(1<<expr.MetaRecordID) != 0 {
+	if kinds&(1<<expr.MetaRecordID) != 0 && r.ID != nil {
 		s.Meta[expr.MetaRecordID] = s.Int64(RecordNumber(r.Hash, r.ID))
 	}
 }
 
-// setSortKey hands the sort key of a row to expressions, as an array.
-func (r *Row) setSortKey(s *expr.Scratch, p *order.Pattern) error {
-	if p == nil || r.SortKey == nil {
-		return nil
+// KeptMeta is the metadata of a row for one that is kept without its record: kinds are those
+// that may be read, as bits.
+func (r *Row) KeptMeta(kinds uint32) bson.Raw {
+	if kinds&(1<<expr.MetaRecordID) == 0 || r.ID == nil {
+		return r.Meta
 	}
-	b, key := bson.NewArrayBuilder(nil), r.SortKey
-	var d keystring.Decoder
-	for _, part := range p.Parts {
-		var err error
-		if key, err = d.Value(b, "", key, part.Dir); err != nil {
-			return err
-		}
-	}
-	s.Meta[expr.MetaSortKey] = bson.Value{Type: bson.TypeArray, Data: b.Doc()}
-	return nil
+	var m metaBuilder
+	b := m.begin(r.Meta)
+	b.Int64(expr.MetaRecordID.String(), RecordNumber(r.Hash, r.ID))
+	return m.end()
 }
 
 // AppendKey appends the sort key of a row, metadata included.

@@ -16,6 +16,7 @@ type projection struct {
 	builder bson.Builder
 	buf     []byte
 	scratch expr.Scratch
+	keys    sortKeys
 }
 
 func (p *projection) Next(env *mql.Env) (*Row, error) {
@@ -29,7 +30,7 @@ func (p *projection) Next(env *mql.Env) (*Row, error) {
 	if p.node.Metas != 0 {
 		r.SetMeta(&p.scratch, p.node.Metas)
 		if p.node.Metas&(1<<expr.MetaSortKey) != 0 {
-			if err := r.setSortKey(&p.scratch, p.node.Pattern); err != nil {
+			if p.scratch.Meta[expr.MetaSortKey], err = p.keys.of(r, p.node.Pattern); err != nil {
 				return nil, err
 			}
 		}

@@ -32,9 +32,10 @@ func NewRuns(env *mql.Env, what string) (*Runs, error) {
 func (r *Runs) Begin() { r.set.begin() }
 
 // Write appends a row to the last run.
-func (r *Runs) Write(key []byte, doc bson.Raw) error {
+// meta is its metadata, nil for none.
+func (r *Runs) Write(key []byte, doc, meta bson.Raw) error {
 	r.count++
-	return r.set.write(&sortRow{key: key, doc: doc, seq: r.count})
+	return r.set.write(&sortRow{key: key, doc: doc, meta: meta, seq: r.count})
 }
 
 // Count is the number of runs.
@@ -53,12 +54,12 @@ func (r *Runs) Start(env *mql.Env) error {
 
 // Next returns the next row over all runs in key order; a nil doc is the end.
 // The slices are valid until the next call.
-func (r *Runs) Next() (key []byte, doc bson.Raw, err error) {
+func (r *Runs) Next() (key []byte, doc, meta bson.Raw, err error) {
 	row, err := r.set.next()
 	if row == nil || err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	return row.key, row.doc, nil
+	return row.key, row.doc, row.meta, nil
 }
 
 // Close removes the file.

@@ -25,7 +25,7 @@ func TestManyRunsAreMergedInRounds(t *testing.T) {
 		for run := range c.runs {
 			r.Begin()
 			for _, key := range []string{"a", fmt.Sprintf("b%04d", c.runs-run)} {
-				if err := r.Write([]byte(key), doc); err != nil {
+				if err := r.Write([]byte(key), doc, nil); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -38,7 +38,7 @@ func TestManyRunsAreMergedInRounds(t *testing.T) {
 		}
 		last, n := int64(0), 0
 		for ; ; n++ {
-			key, doc, err := r.Next()
+			key, doc, _, err := r.Next()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -42,7 +42,7 @@ func (k MetaKind) String() string { return metaNames[k] }
 // meta is $meta.
 type meta struct{ kind MetaKind }
 
-func parseMeta(_ *parser, _ *Operator, v bson.Value) (Expr, error) {
+func parseMeta(p *parser, _ *Operator, v bson.Value) (Expr, error) {
 	text, ok := v.Str()
 	if !ok || v.Type != bson.TypeString {
 		return nil, mongoerr.New(17307, "$meta only supports string arguments")
@@ -51,6 +51,7 @@ func parseMeta(_ *parser, _ *Operator, v bson.Value) (Expr, error) {
 	if !ok {
 		return nil, mongoerr.New(17308, "Unsupported argument to $meta: %s", text)
 	}
+	p.env.NoteMeta(text)
 	return &meta{kind}, nil
 }
 

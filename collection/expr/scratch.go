@@ -28,6 +28,14 @@ type Scratch struct {
 	account
 }
 
+// NamedMeta is a piece of metadata of the document at hand by its name, missing if there is none.
+func (s *Scratch) NamedMeta(name string) bson.Value {
+	if k, ok := ParseMetaKind(name); ok {
+		return s.Meta[k]
+	}
+	return bson.Value{}
+}
+
 // Reset frees all values computed so far. Metadata and Root stay.
 func (s *Scratch) Reset() {
 	s.Arena.Reset()

@@ -48,6 +48,9 @@ type Env struct {
 	// Release is the release of MongoDB that the client is shown. What is read from the
 	// catalog, for all clients alike, goes by that of the server: Kept.
 	Release, Kept release.Release
+	// ReadsMeta is called, while expressions and sort patterns are parsed, for each kind of
+	// metadata that one reads; nil: nobody asks.
+	ReadsMeta func(kind string)
 	// Lane bounds what the goroutine takes of the processors; nil does not. Copies of an
 	// Env share it, forks have their own.
 	Lane *Lane
@@ -89,6 +92,13 @@ func (e *Env) ClockMillis() int64 {
 // Context is the command's context: its deadline is maxTimeMS, its
 // cancellation a disconnect or killOp.
 func (e *Env) Context() context.Context { return e.ctx }
+
+// NoteMeta tells ReadsMeta of a kind of metadata.
+func (e *Env) NoteMeta(kind string) {
+	if e.ReadsMeta != nil {
+		e.ReadsMeta(kind)
+	}
+}
 
 // SetContext puts the Env under the context of another command: a getMore goes
 // on with the Env of the command that opened the cursor.

@@ -22,7 +22,7 @@ const partsMax = 32
 // FailedToParse for fields beside $meta, 40352, 40353, 15998 and 16410 for
 // malformed paths, Overflow for too long ones, 7472500 for a field named twice,
 // 13103 for too many fields.
-func Parse(_ *mql.Env, spec bson.Raw) (Pattern, error) {
+func Parse(env *mql.Env, spec bson.Raw) (Pattern, error) {
 	var p Pattern
 	fields := 0
 	for it := spec.Iter(); it.Next(); {
@@ -30,7 +30,9 @@ func Parse(_ *mql.Env, spec bson.Raw) (Pattern, error) {
 		if err != nil {
 			return Pattern{}, err
 		}
-		if part.Meta == "" {
+		if part.Meta != "" {
+			env.NoteMeta(part.Meta)
+		} else {
 			for i := range p.Parts {
 				if p.Parts[i].Meta == "" && p.Parts[i].Name == part.Name {
 					return Pattern{}, mongoerr.New(7472500,

@@ -249,7 +249,7 @@ func (p *pipes) groupKey() string {
 
 func (p *pipes) stage() string {
 	f := p.field()
-	switch p.IntN(19) {
+	switch p.IntN(20) {
 	case 0, 1, 2:
 		return p.match()
 	case 3:
@@ -302,6 +302,12 @@ func (p *pipes) stage() string {
 		}
 		p.unique = false
 		return `{$sort: {_id: 1}}, {$group: {_id: "$s", first: {$first: "$_id"}, last: {$last: "$n"}, all: {$push: "$_id"}, merged: {$mergeObjects: {v: "$n"}}, top: {$topN: {n: 2, sortBy: {n: 1, _id: -1}, output: "$_id"}}}}`
+	case 18:
+		if !p.unique {
+			return p.match()
+		}
+		return fmt.Sprintf(`{$sort: {"%s": %s, _id: 1}}, {$setWindowFields: {partitionBy: "$s", sortBy: {_id: -1}, output: {mk: {$push: {$meta: "sortKey"}, window: {documents: [-1, 0]}}}}}, {$set: {sk: {$meta: "sortKey"}}}, {$match: {$expr: {$ne: [{$arrayElemAt: [{$meta: "sortKey"}, 0]}, %s]}}}`,
+			p.path(), p.pick("1", "-1"), p.pick("1", "null", `"a"`))
 	}
 	p.unique = false
 	return fmt.Sprintf(`{$sortByCount: "$%s"}, {$match: {count: {$gt: %d}}}`, p.pick("s", "n", "a"), p.IntN(5))
