@@ -60,6 +60,12 @@ var Rows = []Row{
 		Tests: []string{"compat-tests/simulation TestHistories", "compat-tests/isolation TestBank", "compat-tests/isolation TestAppend", "compat-tests/isolation TestRegisters", "compat-tests/isolation TestKills"},
 	},
 	{
+		Name: "cursors", Promises: []int{3}, Unit: "rows", Run: 0, Nightly: 0, Release: 0,
+		What:   "Cursors, snapshots of the past, cursors of transactions that write between their batches, tailable cursors and change streams that are resumed at any token, while writers work, hundreds of cursors are parked, collections are split, merged, moved, resharded and indexed, and servers end by `kill -9`: in memory, on files, and at three servers over a simulated TiKV cluster. Each row once, in order, none missing, none that the snapshot has not, no effect before its cause",
+		Tests:  []string{"compat-tests/cursors TestInTransactions", "compat-tests/cursors TestMoving"},
+		Canary: "three: a cursor of a transaction that sees what is written later, a change stream that leaves out one change in a thousand, a tailable cursor that passes over a document", CanaryTest: "compat-tests/cursors TestCanary",
+	},
+	{
 		Name: "random", Promises: []int{4}, Unit: "operations", Run: 100_000, Nightly: 10_000_000, Release: 1_000_000_000,
 		What:   "Random operations: one partition = seven = eight = with indexes = a naive model",
 		Tests:  []string{"compat-tests/metamorphic TestMetamorphic", "compat-tests/metamorphic TestPipelines"},

@@ -33,6 +33,15 @@ var bugs = []bug{
 	{"a plan is trusted too early", "collection/exec/fetch_batch.go", "if len(a.page.rows) > 0 && !f.src.Trial.has(1+fetchCost) {", `if len(a.page.rows) > 0 && !planted("a plan is trusted too early") && !f.src.Trial.has(1+fetchCost) {`},
 	{"places stay when writes move them", "storage/writebuf/merge.go", "if m.moves != m.b.moves {", `if m.moves != m.b.moves && !planted("places stay when writes move them") {`},
 	{"cursors see later writes", "storage/writebuf/layer.go", "if e.epoch <= l.upTo {", `if e.epoch <= l.upTo || planted("cursors see later writes") {`},
+	{"a change is left out", "collection/changestream/stream.go", "if it.cmd == nil || doc == nil {\n\t\t\ts.at++", `if doc != nil && it.cmd == nil && plantedNow("a change is left out", 997) {
+			doc = nil
+		}
+		if it.cmd == nil || doc == nil {
+			s.at++`},
+	{"a cursor goes on at the next moment", "shard/cluster/tail.go", "t.after = max(t.after, t.newest)", `t.after = max(t.after, t.newest)
+			if planted("a cursor goes on at the next moment") {
+				t.after++
+			}`},
 	{"a second too much", "storage/backup/restore.go", "case w.Time > p.At:", `case !planted("a second too much") && w.Time > p.At || w.Time > p.At+1:`},
 	{"every format is known", "storage/pebblekv/open.go", "stored[0] > formatVersion {", `stored[0] > formatVersion && !planted("every format is known") {`},
 	{"validators are forgotten", "collection/catalog/options.go", "validator, _ = v.Doc()", `if !planted("validators are forgotten") {

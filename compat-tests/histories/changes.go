@@ -1,0 +1,101 @@
+package histories
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Change is a write of a document that belongs to one client, which sends it again until it is
+// acknowledged and only then goes on. So what a client did is a chain of causes.
+type Change struct {
+	Client, Key int
+	Version     int  // names the change, and grows with each of the client
+	Removes     bool // the document is gone then
+	// Together names the transaction that made it, of several changes that follow each other; 0 = none.
+	Together int
+	// Begin and End are when it, or the commit of its transaction, was sent and acknowledged, on one
+	// clock. Without an End nobody was told: it is the last of its client then.
+	Begin, End int64
+}
+
+// Row is a document as a reader was given it.
+type Row struct{ Key, Version int }
+
+// chains are the changes of each client, in their order.
+type chains map[int][]Change
+
+func chainsOf(changes []Change) chains {
+	c := chains{}
+	for _, x := range changes {
+		c[x.Client] = append(c[x.Client], x)
+	}
+	later := func(a, b Change) int { return cmp.Compare(a.Version, b.Version) }
+	for _, chain := range c {
+		if !slices.IsSortedFunc(chain, later) {
+			slices.SortStableFunc(chain, later)
+		}
+	}
+	return c
+}
+
+// clients are in order, so that what is wrong is told alike each time.
+func (c chains) clients() []int {
+	var out []int
+	for client := range c {
+		out = append(out, client)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// owners is whose each document is.
+func (c chains) owners() map[int]int {
+	out := map[int]int{}
+	for client, chain := range c {
+		for _, x := range chain {
+			out[x.Key] = client
+		}
+	}
+	return out
+}
+
+// span is how many changes of a chain are there for certain in what was asked for at sent and
+// answered at back, and how many may be.
+func span(chain []Change, sent, back int64) (least, most int) {
+	for i, x := range chain {
+		if x.End != 0 && x.End < sent {
+			least = i + 1
+		}
+		if x.Begin < back {
+			most = i + 1
+		}
+	}
+	return least, most
+}
+
+// between reports that a cut of a chain would divide a transaction.
+func between(chain []Change, cut int) bool {
+	return cut > 0 && cut < len(chain) && chain[cut].Together != 0 && chain[cut].Together == chain[cut-1].Together
+}
+
+// found collects what is wrong, of which the first are enough.
+type found []string
+
+func (f *found) bad(format string, args ...any) {
+	if len(*f) < wrongMax {
+		*f = append(*f, fmt.Sprintf(format, args...))
+	}
+}
+
+// inOrder looks whether rows are in the order of a reader, nil for none.
+func (f *found) inOrder(rows []Row, order func(a, b Row) int) {
+	if order == nil {
+		return
+	}
+	for i := 1; i < len(rows); i++ {
+		if order(rows[i-1], rows[i]) > 0 {
+			f.bad("out of order: row %d is %v and row %d is %v", i-1, rows[i-1], i, rows[i])
+		}
+	}
+}

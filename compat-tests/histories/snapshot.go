@@ -1,0 +1,158 @@
+package histories
+
+// Snapshot is what one read of many documents gave, in any number of batches, by whatever plan:
+// all documents as they were at one moment between its being sent and its first answer.
+type Snapshot struct {
+	Changes    []Change
+	Rows       []Row
+	Sent, Back int64
+	Order      func(a, b Row) int // nil = none
+	Wants      func(r Row) bool   // its filter; nil = all
+}
+
+// cuts are how many of a client's changes a snapshot has: least and most that fit, which differ where
+// changes between do not show.
+type cuts struct{ least, most int }
+
+// Judge says what is wrong.
+func (s *Snapshot) Judge() []string {
+	var wrong found
+	chains := chainsOf(s.Changes)
+	owners := chains.owners()
+	rows := map[int]map[int]int{} // by client
+	for _, r := range s.Rows {
+		owner, is := owners[r.Key]
+		if !is {
+			wrong.bad("document %d was never written", r.Key)
+			continue
+		}
+		if rows[owner] == nil {
+			rows[owner] = map[int]int{}
+		}
+		if v, twice := rows[owner][r.Key]; twice {
+			wrong.bad("twice: document %d came as version %d and as %d", r.Key, v, r.Version)
+		}
+		if s.Wants != nil && !s.Wants(r) {
+			wrong.bad("%v is not what the filter wants", r)
+		}
+		rows[owner][r.Key] = r.Version
+	}
+	if len(wrong) > 0 {
+		return wrong
+	}
+	has := map[int]cuts{}
+	for _, client := range chains.clients() {
+		c, fits := s.cut(&wrong, client, chains[client], rows[client])
+		if fits {
+			has[client] = c
+		}
+	}
+	if len(wrong) == 0 {
+		s.causes(&wrong, chains, has)
+	}
+	wrong.inOrder(s.Rows, s.Order)
+	return wrong
+}
+
+// cut finds the beginnings of a client's chain that leave what was read.
+func (s *Snapshot) cut(wrong *found, client int, chain []Change, rows map[int]int) (out cuts, fits bool) {
+	least, most := span(chain, s.Sent, s.Back)
+	state, last := map[int]int{}, map[int]int{} // last is the change that put the state there
+	differ := len(rows)
+	fewest, best := differ+len(chain)+1, 0
+	visible := func(key int) int {
+		if v := state[key]; v != 0 && (s.Wants == nil || s.Wants(Row{key, v})) {
+			return v
+		}
+		return 0
+	}
+	for n := 0; ; n++ {
+		if n >= least && n <= most && !between(chain, n) {
+			if differ < fewest {
+				fewest, best = differ, n
+			}
+			if differ == 0 {
+				if !fits {
+					out.least = n
+				}
+				out.most, fits = n, true
+			}
+		}
+		if n == min(most, len(chain)) {
+			break
+		}
+		x := chain[n]
+		before := visible(x.Key) != rows[x.Key]
+		state[x.Key], last[x.Key] = x.Version, n
+		if x.Removes {
+			state[x.Key] = 0
+		}
+		if after := visible(x.Key) != rows[x.Key]; before != after {
+			differ += map[bool]int{true: 1, false: -1}[after]
+		}
+	}
+	if !fits {
+		s.differs(wrong, client, chain[:best], chain[best:], rows)
+	}
+	return out, fits
+}
+
+// differs says in which document what was read is not the moment that it is nearest to.
+func (s *Snapshot) differs(wrong *found, client int, had, later []Change, rows map[int]int) {
+	state := map[int]int{}
+	for _, x := range had {
+		state[x.Key] = x.Version
+		if x.Removes {
+			state[x.Key] = 0
+		}
+	}
+	told := 0
+	say := func(format string, args ...any) {
+		if told++; told <= 3 {
+			wrong.bad(format, args...)
+		}
+	}
+	for key, v := range rows {
+		switch is := state[key]; {
+		case is == v:
+		case writes(later, key, v):
+			say("from the future: document %d of client %d is version %d, and after %d changes it was %d", key, client, v, len(had), is)
+		case writes(had, key, v):
+			say("from the past: document %d of client %d is version %d, and after %d changes it was %d", key, client, v, len(had), is)
+		default:
+			say("document %d of client %d is version %d, which nobody wrote", key, client, v)
+		}
+	}
+	for key, v := range state {
+		if _, is := rows[key]; !is && v != 0 && (s.Wants == nil || s.Wants(Row{key, v})) {
+			say("missing: document %d of client %d did not come, and after %d changes it was version %d", key, client, len(had), v)
+		}
+	}
+}
+
+func writes(changes []Change, key, version int) bool {
+	for _, x := range changes {
+		if x.Key == key && x.Version == version && !x.Removes {
+			return true
+		}
+	}
+	return false
+}
+
+// causes looks whether what is there was sent after the acknowledgement of what is not.
+func (s *Snapshot) causes(wrong *found, chains chains, has map[int]cuts) {
+	var newest Change
+	for client, c := range has {
+		if c.least > 0 {
+			if x := chains[client][c.least-1]; x.Begin > newest.Begin {
+				newest = x
+			}
+		}
+	}
+	for _, client := range chains.clients() {
+		chain := chains[client]
+		if n := has[client].most; n < len(chain) && chain[n].End != 0 && chain[n].End < newest.Begin {
+			wrong.bad("no moment: version %d of document %d is there, and version %d of document %d is not, which was acknowledged before", newest.Version, newest.Key, chain[n].Version, chain[n].Key)
+		}
+	}
+}
