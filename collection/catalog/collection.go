@@ -211,7 +211,7 @@ func newIDIndex(env *mql.Env, coll bson.Raw) (*Index, error) {
 	if len(coll) > 0 {
 		b.Raw("collation", coll)
 	}
-	spec, err := index.ParseSpec(env, b.Doc())
+	spec, err := index.KeptSpec(env, b.Doc())
 	if err != nil {
 		return nil, err
 	}

@@ -73,7 +73,7 @@ func ParseOptions(env *mql.Env, raw bson.Raw) (Options, error) {
 		case "collation":
 			if d, ok := v.Doc(); ok {
 				o.CollationRaw = d
-				o.Collation, err = mql.ParseCollation(v)
+				o.Collation, err = mql.KeptCollation(v)
 			}
 		case "validator":
 			validator, _ = v.Doc()

@@ -21,8 +21,13 @@ import (
 // option), InvalidIndexSpecificationOption (unknown option, or one that _id does
 // not take), TypeMismatch, BadValue, InvalidOptions, those of match.Parse and
 // mql.ParseCollation, and numbered codes of single kinds.
-func ParseSpec(env *mql.Env, spec bson.Raw) (*Spec, error) {
-	p := parser{env: env, raw: spec.Clone(), s: &Spec{}, version: 2}
+func ParseSpec(env *mql.Env, spec bson.Raw) (*Spec, error) { return parseSpec(env, spec, false) }
+
+// KeptSpec is ParseSpec of what a catalog has kept, or of what is made of that: see mql.KeptCollation.
+func KeptSpec(env *mql.Env, spec bson.Raw) (*Spec, error) { return parseSpec(env, spec, true) }
+
+func parseSpec(env *mql.Env, spec bson.Raw, kept bool) (*Spec, error) {
+	p := parser{env: env, raw: spec.Clone(), s: &Spec{}, version: 2, kept: kept}
 	if name, twice := p.raw.Repeated(); twice {
 		return nil, mongoerr.RepeatedField("createIndexes.indexes" + "." + string(name))
 	}
@@ -61,6 +66,7 @@ type parser struct {
 	weights, defaultLanguage, languageOverride, textVersion bson.Value
 	sphereVersion, coarsest, finest, bits, min, max         bson.Value
 	projection                                              bson.Value
+	kept                                                    bool // see KeptSpec
 }
 
 // cannot makes the error of most bad specifications.
@@ -169,7 +175,11 @@ func (p *parser) special(name string, v bson.Value) (err error) {
 		if d.IsEmpty() {
 			return mongoerr.New(mongoerr.BadValue, "The field 'collation' cannot be an empty object.")
 		}
-		s.Collation, err = mql.ParseCollation(v)
+		if p.kept {
+			s.Collation, err = mql.KeptCollation(v)
+		} else {
+			s.Collation, err = mql.ParseCollation(v)
+		}
 	case "wildcardProjection":
 		p.projection, err = typed(name, v, bson.TypeDocument)
 	case "ns":

@@ -70,7 +70,13 @@ func (c *Collation) assemble(dst, s []byte, st *collateState) []byte {
 		dst = append(append(dst, w...), 0, 0)
 	}
 	if sp.caseLevel {
-		dst = append(appendCommonTrimmed(dst, st.caseLevel, caseLower), 0)
+		w := st.caseLevel
+		if sp.caseFirst == "upper" {
+			for i, x := range w {
+				w[i] = caseLower + caseUpper - x
+			}
+		}
+		dst = append(appendCommonTrimmed(dst, w, caseLower), 0)
 	}
 	if sp.strength >= 3 {
 		w := st.tertiary

@@ -34,54 +34,111 @@ var locales = [...]string{
 // root order puts them, so that one table serves for them.
 var plainASCII = [...]string{"de", "en", "fr", "ga", "id", "it", "ms", "nl", "pt", "sw"}
 
-// collationVariants maps what follows "@collation=" to the key that language
-// tags use for it.
-var collationVariants = map[string]string{
-	"big5han": "big5han", "compat": "compat", "dictionary": "dict", "eor": "eor", "gb2312han": "gb2312",
-	"phonebook": "phonebk", "phonetic": "phonetic", "pinyin": "pinyin", "reformed": "reformed", "search": "search",
-	"searchjl": "searchjl", "standard": "standard", "stroke": "stroke", "traditional": "trad", "unihan": "unihan",
-	"zhuyin": "zhuyin",
+// sameAs are locales that have the rules of another one, whose tables are here under that name.
+var sameAs = map[string]string{"bs": "hr", "gl": "es", "nb": "nn", "sr_Latn": "hr"}
+
+// lacking are locales whose rules are not here: their strings would be ordered as English ones.
+var lacking = [...]string{"bo", "dsb", "fa_AF", "hsb", "lkt", "lo", "ne", "smn", "ug", "uz", "yi"}
+
+// variants are those of each locale that are here, and the keys that language tags use for them:
+// "" is what the locale has anyway. Others have "standard", which is their own.
+var variants = map[string]map[string]string{
+	"de":      {"phonebook": "phonebk", "standard": ""},
+	"fi":      {},
+	"ln":      {"phonetic": "phonetic", "standard": ""},
+	"sv":      {},
+	"zh":      {"pinyin": "", "stroke": "stroke"},
+	"zh_Hant": {"pinyin": "pinyin", "stroke": ""},
+}
+
+// knownVariants are what may follow "@collation=" in MongoDB.
+var knownVariants = [...]string{
+	"big5han", "compat", "dictionary", "eor", "gb2312han", "phonebook", "phonetic", "pinyin", "reformed", "search",
+	"searchjl", "standard", "stroke", "traditional", "unihan", "zhuyin",
+}
+
+// localeOf is the longest part of a name that is a locale of the list: regions without rules of
+// their own (en_GB) fall back to the language, and to language and script (sr_Latn_RS). "" if there is none.
+func localeOf(name string) string {
+	for name != "" {
+		if _, known := slices.BinarySearch(locales[:], name); known {
+			return name
+		}
+		i := strings.LastIndexByte(name, '_')
+		if len(name)-i == len("_Latn") && name != "zh_Hans" {
+			return "" // another script is no region
+		}
+		name = name[:max(i, 0)]
+	}
+	return ""
 }
 
 // languageOf resolves a locale name such as "fr_CA" or "de@collation=phonebook".
-// ok is false for names that no collation exists for.
-func languageOf(locale string) (*language, bool) {
+// known is false for names that no collation exists for, here the order of which is here.
+func languageOf(locale string) (l *language, known, here bool) {
 	name, variant, hasVariant := strings.Cut(locale, "@collation=")
-	if strings.ContainsAny(name, "@-") {
-		return nil, false
+	if strings.ContainsAny(name, "@-") || hasVariant && !slices.Contains(knownVariants[:], variant) {
+		return nil, false, false
+	}
+	of := localeOf(name)
+	if name == "zh_TW" || name == "zh_HK" || name == "zh_MO" {
+		of = "zh_Hant"
 	}
 	base, _, _ := strings.Cut(name, "_")
-	if _, known := slices.BinarySearch(locales[:], name); !known {
-		// Regions without rules of their own (en_GB) fall back to the language.
+	if of == "" {
 		if _, known = slices.BinarySearch(locales[:], base); !known {
-			return nil, false
+			return nil, false, false
 		}
+		of = base
+	} else {
+		here = !slices.Contains(lacking[:], of)
 	}
-	bcp := strings.ReplaceAll(name, "_", "-")
-	if name == "en_US_POSIX" {
+	bcp := strings.ReplaceAll(of, "_", "-")
+	switch {
+	case of == "en_US_POSIX":
 		bcp = "en-US-u-va-posix"
+	case sameAs[of] != "":
+		bcp = sameAs[of]
 	}
 	if hasVariant {
-		key, known := collationVariants[variant]
-		if !known {
-			return nil, false
+		own, listed := variants[of]
+		key, has := own[variant]
+		here = here && (has || !listed && variant == "standard")
+		if key != "" {
+			bcp += "-u-co-" + key
 		}
-		bcp += "-u-co-" + key
 	}
 	tag, err := xlanguage.Parse(bcp)
 	if err != nil {
-		return nil, false
+		return nil, false, false
 	}
 	_, plain := slices.BinarySearch(plainASCII[:], base)
 	return &language{
 		tag:        tag,
 		upperFirst: base == "da" || base == "mt",
 		shifted:    base == "th",
-		backwards:  name == "fr_CA",
-		plain:      plain && !hasVariant && name != "en_US_POSIX",
-		posix:      name == "en_US_POSIX",
+		backwards:  of == "fr_CA",
+		plain:      plain && !hasVariant && of != "en_US_POSIX",
+		posix:      of == "en_US_POSIX",
 		kana:       base == "ja",
-	}, true
+	}, true, here
+}
+
+// supportedLocales lists what an error says is here.
+func supportedLocales() string {
+	var list []string
+	for _, l := range locales {
+		if slices.Contains(lacking[:], l) {
+			continue
+		}
+		list = append(list, l)
+		for _, v := range knownVariants {
+			if _, has := variants[l][v]; has && v != "standard" {
+				list = append(list, l+"@collation="+v)
+			}
+		}
+	}
+	return strings.Join(list, ", ")
 }
 
 // newCollator makes the engine that yields weights down to the third level.

@@ -10,11 +10,20 @@ import (
 // ParseCollation reads a collation document. nil is returned for locale
 // "simple" and for a null or missing value; callers to whom "simple" differs
 // from absence (it overrides a collection's default) test for absence first.
+// A locale of MongoDB's whose order is not here is refused, as results in another order
+// would look like those that were asked for.
 // Manual: reference/collation.
 //
 // Errors: TypeMismatch, BadValue, IDLFailedToParse (no locale),
 // IDLUnknownField, IncompatibleCollationVersion.
-func ParseCollation(v bson.Value) (*Collation, error) {
+func ParseCollation(v bson.Value) (*Collation, error) { return parseCollation(v, false) }
+
+// KeptCollation is ParseCollation of a collation that a catalog has kept. It takes the locales
+// that are refused as well: those of a server before that took them. Their collections and indexes open, in the order that
+// they were made with.
+func KeptCollation(v bson.Value) (*Collation, error) { return parseCollation(v, true) }
+
+func parseCollation(v bson.Value, kept bool) (*Collation, error) {
 	if v.IsNullish() {
 		return nil, nil
 	}
@@ -22,7 +31,7 @@ func ParseCollation(v bson.Value) (*Collation, error) {
 	if !ok {
 		return nil, mongoerr.WrongType("collation", v.Type.String(), "object")
 	}
-	p := collationParser{spec: collationSpec{
+	p := collationParser{kept: kept, spec: collationSpec{
 		strength: 3, caseFirst: "off", alternate: "non-ignorable", maxVariable: "punct",
 	}}
 	for it := doc.Iter(); it.Next(); {
@@ -35,6 +44,7 @@ func ParseCollation(v bson.Value) (*Collation, error) {
 
 type collationParser struct {
 	spec collationSpec
+	kept bool // see KeptCollation
 	// hasLocale and the others tell what the document says itself: a locale has defaults
 	// of its own.
 	hasLocale, hasCaseFirst, hasAlternate, hasBackwards bool
@@ -116,9 +126,13 @@ func (p *collationParser) finish() (*Collation, error) {
 	if s.locale == "simple" {
 		return nil, nil
 	}
-	l, ok := languageOf(s.locale)
-	if !ok {
+	l, known, here := languageOf(s.locale)
+	switch {
+	case !known:
 		return nil, mongoerr.New(mongoerr.BadValue, "Field 'locale' is invalid in: collation with locale '%s'", s.locale)
+	case !here && !p.kept:
+		return nil, mongoerr.New(mongoerr.BadValue, "The collation of locale '%s' is not supported, as strings would come in another order than its own; "+
+			"use one of %s, or sort in the application", s.locale, supportedLocales())
 	}
 	if !p.hasCaseFirst && l.upperFirst {
 		s.caseFirst = "upper"

@@ -13,13 +13,13 @@ import (
 const indexesMax = 64
 
 // parseIndex reads a specification; without a collation it gets the
-// collection's.
+// collection's, whichever that is.
 func parseIndex(o *cluster.Op, coll *catalog.Collection, raw bson.Raw) (*index.Spec, error) {
 	if v := raw.Get("collation"); v.IsMissing() && len(coll.Options.CollationRaw) > 0 {
 		b := bson.NewBuilder(nil)
 		b.Splice(raw.Elements())
 		b.Raw("collation", coll.Options.CollationRaw)
-		raw = b.Doc()
+		return index.KeptSpec(o.Env, withLastWrite(o, b.Doc()))
 	}
 	return index.ParseSpec(o.Env, withLastWrite(o, raw))
 }
