@@ -3,9 +3,9 @@
 // to read through, an iterator that merges it with the snapshot's, savepoints,
 // and the whole content in order for the commit.
 //
-//	Txn.Set ──► Buffer ──Newest──► Layer ──Get───► overlay, else snapshot
-//	              │ ────Snapshot──► (Layer) ─Over──► Iterator over both
-//	              └─────All───────► the engine's batch
+//	Txn.Set ──► Buffer ──Newest or Snapshot──► Layer ──Get───► overlay, else snapshot
+//	              │                               └────Over──► Iterator over both
+//	              └──All──► the engine's batch
 //
 // Most transactions write fewer than ten keys, so the order is kept in one short
 // sorted slice; larger ones get a row of such slices. Keys and values are copied
