@@ -18,7 +18,7 @@ var bothSuites = []string{"cases", "isolation", "metamorphic", "simulation"}
 
 // releasedSuites run on the server as it is released only: they compare its answers, and the
 // tag has nothing to add.
-var releasedSuites = []string{"differential"}
+var releasedSuites = []string{"cursors", "differential"}
 
 // hasSuite reports that a package is one of some suites.
 func hasSuite(suites []string, path string) bool {
