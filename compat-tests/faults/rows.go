@@ -79,10 +79,10 @@ var Rows = []Row{
 	},
 	{
 		Name: "simulation", Promises: []int{1, 2, 3, 4, 6}, Unit: "seeds", Run: 200, Nightly: 50_000, Release: 1_000_000,
-		What:   "Whole servers in virtual time, on a disk that forgets what was not synced, with connections in memory; one seed draws what clients do and what goes wrong. CRUD, transactions, change streams, documents that expire, splits, merges, reshardings, indexes and budgets that run out, while the power fails, the disk errs, connections break and the clock on the wall jumps by up to an hour. A model knows what was acknowledged and what was refused; streams, indexes, counts and charges must agree with it",
+		What:   "Whole servers in virtual time, on a disk that forgets what was not synced, with connections in memory; one seed draws what clients do and what goes wrong. CRUD, transactions, of which some write between the batches of their cursors, change streams, documents that expire, splits, merges, reshardings, indexes and budgets that run out, while the power fails, the disk errs, connections break and the clock on the wall jumps by up to an hour. A model knows what was acknowledged and what was refused; streams, indexes, counts and charges must agree with it",
 		Note:   "The night runs the server as it is released, on all cores; each run has the self-checks of a test build",
 		Tests:  []string{"compat-tests/simulation TestSeeds"},
-		Canary: "six: writes acknowledged before they are on the disk, retries that count twice, index entries too many and too few, a change that the log lacks, half a transaction", CanaryTest: "compat-tests/simulation TestCanary",
+		Canary: "seven: writes acknowledged before they are on the disk, retries that count twice, index entries too many and too few, a change that the log lacks, a cursor that sees what its transaction writes later, half a transaction", CanaryTest: "compat-tests/simulation TestCanary",
 	},
 	{
 		Name: "fuzz", Promises: []int{6}, Unit: "targets", Run: 0, Nightly: 0, Release: 0,

@@ -143,7 +143,7 @@ func (c *client) bump() {
 	c.w.note("client %d: change %d of %v: %d", c.number, token, p, o)
 }
 
-// transact changes two documents and notes it in the ledger, all or nothing.
+// transact changes two documents and notes it in the ledger, all or nothing. Some read by batches meanwhile.
 func (c *client) transact() {
 	a, b := c.place(), c.place()
 	if a == b {
@@ -151,7 +151,8 @@ func (c *client) transact() {
 	}
 	token := c.w.model.token(a, b)
 	c.txn++
-	inside := func(cmd bson.D, first bool) (reply, error) {
+	first := true
+	in := func(cmd bson.D) (reply, error) {
 		more := []bson.E{{Key: "autocommit", Value: false}}
 		if first {
 			more = append(more, bson.E{Key: "startTransaction", Value: true})
@@ -159,6 +160,7 @@ func (c *client) transact() {
 				more = append(more, bson.E{Key: "readConcern", Value: bson.D{{Key: "level", Value: "snapshot"}}})
 			}
 		}
+		first = false
 		return c.run(c.in(cmd, more...))
 	}
 	settle := func(o outcome) {
@@ -171,21 +173,50 @@ func (c *client) transact() {
 	c.w.model.mu.Lock()
 	c.w.model.entries[token] = open
 	c.w.model.mu.Unlock()
-	for i, cmd := range []bson.D{change(a, token), change(b, token),
-		{{Key: "insert", Value: ledger}, {Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: token}}}}}} {
-		r, err := inside(cmd, i == 0)
-		if err == nil && r.code() == 0 {
-			time.Sleep(time.Duration(c.rng.IntN(20)) * time.Millisecond)
-			continue
-		}
-		if err == nil && !r.label("TransientTransactionError") && r.code() != 16500 && !c.w.broken() {
-			c.w.bad("a statement of a transaction: %s", r.Raw)
-		}
+	if !c.statements(in, token, a, b) {
 		_, _ = c.runOn("admin", c.in(bson.D{{Key: "abortTransaction", Value: 1}}, bson.E{Key: "autocommit", Value: false}))
 		settle(refused)
 		return
 	}
 	settle(c.commit())
+}
+
+// statements are those of a transaction; ok says that all were done.
+func (c *client) statements(in inside, token int64, a, b place) (ok bool) {
+	good := func(r reply, err error) bool {
+		if err == nil && r.code() == 0 {
+			time.Sleep(time.Duration(c.rng.IntN(20)) * time.Millisecond)
+			return true
+		}
+		if err == nil && !r.label("TransientTransactionError") && r.code() != 16500 && !c.w.broken() {
+			c.w.bad("a statement of a transaction: %s", r.Raw)
+		}
+		return false
+	}
+	var cursor *browse
+	opened := -1 // before which statement
+	if c.rng.IntN(2) == 0 {
+		cursor, opened = c.newBrowse(a.coll), c.rng.IntN(3)
+	}
+	for i, cmd := range []bson.D{change(a, token), change(b, token),
+		{{Key: "insert", Value: ledger}, {Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: token}}}}}} {
+		if i == opened && !good(cursor.open(c, in)) {
+			return false
+		}
+		if !good(in(cmd)) {
+			return false
+		}
+		if cursor == nil || i < opened {
+			continue
+		}
+		if i < 2 {
+			cursor.wrote([]place{a, b}[i])
+		}
+		if !good(cursor.more(c, in, c.rng.IntN(3))) {
+			return false
+		}
+	}
+	return cursor == nil || good(cursor.end(c, in))
 }
 
 // commit commits, again while nobody knows.

@@ -212,7 +212,7 @@ func TestSeeds(t *testing.T) {
 		}
 		return func() { n++; sum.add(c) }
 	})
-	if seeds >= 20 && (sum.cuts == 0 || sum.transactions == 0 || sum.structure == 0 || sum.throttled == 0 || sum.events == 0 || sum.expired == 0 || sum.failures == 0 || sum.lost == 0) {
+	if seeds >= 20 && (sum.cuts == 0 || sum.transactions == 0 || sum.structure == 0 || sum.throttled == 0 || sum.events == 0 || sum.expired == 0 || sum.failures == 0 || sum.lost == 0 || sum.browsed == 0) {
 		t.Errorf("something never happened: %+v", sum)
 	}
 }

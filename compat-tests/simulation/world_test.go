@@ -55,13 +55,13 @@ type world struct {
 
 // counts are what happened, to show that something did.
 type counts struct {
-	lives, cuts, failures, lost, acknowledged, refused, unknown, throttled, transactions, structure, events, expired, reads int
+	lives, cuts, failures, lost, acknowledged, refused, unknown, throttled, transactions, structure, events, expired, reads, browsed int
 }
 
 // String is the counts in a sentence.
 func (c *counts) String() string {
-	return fmt.Sprintf("%d lives of servers ended by %d power cuts and %d logs or manifests that could not be written; %d writes and %d transactions acknowledged, %d refused by conflicts and %d by budgets, %d answers lost, of %d writes nobody was told; %d splits, merges, reshardings and indexes; %d reads, %d events of streams, %d documents expired",
-		c.lives, c.cuts-c.failures, c.failures, c.acknowledged, c.transactions, c.refused, c.throttled, c.lost, c.unknown, c.structure, c.reads, c.events, c.expired)
+	return fmt.Sprintf("%d lives of servers ended by %d power cuts and %d logs or manifests that could not be written; %d writes and %d transactions acknowledged, %d refused by conflicts and %d by budgets, %d answers lost, of %d writes nobody was told; %d splits, merges, reshardings and indexes; %d reads, %d cursors of transactions that wrote meanwhile, %d events of streams, %d documents expired",
+		c.lives, c.cuts-c.failures, c.failures, c.acknowledged, c.transactions, c.refused, c.throttled, c.lost, c.unknown, c.structure, c.reads, c.browsed, c.events, c.expired)
 }
 
 // add adds the counts of another simulation.
