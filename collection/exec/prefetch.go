@@ -2,12 +2,11 @@ package exec
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 	"sync"
 	"unsafe"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/ratelimit"
 )
@@ -117,8 +116,8 @@ func (p *prefetch) ahead() {
 // in the command's own goroutine.
 func (pg *page) guardedFill(env *mql.Env, in Operator, rows int) {
 	defer func() {
-		if r := recover(); r != nil {
-			pg.err = fmt.Errorf("panic while reading ahead: %v\n%s", r, debug.Stack())
+		if err := mongoerr.Recovered(recover()); err != nil {
+			pg.err = err
 		}
 	}()
 	pg.fill(env, in, rows)

@@ -59,6 +59,9 @@ func startWith(t testing.TB, files func(*pebblekv.Options), flags ...string) *se
 		if err := d.Stop(); err != nil {
 			t.Error(err)
 		}
+		if panics, unforeseen := d.Defects(); panics+unforeseen > 0 {
+			t.Errorf("the server met %d panics and answered %d errors that nobody has foreseen", panics, unforeseen)
+		}
 	})
 	return s
 }

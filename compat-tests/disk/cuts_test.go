@@ -19,6 +19,7 @@ import (
 
 	"github.com/cantledb/cantle/compat-tests/faults"
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/wire/defects"
 )
 
 // keeps is how much of what was not synced is there after a cut, in percent.
@@ -119,7 +120,7 @@ func look(s settings) *seen {
 
 // strange are the lines of a log that only those who wrote the program could read.
 func strange(log string) (out []string) {
-	for _, sign := range []string{"goroutine ", "panic", "BUG", ".go:", "Error types"} {
+	for _, sign := range []string{"goroutine ", "panic", "BUG", ".go:", "Error types", defects.Mark} {
 		if strings.Contains(log, sign) {
 			return []string{fmt.Sprintf("the log: %.600s", log)}
 		}

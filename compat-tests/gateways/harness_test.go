@@ -92,7 +92,12 @@ func startAtLevel(t *testing.T, c *tikvfake.Cluster, level uint32, args ...strin
 	}
 	g.d, g.URI = d, d.URI()
 	g.Client = connect(t, g.URI)
-	t.Cleanup(g.stop)
+	t.Cleanup(func() {
+		g.stop()
+		if panics, unforeseen := d.Defects(); panics+unforeseen > 0 {
+			t.Errorf("the server met %d panics and answered %d errors that nobody has foreseen", panics, unforeseen)
+		}
+	})
 	return g
 }
 

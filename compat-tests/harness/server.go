@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/collection/release"
+	"github.com/cantledb/cantle/wire/defects"
 )
 
 // readyPrefix begins the line on standard output that says where the server listens.
@@ -35,6 +36,7 @@ type Options struct {
 	Storage string   // the place of a cluster that keeps everything, for --storage; "" for Data
 	Args    []string // further flags of `cantle serve`
 	Env     []string // further NAME=value pairs for the server's environment
+	Defects bool     // the test makes the server meet defects, which fail any other
 	Servers int      // in the process that share a simulated TiKV cluster, whatever CANTLE_STORAGE says; 0 is one
 }
 
@@ -164,6 +166,9 @@ func LaunchBinary(binary string, o Options) (*Server, error) {
 		args = append(args, "--data", o.Data)
 	}
 	s := &Server{cmd: exec.Command(binary, append(args, o.Args...)...), done: make(chan struct{})}
+	if o.Defects {
+		s.log.allowed = defects.Mark
+	}
 	s.cmd.Env = append(Environment(), o.Env...)
 	s.cmd.Stderr = &s.log
 	out, err := s.cmd.StdoutPipe()
@@ -350,7 +355,7 @@ func (s *Server) trouble(err error) error {
 const tailBytesMax = 64 << 10
 
 // troubleMarks are texts in a log that fail a test whatever the server answered.
-var troubleMarks = []string{"panic:", "BUG:", "DATA RACE", "fatal error:"}
+var troubleMarks = []string{"panic:", "BUG:", "DATA RACE", "fatal error:", defects.Mark}
 
 // TroubleIn returns the first of these texts that a log contains, "" for a good one.
 func TroubleIn(log string) string {
@@ -367,7 +372,9 @@ type tail struct {
 	mu   sync.Mutex
 	text []byte
 	seen string
-	n    int // lines ever written
+	// allowed is a text of trouble that the test is about.
+	allowed string
+	n       int // lines ever written
 }
 
 // Write implements io.Writer.
@@ -375,7 +382,9 @@ func (l *tail) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.seen == "" {
-		l.seen = TroubleIn(string(p))
+		if l.seen = TroubleIn(string(p)); l.seen == l.allowed {
+			l.seen = ""
+		}
 	}
 	l.n += bytes.Count(p, []byte{'\n'})
 	l.text = append(l.text, p...)

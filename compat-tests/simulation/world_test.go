@@ -175,6 +175,9 @@ func (w *world) cut(keep int) *vfs.MemFS {
 // end ends what is left of a life.
 func (w *world) end() {
 	_ = w.server.Stop()
+	if panics, _ := w.server.Defects(); panics > 0 {
+		w.bad("%d panics in the server", panics)
+	}
 	w.log.mu.Lock()
 	defer w.log.mu.Unlock()
 	text := w.log.text.String()

@@ -92,6 +92,12 @@ func (s *server) trouble(i int) {
 	for range 6 {
 		_ = s.do(bson.D{{Key: "find", Value: "orders"}, {Key: "filter", Value: bson.D{{Key: "$nothing", Value: 1}}}})
 	}
+	if i > rounds-4 { // a command that panics ends its connection
+		var found struct{ Cursor struct{ ID int64 } }
+		if err := s.client.Database("shop").RunCommand(s.t.Context(), bson.D{{Key: "listCollections", Value: 1}, {Key: "cursor", Value: bson.D{{Key: "batchSize", Value: 1}}}}).Decode(&found); err == nil {
+			_ = s.do(bson.D{{Key: "getMore", Value: found.Cursor.ID}, {Key: "collection", Value: "$cmd.listCollections"}})
+		}
+	}
 	if i > rounds-20 && i%2 == 0 { // each takes a second
 		_ = s.do(bson.D{{Key: "distinct", Value: "orders"}, {Key: "key", Value: "k"}})
 	}
@@ -160,6 +166,10 @@ func TestMonitoring(t *testing.T) {
 	slow := bson.D{{Key: "configureFailPoint", Value: "failCommand"}, {Key: "mode", Value: "alwaysOn"}, {Key: "data", Value: bson.D{
 		{Key: "failCommands", Value: bson.A{"distinct"}}, {Key: "blockConnection", Value: true}, {Key: "blockTimeMS", Value: 1100}}}}
 	if err := sick.client.Database("admin").RunCommand(t.Context(), slow).Err(); err != nil {
+		t.Fatal(err)
+	}
+	defect := bson.D{{Key: "configureFailPoint", Value: "failGetMoreAfterCursorCheckout"}, {Key: "mode", Value: "alwaysOn"}, {Key: "data", Value: bson.D{{Key: "panic", Value: true}}}}
+	if err := sick.client.Database("admin").RunCommand(t.Context(), defect).Err(); err != nil {
 		t.Fatal(err)
 	}
 	for step = range rounds {

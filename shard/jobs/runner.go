@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/ratelimit"
@@ -120,13 +121,23 @@ func (r *Runner) Start(ctx context.Context) {
 	r.loop(ctx, "truncate", r.truncateLoop)
 }
 
+// afterPanic is when a loop begins anew that has panicked.
+const afterPanic = time.Minute
+
 // loop runs fn in a goroutine that Stop waits for.
-func (r *Runner) loop(ctx context.Context, _ string, fn func(ctx context.Context)) {
-	r.wg.Add(1)
-	go func() {
-		defer r.wg.Done()
-		fn(ctx)
-	}()
+func (r *Runner) loop(ctx context.Context, name string, fn func(ctx context.Context)) {
+	r.wg.Go(func() {
+		for !r.ends(ctx, name, fn) && sleep(ctx, afterPanic, nil) {
+			continue
+		}
+	})
+}
+
+// ends runs fn, and reports that it did not end in a panic, of which Failed is told.
+func (r *Runner) ends(ctx context.Context, name string, fn func(ctx context.Context)) (well bool) {
+	defer func() { r.report(name, mongoerr.Recovered(recover())) }()
+	fn(ctx)
+	return true
 }
 
 // Stop ends the loops, waits for them and writes a last checkpoint of the

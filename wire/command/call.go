@@ -92,8 +92,20 @@ type Page struct {
 	Charge   int64    // what the page cost, in micro request units
 }
 
+// Panic makes the command panic where its own part of the chain begins: when it has its session.
+func (i *Injected) Panic() { i.panics = true }
+
+func (i *Injected) strike() {
+	if i.panics {
+		panic("a fail point has asked for it")
+	}
+}
+
 // Injected is what a fail point asks for, beside an error.
 type Injected struct {
+	// Failed says that it asks for the error.
+	Failed    bool
+	panics    bool
 	HangUp    bool            // to close the connection instead of replying
 	Labels    mongoerr.Labels // instead of those the error would have
 	HasLabels bool

@@ -81,7 +81,14 @@ func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, ou
 	c.BodyAt = c.Reply.Len()
 	s.Stats.Requests.Add(1)
 	s.Stats.BytesIn.Add(int64(m.Header.Length))
+	through := false
+	defer func() {
+		if !through {
+			s.panicked(c)
+		}
+	}()
 	err := s.run(c)
+	through = true
 	if c.Injected.HangUp || errors.Is(err, wire.ErrHangUp) {
 		return wire.ErrHangUp
 	}
@@ -105,6 +112,18 @@ func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, ou
 		c.Conn, c.Msg, c.Out, c.Reply, c.Peer = nil, nil, nil, nil, nil
 	}
 	return nil
+}
+
+// panicked gives back what a command held that panicked, and counts it as one that failed.
+func (s *Server) panicked(c *Call) {
+	if c.Def != nil {
+		c.Def.Counter.Total.Add(1)
+		c.Def.Counter.Failed.Add(1)
+	}
+	if !c.retained {
+		c.memory.Release()
+	}
+	c.Peer.slot.Rest()
 }
 
 // run takes a command through the chain.
@@ -169,6 +188,7 @@ func (s *Server) run(c *Call) error {
 			s.dropSession(c)
 		}
 	}()
+	c.Injected.strike()
 	err = c.payMetadata()
 	if err == nil {
 		err = c.fixReadTime()
@@ -481,13 +501,22 @@ func (s *Server) clientError(c *Call, err error) *mongoerr.Error {
 	if e.Code == mongoerr.MaxTimeMSExpired {
 		s.Stats.TimedOut.Add(1)
 	}
-	if e.Code == mongoerr.InternalError {
-		s.Log.Error().Err(err).Str("command", c.nameOr()).Int64("conn", c.Conn.ID()).Msg("command failed unexpectedly")
-	}
+	c.unforeseen(e, err)
 	if errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrUndetermined) {
 		s.away.Warn().Err(err).Str("command", c.nameOr()).Int64("conn", c.Conn.ID()).Msg("command had no answer of what keeps the data")
 	}
 	return e
+}
+
+// unforeseen notes an error that the client gets as InternalError, unless a test has asked for that.
+func (c *Call) unforeseen(e *mongoerr.Error, err error) {
+	if e.Code != mongoerr.InternalError || c.Injected.Failed {
+		return
+	}
+	if cause := e.Cause(); cause != nil {
+		err = cause
+	}
+	c.Server.Defects.Error("command "+c.nameOr(), err)
 }
 
 func (c *Call) nameOr() string {

@@ -158,7 +158,10 @@ type keptResult struct {
 // StatementFailed says that the i-th statement took no effect, whatever it was
 // about to remember, and that the transaction it ran in is lost.
 // Manual: core/transactions-in-applications (errors abort the transaction).
-func (c *Call) StatementFailed(i int32) {
+func (c *Call) StatementFailed(i int32, e *mongoerr.Error) {
+	if e != nil {
+		c.unforeseen(e, e)
+	}
 	c.results.failed = append(c.results.failed, c.Args.Statement(int(i)))
 }
 

@@ -23,6 +23,7 @@ import (
 	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/cursor"
+	"github.com/cantledb/cantle/wire/defects"
 	"github.com/cantledb/cantle/wire/kept"
 	"github.com/cantledb/cantle/wire/operations"
 	"github.com/cantledb/cantle/wire/session"
@@ -44,6 +45,8 @@ type Config struct {
 	// Jobs is the background work, for currentOp and the parameters about it.
 	Jobs *jobs.Runner
 	Log  zerolog.Logger
+	// Defects is where panics and unforeseen errors are noted; nil is one without files.
+	Defects *defects.Journal
 	// Version of the program.
 	Version string
 	// Durability of writes without a write concern that says otherwise.
@@ -143,6 +146,9 @@ type Room interface {
 func New(cfg Config) *Server {
 	s := &Server{Config: cfg, users: ratelimit.NewUserShares(cfg.WorkMemory), writers: ratelimit.NewUserShares(cfg.WriteMemory), Started: time.Now(), byName: map[string]*Def{}, Hooks: noHooks(), Virtual: virtual.Collections{Cluster: cfg.Cluster}}
 	s.Memory.Init()
+	if s.Defects == nil {
+		s.Defects = &defects.Journal{Log: cfg.Log}
+	}
 	s.leaving, s.leave = context.WithCancel(context.Background())
 	s.away = s.Log.Sample(&zerolog.BurstSampler{Burst: 3, Period: time.Second})
 	return s

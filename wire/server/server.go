@@ -13,11 +13,13 @@ import (
 
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/wire"
+	"github.com/cantledb/cantle/wire/defects"
 )
 
 // Config is how a server behaves. The zero Config has defaults for all.
 type Config struct {
 	Log         zerolog.Logger
+	Defects     *defects.Journal // where panics of commands are noted; nil is one without files
 	ConnsMax    int              // further connections are closed at once; default 65,536
 	IdleMax     time.Duration    // silence before a connection is closed; default none, as MongoDB
 	WriteMax    time.Duration    // time a client may take to accept a reply; default 5 minutes
@@ -82,6 +84,9 @@ type Server struct {
 
 // New makes a server that hands messages to h. It does nothing until Serve.
 func New(h Handler, cfg Config) *Server {
+	if cfg.Defects == nil {
+		cfg.Defects = &defects.Journal{Log: cfg.Log}
+	}
 	if cfg.ConnsMax == 0 {
 		cfg.ConnsMax = 65_536
 	}

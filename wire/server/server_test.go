@@ -363,9 +363,6 @@ func TestCut(t *testing.T) {
 }
 
 func TestPanic(t *testing.T) {
-	if invariants {
-		t.Skip("the process would crash")
-	}
 	var log bytes.Buffer
 	h := newStub()
 	_, addr := start(t, h, Config{Log: zerolog.New(&log)})

@@ -78,7 +78,7 @@ func (c *Console) Serve(l net.Listener, loopback bool, config *tls.Config, faile
 	if config != nil {
 		l = tls.NewListener(l, ofBrowsers(config))
 	}
-	c.server = &http.Server{Handler: c.Handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
+	c.server = &http.Server{Handler: c.guarded(c.Handler()), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
 		WriteTimeout: 5 * time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10}
 	go func() {
 		if err := c.server.Serve(l); !errors.Is(err, http.ErrServerClosed) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -19,6 +20,7 @@ import (
 	"github.com/cantledb/cantle/cmd/cantle/console"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/ratelimit"
@@ -39,6 +41,7 @@ import (
 	"github.com/cantledb/cantle/wire/command/shards"
 	"github.com/cantledb/cantle/wire/command/status"
 	"github.com/cantledb/cantle/wire/cursor"
+	"github.com/cantledb/cantle/wire/defects"
 	"github.com/cantledb/cantle/wire/rooms"
 	"github.com/cantledb/cantle/wire/server"
 	"github.com/cantledb/cantle/wire/session"
@@ -55,6 +58,7 @@ type Daemon struct {
 	damages  sync.Map // those that were told, by file and what
 	log      zerolog.Logger
 	recent   *recentLog
+	defects  *defects.Journal
 	store    storage.Store
 	files    storage.Store // store, without what Config.Wrap put before it
 	backups  *backup.Runner
@@ -104,6 +108,10 @@ func Start(ctx context.Context, cfg Config, out io.Writer) (*Daemon, error) {
 		return nil, err
 	}
 	d := &Daemon{cfg: cfg, release: shown, log: log, recent: recent, failed: make(chan error, 4)}
+	d.defects = &defects.Journal{Log: log, Version: Version}
+	if cfg.KeepsFiles() {
+		d.defects.Folder = filepath.Join(cfg.Data, "defects")
+	}
 	ctx, d.stop = context.WithCancel(ctx)
 	if err := d.start(ctx); err != nil {
 		d.stop()
@@ -148,7 +156,7 @@ func (d *Daemon) start(ctx context.Context) error {
 		return err
 	}
 	rate, remote := d.cfg.connectionRates()
-	d.server = server.New(handler, server.Config{Log: d.log, ConnsMax: d.cfg.MaxConns, Compressors: wire.AllCompressors,
+	d.server = server.New(handler, server.Config{Log: d.log, Defects: d.defects, ConnsMax: d.cfg.MaxConns, Compressors: wire.AllCompressors,
 		Messages: d.shares.messages, Replies: d.shares.replies, IdleMax: d.cfg.Idle, Lanes: d.processor.Lanes, AddressConnsMax: d.cfg.AddressConns, AddressRate: rate, RemoteRate: remote, TLS: d.tls.mode, TLSConfig: d.tls.config})
 	d.loop(ctx, d.watch) // which counts the server's connections
 	if remote, ok := d.store.(storage.Remote); ok {
@@ -187,10 +195,8 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 		Duties: duty.New(d.store), Self: d.self(),
 		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Now: now, Release: d.release, Processor: d.processor,
 		LogSeconds: int64(d.cfg.LogRetention / time.Second), LogBytes: size.log, ReadOnly: d.cfg.ServeDamaged,
-		Pools: ratelimit.Options{ServerSideRetry: d.cfg.ServerRetry, Burst: d.cfg.Burst, ShardMax: perShard},
-		Failed: func(job string, err error) {
-			d.log.Warn().Str("job", job).Err(err).Msg("background work failed and will be tried again")
-		},
+		Pools:  ratelimit.Options{ServerSideRetry: d.cfg.ServerRetry, Burst: d.cfg.Burst, ShardMax: perShard},
+		Failed: d.jobFailed,
 	})
 	d.cursors = cursor.New(cursor.Config{BytesMax: d.shares.cursors, Others: d.otherCursors()})
 	d.sessions = d.newSessions()
@@ -247,6 +253,15 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	return handler, nil
 }
 
+// jobFailed is told of background work that went wrong and will be tried again.
+func (d *Daemon) jobFailed(job string, err error) {
+	if p := (*mongoerr.Panicked)(nil); errors.As(err, &p) {
+		d.defects.Panic("the job "+job, p.Value, p.Stack)
+		return
+	}
+	d.log.Warn().Str("job", job).Err(err).Msg("background work failed and will be tried again")
+}
+
 // openCatalog reads what there is.
 func (d *Daemon) openCatalog(ctx context.Context) (cat *catalog.Catalog, err error) {
 	err = d.persist(ctx, "the catalog", func() error {
@@ -301,7 +316,7 @@ func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability s
 		Config: command.Config{
 			Engine: engine.name, Transient: engine.keep == nowhere,
 			Auth: users, RequireAuth: d.cfg.Auth, Release: d.release, ReplicaSet: set, Reached: d.advertised, ReadOnly: d.cfg.ServeDamaged, Cluster: d.cluster, DDL: definer,
-			Cursors: d.cursors, Sessions: d.sessions, Jobs: d.runner, Log: d.log, Version: Version, Durability: durability,
+			Cursors: d.cursors, Sessions: d.sessions, Jobs: d.runner, Log: d.log, Defects: d.defects, Version: Version, Durability: durability,
 			ChargeStrongReads: d.cfg.StrongReads, JavaScript: d.cfg.JavaScript, TestCommands: d.cfg.TestCommands,
 			WorkMemory: d.shares.queries, WriteMemory: d.shares.writes, Processor: d.processor,
 		},
@@ -313,13 +328,20 @@ func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability s
 	}), nil
 }
 
+// afterPanic is when a loop begins anew that has panicked.
+const afterPanic = 10 * time.Second
+
 // loop runs a loop until ctx ends; Stop waits for it.
 func (d *Daemon) loop(ctx context.Context, run func(context.Context)) {
-	d.loops.Add(1)
-	go func() {
-		defer d.loops.Done()
-		run(ctx)
-	}()
+	d.loops.Go(func() {
+		for !d.defects.Guard("background work", func() { run(ctx) }) {
+			select {
+			case <-time.After(afterPanic):
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
 }
 
 // connections are none before the server serves.
@@ -449,6 +471,9 @@ func HeapLimit() int64 {
 	}
 	return limit
 }
+
+// Defects are how many panics there have been and errors that nobody has foreseen.
+func (d *Daemon) Defects() (panics, unforeseen int64) { return d.defects.Counts() }
 
 // Failed delivers the error of a listener that broke.
 func (d *Daemon) Failed() <-chan error { return d.failed }

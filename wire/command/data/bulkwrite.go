@@ -258,7 +258,7 @@ func (r *bulkRun) succeed(i int, n int64, m *cluster.Modified) {
 // fail notes the error of an operation.
 func (r *bulkRun) fail(e mongoerr.WriteError) {
 	r.errors++
-	r.StatementFailed(e.Index)
+	r.StatementFailed(e.Index, e.Err)
 	b := bson.NewBuilder(nil)
 	b.Double("ok", 0)
 	b.Int32("idx", e.Index)

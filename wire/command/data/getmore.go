@@ -110,6 +110,12 @@ func checkoutCursor(c *command.Call, id cursor.ID, ns collection.Namespace) (*cu
 	if err != nil {
 		return nil, err
 	}
+	through := false
+	defer func() {
+		if !through { // it panicked
+			cur.Checkin(0, false)
+		}
+	}()
 	c.Page.Opened = cur.Options.Command
 	if err = c.MayStill(cur.Options.Needed); err == nil {
 		err = c.SameAPIAsOpened(cur.Options.Command)
@@ -121,6 +127,7 @@ func checkoutCursor(c *command.Call, id cursor.ID, ns collection.Namespace) (*cu
 		c.Page.OfStream = cur.Options.OfStream()
 		err = c.Server.Hooks.Fail(c, command.FailGetMore)
 	}
+	through = true
 	if err != nil {
 		cur.Checkin(0, true)
 		return nil, err

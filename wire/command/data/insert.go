@@ -135,7 +135,7 @@ func writeErrors(c *command.Call, errs []mongoerr.WriteError) {
 	c.Reply.BeginArray("writeErrors")
 	start := c.Reply.Len()
 	for i := range errs {
-		c.StatementFailed(errs[i].Index)
+		c.StatementFailed(errs[i].Index, errs[i].Err)
 		if c.Reply.Len()-start > writeErrorBytesMax {
 			errs[i].Err = mongoerr.New(errs[i].Err.Code, "")
 		}

@@ -100,6 +100,7 @@ type failCommand struct {
 	thread    string // of the connection, "conn" and its number; "" for any
 	all       bool   // commands, whatever their names
 	close     bool
+	panics    bool // ours: the command panics, as one with a defect would
 	block     time.Duration
 	concern   bson.Raw // writeConcernError of a command that succeeds
 	extra     []byte   // errorExtraInfo, as elements
@@ -139,6 +140,9 @@ func (s *State) failGetMore(c *command.Call) error {
 	p, yes := s.failPoints.enter(failPlace{failGetMorePoint, c.Conn.Local().String()}, c)
 	if !yes {
 		return nil
+	}
+	if p.panics {
+		panic("a fail point has asked for it")
 	}
 	return p.fail(c)
 }
@@ -204,7 +208,12 @@ func (p *failCommand) fail(c *command.Call) error {
 	if p.close {
 		return wire.ErrHangUp
 	}
+	if p.panics {
+		c.Injected.Panic()
+		return nil
+	}
 	if p.hasCode {
+		c.Injected.Failed = true
 		text := cmp.Or(p.text, "Failing command via 'failCommand' failpoint")
 		e := mongoerr.New(p.code, "%s", text).WithFields(p.extra)
 		if p.hasLabels {
@@ -392,6 +401,8 @@ func (p *failCommand) parse(data bson.Raw) error {
 			}
 		case "closeConnection":
 			p.close, ok = v.Boolean()
+		case "panic":
+			p.panics, ok = v.Boolean()
 		case "blockConnection":
 			blocks, ok = v.Boolean()
 		case "blockTimeMS":

@@ -58,6 +58,7 @@ var (
 
 	descCommands    = prometheus.NewDesc("cantle_commands_total", "Commands answered.", []string{"command"}, nil)
 	descFailures    = prometheus.NewDesc("cantle_command_failures_total", "Commands answered with an error.", []string{"command"}, nil)
+	descDefects     = prometheus.NewDesc("cantle_defects_total", "Panics (kind panic) and errors nobody has foreseen (kind error), each a defect of the server.", []string{"kind"}, nil)
 	descConns       = prometheus.NewDesc("cantle_connections", "Open connections.", nil, nil)
 	descConnsMade   = prometheus.NewDesc("cantle_connections_accepted_total", "Connections accepted.", nil, nil)
 	descReceived    = prometheus.NewDesc("cantle_network_received_bytes_total", "Bytes of requests.", nil, nil)
@@ -80,7 +81,7 @@ var (
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{descUnits, descThrottled, descShare, descNormalized, descWaiting, descDocuments, descBytes,
-		descCommands, descFailures, descConns, descConnsMade, descReceived, descSent, descDisk, descDiskFree, descDiskTotal, descRefuses, descCommits, descConflicts,
+		descCommands, descFailures, descDefects, descConns, descConnsMade, descReceived, descSent, descDisk, descDiskFree, descDiskTotal, descRefuses, descCommits, descConflicts,
 		descSyncs, descSyncSeconds, descSlowSyncs, descStalls, descCacheHits, descCacheMisses, descInfo,
 		descBackups, descBackupsFailed, descBackupEvery, descBackupLast, descBackupCovered} {
 		out <- d
@@ -105,6 +106,9 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 			count(descFailures, d.Counter.Failed.Load(), d.Name)
 		}
 	}
+	panics, unforeseen := s.Defects.Counts()
+	count(descDefects, panics, "panic")
+	count(descDefects, unforeseen, "error")
 	m.seconds.Collect(out)
 	if s.Connections != nil {
 		st := s.Connections()

@@ -105,11 +105,12 @@ func statusAsserts(c *command.Call, b *bson.Builder) {
 	for _, d := range c.Server.Table() {
 		user += d.Counter.Failed.Load()
 	}
+	panics, unforeseen := c.Server.Defects.Counts()
 	b.Int64("regular", 0)
 	b.Int64("warning", 0)
-	b.Int64("msg", 0)
+	b.Int64("msg", unforeseen)
 	b.Int64("user", user)
-	b.Int64("tripwire", 0)
+	b.Int64("tripwire", panics)
 	b.Int64("rollovers", 0)
 }
 

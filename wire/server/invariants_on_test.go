@@ -2,5 +2,5 @@
 
 package server
 
-// invariants lets a panicking command crash the process.
+// invariants says that released memory is overwritten.
 const invariants = true

@@ -1,0 +1,69 @@
+package defects
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Bounds of what is kept in files.
+const (
+	filesMax     = 32
+	fileBytesMax = 64 << 10
+)
+
+// keep writes the file of a kind, and returns its name; "" if there is no folder. A file of
+// the same kind, from before a restart, is replaced, and the oldest make room.
+func (j *Journal) keep(where, what string, id uint64, stack []byte) (string, error) {
+	if j.Folder == "" {
+		return "", nil
+	}
+	if err := os.MkdirAll(j.Folder, 0o700); err != nil {
+		return "", err
+	}
+	name := fmt.Sprintf("defect-%016x.txt", id)
+	if err := j.makeRoom(name); err != nil {
+		return "", err
+	}
+	now := time.Now
+	if j.Now != nil {
+		now = j.Now
+	}
+	text := fmt.Sprintf("cantle %s\n%s\nin: %s\n\n%.4096s\n\n%s", j.Version, now().UTC().Format(time.RFC3339), where, what, stack)
+	path := filepath.Join(j.Folder, name)
+	return path, os.WriteFile(path, []byte(text[:min(len(text), fileBytesMax)]), 0o600)
+}
+
+// makeRoom removes the oldest files of others if there are too many for one more.
+func (j *Journal) makeRoom(name string) error {
+	list, err := os.ReadDir(j.Folder)
+	if err != nil {
+		return err
+	}
+	for {
+		kept, oldest, since := 0, "", time.Time{}
+		for _, e := range list {
+			if !strings.HasPrefix(e.Name(), "defect-") || e.Name() == name {
+				continue
+			}
+			info, err := e.Info()
+			if err != nil {
+				continue // it is gone
+			}
+			if kept++; oldest == "" || info.ModTime().Before(since) {
+				oldest, since = e.Name(), info.ModTime()
+			}
+		}
+		if kept < filesMax {
+			return nil
+		}
+		if err := os.Remove(filepath.Join(j.Folder, oldest)); err != nil {
+			return err
+		}
+		if list, err = os.ReadDir(j.Folder); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package defects
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"regexp"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/cantledb/cantle/collection/mongoerr"
+)
+
+// Mark is in each line of the log that tells of a defect: tests look for it.
+const Mark = "a defect of the server"
+
+// kindsMax is how many kinds are told apart. Of further ones only the number is kept.
+const kindsMax = 256
+
+// Journal counts defects and keeps what there is to report about them. The zero Journal writes
+// to no log and no folder. Safe for concurrent use.
+type Journal struct {
+	Log     zerolog.Logger
+	Folder  string // of the files, made when there is something to write; "" writes stacks to the log
+	Version string // of the program, for the files
+	Now     func() time.Time
+
+	panics, errors atomic.Int64
+	mu             sync.Mutex
+	kinds          map[uint64]int64 // how often each has happened
+}
+
+// Counts are how many panics and how many unforeseen errors there have been.
+func (j *Journal) Counts() (panics, unforeseen int64) { return j.panics.Load(), j.errors.Load() }
+
+// Panic notes a panic; where says in what, as "command find".
+func (j *Journal) Panic(where string, value any, stack []byte) {
+	j.panics.Add(1)
+	n, id := j.count(kindOf(stack))
+	what := fmt.Sprint(value)
+	switch {
+	case n == 1:
+		j.tell(where, what, id, stack).Str("in", where).Str("panic", what).Msg(Mark + ", a panic, ended this; everything else goes on. Please report it with the file, or the stack")
+	case told(n):
+		j.Log.Error().Str("in", where).Str("panic", what).Int64("times", n).Msg(Mark + ", a panic, was met again")
+	}
+}
+
+// Error notes an error that nobody has foreseen; one that is a panic's is noted as that.
+func (j *Journal) Error(where string, err error) {
+	if p := (*mongoerr.Panicked)(nil); errors.As(err, &p) {
+		j.Panic(where, p.Value, p.Stack)
+		return
+	}
+	j.errors.Add(1)
+	n, id := j.count(where + numbers.ReplaceAllString(err.Error(), "0"))
+	switch {
+	case n == 1:
+		j.tell(where, err.Error(), id, nil).Str("in", where).Err(err).Msg("command failed unexpectedly: " + Mark + ". Please report it with the file, or this line")
+	case told(n):
+		j.Log.Error().Str("in", where).Err(err).Int64("times", n).Msg("command failed unexpectedly again: " + Mark)
+	}
+}
+
+// Guard runs fn and notes its panic, if it ends in one. It reports whether it did not.
+func (j *Journal) Guard(where string, fn func()) (well bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			j.Panic(where, p, debug.Stack())
+		}
+	}()
+	fn()
+	return true
+}
+
+// count is how often a kind has happened, with this time; 0 if there are too many kinds.
+func (j *Journal) count(kind string) (n int64, id uint64) {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(kind))
+	id = h.Sum64()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.kinds == nil {
+		j.kinds = map[uint64]int64{}
+	}
+	if j.kinds[id] == 0 && len(j.kinds) >= kindsMax {
+		return 0, id
+	}
+	j.kinds[id]++
+	return j.kinds[id], id
+}
+
+// told reports that the n-th time of a kind is worth a line: the 10th, 100th and so on.
+func told(n int64) bool {
+	for n >= 10 && n%10 == 0 {
+		n /= 10
+	}
+	return n == 1
+}
+
+// tell begins the line about the first of a kind, whose file it names, or which has the stack if
+// there is none.
+func (j *Journal) tell(where, what string, id uint64, stack []byte) *zerolog.Event {
+	line := j.Log.Error()
+	path, err := j.keep(where, what, id, stack)
+	if err != nil {
+		line = line.AnErr("notWritten", err)
+	}
+	if path != "" {
+		return line.Str("file", path)
+	}
+	if stack != nil {
+		line = line.Bytes("stack", stack)
+	}
+	return line
+}
+
+var numbers = regexp.MustCompile(`[0-9]+`)
+
+// kindOf is a stack without what differs between two panics at the same place: the number of the
+// goroutine, arguments and addresses.
+func kindOf(stack []byte) string {
+	var out strings.Builder
+	for line := range bytes.Lines(stack) {
+		switch {
+		case bytes.HasPrefix(line, []byte("goroutine ")):
+			continue
+		case bytes.HasPrefix(line, []byte("\t")):
+			line, _, _ = bytes.Cut(line, []byte(" +0x"))
+		default:
+			if at := bytes.LastIndexByte(line, '('); at >= 0 {
+				line = line[:at]
+			}
+			line, _, _ = bytes.Cut(line, []byte(" in goroutine "))
+		}
+		out.Write(bytes.TrimSpace(line))
+		out.WriteByte('\n')
+	}
+	return out.String()
+}
