@@ -35,7 +35,12 @@ func (t *mergeObjectsState) take(env *mql.Env, v bson.Value) (int, error) {
 	defer env.Memory.LetGo(look)
 	before := cap(t.doc) + cap(t.spare)
 	b := bson.NewBuilder(t.spare[:0])
-	mergeDocs(b, t.doc, d)
+	have := putOver(b, t.doc, d)
+	for it := d.Iter(); it.Next(); { // new fields in their order, as the expression has them
+		if _, ok := have.Lookup(it.Name); !ok {
+			b.ValueBytes(it.Name, it.Value)
+		}
+	}
 	out := b.Doc()
 	t.spare, t.doc = t.doc, out
 	if len(t.spare) == len(bson.Empty) {

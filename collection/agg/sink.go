@@ -209,9 +209,20 @@ func bind(env *mql.Env, let []letVar, doc bson.Raw, s *expr.Scratch, strict bool
 	return inner, nil
 }
 
-// mergeDocs appends old with the fields of fresh in place of its own, new ones
-// at the end.
+// mergeDocs appends old with the fields of fresh in place of its own, and new ones
+// at the end as $set makes them: by name.
 func mergeDocs(b *bson.Builder, old, fresh bson.Raw) {
+	have := putOver(b, old, fresh)
+	for _, f := range byName(fresh) {
+		if _, ok := have.Lookup([]byte(f.name)); !ok {
+			b.Value(f.name, f.value)
+		}
+	}
+}
+
+// putOver appends the fields of old, with the values of fresh where it has them too, and returns
+// those of old.
+func putOver(b *bson.Builder, old, fresh bson.Raw) expr.Fields {
 	have := expr.FieldsOf(fresh, len(old))
 	for it := old.Iter(); it.Next(); {
 		if v, ok := have.Lookup(it.Name); ok {
@@ -220,12 +231,7 @@ func mergeDocs(b *bson.Builder, old, fresh bson.Raw) {
 			b.ValueBytes(it.Name, it.Value)
 		}
 	}
-	have = expr.FieldsOf(old, len(fresh))
-	for _, f := range byName(fresh) {
-		if _, ok := have.Lookup([]byte(f.name)); !ok {
-			b.Value(f.name, f.value)
-		}
-	}
+	return expr.FieldsOf(old, len(fresh))
 }
 
 // sinkOp hands its input to a Sink and delivers nothing.

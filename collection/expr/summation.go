@@ -258,7 +258,11 @@ func (d *Deviation) Remove(v bson.Value) {
 
 // Merge adds what another Deviation holds.
 func (d *Deviation) Merge(o Deviation) {
-	if o.count == 0 {
+	switch {
+	case o.count == 0:
+		return
+	case d.count == 0: // the same to the last digit
+		*d = o
 		return
 	}
 	n := float64(d.count + o.count)
