@@ -1,6 +1,8 @@
 package index
 
 import (
+	"bytes"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/mongoerr"
@@ -104,13 +106,17 @@ func (w *textWalk) document(doc bson.Raw, at []byte, l text.Language) error {
 			return mongoerr.New(17262, "language override unsupported: %s", name)
 		}
 	}
-	n := len(at)
+	n, top := len(at), at == nil
+	if top {
+		at = make([]byte, 0, 64) // not nil below a field without a name
+	}
 	for it := doc.Iter(); it.Next(); {
-		if n > 0 {
+		if !top {
 			at = append(at[:n], '.')
 		}
 		at = append(at, it.Name...)
-		if w.leads(at) {
+		// A path leads to no field with a dot in its name.
+		if w.leads(at) && (w.t.every > 0 || bytes.IndexByte(it.Name, '.') < 0) {
 			if err := w.value(it.Value, at, l, false); err != nil {
 				return err
 			}
