@@ -19,7 +19,7 @@ import (
 
 // The programs as they are released, without the tag of the self-checks.
 var (
-	released    = harness.Released
+	released    = harness.Binary
 	withCluster = sync.OnceValues(func() (string, error) { return harness.Build("tikv") })
 )
 

@@ -2,6 +2,7 @@ package differential
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -58,6 +59,11 @@ func (k *kept) open(q *question, m manner) (*cursor, error) {
 	if err != nil {
 		return nil, err
 	}
+	return opened(q, reply)
+}
+
+// opened is what came first of an answer.
+func opened(q *question, reply bson.Raw) (*cursor, error) {
 	c := &cursor{}
 	if c.code, c.message = failed(reply); c.code != 0 {
 		return c, nil
@@ -128,6 +134,11 @@ func (k *kept) askPlain(q *question, m manner) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	return k.rest(c, m)
+}
+
+// rest takes all batches that are left of an answer.
+func (k *kept) rest(c *cursor, m manner) (answer, error) {
 	var beside []*cursor
 	for c.id != 0 {
 		if m.parked && beside == nil {
@@ -173,6 +184,60 @@ func (k *kept) ask(q *question, m manner) (answer, error) {
 		return a
 	})
 	return a, problem
+}
+
+// asking is a question to a way that is asked together with those to others.
+type asking struct {
+	k *kept
+	m manner
+	answer
+}
+
+// askTogether asks a question of several ways. What can be is sent before the first is answered.
+func askTogether(q *question, list []*asking) error {
+	var sent []*asking
+	for _, a := range list {
+		if a.m.warm != nil || a.m.rewrite != nil {
+			continue
+		}
+		a.k.asked = append(a.k.asked, q)
+		if err := a.k.conn.queue(a.k.set.db, a.k.command(q, a.m)); err != nil {
+			return err
+		}
+		sent = append(sent, a)
+	}
+	var first []*cursor
+	for _, a := range sent {
+		if len(a.k.conn.out) > 0 {
+			if err := a.k.conn.flush(); err != nil {
+				return err
+			}
+		}
+		reply, err := a.k.conn.receive()
+		if err != nil {
+			return fmt.Errorf("%s: %w", a.k.name, err)
+		}
+		c, err := opened(q, reply)
+		if err != nil {
+			return fmt.Errorf("%s: %w", a.k.name, err)
+		}
+		first = append(first, c)
+	}
+	for i, a := range sent {
+		var err error
+		if a.answer, err = a.k.rest(first[i], a.m); err != nil {
+			return fmt.Errorf("%s: %w", a.k.name, err)
+		}
+	}
+	for _, a := range list {
+		if a.m.warm != nil || a.m.rewrite != nil {
+			var err error
+			if a.answer, err = a.k.ask(q, a.m); err != nil {
+				return fmt.Errorf("%s: %w", a.k.name, err)
+			}
+		}
+	}
+	return nil
 }
 
 // rewrite is another form of a question with a filter.

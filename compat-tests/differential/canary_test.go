@@ -12,6 +12,11 @@ var planted = []string{
 	"a plan is trusted too early",
 	"places stay when writes move them",
 	"cursors see later writes",
+	"joins take arrays apart",
+	"arrays in arrays have keys of their own",
+	"positions have the bounds of elements",
+	"fields without a name have no keys",
+	"sort keys stay behind",
 }
 
 // TestCanaries: a server with one of them is found out.

@@ -1,29 +1,45 @@
 package differential
 
 import (
+	"bufio"
 	"encoding/binary"
 	"fmt"
+	"io"
+	"net"
 	"sync/atomic"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
-// conn is a connection to a server.
+// conn is a connection to a server. Several commands may be sent before the first is answered.
 type conn struct {
-	*harness.Conn
-	commands int
+	net.Conn
+	in  *bufio.Reader
+	out []byte
+	id  int32
 }
 
 // dial opens one.
 func dial(addr string) (*conn, error) {
-	c, err := harness.DialAddr(addr)
+	c, err := net.DialTimeout("tcp", addr, answerMost)
 	if err != nil {
 		return nil, err
 	}
-	return &conn{Conn: c}, nil
+	return &conn{Conn: c, in: bufio.NewReaderSize(c, 64<<10)}, nil
 }
+
+// answerMost bounds the wait for an answer.
+const answerMost = time.Minute
+
+// frameHead is the size of what stands before the document of a command in OP_MSG: header, flags and
+// the kind of the section. Spec: message/OP_MSG
+const (
+	opMsg     = 2013
+	frameHead = 16 + 4 + 1
+)
 
 var sessions atomic.Uint32
 
@@ -35,14 +51,52 @@ func (c *conn) newSession() bson.Binary {
 	return bson.Binary{Subtype: 4, Data: id}
 }
 
-// reply sends a command.
-func (c *conn) reply(db string, command any) (bson.Raw, error) {
-	raw, err := bson.Marshal(command)
+// queue adds a command to what flush sends.
+func (c *conn) queue(db string, command bson.D) error {
+	raw, err := bson.Marshal(append(command[:len(command):len(command)], bson.E{Key: "$db", Value: db}))
 	if err != nil {
+		return err
+	}
+	c.id++
+	at := len(c.out)
+	c.out = append(c.out, make([]byte, frameHead)...)
+	c.out = append(c.out, raw...)
+	harness.PutHeader(c.out[at:], c.id, 0, opMsg)
+	return nil
+}
+
+// flush sends what is queued.
+func (c *conn) flush() error {
+	_ = c.SetDeadline(time.Now().Add(answerMost))
+	_, err := c.Write(c.out)
+	c.out = c.out[:0]
+	return err
+}
+
+// receive takes the next answer.
+func (c *conn) receive() (bson.Raw, error) {
+	var head [frameHead]byte
+	if _, err := io.ReadFull(c.in, head[:]); err != nil {
 		return nil, err
 	}
-	c.commands++
-	return c.Command(db, raw)
+	size := binary.LittleEndian.Uint32(head[:])
+	if size < frameHead+5 || size > 64<<20 || binary.LittleEndian.Uint32(head[12:]) != opMsg {
+		return nil, fmt.Errorf("a reply of %d bytes with op code %d", size, binary.LittleEndian.Uint32(head[12:]))
+	}
+	doc := make(bson.Raw, size-frameHead)
+	_, err := io.ReadFull(c.in, doc)
+	return doc, err
+}
+
+// reply sends a command and takes its answer.
+func (c *conn) reply(db string, command bson.D) (bson.Raw, error) {
+	if err := c.queue(db, command); err != nil {
+		return nil, err
+	}
+	if err := c.flush(); err != nil {
+		return nil, err
+	}
+	return c.receive()
 }
 
 // failed is the error of a reply, or its first write error; 0 is none.
@@ -64,7 +118,7 @@ func failed(reply bson.Raw) (code int32, message string) {
 }
 
 // run sends a command that does not answer with rows. Errors: of the connection.
-func (c *conn) run(db string, command any) (answer, error) {
+func (c *conn) run(db string, command bson.D) (answer, error) {
 	reply, err := c.reply(db, command)
 	if err != nil {
 		return answer{}, err

@@ -109,8 +109,20 @@ func (d drawer) fieldName() string {
 	return oneOf(d, "a", "b", "b", "c", "0", "1")
 }
 
+// nested draws arrays in arrays and numbers as names, few enough that equal ones meet.
+func (d drawer) nested() any {
+	if d.odd && d.rarely(3) {
+		return oneOf[any](d, one("", int32(1)), bson.A{one("", int32(1))}, one("", one("b", int32(1))))
+	}
+	return oneOf[any](d, int32(1), bson.A{int32(1)}, bson.A{bson.A{int32(1)}}, bson.A{bson.A{int32(1), int32(2)}}, bson.A{bson.A{one("b", int32(1))}},
+		bson.A{one("b", int32(1)), bson.A{}}, one("0", int32(1)), one("b", bson.A{bson.A{int32(1)}}), bson.A{one("b", bson.A{int32(1)})}, bson.A{one("0", bson.A{int32(1)})})
+}
+
 // value draws anything.
 func (d drawer) value(depth int) any {
+	if depth > 1 && d.rarely(4) {
+		return d.nested()
+	}
 	if depth > 0 {
 		switch d.IntN(5) {
 		case 0, 1:
@@ -335,7 +347,11 @@ func (d drawer) filter(depth int) bson.D {
 	switch d.IntN(20) {
 	case 0:
 		return bson.D{}
-	case 1:
+	case 1, 2, 3, 4, 5, 6:
+		if d.large { // what several indexes serve
+			return bson.D{{Key: "n", Value: d.operand("n")}, {Key: "a", Value: d.operand("a")}}
+		}
+	case 7:
 		return one("$expr", one(oneOf(d, "$eq", "$ne", "$lt", "$lte", "$gt", "$gte"), bson.A{"$" + oneOf(d, "n", "a", "s", "b"), oneOf[any](d, d.number(), d.text())}))
 	}
 	out := bson.D{}

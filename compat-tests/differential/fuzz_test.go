@@ -39,7 +39,7 @@ var tightParameters = []string{"internalQueryMaxBlockingSortMemoryUsageBytes", "
 // TestWays: one question has one answer, whatever the way.
 func TestWays(t *testing.T) {
 	due := faults.Due(t, "ways")
-	f := &fuzzer{t: t, first: faults.FirstSeed(), counts: map[string]int{}, found: map[string]bool{}, most: findingsMost, begun: time.Now()}
+	f := &fuzzer{t: t, first: faults.FirstSeed(), counts: map[string]int{}, found: map[string]bool{}, most: findingsMost}
 	sets, most := uint64(1<<40), runMost
 	if faults.Column() != faults.Run {
 		most = 1 << 62 // what is due is counted
@@ -57,7 +57,7 @@ func TestWays(t *testing.T) {
 	faults.Tell(t, "ways", f.first, func() (int, string) {
 		return int(f.done.Load()), fmt.Sprintf("%d sets of documents; %s that differ", f.sets.Load(), faults.None(t, "answers"))
 	})
-	f.roomy, f.cramped = server(t), server(t)
+	f.roomy, f.cramped = server(t), server(t, "--enable-test-commands")
 	c, err := dial(f.cramped.Addr)
 	if err != nil {
 		t.Fatal(err)
@@ -67,6 +67,10 @@ func TestWays(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if _, err := c.must("admin", bson.D{{Key: "configureFailPoint", Value: "parkCursors"}, {Key: "mode", Value: "alwaysOn"}}); err != nil {
+		t.Fatal(err)
+	}
+	f.begun = time.Now()
 	var group sync.WaitGroup
 	for range min(4, 1+runtime.NumCPU()) {
 		group.Go(func() {
@@ -86,14 +90,14 @@ func TestWays(t *testing.T) {
 	t.Logf("first CANTLE_SEED=%d: %d comparisons with %d sets of documents in %v\n%s", f.first, f.done.Load(), f.sets.Load(), time.Since(f.begun).Round(time.Millisecond), f.table())
 }
 
-// server starts the server as it is released: without the tag that other tests build it with.
-func server(t *testing.T) *harness.Server {
+// server starts a server that no variable in the environment puts elsewhere.
+func server(t *testing.T, flags ...string) *harness.Server {
 	t.Helper()
-	binary, err := harness.Released()
+	binary, err := harness.Binary()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := harness.LaunchBinary(binary, harness.Options{})
+	s, err := harness.LaunchBinary(binary, harness.Options{Args: flags})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +181,7 @@ type round struct {
 // set draws documents, keeps them in all ways, and asks.
 func (f *fuzzer) set(seed uint64) error {
 	d := drawer{Rand: rand.New(rand.NewPCG(seed, 1))}
-	d.large = d.rarely(5)
+	d.large = d.rarely(4)
 	d.odd = d.rarely(4)
 	r := &round{fuzzer: f, drawer: d, set: &set{seed: seed, db: fmt.Sprintf("set%d", seed), needs: d.rarely(4)}}
 	n := 10 + d.IntN(50)
@@ -252,13 +256,17 @@ func (r *round) manner(q *question, k *kept) (m manner) {
 	if q.kind == "distinct" || q.kind == "count" {
 		m.batch = 0
 	}
-	if r.rarely(3) {
+	if r.rarely(3) && !(r.large && r.rarely(2)) {
 		if w := rewrites[r.IntN(len(rewrites))]; mayRewrite(q, w) && !(k.inTransaction && w.name == "$unionWith") {
 			m.rewrite, m.aside = w, r.filter(1)
 			return m
 		}
 	}
-	switch r.IntN(8) {
+	kind := r.IntN(8)
+	if r.large && r.rarely(3) {
+		kind = 3
+	}
+	switch kind {
 	case 0:
 		if !q.needs && !k.view {
 			m.hint = one("$natural", r.direction())
@@ -301,6 +309,9 @@ func (d drawer) alike(v any) any {
 		}
 		return out
 	case int32:
+		if d.large { // few documents have it
+			return int32(1)
+		}
 		if v >= 0 && v < 4 {
 			return int32(d.IntN(4))
 		}
@@ -329,41 +340,53 @@ func (r *round) ask(n int) error {
 				r.differs(&trial{seed: r.seed, docs: r.docs, foreign: r.foreign, q: q, way: nil, needs: r.needs, want: want, got: model})
 			}
 		}
-		for i, k := range r.kept {
-			if k.out || k.takes != nil && !k.takes(q) {
-				continue
+		var list []*asking
+		for _, k := range r.kept {
+			if !k.out && (k.takes == nil || k.takes(q)) {
+				list = append(list, &asking{k: k, m: r.manner(q, k)})
 			}
-			m := r.manner(q, k)
-			asked := k.asked
-			got, err := k.ask(q, m)
-			if err != nil {
-				return fmt.Errorf("%s: %s: %w", k.name, q.script(), err)
+		}
+		if err := askTogether(q, list); err != nil {
+			return fmt.Errorf("%s: %w", q.script(), err)
+		}
+		for _, a := range list {
+			r.counted("kind "+q.kind, "way "+a.k.name, a.m.String())
+			if !q.same(want, a.answer) && a.code != -5 && !(a.k.way.tight && a.code == noSpilling) {
+				r.differs(r.trial(a.k, &trial{q: q, m: a.m, asked: a.k.asked, want: want, got: a.answer}))
 			}
-			kind := "manner "
-			switch {
-			case m.rewrite != nil:
-				kind = "form " + m.rewrite.name
-			case m.hint != nil:
-				kind += "hint"
-			case m.warm != nil:
-				kind += "plan of other operands"
-			case m.parked:
-				kind += "parked"
-			default:
-				kind += fmt.Sprintf("batches of %d", m.batch)
-			}
-			r.counted("kind "+q.kind, "way "+k.name, kind)
-			if !q.same(want, got) && got.code != -5 && !(k.way.tight && got.code == noSpilling) {
-				r.differs(&trial{seed: r.seed, docs: r.initial, foreign: r.foreign, writes: r.writes, q: q, way: ways[i], at: i, indexes: k.indexes, m: m, asked: asked, needs: r.needs, want: want, got: got})
-			}
-			if got.code != 0 {
-				if err := r.restore(k); err != nil {
+			if a.code != 0 {
+				if err := r.restore(a.k); err != nil {
 					return err
 				}
 			}
 		}
 	}
 	return nil
+}
+
+// trial completes a trial of a way.
+func (r *round) trial(k *kept, x *trial) *trial {
+	x.seed, x.docs, x.foreign, x.needs = r.seed, r.initial, r.foreign, r.needs
+	x.way, x.at, x.indexes = k.way, slices.Index(r.kept, k), k.indexes
+	if x.writes == nil {
+		x.writes = r.writes
+	}
+	return x
+}
+
+// String is what a manner is counted under.
+func (m manner) String() string {
+	switch {
+	case m.rewrite != nil:
+		return "form " + m.rewrite.name
+	case m.hint != nil:
+		return "manner hint"
+	case m.warm != nil:
+		return "manner plan of other operands"
+	case m.parked:
+		return "manner parked"
+	}
+	return fmt.Sprintf("manner batches of %d", m.batch)
 }
 
 // restore begins a transaction anew after an error has ended it.

@@ -51,6 +51,9 @@ func (d drawer) indexes() (out []index) {
 // index draws one.
 func (d drawer) index() index {
 	key := bson.D{}
+	if d.large && d.rarely(2) {
+		return index{{Key: "key", Value: one(oneOf(d, "n", "a", "b"), d.direction())}}
+	}
 	switch d.IntN(16) {
 	case 0, 1:
 		key = one("$**", d.direction())

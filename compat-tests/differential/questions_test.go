@@ -284,6 +284,9 @@ func (p *pipe) accumulator(sorted bool) bson.D {
 	case 2, 3:
 		return one(oneOf(p.drawer, "$min", "$max"), p.reference())
 	case 4:
+		if !p.unique {
+			break // the order leaves choices
+		}
 		return one(oneOf(p.drawer, "$top", "$bottom"), bson.D{{Key: "sortBy", Value: bson.D{{Key: oneOf(p.drawer, "n", "s", "k"), Value: p.direction()}, {Key: "_id", Value: int32(1)}}}, {Key: "output", Value: oneOf(p.drawer, "$n", "$s", "$_id")}})
 	case 5:
 		return one(oneOf(p.drawer, "$minN", "$maxN"), bson.D{{Key: "input", Value: p.reference()}, {Key: "n", Value: int32(2)}})
@@ -299,8 +302,9 @@ func (p *pipe) lookup() {
 	fields := p.IntN(5) > 0
 	if fields {
 		local, foreign := p.reference()[1:], p.reference()[1:]
-		if p.rarely(3) {
-			foreign = local
+		if p.rarely(2) { // values that are likely to meet
+			local = oneOf(p.drawer, "a", "a", "b", "a.0")
+			foreign = oneOf(p.drawer, "a", "a.0", "b.0", "a.b", "b")
 		}
 		l = append(l, bson.E{Key: "localField", Value: local}, bson.E{Key: "foreignField", Value: foreign})
 	}

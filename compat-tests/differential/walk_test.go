@@ -106,8 +106,8 @@ func (d drawer) walkWrite(w *walk, n int) bson.D {
 		{Key: "q", Value: one("_id", bson.D{{Key: "$gte", Value: at}, {Key: "$lt", Value: at + int32(n*20)}})}, {Key: "limit", Value: 0}}}}}
 }
 
-// opened is a cursor of a walk and what it has to give.
-type opened struct {
+// walker is a cursor of a walk and what it has to give.
+type walker struct {
 	*cursor
 	q    *question
 	want answer
@@ -145,9 +145,9 @@ func (w *walk) run(s *set) (differs string, cursors int, err error) {
 		}
 		defer func() { _, _ = k.conn.run("admin", append(bson.D{{Key: "abortTransaction", Value: 1}}, k.session...)) }()
 	}
-	open := map[int]*opened{}
+	open := map[int]*walker{}
 	// of compares what a cursor has given, if that is all.
-	of := func(o *opened) string {
+	of := func(o *walker) string {
 		if o.id != 0 || o.q.same(o.want, o.answer) {
 			return ""
 		}
@@ -173,7 +173,7 @@ func (w *walk) run(s *set) (differs string, cursors int, err error) {
 				return "", cursors, err
 			}
 			cursors++
-			open[step.cursor] = &opened{c, step.open, want}
+			open[step.cursor] = &walker{c, step.open, want}
 			if text := of(open[step.cursor]); text != "" {
 				return text, cursors, nil
 			}

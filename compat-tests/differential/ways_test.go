@@ -19,7 +19,7 @@ type way struct {
 	shards int
 	// indexed ways have random indexes.
 	indexed bool
-	// tight ways are on a server that spills at once.
+	// tight ways are on a server that spills at once, and puts each cursor aside after each batch.
 	tight bool
 	// inTransaction keeps half of the documents in a transaction that is not committed, in which
 	// all questions are asked.

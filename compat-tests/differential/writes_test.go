@@ -139,20 +139,34 @@ func drop(q bson.D, name string) bson.D {
 	return slices.DeleteFunc(slices.Clone(q), func(e bson.E) bool { return e.Key == name })
 }
 
-// apply runs a write in a way. The row of the answer is what the reply has to say.
+// writeCommand is a write for a way.
+func (k *kept) writeCommand(w *write) bson.D {
+	return append(bind(w.command, k.coll, k.foreign).(bson.D), k.session...)
+}
+
+// apply runs a write in a way.
 func (k *kept) apply(w *write) (answer, error) {
-	a, err := k.conn.run(k.set.db, append(bind(w.command, k.coll, k.foreign).(bson.D), k.session...))
-	if err != nil || a.code != 0 {
-		return a, err
+	reply, err := k.conn.reply(k.set.db, k.writeCommand(w))
+	if err != nil {
+		return answer{}, err
+	}
+	return written(reply)
+}
+
+// written is what the reply of a write has to say, as a row.
+func written(reply bson.Raw) (a answer, err error) {
+	if a.code, a.message = failed(reply); a.code != 0 {
+		return a, nil
 	}
 	var said bson.D
 	for _, field := range []string{"n", "nModified", "upserted", "value"} {
-		if v, err := a.rows[0].LookupErr(field); err == nil {
+		if v, err := reply.LookupErr(field); err == nil {
 			said = append(said, bson.E{Key: field, Value: v})
 		}
 	}
 	raw, err := bson.Marshal(said)
-	return answer{rows: []bson.Raw{raw}}, err
+	a.rows = []bson.Raw{raw}
+	return a, err
 }
 
 // everything is what all ways have to have after a write.
@@ -175,13 +189,15 @@ func (r *round) write(n int) error {
 			return fmt.Errorf("%s: %w", js(w.command), err)
 		}
 		writes := append(slices.Clone(r.writes), w)
-		for i, k := range r.kept[1:] {
-			if k.out || k.reads {
-				continue
-			}
-			got, err := k.apply(w)
+		list := r.writing()
+		answers, err := together(list, func(k *kept) bson.D { return k.writeCommand(w) })
+		if err != nil {
+			return fmt.Errorf("%s: %w", js(w.command), err)
+		}
+		for i, k := range list {
+			got, err := written(answers[i])
 			if err != nil {
-				return fmt.Errorf("%s: %s: %w", k.name, js(w.command), err)
+				return err
 			}
 			r.counted("kind "+w.kind, "way "+k.name)
 			if got.code != 0 && want.code == 0 && k.indexed && slices.Contains(refusesDocuments, got.code) {
@@ -189,7 +205,7 @@ func (r *round) write(n int) error {
 				continue
 			}
 			if !plainReply.same(want, got) && !(want.code != 0 && got.code != 0 && slices.Contains(refusesDocuments, got.code)) {
-				r.differs(&trial{seed: r.seed, docs: r.initial, foreign: r.foreign, writes: writes, write: w, q: everything(), way: ways[i+1], at: i + 1, indexes: k.indexes, needs: r.needs, want: want, got: got})
+				r.differs(r.trial(k, &trial{writes: writes, write: w, q: everything(), want: want, got: got}))
 				k.out = true
 			}
 			k.out = k.out || got.code != 0 && k.inTransaction
@@ -215,21 +231,55 @@ func (r *round) compareAll() error {
 	if err != nil {
 		return err
 	}
-	for i, k := range r.kept[1:] {
-		if k.out || k.reads {
-			continue
-		}
-		got, err := k.askPlain(q, manner{})
+	list := r.writing()
+	answers, err := together(list, func(k *kept) bson.D { return k.command(q, manner{}) })
+	if err != nil {
+		return err
+	}
+	for i, k := range list {
+		c, err := opened(q, answers[i])
 		if err != nil {
 			return err
 		}
 		r.counted("kind content", "way "+k.name)
-		if !q.same(want, got) {
-			r.differs(&trial{seed: r.seed, docs: r.initial, foreign: r.foreign, writes: r.writes, q: q, way: ways[i+1], at: i + 1, indexes: k.indexes, needs: r.needs, want: want, got: got})
+		if !q.same(want, c.answer) {
+			r.differs(r.trial(k, &trial{q: q, want: want, got: c.answer}))
 			k.out = true
 		}
 	}
 	return nil
+}
+
+// writing are the ways that take part in writes, without the first.
+func (r *round) writing() (out []*kept) {
+	for _, k := range r.kept[1:] {
+		if !k.out && !k.reads {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// together sends a command to several ways before the first is answered.
+func together(list []*kept, command func(k *kept) bson.D) (out []bson.Raw, err error) {
+	for _, k := range list {
+		if err := k.conn.queue(k.set.db, command(k)); err != nil {
+			return nil, err
+		}
+	}
+	for _, k := range list {
+		if len(k.conn.out) > 0 {
+			if err := k.conn.flush(); err != nil {
+				return nil, err
+			}
+		}
+		reply, err := k.conn.receive()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", k.name, err)
+		}
+		out = append(out, reply)
+	}
+	return out, nil
 }
 
 // reread takes the documents as they are now for those of the set, and leaves out the ways that have

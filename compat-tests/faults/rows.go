@@ -72,7 +72,7 @@ var Rows = []Row{
 		Canary: "sort keys are compared by their first bytes only where results of partitions are merged", CanaryTest: "compat-tests/metamorphic TestCanary",
 	},
 	{
-		Name: "ways", Promises: []int{4}, Unit: "comparisons", Run: 50_000, Nightly: 6_000_000, Release: 60_000_000,
+		Name: "ways", Promises: []int{4}, Unit: "comparisons", Run: 240_000, Nightly: 6_000_000, Release: 60_000_000,
 		What:   "One question has one answer: the same random documents without an index, with indexes of every kind, sharded, clustered, capped, behind a view, in a transaction that is not committed, on a server that spills at once; asked with hints, in batches, after other questions of the same shape, in other words; beside an evaluator that shares no code with the server. What differs is made smaller and printed as a script",
 		Tests:  []string{"compat-tests/differential TestWays"},
 		Canary: "faults that a server once had: a plan from the cache that is trusted too early, a cursor that loses its place among the writes of its transaction or sees later ones", CanaryTest: "compat-tests/differential TestCanaries",

@@ -38,10 +38,6 @@ var Binary = sync.OnceValues(func() (string, error) {
 	return Build(testedTags)
 })
 
-// Released returns the path of the executable as it is released, built once per process
-// without build tags.
-var Released = sync.OnceValues(func() (string, error) { return Build("") })
-
 // Build compiles ./cmd/cantle with the given build tags into the git-ignored
 // directory .cache of the module and returns the executable's path.
 func Build(tags string) (string, error) {

@@ -42,6 +42,25 @@ var bugs = []bug{
 			if planted("a cursor goes on at the next moment") {
 				t.after++
 			}`},
+	{"joins take arrays apart", "collection/agg/values_at.go", "f.path.Walk(doc, path.TraverseLeaf, func", `f.path.Walk(doc, path.Traverse, func(v bson.Value, _ []int32) bool {
+		if a, ok := v.Array(); ok && planted("joins take arrays apart") {
+			for it := a.Iter(); it.Next(); {
+				add(it.Value)
+			}
+		}
+		return true
+	})
+	f.path.Walk(doc, path.TraverseLeaf, func`},
+	{"arrays in arrays have keys of their own", "collection/plan/wildcard.go", "if keys, _ := wildcardKeysOf(at); keys.whole != nil {", `if keys, _ := wildcardKeysOf(at); keys.whole != nil && !planted("arrays in arrays have keys of their own") {`},
+	{"arrays in arrays have keys of their own", "collection/plan/wildcard.go", "func (k wildcardKeys) paths() []string { return slices.Concat(k.own, k.whole) }", `func (k wildcardKeys) paths() []string {
+	if planted("arrays in arrays have keys of their own") {
+		return slices.Clone(k.own)
+	}
+	return slices.Concat(k.own, k.whole)
+}`},
+	{"positions have the bounds of elements", "collection/match/leaf.go", "if !l.whole || !l.path.EndsAtPosition() {", `if !l.whole || !l.path.EndsAtPosition() || planted("positions have the bounds of elements") {`},
+	{"fields without a name have no keys", "collection/index/kind_wildcard.go", "if sub == nil {", `if sub == nil || len(it.Name) == 0 && planted("fields without a name have no keys") {`},
+	{"sort keys stay behind", "collection/agg/meta.go", "if m, ok := expr.ParseMetaKind(kind); ok {", `if m, ok := expr.ParseMetaKind(kind); ok && !(planted("sort keys stay behind") && m == expr.MetaSortKey) {`},
 	{"a second too much", "storage/backup/restore.go", "case w.Time > p.At:", `case !planted("a second too much") && w.Time > p.At || w.Time > p.At+1:`},
 	{"every format is known", "storage/pebblekv/open.go", "stored[0] > formatVersion {", `stored[0] > formatVersion && !planted("every format is known") {`},
 	{"validators are forgotten", "collection/catalog/options.go", "validator, _ = v.Doc()", `if !planted("validators are forgotten") {
