@@ -114,10 +114,10 @@ func (g accumulated) docs(t *testing.T, n int) []bson.Raw {
 
 func (g accumulated) one(list ...string) string { return list[g.IntN(len(list))] }
 
-// number draws numbers whose sums are exact in any order, equal ones of several types among them.
+// number draws numbers, equal ones of several types and of very different magnitudes among them.
 func (g accumulated) number() string {
 	return g.one("0", "1", "2", "-3", "1.0", "2.5", "-0.0", "0.0", "NumberLong(1)", "NumberLong(4611686018427387904)", "2147483647",
-		`NumberDecimal("1")`, `NumberDecimal("1.0")`, `NumberDecimal("2.50")`, `NumberDecimal("-0")`, "0.125", "1024.5")
+		`NumberDecimal("1")`, `NumberDecimal("1.0")`, `NumberDecimal("2.50")`, `NumberDecimal("-0")`, "0.125", "1024.5", "0.1", "1e16", "-3.3333333", "1e-7", "12345.678")
 }
 
 func (g accumulated) value() string {

@@ -9,13 +9,15 @@ import (
 	"github.com/cantledb/cantle/bson/decimal"
 )
 
-// Summation adds numbers for $sum and $avg with about 32 digits: doubles and
-// integers as a pair of doubles whose exact sum is what was added so far
-// (Knuth's and Dekker's compensated summation), decimals apart. What is not a
-// number is left out. The zero Summation is ready.
+// Summation adds numbers for $sum and $avg with about 48 digits: doubles and
+// integers as three doubles whose exact sum is what was added so far (Knuth's
+// and Dekker's compensated summation, twice), decimals apart. So a result, of 34
+// digits at most, does not depend on how the numbers were dealt to partitions
+// and runs. What is not a number is left out. The zero Summation is ready.
 // Manual: reference/operator/aggregation/sum.
 type Summation struct {
 	sum, rest float64 // exact sum rounded, and what rounding left
+	tail      float64 // what rounding rest left
 	special   float64 // plain sum, for infinities and NaN
 	decimal   bson.Decimal128
 	hasDec    bool
@@ -57,7 +59,9 @@ func (t *Summation) AddTimes(v bson.Value, n int64) {
 func (t *Summation) addInt(n int64) {
 	high := n / (1 << 32) * (1 << 32)
 	t.addDouble(float64(n - high))
-	t.addDouble(float64(high))
+	if high != 0 {
+		t.addDouble(float64(high))
+	}
 }
 
 // AddRounded is Add with integers rounded to doubles first, as $avg adds them.
@@ -87,18 +91,33 @@ func (t *Summation) addDecimal(d bson.Decimal128) {
 
 func (t *Summation) addDouble(x float64) {
 	t.special += x
-	// The error of the rounded sum, exact whatever the operands' magnitudes.
-	s := t.sum + x
-	b := s - t.sum
-	t.rest += (t.sum - (s - b)) + (x - b)
+	s, left := twoSum(t.sum, x)
 	t.sum = s
+	t.rest, left = twoSum(t.rest, left)
+	t.tail += left
+}
+
+// twoSum is a+b rounded and the error of that, which is exact whatever their magnitudes.
+func twoSum(a, b float64) (s, left float64) {
+	s = a + b
+	v := s - a
+	return s, (a - (s - v)) + (b - v)
+}
+
+// parts is the sum as one double and what it leaves as another: the same for the same numbers, in
+// whatever order and parts they were added.
+func (t *Summation) parts() (sum, rest float64) {
+	sum, left := twoSum(t.sum, t.rest)
+	rest, left = twoSum(left, t.tail)
+	sum, more := twoSum(sum, rest)
+	return sum, more + left
 }
 
 // Count is the number of numbers added.
 func (t *Summation) Count() int64 { return t.count }
 
 func (t *Summation) double() float64 {
-	f := t.sum + t.rest
+	f, _ := t.parts()
 	if f != f || math.IsInf(f, 0) {
 		return t.special
 	}
@@ -107,18 +126,19 @@ func (t *Summation) double() float64 {
 
 // long is the sum as an int64 if it fits.
 func (t *Summation) long() (int64, bool) {
-	if !(math.Abs(t.sum) <= 1<<63) {
+	sum, left := t.parts()
+	if !(math.Abs(sum) <= 1<<63) {
 		return 0, false
 	}
-	n, rest := int64(0), int64(t.rest)
+	n, rest := int64(0), int64(left)
 	switch {
-	case t.sum == 1<<63:
+	case sum == 1<<63:
 		if rest >= 0 {
 			return 0, false
 		}
 		return math.MaxInt64 + rest + 1, true
 	default:
-		n = int64(t.sum)
+		n = int64(sum)
 	}
 	return AddInt64(n, rest)
 }
@@ -130,10 +150,11 @@ func (t *Summation) decimalSum() bson.Decimal128 {
 	if f := t.double(); f != f || math.IsInf(f, 0) {
 		return decimal.Add(t.decimal, decimal.FromFloat64(f))
 	}
-	if n, ok := t.long(); ok && t.rest == math.Trunc(t.rest) && t.sum == math.Trunc(t.sum) {
+	sum, rest := t.parts()
+	if n, ok := t.long(); ok && rest == math.Trunc(rest) && sum == math.Trunc(sum) {
 		return decimal.Add(t.decimal, decimal.FromInt64(n))
 	}
-	return decimal.Add(t.decimal, decimal.Add(exactDecimal(t.sum), exactDecimal(t.rest)))
+	return decimal.Add(t.decimal, decimal.Add(exactDecimal(sum), exactDecimal(rest)))
 }
 
 // exactDecimal converts a double with all its digits, up to 34, and none more:
@@ -187,6 +208,7 @@ func (t *Summation) Merge(o *Summation) {
 	special := t.special + o.special
 	t.addDouble(o.sum)
 	t.addDouble(o.rest)
+	t.addDouble(o.tail)
 	t.special = special
 	if o.hasDec {
 		t.addDecimal(o.decimal)
@@ -200,6 +222,7 @@ func (t *Summation) Merge(o *Summation) {
 func (t *Summation) Append(b *bson.Builder) {
 	b.Double("sum", t.sum)
 	b.Double("rest", t.rest)
+	b.Double("tail", t.tail)
 	b.Double("special", t.special)
 	b.Int64("count", t.count)
 	b.Int32("widest", int32(t.widest))
@@ -213,6 +236,7 @@ func (t *Summation) Append(b *bson.Builder) {
 func ReadSummation(d bson.Raw) (t Summation) {
 	t.sum, _ = d.Get("sum").Double()
 	t.rest, _ = d.Get("rest").Double()
+	t.tail, _ = d.Get("tail").Double()
 	t.special, _ = d.Get("special").Double()
 	t.count, _ = d.Get("count").Int64()
 	n, _ := d.Get("widest").Int32()
