@@ -26,7 +26,8 @@ func (m *Map) Split(id ID, at Position) (*Map, error) {
 	case !m.fits(at):
 		return nil, mongoerr.New(mongoerr.CannotSplit, "position %v is none of a %s shard key", at, m.kind)
 	case bytes.Equal(at, d.Lo) || !d.Contains(at) || len(at) == 0:
-		return nil, mongoerr.New(mongoerr.CannotSplit, "split position %v does not lie inside shard %v", at, id)
+		return nil, mongoerr.New(mongoerr.CannotSplit, "the key to split at does not lie inside the chunk on shard %v, or is its lower bound: another split or a merge may have changed the chunk meanwhile; "+
+			"look at config.chunks, and split again if it is still needed", id)
 	case len(d.Partitions) >= partitionsMax:
 		return nil, mongoerr.New(mongoerr.CannotSplit, "shard %v still settles its earlier splits", id)
 	case len(m.shards) >= ShardsMax:

@@ -96,6 +96,7 @@ func (s *server) trouble(i int) {
 		var found struct{ Cursor struct{ ID int64 } }
 		if err := s.client.Database("shop").RunCommand(s.t.Context(), bson.D{{Key: "listCollections", Value: 1}, {Key: "cursor", Value: bson.D{{Key: "batchSize", Value: 1}}}}).Decode(&found); err == nil {
 			_ = s.do(bson.D{{Key: "getMore", Value: found.Cursor.ID}, {Key: "collection", Value: "$cmd.listCollections"}})
+			_ = s.do(bson.D{{Key: "ping", Value: 1}}) // the client learns of it
 		}
 	}
 	if i > rounds-20 && i%2 == 0 { // each takes a second

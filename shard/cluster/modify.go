@@ -389,7 +389,8 @@ type found struct {
 // snapshot; each document is then read again, matched again and changed in a
 // transaction. A document changed meanwhile so that it no longer matches is
 // left alone; one that moves in the index is not met twice, because the
-// snapshot does not move. A transaction reads what it writes, so there all keys
+// snapshot does not move. So each is changed once also when the collection gets another shard
+// key meanwhile: the snapshot is read on, and what it holds is looked for where it lies now. A transaction reads what it writes, so there all keys
 // are collected first.
 func (c *Cluster) modifyMany(o *Op, ns collection.Namespace, m *Modify) (r Modified, err error) {
 	s, err := c.FindInside(o, ns, m.Find)
@@ -407,7 +408,7 @@ func (c *Cluster) modifyMany(o *Op, ns collection.Namespace, m *Modify) (r Modif
 			break
 		}
 		for part := range slices.Chunk(batch, batchRows) {
-			done, err := c.changeBatch(o, s.Coll, ns, m, part)
+			done, err := c.changeBatch(o, s, ns, m, part)
 			r.Matched += done.Matched
 			r.Changed += done.Changed
 			if err != nil {
@@ -456,15 +457,47 @@ func (c *Cluster) collect(o *Op, s *Stream) ([]found, error) {
 	return out, nil
 }
 
-// changeBatch changes collected documents in one transaction.
-// Errors: QueryPlanKilled (175) when another collection has taken the place of
-// the one they were found in, or they lie elsewhere under a new shard key.
-func (c *Cluster) changeBatch(o *Op, from *catalog.Collection, ns collection.Namespace, m *Modify, batch []found) (r Modified, err error) {
+// placesIn says where documents lie in the collection as it is now, those that a stream has found
+// before it got another shard key: by what the shard key of each was then. Who has changed that
+// meanwhile has moved the document, and it is left alone.
+// Errors: QueryPlanKilled (175) when another collection has taken the place of the one that is
+// read, which drops and renames do, $out too; those of a read.
+func (s *Stream) placesIn(now *catalog.Collection, ns collection.Namespace, batch []found) ([]found, error) {
+	if now == nil || now.IsView() || now.UUID != s.Coll.UUID || s.v == nil {
+		return nil, mongoerr.New(mongoerr.QueryPlanKilled, "collection %s was dropped or renamed while its documents were changed", ns)
+	}
+	if now.ID == s.Coll.ID {
+		return batch, nil
+	}
+	out := make([]found, 0, len(batch))
+	var key []byte
+	for _, f := range batch {
+		key = keyspace.AppendRecord(key[:0], s.Coll.ID, f.hash, f.id)
+		doc, err := s.v.reader.Get(s.op.Env.Context(), key, nil)
+		if err != nil {
+			return nil, err
+		}
+		h, err := now.Position(doc)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found{h, now.AppendID(nil, doc)})
+	}
+	return out, nil
+}
+
+// changeBatch changes documents that a stream has found in one transaction.
+// Errors: those of Stream.placesIn.
+func (c *Cluster) changeBatch(o *Op, from *Stream, ns collection.Namespace, m *Modify, batch []found) (r Modified, err error) {
 	defer c.settle(o)
 	err = c.write(o, ns, func(a *attempt) error {
 		r = Modified{}
-		if a.coll == nil || a.coll.ID != from.ID {
-			return mongoerr.New(mongoerr.QueryPlanKilled, "collection %s was dropped, renamed or sharded while its documents were changed", ns)
+		batch := batch
+		if a.coll == nil || a.coll.ID != from.Coll.ID {
+			var err error
+			if batch, err = from.placesIn(a.coll, ns, batch); err != nil {
+				return err
+			}
 		}
 		filter, err := match.Parse(o.Env, m.Find.Filter)
 		if err != nil {

@@ -107,11 +107,11 @@ func TestInsertIntoReplacedCollection(t *testing.T) {
 	}
 }
 
-// Documents found in one collection are not looked for in another: an update of
-// many that meets a new shard key says so instead of leaving some out.
+// Documents found in one collection are not looked for in another that has its name: an update
+// of many says so instead of leaving some out.
 func TestUpdateMeetsReplacedCollection(t *testing.T) {
 	s := newScene(t)
-	from := s.create(made{})
+	s.create(made{})
 	s.fill(3)
 	o := s.op(t.Context())
 	stream, err := s.Find(o, dbc, plan.Find{})
@@ -123,8 +123,8 @@ func TestUpdateMeetsReplacedCollection(t *testing.T) {
 	if err != nil || len(batch) != 3 {
 		t.Fatal(len(batch), err)
 	}
-	s.create(made{ShardKey: s.raw(`{k: "hashed"}`), Shards: 2}) // as a reshard leaves it: with another number
-	if _, err := s.changeBatch(o, from, dbc, &Modify{Multi: true}, batch); mongoerr.CodeOf(err) != mongoerr.QueryPlanKilled {
+	s.create(made{ShardKey: s.raw(`{k: "hashed"}`), Shards: 2})
+	if _, err := s.changeBatch(o, stream, dbc, &Modify{Multi: true}, batch); mongoerr.CodeOf(err) != mongoerr.QueryPlanKilled {
 		t.Error(err)
 	}
 }

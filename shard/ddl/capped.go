@@ -58,9 +58,7 @@ func (d *Definer) ConvertToCapped(o *cluster.Op, ns collection.Namespace, size i
 		err = d.Replace(o, temp, ns)
 	}
 	if err != nil {
-		env := *o.Env
-		env.SetContext(free)
-		_, _ = d.Drop(&cluster.Op{Env: &env}, temp)
+		d.dropAfter(o, temp)
 	}
 	return err
 }
@@ -75,7 +73,7 @@ func unsharded(coll *catalog.Collection) error {
 }
 
 // CloneAsCapped copies a collection into a new capped one, with the newest
-// documents that fit.
+// documents that fit. The new one is there once it has them all.
 // Manual: reference/command/cloneCollectionAsCapped. Errors: NamespaceNotFound
 // (26), NamespaceExists (48), CommandNotSupportedOnView (166).
 func (d *Definer) CloneAsCapped(o *cluster.Op, from, to collection.Namespace, size int64) error {
@@ -92,7 +90,22 @@ func (d *Definer) CloneAsCapped(o *cluster.Op, from, to collection.Namespace, si
 		}
 		return mongoerr.NamespaceTaken(to.String())
 	}
-	return d.copyCapped(o, coll, to, size)
+	temp := d.temporary(to.DB, cappedPrefix) // which a start after a crash drops
+	if err = d.copyCapped(o, coll, temp, size); err == nil {
+		d.Jobs.Step("capped copied")
+		err = d.rename(o, temp, to, false, true)
+	}
+	if err != nil {
+		d.dropAfter(o, temp)
+	}
+	return err
+}
+
+// dropAfter drops the collection that a command was filling when it failed, whatever ended it.
+func (d *Definer) dropAfter(o *cluster.Op, temp collection.Namespace) {
+	env := *o.Env
+	env.SetContext(context.WithoutCancel(o.Env.Context()))
+	_, _ = d.Drop(&cluster.Op{Env: &env}, temp)
 }
 
 // capSource finds the collection to be copied.

@@ -1,6 +1,7 @@
 package ddl_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,6 +9,28 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/ddl"
 )
+
+// A cloneCollectionAsCapped that is interrupted leaves nothing.
+func TestCloneAsCappedEnds(t *testing.T) {
+	d := newNode(t, ddl.Limits{})
+	d.insert("db.c", `{_id: 1}`)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	o := d.op()
+	o.Env.SetContext(ctx)
+	d.Definer.Jobs.OnStep(func(string) {
+		if d.Catalog.Peek().Collection(ns("db.d")) != nil {
+			t.Error("it is there before all of it is")
+		}
+		cancel()
+	})
+	if err := d.CloneAsCapped(o, ns("db.c"), ns("db.d"), 4096); err == nil {
+		t.Error("it has not been interrupted")
+	}
+	if n := len(d.Catalog.Peek().Collections("db")); n != 1 {
+		t.Errorf("%d collections", n)
+	}
+}
 
 // convertToCapped keeps the newest documents that fit, under the same name.
 func TestConvertToCapped(t *testing.T) {

@@ -12,6 +12,16 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
+// null answers everything with {ok: 1}.
+type null struct{}
+
+func (null) Connect(wire.Conn) error { return nil }
+func (null) Disconnect(wire.Conn)    {}
+func (null) Handle(_ context.Context, _ wire.Conn, _ *wire.Message, r *wire.Reply) error {
+	r.Body().Double("ok", 1)
+	return nil
+}
+
 // departures tells of connections that have ended.
 type departures struct {
 	null
