@@ -6,14 +6,19 @@
 //	draw_test.go       documents and filters; questions_test.go, questions; indexes_test.go, indexes
 //	match_test.go      the evaluator, on decoded documents; it shares no code with the server
 //	question_test.go   which answers are one
+//	writes_test.go     writes in all ways; walk_test.go, writes between the batches of cursors
 //	shrink_test.go     the smallest script that still differs
-//	known_test.go      faults that are not mended yet
 //
-// The server is the one that is released, built without the tag of other tests.
+// Beside these, operations_test.go runs lists of operations in several ways and on a naive model
+// that does them as well, pipelines_test.go pipelines in one partition and in eight, spilled or not,
+// merges_test.go $merge, collations_test.go writes under a default collation, fields_test.go
+// projections by find and by findAndModify, cachedplans_test.go plans that were remembered for
+// another size, positions_test.go numbers in paths. Their generators keep to operations whose answer
+// MongoDB defines: sorts end in _id, single updates name one document, updates of many cannot fail.
 //
 // A new way is a row of ways: what has to be made before the documents, and which questions it
 // takes. What has no row asks by a manner, as a new form does by a row of rewrites.
 //
-//	CANTLE_SEED=123   ask that set of documents alone
-//	CANTLE_SOAK=1     as much as is due in a night
+//	CANTLE_SEED=123   that set of documents alone, or that list
+//	CANTLE_SOAK=1     as much as is due in a night, with fresh seeds
 package differential

@@ -24,7 +24,7 @@ type drawer struct {
 }
 
 // oneOf draws one of some values.
-func oneOf[T any](d drawer, of ...T) T { return of[d.IntN(len(of))] }
+func oneOf[T any](d interface{ IntN(n int) int }, of ...T) T { return of[d.IntN(len(of))] }
 
 // one in n times.
 func (d drawer) rarely(n int) bool { return d.IntN(n) == 0 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -27,8 +26,8 @@ const questionsPerSet = 40
 // findingsMost ends a run.
 const findingsMost = 8
 
-// runMost bounds a run, also on a machine that is busy with others.
-const runMost = 2 * time.Minute
+// waysMost bounds a run of TestWays, also on a machine that is busy with others.
+const waysMost = 2 * time.Minute
 
 // noSpilling is the code of what cannot spill and needs more memory than it may have.
 const noSpilling = 292
@@ -40,16 +39,12 @@ var tightParameters = []string{"internalQueryMaxBlockingSortMemoryUsageBytes", "
 func TestWays(t *testing.T) {
 	due := faults.Due(t, "ways")
 	f := &fuzzer{t: t, first: faults.FirstSeed(), counts: map[string]int{}, found: map[string]bool{}, most: findingsMost}
-	sets, most := uint64(1<<40), runMost
+	sets, most := uint64(1<<40), waysMost
 	if faults.Column() != faults.Run {
 		most = 1 << 62 // what is due is counted
 	}
-	if text := os.Getenv("CANTLE_SEED"); text != "" {
-		var err error
-		if f.first, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("CANTLE_SEED: %v", err)
-		}
-		sets = 1
+	if seed, ok := alone(t); ok {
+		f.first, sets = seed, 1
 	}
 	if os.Getenv(harness.Planted) != "" {
 		f.most = 1
@@ -57,7 +52,7 @@ func TestWays(t *testing.T) {
 	faults.Tell(t, "ways", f.first, func() (int, string) {
 		return int(f.done.Load()), fmt.Sprintf("%d sets of documents; %s that differ", f.sets.Load(), faults.None(t, "answers"))
 	})
-	f.roomy, f.cramped = server(t), server(t, "--enable-test-commands")
+	f.roomy, f.cramped = harness.Start(t, harness.Options{}), harness.Start(t, harness.Options{Args: []string{"--enable-test-commands"}})
 	c, err := dial(f.cramped.Addr)
 	if err != nil {
 		t.Fatal(err)
@@ -88,29 +83,6 @@ func TestWays(t *testing.T) {
 	}
 	group.Wait()
 	t.Logf("first CANTLE_SEED=%d: %d comparisons with %d sets of documents in %v\n%s", f.first, f.done.Load(), f.sets.Load(), time.Since(f.begun).Round(time.Millisecond), f.table())
-}
-
-// server starts a server that no variable in the environment puts elsewhere.
-func server(t *testing.T, flags ...string) *harness.Server {
-	t.Helper()
-	binary, err := harness.Binary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := harness.LaunchBinary(binary, harness.Options{Args: flags})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		err := s.Stop()
-		if t.Failed() || err != nil {
-			t.Logf("last lines of the server's log:\n%s", s.Log())
-		}
-		if err != nil {
-			t.Errorf("stopping the server: %v", err)
-		}
-	})
-	return s
 }
 
 // fuzzer is one run.

@@ -26,18 +26,12 @@ type trial struct {
 	want, got     answer
 }
 
-// shrinkMost bounds how long a trial is made smaller.
-const shrinkMost = 20 * time.Second
+// trialMost bounds how long a trial is made smaller.
+const trialMost = 20 * time.Second
 
 // differs makes a trial smaller and reports it.
 func (r *round) differs(x *trial) {
-	if known := knownFault(x); known != "" {
-		r.mu.Lock()
-		r.counts["known "+known]++
-		r.mu.Unlock()
-		return
-	}
-	s := &shrinker{fuzzer: r.fuzzer, until: time.Now().Add(shrinkMost), want: x.want.code, got: x.got.code}
+	s := &shrinker{fuzzer: r.fuzzer, until: time.Now().Add(trialMost), want: x.want.code, got: x.got.code}
 	note := ""
 	if !s.fails(x) {
 		y := *x
@@ -52,12 +46,6 @@ func (r *round) differs(x *trial) {
 		x = s.shrink(x)
 		if !s.fails(x) {
 			note = " (not every time)"
-		}
-		if known := knownFault(x); known != "" {
-			r.mu.Lock()
-			r.counts["known "+known]++
-			r.mu.Unlock()
-			return
 		}
 	}
 	r.report(x.kind(), fmt.Sprintf("CANTLE_SEED=%d%s\n%s", x.seed, note, x))

@@ -227,7 +227,7 @@ func (f *fuzzer) walk(seed uint64) error {
 	if differs == "" || err != nil {
 		return err
 	}
-	until := time.Now().Add(shrinkMost)
+	until := time.Now().Add(trialMost)
 	for size := len(w.steps) / 2; size > 0; size /= 2 {
 		for at := 0; at < len(w.steps) && time.Now().Before(until); {
 			y := *w

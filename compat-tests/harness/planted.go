@@ -61,6 +61,8 @@ var bugs = []bug{
 	{"positions have the bounds of elements", "collection/match/leaf.go", "if !l.whole || !l.path.EndsAtPosition() {", `if !l.whole || !l.path.EndsAtPosition() || planted("positions have the bounds of elements") {`},
 	{"fields without a name have no keys", "collection/index/kind_wildcard.go", "if sub == nil {", `if sub == nil || len(it.Name) == 0 && planted("fields without a name have no keys") {`},
 	{"sort keys stay behind", "collection/agg/meta.go", "if m, ok := expr.ParseMetaKind(kind); ok {", `if m, ok := expr.ParseMetaKind(kind); ok && !(planted("sort keys stay behind") && m == expr.MetaSortKey) {`},
+	{"merged fields are sorted", "collection/agg/acc_mergeobjects.go", "have := putOver(b, t.doc, d)", `d = plantedByName(d)
+	have := putOver(b, t.doc, d)`},
 	{"a second too much", "storage/backup/restore.go", "case w.Time > p.At:", `case !planted("a second too much") && w.Time > p.At || w.Time > p.At+1:`},
 	{"every format is known", "storage/pebblekv/open.go", "stored[0] > formatVersion {", `stored[0] > formatVersion && !planted("every format is known") {`},
 	{"validators are forgotten", "collection/catalog/options.go", "validator, _ = v.Doc()", `if !planted("validators are forgotten") {
@@ -165,6 +167,35 @@ func plantedFirst(arg bson.Value) bson.Value {
 		}
 	}
 	return b.Doc().Value()
+}
+`, "collection/agg/planted_byname.go": `package agg
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/cantledb/cantle/bson"
+)
+
+// plantedByName are the fields of a document in the order of their names.
+func plantedByName(d bson.Raw) bson.Raw {
+	if !planted("merged fields are sorted") {
+		return d
+	}
+	type field struct {
+		name  []byte
+		value bson.Value
+	}
+	var all []field
+	for name, v := range d.Fields() {
+		all = append(all, field{name, v})
+	}
+	slices.SortStableFunc(all, func(a, b field) int { return bytes.Compare(a.name, b.name) })
+	b := bson.NewBuilder(nil)
+	for _, f := range all {
+		b.ValueBytes(f.name, f.value)
+	}
+	return b.Doc()
 }
 `, "wire/command/access/planted_roles.go": `package access
 

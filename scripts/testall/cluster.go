@@ -14,7 +14,7 @@ type clusterRun struct {
 }
 
 // clusterSuites are those that ask servers what clients may expect of any engine.
-var clusterSuites = []string{"cases", "driver", "isolation", "metamorphic", "crash"}
+var clusterSuites = []string{"cases", "driver", "isolation", "differential", "crash"}
 
 // clusterShare is what each run does: where everything goes wrong, the tests of each suite that take
 // some seconds there. The case files run on a cluster in the server's process in the step end, and
@@ -22,7 +22,7 @@ var clusterSuites = []string{"cases", "driver", "isolation", "metamorphic", "cra
 var clusterShare = []clusterRun{
 	{"tikv-faults", []string{"driver"}, []string{"-run", "Watch|Transactions|Retry|Bulk|Cursor", "-skip", "SplitEvent|Lifetime|TestBulkWrite"}, nil},
 	{"tikv-faults", []string{"isolation"}, []string{"-run", "Anomalies|Counts|Kills"}, nil},
-	{"tikv-faults", []string{"metamorphic"}, []string{"-run", "Metamorphic|Fields"}, []string{"CANTLE_SEED=1"}},
+	{"tikv-faults", []string{"differential"}, []string{"-run", "Metamorphic|Fields"}, []string{"CANTLE_SEED=1"}},
 	{"tikv-faults", []string{"crash"}, []string{"-run", "KillDuringWrites|Retry"}, []string{"CANTLE_CRASH_ROUNDS=4"}},
 	{"tikv-faults", []string{"cases"}, []string{"-run", "TestCases/memory/(crud|session)"}, nil},
 }
@@ -32,7 +32,7 @@ var clusterShare = []clusterRun{
 // to few documents: at several servers they wait for each other by turns of a tenth of a second.
 var severalShare = []clusterRun{
 	{"mock-3", []string{"isolation"}, []string{"-run", "Anomalies|Bank|Append|Registers|Counts"}, nil},
-	{"mock-3", []string{"metamorphic"}, []string{"-run", "Metamorphic|Fields"}, []string{"CANTLE_SEED=1"}},
+	{"mock-3", []string{"differential"}, []string{"-run", "Metamorphic|Fields"}, []string{"CANTLE_SEED=1"}},
 	{"mock-3", []string{"driver"}, []string{"-run", "Watch|Transactions|Retry|Bulk|Cursor", "-skip", "Split|Lifetime|TestBulkWrite"}, nil},
 }
 

@@ -14,11 +14,11 @@ import (
 
 // bothSuites, under compat-tests, run on the server as it is released and on the one with the
 // tag "invariants": each does half of what the fault programme has due, and cases do all.
-var bothSuites = []string{"cases", "isolation", "metamorphic", "simulation"}
+var bothSuites = []string{"cases", "isolation", "differential", "simulation"}
 
 // releasedSuites run on the server as it is released only: they compare its answers, and the
 // tag has nothing to add.
-var releasedSuites = []string{"cursors", "differential"}
+var releasedSuites = []string{"cursors"}
 
 // hasSuite reports that a package is one of some suites.
 func hasSuite(suites []string, path string) bool {

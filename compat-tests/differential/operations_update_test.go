@@ -1,4 +1,4 @@
-package metamorphic
+package differential
 
 import (
 	"reflect"
@@ -100,17 +100,6 @@ func created(doc bson.D, operator, name string, argument any) bson.D {
 		return append(doc, bson.E{Key: name, Value: bson.A{argument}})
 	}
 	return doc
-}
-
-// put sets a field, at its place or at the end.
-func put(doc bson.D, name string, value any) bson.D {
-	for i := range doc {
-		if doc[i].Key == name {
-			doc[i].Value = value
-			return doc
-		}
-	}
-	return append(doc, bson.E{Key: name, Value: value})
 }
 
 // changed returns the new value, or the old one if they are equal numbers of one

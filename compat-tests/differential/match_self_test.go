@@ -1,4 +1,4 @@
-package metamorphic
+package differential
 
 import (
 	"testing"
@@ -35,6 +35,21 @@ func TestModelMatches(t *testing.T) {
 		{`{"a":5}`, `{"a":{"$mod":[2,1]}}`, true},
 		{`{"a":"abc"}`, `{"a":{"$regex":"^ab"}}`, true},
 		{`{"a":[]}`, `{"a":{"$size":0}}`, true},
+		{`{"a":[[1,2]]}`, `{"a.0":1}`, false},
+		{`{"a":[[1,2]]}`, `{"a.0":[1,2]}`, true},
+		{`{"a":[[1,2]]}`, `{"a.0.1":2}`, true},
+		{`{"a":[[1,2]]}`, `{"a.0":{"$elemMatch":{"$gt":1}}}`, true},
+		{`{"a":[[{"b":1}]]}`, `{"a.0.b":1}`, true},
+		{`{"a":[[{"b":1}]]}`, `{"a.b":1}`, false},
+		{`{"a":{"0":[1]}}`, `{"a.0":1}`, true},
+		{`{"a":[{"0":1}]}`, `{"a.0":1}`, true},
+		{`{"a":{"":1}}`, `{"a":{"$exists":true}}`, true},
+		{`{"a":[1]}`, `{"a.1":null}`, false},
+		{`{"a":[{}]}`, `{"a.b":null}`, true},
+		{`{"a":{"$numberDouble":"NaN"}}`, `{"a":{"$lt":1}}`, false},
+		{`{"a":{"$numberDouble":"-0.0"}}`, `{"a":0}`, true},
+		{`{"a":{"$numberDecimal":"1.50"}}`, `{"a":1.5}`, true},
+		{`{"a":{"$undefined":true}}`, `{"a":null}`, false},
 		{`{"a":1}`, `{"$nor":[{"a":1},{"b":1}]}`, false},
 		{`{}`, `{"$expr":{"$lt":["$a",0]}}`, true},
 		{`{"a":[1]}`, `{"$expr":{"$gt":["$a",100]}}`, true},

@@ -1,4 +1,4 @@
-package metamorphic
+package differential
 
 import (
 	"math/rand/v2"
@@ -6,7 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// generator draws documents, filters and updates. Documents have
+// generator draws documents, filters and updates of operations that the model knows. Documents have
 //
 //	_id   int32                       the shard key of one variant
 //	s     string or missing           the shard key of another; never changed
@@ -22,9 +22,6 @@ func newGenerator(seed uint64) generator { return generator{rand.New(rand.NewPCG
 
 // ids is the range of _ids; small, so that operations meet.
 const ids = 60
-
-// oneOf draws one of some values.
-func oneOf[T any](g generator, of ...T) T { return of[g.IntN(len(of))] }
 
 // scalar draws a value that is no array and no document, and not null.
 func (g generator) scalar() any {

@@ -1,4 +1,4 @@
-package metamorphic
+package differential
 
 import (
 	"context"
@@ -90,7 +90,7 @@ func (f *failure) String() string {
 const runMost = 4 * time.Minute
 
 // database is where runs happen.
-const database = "metamorphic"
+const database = "differential"
 
 // run applies operations to all variants and the model, from empty collections, and
 // returns the first difference.

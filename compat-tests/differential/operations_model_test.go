@@ -1,4 +1,4 @@
-package metamorphic
+package differential
 
 import (
 	"fmt"
