@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -21,7 +22,8 @@ type manner struct {
 // cursor is an answer that is not whole yet.
 type cursor struct {
 	answer
-	id int64
+	id   int64
+	coll string
 }
 
 // allRows is a batch that every answer fits into.
@@ -32,6 +34,11 @@ const rowsMost = 20_000
 
 // command is what is sent for a question.
 func (k *kept) command(q *question, m manner) bson.D {
+	if k.own {
+		other := *q
+		other.collation = nil
+		q = &other
+	}
 	c := bind(q.command(), k.coll, k.foreign).(bson.D)
 	if m.hint != nil && q.kind != "distinct" {
 		c = append(c, bson.E{Key: "hint", Value: m.hint})
@@ -95,6 +102,8 @@ func (c *cursor) take(reply bson.Raw, batch string) error {
 		return nil
 	}
 	c.id, _ = reply.Lookup("cursor", "id").AsInt64OK()
+	ns, _ := reply.Lookup("cursor", "ns").StringValueOK()
+	_, c.coll, _ = strings.Cut(ns, ".")
 	list, ok := reply.Lookup("cursor", batch).ArrayOK()
 	if !ok {
 		return errors.New("a reply without a batch")
@@ -108,7 +117,7 @@ func (c *cursor) take(reply bson.Raw, batch string) error {
 
 // more takes another batch.
 func (k *kept) more(c *cursor, m manner) error {
-	command := bson.D{{Key: "getMore", Value: c.id}, {Key: "collection", Value: k.coll}}
+	command := bson.D{{Key: "getMore", Value: c.id}, {Key: "collection", Value: c.coll}}
 	if m.batch > 0 {
 		command = append(command, bson.E{Key: "batchSize", Value: m.batch})
 	}
@@ -346,6 +355,14 @@ var rewrites = []*rewrite{
 	piped("$lookup with the filter", isFind, func(q *question, _ bson.D) bson.A {
 		return bson.A{one("$lookup", bson.D{{Key: "from", Value: self{}}, {Key: "localField", Value: "_id"}, {Key: "foreignField", Value: "_id"}, {Key: "as", Value: "r"}, {Key: "pipeline", Value: bson.A{one("$match", q.filter)}}}), one("$unwind", "$r"), one("$replaceWith", "$r")}
 	}),
+	{name: "$out and read", fits: isFind, ask: func(q *question, _ bson.D, ask func(*question) answer) answer {
+		if a := ask(&question{kind: "aggregate", pipeline: bson.A{one("$match", q.filter), one("$out", copied{})}, collation: q.collation}); a.code != 0 {
+			return a
+		}
+		read := *q
+		read.filter, read.of = bson.D{}, copied{}
+		return ask(&read)
+	}},
 	{name: "pages", fits: isFind, ask: func(q *question, _ bson.D, ask func(*question) answer) answer {
 		var out answer
 		left := int64(allRows)

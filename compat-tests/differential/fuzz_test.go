@@ -154,7 +154,7 @@ type round struct {
 func (f *fuzzer) set(seed uint64) error {
 	d := drawer{Rand: rand.New(rand.NewPCG(seed, 1))}
 	d.large = d.rarely(4)
-	d.odd = d.rarely(4)
+	d.odd = d.rarely(3)
 	r := &round{fuzzer: f, drawer: d, set: &set{seed: seed, db: fmt.Sprintf("set%d", seed), needs: d.rarely(4)}}
 	n := 10 + d.IntN(50)
 	if d.large {
@@ -229,7 +229,7 @@ func (r *round) manner(q *question, k *kept) (m manner) {
 		m.batch = 0
 	}
 	if r.rarely(3) && !(r.large && r.rarely(2)) {
-		if w := rewrites[r.IntN(len(rewrites))]; mayRewrite(q, w) && !(k.inTransaction && w.name == "$unionWith") {
+		if w := rewrites[r.IntN(len(rewrites))]; mayRewrite(q, w) && !(k.inTransaction && (w.name == "$unionWith" || w.name == "$out and read")) && !(k.own && w.name == "$out and read") {
 			m.rewrite, m.aside = w, r.filter(1)
 			return m
 		}

@@ -91,6 +91,11 @@ func (d drawer) index() index {
 		}
 	}
 	x := index{{Key: "key", Value: key}}
+	if d.rarely(3) {
+		if _, absent := get(key, "_id").(missing); !absent { // it has every document once
+			x = append(x, bson.E{Key: "unique", Value: true})
+		}
+	}
 	switch d.IntN(10) {
 	case 0:
 		if !strings.Contains(js(key), "$**") {

@@ -9,10 +9,12 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// self stands for the collection that is asked, other for the one beside it that is joined.
+// self stands for the collection that is asked, other for the one beside it that is joined, copied
+// for one that it is written to.
 type (
-	self  struct{}
-	other struct{}
+	self   struct{}
+	other  struct{}
+	copied struct{}
 )
 
 // question is a command that reads.
@@ -26,6 +28,7 @@ type question struct {
 	pipeline    bson.A
 	collation   bson.D
 	ordered     bool // the order of the rows of an aggregate is defined
+	of          any  // what is asked; nil is self
 	needs       bool // an index that every way has: $text, $near
 }
 
@@ -33,7 +36,11 @@ type question struct {
 func (q *question) command() bson.D {
 	var out bson.D
 	add := func(name string, v any) { out = append(out, bson.E{Key: name, Value: v}) }
-	switch add(q.kind, self{}); q.kind {
+	of := q.of
+	if of == nil {
+		of = self{}
+	}
+	switch add(q.kind, of); q.kind {
 	case "find":
 		add("filter", q.filter)
 		if q.sort != nil {
@@ -70,6 +77,8 @@ func bind(v any, own, beside string) any {
 		return own
 	case other:
 		return beside
+	case copied:
+		return own + "_out"
 	case bson.D:
 		out := make(bson.D, len(v))
 		for i, e := range v {

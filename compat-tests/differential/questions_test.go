@@ -118,7 +118,11 @@ type pipe struct {
 	stages  bson.A
 	unique  bool // every row has an _id of its own
 	ordered bool
+	joined  bool // documents were joined, and each pair is a row
 }
+
+// everyRow is a limit that nothing meets.
+const everyRow = 1_000_000
 
 func (p *pipe) add(name string, argument any) { p.stages = append(p.stages, one(name, argument)) }
 
@@ -318,10 +322,11 @@ func (p *pipe) lookup() {
 	}
 	l = append(l, bson.E{Key: "as", Value: "r"})
 	if p.rarely(2) {
-		p.add("$limit", int64(1000)) // keeps what follows behind it
+		p.add("$limit", int64(everyRow)) // keeps what follows behind it
 	}
 	p.add("$lookup", l)
-	if p.rarely(3) {
+	if !p.large && !p.joined && p.rarely(3) { // not too many rows
+		p.joined = true
 		p.add("$unwind", "$r")
 		p.unique, p.ordered = false, false
 		return

@@ -62,6 +62,8 @@ func js(v any) string {
 		return `"c"`
 	case other:
 		return `"f"`
+	case copied:
+		return `"out"`
 	case bson.A:
 		out := make([]string, len(v))
 		for i, e := range v {

@@ -28,6 +28,8 @@ type way struct {
 	view bool
 	// reads reports that no writes are made, as the way refuses some.
 	reads bool
+	// own ways have a collation as their default, which questions do not name.
+	own bool
 	// takes reports that a question may be asked; nil takes all.
 	takes func(q *question) bool
 }
@@ -43,6 +45,7 @@ var ways = []*way{
 	{name: "sharded by _id", shard: one("_id", "hashed"), shards: 5, indexed: true},
 	{name: "sharded by k", shard: one("k", "hashed"), shards: 3, indexed: true},
 	{name: "ranges of k", shard: one("k", int32(1)), indexed: true},
+	{name: "collation of its own", options: one("collation", ownCollation), indexed: true, reads: true, own: true, takes: func(q *question) bool { return js(q.collation) == js(ownCollation) && !q.needs }},
 	{name: "view", indexed: true, view: true, reads: true, takes: func(q *question) bool {
 		return !q.needs && q.collation == nil && !(q.kind == "find" && hasOperator(q.projection))
 	}},
@@ -51,6 +54,9 @@ var ways = []*way{
 	{name: "spilled", tight: true},
 	{name: "spilled, sharded", tight: true, indexed: true, shard: one("_id", "hashed"), shards: 3},
 }
+
+// ownCollation is the default of a way that has one.
+var ownCollation = bson.D{{Key: "locale", Value: "en"}, {Key: "strength", Value: int32(2)}}
 
 // hasOperator reports that a projection has what find on a view refuses: $slice and the like.
 func hasOperator(projection bson.D) bool {

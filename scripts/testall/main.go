@@ -38,7 +38,7 @@ var steps = []step{
 	{"vulnerable", "govulncheck, where its database can be reached", false, (*run).vulnerable},
 	{"unit", "tests of all packages: units, conformance, case files, tidy rules", false, (*run).unit},
 	{"end", "end-to-end tests: cases, mongosh scripts, driver, crash, differential", false, (*run).endToEnd},
-	{"released", "cases, isolation, differential, simulation and the differential fuzzer on the server as it is released", false, (*run).released},
+	{"released", "cases, isolation, differential and simulation on the server as it is released", false, (*run).released},
 	{"cluster", "the same suites over a simulated TiKV cluster in which everything goes wrong: a share, with --long all of them", false, (*run).cluster},
 	{"clients", "drivers and mappers of other languages, installed into .cache/clients", false, (*run).clients},
 	{"artefacts", "what ./scripts/release makes, installed and started", false, (*run).artefacts},
