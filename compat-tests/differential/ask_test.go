@@ -57,7 +57,7 @@ func (k *kept) command(q *question, m manner) bson.D {
 			}
 		}
 	}
-	return append(c, k.session...)
+	return append(append(c, k.session...), k.concern...)
 }
 
 // open sends a question and takes the first batch. Errors: of the connection.
@@ -117,6 +117,7 @@ func (c *cursor) take(reply bson.Raw, batch string) error {
 
 // more takes another batch.
 func (k *kept) more(c *cursor, m manner) error {
+	k.between(true)
 	command := bson.D{{Key: "getMore", Value: c.id}, {Key: "collection", Value: c.coll}}
 	if m.batch > 0 {
 		command = append(command, bson.E{Key: "batchSize", Value: m.batch})

@@ -2,6 +2,7 @@
 // them and wants one answer: that of a scan, which an evaluator in the test has to give as well.
 //
 //	ways_test.go       how documents are kept: a row each
+//	places_test.go     servers on files and over a cluster, restarts, backups, partitions that move
 //	ask_test.go        how a question is asked: batches, hints, other forms of it
 //	draw_test.go       documents and filters; questions_test.go, questions; indexes_test.go, indexes
 //	match_test.go      the evaluator, on decoded documents; it shares no code with the server

@@ -3,10 +3,13 @@ package differential
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
 // way is a way of keeping the documents of a set.
@@ -30,6 +33,15 @@ type way struct {
 	reads bool
 	// own ways have a collation as their default, which questions do not name.
 	own bool
+	// place is where its servers are, "" in memory; alone ways have one for themselves, on files.
+	place where
+	alone bool
+	// moves says that its partitions are split, merged, moved and resharded all the time.
+	moves bool
+	// then is what happens when everything is there.
+	then func(k *kept) error
+	// every is how many sets there are for one that has the way; 0 is all of them.
+	every uint64
 	// takes reports that a question may be asked; nil takes all.
 	takes func(q *question) bool
 }
@@ -53,6 +65,36 @@ var ways = []*way{
 	{name: "transaction, sharded", shard: one("_id", "hashed"), shards: 4, inTransaction: true, takes: func(q *question) bool { return q.kind != "count" && q.kind != "distinct" && !q.unites() }},
 	{name: "spilled", tight: true},
 	{name: "spilled, sharded", tight: true, indexed: true, shard: one("_id", "hashed"), shards: 3},
+	{name: "moving", indexed: true, shard: one("_id", "hashed"), shards: 3, moves: true, every: 3},
+	{name: "past", indexed: true, reads: true, then: passed, every: 3, takes: noCount},
+	{name: "past, sharded", indexed: true, reads: true, shard: one("_id", "hashed"), shards: 3, then: passed, every: 3, takes: noCount},
+	{name: "files", indexed: true, place: onFiles, every: 3},
+	{name: "files, moving", indexed: true, shard: one("k", int32(1)), shards: 2, moves: true, place: onFiles, every: 3},
+	{name: "cluster", indexed: true, place: onCluster, every: 16},
+	{name: "servers", indexed: true, shard: one("_id", "hashed"), shards: 3, moves: true, place: onServers, every: 16},
+	{name: "restarted", indexed: true, alone: true, then: restart, every: 24},
+	{name: "restored", indexed: true, shard: one("_id", "hashed"), shards: 3, alone: true, then: restored, every: 24},
+}
+
+// where servers are.
+type where string
+
+const (
+	onFiles   where = "files"
+	onCluster where = "a simulated TiKV cluster"
+	onServers where = "three servers over such a cluster"
+)
+
+// noCount leaves out what takes no read concern snapshot.
+func noCount(q *question) bool { return q.kind != "count" && q.kind != "distinct" }
+
+// in reports that a set has the way: which sets do differs from way to way. With a planted bug there is
+// no cluster, for which that would have to be built once more.
+func (w *way) in(seed uint64) bool {
+	if (w.place == onCluster || w.place == onServers) && os.Getenv(harness.Planted) != "" {
+		return false
+	}
+	return w.every == 0 || (seed+uint64(len(w.name)))%w.every == 0
 }
 
 // ownCollation is the default of a way that has one.
@@ -78,6 +120,8 @@ type set struct {
 	docs    []bson.D
 	foreign []bson.D
 	needs   bool // every way has the indexes that $text and $near need
+	places  *places
+	scratch func() string // a folder for servers of its own
 }
 
 // kept is a way with the documents in it.
@@ -88,8 +132,14 @@ type kept struct {
 	coll    string // what is asked
 	foreign string
 	indexes []index
-	session bson.D // of the transaction
-	out     bool   // it has been left by an error that only it may have
+	session bson.D  // of the transaction
+	concern bson.D  // of what reads
+	turns   []*conn // to its servers, unless those are of all ways
+	asks    int
+	server  *harness.Server // of its own, with its data in a folder
+	data    string
+	rng     *rand.Rand // of what moves
+	out     bool       // it has been left by an error that only it may have
 	asked   []*question
 }
 
@@ -106,54 +156,71 @@ var refusesDocuments = []int32{2, 67, 85, 86, 171, 16755, 16766, 13067, 16804, 1
 // keep makes a way with the documents of a set in it. Indexes that the documents do not allow are
 // left out. Errors: of the connection, and what should not fail.
 func (s *set) keep(w *way, at int, indexes []index) (*kept, error) {
-	k := &kept{way: w, set: s, conn: s.normal, coll: fmt.Sprintf("c%d", at), foreign: fmt.Sprintf("f%d", at)}
-	if w.tight {
-		k.conn = s.tight
-	}
-	if err := k.create(k.coll); err != nil {
+	k := &kept{way: w, set: s, coll: fmt.Sprintf("c%d", at), foreign: fmt.Sprintf("f%d", at)}
+	if err := k.settle(); err != nil {
+		k.leave()
 		return nil, err
+	}
+	if err := k.fill(indexes); err != nil {
+		k.leave()
+		return nil, err
+	}
+	if w.then != nil {
+		if err := w.then(k); err != nil {
+			k.leave()
+			return nil, err
+		}
+	}
+	return k, nil
+}
+
+// fill makes the collections, the documents and the indexes.
+func (k *kept) fill(indexes []index) error {
+	w, s := k.way, k.set
+	if err := k.create(k.coll); err != nil {
+		return err
 	}
 	if err := k.create(k.foreign); err != nil {
-		return nil, err
+		return err
 	}
 	if err := k.insert(k.foreign, s.foreign, nil); err != nil {
-		return nil, err
+		return err
 	}
 	half := len(s.docs)
 	if w.inTransaction {
 		half /= 2
 	}
 	if err := k.insert(k.coll, s.docs[:half], nil); err != nil {
-		return nil, err
+		return err
 	}
 	if s.needs {
 		if err := k.index(needed); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if w.indexed {
 		if err := k.index(indexes); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if w.indexed && !w.reads && s.seed%2 == 0 && half == len(s.docs) { // the entries are made by writes then
 		if _, err := k.conn.must(s.db, bson.D{{Key: "delete", Value: k.coll}, {Key: "deletes", Value: bson.A{bson.D{{Key: "q", Value: bson.D{}}, {Key: "limit", Value: 0}}}}}); err != nil {
-			return nil, err
+			return err
 		}
 		if err := k.insert(k.coll, s.docs, nil); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if w.inTransaction {
-		return k, k.begin(half)
+		return k.begin(half)
 	}
 	if w.view {
 		view := bson.D{{Key: "create", Value: "v"}, {Key: "viewOn", Value: k.coll}, {Key: "pipeline", Value: bson.A{}}}
 		k.coll = "v"
 		_, err := k.conn.must(s.db, view)
-		return k, err
+		return err
 	}
-	return k, nil
+	return nil
 }
 
 // create makes a collection of the way.
@@ -256,5 +323,15 @@ func (k *kept) again() error {
 func (k *kept) leave() {
 	if k.inTransaction {
 		_, _ = k.conn.run("admin", append(bson.D{{Key: "abortTransaction", Value: 1}}, k.session...))
+	}
+	for i, c := range k.turns {
+		if i == 0 && k.server == nil {
+			_, _ = c.run(k.set.db, bson.D{{Key: "dropDatabase", Value: 1}})
+		}
+		_ = c.Close()
+	}
+	if k.server != nil {
+		k.server.Kill()
+		_ = os.RemoveAll(k.data)
 	}
 }

@@ -254,6 +254,8 @@ func (r *round) compareAll() error {
 func (r *round) writing() (out []*kept) {
 	for _, k := range r.kept[1:] {
 		if !k.out && !k.reads {
+			k.turn()
+			k.between(false)
 			out = append(out, k)
 		}
 	}

@@ -73,7 +73,7 @@ var Rows = []Row{
 	},
 	{
 		Name: "ways", Promises: []int{4}, Unit: "comparisons", Run: 240_000, Nightly: 6_000_000, Release: 60_000_000,
-		What:   "One question has one answer: the same random documents without an index, with indexes of every kind, sharded, clustered, capped, behind a view, in a transaction that is not committed, on a server that spills at once; asked with hints, in batches, after other questions of the same shape, in other words; beside an evaluator that shares no code with the server. What differs is made smaller and printed as a script",
+		What:   "One question has one answer: the same random documents without an index, with indexes of every kind, sharded, clustered, capped, behind a view, in a transaction that is not committed, on a server that spills at once, while partitions are split, merged, moved and resharded, at a time in the past, on files, at one and at three servers over a simulated TiKV cluster, after `kill -9`, restored from a backup; asked with hints, in batches, after other questions of the same shape, in other words; beside an evaluator that shares no code with the server. What differs is made smaller and printed as a script",
 		Tests:  []string{"compat-tests/differential TestWays"},
 		Canary: "ten faults that a server once had, or their like: plans from the cache that are trusted too early, cursors that lose their place among the writes of their transaction, numbers and empty names in paths that an index or a join takes otherwise than a scan, metadata and orders of fields that depend on memory", CanaryTest: "compat-tests/differential TestCanaries",
 	},
