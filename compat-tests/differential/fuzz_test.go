@@ -37,6 +37,9 @@ var tightParameters = []string{"internalQueryMaxBlockingSortMemoryUsageBytes", "
 
 // TestWays: one question has one answer, whatever the way.
 func TestWays(t *testing.T) {
+	if os.Getenv("CANTLE_STORAGE") != "" {
+		t.Skip("its row of the fault programme is of memory: transactions of a cluster may end for reasons of their own")
+	}
 	due := faults.Due(t, "ways")
 	f := &fuzzer{t: t, first: faults.FirstSeed(), counts: map[string]int{}, found: map[string]bool{}, most: findingsMost}
 	sets, most := uint64(1<<40), waysMost
