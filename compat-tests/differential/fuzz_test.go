@@ -1,6 +1,7 @@
 package differential
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -26,8 +27,9 @@ const questionsPerSet = 40
 // findingsMost ends a run.
 const findingsMost = 8
 
-// waysMost bounds a run of TestWays, also on a machine that is busy with others.
-const waysMost = 2 * time.Minute
+// waysMost bounds TestWays, also on a machine that is busy with others: in each run and in a night.
+// Else what is due is counted.
+var waysMost = map[string]time.Duration{faults.Run: 2 * time.Minute, faults.Nightly: time.Hour}
 
 // noSpilling is the code of what cannot spill and needs more memory than it may have.
 const noSpilling = 292
@@ -42,10 +44,7 @@ func TestWays(t *testing.T) {
 	}
 	due := faults.Due(t, "ways")
 	f := &fuzzer{t: t, first: faults.FirstSeed(), counts: map[string]int{}, found: map[string]bool{}, most: findingsMost}
-	sets, most := uint64(1<<40), waysMost
-	if faults.Column() != faults.Run {
-		most = 1 << 62 // what is due is counted
-	}
+	sets, most := uint64(1<<40), cmp.Or(waysMost[faults.Column()], 1<<62)
 	if seed, ok := alone(t); ok {
 		f.first, sets = seed, 1
 	}
