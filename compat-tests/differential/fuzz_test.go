@@ -55,6 +55,15 @@ func TestWays(t *testing.T) {
 		return int(f.done.Load()), fmt.Sprintf("%d sets of documents; %s that differ", f.sets.Load(), faults.None(t, "answers"))
 	})
 	f.roomy, f.cramped = harness.Start(t, harness.Options{}), harness.Start(t, harness.Options{Args: []string{"--enable-test-commands"}})
+	for _, s := range []*harness.Server{f.roomy, f.cramped} { // a set may take longer than a minute
+		c, err := dial(s.Addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.must("admin", bson.D{{Key: "setParameter", Value: 1}, {Key: "transactionLifetimeLimitSeconds", Value: int32(3600)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	c, err := dial(f.cramped.Addr)
 	if err != nil {
 		t.Fatal(err)

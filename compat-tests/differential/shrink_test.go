@@ -32,14 +32,14 @@ const trialMost = 20 * time.Second
 // differs makes a trial smaller and reports it.
 func (r *round) differs(x *trial) {
 	s := &shrinker{fuzzer: r.fuzzer, until: time.Now().Add(trialMost), want: x.want.code, got: x.got.code}
-	note := ""
+	note, want, got := "", x.want, x.got
 	if !s.fails(x) {
 		y := *x
 		y.m.warm = append(slices.Clone(x.asked), x.m.warm...)
 		if s.fails(&y) {
 			x = &y
 		} else {
-			note = " (not when it was tried again)"
+			note, x.want, x.got = " (not when it was tried again)", want, got
 		}
 	}
 	if note == "" {
