@@ -169,6 +169,13 @@ func TestWith(t *testing.T) {
 	if h, err = h.With(env, "hidden", bson.Value{}); err != nil || h.Hidden || !bytes.Equal(h.Raw(), s.Raw()) {
 		t.Fatalf("unhidden: %v %v", err, h)
 	}
+	kept, err := index.KeptSpec(env, parse(t, `{key: {a: 1}, name: "i", collation: {locale: "hsb"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h, err = kept.With(env, "hidden", bson.True); err != nil || !h.Hidden {
+		t.Errorf("an index of a locale that new ones cannot have: %v", err)
+	}
 }
 
 func TestTouched(t *testing.T) {

@@ -152,7 +152,7 @@ func (s *Spec) With(env *mql.Env, option string, v bson.Value) (*Spec, error) {
 	if !found {
 		b.Value(option, v)
 	}
-	return ParseSpec(env, b.Doc())
+	return KeptSpec(env, b.Doc())
 }
 
 // Conflict compares a requested index with an existing one. same reports that

@@ -76,10 +76,8 @@ func (c *Cluster) newOutSink(o *Op, ns collection.Namespace, target *catalog.Col
 	var indexes []bson.Raw
 	if target != nil {
 		options = target.Options.Raw
-		for i, ix := range target.Indexes {
-			if i > 0 { // _id comes by itself
-				indexes = append(indexes, ix.Raw())
-			}
+		for _, ix := range target.Shown()[1:] { // _id comes by itself
+			indexes = append(indexes, ix.Raw())
 		}
 	} else if spec.TimeSeries != nil {
 		b := bson.NewBuilder(nil)

@@ -31,6 +31,9 @@ type CreateOptions struct {
 	Throughput catalog.Throughput
 	// Indexes beside _id_, as createIndexes takes them.
 	Indexes []bson.Raw
+	// Kept: a catalog has kept Indexes. One without a collation then has the simple one, and any locale
+	// is taken: see index.KeptSpec.
+	Kept bool
 	// UUID of the collection, which no other may have; zero makes one.
 	UUID [16]byte
 }
@@ -128,7 +131,11 @@ func (d *Definer) newCollection(o *cluster.Op, m *catalog.Mutation, ns collectio
 		}
 	}
 	for _, raw := range opts.Indexes {
-		spec, err := parseIndex(o, coll, raw)
+		parse := parseIndex
+		if opts.Kept {
+			parse = keptIndex
+		}
+		spec, err := parse(o, coll, raw)
 		if err != nil {
 			return nil, err
 		}

@@ -24,6 +24,11 @@ func parseIndex(o *cluster.Op, coll *catalog.Collection, raw bson.Raw) (*index.S
 	return index.ParseSpec(o.Env, withLastWrite(o, raw))
 }
 
+// keptIndex is parseIndex for what a catalog has kept.
+func keptIndex(o *cluster.Op, _ *catalog.Collection, raw bson.Raw) (*index.Spec, error) {
+	return index.KeptSpec(o.Env, raw)
+}
+
 // checkIndex compares a new index with those the collection has. same reports
 // that there is nothing to do. docs is how many documents the collection holds.
 func checkIndex(o *cluster.Op, coll *catalog.Collection, spec *index.Spec, docs int64) (same bool, err error) {

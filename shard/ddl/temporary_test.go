@@ -31,6 +31,21 @@ func TestReplace(t *testing.T) {
 	d.want("gone", d.Replace(d.op(), temp, ns("db.c")), mongoerr.NamespaceNotFound)
 }
 
+// A temporary collection has the indexes of the one that it replaces as that has them: with their
+// own collations, which new indexes may be refused.
+func TestTemporaryKeepsCollations(t *testing.T) {
+	d := newNode(t, ddl.Limits{})
+	temp, err := d.CreateTemporary(d.op(), "db", d.raw(`{collation: {locale: "de"}}`),
+		d.raws(`{key: {a: 1}, name: "a"}`, `{key: {b: 1}, name: "b", collation: {locale: "hsb"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	coll := d.Catalog.Peek().Collection(temp)
+	if a, b := coll.Index("a").Collation, coll.Index("b").Collation; a != nil || b.Locale() != "hsb" {
+		t.Errorf("%v, %v", coll.Index("a").Raw(), coll.Index("b").Raw())
+	}
+}
+
 // A temporary time-series collection may be renamed, others may not.
 func TestReplaceSeries(t *testing.T) {
 	d := newNode(t, ddl.Limits{})

@@ -5,14 +5,17 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
+	"github.com/cantledb/cantle/storage/memkv"
 )
 
 // toUnique is the collMod that makes the index u unique.
@@ -194,6 +197,27 @@ func TestStagedIsDropped(t *testing.T) {
 			n.check(`{}`)
 		}
 	})
+}
+
+// An $out takes the indexes that a collection has, and none that is staged for a change of another command.
+func TestOutLeavesStagedIndex(t *testing.T) {
+	n := open(t, func() storage.Store { return memkv.Open(memkv.Options{Clock: time.Now}) })
+	n.fill(0, 3)
+	n.prepared()
+	n.must(n.Catalog.Change(t.Context(), func(m *catalog.Mutation) error {
+		with := withIndex(t, n.coll(), `{key: {u: 1}, name: "u", unique: true}`)
+		with.Indexes[len(with.Indexes)-1].Staged = true
+		return m.Put(with)
+	}))
+	o := n.op()
+	out, err := n.Aggregate(o, shop, agg.NewOutline([]bson.Raw{raw(t, `{$out: "c"}`)}), bson.Value{})
+	n.must(err)
+	defer out.Close()
+	_, err = out.Next(o.Env)
+	n.must(err)
+	if now := n.coll(); len(now.Indexes) != 2 || now.Index("u").Unique {
+		t.Errorf("%+v", now.Indexes)
+	}
 }
 
 // UpdateCollection changes the indexes as a whole: one that cannot be built, or is dropped
