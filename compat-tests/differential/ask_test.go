@@ -39,6 +39,9 @@ func (k *kept) command(q *question, m manner) bson.D {
 		other.collation = nil
 		q = &other
 	}
+	if q.bounds != nil && !k.bounded() {
+		q = q.filtered()
+	}
 	c := bind(q.command(), k.coll, k.foreign).(bson.D)
 	if m.hint != nil && q.kind != "distinct" {
 		c = append(c, bson.E{Key: "hint", Value: m.hint})
@@ -255,7 +258,11 @@ type rewrite struct {
 	name string
 	// fits reports that the question has this form; nil fits all.
 	fits func(q *question) bool
-	ask  func(q *question, g bson.D, ask func(*question) answer) answer
+	// of reports that it is a form of the question if these are the documents; nil is any documents.
+	of func(q *question, docs []bson.D) bool
+	// in reports that it is one in a way; nil is all ways.
+	in  func(k *kept) bool
+	ask func(q *question, g bson.D, ask func(*question) answer) answer
 }
 
 // filtered makes a rewrite that changes the filter only.
@@ -291,11 +298,13 @@ func all(of ...any) bson.D      { return one("$and", bson.A(of)) }
 func not(f bson.D) bson.D       { return one("$nor", bson.A{f}) }
 func either(f, g bson.D) bson.D { return one("$or", bson.A{f, g}) }
 
-// isFind reports a find without operators of projections that only find has.
-func isFind(q *question) bool { return q.kind == "find" && !hasOperator(q.projection) }
+// isFind reports a find without what only find has: operators of projections, min and max.
+func isFind(q *question) bool {
+	return q.kind == "find" && !hasOperator(q.projection) && q.bounds == nil
+}
 
 // rewrites is the table.
-var rewrites = []*rewrite{
+var rewrites = slices.Concat(backwards, []*rewrite{
 	filtered("$and of it", func(f, _ bson.D) bson.D { return all(f, bson.D{}) }),
 	filtered("$and of its fields", func(f, _ bson.D) bson.D {
 		out := bson.A{}
@@ -416,9 +425,10 @@ var rewrites = []*rewrite{
 		}
 		return answer{rows: []bson.Raw{raw}}
 	}},
-}
+})
 
-// mayRewrite reports that a rewrite is a form of a question.
-func mayRewrite(q *question, r *rewrite) bool {
-	return q.filter != nil && !q.needs && q.kind != "aggregate" && (r.fits == nil || r.fits(q))
+// mayRewrite reports that a rewrite is a form of a question over the documents of a set.
+func mayRewrite(q *question, w *rewrite, docs []bson.D) bool {
+	return q.filter != nil && !q.needs && q.kind != "aggregate" && !isPositional(q.projection) &&
+		(w.fits == nil || w.fits(q)) && (w.of == nil || w.of(q, docs))
 }

@@ -17,6 +17,7 @@ var planted = []string{
 	"positions have the bounds of elements",
 	"fields without a name have no keys",
 	"sort keys stay behind",
+	"the end is within",
 	"merged fields are sorted",
 }
 

@@ -5,6 +5,9 @@
 //	places_test.go     servers on files and over a cluster, restarts, backups, partitions that move
 //	ask_test.go        how a question is asked: batches, hints, other forms of it
 //	draw_test.go       documents and filters; questions_test.go, questions; indexes_test.go, indexes
+//	bounds_test.go     min and max, by an index that all indexed ways have
+//	arrays_test.go     projections of elements: a.$, $elemMatch, $slice
+//	backwards_test.go  the same read from the other end
 //	match_test.go      the evaluator, on decoded documents; it shares no code with the server
 //	question_test.go   which answers are one
 //	writes_test.go     writes in all ways; walk_test.go, writes between the batches of cursors

@@ -17,10 +17,14 @@ import (
 //	a, b, c  anything or missing
 //	g, p     a geometry, a legacy point or missing
 //	t        words or missing
+//	at       a date, in dated sets only
 type drawer struct {
 	*rand.Rand
 	large bool // many small documents rather than a few odd ones
 	odd   bool // undefined, empty names and the like too
+	dated bool
+	// common is the key of an index that all indexed ways have; nil is none.
+	common bson.D
 }
 
 // oneOf draws one of some values.
@@ -161,6 +165,9 @@ func (d drawer) document(i int) bson.D {
 			doc = append(doc, bson.E{Key: name, Value: make()})
 		}
 	}
+	if d.dated {
+		doc = append(doc, bson.E{Key: "at", Value: d.date()})
+	}
 	if d.large {
 		doc[0].Value = int32(i)
 		rare := func() any {
@@ -216,8 +223,14 @@ func polygon(x, y, side float64) bson.D {
 	return bson.D{{Key: "type", Value: "Polygon"}, {Key: "coordinates", Value: bson.A{ring}}}
 }
 
+// date draws a time, of some days around the first of all.
+func (d drawer) date() bson.DateTime { return bson.DateTime((d.IntN(200) - 20) * 1_800_000) }
+
 // path draws a path.
 func (d drawer) path() string {
+	if d.dated && d.rarely(10) {
+		return "at"
+	}
 	if d.large {
 		return oneOf(d, "n", "a", "b", "s", "_id", "k")
 	}
@@ -237,6 +250,8 @@ func (d drawer) operand(path string) any {
 		return d.id(d.IntN(40))
 	case path == "k":
 		return int32(d.IntN(keys))
+	case path == "at" && d.IntN(8) > 0:
+		return d.date()
 	case d.large:
 		return oneOf[any](d, int32(1), int32(2), int32(3))
 	case path == "s":
@@ -277,6 +292,9 @@ func (d drawer) order() string { return oneOf(d, "$lt", "$lte", "$gt", "$gte") }
 
 // condition draws a condition for a path.
 func (d drawer) condition(path string, depth int) any {
+	if d.odd && d.rarely(8) { // what documents with nothing but empty names have to be found by
+		return oneOf[any](d, one("$exists", true), one("$ne", nil), one("$exists", true))
+	}
 	switch d.IntN(18) {
 	case 0, 1, 2, 3:
 		return d.operand(path)
@@ -381,6 +399,12 @@ func (d drawer) direction() int32 { return oneOf(d, int32(1), int32(-1)) }
 
 // sort draws an order that leaves no choice.
 func (d drawer) sort() bson.D {
+	if n := len(d.common); n > 0 && d.common[n-1].Key == "_id" && d.rarely(2) {
+		if d.rarely(2) {
+			return turned(d.common)
+		}
+		return d.common
+	}
 	out := bson.D{}
 	for range d.IntN(3) {
 		if path := d.path(); path != "_id" && !strings.HasSuffix(path, ".") && path != "" && !strings.Contains(path, "..") {

@@ -168,7 +168,11 @@ func (f *fuzzer) set(seed uint64) error {
 	d := drawer{Rand: rand.New(rand.NewPCG(seed, 1))}
 	d.large = d.rarely(4)
 	d.odd = d.rarely(3)
-	r := &round{fuzzer: f, drawer: d, set: &set{seed: seed, db: fmt.Sprintf("set%d", seed), needs: d.rarely(4)}}
+	d.dated = d.rarely(3)
+	if d.rarely(3) {
+		d.common = d.commonKey()
+	}
+	r := &round{fuzzer: f, drawer: d, set: &set{seed: seed, db: fmt.Sprintf("set%d", seed), dated: d.dated, needs: d.rarely(4)}}
 	n := 10 + d.IntN(50)
 	if d.large {
 		n = 250 + d.IntN(250)
@@ -180,7 +184,11 @@ func (f *fuzzer) set(seed uint64) error {
 		r.foreign = append(r.foreign, d.document(i))
 	}
 	for range ways {
-		r.drawn = append(r.drawn, d.indexes())
+		drawn := d.indexes()
+		if d.common != nil {
+			drawn = append([]index{d.commonIndex()}, drawn...)
+		}
+		r.drawn = append(r.drawn, drawn)
 	}
 	r.initial = r.docs
 	if err := r.dial(); err != nil {
@@ -227,14 +235,14 @@ func (r *round) end() {
 // keepAll makes all ways.
 func (r *round) keepAll() error {
 	for _, w := range ways { // first, as it takes longer than transactions live
-		if w.place != "" && w.in(r.seed) {
+		if w.place != "" && w.in(r.set) {
 			if _, err := r.fuzzer.places.of(w.place); err != nil {
 				return fmt.Errorf("%s: %w", w.name, err)
 			}
 		}
 	}
 	for i, w := range ways {
-		if !w.in(r.seed) {
+		if !w.in(r.set) {
 			continue
 		}
 		k, err := r.set.keep(w, i, r.drawn[i])
@@ -253,14 +261,24 @@ func (r *round) manner(q *question, k *kept) (m manner) {
 		m.batch = 0
 	}
 	if r.rarely(3) && !(r.large && r.rarely(2)) {
-		if w := rewrites[r.IntN(len(rewrites))]; mayRewrite(q, w) && !(k.inTransaction && (w.name == "$unionWith" || w.name == "$out and read")) && !((k.own || k.concern != nil) && w.name == "$out and read") {
+		w := rewrites[r.IntN(len(rewrites))]
+		if r.rarely(4) {
+			w = oneOf(r.drawer, backwards...)
+		}
+		if mayRewrite(q, w, r.docs) && (w.in == nil || w.in(k)) && !(k.inTransaction && (w.name == "$unionWith" || w.name == "$out and read")) && !((k.own || k.concern != nil) && w.name == "$out and read") {
 			m.rewrite, m.aside = w, r.filter(1)
+			if w.of != nil && k.bounded() && q.collation == nil && r.rarely(2) {
+				m.hint = common
+			}
 			return m
 		}
 	}
 	kind := r.IntN(8)
 	if r.large && r.rarely(3) {
 		kind = 3
+	}
+	if q.bounds != nil && kind < 3 { // they have a hint of their own
+		return m
 	}
 	switch kind {
 	case 0:
@@ -326,12 +344,16 @@ func (r *round) ask(n int) error {
 			return nil
 		}
 		q := r.question(r.needs)
-		want, err := r.kept[0].ask(q, manner{})
+		first := r.first(q)
+		if first == nil {
+			continue
+		}
+		want, err := first.ask(q, manner{})
 		if err != nil {
 			return fmt.Errorf("%s: %w", q.script(), err)
 		}
 		if model, ok := modelled(q, r.docs); ok && want.code == 0 {
-			r.counted("kind "+q.kind, "way evaluator")
+			r.counted("kind "+q.String(), "way evaluator")
 			if !q.same(want, model) {
 				r.differs(&trial{seed: r.seed, docs: r.docs, foreign: r.foreign, q: q, way: nil, needs: r.needs, want: want, got: model})
 			}
@@ -341,7 +363,7 @@ func (r *round) ask(n int) error {
 		}
 		var list []*asking
 		for _, k := range r.kept {
-			if !k.out && (k.takes == nil || k.takes(q)) {
+			if !k.out && (k.takes == nil || k.takes(q)) && k.takesBounds(q, r.docs) {
 				k.turn()
 				k.between(false)
 				list = append(list, &asking{k: k, m: r.manner(q, k)})
@@ -351,8 +373,8 @@ func (r *round) ask(n int) error {
 			return fmt.Errorf("%s: %w", q.script(), err)
 		}
 		for _, a := range list {
-			r.counted("kind "+q.kind, "way "+a.k.name, a.m.String())
-			if !q.same(want, a.answer) && a.code != -5 && !a.k.way.excuses(a.code) {
+			r.counted("kind "+q.String(), "way "+a.k.name, a.m.String())
+			if !a.k.way.same(q, want, a.answer) && a.code != -5 && !a.k.way.excuses(a.code) {
 				r.differs(r.trial(a.k, &trial{q: q, m: a.m, asked: a.k.asked, want: want, got: a.answer}))
 			}
 			if a.code != 0 {

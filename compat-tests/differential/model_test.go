@@ -17,7 +17,7 @@ func collatorOf(q *question) collator {
 
 // modelled answers a question from decoded documents; not ok where the evaluator does not judge.
 func modelled(q *question, docs []bson.D) (answer, bool) {
-	if q.kind == "aggregate" && (len(q.pipeline) == 0 || slices.ContainsFunc(q.pipeline, func(s any) bool { return s.(bson.D)[0].Key != "$match" })) || q.projection != nil || q.needs {
+	if q.kind == "aggregate" && (len(q.pipeline) == 0 || slices.ContainsFunc(q.pipeline, func(s any) bool { return s.(bson.D)[0].Key != "$match" })) || q.needs {
 		return answer{}, false
 	}
 	return judged(func() answer { return answerOf(q, docs) })
@@ -34,7 +34,7 @@ func answerOf(q *question, docs []bson.D) answer {
 				ok = ok && c.matches(d, s.(bson.D)[0].Value.(bson.D))
 			}
 		} else {
-			ok = c.matches(d, q.filter)
+			ok = c.matches(d, q.filter) && (q.bounds == nil || q.bounds.has(d))
 		}
 		if ok {
 			found = append(found, d)
@@ -54,6 +54,11 @@ func answerOf(q *question, docs []bson.D) answer {
 	}
 	if q.kind == "count" {
 		return raws([]bson.D{one("n", int64(len(found)))})
+	}
+	if q.projection != nil {
+		for i := range found {
+			found[i] = c.projected(found[i], q)
+		}
 	}
 	return raws(found)
 }

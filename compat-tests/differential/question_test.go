@@ -30,6 +30,8 @@ type question struct {
 	ordered     bool // the order of the rows of an aggregate is defined
 	of          any  // what is asked; nil is self
 	needs       bool // an index that every way has: $text, $near
+	bounds      *keyRange
+	anyOrder    bool // of fields, in the way that is asked
 }
 
 // command is the question as a command, for self.
@@ -48,6 +50,15 @@ func (q *question) command() bson.D {
 		}
 		if q.projection != nil {
 			add("projection", q.projection)
+		}
+		if b := q.bounds; b != nil {
+			if b.min != nil {
+				add("min", b.min)
+			}
+			if b.max != nil {
+				add("max", b.max)
+			}
+			add("hint", common)
 		}
 	case "count":
 		add("query", q.filter)
@@ -108,7 +119,7 @@ func (q *question) inOrder() bool { return q.kind == "find" && q.sort != nil || 
 // byName reports that fields of rows may come in any order: an index that covers the question has
 // an order of its own.
 func (q *question) byName() bool {
-	return q.kind == "find" && q.projection != nil || q.kind == "aggregate" && strings.Contains(js(q.pipeline), "$project")
+	return q.anyOrder || q.kind == "find" && q.projection != nil || q.kind == "aggregate" && strings.Contains(js(q.pipeline), "$project")
 }
 
 // loose reports that any of equal values may stand for all of them.
@@ -123,6 +134,19 @@ func (q *question) loose() bool {
 		}
 		return true
 	})
+}
+
+// String is what a question is counted under.
+func (q *question) String() string {
+	switch {
+	case q.bounds != nil:
+		return q.kind + " by min and max"
+	case isPositional(q.projection):
+		return q.kind + " of the element that is found"
+	case hasOperator(q.projection):
+		return q.kind + " of elements"
+	}
+	return q.kind
 }
 
 // canon prints rows so that what may differ is the same.
@@ -207,6 +231,16 @@ func (q *question) same(a, b answer) bool {
 		return a.code == b.code
 	}
 	return len(a.rows) == len(b.rows) && slices.Equal(q.canon(a), q.canon(b))
+}
+
+// same reports that the answer of a way is the one that is wanted.
+func (w *way) same(q *question, want, got answer) bool {
+	if w.series {
+		other := *q
+		other.anyOrder = true
+		q = &other
+	}
+	return q.same(want, got)
 }
 
 // show prints an answer.

@@ -8,6 +8,12 @@ import (
 
 // question draws one.
 func (d drawer) question(needs bool) *question {
+	switch {
+	case d.common != nil && d.rarely(8):
+		return d.bounded()
+	case d.rarely(14):
+		return d.ofElements()
+	}
 	q := &question{kind: "find", filter: d.filter(2)}
 	if !d.large && d.rarely(12) {
 		q.filter = d.region()

@@ -162,8 +162,13 @@ func (s *shrinker) fails(x *trial) bool {
 		return false
 	}
 	defer r.end()
-	plain, err := r.set.keep(ways[0], 0, nil)
-	if err != nil {
+	base, indexes := ways[0], []index(nil)
+	byKeys := x.q.bounds != nil && (len(x.writes) > 0 || !scalar(x.q.bounds.key, x.docs))
+	if byKeys { // no filter says it
+		base, indexes = ways[1], []index{drawer{common: x.q.bounds.key}.commonIndex()}
+	}
+	plain, err := r.set.keep(base, 0, indexes)
+	if err != nil || byKeys && !plain.bounded() {
 		return false
 	}
 	r.kept = append(r.kept, plain)
@@ -179,14 +184,14 @@ func (s *shrinker) fails(x *trial) bool {
 		return ok && x.want.code == 0 && !x.q.same(x.want, x.got)
 	}
 	k, err := r.set.keep(x.way, 1, x.indexes)
-	if err != nil {
+	if err != nil || byKeys && !k.bounded() {
 		return false
 	}
 	r.kept = append(r.kept, k)
 	if x.got, err = k.ask(x.q, x.m); err != nil {
 		x.got = answer{code: -4, message: err.Error()}
 	}
-	return x.want.code == s.want && x.got.code == s.got && !x.q.same(x.want, x.got)
+	return x.want.code == s.want && x.got.code == s.got && !x.way.same(x.q, x.want, x.got)
 }
 
 // failsBehindWrites is fails for a trial with writes.
@@ -222,7 +227,7 @@ func (s *shrinker) failsBehindWrites(x *trial, r *round, plain *kept) bool {
 	if x.got, err = k.ask(x.q, x.m); err != nil {
 		x.got = answer{code: -4, message: err.Error()}
 	}
-	return x.want.code == s.want && x.got.code == s.got && !x.q.same(x.want, x.got)
+	return x.want.code == s.want && x.got.code == s.got && !x.way.same(x.q, x.want, x.got)
 }
 
 // try keeps a smaller trial if it fails.
@@ -382,6 +387,7 @@ func (s *shrinker) question(x **trial) (changed bool) {
 		func(x *trial) { x.q.limit = 0 },
 		func(x *trial) { x.q.projection = nil },
 		func(x *trial) { x.q.collation = nil },
+		func(x *trial) { x.q.bounds = nil },
 	} {
 		before := (*x).q.script()
 		y := **x
@@ -398,7 +404,7 @@ func (s *shrinker) question(x **trial) (changed bool) {
 	if (*x).q.pipeline != nil {
 		changed = s.tree(x, func(x *trial) any { return x.q.pipeline }, func(x *trial, v any) { x.q.pipeline = v.(bson.A) }) || changed
 	}
-	if (*x).q.projection != nil {
+	if (*x).q.projection != nil && !hasOperator((*x).q.projection) {
 		changed = s.tree(x, func(x *trial) any { return x.q.projection }, func(x *trial, v any) { x.q.projection = v.(bson.D) }) || changed
 	}
 	if (*x).q.sort != nil {

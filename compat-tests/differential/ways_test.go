@@ -29,6 +29,8 @@ type way struct {
 	inTransaction bool
 	// view is asked through a view of the collection.
 	view bool
+	// series ways are asked if every document has a date. Manual: core/timeseries-collections
+	series bool
 	// reads reports that no writes are made, as the way refuses some.
 	reads bool
 	// own ways have a collation as their default, which questions do not name.
@@ -54,6 +56,8 @@ var ways = []*way{
 	{name: "indexed once more", indexed: true},
 	{name: "clustered", options: bson.D{{Key: "clusteredIndex", Value: bson.D{{Key: "key", Value: one("_id", int32(1))}, {Key: "unique", Value: true}}}}, indexed: true},
 	{name: "capped", options: bson.D{{Key: "capped", Value: true}, {Key: "size", Value: int32(16 << 20)}}, indexed: true, reads: true},
+	{name: "time series", options: timeSeries(), indexed: true, series: true, reads: true, takes: noIndexNeeded},
+	{name: "time series of s", options: timeSeries(bson.E{Key: "metaField", Value: "s"}), indexed: true, series: true, reads: true, takes: noIndexNeeded},
 	{name: "sharded by _id", shard: one("_id", "hashed"), shards: 5, indexed: true},
 	{name: "sharded by k", shard: one("k", "hashed"), shards: 3, indexed: true},
 	{name: "ranges of k", shard: one("k", int32(1)), indexed: true},
@@ -88,23 +92,35 @@ const (
 // noCount leaves out what takes no read concern snapshot.
 func noCount(q *question) bool { return q.kind != "count" && q.kind != "distinct" }
 
+// noIndexNeeded leaves out what needs an index that the way refuses. Manual:
+// core/timeseries/timeseries-limitations
+func noIndexNeeded(q *question) bool { return !q.needs }
+
+// timeSeries are the options of a time-series collection.
+func timeSeries(more ...bson.E) bson.D {
+	return one("timeseries", append(one("timeField", "at"), more...))
+}
+
 // in reports that a set has the way: which sets do differs from way to way. With a planted bug there is
 // no cluster, for which that would have to be built once more.
-func (w *way) in(seed uint64) bool {
+func (w *way) in(s *set) bool {
+	if w.series && !s.dated {
+		return false
+	}
 	if (w.place == onCluster || w.place == onServers) && os.Getenv(harness.Planted) != "" {
 		return false
 	}
-	return w.every == 0 || (seed+uint64(len(w.name)))%w.every == 0
+	return w.every == 0 || (s.seed+uint64(len(w.name)))%w.every == 0
 }
 
 // ownCollation is the default of a way that has one.
 var ownCollation = bson.D{{Key: "locale", Value: "en"}, {Key: "strength", Value: int32(2)}}
 
-// hasOperator reports that a projection has what find on a view refuses: $slice and the like.
+// hasOperator reports that a projection has what find on a view refuses: elements of arrays.
 func hasOperator(projection bson.D) bool {
 	return slices.ContainsFunc(projection, func(e bson.E) bool {
 		d, ok := e.Value.(bson.D)
-		return ok && (d[0].Key == "$slice" || d[0].Key == "$elemMatch")
+		return strings.HasSuffix(e.Key, ".$") || ok && (d[0].Key == "$slice" || d[0].Key == "$elemMatch")
 	})
 }
 
@@ -119,6 +135,7 @@ type set struct {
 	tight   *conn
 	docs    []bson.D
 	foreign []bson.D
+	dated   bool // every document has a date
 	needs   bool // every way has the indexes that $text and $near need
 	places  *places
 	scratch func() string // a folder for servers of its own
@@ -152,6 +169,9 @@ var needed = []index{
 
 // refusesDocuments are codes of indexes that cannot hold some document, or are there already.
 var refusesDocuments = []int32{2, 67, 85, 86, 171, 16755, 16766, 13067, 16804, 11000, 17261, 17280, 16770, 17253, 5429513, 31253, 13026, 197, 13268, 13654, 16746}
+
+// refusesSeries are codes of indexes that a time-series collection does not have.
+var refusesSeries = []int32{72, 7246201}
 
 // keep makes a way with the documents of a set in it. Indexes that the documents do not allow are
 // left out. Errors: of the connection, and what should not fail.
@@ -193,7 +213,7 @@ func (k *kept) fill(indexes []index) error {
 	if err := k.insert(k.coll, s.docs[:half], nil); err != nil {
 		return err
 	}
-	if s.needs {
+	if s.needs && !w.series {
 		if err := k.index(needed); err != nil {
 			return err
 		}
@@ -272,7 +292,7 @@ func (k *kept) index(indexes []index) error {
 			return err
 		case a.code == 0:
 			k.indexes = append(k.indexes, x)
-		case !slices.Contains(refusesDocuments, a.code):
+		case !slices.Contains(refusesDocuments, a.code) && !(k.series && slices.Contains(refusesSeries, a.code)):
 			return fmt.Errorf("index %s: error %d: %s", js(bson.D(x)), a.code, a.message)
 		}
 	}

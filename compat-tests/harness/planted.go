@@ -60,6 +60,7 @@ var bugs = []bug{
 }`},
 	{"positions have the bounds of elements", "collection/match/leaf.go", "if !l.whole || !l.path.EndsAtPosition() {", `if !l.whole || !l.path.EndsAtPosition() || planted("positions have the bounds of elements") {`},
 	{"fields without a name have no keys", "collection/index/kind_wildcard.go", "if sub == nil {", `if sub == nil || len(it.Name) == 0 && planted("fields without a name have no keys") {`},
+	{"the end is within", "collection/plan/hint.go", "Hi: hi, HiOpen: true}", `Hi: hi, HiOpen: !planted("the end is within")}`},
 	{"sort keys stay behind", "collection/agg/meta.go", "if m, ok := expr.ParseMetaKind(kind); ok {", `if m, ok := expr.ParseMetaKind(kind); ok && !(planted("sort keys stay behind") && m == expr.MetaSortKey) {`},
 	{"merged fields are sorted", "collection/agg/acc_mergeobjects.go", "have := putOver(b, t.doc, d)", `d = plantedByName(d)
 	have := putOver(b, t.doc, d)`},

@@ -1,0 +1,199 @@
+package differential
+
+import (
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// common is the name of the index that all indexed ways of some sets have: one that min and max are
+// given for, and that is read in both directions.
+const common = "common"
+
+// keyRange is min and max of a find. Manual: reference/method/cursor.min
+type keyRange struct {
+	key      bson.D // of the common index
+	min, max bson.D // nil is none
+}
+
+// commonKey draws the key of the common index. At most one of its fields has arrays.
+func (d drawer) commonKey() bson.D {
+	first := oneOf(d, "n", "n", "s", "k", "a", "b", "a.b")
+	if d.large {
+		first = oneOf(d, "n", "a", "b", "s")
+	}
+	if d.dated && d.rarely(3) {
+		first = "at"
+	}
+	out := one(first, d.direction())
+	if d.rarely(2) {
+		out = put(out, oneOf(d, "n", "s", "k"), d.direction())
+	}
+	if d.IntN(3) > 0 {
+		out = append(out, bson.E{Key: "_id", Value: d.direction()})
+	}
+	return out
+}
+
+// commonIndex is the index with that key.
+func (d drawer) commonIndex() index {
+	return index{{Key: "key", Value: d.common}, {Key: "name", Value: common}}
+}
+
+// bounded draws a find with min, max or both.
+func (d drawer) bounded() *question {
+	for {
+		b := &keyRange{key: d.common}
+		end := func() (out bson.D) {
+			for _, e := range d.common {
+				out = append(out, bson.E{Key: e.Key, Value: d.operand(e.Key)})
+			}
+			return out
+		}
+		switch d.IntN(4) {
+		case 0:
+			b.min = end()
+		case 1:
+			b.max = end()
+		default:
+			b.min, b.max = end(), end()
+		}
+		if c, ok := judged(func() int { return b.compare(values(b.min), values(b.max)) }); b.min != nil && b.max != nil {
+			if !ok || c == 0 { // an error, by an order that has to be certain
+				continue
+			}
+			if c > 0 {
+				b.min, b.max = b.max, b.min
+			}
+		}
+		q := &question{kind: "find", filter: bson.D{}, bounds: b}
+		if d.rarely(2) {
+			q.filter = d.filter(1)
+		}
+		if d.rarely(2) {
+			q.sort = d.sort()
+			if d.rarely(2) {
+				q.skip, q.limit = int64(d.IntN(4)), int64(d.IntN(12))
+			}
+		}
+		return q
+	}
+}
+
+// values are those of the fields.
+func values(key bson.D) (out []any) {
+	for _, e := range key {
+		out = append(out, e.Value)
+	}
+	return out
+}
+
+// compare orders two keys as the index does.
+func (b *keyRange) compare(x, y []any) int {
+	for i := range min(len(x), len(y)) {
+		if c := compare(x[i], y[i]); c != 0 {
+			return c * int(b.key[i].Value.(int32))
+		}
+	}
+	return 0
+}
+
+// has reports that a document has a key between the bounds: from min on, before max.
+func (b *keyRange) has(doc bson.D) bool {
+	keys := [][]any{nil}
+	for _, e := range b.key {
+		var longer [][]any
+		for _, v := range entries(doc, whole(e.Key)) {
+			switch v.(type) {
+			case bson.Regex, bson.Symbol:
+				panic(unjudged{"the place of " + js(v) + " in an index"})
+			}
+			for _, k := range keys {
+				longer = append(longer, append(slices.Clone(k), v))
+			}
+		}
+		keys = longer
+	}
+	return slices.ContainsFunc(keys, func(k []any) bool {
+		return (b.min == nil || b.compare(k, values(b.min)) >= 0) && (b.max == nil || b.compare(k, values(b.max)) < 0)
+	})
+}
+
+// filter says the same to who does not have the index. The documents have one key each.
+func (b *keyRange) filter() bson.D {
+	parts := bson.A{}
+	if b.min != nil {
+		parts = append(parts, b.beyond(b.min, 1, true))
+	}
+	if b.max != nil {
+		parts = append(parts, b.beyond(b.max, -1, false))
+	}
+	return one("$expr", one("$and", parts))
+}
+
+// beyond is an expression: the key lies behind an end (side 1) or before it (-1), or is that end.
+func (b *keyRange) beyond(end bson.D, side int32, orEqual bool) bson.D {
+	alternatives, same := bson.A{}, bson.A{}
+	for i, e := range end {
+		operands := bson.A{one("$ifNull", bson.A{"$" + e.Key, nil}), one("$literal", e.Value)}
+		operator := "$gt"
+		if b.key[i].Value.(int32)*side < 0 {
+			operator = "$lt"
+		}
+		alternatives = append(alternatives, one("$and", append(slices.Clone(same), one(operator, operands))))
+		same = append(same, one("$eq", operands))
+	}
+	if orEqual {
+		alternatives = append(alternatives, one("$and", same))
+	}
+	return one("$or", alternatives)
+}
+
+// scalar reports that every document has one value for each of the fields, which an expression
+// compares as an index does.
+func scalar(fields bson.D, docs []bson.D) bool {
+	for _, e := range fields {
+		if strings.Contains(e.Key, ".") {
+			return false
+		}
+		for _, d := range docs {
+			switch get(d, e.Key).(type) {
+			case bson.A, bson.Undefined, bson.Regex, bson.Symbol:
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// bounded reports that the way can be asked with min and max.
+func (k *kept) bounded() bool {
+	return !k.view && slices.ContainsFunc(k.indexes, func(x index) bool { return x.name() == common })
+}
+
+// filtered is a question with bounds as one without.
+func (q *question) filtered() *question {
+	other := *q
+	other.bounds, other.filter = nil, all(q.filter, q.bounds.filter())
+	return &other
+}
+
+// first is the way whose answer all others have to give: the scan, unless no filter says what is asked.
+// nil if no way can be asked.
+func (r *round) first(q *question) *kept {
+	if q.bounds == nil || scalar(q.bounds.key, r.docs) {
+		return r.kept[0]
+	}
+	for _, k := range r.kept {
+		if !k.out && k.bounded() && (k.takes == nil || k.takes(q)) {
+			return k
+		}
+	}
+	return nil
+}
+
+// takesBounds reports that a way can be asked for those of a question, if it has some.
+func (k *kept) takesBounds(q *question, docs []bson.D) bool {
+	return q.bounds == nil || k.bounded() || scalar(q.bounds.key, docs)
+}
