@@ -38,3 +38,15 @@ func TestKeptCollation(t *testing.T) {
 		t.Errorf("the index on _id has another collation: %v", err)
 	}
 }
+
+// TestKeptVariant: a variant that its locale does not have any more orders as it did.
+func TestKeptVariant(t *testing.T) {
+	options, err := ejson.Parse(`{collation: {locale: "de_AT@collation=phonebook"}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := ParseOptions(mql.NewEnv(t.Context()), options)
+	if err != nil || o.Collation.CompareText([]byte("ad"), []byte("ä")) >= 0 { // which is ae
+		t.Errorf("%v, or the order is that of German", err)
+	}
+}

@@ -1,6 +1,7 @@
 package mql
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -57,6 +58,9 @@ var knownVariants = [...]string{
 	"searchjl", "standard", "stroke", "traditional", "unihan", "zhuyin",
 }
 
+// variantKeys are the keys of variants that language tags spell in another way.
+var variantKeys = map[string]string{"dictionary": "dict", "gb2312han": "gb2312", "phonebook": "phonebk", "traditional": "trad"}
+
 // localeOf is the longest part of a name that is a locale of the list: regions without rules of
 // their own (en_GB) fall back to the language, and to language and script (sr_Latn_RS). "" if there is none.
 func localeOf(name string) string {
@@ -107,6 +111,12 @@ func languageOf(locale string) (l *language, known, here bool) {
 		if key != "" {
 			bcp += "-u-co-" + key
 		}
+	}
+	if hasVariant && !here { // what a catalog has kept is in the order of the tag that was made of its name
+		if of != "en_US_POSIX" {
+			bcp = strings.ReplaceAll(name, "_", "-")
+		}
+		bcp += "-u-co-" + cmp.Or(variantKeys[variant], variant)
 	}
 	tag, err := xlanguage.Parse(bcp)
 	if err != nil {

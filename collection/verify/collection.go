@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/keystring"
@@ -391,7 +392,11 @@ func finding(ix *catalog.Index, id bson.Value, idKey, values []byte) bson.Raw {
 	if _, err := keystring.Decode(decoded, values, ix.Dirs(), nil); err == nil {
 		fields := ix.Fields()
 		for i, v := 0, decoded.Doc().Iter(); v.Next() && i < len(fields); i++ {
-			b.Value(fields[i], v.Value)
+			if text, is := v.Value.Str(); is && !utf8.ValidString(text) { // what a collation has made of it
+				b.Binary(fields[i], 0, []byte(text))
+			} else {
+				b.Value(fields[i], v.Value)
+			}
 		}
 	}
 	b.End()

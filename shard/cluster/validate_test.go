@@ -179,3 +179,27 @@ func TestValidateFindsDamage(t *testing.T) {
 		}
 	}
 }
+
+// What a collation has made of a string is no text, which clients would refuse.
+func TestValidateShowsCollationKeys(t *testing.T) {
+	d := newNode(t)
+	d.create(ddl.CreateOptions{Indexes: []bson.Raw{d.raw(`{key: {k: 1, v: 1}, name: "v", collation: {locale: "de"}}`)}})
+	d.insert(`{_id: 1, k: 7, v: "Ärger"}`)
+	coll := d.Catalog.Peek().Collection(ac)
+	key, _ := d.firstKey(keyspace.IndexRange(coll.ID, coll.Index("v").ID))
+	d.damage(func(txn storage.Txn) error { return txn.Delete(key) })
+	v, err := d.Validate(d.op(), ac)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range v.Indexes {
+		for _, m := range x.Missing {
+			shown, _ := m.Get("indexKey").Doc()
+			if k, _ := shown.Get("k").TruncInt64(); k != 7 || shown.Get("v").Type != bson.TypeBinary {
+				t.Error(m)
+			}
+			return
+		}
+	}
+	t.Error("nothing is missing")
+}
