@@ -33,7 +33,11 @@ func (j *Journal) keep(where, what string, id uint64, stack []byte) (string, err
 	}
 	text := fmt.Sprintf("cantle %s\n%s\nin: %s\n\n%.4096s\n\n%s", j.Version, now().UTC().Format(time.RFC3339), where, what, stack)
 	path := filepath.Join(j.Folder, name)
-	return path, os.WriteFile(path, []byte(text[:min(len(text), fileBytesMax)]), 0o600)
+	if err := os.WriteFile(path, []byte(text[:min(len(text), fileBytesMax)]), 0o600); err != nil {
+		_ = os.Remove(path) // the half of it that a full disk has taken
+		return "", err
+	}
+	return path, nil
 }
 
 // makeRoom removes the oldest files of others if there are too many for one more.

@@ -84,6 +84,24 @@ func TestJournal(t *testing.T) {
 		t.Errorf("%d kinds", len(j.kinds))
 	}
 	log.Reset()
+	folder := filepath.Join(t.TempDir(), "defects")
+	for range 2 { // the second time a folder is in the way of the file
+		log.Reset()
+		j = &Journal{Log: zerolog.New(&log), Folder: folder}
+		j.Guard("the job delete", func() { deep(1, "a bug") })
+		list, err := filepath.Glob(filepath.Join(folder, "*.txt"))
+		if err != nil || len(list) != 1 {
+			t.Fatal(list, err)
+		}
+		_ = os.Remove(list[0])
+		if err := os.MkdirAll(filepath.Join(list[0], "x"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !strings.Contains(log.String(), "journal_test.go:") || !strings.Contains(log.String(), "notWritten") {
+		t.Errorf("the log lacks the stack that no file has:\n%s", log.String())
+	}
+	log.Reset()
 	j = &Journal{Log: zerolog.New(&log)} // without a folder
 	j.Guard("the job delete", func() { deep(1, "a bug") })
 	if !strings.Contains(log.String(), "journal_test.go:") {
