@@ -16,7 +16,7 @@ func TestKeptCollation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := ParseOptions(env, options)
+	o, err := ParseOptions(env, options, mql.FirstCollator)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,13 +27,13 @@ func TestKeptCollation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := index.KeptSpec(env, spec); err != nil {
+	if _, err := index.KeptSpec(env, spec, mql.FirstCollator); err != nil {
 		t.Error(err)
 	}
 	if _, err := index.ParseSpec(env, spec); err == nil {
 		t.Error("a new index takes the collation")
 	}
-	ix, err := newIDIndex(env, o.CollationRaw)
+	ix, err := newIDIndex(env, o.CollationRaw, mql.FirstCollator)
 	if err != nil || !ix.Collation.Equal(o.Collation) {
 		t.Errorf("the index on _id has another collation: %v", err)
 	}
@@ -45,8 +45,59 @@ func TestKeptVariant(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := ParseOptions(mql.NewEnv(t.Context()), options)
+	o, err := ParseOptions(mql.NewEnv(t.Context()), options, mql.FirstCollator)
 	if err != nil || o.Collation.CompareText([]byte("ad"), []byte("ä")) >= 0 { // which is ae
 		t.Errorf("%v, or the order is that of German", err)
+	}
+}
+
+// TestCollatorVersion: an entry keeps the rules that its keys were made by, and an entry without a
+// version has the first ones. Where both order alike, commands may use what was kept.
+func TestCollatorVersion(t *testing.T) {
+	env := mql.NewEnv(t.Context())
+	for _, c := range []struct {
+		collation   string
+		changed     bool
+		first, then string // of which first comes first in the first version, and last in the newest
+	}{
+		{`{locale: "nb"}`, true, "å", "z"},
+		{`{locale: "bs"}`, true, "dž", "dza"},
+		{`{locale: "en", strength: 1, caseLevel: true, caseFirst: "upper"}`, true, "a", "A"},
+		{`{locale: "en", strength: 2}`, false, "", ""},
+		{`{locale: "de@collation=phonebook"}`, false, "", ""},
+		{`{locale: "da"}`, false, "", ""},
+	} {
+		options, err := ejson.Parse(`{collation: ` + c.collation + `}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		command, err := mql.ParseCollation(options.Get("collation"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, by := range []mql.CollatorVersion{mql.FirstCollator, mql.NewestCollator} {
+			o, err := ParseOptions(env, options, by)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ix, err := newIDIndex(env, o.CollationRaw, by)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stored := &Collection{Options: o, Indexes: []*Index{ix}}
+			back, err := decodeCollection(env, encodeCollection(stored))
+			if err != nil {
+				t.Fatal(err)
+			}
+			old := by == mql.FirstCollator && c.changed
+			for _, kept := range []*mql.Collation{back.Options.Collation, back.Indexes[0].Collation} {
+				if kept.Equal(command) == old {
+					t.Errorf("%s by version %d: equal to a command's is %v", c.collation, by, !old)
+				}
+				if c.changed && (kept.CompareText([]byte(c.first), []byte(c.then)) < 0) != old {
+					t.Errorf("%s by version %d: another order than its keys", c.collation, by)
+				}
+			}
+		}
 	}
 }

@@ -201,7 +201,7 @@ func (c *Collection) WithoutIndex(id keyspace.IndexID) *Collection {
 }
 
 // newIDIndex makes the _id_ index that every collection has.
-func newIDIndex(env *mql.Env, coll bson.Raw) (*Index, error) {
+func newIDIndex(env *mql.Env, coll bson.Raw, by mql.CollatorVersion) (*Index, error) {
 	b := bson.NewBuilder(nil)
 	b.Int32("v", 2)
 	b.BeginDoc("key")
@@ -211,7 +211,7 @@ func newIDIndex(env *mql.Env, coll bson.Raw) (*Index, error) {
 	if len(coll) > 0 {
 		b.Raw("collation", coll)
 	}
-	spec, err := index.KeptSpec(env, b.Doc())
+	spec, err := index.KeptSpec(env, b.Doc(), by)
 	if err != nil {
 		return nil, err
 	}

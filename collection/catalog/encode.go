@@ -63,6 +63,7 @@ func encodeCollection(c *Collection) []byte {
 	b.Binary("uuid", 4, c.UUID[:])
 	b.Int64("version", int64(c.Version))
 	b.Raw("options", c.Options.Raw)
+	appendCollator(b, c.Options.Collation)
 	b.Int64("nextIndex", int64(c.NextIndex))
 	appendThroughput(b, c.Throughput)
 	appendShares(b, c.Shares)
@@ -91,6 +92,7 @@ func encodeCollection(c *Collection) []byte {
 		if ix.Staged { // programs that do not have this take it for one that createIndexes builds
 			b.Bool("staged", true)
 		}
+		appendCollator(b, ix.Collation)
 		b.BeginDoc("spec")
 		ix.Append(b)
 		b.End()
@@ -119,7 +121,7 @@ func decodeCollection(env *mql.Env, value []byte) (*Collection, error) {
 	c.Version = uint64(number(r, "version"))
 	c.NextIndex = keyspace.IndexID(number(r, "nextIndex"))
 	options, _ := r.Get("options").Doc()
-	if c.Options, err = ParseOptions(env, options); err != nil {
+	if c.Options, err = ParseOptions(env, options, collator(r)); err != nil {
 		return nil, fmt.Errorf("options of %s: %w", c.Namespace, err)
 	}
 	if key, ok := r.Get("key").Doc(); ok {
@@ -154,12 +156,24 @@ func decodeIndex(env *mql.Env, v bson.Value) (*Index, error) {
 	ix.Staged, _ = d.Get("staged").Boolean()
 	spec, _ := d.Get("spec").Doc()
 	var err error
-	if ix.Spec, err = index.KeptSpec(env, spec); err != nil {
+	if ix.Spec, err = index.KeptSpec(env, spec, collator(d)); err != nil {
 		return nil, err
 	}
 	multi, _ := d.Get("multikey").Doc()
 	ix.Multikey = index.ParseMultikey(multi)
 	return ix, nil
+}
+
+// appendCollator notes by which rules a collation orders strings; nothing is FirstCollator.
+func appendCollator(b *bson.Builder, c *mql.Collation) {
+	if v := c.Version(); c != nil && v != mql.FirstCollator {
+		b.Int32("collator", int32(v))
+	}
+}
+
+func collator(r bson.Raw) mql.CollatorVersion {
+	n, _ := r.Get("collator").TruncInt64()
+	return mql.CollatorVersion(n)
 }
 
 func text(r bson.Raw, name string) string {

@@ -52,7 +52,7 @@ func TestHeldBytes(t *testing.T) {
 	options := func(text string) func() (any, int64) {
 		raw := parsed(t, text)
 		return func() (any, int64) {
-			o, err := ParseOptions(env, raw.Clone())
+			o, err := ParseOptions(env, raw.Clone(), mql.NewestCollator)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -175,7 +175,7 @@ func (m *Mutation) NewCollection(env *mql.Env, ns collection.Namespace, options 
 	if len(options) == 0 {
 		options = bson.Empty
 	}
-	o, err := ParseOptions(env, options.Clone())
+	o, err := ParseOptions(env, options.Clone(), mql.NewestCollator)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func (m *Mutation) NewCollection(env *mql.Env, ns collection.Namespace, options 
 	if c.Map, err = shard.NewMap(shard.Unsharded, 1, 1); err != nil {
 		return nil, err
 	}
-	ix, err := newIDIndex(env, o.CollationRaw)
+	ix, err := newIDIndex(env, o.CollationRaw, mql.NewestCollator)
 	if err != nil {
 		return nil, err
 	}

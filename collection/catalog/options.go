@@ -47,8 +47,8 @@ type Options struct {
 func (o *Options) OwnOrder() bool { return o.Capped || o.TimeSeries != nil }
 
 // ParseOptions reads an options document that create has already checked field
-// by field. The bytes are kept.
-func ParseOptions(env *mql.Env, raw bson.Raw) (Options, error) {
+// by field. The bytes are kept. The collation has the rules of the version by.
+func ParseOptions(env *mql.Env, raw bson.Raw, by mql.CollatorVersion) (Options, error) {
 	o := Options{Raw: raw, ValidationLevel: "strict", ValidationAction: "error", ExpireAfterSeconds: -1}
 	var validator bson.Raw
 	for name, v := range raw.Fields() {
@@ -73,7 +73,7 @@ func ParseOptions(env *mql.Env, raw bson.Raw) (Options, error) {
 		case "collation":
 			if d, ok := v.Doc(); ok {
 				o.CollationRaw = d
-				o.Collation, err = mql.KeptCollation(v)
+				o.Collation, err = mql.KeptCollation(v, by)
 			}
 		case "validator":
 			validator, _ = v.Doc()

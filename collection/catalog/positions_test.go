@@ -12,6 +12,7 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
@@ -21,7 +22,7 @@ func placed(t testing.TB, key, options string) *catalog.Collection {
 	t.Helper()
 	c := &catalog.Collection{}
 	var err error
-	c.Options, err = catalog.ParseOptions(env(), raw(t, options))
+	c.Options, err = catalog.ParseOptions(env(), raw(t, options), mql.NewestCollator)
 	must(t, err)
 	if key != "" {
 		c.Key, err = shard.ParseKeyPattern(raw(t, key))
@@ -186,7 +187,7 @@ func TestSwitches(t *testing.T) {
 func TestParseOptions(t *testing.T) {
 	parse := func(text string) catalog.Options {
 		t.Helper()
-		o, err := catalog.ParseOptions(env(), raw(t, text))
+		o, err := catalog.ParseOptions(env(), raw(t, text), mql.NewestCollator)
 		must(t, err)
 		return o
 	}
@@ -207,7 +208,7 @@ func TestParseOptions(t *testing.T) {
 	if parse(`{validator: {}}`).Validator != nil || parse(`{changeStreamPreAndPostImages: {enabled: false}}`).PrePostImages {
 		t.Error("empty options")
 	}
-	if _, err := catalog.ParseOptions(env(), raw(t, `{validator: {$nonsense: 1}}`)); err == nil {
+	if _, err := catalog.ParseOptions(env(), raw(t, `{validator: {$nonsense: 1}}`), mql.NewestCollator); err == nil {
 		t.Error("a validator that cannot be parsed")
 	}
 }

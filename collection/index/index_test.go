@@ -169,7 +169,7 @@ func TestWith(t *testing.T) {
 	if h, err = h.With(env, "hidden", bson.Value{}); err != nil || h.Hidden || !bytes.Equal(h.Raw(), s.Raw()) {
 		t.Fatalf("unhidden: %v %v", err, h)
 	}
-	kept, err := index.KeptSpec(env, parse(t, `{key: {a: 1}, name: "i", collation: {locale: "hsb"}}`))
+	kept, err := index.KeptSpec(env, parse(t, `{key: {a: 1}, name: "i", collation: {locale: "hsb"}}`), mql.NewestCollator)
 	if err != nil {
 		t.Fatal(err)
 	}

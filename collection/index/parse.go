@@ -21,13 +21,17 @@ import (
 // option), InvalidIndexSpecificationOption (unknown option, or one that _id does
 // not take), TypeMismatch, BadValue, InvalidOptions, those of match.Parse and
 // mql.ParseCollation, and numbered codes of single kinds.
-func ParseSpec(env *mql.Env, spec bson.Raw) (*Spec, error) { return parseSpec(env, spec, false) }
+func ParseSpec(env *mql.Env, spec bson.Raw) (*Spec, error) {
+	return parseSpec(env, spec, mql.ParseCollation)
+}
 
 // KeptSpec is ParseSpec of what a catalog has kept, or of what is made of that: see mql.KeptCollation.
-func KeptSpec(env *mql.Env, spec bson.Raw) (*Spec, error) { return parseSpec(env, spec, true) }
+func KeptSpec(env *mql.Env, spec bson.Raw, by mql.CollatorVersion) (*Spec, error) {
+	return parseSpec(env, spec, func(v bson.Value) (*mql.Collation, error) { return mql.KeptCollation(v, by) })
+}
 
-func parseSpec(env *mql.Env, spec bson.Raw, kept bool) (*Spec, error) {
-	p := parser{env: env, raw: spec.Clone(), s: &Spec{}, version: 2, kept: kept}
+func parseSpec(env *mql.Env, spec bson.Raw, collation func(bson.Value) (*mql.Collation, error)) (*Spec, error) {
+	p := parser{env: env, raw: spec.Clone(), s: &Spec{}, version: 2, collation: collation}
 	if name, twice := p.raw.Repeated(); twice {
 		return nil, mongoerr.RepeatedField("createIndexes.indexes" + "." + string(name))
 	}
@@ -66,7 +70,7 @@ type parser struct {
 	weights, defaultLanguage, languageOverride, textVersion bson.Value
 	sphereVersion, coarsest, finest, bits, min, max         bson.Value
 	projection                                              bson.Value
-	kept                                                    bool // see KeptSpec
+	collation                                               func(bson.Value) (*mql.Collation, error)
 }
 
 // cannot makes the error of most bad specifications.
@@ -175,11 +179,7 @@ func (p *parser) special(name string, v bson.Value) (err error) {
 		if d.IsEmpty() {
 			return mongoerr.New(mongoerr.BadValue, "The field 'collation' cannot be an empty object.")
 		}
-		if p.kept {
-			s.Collation, err = mql.KeptCollation(v)
-		} else {
-			s.Collation, err = mql.ParseCollation(v)
-		}
+		s.Collation, err = p.collation(v)
 	case "wildcardProjection":
 		p.projection, err = typed(name, v, bson.TypeDocument)
 	case "ns":

@@ -24,6 +24,7 @@ type Collation struct {
 
 // collationSpec holds the options with defaults filled in.
 type collationSpec struct {
+	version         CollatorVersion
 	locale          string
 	strength        int32
 	caseLevel       bool

@@ -71,7 +71,7 @@ func (c *Collation) assemble(dst, s []byte, st *collateState) []byte {
 	}
 	if sp.caseLevel {
 		w := st.caseLevel
-		if sp.caseFirst == "upper" {
+		if sp.caseFirst == "upper" && sp.version != FirstCollator {
 			for i, x := range w {
 				w[i] = caseLower + caseUpper - x
 			}

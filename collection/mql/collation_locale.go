@@ -1,7 +1,6 @@
 package mql
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -58,9 +57,6 @@ var knownVariants = [...]string{
 	"searchjl", "standard", "stroke", "traditional", "unihan", "zhuyin",
 }
 
-// variantKeys are the keys of variants that language tags spell in another way.
-var variantKeys = map[string]string{"dictionary": "dict", "gb2312han": "gb2312", "phonebook": "phonebk", "traditional": "trad"}
-
 // localeOf is the longest part of a name that is a locale of the list: regions without rules of
 // their own (en_GB) fall back to the language, and to language and script (sr_Latn_RS). "" if there is none.
 func localeOf(name string) string {
@@ -112,26 +108,26 @@ func languageOf(locale string) (l *language, known, here bool) {
 			bcp += "-u-co-" + key
 		}
 	}
-	if hasVariant && !here { // what a catalog has kept is in the order of the tag that was made of its name
-		if of != "en_US_POSIX" {
-			bcp = strings.ReplaceAll(name, "_", "-")
-		}
-		bcp += "-u-co-" + cmp.Or(variantKeys[variant], variant)
-	}
 	tag, err := xlanguage.Parse(bcp)
 	if err != nil {
 		return nil, false, false
 	}
+	return newLanguage(tag, of, hasVariant), true, here
+}
+
+// newLanguage is the language of a locale of the list, or of one that falls back to its language.
+func newLanguage(tag xlanguage.Tag, locale string, hasVariant bool) *language {
+	base, _, _ := strings.Cut(locale, "_")
 	_, plain := slices.BinarySearch(plainASCII[:], base)
 	return &language{
 		tag:        tag,
 		upperFirst: base == "da" || base == "mt",
 		shifted:    base == "th",
-		backwards:  of == "fr_CA",
-		plain:      plain && !hasVariant && of != "en_US_POSIX",
-		posix:      of == "en_US_POSIX",
+		backwards:  locale == "fr_CA",
+		plain:      plain && !hasVariant && locale != "en_US_POSIX",
+		posix:      locale == "en_US_POSIX",
 		kana:       base == "ja",
-	}, true, here
+	}
 }
 
 // supportedLocales lists what an error says is here.

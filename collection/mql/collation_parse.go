@@ -16,14 +16,18 @@ import (
 //
 // Errors: TypeMismatch, BadValue, IDLFailedToParse (no locale),
 // IDLUnknownField, IncompatibleCollationVersion.
-func ParseCollation(v bson.Value) (*Collation, error) { return parseCollation(v, false) }
+func ParseCollation(v bson.Value) (*Collation, error) {
+	return parseCollation(v, NewestCollator, false)
+}
 
-// KeptCollation is ParseCollation of a collation that a catalog has kept. It takes the locales
-// that are refused as well: those of a server before that took them. Their collections and indexes open, in the order that
-// they were made with.
-func KeptCollation(v bson.Value) (*Collation, error) { return parseCollation(v, true) }
+// KeptCollation is ParseCollation of a collation that a catalog has kept, by the rules of the
+// version that its keys were made with. It takes the locales that are refused as well: those of
+// a server before that took them.
+func KeptCollation(v bson.Value, by CollatorVersion) (*Collation, error) {
+	return parseCollation(v, by, true)
+}
 
-func parseCollation(v bson.Value, kept bool) (*Collation, error) {
+func parseCollation(v bson.Value, by CollatorVersion, kept bool) (*Collation, error) {
 	if v.IsNullish() {
 		return nil, nil
 	}
@@ -32,7 +36,7 @@ func parseCollation(v bson.Value, kept bool) (*Collation, error) {
 		return nil, mongoerr.WrongType("collation", v.Type.String(), "object")
 	}
 	p := collationParser{kept: kept, spec: collationSpec{
-		strength: 3, caseFirst: "off", alternate: "non-ignorable", maxVariable: "punct",
+		version: by, strength: 3, caseFirst: "off", alternate: "non-ignorable", maxVariable: "punct",
 	}}
 	for it := doc.Iter(); it.Next(); {
 		if err := p.field(string(it.Name), it.Value); err != nil {
@@ -127,6 +131,10 @@ func (p *collationParser) finish() (*Collation, error) {
 		return nil, nil
 	}
 	l, known, here := languageOf(s.locale)
+	newest := l
+	if s.version == FirstCollator {
+		l, known = firstLanguageOf(s.locale)
+	}
 	switch {
 	case !known:
 		return nil, mongoerr.New(mongoerr.BadValue, "Field 'locale' is invalid in: collation with locale '%s'", s.locale)
@@ -149,6 +157,9 @@ func (p *collationParser) finish() (*Collation, error) {
 	}
 	if p.hasBackwards && s.backwards && s.strength == 1 {
 		return nil, mongoerr.New(mongoerr.BadValue, "'backwards' is invalid with 'strength' of 1")
+	}
+	if here && *l == *newest && !(s.caseLevel && s.caseFirst == "upper") {
+		s.version = NewestCollator // the same order: commands may use what is kept
 	}
 	return &Collation{spec: *s, lang: l}, nil
 }

@@ -154,7 +154,8 @@ func (w *world) move(ctx context.Context) {
 		ns := []string{docs, docs, more}[r.IntN(3)]
 		at := bson.E{Key: "find", Value: document(r.IntN(4*keysEach), 0)[:3]}
 		to := bson.E{Key: "to", Value: fmt.Sprintf("p%d", r.IntN(4))}
-		cmd, what := bson.D{}, ""
+		var cmd bson.D
+		what := ""
 		switch n := r.IntN(8); n {
 		case 0, 1:
 			what, cmd = "splits", bson.D{{Key: "split", Value: ns}, at}

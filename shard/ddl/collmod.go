@@ -212,7 +212,7 @@ func modOptions(o *cluster.Op, coll *catalog.Collection, change bson.Raw) (*cata
 			}
 		}
 	}
-	options, err := catalog.ParseOptions(o.Env, b.Doc())
+	options, err := catalog.ParseOptions(o.Env, b.Doc(), coll.Options.Collation.Version())
 	if err != nil {
 		return nil, err
 	}

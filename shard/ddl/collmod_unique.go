@@ -123,7 +123,7 @@ func uniqueSpec(o *cluster.Op, ix *catalog.Index) (*index.Spec, error) {
 		}
 	}
 	b.Bool("unique", true)
-	return index.KeptSpec(o.Env, b.Doc())
+	return index.KeptSpec(o.Env, b.Doc(), ix.Collation.Version())
 }
 
 // collModCommand is the command as currentOp shows it.

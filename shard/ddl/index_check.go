@@ -5,6 +5,7 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
@@ -19,14 +20,14 @@ func parseIndex(o *cluster.Op, coll *catalog.Collection, raw bson.Raw) (*index.S
 		b := bson.NewBuilder(nil)
 		b.Splice(raw.Elements())
 		b.Raw("collation", coll.Options.CollationRaw)
-		return index.KeptSpec(o.Env, withLastWrite(o, b.Doc()))
+		return index.KeptSpec(o.Env, withLastWrite(o, b.Doc()), coll.Options.Collation.Version())
 	}
 	return index.ParseSpec(o.Env, withLastWrite(o, raw))
 }
 
 // keptIndex is parseIndex for what a catalog has kept.
 func keptIndex(o *cluster.Op, _ *catalog.Collection, raw bson.Raw) (*index.Spec, error) {
-	return index.KeptSpec(o.Env, raw)
+	return index.KeptSpec(o.Env, raw, mql.NewestCollator)
 }
 
 // checkIndex compares a new index with those the collection has. same reports
