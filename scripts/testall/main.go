@@ -59,8 +59,8 @@ type run struct {
 	env      []string // added to the environment of every command
 }
 
-// runLimit bounds a run without --long, whatever hangs. A usual one takes 30 minutes on two cores.
-const runLimit = 48 * time.Minute
+// runLimit bounds a run without --long, whatever hangs. A usual one takes 35 minutes on two cores.
+const runLimit = 60 * time.Minute
 
 func main() {
 	r := &run{tags: testTags}
