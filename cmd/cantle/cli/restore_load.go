@@ -94,9 +94,9 @@ func (r *restoring) begin(ctx context.Context, t *transfer, d *dumped, stop func
 		switch {
 		case r.noIndexes || name == "_id_":
 		case x.Get("unique").Truthy():
-			first = append(first, withoutNS(x))
+			first = append(first, indexSpec(x, options))
 		default:
-			l.later = append(l.later, withoutNS(x))
+			l.later = append(l.later, indexSpec(x, options))
 		}
 	}
 	return l, l.index(ctx, t, first)
@@ -147,9 +147,16 @@ func bucketsIn(options bson.Raw) *agg.Buckets {
 	return &b
 }
 
-// withoutNS leaves out a field that servers before 4.4 wrote and later ones refuse.
-func withoutNS(x bson.Raw) bson.Raw {
+// indexSpec is what createIndexes takes of an index in a dump: without a field that servers before 4.4
+// wrote and later ones refuse, and with the simple collation by name where the collection has
+// another default, which the index would get.
+func indexSpec(x, options bson.Raw) bson.Raw {
 	b := bson.NewBuilder(nil)
+	if !x.Has("collation") && options.Has("collation") {
+		b.BeginDoc("collation")
+		b.String("locale", "simple")
+		b.End()
+	}
 	for name, v := range x.Fields() {
 		if string(name) != "ns" {
 			b.ValueBytes(name, v)

@@ -26,6 +26,7 @@ func fillShop(t *testing.T, db *mongo.Database) {
 	run(t, db.Client().Database("admin"), `{shardCollection: "test.dealt", key: {day: "hashed"}, suffix: {random: true, buckets: 16}, numInitialChunks: 3}`)
 	run(t, db, `{create: "capped", capped: true, size: 100000}`)
 	run(t, db, `{create: "strict", validator: {n: {$type: "int"}}, collation: {locale: "en", strength: 2}}`)
+	run(t, db, `{createIndexes: "strict", indexes: [{key: {s: 1}, name: "simple", collation: {locale: "simple"}}, {key: {t: 1}, name: "default"}]}`)
 	run(t, db, `{create: "view", viewOn: "plain", pipeline: [{$match: {n: {$lt: 10}}}]}`)
 	run(t, db, `{create: "empty"}`)
 	run(t, db, `{createIndexes: "plain", indexes: [{key: {n: 1, s: -1}, name: "both"}, {key: {u: 1}, name: "u", unique: true, sparse: true}]}`)
