@@ -191,6 +191,9 @@ func (f *fuzzer) set(seed uint64) error {
 		r.drawn = append(r.drawn, drawn)
 	}
 	r.initial = r.docs
+	if err := r.launch(); err != nil {
+		return err
+	}
 	if err := r.dial(); err != nil {
 		return err
 	}
@@ -209,6 +212,19 @@ func (f *fuzzer) set(seed uint64) error {
 	}
 	f.sets.Add(1)
 	return f.walk(seed)
+}
+
+// launch starts the servers that the set's ways need and that are not there yet: that takes longer than
+// a server waits for the first word of a connection, and than transactions live.
+func (r *round) launch() error {
+	for _, w := range ways {
+		if w.place != "" && w.in(r.set) {
+			if _, err := r.fuzzer.places.of(w.place); err != nil {
+				return fmt.Errorf("%s: %w", w.name, err)
+			}
+		}
+	}
+	return nil
 }
 
 // dial opens the connections of a set.
@@ -234,13 +250,6 @@ func (r *round) end() {
 
 // keepAll makes all ways.
 func (r *round) keepAll() error {
-	for _, w := range ways { // first, as it takes longer than transactions live
-		if w.place != "" && w.in(r.set) {
-			if _, err := r.fuzzer.places.of(w.place); err != nil {
-				return fmt.Errorf("%s: %w", w.name, err)
-			}
-		}
-	}
 	for i, w := range ways {
 		if !w.in(r.set) {
 			continue
