@@ -70,16 +70,7 @@ func serve(args []string, s cli.Streams) int {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(daemon.HeapLimit())
 	}
-	fmt.Fprintln(s.Out, "cantle ready", strings.Join(d.URIs(), " "))
-	if uri := d.CosmosURI(); uri != "" {
-		fmt.Fprintln(s.Out, "cantle ready", uri, "(as Azure Cosmos DB)")
-	}
-	if url := d.ConsoleURL(); url != "" {
-		fmt.Fprintln(s.Out, "cantle console", url)
-	}
-	if url := d.MetricsURL(); url != "" {
-		fmt.Fprintln(s.Out, "cantle metrics", url)
-	}
+	fmt.Fprint(s.Out, addresses(d)) // in one write: a program that waits for the first line then has them all
 	notify(stateReady, s.Err)
 	status := waitForEnd(d, s, signals)
 	notify(stateStopping, s.Err)
@@ -88,6 +79,22 @@ func serve(args []string, s cli.Streams) int {
 		status = 1
 	}
 	return status
+}
+
+// addresses are the lines that say where a server answers.
+func addresses(d *daemon.Daemon) string {
+	var b strings.Builder
+	fmt.Fprintln(&b, "cantle ready", strings.Join(d.URIs(), " "))
+	if uri := d.CosmosURI(); uri != "" {
+		fmt.Fprintln(&b, "cantle ready", uri, "(as Azure Cosmos DB)")
+	}
+	if url := d.ConsoleURL(); url != "" {
+		fmt.Fprintln(&b, "cantle console", url)
+	}
+	if url := d.MetricsURL(); url != "" {
+		fmt.Fprintln(&b, "cantle metrics", url)
+	}
+	return b.String()
 }
 
 // tell prints each of several errors.
