@@ -223,7 +223,7 @@ func (p *pipe) expression() any {
 	case 0:
 		return one("$cond", bson.A{one(p.order(), bson.A{p.reference(), p.number()}), p.reference(), p.text()})
 	case 1:
-		return one("$type", p.reference())
+		return one("$isNumber", p.reference())
 	case 2:
 		return one("$ifNull", bson.A{p.reference(), p.reference(), int32(0)})
 	case 3:
@@ -256,7 +256,7 @@ func (p *pipe) group() {
 	case 3:
 		key = bson.D{{Key: "x", Value: p.reference()}, {Key: "y", Value: "$k"}}
 	case 4:
-		key = one("$type", p.reference())
+		key = one("$isNumber", p.reference())
 	}
 	g := bson.D{{Key: "_id", Value: key}}
 	sorted := p.ordered || p.unique && p.rarely(2)
