@@ -1,16 +1,16 @@
-// Package cursors lets cursors and change streams be read while everything moves, and judges what
-// they gave by the judges of package histories: each row once, in order, none missing, none that their
-// snapshot has not.
+// Package cursors reads cursors and change streams during concurrent writes and structural changes.
+// Package histories checks the results: each row comes once and in order, no row is missing, and no
+// row is outside the snapshot.
 //
-// TestInTransactions is about cursors of transactions that write between their batches. TestMoving has
-// writers whose changes are known, and beside them ordinary cursors, snapshots of the past, cursors
-// of transactions, tailable cursors and change streams of a collection, a database and all of them,
-// resumed at any token, while the collection is split, merged, moved, resharded and indexed: in memory,
-// on files under kill -9, and at three servers over a simulated TiKV cluster of which one after
-// another is killed.
+// TestInTransactions tests cursors of transactions that write between their batches. In TestMoving,
+// writers record their changes. At the same time readers use ordinary cursors, snapshots of the past,
+// cursors of transactions, tailable cursors, and change streams of a collection, a database and all
+// databases. The streams resume at any token. Meanwhile the collection is split, merged, moved,
+// resharded and indexed. The test runs in memory, on files with kill -9, and on three servers over a
+// simulated TiKV cluster, where the servers are killed in turn.
 //
-// The servers are built as they are released, without the self-checks that other tests have:
-// those park cursors, which hides what goes wrong in one that stays open.
+// The servers are release builds, without the self-checks of other tests. The self-checks park
+// cursors, and this hides errors of cursors that stay open.
 //
 //	CANTLE_SEED      draws the same again
 //	CANTLE_LONG      five minutes of each instead of seconds

@@ -95,7 +95,7 @@ func (s *servers) kill(r *rand.Rand) {
 	s.list[i] = again
 }
 
-// client is a driver that knows all servers.
+// client is a driver client with the addresses of all servers.
 func (s *servers) client(t *testing.T) *mongo.Client {
 	t.Helper()
 	var hosts []string
@@ -111,7 +111,7 @@ func (s *servers) client(t *testing.T) *mongo.Client {
 	return client
 }
 
-// due is how long something is done: its share of each run, or five minutes.
+// due is the duration of a test: in each run its share of seconds, else five minutes.
 func due(seconds int) time.Duration {
 	if os.Getenv("CANTLE_LONG") != "" || faults.Column() != faults.Run {
 		return 5 * time.Minute
@@ -119,7 +119,7 @@ func due(seconds int) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// firstSeed is CANTLE_SEED or one that nobody chose.
+// firstSeed is CANTLE_SEED, else a random seed.
 func firstSeed(t *testing.T) uint64 {
 	text := os.Getenv("CANTLE_SEED")
 	if text == "" {

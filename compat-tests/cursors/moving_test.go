@@ -20,8 +20,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/histories"
 )
 
-// The collections: docs is resharded too, more is what so many cursors stay open on, tail is capped and has room for
-// all, small has not, and beside is in another database.
+// The collections. docs is also resharded. more has many cursors that stay open. tail and small are
+// capped: tail has room for all documents, small does not. beside is in another database.
 const (
 	docs   = "moving.docs"
 	more   = "moving.more"
@@ -30,17 +30,17 @@ const (
 	beside = "beside.docs"
 )
 
-// keysEach is how many keys a writer has that changes documents; those of others are new each time.
+// keysEach is the number of keys of a writer that changes documents. Other writers use new keys.
 const keysEach = 40
 
-// world is a run: servers, clients, and what they know.
+// world is a run: its servers, its clients, and the recorded changes and reads.
 type world struct {
 	*testing.T
 	*servers
-	all    *mongo.Client   // knows all servers
-	direct []*mongo.Client // each knows one
+	all    *mongo.Client   // has the addresses of all servers
+	direct []*mongo.Client // each has the address of one server
 	seed   uint64
-	killed bool // whether servers are
+	killed bool // true if servers are killed in the run
 	began  time.Time
 
 	version atomic.Int64
@@ -61,7 +61,7 @@ func (w *world) did(what string, n int) {
 	w.counts[what] += n
 }
 
-// bad notes what must not be; a canary wants it.
+// bad records a violation. A canary needs at least one.
 func (w *world) bad(format string, args ...any) {
 	w.know.Lock()
 	defer w.know.Unlock()
@@ -96,7 +96,7 @@ func coll(c *mongo.Client, ns string) *mongo.Collection {
 // any is a client of one server.
 func (w *world) any(r *rand.Rand) *mongo.Client { return w.direct[r.IntN(len(w.direct))] }
 
-// away reports an error that says that a server has gone, in a run that kills them.
+// away reports whether err is caused by a killed server, in a run that kills servers.
 func (w *world) away(err error) bool {
 	if !w.killed || err == nil {
 		return false
@@ -193,8 +193,8 @@ func (w *world) kills(ctx context.Context) {
 	}
 }
 
-// last are keys of the documents that are written last, by a client of their own: who has read one has
-// read all that was acknowledged before.
+// last is the client and the key of the documents that are written last. A reader that has read one of
+// them has also read all changes that were acknowledged before.
 const last = 1_000_000_000
 
 // finish writes the last documents.
@@ -209,8 +209,8 @@ func (w *world) finish(ctx context.Context) {
 	}
 }
 
-// settled compares what collections have with what was written, and lets the server compare indexes with
-// documents.
+// settled compares the documents of collections with the writes, and compares the indexes with the
+// documents by validate.
 func (w *world) settled(ctx context.Context) {
 	for _, ns := range []string{docs, more, beside} {
 		want := map[int]int{}
@@ -319,7 +319,7 @@ func TestMoving(t *testing.T) {
 	}
 }
 
-// roundMax is how long one run works at most: judging takes longer the more has happened.
+// roundMax is the maximum duration of one run. The check at the end takes longer after more events.
 const roundMax = 10 * time.Second
 
 // tallied prints counts in the order of their names.

@@ -14,22 +14,22 @@ import (
 	"github.com/cantledb/cantle/compat-tests/histories"
 )
 
-// interrupted are the codes by which a read is told that its collection is another one now, or that its
-// snapshot is: QueryPlanKilled, CursorNotFound, NoSuchTransaction, SnapshotUnavailable, SnapshotTooOld.
+// interrupted are the error codes of a read whose collection or snapshot no longer exists:
+// QueryPlanKilled, CursorNotFound, NoSuchTransaction, SnapshotUnavailable, SnapshotTooOld.
 var interrupted = []int{175, 43, 251, 246, 239}
 
-// seen is what a read gave.
+// seen is the result of a read.
 type seen struct {
 	question
 	rows       []histories.Row
 	sent, back int64
 	ns         string
-	at         string      // in which way it was read
-	client     int         // within a transaction of this one, 0 for none,
-	own        map[int]int // which saw its own documents as these versions
+	at         string      // the kind of the read
+	client     int         // the client whose transaction did the read, 0 for none
+	own        map[int]int // the versions of the documents of that client in the transaction
 }
 
-// read asks and hands over one batch after the other.
+// read sends the question and passes each batch to a function.
 func (q question) read(ctx context.Context, c *mongo.Collection, each func(rows []histories.Row) error) error {
 	cursor, err := q.open(ctx, c)
 	if err != nil {
@@ -44,7 +44,7 @@ func (q question) read(ctx context.Context, c *mongo.Collection, each func(rows 
 	return batches(ctx, cursor, each)
 }
 
-// batches hands over what a cursor has to give.
+// batches passes each batch of a cursor to a function.
 func batches(ctx context.Context, cursor *mongo.Cursor, each func(rows []histories.Row) error) error {
 	var rows []histories.Row
 	for {
@@ -73,7 +73,7 @@ type reads struct {
 	past []moment
 }
 
-// moment is a time that was read at, and what was read.
+// moment is the cluster time of a snapshot read, and the times of its request and answer.
 type moment struct {
 	at         bson.Timestamp
 	sent, back int64
@@ -165,7 +165,7 @@ func (d *reads) again(ctx context.Context, one *mongo.Client, s *seen) error {
 	return nil
 }
 
-// keep keeps what was read, to be judged in the end.
+// keep records a read for the check at the end.
 func (w *world) keep(s seen) {
 	w.know.Lock()
 	defer w.know.Unlock()
@@ -220,7 +220,7 @@ func (w *world) crowd(ctx context.Context) (out []*opened) {
 	return out
 }
 
-// drain reads what they still have.
+// drain reads the remaining batches of the cursors.
 func (w *world) drain(ctx context.Context, list []*opened) {
 	for _, o := range list {
 		err := batches(ctx, o.from, func(rows []histories.Row) error { o.rows = append(o.rows, rows...); return nil })

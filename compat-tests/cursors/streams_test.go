@@ -15,7 +15,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/histories"
 )
 
-// patience is how long a stream may take to come to what was written last.
+// patience is the time limit of a stream for the last document.
 const patience = 30 * time.Second
 
 // follower follows changes, with one stream after the other, each of which goes on where the last one
@@ -36,7 +36,7 @@ type follower struct {
 	events     []told
 }
 
-// told is an event.
+// told is a change event with its resume token and its cluster time.
 type told struct {
 	histories.Event
 	token bson.Raw
@@ -44,7 +44,7 @@ type told struct {
 	last  bool // the last document of its collections
 }
 
-// ofCollection and the others are what can be watched.
+// ofCollection, ofDatabase and ofCluster open a change stream of their scope.
 func ofCollection(ns string) func(c *mongo.Client, ctx context.Context, pipeline any, o ...options.Lister[options.ChangeStreamOptions]) (*mongo.ChangeStream, error) {
 	return func(c *mongo.Client, ctx context.Context, pipeline any, o ...options.Lister[options.ChangeStreamOptions]) (*mongo.ChangeStream, error) {
 		return coll(c, ns).Watch(ctx, pipeline, o...)
@@ -92,7 +92,7 @@ func (w *world) followers(ctx context.Context) ([]*follower, error) {
 	return list, nil
 }
 
-// open opens a stream with what is set beside the options of the follower.
+// open opens a stream with the options of the follower and with from.
 func (f *follower) open(ctx context.Context, c *mongo.Client, from *options.ChangeStreamOptionsBuilder) (*mongo.ChangeStream, error) {
 	pipeline := f.pipeline
 	if pipeline == nil {
@@ -131,8 +131,8 @@ func (f *follower) some(ctx context.Context, r *rand.Rand, most int) {
 	f.did("resumed", 1)
 }
 
-// take opens a stream and takes at most so many events, or those up to the last document, and ends when nothing comes
-// so many times; the token is where it goes on.
+// take opens a stream and returns up to most events. It ends at the last document, or after idle empty
+// batches. token is the resume token behind the last event.
 func (f *follower) take(ctx context.Context, c *mongo.Client, o *options.ChangeStreamOptionsBuilder, most, idle int) (list []told, token bson.Raw, err error) {
 	s, err := f.open(ctx, c, o)
 	if err != nil {
@@ -194,7 +194,7 @@ func (f *follower) event(e bson.Raw) (out told, err error) {
 	return out, nil
 }
 
-// end reads to the last document, judges what came, and resumes at any token.
+// end reads to the last document, checks the events, and resumes at random tokens.
 func (f *follower) end(ctx context.Context, r *rand.Rand) {
 	for until := time.Now().Add(patience); !f.over() && time.Now().Before(until) && ctx.Err() == nil; {
 		f.some(ctx, r, 1000)
@@ -229,7 +229,7 @@ func (f *follower) end(ctx context.Context, r *rand.Rand) {
 // over reports that the last document has come.
 func (f *follower) over() bool { return len(f.events) > 0 && f.events[len(f.events)-1].last }
 
-// same resumes behind an event, or at its time, and compares what comes with what came.
+// same resumes behind an event, or at its time, and compares the events with the recorded ones.
 func (f *follower) same(ctx context.Context, r *rand.Rand, at int) {
 	o, want, how := from(r, f.events[at].token), f.events[at+1:], "behind"
 	if r.IntN(3) == 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/histories"
 )
 
-// tails are what tailable cursors gave.
+// tails are the results of tailable cursors.
 type tails struct {
 	mu   sync.Mutex
 	list []tailed
@@ -81,7 +81,7 @@ func (w *world) follow(working, ctx context.Context, r *rand.Rand, t *tailed) er
 	return nil
 }
 
-// take takes what there is; more says that the cursor goes on.
+// take reads the available rows. more is true while the cursor is open.
 func (t *tailed) take(ctx context.Context, cursor *mongo.Cursor) (more bool, err error) {
 	if !cursor.TryNext(ctx) {
 		if !t.await {
@@ -133,7 +133,7 @@ func (w *world) judgeTails(ctx context.Context, to *tails) {
 			}
 		}
 		s := histories.Stream{Changes: changes, Events: t.events, Complete: t.complete}
-		if t.ns == small { // what was written first is gone
+		if t.ns == small { // the first documents are removed
 			s.Back = t.back
 		}
 		for _, text := range s.Judge() {

@@ -39,13 +39,13 @@ func rowOf(raw bson.Raw) (histories.Row, error) {
 	return histories.Row{Key: int(key), Version: int(version)}, nil
 }
 
-// question is a way to ask for documents.
+// question is a find or an aggregate, with its filter and its order.
 type question struct {
 	what   string
 	filter bson.D
-	wants  func(r histories.Row) bool // the same, nil = all
+	wants  func(r histories.Row) bool // the filter as a function, nil = all rows
 	sort   bson.D
-	order  func(a, b histories.Row) int // the same, nil = none
+	order  func(a, b histories.Row) int // the sort as a function, nil = none
 	hint   any
 	stages bool // by aggregate
 	batch  int32
@@ -105,7 +105,7 @@ func (q question) String() string {
 	return fmt.Sprintf("%s %s in batches of %d", by, q.what, q.batch)
 }
 
-// open asks.
+// open sends the question.
 func (q question) open(ctx context.Context, coll *mongo.Collection) (*mongo.Cursor, error) {
 	filter := q.filter
 	if filter == nil {
@@ -141,7 +141,7 @@ type reading struct {
 	closed bool
 }
 
-// batch takes what the next batch has.
+// batch reads the next batch.
 func (r *reading) batch(ctx context.Context) error {
 	if !r.from.Next(ctx) {
 		r.Ended, r.closed = r.from.Err() == nil, true
@@ -170,14 +170,14 @@ type txn struct {
 	rng     *rand.Rand
 	db      *mongo.Database
 	names   []string               // of collections, in the order in which they were made
-	has     map[string]map[int]int // what the transaction sees: versions by key
+	has     map[string]map[int]int // versions in the transaction, by collection and key
 	open    []*reading
 	version int
 	crowd   []*mongo.Cursor // of others: so many that those of the transaction are parked
 	writes  int
 }
 
-// keysMax is where keys end; those that are not there at first lie between the others.
+// keysMax is the end of the keys. Keys without a document lie between the others.
 const keysMax = 4000
 
 // pick draws a key that is there, or one that is not.
@@ -275,7 +275,7 @@ func (x *txn) write(ctx context.Context) error {
 				x.wrote(coll, key, x.version)
 			}
 		}
-	case 5, 6: // what was read just now
+	case 5, 6: // the rows that were read last
 		if len(x.open) > 0 {
 			if r := x.open[x.rng.IntN(len(x.open))]; len(r.Rows) > 0 {
 				for _, row := range r.Rows[max(0, len(r.Rows)-1-x.rng.IntN(5)):] {
@@ -312,7 +312,7 @@ func (x *txn) begin(ctx context.Context) error {
 	return r.batch(ctx)
 }
 
-// park asks so many other cursors that those of the transaction are parked.
+// park reads from so many other cursors that the server parks those of the transaction.
 func (x *txn) park(ctx context.Context) error {
 	for _, c := range x.crowd {
 		if !c.Next(ctx) {
@@ -365,7 +365,7 @@ func (x *txn) run(ctx, outside context.Context) error {
 	return nil
 }
 
-// judge says what is wrong with its cursors.
+// judge returns the violations of its cursors.
 func (x *txn) judge() (wrong []string) {
 	for _, r := range x.open {
 		for _, text := range r.Judge() {
@@ -375,7 +375,7 @@ func (x *txn) judge() (wrong []string) {
 	return wrong
 }
 
-// content is what a collection has.
+// content returns the versions of the documents of a collection, by key.
 func content(ctx context.Context, coll *mongo.Collection) (map[int]int, error) {
 	cursor, err := coll.Find(ctx, bson.D{})
 	if err != nil {
@@ -392,9 +392,9 @@ func content(ctx context.Context, coll *mongo.Collection) (map[int]int, error) {
 	return out, cursor.Err()
 }
 
-// transact runs one that is drawn by a seed over collections that are made for it, and returns what is
-// wrong. Of three collections one has several partitions, and those that are made first have keys
-// before those of the others in the writes of a transaction.
+// transact draws a transaction by a seed, runs it on three new collections, and returns the violations.
+// One of the collections has several partitions. A transaction orders its writes by collection, in the
+// order of the creation of the collections.
 func transact(t *testing.T, client *mongo.Client, seed uint64, crowd []*mongo.Cursor) (wrong []string, rows, writes int) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

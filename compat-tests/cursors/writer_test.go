@@ -28,7 +28,7 @@ func (w *world) writer(client int, ns string) *writer {
 	return &writer{world: w, client: client, ns: ns, has: map[int]int{}, r: rand.New(rand.NewPCG(w.seed, uint64(100+client)))}
 }
 
-// work writes until working ends; what has begun is brought to its end.
+// work writes until working ends. It completes a write that has begun.
 func (p *writer) work(working, ctx context.Context) {
 	for rest(working, time.Duration(p.r.IntN(8))*time.Millisecond) {
 		switch {
@@ -45,13 +45,13 @@ func (p *writer) work(working, ctx context.Context) {
 
 func (p *writer) key() int { return p.client*keysEach + p.r.IntN(keysEach) }
 
-// change is one with what makes it.
+// change is a change and the function that makes it.
 type change struct {
 	histories.Change
 	do func(ctx context.Context, c *mongo.Collection) error
 }
 
-// draw draws what is done to a document.
+// draw draws a change of a document.
 func (p *writer) draw(key int) change {
 	version := int(p.version.Add(1))
 	out := change{Change: histories.Change{Client: p.client, Key: key, Version: version}}

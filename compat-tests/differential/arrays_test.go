@@ -147,7 +147,7 @@ func (c collator) position(a bson.A, condition any) int {
 	return at
 }
 
-// sliced is what $slice leaves of an array.
+// sliced is the result of $slice on an array.
 func sliced(a bson.A, argument any) bson.A {
 	from, to := 0, len(a)
 	switch v := argument.(type) {

@@ -9,14 +9,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// manner is how a question is asked.
+// manner is the form in which a question is sent.
 type manner struct {
 	batch   int32       // rows in a batch, 0 is all of them
 	hint    any         // an index, or $natural
-	warm    []*question // asked before, so that their plans are remembered
+	warm    []*question // sent before, so that their plans are cached
 	rewrite *rewrite
 	aside   bson.D // the filter that a rewritten form needs beside its own
-	parked  bool   // so many other cursors are used between two batches that this one is put aside
+	parked  bool   // between two batches other cursors are read, until the server parks this one
 }
 
 // cursor is an answer that is not whole yet.
@@ -32,7 +32,7 @@ const allRows = 1 << 20
 // rowsMost ends cursors that do not end.
 const rowsMost = 20_000
 
-// command is what is sent for a question.
+// command is the command of a question.
 func (k *kept) command(q *question, m manner) bson.D {
 	if k.own {
 		other := *q
@@ -72,7 +72,7 @@ func (k *kept) open(q *question, m manner) (*cursor, error) {
 	return opened(q, reply)
 }
 
-// opened is what came first of an answer.
+// opened is the answer after the first reply.
 func opened(q *question, reply bson.Raw) (*cursor, error) {
 	c := &cursor{}
 	if c.code, c.message = failed(reply); c.code != 0 {
@@ -138,10 +138,10 @@ func (k *kept) more(c *cursor, m manner) error {
 	return nil
 }
 
-// parkedBeside is how many cursors are used between two batches of one that shall be put aside.
+// parkedBeside is the number of other cursors that are read between two batches to park a cursor.
 const parkedBeside = 300
 
-// askPlain asks a question as it is.
+// askPlain sends a question without a rewrite and without warm questions.
 func (k *kept) askPlain(q *question, m manner) (answer, error) {
 	c, err := k.open(q, m)
 	if err != nil {
@@ -179,7 +179,7 @@ func (k *kept) rest(c *cursor, m manner) (answer, error) {
 	return c.answer, nil
 }
 
-// ask asks a question in a manner.
+// ask sends a question in a manner, after its warm questions.
 func (k *kept) ask(q *question, m manner) (answer, error) {
 	for _, w := range m.warm {
 		if a, err := k.askPlain(w, manner{}); err != nil || a.code != 0 && k.inTransaction {
@@ -199,14 +199,14 @@ func (k *kept) ask(q *question, m manner) (answer, error) {
 	return a, problem
 }
 
-// asking is a question to a way that is asked together with those to others.
+// asking is a question to one way. askTogether sends it together with those to other ways.
 type asking struct {
 	k *kept
 	m manner
 	answer
 }
 
-// askTogether asks a question of several ways. What can be is sent before the first is answered.
+// askTogether sends a question to several ways. Plain commands are sent before the first reply is read.
 func askTogether(q *question, list []*asking) error {
 	var sent []*asking
 	for _, a := range list {
@@ -274,7 +274,7 @@ func filtered(name string, change func(f, g bson.D) bson.D) *rewrite {
 	}}
 }
 
-// piped makes a rewrite that asks by a pipeline.
+// piped makes a rewrite that sends a pipeline.
 func piped(name string, fits func(q *question) bool, change func(q *question, g bson.D) bson.A) *rewrite {
 	return &rewrite{name: name, fits: fits, ask: func(q *question, g bson.D, ask func(*question) answer) answer {
 		p := change(q, g)
@@ -298,7 +298,7 @@ func all(of ...any) bson.D      { return one("$and", bson.A(of)) }
 func not(f bson.D) bson.D       { return one("$nor", bson.A{f}) }
 func either(f, g bson.D) bson.D { return one("$or", bson.A{f, g}) }
 
-// isFind reports a find without what only find has: operators of projections, min and max.
+// isFind reports a find without features that only find has: operators of projections, min and max.
 func isFind(q *question) bool {
 	return q.kind == "find" && !hasOperator(q.projection) && q.bounds == nil
 }

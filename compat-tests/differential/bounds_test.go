@@ -120,7 +120,7 @@ func (b *keyRange) has(doc bson.D) bool {
 	})
 }
 
-// filter says the same to who does not have the index. The documents have one key each.
+// filter is a filter with the same result, for ways without the index. Each document must have one key.
 func (b *keyRange) filter() bson.D {
 	parts := bson.A{}
 	if b.min != nil {
@@ -167,7 +167,7 @@ func scalar(fields bson.D, docs []bson.D) bool {
 	return true
 }
 
-// bounded reports that the way can be asked with min and max.
+// bounded reports whether the way supports min and max.
 func (k *kept) bounded() bool {
 	return !k.view && slices.ContainsFunc(k.indexes, func(x index) bool { return x.name() == common })
 }
@@ -179,8 +179,8 @@ func (q *question) filtered() *question {
 	return &other
 }
 
-// first is the way whose answer all others have to give: the scan, unless no filter says what is asked.
-// nil if no way can be asked.
+// first is the reference way: all others must return its answer. It is the scan. If no filter can replace
+// min and max, it is the first way that supports them, or nil.
 func (r *round) first(q *question) *kept {
 	if q.bounds == nil || scalar(q.bounds.key, r.docs) {
 		return r.kept[0]
@@ -193,7 +193,7 @@ func (r *round) first(q *question) *kept {
 	return nil
 }
 
-// takesBounds reports that a way can be asked for those of a question, if it has some.
+// takesBounds reports whether a way supports the bounds of a question, or a filter can replace them.
 func (k *kept) takesBounds(q *question, docs []bson.D) bool {
 	return q.bounds == nil || k.bounded() || scalar(q.bounds.key, docs)
 }

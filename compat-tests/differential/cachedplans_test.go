@@ -42,9 +42,9 @@ const cachedIndexes = `[{key: {k: 1}, name: "k"}, {key: {j: 1}, name: "j"}, {key
 
 const cachedDocs = 1000
 
-// TestCachedPlans: a plan that was cached after a result of 10 to 12 documents answers every
-// size as it should, by every command, in one partition and in seven and in a transaction: neither the bound
-// on the work of such a plan nor what was read ahead under it can be seen.
+// TestCachedPlans: a plan that was cached after a result of 10 to 12 documents returns the right answer
+// for results of every size, by every command, in one partition, in seven, and in a transaction. The work
+// limit of such a plan does not change the answer, and the rows that were read ahead do not either.
 func TestCachedPlans(t *testing.T) {
 	server := harness.Start(t, harness.Options{})
 	conn := server.Dial(t)
@@ -101,7 +101,7 @@ func TestCachedPlans(t *testing.T) {
 	t.Logf("%d questions", asked)
 }
 
-// cachedCommands ask for the documents of a filter, each in its way.
+// cachedCommands are the commands that take the filter.
 var cachedCommands = []struct {
 	name   string
 	writes bool
@@ -162,11 +162,11 @@ type cachedQuestion struct {
 	shape cachedShape
 	n     int
 	batch int   // 0: the default
-	txn   int64 // the number of the transaction it is asked in, 0 for none
+	txn   int64 // the number of its transaction, 0 for none
 	begun bool
 }
 
-// end takes back what was written.
+// end reverts the writes.
 func (q *cachedQuestion) end(docs []string, wrote bool) {
 	switch {
 	case q.begun:
@@ -220,7 +220,7 @@ func (q *cachedQuestion) must(text string) bson.Raw {
 
 func (q *cachedQuestion) find() { q.rows(`{find: "c", filter: FILTER SORT BATCH}`) }
 
-// rows reads a cursor to its end and wants the documents before n, each once.
+// rows reads a cursor to its end and fails unless the documents before n come once each.
 func (q *cachedQuestion) rows(text string) {
 	q.t.Helper()
 	var ids []int
@@ -247,7 +247,7 @@ func (q *cachedQuestion) rows(text string) {
 	q.want(text, ids)
 }
 
-// values wants the numbers before n in an array of the reply.
+// values fails unless an array of the reply has the numbers before n.
 func (q *cachedQuestion) values(text string, path ...string) {
 	q.t.Helper()
 	var ids []int
@@ -274,7 +274,7 @@ func (q *cachedQuestion) want(text string, ids []int) {
 	}
 }
 
-// number wants n in a field of the reply.
+// number fails unless a field of the reply is n.
 func (q *cachedQuestion) number(text, field string) {
 	q.t.Helper()
 	if got, _ := q.must(text).Lookup(field).AsInt64OK(); got != int64(q.n) {

@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
-// planted are bugs that TestWays has to find within its time: faults that a server once had, and
-// their like.
+// planted are bugs that TestWays must find within its time limit: bugs that the server had before, and
+// similar ones.
 var planted = []string{
 	"a plan is trusted too early",
 	"places stay when writes move them",
@@ -21,15 +21,15 @@ var planted = []string{
 	"merged fields are sorted",
 }
 
-// TestCanaries: a server with one of them is found out.
+// TestCanaries: TestWays fails on a server with one of the planted bugs.
 func TestCanaries(t *testing.T) {
 	for _, bug := range planted {
 		t.Run(bug, func(t *testing.T) { harness.Caught(t, bug, "TestWays", "CANTLE_SEED=") })
 	}
 }
 
-// TestCanary: a server that looks at the first bytes of sort keys only where it merges what
-// partitions have found.
+// TestCanary: TestMetamorphic fails on a server that merges the results of partitions by the first bytes
+// of sort keys only.
 func TestCanary(t *testing.T) {
 	harness.Caught(t, "ties in disorder", "TestMetamorphic", "(- model, + ")
 }

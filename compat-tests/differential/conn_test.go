@@ -35,8 +35,8 @@ func dial(addr string) (*conn, error) {
 // more than a minute on a busy machine.
 const answerMost = 4 * time.Minute
 
-// frameHead is the size of what stands before the document of a command in OP_MSG: header, flags and
-// the kind of the section. Spec: message/OP_MSG
+// frameHead is the number of bytes before the document of a command in OP_MSG: header, flags and the kind
+// of the section. Spec: message/OP_MSG
 const (
 	opMsg     = 2013
 	frameHead = 16 + 4 + 1
@@ -44,7 +44,7 @@ const (
 
 var sessions atomic.Uint32
 
-// newSession is the id of a session that nobody has.
+// newSession returns a new session id.
 func (c *conn) newSession() bson.Binary {
 	id := make([]byte, 16)
 	binary.BigEndian.PutUint32(id[12:], sessions.Add(1))
@@ -52,7 +52,7 @@ func (c *conn) newSession() bson.Binary {
 	return bson.Binary{Subtype: 4, Data: id}
 }
 
-// queue adds a command to what flush sends.
+// queue adds a command to the queue.
 func (c *conn) queue(db string, command bson.D) error {
 	raw, err := bson.Marshal(append(command[:len(command):len(command)], bson.E{Key: "$db", Value: db}))
 	if err != nil {
@@ -66,7 +66,7 @@ func (c *conn) queue(db string, command bson.D) error {
 	return nil
 }
 
-// flush sends what is queued.
+// flush sends the queued commands.
 func (c *conn) flush() error {
 	_ = c.SetDeadline(time.Now().Add(answerMost))
 	_, err := c.Write(c.out)

@@ -1,28 +1,28 @@
-// Package differential keeps the same documents in many ways, puts the same questions to all of
-// them and wants one answer: that of a scan, which an evaluator in the test has to give as well.
+// Package differential keeps the same documents in many ways and sends the same questions to all ways.
+// Each answer must equal that of a scan. An evaluator in the test checks the answer of the scan.
 //
-//	ways_test.go       how documents are kept: a row each
+//	ways_test.go       the ways to keep documents, one row each
 //	places_test.go     servers on files and over a cluster, restarts, backups, partitions that move
-//	ask_test.go        how a question is asked: batches, hints, other forms of it
+//	ask_test.go        the manners of a question: batches, hints, equivalent forms
 //	draw_test.go       documents and filters; questions_test.go, questions; indexes_test.go, indexes
 //	bounds_test.go     min and max, by an index that all indexed ways have
 //	arrays_test.go     projections of elements: a.$, $elemMatch, $slice
 //	backwards_test.go  the same read from the other end
 //	match_test.go      the evaluator, on decoded documents; it shares no code with the server
-//	question_test.go   which answers are one
+//	question_test.go   the comparison of answers
 //	writes_test.go     writes in all ways; walk_test.go, writes between the batches of cursors
 //	shrink_test.go     the smallest script that still differs
 //
-// Beside these, operations_test.go runs lists of operations in several ways and on a naive model
-// that does them as well, pipelines_test.go pipelines in one partition and in eight, spilled or not,
-// merges_test.go $merge, collations_test.go writes under a default collation, fields_test.go
-// projections by find and by findAndModify, cachedplans_test.go plans that were remembered for
-// another size, positions_test.go numbers in paths. Their generators keep to operations whose answer
-// MongoDB defines: sorts end in _id, single updates name one document, updates of many cannot fail.
+// Further tests: operations_test.go runs lists of operations in several ways and on a naive model,
+// pipelines_test.go runs pipelines in one partition and in eight, spilled or not, merges_test.go runs
+// $merge, collations_test.go runs writes under a default collation, fields_test.go runs projections
+// by find and by findAndModify, cachedplans_test.go runs plans that were cached for another size,
+// positions_test.go runs numbers in paths. The generators draw only operations whose result MongoDB
+// defines: sorts end in _id, single updates name one document, updates of many cannot fail.
 //
-// A new way is a row of ways: what has to be made before the documents, and which questions it
-// takes. What has no row asks by a manner, as a new form does by a row of rewrites.
+// To add a way, add a row to ways: the setup before the documents, and the supported questions. To add
+// a form of questions, add a row to rewrites. Other variants of sending a question belong to manner.
 //
-//	CANTLE_SEED=123   that set of documents alone, or that list
-//	CANTLE_SOAK=1     as much as is due in a night, with fresh seeds
+//	CANTLE_SEED=123   only this set of documents, or only this list
+//	CANTLE_SOAK=1     the amount of a night, with fresh seeds
 package differential

@@ -33,7 +33,7 @@ func oneOf[T any](d interface{ IntN(n int) int }, of ...T) T { return of[d.IntN(
 // one in n times.
 func (d drawer) rarely(n int) bool { return d.IntN(n) == 0 }
 
-// keys is how many values k has.
+// keys is the number of values of k.
 const keys = 5
 
 // id is the _id of the i-th document: never twice the same, whatever their types.
@@ -282,7 +282,7 @@ func (d drawer) regex() bson.Regex {
 	return bson.Regex{Pattern: oneOf(d, "^a", "b$", "^ab", "a", "^"), Options: oneOf(d, "", "", "i")}
 }
 
-// typeName draws what $type asks for.
+// typeName draws an operand of $type.
 func (d drawer) typeName() string {
 	return oneOf(d, "number", "int", "double", "string", "array", "object", "null", "bool", "date", "decimal", "objectId")
 }
@@ -292,7 +292,7 @@ func (d drawer) order() string { return oneOf(d, "$lt", "$lte", "$gt", "$gte") }
 
 // condition draws a condition for a path.
 func (d drawer) condition(path string, depth int) any {
-	if d.odd && d.rarely(8) { // what documents with nothing but empty names have to be found by
+	if d.odd && d.rarely(8) { // finds documents that have only empty names
 		return oneOf[any](d, one("$exists", true), one("$ne", nil), one("$exists", true))
 	}
 	switch d.IntN(18) {
@@ -340,7 +340,7 @@ func (d drawer) condition(path string, depth int) any {
 	return out
 }
 
-// elemMatch draws what an element has to be.
+// elemMatch draws the operand of $elemMatch.
 func (d drawer) elemMatch(path string, depth int) bson.D {
 	if d.rarely(3) {
 		inner := oneOf(d, "a", "b", "0", "b.0", "c")
@@ -366,7 +366,7 @@ func (d drawer) filter(depth int) bson.D {
 	case 0:
 		return bson.D{}
 	case 1, 2, 3, 4, 5, 6:
-		if d.large { // what several indexes serve
+		if d.large { // several indexes serve it
 			return bson.D{{Key: "n", Value: d.operand("n")}, {Key: "a", Value: d.operand("a")}}
 		}
 	case 7:

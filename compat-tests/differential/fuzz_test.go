@@ -20,18 +20,18 @@ import (
 	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
-// questionsPerSet is how many questions are put to one set of documents, before writes and
-// after them.
+// questionsPerSet is the number of questions for one set of documents before the writes. After the
+// writes, a quarter of it follows.
 const questionsPerSet = 40
 
 // findingsMost ends a run.
 const findingsMost = 8
 
-// waysMost bounds TestWays, also on a machine that is busy with others: in each run and in a night.
-// Else what is due is counted.
+// waysMost is the time limit of TestWays in each run and in a night, also on a busy machine. In other
+// columns only the number of comparisons ends the test.
 var waysMost = map[string]time.Duration{faults.Run: 2 * time.Minute, faults.Nightly: time.Hour}
 
-// noSpilling is the code of what cannot spill and needs more memory than it may have.
+// noSpilling is the error code of a stage that cannot spill and exceeds its memory limit.
 const noSpilling = 292
 
 // tightParameters make a server spill at once.
@@ -163,7 +163,7 @@ type round struct {
 	writes  []*write // that all ways have seen
 }
 
-// set draws documents, keeps them in all ways, and asks.
+// set draws documents, keeps them in all ways, and sends questions and writes.
 func (f *fuzzer) set(seed uint64) error {
 	d := drawer{Rand: rand.New(rand.NewPCG(seed, 1))}
 	d.large = d.rarely(4)
@@ -237,7 +237,7 @@ func (r *round) dial() (err error) {
 	return err
 }
 
-// end removes what a set has left.
+// end closes the connections of a set and drops its databases.
 func (r *round) end() {
 	for _, k := range r.kept {
 		k.leave()
@@ -263,7 +263,7 @@ func (r *round) keepAll() error {
 	return nil
 }
 
-// manner draws how a question is asked of a way.
+// manner draws the manner in which a question is sent to a way.
 func (r *round) manner(q *question, k *kept) (m manner) {
 	m.batch = oneOf(r.drawer, int32(0), 0, 0, 1, 2, 101)
 	if q.kind == "distinct" || q.kind == "count" {
@@ -346,7 +346,7 @@ func (d drawer) alike(v any) any {
 	return v
 }
 
-// ask asks so many questions of all ways.
+// ask sends n questions to all ways.
 func (r *round) ask(n int) error {
 	for range n {
 		if r.full() {
@@ -367,7 +367,7 @@ func (r *round) ask(n int) error {
 				r.differs(&trial{seed: r.seed, docs: r.docs, foreign: r.foreign, q: q, way: nil, needs: r.needs, want: want, got: model})
 			}
 		}
-		if len(want.rows) > rowsMost { // a cursor would be taken for one that does not end
+		if len(want.rows) > rowsMost { // rowsMost would end a correct cursor
 			continue
 		}
 		var list []*asking
@@ -406,7 +406,7 @@ func (r *round) trial(k *kept, x *trial) *trial {
 	return x
 }
 
-// String is what a manner is counted under.
+// String is the name of a manner in the counts.
 func (m manner) String() string {
 	switch {
 	case m.rewrite != nil:

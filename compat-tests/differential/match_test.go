@@ -9,7 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// unjudged is what the evaluator panics with where MongoDB's answer is not certain.
+// unjudged is the panic value of the evaluator if MongoDB's answer is not certain.
 type unjudged struct{ why string }
 
 // judged runs the evaluator; not ok where it has no answer.
@@ -28,7 +28,7 @@ func judged[T any](f func() T) (out T, ok bool) {
 // matches evaluates a filter on a decoded document, in the most literal way.
 func matches(doc bson.D, filter bson.D) bool { return collator(nil).matches(doc, filter) }
 
-// matches evaluates a filter with strings compared as c says.
+// matches evaluates a filter. c compares the strings.
 func (c collator) matches(doc bson.D, filter bson.D) bool {
 	for _, e := range filter {
 		if !c.clause(doc, e) {
@@ -173,7 +173,7 @@ func (c collator) operator(doc bson.D, path []string, op bson.E) bool {
 }
 
 // reach yields every value that a path reaches. Arrays on the way are entered, and a number is
-// also a position in them; what a position names stays whole. An array at the end is entered
+// also a position in them. An element at a position stays whole. An array at the end is entered
 // as well if expand is set, and then yielded itself.
 func reach(v any, path []string, expand bool, yield func(any)) {
 	for len(path) > 0 {

@@ -7,7 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// collatorOf is how a question compares strings.
+// collatorOf returns the collator of a question.
 func collatorOf(q *question) collator {
 	if q.collation == nil {
 		return nil
@@ -86,7 +86,7 @@ func whole(path string) []string {
 	return names
 }
 
-// entries are what a path of a document is sorted by: of arrays, each element.
+// entries are the sort keys of a path of a document: of an array, each element.
 func entries(v any, path []string) []any {
 	a, isArray := v.(bson.A)
 	switch d, isDoc := v.(bson.D); {

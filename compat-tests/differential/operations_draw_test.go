@@ -6,7 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// generator draws documents, filters and updates of operations that the model knows. Documents have
+// generator draws documents, filters and updates of operations that the model implements. Documents have
 //
 //	_id   int32                       the shard key of one variant
 //	s     string or missing           the shard key of another; never changed

@@ -158,7 +158,7 @@ func restored(k *kept) error {
 	return k.launch()
 }
 
-// passed remembers the time, and changes everything behind it: what is asked is asked at that time.
+// passed makes all questions read at the current cluster time, then changes documents and partitions.
 func passed(k *kept) error {
 	reply, err := k.conn.must(k.set.db, bson.D{{Key: "find", Value: k.coll}, {Key: "limit", Value: 1}, {Key: "readConcern", Value: one("level", "snapshot")}})
 	if err != nil {
@@ -171,7 +171,7 @@ func passed(k *kept) error {
 			{{Key: "delete", Value: coll}, {Key: "deletes", Value: bson.A{bson.D{{Key: "q", Value: one("_id", one("$mod", bson.A{3, 0}))}, {Key: "limit", Value: 0}}}}},
 			{{Key: "update", Value: coll}, {Key: "updates", Value: bson.A{bson.D{{Key: "q", Value: bson.D{}}, {Key: "u", Value: bson.A{one("$set", bson.D{{Key: "n", Value: "$b"}, {Key: "later", Value: 1}})}}, {Key: "multi", Value: true}}}}},
 		} {
-			if _, err := k.conn.run(k.set.db, command); err != nil { // an index may refuse what is written
+			if _, err := k.conn.run(k.set.db, command); err != nil { // an index may refuse the new values
 				return err
 			}
 		}
@@ -210,12 +210,12 @@ func (k *kept) move(kind int) {
 // queryPlanKilled is the code of a cursor whose collection was resharded.
 const queryPlanKilled = 175
 
-// excuses reports an error that the way may give and no other: it says why.
+// excuses reports whether code is an error that only this way may return.
 func (w *way) excuses(code int32) bool {
 	return w.tight && code == noSpilling || w.moves && code == queryPlanKilled
 }
 
-// between is what happens to a way between two batches, and before a question.
+// between moves partitions of a way between two batches and before a question.
 func (k *kept) between(batches bool) {
 	if !k.way.moves {
 		return

@@ -13,9 +13,9 @@ import (
 	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
-// TestPositions asks for paths with numbers and with empty names in them, of documents with
-// arrays in arrays and such names, by indexes of all kinds and without one: the answer is
-// the same, and so is what a write by the filter changes.
+// TestPositions reads paths with numbers and with empty names, of documents with arrays in arrays and
+// such names. It compares the answers of indexes of all kinds with those of a scan, and the changes of
+// a write with the same filter.
 func TestPositions(t *testing.T) {
 	server := harness.Start(t, harness.Options{})
 	db := server.Client(t).Database(database)
@@ -34,7 +34,7 @@ func TestPositions(t *testing.T) {
 		for i, index := range positionIndexes {
 			name := fmt.Sprint("c", i)
 			sent(t, db, bson.D{{Key: "createIndexes", Value: name}, {Key: "indexes", Value: bson.A{append(bson.D{{Key: "name", Value: "i"}}, index...)}}})
-			// What an index of its kind cannot hold is left out: each collection is compared with itself.
+			// Documents that the index cannot hold are left out: each collection is compared with itself.
 			_ = db.RunCommand(t.Context(), bson.D{{Key: "insert", Value: name}, {Key: "documents", Value: docs}, {Key: "ordered", Value: false}}).Err()
 			for _, filter := range filters {
 				samePositions(t, db, name, seed, index, filter)
@@ -50,7 +50,7 @@ func TestPositions(t *testing.T) {
 	}
 }
 
-// positionIndexes are the specifications of indexes that TestPositions asks.
+// positionIndexes are the specifications of the indexes of TestPositions.
 var positionIndexes = []bson.D{
 	keyed(bson.D{{Key: "a", Value: 1}}),
 	keyed(bson.D{{Key: "a.0", Value: 1}}),
@@ -203,7 +203,7 @@ func holdsUndefined(v any) bool {
 
 var natural = bson.D{{Key: "$natural", Value: 1}}
 
-// samePositions asks one question of a collection in several ways.
+// samePositions compares the answers of reads with one filter, by the index and by a scan.
 func samePositions(t *testing.T, db *mongo.Database, name string, seed uint64, index, filter bson.D) {
 	t.Helper()
 	scan := bson.E{Key: "hint", Value: natural}

@@ -9,8 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// self stands for the collection that is asked, other for the one beside it that is joined, copied
-// for one that it is written to.
+// self stands for the collection of the question, other for the second collection of joins, copied
+// for the target of $out.
 type (
 	self   struct{}
 	other  struct{}
@@ -28,10 +28,10 @@ type question struct {
 	pipeline    bson.A
 	collation   bson.D
 	ordered     bool // the order of the rows of an aggregate is defined
-	of          any  // what is asked; nil is self
+	of          any  // the collection; nil is self
 	needs       bool // an index that every way has: $text, $near
 	bounds      *keyRange
-	anyOrder    bool // of fields, in the way that is asked
+	anyOrder    bool // of fields, in the way that answers
 }
 
 // command is the question as a command, for self.
@@ -106,7 +106,7 @@ func bind(v any, own, beside string) any {
 	return v
 }
 
-// answer is what a way says: rows, or the code of an error.
+// answer is the answer of a way: rows, or the code of an error.
 type answer struct {
 	rows    []bson.Raw
 	code    int32
@@ -136,7 +136,7 @@ func (q *question) loose() bool {
 	})
 }
 
-// String is what a question is counted under.
+// String is the name of the kind of a question in the counts.
 func (q *question) String() string {
 	switch {
 	case q.bounds != nil:
@@ -149,7 +149,7 @@ func (q *question) String() string {
 	return q.kind
 }
 
-// canon prints rows so that what may differ is the same.
+// canon prints rows in a canonical form, without allowed differences.
 func (q *question) canon(a answer) []string {
 	if a.code != 0 {
 		return []string{"error " + strconv.Itoa(int(a.code))}
@@ -177,7 +177,7 @@ func (q *question) canon(a answer) []string {
 	return out
 }
 
-// canonizer prints values without what may differ.
+// canonizer prints values in a canonical form.
 type canonizer struct{ byName, loose, fold bool }
 
 func (c canonizer) print(b *strings.Builder, v any) {
@@ -225,7 +225,7 @@ func (c canonizer) print(b *strings.Builder, v any) {
 	}
 }
 
-// same reports that two answers are one.
+// same reports whether two answers are equal, up to differences that MongoDB allows.
 func (q *question) same(a, b answer) bool {
 	if a.code != 0 || b.code != 0 {
 		return a.code == b.code
@@ -233,7 +233,7 @@ func (q *question) same(a, b answer) bool {
 	return len(a.rows) == len(b.rows) && slices.Equal(q.canon(a), q.canon(b))
 }
 
-// same reports that the answer of a way is the one that is wanted.
+// same reports whether the answer of a way equals the expected one.
 func (w *way) same(q *question, want, got answer) bool {
 	if w.series {
 		other := *q

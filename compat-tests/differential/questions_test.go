@@ -49,7 +49,7 @@ func (d drawer) question(needs bool) *question {
 	return q
 }
 
-// needing draws a question that wants an index.
+// needing draws a question that needs an index.
 func (d drawer) needing() *question {
 	near := bson.D{{Key: "$geometry", Value: bson.D{{Key: "type", Value: "Point"}, {Key: "coordinates", Value: bson.A{float64(d.IntN(20)), 5.0}}}}, {Key: "$maxDistance", Value: float64(100000 * (1 + d.IntN(10)))}}
 	q := &question{kind: "find", needs: true}
@@ -141,7 +141,7 @@ func (p *pipe) reference() string {
 	}
 }
 
-// arrange sorts by what leaves no choice.
+// arrange adds a sort with a unique order.
 func (p *pipe) arrange() {
 	p.add("$sort", p.sort())
 	p.ordered = true
@@ -247,7 +247,7 @@ func (p *pipe) unwind() {
 	p.unique, p.ordered = false, false
 }
 
-// group draws $group; what depends on the order of documents comes behind a sort.
+// group draws $group. Accumulators that depend on the order of documents come behind a sort.
 func (p *pipe) group() {
 	key := any(nil)
 	switch p.IntN(6) {
@@ -306,7 +306,7 @@ func (p *pipe) accumulator(sorted bool) bson.D {
 	return one("$max", one("$ifNull", bson.A{p.reference(), "z"}))
 }
 
-// lookup draws $lookup, with what it finds in order.
+// lookup draws $lookup, with its results in order.
 func (p *pipe) lookup() {
 	l := bson.D{{Key: "from", Value: oneOf[any](p.drawer, self{}, other{}, other{})}}
 	fields := p.IntN(5) > 0
@@ -328,7 +328,7 @@ func (p *pipe) lookup() {
 	}
 	l = append(l, bson.E{Key: "as", Value: "r"})
 	if p.rarely(2) {
-		p.add("$limit", int64(everyRow)) // keeps what follows behind it
+		p.add("$limit", int64(everyRow)) // the following stages stay behind it
 	}
 	p.add("$lookup", l)
 	if !p.large && !p.joined && p.rarely(3) { // not too many rows

@@ -22,11 +22,11 @@ type trial struct {
 	at            int
 	indexes       []index
 	m             manner
-	asked         []*question // of the way before
+	asked         []*question // sent before, to the same way
 	want, got     answer
 }
 
-// trialMost bounds how long a trial is made smaller.
+// trialMost is the time limit for making a trial smaller.
 const trialMost = 20 * time.Second
 
 // differs makes a trial smaller and reports it.
@@ -54,7 +54,7 @@ func (r *round) differs(x *trial) {
 // operators are the words of a question.
 var operators = regexp.MustCompile(`\$[a-zA-Z*]+|\.\d|""`)
 
-// kind is what findings of one cause are likely to have in common.
+// kind is a name that findings with the same cause probably share.
 func (x *trial) kind() string {
 	way := "evaluator"
 	if x.way != nil {
@@ -84,7 +84,7 @@ func listed(docs []bson.D) bson.A {
 	return out
 }
 
-// documentsShown is how many documents a script has at most.
+// documentsShown is the maximum number of documents in a script.
 const documentsShown = 120
 
 // String prints a trial as a script.
@@ -150,7 +150,7 @@ type shrinker struct {
 	*fuzzer
 	until time.Time
 	n     int
-	// want and got are the codes of errors, which a smaller trial has as well.
+	// want and got are the error codes of the trial. A smaller trial must have the same codes.
 	want, got int32
 }
 
@@ -164,7 +164,7 @@ func (s *shrinker) fails(x *trial) bool {
 	defer r.end()
 	base, indexes := ways[0], []index(nil)
 	byKeys := x.q.bounds != nil && (len(x.writes) > 0 || !scalar(x.q.bounds.key, x.docs))
-	if byKeys { // no filter says it
+	if byKeys { // no filter can replace min and max
 		base, indexes = ways[1], []index{drawer{common: x.q.bounds.key}.commonIndex()}
 	}
 	plain, err := r.set.keep(base, 0, indexes)
@@ -246,8 +246,8 @@ func (s *shrinker) try(x **trial, change func(*trial)) bool {
 	return true
 }
 
-// sound reports that the answer of a question is defined: what depends on the order of documents
-// comes behind a sort that leaves no choice.
+// sound reports whether the answer of a question is defined: each stage that depends on the order of
+// documents follows a sort with a unique order.
 func (q *question) sound() bool {
 	total := func(by any) bool {
 		d, ok := by.(bson.D)
@@ -293,7 +293,7 @@ func (q *question) sound() bool {
 // orderMatters finds accumulators whose result depends on the order of documents.
 var orderMatters = regexp.MustCompile(`\$(first|last|push|mergeObjects)`)
 
-// shrink leaves out what is not needed.
+// shrink removes the parts of a trial that are not needed.
 func (s *shrinker) shrink(x *trial) *trial {
 	for again := true; again && time.Now().Before(s.until); {
 		again = false
@@ -313,7 +313,7 @@ func (s *shrinker) shrink(x *trial) *trial {
 
 // writes leaves out writes and parts of them.
 func (s *shrinker) writes(x **trial) (changed bool) {
-	keep := 0 // the last one is what differs
+	keep := 0 // the last write is the one that differs
 	if (*x).write != nil {
 		keep = 1
 	}
@@ -335,7 +335,7 @@ func (s *shrinker) writes(x **trial) (changed bool) {
 	return changed
 }
 
-// manner asks in a simpler way.
+// manner makes the manner simpler.
 func (s *shrinker) manner(x **trial) {
 	if (*x).m.hint != nil {
 		s.try(x, func(x *trial) { x.m.hint = nil })

@@ -230,7 +230,7 @@ func get(doc bson.D, name string) any {
 var folds = strings.NewReplacer("é", "e", "É", "E")
 
 // byLetters compares by letters, then (from strength 2) accents, then (from 3) case, lower case
-// first: what ICU does with the letters that the generator has.
+// first, as ICU compares the letters of the generator.
 func byLetters(strength int) collator {
 	return func(a, b string) int {
 		r := strings.Compare(strings.ToLower(folds.Replace(a)), strings.ToLower(folds.Replace(b)))

@@ -11,7 +11,7 @@ import (
 )
 
 // walk is a list of steps on two collections, in a transaction or not: writes between the batches
-// of all cursors that are open. Each cursor has to give what there was when it was opened.
+// of all open cursors. Each cursor must return the rows that existed when it was opened.
 type walk struct {
 	seed          uint64
 	inTransaction bool
@@ -29,8 +29,8 @@ type step struct {
 	batch  int32
 }
 
-// walked are the collections of a walk, in the order in which they are made: a transaction keeps what
-// it writes in one order, by collection first.
+// walked are the collections of a walk, in the order of their creation: a transaction orders its writes
+// by collection first.
 var walked = []string{"w0", "w1"}
 
 // walk draws a walk.
@@ -67,7 +67,7 @@ func (d drawer) walk(seed uint64) *walk {
 	return w
 }
 
-// walkQuestion draws what a cursor asks for.
+// walkQuestion draws the question of a cursor.
 func (d drawer) walkQuestion() *question {
 	q := &question{kind: "find", filter: bson.D{}}
 	switch d.IntN(8) {
@@ -106,15 +106,15 @@ func (d drawer) walkWrite(w *walk, n int) bson.D {
 		{Key: "q", Value: one("_id", bson.D{{Key: "$gte", Value: at}, {Key: "$lt", Value: at + int32(n*20)}})}, {Key: "limit", Value: 0}}}}}
 }
 
-// walker is a cursor of a walk and what it has to give.
+// walker is a cursor of a walk and its expected answer.
 type walker struct {
 	*cursor
 	q    *question
 	want answer
 }
 
-// run does the steps of a walk in a database of its own, and says what a cursor gave otherwise; ""
-// for nothing. Errors: of the connection, and of what cannot fail.
+// run does the steps of a walk in a new database. differs describes the first cursor with a wrong
+// answer, "" for none. Errors: of the connection, and of commands that cannot fail.
 func (w *walk) run(s *set) (differs string, cursors int, err error) {
 	k := &kept{way: &way{shard: w.shard, shards: 3}, set: s, conn: s.normal, foreign: walked[0]}
 	for _, coll := range walked {
@@ -146,7 +146,7 @@ func (w *walk) run(s *set) (differs string, cursors int, err error) {
 		defer func() { _, _ = k.conn.run("admin", append(bson.D{{Key: "abortTransaction", Value: 1}}, k.session...)) }()
 	}
 	open := map[int]*walker{}
-	// of compares what a cursor has given, if that is all.
+	// of compares the rows of a cursor that has ended.
 	of := func(o *walker) string {
 		if o.id != 0 || o.q.same(o.want, o.answer) {
 			return ""

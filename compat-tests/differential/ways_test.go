@@ -24,31 +24,32 @@ type way struct {
 	indexed bool
 	// tight ways are on a server that spills at once, and puts each cursor aside after each batch.
 	tight bool
-	// inTransaction keeps half of the documents in a transaction that is not committed, in which
-	// all questions are asked.
+	// inTransaction keeps half of the documents in an uncommitted transaction. All questions are sent
+	// in it.
 	inTransaction bool
-	// view is asked through a view of the collection.
+	// view ways answer through a view of the collection.
 	view bool
-	// series ways are asked if every document has a date. Manual: core/timeseries-collections
+	// series ways are time-series collections. If a document has no date, the set does not have them.
+	// Manual: core/timeseries-collections
 	series bool
 	// reads reports that no writes are made, as the way refuses some.
 	reads bool
 	// own ways have a collation as their default, which questions do not name.
 	own bool
-	// place is where its servers are, "" in memory; alone ways have one for themselves, on files.
+	// place is the place of its servers, "" for those in memory. alone ways have their own server on files.
 	place where
 	alone bool
-	// moves says that its partitions are split, merged, moved and resharded all the time.
+	// moves ways split, merge, move and reshard their partitions between batches and before questions.
 	moves bool
-	// then is what happens when everything is there.
+	// then runs after the documents and the indexes are made.
 	then func(k *kept) error
-	// every is how many sets there are for one that has the way; 0 is all of them.
+	// every n: one of n sets has the way; 0: all sets have it.
 	every uint64
-	// takes reports that a question may be asked; nil takes all.
+	// takes reports whether the way supports a question; nil supports all.
 	takes func(q *question) bool
 }
 
-// ways is the table. The first one, a scan, is what all others have to answer.
+// ways is the table. The first way is a scan. The other ways must return its answers.
 var ways = []*way{
 	{name: "scan"},
 	{name: "indexed", indexed: true},
@@ -80,7 +81,7 @@ var ways = []*way{
 	{name: "restored", indexed: true, shard: one("_id", "hashed"), shards: 3, alone: true, then: restored, every: 24},
 }
 
-// where servers are.
+// The places of servers.
 type where string
 
 const (
@@ -89,10 +90,10 @@ const (
 	onServers where = "three servers over such a cluster"
 )
 
-// noCount leaves out what takes no read concern snapshot.
+// noCount refuses commands that do not support read concern snapshot.
 func noCount(q *question) bool { return q.kind != "count" && q.kind != "distinct" }
 
-// noIndexNeeded leaves out what needs an index that the way refuses. Manual:
+// noIndexNeeded refuses questions that need an index that the way does not support. Manual:
 // core/timeseries/timeseries-limitations
 func noIndexNeeded(q *question) bool { return !q.needs }
 
@@ -116,7 +117,7 @@ func (w *way) in(s *set) bool {
 // ownCollation is the default of a way that has one.
 var ownCollation = bson.D{{Key: "locale", Value: "en"}, {Key: "strength", Value: int32(2)}}
 
-// hasOperator reports that a projection has what find on a view refuses: elements of arrays.
+// hasOperator reports whether a projection selects elements of arrays, which find on a view refuses.
 func hasOperator(projection bson.D) bool {
 	return slices.ContainsFunc(projection, func(e bson.E) bool {
 		d, ok := e.Value.(bson.D)
@@ -146,21 +147,21 @@ type kept struct {
 	*way
 	set     *set
 	conn    *conn
-	coll    string // what is asked
+	coll    string // the collection of questions
 	foreign string
 	indexes []index
 	session bson.D  // of the transaction
-	concern bson.D  // of what reads
+	concern bson.D  // the read concern
 	turns   []*conn // to its servers, unless those are of all ways
 	asks    int
 	server  *harness.Server // of its own, with its data in a folder
 	data    string
-	rng     *rand.Rand // of what moves
-	out     bool       // it has been left by an error that only it may have
+	rng     *rand.Rand // draws the moves of partitions
+	out     bool       // left out after an error that only this way may return
 	asked   []*question
 }
 
-// needed are the indexes of ways that are asked for texts and what is near.
+// needed are the indexes for $text and $near.
 var needed = []index{
 	{{Key: "key", Value: one("t", "text")}, {Key: "name", Value: "t"}},
 	{{Key: "key", Value: one("g", "2dsphere")}, {Key: "name", Value: "g"}},
@@ -174,7 +175,7 @@ var refusesDocuments = []int32{2, 67, 85, 86, 171, 16755, 16766, 13067, 16804, 1
 var refusesSeries = []int32{72, 7246201}
 
 // keep makes a way with the documents of a set in it. Indexes that the documents do not allow are
-// left out. Errors: of the connection, and what should not fail.
+// left out. Errors: of the connection, and of commands that should not fail.
 func (s *set) keep(w *way, at int, indexes []index) (*kept, error) {
 	k := &kept{way: w, set: s, coll: fmt.Sprintf("c%d", at), foreign: fmt.Sprintf("f%d", at)}
 	if err := k.settle(); err != nil {
@@ -339,7 +340,7 @@ func (k *kept) again() error {
 	return k.begin(len(k.set.docs) / 2)
 }
 
-// leave ends what a way holds.
+// leave ends the transaction, the connections and the server of a way.
 func (k *kept) leave() {
 	if k.inTransaction {
 		_, _ = k.conn.run("admin", append(bson.D{{Key: "abortTransaction", Value: 1}}, k.session...))

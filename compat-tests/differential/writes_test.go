@@ -11,10 +11,10 @@ import (
 type write struct {
 	kind    string
 	command bson.D
-	many    bool // an error in the middle leaves what was done before
+	many    bool // an error in the middle keeps the changes before it
 }
 
-// writesPerSet is how many writes a set sees.
+// writesPerSet is the number of writes to a set.
 const writesPerSet = 12
 
 // write draws one. Single writes name one document, or the first of an order that leaves no choice.
@@ -91,7 +91,7 @@ func (d drawer) write(n int) *write {
 // someID is the _id of a document that is likely to be there.
 func (d drawer) someID(n int) any { return int32(d.IntN(n + 1)) }
 
-// update draws operators that do not fail on what the filter finds.
+// update draws operators that do not fail on the documents of the filter.
 func (d drawer) update(some bson.D) (q bson.D, u any, filters bson.A) {
 	array := func() bson.D { return append(one("a", one("$type", "array")), drop(some, "a")...) }
 	switch d.IntN(12) {
@@ -134,7 +134,7 @@ func (d drawer) update(some bson.D) (q bson.D, u any, filters bson.A) {
 	return some, one("$set", bson.D{{Key: "s", Value: d.text()}, {Key: "n", Value: d.number()}}), nil
 }
 
-// drop leaves out what a filter says of a field.
+// drop removes the conditions on a field from a filter.
 func drop(q bson.D, name string) bson.D {
 	return slices.DeleteFunc(slices.Clone(q), func(e bson.E) bool { return e.Key == name })
 }
@@ -153,7 +153,7 @@ func (k *kept) apply(w *write) (answer, error) {
 	return written(reply)
 }
 
-// written is what the reply of a write has to say, as a row.
+// written is the reply of a write as a row, for comparison.
 func written(reply bson.Raw) (a answer, err error) {
 	if a.code, a.message = failed(reply); a.code != 0 {
 		return a, nil
@@ -172,7 +172,7 @@ func written(reply bson.Raw) (a answer, err error) {
 // writeConflict is the code of a write in a transaction that is to begin anew.
 const writeConflict = 112
 
-// everything is what all ways have to have after a write.
+// everything is a question for all documents, sorted by _id.
 func everything() *question {
 	return &question{kind: "find", filter: bson.D{}, sort: one("_id", int32(1))}
 }
@@ -180,7 +180,7 @@ func everything() *question {
 // plainReply is a question whose answer is compared as it is.
 var plainReply = &question{kind: "find", sort: one("_id", int32(1))}
 
-// write makes so many writes in all ways, and wants the same replies and the same documents.
+// write runs n writes in all ways and compares the replies and the documents.
 func (r *round) write(n int) error {
 	for range n {
 		if r.full() {
@@ -204,7 +204,7 @@ func (r *round) write(n int) error {
 			}
 			r.counted("kind "+w.kind, "way "+k.name)
 			if got.code != 0 && !plainReply.same(want, got) && k.indexed && slices.Contains(refusesDocuments, got.code) {
-				k.out = true // an index does not take what was written, or a part of it
+				k.out = true // an index refuses the written values, or some of them
 				continue
 			}
 			if k.inTransaction && got.code == writeConflict {
@@ -312,8 +312,8 @@ func (r *round) reread() error {
 	return nil
 }
 
-// verify wants of every way that its indexes have what its documents say, and that it reads the same
-// backwards.
+// verify checks for each way that its indexes match its documents, and that reads in the other direction
+// return the same documents.
 func (r *round) verify() error {
 	for _, k := range r.kept {
 		if k.out || k.inTransaction {

@@ -61,9 +61,9 @@ var Rows = []Row{
 	},
 	{
 		Name: "cursors", Promises: []int{3}, Unit: "rows", Run: 0, Nightly: 0, Release: 0,
-		What:   "Cursors, snapshots of the past, cursors of transactions that write between their batches, tailable cursors and change streams that are resumed at any token, while writers work, hundreds of cursors are parked, collections are split, merged, moved, resharded and indexed, and servers end by `kill -9`: in memory, on files, and at three servers over a simulated TiKV cluster. Each row once, in order, none missing, none that the snapshot has not, no effect before its cause",
+		What:   "Cursors, snapshots of the past, cursors of transactions that write between their batches, tailable cursors, and change streams that are resumed at any token. At the same time clients write, hundreds of cursors are parked, collections are split, merged, moved, resharded and indexed, and servers end by `kill -9`. The test runs in memory, on files, and on three servers over a simulated TiKV cluster. Each row comes once and in order, no row is missing, no row is outside the snapshot, and no effect comes before its cause",
 		Tests:  []string{"compat-tests/cursors TestInTransactions", "compat-tests/cursors TestMoving"},
-		Canary: "three: a cursor of a transaction that sees what is written later, a change stream that leaves out one change in a thousand, a tailable cursor that passes over a document", CanaryTest: "compat-tests/cursors TestCanary",
+		Canary: "three: a cursor of a transaction that sees later writes, a change stream that leaves out one change in a thousand, a tailable cursor that skips a document", CanaryTest: "compat-tests/cursors TestCanary",
 	},
 	{
 		Name: "random", Promises: []int{4}, Unit: "operations", Run: 100_000, Nightly: 10_000_000, Release: 1_000_000_000,
@@ -73,16 +73,16 @@ var Rows = []Row{
 	},
 	{
 		Name: "ways", Promises: []int{4}, Unit: "comparisons", Run: 240_000, Nightly: 6_000_000, Release: 60_000_000,
-		What:   "One question has one answer: the same random documents without an index, with indexes of every kind, sharded, clustered, capped, behind a view, in a transaction that is not committed, on a server that spills at once, while partitions are split, merged, moved and resharded, at a time in the past, on files, at one and at three servers over a simulated TiKV cluster, after `kill -9`, restored from a backup; asked with hints, in batches, after other questions of the same shape, in other words; beside an evaluator that shares no code with the server. What differs is made smaller and printed as a script",
+		What:   "The answer to a question does not depend on the way in which the documents are kept. The same random documents are kept without an index, with indexes of every kind, sharded, clustered, capped, behind a view, in an uncommitted transaction, on a server that spills at once, while partitions are split, merged, moved and resharded, at a time in the past, on files, on one and on three servers over a simulated TiKV cluster, after `kill -9`, and restored from a backup. Each question is sent with hints, in batches, after other questions of the same shape, and in equivalent forms. An evaluator that shares no code with the server checks the answers. A difference is reduced and printed as a short script",
 		Tests:  []string{"compat-tests/differential TestWays"},
-		Canary: "ten faults that a server once had, or their like: plans from the cache that are trusted too early, cursors that lose their place among the writes of their transaction, numbers and empty names in paths that an index or a join takes otherwise than a scan, metadata and orders of fields that depend on memory", CanaryTest: "compat-tests/differential TestCanaries",
+		Canary: "ten bugs that the server had before, or similar ones: cached plans that are kept after reading ahead past their work limit, cursors that lose their position after writes of their transaction, numbers and empty names in paths that an index or a join reads differently from a scan, metadata and orders of fields that depend on memory", CanaryTest: "compat-tests/differential TestCanaries",
 	},
 	{
 		Name: "simulation", Promises: []int{1, 2, 3, 4, 6}, Unit: "seeds", Run: 200, Nightly: 50_000, Release: 1_000_000,
-		What:   "Whole servers in virtual time, on a disk that forgets what was not synced, with connections in memory; one seed draws what clients do and what goes wrong. CRUD, transactions, of which some write between the batches of their cursors, change streams, documents that expire, splits, merges, reshardings, indexes and budgets that run out, while the power fails, the disk errs, connections break and the clock on the wall jumps by up to an hour. A model knows what was acknowledged and what was refused; streams, indexes, counts and charges must agree with it",
+		What:   "Whole servers in virtual time, on a disk that forgets what was not synced, with connections in memory; one seed draws what clients do and what goes wrong. CRUD, transactions, of which some write between the batches of their cursors, change streams, documents that expire, splits, merges, reshardings, indexes and budgets that run out, while the power fails, the disk errs, connections break and the clock on the wall jumps by up to an hour. A model records the acknowledged and the refused writes; streams, indexes, counts and charges must agree with it",
 		Note:   "The night runs the server as it is released, on all cores; each run has the self-checks of a test build",
 		Tests:  []string{"compat-tests/simulation TestSeeds"},
-		Canary: "seven: writes acknowledged before they are on the disk, retries that count twice, index entries too many and too few, a change that the log lacks, a cursor that sees what its transaction writes later, half a transaction", CanaryTest: "compat-tests/simulation TestCanary",
+		Canary: "seven: writes acknowledged before they are on the disk, retries that count twice, index entries too many and too few, a change that the log lacks, a cursor that sees later writes of its transaction, half a transaction", CanaryTest: "compat-tests/simulation TestCanary",
 	},
 	{
 		Name: "fuzz", Promises: []int{6}, Unit: "targets", Run: 0, Nightly: 0, Release: 0,

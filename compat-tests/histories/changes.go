@@ -6,20 +6,21 @@ import (
 	"slices"
 )
 
-// Change is a write of a document that belongs to one client, which sends it again until it is
-// acknowledged and only then goes on. So what a client did is a chain of causes.
+// Change is a write of a document that belongs to one client. The client sends the write again until it is
+// acknowledged, and only then sends the next one. So the changes of a client are a causal chain.
 type Change struct {
 	Client, Key int
 	Version     int  // names the change, and grows with each of the client
 	Removes     bool // the document is gone then
 	// Together names the transaction that made it, of several changes that follow each other; 0 = none.
 	Together int
-	// Begin and End are when it, or the commit of its transaction, was sent and acknowledged, on one
-	// clock. Without an End nobody was told: it is the last of its client then.
+	// Begin is the time when the change, or the commit of its transaction, was sent. End is the time of
+	// the acknowledgement, on the same clock. End is 0 if no acknowledgement arrived. Then the change is
+	// the last one of its client.
 	Begin, End int64
 }
 
-// Row is a document as a reader was given it.
+// Row is a document in the result of a read.
 type Row struct{ Key, Version int }
 
 // chains are the changes of each client, in their order.
@@ -39,7 +40,7 @@ func chainsOf(changes []Change) chains {
 	return c
 }
 
-// clients are in order, so that what is wrong is told alike each time.
+// clients are the clients in order, so that violations are reported in the same order each time.
 func (c chains) clients() []int {
 	var out []int
 	for client := range c {
@@ -49,7 +50,7 @@ func (c chains) clients() []int {
 	return out
 }
 
-// owners is whose each document is.
+// owners are the clients of the documents, by key.
 func (c chains) owners() map[int]int {
 	out := map[int]int{}
 	for client, chain := range c {
@@ -60,8 +61,8 @@ func (c chains) owners() map[int]int {
 	return out
 }
 
-// span is how many changes of a chain are there for certain in what was asked for at sent and
-// answered at back, and how many may be.
+// span is the minimum and the maximum number of changes of a chain that a read can contain. The read was
+// sent at sent and its answer arrived at back.
 func span(chain []Change, sent, back int64) (least, most int) {
 	for i, x := range chain {
 		if x.End != 0 && x.End < sent {
@@ -79,7 +80,7 @@ func between(chain []Change, cut int) bool {
 	return cut > 0 && cut < len(chain) && chain[cut].Together != 0 && chain[cut].Together == chain[cut-1].Together
 }
 
-// found collects what is wrong, of which the first are enough.
+// found is the list of the first violations.
 type found []string
 
 func (f *found) bad(format string, args ...any) {

@@ -1,16 +1,16 @@
 package histories
 
-// Cursor is what a cursor gave within a transaction that went on writing: each document as the
-// transaction saw it when the cursor was opened.
+// Cursor is the result of a cursor of a transaction that writes between the batches. The cursor must
+// return each document in the version that the transaction had when the cursor was opened.
 type Cursor struct {
-	Opened map[int]int // the versions of the documents that it has to give
-	Own    []Row       // what the transaction wrote later, to say what a wrong row is
+	Opened map[int]int // the expected versions of the documents, by key
+	Own    []Row       // later writes of the transaction, to describe a wrong row
 	Rows   []Row
 	Order  func(a, b Row) int // nil = none
 	Ended  bool               // no further batch
 }
 
-// Judge says what is wrong.
+// Judge returns the violations.
 func (c *Cursor) Judge() []string {
 	var wrong found
 	own := map[Row]bool{}

@@ -1,5 +1,5 @@
-// Package histories judges what clients of a server read and wrote, knowing nothing of the server.
-// Every write has a value of its own, so that who read it shows who wrote it.
+// Package histories checks the reads and writes of clients of a server, without data of the server.
+// Every write has a unique value, so a value that was read identifies its write.
 //
 // Lists and Registers judge transactions by what snapshot isolation allows.
 // A list that is read shows in which order it was appended to. Of a register the order is
@@ -10,7 +10,8 @@
 // each rw follows another kind: G0 has ww only, G1c also wr, G-single one rw, and
 // G-nonadjacent several.
 //
-// Cursor, Snapshot and Stream judge what was read row by row: a cursor of a transaction that writes
-// between its batches, a read of many documents beside writers, and a change stream or tailable
-// cursor. Each row comes once, in order, none is missing, and none is from the future.
+// Cursor, Snapshot and Stream check a result row by row. Cursor is for a transaction that writes between
+// the batches of its cursor, Snapshot for a read of many documents during writes, and Stream for a
+// change stream or a tailable cursor. Each row comes once and in order, no row is missing, and no row is
+// from the future.
 package histories

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// wants fails unless a judge says this, "" for nothing.
+// wants fails unless the violations contain want. If want is "", it fails on any violation.
 func wants(t *testing.T, name, want string, got []string) {
 	t.Helper()
 	text := strings.Join(got, "; ")
@@ -44,8 +44,8 @@ func TestCursor(t *testing.T) {
 	}
 }
 
-// Client 1 writes document 1 twice and removes it; client 2, who begins when the first version is
-// acknowledged, writes documents 11 and 12 in one transaction.
+// Client 1 writes document 1 twice and removes it. After the first version is acknowledged, client 2
+// writes documents 11 and 12 in one transaction.
 func writes12() []Change {
 	return []Change{
 		{Client: 1, Key: 1, Version: 1, Begin: 10, End: 20},

@@ -1,7 +1,7 @@
 package histories
 
-// Snapshot is what one read of many documents gave, in any number of batches, by whatever plan:
-// all documents as they were at one moment between its being sent and its first answer.
+// Snapshot is the result of one read of many documents, in any number of batches, by any plan. It must
+// have all documents as they were at one moment between Sent and Back, the time of the first answer.
 type Snapshot struct {
 	Changes    []Change
 	Rows       []Row
@@ -10,11 +10,11 @@ type Snapshot struct {
 	Wants      func(r Row) bool   // its filter; nil = all
 }
 
-// cuts are how many of a client's changes a snapshot has: least and most that fit, which differ where
-// changes between do not show.
+// cuts is the number of changes of a client in a snapshot: the minimum and the maximum that fit. They
+// differ if the changes between them are not visible in the rows.
 type cuts struct{ least, most int }
 
-// Judge says what is wrong.
+// Judge returns the violations.
 func (s *Snapshot) Judge() []string {
 	var wrong found
 	chains := chainsOf(s.Changes)
@@ -54,7 +54,7 @@ func (s *Snapshot) Judge() []string {
 	return wrong
 }
 
-// cut finds the beginnings of a client's chain that leave what was read.
+// cut finds the prefixes of a client's chain that produce the rows.
 func (s *Snapshot) cut(wrong *found, client int, chain []Change, rows map[int]int) (out cuts, fits bool) {
 	least, most := span(chain, s.Sent, s.Back)
 	state, last := map[int]int{}, map[int]int{} // last is the change that put the state there
@@ -97,7 +97,7 @@ func (s *Snapshot) cut(wrong *found, client int, chain []Change, rows map[int]in
 	return out, fits
 }
 
-// differs says in which document what was read is not the moment that it is nearest to.
+// differs adds to wrong the documents whose row differs from the nearest moment.
 func (s *Snapshot) differs(wrong *found, client int, had, later []Change, rows map[int]int) {
 	state := map[int]int{}
 	for _, x := range had {
@@ -139,7 +139,7 @@ func writes(changes []Change, key, version int) bool {
 	return false
 }
 
-// causes looks whether what is there was sent after the acknowledgement of what is not.
+// causes adds a violation if a change in the snapshot was sent after the acknowledgement of a missing one.
 func (s *Snapshot) causes(wrong *found, chains chains, has map[int]cuts) {
 	var newest Change
 	for client, c := range has {

@@ -2,30 +2,30 @@ package histories
 
 import "fmt"
 
-// Stream is what a change stream, or a tailable cursor, gave in all, also after it was resumed:
-// each change once, those of a client in its order, and none before another one that was
-// acknowledged when it was sent.
+// Stream is the whole result of a change stream or a tailable cursor, with the events after each resume.
+// Each change must come once. The changes of a client come in order. If change b was sent after change a
+// was acknowledged, b comes after a.
 type Stream struct {
 	Changes []Change // those that its pipeline lets through
 	Events  []Event
-	// Sent and Back are when it was opened first: what was acknowledged before does not come, what was sent
-	// later does.
+	// Sent and Back are the times before and after the first open. Changes that were acknowledged before
+	// Sent do not come. Changes that were sent after Back come.
 	Sent, Back int64
 	Complete   bool // it was read to its end, behind the last change
 }
 
-// Event is a change as a stream tells of it.
+// Event is a change in a stream.
 type Event struct {
 	Key, Version int // 0 = it is removed
 	Time         uint64
-	// Before and After are the versions that its images have, if it has them; Looked says that
-	// After was looked up, so that it may be a later one, or 0 as there was none any more.
+	// Before and After are the versions of its images, if it has them. If Looked is true, After was looked
+	// up later: it can be a later version, or 0 if the document no longer exists.
 	Before, After     int
 	HasBefore, Looked bool
 	HasAfter          bool
 }
 
-// Judge says what is wrong.
+// Judge returns the violations.
 func (s *Stream) Judge() []string {
 	var wrong found
 	chains := chainsOf(s.Changes)
@@ -54,7 +54,7 @@ func (s *Stream) Judge() []string {
 	return wrong
 }
 
-// matches reports that an event tells of a change.
+// matches reports whether an event is the event of a change.
 func (e Event) matches(x Change) bool {
 	return e.Key == x.Key && (x.Removes && e.Version == 0 || !x.Removes && e.Version == x.Version)
 }
@@ -89,7 +89,7 @@ func (s *Stream) next(chain []Change, e Event, next int, begun bool) (n int, pro
 	return -1, "nobody made this change"
 }
 
-// ends looks for what should have come too.
+// ends adds a violation for each missing change.
 func (s *Stream) ends(wrong *found, chains chains, at map[int]int) {
 	for _, client := range chains.clients() {
 		chain := chains[client]

@@ -181,7 +181,7 @@ func (c *client) transact() {
 	settle(c.commit())
 }
 
-// statements are those of a transaction; ok says that all were done.
+// statements sends the statements of a transaction. ok is true if all succeeded.
 func (c *client) statements(in inside, token int64, a, b place) (ok bool) {
 	good := func(r reply, err error) bool {
 		if err == nil && r.code() == 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/histories"
 )
 
-// browse is a cursor of a transaction, which goes on writing. The versions of documents are how often they
-// were changed.
+// browse is a cursor of a transaction that writes between the batches. The version of a document is the
+// number of its changes.
 type browse struct {
 	histories.Cursor
 	coll string
@@ -66,7 +66,7 @@ func (b *browse) take(r reply) {
 	b.Ended = b.id == 0
 }
 
-// more asks for batches, at most so many.
+// more reads up to most batches.
 func (b *browse) more(c *client, in inside, most int) (r reply, err error) {
 	for ; most > 0 && !b.Ended; most-- {
 		r, err = in(bson.D{{Key: "getMore", Value: b.id}, {Key: "collection", Value: b.coll}, {Key: "batchSize", Value: 1 + c.rng.IntN(4)}})

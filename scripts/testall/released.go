@@ -12,12 +12,12 @@ import (
 	"github.com/cantledb/cantle/compat-tests/faults"
 )
 
-// bothSuites, under compat-tests, run on the server as it is released and on the one with the
-// tag "invariants": each does half of what the fault programme has due, and cases do all.
+// bothSuites, under compat-tests, run on the release build of the server and on the build with the tag
+// "invariants". Each run does half of the amount that the fault programme requires, and all cases.
 var bothSuites = []string{"cases", "isolation", "differential", "simulation"}
 
-// releasedSuites run on the server as it is released only: they compare its answers, and the
-// tag has nothing to add.
+// releasedSuites run only on the release build of the server: they compare its answers, and the tag adds
+// no checks to them.
 var releasedSuites = []string{"cursors"}
 
 // hasSuite reports that a package is one of some suites.
@@ -29,8 +29,8 @@ func hasSuite(suites []string, path string) bool {
 // releasedBinary is the server as it is released, for the end-to-end tests.
 const releasedBinary = ".cache/bin/cantle-released"
 
-// released runs the suites of both lists on the server as it is released: no build tag may
-// be what makes an answer right.
+// released runs the suites of both lists on the server as it is released: a right answer must not
+// depend on a build tag.
 func (r *run) released() error {
 	if err := r.output(15*time.Minute, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", releasedBinary, "./cmd/cantle"); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (r *run) tagged() error {
 	return r.with(testTags, path, "2/2", func(path string) bool { return hasSuite(bothSuites, path) })
 }
 
-// with runs tests with a build tag, on a server, and a part of what the fault programme has due.
+// with runs tests with a build tag, on a server, for a part of the amount of the fault programme.
 func (r *run) with(tags, binary, part string, keep func(path string) bool) error {
 	env, before := r.env, r.tags
 	defer func() { r.env, r.tags = env, before }()

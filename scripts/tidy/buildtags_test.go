@@ -9,8 +9,8 @@ import (
 // platforms are the terms of build constraints that name an operating system.
 var platforms = []string{"darwin", "freebsd", "linux", "unix", "windows"}
 
-// buildTags has the files whose code depends on a build tag, each with what differs. A file of
-// a tag that is set for tests may check more; it may not decide what a command answers.
+// buildTags has the files whose code depends on a build tag, each with the difference. A file with a tag
+// of tests may add checks. It must not change the reply of a command.
 var buildTags = map[string]string{
 	"cmd/cantle/daemon/cache_cgo.go":       "cgo: the block cache lies outside of Go's heap, so GOMEMLIMIT leaves it out",
 	"cmd/cantle/daemon/cache_go.go":        "without cgo: the block cache lies in Go's heap",
