@@ -27,7 +27,7 @@ func (s *State) build(env *mql.Env, coll *catalog.Collection, others int64) (*wr
 	if err != nil {
 		return nil, err
 	}
-	over := &scratch{Reader: s.base, buf: &writebuf.Buffer{}}
+	over := newScratch(s.base)
 	full := func() error {
 		n := layerBytes(over.buf)
 		if n > LayerBytesMax {

@@ -70,12 +70,12 @@ func (r *Reader) Close() {
 }
 
 // over is what is under the reader, with the layer of a key's collection over it.
-func (r *Reader) over(key []byte) (layered, error) {
+func (r *Reader) over(key []byte) (writebuf.Reads, error) {
 	b, err := r.s.over(key)
 	if err != nil {
-		return layered{}, err
+		return writebuf.Reads{}, err
 	}
-	return layered{r.under, b.Newest()}, nil
+	return writebuf.Over(r.under, b.Newest()), nil
 }
 
 // nothing is the layer over what belongs to no collection.
@@ -93,49 +93,4 @@ func (s *State) over(key []byte) (*writebuf.Buffer, error) {
 		return nil, fmt.Errorf("BUG: rewind: collection %d was not loaded", id)
 	}
 	return layer, nil
-}
-
-// layered is a reader with a layer over it.
-type layered struct {
-	storage.Reader
-	layer writebuf.Layer
-}
-
-// Get implements storage.Reader.
-func (l layered) Get(ctx context.Context, key, dst []byte) ([]byte, error) {
-	switch v, state := l.layer.Get(key); state {
-	case writebuf.Written:
-		return append(dst, v...), nil
-	case writebuf.Deleted:
-		return dst, storage.ErrNotFound
-	}
-	return l.Reader.Get(ctx, key, dst)
-}
-
-// Has implements storage.Reader.
-func (l layered) Has(ctx context.Context, key []byte) (bool, error) {
-	if _, state := l.layer.Get(key); state != writebuf.Untouched {
-		return state == writebuf.Written, nil
-	}
-	return l.Reader.Has(ctx, key)
-}
-
-// GetMany implements storage.Reader: it reads all keys below, and passes on the layer's
-// values instead where it has some.
-func (l layered) GetMany(ctx context.Context, keys [][]byte, emit func(i int, value []byte) error) error {
-	return l.Reader.GetMany(ctx, keys, func(i int, value []byte) error {
-		if v, state := l.layer.Get(keys[i]); state != writebuf.Untouched {
-			value = v
-		}
-		return emit(i, value)
-	})
-}
-
-// Iter implements storage.Reader.
-func (l layered) Iter(ctx context.Context, r storage.Range, o storage.IterOptions) (storage.Iterator, error) {
-	it, err := l.Reader.Iter(ctx, r, o)
-	if err != nil {
-		return nil, err
-	}
-	return l.layer.Over(it, r, o.Reverse), nil
 }

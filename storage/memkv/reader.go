@@ -9,88 +9,88 @@ import (
 	"github.com/cantledb/cantle/storage/writebuf"
 )
 
-// reader implements storage.Reader.
-type reader struct {
+// view is what readers and transactions share: reads of one snapshot.
+type view struct {
 	s      *store
 	ts     storage.Timestamp
 	closed atomic.Bool
 }
 
-func (r *reader) ReadTimestamp() storage.Timestamp { return r.ts }
+// reader implements storage.Reader.
+type reader struct {
+	view
+	writebuf.Reads
+}
+
+// ReadTimestamp implements storage.Reader.
+func (v *view) ReadTimestamp() storage.Timestamp { return v.ts }
+
+// Check implements writebuf.Below.
+func (v *view) Check(ctx context.Context) error {
+	if v.closed.Load() {
+		return storage.ErrClosed
+	}
+	return ctx.Err()
+}
 
 // lookup returns the value in the snapshot, nil if absent.
-func (r *reader) lookup(ctx context.Context, key []byte) ([]byte, error) {
-	if r.closed.Load() {
-		return nil, storage.ErrClosed
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
-	return r.s.at(string(key), r.ts), nil
+func (v *view) lookup(key []byte) []byte {
+	v.s.mu.Lock()
+	defer v.s.mu.Unlock()
+	return v.s.at(string(key), v.ts)
 }
 
-func (r *reader) Get(ctx context.Context, key, dst []byte) ([]byte, error) {
-	v, err := r.lookup(ctx, key)
-	if err == nil && v == nil {
-		err = storage.ErrNotFound
+// Lookup implements writebuf.Below.
+func (v *view) Lookup(_ context.Context, key, dst []byte) ([]byte, error) {
+	value := v.lookup(key)
+	if value == nil {
+		return dst, storage.ErrNotFound
 	}
-	return append(dst, v...), err
+	return append(dst, value...), nil
 }
 
-func (r *reader) Has(ctx context.Context, key []byte) (bool, error) {
-	v, err := r.lookup(ctx, key)
-	return v != nil, err
+// Contains implements writebuf.Below.
+func (v *view) Contains(_ context.Context, key []byte) (bool, error) {
+	return v.lookup(key) != nil, nil
 }
 
-func (r *reader) GetMany(ctx context.Context, keys [][]byte, emit func(i int, value []byte) error) error {
+// LookupMany implements writebuf.Below.
+func (v *view) LookupMany(ctx context.Context, l writebuf.Layer, keys [][]byte, emit func(i int, value []byte) error) error {
 	for i, k := range keys {
-		v, err := r.lookup(ctx, k)
-		if err == nil {
-			err = emit(i, v)
+		if err := v.Check(ctx); err != nil {
+			return err
 		}
-		if err != nil {
+		value, written := l.Get(k)
+		if written == writebuf.Untouched {
+			value = v.lookup(k)
+		}
+		if err := emit(i, value); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *reader) Iter(ctx context.Context, rg storage.Range, o storage.IterOptions) (storage.Iterator, error) {
-	it, err := r.iter(ctx, rg, o)
-	if err != nil {
-		return nil, err
-	}
-	return writebuf.Guard(it), nil
+// Walk implements writebuf.Below.
+func (v *view) Walk(_ context.Context, rg storage.Range, o storage.IterOptions) (storage.Iterator, error) {
+	v.s.mu.Lock()
+	v.s.iterators++
+	v.s.mu.Unlock()
+	return &iterator{v: v, reverse: o.Reverse, start: string(rg.Start), end: string(rg.End), bounded: rg.End != nil}, nil
 }
 
-func (r *reader) iter(ctx context.Context, rg storage.Range, o storage.IterOptions) (*iterator, error) {
-	if r.closed.Load() {
-		return nil, storage.ErrClosed
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	r.s.mu.Lock()
-	r.s.iterators++
-	r.s.mu.Unlock()
-	it := &iterator{r: r, reverse: o.Reverse, start: string(rg.Start), end: string(rg.End), bounded: rg.End != nil}
-	return it, nil
-}
-
-func (r *reader) Close() {
-	if r.closed.Swap(true) {
+func (v *view) Close() {
+	if v.closed.Swap(true) {
 		return
 	}
-	r.s.mu.Lock()
-	r.s.release(r.ts)
-	r.s.mu.Unlock()
+	v.s.mu.Lock()
+	v.s.release(v.ts)
+	v.s.mu.Unlock()
 }
 
 // iterator finds each next key anew, so the store may change under it.
 type iterator struct {
-	r              *reader
+	v              *view
 	start, end     string
 	bounded        bool // end counts
 	reverse        bool
@@ -131,7 +131,7 @@ func (i *iterator) Seek(key []byte) bool {
 
 // from stands on the first visible key at or beyond k; beyond it if not inclusive.
 func (i *iterator) from(k string, inclusive bool) bool {
-	s := i.r.s
+	s := i.v.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at, found := slices.BinarySearch(s.keys, k)
@@ -153,7 +153,7 @@ func (i *iterator) from(k string, inclusive bool) bool {
 		if key < i.start || i.bounded && key >= i.end {
 			break
 		}
-		if v := s.at(key, i.r.ts); v != nil {
+		if v := s.at(key, i.v.ts); v != nil {
 			i.key, i.value = key, v
 			return true
 		}
@@ -171,7 +171,7 @@ func (i *iterator) Close() {
 		return
 	}
 	i.closed = true
-	i.r.s.mu.Lock()
-	i.r.s.iterators--
-	i.r.s.mu.Unlock()
+	i.v.s.mu.Lock()
+	i.v.s.iterators--
+	i.v.s.mu.Unlock()
 }

@@ -93,13 +93,13 @@ func (s *store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, e
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.open(ctx, o.At)
-	if err != nil {
+	t := &txn{held: held}
+	if err := s.open(ctx, &t.view, o.At); err != nil {
 		held.Release()
 		return nil, err
 	}
-	t := &txn{reader: r, held: held}
-	t.Writer = writebuf.Writer{Bounds: &bounds, Closed: &r.closed}
+	t.Below, t.Layer = &t.view, t.buf.Newest()
+	t.Writer = writebuf.Writer{Bounds: &bounds, Closed: &t.closed}
 	if !o.ReadOnly {
 		t.Buf = &t.buf
 	}
@@ -108,25 +108,27 @@ func (s *store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, e
 
 // Snapshot implements storage.Store.
 func (s *store) Snapshot(ctx context.Context, at storage.Timestamp) (storage.Reader, error) {
-	r, err := s.open(ctx, at)
-	if err != nil {
+	r := &reader{}
+	r.Below = &r.view
+	if err := s.open(ctx, &r.view, at); err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-func (s *store) open(ctx context.Context, at storage.Timestamp) (*reader, error) {
+func (s *store) open(ctx context.Context, v *view, at storage.Timestamp) error {
 	if err := s.lock(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	defer s.mu.Unlock()
 	if at == 0 {
 		at = s.latest
 	} else if at != s.latest && s.readers[at] == 0 {
-		return nil, storage.ErrSnapshotTooOld
+		return storage.ErrSnapshotTooOld
 	}
 	s.readers[at]++
-	return &reader{s: s, ts: at}, nil
+	v.s, v.ts = s, at
+	return nil
 }
 
 // release ends a reader; mu is held.

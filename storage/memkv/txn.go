@@ -10,85 +10,15 @@ import (
 
 // txn implements storage.Txn.
 type txn struct {
-	*reader
+	view
+	writebuf.Reads
 	writebuf.Writer
 	buf  writebuf.Buffer
 	held writebuf.Held
 }
 
-// state implements storage.Reader over a transaction: its snapshot, and over it a layer of
-// what the transaction has written.
-type state struct {
-	*txn
-	layer writebuf.Layer
-}
-
-func (t *txn) now() state { return state{t, t.buf.Newest()} }
-
 // Snapshot implements storage.Txn.
-func (t *txn) Snapshot() storage.Reader { return &state{t, t.buf.Snapshot()} }
-
-func (t *txn) Get(ctx context.Context, key, dst []byte) ([]byte, error) {
-	return t.now().Get(ctx, key, dst)
-}
-
-func (t *txn) Has(ctx context.Context, key []byte) (bool, error) { return t.now().Has(ctx, key) }
-
-func (t *txn) GetMany(ctx context.Context, keys [][]byte, emit func(i int, value []byte) error) error {
-	return t.now().GetMany(ctx, keys, emit)
-}
-
-func (t *txn) Iter(ctx context.Context, r storage.Range, o storage.IterOptions) (storage.Iterator, error) {
-	return t.now().Iter(ctx, r, o)
-}
-
-// lookup returns the value that the state has, nil if absent.
-func (s state) lookup(ctx context.Context, key []byte) ([]byte, error) {
-	v, err := s.reader.lookup(ctx, key)
-	if err == nil {
-		if own, written := s.layer.Get(key); written != writebuf.Untouched {
-			v = own
-		}
-	}
-	return v, err
-}
-
-func (s state) Get(ctx context.Context, key, dst []byte) ([]byte, error) {
-	v, err := s.lookup(ctx, key)
-	if err == nil && v == nil {
-		err = storage.ErrNotFound
-	}
-	return append(dst, v...), err
-}
-
-func (s state) Has(ctx context.Context, key []byte) (bool, error) {
-	v, err := s.lookup(ctx, key)
-	return v != nil, err
-}
-
-func (s state) GetMany(ctx context.Context, keys [][]byte, emit func(i int, value []byte) error) error {
-	for i, k := range keys {
-		v, err := s.lookup(ctx, k)
-		if err == nil {
-			err = emit(i, v)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s state) Iter(ctx context.Context, r storage.Range, o storage.IterOptions) (storage.Iterator, error) {
-	it, err := s.iter(ctx, r, o)
-	if err != nil {
-		return nil, err
-	}
-	return s.layer.Over(it, r, o.Reverse), nil
-}
-
-// Close does nothing: the transaction ends the state.
-func (state) Close() {}
+func (t *txn) Snapshot() storage.Reader { return t.At(t.Written()) }
 
 func (t *txn) Claim(ctx context.Context, keys ...[]byte) error {
 	if err := t.s.lock(ctx); err != nil {
@@ -104,7 +34,7 @@ func (t *txn) Claim(ctx context.Context, keys ...[]byte) error {
 }
 
 func (t *txn) Close() {
-	t.reader.Close()
+	t.view.Close()
 	t.held.Release()
 }
 

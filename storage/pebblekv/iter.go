@@ -2,6 +2,7 @@ package pebblekv
 
 import (
 	"bytes"
+	"context"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -19,8 +20,9 @@ type iterator struct {
 	done    bool // past the end: Pebble would start over
 }
 
-// iter opens an iterator over a clipped range.
-func (v *view) iter(r storage.Range, o storage.IterOptions) (*iterator, error) {
+// Walk implements writebuf.Below.
+func (v *view) Walk(_ context.Context, r storage.Range, o storage.IterOptions) (storage.Iterator, error) {
+	r = clip(r)
 	if r.Empty() {
 		r.End = r.Start // Pebble wants ordered bounds
 	}

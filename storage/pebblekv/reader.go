@@ -16,8 +16,9 @@ import (
 type view struct {
 	s      *store
 	snap   *snap
-	points atomic.Pointer[pebble.Iterator] // kept for the next point lookup; transactions only
+	points atomic.Pointer[pebble.Iterator] // for the next point lookup, if keeps
 	closed atomic.Bool
+	keeps  bool // points
 }
 
 // byFilters are the options of iterators for lookups of single keys through the
@@ -27,16 +28,16 @@ var byFilters = pebble.IterOptions{UseL6Filters: true}
 // ReadTimestamp implements storage.Reader.
 func (v *view) ReadTimestamp() storage.Timestamp { return v.snap.ts }
 
-// check is called by every read.
-func (v *view) check(ctx context.Context) error {
+// Check implements writebuf.Below.
+func (v *view) Check(ctx context.Context) error {
 	if v.closed.Load() {
 		return storage.ErrClosed
 	}
 	return ctx.Err()
 }
 
-// get appends the value of a key in the snapshot.
-func (v *view) get(key, dst []byte) ([]byte, error) {
+// Lookup implements writebuf.Below.
+func (v *view) Lookup(_ context.Context, key, dst []byte) ([]byte, error) {
 	print := maphash.Bytes(v.s.seed, key)
 	if found, ok := v.s.hot.get(key, print, v.snap.ts, dst); ok {
 		return found, nil
@@ -82,18 +83,18 @@ func (v *view) lookup(p *pebble.Iterator, key []byte) (bool, error) {
 	return false, v.s.translate(p.Error())
 }
 
-// has looks a key of the snapshot up.
-func (v *view) has(key []byte, keep bool) (bool, error) {
+// Contains implements writebuf.Below.
+func (v *view) Contains(_ context.Context, key []byte) (bool, error) {
 	p, err := v.takePoints()
 	if err != nil {
 		return false, err
 	}
 	ok, err := v.lookup(p, key)
-	return ok, errors.Join(err, v.givePoints(p, keep && err == nil))
+	return ok, errors.Join(err, v.givePoints(p, v.keeps && err == nil))
 }
 
-// getMany looks up keys of the snapshot laid under a layer.
-func (v *view) getMany(ctx context.Context, layer writebuf.Layer, keys [][]byte, emit func(i int, value []byte) error) error {
+// LookupMany implements writebuf.Below.
+func (v *view) LookupMany(ctx context.Context, layer writebuf.Layer, keys [][]byte, emit func(i int, value []byte) error) error {
 	p, err := v.takePoints()
 	if err != nil {
 		return err
@@ -140,38 +141,9 @@ func (v *view) dropPoints() {
 }
 
 // reader implements storage.Reader.
-type reader struct{ view }
-
-func (r *reader) Get(ctx context.Context, key, dst []byte) ([]byte, error) {
-	if err := r.check(ctx); err != nil {
-		return dst, err
-	}
-	return r.get(key, dst)
-}
-
-func (r *reader) Has(ctx context.Context, key []byte) (bool, error) {
-	if err := r.check(ctx); err != nil {
-		return false, err
-	}
-	return r.has(key, false)
-}
-
-func (r *reader) GetMany(ctx context.Context, keys [][]byte, emit func(i int, value []byte) error) error {
-	if err := r.check(ctx); err != nil {
-		return err
-	}
-	return r.getMany(ctx, writebuf.Layer{}, keys, emit)
-}
-
-func (r *reader) Iter(ctx context.Context, rg storage.Range, o storage.IterOptions) (storage.Iterator, error) {
-	if err := r.check(ctx); err != nil {
-		return nil, err
-	}
-	it, err := r.iter(clip(rg), o)
-	if err != nil {
-		return nil, err
-	}
-	return writebuf.Guard(it), nil
+type reader struct {
+	view
+	writebuf.Reads
 }
 
 func (r *reader) Close() {

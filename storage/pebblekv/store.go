@@ -80,6 +80,7 @@ func (s *store) Snapshot(ctx context.Context, at storage.Timestamp) (storage.Rea
 		return nil, err
 	}
 	r := &reader{view: view{s: s}}
+	r.Below = &r.view
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.acquire(&r.view, at); err != nil {

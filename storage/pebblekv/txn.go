@@ -23,6 +23,7 @@ type work struct {
 // Close after Commit cannot end somebody else's transaction.
 type txn struct {
 	view
+	writebuf.Reads
 	writebuf.Writer
 	o          storage.TxnOptions
 	work       *work // nil once closed, or read-only
@@ -70,7 +71,8 @@ func (s *store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, e
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	t := &txn{view: view{s: s}, o: o}
+	t := &txn{view: view{s: s, keeps: true}, o: o}
+	t.Below = &t.view
 	t.Writer = writebuf.Writer{Bounds: &s.bounds, Memory: s.o.TxnMemory, Closed: &t.closed}
 	if o.Memory != nil {
 		t.Memory = o.Memory
@@ -85,6 +87,7 @@ func (s *store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, e
 	if !o.ReadOnly {
 		t.work = s.buffers.Get().(*work)
 		t.Buf = &t.work.buf
+		t.Layer = t.Buf.Newest()
 	}
 	s.mu.Lock()
 	err := s.acquire(&t.view, o.At)
@@ -105,8 +108,11 @@ func (s *store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, e
 	return t, nil
 }
 
+// Snapshot implements storage.Txn.
+func (t *txn) Snapshot() storage.Reader { return t.At(t.Written()) }
+
 func (t *txn) Claim(ctx context.Context, keys ...[]byte) error {
-	if err := t.check(ctx); err != nil {
+	if err := t.Check(ctx); err != nil {
 		return err
 	}
 	for _, key := range keys {

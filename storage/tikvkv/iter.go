@@ -33,8 +33,8 @@ const (
 	pageBytes     = 2 << 20
 )
 
-// iter opens an iterator.
-func (v *view) iter(ctx context.Context, r storage.Range, o storage.IterOptions) *iterator {
+// Walk implements writebuf.Below.
+func (v *view) Walk(ctx context.Context, r storage.Range, o storage.IterOptions) (storage.Iterator, error) {
 	v.s.mu.Lock()
 	v.s.iterators++
 	v.s.mu.Unlock()
@@ -46,7 +46,7 @@ func (v *view) iter(ctx context.Context, r storage.Range, o storage.IterOptions)
 	if o.FetchRows > 0 {
 		i.rows = min(o.FetchRows, pageRowsMax)
 	}
-	return i
+	return i, nil
 }
 
 // SetContext see storage.Resumed.
@@ -80,7 +80,7 @@ func (i *iterator) settle() bool {
 // fetch gets the next page.
 func (i *iterator) fetch() bool {
 	start, end := i.v.s.keys.users(i.r)
-	if i.err = i.v.check(i.ctx); i.err == nil {
+	if i.err = i.v.Check(i.ctx); i.err == nil {
 		i.page, i.err = i.v.s.page(i.ctx, i.v.ts, pageWant{start: start, end: end, reverse: i.o.Reverse, keysOnly: i.o.KeysOnly, rows: i.rows})
 	}
 	if i.err != nil {

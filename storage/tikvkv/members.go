@@ -256,6 +256,7 @@ func (l *lease) remain(ctx context.Context, s *store, now uint64) error {
 			return err
 		}
 		r := &reader{view: view{s: s, ts: ts, tenure: before}}
+		r.Below = &r.view
 		s.hold(ts)
 		defer r.Close()
 		if err := l.rejoin(ctx, r); err != nil {

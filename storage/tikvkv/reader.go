@@ -48,8 +48,8 @@ func (v *view) noteChunks(key []byte, chunks uint32) {
 // ReadTimestamp implements storage.Reader.
 func (v *view) ReadTimestamp() storage.Timestamp { return timestampOf(v.ts) }
 
-// check is called by every read.
-func (v *view) check(ctx context.Context) error {
+// Check implements writebuf.Below.
+func (v *view) Check(ctx context.Context) error {
 	switch {
 	case v.closed.Load():
 		return storage.ErrClosed
@@ -68,7 +68,7 @@ const (
 
 // Prefetch implements storage.Fetcher.
 func (v *view) Prefetch(ctx context.Context, keys [][]byte, _ bool) error {
-	if err := v.check(ctx); err != nil || len(keys) < 2 {
+	if err := v.Check(ctx); err != nil || len(keys) < 2 {
 		return err
 	}
 	keys = keys[:min(len(keys), fetchedMax)]
@@ -109,8 +109,8 @@ func (v *view) stored(ctx context.Context, key []byte) ([]byte, error) {
 	return v.s.get(ctx, v.ts, k)
 }
 
-// get appends the value of a key.
-func (v *view) get(ctx context.Context, key, dst []byte) ([]byte, error) {
+// Lookup implements writebuf.Below.
+func (v *view) Lookup(ctx context.Context, key, dst []byte) ([]byte, error) {
 	stored, err := v.stored(ctx, key)
 	if err != nil {
 		return dst, err
@@ -121,8 +121,8 @@ func (v *view) get(ctx context.Context, key, dst []byte) ([]byte, error) {
 	return v.value(ctx, key, stored, dst)
 }
 
-// has looks a key up.
-func (v *view) has(ctx context.Context, key []byte) (bool, error) {
+// Contains implements writebuf.Below.
+func (v *view) Contains(ctx context.Context, key []byte) (bool, error) {
 	stored, err := v.stored(ctx, key)
 	if chunks := chunksOf(stored); chunks > 0 {
 		v.noteChunks(key, chunks)
@@ -130,8 +130,8 @@ func (v *view) has(ctx context.Context, key []byte) (bool, error) {
 	return stored != nil, err
 }
 
-// getMany looks up keys under a layer: in batches, so that many keys cost few round trips.
-func (v *view) getMany(ctx context.Context, layer writebuf.Layer, keys [][]byte, emit func(i int, value []byte) error) error {
+// LookupMany implements writebuf.Below: in batches, so that many keys cost few round trips.
+func (v *view) LookupMany(ctx context.Context, layer writebuf.Layer, keys [][]byte, emit func(i int, value []byte) error) error {
 	var value []byte
 	for first := 0; first < len(keys); first += batchKeysMax {
 		part := keys[first:min(len(keys), first+batchKeysMax)]
@@ -172,34 +172,9 @@ func (v *view) getMany(ctx context.Context, layer writebuf.Layer, keys [][]byte,
 }
 
 // reader implements storage.Reader.
-type reader struct{ view }
-
-func (r *reader) Get(ctx context.Context, key, dst []byte) ([]byte, error) {
-	if err := r.check(ctx); err != nil {
-		return dst, err
-	}
-	return r.get(ctx, key, dst)
-}
-
-func (r *reader) Has(ctx context.Context, key []byte) (bool, error) {
-	if err := r.check(ctx); err != nil {
-		return false, err
-	}
-	return r.has(ctx, key)
-}
-
-func (r *reader) GetMany(ctx context.Context, keys [][]byte, emit func(i int, value []byte) error) error {
-	if err := r.check(ctx); err != nil {
-		return err
-	}
-	return r.getMany(ctx, writebuf.Layer{}, keys, emit)
-}
-
-func (r *reader) Iter(ctx context.Context, rg storage.Range, o storage.IterOptions) (storage.Iterator, error) {
-	if err := r.check(ctx); err != nil {
-		return nil, err
-	}
-	return writebuf.Guard(r.iter(ctx, rg, o)), nil
+type reader struct {
+	view
+	writebuf.Reads
 }
 
 func (r *reader) Close() {

@@ -140,6 +140,7 @@ func (s *store) Sync(ctx context.Context) error { return s.check(ctx) }
 // Snapshot implements storage.Store.
 func (s *store) Snapshot(ctx context.Context, at storage.Timestamp) (storage.Reader, error) {
 	r := &reader{view: view{s: s, readOnly: true}}
+	r.Below = &r.view
 	if err := s.acquire(ctx, &r.view, at); err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 // txn implements storage.Txn.
 type txn struct {
 	view
+	writebuf.Reads
 	writebuf.Writer
 	o     storage.TxnOptions
 	start uint64 // its beginning, which no other transaction has; see past.go
@@ -27,6 +28,7 @@ func (s *store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, e
 		return nil, err
 	}
 	t := &txn{view: view{s: s, notes: !o.ReadOnly, readOnly: o.ReadOnly}, o: o}
+	t.Below, t.Layer = &t.view, t.buf.Newest()
 	t.Writer = writebuf.Writer{Bounds: &s.bounds, Memory: s.o.TxnMemory, Closed: &t.closed}
 	if o.Memory != nil {
 		t.Memory = o.Memory
@@ -54,6 +56,9 @@ func (s *store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, e
 	}
 	return t, nil
 }
+
+// Snapshot implements storage.Txn.
+func (t *txn) Snapshot() storage.Reader { return t.At(t.Written()) }
 
 // Set implements storage.Txn. The chunks of a large value have longer keys.
 func (t *txn) Set(key, value []byte) error {
@@ -86,7 +91,7 @@ func (t *txn) Prefetch(ctx context.Context, keys [][]byte, claim bool) error {
 // Claim compares what the keys are now with what they were at the snapshot. A key that was
 // made and removed since goes unnoticed; the commit notices it.
 func (t *txn) Claim(ctx context.Context, keys ...[]byte) error {
-	if err := t.check(ctx); err != nil {
+	if err := t.Check(ctx); err != nil {
 		return err
 	}
 	stored := make([][]byte, 0, len(keys))
