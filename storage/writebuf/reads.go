@@ -29,7 +29,7 @@ type Reads struct {
 }
 
 // Get implements storage.Reader.
-func (r Reads) Get(ctx context.Context, key, dst []byte) ([]byte, error) {
+func (r *Reads) Get(ctx context.Context, key, dst []byte) ([]byte, error) {
 	if err := r.Check(ctx); err != nil {
 		return dst, err
 	}
@@ -43,7 +43,7 @@ func (r Reads) Get(ctx context.Context, key, dst []byte) ([]byte, error) {
 }
 
 // Has implements storage.Reader.
-func (r Reads) Has(ctx context.Context, key []byte) (bool, error) {
+func (r *Reads) Has(ctx context.Context, key []byte) (bool, error) {
 	if err := r.Check(ctx); err != nil {
 		return false, err
 	}
@@ -54,7 +54,7 @@ func (r Reads) Has(ctx context.Context, key []byte) (bool, error) {
 }
 
 // GetMany implements storage.Reader.
-func (r Reads) GetMany(ctx context.Context, keys [][]byte, emit func(i int, value []byte) error) error {
+func (r *Reads) GetMany(ctx context.Context, keys [][]byte, emit func(i int, value []byte) error) error {
 	if err := r.Check(ctx); err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (r Reads) GetMany(ctx context.Context, keys [][]byte, emit func(i int, valu
 }
 
 // Iter implements storage.Reader.
-func (r Reads) Iter(ctx context.Context, rg storage.Range, o storage.IterOptions) (storage.Iterator, error) {
+func (r *Reads) Iter(ctx context.Context, rg storage.Range, o storage.IterOptions) (storage.Iterator, error) {
 	if err := r.Check(ctx); err != nil {
 		return nil, err
 	}
@@ -74,13 +74,13 @@ func (r Reads) Iter(ctx context.Context, rg storage.Range, o storage.IterOptions
 }
 
 // At is a reader with another layer over the same snapshot. Its Close does nothing.
-func (r Reads) At(l Layer) storage.Reader { return fixed{Reads{r.Below, l}} }
+func (r *Reads) At(l Layer) storage.Reader { return &fixed{Reads{r.Below, l}} }
 
 // fixed is a reader that ends with what it was made of.
 type fixed struct{ Reads }
 
 // Close implements storage.Reader.
-func (fixed) Close() {}
+func (*fixed) Close() {}
 
 // Over lays l over a reader, whose Close stays with its owner.
 func Over(under storage.Reader, l Layer) Reads { return Reads{unchecked{under}, l} }
