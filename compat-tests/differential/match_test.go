@@ -3,6 +3,7 @@ package differential
 import (
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -388,45 +389,52 @@ func isType(v, want any) bool {
 		}
 		return false
 	}
-	switch v.(type) {
-	case missing:
+	if _, absent := v.(missing); absent {
 		return false
+	}
+	name := typeOf(v)
+	return want == name || want == "number" && slices.Contains([]string{"int", "long", "double", "decimal"}, name)
+}
+
+// typeOf is the alias of a value's type. Manual: reference/bson-types
+func typeOf(v any) string {
+	switch v.(type) {
 	case int32:
-		return want == "int" || want == "number"
+		return "int"
 	case int64:
-		return want == "long" || want == "number"
+		return "long"
 	case float64:
-		return want == "double" || want == "number"
+		return "double"
 	case bson.Decimal128:
-		return want == "decimal" || want == "number"
+		return "decimal"
 	case string:
-		return want == "string"
+		return "string"
 	case bson.D:
-		return want == "object"
+		return "object"
 	case bson.A:
-		return want == "array"
+		return "array"
 	case nil, bson.Null:
-		return want == "null"
+		return "null"
 	case bson.Undefined:
-		return want == "undefined"
+		return "undefined"
 	case bool:
-		return want == "bool"
+		return "bool"
 	case bson.DateTime:
-		return want == "date"
+		return "date"
 	case bson.ObjectID:
-		return want == "objectId"
+		return "objectId"
 	case bson.Binary:
-		return want == "binData"
+		return "binData"
 	case bson.Regex:
-		return want == "regex"
+		return "regex"
 	case bson.Timestamp:
-		return want == "timestamp"
+		return "timestamp"
 	case bson.Symbol:
-		return want == "symbol"
+		return "symbol"
 	case bson.MinKey:
-		return want == "minKey"
+		return "minKey"
 	case bson.MaxKey:
-		return want == "maxKey"
+		return "maxKey"
 	}
 	panic(unjudged{"a type"})
 }

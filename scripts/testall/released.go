@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -35,39 +33,25 @@ func (r *run) released() error {
 	if err := r.output(15*time.Minute, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", releasedBinary, "./cmd/cantle"); err != nil {
 		return err
 	}
-	path, err := filepath.Abs(releasedBinary)
-	if err != nil {
-		return err
-	}
-	return r.with("", path, "1/2", func(path string) bool { return hasSuite(bothSuites, path) || hasSuite(releasedSuites, path) })
+	return r.with("", releasedBinary, faults.Part{Number: 1, Of: 2}, func(path string) bool { return hasSuite(bothSuites, path) || hasSuite(releasedSuites, path) })
 }
 
 // tagged runs bothSuites on the server with the tag.
 func (r *run) tagged() error {
-	path, err := filepath.Abs(testedBinary)
-	if err != nil {
-		return err
-	}
-	return r.with(testTags, path, "2/2", func(path string) bool { return hasSuite(bothSuites, path) })
+	return r.with(testTags, testedBinary, faults.Part{Number: 2, Of: 2}, func(path string) bool { return hasSuite(bothSuites, path) })
 }
 
 // with runs tests with a build tag, on a server, for a part of the amount of the fault programme.
-func (r *run) with(tags, binary, part string, keep func(path string) bool) error {
+func (r *run) with(tags, binary string, part faults.Part, keep func(path string) bool) error {
 	env, before := r.env, r.tags
 	defer func() { r.env, r.tags = env, before }()
 	r.tags = tags
 	r.env = slices.Clone(env)
-	if _, err := os.Stat(binary); err == nil {
-		r.env = append(r.env, "CANTLE_BINARY="+binary)
-	}
-	if !r.long { // a night's part is the soak step's
-		p, err := faults.ParsePart(part)
-		if err != nil {
-			return err
-		}
-		r.env = append(r.env, p.Variable())
-	} else {
+	r.use(binary)
+	if r.long { // a night's part is the soak step's
 		r.env = append(r.env, "CANTLE_LONG=1")
+	} else {
+		r.env = append(r.env, part.Variable())
 	}
 	return r.testPackages(keep, []string{fmt.Sprintf("-p=%d", max(waitingAtOnce, runtime.NumCPU()))})
 }

@@ -30,7 +30,7 @@ func (r *run) soak() error {
 	if err != nil {
 		return err
 	}
-	r.useBuilt()
+	r.use(testedBinary)
 	if r.part != "" {
 		r.env = append(r.env, part.Variable())
 	}

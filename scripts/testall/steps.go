@@ -67,9 +67,9 @@ func (r *run) build() error {
 	return r.output(15*time.Minute, "go", "build", "-tags", testTags, "-o", testedBinary, "./cmd/cantle")
 }
 
-// useBuilt makes later commands start the server that build has made, if it has.
-func (r *run) useBuilt() {
-	if path, err := filepath.Abs(testedBinary); err == nil {
+// use makes later commands start the server at a path, if it was built.
+func (r *run) use(binary string) {
+	if path, err := filepath.Abs(binary); err == nil {
 		if _, err := os.Stat(path); err == nil {
 			r.env = append(r.env, "CANTLE_BINARY="+path)
 		}
@@ -99,7 +99,7 @@ func (r *run) unit() error {
 // endToEnd runs the tests that start servers. Of PyMongo's own tests only a selection
 // runs without --long.
 func (r *run) endToEnd() error {
-	r.useBuilt()
+	r.use(testedBinary)
 	if r.long {
 		r.env = append(r.env, "CANTLE_LONG=1")
 	}
@@ -121,7 +121,7 @@ const clientsPattern = endPattern + "clients"
 // clients runs the drivers of other languages. What takes minutes to compile is left
 // to --long.
 func (r *run) clients() error {
-	r.useBuilt()
+	r.use(testedBinary)
 	if r.long {
 		r.env = append(r.env, "CANTLE_LONG=1")
 	}
