@@ -11,6 +11,6 @@
 // sorted slice; larger ones get a row of such slices. Keys and values are copied
 // once, into chunks that live as long as the Buffer. Once a snapshot of it was taken, a value that is written
 // over stays as an older version, for the readers of that snapshot. A Writer is the half of storage.Txn that writes, over a
-// Buffer: what an engine embeds, with its bounds and the memory that transactions share. A Buffer belongs to one
+// Buffer, and Reads the half that reads, over a Layer: an engine embeds both, with its bounds and the memory that transactions share. A Buffer belongs to one
 // transaction; concurrent reads are fine, a write needs it alone.
 package writebuf

@@ -81,14 +81,6 @@ func (w *Writer) Free() {
 	}
 }
 
-// Newest is the layer of all that was written.
-func (w *Writer) Newest() Layer {
-	if w.Buf == nil {
-		return Layer{}
-	}
-	return w.Buf.Newest()
-}
-
 // Written is the layer of what was written so far.
 func (w *Writer) Written() Layer {
 	if w.Buf == nil {

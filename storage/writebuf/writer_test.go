@@ -52,7 +52,7 @@ func TestWriter(t *testing.T) {
 	is("a third one", w.Set([]byte("d"), make([]byte, 250<<10)), storage.ErrTxnTooLarge)
 	memory.left = memory.taken
 	w.RollbackTo(sp)
-	if n := w.BufferedBytes(); n != 32<<10 || w.Newest().IsEmpty() {
+	if n := w.BufferedBytes(); n != 32<<10 || w.Buf.Newest().IsEmpty() {
 		t.Errorf("%d bytes after the way back", n)
 	}
 	other := Writer{Buf: &Buffer{}, Bounds: w.Bounds, Memory: memory, Closed: &closed}
