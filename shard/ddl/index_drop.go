@@ -112,8 +112,8 @@ func checkServed(coll *catalog.Collection, gone []*catalog.Index, verb string) e
 func chosen(coll *catalog.Collection, names []string, key bson.Raw) (out []*catalog.Index, err error) {
 	noID := func() error { return mongoerr.New(mongoerr.InvalidOptions, "cannot drop _id index") }
 	if key != nil {
-		for _, ix := range coll.Indexes {
-			if !ix.Staged && bson.Equal(ix.Key.Value(), key.Value(), nil) {
+		for _, ix := range coll.Shown() {
+			if bson.Equal(ix.Key.Value(), key.Value(), nil) {
 				out = append(out, ix)
 			}
 		}
@@ -129,7 +129,7 @@ func chosen(coll *catalog.Collection, names []string, key bson.Raw) (out []*cata
 		return out, nil
 	}
 	if len(names) == 1 && names[0] == "*" {
-		return slices.DeleteFunc(slices.Clone(coll.Indexes[1:]), func(ix *catalog.Index) bool { return ix.Staged }), nil
+		return coll.Shown()[1:], nil
 	}
 	seen := map[string]bool{}
 	for _, name := range names {
