@@ -57,7 +57,7 @@ func (d *Definer) makeUnique(o *cluster.Op, ns collection.Namespace, mod CollMod
 		}
 		build.Namespace, build.Indexes = coll.Namespace, append(build.Indexes[:0], coll.NextIndex)
 		build.Command = collModCommand(ns, old)
-		return m.Put(withStagedIndex(coll, spec))
+		return m.Put(withNewIndex(coll, stagedIndex(spec)))
 	})
 	if err != nil {
 		return r, err
@@ -105,11 +105,9 @@ func locked(m *catalog.Mutation, ns collection.Namespace, id keyspace.Collection
 	return coll, nil
 }
 
-// withStagedIndex adds an index that is built for a change which is not made yet.
-func withStagedIndex(coll *catalog.Collection, spec *index.Spec) *catalog.Collection {
-	d := coll.WithIndex(&catalog.Index{Spec: spec, ID: coll.NextIndex, State: catalog.IndexBuilding, Staged: true})
-	d.NextIndex++
-	return d
+// stagedIndex is an index to be built for a change that is not made yet.
+func stagedIndex(spec *index.Spec) *catalog.Index {
+	return &catalog.Index{Spec: spec, State: catalog.IndexBuilding, Staged: true}
 }
 
 // uniqueSpec is an index's specification as that of a unique one.

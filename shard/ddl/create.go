@@ -144,7 +144,7 @@ func (d *Definer) newCollection(o *cluster.Op, m *catalog.Mutation, ns collectio
 			return nil, err
 		}
 		if !same {
-			coll = withNewIndex(coll, spec, catalog.IndexReady)
+			coll = withNewIndex(coll, &catalog.Index{Spec: spec, State: catalog.IndexReady})
 		}
 	}
 	return coll, nil

@@ -128,7 +128,7 @@ func (d *Definer) createIndexesInTxn(o *cluster.Op, ns collection.Namespace, spe
 			return IndexesCreated{}, mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
 				"Cannot create new indexes on non-empty collection %s in a multi-document transaction.", ns)
 		}
-		coll = withNewIndex(coll, spec, catalog.IndexReady)
+		coll = withNewIndex(coll, &catalog.Index{Spec: spec, State: catalog.IndexReady})
 		added = append(added, spec)
 	}
 	if len(added) > 0 {

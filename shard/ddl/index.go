@@ -153,7 +153,7 @@ func (d *Definer) addIndexes(o *cluster.Op, ns collection.Namespace, specs []bso
 			}
 			if !same {
 				build.Indexes = append(build.Indexes, coll.NextIndex)
-				coll = withNewIndex(coll, spec, catalog.IndexBuilding)
+				coll = withNewIndex(coll, &catalog.Index{Spec: spec, State: catalog.IndexBuilding})
 				added = append(added, spec)
 			} else if ix := was.Index(spec.Name); ix != nil && ix.State == catalog.IndexBuilding && !slices.Contains(build.Indexes, ix.ID) {
 				build.Indexes = append(build.Indexes, ix.ID) // by a server that is dead: who builds it has the lock
@@ -239,9 +239,10 @@ func logIndexes(o *cluster.Op, txn storage.Txn, coll *catalog.Collection, indexe
 	return nil
 }
 
-// withNewIndex adds an index under the next number.
-func withNewIndex(coll *catalog.Collection, spec *index.Spec, state catalog.IndexState) *catalog.Collection {
-	d := coll.WithIndex(&catalog.Index{Spec: spec, ID: coll.NextIndex, State: state})
+// withNewIndex adds an index, to which it gives the next number.
+func withNewIndex(coll *catalog.Collection, ix *catalog.Index) *catalog.Collection {
+	ix.ID = coll.NextIndex
+	d := coll.WithIndex(ix)
 	d.NextIndex++
 	return d
 }

@@ -76,7 +76,7 @@ func withKeyIndex(o *cluster.Op, coll *catalog.Collection, key shard.KeyPattern,
 			return coll, nil
 		}
 	}
-	return withNewIndex(coll, spec, catalog.IndexReady), nil
+	return withNewIndex(coll, &catalog.Index{Spec: spec, State: catalog.IndexReady}), nil
 }
 
 // serves reports an index that holds every document in the order of a shard key.

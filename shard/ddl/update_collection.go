@@ -100,7 +100,7 @@ func (u *updating) stage(m *catalog.Mutation) error {
 	u.build.Indexes, u.build.Command = u.build.Indexes[:0], createIndexesCommand(u.ns, added)
 	for _, spec := range added {
 		u.build.Indexes = append(u.build.Indexes, coll.NextIndex)
-		coll = withStagedIndex(coll, spec)
+		coll = withNewIndex(coll, stagedIndex(spec))
 	}
 	if coll == was {
 		return nil
@@ -174,7 +174,7 @@ func newIndexes(o *cluster.Op, coll *catalog.Collection, gone []*catalog.Index, 
 			return nil, err
 		}
 		if !same {
-			coll = withNewIndex(coll, spec, catalog.IndexBuilding)
+			coll = withNewIndex(coll, &catalog.Index{Spec: spec, State: catalog.IndexBuilding})
 			added = append(added, spec)
 		}
 	}
