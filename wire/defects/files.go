@@ -2,8 +2,10 @@ package defects
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -27,11 +29,7 @@ func (j *Journal) keep(where, what string, id uint64, stack []byte) (string, err
 	if err := j.makeRoom(name); err != nil {
 		return "", err
 	}
-	now := time.Now
-	if j.Now != nil {
-		now = j.Now
-	}
-	text := fmt.Sprintf("cantle %s\n%s\nin: %s\n\n%.4096s\n\n%s", j.Version, now().UTC().Format(time.RFC3339), where, what, stack)
+	text := fmt.Sprintf("cantle %s\n%s\nin: %s\n\n%.4096s\n\n%s", j.Version, time.Now().UTC().Format(time.RFC3339), where, what, stack)
 	path := filepath.Join(j.Folder, name)
 	if err := os.WriteFile(path, []byte(text[:min(len(text), fileBytesMax)]), 0o600); err != nil {
 		_ = os.Remove(path) // the half of it that a full disk has taken
@@ -46,28 +44,20 @@ func (j *Journal) makeRoom(name string) error {
 	if err != nil {
 		return err
 	}
-	for {
-		kept, oldest, since := 0, "", time.Time{}
-		for _, e := range list {
-			if !strings.HasPrefix(e.Name(), "defect-") || e.Name() == name {
-				continue
-			}
-			info, err := e.Info()
-			if err != nil {
-				continue // it is gone
-			}
-			if kept++; oldest == "" || info.ModTime().Before(since) {
-				oldest, since = e.Name(), info.ModTime()
-			}
+	var others []fs.FileInfo
+	for _, e := range list {
+		if !strings.HasPrefix(e.Name(), "defect-") || e.Name() == name {
+			continue
 		}
-		if kept < filesMax {
-			return nil
+		if info, err := e.Info(); err == nil { // else it is gone
+			others = append(others, info)
 		}
-		if err := os.Remove(filepath.Join(j.Folder, oldest)); err != nil {
-			return err
-		}
-		if list, err = os.ReadDir(j.Folder); err != nil {
+	}
+	slices.SortStableFunc(others, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+	for _, info := range others[:max(0, len(others)-filesMax+1)] {
+		if err := os.Remove(filepath.Join(j.Folder, info.Name())); err != nil {
 			return err
 		}
 	}
+	return nil
 }

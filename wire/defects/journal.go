@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/rs/zerolog"
 
@@ -29,7 +28,6 @@ type Journal struct {
 	Log     zerolog.Logger
 	Folder  string // of the files, made when there is something to write; "" writes stacks to the log
 	Version string // of the program, for the files
-	Now     func() time.Time
 
 	panics, errors atomic.Int64
 	mu             sync.Mutex
