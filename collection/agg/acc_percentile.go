@@ -1,6 +1,7 @@
 package agg
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -81,11 +82,7 @@ func (t *percentileState) drop(_ *mql.Env, v bson.Value) bool {
 		return true
 	}
 	t.sort()
-	at, ok := slices.BinarySearch(t.values, x)
-	if x == 0 && !math.Signbit(x) {
-		at = t.above() - 1
-	}
-	if ok {
+	if at, ok := slices.BinarySearchFunc(t.values, x, compareSigned); ok {
 		t.values = slices.Delete(t.values, at, at+1)
 	}
 	return true
@@ -94,31 +91,19 @@ func (t *percentileState) drop(_ *mql.Env, v bson.Value) bool {
 func (t *percentileState) sort() {
 	if !t.sorted {
 		slices.Sort(t.values)
-		slices.SortFunc(t.values[t.zeros():t.above()], bySign) // equal to each other, and yet two values
+		zeros, _ := slices.BinarySearch(t.values, 0)
+		above, _ := slices.BinarySearch(t.values, math.SmallestNonzeroFloat64)
+		slices.SortFunc(t.values[zeros:above], compareSigned)
 		t.sorted = true
 	}
 }
 
-// zeros is where the zeros of the sorted values begin, and above where they have ended.
-func (t *percentileState) zeros() int {
-	at, _ := slices.BinarySearch(t.values, 0)
-	return at
-}
-
-func (t *percentileState) above() int {
-	at, _ := slices.BinarySearch(t.values, math.SmallestNonzeroFloat64)
-	return at
-}
-
-// bySign puts -0 before 0.
-func bySign(a, b float64) int {
-	switch minus, other := math.Signbit(a), math.Signbit(b); {
-	case minus == other:
-		return 0
-	case minus:
-		return -1
+// compareSigned orders numbers, with -0 before 0.
+func compareSigned(a, b float64) int {
+	if c := cmp.Compare(a, b); c != 0 || a != 0 {
+		return c
 	}
-	return 1
+	return cmp.Compare(math.Copysign(1, a), math.Copysign(1, b))
 }
 
 func (t *percentileState) Merge(env *mql.Env, partial bson.Value) (int, error) {
