@@ -208,10 +208,10 @@ func appendSizes(b *bson.Builder, coll *catalog.Collection, z storageSizes, scal
 	b.Int("storageSize", z.storage/scale)
 	b.Int32("freeStorageSize", 0)
 	shown := shownIndexes(coll)
-	skip := len(coll.Shown()) - len(shown)
-	total := z.total
-	if skip > 0 {
-		total -= z.index[0]
+	sizes, total := z.index, z.total
+	if unlistedID(coll) {
+		total -= sizes[0]
+		sizes = sizes[1:]
 	}
 	b.Int32("nindexes", int32(len(shown)))
 	b.BeginArray("indexBuilds")
@@ -225,7 +225,7 @@ func appendSizes(b *bson.Builder, coll *catalog.Collection, z storageSizes, scal
 	b.Int("totalSize", (z.storage+total)/scale)
 	b.BeginDoc("indexSizes")
 	for i, ix := range shown {
-		b.Int(ix.Name, z.index[i+skip]/scale)
+		b.Int(ix.Name, sizes[i]/scale)
 	}
 	b.End()
 	b.BeginDoc("indexDetails")
