@@ -169,11 +169,11 @@ func (o *lookupOp) probe(outer *mql.Env, rows []lookupRow) (fits bool, err error
 		return false, err
 	}
 	defer op.Close()
-	side, err := newForeignSide(env, o.foreign)
+	_, null := o.values.find(env, bson.Null)
+	side, err := newForeignSide(env, o.foreign, null)
 	if err != nil {
 		return false, err
 	}
-	_, wantNull := o.values.find(env, bson.Null)
 	o.found = o.found[:0]
 	for {
 		r, err := op.Next(env)
@@ -191,7 +191,7 @@ func (o *lookupOp) probe(outer *mql.Env, rows []lookupRow) (fits bool, err error
 		}
 		at := len(o.found)
 		hit := false
-		err = side.values(env, r.Doc, wantNull, &o.bindings, func(v bson.Value) {
+		err = side.values(env, r.Doc, &o.bindings, func(v bson.Value) {
 			pos, ok := o.values.find(env, v)
 			if !ok {
 				return

@@ -26,28 +26,31 @@ func localValues(doc bson.Raw, p path.Path, add func(v bson.Value)) {
 }
 
 // foreignSide finds the values for which an equality filter on a path finds a document. What
-// null equals depends on more than values, so the filter itself is asked.
+// null equals depends on more than values: that filter itself is evaluated.
 type foreignSide struct {
 	path path.Path
-	null match.Node // {path: {$eq: null}}
+	null match.Node // {path: {$eq: null}}; nil where null is not reported
 }
 
-func newForeignSide(env *mql.Env, p path.Path) (*foreignSide, error) {
-	b := bson.NewBuilder(nil)
-	equalsAny(b, p.String(), []bson.Value{bson.Null})
-	n, err := match.Parse(env, b.Doc())
-	return &foreignSide{p, n}, err
+func newForeignSide(env *mql.Env, p path.Path, null bool) (f foreignSide, err error) {
+	f.path = p
+	if null {
+		b := bson.NewBuilder(nil)
+		equalsAny(b, p.String(), []bson.Value{bson.Null})
+		f.null, err = match.Parse(env, b.Doc())
+	}
+	return f, err
 }
 
-// values reports the values of doc, null among them only if wantNull is set.
-func (f *foreignSide) values(env *mql.Env, doc bson.Raw, wantNull bool, s *expr.Scratch, add func(v bson.Value)) error {
+// values reports the values of doc.
+func (f *foreignSide) values(env *mql.Env, doc bson.Raw, s *expr.Scratch, add func(v bson.Value)) error {
 	f.path.Walk(doc, path.TraverseLeaf, func(v bson.Value, _ []int32) bool {
 		if !v.IsNullish() {
 			add(v)
 		}
 		return true
 	})
-	if !wantNull {
+	if f.null == nil {
 		return nil
 	}
 	ok, err := f.null.Matches(env, doc, s)
