@@ -74,8 +74,11 @@ func (p *partition) cursor(s *expr.Scratch) spoolCursor {
 	return spoolCursor{s: p.docs, to: s, metas: p.metas}
 }
 
-// give hands the metadata of the document at hand to the expressions of s.
-func (p *partition) give(s *expr.Scratch) { p.metas.giveKept(p.meta, s) }
+// look resets s for the document at hand, whose metadata goes to the expressions of s.
+func (p *partition) look(s *expr.Scratch) {
+	s.Reset()
+	p.metas.giveKept(p.meta, s)
+}
 
 // windowKind is the kind of a window.
 type windowKind uint8

@@ -89,8 +89,7 @@ type movingAverageRun struct {
 }
 
 func (r *movingAverageRun) at(env *mql.Env, b *bson.Builder, name string, _ int, doc bson.Raw) error {
-	r.scratch.Reset()
-	r.p.give(&r.scratch)
+	r.p.look(&r.scratch)
 	v, err := r.input.Eval(env, doc, &r.scratch)
 	if err != nil {
 		return err
