@@ -28,12 +28,13 @@ type Front struct {
 	// path answers it if no value of the path is an array.
 	Distinct string
 	// Metas are the kinds of metadata that Remaining reads and rows have only if they are
-	// asked for (expr.MetaIndexKey), as bits.
-	Metas uint32
-	// SortKey says that Remaining reads {$meta: "sortKey"} of Sort.
-	SortKey   bool
+	// asked for, as bits: expr.MetaIndexKey, and expr.MetaSortKey of Sort.
+	Metas     uint32
 	Remaining *Pipeline
 }
+
+// SortKey reports that Remaining reads {$meta: "sortKey"} of Sort.
+func (f *Front) SortKey() bool { return f.Metas&(1<<expr.MetaSortKey) != 0 }
 
 // Asks returns what the $match stages right behind the source of the rows ask of
 // them, nil for nothing.
@@ -106,10 +107,11 @@ func (p *Pipeline) Front() Front {
 		stages = stages[1:]
 	}
 	f.Remaining = p.with(stages)
-	f.Metas = uint32(p.metas) & (1 << expr.MetaIndexKey)
-	if f.SortKey = f.Sort != nil && p.metas.has(expr.MetaSortKey); f.SortKey {
-		f.Metas |= 1 << expr.MetaSortKey
+	kinds := metaKinds(1 << expr.MetaIndexKey)
+	if f.Sort != nil {
+		kinds |= 1 << expr.MetaSortKey
 	}
+	f.Metas = uint32(p.metas & kinds)
 	f.narrow()
 	return f
 }

@@ -304,7 +304,7 @@ func (x *opener) each(coll *catalog.Collection, sol *plan.Solution, f agg.Front,
 			in.Close()
 			in = t
 		}
-		if f.SortKey {
+		if f.SortKey() {
 			in = exec.WithSortKey(in, f.Sort)
 		}
 		op, err := top(in)
