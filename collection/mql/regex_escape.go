@@ -15,11 +15,11 @@ func (t *translator) shorthand(letter byte) (set string, ok bool) {
 	case letter == 'v':
 		return vertical, true
 	case letter == 'd' && t.unicode:
-		return `\p{Nd}`, true
+		return unicodePosix["digit"], true
 	case letter == 'w' && t.unicode:
-		return `\p{L}\p{N}_`, true
+		return unicodePosix["word"], true
 	case letter == 's' && t.unicode:
-		return `\p{Z}` + horizontal + vertical, true
+		return unicodePosix["space"], true
 	case letter == 'd':
 		return "0-9", true
 	case letter == 'w':
