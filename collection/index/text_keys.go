@@ -75,7 +75,7 @@ func plainValue(v bson.Value, p path.Path) (_ bson.Value, ok bool) {
 				return v, false
 			}
 		}
-		v, _ = arr.Index(int(p.Component(next).Index))
+		v, _ = p.Element(arr, next)
 		if next+1 == p.Len() {
 			return v, v.Type != bson.TypeArray
 		}
