@@ -29,14 +29,6 @@ func (c *Collation) Version() CollatorVersion {
 	return c.spec.version
 }
 
-// firstVariants are the keys that language tags used for variants in FirstCollator.
-var firstVariants = map[string]string{
-	"big5han": "big5han", "compat": "compat", "dictionary": "dict", "eor": "eor", "gb2312han": "gb2312",
-	"phonebook": "phonebk", "phonetic": "phonetic", "pinyin": "pinyin", "reformed": "reformed", "search": "search",
-	"searchjl": "searchjl", "standard": "standard", "stroke": "stroke", "traditional": "trad", "unihan": "unihan",
-	"zhuyin": "zhuyin",
-}
-
 // firstLanguageOf is languageOf in FirstCollator, in which every known locale is here.
 func firstLanguageOf(locale string) (l *language, known bool) {
 	name, variant, hasVariant := strings.Cut(locale, "@collation=")
@@ -54,7 +46,7 @@ func firstLanguageOf(locale string) (l *language, known bool) {
 		bcp = "en-US-u-va-posix"
 	}
 	if hasVariant {
-		key, known := firstVariants[variant]
+		key, known := variantKeys[variant]
 		if !known {
 			return nil, false
 		}

@@ -1,6 +1,7 @@
 package mql
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -51,10 +52,13 @@ var variants = map[string]map[string]string{
 	"zh_Hant": {"pinyin": "pinyin", "stroke": ""},
 }
 
-// knownVariants are what may follow "@collation=" in MongoDB.
-var knownVariants = [...]string{
-	"big5han", "compat", "dictionary", "eor", "gb2312han", "phonebook", "phonetic", "pinyin", "reformed", "search",
-	"searchjl", "standard", "stroke", "traditional", "unihan", "zhuyin",
+// variantKeys maps what may follow "@collation=" in MongoDB to the key that language tags use
+// for it.
+var variantKeys = map[string]string{
+	"big5han": "big5han", "compat": "compat", "dictionary": "dict", "eor": "eor", "gb2312han": "gb2312",
+	"phonebook": "phonebk", "phonetic": "phonetic", "pinyin": "pinyin", "reformed": "reformed", "search": "search",
+	"searchjl": "searchjl", "standard": "standard", "stroke": "stroke", "traditional": "trad", "unihan": "unihan",
+	"zhuyin": "zhuyin",
 }
 
 // localeOf is the longest part of a name that is a locale of the list: regions without rules of
@@ -77,7 +81,7 @@ func localeOf(name string) string {
 // known is false for names that no collation exists for, here the order of which is here.
 func languageOf(locale string) (l *language, known, here bool) {
 	name, variant, hasVariant := strings.Cut(locale, "@collation=")
-	if strings.ContainsAny(name, "@-") || hasVariant && !slices.Contains(knownVariants[:], variant) {
+	if _, exists := variantKeys[variant]; strings.ContainsAny(name, "@-") || hasVariant && !exists {
 		return nil, false, false
 	}
 	of := localeOf(name)
@@ -138,8 +142,8 @@ func supportedLocales() string {
 			continue
 		}
 		list = append(list, l)
-		for _, v := range knownVariants {
-			if _, has := variants[l][v]; has && v != "standard" {
+		for _, v := range slices.Sorted(maps.Keys(variants[l])) {
+			if v != "standard" {
 				list = append(list, l+"@collation="+v)
 			}
 		}
