@@ -46,9 +46,9 @@ func (s *Names) Add(name []byte) (twice bool) {
 	return false
 }
 
-// NameKind is one of 64 bits, by the length and the ends of a name: names of the same document of
-// named arguments most often have different ones. Its factors tell all those from each other that
-// drivers send in one command.
+// NameKind returns one of 64 bits, by the length and the ends of a name. Two names of the same
+// command most often have different bits; with these factors all names that drivers send in one
+// command do.
 func NameKind(name []byte) uint64 {
 	if len(name) == 0 {
 		return 1

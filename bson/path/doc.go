@@ -8,7 +8,7 @@
 // A Path is compiled once per command and immutable after that. Walking one
 // allocates nothing; values alias the document.
 //
-// position.go says what a number in a path means, here and elsewhere.
+// The rules for numbers in paths, of this package and of others, are in position.go.
 //
 // Glossary. Component: one name between dots. Position: the array index that a
 // component like "0" can also mean. Trail: the array indices taken on the way

@@ -2,12 +2,12 @@ package path
 
 import "github.com/cantledb/cantle/bson"
 
-// What a number in a path means. "a.0" is the field "0" of a document at "a" and, where an
+// Rules for numbers in paths. "a.0" is the field "0" of a document at "a" and, where an
 // array is at "a", its first element. The first component is a field, as a document is
 // no array; "00" and "+1" are fields only.
 //
-//   - A query means both: in an array each document is asked for the field, and the element at
-//     the position goes on, also if it is an array. So do the local field of a join and distinct.
+//   - A query takes both: in an array the field of each document, and the element at the
+//     position, also if it is an array. So do the local field of a join and distinct.
 //   - An element that a position named at the end of a path is one value, even if it is an
 //     array: {"a.0": 1} does not match {a: [[1]]}. A field at the end is looked into.
 //   - The keys of indexes and sorts have the element at the position if there is one, and the
@@ -38,7 +38,7 @@ func Position(name string) int32 {
 	return n
 }
 
-// FirstPosition is the number of the first component that can be an array position, Len
+// FirstPosition returns the number of the first component that can be an array position, Len
 // without one.
 func (p Path) FirstPosition() int {
 	for i := 1; i < len(p.parts); i++ {
@@ -58,7 +58,7 @@ func (p Path) EndsAtPosition() bool {
 	return len(p.parts) > 1 && p.parts[len(p.parts)-1].Index >= 0
 }
 
-// Element is the element of an array at p.Prefix(i) that component i names by its position.
+// Element returns the element of an array at p.Prefix(i) that component i names by its position.
 func (p Path) Element(arr bson.Raw, i int) (v bson.Value, ok bool) {
 	if i >= len(p.parts) || p.parts[i].Index < 0 {
 		return bson.Value{}, false
@@ -69,9 +69,9 @@ func (p Path) Element(arr bson.Raw, i int) (v bson.Value, ok bool) {
 // keyPathsMax bounds KeyPaths: each number doubles them.
 const keyPathsMax = 32
 
-// KeyPaths are the paths under which a wildcard index has the keys of what a query finds at
-// p: each number in it is a field there, or is left out as a position. whole are those
-// of arrays in an array on the way, whose keys hold all that is in them. ok is false if there are too many.
+// KeyPaths returns the paths under which a wildcard index keeps the values that a query finds
+// at p: each number in p is a field, or is left out as a position. whole are the paths of arrays
+// directly in an array, which have one key as a whole. ok is false if there are too many.
 func (p Path) KeyPaths() (own, whole []string, ok bool) {
 	own = []string{""}
 	for i, c := range p.parts {

@@ -70,7 +70,7 @@ func serve(args []string, s cli.Streams) int {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(daemon.HeapLimit())
 	}
-	fmt.Fprint(s.Out, addresses(d)) // in one write: a program that waits for the first line then has them all
+	fmt.Fprint(s.Out, addresses(d)) // in one write: a program that waits for the first line then reads all of them
 	notify(stateReady, s.Err)
 	status := waitForEnd(d, s, signals)
 	notify(stateStopping, s.Err)
@@ -81,7 +81,7 @@ func serve(args []string, s cli.Streams) int {
 	return status
 }
 
-// addresses are the lines that say where a server answers.
+// addresses returns a line for each address of the server.
 func addresses(d *daemon.Daemon) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, "cantle ready", strings.Join(d.URIs(), " "))

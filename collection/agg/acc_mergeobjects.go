@@ -36,7 +36,7 @@ func (t *mergeObjectsState) take(env *mql.Env, v bson.Value) (int, error) {
 	before := cap(t.doc) + cap(t.spare)
 	b := bson.NewBuilder(t.spare[:0])
 	have := putOver(b, t.doc, d)
-	for it := d.Iter(); it.Next(); { // new fields in their order, as the expression has them
+	for it := d.Iter(); it.Next(); { // new fields in their order, as in the expression
 		if _, ok := have.Lookup(it.Name); !ok {
 			b.ValueBytes(it.Name, it.Value)
 		}

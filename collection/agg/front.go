@@ -140,7 +140,7 @@ func (f *Front) cut(s Stage) bool {
 // narrow notes when the first stage left needs less than rows.
 func (f *Front) narrow() {
 	if len(f.Remaining.stages) == 0 || f.Remaining.metas != 0 {
-		return // metadata needs the rows
+		return // metadata is read of rows
 	}
 	switch s := f.Remaining.stages[0].(type) {
 	case *countStage:

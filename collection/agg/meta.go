@@ -11,8 +11,8 @@ import (
 // $facet and $count make documents that have none.
 type metaKinds uint32
 
-// noting has k note what is parsed in p's Env until the returned function is called. A
-// pipeline of its own inside is not noted.
+// noting adds to k the kinds that are read by what p's Env parses until done is called,
+// without those of pipelines inside.
 func (p *parser) noting(k *metaKinds) (done func()) {
 	before := p.env.ReadsMeta
 	p.env.ReadsMeta = func(kind string) {
@@ -23,7 +23,8 @@ func (p *parser) noting(k *metaKinds) (done func()) {
 	return func() { p.env.ReadsMeta = before }
 }
 
-// note hands on what the pipelines of $facet read, whose documents are those of the stage.
+// note adds the kinds to those of the pipeline that p is parsing: a pipeline of $facet reads the
+// documents of the stage, and $match collects its kinds apart.
 func (k metaKinds) note(p *parser) {
 	for m := expr.MetaKind(0); k>>m != 0; m++ {
 		if k.has(m) {
@@ -34,7 +35,7 @@ func (k metaKinds) note(p *parser) {
 
 func (k metaKinds) has(m expr.MetaKind) bool { return k&(1<<m) != 0 }
 
-// metaReader is an operator that reads the metadata of its rows: Open says which kinds.
+// metaReader is an operator that reads metadata of its rows. Pipeline.Open sets the kinds.
 type metaReader interface{ readsMeta(k metaKinds) }
 
 // give hands the metadata of a row to the expressions.
@@ -44,7 +45,7 @@ func (k metaKinds) give(r *exec.Row, s *expr.Scratch) {
 	}
 }
 
-// giveKept is give for a row that was kept with kept.
+// giveKept is give for the metadata that kept returned.
 func (k metaKinds) giveKept(meta bson.Raw, s *expr.Scratch) {
 	if k != 0 {
 		r := exec.Row{Meta: meta}
@@ -52,10 +53,10 @@ func (k metaKinds) giveKept(meta bson.Raw, s *expr.Scratch) {
 	}
 }
 
-// kept is the metadata of a row that is kept for later.
+// kept returns the metadata to store with a row that is kept for later.
 func (k metaKinds) kept(r *exec.Row) bson.Raw { return r.KeptMeta(uint32(k)) }
 
-// look is Reset of the scratch for the next row, whose metadata expressions read.
+// look resets the scratch for the next row, whose metadata goes to the expressions.
 func (m *maker) look(r *exec.Row) {
 	m.scratch.Reset()
 	m.metas.give(r, &m.scratch)

@@ -178,13 +178,13 @@ func startsWithText(stages []Stage) bool {
 	return ok && match.Features(m.node)&match.UsesText != 0
 }
 
-// unavailable is the error of metadata that nothing provides.
+// unavailable makes the error of metadata that no stage provides.
 func unavailable(kind string) error {
 	return mongoerr.New(40218, "query requires %s metadata, but it is not available", kind)
 }
 
-// checkMeta looks whether the first stage, or one before, makes the metadata that a stage
-// reads; text scores are the whole pipeline's.
+// checkMeta refuses a stage that reads metadata which no stage before it makes. Text scores are
+// checked for the pipeline as a whole.
 //
 // Errors: 40218.
 func checkMeta(s, first Stage, detailed bool) error {

@@ -11,8 +11,9 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// spool keeps a list of documents, each with its metadata behind it, that is read more than once: in memory as
-// long as the budget holds, then in a temporary file without a name.
+// spool keeps a list of documents, each with its metadata behind it, that is read
+// more than once: in memory as long as the budget holds, then in a temporary file
+// without a name.
 type spool struct {
 	what string // the stage, for the error
 	exec.Tracked
@@ -134,7 +135,7 @@ type spoolCursor struct {
 	s     *spool
 	buf   []byte
 	start int64 // of buf in the file
-	// metas of the metadata of each document got are given to this scratch, nil for none.
+	// to, if set, gets the kinds metas of the metadata of each document.
 	to    *expr.Scratch
 	metas metaKinds
 }

@@ -16,8 +16,7 @@ var stageMatch = StageDef{Name: "$match", OwnFields: true, Parse: parseMatch,
 // matchStage drops the documents that do not satisfy a filter.
 type matchStage struct {
 	node match.Node
-	// meta says that the filter reads metadata, which stages before may make: it stays where
-	// it is.
+	// meta: the filter reads metadata, which stages before may make, so it is not moved.
 	meta bool
 }
 
@@ -105,7 +104,7 @@ func (o *matchOp) Close() {
 	o.scratch.Close()
 }
 
-// passMatch makes one filter of two, unless this one has to stay.
+// passMatch makes one filter of two; m goes in front of one that reads metadata.
 func (s *matchStage) passMatch(m *matchStage) ([]Stage, bool) {
 	if s.meta {
 		return []Stage{m, s}, true

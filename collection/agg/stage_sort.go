@@ -80,7 +80,7 @@ func (s *sortStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operator,
 type sortOp struct {
 	base
 	sorter exec.Operator
-	rows   exec.Operator // of sorter, with what is read of their metadata
+	rows   exec.Operator // sorter, with the sort key in the metadata if that is read
 	*sortStage
 }
 

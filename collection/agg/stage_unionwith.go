@@ -122,7 +122,7 @@ func (s *unionStage) Open(_ *mql.Env, in exec.Operator, o Opener) (exec.Operator
 type unionOp struct {
 	base
 	*unionStage
-	sub    *Pipeline // that of the stage, whose rows carry what is read of them behind it
+	sub    *Pipeline // that of the stage, with the kinds of metadata that are read behind it
 	opener Opener
 	other  exec.Operator
 	row    exec.Row
@@ -153,7 +153,7 @@ func (o *unionOp) Next(env *mql.Env) (*exec.Row, error) {
 	return &o.row, nil
 }
 
-// readsMeta has the documents of the other pipeline keep what is read of them as well.
+// readsMeta adds the kinds to those that the rows of the other pipeline carry.
 func (o *unionOp) readsMeta(k metaKinds) {
 	o.metas = k
 	o.sub = o.unionStage.sub.with(o.unionStage.sub.stages)

@@ -10,8 +10,8 @@ import (
 )
 
 // localValues reports the values that a path has in a document for a join:
-// arrays on the way and at the end are looked into, also one that a position named, what is missing is not
-// reported.
+// arrays on the way and at the end are looked into, also one that a position
+// named; what is missing is not reported.
 func localValues(doc bson.Raw, p path.Path, add func(v bson.Value)) {
 	p.Walk(doc, path.Traverse, func(v bson.Value, _ []int32) bool {
 		if a, ok := v.Array(); ok {

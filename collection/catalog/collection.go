@@ -75,9 +75,8 @@ type Index struct {
 	*index.Spec
 	ID    keyspace.IndexID
 	State IndexState
-	// Staged: a command builds the index as a part of a change that is not there before all of
-	// it is. Clients do not see it, it may have the name of another, and a start after a crash
-	// drops it.
+	// Staged: a command builds the index for a change that is made as a whole when it is ready.
+	// Clients do not see it, it may have the name of another, and a start after a crash drops it.
 	Staged bool
 	// Multikey says which components of which fields have met arrays.
 	Multikey index.MultikeyPaths
@@ -141,7 +140,7 @@ func (c *Collection) Index(name string) *Index {
 	return nil
 }
 
-// Shown are the indexes that are not staged.
+// Shown returns the indexes that are not staged.
 func (c *Collection) Shown() []*Index {
 	if !slices.ContainsFunc(c.Indexes, func(ix *Index) bool { return ix.Staged }) {
 		return c.Indexes
@@ -177,7 +176,7 @@ func (c *Collection) WithIndex(ix *Index) *Collection {
 	return d
 }
 
-// WithIndexFor returns a copy in which an index has the place of another, which it lacks.
+// WithIndexFor returns a copy in which an index replaces the one numbered old.
 func (c *Collection) WithIndexFor(old keyspace.IndexID, ix *Index) *Collection {
 	d := c.WithoutIndex(ix.ID)
 	for i := range d.Indexes {

@@ -89,7 +89,7 @@ func encodeCollection(c *Collection) []byte {
 		b.BeginDoc("")
 		b.Int64("id", int64(ix.ID))
 		b.String("state", string(ix.State))
-		if ix.Staged { // programs that do not have this take it for one that createIndexes builds
+		if ix.Staged { // older programs read it as one that createIndexes builds
 			b.Bool("staged", true)
 		}
 		appendCollator(b, ix.Collation)
@@ -164,7 +164,7 @@ func decodeIndex(env *mql.Env, v bson.Value) (*Index, error) {
 	return ix, nil
 }
 
-// appendCollator notes by which rules a collation orders strings; nothing is FirstCollator.
+// appendCollator writes the version of a collation's rules, and nothing for FirstCollator.
 func appendCollator(b *bson.Builder, c *mql.Collation) {
 	if v := c.Version(); c != nil && v != mql.FirstCollator {
 		b.Int32("collator", int32(v))

@@ -85,7 +85,7 @@ func (f *fetch) fill(env *mql.Env) error {
 			err = f.src.Trial.spend(fetchCost)
 		}
 		if err != nil && env.Interrupted() != nil {
-			return err // the end of this command, and not of the next one that takes rows
+			return err // not kept: it ends this command, and the next one may go on
 		}
 		if r == nil || err != nil {
 			a.end, a.err = true, err

@@ -47,8 +47,8 @@ func (r *Row) SetMeta(s *expr.Scratch, kinds uint32) {
 	}
 }
 
-// KeptMeta is the metadata of a row for one that is kept without its record: kinds are those
-// that may be read, as bits.
+// KeptMeta returns the metadata to keep with the document of a row, the record number among it
+// if kinds, as bits, has that.
 func (r *Row) KeptMeta(kinds uint32) bson.Raw {
 	if kinds&(1<<expr.MetaRecordID) == 0 || r.ID == nil {
 		return r.Meta

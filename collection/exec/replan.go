@@ -67,9 +67,8 @@ func (w *watched) Next(env *mql.Env) (*Row, error) {
 	return w.op.Next(env)
 }
 
-// settle runs the plan until it is clear whether to go on with it. A plan is trusted only
-// while the bound has never been met, by what was read ahead neither: so no operator of a
-// trusted plan holds the error of the bound.
+// settle runs the plan until it is clear whether to go on with it. It goes on only if the bound
+// was never met, not in reading ahead either, so that no operator holds the error of the bound.
 func (w *watched) settle(env *mql.Env) error {
 	w.settled = true
 	own := env.Fork(env.Context())

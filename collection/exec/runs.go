@@ -31,8 +31,7 @@ func NewRuns(env *mql.Env, what string) (*Runs, error) {
 // Begin starts a run. The rows of a run are written in the order of their keys.
 func (r *Runs) Begin() { r.set.begin() }
 
-// Write appends a row to the last run.
-// meta is its metadata, nil for none.
+// Write appends a row to the last run; meta is nil for none.
 func (r *Runs) Write(key []byte, doc, meta bson.Raw) error {
 	r.count++
 	return r.set.write(&sortRow{key: key, doc: doc, meta: meta, seq: r.count})

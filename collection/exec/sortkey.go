@@ -17,9 +17,9 @@ type sortKeys struct {
 	mem []byte
 }
 
-// of is the sort key of a row, as an array of the values by which it was sorted; missing if it
-// has none. The row has the document that was sorted: a key alone does not tell numbers of
-// several types apart. Under a collation strings are what it compares.
+// of returns the sort key of a row, as an array of the values by which it was sorted; missing if
+// it has none. The row has the document that was sorted, from which the types of numbers come:
+// a key does not have them. Under a collation strings are the bytes that it compares.
 func (k *sortKeys) of(r *Row, p *order.Pattern) (bson.Value, error) {
 	if p == nil || r.SortKey == nil {
 		return bson.Value{}, nil
@@ -45,7 +45,7 @@ func (k *sortKeys) of(r *Row, p *order.Pattern) (bson.Value, error) {
 	return bson.Value{Type: bson.TypeArray, Data: k.buf}, nil
 }
 
-// original is the value at a path that equals v, or v.
+// original returns the value at a path that equals v, or v.
 func original(doc bson.Raw, p path.Path, v bson.Value) bson.Value {
 	p.Walk(doc, path.LeafOnly, func(x bson.Value, _ []int32) bool {
 		if x.IsMissing() || !bson.Equal(x, v, nil) {
@@ -97,7 +97,7 @@ func (w *withSortKey) Next(env *mql.Env) (*Row, error) {
 	return &w.row, nil
 }
 
-// Explain leaves the operator out, as nobody has such a stage.
+// Explain leaves the operator out, as MongoDB has no such stage.
 func (w *withSortKey) Explain(b *bson.Builder, stats bool) { w.in.Explain(b, stats) }
 func (w *withSortKey) Park() (int, bool)                   { return w.in.Park() }
 func (w *withSortKey) Close()                              { w.in.Close() }

@@ -26,8 +26,8 @@ var errTrialOver = errors.New("the work of a trial is used up")
 // trial is the work that is left to a candidate.
 type trial struct{ left int64 }
 
-// spend counts work; a nil trial has no end. Once there is an error, the trial stays over, see
-// over: operators may keep the error, hand it on later or lose it.
+// spend counts work; a nil trial has no end. After an error the trial stays over: operators may
+// keep the error, return it later or lose it.
 func (t *trial) spend(n int64) error {
 	if t == nil {
 		return nil
@@ -38,7 +38,7 @@ func (t *trial) spend(n int64) error {
 	return nil
 }
 
-// over reports that some operator has used up the work, whatever became of its error.
+// over reports that the work is used up, also if the error was kept or lost.
 func (t *trial) over() bool { return t.left < 0 }
 
 // has reports that n of the work are left.

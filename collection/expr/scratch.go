@@ -28,7 +28,7 @@ type Scratch struct {
 	account
 }
 
-// NamedMeta is a piece of metadata of the document at hand by its name, missing if there is none.
+// NamedMeta returns metadata of the document at hand by its name, missing if there is none.
 func (s *Scratch) NamedMeta(name string) bson.Value {
 	if k, ok := ParseMetaKind(name); ok {
 		return s.Meta[k]

@@ -97,15 +97,15 @@ func (t *Summation) addDouble(x float64) {
 	t.tail += left
 }
 
-// twoSum is a+b rounded and the error of that, which is exact whatever their magnitudes.
+// twoSum returns a+b rounded, and the exact error of that, whatever their magnitudes.
 func twoSum(a, b float64) (s, left float64) {
 	s = a + b
 	v := s - a
 	return s, (a - (s - v)) + (b - v)
 }
 
-// parts is the sum as one double and what it leaves as another: the same for the same numbers, in
-// whatever order and parts they were added.
+// parts returns the sum rounded to a double, and the rest as another. They do not depend on the
+// order and the parts in which the numbers were added.
 func (t *Summation) parts() (sum, rest float64) {
 	sum, left := twoSum(t.sum, t.rest)
 	rest, left = twoSum(left, t.tail)

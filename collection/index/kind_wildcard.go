@@ -8,9 +8,9 @@ import (
 )
 
 // kindWildcard has an entry of path and value for every leaf below a path. Leaf
-// arrays give their elements, an empty array undefined, an empty document
-// itself, so that every value has one, and a name may be empty; paths do not mention array positions. A compound one has plain fields
-// beside, which cannot be arrays.
+// arrays give their elements, an empty array undefined, an empty document itself,
+// so that every value has an entry. A name may be empty; paths do not mention array
+// positions. A compound one has plain fields beside, which cannot be arrays.
 // Manual: core/indexes/index-types/index-wildcard.
 var kindWildcard = Kind{
 	Name: "wildcard",

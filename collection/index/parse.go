@@ -25,7 +25,7 @@ func ParseSpec(env *mql.Env, spec bson.Raw) (*Spec, error) {
 	return parseSpec(env, spec, mql.ParseCollation)
 }
 
-// KeptSpec is ParseSpec of what a catalog has kept, or of what is made of that: see mql.KeptCollation.
+// KeptSpec is ParseSpec for a specification from a catalog, or made from one: see mql.KeptCollation.
 func KeptSpec(env *mql.Env, spec bson.Raw, by mql.CollatorVersion) (*Spec, error) {
 	return parseSpec(env, spec, func(v bson.Value) (*mql.Collation, error) { return mql.KeptCollation(v, by) })
 }

@@ -122,7 +122,7 @@ func union(list []Interval) []Interval {
 	return out
 }
 
-// WithArrays are ascending intervals and that of all arrays.
+// WithArrays adds the interval of all arrays to ascending intervals.
 func WithArrays(list []Interval) []Interval {
 	return union(append([]Interval{classBounds(bson.TypeArray)}, list...))
 }

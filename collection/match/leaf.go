@@ -70,8 +70,8 @@ func (l *Leaf) Children() []Node { return nil }
 // Bounds see Pathed. A position in the path reaches other values in an index
 // than in a document, so bounds are not exact there. An operator that takes a missing
 // value may find one in a document of an array, where the index has only the value at
-// the position: it asks for all keys. One that asks of an array as a whole may find it as an
-// element that a position named, which is a key itself.
+// the position: its bounds are all keys. An operator that matches arrays as a whole may match
+// an element that a position named, which is a key itself.
 func (l *Leaf) Bounds(add func(Interval)) (exact bool) {
 	if !l.path.HasPosition() {
 		return l.pred.bounds(add)

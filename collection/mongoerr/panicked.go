@@ -5,7 +5,7 @@ import (
 	"runtime/debug"
 )
 
-// Panicked is the error of work that ended in a panic: clients are told InternalError, and the
+// Panicked is the error of work that ended in a panic. Clients get InternalError for it, and the
 // log has the stack.
 type Panicked struct {
 	Value any    // what panic was called with
@@ -15,8 +15,8 @@ type Panicked struct {
 // Error implements error.
 func (p *Panicked) Error() string { return fmt.Sprintf("panic: %v", p.Value) }
 
-// Recovered is the error of a panic, nil if there is none: for a deferred function, which hands it
-// what recover returned.
+// Recovered makes the error of a panic in a deferred function: value is what recover returned, and
+// the error is nil if that is.
 func Recovered(value any) error {
 	if value == nil {
 		return nil

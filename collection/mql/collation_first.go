@@ -15,13 +15,13 @@ type CollatorVersion uint8
 // The versions.
 const (
 	// FirstCollator took every locale and variant, and ordered those without tables as English, or
-	// as their base. A catalog keeps it as no version.
+	// as their base. In a catalog it is the absence of a version.
 	FirstCollator CollatorVersion = iota
-	// NewestCollator has what docs/collations.md says.
+	// NewestCollator: see docs/collations.md.
 	NewestCollator
 )
 
-// Version is the one of the rules, the newest for nil.
+// Version returns the version of the rules, the newest for nil.
 func (c *Collation) Version() CollatorVersion {
 	if c == nil {
 		return NewestCollator
@@ -29,7 +29,7 @@ func (c *Collation) Version() CollatorVersion {
 	return c.spec.version
 }
 
-// firstLanguageOf is languageOf in FirstCollator, in which every known locale is here.
+// firstLanguageOf is languageOf for FirstCollator, which supports every known locale.
 func firstLanguageOf(locale string) (l *language, known bool) {
 	name, variant, hasVariant := strings.Cut(locale, "@collation=")
 	if strings.ContainsAny(name, "@-") {

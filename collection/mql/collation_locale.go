@@ -35,14 +35,14 @@ var locales = [...]string{
 // root order puts them, so that one table serves for them.
 var plainASCII = [...]string{"de", "en", "fr", "ga", "id", "it", "ms", "nl", "pt", "sw"}
 
-// sameAs are locales that have the rules of another one, whose tables are here under that name.
+// sameAs maps locales to others with the same rules, under whose names there are tables.
 var sameAs = map[string]string{"bs": "hr", "gl": "es", "nb": "nn", "sr_Latn": "hr"}
 
-// lacking are locales whose rules are not here: their strings would be ordered as English ones.
+// lacking are locales without tables: their strings would be ordered as English ones.
 var lacking = [...]string{"bo", "dsb", "fa_AF", "hsb", "lkt", "lo", "ne", "smn", "ug", "uz", "yi"}
 
-// variants are those of each locale that are here, and the keys that language tags use for them:
-// "" is what the locale has anyway. Others have "standard", which is their own.
+// variants are the supported variants of locales, with the key for the language tag, "" for the
+// locale's own order. Locales that are not in it have "standard" only, their own order.
 var variants = map[string]map[string]string{
 	"de":      {"phonebook": "phonebk", "standard": ""},
 	"fi":      {},
@@ -61,8 +61,9 @@ var variantKeys = map[string]string{
 	"zhuyin": "zhuyin",
 }
 
-// localeOf is the longest part of a name that is a locale of the list: regions without rules of
-// their own (en_GB) fall back to the language, and to language and script (sr_Latn_RS). "" if there is none.
+// localeOf returns the longest part of a name that is a locale of the list, "" if there is none:
+// regions without rules of their own fall back to the language (en_GB), or to language and
+// script (sr_Latn_RS).
 func localeOf(name string) string {
 	for name != "" {
 		if _, known := slices.BinarySearch(locales[:], name); known {
@@ -78,7 +79,8 @@ func localeOf(name string) string {
 }
 
 // languageOf resolves a locale name such as "fr_CA" or "de@collation=phonebook".
-// known is false for names that no collation exists for, here the order of which is here.
+// known is false for names that no collation exists for, here for those whose order is not
+// supported.
 func languageOf(locale string) (l *language, known, here bool) {
 	name, variant, hasVariant := strings.Cut(locale, "@collation=")
 	if _, exists := variantKeys[variant]; strings.ContainsAny(name, "@-") || hasVariant && !exists {
@@ -119,7 +121,7 @@ func languageOf(locale string) (l *language, known, here bool) {
 	return newLanguage(tag, of, hasVariant), true, here
 }
 
-// newLanguage is the language of a locale of the list, or of one that falls back to its language.
+// newLanguage makes the language of a locale of the list, or of one that falls back to its language.
 func newLanguage(tag xlanguage.Tag, locale string, hasVariant bool) *language {
 	base, _, _ := strings.Cut(locale, "_")
 	_, plain := slices.BinarySearch(plainASCII[:], base)
@@ -134,7 +136,7 @@ func newLanguage(tag xlanguage.Tag, locale string, hasVariant bool) *language {
 	}
 }
 
-// supportedLocales lists what an error says is here.
+// supportedLocales lists the supported locales and variants, for an error.
 func supportedLocales() string {
 	var list []string
 	for _, l := range locales {

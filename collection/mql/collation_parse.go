@@ -10,8 +10,8 @@ import (
 // ParseCollation reads a collation document. nil is returned for locale
 // "simple" and for a null or missing value; callers to whom "simple" differs
 // from absence (it overrides a collection's default) test for absence first.
-// A locale of MongoDB's whose order is not here is refused, as results in another order
-// would look like those that were asked for.
+// A locale of MongoDB's whose order is not supported is refused, as a wrong order of results
+// would not be noticed.
 // Manual: reference/collation.
 //
 // Errors: TypeMismatch, BadValue, IDLFailedToParse (no locale),
@@ -20,9 +20,8 @@ func ParseCollation(v bson.Value) (*Collation, error) {
 	return parseCollation(v, NewestCollator, false)
 }
 
-// KeptCollation is ParseCollation of a collation that a catalog has kept, by the rules of the
-// version that its keys were made with. It takes the locales that are refused as well: those of
-// a server before that took them.
+// KeptCollation is ParseCollation for a collation from a catalog, by the version of the rules that
+// its keys were made with. It takes all locales that an earlier version took.
 func KeptCollation(v bson.Value, by CollatorVersion) (*Collation, error) {
 	return parseCollation(v, by, true)
 }

@@ -48,8 +48,8 @@ type Env struct {
 	// Release is the release of MongoDB that the client is shown. What is read from the
 	// catalog, for all clients alike, goes by that of the server: Kept.
 	Release, Kept release.Release
-	// ReadsMeta is called, while expressions and sort patterns are parsed, for each kind of
-	// metadata that one reads; nil: nobody asks.
+	// ReadsMeta, if set, is called for each kind of metadata that a parsed expression or sort
+	// pattern reads.
 	ReadsMeta func(kind string)
 	// Lane bounds what the goroutine takes of the processors; nil does not. Copies of an
 	// Env share it, forks have their own.
@@ -93,7 +93,7 @@ func (e *Env) ClockMillis() int64 {
 // cancellation a disconnect or killOp.
 func (e *Env) Context() context.Context { return e.ctx }
 
-// NoteMeta tells ReadsMeta of a kind of metadata.
+// NoteMeta calls ReadsMeta, if it is set.
 func (e *Env) NoteMeta(kind string) {
 	if e.ReadsMeta != nil {
 		e.ReadsMeta(kind)

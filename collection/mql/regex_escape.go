@@ -81,8 +81,8 @@ func (t *translator) escape() string {
 
 // anchor translates what matches a place and no character.
 func (t *translator) anchor(c byte) {
-	// The backtracking engine's \b knows letters beyond ASCII; PCRE's does not, but for (*UCP),
-	// and the linear engine's never does.
+	// The backtracking engine's \b takes letters beyond ASCII as parts of words; PCRE's does so
+	// only behind (*UCP), the linear engine's never.
 	set, _ := t.shorthand('w')
 	word := "[" + set + "]"
 	t.needsSlow = t.needsSlow || t.unicode && (c == 'b' || c == 'B')

@@ -96,7 +96,7 @@ var unicodePosix = map[string]string{
 	"space": `\p{Z}` + horizontal + vertical, "upper": `\p{Lu}`, "word": `\p{L}\p{N}_`,
 }
 
-// sameInUnicode reports a POSIX class that (*UCP) leaves as it is, or that there is not.
+// sameInUnicode reports a POSIX class that (*UCP) leaves as it is, or one that does not exist.
 func sameInUnicode(name string) bool {
 	return name == "ascii" || name == "xdigit" || !slices.ContainsFunc(posix[:], func(p struct{ name, set string }) bool { return p.name == name })
 }

@@ -76,10 +76,11 @@ func (q *Query) wildcardField(ix *catalog.Index, i int, at string, cs []conjunct
 	return bounding{FieldBounds: encodeField(ivs, ix.Dirs()[i], ix.Collation.Order()), bounds: true, used: used, nonNull: true}
 }
 
-// wildcardKeys are the paths of the entries that a value at a path can have: see path.KeyPaths.
+// wildcardKeys are the results of path.KeyPaths.
 type wildcardKeys struct{ own, whole []string }
 
-// wildcardKeysOf is false if there are too many.
+// wildcardKeysOf returns the paths of the entries that a value at a path can have; ok is false if
+// there are too many.
 func wildcardKeysOf(at string) (k wildcardKeys, ok bool) {
 	p, err := path.Compile(at)
 	if err != nil {
@@ -91,7 +92,7 @@ func wildcardKeysOf(at string) (k wildcardKeys, ok bool) {
 
 func (k wildcardKeys) paths() []string { return slices.Concat(k.own, k.whole) }
 
-// pathIntervals are the entries of paths, and with below those of every path
+// pathIntervals bounds the entries of paths, and with below those of every path
 // below them as well: one of them is there if the path exists.
 func pathIntervals(paths []string, below bool) (ivs []match.Interval) {
 	var a bson.Arena

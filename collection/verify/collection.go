@@ -392,7 +392,7 @@ func finding(ix *catalog.Index, id bson.Value, idKey, values []byte) bson.Raw {
 	if _, err := keystring.Decode(decoded, values, ix.Dirs(), nil); err == nil {
 		fields := ix.Fields()
 		for i, v := 0, decoded.Doc().Iter(); v.Next() && i < len(fields); i++ {
-			if text, is := v.Value.Str(); is && !utf8.ValidString(text) { // what a collation has made of it
+			if text, is := v.Value.Str(); is && !utf8.ValidString(text) { // a key under a collation
 				b.Binary(fields[i], 0, []byte(text))
 			} else {
 				b.Value(fields[i], v.Value)

@@ -147,9 +147,9 @@ func bucketsIn(options bson.Raw) *agg.Buckets {
 	return &b
 }
 
-// indexSpec is what createIndexes takes of an index in a dump: without a field that servers before 4.4
-// wrote and later ones refuse, and with the simple collation by name where the collection has
-// another default, which the index would get.
+// indexSpec makes the specification for createIndexes from that in a dump. It leaves out ns, which
+// servers before 4.4 wrote and later ones refuse, and names the simple collation where the
+// collection has another default, which the index would get otherwise.
 func indexSpec(x, options bson.Raw) bson.Raw {
 	b := bson.NewBuilder(nil)
 	if !x.Has("collation") && options.Has("collation") {

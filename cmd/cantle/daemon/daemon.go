@@ -253,7 +253,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	return handler, nil
 }
 
-// jobFailed is told of background work that went wrong and will be tried again.
+// jobFailed notes an error of background work that will be tried again.
 func (d *Daemon) jobFailed(job string, err error) {
 	if p := (*mongoerr.Panicked)(nil); errors.As(err, &p) {
 		d.defects.Panic("the job "+job, p.Value, p.Stack)
@@ -328,7 +328,7 @@ func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability s
 	}), nil
 }
 
-// afterPanic is when a loop begins anew that has panicked.
+// afterPanic is the pause before a loop that panicked runs again.
 const afterPanic = 10 * time.Second
 
 // loop runs a loop until ctx ends; Stop waits for it.
@@ -472,7 +472,7 @@ func HeapLimit() int64 {
 	return limit
 }
 
-// Defects are how many panics there have been and errors that nobody has foreseen.
+// Defects returns the numbers of panics and of unforeseen errors since the start.
 func (d *Daemon) Defects() (panics, unforeseen int64) { return d.defects.Counts() }
 
 // Failed delivers the error of a listener that broke.
