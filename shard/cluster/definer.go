@@ -19,7 +19,7 @@ type Definer interface {
 	// making it; those of the catalog.
 	CreateMissing(o *Op, ns collection.Namespace) error
 	// CreateTemporary makes a collection that will replace another, with options as
-	// create takes them and indexes beside _id, both as a catalog has kept them. Whoever asked
+	// create takes them and indexes beside _id, both as they are in a catalog. Whoever asked
 	// for it ends it, by Replace or by Drop; after a crash the next start drops it.
 	// Errors: those of options and indexes, and of the catalog.
 	CreateTemporary(o *Op, db string, options bson.Raw, indexes []bson.Raw) (collection.Namespace, error)

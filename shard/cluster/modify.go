@@ -389,8 +389,8 @@ type found struct {
 // snapshot; each document is then read again, matched again and changed in a
 // transaction. A document changed meanwhile so that it no longer matches is
 // left alone; one that moves in the index is not met twice, because the
-// snapshot does not move. So each is changed once also when the collection gets another shard
-// key meanwhile: the snapshot is read on, and what it holds is looked for where it lies now. A transaction reads what it writes, so there all keys
+// snapshot does not move. So each is changed once also when the collection gets another
+// shard key meanwhile: see placesIn. A transaction reads what it writes, so there all keys
 // are collected first.
 func (c *Cluster) modifyMany(o *Op, ns collection.Namespace, m *Modify) (r Modified, err error) {
 	s, err := c.FindInside(o, ns, m.Find)
@@ -457,11 +457,11 @@ func (c *Cluster) collect(o *Op, s *Stream) ([]found, error) {
 	return out, nil
 }
 
-// placesIn says where documents lie in the collection as it is now, those that a stream has found
-// before it got another shard key: by what the shard key of each was then. Who has changed that
-// meanwhile has moved the document, and it is left alone.
-// Errors: QueryPlanKilled (175) when another collection has taken the place of the one that is
-// read, which drops and renames do, $out too; those of a read.
+// placesIn returns the places of documents in the collection as it is now, which may have got
+// another shard key since the stream found them. They follow from the documents in the snapshot;
+// a document whose key was changed meanwhile is not found there and left alone.
+// Errors: QueryPlanKilled (175) when another collection replaced the one that is read, by a drop,
+// a rename or $out; those of a read.
 func (s *Stream) placesIn(now *catalog.Collection, ns collection.Namespace, batch []found) ([]found, error) {
 	if now == nil || now.IsView() || now.UUID != s.Coll.UUID || s.v == nil {
 		return nil, mongoerr.New(mongoerr.QueryPlanKilled, "collection %s was dropped or renamed while its documents were changed", ns)
@@ -486,7 +486,7 @@ func (s *Stream) placesIn(now *catalog.Collection, ns collection.Namespace, batc
 	return out, nil
 }
 
-// changeBatch changes documents that a stream has found in one transaction.
+// changeBatch changes, in one transaction, documents that a stream has found.
 // Errors: those of Stream.placesIn.
 func (c *Cluster) changeBatch(o *Op, from *Stream, ns collection.Namespace, m *Modify, batch []found) (r Modified, err error) {
 	defer c.settle(o)

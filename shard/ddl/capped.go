@@ -73,7 +73,7 @@ func unsharded(coll *catalog.Collection) error {
 }
 
 // CloneAsCapped copies a collection into a new capped one, with the newest
-// documents that fit. The new one is there once it has them all.
+// documents that fit. The new one appears when it has them all.
 // Manual: reference/command/cloneCollectionAsCapped. Errors: NamespaceNotFound
 // (26), NamespaceExists (48), CommandNotSupportedOnView (166).
 func (d *Definer) CloneAsCapped(o *cluster.Op, from, to collection.Namespace, size int64) error {
@@ -101,7 +101,8 @@ func (d *Definer) CloneAsCapped(o *cluster.Op, from, to collection.Namespace, si
 	return err
 }
 
-// dropAfter drops the collection that a command was filling when it failed, whatever ended it.
+// dropAfter drops the collection that a command was filling when it failed, also if its context
+// has ended.
 func (d *Definer) dropAfter(o *cluster.Op, temp collection.Namespace) {
 	env := *o.Env
 	env.SetContext(context.WithoutCancel(o.Env.Context()))

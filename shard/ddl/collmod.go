@@ -70,7 +70,7 @@ func (d *Definer) CollMod(o *cluster.Op, ns collection.Namespace, mod CollMod) (
 				if err := checkView(o, m.Snapshot(), next); err != nil {
 					return err
 				}
-			} // and one that changes nothing is told of all the same
+			} // a collMod that changes nothing has a record as well
 			return logCollMod(o, m.Txn(), coll, next, mod, r)
 		})
 	}
@@ -82,7 +82,7 @@ func (d *Definer) CollMod(o *cluster.Op, ns collection.Namespace, mod CollMod) (
 	return r, err
 }
 
-// logCollMod appends the record of a collMod that makes of coll what next is.
+// logCollMod appends the record of a collMod that changed coll to next.
 func logCollMod(o *cluster.Op, txn storage.Txn, coll, next *catalog.Collection, mod CollMod, r CollModResult) error {
 	before := func(b *bson.Builder) {
 		b.BeginDoc("collectionOptions")
@@ -99,7 +99,7 @@ func logCollMod(o *cluster.Op, txn storage.Txn, coll, next *catalog.Collection, 
 					b.ValueBytes(name, v)
 				}
 			}
-			for name := range mod.IndexOptions.Fields() { // what is not said of an index is false
+			for name := range mod.IndexOptions.Fields() { // an option that an index lacks is false
 				if n := string(name); n != "expireAfterSeconds" && r.Before.Raw().Get(n).IsMissing() {
 					b.Bool(n, false)
 				}
@@ -157,7 +157,7 @@ func modIndex(o *cluster.Op, coll *catalog.Collection, mod CollMod) (*catalog.Co
 	}
 	changed := *ix
 	for name, v := range mod.IndexOptions.Fields() {
-		if string(name) == "unique" { // makeUnique has seen to it
+		if string(name) == "unique" { // see makeUnique
 			continue
 		}
 		if ix.ID == coll.IDIndex().ID {

@@ -11,11 +11,10 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// makeUnique is the CollMod that converts an index to a unique one. Entries of unique indexes have
-// other keys, so a staged index is built beside the old one, which serves readers and refuses
-// duplicates meanwhile. One change of the catalog then gives it the old one's place and sets
-// whatever else the command sets. Before that change nothing of the command is there, and after an
-// error or a crash nothing is left of it.
+// makeUnique is CollMod for the conversion of an index to a unique one. Entries of unique indexes
+// have other keys, so a staged index is built beside the old one, which serves readers and refuses
+// duplicates meanwhile. Then one change of the catalog replaces the old index by it and makes the
+// other changes of the command. Before that change, and after an error or a crash, all is as it was.
 // Manual: core/index-unique/convert-to-unique.
 // Errors: DuplicateKey (11000), those of CollMod, of unique indexes and of builds.
 func (d *Definer) makeUnique(o *cluster.Op, ns collection.Namespace, mod CollMod) (r CollModResult, err error) {
@@ -27,7 +26,7 @@ func (d *Definer) makeUnique(o *cluster.Op, ns collection.Namespace, mod CollMod
 	defer unlock()
 	id := coll.ID
 	build := &jobs.Build{Collection: id}
-	var old *catalog.Index // the one that is converted, as it was when that began
+	var old *catalog.Index // the index to convert, as it was at the beginning
 	err = d.catalog.ChangeSoon(ctx, func(m *catalog.Mutation) error {
 		coll, err := locked(m, ns, id)
 		if err != nil {
@@ -40,7 +39,7 @@ func (d *Definer) makeUnique(o *cluster.Op, ns collection.Namespace, mod CollMod
 			return err
 		}
 		old = r.Before
-		if len(mod.Options) > 0 { // before all is built
+		if len(mod.Options) > 0 { // refused before the build, not after it
 			if _, err := modOptions(o, coll, mod.Options); err != nil {
 				return err
 			}
@@ -72,7 +71,7 @@ func (d *Definer) makeUnique(o *cluster.Op, ns collection.Namespace, mod CollMod
 		if err != nil {
 			return nil, err
 		}
-		spec, err := uniqueSpec(o, done.After) // with what others have set meanwhile
+		spec, err := uniqueSpec(o, done.After) // with options that other commands set meanwhile
 		if err != nil {
 			return nil, err
 		}
@@ -95,7 +94,7 @@ func (d *Definer) makeUnique(o *cluster.Op, ns collection.Namespace, mod CollMod
 	return r, nil
 }
 
-// locked is the collection that a command has locked, inside a change.
+// locked returns the collection that a command has locked, inside a change.
 // Errors: NamespaceNotFound (26) when it was dropped or renamed.
 func locked(m *catalog.Mutation, ns collection.Namespace, id keyspace.CollectionID) (*catalog.Collection, error) {
 	coll := m.Snapshot().ByID(id)
@@ -110,7 +109,7 @@ func stagedIndex(spec *index.Spec) *catalog.Index {
 	return &catalog.Index{Spec: spec, State: catalog.IndexBuilding, Staged: true}
 }
 
-// uniqueSpec is an index's specification as that of a unique one.
+// uniqueSpec makes the specification of an index that is unique and like ix otherwise.
 func uniqueSpec(o *cluster.Op, ix *catalog.Index) (*index.Spec, error) {
 	b := bson.NewBuilder(nil)
 	for it := ix.Raw().Iter(); it.Next(); {

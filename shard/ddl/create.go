@@ -31,8 +31,8 @@ type CreateOptions struct {
 	Throughput catalog.Throughput
 	// Indexes beside _id_, as createIndexes takes them.
 	Indexes []bson.Raw
-	// Kept: a catalog has kept Indexes. One without a collation then has the simple one, and any locale
-	// is taken: see index.KeptSpec.
+	// Kept: Indexes are from a catalog. One without a collation then has the simple one, and any
+	// locale is taken: see index.KeptSpec.
 	Kept bool
 	// UUID of the collection, which no other may have; zero makes one.
 	UUID [16]byte

@@ -14,7 +14,7 @@ import (
 const indexesMax = 64
 
 // parseIndex reads a specification; without a collation it gets the
-// collection's, whichever that is.
+// collection's, also one that is refused in new specifications.
 func parseIndex(o *cluster.Op, coll *catalog.Collection, raw bson.Raw) (*index.Spec, error) {
 	if v := raw.Get("collation"); v.IsMissing() && len(coll.Options.CollationRaw) > 0 {
 		b := bson.NewBuilder(nil)
@@ -25,7 +25,7 @@ func parseIndex(o *cluster.Op, coll *catalog.Collection, raw bson.Raw) (*index.S
 	return index.ParseSpec(o.Env, withLastWrite(o, raw))
 }
 
-// keptIndex is parseIndex for what a catalog has kept.
+// keptIndex is parseIndex for a specification from a catalog.
 func keptIndex(o *cluster.Op, _ *catalog.Collection, raw bson.Raw) (*index.Spec, error) {
 	return index.KeptSpec(o.Env, raw, mql.NewestCollator)
 }

@@ -50,7 +50,7 @@ func (d *Definer) DropIndexes(o *cluster.Op, ns collection.Namespace, names []st
 	return was, err
 }
 
-// dropIndexes takes indexes out of an entry, inside the change that puts it.
+// dropIndexes removes indexes from an entry, inside a change, and appends their records.
 func dropIndexes(o *cluster.Op, m *catalog.Mutation, coll *catalog.Collection, gone []*catalog.Index) (*catalog.Collection, error) {
 	next := coll
 	for _, ix := range gone {

@@ -76,7 +76,7 @@ func (d *Definer) SetThroughput(o *cluster.Op, ns collection.Namespace, t catalo
 	return nil
 }
 
-// withThroughput is an entry after a change of its throughput, which is noted as one.
+// withThroughput returns a copy with another throughput, and counts the change.
 func (d *Definer) withThroughput(coll *catalog.Collection, t catalog.Throughput) (*catalog.Collection, error) {
 	if have, needed := d.Scaling(coll); t.Mode != catalog.ThroughputNone && have < needed && d.Busy != nil && d.Busy(coll.Namespace) {
 		return nil, mongoerr.New(mongoerr.ConflictingOperationInProgress, "another scaling operation is in progress: %s has %d of the %d partitions that its %d RU/s need; "+
@@ -93,7 +93,7 @@ func (d *Definer) withThroughput(coll *catalog.Collection, t catalog.Throughput)
 	}), nil
 }
 
-// checkThroughput looks whether a collection may have so much.
+// checkThroughput refuses a throughput that a collection may not have.
 func (d *Definer) checkThroughput(coll *catalog.Collection, t catalog.Throughput) error {
 	load := ratelimit.Load{StoredGB: gigabytes(d.tally.Of(coll.ID).Total(coll.Map).Bytes), HighestRUs: coll.Throughput.HighestRU}
 	return ratelimit.CheckCollection(jobs.Provisioned(t), coll.Sharded(), load)

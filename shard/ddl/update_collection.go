@@ -14,10 +14,10 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// UpdateCollection gives a collection the indexes of a list, beside that on _id, and a throughput,
-// unless t is the zero value. An index with a key that is in the list stays as it is. New ones are
-// built first, staged; then one change of the catalog shows them, drops those that are not in the
-// list and sets the throughput. After an error or a crash everything is as it was.
+// UpdateCollection makes the indexes of a collection, beside that on _id, those of a list, and sets
+// its throughput unless t is the zero value. An index with a key that is in the list stays as it is.
+// New ones are built first, staged; then one change of the catalog shows them, drops those that are
+// not in the list and sets the throughput. After an error or a crash everything is as it was.
 // Source: Azure Cosmos DB, "custom-commands#update-collection". Errors: those of SetThroughput,
 // CreateIndexes and DropIndexes.
 func (d *Definer) UpdateCollection(o *cluster.Op, ns collection.Namespace, t catalog.Throughput, specs []bson.Raw) error {
@@ -68,10 +68,10 @@ type updating struct {
 	specs      []bson.Raw
 	docs       int64 // in the collection
 	build      *jobs.Build
-	next       *catalog.Collection // what the collection has become
+	next       *catalog.Collection // the entry after the change
 }
 
-// stage adds the new indexes to the entry, staged, if all that is asked for can be.
+// stage checks the command and adds the new indexes to the entry, staged.
 func (u *updating) stage(m *catalog.Mutation) error {
 	was, err := locked(m, u.ns, u.id)
 	if err != nil {
@@ -108,7 +108,7 @@ func (u *updating) stage(m *catalog.Mutation) error {
 	return m.Put(coll)
 }
 
-// finish is what becomes of the entry in which the new indexes are ready.
+// finish makes the other changes to the entry in which the new indexes are ready.
 func (u *updating) finish(m *catalog.Mutation, coll *catalog.Collection) (*catalog.Collection, error) {
 	gone, err := unlisted(u.o, coll, u.specs)
 	if err != nil {
@@ -126,7 +126,7 @@ func (u *updating) finish(m *catalog.Mutation, coll *catalog.Collection) (*catal
 	return u.next, err
 }
 
-// change is the change where no index is new.
+// change makes the changes where no index is new.
 func (u *updating) change(m *catalog.Mutation) error {
 	coll, err := locked(m, u.ns, u.id)
 	if err != nil {
@@ -139,7 +139,7 @@ func (u *updating) change(m *catalog.Mutation) error {
 	return m.Put(next)
 }
 
-// unlisted are the indexes whose keys are not in a list of specifications.
+// unlisted returns the indexes whose keys are not in a list of specifications.
 // Errors: IllegalOperation (20).
 func unlisted(o *cluster.Op, coll *catalog.Collection, specs []bson.Raw) (gone []*catalog.Index, err error) {
 	for _, ix := range coll.Shown()[1:] {
@@ -153,8 +153,8 @@ func unlisted(o *cluster.Op, coll *catalog.Collection, specs []bson.Raw) (gone [
 	return gone, nil
 }
 
-// newIndexes are the specifications in a list whose keys no index of a collection has, which
-// loses some.
+// newIndexes returns the specifications in a list whose keys no index of a collection has, apart
+// from those that are gone.
 // Errors: those of CreateIndexes.
 func newIndexes(o *cluster.Op, coll *catalog.Collection, gone []*catalog.Index, specs []bson.Raw, docs int64) (added []*index.Spec, err error) {
 	for _, ix := range gone {

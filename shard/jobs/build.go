@@ -19,8 +19,8 @@ type Build struct {
 	Namespace  collection.Namespace
 	Indexes    []keyspace.IndexID
 	Command    bson.Raw // for Progress; may be nil
-	// Finish runs inside the change that makes the indexes ready, and returns what becomes of the
-	// entry that has them so; nil leaves that as it is.
+	// Finish, if set, runs inside the change that makes the indexes ready. It gets the entry with
+	// the ready indexes and returns the one to put.
 	Finish func(m *catalog.Mutation, c *catalog.Collection) (*catalog.Collection, error)
 }
 
@@ -158,7 +158,7 @@ func (r *Runner) ready(ctx context.Context, b *Build) error {
 		}
 		return m.Put(c)
 	})
-	r.DeleteSoon() // what Finish has dropped
+	r.DeleteSoon() // indexes that Finish dropped
 	return err
 }
 
@@ -181,8 +181,8 @@ func (r *Runner) abandon(ctx context.Context, b *Build) error {
 	return err
 }
 
-// DropStaged removes, inside a change, the indexes that a command left in an entry when its
-// server died. The caller holds the collection's Lock.
+// DropStaged removes, inside a change, the staged indexes of an entry: their command ended with its
+// server, as the caller holds the collection's Lock.
 func DropStaged(m *catalog.Mutation, c *catalog.Collection) (*catalog.Collection, error) {
 	for _, ix := range c.Indexes {
 		if !ix.Staged {

@@ -121,7 +121,7 @@ func (r *Runner) Start(ctx context.Context) {
 	r.loop(ctx, "truncate", r.truncateLoop)
 }
 
-// afterPanic is when a loop begins anew that has panicked.
+// afterPanic is the pause before a loop that panicked runs again.
 const afterPanic = time.Minute
 
 // loop runs fn in a goroutine that Stop waits for.
@@ -133,7 +133,7 @@ func (r *Runner) loop(ctx context.Context, name string, fn func(ctx context.Cont
 	})
 }
 
-// ends runs fn, and reports that it did not end in a panic, of which Failed is told.
+// ends runs fn, and returns false if it ended in a panic, which it reports.
 func (r *Runner) ends(ctx context.Context, name string, fn func(ctx context.Context)) (well bool) {
 	defer func() { r.report(name, mongoerr.Recovered(recover())) }()
 	fn(ctx)
