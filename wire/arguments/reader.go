@@ -46,9 +46,9 @@ func (r *Reader) Each(fn func(name string, v bson.Value) (known bool, err error)
 	return nil
 }
 
-// CheckOnce refuses a command in which a field comes twice, also a generic one, but for maxTimeMS:
-// Go's driver makes one of the deadline of a context, for a command that has one too. The first
-// holds, for all who read it.
+// CheckOnce refuses a command in which a field comes twice, also a generic one, except maxTimeMS:
+// Go's driver adds one for the deadline of a context, also to a command that has one. All readers
+// take the first.
 // Errors: IDLDuplicateField (40413).
 func (r *Reader) CheckOnce() error {
 	var seen bson.Names

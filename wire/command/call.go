@@ -92,7 +92,7 @@ type Page struct {
 	Charge   int64    // what the page cost, in micro request units
 }
 
-// Panic makes the command panic where its own part of the chain begins: when it has its session.
+// Panic makes the command panic once it has its session.
 func (i *Injected) Panic() { i.panics = true }
 
 func (i *Injected) strike() {
@@ -103,7 +103,7 @@ func (i *Injected) strike() {
 
 // Injected is what a fail point asks for, beside an error.
 type Injected struct {
-	// Failed says that it asks for the error.
+	// Failed: the error of the command is injected.
 	Failed    bool
 	panics    bool
 	HangUp    bool            // to close the connection instead of replying

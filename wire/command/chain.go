@@ -114,7 +114,7 @@ func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, ou
 	return nil
 }
 
-// panicked gives back what a command held that panicked, and counts it as one that failed.
+// panicked releases what a command that panicked held, and counts it as failed.
 func (s *Server) panicked(c *Call) {
 	if c.Def != nil {
 		c.Def.Counter.Total.Add(1)
@@ -508,7 +508,7 @@ func (s *Server) clientError(c *Call, err error) *mongoerr.Error {
 	return e
 }
 
-// unforeseen notes an error that the client gets as InternalError, unless a test has asked for that.
+// unforeseen notes an error that the client gets as InternalError, unless a fail point injected it.
 func (c *Call) unforeseen(e *mongoerr.Error, err error) {
 	if e.Code != mongoerr.InternalError || c.Injected.Failed {
 		return

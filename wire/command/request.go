@@ -38,7 +38,7 @@ func (c *Call) read() error {
 	return c.authorizeRequest()
 }
 
-// read reads the arguments if the row has a Parse. r is nil without one, and with an error.
+// read reads the arguments if the row has a Parse. r is nil without one, and after an error.
 func (d *Def) read(c *Call) (r Request, err error) {
 	if d.Parse == nil {
 		return nil, nil
@@ -49,7 +49,7 @@ func (d *Def) read(c *Call) (r Request, err error) {
 	return r, nil
 }
 
-// perform runs a command of the row; r and unread are what read has returned.
+// perform runs a command of the row; r and unread are the results of read.
 func (d *Def) perform(c *Call, r Request, unread error) error {
 	switch {
 	case unread != nil:

@@ -45,7 +45,7 @@ type Config struct {
 	// Jobs is the background work, for currentOp and the parameters about it.
 	Jobs *jobs.Runner
 	Log  zerolog.Logger
-	// Defects is where panics and unforeseen errors are noted; nil is one without files.
+	// Defects notes panics and unforeseen errors; nil is one without files.
 	Defects *defects.Journal
 	// Version of the program.
 	Version string

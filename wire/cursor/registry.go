@@ -61,9 +61,9 @@ func New(cfg Config) *Registry {
 	return &Registry{cfg: cfg, cursors: map[ID]*Cursor{}, accounts: map[string]int{}, idleMax: cfg.IdleMax, budget: budget{shares: map[int64]*share{}}}
 }
 
-// ParkByChance parks cursors after a batch although few are warm: with the chance c, 0 to 1.
-// A parked cursor goes on at its next batch by other code than one whose iterators stayed
-// open; see the fail point parkCursors.
+// ParkByChance parks cursors after a batch although few are warm, with the chance c, 0 to 1: a
+// parked cursor goes on by other code than one whose iterators stayed open. See the fail point
+// parkCursors.
 func (r *Registry) ParkByChance(c float64) { r.chance.Store(math.Float64bits(c)) }
 
 // SetIdleMax changes how long a cursor may go unused.

@@ -1,8 +1,7 @@
-// Package defects keeps what a user reports when the server has a defect: a panic that a command, a
-// getMore or a background job ended in, and an error that nobody has foreseen, which clients get as
-// InternalError (1).
+// Package defects counts and keeps defects of the server, for a user to report: panics of commands
+// and background jobs, and unforeseen errors, which clients get as InternalError (1).
 //
-// Each is counted. The first of its kind, which is what its stack is without addresses, or its text
-// without numbers, is written to the log and, with the stack, to a file beside the data; the others
-// of the kind are a line of the log now and then.
+// The kind of a defect is its stack without addresses, or its text without numbers. The first of a
+// kind is written to the log and, with the stack, to a file beside the data; of the others the
+// 10th, 100th and so on are written to the log.
 package defects

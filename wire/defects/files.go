@@ -32,7 +32,7 @@ func (j *Journal) keep(where, what string, id uint64, stack []byte) (string, err
 	text := fmt.Sprintf("cantle %s\n%s\nin: %s\n\n%.4096s\n\n%s", j.Version, time.Now().UTC().Format(time.RFC3339), where, what, stack)
 	path := filepath.Join(j.Folder, name)
 	if err := os.WriteFile(path, []byte(text[:min(len(text), fileBytesMax)]), 0o600); err != nil {
-		_ = os.Remove(path) // the half of it that a full disk has taken
+		_ = os.Remove(path) // it may be half written, by a full disk
 		return "", err
 	}
 	return path, nil

@@ -16,14 +16,14 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// Mark is in each line of the log that tells of a defect: tests look for it.
+// Mark is in each line of the log about a defect: tests look for it.
 const Mark = "a defect of the server"
 
-// kindsMax is how many kinds are told apart. Of further ones only the number is kept.
+// kindsMax is how many kinds are kept. Defects of further ones are counted and not logged.
 const kindsMax = 256
 
-// Journal counts defects and keeps what there is to report about them. The zero Journal writes
-// to no log and no folder. Safe for concurrent use.
+// Journal counts defects, and writes them to the log and to files. The zero Journal writes to no
+// log and no folder. Safe for concurrent use.
 type Journal struct {
 	Log     zerolog.Logger
 	Folder  string // of the files, made when there is something to write; "" writes stacks to the log
@@ -34,23 +34,23 @@ type Journal struct {
 	kinds          map[uint64]int64 // how often each has happened
 }
 
-// Counts are how many panics and how many unforeseen errors there have been.
+// Counts returns the numbers of panics and of unforeseen errors.
 func (j *Journal) Counts() (panics, unforeseen int64) { return j.panics.Load(), j.errors.Load() }
 
-// Panic notes a panic; where says in what, as "command find".
+// Panic notes a panic in a command or job, where, as "command find".
 func (j *Journal) Panic(where string, value any, stack []byte) {
 	j.panics.Add(1)
 	n, id := j.count(kindOf(stack))
 	what := fmt.Sprint(value)
 	switch {
 	case n == 1:
-		j.tell(where, what, id, stack).Str("in", where).Str("panic", what).Msg(Mark + ", a panic, ended this; everything else goes on. Please report it with the file, or the stack")
-	case told(n):
+		j.first(where, what, id, stack).Str("in", where).Str("panic", what).Msg(Mark + ", a panic, ended this; everything else goes on. Please report it with the file, or the stack")
+	case logged(n):
 		j.Log.Error().Str("in", where).Str("panic", what).Int64("times", n).Msg(Mark + ", a panic, was met again")
 	}
 }
 
-// Error notes an error that nobody has foreseen; one that is a panic's is noted as that.
+// Error notes an unforeseen error; a mongoerr.Panicked is noted as a panic.
 func (j *Journal) Error(where string, err error) {
 	if p := (*mongoerr.Panicked)(nil); errors.As(err, &p) {
 		j.Panic(where, p.Value, p.Stack)
@@ -60,13 +60,13 @@ func (j *Journal) Error(where string, err error) {
 	n, id := j.count(where + numbers.ReplaceAllString(err.Error(), "0"))
 	switch {
 	case n == 1:
-		j.tell(where, err.Error(), id, nil).Str("in", where).Err(err).Msg("command failed unexpectedly: " + Mark + ". Please report it with the file, or this line")
-	case told(n):
+		j.first(where, err.Error(), id, nil).Str("in", where).Err(err).Msg("command failed unexpectedly: " + Mark + ". Please report it with the file, or this line")
+	case logged(n):
 		j.Log.Error().Str("in", where).Err(err).Int64("times", n).Msg("command failed unexpectedly again: " + Mark)
 	}
 }
 
-// Guard runs fn and notes its panic, if it ends in one. It reports whether it did not.
+// Guard runs fn, and notes its panic and returns false if it ends in one.
 func (j *Journal) Guard(where string, fn func()) (well bool) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -77,7 +77,7 @@ func (j *Journal) Guard(where string, fn func()) (well bool) {
 	return true
 }
 
-// count is how often a kind has happened, with this time; 0 if there are too many kinds.
+// count adds one to a kind and returns its count, 0 if there are too many kinds.
 func (j *Journal) count(kind string) (n int64, id uint64) {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(kind))
@@ -94,17 +94,17 @@ func (j *Journal) count(kind string) (n int64, id uint64) {
 	return j.kinds[id], id
 }
 
-// told reports that the n-th time of a kind is worth a line: the 10th, 100th and so on.
-func told(n int64) bool {
+// logged reports that the n-th defect of a kind gets a line: the 10th, 100th and so on.
+func logged(n int64) bool {
 	for n >= 10 && n%10 == 0 {
 		n /= 10
 	}
 	return n == 1
 }
 
-// tell begins the line about the first of a kind, whose file it names, or which has the stack if
-// there is none.
-func (j *Journal) tell(where, what string, id uint64, stack []byte) *zerolog.Event {
+// first begins the line about the first of a kind, with the name of its file, or with the stack
+// if there is no file.
+func (j *Journal) first(where, what string, id uint64, stack []byte) *zerolog.Event {
 	line := j.Log.Error()
 	path, err := j.keep(where, what, id, stack)
 	if err != nil {
@@ -121,8 +121,8 @@ func (j *Journal) tell(where, what string, id uint64, stack []byte) *zerolog.Eve
 
 var numbers = regexp.MustCompile(`[0-9]+`)
 
-// kindOf is a stack without what differs between two panics at the same place: the number of the
-// goroutine, arguments and addresses.
+// kindOf returns a stack without the number of the goroutine, arguments and addresses, which differ
+// between panics at the same place.
 func kindOf(stack []byte) string {
 	var out strings.Builder
 	for line := range bytes.Lines(stack) {

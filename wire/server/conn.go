@@ -347,7 +347,7 @@ func (c *Conn) handle() error {
 	return c.server.handler.Handle(c.ctx, c, &c.msg, c.reply)
 }
 
-// commandOf is the name of the command in a message, as far as it has one.
+// commandOf returns the name of the command in a message, cut to 64 bytes.
 func commandOf(m *wire.Message) string {
 	f, _ := m.Body.First()
 	return string(f.Name[:min(len(f.Name), 64)])

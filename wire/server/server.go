@@ -19,7 +19,7 @@ import (
 // Config is how a server behaves. The zero Config has defaults for all.
 type Config struct {
 	Log         zerolog.Logger
-	Defects     *defects.Journal // where panics of commands are noted; nil is one without files
+	Defects     *defects.Journal // notes panics of commands; nil is one without files
 	ConnsMax    int              // further connections are closed at once; default 65,536
 	IdleMax     time.Duration    // silence before a connection is closed; default none, as MongoDB
 	WriteMax    time.Duration    // time a client may take to accept a reply; default 5 minutes

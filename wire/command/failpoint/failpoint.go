@@ -42,8 +42,8 @@ const (
 	// noMeteringPoint lets commands run without counting and charging what they do,
 	// on all addresses: for measuring what that costs.
 	noMeteringPoint = "noMetering"
-	// parkCursorsPoint parks cursors after each batch, on all addresses, as is else done once
-	// there are many.
+	// parkCursorsPoint parks cursors after each batch, on all addresses, and not only when there
+	// are many.
 	parkCursorsPoint = "parkCursors"
 )
 
@@ -55,7 +55,7 @@ type failMode struct {
 	chance float64
 }
 
-// share is the part of the times at which it fails, for a fail point that does not count.
+// share returns the chance of a failure, for a fail point that does not count.
 func (m failMode) share() float64 {
 	switch {
 	case m == failMode{}:
@@ -100,7 +100,7 @@ type failCommand struct {
 	thread    string // of the connection, "conn" and its number; "" for any
 	all       bool   // commands, whatever their names
 	close     bool
-	panics    bool // ours: the command panics, as one with a defect would
+	panics    bool // ours: the command panics
 	block     time.Duration
 	concern   bson.Raw // writeConcernError of a command that succeeds
 	extra     []byte   // errorExtraInfo, as elements

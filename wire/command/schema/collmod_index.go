@@ -19,7 +19,7 @@ type indexChange struct {
 	// What to set, where has says so.
 	hidden, prepareUnique, unique bool
 	expire                        int64
-	// converts is the index that was found, if has says unique.
+	// converts is the index that was found.
 	converts *catalog.Index
 }
 
@@ -151,7 +151,7 @@ func prepareIndexChange(c *command.Call, ns collection.Namespace, coll *catalog.
 	return nothing && a.options.IsEmpty(), nil
 }
 
-// dryRunUnique looks for documents that stand against a unique index, and writes nothing.
+// dryRunUnique refuses an index that documents keep from becoming unique, and writes nothing.
 // Errors: CannotConvertIndexToUnique (359), those of an aggregation.
 func dryRunUnique(c *command.Call, ns collection.Namespace, ix *catalog.Index) error {
 	found, err := violations(c, ns, ix)
@@ -161,8 +161,8 @@ func dryRunUnique(c *command.Call, ns collection.Namespace, ix *catalog.Index) e
 	return found.refuse()
 }
 
-// cannotConvert is the error of a collMod whose unique index could not be built: it lists
-// the documents that stand against it.
+// cannotConvert makes the error of a collMod whose unique index could not be built: it lists
+// the documents that keep it from becoming unique.
 func (x *indexChange) cannotConvert(c *command.Call, ns collection.Namespace, err error) error {
 	if !x.has["unique"] || mongoerr.CodeOf(err) != mongoerr.DuplicateKey {
 		return err

@@ -21,7 +21,7 @@ const (
 // values that several documents have, its documents in the order of their _id.
 type uniqueViolations struct{ groups []bson.Raw }
 
-// refuse is the error that lists them.
+// refuse makes the error that lists them.
 func (v uniqueViolations) refuse() error {
 	b := bson.NewBuilder(nil)
 	b.BeginArray("violations")

@@ -58,7 +58,7 @@ var (
 
 	descCommands    = prometheus.NewDesc("cantle_commands_total", "Commands answered.", []string{"command"}, nil)
 	descFailures    = prometheus.NewDesc("cantle_command_failures_total", "Commands answered with an error.", []string{"command"}, nil)
-	descDefects     = prometheus.NewDesc("cantle_defects_total", "Panics (kind panic) and errors nobody has foreseen (kind error), each a defect of the server.", []string{"kind"}, nil)
+	descDefects     = prometheus.NewDesc("cantle_defects_total", "Panics (kind panic) and unforeseen errors (kind error), each a defect of the server.", []string{"kind"}, nil)
 	descConns       = prometheus.NewDesc("cantle_connections", "Open connections.", nil, nil)
 	descConnsMade   = prometheus.NewDesc("cantle_connections_accepted_total", "Connections accepted.", nil, nil)
 	descReceived    = prometheus.NewDesc("cantle_network_received_bytes_total", "Bytes of requests.", nil, nil)
