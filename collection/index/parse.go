@@ -503,6 +503,9 @@ func (s *Spec) dependOn() {
 func (s *Spec) addKey(name string, dir keystring.Dir) {
 	s.fields = append(s.fields, name)
 	s.dirs = append(s.dirs, dir)
+	if name != WildcardPath && name != "_ftsx" {
+		s.about++
+	}
 }
 
 // printed writes the specification in listIndexes' form.

@@ -73,6 +73,7 @@ type Spec struct {
 	paths  []path.Path     // of the parts that have one
 	dirs   []keystring.Dir // of each keystring of an entry
 	fields []string        // name of each keystring of an entry
+	about  int             // see About
 	touch  []path.Path     // what entries depend on, up to positions
 	// touchAll says that any field can count.
 	touchAll bool
@@ -104,6 +105,10 @@ func (s *Spec) Dirs() []keystring.Dir { return s.dirs }
 
 // Width is how many keystrings an entry has.
 func (s *Spec) Width() int { return len(s.dirs) }
+
+// About is how many fields of a document an entry is about, which is what it costs: a path and its
+// value (wildcard) and a term and its weight (text) are one.
+func (s *Spec) About() int { return s.about }
 
 // Touched reports whether a change of the value at p can change the entries of a
 // document; a change elsewhere leaves them as they are.

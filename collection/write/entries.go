@@ -182,9 +182,9 @@ func (t *Target) changeEntries(env *mql.Env, old, doc bson.Raw, h keyspace.Hash)
 }
 
 // weight is what the price list counts for one entry: its size in units, or
-// the number of fields of a compound index if that is more.
+// the number of fields that it is about if that is more.
 func (t *Target) weight(env *mql.Env, ix *catalog.Index, e entry) int64 {
-	return max(env.Meter.TermWeight(len(e.values)), int64(ix.Width()))
+	return max(env.Meter.TermWeight(len(e.values)), int64(ix.About()))
 }
 
 // entryKey builds the key of an entry in partition p.

@@ -95,6 +95,31 @@ func TestChargesBySize(t *testing.T) {
 	}
 }
 
+// A field costs the same under whichever index: an entry of a wildcard index holds a path and a value, one of a text
+// index a term and its weight, and both are about one field. Source: the price list, rule R4.
+func TestChargesByKindOfIndex(t *testing.T) {
+	w := newWorld(t, nil)
+	c := w.dial()
+	c.ok(`{createIndexes: "single", indexes: [{key: {a: 1}, name: "a"}, {key: {b: 1}, name: "b"}, {key: {c: 1}, name: "c"}, {key: {d: 1}, name: "d"}, {key: {e: 1}, name: "e"}]}`)
+	c.ok(`{createIndexes: "wildcard", indexes: [{key: {"$**": 1}, name: "all"}]}`)
+	c.ok(`{createIndexes: "below", indexes: [{key: {"x.$**": 1}, name: "below"}]}`)
+	c.ok(`{createIndexes: "compound", indexes: [{key: {a: 1, b: 1, c: 1, d: 1, e: 1}, name: "abcde"}]}`)
+	c.ok(`{createIndexes: "compoundWildcard", indexes: [{key: {a: 1, "x.$**": 1}, name: "a_below"}]}`)
+	c.ok(`{createIndexes: "text", indexes: [{key: {a: "text"}, name: "words"}]}`)
+	five := "a: 1, b: 2, c: 3, d: 4, e: 5"
+	for _, x := range []struct {
+		coll, doc string
+		insert    float64
+	}{
+		{"single", five, 7.40}, {"wildcard", five, 7.40}, {"below", "x: {" + five + "}", 7.40}, {"compound", five, 7.40},
+		{"compoundWildcard", "a: 1, x: {b: 2, c: 3}", 7.00}, {"text", `a: "brown quick fox"`, 6.60},
+	} {
+		c.costs(x.coll, x.insert, `{insert: "`+x.coll+`", documents: [{_id: 1, `+x.doc+`}]}`)
+	}
+	c.costs("an update under a wildcard index", 10.80, `{update: "wildcard", updates: [{q: {_id: 1}, u: {$set: {a: 7}}}]}`)
+	c.costs("a delete under a wildcard index", 7.40, `{delete: "wildcard", deletes: [{q: {_id: 1}, limit: 1}]}`)
+}
+
 // The published prices of writes, by key and by query: a write by key does not
 // pay for finding the document.
 // Source: the price list, rules R4 to R7 and R12.

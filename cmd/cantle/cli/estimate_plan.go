@@ -68,7 +68,7 @@ func (p *plan) prepare(ctx context.Context, doc bson.Raw, key string, indexes []
 		var scratch expr.Scratch
 		weight := int64(0)
 		_, err = spec.Keys(env, doc, &scratch, func(values, _ []byte) error {
-			weight += max(prices.TermWeight(len(values)), int64(spec.Width()))
+			weight += max(prices.TermWeight(len(values)), int64(spec.About()))
 			p.stored += int64(len(values) + len(id))
 			p.entries++
 			return nil
