@@ -3,8 +3,10 @@ package command
 import (
 	"time"
 
+	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/arguments"
 )
 
@@ -75,20 +77,9 @@ func (c *Call) showsCharge() bool {
 	return c.Strict() || c.Server.ChargeReplies.Load() || arguments.WantsCharge(c.Comment)
 }
 
-// How many statements one write command may hold, and how many on the Cosmos listener.
-// Manual: reference/limits#mongodb-limit-Write-Command-Batch-Limit-Size.
-const (
-	BatchMax       = 100_000
-	cosmosBatchMax = 1000
-)
-
-// BatchMax is how many statements a write command of the client may hold.
-func (c *Call) BatchMax() int {
-	if c.Strict() {
-		return cosmosBatchMax
-	}
-	return BatchMax
-}
+// cosmosLimits are those of the service.
+// Source: Azure Cosmos DB for MongoDB, "optimize-write-performance" (batches).
+var cosmosLimits = Limits{DocumentBytes: bson.MaxDocumentBytes, MessageBytes: wire.MessageSizeMax, BatchStatements: 1000}
 
 // RefuseStrict refuses a command that the service does not have.
 // Errors: CommandNotFound (59).

@@ -41,7 +41,7 @@ func runBuildInfo(c *command.Call) error {
 	b.End()
 	b.Int32("bits", 64)
 	b.Bool("debug", false)
-	b.Int32("maxBsonObjectSize", bson.MaxDocumentBytes)
+	b.Int32("maxBsonObjectSize", int32(c.Limits().DocumentBytes))
 	b.BeginArray("storageEngines")
 	b.String("", c.Server.Engine)
 	b.End()

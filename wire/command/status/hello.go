@@ -13,11 +13,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// What a client may send. Manual: reference/command/hello.
-const (
-	writeBatchMax  = 100_000
-	wireVersionMin = 0
-)
+// wireVersionMin is the oldest version of the protocol. Manual: reference/command/hello.
+const wireVersionMin = 0
 
 // helloArgs are the arguments of hello.
 type helloArgs struct {
@@ -216,9 +213,10 @@ func (s *State) replyHello(c *command.Call, a helloArgs) error {
 		}
 	}
 	s.appendTopologyVersion(c, b)
-	b.Int32("maxBsonObjectSize", bson.MaxDocumentBytes)
-	b.Int32("maxMessageSizeBytes", wire.MessageSizeMax)
-	b.Int32("maxWriteBatchSize", writeBatchMax)
+	most := c.Limits()
+	b.Int32("maxBsonObjectSize", int32(most.DocumentBytes))
+	b.Int32("maxMessageSizeBytes", int32(most.MessageBytes))
+	b.Int32("maxWriteBatchSize", int32(most.BatchStatements))
 	b.DateTime("localTime", c.Start.UnixMilli())
 	b.Int32("logicalSessionTimeoutMinutes", int32(c.Server.Sessions.IdleMax()/time.Minute))
 	b.Int32("connectionId", int32(c.Conn.ID()))
