@@ -278,9 +278,8 @@ func TestThroughputRules(t *testing.T) {
 		{"switch", CheckSwitch(manual(400), auto(1000)), RuleModeSwitch},
 		{"same mode", CheckSwitch(manual(400), manual(500)), 0},
 		{"first setting", CheckSwitch(Throughput{}, auto(1000)), 0},
-		{"26th shared", CheckShared(25, true), RuleTooManyCollections},
-		{"25th shared", CheckShared(24, true), 0},
-		{"unsharded shared", CheckShared(0, false), RuleNeedsShardKey},
+		{"26th shared", CheckShared(25), RuleTooManyCollections},
+		{"25th shared", CheckShared(24), 0},
 	} {
 		e := (*InvalidThroughput)(nil)
 		switch {

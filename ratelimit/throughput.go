@@ -180,10 +180,7 @@ func CheckSwitch(old, new Throughput) error {
 
 // CheckShared says whether a database with shared throughput may get one more collection.
 // Errors: *InvalidThroughput.
-func CheckShared(collections int, sharded bool) error {
-	if !sharded {
-		return invalid(RuleNeedsShardKey, 0, 1, "Shared throughput collection should have a partition key")
-	}
+func CheckShared(collections int) error {
 	if collections >= SharedCollections {
 		return invalid(RuleTooManyCollections, int64(collections)+1, SharedCollections,
 			"a database with shared throughput may have at most %d collections; give the collection its own throughput",

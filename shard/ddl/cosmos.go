@@ -91,7 +91,9 @@ func checkAccount(o *cluster.Op, snap *catalog.Snapshot) error {
 }
 
 // checkShared bounds the collections that share a database's throughput.
-// Source: Azure Cosmos DB, "set-throughput". Errors: those of ratelimit.CheckShared.
-func checkShared(snap *catalog.Snapshot, db string, sharded bool) error {
-	return ratelimit.CheckShared(sharing(snap, db), sharded)
+// They need no shard key.
+// Source: Azure Cosmos DB, "set-throughput"; Azure Cosmos DB for MongoDB, "custom-commands".
+// Errors: those of ratelimit.CheckShared.
+func checkShared(snap *catalog.Snapshot, db string) error {
+	return ratelimit.CheckShared(sharing(snap, db))
 }

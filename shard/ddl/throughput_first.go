@@ -35,7 +35,7 @@ func (d *Definer) firstThroughput(o *cluster.Op, snap *catalog.Snapshot, ns coll
 		}
 	case db != nil && db.Throughput.Mode != catalog.ThroughputNone:
 		if o.Env.Strict {
-			return t, checkShared(snap, ns.DB, sharded)
+			return t, checkShared(snap, ns.DB)
 		}
 	case d.Limits.DefaultRU > 0:
 		t.Mode, t.RU = catalog.ThroughputManual, d.Limits.DefaultRU

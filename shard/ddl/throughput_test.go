@@ -36,7 +36,7 @@ func TestThroughput(t *testing.T) {
 	d.want("raise database", d.SetDatabaseThroughput(d.op(), "pool", manual(2000)), 0)
 	d.want("missing database", d.SetDatabaseThroughput(d.op(), "none", manual(2000)), 26)
 	d.strict = true
-	d.want("strict", d.Create(d.op(), ns("pool.d"), ddl.CreateOptions{}), 2)
+	d.want("strict", d.Create(d.op(), ns("pool.d"), ddl.CreateOptions{}), 0)
 	// Everything is there again after a start.
 	d = openNode(t, d.store, ddl.Limits{})
 	id := uint64(d.Catalog.Peek().Collection(ns("db.c")).ID)

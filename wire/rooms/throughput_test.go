@@ -410,57 +410,6 @@ func TestThrottledChangeStream(t *testing.T) {
 	}
 }
 
-// A database's throughput is divided over its partitions: one hot value gets the
-// part of the partition that it lies on, whatever collection it is in.
-// Source: Azure Cosmos DB, "set-throughput" (database with shared throughput).
-func TestSharedDatabasePartitions(t *testing.T) {
-	w, clock := clockWorld(t, nil)
-	c := w.dial()
-	w.DDL.Limits.ShardRU, w.Jobs.Pools.ShardMax = 1000, 1000
-	c.ok(`{customAction: "CreateDatabase", offerThroughput: 2000}`)
-	for _, name := range []string{"a", "b"} {
-		c.ok(fmt.Sprintf(`{customAction: "CreateCollection", collection: "%s", shardKey: "k"}`, name))
-		r := c.ok(fmt.Sprintf(`{customAction: "GetPartitions", collection: "%s"}`, name))
-		if at(r, "partitions.1").IsMissing() || !at(r, "partitions.2").IsMissing() {
-			t.Errorf("%s begins with %v", name, r.Get("partitions"))
-		}
-	}
-	on := func(coll string) map[string]int { // a shard key value on each partition
-		of := map[string]int{}
-		for k := 0; len(of) < 2; k++ {
-			r := c.ok(fmt.Sprintf(`{explain: {find: "%s", filter: {k: %d}}, verbosity: "queryPlanner"}`, coll, k))
-			of[text(at(r, "shardInformation.0.shardKeyRangeId"))] = k
-		}
-		return of
-	}
-	a, b := on("a"), on("b")
-	insert := func(coll string, k, n int) (refused int) {
-		for range n {
-			if c.code(fmt.Sprintf(`{insert: "%s", documents: [{k: %d, pad: "%s"}]}`, coll, k, strings.Repeat("x", 900))) == ratelimit.CodeThrottled {
-				refused++
-			}
-		}
-		return refused
-	}
-	clock.Advance(time.Second)
-	for first, k := range a {
-		if n := insert("a", k, 250); n < 60 || n > 90 { // 5.8 RU each into 1000
-			t.Errorf("a hot value: %d of 250 were refused", n)
-		}
-		for id, k := range b {
-			if n := insert("b", k, 10); (n == 10) != (id == first) {
-				t.Errorf("the neighbour on %s, while %s is hot: %d of 10 were refused", id, first, n)
-			}
-		}
-		break
-	}
-	c.ok(`{customAction: "UpdateDatabase", offerThroughput: 4000}`)
-	c.ok(`{customAction: "UpdateDatabase", offerThroughput: 400}`)
-	if shares := w.Cluster.Budgets.Database("test").Shares(); len(shares) != 4 || shares[0].RUs != 100 {
-		t.Errorf("after it was raised and lowered: %v", shares)
-	}
-}
-
 // Every reply carries the charge where the parameter says so, or a comment asks.
 func TestReplyCharge(t *testing.T) {
 	w, _ := clockWorld(t, nil)

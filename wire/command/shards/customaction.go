@@ -364,11 +364,8 @@ func createCollection(c *command.Call, a *customArgs) error {
 	if d := c.Cluster.Catalog.Peek().Database(c.DB); d != nil {
 		shared = d.Throughput
 	}
-	switch {
-	case a.throughput.Mode == catalog.ThroughputNone && shared.Mode == catalog.ThroughputNone:
+	if a.throughput.Mode == catalog.ThroughputNone && shared.Mode == catalog.ThroughputNone {
 		a.throughput.Mode, a.throughput.RU = catalog.ThroughputManual, ratelimit.ManualMin
-	case a.throughput.Mode == catalog.ThroughputNone && a.shardKey == nil:
-		return mongoerr.New(mongoerr.BadValue, "Shared throughput collection should have a partition key")
 	}
 	if c.Cluster.Catalog.Peek().Collection(a.ns) != nil {
 		return mongoerr.NamespaceTaken(a.ns.String())
