@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/cosmos"
 	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/ratelimit"
 )
@@ -41,8 +42,9 @@ type Env struct {
 	JavaScript bool
 	// Stored has the functions that the database keeps for scripts; nil has none.
 	Stored StoredScripts
-	// Strict reproduces the refusals of Azure Cosmos DB's RU-based API.
-	Strict bool
+	// Cosmos refuses what an account of Azure Cosmos DB does not have; nil on addresses of
+	// MongoDB and for what the catalog keeps.
+	Cosmos *cosmos.Client
 	// StableOnly hides what version 1 of the stable API does not have: text indexes.
 	StableOnly bool
 	// Release is the release of MongoDB that the client is shown. What is read from the
@@ -80,6 +82,9 @@ func (e *Env) Reset(ctx context.Context, v *Vars, m *Memory) {
 	v.names, v.values = v.names[:0], v.values[:0]
 	*e = Env{ctx: ctx, Vars: v, Memory: m, UserRoles: bson.EmptyArray}
 }
+
+// Strict reports that the client has an account of Azure Cosmos DB.
+func (e *Env) Strict() bool { return e.Cosmos != nil }
 
 // ClockMillis is what the time is now, in milliseconds since the epoch.
 func (e *Env) ClockMillis() int64 {
@@ -132,11 +137,11 @@ func (e *Env) WithMemory(m *Memory) *Env {
 // AsKept is the Env in which what the catalog keeps is parsed: e, or a copy of it with the
 // release of the server.
 func (e *Env) AsKept() *Env {
-	if e.Release == e.Kept {
+	if e.Release == e.Kept && e.Cosmos == nil {
 		return e
 	}
 	f := *e
-	f.Release = e.Kept
+	f.Release, f.Cosmos = e.Kept, nil
 	return &f
 }
 

@@ -25,7 +25,7 @@ import (
 // call that creates the index.
 // Source: Azure Cosmos DB for MongoDB, "indexing". Errors: BadValue (2).
 func checkSort(env *mql.Env, coll *catalog.Collection, sort *order.Pattern) error {
-	if !env.Strict || sort == nil {
+	if !env.Strict() || sort == nil {
 		return nil
 	}
 	for _, p := range sort.Parts {
@@ -95,7 +95,7 @@ const keyBytesMax = 2048
 // Source: Azure Cosmos DB, "partitioning-overview", "large-partition-keys".
 // Errors: ShardKeyNotFound (61), BadValue (2).
 func checkKey(env *mql.Env, coll *catalog.Collection, doc bson.Raw) error {
-	if !env.Strict || !coll.Sharded() {
+	if !env.Strict() || !coll.Sharded() {
 		return nil
 	}
 	if path, missing := coll.Key.Missing(doc); missing {
@@ -115,7 +115,7 @@ func checkKey(env *mql.Env, coll *catalog.Collection, doc bson.Raw) error {
 // Source: Azure Cosmos DB for MongoDB, "use-multi-document-transactions".
 // Errors: Location50841.
 func (o *Op) confine(coll *catalog.Collection) error {
-	if !o.Env.Strict || o.Txn == nil {
+	if !o.Env.Strict() || o.Txn == nil {
 		return nil
 	}
 	if coll.Sharded() {
@@ -131,7 +131,7 @@ func (o *Op) confine(coll *catalog.Collection) error {
 // checkTargeted refuses a statement for one document of a sharded collection that does
 // not say in which shard it is. Errors: ShardKeyNotFound (61).
 func checkTargeted(env *mql.Env, q *plan.Query) error {
-	if !env.Strict || !q.Coll.Sharded() || q.Targeted() {
+	if !env.Strict() || !q.Coll.Sharded() || q.Targeted() {
 		return nil
 	}
 	return mongoerr.New(mongoerr.ShardKeyNotFound, "query in command must target a single shard key; "+
@@ -141,7 +141,7 @@ func checkTargeted(env *mql.Env, q *plan.Query) error {
 // checkMove refuses an update that changes a field of the shard key.
 // Errors: ImmutableField (66).
 func checkMove(env *mql.Env, field string) error {
-	if !env.Strict {
+	if !env.Strict() {
 		return nil
 	}
 	return mongoerr.New(mongoerr.ImmutableField, "Performing an update on the path '%s' would modify the immutable field '%s'; "+
@@ -150,13 +150,13 @@ func checkMove(env *mql.Env, field string) error {
 
 // refusedOneByOne reports that an insert which was throttled altogether has an error for
 // each of its documents, not one for all of them.
-func refusedOneByOne(env *mql.Env) bool { return env.Strict }
+func refusedOneByOne(env *mql.Env) bool { return env.Strict() }
 
 // checkWatched refuses a change stream on more than one collection, and one without the
 // stages that the service asks for.
 // Source: Azure Cosmos DB for MongoDB, "change-streams". Errors: BadValue (2).
 func checkWatched(env *mql.Env, p *agg.Pipeline) error {
-	if !env.Strict {
+	if !env.Strict() {
 		return nil
 	}
 	if p.NS.Coll == "" {
@@ -173,7 +173,7 @@ func checkWatched(env *mql.Env, p *agg.Pipeline) error {
 // as they are.
 // Source: Azure Cosmos DB for MongoDB, "change-streams". Errors: BadValue (2).
 func restrictChanges(env *mql.Env, spec *changestream.Spec) error {
-	if !env.Strict {
+	if !env.Strict() {
 		return nil
 	}
 	if spec.FullDocument != changestream.FullLookup {

@@ -128,7 +128,7 @@ func checkHiding(o *cluster.Op, coll *catalog.Collection, ix *catalog.Index) err
 	if strings.HasPrefix(coll.Namespace.Coll, "system.") && !strings.HasPrefix(coll.Namespace.Coll, "system.buckets.") {
 		return mongoerr.New(mongoerr.BadValue, "can't hide index on system collection")
 	}
-	if o.Env.Strict || !bound(coll) {
+	if o.Env.Strict() || !bound(coll) {
 		return nil
 	}
 	return checkServed(coll, []*catalog.Index{ix}, "hide")

@@ -18,7 +18,7 @@ const indexesMaxStrict = 500
 
 // mostIndexes is how many indexes a collection may have.
 func mostIndexes(o *cluster.Op) int {
-	if o.Env.Strict {
+	if o.Env.Strict() {
 		return indexesMaxStrict
 	}
 	return indexesMax
@@ -27,7 +27,7 @@ func mostIndexes(o *cluster.Op) int {
 // withLastWrite is the specification of an index; that of {_ts: 1} expires documents by
 // their last write. Source: Azure Cosmos DB for MongoDB, "time-to-live".
 func withLastWrite(o *cluster.Op, raw bson.Raw) bson.Raw {
-	if o.Env.Strict {
+	if o.Env.Strict() {
 		return index.WithLastWrite(raw)
 	}
 	return raw
@@ -36,7 +36,7 @@ func withLastWrite(o *cluster.Op, raw bson.Raw) bson.Raw {
 // coversKey reports that a unique index on a sharded collection can be kept by each shard
 // alone: the shard key is a prefix of it or, for the service, its fields are among it.
 func coversKey(o *cluster.Op, coll *catalog.Collection, spec *index.Spec) bool {
-	if !o.Env.Strict {
+	if !o.Env.Strict() {
 		return coll.Key.IsPrefixOf(spec.Key)
 	}
 	for _, f := range coll.Key.Fields() {
@@ -54,7 +54,7 @@ const compoundMaxStrict = 8
 // the collection holds.
 // Source: Azure Cosmos DB, "indexing". Errors: CannotCreateIndex (67).
 func checkIndexStrict(o *cluster.Op, spec *index.Spec, docs int64) error {
-	if !o.Env.Strict {
+	if !o.Env.Strict() {
 		return nil
 	}
 	refuse := func(format string, args ...any) error {
@@ -84,7 +84,7 @@ func checkIndexStrict(o *cluster.Op, spec *index.Spec, docs int64) error {
 // checkAccount bounds databases and collections as an account of Azure Cosmos DB
 // does. Source: Azure Cosmos DB, "concepts-limits". Errors: BadValue (2).
 func checkAccount(o *cluster.Op, snap *catalog.Snapshot) error {
-	if !o.Env.Strict || len(snap.Databases())+len(snap.Collections("")) < ratelimit.NamespacesMax {
+	if !o.Env.Strict() || len(snap.Databases())+len(snap.Collections("")) < ratelimit.NamespacesMax {
 		return nil
 	}
 	return mongoerr.New(mongoerr.BadValue, "an account has at most %d databases and collections together; drop some that are not needed", ratelimit.NamespacesMax)

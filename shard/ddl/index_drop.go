@@ -34,7 +34,7 @@ func (d *Definer) DropIndexes(o *cluster.Op, ns collection.Namespace, names []st
 		}
 		was = len(coll.Shown())
 		gone, err := chosen(coll, names, key)
-		if err == nil && !o.Env.Strict {
+		if err == nil && !o.Env.Strict() {
 			gone, err = keepServing(coll, gone, len(names) == 1 && names[0] == "*")
 		}
 		if err != nil || len(gone) == 0 {

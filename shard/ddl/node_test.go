@@ -12,6 +12,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/changelog"
+	"github.com/cantledb/cantle/collection/cosmos"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/release"
@@ -67,7 +68,9 @@ func openNode(t *testing.T, store storage.Store, limits ddl.Limits) *node {
 // op is a command of a client.
 func (d *node) op() *cluster.Op {
 	o := &cluster.Op{Env: mql.NewEnv(context.Background())}
-	o.Env.Strict = d.strict
+	if d.strict {
+		o.Env.Cosmos = cosmos.NewAccount().Client()
+	}
 	return o
 }
 

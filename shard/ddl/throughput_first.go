@@ -34,7 +34,7 @@ func (d *Definer) firstThroughput(o *cluster.Op, snap *catalog.Snapshot, ns coll
 			return t, err
 		}
 	case db != nil && db.Throughput.Mode != catalog.ThroughputNone:
-		if o.Env.Strict {
+		if o.Env.Strict() {
 			return t, checkShared(snap, ns.DB)
 		}
 	case d.Limits.DefaultRU > 0:

@@ -147,7 +147,7 @@ func unlisted(o *cluster.Op, coll *catalog.Collection, specs []bson.Raw) (gone [
 			gone = append(gone, ix)
 		}
 	}
-	if !o.Env.Strict {
+	if !o.Env.Strict() {
 		return keepServing(coll, gone, false)
 	}
 	return gone, nil

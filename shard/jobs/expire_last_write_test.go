@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/cosmos"
 	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
@@ -21,7 +22,7 @@ func TestExpireLastWrite(t *testing.T) {
 		n.sharded(2)
 		n.insert(`{_id: "before", k: 50, _ts: {$date: {$numberLong: "1"}}}`)
 		o := n.op()
-		o.Env.Strict = true
+		o.Env.Cosmos = cosmos.NewAccount().Client()
 		_, err := n.CreateIndexes(o, shop, []bson.Raw{raw(t, `{key: {_ts: 1}, name: "ts", expireAfterSeconds: 100}`)})
 		n.must(err)
 		for i := range 40 {

@@ -24,7 +24,10 @@ import (
 // Connect sees a new connection.
 func (s *Server) Connect(c wire.Conn) error {
 	s.seenAt.CompareAndSwap(nil, c.Local().String())
-	p := &Peer{Cosmos: c.Tag() == TagCosmos, Owner: session.OwnerOf("", ""), UUID: session.NewID(session.Owner{}).UUID}
+	p := &Peer{Owner: session.OwnerOf("", ""), UUID: session.NewID(session.Owner{}).UUID}
+	if c.Tag() == TagCosmos {
+		p.Cosmos = s.Account.Client()
+	}
 	c.SetState(p)
 	c.SetStranger(s.RequireAuth)
 	p.account.of(s, c, p)
@@ -337,7 +340,9 @@ func (c *Call) environment() {
 	env.JavaScript = c.Server.JavaScript
 	c.scripts.reset(c)
 	env.Stored = c.scripts
-	env.Strict = c.Strict()
+	if env.Cosmos = c.Peer.Cosmos; env.Cosmos != nil {
+		env.Cosmos.Begin(env.NowMillis, c.Peer.AppName)
+	}
 	env.StableOnly = c.StableOnly()
 	env.Release, env.Kept = c.Release(), c.Server.Release
 	c.lane.Begin(c.Server.Processor, who.name)

@@ -19,7 +19,7 @@ import (
 const TagCosmos = "cosmos"
 
 // Strict reports that the client came through the Cosmos listener.
-func (c *Call) Strict() bool { return c.Peer.Cosmos }
+func (c *Call) Strict() bool { return c.Peer.Cosmos != nil }
 
 // cosmosTimeLimit is the longest an operation may take that names no limit of its own.
 // Source: Azure Cosmos DB for MongoDB, concepts-limits.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/cosmos"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/release"
@@ -54,6 +55,8 @@ type Config struct {
 	// Release is the release of MongoDB that the listeners but the Cosmos one show
 	// themselves as.
 	Release release.Release
+	// Account is what the Cosmos listener offers; nil is cosmos.NewAccount.
+	Account *cosmos.Account
 	// ReplicaSet is what the listeners but the Cosmos one look like; the zero
 	// ReplicaSet is a mongos.
 	ReplicaSet ReplicaSet
@@ -146,6 +149,9 @@ type Room interface {
 func New(cfg Config) *Server {
 	s := &Server{Config: cfg, users: ratelimit.NewUserShares(cfg.WorkMemory), writers: ratelimit.NewUserShares(cfg.WriteMemory), Started: time.Now(), byName: map[string]*Def{}, Hooks: noHooks(), Virtual: virtual.Collections{Cluster: cfg.Cluster}}
 	s.Memory.Init()
+	if s.Account == nil {
+		s.Account = cosmos.NewAccount()
+	}
 	if s.Defects == nil {
 		s.Defects = &defects.Journal{Log: cfg.Log}
 	}
@@ -219,7 +225,7 @@ func (d *Def) Called(name string) bool { return d.Name == name || slices.Contain
 
 // Peer is what the server remembers of one connection.
 type Peer struct {
-	Cosmos      bool
+	Cosmos      *cosmos.Client // of the account; nil on addresses of MongoDB
 	AppName     string
 	User        collection.User
 	Owner       session.Owner // Owner is the digest of User

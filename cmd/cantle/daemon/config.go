@@ -18,41 +18,44 @@ import (
 // variables (CANTLE_ and the flag's name in capitals) and a config file name the
 // same settings; a flag beats a variable, which beats the file.
 type Config struct {
-	Data         string
-	Storage      string // name of the engine; "" = defaultEngine
-	ServeDamaged bool
-	Memory       bool   // short for Storage "memory"
-	Listen       string // comma-separated addresses; "unix:/path" for a socket
-	Advertise    string // where clients find the server; "" = the first of Listen
-	CosmosListen string
-	ReplicaSet   string // name or name/host:port
-	Compat       string // name of a release of MongoDB; "" = release.Default
-	Metrics      string
-	OTLPEndpoint string
-	OTLPRatio    float64
-	OTLPHeaders  string
-	Console      string
-	ConsoleWrite bool
-	LogLevel     string
-	LogFormat    string
-	CacheSize    string
-	WorkMemory   string
-	Sync         string
-	TestCommands bool
-	JavaScript   bool
-	ReplyCharge  bool
-	ServerRetry  bool
-	Burst        bool
-	StrongReads  bool
-	MaxConns     int
-	Auth         bool
-	CosmosName   string
-	CosmosKey    string
-	AddressConns int
-	AddressRate  int
-	Idle         time.Duration
-	Open         bool // listen beyond this machine without Auth
-	Drain        time.Duration
+	Data               string
+	Storage            string // name of the engine; "" = defaultEngine
+	ServeDamaged       bool
+	Memory             bool   // short for Storage "memory"
+	Listen             string // comma-separated addresses; "unix:/path" for a socket
+	Advertise          string // where clients find the server; "" = the first of Listen
+	CosmosListen       string
+	CosmosVersion      string // server version of the account; "" = cosmos.Newest
+	CosmosCapabilities string // of the account, separated by commas
+	CosmosLenient      bool   // accept what the account does not have
+	ReplicaSet         string // name or name/host:port
+	Compat             string // name of a release of MongoDB; "" = release.Default
+	Metrics            string
+	OTLPEndpoint       string
+	OTLPRatio          float64
+	OTLPHeaders        string
+	Console            string
+	ConsoleWrite       bool
+	LogLevel           string
+	LogFormat          string
+	CacheSize          string
+	WorkMemory         string
+	Sync               string
+	TestCommands       bool
+	JavaScript         bool
+	ReplyCharge        bool
+	ServerRetry        bool
+	Burst              bool
+	StrongReads        bool
+	MaxConns           int
+	Auth               bool
+	CosmosName         string
+	CosmosKey          string
+	AddressConns       int
+	AddressRate        int
+	Idle               time.Duration
+	Open               bool // listen beyond this machine without Auth
+	Drain              time.Duration
 
 	RootName         string // user to be made where there is none
 	RootPassword     string

@@ -20,6 +20,7 @@ import (
 	"github.com/cantledb/cantle/cmd/cantle/console"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/cosmos"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/release"
@@ -81,7 +82,8 @@ type Daemon struct {
 	metrics   *metrics
 	console   *console.Console
 	consoleAt atomic.Pointer[string] // its address, once it listens
-	key       string                 // of the Cosmos account
+	account   *cosmos.Account
+	key       string // of the account
 	tls       certificates
 	stop      context.CancelFunc
 	loops     sync.WaitGroup
@@ -107,7 +109,11 @@ func Start(ctx context.Context, cfg Config, out io.Writer) (*Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Daemon{cfg: cfg, release: shown, log: log, recent: recent, failed: make(chan error, 4)}
+	account, err := cfg.account()
+	if err != nil {
+		return nil, err
+	}
+	d := &Daemon{cfg: cfg, release: shown, account: account, log: log, recent: recent, failed: make(chan error, 4)}
 	d.defects = &defects.Journal{Log: log, Version: Version}
 	if cfg.KeepsFiles() {
 		d.defects.Folder = filepath.Join(cfg.Data, "defects")
@@ -195,7 +201,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 		Duties: duty.New(d.store), Self: d.self(),
 		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Now: now, Release: d.release, Processor: d.processor,
 		LogSeconds: int64(d.cfg.LogRetention / time.Second), LogBytes: size.log, ReadOnly: d.cfg.ServeDamaged,
-		Pools:  ratelimit.Options{ServerSideRetry: d.cfg.ServerRetry, Burst: d.cfg.Burst, ShardMax: perShard},
+		Pools:  ratelimit.Options{ServerSideRetry: d.cfg.retriesRequests(d.account), Burst: d.cfg.Burst, ShardMax: perShard},
 		Failed: d.jobFailed,
 	})
 	d.cursors = cursor.New(cursor.Config{BytesMax: d.shares.cursors, Others: d.otherCursors()})
@@ -315,7 +321,7 @@ func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability s
 	return rooms.New(rooms.Config{
 		Config: command.Config{
 			Engine: engine.name, Transient: engine.keep == nowhere,
-			Auth: users, RequireAuth: d.cfg.Auth, Release: d.release, ReplicaSet: set, Reached: d.advertised, ReadOnly: d.cfg.ServeDamaged, Cluster: d.cluster, DDL: definer,
+			Auth: users, RequireAuth: d.cfg.Auth, Release: d.release, Account: d.account, ReplicaSet: set, Reached: d.advertised, ReadOnly: d.cfg.ServeDamaged, Cluster: d.cluster, DDL: definer,
 			Cursors: d.cursors, Sessions: d.sessions, Jobs: d.runner, Log: d.log, Defects: d.defects, Version: Version, Durability: durability,
 			ChargeStrongReads: d.cfg.StrongReads, JavaScript: d.cfg.JavaScript, TestCommands: d.cfg.TestCommands,
 			WorkMemory: d.shares.queries, WriteMemory: d.shares.writes, Processor: d.processor,
@@ -424,7 +430,7 @@ func (d *Daemon) CosmosURI() string {
 	if d.cosmos == nil {
 		return ""
 	}
-	u := d.uri(d.cosmos, "replicaSet=globaldb")
+	u := d.uri(d.cosmos, cosmosOptions(d.account))
 	if !d.cfg.Auth {
 		return u
 	}

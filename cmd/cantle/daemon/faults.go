@@ -51,6 +51,8 @@ func (c *Config) Faults() (out []error) {
 	if c.CosmosListen != "" && c.CosmosName == "" {
 		add(errors.New("--cosmos-account: the account needs a name"))
 	}
+	_, err = c.account()
+	add(err)
 	if _, err := command.ParseReplicaSet(c.ReplicaSet); err != nil {
 		add(fmt.Errorf("--replica-set: %w", err))
 	}

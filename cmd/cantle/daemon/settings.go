@@ -1,11 +1,13 @@
 package daemon
 
 import (
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/cantledb/cantle/cmd/cantle/flags"
+	"github.com/cantledb/cantle/collection/cosmos"
 	"github.com/cantledb/cantle/collection/release"
 )
 
@@ -47,10 +49,14 @@ func (c *Config) addressesFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.Listen, "listen", "127.0.0.1:27017", "`address` for MongoDB clients, host:port or unix:/path; port 0 picks a free one; several are separated by commas")
 	f.StringVar(&c.Advertise, "advertise", "", "`address` where clients reach this server, host:port, as config.mongos and cantle gateways show it where several servers share a TiKV cluster; the first of --listen unless given, with the name of this machine for all its addresses")
 	f.StringVar(&c.CosmosListen, "cosmos-listen", "", "`address` that looks like Azure Cosmos DB for MongoDB (replica set globaldb, strict rules), such as 127.0.0.1:10255; off unless given")
+	f.StringVar(&c.CosmosVersion, "cosmos-version", cosmos.Newest.String(), "server `version` of the account: "+strings.Join(cosmos.VersionNames(), ", ")+". Features that the version does not have are refused")
+	flags.Choose(f, "cosmos-version", cosmos.VersionNames()...)
+	f.StringVar(&c.CosmosCapabilities, "cosmos-capabilities", "", "`names` of capabilities of the account, separated by commas, of "+(^cosmos.Capabilities(0)).String())
+	f.BoolVar(&c.CosmosLenient, "cosmos-lenient", false, "accept at the Cosmos address what the account does not have, and count it: cantle report lists it")
 	f.StringVar(&c.CosmosName, "cosmos-account", "cantle", "account `name`, which logs in as a user on the Cosmos address")
 	f.StringVar(&c.CosmosKey, "cosmos-key", "", "account `key`, its password; one is made and kept unless given")
 	f.StringVar(&c.ReplicaSet, "replica-set", "", "`name` of a replica set: --listen then looks like the primary of a set with one member (replicaSet=name) instead of a mongos; name/host:port also says where clients reach it, which is otherwise where they have reached it")
-	f.StringVar(&c.Compat, "compat", release.Default.String(), "`release` of MongoDB that --listen shows itself as, in its version and where releases answer differently: "+release.Names()+". --cosmos-listen is 7.0, as the service is")
+	f.StringVar(&c.Compat, "compat", release.Default.String(), "`release` of MongoDB that --listen shows itself as, in its version and where releases answer differently: "+release.Names()+". --cosmos-listen follows --cosmos-version")
 	f.StringVar(&c.Console, "console-listen", "", "`address` that answers browsers: a page that shows partitions, their heat and what requests cost, and its JSON API, such as 127.0.0.1:8080; off unless given. Beyond this machine it wants --auth and --tls-mode")
 	f.BoolVar(&c.ConsoleWrite, "console-write", false, "let the console change documents too, as far as the user's roles allow")
 	f.StringVar(&c.OTLPEndpoint, "otlp-endpoint", "", "`address` of a collector of OpenTelemetry that gets a span for each command (OTLP over HTTP), such as http://127.0.0.1:4318; off unless given")

@@ -1,0 +1,37 @@
+package daemon
+
+import (
+	"fmt"
+
+	"github.com/cantledb/cantle/collection/cosmos"
+)
+
+// account makes the account that the Cosmos address offers. Errors: those of its flags.
+func (c *Config) account() (*cosmos.Account, error) {
+	a := cosmos.NewAccount()
+	a.Lenient = c.CosmosLenient
+	var err error
+	if c.CosmosVersion != "" {
+		if a.Version, err = cosmos.ParseVersion(c.CosmosVersion); err != nil {
+			return nil, fmt.Errorf("--cosmos-version: %w", err)
+		}
+	}
+	if a.Capabilities, err = cosmos.ParseCapabilities(c.CosmosCapabilities); err != nil {
+		return nil, fmt.Errorf("--cosmos-capabilities: %w", err)
+	}
+	return a, nil
+}
+
+// retriesRequests reports that throttled requests wait in the server.
+func (c *Config) retriesRequests(a *cosmos.Account) bool {
+	return c.ServerRetry || a.Capabilities&cosmos.DisableRateLimitingResponses != 0
+}
+
+// cosmosOptions are the options of the connection string of an account.
+func cosmosOptions(a *cosmos.Account) string {
+	options := "replicaSet=globaldb"
+	if a.Capabilities&cosmos.EnableMongoRetryableWrites == 0 {
+		options += "&retryWrites=false"
+	}
+	return options
+}

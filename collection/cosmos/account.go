@@ -1,0 +1,112 @@
+package cosmos
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/cantledb/cantle/collection/mongoerr"
+)
+
+// Account is what the Cosmos address offers: that of an account of one server version, with some
+// capabilities. Fields are set before the server starts. Safe for concurrent use.
+type Account struct {
+	Version      Version
+	Capabilities Capabilities
+	// Lenient accepts what the account does not have, and counts it only.
+	Lenient bool
+
+	uses uses
+}
+
+// NewAccount makes an account of the newest version without capabilities.
+func NewAccount() *Account { return &Account{Version: Newest} }
+
+// Client makes the checks of a new connection.
+func (a *Account) Client() *Client { return &Client{Account: a} }
+
+// Client checks the commands of one connection, one after the other, against its account. A nil
+// Client, of an address of MongoDB, checks nothing. Safe for concurrent use.
+type Client struct {
+	*Account
+
+	mu    sync.Mutex
+	app   string  // of the client's metadata
+	now   int64   // milliseconds since the epoch
+	noted []noted // of the command that runs: each feature counts once
+}
+
+// noted is a feature by the table and the name.
+type noted struct {
+	kind Kind
+	name string
+}
+
+// Begin starts the next command, at now in milliseconds since the epoch, of the application that
+// the metadata of the client has.
+func (c *Client) Begin(now int64, app string) {
+	c.mu.Lock()
+	c.now, c.app, c.noted = now, app, c.noted[:0]
+	c.mu.Unlock()
+}
+
+// Check returns the error of the account for a name of the kind that it does not have, nil if it
+// has it. A feature that it does not have counts as used. Errors: those of the row or the kind.
+func (c *Client) Check(k Kind, name string) error {
+	if c == nil {
+		return nil
+	}
+	r := k.Find(name)
+	if c.Has(r) {
+		return nil
+	}
+	c.note(k, name)
+	if c.Lenient {
+		return nil
+	}
+	return c.refusal(k, name, r)
+}
+
+// CheckRule is Check for a row of the rules.
+func (c *Client) CheckRule(r RuleID) error {
+	if c == nil || c.Has(&rules[r]) {
+		return nil
+	}
+	return c.Refuse(r, c.refusal(Rule, rules[r].Name, &rules[r]))
+}
+
+// Refuse is CheckRule with an error of the caller for one that names values.
+func (c *Client) Refuse(r RuleID, err error) error {
+	if c == nil || c.Has(&rules[r]) {
+		return nil
+	}
+	c.note(Rule, rules[r].Name)
+	if c.Lenient {
+		return nil
+	}
+	return err
+}
+
+// Refusal makes an error for Refuse: the text of the row, or one of the caller if that is empty,
+// and help behind it.
+func (r RuleID) Refusal(format string, args ...any) *mongoerr.Error {
+	text := fmt.Sprintf(format, args...)
+	if rules[r].Text != "" {
+		text = rules[r].Text + " " + text
+	}
+	return mongoerr.New(rules[r].Code, "%s", text)
+}
+
+func (c *Client) note(k Kind, name string) {
+	n := noted{k, name}
+	c.mu.Lock()
+	seen := slices.Contains(c.noted, n)
+	if !seen {
+		c.noted = append(c.noted, n)
+	}
+	now, app := c.now, c.app
+	c.mu.Unlock()
+	if !seen {
+		c.uses.add(n, now, app)
+	}
+}

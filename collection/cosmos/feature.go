@@ -1,0 +1,126 @@
+package cosmos
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/cantledb/cantle/collection/mongoerr"
+)
+
+// Kind is the table that a feature stands in.
+type Kind uint8
+
+// The kinds, in the order of the service's pages.
+const (
+	Command Kind = iota
+	Stage
+	Expression
+	Variable
+	Accumulator
+	IndexKind
+	Query
+	Projection
+	Update
+	Rule
+
+	kinds
+)
+
+// kind is a row of the table of kinds.
+type kind struct {
+	title string // plural, for people
+	rows  []Row  // in alphabetical order
+	// refusal is the error of an account for a name of the kind, with one place for the name.
+	code    mongoerr.Code
+	refusal string
+}
+
+var tables = [kinds]kind{
+	// Source of the text: liquibase/liquibase-mongodb#235.
+	Command: {"commands", commands, mongoerr.CommandNotSupported, "Command %s not supported."},
+	// Source: "error-codes-solutions", MicrosoftDocs/azure-docs#48875.
+	Stage:       {"aggregation stages", stages, 40324, "Unrecognized pipeline stage name: '%s'"},
+	Expression:  {"expression operators", expressions, mongoerr.InvalidPipelineOperator, "Unrecognized expression '%s'"},
+	Variable:    {"system variables", variables, 17276, "Use of undefined variable: %s"},
+	Accumulator: {"accumulators", accumulators, 15952, "unknown group operator '%s'"},
+	// Source: Squidex/squidex#278.
+	IndexKind: {"kinds of index", indexKinds, mongoerr.CommandNotSupported, "'%s' is not supported"},
+	// Source: automatiko-io/automatiko-engine#222.
+	Query:      {"query operators", queries, mongoerr.CommandNotSupported, "'%s' is not supported"},
+	Projection: {"projection operators", projections, mongoerr.CommandNotSupported, "'%s' is not supported"},
+	Update:     {"update operators", updates, mongoerr.FailedToParse, "Unknown modifier: %s"},
+	Rule:       {"options, limits and rules of indexes", rules[:], mongoerr.BadValue, "%s"},
+}
+
+// Kinds lists all kinds.
+func Kinds() []Kind {
+	var out []Kind
+	for k := range kinds {
+		out = append(out, k)
+	}
+	return out
+}
+
+// String returns the name of the kind for people, a plural.
+func (k Kind) String() string { return tables[k].title }
+
+// Rows returns the table of the kind, read-only.
+func (k Kind) Rows() []Row { return tables[k].rows }
+
+// Row is a feature of the service.
+type Row struct {
+	// Name as a client writes it, with its dollar signs; of a Rule, words for people.
+	Name string
+	// In are the versions that have it.
+	In Versions
+	// Opens are the capabilities of which any one adds it to the versions not in In.
+	Opens Capabilities
+	// Code and Text are the error of an account without it; zero for those of the kind.
+	Code mongoerr.Code
+	Text string
+	// Source is a page of the service or a public report; "" for the pages feature-support.
+	Source string
+	// Remark is what the table of the service says beside, or a restriction here, for people.
+	Remark string
+}
+
+// Find returns the row of a name, nil for one that the service does not list.
+func (k Kind) Find(name string) *Row {
+	rows := tables[k].rows
+	i, ok := slices.BinarySearchFunc(rows, name, func(r Row, name string) int { return cmp.Compare(r.Name, name) })
+	if !ok {
+		return nil
+	}
+	return &rows[i]
+}
+
+// Has reports whether the account has the feature.
+func (a *Account) Has(r *Row) bool {
+	return r != nil && (r.In.Has(a.Version) || r.Opens&a.Capabilities != 0)
+}
+
+// refusal is the error of the account for a name of the kind.
+func (a *Account) refusal(k Kind, name string, r *Row) *mongoerr.Error {
+	code, text := tables[k].code, fmt.Sprintf(tables[k].refusal, name)
+	if r != nil && r.Code != 0 {
+		code = r.Code
+	}
+	if r != nil && r.Text != "" {
+		text = r.Text
+	}
+	return mongoerr.New(code, "%s%s", text, a.remedy(r))
+}
+
+// remedy says, behind the service's text, by which setting of this server the feature is there.
+func (a *Account) remedy(r *Row) string {
+	switch {
+	case r == nil:
+		return fmt.Sprintf(" (Azure Cosmos DB for MongoDB %s does not list it; --cosmos-lenient accepts it)", a.Version)
+	case r.Opens != 0:
+		return fmt.Sprintf(" (an account has it with the capability %s: --cosmos-capabilities)", r.Opens)
+	case r.In != 0:
+		return fmt.Sprintf(" (Azure Cosmos DB for MongoDB %s does not have it, %s do: --cosmos-version)", a.Version, r.In)
+	}
+	return fmt.Sprintf(" (Azure Cosmos DB for MongoDB %s does not have it; --cosmos-lenient accepts it)", a.Version)
+}

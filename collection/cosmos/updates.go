@@ -1,0 +1,21 @@
+package cosmos
+
+// updates lists those of the service. It has the positional ones and the modifiers of $push too.
+var updates = []Row{
+	{Name: "$addToSet", In: All},
+	{Name: "$bit", In: All},
+	{Name: "$currentDate", In: All},
+	{Name: "$inc", In: All},
+	{Name: "$max", In: All},
+	{Name: "$min", In: All},
+	{Name: "$mul", In: All},
+	{Name: "$pop", In: All},
+	{Name: "$pull", In: All},
+	{Name: "$pullAll", In: All},
+	{Name: "$push", In: All},
+	{Name: "$pushAll", In: All, Remark: "MongoDB has not had it since 3.6."},
+	{Name: "$rename", In: All},
+	{Name: "$set", In: All},
+	{Name: "$setOnInsert", In: All},
+	{Name: "$unset", In: All},
+}

@@ -1,0 +1,68 @@
+package cosmos
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+)
+
+// usesMax bounds what is counted: features times applications. Further applications count
+// together under the name "".
+const usesMax = 2000
+
+// Use is how often commands of an application used a feature that the account does not have.
+type Use struct {
+	Kind  Kind
+	Name  string
+	App   string // of the client's metadata; "" without one
+	Count int64
+	Last  int64 // milliseconds since the epoch
+}
+
+type useKey struct {
+	noted
+	app string
+}
+
+// uses counts since the start of the server.
+type uses struct {
+	mu     sync.Mutex
+	counts map[useKey]*Use
+}
+
+func (u *uses) add(n noted, now int64, app string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.counts == nil {
+		u.counts = map[useKey]*Use{}
+	}
+	key := useKey{n, app}
+	x := u.counts[key]
+	if x == nil && len(u.counts) >= usesMax {
+		key.app = ""
+		x = u.counts[key]
+	}
+	if x == nil {
+		if len(u.counts) >= 2*usesMax {
+			return
+		}
+		x = &Use{Kind: n.kind, Name: n.name, App: key.app}
+		u.counts[key] = x
+	}
+	x.Count++
+	x.Last = now
+}
+
+// Uses returns what was used and an account refuses, the most frequent first.
+func (a *Account) Uses() []Use {
+	a.uses.mu.Lock()
+	var out []Use
+	for _, x := range a.uses.counts {
+		out = append(out, *x)
+	}
+	a.uses.mu.Unlock()
+	slices.SortFunc(out, func(a, b Use) int {
+		return cmp.Or(-cmp.Compare(a.Count, b.Count), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.App, b.App))
+	})
+	return out
+}

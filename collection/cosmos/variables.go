@@ -1,0 +1,13 @@
+package cosmos
+
+// variables lists those of the service, without the dollar signs.
+var variables = []Row{
+	{Name: "CLUSTER_TIME", In: Since42, Remark: "The pages call it $$CLUSTERTIME."},
+	{Name: "CURRENT", In: All},
+	{Name: "DESCEND", In: All},
+	{Name: "KEEP", In: All},
+	{Name: "NOW", In: Since42},
+	{Name: "PRUNE", In: All},
+	{Name: "REMOVE", In: All},
+	{Name: "ROOT", In: All},
+}
