@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -20,6 +21,7 @@ type conn struct {
 	in  *bufio.Reader
 	out []byte
 	id  int32
+	due []awaited // in order
 }
 
 // dial opens one.
@@ -63,7 +65,26 @@ func (c *conn) queue(db string, command bson.D) error {
 	c.out = append(c.out, make([]byte, frameHead)...)
 	c.out = append(c.out, raw...)
 	harness.PutHeader(c.out[at:], c.id, 0, opMsg)
+	c.due = append(c.due, awaited{db, command})
 	return nil
+}
+
+// awaited is a command whose answer has not come yet.
+type awaited struct {
+	db      string
+	command bson.D
+}
+
+// awayMost bounds how long a command is sent again while the simulated cluster gets no time of the
+// processors.
+const awayMost = time.Minute
+
+// repeatable reports an answer with NetworkTimeout (89), of which nothing was done, to a command that
+// can be sent again: it is in no transaction, and no other answer is due.
+func (c *conn) repeatable(s awaited, reply bson.Raw) bool {
+	code, _ := failed(reply)
+	return code == 89 && len(c.due) == 0 && len(s.command) > 0 && s.command[0].Key != "getMore" &&
+		!slices.ContainsFunc(s.command, func(e bson.E) bool { return e.Key == "txnNumber" })
 }
 
 // flush sends the queued commands.
@@ -76,6 +97,24 @@ func (c *conn) flush() error {
 
 // receive takes the next answer.
 func (c *conn) receive() (bson.Raw, error) {
+	command := c.due[0]
+	c.due = c.due[1:]
+	reply, err := c.next()
+	for until := time.Now().Add(awayMost); err == nil && c.repeatable(command, reply) && time.Now().Before(until); {
+		time.Sleep(time.Second)
+		if err = c.queue(command.db, command.command); err == nil {
+			err = c.flush()
+		}
+		c.due = nil
+		if err == nil {
+			reply, err = c.next()
+		}
+	}
+	return reply, err
+}
+
+// next reads a message.
+func (c *conn) next() (bson.Raw, error) {
 	var head [frameHead]byte
 	if _, err := io.ReadFull(c.in, head[:]); err != nil {
 		return nil, err
