@@ -85,7 +85,7 @@ func serve(args []string, s cli.Streams) int {
 func addresses(d *daemon.Daemon) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, "cantle ready", strings.Join(d.URIs(), " "))
-	if uri := d.CosmosURI(); uri != "" {
+	if uri := d.CosmosReady(); uri != "" {
 		fmt.Fprintln(&b, "cantle ready", uri, "(as Azure Cosmos DB)")
 	}
 	if url := d.ConsoleURL(); url != "" {

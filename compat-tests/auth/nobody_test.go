@@ -42,8 +42,10 @@ func TestNobodyLooksLikeSomebody(t *testing.T) {
 			for line := range strings.Lines(s.Log()) {
 				if rest, ok := strings.CutPrefix(line, "cantle ready "); ok && strings.Contains(line, "(as Azure") {
 					uri, _, _ := strings.Cut(rest, " ")
-					_, hosts, _ := strings.Cut(uri, "@")
-					return dial(t, "mongodb://"+hosts)
+					if _, hosts, found := strings.Cut(uri, "@"); found {
+						uri = "mongodb://" + hosts
+					}
+					return dial(t, uri)
 				}
 			}
 			time.Sleep(50 * time.Millisecond)

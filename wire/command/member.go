@@ -11,7 +11,7 @@ import (
 type ReplicaSet struct {
 	Name string
 	// Member is the host:port that clients are told to reach the member at; ""
-	// is the address they have reached it at.
+	// is the address they have reached it at: see Call.reachedAt.
 	Member string
 }
 
@@ -25,11 +25,19 @@ func ParseReplicaSet(s string) (r ReplicaSet, err error) {
 	case name == "", strings.ContainsAny(name, ",? &"):
 		return r, fmt.Errorf("%q is not the name of a replica set: expected name or name/host:port, as in a connection string", s)
 	case found:
-		if host, port, err := net.SplitHostPort(member); err != nil || host == "" || port == "" {
-			return r, fmt.Errorf("%q is not the address of a member: expected host:port", member)
+		if err := CheckMember(member); err != nil {
+			return r, err
 		}
 	}
 	return ReplicaSet{name, member}, nil
+}
+
+// CheckMember refuses what is no host:port. Errors: what is wrong with it.
+func CheckMember(s string) error {
+	if host, port, err := net.SplitHostPort(s); err != nil || host == "" || port == "" {
+		return fmt.Errorf("%q is not the address of a member: expected host:port", s)
+	}
+	return nil
 }
 
 // accountSet is the set of an account. Source: Azure Cosmos DB for MongoDB,
@@ -39,20 +47,34 @@ const accountSet = "globaldb"
 // ShownSet is the set that the client of the connection sees, with the member's
 // address; ok is false when it sees a mongos.
 func (c *Call) ShownSet() (r ReplicaSet, ok bool) {
-	switch {
-	case c.Strict():
-		return ReplicaSet{accountSet, c.Conn.Local().String()}, true
-	case c.Server.ReplicaSet.Name == "":
+	if r = c.Server.ReplicaSet; c.Strict() {
+		r = ReplicaSet{accountSet, c.Server.CosmosMember}
+	}
+	if r.Name == "" {
 		return r, false
 	}
-	if r = c.Server.ReplicaSet; r.Member == "" {
-		r.Member = c.Conn.Local().String()
+	if r.Member == "" {
+		r.Member = c.reachedAt()
 	}
 	return r, true
 }
 
-// IsMember reports a client that sees a member of a set.
-func IsMember(c *Call) bool {
-	_, ok := c.ShownSet()
-	return ok
+// reachedAt is the address by which the client has reached the server, as far as the server
+// sees it: the socket's, with the host that the client named in its TLS handshake, if there
+// was one. So drivers go on by the name that they have, which is the one in the certificate.
+// A port that is forwarded is not seen from here.
+func (c *Call) reachedAt() string {
+	local := c.Conn.Local().String()
+	t := c.Conn.TLS()
+	if t == nil || t.ServerName == "" {
+		return local
+	}
+	_, port, err := net.SplitHostPort(local)
+	if err != nil {
+		return local // a socket in the file system
+	}
+	return net.JoinHostPort(t.ServerName, port)
 }
+
+// IsMember reports a client that sees a member of a set.
+func IsMember(c *Call) bool { return c.Strict() || c.Server.ReplicaSet.Name != "" }

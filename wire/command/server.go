@@ -60,6 +60,9 @@ type Config struct {
 	// ReplicaSet is what the listeners but the Cosmos one look like; the zero
 	// ReplicaSet is a mongos.
 	ReplicaSet ReplicaSet
+	// CosmosMember is the host:port that clients of the Cosmos listener are told to reach the
+	// server at; "" is the address they have reached it at.
+	CosmosMember string
 	// Reached is where clients reach the server, as it is told to; nil, or "", is where they have
 	// found it.
 	Reached func() string

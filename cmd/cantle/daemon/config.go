@@ -25,6 +25,7 @@ type Config struct {
 	Listen             string // comma-separated addresses; "unix:/path" for a socket
 	Advertise          string // where clients find the server; "" = the first of Listen
 	CosmosListen       string
+	CosmosAdvertise    string // host:port by which clients reach it; "" = what they have reached
 	CosmosVersion      string // server version of the account; "" = cosmos.Newest
 	CosmosCapabilities string // of the account, separated by commas
 	CosmosLenient      bool   // accept what the account does not have

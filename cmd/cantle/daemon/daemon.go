@@ -84,6 +84,7 @@ type Daemon struct {
 	consoleAt atomic.Pointer[string] // its address, once it listens
 	account   *cosmos.Account
 	key       string // of the account
+	drewKey   bool   // at this start
 	tls       certificates
 	stop      context.CancelFunc
 	loops     sync.WaitGroup
@@ -308,7 +309,7 @@ func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability s
 		}); err != nil {
 			return nil, fmt.Errorf("--cosmos-account: %w", err)
 		}
-		d.key = account.Key()
+		d.key, d.drewKey = account.Key()
 	}
 	set, err := command.ParseReplicaSet(d.cfg.ReplicaSet)
 	if err != nil {
@@ -321,7 +322,7 @@ func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability s
 	return rooms.New(rooms.Config{
 		Config: command.Config{
 			Engine: engine.name, Transient: engine.keep == nowhere,
-			Auth: users, RequireAuth: d.cfg.Auth, Release: d.release, Account: d.account, ReplicaSet: set, Reached: d.advertised, ReadOnly: d.cfg.ServeDamaged, Cluster: d.cluster, DDL: definer,
+			Auth: users, RequireAuth: d.cfg.Auth, Release: d.release, Account: d.account, ReplicaSet: set, CosmosMember: d.cfg.CosmosAdvertise, Reached: d.advertised, ReadOnly: d.cfg.ServeDamaged, Cluster: d.cluster, DDL: definer,
 			Cursors: d.cursors, Sessions: d.sessions, Jobs: d.runner, Log: d.log, Defects: d.defects, Version: Version, Durability: durability,
 			ChargeStrongReads: d.cfg.StrongReads, JavaScript: d.cfg.JavaScript, TestCommands: d.cfg.TestCommands,
 			WorkMemory: d.shares.queries, WriteMemory: d.shares.writes, Processor: d.processor,
@@ -419,7 +420,7 @@ func (d *Daemon) URIs() (out []string) {
 		options = "replicaSet=" + name
 	}
 	for _, a := range d.addrs {
-		out = append(out, d.uri(a, options))
+		out = append(out, d.uri(shown(a), options))
 	}
 	return out
 }
@@ -430,18 +431,40 @@ func (d *Daemon) CosmosURI() string {
 	if d.cosmos == nil {
 		return ""
 	}
-	u := d.uri(d.cosmos, cosmosOptions(d.account))
+	host := shown(d.cosmos)
+	if d.cfg.CosmosAdvertise != "" {
+		host = d.cfg.CosmosAdvertise
+	}
+	u := d.uri(host, cosmosOptions(d.account))
 	if !d.cfg.Auth {
 		return u
 	}
 	return "mongodb://" + url.UserPassword(d.cfg.CosmosName, d.key).String() + "@" + strings.TrimPrefix(u, "mongodb://")
 }
 
-// uri is the connection string of an address, with an option and those that TLS
-// needs.
-func (d *Daemon) uri(a net.Addr, options string) string {
+// CosmosReady is CosmosURI for the ready line: with the key only at the start that makes it,
+// for lines are kept in logs.
+func (d *Daemon) CosmosReady() string {
+	uri := d.CosmosURI()
+	if _, rest, found := strings.Cut(uri, "@"); found && !d.drewKey {
+		return "mongodb://" + rest
+	}
+	return uri
+}
+
+// shown is an address as connection strings have it.
+func shown(a net.Addr) string {
 	if a.Network() == "unix" {
-		return "mongodb://" + strings.ReplaceAll(a.String(), "/", "%2F") + "/"
+		return strings.ReplaceAll(a.String(), "/", "%2F")
+	}
+	return a.String()
+}
+
+// uri is the connection string of an address, with an option and those that TLS
+// needs; sockets in the file system have none.
+func (d *Daemon) uri(host, options string) string {
+	if strings.Contains(host, "%2F") {
+		return "mongodb://" + host + "/"
 	}
 	if d.tls.mode == server.TLSRequire {
 		options = strings.TrimPrefix(options+"&tls=true", "&")
@@ -449,7 +472,7 @@ func (d *Daemon) uri(a net.Addr, options string) string {
 	if options != "" {
 		options = "?" + options
 	}
-	return "mongodb://" + a.String() + "/" + options
+	return "mongodb://" + host + "/" + options
 }
 
 // Reload reads the certificates again; connections from now on get the new ones.

@@ -53,6 +53,14 @@ func (c *Config) Faults() (out []error) {
 	}
 	_, err = c.account()
 	add(err)
+	if c.CosmosAdvertise != "" {
+		if err := command.CheckMember(c.CosmosAdvertise); err != nil {
+			add(fmt.Errorf("--cosmos-advertise: %w", err))
+		}
+		if c.CosmosListen == "" {
+			add(errors.New("--cosmos-advertise says where --cosmos-listen is reached; give that as well"))
+		}
+	}
 	if _, err := command.ParseReplicaSet(c.ReplicaSet); err != nil {
 		add(fmt.Errorf("--replica-set: %w", err))
 	}

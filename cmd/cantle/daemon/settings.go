@@ -49,6 +49,7 @@ func (c *Config) addressesFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.Listen, "listen", "127.0.0.1:27017", "`address` for MongoDB clients, host:port or unix:/path; port 0 picks a free one; several are separated by commas")
 	f.StringVar(&c.Advertise, "advertise", "", "`address` where clients reach this server, host:port, as config.mongos and cantle gateways show it where several servers share a TiKV cluster; the first of --listen unless given, with the name of this machine for all its addresses")
 	f.StringVar(&c.CosmosListen, "cosmos-listen", "", "`address` that looks like Azure Cosmos DB for MongoDB (replica set globaldb, strict rules), such as 127.0.0.1:10255; off unless given")
+	f.StringVar(&c.CosmosAdvertise, "cosmos-advertise", "", "`host:port` by which clients reach --cosmos-listen, if that is a forwarded port; it is otherwise the name that they ask for in the TLS handshake, or the address they have reached, with the port that is listened on")
 	f.StringVar(&c.CosmosVersion, "cosmos-version", cosmos.Newest.String(), "server `version` of the account: "+strings.Join(cosmos.VersionNames(), ", ")+". Features that the version does not have are refused")
 	flags.Choose(f, "cosmos-version", cosmos.VersionNames()...)
 	f.StringVar(&c.CosmosCapabilities, "cosmos-capabilities", "", "`names` of capabilities of the account, separated by commas, of "+(^cosmos.Capabilities(0)).String())

@@ -27,6 +27,7 @@ type Account struct {
 	name auth.Name
 	id   [16]byte
 	key  string
+	drew bool // the key was made by OpenAccount, just now
 
 	mu   sync.Mutex
 	made *auth.User // with credentials of as many iterations as a new user would have now
@@ -38,11 +39,14 @@ func OpenAccount(ctx context.Context, s storage.Store, name, key string) (*Accou
 	if name == "" {
 		return nil, fmt.Errorf("the account needs a name")
 	}
+	drew := false
 	if key == "" {
 		err := kept.Change(ctx, s, accountName, func(was bson.Raw) (bson.Raw, error) {
 			if key, _ = was.Get("key").Str(); key != "" {
+				drew = false
 				return nil, nil
 			}
+			drew = true
 			secret := make([]byte, keyBytes)
 			rand.Read(secret) // never fails
 			key = base64.StdEncoding.EncodeToString(secret)
@@ -57,11 +61,11 @@ func OpenAccount(ctx context.Context, s storage.Store, name, key string) (*Accou
 	if _, err := auth.NewProof(auth.ScramSHA256, name, key); err != nil {
 		return nil, err
 	}
-	return &Account{name: auth.Name{Name: name, DB: "admin"}, id: auth.NewUserID(), key: key}, nil
+	return &Account{name: auth.Name{Name: name, DB: "admin"}, id: auth.NewUserID(), key: key, drew: drew}, nil
 }
 
-// Key is the password.
-func (a *Account) Key() string { return a.key }
+// Key is the password; drew says that it has just been made, so nobody has it yet.
+func (a *Account) Key() (key string, drew bool) { return a.key, a.drew }
 
 // user is the account as a user of a server, who has its credentials as others have them: nobody can
 // tell it from a name that does not exist, or from another user.

@@ -1,0 +1,135 @@
+package cosmos
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/cantledb/cantle/compat-tests/harness"
+)
+
+// certified makes a certificate for one host name and returns the flags of a server that has
+// it, and the file of its authority.
+func certified(t *testing.T, host string) (flags []string, authority string) {
+	t.Helper()
+	binary, err := harness.Binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if out, err := exec.Command(binary, "cert", "--dir", dir, "--hosts", host).CombinedOutput(); err != nil {
+		t.Fatalf("cantle cert: %v\n%s", err, out)
+	}
+	return []string{"--auth", "--tls-mode", "requireTLS", "--tls-certificate-key-file", filepath.Join(dir, "server.pem"),
+		"--cosmos-account", "localhost", "--cosmos-key", accountKey}, filepath.Join(dir, "ca.pem")
+}
+
+// accountKey has the characters that keys of accounts have.
+const accountKey = "a+key/with+all/of+them=="
+
+// accountString is the connection string of an account in the documented form, but for the file
+// of the authority.
+// Source: Azure Cosmos DB for MongoDB, "connect-account".
+func accountString(host, authority string) string {
+	return fmt.Sprintf("mongodb://%s@%s/?ssl=true&replicaSet=globaldb&retrywrites=false&maxIdleTimeMS=120000&appName=@localhost@&tlsCAFile=%s",
+		url.UserPassword("localhost", accountKey), host, url.QueryEscape(authority))
+}
+
+// port is that of an address, or of a connection string.
+func port(t *testing.T, uri string) string {
+	t.Helper()
+	u, err := url.Parse(uri)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Port()
+}
+
+// Drivers that know the set go on by the name that they have come by: the certificate has no
+// other. Source: RFC 6066 (server_name).
+func TestNameOfHandshake(t *testing.T) {
+	flags, authority := certified(t, "localhost")
+	s := start(t, flags...)
+	at := "localhost:" + port(t, s.CosmosURI)
+	used(t, connect(t, accountString(at, authority)), at)
+}
+
+// A port that is forwarded is the one that clients are told, if the server was given it.
+func TestAdvertisedPort(t *testing.T) {
+	flags, authority := certified(t, "localhost")
+	outside, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer outside.Close()
+	_, number, _ := net.SplitHostPort(outside.Addr().String())
+	at := "localhost:" + number
+	inside := freeAddress(t)
+	s := harness.Start(t, harness.Options{Args: append(flags, "--cosmos-listen", inside, "--cosmos-advertise", at)})
+	if port(t, s.CosmosURI) != number {
+		t.Errorf("the ready line says %s", s.CosmosURI)
+	}
+	go forward(outside, inside)
+	used(t, connect(t, accountString(at, authority)), at)
+}
+
+// used writes and reads, and looks by which address the driver does.
+func used(t *testing.T, client *mongo.Client, at string) {
+	t.Helper()
+	ctx := harness.Context(t)
+	coll := client.Database("test").Collection("c")
+	if _, err := coll.InsertOne(ctx, d("_id", 1)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := coll.CountDocuments(ctx, bson.D{}); err != nil || n != 1 {
+		t.Errorf("%d documents, %v", n, err)
+	}
+	r := run(t, client.Database("admin"), d("hello", 1))
+	for _, name := range []string{"me", "primary"} {
+		if r.Lookup(name).StringValue() != at {
+			t.Errorf("%s is %s, want %s", name, r.Lookup(name), at)
+		}
+	}
+	if hosts, err := r.Lookup("hosts").Array().Values(); err != nil || len(hosts) != 1 || hosts[0].StringValue() != at {
+		t.Errorf("hosts are %v, want %s", hosts, at)
+	}
+}
+
+// freeAddress is one that nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// forward copies the connections of a listener to an address until it is closed.
+func forward(l net.Listener, to string) {
+	for {
+		out, err := l.Accept()
+		if err != nil {
+			return
+		}
+		in, err := net.Dial("tcp", to)
+		if err != nil {
+			out.Close()
+			continue
+		}
+		for _, pair := range [][2]net.Conn{{out, in}, {in, out}} {
+			go func() {
+				_, _ = io.Copy(pair[0], pair[1])
+				pair[0].Close()
+			}()
+		}
+	}
+}
