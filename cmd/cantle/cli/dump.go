@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/cmd/cantle/columns"
+	"github.com/cantledb/cantle/cmd/cantle/dumps"
 	"github.com/cantledb/cantle/cmd/cantle/namespaces"
 	"github.com/cantledb/cantle/cmd/cantle/progress"
 )
@@ -109,40 +109,9 @@ func appended(list *[]string) func(string) error {
 }
 
 // wanted reports whether a collection is asked for.
-func (a *dumpArgs) wanted(d *dumped) bool {
-	return a.names.Holds(d.ns()) && !slices.Contains(a.without, d.coll) &&
-		!slices.ContainsFunc(a.prefixes, func(p string) bool { return strings.HasPrefix(d.coll, p) })
-}
-
-// dumped is one collection on its way.
-type dumped struct {
-	db, coll, kind string // kind: collection, view or timeseries
-	data           string // the collection that is read, and names the file: coll, or its buckets
-	metadata       string // Extended JSON, as in the file
-}
-
-func (d *dumped) ns() string { return d.db + "." + d.coll }
-
-// capped reports a collection that keeps the order of insertion.
-func (d *dumped) capped() bool { return strings.Contains(d.metadata, `"capped":true`) }
-
-// byID reports a collection that is read in the order of _id, where an interrupted
-// dump can go on.
-func (d *dumped) byID() bool { return d.kind == "collection" && !d.capped() }
-
-// sink takes what is dumped. Safe for concurrent use.
-type sink interface {
-	// begin announces a collection; nil says that it is there already.
-	begin(d *dumped) (part, error)
-}
-
-// part takes the documents of one collection.
-type part interface {
-	// so tells which documents are there already: the _id of the last, missing for
-	// none, and how many.
-	so() (after bson.Value, n int64)
-	write(doc bson.Raw) error
-	end() error
+func (a *dumpArgs) wanted(d *dumps.Collection) bool {
+	return a.names.Holds(d.NS()) && !slices.Contains(a.without, d.Coll) &&
+		!slices.ContainsFunc(a.prefixes, func(p string) bool { return strings.HasPrefix(d.Coll, p) })
 }
 
 func dump(ctx context.Context, uri string, a dumpArgs, out, errs io.Writer) error {
@@ -158,7 +127,7 @@ func dump(ctx context.Context, uri string, a dumpArgs, out, errs io.Writer) erro
 	if len(list) == 0 {
 		return errors.New("there is nothing to dump")
 	}
-	var to sink
+	var to dumps.Sink
 	if a.archive != "" {
 		w := out
 		if a.archive != "-" {
@@ -173,25 +142,25 @@ func dump(ctx context.Context, uri string, a dumpArgs, out, errs io.Writer) erro
 		if err != nil {
 			return t.explain(err)
 		}
-		archive, err := newArchiveWriter(w, version, a.gzip, min(a.parallel, len(list)), list)
+		archive, err := dumps.NewArchiveWriter(w, version, a.gzip, min(a.parallel, len(list)), list)
 		if err != nil {
 			return err
 		}
-		defer archive.close()
+		defer archive.Close()
 		to = archive
 	} else {
-		to = &folderSink{root: a.out, gzip: a.gzip, resume: a.resume}
+		to = &dumps.Folder{Root: a.out, Gzip: a.gzip, Resume: a.resume}
 	}
 	total := int64(0)
 	for _, d := range list {
-		if d.kind != "view" && a.query == nil {
-			total += t.count(ctx, d.db, d.data)
+		if d.Kind != "view" && a.query == nil {
+			total += t.count(ctx, d.DB, d.Data)
 		}
 	}
 	p := progress.Share(errs, "documents", total)
-	err = each(ctx, t, a.parallel, list, func(ctx context.Context, t *transfer, d *dumped) error {
+	err = each(ctx, t, a.parallel, list, func(ctx context.Context, t *transfer, d *dumps.Collection) error {
 		if err := t.dumpOne(ctx, d, a.query, to, p); err != nil {
-			return fmt.Errorf("%s: %w", d.ns(), t.explain(err))
+			return fmt.Errorf("%s: %w", d.NS(), t.explain(err))
 		}
 		return nil
 	})
@@ -213,7 +182,7 @@ func (t *transfer) serverVersion(ctx context.Context) (string, error) {
 }
 
 // collections lists what there is to dump, with its metadata.
-func (t *transfer) collections(ctx context.Context, a *dumpArgs) ([]*dumped, error) {
+func (t *transfer) collections(ctx context.Context, a *dumpArgs) ([]*dumps.Collection, error) {
 	dbs := []string{a.db}
 	if a.db == "" {
 		dbs = nil
@@ -232,7 +201,7 @@ func (t *transfer) collections(ctx context.Context, a *dumpArgs) ([]*dumped, err
 			}
 		}
 	}
-	var out []*dumped
+	var out []*dumps.Collection
 	for _, db := range dbs {
 		b := bson.NewBuilder(nil)
 		b.Int32("listCollections", 1)
@@ -241,37 +210,37 @@ func (t *transfer) collections(ctx context.Context, a *dumpArgs) ([]*dumped, err
 			return nil, err
 		}
 		for _, info := range infos {
-			d := &dumped{db: db, kind: "collection"}
-			d.coll, _ = info.Get("name").Str()
+			d := &dumps.Collection{DB: db, Kind: "collection"}
+			d.Coll, _ = info.Get("name").Str()
 			if kind, ok := info.Get("type").Str(); ok {
-				d.kind = kind
+				d.Kind = kind
 			}
-			d.data = d.coll
-			if (a.coll != "" && d.coll != a.coll) || strings.HasPrefix(d.coll, "system.") || !a.wanted(d) {
+			d.Data = d.Coll
+			if (a.coll != "" && d.Coll != a.coll) || strings.HasPrefix(d.Coll, "system.") || !a.wanted(d) {
 				continue
 			}
-			if d.kind == "timeseries" && t.plainBuckets(ctx, d) {
-				d.data = bucketsPrefix + d.coll
+			if d.Kind == "timeseries" && t.plainBuckets(ctx, d) {
+				d.Data = dumps.BucketsPrefix + d.Coll
 			}
-			if d.metadata, err = t.metadata(ctx, d, info); err != nil {
+			if d.Metadata, err = t.metadata(ctx, d, info); err != nil {
 				return nil, err
 			}
 			out = append(out, d)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *dumped) int { return cmp.Compare(a.ns(), b.ns()) })
+	slices.SortStableFunc(out, func(a, b *dumps.Collection) int { return cmp.Compare(a.NS(), b.NS()) })
 	return out, nil
 }
 
 // appendOwn adds what only a Cantle knows of a collection: its shard key, and its throughput
 // as the extension commands take it. Other servers have neither, nor has an address without
 // sharding a list of shard keys.
-func (t *transfer) appendOwn(ctx context.Context, b *bson.Builder, d *dumped) {
+func (t *transfer) appendOwn(ctx context.Context, b *bson.Builder, d *dumps.Collection) {
 	own := bson.NewBuilder(nil)
 	q := bson.NewBuilder(nil)
 	q.String("find", "collections")
 	q.BeginDoc("filter")
-	q.String("_id", d.ns())
+	q.String("_id", d.NS())
 	q.End()
 	if entries, err := t.all(ctx, "config", q.Doc()); err == nil && len(entries) == 1 {
 		if key := entries[0].Get("key"); !key.IsMissing() {
@@ -281,8 +250,8 @@ func (t *transfer) appendOwn(ctx context.Context, b *bson.Builder, d *dumped) {
 	}
 	q.Reset(nil)
 	q.String("customAction", "GetCollection")
-	q.String("collection", d.coll)
-	if is, err := t.run(ctx, d.db, q.Doc()); err == nil && d.kind != "view" {
+	q.String("collection", d.Coll)
+	if is, err := t.run(ctx, d.DB, q.Doc()); err == nil && d.Kind != "view" {
 		offer := bson.NewBuilder(nil)
 		for _, name := range []string{"autoScaleSettings", "serverless", "serverSideRetry", "burst", "ruPerMinute"} {
 			if v := is.Get(name); !v.IsMissing() {
@@ -303,7 +272,7 @@ func (t *transfer) appendOwn(ctx context.Context, b *bson.Builder, d *dumped) {
 
 // metadata prints options and indexes of a collection as mongodump does, and under
 // "cantle" its shard key and throughput.
-func (t *transfer) metadata(ctx context.Context, d *dumped, info bson.Raw) (string, error) {
+func (t *transfer) metadata(ctx context.Context, d *dumps.Collection, info bson.Raw) (string, error) {
 	b := bson.NewBuilder(nil)
 	options, _ := info.Get("options").Doc()
 	if options == nil {
@@ -311,10 +280,10 @@ func (t *transfer) metadata(ctx context.Context, d *dumped, info bson.Raw) (stri
 	}
 	b.Value("options", options.Value())
 	b.BeginArray("indexes")
-	if d.kind != "view" {
+	if d.Kind != "view" {
 		q := bson.NewBuilder(nil)
-		q.String("listIndexes", d.coll)
-		indexes, err := t.all(ctx, d.db, q.Doc())
+		q.String("listIndexes", d.Coll)
+		indexes, err := t.all(ctx, d.DB, q.Doc())
 		if err != nil {
 			return "", err
 		}
@@ -327,51 +296,48 @@ func (t *transfer) metadata(ctx context.Context, d *dumped, info bson.Raw) (stri
 	if _, id, ok := detail.Get("uuid").Binary(); ok {
 		b.String("uuid", fmt.Sprintf("%x", id))
 	}
-	b.String("collectionName", d.coll)
-	b.String("type", d.kind)
+	b.String("collectionName", d.Coll)
+	b.String("type", d.Kind)
 	t.appendOwn(ctx, b, d)
 	return ejson.Canonical(b.Doc()), nil
 }
 
-// bucketsPrefix begins the names of what holds the measurements of time series.
-const bucketsPrefix = "system.buckets."
-
 // plainBuckets reports that all buckets of a time-series collection can be taken apart again by
 // any server. Then they are dumped, as mongodump does; otherwise the measurements are.
-func (t *transfer) plainBuckets(ctx context.Context, d *dumped) bool {
+func (t *transfer) plainBuckets(ctx context.Context, d *dumps.Collection) bool {
 	b := bson.NewBuilder(nil)
-	b.String("find", bucketsPrefix+d.coll)
+	b.String("find", dumps.BucketsPrefix+d.Coll)
 	b.BeginDoc("filter")
 	b.BeginDoc("control.version")
 	b.Int32("$ne", 1)
 	b.End()
 	b.End()
 	b.Int32("limit", 1)
-	others, err := t.all(ctx, d.db, b.Doc())
+	others, err := t.all(ctx, d.DB, b.Doc())
 	return err == nil && len(others) == 0
 }
 
 // dumpOne copies one collection into the sink.
-func (t *transfer) dumpOne(ctx context.Context, d *dumped, query bson.Raw, to sink, p *progress.Shared) error {
-	out, err := to.begin(d)
+func (t *transfer) dumpOne(ctx context.Context, d *dumps.Collection, query bson.Raw, to dumps.Sink, p *progress.Shared) error {
+	out, err := to.Begin(d)
 	if err != nil {
 		return err
 	}
 	if out == nil {
-		p.Say("%s is there already", d.ns())
+		p.Say("%s is there already", d.NS())
 		return nil
 	}
-	if d.kind == "view" {
-		return out.end()
+	if d.Kind == "view" {
+		return out.End()
 	}
-	after, n := out.so()
+	after, n := out.Done()
 	p.Add(n)
 	b := bson.NewBuilder(nil)
-	b.String("find", d.data)
+	b.String("find", d.Data)
 	if query != nil {
 		b.Raw("filter", query)
 	}
-	if d.byID() {
+	if d.ByID() {
 		b.BeginDoc("sort")
 		b.Int32("_id", 1)
 		b.End()
@@ -384,38 +350,21 @@ func (t *transfer) dumpOne(ctx context.Context, d *dumped, query bson.Raw, to si
 			b.End()
 		}
 	}
-	err = t.scan(ctx, d.db, b.Doc(), func(doc bson.Raw) error {
+	err = t.scan(ctx, d.DB, b.Doc(), func(doc bson.Raw) error {
 		if !after.IsMissing() && doc.Get("_id").Identical(after) {
 			return nil // min includes its bound
 		}
 		n++
 		p.Add(1)
-		return out.write(doc)
+		return out.Write(doc)
 	})
 	if err != nil {
 		return err
 	}
 	what := "documents"
-	if d.data != d.coll {
+	if d.Data != d.Coll {
 		what = "buckets"
 	}
-	p.Say("%s: %d %s", d.ns(), n, what)
-	return out.end()
+	p.Say("%s: %d %s", d.NS(), n, what)
+	return out.End()
 }
-
-// fileName is how a collection's name is written in a folder: like a part of a URL,
-// as mongodump does.
-func fileName(coll string) string {
-	var b strings.Builder
-	for _, c := range []byte(coll) {
-		if strings.IndexByte("/\\%:*?\"<>|", c) >= 0 || c < ' ' {
-			fmt.Fprintf(&b, "%%%02X", c)
-			continue
-		}
-		b.WriteByte(c)
-	}
-	return b.String()
-}
-
-// folderOf is where a database's files lie.
-func folderOf(root, db string) string { return filepath.Join(root, fileName(db)) }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/cantledb/cantle/cmd/cantle/dumps"
 	"github.com/cantledb/cantle/cmd/cantle/journal"
 	"github.com/cantledb/cantle/cmd/cantle/namespaces"
 	"github.com/cantledb/cantle/cmd/cantle/progress"
@@ -211,14 +212,14 @@ func restore(ctx context.Context, uri string, a restoreArgs, s Streams) error {
 }
 
 // wanted reports whether a collection of the dump is asked for.
-func (r *restoring) wanted(d *dumped) bool {
-	if !r.names.Holds(d.ns()) {
+func (r *restoring) wanted(d *dumps.Collection) bool {
+	if !r.names.Holds(d.NS()) {
 		return false
 	}
 	if r.db != "" {
-		return d.db == r.db && (r.coll == "" || d.coll == r.coll)
+		return d.DB == r.db && (r.coll == "" || d.Coll == r.coll)
 	}
-	return d.db != "admin" && d.db != "config" && d.db != "local" && !strings.HasPrefix(d.coll, "system.")
+	return d.DB != "admin" && d.DB != "config" && d.DB != "local" && !strings.HasPrefix(d.Coll, "system.")
 }
 
 // passing is a reader that tells how much was read.

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/cmd/cantle/dumps"
 	"github.com/cantledb/cantle/cmd/cantle/progress"
 )
 
@@ -27,7 +28,7 @@ func (r *restoring) fromArchive(ctx context.Context, in io.Reader, errs io.Write
 		in = file
 	}
 	r.shows = progress.Share(errs, "bytes", size)
-	a, err := newArchiveReader(&passing{in, r.shows}, r.gzip)
+	a, err := dumps.NewArchiveReader(&passing{in, r.shows}, r.gzip)
 	if err != nil {
 		return err
 	}
@@ -38,15 +39,15 @@ func (r *restoring) fromArchive(ctx context.Context, in io.Reader, errs io.Write
 			l.abandon()
 		}
 	}()
-	for _, d := range a.list {
+	for _, d := range a.List {
 		if !r.wanted(d) {
 			continue
 		}
 		l, err := r.begin(ctx, r.transfer, d, cancel)
 		if err != nil {
-			return fmt.Errorf("%s: %w", d.ns(), r.explain(err))
+			return fmt.Errorf("%s: %w", d.NS(), r.explain(err))
 		}
-		r.open[d.ns()] = l
+		r.open[d.NS()] = l
 	}
 	err = r.blocks(ctx, a, cancel)
 	if cause := context.Cause(ctx); cause != nil {
@@ -56,7 +57,7 @@ func (r *restoring) fromArchive(ctx context.Context, in io.Reader, errs io.Write
 		return err
 	}
 	for ns, l := range r.open { // views have no block in some archives
-		if l.kind != "view" && l.seen > 0 {
+		if l.Kind != "view" && l.seen > 0 {
 			return fmt.Errorf("%s: the archive ends early", ns)
 		}
 		delete(r.open, ns)
@@ -69,18 +70,18 @@ func (r *restoring) fromArchive(ctx context.Context, in io.Reader, errs io.Write
 
 // blocks reads the documents of all collections, which stand mixed. Indexes are made
 // beside the reading, of so many collections at a time; what goes wrong there cancels.
-func (r *restoring) blocks(ctx context.Context, a *archiveReader, cancel context.CancelCauseFunc) error {
+func (r *restoring) blocks(ctx context.Context, a *dumps.ArchiveReader, cancel context.CancelCauseFunc) error {
 	var finishing sync.WaitGroup
 	defer finishing.Wait()
 	free := make(chan struct{}, r.parallel)
-	return a.each(func(db, coll string, doc bson.Raw) error {
-		name, packed := strings.CutPrefix(coll, bucketsPrefix)
+	return a.Each(func(db, coll string, doc bson.Raw) error {
+		name, packed := strings.CutPrefix(coll, dumps.BucketsPrefix)
 		if l := r.open[db+"."+name]; l != nil {
 			return l.add(ctx, doc, packed)
 		}
 		return nil
 	}, func(db, coll string) error {
-		ns := db + "." + strings.TrimPrefix(coll, bucketsPrefix)
+		ns := db + "." + strings.TrimPrefix(coll, dumps.BucketsPrefix)
 		l := r.open[ns]
 		if l == nil {
 			return nil
@@ -95,7 +96,7 @@ func (r *restoring) blocks(ctx context.Context, a *archiveReader, cancel context
 				err = r.finish(ctx, t, l)
 			}
 			if err != nil {
-				cancel(fmt.Errorf("%s: %w", l.ns(), r.explain(err)))
+				cancel(fmt.Errorf("%s: %w", l.NS(), r.explain(err)))
 			}
 		})
 		return nil

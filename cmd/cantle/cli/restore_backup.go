@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/cmd/cantle/dumps"
 	"github.com/cantledb/cantle/cmd/cantle/progress"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/release"
@@ -111,8 +112,8 @@ func (r *restoring) fromStore(ctx context.Context, store storage.Store, moment s
 	var wanted, views []*catalog.Collection
 	for _, coll := range snap.Collections("") {
 		switch d := asDumped(coll); {
-		case !r.wanted(d) || strings.HasPrefix(d.coll, "system.") && d.coll != "system.js":
-		case d.kind == "view":
+		case !r.wanted(d) || strings.HasPrefix(d.Coll, "system.") && d.Coll != "system.js":
+		case d.Kind == "view":
 			views = append(views, coll)
 		default:
 			wanted = append(wanted, coll)
@@ -151,20 +152,20 @@ func (r *restoring) fromStore(ctx context.Context, store storage.Store, moment s
 }
 
 // asDumped describes a collection as a dump would.
-func asDumped(coll *catalog.Collection) *dumped {
+func asDumped(coll *catalog.Collection) *dumps.Collection {
 	ns := coll.Namespace
-	return &dumped{db: ns.DB, coll: ns.Coll, data: ns.Coll, kind: coll.Kind(), metadata: savedMetadata(coll)}
+	return &dumps.Collection{DB: ns.DB, Coll: ns.Coll, Data: ns.Coll, Kind: coll.Kind(), Metadata: savedMetadata(coll)}
 }
 
 // named is the name that a collection gets on the server.
-func (r *restoring) named(d *dumped) (db, coll string) {
+func (r *restoring) named(d *dumps.Collection) (db, coll string) {
 	for _, x := range r.renames {
-		if ns, ok := x.Apply(d.ns()); ok {
+		if ns, ok := x.Apply(d.NS()); ok {
 			db, coll, _ = strings.Cut(ns, ".")
 			return db, coll
 		}
 	}
-	return d.db, d.coll
+	return d.DB, d.Coll
 }
 
 // mayMake refuses to mix what was with what is.

@@ -13,12 +13,13 @@ import (
 	"strings"
 
 	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/cmd/cantle/dumps"
 	"github.com/cantledb/cantle/cmd/cantle/progress"
 )
 
 // dumpedFile is a file of documents in a folder.
 type dumpedFile struct {
-	*dumped
+	*dumps.Collection
 	path string
 }
 
@@ -32,7 +33,7 @@ func (r *restoring) fromFolder(ctx context.Context, errs io.Writer) error {
 		return fmt.Errorf("%s has no folders with .metadata.json files: it is no dump", r.dir)
 	}
 	var files []dumpedFile
-	var views []*dumped
+	var views []*dumps.Collection
 	size := int64(0)
 	for _, path := range found {
 		d, base, err := describe(path)
@@ -42,13 +43,13 @@ func (r *restoring) fromFolder(ctx context.Context, errs io.Writer) error {
 		if !r.wanted(d) {
 			continue
 		}
-		if d.kind == "view" { // what they show comes first
+		if d.Kind == "view" { // what they show comes first
 			views = append(views, d)
 			continue
 		}
 		file := dumpedFile{d, base + ".bson" + zipSuffix(path)}
-		if buckets := filepath.Join(filepath.Dir(base), bucketsPrefix+filepath.Base(base)+".bson"+zipSuffix(path)); d.kind == "timeseries" && exists(buckets) {
-			file.path, d.data = buckets, bucketsPrefix+d.coll
+		if buckets := filepath.Join(filepath.Dir(base), dumps.BucketsPrefix+filepath.Base(base)+".bson"+zipSuffix(path)); d.Kind == "timeseries" && exists(buckets) {
+			file.path, d.Data = buckets, dumps.BucketsPrefix+d.Coll
 		}
 		if info, err := os.Stat(file.path); err == nil {
 			size += info.Size()
@@ -58,7 +59,7 @@ func (r *restoring) fromFolder(ctx context.Context, errs io.Writer) error {
 	r.shows = progress.Share(errs, "bytes", size)
 	err = each(ctx, r.transfer, r.parallel, files, func(ctx context.Context, t *transfer, f dumpedFile) error {
 		if err := r.fromFile(ctx, t, f); err != nil {
-			return fmt.Errorf("%s: %w", f.ns(), r.explain(err))
+			return fmt.Errorf("%s: %w", f.NS(), r.explain(err))
 		}
 		return nil
 	})
@@ -67,24 +68,24 @@ func (r *restoring) fromFolder(ctx context.Context, errs io.Writer) error {
 	}
 	for _, d := range views {
 		if _, err := r.begin(ctx, r.transfer, d, nil); err != nil {
-			return fmt.Errorf("%s: %w", d.ns(), r.explain(err))
+			return fmt.Errorf("%s: %w", d.NS(), r.explain(err))
 		}
 	}
 	return nil
 }
 
 // describe reads a file of metadata; base is its path without suffixes.
-func describe(path string) (d *dumped, base string, err error) {
+func describe(path string) (d *dumps.Collection, base string, err error) {
 	text, err := readWhole(path)
 	if err != nil {
 		return nil, "", err
 	}
 	base = strings.TrimSuffix(strings.TrimSuffix(path, zipSuffix(path)), ".metadata.json")
-	d = &dumped{metadata: text, kind: "collection"}
-	if d.db, err = url.PathUnescape(filepath.Base(filepath.Dir(path))); err != nil {
+	d = &dumps.Collection{Metadata: text, Kind: "collection"}
+	if d.DB, err = url.PathUnescape(filepath.Base(filepath.Dir(path))); err != nil {
 		return nil, "", err
 	}
-	if d.coll, err = url.PathUnescape(filepath.Base(base)); err != nil {
+	if d.Coll, err = url.PathUnescape(filepath.Base(base)); err != nil {
 		return nil, "", err
 	}
 	m, err := ejson.Parse(text)
@@ -93,12 +94,12 @@ func describe(path string) (d *dumped, base string, err error) {
 	}
 	// A long name is cut in the file's name, and whole inside.
 	if name, ok := m.Get("collectionName").Str(); ok && name != "" {
-		d.coll = name
+		d.Coll = name
 	}
 	if kind, ok := m.Get("type").Str(); ok && kind != "" {
-		d.kind = kind
+		d.Kind = kind
 	}
-	d.data = d.coll
+	d.Data = d.Coll
 	return d, base, nil
 }
 
@@ -130,21 +131,21 @@ func (r *restoring) fromFile(ctx context.Context, t *transfer, f dumpedFile) err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	l, err := r.begin(ctx, t, f.dumped, cancel)
+	l, err := r.begin(ctx, t, f.Collection, cancel)
 	if err != nil {
 		return err
 	}
 	defer l.abandon()
-	docs := documentReader{r: in}
+	docs := dumps.NewDocuments(in)
 	for {
-		doc, err := docs.next()
+		doc, err := docs.Next()
 		if errors.Is(err, io.EOF) {
 			return r.finish(ctx, t, l)
 		}
 		if err != nil {
 			return err
 		}
-		if err := l.add(ctx, doc, f.data != f.coll); err != nil {
+		if err := l.add(ctx, doc, f.Data != f.Coll); err != nil {
 			return err
 		}
 	}

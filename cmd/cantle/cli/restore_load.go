@@ -10,6 +10,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/cmd/cantle/dumps"
 	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/shard/cluster"
@@ -18,14 +19,14 @@ import (
 // loading is one collection of a restore: one goroutine reads it and hands batches to its
 // workers.
 type loading struct {
-	*dumped // by its names on the server
-	r       *restoring
-	t       *transfer // of the goroutine that reads
-	stop    func(cause error)
-	source  string       // namespace in the dump
-	buckets *agg.Buckets // of a time-series collection, nil for others
-	later   []bson.Raw   // indexes
-	offer   bson.Raw     // throughput, nil for none
+	*dumps.Collection // by its names on the server
+	r                 *restoring
+	t                 *transfer // of the goroutine that reads
+	stop              func(cause error)
+	source            string       // namespace in the dump
+	buckets           *agg.Buckets // of a time-series collection, nil for others
+	later             []bson.Raw   // indexes
+	offer             bson.Raw     // throughput, nil for none
 
 	pending batch
 	skip    int64 // documents that a journal says are done
@@ -49,14 +50,14 @@ type chunk struct {
 }
 
 // begin makes a collection as its metadata says. stop ends the restore when a worker fails.
-func (r *restoring) begin(ctx context.Context, t *transfer, d *dumped, stop func(error)) (*loading, error) {
+func (r *restoring) begin(ctx context.Context, t *transfer, d *dumps.Collection, stop func(error)) (*loading, error) {
 	to := *d
-	to.db, to.coll = r.named(d)
-	l := &loading{dumped: &to, r: r, t: t, stop: stop, source: d.ns(), skip: r.journalOpened.At(d.ns()), arrived: map[int]int64{}}
+	to.DB, to.Coll = r.named(d)
+	l := &loading{Collection: &to, r: r, t: t, stop: stop, source: d.NS(), skip: r.journalOpened.At(d.NS()), arrived: map[int]int64{}}
 	var m bson.Raw
-	if d.metadata != "" {
+	if d.Metadata != "" {
 		var err error
-		if m, err = ejson.Parse(d.metadata); err != nil {
+		if m, err = ejson.Parse(d.Metadata); err != nil {
 			return nil, fmt.Errorf("metadata: %w", err)
 		}
 	}
@@ -67,20 +68,20 @@ func (r *restoring) begin(ctx context.Context, t *transfer, d *dumped, stop func
 	}
 	if r.drop {
 		b := bson.NewBuilder(nil)
-		b.String("drop", to.coll)
-		if _, err := t.run(ctx, to.db, b.Doc()); err != nil && !isCode(err, 26) {
+		b.String("drop", to.Coll)
+		if _, err := t.run(ctx, to.DB, b.Doc()); err != nil && !isCode(err, 26) {
 			return nil, err
 		}
 	}
 	b := bson.NewBuilder(nil)
-	b.String("create", to.coll)
+	b.String("create", to.Coll)
 	for name, v := range options.Fields() {
 		if !r.noOptions && string(name) != "autoIndexId" && string(name) != "uuid" {
 			b.ValueBytes(name, v)
 		}
 	}
 	// A collection that is there stays as it is.
-	if _, err := t.run(ctx, to.db, b.Doc()); err != nil && !isCode(err, 48) {
+	if _, err := t.run(ctx, to.DB, b.Doc()); err != nil && !isCode(err, 48) {
 		return nil, err
 	}
 	if own, ok := m.Get("cantle").Doc(); ok && !r.noOptions {
@@ -107,12 +108,12 @@ func (r *restoring) begin(ctx context.Context, t *transfer, d *dumped, stop func
 func (l *loading) own(ctx context.Context, own bson.Raw) {
 	if key := own.Get("shardKey"); !key.IsMissing() {
 		b := bson.NewBuilder(nil)
-		b.String("shardCollection", l.ns())
+		b.String("shardCollection", l.NS())
 		b.Value("key", key)
 		b.Value("unique", own.Get("unique"))
 		// Sharded already, or an address where that is done by other commands.
 		if _, err := l.t.run(ctx, "admin", b.Doc()); err != nil {
-			l.r.shows.Say("%s is not sharded: %v", l.ns(), l.r.explain(err))
+			l.r.shows.Say("%s is not sharded: %v", l.NS(), l.r.explain(err))
 		}
 	}
 	if offer, ok := own.Get("throughput").Doc(); ok {
@@ -127,10 +128,10 @@ func (l *loading) provision(ctx context.Context, t *transfer) {
 	}
 	b := bson.NewBuilder(nil)
 	b.String("customAction", "UpdateCollection")
-	b.String("collection", l.coll)
+	b.String("collection", l.Coll)
 	b.Splice(l.offer.Elements())
-	if _, err := t.run(ctx, l.db, b.Doc()); err != nil {
-		l.r.shows.Say("%s does not have its throughput: %v", l.ns(), l.r.explain(err))
+	if _, err := t.run(ctx, l.DB, b.Doc()); err != nil {
+		l.r.shows.Say("%s does not have its throughput: %v", l.NS(), l.r.explain(err))
 	}
 }
 
@@ -170,13 +171,13 @@ func (l *loading) index(ctx context.Context, t *transfer, list []bson.Raw) error
 		return nil
 	}
 	b := bson.NewBuilder(nil)
-	b.String("createIndexes", l.coll)
+	b.String("createIndexes", l.Coll)
 	b.BeginArray("indexes")
 	for _, x := range list {
 		b.Value("", x.Value())
 	}
 	b.End()
-	_, err := t.run(ctx, l.db, b.Doc())
+	_, err := t.run(ctx, l.DB, b.Doc())
 	return err
 }
 
@@ -234,7 +235,7 @@ func (l *loading) flush(ctx context.Context) error {
 	}
 }
 
-func (l *loading) inOrder() bool { return l.r.ordered || l.capped() }
+func (l *loading) inOrder() bool { return l.r.ordered || l.Capped() }
 
 // serve writes batches until there are no more, or the restore ends.
 func (l *loading) serve(ctx context.Context, work <-chan chunk) {
@@ -247,7 +248,7 @@ func (l *loading) serve(ctx context.Context, work <-chan chunk) {
 			err = l.store(ctx, t, c)
 		}
 		if err != nil {
-			l.stop(fmt.Errorf("%s: %w", l.ns(), l.r.explain(err)))
+			l.stop(fmt.Errorf("%s: %w", l.NS(), l.r.explain(err)))
 		}
 	}
 }
@@ -257,7 +258,7 @@ func (l *loading) store(ctx context.Context, t *transfer, c chunk) error {
 	w := written{done: int64(len(c.docs))}
 	if !l.r.dry {
 		var err error
-		w, err = t.write(ctx, writes{command: "insert", list: "documents", db: l.db, coll: l.coll, bypass: !l.r.validate,
+		w, err = t.write(ctx, writes{command: "insert", list: "documents", db: l.DB, coll: l.Coll, bypass: !l.r.validate,
 			ordered: l.inOrder() || l.r.stop, stop: l.r.stop}, c.docs)
 		if err != nil {
 			return err
@@ -304,8 +305,8 @@ func (r *restoring) finish(ctx context.Context, t *transfer, l *loading) error {
 		}
 		l.provision(ctx, t)
 	}
-	if l.kind != "view" {
-		r.shows.Say("%s: %d documents", l.ns(), l.counted.done)
+	if l.Kind != "view" {
+		r.shows.Say("%s: %d documents", l.NS(), l.counted.done)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/cmd/cantle/columns"
+	"github.com/cantledb/cantle/cmd/cantle/dumps"
 	"github.com/cantledb/cantle/cmd/cantle/progress"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/salvage"
@@ -59,7 +60,7 @@ func salvageFolder(ctx context.Context, data, out string, s Streams) error {
 	}
 	defer release()
 	f.Prepare()
-	to := &salvageSink{main: folderSink{root: out}, older: folderSink{root: out + olderSuffix}}
+	to := &salvageSink{main: dumps.Folder{Root: out}, older: dumps.Folder{Root: out + olderSuffix}}
 	p := progress.Share(s.Err, "documents", 0)
 	report, err := salvage.Run(ctx, f, to, func(n int64) error {
 		p.Add(n)
@@ -101,33 +102,33 @@ func printSalvage(s Streams, out string, r *salvage.Report) {
 }
 
 // salvageSink writes what is saved into folders.
-type salvageSink struct{ main, older folderSink }
+type salvageSink struct{ main, older dumps.Folder }
 
 // Begin implements salvage.Sink.
 func (k *salvageSink) Begin(coll *catalog.Collection) (documents, older func(doc bson.Raw) error, end func() error, err error) {
 	d := asDumped(coll)
-	main, err := k.main.begin(d)
+	main, err := k.main.Begin(d)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	var second part
+	var second dumps.Part
 	older = func(doc bson.Raw) error {
 		if second == nil {
 			var err error
-			if second, err = k.older.begin(d); err != nil {
+			if second, err = k.older.Begin(d); err != nil {
 				return err
 			}
 		}
-		return second.write(doc)
+		return second.Write(doc)
 	}
 	end = func() error {
-		err := main.end()
+		err := main.End()
 		if second != nil {
-			err = errors.Join(err, second.end())
+			err = errors.Join(err, second.End())
 		}
 		return err
 	}
-	return main.write, older, end, nil
+	return main.Write, older, end, nil
 }
 
 // savedMetadata prints options and indexes of a collection, as transfer.metadata does of

@@ -1,4 +1,4 @@
-package cli
+package dumps
 
 import (
 	"bufio"
@@ -30,8 +30,8 @@ var (
 	archiveCRC        = crc64.MakeTable(crc64.ECMA)
 )
 
-// archiveWriter takes blocks of several collections at once.
-type archiveWriter struct {
+// ArchiveWriter takes blocks of several collections at once.
+type ArchiveWriter struct {
 	zip *gzip.Writer
 
 	mu sync.Mutex
@@ -43,15 +43,15 @@ const archiveBlockBytes = 1 << 20
 
 // archivePart collects the blocks of one collection.
 type archivePart struct {
-	a   *archiveWriter
-	d   *dumped
+	a   *ArchiveWriter
+	d   *Collection
 	crc hash.Hash64
 	buf []byte
 }
 
-// newArchiveWriter writes everything up to the first block; version is the server's.
-func newArchiveWriter(out io.Writer, version string, compress bool, parallel int, list []*dumped) (*archiveWriter, error) {
-	a := &archiveWriter{}
+// NewArchiveWriter writes everything up to the first block; version is the server's.
+func NewArchiveWriter(out io.Writer, version string, compress bool, parallel int, list []*Collection) (*ArchiveWriter, error) {
+	a := &ArchiveWriter{}
 	if compress {
 		a.zip = gzip.NewWriter(out)
 		out = a.zip
@@ -66,24 +66,24 @@ func newArchiveWriter(out io.Writer, version string, compress bool, parallel int
 	a.w.Write(b.Doc())
 	for _, d := range list {
 		b := bson.NewBuilder(nil)
-		b.String("db", d.db)
-		b.String("collection", d.coll)
-		b.String("metadata", d.metadata)
+		b.String("db", d.DB)
+		b.String("collection", d.Coll)
+		b.String("metadata", d.Metadata)
 		b.Int32("size", 0)
-		b.String("type", d.kind)
+		b.String("type", d.Kind)
 		a.w.Write(b.Doc())
 	}
 	_, err := a.w.Write(archiveTerminator)
 	return a, err
 }
 
-func (a *archiveWriter) begin(d *dumped) (part, error) {
+func (a *ArchiveWriter) Begin(d *Collection) (Part, error) {
 	return &archivePart{a: a, d: d, crc: crc64.New(archiveCRC)}, nil
 }
 
-func (p *archivePart) so() (bson.Value, int64) { return bson.Value{}, 0 }
+func (p *archivePart) Done() (bson.Value, int64) { return bson.Value{}, 0 }
 
-func (p *archivePart) write(doc bson.Raw) error {
+func (p *archivePart) Write(doc bson.Raw) error {
 	p.buf = append(p.buf, doc...)
 	if len(p.buf) < archiveBlockBytes {
 		return nil
@@ -104,8 +104,8 @@ func (p *archivePart) flush() error {
 
 func (p *archivePart) block(eof bool, crc uint64) error {
 	b := bson.NewBuilder(nil)
-	b.String("db", p.d.db)
-	b.String("collection", p.d.data)
+	b.String("db", p.d.DB)
+	b.String("collection", p.d.Data)
 	b.Bool("EOF", eof)
 	b.Int64("CRC", int64(crc))
 	p.a.mu.Lock()
@@ -116,15 +116,15 @@ func (p *archivePart) block(eof bool, crc uint64) error {
 	return err
 }
 
-// end writes the block that says so. Views have one too: mongorestore waits for it.
-func (p *archivePart) end() error {
+// End writes the block that says so. Views have one too: mongorestore waits for it.
+func (p *archivePart) End() error {
 	if err := p.flush(); err != nil {
 		return err
 	}
 	return p.block(true, p.crc.Sum64())
 }
 
-func (a *archiveWriter) close() error {
+func (a *ArchiveWriter) Close() error {
 	err := a.w.Flush()
 	if a.zip != nil {
 		err = errors.Join(err, a.zip.Close())
@@ -132,15 +132,15 @@ func (a *archiveWriter) close() error {
 	return err
 }
 
-// archiveReader reads what an archive holds.
-type archiveReader struct {
-	docs documentReader
-	list []*dumped
+// ArchiveReader reads what an archive holds.
+type ArchiveReader struct {
+	docs Documents
+	List []*Collection
 	crcs map[string]hash.Hash64
 }
 
-// newArchiveReader reads everything up to the first block.
-func newArchiveReader(in io.Reader, compressed bool) (*archiveReader, error) {
+// NewArchiveReader reads everything up to the first block.
+func NewArchiveReader(in io.Reader, compressed bool) (*ArchiveReader, error) {
 	if compressed {
 		z, err := gzip.NewReader(in)
 		if err != nil {
@@ -148,12 +148,12 @@ func newArchiveReader(in io.Reader, compressed bool) (*archiveReader, error) {
 		}
 		in = z
 	}
-	a := &archiveReader{docs: documentReader{r: bufio.NewReaderSize(in, 1<<20)}, crcs: map[string]hash.Hash64{}}
+	a := &ArchiveReader{docs: Documents{r: bufio.NewReaderSize(in, 1<<20)}, crcs: map[string]hash.Hash64{}}
 	var magic uint32
 	if err := binary.Read(a.docs.r, binary.LittleEndian, &magic); err != nil || magic != archiveMagic {
 		return nil, errors.New("this is no archive of mongodump or cantle dump, or a compressed one (--gzip)")
 	}
-	if _, err := a.docs.next(); err != nil {
+	if _, err := a.docs.Next(); err != nil {
 		return nil, err
 	}
 	for {
@@ -164,19 +164,19 @@ func newArchiveReader(in io.Reader, compressed bool) (*archiveReader, error) {
 		if doc == nil {
 			return a, nil
 		}
-		d := &dumped{kind: "collection"}
-		d.db, _ = doc.Get("db").Str()
-		d.coll, _ = doc.Get("collection").Str()
-		d.metadata, _ = doc.Get("metadata").Str()
+		d := &Collection{Kind: "collection"}
+		d.DB, _ = doc.Get("db").Str()
+		d.Coll, _ = doc.Get("collection").Str()
+		d.Metadata, _ = doc.Get("metadata").Str()
 		if kind, ok := doc.Get("type").Str(); ok && kind != "" {
-			d.kind = kind
+			d.Kind = kind
 		}
-		a.list = append(a.list, d)
+		a.List = append(a.List, d)
 	}
 }
 
 // next returns the next document, or nil at a terminator.
-func (a *archiveReader) next() (bson.Raw, error) {
+func (a *ArchiveReader) next() (bson.Raw, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(a.docs.r, head[:]); err != nil {
 		return nil, err
@@ -187,9 +187,9 @@ func (a *archiveReader) next() (bson.Raw, error) {
 	return a.docs.rest(head)
 }
 
-// each hands over all documents, collection by collection as they lie, and checks
+// Each hands over all documents, collection by collection as they lie, and checks
 // their sums. ended is called when a collection is complete.
-func (a *archiveReader) each(emit func(db, coll string, doc bson.Raw) error, ended func(db, coll string) error) error {
+func (a *ArchiveReader) Each(emit func(db, coll string, doc bson.Raw) error, ended func(db, coll string) error) error {
 	for {
 		head, err := a.next()
 		if errors.Is(err, io.EOF) {

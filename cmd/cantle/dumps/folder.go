@@ -1,4 +1,4 @@
-package cli
+package dumps
 
 import (
 	"bufio"
@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/cantledb/cantle/bson"
 )
@@ -16,11 +17,11 @@ import (
 // partSuffix is added to the name of a file of documents until it is complete.
 const partSuffix = ".part"
 
-// folderSink writes a folder per database. Only complete files have their final
+// Folder writes a folder per database. Only complete files have their final
 // names.
-type folderSink struct {
-	root         string
-	gzip, resume bool
+type Folder struct {
+	Root         string
+	Gzip, Resume bool
 }
 
 // folderPart is one file of it.
@@ -30,24 +31,24 @@ type folderPart struct {
 	zip  *gzip.Writer
 	w    *bufio.Writer
 
-	after bson.Value // what was there, see part
+	after bson.Value // what was there, see Part
 	n     int64
 }
 
-func (s *folderSink) begin(d *dumped) (part, error) {
-	dir := folderOf(s.root, d.db)
+func (s *Folder) Begin(d *Collection) (Part, error) {
+	dir := folderOf(s.Root, d.DB)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
 	suffix := ""
-	if s.gzip {
+	if s.Gzip {
 		suffix = ".gz"
 	}
-	metadata := filepath.Join(dir, fileName(d.coll)) + ".metadata.json" + suffix
-	final := filepath.Join(dir, fileName(d.data)) + ".bson" + suffix
-	if s.resume {
+	metadata := filepath.Join(dir, fileName(d.Coll)) + ".metadata.json" + suffix
+	final := filepath.Join(dir, fileName(d.Data)) + ".bson" + suffix
+	if s.Resume {
 		look := final
-		if d.kind == "view" {
+		if d.Kind == "view" {
 			look = metadata
 		}
 		if _, err := os.Stat(look); err == nil {
@@ -55,12 +56,12 @@ func (s *folderSink) begin(d *dumped) (part, error) {
 		}
 	}
 	p := &folderPart{}
-	if err := s.small(metadata, d.metadata); err != nil || d.kind == "view" {
+	if err := s.small(metadata, d.Metadata); err != nil || d.Kind == "view" {
 		return p, err
 	}
 	p.path = final
 	flags := os.O_RDWR | os.O_CREATE
-	if !s.resume || s.gzip || !d.byID() { // a compressed file cannot be cut after a document
+	if !s.Resume || s.Gzip || !d.ByID() { // a compressed file cannot be cut after a document
 		flags |= os.O_TRUNC
 	}
 	var err error
@@ -72,23 +73,23 @@ func (s *folderSink) begin(d *dumped) (part, error) {
 		return nil, err
 	}
 	p.w = bufio.NewWriterSize(p.file, 1<<20)
-	if s.gzip {
+	if s.Gzip {
 		p.zip = gzip.NewWriter(p.file)
 		p.w.Reset(p.zip)
 	}
 	return p, nil
 }
 
-func (p *folderPart) so() (bson.Value, int64) { return p.after, p.n }
+func (p *folderPart) Done() (bson.Value, int64) { return p.after, p.n }
 
 // small writes a whole file.
-func (s *folderSink) small(path, text string) error {
+func (s *Folder) small(path, text string) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if !s.gzip {
+	if !s.Gzip {
 		_, err = io.WriteString(f, text)
 		return errors.Join(err, f.Close())
 	}
@@ -100,10 +101,10 @@ func (s *folderSink) small(path, text string) error {
 // lastID finds the last complete document of a file that may end anywhere, cuts
 // off the rest, and leaves the file's position behind it.
 func lastID(f *os.File) (id bson.Value, n int64, err error) {
-	r := documentReader{r: bufio.NewReaderSize(f, 1<<20)}
+	r := Documents{r: bufio.NewReaderSize(f, 1<<20)}
 	end := int64(0)
 	for {
-		doc, err := r.next()
+		doc, err := r.Next()
 		if err != nil {
 			break
 		}
@@ -118,12 +119,12 @@ func lastID(f *os.File) (id bson.Value, n int64, err error) {
 	return id, n, err
 }
 
-func (p *folderPart) write(doc bson.Raw) error {
+func (p *folderPart) Write(doc bson.Raw) error {
 	_, err := p.w.Write(doc)
 	return err
 }
 
-func (p *folderPart) end() error {
+func (p *folderPart) End() error {
 	if p.path == "" {
 		return nil
 	}
@@ -141,15 +142,15 @@ func (p *folderPart) end() error {
 // document and some room, as mongodump's files have system documents.
 const documentBytesMax = 16<<20 + 64<<10
 
-// documentReader reads documents that lie one after the other.
-type documentReader struct {
+// Documents reads documents that lie one after the other.
+type Documents struct {
 	r   io.Reader
 	buf []byte
 }
 
-// next returns the next document, valid until the one after. Errors: io.EOF at the end,
+// Next returns the next document, valid until the one after. Errors: io.EOF at the end,
 // io.ErrUnexpectedEOF within a document, and what is no document.
-func (d *documentReader) next() (bson.Raw, error) {
+func (d *Documents) Next() (bson.Raw, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(d.r, head[:]); err != nil {
 		return nil, err
@@ -158,7 +159,7 @@ func (d *documentReader) next() (bson.Raw, error) {
 }
 
 // rest reads a document whose length has been read.
-func (d *documentReader) rest(head [4]byte) (bson.Raw, error) {
+func (d *Documents) rest(head [4]byte) (bson.Raw, error) {
 	size := binary.LittleEndian.Uint32(head[:])
 	if size < 5 || size > documentBytesMax {
 		return nil, fmt.Errorf("a document of %d bytes: the file is damaged, or compressed (--gzip)", size)
@@ -173,3 +174,23 @@ func (d *documentReader) rest(head [4]byte) (bson.Raw, error) {
 	}
 	return bson.Parse(d.buf, bson.Limits{Depth: bson.MaxDepth})
 }
+
+// NewDocuments reads the documents of a file.
+func NewDocuments(r io.Reader) *Documents { return &Documents{r: r} }
+
+// fileName is how a collection's name is written in a folder: like a part of a URL,
+// as mongodump does.
+func fileName(coll string) string {
+	var b strings.Builder
+	for _, c := range []byte(coll) {
+		if strings.IndexByte("/\\%:*?\"<>|", c) >= 0 || c < ' ' {
+			fmt.Fprintf(&b, "%%%02X", c)
+			continue
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+// folderOf is where a database's files lie.
+func folderOf(root, db string) string { return filepath.Join(root, fileName(db)) }
