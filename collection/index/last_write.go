@@ -1,11 +1,14 @@
 package index
 
 import (
+	"math"
+
 	"github.com/cantledb/cantle/bson"
 )
 
 // LastWriteOption is the option of an index {_ts: 1} by which documents expire
-// after their last write; the Cosmos address sets it by itself. It is ours.
+// after their last write; the Cosmos address sets it by itself. It is ours: MongoDB
+// refuses an index with it, so that listIndexes leaves it out.
 const LastWriteOption = "expireAfterLastWrite"
 
 // lastWritePath is the time of the last write, which is no field of documents.
@@ -15,14 +18,75 @@ const lastWritePath = "_ts"
 // index {_ts: 1} counts from the last write. Others are returned as they are.
 // Source: Azure Cosmos DB for MongoDB, "time-to-live".
 func WithLastWrite(spec bson.Raw) bson.Raw {
-	key, ok := spec.Get("key").Doc()
-	if !ok || !isLastWriteKey(key) || spec.Get("expireAfterSeconds").IsMissing() || !spec.Get(LastWriteOption).IsMissing() {
+	if !ExpiresByTS(spec) || spec.Has(LastWriteOption) {
 		return spec
 	}
 	b := bson.NewBuilder(nil)
 	b.Splice(spec.Elements())
 	b.Bool(LastWriteOption, true)
 	return b.Doc()
+}
+
+// ExpiresByTS reports the specification of an index {_ts: 1} with expireAfterSeconds, which means one thing
+// in MongoDB and another in an account.
+func ExpiresByTS(spec bson.Raw) bool {
+	key, ok := spec.Get("key").Doc()
+	return ok && isLastWriteKey(key) && spec.Has("expireAfterSeconds")
+}
+
+// Listed is the specification as listIndexes shows it: without LastWriteOption, and with a number
+// of seconds that MongoDB takes where only the own ttl of documents counts. A dump of what
+// is listed can be restored into MongoDB.
+func (s *Spec) Listed() bson.Raw {
+	if !s.LastWrite {
+		return s.print
+	}
+	b := bson.NewBuilder(nil)
+	for name, v := range s.print.Fields() {
+		switch {
+		case string(name) == LastWriteOption:
+		case string(name) == "expireAfterSeconds" && s.ExpireAfterSeconds < 0:
+			b.Int("expireAfterSeconds", lastWriteNever)
+		default:
+			b.ValueBytes(name, v)
+		}
+	}
+	return b.Doc()
+}
+
+// lastWriteNever is the longest expiry that MongoDB takes, in seconds: 68 years.
+const lastWriteNever = math.MaxInt32
+
+// Account is the specification of an index as an account lists it, where all kinds have
+// version 1, and a collection's name besides.
+// Observed: Azure-Samples/cosmos-db-mongodb-api-javascript-samples, "225-get-collection-indexes".
+func (s *Spec) Account(ns string) bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.Int32("v", 1)
+	b.Raw("key", s.Key)
+	b.String("name", s.Name)
+	b.String("ns", ns)
+	for name, v := range s.print.Fields() {
+		switch string(name) {
+		case "v", "key", "name", LastWriteOption:
+		case "unique":
+			if !s.IsID() {
+				b.ValueBytes(name, v)
+			}
+		default:
+			b.ValueBytes(name, v)
+		}
+	}
+	return b.Doc()
+}
+
+// ends is ExpireAfterSeconds as two indexes compare it: with the longest time an index by
+// the last write ends nothing, as with -1.
+func (s *Spec) ends() int64 {
+	if s.LastWrite && s.ExpireAfterSeconds == lastWriteNever {
+		return -1
+	}
+	return s.ExpireAfterSeconds
 }
 
 // isLastWriteKey reports the key pattern {_ts: 1}.

@@ -203,7 +203,7 @@ func (s *Spec) sameSignature(o *Spec) bool {
 // sameOptions compares what is not part of the signature. Versions do not count: a
 // collection that was restored keeps those of another time.
 func (s *Spec) sameOptions(o *Spec) bool {
-	return s.Hidden == o.Hidden && s.HasTTL == o.HasTTL && s.LastWrite == o.LastWrite && s.ExpireAfterSeconds == o.ExpireAfterSeconds &&
+	return s.Hidden == o.Hidden && s.HasTTL == o.HasTTL && s.LastWrite == o.LastWrite && s.ends() == o.ends() &&
 		s.PrepareUnique == o.PrepareUnique && s.Text.equal(o.Text) && s.Flat.equal(o.Flat)
 }
 

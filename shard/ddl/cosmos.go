@@ -1,6 +1,8 @@
 package ddl
 
 import (
+	"slices"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/index"
@@ -24,13 +26,28 @@ func mostIndexes(o *cluster.Op) int {
 	return indexesMax
 }
 
-// withLastWrite is the specification of an index; that of {_ts: 1} expires documents by
-// their last write. Source: Azure Cosmos DB for MongoDB, "time-to-live".
-func withLastWrite(o *cluster.Op, raw bson.Raw) bson.Raw {
-	if o.Env.Strict() {
-		return index.WithLastWrite(raw)
+// accountIndex is the specification of a new index as the service means it: that of {_ts: 1}
+// expires documents by their last write, and version 1, which accounts show for all kinds,
+// says nothing. On the other address an index by the last write that the collection has
+// is meant by {_ts: 1} as well: it is listed like that.
+// Source: Azure Cosmos DB for MongoDB, "time-to-live".
+func accountIndex(o *cluster.Op, coll *catalog.Collection, raw bson.Raw) bson.Raw {
+	if !o.Env.Strict() {
+		if slices.ContainsFunc(coll.Indexes, func(ix *catalog.Index) bool { return ix.LastWrite }) {
+			return index.WithLastWrite(raw)
+		}
+		return raw
 	}
-	return raw
+	if v, ok := raw.Get("v").AsInt64(); ok && v == 1 {
+		b := bson.NewBuilder(nil)
+		for name, v := range raw.Fields() {
+			if string(name) != "v" {
+				b.ValueBytes(name, v)
+			}
+		}
+		raw = b.Doc()
+	}
+	return index.WithLastWrite(raw)
 }
 
 // coversKey reports that a unique index on a sharded collection can be kept by each shard

@@ -20,9 +20,9 @@ func parseIndex(o *cluster.Op, coll *catalog.Collection, raw bson.Raw) (*index.S
 		b := bson.NewBuilder(nil)
 		b.Splice(raw.Elements())
 		b.Raw("collation", coll.Options.CollationRaw)
-		return index.KeptSpec(o.Env, withLastWrite(o, b.Doc()), coll.Options.Collation.Version())
+		return index.KeptSpec(o.Env, accountIndex(o, coll, b.Doc()), coll.Options.Collation.Version())
 	}
-	return index.ParseSpec(o.Env, withLastWrite(o, raw))
+	return index.ParseSpec(o.Env, accountIndex(o, coll, raw))
 }
 
 // keptIndex is parseIndex for a specification from a catalog.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
 )
 
 // TestStrictSort: what Azure Cosmos DB for MongoDB refuses to sort.
@@ -138,5 +139,47 @@ func TestStrictShardKey(t *testing.T) {
 				relaxed.ok(`{delete: "` + name + `", deletes: [{q: {}, limit: 0}]}`)
 			}
 		}
+	}
+}
+
+// listed are the indexes of a collection as listIndexes shows them.
+func (c *client) listed(coll string) bson.Value {
+	cursor, _ := c.ok(`{listIndexes: "` + coll + `"}`).Get("cursor").Doc()
+	return cursor.Get("firstBatch")
+}
+
+// On the Cosmos address an index has the form that accounts list, version 1 with the name of the
+// collection, and in this form each kind is taken. On the other address the same indexes have MongoDB's form.
+// Source: Azure Cosmos DB for MongoDB, "indexing", "time-to-live".
+func TestStrictIndexForm(t *testing.T) {
+	w := newWorld(t, nil)
+	c, relaxed := w.dialAs("cosmos"), w.dial()
+	const account = `[ { v: 1, key: { _id: 1 }, name: "_id_", ns: "test.c" }, { v: 1, key: { $**: 1 }, name: "all", ns: "test.c" }, ` +
+		`{ v: 1, key: { a: 1, b: -1 }, name: "ab", ns: "test.c" }, { v: 1, key: { u: 1 }, name: "u", ns: "test.c", unique: true }, ` +
+		`{ v: 1, key: { p: "2dsphere" }, name: "p", ns: "test.c", 2dsphereIndexVersion: 3 }, { v: 1, key: { _ts: 1 }, name: "ts", ns: "test.c", expireAfterSeconds: -1 } ]`
+	c.ok(`{createIndexes: "c", indexes: [{v: 1, key: {"$**": 1}, name: "all"}, {v: 1, key: {a: 1, b: -1}, name: "ab"}, {v: 1, key: {u: 1}, name: "u", unique: true},
+		{v: 1, key: {p: "2dsphere"}, name: "p"}, {v: 1, key: {_ts: 1}, name: "ts", expireAfterSeconds: -1}]}`)
+	if got := c.listed("c").String(); got != account {
+		t.Errorf("listIndexes: %s", got)
+	}
+	if got := c.ok(`{customAction: "GetCollection", collection: "c", showIndexes: true}`).Get("indexes").String(); got != account {
+		t.Errorf("GetCollection: %s", got)
+	}
+	listed := relaxed.listed("c").String()
+	if want := `[ { v: 2, key: { _id: 1 }, name: "_id_" }, { v: 2, key: { $**: 1 }, name: "all" }, { v: 2, key: { a: 1, b: -1 }, name: "ab" }, ` +
+		`{ v: 2, key: { u: 1 }, name: "u", unique: true }, { v: 2, key: { p: "2dsphere" }, name: "p", 2dsphereIndexVersion: 3 }, ` +
+		`{ v: 2, key: { _ts: 1 }, name: "ts", expireAfterSeconds: 2147483647 } ]`; listed != want {
+		t.Errorf("listIndexes with MongoDB's rules: %s", listed)
+	}
+	for _, c := range []*client{c, relaxed} { // what is listed is there already
+		b := bson.NewBuilder(nil)
+		b.String("createIndexes", "c")
+		b.Value("indexes", c.listed("c"))
+		if r := c.ok(ejson.Canonical(b.Doc())); text(r.Get("note")) != "all indexes already exist" {
+			t.Errorf("the listed indexes again: %v", r)
+		}
+	}
+	if got := relaxed.code(`{createIndexes: "d", indexes: [{v: 1, key: {"$**": 1}, name: "all"}]}`); got != 67 {
+		t.Errorf("a wildcard index of version 1 with MongoDB's rules: %d", got)
 	}
 }

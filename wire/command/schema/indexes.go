@@ -213,7 +213,7 @@ func indexDocs(c *command.Call, ns collection.Namespace, info bool) ([]bson.Raw,
 		if ix.State == catalog.IndexDropping {
 			continue
 		}
-		spec := listedSpec(ix.Raw())
+		spec := listedSpec(c, ns, ix.Spec)
 		if !info {
 			docs = append(docs, spec)
 			continue
@@ -229,9 +229,13 @@ func indexDocs(c *command.Call, ns collection.Namespace, info bool) ([]bson.Raw,
 	return docs, nil
 }
 
-// listedSpec is a specification as listIndexes shows it: the bounds of a 2d index are doubles
-// there, while $indexStats shows them as they were given. Observed: MongoDB 8.2.
-func listedSpec(spec bson.Raw) bson.Raw {
+// listedSpec is a specification as listIndexes shows it to the client: the bounds of a 2d index are
+// doubles there, while $indexStats shows them as they were given. Observed: MongoDB 8.2.
+func listedSpec(c *command.Call, ns collection.Namespace, x *index.Spec) bson.Raw {
+	spec := x.Listed()
+	if c.Strict() {
+		spec = x.Account(ns.String())
+	}
 	if !spec.Has("min") && !spec.Has("max") {
 		return spec
 	}
@@ -350,7 +354,7 @@ func runReIndex(c *command.Call) error {
 	c.Reply.Int32("nIndexes", int32(len(shownIndexes(coll))))
 	c.Reply.BeginArray("indexes")
 	for _, ix := range shownIndexes(coll) {
-		c.Reply.Raw("", ix.Raw())
+		c.Reply.Raw("", listedSpec(c, ns, ix.Spec))
 	}
 	c.Reply.End()
 	return nil

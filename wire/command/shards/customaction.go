@@ -417,15 +417,9 @@ func getCollection(c *command.Call, a *customArgs) error {
 	b.BeginArray("indexes")
 	for _, ix := range coll.Shown() {
 		b.BeginDoc("")
-		b.Int32("v", 1)
-		b.Raw("key", ix.Key)
-		b.String("name", ix.Name)
-		b.String("ns", a.ns.String())
-		if ix.Unique && !ix.IsID() {
-			b.Bool("unique", true)
-		}
-		if ix.HasTTL {
-			b.Int("expireAfterSeconds", ix.ExpireAfterSeconds)
+		b.Splice(ix.Account(a.ns.String()).Elements())
+		if ix.LastWrite && !c.Strict() {
+			b.Bool(index.LastWriteOption, true)
 		}
 		if ix.State == catalog.IndexBuilding {
 			b.Bool("requiresReIndex", true)
