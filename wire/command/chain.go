@@ -578,7 +578,7 @@ func (s *Server) price(c *Call, took time.Duration) ratelimit.MicroRU {
 	c.scripts.charged(&c.Op.Receipt)
 	s.Stats.Loaded.Add(c.Op.Receipt.Sum(ratelimit.DocLoaded) + c.Op.Receipt.Sum(ratelimit.PointRead))
 	total := c.Op.Receipt.Total() + ratelimit.MicroRU(c.Page.Charge)
-	st := statement{Command: c.Name(), Charge: int64(total), Took: took}
+	st := statement{Command: c.Name(), Charge: int64(total), Took: took, Waited: c.Op.Waited, Activity: NewActivity()}
 	if c.Args.ID.IsZero() {
 		c.Peer.Last = st
 	} else {

@@ -12,6 +12,8 @@ type statement struct {
 	Command string
 	Charge  int64 // micro request units
 	Took    time.Duration
+	Waited  time.Duration // of that, for request units: by server-side retry
+	Activity
 }
 
 // charges remembers the last statement of each session, for some time. It has parts with a

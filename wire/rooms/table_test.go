@@ -3,6 +3,7 @@ package rooms
 import (
 	"testing"
 
+	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -134,8 +135,17 @@ func TestLastRequestStatistics(t *testing.T) {
 	c.ok(`{insert: "c", documents: [{_id: 1}]}`)
 	r := c.ok(`{getLastRequestStatistics: 1}`)
 	price, _ := r.Get("RequestCharge").Double()
-	if text(r.Get("CommandName")) != "insert" || price < 5 || text(r.Get("_t")) != "GetRequestStatisticsResponse" {
+	if text(r.Get("CommandName")) != "insert" || price < 5 || !r.Get("_t").IsMissing() {
 		t.Errorf("after an insert: %v", r)
+	}
+	for name, want := range map[string]bson.Type{"RequestDurationInMilliSeconds": bson.TypeInt64, "EstimatedDelayFromRateLimitingInMilliseconds": bson.TypeInt64,
+		"RetriedDueToRateLimiting": bson.TypeBool, "ActivityId": bson.TypeString} {
+		if got := r.Get(name).Type; got != want {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
+	if id := text(r.Get("ActivityId")); len(id) != 36 || id != text(c.ok(`{getLastRequestStatistics: 1}`).Get("ActivityId")) {
+		t.Errorf("ActivityId %q", id)
 	}
 	c.ok(`{find: "c", ` + lsid + `}`)
 	c.ok(`{ping: 1}`)

@@ -108,8 +108,18 @@ func TestServerSideRetry(t *testing.T) {
 		t.Errorf("took %v", took)
 	}
 	c.ok(`{profile: 2}`)
+	retried := int64(0)
 	for range 80 {
 		c.ok(`{insert: "c", documents: [{k: 1}]}`)
+		r := c.ok(`{getLastRequestStatistics: 1}`)
+		ms := number(r.Get("EstimatedDelayFromRateLimitingInMilliseconds"))
+		if r.Get("RetriedDueToRateLimiting").Truthy() != (ms > 0) || number(r.Get("RequestDurationInMilliSeconds")) < ms {
+			t.Errorf("statistics: %v", r)
+		}
+		retried += ms
+	}
+	if retried == 0 {
+		t.Error("the statistics show no wait")
 	}
 	c.ok(`{profile: 0}`)
 	r := c.ok(`{find: "system.profile", filter: {estimatedDelayFromRateLimitingInMilliseconds: {$gt: 0}}}`)

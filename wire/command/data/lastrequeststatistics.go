@@ -6,8 +6,10 @@ import (
 )
 
 // runLastRequestStatistics tells what the last command of the session, or
-// without a session of the connection, cost.
-// Source: Azure Cosmos DB for MongoDB, find-request-unit-charge.
+// without a session of the connection, cost. Fields and types are those of accounts since
+// 2021: whole milliseconds, the wait by server-side retry, the request's identifier as text.
+// Source: Azure Cosmos DB for MongoDB, find-request-unit-charge; cjoakim/azure-cosmos-db,
+// apis/mongo/java/readme.md.
 func runLastRequestStatistics(c *command.Call) error {
 	last := c.Peer.Last
 	if !c.Args.ID.IsZero() {
@@ -16,9 +18,11 @@ func runLastRequestStatistics(c *command.Call) error {
 		}
 	}
 	b := c.Reply
-	b.String("_t", "GetRequestStatisticsResponse")
 	b.String("CommandName", last.Command)
 	b.Double("RequestCharge", ratelimit.MicroRU(last.Charge).Float())
-	b.Double("RequestDurationInMilliSeconds", float64(last.Took.Microseconds())/1000)
+	b.Int64("RequestDurationInMilliSeconds", last.Took.Milliseconds())
+	b.Int64("EstimatedDelayFromRateLimitingInMilliseconds", last.Waited.Milliseconds())
+	b.Bool("RetriedDueToRateLimiting", last.Waited > 0)
+	b.String("ActivityId", last.Activity.String())
 	return nil
 }
