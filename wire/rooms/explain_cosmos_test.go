@@ -32,9 +32,8 @@ func TestCosmosExplain(t *testing.T) {
 		{`{find: "c", filter: {b: 1}}`, `[]`, `[ "b" ]`, 20, 10, 1},
 		{`{find: "c", filter: {a: 1}}`, `[ "a" ]`, `[]`, 5, 5, 1},
 		{`{find: "c", filter: {a: 1, b: 0}}`, `[ "a" ]`, `[ "b" ]`, 5, 0, 1},
-		{`{find: "c", filter: {_id: 3}}`, `[ "_id" ]`, `[]`, 1, 1, 1},
 		{`{find: "c", filter: {e: 1}}`, `[]`, `[ "e" ]`, 20, 20, 1},
-		{`{find: "c", filter: {d: 1, e: 1}}`, `[ "d", "e" ]`, `[]`, 20, 20, 1},
+		{`{find: "c", filter: {d: 1, e: 1}}`, `[]`, `[]`, 20, 20, 1},
 		{`{find: "c", filter: {"w.x": 1}}`, `[ "w.x" ]`, `[]`, 20, 20, 1},
 		{`{find: "c", filter: {p: 3}}`, `[]`, `[ "p" ]`, 20, 1, 1},
 		{`{find: "c", filter: {p: 7}}`, `[ "p" ]`, `[]`, 1, 1, 1},
@@ -45,10 +44,10 @@ func TestCosmosExplain(t *testing.T) {
 		{`{find: "none", filter: {b: 1}}`, `[]`, `[ "b" ]`, 0, 0, 0},
 	} {
 		r := c.ok(`{explain: ` + x.command + `, verbosity: {executionStatistics: true}}`)
-		if got := at(r, "stages.0.details.pathsIndexed").String(); got != x.indexed {
+		if got := at(r, "stages.0.details.indexUsage.pathsIndexed.individualIndexes").String(); got != x.indexed {
 			t.Errorf("%s: indexed %s, want %s", x.command, got, x.indexed)
 		}
-		if got := at(r, "stages.0.details.pathsNotIndexed").String(); got != x.not {
+		if got := at(r, "stages.0.details.indexUsage.pathsNotIndexed.individualIndexes").String(); got != x.not {
 			t.Errorf("%s: not indexed %s, want %s", x.command, got, x.not)
 		}
 		m := "stages.0.details.queryMetrics."
@@ -76,11 +75,23 @@ func TestCosmosExplain(t *testing.T) {
 		}
 	}
 
+	r := c.ok(`{explain: {find: "c", filter: {d: 1, e: 1}}, verbosity: {executionStatistics: true}}`)
+	if got := at(r, "stages.0.details.indexUsage.pathsIndexed.compoundIndexes").String(); got != `[ "d", "e" ]` {
+		t.Errorf("compound index: %s", got)
+	}
+	if total, _ := r.Get("totalRequestCharge").Double(); total < 2.5 || text(r.Get("ActivityId")) == "" || r.Get("retriedDueToRateLimiting").Truthy() {
+		t.Errorf("the whole: %v", r)
+	}
 	doc := relaxed.ok(`{find: "c", filter: {_id: 3}}`)
 	size := int64(len(at(doc, "cursor.firstBatch.0").Data))
-	r := c.ok(`{explain: {find: "c", filter: {_id: 3}}, verbosity: {executionStatistics: true}}`)
+	r = c.ok(`{explain: {find: "c", filter: {a: 3, b: 1, p: 3}}, verbosity: {executionStatistics: true}}`)
 	if got := number(at(r, "stages.0.details.queryMetrics.outputDocumentSizeBytes")); got != size {
 		t.Errorf("%d bytes, want %d", got, size)
+	}
+	r = c.ok(`{explain: {find: "c", filter: {_id: 3}}, verbosity: {executionStatistics: true}}`)
+	if total, _ := r.Get("totalRequestCharge").Double(); text(at(r, "stages.0.stage")) != "$pointLookup" || number(at(r, "stages.0.details.items.0.id")) != 3 ||
+		number(at(r, "stages.0.dependency.bytes")) != size || total != 1 {
+		t.Errorf("a point read: %v", r)
 	}
 
 	r = c.ok(`{explain: {find: "c", filter: {b: 1}}, verbosity: {executionStatistics: false}}`)

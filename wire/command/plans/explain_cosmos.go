@@ -16,11 +16,13 @@ import (
 
 // On the Cosmos listener an explanation has Azure Cosmos DB's shape besides
 // MongoDB's: a stage $query with the paths of its filter that have an index and
-// those that have none, and what running it met. It holds what is known here:
-// Cosmos DB's times of single phases and the sizes of documents that are not
-// returned are left out. A pipeline keeps MongoDB's shape alone, which has another
-// field stages.
-// Source: Azure Cosmos DB for MongoDB, "troubleshoot-query-performance".
+// those that have none, and what running it met, or $pointLookup with the record that
+// was read. It holds what is known here: Cosmos DB's times of single phases and the
+// sizes of documents that are not returned are left out. A pipeline keeps MongoDB's shape
+// alone, which has another field stages.
+// Source: Azure Cosmos DB for MongoDB, "troubleshoot-query-performance"; the replies of
+// accounts in cjoakim/azure-cosmos-db, apis/mongo/java/readme.md (2023), whose numbers are
+// doubles.
 
 // cosmosVerbosity reads a verbosity as clients of Azure Cosmos DB write it, as in
 // {executionStatistics: true}. ok is false for a verbosity of MongoDB's.
@@ -44,14 +46,25 @@ func cosmosVerbosity(c *command.Call, v bson.Value) (level explained.Verbosity, 
 // cosmosStages prints the report as Azure Cosmos DB does.
 func (r *report) cosmosStages(b *bson.Builder) {
 	ran := r.x.Level != explained.PlanOnly
+	id, point := r.pointRead()
 	b.BeginArray("stages")
 	b.BeginDoc("")
-	b.String("stage", "$query")
+	if point {
+		b.String("stage", "$pointLookup")
+	} else {
+		b.String("stage", "$query")
+	}
 	if ran {
 		b.Double("timeInclusiveMS", inMillis(r.took))
 		b.Double("timeExclusiveMS", inMillis(r.took))
-		b.Int("in", r.returned)
-		b.Int("out", r.returned)
+		b.Double("in", float64(r.returned))
+		b.Double("out", float64(r.returned))
+		b.BeginDoc("dependency")
+		b.Double("getNextPageCount", 1) // it was read to the end at once
+		b.Double("count", float64(len(r.s.Shards)))
+		b.Double("time", inMillis(r.took))
+		b.Int64("bytes", r.bytes)
+		b.End()
 	}
 	b.BeginDoc("details")
 	ns := r.x.Ns
@@ -60,25 +73,73 @@ func (r *report) cosmosStages(b *bson.Builder) {
 	}
 	b.String("database", ns.DB)
 	b.String("collection", ns.Coll)
-	query := r.x.Find.Filter
-	if query.IsEmpty() {
-		query = bson.Empty
+	if point {
+		r.cosmosItem(b, id)
+	} else {
+		query := r.x.Find.Filter
+		if query.IsEmpty() {
+			query = bson.Empty
+		}
+		b.Raw("query", query)
+		r.cosmosPaths(b)
+		r.cosmosShards(b, ran)
+		if ran {
+			r.cosmosMetrics(b)
+		}
 	}
-	b.Raw("query", query)
-	r.cosmosPaths(b)
-	r.cosmosShards(b, ran)
+	b.End()
+	b.End()
+	b.End()
+	charge := r.estimate.Receipt.Total
 	if ran {
-		r.cosmosMetrics(b)
-	}
-	b.End()
-	b.End()
-	b.End()
-	if ran {
+		charge = r.c.Op.Receipt.Receipt().Total
 		b.Double("estimatedDelayFromRateLimitingInMilliseconds", inMillis(r.c.Op.Waited))
+		b.Bool("retriedDueToRateLimiting", r.c.Op.Waited > 0)
+	}
+	b.Double("totalRequestCharge", charge.Float())
+	if ran {
 		b.BeginDoc("continuation")
-		b.Bool("hasMore", false) // it was read to the end
+		b.Bool("hasMore", false)
 		b.End()
 	}
+	b.String("ActivityId", command.NewActivity().String())
+}
+
+// pointRead is the _id of the one record that the plan reads by its key; ok is false for any
+// other plan.
+func (r *report) pointRead() (id bson.Value, ok bool) {
+	if r.s.Solution == nil || !r.s.Solution.Point || r.s.Coll == nil {
+		return id, false
+	}
+	id = equals(r.x.Find.Filter.Get("_id"))
+	return id, !id.IsMissing()
+}
+
+// equals is the value of an equality in a filter, missing for any other condition.
+func equals(v bson.Value) bson.Value {
+	d, ok := v.Doc()
+	if !ok || v.Type != bson.TypeDocument {
+		return v
+	}
+	if f, ok := d.First(); ok && len(f.Name) > 0 && f.Name[0] == '$' {
+		return d.Get("$eq")
+	}
+	return v
+}
+
+// cosmosItem prints the record that a point read asks for: its _id and, if the shard key has
+// one field, that value.
+func (r *report) cosmosItem(b *bson.Builder, id bson.Value) {
+	b.BeginArray("items")
+	b.BeginDoc("")
+	b.Value("id", id)
+	if fields := r.s.Coll.Key.Fields(); len(fields) == 1 {
+		if v := equals(r.x.Find.Filter.Get(fields[0].Path.String())); !v.IsMissing() {
+			b.Value("shardKey", v)
+		}
+	}
+	b.End()
+	b.End()
 }
 
 // cosmosShards prints what each partition did. Partitions are read side by side, so
@@ -87,6 +148,7 @@ func (r *report) cosmosShards(b *bson.Builder, ran bool) {
 	b.BeginArray("shardInformation")
 	for _, p := range r.trace.Parts {
 		b.BeginDoc("")
+		b.String("activityId", command.NewActivity().String())
 		b.String("shardKeyRangeId", p.Shard.ID.String())
 		if ran {
 			tree := countersOf(p.Operator)
@@ -94,8 +156,9 @@ func (r *report) cosmosShards(b *bson.Builder, ran bool) {
 				b.Double("durationMS", inMillis(r.took))
 			}
 			n, _ := tree.Get("nReturned").Int64()
-			b.Int("outputDocumentCount", n)
-			b.Int("retrievedDocumentCount", exec.SumOf(tree, "docsExamined"))
+			b.Double("preemptions", 0)
+			b.Double("outputDocumentCount", float64(n))
+			b.Double("retrievedDocumentCount", float64(exec.SumOf(tree, "docsExamined")))
 		}
 		b.End()
 	}
@@ -110,10 +173,10 @@ func (r *report) cosmosMetrics(b *bson.Builder) {
 		retrieved += exec.SumOf(countersOf(p.Operator), "docsExamined")
 	}
 	b.BeginDoc("queryMetrics")
-	b.Int("retrievedDocumentCount", retrieved)
-	b.Int("outputDocumentCount", r.returned)
+	b.Double("retrievedDocumentCount", float64(retrieved))
+	b.Double("outputDocumentCount", float64(r.returned))
 	if !r.x.Only {
-		b.Int("outputDocumentSizeBytes", r.bytes)
+		b.Double("outputDocumentSizeBytes", float64(r.bytes))
 	}
 	if retrieved > 0 {
 		b.Double("indexHitRatio", min(1, float64(r.returned)/float64(retrieved)))
@@ -132,26 +195,37 @@ func (r *report) cosmosPaths(b *bson.Builder) {
 			}
 		})
 	}
-	for _, part := range []struct {
-		name    string
-		indexed bool
-	}{{"pathsIndexed", true}, {"pathsNotIndexed", false}} {
-		b.BeginArray(part.name)
-		for _, p := range paths {
-			if r.leadsTo(p, paths) == part.indexed {
-				b.String("", p)
-			}
-		}
-		b.End()
-	}
+	single, compound := r.usable(paths)
+	b.BeginDoc("indexUsage")
+	b.BeginDoc("pathsIndexed")
+	appendPaths(b, "individualIndexes", paths, func(p string) bool { return single[p] })
+	appendPaths(b, "compoundIndexes", paths, func(p string) bool { return compound[p] && !single[p] })
+	b.End()
+	b.BeginDoc("pathsNotIndexed")
+	appendPaths(b, "individualIndexes", paths, func(p string) bool { return !single[p] && !compound[p] })
+	appendPaths(b, "compoundIndexes", nil, nil)
+	b.End()
+	b.End()
 }
 
-// leadsTo reports an index by which the values of a path can be found in a filter
-// of paths: one that begins with it or with others of the filter. A partial index
-// counts where the plan uses it.
-func (r *report) leadsTo(p string, paths []string) bool {
+// appendPaths appends those of paths that are in.
+func appendPaths(b *bson.Builder, name string, paths []string, in func(string) bool) {
+	b.BeginArray(name)
+	for _, p := range paths {
+		if in(p) {
+			b.String("", p)
+		}
+	}
+	b.End()
+}
+
+// usable are the paths of a filter whose values can be found by an index: one of one field or
+// a wildcard, or a compound one that begins with the path or with others of the filter. A
+// partial index counts where the plan uses it.
+func (r *report) usable(paths []string) (single, compound map[string]bool) {
+	single, compound = map[string]bool{}, map[string]bool{}
 	if r.s.Coll == nil {
-		return false
+		return single, compound
 	}
 	for _, ix := range r.s.Coll.Indexes {
 		chosen := r.s.Solution != nil && r.s.Solution.Index == ix.Name
@@ -159,23 +233,27 @@ func (r *report) leadsTo(p string, paths []string) bool {
 			continue
 		}
 		if ix.Kind.Name == "wildcard" {
-			if at, err := path.Compile(p); err == nil {
-				if covered, _ := ix.WildcardCovers(at); covered {
-					return true
+			for _, p := range paths {
+				if at, err := path.Compile(p); err == nil {
+					if covered, _ := ix.WildcardCovers(at); covered {
+						single[p] = true
+					}
 				}
 			}
 			continue
 		}
+		found := single
+		if len(ix.Fields()) > 1 {
+			found = compound
+		}
 		for _, f := range ix.Fields() {
-			if f == p {
-				return true
-			}
 			if !slices.Contains(paths, f) {
 				break
 			}
+			found[f] = true
 		}
 	}
-	return false
+	return single, compound
 }
 
 // filterPaths reports the paths that a filter looks at, from the document's root.
