@@ -12,6 +12,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/cmd/cantle/progress"
+	"github.com/cantledb/cantle/cmd/cantle/shardkeys"
 )
 
 const adviseHelp = `Looks at the documents of a collection and at the queries the server has recorded
@@ -57,8 +58,8 @@ func adviseVerb(f *pflag.FlagSet) action {
 	limit := f.Duration("timeout", 10*time.Minute, "how long to look at documents")
 	return func(ctx context.Context, s Streams) error {
 		db, coll, ok := namespaceOf(f.Arg(1))
-		if a.sample < 1 || a.top < 1 || a.partitions < 2 || a.partitions > positionBuckets {
-			return wrong("--sample and --top are at least 1, --partitions is from 2 to %d", positionBuckets)
+		if a.sample < 1 || a.top < 1 || a.partitions < 2 || a.partitions > shardkeys.PositionBuckets {
+			return wrong("--sample and --top are at least 1, --partitions is from 2 to %d", shardkeys.PositionBuckets)
 		}
 		if f.NArg() != 2 || !ok {
 			return wrong("expected a connection string and database.collection, as in\n\n  cantle advise mongodb://127.0.0.1:27017/ test.orders")
@@ -94,22 +95,22 @@ func (s *server) advise(ctx context.Context, db, coll string, a *adviseArgs, out
 	if err != nil {
 		return err
 	}
-	d := newDocuments(a.fields)
+	d := shardkeys.NewDocuments(a.fields)
 	if err := s.scan(ctx, db, coll, a, now, d, errs); err != nil {
 		return err
 	}
-	if d.seen == 0 {
+	if d.Seen == 0 {
 		return fmt.Errorf("%s.%s has no documents to learn from; cantle estimate works from a sample document", db, coll)
 	}
-	r := ranking{db: db, coll: coll, args: a, docs: d, requests: requests, current: now}
-	r.rank()
-	r.print(out)
+	r := shardkeys.Ranking{DB: db, Coll: coll, Partitions: a.partitions, Top: a.top, Docs: d, Requests: requests, Current: now}
+	r.Rank()
+	r.Print(out)
 	printIncomplete(out, incomplete)
 	return nil
 }
 
 // requests are the shapes that the server has recorded for a collection, and its reply.
-func (s *server) requests(ctx context.Context, db, coll string) (out []request, reply bson.Raw, err error) {
+func (s *server) requests(ctx context.Context, db, coll string) (out []shardkeys.Request, reply bson.Raw, err error) {
 	b := bson.NewBuilder(nil)
 	b.String("customAction", "GetRequestReport")
 	b.String("collection", coll)
@@ -121,18 +122,18 @@ func (s *server) requests(ctx context.Context, db, coll string) (out []request, 
 	list, _ := reply.Get("requests").Array()
 	for it := list.Iter(); it.Next(); {
 		d, _ := it.Value.Doc()
-		r := request{count: whole(d, "count"), ru: float(d, "ru"), visited: max(1, float(d, "partitionsVisited"))}
-		r.command, _ = d.Get("command").Str()
+		r := shardkeys.Request{Count: whole(d, "count"), RU: float(d, "ru"), Visited: max(1, float(d, "partitionsVisited"))}
+		r.Command, _ = d.Get("command").Str()
 		fields, _ := d.Get("fields").Array()
 		for v := range fields.Values() {
 			x, _ := v.Doc()
 			by, _ := x.Get("by").Str()
 			path, _ := x.Get("path").Str()
 			if by == "equal" || by == "in" {
-				r.fixed = append(r.fixed, path)
+				r.Fixed = append(r.Fixed, path)
 			}
 		}
-		if r.count > 0 {
+		if r.Count > 0 {
 			out = append(out, r)
 		}
 	}
@@ -140,35 +141,35 @@ func (s *server) requests(ctx context.Context, db, coll string) (out []request, 
 }
 
 // parseQuery is a request as a flag gives it.
-func parseQuery(text string) (request, error) {
+func parseQuery(text string) (shardkeys.Request, error) {
 	doc, err := ejson.Parse(text)
 	if err != nil {
-		return request{}, err
+		return shardkeys.Request{}, err
 	}
-	r := request{command: "find", count: 1, ru: 3, visited: 1}
+	r := shardkeys.Request{Command: "find", Count: 1, RU: 3, Visited: 1}
 	for it := doc.Iter(); it.Next(); {
 		inner, isDoc := it.Value.Doc()
 		first, _ := inner.First()
 		operator := isDoc && strings.HasPrefix(string(first.Name), "$")
 		if !operator || string(first.Name) == "$eq" || string(first.Name) == "$in" {
-			r.fixed = append(r.fixed, string(it.Name))
+			r.Fixed = append(r.Fixed, string(it.Name))
 		}
 	}
 	return r, nil
 }
 
 // scan shows every document, or a random part of them, to d.
-func (s *server) scan(ctx context.Context, db, coll string, a *adviseArgs, partitions bson.Raw, d *documents, errs io.Writer) error {
+func (s *server) scan(ctx context.Context, db, coll string, a *adviseArgs, partitions bson.Raw, d *shardkeys.Documents, errs io.Writer) error {
 	list, _ := partitions.Get("partitions").Array()
 	for it := list.Iter(); it.Next(); {
 		p, _ := it.Value.Doc()
-		d.stored += whole(p, "documents")
-		d.storedBytes += whole(p, "bytes")
+		d.Stored += whole(p, "documents")
+		d.StoredBytes += whole(p, "bytes")
 	}
 	b := bson.NewBuilder(nil)
 	b.String("aggregate", coll)
 	b.BeginArray("pipeline")
-	if d.stored > a.sample {
+	if d.Stored > a.sample {
 		b.BeginDoc("")
 		b.BeginDoc("$sample")
 		b.Int64("size", a.sample)
@@ -183,12 +184,12 @@ func (s *server) scan(ctx context.Context, db, coll string, a *adviseArgs, parti
 	b.BeginDoc("comment")
 	b.String("priority", "low")
 	b.End()
-	p := progress.Show(errs, "documents", min(d.stored, a.sample))
+	p := progress.Show(errs, "documents", min(d.Stored, a.sample))
 	defer p.End()
 	take := func(doc bson.Raw) bool {
-		d.add(doc)
-		p.At(d.seen)
-		return d.seen < a.sample
+		d.Add(doc)
+		p.At(d.Seen)
+		return d.Seen < a.sample
 	}
 	if s.lent != nil {
 		return s.eachLent(ctx, db, coll, b.Doc(), take)
@@ -199,7 +200,7 @@ func (s *server) scan(ctx context.Context, db, coll string, a *adviseArgs, parti
 	}
 	cur.SetBatchSize(scanBatch)
 	defer cur.Close(ctx)
-	for d.seen < a.sample && cur.Next(ctx) {
+	for d.Seen < a.sample && cur.Next(ctx) {
 		doc, err := bson.Parse(cur.Current, bson.Limits{Depth: bson.MaxDepth + 1})
 		if err != nil {
 			return err

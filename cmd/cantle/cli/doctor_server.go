@@ -15,6 +15,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/cmd/cantle/columns"
 	"github.com/cantledb/cantle/cmd/cantle/daemon"
 	"github.com/cantledb/cantle/cmd/cantle/doctor"
 )
@@ -195,7 +196,7 @@ func (s *server) drivers(ctx context.Context) (out []doctor.Finding, err error) 
 	for _, name := range names {
 		text := name + ": " + plural(len(all[name].conns), "connection")
 		if apps := slices.Sorted(maps.Keys(all[name].apps)); len(apps) > 0 {
-			text += " of " + clip(strings.Join(apps, ", "), 60)
+			text += " of " + columns.Clip(strings.Join(apps, ", "), 60)
 		}
 		out = append(out, doctor.Finding{Check: "drivers", State: doctor.Good, Found: text})
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/cantledb/cantle/bson/keystring"
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/cmd/cantle/columns"
+	"github.com/cantledb/cantle/cmd/cantle/shardkeys"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/mql"
@@ -47,7 +48,7 @@ func (p *plan) prepare(ctx context.Context, doc bson.Raw, key string, indexes []
 		spec := b.Doc()
 		var err error
 		if p.buckets > 0 {
-			spec, err = shard.WithSuffix(spec, suffixSpec("_id", p.buckets))
+			spec, err = shard.WithSuffix(spec, shardkeys.SuffixSpec("_id", p.buckets))
 		}
 		var pattern shard.KeyPattern
 		if err == nil {

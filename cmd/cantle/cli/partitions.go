@@ -138,7 +138,7 @@ func printHot(out io.Writer, list bson.Raw, top int) {
 				if v := d.Get("key"); v.IsMissing() {
 					told = false
 				} else {
-					value = clip(ejson.ValueString(v), 60)
+					value = columns.Clip(ejson.ValueString(v), 60)
 				}
 				keys = append(keys, hotKey{id, value, float(d, by.unit)})
 			}
@@ -175,14 +175,7 @@ func bound(p bson.Raw, name string) string {
 	case first.Value.Type == bson.TypeMaxKey:
 		return "max"
 	}
-	return clip(ejson.ValueString(first.Value), 24)
-}
-
-func clip(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return s
+	return columns.Clip(ejson.ValueString(first.Value), 24)
 }
 
 func float(d bson.Raw, name string) float64 { f, _ := d.Get(name).AsFloat(); return f }

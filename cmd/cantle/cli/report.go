@@ -81,11 +81,11 @@ func printReport(out io.Writer, reply bson.Raw) {
 		}
 		t.Row(columns.Amount(float(d, "ru")), fmt.Sprintf("%.1f%%", float(d, "ruPercent")), fmt.Sprint(whole(d, "count")), columns.Amount(float(d, "ruAverage")),
 			columns.Amount(float(d, "ruMax")), columns.Amount(float(d, "millisAverage")), columns.Amount(float(d, "documentsLoaded")), parts,
-			fmt.Sprint(whole(d, "fanOuts")), fmt.Sprint(whole(d, "throttled")), command, ns, clip(shape, 80))
+			fmt.Sprint(whole(d, "fanOuts")), fmt.Sprint(whole(d, "throttled")), command, ns, columns.Clip(shape, 80))
 		warnings, _ := d.Get("warnings").Array()
 		for w := range warnings.Values() {
 			text, _ := w.Str()
-			notes = append(notes, fmt.Sprintf("%s %s %s\n  %s", command, ns, clip(shape, 80), text))
+			notes = append(notes, fmt.Sprintf("%s %s %s\n  %s", command, ns, columns.Clip(shape, 80), text))
 		}
 	}
 	t.Print(out)

@@ -1,0 +1,185 @@
+package shardkeys
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/cmd/cantle/columns"
+	"github.com/cantledb/cantle/ratelimit"
+)
+
+// Print writes the table and says in words what it means.
+func (r *Ranking) Print(out io.Writer) {
+	fmt.Fprintf(out, "%s.%s  %d documents, %s", r.DB, r.Coll, r.Docs.Stored, columns.Size(r.Docs.StoredBytes))
+	if key, ok := r.Current.Get("shardKeyDefinition").Doc(); ok {
+		fmt.Fprintf(out, ", shard key %s", ejson.String(key))
+	} else {
+		fmt.Fprint(out, ", not sharded")
+	}
+	if r.Docs.Seen < r.Docs.Stored {
+		fmt.Fprintf(out, "; %d documents looked at", r.Docs.Seen)
+	}
+	fmt.Fprint(out, "\n\n")
+	if len(r.list) == 0 {
+		fmt.Fprintln(out, "no field suits as a shard key: a key may not be an array and should be in every document")
+		return
+	}
+	best := math.Inf(1)
+	for _, c := range r.list {
+		best = min(best, c.ru)
+	}
+	t := columns.Table{}
+	t.Row(" score", "shard key", " distinct", " largest", " bytes", " recent", " targeted", " RU/s", " reach")
+	for _, c := range r.list[:min(len(r.list), r.Top)] {
+		name := c.name()
+		if c.current {
+			name += " *"
+		}
+		targeted, cost, recent := "-", "-", "-"
+		if c.targeted >= 0 {
+			targeted = percent(c.targeted)
+		}
+		if best > 0 && !math.IsInf(best, 1) {
+			cost = fmt.Sprintf("%.0f%%", 100*c.ru/best)
+		}
+		if c.newest.docs > 0 {
+			recent = fmt.Sprintf("x%.1f", c.fullest(&c.newest, r.Partitions))
+		}
+		t.Row(fmt.Sprintf("%.0f", c.score), columns.Clip(name, 60), fmt.Sprint(c.distinct), percent(c.spread.largest()),
+			fmt.Sprintf("x%.1f", c.fullest(&c.spread, r.Partitions)), recent, targeted, cost, rate(c.reach()))
+	}
+	t.Print(out)
+	if r.currentKey() != nil {
+		fmt.Fprintln(out, "* is the key there is")
+	}
+	fmt.Fprintf(out, "\nsimulated on %d partitions", r.Partitions)
+	if len(r.Requests) == 0 {
+		fmt.Fprint(out, "; no requests were recorded: run the application against this server first, or name its filters with --query")
+	}
+	fmt.Fprint(out, "\n\n")
+	first := r.list[0]
+	fmt.Fprintf(out, "%s\n", wrap(fmt.Sprintf("Best: %s. %s", first.name(), strings.Join(r.reasons(first), " ")), 100))
+	fmt.Fprintf(out, "\n  %s\n", r.command(first))
+	shown := 0
+	others := slices.Clone(r.list[1:])
+	slices.SortStableFunc(others, func(a, b *candidate) int { return cmp.Compare(a.parts(), b.parts()) }) // single fields first
+	for _, c := range others {
+		if bad := r.objections(c); len(bad) > 0 && shown < 5 {
+			if shown == 0 {
+				fmt.Fprint(out, "\nWhy not the others:\n")
+			}
+			shown++
+			fmt.Fprintf(out, "%s\n", wrap(fmt.Sprintf("- %s: %s", c.name(), strings.Join(bad, "; ")), 100))
+		}
+	}
+}
+
+// reasons says in sentences how a key does.
+func (r *Ranking) reasons(c *candidate) (out []string) {
+	out = append(out, fmt.Sprintf("It has %d values, of which the largest holds %s of the bytes, so the fullest of %d partitions gets %.1f times the average.",
+		c.distinct, percent(c.spread.largest()), r.Partitions, c.fullest(&c.spread, r.Partitions)))
+	if c.newest.docs > 0 {
+		out = append(out, fmt.Sprintf("Of the newest documents one value has %s: writes can use about %s.", percent(c.newest.largest()), rate(c.reach())))
+	}
+	if c.targeted >= 0.5 { // else it is an objection
+		out = append(out, fmt.Sprintf("%s of the recorded requests fix it and visit one partition.", percent(c.targeted)))
+	}
+	if bad := r.objections(c); len(bad) > 0 {
+		out = append(out, "But mind: "+strings.Join(bad, "; ")+".")
+	}
+	return out
+}
+
+// objections is what speaks against a key.
+func (r *Ranking) objections(c *candidate) (out []string) {
+	n := r.Partitions
+	switch {
+	case c.distinct <= 1:
+		out = append(out, "all documents have the same value")
+	case c.distinct < int64(2*n):
+		out = append(out, fmt.Sprintf("only %d values for %d partitions", c.distinct, n))
+	}
+	if c.present < 0.999 {
+		out = append(out, fmt.Sprintf("%s of the documents lack it; they would all lie together", percent(1-c.present)))
+	}
+	if hot := c.newest.largest(); c.newest.docs > 0 && hot > 2/float64(n) && hot > 0.1 {
+		out = append(out, fmt.Sprintf("one value has %s of the newest documents: its partition is hot while the others idle, and more than %s are of no use",
+			percent(hot), rate(partitionRate/hot)))
+	}
+	if big := c.spread.largest(); big > 1/float64(n) && big > 0.05 {
+		out = append(out, fmt.Sprintf("one value has %s of the bytes; it can neither be divided nor grow beyond %s", percent(big), columns.Size(ratelimit.LogicalBytesMax)))
+	}
+	if c.targeted >= 0 && c.targeted < 0.5 {
+		which := "only " + percent(c.targeted)
+		if c.targeted == 0 {
+			which = "none"
+		}
+		out = append(out, fmt.Sprintf("%s of the recorded requests fix it: the others would visit all %d partitions", which, n))
+	}
+	return out
+}
+
+// command is what to type to get the key.
+func (r *Ranking) command(c *candidate) string {
+	ns := fmt.Sprintf("%q", r.DB+"."+r.Coll)
+	var key []string
+	for _, f := range c.fields {
+		key = append(key, fmt.Sprintf("%q: \"hashed\"", f))
+	}
+	verb := "shardCollection"
+	switch {
+	case c.current:
+		return "it is the key there is: nothing to do"
+	case r.currentKey() != nil:
+		verb = "reshardCollection"
+	}
+	suffix := ""
+	if c.suffix != "" {
+		suffix = ", suffix: " + SuffixSpec(c.suffix, c.buckets).String()
+	}
+	return fmt.Sprintf("db.adminCommand({%s: %s, key: {%s}%s})", verb, ns, strings.Join(key, ", "), suffix)
+}
+
+// percent prints a share.
+func percent(f float64) string {
+	if f > 0 && f < 0.1 {
+		return fmt.Sprintf("%.1f%%", 100*f)
+	}
+	return fmt.Sprintf("%.0f%%", 100*f)
+}
+
+// rate prints RU/s, beyond a million as such.
+func rate(f float64) string {
+	switch {
+	case f >= 1e6:
+		return "over 1000k RU/s"
+	case f >= 1e4:
+		return fmt.Sprintf("%.0fk RU/s", f/1000)
+	}
+	return fmt.Sprintf("%.0f RU/s", f)
+}
+
+// wrap breaks text into lines; those after the first are indented.
+func wrap(text string, width int) string {
+	var b strings.Builder
+	at := 0
+	for i, word := range strings.Fields(text) {
+		if i > 0 {
+			if at+1+len(word) > width {
+				b.WriteString("\n  ")
+				at = 2
+			} else {
+				b.WriteByte(' ')
+				at++
+			}
+		}
+		b.WriteString(word)
+		at += len(word)
+	}
+	return b.String()
+}

@@ -1,0 +1,333 @@
+package shardkeys
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/shard"
+	"github.com/cantledb/cantle/ratelimit"
+)
+
+// Request is one shape of the workload.
+type Request struct {
+	Command string
+	Fixed   []string // paths that it fixes to one value or a few
+	Count   int64
+	RU      float64 // of all runs
+	Visited float64 // partitions, on average
+}
+
+// candidate is one shard key and how it would do.
+type candidate struct {
+	fields  []string
+	suffix  string // path that a synthetic suffix is made of, _id if it is random, "" without
+	buckets int    // of the suffix
+	pattern shard.KeyPattern
+
+	spread, newest spread
+	present        float64 // share of the documents that have every field
+	distinct       int64
+	suits          float64 // how fit the type of its values is
+	targeted       float64 // share of the requests, -1 when there are none
+	ru             float64 // of the requests
+	score          float64
+	current        bool
+}
+
+// Ranking compares the candidates.
+type Ranking struct {
+	DB, Coll   string
+	Partitions int // that are simulated
+	Top        int // keys that are listed
+	Docs       *Documents
+	Requests   []Request
+	Current    bson.Raw // GetPartitions' reply
+	list       []*candidate
+	recent     []bson.Raw
+}
+
+// Bounds of how many keys of several fields are tried.
+const (
+	pairsFrom     = 5 // single fields
+	bucketsPerOne = 4 // buckets of a suffix for every partition
+)
+
+// Rank fills in the list, the best first.
+func (r *Ranking) Rank() {
+	r.recent = r.Docs.recent()
+	for _, path := range r.Docs.order {
+		f := r.Docs.fields[path]
+		if r.Docs.only != nil && !slices.Contains(r.Docs.only, path) {
+			continue
+		}
+		if f.arrays > 0 || f.spread.docs*2 < r.Docs.Seen {
+			continue // arrays are refused, and documents without the key lie together
+		}
+		c := &candidate{fields: []string{path}, pattern: f.pattern, spread: f.spread, suits: f.suits()}
+		c.present = float64(f.spread.docs) / float64(r.Docs.Seen)
+		c.distinct = r.Docs.estimate(&f.spread)
+		r.try(c)
+	}
+	slices.SortStableFunc(r.list, better)
+	singles := slices.Clone(r.list)
+	for i, a := range singles {
+		if i >= pairsFrom && !r.fixes(a.fields[0]) {
+			continue
+		}
+		r.trySuffix(a, "_id", r.Docs.Stored, 1)
+		for j, b := range singles {
+			if j >= pairsFrom && !r.fixes(b.fields[0]) || i == j || a.distinct >= b.distinct || strings.HasPrefix(b.fields[0], a.fields[0]+".") {
+				continue
+			}
+			r.tryPair(a, b)
+			if b.fields[0] != "_id" {
+				r.trySuffix(a, b.fields[0], b.distinct, b.present)
+			}
+		}
+	}
+	slices.SortStableFunc(r.list, better)
+}
+
+// better orders candidates: by score, then the simpler one.
+func better(a, b *candidate) int {
+	return cmp.Or(cmp.Compare(math.Round(b.score), math.Round(a.score)), cmp.Compare(a.parts(), b.parts()), cmp.Compare(b.distinct, a.distinct))
+}
+
+// parts is how many fields a key is made of.
+func (c *candidate) parts() int {
+	if c.suffix != "" {
+		return len(c.fields) + 2
+	}
+	return len(c.fields)
+}
+
+// suits says how fit values are to be a shard key: identifiers are what queries
+// fix; measurements and flags are not.
+func (f *field) suits() float64 {
+	best, most := 1.0, int64(0)
+	for kind, n := range f.kinds {
+		if n <= most {
+			continue
+		}
+		most = n
+		switch kind {
+		case bson.TypeDouble, bson.TypeDecimal128:
+			best = 0.5
+		case bson.TypeBool, bson.TypeNull:
+			best = 0.3
+		case bson.TypeDateTime, bson.TypeTimestamp:
+			best = 0.7
+		default:
+			best = 1
+		}
+	}
+	return best
+}
+
+// fixes reports a path that some request fixes.
+func (r *Ranking) fixes(path string) bool {
+	return slices.ContainsFunc(r.Requests, func(q Request) bool { return slices.Contains(q.Fixed, path) })
+}
+
+// tryPair tries the hierarchical key of two fields on the documents kept.
+func (r *Ranking) tryPair(a, b *candidate) {
+	k, err := patternOf(a.fields[0], b.fields[0])
+	if err != nil || r.wellSpread(a) || !r.useful(a) {
+		return
+	}
+	c := &candidate{fields: []string{a.fields[0], b.fields[0]}, pattern: k, suits: (a.suits + b.suits) / 2, present: min(a.present, b.present)}
+	r.spreadKept(c)
+	c.distinct = max(a.distinct, b.distinct, r.Docs.estimate(&c.spread))
+	r.try(c)
+}
+
+// trySuffix tries the values of a field with a suffix made of another one, which
+// has so many values and is in a share of the documents.
+func (r *Ranking) trySuffix(a *candidate, from string, distinct int64, present float64) {
+	if r.wellSpread(a) || !r.useful(a) || a.fields[0] == from {
+		return
+	}
+	c := &candidate{fields: a.fields, suffix: from, suits: a.suits, present: min(a.present, present)}
+	c.buckets = min(400, bucketsPerOne*r.Partitions)
+	if n := r.currentBuckets(from); n > 0 {
+		c.buckets = n
+	}
+	if distinct < int64(c.buckets) {
+		return
+	}
+	key, err := shard.WithSuffix(a.pattern.Spec(), SuffixSpec(from, c.buckets))
+	if err != nil {
+		return
+	}
+	if c.pattern, err = shard.ParseKeyPattern(key); err != nil {
+		return
+	}
+	r.spreadKept(c)
+	c.distinct = min(a.distinct*int64(c.buckets), max(1, r.Docs.Stored))
+	r.try(c)
+}
+
+// SuffixSpec is a suffix as shardCollection takes it.
+func SuffixSpec(from string, buckets int) bson.Raw {
+	b := bson.NewBuilder(nil)
+	if from == "_id" {
+		b.Bool("random", true)
+	} else {
+		b.String("from", from)
+	}
+	b.Int32("buckets", int32(buckets))
+	return b.Doc()
+}
+
+// spreadKept lets the documents kept fall on the values of a key.
+func (r *Ranking) spreadKept(c *candidate) {
+	c.spread.heavy = ratelimit.NewSketch(64)
+	for _, doc := range r.Docs.kept {
+		c.spread.add(c.pattern, doc)
+	}
+}
+
+// useful reports a field that requests fix, as far as any are known: below
+// another one it makes no sense to put a second.
+func (r *Ranking) useful(c *candidate) bool {
+	return c.targeted < 0 || r.fixes(c.fields[0])
+}
+
+// wellSpread reports a key that needs no help.
+func (r *Ranking) wellSpread(c *candidate) bool {
+	return c.distinct > 20*int64(r.Partitions) && c.newest.largest() < 0.05 && c.spread.largest() < 0.05
+}
+
+// try scores a candidate and lists it.
+func (r *Ranking) try(c *candidate) {
+	c.newest.heavy = ratelimit.NewSketch(64)
+	for _, doc := range r.recent {
+		c.newest.add(c.pattern, doc)
+	}
+	names := c.fields
+	if c.suffix != "" {
+		names = append(slices.Clone(names), c.suffix)
+	}
+	c.current = slices.Equal(names, r.currentKey()) && r.currentBuckets(names[len(names)-1]) == c.buckets
+	r.aim(c)
+	n := r.Partitions
+	even, fresh := 1/c.fullest(&c.spread, n), 1.0
+	if c.newest.docs > 0 {
+		// Few documents are uneven by chance alone.
+		noise := 1 + math.Sqrt(2*float64(n)/float64(c.newest.docs))*2
+		fresh = min(1, noise/c.fullest(&c.newest, n))
+	}
+	targeted := c.targeted
+	if targeted < 0 {
+		targeted = 0.5 * c.suits
+	}
+	c.score = 100 * c.present * (0.25*even + 0.35*fresh + 0.40*targeted)
+	if few := float64(c.distinct) / float64(2*n); few < 1 {
+		c.score *= few
+	}
+	if c.targeted < 0 {
+		c.score *= c.suits
+	}
+	r.list = append(r.list, c)
+}
+
+// fullest is how full the fullest partition is compared with the average. Below
+// one value of a hierarchical key's first field partitions split too, so that only
+// a whole key is as heavy as it is.
+func (c *candidate) fullest(s *spread, partitions int) float64 {
+	if len(c.fields) > 1 {
+		return max(1.1, s.largest()*float64(partitions))
+	}
+	return s.fullest(partitions)
+}
+
+// currentKey is the fields of the shard key there is, none if unsharded.
+func (r *Ranking) currentKey() (out []string) {
+	key, _ := r.Current.Get("shardKeyDefinition").Doc()
+	for name := range key.Fields() {
+		out = append(out, string(name))
+	}
+	return out
+}
+
+// currentBuckets is how many buckets the key there is makes of a field, 0 if it
+// makes none.
+func (r *Ranking) currentBuckets(path string) int {
+	key, _ := r.Current.Get("shardKeyDefinition").Doc()
+	suffix, _ := key.Get(path).Doc()
+	n, _ := suffix.Get("buckets").AsInt64()
+	return int(n)
+}
+
+// aim finds out which requests would visit one partition, and what they would all
+// cost.
+func (r *Ranking) aim(c *candidate) {
+	n := float64(r.Partitions)
+	asked, hit := int64(0), int64(0)
+	c.targeted, c.ru = -1, 0
+	for _, q := range r.Requests {
+		if q.Command == "insert" {
+			c.ru += q.RU
+			continue
+		}
+		visits, whole := n, true
+		first := slices.Contains(q.Fixed, c.fields[0])
+		for _, f := range c.fields[1:] {
+			whole = whole && slices.Contains(q.Fixed, f)
+		}
+		switch {
+		case first && c.suffix != "" && !slices.Contains(q.Fixed, c.suffix):
+			visits = min(n, float64(c.buckets))
+		case first:
+			visits = 1 // a prefix of a hierarchical key is on few
+		}
+		asked += q.Count
+		if visits <= 1 {
+			hit += q.Count
+		}
+		each := q.RU / float64(q.Count)
+		beyond := max(0, each-visitRU*q.Visited)
+		if visits <= 1 && whole && slices.Contains(q.Fixed, "_id") {
+			each = beyond + 1 // a read by key
+		} else {
+			each = beyond + visitRU*visits
+		}
+		c.ru += each * float64(q.Count)
+	}
+	if asked > 0 {
+		c.targeted = float64(hit) / float64(asked)
+	}
+}
+
+// visitRU is what a query pays for every partition it looks into.
+var visitRU = ratelimit.Standard().Price(ratelimit.PartitionVisit, 1).Float()
+
+// partitionRate is the most RU/s of one partition, and so of one value.
+const partitionRate = ratelimit.ShardRateMax
+
+// reach is the most RU/s the key can use: its hottest value can have those of one
+// partition.
+func (c *candidate) reach() float64 {
+	hot := max(c.newest.largest(), c.spread.largest())
+	if c.newest.docs > 0 {
+		hot = c.newest.largest()
+	}
+	return partitionRate / max(hot, 1e-9)
+}
+
+// name prints the key.
+func (c *candidate) name() string {
+	s := strings.Join(c.fields, " > ")
+	if c.suffix != "" {
+		from := c.suffix
+		if from == "_id" {
+			from = "random"
+		}
+		s += fmt.Sprintf(" + %s/%d", from, c.buckets)
+	}
+	return s
+}
