@@ -16,6 +16,7 @@ import (
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/cmd/cantle/columns"
 	"github.com/cantledb/cantle/cmd/cantle/dumps"
+	"github.com/cantledb/cantle/cmd/cantle/flags"
 	"github.com/cantledb/cantle/cmd/cantle/namespaces"
 	"github.com/cantledb/cantle/cmd/cantle/progress"
 )
@@ -23,17 +24,23 @@ import (
 const dumpHelp = `Writes databases into files, in the layout of mongodump: a folder per database, and in
 it NAME.bson with the documents and NAME.metadata.json with options and indexes. What it
 writes, mongorestore reads, and the other way around; besides, metadata remembers shard
-keys and throughput, so that cantle restore shards and provisions alike.
+keys, throughput and expiry by the last write, so that cantle restore makes them alike.
 
   cantle dump mongodb://127.0.0.1:27017/                       everything into ./dump
   cantle dump --db shop --gzip --out backup URI                one database, compressed
   cantle dump --db shop --archive shop.archive URI             into one file ("-": standard output)
   cantle dump --resume --out backup URI                        go on after an interruption
   cantle dump --nsInclude 'shop.*' --nsExclude '*.log*' URI    what these patterns say
+  cantle dump --for mongodb --out to-mongodb URI               for mongorestore into MongoDB
 
 A collection is read in the order of _id while others write: each document is dumped as
 it was at some time during the run. Requests that the server throttles are repeated
 when it says so. The databases admin, config and local are left out unless named.
+
+With --for mongodb indexes are as MongoDB takes them, and what has no counterpart there is
+left out and listed by collection: shard keys, throughput, expiry by the last write. If
+documents share an _id under several shard keys, which only a sharded collection holds, the
+exit status is 1.
 `
 
 // dumpArgs are the settings of a dump.
@@ -46,6 +53,7 @@ type dumpArgs struct {
 	names        namespaces.Chosen
 	without      []string // collections of db
 	prefixes     []string // of such names
+	target       string   // "mongodb", or "" for a Cantle
 }
 
 func dumpVerb(f *pflag.FlagSet) action {
@@ -63,6 +71,8 @@ func dumpVerb(f *pflag.FlagSet) action {
 	f.IntVar(&a.parallel, "numParallelCollections", parallelCollections, "so many `collections` at a time")
 	f.IntVarP(&a.parallel, "j", "j", parallelCollections, "so many `collections` at a time")
 	f.BoolVar(&a.gzip, "gzip", false, "compress")
+	f.StringVar(&a.target, "for", "", "`who` restores it: mongodb; by default cantle restore")
+	flags.Choose(f, "for", "mongodb")
 	f.BoolVar(&a.resume, "resume", false, "keep what an interrupted dump has written to --out, and go on")
 	return func(ctx context.Context, s Streams) error {
 		var err error
@@ -85,6 +95,8 @@ func dumpVerb(f *pflag.FlagSet) action {
 			err = errors.New("--query needs --collection")
 		case (a.without != nil || a.prefixes != nil) && (a.db == "" || a.coll != ""):
 			err = errors.New("--excludeCollection and --excludeCollectionsWithPrefix need --db, and no --collection")
+		case a.target != "" && a.target != "mongodb":
+			err = fmt.Errorf("--for %s is not mongodb", a.target)
 		case a.parallel < 1:
 			err = errors.New("--numParallelCollections is at least 1")
 		case a.resume && a.archive != "":
@@ -120,7 +132,11 @@ func dump(ctx context.Context, uri string, a dumpArgs, out, errs io.Writer) erro
 		return err
 	}
 	defer t.end()
-	list, err := t.collections(ctx, &a)
+	d := &dumping{transfer: t, dumpArgs: a}
+	if d.account, err = t.account(ctx); err != nil {
+		return t.explain(err)
+	}
+	list, err := d.collections(ctx)
 	if err != nil {
 		return t.explain(err)
 	}
@@ -157,19 +173,19 @@ func dump(ctx context.Context, uri string, a dumpArgs, out, errs io.Writer) erro
 			total += t.count(ctx, d.DB, d.Data)
 		}
 	}
-	p := progress.Share(errs, "documents", total)
-	err = each(ctx, t, a.parallel, list, func(ctx context.Context, t *transfer, d *dumps.Collection) error {
-		if err := t.dumpOne(ctx, d, a.query, to, p); err != nil {
-			return fmt.Errorf("%s: %w", d.NS(), t.explain(err))
+	d.shows = progress.Share(errs, "documents", total)
+	err = each(ctx, t, a.parallel, list, func(ctx context.Context, t *transfer, c *dumps.Collection) error {
+		if err := d.one(ctx, t, c, to); err != nil {
+			return fmt.Errorf("%s: %w", c.NS(), t.explain(err))
 		}
 		return nil
 	})
-	p.End()
+	d.shows.End()
 	if err != nil {
 		return err
 	}
 	t.summary(errs)
-	return nil
+	return d.verdict(errs)
 }
 
 // serverVersion asks which release of MongoDB the server says it is.
@@ -182,7 +198,8 @@ func (t *transfer) serverVersion(ctx context.Context) (string, error) {
 }
 
 // collections lists what there is to dump, with its metadata.
-func (t *transfer) collections(ctx context.Context, a *dumpArgs) ([]*dumps.Collection, error) {
+func (a *dumping) collections(ctx context.Context) ([]*dumps.Collection, error) {
+	t := a.transfer
 	dbs := []string{a.db}
 	if a.db == "" {
 		dbs = nil
@@ -222,7 +239,7 @@ func (t *transfer) collections(ctx context.Context, a *dumpArgs) ([]*dumps.Colle
 			if d.Kind == "timeseries" && t.plainBuckets(ctx, d) {
 				d.Data = dumps.BucketsPrefix + d.Coll
 			}
-			if d.Metadata, err = t.metadata(ctx, d, info); err != nil {
+			if d.Metadata, err = a.metadata(ctx, d, info); err != nil {
 				return nil, err
 			}
 			out = append(out, d)
@@ -230,76 +247,6 @@ func (t *transfer) collections(ctx context.Context, a *dumpArgs) ([]*dumps.Colle
 	}
 	slices.SortStableFunc(out, func(a, b *dumps.Collection) int { return cmp.Compare(a.NS(), b.NS()) })
 	return out, nil
-}
-
-// appendOwn adds what only a Cantle knows of a collection: its shard key, and its throughput
-// as the extension commands take it. Other servers have neither, nor has an address without
-// sharding a list of shard keys.
-func (t *transfer) appendOwn(ctx context.Context, b *bson.Builder, d *dumps.Collection) {
-	own := bson.NewBuilder(nil)
-	q := bson.NewBuilder(nil)
-	q.String("find", "collections")
-	q.BeginDoc("filter")
-	q.String("_id", d.NS())
-	q.End()
-	if entries, err := t.all(ctx, "config", q.Doc()); err == nil && len(entries) == 1 {
-		if key := entries[0].Get("key"); !key.IsMissing() {
-			own.Value("shardKey", key)
-			own.Value("unique", bson.Bool(entries[0].Get("unique").Truthy()))
-		}
-	}
-	q.Reset(nil)
-	q.String("customAction", "GetCollection")
-	q.String("collection", d.Coll)
-	if is, err := t.run(ctx, d.DB, q.Doc()); err == nil && d.Kind != "view" {
-		offer := bson.NewBuilder(nil)
-		for _, name := range []string{"autoScaleSettings", "serverless", "serverSideRetry", "burst", "ruPerMinute"} {
-			if v := is.Get(name); !v.IsMissing() {
-				offer.Value(name, v)
-			}
-		}
-		if v := is.Get("provisionedThroughput"); !v.IsMissing() && is.Get("autoScaleSettings").IsMissing() {
-			offer.Value("offerThroughput", v)
-		}
-		if doc := offer.Doc(); len(doc.Elements()) > 0 {
-			own.Raw("throughput", doc)
-		}
-	}
-	if doc := own.Doc(); len(doc.Elements()) > 0 {
-		b.Raw("cantle", doc)
-	}
-}
-
-// metadata prints options and indexes of a collection as mongodump does, and under
-// "cantle" its shard key and throughput.
-func (t *transfer) metadata(ctx context.Context, d *dumps.Collection, info bson.Raw) (string, error) {
-	b := bson.NewBuilder(nil)
-	options, _ := info.Get("options").Doc()
-	if options == nil {
-		options = bson.NewBuilder(nil).Doc()
-	}
-	b.Value("options", options.Value())
-	b.BeginArray("indexes")
-	if d.Kind != "view" {
-		q := bson.NewBuilder(nil)
-		q.String("listIndexes", d.Coll)
-		indexes, err := t.all(ctx, d.DB, q.Doc())
-		if err != nil {
-			return "", err
-		}
-		for _, x := range indexes {
-			b.Value("", x.Value())
-		}
-	}
-	b.End()
-	detail, _ := info.Get("info").Doc()
-	if _, id, ok := detail.Get("uuid").Binary(); ok {
-		b.String("uuid", fmt.Sprintf("%x", id))
-	}
-	b.String("collectionName", d.Coll)
-	b.String("type", d.Kind)
-	t.appendOwn(ctx, b, d)
-	return ejson.Canonical(b.Doc()), nil
 }
 
 // plainBuckets reports that all buckets of a time-series collection can be taken apart again by
@@ -317,8 +264,9 @@ func (t *transfer) plainBuckets(ctx context.Context, d *dumps.Collection) bool {
 	return err == nil && len(others) == 0
 }
 
-// dumpOne copies one collection into the sink.
-func (t *transfer) dumpOne(ctx context.Context, d *dumps.Collection, query bson.Raw, to dumps.Sink, p *progress.Shared) error {
+// one copies one collection into the sink.
+func (a *dumping) one(ctx context.Context, t *transfer, d *dumps.Collection, to dumps.Sink) error {
+	query, p := a.query, a.shows
 	out, err := to.Begin(d)
 	if err != nil {
 		return err
@@ -350,17 +298,20 @@ func (t *transfer) dumpOne(ctx context.Context, d *dumps.Collection, query bson.
 			b.End()
 		}
 	}
+	twice := sharedIDs{on: a.target != "" && d.ByID()}
 	err = t.scan(ctx, d.DB, b.Doc(), func(doc bson.Raw) error {
 		if !after.IsMissing() && doc.Get("_id").Identical(after) {
 			return nil // min includes its bound
 		}
 		n++
 		p.Add(1)
+		twice.look(doc)
 		return out.Write(doc)
 	})
 	if err != nil {
 		return err
 	}
+	a.noteShared(d, twice.n)
 	what := "documents"
 	if d.Data != d.Coll {
 		what = "buckets"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/cantledb/cantle/cmd/cantle/account"
 	"github.com/cantledb/cantle/cmd/cantle/dumps"
 	"github.com/cantledb/cantle/cmd/cantle/journal"
 	"github.com/cantledb/cantle/cmd/cantle/namespaces"
@@ -30,14 +31,21 @@ indexes, shard keys and throughput.
   cantle restore --rename shop=shop2 --archive a.archive URI   under another name
   cantle restore --nsInclude 'shop.*' --nsFrom 'shop.*' --nsTo 'test.old_*' URI
   cantle restore --resume restore.journal URI                  go on after an interruption
+  cantle restore --shard-key shop.orders=customer URI          a dump of an account by mongodump
   cantle restore --from /backups/shop --at 2026-11-23T12:00:00Z --data ./restored
   cantle restore --from /backups/shop --at '10 minutes ago' --ns shop.orders URI
                                                                a collection that was dropped
   cantle restore --from /backups/shop --ns shop --rename shop=shop_then URI
 
-Documents whose _id is there already are left as they are and counted. Requests that
-the server throttles are repeated when it says so. Unique indexes are made before the
-documents, as Azure Cosmos DB wants them; the others after.
+A document that is there already is left as it is and counted; one whose _id is there
+with another content has failed. A dump of mongodump has no shard keys: in an account _id
+is unique by value of the shard key, so that a collection which was sharded there needs
+--shard-key. What of a dump is not there in the end, an index that the server refuses for
+one, is named, all else is restored, and the exit status is 1.
+
+Requests that the server throttles are repeated when it says so. Unique indexes are made
+before the documents, as Azure Cosmos DB wants them; the others after. An index {_ts: 1}
+of an account expires documents after their last write, wherever it is restored.
 `
 
 // restoreArgs are the settings of a restore.
@@ -56,6 +64,8 @@ type restoreArgs struct {
 	noIndexes     bool
 	noOptions     bool
 	validate      bool
+	lastWrite     bool // what every index {_ts: 1} that expires documents goes by
+	keys          account.ShardKeys
 	journal       string
 	journalOpened *journal.Journal
 }
@@ -90,6 +100,9 @@ func restoreVerb(f *pflag.FlagSet) action {
 		f.BoolVar(&a.noOptions, name, false, "make collections without their options")
 	}
 	f.BoolVar(&a.validate, "validate", false, "let validators refuse documents")
+	a.keys = account.ShardKeys{}
+	f.Func("shard-key", "`[database.collection=]field` that shards a collection of the dump, or all of them; several fields with commas; may be given several times", a.keys.Set)
+	f.BoolVar(&a.lastWrite, "expireAfterLastWrite", false, "an index {_ts: 1} expires documents after their last write, as in an account, also where the dump does not look like one")
 	f.StringVar(&a.journal, "resume", "", "write down in this `file` what is done, and begin behind what it says is")
 	return func(ctx context.Context, s Streams) error {
 		a.dir = "dump"
@@ -168,8 +181,15 @@ type restoring struct {
 	restoreArgs
 	shows *progress.Shared
 
+	account bool // the server is an account, or looks like one
+
 	mu    sync.Mutex
 	total written
+	lost  []string        // what of the dump is not there in the end
+	keyed map[string]bool // collections that --shard-key was asked for
+
+	looking sync.Mutex
+	looker  *transfer // reads what documents are there; nil before it is needed
 
 	open map[string]*loading // of an archive, by namespace in the dump
 }
@@ -185,7 +205,13 @@ func restore(ctx context.Context, uri string, a restoreArgs, s Streams) error {
 		return err
 	}
 	defer a.journalOpened.Close()
-	r := &restoring{transfer: t, restoreArgs: a, open: map[string]*loading{}}
+	r := &restoring{transfer: t, restoreArgs: a, open: map[string]*loading{}, keyed: map[string]bool{}}
+	defer r.endLooking()
+	if !a.dry {
+		if r.account, err = t.account(ctx); err != nil {
+			return t.explain(err)
+		}
+	}
 	r.shows = progress.Share(errs, "documents", 0)
 	switch {
 	case a.from != "":
@@ -205,10 +231,33 @@ func restore(ctx context.Context, uri string, a restoreArgs, s Streams) error {
 		return nil
 	}
 	fmt.Fprintf(errs, "%d documents restored, %d there already, %d failed\n", r.total.done, r.total.duplicates, r.total.failed)
-	if r.total.failed > 0 {
-		return fmt.Errorf("%d documents failed, the first: %s", r.total.failed, r.total.first)
+	return r.verdict()
+}
+
+// lose notes something of the dump, other than documents, that is not there in the end.
+func (r *restoring) lose(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	r.shows.Say("%s", text)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lost = append(r.lost, text)
+}
+
+// verdict is the error of a restore after which not all is there.
+func (r *restoring) verdict() error {
+	for ns := range r.keys {
+		if ns != "" && !r.keyed[ns] {
+			r.lost = append(r.lost, fmt.Sprintf("--shard-key %s: the dump has no such collection", ns))
+		}
 	}
-	return nil
+	var errs []error
+	if r.total.failed > 0 {
+		errs = append(errs, fmt.Errorf("%d documents failed, the first: %s", r.total.failed, r.total.first))
+	}
+	if n := len(r.lost); n > 0 {
+		errs = append(errs, fmt.Errorf("%d things that are no documents failed:\n  %s", n, strings.Join(r.lost, "\n  ")))
+	}
+	return errors.Join(errs...)
 }
 
 // wanted reports whether a collection of the dump is asked for.

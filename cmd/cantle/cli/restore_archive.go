@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -44,6 +45,9 @@ func (r *restoring) fromArchive(ctx context.Context, in io.Reader, errs io.Write
 			continue
 		}
 		l, err := r.begin(ctx, r.transfer, d, cancel)
+		if errors.Is(err, errNotMade) {
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", d.NS(), r.explain(err))
 		}

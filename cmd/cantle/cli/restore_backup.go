@@ -145,7 +145,9 @@ func (r *restoring) fromStore(ctx context.Context, store storage.Store, moment s
 	})
 	for _, coll := range views { // after what they show
 		if err == nil {
-			_, err = r.begin(ctx, r.transfer, asDumped(coll), nil)
+			if _, err = r.begin(ctx, r.transfer, asDumped(coll), nil); errors.Is(err, errNotMade) {
+				err = nil
+			}
 		}
 	}
 	return err
@@ -258,6 +260,9 @@ func (r *restoring) fromCollection(ctx context.Context, t *transfer, at storage.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	l, err := r.begin(ctx, t, asDumped(coll), cancel)
+	if errors.Is(err, errNotMade) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -10,10 +10,10 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/cmd/cantle/account"
 	"github.com/cantledb/cantle/cmd/cantle/dumps"
 	"github.com/cantledb/cantle/collection/agg"
-	"github.com/cantledb/cantle/collection/catalog"
-	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/collection/index"
 )
 
 // loading is one collection of a restore: one goroutine reads it and hands batches to its
@@ -26,6 +26,9 @@ type loading struct {
 	source            string       // namespace in the dump
 	buckets           *agg.Buckets // of a time-series collection, nil for others
 	later             []bson.Raw   // indexes
+	expiring          []bson.Raw   // indexes {_ts: 1} that expire documents, as in the dump
+	lastWrite         bson.Value   // seconds by name of those that Cantle keeps by the last write
+	dated             bool         // a document has a date at _ts
 	offer             bson.Raw     // throughput, nil for none
 
 	pending batch
@@ -73,52 +76,35 @@ func (r *restoring) begin(ctx context.Context, t *transfer, d *dumps.Collection,
 			return nil, err
 		}
 	}
-	b := bson.NewBuilder(nil)
-	b.String("create", to.Coll)
-	for name, v := range options.Fields() {
-		if !r.noOptions && string(name) != "autoIndexId" && string(name) != "uuid" {
-			b.ValueBytes(name, v)
-		}
+	own, _ := m.Get("cantle").Doc()
+	if r.noOptions {
+		own = nil
 	}
-	// A collection that is there stays as it is.
-	if _, err := t.run(ctx, to.DB, b.Doc()); err != nil && !isCode(err, 48) {
+	if err := l.create(ctx, options, own); err != nil {
 		return nil, err
 	}
-	if own, ok := m.Get("cantle").Doc(); ok && !r.noOptions {
-		l.own(ctx, own)
-	}
 	indexes, _ := m.Get("indexes").Array()
-	var first []bson.Raw
+	return l, l.index(ctx, t, l.divide(indexes, options))
+}
+
+// divide sorts the indexes of the dump: those that come before the documents are returned.
+func (l *loading) divide(indexes, options bson.Raw) (first []bson.Raw) {
 	for v := range indexes.Values() {
 		x, _ := v.Doc()
 		name, _ := x.Get("name").Str()
 		switch {
-		case r.noIndexes || name == "_id_":
+		case l.r.noIndexes || name == "_id_" || account.IsID(x):
+		case account.IsDefault(x):
+			l.r.shows.Say("%s: the index %s is left out, by which an account says that it indexes every field; {\"$**\": 1} is such an index", l.NS(), name)
+		case index.ExpiresByTS(x):
+			l.expiring = append(l.expiring, x.Clone())
 		case x.Get("unique").Truthy():
-			first = append(first, indexSpec(x, options))
+			first = append(first, account.New(x, options))
 		default:
-			l.later = append(l.later, indexSpec(x, options))
+			l.later = append(l.later, account.New(x, options))
 		}
 	}
-	return l, l.index(ctx, t, first)
-}
-
-// own gives a collection what only a Cantle knows of: its shard key, and at the end its
-// throughput, which would only slow down what is loaded.
-func (l *loading) own(ctx context.Context, own bson.Raw) {
-	if key := own.Get("shardKey"); !key.IsMissing() {
-		b := bson.NewBuilder(nil)
-		b.String("shardCollection", l.NS())
-		b.Value("key", key)
-		b.Value("unique", own.Get("unique"))
-		// Sharded already, or an address where that is done by other commands.
-		if _, err := l.t.run(ctx, "admin", b.Doc()); err != nil {
-			l.r.shows.Say("%s is not sharded: %v", l.NS(), l.r.explain(err))
-		}
-	}
-	if offer, ok := own.Get("throughput").Doc(); ok {
-		l.offer = offer.Clone()
-	}
+	return first
 }
 
 // provision gives a collection its throughput.
@@ -131,60 +117,17 @@ func (l *loading) provision(ctx context.Context, t *transfer) {
 	b.String("collection", l.Coll)
 	b.Splice(l.offer.Elements())
 	if _, err := t.run(ctx, l.DB, b.Doc()); err != nil {
-		l.r.shows.Say("%s does not have its throughput: %v", l.NS(), l.r.explain(err))
+		l.r.lose("%s does not have its throughput: %v", l.NS(), l.r.explain(err))
 	}
-}
-
-// bucketsIn is how the options of a time-series collection divide it, nil for others.
-func bucketsIn(options bson.Raw) *agg.Buckets {
-	d, ok := options.Get("timeseries").Doc()
-	if !ok {
-		return nil
-	}
-	o := catalog.Options{TimeSeries: d}
-	o.TimeField, _ = d.Get("timeField").Str()
-	o.MetaField, _ = d.Get("metaField").Str()
-	b := cluster.BucketsOf(&o)
-	return &b
-}
-
-// indexSpec makes the specification for createIndexes from that in a dump. It leaves out ns, which
-// servers before 4.4 wrote and later ones refuse, and names the simple collation where the
-// collection has another default, which the index would get otherwise.
-func indexSpec(x, options bson.Raw) bson.Raw {
-	b := bson.NewBuilder(nil)
-	if !x.Has("collation") && options.Has("collation") {
-		b.BeginDoc("collation")
-		b.String("locale", "simple")
-		b.End()
-	}
-	for name, v := range x.Fields() {
-		if string(name) != "ns" {
-			b.ValueBytes(name, v)
-		}
-	}
-	return b.Doc()
-}
-
-func (l *loading) index(ctx context.Context, t *transfer, list []bson.Raw) error {
-	if len(list) == 0 {
-		return nil
-	}
-	b := bson.NewBuilder(nil)
-	b.String("createIndexes", l.Coll)
-	b.BeginArray("indexes")
-	for _, x := range list {
-		b.Value("", x.Value())
-	}
-	b.End()
-	_, err := t.run(ctx, l.DB, b.Doc())
-	return err
 }
 
 // add takes the next document of the dump, packed when that is a bucket. Errors: buckets that cannot be taken
 // apart; why the restore has ended.
 func (l *loading) add(ctx context.Context, doc bson.Raw, packed bool) error {
 	l.seen++
+	if !l.dated && l.expiring != nil {
+		l.dated = hasDate(doc)
+	}
 	if l.seen <= l.skip {
 		return nil
 	}
@@ -258,8 +201,15 @@ func (l *loading) store(ctx context.Context, t *transfer, c chunk) error {
 	w := written{done: int64(len(c.docs))}
 	if !l.r.dry {
 		var err error
+		var taken takenDocuments
 		w, err = t.write(ctx, writes{command: "insert", list: "documents", db: l.DB, coll: l.Coll, bypass: !l.r.validate,
-			ordered: l.inOrder() || l.r.stop, stop: l.r.stop}, c.docs)
+			ordered: l.inOrder() || l.r.stop, stop: l.r.stop, taken: taken.add}, c.docs)
+		if w.first != "" {
+			w.first = l.NS() + ": " + w.first
+		}
+		if err == nil {
+			err = l.judge(ctx, &taken, &w)
+		}
 		if err != nil {
 			return err
 		}
@@ -300,13 +250,16 @@ func (r *restoring) finish(ctx context.Context, t *transfer, l *loading) error {
 		return err
 	}
 	if !r.dry {
-		if err := l.index(ctx, t, l.later); err != nil {
+		if err := l.index(ctx, t, append(l.later, l.expiry()...)); err != nil {
 			return err
 		}
 		l.provision(ctx, t)
 	}
-	if l.Kind != "view" {
-		r.shows.Say("%s: %d documents", l.NS(), l.counted.done)
+	switch c := &l.counted; {
+	case c.failed > 0:
+		r.shows.Say("%s: %d documents, %d failed, the first: %s", l.NS(), c.done, c.failed, c.first)
+	case l.Kind != "view":
+		r.shows.Say("%s: %d documents", l.NS(), c.done)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/cantledb/cantle/cmd/cantle/dumps"
 	"github.com/cantledb/cantle/cmd/cantle/progress"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/salvage"
 	"github.com/cantledb/cantle/collection/verify"
 )
@@ -144,7 +145,7 @@ func savedMetadata(coll *catalog.Collection) string {
 	if !coll.IsView() {
 		for i, ix := range coll.Indexes {
 			if hidden := i == 0 && (coll.Options.Clustered || coll.Options.TimeSeries != nil); !hidden && !ix.Staged && ix.State != catalog.IndexDropping {
-				b.Raw("", ix.Raw())
+				b.Raw("", ix.Listed())
 			}
 		}
 	}
@@ -155,18 +156,23 @@ func savedMetadata(coll *catalog.Collection) string {
 	}
 	b.String("collectionName", coll.Namespace.Coll)
 	b.String("type", kind)
-	if coll.Sharded() || coll.Throughput.Mode != catalog.ThroughputNone {
-		b.BeginDoc("cantle")
-		if coll.Sharded() {
-			b.Raw("shardKey", coll.Key.Spec())
-			b.Bool("unique", false)
-		}
-		if coll.Throughput.Mode != catalog.ThroughputNone {
-			b.BeginDoc("throughput")
-			appendOffer(b, coll.Throughput)
-			b.End()
-		}
-		b.End()
+	own := bson.NewBuilder(nil)
+	if coll.Sharded() {
+		own.Raw("shardKey", coll.Key.Spec())
+		own.Bool("unique", false)
 	}
+	if coll.Throughput.Mode != catalog.ThroughputNone {
+		own.BeginDoc("throughput")
+		appendOffer(own, coll.Throughput)
+		own.End()
+	}
+	own.BeginDoc(index.LastWriteOption)
+	for _, ix := range coll.Indexes {
+		if ix.LastWrite {
+			own.Int64(ix.Name, ix.ExpireAfterSeconds)
+		}
+	}
+	own.End()
+	b.Raw("cantle", own.Doc())
 	return ejson.Canonical(b.Doc())
 }

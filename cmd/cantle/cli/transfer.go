@@ -194,6 +194,16 @@ func (t *transfer) all(ctx context.Context, db string, command bson.Raw) (docs [
 	return docs, err
 }
 
+// account reports a server that looks like an account of Azure Cosmos DB for MongoDB, by the
+// name of its replica set. Source: Azure Cosmos DB for MongoDB, "connect-account".
+func (t *transfer) account(ctx context.Context) (bool, error) {
+	b := bson.NewBuilder(nil)
+	b.Int32("hello", 1)
+	reply, err := t.run(ctx, "admin", b.Doc())
+	name, _ := reply.Get("setName").Str()
+	return name == "globaldb", err
+}
+
 // count is the number of documents as the catalog has it, 0 if that cannot be had.
 func (t *transfer) count(ctx context.Context, db, coll string) int64 {
 	b := bson.NewBuilder(nil)
@@ -226,6 +236,9 @@ type writes struct {
 	bypass        bool // validators are not asked
 	ordered       bool // one after the other
 	stop          bool // at the first that is refused, with ordered
+	// taken gets each statement that is refused for a value that is there already; without it they are
+	// counted as duplicates.
+	taken func(statement bson.Raw, message string)
 }
 
 // write sends statements, those that are throttled again after the wait that they
@@ -259,6 +272,8 @@ func (t *transfer) write(ctx context.Context, w writes, statements []bson.Raw) (
 				return out, fmt.Errorf("the server refuses statement %d of %d: %s", e.Index, len(statements), e.Message)
 			case e.Code == codeThrottled:
 				again, refusal = append(again, statements[e.Index]), e.Message
+			case e.Code == 11000 && w.taken != nil:
+				w.taken(statements[e.Index], e.Message)
 			case e.Code == 11000:
 				out.duplicates++
 			default:

@@ -355,19 +355,22 @@ func TestExportIsImportable(t *testing.T) {
 	}
 }
 
+// mongoTool is the path of one of MongoDB's tools, without which the test is skipped.
+func mongoTool(t *testing.T, name string) string {
+	t.Helper()
+	if dir := os.Getenv("CANTLE_MONGO_TOOLS"); dir != "" {
+		return filepath.Join(dir, name)
+	}
+	found, err := exec.LookPath(name)
+	if err != nil {
+		t.Skip("mongodump and mongorestore are not installed (CANTLE_MONGO_TOOLS can name their folder)")
+	}
+	return found
+}
+
 // The same with the tools themselves, where they are installed.
 func TestWithMongoTools(t *testing.T) {
-	path := func(name string) string {
-		if dir := os.Getenv("CANTLE_MONGO_TOOLS"); dir != "" {
-			return filepath.Join(dir, name)
-		}
-		found, err := exec.LookPath(name)
-		if err != nil {
-			t.Skip("mongodump and mongorestore are not installed (CANTLE_MONGO_TOOLS can name their folder)")
-		}
-		return found
-	}
-	mongodump, mongorestore := path("mongodump"), path("mongorestore")
+	mongodump, mongorestore := mongoTool(t, "mongodump"), mongoTool(t, "mongorestore")
 	uri, db := start(t)
 	fillShop(t, db)
 	tool := func(name string, args ...string) {

@@ -56,6 +56,7 @@ func Verbs() []Verb {
 		{"salvage", "", "save what is left in the folder of a damaged database", salvageHelp, salvageVerb},
 		{"import", "URI db.collection [file]", "load JSON, CSV or TSV", importHelp, importVerb},
 		{"export", "URI db.collection", "print JSON or CSV", exportHelp, exportVerb},
+		{"users", "URI file...", "make users and roles from an account's files", usersHelp, usersVerb},
 		{"cert", "", "make certificates for development", certificates.Help, certVerb},
 		{"completion", "bash|fish|powershell|zsh", "let a shell complete command lines", completionHelp, completionVerb},
 	}

@@ -1,0 +1,248 @@
+package account
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+)
+
+// Definition is a role or a user, as `az cosmosdb mongodb role|user definition` writes and reads it, in
+// the commands of MongoDB. Source: Azure Cosmos DB for MongoDB, "how-to-setup-rbac".
+type Definition struct {
+	User    bool
+	DB      string
+	Name    string
+	BuiltIn bool     // a role that every database has
+	Secret  bool     // a user with a password
+	Fields  bson.Raw // of createUser or createRole, and of updateUser or updateRole
+	Left    []string // what could not be translated
+	Notes   []string // what was translated otherwise than it stands there
+}
+
+// Kind names what it is.
+func (d *Definition) Kind() string {
+	if d.User {
+		return "user"
+	}
+	return "role"
+}
+
+// Command is the command that makes it, or with update that changes it.
+func (d *Definition) Command(update bool) bson.Raw {
+	verb := "create"
+	if update {
+		verb = "update"
+	}
+	b := bson.NewBuilder(nil)
+	b.String(verb+strings.ToUpper(d.Kind()[:1])+d.Kind()[1:], d.Name)
+	b.Splice(d.Fields.Elements())
+	return b.Doc()
+}
+
+// Definitions reads a file: one definition, or a list of them, with names in the case of
+// the command's --body or of its output; of a template the properties count.
+// Errors: a text that is no JSON; what is neither a role nor a user.
+func Definitions(text string) (out []*Definition, err error) {
+	// A list is no document by itself.
+	doc, err := ejson.Parse(`{"list": ` + text + `}`)
+	if err != nil {
+		return nil, err
+	}
+	list, ok := doc.Get("list").Array()
+	if !ok {
+		b := bson.NewBuilder(nil)
+		b.BeginArray("list")
+		b.Value("", doc.Get("list"))
+		b.End()
+		list, _ = b.Doc().Get("list").Array()
+	}
+	for v := range list.Values() {
+		d, ok := v.Doc()
+		if !ok {
+			return nil, fmt.Errorf("%s is no role or user definition", v)
+		}
+		one, err := definition(fold(d))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// folded are the fields of an object by their names in lower case.
+type folded map[string]bson.Value
+
+func fold(doc bson.Raw) folded {
+	out := folded{}
+	for name, v := range doc.Fields() {
+		out[strings.ToLower(string(name))] = v
+	}
+	if inner, ok := out["properties"].Doc(); ok {
+		return fold(inner)
+	}
+	return out
+}
+
+func (f folded) text(name string) string { s, _ := f[name].Str(); return s }
+
+func (f folded) list(name string) (out []folded) {
+	list, _ := f[name].Array()
+	for v := range list.Values() {
+		if d, ok := v.Doc(); ok {
+			out = append(out, fold(d))
+		}
+	}
+	return out
+}
+
+func (f folded) texts(name string) (out []string) {
+	list, _ := f[name].Array()
+	for v := range list.Values() {
+		if s, ok := v.Str(); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// definition reads one. The name and the database may stand in the Id only, as "database.name".
+func definition(f folded) (*Definition, error) {
+	d := &Definition{User: f.text("username") != "" || f["mechanisms"].Type != bson.TypeMissing, DB: f.text("databasename"), Name: f.text("rolename")}
+	if d.User {
+		d.Name = f.text("username")
+	}
+	id := f.text("id")
+	db, name, _ := strings.Cut(id[strings.LastIndexByte(id, '/')+1:], ".")
+	if d.DB == "" {
+		d.DB = db
+	}
+	if d.Name == "" {
+		d.Name = name
+	}
+	if d.DB == "" || d.Name == "" || !d.User && f["privileges"].Type == bson.TypeMissing && f["roles"].Type == bson.TypeMissing {
+		return nil, fmt.Errorf("expected a role definition (RoleName, DatabaseName, Privileges) or a user definition (UserName, DatabaseName, Roles), found the fields %s",
+			strings.Join(f.names(), ", "))
+	}
+	b := bson.NewBuilder(nil)
+	if d.User {
+		d.user(f, b)
+	} else {
+		d.role(f, b)
+	}
+	b.BeginArray("roles")
+	for _, r := range f.list("roles") {
+		b.BeginDoc("")
+		b.String("role", r.text("role"))
+		db := r.text("db")
+		if db == "" {
+			db = d.DB
+		}
+		b.String("db", db)
+		b.End()
+	}
+	b.End()
+	d.Fields = b.Doc()
+	return d, nil
+}
+
+// names are the fields' names, sorted.
+func (f folded) names() (out []string) {
+	for name := range f {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// user adds what a user has besides roles. Custom data is a text there, and a document here.
+func (d *Definition) user(f folded, b *bson.Builder) {
+	if password := f.text("password"); password != "" {
+		d.Secret = true
+		b.String("pwd", password)
+	}
+	if text := f.text("customdata"); text != "" {
+		doc, err := ejson.Parse(text)
+		if err != nil {
+			inner := bson.NewBuilder(nil)
+			inner.String("customData", text)
+			doc = inner.Doc()
+		}
+		b.Raw("customData", doc)
+	}
+	mechanisms := f.texts("mechanisms")
+	if text := f.text("mechanisms"); text != "" {
+		mechanisms = strings.Split(text, ",")
+	}
+	if len(mechanisms) == 0 {
+		return
+	}
+	b.BeginArray("mechanisms")
+	for _, m := range mechanisms {
+		b.String("", strings.TrimSpace(m))
+	}
+	b.End()
+}
+
+// builtIn are the values of a role's type for those that every database has.
+var builtIn = []string{"builtinrole", "0"}
+
+// ofDatabase are actions that MongoDB checks for a database, and the service takes for a collection as well.
+var ofDatabase = []string{"dbStats", "listCollections"}
+
+// role adds the privileges of a role.
+func (d *Definition) role(f folded, b *bson.Builder) {
+	kind := strings.ToLower(f.text("type"))
+	if n, ok := f["type"].AsInt64(); ok {
+		kind = fmt.Sprint(n)
+	}
+	if k := f.text("typepropertiestype"); k != "" { // the output of az has the resource's type under "type"
+		kind = strings.ToLower(k)
+	}
+	d.BuiltIn = slices.Contains(builtIn, kind)
+	privilege := func(db, coll string, actions []string) {
+		if len(actions) == 0 {
+			return
+		}
+		b.BeginDoc("")
+		b.BeginDoc("resource")
+		b.String("db", db)
+		b.String("collection", coll)
+		b.End()
+		b.BeginArray("actions")
+		for _, a := range actions {
+			b.String("", a)
+		}
+		b.End()
+		b.End()
+	}
+	b.BeginArray("privileges")
+	for _, p := range f.list("privileges") {
+		resource, _ := p["resource"].Doc()
+		at := fold(resource)
+		db, coll := at.text("db"), at.text("collection")
+		if db == "" {
+			db = d.DB
+		}
+		var here, wider []string
+		for _, action := range p.texts("actions") {
+			switch {
+			case action == "listDatabases":
+				d.Notes = append(d.Notes, "listDatabases needs no privilege: every user lists the databases that a role of theirs is about")
+			case coll != "" && action == "dropDatabase":
+				d.Left = append(d.Left, fmt.Sprintf("dropDatabase on the collection %s.%s: it is granted on a database (\"Collection\": \"\")", db, coll))
+			case coll != "" && slices.Contains(ofDatabase, action):
+				d.Notes = append(d.Notes, fmt.Sprintf("%s on the collection %s.%s is granted on the database %s", action, db, coll, db))
+				wider = append(wider, action)
+			default:
+				here = append(here, action)
+			}
+		}
+		privilege(db, coll, here)
+		privilege(db, "", wider)
+	}
+	b.End()
+}

@@ -1,0 +1,129 @@
+package account
+
+import (
+	"fmt"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/collection/index"
+)
+
+// IsID reports the index on {_id: 1}, which every collection has.
+func IsID(spec bson.Raw) bool {
+	key, _ := spec.Get("key").Doc()
+	first, ok := key.First()
+	n, number := first.Value.AsFloat()
+	return ok && key.Len() == 1 && string(first.Name) == "_id" && number && n == 1
+}
+
+// defaultField is the only field of the index by which old accounts list that they index every field.
+// Observed: hashicorp/terraform-provider-azurerm, "resource_arm_cosmosdb_mongo_collection".
+const defaultField = "DocumentDBDefaultIndex"
+
+// IsDefault reports the index that is none: an account of version 3.2 indexes every field.
+func IsDefault(spec bson.Raw) bool {
+	key, _ := spec.Get("key").Doc()
+	return key.Has(defaultField)
+}
+
+// IsListed reports a specification in the form in which accounts list it: version 1 with the
+// namespace, or an expiry that MongoDB does not have.
+// Observed: Azure-Samples/cosmos-db-mongodb-api-javascript-samples, "225-get-collection-indexes".
+func IsListed(spec bson.Raw) bool {
+	v, _ := spec.Get("v").AsInt64()
+	seconds, _ := spec.Get("expireAfterSeconds").AsInt64()
+	return v == 1 && spec.Has("ns") || seconds == -1
+}
+
+// plain is a specification without what servers differ in: the version, which each chooses for
+// itself, the namespace, and the option by which Cantle keeps an expiry by the last write.
+func plain(spec bson.Raw) bson.Raw {
+	b := bson.NewBuilder(nil)
+	for name, v := range spec.Fields() {
+		switch string(name) {
+		case "v", "ns", index.LastWriteOption:
+		default:
+			b.ValueBytes(name, v)
+		}
+	}
+	return b.Doc()
+}
+
+// New is the specification for createIndexes from that in a dump of a collection with these options. It
+// names the simple collation where the collection has another default, which the index would
+// get otherwise.
+func New(spec, options bson.Raw) bson.Raw {
+	spec = plain(spec)
+	if spec.Has("collation") || !options.Has("collation") {
+		return spec
+	}
+	b := bson.NewBuilder(nil)
+	b.BeginDoc("collation")
+	b.String("locale", "simple")
+	b.End()
+	b.Splice(spec.Elements())
+	return b.Doc()
+}
+
+// ByLastWrite is an index {_ts: 1} by which documents expire so many seconds after their last
+// write; -1 leaves it to their own ttl.
+func ByLastWrite(spec bson.Raw, seconds int64) bson.Raw {
+	b := bson.NewBuilder(nil)
+	for name, v := range plain(spec).Fields() {
+		if string(name) == "expireAfterSeconds" {
+			b.Int("expireAfterSeconds", seconds)
+			continue
+		}
+		b.ValueBytes(name, v)
+	}
+	return b.Doc()
+}
+
+// WithOption is that index as the MongoDB address of a Cantle takes it.
+func WithOption(spec bson.Raw) bson.Raw { return index.WithLastWrite(spec) }
+
+// ForMongoDB is a specification as MongoDB takes it. If MongoDB has no counterpart, left says what
+// is left out. lastWrite says that documents expire by it after their last write.
+func ForMongoDB(spec bson.Raw, lastWrite bool) (out bson.Raw, left string) {
+	name, _ := spec.Get("name").Str()
+	seconds, _ := spec.Get("expireAfterSeconds").AsInt64()
+	switch {
+	case IsDefault(spec):
+		return nil, fmt.Sprintf("the index %s of every field", name)
+	case lastWrite && seconds == -1:
+		return nil, fmt.Sprintf("the index %s, by which documents expire by their own ttl", name)
+	case lastWrite:
+		return nil, fmt.Sprintf("the index %s, by which documents expire %d seconds after their last write", name, seconds)
+	}
+	b := bson.NewBuilder(nil)
+	b.Int32("v", 2)
+	b.Splice(plain(spec).Elements())
+	return b.Doc(), ""
+}
+
+// KeyForMongoDB says how MongoDB is given a shard key, or that it has none like it.
+func KeyForMongoDB(ns string, key bson.Raw) string {
+	hashed := 0
+	for _, v := range key.Fields() {
+		kind, isText := v.Str()
+		n, isNumber := v.AsFloat()
+		switch {
+		case isText && kind == "hashed":
+			hashed++
+		case !isNumber || n != 1:
+			hashed = 2
+		}
+	}
+	text := "the shard key " + ejson.String(key)
+	if hashed > 1 {
+		return text + ", which MongoDB has none like"
+	}
+	return fmt.Sprintf("%s (in a sharded cluster: sh.shardCollection(%q, %s))", text, ns, ejson.String(key))
+}
+
+// FieldOf is the one field of a shard key as accounts have it; ok is false for any other key.
+func FieldOf(key bson.Raw) (field string, ok bool) {
+	first, _ := key.First()
+	kind, _ := first.Value.Str()
+	return string(first.Name), key.Len() == 1 && kind == "hashed"
+}

@@ -1,0 +1,230 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/cmd/cantle/account"
+	"github.com/cantledb/cantle/cmd/cantle/dumps"
+	"github.com/cantledb/cantle/cmd/cantle/progress"
+	"github.com/cantledb/cantle/collection/index"
+)
+
+// dumping is a dump on its way.
+type dumping struct {
+	*transfer
+	dumpArgs
+	account bool // the server is an account, or looks like one
+	shows   *progress.Shared
+
+	mu     sync.Mutex
+	left   []string // what MongoDB has no counterpart for, by collection
+	shared int64    // documents whose _id another one has
+}
+
+// leave notes what the dump leaves out.
+func (a *dumping) leave(ns, what string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.left = append(a.left, ns+": "+what)
+}
+
+// verdict lists what was left out. Errors: documents that an unsharded collection cannot hold.
+func (a *dumping) verdict(errs io.Writer) error {
+	if len(a.left) > 0 {
+		fmt.Fprintln(errs, "MongoDB has no counterpart for, and the dump leaves out:")
+		for _, text := range a.left {
+			fmt.Fprintln(errs, "  "+text)
+		}
+	}
+	if a.shared > 0 {
+		return fmt.Errorf("%d documents have an _id that another document of their collection has: MongoDB holds them in a sharded collection only", a.shared)
+	}
+	return nil
+}
+
+// noteShared notes that documents of a collection share their _id.
+func (a *dumping) noteShared(d *dumps.Collection, n int64) {
+	if n == 0 {
+		return
+	}
+	a.shows.Say("%s: %d documents have an _id that another has under another shard key", d.NS(), n)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.shared += n
+}
+
+// sharedIDs counts documents, which come in the order of _id, whose _id the one before has.
+type sharedIDs struct {
+	on   bool
+	last bson.Value
+	n    int64
+}
+
+func (s *sharedIDs) look(doc bson.Raw) {
+	if !s.on {
+		return
+	}
+	id := doc.Get("_id")
+	if !s.last.IsMissing() && bson.Equal(id, s.last, nil) {
+		s.n++
+		return
+	}
+	s.last = id.Clone()
+}
+
+// ownOf is what only a Cantle knows of a collection, and what it does otherwise than MongoDB: its shard
+// key, its throughput as the extension commands take it, and by which indexes documents expire
+// after their last write. Other servers have neither, nor has an address without sharding a
+// list of shard keys.
+func (a *dumping) ownOf(ctx context.Context, d *dumps.Collection, indexes []bson.Raw) bson.Raw {
+	own := bson.NewBuilder(nil)
+	q := bson.NewBuilder(nil)
+	q.String("find", "collections")
+	q.BeginDoc("filter")
+	q.String("_id", d.NS())
+	q.End()
+	if entries, err := a.all(ctx, "config", q.Doc()); err == nil && len(entries) == 1 {
+		if key := entries[0].Get("key"); !key.IsMissing() {
+			own.Value("shardKey", key)
+			own.Value("unique", bson.Bool(entries[0].Get("unique").Truthy()))
+		}
+	}
+	if d.Kind == "view" {
+		return own.Doc()
+	}
+	q.Reset(nil)
+	q.String("customAction", "GetCollection")
+	q.String("collection", d.Coll)
+	q.Bool("showIndexes", true)
+	is, err := a.run(ctx, d.DB, q.Doc())
+	if err == nil {
+		appendThroughput(own, is)
+	}
+	if err == nil || a.account {
+		a.appendExpiry(own, is, indexes)
+	}
+	return own.Doc()
+}
+
+// appendThroughput adds the throughput that GetCollection shows.
+func appendThroughput(own *bson.Builder, is bson.Raw) {
+	offer := bson.NewBuilder(nil)
+	for _, name := range []string{"autoScaleSettings", "serverless", "serverSideRetry", "burst", "ruPerMinute"} {
+		if v := is.Get(name); !v.IsMissing() {
+			offer.Value(name, v)
+		}
+	}
+	if v := is.Get("provisionedThroughput"); !v.IsMissing() && is.Get("autoScaleSettings").IsMissing() {
+		offer.Value("offerThroughput", v)
+	}
+	if doc := offer.Doc(); !doc.IsEmpty() {
+		own.Raw("throughput", doc)
+	}
+}
+
+// appendExpiry adds, if there are indexes {_ts: 1} that expire documents, which of them do so by the
+// last write, and after how many seconds: none, if they are MongoDB's.
+func (a *dumping) appendExpiry(own *bson.Builder, is bson.Raw, indexes []bson.Raw) {
+	shown := map[string]bson.Raw{}
+	list, _ := is.Get("indexes").Array()
+	for v := range list.Values() {
+		x, _ := v.Doc()
+		name, _ := x.Get("name").Str()
+		shown[name] = x
+	}
+	begun := false
+	for _, x := range indexes {
+		if !index.ExpiresByTS(x) {
+			continue
+		}
+		if !begun {
+			own.BeginDoc(index.LastWriteOption)
+			begun = true
+		}
+		name, _ := x.Get("name").Str()
+		if kept, ok := shown[name]; ok {
+			x = kept
+		}
+		if seconds, ok := x.Get("expireAfterSeconds").AsInt64(); ok && (a.account || x.Get(index.LastWriteOption).Truthy()) {
+			own.Int64(name, seconds)
+		}
+	}
+	if begun {
+		own.End()
+	}
+}
+
+// metadata prints options and indexes of a collection as mongodump does, and under
+// "cantle" what ownOf has.
+func (a *dumping) metadata(ctx context.Context, d *dumps.Collection, info bson.Raw) (string, error) {
+	b := bson.NewBuilder(nil)
+	options, _ := info.Get("options").Doc()
+	if options == nil {
+		options = bson.Empty
+	}
+	b.Value("options", options.Value())
+	var indexes []bson.Raw
+	if d.Kind != "view" {
+		q := bson.NewBuilder(nil)
+		q.String("listIndexes", d.Coll)
+		var err error
+		if indexes, err = a.all(ctx, d.DB, q.Doc()); err != nil {
+			return "", err
+		}
+	}
+	own := a.ownOf(ctx, d, indexes)
+	b.BeginArray("indexes")
+	for _, x := range indexes {
+		if x = a.restorable(d, x, own); x != nil {
+			b.Value("", x.Value())
+		}
+	}
+	b.End()
+	detail, _ := info.Get("info").Doc()
+	if _, id, ok := detail.Get("uuid").Binary(); ok {
+		b.String("uuid", fmt.Sprintf("%x", id))
+	}
+	b.String("collectionName", d.Coll)
+	b.String("type", d.Kind)
+	if a.target == "" && !own.IsEmpty() {
+		b.Raw("cantle", own)
+	}
+	if a.target != "" {
+		a.leaveOwn(d, own)
+	}
+	return ejson.Canonical(b.Doc()), nil
+}
+
+// restorable is the specification of an index as who restores the dump takes it, nil if that has none
+// like it.
+func (a *dumping) restorable(d *dumps.Collection, x, own bson.Raw) bson.Raw {
+	if a.target == "" {
+		return x
+	}
+	name, _ := x.Get("name").Str()
+	kept, _ := own.Get(index.LastWriteOption).Doc()
+	seconds, lastWrite := kept.Get(name).AsInt64()
+	if lastWrite {
+		x = account.ByLastWrite(x, seconds)
+	}
+	x, left := account.ForMongoDB(x, lastWrite)
+	if left != "" {
+		a.leave(d.NS(), left)
+	}
+	return x
+}
+
+// leaveOwn notes what of ownOf the dump leaves out.
+func (a *dumping) leaveOwn(d *dumps.Collection, own bson.Raw) {
+	if key, ok := own.Get("shardKey").Doc(); ok {
+		a.leave(d.NS(), account.KeyForMongoDB(d.NS(), key))
+	}
+	if offer, ok := own.Get("throughput").Doc(); ok {
+		a.leave(d.NS(), "the throughput "+ejson.String(offer))
+	}
+}

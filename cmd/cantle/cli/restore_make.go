@@ -1,0 +1,203 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/cmd/cantle/account"
+	"github.com/cantledb/cantle/collection/agg"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/index"
+	"github.com/cantledb/cantle/shard/cluster"
+)
+
+// What a restore makes beside documents: collections with options and shard keys, and indexes. What
+// the server refuses is noted (restoring.lose), and the rest goes on.
+
+// isRefusal reports that the server answered, and refused.
+func isRefusal(err error) bool {
+	var refused mongo.CommandError
+	return errors.As(err, &refused)
+}
+
+// errNotMade is returned for a collection that the server refuses, after it was noted.
+var errNotMade = errors.New("the collection is not there")
+
+// create makes the collection, with its shard key. own is what only a Cantle knows of it: the shard
+// key, and the throughput, which is set at the end, as it would only slow down what is loaded.
+// Errors: errNotMade; those of the connection.
+func (l *loading) create(ctx context.Context, options, own bson.Raw) error {
+	if offer, ok := own.Get("throughput").Doc(); ok {
+		l.offer = offer.Clone()
+	}
+	l.lastWrite = own.Get(index.LastWriteOption).Clone()
+	key, _ := own.Get("shardKey").Doc()
+	asked := l.askedKey()
+	if asked != nil {
+		key = asked
+	}
+	if l.r.account && key != nil {
+		field, ok := account.FieldOf(key)
+		if ok {
+			return l.made(l.createInAccount(ctx, field), options)
+		}
+		l.r.lose("%s has no shard key: in an account it is one field, and that of the dump is %s", l.NS(), ejson.String(key))
+		key = nil
+	}
+	b := bson.NewBuilder(nil)
+	b.String("create", l.Coll)
+	for name, v := range options.Fields() {
+		if !l.r.noOptions && string(name) != "autoIndexId" && string(name) != "uuid" {
+			b.ValueBytes(name, v)
+		}
+	}
+	_, err := l.t.run(ctx, l.DB, b.Doc())
+	if err = l.made(err, options); err != nil || key == nil {
+		return err
+	}
+	b.Reset(nil)
+	b.String("shardCollection", l.NS())
+	b.Raw("key", key)
+	if asked == nil {
+		b.Value("unique", bson.Bool(own.Get("unique").Truthy()))
+	}
+	_, err = l.t.run(ctx, "admin", b.Doc())
+	if isRefusal(err) {
+		l.r.lose("%s is not sharded by %s: %v", l.NS(), ejson.String(key), l.r.explain(err))
+		err = nil
+	}
+	return err
+}
+
+// made is the error of making the collection. One that is there stays as it is.
+func (l *loading) made(err error, options bson.Raw) error {
+	switch {
+	case err == nil, isCode(err, 48):
+		return nil
+	case !isRefusal(err) || l.r.stop:
+		return err
+	case !options.IsEmpty():
+		l.r.lose("%s is not restored, nor its documents: %v (--no-options makes collections without options)", l.NS(), l.r.explain(err))
+	default:
+		l.r.lose("%s is not restored, nor its documents: %v", l.NS(), l.r.explain(err))
+	}
+	return errNotMade
+}
+
+// askedKey is the shard key that --shard-key has for the collection, nil for none.
+func (l *loading) askedKey() bson.Raw {
+	l.r.mu.Lock()
+	l.r.keyed[l.source] = true
+	l.r.mu.Unlock()
+	if l.Kind != "collection" {
+		return nil
+	}
+	return l.r.keys.Of(l.source)
+}
+
+// createInAccount makes a sharded collection as an account is asked to, with the throughput of the dump
+// at once: the least that there is would slow down what is loaded.
+// Source: Azure Cosmos DB for MongoDB, "custom-commands".
+func (l *loading) createInAccount(ctx context.Context, field string) error {
+	b := bson.NewBuilder(nil)
+	b.String("customAction", "CreateCollection")
+	b.String("collection", l.Coll)
+	b.String("shardKey", field)
+	for _, name := range []string{"offerThroughput", "autoScaleSettings"} {
+		if v := l.offer.Get(name); !v.IsMissing() {
+			b.Value(name, v)
+		}
+	}
+	_, err := l.t.run(ctx, l.DB, b.Doc())
+	return err
+}
+
+// bucketsIn is how the options of a time-series collection divide it, nil for others.
+func bucketsIn(options bson.Raw) *agg.Buckets {
+	d, ok := options.Get("timeseries").Doc()
+	if !ok {
+		return nil
+	}
+	o := catalog.Options{TimeSeries: d}
+	o.TimeField, _ = d.Get("timeField").Str()
+	o.MetaField, _ = d.Get("metaField").Str()
+	b := cluster.BucketsOf(&o)
+	return &b
+}
+
+// index makes indexes: all at once, and if the server refuses them, one by one.
+// Errors: those of the connection.
+func (l *loading) index(ctx context.Context, t *transfer, list []bson.Raw) error {
+	if len(list) == 0 {
+		return nil
+	}
+	b := bson.NewBuilder(nil)
+	b.String("createIndexes", l.Coll)
+	b.BeginArray("indexes")
+	for _, x := range list {
+		b.Value("", x.Value())
+	}
+	b.End()
+	_, err := t.run(ctx, l.DB, b.Doc())
+	if !isRefusal(err) {
+		return err
+	}
+	if len(list) == 1 {
+		name, _ := list[0].Get("name").Str()
+		l.r.lose("%s has no index %s: %v", l.NS(), name, l.r.explain(err))
+		return nil
+	}
+	for i := range list {
+		if err := l.index(ctx, t, list[i:i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hasDate reports a document that an index {_ts: 1} of MongoDB expires some day. In an account
+// _ts is no field. Source: Azure Cosmos DB for MongoDB, "time-to-live".
+func hasDate(doc bson.Raw) bool {
+	switch v := doc.Get("_ts"); v.Type {
+	case bson.TypeDateTime:
+		return true
+	case bson.TypeArray:
+		list, _ := v.Array()
+		for x := range list.Values() {
+			if x.Type == bson.TypeDateTime {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// expiry returns the indexes {_ts: 1} that expire documents as the server takes them: by the last
+// write if the dump has them so, or if it is of an account.
+func (l *loading) expiry() (out []bson.Raw) {
+	kept, known := l.lastWrite.Doc() // a Cantle wrote the dump
+	for _, x := range l.expiring {
+		name, _ := x.Get("name").Str()
+		seconds, _ := x.Get("expireAfterSeconds").AsInt64()
+		byWrite := l.r.lastWrite || x.Get(index.LastWriteOption).Truthy() || !known && account.IsListed(x) && !l.dated
+		if n, ok := kept.Get(name).AsInt64(); ok {
+			byWrite, seconds = true, n
+		}
+		switch {
+		case !byWrite:
+			if !known && !l.dated && l.seen > 0 {
+				l.r.shows.Say("%s: the index %s expires by the field _ts, which no document has. If the dump is of an account, restore it with --expireAfterLastWrite", l.NS(), name)
+			}
+			out = append(out, account.New(x, nil))
+		case l.r.account:
+			out = append(out, account.ByLastWrite(x, seconds))
+		default:
+			out = append(out, account.WithOption(account.ByLastWrite(x, seconds)))
+		}
+	}
+	return out
+}

@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/cmd/cantle/account"
+)
+
+const usersHelp = `Makes the roles and users of an account of Azure Cosmos DB for MongoDB from the files that
+were given to the Azure CLI, or that it lists:
+
+  cantle users mongodb://127.0.0.1:27017/ role.json user.json
+  az cosmosdb mongodb role definition list --account-name ... > roles.json
+  cantle users mongodb://127.0.0.1:27017/ roles.json
+
+A file has one definition, a list of them, or the resources of a template. Roles are made
+before users, whatever the order of the files. One that is there already is changed to what
+the file says, so that a second run changes nothing. Names that cannot be translated are
+listed, and the exit status is 1.
+
+A list that the Azure CLI prints has no passwords: write "Password" into it for each user.
+`
+
+func usersVerb(f *pflag.FlagSet) action {
+	return func(ctx context.Context, s Streams) error {
+		if f.NArg() < 2 {
+			return wrong("expected a connection string and files, as in\n\n  cantle users mongodb://127.0.0.1:27017/ role.json user.json")
+		}
+		var list []*account.Definition
+		for _, path := range f.Args()[1:] {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			found, err := account.Definitions(string(text))
+			if err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+			list = append(list, found...)
+		}
+		t, err := newTransfer(f.Arg(0), "cantle users")
+		if err != nil {
+			return err
+		}
+		defer t.end()
+		return t.define(ctx, list, s.Out)
+	}
+}
+
+// codeRoleNotFound is the error code of a role that is given what is not there.
+const codeRoleNotFound = 31
+
+// define makes roles, then users. A role may be given another one of the files, so that those that
+// lack one are tried again behind the others.
+func (t *transfer) define(ctx context.Context, list []*account.Definition, out io.Writer) error {
+	slices.SortStableFunc(list, func(a, b *account.Definition) int {
+		switch {
+		case a.User == b.User:
+			return 0
+		case a.User:
+			return 1
+		}
+		return -1
+	})
+	failed := 0
+	fail := func(d *account.Definition, text string) {
+		failed++
+		fmt.Fprintf(out, "%s %s.%s: %s\n", d.Kind(), d.DB, d.Name, text)
+	}
+	for tries := len(list); len(list) > 0; tries-- {
+		var again []*account.Definition
+		for _, d := range list {
+			switch err := t.defineOne(ctx, d, out); {
+			case err == nil:
+				for _, text := range d.Notes {
+					fmt.Fprintf(out, "  %s\n", text)
+				}
+				for _, text := range d.Left {
+					fail(d, "left out: "+text)
+				}
+			case isCode(err, codeRoleNotFound) && tries > 1 && len(list) > 1:
+				again = append(again, d)
+			case errors.Is(err, errNoPassword):
+				fail(d, err.Error())
+			case isRefusal(err):
+				fail(d, "not made: "+t.explain(err).Error())
+			default:
+				return t.explain(err)
+			}
+		}
+		list = again
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d of the definitions are not there as their files have them", failed)
+	}
+	return nil
+}
+
+// errNoPassword refuses a user of a list that the Azure CLI printed.
+var errNoPassword = errors.New("not made: the file has no password for it; add \"Password\" and run this again")
+
+// defineOne makes one, or changes the one that is there.
+func (t *transfer) defineOne(ctx context.Context, d *account.Definition, out io.Writer) error {
+	if d.BuiltIn {
+		fmt.Fprintf(out, "role %s.%s is built in\n", d.DB, d.Name)
+		return nil
+	}
+	there, err := t.isDefined(ctx, d)
+	if err != nil {
+		return err
+	}
+	if d.User && !there && !d.Secret {
+		return errNoPassword
+	}
+	if _, err := t.run(ctx, d.DB, d.Command(there)); err != nil {
+		return err
+	}
+	done := "made"
+	if there {
+		done = "there already, and now as in the file"
+	}
+	fmt.Fprintf(out, "%s %s.%s: %s\n", d.Kind(), d.DB, d.Name, done)
+	return nil
+}
+
+// isDefined reports whether there is a role or user of the name.
+func (t *transfer) isDefined(ctx context.Context, d *account.Definition) (bool, error) {
+	b := bson.NewBuilder(nil)
+	b.String(d.Kind()+"sInfo", d.Name)
+	reply, err := t.run(ctx, d.DB, b.Doc())
+	list, _ := reply.Get(d.Kind() + "s").Array()
+	return !list.IsEmpty(), err
+}
