@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/cosmos"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
@@ -85,6 +86,9 @@ func (p *parser) accumulated(name string, v bson.Value) (output, error) {
 	def := p.accumulator(string(f.Name))
 	if def == nil {
 		return output{}, mongoerr.New(15952, "unknown group operator '%s'", f.Name)
+	}
+	if err := p.env.Cosmos.Check(cosmos.Accumulator, def.Name); err != nil {
+		return output{}, err
 	}
 	fn, err := def.Parse(p, def.Name, f.Value)
 	return output{name, fn}, err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/cosmos"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mongoerr"
@@ -97,6 +98,9 @@ func (p *parser) stage(raw bson.Raw) ([]Stage, error) {
 		return nil, unknownStage(f.Name)
 	}
 	if err := def.refuseRepeated(f.Value); err != nil {
+		return nil, err
+	}
+	if err := p.env.Cosmos.Check(cosmos.Stage, def.Name); err != nil {
 		return nil, err
 	}
 	return def.Parse(p, def.Name, f.Value.Clone())

@@ -6,6 +6,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/cosmos"
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mongoerr"
@@ -91,6 +92,11 @@ func parseLookup(p *parser, a *lookupArgs) ([]Stage, error) {
 	}
 	if s.let, err = p.letVars(a.let, false); err != nil {
 		return nil, err
+	}
+	if a.hasPipeline || len(a.let) > 0 {
+		if err := p.env.Cosmos.CheckRule(cosmos.LookupPipelines); err != nil {
+			return nil, err
+		}
 	}
 	if a.hasPipeline {
 		if s.sub, err = p.sub(declare(p.env, s.let), s.ns, InLookup, a.pipeline); err != nil {

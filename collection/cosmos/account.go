@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
@@ -21,6 +22,18 @@ type Account struct {
 
 // NewAccount makes an account of the newest version without capabilities.
 func NewAccount() *Account { return &Account{Version: Newest} }
+
+// DepthMax is how many levels a document may have. Source: "concepts-limits".
+const DepthMax = 128
+
+// DocumentMax returns the length of the largest document of the account, in bytes.
+// Source: "concepts-limits", "how-to-configure-capabilities".
+func (a *Account) DocumentMax() int {
+	if a.Capabilities&EnableMongo16MBDocumentSupport != 0 {
+		return bson.MaxDocumentBytes
+	}
+	return 2 << 20
+}
 
 // Client makes the checks of a new connection.
 func (a *Account) Client() *Client { return &Client{Account: a} }

@@ -100,8 +100,14 @@ func (a *Account) Has(r *Row) bool {
 	return r != nil && (r.In.Has(a.Version) || r.Opens&a.Capabilities != 0)
 }
 
-// refusal is the error of the account for a name of the kind.
+// refusal is the error of the account for a name of the kind: that of the service, and help.
 func (a *Account) refusal(k Kind, name string, r *Row) *mongoerr.Error {
+	e := k.Refusal(name, r)
+	return mongoerr.New(e.Code, "%s%s", e.Msg, a.remedy(r))
+}
+
+// Refusal makes the service's error for a name of the kind. r is its row, nil without one.
+func (k Kind) Refusal(name string, r *Row) *mongoerr.Error {
 	code, text := tables[k].code, fmt.Sprintf(tables[k].refusal, name)
 	if r != nil && r.Code != 0 {
 		code = r.Code
@@ -109,7 +115,7 @@ func (a *Account) refusal(k Kind, name string, r *Row) *mongoerr.Error {
 	if r != nil && r.Text != "" {
 		text = r.Text
 	}
-	return mongoerr.New(code, "%s%s", text, a.remedy(r))
+	return mongoerr.New(code, "%s", text)
 }
 
 // remedy says, behind the service's text, by which setting of this server the feature is there.
@@ -120,7 +126,7 @@ func (a *Account) remedy(r *Row) string {
 	case r.Opens != 0:
 		return fmt.Sprintf(" (an account has it with the capability %s: --cosmos-capabilities)", r.Opens)
 	case r.In != 0:
-		return fmt.Sprintf(" (Azure Cosmos DB for MongoDB %s does not have it, %s do: --cosmos-version)", a.Version, r.In)
+		return fmt.Sprintf(" (Azure Cosmos DB for MongoDB %s does not have it; versions that do: %s, see --cosmos-version)", a.Version, r.In)
 	}
 	return fmt.Sprintf(" (Azure Cosmos DB for MongoDB %s does not have it; --cosmos-lenient accepts it)", a.Version)
 }

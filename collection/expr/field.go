@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/cosmos"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 )
@@ -63,6 +64,12 @@ func (p *parser) parseField(text string) (Expr, error) {
 	}
 	if e == nil {
 		return nil, mongoerr.New(17276, "Use of undefined variable: %s", name)
+	}
+	switch e.from {
+	case fromNow, fromClusterTime, fromUserRoles:
+		if err := p.env.Cosmos.Check(cosmos.Variable, name); err != nil {
+			return nil, err
+		}
 	}
 	if e.from == fromNothing && !dotted {
 		return Constant(bson.Value{}), nil

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/cosmos"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 )
@@ -65,6 +66,9 @@ func (p *parser) parseDoc(d bson.Raw) (Expr, error) {
 	op := p.find(name)
 	if op == nil {
 		return nil, mongoerr.New(mongoerr.InvalidPipelineOperator, "Unrecognized expression '%s'", name)
+	}
+	if err := p.env.Cosmos.Check(cosmos.Expression, name); err != nil {
+		return nil, err
 	}
 	return op.Parse(p, op, f.Value)
 }

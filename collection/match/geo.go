@@ -2,6 +2,7 @@ package match
 
 import (
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/cosmos"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/geo"
 	"github.com/cantledb/cantle/collection/mql"
@@ -23,12 +24,29 @@ func parseGeo(p *parser, a operand) (Node, error) {
 		n.region, err = geo.ParseIntersects(a.value)
 	} else {
 		n.op = "$geoWithin"
+		if err := checkShape(p.env, a.value); err != nil {
+			return nil, err
+		}
 		n.region, err = geo.ParseWithin(a.value)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return newLeaf(a.path, n), nil
+}
+
+// checkShape refuses a shape that an account of Azure Cosmos DB does not have.
+func checkShape(env *mql.Env, arg bson.Value) error {
+	d, ok := arg.Doc()
+	if !ok || env.Cosmos == nil {
+		return nil
+	}
+	for name := range d.Fields() {
+		if err := env.Cosmos.Check(cosmos.Query, string(name)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // geoPredicate asks whether a geometry lies within a shape or meets it.

@@ -3,6 +3,7 @@ package match
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/cosmos"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 )
@@ -50,6 +51,9 @@ func (p *parser) filter(doc bson.Raw) (Node, error) {
 			op := p.find(name, Top)
 			if op == nil {
 				return nil, mongoerr.New(mongoerr.BadValue, "unknown top level operator: %s. If you have a field name that starts with a '$' symbol, consider using $getField or $setField.", name)
+			}
+			if err := p.env.Cosmos.Check(cosmos.Query, name); err != nil {
+				return nil, err
 			}
 			n, err := op.Parse(p, operand{op: op, value: it.Value, all: doc})
 			if err != nil {
@@ -100,6 +104,9 @@ func (p *parser) ops(list []Node, at path.Path, doc bson.Raw) ([]Node, error) {
 		op := p.find(name, Field)
 		if op == nil {
 			return nil, mongoerr.New(mongoerr.BadValue, "unknown operator: %s", name)
+		}
+		if err := p.env.Cosmos.Check(cosmos.Query, name); err != nil {
+			return nil, err
 		}
 		n, err := op.Parse(p, operand{op: op, path: at, value: it.Value, all: doc})
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/keystring"
 	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/cosmos"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 )
@@ -31,6 +32,9 @@ func Parse(env *mql.Env, spec bson.Raw) (Pattern, error) {
 			return Pattern{}, err
 		}
 		if part.Meta != "" {
+			if err := env.Cosmos.Check(cosmos.Projection, "$meta"); err != nil {
+				return Pattern{}, err
+			}
 			env.NoteMeta(part.Meta)
 		} else {
 			for i := range p.Parts {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/cosmos"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mongoerr"
@@ -211,6 +212,10 @@ func (p *parser) operator(path string, d bson.Raw) error {
 		return p.element(path, f.Value)
 	case name == "$elemMatch":
 		return mongoerr.New(mongoerr.InvalidPipelineOperator, "Unrecognized expression '$elemMatch'")
+	case name == "$meta":
+		if err := p.env.Cosmos.Check(cosmos.Projection, name); err != nil {
+			return err
+		}
 	case !known(name):
 		return mongoerr.New(31325, "Unknown expression %s", name)
 	}

@@ -25,6 +25,18 @@ func parsePush(p *parser, _ *fieldPath, arg bson.Value) (action, error) {
 	return push, nil
 }
 
+// opPushAll adds the values of an array. An account of Azure Cosmos DB has it.
+// Source: "feature-support-70". MongoDB had it until 3.6.
+var opPushAll = Operator{Name: "$pushAll", parse: parsePushAll}
+
+func parsePushAll(_ *parser, _ *fieldPath, arg bson.Value) (action, error) {
+	list, ok := arg.Array()
+	if !ok {
+		return nil, mongoerr.New(mongoerr.BadValue, "The argument to $pushAll must be an array but it was of type: %s", arg.Type)
+	}
+	return &pushAction{values: slices.Collect(list.Values()), position: math.MaxInt64, slice: math.MaxInt64}, nil
+}
+
 // pushAction adds values, by default at the end; then sorts, then slices.
 // Manual: reference/operator/update/push#behavior.
 type pushAction struct {

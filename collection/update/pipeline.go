@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/cosmos"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
@@ -32,6 +33,9 @@ func parsePipeline(env *mql.Env, list bson.Raw) (*Program, error) {
 				return nil, mongoerr.New(40324, "Unrecognized pipeline stage name: '%s'", name)
 			}
 			return nil, mongoerr.New(mongoerr.InvalidOptions, "%s is not allowed to be used within an update", name)
+		}
+		if err := env.Cosmos.Check(cosmos.Stage, name); err != nil {
+			return nil, err
 		}
 		t, err := project.ParseStage(env, name, f.Value)
 		if err != nil {

@@ -3,6 +3,7 @@ package update
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/path"
+	"github.com/cantledb/cantle/collection/cosmos"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/project"
@@ -80,9 +81,15 @@ func parseOperators(env *mql.Env, table []Operator, doc bson.Raw, arrayFilters [
 	for it := doc.Iter(); it.Next(); {
 		name := string(it.Name)
 		op := find(table, name)
+		if op == nil && env.Strict() && name == opPushAll.Name {
+			op = &opPushAll
+		}
 		if op == nil {
 			return nil, mongoerr.New(mongoerr.FailedToParse,
 				"Unknown modifier: %s. Expected a valid update modifier or pipeline-style update specified as an array", name)
+		}
+		if err := env.Cosmos.Check(cosmos.Update, name); err != nil {
+			return nil, err
 		}
 		fields, ok := it.Value.Doc()
 		if !ok {

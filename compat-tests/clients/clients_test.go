@@ -124,7 +124,8 @@ func (p *program) against(t *testing.T, variant, root, dir string, found *findin
 			uri = harness.Balance(t, append(slices.Clone(s.Others), s.Addr)...).URI()
 		}
 	default:
-		s := harness.Start(t, harness.Options{Args: []string{"--enable-test-commands", "--cosmos-listen", "127.0.0.1:0"}})
+		s := harness.Start(t, harness.Options{Args: []string{"--enable-test-commands", "--cosmos-listen", "127.0.0.1:0",
+			"--cosmos-lenient", "--cosmos-capabilities", "EnableMongoRetryableWrites,EnableMongo16MBDocumentSupport"}}) // what drivers do, beyond what accounts have
 		uri = s.URI
 		if variant == "cosmos" {
 			uri = s.CosmosURI

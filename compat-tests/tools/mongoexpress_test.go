@@ -65,7 +65,7 @@ func tour(t *testing.T, dir, variant, way, chromium string) {
 	case "secure":
 		uri, authority = harness.StartSecure(t)
 	case "cosmos":
-		uri = harness.Start(t, harness.Options{Args: []string{"--cosmos-listen", "127.0.0.1:0"}}).CosmosURI
+		uri = harness.Start(t, harness.Options{Args: []string{"--cosmos-listen", "127.0.0.1:0", "--cosmos-lenient"}}).CosmosURI
 	default:
 		uri = harness.Start(t, harness.Options{}).URI
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/changestream"
-	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/cosmos"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/order"
 	"github.com/cantledb/cantle/collection/plan"
@@ -17,7 +17,7 @@ import (
 )
 
 // The rules of Azure Cosmos DB for MongoDB that the data plane enforces, one function
-// each. They hold where the environment of a command is Strict, which each asks first.
+// each. They hold where the environment of a command has an account (mql.Env.Cosmos).
 
 // checkSort refuses the sorts that Azure Cosmos DB for MongoDB refuses: on one
 // field without an index, on several without a compound index of the same
@@ -38,7 +38,7 @@ func checkSort(env *mql.Env, coll *catalog.Collection, sort *order.Pattern) erro
 			return nil
 		}
 	}
-	what := "The order by query does not have a corresponding composite index that it can be served from."
+	rule := cosmos.CompositeSorts
 	if len(sort.Parts) == 1 {
 		name := sort.Parts[0].Name
 		for _, f := range coll.Key.Fields() {
@@ -46,9 +46,9 @@ func checkSort(env *mql.Env, coll *catalog.Collection, sort *order.Pattern) erro
 				return nil // the shard key is indexed by itself
 			}
 		}
-		what = "The index path corresponding to the specified order-by item is excluded."
+		rule = cosmos.Sorts
 	}
-	return mongoerr.New(mongoerr.BadValue, "%s Create the index with db.getCollection(%q).createIndex(%s)", what, coll.Namespace.Coll, sortIndex(sort))
+	return env.Cosmos.Refuse(rule, rule.Refusal("Create the index with db.getCollection(%q).createIndex(%s)", coll.Namespace.Coll, sortIndex(sort)))
 }
 
 // servesSort reports an index that Cosmos DB can answer a sort from.
@@ -89,6 +89,23 @@ func sortIndex(sort *order.Pattern) string {
 // keyBytesMax is how long a shard key value may be in Cosmos DB.
 const keyBytesMax = 2048
 
+// checkDocument refuses documents that are too large or nested too deeply.
+// Source: Azure Cosmos DB, "concepts-limits". Errors: those of the rules.
+func checkDocument(env *mql.Env, doc bson.Raw) error {
+	if env.Cosmos == nil {
+		return nil
+	}
+	if len(doc) > env.Cosmos.DocumentMax() {
+		if err := env.Cosmos.CheckRule(cosmos.LargeDocuments); err != nil {
+			return err
+		}
+	}
+	if doc.Depth() > cosmos.DepthMax {
+		return env.Cosmos.CheckRule(cosmos.DeepDocuments)
+	}
+	return nil
+}
+
 // checkKey refuses the documents that Azure Cosmos DB for MongoDB refuses for their
 // shard key: without one, with an array in its place or on the way to it, or with
 // one that is too long.
@@ -99,13 +116,13 @@ func checkKey(env *mql.Env, coll *catalog.Collection, doc bson.Raw) error {
 		return nil
 	}
 	if path, missing := coll.Key.Missing(doc); missing {
-		return shard.MissingKey(path)
+		return env.Cosmos.Refuse(cosmos.KeysMissing, shard.MissingKey(path))
 	}
 	if path, found := coll.Key.Array(doc); found {
-		return shard.MissingKey(path)
+		return env.Cosmos.Refuse(cosmos.KeysMissing, shard.MissingKey(path))
 	}
 	if n := len(coll.Key.AppendLogical(nil, doc)); n > keyBytesMax {
-		return mongoerr.New(mongoerr.BadValue, "The shard key %s of the document has %d bytes; at most %d are allowed", coll.Key, n, keyBytesMax)
+		return env.Cosmos.Refuse(cosmos.KeysLong, cosmos.KeysLong.Refusal("The shard key %s of the document has %d bytes; at most %d are allowed", coll.Key, n, keyBytesMax))
 	}
 	return nil
 }
@@ -119,10 +136,14 @@ func (o *Op) confine(coll *catalog.Collection) error {
 		return nil
 	}
 	if coll.Sharded() {
-		return mongoerr.New(50841, "Multi-document transactions cannot be run in a sharded collection")
+		if err := o.Env.Cosmos.CheckRule(cosmos.ShardedTransactions); err != nil {
+			return err
+		}
 	}
 	if o.Txn.only != 0 && o.Txn.only != coll.ID {
-		return mongoerr.New(50841, "Multi-document transactions cannot be run across collections")
+		if err := o.Env.Cosmos.CheckRule(cosmos.CrossCollectionTransactions); err != nil {
+			return err
+		}
 	}
 	o.Txn.only = coll.ID
 	return nil
@@ -134,8 +155,8 @@ func checkTargeted(env *mql.Env, q *plan.Query) error {
 	if !env.Strict() || !q.Coll.Sharded() || q.Targeted() {
 		return nil
 	}
-	return mongoerr.New(mongoerr.ShardKeyNotFound, "query in command must target a single shard key; "+
-		"add the shard key %s of %s to the filter", q.Coll.Key, q.Coll.Namespace)
+	return env.Cosmos.Refuse(cosmos.UntargetedWrites, cosmos.UntargetedWrites.Refusal("query in command must target a single shard key; "+
+		"add the shard key %s of %s to the filter", q.Coll.Key, q.Coll.Namespace))
 }
 
 // checkMove refuses an update that changes a field of the shard key.
@@ -144,8 +165,8 @@ func checkMove(env *mql.Env, field string) error {
 	if !env.Strict() {
 		return nil
 	}
-	return mongoerr.New(mongoerr.ImmutableField, "Performing an update on the path '%s' would modify the immutable field '%s'; "+
-		"to move a document, delete it and insert it with the new shard key", field, field)
+	return env.Cosmos.Refuse(cosmos.KeyChanges, cosmos.KeyChanges.Refusal("Performing an update on the path '%s' would modify the immutable field '%s'; "+
+		"to move a document, delete it and insert it with the new shard key", field, field))
 }
 
 // refusedOneByOne reports that an insert which was throttled altogether has an error for
@@ -160,11 +181,13 @@ func checkWatched(env *mql.Env, p *agg.Pipeline) error {
 		return nil
 	}
 	if p.NS.Coll == "" {
-		return mongoerr.New(mongoerr.BadValue, "Change streams are only supported on a single collection")
+		if err := env.Cosmos.CheckRule(cosmos.WatchedDatabases); err != nil {
+			return err
+		}
 	}
 	stages := p.Stages()
 	if len(stages) < 3 || stages[1].Name() != "$match" || stages[2].Name() != "$project" {
-		return mongoerr.New(mongoerr.BadValue, "Change stream must be followed by a match and then a project stage")
+		return env.Cosmos.CheckRule(cosmos.WatchedPipelines)
 	}
 	return nil
 }
@@ -177,7 +200,9 @@ func restrictChanges(env *mql.Env, spec *changestream.Spec) error {
 		return nil
 	}
 	if spec.FullDocument != changestream.FullLookup {
-		return mongoerr.New(mongoerr.BadValue, "Change streams need the option fullDocument: \"updateLookup\"")
+		if err := env.Cosmos.Refuse(cosmos.WatchedDocuments, cosmos.WatchedDocuments.Refusal("Change streams need the option fullDocument: \"updateLookup\"")); err != nil {
+			return err
+		}
 	}
 	spec.NoDeletes = true
 	return nil

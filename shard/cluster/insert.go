@@ -138,7 +138,9 @@ func (c *Cluster) prepare(o *Op, coll *catalog.Collection, docs []bson.Raw, orde
 	for i, d := range docs {
 		doc, err := write.Prepare(d, c.Store)
 		if err == nil {
-			err = checkKey(o.Env, coll, doc)
+			if err = checkDocument(o.Env, doc); err == nil {
+				err = checkKey(o.Env, coll, doc)
+			}
 		}
 		var p router.Placed
 		if err == nil {

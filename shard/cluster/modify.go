@@ -309,7 +309,10 @@ func applyUpdate(o *Op, b *bson.Builder, p *update.Program, filter match.Node, o
 	if res.Modified && len(doc) > bson.MaxDocumentBytes {
 		return nil, in, res, mongoerr.New(17419, "Resulting document after update is larger than %d", bson.MaxDocumentBytes)
 	}
-	return doc, in, res, nil
+	if res.Modified {
+		err = checkDocument(o.Env, doc)
+	}
+	return doc, in, res, err
 }
 
 // move changes the shard key of a document, in one field at least: it is deleted
@@ -350,6 +353,9 @@ func (a *attempt) upsert(m *Modify, r *Modified) error {
 		return err
 	}
 	if doc, err = write.Prepare(doc, c.Store); err != nil {
+		return err
+	}
+	if err := checkDocument(o.Env, doc); err != nil {
 		return err
 	}
 	if err := checkKey(o.Env, a.coll, doc); err != nil {

@@ -51,7 +51,7 @@ func (d *Definer) makeUnique(o *cluster.Op, ns collection.Namespace, mod CollMod
 		if err := checkUnique(o, coll, spec); err != nil {
 			return err
 		}
-		if err := checkIndexStrict(o, spec, d.tally.Of(id).Total(coll.Map).Docs); err != nil {
+		if err := checkIndexStrict(o, coll, spec, d.tally.Of(id).Total(coll.Map).Docs); err != nil {
 			return err
 		}
 		build.Namespace, build.Indexes = coll.Namespace, append(build.Indexes[:0], coll.NextIndex)

@@ -1,18 +1,22 @@
 package ddl
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/cosmos"
 	"github.com/cantledb/cantle/collection/index"
-	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
 // The rules of Azure Cosmos DB for MongoDB for collections, indexes and throughput, one
-// function each. They hold where the environment of a command is Strict.
+// function each. They hold where the environment of a command has an account (mql.Env.Cosmos).
 
 // indexesMaxStrict is how many indexes a collection may have.
 // Source: Azure Cosmos DB, "indexing".
@@ -64,47 +68,95 @@ func coversKey(o *cluster.Op, coll *catalog.Collection, spec *index.Spec) bool {
 	return true
 }
 
-// compoundMaxStrict is how many fields an index may have in Cosmos DB.
-const compoundMaxStrict = 8
+// Most fields and unique indexes. Source: Azure Cosmos DB, "indexing", "concepts-limits".
+const (
+	compoundMaxStrict = 8
+	uniqueMaxStrict   = 10
+)
 
-// checkIndexStrict refuses indexes that the service does not have. docs is how many documents
-// the collection holds.
-// Source: Azure Cosmos DB, "indexing". Errors: CannotCreateIndex (67).
-func checkIndexStrict(o *cluster.Op, spec *index.Spec, docs int64) error {
-	if !o.Env.Strict() {
+// checkIndexStrict refuses indexes that the account does not have. docs is how many documents
+// the collection holds. Source: Azure Cosmos DB, "indexing". Errors: those of the rules.
+func checkIndexStrict(o *cluster.Op, coll *catalog.Collection, spec *index.Spec, docs int64) error {
+	account := o.Env.Cosmos
+	if account == nil {
 		return nil
 	}
-	refuse := func(format string, args ...any) error {
-		return mongoerr.New(mongoerr.CannotCreateIndex, format, args...)
+	if !spec.IsOrdered() {
+		if err := account.Check(cosmos.IndexKind, spec.Kind.Name); err != nil {
+			return err
+		}
 	}
-	switch {
-	case spec.Unique && docs > 0:
-		return refuse("The unique index cannot be modified. To change the unique index, remove the collection and re-create a new one.")
-	case spec.Partial != nil && !spec.Unique:
-		return refuse("partialFilterExpression is only supported for unique indexes")
-	case spec.Sparse:
-		return refuse("sparse indexes are not supported")
-	case spec.Collation != nil:
-		return refuse("indexes with a collation are not supported")
-	case spec.Kind.Name == "hashed" || spec.Kind.Name == "text" || spec.Kind.Name == "2d":
-		return refuse("%s indexes are not supported", spec.Kind.Name)
-	case len(spec.Parts) > compoundMaxStrict:
-		return refuse("Index exceeds the limit of %d fields", compoundMaxStrict)
-	case spec.Kind.Name == "wildcard" && (len(spec.Parts) > 1 || spec.HasTTL || spec.Unique):
-		return refuse("wildcard indexes cannot be compound, unique or expire documents")
-	case spec.WildcardProjection != nil:
-		return refuse("wildcardProjection is not supported")
+	wildcard := spec.Kind.Name == "wildcard"
+	for _, refused := range []struct {
+		is   bool
+		rule cosmos.RuleID
+		help string
+	}{
+		{spec.Unique && docs > 0, cosmos.UniqueOnDocuments, ""},
+		{spec.Partial != nil && !spec.Unique, cosmos.PartialIndexes, ""},
+		{spec.Partial != nil && spec.Unique, cosmos.PartialUniqueIndexes, ""},
+		{spec.Sparse, cosmos.SparseIndexes, ""},
+		{spec.Collation != nil, cosmos.IndexCollations, ""},
+		{len(spec.Parts) > compoundMaxStrict, cosmos.IndexFieldsMany, fmt.Sprintf("Index exceeds the limit of %d fields", compoundMaxStrict)},
+		{wildcard && (len(spec.Parts) > 1 || spec.HasTTL || spec.Unique), cosmos.WildcardOptions, "wildcard indexes cannot be compound, unique or expire documents"},
+		{spec.WildcardProjection != nil, cosmos.WildcardOptions, "wildcardProjection is not supported"},
+		{spec.HasTTL && hasIndex(coll, func(ix *catalog.Index) bool { return ix.HasTTL }), cosmos.TTLSeveral, ""},
+		{spec.HasTTL && !spec.LastWrite && !wildcard, cosmos.TTLFields, ""},
+		{spec.Unique && countIndexes(coll, func(ix *catalog.Index) bool { return ix.Unique }) >= uniqueMaxStrict, cosmos.UniqueMany,
+			fmt.Sprintf("A collection has at most %d unique indexes", uniqueMaxStrict)},
+		{(spec.Unique || len(spec.Parts) > 1) && !wildcard && nested(coll, spec), cosmos.NestedFields, ""},
+	} {
+		if !refused.is {
+			continue
+		}
+		err := account.CheckRule(refused.rule)
+		if refused.help != "" {
+			err = account.Refuse(refused.rule, refused.rule.Refusal("%s", refused.help))
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
+// nested reports a field of an index inside of another, apart from those of the shard key.
+func nested(coll *catalog.Collection, spec *index.Spec) bool {
+	return slices.ContainsFunc(spec.Fields(), func(name string) bool {
+		return strings.Contains(name, ".") && !slices.ContainsFunc(coll.Key.Fields(), func(f shard.Field) bool { return f.Path.String() == name })
+	})
+}
+
+func hasIndex(coll *catalog.Collection, is func(*catalog.Index) bool) bool {
+	return slices.ContainsFunc(coll.Shown(), is)
+}
+
+func countIndexes(coll *catalog.Collection, is func(*catalog.Index) bool) (n int) {
+	for _, ix := range coll.Shown() {
+		if is(ix) {
+			n++
+		}
+	}
+	return n
+}
+
 // checkAccount bounds databases and collections as an account of Azure Cosmos DB
-// does. Source: Azure Cosmos DB, "concepts-limits". Errors: BadValue (2).
+// does. Source: Azure Cosmos DB, "concepts-limits". Errors: those of the rule.
 func checkAccount(o *cluster.Op, snap *catalog.Snapshot) error {
-	if !o.Env.Strict() || len(snap.Databases())+len(snap.Collections("")) < ratelimit.NamespacesMax {
+	if o.Env.Cosmos == nil || len(snap.Databases())+len(snap.Collections("")) < ratelimit.NamespacesMax {
 		return nil
 	}
-	return mongoerr.New(mongoerr.BadValue, "an account has at most %d databases and collections together; drop some that are not needed", ratelimit.NamespacesMax)
+	return o.Env.Cosmos.Refuse(cosmos.NamespacesMany,
+		cosmos.NamespacesMany.Refusal("an account has at most %d databases and collections together; drop some that are not needed", ratelimit.NamespacesMax))
+}
+
+// checkName refuses spaces in the names of a new collection and its database.
+// Source: Azure Cosmos DB for MongoDB, "custom-commands". Errors: those of the rule.
+func checkName(o *cluster.Op, ns collection.Namespace) error {
+	if o.Env.Cosmos == nil || !strings.Contains(ns.DB+ns.Coll, " ") {
+		return nil
+	}
+	return o.Env.Cosmos.Refuse(cosmos.SpacesInNames, cosmos.SpacesInNames.Refusal("the name %q has a space, which names of an account do not have", ns))
 }
 
 // checkShared bounds the collections that share a database's throughput.

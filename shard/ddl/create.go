@@ -102,6 +102,9 @@ func (d *Definer) CreateMissing(o *cluster.Op, ns collection.Namespace) error {
 
 // newCollection makes the entry that Create puts.
 func (d *Definer) newCollection(o *cluster.Op, m *catalog.Mutation, ns collection.Namespace, opts CreateOptions) (*catalog.Collection, error) {
+	if err := checkName(o, ns); err != nil {
+		return nil, err
+	}
 	coll, err := m.NewCollection(o.Env, ns, opts.Raw)
 	if err != nil {
 		return nil, err

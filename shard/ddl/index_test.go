@@ -74,7 +74,7 @@ func TestIndexesStrict(t *testing.T) {
 		`{key: {a: 1}, name: "x2", unique: true}`:                                  67,
 		`{key: {a: 1}, name: "x3", sparse: true}`:                                  67,
 		`{key: {a: 1}, name: "x4", partialFilterExpression: {b: 1}}`:               67,
-		`{key: {a: "hashed"}, name: "x5"}`:                                         67,
+		`{key: {a: "hashed"}, name: "x5"}`:                                         115,
 		`{key: {a: 1, b: 1, c: 1, d: 1, e: 1, f: 1, g: 1, h: 1, i: 1}, name: "x"}`: 67,
 		`{key: {"$**": 1}, name: "x7"}`:                                            0,
 	} {

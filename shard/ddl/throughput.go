@@ -133,6 +133,9 @@ func (d *Definer) CreateDatabase(o *cluster.Op, db string, t catalog.Throughput)
 		if old != nil {
 			return t, mongoerr.New(mongoerr.NamespaceExists, "database %s already exists", db)
 		}
+		if err := checkName(o, collection.Namespace{DB: db}); err != nil {
+			return t, err
+		}
 		if err := checkAccount(o, m.Snapshot()); err != nil {
 			return t, err
 		}

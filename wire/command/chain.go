@@ -231,6 +231,9 @@ func (s *Server) harden(c *Call, err error) error {
 // find finds the row of a command, and what else its first field says.
 // Errors: CommandNotFound (59), those of readDB.
 func (s *Server) find(c *Call) error {
+	if account := c.Peer.Cosmos; account != nil {
+		account.Begin(c.Start.UnixMilli(), c.Peer.AppName)
+	}
 	first, ok := c.Body.First()
 	if !ok {
 		return mongoerr.New(mongoerr.CommandNotFound, "no such command: ''")
@@ -246,9 +249,9 @@ func (s *Server) find(c *Call) error {
 		}
 	}
 	def := s.Lookup(name)
-	if def == nil {
+	if def == nil || def.Facts.Has(AccountOnly) && !c.Strict() {
 		s.Stats.Unknown.Add(1)
-		return mongoerr.NoCommand(name)
+		return c.unknown(name)
 	}
 	c.Become(def, c.Body)
 	c.writes = c.Def.writes(c.Body)
@@ -340,9 +343,7 @@ func (c *Call) environment() {
 	env.JavaScript = c.Server.JavaScript
 	c.scripts.reset(c)
 	env.Stored = c.scripts
-	if env.Cosmos = c.Peer.Cosmos; env.Cosmos != nil {
-		env.Cosmos.Begin(env.NowMillis, c.Peer.AppName)
-	}
+	env.Cosmos = c.Peer.Cosmos
 	env.StableOnly = c.StableOnly()
 	env.Release, env.Kept = c.Release(), c.Server.Release
 	c.lane.Begin(c.Server.Processor, who.name)

@@ -2,6 +2,7 @@ package command
 
 import (
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/cosmos"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 )
@@ -17,6 +18,9 @@ func (c *Call) SetCollation(v bson.Value) error {
 	}
 	if d, _ := v.Doc(); d.IsEmpty() {
 		return nil
+	}
+	if err := c.Env().Cosmos.CheckRule(cosmos.Collations); err != nil {
+		return err
 	}
 	col, err := mql.ParseCollation(v)
 	if err != nil {

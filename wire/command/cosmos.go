@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/cosmos"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/wire"
@@ -77,17 +78,45 @@ func (c *Call) showsCharge() bool {
 	return c.Strict() || c.Server.ChargeReplies.Load() || arguments.WantsCharge(c.Comment)
 }
 
-// cosmosLimits are those of the service.
-// Source: Azure Cosmos DB for MongoDB, "optimize-write-performance" (batches).
-var cosmosLimits = Limits{DocumentBytes: bson.MaxDocumentBytes, MessageBytes: wire.MessageSizeMax, BatchStatements: 1000}
+// cosmosBatchMax is how many statements one write command may hold.
+// Source: Azure Cosmos DB for MongoDB, "optimize-write-performance".
+const cosmosBatchMax = 1000
 
-// RefuseStrict refuses a command that the service does not have.
-// Errors: CommandNotFound (59).
-func (c *Call) RefuseStrict() error {
-	if c.Strict() {
-		return mongoerr.NoCommand(c.Name())
+// cosmosLimits returns the limits of an account. A lenient one counts documents that are too
+// large only if drivers send them.
+func cosmosLimits(a *cosmos.Account) Limits {
+	most := Limits{DocumentBytes: a.DocumentMax(), MessageBytes: wire.MessageSizeMax, BatchStatements: cosmosBatchMax}
+	if a.Lenient {
+		most.DocumentBytes = bson.MaxDocumentBytes
+	}
+	return most
+}
+
+// checkAccount refuses commands and retryable writes that the client's account does not have.
+// Errors: those of cosmos.Command and cosmos.RetryableWrites.
+func (c *Call) checkAccount() error {
+	account := c.Peer.Cosmos
+	if account == nil {
+		return nil
+	}
+	if err := account.Check(cosmos.Command, c.Def.Name); err != nil {
+		return err
+	}
+	if c.writes && c.Args.Retryable() {
+		return account.CheckRule(cosmos.RetryableWrites)
 	}
 	return nil
+}
+
+// unknown returns the error of a command without a row: the account's, if the service lists it.
+// Errors: CommandNotFound (59), those of cosmos.Command.
+func (c *Call) unknown(name string) error {
+	if account := c.Peer.Cosmos; account != nil && cosmos.Command.Find(name) != nil {
+		if err := account.Check(cosmos.Command, name); err != nil {
+			return err
+		}
+	}
+	return mongoerr.NoCommand(name)
 }
 
 // Respond begins a reply in the service's shape: the name of the response type, then ok,

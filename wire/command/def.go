@@ -152,6 +152,9 @@ const (
 	Survey
 	// Counts commands show counts of documents, or decide by them: those of all servers.
 	Counts
+	// AccountOnly commands are those of accounts of Azure Cosmos DB: other addresses do not have
+	// them.
+	AccountOnly
 )
 
 func (f Facts) Has(g Facts) bool { return f&g != 0 }

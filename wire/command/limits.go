@@ -23,7 +23,7 @@ const BatchMax = 100_000
 // Limits are those at the address that the client has connected to.
 func (c *Call) Limits() Limits {
 	if c.Strict() {
-		return cosmosLimits
+		return cosmosLimits(c.Server.Account)
 	}
 	return limits
 }

@@ -73,9 +73,17 @@ type PrivilegeCheck struct {
 	kept   []auth.Needed
 }
 
-// authorize refuses commands that the user of the connection may not run.
-// Errors: Unauthorized (13).
+// authorize refuses commands that the user of the connection may not run, and then those that
+// the account of its address does not have.
+// Errors: Unauthorized (13), those of checkAccount.
 func (c *Call) authorize() error {
+	if err := c.authorizeUser(); err != nil {
+		return err
+	}
+	return c.checkAccount()
+}
+
+func (c *Call) authorizeUser() error {
 	l, err := c.Server.Hooks.Login(c)
 	if err != nil {
 		return err

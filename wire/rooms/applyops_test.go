@@ -125,7 +125,7 @@ func TestApplyOpsFailure(t *testing.T) {
 	if n := number(c.ok(`{count: "c"}`).Get("n")); n != 1 {
 		t.Errorf("%d documents", n)
 	}
-	if got := c.w.dialAs(command.TagCosmos).code(`{applyOps: [], $db: "admin"}`); got != 59 {
+	if got := c.w.dialAs(command.TagCosmos).code(`{applyOps: [], $db: "admin"}`); got != 115 {
 		t.Errorf("on the Cosmos address: %d", got)
 	}
 }

@@ -212,6 +212,9 @@ func TestPrivileges(t *testing.T) {
 			w := newWorld(t, nil)
 			w.RequireAuth, w.JavaScript = true, true
 			d := w.Lookup(name)
+			if d.Facts.Has(command.AccountOnly) {
+				w.tag = command.TagCosmos
+			}
 			cases := argumentNeeds[name]
 			if len(d.ArgumentActions) > 0 && cases == nil {
 				t.Fatal("needs privileges by its arguments; argumentNeeds has none")

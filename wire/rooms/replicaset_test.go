@@ -84,7 +84,7 @@ func TestReplicaSet(t *testing.T) {
 	if names := c.ok(`{listCollections: 1, nameOnly: true, $db: "config"}`); strings.Contains(names.String(), "chunks") {
 		t.Errorf("config of a replica set: %v", names)
 	}
-	if got := w.dialAs(command.TagCosmos).code(`{replSetGetStatus: 1, $db: "admin"}`); got != 76 {
+	if got := w.dialAs(command.TagCosmos).code(`{replSetGetStatus: 1, $db: "admin"}`); got != 115 {
 		t.Errorf("replSetGetStatus on the Cosmos address: %d", got)
 	}
 }

@@ -23,6 +23,12 @@ func TestStrictSort(t *testing.T) {
 			`{aggregate: "c", pipeline: [{$sort: ` + sort + `}], cursor: {}}`,
 			`{findAndModify: "c", query: {}, sort: ` + sort + `, update: {$set: {x: 1}}}`,
 		} {
+			if strings.HasPrefix(cmd, "{findAndModify") && strings.Contains(sort, ",") {
+				if got := c.code(cmd); got != 115 {
+					t.Errorf("%s: %d, want 115", cmd, got)
+				}
+				continue
+			}
 			r := c.run(cmd)
 			if want == "" {
 				if !r.Get("ok").Truthy() {

@@ -1,6 +1,7 @@
 package rooms
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"net"
@@ -31,6 +32,7 @@ type world struct {
 	*Server
 	t     testing.TB
 	conns int64
+	tag   string // of the listener that dial reaches; "" for that of a mongos
 }
 
 // newWorld makes a server over a store; nil is a fresh one.
@@ -83,7 +85,7 @@ type client struct {
 	pool  wire.Pool
 }
 
-func (w *world) dial() *client { return w.dialAs("mongos") }
+func (w *world) dial() *client { return w.dialAs(cmp.Or(w.tag, "mongos")) }
 
 func (w *world) dialAs(tag string) *client {
 	w.conns++

@@ -13,6 +13,7 @@ func (s *State) Commands() []command.Def {
 		{Name: "dropAllUsersFromDatabase", Run: runDropAllUsers, Action: "dropUser", Facts: command.Writes, Doc: "reference/command/dropAllUsersFromDatabase"},
 		{Name: "dropRole", Run: runDropRole, Action: "dropRole", Facts: command.Writes, Doc: "reference/command/dropRole"},
 		{Name: "dropUser", Run: runDropUser, Action: "dropUser", Facts: command.Writes, Doc: "reference/command/dropUser"},
+		{Name: "getnonce", Run: runGetNonce, Facts: command.AccountOnly | command.Silent, Doc: "cosmos"},
 		{Name: "grantPrivilegesToRole", Parse: parseGrantPrivileges, Action: "user", ArgumentActions: []string{"grantRole"}, Facts: command.Writes, Doc: "reference/command/grantPrivilegesToRole"},
 		{Name: "grantRolesToRole", Parse: parseGrantRolesToRole, Action: "user", ArgumentActions: []string{"grantRole"}, Facts: command.Writes, Doc: "reference/command/grantRolesToRole"},
 		{Name: "grantRolesToUser", Parse: parseGrantRolesToUser, Action: "user", ArgumentActions: []string{"grantRole"}, Facts: command.Writes, Doc: "reference/command/grantRolesToUser"},

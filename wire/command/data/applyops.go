@@ -32,9 +32,6 @@ type applyOpsArgs struct {
 // Arguments that are not known are left aside, those that there once were are refused.
 // Manual: reference/command/applyOps. Observed: MongoDB 8.2.
 func parseApplyOps(c *command.Call) (command.Request, error) {
-	if err := c.RefuseStrict(); err != nil {
-		return nil, err
-	}
 	a := &applyOpsArgs{upsert: true}
 	err := c.Each(func(name string, v bson.Value) (_ bool, err error) {
 		switch name {

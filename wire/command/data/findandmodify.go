@@ -3,6 +3,7 @@ package data
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/cosmos"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mongoerr"
@@ -199,7 +200,9 @@ func parseFindAndModify(c *command.Call) (command.Request, error) {
 		case "query":
 			a.query, err = c.DocArg(name, v)
 		case "sort":
-			a.sort, err = c.DocArg(name, v)
+			if a.sort, err = c.DocArg(name, v); err == nil && a.sort.Len() > 1 {
+				err = c.Env().Cosmos.CheckRule(cosmos.FindAndModifySorts)
+			}
 		case "fields", "projection":
 			a.fields, err = c.DocArg(name, v)
 		case "update":

@@ -23,6 +23,7 @@ func (s *State) Commands() []command.Def {
 		{Name: "distinct", Run: runDistinct, Namespace: command.FirstField, Action: "find",
 			Facts: command.InTxn | command.Limited | command.Sampled | command.Settable, Kind: command.KindRead, ReadConcern: command.AnyLevel,
 			Query: unsortedQuery, Explain: explainDistinct, Doc: "reference/command/distinct"},
+		{Name: "filemd5", Run: runFileMD5, Action: "find", Facts: command.AccountOnly, Kind: command.KindRead, Doc: "cosmos"},
 		{Name: "find", Run: runFind, Namespace: command.FirstField, Action: "find",
 			Facts: command.InTxn | command.Stable | command.Limited | command.Sampled | command.Settable, Kind: command.KindRead, Op: command.OpQuery, ReadConcern: command.AnyLevel,
 			Query: findQuery, Explain: explainFind,

@@ -3,6 +3,7 @@ package plans
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/agg"
+	"github.com/cantledb/cantle/collection/cosmos"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/cluster"
 	"github.com/cantledb/cantle/wire/command"
@@ -50,6 +51,10 @@ func (s *State) parseExplain(c *command.Call) (command.Request, error) {
 	first, _ := cmd.First()
 	if def := c.Server.Lookup(string(first.Name)); def != nil && def.Explain == nil {
 		return nil, mongoerr.New(mongoerr.IllegalOperation, "Cannot explain cmd: %s", def.Name)
+	} else if def != nil {
+		if err := c.Env().Cosmos.Check(cosmos.Command, def.Name); err != nil {
+			return nil, err
+		}
 	}
 	if r.part, err = c.Part(c.DB, cmd.Clone()); err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/cosmos"
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mongoerr"
@@ -58,9 +59,20 @@ func parseCreate(c *command.Call, ns collection.Namespace) (*createOptions, erro
 	return o, checkCreate(c, ns, o)
 }
 
+// accountRules are the options of create that an account of Azure Cosmos DB refuses.
+var accountRules = map[string]cosmos.RuleID{
+	"capped": cosmos.CappedCollections, "clusteredIndex": cosmos.ClusteredCollections, "collation": cosmos.CollectionCollations,
+	"timeseries": cosmos.TimeSeries, "validator": cosmos.Validators, "viewOn": cosmos.Views,
+}
+
 // createOption reads one argument.
 func createOption(c *command.Call, o *createOptions, name string, v bson.Value) (known bool, err error) {
 	known = true
+	if rule, ok := accountRules[name]; ok && v.Truthy() {
+		if err := c.Env().Cosmos.CheckRule(rule); err != nil {
+			return true, err
+		}
+	}
 	switch name {
 	case "capped", "size", "max":
 		err = cappedOption(c, o, name, v)

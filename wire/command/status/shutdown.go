@@ -13,9 +13,6 @@ import (
 // Errors: Unauthorized (13) from another machine without access control; IllegalOperation
 // (20) inside a program, which ends its server itself.
 func (s *State) runShutdown(c *command.Call) error {
-	if err := c.RefuseStrict(); err != nil {
-		return err
-	}
 	err := c.Each(func(name string, v bson.Value) (bool, error) {
 		var err error
 		switch name {
