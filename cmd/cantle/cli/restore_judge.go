@@ -75,6 +75,9 @@ func (r *restoring) lookFor(ctx context.Context, db, coll string, docs []bson.Ra
 	b.BeginArray("$in")
 	for i, doc := range docs {
 		id := doc.Get("_id")
+		if id.IsMissing() { // the server gave it one: a unique index refused it
+			continue
+		}
 		byID[idBytes(id)] = append(byID[idBytes(id)], i)
 		b.Value("", id)
 	}
