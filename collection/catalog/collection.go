@@ -108,6 +108,16 @@ type Throughput struct {
 // Sharded reports whether the collection has a shard key.
 func (c *Collection) Sharded() bool { return !c.Key.IsZero() }
 
+// Expires reports whether a TTL index removes documents of the collection.
+func (c *Collection) Expires() bool {
+	for _, ix := range c.Indexes {
+		if ix.HasTTL {
+			return true
+		}
+	}
+	return false
+}
+
 // IsView reports a view definition.
 func (c *Collection) IsView() bool { return c.Options.ViewOn != "" }
 

@@ -103,6 +103,9 @@ func (c *Cluster) write(o *Op, ns collection.Namespace, fn func(a *attempt) erro
 	if err := o.MayWrite(ns.DB); err != nil {
 		return err
 	}
+	if err := c.expireDue(o, ns); err != nil {
+		return err
+	}
 	run := c.try
 	if o.Txn != nil {
 		run = c.writeInTxn

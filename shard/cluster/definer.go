@@ -30,11 +30,40 @@ type Definer interface {
 	// Drop removes a collection and reports whether it existed.
 	// Errors: those of the catalog.
 	Drop(o *Op, ns collection.Namespace) (existed bool, err error)
+	// ExpireDue deletes the documents of a collection whose time is over by a TTL index.
+	// Errors: those of the store.
+	ExpireDue(o *Op, coll *catalog.Collection) error
 	// CommitMade commits a transaction and publishes the collections it made.
 	// Errors: storage.ErrConflict when there is one of such a name by now; those of
 	// the commit.
 	CommitMade(ctx context.Context, txn storage.Txn, made []*catalog.Collection, d storage.Durability) (storage.Timestamp, error)
 }
+
+// expireDue deletes what is due in collections before a client of the Cosmos address meets it:
+// there an expired document is in no answer from that moment, has no effect on a write, and its
+// values are free in unique indexes, while MongoDB shows it until its deletion in the
+// background. A transaction and a read in the past see what there was when they began.
+// Source: Azure Cosmos DB, "time-to-live".
+func (c *Cluster) expireDue(o *Op, nss ...collection.Namespace) error {
+	if o.Env.Cosmos == nil || o.Txn != nil || o.At != 0 {
+		return nil
+	}
+	snap := c.Catalog.Peek()
+	for _, ns := range nss {
+		coll := snap.Collection(ns)
+		if coll == nil || coll.IsView() || !coll.Expires() {
+			continue
+		}
+		o.Env.Pause()
+		if err := c.definer.ExpireDue(o, coll); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ExpireDue is expireDue before a transaction begins with a command on ns.
+func (c *Cluster) ExpireDue(o *Op, ns collection.Namespace) error { return c.expireDue(o, ns) }
 
 // AttachDefiner sets who makes collections. Called once, before the first command.
 func (c *Cluster) AttachDefiner(d Definer) { c.definer = d }

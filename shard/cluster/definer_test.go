@@ -62,6 +62,9 @@ func (e *entries) Create(o *Op, ns collection.Namespace, opts made) error {
 	})
 }
 
+// ExpireDue see Definer.
+func (e *entries) ExpireDue(*Op, *catalog.Collection) error { return nil }
+
 // CreateMissing see Definer.
 func (e *entries) CreateMissing(o *Op, ns collection.Namespace) error {
 	if e.c.Catalog.Peek().Collection(ns) != nil {

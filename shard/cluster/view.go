@@ -67,6 +67,9 @@ func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := c.expireDue(o, nss...); err != nil {
+			return nil, err
+		}
 		var v *view
 		if o.At == 0 {
 			v, err = c.newest(o, snap)

@@ -50,8 +50,10 @@ type batch struct {
 func (r *Runner) commit(ctx context.Context, id keyspace.CollectionID, meter *ratelimit.Meter, fn func(b *batch) error) error {
 	most := batchRows
 	for try := 0; ; try++ {
-		if err := r.admit(ctx, id); err != nil {
-			return err
+		if ctx.Value(eagerKey{}) == nil {
+			if err := r.admit(ctx, id); err != nil {
+				return err
+			}
 		}
 		err := r.try(ctx, id, meter, most, fn)
 		conflict := errors.Is(err, storage.ErrConflict)
@@ -130,7 +132,9 @@ func (r *Runner) try(ctx context.Context, id keyspace.CollectionID, meter *ratel
 			counts.Shard(t.Shard.ID).Add(ts, d)
 		}
 	}
-	r.Budgets.Charge(r.Now(), background, meter)
+	if ctx.Value(eagerKey{}) == nil {
+		r.Budgets.Charge(r.Now(), background, meter)
+	}
 	return nil
 }
 

@@ -56,7 +56,7 @@ func (r *Runner) Expire(ctx context.Context) (deleted int64, err error) {
 			errs = append(errs, err)
 		}
 		for _, ix := range coll.Indexes {
-			if !ix.HasTTL || ix.State != catalog.IndexReady || ix.Width() != 1 {
+			if !expiring(ix) {
 				continue
 			}
 			n, err := r.expireIndex(ctx, coll, ix)
@@ -79,17 +79,14 @@ func (r *Runner) Expire(ctx context.Context) (deleted int64, err error) {
 func (r *Runner) Expired() (passes, deleted int64) { return r.passes.Load(), r.expired.Load() }
 
 func (r *Runner) expireIndex(ctx context.Context, coll *catalog.Collection, ix *catalog.Index) (deleted int64, err error) {
-	now := r.Now().UnixMilli()
-	if ix.LastWrite {
-		if deleted, err = r.expireWithin(ctx, coll, ix, ownBounds(ix, now)); err != nil {
+	for _, bounds := range dueBounds(ix, r.Now()) {
+		n, err := r.expireWithin(ctx, coll, ix, bounds)
+		deleted += n
+		if err != nil {
 			return deleted, err
 		}
 	}
-	if ix.ExpireAfterSeconds < 0 || ix.ExpireAfterSeconds > (now-math.MinInt32)/1000 {
-		return deleted, nil
-	}
-	n, err := r.expireUpTo(ctx, coll, ix, now-ix.ExpireAfterSeconds*1000)
-	return deleted + n, err
+	return deleted, nil
 }
 
 // expireUpTo deletes the documents with an entry of a date up to a time.

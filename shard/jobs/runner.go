@@ -60,6 +60,7 @@ type Runner struct {
 	passes      atomic.Int64
 	expired     atomic.Int64
 	expireWake  chan struct{} // ask for an early pass
+	atOnce      chan struct{} // held by the command for which ExpireDue deletes
 	deleteWake  chan struct{}
 	tellWake    chan struct{} // ask for an early tell
 	elsewhere   elsewhere
@@ -90,7 +91,7 @@ func New(c Config) *Runner {
 	if c.Failed == nil {
 		c.Failed = func(string, error) {}
 	}
-	r := &Runner{Config: c, expireWake: make(chan struct{}, 1), deleteWake: make(chan struct{}, 1), tellWake: make(chan struct{}, 1)}
+	r := &Runner{Config: c, expireWake: make(chan struct{}, 1), atOnce: make(chan struct{}, 1), deleteWake: make(chan struct{}, 1), tellWake: make(chan struct{}, 1)}
 	r.expireEvery.Store(int64(c.ExpireEvery))
 	return r
 }

@@ -63,6 +63,11 @@ func (s *Server) openTxn(c *Call) error {
 		c.Op.Txn = t
 		return nil
 	}
+	if ns, err := c.Namespace(); err == nil { // of a command that has none
+		if err := s.Cluster.ExpireDue(&c.Op, ns); err != nil {
+			return err
+		}
+	}
 	t, err := s.Cluster.BeginTxn(&c.Op)
 	if err != nil {
 		return err
