@@ -84,3 +84,7 @@ func (s Versions) String() string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// QueryCommands reports that accounts of the version take commands as OP_QUERY, which MongoDB
+// has not since 5.1. Manual: legacy-opcodes.
+func (v Version) QueryCommands() bool { return v <= V5_0 }

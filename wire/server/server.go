@@ -47,6 +47,11 @@ type Config struct {
 	// connections share; nil has no end.
 	Messages, Replies *ratelimit.Memory
 
+	// QueryCommands reports the listeners, by their tag, whose clients may send every command
+	// as an OP_QUERY, as drivers do that are older than OP_MSG; nil is none. Otherwise only
+	// their first hello may be one.
+	QueryCommands func(tag string) bool
+
 	// TLS says which connections are encrypted; TLSConfig gives the certificates to
 	// use from now on. Sockets without a network are never encrypted.
 	TLS       TLSMode

@@ -164,7 +164,8 @@ func (d *Daemon) start(ctx context.Context) error {
 	}
 	rate, remote := d.cfg.connectionRates()
 	d.server = server.New(handler, server.Config{Log: d.log, Defects: d.defects, ConnsMax: d.cfg.MaxConns, Compressors: wire.AllCompressors,
-		Messages: d.shares.messages, Replies: d.shares.replies, IdleMax: d.cfg.Idle, Lanes: d.processor.Lanes, AddressConnsMax: d.cfg.AddressConns, AddressRate: rate, RemoteRate: remote, TLS: d.tls.mode, TLSConfig: d.tls.config})
+		Messages: d.shares.messages, Replies: d.shares.replies, IdleMax: d.cfg.Idle, Lanes: d.processor.Lanes, AddressConnsMax: d.cfg.AddressConns, AddressRate: rate, RemoteRate: remote, TLS: d.tls.mode, TLSConfig: d.tls.config,
+		QueryCommands: func(tag string) bool { return tag == command.TagCosmos && d.account.Version.QueryCommands() }})
 	d.loop(ctx, d.watch) // which counts the server's connections
 	if remote, ok := d.store.(storage.Remote); ok {
 		d.loop(ctx, func(ctx context.Context) { d.watchStore(ctx, remote) })

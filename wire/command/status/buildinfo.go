@@ -13,7 +13,8 @@ func runBuildInfo(c *command.Call) error {
 		return err
 	}
 	b := c.Reply
-	b.String("version", c.Release().Version())
+	r := c.Shown()
+	b.String("version", r.Version)
 	b.String("gitVersion", c.Server.Version)
 	emptyArray(b, "modules")
 	b.String("allocator", "system")
@@ -24,7 +25,7 @@ func runBuildInfo(c *command.Call) error {
 	b.String("javascriptEngine", engine)
 	b.String("sysInfo", "deprecated")
 	b.BeginArray("versionArray")
-	for _, part := range c.Release().VersionArray() {
+	for _, part := range r.Parts {
 		b.Int32("", part)
 	}
 	b.End()

@@ -221,7 +221,7 @@ func (s *State) replyHello(c *command.Call, a helloArgs) error {
 	b.Int32("logicalSessionTimeoutMinutes", int32(c.Server.Sessions.IdleMax()/time.Minute))
 	b.Int32("connectionId", int32(c.Conn.ID()))
 	b.Int32("minWireVersion", wireVersionMin)
-	b.Int32("maxWireVersion", c.Release().MaxWireVersion())
+	b.Int32("maxWireVersion", c.Shown().Wire)
 	b.Bool("readOnly", c.Server.ReadOnly)
 	if a.mechs.Name != "" {
 		c.Server.Hooks.Mechanisms(c, a.mechs)
