@@ -13,6 +13,7 @@ const (
 	perMinuteFactor  = 10          // RU-per-minute add-on: this many seconds' worth in every minute
 	perMinuteRateMax = 5000 * RU   // buckets above it get no add-on
 	lowPriorityRest  = 5           // Low leaves 1/5 of the second to High
+	lowPriorityLeast = 10          // Low gets 1/10 of the second at most while High is refused
 	backgroundRest   = 2           // Background leaves 1/2 of the second to everybody else
 	refillStep       = time.Second // budgets are refilled in whole seconds of the clock
 )
@@ -39,6 +40,7 @@ type Bucket struct {
 	minute   int64
 	minutely MicroRU // left of this minute's add-on
 	lastHigh int64   // the last second with High traffic
+	short    int64   // the last second in which High was refused
 	pending  MicroRU // expected price of queued requests let go in this second and not charged yet
 	typical  MicroRU // moving average of charges
 	need     need    // since Budgets.Needs asked
@@ -273,7 +275,10 @@ func (b *Bucket) wait(now time.Time, c Class) time.Duration {
 	case High:
 		b.lastHigh = b.second
 	case Low:
-		if b.lastHigh >= b.second-1 {
+		switch {
+		case b.short >= b.second-1:
+			need = b.own - b.own/lowPriorityLeast
+		case b.lastHigh >= b.second-1:
 			need = b.own / lowPriorityRest
 		}
 	case Background:
@@ -285,6 +290,9 @@ func (b *Bucket) wait(now time.Time, c Class) time.Duration {
 	wait := b.untilAbove(now, b.balance, b.rate, need)
 	if wait > 0 && c.Priority == High && c.Group == 0 && b.balance == 0 && (min(b.bank, b.burstLeft()) > 0 || b.minutely > 0 && !c.NoMinute) {
 		wait = 0
+	}
+	if wait > 0 && c.Priority == High {
+		b.short = b.second
 	}
 	if c.Group > 0 && c.Group <= GroupsMax {
 		if g := &b.groups[c.Group-1]; g.rate > 0 {

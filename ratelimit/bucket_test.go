@@ -270,3 +270,31 @@ func TestClockStopsAndRuns(t *testing.T) {
 		t.Errorf("two seconds later: %v", c.Now())
 	}
 }
+
+// While High is refused Low gets a tenth of each second at most, and from the second after the next on as before.
+func TestLowYieldsWhileHighIsRefused(t *testing.T) {
+	b := limitedBucket(1000*RU, Options{})
+	now := t0
+	spend := func(c Class, most int) (spent int) {
+		for spent < most && b.AdmitAs(now, c) == 0 {
+			b.ChargeAs(now, c, 10*RU)
+			spent += 10
+		}
+		return spent
+	}
+	for second := range 5 {
+		now = now.Add(time.Second)
+		low := spend(Class{Priority: Low}, 1000) // before all others, each second
+		high := spend(Class{}, 5000)
+		if b.AdmitAs(now, Class{}) == 0 {
+			t.Fatal("High is not refused")
+		}
+		if second > 0 && (low > 110 || low < 90 || high < 890) {
+			t.Errorf("second %d: low %d, high %d", second, low, high)
+		}
+	}
+	now = now.Add(3 * time.Second)
+	if low := spend(Class{Priority: Low}, 2000); low < 990 {
+		t.Errorf("alone: low %d", low)
+	}
+}

@@ -6,7 +6,8 @@ import "fmt"
 type Priority uint8
 
 // The priorities. High is the default. Low gives way to High: while there is High traffic it leaves the last fifth of
-// each second alone. Background (index builds, TTL deletes, split copies) uses only what is left over, never draws on
+// each second alone, and while High is refused, in that second and the next, it gets no more than the first tenth of one.
+// Source: Azure Cosmos DB, "priority-based-execution", which promises no order and names no share. Background (index builds, TTL deletes, split copies) uses only what is left over, never draws on
 // banked or per-minute units and is left out of the autoscale peak.
 const (
 	High Priority = iota
