@@ -19,6 +19,9 @@ type Budgets struct {
 	// Clock, while it is stopped, replaces sleeping: Wait moves it on by what it would have slept. For deterministic tests.
 	// The caller's now is its time; nil never is stopped.
 	Clock *VirtualClock
+	// Prices is the list that the server charges by, nil for Normative. It is set before the server starts: all work on one
+	// budget has to be priced alike, at whichever address it comes in.
+	Prices *PriceList
 
 	collections [16]pools // by number
 	active      active
@@ -127,6 +130,7 @@ func (b *Budgets) Admit(now time.Time, s Scope, c Class) *Throttled {
 // Charge pays for everything a meter counted, at the collections and shards where it happened. It does not allocate.
 // It returns the total.
 func (b *Budgets) Charge(now time.Time, c Class, m *Meter) (total MicroRU) {
+	m.SetPrices(b.Prices)
 	m.EachCharge(func(at Place, charge MicroRU) {
 		total = addSaturating(total, charge)
 		b.ChargeAt(now, c, at, charge)

@@ -24,7 +24,7 @@ func TestOverloadAccuracy(t *testing.T) {
 		p := b.Collection(1)
 		p.SetShards(t0, shardIDs(partitions))
 		p.Set(t0, Throughput{Manual, perSecond}, Options{})
-		price := Standard().BaseWrite(kib) + 2*Standard().Price(TermAdded, 1) // 5.80
+		price := Normative().BaseWrite(kib) + 2*Normative().Price(TermAdded, 1) // 5.80
 		arrivals := int(4 * perSecond * seconds * RU / price)
 		gap := seconds * time.Second / time.Duration(arrivals)
 		var admitted MicroRU

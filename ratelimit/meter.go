@@ -53,7 +53,7 @@ type slot struct {
 	quantity [itemCount]int64
 }
 
-// Reset empties the meter and prepares it for one collection's work; prices nil means Standard.
+// Reset empties the meter and prepares it for one collection's work; prices nil means Normative.
 func (m *Meter) Reset(collection uint64, prices *PriceList) {
 	if m == nil {
 		return
@@ -63,6 +63,16 @@ func (m *Meter) Reset(collection uint64, prices *PriceList) {
 	m.prices, m.collection, m.more = prices, collection, m.more[:0]
 	m.strong, m.probing, m.last, m.n = false, NotProbing, 0, 0
 }
+
+// SetPrices makes everything the meter has counted and will count be priced by a list; nil means Normative.
+func (m *Meter) SetPrices(prices *PriceList) {
+	if m != nil {
+		m.prices = prices
+	}
+}
+
+// Prices is the list that the meter goes by.
+func (m *Meter) Prices() *PriceList { return m.list() }
 
 // Empty reports a meter that has met no place since its Reset. nil is.
 func (m *Meter) Empty() bool { return m == nil || m.n == 0 }
@@ -127,7 +137,7 @@ func (m *Meter) Cut(to *Meter) {
 
 // Add counts a quantity of an item at one shard. Quantities that are not positive count nothing.
 func (m *Meter) Add(shard int, i Item, quantity int64) {
-	if m == nil || quantity <= 0 || i >= itemCount || m.probing == ProbePoints && i.ofQuery() {
+	if m == nil || quantity <= 0 || i >= itemCount || m.probing == ProbePoints && i.ofQuery() || m.probing == ProbeQueries && i == ResultSet {
 		return
 	}
 	s := m.slot(Place{m.collection, shard})
@@ -135,6 +145,17 @@ func (m *Meter) Add(shard int, i Item, quantity int64) {
 	if i == ByteReturned {
 		s.bytes += quantity
 	}
+}
+
+// Loaded counts one document of so many bytes that was fetched, on which predicates beyond the query's first are tested.
+func (m *Meter) Loaded(shard int, bytes, predicates int) {
+	if m == nil || m.probing == ProbePoints {
+		return
+	}
+	s := m.slot(Place{m.collection, shard})
+	s.quantity[DocLoaded]++
+	s.quantity[LoadedByte] += int64(bytes)
+	s.quantity[PredicateTest] += int64(predicates)
 }
 
 // PointRead counts one read by _id and shard key; bytes is the document's size, 0 when nothing was found.
@@ -179,10 +200,17 @@ func (m *Meter) WriteNew(shard int, bytes int) {
 	}
 }
 
-// WriteOld counts one document removed: a delete, or the old version of an update.
+// WriteOld counts one document removed by a delete.
 func (m *Meter) WriteOld(shard int, bytes int) {
 	if m != nil {
 		m.sized(shard, WriteOld, bytes)
+	}
+}
+
+// Replaced counts the old version of an update, whose new one WriteNew counts.
+func (m *Meter) Replaced(shard int, bytes int) {
+	if m != nil {
+		m.sized(shard, WriteReplaced, bytes)
 	}
 }
 
@@ -277,7 +305,7 @@ func (m *Meter) sized(shard int, base Item, bytes int) {
 
 func (m *Meter) list() *PriceList {
 	if m == nil || m.prices == nil {
-		return &standard
+		return &normative
 	}
 	return m.prices
 }

@@ -5,45 +5,60 @@ package ratelimit
 type Item uint8
 
 // The items. Bytes "beyond the first KiB" are counted per operation, because the first KiB of every operation is
-// covered by its base price; Meter.PointRead, WriteNew and WriteOld split a size that way.
+// covered by its base price; Meter.PointRead, WriteNew, WriteOld and Replaced split a size that way.
 const (
-	PointRead      Item = iota // reads answered by _id and full shard key, found or not
-	PointReadByte              // their bytes beyond the first KiB each
-	PartitionVisit             // partitions a query looked into
-	ExtraSeek                  // index ranges probed beyond the first, summed over partitions
-	DocLoaded                  // documents fetched to be tested, sorted, grouped or returned
-	ComputedTest               // documents tested with $expr, an unanchored pattern, $where
-	ByteReturned               // bytes leaving the partition, after projection
-	CountEntry                 // index entries counted without loading a document
-	WriteNew                   // documents stored: insert, new version of an update
-	WriteNewByte               // their bytes beyond the first KiB each
-	WriteOld                   // documents removed: delete, old version of an update
-	WriteOldByte               // their bytes beyond the first KiB each
-	TermAdded                  // weight of index entries written, see PriceList.TermWeight
-	TermRemoved                // weight of index entries removed
-	Failure                    // duplicate key, write conflict, document validation failure: instead of the write
-	Refusal                    // throttled requests
-	Metadata                   // create, drop, list, customAction: against the account's metadata budget
-	IdlePoll                   // change stream pages without an event
-	itemCount                  // number of items
+	PointRead         Item = iota // reads answered by _id and full shard key, found or not
+	PointReadByte                 // their bytes beyond the first KiB each
+	PartitionVisit                // partitions a query looked into
+	ExtraSeek                     // index ranges probed beyond the first, summed over partitions
+	Predicate                     // predicates tested on documents beyond the query's first, summed over partitions
+	DocLoaded                     // documents fetched to be tested, sorted, grouped or returned
+	LoadedByte                    // their bytes
+	PredicateTest                 // tests of such predicates, one for each document loaded
+	ComputedTest                  // documents tested with $expr, an unanchored pattern, $where
+	ResultSet                     // partitions that returned something to a query
+	ByteReturned                  // bytes leaving the partition, after projection
+	CountEntry                    // index entries counted without loading a document
+	WriteNew                      // documents stored: insert, new version of an update
+	WriteNewByte                  // their bytes beyond the first KiB each
+	WriteOld                      // documents removed by a delete
+	WriteOldByte                  // their bytes beyond the first KiB each
+	WriteReplaced                 // old versions of updates
+	WriteReplacedByte             // their bytes beyond the first KiB each
+	TermAdded                     // weight of index entries written, see PriceList.TermWeight
+	TermRemoved                   // weight of index entries removed
+	Failure                       // duplicate key, write conflict, document validation failure: instead of the write
+	Refusal                       // throttled requests
+	Metadata                      // create, drop, list, customAction: against the account's metadata budget
+	IdlePoll                      // change stream pages without an event
+	itemCount                     // number of items
 )
 
 // ofQuery reports the items that only queries pay for, point reads do not.
 func (i Item) ofQuery() bool { return i >= PartitionVisit && i <= CountEntry }
+
+// Once reports the items that a query has the same of in a partition whatever it finds there.
+func (i Item) Once() bool {
+	switch i {
+	case PointRead, PartitionVisit, ExtraSeek, Predicate, ResultSet:
+		return true
+	}
+	return false
+}
 
 // String is the item's name, as receipts and explain print it: "docLoaded".
 func (i Item) String() string {
 	if i >= itemCount {
 		return "unknown"
 	}
-	return standard.rows[i].Name
+	return normative.rows[i].Name
 }
 
 // Price is the row of one item: Micro millionths of a request unit for every Per units of quantity.
 type Price struct {
 	Item  Item
 	Name  string
-	Micro int64
+	Micro int64 // 0: the list has no price for it, and receipts leave it out
 	Per   int64
 	Read  bool   // multiplied by ReadFactor under a strong consistency level
 	Rules string // the rules of the published model that it serves
@@ -51,7 +66,8 @@ type Price struct {
 
 // PriceList is one version of all prices. It is immutable and safe for concurrent use.
 type PriceList struct {
-	Version    string // printed with every receipt; changes whenever any number below changes
+	Name       string // as --prices has it
+	Version    string // changes whenever any number below changes
 	FirstBytes int64  // bytes of a document covered by the base price of a point read or write
 	TermBytes  int64  // key bytes of one unit of index term weight
 	TermMax    int64  // heaviest weight of one index entry
@@ -59,38 +75,8 @@ type PriceList struct {
 	rows       [itemCount]Price
 }
 
-// Standard is the current price list.
-func Standard() *PriceList { return &standard }
-
-// standard is the only place that knows a price. A document of s KiB (at least 1) costs 1 + (s-1)/11 to read by key and
-// W0(s) = 5 + (s-1)·5/11 to write; both are a base for the first KiB plus a rate for every byte beyond.
-var standard = PriceList{
-	Version:    "2026-11",
-	FirstBytes: kib,
-	TermBytes:  128,
-	TermMax:    16,
-	ReadFactor: 2,
-	rows: [itemCount]Price{
-		PointRead:      {PointRead, "pointRead", 1_000_000, 1, true, "R1"},
-		PointReadByte:  {PointReadByte, "pointReadByte", 1_000_000, 11 * kib, true, "R1"},
-		PartitionVisit: {PartitionVisit, "partitionVisit", 2_500_000, 1, true, "R2 R3 R16"},
-		ExtraSeek:      {ExtraSeek, "extraSeek", 250_000, 1, true, "R2 R3"},
-		DocLoaded:      {DocLoaded, "docLoaded", 47_500, 1, true, "R2 R3 R9 R14 R16"},
-		ComputedTest:   {ComputedTest, "computedTest", 19_000, 1, true, "R2"},
-		ByteReturned:   {ByteReturned, "byteReturned", 60_000, kib, true, "R2 R16"},
-		CountEntry:     {CountEntry, "countEntry", 5_000, 1, true, "R3"},
-		WriteNew:       {WriteNew, "writeNew", 5_000_000, 1, false, "R4 R6 R7 R8"},
-		WriteNewByte:   {WriteNewByte, "writeNewByte", 5_000_000, 11 * kib, false, "R4 R6 R7 R8"},
-		WriteOld:       {WriteOld, "writeOld", 5_000_000, 1, false, "R5 R6"},
-		WriteOldByte:   {WriteOldByte, "writeOldByte", 5_000_000, 11 * kib, false, "R5 R6"},
-		TermAdded:      {TermAdded, "termAdded", 400_000, 1, false, "R4 R6 R14"},
-		TermRemoved:    {TermRemoved, "termRemoved", 400_000, 1, false, "R5 R6"},
-		Failure:        {Failure, "failure", 5_000_000, 1, false, "R12"},
-		Refusal:        {Refusal, "refusal", 0, 1, false, "R13"},
-		Metadata:       {Metadata, "metadata", 1_000_000, 1, false, "R15"},
-		IdlePoll:       {IdlePoll, "idlePoll", 1_000_000, 1, true, "R16"},
-	},
-}
+// String is the name and version of the list, as everything prints it that shows a charge: "mongo-2023/2026-11".
+func (p *PriceList) String() string { return p.Name + "/" + p.Version }
 
 const kib = 1024
 

@@ -32,7 +32,7 @@ func remove(bytes int, terms int64) op {
 }
 
 func update(old, new int, added, removed int64) op {
-	return func(m *Meter) { m.WriteOld(0, old); m.WriteNew(0, new); m.Terms(0, added, removed) }
+	return func(m *Meter) { m.Replaced(0, old); m.WriteNew(0, new); m.Terms(0, added, removed) }
 }
 
 // query is one query over partitions; docs and bytes are totals.
@@ -140,7 +140,7 @@ func TestNormativePrices(t *testing.T) {
 }
 
 func TestPriceFunctions(t *testing.T) {
-	p := Standard()
+	p := Normative()
 	if got := p.PointRead(4 * kib).String(); got != "1.27" {
 		t.Errorf("PointRead: %s", got)
 	}

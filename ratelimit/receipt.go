@@ -8,7 +8,7 @@ import (
 // Receipt is the itemised charge of one request, for explain, logs and getLastRequestStatistics. The items of a line add
 // up to its Total and the lines to the receipt's Total, exactly.
 type Receipt struct {
-	Prices string // version of the price list
+	Prices string // name and version of the price list
 	Total  MicroRU
 	Lines  []Line // by collection, then shard
 }
@@ -30,14 +30,14 @@ type ItemCharge struct {
 // Receipt prices everything counted so far. The receipt shares nothing with the meter.
 func (m *Meter) Receipt() Receipt {
 	p := m.list()
-	r := Receipt{Prices: p.Version}
+	r := Receipt{Prices: p.String()}
 	if m == nil {
 		return r
 	}
 	m.each(func(s *slot) {
 		line := Line{Place: s.place}
 		for i, q := range s.quantity {
-			if q == 0 {
+			if q == 0 || p.rows[i].Micro == 0 {
 				continue
 			}
 			c := p.priceFor(Item(i), q, m.strong)

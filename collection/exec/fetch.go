@@ -21,10 +21,15 @@ type fetch struct {
 	buf    []byte
 	row    Row
 	filter filter
+	begun  bool       // its predicates are charged
 	ahead  *readAhead // of a Batch
 }
 
 func (f *fetch) Next(env *mql.Env) (*Row, error) {
+	if !f.begun {
+		f.begun = true
+		env.Meter.Add(int(f.src.Shard.ID), ratelimit.Predicate, int64(f.node.Predicates))
+	}
 	if f.node.Batch {
 		return f.nextOfBatch(env)
 	}
@@ -70,7 +75,7 @@ func (f *fetch) read(env *mql.Env) (err error) {
 		return err
 	}
 	f.DocsExamined++
-	env.Meter.Add(f.row.Shard, ratelimit.DocLoaded, 1)
+	env.Meter.Loaded(f.row.Shard, len(f.buf), f.node.Predicates)
 	f.row.Doc = bson.Raw(f.buf)
 	return env.Row(len(f.buf))
 }

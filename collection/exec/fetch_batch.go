@@ -116,7 +116,7 @@ func (f *fetch) take(i int, value []byte) error {
 		return nil
 	default:
 		f.DocsExamined++
-		a.env.Meter.Add(r.Shard, ratelimit.DocLoaded, 1)
+		a.env.Meter.Loaded(r.Shard, len(doc), f.node.Predicates)
 		if err := a.env.Row(len(doc)); err != nil {
 			return err
 		}

@@ -369,7 +369,7 @@ func (s *indexScan) record(env *mql.Env, h keyspace.Hash, id []byte) (bson.Raw, 
 	}
 	m.doc = v
 	s.DocsExamined++
-	env.Meter.Add(int(s.src.Shard.ID), ratelimit.DocLoaded, 1)
+	env.Meter.Loaded(int(s.src.Shard.ID), len(v), 0)
 	return bson.Raw(v), nil
 }
 

@@ -91,7 +91,8 @@ func (e *eof) Close() {}
 // returned counts the bytes that leave a shard, for the request charge.
 type returned struct {
 	in    Operator
-	shard int // -1: as the rows say
+	shard int  // -1: as the rows say
+	met   bool // a row has come
 }
 
 // CountReturned charges the bytes of every row of one shard's operator.
@@ -103,7 +104,7 @@ func CountReturnedAt(in Operator, shard int) Operator {
 	if isPointRead(in) {
 		return in // its price holds the bytes already
 	}
-	return &returned{in, shard}
+	return &returned{in: in, shard: shard}
 }
 
 // isPointRead looks through what changes a single document only.
@@ -127,6 +128,10 @@ func (r *returned) Next(env *mql.Env) (*Row, error) {
 		n := r.shard
 		if n < 0 {
 			n = row.Shard
+		}
+		if !r.met {
+			r.met = true
+			env.Meter.Add(n, ratelimit.ResultSet, 1)
 		}
 		env.Meter.Add(n, ratelimit.ByteReturned, int64(len(row.Doc)))
 	}

@@ -184,7 +184,7 @@ func (g *geoNear) meet(env *mql.Env, r *Row) error {
 	}
 	g.buf = v
 	g.DocsExamined++
-	env.Meter.Add(r.Shard, ratelimit.DocLoaded, 1)
+	env.Meter.Loaded(r.Shard, len(v), g.node.Predicates)
 	d, point, ok := g.distance(bson.Raw(v))
 	if !ok {
 		return nil

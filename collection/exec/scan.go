@@ -135,6 +135,7 @@ func (s *recordScan) Next(env *mql.Env) (*Row, error) {
 			seeks = len(s.ranges) // the others are other shards'
 		}
 		env.Meter.Visit(int(s.src.Shard.ID), max(1, seeks))
+		env.Meter.Add(int(s.src.Shard.ID), ratelimit.Predicate, int64(s.node.Predicates))
 	}
 	for !s.Done {
 		if s.it == nil {
@@ -234,7 +235,7 @@ func (s *recordScan) look(env *mql.Env) (*Row, error) {
 			return nil, err
 		}
 		s.DocsExamined++
-		env.Meter.Add(int(s.src.Shard.ID), ratelimit.DocLoaded, 1)
+		env.Meter.Loaded(int(s.src.Shard.ID), len(doc), s.node.Predicates)
 	}
 	if s.node.Filter != nil {
 		if s.node.Computed {

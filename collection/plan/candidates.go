@@ -210,7 +210,7 @@ func (s *Solution) Name() string {
 // scan reads the whole collection.
 func (q *Query) scan(cs []conjunct) *Solution {
 	n := &RecordScan{Reverse: q.Natural < 0, Filter: unused(cs, make([]bool, len(cs))), Seeks: 1}
-	n.Computed = isComputed(n.Filter)
+	n.Computed, n.Predicates = isComputed(n.Filter), beyondFirst(cs, n.Filter)
 	s := q.finish(n, false, "", false)
 	s.guess = -1
 	return s
@@ -224,7 +224,7 @@ func (q *Query) byShardKey(cs []conjunct) *Solution {
 		return nil
 	}
 	n := &RecordScan{Bounds: RecordBounds{Ranges: rs}, Filter: unused(cs, make([]bool, len(cs))), Seeks: len(rs)}
-	n.Computed = isComputed(n.Filter)
+	n.Computed, n.Predicates = isComputed(n.Filter), beyondFirst(cs, n.Filter)
 	s := q.finish(n, false, "", false)
 	s.guess = 2
 	return s
@@ -271,7 +271,9 @@ func (q *Query) solve(ix *catalog.Index, cs []conjunct, a access, forced bool) *
 	left := unused(cs, a.used)
 	var n Node
 	if ix.ID == 1 && !q.Coll.PhysicalID() {
-		n = q.idScan(ix, a, left, reverse)
+		scan := q.idScan(ix, a, left, reverse)
+		scan.Predicates = beyondFirst(cs, left)
+		n = scan
 	} else {
 		scan := q.indexScan(ix, a, reverse)
 		n = scan
@@ -280,7 +282,9 @@ func (q *Query) solve(ix *catalog.Index, cs []conjunct, a access, forced bool) *
 			scan.Rebuild = left != nil || !q.counts() || q.Pattern != nil
 			scan.Count = !scan.Rebuild
 		} else {
-			n = newFetch(scan, left)
+			fetch := newFetch(scan, left)
+			fetch.Predicates = beyondFirst(cs, left)
+			n = fetch
 		}
 	}
 	s := q.finish(n, sorted, ix.Name, covered)
@@ -320,20 +324,47 @@ func (q *Query) indexScan(ix *catalog.Index, a access, reverse bool) *IndexScan 
 }
 
 func newFetch(in Node, filter match.Node) *Fetch {
-	return &Fetch{Input: in, Filter: filter, Computed: isComputed(filter)}
+	return &Fetch{Input: in, Filter: filter, Computed: isComputed(filter), Predicates: predicates(filter)}
 }
 
 // idScan reads records in _id order: the _id_ index of a collection whose record
 // key is that index.
 func (q *Query) idScan(ix *catalog.Index, a access, left match.Node, reverse bool) *RecordScan {
 	by := q.indexScan(ix, a, reverse)
-	n := &RecordScan{Bounds: RecordBounds{IDs: a.bounds[0].Intervals}, Reverse: reverse, Filter: left, Seeks: by.Seeks, ByID: by, Computed: isComputed(left)}
+	n := &RecordScan{Bounds: RecordBounds{IDs: a.bounds[0].Intervals}, Reverse: reverse, Filter: left, Seeks: by.Seeks, ByID: by, Computed: isComputed(left), Predicates: predicates(left)}
 	if a.key != nil {
 		n.Bounds.IDs = append(n.Bounds.IDs[:0:0], a.key.Bounds)
 	}
 	n.Count = left == nil && q.counts() && q.Pattern == nil
 	by.Count = n.Count
 	return n
+}
+
+// predicates is how many comparisons and the like a filter has.
+func predicates(n match.Node) (count int) {
+	if n == nil {
+		return 0
+	}
+	match.Walk(n, func(n match.Node) {
+		switch n.(type) {
+		case *match.And, *match.Or, *match.Nor, *match.Not, *match.Always:
+		default:
+			if len(n.Children()) == 0 {
+				count++
+			}
+		}
+	})
+	return count
+}
+
+// beyondFirst is how many predicates of what is left of a filter the price list charges: the query's first is free, be it tested
+// on documents or answered by an index, which some are and are tested again.
+func beyondFirst(cs []conjunct, left match.Node) int {
+	all := 0
+	for _, c := range cs {
+		all += predicates(c.node)
+	}
+	return min(predicates(left), max(0, all-1))
 }
 
 // isComputed reports a filter that the price list calls a computed test: an

@@ -70,7 +70,7 @@ func (q *Query) byDistance(ix *catalog.Index, i int, cs []conjunct) *Solution {
 	if len(left) > 0 {
 		n.Filter = match.AllOf(left...)
 	}
-	n.Computed = isComputed(n.Filter)
+	n.Computed, n.Predicates = isComputed(n.Filter), predicates(n.Filter)
 	s := q.finish(n, q.Pattern == nil, ix.Name, false)
 	s.guess = float64(5 + bounded)
 	return s

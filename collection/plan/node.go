@@ -49,6 +49,8 @@ type RecordScan struct {
 	Filter  match.Node // nil keeps everything
 	// Computed says that the filter is a computed test of the price list.
 	Computed bool
+	// Predicates is how many of the filter's predicates the price list charges: those beyond the query's first.
+	Predicates int
 	// Seeks is the number of ranges charged per partition, at least 1; of ranges of
 	// positions those that the partition has.
 	Seeks int
@@ -94,9 +96,10 @@ type KeyBounds struct {
 // Fetch reads the record of each row that comes without one and drops those the
 // filter refuses.
 type Fetch struct {
-	Input    Node
-	Filter   match.Node // nil keeps everything
-	Computed bool       // see RecordScan
+	Input      Node
+	Filter     match.Node // nil keeps everything
+	Computed   bool       // see RecordScan, as Predicates
+	Predicates int
 	// Batch says that all rows are wanted, so that reading ahead is no waste.
 	Batch bool
 }
@@ -146,12 +149,13 @@ type TextMatch struct {
 
 // GeoNear searches records by their distance from a point, the nearest first.
 type GeoNear struct {
-	Index    *catalog.Index
-	Field    int    // position of the geometry among the fields
-	Bounds   Bounds // of the other fields
-	Near     *match.Near
-	Filter   match.Node // what else is asked for, nil for nothing
-	Computed bool       // see RecordScan
+	Index      *catalog.Index
+	Field      int    // position of the geometry among the fields
+	Bounds     Bounds // of the other fields
+	Near       *match.Near
+	Filter     match.Node // what else is asked for, nil for nothing
+	Computed   bool       // see RecordScan, as Predicates
+	Predicates int
 }
 
 // Sort orders rows in memory or on disk; with a Limit it keeps only the first.

@@ -146,7 +146,7 @@ func (t *Target) Update(env *mql.Env, old, doc bson.Raw, h keyspace.Hash, op cha
 		return err
 	}
 	shardNo := int(t.Shard.ID)
-	env.Meter.WriteOld(shardNo, len(old))
+	env.Meter.Replaced(shardNo, len(old))
 	env.Meter.WriteNew(shardNo, len(doc))
 	env.Meter.Terms(shardNo, added, removed)
 	grown := int64(len(doc) - len(old))

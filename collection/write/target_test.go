@@ -301,7 +301,7 @@ func TestMeter(t *testing.T) {
 			r.env.Meter = &ratelimit.Meter{}
 			must(t, fn(r.target(txn, r.coll, one, h)))
 			m := r.env.Meter
-			got := []int64{m.Sum(ratelimit.WriteNew), m.Sum(ratelimit.WriteOld), m.Sum(ratelimit.TermAdded), m.Sum(ratelimit.TermRemoved)}
+			got := []int64{m.Sum(ratelimit.WriteNew), m.Sum(ratelimit.WriteOld) + m.Sum(ratelimit.WriteReplaced), m.Sum(ratelimit.TermAdded), m.Sum(ratelimit.TermRemoved)}
 			if want := []int64{wrote, old, added, removed}; !slices.Equal(got, want) {
 				t.Errorf("key %q, %s: documents written and removed, weight added and removed %v, want %v", c.key, what, got, want)
 			}

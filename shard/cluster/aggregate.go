@@ -179,7 +179,11 @@ func (x *opener) Open(env *mql.Env, ns collection.Namespace, p *agg.Pipeline) (e
 		return nil, err
 	}
 	if coll != nil {
-		return &foreign{in.Operator, uint64(coll.ID), probing}, nil
+		hits := 0
+		if probes != nil {
+			hits = len(probes.Values)
+		}
+		return &foreign{in.Operator, uint64(coll.ID), probing, hits}, nil
 	}
 	return in.Operator, nil
 }

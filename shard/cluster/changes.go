@@ -73,6 +73,16 @@ func (s *Stream) Refused() time.Duration {
 	return 0
 }
 
+// Polled counts a look at the stream: one that found nothing is an idle poll, one that found something the visit of a
+// partition. Source: the price list, rule R16.
+func (s *Stream) Polled(idle bool) {
+	item := ratelimit.PartitionVisit
+	if idle {
+		item = ratelimit.IdlePoll
+	}
+	s.op.Env.Meter.Add(0, item, 1)
+}
+
 // checkWatch refuses pipelines that cannot run over a stream without end.
 // Errors: IllegalOperation (20); those of checkWatched.
 func checkWatch(o *Op, p *agg.Pipeline) error {
@@ -161,6 +171,7 @@ func (x *changeOp) Next(env *mql.Env) (*exec.Row, error) {
 		return nil, err
 	}
 	x.n++
+	env.Meter.Loaded(0, len(doc), 0)
 	x.row = exec.Row{Doc: doc}
 	return &x.row, nil
 }
@@ -226,7 +237,7 @@ func (c *Cluster) lookupRecord(env *mql.Env, coll *catalog.Collection, rec *chan
 	if err != nil {
 		return nil, err
 	}
-	env.Meter.Add(int(coll.Map.Find(rec.Position, rec.ID).ID), ratelimit.DocLoaded, 1)
+	env.Meter.Loaded(int(coll.Map.Find(rec.Position, rec.ID).ID), len(doc), 0)
 	return doc, nil
 }
 

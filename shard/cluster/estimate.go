@@ -88,7 +88,7 @@ func (s *Stream) Estimate(env *mql.Env, m *Modify) (e Estimate, err error) {
 }
 
 func (s *Stream) meterFor(m *ratelimit.Meter) {
-	m.Reset(uint64(s.Coll.ID), nil)
+	m.Reset(uint64(s.Coll.ID), s.c.Budgets.Prices)
 	m.SetStrong(s.op.Strong)
 }
 
@@ -143,7 +143,7 @@ func (s *Stream) estimateOn(env *mql.Env, d *shard.Descriptor, to *ratelimit.Met
 	for _, line := range m.Receipt().Lines {
 		for _, i := range line.Items {
 			n := i.Quantity
-			if i.Item != ratelimit.PartitionVisit && i.Item != ratelimit.ExtraSeek && i.Item != ratelimit.PointRead {
+			if !i.Item.Once() {
 				n = n * times / of
 			}
 			to.Add(no, i.Item, n)

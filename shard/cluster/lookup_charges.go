@@ -17,6 +17,7 @@ type foreign struct {
 	exec.Operator
 	coll    uint64
 	probing ratelimit.Probing
+	hits    int // probes that have found nothing yet: a row is taken to be the first of another one's
 }
 
 func (f *foreign) Next(env *mql.Env) (*exec.Row, error) {
@@ -27,10 +28,16 @@ func (f *foreign) Next(env *mql.Env) (*exec.Row, error) {
 	env.Meter.SetCollection(f.coll)
 	r, err := f.Operator.Next(env)
 	if r != nil && f.probing == ratelimit.ProbePoints {
-		env.Meter.Add(r.Shard, ratelimit.PointReadByte, int64(len(r.Doc))-ratelimit.Standard().FirstBytes)
+		env.Meter.Add(r.Shard, ratelimit.PointReadByte, int64(len(r.Doc))-env.Meter.Prices().FirstBytes)
+	}
+	env.Meter.Probe(probing)
+	if r != nil && f.hits > 0 {
+		f.hits--
+		if f.probing == ratelimit.ProbeQueries {
+			env.Meter.Add(r.Shard, ratelimit.ResultSet, 1)
+		}
 	}
 	env.Meter.SetCollection(collection)
-	env.Meter.Probe(probing)
 	return r, err
 }
 

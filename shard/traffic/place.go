@@ -22,6 +22,8 @@ type layout struct {
 	null    uint32
 	id      uint16
 	hasID   bool
+	visit   float64 // the price of looking into a partition
+	point   float64 // that of reading by key
 }
 
 // field is a field of the key; one that no statement named has no number.
@@ -43,7 +45,11 @@ func (s *Sample) layoutOf(key shard.KeyPattern, partitions int) (*layout, error)
 	if key.IsZero() || key.Kind() == shard.Ranged {
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "Recorded traffic is replayed against hashed keys: under %s it depends on later splits where the ranges of values lie", key)
 	}
-	l := &layout{null: hashOf(bson.Null)}
+	prices := s.Prices
+	if prices == nil {
+		prices = ratelimit.Normative()
+	}
+	l := &layout{null: hashOf(bson.Null), visit: prices.Price(ratelimit.PartitionVisit, 1).Float(), point: prices.Price(ratelimit.PointRead, 1).Float()}
 	l.id, l.hasID = s.numbers["_id"]
 	for _, f := range key.Fields() {
 		x := field{}
@@ -226,31 +232,25 @@ func (l *layout) several(parts []int) where {
 	return where{parts: parts}
 }
 
-// visit is the price of looking into a partition, point that of reading by key.
-var (
-	visit = ratelimit.Standard().Price(ratelimit.PartitionVisit, 1).Float()
-	point = ratelimit.Standard().Price(ratelimit.PointRead, 1).Float()
-)
-
 // cost is what a statement would cost that goes to so many partitions.
 func (l *layout) cost(x *sample, w where, partitions int) float64 {
 	if x.kind&(isDocument|isPage) != 0 {
 		return x.ru
 	}
-	rest, write := max(0, x.ru-float64(x.visits)*visit), x.kind&isWrite != 0
+	rest, write := max(0, x.ru-float64(x.visits)*l.visit), x.kind&isWrite != 0
 	n := len(w.parts)
 	if w.parts == nil {
 		n = partitions
 	}
 	switch byID := l.fixesID(x) && w.one; {
 	case byID && x.visits > 0 && !write: // a query becomes a read by key
-		return max(point, rest)
+		return max(l.point, rest)
 	case byID:
 		return rest
 	case x.visits == 0 && !write: // and the other way round
-		return max(0, rest-point) + float64(n)*visit
+		return max(0, rest-l.point) + float64(n)*l.visit
 	}
-	return rest + float64(n)*visit
+	return rest + float64(n)*l.visit
 }
 
 // fixesID reports a statement about one _id.

@@ -10,10 +10,13 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/ratelimit"
 )
 
 // Sample is what was recorded of a collection in some time, by one server or by several.
 type Sample struct {
+	Prices *ratelimit.PriceList // that the statements were charged by; nil is ratelimit.Normative
+
 	numbers map[string]uint16 // of paths
 	paths   []string
 	minutes []sampled // in their order

@@ -351,6 +351,7 @@ func (c *Call) environment() {
 	env.Memory.Spill = true
 	env.Memory.SpillDir = c.Cluster.ScratchDir
 	c.Op.Env = env
+	c.Op.Receipt.SetPrices(c.Cluster.Budgets.Prices)
 	if who.writes != nil {
 		c.Op.Writes = who.writes
 	}

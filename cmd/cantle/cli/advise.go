@@ -13,6 +13,7 @@ import (
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/cmd/cantle/progress"
 	"github.com/cantledb/cantle/cmd/cantle/shardkeys"
+	"github.com/cantledb/cantle/ratelimit"
 )
 
 const adviseHelp = `Looks at the documents of a collection and at the queries the server has recorded
@@ -102,11 +103,20 @@ func (s *server) advise(ctx context.Context, db, coll string, a *adviseArgs, out
 	if d.Seen == 0 {
 		return fmt.Errorf("%s.%s has no documents to learn from; cantle estimate works from a sample document", db, coll)
 	}
-	r := shardkeys.Ranking{DB: db, Coll: coll, Partitions: a.partitions, Top: a.top, Docs: d, Requests: requests, Current: now}
+	r := shardkeys.Ranking{Prices: pricesOf(incomplete), DB: db, Coll: coll, Partitions: a.partitions, Top: a.top, Docs: d, Requests: requests, Current: now}
 	r.Rank()
 	r.Print(out)
 	printIncomplete(out, incomplete)
 	return nil
+}
+
+// pricesOf is the list that a server says it charges by in its reply; the first one if this program does not have it.
+func pricesOf(reply bson.Raw) *ratelimit.PriceList {
+	name, _ := reply.Get("prices").Str()
+	if list := ratelimit.FindPriceList(name); list != nil {
+		return list
+	}
+	return ratelimit.Normative()
 }
 
 // requests are the shapes that the server has recorded for a collection, and its reply.

@@ -16,15 +16,16 @@ import (
 
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/cmd/cantle/daemon"
+	"github.com/cantledb/cantle/ratelimit"
 )
 
 // start runs a server inside of the test.
-func start(t *testing.T) (uri string, db *mongo.Database) {
+func start(t *testing.T, args ...string) (uri string, db *mongo.Database) {
 	t.Helper()
 	var cfg daemon.Config
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
 	cfg.Flags(f)
-	if err := f.Parse([]string{"--memory", "--listen", "127.0.0.1:0", "--drain", "1s"}); err != nil {
+	if err := f.Parse(append([]string{"--memory", "--listen", "127.0.0.1:0", "--drain", "1s"}, args...)); err != nil {
 		t.Fatal(err)
 	}
 	// Not the test's context: that ends before the clients have said goodbye.
@@ -85,14 +86,20 @@ func TestVerbs(t *testing.T) {
 
 // The planner's charge of every operation is the one a server makes.
 func TestEstimateIsWhatTheServerCharges(t *testing.T) {
-	_, db := start(t)
-	sample := `{_id: 1, device: "d-17", at: 5, tags: ["a", "b", "c"], text: "` + strings.Repeat("x", 3000) + `"}`
+	for _, list := range ratelimit.PriceLists() {
+		t.Run(list.Name, func(t *testing.T) { estimateAsCharged(t, list) })
+	}
+}
+
+func estimateAsCharged(t *testing.T, list *ratelimit.PriceList) {
+	_, db := start(t, "--prices", list.Name)
+	sample := `{_id: 1, device: "d-17", at: 5, tags: ["a", "b", "c"], more: {x: 1, y: 2}, text: "` + strings.Repeat("x", 3000) + `"}`
 	doc, err := ejson.Parse(sample)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := plan{perQuery: 1, partitionGB: 50, changed: []string{"at"}}
-	if err := p.prepare(t.Context(), doc, "device", []string{"{device: 1, at: -1}", "{key: {tags: 1}, sparse: true}"}); err != nil {
+	p := plan{prices: list, perQuery: 1, partitionGB: 50, changed: []string{"at"}}
+	if err := p.prepare(t.Context(), doc, "device", []string{"{device: 1, at: -1}", "{key: {tags: 1}, sparse: true}", `{"more.$**": 1}`}); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]float64{}
@@ -100,11 +107,11 @@ func TestEstimateIsWhatTheServerCharges(t *testing.T) {
 		want[o.name] = math.Round(o.charge.Float()*100) / 100
 	}
 	run(t, db.Client().Database("admin"), `{shardCollection: "test.c", key: {device: "hashed"}, numInitialChunks: 4}`)
-	run(t, db, `{createIndexes: "c", indexes: [{key: {device: 1, at: -1}, name: "a"}, {key: {tags: 1}, name: "b", sparse: true}]}`)
+	run(t, db, `{createIndexes: "c", indexes: [{key: {device: 1, at: -1}, name: "a"}, {key: {tags: 1}, name: "b", sparse: true}, {key: {"more.$**": 1}, name: "c"}]}`)
 	for _, x := range []struct{ name, command string }{
 		{"insert", `{insert: "c", documents: [` + sample + `]}`},
 		{"read by key", `{find: "c", filter: {_id: 1, device: "d-17"}}`},
-		{"query, one partition", `{find: "c", filter: {device: "d-17", at: {$gte: 0}}}`},
+		{"query, one partition", `{find: "c", filter: {device: "d-17"}, hint: "a"}`},
 		{"query, all partitions", `{find: "c", filter: {tags: "b"}}`},
 		{"update by key", `{update: "c", updates: [{q: {_id: 1, device: "d-17"}, u: {$set: {at: 6}}}]}`},
 		{"delete by key", `{delete: "c", deletes: [{q: {_id: 1, device: "d-17"}, limit: 1}]}`},
@@ -125,7 +132,7 @@ func TestEstimateSuffix(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := plan{perQuery: 1, partitionGB: 50, buckets: 4}
+	p := plan{prices: ratelimit.Normative(), perQuery: 1, partitionGB: 50, buckets: 4}
 	if err := p.prepare(t.Context(), doc, "day", []string{"{day: 1}"}); err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +154,7 @@ func TestEstimateSuffix(t *testing.T) {
 			t.Errorf("%s: the server charges %v, the estimate is %v", x.name, got, want[x.name])
 		}
 	}
-	if err := (&plan{buckets: 1}).prepare(t.Context(), doc, "day", nil); err == nil {
+	if err := (&plan{prices: ratelimit.Normative(), buckets: 1}).prepare(t.Context(), doc, "day", nil); err == nil {
 		t.Error("one bucket is accepted")
 	}
 }

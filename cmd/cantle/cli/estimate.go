@@ -12,6 +12,8 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/cmd/cantle/columns"
+	"github.com/cantledb/cantle/cmd/cantle/flags"
+	"github.com/cantledb/cantle/ratelimit"
 )
 
 const estimateHelp = `Says what a workload will cost: request units (RU) per operation, RU/s to provision,
@@ -25,12 +27,12 @@ from the code that the server charges by, so a server charges the same.
 What makes an operation expensive:
 
   size        a read by _id and shard key costs 1 RU for the first KB and 1/11 for
-              each one more, a write 5 and 5/11
-  indexes     every index entry written or removed costs 0.4: an array under an
+              each one more, a write 5 (8.6 by --prices mongo-2023) and 5/11
+  indexes     every index entry written or removed costs 0.4 (0.25): an array under an
               index has one entry per element. --update-fields names the fields that
               an update changes; indexes on others cost it nothing
   partitions  a query costs 2.5 on every partition it visits. With the shard key in
-              its filter that is one; without (--fan-outs) it is all of them, so it
+              its filter that is one (and 2.4 where it finds something, by mongo-2023); without (--fan-outs) it is all of them, so it
               gets dearer as the collection grows
 `
 
@@ -49,11 +51,16 @@ func estimateVerb(f *pflag.FlagSet) action {
 	f.Float64Var(&p.updates, "updates", 0, "`number` of updates by _id and shard key per second")
 	f.Float64Var(&p.deletes, "deletes", 0, "`number` of deletes by _id and shard key per second")
 	f.Int64Var(&p.documents, "documents", 0, "how many documents there will be, for the storage")
+	prices := f.String("prices", ratelimit.Normative().Name, "`name` of the price list: "+ratelimit.PriceListNames()+". cantle serve charges by "+ratelimit.Mongo2023().Name+" where it has --cosmos-listen")
+	flags.Choose(f, "prices", ratelimit.Normative().Name, ratelimit.Mongo2023().Name)
 	f.Int64Var(&p.partitionRU, "partition-ru", 0, "most `RU/s` of one partition; 0 is what Azure Cosmos DB begins with, 6000")
 	f.Int64Var(&p.partitionGB, "partition-gb", 50, "size in `GB` at which a partition splits")
 	return func(ctx context.Context, s Streams) error {
 		if f.NArg() != 1 {
 			return wrong("expected one file with a sample document")
+		}
+		if p.prices = ratelimit.FindPriceList(*prices); p.prices == nil {
+			return wrong("--prices %s: there is no such list; there are %s", *prices, ratelimit.PriceListNames())
 		}
 		doc, err := readDocument(f.Arg(0), s.In)
 		if err == nil {

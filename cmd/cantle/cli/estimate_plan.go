@@ -25,6 +25,7 @@ type plan struct {
 	reads, queries, fanOuts, inserts, updates, deletes float64
 	perQuery, documents, partitionRU, partitionGB      int64
 	changed                                            []string
+	prices                                             *ratelimit.PriceList
 	buckets                                            int // of the shard key's suffix, 0 without
 
 	bytes   int64
@@ -39,7 +40,7 @@ type plan struct {
 // Errors: a bad shard key, index or field; a document the indexes refuse.
 func (p *plan) prepare(ctx context.Context, doc bson.Raw, key string, indexes []string) error {
 	p.bytes, p.stored = int64(len(doc)), int64(len(doc))
-	prices := ratelimit.Standard()
+	prices := p.prices
 	id := keystring.Append(nil, doc.Get("_id"), keystring.Ascending, nil, nil)
 	p.terms = prices.TermWeight(len(id))
 	if key != "" && key != "_id" {
@@ -125,6 +126,7 @@ type operation struct {
 func (p *plan) operations(partitions int) []operation {
 	measure := func(work func(m *ratelimit.Meter)) ratelimit.MicroRU {
 		var m ratelimit.Meter
+		m.SetPrices(p.prices)
 		work(&m)
 		return m.Total()
 	}
@@ -135,6 +137,8 @@ func (p *plan) operations(partitions int) []operation {
 				m.Visit(i, 1)
 			}
 			m.Add(0, ratelimit.DocLoaded, p.perQuery)
+			m.Add(0, ratelimit.LoadedByte, p.perQuery*p.bytes)
+			m.Add(0, ratelimit.ResultSet, min(int64(partitions), p.perQuery)) // they lie on as many as they can
 			m.Add(0, ratelimit.ByteReturned, p.perQuery*p.bytes)
 		})
 	}
@@ -148,7 +152,7 @@ func (p *plan) operations(partitions int) []operation {
 		{fanOut, query(visits), p.fanOuts},
 		{"insert", measure(func(m *ratelimit.Meter) { m.WriteNew(0, size); m.Terms(0, p.terms, 0) }), p.inserts},
 		{"update by key", measure(func(m *ratelimit.Meter) {
-			m.WriteOld(0, size)
+			m.Replaced(0, size)
 			m.WriteNew(0, size)
 			m.Terms(0, p.moved, p.moved)
 		}), p.updates},
@@ -181,7 +185,7 @@ func (p *plan) print(out io.Writer) {
 	if p.entries == 1 {
 		entries = "entry"
 	}
-	fmt.Fprintf(out, "document    %d bytes, %d secondary index %s\n\n", p.bytes, p.entries, entries)
+	fmt.Fprintf(out, "document    %d bytes, %d secondary index %s\nprices      %s\n\n", p.bytes, p.entries, entries, p.prices)
 	t := columns.Table{}
 	t.Row("operation", " RU each", " per second", " RU/s")
 	for _, o := range ops {

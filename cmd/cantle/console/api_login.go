@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/collection/mongoerr"
-	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/wire/auth"
 )
 
@@ -13,7 +12,7 @@ import (
 type aboutReply struct {
 	Version string   `json:"version"`
 	Compat  string   `json:"compat"`
-	Prices  string   `json:"prices"` // version of the price list
+	Prices  string   `json:"prices"` // name and version of the price list
 	Auth    bool     `json:"auth"`   // users have to log in
 	User    string   `json:"user"`   // "name@db", "" for nobody
 	Roles   []string `json:"roles"`
@@ -28,7 +27,7 @@ type aboutReply struct {
 // about answers what there is; of the user, only to who has logged in.
 func (c *Console) about(q *query) (any, error) {
 	s := c.Server
-	out := aboutReply{Version: s.Version, Compat: s.Release.String(), Prices: ratelimit.Standard().Version, Auth: s.RequireAuth,
+	out := aboutReply{Version: s.Version, Compat: s.Release.String(), Prices: s.Cluster.Budgets.PriceList().String(), Auth: s.RequireAuth,
 		Roles: []string{}, Second: c.Now().Unix(), Started: s.Started.Unix(), Virtual: s.Cluster.Budgets.Clock.Stopped()}
 	if q.in == nil {
 		return out, nil

@@ -43,7 +43,7 @@ func estimate(q *query) (any, error) {
 	if q.Estimate == nil {
 		return nil, mongoerr.New(mongoerr.CommandNotSupported, "This program has no cantle estimate")
 	}
-	text, err := q.Estimate(q.Context(), texts(q.body.Get("args")), q.text("document"))
+	text, err := q.Estimate(q.Context(), append(texts(q.body.Get("args")), "--prices", q.Console.Server.Cluster.Budgets.PriceList().Name), q.text("document"))
 	if err != nil {
 		return nil, known(err)
 	}

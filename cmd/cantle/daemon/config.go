@@ -48,6 +48,7 @@ type Config struct {
 	ServerRetry        bool
 	Burst              bool
 	StrongReads        bool
+	Prices             string // name of a price list; "" = as the addresses are
 	MaxConns           int
 	Auth               bool
 	CosmosName         string

@@ -191,12 +191,10 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	if err != nil {
 		return nil, err
 	}
-	budgets, now := &ratelimit.Budgets{}, d.cfg.clock()
-	if d.cfg.TestCommands {
-		budgets.Clock = ratelimit.FollowClock(now)
-		now = budgets.Clock.Now
+	budgets, now, err := d.cfg.budgets()
+	if err != nil {
+		return nil, err
 	}
-	budgets.SetMetadataRate(now(), d.cfg.MetadataRU)
 	perShard := cmp.Or(d.cfg.PartitionRU, ratelimit.ShardRateMax)
 	board := &tally.Board{}
 	d.runner = jobs.New(jobs.Config{

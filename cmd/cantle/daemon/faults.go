@@ -46,6 +46,8 @@ func (c *Config) Faults() (out []error) {
 			add(fmt.Errorf("--%s: %w", size.flag, err))
 		}
 	}
+	_, err = c.prices()
+	add(err)
 	_, err = parseSync(c.Sync)
 	add(err)
 	if c.CosmosListen != "" && c.CosmosName == "" {

@@ -40,6 +40,7 @@ type candidate struct {
 
 // Ranking compares the candidates.
 type Ranking struct {
+	Prices     *ratelimit.PriceList // that the requests were charged by
 	DB, Coll   string
 	Partitions int // that are simulated
 	Top        int // keys that are listed
@@ -269,6 +270,7 @@ func (r *Ranking) aim(c *candidate) {
 	n := float64(r.Partitions)
 	asked, hit := int64(0), int64(0)
 	c.targeted, c.ru = -1, 0
+	visitRU := r.Prices.Price(ratelimit.PartitionVisit, 1).Float() // for every partition that a query looks into
 	for _, q := range r.Requests {
 		if q.Command == "insert" {
 			c.ru += q.RU
@@ -302,9 +304,6 @@ func (r *Ranking) aim(c *candidate) {
 		c.targeted = float64(hit) / float64(asked)
 	}
 }
-
-// visitRU is what a query pays for every partition it looks into.
-var visitRU = ratelimit.Standard().Price(ratelimit.PartitionVisit, 1).Float()
 
 // partitionRate is the most RU/s of one partition, and so of one value.
 const partitionRate = ratelimit.ShardRateMax

@@ -21,6 +21,8 @@ type changeSource struct {
 	last  storage.Timestamp // last is when the last event that was delivered was committed
 	// refused is how long the budget wants it to wait: its batches are empty.
 	refused time.Duration
+	// again says that the next Append is of the same poll as the one before.
+	again bool
 }
 
 // newChangeSource makes the source of a cursor from a change stream.
@@ -38,7 +40,14 @@ func (x *changeSource) Append(ctx context.Context, b *bson.Builder, most, maxByt
 	if x.refused = x.s.Refused(); x.refused > 0 {
 		return 0, true, nil
 	}
+	again := x.again
+	x.again = false
 	defer x.s.Settle()
+	defer func() {
+		if n > 0 || !again {
+			x.s.Polled(n == 0)
+		}
+	}()
 	defer env.Pause()
 	for most == 0 || n < most {
 		var doc bson.Raw
@@ -130,6 +139,7 @@ func (x *changeSource) Wait(ctx context.Context) error {
 		}
 	}
 	err := x.s.Changes.Wait(ctx)
+	x.again = err == nil
 	if x.held == nil {
 		x.token = x.s.Changes.Token().Document()
 	}

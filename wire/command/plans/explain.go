@@ -83,7 +83,9 @@ func (r *explainRequest) Run(c *command.Call) error {
 		return err
 	}
 	x.Command, x.Level = p.Body, r.level
-	return r.state.explain(&inner, x)
+	err = r.state.explain(&inner, x)
+	c.Op.Receipt.Merge(&inner.Op.Receipt) // running it has cost that, whoever asked for it
+	return err
 }
 
 // explain opens the read, runs it if asked for, and prints what it knows.

@@ -66,6 +66,7 @@ func (s *State) getRecordedTraffic(c *command.Call, a *customArgs) error {
 		return mongoerr.New(mongoerr.BadValue, "from is before to")
 	}
 	recorded := s.traffic.Sample(a.ns, from, to)
+	recorded.Prices = c.Cluster.Budgets.PriceList()
 	var incomplete []string
 	if storage.Several {
 		q := bson.NewBuilder(nil)

@@ -47,6 +47,7 @@ func (s *State) getRequestReport(c *command.Call, a *customArgs) error {
 		b.DateTime("since", sum.since.UnixMilli())
 	}
 	b.Double("ruTotal", sum.total.Float())
+	b.String("prices", c.Cluster.Budgets.PriceList().String())
 	b.Int32("shapes", int32(sum.shapes))
 	b.BeginArray("requests")
 	for i := range sum.list[:min(len(sum.list), int(a.top))] {

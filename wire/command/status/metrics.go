@@ -117,7 +117,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	}
 	count(descReceived, s.Stats.BytesIn.Load())
 	count(descSent, s.Stats.BytesOut.Load())
-	gauge(descInfo, 1, s.Version, ratelimit.Standard().Version)
+	gauge(descInfo, 1, s.Version, s.Cluster.Budgets.PriceList().String())
 	x := s.Cluster.Store.Metrics()
 	gauge(descDisk, float64(x.DiskBytes))
 	if x.DiskTotal > 0 {

@@ -42,6 +42,7 @@ func (s *State) sections() []section {
 		{name: "opcountersRepl", append: statusNoOpcounters},
 		{name: "latchAnalysis", asked: true, append: statusNothing},
 		{name: "repl", when: command.IsMember, append: s.statusReplication},
+		{name: "requestUnits", append: statusRequestUnits},
 		{name: "security", append: func(c *command.Call, b *bson.Builder) { c.Server.Hooks.Security(c, b) }},
 		{name: "storageEngine", append: statusEngine},
 		{name: "storageRemote", when: isRemote, append: statusRemote},
@@ -94,6 +95,11 @@ func process(c *command.Call) string {
 		return "mongod"
 	}
 	return "mongos"
+}
+
+// statusRequestUnits has the name and version of the price list.
+func statusRequestUnits(c *command.Call, b *bson.Builder) {
+	b.String("prices", c.Cluster.Budgets.PriceList().String())
 }
 
 // statusNothing is for a section in which there is nothing to tell.

@@ -1,0 +1,18 @@
+package daemon
+
+import "testing"
+
+// The list of the Cosmos address is that of its API, unless another is asked for; a wrong name says what there is.
+func TestPrices(t *testing.T) {
+	for _, x := range []struct{ prices, cosmos, want string }{
+		{"", "", "normative"}, {"", "127.0.0.1:0", "mongo-2023"}, {"normative", "127.0.0.1:0", "normative"}, {"mongo-2023", "", "mongo-2023"},
+	} {
+		list, err := (&Config{Prices: x.prices, CosmosListen: x.cosmos}).prices()
+		if err != nil || list.Name != x.want {
+			t.Errorf("%+v: %v, %v", x, list, err)
+		}
+	}
+	if _, err := (&Config{Prices: "azure"}).prices(); err == nil || err.Error() != "--prices azure: there is no such list; there are normative, mongo-2023" {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,103 @@
+package ratelimit
+
+import "strings"
+
+// Normative is the list of the published rules: a point read of 1 KiB is 1, an insert of 1 KiB is 5.
+func Normative() *PriceList { return &normative }
+
+// PriceList is the one that the server charges by.
+func (b *Budgets) PriceList() *PriceList {
+	if b.Prices == nil {
+		return &normative
+	}
+	return b.Prices
+}
+
+// Mongo2023 is the list fitted to what accounts of Azure Cosmos DB for MongoDB charged from 2020 to 2023.
+func Mongo2023() *PriceList { return &mongo2023 }
+
+// PriceLists are all of them.
+func PriceLists() []*PriceList { return []*PriceList{&normative, &mongo2023} }
+
+// PriceListNames prints the names, separated by commas.
+func PriceListNames() string {
+	var names []string
+	for _, p := range PriceLists() {
+		names = append(names, p.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// FindPriceList is the list of a name, or of a name and version as String prints them; nil if there is none.
+func FindPriceList(name string) *PriceList {
+	for _, p := range PriceLists() {
+		if name == p.Name || name == p.String() {
+			return p
+		}
+	}
+	return nil
+}
+
+// normative and mongo2023 are the only places with a price. A document of s KiB (at least 1) costs 1 + (s-1)/11 to read by key
+// and W0(s) = 5 + (s-1)·5/11 to write; both are a base for the first KiB plus a rate for every byte beyond.
+var normative = PriceList{
+	Name:       "normative",
+	Version:    "2026-11",
+	FirstBytes: kib,
+	TermBytes:  128,
+	TermMax:    16,
+	ReadFactor: 2,
+	rows: [itemCount]Price{
+		PointRead:         {PointRead, "pointRead", 1_000_000, 1, true, "R1"},
+		PointReadByte:     {PointReadByte, "pointReadByte", 1_000_000, 11 * kib, true, "R1"},
+		PartitionVisit:    {PartitionVisit, "partitionVisit", 2_500_000, 1, true, "R2 R3 R16"},
+		ExtraSeek:         {ExtraSeek, "extraSeek", 250_000, 1, true, "R2 R3"},
+		Predicate:         {Predicate, "predicate", 0, 1, true, "R2"},
+		DocLoaded:         {DocLoaded, "docLoaded", 47_500, 1, true, "R2 R3 R9 R14 R16"},
+		LoadedByte:        {LoadedByte, "loadedByte", 0, kib, true, "R2"},
+		PredicateTest:     {PredicateTest, "predicateTest", 0, 1, true, "R2"},
+		ComputedTest:      {ComputedTest, "computedTest", 19_000, 1, true, "R2"},
+		ResultSet:         {ResultSet, "resultSet", 0, 1, true, "R2"},
+		ByteReturned:      {ByteReturned, "byteReturned", 60_000, kib, true, "R2 R16"},
+		CountEntry:        {CountEntry, "countEntry", 5_000, 1, true, "R3"},
+		WriteNew:          {WriteNew, "writeNew", 5_000_000, 1, false, "R4 R6 R7 R8"},
+		WriteNewByte:      {WriteNewByte, "writeNewByte", 5_000_000, 11 * kib, false, "R4 R6 R7 R8"},
+		WriteOld:          {WriteOld, "writeOld", 5_000_000, 1, false, "R5"},
+		WriteOldByte:      {WriteOldByte, "writeOldByte", 5_000_000, 11 * kib, false, "R5"},
+		WriteReplaced:     {WriteReplaced, "writeReplaced", 5_000_000, 1, false, "R6"},
+		WriteReplacedByte: {WriteReplacedByte, "writeReplacedByte", 5_000_000, 11 * kib, false, "R6"},
+		TermAdded:         {TermAdded, "termAdded", 400_000, 1, false, "R4 R6 R14"},
+		TermRemoved:       {TermRemoved, "termRemoved", 400_000, 1, false, "R5 R6"},
+		Failure:           {Failure, "failure", 5_000_000, 1, false, "R12"},
+		Refusal:           {Refusal, "refusal", 0, 1, false, "R13"},
+		Metadata:          {Metadata, "metadata", 1_000_000, 1, false, "R15"},
+		IdlePoll:          {IdlePoll, "idlePoll", 1_000_000, 1, true, "R16"},
+	},
+}
+
+// mongo2023 differs from the first list where accounts of this API were seen to: a small write is about 10, a query that
+// returns something about 5, and documents read cost by their size and by the predicates tested on them. Each of the
+// points is compared with what a server charges in compat-tests/prices.
+var mongo2023 = normative.with("mongo-2023", "2026-11", []Price{
+	{Item: Predicate, Micro: 500_000, Per: 1},
+	{Item: DocLoaded, Micro: 15_500, Per: 1},
+	{Item: LoadedByte, Micro: 2_650, Per: kib},
+	{Item: PredicateTest, Micro: 7_000, Per: 1},
+	{Item: ComputedTest, Micro: 34_000, Per: 1},
+	{Item: ResultSet, Micro: 2_400_000, Per: 1},
+	{Item: CountEntry, Micro: 15_500, Per: 1}, // the service loads what it counts
+	{Item: WriteNew, Micro: 8_600_000, Per: 1},
+	{Item: WriteOld, Micro: 8_600_000, Per: 1},
+	{Item: WriteReplaced, Micro: 3_000_000, Per: 1}, // the old version is read, the new one written
+	{Item: TermAdded, Micro: 250_000, Per: 1},
+	{Item: TermRemoved, Micro: 250_000, Per: 1},
+})
+
+// with is the list with other prices for some items.
+func (p PriceList) with(name, version string, prices []Price) PriceList {
+	p.Name, p.Version = name, version
+	for _, x := range prices {
+		p.rows[x.Item].Micro, p.rows[x.Item].Per = x.Micro, x.Per
+	}
+	return p
+}
