@@ -54,9 +54,12 @@ type fromKey struct {
 
 func newIndexScan(n *plan.IndexScan, src Source, p keyspace.PartitionID, charge bool) *indexScan {
 	s := &indexScan{node: n, src: src, partition: p, charge: charge, dirs: n.Index.Dirs()}
-	if n.Key != nil {
+	switch {
+	case n.Key != nil:
 		s.ranges = []keyspace.Bounds{n.Key.Bounds}
-	} else {
+	case n.Skips:
+		s.ranges, s.check = n.Bounds.Spans(), true
+	default:
 		var exact bool
 		s.ranges, exact = n.Bounds.Ranges()
 		s.check = !exact

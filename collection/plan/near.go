@@ -94,7 +94,7 @@ func (n *GeoNear) Within(radius float64) (scan *IndexScan, ok bool) {
 	}
 	b := append(Bounds(nil), n.Bounds...)
 	b[n.Field] = encodeField(ivs, n.Index.Dirs()[n.Field], nil)
-	return &IndexScan{Index: n.Index, Bounds: b, Sibling: true, Seeks: 1}, true
+	return &IndexScan{Index: n.Index, Bounds: b, Sibling: true, Seeks: 1, Skips: true}, true
 }
 
 // CheckCenter refuses a centre outside of the square that a 2d index divides.

@@ -72,6 +72,7 @@ type IndexScan struct {
 	Filter  match.Node // looked at on a document rebuilt from the key; nil = none
 	Seeks   int
 	Sibling bool // another scan pays for the visit of the shard
+	Skips   bool // from key to key instead of into each interval: see Bounds.Spans
 	// Distinct skips to the next value of the first so many fields after each
 	// row; 0 reads every entry.
 	Distinct int
