@@ -6,6 +6,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/keystring"
+	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/changestream"
@@ -207,3 +208,29 @@ func restrictChanges(env *mql.Env, spec *changestream.Spec) error {
 	spec.NoDeletes = true
 	return nil
 }
+
+// expireDue deletes what is due in collections before a client of the Cosmos address meets it:
+// there an expired document is in no answer from that moment, has no effect on a write, and its
+// values are free in unique indexes, while MongoDB shows it until its deletion in the
+// background. A transaction and a read in the past see what there was when they began.
+// Source: Azure Cosmos DB, "time-to-live".
+func (c *Cluster) expireDue(o *Op, nss ...collection.Namespace) error {
+	if o.Env.Cosmos == nil || o.Txn != nil || o.At != 0 {
+		return nil
+	}
+	snap := c.Catalog.Peek()
+	for _, ns := range nss {
+		coll := snap.Collection(ns)
+		if coll == nil || coll.IsView() || !coll.Expires() {
+			continue
+		}
+		o.Env.Pause()
+		if err := c.definer.ExpireDue(o, coll); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ExpireDue is expireDue before a transaction begins with a command on ns.
+func (c *Cluster) ExpireDue(o *Op, ns collection.Namespace) error { return c.expireDue(o, ns) }

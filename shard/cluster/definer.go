@@ -39,32 +39,6 @@ type Definer interface {
 	CommitMade(ctx context.Context, txn storage.Txn, made []*catalog.Collection, d storage.Durability) (storage.Timestamp, error)
 }
 
-// expireDue deletes what is due in collections before a client of the Cosmos address meets it:
-// there an expired document is in no answer from that moment, has no effect on a write, and its
-// values are free in unique indexes, while MongoDB shows it until its deletion in the
-// background. A transaction and a read in the past see what there was when they began.
-// Source: Azure Cosmos DB, "time-to-live".
-func (c *Cluster) expireDue(o *Op, nss ...collection.Namespace) error {
-	if o.Env.Cosmos == nil || o.Txn != nil || o.At != 0 {
-		return nil
-	}
-	snap := c.Catalog.Peek()
-	for _, ns := range nss {
-		coll := snap.Collection(ns)
-		if coll == nil || coll.IsView() || !coll.Expires() {
-			continue
-		}
-		o.Env.Pause()
-		if err := c.definer.ExpireDue(o, coll); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// ExpireDue is expireDue before a transaction begins with a command on ns.
-func (c *Cluster) ExpireDue(o *Op, ns collection.Namespace) error { return c.expireDue(o, ns) }
-
 // AttachDefiner sets who makes collections. Called once, before the first command.
 func (c *Cluster) AttachDefiner(d Definer) { c.definer = d }
 
