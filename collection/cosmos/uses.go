@@ -53,6 +53,13 @@ func (u *uses) add(n noted, now int64, app string) {
 	x.Last = now
 }
 
+// Forget sets all counts to zero.
+func (a *Account) Forget() {
+	a.uses.mu.Lock()
+	a.uses.counts = nil
+	a.uses.mu.Unlock()
+}
+
 // Uses returns what was used and an account refuses, the most frequent first.
 func (a *Account) Uses() []Use {
 	a.uses.mu.Lock()

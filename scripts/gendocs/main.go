@@ -1,7 +1,8 @@
 // Command gendocs prints what the server covers, from the tables the server itself
 // works by, into compat-tests/COVERAGE.md, and what each client was seen doing, from
 // compat-tests/clients/matrix.txt, into README.md, what the commands of the program
-// do, into docs/reference.md, what commands and stages need, into docs/privileges.md, and the
+// do, into docs/reference.md, what commands and stages need, into docs/privileges.md, what an
+// account of Azure Cosmos DB has, into docs/cosmos-features.md, and the
 // fault programme, into FAULTS.md.
 //
 //	go run ./scripts/gendocs
@@ -78,7 +79,8 @@ func run(root string, check bool) error {
 	}
 	return errors.Join(write(readme, text, check), write(filepath.Join(root, "compat-tests", "COVERAGE.md"), append(render(tables()), renderChanges(release.Behaviours[:])...), check),
 		write(filepath.Join(root, "docs", "reference.md"), []byte(renderReference()), check),
-		write(filepath.Join(root, "docs", "privileges.md"), renderPrivileges(), check), printFaults(root, check))
+		write(filepath.Join(root, "docs", "privileges.md"), renderPrivileges(), check),
+		write(filepath.Join(root, "docs", "cosmos-features.md"), renderCosmos(), check), printFaults(root, check))
 }
 
 // write writes a file, or compares it.

@@ -22,6 +22,9 @@ without the values) since the server started or the last --reset, the dearest fi
   parts         partitions a run looks into: 1 when its filter fixes the shard key
   fan-outs      runs that looked into several
   refused       runs refused for lack of request units
+
+Below it stands what clients of the Cosmos address used and an account of Azure Cosmos DB
+refuses, with how often and by which application (appName).
 `
 
 func reportVerb(f *pflag.FlagSet) action {
@@ -59,6 +62,41 @@ func reportVerb(f *pflag.FlagSet) action {
 
 func printReport(out io.Writer, reply bson.Raw) {
 	defer printIncomplete(out, reply)
+	printShapes(out, reply)
+	printRefusals(out, reply)
+}
+
+// printRefusals lists the features that clients of the Cosmos address used and an account of
+// Azure Cosmos DB does not have.
+func printRefusals(out io.Writer, reply bson.Raw) {
+	account, _ := reply.Get("account").Doc()
+	list, _ := account.Get("refuses").Array()
+	if list.IsEmpty() {
+		return
+	}
+	version, _ := account.Get("version").Str()
+	how := "and this server refused"
+	if account.Get("lenient").Truthy() {
+		how = "and this server accepted (--cosmos-lenient)"
+	}
+	fmt.Fprintf(out, "\nAn account of Azure Cosmos DB for MongoDB %s refuses, %s:\n", version, how)
+	t := columns.Table{}
+	t.Row(" times", "feature", "of", "application", "last")
+	for v := range list.Values() {
+		d, _ := v.Doc()
+		name, _ := d.Get("name").Str()
+		kind, _ := d.Get("kind").Str()
+		app, _ := d.Get("appName").Str()
+		if app == "" {
+			app = "-"
+		}
+		ms, _ := d.Get("last").DateTime()
+		t.Row(fmt.Sprint(whole(d, "count")), name, kind, app, time.UnixMilli(ms).UTC().Format(time.DateTime+" MST"))
+	}
+	t.Print(out)
+}
+
+func printShapes(out io.Writer, reply bson.Raw) {
 	list, _ := reply.Get("requests").Array()
 	if list.Len() == 0 {
 		fmt.Fprintln(out, "nothing has been run yet")

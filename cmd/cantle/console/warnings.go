@@ -14,7 +14,7 @@ import (
 
 // warning is something that somebody should look at.
 type warning struct {
-	Kind string `json:"kind"` // disk, certificate, throttled, hot, request or value
+	Kind string `json:"kind"` // disk, certificate, throttled, hot, request, account or value
 	NS   string `json:"ns"`
 	Text string `json:"text"`
 	// View is the view of the page that shows why.
@@ -53,11 +53,31 @@ func warnings(q *query) (any, error) {
 				out = append(out, warning{Kind: "request", NS: ns, Text: command + " " + filter + " " + text, View: "requests", Partition: -1})
 			}
 		}
+		out = append(out, refusals(reply)...)
 	}
 	out = append(out, q.largeValues()...)
 	return struct {
 		Warnings []warning `json:"warnings"`
 	}{out}, nil
+}
+
+// refusals are the features that clients used and an account of Azure Cosmos DB does not have.
+func refusals(report bson.Raw) (out []warning) {
+	account, _ := report.Get("account").Doc()
+	version, _ := account.Get("version").Str()
+	list, _ := account.Get("refuses").Array()
+	for v := range list.Values() {
+		d, _ := v.Doc()
+		name, _ := d.Get("name").Str()
+		app, _ := d.Get("appName").Str()
+		count, _ := d.Get("count").AsInt64()
+		if app != "" {
+			app = " by " + app
+		}
+		out = append(out, warning{Kind: "account", View: "requests", Partition: -1,
+			Text: fmt.Sprintf("An account of Azure Cosmos DB %s refuses %s: used %d times%s.", version, name, count, app)})
+	}
+	return out
 }
 
 // machine finds what the server will soon lack: room on its disk, a certificate.

@@ -25,7 +25,8 @@ const (
 // an extension of ours: what commands have cost by their shape, since the server
 // started or the last reset, the dearest first. Without collection it is about the
 // database, on admin about all of them. With history: true each shape has the minutes of the
-// last hour in which it ran. Of several servers over one store it is about all of them.
+// last hour in which it ran. Of several servers over one store it is about all of them, but for
+// account: the features that an account of Azure Cosmos DB does not have, as used on this one.
 func (s *State) getRequestReport(c *command.Call, a *customArgs) error {
 	if a.top == 0 {
 		a.top = reportDefault
@@ -59,8 +60,39 @@ func (s *State) getRequestReport(c *command.Call, a *customArgs) error {
 		b.End()
 	}
 	b.End()
+	appendAccount(c, a.reset)
 	appendIncomplete(b, incomplete)
 	return nil
+}
+
+// appendAccount prints which features clients of the Cosmos address have used on this server that
+// the account does not have, also those that were refused; without any, nothing.
+func appendAccount(c *command.Call, reset bool) {
+	account := c.Server.Account
+	uses := account.Uses()
+	if reset {
+		account.Forget()
+	}
+	if len(uses) == 0 {
+		return
+	}
+	b := c.Reply
+	b.BeginDoc("account")
+	b.String("version", account.Version.String())
+	b.Bool("lenient", account.Lenient)
+	b.BeginArray("refuses")
+	for i := range uses[:min(len(uses), topMax)] {
+		u := &uses[i]
+		b.BeginDoc("")
+		b.String("kind", u.Kind.String())
+		b.String("name", u.Name)
+		b.String("appName", u.App)
+		b.Int64("count", u.Count)
+		b.DateTime("last", u.Last)
+		b.End()
+	}
+	b.End()
+	b.End()
 }
 
 // appendFields appends the fields that the filter of a shape names.

@@ -49,7 +49,21 @@ export default function Requests() {
       { name: 'loaded', title: 'Documents', right: true, value: (r) => r.documentsLoaded, show: (r) => num(r.documentsLoaded) },
       { name: 'throttled', title: 'Refused', right: true, value: (r) => r.throttled, show: (r) => html`<span class=${r.throttled ? 'bad' : ''}>${num(r.throttled)}</span>` },
     ]}/>`}
-    ${shape && html`<${Shape} key=${open} r=${shape}/>`}`;
+    ${shape && html`<${Shape} key=${open} r=${shape}/>`}
+    ${data.account && html`<${Refusals} of=${data.account}/>`}`;
+}
+
+// Refusals lists what clients used and an account of Azure Cosmos DB does not have.
+function Refusals({ of }) {
+  return html`<section class="detail" aria-label="What an account refuses"><header><h2>An account of Azure Cosmos DB ${of.version} refuses</h2></header>
+    <p class="quiet">${of.lenient ? 'This server accepted it, as --cosmos-lenient is set.' : 'This server refused it, too; --cosmos-lenient accepts and counts.'}</p>
+    <${Table} caption="What an account refuses" rows=${of.refuses} sort=${['count', -1]} keyOf=${(r) => `${r.kind} ${r.name} ${r.appName}`} columns=${[
+      { name: 'name', title: 'Feature', value: (r) => r.name, show: (r) => html`<code>${r.name}</code>` },
+      { name: 'kind', title: 'Of', value: (r) => r.kind },
+      { name: 'app', title: 'Application', value: (r) => r.appName || '-' },
+      { name: 'count', title: 'Times', right: true, value: (r) => Number(r.count), show: (r) => num(Number(r.count)) },
+      { name: 'last', title: 'Last', value: (r) => r.last.$date, show: (r) => clock(Date.parse(r.last.$date) / 1000) },
+    ]}/></section>`;
 }
 
 function Shape({ r }) {
