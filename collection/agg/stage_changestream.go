@@ -109,12 +109,15 @@ func checkChangeStream(d bson.Raw) error {
 		return mongoerr.New(40674, "Only one type of resume option is allowed, but multiple were found.")
 	}
 	for _, token := range [...]bson.Raw{after, start} {
-		if token != nil && token.Get("_data").Type != bson.TypeString {
+		if token != nil && !isTokenData(token.Get("_data").Type) {
 			return mongoerr.New(40647, "Bad resume token: _data of missing or of wrong type: %s", token.Get("_data").Type)
 		}
 	}
 	return nil
 }
+
+// isTokenData reports the type of a resume token, or of one of Azure Cosmos DB.
+func isTokenData(t bson.Type) bool { return t == bson.TypeString || t == bson.TypeBinary }
 
 func (s *changeStreamStage) Name() string             { return "$changeStream" }
 func (s *changeStreamStage) Constraints() Constraints { return stageChangeStream.Constraints }

@@ -50,7 +50,7 @@ func (s *Stream) event(env *mql.Env, it *item) (bson.Raw, Token, error) {
 	if rec.Multi {
 		s.time = it.ts
 	}
-	if rec.Op == changelog.Delete && s.spec.NoDeletes || s.tooEarly() {
+	if rec.Op == changelog.Delete && s.spec.Latest || s.tooEarly() {
 		return nil, t, nil
 	}
 	if f := s.src.ImagesSince; f != nil && rec.Wall != 0 && rec.Wall < f() {
@@ -104,6 +104,12 @@ var operations = [...]string{changelog.Insert: "insert", changelog.Update: "upda
 // documentEvent makes the event of a changed document.
 // Manual: reference/change-events/insert, …/update, …/replace, …/delete.
 func (s *Stream) documentEvent(env *mql.Env, e *entry, rec *changelog.Record, t Token) (bson.Raw, error) {
+	if s.spec.Latest {
+		var err error
+		if rec.Doc, err = s.src.Lookup(env, e.uuid, rec); err != nil || rec.Doc == nil || s.versions.again(rec.Position, rec.ID, rec.Doc) {
+			return nil, err
+		}
+	}
 	b := s.head(t, operations[rec.Op], e.uuid[:], rec)
 	if err := s.fullDocument(env, e, rec, t); err != nil {
 		return nil, err
@@ -149,6 +155,9 @@ func (s *Stream) fullDocument(env *mql.Env, e *entry, rec *changelog.Record, t T
 	case FullDefault:
 		return nil
 	case FullLookup:
+		if s.spec.Latest {
+			break // it is the present version
+		}
 		var err error
 		if doc, err = s.src.Lookup(env, e.uuid, rec); err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/changelog"
+	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
 // inScope reports that the stream delivers events of a collection of that name.
@@ -45,7 +46,7 @@ func (s *Stream) shows(c *command) bool {
 	switch {
 	case s.everything:
 		return true
-	case s.spec.NoDeletes:
+	case s.spec.Latest:
 		return s.ends(c)
 	case c.name == "dropDatabase":
 		return s.ns.Coll == "" && s.inScope(c.ns)
@@ -78,6 +79,8 @@ func (s *Stream) ends(c *command) bool {
 func (s *Stream) commandEvent(it *item, t Token) (bson.Raw, Token, error) {
 	c := it.cmd
 	switch {
+	case s.spec.Latest:
+		return nil, t, mongoerr.New(mongoerr.NamespaceNotFound, "the collection %s does not exist any more", s.ns)
 	case t.Sub == 0:
 		return s.ddlEvent(c, t), t, nil
 	case t.Sub == 1 && s.ends(c):

@@ -41,8 +41,11 @@ type Spec struct {
 	// StartAt is startAtOperationTime: the first time to deliver.
 	StartAt    storage.Timestamp
 	HasStartAt bool
-	// NoDeletes leaves delete events out, as Azure Cosmos DB does.
-	NoDeletes bool
+	// Latest delivers the latest versions of documents that exist, as the change feed of Azure Cosmos
+	// DB does: no deletes, and of several changes of a document between two polls the last version
+	// alone. The end of the collection is NamespaceNotFound.
+	// Source: Azure Cosmos DB for MongoDB, "change-streams".
+	Latest bool
 	// Filter is what the pipeline asks of the events first, nil = nothing that the
 	// stream can ask for it.
 	Filter *Filter

@@ -58,6 +58,8 @@ type Stream struct {
 	last   Token  // of the last event delivered, or the last mark
 	ended  bool
 
+	versions versions // of Spec.Latest
+
 	everything bool // system collections of all databases too: see Oplog
 
 	out     eventBuilder
@@ -178,6 +180,7 @@ func (s *Stream) token(t Token) Token {
 	if r := s.spec.Resume; r != nil && r.Partition {
 		t.Partition, t.Range = true, r.Range
 	}
+	t.Binary = s.spec.Latest
 	return t
 }
 
@@ -193,7 +196,7 @@ func (s *Stream) watch(env *mql.Env) {
 	for id, e := range s.names.byID {
 		if (!e.view || e.series && s.everything) && s.inScope(e.ns) {
 			ops := s.spec.Filter.ops(env, e.ns)
-			if s.spec.NoDeletes {
+			if s.spec.Latest {
 				ops &^= 1 << changelog.Delete
 			}
 			s.wants.byID[id] = target{e, ops}
@@ -216,6 +219,7 @@ func (s *Stream) Next(env *mql.Env) (bson.Raw, error) {
 			}
 			if s.at == len(s.items) {
 				s.whole = false
+				s.versions.reset()
 				break
 			}
 		}
@@ -248,6 +252,7 @@ func (s *Stream) Next(env *mql.Env) (bson.Raw, error) {
 				continue
 			}
 		}
+		s.versions.delivered()
 		return doc, nil
 	}
 	return nil, nil
@@ -263,6 +268,9 @@ func (s *Stream) resumed(t Token) (deliver bool, err error) {
 	switch c := t.compare(*s.expect); {
 	case c < 0:
 		return false, nil
+	case c > 0 && s.spec.Latest: // the document of that event is gone
+		s.expect = nil
+		return true, nil
 	case c > 0:
 		return false, mongoerr.New(mongoerr.ChangeStreamFatalError, "cannot resume stream; the resume token was not found. %s", s.expect.Document()).
 			With(mongoerr.NonResumableChangeStreamError)

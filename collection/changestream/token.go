@@ -36,6 +36,8 @@ type Token struct {
 	// Partition restricts the stream to the positions of Range.
 	Partition bool
 	Range     shard.Range
+	// Binary has the document with bytes, as in tokens of Azure Cosmos DB, instead of digits.
+	Binary bool
 }
 
 // Bytes and flags of the encoding.
@@ -91,6 +93,12 @@ func (t Token) Append(b *bson.Builder, name string) {
 	var raw, digits [64]byte
 	enc := t.encode(raw[:0])
 	b.BeginDoc(name)
+	if t.Binary {
+		b.Binary("_data", 0, enc)
+		b.Int32("_kind", 1)
+		b.End()
+		return
+	}
 	b.StringBytes("_data", appendHex(digits[:0], enc))
 	b.End()
 }
@@ -117,6 +125,11 @@ func (t Token) Document() bson.Raw {
 // Location50811, Overflow (15).
 func ParseToken(d bson.Raw) (t Token, err error) {
 	data := d.Get("_data")
+	if _, raw, ok := data.Binary(); ok && len(raw) > 0 {
+		t, err = decodeToken(raw)
+		t.Binary = true
+		return t, err
+	}
 	if data.Type != bson.TypeString {
 		return t, mongoerr.New(40647, "Bad resume token: _data of missing or of wrong type %s", d)
 	}

@@ -42,6 +42,7 @@ const (
 	Views
 	WatchedDatabases
 	WatchedDocuments
+	WatchedMissing
 	WatchedPipelines
 	WildcardOptions
 
@@ -168,7 +169,7 @@ var rules = [ruleCount]Row{
 	},
 	UniqueOnDocuments: {
 		Name: "a unique index on a collection that has documents", In: Never, Opens: EnableUniqueIndexReIndex,
-		Code: mongoerr.CannotCreateIndex, Text: "The unique index cannot be modified. To change the unique index, remove the collection and re-create a new one.", Source: "indexing",
+		Code: mongoerr.BadValue, Text: "The unique index cannot be modified. To change the unique index, remove the collection and re-create a new one.", Source: "getporter/porter#2344",
 	},
 	UntargetedWrites: {
 		Name: "a write to one document of a sharded collection without its shard key", In: Never,
@@ -189,6 +190,10 @@ var rules = [ruleCount]Row{
 	WatchedDocuments: {
 		Name: "a change stream without fullDocument: \"updateLookup\"", In: Never,
 		Code: mongoerr.BadValue, Source: "change-streams",
+	},
+	WatchedMissing: {
+		Name: "a change stream on a collection that does not exist", In: Never,
+		Code: mongoerr.NamespaceNotFound, Source: "change-streams",
 	},
 	WatchedPipelines: {
 		Name: "a change stream without a match and then a project stage", In: Never,

@@ -27,7 +27,11 @@ func Parse(env *mql.Env, spec bson.Raw) (Pattern, error) {
 	var p Pattern
 	fields := 0
 	for it := spec.Iter(); it.Next(); {
-		part, err := parsePart(string(it.Name), it.Value)
+		name := string(it.Name)
+		if env.Strict() { // {$sort: {$a: 1}} sorts by a. Source: cosmos-db-mongodb-api-javascript-samples, 280-aggregation
+			name = strings.TrimPrefix(name, "$")
+		}
+		part, err := parsePart(name, it.Value)
 		if err != nil {
 			return Pattern{}, err
 		}

@@ -269,6 +269,7 @@ func ruleCases() []ruleCase {
 		{cosmos.Views, []string{`{create: "C", viewOn: "c", pipeline: []}`}},
 		{cosmos.WatchedDatabases, []string{`{aggregate: 1, pipeline: [{$changeStream: {fullDocument: "updateLookup"}}, {$match: {operationType: "insert"}}, {$project: {_id: 1}}], cursor: {}}`}},
 		{cosmos.WatchedDocuments, []string{`{create: "C"}`, `{aggregate: "C", pipeline: [{$changeStream: {}}, {$match: {operationType: "insert"}}, {$project: {_id: 1}}], cursor: {}}`}},
+		{cosmos.WatchedMissing, []string{`{aggregate: "C", pipeline: [{$changeStream: {fullDocument: "updateLookup"}}, {$match: {operationType: "insert"}}, {$project: {_id: 1}}], cursor: {}}`}},
 		{cosmos.WatchedPipelines, []string{`{create: "C"}`, `{aggregate: "C", pipeline: [{$changeStream: {fullDocument: "updateLookup"}}], cursor: {}}`}},
 		{cosmos.WildcardOptions, []string{`{createIndexes: "C", indexes: [{key: {"$**": 1}, name: "a", wildcardProjection: {a: 1}}]}`}},
 	}

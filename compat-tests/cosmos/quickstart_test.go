@@ -21,6 +21,10 @@ func TestPythonQuickstart(t *testing.T) {
 	run(t, db, d("customAction", "UpdateCollection", "collection", "products",
 		"indexes", bson.A{d("key", d("_id", 1), "name", "_id_1"), d("key", d("name", 2), "name", "_id_2")}))
 	ctx, products := harness.Context(t), db.Collection("products")
+	specs, err := products.Indexes().ListSpecifications(ctx)
+	if err != nil || len(specs) != 2 || specs[0].Name != "_id_" || specs[1].Name != "name_1" {
+		t.Errorf("indexes %v, %v", specs, err) // as the sample prints them
+	}
 	product := d("category", "gear-surf-surfboards", "name", "Yamba Surfboard-50", "quantity", 1, "sale", false)
 	up, err := products.UpdateOne(ctx, d("name", "Yamba Surfboard-50"), d("$set", product), options.UpdateOne().SetUpsert(true))
 	if err != nil || up.UpsertedCount != 1 {

@@ -33,6 +33,9 @@ func (c *Cluster) watch(o *Op, ns collection.Namespace, stages []bson.Raw) (*Str
 	if o.Txn != nil {
 		opts.In = agg.InTransaction
 	}
+	if o.Env.Strict() {
+		stages = changestream.HideFields(stages)
+	}
 	p, err := agg.Parse(o.Env, stages, opts)
 	if err != nil {
 		return nil, err
@@ -103,7 +106,7 @@ func (x *opener) Changes(env *mql.Env, ns collection.Namespace, arg bson.Raw) (e
 	if err := checkScope(ns, spec); err != nil {
 		return nil, err
 	}
-	if err := restrictChanges(env, spec); err != nil {
+	if err := restrictChanges(env, x.c.Catalog.Peek(), ns, spec); err != nil {
 		return nil, err
 	}
 	if spec.Cluster {
@@ -205,9 +208,13 @@ func (c *Cluster) lookup(env *mql.Env, uuid [16]byte, rec *changelog.Record) (bs
 	if coll.ID == rec.Collection {
 		return c.lookupRecord(env, coll, rec)
 	}
+	id := rec.Key.Get("_id")
+	if rec.Op == changelog.Insert {
+		id = rec.Doc.Get("_id")
+	}
 	b := bson.NewBuilder(nil)
 	b.BeginDoc("_id")
-	b.Value("$eq", rec.Key.Get("_id"))
+	b.Value("$eq", id)
 	b.End()
 	inner := *env
 	inner.Collation, inner.SimpleCollation = nil, true
@@ -246,14 +253,14 @@ func (c *Cluster) lookupRecord(env *mql.Env, coll *catalog.Collection, rec *chan
 // also after later splits, and together they deliver every change once.
 // Source: Azure Cosmos DB for MongoDB, custom action GetChangeStreamTokens.
 // Errors: NamespaceNotFound (26).
-func (c *Cluster) ChangeTokens(ns collection.Namespace, after storage.Timestamp) ([]bson.Raw, error) {
+func (c *Cluster) ChangeTokens(ns collection.Namespace, after storage.Timestamp, binary bool) ([]bson.Raw, error) {
 	coll := c.Catalog.Peek().Collection(ns)
 	if coll == nil || coll.IsView() {
 		return nil, mongoerr.NoNamespace(ns.String())
 	}
 	var out []bson.Raw
 	for _, d := range coll.Map.Shards() {
-		t := changestream.Token{Time: max(after, 1), Mark: true, Partition: true, Range: d.Range}
+		t := changestream.Token{Time: max(after, 1), Mark: true, Partition: true, Range: d.Range, Binary: binary}
 		out = append(out, t.Document())
 	}
 	return out, nil

@@ -193,19 +193,24 @@ func checkWatched(env *mql.Env, p *agg.Pipeline) error {
 	return nil
 }
 
-// restrictChanges leaves deletes out of a change stream, which has to ask for documents
-// as they are.
+// restrictChanges has a change stream deliver latest versions, and refuses one on a collection that
+// is not there or that does not ask for documents as they are.
 // Source: Azure Cosmos DB for MongoDB, "change-streams". Errors: BadValue (2).
-func restrictChanges(env *mql.Env, spec *changestream.Spec) error {
+func restrictChanges(env *mql.Env, snap *catalog.Snapshot, ns collection.Namespace, spec *changestream.Spec) error {
 	if !env.Strict() {
 		return nil
+	}
+	if ns.Coll != "" && snap.Collection(ns) == nil {
+		if err := env.Cosmos.Refuse(cosmos.WatchedMissing, cosmos.WatchedMissing.Refusal("the collection %s does not exist", ns)); err != nil {
+			return err
+		}
 	}
 	if spec.FullDocument != changestream.FullLookup {
 		if err := env.Cosmos.Refuse(cosmos.WatchedDocuments, cosmos.WatchedDocuments.Refusal("Change streams need the option fullDocument: \"updateLookup\"")); err != nil {
 			return err
 		}
 	}
-	spec.NoDeletes = true
+	spec.Latest = true
 	return nil
 }
 

@@ -96,7 +96,11 @@ func (x *changeSource) check(doc bson.Raw) (bson.Raw, error) {
 	id, _ := doc.Get("_id").Doc()
 	want := x.s.Changes.Token()
 	got, err := changestream.ParseToken(id)
-	if err == nil && id.Len() != 1 {
+	fields := 1
+	if got.Binary {
+		fields = 2
+	}
+	if err == nil && id.Len() != fields {
 		err = mongoerr.New(mongoerr.ChangeStreamFatalError, "")
 	}
 	if err == nil && x.held == nil {

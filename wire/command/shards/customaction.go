@@ -315,7 +315,10 @@ func checkCustomIndexes(c *command.Call, a *customArgs) error {
 			hasID = true
 			continue
 		}
-		if !spec.Has("name") {
+		switch {
+		case c.Strict():
+			spec = accountIndex(spec, key)
+		case !spec.Has("name"):
 			b := bson.NewBuilder(nil)
 			b.Splice(spec.Elements())
 			b.String("name", index.DefaultName(key))
@@ -328,6 +331,33 @@ func checkCustomIndexes(c *command.Call, a *customArgs) error {
 	}
 	a.indexes = rest
 	return nil
+}
+
+// accountIndex is a specification as an account lists it: directions are 1 or -1, and the name follows
+// from the key, whatever it was to be.
+// Source: Azure-Samples/azure-cosmos-db-mongodb-python-getting-started, 001-quickstart.
+func accountIndex(spec, key bson.Raw) bson.Raw {
+	directions := bson.NewBuilder(nil)
+	for it := key.Iter(); it.Next(); {
+		n, ok := it.Value.AsFloat()
+		switch {
+		case !ok:
+			directions.ValueBytes(it.Name, it.Value)
+		case n < 0:
+			directions.Int32(string(it.Name), -1)
+		default:
+			directions.Int32(string(it.Name), 1)
+		}
+	}
+	shown, b := directions.Doc(), bson.NewBuilder(nil)
+	for it := spec.Iter(); it.Next(); {
+		if name := string(it.Name); name != "key" && name != "name" {
+			b.ValueBytes(it.Name, it.Value)
+		}
+	}
+	b.Raw("key", shown)
+	b.String("name", index.DefaultName(shown))
+	return b.Doc()
 }
 
 // createDatabase answers CreateDatabase.

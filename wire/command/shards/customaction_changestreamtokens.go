@@ -12,7 +12,7 @@ func changeStreamTokens(c *command.Call, a *customArgs) error {
 	if t, i, ok := a.startAt.Timestamp(); ok {
 		after = max(storage.MakeTimestamp(t, i), 1) - 1
 	}
-	tokens, err := c.Cluster.ChangeTokens(a.ns, after)
+	tokens, err := c.Cluster.ChangeTokens(a.ns, after, c.Strict())
 	if err != nil {
 		return err
 	}

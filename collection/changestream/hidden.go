@@ -1,0 +1,27 @@
+package changestream
+
+import (
+	"slices"
+
+	"github.com/cantledb/cantle/bson"
+)
+
+// hidden are the fields that events of Azure Cosmos DB do not have.
+// Source: Azure Cosmos DB for MongoDB, "change-streams".
+var hidden = [...]string{"operationType", "updateDescription"}
+
+// HideFields adds a stage to a pipeline of $changeStream, $match and $project that takes the hidden
+// fields out of the events, behind the $match, which may look at them. Other pipelines it returns
+// as they are.
+func HideFields(stages []bson.Raw) []bson.Raw {
+	if len(stages) < 3 || !stages[0].Has("$changeStream") || !stages[1].Has("$match") || !stages[2].Has("$project") {
+		return stages
+	}
+	b := bson.NewBuilder(nil)
+	b.BeginDoc("$project")
+	for _, name := range hidden {
+		b.Int32(name, 0)
+	}
+	b.End()
+	return slices.Insert(slices.Clone(stages), 2, b.Doc())
+}

@@ -1,0 +1,37 @@
+package changestream
+
+import (
+	"hash/maphash"
+
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// versionsMax bounds the versions of one poll; with more, a version can be delivered twice.
+const versionsMax = 4096
+
+// versions are the versions of documents that were delivered since the last poll that found nothing
+// more, as hashes. The zero value is ready.
+type versions struct {
+	seed  maphash.Seed
+	known map[uint64]struct{}
+	last  uint64 // of the last call of again
+}
+
+// again reports that a version of a record was delivered.
+func (v *versions) again(h keyspace.Hash, id, doc []byte) bool {
+	if v.known == nil {
+		v.seed, v.known = maphash.MakeSeed(), map[uint64]struct{}{}
+	}
+	v.last = maphash.Comparable(v.seed, [3]uint64{uint64(h), maphash.Bytes(v.seed, id), maphash.Bytes(v.seed, doc)})
+	_, ok := v.known[v.last]
+	return ok
+}
+
+// delivered notes the version that again was called with last.
+func (v *versions) delivered() {
+	if v.known != nil && len(v.known) < versionsMax {
+		v.known[v.last] = struct{}{}
+	}
+}
+
+func (v *versions) reset() { clear(v.known) }
