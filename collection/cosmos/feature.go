@@ -88,6 +88,13 @@ type Row struct {
 // Find returns the row of a name, nil for one that the service does not list.
 func (k Kind) Find(name string) *Row {
 	rows := tables[k].rows
+	if k == Rule { // in the order of their IDs
+		i := slices.IndexFunc(rows, func(r Row) bool { return r.Name == name })
+		if i < 0 {
+			return nil
+		}
+		return &rows[i]
+	}
 	i, ok := slices.BinarySearchFunc(rows, name, func(r Row, name string) int { return cmp.Compare(r.Name, name) })
 	if !ok {
 		return nil

@@ -22,7 +22,7 @@ var levels = [][]string{
 	14: {"cmd/cantle/console", "cmd/cantle/tracing", "wire/command/access", "wire/command/data", "wire/command/failpoint", "wire/command/plans", "wire/command/schema", "wire/command/sessions", "wire/command/settings", "wire/command/shards", "wire/command/status", "wire/server"},
 	15: {"wire/rooms"},
 	16: {"cmd/cantle/daemon"},
-	17: {".", "cmd/cantle/doctor"},
+	17: {".", "cmd/cantle/doctor", "cmd/cantle/lint"},
 	18: {"cantletest", "cmd/cantle/cli"},
 	19: {"cmd/cantle"},
 }

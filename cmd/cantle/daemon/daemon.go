@@ -424,6 +424,9 @@ func (d *Daemon) URIs() (out []string) {
 	return out
 }
 
+// Account returns the account that the Cosmos address offers.
+func (d *Daemon) Account() *cosmos.Account { return d.account }
+
 // CosmosURI is the connection string of the Cosmos address, "" without one. It has
 // the account's name and key where they are needed.
 func (d *Daemon) CosmosURI() string {

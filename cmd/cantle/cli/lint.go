@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/cantledb/cantle/cmd/cantle/flags"
+	"github.com/cantledb/cantle/cmd/cantle/lint"
+	"github.com/cantledb/cantle/collection/cosmos"
+)
+
+const lintHelp = `Finds what an account of Azure Cosmos DB for MongoDB refuses, before it does:
+
+  cantle lint --for cosmos-7.0 commands.json
+  cantle lint --for cosmos-4.2 /var/log/mongodb/mongod.log
+
+A file has commands, filters, updates or pipelines as extended JSON, as typed into mongosh,
+one a line or all in an array:
+
+  {aggregate: "orders", pipeline: [{$bucket: {groupBy: "$total", boundaries: [0, 9]}}]}
+  {status: "open", $where: "this.a > 1"}
+  [{$match: {status: "open"}}, {$facet: {a: [{$count: "n"}]}}]
+
+A log is that of mongod or of cantle; its slow commands are looked at (with slowms 0, all).
+Commands are read by the server's own parsers, and run nowhere but on an empty server in
+memory; what depends on data and indexes, such as sorts, shows itself at the Cosmos
+address only (cantle serve --cosmos-listen).
+
+  basis    parsed: certain
+  answers  the code and text that clients of an account see
+
+The exit status is 1 if something is refused, or cannot be read, and 0 otherwise.
+`
+
+func lintVerb(f *pflag.FlagSet) action {
+	account := f.String("for", lint.Prefix+cosmos.Newest.String(), "`account` and its server version: "+strings.Join(lint.Accounts(), ", "))
+	flags.Choose(f, "for", lint.Accounts()...)
+	capabilities := f.String("capabilities", "", "`names` of capabilities of the account, separated by commas, of "+(^cosmos.Capabilities(0)).String())
+	return func(ctx context.Context, s Streams) error {
+		if f.NArg() == 0 {
+			return wrong("expected files, as in\n\n  cantle lint --for cosmos-7.0 commands.json")
+		}
+		l, err := lint.New(ctx, *account, *capabilities, s.Err)
+		if err != nil {
+			return usageError{err}
+		}
+		defer l.Close()
+		for _, name := range f.Args() {
+			if err := l.File(ctx, name); err != nil {
+				return err
+			}
+		}
+		if n := l.Print(s.Out); n > 0 {
+			return faultsError(n)
+		}
+		return nil
+	}
+}

@@ -1,0 +1,227 @@
+package lint
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/agg"
+	"github.com/cantledb/cantle/collection/cosmos"
+	"github.com/cantledb/cantle/collection/match"
+	"github.com/cantledb/cantle/collection/update"
+	"github.com/cantledb/cantle/wire/session"
+)
+
+// runs are the commands that have a language or options, and do to a server without data what may
+// be done. Of all others only the names are looked at.
+var runs = []string{
+	"aggregate", "bulkWrite", "collMod", "count", "create", "createIndexes", "delete", "distinct", "explain", "find",
+	"findAndModify", "findandmodify", "insert", "mapReduce", "mapreduce", "update",
+}
+
+// aboutDB and aboutColl are what a document that names no collection is taken to be about.
+const aboutDB, aboutColl = "test", "c"
+
+// isCommand reports a document that is a command, as opposed to a filter: its first field is the
+// name of one, with a collection or a number.
+func (l *Linter) isCommand(doc bson.Raw) bool {
+	first, ok := doc.First()
+	if !ok {
+		return false
+	}
+	name := string(first.Name)
+	switch {
+	case !l.scratch.commands[name] && l.row(name) == nil:
+		return false
+	case first.Value.Type == bson.TypeString:
+		return true
+	case name == "explain":
+		return first.Value.Type == bson.TypeDocument
+	}
+	return first.Value.IsNumber() && (!slices.Contains(runs, name) || !doc.Get("pipeline").IsMissing() || !doc.Get("ops").IsMissing())
+}
+
+// row finds the row of a command, whatever its case.
+func (l *Linter) row(name string) *cosmos.Row {
+	for i := range cosmos.Command.Rows() {
+		if r := &cosmos.Command.Rows()[i]; strings.EqualFold(r.Name, name) {
+			return r
+		}
+	}
+	return nil
+}
+
+// document looks at a command, a filter, an update or an entry of a log or a profile.
+
+func (l *Linter) document(ctx context.Context, at place, doc bson.Raw) error {
+	logged := false
+	for _, name := range []string{"command", "originatingCommand"} {
+		inner, ok := doc.Get(name).Doc()
+		ns, isEntry := doc.Get("ns").Str()
+		if !ok || !isEntry {
+			continue
+		}
+		if err := l.command(ctx, at, written(ns, inner), true); err != nil {
+			return err
+		}
+		logged = true
+	}
+	switch first, _ := doc.First(); {
+	case logged:
+		return nil
+	case l.isCommand(doc):
+	case isUpdate(string(first.Name)):
+		doc = updateOf(aboutColl, nil, doc.Value())
+	default:
+		doc = findOf(doc)
+	}
+	return l.command(ctx, at, doc, false)
+}
+
+func isUpdate(name string) bool {
+	return slices.ContainsFunc(update.Operators, func(o update.Operator) bool { return o.Name == name }) &&
+		!slices.ContainsFunc(match.Operators, func(o match.Operator) bool { return o.Name == name })
+}
+
+// pipeline looks at the stages of a pipeline.
+func (l *Linter) pipeline(ctx context.Context, at place, stages bson.Value) error {
+	b := bson.NewBuilder(nil)
+	b.String("aggregate", aboutColl)
+	b.Value("pipeline", stages)
+	b.BeginDoc("cursor")
+	b.End()
+	return l.command(ctx, at, b.Doc(), false)
+}
+
+// written is the command of an entry of a log: of writes that has the statement alone.
+func written(ns string, command bson.Raw) bson.Raw {
+	db, coll, _ := strings.Cut(ns, ".")
+	switch {
+	case !command.Get("q").IsMissing() && !command.Get("u").IsMissing():
+		command = updateOf(coll, command, bson.Value{})
+	case !command.Get("q").IsMissing():
+		b := bson.NewBuilder(nil)
+		b.String("delete", coll)
+		b.BeginArray("deletes")
+		b.BeginDoc("")
+		b.Value("q", command.Get("q"))
+		b.Int32("limit", 0)
+		b.End()
+		b.End()
+		command = b.Doc()
+	}
+	if !command.Get("$db").IsMissing() {
+		return command
+	}
+	b := bson.NewBuilder(nil)
+	b.Splice(command.Elements())
+	b.String("$db", db)
+	return b.Doc()
+}
+
+// updateOf makes a command of a statement, or of what it does.
+func updateOf(coll string, statement bson.Raw, does bson.Value) bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.String("update", coll)
+	b.BeginArray("updates")
+	b.BeginDoc("")
+	if statement != nil {
+		for _, name := range []string{"q", "u", "multi", "upsert", "arrayFilters", "collation", "sort", "c"} {
+			if v := statement.Get(name); !v.IsMissing() {
+				b.Value(name, v)
+			}
+		}
+	} else {
+		b.BeginDoc("q")
+		b.End()
+		b.Value("u", does)
+	}
+	b.End()
+	b.End()
+	return b.Doc()
+}
+
+func findOf(filter bson.Raw) bson.Raw {
+	b := bson.NewBuilder(nil)
+	b.String("find", aboutColl)
+	b.Raw("filter", filter)
+	return b.Doc()
+}
+
+// around are arguments of a command that have nothing to do with what an account has, or mean
+// something to the server only that it was sent to.
+var around = []string{"lsid", "autocommit", "startTransaction", "readConcern", "writeConcern", "maxTimeMS", "apiVersion", "apiStrict",
+	"apiDeprecationErrors", "shardVersion", "databaseVersion", "clientOperationKey", "mayBypassWriteBlocking", "needsMerge", "fromMongos", "fromRouter", "collectionUUID"}
+
+// command runs one and adds what it used.
+func (l *Linter) command(ctx context.Context, at place, doc bson.Raw, together bool) error {
+	first, ok := doc.First()
+	if !ok {
+		return nil
+	}
+	l.looked.commands++
+	name := string(first.Name)
+	if !slices.Contains(runs, name) {
+		l.named(at, name, together)
+		return nil
+	}
+	db, ok := doc.Get("$db").Str()
+	if !ok {
+		db = aboutDB
+	}
+	reply, err := l.scratch.run(ctx, db, plain(doc))
+	if err != nil {
+		return err
+	}
+	if err := failure(reply); err != nil && !together {
+		l.note(at, "checked in part only: %v", err)
+	}
+	for _, x := range l.scratch.used() {
+		l.add(finding{x, at, parsed, 1}, together)
+	}
+	return l.scratch.clear(ctx, db, name)
+}
+
+// named looks at a command of which only the name matters.
+func (l *Linter) named(at place, name string, together bool) {
+	r := l.row(name)
+	switch {
+	case r != nil && !l.account.Has(r):
+		l.add(finding{feature{cosmos.Command, r.Name}, at, parsed, 1}, together)
+	case r == nil && l.scratch.commands[name]:
+		l.add(finding{feature{cosmos.Command, name}, at, parsed, 1}, together)
+	case r == nil:
+		l.note(at, "%q is not a command", name)
+	}
+}
+
+// timeMax bounds a command of the linter, in milliseconds.
+const timeMax = 5000
+
+// plain leaves out what belongs to the session and the server that a command was sent to. A
+// retryable write stays one, of a new session.
+func plain(doc bson.Raw) bson.Raw {
+	retryable := !doc.Get("txnNumber").IsMissing() && doc.Get("autocommit").IsMissing()
+	b := bson.NewBuilder(nil)
+	for name, v := range doc.Fields() {
+		if bytes.HasPrefix(name, []byte("$")) || slices.Contains(around, string(name)) || string(name) == "txnNumber" {
+			continue
+		}
+		b.ValueBytes(name, v)
+	}
+	b.Int32("maxTimeMS", timeMax)
+	if retryable {
+		id := session.NewID(session.Owner{}).UUID
+		b.BeginDoc("lsid")
+		b.Binary("id", 4, id[:])
+		b.End()
+		b.Int64("txnNumber", 1)
+	}
+	return b.Doc()
+}
+
+func isStage(name string) bool {
+	return slices.ContainsFunc(agg.Stages, func(s agg.StageDef) bool { return s.Name == name })
+}

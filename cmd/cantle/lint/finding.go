@@ -1,0 +1,131 @@
+package lint
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cantledb/cantle/cmd/cantle/columns"
+	"github.com/cantledb/cantle/collection/cosmos"
+)
+
+// place is where something was found.
+type place struct {
+	in   string // a file or a collection
+	line int    // from 1; 0 without lines
+}
+
+func (p place) String() string {
+	if p.line == 0 {
+		return p.in
+	}
+	return p.in + ":" + strconv.Itoa(p.line)
+}
+
+// feature is one that the account does not have.
+type feature struct {
+	kind cosmos.Kind
+	name string
+}
+
+// basis is how sure a finding is.
+type basis string
+
+const (
+	parsed basis = "parsed"  // by the server's own parsers
+	byName basis = "by name" // a guess
+	served basis = "served"  // counted by a running server
+)
+
+// finding is a feature and the first place of it.
+type finding struct {
+	feature
+	place place
+	basis basis
+	times int64
+}
+
+// add notes a finding. Those of the same place, or of the same log, count together.
+func (l *Linter) add(f finding, together bool) {
+	for i := range l.found {
+		x := &l.found[i]
+		if x.feature == f.feature && x.basis == f.basis && x.place.in == f.place.in && (together || x.place.line == f.place.line) {
+			x.times += f.times
+			return
+		}
+	}
+	l.found = append(l.found, f)
+}
+
+// Print writes the findings as a table and what was looked at below, and returns how many
+// features are refused.
+func (l *Linter) Print(out io.Writer) int {
+	slices.SortStableFunc(l.found, func(a, b finding) int {
+		return cmp.Or(cmp.Compare(a.place.in, b.place.in), cmp.Compare(a.place.line, b.place.line), cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name))
+	})
+	features := map[feature]bool{}
+	if len(l.found) > 0 {
+		t := columns.Table{}
+		t.Row("place", " times", "basis", "feature", "of", "an account has it with", "and answers")
+		for _, f := range l.found {
+			features[f.feature] = true
+			r := f.kind.Find(f.name)
+			e := f.kind.Refusal(f.name, r)
+			t.Row(f.place.String(), fmt.Sprint(f.times), string(f.basis), f.name, f.kind.String(), cure(r), columns.Clip(fmt.Sprintf("%d %s", e.Code, e.Msg), answerWidth))
+		}
+		t.Print(out)
+		fmt.Fprintln(out)
+	}
+	fmt.Fprintf(out, "Azure Cosmos DB for MongoDB %s", l.account.Version)
+	if l.account.Capabilities != 0 {
+		fmt.Fprintf(out, " with %s", l.account.Capabilities)
+	}
+	refused := fmt.Sprintf("%d features", len(features))
+	switch len(features) {
+	case 0:
+		refused = "nothing"
+	case 1:
+		refused = "1 feature"
+	}
+	fmt.Fprintf(out, " refuses %s of what was looked at: %s\n", refused, l.looked)
+	return len(features)
+}
+
+// answerWidth is how much of an error's text the table shows, in characters.
+const answerWidth = 80
+
+// cure says which capabilities or versions have the feature of a row.
+func cure(r *cosmos.Row) string {
+	switch {
+	case r == nil || r.Opens == 0 && r.In == cosmos.Never:
+		return "-"
+	case r.Opens != 0:
+		return "capability " + r.Opens.String()
+	}
+	return "version " + r.In.String()
+}
+
+// looked counts what was looked at.
+type looked struct{ commands, files, collections int }
+
+func (n looked) String() string {
+	var parts []string
+	for _, x := range []struct {
+		n            int
+		one, several string
+	}{{n.commands, "command", "commands"}, {n.files, "source file", "source files"}, {n.collections, "collection", "collections"}} {
+		switch {
+		case x.n == 1:
+			parts = append(parts, "1 "+x.one)
+		case x.n > 1:
+			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.several))
+		}
+	}
+	if parts == nil {
+		return "no command, source file or collection"
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,67 @@
+package lint
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/cantledb/cantle/collection/cosmos"
+)
+
+// Linter looks at things for one account and keeps what it found. Not safe for concurrent use.
+type Linter struct {
+	account *cosmos.Account
+	scratch *scratch
+	notes   io.Writer // for what could not be looked at
+	found   []finding
+	looked  looked
+	noted   int
+}
+
+// Prefix begins the names of accounts, as in cosmos-7.0.
+const Prefix = "cosmos-"
+
+// Accounts lists the names of accounts.
+func Accounts() []string {
+	names := cosmos.VersionNames()
+	for i := range names {
+		names[i] = Prefix + names[i]
+	}
+	return names
+}
+
+// New makes a linter for an account by its name and its capabilities, separated by commas; Close
+// ends it. What could not be looked at is told on notes. Errors: wrong names.
+func New(ctx context.Context, name, capabilities string, notes io.Writer) (*Linter, error) {
+	version, ok := strings.CutPrefix(name, Prefix)
+	if !ok {
+		return nil, fmt.Errorf("%q is no account to look for: choose %s", name, strings.Join(Accounts(), ", "))
+	}
+	l := &Linter{account: cosmos.NewAccount(), notes: notes}
+	var err error
+	if l.account.Version, err = cosmos.ParseVersion(version); err != nil {
+		return nil, err
+	}
+	if l.account.Capabilities, err = cosmos.ParseCapabilities(capabilities); err != nil {
+		return nil, err
+	}
+	l.scratch, err = openScratch(ctx, l.account)
+	return l, err
+}
+
+// Close ends the server of the linter.
+func (l *Linter) Close() { l.scratch.close() }
+
+// notesMax bounds what is told of what could not be looked at.
+const notesMax = 20
+
+// note tells what could not be looked at.
+func (l *Linter) note(at place, format string, args ...any) {
+	switch l.noted++; {
+	case l.noted <= notesMax:
+		fmt.Fprintf(l.notes, "%s: %s\n", at, fmt.Sprintf(format, args...))
+	case l.noted == notesMax+1:
+		fmt.Fprintln(l.notes, "further places that could not be looked at are not listed")
+	}
+}

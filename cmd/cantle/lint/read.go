@@ -1,0 +1,157 @@
+package lint
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+)
+
+// Bounds of what is read, in bytes.
+const (
+	wholeMax = 16 << 20 // of a file that is one document or array over several lines
+	lineMax  = 48 << 20 // of a line
+)
+
+// File looks at a file: documents, one a line or in an array, or a log. Errors: those of the file
+// and the context; a document that cannot be read.
+func (l *Linter) File(ctx context.Context, name string) error {
+	file, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	head, err := io.ReadAll(io.LimitReader(file, wholeMax+1))
+	if err != nil {
+		return err
+	}
+	if done, err := l.whole(ctx, name, head); done || err != nil {
+		return err
+	}
+	return l.lines(ctx, name, io.MultiReader(bytes.NewReader(head), file))
+}
+
+// whole looks at a file that is one document, one array of documents, or a pipeline; done is false
+// for any other.
+func (l *Linter) whole(ctx context.Context, name string, text []byte) (done bool, err error) {
+	trimmed := bytes.TrimSpace(text)
+	if len(text) > wholeMax || len(trimmed) == 0 || trimmed[0] != '{' && trimmed[0] != '[' {
+		return false, nil
+	}
+	v, err := ejson.ParseValue(string(trimmed))
+	if err != nil {
+		return false, nil // perhaps its lines can be read
+	}
+	at := place{in: name, line: 1 + bytes.Count(text[:bytes.IndexByte(text, trimmed[0])], []byte("\n"))}
+	if doc, ok := v.Doc(); ok {
+		return true, l.document(ctx, at, doc)
+	}
+	list, _ := v.Array()
+	if isPipeline(list) {
+		return true, l.pipeline(ctx, at, v)
+	}
+	n := 0
+	for v := range list.Values() {
+		n++
+		doc, ok := v.Doc()
+		if !ok {
+			return true, fmt.Errorf("%s: element %d of the array is not a document", name, n)
+		}
+		if err := l.document(ctx, place{in: fmt.Sprintf("%s[%d]", name, n-1)}, doc); err != nil {
+			return true, err
+		}
+	}
+	return true, nil
+}
+
+// isPipeline reports an array of stages.
+func isPipeline(list bson.Raw) bool {
+	for v := range list.Values() {
+		doc, _ := v.Doc()
+		if first, ok := doc.First(); !ok || !bytes.HasPrefix(first.Name, []byte("$")) || isUpdate(string(first.Name)) && !isStage(string(first.Name)) {
+			return false
+		}
+	}
+	return !list.IsEmpty()
+}
+
+// lines looks at a file by its lines. Those of a log that are not about commands are passed over.
+func (l *Linter) lines(ctx context.Context, name string, text io.Reader) error {
+	in := bufio.NewScanner(text)
+	in.Buffer(make([]byte, 64<<10), lineMax)
+	log := false
+	for n := 1; in.Scan(); n++ {
+		line := strings.TrimSpace(in.Text())
+		if line == "" || strings.HasPrefix(line, "//") || strings.HasPrefix(line, "#") {
+			continue
+		}
+		at := place{in: name, line: n}
+		_, attr, isConsole := strings.Cut(line, " attr={")
+		if isConsole && !strings.HasPrefix(line, "{") {
+			log, line = true, "{"+attr
+		} else if log && !strings.HasPrefix(line, "{") {
+			continue
+		}
+		var err error
+		if strings.HasPrefix(line, "[") {
+			err = l.stages(ctx, at, line)
+		} else {
+			err = l.line(ctx, at, line, &log)
+		}
+		var bad *unreadableError
+		switch {
+		case errors.As(err, &bad) && log:
+			l.note(at, "%v", err)
+		case errors.As(err, &bad):
+			return fmt.Errorf("%s: %w", at, err)
+		case err != nil:
+			return err
+		}
+	}
+	return in.Err()
+}
+
+// unreadableError is a line that is not extended JSON.
+type unreadableError struct{ error }
+
+// stages looks at a line with a pipeline. Errors: unreadableError; those of pipeline.
+func (l *Linter) stages(ctx context.Context, at place, line string) error {
+	v, err := ejson.ParseValue(line)
+	if err != nil {
+		return &unreadableError{err}
+	}
+	return l.pipeline(ctx, at, v)
+}
+
+// line looks at a line with a document. log becomes true at the first line of a log.
+// Errors: unreadableError; those of document.
+func (l *Linter) line(ctx context.Context, at place, line string, log *bool) error {
+	doc, err := ejson.Parse(line)
+	if err != nil {
+		return &unreadableError{err}
+	}
+	if isLogged(doc) {
+		*log = true
+		attr, ok := doc.Get("attr").Doc()
+		if !ok || attr.Get("command").IsMissing() {
+			return nil
+		}
+		doc = attr
+	} else if *log && doc.Get("command").IsMissing() {
+		return nil
+	}
+	return l.document(ctx, at, doc)
+}
+
+// isLogged reports a line of a structured log of mongod or of this server.
+// Manual: reference/log-messages.
+func isLogged(doc bson.Raw) bool {
+	return !doc.Get("t").IsMissing() && !doc.Get("msg").IsMissing() || !doc.Get("level").IsMissing() && !doc.Get("message").IsMissing()
+}
