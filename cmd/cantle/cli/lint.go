@@ -15,6 +15,7 @@ const lintHelp = `Finds what an account of Azure Cosmos DB for MongoDB refuses, 
 
   cantle lint --for cosmos-7.0 commands.json
   cantle lint --for cosmos-4.2 /var/log/mongodb/mongod.log
+  cantle lint --for cosmos-7.0 src
 
 A file has commands, filters, updates or pipelines as extended JSON, as typed into mongosh,
 one a line or all in an array:
@@ -28,7 +29,10 @@ Commands are read by the server's own parsers, and run nowhere but on an empty s
 memory; what depends on data and indexes, such as sorts, shows itself at the Cosmos
 address only (cantle serve --cosmos-listen).
 
-  basis    parsed: certain
+Source files (.js, .ts, .py, .java, .cs, .go and so on; of a folder all below it) are
+searched for names of operators and commands.
+
+  basis    parsed: certain; by name: a guess, from source text
   answers  the code and text that clients of an account see
 
 The exit status is 1 if something is refused, or cannot be read, and 0 otherwise.
@@ -40,7 +44,7 @@ func lintVerb(f *pflag.FlagSet) action {
 	capabilities := f.String("capabilities", "", "`names` of capabilities of the account, separated by commas, of "+(^cosmos.Capabilities(0)).String())
 	return func(ctx context.Context, s Streams) error {
 		if f.NArg() == 0 {
-			return wrong("expected files, as in\n\n  cantle lint --for cosmos-7.0 commands.json")
+			return wrong("expected files or folders, as in\n\n  cantle lint --for cosmos-7.0 commands.json")
 		}
 		l, err := lint.New(ctx, *account, *capabilities, s.Err)
 		if err != nil {
@@ -48,7 +52,7 @@ func lintVerb(f *pflag.FlagSet) action {
 		}
 		defer l.Close()
 		for _, name := range f.Args() {
-			if err := l.File(ctx, name); err != nil {
+			if err := l.Path(ctx, name); err != nil {
 				return err
 			}
 		}

@@ -148,3 +148,25 @@ func TestLintLog(t *testing.T) {
 		"mongod.log:5|1|parsed|$bitsAnySet|query operators",
 	)
 }
+
+// Source text is searched for names that the server has and the account has in no meaning.
+func TestLintSource(t *testing.T) {
+	status, out, errs := lintOf(t, map[string]string{
+		"src/orders.js":         "orders.aggregate([{ $bucket: {} }, { '$set': { a: `${x}` } }])\n$http.get(x); $scope.$watch('a')\nc.bulkWrite([]); c.mapReduce(f, g); c.eval(x)\n",
+		"src/Orders.java":       "Document d = new Document(\"$push\", 1).append(\"$setWindowFields\", 1);\ndb.runCommand(new Document(\"collMod\", \"c\"));\n",
+		"src/node_modules/x.js": "x({ $bucket: 1 })\n",
+		"src/README.md":         "$bucket\n",
+	}, "--for", "cosmos-7.0", ".")
+	if status != 1 || errs != "" {
+		t.Errorf("status %d, %s", status, errs)
+	}
+	wantFindings(t, out,
+		"src/Orders.java:1|1|by name|$setWindowFields|aggregation stages",
+		"src/Orders.java:2|1|by name|collMod|commands",
+		"src/orders.js:1|1|by name|$bucket|aggregation stages",
+		"src/orders.js:3|1|by name|mapReduce|commands",
+	)
+	if !strings.Contains(out, ": 2 source files\n") {
+		t.Error(out)
+	}
+}
