@@ -64,7 +64,7 @@ func TestThrottling(t *testing.T) {
 // With a clock that stands still an unordered insert keeps what the budget lets in, on either
 // address, and refuses the rest one by one.
 func TestUnordered(t *testing.T) {
-	srv := cantletest.Start(t, "--cosmos-listen=127.0.0.1:0")
+	srv := cantletest.Start(t, "--cosmos-listen=127.0.0.1:0", "--prices=normative")
 	srv.Clock().Stop()
 	docs := make([]any, 100)
 	for i := range docs {
