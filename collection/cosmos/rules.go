@@ -142,6 +142,7 @@ var rules = [ruleCount]Row{
 	Sorts: {
 		Name: "a sort by a field without an index", In: Never,
 		Code: mongoerr.BadValue, Text: "The index path corresponding to the specified order-by item is excluded.", Source: "indexing",
+		Remark: "Drivers read files of GridFS by the indexes that they make.",
 	},
 	SpacesInNames: {
 		Name: "spaces in the names of databases and collections", In: Never,

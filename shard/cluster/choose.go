@@ -31,7 +31,7 @@ func (c *Cluster) choose(o *Op, v *view, q *plan.Query) (*plan.Solution, error) 
 
 // chooseUncounted is choose, without counting the uses of indexes.
 func (c *Cluster) chooseUncounted(o *Op, v *view, q *plan.Query) (*plan.Solution, error) {
-	if err := checkSort(o.Env, q.Coll, q.Pattern); err != nil {
+	if err := checkSort(o.Env, q); err != nil {
 		return nil, err
 	}
 	q = c.Plans.Restrict(q)

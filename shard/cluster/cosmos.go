@@ -20,12 +20,12 @@ import (
 // The rules of Azure Cosmos DB for MongoDB that the data plane enforces, one function
 // each. They hold where the environment of a command has an account (mql.Env.Cosmos).
 
-// checkSort refuses the sorts that Azure Cosmos DB for MongoDB refuses: on one
-// field without an index, on several without a compound index of the same
-// sequence, in the same directions or all reversed. Every error ends with the
-// call that creates the index.
+// checkSort refuses the sorts that Azure Cosmos DB for MongoDB refuses: on one field without an
+// index, on several without a compound index of the same sequence, in the same directions or all
+// reversed. Every error ends with the call that creates the index.
 // Source: Azure Cosmos DB for MongoDB, "indexing". Errors: BadValue (2).
-func checkSort(env *mql.Env, coll *catalog.Collection, sort *order.Pattern) error {
+func checkSort(env *mql.Env, q *plan.Query) error {
+	coll, sort := q.Coll, q.Pattern
 	if !env.Strict() || sort == nil {
 		return nil
 	}
@@ -35,7 +35,7 @@ func checkSort(env *mql.Env, coll *catalog.Collection, sort *order.Pattern) erro
 		}
 	}
 	for _, ix := range coll.Indexes {
-		if ix.State == catalog.IndexReady && !ix.Hidden && servesSort(ix, sort) {
+		if ix.State == catalog.IndexReady && !ix.Hidden && (servesSort(ix, sort) || servesGridFS(ix, q)) {
 			return nil
 		}
 	}
@@ -72,6 +72,12 @@ func servesSort(ix *catalog.Index, sort *order.Pattern) bool {
 		}
 	}
 	return true
+}
+
+// servesGridFS reports an index of GridFS that a sort of one value of its first field is served from.
+func servesGridFS(ix *catalog.Index, q *plan.Query) bool {
+	_, fixed := q.Equal(cosmos.GridFSKey(ix.Fields(), q.Pattern.Parts[0].Name))
+	return fixed && len(q.Pattern.Parts) == 1 && ix.IsOrdered()
 }
 
 // sortIndex prints the key pattern that serves a sort.

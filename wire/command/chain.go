@@ -385,6 +385,9 @@ func (s *Server) generic(c *Call) (err error) {
 			if c.WriteConcern, err = concern.ParseWrite(it.Value); err != nil {
 				return err
 			}
+			if c.Strict() { // Source: Azure Cosmos DB for MongoDB, "feature-support-70", Write concerns
+				c.WriteConcern = c.WriteConcern.Uncounted()
+			}
 		case "readConcern":
 			level, after, at, err := concern.ParseRead(it.Value)
 			if err != nil {

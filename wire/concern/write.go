@@ -49,6 +49,15 @@ func (w Write) Failure() *mongoerr.Error {
 	return nil
 }
 
+// Uncounted is the concern at an address where the client does not choose how many members
+// acknowledge a write.
+func (w Write) Uncounted() Write {
+	if w.W > 1 || w.Tagged {
+		w.W, w.Tagged, w.tag, w.tags = 1, false, "", nil
+	}
+	return w
+}
+
 // info is the errInfo of an error: the concern that was not met and where it came
 // from. Manual: reference/method/WriteResult#writeresult.writeconcernerror.
 func (w Write) info() []byte {

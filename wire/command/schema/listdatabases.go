@@ -86,9 +86,13 @@ func (a *listDatabasesArgs) Run(c *command.Call) error {
 	return nil
 }
 
-// databaseNames lists the databases, and the ones that every server has.
+// databaseNames lists the databases, and the ones that every server has. An account does not
+// list these. Source: Azure-Samples/azure-cosmos-db-mongodb-python-getting-started, 200-admin.
 func databaseNames(c *command.Call) []string {
-	names := []string{"admin", "config", "local"}
+	var names []string
+	if !c.Strict() {
+		names = append(names, "admin", "config", "local")
+	}
 	for _, d := range c.Cluster.Catalog.Peek().Databases() {
 		if d.Name != "admin" && d.Name != "config" && d.Name != "local" {
 			names = append(names, d.Name)
