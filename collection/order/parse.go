@@ -27,11 +27,10 @@ func Parse(env *mql.Env, spec bson.Raw) (Pattern, error) {
 	var p Pattern
 	fields := 0
 	for it := spec.Iter(); it.Next(); {
-		name := string(it.Name)
-		if env.Strict() { // {$sort: {$a: 1}} sorts by a. Source: cosmos-db-mongodb-api-javascript-samples, 280-aggregation
-			name = strings.TrimPrefix(name, "$")
+		part, err := parsePart(string(it.Name), it.Value)
+		if mongoerr.CodeOf(err) == codeDollar && env.Strict() {
+			part, err = literalPart(string(it.Name), it.Value)
 		}
-		part, err := parsePart(name, it.Value)
 		if err != nil {
 			return Pattern{}, err
 		}
@@ -58,6 +57,21 @@ func Parse(env *mql.Env, spec bson.Raw) (Pattern, error) {
 		}
 	}
 	return p, nil
+}
+
+// codeDollar is the code of a name that begins with a dollar sign.
+const codeDollar = 16410
+
+// literalPart is a sort by a field with that name, which few documents have: an account of Azure
+// Cosmos DB takes {$sort: {$a: 1}} so, and its results are in no order.
+// Source: Azure-Samples/cosmos-db-mongodb-api-javascript-samples, 280-aggregation.
+func literalPart(name string, v bson.Value) (Part, error) {
+	dir, err := direction(v)
+	if err != nil {
+		return Part{}, err
+	}
+	p, err := path.Compile(name)
+	return Part{Path: p, Dir: dir, Name: name}, err
 }
 
 func parsePart(name string, v bson.Value) (Part, error) {
@@ -134,7 +148,7 @@ func CheckedPath(s string) (path.Path, error) {
 		case name == "":
 			return path.Path{}, mongoerr.New(15998, "FieldPath field names may not be empty strings.")
 		case name[0] == '$':
-			return path.Path{}, mongoerr.New(16410, "FieldPath field names may not start with '$'. Consider using $getField or $setField.")
+			return path.Path{}, mongoerr.New(codeDollar, "FieldPath field names may not start with '$'. Consider using $getField or $setField.")
 		}
 	}
 	return p, nil

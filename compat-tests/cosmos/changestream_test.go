@@ -130,26 +130,3 @@ func TestChangeFeedOfNothing(t *testing.T) {
 		t.Errorf("a collection that was dropped: %v", err)
 	}
 }
-
-// A stage may sort by the name of a field behind a dollar sign.
-// Source: Azure-Samples/cosmos-db-mongodb-api-javascript-samples, 280-aggregation.
-func TestSortByDollarName(t *testing.T) {
-	s := start(t)
-	coll := connect(t, s.CosmosURI).Database("test").Collection("products")
-	ctx := harness.Context(t)
-	if _, err := coll.InsertMany(ctx, []bson.D{d("_id", 1, "kind", "a", "price", 1), d("_id", 2, "kind", "b", "price", 9), d("_id", 3, "kind", "a", "price", 2)}); err != nil {
-		t.Fatal(err)
-	}
-	c, err := coll.Aggregate(ctx, mongo.Pipeline{
-		d("$group", d("_id", "$kind", "averagePrice", d("$avg", "$price"))), d("$sort", d("$averagePrice", -1)),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var rows []struct {
-		ID string `bson:"_id"`
-	}
-	if err := c.All(ctx, &rows); err != nil || len(rows) != 2 || rows[0].ID != "b" {
-		t.Errorf("%v, %v", rows, err)
-	}
-}

@@ -8,6 +8,9 @@ func runListCommands(c *command.Call) error {
 	b := c.Reply
 	b.BeginDoc("commands")
 	for _, d := range c.Server.Table() {
+		if d.Facts.Has(command.AccountOnly) && !c.Strict() {
+			continue
+		}
 		b.BeginDoc(d.Name)
 		b.String("help", d.Doc)
 		b.Bool("requiresAuth", d.Action != "")
