@@ -120,6 +120,9 @@ func TestNothingIsMissing(t *testing.T) {
 		return slices.ContainsFunc(list, func(r request) bool { n, _, _ := strings.Cut(r.name, " ("); return n == name })
 	}
 	for _, c := range rooms.Commands() {
+		if c.Facts.Has(command.AccountOnly) {
+			continue // the address of the matrix does not have it; wire/rooms tries what it needs
+		}
 		if !has(commands, c.Name) {
 			t.Errorf("commands_test.go has no request of %s", c.Name)
 		}
