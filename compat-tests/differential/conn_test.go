@@ -24,13 +24,19 @@ type conn struct {
 	due []awaited // in order
 }
 
-// dial opens one.
+// dial opens one and sends a first command: a server closes a connection that sends nothing for a
+// minute, and the turn of one among several servers can come later than that.
 func dial(addr string) (*conn, error) {
-	c, err := net.DialTimeout("tcp", addr, answerMost)
+	nc, err := net.DialTimeout("tcp", addr, answerMost)
 	if err != nil {
 		return nil, err
 	}
-	return &conn{Conn: c, in: bufio.NewReaderSize(c, 64<<10)}, nil
+	c := &conn{Conn: nc, in: bufio.NewReaderSize(nc, 64<<10)}
+	if _, err := c.must("admin", bson.D{{Key: "ping", Value: 1}}); err != nil {
+		nc.Close()
+		return nil, err
+	}
+	return c, nil
 }
 
 // answerMost bounds the wait for an answer: a join over a moving collection at several servers takes
