@@ -130,3 +130,30 @@ func TestChangeFeedOfNothing(t *testing.T) {
 		t.Errorf("a collection that was dropped: %v", err)
 	}
 }
+
+// A lenient account shows each change, also deletes.
+func TestChangeFeedOfLenient(t *testing.T) {
+	s := start(t, "--cosmos-lenient")
+	coll := connect(t, s.CosmosURI).Database("test").Collection("feed")
+	ctx := harness.Context(t)
+	run(t, coll.Database(), d("create", "feed"))
+	stream, err := coll.Watch(ctx, mongo.Pipeline{}, options.ChangeStream().SetFullDocument(options.UpdateLookup))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = stream.Close(context.Background()) })
+	if _, err := coll.InsertOne(ctx, d("_id", 1)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := coll.DeleteOne(ctx, d("_id", 1)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"insert", "delete"} {
+		if !stream.Next(ctx) {
+			t.Fatal(stream.Err())
+		}
+		if got := stream.Current.Lookup("operationType").StringValue(); got != want {
+			t.Errorf("%s instead of %s", got, want)
+		}
+	}
+}

@@ -33,7 +33,7 @@ func (c *Cluster) watch(o *Op, ns collection.Namespace, stages []bson.Raw) (*Str
 	if o.Txn != nil {
 		opts.In = agg.InTransaction
 	}
-	if o.Env.Strict() {
+	if o.Env.Strict() && !o.Env.Cosmos.Lenient {
 		stages = changestream.HideFields(stages)
 	}
 	p, err := agg.Parse(o.Env, stages, opts)

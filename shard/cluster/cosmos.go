@@ -216,7 +216,7 @@ func restrictChanges(env *mql.Env, snap *catalog.Snapshot, ns collection.Namespa
 			return err
 		}
 	}
-	spec.Latest = true
+	spec.Latest = !env.Cosmos.Lenient
 	return nil
 }
 
