@@ -9,8 +9,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// Account is what the Cosmos address offers: that of an account of one server version, with some
-// capabilities. Fields are set before the server starts. Safe for concurrent use.
+// Account describes the Cosmos address: an account of one server version, with some capabilities. Fields are set before the server starts. Safe for concurrent use.
 type Account struct {
 	Version      Version
 	Capabilities Capabilities
@@ -23,7 +22,7 @@ type Account struct {
 // NewAccount makes an account of the newest version without capabilities.
 func NewAccount() *Account { return &Account{Version: Newest} }
 
-// DepthMax is how many levels a document may have. Source: "concepts-limits".
+// DepthMax bounds the levels of a document. Source: "concepts-limits".
 const DepthMax = 128
 
 // DocumentMax returns the length of the largest document of the account, in bytes.
@@ -70,11 +69,7 @@ func (c *Client) Check(k Kind, name string) error {
 		return nil
 	}
 	r := k.Find(name)
-	if c.Has(r) {
-		return nil
-	}
-	c.note(k, name)
-	if c.Lenient {
+	if c.accepts(k, name, r) {
 		return nil
 	}
 	return c.refusal(k, name, r)
@@ -82,22 +77,30 @@ func (c *Client) Check(k Kind, name string) error {
 
 // CheckRule is Check for a row of the rules.
 func (c *Client) CheckRule(r RuleID) error {
-	if c == nil || c.Has(&rules[r]) {
+	row := &rules[r]
+	if c == nil || c.accepts(Rule, row.Name, row) {
 		return nil
 	}
-	return c.Refuse(r, c.refusal(Rule, rules[r].Name, &rules[r]))
+	return c.refusal(Rule, row.Name, row)
 }
 
 // Refuse is CheckRule with an error of the caller for one that names values.
 func (c *Client) Refuse(r RuleID, err error) error {
-	if c == nil || c.Has(&rules[r]) {
-		return nil
-	}
-	c.note(Rule, rules[r].Name)
-	if c.Lenient {
+	row := &rules[r]
+	if c == nil || c.accepts(Rule, row.Name, row) {
 		return nil
 	}
 	return err
+}
+
+// accepts reports that the account has a feature or is lenient. One that it does not have counts
+// as used.
+func (c *Client) accepts(k Kind, name string, r *Row) bool {
+	if c.Has(r) {
+		return true
+	}
+	c.note(k, name)
+	return c.Lenient
 }
 
 // Refusal makes an error for Refuse: the text of the row, or one of the caller if that is empty,

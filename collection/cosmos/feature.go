@@ -1,9 +1,7 @@
 package cosmos
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
@@ -30,7 +28,7 @@ const (
 // kind is a row of the table of kinds.
 type kind struct {
 	title string // plural, for people
-	rows  []Row  // in alphabetical order
+	rows  []Row
 	// refusal is the error of an account for a name of the kind, with one place for the name.
 	code    mongoerr.Code
 	refusal string
@@ -88,18 +86,12 @@ type Row struct {
 // Find returns the row of a name, nil for one that the service does not list.
 func (k Kind) Find(name string) *Row {
 	rows := tables[k].rows
-	if k == Rule { // in the order of their IDs
-		i := slices.IndexFunc(rows, func(r Row) bool { return r.Name == name })
-		if i < 0 {
-			return nil
+	for i := range rows {
+		if rows[i].Name == name {
+			return &rows[i]
 		}
-		return &rows[i]
 	}
-	i, ok := slices.BinarySearchFunc(rows, name, func(r Row, name string) int { return cmp.Compare(r.Name, name) })
-	if !ok {
-		return nil
-	}
-	return &rows[i]
+	return nil
 }
 
 // Has reports whether the account has the feature.

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Find searches by halves, so tables are in alphabetical order without names that come twice.
+// Tables are in alphabetical order, without names that come twice.
 func TestTablesInOrder(t *testing.T) {
 	for _, k := range Kinds() {
 		if k == Rule {
