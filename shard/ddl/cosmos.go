@@ -74,8 +74,8 @@ const (
 	uniqueMaxStrict   = 10
 )
 
-// checkIndexStrict refuses indexes that the account does not have. docs is how many documents
-// the collection holds. Source: Azure Cosmos DB, "indexing". Errors: those of the rules.
+// checkIndexStrict refuses indexes that the account does not have. docs is the number of documents
+// in the collection. Source: Azure Cosmos DB, "indexing". Errors: those of the rules.
 func checkIndexStrict(o *cluster.Op, coll *catalog.Collection, spec *index.Spec, docs int64) error {
 	account := o.Env.Cosmos
 	if account == nil {
@@ -100,17 +100,19 @@ func checkIndexStrict(o *cluster.Op, coll *catalog.Collection, spec *index.Spec,
 		{len(spec.Parts) > compoundMaxStrict, cosmos.IndexFieldsMany, fmt.Sprintf("Index exceeds the limit of %d fields", compoundMaxStrict)},
 		{wildcard && (len(spec.Parts) > 1 || spec.HasTTL || spec.Unique), cosmos.WildcardOptions, "wildcard indexes cannot be compound, unique or expire documents"},
 		{spec.WildcardProjection != nil, cosmos.WildcardOptions, "wildcardProjection is not supported"},
-		{spec.HasTTL && hasIndex(coll, func(ix *catalog.Index) bool { return ix.HasTTL }), cosmos.TTLSeveral, ""},
+		{spec.HasTTL && slices.ContainsFunc(coll.Shown(), func(ix *catalog.Index) bool { return ix.HasTTL }), cosmos.TTLSeveral, ""},
 		{spec.HasTTL && !spec.LastWrite && !wildcard, cosmos.TTLFields, ""},
-		{spec.Unique && countIndexes(coll, func(ix *catalog.Index) bool { return ix.Unique }) >= uniqueMaxStrict, cosmos.UniqueMany,
+		{spec.Unique && uniqueIndexes(coll) >= uniqueMaxStrict, cosmos.UniqueMany,
 			fmt.Sprintf("A collection has at most %d unique indexes", uniqueMaxStrict)},
 		{(spec.Unique || len(spec.Parts) > 1) && !wildcard && nested(coll, spec), cosmos.NestedFields, ""},
 	} {
 		if !refused.is {
 			continue
 		}
-		err := account.CheckRule(refused.rule)
-		if refused.help != "" {
+		var err error
+		if refused.help == "" {
+			err = account.CheckRule(refused.rule)
+		} else {
 			err = account.Refuse(refused.rule, refused.rule.Refusal("%s", refused.help))
 		}
 		if err != nil {
@@ -127,13 +129,10 @@ func nested(coll *catalog.Collection, spec *index.Spec) bool {
 	})
 }
 
-func hasIndex(coll *catalog.Collection, is func(*catalog.Index) bool) bool {
-	return slices.ContainsFunc(coll.Shown(), is)
-}
-
-func countIndexes(coll *catalog.Collection, is func(*catalog.Index) bool) (n int) {
+// uniqueIndexes counts the unique indexes of a collection.
+func uniqueIndexes(coll *catalog.Collection) (n int) {
 	for _, ix := range coll.Shown() {
-		if is(ix) {
+		if ix.Unique {
 			n++
 		}
 	}

@@ -3,7 +3,6 @@ package ddl
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
-	"github.com/cantledb/cantle/collection/cosmos"
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
@@ -51,7 +50,7 @@ func checkIndex(o *cluster.Op, coll *catalog.Collection, spec *index.Spec, docs 
 		}
 	}
 	if len(coll.Indexes) >= mostIndexes(o) {
-		return false, cosmos.IndexesMany.Refusal("add index fails, too many indexes for %s key:%s", coll.Namespace, shown(spec.Key))
+		return false, mongoerr.New(mongoerr.CannotCreateIndex, "add index fails, too many indexes for %s key:%s", coll.Namespace, shown(spec.Key))
 	}
 	if spec.Unique {
 		if err := checkUnique(o, coll, spec); err != nil {
