@@ -55,7 +55,7 @@ func (p *parser) allElemMatch(a operand, arr bson.Raw) (Node, error) {
 		case firstName(d) != "$elemMatch" || d.Len() != 1:
 			return nil, badValue("$all/$elemMatch has to be consistent")
 		}
-		n, err := op.Parse(p, operand{op: op, path: a.path, value: d.Get("$elemMatch"), all: d})
+		n, err := p.operator(operand{op: op, path: a.path, value: d.Get("$elemMatch"), all: d})
 		if err != nil {
 			return nil, err
 		}

@@ -52,10 +52,7 @@ func (p *parser) filter(doc bson.Raw) (Node, error) {
 			if op == nil {
 				return nil, mongoerr.New(mongoerr.BadValue, "unknown top level operator: %s. If you have a field name that starts with a '$' symbol, consider using $getField or $setField.", name)
 			}
-			if err := p.env.Cosmos.Check(cosmos.Query, name); err != nil {
-				return nil, err
-			}
-			n, err := op.Parse(p, operand{op: op, value: it.Value, all: doc})
+			n, err := p.operator(operand{op: op, value: it.Value, all: doc})
 			if err != nil {
 				return nil, err
 			}
@@ -105,10 +102,7 @@ func (p *parser) ops(list []Node, at path.Path, doc bson.Raw) ([]Node, error) {
 		if op == nil {
 			return nil, mongoerr.New(mongoerr.BadValue, "unknown operator: %s", name)
 		}
-		if err := p.env.Cosmos.Check(cosmos.Query, name); err != nil {
-			return nil, err
-		}
-		n, err := op.Parse(p, operand{op: op, path: at, value: it.Value, all: doc})
+		n, err := p.operator(operand{op: op, path: at, value: it.Value, all: doc})
 		if err != nil {
 			return nil, err
 		}
@@ -117,6 +111,14 @@ func (p *parser) ops(list []Node, at path.Path, doc bson.Raw) ([]Node, error) {
 		}
 	}
 	return list, nil
+}
+
+// operator reads one operator, if the client's account has it.
+func (p *parser) operator(a operand) (Node, error) {
+	if err := p.env.Cosmos.Check(cosmos.Query, a.op.Name); err != nil {
+		return nil, err
+	}
+	return a.op.Parse(p, a)
 }
 
 // isOperatorDoc tells {$op: …} from a document to compare with. The first
