@@ -143,11 +143,11 @@ func (s *Stream) documentEvent(env *mql.Env, e *entry, rec *changelog.Record, t 
 // fullDocument appends the document as it was after the change, or is now.
 func (s *Stream) fullDocument(env *mql.Env, e *entry, rec *changelog.Record, t Token) error {
 	b := &s.out
-	switch rec.Op {
-	case changelog.Insert, changelog.Replace:
+	switch {
+	case s.spec.Latest, rec.Op == changelog.Insert, rec.Op == changelog.Replace: // of Latest it is the present version
 		b.Raw("fullDocument", rec.Doc)
 		return nil
-	case changelog.Delete:
+	case rec.Op == changelog.Delete:
 		return nil
 	}
 	doc := rec.Doc
@@ -155,9 +155,6 @@ func (s *Stream) fullDocument(env *mql.Env, e *entry, rec *changelog.Record, t T
 	case FullDefault:
 		return nil
 	case FullLookup:
-		if s.spec.Latest {
-			break // it is the present version
-		}
 		var err error
 		if doc, err = s.src.Lookup(env, e.uuid, rec); err != nil {
 			return err

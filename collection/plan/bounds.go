@@ -2,6 +2,7 @@ package plan
 
 import (
 	"bytes"
+	"slices"
 	"sort"
 
 	"github.com/cantledb/cantle/bson/keystring"
@@ -133,7 +134,7 @@ func (b Bounds) Spans() (ranges []keyspace.Bounds) {
 		if len(f.Intervals) == 0 {
 			break
 		}
-		spanned := append(Bounds(nil), b...)
+		spanned := slices.Clone(b)
 		first, last := f.Intervals[0], f.Intervals[len(f.Intervals)-1]
 		spanned[i].Intervals = []keyspace.Bounds{{Lo: first.Lo, LoOpen: first.LoOpen, Hi: last.Hi, HiOpen: last.HiOpen}}
 		ranges, _ = spanned.Ranges()

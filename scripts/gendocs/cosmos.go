@@ -39,7 +39,7 @@ func renderCosmos() []byte {
 	}
 	for _, k := range cosmos.Kinds() {
 		title := k.String()
-		fmt.Fprintf(b, "\n## %s\n\n| | %s | otherwise | |\n|---|---|---|---|\n", strings.ToUpper(title[:1])+title[1:], "in")
+		fmt.Fprintf(b, "\n## %s\n\n| | in | otherwise | |\n|---|---|---|---|\n", strings.ToUpper(title[:1])+title[1:])
 		rows := k.Rows()
 		for i := range rows {
 			fmt.Fprintln(b, cosmosRow(k, &rows[i]))
