@@ -79,7 +79,7 @@ type Row struct {
 	Text string
 	// Source is a page of the service or a public report; "" for the pages feature-support.
 	Source string
-	// Remark is what the table of the service says beside, or a restriction here, for people.
+	// Remark is a note of the service's page or a restriction here, for people.
 	Remark string
 }
 
@@ -99,7 +99,7 @@ func (a *Account) Has(r *Row) bool {
 	return r != nil && (r.In.Has(a.Version) || r.Opens&a.Capabilities != 0)
 }
 
-// refusal is the error of the account for a name of the kind: that of the service, and help.
+// refusal makes the error of the account for a name of the kind: that of the service, and help.
 func (a *Account) refusal(k Kind, name string, r *Row) *mongoerr.Error {
 	e := k.Refusal(name, r)
 	return mongoerr.New(e.Code, "%s%s", e.Msg, a.remedy(r))
@@ -117,7 +117,7 @@ func (k Kind) Refusal(name string, r *Row) *mongoerr.Error {
 	return mongoerr.New(code, "%s", text)
 }
 
-// remedy says, behind the service's text, by which setting of this server the feature is there.
+// remedy returns the help behind the service's text: the setting of this server that adds the feature.
 func (a *Account) remedy(r *Row) string {
 	switch {
 	case r == nil:

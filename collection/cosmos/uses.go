@@ -10,7 +10,7 @@ import (
 // together under the name "".
 const usesMax = 2000
 
-// Use is how often commands of an application used a feature that the account does not have.
+// Use counts the commands of an application that used a feature which the account does not have.
 type Use struct {
 	Kind  Kind
 	Name  string
@@ -60,7 +60,7 @@ func (a *Account) Forget() {
 	a.uses.mu.Unlock()
 }
 
-// Uses returns what was used and an account refuses, the most frequent first.
+// Uses returns the counts, the most frequent first.
 func (a *Account) Uses() []Use {
 	a.uses.mu.Lock()
 	var out []Use

@@ -34,9 +34,9 @@ func ExpiresByTS(spec bson.Raw) bool {
 	return ok && isLastWriteKey(key) && spec.Has("expireAfterSeconds")
 }
 
-// Listed is the specification as listIndexes shows it: without LastWriteOption, and with a number
-// of seconds that MongoDB takes where only the own ttl of documents counts. A dump of what
-// is listed can be restored into MongoDB.
+// Listed returns the specification as listIndexes shows it: without LastWriteOption, and with a
+// number of seconds that MongoDB accepts where only the documents' own ttl counts. A dump of it
+// can be restored into MongoDB.
 func (s *Spec) Listed() bson.Raw {
 	if !s.LastWrite {
 		return s.print
@@ -54,11 +54,11 @@ func (s *Spec) Listed() bson.Raw {
 	return b.Doc()
 }
 
-// lastWriteNever is the longest expiry that MongoDB takes, in seconds: 68 years.
+// lastWriteNever is the longest expiry that MongoDB accepts, in seconds: 68 years.
 const lastWriteNever = math.MaxInt32
 
-// Account is the specification of an index as an account lists it, where all kinds have
-// version 1, and a collection's name besides.
+// Account returns the specification as an account of Azure Cosmos DB lists it: with version 1 for
+// all kinds, and with the namespace.
 // Observed: Azure-Samples/cosmos-db-mongodb-api-javascript-samples, "225-get-collection-indexes".
 func (s *Spec) Account(ns string) bson.Raw {
 	b := bson.NewBuilder(nil)
@@ -80,8 +80,8 @@ func (s *Spec) Account(ns string) bson.Raw {
 	return b.Doc()
 }
 
-// ends is ExpireAfterSeconds as two indexes compare it: with the longest time an index by
-// the last write ends nothing, as with -1.
+// ends returns ExpireAfterSeconds for comparisons of indexes: the longest time of an index by the
+// last write means never, as -1 does.
 func (s *Spec) ends() int64 {
 	if s.LastWrite && s.ExpireAfterSeconds == lastWriteNever {
 		return -1

@@ -106,7 +106,7 @@ func (s *Spec) Dirs() []keystring.Dir { return s.dirs }
 // Width is how many keystrings an entry has.
 func (s *Spec) Width() int { return len(s.dirs) }
 
-// About is how many fields of a document an entry is about, which is what it costs: a path and its
+// About returns the number of document fields in an entry, by which it is priced: a path and its
 // value (wildcard) and a term and its weight (text) are one.
 func (s *Spec) About() int { return s.about }
 

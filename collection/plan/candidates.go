@@ -340,7 +340,7 @@ func (q *Query) idScan(ix *catalog.Index, a access, left match.Node, reverse boo
 	return n
 }
 
-// predicates is how many comparisons and the like a filter has.
+// predicates returns the number of comparisons and the like in a filter.
 func predicates(n match.Node) (count int) {
 	if n == nil {
 		return 0
@@ -357,7 +357,7 @@ func predicates(n match.Node) (count int) {
 	return count
 }
 
-// beyondFirst is how many predicates of what is left of a filter the price list charges: the query's first is free, be it tested
+// beyondFirst returns the number of predicates in the rest of a filter that the price list charges: the query's first is free, be it tested
 // on documents or answered by an index, which some are and are tested again.
 func beyondFirst(cs []conjunct, left match.Node) int {
 	all := 0

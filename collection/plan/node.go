@@ -49,7 +49,7 @@ type RecordScan struct {
 	Filter  match.Node // nil keeps everything
 	// Computed says that the filter is a computed test of the price list.
 	Computed bool
-	// Predicates is how many of the filter's predicates the price list charges: those beyond the query's first.
+	// Predicates is the number of the filter's predicates that the price list charges: those beyond the query's first.
 	Predicates int
 	// Seeks is the number of ranges charged per partition, at least 1; of ranges of
 	// positions those that the partition has.
@@ -145,7 +145,7 @@ type TextMatch struct {
 	Index  *catalog.Index
 	Text   *match.Text
 	Query  *text.Query
-	Filter match.Node // what else is asked for, nil for nothing
+	Filter match.Node // the rest of the filter, nil without one
 }
 
 // GeoNear searches records by their distance from a point, the nearest first.
@@ -154,7 +154,7 @@ type GeoNear struct {
 	Field      int    // position of the geometry among the fields
 	Bounds     Bounds // of the other fields
 	Near       *match.Near
-	Filter     match.Node // what else is asked for, nil for nothing
+	Filter     match.Node // the rest of the filter, nil without one
 	Computed   bool       // see RecordScan, as Predicates
 	Predicates int
 }

@@ -30,10 +30,10 @@ func mostIndexes(o *cluster.Op) int {
 	return indexesMax
 }
 
-// accountIndex is the specification of a new index as the service means it: that of {_ts: 1}
-// expires documents by their last write, and version 1, which accounts show for all kinds,
-// says nothing. On the other address an index by the last write that the collection has
-// is meant by {_ts: 1} as well: it is listed like that.
+// accountIndex returns the specification of a new index with the service's meaning: {_ts: 1}
+// expires documents by their last write, and version 1, which accounts list for all kinds, is
+// left out. On the other address {_ts: 1} stands for an index by the last write if the collection
+// has one, as it is listed like that.
 // Source: Azure Cosmos DB for MongoDB, "time-to-live".
 func accountIndex(o *cluster.Op, coll *catalog.Collection, raw bson.Raw) bson.Raw {
 	if !o.Env.Strict() {
