@@ -103,7 +103,7 @@ func (c *Cluster) write(o *Op, ns collection.Namespace, fn func(a *attempt) erro
 	if err := o.MayWrite(ns.DB); err != nil {
 		return err
 	}
-	if err := c.expireDue(o, ns); err != nil {
+	if err := c.ExpireDue(o, ns); err != nil {
 		return err
 	}
 	run := c.try

@@ -220,19 +220,19 @@ func restrictChanges(env *mql.Env, snap *catalog.Snapshot, ns collection.Namespa
 	return nil
 }
 
-// expireDue deletes what is due in collections before a client of the Cosmos address meets it:
-// there an expired document is in no answer from that moment, has no effect on a write, and its
-// values are free in unique indexes, while MongoDB shows it until its deletion in the
-// background. A transaction and a read in the past see what there was when they began.
+// ExpireDue deletes expired documents of collections before a command of the Cosmos address: there
+// a document is in no answer once it has expired, has no effect on a write, and its values are free
+// in unique indexes, while MongoDB shows it until its deletion in the background. A transaction has
+// the state of its beginning, so the call precedes that; a read in the past has that of its time.
 // Source: Azure Cosmos DB, "time-to-live".
-func (c *Cluster) expireDue(o *Op, nss ...collection.Namespace) error {
+func (c *Cluster) ExpireDue(o *Op, nss ...collection.Namespace) error {
 	if o.Env.Cosmos == nil || o.Txn != nil || o.At != 0 {
 		return nil
 	}
 	snap := c.Catalog.Peek()
 	for _, ns := range nss {
 		coll := snap.Collection(ns)
-		if coll == nil || coll.IsView() || !coll.Expires() {
+		if coll == nil || !coll.Expires() {
 			continue
 		}
 		o.Env.Pause()
@@ -242,6 +242,3 @@ func (c *Cluster) expireDue(o *Op, nss ...collection.Namespace) error {
 	}
 	return nil
 }
-
-// ExpireDue is expireDue before a transaction begins with a command on ns.
-func (c *Cluster) ExpireDue(o *Op, ns collection.Namespace) error { return c.expireDue(o, ns) }

@@ -67,7 +67,7 @@ func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := c.expireDue(o, nss...); err != nil {
+		if err := c.ExpireDue(o, nss...); err != nil {
 			return nil, err
 		}
 		var v *view
