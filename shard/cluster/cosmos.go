@@ -113,14 +113,14 @@ func checkDocument(env *mql.Env, doc bson.Raw) error {
 	return nil
 }
 
-// checkKey refuses the documents that Azure Cosmos DB for MongoDB refuses for their
-// shard key: without one, with an array in its place or on the way to it, or with
-// one that is too long.
+// checkNew refuses new documents that Azure Cosmos DB for MongoDB refuses: those of checkDocument, and
+// for their shard key those without one, with an array in its place or on the way to it, or with one
+// that is too long.
 // Source: Azure Cosmos DB, "partitioning-overview", "large-partition-keys".
-// Errors: ShardKeyNotFound (61), BadValue (2).
-func checkKey(env *mql.Env, coll *catalog.Collection, doc bson.Raw) error {
-	if !env.Strict() || !coll.Sharded() {
-		return nil
+// Errors: those of checkDocument, ShardKeyNotFound (61), BadValue (2).
+func checkNew(env *mql.Env, coll *catalog.Collection, doc bson.Raw) error {
+	if err := checkDocument(env, doc); err != nil || !env.Strict() || !coll.Sharded() {
+		return err
 	}
 	if path, missing := coll.Key.Missing(doc); missing {
 		return env.Cosmos.Refuse(cosmos.KeysMissing, shard.MissingKey(path))

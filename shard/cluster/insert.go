@@ -138,9 +138,7 @@ func (c *Cluster) prepare(o *Op, coll *catalog.Collection, docs []bson.Raw, orde
 	for i, d := range docs {
 		doc, err := write.Prepare(d, c.Store)
 		if err == nil {
-			if err = checkDocument(o.Env, doc); err == nil {
-				err = checkKey(o.Env, coll, doc)
-			}
+			err = checkNew(o.Env, coll, doc)
 		}
 		var p router.Placed
 		if err == nil {

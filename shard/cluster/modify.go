@@ -355,10 +355,7 @@ func (a *attempt) upsert(m *Modify, r *Modified) error {
 	if doc, err = write.Prepare(doc, c.Store); err != nil {
 		return err
 	}
-	if err := checkDocument(o.Env, doc); err != nil {
-		return err
-	}
-	if err := checkKey(o.Env, a.coll, doc); err != nil {
+	if err := checkNew(o.Env, a.coll, doc); err != nil {
 		return err
 	}
 	h, err := a.position(doc)
