@@ -71,8 +71,13 @@ func (m *Meter) SetPrices(prices *PriceList) {
 	}
 }
 
-// Prices is the list that the meter goes by.
-func (m *Meter) Prices() *PriceList { return m.list() }
+// Prices is the list by which the meter prices.
+func (m *Meter) Prices() *PriceList {
+	if m == nil || m.prices == nil {
+		return &normative
+	}
+	return m.prices
+}
 
 // Empty reports a meter that has met no place since its Reset. nil is.
 func (m *Meter) Empty() bool { return m == nil || m.n == 0 }
@@ -231,7 +236,7 @@ func (m *Meter) Terms(shard int, added, removed int64) {
 }
 
 // TermWeight is the weight of one index entry under this meter's prices.
-func (m *Meter) TermWeight(keyBytes int) int64 { return m.list().TermWeight(keyBytes) }
+func (m *Meter) TermWeight(keyBytes int) int64 { return m.Prices().TermWeight(keyBytes) }
 
 // Quantity is what was counted of an item at one shard of the current collection.
 func (m *Meter) Quantity(shard int, i Item) int64 {
@@ -283,7 +288,7 @@ func (m *Meter) EachCharge(yield func(Place, MicroRU)) {
 	if m == nil {
 		return
 	}
-	p := m.list()
+	p := m.Prices()
 	m.each(func(s *slot) {
 		var c MicroRU
 		for i, q := range s.quantity {
@@ -300,14 +305,7 @@ func (m *Meter) sized(shard int, base Item, bytes int) {
 	s := m.slot(Place{m.collection, shard})
 	s.bytes += int64(bytes)
 	s.quantity[base]++
-	s.quantity[base+1] += max(0, int64(bytes)-m.list().FirstBytes)
-}
-
-func (m *Meter) list() *PriceList {
-	if m == nil || m.prices == nil {
-		return &normative
-	}
-	return m.prices
+	s.quantity[base+1] += max(0, int64(bytes)-m.Prices().FirstBytes)
 }
 
 // slot finds or makes the slot of a place.

@@ -1,17 +1,15 @@
 package ratelimit
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // Normative is the list of the published rules: a point read of 1 KiB is 1, an insert of 1 KiB is 5.
 func Normative() *PriceList { return &normative }
 
-// PriceList is the one that the server charges by.
-func (b *Budgets) PriceList() *PriceList {
-	if b.Prices == nil {
-		return &normative
-	}
-	return b.Prices
-}
+// PriceList is the list of the server.
+func (b *Budgets) PriceList() *PriceList { return cmp.Or(b.Prices, &normative) }
 
 // Mongo2023 is the list fitted to what accounts of Azure Cosmos DB for MongoDB charged from 2020 to 2023.
 func Mongo2023() *PriceList { return &mongo2023 }

@@ -29,7 +29,7 @@ type ItemCharge struct {
 
 // Receipt prices everything counted so far. The receipt shares nothing with the meter.
 func (m *Meter) Receipt() Receipt {
-	p := m.list()
+	p := m.Prices()
 	r := Receipt{Prices: p.String()}
 	if m == nil {
 		return r

@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 
@@ -45,10 +46,7 @@ func (s *Sample) layoutOf(key shard.KeyPattern, partitions int) (*layout, error)
 	if key.IsZero() || key.Kind() == shard.Ranged {
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "Recorded traffic is replayed against hashed keys: under %s it depends on later splits where the ranges of values lie", key)
 	}
-	prices := s.Prices
-	if prices == nil {
-		prices = ratelimit.Normative()
-	}
+	prices := cmp.Or(s.Prices, ratelimit.Normative())
 	l := &layout{null: hashOf(bson.Null), visit: prices.Price(ratelimit.PartitionVisit, 1).Float(), point: prices.Price(ratelimit.PointRead, 1).Float()}
 	l.id, l.hasID = s.numbers["_id"]
 	for _, f := range key.Fields() {
