@@ -50,10 +50,8 @@ type batch struct {
 func (r *Runner) commit(ctx context.Context, id keyspace.CollectionID, meter *ratelimit.Meter, fn func(b *batch) error) error {
 	most := batchRows
 	for try := 0; ; try++ {
-		if ctx.Value(eagerKey{}) == nil {
-			if err := r.admit(ctx, id); err != nil {
-				return err
-			}
+		if err := r.admit(ctx, id); err != nil {
+			return err
 		}
 		err := r.try(ctx, id, meter, most, fn)
 		conflict := errors.Is(err, storage.ErrConflict)
@@ -132,7 +130,7 @@ func (r *Runner) try(ctx context.Context, id keyspace.CollectionID, meter *ratel
 			counts.Shard(t.Shard.ID).Add(ts, d)
 		}
 	}
-	if ctx.Value(eagerKey{}) == nil {
+	if !eager(ctx) {
 		r.Budgets.Charge(r.Now(), background, meter)
 	}
 	return nil
@@ -141,10 +139,10 @@ func (r *Runner) try(ctx context.Context, id keyspace.CollectionID, meter *ratel
 // background is the class of all work done here.
 var background = ratelimit.Class{Priority: ratelimit.Background}
 
-// admit waits until the clients leave something of the collection's budget.
+// admit waits until the clients leave something of the collection's budget, unless the work is eager.
 func (r *Runner) admit(ctx context.Context, id keyspace.CollectionID) error {
 	pool := r.Budgets.Collection(uint64(id))
-	if !pool.Limited() && !pool.Shared() {
+	if eager(ctx) || !pool.Limited() && !pool.Shared() {
 		return nil
 	}
 	for {

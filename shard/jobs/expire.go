@@ -89,11 +89,6 @@ func (r *Runner) expireIndex(ctx context.Context, coll *catalog.Collection, ix *
 	return deleted, nil
 }
 
-// expireUpTo deletes the documents with an entry of a date up to a time.
-func (r *Runner) expireUpTo(ctx context.Context, coll *catalog.Collection, ix *catalog.Index, upTo int64) (deleted int64, err error) {
-	return r.expireWithin(ctx, coll, ix, expiredBounds(ix, upTo))
-}
-
 // expireWithin deletes the documents with an entry within bounds.
 func (r *Runner) expireWithin(ctx context.Context, coll *catalog.Collection, ix *catalog.Index, bounds keyspace.Bounds) (deleted int64, err error) {
 	for _, d := range coll.Map.Shards() {

@@ -11,12 +11,15 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// eagerKey marks work that a client's command waits for: it is not kept until clients leave
-// request units, and takes none.
+// eagerKey marks a context of work that a command of a client waits for.
 type eagerKey struct{}
 
-// ExpireDue deletes what is due in a collection by its TTL indexes, at once: for a client that
-// must not meet it. While nothing is due it costs a look at the beginning of each index.
+// eager reports work that a command of a client waits for. It neither waits for request units nor
+// takes any.
+func eager(ctx context.Context) bool { return ctx.Value(eagerKey{}) != nil }
+
+// ExpireDue deletes the documents of a collection that are due by its TTL indexes, before a command
+// reads or writes it. If none is due, it reads one entry of each partition of these indexes.
 func (r *Runner) ExpireDue(ctx context.Context, coll *catalog.Collection) error {
 	if !r.Expires() || r.ReadOnly {
 		return nil
@@ -25,20 +28,18 @@ func (r *Runner) ExpireDue(ctx context.Context, coll *catalog.Collection) error 
 		if !expiring(ix) {
 			continue
 		}
-		if due, err := r.anyDue(ctx, coll, ix); err != nil || !due {
-			if err != nil {
-				return err
-			}
-			continue
+		due, err := r.anyDue(ctx, coll, ix)
+		if due {
+			err = r.expireAtOnce(ctx, coll, ix)
 		}
-		if err := r.expireAtOnce(ctx, coll, ix); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// expireAtOnce has commands that meet the same documents wait for the first of them.
+// expireAtOnce deletes for one command at a time: others wait, and then find the documents deleted.
 func (r *Runner) expireAtOnce(ctx context.Context, coll *catalog.Collection, ix *catalog.Index) error {
 	select {
 	case r.atOnce <- struct{}{}:
@@ -85,15 +86,21 @@ func expiring(ix *catalog.Index) bool {
 	return ix.HasTTL && ix.State == catalog.IndexReady && ix.Width() == 1
 }
 
-// dueBounds are the entries of an index whose time is over: those of documents with a ttl of
-// their own, and those as old as the index says.
+// dueBounds returns the ranges of the entries of an index whose time is over: those of documents
+// with their own ttl, and those older than the expiry of the index.
 func dueBounds(ix *catalog.Index, at time.Time) (out []keyspace.Bounds) {
 	now := at.UnixMilli()
 	if ix.LastWrite {
 		out = append(out, ownBounds(ix, now))
 	}
-	if ix.ExpireAfterSeconds < 0 || ix.ExpireAfterSeconds > (now-math.MinInt32)/1000 {
-		return out
+	if upTo, ok := dueUpTo(ix.ExpireAfterSeconds, now); ok {
+		out = append(out, expiredBounds(ix, upTo))
 	}
-	return append(out, expiredBounds(ix, now-ix.ExpireAfterSeconds*1000))
+	return out
+}
+
+// dueUpTo returns the newest date that is over by an expiry in seconds, in milliseconds; ok is false
+// if none is.
+func dueUpTo(seconds, now int64) (upTo int64, ok bool) {
+	return now - seconds*1000, seconds >= 0 && seconds <= (now-math.MinInt32)/1000
 }

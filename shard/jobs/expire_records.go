@@ -19,17 +19,15 @@ import (
 // Manual: core/timeseries/timeseries-automatic-removal, core/clustered-collections.
 func (r *Runner) expireCollection(ctx context.Context, coll *catalog.Collection) (deleted int64, err error) {
 	o := &coll.Options
-	now := r.Now().UnixMilli()
-	if o.ExpireAfterSeconds < 0 || o.ExpireAfterSeconds > (now-math.MinInt32)/1000 {
-		return 0, nil
-	}
-	upTo := now - o.ExpireAfterSeconds*1000
+	upTo, ok := dueUpTo(o.ExpireAfterSeconds, r.Now().UnixMilli())
 	switch {
+	case !ok:
+		return 0, nil
 	case o.TimeSeries != nil:
 		end := catalog.TimePosition(upTo) + catalog.SameTimeMax - 1
 		return r.expireRecords(ctx, coll, keyspace.RecordHashRange(coll.ID, keyspace.HashMin, end))
 	case o.Clustered && coll.Sharded():
-		return r.expireUpTo(ctx, coll, coll.IDIndex(), upTo)
+		return r.expireWithin(ctx, coll, coll.IDIndex(), expiredBounds(coll.IDIndex(), upTo))
 	case o.Clustered:
 		first := keystring.Append(nil, date(math.MinInt64), keystring.Ascending, nil, nil)
 		last := keystring.Append(nil, date(upTo), keystring.Ascending, nil, nil)
