@@ -249,7 +249,7 @@ func (s *Server) find(c *Call) error {
 		}
 	}
 	def := s.Lookup(name)
-	if def == nil || def.Facts.Has(AccountOnly) && !c.Strict() {
+	if def == nil || !c.Offers(def) {
 		s.Stats.Unknown.Add(1)
 		return c.unknown(name)
 	}

@@ -92,6 +92,9 @@ func cosmosLimits(a *cosmos.Account) Limits {
 	return most
 }
 
+// Offers reports a command that exists at the address of the client.
+func (c *Call) Offers(d *Def) bool { return c.Strict() || !d.Facts.Has(AccountOnly) }
+
 // checkAccount refuses commands and retryable writes that the client's account does not have.
 // Errors: those of cosmos.Command and cosmos.RetryableWrites.
 func (c *Call) checkAccount() error {

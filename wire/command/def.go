@@ -152,8 +152,7 @@ const (
 	Survey
 	// Counts commands show counts of documents, or decide by them: those of all servers.
 	Counts
-	// AccountOnly commands are those of accounts of Azure Cosmos DB: other addresses do not have
-	// them.
+	// AccountOnly commands exist only at the address of an account of Azure Cosmos DB.
 	AccountOnly
 )
 

@@ -49,9 +49,10 @@ func (s *State) parseExplain(c *command.Call) (command.Request, error) {
 		return nil, err
 	}
 	first, _ := cmd.First()
-	if def := c.Server.Lookup(string(first.Name)); def != nil && def.Explain == nil {
-		return nil, mongoerr.New(mongoerr.IllegalOperation, "Cannot explain cmd: %s", def.Name)
-	} else if def != nil {
+	if def := c.Server.Lookup(string(first.Name)); def != nil {
+		if def.Explain == nil {
+			return nil, mongoerr.New(mongoerr.IllegalOperation, "Cannot explain cmd: %s", def.Name)
+		}
 		if err := c.Env().Cosmos.Check(cosmos.Command, def.Name); err != nil {
 			return nil, err
 		}

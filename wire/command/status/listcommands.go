@@ -8,7 +8,7 @@ func runListCommands(c *command.Call) error {
 	b := c.Reply
 	b.BeginDoc("commands")
 	for _, d := range c.Server.Table() {
-		if d.Facts.Has(command.AccountOnly) && !c.Strict() {
+		if !c.Offers(d) {
 			continue
 		}
 		b.BeginDoc(d.Name)
