@@ -3,9 +3,9 @@ package auth
 import (
 	"encoding/base64"
 	"fmt"
+	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -38,20 +38,10 @@ func TestNobodyLooksLikeSomebody(t *testing.T) {
 	must(t, err)
 	createRoot(t, dial(t, s.URI))
 	cosmos := func() *mongo.Client {
-		for range 200 {
-			for line := range strings.Lines(s.Log()) {
-				if rest, ok := strings.CutPrefix(line, "cantle ready "); ok && strings.Contains(line, "(as Azure") {
-					uri, _, _ := strings.Cut(rest, " ")
-					if _, hosts, found := strings.Cut(uri, "@"); found {
-						uri = "mongodb://" + hosts
-					}
-					return dial(t, uri)
-				}
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
-		t.Fatal("there is no Cosmos address")
-		return nil
+		u, err := url.Parse(s.CosmosURI)
+		must(t, err)
+		u.User = nil
+		return dial(t, u.String())
 	}
 	salts := func() map[string]string {
 		all := map[string]string{}
