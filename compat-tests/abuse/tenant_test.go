@@ -38,7 +38,7 @@ func TestHostileUser(t *testing.T) {
 	}
 	page := ""
 	s := harness.StartRetry(t, func() harness.Options {
-		page = freeAddress(t)
+		page = harness.FreeAddr(t)
 		return harness.Options{Data: t.TempDir(), Env: []string{fmt.Sprintf("GOMEMLIMIT=%d", memoryMax)}, Args: []string{"--auth", "--console-listen", page}}
 	}, 3)
 	makeUsers(t, s)
@@ -176,15 +176,4 @@ func as(s *harness.Server, name string) string {
 	q.Set("authSource", "admin")
 	u.RawQuery = q.Encode()
 	return u.String()
-}
-
-// freeAddress is an address of this machine with a port that nobody has now.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }

@@ -23,18 +23,12 @@ import (
 // certificates runs `cantle cert` and returns the folder and the client's name.
 func certificates(t *testing.T, flags ...string) (dir, subject string) {
 	t.Helper()
-	binary, err := harness.Binary()
-	must(t, err)
-	dir = t.TempDir()
-	out, err := exec.Command(binary, append([]string{"cert", "--dir", dir}, flags...)...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("cantle cert: %v\n%s", err, out)
-	}
+	dir, out := harness.Certificates(t, flags...)
 	m := regexp.MustCompile(`createUser: (".*"), roles`).FindSubmatch(out)
 	if m == nil {
 		t.Fatalf("cantle cert names no user:\n%s", out)
 	}
-	subject, err = strconv.Unquote(string(m[1]))
+	subject, err := strconv.Unquote(string(m[1]))
 	must(t, err)
 	return dir, subject
 }

@@ -2,10 +2,8 @@ package cosmos
 
 import (
 	"fmt"
-	"io"
 	"net"
 	"net/url"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -19,14 +17,7 @@ import (
 // it, and the file of its authority.
 func certified(t *testing.T, host string) (flags []string, authority string) {
 	t.Helper()
-	binary, err := harness.Binary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	if out, err := exec.Command(binary, "cert", "--dir", dir, "--hosts", host).CombinedOutput(); err != nil {
-		t.Fatalf("cantle cert: %v\n%s", err, out)
-	}
+	dir, _ := harness.Certificates(t, "--hosts", host)
 	return []string{"--auth", "--tls-mode", "requireTLS", "--tls-certificate-key-file", filepath.Join(dir, "server.pem"),
 		"--cosmos-account", "localhost", "--cosmos-key", accountKey}, filepath.Join(dir, "ca.pem")
 }
@@ -64,19 +55,13 @@ func TestNameOfHandshake(t *testing.T) {
 // A port that is forwarded is the one that clients are told, if the server was given it.
 func TestAdvertisedPort(t *testing.T) {
 	flags, authority := certified(t, "localhost")
-	outside, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer outside.Close()
-	_, number, _ := net.SplitHostPort(outside.Addr().String())
+	inside := harness.FreeAddr(t)
+	_, number, _ := net.SplitHostPort(harness.Balance(t, inside).Addr)
 	at := "localhost:" + number
-	inside := freeAddress(t)
 	s := harness.Start(t, harness.Options{Args: append(flags, "--cosmos-listen", inside, "--cosmos-advertise", at)})
 	if port(t, s.CosmosURI) != number {
 		t.Errorf("the ready line says %s", s.CosmosURI)
 	}
-	go forward(outside, inside)
 	used(t, connect(t, accountString(at, authority)), at)
 }
 
@@ -99,37 +84,5 @@ func used(t *testing.T, client *mongo.Client, at string) {
 	}
 	if hosts, err := r.Lookup("hosts").Array().Values(); err != nil || len(hosts) != 1 || hosts[0].StringValue() != at {
 		t.Errorf("hosts are %v, want %s", hosts, at)
-	}
-}
-
-// freeAddress is one that nobody listens on.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
-// forward copies the connections of a listener to an address until it is closed.
-func forward(l net.Listener, to string) {
-	for {
-		out, err := l.Accept()
-		if err != nil {
-			return
-		}
-		in, err := net.Dial("tcp", to)
-		if err != nil {
-			out.Close()
-			continue
-		}
-		for _, pair := range [][2]net.Conn{{out, in}, {in, out}} {
-			go func() {
-				_, _ = io.Copy(pair[0], pair[1])
-				pair[0].Close()
-			}()
-		}
 	}
 }

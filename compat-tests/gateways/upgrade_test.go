@@ -3,7 +3,6 @@ package gateways
 import (
 	"context"
 	"errors"
-	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/cantledb/cantle/compat-tests/harness"
 	"github.com/cantledb/cantle/compat-tests/tikvfake"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/tikvkv"
@@ -26,10 +26,7 @@ func TestRollingUpgrade(t *testing.T) {
 	c := newCluster(t)
 	var hosts []string
 	for range 3 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		must(t, err)
-		hosts = append(hosts, l.Addr().String())
-		must(t, l.Close())
+		hosts = append(hosts, harness.FreeAddr(t))
 	}
 	var old []*gateway
 	for _, host := range hosts {

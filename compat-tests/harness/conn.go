@@ -41,6 +41,17 @@ func (s *Server) Dial(tb testing.TB) *Conn {
 	return c
 }
 
+// FreeAddr returns an address of this machine with a free port.
+func FreeAddr(tb testing.TB) string {
+	tb.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
 // DialAddr opens a raw connection to host:port.
 func DialAddr(addr string) (*Conn, error) {
 	c, err := net.DialTimeout("tcp", addr, 20*time.Second)

@@ -27,14 +27,7 @@ const unauthorized = 13
 // the user's connection string and the authority's certificate.
 func StartSecure(t *testing.T, flags ...string) (uri, authority string) {
 	t.Helper()
-	binary, err := Binary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	if out, err := exec.Command(binary, "cert", "--dir", dir).CombinedOutput(); err != nil {
-		t.Fatalf("cantle cert: %v\n%s", err, out)
-	}
+	dir, _ := Certificates(t)
 	authority = filepath.Join(dir, "ca.pem")
 	s := Start(t, Options{Args: append(flags, "--auth", "--tls-mode", "requireTLS",
 		"--tls-certificate-key-file", filepath.Join(dir, "server.pem"))})
@@ -51,6 +44,21 @@ func StartSecure(t *testing.T, flags ...string) (uri, authority string) {
 	u.RawQuery = query.Encode()
 	u.User = url.UserPassword(userName, userPassword)
 	return u.String(), authority
+}
+
+// Certificates runs `cantle cert` with flags and returns the folder and the output.
+func Certificates(t *testing.T, flags ...string) (dir string, printed []byte) {
+	t.Helper()
+	binary, err := Binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = t.TempDir()
+	printed, err = exec.Command(binary, append([]string{"cert", "--dir", dir}, flags...)...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("cantle cert: %v\n%s", err, printed)
+	}
+	return dir, printed
 }
 
 // makeUser makes the first user, who may do everything, and expects that it was the

@@ -17,16 +17,9 @@ import (
 // first user, and a user who logs in by certificate.
 func TestTLS(t *testing.T) {
 	shell := harness.Mongosh(t)
-	binary, err := harness.Binary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, home := t.TempDir(), t.TempDir()
+	dir, printed := harness.Certificates(t, "--hosts", "127.0.0.1")
+	home := t.TempDir()
 	harness.MongoshHome(t, home)
-	printed, err := exec.Command(binary, "cert", "--dir", dir, "--hosts", "127.0.0.1").CombinedOutput()
-	if err != nil {
-		t.Fatalf("cantle cert: %v\n%s", err, printed)
-	}
 	user := regexp.MustCompile(`db\.getSiblingDB.*createUser.*`).FindString(string(printed))
 	file := func(name string) string { return filepath.Join(dir, name) }
 	s := harness.Start(t, harness.Options{Args: []string{"--auth", "--tls-mode", "requireTLS",
