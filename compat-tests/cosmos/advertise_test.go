@@ -33,14 +33,14 @@ func accountString(host, authority string) string {
 		url.UserPassword("localhost", accountKey), host, url.QueryEscape(authority))
 }
 
-// port is that of an address, or of a connection string.
+// port is the port in a connection string.
 func port(t *testing.T, uri string) string {
 	t.Helper()
-	u, err := url.Parse(uri)
+	_, number, err := net.SplitHostPort(address(t, uri))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return u.Port()
+	return number
 }
 
 // Drivers that know the set go on by the name that they have come by: the certificate has no

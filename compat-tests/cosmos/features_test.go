@@ -2,7 +2,6 @@ package cosmos
 
 import (
 	"fmt"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -26,16 +25,7 @@ func startTried(t *testing.T, a *cosmos.Account) *tried {
 	if a.Lenient {
 		args = append(args, "--cosmos-lenient")
 	}
-	u, err := url.Parse(start(t, args...).CosmosURI)
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := harness.DialAddr(u.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close() })
-	x := &tried{a, conn}
+	x := &tried{a, dial(t, start(t, args...).CosmosURI)}
 	x.send(t, "test", `{create: "c"}`)
 	return x
 }

@@ -2,7 +2,6 @@ package cosmos
 
 import (
 	"encoding/binary"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -37,20 +36,16 @@ func TestReportedLimits(t *testing.T) {
 		uri   string
 		batch int32
 	}{{s.URI, 100_000}, {s.CosmosURI, 1000}} {
-		u, err := url.Parse(at.uri)
-		if err != nil {
-			t.Fatal(err)
-		}
-		hello := limitsConn{t, u.Host}.send("hello", bson.D{})
+		c := limitsConn{t, address(t, at.uri)}
+		hello := c.send("hello", bson.D{})
 		if got := hello.Lookup("maxWriteBatchSize").Int32(); got != at.batch {
-			t.Errorf("%s: maxWriteBatchSize %d, want %d", u.Host, got, at.batch)
+			t.Errorf("%s: maxWriteBatchSize %d, want %d", c.addr, got, at.batch)
 		}
-		c := limitsConn{t, u.Host}
 		c.batches(int(hello.Lookup("maxWriteBatchSize").Int32()))
 		c.documents(int(hello.Lookup("maxBsonObjectSize").Int32()))
 		c.messages(int(hello.Lookup("maxMessageSizeBytes").Int32()), int(hello.Lookup("maxBsonObjectSize").Int32()))
 		if build := c.send("buildInfo", bson.D{}); !build.Lookup("maxBsonObjectSize").Equal(hello.Lookup("maxBsonObjectSize")) {
-			t.Errorf("%s: buildInfo has another size than hello", u.Host)
+			t.Errorf("%s: buildInfo has another size than hello", c.addr)
 		}
 	}
 }

@@ -95,34 +95,30 @@ func (x *sample) all(what string, cur *mongo.Cursor, err error) (out []bson.M) {
 	return out
 }
 
-// indexes are the names of a collection's indexes.
-func (x *sample) indexes(coll *mongo.Collection) (names []string) {
-	x.Helper()
-	list, err := coll.Indexes().ListSpecifications(harness.Context(x.T))
-	x.ok("listIndexes", err)
-	for _, ix := range list {
-		names = append(names, ix.Name)
-	}
-	slices.Sort(names)
-	return names
-}
-
 func pythonSample(x *sample) {
 	ctx, products := harness.Context(x.T), x.db.Collection("products")
 	run(x.T, x.db, d("customAction", "CreateCollection", "collection", "products"))
 	run(x.T, x.db, d("customAction", "UpdateCollection", "collection", "products",
 		"indexes", bson.A{d("key", d("_id", 1), "name", "_id_1"), d("key", d("name", 2), "name", "_id_2")}))
-	names := x.indexes(products)
-	slices.SortFunc(names, func(a, b string) int { return len(a) - len(b) })
+	list, err := products.Indexes().ListSpecifications(ctx)
+	x.ok("listIndexes", err)
+	var names []string
+	for _, ix := range list {
+		names = append(names, ix.Name)
+	}
 	x.same("names of indexes made by UpdateCollection", names, []string{"_id_", "name_1"})
 	product := d("category", "gear-surf-surfboards", "name", "Yamba Surfboard-50", "quantity", 1, "sale", false)
 	up, err := products.UpdateOne(ctx, d("name", "Yamba Surfboard-50"), d("$set", product), options.UpdateOne().SetUpsert(true))
 	x.ok("upsert", err)
+	x.same("upserted", up.UpsertedCount, 1)
 	var found bson.M
 	x.ok("find", products.FindOne(ctx, d("_id", up.UpsertedID)).Decode(&found))
 	x.same("found", found["name"], "Yamba Surfboard-50")
 	cur, err := products.Find(ctx, d("category", "gear-surf-surfboards"), options.Find().SetSort(d("name", 1)))
 	x.same("sorted", len(x.all("sorted", cur, err)), 1)
+	n, err := products.CountDocuments(ctx, d("category", "gear-surf-surfboards"))
+	x.ok("count of a category", err)
+	x.same("count of a category", n, 1)
 
 	build := run(x.T, x.db, d("buildInfo", 1))
 	x.same("bits", build.Lookup("bits").AsInt64(), 64)
@@ -138,6 +134,14 @@ func pythonSample(x *sample) {
 		n, err := x.client.Database(db).Collection(collections[0]).CountDocuments(ctx, bson.D{})
 		x.ok("count", err)
 		x.same("count", n, 1)
+	}
+
+	// Both share the throughput of the database. Source: Azure Cosmos DB for MongoDB, "custom-commands".
+	_, err = x.db.Collection("made").InsertOne(ctx, d("_id", 1))
+	x.ok("an insert makes a collection", err)
+	for _, name := range []string{"products", "made"} {
+		r := run(x.T, x.db, d("customAction", "GetCollection", "collection", name))
+		x.same("throughput of "+name, r.Lookup("provisionedThroughput").Type, bson.Type(0))
 	}
 }
 

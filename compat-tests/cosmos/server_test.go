@@ -2,6 +2,7 @@ package cosmos
 
 import (
 	"context"
+	"net/url"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -26,6 +27,27 @@ func connect(t *testing.T, uri string, more ...*options.ClientOptions) *mongo.Cl
 	}
 	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
 	return client
+}
+
+// address is the host:port in a connection string.
+func address(t *testing.T, uri string) string {
+	t.Helper()
+	u, err := url.Parse(uri)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Host
+}
+
+// dial opens a raw connection for the test.
+func dial(t *testing.T, uri string) *harness.Conn {
+	t.Helper()
+	conn, err := harness.DialAddr(address(t, uri))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
 }
 
 // run sends a command, whose reply it returns.

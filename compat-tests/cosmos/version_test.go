@@ -2,7 +2,6 @@ package cosmos
 
 import (
 	"encoding/binary"
-	"net/url"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -51,15 +50,7 @@ func TestAccountVersions(t *testing.T) {
 // query sends a command as OP_QUERY and returns the document of the OP_REPLY.
 func query(t *testing.T, uri, db string, command bson.D) bson.Raw {
 	t.Helper()
-	u, err := url.Parse(uri)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := harness.DialAddr(u.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	c := dial(t, uri)
 	raw, err := bson.Marshal(command)
 	if err != nil {
 		t.Fatal(err)
