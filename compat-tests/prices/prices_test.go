@@ -9,9 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
-
 	"github.com/cantledb/cantle/compat-tests/harness"
 	"github.com/cantledb/cantle/ratelimit"
 )
@@ -54,11 +51,7 @@ func TestPublishedCharges(t *testing.T) {
 // charges are those of a server for all points.
 func charges(t *testing.T, list *ratelimit.PriceList) (out []float64) {
 	s := harness.Start(t, harness.Options{Args: []string{"--prices", list.Name, "--reply-charge"}})
-	client, err := mongo.Connect(options.Client().ApplyURI(s.URI))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { client.Disconnect(context.Background()) })
+	client := s.Client(t)
 	for i, p := range Points {
 		r := &rig{db: client.Database(fmt.Sprintf("p%d", i))}
 		out = append(out, p.Run(r))

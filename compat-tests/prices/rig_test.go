@@ -157,12 +157,12 @@ func (r *rig) tenfold(n, bytes int, filter string) float64 {
 func (r *rig) vehicles(n int) {
 	r.run(fmt.Sprintf(`{shardCollection: "%s.c", key: {pk: "hashed"}, numInitialChunks: 1}`, r.db.Name()))
 	r.index(`{pk: 1}`, `{transponder: 1}`, `{plate: 1}`, `{_ts: 1}`)
-	r.insertVehicles(0, n)
+	r.insertVehicles(n)
 }
 
-func (r *rig) insertVehicles(from, n int) float64 {
+func (r *rig) insertVehicles(n int) float64 {
 	var docs []string
-	for i := from; i < from+n; i++ {
+	for i := range n {
 		docs = append(docs, document(i, 495, fmt.Sprintf(`pk: "pk%d", transponder: "t%d", plate: "p%d", location: ["41.0051", "-73.78458", "Scarsdale", "US"], vehicle: {Year: %d, Make: "Ram", Category: "Pickup"}`, i, i, i, i)))
 	}
 	return r.insert(docs)
