@@ -6,7 +6,7 @@ import (
 )
 
 // Activity is the identifier of a request that Azure Cosmos DB prints as ActivityId: a random
-// UUID. It is drawn for each command, so it takes neither a lock nor memory.
+// UUID. Each command draws one, without a lock and without an allocation.
 type Activity [2]uint64
 
 // NewActivity draws one.

@@ -12,7 +12,7 @@ type statement struct {
 	Command string
 	Charge  int64 // micro request units
 	Took    time.Duration
-	Waited  time.Duration // of that, for request units: by server-side retry
+	Waited  time.Duration // part of Took: the wait of server-side retry for request units
 	Activity
 }
 

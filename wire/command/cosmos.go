@@ -78,7 +78,7 @@ func (c *Call) showsCharge() bool {
 	return c.Strict() || c.Server.ChargeReplies.Load() || arguments.WantsCharge(c.Comment)
 }
 
-// cosmosBatchMax is how many statements one write command may hold.
+// cosmosBatchMax is the largest number of statements in a write command.
 // Source: Azure Cosmos DB for MongoDB, "optimize-write-performance".
 const cosmosBatchMax = 1000
 

@@ -5,22 +5,22 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// Limits are how much a client may send. What hello reports is what is enforced.
+// Limits are the maximum sizes of requests, which hello reports and the server enforces.
 type Limits struct {
 	// DocumentBytes is the size of a document, MessageBytes that of a whole message.
 	DocumentBytes, MessageBytes int
-	// BatchStatements is how many statements one write command may hold.
+	// BatchStatements is the number of statements in a write command.
 	BatchStatements int
 }
 
-// limits are those of MongoDB.
+// limits are the limits of MongoDB.
 // Manual: reference/limits#mongodb-limit-Write-Command-Batch-Limit-Size.
 var limits = Limits{DocumentBytes: bson.MaxDocumentBytes, MessageBytes: wire.MessageSizeMax, BatchStatements: BatchMax}
 
-// BatchMax is how many statements one write command may hold on any address.
+// BatchMax is the largest number of statements in a write command, at any address.
 const BatchMax = 100_000
 
-// Limits are those at the address that the client has connected to.
+// Limits returns the limits at the address of the client.
 func (c *Call) Limits() Limits {
 	if c.Strict() {
 		return cosmosLimits(c.Server.Account)
@@ -28,5 +28,5 @@ func (c *Call) Limits() Limits {
 	return limits
 }
 
-// BatchMax is how many statements a write command of the client may hold.
+// BatchMax returns the number of statements that a write command of the client may have.
 func (c *Call) BatchMax() int { return c.Limits().BatchStatements }

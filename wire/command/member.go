@@ -10,8 +10,8 @@ import (
 // ReplicaSet is none: the server is shown as a mongos.
 type ReplicaSet struct {
 	Name string
-	// Member is the host:port that clients are told to reach the member at; ""
-	// is the address they have reached it at: see Call.reachedAt.
+	// Member is the host:port of the member in replies; "" stands for the address of the
+	// connection, see Call.reachedAt.
 	Member string
 }
 
@@ -32,7 +32,7 @@ func ParseReplicaSet(s string) (r ReplicaSet, err error) {
 	return ReplicaSet{name, member}, nil
 }
 
-// CheckMember refuses what is no host:port. Errors: what is wrong with it.
+// CheckMember refuses a text that is not host:port.
 func CheckMember(s string) error {
 	if host, port, err := net.SplitHostPort(s); err != nil || host == "" || port == "" {
 		return fmt.Errorf("%q is not the address of a member: expected host:port", s)
@@ -59,10 +59,9 @@ func (c *Call) ShownSet() (r ReplicaSet, ok bool) {
 	return r, true
 }
 
-// reachedAt is the address by which the client has reached the server, as far as the server
-// sees it: the socket's, with the host that the client named in its TLS handshake, if there
-// was one. So drivers go on by the name that they have, which is the one in the certificate.
-// A port that is forwarded is not seen from here.
+// reachedAt returns the address of the socket, with the host name of the TLS handshake if there is
+// one: drivers then connect again by the name in the certificate. The port of a forwarder is not
+// visible here.
 func (c *Call) reachedAt() string {
 	local := c.Conn.Local().String()
 	t := c.Conn.TLS()

@@ -55,13 +55,12 @@ type Config struct {
 	// Release is the release of MongoDB that the listeners but the Cosmos one show
 	// themselves as.
 	Release release.Release
-	// Account is what the Cosmos listener offers; nil is cosmos.NewAccount.
+	// Account has the features of the Cosmos listener; nil stands for cosmos.NewAccount.
 	Account *cosmos.Account
 	// ReplicaSet is what the listeners but the Cosmos one look like; the zero
 	// ReplicaSet is a mongos.
 	ReplicaSet ReplicaSet
-	// CosmosMember is the host:port that clients of the Cosmos listener are told to reach the
-	// server at; "" is the address they have reached it at.
+	// CosmosMember is the Member of the set on the Cosmos listener, see ReplicaSet.
 	CosmosMember string
 	// Reached is where clients reach the server, as it is told to; nil, or "", is where they have
 	// found it.

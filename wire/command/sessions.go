@@ -63,7 +63,7 @@ func (s *Server) openTxn(c *Call) error {
 		c.Op.Txn = t
 		return nil
 	}
-	if ns, err := c.Namespace(); err == nil { // of a command that has none
+	if ns, err := c.Namespace(); err == nil { // else the command has no namespace
 		if err := s.Cluster.ExpireDue(&c.Op, ns); err != nil {
 			return err
 		}

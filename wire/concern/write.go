@@ -49,8 +49,8 @@ func (w Write) Failure() *mongoerr.Error {
 	return nil
 }
 
-// Uncounted is the concern at an address where the client does not choose how many members
-// acknowledge a write.
+// Uncounted returns the concern with one member in place of a larger number or a tag, for an address
+// where the client does not choose the members that acknowledge a write.
 func (w Write) Uncounted() Write {
 	if w.W > 1 || w.Tagged {
 		w.W, w.Tagged, w.tag, w.tags = 1, false, "", nil

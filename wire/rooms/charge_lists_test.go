@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// A server with the second list charges by it, says so, and its estimates are its bills. Source: the price list mongo-2023.
+// A server with the second list charges by it and reports its name, and its estimates equal its charges. Source: the price list mongo-2023.
 func TestChargesOfTheSecondList(t *testing.T) {
 	w := newWorldAt(t, nil, time.Now, &ratelimit.Budgets{Prices: ratelimit.Mongo2023()})
 	c := w.dial()

@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// At the Cosmos address an expired document is in no answer, before the job that deletes it has
-// run, and stands in nobody's way; at the other address it is there until it is deleted.
+// At the Cosmos address an expired document is in no answer and blocks no insert, also before the job
+// that deletes it has run; at the other address it is there until it is deleted.
 // Source: Azure Cosmos DB, "time-to-live". Manual: core/index-ttl.
 func TestExpiredDocuments(t *testing.T) {
 	for name, asked := range map[string]string{
@@ -65,8 +65,7 @@ func TestExpiredDocuments(t *testing.T) {
 	}
 }
 
-// What has expired is in the way of no insert, by _id or by a unique index, and upserts make it
-// anew.
+// An expired document blocks no insert, by _id or by a unique index, and an upsert makes a new one.
 func TestExpiredValues(t *testing.T) {
 	for _, again := range []string{
 		`{insert: "c", documents: [{_id: 1, u: 2}]}`,
@@ -88,8 +87,8 @@ func TestExpiredValues(t *testing.T) {
 	}
 }
 
-// The deletion takes no request units of clients: what has expired is gone for reads also where
-// a budget is small, and a refused read is refused for what reads cost.
+// The deletion takes no request units of clients: expired documents are gone for reads also where a
+// budget is small, and only the charges of reads use it up.
 func TestExpiredCostsNothing(t *testing.T) {
 	w, clock := clockWorld(t, nil)
 	c := w.dialAs(command.TagCosmos)

@@ -27,7 +27,7 @@ type Account struct {
 	name auth.Name
 	id   [16]byte
 	key  string
-	drew bool // the key was made by OpenAccount, just now
+	drew bool // OpenAccount made the key, and did not find it in the store
 
 	mu   sync.Mutex
 	made *auth.User // with credentials of as many iterations as a new user would have now
@@ -64,7 +64,7 @@ func OpenAccount(ctx context.Context, s storage.Store, name, key string) (*Accou
 	return &Account{name: auth.Name{Name: name, DB: "admin"}, id: auth.NewUserID(), key: key, drew: drew}, nil
 }
 
-// Key is the password; drew says that it has just been made, so nobody has it yet.
+// Key returns the password; drew is true if OpenAccount has just made it, so that no client has it yet.
 func (a *Account) Key() (key string, drew bool) { return a.key, a.drew }
 
 // user is the account as a user of a server, who has its credentials as others have them: nobody can

@@ -21,7 +21,7 @@ type changeSource struct {
 	last  storage.Timestamp // last is when the last event that was delivered was committed
 	// refused is how long the budget wants it to wait: its batches are empty.
 	refused time.Duration
-	// again says that the next Append is of the same poll as the one before.
+	// again: the next Append belongs to the same poll as the previous one.
 	again bool
 }
 

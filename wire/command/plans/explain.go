@@ -85,7 +85,7 @@ func (r *explainRequest) Run(c *command.Call) error {
 	}
 	x.Command, x.Level = p.Body, r.level
 	err = r.state.explain(&inner, x)
-	c.Op.Receipt.Merge(&inner.Op.Receipt) // running it has cost that, whoever asked for it
+	c.Op.Receipt.Merge(&inner.Op.Receipt) // the explain costs what its run costs
 	return err
 }
 

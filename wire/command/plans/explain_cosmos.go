@@ -105,7 +105,7 @@ func (r *report) cosmosStages(b *bson.Builder) {
 	b.String("ActivityId", command.NewActivity().String())
 }
 
-// pointRead is the _id of the one record that the plan reads by its key; ok is false for any
+// pointRead returns the _id of the one record that the plan reads by its key; ok is false for any
 // other plan.
 func (r *report) pointRead() (id bson.Value, ok bool) {
 	if r.s.Solution == nil || !r.s.Solution.Point || r.s.Coll == nil {
@@ -115,7 +115,7 @@ func (r *report) pointRead() (id bson.Value, ok bool) {
 	return id, !id.IsMissing()
 }
 
-// equals is the value of an equality in a filter, missing for any other condition.
+// equals returns the value of an equality in a filter, missing for any other condition.
 func equals(v bson.Value) bson.Value {
 	d, ok := v.Doc()
 	if !ok || v.Type != bson.TypeDocument {
@@ -127,7 +127,7 @@ func equals(v bson.Value) bson.Value {
 	return v
 }
 
-// cosmosItem prints the record that a point read asks for: its _id and, if the shard key has
+// cosmosItem prints the record of a point read: its _id and, if the shard key has
 // one field, that value.
 func (r *report) cosmosItem(b *bson.Builder, id bson.Value) {
 	b.BeginArray("items")
@@ -208,7 +208,7 @@ func (r *report) cosmosPaths(b *bson.Builder) {
 	b.End()
 }
 
-// appendPaths appends those of paths that are in.
+// appendPaths appends the paths for which in returns true.
 func appendPaths(b *bson.Builder, name string, paths []string, in func(string) bool) {
 	b.BeginArray(name)
 	for _, p := range paths {
@@ -219,7 +219,7 @@ func appendPaths(b *bson.Builder, name string, paths []string, in func(string) b
 	b.End()
 }
 
-// usable are the paths of a filter whose values can be found by an index: one of one field or
+// usable returns the paths of a filter whose values can be found by an index: one of one field or
 // a wildcard, or a compound one that begins with the path or with others of the filter. A
 // partial index counts where the plan uses it.
 func (r *report) usable(paths []string) (single, compound map[string]bool) {

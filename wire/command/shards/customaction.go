@@ -333,8 +333,8 @@ func checkCustomIndexes(c *command.Call, a *customArgs) error {
 	return nil
 }
 
-// accountIndex is a specification as an account lists it: directions are 1 or -1, and the name follows
-// from the key, whatever it was to be.
+// accountIndex returns a specification in the form that an account lists: directions are 1 or -1, and
+// the name follows from the key, not from the request.
 // Source: Azure-Samples/azure-cosmos-db-mongodb-python-getting-started, 001-quickstart.
 func accountIndex(spec, key bson.Raw) bson.Raw {
 	directions := bson.NewBuilder(nil)

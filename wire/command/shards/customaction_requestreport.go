@@ -25,8 +25,8 @@ const (
 // an extension of ours: what commands have cost by their shape, since the server
 // started or the last reset, the dearest first. Without collection it is about the
 // database, on admin about all of them. With history: true each shape has the minutes of the
-// last hour in which it ran. Of several servers over one store it is about all of them, but for
-// account: the features that an account of Azure Cosmos DB does not have, as used on this one.
+// last hour in which it ran. It covers all servers over one store, except account: the features
+// used on this server that an account of Azure Cosmos DB does not have.
 func (s *State) getRequestReport(c *command.Call, a *customArgs) error {
 	if a.top == 0 {
 		a.top = reportDefault
