@@ -37,7 +37,7 @@ const (
 // ofQuery reports the items that only queries pay for, point reads do not.
 func (i Item) ofQuery() bool { return i >= PartitionVisit && i <= CountEntry }
 
-// Once reports the items that a query has the same of in a partition whatever it finds there.
+// Once reports the items whose quantity in a partition does not depend on what a query finds there.
 func (i Item) Once() bool {
 	switch i {
 	case PointRead, PartitionVisit, ExtraSeek, Predicate, ResultSet:
@@ -75,7 +75,7 @@ type PriceList struct {
 	rows       [itemCount]Price
 }
 
-// String is the name and version of the list, as everything prints it that shows a charge: "mongo-2023/2026-11".
+// String is the name and version of the list, as it is printed beside charges: "mongo-2023/2026-11".
 func (p *PriceList) String() string { return p.Name + "/" + p.Version }
 
 const kib = 1024

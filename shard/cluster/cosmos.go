@@ -199,8 +199,8 @@ func checkWatched(env *mql.Env, p *agg.Pipeline) error {
 	return nil
 }
 
-// restrictChanges has a change stream deliver latest versions, and refuses one on a collection that
-// is not there or that does not ask for documents as they are.
+// restrictChanges sets a change stream to latest versions. It refuses one on a missing collection, and
+// one without fullDocument: "updateLookup".
 // Source: Azure Cosmos DB for MongoDB, "change-streams". Errors: BadValue (2).
 func restrictChanges(env *mql.Env, snap *catalog.Snapshot, ns collection.Namespace, spec *changestream.Spec) error {
 	if !env.Strict() {

@@ -19,8 +19,8 @@ type Definer interface {
 	// making it; those of the catalog.
 	CreateMissing(o *Op, ns collection.Namespace) error
 	// CreateTemporary makes a collection that will replace another, with options as
-	// create takes them and indexes beside _id, both as they are in a catalog. Whoever asked
-	// for it ends it, by Replace or by Drop; after a crash the next start drops it.
+	// create takes them and indexes beside _id, both as they are in a catalog. The
+	// caller ends it, by Replace or by Drop; after a crash the next start drops it.
 	// Errors: those of options and indexes, and of the catalog.
 	CreateTemporary(o *Op, db string, options bson.Raw, indexes []bson.Raw) (collection.Namespace, error)
 	// Replace puts a temporary collection in the place of what is called ns, if

@@ -17,7 +17,7 @@ type foreign struct {
 	exec.Operator
 	coll    uint64
 	probing ratelimit.Probing
-	hits    int // probes that have found nothing yet: a row is taken to be the first of another one's
+	hits    int // probes without a row so far: each row counts as the first one of a further probe
 }
 
 func (f *foreign) Next(env *mql.Env) (*exec.Row, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/storage/writebuf"
 )
 
-// view is what readers and transactions share: reads of one snapshot.
+// view is the part of readers and transactions that reads one snapshot.
 type view struct {
 	s      *store
 	ts     storage.Timestamp

@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Below is a snapshot of an engine, as it lies below what a transaction has written.
+// Below is a snapshot of an engine, under the writes of a transaction.
 type Below interface {
 	ReadTimestamp() storage.Timestamp
 	// Check is called before each read. Errors: those that every read of the engine may have.
@@ -76,7 +76,7 @@ func (r *Reads) Iter(ctx context.Context, rg storage.Range, o storage.IterOption
 // At is a reader with another layer over the same snapshot. Its Close does nothing.
 func (r *Reads) At(l Layer) storage.Reader { return &fixed{Reads{r.Below, l}} }
 
-// fixed is a reader that ends with what it was made of.
+// fixed is a reader over the snapshot of another reader, which ends it.
 type fixed struct{ Reads }
 
 // Close implements storage.Reader.
