@@ -43,8 +43,8 @@ func port(t *testing.T, uri string) string {
 	return number
 }
 
-// Drivers that know the set go on by the name that they have come by: the certificate has no
-// other. Source: RFC 6066 (server_name).
+// A driver of the set connects again by the host name of its TLS handshake, the only one in the
+// certificate. Source: RFC 6066 (server_name).
 func TestNameOfHandshake(t *testing.T) {
 	flags, authority := certified(t, "localhost")
 	s := start(t, flags...)
@@ -52,7 +52,7 @@ func TestNameOfHandshake(t *testing.T) {
 	used(t, connect(t, accountString(at, authority)), at)
 }
 
-// A port that is forwarded is the one that clients are told, if the server was given it.
+// hello has the forwarded port if the server was started with it.
 func TestAdvertisedPort(t *testing.T) {
 	flags, authority := certified(t, "localhost")
 	inside := harness.FreeAddr(t)
@@ -65,7 +65,7 @@ func TestAdvertisedPort(t *testing.T) {
 	used(t, connect(t, accountString(at, authority)), at)
 }
 
-// used writes and reads, and looks by which address the driver does.
+// used writes and reads, and compares the addresses in hello with that of the driver.
 func used(t *testing.T, client *mongo.Client, at string) {
 	t.Helper()
 	ctx := harness.Context(t)

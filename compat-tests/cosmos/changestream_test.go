@@ -13,7 +13,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
-// watch opens a change stream as the service's page has it.
+// watch opens a change stream with the pipeline of the service's page.
 func watch(t *testing.T, coll *mongo.Collection, more ...options.Lister[options.ChangeStreamOptions]) (*mongo.ChangeStream, error) {
 	t.Helper()
 	s, err := coll.Watch(harness.Context(t), mongo.Pipeline{
@@ -26,7 +26,7 @@ func watch(t *testing.T, coll *mongo.Collection, more ...options.Lister[options.
 	return s, err
 }
 
-// events takes what there is.
+// events returns the documents and the tokens of the available events.
 func events(t *testing.T, s *mongo.ChangeStream) (docs, keys []bson.Raw) {
 	t.Helper()
 	for range 3 { // an empty page may come first
@@ -100,7 +100,7 @@ func TestChangeFeed(t *testing.T) {
 	}
 }
 
-// Watching what is not there is NamespaceNotFound, also when it goes away.
+// A change stream on a missing collection fails with NamespaceNotFound, also if the collection is dropped later.
 // Source: Azure Cosmos DB for MongoDB, "change-streams".
 func TestChangeFeedOfNothing(t *testing.T) {
 	s := start(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
-// tried is an account that the rows are tried at.
+// tried is a server with an account, and a connection to it.
 type tried struct {
 	account *cosmos.Account
 	conn    *harness.Conn
@@ -115,8 +115,7 @@ var (
 	}
 )
 
-// accounts are those that rows are tried at: each version, one with all capabilities, and a
-// lenient one.
+// accounts returns an account of each version, one with all capabilities, and a lenient one.
 func accounts(t *testing.T) (list []*cosmos.Account) {
 	t.Helper()
 	for _, name := range cosmos.VersionNames() {
@@ -207,8 +206,8 @@ func (x *tried) refuses(t *testing.T, k cosmos.Kind) {
 	x.decide(t, k, &cosmos.Row{Name: name}, text, code, message)
 }
 
-// ruleCase uses what a rule is about. Its commands but the last make the place ready and succeed, with
-// C for the name of a collection of their own.
+// ruleCase has commands of which the last breaks a rule and the others succeed. C stands for the name
+// of a collection of their own.
 type ruleCase struct {
 	rule     cosmos.RuleID
 	commands []string
@@ -265,7 +264,7 @@ func ruleCases() []ruleCase {
 	}
 }
 
-// untried are the rules of limits that take long to come to.
+// untried are rules of limits that take long to reach.
 var untried = map[cosmos.RuleID]bool{cosmos.IndexesMany: true, cosmos.NamespacesMany: true}
 
 // Each rule decides at the address.

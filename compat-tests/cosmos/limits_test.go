@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
-// Drivers cut batches where hello says.
+// Drivers split batches by the limit in hello.
 // Source: Azure Cosmos DB for MongoDB, "optimize-write-performance".
 func TestInsertMany(t *testing.T) {
 	s := start(t)
@@ -28,8 +28,8 @@ func TestInsertMany(t *testing.T) {
 	}
 }
 
-// Each limit that hello reports is enforced at the address that reports it: what just keeps
-// within it is taken, and one more is refused.
+// Each limit that hello reports is enforced at the address that reports it: a request at the limit is
+// accepted, and one beyond it is refused.
 func TestReportedLimits(t *testing.T) {
 	s := start(t)
 	for _, at := range []struct {
@@ -56,7 +56,7 @@ type limitsConn struct {
 	addr string
 }
 
-// send sends a command, name with 1 or its collection "c", and returns what it is answered.
+// send sends a command, name with 1 or its collection "c", and returns the reply.
 func (c limitsConn) send(name string, more bson.D) bson.Raw {
 	c.Helper()
 	conn, err := harness.DialAddr(c.addr)

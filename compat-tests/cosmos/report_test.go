@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
-// What applications use and an account refuses is counted by application, whether the server refuses or
-// accepts it, and cantle report lists it.
+// Features that an account refuses are counted by application, whether the server refuses or accepts
+// them, and cantle report lists them.
 func TestRefusalsReported(t *testing.T) {
 	for _, lenient := range []bool{false, true} {
 		var args []string

@@ -16,8 +16,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
-// differs is what a sample documents and gets otherwise here. Each row is tried: one that no
-// longer differs fails the test, and goes.
+// differs is a result that a sample documents and that differs here. A row whose result no longer
+// differs fails the test and has to be removed.
 type differs struct{ sample, what, documented, here string }
 
 var differences = []differs{
@@ -70,7 +70,7 @@ func (x *sample) ok(what string, err error) {
 	}
 }
 
-// same compares what came with what is documented, or with the row of differences.
+// same compares a result with the documented one, or with the row of differences.
 func (x *sample) same(what string, got, want any) {
 	x.Helper()
 	have, documented := fmt.Sprint(got), fmt.Sprint(want)

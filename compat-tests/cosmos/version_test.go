@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
-// An account of a version shows that version, and takes commands as OP_QUERY from drivers of its
-// time while MongoDB did: the Java driver 3.12 asks for buildInfo so.
+// An account of a version shows that version, and accepts commands as OP_QUERY if MongoDB of that
+// version did: the Java driver 3.12 sends buildInfo so.
 // Source: Azure Cosmos DB for MongoDB, "upgrade-version". Manual: legacy-opcodes.
 func TestAccountVersions(t *testing.T) {
 	for _, v := range []struct {

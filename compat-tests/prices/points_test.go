@@ -1,6 +1,6 @@
 package prices
 
-// Kind is where a published charge comes from, which says how far it holds for an account of today.
+// Kind is the kind of source of a published charge.
 type Kind string
 
 // The kinds, the surest first.
@@ -13,7 +13,7 @@ const (
 	Y2017   Kind = "2017"    // a page of 2017
 )
 
-// Kinds are all of them with what is to be said of each.
+// Kinds are all kinds, with the remark that docs/prices.md prints.
 var Kinds = []struct {
 	Kind  Kind
 	Means string

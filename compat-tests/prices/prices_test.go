@@ -17,8 +17,8 @@ var write = flag.Bool("print", false, "print the tables into docs/prices.md")
 
 const page = "../../docs/prices.md"
 
-// Every published charge beside what both lists charge for the same operation, as the page has it; and the second list is as
-// near to the accounts of this API as it says: of 17 points 14 within 20 per cent and 10 within 10.
+// docs/prices.md has every published charge beside those of both lists for the same operation. The second list is near to the
+// accounts of this API: of 17 points at least 14 are within 20 per cent and 10 within 10.
 func TestPublishedCharges(t *testing.T) {
 	lists := ratelimit.PriceLists()
 	ours := make([][]float64, len(lists))
@@ -48,7 +48,7 @@ func TestPublishedCharges(t *testing.T) {
 	}
 }
 
-// charges are those of a server for all points.
+// charges returns the charges of a server for all points.
 func charges(t *testing.T, list *ratelimit.PriceList) (out []float64) {
 	s := harness.Start(t, harness.Options{Args: []string{"--prices", list.Name, "--reply-charge"}})
 	client := s.Client(t)
@@ -63,7 +63,7 @@ func charges(t *testing.T, list *ratelimit.PriceList) (out []float64) {
 	return out
 }
 
-// deviation is how far a charge is from a published one, in per cent.
+// deviation is the deviation of a charge from a published one, in per cent.
 func deviation(ours, published float64) float64 { return (ours/published - 1) * 100 }
 
 func deviations(ours [][]float64) string {

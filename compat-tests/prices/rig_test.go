@@ -17,7 +17,7 @@ type rig struct {
 	err error // the first one
 }
 
-// run runs a command and answers what it cost.
+// run runs a command and returns its charge.
 func (r *rig) run(command string) float64 {
 	if r.err != nil {
 		return 0
@@ -68,7 +68,7 @@ func document(id, bytes int, fields string) string {
 	return with(max(0, bytes-len(doc)))
 }
 
-// insert inserts documents, a thousand at a time, and answers what all of them cost.
+// insert inserts documents, a thousand at a time, and returns their charge.
 func (r *rig) insert(docs []string) (sum float64) {
 	for len(docs) > 0 {
 		n := min(1000, len(docs))
@@ -138,7 +138,7 @@ func (r *rig) fanOut(partitions int) float64 {
 	return r.find(`k: -1`)
 }
 
-// tenfold is what a scan of ten times as many documents costs that finds nothing.
+// tenfold returns the charge of a scan of ten times n documents that finds nothing.
 func (r *rig) tenfold(n, bytes int, filter string) float64 {
 	r.run(`{create: "c"}`)
 	scan := `{find: "c", filter: ` + filter + `}`

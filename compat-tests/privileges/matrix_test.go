@@ -121,7 +121,7 @@ func TestNothingIsMissing(t *testing.T) {
 	}
 	for _, c := range rooms.Commands() {
 		if c.Facts.Has(command.AccountOnly) {
-			continue // the address of the matrix does not have it; wire/rooms tries what it needs
+			continue // not at the address of the matrix; wire/rooms tests its privileges
 		}
 		if !has(commands, c.Name) {
 			t.Errorf("commands_test.go has no request of %s", c.Name)
