@@ -14,7 +14,7 @@ import (
 
 // place is where something was found.
 type place struct {
-	in   string // a file or a collection
+	in   string // a file
 	line int    // from 1; 0 without lines
 }
 
@@ -37,7 +37,6 @@ type basis string
 const (
 	parsed basis = "parsed"  // by the server's own parsers
 	byName basis = "by name" // a guess
-	served basis = "served"  // counted by a running server
 )
 
 // finding is a feature and the first place of it.
@@ -109,14 +108,14 @@ func cure(r *cosmos.Row) string {
 }
 
 // looked counts what was looked at.
-type looked struct{ commands, files, collections int }
+type looked struct{ commands, files int }
 
 func (n looked) String() string {
 	var parts []string
 	for _, x := range []struct {
 		n            int
 		one, several string
-	}{{n.commands, "command", "commands"}, {n.files, "source file", "source files"}, {n.collections, "collection", "collections"}} {
+	}{{n.commands, "command", "commands"}, {n.files, "source file", "source files"}} {
 		switch {
 		case x.n == 1:
 			parts = append(parts, "1 "+x.one)
