@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/cantledb/cantle/cmd/cantle/columns"
 	"github.com/cantledb/cantle/cmd/cantle/daemon"
 	"github.com/cantledb/cantle/cmd/cantle/doctor"
 	"github.com/cantledb/cantle/cmd/cantle/flags"
@@ -61,7 +62,7 @@ func doctorVerb(f *pflag.FlagSet) action {
 // faultsError is that something must be mended. It is told already.
 type faultsError int
 
-func (n faultsError) Error() string { return plural(int(n), "fault") + " to mend" }
+func (n faultsError) Error() string { return columns.Plural(int(n), "fault") + " to mend" }
 
 // tellFindings prints what was found. Errors: faultsError.
 func tellFindings(out io.Writer, found []doctor.Finding, asJSON bool) error {
@@ -94,21 +95,13 @@ func tellFindings(out io.Writer, found []doctor.Finding, asJSON bool) error {
 		if count[doctor.Fault]+count[doctor.Warning] == 0 {
 			fmt.Fprintln(out, "\nnothing to do")
 		} else {
-			fmt.Fprintf(out, "\n%s, %s\n", plural(count[doctor.Fault], "fault"), plural(count[doctor.Warning], "warning"))
+			fmt.Fprintf(out, "\n%s, %s\n", columns.Plural(count[doctor.Fault], "fault"), columns.Plural(count[doctor.Warning], "warning"))
 		}
 	}
 	if n := count[doctor.Fault]; n > 0 {
 		return faultsError(n)
 	}
 	return nil
-}
-
-// plural is "1 fault", "2 faults".
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // printFindings prints a line for each, and below it what to do.

@@ -194,7 +194,7 @@ func (s *server) drivers(ctx context.Context) (out []doctor.Finding, err error) 
 		return cmp.Or(cmp.Compare(len(all[b].conns), len(all[a].conns)), cmp.Compare(a, b))
 	})
 	for _, name := range names {
-		text := name + ": " + plural(len(all[name].conns), "connection")
+		text := name + ": " + columns.Plural(len(all[name].conns), "connection")
 		if apps := slices.Sorted(maps.Keys(all[name].apps)); len(apps) > 0 {
 			text += " of " + columns.Clip(strings.Join(apps, ", "), 60)
 		}

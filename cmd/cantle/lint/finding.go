@@ -82,12 +82,9 @@ func (l *Linter) Print(out io.Writer) int {
 	if l.account.Capabilities != 0 {
 		fmt.Fprintf(out, " with %s", l.account.Capabilities)
 	}
-	refused := fmt.Sprintf("%d features", len(features))
-	switch len(features) {
-	case 0:
-		refused = "nothing"
-	case 1:
-		refused = "1 feature"
+	refused := "nothing"
+	if len(features) > 0 {
+		refused = columns.Plural(len(features), "feature")
 	}
 	fmt.Fprintf(out, " refuses %s of what was looked at: %s\n", refused, l.looked)
 	return len(features)
@@ -112,16 +109,11 @@ type looked struct{ commands, files int }
 
 func (n looked) String() string {
 	var parts []string
-	for _, x := range []struct {
-		n            int
-		one, several string
-	}{{n.commands, "command", "commands"}, {n.files, "source file", "source files"}} {
-		switch {
-		case x.n == 1:
-			parts = append(parts, "1 "+x.one)
-		case x.n > 1:
-			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.several))
-		}
+	if n.commands > 0 {
+		parts = append(parts, columns.Plural(n.commands, "command"))
+	}
+	if n.files > 0 {
+		parts = append(parts, columns.Plural(n.files, "source file"))
 	}
 	if parts == nil {
 		return "no command, source file or collection"

@@ -1,0 +1,11 @@
+package columns
+
+import "fmt"
+
+// Plural returns the number of things with their name, as "1 fault" or "2 faults".
+func Plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
