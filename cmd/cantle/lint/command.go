@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/cosmos"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/update"
@@ -54,7 +53,6 @@ func (l *Linter) row(name string) *cosmos.Row {
 }
 
 // document looks at a command, a filter, an update or an entry of a log or a profile.
-
 func (l *Linter) document(ctx context.Context, at place, doc bson.Raw) error {
 	logged := false
 	for _, name := range []string{"command", "originatingCommand"} {
@@ -73,7 +71,11 @@ func (l *Linter) document(ctx context.Context, at place, doc bson.Raw) error {
 		return nil
 	case l.isCommand(doc):
 	case isUpdate(string(first.Name)):
-		doc = updateOf(aboutColl, nil, doc.Value())
+		b := bson.NewBuilder(nil)
+		b.BeginDoc("q")
+		b.End()
+		b.Raw("u", doc)
+		doc = updateOf(aboutColl, b.Doc())
 	default:
 		doc = findOf(doc)
 	}
@@ -100,7 +102,7 @@ func written(ns string, command bson.Raw) bson.Raw {
 	db, coll, _ := strings.Cut(ns, ".")
 	switch {
 	case !command.Get("q").IsMissing() && !command.Get("u").IsMissing():
-		command = updateOf(coll, command, bson.Value{})
+		command = updateOf(coll, command)
 	case !command.Get("q").IsMissing():
 		b := bson.NewBuilder(nil)
 		b.String("delete", coll)
@@ -121,22 +123,16 @@ func written(ns string, command bson.Raw) bson.Raw {
 	return b.Doc()
 }
 
-// updateOf makes a command of a statement, or of what it does.
-func updateOf(coll string, statement bson.Raw, does bson.Value) bson.Raw {
+// updateOf makes a command of a statement.
+func updateOf(coll string, statement bson.Raw) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.String("update", coll)
 	b.BeginArray("updates")
 	b.BeginDoc("")
-	if statement != nil {
-		for _, name := range []string{"q", "u", "multi", "upsert", "arrayFilters", "collation", "sort", "c"} {
-			if v := statement.Get(name); !v.IsMissing() {
-				b.Value(name, v)
-			}
+	for _, name := range []string{"q", "u", "multi", "upsert", "arrayFilters", "collation", "sort", "c"} {
+		if v := statement.Get(name); !v.IsMissing() {
+			b.Value(name, v)
 		}
-	} else {
-		b.BeginDoc("q")
-		b.End()
-		b.Value("u", does)
 	}
 	b.End()
 	b.End()
@@ -220,8 +216,4 @@ func plain(doc bson.Raw) bson.Raw {
 		b.Int64("txnNumber", 1)
 	}
 	return b.Doc()
-}
-
-func isStage(name string) bool {
-	return slices.ContainsFunc(agg.Stages, func(s agg.StageDef) bool { return s.Name == name })
 }

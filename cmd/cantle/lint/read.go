@@ -12,6 +12,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/collection/agg"
 )
 
 // Bounds of what is read, in bytes.
@@ -75,7 +76,7 @@ func (l *Linter) whole(ctx context.Context, name string, text []byte) (done bool
 func isPipeline(list bson.Raw) bool {
 	for v := range list.Values() {
 		doc, _ := v.Doc()
-		if first, ok := doc.First(); !ok || !bytes.HasPrefix(first.Name, []byte("$")) || isUpdate(string(first.Name)) && !isStage(string(first.Name)) {
+		if first, ok := doc.First(); !ok || !bytes.HasPrefix(first.Name, []byte("$")) || isUpdate(string(first.Name)) && agg.FindStage(string(first.Name)) == nil {
 			return false
 		}
 	}

@@ -97,7 +97,7 @@ func (l *Linter) operator(name string) (kind cosmos.Kind, refused bool) {
 		kind   cosmos.Kind
 		served bool
 	}{
-		{cosmos.Stage, isStage(name)},
+		{cosmos.Stage, agg.FindStage(name) != nil},
 		{cosmos.Query, slices.ContainsFunc(match.Operators, func(o match.Operator) bool { return o.Name == name })},
 		{cosmos.Expression, slices.ContainsFunc(expr.Operators, func(o expr.Operator) bool { return o.Name == name })},
 		{cosmos.Accumulator, slices.ContainsFunc(agg.Accumulators, func(o agg.AccumulatorDef) bool { return o.Name == name })},
