@@ -19,6 +19,7 @@ import (
 	"github.com/cantledb/cantle/cmd/cantle/flags"
 	"github.com/cantledb/cantle/cmd/cantle/namespaces"
 	"github.com/cantledb/cantle/cmd/cantle/progress"
+	"github.com/cantledb/cantle/collection"
 )
 
 const dumpHelp = `Writes databases into files, in the layout of mongodump: a folder per database, and in
@@ -213,7 +214,7 @@ func (a *dumping) collections(ctx context.Context) ([]*dumps.Collection, error) 
 		names, _ := reply.Get("databases").Array()
 		for v := range names.Values() {
 			d, _ := v.Doc()
-			if name, _ := d.Get("name").Str(); name != "admin" && name != "config" && name != "local" {
+			if name, _ := d.Get("name").Str(); !collection.IsInternal(name) {
 				dbs = append(dbs, name)
 			}
 		}

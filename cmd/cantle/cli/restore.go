@@ -16,6 +16,7 @@ import (
 	"github.com/cantledb/cantle/cmd/cantle/journal"
 	"github.com/cantledb/cantle/cmd/cantle/namespaces"
 	"github.com/cantledb/cantle/cmd/cantle/progress"
+	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/backup"
 )
@@ -268,7 +269,7 @@ func (r *restoring) wanted(d *dumps.Collection) bool {
 	if r.db != "" {
 		return d.DB == r.db && (r.coll == "" || d.Coll == r.coll)
 	}
-	return d.DB != "admin" && d.DB != "config" && d.DB != "local" && !strings.HasPrefix(d.Coll, "system.")
+	return !collection.IsInternal(d.DB) && !strings.HasPrefix(d.Coll, "system.")
 }
 
 // passing is a reader that tells how much was read.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/cmd/cantle/daemon"
+	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/cosmos"
 	"github.com/cantledb/cantle/wire"
 )
@@ -96,8 +97,7 @@ func (s *scratch) run(ctx context.Context, db string, command bson.Raw) (bson.Ra
 
 // clear drops what a command may have made. Errors: those of the connection.
 func (s *scratch) clear(ctx context.Context, db, command string) error {
-	switch {
-	case slices.Contains([]string{"count", "distinct", "explain", "find"}, command), slices.Contains([]string{"admin", "config", "local"}, db):
+	if collection.IsInternal(db) || slices.Contains([]string{"count", "distinct", "explain", "find"}, command) {
 		return nil
 	}
 	b := bson.NewBuilder(nil)
