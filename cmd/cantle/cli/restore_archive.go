@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -45,13 +44,12 @@ func (r *restoring) fromArchive(ctx context.Context, in io.Reader, errs io.Write
 			continue
 		}
 		l, err := r.begin(ctx, r.transfer, d, cancel)
-		if errors.Is(err, errNotMade) {
-			continue
-		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", d.NS(), r.explain(err))
 		}
-		r.open[d.NS()] = l
+		if l != nil {
+			r.open[d.NS()] = l
+		}
 	}
 	err = r.blocks(ctx, a, cancel)
 	if cause := context.Cause(ctx); cause != nil {

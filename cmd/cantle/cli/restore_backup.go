@@ -145,9 +145,7 @@ func (r *restoring) fromStore(ctx context.Context, store storage.Store, moment s
 	})
 	for _, coll := range views { // after what they show
 		if err == nil {
-			if _, err = r.begin(ctx, r.transfer, asDumped(coll), nil); errors.Is(err, errNotMade) {
-				err = nil
-			}
+			_, err = r.begin(ctx, r.transfer, asDumped(coll), nil)
 		}
 	}
 	return err
@@ -260,10 +258,7 @@ func (r *restoring) fromCollection(ctx context.Context, t *transfer, at storage.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	l, err := r.begin(ctx, t, asDumped(coll), cancel)
-	if errors.Is(err, errNotMade) {
-		return nil
-	}
-	if err != nil {
+	if l == nil || err != nil {
 		return err
 	}
 	defer l.abandon()

@@ -67,7 +67,7 @@ func (r *restoring) fromFolder(ctx context.Context, errs io.Writer) error {
 		return err
 	}
 	for _, d := range views {
-		if _, err := r.begin(ctx, r.transfer, d, nil); err != nil && !errors.Is(err, errNotMade) {
+		if _, err := r.begin(ctx, r.transfer, d, nil); err != nil {
 			return fmt.Errorf("%s: %w", d.NS(), r.explain(err))
 		}
 	}
@@ -132,10 +132,7 @@ func (r *restoring) fromFile(ctx context.Context, t *transfer, f dumpedFile) err
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	l, err := r.begin(ctx, t, f.Collection, cancel)
-	if errors.Is(err, errNotMade) {
-		return nil
-	}
-	if err != nil {
+	if l == nil || err != nil {
 		return err
 	}
 	defer l.abandon()

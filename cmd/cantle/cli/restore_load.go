@@ -52,7 +52,8 @@ type chunk struct {
 	end  int64
 }
 
-// begin makes a collection as its metadata says. stop ends the restore when a worker fails.
+// begin makes a collection from its metadata; nil if the server refuses it, after that is noted. stop ends the
+// restore when a worker fails.
 func (r *restoring) begin(ctx context.Context, t *transfer, d *dumps.Collection, stop func(error)) (*loading, error) {
 	to := *d
 	to.DB, to.Coll = r.named(d)
@@ -80,7 +81,11 @@ func (r *restoring) begin(ctx context.Context, t *transfer, d *dumps.Collection,
 	if r.noOptions {
 		own = nil
 	}
-	if err := l.create(ctx, options, own); err != nil {
+	err := l.create(ctx, options, own)
+	if errors.Is(err, errNotMade) {
+		return nil, nil
+	}
+	if err != nil {
 		return nil, err
 	}
 	indexes, _ := m.Get("indexes").Array()
