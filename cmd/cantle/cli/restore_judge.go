@@ -51,13 +51,6 @@ func (l *loading) differs(doc bson.Raw) string {
 	return text
 }
 
-func (w *written) fail(message string) {
-	w.failed++
-	if w.first == "" {
-		w.first = message
-	}
-}
-
 // How a document of a dump and those with its _id on the server compare.
 const (
 	isMissing = iota

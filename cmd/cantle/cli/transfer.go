@@ -229,6 +229,14 @@ func (w *written) add(o written) {
 	}
 }
 
+// fail counts a document that the server refuses.
+func (w *written) fail(message string) {
+	w.failed++
+	if w.first == "" {
+		w.first = message
+	}
+}
+
 // writes is the start of a write command: its name, and the array of its statements.
 type writes struct {
 	command, list string
@@ -277,10 +285,7 @@ func (t *transfer) write(ctx context.Context, w writes, statements []bson.Raw) (
 			case e.Code == 11000:
 				out.duplicates++
 			default:
-				out.failed++
-				if out.first == "" {
-					out.first = e.Message
-				}
+				out.fail(e.Message)
 			}
 		}
 		out.done += int64(len(statements) - len(partly.WriteErrors))
