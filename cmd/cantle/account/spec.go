@@ -79,9 +79,6 @@ func ByLastWrite(spec bson.Raw, seconds int64) bson.Raw {
 	return b.Doc()
 }
 
-// WithOption is that index as the MongoDB address of a Cantle takes it.
-func WithOption(spec bson.Raw) bson.Raw { return index.WithLastWrite(spec) }
-
 // ForMongoDB is a specification as MongoDB takes it. If MongoDB has no counterpart, left says what
 // is left out. lastWrite says that documents expire by it after their last write.
 func ForMongoDB(spec bson.Raw, lastWrite bool) (out bson.Raw, left string) {

@@ -196,7 +196,7 @@ func (l *loading) expiry() (out []bson.Raw) {
 		case l.r.account:
 			out = append(out, account.ByLastWrite(x, seconds))
 		default:
-			out = append(out, account.WithOption(account.ByLastWrite(x, seconds)))
+			out = append(out, index.WithLastWrite(account.ByLastWrite(x, seconds)))
 		}
 	}
 	return out
