@@ -187,7 +187,7 @@ type restoring struct {
 	mu    sync.Mutex
 	total written
 	lost  []string        // what of the dump is not there in the end
-	keyed map[string]bool // collections that --shard-key was asked for
+	keyed map[string]bool // collections of the dump, by namespace, that --shard-key may name
 
 	looking sync.Mutex
 	looker  *transfer // reads what documents are there; nil before it is needed

@@ -45,7 +45,7 @@ func (l *loading) judge(ctx context.Context, taken *takenDocuments, w *written) 
 // differs says what to do about a document of whose _id there is another one.
 func (l *loading) differs(doc bson.Raw) string {
 	text := fmt.Sprintf("%s: another document with _id %s is there", l.NS(), doc.Get("_id").Clipped(100))
-	if l.askedKey() == nil {
+	if l.asked == nil {
 		text += fmt.Sprintf(". In an account _id is unique by value of the shard key: a collection that was sharded is restored with --drop --shard-key %s=FIELD", l.source)
 	}
 	return text

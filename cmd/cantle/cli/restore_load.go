@@ -30,6 +30,7 @@ type loading struct {
 	lastWrite         bson.Value   // seconds by name of those that Cantle keeps by the last write
 	dated             bool         // a document has a date at _ts
 	offer             bson.Raw     // throughput, nil for none
+	asked             bson.Raw     // the shard key of --shard-key, nil for none
 
 	pending batch
 	skip    int64 // documents that a journal says are done

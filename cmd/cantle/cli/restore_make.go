@@ -36,9 +36,8 @@ func (l *loading) create(ctx context.Context, options, own bson.Raw) error {
 	}
 	l.lastWrite = own.Get(index.LastWriteOption).Clone()
 	key, _ := own.Get("shardKey").Doc()
-	asked := l.askedKey()
-	if asked != nil {
-		key = asked
+	if l.asked = l.r.askedKey(l.source, l.Kind); l.asked != nil {
+		key = l.asked
 	}
 	if l.r.account && key != nil {
 		field, ok := account.FieldOf(key)
@@ -62,7 +61,7 @@ func (l *loading) create(ctx context.Context, options, own bson.Raw) error {
 	b.Reset(nil)
 	b.String("shardCollection", l.NS())
 	b.Raw("key", key)
-	if asked == nil {
+	if l.asked == nil {
 		b.Value("unique", bson.Bool(own.Get("unique").Truthy()))
 	}
 	_, err = l.t.run(ctx, "admin", b.Doc())
@@ -88,15 +87,16 @@ func (l *loading) made(err error, options bson.Raw) error {
 	return errNotMade
 }
 
-// askedKey is the shard key that --shard-key has for the collection, nil for none.
-func (l *loading) askedKey() bson.Raw {
-	l.r.mu.Lock()
-	l.r.keyed[l.source] = true
-	l.r.mu.Unlock()
-	if l.Kind != "collection" {
+// askedKey returns the shard key that --shard-key sets for a collection of the dump, nil for none, and
+// notes that the dump has the collection.
+func (r *restoring) askedKey(source, kind string) bson.Raw {
+	r.mu.Lock()
+	r.keyed[source] = true
+	r.mu.Unlock()
+	if kind != "collection" {
 		return nil
 	}
-	return l.r.keys.Of(l.source)
+	return r.keys.Of(source)
 }
 
 // createInAccount makes a sharded collection as an account is asked to, with the throughput of the dump
