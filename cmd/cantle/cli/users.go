@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,15 +62,7 @@ const codeRoleNotFound = 31
 // define makes roles, then users. A role may be given another one of the files, so that those that
 // lack one are tried again behind the others.
 func (t *transfer) define(ctx context.Context, list []*account.Definition, out io.Writer) error {
-	slices.SortStableFunc(list, func(a, b *account.Definition) int {
-		switch {
-		case a.User == b.User:
-			return 0
-		case a.User:
-			return 1
-		}
-		return -1
-	})
+	slices.SortStableFunc(list, func(a, b *account.Definition) int { return cmp.Compare(a.Kind(), b.Kind()) }) // "role", "user"
 	failed := 0
 	fail := func(d *account.Definition, text string) {
 		failed++
