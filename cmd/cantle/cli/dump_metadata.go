@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/cantledb/cantle/bson"
@@ -130,6 +131,10 @@ func appendThroughput(own *bson.Builder, is bson.Raw) {
 // appendExpiry adds, if there are indexes {_ts: 1} that expire documents, which of them do so by the
 // last write, and after how many seconds: none, if they are MongoDB's.
 func (a *dumping) appendExpiry(own *bson.Builder, is bson.Raw, indexes []bson.Raw) {
+	indexes = slices.DeleteFunc(slices.Clone(indexes), func(x bson.Raw) bool { return !index.ExpiresByTS(x) })
+	if len(indexes) == 0 {
+		return
+	}
 	shown := map[string]bson.Raw{}
 	list, _ := is.Get("indexes").Array()
 	for v := range list.Values() {
@@ -137,15 +142,8 @@ func (a *dumping) appendExpiry(own *bson.Builder, is bson.Raw, indexes []bson.Ra
 		name, _ := x.Get("name").Str()
 		shown[name] = x
 	}
-	begun := false
+	own.BeginDoc(index.LastWriteOption)
 	for _, x := range indexes {
-		if !index.ExpiresByTS(x) {
-			continue
-		}
-		if !begun {
-			own.BeginDoc(index.LastWriteOption)
-			begun = true
-		}
 		name, _ := x.Get("name").Str()
 		if kept, ok := shown[name]; ok {
 			x = kept
@@ -154,9 +152,7 @@ func (a *dumping) appendExpiry(own *bson.Builder, is bson.Raw, indexes []bson.Ra
 			own.Int64(name, seconds)
 		}
 	}
-	if begun {
-		own.End()
-	}
+	own.End()
 }
 
 // metadata prints options and indexes of a collection as mongodump does, and under
@@ -191,11 +187,10 @@ func (a *dumping) metadata(ctx context.Context, d *dumps.Collection, info bson.R
 	}
 	b.String("collectionName", d.Coll)
 	b.String("type", d.Kind)
-	if a.target == "" && !own.IsEmpty() {
-		b.Raw("cantle", own)
-	}
 	if a.target != "" {
 		a.leaveOwn(d, own)
+	} else if !own.IsEmpty() {
+		b.Raw("cantle", own)
 	}
 	return ejson.Canonical(b.Doc()), nil
 }
