@@ -98,21 +98,22 @@ func ForMongoDB(spec bson.Raw, lastWrite bool) (out bson.Raw, left string) {
 	return b.Doc(), ""
 }
 
-// KeyForMongoDB says how MongoDB is given a shard key, or that it has none like it.
+// KeyForMongoDB returns a text with the command that gives a collection of MongoDB the shard key, or
+// that MongoDB has no such key: one of its fields at most is hashed, the others are 1.
 func KeyForMongoDB(ns string, key bson.Raw) string {
-	hashed := 0
+	hashed, others := 0, false
 	for _, v := range key.Fields() {
-		kind, isText := v.Str()
-		n, isNumber := v.AsFloat()
+		kind, _ := v.Str()
+		n, _ := v.AsFloat()
 		switch {
-		case isText && kind == "hashed":
+		case kind == "hashed":
 			hashed++
-		case !isNumber || n != 1:
-			hashed = 2
+		case n != 1:
+			others = true
 		}
 	}
 	text := "the shard key " + ejson.String(key)
-	if hashed > 1 {
+	if hashed > 1 || others {
 		return text + ", which MongoDB has none like"
 	}
 	return fmt.Sprintf("%s (in a sharded cluster: sh.shardCollection(%q, %s))", text, ns, ejson.String(key))
