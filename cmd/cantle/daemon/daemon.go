@@ -429,29 +429,22 @@ func (d *Daemon) Account() *cosmos.Account { return d.account }
 
 // CosmosURI is the connection string of the Cosmos address, "" without one. It has
 // the account's name and key where they are needed.
-func (d *Daemon) CosmosURI() string {
+func (d *Daemon) CosmosURI() string { return d.cosmosURI(d.cfg.Auth) }
+
+// CosmosReady returns CosmosURI for the ready line: with the key only at the start that makes it,
+// for lines are kept in logs.
+func (d *Daemon) CosmosReady() string { return d.cosmosURI(d.cfg.Auth && d.drewKey) }
+
+// cosmosURI returns the connection string of the Cosmos address, "" without one.
+func (d *Daemon) cosmosURI(withKey bool) string {
 	if d.cosmos == nil {
 		return ""
 	}
-	host := shown(d.cosmos)
-	if d.cfg.CosmosAdvertise != "" {
-		host = d.cfg.CosmosAdvertise
-	}
-	u := d.uri(host, cosmosOptions(d.account))
-	if !d.cfg.Auth {
+	u := d.uri(cmp.Or(d.cfg.CosmosAdvertise, shown(d.cosmos)), cosmosOptions(d.account))
+	if !withKey {
 		return u
 	}
 	return "mongodb://" + url.UserPassword(d.cfg.CosmosName, d.key).String() + "@" + strings.TrimPrefix(u, "mongodb://")
-}
-
-// CosmosReady is CosmosURI for the ready line: with the key only at the start that makes it,
-// for lines are kept in logs.
-func (d *Daemon) CosmosReady() string {
-	uri := d.CosmosURI()
-	if _, rest, found := strings.Cut(uri, "@"); found && !d.drewKey {
-		return "mongodb://" + rest
-	}
-	return uri
 }
 
 // shown is an address as connection strings have it.
