@@ -2,6 +2,7 @@ package ratelimit
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 )
 
@@ -17,13 +18,12 @@ func Mongo2023() *PriceList { return &mongo2023 }
 // PriceLists are all of them.
 func PriceLists() []*PriceList { return []*PriceList{&normative, &mongo2023} }
 
-// PriceListNames prints the names, separated by commas.
-func PriceListNames() string {
-	var names []string
+// PriceListNames lists the names.
+func PriceListNames() (names []string) {
 	for _, p := range PriceLists() {
 		names = append(names, p.Name)
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 // FindPriceList is the list of a name, or of a name and version as String prints them; nil if there is none.
@@ -34,6 +34,14 @@ func FindPriceList(name string) *PriceList {
 		}
 	}
 	return nil
+}
+
+// ParsePriceList returns the list that FindPriceList finds. Errors: one that lists the names.
+func ParsePriceList(name string) (*PriceList, error) {
+	if list := FindPriceList(name); list != nil {
+		return list, nil
+	}
+	return nil, fmt.Errorf("%s: there is no such list; there are %s", name, strings.Join(PriceListNames(), ", "))
 }
 
 // normative and mongo2023 are the only places with a price. A document of s KiB (at least 1) costs 1 + (s-1)/11 to read by key

@@ -51,16 +51,17 @@ func estimateVerb(f *pflag.FlagSet) action {
 	f.Float64Var(&p.updates, "updates", 0, "`number` of updates by _id and shard key per second")
 	f.Float64Var(&p.deletes, "deletes", 0, "`number` of deletes by _id and shard key per second")
 	f.Int64Var(&p.documents, "documents", 0, "how many documents there will be, for the storage")
-	prices := f.String("prices", ratelimit.Normative().Name, "`name` of the price list: "+ratelimit.PriceListNames()+". cantle serve charges by "+ratelimit.Mongo2023().Name+" where it has --cosmos-listen")
-	flags.Choose(f, "prices", ratelimit.Normative().Name, ratelimit.Mongo2023().Name)
+	prices := f.String("prices", ratelimit.Normative().Name, "`name` of the price list: "+strings.Join(ratelimit.PriceListNames(), ", ")+". cantle serve charges by "+ratelimit.Mongo2023().Name+" where it has --cosmos-listen")
+	flags.Choose(f, "prices", ratelimit.PriceListNames()...)
 	f.Int64Var(&p.partitionRU, "partition-ru", 0, "most `RU/s` of one partition; 0 is what Azure Cosmos DB begins with, 6000")
 	f.Int64Var(&p.partitionGB, "partition-gb", 50, "size in `GB` at which a partition splits")
 	return func(ctx context.Context, s Streams) error {
 		if f.NArg() != 1 {
 			return wrong("expected one file with a sample document")
 		}
-		if p.prices = ratelimit.FindPriceList(*prices); p.prices == nil {
-			return wrong("--prices %s: there is no such list; there are %s", *prices, ratelimit.PriceListNames())
+		var err error
+		if p.prices, err = ratelimit.ParsePriceList(*prices); err != nil {
+			return wrong("--prices %w", err)
 		}
 		doc, err := readDocument(f.Arg(0), s.In)
 		if err == nil {

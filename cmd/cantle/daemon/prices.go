@@ -11,11 +11,13 @@ import (
 // partitions, so a request has to cost the same wherever it comes in.
 // Errors: there is no list of that name.
 func (c *Config) prices() (*ratelimit.PriceList, error) {
-	switch list := ratelimit.FindPriceList(c.Prices); {
-	case list != nil:
-		return list, nil
+	switch {
 	case c.Prices != "":
-		return nil, fmt.Errorf("--prices %s: there is no such list; there are %s", c.Prices, ratelimit.PriceListNames())
+		list, err := ratelimit.ParsePriceList(c.Prices)
+		if err != nil {
+			return nil, fmt.Errorf("--prices %w", err)
+		}
+		return list, nil
 	case c.CosmosListen != "":
 		return ratelimit.Mongo2023(), nil
 	}

@@ -93,8 +93,8 @@ func (c *Config) throughputFlags(f *pflag.FlagSet) {
 	f.Int64Var(&c.MetadataRU, "metadata-ru", 0, "`RU/s` for commands about the catalog (create, drop, list and their like), 1 RU each, over all clients; 240 is what an account of Azure Cosmos DB has, 0 does not limit")
 	f.BoolVar(&c.ServerRetry, "server-side-retry", false, "let throttled requests wait for request units, at most 60 s, instead of refusing them; a collection may say otherwise with UpdateCollection")
 	f.BoolVar(&c.Burst, "burst-capacity", false, "let partitions save up to 300 s of idle RU/s and spend them at up to 3000 RU/s; a collection may say otherwise")
-	f.StringVar(&c.Prices, "prices", "", "`name` of the price list that requests are charged by, at all addresses: "+ratelimit.PriceListNames()+". Unless given it is "+ratelimit.Mongo2023().Name+", what accounts of Azure Cosmos DB for MongoDB were seen to charge, with --cosmos-listen and "+ratelimit.Normative().Name+" without")
-	flags.Choose(f, "prices", ratelimit.Normative().Name, ratelimit.Mongo2023().Name)
+	f.StringVar(&c.Prices, "prices", "", "`name` of the price list that requests are charged by, at all addresses: "+strings.Join(ratelimit.PriceListNames(), ", ")+". Unless given it is "+ratelimit.Mongo2023().Name+", what accounts of Azure Cosmos DB for MongoDB were seen to charge, with --cosmos-listen and "+ratelimit.Normative().Name+" without")
+	flags.Choose(f, "prices", ratelimit.PriceListNames()...)
 	f.BoolVar(&c.StrongReads, "charge-strong-reads", false, "charge reads with read concern majority, linearizable or snapshot twice, as an account with strong or bounded staleness consistency does")
 	f.BoolVar(&c.ReplyCharge, "reply-charge", false, "add requestCharge to every reply, not only on the Cosmos address; the parameter replyCharge switches it while the server runs")
 }
