@@ -22,6 +22,10 @@ type Account struct {
 // NewAccount makes an account of the newest version without capabilities.
 func NewAccount() *Account { return &Account{Version: Newest} }
 
+// ReplicaSet is the name of the replica set of each account. Source: connection strings of the service,
+// "connect-account".
+const ReplicaSet = "globaldb"
+
 // DepthMax bounds the levels of a document. Source: "concepts-limits".
 const DepthMax = 128
 

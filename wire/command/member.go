@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net"
 	"strings"
+
+	"github.com/cantledb/cantle/collection/cosmos"
 )
 
 // ReplicaSet is the set whose only member the server is shown as. The zero
@@ -40,15 +42,11 @@ func CheckMember(s string) error {
 	return nil
 }
 
-// accountSet is the set of an account. Source: Azure Cosmos DB for MongoDB,
-// connection strings (replicaSet=globaldb).
-const accountSet = "globaldb"
-
 // ShownSet is the set that the client of the connection sees, with the member's
 // address; ok is false when it sees a mongos.
 func (c *Call) ShownSet() (r ReplicaSet, ok bool) {
 	if r = c.Server.ReplicaSet; c.Strict() {
-		r = ReplicaSet{accountSet, c.Server.CosmosMember}
+		r = ReplicaSet{cosmos.ReplicaSet, c.Server.CosmosMember}
 	}
 	if r.Name == "" {
 		return r, false

@@ -15,6 +15,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/cosmos"
 )
 
 // Bounds of one batch of writes: Cosmos DB takes 1000, a message holds 48 MB.
@@ -195,13 +196,13 @@ func (t *transfer) all(ctx context.Context, db string, command bson.Raw) (docs [
 }
 
 // account reports a server that looks like an account of Azure Cosmos DB for MongoDB, by the
-// name of its replica set. Source: Azure Cosmos DB for MongoDB, "connect-account".
+// name of its replica set.
 func (t *transfer) account(ctx context.Context) (bool, error) {
 	b := bson.NewBuilder(nil)
 	b.Int32("hello", 1)
 	reply, err := t.run(ctx, "admin", b.Doc())
 	name, _ := reply.Get("setName").Str()
-	return name == "globaldb", err
+	return name == cosmos.ReplicaSet, err
 }
 
 // count is the number of documents as the catalog has it, 0 if that cannot be had.

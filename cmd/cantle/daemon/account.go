@@ -29,7 +29,7 @@ func (c *Config) retriesRequests(a *cosmos.Account) bool {
 
 // cosmosOptions are the options of the connection string of an account.
 func cosmosOptions(a *cosmos.Account) string {
-	options := "replicaSet=globaldb"
+	options := "replicaSet=" + cosmos.ReplicaSet
 	if a.Capabilities&cosmos.EnableMongoRetryableWrites == 0 {
 		options += "&retryWrites=false"
 	}
