@@ -18,11 +18,11 @@ type Definition struct {
 	BuiltIn bool     // a role that every database has
 	Secret  bool     // a user with a password
 	Fields  bson.Raw // of createUser or createRole, and of updateUser or updateRole
-	Left    []string // what could not be translated
-	Notes   []string // what was translated otherwise than it stands there
+	Left    []string // parts that could not be translated
+	Notes   []string // parts whose translation differs from the text
 }
 
-// Kind names what it is.
+// Kind returns "user" or "role".
 func (d *Definition) Kind() string {
 	if d.User {
 		return "user"
@@ -30,7 +30,7 @@ func (d *Definition) Kind() string {
 	return "role"
 }
 
-// Command is the command that makes it, or with update that changes it.
+// Command returns the command that makes the definition, or with update the one that changes it.
 func (d *Definition) Command(update bool) bson.Raw {
 	verb := "create"
 	if update {
@@ -44,7 +44,7 @@ func (d *Definition) Command(update bool) bson.Raw {
 
 // Definitions reads a file: one definition, or a list of them, with names in the case of
 // the command's --body or of its output; of a template the properties count.
-// Errors: a text that is no JSON; what is neither a role nor a user.
+// Errors: a text that is no JSON; an element that is neither a role nor a user.
 func Definitions(text string) (out []*Definition, err error) {
 	// A list is no document by itself.
 	doc, err := ejson.Parse(`{"list": ` + text + `}`)
@@ -109,7 +109,7 @@ func (f folded) texts(name string) (out []string) {
 	return out
 }
 
-// definition reads one. The name and the database may stand in the Id only, as "database.name".
+// definition reads one definition. The name and the database may stand in the Id only, as "database.name".
 func definition(f folded) (*Definition, error) {
 	d := &Definition{User: f.text("username") != "" || f["mechanisms"].Type != bson.TypeMissing, DB: f.text("databasename"), Name: f.text("rolename")}
 	if d.User {
@@ -158,7 +158,7 @@ func (f folded) names() (out []string) {
 	return out
 }
 
-// user adds what a user has besides roles. Custom data is a text there, and a document here.
+// user adds the fields of a user other than roles. Custom data is a text there, and a document here.
 func (d *Definition) user(f folded, b *bson.Builder) {
 	if password := f.text("password"); password != "" {
 		d.Secret = true

@@ -1,3 +1,3 @@
-// Package account has what is otherwise in dumps and files of an account of Azure Cosmos DB for
-// MongoDB (RU), and what of it MongoDB has no counterpart for.
+// Package account translates indexes, shard keys, roles and users of an account of Azure Cosmos DB
+// for MongoDB (RU), and lists the parts that have no counterpart in MongoDB.
 package account

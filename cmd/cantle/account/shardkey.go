@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// ShardKeys are the shard keys that a restore was given: by namespace of the dump, and "" for all.
+// ShardKeys are the shard keys of the flags of a restore: by namespace of the dump, and "" for all.
 type ShardKeys map[string]bson.Raw
 
 // Set reads "field", or "database.collection=field"; several fields, divided by commas, make a
@@ -31,7 +31,7 @@ func (k ShardKeys) Set(text string) error {
 	return nil
 }
 
-// Of is the key for a collection of the dump, nil for none.
+// Of returns the key for a collection of the dump, nil for none.
 func (k ShardKeys) Of(ns string) bson.Raw {
 	if key, ok := k[ns]; ok {
 		return key

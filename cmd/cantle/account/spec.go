@@ -20,7 +20,7 @@ func IsID(spec bson.Raw) bool {
 // Observed: hashicorp/terraform-provider-azurerm, "resource_arm_cosmosdb_mongo_collection".
 const defaultField = "DocumentDBDefaultIndex"
 
-// IsDefault reports the index that is none: an account of version 3.2 indexes every field.
+// IsDefault reports the entry that stands for no index: an account of version 3.2 indexes every field.
 func IsDefault(spec bson.Raw) bool {
 	key, _ := spec.Get("key").Doc()
 	return key.Has(defaultField)
@@ -35,8 +35,8 @@ func IsListed(spec bson.Raw) bool {
 	return v == 1 && spec.Has("ns") || seconds == -1
 }
 
-// plain is a specification without what servers differ in: the version, which each chooses for
-// itself, the namespace, and the option by which Cantle keeps an expiry by the last write.
+// plain returns a specification without the fields in which servers differ: the version, the namespace, and
+// the option by which Cantle keeps an expiry by the last write.
 func plain(spec bson.Raw) bson.Raw {
 	b := bson.NewBuilder(nil)
 	for name, v := range spec.Fields() {
@@ -49,7 +49,7 @@ func plain(spec bson.Raw) bson.Raw {
 	return b.Doc()
 }
 
-// New is the specification for createIndexes from that in a dump of a collection with these options. It
+// New makes the specification for createIndexes from that in a dump of a collection with these options. It
 // names the simple collation where the collection has another default, which the index would
 // get otherwise.
 func New(spec, options bson.Raw) bson.Raw {
@@ -65,7 +65,7 @@ func New(spec, options bson.Raw) bson.Raw {
 	return b.Doc()
 }
 
-// ByLastWrite is an index {_ts: 1} by which documents expire so many seconds after their last
+// ByLastWrite makes an index {_ts: 1} by which documents expire so many seconds after their last
 // write; -1 leaves it to their own ttl.
 func ByLastWrite(spec bson.Raw, seconds int64) bson.Raw {
 	b := bson.NewBuilder(nil)
@@ -79,8 +79,8 @@ func ByLastWrite(spec bson.Raw, seconds int64) bson.Raw {
 	return b.Doc()
 }
 
-// ForMongoDB is a specification as MongoDB takes it. If MongoDB has no counterpart, left says what
-// is left out. lastWrite says that documents expire by it after their last write.
+// ForMongoDB returns a specification for MongoDB. If MongoDB has no counterpart, left describes the
+// index that is left out. With lastWrite documents expire by it after their last write.
 func ForMongoDB(spec bson.Raw, lastWrite bool) (out bson.Raw, left string) {
 	name, _ := spec.Get("name").Str()
 	seconds, _ := spec.Get("expireAfterSeconds").AsInt64()
@@ -119,7 +119,7 @@ func KeyForMongoDB(ns string, key bson.Raw) string {
 	return fmt.Sprintf("%s (in a sharded cluster: sh.shardCollection(%q, %s))", text, ns, ejson.String(key))
 }
 
-// FieldOf is the one field of a shard key as accounts have it; ok is false for any other key.
+// FieldOf returns the one field of a shard key of an account; ok is false for any other key.
 func FieldOf(key bson.Raw) (field string, ok bool) {
 	first, _ := key.First()
 	kind, _ := first.Value.Str()

@@ -110,7 +110,7 @@ func (s *server) advise(ctx context.Context, db, coll string, a *adviseArgs, out
 	return nil
 }
 
-// pricesOf is the list that a server says it charges by in its reply; the first one if this program does not have it.
+// pricesOf returns the price list that the reply of a server names; the first one if this program does not have it.
 func pricesOf(reply bson.Raw) *ratelimit.PriceList {
 	name, _ := reply.Get("prices").Str()
 	if list := ratelimit.FindPriceList(name); list != nil {

@@ -72,7 +72,7 @@ func dumpVerb(f *pflag.FlagSet) action {
 	f.IntVar(&a.parallel, "numParallelCollections", parallelCollections, "so many `collections` at a time")
 	f.IntVarP(&a.parallel, "j", "j", parallelCollections, "so many `collections` at a time")
 	f.BoolVar(&a.gzip, "gzip", false, "compress")
-	f.StringVar(&a.target, "for", "", "`who` restores it: mongodb; by default cantle restore")
+	f.StringVar(&a.target, "for", "", "`target` of the dump: mongodb; by default cantle restore")
 	flags.Choose(f, "for", "mongodb")
 	f.BoolVar(&a.resume, "resume", false, "keep what an interrupted dump has written to --out, and go on")
 	return func(ctx context.Context, s Streams) error {

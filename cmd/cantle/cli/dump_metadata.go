@@ -23,18 +23,18 @@ type dumping struct {
 	shows   *progress.Shared
 
 	mu     sync.Mutex
-	left   []string // what MongoDB has no counterpart for, by collection
-	shared int64    // documents whose _id another one has
+	left   []string // parts without a counterpart in MongoDB, by collection
+	shared int64    // documents that share their _id with another one
 }
 
-// leave notes what the dump leaves out.
+// leave notes a part that the dump leaves out.
 func (a *dumping) leave(ns, what string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.left = append(a.left, ns+": "+what)
 }
 
-// verdict lists what was left out. Errors: documents that an unsharded collection cannot hold.
+// verdict lists the parts that were left out. Errors: documents that an unsharded collection cannot hold.
 func (a *dumping) verdict(errs io.Writer) error {
 	if len(a.left) > 0 {
 		fmt.Fprintln(errs, "MongoDB has no counterpart for, and the dump leaves out:")
@@ -78,10 +78,9 @@ func (s *sharedIDs) look(doc bson.Raw) {
 	s.last = id.Clone()
 }
 
-// ownOf is what only a Cantle knows of a collection, and what it does otherwise than MongoDB: its shard
-// key, its throughput as the extension commands take it, and by which indexes documents expire
-// after their last write. Other servers have neither, nor has an address without sharding a
-// list of shard keys.
+// ownOf returns the properties of a collection that the dumps of MongoDB lack: its shard key, its throughput
+// in the form of the extension commands, and the indexes by which documents expire after their last
+// write. Other servers have none of them, and an address without sharding has no list of shard keys.
 func (a *dumping) ownOf(ctx context.Context, d *dumps.Collection, indexes []bson.Raw) bson.Raw {
 	own := bson.NewBuilder(nil)
 	q := bson.NewBuilder(nil)
@@ -156,7 +155,7 @@ func (a *dumping) appendExpiry(own *bson.Builder, is bson.Raw, indexes []bson.Ra
 }
 
 // metadata prints options and indexes of a collection as mongodump does, and under
-// "cantle" what ownOf has.
+// "cantle" the properties of ownOf.
 func (a *dumping) metadata(ctx context.Context, d *dumps.Collection, info bson.Raw) (string, error) {
 	b := bson.NewBuilder(nil)
 	options, _ := info.Get("options").Doc()
@@ -195,8 +194,8 @@ func (a *dumping) metadata(ctx context.Context, d *dumps.Collection, info bson.R
 	return ejson.Canonical(b.Doc()), nil
 }
 
-// restorable is the specification of an index as who restores the dump takes it, nil if that has none
-// like it.
+// restorable returns the specification of an index for the target of the dump, nil if the target has no such
+// index.
 func (a *dumping) restorable(d *dumps.Collection, x, own bson.Raw) bson.Raw {
 	if a.target == "" {
 		return x
@@ -214,7 +213,7 @@ func (a *dumping) restorable(d *dumps.Collection, x, own bson.Raw) bson.Raw {
 	return x
 }
 
-// leaveOwn notes what of ownOf the dump leaves out.
+// leaveOwn notes the properties of ownOf that the dump leaves out.
 func (a *dumping) leaveOwn(d *dumps.Collection, own bson.Raw) {
 	if key, ok := own.Get("shardKey").Doc(); ok {
 		a.leave(d.NS(), account.KeyForMongoDB(d.NS(), key))

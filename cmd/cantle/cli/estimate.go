@@ -32,7 +32,8 @@ What makes an operation expensive:
               index has one entry per element. --update-fields names the fields that
               an update changes; indexes on others cost it nothing
   partitions  a query costs 2.5 on every partition it visits. With the shard key in
-              its filter that is one (and 2.4 where it finds something, by mongo-2023); without (--fan-outs) it is all of them, so it
+              its filter that is one (and 2.4 where it finds something, by
+              mongo-2023); without (--fan-outs) it is all of them, so it
               gets dearer as the collection grows
 `
 

@@ -26,7 +26,7 @@ one a line or all in an array:
 
 A log is that of mongod or of cantle; its slow commands are looked at (with slowms 0, all).
 Commands are read by the server's own parsers, and run nowhere but on an empty server in
-memory; what depends on data and indexes, such as sorts, shows itself at the Cosmos
+memory; features that depend on data and indexes, such as sorts, are found at the Cosmos
 address only (cantle serve --cosmos-listen).
 
 Source files (.js, .ts, .py, .java, .cs, .go and so on; of a folder all below it) are

@@ -23,8 +23,8 @@ without the values) since the server started or the last --reset, the dearest fi
   fan-outs      runs that looked into several
   refused       runs refused for lack of request units
 
-Below it stands what clients of the Cosmos address used and an account of Azure Cosmos DB
-refuses, with how often and by which application (appName).
+A second table lists the features that clients of the Cosmos address used and an account of
+Azure Cosmos DB refuses, with their counts and applications (appName).
 `
 
 func reportVerb(f *pflag.FlagSet) action {

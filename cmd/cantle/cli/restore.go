@@ -41,8 +41,8 @@ indexes, shard keys and throughput.
 A document that is there already is left as it is and counted; one whose _id is there
 with another content has failed. A dump of mongodump has no shard keys: in an account _id
 is unique by value of the shard key, so that a collection which was sharded there needs
---shard-key. What of a dump is not there in the end, an index that the server refuses for
-one, is named, all else is restored, and the exit status is 1.
+--shard-key. Parts of a dump that cannot be restored, such as an index that the server
+refuses, are listed; all else is restored, and the exit status is 1.
 
 Requests that the server throttles are repeated when it says so. Unique indexes are made
 before the documents, as Azure Cosmos DB wants them; the others after. An index {_ts: 1}
@@ -65,7 +65,7 @@ type restoreArgs struct {
 	noIndexes     bool
 	noOptions     bool
 	validate      bool
-	lastWrite     bool // what every index {_ts: 1} that expires documents goes by
+	lastWrite     bool // each index {_ts: 1} that expires documents does so by their last write
 	keys          account.ShardKeys
 	journal       string
 	journalOpened *journal.Journal
@@ -186,11 +186,11 @@ type restoring struct {
 
 	mu    sync.Mutex
 	total written
-	lost  []string        // what of the dump is not there in the end
+	lost  []string        // parts of the dump, other than documents, that could not be restored
 	keyed map[string]bool // collections of the dump, by namespace, that --shard-key may name
 
 	looking sync.Mutex
-	looker  *transfer // reads what documents are there; nil before it is needed
+	looker  *transfer // reads documents of the server; nil before it is needed
 
 	open map[string]*loading // of an archive, by namespace in the dump
 }
@@ -235,7 +235,7 @@ func restore(ctx context.Context, uri string, a restoreArgs, s Streams) error {
 	return r.verdict()
 }
 
-// lose notes something of the dump, other than documents, that is not there in the end.
+// lose notes a part of the dump, other than documents, that could not be restored.
 func (r *restoring) lose(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	r.shows.Say("%s", text)
@@ -244,7 +244,7 @@ func (r *restoring) lose(format string, args ...any) {
 	r.lost = append(r.lost, text)
 }
 
-// verdict is the error of a restore after which not all is there.
+// verdict returns the error of a restore that is not complete.
 func (r *restoring) verdict() error {
 	for ns := range r.keys {
 		if ns != "" && !r.keyed[ns] {

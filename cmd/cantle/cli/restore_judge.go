@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// takenDocuments are those that a server refused because of what is there, with what it said.
+// takenDocuments are those that a server refused for a value that is there already, with its messages.
 type takenDocuments struct {
 	docs     []bson.Raw
 	messages []string
@@ -42,7 +42,7 @@ func (l *loading) judge(ctx context.Context, taken *takenDocuments, w *written) 
 	return nil
 }
 
-// differs says what to do about a document of whose _id there is another one.
+// differs returns the message for a document whose _id another document has.
 func (l *loading) differs(doc bson.Raw) string {
 	text := fmt.Sprintf("%s: another document with _id %s is there", l.NS(), doc.Get("_id").Clipped(100))
 	if l.asked == nil {

@@ -27,7 +27,7 @@ type loading struct {
 	buckets           *agg.Buckets // of a time-series collection, nil for others
 	later             []bson.Raw   // indexes
 	expiring          []bson.Raw   // indexes {_ts: 1} that expire documents, as in the dump
-	lastWrite         bson.Value   // seconds by name of those that Cantle keeps by the last write
+	lastWrite         bson.Value   // seconds by name of the indexes of a Cantle that expire by the last write
 	dated             bool         // a document has a date at _ts
 	offer             bson.Raw     // throughput, nil for none
 	asked             bson.Raw     // the shard key of --shard-key, nil for none

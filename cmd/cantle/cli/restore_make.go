@@ -15,8 +15,8 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
-// What a restore makes beside documents: collections with options and shard keys, and indexes. What
-// the server refuses is noted (restoring.lose), and the rest goes on.
+// This file makes collections with options and shard keys, and indexes. Those that the server refuses
+// are noted (restoring.lose), and the restore continues.
 
 // isRefusal reports that the server answered, and refused.
 func isRefusal(err error) bool {
@@ -27,8 +27,8 @@ func isRefusal(err error) bool {
 // errNotMade is returned for a collection that the server refuses, after it was noted.
 var errNotMade = errors.New("the collection is not there")
 
-// create makes the collection, with its shard key. own is what only a Cantle knows of it: the shard
-// key, and the throughput, which is set at the end, as it would only slow down what is loaded.
+// create makes the collection, with its shard key. own has its properties of
+// dumping.ownOf. The throughput is set at the end, as it would slow down the load.
 // Errors: errNotMade; those of the connection.
 func (l *loading) create(ctx context.Context, options, own bson.Raw) error {
 	if offer, ok := own.Get("throughput").Doc(); ok {
@@ -72,7 +72,7 @@ func (l *loading) create(ctx context.Context, options, own bson.Raw) error {
 	return err
 }
 
-// made is the error of making the collection. One that is there stays as it is.
+// made returns the error of a collection that was not made. One that is there stays as it is.
 func (l *loading) made(err error, options bson.Raw) error {
 	switch {
 	case err == nil, isCode(err, 48):
@@ -99,8 +99,8 @@ func (r *restoring) askedKey(source, kind string) bson.Raw {
 	return r.keys.Of(source)
 }
 
-// createInAccount makes a sharded collection as an account is asked to, with the throughput of the dump
-// at once: the least that there is would slow down what is loaded.
+// createInAccount makes a sharded collection by the extension command of accounts. The throughput of the dump
+// is set at once: the default of an account would slow down the load.
 // Source: Azure Cosmos DB for MongoDB, "custom-commands".
 func (l *loading) createInAccount(ctx context.Context, field string) error {
 	b := bson.NewBuilder(nil)
@@ -116,7 +116,7 @@ func (l *loading) createInAccount(ctx context.Context, field string) error {
 	return err
 }
 
-// bucketsIn is how the options of a time-series collection divide it, nil for others.
+// bucketsIn returns the buckets of a time-series collection from its options, nil for others.
 func bucketsIn(options bson.Raw) *agg.Buckets {
 	d, ok := options.Get("timeseries").Doc()
 	if !ok {
@@ -159,7 +159,7 @@ func (l *loading) index(ctx context.Context, t *transfer, list []bson.Raw) error
 	return nil
 }
 
-// hasDate reports a document that an index {_ts: 1} of MongoDB expires some day. In an account
+// hasDate reports a document that an index {_ts: 1} of MongoDB expires. In an account
 // _ts is no field. Source: Azure Cosmos DB for MongoDB, "time-to-live".
 func hasDate(doc bson.Raw) bool {
 	switch v := doc.Get("_ts"); v.Type {
@@ -176,8 +176,8 @@ func hasDate(doc bson.Raw) bool {
 	return false
 }
 
-// expiry returns the indexes {_ts: 1} that expire documents as the server takes them: by the last
-// write if the dump has them so, or if it is of an account.
+// expiry returns the indexes {_ts: 1} that expire documents in the form of the server: by the last
+// write if they do in the dump, or if the dump is of an account.
 func (l *loading) expiry() (out []bson.Raw) {
 	kept, known := l.lastWrite.Doc() // a Cantle wrote the dump
 	for _, x := range l.expiring {

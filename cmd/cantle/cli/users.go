@@ -23,8 +23,8 @@ were given to the Azure CLI, or that it lists:
   cantle users mongodb://127.0.0.1:27017/ roles.json
 
 A file has one definition, a list of them, or the resources of a template. Roles are made
-before users, whatever the order of the files. One that is there already is changed to what
-the file says, so that a second run changes nothing. Names that cannot be translated are
+before users, whatever the order of the files. One that is there already is changed to match
+the file, so that a second run changes nothing. Names that cannot be translated are
 listed, and the exit status is 1.
 
 A list that the Azure CLI prints has no passwords: write "Password" into it for each user.
@@ -56,11 +56,11 @@ func usersVerb(f *pflag.FlagSet) action {
 	}
 }
 
-// codeRoleNotFound is the error code of a role that is given what is not there.
+// codeRoleNotFound is the error code of a command that grants a role that is not there.
 const codeRoleNotFound = 31
 
-// define makes roles, then users. A role may be given another one of the files, so that those that
-// lack one are tried again behind the others.
+// define makes roles, then users. A role may inherit from another one of the files, so that those that
+// lack one are tried again after the others.
 func (t *transfer) define(ctx context.Context, list []*account.Definition, out io.Writer) error {
 	slices.SortStableFunc(list, func(a, b *account.Definition) int { return cmp.Compare(a.Kind(), b.Kind()) }) // "role", "user"
 	failed := 0
@@ -100,7 +100,7 @@ func (t *transfer) define(ctx context.Context, list []*account.Definition, out i
 // errNoPassword refuses a user of a list that the Azure CLI printed.
 var errNoPassword = errors.New("not made: the file has no password for it; add \"Password\" and run this again")
 
-// defineOne makes one, or changes the one that is there.
+// defineOne makes one definition, or changes the one that is there.
 func (t *transfer) defineOne(ctx context.Context, d *account.Definition, out io.Writer) error {
 	if d.BuiltIn {
 		fmt.Fprintf(out, "role %s.%s is built in\n", d.DB, d.Name)

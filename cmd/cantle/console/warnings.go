@@ -61,7 +61,7 @@ func warnings(q *query) (any, error) {
 	}{out}, nil
 }
 
-// refusals are the features that clients used and an account of Azure Cosmos DB does not have.
+// refusals returns a warning for each of the features that clients used and an account of Azure Cosmos DB does not have.
 func refusals(report bson.Raw) (out []warning) {
 	account, _ := report.Get("account").Doc()
 	version, _ := account.Get("version").Str()

@@ -27,7 +27,7 @@ func (c *Config) retriesRequests(a *cosmos.Account) bool {
 	return c.ServerRetry || a.Capabilities&cosmos.DisableRateLimitingResponses != 0
 }
 
-// cosmosOptions are the options of the connection string of an account.
+// cosmosOptions returns the options of the connection string of an account.
 func cosmosOptions(a *cosmos.Account) string {
 	options := "replicaSet=" + cosmos.ReplicaSet
 	if a.Capabilities&cosmos.EnableMongoRetryableWrites == 0 {

@@ -427,7 +427,7 @@ func (d *Daemon) URIs() (out []string) {
 // Account returns the account that the Cosmos address offers.
 func (d *Daemon) Account() *cosmos.Account { return d.account }
 
-// CosmosURI is the connection string of the Cosmos address, "" without one. It has
+// CosmosURI returns the connection string of the Cosmos address, "" without one. It has
 // the account's name and key where they are needed.
 func (d *Daemon) CosmosURI() string { return d.cosmosURI(d.cfg.Auth) }
 
@@ -447,7 +447,7 @@ func (d *Daemon) cosmosURI(withKey bool) string {
 	return "mongodb://" + url.UserPassword(d.cfg.CosmosName, d.key).String() + "@" + strings.TrimPrefix(u, "mongodb://")
 }
 
-// shown is an address as connection strings have it.
+// shown returns an address in the form of connection strings.
 func shown(a net.Addr) string {
 	if a.Network() == "unix" {
 		return strings.ReplaceAll(a.String(), "/", "%2F")
@@ -455,7 +455,7 @@ func shown(a net.Addr) string {
 	return a.String()
 }
 
-// uri is the connection string of an address, with an option and those that TLS
+// uri returns the connection string of an address, with an option and those that TLS
 // needs; sockets in the file system have none.
 func (d *Daemon) uri(host, options string) string {
 	if strings.Contains(host, "%2F") {

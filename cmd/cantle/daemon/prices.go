@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// prices is the list that the server charges by. There is one for all addresses: they spend the same RU/s of the same
+// prices returns the price list of the server. There is one for all addresses: they spend the same RU/s of the same
 // partitions, so a request has to cost the same wherever it comes in.
 // Errors: there is no list of that name.
 func (c *Config) prices() (*ratelimit.PriceList, error) {
@@ -24,7 +24,7 @@ func (c *Config) prices() (*ratelimit.PriceList, error) {
 	return ratelimit.Normative(), nil
 }
 
-// budgets makes the budgets of the server, and the clock that they and the server go by, which tests may stop.
+// budgets makes the budgets of the server, and the clock of both, which tests may stop.
 // Errors: those of prices.
 func (c *Config) budgets() (b *ratelimit.Budgets, now func() time.Time, err error) {
 	prices, err := c.prices()

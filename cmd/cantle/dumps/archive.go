@@ -38,7 +38,7 @@ type ArchiveWriter struct {
 	w  *bufio.Writer
 }
 
-// archiveBlockBytes is how much of a collection is collected for a block.
+// archiveBlockBytes bounds the documents of a block, in bytes.
 const archiveBlockBytes = 1 << 20
 
 // archivePart collects the blocks of one collection.
@@ -49,7 +49,7 @@ type archivePart struct {
 	buf []byte
 }
 
-// NewArchiveWriter writes everything up to the first block; version is the server's.
+// NewArchiveWriter makes a writer and writes everything up to the first block; version is the server's.
 func NewArchiveWriter(out io.Writer, version string, compress bool, parallel int, list []*Collection) (*ArchiveWriter, error) {
 	a := &ArchiveWriter{}
 	if compress {
@@ -77,10 +77,12 @@ func NewArchiveWriter(out io.Writer, version string, compress bool, parallel int
 	return a, err
 }
 
+// Begin implements Sink.
 func (a *ArchiveWriter) Begin(d *Collection) (Part, error) {
 	return &archivePart{a: a, d: d, crc: crc64.New(archiveCRC)}, nil
 }
 
+// Done implements Part: an archive is not continued.
 func (p *archivePart) Done() (bson.Value, int64) { return bson.Value{}, 0 }
 
 func (p *archivePart) Write(doc bson.Raw) error {
@@ -91,7 +93,7 @@ func (p *archivePart) Write(doc bson.Raw) error {
 	return p.flush()
 }
 
-// flush writes a block of what was collected.
+// flush writes a block of the collected documents.
 func (p *archivePart) flush() error {
 	if len(p.buf) == 0 {
 		return nil
@@ -116,7 +118,7 @@ func (p *archivePart) block(eof bool, crc uint64) error {
 	return err
 }
 
-// End writes the block that says so. Views have one too: mongorestore waits for it.
+// End writes the block with EOF. Views have one too: mongorestore waits for it.
 func (p *archivePart) End() error {
 	if err := p.flush(); err != nil {
 		return err
@@ -124,6 +126,7 @@ func (p *archivePart) End() error {
 	return p.block(true, p.crc.Sum64())
 }
 
+// Close writes the rest of the archive. The file stays open.
 func (a *ArchiveWriter) Close() error {
 	err := a.w.Flush()
 	if a.zip != nil {
@@ -132,14 +135,14 @@ func (a *ArchiveWriter) Close() error {
 	return err
 }
 
-// ArchiveReader reads what an archive holds.
+// ArchiveReader reads an archive.
 type ArchiveReader struct {
 	docs Documents
 	List []*Collection
 	crcs map[string]hash.Hash64
 }
 
-// NewArchiveReader reads everything up to the first block.
+// NewArchiveReader makes a reader and reads everything up to the first block.
 func NewArchiveReader(in io.Reader, compressed bool) (*ArchiveReader, error) {
 	if compressed {
 		z, err := gzip.NewReader(in)
@@ -187,7 +190,7 @@ func (a *ArchiveReader) next() (bson.Raw, error) {
 	return a.docs.rest(head)
 }
 
-// Each hands over all documents, collection by collection as they lie, and checks
+// Each calls emit with all documents, collection by collection as they lie, and checks
 // their sums. ended is called when a collection is complete.
 func (a *ArchiveReader) Each(emit func(db, coll string, doc bson.Raw) error, ended func(db, coll string) error) error {
 	for {

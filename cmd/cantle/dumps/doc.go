@@ -16,7 +16,7 @@ type Collection struct {
 	Metadata string // Extended JSON, as in the file
 }
 
-// NS is the namespace.
+// NS returns the namespace.
 func (d *Collection) NS() string { return d.DB + "." + d.Coll }
 
 // Capped reports a collection that keeps the order of insertion.
@@ -26,20 +26,22 @@ func (d *Collection) Capped() bool { return strings.Contains(d.Metadata, `"cappe
 // dump can go on.
 func (d *Collection) ByID() bool { return d.Kind == "collection" && !d.Capped() }
 
-// BucketsPrefix begins the names of what holds the measurements of time series.
+// BucketsPrefix begins the names of the collections with the measurements of time series.
 const BucketsPrefix = "system.buckets."
 
-// Sink takes what is dumped. Safe for concurrent use.
+// Sink takes the collections of a dump. Safe for concurrent use.
 type Sink interface {
-	// Begin announces a collection; nil says that it is there already.
+	// Begin begins a collection; it returns nil for one that is there already.
 	Begin(d *Collection) (Part, error)
 }
 
 // Part takes the documents of one collection.
 type Part interface {
-	// Done is which documents are there already: the _id of the last, missing for
-	// none, and how many.
+	// Done returns the _id of the last document that is there already, missing for
+	// none, and the number of such documents.
 	Done() (after bson.Value, n int64)
+	// Write adds a document.
 	Write(doc bson.Raw) error
+	// End completes the collection.
 	End() error
 }

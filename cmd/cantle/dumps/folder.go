@@ -31,10 +31,11 @@ type folderPart struct {
 	zip  *gzip.Writer
 	w    *bufio.Writer
 
-	after bson.Value // what was there, see Part
+	after bson.Value // with n the result of Done
 	n     int64
 }
 
+// Begin implements Sink.
 func (s *Folder) Begin(d *Collection) (Part, error) {
 	dir := folderOf(s.Root, d.DB)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -138,8 +139,8 @@ func (p *folderPart) End() error {
 	return os.Rename(p.path+partSuffix, p.path)
 }
 
-// documentBytesMax bounds what is believed of a length in a file: the largest
-// document and some room, as mongodump's files have system documents.
+// documentBytesMax bounds a length in a file: the largest document and some room, as mongodump's
+// files have system documents.
 const documentBytesMax = 16<<20 + 64<<10
 
 // Documents reads documents that lie one after the other.
@@ -149,7 +150,7 @@ type Documents struct {
 }
 
 // Next returns the next document, valid until the one after. Errors: io.EOF at the end,
-// io.ErrUnexpectedEOF within a document, and what is no document.
+// io.ErrUnexpectedEOF within a document, and those of bytes that are no document.
 func (d *Documents) Next() (bson.Raw, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(d.r, head[:]); err != nil {
@@ -175,11 +176,11 @@ func (d *Documents) rest(head [4]byte) (bson.Raw, error) {
 	return bson.Parse(d.buf, bson.Limits{Depth: bson.MaxDepth})
 }
 
-// NewDocuments reads the documents of a file.
+// NewDocuments makes a reader of the documents of a file.
 func NewDocuments(r io.Reader) *Documents { return &Documents{r: r} }
 
-// fileName is how a collection's name is written in a folder: like a part of a URL,
-// as mongodump does.
+// fileName returns the name of a database's or collection's file or folder: escaped like a part of a
+// URL, as mongodump does.
 func fileName(coll string) string {
 	var b strings.Builder
 	for _, c := range []byte(coll) {
@@ -192,5 +193,5 @@ func fileName(coll string) string {
 	return b.String()
 }
 
-// folderOf is where a database's files lie.
+// folderOf returns the folder of a database's files.
 func folderOf(root, db string) string { return filepath.Join(root, fileName(db)) }

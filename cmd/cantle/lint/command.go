@@ -13,14 +13,14 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// runs are the commands that have a language or options, and do to a server without data what may
-// be done. Of all others only the names are looked at.
+// runs are the commands that have a language or options, and are harmless to a server without data. Of
+// all others only the names are checked.
 var runs = []string{
 	"aggregate", "bulkWrite", "collMod", "count", "create", "createIndexes", "delete", "distinct", "explain", "find",
 	"findAndModify", "findandmodify", "insert", "mapReduce", "mapreduce", "update",
 }
 
-// aboutDB and aboutColl are what a document that names no collection is taken to be about.
+// aboutDB and aboutColl are the namespace for a document that names no collection.
 const aboutDB, aboutColl = "test", "c"
 
 // isCommand reports a document that is a command, as opposed to a filter: its first field is the
@@ -42,7 +42,7 @@ func (l *Linter) isCommand(doc bson.Raw) bool {
 	return first.Value.IsNumber() && (!slices.Contains(runs, name) || !doc.Get("pipeline").IsMissing() || !doc.Get("ops").IsMissing())
 }
 
-// row finds the row of a command, whatever its case.
+// row returns the row of a command, in whatever case it is written; nil without one.
 func (l *Linter) row(name string) *cosmos.Row {
 	for i := range cosmos.Command.Rows() {
 		if r := &cosmos.Command.Rows()[i]; strings.EqualFold(r.Name, name) {
@@ -52,7 +52,7 @@ func (l *Linter) row(name string) *cosmos.Row {
 	return nil
 }
 
-// document looks at a command, a filter, an update or an entry of a log or a profile.
+// document checks a command, a filter, an update or an entry of a log or a profile.
 func (l *Linter) document(ctx context.Context, at place, doc bson.Raw) error {
 	logged := false
 	for _, name := range []string{"command", "originatingCommand"} {
@@ -87,7 +87,7 @@ func isUpdate(name string) bool {
 		!slices.ContainsFunc(match.Operators, func(o match.Operator) bool { return o.Name == name })
 }
 
-// pipeline looks at the stages of a pipeline.
+// pipeline checks the stages of a pipeline.
 func (l *Linter) pipeline(ctx context.Context, at place, stages bson.Value) error {
 	b := bson.NewBuilder(nil)
 	b.String("aggregate", aboutColl)
@@ -97,7 +97,7 @@ func (l *Linter) pipeline(ctx context.Context, at place, stages bson.Value) erro
 	return l.command(ctx, at, b.Doc(), false)
 }
 
-// written is the command of an entry of a log: of writes that has the statement alone.
+// written returns the command of an entry of a log, which has only the statement of a write.
 func written(ns string, command bson.Raw) bson.Raw {
 	db, coll, _ := strings.Cut(ns, ".")
 	switch {
@@ -146,12 +146,12 @@ func findOf(filter bson.Raw) bson.Raw {
 	return b.Doc()
 }
 
-// around are arguments of a command that have nothing to do with what an account has, or mean
-// something to the server only that it was sent to.
+// around are arguments of a command that do not depend on the features of an account, or have a meaning
+// only for the server that the command was sent to.
 var around = []string{"lsid", "autocommit", "startTransaction", "readConcern", "writeConcern", "maxTimeMS", "apiVersion", "apiStrict",
 	"apiDeprecationErrors", "shardVersion", "databaseVersion", "clientOperationKey", "mayBypassWriteBlocking", "needsMerge", "fromMongos", "fromRouter", "collectionUUID"}
 
-// command runs one and adds what it used.
+// command runs a command and adds the features that it used.
 func (l *Linter) command(ctx context.Context, at place, doc bson.Raw, together bool) error {
 	first, ok := doc.First()
 	if !ok {
@@ -180,7 +180,7 @@ func (l *Linter) command(ctx context.Context, at place, doc bson.Raw, together b
 	return l.scratch.clear(ctx, db, name)
 }
 
-// named looks at a command of which only the name matters.
+// named checks a command by its name only.
 func (l *Linter) named(at place, name string, together bool) {
 	r := l.row(name)
 	switch {
@@ -196,8 +196,8 @@ func (l *Linter) named(at place, name string, together bool) {
 // timeMax bounds a command of the linter, in milliseconds.
 const timeMax = 5000
 
-// plain leaves out what belongs to the session and the server that a command was sent to. A
-// retryable write stays one, of a new session.
+// plain returns a command without the arguments of its session and its server. A retryable write stays
+// one, of a new session.
 func plain(doc bson.Raw) bson.Raw {
 	retryable := !doc.Get("txnNumber").IsMissing() && doc.Get("autocommit").IsMissing()
 	b := bson.NewBuilder(nil)

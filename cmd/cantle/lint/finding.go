@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/collection/cosmos"
 )
 
-// place is where something was found.
+// place is the position of a finding.
 type place struct {
 	in   string // a file
 	line int    // from 1; 0 without lines
@@ -25,13 +25,13 @@ func (p place) String() string {
 	return p.in + ":" + strconv.Itoa(p.line)
 }
 
-// feature is one that the account does not have.
+// feature is a feature that the account does not have.
 type feature struct {
 	kind cosmos.Kind
 	name string
 }
 
-// basis is how sure a finding is.
+// basis is the source of a finding, and so its certainty.
 type basis string
 
 const (
@@ -59,8 +59,8 @@ func (l *Linter) add(f finding, together bool) {
 	l.found = append(l.found, f)
 }
 
-// Print writes the findings as a table and what was looked at below, and returns how many
-// features are refused.
+// Print writes the findings as a table and the counts of checked things below, and returns the number of
+// features that are refused.
 func (l *Linter) Print(out io.Writer) int {
 	slices.SortStableFunc(l.found, func(a, b finding) int {
 		return cmp.Or(cmp.Compare(a.place.in, b.place.in), cmp.Compare(a.place.line, b.place.line), cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name))
@@ -90,10 +90,10 @@ func (l *Linter) Print(out io.Writer) int {
 	return len(features)
 }
 
-// answerWidth is how much of an error's text the table shows, in characters.
+// answerWidth bounds an error's text in the table, in characters.
 const answerWidth = 80
 
-// cure says which capabilities or versions have the feature of a row.
+// cure returns the capabilities or versions that have the feature of a row.
 func cure(r *cosmos.Row) string {
 	switch {
 	case r == nil || r.Opens == 0 && r.In == cosmos.Never:
@@ -104,7 +104,7 @@ func cure(r *cosmos.Row) string {
 	return "version " + r.In.String()
 }
 
-// looked counts what was looked at.
+// looked counts the commands and files that were checked.
 type looked struct{ commands, files int }
 
 func (n looked) String() string {

@@ -9,11 +9,11 @@ import (
 	"github.com/cantledb/cantle/collection/cosmos"
 )
 
-// Linter looks at things for one account and keeps what it found. Not safe for concurrent use.
+// Linter checks commands and files for one account and keeps the findings. Not safe for concurrent use.
 type Linter struct {
 	account *cosmos.Account
 	scratch *scratch
-	notes   io.Writer // for what could not be looked at
+	notes   io.Writer // for the places that could not be checked
 	found   []finding
 	looked  looked
 	noted   int
@@ -32,7 +32,7 @@ func Accounts() []string {
 }
 
 // New makes a linter for an account by its name and its capabilities, separated by commas; Close
-// ends it. What could not be looked at is told on notes. Errors: wrong names.
+// ends it. Places that could not be checked are written to notes. Errors: wrong names.
 func New(ctx context.Context, name, capabilities string, notes io.Writer) (*Linter, error) {
 	version, ok := strings.CutPrefix(name, Prefix)
 	if !ok {
@@ -53,10 +53,10 @@ func New(ctx context.Context, name, capabilities string, notes io.Writer) (*Lint
 // Close ends the server of the linter.
 func (l *Linter) Close() { l.scratch.close() }
 
-// notesMax bounds what is told of what could not be looked at.
+// notesMax bounds the number of notes.
 const notesMax = 20
 
-// note tells what could not be looked at.
+// note writes a note of a place that could not be checked.
 func (l *Linter) note(at place, format string, args ...any) {
 	switch l.noted++; {
 	case l.noted <= notesMax:

@@ -15,13 +15,13 @@ import (
 	"github.com/cantledb/cantle/collection/agg"
 )
 
-// Bounds of what is read, in bytes.
+// Bounds of lengths, in bytes.
 const (
 	wholeMax = 16 << 20 // of a file that is one document or array over several lines
 	lineMax  = 48 << 20 // of a line
 )
 
-// File looks at a file: documents, one a line or in an array, or a log. Errors: those of the file
+// File checks a file: documents, one a line or in an array, or a log. Errors: those of the file
 // and the context; a document that cannot be read.
 func (l *Linter) File(ctx context.Context, name string) error {
 	file, err := os.Open(name)
@@ -39,7 +39,7 @@ func (l *Linter) File(ctx context.Context, name string) error {
 	return l.lines(ctx, name, io.MultiReader(bytes.NewReader(head), file))
 }
 
-// whole looks at a file that is one document, one array of documents, or a pipeline; done is false
+// whole checks a file that is one document, one array of documents, or a pipeline; done is false
 // for any other.
 func (l *Linter) whole(ctx context.Context, name string, text []byte) (done bool, err error) {
 	trimmed := bytes.TrimSpace(text)
@@ -83,7 +83,7 @@ func isPipeline(list bson.Raw) bool {
 	return !list.IsEmpty()
 }
 
-// lines looks at a file by its lines. Those of a log that are not about commands are passed over.
+// lines checks a file by its lines. Those of a log that are not about commands are passed over.
 func (l *Linter) lines(ctx context.Context, name string, text io.Reader) error {
 	in := bufio.NewScanner(text)
 	in.Buffer(make([]byte, 64<<10), lineMax)
@@ -122,7 +122,7 @@ func (l *Linter) lines(ctx context.Context, name string, text io.Reader) error {
 // unreadableError is a line that is not extended JSON.
 type unreadableError struct{ error }
 
-// stages looks at a line with a pipeline. Errors: unreadableError; those of pipeline.
+// stages checks a line with a pipeline. Errors: unreadableError; those of pipeline.
 func (l *Linter) stages(ctx context.Context, at place, line string) error {
 	v, err := ejson.ParseValue(line)
 	if err != nil {
@@ -131,7 +131,7 @@ func (l *Linter) stages(ctx context.Context, at place, line string) error {
 	return l.pipeline(ctx, at, v)
 }
 
-// line looks at a line with a document. log becomes true at the first line of a log.
+// line checks a line with a document. log becomes true at the first line of a log.
 // Errors: unreadableError; those of document.
 func (l *Linter) line(ctx context.Context, at place, line string, log *bool) error {
 	doc, err := ejson.Parse(line)

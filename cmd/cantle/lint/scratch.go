@@ -95,7 +95,7 @@ func (s *scratch) run(ctx context.Context, db string, command bson.Raw) (bson.Ra
 	return m.Body.Clone(), nil
 }
 
-// clear drops what a command may have made. Errors: those of the connection.
+// clear drops the collections that a command may have made. Errors: those of the connection.
 func (s *scratch) clear(ctx context.Context, db, command string) error {
 	if collection.IsInternal(db) || slices.Contains([]string{"count", "distinct", "explain", "find"}, command) {
 		return nil
@@ -106,7 +106,7 @@ func (s *scratch) clear(ctx context.Context, db, command string) error {
 	return err
 }
 
-// failure returns what a reply says went wrong.
+// failure returns the first error of a reply, nil without one.
 func failure(reply bson.Raw) error {
 	if !reply.Get("ok").Truthy() {
 		text, _ := reply.Get("errmsg").Str()

@@ -19,13 +19,13 @@ import (
 // sources are the endings of files that are searched for names.
 var sources = []string{".cs", ".go", ".java", ".js", ".jsx", ".kt", ".mjs", ".php", ".py", ".rb", ".rs", ".scala", ".ts", ".tsx", ".vue"}
 
-// notOurs are folders of what others wrote.
+// notOurs are folders of files that others wrote or programs made.
 var notOurs = []string{"node_modules", "vendor", "target", "bin", "obj", "dist", "build", "__pycache__"}
 
 // sourceMax bounds a source file, in bytes: longer ones are made by programs.
 const sourceMax = 2 << 20
 
-// Path looks at a file, or at the source files in a folder and below.
+// Path checks a file, or the source files in a folder and below.
 // Errors: those of File and the file system.
 func (l *Linter) Path(ctx context.Context, name string) error {
 	info, err := os.Stat(name)
@@ -60,7 +60,7 @@ var (
 	commandNames = regexp.MustCompile(`(\.|["'{]\s*)([a-z]+[A-Z][A-Za-z]*)(?:["']|\s*[(:])`)
 )
 
-// source searches a file for the names of what the account does not have.
+// source searches a file for the names of features that the account does not have.
 func (l *Linter) source(name string) error {
 	info, err := os.Stat(name)
 	if err != nil || info.Size() > sourceMax {

@@ -13,7 +13,7 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// Bounds of what a scan remembers, however large the collection is.
+// Bounds of the memory of a scan, however large the collection is.
 const (
 	fieldsMax     = 64   // paths considered
 	fieldDepthMax = 3    // of dotted paths
@@ -28,7 +28,7 @@ const (
 	recentPart = 10
 )
 
-// Documents is what a scan learns about a collection.
+// Documents has the results of a scan of a collection.
 type Documents struct {
 	Stored, StoredBytes int64    // of the whole collection
 	Seen, bytes         int64    // looked at
@@ -41,7 +41,7 @@ type Documents struct {
 	path                []byte
 }
 
-// field is what is known about one path.
+// field has the statistics of one path.
 type field struct {
 	path    string
 	pattern shard.KeyPattern
@@ -50,7 +50,7 @@ type field struct {
 	spread  spread
 }
 
-// spread is how documents fall on the values of one key and on partitions.
+// spread is the distribution of documents over the values of one key and over partitions.
 type spread struct {
 	docs, bytes int64
 	values      distinct
@@ -248,7 +248,7 @@ func (d *Documents) recent() []bson.Raw {
 	return out
 }
 
-// timePath is the field that tells when documents were written, "" when none does.
+// timePath returns the field with the time at which documents were written, "" without one.
 func (d *Documents) timePath() string {
 	best := ""
 	for _, path := range d.order {
@@ -269,7 +269,7 @@ func (d *Documents) timePath() string {
 }
 
 // manySeconds reports that the ObjectIds come from different seconds: those of a
-// bulk import say nothing.
+// bulk import carry no order.
 func (d *Documents) manySeconds() bool {
 	seconds := map[string]bool{}
 	for _, doc := range d.kept {

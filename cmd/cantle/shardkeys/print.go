@@ -13,7 +13,7 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// Print writes the table and says in words what it means.
+// Print writes the table and explains it in sentences.
 func (r *Ranking) Print(out io.Writer) {
 	fmt.Fprintf(out, "%s.%s  %d documents, %s", r.DB, r.Coll, r.Docs.Stored, columns.Size(r.Docs.StoredBytes))
 	if key, ok := r.Current.Get("shardKeyDefinition").Doc(); ok {
@@ -79,7 +79,7 @@ func (r *Ranking) Print(out io.Writer) {
 	}
 }
 
-// reasons says in sentences how a key does.
+// reasons returns sentences on the merits of a key.
 func (r *Ranking) reasons(c *candidate) (out []string) {
 	out = append(out, fmt.Sprintf("It has %d values, of which the largest holds %s of the bytes, so the fullest of %d partitions gets %.1f times the average.",
 		c.distinct, percent(c.spread.largest()), r.Partitions, c.fullest(&c.spread, r.Partitions)))
@@ -95,7 +95,7 @@ func (r *Ranking) reasons(c *candidate) (out []string) {
 	return out
 }
 
-// objections is what speaks against a key.
+// objections returns the disadvantages of a key.
 func (r *Ranking) objections(c *candidate) (out []string) {
 	n := r.Partitions
 	switch {
@@ -124,7 +124,7 @@ func (r *Ranking) objections(c *candidate) (out []string) {
 	return out
 }
 
-// command is what to type to get the key.
+// command returns the command that sets the key.
 func (r *Ranking) command(c *candidate) string {
 	ns := fmt.Sprintf("%q", r.DB+"."+r.Coll)
 	var key []string

@@ -21,7 +21,7 @@ type Request struct {
 	Visited float64 // partitions, on average
 }
 
-// candidate is one shard key and how it would do.
+// candidate is one shard key with its rating.
 type candidate struct {
 	fields  []string
 	suffix  string // path that a synthetic suffix is made of, _id if it is random, "" without
@@ -98,7 +98,7 @@ func better(a, b *candidate) int {
 	return cmp.Or(cmp.Compare(math.Round(b.score), math.Round(a.score)), cmp.Compare(a.parts(), b.parts()), cmp.Compare(b.distinct, a.distinct))
 }
 
-// parts is how many fields a key is made of.
+// parts returns the number of fields of a key, a suffix counting as two.
 func (c *candidate) parts() int {
 	if c.suffix != "" {
 		return len(c.fields) + 2
@@ -106,8 +106,8 @@ func (c *candidate) parts() int {
 	return len(c.fields)
 }
 
-// suits says how fit values are to be a shard key: identifiers are what queries
-// fix; measurements and flags are not.
+// suits rates values as those of a shard key, from 0 to 1: queries fix identifiers, but rarely
+// measurements and flags.
 func (f *field) suits() float64 {
 	best, most := 1.0, int64(0)
 	for kind, n := range f.kinds {
@@ -172,7 +172,7 @@ func (r *Ranking) trySuffix(a *candidate, from string, distinct int64, present f
 	r.try(c)
 }
 
-// SuffixSpec is a suffix as shardCollection takes it.
+// SuffixSpec makes the suffix for shardCollection.
 func SuffixSpec(from string, buckets int) bson.Raw {
 	b := bson.NewBuilder(nil)
 	if from == "_id" {
@@ -236,7 +236,7 @@ func (r *Ranking) try(c *candidate) {
 	r.list = append(r.list, c)
 }
 
-// fullest is how full the fullest partition is compared with the average. Below
+// fullest returns the size of the fullest partition compared with the average. Below
 // one value of a hierarchical key's first field partitions split too, so that only
 // a whole key is as heavy as it is.
 func (c *candidate) fullest(s *spread, partitions int) float64 {
@@ -246,7 +246,7 @@ func (c *candidate) fullest(s *spread, partitions int) float64 {
 	return s.fullest(partitions)
 }
 
-// currentKey is the fields of the shard key there is, none if unsharded.
+// currentKey returns the fields of the present shard key, none if unsharded.
 func (r *Ranking) currentKey() (out []string) {
 	key, _ := r.Current.Get("shardKeyDefinition").Doc()
 	for name := range key.Fields() {
@@ -255,7 +255,7 @@ func (r *Ranking) currentKey() (out []string) {
 	return out
 }
 
-// currentBuckets is how many buckets the key there is makes of a field, 0 if it
+// currentBuckets returns the number of buckets that the present key makes of a field, 0 if it
 // makes none.
 func (r *Ranking) currentBuckets(path string) int {
 	key, _ := r.Current.Get("shardKeyDefinition").Doc()
@@ -308,7 +308,7 @@ func (r *Ranking) aim(c *candidate) {
 // partitionRate is the most RU/s of one partition, and so of one value.
 const partitionRate = ratelimit.ShardRateMax
 
-// reach is the most RU/s the key can use: its hottest value can have those of one
+// reach returns the most RU/s that the key can use: its hottest value can have those of one
 // partition.
 func (c *candidate) reach() float64 {
 	hot := max(c.newest.largest(), c.spread.largest())
