@@ -59,11 +59,8 @@ func makeFolder(t *testing.T, bin string, killed bool) *made {
 		}
 		_ = client.Disconnect(t.Context())
 		if killed && life == lives-1 {
-			copied := m.dir + "-killed"
-			if err := os.CopyFS(copied, os.DirFS(m.dir)); err != nil {
-				t.Fatal(err)
-			}
-			m.dir = copied
+			s.kill()
+			break
 		}
 		s.stop(t)
 	}

@@ -88,6 +88,12 @@ func (s *server) client(t *testing.T) *mongo.Client {
 	return c
 }
 
+// kill ends the process as kill -9 does.
+func (s *server) kill() {
+	_ = s.cmd.Process.Kill()
+	<-s.done
+}
+
 // stop ends the server and looks at what it has printed.
 func (s *server) stop(t *testing.T) {
 	t.Helper()

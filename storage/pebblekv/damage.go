@@ -15,14 +15,31 @@ import (
 type damages struct {
 	mu    sync.Mutex
 	files map[string][]storage.Damage // by the name of the table
-	busy  sync.WaitGroup
+
+	starts sync.Mutex // guards closed, and Go against Wait
+	closed bool
+	busy   sync.WaitGroup
 }
 
-// found hears of a table that failed a checksum, from reads and compactions alike. It
-// must not wait: the engine may hold locks.
+// found starts the examination of a table that failed a checksum. Reads and compactions call
+// it. It must not wait: the engine may hold locks. After close it starts none, since compactions
+// run on until the engine is closed.
 func (s *store) found(info pebble.DataCorruptionInfo) {
 	s.damaged.Store(true)
-	s.damages.busy.Go(func() { s.examine(info) })
+	d := &s.damages
+	d.starts.Lock()
+	defer d.starts.Unlock()
+	if !d.closed {
+		d.busy.Go(func() { s.examine(info) })
+	}
+}
+
+// close waits until no table is examined.
+func (d *damages) close() {
+	d.starts.Lock()
+	d.closed = true
+	d.starts.Unlock()
+	d.busy.Wait()
 }
 
 // examine finds out, once for each table, which of its keys are lost, and tells.

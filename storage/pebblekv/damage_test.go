@@ -8,8 +8,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/pebblekv/wreck"
@@ -224,5 +228,33 @@ func TestKeptVersions(t *testing.T) {
 	})
 	if err != nil || n != 50 {
 		t.Errorf("%d keys, %v", n, err)
+	}
+}
+
+// Compactions report damages until the engine is closed, so also while Close waits for the
+// examination of earlier ones.
+func TestDamagesWhileClosing(t *testing.T) {
+	dir := filled(t, 10)
+	info := pebble.DataCorruptionInfo{Path: only(t, dir, "*.sst")}
+	for range 20 {
+		s := mustOpen(t, dir, Options{}).(*store)
+		end := make(chan struct{})
+		var compactions sync.WaitGroup
+		for range 2 {
+			compactions.Go(func() {
+				for {
+					select {
+					case <-end:
+						return
+					default:
+						s.found(info)
+						runtime.Gosched()
+					}
+				}
+			})
+		}
+		mustClose(t, s)
+		close(end)
+		compactions.Wait()
 	}
 }

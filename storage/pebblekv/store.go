@@ -244,7 +244,7 @@ func (s *store) Close() error {
 	}
 	s.anchor.close(newest)
 	s.anchor.lift()
-	s.damages.busy.Wait()
+	s.damages.close()
 	if !s.o.InMemory && !s.o.ReadOnly {
 		err = errors.Join(err, s.db.Set(keyCeiling, encodeTimestamp(s.Latest()), pebble.Sync))
 	}
