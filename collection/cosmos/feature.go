@@ -63,6 +63,16 @@ func Kinds() []Kind {
 // String returns the name of the kind for people, a plural.
 func (k Kind) String() string { return tables[k].title }
 
+// KindOf returns the kind of a name that String returned.
+func KindOf(title string) (k Kind, ok bool) {
+	for k := range kinds {
+		if tables[k].title == title {
+			return k, true
+		}
+	}
+	return 0, false
+}
+
 // Rows returns the table of the kind, read-only.
 func (k Kind) Rows() []Row { return tables[k].rows }
 

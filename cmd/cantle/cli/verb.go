@@ -48,7 +48,7 @@ func Verbs() []Verb {
 		{"top", "URI", "what a server does, live: heat, requests, warnings", top.Help, topVerb},
 		{"report", "URI [db[.collection]]", "what commands cost, by their shape", reportHelp, reportVerb},
 		{"advise", "URI db.collection", "which shard key suits a collection", adviseHelp, adviseVerb},
-		{"lint", "file|folder...", "find what an account of Azure Cosmos DB refuses", lintHelp, lintVerb},
+		{"lint", "file|folder|URI...", "find what an account of Azure Cosmos DB refuses", lintHelp, lintVerb},
 		{"estimate", "document.json", "what a workload will cost", estimateHelp, estimateVerb},
 		{"dump", "URI", "write databases into files, as mongodump does", dumpHelp, dumpVerb},
 		{"restore", "[URI] [folder]", "load a dump, or bring back a moment of a backup", restoreHelp, restoreVerb},

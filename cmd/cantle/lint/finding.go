@@ -14,7 +14,7 @@ import (
 
 // place is the position of a finding.
 type place struct {
-	in   string // a file
+	in   string // a file, a collection with or without an index, an application
 	line int    // from 1; 0 without lines
 }
 
@@ -37,6 +37,7 @@ type basis string
 const (
 	parsed basis = "parsed"  // by the server's own parsers
 	byName basis = "by name" // a guess
+	served basis = "served"  // counted by a running server
 )
 
 // finding is a feature and the first place of it.
@@ -104,8 +105,8 @@ func cure(r *cosmos.Row) string {
 	return "version " + r.In.String()
 }
 
-// looked counts the commands and files that were checked.
-type looked struct{ commands, files int }
+// looked counts the commands, files and collections that were checked.
+type looked struct{ commands, files, collections int }
 
 func (n looked) String() string {
 	var parts []string
@@ -114,6 +115,9 @@ func (n looked) String() string {
 	}
 	if n.files > 0 {
 		parts = append(parts, columns.Plural(n.files, "source file"))
+	}
+	if n.collections > 0 {
+		parts = append(parts, columns.Plural(n.collections, "collection"))
 	}
 	if parts == nil {
 		return "no command, source file or collection"

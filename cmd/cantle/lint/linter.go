@@ -50,6 +50,9 @@ func New(ctx context.Context, name, capabilities string, notes io.Writer) (*Lint
 	return l, err
 }
 
+// Version returns the server version of the account.
+func (l *Linter) Version() cosmos.Version { return l.account.Version }
+
 // Close ends the server of the linter.
 func (l *Linter) Close() { l.scratch.close() }
 

@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/cmd/cantle/lint"
+	"github.com/cantledb/cantle/collection"
+)
+
+// isURI reports an argument that is a connection string, as opposed to a file.
+func isURI(arg string) bool {
+	return strings.HasPrefix(arg, "mongodb://") || strings.HasPrefix(arg, "mongodb+srv://")
+}
+
+// linting is the check of a running server.
+type linting struct {
+	*transfer
+	*lint.Linter
+	errs       io.Writer
+	namespaces int
+	keys       map[string]bson.Raw // shard keys by namespace; nil for a user who may not read them
+	unread     int                 // databases and collections that the user may not read
+}
+
+// lintServer checks the catalog of a server, and the features that clients of its Cosmos address used.
+// Errors: those of the connection; what the user may not read.
+func lintServer(ctx context.Context, uri string, l *lint.Linter, limit time.Duration, errs io.Writer) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	t, err := newTransfer(uri, "cantle lint", onOne)
+	if err != nil {
+		return err
+	}
+	defer t.end()
+	c := &linting{transfer: t, Linter: l, errs: errs}
+	err = c.server(ctx)
+	switch {
+	case err == nil && c.unread == 0:
+	case err == nil:
+		err = &unreadError{redact(uri)}
+	case ctx.Err() != nil && t.waits.throttled > 0:
+		return fmt.Errorf("%s had no throughput left for %s (throttled %d times): try again when it has less to do, or with a longer --timeout", redact(uri), limit, t.waits.throttled)
+	case ctx.Err() == context.DeadlineExceeded:
+		return fmt.Errorf("%s was not read within %s; is the server running? --timeout is how long to try", redact(uri), limit)
+	default:
+		return t.explain(err)
+	}
+	t.summary(errs)
+	return err
+}
+
+// unreadError is returned for a server of which a part was checked only.
+type unreadError struct{ uri string }
+
+func (e *unreadError) Error() string {
+	return fmt.Sprintf("a part of %s was not looked at, which the user may not read: the role readAnyDatabase is enough, or read on each database", e.uri)
+}
+
+// refused notes a part that the user may not read, and returns any other error.
+func (c *linting) refused(what string, err error) error {
+	if !isCode(err, codeUnauthorized) {
+		return err
+	}
+	c.unread++
+	fmt.Fprintf(c.errs, "%s: %v\n", what, c.explain(err))
+	return nil
+}
+
+// codeUnauthorized is the error code of a command that the user may not run.
+const codeUnauthorized = 13
+
+func (c *linting) server(ctx context.Context) error {
+	b := bson.NewBuilder(nil)
+	b.Int32("listDatabases", 1)
+	b.Bool("nameOnly", true)
+	reply, err := c.run(ctx, "admin", b.Doc())
+	if err != nil {
+		return c.refused("the list of databases", err)
+	}
+	if err := c.shardKeys(ctx); err != nil {
+		return err
+	}
+	list, _ := reply.Get("databases").Array()
+	for v := range list.Values() {
+		d, _ := v.Doc()
+		if db, _ := d.Get("name").Str(); !collection.IsInternal(db) {
+			if err := c.database(ctx, db); err != nil {
+				return err
+			}
+		}
+	}
+	c.Namespaces(c.namespaces)
+	return c.requests(ctx)
+}
+
+// shardKeys reads the shard keys of all collections. Servers that shard nothing have no list of them.
+func (c *linting) shardKeys(ctx context.Context) error {
+	b := bson.NewBuilder(nil)
+	b.String("find", "collections")
+	keys := map[string]bson.Raw{}
+	err := c.scan(ctx, "config", b.Doc(), func(doc bson.Raw) error {
+		ns, _ := doc.Get("_id").Str()
+		if key, ok := doc.Get("key").Doc(); ok && !doc.Get("dropped").Truthy() {
+			keys[ns] = key.Clone()
+		}
+		return nil
+	})
+	switch {
+	case isCode(err, codeUnauthorized): // see key
+		return nil
+	case isRefusal(err):
+		err = nil
+	}
+	c.keys = keys
+	return err
+}
+
+// key returns the shard key of a collection, nil without one. A user who may not read the list of
+// all keys asks for the collection alone, which a Cantle answers.
+func (c *linting) key(ctx context.Context, db, coll string) (bson.Raw, error) {
+	if c.keys != nil {
+		return c.keys[db+"."+coll], nil
+	}
+	b := bson.NewBuilder(nil)
+	b.String("customAction", "GetCollection")
+	b.String("collection", coll)
+	reply, err := c.run(ctx, db, b.Doc())
+	switch {
+	case isCode(err, 59):
+		c.keys = map[string]bson.Raw{}
+		fmt.Fprintln(c.errs, "shard keys are not looked at: the user may not find in config.collections")
+		return nil, nil
+	case isRefusal(err):
+		return nil, nil
+	}
+	key, _ := reply.Get("shardKeyDefinition").Doc()
+	return key, err
+}
+
+// database checks the collections of a database.
+func (c *linting) database(ctx context.Context, db string) error {
+	c.namespaces++
+	b := bson.NewBuilder(nil)
+	b.Int32("listCollections", 1)
+	infos, err := c.all(ctx, db, b.Doc())
+	if err != nil {
+		return c.refused(db, err)
+	}
+	for _, info := range infos {
+		x := &lint.Collection{DB: db}
+		x.Name, _ = info.Get("name").Str()
+		if strings.HasPrefix(x.Name, "system.") {
+			continue
+		}
+		c.namespaces++
+		x.Options, _ = info.Get("options").Doc()
+		if kind, _ := info.Get("type").Str(); kind != "view" {
+			b.Reset(nil)
+			b.String("listIndexes", x.Name)
+			x.Indexes, err = c.all(ctx, db, b.Doc())
+			switch {
+			case isCode(err, 26): // dropped since
+				continue
+			case err != nil:
+				if err = c.refused(db+"."+x.Name, err); err != nil {
+					return err
+				}
+			}
+			if x.Key, err = c.key(ctx, db, x.Name); err != nil {
+				return err
+			}
+		}
+		if err := c.Collection(ctx, x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// requests reads the features that a Cantle counts. Other servers, and accounts, have no such list.
+func (c *linting) requests(ctx context.Context) error {
+	b := bson.NewBuilder(nil)
+	b.String("customAction", "GetRequestReport")
+	b.Int32("top", 1)
+	reply, err := c.run(ctx, "admin", b.Doc())
+	switch {
+	case isCode(err, codeUnauthorized):
+		fmt.Fprintln(c.errs, "requests that clients sent are not looked at: the server shows them to a user with the role dbAdminAnyDatabase")
+		return nil
+	case isRefusal(err):
+		return nil
+	case err != nil:
+		return err
+	}
+	counted, ok := reply.Get("account").Doc()
+	if !ok {
+		return nil
+	}
+	if version, _ := counted.Get("version").Str(); version != c.Version().String() {
+		fmt.Fprintf(c.errs, "the server counts what an account of version %s refuses, not %s: for others, start it with --cosmos-version %s\n",
+			version, c.Version(), c.Version())
+	}
+	c.Requests(counted)
+	return nil
+}

@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// catalogOfMongoDB makes collections with what an account has and has not.
+func catalogOfMongoDB(t *testing.T, db *mongo.Database) {
+	t.Helper()
+	for _, command := range []string{
+		`{create: "checked", validator: {$jsonSchema: {required: ["a"]}}}`,
+		`{create: "last", capped: true, size: 4096}`,
+		`{create: "byid", clusteredIndex: {key: {_id: 1}, unique: true, name: "pk"}}`,
+		`{create: "measured", timeseries: {timeField: "at", metaField: "m"}, expireAfterSeconds: 60}`,
+		`{create: "french", collation: {locale: "fr"}}`,
+		`{createIndexes: "french", indexes: [{key: {a: 1}, name: "simple", collation: {locale: "simple"}}]}`,
+		`{create: "seen", viewOn: "checked", pipeline: [{$unionWith: "last"}]}`,
+		`{create: "plain"}`,
+		`{insert: "plain", documents: [{_id: 1, a: 1}]}`,
+		`{createIndexes: "plain", indexes: [{key: {a: 1, b: -1}, name: "ab"}, {key: {place: "2dsphere"}, name: "place"}, {key: {"$**": 1}, name: "all"},
+			{key: {u: 1}, name: "u", unique: true}, {key: {h: 1}, name: "h", hidden: true}]}`,
+		`{create: "orders"}`,
+		`{createIndexes: "orders", indexes: [{key: {customer: "hashed"}, name: "key"}, {key: {note: "text"}, name: "text"}, {key: {at: 1}, name: "at", expireAfterSeconds: 5},
+			{key: {"ship.city": 1, total: 1}, name: "city", sparse: true}, {key: {open: 1}, name: "open", partialFilterExpression: {open: true}}]}`,
+	} {
+		run(t, db, command)
+	}
+}
+
+// foundInCatalog are the findings of catalogOfMongoDB.
+var foundInCatalog = []string{
+	"test.byid|1|parsed|clustered collections|",
+	"test.checked|1|parsed|$jsonSchema|query operators|",
+	"test.checked|1|parsed|validators of collections|",
+	"test.french|1|parsed|a collation of a collection|",
+	"test.last|1|parsed|capped collections|",
+	"test.measured|1|parsed|time series collections|",
+	"test.orders index at|1|parsed|a TTL index on a field other than _ts|options, limits and rules of indexes|capability EnableTtlOnCustomPath|",
+	"test.orders index city|1|parsed|compound and unique indexes on nested fields|",
+	"test.orders index city|1|parsed|sparse indexes|",
+	"test.orders index key|1|parsed|hashed|kinds of index|",
+	"test.orders index open|1|parsed|a partialFilterExpression of an index that is not unique|",
+	"test.orders index text|1|parsed|text|kinds of index|",
+	"test.seen|1|parsed|$unionWith|aggregation stages|",
+	"test.seen|1|parsed|views|",
+}
+
+// The collections of a server are made as an account would make them, whichever server has them, and
+// the features that its clients used are listed by application.
+func TestLintServer(t *testing.T) {
+	uri, db := start(t)
+	if status, out, errs := lintOf(t, nil, uri); status != 0 || errs != "" || out != "Azure Cosmos DB for MongoDB 7.0 refuses nothing of what was looked at: no command, source file or collection\n" {
+		t.Errorf("an empty server: status %d, %s%s", status, out, errs)
+	}
+	catalogOfMongoDB(t, db)
+	status, out, errs := lintOf(t, nil, uri)
+	if status != 1 || errs != "" {
+		t.Errorf("status %d, %s", status, errs)
+	}
+	wantFindings(t, out, foundInCatalog...)
+	if !strings.HasSuffix(out, " features of what was looked at: 8 collections\n") {
+		t.Error(out)
+	}
+
+	run(t, db, `{drop: "orders"}`)
+	s := startBoth(t, "--cosmos-lenient")
+	run(t, s.account, `{customAction: "CreateCollection", collection: "orders", shardKey: "customer", indexes: [{key: {_id: 1}, name: "_id_"}, {key: {customer: 1, mail: 1}, name: "mail", unique: true}]}`)
+	run(t, s.account, `{createIndexes: "orders", indexes: [{key: {_ts: 1}, name: "ts", expireAfterSeconds: 60}]}`)
+	if status, out, errs := lintOf(t, nil, s.CosmosURI()); status != 0 || errs != "" || !strings.HasSuffix(out, "refuses nothing of what was looked at: 1 collection\n") {
+		t.Errorf("what an account has: status %d, %s%s", status, out, errs)
+	}
+	client, err := mongo.Connect(options.Client().ApplyURI(s.CosmosURI()).SetAppName("shop"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Disconnect(t.Context()) })
+	for range 2 {
+		run(t, client.Database("test"), `{aggregate: "orders", pipeline: [{$bucketAuto: {groupBy: "$a", buckets: 2}}, {$sort: {_id: 1}}], cursor: {}}`)
+	}
+	run(t, s.account, `{find: "orders", filter: {$where: "true"}, collation: {locale: "simple"}}`)
+	status, out, errs = lintOf(t, nil, "--for", "cosmos-6.0", s.URI())
+	if status != 1 || errs != "the server counts what an account of version 7.0 refuses, not 6.0: for others, start it with --cosmos-version 6.0\n" {
+		t.Errorf("status %d, %s", status, errs)
+	}
+	wantFindings(t, out, "an application without a name|1|served|$where|query operators|-|115 '$where' is not supported",
+		"an application without a name|1|served|a collation of a command|", "application shop|2|served|$bucketAuto|aggregation stages|-|")
+}
+
+// A user without rights is told which are missing, and what may be read is checked; requests that the
+// server throttles are repeated.
+func TestLintServerRights(t *testing.T) {
+	uri, db := start(t, "--auth", "--enable-test-commands")
+	admin := db.Client().Database("admin")
+	run(t, admin, `{createUser: "root", pwd: "pwd", roles: ["root"]}`)
+	as := func(user string) string { return strings.Replace(uri, "mongodb://", "mongodb://"+user+":pwd@", 1) }
+	client, err := mongo.Connect(options.Client().ApplyURI(as("root")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Disconnect(t.Context()) })
+	admin, db = client.Database("admin"), client.Database("test")
+	for _, command := range []string{
+		`{createUser: "reader", pwd: "pwd", roles: [{role: "read", db: "test"}]}`,
+		`{createUser: "all", pwd: "pwd", roles: ["readAnyDatabase"]}`,
+		`{createUser: "lists", pwd: "pwd", roles: ["clusterMonitor"]}`,
+	} {
+		run(t, admin, command)
+	}
+	catalogOfMongoDB(t, db)
+	run(t, admin, `{shardCollection: "test.orders", key: {customer: "hashed"}}`)
+	run(t, client.Database("other"), `{create: "c"}`)
+	const requests = "requests that clients sent are not looked at: the server shows them to a user with the role dbAdminAnyDatabase\n"
+	for _, user := range []string{"reader", "all"} {
+		status, out, errs := lintOf(t, nil, as(user))
+		if status != 1 || errs != requests {
+			t.Errorf("%s: status %d, %s%s", user, status, out, errs)
+		}
+		wantFindings(t, out, foundInCatalog...)
+	}
+	status, _, errs := lintOf(t, nil, as("lists"))
+	if status != 1 || !strings.Contains(errs, "\ntest: not authorized on test to execute command") ||
+		!strings.Contains(errs, "a part of "+redact(as("lists"))+" was not looked at, which the user may not read: the role readAnyDatabase is enough") {
+		t.Errorf("clusterMonitor: status %d, %s", status, errs)
+	}
+
+	run(t, admin, `{configureFailPoint: "failCommand", mode: {times: 2}, data: {failCommands: ["listIndexes"], errorCode: 16500}}`)
+	if status, out, errs := lintOf(t, nil, as("all")); status != 1 || !strings.HasSuffix(errs, "throttled 2 times, waited 200ms\n") {
+		t.Errorf("throttled: status %d, %s%s", status, out, errs)
+	}
+	run(t, admin, `{configureFailPoint: "failCommand", mode: "alwaysOn", data: {failCommands: ["listIndexes"], errorCode: 16500}}`)
+	if status, _, errs := lintOf(t, nil, "--timeout", "300ms", as("all")); status != 1 || !strings.Contains(errs, " had no throughput left for 300ms (throttled ") {
+		t.Errorf("throttled for long: status %d, %s", status, errs)
+	}
+	if status, _, errs := lintOf(t, nil, "--timeout", "200ms", "mongodb://127.0.0.1:1/"); status != 1 || !strings.Contains(errs, "mongodb://127.0.0.1:1/ was not read within 200ms; is the server running?") {
+		t.Errorf("no server: status %d, %s", status, errs)
+	}
+}
