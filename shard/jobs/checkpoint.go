@@ -29,7 +29,7 @@ type counts struct {
 	at    storage.Timestamp // the log was applied up to here
 	saved storage.Timestamp // what the stored checkpoint says
 	colls map[keyspace.CollectionID]*counted
-	marks []logMark
+	log   logLength
 
 	mu    sync.Mutex
 	inbox []known
@@ -204,7 +204,7 @@ type recordCount struct {
 func (c *counts) settle(open *commitCounts) {
 	for _, r := range open.records {
 		r.count()
-		c.mark(open.ts, r.size)
+		c.log.add(open.ts, r.size)
 	}
 	if len(open.records) > 0 {
 		c.at = open.ts
@@ -353,6 +353,9 @@ func (r *Runner) store(ctx context.Context, force bool) error {
 		return nil
 	}
 	if err := txn.Set(countsAtKey(), binary.BigEndian.AppendUint64(nil, uint64(c.at))); err != nil {
+		return err
+	}
+	if err := txn.Set(logLengthKey(), c.log.encode()); err != nil {
 		return err
 	}
 	how := storage.Buffered

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/storage"
 )
 
@@ -134,6 +135,57 @@ func TestTruncateBySize(t *testing.T) {
 			t.Errorf("a reader that is behind: %v", err)
 		}
 	})
+}
+
+// What lies in the log counts whoever wrote it: processes before this one, also one that stored
+// no length of it, and one that was killed.
+func TestTruncateBySizeOverLives(t *testing.T) {
+	engines(t, func(t *testing.T, make func() storage.Store) {
+		n := open(t, make)
+		n.sharded(1)
+		for life := range 6 {
+			for i := range 7 {
+				n.insert(fmt.Sprintf(`{_id: %d, k: %d, u: %d, text: "%s"}`, life*7+i, i, life*7+i, strings.Repeat("x", 1<<20)))
+			}
+			if life%2 == 0 {
+				n.must(n.jobs.Checkpoint(t.Context()))
+			}
+			n = n.reopen()
+		}
+		if docs, bytes := n.jobs.LogKept(); docs < 42 || bytes < 42<<20 {
+			t.Errorf("%d records of %d bytes are said to be kept", docs, bytes)
+		}
+		n.jobs.LogBytes = 10 << 20
+		n.must(n.jobs.Truncate(t.Context()))
+		if c := n.logRecords(); c < 6 || c > 10 {
+			t.Errorf("%d records of 1 MB are kept of 10 MB", c)
+		}
+		n.must(n.jobs.Checkpoint(t.Context()))
+		docs, bytes := n.jobs.LogKept()
+		n = n.reopen()
+		if again, size := n.jobs.LogKept(); docs != again || bytes != size || int(docs) != n.logRecords() {
+			t.Errorf("%d records of %d bytes, after a restart %d of %d; there are %d", docs, bytes, again, size, n.logRecords())
+		}
+
+		n.must(n.jobs.ForgetLogLength(t.Context()))
+		n = n.reopen()
+		n.jobs.LogBytes = 5 << 20
+		n.must(n.jobs.Truncate(t.Context()))
+		if c := n.logRecords(); c < 1 || c > 5 {
+			t.Errorf("%d records of 1 MB are kept of 5 MB that an older program has written", c)
+		}
+		if docs, _ := n.jobs.LogKept(); int(docs) != n.logRecords() {
+			t.Errorf("%d records are said to be kept of %d", docs, n.logRecords())
+		}
+	})
+}
+
+// A long log has no more stretches than a short one, and loses none of its bytes.
+func TestLogStretches(t *testing.T) {
+	marks, docs, bytes := jobs.Stretches(20_000, 1<<20)
+	if marks > 256 || marks < 100 || docs != 20_000 || bytes != 20_000<<20 {
+		t.Errorf("%d stretches of %d records, %d bytes", marks, docs, bytes)
+	}
 }
 
 func (n *node) logRecords() (c int) {

@@ -34,3 +34,19 @@ func (r *Runner) Settled(id keyspace.CollectionID) bool {
 	defer c.mu.Unlock()
 	return c.settled
 }
+
+// ForgetLogLength leaves the store as a program does that knew nothing of the log's length.
+func (r *Runner) ForgetLogLength(ctx context.Context) error {
+	return storage.Update(ctx, r.Store, storage.TxnOptions{}, storage.Synced, func(t storage.Txn) error { return t.Delete(logLengthKey()) })
+}
+
+// Stretches is what is kept of a log of records of one size.
+func Stretches(records, size int) (marks int, docs, bytes int64) {
+	var l, again logLength
+	for i := range records {
+		l.add(storage.Timestamp(i+1), size)
+	}
+	again = decodeLogLength(l.encode(), 0)
+	docs, bytes = again.total()
+	return len(again.marks), docs, bytes
+}

@@ -40,13 +40,20 @@ func (r *Runner) Recover(ctx context.Context) error {
 	colls := r.Catalog.Peek()
 	next := r.Store.Durable()
 	if c.at > 0 {
-		next, err = r.follow(ctx, c.at, func(ts storage.Timestamp, rec *changelog.Record, _ int) { c.counted(colls, ts, rec, 0).count() })
+		next, err = r.follow(ctx, c.at, func(ts storage.Timestamp, rec *changelog.Record, size int) {
+			c.counted(colls, ts, rec, 0).count()
+			c.log.add(ts, size)
+		})
 		if errors.Is(err, storage.ErrLogTruncated) {
+			c.log = logLength{since: r.Store.Durable()}
 			c.colls, next, err = map[keyspace.CollectionID]*counted{}, r.Store.Durable(), nil
 		}
 		if r.fails(err) {
 			return fmt.Errorf("reading the change log: %w", err)
 		}
+	}
+	if c.at == 0 {
+		c.log = logLength{since: next}
 	}
 	c.at = next
 	for _, coll := range colls.Collections("") {
@@ -125,6 +132,9 @@ func (r *Runner) loadCounts(ctx context.Context, snap storage.Reader) error {
 	}
 	if len(at) == 8 {
 		c.at = storage.Timestamp(binary.BigEndian.Uint64(at))
+	}
+	if c.log, err = loadLogLength(ctx, snap, c.at); err != nil {
+		return err
 	}
 	it, err := snap.Iter(ctx, keyspace.MetaPrefixRange(keyspace.MetaCounter, []byte(countsPrefix)), storage.IterOptions{})
 	if err != nil {

@@ -148,9 +148,11 @@ func (r *Runner) leave(err error) {
 }
 
 // Run does what the policy says until ctx ends. A backup is due when the last one in the
-// folder, perhaps of an earlier process, is older than the interval.
+// folder, perhaps of an earlier process, is older than the interval. One without backups by themselves
+// looks whether the log is kept for anybody.
 func (r *Runner) Run(ctx context.Context) {
 	if !r.policy.Automatic() {
+		r.watchUse(ctx)
 		return
 	}
 	r.look()

@@ -22,8 +22,10 @@ type Source interface {
 	Checkpoint(ctx context.Context, dir string) error
 	// Folder is where its files are.
 	Folder() string
-	// KeepWrites, MarkPlace, Writes and DropWrites are pebblekv's.
+	// KeepWrites, Keeping, EndKeeping, MarkPlace, Writes and DropWrites are pebblekv's.
 	KeepWrites() (folder string, err error)
+	Keeping() (folder string, on bool)
+	EndKeeping() error
 	MarkPlace(ctx context.Context) (before uint64, behind pebblekv.Place, err error)
 	Writes(ctx context.Context, from, upTo uint64, visit func(pebblekv.Write) error) error
 	DropWrites(before uint64) error

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"io/fs"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,15 +15,17 @@ import (
 )
 
 // keptName is the folder, within that of the store, of logs that are of no use to the store
-// any more and wanted by a backup. That there is one means that they are to be kept.
-const keptName = "kept"
-
-// Logs that no backup has come for are given up, the oldest first, when they are too many or
-// too old: what was written since can then not be made again, and the next backup says so.
+// any more and wanted by a backup. That there is one means that they are to be kept, unless
+// idleName lies in it: no backup has any use for them, until the next one.
 const (
-	keptBytesMax = 8 << 30
-	keptAgeMax   = 48 * time.Hour
+	keptName = "kept"
+	idleName = "IDLE"
 )
+
+// keptAgeMax is the age at which logs that no backup has come for are given up, as the oldest are
+// when they are more than Options.KeptBytes: what was written since can then not be made again, and the
+// next backup says so.
+const keptAgeMax = 48 * time.Hour
 
 // logSuffix ends the names of write-ahead logs.
 const logSuffix = ".log"
@@ -30,17 +33,23 @@ const logSuffix = ".log"
 // keeper is a file system in which logs that Pebble deletes or writes over are moved aside.
 type keeper struct {
 	vfs.FS
-	dir string
-	on  atomic.Bool
+	dir   string
+	most  int64 // bytes of logs
+	on    atomic.Bool
+	bytes atomic.Int64 // of logs that are kept, looked at every second
 }
 
 // newKeeper finds out whether logs of the store in dir are to be kept.
-func newKeeper(files vfs.FS, dir string) *keeper {
-	k := &keeper{FS: files, dir: dir}
+func newKeeper(files vfs.FS, dir string, most int64) *keeper {
+	k := &keeper{FS: files, dir: dir, most: most}
 	_, err := files.Stat(k.folder())
-	k.on.Store(err == nil)
+	_, busy := files.Stat(k.idle())
+	k.on.Store(err == nil && busy != nil)
 	return k
 }
+
+// idle is the file that says that nothing is to be kept.
+func (k *keeper) idle() string { return k.PathJoin(k.folder(), idleName) }
 
 // folder is where they are kept.
 func (k *keeper) folder() string { return k.PathJoin(k.dir, keptName) }
@@ -53,6 +62,9 @@ func (k *keeper) begin() error {
 	if err := k.MkdirAll(k.folder(), 0o700); err != nil {
 		return err
 	}
+	if err := k.FS.Remove(k.idle()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	d, err := k.OpenDir(k.dir)
 	if err != nil {
 		return err
@@ -62,6 +74,24 @@ func (k *keeper) begin() error {
 	}
 	k.on.Store(true)
 	return nil
+}
+
+// end lets go of all that is kept, and keeps nothing more until begin. What else lies in the
+// folder stays.
+func (k *keeper) end() error {
+	if !k.on.Load() {
+		return nil
+	}
+	file, err := k.Create(k.idle(), vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	k.on.Store(false)
+	k.bytes.Store(0)
+	return k.drop(math.MaxUint64)
 }
 
 // wants reports that a file is a log to be kept.
@@ -175,10 +205,14 @@ func (k *keeper) limit(now time.Time, full bool) (gaveUp bool) {
 		if err != nil {
 			continue
 		}
-		total += info.Size()
-		if full || total > keptBytesMax || now.Sub(info.ModTime()) > keptAgeMax {
-			gaveUp = k.FS.Remove(k.path(l)) == nil || gaveUp
+		if full || total+info.Size() > k.most || now.Sub(info.ModTime()) > keptAgeMax {
+			if k.FS.Remove(k.path(l)) == nil {
+				gaveUp = true
+				continue
+			}
 		}
+		total += info.Size()
 	}
+	k.bytes.Store(total)
 	return gaveUp
 }

@@ -44,6 +44,29 @@ func TestKeptLogsGo(t *testing.T) {
 	}
 }
 
+// No more is kept than the setting allows, the newest of it.
+func TestKeptLogsHaveASize(t *testing.T) {
+	s := mustOpen(t, t.TempDir(), Options{ReserveBytes: -1, KeptBytes: 2500}).(*store)
+	defer s.Close()
+	kept, err := s.KeepWrites()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"900001.log", "900002.log", "900003.log"} {
+		if err := os.WriteFile(filepath.Join(kept, name), make([]byte, 1000), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.limitKept(time.Now())
+	left, err := filepath.Glob(filepath.Join(kept, "*.log"))
+	if err != nil || len(left) != 2 || filepath.Base(left[0]) != "900002.log" {
+		t.Errorf("%v are left, %v", left, err)
+	}
+	if n := s.kept.bytes.Load(); n != 2000 {
+		t.Errorf("%d bytes are said to be kept", n)
+	}
+}
+
 // A process that is killed may have numbered writes that never came into its log, while the list of
 // tables has been told of them: what is written after that follows without a gap.
 func TestWritesFollowAfterAKill(t *testing.T) {

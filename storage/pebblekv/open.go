@@ -58,7 +58,7 @@ func (s *store) openPebble() (end uint64, err error) {
 	if err != nil {
 		return 0, translate(err)
 	}
-	s.kept = newKeeper(s.o.FS, s.dir)
+	s.kept = newKeeper(s.o.FS, s.dir, s.o.KeptBytes)
 	t := &troubles{log: logger{s.o}, now: s.o.Clock}
 	t.opening.Store(true)
 	defer t.opening.Store(false)

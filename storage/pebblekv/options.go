@@ -50,6 +50,9 @@ type Options struct {
 	// = none.
 	ReserveBytes int64
 
+	// KeptBytes is the most that logs take which are kept for a backup (KeepWrites); 0 = 8 GiB.
+	KeptBytes int64
+
 	// TxnBytesMax and ValueBytesMax bound one transaction and one key or value;
 	// 0 = 256 MiB and 64 MiB.
 	TxnBytesMax, ValueBytesMax int
@@ -105,6 +108,7 @@ func (o Options) defaults() Options {
 	o.Memtables = orElse(o.Memtables, 4)
 	o.SyncInterval = orElse(o.SyncInterval, 100*time.Millisecond)
 	o.StallTries = orElse(o.StallTries, 500)
+	o.KeptBytes = orElse(o.KeptBytes, 8<<30)
 	o.TxnBytesMax = orElse(o.TxnBytesMax, 256<<20)
 	o.ValueBytesMax = orElse(o.ValueBytesMax, 64<<20)
 	return o

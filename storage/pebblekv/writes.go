@@ -37,7 +37,7 @@ type Write struct {
 func (w *Write) Next() uint64 { return w.First + uint64(w.Count) }
 
 // KeepWrites keeps what is written from now on for Writes, also beyond a restart, until
-// DropWrites. What is not fetched is given up after two days or 8 GiB. The folder is where
+// DropWrites or EndKeeping. What is not fetched is given up after two days, or beyond KeptBytes. The folder is where
 // they are kept, and may have other files.
 func (s *store) KeepWrites() (folder string, err error) {
 	if s.o.InMemory {
@@ -47,6 +47,17 @@ func (s *store) KeepWrites() (folder string, err error) {
 		return "", storage.ErrNotWritable
 	}
 	return s.kept.folder(), s.kept.begin()
+}
+
+// Keeping reports that what is written is kept, and where.
+func (s *store) Keeping() (folder string, on bool) { return s.kept.folder(), s.kept.on.Load() }
+
+// EndKeeping lets go of all that KeepWrites has kept, and ends it.
+func (s *store) EndKeeping() error {
+	if s.o.ReadOnly {
+		return storage.ErrNotWritable
+	}
+	return s.kept.end()
 }
 
 // errNoFiles refuses what needs files.

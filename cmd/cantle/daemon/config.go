@@ -84,6 +84,7 @@ type Config struct {
 	BackupTo        string
 	BackupInterval  time.Duration
 	BackupRetention time.Duration
+	BackupLogSize   string
 
 	ConfigFile string
 	CheckOnly  bool // look at the settings and do not start
@@ -182,7 +183,7 @@ func (c *Config) release() (release.Release, error) {
 }
 
 // diskSizes are the settings about sizes on disk, in bytes.
-type diskSizes struct{ shard, logicalKey, log int64 }
+type diskSizes struct{ shard, logicalKey, log, kept int64 }
 
 // diskSizes reads the settings about sizes on disk. Errors: what is no size.
 func (c *Config) diskSizes() (d diskSizes, err error) {
@@ -193,6 +194,7 @@ func (c *Config) diskSizes() (d diskSizes, err error) {
 		{"partition-size", c.PartitionSize, &d.shard},
 		{"logical-partition-size", c.LogicalSize, &d.logicalKey},
 		{"log-size", c.LogSize, &d.log},
+		{"backup-log-size", c.BackupLogSize, &d.kept},
 	} {
 		if *size.to, err = parseSize(size.text); err != nil {
 			return d, fmt.Errorf("--%s: %w", size.flag, err)

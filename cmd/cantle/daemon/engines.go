@@ -53,6 +53,8 @@ type storeSettings struct {
 	shares *shares
 	// cache is --cache-size in bytes; 0 leaves it to the engine.
 	cache int64
+	// kept is --backup-log-size in bytes.
+	kept int64
 	// sync is how long a commit may stay off the disk; 0 leaves none there.
 	sync time.Duration
 	// log takes what the engine has to say.

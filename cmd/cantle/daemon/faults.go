@@ -37,7 +37,7 @@ func (c *Config) Faults() (out []error) {
 	}
 	for _, size := range []struct{ flag, text string }{
 		{"cache-size", c.CacheSize}, {"work-memory", c.WorkMemory}, {"partition-size", c.PartitionSize},
-		{"logical-partition-size", c.LogicalSize}, {"log-size", c.LogSize},
+		{"logical-partition-size", c.LogicalSize}, {"log-size", c.LogSize}, {"backup-log-size", c.BackupLogSize},
 	} {
 		if size.text == "" && (size.flag == "cache-size" || size.flag == "work-memory") {
 			continue

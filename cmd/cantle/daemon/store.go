@@ -29,6 +29,11 @@ func (d *Daemon) openStore() (scratch string, durability storage.Durability, err
 			return "", 0, fmt.Errorf("--cache-size: %w", err)
 		}
 	}
+	sizes, err := d.cfg.diskSizes()
+	if err != nil {
+		return "", 0, err
+	}
+	s.kept = sizes.kept
 	if s.sync, err = parseSync(d.cfg.Sync); err != nil {
 		return "", 0, err
 	}
