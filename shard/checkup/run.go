@@ -18,7 +18,7 @@ import (
 
 // Finding is one thing that is wrong.
 type Finding struct {
-	Kind  string // file, catalog, records, index, counts, shards or change log
+	Kind  string // folder, file, catalog, records, index, counts, shards or change log
 	Where string // a file, a namespace, or an index of one
 	What  string
 	Count int64 // how often; 0 = once

@@ -40,6 +40,10 @@ var (
 	ErrBusy = errors.New("another process is writing a backup into it, or deleting one")
 	// ErrFormat: a newer program wrote it.
 	ErrFormat = errors.New("a newer cantle wrote it; use that one")
+	// ErrParent: the folder that it is to be made in is not there.
+	ErrParent = errors.New("the folder above it is not there, and is not made: mount the disk that has it, or make it (mkdir -p)")
+	// ErrGone: there were backups of this server in it.
+	ErrGone = errors.New("it had backups of this database and has none now: mount the disk that has them; if they were deleted on purpose, choose another folder")
 	// ErrForeign: there are files in it that are none of backups.
 	ErrForeign = errors.New("it is not empty, and what is in it are no backups: choose another")
 )
@@ -163,7 +167,7 @@ func (f *Folder) forgiveWriter() {
 // begin opens a folder for writing, and makes it if need be. It must be closed.
 // Errors: ErrBusy, ErrForeign, ErrFormat; those of the file system.
 func begin(dir string) (*Folder, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := makeFolder(dir); err != nil {
 		return nil, err
 	}
 	_, err := os.Stat(filepath.Join(dir, markerName))
@@ -195,6 +199,19 @@ func begin(dir string) (*Folder, error) {
 	}
 	f.lock = lock
 	return f, nil
+}
+
+// makeFolder makes a folder of backups, and none above it: where those are missing, a disk is likely not mounted, and the
+// backups would lie on that of the data. Errors: ErrParent; those of the file system.
+func makeFolder(dir string) error {
+	err := os.Mkdir(dir, 0o700)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return nil // what it is comes to light
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("the folder %s: %w", dir, ErrParent)
+	}
+	return err
 }
 
 // close lets others write.

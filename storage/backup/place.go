@@ -65,13 +65,20 @@ func (p *Policy) within(at string) (string, error) {
 // ErrInData: the folder for backups lies within that of the data.
 var ErrInData = errors.New("it lies within the folder of --data, and would be lost with it: choose another")
 
-// Check refuses a folder that lies within that of the data. Errors: ErrInData; those of the file system.
+// Check refuses a folder that lies within that of the data, and one in a folder that is not there.
+// Errors: ErrInData, ErrParent; those of the file system.
 func (p *Policy) Check() error {
 	at, err := followed(p.Folder)
 	if err == nil {
 		_, err = p.within(at)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Dir(at)); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the folder %s: %w", p.Folder, ErrParent)
+	}
+	return nil
 }
 
 // followed is a path without symbolic links, as far as there are folders. Errors: those of the file system.

@@ -94,6 +94,11 @@ func (r *Runner) take(ctx context.Context, dir string) (b *Base, err error) {
 		return nil, err
 	}
 	defer func() { r.leave(err) }()
+	if dir != r.policy.Folder {
+		if err := makeFolder(r.policy.Folder); err != nil { // which dir lies in
+			return nil, err
+		}
+	}
 	b, err = Take(ctx, r.src, dir, r.program, r.now, func(p Progress) {
 		r.mu.Lock()
 		r.status.Progress = p

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -41,7 +42,8 @@ type identity struct {
 
 // place is a folder of backups that it has written to.
 type place struct {
-	ID string `json:"id"`
+	ID   string `json:"id"`
+	Path string `json:"path,omitempty"` // where it was
 	// Nonces are those of the last segment and of the one that was about to follow. A folder
 	// that ends with another was written to by a copy of this data folder.
 	Nonces [2]uint64 `json:"nonces"`
@@ -83,9 +85,9 @@ func (id *identity) fits(dir string, last *Segment) bool {
 }
 
 // follow notes that a segment is about to be written, and returns its nonce.
-func (id *identity) follow(dir string, last *Segment) (nonce uint64, err error) {
-	p := place{ID: dir}
-	id.Places = slices.DeleteFunc(id.Places, func(p place) bool { return p.ID == dir })
+func (id *identity) follow(f *Folder, last *Segment) (nonce uint64, err error) {
+	p := place{ID: f.ID, Path: f.Dir}
+	id.Places = slices.DeleteFunc(id.Places, func(p place) bool { return p.ID == f.ID || p.Path == f.Dir })
 	if last != nil {
 		p.Nonces[0] = last.Nonce
 	}
@@ -111,3 +113,12 @@ type Span struct{ From, To storage.Timestamp }
 
 // Holds reports that a moment lies in it.
 func (s Span) Holds(ts storage.Timestamp) bool { return s.From <= ts && ts <= s.To }
+
+// left refuses a folder that had backups of this data folder and has none now, not even the mark of a folder of
+// backups: what is there is what the disk was mounted over. Errors: ErrGone.
+func (id *identity) left(dir string) error {
+	if !slices.ContainsFunc(id.Places, func(p place) bool { return p.Path == dir }) || isFolder(dir) {
+		return nil
+	}
+	return fmt.Errorf("the folder %s: %w", dir, ErrGone)
+}

@@ -56,15 +56,19 @@ func start(ctx context.Context, src Source, dir string, report Report) (*taking,
 	if err != nil {
 		return nil, err
 	}
+	id, err := readIdentity(kept)
+	if err == nil {
+		err = id.left(dir)
+	}
+	if err != nil {
+		return nil, err
+	}
 	f, err := begin(dir)
 	if err != nil {
 		return nil, err
 	}
-	x := &taking{ctx: ctx, src: src, report: report, f: f}
-	if x.id, err = readIdentity(kept); err == nil {
-		err = x.f.clean()
-	}
-	if err != nil {
+	x := &taking{ctx: ctx, src: src, report: report, f: f, id: id}
+	if err = x.f.clean(); err != nil {
 		return nil, errors.Join(err, f.close())
 	}
 	x.t = f.timeline(x.id.Timeline)
@@ -180,7 +184,7 @@ func (x *taking) ship(orFrom uint64) (*Segment, error) {
 
 // segment writes the writes from a sequence number up to a place.
 func (x *taking) segment(from uint64, behind pebblekv.Place) (*Segment, error) {
-	nonce, err := x.id.follow(x.f.ID, x.t.last())
+	nonce, err := x.id.follow(x.f, x.t.last())
 	if err != nil {
 		return nil, err
 	}

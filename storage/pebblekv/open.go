@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"io/fs"
 	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -39,6 +40,9 @@ func Open(dir string, o Options) (storage.Store, error) {
 	if err == nil {
 		err = s.noteEnd(end)
 	}
+	if err == nil && !s.o.ReadOnly && !s.o.InMemory {
+		err = translate(wreck.Made(s.o.FS, dir))
+	}
 	if err != nil {
 		err = errors.Join(err, s.db.Close(), s.lock.Close())
 		return nil, fmt.Errorf("open store %s: %w", dir, err)
@@ -53,6 +57,11 @@ func Open(dir string, o Options) (storage.Store, error) {
 func (s *store) openPebble() (end uint64, err error) {
 	if err := MakeFolder(s.o.FS, s.dir); err != nil {
 		return 0, translate(err)
+	}
+	if _, err := s.o.FS.Stat(s.o.FS.PathJoin(s.dir, "LOCK")); errors.Is(err, fs.ErrNotExist) && !s.o.ReadOnly && !s.o.InMemory {
+		if err := wreck.Make(s.o.FS, s.dir); err != nil {
+			return 0, translate(err)
+		}
 	}
 	lock, err := lockFolder(s.dir, s.o.FS)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/cmd/cantle/columns"
+	"github.com/cantledb/cantle/cmd/cantle/daemon"
 	"github.com/cantledb/cantle/cmd/cantle/progress"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/salvage"
@@ -57,11 +58,16 @@ func checkVerb(f *pflag.FlagSet) action {
 
 // check looks through a folder. Errors: why it cannot.
 func check(ctx context.Context, data string, s Streams) (*checkup.Report, error) {
+	report := &checkup.Report{Now: time.Now}
 	f, release, err := openWreck(ctx, data, s)
+	var lost *daemon.LostError
+	if errors.As(err, &lost) {
+		report.Findings = append(report.Findings, checkup.Finding{Kind: "folder", Where: lost.Data, What: "it " + lost.What + ": " + lost.Do})
+		return report, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	report := &checkup.Report{Now: time.Now}
 	release() // the store takes the lock itself
 	if f.Fresh() {
 		return report, nil
@@ -94,9 +100,12 @@ func check(ctx context.Context, data string, s Streams) (*checkup.Report, error)
 func storeOf(data string) string { return filepath.Join(data, "store") }
 
 // openWreck looks at the files of a folder and compares all checksums. Nobody opens it
-// until release is called. Errors: there is none, a server has it open.
+// until release is called. Errors: there is none; LostError; a server has it open.
 func openWreck(ctx context.Context, data string, s Streams) (f *wreck.Folder, release func(), err error) {
 	dir := storeOf(data)
+	if _, err := daemon.Look(data); err != nil {
+		return nil, nil, err
+	}
 	if _, err := os.Stat(dir); err != nil {
 		return nil, nil, fmt.Errorf("there is no database in %s: %w", data, err)
 	}

@@ -26,6 +26,21 @@ func TestCheckStatus(t *testing.T) {
 	if out, status := verb("--data", data); status != 0 || !strings.Contains(out, "0 findings") {
 		t.Errorf("an empty folder: %d %s", status, out)
 	}
+	if err := os.WriteFile(filepath.Join(data, "store", "LOCK"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, status := verb("--data", data); status != 1 || !strings.Contains(out, "has had a database and has lost it") {
+		t.Errorf("only LOCK: %d %s", status, out)
+	}
+	if err := os.Rename(filepath.Join(data, "store"), filepath.Join(data, "store-unfinished")); err != nil {
+		t.Fatal(err)
+	}
+	if out, status := verb("--data", data); status != 1 || !strings.Contains(out, "a restore that did not come to its end") {
+		t.Errorf("half a restore: %d %s", status, out)
+	}
+	if err := os.Rename(filepath.Join(data, "store-unfinished"), filepath.Join(data, "store")); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(filepath.Join(data, "store", "000004.sst"), []byte("nothing"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/cmd/cantle/daemon"
 	"github.com/cantledb/cantle/cmd/cantle/dumps"
 	"github.com/cantledb/cantle/cmd/cantle/progress"
 	"github.com/cantledb/cantle/collection/catalog"
@@ -43,7 +44,7 @@ func findMoment(from string, at storage.Timestamp) (dir string, plan *backup.Pla
 // restoreWhole makes the folder of a database as it was at a moment. It gets its name when it
 // is whole, so what an interruption leaves is not taken for one.
 func restoreWhole(ctx context.Context, a restoreArgs, s Streams) error {
-	if list, err := os.ReadDir(a.data); err == nil && slices.ContainsFunc(list, func(e os.DirEntry) bool { return e.Name() != unfinishedName }) {
+	if list, err := os.ReadDir(a.data); err == nil && slices.ContainsFunc(list, func(e os.DirEntry) bool { return e.Name() != daemon.UnfinishedName }) {
 		return wrong("the folder %s is not empty", a.data)
 	}
 	_, plan, release, err := findMoment(a.from, a.at)
@@ -51,7 +52,7 @@ func restoreWhole(ctx context.Context, a restoreArgs, s Streams) error {
 		return err
 	}
 	defer release()
-	unfinished := filepath.Join(a.data, unfinishedName)
+	unfinished := filepath.Join(a.data, daemon.UnfinishedName)
 	if err := errors.Join(os.RemoveAll(unfinished), os.MkdirAll(unfinished, 0o700)); err != nil {
 		return err
 	}
@@ -67,9 +68,6 @@ func restoreWhole(ctx context.Context, a restoreArgs, s Streams) error {
 	fmt.Fprintf(s.Err, "%s is as the server was at %s\nstart it with: cantle serve --data %s\n", a.data, backup.MomentText(plan.At), a.data)
 	return nil
 }
-
-// unfinishedName is the folder of a store that is being restored.
-const unfinishedName = "store-unfinished"
 
 // fromBackup loads collections as they were at a moment into a running server.
 func (r *restoring) fromBackup(ctx context.Context, s Streams) error {

@@ -21,6 +21,8 @@ type Config struct {
 	Data               string
 	Storage            string // name of the engine; "" = defaultEngine
 	ServeDamaged       bool
+	New                bool   // begin a new database where one was lost
+	MustExist          bool   // begin none
 	Memory             bool   // short for Storage "memory"
 	Listen             string // comma-separated addresses; "unix:/path" for a socket
 	Advertise          string // where clients find the server; "" = the first of Listen
@@ -153,6 +155,9 @@ func (c *Config) check() error {
 		if n.value < n.least {
 			faults = append(faults, fmt.Errorf("--%s is at least %d", n.name, n.least))
 		}
+	}
+	if c.New && c.MustExist {
+		faults = append(faults, errors.New("--new begins a new database and --must-exist begins none; give one of them"))
 	}
 	return errors.Join(faults...)
 }

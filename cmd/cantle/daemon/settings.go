@@ -68,7 +68,9 @@ func (c *Config) addressesFlags(f *pflag.FlagSet) {
 }
 
 func (c *Config) storageFlags(f *pflag.FlagSet) {
-	f.StringVar(&c.Data, "data", "./cantle-data", "`folder` that holds the database; made when it is missing")
+	f.StringVar(&c.Data, "data", "./cantle-data", "`folder` that holds the database. A new, empty one is made where the folder is missing or empty, with a warning in the log")
+	f.BoolVar(&c.New, "new", false, "begin a new, empty database where the folder of --data has had one and has it no longer, or has one that is half restored, which is refused otherwise. One that is there is opened as ever")
+	f.BoolVar(&c.MustExist, "must-exist", false, "refuse to start where the folder of --data has no database: give it after the first start, and a disk that is not mounted is an error and not a new, empty database")
 	f.StringVar(&c.Storage, "storage", "", engineHelp(c.allEngines()))
 	flags.Choose(f, "storage", engineNames(c.allEngines())...)
 	f.BoolVar(&c.Memory, "memory", false, "short for --storage memory: nothing is written to disk, all is gone at the end (for test suites)")

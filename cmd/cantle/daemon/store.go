@@ -41,13 +41,16 @@ func (d *Daemon) openStore() (scratch string, durability storage.Durability, err
 	if s.sync > 0 {
 		durability = storage.Buffered
 	}
-	dir := ""
+	dir, anew := "", false
 	scratch = os.TempDir()
 	if e.keep == atRemote {
 		dir = d.cfg.Storage
 	}
 	if e.keep == inFolder {
-		dir, scratch = filepath.Join(d.cfg.Data, "store"), filepath.Join(d.cfg.Data, "scratch")
+		dir, scratch = filepath.Join(d.cfg.Data, storeName), filepath.Join(d.cfg.Data, scratchName)
+		if anew, err = d.begin(s); err != nil {
+			return "", 0, cannotOpen(d.cfg.Data, err)
+		}
 		if err := makeFolder(d.cfg.Data, dir); err != nil {
 			return "", 0, err
 		}
@@ -57,6 +60,9 @@ func (d *Daemon) openStore() (scratch string, durability storage.Durability, err
 			return "", 0, cannotReach(err)
 		}
 		return "", 0, cannotOpen(d.cfg.Data, err)
+	}
+	if anew {
+		d.log.Warn().Str("folder", d.cfg.home()).Msg("a new, empty database was made, as the folder of --data had none")
 	}
 	d.files = d.store
 	if d.cfg.Wrap != nil {

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"math/big"
 	"net"
@@ -138,9 +139,14 @@ func TestFormat(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := about(Machine(t.Context(), config(t, "--data", dir), nil), "format"); len(got) != 1 || got[0].State != Fault {
+	if got := about(Machine(t.Context(), config(t, "--data", dir), nil), "format"); len(got) != 1 || got[0].State != Fault || strings.Contains(got[0].Found, "pebble") ||
+		!strings.Contains(got[0].Found, "MANIFEST-") || !strings.Contains(got[0].Found, "list of tables") {
 		t.Errorf("%+v", got)
 	}
+	if err := errors.Join(os.RemoveAll(store), os.Mkdir(filepath.Join(dir, "scratch"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	want(t, Machine(t.Context(), config(t, "--data", dir), nil), "format", Fault, "has had a database and has lost it")
 }
 
 func TestPorts(t *testing.T) {

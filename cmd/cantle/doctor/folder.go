@@ -1,14 +1,18 @@
 package doctor
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/cantledb/cantle/cmd/cantle/daemon"
+	"github.com/cantledb/cantle/collection/verify"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/pebblekv"
+	"github.com/cantledb/cantle/storage/pebblekv/wreck"
 )
 
 // folderOf tries whether the server could write into the folder of its data, or make it.
@@ -69,14 +73,18 @@ func format(data string) (out []Finding, running bool) {
 		return []Finding{found("format", Fault, "%s holds the files of a mongod, which cantle does not read", data).
 			do("dump them from a running mongod (cantle dump URI), load them (cantle restore URI), and choose another folder with --data")}, false
 	}
+	var lost *daemon.LostError
+	if _, err := daemon.Look(data); errors.As(err, &lost) {
+		return []Finding{found("format", Fault, "%s %s", data, lost.What).do("%s", lost.Do)}, false
+	}
 	version, exists, err := pebblekv.Inspect(filepath.Join(data, "store"))
 	switch {
 	case errors.Is(err, storage.ErrLocked):
 		return []Finding{found("format", Good, "a running cantle has the store open")}, true
 	case errors.Is(err, storage.ErrFormat):
 		return []Finding{found("format", Fault, "%v", err).do("start a newer cantle than this one, %s, or choose another folder with --data", daemon.Version)}, false
-	case errors.Is(err, storage.ErrCorruption):
-		return []Finding{found("format", Fault, "%v", err).do("cantle check says what is damaged, and cantle salvage gets out what is not; or restore a backup into an empty folder")}, false
+	case errors.Is(err, storage.ErrCorruption), err == nil && damage(data) != "":
+		return []Finding{found("format", Fault, "%s", cmp.Or(damage(data), fmt.Sprint(err))).do("cantle check says what is damaged, and cantle salvage gets out what is not; or restore a backup into an empty folder")}, false
 	case err != nil:
 		return []Finding{found("format", Fault, "the store cannot be opened: %v", err).do("run this as the user of the server")}, false
 	case !exists:
@@ -85,4 +93,16 @@ func format(data string) (out []Finding, running bool) {
 		return []Finding{found("format", Note, "there is a store that was never finished; the server will do that")}, false
 	}
 	return []Finding{found("format", Good, "version %d, which this program writes too", version)}, false
+}
+
+// damage is the first that a server would meet at its start, in a sentence, "" for none. No server has the store open.
+func damage(data string) string {
+	f, err := wreck.Survey(wreck.Disk, filepath.Join(data, "store"))
+	if err == nil {
+		err = f.ListTables()
+	}
+	if err != nil || len(f.Damages) == 0 {
+		return ""
+	}
+	return verify.Sentence(f.Damages[0], nil)
 }

@@ -1,7 +1,6 @@
 package wreck
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"slices"
@@ -62,25 +61,6 @@ func Survey(fs vfs.FS, dir string) (*Folder, error) {
 // Fresh reports that there is no store in the folder yet, or one whose making was cut off
 // before anything could be written to it.
 func (f *Folder) Fresh() bool { return f.fresh }
-
-// unfinished reports that nothing was ever written to the store: there is no table, nothing
-// in a log, and no mark. What else there is, its making has left.
-func (f *Folder) unfinished() bool {
-	if f.mark != 0 {
-		return false
-	}
-	for _, name := range f.names {
-		switch {
-		case strings.HasSuffix(name, tableSuffix):
-			return false
-		case strings.HasSuffix(name, logSuffix):
-			if data, err := f.readFile(name); err != nil || len(bytes.Trim(data, "\x00")) > 0 {
-				return false
-			}
-		}
-	}
-	return true
-}
 
 // Clear removes what there is of a store that is Fresh, so that it is made anew.
 // Errors: those of the file system.

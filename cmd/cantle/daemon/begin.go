@@ -1,0 +1,98 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/cantledb/cantle/storage/pebblekv"
+	"github.com/cantledb/cantle/storage/pebblekv/wreck"
+)
+
+// Names in the folder of --data.
+const (
+	storeName   = "store"
+	scratchName = "scratch" // made once the store is, so it stands beside one, or one was lost
+	// UnfinishedName is the folder of a store that is being restored.
+	UnfinishedName = "store-unfinished"
+)
+
+// LostError is that the folder of --data has had a database, or should get one, and has none.
+type LostError struct {
+	Data string
+	What string // is there instead
+	Do   string // is to be done
+}
+
+func (e *LostError) Error() string {
+	return fmt.Sprintf("the folder %s %s: %s", e.Data, e.What, e.Do)
+}
+
+// Look says whether there is a database in the folder of --data. Errors: LostError, which --new is
+// to overrule; those of the file system.
+func Look(data string) (there bool, err error) {
+	state, err := look(wreck.Disk, data)
+	return state == wreck.There, err
+}
+
+// look is Look on any file system.
+func look(files pebblekv.FS, data string) (state wreck.State, err error) {
+	if state, err = wreck.Look(files, files.PathJoin(data, storeName)); err != nil || state == wreck.There {
+		return state, err
+	}
+	again := "mount the disk that has it, or restore a backup into an empty folder (cantle restore --from); to begin a new, empty database here, start once with --new"
+	if is(files, data, UnfinishedName) {
+		return state, &LostError{data, "has a restore that did not come to its end, or has not yet (" + UnfinishedName + ")",
+			"repeat cantle restore, which begins anew; to begin a new, empty database beside it, start once with --new"}
+	}
+	if state == wreck.Lost {
+		return state, &LostError{data, "has had a database and has lost it: " + storeName + " has some of its files and no data", again}
+	}
+	if state == wreck.Absent && is(files, data, scratchName) {
+		return state, &LostError{data, "has had a database and has lost it: " + scratchName + " is there and " + storeName + " is empty or gone", again}
+	}
+	return state, nil
+}
+
+// is reports a file in a folder.
+func is(files pebblekv.FS, dir, name string) bool {
+	_, err := files.Stat(files.PathJoin(dir, name))
+	return err == nil
+}
+
+// begin judges the folder of --data before anything is made in it, and reports whether a new database
+// is to begin there. Errors: there is none, and none is to begin.
+func (d *Daemon) begin(s storeSettings) (anew bool, err error) {
+	files := wreck.Disk
+	if s.files != nil {
+		var o pebblekv.Options
+		if s.files(&o); o.FS != nil {
+			files = o.FS
+		}
+	}
+	state, err := look(files, d.cfg.Data)
+	var lost *LostError
+	switch {
+	case state == wreck.There:
+		if err == nil && is(files, d.cfg.Data, UnfinishedName) {
+			d.log.Warn().Str("folder", filepath.Join(d.cfg.home(), UnfinishedName)).Msg("beside the database lies a restore that did not come to its end; it is of no use, and can be deleted")
+		}
+		return false, err
+	case errors.As(err, &lost) && d.cfg.New && !d.cfg.ServeDamaged && !d.cfg.MustExist:
+		if state == wreck.Lost {
+			err = wreck.Make(files, files.PathJoin(d.cfg.Data, storeName))
+		} else {
+			err = nil
+		}
+		return true, err
+	case lost != nil:
+		return false, err
+	case err != nil:
+		return false, nil // what makes the folder, or opens the store, says it
+	case d.cfg.ServeDamaged:
+		return false, fmt.Errorf("there is no database in the folder %s that --serve-damaged could serve", d.cfg.Data)
+	case d.cfg.MustExist:
+		return false, fmt.Errorf("there is no database in the folder %s, and --must-exist begins none: is its disk mounted? Start without that flag to begin a new, empty one", d.cfg.Data)
+	}
+	return true, nil
+}
