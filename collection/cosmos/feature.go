@@ -84,6 +84,8 @@ type Row struct {
 	In Versions
 	// Opens are the capabilities of which any one adds it to the versions not in In.
 	Opens Capabilities
+	// Closes are the capabilities of which any one takes it away.
+	Closes Capabilities
 	// Code and Text are the error of an account without it; zero for those of the kind.
 	Code mongoerr.Code
 	Text string
@@ -106,7 +108,7 @@ func (k Kind) Find(name string) *Row {
 
 // Has reports whether the account has the feature.
 func (a *Account) Has(r *Row) bool {
-	return r != nil && (r.In.Has(a.Version) || r.Opens&a.Capabilities != 0)
+	return r != nil && r.Closes&a.Capabilities == 0 && (r.In.Has(a.Version) || r.Opens&a.Capabilities != 0)
 }
 
 // refusal makes the error of the account for a name of the kind: that of the service, and help.
@@ -132,6 +134,8 @@ func (a *Account) remedy(r *Row) string {
 	switch {
 	case r == nil:
 		return fmt.Sprintf(" (Azure Cosmos DB for MongoDB %s does not list it; --cosmos-lenient accepts it)", a.Version)
+	case r.Closes != 0:
+		return fmt.Sprintf(" (an account has it without the capability %s: --cosmos-capabilities)", r.Closes)
 	case r.Opens != 0:
 		return fmt.Sprintf(" (an account has it with the capability %s: --cosmos-capabilities)", r.Opens)
 	case r.In != 0:

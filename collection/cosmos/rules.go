@@ -7,13 +7,15 @@ type RuleID uint8
 
 // The rules, in alphabetical order.
 const (
-	CappedCollections RuleID = iota
+	ArrayLiterals RuleID = iota
+	CappedCollections
 	ClusteredCollections
 	Collations
 	CollectionCollations
 	CompositeSorts
 	CrossCollectionTransactions
 	DeepDocuments
+	EncryptedFields
 	FindAndModifySorts
 	IndexCollations
 	IndexFieldsMany
@@ -27,16 +29,19 @@ const (
 	NestedFields
 	PartialIndexes
 	PartialUniqueIndexes
+	RetryableUnordered
 	RetryableWrites
 	ShardedTransactions
 	Sorts
 	SpacesInNames
 	SparseIndexes
 	TTLFields
+	TTLPartial
 	TTLSeveral
 	TimeSeries
 	UniqueMany
 	UniqueOnDocuments
+	UntargetedManyWrites
 	UntargetedWrites
 	Validators
 	Views
@@ -51,6 +56,10 @@ const (
 
 // rules is the table. A row without Text has one with figures, which the place of the rule makes.
 var rules = [ruleCount]Row{
+	ArrayLiterals: {
+		Name: "an array literal in a comparison expression", In: Never,
+		Code: mongoerr.CommandNotSupported, Text: "comparison expressions with an array literal are not supported", Remark: "Of $cmp, $eq, $gt, $gte, $lt, $lte and $ne.",
+	},
 	CappedCollections: {
 		Name: "capped collections", In: Never,
 		Code: mongoerr.CommandNotSupported, Text: "'capped' is not supported", Remark: "cloneCollectionAsCapped and convertToCapped have no.",
@@ -78,6 +87,10 @@ var rules = [ruleCount]Row{
 	DeepDocuments: {
 		Name: "a document of more than 128 levels", In: Never,
 		Code: mongoerr.BadValue, Text: "The document has more than 128 levels", Source: "concepts-limits",
+	},
+	EncryptedFields: {
+		Name: "encryptedFields of collections", In: Never,
+		Code: mongoerr.CommandNotSupported, Text: "'encryptedFields' is not supported", Remark: "The driver encrypts fields explicitly; automatic encryption has no.",
 	},
 	FindAndModifySorts: {
 		Name: "findAndModify with a sort by several fields", In: 1 << V4_0,
@@ -131,6 +144,10 @@ var rules = [ruleCount]Row{
 		Name: "a partialFilterExpression of a unique index", In: Never, Opens: EnablePartialUniqueIndex,
 		Code: mongoerr.CannotCreateIndex, Text: "partialFilterExpression is not supported", Source: "how-to-configure-capabilities",
 	},
+	RetryableUnordered: {
+		Name: "retryable writes with ordered: false", In: Never,
+		Code: mongoerr.BadValue,
+	},
 	RetryableWrites: {
 		Name: "retryable writes", In: Never, Opens: EnableMongoRetryableWrites,
 		Code: mongoerr.BadValue, Text: "Retryable writes are not supported. Please disable retryable writes by specifying \"retrywrites=false\" in the connection string or an equivalent driver specific config.", Source: "microsoft/vscode-cosmosdb#1296",
@@ -156,6 +173,10 @@ var rules = [ruleCount]Row{
 		Name: "a TTL index on a field other than _ts", In: Never, Opens: EnableTTLOnCustomPath,
 		Code: mongoerr.BadValue, Text: "The 'expireAfterSeconds' option is supported on '_ts' field only", Source: "sasjs/server#339",
 	},
+	TTLPartial: {
+		Name: "a TTL index with a partialFilterExpression", In: Never,
+		Code: mongoerr.CannotCreateIndex, Text: "a partial index cannot expire documents", Source: "how-to-configure-capabilities",
+	},
 	TTLSeveral: {
 		Name: "more than one TTL index of a collection", In: Never,
 		Code: mongoerr.CannotCreateIndex, Text: "a collection has one TTL index at most",
@@ -171,6 +192,10 @@ var rules = [ruleCount]Row{
 	UniqueOnDocuments: {
 		Name: "a unique index on a collection that has documents", In: Never, Opens: EnableUniqueIndexReIndex,
 		Code: mongoerr.BadValue, Text: "The unique index cannot be modified. To change the unique index, remove the collection and re-create a new one.", Source: "getporter/porter#2344",
+	},
+	UntargetedManyWrites: {
+		Name: "a write to many documents of a sharded collection without its shard key", In: All, Closes: EnableMongoRetryableWrites,
+		Code: mongoerr.ShardKeyNotFound,
 	},
 	UntargetedWrites: {
 		Name: "a write to one document of a sharded collection without its shard key", In: Never,

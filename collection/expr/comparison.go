@@ -2,6 +2,7 @@ package expr
 
 import (
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/cosmos"
 	"github.com/cantledb/cantle/collection/mql"
 )
 
@@ -10,6 +11,24 @@ import (
 func comparison(holds func(sign int) bool) function {
 	return func(env *mql.Env, _ *Scratch, a []bson.Value) (bson.Value, error) {
 		return bson.Bool(holds(bson.Compare(a[0], a[1], env.Order()))), nil
+	}
+}
+
+// comparing is positional for operators that compare. An account of Azure Cosmos DB refuses an array
+// literal among their operands. Source: Azure Cosmos DB for MongoDB, "feature-support-70".
+func comparing(fn function) func(*parser, *Operator, bson.Value) (Expr, error) {
+	parse := positional(fn)
+	return func(p *parser, op *Operator, v bson.Value) (Expr, error) {
+		operands, _ := v.Array()
+		for x := range operands.Values() {
+			if x.Type != bson.TypeArray {
+				continue
+			}
+			if err := p.env.Cosmos.CheckRule(cosmos.ArrayLiterals); err != nil {
+				return nil, err
+			}
+		}
+		return parse(p, op, v)
 	}
 }
 

@@ -60,7 +60,7 @@ func cosmosRow(k cosmos.Kind, r *cosmos.Row) string {
 	case cosmos.Never:
 		in = "none"
 	}
-	if r.In != cosmos.All {
+	if r.In != cosmos.All || r.Closes != 0 {
 		e := k.Refusal(r.Name, r)
 		otherwise = fmt.Sprintf("%d", e.Code)
 		if r.Text != "" || k != cosmos.Rule {
@@ -70,6 +70,9 @@ func cosmosRow(k cosmos.Kind, r *cosmos.Row) string {
 	var notes []string
 	if r.Opens != 0 {
 		notes = append(notes, "With "+r.Opens.String()+".")
+	}
+	if r.Closes != 0 {
+		notes = append(notes, "Not with "+r.Closes.String()+".")
 	}
 	if r.Remark != "" {
 		notes = append(notes, r.Remark)

@@ -156,13 +156,13 @@ func (o *Op) confine(coll *catalog.Collection) error {
 	return nil
 }
 
-// checkTargeted refuses a statement for one document of a sharded collection that does
-// not say in which shard it is. Errors: ShardKeyNotFound (61).
-func checkTargeted(env *mql.Env, q *plan.Query) error {
-	if !env.Strict() || !q.Coll.Sharded() || q.Targeted() {
+// checkTargeted refuses, by the rule for one or for many documents, a write to a sharded collection
+// without the shard key in its filter. Errors: ShardKeyNotFound (61).
+func checkTargeted(env *mql.Env, q *plan.Query, rule cosmos.RuleID) error {
+	if !env.Strict() || q == nil || !q.Coll.Sharded() || q.Targeted() {
 		return nil
 	}
-	return env.Cosmos.Refuse(cosmos.UntargetedWrites, cosmos.UntargetedWrites.Refusal("query in command must target a single shard key; "+
+	return env.Cosmos.Refuse(rule, rule.Refusal("query in command must target a single shard key; "+
 		"add the shard key %s of %s to the filter", q.Coll.Key, q.Coll.Namespace))
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/changelog"
+	"github.com/cantledb/cantle/collection/cosmos"
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/match"
@@ -166,7 +167,7 @@ func (a *attempt) locate(m *Modify) (located, error) {
 	if err != nil {
 		return located{}, err
 	}
-	if err := checkTargeted(o.Env, q); err != nil {
+	if err := checkTargeted(o.Env, q, cosmos.UntargetedWrites); err != nil {
 		return located{}, err
 	}
 	sol, err := c.choose(o, nil, q)
@@ -401,6 +402,9 @@ func (c *Cluster) modifyMany(o *Op, ns collection.Namespace, m *Modify) (r Modif
 		return r, err
 	}
 	defer s.Close()
+	if err := checkTargeted(o.Env, s.query, cosmos.UntargetedManyWrites); err != nil {
+		return r, err
+	}
 	for {
 		batch, err := c.collect(o, s)
 		if err != nil {

@@ -21,6 +21,7 @@ type Stream struct {
 	exec.Operator
 	Coll     *catalog.Collection  // nil when the namespace does not exist
 	Solution *plan.Solution       // of the collection read, nil for an empty one
+	query    *plan.Query          // of Solution, nil for a read by key
 	Shards   []*shard.Descriptor  // that were targeted
 	Pipeline *agg.Pipeline        // of an aggregate
 	Changes  *changestream.Stream // below a $changeStream pipeline, else nil
@@ -195,7 +196,7 @@ func (c *Cluster) openQuery(o *Op, v *view, q *plan.Query, inside bool) (*Stream
 	if err != nil {
 		return nil, err
 	}
-	return &Stream{Operator: op, Coll: q.Coll, Solution: sol, Shards: shards, c: c, op: o, v: v, inside: inside}, nil
+	return &Stream{Operator: op, Coll: q.Coll, Solution: sol, query: q, Shards: shards, c: c, op: o, v: v, inside: inside}, nil
 }
 
 // scatter opens a solution on every shard and puts the rows together.

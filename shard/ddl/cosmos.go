@@ -93,6 +93,7 @@ func checkIndexStrict(o *cluster.Op, coll *catalog.Collection, spec *index.Spec,
 		help string
 	}{
 		{spec.Unique && docs > 0, cosmos.UniqueOnDocuments, ""},
+		{spec.Partial != nil && spec.HasTTL, cosmos.TTLPartial, ""},
 		{spec.Partial != nil && !spec.Unique, cosmos.PartialIndexes, ""},
 		{spec.Partial != nil && spec.Unique, cosmos.PartialUniqueIndexes, ""},
 		{spec.Sparse, cosmos.SparseIndexes, ""},

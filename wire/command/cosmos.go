@@ -96,7 +96,7 @@ func cosmosLimits(a *cosmos.Account) Limits {
 func (c *Call) Offers(d *Def) bool { return c.Strict() || !d.Facts.Has(AccountOnly) }
 
 // checkAccount refuses commands and retryable writes that the client's account does not have.
-// Errors: those of cosmos.Command and cosmos.RetryableWrites.
+// Errors: those of cosmos.Command, cosmos.RetryableWrites and cosmos.RetryableUnordered.
 func (c *Call) checkAccount() error {
 	account := c.Peer.Cosmos
 	if account == nil {
@@ -105,8 +105,14 @@ func (c *Call) checkAccount() error {
 	if err := account.Check(cosmos.Command, c.Def.Name); err != nil {
 		return err
 	}
-	if c.writes && c.Args.Retryable() {
-		return account.CheckRule(cosmos.RetryableWrites)
+	if !c.writes || !c.Args.Retryable() {
+		return nil
+	}
+	if err := account.CheckRule(cosmos.RetryableWrites); err != nil {
+		return err
+	}
+	if v := c.Body.Get("ordered"); !v.IsMissing() && !v.Truthy() {
+		return account.Refuse(cosmos.RetryableUnordered, cosmos.RetryableUnordered.Refusal("Retryable writes are not supported with ordered: false: send the bulk ordered, or without retryable writes"))
 	}
 	return nil
 }

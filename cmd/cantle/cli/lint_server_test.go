@@ -88,6 +88,16 @@ func TestLintServer(t *testing.T) {
 	}
 	wantFindings(t, out, "an application without a name|1|served|$where|query operators|-|115 '$where' is not supported",
 		"an application without a name|1|served|a collation of a command|", "application shop|2|served|$bucketAuto|aggregation stages|-|")
+
+	const capability = "EnableMongoRetryableWrites"
+	s = startBoth(t, "--cosmos-lenient", "--cosmos-capabilities", capability)
+	run(t, s.account, `{customAction: "CreateCollection", collection: "orders", shardKey: "customer"}`)
+	run(t, s.account, `{delete: "orders", deletes: [{q: {total: 0}, limit: 0}]}`)
+	status, out, errs = lintOf(t, nil, "--capabilities", capability, s.URI())
+	if status != 1 || errs != "" {
+		t.Errorf("status %d, %s", status, errs)
+	}
+	wantFindings(t, out, "an application without a name|1|served|a write to many documents of a sharded collection without its shard key|options, limits and rules of indexes|no capability "+capability+"|61 ")
 }
 
 // A user without rights is told which are missing, and what may be read is checked; requests that the

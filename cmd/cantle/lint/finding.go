@@ -97,6 +97,8 @@ const answerWidth = 80
 // cure returns the capabilities or versions that have the feature of a row.
 func cure(r *cosmos.Row) string {
 	switch {
+	case r != nil && r.Closes != 0:
+		return "no capability " + r.Closes.String()
 	case r == nil || r.Opens == 0 && r.In == cosmos.Never:
 		return "-"
 	case r.Opens != 0:

@@ -62,7 +62,7 @@ func parseCreate(c *command.Call, ns collection.Namespace) (*createOptions, erro
 // accountRules are the options of create that an account of Azure Cosmos DB refuses.
 var accountRules = map[string]cosmos.RuleID{
 	"capped": cosmos.CappedCollections, "clusteredIndex": cosmos.ClusteredCollections, "collation": cosmos.CollectionCollations,
-	"timeseries": cosmos.TimeSeries, "validator": cosmos.Validators, "viewOn": cosmos.Views,
+	"encryptedFields": cosmos.EncryptedFields, "timeseries": cosmos.TimeSeries, "validator": cosmos.Validators, "viewOn": cosmos.Views,
 }
 
 // createOption reads one argument.
