@@ -469,3 +469,15 @@ func TestAccountWithMongoTools(t *testing.T) {
 		t.Errorf("mongodump of the MongoDB address: %s %v", text, err)
 	}
 }
+
+// The driver of the verbs needs MongoDB 4.4. An earlier version of the account is reported with the
+// ways that remain.
+func TestEarlierVersionOfAccount(t *testing.T) {
+	s := startBoth(t, "--cosmos-version", "4.2")
+	for _, verb := range [][]string{{"report", "--timeout", "1s"}, {"doctor", "--timeout", "1s"}} {
+		status, out := verbOut(t, verb[0], append(verb[1:], s.CosmosURI()+"&heartbeatFrequencyMS=500")...)
+		if status == 0 || !strings.Contains(strings.Join(strings.Fields(out), " "), "address of --listen") {
+			t.Errorf("%s: %d, %s", verb[0], status, out)
+		}
+	}
+}

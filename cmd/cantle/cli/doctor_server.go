@@ -70,13 +70,13 @@ func examine(ctx context.Context, uri string, limit time.Duration) (out []doctor
 	}
 	// The first answer is waited for with the connection; the second tells how long one takes.
 	if _, err := s.ask(ctx, "admin", command("hello")); err != nil {
-		add("server", doctor.Fault, "", "%v", err)
+		add("server", doctor.Fault, strings.TrimSpace(remedy(err)), "%v", err)
 		return out
 	}
 	begun := time.Now()
 	hello, err := s.ask(ctx, "admin", command("hello"))
 	if err != nil {
-		add("server", doctor.Fault, "", "%v", err)
+		add("server", doctor.Fault, strings.TrimSpace(remedy(err)), "%v", err)
 		return out
 	}
 	took := time.Since(begun)
@@ -95,7 +95,7 @@ func examine(ctx context.Context, uri string, limit time.Duration) (out []doctor
 			break
 		}
 		if err != nil {
-			add("server", doctor.Fault, "", "%v", err)
+			add("server", doctor.Fault, strings.TrimSpace(remedy(err)), "%v", err)
 			break
 		}
 		out = append(out, more...)

@@ -115,8 +115,17 @@ func (v Verb) status(err error, errs io.Writer) int {
 		fmt.Fprintf(errs, "cantle %s: %v\nSee cantle %s --help\n", v.Name, err, v.Name)
 		return 2
 	}
-	fmt.Fprintf(errs, "cantle %s: %v\n", v.Name, err)
+	fmt.Fprintf(errs, "cantle %s: %v%s\n", v.Name, err, remedy(err))
 	return 1
+}
+
+// remedy returns the help after an error of the driver for a server of before MongoDB 4.4, which
+// a Cosmos address of an earlier --cosmos-version appears to be.
+func remedy(err error) string {
+	if !strings.Contains(err.Error(), "reports wire version") {
+		return ""
+	}
+	return "\nOf a Cantle that shows an earlier --cosmos-version, use the address of --listen. An account of Azure Cosmos DB of that version is dumped by mongodump, whose dumps cantle restore reads."
 }
 
 // usageError is what was wrongly asked.

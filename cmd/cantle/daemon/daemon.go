@@ -444,7 +444,9 @@ func (d *Daemon) cosmosURI(withKey bool) string {
 	if !withKey {
 		return u
 	}
-	return "mongodb://" + url.UserPassword(d.cfg.CosmosName, d.key).String() + "@" + strings.TrimPrefix(u, "mongodb://")
+	// Some drivers decode + in a password to a space, and %2B is a + for all.
+	login := strings.ReplaceAll(url.UserPassword(d.cfg.CosmosName, d.key).String(), "+", "%2B")
+	return "mongodb://" + login + "@" + strings.TrimPrefix(u, "mongodb://")
 }
 
 // shown returns an address in the form of connection strings.

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/cantledb/cantle/bson"
@@ -19,6 +20,20 @@ const accountName = "cosmosAccount"
 
 // keyBytes is how long the keys of accounts are, before base64.
 const keyBytes = 64
+
+// newKey returns the base64 form of random bytes. It has neither + nor /, as keys of the service,
+// since some clients decode + in a connection string to a space.
+func newKey() string {
+	key := make([]byte, 0, keyBytes)
+	for len(key) < keyBytes {
+		group := make([]byte, min(3, keyBytes-len(key)))
+		rand.Read(group) // never fails
+		if !strings.ContainsAny(base64.StdEncoding.EncodeToString(group), "+/") {
+			key = append(key, group...)
+		}
+	}
+	return base64.StdEncoding.EncodeToString(key)
+}
 
 // Account is that of the Cosmos listener: its name is the user, its key the password, and it may do
 // everything. Safe for concurrent use.
@@ -46,10 +61,7 @@ func OpenAccount(ctx context.Context, s storage.Store, name, key string) (*Accou
 				drew = false
 				return nil, nil
 			}
-			drew = true
-			secret := make([]byte, keyBytes)
-			rand.Read(secret) // never fails
-			key = base64.StdEncoding.EncodeToString(secret)
+			drew, key = true, newKey()
 			b := bson.NewBuilder(nil)
 			b.String("key", key)
 			return b.Doc(), nil
