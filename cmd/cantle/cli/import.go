@@ -34,6 +34,10 @@ strings, unless --columnsHaveTypes gives every field a type:
 
 A dot in a field's name makes a document in the document. Requests that the server
 throttles are repeated when it says so.
+
+A document that is there already, with the same content, is counted: an import can be run
+again. One whose _id or unique value another document has, also one of the same file, has
+failed; all else is imported, and the exit status is 1.
 `
 
 // importArgs are the settings of an import.
@@ -60,7 +64,7 @@ func importVerb(f *pflag.FlagSet) action {
 	f.BoolVar(&a.table.IgnoreBlanks, "ignoreBlanks", false, "empty columns make no fields")
 	grace := f.String("parseGrace", "stop", "`what` to do with values that are not of their column's type: stop, autoCast, skipField or skipRow")
 	f.BoolVar(&a.drop, "drop", false, "drop the collection first")
-	f.BoolVar(&a.stopOnError, "stopOnError", false, "stop at the first document that is refused")
+	f.BoolVar(&a.stopOnError, "stopOnError", false, "stop at the first document that is refused, also for being there already")
 	f.StringVar(&a.journalFile, "resume", "", "write down in this `file` how many documents are done, and begin behind what it says")
 	flags.Choose(f, "type", "json", "csv", "tsv")
 	flags.Choose(f, "mode", "insert", "upsert", "merge", "delete")
@@ -137,6 +141,7 @@ type importing struct {
 	ns      string
 	how     writes
 	journal *journal.Journal
+	looker  *looker
 	pending batch
 	seen    int64 // documents of the input
 	skipped int64
@@ -155,8 +160,11 @@ func load(ctx context.Context, uri, db, coll string, a importArgs, in io.Reader,
 		return err
 	}
 	defer j.Close()
-	m := &importing{transfer: t, importArgs: a, ns: db + "." + coll, how: writesOf(a.mode), journal: j}
+	m := &importing{transfer: t, importArgs: a, ns: db + "." + coll, how: writesOf(a.mode), journal: j,
+		looker: &looker{uri: uri, verb: "cantle import", waits: t.waits}}
+	defer m.looker.end()
 	m.how.db, m.how.coll = db, coll
+	m.how.ordered, m.how.stop = a.stopOnError, a.stopOnError
 	if a.drop {
 		b := bson.NewBuilder(nil)
 		b.String("drop", coll)
@@ -172,15 +180,15 @@ func load(ctx context.Context, uri, db, coll string, a importArgs, in io.Reader,
 	p := progress.Show(errs, "bytes", size)
 	err = m.all(ctx, source, func() { p.At(read.n) })
 	p.End()
-	if err != nil {
-		return err
-	}
 	t.summary(errs)
 	done := "imported"
 	if a.mode == "delete" {
 		done = "looked for and deleted"
 	}
 	fmt.Fprintf(errs, "%d documents %s, %d there already, %d failed, %d skipped\n", m.total.done, done, m.total.duplicates, m.total.failed, m.skipped)
+	if err != nil {
+		return err
+	}
 	if m.total.failed > 0 {
 		return fmt.Errorf("%d documents failed, the first: %s", m.total.failed, m.total.first)
 	}
@@ -247,13 +255,16 @@ func (m *importing) flush(ctx context.Context) error {
 	if len(docs) == 0 {
 		return nil
 	}
-	w, err := m.write(ctx, m.how, docs)
+	var taken takenDocuments
+	how := m.how
+	if m.mode == "insert" {
+		how.taken = taken.add
+	}
+	w, err := m.write(ctx, how, docs)
+	err = errors.Join(err, taken.judge(ctx, m.looker, how.db, how.coll, "", &w))
 	m.total.add(w)
 	if err != nil {
 		return m.explain(err)
-	}
-	if m.stopOnError && w.failed+w.duplicates > 0 {
-		return fmt.Errorf("stopped at a document that was refused: %s", w.first)
 	}
 	return m.journal.Set(m.ns, m.seen)
 }

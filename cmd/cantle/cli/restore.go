@@ -189,8 +189,7 @@ type restoring struct {
 	lost  []string        // parts of the dump, other than documents, that could not be restored
 	keyed map[string]bool // collections of the dump, by namespace, that --shard-key may name
 
-	looking sync.Mutex
-	looker  *transfer // reads documents of the server; nil before it is needed
+	looker *looker
 
 	open map[string]*loading // of an archive, by namespace in the dump
 }
@@ -206,8 +205,9 @@ func restore(ctx context.Context, uri string, a restoreArgs, s Streams) error {
 		return err
 	}
 	defer a.journalOpened.Close()
-	r := &restoring{transfer: t, restoreArgs: a, open: map[string]*loading{}, keyed: map[string]bool{}}
-	defer r.endLooking()
+	r := &restoring{transfer: t, restoreArgs: a, open: map[string]*loading{}, keyed: map[string]bool{},
+		looker: &looker{uri: uri, verb: "cantle restore", waits: t.waits}}
+	defer r.looker.end()
 	if !a.dry {
 		if r.account, err = t.account(ctx); err != nil {
 			return t.explain(err)

@@ -214,7 +214,7 @@ func (l *loading) store(ctx context.Context, t *transfer, c chunk) error {
 			w.first = l.NS() + ": " + w.first
 		}
 		if err == nil {
-			err = l.judge(ctx, &taken, &w)
+			err = taken.judge(ctx, l.r.looker, l.DB, l.Coll, l.hint(), &w)
 		}
 		if err != nil {
 			return err
@@ -234,6 +234,14 @@ func (l *loading) store(ctx context.Context, t *transfer, c chunk) error {
 		return nil
 	}
 	return l.r.journalOpened.Set(l.source, end)
+}
+
+// hint returns what to do about documents of which several have one _id.
+func (l *loading) hint() string {
+	if l.asked != nil {
+		return ""
+	}
+	return fmt.Sprintf(". In an account _id is unique by value of the shard key: a collection that was sharded is restored with --drop --shard-key %s=FIELD", l.source)
 }
 
 // abandon lets the workers go without the rest.

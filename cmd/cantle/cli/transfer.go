@@ -245,14 +245,12 @@ type writes struct {
 	bypass        bool // validators are not asked
 	ordered       bool // one after the other
 	stop          bool // at the first that is refused, with ordered
-	// taken gets each statement that is refused for a value that is there already; without it they are
-	// counted as duplicates.
+	// taken gets each statement that is refused for a value that is there already; without it they fail.
 	taken func(statement bson.Raw, message string)
 }
 
 // write sends statements, those that are throttled again after the wait that they
-// are told. Documents that are there already are counted apart: a repeated run
-// meets them.
+// are told.
 //
 // Errors: those of connections, and commands that are refused as a whole.
 func (t *transfer) write(ctx context.Context, w writes, statements []bson.Raw) (out written, err error) {
@@ -283,8 +281,6 @@ func (t *transfer) write(ctx context.Context, w writes, statements []bson.Raw) (
 				again, refusal = append(again, statements[e.Index]), e.Message
 			case e.Code == 11000 && w.taken != nil:
 				w.taken(statements[e.Index], e.Message)
-			case e.Code == 11000:
-				out.duplicates++
 			default:
 				out.fail(e.Message)
 			}

@@ -13,6 +13,7 @@ import (
 
 	driver "go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
@@ -234,6 +235,26 @@ func TestTransferWaits(t *testing.T) {
 	}
 }
 
+// A user who may write only is told what the server says of documents whose _id is there.
+func TestImportWithoutReading(t *testing.T) {
+	uri, db := start(t, "--auth")
+	admin := db.Client().Database("admin")
+	run(t, admin, `{createUser: "root", pwd: "pwd", roles: ["root"]}`)
+	client, err := mongo.Connect(options.Client().ApplyURI(strings.Replace(uri, "mongodb://", "mongodb://root:pwd@", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Disconnect(t.Context()) })
+	admin = client.Database("admin")
+	run(t, admin, `{createRole: "inserts", privileges: [{resource: {db: "test", collection: ""}, actions: ["insert"]}], roles: []}`)
+	run(t, admin, `{createUser: "writer", pwd: "pwd", roles: ["inserts"]}`)
+	var out strings.Builder
+	code := verbStatus(t, "import", `{"_id": 1} {"_id": 1}`, io.Discard, &out, strings.Replace(uri, "mongodb://", "mongodb://writer:pwd@", 1), "test.c")
+	if code != 1 || !strings.Contains(out.String(), "1 documents imported, 0 there already, 1 failed") || !strings.Contains(out.String(), "test.c: E11000 duplicate key error") {
+		t.Errorf("status %d\n%s", code, out.String())
+	}
+}
+
 func TestImportAndExport(t *testing.T) {
 	uri, db := start(t)
 	load := func(text string, args ...string) (int, string) {
@@ -255,7 +276,7 @@ func TestImportAndExport(t *testing.T) {
 	}{
 		{"lines", "{\"_id\": 1, \"a\": {\"$numberLong\": \"5\"}}\n\n{\"_id\": 2}\n", nil, `{"_id":1,"a":5}` + "\n" + `{"_id":2}` + "\n", "2 documents imported"},
 		{"array", "\ufeff [{\"_id\": 1}, {\"_id\": 2}]", nil, `{"_id":1}` + "\n" + `{"_id":2}` + "\n", "2 documents imported"},
-		{"twice", `{"_id": 1} {"_id": 1}`, nil, `{"_id":1}` + "\n", "1 documents imported, 1 there already"},
+		{"twice", `{"_id": 1} {"_id": 1}`, nil, `{"_id":1}` + "\n", "1 documents imported, 1 there already, 0 failed"},
 		{"csv", "_id,a,b.c,b.d\n1,007,x,1.5\n2,,\"y, z\",-3000000000\n", []string{"--type", "csv", "--headerline"},
 			`{"_id":1,"a":7,"b":{"c":"x","d":1.5}}` + "\n" + `{"_id":2,"a":"","b":{"c":"y, z","d":-3000000000}}` + "\n", "2 documents imported"},
 		{"blanks", "_id,a\n1,\n", []string{"--type", "csv", "--headerline", "--ignoreBlanks"}, `{"_id":1}` + "\n", "1 documents"},
@@ -276,6 +297,38 @@ func TestImportAndExport(t *testing.T) {
 				t.Errorf("got\n%swant\n%s", got, c.want)
 			}
 		})
+	}
+	for _, lost := range []struct {
+		name, text string
+		args       []string
+		want       string
+		says       []string
+	}{
+		{"two of one _id", `{"_id": 1} {"_id": 2, "a": 1} {"_id": 2, "a": 2} {"_id": 3}`, nil, `{"_id":1}` + "\n" + `{"_id":2,"a":1}` + "\n" + `{"_id":3}` + "\n",
+			[]string{"3 documents imported, 0 there already, 1 failed, 0 skipped\n", "1 documents failed, the first: test.c: another document with _id 2 is there\n"}},
+		{"one more time, and changed", `{"_id": 1} {"_id": 2, "a": 2}`, []string{"--drop=false"}, `{"_id":1}` + "\n" + `{"_id":2,"a":1}` + "\n" + `{"_id":3}` + "\n",
+			[]string{"0 documents imported, 1 there already, 1 failed, 0 skipped\n", "another document with _id 2 is there"}},
+		{"stopped at a copy", `{"_id": 4} {"_id": 1} {"_id": 5}`, []string{"--drop=false", "--stopOnError"}, `{"_id":1}` + "\n" + `{"_id":2,"a":1}` + "\n" + `{"_id":3}` + "\n" + `{"_id":4}` + "\n",
+			[]string{"1 documents imported, 1 there already, 0 failed, 0 skipped\n", "stopped at a document that was refused: E11000"}},
+	} {
+		t.Run(lost.name, func(t *testing.T) {
+			code, said := load(lost.text, append([]string{"--drop"}, lost.args...)...)
+			for _, says := range lost.says {
+				if code != 1 || !strings.Contains(said, says) {
+					t.Fatalf("status %d\n%s", code, said)
+				}
+			}
+			if got := export("--sort", "{_id: 1}"); got != lost.want {
+				t.Errorf("got\n%swant\n%s", got, lost.want)
+			}
+		})
+	}
+	run(t, db, `{createIndexes: "c", indexes: [{key: {u: 1}, name: "u", unique: true, sparse: true}]}`)
+	for _, mode := range []string{"insert", "upsert"} {
+		code, said := load(`{"_id": "`+mode+`", "u": 1} {"_id": "`+mode+`2", "u": 1}`, "--mode", mode)
+		if first := mode == "insert"; code != 1 || first != strings.Contains(said, "1 documents imported, 0 there already, 1 failed") || !strings.Contains(said, "E11000 duplicate key error") {
+			t.Errorf("a unique value, %s: status %d\n%s", mode, code, said)
+		}
 	}
 	for _, bad := range []struct {
 		text string

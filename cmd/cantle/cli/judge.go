@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/cantledb/cantle/bson"
 )
@@ -18,48 +19,51 @@ func (d *takenDocuments) add(doc bson.Raw, message string) {
 	d.messages = append(d.messages, message)
 }
 
-// judge looks at the documents that the server did not take: one that is there as it is in the dump was
-// restored before; any other is lost, and has failed.
-func (l *loading) judge(ctx context.Context, taken *takenDocuments, w *written) error {
-	if len(taken.docs) == 0 {
+// judge looks at the documents that the server did not take: one that is there as it is was written
+// before; any other is lost, and has failed. hint is added for one whose _id another document has.
+// Errors: those of the connection.
+func (d *takenDocuments) judge(ctx context.Context, l *looker, db, coll, hint string, w *written) error {
+	if len(d.docs) == 0 {
 		return nil
 	}
-	there, err := l.r.lookFor(ctx, l.DB, l.Coll, taken.docs)
+	there, err := l.find(ctx, db, coll, d.docs)
+	if isCode(err, codeUnauthorized) { // a user who may write only: all have failed
+		there, err = make([]int, len(d.docs)), nil
+	}
 	if err != nil {
 		return err
 	}
-	for i, doc := range taken.docs {
+	for i, doc := range d.docs {
 		switch there[i] {
 		case isThere:
 			w.duplicates++
-			continue
 		case isOther:
-			w.fail(l.differs(doc))
+			w.fail(fmt.Sprintf("%s.%s: another document with _id %s is there%s", db, coll, doc.Get("_id").Clipped(100), hint))
 		default: // a unique index refuses it
-			w.fail(l.NS() + ": " + taken.messages[i])
+			w.fail(fmt.Sprintf("%s.%s: %s", db, coll, d.messages[i]))
 		}
 	}
 	return nil
 }
 
-// differs returns the message for a document whose _id another document has.
-func (l *loading) differs(doc bson.Raw) string {
-	text := fmt.Sprintf("%s: another document with _id %s is there", l.NS(), doc.Get("_id").Clipped(100))
-	if l.asked == nil {
-		text += fmt.Sprintf(". In an account _id is unique by value of the shard key: a collection that was sharded is restored with --drop --shard-key %s=FIELD", l.source)
-	}
-	return text
-}
-
-// How a document of a dump and those with its _id on the server compare.
+// How a document and those with its _id on the server compare.
 const (
 	isMissing = iota
 	isOther
 	isThere
 )
 
-// lookFor compares documents with those that have their _id.
-func (r *restoring) lookFor(ctx context.Context, db, coll string, docs []bson.Raw) ([]int, error) {
+// looker reads documents that are there. Safe for concurrent use; end closes it.
+type looker struct {
+	uri, verb string
+	waits     *waits
+
+	mu sync.Mutex
+	t  *transfer // with one server, because it reads by cursors; nil before it is needed
+}
+
+// find compares documents with those that have their _id.
+func (l *looker) find(ctx context.Context, db, coll string, docs []bson.Raw) ([]int, error) {
 	byID := map[string][]int{}
 	b := bson.NewBuilder(nil)
 	b.String("find", coll)
@@ -78,13 +82,17 @@ func (r *restoring) lookFor(ctx context.Context, db, coll string, docs []bson.Ra
 	b.End()
 	b.End()
 	found := make([]int, len(docs))
-	r.looking.Lock()
-	defer r.looking.Unlock()
-	t, err := r.lookingTransfer()
-	if err != nil {
-		return nil, err
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.t == nil {
+		t, err := newTransfer(l.uri, l.verb, onOne)
+		if err != nil {
+			return nil, err
+		}
+		t.waits = l.waits
+		l.t = t
 	}
-	err = t.scan(ctx, db, b.Doc(), func(doc bson.Raw) error {
+	err := l.t.scan(ctx, db, b.Doc(), func(doc bson.Raw) error {
 		for _, i := range byID[idBytes(doc.Get("_id"))] {
 			if equalDocument(docs[i], doc) {
 				found[i] = isThere
@@ -99,30 +107,17 @@ func (r *restoring) lookFor(ctx context.Context, db, coll string, docs []bson.Ra
 
 func idBytes(id bson.Value) string { return string(id.Type) + string(id.Data) }
 
-// lookingTransfer reads by cursors, so that it is with one server. r.looking is held.
-func (r *restoring) lookingTransfer() (*transfer, error) {
-	if r.looker == nil {
-		t, err := newTransfer(r.uri, "cantle restore", onOne)
-		if err != nil {
-			return nil, err
-		}
-		t.waits = r.waits
-		r.looker = t
-	}
-	return r.looker, nil
-}
-
-func (r *restoring) endLooking() {
-	if r.looker != nil {
-		r.looker.end()
+func (l *looker) end() {
+	if l.t != nil {
+		l.t.end()
 	}
 }
 
-// equalDocument compares a document of a dump with one of a server, which has _id at the front and a
+// equalDocument compares a document of a file with one of a server, which has _id at the front and a
 // time in the place of an empty timestamp. Manual: reference/bson-types#timestamps.
-func equalDocument(dumped, there bson.Raw) bool {
+func equalDocument(read, there bson.Raw) bool {
 	next := fieldsBesidesID(there)
-	for it := dumped.Iter(); it.Next(); {
+	for it := read.Iter(); it.Next(); {
 		if string(it.Name) == "_id" {
 			continue
 		}
