@@ -242,6 +242,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	if err := d.trace(ctx, handler.Server); err != nil {
 		return nil, err
 	}
+	d.loop(ctx, d.comparePrices)
 	d.loop(ctx, d.cursors.Run)
 	d.loop(ctx, d.sessions.Run)
 	if d.cfg.ServeDamaged {

@@ -1,10 +1,13 @@
 package daemon
 
 import (
+	"context"
 	"fmt"
 	"time"
 
 	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/wire/command/shards"
 )
 
 // prices returns the price list of the server. There is one for all addresses: they spend the same RU/s of the same
@@ -38,4 +41,37 @@ func (c *Config) budgets() (b *ratelimit.Budgets, now func() time.Time, err erro
 	}
 	b.SetMetadataRate(now(), c.MetadataRU)
 	return b, now, nil
+}
+
+// pricesEvery is the time between two comparisons of price lists.
+const pricesEvery = time.Minute
+
+// comparePrices warns of each server over the same store that charges by another price list, once: they
+// spend the same RU/s.
+func (d *Daemon) comparePrices(ctx context.Context) {
+	shared := storage.AsShared(d.store)
+	if shared == nil {
+		return
+	}
+	own, warned := d.cluster.Budgets.PriceList().String(), map[storage.MemberID]bool{}
+	tick := time.NewTicker(pricesEvery)
+	defer tick.Stop()
+	for {
+		_, list, err := shared.Members(ctx)
+		if err != nil {
+			list = nil // asked again
+		}
+		for _, m := range list {
+			if other := shards.Prices(m); other != "" && other != own && !warned[m.ID] {
+				warned[m.ID] = true
+				d.log.Warn().Str("prices", own).Str("server", shards.Host(m)).Str("itsPrices", other).
+					Msg("servers over one database charge by different price lists, so that a request costs what its server says; start all with the same --prices")
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
 }

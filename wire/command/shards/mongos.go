@@ -37,7 +37,7 @@ func (p *pace) look(now time.Time, done int64) (rate float64) {
 }
 
 // mongosDoc is the document of this server in config.mongos. The fields in cantle are not MongoDB's:
-// who it is, its version, its connections, its operations a second, and whether it drains.
+// who it is, its version, its price list, its connections, its operations a second, and whether it drains.
 // Manual: reference/config-database, config.mongos.
 func (s *State) mongosDoc() bson.Raw {
 	b := bson.NewBuilder(nil)
@@ -53,6 +53,7 @@ func (s *State) mongosDoc() bson.Raw {
 	b.BeginDoc("cantle")
 	b.String("server", s.Jobs.Self)
 	b.String("version", s.Version)
+	b.String("prices", s.Cluster.Budgets.PriceList().String())
 	if s.Advertised.Connections != nil {
 		b.Int32("connections", int32(s.Advertised.Connections().Current))
 	}
@@ -121,6 +122,18 @@ func Host(m storage.Member) string {
 		}
 	}
 	return m.Self
+}
+
+// Prices returns the price list by which another server charges, "" for one that has just begun or does not
+// tell it.
+func Prices(m storage.Member) string {
+	told, err := bson.Parse(m.About, bson.Limits{})
+	if err != nil {
+		return ""
+	}
+	own, _ := told.Get("cantle").Doc()
+	name, _ := own.Get("prices").Str()
+	return name
 }
 
 // introduce tells the other servers what this one is.
