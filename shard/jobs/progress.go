@@ -29,11 +29,11 @@ func (p *Progress) enter(phase string) { p.phase.Store(&phase) }
 // Report is a Progress as currentOp prints it.
 type Report struct {
 	ID          uint64
-	Kind        string // "Index Build", "Split", "Merge", "Shard Collection", "Reshard Collection"
+	Kind        string // "Index Build", "Split", "Merge", "Shard Collection", "Reshard Collection", "Compact"
 	Namespace   collection.Namespace
 	Command     bson.Raw // the command that asked for it, nil for background work
 	Started     time.Time
-	Done, Total int64         // documents
+	Done, Total int64         // documents; of a Compact bytes
 	Left        time.Duration // estimated; 0 = unknown
 	Phase       string        // of a job in several: what it is at
 	Applied     int64         // changes made meanwhile that were done again

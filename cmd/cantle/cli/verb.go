@@ -53,6 +53,7 @@ func Verbs() []Verb {
 		{"dump", "URI", "write databases into files, as mongodump does", dumpHelp, dumpVerb},
 		{"restore", "[URI] [folder]", "load a dump, or bring back a moment of a backup", restoreHelp, restoreVerb},
 		{"backup", "URI | list folder | verify folder", "copy a running server's files, to restore any moment", backupHelp, backupVerb},
+		{"compact", "URI [db[.collection]]", "free what deleted documents still take", compactHelp, compactVerb},
 		{"check", "", "look for damage in the folder of a database", checkHelp, checkVerb},
 		{"salvage", "", "save what is left in the folder of a damaged database", salvageHelp, salvageVerb},
 		{"import", "URI db.collection [file]", "load JSON, CSV or TSV", importHelp, importVerb},

@@ -3,28 +3,36 @@ package schema
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runCompact answers compact: the engine compacts by itself.
+// compactTargetMB is freeSpaceTargetMB unless given.
+const compactTargetMB = 20
+
+// runCompact answers compact: it ends when the space is free.
 // Manual: reference/command/compact.
-func runCompact(c *command.Call) error {
+func (s *State) runCompact(c *command.Call) error {
 	ns, err := c.Namespace()
 	if err != nil {
 		return err
 	}
-	dry := false
+	work := jobs.Compaction{Namespace: ns, Command: c.Body, Least: compactTargetMB << 20}
 	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
 		switch name {
 		case "force":
 			_, err = c.StrictBool(name, v)
 		case "dryRun":
-			dry, err = c.StrictBool(name, v)
+			work.DryRun, err = c.StrictBool(name, v)
 		case "freeSpaceTargetMB":
 			var n int64
-			if n, err = c.LongArg(name, v); err == nil && !v.IsMissing() && n < 1 {
+			if n, err = c.LongArg(name, v); err != nil || v.IsMissing() {
+				break
+			}
+			if n < 1 {
 				err = mongoerr.OutOfRange(name, n, ">=", 1)
 			}
+			work.Least = min(n, 1<<40) << 20
 		default:
 			return false, nil
 		}
@@ -33,13 +41,17 @@ func runCompact(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.Collection(ns); err != nil {
+	if work.Collection, err = c.Collection(ns); err != nil {
 		return err
 	}
-	if dry {
-		c.Reply.Int64("estimatedBytesFreed", 0)
-	} else {
-		c.Reply.Int64("bytesFreed", 0)
+	freed, err := s.Jobs.Compact(c.Ctx, &work)
+	if err != nil {
+		return err
 	}
+	name := "bytesFreed"
+	if work.DryRun {
+		name = "estimatedBytesFreed"
+	}
+	c.Reply.Int64(name, freed)
 	return nil
 }

@@ -9,7 +9,7 @@ func (s *State) Commands() []command.Def {
 		{Name: "cloneCollectionAsCapped", Parse: parseCloneAsCapped, Namespace: command.FirstField, Action: "find", ArgumentActions: []string{"insert", "createIndex", "convertToCapped"}, Facts: command.Writes | command.Metadata, Doc: "reference/command/cloneCollectionAsCapped"},
 		{Name: "collMod", Parse: parseCollMod, Namespace: command.FirstField, Action: "collMod", ArgumentActions: []string{"find"}, Facts: command.Writes | command.Stable | command.Metadata, Doc: "reference/command/collMod"},
 		{Name: "collStats", Aliases: []string{"collstats"}, Run: s.runCollStats, Namespace: command.FirstField, Action: "collStats", Facts: command.Metadata | command.Counts, Doc: "reference/command/collStats"},
-		{Name: "compact", Run: runCompact, Namespace: command.FirstField, Action: "compact", Facts: command.Metadata, Doc: "reference/command/compact"},
+		{Name: "compact", Run: s.runCompact, Namespace: command.FirstField, Action: "compact", Facts: command.Metadata, Doc: "reference/command/compact"},
 		{Name: "convertToCapped", Run: runConvertToCapped, Namespace: command.FirstField, Action: "convertToCapped", Facts: command.Writes | command.Metadata, Doc: "reference/command/convertToCapped"},
 		{Name: "create", Parse: parseCreateRequest, Namespace: command.FirstField, Action: "user", ArgumentActions: []string{"createCollection", "insert", "convertToCapped", "find"}, Facts: command.InTxn | command.Writes | command.Stable | command.Metadata,
 			Unstable: []string{"autoIndexId", "capped", "indexOptionDefaults", "max", "size", "storageEngine"}, Doc: "reference/command/create"},

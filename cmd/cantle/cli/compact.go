@@ -1,0 +1,186 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/cmd/cantle/columns"
+	"github.com/cantledb/cantle/cmd/cantle/progress"
+)
+
+const compactHelp = `Lets a running server free what its files keep of documents and index entries that were deleted
+or written over: of one collection, of a database, or of all. The server does so by itself where that
+pays; this is for after a large delete. It works in pieces with pauses between them, and Ctrl-C
+ends it: what is free by then stays free.
+
+  cantle compact mongodb://127.0.0.1:27017/
+  cantle compact --dry-run mongodb://127.0.0.1:27017/ shop
+  cantle compact mongodb://127.0.0.1:27017/ shop.orders
+
+Deletes are kept in the change log for its time (--log-retention, --log-size) as well, which this
+does not make shorter. Over a TiKV cluster there is nothing to do: its stores free space by
+themselves. The user needs the role dbAdmin, or hostManager.
+`
+
+func compactVerb(f *pflag.FlagSet) action {
+	dry := f.Bool("dry-run", false, "only estimate what would become free")
+	least := f.Int64("free-space-target", 0, "leave out collections of which less than so many `MB` would become free; 20 unless given")
+	return func(ctx context.Context, s Streams) error {
+		db, coll, _ := strings.Cut(f.Arg(1), ".")
+		if f.NArg() < 1 || f.NArg() > 2 || f.NArg() == 2 && db == "" {
+			return wrong("expected a connection string, and perhaps a database or a collection, as in\n\n  cantle compact mongodb://127.0.0.1:27017/ shop.orders")
+		}
+		if *least < 0 {
+			return wrong("--free-space-target is at least 1")
+		}
+		server, err := connect(f.Arg(0), "cantle compact", func(o *options.ClientOptions) error {
+			o.SetTimeout(0)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		defer server.close()
+		list := []string{f.Arg(1)}
+		if coll == "" {
+			if list, err = collectionsOf(ctx, server, db); err != nil {
+				return err
+			}
+		}
+		return compactAll(ctx, server, s, list, *dry, *least)
+	}
+}
+
+// collectionsOf names the collections of a database, or of all, without those of the system.
+func collectionsOf(ctx context.Context, server *server, db string) (list []string, err error) {
+	dbs := []string{db}
+	if db == "" {
+		b := bson.NewBuilder(nil)
+		b.Int32("listDatabases", 1)
+		b.Bool("nameOnly", true)
+		reply, err := server.ask(ctx, "admin", b.Doc())
+		if err != nil {
+			return nil, err
+		}
+		dbs = nil
+		found, _ := reply.Get("databases").Array()
+		for v := range found.Values() {
+			d, _ := v.Doc()
+			if name, _ := d.Get("name").Str(); name != "config" && name != "local" {
+				dbs = append(dbs, name)
+			}
+		}
+	}
+	for _, db := range dbs {
+		specs, err := server.client.Database(db).ListCollectionSpecifications(ctx, []byte(bson.NewBuilder(nil).Doc()), options.ListCollections().SetNameOnly(true))
+		if err != nil {
+			return nil, server.explain(err)
+		}
+		for _, spec := range specs {
+			if spec.Type != "view" && !strings.HasPrefix(spec.Name, "system.") {
+				list = append(list, db+"."+spec.Name)
+			}
+		}
+	}
+	return list, nil
+}
+
+// compactAll compacts one collection after the other, and prints what became free.
+func compactAll(ctx context.Context, server *server, s Streams, list []string, dry bool, least int64) error {
+	t := &columns.Table{}
+	title, field := " Freed", "bytesFreed"
+	if dry {
+		title, field = " Would become free", "estimatedBytesFreed"
+	}
+	t.Row("Collection", title)
+	total, rows := int64(0), 0
+	for _, name := range list {
+		db, coll, _ := strings.Cut(name, ".")
+		b := bson.NewBuilder(nil)
+		b.String("compact", coll)
+		if dry {
+			b.Bool("dryRun", true)
+		}
+		if least > 0 {
+			b.Int64("freeSpaceTargetMB", least)
+		}
+		reply, err := watched(ctx, server, s, name, func() (bson.Raw, error) { return server.ask(ctx, db, b.Doc()) })
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if n := whole(reply, field); n > 0 {
+			t.Row(name, columns.Size(n))
+			total += n
+			rows++
+		}
+	}
+	if rows > 0 {
+		t.Print(s.Out)
+		fmt.Fprintln(s.Out)
+	}
+	verb := "became free"
+	if dry {
+		verb = "would become free"
+	}
+	fmt.Fprintf(s.Out, "%s of %d collections %s\n", columns.Size(total), len(list), verb)
+	return nil
+}
+
+// watched shows how far a compaction is while a command waits for it.
+func watched(ctx context.Context, server *server, s Streams, name string, ask func() (bson.Raw, error)) (bson.Raw, error) {
+	done, shown := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(shown)
+		watchCompact(ctx, server, s, name, done)
+	}()
+	defer func() {
+		close(done)
+		<-shown
+	}()
+	return ask()
+}
+
+// watchCompact asks a server every second how far it is. Who may not look sees nothing.
+func watchCompact(ctx context.Context, server *server, s Streams, name string, done <-chan struct{}) {
+	var p *progress.Bar
+	defer func() {
+		if p != nil {
+			p.End()
+		}
+	}()
+	b := bson.NewBuilder(nil)
+	b.Int32("currentOp", 1)
+	b.String("desc", "Compact")
+	b.String("ns", name)
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		reply, err := server.ask(ctx, "admin", b.Doc())
+		if err != nil {
+			continue // the command itself will tell
+		}
+		list, _ := reply.Get("inprog").Array()
+		for v := range list.Values() {
+			op, _ := v.Doc()
+			at, _ := op.Get("progress").Doc()
+			if p == nil {
+				p = progress.Show(s.Err, "bytes of "+name, whole(at, "total"))
+				p.Late(time.Second)
+			}
+			p.At(whole(at, "done"))
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package jobs
+
+import (
+	"context"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// recordOverhead is about what a key of a record takes beside the document: the key with the _id,
+// its copy in the entry and what the engine adds.
+const recordOverhead = 40
+
+// Compaction is the collection whose files are to be made smaller.
+type Compaction struct {
+	Collection *catalog.Collection
+	Namespace  collection.Namespace
+	Command    bson.Raw // for Progress
+	// Least is how many bytes must be to be had, or nothing is done.
+	Least int64
+	// DryRun only estimates.
+	DryRun bool
+}
+
+// Compact frees what the files of a collection keep of what was deleted or written over, and
+// returns how many bytes these were, or are likely to be. A store that frees space by itself, as
+// that of a cluster does, has nothing to do for it.
+// Errors: those of the store; context.Cause(ctx), after which what was done is done.
+func (r *Runner) Compact(ctx context.Context, c *Compaction) (freed int64, err error) {
+	store, able := r.Store.(storage.Compactor)
+	if !able {
+		return 0, nil
+	}
+	records, indexes := keyspace.RecordRange(c.Collection.ID), keyspace.CollectionIndexRange(c.Collection.ID)
+	docs := r.Tally.Of(c.Collection.ID).Total(c.Collection.Map)
+	estimate, total := int64(0), int64(0)
+	for _, x := range []struct {
+		storage.Range
+		live int64
+	}{{records, docs.Bytes + recordOverhead*docs.Docs}, {indexes, -1}} {
+		n, err := store.Reclaimable(ctx, x.Range, x.live)
+		if err != nil {
+			return 0, err
+		}
+		size, err := store.RangeBytes(ctx, x.Range)
+		if err != nil {
+			return 0, err
+		}
+		estimate, total = estimate+int64(n), total+int64(size)
+	}
+	estimate &^= 1<<20 - 1 // it is not known better
+	if c.DryRun || estimate < c.Least {
+		if !c.DryRun {
+			estimate = 0
+		}
+		return estimate, nil
+	}
+	p := r.begin("Compact", c.Namespace, c.Command, total)
+	defer r.end(p)
+	begun := time.Now()
+	next := func(bytes int64) {
+		if p.done.Add(bytes) < total { // as long as the piece took: others have at least half of the disk
+			sleep(ctx, time.Since(begun), nil)
+		}
+		begun = time.Now()
+	}
+	for _, part := range []storage.Range{records, indexes} {
+		n, err := store.Compact(ctx, part, next)
+		freed += n
+		if err != nil {
+			return freed, err
+		}
+	}
+	return freed, nil
+}

@@ -1,0 +1,174 @@
+package pebblekv
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// compactPiece is about how many bytes of tables one step of Compact writes anew, in memtables: 64
+// MB, which is less than a second of work for a common disk.
+const compactPiece = 2
+
+// bottom is the level below which there is none: what lies there was not written over.
+const bottom = 6
+
+// RangeBytes implements storage.Compactor.
+func (s *store) RangeBytes(ctx context.Context, r storage.Range) (uint64, error) {
+	done, err := s.use(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	if r = clip(r); r.Empty() {
+		return 0, nil
+	}
+	n, err := s.db.EstimateDiskUsage(r.Start, r.End)
+	return n, s.translate(err)
+}
+
+// Reclaimable implements storage.Compactor.
+func (s *store) Reclaimable(ctx context.Context, r storage.Range, live int64) (uint64, error) {
+	done, err := s.use(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	if r = clip(r); r.Empty() {
+		return 0, nil
+	}
+	if err := s.flush(ctx); err != nil {
+		return 0, err
+	}
+	levels, err := s.db.SSTables(pebble.WithKeyRangeFilter(r.Start, r.End), pebble.WithProperties(), pebble.WithApproximateSpanBytes())
+	if err != nil {
+		return 0, s.translate(err)
+	}
+	var disk, raw, entries, deletions float64
+	for _, tables := range levels {
+		for _, t := range tables {
+			if t.Properties == nil || t.Size == 0 {
+				continue
+			}
+			part := min(1, float64(t.ApproximateSpanBytes)/float64(t.Size))
+			p := t.Properties.CommonProperties
+			disk += part * float64(t.Size)
+			raw += part * float64(p.RawKeySize+p.RawValueSize)
+			entries += part * float64(p.NumEntries)
+			deletions += part * float64(p.NumDeletions)
+		}
+	}
+	dead := 0.0
+	if entries > 0 {
+		dead = min(1, 2*deletions/entries) // each is itself of no use once what it deletes is gone
+	}
+	if live >= 0 && raw > 0 {
+		dead = max(0, 1-float64(live)/raw)
+	}
+	return uint64(disk * dead), nil
+}
+
+// flush writes what is in memory into tables. When ctx ends it goes on by itself.
+func (s *store) flush(ctx context.Context) error {
+	if s.o.ReadOnly {
+		return storage.ErrNotWritable
+	}
+	flushed, err := s.db.AsyncFlush()
+	if err != nil {
+		return s.translate(err)
+	}
+	select {
+	case <-flushed:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Compact implements storage.Compactor.
+func (s *store) Compact(ctx context.Context, r storage.Range, told func(bytes int64)) (freed int64, err error) {
+	done, err := s.use(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	if r = clip(r); r.Empty() {
+		return 0, nil
+	}
+	s.anchor.lift() // it would keep what was deleted a moment ago
+	if err := s.flush(ctx); err != nil {
+		return 0, err
+	}
+	before, err := s.db.EstimateDiskUsage(r.Start, r.End)
+	if err != nil {
+		return 0, s.translate(err)
+	}
+	pieces, err := s.pieces(r)
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range pieces {
+		if err = s.db.Compact(ctx, p.Start, p.End, false); err != nil {
+			break
+		}
+		if told != nil {
+			told(p.bytes)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	after, sized := s.db.EstimateDiskUsage(r.Start, r.End)
+	if err == nil {
+		err = sized
+	}
+	return max(0, int64(before)-int64(after)), s.translate(err)
+}
+
+// piece is a part of a range that is compacted at once.
+type piece struct {
+	storage.Range
+	bytes int64 // of tables
+}
+
+// pieces divides a range where tables of the last level end, which no piece then writes twice.
+func (s *store) pieces(r storage.Range) (list []piece, err error) {
+	levels, err := s.db.SSTables(pebble.WithKeyRangeFilter(r.Start, r.End), pebble.WithApproximateSpanBytes())
+	if err != nil {
+		return nil, s.translate(err)
+	}
+	total, low := int64(0), int64(0)
+	for level, tables := range levels {
+		for _, t := range tables {
+			total += int64(t.ApproximateSpanBytes)
+			if level == bottom {
+				low += int64(t.ApproximateSpanBytes)
+			}
+		}
+	}
+	if total == 0 {
+		return nil, nil
+	}
+	// What lies above is spread over the pieces.
+	scale := 1.0
+	if low > 0 {
+		scale = float64(total) / float64(low)
+	}
+	from, size, most := r.Start, 0.0, float64(compactPiece*s.o.MemtableBytes)
+	for _, t := range levels[bottom] {
+		end := t.Largest.UserKey
+		size += float64(t.ApproximateSpanBytes) * scale
+		if size < most || bytes.Compare(end, r.End) >= 0 || bytes.Compare(from, end) >= 0 {
+			continue
+		}
+		list = append(list, piece{storage.Range{Start: from, End: bytes.Clone(end)}, int64(size)})
+		from, size = append(bytes.Clone(end), 0), 0
+	}
+	return append(list, piece{storage.Range{Start: from, End: r.End}, int64(size)}), nil
+}
