@@ -17,8 +17,9 @@ const (
 // OpCode says how the bytes after the header are laid out.
 type OpCode int32
 
-// The opcodes. Only OpMsg, OpCompressed and, for the first hello of a connection, OpQuery
-// are served; the others are named for logs.
+// The opcodes. OpMsg, OpCompressed and, for the first hello of a connection, OpQuery are served. An
+// address of an earlier version serves all of OpQuery, OpGetMore and OpKillCursors. The others are
+// named for logs.
 const (
 	OpReply       OpCode = 1
 	OpUpdate      OpCode = 2001

@@ -23,9 +23,9 @@ var requestLimits = bson.Limits{Depth: bson.MaxDepth + 1}
 type Message struct {
 	Header     Header // OpCode is the one inside OP_COMPRESSED
 	Flags      Flags
-	Body       bson.Raw   // OP_MSG: the body; OP_QUERY: the query; OP_REPLY: the first document
+	Body       bson.Raw   // OP_MSG: the body; OP_QUERY: the query; OP_REPLY: the first document; of OP_GET_MORE and OP_KILL_CURSORS the command
 	Sequences  []Sequence // of an OP_MSG
-	Namespace  []byte     // of an OP_QUERY: fullCollectionName
+	Namespace  []byte     // of an older opcode: database and .$cmd, or of an OP_QUERY its collection
 	Compressed bool       // came as OP_COMPRESSED, so the reply goes as one
 	Compressor Compressor // the method, if Compressed
 
@@ -87,9 +87,9 @@ func (m *Message) Sequence(name string) (Sequence, bool) {
 func (m *Message) WantsReply() bool { return m.Flags&MoreToCome == 0 }
 
 // Database returns the database of the command: $db of an OP_MSG, the first part of
-// the namespace of an OP_QUERY. "" if there is none.
+// the namespace of an older opcode. "" if there is none.
 func (m *Message) Database() string {
-	if m.Header.OpCode == OpQuery {
+	if m.Header.OpCode != OpMsg {
 		db, _, _ := bytes.Cut(m.Namespace, []byte{'.'})
 		return string(db)
 	}
@@ -113,6 +113,10 @@ func (m *Message) parse(b []byte) error {
 		return m.parseQuery(b[HeaderSize:])
 	case OpReply:
 		return m.parseReply(b[HeaderSize:])
+	case OpGetMore:
+		m.parseGetMore(b[HeaderSize:])
+	case OpKillCursors:
+		m.parseKillCursors(b[HeaderSize:])
 	}
 	return nil // the server decides what to do with other opcodes
 }

@@ -143,10 +143,14 @@ func (r *Reply) Finish(id, to int32) ([]byte, error) {
 	h := Header{RequestID: id, ResponseTo: to, OpCode: OpMsg}
 	if r.to.OpCode == OpQuery || r.to.OpCode == OpGetMore {
 		h.OpCode = OpReply
-		if r.fail {
-			b[HeaderSize] = queryFailure
+		switch {
+		case r.to.OpCode == OpGetMore:
+			b = r.finishBatch(b)
+		case r.fail:
+			b[HeaderSize], b[queryHead-4] = queryFailure, 1
+		default:
+			b[queryHead-4] = 1
 		}
-		b[queryHead-4] = 1
 	} else {
 		var f Flags
 		if r.More && r.Exhausts() {

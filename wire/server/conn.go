@@ -262,7 +262,7 @@ func (c *Conn) refuse(err error) (*mongoerr.Error, error) {
 			return nil, nil
 		}
 		if f, ok := m.Body.First(); ok && len(m.Namespace) > 5 && string(m.Namespace[len(m.Namespace)-5:]) == ".$cmd" {
-			if c.server.cfg.QueryCommands != nil && c.server.cfg.QueryCommands(c.tag) {
+			if c.server.cfg.QueryCommands(c.tag) {
 				return nil, nil
 			}
 			return mongoerr.New(mongoerr.UnsupportedOpQueryCommand,
@@ -270,8 +270,16 @@ func (c *Conn) refuse(err error) (*mongoerr.Error, error) {
 		}
 		return mongoerr.New(5739101, "OP_QUERY is no longer supported. The client driver may require an upgrade."), nil
 	case wire.OpGetMore:
+		if m.Body != nil && c.server.cfg.QueryCommands(c.tag) {
+			return nil, nil
+		}
 		return mongoerr.New(5739101, "OP_GET_MORE is no longer supported. The client driver may require an upgrade."), nil
-	case wire.OpInsert, wire.OpUpdate, wire.OpDelete, wire.OpKillCursors:
+	case wire.OpKillCursors:
+		if m.Body != nil && c.server.cfg.QueryCommands(c.tag) {
+			return nil, nil
+		}
+		return nil, errors.New("OP_KILL_CURSORS is no longer supported")
+	case wire.OpInsert, wire.OpUpdate, wire.OpDelete:
 		return nil, errors.New(m.Header.OpCode.String() + " is no longer supported")
 	}
 	return nil, errors.New("invalid " + m.Header.OpCode.String())

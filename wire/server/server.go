@@ -48,8 +48,8 @@ type Config struct {
 	Messages, Replies *ratelimit.Memory
 
 	// QueryCommands reports the listeners, by their tag, whose clients may send every command
-	// as an OP_QUERY, as drivers do that are older than OP_MSG; nil is none. Otherwise only
-	// their first hello may be one.
+	// as an OP_QUERY, with OP_GET_MORE and OP_KILL_CURSORS, as drivers do that are older than
+	// OP_MSG; nil is none. Otherwise only their first hello may be one.
 	QueryCommands func(tag string) bool
 
 	// TLS says which connections are encrypted; TLSConfig gives the certificates to
@@ -106,6 +106,9 @@ func New(h Handler, cfg Config) *Server {
 	}
 	if cfg.StrangerIdleMax == 0 {
 		cfg.StrangerIdleMax = 5 * time.Minute
+	}
+	if cfg.QueryCommands == nil {
+		cfg.QueryCommands = func(string) bool { return false }
 	}
 	if cfg.WatchEvery == 0 {
 		cfg.WatchEvery = 50 * time.Millisecond

@@ -3,6 +3,7 @@ package data
 import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/wire"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/cursor"
@@ -43,8 +44,8 @@ func runKillCursors(c *command.Call) error {
 	var killed, missing []int64
 	for _, id := range ids {
 		found, err := c.Server.Cursors.Kill(cursor.ID(id), func(o *cursor.Options) error {
-			// Only the database counts, as it does for MongoDB.
-			if o.Namespace.DB != ns.DB {
+			// Only the database counts, as it does for MongoDB. An OP_KILL_CURSORS names none.
+			if o.Namespace.DB != ns.DB && c.Msg.Header.OpCode != wire.OpKillCursors {
 				return mongoerr.New(mongoerr.CursorNotFound, "cursor %d does not belong to database %s", id, ns.DB)
 			}
 			return mayKill(c, o)
