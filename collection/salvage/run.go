@@ -20,7 +20,7 @@ import (
 type Sink interface {
 	// Begin announces a collection or view. Documents of which a newer version may have been
 	// lost, or that may have been deleted, are not written to documents but to older.
-	Begin(coll *catalog.Collection) (documents, older func(doc bson.Raw) error, end func() error, err error)
+	Begin(snap *catalog.Snapshot, coll *catalog.Collection) (documents, older func(doc bson.Raw) error, end func() error, err error)
 }
 
 // Report is what was saved.
@@ -76,7 +76,7 @@ type saver struct {
 
 // save saves one collection or view.
 func (s *saver) save(coll *catalog.Collection, nameless bool) error {
-	documents, older, end, err := s.to.Begin(coll)
+	documents, older, end, err := s.to.Begin(s.report.Catalog, coll)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,8 @@ import (
 const dumpHelp = `Writes databases into files, in the layout of mongodump: a folder per database, and in
 it NAME.bson with the documents and NAME.metadata.json with options and indexes. What it
 writes, mongorestore reads, and the other way around; besides, metadata remembers shard
-keys, throughput and expiry by the last write, so that cantle restore makes them alike.
+keys, throughput, also that of a database, and expiry by the last write, so that cantle
+restore makes them alike.
 
   cantle dump mongodb://127.0.0.1:27017/                       everything into ./dump
   cantle dump --db shop --gzip --out backup URI                one database, compressed
@@ -227,6 +228,10 @@ func (a *dumping) collections(ctx context.Context) ([]*dumps.Collection, error) 
 		if err != nil {
 			return nil, err
 		}
+		shared := t.shared(ctx, db)
+		if a.target != "" && !shared.IsEmpty() {
+			a.leave(db, "the throughput "+ejson.String(shared)+", which its collections share")
+		}
 		for _, info := range infos {
 			d := &dumps.Collection{DB: db, Kind: "collection"}
 			d.Coll, _ = info.Get("name").Str()
@@ -240,7 +245,7 @@ func (a *dumping) collections(ctx context.Context) ([]*dumps.Collection, error) 
 			if d.Kind == "timeseries" && t.plainBuckets(ctx, d) {
 				d.Data = dumps.BucketsPrefix + d.Coll
 			}
-			if d.Metadata, err = a.metadata(ctx, d, info); err != nil {
+			if d.Metadata, err = a.metadata(ctx, d, info, shared); err != nil {
 				return nil, err
 			}
 			out = append(out, d)

@@ -80,8 +80,9 @@ func (s *sharedIDs) look(doc bson.Raw) {
 
 // ownOf returns the properties of a collection that the dumps of MongoDB lack: its shard key, its throughput
 // in the form of the extension commands, and the indexes by which documents expire after their last
-// write. Other servers have none of them, and an address without sharding has no list of shard keys.
-func (a *dumping) ownOf(ctx context.Context, d *dumps.Collection, indexes []bson.Raw) bson.Raw {
+// write, and the throughput that the collections of its database share. Other servers have none of them, and
+// an address without sharding has no list of shard keys.
+func (a *dumping) ownOf(ctx context.Context, d *dumps.Collection, indexes []bson.Raw, shared bson.Raw) bson.Raw {
 	own := bson.NewBuilder(nil)
 	q := bson.NewBuilder(nil)
 	q.String("find", "collections")
@@ -97,13 +98,18 @@ func (a *dumping) ownOf(ctx context.Context, d *dumps.Collection, indexes []bson
 	if d.Kind == "view" {
 		return own.Doc()
 	}
+	if !shared.IsEmpty() {
+		own.Raw("sharedThroughput", shared)
+	}
 	q.Reset(nil)
 	q.String("customAction", "GetCollection")
 	q.String("collection", d.Coll)
 	q.Bool("showIndexes", true)
 	is, err := a.run(ctx, d.DB, q.Doc())
 	if err == nil {
-		appendThroughput(own, is)
+		if offer := offerIn(is); !offer.IsEmpty() {
+			own.Raw("throughput", offer)
+		}
 	}
 	if err == nil || a.account {
 		a.appendExpiry(own, is, indexes)
@@ -111,8 +117,19 @@ func (a *dumping) ownOf(ctx context.Context, d *dumps.Collection, indexes []bson
 	return own.Doc()
 }
 
-// appendThroughput adds the throughput that GetCollection shows.
-func appendThroughput(own *bson.Builder, is bson.Raw) {
+// shared returns the throughput that the collections of a database share, as CreateDatabase takes it; empty for none.
+func (t *transfer) shared(ctx context.Context, db string) bson.Raw {
+	q := bson.NewBuilder(nil)
+	q.String("customAction", "GetDatabase")
+	is, err := t.run(ctx, db, q.Doc())
+	if err != nil || is.Get("provisionedThroughput").IsMissing() {
+		return bson.Empty
+	}
+	return offerIn(is)
+}
+
+// offerIn returns the throughput that GetCollection or GetDatabase shows, as the commands that set it take it.
+func offerIn(is bson.Raw) bson.Raw {
 	offer := bson.NewBuilder(nil)
 	for _, name := range []string{"autoScaleSettings", "serverless", "serverSideRetry", "burst", "ruPerMinute"} {
 		if v := is.Get(name); !v.IsMissing() {
@@ -122,9 +139,7 @@ func appendThroughput(own *bson.Builder, is bson.Raw) {
 	if v := is.Get("provisionedThroughput"); !v.IsMissing() && is.Get("autoScaleSettings").IsMissing() {
 		offer.Value("offerThroughput", v)
 	}
-	if doc := offer.Doc(); !doc.IsEmpty() {
-		own.Raw("throughput", doc)
-	}
+	return offer.Doc()
 }
 
 // appendExpiry adds, if there are indexes {_ts: 1} that expire documents, which of them do so by the
@@ -156,7 +171,7 @@ func (a *dumping) appendExpiry(own *bson.Builder, is bson.Raw, indexes []bson.Ra
 
 // metadata prints options and indexes of a collection as mongodump does, and under
 // "cantle" the properties of ownOf.
-func (a *dumping) metadata(ctx context.Context, d *dumps.Collection, info bson.Raw) (string, error) {
+func (a *dumping) metadata(ctx context.Context, d *dumps.Collection, info, shared bson.Raw) (string, error) {
 	b := bson.NewBuilder(nil)
 	options, _ := info.Get("options").Doc()
 	if options == nil {
@@ -172,7 +187,7 @@ func (a *dumping) metadata(ctx context.Context, d *dumps.Collection, info bson.R
 			return "", err
 		}
 	}
-	own := a.ownOf(ctx, d, indexes)
+	own := a.ownOf(ctx, d, indexes, shared)
 	b.BeginArray("indexes")
 	for _, x := range indexes {
 		if x = a.restorable(d, x, own); x != nil {

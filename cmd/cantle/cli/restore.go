@@ -191,6 +191,9 @@ type restoring struct {
 
 	looker *looker
 
+	making sync.Mutex
+	made   map[string]bool // databases of makeDatabase
+
 	open map[string]*loading // of an archive, by namespace in the dump
 }
 
@@ -205,7 +208,7 @@ func restore(ctx context.Context, uri string, a restoreArgs, s Streams) error {
 		return err
 	}
 	defer a.journalOpened.Close()
-	r := &restoring{transfer: t, restoreArgs: a, open: map[string]*loading{}, keyed: map[string]bool{},
+	r := &restoring{transfer: t, restoreArgs: a, open: map[string]*loading{}, keyed: map[string]bool{}, made: map[string]bool{},
 		looker: &looker{uri: uri, verb: "cantle restore", waits: t.waits}}
 	defer r.looker.end()
 	if !a.dry {

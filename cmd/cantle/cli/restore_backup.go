@@ -109,7 +109,7 @@ func (r *restoring) fromStore(ctx context.Context, store storage.Store, moment s
 	snap := cat.Peek()
 	var wanted, views []*catalog.Collection
 	for _, coll := range snap.Collections("") {
-		switch d := asDumped(coll); {
+		switch d := asDumped(snap, coll); {
 		case !r.wanted(d) || strings.HasPrefix(d.Coll, "system.") && d.Coll != "system.js":
 		case d.Kind == "view":
 			views = append(views, coll)
@@ -120,7 +120,7 @@ func (r *restoring) fromStore(ctx context.Context, store storage.Store, moment s
 	if len(wanted)+len(views) == 0 {
 		return fmt.Errorf("at %s there was nothing of what is wanted", moment)
 	}
-	if err := r.mayMake(ctx, slices.Concat(wanted, views)); err != nil {
+	if err := r.mayMake(ctx, snap, slices.Concat(wanted, views)); err != nil {
 		return err
 	}
 	total := int64(0)
@@ -132,27 +132,24 @@ func (r *restoring) fromStore(ctx context.Context, store storage.Store, moment s
 		total += n
 	}
 	r.shows = progress.Share(errs, "documents", total)
-	if err := r.makeDatabases(ctx, snap, wanted); err != nil {
-		return err
-	}
 	err = each(ctx, r.transfer, r.parallel, wanted, func(ctx context.Context, t *transfer, coll *catalog.Collection) error {
-		if err := r.fromCollection(ctx, t, at, coll); err != nil {
+		if err := r.fromCollection(ctx, t, at, snap, coll); err != nil {
 			return fmt.Errorf("%s: %w", coll.Namespace, r.explain(err))
 		}
 		return nil
 	})
 	for _, coll := range views { // after what they show
 		if err == nil {
-			_, err = r.begin(ctx, r.transfer, asDumped(coll), nil)
+			_, err = r.begin(ctx, r.transfer, asDumped(snap, coll), nil)
 		}
 	}
 	return err
 }
 
-// asDumped describes a collection as a dump would.
-func asDumped(coll *catalog.Collection) *dumps.Collection {
+// asDumped describes a collection of a catalog as a dump would.
+func asDumped(snap *catalog.Snapshot, coll *catalog.Collection) *dumps.Collection {
 	ns := coll.Namespace
-	return &dumps.Collection{DB: ns.DB, Coll: ns.Coll, Data: ns.Coll, Kind: coll.Kind(), Metadata: savedMetadata(coll)}
+	return &dumps.Collection{DB: ns.DB, Coll: ns.Coll, Data: ns.Coll, Kind: coll.Kind(), Metadata: savedMetadata(coll, snap.Database(ns.DB))}
 }
 
 // named is the name that a collection gets on the server.
@@ -167,14 +164,14 @@ func (r *restoring) named(d *dumps.Collection) (db, coll string) {
 }
 
 // mayMake refuses to mix what was with what is.
-func (r *restoring) mayMake(ctx context.Context, list []*catalog.Collection) error {
+func (r *restoring) mayMake(ctx context.Context, snap *catalog.Snapshot, list []*catalog.Collection) error {
 	if r.drop {
 		return nil
 	}
 	there := map[string]bool{} // namespaces
 	asked := map[string]bool{} // databases
 	for _, coll := range list {
-		db, name := r.named(asDumped(coll))
+		db, name := r.named(asDumped(snap, coll))
 		if !asked[db] {
 			asked[db] = true
 			b := bson.NewBuilder(nil)
@@ -191,26 +188,6 @@ func (r *restoring) mayMake(ctx context.Context, list []*catalog.Collection) err
 		}
 		if there[db+"."+name] {
 			return fmt.Errorf("%s.%s is there: give what is restored another name (--rename %s=%s_restored), or replace it (--drop)", db, name, coll.Namespace, coll.Namespace)
-		}
-	}
-	return nil
-}
-
-// makeDatabases makes databases that share throughput, unless they are there.
-func (r *restoring) makeDatabases(ctx context.Context, snap *catalog.Snapshot, list []*catalog.Collection) error {
-	done := map[string]bool{}
-	for _, coll := range list {
-		db, _ := r.named(asDumped(coll))
-		old := snap.Database(coll.Namespace.DB)
-		if done[db] || old == nil || old.Throughput.Mode == catalog.ThroughputNone || r.dry || r.noOptions {
-			continue
-		}
-		done[db] = true
-		b := bson.NewBuilder(nil)
-		b.String("customAction", "CreateDatabase")
-		appendOffer(b, old.Throughput)
-		if _, err := r.run(ctx, db, b.Doc()); err != nil { // it is there, and keeps what it has
-			r.shows.Say("%s keeps its throughput: %v", db, r.explain(err))
 		}
 	}
 	return nil
@@ -252,10 +229,10 @@ func countRecords(ctx context.Context, at storage.Reader, coll *catalog.Collecti
 }
 
 // fromCollection loads one collection.
-func (r *restoring) fromCollection(ctx context.Context, t *transfer, at storage.Reader, coll *catalog.Collection) error {
+func (r *restoring) fromCollection(ctx context.Context, t *transfer, at storage.Reader, snap *catalog.Snapshot, coll *catalog.Collection) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	l, err := r.begin(ctx, t, asDumped(coll), cancel)
+	l, err := r.begin(ctx, t, asDumped(snap, coll), cancel)
 	if l == nil || err != nil {
 		return err
 	}

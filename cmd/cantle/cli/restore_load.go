@@ -82,6 +82,11 @@ func (r *restoring) begin(ctx context.Context, t *transfer, d *dumps.Collection,
 	if r.noOptions {
 		own = nil
 	}
+	if offer, ok := own.Get("sharedThroughput").Doc(); ok {
+		if err := r.makeDatabase(ctx, t, to.DB, offer); err != nil {
+			return nil, err
+		}
+	}
 	err := l.create(ctx, options, own)
 	if errors.Is(err, errNotMade) {
 		return nil, nil

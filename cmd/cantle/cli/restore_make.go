@@ -99,6 +99,32 @@ func (r *restoring) askedKey(source, kind string) bson.Raw {
 	return r.keys.Of(source)
 }
 
+// makeDatabase makes a database with the throughput that its collections share, once, before the first of them:
+// it is shared by collections that are made later. A database that is there keeps its throughput.
+// Errors: those of the connection.
+func (r *restoring) makeDatabase(ctx context.Context, t *transfer, db string, offer bson.Raw) error {
+	r.making.Lock()
+	defer r.making.Unlock()
+	if r.made[db] {
+		return nil
+	}
+	r.made[db] = true
+	b := bson.NewBuilder(nil)
+	b.String("customAction", "CreateDatabase")
+	b.Splice(offer.Elements())
+	_, err := t.run(ctx, db, b.Doc())
+	if !isRefusal(err) {
+		return err
+	}
+	switch is := t.shared(ctx, db); {
+	case is.IsEmpty() && !isCode(err, 48):
+		r.lose("%s does not have the throughput that its collections share: %v", db, r.explain(err))
+	case !bson.Equal(is.Value(), offer.Value(), nil):
+		r.shows.Say("%s is there, and keeps its throughput: that of the dump is %s, which its collections share", db, ejson.String(offer))
+	}
+	return nil
+}
+
 // createInAccount makes a sharded collection by the extension command of accounts. The throughput of the dump
 // is set at once: the default of an account would slow down the load.
 // Source: Azure Cosmos DB for MongoDB, "custom-commands".

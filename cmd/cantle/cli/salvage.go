@@ -106,8 +106,8 @@ func printSalvage(s Streams, out string, r *salvage.Report) {
 type salvageSink struct{ main, older dumps.Folder }
 
 // Begin implements salvage.Sink.
-func (k *salvageSink) Begin(coll *catalog.Collection) (documents, older func(doc bson.Raw) error, end func() error, err error) {
-	d := asDumped(coll)
+func (k *salvageSink) Begin(snap *catalog.Snapshot, coll *catalog.Collection) (documents, older func(doc bson.Raw) error, end func() error, err error) {
+	d := asDumped(snap, coll)
 	main, err := k.main.Begin(d)
 	if err != nil {
 		return nil, nil, nil, err
@@ -134,7 +134,7 @@ func (k *salvageSink) Begin(coll *catalog.Collection) (documents, older func(doc
 
 // savedMetadata prints options and indexes of a collection, as transfer.metadata does of
 // a server's.
-func savedMetadata(coll *catalog.Collection) string {
+func savedMetadata(coll *catalog.Collection, db *catalog.Database) string {
 	options := coll.Options.Raw
 	if options == nil {
 		options = bson.Empty
@@ -160,6 +160,11 @@ func savedMetadata(coll *catalog.Collection) string {
 	if coll.Sharded() {
 		own.Raw("shardKey", coll.Key.Spec())
 		own.Bool("unique", false)
+	}
+	if db != nil && db.Throughput.Mode != catalog.ThroughputNone && !coll.IsView() {
+		own.BeginDoc("sharedThroughput")
+		appendOffer(own, db.Throughput)
+		own.End()
 	}
 	if coll.Throughput.Mode != catalog.ThroughputNone {
 		own.BeginDoc("throughput")
