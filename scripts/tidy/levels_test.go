@@ -11,7 +11,7 @@ var levels = [][]string{
 	3:  {"cmd/cantle/shardkeys", "collection/changelog", "collection/expr", "collection/order", "shard/duty", "shard/intents", "shard/tally", "shard/traffic", "storage/backup"},
 	4:  {"collection/match"},
 	5:  {"collection/index", "collection/project"},
-	6:  {"cmd/cantle/account", "collection/catalog", "collection/update"},
+	6:  {"cmd/cantle/account", "cmd/cantle/workload", "collection/catalog", "collection/update"},
 	7:  {"collection/plan", "collection/salvage", "collection/verify", "collection/write", "shard/history", "shard/router"},
 	8:  {"collection/changestream", "collection/exec", "collection/rewind"},
 	9:  {"collection/agg", "shard/jobs"},

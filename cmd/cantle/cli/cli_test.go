@@ -16,6 +16,7 @@ import (
 
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/cmd/cantle/daemon"
+	"github.com/cantledb/cantle/cmd/cantle/workload"
 	"github.com/cantledb/cantle/ratelimit"
 )
 
@@ -98,13 +99,13 @@ func estimateAsCharged(t *testing.T, list *ratelimit.PriceList) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := plan{prices: list, perQuery: 1, partitionGB: 50, changed: []string{"at"}}
-	if err := p.prepare(t.Context(), doc, "device", []string{"{device: 1, at: -1}", "{key: {tags: 1}, sparse: true}", `{"more.$**": 1}`}); err != nil {
+	p := workload.Workload{Prices: list, PerQuery: 1, PartitionGB: 50, Changed: []string{"at"}}
+	if err := p.Prepare(t.Context(), doc, "device", []string{"{device: 1, at: -1}", "{key: {tags: 1}, sparse: true}", `{"more.$**": 1}`}); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]float64{}
-	for _, o := range p.operations(4) {
-		want[o.name] = math.Round(o.charge.Float()*100) / 100
+	for _, o := range p.Operations(4) {
+		want[o.Name] = math.Round(o.Charge.Float()*100) / 100
 	}
 	run(t, db.Client().Database("admin"), `{shardCollection: "test.c", key: {device: "hashed"}, numInitialChunks: 4}`)
 	run(t, db, `{createIndexes: "c", indexes: [{key: {device: 1, at: -1}, name: "a"}, {key: {tags: 1}, name: "b", sparse: true}, {key: {"more.$**": 1}, name: "c"}]}`)
@@ -132,13 +133,13 @@ func TestEstimateSuffix(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := plan{prices: ratelimit.Normative(), perQuery: 1, partitionGB: 50, buckets: 4}
-	if err := p.prepare(t.Context(), doc, "day", []string{"{day: 1}"}); err != nil {
+	p := workload.Workload{Prices: ratelimit.Normative(), PerQuery: 1, PartitionGB: 50, Buckets: 4}
+	if err := p.Prepare(t.Context(), doc, "day", []string{"{day: 1}"}); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]float64{}
-	for _, o := range p.operations(8) {
-		want[o.name] = math.Round(o.charge.Float()*100) / 100
+	for _, o := range p.Operations(8) {
+		want[o.Name] = math.Round(o.Charge.Float()*100) / 100
 	}
 	run(t, db.Client().Database("admin"), `{shardCollection: "test.c", key: {day: "hashed"}, suffix: {from: "vin", buckets: 4}, numInitialChunks: 8}`)
 	run(t, db, `{createIndexes: "c", indexes: [{key: {day: 1}, name: "day"}]}`)
@@ -154,29 +155,8 @@ func TestEstimateSuffix(t *testing.T) {
 			t.Errorf("%s: the server charges %v, the estimate is %v", x.name, got, want[x.name])
 		}
 	}
-	if err := (&plan{prices: ratelimit.Normative(), buckets: 1}).prepare(t.Context(), doc, "day", nil); err == nil {
+	if err := (&workload.Workload{Prices: ratelimit.Normative(), Buckets: 1}).Prepare(t.Context(), doc, "day", nil); err == nil {
 		t.Error("one bucket is accepted")
-	}
-}
-
-// Fan-outs cost more the more partitions they make necessary.
-func TestEstimateSolves(t *testing.T) {
-	p := plan{bytes: 1024, stored: 1024, terms: 2, sharded: true, perQuery: 1, partitionGB: 50, fanOuts: 1000, inserts: 5000}
-	_, rus, partitions := p.solve()
-	if float64(partitions)*6_000 < rus || float64(partitions-1)*6_000 >= rus { // what manual throughput begins with
-		t.Errorf("%d partitions for %v RU/s", partitions, rus)
-	}
-	p.partitionRU = 20_000
-	if _, rus, partitions = p.solve(); float64(partitions)*20_000 < rus || float64(partitions-1)*20_000 >= rus {
-		t.Errorf("%d partitions of 20,000 RU/s for %v RU/s", partitions, rus)
-	}
-	p = plan{bytes: 1024, stored: 1024, sharded: true, partitionGB: 50, documents: 200 << 20}
-	if _, _, n := p.solve(); n != 4 {
-		t.Errorf("200 GB on %d partitions", n)
-	}
-	p.fanOuts, p.documents = 1e6, 0 // can never be carried
-	if _, _, n := p.solve(); n < 2 {
-		t.Errorf("%d partitions", n)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/cmd/cantle/columns"
 	"github.com/cantledb/cantle/cmd/cantle/flags"
+	"github.com/cantledb/cantle/cmd/cantle/workload"
 	"github.com/cantledb/cantle/ratelimit"
 )
 
@@ -38,45 +39,45 @@ What makes an operation expensive:
 `
 
 func estimateVerb(f *pflag.FlagSet) action {
-	var p plan
+	var p workload.Workload
 	var indexes []string
 	key := f.String("shard-key", "", "the `field` that shards the collection (hashed); none is one partition")
-	f.IntVar(&p.buckets, "buckets", 0, "how many buckets a suffix makes of each value of the shard key; --fan-outs are then queries of one value, without the suffix's field")
+	f.IntVar(&p.Buckets, "buckets", 0, "how many buckets a suffix makes of each value of the shard key; --fan-outs are then queries of one value, without the suffix's field")
 	f.StringArrayVar(&indexes, "index", nil, "a secondary index, as `keys` {a: 1, b: -1} or as a whole specification {key: {…}, unique: true}; may be repeated")
 	fields := f.String("update-fields", "", "comma-separated `fields` that an update changes")
-	f.Float64Var(&p.reads, "reads", 0, "`number` of reads by _id and shard key per second")
-	f.Float64Var(&p.queries, "queries", 0, "`number` of indexed queries within one partition per second")
-	f.Float64Var(&p.fanOuts, "fan-outs", 0, "`number` of indexed queries over all partitions per second")
-	f.Int64Var(&p.perQuery, "query-documents", 10, "how many documents a query returns")
-	f.Float64Var(&p.inserts, "inserts", 0, "`number` of inserts per second")
-	f.Float64Var(&p.updates, "updates", 0, "`number` of updates by _id and shard key per second")
-	f.Float64Var(&p.deletes, "deletes", 0, "`number` of deletes by _id and shard key per second")
-	f.Int64Var(&p.documents, "documents", 0, "how many documents there will be, for the storage")
+	f.Float64Var(&p.Reads, "reads", 0, "`number` of reads by _id and shard key per second")
+	f.Float64Var(&p.Queries, "queries", 0, "`number` of indexed queries within one partition per second")
+	f.Float64Var(&p.FanOuts, "fan-outs", 0, "`number` of indexed queries over all partitions per second")
+	f.Int64Var(&p.PerQuery, "query-documents", 10, "how many documents a query returns")
+	f.Float64Var(&p.Inserts, "inserts", 0, "`number` of inserts per second")
+	f.Float64Var(&p.Updates, "updates", 0, "`number` of updates by _id and shard key per second")
+	f.Float64Var(&p.Deletes, "deletes", 0, "`number` of deletes by _id and shard key per second")
+	f.Int64Var(&p.Documents, "documents", 0, "how many documents there will be, for the storage")
 	prices := f.String("prices", ratelimit.Normative().Name, "`name` of the price list: "+strings.Join(ratelimit.PriceListNames(), ", ")+". cantle serve charges by "+ratelimit.Mongo2023().Name+" where it has --cosmos-listen")
 	flags.Choose(f, "prices", ratelimit.PriceListNames()...)
-	f.Int64Var(&p.partitionRU, "partition-ru", 0, "most `RU/s` of one partition; 0 is what Azure Cosmos DB begins with, 6000")
-	f.Int64Var(&p.partitionGB, "partition-gb", 50, "size in `GB` at which a partition splits")
+	f.Int64Var(&p.PartitionRU, "partition-ru", 0, "most `RU/s` of one partition; 0 is what Azure Cosmos DB begins with, 6000")
+	f.Int64Var(&p.PartitionGB, "partition-gb", 50, "size in `GB` at which a partition splits")
 	return func(ctx context.Context, s Streams) error {
 		if f.NArg() != 1 {
 			return wrong("expected one file with a sample document")
 		}
 		var err error
-		if p.prices, err = ratelimit.ParsePriceList(*prices); err != nil {
+		if p.Prices, err = ratelimit.ParsePriceList(*prices); err != nil {
 			return wrong("--prices %w", err)
 		}
 		doc, err := readDocument(f.Arg(0), s.In)
 		if err == nil {
 			for _, name := range strings.Split(*fields, ",") {
 				if name = strings.TrimSpace(name); name != "" {
-					p.changed = append(p.changed, name)
+					p.Changed = append(p.Changed, name)
 				}
 			}
-			err = p.prepare(ctx, doc, *key, indexes)
+			err = p.Prepare(ctx, doc, *key, indexes)
 		}
 		if err != nil {
 			return err
 		}
-		p.print(s.Out)
+		p.Print(s.Out)
 		return nil
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package workload
 
 import (
 	"context"
@@ -20,13 +20,14 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// plan is a workload: operations per second on documents like one sample.
-type plan struct {
-	reads, queries, fanOuts, inserts, updates, deletes float64
-	perQuery, documents, partitionRU, partitionGB      int64
-	changed                                            []string
-	prices                                             *ratelimit.PriceList
-	buckets                                            int // of the shard key's suffix, 0 without
+// Workload is a number of operations per second on documents like one sample. Fields are set before Prepare.
+type Workload struct {
+	Reads, Queries, FanOuts, Inserts, Updates, Deletes float64  // per second
+	PerQuery, Documents                                int64    // documents that a query returns, that there will be
+	PartitionRU, PartitionGB                           int64    // of one partition; 0 RU/s are those of Azure Cosmos DB
+	Changed                                            []string // fields that an update changes
+	Prices                                             *ratelimit.PriceList
+	Buckets                                            int // of the shard key's suffix, 0 without
 
 	bytes   int64
 	sharded bool
@@ -36,11 +37,11 @@ type plan struct {
 	stored  int64 // bytes of one document with its index entries
 }
 
-// prepare works out what the sample weighs in the indexes.
+// Prepare works out what the sample weighs in the indexes.
 // Errors: a bad shard key, index or field; a document the indexes refuse.
-func (p *plan) prepare(ctx context.Context, doc bson.Raw, key string, indexes []string) error {
+func (p *Workload) Prepare(ctx context.Context, doc bson.Raw, key string, indexes []string) error {
 	p.bytes, p.stored = int64(len(doc)), int64(len(doc))
-	prices := p.prices
+	prices := p.Prices
 	id := keystring.Append(nil, doc.Get("_id"), keystring.Ascending, nil, nil)
 	p.terms = prices.TermWeight(len(id))
 	if key != "" && key != "_id" {
@@ -48,8 +49,8 @@ func (p *plan) prepare(ctx context.Context, doc bson.Raw, key string, indexes []
 		b.String(key, "hashed")
 		spec := b.Doc()
 		var err error
-		if p.buckets > 0 {
-			spec, err = shard.WithSuffix(spec, shardkeys.SuffixSpec("_id", p.buckets))
+		if p.Buckets > 0 {
+			spec, err = shard.WithSuffix(spec, shardkeys.SuffixSpec("_id", p.Buckets))
 		}
 		var pattern shard.KeyPattern
 		if err == nil {
@@ -79,7 +80,7 @@ func (p *plan) prepare(ctx context.Context, doc bson.Raw, key string, indexes []
 			return fmt.Errorf("--index %s: %w", text, err)
 		}
 		p.terms += weight
-		for _, name := range p.changed {
+		for _, name := range p.Changed {
 			at, err := path.Compile(name)
 			if err != nil {
 				return fmt.Errorf("--update-fields %s: %w", name, err)
@@ -115,18 +116,18 @@ func parseIndex(env *mql.Env, text string) (*index.Spec, error) {
 	return index.ParseSpec(env, b.Doc())
 }
 
-// operation is one line of the estimate.
-type operation struct {
-	name   string
-	charge ratelimit.MicroRU
-	rate   float64
+// Operation is one line of the estimate.
+type Operation struct {
+	Name   string
+	Charge ratelimit.MicroRU
+	Rate   float64 // per second
 }
 
-// operations prices the workload on so many partitions.
-func (p *plan) operations(partitions int) []operation {
+// Operations prices the workload on so many partitions.
+func (p *Workload) Operations(partitions int) []Operation {
 	measure := func(work func(m *ratelimit.Meter)) ratelimit.MicroRU {
 		var m ratelimit.Meter
-		m.SetPrices(p.prices)
+		m.SetPrices(p.Prices)
 		work(&m)
 		return m.Total()
 	}
@@ -136,41 +137,41 @@ func (p *plan) operations(partitions int) []operation {
 			for i := range partitions {
 				m.Visit(i, 1)
 			}
-			m.Add(0, ratelimit.DocLoaded, p.perQuery)
-			m.Add(0, ratelimit.LoadedByte, p.perQuery*p.bytes)
-			m.Add(0, ratelimit.ResultSet, min(int64(partitions), p.perQuery)) // they lie on as many as they can
-			m.Add(0, ratelimit.ByteReturned, p.perQuery*p.bytes)
+			m.Add(0, ratelimit.DocLoaded, p.PerQuery)
+			m.Add(0, ratelimit.LoadedByte, p.PerQuery*p.bytes)
+			m.Add(0, ratelimit.ResultSet, min(int64(partitions), p.PerQuery)) // they lie on as many as they can
+			m.Add(0, ratelimit.ByteReturned, p.PerQuery*p.bytes)
 		})
 	}
 	fanOut, visits := "query, all partitions", partitions
-	if p.buckets > 0 {
-		fanOut, visits = "query, all buckets", min(partitions, p.buckets)
+	if p.Buckets > 0 {
+		fanOut, visits = "query, all buckets", min(partitions, p.Buckets)
 	}
-	return []operation{
-		{"read by key", measure(func(m *ratelimit.Meter) { m.PointRead(0, size) }), p.reads},
-		{"query, one partition", query(1), p.queries},
-		{fanOut, query(visits), p.fanOuts},
-		{"insert", measure(func(m *ratelimit.Meter) { m.WriteNew(0, size); m.Terms(0, p.terms, 0) }), p.inserts},
+	return []Operation{
+		{"read by key", measure(func(m *ratelimit.Meter) { m.PointRead(0, size) }), p.Reads},
+		{"query, one partition", query(1), p.Queries},
+		{fanOut, query(visits), p.FanOuts},
+		{"insert", measure(func(m *ratelimit.Meter) { m.WriteNew(0, size); m.Terms(0, p.terms, 0) }), p.Inserts},
 		{"update by key", measure(func(m *ratelimit.Meter) {
 			m.Replaced(0, size)
 			m.WriteNew(0, size)
 			m.Terms(0, p.moved, p.moved)
-		}), p.updates},
-		{"delete by key", measure(func(m *ratelimit.Meter) { m.WriteOld(0, size); m.Terms(0, 0, p.terms) }), p.deletes},
+		}), p.Updates},
+		{"delete by key", measure(func(m *ratelimit.Meter) { m.WriteOld(0, size); m.Terms(0, 0, p.terms) }), p.Deletes},
 	}
 }
 
 // solve finds the partitions that carry the workload: fan-outs cost more the more
 // there are.
-func (p *plan) solve() (ops []operation, rus float64, partitions int) {
-	gb := float64(p.stored) * float64(p.documents) / (1 << 30)
-	partitions = max(1, int(math.Ceil(gb/float64(max(1, p.partitionGB)))))
+func (p *Workload) solve() (ops []Operation, rus float64, partitions int) {
+	gb := float64(p.stored) * float64(p.Documents) / (1 << 30)
+	partitions = max(1, int(math.Ceil(gb/float64(max(1, p.PartitionGB)))))
 	for range 64 {
-		ops, rus = p.operations(partitions), 0
+		ops, rus = p.Operations(partitions), 0
 		for _, o := range ops {
-			rus += o.charge.Float() * o.rate
+			rus += o.Charge.Float() * o.Rate
 		}
-		need := shard.Count(int64(math.Ceil(rus)), ratelimit.FirstShardRate(ratelimit.Manual, p.partitionRU))
+		need := shard.Count(int64(math.Ceil(rus)), ratelimit.FirstShardRate(ratelimit.Manual, p.PartitionRU))
 		if need <= partitions || !p.sharded || partitions >= shard.ShardsMax {
 			break
 		}
@@ -179,41 +180,42 @@ func (p *plan) solve() (ops []operation, rus float64, partitions int) {
 	return ops, rus, partitions
 }
 
-func (p *plan) print(out io.Writer) {
+// Print prints the operations with their charges, and the throughput and partitions to provision.
+func (p *Workload) Print(out io.Writer) {
 	ops, rus, partitions := p.solve()
 	entries := "entries"
 	if p.entries == 1 {
 		entries = "entry"
 	}
-	fmt.Fprintf(out, "document    %d bytes, %d secondary index %s\nprices      %s\n\n", p.bytes, p.entries, entries, p.prices)
+	fmt.Fprintf(out, "document    %d bytes, %d secondary index %s\nprices      %s\n\n", p.bytes, p.entries, entries, p.Prices)
 	t := columns.Table{}
 	t.Row("operation", " RU each", " per second", " RU/s")
 	for _, o := range ops {
-		t.Row(o.name, fmt.Sprintf("%.2f", o.charge.Float()), columns.Amount(o.rate), columns.Amount(o.charge.Float()*o.rate))
+		t.Row(o.Name, fmt.Sprintf("%.2f", o.Charge.Float()), columns.Amount(o.Rate), columns.Amount(o.Charge.Float()*o.Rate))
 	}
 	t.Row("together", "", "", columns.Amount(rus))
 	t.Print(out)
-	gb := float64(p.stored) * float64(p.documents) / (1 << 30)
+	gb := float64(p.stored) * float64(p.Documents) / (1 << 30)
 	load := ratelimit.Load{StoredGB: int64(math.Ceil(gb))}
 	need := int64(math.Ceil(rus))
 	manual := max(ratelimit.MinManual(load), roundTo(need, ratelimit.ManualStep))
 	autoscale := max(ratelimit.MinAutoscale(load), roundTo(need, ratelimit.AutoscaleStep))
 	fmt.Fprintf(out, "\nprovision   offerThroughput: %d, or autoScaleSettings: {maxThroughput: %d}\n", manual, autoscale)
-	if p.documents > 0 {
-		fmt.Fprintf(out, "storage     %s with indexes\n", columns.Size(p.stored*p.documents))
+	if p.Documents > 0 {
+		fmt.Fprintf(out, "storage     %s with indexes\n", columns.Size(p.stored*p.Documents))
 	}
 	fmt.Fprintf(out, "partitions  %d, of %s RU/s each if the shard key spreads the load evenly\n", partitions, columns.Amount(math.Floor(float64(manual)/float64(partitions))))
 	switch {
-	case !p.sharded && (manual > ratelimit.UnshardedMax || gb > float64(p.partitionGB)):
+	case !p.sharded && (manual > ratelimit.UnshardedMax || gb > float64(p.PartitionGB)):
 		fmt.Fprintf(out, "\nThis is more than one partition carries: name a --shard-key.\n")
-	case p.fanOuts > 0 && partitions > 1:
-		_, over, _ := strings.Cut(ops[2].name, ", ")
+	case p.FanOuts > 0 && partitions > 1:
+		_, over, _ := strings.Cut(ops[2].Name, ", ")
 		whole := "the shard key"
-		if p.buckets > 0 {
+		if p.Buckets > 0 {
 			whole = "the suffix's field"
 		}
 		fmt.Fprintf(out, "\nQueries over %s cost %.1f times as much as with %s in their filter.\n",
-			over, ops[2].charge.Float()/ops[1].charge.Float(), whole)
+			over, ops[2].Charge.Float()/ops[1].Charge.Float(), whole)
 	}
 }
 
