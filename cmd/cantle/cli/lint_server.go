@@ -201,9 +201,10 @@ func (c *linting) requests(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	if version, _ := counted.Get("version").Str(); version != c.Version().String() {
-		fmt.Fprintf(c.errs, "the server counts what an account of version %s refuses, not %s: for others, start it with --cosmos-version %s\n",
-			version, c.Version(), c.Version())
+	version, _ := counted.Get("version").Str()
+	capabilities, _ := counted.Get("capabilities").Str()
+	if of := lint.AccountOf(version, capabilities); of != c.Account() {
+		fmt.Fprintf(c.errs, "the server counts what an account refuses that is %s, not %s: start it with the same --cosmos-version and --cosmos-capabilities\n", of, c.Account())
 	}
 	c.Requests(counted)
 	return nil

@@ -83,7 +83,7 @@ func TestLintServer(t *testing.T) {
 	}
 	run(t, s.account, `{find: "orders", filter: {$where: "true"}, collation: {locale: "simple"}}`)
 	status, out, errs = lintOf(t, nil, "--for", "cosmos-6.0", s.URI())
-	if status != 1 || errs != "the server counts what an account of version 7.0 refuses, not 6.0: for others, start it with --cosmos-version 6.0\n" {
+	if status != 1 || errs != "the server counts what an account refuses that is Azure Cosmos DB for MongoDB 7.0, not Azure Cosmos DB for MongoDB 6.0: start it with the same --cosmos-version and --cosmos-capabilities\n" {
 		t.Errorf("status %d, %s", status, errs)
 	}
 	wantFindings(t, out, "an application without a name|1|served|$where|query operators|-|115 '$where' is not supported",
@@ -96,6 +96,9 @@ func TestLintServer(t *testing.T) {
 	status, out, errs = lintOf(t, nil, "--capabilities", capability, s.URI())
 	if status != 1 || errs != "" {
 		t.Errorf("status %d, %s", status, errs)
+	}
+	if status, _, errs = lintOf(t, nil, s.URI()); status != 0 || !strings.HasPrefix(errs, "the server counts what an account refuses that is Azure Cosmos DB for MongoDB 7.0 with "+capability+", not Azure Cosmos DB for MongoDB 7.0: ") {
+		t.Errorf("other capabilities: status %d, %s", status, errs)
 	}
 	wantFindings(t, out, "an application without a name|1|served|a write to many documents of a sharded collection without its shard key|options, limits and rules of indexes|no capability "+capability+"|61 ")
 }

@@ -79,15 +79,11 @@ func (l *Linter) Print(out io.Writer) int {
 		t.Print(out)
 		fmt.Fprintln(out)
 	}
-	fmt.Fprintf(out, "Azure Cosmos DB for MongoDB %s", l.account.Version)
-	if l.account.Capabilities != 0 {
-		fmt.Fprintf(out, " with %s", l.account.Capabilities)
-	}
 	refused := "nothing"
 	if len(features) > 0 {
 		refused = columns.Plural(len(features), "feature")
 	}
-	fmt.Fprintf(out, " refuses %s of what was looked at: %s\n", refused, l.looked)
+	fmt.Fprintf(out, "%s refuses %s of what was looked at: %s\n", l.Account(), refused, l.looked)
 	return len(features)
 }
 

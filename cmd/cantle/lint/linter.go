@@ -50,8 +50,19 @@ func New(ctx context.Context, name, capabilities string, notes io.Writer) (*Lint
 	return l, err
 }
 
-// Version returns the server version of the account.
-func (l *Linter) Version() cosmos.Version { return l.account.Version }
+// Account describes the account, for people.
+func (l *Linter) Account() string {
+	return AccountOf(l.account.Version.String(), l.account.Capabilities.String())
+}
+
+// AccountOf describes an account of a server version with capabilities, "" for none.
+func AccountOf(version, capabilities string) string {
+	text := "Azure Cosmos DB for MongoDB " + version
+	if capabilities != "" {
+		text += " with " + capabilities
+	}
+	return text
+}
 
 // Close ends the server of the linter.
 func (l *Linter) Close() { l.scratch.close() }

@@ -79,6 +79,9 @@ func appendAccount(c *command.Call, reset bool) {
 	b := c.Reply
 	b.BeginDoc("account")
 	b.String("version", account.Version.String())
+	if account.Capabilities != 0 {
+		b.String("capabilities", account.Capabilities.String())
+	}
 	b.Bool("lenient", account.Lenient)
 	b.BeginArray("refuses")
 	for i := range uses[:min(len(uses), topMax)] {
