@@ -15,7 +15,7 @@ import (
 type Snapshot struct {
 	Version   uint64
 	databases entries[string, *Database]
-	byName    entries[collection.Namespace, *Collection]
+	byName    names
 	byID      entries[keyspace.CollectionID, *Collection]
 	held      entries[string, int64] // bytes that the collections of each database are counted for
 	heldAll   int64                  // and those of all
@@ -61,7 +61,7 @@ func (s *Snapshot) ByID(id keyspace.CollectionID) *Collection { return s.byID.ge
 
 // ByUUID finds a collection by its UUID, nil when there is none.
 func (s *Snapshot) ByUUID(uuid [16]byte) *Collection {
-	for _, coll := range s.byName.each {
+	for coll := range s.byName.each {
 		if coll.UUID == uuid {
 			return coll
 		}
@@ -130,16 +130,22 @@ func (s *Snapshot) Databases() []*Database {
 // databases when db is empty.
 func (s *Snapshot) Collections(db string) []*Collection {
 	var out []*Collection
-	for ns, c := range s.byName.each {
-		if db == "" || ns.DB == db {
+	if db != "" {
+		for _, c := range s.byName.in(db).each {
 			out = append(out, c)
 		}
+	} else {
+		out = slices.AppendSeq(out, s.byName.each)
 	}
 	slices.SortFunc(out, func(a, b *Collection) int {
 		return cmp.Or(strings.Compare(a.Namespace.DB, b.Namespace.DB), strings.Compare(a.Namespace.Coll, b.Namespace.Coll))
 	})
 	return out
 }
+
+// Each visits all collections and views in no order, until visit returns false: what only counts
+// needs no list of them.
+func (s *Snapshot) Each(visit func(*Collection) bool) { s.byName.each(visit) }
 
 // EachMap visits everything that has partitions: all collections but views.
 func (s *Snapshot) EachMap(visit func(coll *Collection)) {

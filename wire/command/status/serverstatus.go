@@ -123,21 +123,17 @@ func statusAsserts(c *command.Call, b *bson.Builder) {
 // statusCatalog tells how many collections there are of each kind.
 func statusCatalog(c *command.Call, b *bson.Builder) {
 	var colls, capped, views, timeseries int32
-	snap := c.Cluster.Catalog.Peek()
-	for _, db := range snap.Databases() {
-		for _, coll := range snap.Collections(db.Name) {
-			switch {
-			case coll.IsView():
-				views++
-			default:
-				colls++
-				if coll.Options.Capped {
-					capped++
-				}
-				if coll.Options.TimeSeries != nil {
-					timeseries++
-				}
-			}
+	for coll := range c.Cluster.Catalog.Peek().Each {
+		if coll.IsView() {
+			views++
+			continue
+		}
+		colls++
+		if coll.Options.Capped {
+			capped++
+		}
+		if coll.Options.TimeSeries != nil {
+			timeseries++
 		}
 	}
 	b.Int32("collections", colls)
