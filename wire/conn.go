@@ -11,7 +11,7 @@ import (
 // Conn is what those who run commands see of a client connection. It stands here, below
 // both, because wire/command does not know wire/server, which implements it.
 //
-// State, SetState, Agree and HangUpAfterReply may be called only by the goroutine that runs
+// State, SetState, Agree, Outlive and HangUpAfterReply may be called only by the goroutine that runs
 // the connection's command.
 type Conn interface {
 	ID() int64         // counts up from 1 in this process
@@ -32,6 +32,9 @@ type Conn interface {
 	// one that waits for something that may never come should not go on, and hello says
 	// so. Its cause is a Stopping. Safe to call from any goroutine.
 	Draining() context.Context
+
+	// Outlive lets the running command go on when the client disconnects. Called as State.
+	Outlive()
 
 	// HangUpAfterReply closes the connection once the running command's reply is sent.
 	HangUpAfterReply()

@@ -83,6 +83,13 @@ func (d *Definer) reshard(o *cluster.Op, ns collection.Namespace, opts ShardOpti
 	if coll == nil || !coll.Sharded() {
 		return notSharded(ns)
 	}
+	doc := commandDoc(func(b *bson.Builder) {
+		b.String(command, ns.String())
+		b.Raw("key", opts.Key)
+	})
+	if joined, err := d.Jobs.Join(o.Env.Context(), coll.ID, doc); joined {
+		return err
+	}
 	coll, unlock, err := d.lockForRewriting(o, coll)
 	if err != nil {
 		return err
@@ -96,11 +103,8 @@ func (d *Definer) reshard(o *cluster.Op, ns collection.Namespace, opts ShardOpti
 		return err
 	}
 	return d.rewrite(o, coll, rewriting{
-		kind: kind,
-		command: commandDoc(func(b *bson.Builder) {
-			b.String(command, ns.String())
-			b.Raw("key", opts.Key)
-		}),
+		kind:    kind,
+		command: doc,
 		next: func(was *catalog.Collection) (*catalog.Collection, error) {
 			if err := canShard(was, key); err != nil {
 				return nil, err

@@ -53,6 +53,10 @@ func (d *Definer) ShardCollection(o *cluster.Op, ns collection.Namespace, opts S
 	if done, err := alreadySharded(coll, key); done || err != nil {
 		return err
 	}
+	doc := shardCommand(coll.Namespace, opts)
+	if joined, err := d.Jobs.Join(o.Env.Context(), coll.ID, doc); joined {
+		return err
+	}
 	coll, unlock, err := d.Jobs.LockNamed(o.Env.Context(), ns)
 	if err != nil {
 		return err
@@ -60,7 +64,7 @@ func (d *Definer) ShardCollection(o *cluster.Op, ns collection.Namespace, opts S
 	defer unlock()
 	return d.rewrite(o, coll, rewriting{
 		kind:    "Shard Collection",
-		command: shardCommand(coll.Namespace, opts),
+		command: doc,
 		next: func(was *catalog.Collection) (*catalog.Collection, error) {
 			if done, err := alreadySharded(was, key); err != nil || done {
 				return nil, err

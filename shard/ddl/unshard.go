@@ -26,15 +26,19 @@ func (d *Definer) UnshardCollection(o *cluster.Op, ns collection.Namespace, to s
 	if err := canUnshard(coll, ns); err != nil {
 		return err
 	}
+	body := func(b *bson.Builder) { b.String("unshardCollection", ns.String()) }
+	doc := commandDoc(body)
+	if joined, err := d.Jobs.Join(o.Env.Context(), coll.ID, doc); joined {
+		return err
+	}
 	coll, unlock, err := d.lockForRewriting(o, coll)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	body := func(b *bson.Builder) { b.String("unshardCollection", ns.String()) }
 	return d.rewrite(o, coll, rewriting{
 		kind:    "Unshard Collection",
-		command: commandDoc(body),
+		command: doc,
 		next: func(was *catalog.Collection) (*catalog.Collection, error) {
 			if err := canUnshard(was, ns); err != nil {
 				return nil, err

@@ -1,6 +1,7 @@
 package jobs_test
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -89,6 +90,52 @@ func TestWaitersSeeTheNewCollection(t *testing.T) {
 		}
 		n.exact()
 	})
+}
+
+// The same command again joins the one that rewrites the collection, and ends as that does.
+func TestSameCommandJoinsReshard(t *testing.T) {
+	for _, aborted := range []bool{false, true} {
+		layoutsOn(t, virtually, func(t *testing.T, open func() *node) {
+			n := open()
+			n.sharded(2)
+			_, err := n.DropIndexes(n.op(), shop, []string{"u"}, nil)
+			n.must(err)
+			n.fill(0, 300)
+			old := n.coll()
+			again := make(chan error, 2)
+			reshard := func() error { return n.ReshardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{a: 1, u: 1}`)}) }
+			n.jobs.OnStep(func(step string) {
+				if step != "copied" {
+					return
+				}
+				go func() { again <- reshard() }()
+				synctest.Wait() // until it waits
+				if aborted {
+					go func() { again <- n.jobs.AbortReshard(t.Context(), old.ID) }()
+					synctest.Wait()
+				}
+			})
+			want, ends := 0, []int{0}
+			if aborted {
+				want, ends = 341, []int{0, 341} // of AbortReshard and the joined command
+			}
+			if got := int(code(reshard())); got != want {
+				t.Errorf("%d, want %d", got, want)
+			}
+			n.jobs.OnStep(nil)
+			got := make([]int, len(ends))
+			for i := range got {
+				got[i] = int(code(<-again))
+			}
+			if slices.Sort(got); !slices.Equal(got, ends) {
+				t.Errorf("again: %v, want %v", got, ends)
+			}
+			if now := n.coll(); (now.ID == old.ID) != aborted {
+				t.Errorf("%v, was %v", now.Key, old.Key)
+			}
+			n.exact()
+		})
+	}
 }
 
 // A partition that gets another number keeps its documents and counts, also over a

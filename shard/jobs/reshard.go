@@ -19,7 +19,7 @@ import (
 type Reshard struct {
 	Collection keyspace.CollectionID
 	Kind       string   // what Progress calls it
-	Command    bson.Raw // for Progress; may be nil
+	Command    bson.Raw // for Progress and Join; may be nil
 	// Next makes the entry with the new key and map from the present one, or nil
 	// when there is nothing to do. It may add indexes.
 	Next func(*catalog.Collection) (*catalog.Collection, error)
@@ -60,10 +60,15 @@ func (r *Runner) Reshard(ctx context.Context, job *Reshard) (made *catalog.Colle
 	defer r.filling.remove(c.to.ID)
 	c.progress = r.begin(job.Kind, c.from.Namespace, job.Command, r.size(c.from.ID))
 	defer r.end(c.progress)
-	c.control = r.resharding.begin(c.from.ID, cancel)
+	c.control = r.resharding.begin(c.from.ID, job.Command, cancel)
 	wake(r.tellWake)
-	defer r.resharding.end(c.from.ID, c.control)
 	finished := false
+	defer func() {
+		if !finished && err == nil { // it panics
+			err = mongoerr.New(mongoerr.ReshardCollectionAborted, "the resharding operation ended with an internal error")
+		}
+		r.resharding.end(c.from.ID, c.control, err)
+	}()
 	defer func() { // also when a panic ends the command: writers wait
 		if !finished {
 			r.report("reshard", r.thaw(context.WithoutCancel(ctx), c.from.ID))

@@ -1,10 +1,12 @@
 package jobs
 
 import (
+	"bytes"
 	"context"
 	"sync"
 	"sync/atomic"
 
+	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
@@ -17,9 +19,11 @@ type reshards struct {
 
 // reshardControl is how others act on a Reshard.
 type reshardControl struct {
-	hurry  atomic.Bool // block writers now
-	cancel context.CancelCauseFunc
-	done   chan struct{}
+	hurry   atomic.Bool // block writers now
+	cancel  context.CancelCauseFunc
+	command bson.Raw
+	done    chan struct{}
+	err     error // of the Reshard, once done is closed
 
 	mu      sync.Mutex
 	settled bool // committed or aborted
@@ -36,21 +40,22 @@ func (c *reshardControl) commit() bool {
 	return true
 }
 
-func (s *reshards) begin(id keyspace.CollectionID, cancel context.CancelCauseFunc) *reshardControl {
+func (s *reshards) begin(id keyspace.CollectionID, command bson.Raw, cancel context.CancelCauseFunc) *reshardControl {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.m == nil {
 		s.m = map[keyspace.CollectionID]*reshardControl{}
 	}
-	c := &reshardControl{cancel: cancel, done: make(chan struct{})}
+	c := &reshardControl{cancel: cancel, command: command, done: make(chan struct{})}
 	s.m[id] = c
 	return c
 }
 
-func (s *reshards) end(id keyspace.CollectionID, c *reshardControl) {
+func (s *reshards) end(id keyspace.CollectionID, c *reshardControl, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.m, id)
+	c.err = err
 	close(c.done)
 }
 
@@ -62,6 +67,20 @@ func (s *reshards) of(id keyspace.CollectionID) *reshardControl {
 
 // Resharding reports that a collection is being rewritten for another shard key.
 func (r *Runner) Resharding(id keyspace.CollectionID) bool { return r.resharding.of(id) != nil }
+
+// Join waits for a Reshard of this process that the same command began, and returns its error.
+// Repeated commands end so with the one that their client has left.
+// Manual: reference/command/reshardCollection. Errors: those of Reshard, ctx.
+func (r *Runner) Join(ctx context.Context, id keyspace.CollectionID, command bson.Raw) (joined bool, err error) {
+	c := r.resharding.of(id)
+	if c == nil || !bytes.Equal(c.command, command) {
+		return false, nil
+	}
+	if err := c.wait(ctx); err != nil {
+		return true, err
+	}
+	return true, c.err
+}
 
 // AbortReshard ends a Reshard and waits until the old collection is back.
 // Manual: reference/command/abortReshardCollection.

@@ -318,6 +318,9 @@ func (c *Call) enter() {
 	case CollectionField:
 		c.Running.NS.Coll, _ = c.Body.Get("collection").Str()
 	}
+	if c.Def.Facts.Has(Outlives) {
+		c.Conn.Outlive()
+	}
 	c.Running.Writes = c.writes
 	c.Ctx = c.Server.Ops.Enter(c.Ctx, &c.Peer.slot, &c.Running, c.Body)
 	p := c.Progress()

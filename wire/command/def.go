@@ -154,6 +154,10 @@ const (
 	Counts
 	// AccountOnly commands exist only at the address of an account of Azure Cosmos DB.
 	AccountOnly
+	// Outlives commands are long work on a collection: it goes on when the client disconnects.
+	// killOp ends it, as maxTimeMS does.
+	// Manual: core/index-creation, core/sharding-reshard-a-collection.
+	Outlives
 )
 
 func (f Facts) Has(g Facts) bool { return f&g != 0 }

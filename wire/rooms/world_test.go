@@ -116,6 +116,7 @@ func (c *client) Opened() time.Time { return time.Time{} }
 func (c *client) State() any        { return c.state }
 func (c *client) SetState(v any)    { c.state = v }
 func (c *client) Close(error)       {}
+func (c *client) Outlive()          {}
 func (c *client) HangUpAfterReply() {}
 
 // Draining: the world has no server that stops.

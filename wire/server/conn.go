@@ -59,6 +59,9 @@ type Conn struct {
 	// so a shutdown interrupts it at once.
 	streams atomic.Bool
 
+	// outlives says that the running command goes on without its client.
+	outlives atomic.Bool
+
 	reader *wire.Reader
 	reply  *wire.Reply
 	msg    wire.Message
@@ -98,6 +101,9 @@ func (c *Conn) Close(cause error) {
 	c.cancel(cause)
 	c.nc.SetReadDeadline(past)
 }
+
+// Outlive implements wire.Conn.
+func (c *Conn) Outlive() { c.outlives.Store(true) }
 
 // HangUpAfterReply implements wire.Conn.
 func (c *Conn) HangUpAfterReply() { c.hangUp = true }
@@ -289,6 +295,7 @@ func (c *Conn) refuse(err error) (*mongoerr.Error, error) {
 func (c *Conn) answer() error {
 	to := c.msg.Header.RequestID
 	defer c.streams.Store(false)
+	defer c.outlives.Store(false)
 	if c.server.stopping.Err() != nil && !c.msg.IsHello() {
 		c.server.worked.Add(1)
 	}

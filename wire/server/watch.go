@@ -123,7 +123,7 @@ func (w *watcher) look(c *Conn, patience time.Duration) bool {
 	since := w.clock - c.watch.since
 	switch p & phaseMask {
 	case running:
-		if c.gone {
+		if c.gone && !c.outlives.Load() {
 			c.cancel(wire.ErrClientGone)
 		}
 	case reading:

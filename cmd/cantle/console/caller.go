@@ -61,6 +61,7 @@ func (c *caller) Opened() time.Time { return c.opened }
 func (c *caller) State() any        { return c.state }
 func (c *caller) SetState(v any)    { c.state = v }
 func (c *caller) Close(cause error) { c.close(cause) }
+func (c *caller) Outlive()          {}
 func (c *caller) HangUpAfterReply() {}
 func (c *caller) SetStranger(bool)  {}
 func (c *caller) CountFor(string)   {}
