@@ -26,6 +26,8 @@ type Catalog struct {
 	// changed is when what is current was last changed.
 	changed storage.Timestamp
 
+	format int // of the store, as far as it was raised here
+
 	memory *ratelimit.Memory // that definitions are counted in; see CountIn
 	others *others           // nil where this process uses the store alone
 }
@@ -194,6 +196,9 @@ func (c *Catalog) change(ctx context.Context, txn storage.Txn, d storage.Durabil
 	}
 	if !m.changed {
 		return 0, nil
+	}
+	if err := c.raise(ctx, m); err != nil {
+		return 0, err
 	}
 	if err := m.write(); err != nil {
 		return 0, err

@@ -78,6 +78,10 @@ type Index struct {
 	// Staged: a command builds the index for a change that is made as a whole when it is ready.
 	// Clients do not see it, it may have the name of another, and a start after a crash drops it.
 	Staged bool
+	// Outdated: the entries are those of another version of the kind, which is KeysVersion and not what the kind has, and nobody may
+	// read them. Such an index is in state Building as long as the catalog has it, until Renewed takes its place.
+	Outdated    bool
+	KeysVersion int32
 	// Multikey says which components of which fields have met arrays.
 	Multikey index.MultikeyPaths
 }
@@ -192,6 +196,18 @@ func (c *Collection) WithIndexFor(old keyspace.IndexID, ix *Index) *Collection {
 	for i := range d.Indexes {
 		if d.Indexes[i].ID == old {
 			d.Indexes[i] = ix
+		}
+	}
+	return d
+}
+
+// Renewed returns a copy in which an index that is Outdated is one to be built, without entries, under a number of its own.
+func (c *Collection) Renewed(old keyspace.IndexID) *Collection {
+	d := c.clone()
+	for i, ix := range d.Indexes {
+		if ix.ID == old {
+			d.Indexes[i] = &Index{Spec: ix.Spec, ID: d.NextIndex, State: IndexBuilding}
+			d.NextIndex++
 		}
 	}
 	return d

@@ -93,6 +93,7 @@ func encodeCollection(c *Collection) []byte {
 			b.Bool("staged", true)
 		}
 		appendCollator(b, ix.Collation)
+		appendKeys(b, ix)
 		b.BeginDoc("spec")
 		ix.Append(b)
 		b.End()
@@ -108,6 +109,9 @@ func encodeCollection(c *Collection) []byte {
 func decodeCollection(env *mql.Env, value []byte) (*Collection, error) {
 	r, err := bson.Parse(value, bson.Limits{Bytes: 64 << 20})
 	if err != nil {
+		return nil, err
+	}
+	if err := checkForms(r); err != nil {
 		return nil, err
 	}
 	c := &Collection{Throughput: decodeThroughput(r), Shares: decodeShares(r), Zones: decodeZones(r)}
@@ -161,7 +165,22 @@ func decodeIndex(env *mql.Env, v bson.Value) (*Index, error) {
 	}
 	multi, _ := d.Get("multikey").Doc()
 	ix.Multikey = index.ParseMultikey(multi)
+	if keys := int32(number(d, "keys")); keys != ix.Kind.Keys && ix.State != IndexDropping {
+		ix.Outdated, ix.KeysVersion, ix.State = true, keys, IndexBuilding
+	}
 	return ix, nil
+}
+
+// appendKeys writes the version of an index's entries, and nothing for the first, which catalogs before there were
+// versions have.
+func appendKeys(b *bson.Builder, ix *Index) {
+	keys := ix.Kind.Keys
+	if ix.Outdated {
+		keys = ix.KeysVersion
+	}
+	if keys != 0 {
+		b.Int32("keys", keys)
+	}
 }
 
 // appendCollator writes the version of a collation's rules, and nothing for FirstCollator.

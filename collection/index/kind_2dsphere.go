@@ -23,6 +23,7 @@ type SphereOptions struct{ Version int32 }
 var kind2dsphere = Kind{
 	Name:  "2dsphere",
 	Doc:   "core/indexes/index-types/geospatial/2dsphere",
+	Keys:  1, // 0: what is no place was refused, or had other cells
 	check: check2dsphere,
 	print: func(s *Spec, b *bson.Builder) { b.Int32("2dsphereIndexVersion", s.Sphere.Version) },
 	keys:  sphereKeys,

@@ -45,6 +45,7 @@ func (t *TextOptions) equal(o *TextOptions) bool {
 var kindText = Kind{
 	Name:      "text",
 	Doc:       "core/indexes/index-types/index-text",
+	Keys:      1, // 0: other words, before languages had their stems and stop words
 	check:     checkText,
 	layout:    layoutText,
 	print:     printText,

@@ -14,6 +14,11 @@ type Kind struct {
 	Since string
 	// Doc is the page of the manual.
 	Doc string
+	// Keys is the version of what the entries of a document are. It rises with a change by which a document would get other
+	// entries than before; the catalog has it of each index, and those of another version are made again when a
+	// program opens the store. Servers of two versions over one store would not agree on them: where the entries change,
+	// tikvkv.Level rises too. Entries of _id cannot change.
+	Keys int32
 
 	// check reads the kind's options and refuses others; nil needs nothing.
 	check func(p *parser) error

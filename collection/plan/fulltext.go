@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/keystring"
 	"github.com/cantledb/cantle/collection/catalog"
@@ -23,6 +25,11 @@ func textIndex(c *catalog.Collection) *catalog.Index {
 		}
 	}
 	return nil
+}
+
+// textIndexBuilding reports a text index that nobody can read yet.
+func textIndexBuilding(c *catalog.Collection) bool {
+	return c != nil && slices.ContainsFunc(c.Indexes, func(ix *catalog.Index) bool { return ix.Text != nil && ix.State == catalog.IndexBuilding })
 }
 
 // BindText returns the filter with its $text answered by the rules of the
@@ -55,6 +62,8 @@ func textQuery(s *index.Spec, t *match.Text) *text.Query {
 func (q *Query) fullText() ([]*Solution, error) {
 	ix := textIndex(q.Coll)
 	switch {
+	case ix == nil && textIndexBuilding(q.Coll):
+		return nil, mongoerr.New(mongoerr.IndexNotFound, "text index required for $text query, and the one there is is still being built")
 	case ix == nil:
 		return nil, mongoerr.New(mongoerr.IndexNotFound, "text index required for $text query; create one with createIndexes: {key: {<field>: \"text\"}}")
 	case ix.Hidden || q.noText:

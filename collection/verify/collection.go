@@ -256,6 +256,12 @@ func (x *checker) records(visit func(doc bson.Raw, h keyspace.Hash, id []byte) e
 		if err := x.compliant(doc); err != nil {
 			return err
 		}
+		d := x.coll.Map.Find(h, id)
+		for i, s := range x.coll.Map.Shards() {
+			if s.ID == d.ID {
+				x.v.PerShard[i]++
+			}
+		}
 		return visit(doc, h, id)
 	})
 }
@@ -284,12 +290,6 @@ func (x *checker) compliant(doc bson.Raw) error {
 
 // account enters the entries that a record should have into the ledgers.
 func (x *checker) account(doc bson.Raw, h keyspace.Hash, id []byte) error {
-	d := x.coll.Map.Find(h, id)
-	for i, s := range x.coll.Map.Shards() {
-		if s.ID == d.ID {
-			x.v.PerShard[i]++
-		}
-	}
 	for i := range x.v.Indexes {
 		f := &x.v.Indexes[i]
 		if !x.stored(f.Index) {

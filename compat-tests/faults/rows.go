@@ -99,9 +99,9 @@ var Rows = []Row{
 	},
 	{
 		Name: "upgrade", Promises: []int{7}, Unit: "upgrades", Run: 2, Nightly: 50, Release: 500,
-		What:   "The folder that every released format has left is opened, compared, written to and opened again, also while clients are at work, who notice nothing but a pause; a newer one is refused with a sentence",
-		Tests:  []string{"compat-tests/upgrade TestReleased", "compat-tests/upgrade TestTraffic", "compat-tests/upgrade TestNewer"},
-		Canary: "two: validators in the catalog are overlooked, a newer format is taken for a known one", CanaryTest: "compat-tests/upgrade TestCanary",
+		What:   "The folder that every released format has left is opened, compared, written to and opened again, also while clients are at work, who notice nothing but a pause; a newer one is refused with a sentence. Folders of programs from the history of this repository, at night of every fiftieth commit, are opened: documents and every kind of index answer as in a folder that is made anew, and `check` and `validate` find nothing",
+		Tests:  []string{"compat-tests/upgrade TestReleased", "compat-tests/upgrade TestHistory", "compat-tests/upgrade TestTraffic", "compat-tests/upgrade TestNewer"},
+		Canary: "three: validators in the catalog are overlooked, a newer format is taken for a known one, indexes of another version are taken for this one's", CanaryTest: "compat-tests/upgrade TestCanary",
 	},
 	{
 		Name: "hostile", Promises: []int{6}, Unit: "commands", Run: 60, Nightly: 0, Release: 0,

@@ -4,5 +4,6 @@
 //
 //	CANTLE_UPGRADE_MAKE=0.1 go test ./compat-tests/upgrade -run TestMake
 //
-// makes the folder of a release, once, before it is released; it is never made again.
+// makes the folder of a release, once, before it is released; it is never made again. In history lie folders of programs from before the
+// first release (TestMakeHistory); TestHistory opens them.
 package upgrade

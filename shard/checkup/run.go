@@ -29,8 +29,9 @@ type Report struct {
 	Findings    []Finding
 	Collections int
 	Records     int64
-	Entries     int64 // of indexes
-	Changes     int64 // records of the change log
+	Entries     int64    // of indexes
+	Changes     int64    // records of the change log
+	Outdated    []string // indexes that the next server makes again, as their entries are of another version
 
 	Now func() time.Time // the clock
 }
@@ -72,6 +73,11 @@ func (r *Report) Contents(ctx context.Context, store storage.Store, progress fun
 			continue
 		}
 		r.Collections++
+		for _, ix := range coll.Indexes {
+			if ix.Outdated {
+				r.Outdated = append(r.Outdated, coll.Namespace.String()+" "+ix.Name)
+			}
+		}
 		if err := coll.Map.Check(); err != nil {
 			r.add("shards", coll.Namespace.String(), 0, "the map of its partitions makes no sense: %v", err)
 			continue

@@ -38,7 +38,7 @@ func (r *Runner) BuildIndexes(ctx context.Context, b *Build) error {
 	if err == nil {
 		err = r.ready(ctx, b)
 	}
-	if err == nil || errors.Is(err, storage.ErrClosed) || errors.Is(context.Cause(ctx), ErrStopped) {
+	if err == nil || r.ended(ctx, err) {
 		return err // a stopped server goes on when it starts again
 	}
 	if errors.Is(err, errGone) {
@@ -48,6 +48,11 @@ func (r *Runner) BuildIndexes(ctx context.Context, b *Build) error {
 		return errors.Join(err, undo)
 	}
 	return err
+}
+
+// ended reports that work came to its end with the server.
+func (r *Runner) ended(ctx context.Context, err error) bool {
+	return err != nil && (errors.Is(err, storage.ErrClosed) || errors.Is(context.Cause(ctx), ErrStopped))
 }
 
 // size is how many documents a collection has, for Progress.

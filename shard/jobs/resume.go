@@ -9,7 +9,7 @@ import (
 )
 
 // Resume finishes what a crash left: shards that have not settled and indexes
-// that were being built. An index that turns out not to be unique is dropped, and so is
+// that were being built; and makes those again whose entries are of another version. An index that turns out not to be unique is dropped, and so is
 // one that was staged for a change that has not been made.
 func (r *Runner) Resume(ctx context.Context) error {
 	ctx = r.computes(ctx)
@@ -40,6 +40,13 @@ func (r *Runner) resumeOne(ctx context.Context, id keyspace.CollectionID) error 
 	if c == nil {
 		return nil
 	}
+	renewed, err := r.renew(ctx, c)
+	if err != nil {
+		return err
+	}
+	if c = r.Catalog.Peek().ByID(id); c == nil {
+		return nil
+	}
 	b, staged := &Build{Collection: id, Namespace: c.Namespace}, &Build{Collection: id}
 	for _, ix := range c.Indexes {
 		switch {
@@ -57,5 +64,9 @@ func (r *Runner) resumeOne(ctx context.Context, id keyspace.CollectionID) error 
 	if len(b.Indexes) == 0 {
 		return nil
 	}
-	return r.BuildIndexes(ctx, b)
+	err = r.BuildIndexes(ctx, b)
+	if c := r.Catalog.Peek().ByID(id); c != nil && !r.ended(ctx, err) {
+		r.renewed(renewed, err)
+	}
+	return err
 }

@@ -41,6 +41,8 @@ type Config struct {
 	Pools ratelimit.Options
 	// Failed is told of background work that went wrong and will be tried again.
 	Failed func(job string, err error)
+	// Renewing is told of each index that is made again, at its beginning and its end.
+	Renewing func(Renewal)
 
 	ExpireEvery     time.Duration // between two passes of the TTL deleter; 60 s
 	CheckpointEvery time.Duration // between two checkpoints of the counts; 2 s
@@ -91,6 +93,9 @@ func New(c Config) *Runner {
 	if c.Failed == nil {
 		c.Failed = func(string, error) {}
 	}
+	if c.Renewing == nil {
+		c.Renewing = func(Renewal) {}
+	}
 	r := &Runner{Config: c, expireWake: make(chan struct{}, 1), atOnce: make(chan struct{}, 1), deleteWake: make(chan struct{}, 1), tellWake: make(chan struct{}, 1)}
 	r.expireEvery.Store(int64(c.ExpireEvery))
 	return r
@@ -110,6 +115,7 @@ func (r *Runner) Start(ctx context.Context) {
 	r.cancel = cancel
 	r.mu.Unlock()
 	if !storage.Several || r.Duties == nil {
+		r.renewUnique(ctx)
 		r.loop(ctx, "resume", func(ctx context.Context) { r.report("resume", r.Resume(ctx)) })
 	} else {
 		r.loop(ctx, "resume", r.resumeLoop)

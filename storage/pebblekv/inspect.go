@@ -11,9 +11,6 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// FormatVersion is what a store that is made now has for its format.
-const FormatVersion = formatVersion
-
 // Inspect looks at the store in dir and changes nothing but its lock, which it holds
 // meanwhile. exists is whether there is one; version is that of its format.
 // Errors: ErrLocked, which leaves the version unknown; ErrFormat, ErrCorruption, what the

@@ -24,9 +24,6 @@ var (
 	userEnd   = []byte{0xFF}
 )
 
-// formatVersion is what this version writes and the newest it can read.
-const formatVersion = 1
-
 // lastInCommit is the n of the last record of a commit; those before count down
 // from it, so that each key tells the record's own timestamp.
 const lastInCommit = math.MaxUint32

@@ -130,30 +130,10 @@ func lockFolder(dir string, files vfs.FS) (*pebble.Lock, error) {
 	return lock, err
 }
 
-// knownFormat looks at the stored version of the format. Errors: ErrFormat.
-func knownFormat(stored []byte) error {
-	if len(stored) != 1 || stored[0] > formatVersion {
-		return fmt.Errorf("%w: version %x, this program knows up to %d", storage.ErrFormat, stored, formatVersion)
-	}
-	return nil
-}
-
 // recover checks the format and finds where timestamps go on.
 func (s *store) recover() error {
-	format, err := s.read(keyFormat)
-	switch {
-	case errors.Is(err, storage.ErrNotFound) && s.o.ReadOnly:
-	case errors.Is(err, storage.ErrNotFound):
-		if err := s.db.Set(keyFormat, []byte{formatVersion}, s.synced()); err != nil {
-			return translate(err)
-		}
-	case err != nil:
+	if err := s.checkFormat(); err != nil {
 		return err
-	}
-	if err == nil {
-		if err := knownFormat(format); err != nil {
-			return err
-		}
 	}
 	stored, err := s.read(keyCeiling)
 	latest := storage.Timestamp(1)

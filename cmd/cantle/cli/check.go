@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -147,6 +148,9 @@ func printCheck(s Streams, data string, r *checkup.Report) {
 		t.Print(s.Out)
 	}
 	fmt.Fprintf(s.Out, "%d collections, %d documents, %d index entries and %d changes were read: %s\n", r.Collections, r.Records, r.Entries, r.Changes, findings(len(r.Findings)))
+	if n := len(r.Outdated); n > 0 {
+		fmt.Fprintf(s.Out, "Indexes whose entries are of another version were not compared; the server that opens the folder next makes them again: %s\n", strings.Join(r.Outdated, ", "))
+	}
 	if slices.ContainsFunc(r.Findings, func(x checkup.Finding) bool { return x.Kind == "file" }) {
 		fmt.Fprintf(s.Out, "Keep the folder as it is. \"cantle salvage --data %s --out DUMP\" saves what is left of it; restore that, or a backup, into an empty folder.\n", data)
 	} else if slices.ContainsFunc(r.Findings, func(x checkup.Finding) bool { return x.Kind == "index" }) {
@@ -170,6 +174,11 @@ func checkJSON(r *checkup.Report) bson.Raw {
 	b.Int("documents", r.Records)
 	b.Int("indexEntries", r.Entries)
 	b.Int("changes", r.Changes)
+	b.BeginArray("outdatedIndexes")
+	for _, name := range r.Outdated {
+		b.String("", name)
+	}
+	b.End()
 	b.BeginArray("findings")
 	for _, x := range r.Findings {
 		b.BeginDoc("")

@@ -202,7 +202,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Now: now, Release: d.release, Processor: d.processor,
 		LogSeconds: int64(d.cfg.LogRetention / time.Second), LogBytes: size.log, ReadOnly: d.cfg.ServeDamaged,
 		Pools:  ratelimit.Options{ServerSideRetry: d.cfg.retriesRequests(d.account), Burst: d.cfg.Burst, ShardMax: perShard},
-		Failed: d.jobFailed,
+		Failed: d.jobFailed, Renewing: d.renewing,
 	})
 	d.cursors = cursor.New(cursor.Config{BytesMax: d.shares.cursors, Others: d.otherCursors()})
 	d.sessions = d.newSessions()
@@ -269,12 +269,27 @@ func (d *Daemon) jobFailed(job string, err error) {
 	d.log.Warn().Str("job", job).Err(err).Msg("background work failed and will be tried again")
 }
 
+// renewing tells of an index that is made again.
+func (d *Daemon) renewing(x jobs.Renewal) {
+	event, text := d.log.Info(), "the index is made again in the background, as its entries are those of another version of cantle; until it is ready no query uses it"
+	switch {
+	case x.Err != nil:
+		event, text = d.log.Error().Err(x.Err), "the index could not be made again and was dropped; mend the documents and create it"
+	case x.Done:
+		text = "the index is ready again"
+	}
+	event.Str("collection", x.Namespace).Str("index", x.Index).Int32("from", x.From).Int32("to", x.To).Msg(text)
+}
+
 // openCatalog reads what there is.
 func (d *Daemon) openCatalog(ctx context.Context) (cat *catalog.Catalog, err error) {
 	err = d.persist(ctx, "the catalog", func() error {
 		cat, err = catalog.Open(ctx, d.store, d.release)
 		return err
 	})
+	if errors.Is(err, storage.ErrFormat) {
+		return nil, cannotOpen(d.cfg.home(), err)
+	}
 	if err == nil {
 		cat.CountIn(d.shares.catalog)
 		d.warnOver("collections, indexes and partitions", d.shares.catalog)

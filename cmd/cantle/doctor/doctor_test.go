@@ -21,6 +21,7 @@ import (
 
 	"github.com/cantledb/cantle/cmd/cantle/daemon"
 	"github.com/cantledb/cantle/cmd/cantle/flags"
+	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
@@ -125,7 +126,7 @@ func TestFormat(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	want(t, Machine(t.Context(), config(t, "--data", dir), nil), "format", Good, fmt.Sprintf("version %d", pebblekv.FormatVersion))
+	want(t, Machine(t.Context(), config(t, "--data", dir), nil), "format", Good, fmt.Sprintf("version %d", storage.FormatFirst))
 	later := time.Now().Add(2 * time.Hour)
 	list, _ := filepath.Glob(filepath.Join(store, "MANIFEST-*"))
 	for _, name := range list {

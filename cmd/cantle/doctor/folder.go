@@ -92,7 +92,7 @@ func format(data string) (out []Finding, running bool) {
 	case version == 0:
 		return []Finding{found("format", Note, "there is a store that was never finished; the server will do that")}, false
 	}
-	return []Finding{found("format", Good, "version %d, which this program writes too", version)}, false
+	return []Finding{found("format", Good, "version %d, which this program reads and writes", version)}, false
 }
 
 // damage is the first that a server would meet at its start, in a sentence, "" for none. No server has the store open.
