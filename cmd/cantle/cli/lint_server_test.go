@@ -125,6 +125,9 @@ func TestLintServerRights(t *testing.T) {
 	}
 	catalogOfMongoDB(t, db)
 	run(t, admin, `{shardCollection: "test.orders", key: {customer: "hashed"}}`)
+	run(t, admin, `{shardCollection: "test.ranged", key: {region: 1, "at.day": 1}, unique: true}`)
+	run(t, db, `{createIndexes: "french", indexes: [{key: {k: 1}, name: "key", collation: {locale: "simple"}}]}`)
+	run(t, admin, `{shardCollection: "test.french", key: {k: 1}, collation: {locale: "simple"}}`)
 	run(t, client.Database("other"), `{create: "c"}`)
 	const requests = "requests that clients sent are not looked at: the server shows them to a user with the role dbAdminAnyDatabase\n"
 	for _, user := range []string{"reader", "all"} {
