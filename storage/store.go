@@ -124,6 +124,8 @@ type Store interface {
 // the opening of the store; what an engine does not have stays 0.
 type Metrics struct {
 	DiskBytes     uint64        // DiskBytes are the files of the store, logs included
+	LogBytes      uint64        // LogBytes are those of DiskBytes that the log of changes takes, what was truncated a moment ago included
+	KeptBytes     int64         // KeptBytes are files beside DiskBytes that are kept for the next backup
 	DiskFree      uint64        // DiskFree is what is left of the disk for the store, looked at every few seconds
 	DiskTotal     uint64        // DiskTotal is how large that disk is; 0 if there is none, or it does not tell
 	DirtyBytes    uint64        // DirtyBytes were written and lie in memory and a log only

@@ -136,6 +136,9 @@ func skipMany(b []byte, n int, skip Skipper) int {
 	return at
 }
 
+// AllIndexes are the entries of all indexes of all collections.
+func AllIndexes() storage.Range { return PrefixRange([]byte{familyIndex}) }
+
 // CollectionIndexRange is the entries of all indexes of a collection.
 func CollectionIndexRange(c CollectionID) storage.Range { return PrefixRange(appendIndexes(nil, c)) }
 

@@ -41,6 +41,9 @@ func CollectionOf(key []byte) (CollectionID, bool) {
 // RecordRange is all documents of a collection.
 func RecordRange(c CollectionID) storage.Range { return PrefixRange(appendRecords(nil, c)) }
 
+// AllRecords are the documents of all collections.
+func AllRecords() storage.Range { return PrefixRange([]byte{familyRecord}) }
+
 // RecordSpan is the documents from one position up to another, which is left out.
 // An empty lo is the beginning of the collection, an empty hi its end.
 func RecordSpan(c CollectionID, lo, hi []byte) storage.Range {

@@ -20,6 +20,9 @@ var (
 	keyCeiling = []byte{0, 't'}
 	keyMark    = []byte{0, 'b'}
 
+	logStart = []byte{0, 'l'}
+	logEnd   = []byte{0, 'm'}
+
 	userStart = []byte{0x01}
 	userEnd   = []byte{0xFF}
 )

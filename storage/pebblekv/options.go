@@ -177,7 +177,7 @@ func (o Options) pebble(stalls func(), t *troubles) *pebble.Options {
 // those that a flush wrote before or after: without this, one table of each flush held the end of
 // one family and the beginning of the next, overlapped with all between, and all were
 // written a second time.
-var familyStarts = [][]byte{{0, 'l'}, {0, 'm'}, {1}, {'i'}, {'j'}, {'m'}, {'n'}, {'r'}, {'s'}}
+var familyStarts = [][]byte{logStart, logEnd, {1}, {'i'}, {'j'}, {'m'}, {'n'}, {'r'}, {'s'}}
 
 // families says how far a table reaches that begins with a key.
 func families(key []byte) (pebble.SpanPolicy, []byte, error) {

@@ -213,6 +213,8 @@ func (s *store) Metrics() storage.Metrics {
 	}
 	p := s.db.Metrics()
 	m.DiskBytes, m.DirtyBytes = p.DiskSpaceUsage(), p.MemTable.Size
+	m.LogBytes, _ = s.db.EstimateDiskUsage(logStart, logEnd) // without it the rest is still worth telling
+	m.KeptBytes = s.kept.bytes.Load()
 	m.CacheMax, m.Checkpoints = s.o.CacheBytes, p.Flush.Count
 	m.CacheBytes, m.CacheHits, m.CacheMisses = p.BlockCache.Size+s.hot.bytes.Load(), p.BlockCache.Hits, p.BlockCache.Misses
 	return m

@@ -2,9 +2,11 @@ package rooms
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
+	"github.com/cantledb/cantle/storage/pebblekv"
 	"github.com/cantledb/cantle/wire/command/status"
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -89,5 +91,65 @@ func TestMetrics(t *testing.T) {
 	}
 	if _, ok := got["cantle_documents{$other,$other,$other,}"]; !ok {
 		t.Error("the other collections have no series")
+	}
+}
+
+// The sizes on disk are those of the files: of each collection and index that has series of its own,
+// of the others together, and of the change log.
+func TestMetricsOfSizes(t *testing.T) {
+	store, err := pebblekv.Open(t.TempDir(), pebblekv.Options{ReserveBytes: -1, MemtableBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	w, _ := clockWorld(t, store)
+	m := w.Status.Metrics()
+	c := w.dial()
+	rng := rand.New(rand.NewPCG(1, 2))
+	text := func() string {
+		b := make([]byte, 20_000)
+		for i := range b {
+			b[i] = byte('a' + rng.IntN(26))
+		}
+		return string(b)
+	}
+	c.ok(`{createIndexes: "big", indexes: [{key: {a: 1}, name: "a"}]}`)
+	for i := range 200 {
+		c.ok(fmt.Sprintf(`{insert: "big", documents: [{_id: %d, a: %q, b: %q}]}`, i, text()[:500], text()))
+	}
+	for i := range 150 {
+		c.ok(fmt.Sprintf(`{insert: "small%d", documents: [{_id: 1, b: %q}, {_id: 2, b: %q}, {_id: 3, b: %q}, {_id: 4, b: %q}]}`, i, text(), text(), text(), text()))
+	}
+	for range 20 { // what is in memory goes into files
+		c.ok(fmt.Sprintf(`{insert: "big", documents: [{b: %q}]}`, text()))
+	}
+	c.ok(`{compact: "big", dryRun: true}`)
+	got := gathered(t, m)
+	for name, want := range map[string][2]float64{
+		"cantle_collection_disk_bytes{big,test,}":        {2.5e6, 5e6},
+		"cantle_index_disk_bytes{big,test,a,}":           {50e3, 400e3},
+		"cantle_collection_disk_bytes{$other,$other,}":   {1.5e6, 4.5e6},
+		"cantle_index_disk_bytes{$other,$other,$other,}": {0, 50e3},
+		"cantle_change_log_bytes{}":                      {8e6, 20e6},
+		"cantle_kept_log_bytes{}":                        {0, 0},
+	} {
+		if n, ok := got[name]; !ok || n < want[0] || n > want[1] {
+			t.Errorf("%s is %.0f", name, n)
+		}
+	}
+	series := 0
+	for name := range got {
+		if strings.HasPrefix(name, "cantle_collection_disk_bytes") {
+			series++
+		}
+	}
+	if series != 101 {
+		t.Errorf("%d collections have series of their own", series)
+	}
+	if n := number(at(c.ok(`{serverStatus: 1, $db: "admin"}`), "storageEngine.changeLogBytes")); float64(n) != got["cantle_change_log_bytes{}"] {
+		t.Errorf("serverStatus says %d", n)
+	}
+	if n := number(c.ok(`{collStats: "oplog.rs", $db: "local"}`).Get("storageSize")); float64(n) != got["cantle_change_log_bytes{}"] {
+		t.Errorf("collStats says %d", n)
 	}
 }

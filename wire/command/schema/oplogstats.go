@@ -2,8 +2,7 @@ package schema
 
 import "github.com/cantledb/cantle/bson"
 
-// oplogStats prints the size of the log. It is kept for a time, not up to a size:
-// what bounds it is the disk.
+// oplogStats prints the size of the log, which is kept for a time and up to a size.
 func (s *State) oplogStats(b *bson.Builder, scale int64) {
 	docs, bytes := s.Jobs.LogKept()
 	b.Int("size", bytes/scale)
@@ -11,13 +10,17 @@ func (s *State) oplogStats(b *bson.Builder, scale int64) {
 	if docs > 0 {
 		b.Int("avgObjSize", bytes/docs)
 	}
-	b.Int("storageSize", bytes/scale)
+	onDisk := int64(s.Cluster.Store.Metrics().LogBytes)
+	if onDisk == 0 {
+		onDisk = bytes // of a cluster, or not written into a file yet
+	}
+	b.Int("storageSize", onDisk/scale)
 	b.Bool("capped", true)
-	most := bytes
-	if _, disk := s.disk(); disk > most {
+	most := s.Jobs.LogBytes
+	if _, disk := s.disk(); disk > 0 && (most == 0 || disk < most) {
 		most = disk
 	}
-	b.Int("maxSize", most/scale)
+	b.Int("maxSize", max(most, bytes)/scale)
 	b.Int32("nindexes", 0)
 	b.Int32("totalIndexSize", 0)
 	b.BeginDoc("indexSizes")

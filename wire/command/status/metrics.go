@@ -81,7 +81,7 @@ var (
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{descUnits, descThrottled, descShare, descNormalized, descWaiting, descDocuments, descBytes,
-		descCommands, descFailures, descDefects, descConns, descConnsMade, descReceived, descSent, descDisk, descDiskFree, descDiskTotal, descRefuses, descCommits, descConflicts,
+		descCommands, descFailures, descDefects, descConns, descConnsMade, descReceived, descSent, descDisk, descChangeLog, descKeptLog, descCollection, descIndex, descDiskFree, descDiskTotal, descRefuses, descCommits, descConflicts,
 		descSyncs, descSyncSeconds, descSlowSyncs, descStalls, descCacheHits, descCacheMisses, descInfo,
 		descBackups, descBackupsFailed, descBackupEvery, descBackupLast, descBackupCovered} {
 		out <- d
@@ -120,6 +120,8 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	gauge(descInfo, 1, s.Version, s.Cluster.Budgets.PriceList().String())
 	x := s.Cluster.Store.Metrics()
 	gauge(descDisk, float64(x.DiskBytes))
+	gauge(descChangeLog, float64(x.LogBytes))
+	gauge(descKeptLog, float64(x.KeptBytes))
 	if x.DiskTotal > 0 {
 		gauge(descDiskFree, float64(x.DiskFree))
 		gauge(descDiskTotal, float64(x.DiskTotal))
@@ -207,6 +209,11 @@ func (m *Metrics) partitions(out chan<- prometheus.Metric) {
 		all = append(all, u)
 	}
 	slices.SortStableFunc(all, func(a, b used) int { return cmp.Compare(b.total, a.total) })
+	var own []*catalog.Collection
+	for _, u := range all[:min(len(all), metricCollectionsMax)] {
+		own = append(own, u.coll)
+	}
+	m.sizes(out, own, len(all) > metricCollectionsMax)
 	var others partitionMetrics
 	for i, u := range all {
 		if i >= metricCollectionsMax {

@@ -333,6 +333,13 @@ func statusEngine(c *command.Call, b *bson.Builder) {
 	b.Bool("readOnly", c.Server.ReadOnly)
 	b.Bool("persistent", !c.Server.Transient)
 	b.Bool("backupCursorOpen", false)
+	m := c.Cluster.Store.Metrics()
+	b.Int64("diskBytes", int64(m.DiskBytes))
+	b.Int64("changeLogBytes", int64(m.LogBytes))
+	b.Int64("keptLogBytes", m.KeptBytes)
+	if m.DiskTotal > 0 {
+		b.Int64("diskFreeBytes", int64(m.DiskFree))
+	}
 }
 
 // statusRecording tells that the traffic is not recorded.

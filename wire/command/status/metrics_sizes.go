@@ -1,0 +1,60 @@
+package status
+
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/keyspace"
+)
+
+// Descriptions of the series about sizes on disk.
+var (
+	descChangeLog  = prometheus.NewDesc("cantle_change_log_bytes", "What the change log takes of the files of the store.", nil, nil)
+	descKeptLog    = prometheus.NewDesc("cantle_kept_log_bytes", "Write-ahead logs that are kept for the next backup, beside the files of the store.", nil, nil)
+	descCollection = prometheus.NewDesc("cantle_collection_disk_bytes", "What the documents of a collection take of the files of the store.", []string{"database", "collection"}, nil)
+	descIndex      = prometheus.NewDesc("cantle_index_disk_bytes", "What an index takes of the files of the store.", []string{"database", "collection", "index"}, nil)
+)
+
+// sizes makes the series of what lies on disk: of the collections that are given, and of all others
+// together where there are some. A store of other processes tells none.
+func (m *Metrics) sizes(out chan<- prometheus.Metric, colls []*catalog.Collection, others bool) {
+	store, ok := m.s.Cluster.Store.(storage.Compactor)
+	if !ok {
+		return
+	}
+	measure := func(r storage.Range) uint64 {
+		n, err := store.RangeBytes(context.Background(), r)
+		if err != nil {
+			return 0 // a store that is being closed, or damaged
+		}
+		return n
+	}
+	send := func(d *prometheus.Desc, n uint64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(n), labels...)
+	}
+	var records, indexes uint64
+	for _, coll := range colls {
+		ns := coll.Namespace
+		n := measure(keyspace.RecordRange(coll.ID))
+		records += n
+		send(descCollection, n, ns.DB, ns.Coll)
+		for _, ix := range coll.Shown() {
+			if ix.ID == coll.IDIndex().ID && !coll.PhysicalID() {
+				continue // it is the documents
+			}
+			n := measure(keyspace.IndexRange(coll.ID, ix.ID))
+			indexes += n
+			send(descIndex, n, ns.DB, ns.Coll, ix.Name)
+		}
+	}
+	if others {
+		send(descCollection, rest(measure(keyspace.AllRecords()), records), otherLabel, otherLabel)
+		send(descIndex, rest(measure(keyspace.AllIndexes()), indexes), otherLabel, otherLabel, otherLabel)
+	}
+}
+
+// rest is what is left of all, none where it has changed meanwhile.
+func rest(all, part uint64) uint64 { return all - min(all, part) }
