@@ -27,7 +27,7 @@ func (s *State) Commands() []command.Def {
 		{Name: "reIndex", Run: runReIndex, Namespace: command.FirstField, Action: "reIndex", Facts: command.Metadata, Doc: "reference/command/reIndex"},
 		{Name: "renameCollection", Parse: parseRename, Namespace: command.FullName, Action: "user", ArgumentActions: []string{"renameCollectionSameDB", "find", "dropCollection", "insert", "createIndex"}, Facts: command.AdminOnly | command.Writes | command.Metadata, Doc: "reference/command/renameCollection"},
 		{Name: "updateSearchIndex", Run: runSearchIndexes, Namespace: command.FirstField, Action: "updateSearchIndex", Facts: command.Silent, Since: "7.0", Doc: "reference/command/updateSearchIndex"},
-		{Name: "validate", Run: runValidate, Namespace: command.FirstField, Action: "validate", Facts: command.Metadata | command.Survey, Doc: "reference/command/validate"},
+		{Name: "validate", Run: s.runValidate, Namespace: command.FirstField, Action: "validate", Facts: command.Metadata | command.Survey, Doc: "reference/command/validate"},
 		{Name: "validateDBMetadata", Parse: parseValidateDBMetadata, Action: "user", ArgumentActions: []string{"validate"}, Facts: command.Silent, Since: "5.0", Doc: "reference/command/validateDBMetadata"},
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // runValidate answers validate: records against index entries, at one snapshot,
 // while others go on. Manual: reference/command/validate.
-func runValidate(c *command.Call) error {
+func (s *State) runValidate(c *command.Call) error {
 	ns, err := validateNamespace(c)
 	if err != nil {
 		return err
@@ -36,12 +36,21 @@ func runValidate(c *command.Call) error {
 			return mongoerr.New(mongoerr.InvalidOptions, "Running the validate command with both {%s: true} and {%s: true} is not supported.", pair[0], pair[1])
 		}
 	}
+	if docs, ok := s.derived(c, ns); ok {
+		validateDerived(c, ns, docs, flags)
+		return nil
+	}
+	// The buckets of a time-series collection are its documents, whose indexes are compared.
+	named := ns
+	if series := c.Cluster.Catalog.Peek().Series(ns); series != nil {
+		ns = series.Namespace
+	}
 	coll, err := c.Collection(ns)
 	if err != nil {
 		return err
 	}
 	b := c.Reply
-	b.String("ns", ns.String())
+	b.String("ns", named.String())
 	b.Binary("uuid", 4, coll.UUID[:])
 	if flags["metadata"] {
 		b.Int32("nIndexes", int32(len(shownIndexes(coll))))
