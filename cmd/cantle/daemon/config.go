@@ -41,6 +41,9 @@ type Config struct {
 	ConsoleWrite       bool
 	LogLevel           string
 	LogFormat          string
+	Profile            int
+	SlowMS             int64
+	SlowSampleRate     float64
 	CacheSize          string
 	WorkMemory         string
 	Sync               string
@@ -150,7 +153,7 @@ func (c *Config) check() error {
 		{"partitions", int64(c.Partitions), 1}, {"max-connections", int64(c.MaxConns), 0},
 		{"max-connections-per-address", int64(c.AddressConns), 0}, {"connection-rate", int64(c.AddressRate), -1},
 		{"default-throughput", c.Throughput, 0}, {"partition-ru", c.PartitionRU, 0}, {"metadata-ru", c.MetadataRU, 0},
-		{"drain", int64(c.Drain), 0}, {"idle-timeout", int64(c.Idle), 0}, {"log-retention", int64(c.LogRetention), 0},
+		{"profile", int64(c.Profile), 0}, {"slowms", c.SlowMS, 0}, {"drain", int64(c.Drain), 0}, {"idle-timeout", int64(c.Idle), 0}, {"log-retention", int64(c.LogRetention), 0},
 	} {
 		if n.value < n.least {
 			faults = append(faults, fmt.Errorf("--%s is at least %d", n.name, n.least))
@@ -158,6 +161,12 @@ func (c *Config) check() error {
 	}
 	if c.New && c.MustExist {
 		faults = append(faults, errors.New("--new begins a new database and --must-exist begins none; give one of them"))
+	}
+	if c.Profile > 2 {
+		faults = append(faults, errors.New("--profile is 0, 1 or 2"))
+	}
+	if !(c.SlowSampleRate >= 0 && c.SlowSampleRate <= 1) {
+		faults = append(faults, errors.New("--slow-sample-rate is from 0 to 1"))
 	}
 	return errors.Join(faults...)
 }

@@ -346,7 +346,8 @@ func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability s
 		Settings: settings.Config{Establish: d.establish, ReplyCharge: d.cfg.ReplyCharge},
 		Shards:   shards.Config{Balance: d.balancer.Enable, Backups: d.backups, Advertised: shards.Advertised{Connections: d.connections, Draining: d.stopping.Load}},
 		Status: status.Config{MemoryShares: d.shares.list(), CommandLine: d.cfg.CommandLine, Connections: d.connections, Console: d.ConsoleURL,
-			Recent: d.recent.lines, Shutdown: d.cfg.Shutdown, Backups: d.backups},
+			Recent: d.recent.lines, Shutdown: d.cfg.Shutdown, Backups: d.backups,
+			Profiling: &status.Profiling{Level: int32(d.cfg.Profile), SlowMillis: d.cfg.SlowMS, SampleRate: d.cfg.SlowSampleRate}},
 	}), nil
 }
 

@@ -63,6 +63,7 @@ func TestFaults(t *testing.T) {
 		{"--partitions 0", "partitions: 5", "", "--partitions is at least 1"},
 		{"", "", "CANTLE_PARTITIONS=0", "CANTLE_PARTITIONS: --partitions is at least 1"},
 		{"", "", "CANTLE_AUTH=x", "environment variable CANTLE_AUTH: --auth is true or false, not \"x\""},
+		{"", "slowms: -1\nprofile: 3\nslow-sample-rate: 2", "", "FILE:1: --slowms is at least 0\nFILE:2: --profile is 0, 1 or 2\nFILE:3: --slow-sample-rate is from 0 to 1"},
 		{"", "log-level: loud", "", "FILE:1: --log-level=loud: expected debug, info, warn or error"},
 		{"", "log-format: xml", "", "FILE:1: --log-format=xml: expected console or json"},
 		{"", "compat: 3.0", "", "FILE:1: --compat: "},

@@ -18,7 +18,7 @@ func (s *State) join() {
 		s.Ops.Scatter()
 	}
 	s.Hooks.Profiled = func(db string) bool { return s.profiling(db).level > 0 }
-	s.profiler.init()
+	s.profiler.init(s.Profiling)
 	s.slowWatch.look = s.logInProgress
 	s.OnEnd(s.note)
 	s.OnEnd(s.profile)

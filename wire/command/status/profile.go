@@ -21,7 +21,17 @@ type profiler struct {
 	slow atomic.Int64 // slowms, in milliseconds
 	mu   sync.RWMutex
 	rate float64
-	dbs  map[string]profileOf
+	// level is that of databases for which nobody has set one since the start.
+	level int32
+	dbs   map[string]profileOf
+}
+
+// Profiling is what holds from the start on, until the command profile sets something else.
+// Manual: reference/configuration-options#operationprofiling-options.
+type Profiling struct {
+	Level      int32   // 0, 1 or 2
+	SlowMillis int64   // from how many milliseconds on a command is slow
+	SampleRate float64 // of the slow commands that are recorded and logged
 }
 
 // profileOf is the profiling of one database.
@@ -29,6 +39,8 @@ type profileOf struct {
 	level  int32
 	filter match.Node    // nil: by slowms
 	inProg time.Duration // from when on a command that goes on is logged
+	// implied says that nobody has set it for this database.
+	implied bool
 }
 
 // What holds unless it is set.
@@ -37,10 +49,14 @@ const (
 	inProgDefault = 5 * time.Second
 )
 
-// init sets what holds unless somebody sets it.
-func (p *profiler) init() {
-	p.slow.Store(slowDefault)
-	p.rate = 1
+// init sets what holds unless somebody sets it; nil is what MongoDB begins with.
+func (p *profiler) init(first *Profiling) {
+	if first == nil {
+		first = &Profiling{SlowMillis: slowDefault, SampleRate: 1}
+	}
+	p.slow.Store(first.SlowMillis)
+	p.rate, p.level = first.SampleRate, first.Level
+	p.on.Store(first.Level > 0)
 }
 
 // of is how a database is profiled, under the lock.
@@ -48,7 +64,7 @@ func (p *profiler) of(db string) profileOf {
 	if of, ok := p.dbs[db]; ok {
 		return of
 	}
-	return profileOf{inProg: inProgDefault}
+	return profileOf{level: p.level, inProg: inProgDefault, implied: true}
 }
 
 // parseProfile reads what is needed to set the level, or to see it, for which it is enough to
@@ -82,6 +98,7 @@ func (s *State) runProfile(c *command.Call) error {
 	defer p.mu.Unlock()
 	was, wasSlow := p.of(c.DB), int32(p.slow.Load())
 	now, slowms, rate := was, wasSlow, p.rate
+	now.implied = now.implied && level < 0
 	if level >= 0 && level <= 2 {
 		now.level = int32(level)
 	}
@@ -137,7 +154,7 @@ func (s *State) runProfile(c *command.Call) error {
 		p.dbs = map[string]profileOf{}
 	}
 	p.dbs[c.DB] = now
-	on := false
+	on := p.level > 0
 	for _, of := range p.dbs {
 		on = on || of.level > 0 || of.filter != nil
 	}

@@ -72,6 +72,9 @@ func (s *State) profile(c *command.Call, e command.Ended) {
 	p.mu.RLock()
 	of, rate := p.of(c.DB), p.rate
 	p.mu.RUnlock()
+	if of.implied && !s.profilable(c.DB) {
+		of.level = 0
+	}
 	slow = slow && (rate >= 1 || rand.Float64() < rate)
 	if !slow && of.level < 2 && of.filter == nil {
 		return
@@ -91,6 +94,12 @@ func (s *State) profile(c *command.Call, e command.Ended) {
 	if of.level == 2 || slow {
 		s.logSlow("Slow query", doc)
 	}
+}
+
+// profilable reports a database for which the level of the start holds: a read of one that
+// is not there does not make it, and those of the server are not filled.
+func (s *State) profilable(db string) bool {
+	return db != "local" && db != "config" && s.Cluster.Catalog.Peek().Database(db) != nil
 }
 
 // record keeps an entry of the profiler.

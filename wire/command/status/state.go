@@ -27,6 +27,8 @@ type Config struct {
 	Shutdown func()
 	// Backups makes backups; nil = there is nothing to copy.
 	Backups *backup.Runner
+	// Profiling is how the profiler begins; nil = as MongoDB's does.
+	Profiling *Profiling
 }
 
 // State is the room: what its commands share. Safe for concurrent use.
