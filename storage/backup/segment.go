@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -173,6 +174,9 @@ func (t *Timeline) openSegments() error {
 			t.find("incomplete", t.rel(logName, e.Name()), "the log was about to be copied; the next backup clears it away")
 		case strings.HasSuffix(e.Name(), segmentSuffix):
 			s, err := readEnd(filepath.Join(t.dir, logName, e.Name()))
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // it was merged into another since it was listed
+			}
 			if err != nil {
 				t.find("damaged", t.rel(logName, e.Name()), reason(err))
 				continue

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
@@ -18,13 +19,44 @@ type Finding struct {
 	What  string
 }
 
+// Harmless reports what nothing needs that could be restored: a backup was being made meanwhile, or did not come to its end.
+func (x Finding) Harmless() bool { return x.Kind == "incomplete" }
+
 func (t *Timeline) find(kind, where, what string) {
 	t.findings = append(t.findings, Finding{kind, where, what})
 }
 
-// Verify reads every file and compares sizes and checksums. Errors: those of ctx and the
+// verifyTries is how often a folder is read in which a server deletes and merges meanwhile.
+const verifyTries = 5
+
+// Verify reads every file and compares sizes and checksums. Where something is missed and the folder has changed meanwhile,
+// as the server deletes and merges what is old, it is read again. Errors: those of ctx and the
 // file system; what is wrong with the backups is among the findings.
 func (f *Folder) Verify(ctx context.Context, report Report) ([]Finding, error) {
+	for try := 1; ; try++ {
+		all, err := f.verify(ctx, report)
+		if err != nil || try == verifyTries || !slices.ContainsFunc(all, func(x Finding) bool { return !x.Harmless() }) {
+			return all, err
+		}
+		now, err := Open(f.Dir)
+		if err != nil || now.same(f) {
+			return all, err
+		}
+		f.Timelines = now.Timelines
+	}
+}
+
+// same reports that nothing was added to a folder, or deleted from it.
+func (f *Folder) same(o *Folder) bool {
+	return slices.EqualFunc(f.Timelines, o.Timelines, func(a, b *Timeline) bool {
+		return a.ID == b.ID &&
+			slices.EqualFunc(a.Bases, b.Bases, func(a, b *Base) bool { return a.Number == b.Number }) &&
+			slices.EqualFunc(a.Segments, b.Segments, func(a, b *Segment) bool { return a.Name == b.Name })
+	})
+}
+
+// verify is one pass of Verify.
+func (f *Folder) verify(ctx context.Context, report Report) ([]Finding, error) {
 	total := int64(0)
 	for _, t := range f.Timelines {
 		total += t.bytes()
@@ -89,6 +121,8 @@ func (t *Timeline) verify(ctx context.Context, told progress) error {
 		switch {
 		case errors.As(err, &damaged):
 			t.find("damaged", t.rel(logName, s.Name), err.Error())
+		case errors.Is(err, fs.ErrNotExist):
+			t.find("missing", t.rel(logName, s.Name), "the moments in it cannot be restored without it")
 		case err != nil:
 			return err
 		}

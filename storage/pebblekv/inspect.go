@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/pebblekv/wreck"
 )
 
 // Inspect looks at the store in dir and changes nothing but its lock, which it holds
@@ -28,7 +29,7 @@ func Inspect(dir string) (version int, exists bool, err error) {
 	}
 	o := Options{}.defaults()
 	s := &store{o: o, dir: dir}
-	lock, err := lockFolder(dir, o.FS)
+	lock, err := lockFolder(dir, wreck.ForReading(o.FS))
 	if err != nil {
 		return 0, true, err
 	}

@@ -63,7 +63,11 @@ func (s *store) openPebble() (end uint64, err error) {
 			return 0, translate(err)
 		}
 	}
-	lock, err := lockFolder(s.dir, s.o.FS)
+	locking := s.o.FS
+	if s.o.ReadOnly {
+		locking = wreck.ForReading(locking)
+	}
+	lock, err := lockFolder(s.dir, locking)
 	if err != nil {
 		return 0, translate(err)
 	}

@@ -192,11 +192,20 @@ func verifyBackups(ctx context.Context, s Streams, folder *backup.Folder) error 
 		t.Print(s.Out)
 		fmt.Fprintln(s.Out)
 	}
+	harmful := 0
+	for _, x := range findings {
+		if !x.Harmless() {
+			harmful++
+		}
+	}
 	switch covered := printBackups(s, folder); {
-	case len(findings) > 0:
-		return fmt.Errorf("%d findings: what needs a file that is named cannot be restored; make a new backup", len(findings))
+	case harmful > 0:
+		return fmt.Errorf("%d findings: what needs a file that is named cannot be restored; make a new backup", harmful)
 	case !covered:
 		return errors.New("there is no complete backup")
+	}
+	if len(findings) > 0 {
+		fmt.Fprintln(s.Out, "nothing needs what is incomplete: a backup is being made, or did not come to its end, and the next one clears it away")
 	}
 	fmt.Fprintln(s.Out, "all files are as they were written")
 	return nil

@@ -68,8 +68,11 @@ func (d *Daemon) openStore() (scratch string, durability storage.Durability, err
 	if d.cfg.Wrap != nil {
 		d.store = d.cfg.Wrap(d.store)
 	}
-	if e.keep != inFolder {
+	switch {
+	case e.keep != inFolder:
 		return scratch, durability, nil
+	case d.cfg.ServeDamaged: // in whose folder nothing is changed, be it that nothing can
+		return os.TempDir(), durability, nil
 	}
 	// What an earlier process spilled is of no use to anybody.
 	if err := os.RemoveAll(scratch); err != nil {

@@ -1,0 +1,82 @@
+package backup
+
+import (
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// Who verifies while backups are made, logs are copied and merged, and old backups are deleted is told of nothing that is needed and missing;
+// nor of what a backup has left that was cut short.
+func TestVerifyBesideWriter(t *testing.T) {
+	w := newWorld(t, 1)
+	dir := filepath.Join(t.TempDir(), "backups")
+	take := func() {
+		if _, err := Take(t.Context(), w.src(), dir, "test", time.Now, nil); err != nil {
+			t.Error(err)
+		}
+	}
+	w.write(50)
+	take()
+	var group sync.WaitGroup
+	done := make(chan struct{})
+	group.Go(func() {
+		defer close(done)
+		for i := range 24 {
+			w.write(20)
+			if _, err := Ship(t.Context(), w.src(), dir); err != nil {
+				t.Error(err)
+			}
+			if i%3 == 0 {
+				take()
+			}
+			if i%6 == 5 {
+				if _, err := Prune(dir, storage.Timestamp(w.times[len(w.times)-1])); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+	harmful := func() {
+		t.Helper()
+		f, err := Open(dir)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		findings, err := f.Verify(t.Context(), nil)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, x := range findings {
+			if !x.Harmless() {
+				t.Errorf("%+v", x)
+			}
+		}
+	}
+	for busy := true; busy; {
+		select {
+		case <-done:
+			busy = false
+		default:
+			harmful()
+		}
+	}
+	group.Wait()
+	f, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := f.Timelines[0].dir
+	if err := os.WriteFile(filepath.Join(line, logName, "0000000000000001-0000000000000009.log"+partSuffix), []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(line, basePrefix+"000099"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	harmful()
+}
