@@ -49,6 +49,9 @@ type Collection struct {
 	// Frozen makes writers wait: the collection is being rewritten. It is not
 	// stored, so it ends with the process.
 	Frozen bool
+	// Rewriting is the command that copies the documents to other positions, nil for none. It is
+	// stored, and runs again after a restart.
+	Rewriting *Rewriting
 	// NextIndex is the number the next index gets.
 	NextIndex keyspace.IndexID
 
@@ -57,6 +60,18 @@ type Collection struct {
 	// since is a time at which the entry was in the store, where several processes use that: one that
 	// has applied it goes by this entry or a newer one.
 	since storage.Timestamp
+}
+
+// Rewriting is a command that rewrites a collection. It does not change.
+type Rewriting struct {
+	Command bson.Raw // with its arguments, for shard/ddl
+	Runs    int      // how often it began; a clean end of the server counts from 0 again
+}
+
+// Name returns the name of the command.
+func (r *Rewriting) Name() string {
+	first, _ := r.Command.First()
+	return string(first.Name)
 }
 
 // IndexState says who must maintain an index and who may read it.

@@ -77,6 +77,12 @@ func encodeCollection(c *Collection) []byte {
 	if c.Frozen {
 		b.Bool("frozen", true)
 	}
+	if c.Rewriting != nil {
+		b.BeginDoc("rewriting")
+		b.Raw("command", c.Rewriting.Command)
+		b.Int32("runs", int32(c.Rewriting.Runs))
+		b.End()
+	}
 	if c.Sharded() {
 		b.Raw("key", c.Key.Spec())
 		b.Int64("seed", int64(c.Key.Seed()))
@@ -118,6 +124,10 @@ func decodeCollection(env *mql.Env, value []byte) (*Collection, error) {
 	c.Unbalanced, _ = r.Get("unbalanced").Boolean()
 	c.Frozen, _ = r.Get("frozen").Boolean()
 	c.Unmerged, _ = r.Get("unmerged").Boolean()
+	if d, ok := r.Get("rewriting").Doc(); ok {
+		command, _ := d.Get("command").Doc()
+		c.Rewriting = &Rewriting{command.Clone(), int(number(d, "runs"))}
+	}
 	c.Namespace = collection.Namespace{DB: text(r, "db"), Coll: text(r, "coll")}
 	c.ID = keyspace.CollectionID(number(r, "id"))
 	_, uuid, _ := r.Get("uuid").Binary()

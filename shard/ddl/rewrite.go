@@ -13,6 +13,7 @@ import (
 type rewriting struct {
 	kind    string   // of the work, as currentOp shows it
 	command bson.Raw // as currentOp shows it
+	again   bson.Raw // for Rewrite
 	// next makes the entry that the collection is to have from the one it has; nil
 	// leaves everything as it is.
 	next func(was *catalog.Collection) (*catalog.Collection, error)
@@ -28,6 +29,7 @@ func (d *Definer) rewrite(o *cluster.Op, coll *catalog.Collection, r rewriting) 
 		Collection: coll.ID,
 		Kind:       r.kind,
 		Command:    r.command,
+		Again:      r.again,
 		Next: func(coll *catalog.Collection) (*catalog.Collection, error) {
 			was = coll
 			next, err := r.next(coll)

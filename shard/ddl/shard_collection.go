@@ -65,6 +65,7 @@ func (d *Definer) ShardCollection(o *cluster.Op, ns collection.Namespace, opts S
 	return d.rewrite(o, coll, rewriting{
 		kind:    "Shard Collection",
 		command: doc,
+		again:   opts.again("shardCollection"),
 		next: func(was *catalog.Collection) (*catalog.Collection, error) {
 			if done, err := alreadySharded(was, key); err != nil || done {
 				return nil, err

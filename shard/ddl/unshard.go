@@ -39,6 +39,10 @@ func (d *Definer) UnshardCollection(o *cluster.Op, ns collection.Namespace, to s
 	return d.rewrite(o, coll, rewriting{
 		kind:    "Unshard Collection",
 		command: doc,
+		again: commandDoc(func(b *bson.Builder) {
+			b.String("unshardCollection", "")
+			b.Int64("to", int64(to))
+		}),
 		next: func(was *catalog.Collection) (*catalog.Collection, error) {
 			if err := canUnshard(was, ns); err != nil {
 				return nil, err

@@ -281,5 +281,5 @@ func unfinished(c *catalog.Collection) bool {
 			return true
 		}
 	}
-	return c.Frozen || len(unsettled(c.Map)) > 0
+	return c.Frozen || c.Rewriting != nil || len(unsettled(c.Map)) > 0
 }

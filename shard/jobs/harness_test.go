@@ -82,6 +82,7 @@ func start(t testing.TB, store storage.Store) *node {
 	n.Cluster = cluster.New(cluster.Config{Store: store, Catalog: cat, Budgets: budgets, Tally: board, Now: now})
 	n.Definer = ddl.New(n.Cluster, ddl.Config{Jobs: n.jobs, Limits: ddl.Limits{DefaultShards: 2}})
 	n.AttachDefiner(n.Definer)
+	n.jobs.Rewrite = n.Definer.Rewrite
 	if err := n.jobs.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}

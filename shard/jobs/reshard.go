@@ -20,6 +20,7 @@ type Reshard struct {
 	Collection keyspace.CollectionID
 	Kind       string   // what Progress calls it
 	Command    bson.Raw // for Progress and Join; may be nil
+	Again      bson.Raw // the command of catalog.Rewriting; nil: it is not repeated after a restart
 	// Next makes the entry with the new key and map from the present one, or nil
 	// when there is nothing to do. It may add indexes.
 	Next func(*catalog.Collection) (*catalog.Collection, error)
@@ -131,8 +132,17 @@ func (c *copying) begin(m *catalog.Mutation) error {
 		return err
 	}
 	c.from = old
+	if c.job.Again != nil {
+		again := &catalog.Rewriting{Command: c.job.Again, Runs: 1}
+		if old.Rewriting != nil {
+			again.Runs += old.Rewriting.Runs
+		}
+		if err := m.Put(old.With(func(d *catalog.Collection) { d.Rewriting = again })); err != nil {
+			return err
+		}
+	}
 	c.to = next.With(func(d *catalog.Collection) {
-		d.ID = fresh.ID
+		d.ID, d.Rewriting = fresh.ID, nil
 		for i, ix := range d.Indexes {
 			clean := *ix
 			clean.Multikey = index.MultikeyPaths{}
@@ -210,13 +220,22 @@ func (c *copying) freeze() error {
 	return c.r.Store.Sync(c.ctx)
 }
 
-// thaw lets writers go on with a collection.
+// thaw lets writers go on with a collection whose rewriting has ended. Unless the server stops,
+// the rewriting is not repeated.
 func (r *Runner) thaw(ctx context.Context, id keyspace.CollectionID) error {
 	return r.Catalog.Change(ctx, func(m *catalog.Mutation) error {
-		if now := m.Snapshot().ByID(id); now != nil && now.Frozen {
-			return m.Put(now.With(func(d *catalog.Collection) { d.Frozen = false }))
+		now := m.Snapshot().ByID(id)
+		if now == nil || !now.Frozen && now.Rewriting == nil {
+			return nil
 		}
-		return nil
+		return m.Put(now.With(func(d *catalog.Collection) {
+			d.Frozen = false
+			if again := d.Rewriting; again != nil && r.stopping.Load() {
+				d.Rewriting = &catalog.Rewriting{Command: again.Command}
+			} else {
+				d.Rewriting = nil
+			}
+		}))
 	})
 }
 
@@ -255,7 +274,7 @@ func (c *copying) replace(m *catalog.Mutation) error {
 		}
 	}
 	c.to = now.With(func(d *catalog.Collection) {
-		d.ID, d.Frozen, d.Key, d.Map, d.Indexes = c.to.ID, false, c.to.Key, c.to.Map, kept
+		d.ID, d.Frozen, d.Rewriting, d.Key, d.Map, d.Indexes = c.to.ID, false, nil, c.to.Key, c.to.Map, kept
 		d.Shares, d.Zones = nil, c.to.Zones
 		d.NextIndex = max(d.NextIndex, c.to.NextIndex)
 	})

@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/storage/keyspace"
@@ -18,14 +19,51 @@ func (r *Runner) Resume(ctx context.Context) error {
 		if c.IsView() {
 			continue
 		}
-		if err := r.resumeOne(ctx, c.ID); err != nil && !errors.Is(err, errGone) {
+		if err := r.complete(ctx, c.ID); err != nil && !errors.Is(err, errGone) {
+			errs = append(errs, err)
+		}
+	}
+	for _, c := range r.Catalog.Peek().Collections("") {
+		if err := r.rewriteAgain(ctx, c.ID); err != nil && !errors.Is(err, errGone) {
 			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)
 }
 
+// resumeOne is Resume for one collection.
 func (r *Runner) resumeOne(ctx context.Context, id keyspace.CollectionID) error {
+	if err := r.complete(ctx, id); err != nil {
+		return err
+	}
+	return r.rewriteAgain(ctx, id)
+}
+
+// runsMax bounds how often a rewriting begins: one that ends the process each time is given up.
+const runsMax = 3
+
+// rewriteAgain runs the rewriting again that the end of a process interrupted. It takes the
+// collection's Lock itself.
+func (r *Runner) rewriteAgain(ctx context.Context, id keyspace.CollectionID) error {
+	c := r.Catalog.Peek().ByID(id)
+	if c == nil || c.Rewriting == nil || r.Resharding(id) {
+		return nil
+	}
+	var err error
+	switch {
+	case c.Rewriting.Runs >= runsMax:
+		err = fmt.Errorf("%s of %s is given up after %d runs that the end of the server interrupted", c.Rewriting.Name(), c.Namespace, runsMax)
+	case r.Rewrite != nil:
+		err = r.Rewrite(ctx, c)
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return errors.Join(err, r.thaw(ctx, id)) // of one that ended before it began
+}
+
+// complete finishes the changes of shards and the index builds of a collection.
+func (r *Runner) complete(ctx context.Context, id keyspace.CollectionID) error {
 	unlock, err := r.Lock(ctx, id)
 	if err != nil {
 		return err

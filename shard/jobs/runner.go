@@ -31,6 +31,8 @@ type Config struct {
 	// Orphans, if not nil, removes what commands at processes that died have left; it is called
 	// now and then by one of several processes.
 	Orphans func(ctx context.Context, alive func(storage.MemberID) bool) error
+	// Rewrite runs a catalog.Rewriting again, which the end of a process interrupted; nil drops it.
+	Rewrite func(ctx context.Context, coll *catalog.Collection) error
 	// Processor bounds what jobs take of the processors; nil does not.
 	Processor *mql.Processor
 	// Release is that by which what the catalog keeps is read.
@@ -71,6 +73,7 @@ type Runner struct {
 	progress    registry
 	counts      counts
 	resharding  reshards
+	stopping    atomic.Bool                       // Stopping
 	stepped     atomic.Pointer[func(step string)] // OnStep
 
 	mu     sync.Mutex
@@ -146,6 +149,10 @@ func (r *Runner) ends(ctx context.Context, name string, fn func(ctx context.Cont
 	fn(ctx)
 	return true
 }
+
+// Stopping begins the end of the server: a rewriting that it interrupts from now on is repeated
+// after the next start.
+func (r *Runner) Stopping() { r.stopping.Store(true) }
 
 // Stop ends the loops, waits for them and writes a last checkpoint of the
 // counts. Work of callers must have ended before.

@@ -217,6 +217,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 		Busy:    func(ns collection.Namespace) bool { return d.balancer.Busy(ns) },
 	})
 	d.cluster.AttachDefiner(definer)
+	d.runner.Rewrite = definer.Rewrite
 	d.balancer = balance.New(balance.Config{
 		Catalog: cat, Tally: board, Budgets: budgets, Runner: d.runner, Now: now,
 		Policy: balance.Policy{ShardBytes: size.shard, ShardRU: perShard, LogicalBytes: size.logicalKey, Merge: d.cfg.Merge},

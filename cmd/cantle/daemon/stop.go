@@ -57,6 +57,7 @@ func (d *Daemon) Stop() error {
 	begun := time.Now()
 	d.log.Info().Str("drain", d.cfg.Drain.String()).Msg("stopping: running commands may end")
 	d.stopping.Store(true)
+	d.runner.Stopping()
 	d.handOver(ctx)
 	err := d.server.Shutdown(ctx)
 	if d.console != nil {
