@@ -1,6 +1,9 @@
 package storage
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // Errors of the seam, matched with errors.Is. Engines wrap them to add the
 // cause; callers never match text. Everything else an engine returns is
@@ -36,7 +39,7 @@ var (
 	// Nothing was written.
 	ErrNotWritable = errors.New("storage: not writable")
 	// ErrDiskFull: free space is below the reserve; only commits that delete are
-	// taken. Nothing was written.
+	// taken. Nothing was written. See NoRoomError.
 	ErrDiskFull = errors.New("storage: disk full")
 	// ErrDiskFails: the disk did not read or write what it was to. A write's outcome is
 	// ErrUndetermined as well, unless nothing was written.
@@ -50,3 +53,14 @@ var (
 	// ErrClosed: the store, reader or transaction is closed.
 	ErrClosed = errors.New("storage: closed")
 )
+
+// NoRoomError is an ErrDiskFull of a store that cannot be opened for writing until so many bytes of
+// the disk are free.
+type NoRoomError struct{ Need, Free uint64 }
+
+func (e *NoRoomError) Error() string {
+	return fmt.Sprintf("the disk is full: %d bytes are free, and the store needs %d to be opened for writing", e.Free, e.Need)
+}
+
+// Is implements the interface of errors.Is.
+func (e *NoRoomError) Is(target error) bool { return target == ErrDiskFull }

@@ -127,6 +127,8 @@ type Metrics struct {
 	LogBytes      uint64        // LogBytes are those of DiskBytes that the log of changes takes, what was truncated a moment ago included
 	KeptBytes     int64         // KeptBytes are files beside DiskBytes that are kept for the next backup
 	DiskFree      uint64        // DiskFree is what is left of the disk for the store, looked at every few seconds
+	DiskReserve   uint64        // DiskReserve is how much of it has to be free, or commits are refused with ErrDiskFull
+	DiskBallast   uint64        // DiskBallast is what a file takes up, to be let go when the reserve is gone
 	DiskTotal     uint64        // DiskTotal is how large that disk is; 0 if there is none, or it does not tell
 	DirtyBytes    uint64        // DirtyBytes were written and lie in memory and a log only
 	Checkpoints   int64         // Checkpoints counts how often dirty bytes went to where they stay

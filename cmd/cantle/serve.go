@@ -59,26 +59,41 @@ func serve(args []string, s cli.Streams) int {
 	if cfg.UntilStdinEnds {
 		go endWith(s.In, signals)
 	}
-	d, err := start(cfg, s, signals)
+	for {
+		status, again := serveOnce(&cfg, places, s, signals)
+		if !again {
+			return status
+		}
+	}
+}
+
+// serveOnce runs a server until it is told to stop, or is to be started again, as there is room on
+// its disk now.
+func serveOnce(cfg *daemon.Config, places daemon.Places, s cli.Streams, signals chan os.Signal) (status int, again bool) {
+	d, err := start(*cfg, s, signals)
 	if err != nil {
 		fmt.Fprintln(s.Err, "cantle serve:", places.Explain(err))
 		if errors.Is(err, storage.ErrCorruption) {
-			return daemon.StatusDamaged
+			return daemon.StatusDamaged, false
 		}
-		return 1
+		return 1, false
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(daemon.HeapLimit())
 	}
 	fmt.Fprint(s.Out, addresses(d)) // in one write: a program that waits for the first line then reads all of them
 	notify(stateReady, s.Err)
-	status := waitForEnd(d, s, signals)
-	notify(stateStopping, s.Err)
+	status, again = waitForEnd(d, s, signals)
+	if again {
+		*cfg = d.Again(*cfg)
+	} else {
+		notify(stateStopping, s.Err)
+	}
 	if err := d.Stop(); err != nil {
 		fmt.Fprintln(s.Err, "cantle serve: stopping:", err)
 		status = 1
 	}
-	return status
+	return status, again
 }
 
 // addresses returns a line for each address of the server.
@@ -168,9 +183,9 @@ func start(cfg daemon.Config, s cli.Streams, signals chan os.Signal) (*daemon.Da
 	}
 }
 
-// waitForEnd returns when the server is told to stop, with status 0, or fails.
+// waitForEnd returns when the server is told to stop, with status 0, is to be started again, or fails.
 // SIGHUP makes it read its certificates again.
-func waitForEnd(d *daemon.Daemon, s cli.Streams, signals chan os.Signal) (status int) {
+func waitForEnd(d *daemon.Daemon, s cli.Streams, signals chan os.Signal) (status int, again bool) {
 	reload := make(chan os.Signal, 1)
 	signal.Notify(reload, syscall.SIGHUP)
 	for {
@@ -179,10 +194,12 @@ func waitForEnd(d *daemon.Daemon, s cli.Streams, signals chan os.Signal) (status
 			_ = d.Reload() // it is in the log
 		case <-signals:
 			go hurry(s, signals)
-			return 0
+			return 0, false
+		case <-d.Roomy():
+			return 0, true
 		case err := <-d.Failed():
 			fmt.Fprintln(s.Err, "cantle serve:", err)
-			return 1
+			return 1, false
 		}
 	}
 }

@@ -41,6 +41,12 @@ var Rows = []Row{
 		Canary: "two: nothing of the disk is kept free, the clock on the wall is taken for the time that passes", CanaryTest: "compat-tests/disk TestHardshipCanaries",
 	},
 	{
+		Name: "full-disk", Promises: []int{1, 6}, Unit: "rounds", Run: 3, Nightly: 40, Release: 400,
+		What:   "A small file system of its own, in memory or in a file, is filled by inserts, updates, index builds, backups on the same disk and a stranger's file. Deletes, one by one and many at once, drops and the end of the stranger make room, also after a restart and `kill -9`. The server lives and reads all the time, refuses whatever adds with one code and one sentence, and takes writes again within a minute of there being something that can be let go; everything that was acknowledged is there",
+		Tests:  []string{"compat-tests/fulldisk TestFull"},
+		Canary: "nobody sees that the reserve is gone", CanaryTest: "compat-tests/fulldisk TestCanary",
+	},
+	{
 		Name: "kill", Promises: []int{1, 2, 3, 4}, Unit: "kills", Run: 100, Nightly: 2_000, Release: 20_000,
 		What:   "`kill -9` while drivers write, at each step of splits, merges and reshards, and while change streams are read",
 		Tests:  []string{"compat-tests/crash TestKillDuringWrites", "compat-tests/crash TestKillDuringStructureChanges", "compat-tests/crash TestChangesThroughKills", "compat-tests/crash TestRetryAfterKill", "compat-tests/spill TestKillLeavesNothing"},

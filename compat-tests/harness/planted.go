@@ -21,10 +21,11 @@ type bug struct {
 // bugs are what is planted, in the order of the rows of the fault programme. In the new text
 // planted("name") tells whether the bug is at work.
 var bugs = []bug{
-	{"log in memory", "storage/pebblekv/files.go", "_, err := l.File.Write(p)", `if planted("log in memory") && l.what == "the log of writes" {
+	{"log in memory", "storage/pebblekv/files.go", "if n, err = l.File.Write(p); err != nil && !l.t.opening.Load() {", `if planted("log in memory") && l.what == "the log of writes" {
 		return plantedWrite(l.File, p)
 	}
-	_, err := l.File.Write(p)`},
+	if n, err = l.File.Write(p); err != nil && !l.t.opening.Load() {`},
+	{"a full disk is overlooked", "storage/pebblekv/room.go", "return reserve > 0 && r.left()", `return reserve > 0 && !planted("a full disk is overlooked") && r.left()`},
 	{"ties in disorder", "collection/exec/merge.go", "c := bytes.Compare(h.items[i].key, h.items[j].key)", `c := bytes.Compare(h.items[i].key, h.items[j].key)
 	if k := min(2, len(h.items[i].key), len(h.items[j].key)); planted("ties in disorder") {
 		c = bytes.Compare(h.items[i].key[:k], h.items[j].key[:k])

@@ -100,9 +100,21 @@ func (d *Definer) CreateMissing(o *cluster.Op, ns collection.Namespace) error {
 	return nil
 }
 
+// hasRoom refuses what adds to a disk that is full. The catalog itself may always change, so
+// that things can be dropped. Errors: storage.ErrDiskFull.
+func (d *Definer) hasRoom() error {
+	if d.store.Metrics().DiskFull {
+		return storage.ErrDiskFull
+	}
+	return nil
+}
+
 // newCollection makes the entry that Create puts.
 func (d *Definer) newCollection(o *cluster.Op, m *catalog.Mutation, ns collection.Namespace, opts CreateOptions) (*catalog.Collection, error) {
 	if err := checkName(o, ns); err != nil {
+		return nil, err
+	}
+	if err := d.hasRoom(); err != nil {
 		return nil, err
 	}
 	coll, err := m.NewCollection(o.Env, ns, opts.Raw)

@@ -116,6 +116,9 @@ func haveIndexes(o *cluster.Op, coll *catalog.Collection, specs []bson.Raw) (boo
 
 // addIndexes publishes the new indexes as Building and has them built.
 func (d *Definer) addIndexes(o *cluster.Op, ns collection.Namespace, specs []bson.Raw) (r IndexesCreated, err error) {
+	if err := d.hasRoom(); err != nil {
+		return IndexesCreated{}, err
+	}
 	if err := d.behindTxns(o, ns); err != nil {
 		return IndexesCreated{}, err
 	}

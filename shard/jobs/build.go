@@ -74,7 +74,7 @@ func (r *Runner) fill(ctx context.Context, b *Build, p *Progress) error {
 	var rows rows
 	var meter ratelimit.Meter
 	for from := all.Start; ; {
-		err := r.commit(ctx, b.Collection, &meter, func(t *batch) error {
+		err := r.commit(ctx, b.Collection, &meter, storage.TxnOptions{}, func(t *batch) error {
 			ixs, err := building(t.coll, b.Indexes)
 			if err != nil {
 				return err

@@ -46,14 +46,14 @@ type batch struct {
 
 // commit runs fn until its transaction commits without a conflict. fn starts
 // from nothing each time. The work is charged to the collection's budget.
-// Errors: errGone, those of fn, ctx.
-func (r *Runner) commit(ctx context.Context, id keyspace.CollectionID, meter *ratelimit.Meter, fn func(b *batch) error) error {
+// Errors: errGone, those of fn and of the commit, ctx.
+func (r *Runner) commit(ctx context.Context, id keyspace.CollectionID, meter *ratelimit.Meter, o storage.TxnOptions, fn func(b *batch) error) error {
 	most := batchRows
 	for try := 0; ; try++ {
 		if err := r.admit(ctx, id); err != nil {
 			return err
 		}
-		err := r.try(ctx, id, meter, most, fn)
+		err := r.try(ctx, id, meter, o, most, fn)
 		conflict := errors.Is(err, storage.ErrConflict)
 		if !conflict && !errors.Is(err, errStale) {
 			return err
@@ -70,7 +70,7 @@ func (r *Runner) commit(ctx context.Context, id keyspace.CollectionID, meter *ra
 	}
 }
 
-func (r *Runner) try(ctx context.Context, id keyspace.CollectionID, meter *ratelimit.Meter, most int, fn func(b *batch) error) error {
+func (r *Runner) try(ctx context.Context, id keyspace.CollectionID, meter *ratelimit.Meter, o storage.TxnOptions, most int, fn func(b *batch) error) error {
 	snap, unpin := r.Catalog.PinIDs(id)
 	defer unpin()
 	coll := snap.ByID(id)
@@ -87,7 +87,7 @@ func (r *Runner) try(ctx context.Context, id keyspace.CollectionID, meter *ratel
 		}
 		return errStale
 	}
-	txn, err := r.Store.Begin(ctx, storage.TxnOptions{Essential: true})
+	txn, err := r.Store.Begin(ctx, o)
 	if err != nil {
 		return err
 	}

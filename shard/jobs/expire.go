@@ -134,7 +134,7 @@ func (r *Runner) expireRange(ctx context.Context, coll *catalog.Collection, ix *
 	for start := within.Start; start != nil && !within.Empty(); {
 		var next []byte
 		var n int64
-		err := r.commit(ctx, coll.ID, &meter, func(b *batch) error {
+		err := r.commit(ctx, coll.ID, &meter, storage.TxnOptions{}, func(b *batch) error {
 			n, next = 0, nil
 			if now := b.coll.Index(ix.Name); now == nil || now.ID != ix.ID {
 				return nil

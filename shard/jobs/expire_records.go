@@ -46,7 +46,7 @@ func (r *Runner) expireRecords(ctx context.Context, coll *catalog.Collection, wi
 	for start := within.Start; start != nil; {
 		var next []byte
 		var n int64
-		err := r.commit(ctx, coll.ID, &meter, func(b *batch) error {
+		err := r.commit(ctx, coll.ID, &meter, storage.TxnOptions{}, func(b *batch) error {
 			n, next = 0, nil
 			if b.coll.Options.ExpireAfterSeconds != coll.Options.ExpireAfterSeconds {
 				return nil

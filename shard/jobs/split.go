@@ -280,7 +280,7 @@ func (r *Runner) moveEntries(ctx context.Context, coll *catalog.Collection, ix *
 	var keys [][]byte
 	for start := all.Start; start != nil; {
 		var next []byte
-		err := r.commit(ctx, coll.ID, &meter, func(b *batch) (err error) {
+		err := r.commit(ctx, coll.ID, &meter, storage.TxnOptions{Essential: true}, func(b *batch) (err error) {
 			keys, next = nil, nil
 			if b.coll.Index(ix.Name) == nil {
 				return nil // dropped meanwhile

@@ -33,6 +33,14 @@ func (r *Runner) Truncate(ctx context.Context) error {
 	if r.LogBytes > 0 {
 		upTo = max(upTo, c.log.beyond(r.LogBytes))
 	}
+	c.pass.Unlock()
+	return r.truncate(ctx, upTo)
+}
+
+// truncate drops the change log up to a time, but nothing that the stored counts still need.
+func (r *Runner) truncate(ctx context.Context, upTo storage.Timestamp) error {
+	c := &r.counts
+	c.pass.Lock()
 	upTo = min(upTo, c.saved)
 	c.log.cut(upTo)
 	c.pass.Unlock()
@@ -43,4 +51,28 @@ func (r *Runner) Truncate(ctx context.Context) error {
 		return err
 	}
 	return r.Store.TruncateLog(ctx, changelog.Stream, upTo)
+}
+
+// Shorten drops the oldest records of the change log, so many bytes of them if there are as many
+// that the stored counts do not need, and says how many: a disk is full, and what deletes
+// write is to take no more room than there was.
+func (r *Runner) Shorten(ctx context.Context, bytes int64) (dropped int64, err error) {
+	if err := r.checkpoint(ctx, true); err != nil {
+		return 0, err
+	}
+	r.counts.pass.Lock()
+	saved := r.counts.saved
+	r.counts.pass.Unlock()
+	upTo := storage.Timestamp(0)
+	_, err = r.Store.ReadLog(ctx, changelog.Stream, 0, func(ts, _ storage.Timestamp, rec []byte) bool {
+		if ts > saved || dropped >= bytes && ts != upTo {
+			return false
+		}
+		dropped, upTo = dropped+int64(len(rec)), ts
+		return true
+	})
+	if err != nil || upTo == 0 {
+		return 0, err
+	}
+	return dropped, r.truncate(ctx, upTo)
 }

@@ -52,10 +52,13 @@ func (t *txn) write(ctx context.Context) (storage.Timestamp, error) {
 		return 0, err
 	}
 	w, s := t.work, t.s
+	if s.o.NoRoom {
+		return 0, storage.ErrDiskFull
+	}
 	if s.o.ReadOnly || s.damaged.Load() && !t.o.Essential {
 		return 0, storage.ErrNotWritable
 	}
-	sets, deletes := 0, 0
+	sets, metas, deletes := 0, 0, 0
 	size := 64 + w.buf.Bytes() + 64*len(w.buf.Logs()) + 16*w.buf.Len()
 	b := s.db.NewBatchWithSize(size, keepBatch)
 	defer func() { _ = b.Close() }()
@@ -65,7 +68,9 @@ func (t *txn) write(ctx context.Context) (storage.Timestamp, error) {
 		w.renewals = append(w.renewals, s.hot.renewal(key, value, print))
 		var err error
 		if value != nil {
-			sets++
+			if sets++; key[0] == familyMeta {
+				metas++
+			}
 			err = b.Set(key, value, nil)
 		} else {
 			deletes++
@@ -78,8 +83,14 @@ func (t *txn) write(ctx context.Context) (storage.Timestamp, error) {
 	for _, key := range w.buf.Locks() {
 		w.prints = append(w.prints, maphash.Bytes(s.seed, key))
 	}
-	if s.diskFull.Load() && !t.o.Essential && (sets > 0 && sets >= deletes || sets+deletes == 0 && len(w.buf.Logs()) > 0) {
-		return 0, storage.ErrDiskFull
+	if s.room.full() {
+		if deletes > 0 {
+			sets -= metas // such as the record of a retryable delete
+		}
+		adds := sets >= deletes && (sets > 0 || len(w.buf.Logs()) > 0)
+		if err := s.admit(ctx, w, adds, t.o.Essential); err != nil {
+			return 0, err
+		}
 	}
 	return s.apply(b, w, t)
 }
@@ -113,6 +124,7 @@ func (s *store) apply(b *pebble.Batch, w *work, t *txn) (storage.Timestamp, erro
 		return 0, s.translate(err)
 	}
 	if !b.Empty() {
+		s.room.owed.Add(int64(b.Len()))
 		if err := s.db.Apply(b, pebble.NoSync); err != nil {
 			return ts, fmt.Errorf("%w: %w", storage.ErrUndetermined, s.translate(err))
 		}

@@ -109,6 +109,11 @@ func (s *store) openEngine(po *pebble.Options, t *troubles) (end uint64, err err
 			}
 		}
 	}
+	if !s.o.ReadOnly && !s.o.InMemory {
+		if err := s.roomToOpen(folder.Unflushed()); err != nil {
+			return 0, err
+		}
+	}
 	po.FS = engineFiles{judgedFiles{po.FS, &s.damaged}, t}
 	if s.db, err = pebble.Open(s.dir, po); err != nil {
 		return 0, s.whyNot(folder, translate(err))

@@ -2,9 +2,11 @@ package pebblekv
 
 import (
 	"errors"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -12,9 +14,9 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv/wreck"
 )
 
-// engineFiles are the files as Pebble sees them: tables are not made during the pause, and
-// when a log cannot be written, or the folder not synced, the process ends, as Pebble would
-// panic in some places.
+// engineFiles are the files as Pebble sees them: tables are not made during the pause, nor
+// without room, for which everything else waits. When a log cannot be written for another reason,
+// or the folder not synced, the process ends, as Pebble would panic in some places.
 //
 // A marker file names another file (the manifest) and makes it count. Both are new entries
 // of the folder, and a disk that loses its power may keep the marker and lose what it names;
@@ -42,10 +44,13 @@ func (f judgedFiles) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
 // Unwrap implements vfs.FS.
 func (f judgedFiles) Unwrap() vfs.FS { return f.FS }
 
+// flushCategory is that of the tables that a flush makes; all others are those of compactions.
+const flushCategory = "pebble-memtable-flush"
+
 // Create implements vfs.FS.
 func (f engineFiles) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	for filepath.Ext(name) == ".sst" && f.t.pause.on() {
-		time.Sleep(troublePause)
+	if filepath.Ext(name) == ".sst" {
+		return f.table(name, c)
 	}
 	if strings.HasPrefix(f.PathBase(name), "marker.") {
 		f.t.must("the folder of the store cannot be synced", syncFolder(f.FS, f.PathDir(name)))
@@ -53,44 +58,89 @@ func (f engineFiles) Create(name string, c vfs.DiskWriteCategory) (vfs.File, err
 	return f.log(name, func() (vfs.File, error) { return f.FS.Create(name, c) })
 }
 
-// ReuseForWrite implements vfs.FS.
+// table makes a table, when there is room for it.
+func (f engineFiles) table(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	for f.t.pause.on() {
+		time.Sleep(troublePause)
+	}
+	room, flush := f.t.room, c == flushCategory
+	if flush && !f.t.opening.Load() {
+		room.await(min(room.memtable, flushRoom) + listChunk)
+	} else if !flush {
+		if err := room.compacting(); err != nil {
+			return nil, err
+		}
+	}
+	file, err := f.FS.Create(name, c)
+	if err != nil {
+		return nil, err
+	}
+	return &tableFile{file, f.t, flush}, nil
+}
+
+// ReuseForWrite implements vfs.FS. A log that was to be used again may have been given up
+// for lack of room.
 func (f engineFiles) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	return f.log(to, func() (vfs.File, error) { return f.FS.ReuseForWrite(from, to, c) })
+	return f.log(to, func() (vfs.File, error) {
+		file, err := f.FS.ReuseForWrite(from, to, c)
+		if errors.Is(err, fs.ErrNotExist) {
+			return f.FS.Create(to, c)
+		}
+		return file, err
+	})
 }
 
 // log makes a file, and watches it if it is a log. While the store is being opened all
 // files are watched that are not tables, of which failures are told: by then Pebble works in
-// the background already, and would trip over an opening that fails.
-func (f engineFiles) log(name string, create func() (vfs.File, error)) (vfs.File, error) {
-	file, err := create()
+// the background already, and would trip over an opening that fails. Later, those that are
+// not tables wait for room.
+func (f engineFiles) log(name string, make func() (vfs.File, error)) (vfs.File, error) {
+	var file vfs.File
+	create := func() (err error) {
+		file, err = make()
+		return err
+	}
+	opening, isLog := f.t.opening.Load(), filepath.Ext(name) == ".log"
+	err := create()
+	if err != nil && !opening {
+		err = f.t.room.persist(create)
+	}
 	what := "the log of writes"
-	switch filepath.Ext(name) {
-	case ".log":
-	case ".sst":
-		return file, err
-	default:
-		if !f.t.opening.Load() {
-			return file, err
+	if !isLog {
+		if !opening {
+			return f.listed(file), err
 		}
 		what = "the file " + f.PathBase(name)
 	}
 	if err != nil {
 		f.t.must(what+" cannot be made", err)
-		if file, err = create(); err != nil { // after Exit
+		if err = create(); err != nil { // after Exit
 			return nil, err
 		}
 	}
-	return logFile{file, f.t, what}, nil
+	keep := int64(listChunk)
+	if isLog {
+		keep = f.t.logBytes
+	}
+	return &logFile{File: file, t: f.t, what: what, chunk: keep}, nil
+}
+
+// listed watches the list of tables and other small files.
+func (f engineFiles) listed(file vfs.File) vfs.File {
+	if file == nil {
+		return nil
+	}
+	return &logFile{File: file, t: f.t, chunk: listChunk}
 }
 
 // Rename implements vfs.FS.
 func (f engineFiles) Rename(from, to string) error {
-	err := f.FS.Rename(from, to)
-	if f.t.opening.Load() {
-		f.t.must("the file "+f.PathBase(to)+" cannot be made", err)
-		return nil
+	rename := func() error { return f.FS.Rename(from, to) }
+	if !f.t.opening.Load() {
+		return f.t.room.persist(rename)
 	}
-	return err
+	f.t.must("the file "+f.PathBase(to)+" cannot be made", rename())
+	return nil
 }
 
 // OpenDir implements vfs.FS.
@@ -130,36 +180,107 @@ func syncFolder(files vfs.FS, dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// logFile is a file of the write-ahead log, or one that is made while the store is opened.
+// flushRoom is how large a table of a flush may become; as much is free before it makes the next.
+const flushRoom = 4 << 20
+
+// listChunk is by how much the list of tables has space kept for it.
+const listChunk = 64 << 10
+
+// tableFile is a table in the making.
+type tableFile struct {
+	vfs.File
+	t     *troubles
+	flush bool
+}
+
+// Write implements vfs.File.
+func (f *tableFile) Write(p []byte) (n int, err error) {
+	room := f.t.room
+	room.wrote(len(p))
+	if !f.flush {
+		if err := room.compacting(); err != nil {
+			return 0, err
+		}
+		return f.File.Write(p)
+	}
+	if n, err = f.File.Write(p); err == nil || f.t.opening.Load() {
+		return n, err
+	}
+	return writeOn(room, f.File, p, n, err)
+}
+
+// writeOn goes on with a write that came as far as n, once there is room.
+func writeOn(r *room, file vfs.File, p []byte, n int, err error) (int, error) {
+	first := true
+	err = r.persist(func() error {
+		if first {
+			first = false
+			return err
+		}
+		more, err := file.Write(p[n:])
+		n += more
+		return err
+	})
+	return n, err
+}
+
+// logFile is a file of the write-ahead log or the list of tables, or one that is made while the store
+// is opened. Space is kept for it ahead of what is written.
 type logFile struct {
 	vfs.File
-	t    *troubles
-	what string
+	t     *troubles
+	what  string // "" if errors are Pebble's
+	chunk int64  // by which space is kept
+	at    int64  // of the next write
+	kept  int64
 }
 
 // needs ends the process if something could not be done.
-func (l logFile) needs(done string, err error) error {
+func (l *logFile) needs(done string, err error) error {
+	if l.what == "" {
+		return err
+	}
 	l.t.must(l.what+" cannot be "+done, err)
 	return nil
 }
 
-// Write implements vfs.File.
-func (l logFile) Write(p []byte) (int, error) {
-	_, err := l.File.Write(p)
-	return len(p), l.needs("written", err)
+// Preallocate implements vfs.File: Write does so.
+func (l *logFile) Preallocate(int64, int64) error { return nil }
+
+// Write implements vfs.File. Without room it waits, except while the store is opened.
+func (l *logFile) Write(p []byte) (n int, err error) {
+	if end := l.at + int64(len(p)); end > l.kept && l.t.room.known.Load() {
+		more := (end - l.kept + l.chunk - 1) / l.chunk * l.chunk
+		if noRoom(l.File.Preallocate(l.kept, more)) && l.t.room.relieve(more) {
+			_ = l.File.Preallocate(l.kept, more)
+		}
+		l.kept += more
+	}
+	l.t.room.wrote(len(p))
+	if n, err = l.File.Write(p); err != nil && !l.t.opening.Load() {
+		n, err = writeOn(l.t.room, l.File, p, n, err)
+	}
+	l.at += int64(n)
+	if err = l.needs("written", err); err == nil {
+		n = len(p)
+	}
+	return n, err
 }
 
 // Sync implements vfs.File.
-func (l logFile) Sync() error { return l.needs("synced", l.File.Sync()) }
+func (l *logFile) Sync() error { return l.needs("synced", l.File.Sync()) }
 
 // SyncData implements vfs.File.
-func (l logFile) SyncData() error { return l.needs("synced", l.File.SyncData()) }
+func (l *logFile) SyncData() error { return l.needs("synced", l.File.SyncData()) }
 
 // SyncTo implements vfs.File.
-func (l logFile) SyncTo(length int64) (bool, error) {
+func (l *logFile) SyncTo(length int64) (bool, error) {
 	full, err := l.File.SyncTo(length)
 	return full, l.needs("synced", err)
 }
 
 // Close implements vfs.File.
-func (l logFile) Close() error { return l.needs("closed", l.File.Close()) }
+func (l *logFile) Close() error { return l.needs("closed", l.File.Close()) }
+
+// noRoom reports that the disk is full, or what the user may have of it.
+func noRoom(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }

@@ -48,8 +48,11 @@ func Open(dir string, o Options) (storage.Store, error) {
 		return nil, fmt.Errorf("open store %s: %w", dir, err)
 	}
 	s.syncer.start(s)
-	s.checkDisk()
+	s.watchRoom()
 	s.stopped.Go(s.background)
+	if !s.o.InMemory && !s.o.ReadOnly {
+		s.stopped.Go(s.reclaim)
+	}
 	return s, nil
 }
 
@@ -72,11 +75,19 @@ func (s *store) openPebble() (end uint64, err error) {
 		return 0, translate(err)
 	}
 	s.kept = newKeeper(s.o.FS, s.dir, s.o.KeptBytes)
-	t := &troubles{log: logger{s.o}, now: s.o.Clock}
+	if !s.o.InMemory {
+		s.room.open(s.o, s.dir)
+		if s.room.known.Load() {
+			s.o.MemtableBytes = min(s.o.MemtableBytes, max(s.room.total.Load()/memtableShare, 1<<20))
+		}
+		s.room.memtable = s.o.MemtableBytes
+	}
+	t := &troubles{log: logger{s.o}, now: s.o.Clock, room: &s.room, logBytes: s.o.MemtableBytes + s.o.MemtableBytes/10}
 	t.opening.Store(true)
 	defer t.opening.Store(false)
 	po := s.o.pebble(func() { s.stalls.Add(1) }, t)
 	po.EventListener.DataCorruption = s.found
+	po.Experimental.SpanPolicyFunc = s.spans
 	scheduler := newCompactions(t)
 	po.Experimental.CompactionScheduler = scheduler
 	defer po.Cache.Unref()

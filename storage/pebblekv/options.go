@@ -34,7 +34,8 @@ type Options struct {
 	CacheBytes int64
 
 	// MemtableBytes is the size of one memtable, of which there may be Memtables; 0 = 32
-	// MiB. As much lies on the disk for each of five logs, four of them to be used again.
+	// MiB. On a small disk it is at most a 128th of it. As much lies on the disk for each of five logs,
+	// four of them to be used again.
 	MemtableBytes int64
 
 	// Memtables is how many memtables there may be before writes wait until one is written
@@ -47,7 +48,7 @@ type Options struct {
 
 	// ReserveBytes is the free disk space below which commits are refused with
 	// ErrDiskFull unless they delete; 0 = 5 % of the disk, at most 2 GiB; negative
-	// = none.
+	// = none, and no ballast (see room).
 	ReserveBytes int64
 
 	// KeptBytes is the most that logs take which are kept for a backup (KeepWrites); 0 = 8 GiB.
@@ -67,6 +68,10 @@ type Options struct {
 	// a table is damaged, reads fail, and a damaged log is read up to there. Commits that
 	// write are refused with ErrNotWritable.
 	ReadOnly bool
+
+	// NoRoom says that ReadOnly is for lack of room: commits that write are refused with
+	// ErrDiskFull.
+	NoRoom bool
 
 	// Damaged is told of each file that is found to be damaged, once, while the store is
 	// open or is being opened ReadOnly. A store that is damaged takes no more writes.
@@ -133,7 +138,7 @@ func (o Options) pebble(stalls func(), t *troubles) *pebble.Options {
 		MemTableStopWritesThreshold: o.Memtables,
 		L0CompactionThreshold:       4,
 		L0StopWritesThreshold:       24,
-		LBaseMaxBytes:               64 << 20,
+		LBaseMaxBytes:               min(max(2*o.MemtableBytes, 4<<20), 64<<20),
 		BytesPerSync:                512 << 10,
 		WALBytesPerSync:             512 << 10,
 		MaxOpenFiles:                4096,
@@ -144,6 +149,7 @@ func (o Options) pebble(stalls func(), t *troubles) *pebble.Options {
 			WriteStallBegin: func(pebble.WriteStallBeginInfo) { stalls(); t.stalled.Store(1) },
 			WriteStallEnd:   func() { t.stalled.Store(0) },
 			BackgroundError: t.failed,
+			FlushEnd:        func(pebble.FlushInfo) { t.room.flushed() },
 		},
 	}
 	p.Experimental.SpanPolicyFunc = families
@@ -171,13 +177,16 @@ func (o Options) pebble(stalls func(), t *troubles) *pebble.Options {
 	return p
 }
 
+// familyMeta is the first byte of the keys of what callers note about themselves.
+const familyMeta = 'm'
+
 // familyStarts are where tables end: at the log of changes and its end, and at the
 // families of callers' keys, whose first byte tells them apart (storage/keyspace). The log
 // only grows at its end, so its tables overlap with no others, and none of them is merged with
 // those that a flush wrote before or after: without this, one table of each flush held the end of
 // one family and the beginning of the next, overlapped with all between, and all were
 // written a second time.
-var familyStarts = [][]byte{logStart, logEnd, {1}, {'i'}, {'j'}, {'m'}, {'n'}, {'r'}, {'s'}}
+var familyStarts = [][]byte{logStart, logEnd, {1}, {'i'}, {'j'}, {familyMeta}, {'n'}, {'r'}, {'s'}}
 
 // families says how far a table reaches that begins with a key.
 func families(key []byte) (pebble.SpanPolicy, []byte, error) {

@@ -78,7 +78,7 @@ func (c *compactions) TrySchedule() (bool, pebble.CompactionGrantHandle) {
 func (c *compactions) take() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.of.opening.Load() || c.of.pause.on() || c.running >= c.db.GetAllowedWithoutPermission() {
+	if c.of.opening.Load() || c.of.pause.on() || !c.of.room.compacts() || c.running >= c.db.GetAllowedWithoutPermission() {
 		return false
 	}
 	c.running++

@@ -220,7 +220,7 @@ func TestDiskFull(t *testing.T) {
 	s := st.(*store)
 	mustPut(t, s, "a", "1")
 	usage(1 << 30) // the reserve is 2 GiB
-	s.checkDisk()
+	s.watchRoom()
 	if m := s.Metrics(); !m.DiskFull || m.DiskFree != 1<<30 || m.DiskTotal != 1<<40 {
 		t.Errorf("Metrics: %+v", m)
 	}
@@ -234,7 +234,7 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("essential: %v", err)
 	}
 	usage(1 << 39)
-	s.checkDisk()
+	s.watchRoom()
 	mustPut(t, s, "c", "1")
 }
 

@@ -47,15 +47,16 @@ type store struct {
 	commits   atomic.Int64
 	refused   atomic.Int64 // commits that conflicted
 	stalls    atomic.Int64
-	diskFull  atomic.Bool
-	diskFree  atomic.Uint64
-	diskTotal atomic.Uint64
-	damaged   atomic.Bool // a table is; no more writes are taken
-	damages   damages
-	kept      *keeper
-	written   atomic.Uint64 // the sequence number behind the last write applied
-	stop      chan struct{}
-	stopped   sync.WaitGroup
+	room      room
+	making    making
+	// cuts is where tables end besides, while room is made; nil = nowhere.
+	cuts    atomic.Pointer[[]storage.Range]
+	damaged atomic.Bool // a table is; no more writes are taken
+	damages damages
+	kept    *keeper
+	written atomic.Uint64 // the sequence number behind the last write applied
+	stop    chan struct{}
+	stopped sync.WaitGroup
 }
 
 // Latest implements storage.Store.
@@ -206,8 +207,9 @@ func (s *store) Metrics() storage.Metrics {
 	s.mu.Unlock()
 	m.Commits, m.Conflicts, m.Syncs = s.commits.Load(), s.refused.Load(), s.syncer.times.count.Load()
 	m.SyncTime, m.SlowSyncs = time.Duration(s.syncer.times.nanos.Load()), s.syncer.times.slow.Load()
-	m.OpenIterators, m.Stalls, m.DiskFull = s.iterators.Load(), s.stalls.Load(), s.diskFull.Load()
-	m.DiskFree, m.DiskTotal = s.diskFree.Load(), s.diskTotal.Load()
+	m.OpenIterators, m.Stalls, m.DiskFull = s.iterators.Load(), s.stalls.Load(), s.room.full()
+	m.DiskFree, m.DiskTotal = uint64(s.room.free.Load()), uint64(s.room.total.Load())
+	m.DiskReserve, m.DiskBallast = uint64(s.room.reserve()), uint64(s.room.ballast.bytes())
 	if closed {
 		return m
 	}
@@ -230,6 +232,7 @@ func (s *store) Close() error {
 	}
 	s.closed = true
 	s.mu.Unlock()
+	s.room.closing.Store(true)
 	close(s.stop)
 	s.stopped.Wait()
 	s.direct.Lock()

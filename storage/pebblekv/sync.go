@@ -194,7 +194,7 @@ func (s *store) Sync(ctx context.Context) error {
 	return s.syncer.waitUntil(ctx, s.Latest())
 }
 
-// background syncs what Buffered commits left and watches the disk, until Close.
+// background syncs what Buffered commits left and watches the room on the disk, until Close.
 func (s *store) background() {
 	disk := time.NewTicker(time.Second)
 	defer disk.Stop()
@@ -205,9 +205,11 @@ func (s *store) background() {
 		case <-s.stop:
 			return
 		case now := <-disk.C:
-			s.checkDisk()
+			s.watchRoom()
 			s.limitKept(now)
 			s.anchor.lift()
+		case <-s.room.changed:
+			s.watchRoom()
 		case <-dirty:
 			// A commit that comes during the interval leaves its mark in the
 			// channel and starts the next one.

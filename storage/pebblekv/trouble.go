@@ -1,11 +1,9 @@
 package pebblekv
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -30,7 +28,7 @@ func (l logger) Errorf(format string, args ...any) {
 func (l logger) Fatalf(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	for _, a := range args {
-		if err, ok := a.(error); ok && errors.Is(err, syscall.ENOSPC) {
+		if err, ok := a.(error); ok && noRoom(err) {
 			text += "; make room on the disk and start again: nothing that was acknowledged is lost"
 		}
 	}
@@ -56,7 +54,10 @@ type troubles struct {
 	pause   pause            // of the work that failed
 	opening atomic.Bool      // Pebble is about to open, and nobody can make it stop
 	tries   atomic.Int64     // that failed meanwhile
-	stalled atomic.Int64     // one more than what failed while all writes wait for a table; 0 = they do not
+	room    *room
+	// logBytes is how long a log becomes, for which space is kept when it is begun.
+	logBytes int64
+	stalled  atomic.Int64 // one more than what failed while all writes wait for a table; 0 = they do not
 
 	mu     sync.Mutex
 	said   time.Time
@@ -69,10 +70,10 @@ type troubles struct {
 // at them meanwhile is nothing that an opening waits for.
 func (t *troubles) failed(err error) {
 	damage := pebble.IsCorruptionError(err)
-	if t.opening.Load() && !damage && (errors.Is(err, syscall.ENOSPC) || t.tries.Add(1) > openingTries) {
+	if t.opening.Load() && !damage && (noRoom(err) || t.tries.Add(1) > openingTries) {
 		t.log.Fatalf("the store cannot be opened: %v", err)
 	}
-	if n := t.stalled.Load(); n > 0 && !errors.Is(err, syscall.ENOSPC) && t.stalled.CompareAndSwap(n, n+1) && n > int64(t.log.o.StallTries) {
+	if n := t.stalled.Load(); n > 0 && !noRoom(err) && t.stalled.CompareAndSwap(n, n+1) && n > int64(t.log.o.StallTries) {
 		t.log.Fatalf("writes wait for tables that cannot be written: %v", err)
 	}
 	if damage { // it is told where it was found, once

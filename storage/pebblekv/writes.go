@@ -220,7 +220,7 @@ func (s *store) DropWrites(before uint64) error {
 // limitKept gives up logs that no backup has come for, where they are too many or too old. Who
 // only reads a store changes nothing.
 func (s *store) limitKept(now time.Time) {
-	if !s.o.ReadOnly && s.kept.limit(now, s.diskFull.Load()) {
+	if !s.o.ReadOnly && s.kept.limit(now, s.room.full()) {
 		logger{s.o}.Errorf("logs that no backup has come for were deleted: moments between the last backup and the next are lost; make one")
 	}
 }

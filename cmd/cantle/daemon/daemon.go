@@ -89,6 +89,8 @@ type Daemon struct {
 	stop      context.CancelFunc
 	loops     sync.WaitGroup
 	failed    chan error
+	noRoom    *storage.NoRoomError // why the store is only read from; nil = it is not for lack of room
+	roomy     chan struct{}        // closed when there is room to open it for writing
 	stopping  atomic.Bool
 }
 
@@ -114,7 +116,7 @@ func Start(ctx context.Context, cfg Config, out io.Writer) (*Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Daemon{cfg: cfg, release: shown, account: account, log: log, recent: recent, failed: make(chan error, 4)}
+	d := &Daemon{cfg: cfg, release: shown, account: account, log: log, recent: recent, failed: make(chan error, 4), roomy: make(chan struct{})}
 	d.defects = &defects.Journal{Log: log, Version: Version}
 	if cfg.KeepsFiles() {
 		d.defects.Folder = filepath.Join(cfg.Data, "defects")
@@ -204,6 +206,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 		Pools:  ratelimit.Options{ServerSideRetry: d.cfg.retriesRequests(d.account), Burst: d.cfg.Burst, ShardMax: perShard},
 		Failed: d.jobFailed, Renewing: d.renewing,
 	})
+	d.shortenWhenFull()
 	d.cursors = cursor.New(cursor.Config{BytesMax: d.shares.cursors, Others: d.otherCursors()})
 	d.sessions = d.newSessions()
 	d.cluster = cluster.New(cluster.Config{
@@ -246,8 +249,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	d.loop(ctx, d.comparePrices)
 	d.loop(ctx, d.cursors.Run)
 	d.loop(ctx, d.sessions.Run)
-	if d.cfg.ServeDamaged {
-		d.log.Warn().Msg("--serve-damaged: data can be read and not written; what is damaged fails with DataCorruptionDetected")
+	if d.onlyReads(ctx) {
 		return handler, nil
 	}
 	d.runner.Start(ctx)

@@ -63,6 +63,8 @@ type storeSettings struct {
 	damaged func([]storage.Damage)
 	// readOnly opens a store, be it damaged, for reading only.
 	readOnly bool
+	// noRoom says that this is for lack of room.
+	noRoom bool
 	// files, if not nil, changes how a store of files is opened.
 	files func(*pebblekv.Options)
 	// clock is the clock on the wall.

@@ -55,7 +55,13 @@ func (d *Daemon) openStore() (scratch string, durability storage.Durability, err
 			return "", 0, err
 		}
 	}
-	if d.store, err = e.open(dir, s); err != nil {
+	d.store, err = e.open(dir, s)
+	if none := (*storage.NoRoomError)(nil); errors.As(err, &none) {
+		d.noRoom, d.cfg.ServeDamaged = none, true
+		s.readOnly, s.noRoom = true, true
+		d.store, err = e.open(dir, s)
+	}
+	if err != nil {
 		if e.keep == atRemote {
 			return "", 0, cannotReach(err)
 		}

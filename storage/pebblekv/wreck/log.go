@@ -50,6 +50,14 @@ func (f *Folder) readLogs() {
 	f.judgeLogs()
 }
 
+// Unflushed is how many bytes of logs an opening writes into tables.
+func (f *Folder) Unflushed() (bytes int64) {
+	for _, l := range f.logs {
+		bytes += l.end
+	}
+	return bytes
+}
+
 // judgeLogs tells damage from what a crash leaves, and says how far the logs are to be
 // believed. Sequence numbers have no gaps, so a gap is a log that was lost.
 func (f *Folder) judgeLogs() {

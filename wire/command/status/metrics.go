@@ -66,6 +66,8 @@ var (
 	descDisk        = prometheus.NewDesc("cantle_store_disk_bytes", "Files of the store.", nil, nil)
 	descDiskFree    = prometheus.NewDesc("cantle_disk_free_bytes", "Free space of the disk of the store.", nil, nil)
 	descDiskTotal   = prometheus.NewDesc("cantle_disk_bytes", "Size of the disk of the store.", nil, nil)
+	descReserve     = prometheus.NewDesc("cantle_disk_reserve_bytes", "Free space of the disk below which writes that add are refused.", nil, nil)
+	descBallast     = prometheus.NewDesc("cantle_disk_ballast_bytes", "Size of the file that is deleted when the reserve is gone, so that deletes and drops can make room; what it lacks counts to the reserve.", nil, nil)
 	descRefuses     = prometheus.NewDesc("cantle_store_refuses_writes", "1 while writes are refused because the disk is almost full.", nil, nil)
 	descCommits     = prometheus.NewDesc("cantle_store_commits_total", "Transactions of the store that wrote something.", nil, nil)
 	descConflicts   = prometheus.NewDesc("cantle_store_conflicts_total", "Transactions of the store refused for a conflict.", nil, nil)
@@ -81,7 +83,7 @@ var (
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{descUnits, descThrottled, descShare, descNormalized, descWaiting, descDocuments, descBytes,
-		descCommands, descFailures, descDefects, descConns, descConnsMade, descReceived, descSent, descDisk, descChangeLog, descKeptLog, descCollection, descIndex, descDiskFree, descDiskTotal, descRefuses, descCommits, descConflicts,
+		descCommands, descFailures, descDefects, descConns, descConnsMade, descReceived, descSent, descDisk, descChangeLog, descKeptLog, descCollection, descIndex, descDiskFree, descDiskTotal, descReserve, descBallast, descRefuses, descCommits, descConflicts,
 		descSyncs, descSyncSeconds, descSlowSyncs, descStalls, descCacheHits, descCacheMisses, descInfo,
 		descBackups, descBackupsFailed, descBackupEvery, descBackupLast, descBackupCovered} {
 		out <- d
@@ -125,6 +127,8 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	if x.DiskTotal > 0 {
 		gauge(descDiskFree, float64(x.DiskFree))
 		gauge(descDiskTotal, float64(x.DiskTotal))
+		gauge(descReserve, float64(x.DiskReserve))
+		gauge(descBallast, float64(x.DiskBallast))
 	}
 	refuses := 0.0
 	if x.DiskFull {

@@ -1,0 +1,57 @@
+package daemon
+
+import (
+	"context"
+	"time"
+)
+
+// Roomy is closed when a server that only reads, as the disk was full when it was started, has room
+// to write: it is to be stopped and started again.
+func (d *Daemon) Roomy() <-chan struct{} { return d.roomy }
+
+// Again is how to start this server again, at the addresses that it has.
+func (d *Daemon) Again(c Config) Config {
+	if len(d.addrs) == 1 {
+		c.Listen = d.addrs[0].String()
+	}
+	return c
+}
+
+// awaitRoom waits until the disk has the room that the store needs to be opened for writing.
+func (d *Daemon) awaitRoom(ctx context.Context) {
+	look := time.NewTicker(time.Second)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+		if d.store.Metrics().DiskFree >= d.noRoom.Need {
+			close(d.roomy)
+			return
+		}
+	}
+}
+
+// onlyReads says why, if the store is not written to.
+func (d *Daemon) onlyReads(ctx context.Context) bool {
+	switch {
+	case d.noRoom != nil:
+		d.log.Error().Uint64("free", d.noRoom.Free).Uint64("needed", d.noRoom.Need).Msg("the disk is full: data can be read and not written until so many bytes are free; then the server starts again by itself")
+		d.loop(ctx, d.awaitRoom)
+	case d.cfg.ServeDamaged:
+		d.log.Warn().Msg("--serve-damaged: data can be read and not written; what is damaged fails with DataCorruptionDetected")
+	}
+	return d.cfg.ServeDamaged
+}
+
+// shortenWhenFull has the change log shortened by as much as deletes write into it on a full disk.
+func (d *Daemon) shortenWhenFull() {
+	type roomy interface {
+		WhenFull(shorten func(ctx context.Context, bytes int64) (int64, error))
+	}
+	if files, ok := d.files.(roomy); ok {
+		files.WhenFull(d.runner.Shorten)
+	}
+}

@@ -1,0 +1,321 @@
+package pebblekv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// smallFS is a file system in memory of so many bytes.
+type smallFS struct {
+	vfs.FS
+	size int64
+
+	mu    sync.Mutex
+	taken map[string]int64 // by each file
+	other int64            // by others
+}
+
+func newSmallFS(size int64) *smallFS {
+	return &smallFS{FS: vfs.NewMem(), size: size, taken: map[string]int64{}}
+}
+
+func (f *smallFS) free() int64 {
+	free := f.size - f.other
+	for _, n := range f.taken {
+		free -= n
+	}
+	return free
+}
+
+// take makes a file so long, if there is room.
+func (f *smallFS) take(name string, length int64) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	more := length - f.taken[name]
+	if more <= 0 {
+		return nil
+	}
+	if more > f.free() {
+		return syscall.ENOSPC
+	}
+	f.taken[name] = length
+	return nil
+}
+
+// stranger takes up what is left but so many bytes, or with a negative number nothing.
+func (f *smallFS) stranger(left int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.other = 0; left >= 0 {
+		f.other = max(f.free()-left, 0)
+	}
+}
+
+func (f *smallFS) GetDiskUsage(string) (vfs.DiskUsage, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return vfs.DiskUsage{AvailBytes: uint64(max(f.free(), 0)), TotalBytes: uint64(f.size)}, nil
+}
+
+func (f *smallFS) opened(name string, file vfs.File, err error) (vfs.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &smallFile{File: file, fs: f, name: name}, nil
+}
+
+func (f *smallFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	file, err := f.FS.Create(name, c)
+	return f.opened(name, file, err)
+}
+
+func (f *smallFS) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
+	file, err := f.FS.OpenReadWrite(name, c, o...)
+	return f.opened(name, file, err)
+}
+
+func (f *smallFS) move(from, to string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.taken[to] = f.taken[from]
+	delete(f.taken, from)
+}
+
+func (f *smallFS) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	file, err := f.FS.ReuseForWrite(from, to, c)
+	if err == nil {
+		f.move(from, to)
+	}
+	return f.opened(to, file, err)
+}
+
+func (f *smallFS) Rename(from, to string) error {
+	err := f.FS.Rename(from, to)
+	if err == nil {
+		f.move(from, to)
+	}
+	return err
+}
+
+func (f *smallFS) Remove(name string) error {
+	err := f.FS.Remove(name)
+	if err == nil {
+		f.mu.Lock()
+		delete(f.taken, name)
+		f.mu.Unlock()
+	}
+	return err
+}
+
+type smallFile struct {
+	vfs.File
+	fs   *smallFS
+	name string
+	at   int64
+}
+
+func (f *smallFile) Write(p []byte) (int, error) {
+	if err := f.fs.take(f.name, f.at+int64(len(p))); err != nil {
+		return 0, err
+	}
+	n, err := f.File.Write(p)
+	f.at += int64(n)
+	return n, err
+}
+
+func (f *smallFile) WriteAt(p []byte, at int64) (int, error) {
+	if err := f.fs.take(f.name, at+int64(len(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil // a ballast, of which the content does not matter
+}
+
+func (f *smallFile) Preallocate(offset, length int64) error {
+	return f.fs.take(f.name, offset+length)
+}
+
+// small is a store on a small disk.
+type small struct {
+	*testing.T
+	fs    *smallFS
+	store *store
+	held  map[string]bool
+	ended string
+}
+
+func openSmall(t *testing.T, size int64) *small {
+	m := &small{T: t, fs: newSmallFS(size), held: map[string]bool{}}
+	m.open()
+	return m
+}
+
+func (m *small) open() {
+	m.Helper()
+	st, err := Open("db", Options{FS: m.fs, CacheBytes: 1 << 20, Fatal: func(text string) { m.ended = text }, Exit: func(int) {}})
+	if err != nil {
+		m.Fatal(err)
+	}
+	m.store = st.(*store)
+}
+
+const smallValue = 64 << 10
+
+// add adds keys until that is refused.
+func (m *small) add() (added int) {
+	m.Helper()
+	value := make([]byte, smallValue)
+	chacha := rand.NewChaCha8([32]byte{})
+	for {
+		_, _ = chacha.Read(value)
+		key := fmt.Sprintf("r%06d", len(m.held))
+		switch _, err := put(m.store, key, string(value), storage.TxnOptions{}); {
+		case errors.Is(err, storage.ErrDiskFull):
+			return added
+		case err != nil:
+			m.Fatal(err)
+		}
+		m.held[key] = true
+		added++
+	}
+}
+
+// fill adds keys until that is refused although all is written out.
+func (m *small) fill() {
+	m.Helper()
+	for m.add() > 0 {
+		if err := m.store.db.Flush(); err != nil {
+			m.Fatal(err)
+		}
+		m.store.watchRoom()
+	}
+}
+
+// until waits for something.
+func (m *small) until(what string, is func() bool) {
+	m.Helper()
+	for begun := time.Now(); !is(); <-time.After(10 * time.Millisecond) {
+		if m.store.watchRoom(); time.Since(begun) > time.Minute {
+			m.Fatalf("not within a minute: %s; %d KB are free", what, m.fs.free()>>10)
+		}
+	}
+}
+
+// end closes the store, and wants all keys to be there when it is opened again.
+func (m *small) end() {
+	m.Helper()
+	mustClose(m.T, m.store)
+	m.open()
+	defer mustClose(m.T, m.store)
+	for key := range m.held {
+		if _, err := get(m.store, key); err != nil {
+			m.Errorf("%s: %v", key, err)
+		}
+	}
+	if m.ended != "" {
+		m.Errorf("the process would have ended: %s", m.ended)
+	}
+}
+
+func get(s *store, key string) ([]byte, error) {
+	r, err := s.Snapshot(context.Background(), 0)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return r.Get(context.Background(), []byte(key), nil)
+}
+
+// TestReserveIsKept fills a disk with what is written: when that is refused, and all is written out,
+// the reserve is free, and the ballast is there.
+func TestReserveIsKept(t *testing.T) {
+	m := openSmall(t, 64<<20)
+	m.fill()
+	metrics := m.store.Metrics()
+	if free := uint64(m.fs.free()); free < metrics.DiskReserve || metrics.DiskBallast < 2<<20 || !metrics.DiskFull {
+		t.Errorf("%d KB are free, the reserve is %d, the ballast %d", free>>10, metrics.DiskReserve>>10, metrics.DiskBallast>>10)
+	}
+	m.end()
+}
+
+// TestDeletesMakeRoom deletes the half of a full disk: the ballast is let go if need be, and made
+// again, and writes are taken.
+func TestDeletesMakeRoom(t *testing.T) {
+	m := openSmall(t, 64<<20)
+	m.fill()
+	for i := range len(m.held) / 2 {
+		key := fmt.Sprintf("r%06d", 2*i)
+		m.until("a delete", func() bool {
+			_, err := put(m.store, key, "", storage.TxnOptions{})
+			return err == nil
+		})
+		delete(m.held, key)
+	}
+	m.until("room", func() bool { return !m.store.Metrics().DiskFull })
+	m.until("the ballast", func() bool { return m.store.room.ballast.bytes() > 0 })
+	m.end()
+}
+
+// TestNoRoomAtAll takes all room away while keys are written: writes are refused or wait, reads go on, and
+// when there is room again all is well, also at a start.
+func TestNoRoomAtAll(t *testing.T) {
+	m := openSmall(t, 64<<20)
+	for range 100 {
+		key := fmt.Sprintf("r%06d", len(m.held))
+		mustPut(t, m.store, key, strings.Repeat("v", smallValue))
+		m.held[key] = true
+	}
+	m.fs.stranger(0)
+	m.store.watchRoom()
+	if _, err := put(m.store, "r999999", "x", storage.TxnOptions{}); !errors.Is(err, storage.ErrDiskFull) {
+		t.Errorf("a write without room: %v", err)
+	}
+	if _, err := get(m.store, "r000001"); err != nil {
+		t.Errorf("a read without room: %v", err)
+	}
+	m.fs.stranger(-1)
+	m.until("a write", func() bool {
+		_, err := put(m.store, "r999999", "x", storage.TxnOptions{})
+		return err == nil
+	})
+	m.held["r999999"] = true
+	m.end()
+}
+
+// TestOpenWithoutRoom opens a store where no room is left: it says how much is missing, can be read,
+// and refuses writes for the same reason.
+func TestOpenWithoutRoom(t *testing.T) {
+	m := openSmall(t, 64<<20)
+	mustPut(t, m.store, "r1", "v")
+	mustClose(t, m.store)
+	m.fs.stranger(1 << 10)
+	o := Options{FS: m.fs, CacheBytes: 1 << 20}
+	_, err := Open("db", o)
+	var none *storage.NoRoomError
+	if !errors.As(err, &none) || none.Need == 0 || !errors.Is(err, storage.ErrDiskFull) {
+		t.Fatalf("opened without room: %v", err)
+	}
+	o.ReadOnly, o.NoRoom = true, true
+	st := mustOpen(t, "db", o)
+	if _, err := get(st.(*store), "r1"); err != nil {
+		t.Error(err)
+	}
+	if _, err := put(st.(*store), "r2", "v", storage.TxnOptions{}); !errors.Is(err, storage.ErrDiskFull) {
+		t.Errorf("a write: %v", err)
+	}
+	mustClose(t, st)
+	m.fs.stranger(-1)
+	m.held["r1"] = true
+	m.open()
+	m.end()
+}
