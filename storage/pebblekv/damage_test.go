@@ -153,7 +153,7 @@ func TestDamageAtOpening(t *testing.T) {
 	}{
 		{"a bit of the log", func(dir string) { flip(t, only(t, dir, "*.log"), 30) }, "were on the disk"},
 		{"the log cut off", func(dir string) { os.Truncate(only(t, dir, "*.log"), 100) }, "before what was acknowledged"},
-		{"the log gone", func(dir string) { os.Remove(only(t, dir, "*.log")) }, "before what was acknowledged"},
+		{"the log gone", func(dir string) { os.Remove(only(t, dir, "*.log")) }, "writes that were acknowledged"},
 		{"a bit of the manifest", func(dir string) { flip(t, only(t, dir, "MANIFEST-*"), 60) }, "list of tables is damaged"},
 		{"the manifest emptied", func(dir string) { os.Truncate(only(t, dir, "MANIFEST-*"), 0) }, "nothing of it can be read"},
 		{"the marker gone", func(dir string) { os.Remove(only(t, dir, "marker.manifest.*")) }, "is missing"},

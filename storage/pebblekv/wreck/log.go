@@ -3,6 +3,7 @@ package wreck
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"sort"
 	"strconv"
@@ -69,12 +70,13 @@ func (f *Folder) judgeLogs() {
 	}
 	for i := range f.logs {
 		l := &f.logs[i]
-		if i == 0 && l.first > next && f.manifestShort() {
+		if i == 0 && l.first > next && f.manifestShort(next) {
 			f.shortManifest()
 			break
 		}
 		if l.first > next && f.manifest.records > 0 {
-			bad(l, i, fmt.Sprintf("%d writes before its first are neither in a table nor in a log", l.first-next))
+			lost, what := f.lostBefore(i, next)
+			bad(lost, i, what)
 			break
 		}
 		next = max(next, l.next)
@@ -88,28 +90,51 @@ func (f *Folder) judgeLogs() {
 		}
 	}
 	f.next = next
-	if f.mark > next && len(f.Damages) == 0 && f.manifestShort() {
+	if f.mark > next && len(f.Damages) == 0 && f.manifestShort(next) {
 		f.shortManifest()
 	}
 	if f.mark > next && len(f.Damages) == 0 {
-		name, at := "*"+logSuffix, int64(0)
+		name, what := logName(f.manifest.minLog), fmt.Sprintf("it is missing, and with it %d writes that were acknowledged", f.mark-next)
 		if n := len(f.logs); n > 0 {
-			name, at = f.logs[n-1].name, f.logs[n-1].end
+			name, what = f.logs[n-1].name, fmt.Sprintf("it ends at byte %d, %d writes before what was acknowledged", f.logs[n-1].end, f.mark-next)
 		}
-		f.damaged(storage.Damage{File: name, Kind: storage.DamagedLog, Entries: -1,
-			What: fmt.Sprintf("it ends at byte %d, %d writes before what was acknowledged", at, f.mark-next)})
+		f.damaged(storage.Damage{File: name, Kind: storage.DamagedLog, Entries: -1, What: what})
 	}
 }
 
-// manifestShort reports a manifest that may have lost its end: it has one that cannot be
-// read, or there are tables of which it knows nothing.
-func (f *Folder) manifestShort() bool {
+// logName is the name of a log.
+func logName(number uint64) string { return fmt.Sprintf("%06d%s", number, logSuffix) }
+
+// lostBefore says which log lacks the writes from a sequence number up to the first of the i-th log. Logs are not numbered
+// without gaps, so whether one ends early or the next is missing is not known.
+func (f *Folder) lostBefore(i int, next uint64) (l *logFile, what string) {
+	l = &f.logs[i]
+	n := l.first - next
+	switch {
+	case i > 0:
+		before := &f.logs[i-1]
+		return before, fmt.Sprintf("it ends at byte %d, %d writes before the first of %s: its end is lost, or a log between the two", before.end, n, l.name)
+	case f.manifest.minLog > 0 && l.number > f.manifest.minLog:
+		return &logFile{name: logName(f.manifest.minLog)}, fmt.Sprintf("it is missing, and with it %d writes before the first of %s", n, l.name)
+	}
+	return l, fmt.Sprintf("%d writes before its first are neither in a table nor in a log", n)
+}
+
+// manifestShort reports that the writes from a sequence number on, which no log has, are missing as the manifest
+// has lost its end and not as a log has: there is a table of which the manifest knows nothing and that has them, or of which
+// that cannot be told, as the last level keeps no sequence numbers. Tables of which nothing is newer were given up.
+func (f *Folder) manifestShort(next uint64) bool {
 	known := map[string]bool{}
 	for _, t := range f.manifest.tables {
 		known[t.name] = true
 	}
-	return f.manifest.torn || slices.ContainsFunc(f.names, func(name string) bool {
-		return strings.HasSuffix(name, tableSuffix) && !known[name]
+	return slices.ContainsFunc(f.names, func(name string) bool {
+		if !strings.HasSuffix(name, tableSuffix) || known[name] {
+			return false
+		}
+		t := &table{name: name, maxSeq: math.MaxUint64, size: -1, entries: -1}
+		newest, ok := t.newest(f)
+		return !ok || newest == 0 || newest >= next
 	})
 }
 

@@ -14,7 +14,6 @@ type manifest struct {
 	records int
 	minLog  uint64 // logs below are in tables already
 	lastSeq uint64 // the last sequence number when the last edit was written
-	torn    bool   // there is an end that cannot be read, as after a crash
 	tables  map[tableAt]*table
 }
 
@@ -74,7 +73,6 @@ func (f *Folder) readManifest() {
 			bad = "one of its entries makes no sense"
 		}
 	})
-	m.torn = len(framing.holes) > 0
 	if m.records == 0 {
 		bad = "nothing of it can be read"
 	}

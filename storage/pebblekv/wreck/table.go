@@ -208,6 +208,24 @@ func (t *table) load(file vfs.File, s *span, visit func(key, value []byte, seq u
 	return decodeBlock(raw, visit)
 }
 
+// newest is the highest sequence number in a table; ok is false where not all of it can be read.
+func (t *table) newest(f *Folder) (seq uint64, ok bool) {
+	if len(t.open(f)) > 0 {
+		return 0, false
+	}
+	file, err := f.fs.Open(f.fs.PathJoin(f.dir, t.name))
+	if err != nil {
+		return 0, false
+	}
+	defer file.Close()
+	for i := range t.blocks {
+		if t.load(file, &t.blocks[i], func(_, _ []byte, at uint64, _ pebble.InternalKeyKind) { seq = max(seq, at) }) != nil {
+			return 0, false
+		}
+	}
+	return seq, true
+}
+
 var errBadBlock = errors.New("a block fails its checksum")
 
 func le32(b []byte) uint32 {
