@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/cantledb/cantle/compat-tests/faults"
+	"github.com/cantledb/cantle/compat-tests/harness"
 )
 
 // ways are how a disk becomes full and how there is room again.
@@ -37,6 +39,9 @@ func TestFull(t *testing.T) {
 	faults.Tell(t, "full-disk", 0, func() (int, string) { return done, fmt.Sprintf("%d ways in turn", len(ways)) })
 	if rounds < len(ways) { // so that all have their turn
 		first = rand.IntN(len(ways))
+	}
+	if os.Getenv(harness.Planted) != "" { // every way would find it, after minutes
+		rounds, first = 1, 0
 	}
 	for i := first; i < first+rounds; i++ {
 		way := ways[i%len(ways)]

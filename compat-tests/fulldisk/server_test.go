@@ -141,6 +141,9 @@ func (w *world) fill(coll string, megabytes int) {
 		})
 	}
 	all.Wait()
+	if w.Failed() {
+		w.FailNow()
+	}
 	w.Logf("%d documents; %.1f MB are free", w.count(coll), float64(w.free())/(1<<20))
 }
 
