@@ -161,13 +161,13 @@ func TestMoments(t *testing.T) {
 	w.write(200)
 	first, little := 0, 0
 	for round := range 6 {
-		if _, err := Take(ctx, w.src(), dir, "test", time.Now, nil); err != nil {
+		if _, err := Take(ctx, w.src(), dir, Options{Program: "test", Now: time.Now}); err != nil {
 			t.Fatal(err)
 		}
 		if round == 0 {
 			first = len(w.times)
 		}
-		b, err := Take(ctx, w.src(), dir, "test", time.Now, nil)
+		b, err := Take(ctx, w.src(), dir, Options{Program: "test", Now: time.Now})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -238,7 +238,7 @@ func TestVerify(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "backups")
 	w.write(300)
 	for range 2 {
-		if _, err := Take(ctx, w.src(), dir, "test", time.Now, nil); err != nil {
+		if _, err := Take(ctx, w.src(), dir, Options{Program: "test", Now: time.Now}); err != nil {
 			t.Fatal(err)
 		}
 		w.write(100)
@@ -299,7 +299,7 @@ func TestCopiedFolder(t *testing.T) {
 	ctx := context.Background()
 	dir := filepath.Join(t.TempDir(), "backups")
 	w.write(100)
-	if _, err := Take(ctx, w.src(), dir, "test", time.Now, nil); err != nil {
+	if _, err := Take(ctx, w.src(), dir, Options{Program: "test", Now: time.Now}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.store.Close(); err != nil {
@@ -322,7 +322,7 @@ func TestCopiedFolder(t *testing.T) {
 	if _, err := Ship(ctx, twin.src(), dir); !errors.Is(err, errNoBase) {
 		t.Fatalf("the copy went on: %v", err)
 	}
-	if _, err := Take(ctx, twin.src(), dir, "test", time.Now, nil); err != nil {
+	if _, err := Take(ctx, twin.src(), dir, Options{Program: "test", Now: time.Now}); err != nil {
 		t.Fatal(err)
 	}
 	f, err := Open(dir)
@@ -342,7 +342,7 @@ func TestMerge(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "backups")
 	take := func() *Timeline {
 		t.Helper()
-		if _, err := Take(ctx, w.src(), dir, "test", time.Now, nil); err != nil {
+		if _, err := Take(ctx, w.src(), dir, Options{Program: "test", Now: time.Now}); err != nil {
 			t.Fatal(err)
 		}
 		f, err := Open(dir)
@@ -398,7 +398,7 @@ func TestPrune(t *testing.T) {
 	var begun []storage.Timestamp
 	for range 4 {
 		w.write(200)
-		b, err := Take(ctx, w.src(), dir, "test", time.Now, nil)
+		b, err := Take(ctx, w.src(), dir, Options{Program: "test", Now: time.Now})
 		if err != nil {
 			t.Fatal(err)
 		}

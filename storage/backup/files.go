@@ -18,28 +18,6 @@ const copyStep = 1 << 20
 // progress is told of bytes that are done; its error ends the work.
 type progress func(n int64) error
 
-// copyFile copies a file so that it is on the disk under its name, whole, or not there.
-func copyFile(ctx context.Context, from, to string, told progress) (size int64, sum string, err error) {
-	in, err := os.Open(from)
-	if err != nil {
-		return 0, "", err
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to+partSuffix, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return 0, "", err
-	}
-	defer out.Close()
-	h := sha256.New()
-	if size, err = pump(ctx, io.MultiWriter(out, h), in, told); err != nil {
-		return 0, "", err
-	}
-	if err := errors.Join(out.Sync(), out.Close()); err != nil {
-		return 0, "", err
-	}
-	return size, hex.EncodeToString(h.Sum(nil)), os.Rename(to+partSuffix, to)
-}
-
 // sumFile reads a file and returns its size and checksum.
 func sumFile(ctx context.Context, path string, told progress) (size int64, sum string, err error) {
 	in, err := os.Open(path)
@@ -48,12 +26,12 @@ func sumFile(ctx context.Context, path string, told progress) (size int64, sum s
 	}
 	defer in.Close()
 	h := sha256.New()
-	size, err = pump(ctx, h, in, told)
+	size, err = pump(ctx, h, in, told, nil)
 	return size, hex.EncodeToString(h.Sum(nil)), err
 }
 
-// pump copies step by step.
-func pump(ctx context.Context, to io.Writer, from io.Reader, told progress) (size int64, err error) {
+// pump copies step by step, at a pace unless that is nil.
+func pump(ctx context.Context, to io.Writer, from io.Reader, told progress, pace *pace) (size int64, err error) {
 	buf := make([]byte, copyStep)
 	for {
 		if err := ctx.Err(); err != nil {
@@ -66,6 +44,9 @@ func pump(ctx context.Context, to io.Writer, from io.Reader, told progress) (siz
 			}
 			size += int64(n)
 			if err := told(int64(n)); err != nil {
+				return size, err
+			}
+			if err := pace.wait(ctx, int64(n)); err != nil {
 				return size, err
 			}
 		}

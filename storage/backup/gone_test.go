@@ -16,7 +16,7 @@ func TestGone(t *testing.T) {
 	dir := filepath.Join(share, "x")
 	take := func(dir string) error {
 		w.write(3)
-		_, err := Take(t.Context(), w.src(), dir, "test", time.Now, nil)
+		_, err := Take(t.Context(), w.src(), dir, Options{Program: "test", Now: time.Now})
 		return err
 	}
 	if err := take(dir); !errors.Is(err, ErrParent) {

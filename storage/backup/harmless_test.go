@@ -16,7 +16,7 @@ func TestVerifyBesideWriter(t *testing.T) {
 	w := newWorld(t, 1)
 	dir := filepath.Join(t.TempDir(), "backups")
 	take := func() {
-		if _, err := Take(t.Context(), w.src(), dir, "test", time.Now, nil); err != nil {
+		if _, err := Take(t.Context(), w.src(), dir, Options{Program: "test", Now: time.Now}); err != nil {
 			t.Error(err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/cantledb/cantle/storage/pebblekv"
+	"github.com/cantledb/cantle/storage/pebblekv/wreck"
 )
 
 // scratchPrefix begins the names of folders for what is restored and read only.
@@ -28,7 +29,7 @@ func (p *Plan) Restore(ctx context.Context, dir string, documentsOnly bool, repo
 			}
 			continue
 		}
-		size, sum, err := copyFile(ctx, from, to, told)
+		size, sum, err := (&copying{ctx: ctx, told: told}).file(wreck.Disk, from, to)
 		if err != nil {
 			return err
 		}

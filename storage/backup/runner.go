@@ -15,6 +15,7 @@ type Policy struct {
 	Data      string        // that of the data, in which no backup lies
 	Interval  time.Duration // between bases; 0 = only when it is asked
 	Retention time.Duration // how far back moments can be restored; 0 = for ever
+	Rate      int64         // bytes per second at which files are copied; 0 = as fast as they can be
 }
 
 // Automatic reports a policy of making backups without being asked.
@@ -99,11 +100,12 @@ func (r *Runner) take(ctx context.Context, dir string) (b *Base, err error) {
 			return nil, err
 		}
 	}
-	b, err = Take(ctx, r.src, dir, r.program, r.now, func(p Progress) {
+	report := func(p Progress) {
 		r.mu.Lock()
 		r.status.Progress = p
 		r.mu.Unlock()
-	})
+	}
+	b, err = Take(ctx, r.src, dir, Options{Program: r.program, Now: r.now, Report: report, Rate: r.policy.Rate})
 	if err != nil {
 		return nil, err
 	}

@@ -40,18 +40,27 @@ func (r Report) meter(phase, unit string, total int64) progress {
 // links, which keep them from being deleted.
 const checkpointName = "checkpoint"
 
+// Options are how a backup is made.
+type Options struct {
+	Program string // its version
+	Now     func() time.Time
+	Report  Report
+	Rate    int64       // bytes per second at which files are copied; 0 = as fast as they can be
+	Files   pebblekv.FS // from which they are; nil = the disk
+}
+
 // taking is a backup on its way.
 type taking struct {
-	ctx    context.Context
-	src    Source
-	report Report
-	f      *Folder
-	id     *identity
-	t      *Timeline
+	ctx context.Context
+	src Source
+	o   Options
+	f   *Folder
+	id  *identity
+	t   *Timeline
 }
 
 // start opens the folder, clears away what did not come to its end, and finds the timeline.
-func start(ctx context.Context, src Source, dir string, report Report) (*taking, error) {
+func start(ctx context.Context, src Source, dir string, o Options) (*taking, error) {
 	kept, err := src.KeepWrites()
 	if err != nil {
 		return nil, err
@@ -67,7 +76,7 @@ func start(ctx context.Context, src Source, dir string, report Report) (*taking,
 	if err != nil {
 		return nil, err
 	}
-	x := &taking{ctx: ctx, src: src, report: report, f: f, id: id}
+	x := &taking{ctx: ctx, src: src, o: o, f: f, id: id}
 	if err = x.f.clean(); err != nil {
 		return nil, errors.Join(err, f.close())
 	}
@@ -93,8 +102,8 @@ func (t *Timeline) last() *Segment {
 // Take makes a base in a folder, of which only what is new is copied, and a segment up to it.
 // Only one process at a time can. Errors: ErrBusy, ErrForeign, ErrFormat; those of ctx, of the
 // source and of the file system.
-func Take(ctx context.Context, src Source, dir, program string, now func() time.Time, report Report) (base *Base, err error) {
-	x, err := start(ctx, src, dir, report)
+func Take(ctx context.Context, src Source, dir string, o Options) (base *Base, err error) {
+	x, err := start(ctx, src, dir, o)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +111,7 @@ func Take(ctx context.Context, src Source, dir, program string, now func() time.
 	if err := x.t.make(); err != nil {
 		return nil, err
 	}
-	b := &Base{Format: formatVersion, Program: program, Timeline: x.t.ID, Number: 1, Begun: now().UTC()}
+	b := &Base{Format: formatVersion, Program: o.Program, Timeline: x.t.ID, Number: 1, Begun: o.Now().UTC()}
 	if last := x.t.newest(); last != nil {
 		b.Number, b.Previous = last.Number+1, last.Number
 	}
@@ -125,7 +134,7 @@ func Take(ctx context.Context, src Source, dir, program string, now func() time.
 	if err := x.copyFiles(checkpoint, b); err != nil {
 		return nil, err
 	}
-	b.Ended = now().UTC()
+	b.Ended = o.Now().UTC()
 	text, err := json.MarshalIndent(b, "", " ")
 	if err != nil {
 		return nil, err
@@ -149,7 +158,7 @@ var errNoBase = errors.New("there is no backup of this server in the folder yet"
 // Ship writes a segment with everything written since the one before, so that moments up to
 // now can be restored. Errors: as Take; storage.ErrLogTruncated where a Take must come first.
 func Ship(ctx context.Context, src Source, dir string) (segment *Segment, err error) {
-	x, err := start(ctx, src, dir, nil)
+	x, err := start(ctx, src, dir, Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +201,7 @@ func (x *taking) segment(from uint64, behind pebblekv.Place) (*Segment, error) {
 	if err != nil {
 		return nil, err
 	}
-	told := x.report.meter("copying the log", "writes", int64(behind.Next-from))
+	told := x.o.Report.meter("copying the log", "writes", int64(behind.Next-from))
 	err = x.src.Writes(x.ctx, from, behind.Next, func(write pebblekv.Write) error {
 		return errors.Join(w.add(write), told(int64(write.Count)))
 	})
@@ -201,36 +210,6 @@ func (x *taking) segment(from uint64, behind pebblekv.Place) (*Segment, error) {
 		return nil, err
 	}
 	return w.finish(behind.Time)
-}
-
-// examine compares the checksums of the tables that are about to be copied, so that a damaged
-// one does not take the place of a good copy. Errors: storage.DamagedError.
-func (x *taking) examine(checkpoint string, names []string, bytes int64) error {
-	f, err := wreck.Survey(wreck.Disk, checkpoint)
-	if err == nil {
-		err = f.ListTables()
-	}
-	if err != nil {
-		return err
-	}
-	damages := f.Damages
-	told := x.report.meter("looking for damage", "bytes", bytes)
-	for _, name := range names {
-		if found, ok := f.VerifyTable(name); ok {
-			damages = append(damages, found...)
-		}
-		info, err := os.Stat(filepath.Join(checkpoint, name))
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(told(info.Size()), x.ctx.Err()); err != nil {
-			return err
-		}
-	}
-	if len(damages) > 0 {
-		return &storage.DamagedError{Damages: damages}
-	}
-	return nil
 }
 
 // immutable reports a file that never changes under its name.
@@ -268,14 +247,22 @@ func (x *taking) copyFiles(checkpoint string, b *Base) error {
 	if err := os.MkdirAll(x.t.baseDir(b), 0o700); err != nil {
 		return err
 	}
-	if err := x.examine(checkpoint, missing, b.Copied); err != nil {
+	files := x.o.Files
+	if files == nil {
+		files = wreck.Disk
+	}
+	tables, err := listed(files, checkpoint)
+	if err != nil {
 		return err
 	}
-	told := x.report.meter("copying files", "bytes", b.Copied)
+	told := x.o.Report.meter("copying files", "bytes", b.Copied)
 	b.Copied = 0
+	pace := newPace(x.o.Rate)
+	defer pace.stop()
 	for _, name := range missing {
 		f := File{Name: name, Table: immutable(name)}
-		if f.Size, f.Sum, err = copyFile(x.ctx, filepath.Join(checkpoint, name), x.t.path(b, &f), told); err != nil {
+		c := copying{ctx: x.ctx, told: told, pace: pace, check: func(part string) error { return examine(tables, name, part) }}
+		if f.Size, f.Sum, err = c.file(files, filepath.Join(checkpoint, name), x.t.path(b, &f)); err != nil {
 			return err
 		}
 		b.Copied += f.Size

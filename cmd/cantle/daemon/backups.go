@@ -20,6 +20,11 @@ func (c *Config) backupPolicy() (backup.Policy, error) {
 	if p.Folder, err = filepath.Abs(p.Folder); err != nil {
 		return p, fmt.Errorf("--backup-to: %w", err)
 	}
+	if c.BackupRate != "0" {
+		if p.Rate, err = parseSize(c.BackupRate); err != nil {
+			return p, fmt.Errorf("--backup-rate: %w", err)
+		}
+	}
 	e, err := c.engine()
 	if err == nil && e.keep == inFolder {
 		p.Data, err = filepath.Abs(c.Data)

@@ -90,6 +90,7 @@ type Config struct {
 	BackupInterval  time.Duration
 	BackupRetention time.Duration
 	BackupLogSize   string
+	BackupRate      string
 
 	ConfigFile string
 	CheckOnly  bool // look at the settings and do not start

@@ -82,6 +82,7 @@ func (c *Config) storageFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.BackupTo, "backup-to", "", "`folder` into which backups are made by themselves, better on another disk: the files every --backup-interval, of which only what is new is copied, and every minute what was written since. Moments of the last --backup-retention can be restored: \"cantle restore --from\"")
 	f.DurationVar(&c.BackupInterval, "backup-interval", 4*time.Hour, "how often --backup-to copies files; what is longer takes less room, and more time to restore. 0: only when \"cantle backup\" asks for it")
 	f.DurationVar(&c.BackupRetention, "backup-retention", 7*24*time.Hour, "how far back moments can be restored; what none of them needs is deleted. 0 deletes nothing")
+	f.StringVar(&c.BackupRate, "backup-rate", "64MB", "`size` of what a backup copies in a second at most, so that it leaves the disk to others too; 0 copies as fast as it goes")
 	f.StringVar(&c.BackupLogSize, "backup-log-size", "8GB", "`size` of what is kept in the data folder of what was written since the last backup, at most two days of it, so that the next one covers all moments in between. Without --backup-to nothing is")
 	f.StringVar(&c.LogSize, "log-size", "50GB", "`size` of the change log that is kept, however young it is and by however many lives of the server it was written (its records before they are packed): change streams that are further behind end with ChangeStreamHistoryLost")
 }

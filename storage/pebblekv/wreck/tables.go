@@ -179,6 +179,23 @@ func (f *Folder) VerifyTable(name string) (damages []storage.Damage, ok bool) {
 	return nil, false
 }
 
+// VerifyCopy is VerifyTable for a file that was copied from it and has another path.
+func (f *Folder) VerifyCopy(name string, fs vfs.FS, path string) (damages []storage.Damage, ok bool) {
+	for _, t := range f.tables {
+		if t.name != name {
+			continue
+		}
+		c := table{name: fs.PathBase(path), number: t.number, level: t.level, smallest: t.smallest, largest: t.largest, maxSeq: t.maxSeq, size: t.size, entries: t.entries}
+		of := &Folder{fs: fs, dir: fs.PathDir(path)}
+		damages = append(c.open(of), c.verify(of)...)
+		for i := range damages {
+			damages[i].File = name
+		}
+		return damages, true
+	}
+	return nil, false
+}
+
 // verify compares the checksums of all blocks of a table that open has found.
 func (t *table) verify(f *Folder) (damages []storage.Damage) {
 	if t.have < 0 {

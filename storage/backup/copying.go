@@ -1,0 +1,73 @@
+package backup
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/pebblekv"
+	"github.com/cantledb/cantle/storage/pebblekv/wreck"
+)
+
+// copying copies files.
+type copying struct {
+	ctx   context.Context
+	told  progress
+	pace  *pace                   // nil = as fast as it goes
+	check func(part string) error // looks at the copy before it gets its name; nil = nobody does
+}
+
+// file copies a file so that it is on the disk under its name, whole, or not there. The original is read once.
+func (c *copying) file(files pebblekv.FS, from, to string) (size int64, sum string, err error) {
+	in, err := files.Open(from)
+	if err != nil {
+		return 0, "", err
+	}
+	defer in.Close()
+	part := to + partSuffix
+	out, err := wreck.CreatePart(part)
+	if err != nil {
+		return 0, "", err
+	}
+	h := sha256.New()
+	size, err = pump(c.ctx, io.MultiWriter(out, h), in, c.told, c.pace)
+	if err == nil && c.check != nil {
+		err = c.check(part)
+	}
+	if err != nil {
+		return 0, "", errors.Join(err, out.Close())
+	}
+	if err := errors.Join(out.Sync(), out.Close()); err != nil {
+		return 0, "", err
+	}
+	return size, hex.EncodeToString(h.Sum(nil)), os.Rename(part, to)
+}
+
+// listed lists the tables of a checkpoint. Errors: storage.DamagedError, where that says they are not what they should be.
+func listed(files pebblekv.FS, checkpoint string) (*wreck.Folder, error) {
+	f, err := wreck.Survey(files, checkpoint)
+	if err == nil {
+		err = f.ListTables()
+	}
+	if err == nil && len(f.Damages) > 0 {
+		err = &storage.DamagedError{Damages: f.Damages}
+	}
+	return f, err
+}
+
+// examine compares the checksums inside of a table in its copy, which is in memory still, so that a damaged one does
+// not take the place of a good copy. Errors: storage.DamagedError, unless only the copy is damaged.
+func examine(tables *wreck.Folder, name, part string) error {
+	if found, _ := tables.VerifyCopy(name, wreck.Disk, part); len(found) == 0 {
+		return nil
+	}
+	if found, _ := tables.VerifyTable(name); len(found) > 0 {
+		return &storage.DamagedError{Damages: found}
+	}
+	return fmt.Errorf("the copy %s is damaged and the table is not: look at the disk of the backups", part)
+}

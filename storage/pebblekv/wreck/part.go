@@ -1,0 +1,35 @@
+package wreck
+
+import (
+	"os"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// dirtyMax is how much of a file in the making the system holds in memory before it writes it to the disk. Left to
+// itself it gathers gigabytes, and the next sync of a log, on the same disk, waits for all of them.
+const dirtyMax = 1 << 20
+
+// Part is a file in the making.
+type Part interface {
+	Write(p []byte) (int, error)
+	Sync() error
+	Close() error
+}
+
+// CreatePart makes an empty file on the disk, which only its owner can read, that is written out as it grows.
+// Errors: those of the file system.
+func CreatePart(path string) (Part, error) {
+	made, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := made.Close(); err != nil {
+		return nil, err
+	}
+	out, err := Disk.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return nil, err
+	}
+	return vfs.NewSyncingFile(out, vfs.SyncingFileOptions{BytesPerSync: dirtyMax}), nil
+}
