@@ -114,6 +114,7 @@ func (s *store) openEngine(po *pebble.Options, t *troubles) (end uint64, err err
 			return 0, err
 		}
 	}
+	po.FS, s.watch = watchFiles(po.FS, s.o)
 	po.FS = engineFiles{judgedFiles{po.FS, &s.damaged}, t}
 	if s.db, err = pebble.Open(s.dir, po); err != nil {
 		return 0, s.whyNot(folder, translate(err))

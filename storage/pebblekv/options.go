@@ -90,6 +90,10 @@ type Options struct {
 	// wait on.
 	StallTries int
 
+	// Watchdog is how long a sync or a write may take before the process ends with status 61, after
+	// Fatal; 0 = for ever.
+	Watchdog time.Duration
+
 	// Exit ends the process; nil = os.Exit. A test that loses a server without ending itself
 	// sets it: when it returns nobody listens to the store any more.
 	Exit func(status int)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"io"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -22,6 +23,7 @@ type store struct {
 	dir     string
 	db      *pebble.DB
 	lock    *pebble.Lock
+	watch   io.Closer    // ends the watchdog
 	seed    maphash.Seed // of key fingerprints
 	latches *writebuf.Latches
 	hot     *hot
@@ -253,7 +255,7 @@ func (s *store) Close() error {
 	if !s.o.InMemory && !s.o.ReadOnly {
 		err = errors.Join(err, s.db.Set(keyCeiling, encodeTimestamp(s.Latest()), pebble.Sync))
 	}
-	return errors.Join(err, translate(s.db.Close()), s.syncer.mark.Close(), s.lock.Close())
+	return errors.Join(err, translate(s.db.Close()), s.watch.Close(), s.syncer.mark.Close(), s.lock.Close())
 }
 
 // translate gives Pebble's errors the seam's names.

@@ -83,6 +83,7 @@ type Config struct {
 	Merge         bool
 	MetadataRU    int64
 	Partitions    int
+	Watchdog      time.Duration // 0 = none
 	LogRetention  time.Duration
 	LogSize       string
 

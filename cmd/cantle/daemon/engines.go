@@ -57,6 +57,8 @@ type storeSettings struct {
 	kept int64
 	// sync is how long a commit may stay off the disk; 0 leaves none there.
 	sync time.Duration
+	// watchdog is --watchdog; 0 = none.
+	watchdog time.Duration
 	// log takes what the engine has to say.
 	log func(isError bool, message string)
 	// damaged is told of each damaged file that is found while the store is open.

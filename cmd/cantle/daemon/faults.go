@@ -50,6 +50,7 @@ func (c *Config) Faults() (out []error) {
 	add(err)
 	_, err = parseSync(c.Sync)
 	add(err)
+	add(c.checkWatchdog())
 	if c.CosmosListen != "" && c.CosmosName == "" {
 		add(errors.New("--cosmos-account: the account needs a name"))
 	}

@@ -76,6 +76,7 @@ func (c *Config) storageFlags(f *pflag.FlagSet) {
 	f.BoolVar(&c.Memory, "memory", false, "short for --storage memory: nothing is written to disk, all is gone at the end (for test suites)")
 	f.BoolVar(&c.ServeDamaged, "serve-damaged", false, "serve what can be read of damaged data, and refuse all writes; nothing in the folder of the database is changed. \"cantle check\" lists the damage, \"cantle salvage\" saves the rest")
 	f.StringVar(&c.Sync, "sync", "always", "`when` writes are forced to disk. always: an acknowledged write survives a power cut; interval:<ms>: at most so many milliseconds of writes are lost")
+	f.DurationVar(&c.Watchdog, "watchdog", 0, "how long a write or a sync of the data folder may take, at least 10s, before the process ends with status 61, as mongod's watchdogPeriodSeconds has it, so that a supervisor can act; 0 waits for ever")
 	f.StringVar(&c.CacheSize, "cache-size", "", "`size` of the caches of what is read, such as 512MB; an eighth of the memory unless given, at most 1GB. The memory is the machine's, or less if a container, ulimit -v or GOMEMLIMIT says so")
 	f.StringVar(&c.WorkMemory, "work-memory", "", "`size` of what clients can make the server hold at once, such as 1GB: sorts, groups and joins (which spill to disk beyond, or fail), values of expressions, large messages, replies, uncommitted writes; a quarter of the memory unless given, at least 32MB")
 	f.DurationVar(&c.LogRetention, "log-retention", 24*time.Hour, "how long change streams can go back")

@@ -33,7 +33,10 @@ func (d *Daemon) openStore() (scratch string, durability storage.Durability, err
 	if err != nil {
 		return "", 0, err
 	}
-	s.kept = sizes.kept
+	s.kept, s.watchdog = sizes.kept, d.cfg.Watchdog
+	if err := d.cfg.checkWatchdog(); err != nil {
+		return "", 0, err
+	}
 	if s.sync, err = parseSync(d.cfg.Sync); err != nil {
 		return "", 0, err
 	}

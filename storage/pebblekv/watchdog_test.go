@@ -1,0 +1,60 @@
+package pebblekv
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// A sync of the log that does not end ends the process, with a status of its own and a line that says which; also where
+// that line cannot be written.
+func TestWatchdog(t *testing.T) {
+	if dir := os.Getenv("CANTLE_HUNG_DIR"); dir != "" {
+		hang(t, dir, os.Getenv("CANTLE_HUNG_LOG") != "")
+	}
+	for _, log := range []string{"", "too"} {
+		cmd := exec.Command(os.Args[0], "-test.run=TestWatchdog$")
+		dir := t.TempDir()
+		cmd.Env = append(os.Environ(), "CANTLE_HUNG_DIR="+dir, "CANTLE_HUNG_LOG="+log)
+		out, err := cmd.CombinedOutput()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != 61 {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		if said := strings.Contains(string(out), ".log for "); said != (log == "") {
+			t.Errorf("the log hangs %q, and there was: %s", log, out)
+		}
+		mustClose(t, mustOpen(t, dir, Options{Watchdog: time.Hour})) // and the store opens again
+	}
+}
+
+// hang has the log of a store hang.
+func hang(t *testing.T, dir string, logToo bool) {
+	var hung atomic.Bool
+	files := errorfs.Wrap(vfs.Default, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if hung.Load() && filepath.Ext(op.Path) == ".log" && (op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData) {
+			select {}
+		}
+		return nil
+	}))
+	s := mustOpen(t, dir, Options{FS: files, Watchdog: 100 * time.Millisecond, Fatal: func(m string) {
+		if logToo {
+			select {}
+		}
+		os.Stderr.WriteString(m)
+	}})
+	mustPut(t, s, "a", "1")
+	hung.Store(true)
+	_, err := put(s, "b", "1", storage.TxnOptions{})
+	t.Fatalf("still running: %v", err)
+}
