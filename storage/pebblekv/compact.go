@@ -3,6 +3,7 @@ package pebblekv
 import (
 	"bytes"
 	"context"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -88,7 +89,7 @@ func (s *store) flush(ctx context.Context) error {
 	}
 }
 
-// Compact implements storage.Compactor.
+// Compact implements storage.Compactor. It ends with ErrDiskFull when the disk is full.
 func (s *store) Compact(ctx context.Context, r storage.Range, told func(bytes int64)) (freed int64, err error) {
 	done, err := s.use(ctx)
 	if err != nil {
@@ -97,6 +98,11 @@ func (s *store) Compact(ctx context.Context, r storage.Range, told func(bytes in
 	defer done()
 	if r = clip(r); r.Empty() {
 		return 0, nil
+	}
+	ctx, stop := s.whileRoom(ctx)
+	defer stop()
+	if ctx.Err() != nil {
+		return 0, context.Cause(ctx)
 	}
 	s.anchor.lift() // it would keep what was deleted a moment ago
 	if err := s.flush(ctx); err != nil {
@@ -129,6 +135,30 @@ func (s *store) Compact(ctx context.Context, r storage.Range, told func(bytes in
 		err = sized
 	}
 	return max(0, int64(before)-int64(after)), s.translate(err)
+}
+
+// whileRoom is ctx until the disk is full, where no compaction begins. Its cause is ErrDiskFull then.
+// The caller calls stop.
+func (s *store) whileRoom(ctx context.Context) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	if s.room.full() {
+		cancel(storage.ErrDiskFull)
+	}
+	look := time.NewTicker(100 * time.Millisecond)
+	go func() {
+		defer look.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-look.C:
+				if s.room.full() {
+					cancel(storage.ErrDiskFull)
+				}
+			}
+		}
+	}()
+	return ctx, func() { cancel(nil) }
 }
 
 // piece is a part of a range that is compacted at once.

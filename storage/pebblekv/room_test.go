@@ -283,6 +283,9 @@ func TestNoRoomAtAll(t *testing.T) {
 	if _, err := get(m.store, "r000001"); err != nil {
 		t.Errorf("a read without room: %v", err)
 	}
+	if _, err := m.store.Compact(t.Context(), storage.Range{Start: []byte("r"), End: []byte("s")}, nil); !errors.Is(err, storage.ErrDiskFull) {
+		t.Errorf("a compaction without room: %v", err)
+	}
 	m.fs.stranger(-1)
 	m.until("a write", func() bool {
 		_, err := put(m.store, "r999999", "x", storage.TxnOptions{})
