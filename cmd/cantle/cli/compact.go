@@ -16,8 +16,9 @@ import (
 
 const compactHelp = `Lets a running server free what its files keep of documents and index entries that were deleted
 or written over: of one collection, of a database, or of all. The server does so by itself where that
-pays; this is for after a large delete. It works in pieces with pauses between them, and Ctrl-C
-ends it: what is free by then stays free.
+pays; this is for after a large delete. It works in pieces with pauses between them. After Ctrl-C
+the server still finishes the collection at hand; killOp ends that too, and what is free by then
+stays free.
 
   cantle compact mongodb://127.0.0.1:27017/
   cantle compact --dry-run mongodb://127.0.0.1:27017/ shop
