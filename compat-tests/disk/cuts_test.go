@@ -101,6 +101,9 @@ func look(s settings) *seen {
 		out.wrong = []string{"the server does not start: " + err.Error()}
 		return out
 	}
+	if !m.resumes() {
+		out.wrong = append(out.wrong, "what the restart resumes does not end")
+	}
 	if out.state, err = m.observe(); err != nil {
 		out.wrong = append(out.wrong, "the server does not tell what it has: "+err.Error())
 	}

@@ -130,6 +130,9 @@ func (x *trial) run() {
 func (x *trial) lives(m *machine, p *progress) {
 	x.named("command", p.live(m))
 	if !m.dead.Load() {
+		if !x.breaker.lasting && !m.resumes() {
+			x.wrong = append(x.wrong, "what the start resumes does not end")
+		}
 		got, err := m.observe()
 		if err != nil {
 			x.named("question", err)

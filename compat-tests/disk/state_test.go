@@ -3,18 +3,35 @@ package disk
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/shard/checkup"
 )
 
 // state is what is kept: values by what they are of, as "docs shop.orders 7" or
 // "index shop.orders v_1".
 type state map[string]string
+
+// resumes waits until what the start resumes is done, and reports whether it is: indexes that are
+// built, collections that are rewritten.
+func (m *machine) resumes() bool {
+	busy := func(c *catalog.Collection) bool {
+		return c.Rewriting != nil || slices.ContainsFunc(c.Indexes, func(ix *catalog.Index) bool { return ix.State == catalog.IndexBuilding })
+	}
+	for range 2000 {
+		if !slices.ContainsFunc(m.daemon.Jobs().Catalog.Peek().Collections(""), busy) {
+			return true
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return false
+}
 
 // observe asks a server for everything.
 func (m *machine) observe() (state, error) {

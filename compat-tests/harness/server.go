@@ -345,8 +345,8 @@ func (s *Server) Trouble() error { return s.trouble(nil) }
 
 // trouble adds what the log gives away to the result of the process.
 func (s *Server) trouble(err error) error {
-	if mark := s.log.mark(); mark != "" {
-		return errors.Join(err, fmt.Errorf("the server's log contains %q", mark))
+	if mark, around := s.log.mark(); mark != "" {
+		return errors.Join(err, fmt.Errorf("the server's log contains %q:\n%s", mark, around))
 	}
 	return err
 }
@@ -367,11 +367,16 @@ func TroubleIn(log string) string {
 	return ""
 }
 
+// aroundMax bounds what an error shows of the log behind a trouble mark.
+const aroundMax = 4 << 10
+
 // tail keeps the end of a log and notices trouble as it goes by.
 type tail struct {
 	mu   sync.Mutex
 	text []byte
 	seen string
+	// around is what was written with the first trouble and after it, at most aroundMax bytes.
+	around []byte
 	// allowed is a text of trouble that the test is about.
 	allowed string
 	n       int // lines ever written
@@ -385,6 +390,9 @@ func (l *tail) Write(p []byte) (int, error) {
 		if l.seen = TroubleIn(string(p)); l.seen == l.allowed {
 			l.seen = ""
 		}
+	}
+	if l.seen != "" {
+		l.around = append(l.around, p[:min(len(p), aroundMax-len(l.around))]...)
 	}
 	l.n += bytes.Count(p, []byte{'\n'})
 	l.text = append(l.text, p...)
@@ -401,9 +409,9 @@ func (l *tail) String() string {
 	return string(l.text[max(0, len(l.text)-tailBytesMax):])
 }
 
-// mark returns the first trouble mark seen.
-func (l *tail) mark() string {
+// mark returns the first trouble mark seen, with the log from there on.
+func (l *tail) mark() (seen string, around []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.seen
+	return l.seen, bytes.Clone(l.around)
 }

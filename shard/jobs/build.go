@@ -22,10 +22,12 @@ type Build struct {
 	// Finish, if set, runs inside the change that makes the indexes ready. It gets the entry with
 	// the ready indexes and returns the one to put.
 	Finish func(m *catalog.Mutation, c *catalog.Collection) (*catalog.Collection, error)
+	// Resumed keeps the indexes as Building after an error of the store.
+	Resumed bool
 }
 
 // BuildIndexes fills indexes that were published as Building and makes them
-// ready; on an error they are dropped again, also when ctx ends. The caller
+// ready; on an error they are dropped again, unless Resumed, also when ctx ends. The caller
 // holds the collection's Lock and no catalog pin.
 // Errors: DuplicateKey (11000), NamespaceNotFound (26) and IndexNotFound (27)
 // when they were dropped meanwhile, those of index keys.
@@ -43,6 +45,9 @@ func (r *Runner) BuildIndexes(ctx context.Context, b *Build) error {
 	}
 	if errors.Is(err, errGone) {
 		return mongoerr.NoNamespace(b.Namespace.String())
+	}
+	if known := (*mongoerr.Error)(nil); b.Resumed && !errors.As(err, &known) {
+		return err // no document is the cause: the indexes were there before, and the next Resume goes on
 	}
 	if undo := r.abandon(context.WithoutCancel(ctx), b); undo != nil {
 		return errors.Join(err, undo)

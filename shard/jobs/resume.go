@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
@@ -30,6 +32,23 @@ func (r *Runner) Resume(ctx context.Context) error {
 	}
 	return errors.Join(errs...)
 }
+
+// resumeAlone is the loop of a process that has the store alone: it ends when all is finished.
+func (r *Runner) resumeAlone(ctx context.Context) {
+	for pause := resumePause; ; pause = min(2*pause, resumePauseMax) {
+		err := r.Resume(ctx)
+		r.report("resume", err)
+		if err == nil || errors.Is(err, storage.ErrNotWritable) || !sleep(ctx, pause, nil) {
+			return
+		}
+	}
+}
+
+// The pauses between two tries to finish what was left.
+const (
+	resumePause    = 10 * time.Second
+	resumePauseMax = 10 * time.Minute
+)
 
 // resumeOne is Resume for one collection.
 func (r *Runner) resumeOne(ctx context.Context, id keyspace.CollectionID) error {
@@ -85,7 +104,7 @@ func (r *Runner) complete(ctx context.Context, id keyspace.CollectionID) error {
 	if c = r.Catalog.Peek().ByID(id); c == nil {
 		return nil
 	}
-	b, staged := &Build{Collection: id, Namespace: c.Namespace}, &Build{Collection: id}
+	b, staged := &Build{Collection: id, Namespace: c.Namespace, Resumed: true}, &Build{Collection: id}
 	for _, ix := range c.Indexes {
 		switch {
 		case ix.Staged:

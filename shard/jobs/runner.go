@@ -119,7 +119,7 @@ func (r *Runner) Start(ctx context.Context) {
 	r.mu.Unlock()
 	if !storage.Several || r.Duties == nil {
 		r.renewUnique(ctx)
-		r.loop(ctx, "resume", func(ctx context.Context) { r.report("resume", r.Resume(ctx)) })
+		r.loop(ctx, "resume", r.resumeAlone)
 	} else {
 		r.loop(ctx, "resume", r.resumeLoop)
 		r.loop(ctx, "tell", r.tellLoop)
