@@ -248,16 +248,14 @@ func sameRoute(now, then *catalog.Collection) bool {
 }
 
 // begin opens the transaction, waiting for the given record keys.
-func (a *attempt) begin(latch ...[]byte) error {
+func (a *attempt) begin(latch ...[]byte) (err error) {
 	if a.txn != nil {
 		return nil
 	}
-	err := a.enterLine()
-	if err != nil {
+	if err = a.enterLine(); err != nil {
 		return err
 	}
-	a.txn, err = a.c.Store.Begin(a.op.Env.Context(), storage.TxnOptions{Latch: latch, Memory: a.op.Writes})
-	if err != nil {
+	if a.txn, err = a.c.Store.Begin(a.op.Env.Context(), storage.TxnOptions{Latch: latch, Memory: a.op.Writes}); err != nil {
 		return err
 	}
 	return a.readLine()

@@ -202,11 +202,10 @@ func (s *mergeSink) key(coll *catalog.Collection, fresh bson.Raw) (bson.Raw, err
 func (s *mergeSink) merge(fresh bson.Raw) error {
 	defer s.c.settle(s.o)
 	return s.c.write(s.o, s.ns, func(a *attempt) error {
-		switch {
-		case a.coll != nil:
-		case s.spec.WhenMissing == agg.MissDiscard:
+		if a.coll == nil && s.spec.WhenMissing == agg.MissDiscard {
 			return nil // nothing to find, nothing to make
-		default:
+		}
+		if a.coll == nil {
 			return errStale
 		}
 		fresh, err := fresh, error(nil)
@@ -231,11 +230,7 @@ func (s *mergeSink) merge(fresh bson.Raw) error {
 			return err
 		}
 		shards := router.Targets(a.coll, q.Match, s.o.Env.Collation == nil)
-		s.o.begin(a.coll)
-		if err := a.admit(shards); err != nil {
-			return err
-		}
-		if err := a.begin(); err != nil {
+		if err := s.open(a, shards); err != nil {
 			return err
 		}
 		row, err := a.first(sol, shards)
@@ -253,25 +248,35 @@ func (s *mergeSink) merge(fresh bson.Raw) error {
 	})
 }
 
+// open admits an attempt and begins its transaction, unless it has one.
+func (s *mergeSink) open(a *attempt, shards []*shard.Descriptor) error {
+	s.o.begin(a.coll)
+	if err := a.admit(shards); err != nil {
+		return err
+	}
+	return a.begin()
+}
+
 // insert adds a document that met none, and has an _id from now on.
 func (s *mergeSink) insert(a *attempt, fresh bson.Raw) error {
 	fresh, err := write.Prepare(s.spec.Inserted(fresh), s.c.Store)
 	if err != nil {
 		return err
 	}
-	h, err := a.position(fresh)
-	if err != nil {
-		return err
+	var h keyspace.Hash
+	inTxn := a.coll.Options.Capped // where the next position is read
+	if !inTxn {
+		h, err = a.position(fresh)
 	}
 	home := a.coll.Home(fresh, h)
-	if a.txn == nil {
-		s.o.begin(a.coll)
-		if err := a.admit([]*shard.Descriptor{home}); err != nil {
-			return err
-		}
-		if err := a.begin(); err != nil {
-			return err
-		}
+	if err == nil && a.txn == nil {
+		err = s.open(a, []*shard.Descriptor{home})
+	}
+	if err == nil && inTxn {
+		h, err = a.position(fresh)
+	}
+	if err != nil {
+		return err
 	}
 	if err := a.insert(fresh, h, home); err != nil {
 		return err
