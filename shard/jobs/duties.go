@@ -43,7 +43,7 @@ const structurePrefix = "collection."
 
 // onDuty is the context of a job that this process does as long as it has a duty.
 func (r *Runner) onDuty(ctx context.Context, name string) context.Context {
-	if !storage.Several || r.Duties == nil {
+	if r.alone() {
 		return ctx
 	}
 	return storage.WithGuard(ctx, func() error { return r.Duties.Guard(name) })
@@ -61,6 +61,10 @@ func (r *Runner) structure(ctx context.Context, id keyspace.CollectionID) contex
 	return r.Locked(r.computes(ctx), id)
 }
 
+// alone reports that no other process has the store. Of several, the next that takes the Lock of a
+// collection ends what a dead one began.
+func (r *Runner) alone() bool { return !storage.Several || r.Duties == nil }
+
 // Locked is the context of work that relies on the Lock of a collection.
 func (r *Runner) Locked(ctx context.Context, id keyspace.CollectionID) context.Context {
 	return r.onDuty(ctx, structureDuty(id))
@@ -68,7 +72,7 @@ func (r *Runner) Locked(ctx context.Context, id keyspace.CollectionID) context.C
 
 // lockEverywhere waits until no other process changes the structure of the collection, as Lock.
 func (r *Runner) lockEverywhere(ctx context.Context, id keyspace.CollectionID, unlock func()) (func(), error) {
-	if !storage.Several || r.Duties == nil {
+	if r.alone() {
 		return unlock, nil
 	}
 	name, began := structureDuty(id), time.Now()

@@ -132,7 +132,7 @@ func (c *copying) begin(m *catalog.Mutation) error {
 		return err
 	}
 	c.from = old
-	if c.job.Again != nil {
+	if c.job.Again != nil && c.r.alone() {
 		again := &catalog.Rewriting{Command: c.job.Again, Runs: 1}
 		if old.Rewriting != nil {
 			again.Runs += old.Rewriting.Runs

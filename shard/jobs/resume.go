@@ -1,12 +1,14 @@
 package jobs
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
@@ -78,7 +80,24 @@ func (r *Runner) rewriteAgain(ctx context.Context, id keyspace.CollectionID) err
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return errors.Join(err, r.thaw(ctx, id)) // of one that ended before it began
+	if known := (*mongoerr.Error)(nil); errors.As(err, &known) && (known.Code == mongoerr.ConflictingOperationInProgress || known.Code == mongoerr.ReshardCollectionInProgress) {
+		return err // another command rewrites it, here or at another process
+	}
+	return errors.Join(err, r.forget(ctx, id, c.Rewriting))
+}
+
+// forget takes a rewriting from the entry of its collection that ended before it began. Only the
+// holder of the Lock may let writers go on: another process may have blocked them.
+func (r *Runner) forget(ctx context.Context, id keyspace.CollectionID, was *catalog.Rewriting) error {
+	unlock, err := r.Lock(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if c := r.Catalog.Peek().ByID(id); c == nil || c.Rewriting == nil || !bytes.Equal(c.Rewriting.Command, was.Command) {
+		return nil
+	}
+	return r.thaw(r.Locked(ctx, id), id)
 }
 
 // complete finishes the changes of shards and the index builds of a collection.

@@ -117,7 +117,7 @@ func (r *Runner) Start(ctx context.Context) {
 	r.mu.Lock()
 	r.cancel = cancel
 	r.mu.Unlock()
-	if !storage.Several || r.Duties == nil {
+	if r.alone() {
 		r.renewUnique(ctx)
 		r.loop(ctx, "resume", r.resumeAlone)
 	} else {
