@@ -128,7 +128,7 @@ func TestMetricsOfSizes(t *testing.T) {
 	for name, want := range map[string][2]float64{
 		"cantle_collection_disk_bytes{big,test,}":        {2.5e6, 5e6},
 		"cantle_index_disk_bytes{big,test,a,}":           {50e3, 400e3},
-		"cantle_collection_disk_bytes{$other,$other,}":   {1.5e6, 4.5e6},
+		"cantle_collection_disk_bytes{$other,$other,}":   {100e3, 4.5e6}, // estimated by blocks, which several share
 		"cantle_index_disk_bytes{$other,$other,$other,}": {0, 50e3},
 		"cantle_change_log_bytes{}":                      {8e6, 20e6},
 		"cantle_kept_log_bytes{}":                        {0, 0},
