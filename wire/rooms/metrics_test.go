@@ -2,6 +2,7 @@ package rooms
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -146,10 +147,12 @@ func TestMetricsOfSizes(t *testing.T) {
 	if series != 101 {
 		t.Errorf("%d collections have series of their own", series)
 	}
-	if n := number(at(c.ok(`{serverStatus: 1, $db: "admin"}`), "storageEngine.changeLogBytes")); float64(n) != got["cantle_change_log_bytes{}"] {
+	// A table may be written in between.
+	same := func(n int64) bool { return math.Abs(float64(n)/got["cantle_change_log_bytes{}"]-1) < 0.25 }
+	if n := number(at(c.ok(`{serverStatus: 1, $db: "admin"}`), "storageEngine.changeLogBytes")); !same(n) {
 		t.Errorf("serverStatus says %d", n)
 	}
-	if n := number(c.ok(`{collStats: "oplog.rs", $db: "local"}`).Get("storageSize")); float64(n) != got["cantle_change_log_bytes{}"] {
+	if n := number(c.ok(`{collStats: "oplog.rs", $db: "local"}`).Get("storageSize")); !same(n) {
 		t.Errorf("collStats says %d", n)
 	}
 }
