@@ -78,22 +78,12 @@ func askForBackup(ctx context.Context, uri, dir string, s Streams) error {
 		return err
 	}
 	defer server.close()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	done := make(chan struct{})
-	watched := make(chan struct{})
-	go func() {
-		defer close(watched)
-		watchBackup(ctx, server, s, done)
-	}()
 	b := bson.NewBuilder(nil)
 	b.String("customAction", "Backup")
 	if dir != "" {
 		b.String("to", dir)
 	}
-	reply, err := server.ask(ctx, "admin", b.Doc())
-	close(done)
-	<-watched
+	reply, err := askWatched(ctx, server, "admin", b.Doc(), backingUp, s.Err)
 	var refused mongo.CommandError
 	if errors.As(err, &refused) && refused.Code == 2 {
 		return wrong("%s", refused.Message)
@@ -109,44 +99,15 @@ func askForBackup(ctx context.Context, uri, dir string, s Streams) error {
 	return nil
 }
 
-// watchBackup asks a server every second how far its backup is.
-func watchBackup(ctx context.Context, server *server, s Streams, done <-chan struct{}) {
-	var p *progress.Bar
-	defer func() {
-		if p != nil {
-			p.End()
-		}
-	}()
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-done:
-			return
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		reply, err := server.ask(ctx, "admin", command("serverStatus"))
-		if err != nil {
-			continue // the command itself will tell
-		}
-		status, _ := reply.Get("backup").Doc()
-		what, _ := status.Get("unit").Str()
+// backingUp is the look at the backup of a server.
+var backingUp = look{command("serverStatus"), func(answer bson.Raw) (what string, done, total int64) {
+	status, _ := answer.Get("backup").Doc()
+	if what, _ = status.Get("unit").Str(); what != "" {
 		phase, _ := status.Get("phase").Str()
-		if what == "" {
-			continue
-		}
-		if what += ", " + phase; p == nil || p.What() != what {
-			if p != nil {
-				p.End()
-			}
-			p = progress.Show(s.Err, what, whole(status, "total"))
-			p.Late(time.Second)
-		}
-		p.At(whole(status, "done"))
+		what += ", " + phase
 	}
-}
+	return what, whole(status, "done"), whole(status, "total")
+}}
 
 // printBackups prints what there is and which moments can be restored, and reports whether any can.
 func printBackups(s Streams, folder *backup.Folder) (any bool) {

@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/cmd/cantle/columns"
-	"github.com/cantledb/cantle/cmd/cantle/progress"
 )
 
 const compactHelp = `Lets a running server free what its files keep of documents and index entries that were deleted
@@ -111,7 +109,7 @@ func compactAll(ctx context.Context, server *server, s Streams, list []string, d
 		if least > 0 {
 			b.Int64("freeSpaceTargetMB", least)
 		}
-		reply, err := watched(ctx, server, s, name, func() (bson.Raw, error) { return server.ask(ctx, db, b.Doc()) })
+		reply, err := askWatched(ctx, server, db, b.Doc(), compaction(name), s.Err)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -133,55 +131,19 @@ func compactAll(ctx context.Context, server *server, s Streams, list []string, d
 	return nil
 }
 
-// watched shows how far a compaction is while a command waits for it.
-func watched(ctx context.Context, server *server, s Streams, name string, ask func() (bson.Raw, error)) (bson.Raw, error) {
-	done, shown := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(shown)
-		watchCompact(ctx, server, s, name, done)
-	}()
-	defer func() {
-		close(done)
-		<-shown
-	}()
-	return ask()
-}
-
-// watchCompact asks a server every second how far it is. Who may not look sees nothing.
-func watchCompact(ctx context.Context, server *server, s Streams, name string, done <-chan struct{}) {
-	var p *progress.Bar
-	defer func() {
-		if p != nil {
-			p.End()
-		}
-	}()
+// compaction returns the look at the compaction of a collection.
+func compaction(name string) look {
 	b := bson.NewBuilder(nil)
 	b.Int32("currentOp", 1)
 	b.String("desc", "Compact")
 	b.String("ns", name)
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-done:
-			return
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		reply, err := server.ask(ctx, "admin", b.Doc())
-		if err != nil {
-			continue // the command itself will tell
-		}
-		list, _ := reply.Get("inprog").Array()
+	return look{b.Doc(), func(answer bson.Raw) (what string, done, total int64) {
+		list, _ := answer.Get("inprog").Array()
 		for v := range list.Values() {
 			op, _ := v.Doc()
 			at, _ := op.Get("progress").Doc()
-			if p == nil {
-				p = progress.Show(s.Err, "bytes of "+name, whole(at, "total"))
-				p.Late(time.Second)
-			}
-			p.At(whole(at, "done"))
+			what, done, total = "bytes of "+name, whole(at, "done"), whole(at, "total")
 		}
-	}
+		return what, done, total
+	}}
 }

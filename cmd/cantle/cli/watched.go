@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/cmd/cantle/progress"
+)
+
+// look is a question about long work at a server.
+type look struct {
+	question bson.Raw // on the database admin
+	// progress reads the answer; what is "" where it shows no work.
+	progress func(answer bson.Raw) (what string, done, total int64)
+}
+
+// askWatched runs a command that takes long, and shows its progress on out, every second. Without the
+// right to see that, nothing is shown. Errors: those of the command.
+func askWatched(ctx context.Context, server *server, db string, command bson.Raw, l look, out io.Writer) (bson.Raw, error) {
+	done, shown := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(shown)
+		l.show(ctx, server, out, done)
+	}()
+	defer func() {
+		close(done)
+		<-shown
+	}()
+	return server.ask(ctx, db, command)
+}
+
+// show shows the progress until done is closed.
+func (l look) show(ctx context.Context, server *server, out io.Writer, done <-chan struct{}) {
+	var p *progress.Bar
+	defer func() {
+		if p != nil {
+			p.End()
+		}
+	}()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		answer, err := server.ask(ctx, "admin", l.question)
+		if err != nil {
+			continue // the command itself ends with an error
+		}
+		what, at, total := l.progress(answer)
+		if what == "" {
+			continue
+		}
+		if p == nil || p.What() != what {
+			if p != nil {
+				p.End()
+			}
+			p = progress.Show(out, what, total)
+			p.Late(time.Second)
+		}
+		p.At(at)
+	}
+}
