@@ -63,12 +63,7 @@ func (r *Runner) renewed(begun map[keyspace.IndexID]Renewal, err error) {
 
 // outdated reports indexes that are to be made again.
 func outdated(c *catalog.Collection) bool {
-	for _, ix := range c.Indexes {
-		if ix.Outdated && !ix.Staged {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Indexes, func(ix *catalog.Index) bool { return ix.Outdated && !ix.Staged })
 }
 
 // renewUnique makes unique indexes again before anybody writes: while one is built, two documents could get the same values. Of several
@@ -76,7 +71,7 @@ func outdated(c *catalog.Collection) bool {
 func (r *Runner) renewUnique(ctx context.Context) {
 	for _, c := range r.Catalog.Peek().Collections("") {
 		if slices.ContainsFunc(c.Indexes, func(ix *catalog.Index) bool { return ix.Outdated && ix.Unique }) {
-			r.report("resume", r.resumeOne(r.computes(ctx), c.ID))
+			r.report("resume", r.complete(r.computes(ctx), c.ID))
 		}
 	}
 }
