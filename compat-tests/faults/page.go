@@ -132,7 +132,7 @@ func Page(lines string) []byte {
 		"a test as well, which fails when the bug goes unnoticed; those that need a server of their own are built and run with `--long`.\n\n" +
 		"| fault | each run | nightly | release | last counted |\n|---|---|---|---|---|\n")
 	for _, r := range Rows {
-		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s | %s | %s |\n", r.Name, r.Name, amount(r.Run, r.Unit), amount(r.Nightly, r.Unit), amount(r.Release, r.Unit), last(countsOf(lines, r.Name)))
+		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s | %s | %s |\n", r.Name, r.Name, r.eachRun(), amount(r.Nightly, r.Unit), amount(r.Release, r.Unit), last(countsOf(lines, r.Name)))
 	}
 	for _, r := range Rows {
 		fmt.Fprintf(&b, "\n### %s\n\n%s.\n\n", r.Name, r.What)
@@ -190,6 +190,14 @@ func amount(n int, unit string) string {
 		return "all " + unit
 	}
 	return thousands(n) + " " + unit
+}
+
+// eachRun is how much of a row a change has to pass.
+func (r Row) eachRun() string {
+	if r.AtNight {
+		return "–"
+	}
+	return amount(r.Run, r.Unit)
 }
 
 // last is what the columns that have run came to.

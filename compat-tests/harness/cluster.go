@@ -73,7 +73,9 @@ var (
 	withinProgram  = sync.OnceValues(func() (string, error) {
 		return build(tagged("cantle-within", testedTags), testedTags, "./compat-tests/tikvfake/inprocess")
 	})
-	fakeProgram = sync.OnceValues(func() (string, error) { return build("tikvfaked", "", "./compat-tests/tikvfake/tikvfaked") })
+	fakeProgram = sync.OnceValues(func() (string, error) {
+		return build(tagged("tikvfaked", testedTags), testedTags, "./compat-tests/tikvfake/tikvfaked")
+	})
 )
 
 // clusters are the places of data directories.

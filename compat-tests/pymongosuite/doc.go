@@ -5,8 +5,8 @@
 // against a hash and unpacked into .cache; nothing of it is in this repository. A
 // server under test listens on two neighbouring ports, which the tests take for two
 // mongos; or it shows itself as a replica set, asks for logins, or for TLS with the
-// certificates that come with the tests (see runs in suite.go). A short selection runs
-// always, all of them with CANTLE_LONG, which ./scripts/test --long sets. Without
+// certificates that come with the tests (see runs in suite.go). A short selection runs without
+// CANTLE_LONG; ./scripts/test --long, which sets it, runs all of them at night. Without
 // Python, its venv or the package index the tests are skipped.
 //
 // scoreboard.txt has what is known to fail, with reasons (see compat-tests/scoreboard);

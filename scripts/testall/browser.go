@@ -7,15 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"time"
 
 	"github.com/cantledb/cantle/compat-tests/browser"
-)
-
-// Times that installing a browser may take.
-const (
-	aptLimit = 6 * time.Minute
-	npmLimit = 5 * time.Minute
 )
 
 // chromiumPackage is a Chromium without a window whose program and libraries are in the
@@ -56,7 +49,7 @@ func (r *run) installBrowser() error {
 		}
 		out, err := exec.CommandContext(r.ctx, path, "--version").Output()
 		if err == nil {
-			fmt.Printf("%s: %s", path, out)
+			fmt.Fprintf(r.out, "%s: %s", path, out)
 			return nil
 		}
 		failed = append(failed, fmt.Errorf("%s: %w", path, err))
@@ -75,10 +68,10 @@ func (r *run) aptBrowser() error {
 		return errors.New("apt-get: only root may install")
 	}
 	r.env = append(r.env, "DEBIAN_FRONTEND=noninteractive")
-	if err := r.output(aptLimit, apt, "update", "-qq"); err != nil {
+	if err := r.output(apt, "update", "-qq"); err != nil {
 		return fmt.Errorf("apt-get update: %w", err)
 	}
-	if err := r.output(aptLimit, apt, "install", "-y", "-qq", "--no-install-recommends", "chromium", "fonts-dejavu-core"); err != nil {
+	if err := r.output(apt, "install", "-y", "-qq", "--no-install-recommends", "chromium", "fonts-dejavu-core"); err != nil {
 		return fmt.Errorf("apt-get install chromium: %w", err)
 	}
 	return nil
@@ -98,13 +91,13 @@ func (r *run) npmBrowser() error {
 	if err := os.MkdirAll(browser.Folder, 0o755); err != nil {
 		return err
 	}
-	if err := r.output(npmLimit, "npm", "install", "--prefix", browser.Folder, "--no-package-lock", "--no-audit", "--no-fund",
+	if err := r.output("npm", "install", "--prefix", browser.Folder, "--no-package-lock", "--no-audit", "--no-fund",
 		"--no-save", "--ignore-scripts", "--loglevel=error", chromiumPackage); err != nil {
 		return fmt.Errorf("npm install %s: %w", chromiumPackage, err)
 	}
-	cmd, cancel := r.command(npmLimit, "node", "-e", unpackChromium)
-	defer cancel()
-	cmd.Dir, cmd.Stdout, cmd.Stderr = browser.Folder, os.Stdout, os.Stdout
+	cmd, end := r.command("node", "-e", unpackChromium)
+	defer end()
+	cmd.Dir, cmd.Stdout, cmd.Stderr = browser.Folder, r.out, r.out
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("unpacking %s: %w", chromiumPackage, err)
 	}

@@ -2,7 +2,7 @@ package main
 
 import (
 	"fmt"
-	"time"
+	"slices"
 )
 
 // clusterRun is suites over a simulated TiKV cluster: see compat-tests/harness/cluster.go.
@@ -16,9 +16,9 @@ type clusterRun struct {
 // clusterSuites are those that ask servers what clients may expect of any engine.
 var clusterSuites = []string{"cases", "driver", "isolation", "differential", "crash"}
 
-// clusterShare is what each run does: where everything goes wrong, the tests of each suite that take
-// some seconds there. The case files run on a cluster in the server's process in the step end, and
-// the tests of the engine in the step unit.
+// clusterShare is what a run does that has the step without --long: where everything goes wrong, the tests of each
+// suite that take some seconds there. Each run has the case files on a cluster in the server's process,
+// and several servers over one, in the step end, and the tests of the engine in the step unit.
 var clusterShare = []clusterRun{
 	{"tikv-faults", []string{"driver"}, []string{"-run", "Watch|Transactions|Retry|Bulk|Cursor", "-skip", "SplitEvent|Lifetime|TestBulkWrite"}, nil},
 	{"tikv-faults", []string{"isolation"}, []string{"-run", "Anomalies|Counts|Kills"}, nil},
@@ -44,23 +44,23 @@ var clusterAll = []clusterRun{
 	{"mock-3", []string{"mongosh"}, []string{"-run", "Scripts/shell[24]$"}, nil}, // sharding, shard keys changed under writers
 }
 
-// cluster runs suites over simulated clusters.
+// cluster runs suites over simulated clusters, and servers as processes over one.
 func (r *run) cluster() error {
-	runs, limit := clusterShare, 10*time.Minute
-	if r.long {
-		runs, limit = clusterAll, 3*time.Hour
+	runs := clusterShare
+	if r.speed == night {
+		runs = clusterAll
 	}
-	env := r.env
+	env := slices.Clone(r.env)
+	r.useLength()
+	if err := r.testPackages(among(clusterProcesses...), nil); err != nil {
+		return err
+	}
+	r.env = env
 	defer func() { r.env = env }()
 	for _, c := range append(runs[:len(runs):len(runs)], severalShare...) {
-		args := []string{"test", "-json", "-count=1", "-tags", testTags, "-vet=off", "-timeout", limit.String()}
-		args = append(args, c.flags...)
-		for _, suite := range c.suites {
-			args = append(args, "./compat-tests/"+suite)
-		}
-		fmt.Printf("--- CANTLE_STORAGE=%s\n", c.storage)
+		fmt.Fprintf(r.out, "--- CANTLE_STORAGE=%s\n", c.storage)
 		r.env = append(append(env[:len(env):len(env)], "CANTLE_STORAGE="+c.storage), c.env...)
-		if err := r.test(limit+time.Minute, args...); err != nil {
+		if err := r.testPackages(among(c.suites...), append([]string{"-count=1"}, c.flags...)); err != nil {
 			return fmt.Errorf("over %s: %w", c.storage, err)
 		}
 	}

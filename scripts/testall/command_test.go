@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,13 +19,15 @@ func TestCommandLeavesNothingBehind(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := &run{ctx: t.Context()}
-			cmd, cancel := r.command(time.Second, "bash", "-c", script)
+			ctx, stop := context.WithTimeout(t.Context(), time.Second)
+			defer stop()
+			r := &run{ctx: ctx}
+			cmd, end := r.command("bash", "-c", script)
 			cmd.Dir = t.TempDir()
 			cmd.WaitDelay = time.Second
 			start := time.Now()
 			_ = cmd.Run()
-			cancel()
+			end()
 			if took := time.Since(start); took > 30*time.Second {
 				t.Errorf("it took %s", took)
 			}
@@ -48,15 +51,15 @@ func TestCommandLeavesNothingBehind(t *testing.T) {
 }
 
 // What a step says of its processor time has that of its commands' commands.
-func TestChildrenCPU(t *testing.T) {
-	before := childrenCPU()
+func TestProcessorTime(t *testing.T) {
 	r := &run{ctx: t.Context()}
-	cmd, cancel := r.command(time.Minute, "bash", "-c", "bash -c 'for ((i = 0; i < 200000; i++)); do :; done'; true")
-	defer cancel()
-	if err := cmd.Run(); err != nil {
+	cmd, end := r.command("bash", "-c", "bash -c 'for ((i = 0; i < 200000; i++)); do :; done'; true")
+	err := cmd.Run()
+	end()
+	if err != nil {
 		t.Fatal(err)
 	}
-	if got := childrenCPU() - before; got <= 0 || got > time.Minute {
-		t.Errorf("200,000 rounds took %s", got)
+	if r.cpu <= 0 || r.cpu > time.Minute {
+		t.Errorf("200,000 rounds took %s", r.cpu)
 	}
 }

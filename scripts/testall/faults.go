@@ -25,7 +25,7 @@ func reportFaults(w io.Writer, since time.Time) {
 func (r *run) tellFuzz(begun time.Time, targets, failed int) error {
 	inputs := fmt.Sprintf("%d inputs each", fuzzInputs)
 	column := faults.Run
-	if r.long {
+	if r.speed == night {
 		inputs, column = "five minutes each", faults.Nightly
 	}
 	return faults.Record(faults.Result{Row: "fuzz", Test: "fuzz", Column: column, Part: r.part, Count: targets, Failed: failed > 0, Detail: inputs, At: begun, Took: time.Since(begun)})

@@ -17,9 +17,8 @@ import (
 
 // Bounds of one run of the step.
 const (
-	historyMax  = 40              // commits looked at, the newest
-	historyTime = 2 * time.Minute // after which no further commit is built
-	subjectMax  = 120             // characters of a commit's subject
+	historyTime = time.Minute // after which no further commit is vetted, if it is not a night
+	subjectMax  = 120         // characters of a commit's subject
 )
 
 // historyStart is the file that names the commit after which commits are new.
@@ -27,20 +26,26 @@ const (
 //go:embed history.txt
 var historyStart string
 
-// history checks that every new commit builds and vets and says what it changed, so that
+// history checks that every new commit vets, and so compiles, and says what it changed, so that
 // a fault can be searched by bisection and a change can be understood later.
 func (r *run) history() error {
 	root, err := os.Getwd()
 	if err != nil {
 		return err
 	}
-	h := history{run: r, root: root, start: lastLine(historyStart), most: historyMax, budget: historyTime}
+	h := history{run: r, root: root, start: lastLine(historyStart), budget: historyTime}
+	if r.speed == night {
+		h.budget = 24 * time.Hour
+	}
+	if changed, err := h.git("status", "--porcelain", "--untracked-files=no"); err == nil && changed == "" {
+		h.current, _ = h.git("rev-parse", "HEAD")
+	}
 	found, err := h.check()
 	for _, f := range found {
-		fmt.Println(f)
+		fmt.Fprintln(r.out, f)
 		r.count.fail("history: " + firstLine(f))
 	}
-	fmt.Println(h.said)
+	fmt.Fprintln(r.out, h.said)
 	return err
 }
 
@@ -49,8 +54,10 @@ type history struct {
 	run    *run
 	root   string        // root is the folder of the repository
 	start  string        // start is the commit after which commits are new, unless origin/main is one
-	most   int           // most is how many commits are looked at
-	budget time.Duration // budget is the time after which no further commit is built
+	budget time.Duration // budget is the time after which no further commit is vetted
+
+	// current is the commit whose files are those of the folder: other steps compile and vet them.
+	current string
 
 	said string // said is what was checked and what was not, for people
 }
@@ -69,12 +76,12 @@ func (h *history) check() (found []string, err error) {
 		h.said = "no commit was checked: " + why
 		return nil, nil
 	}
-	commits, more, err := h.commits(base)
+	commits, err := h.commits(base)
 	if err != nil {
 		return nil, err
 	}
 	begun, known := time.Now(), h.known()
-	var built, same, before, left int
+	var vetted, same, before, left int
 	for _, c := range commits {
 		if reason := misworded(c); reason != "" {
 			found = append(found, c.String()+": "+reason)
@@ -86,27 +93,27 @@ func (h *history) check() (found []string, err error) {
 		case !changed:
 			same++
 			continue
-		case slices.Contains(known, remembered(c)):
+		case c.hash == h.current || slices.Contains(known, remembered(c)):
 			before++
 			continue
 		case time.Since(begun) > h.budget:
 			left++
 			continue
 		}
-		reason, err := h.builds(c)
+		reason, err := h.vets(c)
 		if err != nil {
 			return found, err
 		}
-		built++
+		vetted++
 		if reason != "" {
 			found = append(found, c.String()+": "+reason)
 		} else if err := h.remember(c); err != nil {
 			return found, err
 		}
 	}
-	h.said = fmt.Sprintf("%d commits since %s: %d built and vetted, %d known from an earlier run, %d change no code", len(commits), base, built, before, same)
-	if left+more > 0 {
-		h.said += fmt.Sprintf("; NOT checked: %d for want of time, %d older ones", left, more)
+	h.said = fmt.Sprintf("%d commits since %s: %d vetted, %d vetted by another step or an earlier run, %d change no code", len(commits), base, vetted, before, same)
+	if left > 0 {
+		h.said += fmt.Sprintf("; NOT checked but for their messages: %d for want of time", left)
 	}
 	return found, nil
 }
@@ -129,11 +136,11 @@ func (h *history) base() (base, why string) {
 	return "", "this history does not have " + h.start[:7]
 }
 
-// commits returns the newest commits after base, and how many older ones there are.
-func (h *history) commits(base string) (out []commit, more int, err error) {
+// commits returns the commits after base, the newest first.
+func (h *history) commits(base string) (out []commit, err error) {
 	listed, err := h.git("log", "--topo-order", "--format=%H%x00%T%x00%P%x00%s%x00%b%x01", base+"..HEAD")
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	for entry := range strings.SplitSeq(listed, "\x01") {
 		f := strings.Split(strings.TrimSpace(entry), "\x00")
@@ -141,8 +148,7 @@ func (h *history) commits(base string) (out []commit, more int, err error) {
 			out = append(out, commit{f[0], f[1], f[2], f[3], strings.TrimSpace(f[4])})
 		}
 	}
-	kept := min(len(out), h.most)
-	return out[:kept], len(out) - kept, nil
+	return out, nil
 }
 
 // subjectForm is how a subject begins: with the rooms that changed.
@@ -178,10 +184,10 @@ func (h *history) changesCode(c commit) (bool, error) {
 	return false, err
 }
 
-// builds takes the files of a commit out into a folder of their own, builds and vets
-// them, and returns what the compiler says. The folder is always the same, so that only
-// what differs between two commits is compiled.
-func (h *history) builds(c commit) (reason string, err error) {
+// vets takes the files of a commit out into a folder of their own, vets them, for which all that
+// others import is compiled, and returns what is wrong. It compiles as for a release, where the folder does not
+// matter: only what differs from a commit before or from the release is compiled.
+func (h *history) vets(c commit) (reason string, err error) {
 	files := h.cache("tree")
 	if err := os.MkdirAll(files, 0o755); err != nil {
 		return "", err
@@ -190,24 +196,19 @@ func (h *history) builds(c commit) (reason string, err error) {
 	if _, err := h.in(h.root, []string{"GIT_INDEX_FILE=" + h.cache("index")}, "git", "--work-tree="+files, "read-tree", "--reset", "-u", c.hash); err != nil {
 		return "", err
 	}
-	for _, args := range [][]string{
-		{"build", "-buildvcs=false", "./..."},
-		{"vet", "-buildvcs=false", "-tags", testTags, "./..."},
-	} {
-		if out, err := h.in(files, nil, "go", args...); h.run.ctx.Err() != nil {
-			return "", h.run.ctx.Err()
-		} else if err != nil {
-			return fmt.Sprintf("go %s fails\n%s", args[0], out), nil
-		}
+	if out, err := h.in(files, releaseFlags(), "go", "vet", "-buildvcs=false", "./..."); h.run.ctx.Err() != nil {
+		return "", h.run.ctx.Err()
+	} else if err != nil {
+		return "go vet fails\n" + out, nil
 	}
 	return "", nil
 }
 
-// remembered is the line by which a commit that builds is known later: what it holds, and
+// remembered is the line by which a commit that vets is known later: what it holds, and
 // what compiled it.
 func remembered(c commit) string { return c.tree + " " + runtime.Version() }
 
-// known returns the lines of the commits that built in earlier runs.
+// known returns the lines of the commits that were vetted in earlier runs.
 func (h *history) known() []string {
 	lines, _ := os.ReadFile(h.cache("checked"))
 	return strings.Split(string(lines), "\n")
@@ -231,8 +232,8 @@ func (h *history) git(args ...string) (string, error) { return h.in(h.root, nil,
 
 // in runs a command in a folder and returns all it prints.
 func (h *history) in(dir string, env []string, name string, args ...string) (string, error) {
-	cmd, cancel := h.run.command(10*time.Minute, name, args...)
-	defer cancel()
+	cmd, end := h.run.command(name, args...)
+	defer end()
 	cmd.Dir, cmd.Env = dir, append(cmd.Env, env...)
 	out, err := cmd.CombinedOutput()
 	text := string(bytes.TrimSpace(out))

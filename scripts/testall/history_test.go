@@ -56,7 +56,7 @@ func (r *repository) commit(message string) string {
 // check looks at the commits after start and returns what was found and said.
 func (r *repository) check(start string, change func(*history)) (found []string, said string) {
 	r.t.Helper()
-	h := &history{run: &run{ctx: r.t.Context()}, root: r.root, start: start, most: 10, budget: time.Hour}
+	h := &history{run: &run{ctx: r.t.Context()}, root: r.root, start: start, budget: time.Hour}
 	if change != nil {
 		change(h)
 	}
@@ -99,10 +99,10 @@ func TestHistoryFindsBrokenCommits(t *testing.T) {
 	r.write("README", "words")
 	r.commit("docs: words\n\nWhy.")
 
-	faults := [][2]string{{unvetted, "go vet fails"}, {broken, "go build fails"}}
+	faults := [][2]string{{unvetted, "go vet fails"}, {broken, "go vet fails"}}
 	since := "4 commits since " + start[:7] + ": "
-	r.expect(start, nil, since+"3 built and vetted, 0 known from an earlier run, 1 change no code", faults...)
-	r.expect(start, nil, since+"2 built and vetted, 1 known from an earlier run, 1 change no code", faults...)
+	r.expect(start, nil, since+"3 vetted, 0 vetted by another step or an earlier run, 1 change no code", faults...)
+	r.expect(start, nil, since+"2 vetted, 1 vetted by another step or an earlier run, 1 change no code", faults...)
 	if got := r.git("status", "--porcelain", "--untracked-files=no"); got != "" {
 		t.Errorf("the clone has changed: %s", got)
 	}
@@ -118,9 +118,9 @@ func TestHistorySaysWhatItLeaves(t *testing.T) {
 	}
 	since := " commits since " + start[:7] + ": "
 	r.expect(start, func(h *history) { h.budget = -1 },
-		"3"+since+"0 built and vetted, 0 known from an earlier run, 0 change no code; NOT checked: 3 for want of time, 0 older ones")
-	r.expect(start, func(h *history) { h.most = 1 },
-		"1"+since+"1 built and vetted, 0 known from an earlier run, 0 change no code; NOT checked: 0 for want of time, 2 older ones")
+		"3"+since+"0 vetted, 0 vetted by another step or an earlier run, 0 change no code; NOT checked but for their messages: 3 for want of time")
+	r.expect(start, func(h *history) { h.current = r.git("rev-parse", "HEAD") },
+		"3"+since+"2 vetted, 1 vetted by another step or an earlier run, 0 change no code")
 }
 
 // The message of a commit has rooms, a change and a reason.
@@ -154,7 +154,7 @@ func TestHistoryBegins(t *testing.T) {
 	r := newRepository(t)
 	start := r.commit("m: first\n\nWhy.")
 	second := r.commit("m: second\n\nWhy.")
-	nothing := ": 0 built and vetted, 0 known from an earlier run, 1 change no code"
+	nothing := ": 0 vetted, 0 vetted by another step or an earlier run, 1 change no code"
 	r.expect(start, nil, "1 commits since "+start[:7]+nothing)
 	r.git("update-ref", "refs/remotes/origin/main", second)
 	r.expect(start, nil, "1 commits since "+start[:7]+nothing)

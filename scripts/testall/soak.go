@@ -45,7 +45,7 @@ func (r *run) soak() error {
 	alone := slices.Contains(packages, simulated)
 	packages = slices.DeleteFunc(packages, func(p string) bool { return p == simulated })
 	if len(packages) > 0 {
-		err = r.testPackages(func(path string) bool { return in(path, packages) }, append(slices.Clone(flags), fmt.Sprintf("-p=%d", max(waitingAtOnce, runtime.NumCPU()))))
+		err = r.testPackages(func(path string) bool { return in(path, packages) }, append(slices.Clone(flags), waitingFlags()...))
 	}
 	if alone {
 		err = errors.Join(err, r.simulate(part, flags))
@@ -62,7 +62,7 @@ func (r *run) simulate(part faults.Part, flags []string) error {
 		wg.Go(func() {
 			one := &runs[k]
 			*one = *r
-			one.count = tally{}
+			one.count, one.cpu = tally{}, 0
 			one.env = append(slices.Clone(r.env), part.Split(k+1, cores).Variable())
 			errs[k] = one.testPackages(func(path string) bool { return strings.HasSuffix(path, "/"+simulated) }, append(slices.Clone(flags), "-tags="))
 		})
@@ -70,6 +70,7 @@ func (r *run) simulate(part faults.Part, flags []string) error {
 	wg.Wait()
 	for k := range runs {
 		r.count.add(&runs[k].count)
+		r.cpu += runs[k].cpu
 	}
 	return errors.Join(errs...)
 }

@@ -15,6 +15,7 @@ import (
 type tally struct {
 	passed, failed, skipped int
 	failures                []string // what failed, for the end of the report
+	missed                  []string // what was not run, each with the reason
 	skips                   []skips  // what was skipped, by reason
 }
 
@@ -27,6 +28,11 @@ type skips struct {
 
 // total returns how much was counted.
 func (c *tally) total() int { return c.passed + c.failed + c.skipped }
+
+// miss counts what was not run, which is no failure.
+func (c *tally) miss(what, reason string) {
+	c.missed = append(c.missed, what+": "+reason)
+}
 
 // fail counts one failure.
 func (c *tally) fail(what string) {
@@ -51,6 +57,7 @@ func (c *tally) add(o *tally) {
 	c.passed += o.passed
 	c.failed += o.failed
 	c.failures = append(c.failures, o.failures...)
+	c.missed = append(c.missed, o.missed...)
 	for _, s := range o.skips {
 		for range s.count {
 			c.skip(s.first, s.reason)
@@ -58,7 +65,7 @@ func (c *tally) add(o *tally) {
 	}
 }
 
-// report prints what failed and was skipped, and the closing line.
+// report prints what was skipped, failed and was not run, and the closing line.
 func (c *tally) report(w io.Writer) {
 	for _, s := range c.skips {
 		more := ""
@@ -70,7 +77,14 @@ func (c *tally) report(w io.Writer) {
 	for _, f := range c.failures {
 		fmt.Fprintf(w, "failed: %s\n", f)
 	}
-	fmt.Fprintf(w, "%d passed, %d failed, %d skipped\n", c.passed, c.failed, c.skipped)
+	for _, m := range c.missed {
+		fmt.Fprintf(w, "not run: %s\n", m)
+	}
+	fmt.Fprintf(w, "%d passed, %d failed, %d skipped", c.passed, c.failed, c.skipped)
+	if len(c.missed) > 0 {
+		fmt.Fprintf(w, ", %d not run", len(c.missed))
+	}
+	fmt.Fprintln(w)
 }
 
 // event is one line of `go test -json`.
@@ -91,12 +105,15 @@ type listener struct {
 	parents  map[string]bool     // tests with subtests
 	broken   map[string]bool     // tests and packages with a failure inside
 	finished map[string]bool     // tests that reported a result
+	cutOff   func() error        // why the run has ended, nil while it goes on
+	rest     map[string]bool     // packages that were cut off by that
 }
 
-// listen reads events until the stream ends. Lines that are no events are printed.
-func listen(count *tally, in io.Reader, out io.Writer) error {
+// listen reads events until the stream ends. Lines that are no events are printed. What fails after the
+// run was cut off has not failed by itself: its package is counted as not run.
+func listen(count *tally, in io.Reader, out io.Writer, cutOff func() error) error {
 	l := &listener{
-		count: count, out: out,
+		count: count, out: out, cutOff: cutOff, rest: map[string]bool{},
 		said: map[string][]string{}, parents: map[string]bool{}, broken: map[string]bool{}, finished: map[string]bool{},
 	}
 	lines := bufio.NewScanner(in)
@@ -115,6 +132,15 @@ func listen(count *tally, in io.Reader, out io.Writer) error {
 // take handles one event.
 func (l *listener) take(e event) {
 	key := e.Package + "\x00" + e.Test
+	if e.Action == "fail" {
+		if why := l.cutOff(); why != nil {
+			if !l.rest[e.Package] {
+				l.rest[e.Package] = true
+				l.count.miss("the rest of "+e.Package, why.Error())
+			}
+			return
+		}
+	}
 	switch e.Action {
 	case "build-output":
 		fmt.Fprint(l.out, e.Output)

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"io"
 	"strings"
 	"testing"
 )
@@ -49,7 +51,7 @@ func TestListenCountsLeaves(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			var got tally
 			var out strings.Builder
-			if err := listen(&got, strings.NewReader(tc.stream), &out); err != nil {
+			if err := listen(&got, strings.NewReader(tc.stream), &out, func() error { return nil }); err != nil {
 				t.Fatal(err)
 			}
 			if got.passed != tc.want.passed || got.failed != tc.want.failed || got.skipped != tc.want.skipped {
@@ -71,5 +73,26 @@ func TestReportEndsWithTheClosingLine(t *testing.T) {
 	c.report(&out)
 	if !strings.HasSuffix(out.String(), "\n3 passed, 1 failed, 2 skipped\n") {
 		t.Errorf("report:\n%s", out.String())
+	}
+}
+
+// What fails because the run was ended is not run, once for each package, and that is in the closing line.
+func TestCutOff(t *testing.T) {
+	var got tally
+	cut := false
+	stream := events("run|TestA", "pass|TestA", "run|TestB/x", "fail|TestB/x", "fail|TestB", "fail|")
+	err := listen(&got, strings.NewReader(stream), io.Discard, func() error {
+		if cut = true; got.passed > 0 {
+			return errors.New("the limit of 1m was over")
+		}
+		return nil
+	})
+	if err != nil || !cut {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	got.report(&out)
+	if want := "not run: the rest of p: the limit of 1m was over\n1 passed, 0 failed, 0 skipped, 1 not run\n"; out.String() != want {
+		t.Errorf("report %q, want %q", out.String(), want)
 	}
 }

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
-	"time"
 )
 
 // govulncheck is the tool that compares what is called with the Go vulnerability database.
@@ -19,24 +17,24 @@ const calledVulnerable = 3
 // out of reach, it says so in one line and passes.
 func (r *run) vulnerable() error {
 	for _, tags := range []string{"", "tikv"} {
-		cmd, cancel := r.command(10*time.Minute, "go", "run", govulncheck, "-tags", tags, "./cmd/cantle")
+		cmd, end := r.command("go", "run", govulncheck, "-tags", tags, "./cmd/cantle")
 		var said bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &said, &said
 		err := cmd.Run()
-		cancel()
+		end()
 		// go run has an exit code of its own, and prints that of the program.
 		failed := (*exec.ExitError)(nil)
 		switch {
 		case err == nil:
 			continue
 		case errors.As(err, &failed) && (failed.ExitCode() == calledVulnerable || bytes.Contains(said.Bytes(), []byte("exit status 3"))):
-			_, _ = os.Stdout.Write(said.Bytes())
+			_, _ = r.out.Write(said.Bytes())
 			return errors.New("what is called has known vulnerabilities: lift the modules (go get)")
 		case r.ctx.Err() != nil:
 			return err
 		}
 		lines := bytes.Split(bytes.TrimSpace(said.Bytes()), []byte("\n"))
-		fmt.Printf("not looked for: govulncheck cannot be run or its database not be reached (%s)\n", lines[max(0, len(lines)-2)])
+		fmt.Fprintf(r.out, "not looked for: govulncheck cannot be run or its database not be reached (%s)\n", lines[max(0, len(lines)-2)])
 		return nil
 	}
 	return nil

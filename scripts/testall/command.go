@@ -1,0 +1,42 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// command prepares a command in the module's root without standard input. It leads a
+// process group, so that its end can be the end of everything it started. The returned function
+// ends that group, and adds the processor time of the command to that of the step.
+func (r *run) command(name string, args ...string) (*exec.Cmd, func()) {
+	ctx, cancel := context.WithCancel(r.ctx)
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = append(os.Environ(), r.env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	kill := func(s syscall.Signal) error { return syscall.Kill(-cmd.Process.Pid, s) }
+	cmd.WaitDelay = 10 * time.Second
+	cmd.Cancel = func() error {
+		time.AfterFunc(cmd.WaitDelay, func() { _ = kill(syscall.SIGKILL) })
+		return kill(syscall.SIGTERM)
+	}
+	return cmd, func() {
+		cancel()
+		if cmd.ProcessState != nil { // with all that it started and waited for
+			r.cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+		}
+		if cmd.Process != nil {
+			_ = kill(syscall.SIGKILL) // what it left behind
+		}
+	}
+}
+
+// output runs a command to its end, its output going to that of the step.
+func (r *run) output(name string, args ...string) error {
+	cmd, end := r.command(name, args...)
+	defer end()
+	cmd.Stdout, cmd.Stderr = r.out, r.out
+	return cmd.Run()
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// module begins the paths of all packages.
+const module = "github.com/cantledb/cantle"
+
+// Packages of tests that start servers, by the last part of their path.
+var (
+	// foreignSuites are the tests that drivers bring along.
+	foreignSuites = []string{"driverspecs", "nodesuite", "pymongosuite"}
+	// clusterProcesses are servers as processes over a simulated cluster.
+	clusterProcesses = []string{"gateway"}
+	// longest begin first, so that none is left alone at the end of a step. Those that mostly wait stand
+	// among those that compute.
+	longest = []string{"memory", "gateways", "differential", "fulldisk", "disk", "abuse", "simulation", "cases", "console", "crash", "authfuzz",
+		"isolation", "tools", "language", "upgrade", "spill", "bench", "driver", "pages", "expr", "tikvkv", "cli", "pebblekv", "jobs", "agg", "rooms"}
+)
+
+// clientPrograms is the package that installs and runs other languages' drivers; it has a step of its
+// own, as it compiles much.
+const clientPrograms = "clients"
+
+// startsServers reports whether the tests of a package start servers.
+func startsServers(pkg string) bool {
+	return strings.Contains(pkg, "/compat-tests/") && path.Base(pkg) != "casefile"
+}
+
+// among accepts the packages of some names that start servers.
+func among(names ...string) func(pkg string) bool {
+	return func(pkg string) bool { return startsServers(pkg) && slices.Contains(names, path.Base(pkg)) }
+}
+
+// waitingFlags let several packages run at a time on each core: those of end-to-end tests wait for
+// clients, kills and time limits.
+func waitingFlags() []string { return []string{fmt.Sprintf("-p=%d", 2*runtime.NumCPU())} }
+
+// list runs go list with a format over the packages of the run.
+func (r *run) list(format string) (string, error) {
+	cmd, end := r.command("go", "list", "-tags", r.tags, "-f", format, r.packages)
+	defer end()
+	cmd.Stderr = r.out
+	listed, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("go list: %w", err)
+	}
+	return string(listed), nil
+}
+
+// listed returns the packages that keep accepts, the longest first.
+func (r *run) listed(keep func(pkg string) bool) ([]string, error) {
+	all, err := r.list("{{.ImportPath}}")
+	if err != nil {
+		return nil, err
+	}
+	packages := slices.DeleteFunc(strings.Fields(all), func(pkg string) bool { return !keep(pkg) })
+	if len(packages) == 0 {
+		return nil, errors.New("no packages to test")
+	}
+	place := func(pkg string) int {
+		if i := slices.Index(longest, path.Base(pkg)); i >= 0 {
+			return i
+		}
+		return len(longest)
+	}
+	slices.SortStableFunc(packages, func(a, b string) int { return place(a) - place(b) })
+	return packages, nil
+}
+
+// testPackages runs the tests of the packages that keep accepts.
+func (r *run) testPackages(keep func(pkg string) bool, flags []string) error {
+	packages, err := r.listed(keep)
+	if err != nil {
+		return err
+	}
+	args := []string{"test", "-json", "-tags", r.tags, "-vet=off", r.hang()}
+	return r.test(append(append(args, flags...), packages...)...)
+}
+
+// hang is the flag of go test that ends a package that hangs, and shows where. It is no limit of what
+// is slow: a run with a limit ends by that, a minute before the whole.
+func (r *run) hang() string {
+	after := 3 * time.Hour
+	if r.speed == night {
+		after = 24 * time.Hour
+	}
+	if end, ok := r.ctx.Deadline(); ok {
+		after = max(min(after, time.Until(end)-time.Minute), time.Minute)
+	}
+	return "-timeout=" + after.Round(time.Second).String()
+}
+
+// test runs `go test -json` and counts its tests. Failing tests are counted, not
+// returned: an error means the run itself went wrong. What fails because the run has ended
+// is counted as not run.
+func (r *run) test(args ...string) error {
+	cmd, end := r.command("go", args...)
+	defer end()
+	cmd.Stderr = r.out
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	failed := r.count.failed
+	heard := listen(&r.count, out, r.out, func() error { return context.Cause(r.ctx) })
+	err = cmd.Wait()
+	if r.count.failed > failed && r.ctx.Err() == nil {
+		err = nil // counted already
+	}
+	return errors.Join(heard, err)
+}
