@@ -83,7 +83,7 @@ var normative = PriceList{
 
 // mongo2023 differs from the first list where accounts of this API were seen to: a small write is about 10, a query that
 // returns something about 5, and documents read cost by their size and by the predicates tested on them. Each of the
-// points is compared with what a server charges in compat-tests/prices.
+// points is compared with what a server charges in compat-tests/behaviour/prices.
 var mongo2023 = normative.with("mongo-2023", "2026-11", []Price{
 	{Item: Predicate, Micro: 500_000, Per: 1},
 	{Item: DocLoaded, Micro: 15_500, Per: 1},

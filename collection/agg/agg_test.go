@@ -16,7 +16,7 @@ import (
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
-	"github.com/cantledb/cantle/compat-tests/casefile"
+	"github.com/cantledb/cantle/compat-tests/rig/casefile"
 )
 
 // TestCases runs every case five ways: as written, parked after each row, optimised,
@@ -183,7 +183,7 @@ func newWorld(t testing.TB, c *casefile.Case) *world {
 			w.show = append(w.show, a.Value)
 		case "on":
 			w.ns = collection.ParseNamespace(a.Value)
-		case "index", "order", "wire": // for compat-tests/language
+		case "index", "order", "wire": // for compat-tests/behaviour/language
 		case "nospill":
 			w.nospill = true
 		case "memory":

@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mql"
-	"github.com/cantledb/cantle/compat-tests/casefile"
+	"github.com/cantledb/cantle/compat-tests/rig/casefile"
 )
 
 // TestRandomPipelines runs random pipelines over random documents in every way:

@@ -15,7 +15,7 @@ import (
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
-	"github.com/cantledb/cantle/compat-tests/casefile"
+	"github.com/cantledb/cantle/compat-tests/rig/casefile"
 )
 
 // TestCases runs the verbs spec (parse and print as listIndexes does), keys

@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/match"
-	"github.com/cantledb/cantle/compat-tests/casefile"
-	"github.com/cantledb/cantle/compat-tests/casefile/giant"
+	"github.com/cantledb/cantle/compat-tests/rig/casefile"
+	"github.com/cantledb/cantle/compat-tests/rig/casefile/giant"
 )
 
 // TestGiantValues asks the filters of all cases, so every operator, of documents as extreme

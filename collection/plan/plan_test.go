@@ -15,7 +15,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/shard"
-	"github.com/cantledb/cantle/compat-tests/casefile"
+	"github.com/cantledb/cantle/compat-tests/rig/casefile"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 

@@ -9,7 +9,7 @@ import (
 )
 
 // clientsBegin and clientsEnd stand around the part of README.md that is printed
-// from the matrix of compat-tests/clients.
+// from the matrix of compat-tests/clients/drivers.
 const (
 	clientsBegin = "<!-- clients: printed by scripts/gendocs -->\n"
 	clientsEnd   = "<!-- end of clients -->\n"

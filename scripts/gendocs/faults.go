@@ -5,11 +5,11 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/cantledb/cantle/compat-tests/faults"
+	"github.com/cantledb/cantle/compat-tests/faults/programme"
 )
 
 // countsFile has the counts that FAULTS.md shows.
-const countsFile = "compat-tests/faults/counts.txt"
+const countsFile = "compat-tests/faults/programme/counts.txt"
 
 // keepCounts writes what the fault programme did last over the counts that are kept. Those
 // of tests that have not run here since stay. Errors: nothing has run.
@@ -18,14 +18,14 @@ func keepCounts(root string) error {
 	if err != nil && !os.IsNotExist(err) {
 		return err
 	}
-	results, err := faults.Results()
+	results, err := programme.Results()
 	if err == nil && len(results) == 0 {
 		err = errors.New("there are no counts in .cache/faults: run ./scripts/test first")
 	}
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(root, countsFile), []byte(faults.Lines(string(kept), results)), 0o644)
+	return os.WriteFile(filepath.Join(root, countsFile), []byte(programme.Lines(string(kept), results)), 0o644)
 }
 
 // printFaults writes or compares FAULTS.md.
@@ -34,5 +34,5 @@ func printFaults(root string, check bool) error {
 	if err != nil {
 		return err
 	}
-	return write(filepath.Join(root, "FAULTS.md"), faults.Page(string(lines)), check)
+	return write(filepath.Join(root, "FAULTS.md"), programme.Page(string(lines)), check)
 }

@@ -1,6 +1,6 @@
 // Command gendocs prints what the server covers, from the tables the server itself
 // works by, into compat-tests/COVERAGE.md, and what each client was seen doing, from
-// compat-tests/clients/matrix.txt, into README.md, what the commands of the program
+// compat-tests/clients/drivers/matrix.txt, into README.md, what the commands of the program
 // do, into docs/reference.md, what commands and stages need, into docs/privileges.md, what an
 // account of Azure Cosmos DB has, into docs/cosmos-features.md, and the
 // fault programme, into FAULTS.md.
@@ -64,7 +64,7 @@ func main() {
 
 // run writes or compares the files of the module at root.
 func run(root string, check bool) error {
-	rows, areas, err := readClients(filepath.Join(root, "compat-tests", "clients", "matrix.txt"))
+	rows, areas, err := readClients(filepath.Join(root, "compat-tests", "clients", "drivers", "matrix.txt"))
 	if err != nil {
 		return err
 	}

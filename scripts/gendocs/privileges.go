@@ -21,7 +21,7 @@ What each command and each stage needs, printed from the tables that the server 
 [MongoDB's](https://www.mongodb.com/docs/v8.0/reference/privilege-actions/), and so are the
 [built-in roles](https://www.mongodb.com/docs/v8.0/reference/built-in-roles/) that give them; [security](security.md) says who is trusted with what.
 Which role is let through to which command on which collection stands in
-[a matrix](../compat-tests/privileges/testdata/matrix.txt) that a test makes by trying.
+[a matrix](../compat-tests/behaviour/privileges/testdata/matrix.txt) that a test makes by trying.
 
 The cluster is the resource ` + "`{cluster: true}`" + `, a database ` + "`{db, collection: \"\"}`" + `, a collection ` + "`{db, collection}`" + ` or its database. A privilege on
 a database leaves out the collections whose names begin with ` + "`system.`" + `. A command in another one (` + "`explain`, `applyOps`" + `) needs what it

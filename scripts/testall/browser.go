@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"github.com/cantledb/cantle/compat-tests/browser"
+	"github.com/cantledb/cantle/compat-tests/rig/browser"
 )
 
 // chromiumPackage is a Chromium without a window whose program and libraries are in the

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// clusterRun is suites over a simulated TiKV cluster: see compat-tests/harness/cluster.go.
+// clusterRun is suites over a simulated TiKV cluster: see compat-tests/rig/harness/cluster.go.
 type clusterRun struct {
 	storage string   // CANTLE_STORAGE
 	suites  []string // under compat-tests

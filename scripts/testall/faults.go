@@ -5,12 +5,12 @@ import (
 	"io"
 	"time"
 
-	"github.com/cantledb/cantle/compat-tests/faults"
+	"github.com/cantledb/cantle/compat-tests/faults/programme"
 )
 
 // reportFaults prints what the fault programme did since a time.
 func reportFaults(w io.Writer, since time.Time) {
-	results, err := faults.Results()
+	results, err := programme.Results()
 	if err != nil {
 		fmt.Fprintln(w, err)
 	}
@@ -24,9 +24,9 @@ func reportFaults(w io.Writer, since time.Time) {
 // tellFuzz keeps what the step fuzz did for the row of that name.
 func (r *run) tellFuzz(begun time.Time, targets, failed int) error {
 	inputs := fmt.Sprintf("%d inputs each", fuzzInputs)
-	column := faults.Run
+	column := programme.Run
 	if r.speed == night {
-		inputs, column = "five minutes each", faults.Nightly
+		inputs, column = "five minutes each", programme.Nightly
 	}
-	return faults.Record(faults.Result{Row: "fuzz", Test: "fuzz", Column: column, Part: r.part, Count: targets, Failed: failed > 0, Detail: inputs, At: begun, Took: time.Since(begun)})
+	return programme.Record(programme.Result{Row: "fuzz", Test: "fuzz", Column: column, Part: r.part, Count: targets, Failed: failed > 0, Detail: inputs, At: begun, Took: time.Since(begun)})
 }

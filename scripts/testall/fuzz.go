@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cantledb/cantle/compat-tests/faults"
+	"github.com/cantledb/cantle/compat-tests/faults/programme"
 )
 
 // fuzzInputs is how many inputs a target gets in each run.
@@ -14,7 +14,7 @@ const fuzzInputs = 500
 
 // fuzz runs every fuzz target, or a part of them, for a short time, or a longer one with --long.
 func (r *run) fuzz() error {
-	part, err := faults.ParsePart(r.part)
+	part, err := programme.ParsePart(r.part)
 	if err != nil {
 		return err
 	}
@@ -22,7 +22,7 @@ func (r *run) fuzz() error {
 	if err != nil {
 		return err
 	}
-	targets = faults.Of(part, targets)
+	targets = programme.Of(part, targets)
 	if len(targets) == 0 {
 		return errNothing
 	}

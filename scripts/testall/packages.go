@@ -19,16 +19,16 @@ var (
 	// foreignSuites are the tests that drivers bring along.
 	foreignSuites = []string{"driverspecs", "nodesuite", "pymongosuite"}
 	// clusterProcesses are servers as processes over a simulated cluster.
-	clusterProcesses = []string{"gateway"}
+	clusterProcesses = []string{"processes"}
 	// longest begin first, so that none is left alone at the end of a step. Those that mostly wait stand
 	// among those that compute.
-	longest = []string{"memory", "gateways", "differential", "fulldisk", "disk", "abuse", "simulation", "cases", "console", "crash", "authfuzz",
+	longest = []string{"memory", "inprocess", "differential", "fulldisk", "disk", "abuse", "simulation", "cases", "console", "crash", "authfuzz",
 		"isolation", "tools", "language", "upgrade", "spill", "bench", "driver", "pages", "expr", "tikvkv", "cli", "pebblekv", "jobs", "agg", "rooms"}
 )
 
 // clientPrograms is the package that installs and runs other languages' drivers; it has a step of its
 // own, as it compiles much.
-const clientPrograms = "clients"
+const clientPrograms = "drivers"
 
 // startsServers reports whether the tests of a package start servers.
 func startsServers(pkg string) bool {

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/cantledb/cantle/compat-tests/faults"
+	"github.com/cantledb/cantle/compat-tests/faults/programme"
 )
 
 // simulated is the folder whose tests use all cores by themselves.
-const simulated = "compat-tests/simulation"
+const simulated = "compat-tests/consistency/simulation"
 
 // soak does the nightly column of the fault programme: all tests of the packages of its rows,
 // or those of some rows alone, or a part of it. Never from Go's cache of results: every night
@@ -22,7 +22,7 @@ const simulated = "compat-tests/simulation"
 // costly self-checks that it has in each run: in the same time it gets through twice as many
 // seeds.
 func (r *run) soak() error {
-	part, err := faults.ParsePart(r.part)
+	part, err := programme.ParsePart(r.part)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (r *run) soak() error {
 }
 
 // simulate runs the simulation's part of the night, divided among the cores.
-func (r *run) simulate(part faults.Part, flags []string) error {
+func (r *run) simulate(part programme.Part, flags []string) error {
 	cores := runtime.NumCPU()
 	errs, runs := make([]error, cores), make([]run, cores)
 	var wg sync.WaitGroup
@@ -78,7 +78,7 @@ func (r *run) simulate(part faults.Part, flags []string) error {
 // soaked are the folders and tests of rows, canaries included; of all if none is named.
 // Errors: there is no such row.
 func soaked(names string) (packages, tests []string, err error) {
-	for _, row := range faults.Rows {
+	for _, row := range programme.Rows {
 		if names != "" && !slices.Contains(strings.Split(names, ","), row.Name) {
 			continue
 		}

@@ -17,9 +17,9 @@ const testTags = "invariants"
 // mongoshDir is where npm puts mongosh. The leading dot keeps the Go tool out of it.
 const mongoshDir = ".cache/mongosh"
 
-// installMongosh installs the version named in compat-tests/mongosh/package.json.
+// installMongosh installs the version named in compat-tests/behaviour/mongosh/package.json.
 func (r *run) installMongosh() error {
-	wanted, err := os.ReadFile("compat-tests/mongosh/package.json")
+	wanted, err := os.ReadFile("compat-tests/behaviour/mongosh/package.json")
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ func TestRulesFail(t *testing.T) {
 		{"asleep", "shard/a_test.go", "package shard\nimport _ \"testing/synctest\"\nimport \"time\"\nfunc f() { time.Sleep(1) }\n", 0},
 		{"asleep", "shard/jobs/main_test.go", "package jobs_test\nimport \"time\"\nfunc f() { time.Sleep(1) }\n", 0},
 		{"asleep", "shard/jobs/main_test.go", "package jobs_test\n", 1},
-		{"asleep", "compat-tests/crash/a_test.go", "package crash\nimport \"time\"\nfunc f() { time.Sleep(1) }\n", 0},
+		{"asleep", "compat-tests/faults/crash/a_test.go", "package crash\nimport \"time\"\nfunc f() { time.Sleep(1) }\n", 0},
 		{"asleep", "shard/a.go", "package shard\nimport \"time\"\nfunc f() { time.Sleep(1) }\n", 0},
 		{"authorized", "wire/command/data/a.go", "package data\nvar rows = []Def{{Name: \"copy\", Run: runCopy}, {Name: \"move\", Parse: parseMove}}\nfunc runCopy() { read() }\n" +
 			"func read() { switch name {\ncase \"toCollection\", \"size\":\n}\n}\nfunc parseMove() { x.Get(\"to\") }\n", 1},
@@ -71,7 +71,7 @@ func TestRulesFail(t *testing.T) {
 		{"output", "bson/a.go", "package bson\nimport \"fmt\"\nfunc f() { fmt.Println(fmt.Sprint(1)); println() }\n", 2},
 		{"output", "bson/a.go", "package bson\nimport _ \"log\"\n", 1},
 		{"output", "cmd/cantle/a.go", "package main\nimport \"fmt\"\nfunc f() { fmt.Println() }\n", 0},
-		{"rig", "bson/a.go", "package bson\nimport _ \"github.com/cantledb/cantle/compat-tests/casefile\"\n", 1},
+		{"rig", "bson/a.go", "package bson\nimport _ \"github.com/cantledb/cantle/compat-tests/rig/casefile\"\n", 1},
 		{"sizes", "bson/a.go", "package bson\nfunc f() {" + strings.Repeat("\n", functionMax) + "}\nfunc g() {" + strings.Repeat("\n", functionMax-1) + "}\n", 1},
 		{"sizes", "bson/a.go", "package bson\nfunc f() []int {\n\treturn []int{" + strings.Repeat("\n", functionMax) + "}\n}\n", 0},
 		{"sizes", "bson/a_test.go", "package bson\nfunc f() {" + strings.Repeat("\n", functionMax) + "}\n", 0},

@@ -22,7 +22,7 @@ var tables = []struct{ dir, name, cases string }{
 	{"collection/index", "Kinds", "testdata/*.txt"},
 	{"collection/match", "Operators", "testdata/*.txt"},
 	{"collection/update", "Operators", "testdata/*.txt"},
-	// The commands have their cases by what a client does, in compat-tests/cases.
+	// The commands have their cases by what a client does, in compat-tests/behaviour/cases.
 	{"wire/command/access", "Commands", ""},
 	{"wire/command/data", "Commands", ""},
 	{"wire/command/failpoint", "Commands", ""},

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/cantledb/cantle/compat-tests/tikvfake"
+	"github.com/cantledb/cantle/compat-tests/servers/tikvfake"
 	"github.com/cantledb/cantle/storage"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/pingcap/kvproto/pkg/kvrpcpb"
 	"github.com/tikv/client-go/v2/tikvrpc"
 
-	"github.com/cantledb/cantle/compat-tests/tikvfake"
+	"github.com/cantledb/cantle/compat-tests/servers/tikvfake"
 	"github.com/cantledb/cantle/storage"
 )
 

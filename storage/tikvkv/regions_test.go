@@ -11,7 +11,7 @@ import (
 	"github.com/pingcap/kvproto/pkg/errorpb"
 	"github.com/tikv/client-go/v2/tikvrpc"
 
-	"github.com/cantledb/cantle/compat-tests/tikvfake"
+	"github.com/cantledb/cantle/compat-tests/servers/tikvfake"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/storagetest"
 )

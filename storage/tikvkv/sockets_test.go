@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cantledb/cantle/compat-tests/tikvfake"
+	"github.com/cantledb/cantle/compat-tests/servers/tikvfake"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/storagetest"
 )

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cantledb/cantle/compat-tests/tikvfake"
+	"github.com/cantledb/cantle/compat-tests/servers/tikvfake"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/storagetest"
 )

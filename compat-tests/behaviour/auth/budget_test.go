@@ -1,0 +1,91 @@
+package auth
+
+import (
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/cantledb/cantle/compat-tests/rig/harness"
+)
+
+// userWith makes a user of admin with roles, an array as text, and is a client of it.
+func userWith(t *testing.T, s *harness.Server, root *mongo.Client, name, roles string) *mongo.Client {
+	t.Helper()
+	must(t, run(t, root, "admin", parse(t, `{"createUser": "`+name+`", "pwd": "pass", "roles": `+roles+`}`)))
+	return as(t, s, options.Credential{Username: name, Password: "pass"})
+}
+
+// TestTenantsBudget: who owns a database and is limited by its budget neither chooses another one nor
+// gets rid of it by making the database again, nor gives itself the right to; an administrator gives
+// it for one database.
+func TestTenantsBudget(t *testing.T) {
+	s := harness.Start(t, harness.Options{Args: []string{"--auth"}})
+	createRoot(t, dial(t, s.URI))
+	root := as(t, s, rootCredential)
+	owner := userWith(t, s, root, "owner", `[{"role": "dbOwner", "db": "shop"}]`)
+	manager := userWith(t, s, root, "manager", `["clusterManager"]`)
+	expect := func(c *mongo.Client, db, cmd string, want int) {
+		t.Helper()
+		if err := run(t, c, db, parse(t, cmd)); code(err) != want {
+			t.Errorf("%s: %v, not code %d", cmd, err, want)
+		}
+	}
+	refused := func() {
+		t.Helper()
+		for _, cmd := range []string{
+			`{"customAction": "CreateCollection", "collection": "c", "shardKey": "k", "offerThroughput": 100000}`,
+			`{"customAction": "CreateCollection", "collection": "c", "serverless": true}`,
+			`{"customAction": "CreateCollection", "collection": "c", "shardKey": "k", "autoScaleSettings": {"maxThroughput": 100000}}`,
+			`{"customAction": "CreateCollection", "collection": "c", "shardKey": "k", "burst": true}`,
+			`{"customAction": "CreateDatabase", "offerThroughput": 100000}`,
+			`{"customAction": "UpdateDatabase", "offerThroughput": 100000}`,
+			`{"customAction": "UpdateDatabase", "throughputBuckets": []}`,
+			`{"customAction": "UpdateCollection", "collection": "c", "offerThroughput": 100000}`,
+			`{"customAction": "MigrateThroughput", "throughputType": "autoscale"}`,
+			`{"customAction": "RedistributeThroughput", "collection": "c", "equal": true}`,
+		} {
+			expect(owner, "shop", cmd, 13)
+		}
+	}
+	shares := func(want int32) {
+		t.Helper()
+		var reply struct{ ProvisionedThroughput int32 }
+		must(t, root.Database("shop").RunCommand(t.Context(), parse(t, `{"customAction": "GetDatabase"}`)).Decode(&reply))
+		if reply.ProvisionedThroughput != want {
+			t.Errorf("the database shares %d RU/s, not %d", reply.ProvisionedThroughput, want)
+		}
+	}
+	expect(root, "shop", `{"customAction": "CreateDatabase", "offerThroughput": 1000}`, 0)
+	refused()
+	expect(owner, "shop", `{"customAction": "CreateCollection", "collection": "c", "shardKey": "k"}`, 0)
+	var stats struct {
+		RequestUnits struct{ SharesDatabaseThroughput bool }
+	}
+	must(t, owner.Database("shop").RunCommand(t.Context(), parse(t, `{"collStats": "c"}`)).Decode(&stats))
+	if !stats.RequestUnits.SharesDatabaseThroughput {
+		t.Error("a new collection does not share the budget of its database")
+	}
+	expect(owner, "shop", `{"dropDatabase": 1}`, 0)
+	expect(owner, "shop", `{"insert": "c", "documents": [{"_id": 1}]}`, 0)
+	shares(1000)
+
+	whole := `"privileges": [{"resource": {"db": "shop", "collection": ""}, "actions": `
+	expect(owner, "shop", `{"createRole": "more", "roles": [], `+whole+`["setThroughput"]}]}`, 49)
+	expect(owner, "shop", `{"createRole": "more", "roles": [], `+whole+`["find", "setThroughput"]}]}`, 49)
+	expect(owner, "shop", `{"createRole": "all", "roles": [], `+whole+`["anyAction"]}]}`, 0)
+	expect(owner, "shop", `{"grantPrivilegesToRole": "all", `+whole+`["setThroughput"]}]}`, 49)
+	expect(owner, "shop", `{"revokePrivilegesFromRole": "all", `+whole+`["find"]}]}`, 0)
+	expect(root, "admin", `{"grantRolesToUser": "owner", "roles": [{"role": "all", "db": "shop"}]}`, 0)
+	refused()
+
+	expect(manager, "shop", `{"customAction": "UpdateDatabase", "offerThroughput": 2000}`, 0)
+	shares(2000)
+	expect(root, "admin", `{"createRole": "shopBudget", "roles": [], `+whole+`["setThroughput"]}]}`, 0)
+	expect(root, "admin", `{"grantRolesToUser": "owner", "roles": ["shopBudget"]}`, 0)
+	expect(owner, "shop", `{"customAction": "UpdateDatabase", "offerThroughput": 3000}`, 0)
+	shares(3000)
+	expect(owner, "other", `{"customAction": "UpdateDatabase", "offerThroughput": 3000}`, 13)
+	expect(owner, "shop", `{"dropDatabase": 1}`, 0)
+	expect(root, "shop", `{"customAction": "GetDatabase"}`, 26)
+}

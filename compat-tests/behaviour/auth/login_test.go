@@ -1,0 +1,205 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/cantledb/cantle/compat-tests/rig/harness"
+)
+
+// dial returns a client that is not waited for at its end: it may not be able to
+// say goodbye.
+func dial(t *testing.T, uri string, o ...*options.ClientOptions) *mongo.Client {
+	t.Helper()
+	c, err := harness.Connect(uri, o...)
+	must(t, err)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = c.Disconnect(ctx)
+	})
+	return c
+}
+
+// as returns a client that logs in.
+func as(t *testing.T, s *harness.Server, c options.Credential, more ...*options.ClientOptions) *mongo.Client {
+	t.Helper()
+	return dial(t, s.URI, append([]*options.ClientOptions{options.Client().SetAuth(c).SetServerSelectionTimeout(5 * time.Second)}, more...)...)
+}
+
+// code is the server's error code, 0 without an error, -1 for another error.
+func code(err error) int {
+	var server mongo.ServerError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &server):
+		if codes := server.ErrorCodes(); len(codes) > 0 {
+			return codes[0]
+		}
+	case strings.Contains(err.Error(), "AuthenticationFailed") || strings.Contains(err.Error(), "auth error"):
+		return 18
+	}
+	return -1
+}
+
+func run(t *testing.T, c *mongo.Client, db string, cmd bson.D) error {
+	t.Helper()
+	return c.Database(db).RunCommand(harness.Context(t), cmd).Err()
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// createRoot makes the first user, as somebody on the same machine may.
+func createRoot(t *testing.T, c *mongo.Client) {
+	t.Helper()
+	must(t, run(t, c, "admin", bson.D{{Key: "createUser", Value: "root"}, {Key: "pwd", Value: "secret"}, {Key: "roles", Value: bson.A{"root"}}}))
+}
+
+var rootCredential = options.Credential{Username: "root", Password: "secret"}
+
+// TestScram: users get in by both mechanisms with the right password only, do what
+// their roles allow, in all kinds of work that needs several commands.
+func TestScram(t *testing.T) {
+	s := harness.Start(t, harness.Options{Args: []string{"--auth"}})
+	stranger := dial(t, s.URI)
+	if got := code(run(t, stranger, "test", bson.D{{Key: "find", Value: "c"}})); got != 13 {
+		t.Errorf("find by a stranger: %d", got)
+	}
+	createRoot(t, stranger)
+	if got := code(run(t, stranger, "admin", bson.D{{Key: "createUser", Value: "x"}, {Key: "pwd", Value: "x"}, {Key: "roles", Value: bson.A{}}})); got != 13 {
+		t.Errorf("a second user made by a stranger: %d", got)
+	}
+	root := as(t, s, rootCredential)
+	must(t, run(t, root, "app", bson.D{{Key: "createUser", Value: "writer"}, {Key: "pwd", Value: "pass\u00adword"}, {Key: "roles", Value: bson.A{"readWrite"}}}))
+	must(t, run(t, root, "app", bson.D{{Key: "createUser", Value: "reader"}, {Key: "pwd", Value: "r"}, {Key: "roles", Value: bson.A{"read"}}}))
+	for _, mechanism := range []string{"", "SCRAM-SHA-1", "SCRAM-SHA-256"} {
+		t.Run("mechanism="+mechanism, func(t *testing.T) {
+			ctx := harness.Context(t)
+			c := as(t, s, options.Credential{AuthMechanism: mechanism, AuthSource: "app", Username: "writer", Password: "pass\u00adword"})
+			coll := c.Database("app").Collection("c")
+			must(t, coll.Drop(ctx))
+			for i := range 10 {
+				_, err := coll.InsertOne(ctx, bson.D{{Key: "_id", Value: i}})
+				must(t, err)
+			}
+			cur, err := coll.Find(ctx, bson.D{}, options.Find().SetBatchSize(3))
+			must(t, err)
+			var docs []bson.D
+			must(t, cur.All(ctx, &docs))
+			if len(docs) != 10 {
+				t.Errorf("%d documents over several batches", len(docs))
+			}
+			session, err := c.StartSession()
+			must(t, err)
+			defer session.EndSession(ctx)
+			_, err = session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
+				return coll.UpdateMany(ctx, bson.D{}, bson.D{{Key: "$set", Value: bson.D{{Key: "a", Value: 1}}}})
+			})
+			must(t, err)
+			if _, err := c.Database("other").Collection("c").InsertOne(ctx, bson.D{}); code(err) != 13 {
+				t.Errorf("another database: %v", err)
+			}
+			wrong := []options.Credential{
+				{AuthMechanism: mechanism, AuthSource: "app", Username: "writer", Password: "no"},
+				{AuthMechanism: mechanism, AuthSource: "app", Username: "nobody", Password: "no"},
+				{AuthMechanism: mechanism, AuthSource: "admin", Username: "writer", Password: "pass\u00adword"},
+			}
+			if mechanism != "" {
+				wrong = wrong[:1] // each costs time, by intent
+			}
+			for _, wrong := range wrong {
+				if err := run(t, as(t, s, wrong), "app", bson.D{{Key: "ping", Value: 1}}); code(err) != 18 {
+					t.Errorf("%+v: %v", wrong, err)
+				}
+			}
+		})
+	}
+	reader := as(t, s, options.Credential{AuthSource: "app", Username: "reader", Password: "r"})
+	ctx := harness.Context(t)
+	if n, err := reader.Database("app").Collection("c").CountDocuments(ctx, bson.D{}); n != 10 || err != nil {
+		t.Errorf("a reader counts %d, %v", n, err)
+	}
+	if _, err := reader.Database("app").Collection("c").InsertOne(ctx, bson.D{}); code(err) != 13 {
+		t.Errorf("a reader inserts: %v", err)
+	}
+	if _, err := reader.Database("app").Collection("c").Aggregate(ctx, bson.A{bson.D{{Key: "$out", Value: "d"}}}); code(err) != 13 {
+		t.Errorf("a reader writes by $out: %v", err)
+	}
+	names, err := reader.ListDatabaseNames(ctx, bson.D{})
+	if err != nil || len(names) != 1 || names[0] != "app" {
+		t.Errorf("a reader's databases: %v, %v", names, err)
+	}
+}
+
+// TestUsersSurvive: users are there after a restart, and nobody may make a first one
+// any more.
+func TestUsersSurvive(t *testing.T) {
+	o := harness.Options{Data: t.TempDir(), Args: []string{"--auth"}}
+	s, err := harness.Launch(o)
+	must(t, err)
+	createRoot(t, dial(t, s.URI))
+	must(t, s.Stop())
+	s = harness.Start(t, o)
+	must(t, run(t, as(t, s, rootCredential), "test", bson.D{{Key: "find", Value: "c"}}))
+	if got := code(run(t, dial(t, s.URI), "admin", bson.D{{Key: "createUser", Value: "x"}, {Key: "pwd", Value: "x"}, {Key: "roles", Value: bson.A{}}})); got != 13 {
+		t.Errorf("a first user where there is one: %d", got)
+	}
+}
+
+// TestCosmosAccount: the account's name and key are user and password on its
+// address, and only there.
+func TestCosmosAccount(t *testing.T) {
+	s := harness.Start(t, harness.Options{Args: []string{"--auth", "--cosmos-listen", "127.0.0.1:0", "--cosmos-account", "shop", "--cosmos-key", "a+key/=="}})
+	u, err := url.Parse(s.CosmosURI)
+	must(t, err)
+	if u.User != nil {
+		t.Errorf("connection string %q has a key that the user gave", s.CosmosURI)
+	}
+	u.User = url.UserPassword("shop", "a+key/==")
+	uri := u.String()
+	c := dial(t, uri)
+	_, err = c.Database("db").Collection("c").InsertOne(harness.Context(t), bson.D{{Key: "_id", Value: 1}})
+	must(t, err)
+	must(t, run(t, c, "db", bson.D{{Key: "customAction", Value: "GetCollection"}, {Key: "collection", Value: "c"}}))
+	u.User = url.UserPassword("shop", "wrong")
+	if err := run(t, dial(t, u.String()), "db", bson.D{{Key: "ping", Value: 1}}); code(err) != 18 {
+		t.Errorf("a wrong key: %v", err)
+	}
+	if err := run(t, as(t, s, options.Credential{Username: "shop", Password: "a+key/=="}), "db", bson.D{{Key: "ping", Value: 1}}); code(err) != 18 {
+		t.Errorf("the account on the other address: %v", err)
+	}
+}
+
+// A key that the server makes is in the ready line of the start that makes it, and in no later one.
+func TestCosmosKeyShownOnce(t *testing.T) {
+	o := harness.Options{Data: t.TempDir(), Args: []string{"--auth", "--cosmos-listen", "127.0.0.1:0"}}
+	s, err := harness.Launch(o)
+	must(t, err)
+	u, err := url.Parse(s.CosmosURI)
+	must(t, err)
+	must(t, run(t, dial(t, s.CosmosURI), "db", bson.D{{Key: "ping", Value: 1}}))
+	made := u.User
+	must(t, s.Stop())
+	s = harness.Start(t, o)
+	u, err = url.Parse(s.CosmosURI)
+	must(t, err)
+	if key, _ := made.Password(); key == "" || u.User != nil || strings.Contains(s.Log(), key) {
+		t.Errorf("the key %q is shown again: %q", key, s.CosmosURI)
+	}
+	u.User = made
+	must(t, run(t, dial(t, u.String()), "db", bson.D{{Key: "ping", Value: 1}}))
+}

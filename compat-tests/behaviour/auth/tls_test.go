@@ -1,0 +1,213 @@
+package auth
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/cantledb/cantle/compat-tests/rig/harness"
+)
+
+// certificates runs `cantle cert` and returns the folder and the client's name.
+func certificates(t *testing.T, flags ...string) (dir, subject string) {
+	t.Helper()
+	dir, out := harness.Certificates(t, flags...)
+	m := regexp.MustCompile(`createUser: (".*"), roles`).FindSubmatch(out)
+	if m == nil {
+		t.Fatalf("cantle cert names no user:\n%s", out)
+	}
+	subject, err := strconv.Unquote(string(m[1]))
+	must(t, err)
+	return dir, subject
+}
+
+func serverFlags(dir, mode string, more ...string) []string {
+	return append([]string{"--tls-mode", mode, "--tls-certificate-key-file", filepath.Join(dir, "server.pem")}, more...)
+}
+
+// trust is a client's configuration that trusts the authority of a folder, and shows
+// its certificate if client is set.
+func trust(t *testing.T, dir string, client bool) *tls.Config {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "ca.pem"))
+	must(t, err)
+	c := &tls.Config{RootCAs: x509.NewCertPool()}
+	c.RootCAs.AppendCertsFromPEM(text)
+	if client {
+		file := filepath.Join(dir, "client.pem")
+		pair, err := tls.LoadX509KeyPair(file, file)
+		must(t, err)
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c
+}
+
+func quick() *options.ClientOptions { return options.Client().SetServerSelectionTimeout(time.Second) }
+
+var ping = bson.D{{Key: "ping", Value: 1}}
+
+// TestModes: which clients each mode takes.
+func TestModes(t *testing.T) {
+	dir, _ := certificates(t)
+	for mode, want := range map[string]struct{ plain, encrypted bool }{
+		"disabled": {true, false}, "allowTLS": {true, true}, "preferTLS": {true, true}, "requireTLS": {false, true},
+	} {
+		t.Run(mode, func(t *testing.T) {
+			flags := serverFlags(dir, mode)
+			if mode == "disabled" {
+				flags = nil
+			}
+			s := harness.Start(t, harness.Options{Args: flags})
+			plain := "mongodb://" + s.Addr + "/"
+			if strings.Contains(s.URI, "tls=true") != (mode == "requireTLS") {
+				t.Errorf("the ready line says %s", s.URI)
+			}
+			s.URI = plain
+			if err := run(t, dial(t, s.URI, quick()), "test", ping); (err == nil) != want.plain {
+				t.Errorf("a plain client: %v", err)
+			}
+			if err := run(t, dial(t, s.URI, quick().SetTLSConfig(trust(t, dir, false))), "test", ping); (err == nil) != want.encrypted {
+				t.Errorf("an encrypted client: %v", err)
+			}
+		})
+	}
+}
+
+// TestClientCertificates: with an authority for clients they need a certificate, and
+// it can be a login.
+func TestClientCertificates(t *testing.T) {
+	dir, subject := certificates(t, "--client", "alice, of \"sales\"")
+	stranger, _ := certificates(t)
+	ca := []string{"--auth", "--tls-ca-file", filepath.Join(dir, "ca.pem")}
+	s := harness.Start(t, harness.Options{Args: serverFlags(dir, "requireTLS", ca...)})
+	if err := run(t, dial(t, s.URI, quick().SetTLSConfig(trust(t, dir, false))), "test", ping); err == nil {
+		t.Error("a client without a certificate gets in")
+	}
+	other := trust(t, dir, false)
+	other.Certificates = trust(t, stranger, true).Certificates
+	if err := run(t, dial(t, s.URI, quick().SetTLSConfig(other)), "test", ping); err == nil {
+		t.Error("a client with somebody else's certificate gets in")
+	}
+	old := trust(t, dir, true)
+	old.MaxVersion = tls.VersionTLS11
+	if err := run(t, dial(t, s.URI, quick().SetTLSConfig(old)), "test", ping); err == nil {
+		t.Error("TLS 1.1 gets in")
+	}
+	first := dial(t, s.URI, options.Client().SetTLSConfig(trust(t, dir, true)))
+	createRoot(t, first)
+	withCert := options.Client().SetTLSConfig(trust(t, dir, true))
+	byCert := options.Credential{AuthMechanism: "MONGODB-X509", AuthSource: "$external"}
+	if got := code(run(t, as(t, s, byCert, withCert), "test", bson.D{{Key: "find", Value: "c"}})); got != 18 {
+		t.Errorf("a certificate without a user: %d", got)
+	}
+	root := as(t, s, rootCredential, withCert)
+	must(t, run(t, root, "$external", bson.D{{Key: "createUser", Value: subject},
+		{Key: "roles", Value: bson.A{bson.D{{Key: "role", Value: "read"}, {Key: "db", Value: "test"}}}}}))
+	c := as(t, s, byCert, withCert)
+	must(t, run(t, c, "test", bson.D{{Key: "find", Value: "c"}}))
+	if got := code(run(t, c, "test", bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{bson.D{}}}})); got != 13 {
+		t.Errorf("a reader with a certificate inserts: %d", got)
+	}
+}
+
+// TestReload: after SIGHUP new connections get the new certificate, and a broken file
+// changes nothing.
+func TestReload(t *testing.T) {
+	dir, _ := certificates(t)
+	s := harness.Start(t, harness.Options{Args: serverFlags(dir, "requireTLS")})
+	serial := func() string {
+		c, err := tls.Dial("tcp", s.Addr, trust(t, dir, false))
+		must(t, err)
+		defer c.Close()
+		return c.ConnectionState().PeerCertificates[0].SerialNumber.String()
+	}
+	reload := func(line string) {
+		p, err := os.FindProcess(s.PID())
+		must(t, err)
+		must(t, p.Signal(syscall.SIGHUP))
+		for range 600 {
+			if strings.Contains(s.Log(), line) {
+				return
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		t.Fatalf("no %q in the log", line)
+	}
+	before := serial()
+	binary, err := harness.Binary()
+	must(t, err)
+	must(t, exec.Command(binary, "cert", "--dir", dir).Run())
+	if serial() != before {
+		t.Error("a new certificate without SIGHUP")
+	}
+	reload("certificates read again")
+	after := serial()
+	if after == before {
+		t.Error("the old certificate after SIGHUP")
+	}
+	must(t, os.WriteFile(filepath.Join(dir, "server.pem"), []byte("nonsense"), 0o600))
+	reload("the certificates stay as they were")
+	if serial() != after {
+		t.Error("another certificate after a broken file")
+	}
+}
+
+// TestUnixSocket: a socket in the file system is neither encrypted nor far away.
+func TestUnixSocket(t *testing.T) {
+	dir, _ := certificates(t)
+	path := filepath.Join(t.TempDir(), "s.sock")
+	s := harness.Start(t, harness.Options{Args: append(serverFlags(dir, "requireTLS", "--auth"), "--listen", "127.0.0.1:0,unix:"+path)})
+	s.URI = "mongodb://" + strings.ReplaceAll(path, "/", "%2F") + "/"
+	createRoot(t, dial(t, s.URI, quick()))
+	must(t, run(t, as(t, s, rootCredential), "test", bson.D{{Key: "find", Value: "c"}}))
+}
+
+// TestSilentClients: who begins a handshake and stops does not keep others waiting.
+func TestSilentClients(t *testing.T) {
+	dir, _ := certificates(t)
+	s := harness.Start(t, harness.Options{Args: serverFlags(dir, "preferTLS")})
+	for _, begin := range []string{"", "\x16", "\x16\x03\x01\x02\x00\x01", "\x16\x03\x01\xff\xffgarbage", "\x00\x00"} {
+		c, err := net.Dial("tcp", s.Addr)
+		must(t, err)
+		defer c.Close()
+		_, err = c.Write([]byte(begin))
+		must(t, err)
+	}
+	must(t, run(t, dial(t, s.URI, quick()), "test", ping))
+}
+
+// TestRefusesToBeOpen: a server that other machines reach wants --auth or a word that
+// it may do without.
+func TestRefusesToBeOpen(t *testing.T) {
+	start := func(flags ...string) error {
+		s, err := harness.Launch(harness.Options{Args: append([]string{"--listen", "0.0.0.0:0"}, flags...)})
+		if err == nil {
+			err = s.Stop()
+		}
+		return err
+	}
+	if err := start(); err == nil || !strings.Contains(err.Error(), "--auth") || !strings.Contains(err.Error(), "--allow-open") {
+		t.Errorf("without --auth: %v", err)
+	}
+	if err := start("--auth"); err != nil {
+		t.Errorf("with --auth: %v", err)
+	}
+	if err := start("--auth", "--metrics-listen", "0.0.0.0:0"); err == nil || !strings.Contains(err.Error(), "--metrics-listen") {
+		t.Errorf("metrics for everybody: %v", err)
+	}
+	if err := start("--allow-open"); err != nil {
+		t.Errorf("with --allow-open: %v", err)
+	}
+}

@@ -1,0 +1,147 @@
+package authfuzz
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// corpus is what requests are made of.
+type corpus struct {
+	commands map[string][]*node // by the first field's name, each with $db
+	names    []string           // of these, in the order of the lists
+	stages   map[string][]*node // by name; their text says where they belong
+	// lines and stageLines are those of the lists, each as often as it names something and once more:
+	// what is about names is what requests are about.
+	lines, stageLines []*node
+	listed            map[string][]*node // the lines of a command
+}
+
+// newCorpus reads the lists, and the case files, which have the arguments that users send.
+func newCorpus(t testing.TB) *corpus {
+	t.Helper()
+	c := &corpus{commands: map[string][]*node{}, stages: map[string][]*node{}, listed: map[string][]*node{}}
+	for _, line := range commandLines {
+		n, err := parse(line)
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		c.add(n)
+		c.listed[n.kids[0].name] = append(c.listed[n.kids[0].name], n)
+		for range weight(n) {
+			c.lines = append(c.lines, n)
+		}
+	}
+	for _, line := range stageLines {
+		stage, on, _ := strings.Cut(line, " on ")
+		n, err := parse(stage)
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		n.text = on
+		c.stages[n.kids[0].name] = append(c.stages[n.kids[0].name], n)
+		for range weight(n) {
+			c.stageLines = append(c.stageLines, n)
+		}
+	}
+	for _, dir := range []string{"../cases", "../../../collection/agg/testdata"} {
+		if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || filepath.Ext(path) != ".txt" {
+				return err
+			}
+			b, err := os.ReadFile(path)
+			if err == nil {
+				c.read(string(b))
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c
+}
+
+// weight is how often a request of a list is drawn, beside others.
+func weight(n *node) int {
+	w := 1
+	n.visit(func(k *node) {
+		if k.isText() && strings.HasPrefix(k.text, "@") && k.name != "$db" {
+			w++
+		}
+	})
+	return w
+}
+
+func (c *corpus) add(n *node) {
+	if n.get("$db") == nil {
+		n.kids = append(n.kids, named("$db", text("@db")))
+	}
+	name := n.kids[0].name
+	if c.commands[name] == nil {
+		c.names = append(c.names, name)
+	}
+	c.commands[name] = append(c.commands[name], n)
+}
+
+// read takes the commands and stages out of a case file. What is no command that the lists have is left
+// out, and so are long ones.
+func (c *corpus) read(file string) {
+	for line := range strings.Lines(file) {
+		line = strings.TrimSpace(line)
+		pipeline, isPipeline := strings.CutPrefix(line, "pipeline: ")
+		if isPipeline {
+			line = "{pipeline: " + pipeline + "}"
+		}
+		if !strings.HasPrefix(line, "{") || len(line) > 600 || strings.Contains(line, "@") || strings.Contains(line, "while") || strings.Contains(line, "sleep") {
+			continue
+		}
+		n, err := parse(line)
+		if err != nil || len(n.kids) == 0 {
+			continue
+		}
+		aim(n)
+		switch first := n.kids[0].name; {
+		case isPipeline:
+			for _, s := range n.kids[0].kids {
+				if s.typ == typeDoc && len(s.kids) == 1 && strings.HasPrefix(s.kids[0].name, "$") {
+					c.stages[s.kids[0].name] = append(c.stages[s.kids[0].name], s)
+				}
+			}
+		case c.commands[first] != nil && !slices.Contains([]string{"logout", "saslStart", "authenticate", "customAction", "getMore"}, first):
+			c.add(n)
+		}
+	}
+}
+
+// places are the names of fields that name something.
+var places = map[string]string{"from": "@coll", "coll": "@coll", "into": "@coll", "viewOn": "@coll", "$out": "@coll", "$merge": "@coll", "$unionWith": "@coll",
+	"db": "@db", "$db": "@db", "ns": "@ns", "namespace": "@ns", "to": "@ns", "user": "@user", "role": "@role", "replace": "@coll", "merge": "@coll", "reduce": "@coll", "out": "@coll", "collection": "@coll"}
+
+// aim has a request of a case name what is in a world.
+func aim(n *node) {
+	if first := n.kids[0]; first.typ == typeText {
+		switch {
+		case strings.HasPrefix(first.text, "test."):
+			first.text = "@ns"
+		case strings.HasSuffix(first.name, "User"):
+			first.text = "@user"
+		case strings.HasSuffix(first.name, "Role"):
+			first.text = "@role"
+		case !strings.Contains(first.name, "arameter"):
+			first.text = "@coll"
+		}
+	}
+	n.visit(func(n *node) {
+		switch token, ok := places[n.name]; {
+		case n.typ == typeText && strings.HasPrefix(n.text, "test."):
+			n.text = "@ns"
+		case ok && n.typ == typeText && !slices.Contains([]string{"admin", "config", "local"}, n.text) && !strings.HasPrefix(n.text, "function"):
+			n.text = token
+		case n.typ == typeBinary && len(n.data) == 21 && n.data[4] == 4 && n.name == "id":
+			*n = *named(n.name, text("@lsid"))
+		}
+	})
+}

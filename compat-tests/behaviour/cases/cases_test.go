@@ -1,0 +1,53 @@
+package cases
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/cantledb/cantle/compat-tests/rig/casefile"
+	"github.com/cantledb/cantle/compat-tests/rig/harness"
+)
+
+// reference is the configuration whose answers -rewrite accepts.
+const reference = "memory"
+
+func TestCases(t *testing.T) {
+	configs, err := harness.ReadConfigs("../configs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range configs {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			if casefile.Rewriting() && c.Name != reference {
+				t.Skip("only the configuration " + reference + " rewrites")
+			}
+			if (c.Faults || c.Cluster || c.Servers > 0) && os.Getenv("CANTLE_STORAGE") != "" {
+				t.Skip("CANTLE_STORAGE is set, and this configuration has an engine of its own")
+			}
+			if c.Faults {
+				f := &faulty{}
+				c.Launch = f.launch
+				defer f.struck(t)
+			}
+			if c.Cluster {
+				c.Launch = launchOnCluster
+			}
+			if c.Servers > 0 {
+				c.Launch = func(o harness.Options) (*harness.Server, error) { return launchSeveral(o, c.Servers) }
+			}
+			harness.RunCases(t, ".", c)
+			if c.InTxn && all() && c.Held < 200 {
+				t.Errorf("%d commands were in transactions, want 200 at least", c.Held)
+			}
+		})
+	}
+}
+
+// all reports whether every case file is run, with servers of their own.
+func all() bool {
+	some := strings.Count(flag.Lookup("test.run").Value.String(), "/") > 1 // -run TestCases/faults/crud
+	return !some && os.Getenv("CANTLE_URI") == ""
+}

@@ -1,0 +1,170 @@
+package cases
+
+import (
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/cantledb/cantle/compat-tests/rig/harness"
+)
+
+// explainer sends commands in Extended JSON and looks into the replies.
+type explainer struct {
+	t    *testing.T
+	conn *harness.Conn
+}
+
+func (e *explainer) run(cmd string) bson.Raw {
+	e.t.Helper()
+	var raw bson.Raw
+	if err := bson.UnmarshalExtJSON([]byte(cmd), false, &raw); err != nil {
+		e.t.Fatal(err)
+	}
+	reply, err := e.conn.Command("test", raw)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	if reply.Lookup("ok").Double() != 1 {
+		e.t.Fatalf("%s: %s", cmd, reply)
+	}
+	return reply
+}
+
+// want compares one field of a reply, found by its path.
+func (e *explainer) want(reply bson.Raw, want string, path ...string) {
+	e.t.Helper()
+	v, err := reply.LookupErr(path...)
+	got := "nothing"
+	if err == nil {
+		got = harness.Text(bson.D{{Key: "", Value: v}})
+		got = got[len(`{"":`) : len(got)-1]
+	}
+	if got != want {
+		e.t.Errorf("%v is %s, want %s in %s", path, got, want, reply)
+	}
+}
+
+// TestExplainCounters runs commands under explain and checks what they counted,
+// and that writes were not carried out. Manual: reference/explain-results
+func TestExplainCounters(t *testing.T) {
+	e := &explainer{t, harness.Start(t, harness.Options{}).Dial(t)}
+	e.run(`{"insert": "c", "documents": [{"_id": 1, "a": 1, "b": 1}, {"_id": 2, "a": 2, "b": 1}, {"_id": 3, "a": 3, "b": 2}]}`)
+	e.run(`{"createIndexes": "c", "indexes": [{"key": {"a": 1}, "name": "a_1"}]}`)
+
+	r := e.run(`{"explain": {"find": "c", "filter": {"a": {"$gt": 1}}}, "verbosity": "executionStats"}`)
+	e.want(r, `2`, "executionStats", "nReturned")
+	e.want(r, `2`, "executionStats", "totalKeysExamined")
+	e.want(r, `2`, "executionStats", "totalDocsExamined")
+	e.want(r, `"FETCH"`, "queryPlanner", "winningPlan", "stage")
+	e.want(r, `"IXSCAN"`, "queryPlanner", "winningPlan", "inputStage", "stage")
+	e.want(r, `"a_1"`, "executionStats", "executionStages", "inputStage", "indexName")
+	e.want(r, `"0"`, "shardInformation", "0", "shardKeyRangeId")
+
+	r = e.run(`{"explain": {"find": "c", "filter": {"b": 1}}, "verbosity": "queryPlanner"}`)
+	e.want(r, `nothing`, "executionStats")
+
+	r = e.run(`{"explain": {"update": "c", "updates": [{"q": {"b": 1}, "u": {"$set": {"x": 1}}, "multi": true}]}, "verbosity": "executionStats"}`)
+	e.want(r, `"UPDATE"`, "executionStats", "executionStages", "stage")
+	e.want(r, `2`, "executionStats", "executionStages", "nWouldModify")
+
+	r = e.run(`{"explain": {"delete": "c", "deletes": [{"q": {"b": 1}, "limit": 1}]}, "verbosity": "executionStats"}`)
+	e.want(r, `1`, "executionStats", "executionStages", "nWouldDelete")
+
+	r = e.run(`{"explain": {"count": "c", "query": {"a": {"$gte": 2}}}, "verbosity": "executionStats"}`)
+	e.want(r, `2`, "executionStats", "executionStages", "nCounted")
+
+	r = e.run(`{"explain": {"aggregate": "c", "pipeline": [{"$match": {"b": 1}}, {"$group": {"_id": "$a"}}], "cursor": {}}, "verbosity": "executionStats"}`)
+	e.want(r, `3`, "stages", "0", "$cursor", "executionStats", "totalDocsExamined")
+	e.want(r, `2`, "stages", "1", "nReturned")
+
+	e.want(e.run(`{"count": "c"}`), `3`, "n")
+	e.want(e.run(`{"count": "c", "query": {"x": 1}}`), `0`, "n")
+}
+
+// TestExplainQuerySettings checks that the indexes of query settings are those
+// that plans use, that there is a plan without them, and what explain says.
+func TestExplainQuerySettings(t *testing.T) {
+	e := &explainer{t, harness.Start(t, harness.Options{}).Dial(t)}
+	e.run(`{"insert": "c", "documents": [{"_id": 1, "a": 1, "b": 1}, {"_id": 2, "a": 2, "b": 1}, {"_id": 3, "a": 3, "b": 2}]}`)
+	e.run(`{"createIndexes": "c", "indexes": [{"key": {"a": 1}, "name": "a_1"}, {"key": {"b": 1}, "name": "b_1"}]}`)
+	set := func(query, allowed string) {
+		e.run(`{"setQuerySettings": ` + query + `, "settings": {"indexHints": {"ns": {"db": "test", "coll": "c"}, "allowedIndexes": [` + allowed + `]}}, "$db": "admin"}`)
+	}
+	index := []string{"queryPlanner", "winningPlan", "inputStage", "indexName"}
+	stage := []string{"queryPlanner", "winningPlan", "stage"}
+	find := `{"find": "c", "filter": {"a": 1, "b": 2}`
+	explain := func(rest string) bson.Raw {
+		return e.run(`{"explain": ` + find + rest + `}, "verbosity": "queryPlanner"}`)
+	}
+	shape := find + `, "$db": "test"}`
+	for _, c := range []struct {
+		allowed string
+		index   bool
+		want    string
+	}{
+		{`"b_1"`, true, `"b_1"`},
+		{`{"a": 1}`, true, `"a_1"`},
+		{`"$natural"`, false, `"COLLSCAN"`},
+		{`{"$natural": -1}`, false, `"COLLSCAN"`},
+		{`"gone", "$natural"`, false, `"COLLSCAN"`},
+		{`"gone"`, true, `"a_1"`}, // no plan: the hint decides
+	} {
+		set(shape, c.allowed)
+		r := explain(`, "hint": "a_1"`)
+		path := stage
+		if c.index {
+			path = index
+		}
+		e.want(r, c.want, path...)
+		e.want(r, "false", "queryPlanner", "indexFilterSet")
+		e.want(r, `[`+strings.ReplaceAll(c.allowed, " ", "")+`]`, "queryPlanner", "querySettings", "indexHints", "0", "allowedIndexes")
+	}
+
+	set(shape, `"b_1"`)
+	e.run(`{"setQuerySettings": ` + shape + `, "settings": {"reject": true}, "$db": "admin"}`)
+	r := explain("") // is not rejected
+	e.want(r, `"b_1"`, index...)
+	e.want(r, "true", "queryPlanner", "querySettings", "reject")
+	e.run(`{"removeQuerySettings": ` + shape + `, "$db": "admin"}`)
+	r = explain(`, "hint": "a_1"`)
+	e.want(r, `"a_1"`, index...)
+	e.want(r, "nothing", "queryPlanner", "querySettings")
+
+	pipeline := `{"aggregate": "c", "pipeline": [{"$match": {"a": 1, "b": 2}}], "cursor": {}`
+	set(pipeline+`, "$db": "test"}`, `"b_1"`)
+	e.want(e.run(`{"explain": `+pipeline+`}, "verbosity": "queryPlanner"}`), `"b_1"`, index...)
+	distinct := `{"distinct": "c", "key": "a", "query": {"a": 1, "b": 2}`
+	set(distinct+`, "$db": "test"}`, `"b_1"`)
+	e.want(e.run(`{"explain": `+distinct+`}, "verbosity": "queryPlanner"}`), `"b_1"`, index...)
+}
+
+// TestExplainPartitions checks the shape for sharded collections: which
+// partitions were asked, and how their rows met.
+func TestExplainPartitions(t *testing.T) {
+	e := &explainer{t, harness.Start(t, harness.Options{}).Dial(t)}
+	e.run(`{"shardCollection": "test.s", "key": {"k": "hashed"}, "numInitialChunks": 3}`)
+	e.run(`{"insert": "s", "documents": [{"_id": 1, "k": 1}, {"_id": 2, "k": 2}, {"_id": 3, "k": 3}, {"_id": 4, "k": 4}]}`)
+	for _, c := range []struct{ find, stage, parts string }{
+		{`"filter": {"k": 1}`, `"SINGLE_SHARD"`, `1`},
+		{`"filter": {"_id": 1}`, `"SHARD_MERGE"`, `3`},
+		{`"sort": {"_id": 1}`, `"SHARD_MERGE_SORT"`, `3`},
+	} {
+		r := e.run(`{"explain": {"find": "s", ` + c.find + `}, "verbosity": "executionStats"}`)
+		e.want(r, c.stage, "queryPlanner", "winningPlan", "stage")
+		e.want(r, c.stage, "executionStats", "executionStages", "stage")
+		shards, _ := r.Lookup("queryPlanner", "winningPlan", "shards").Array().Values()
+		counted, _ := r.Lookup("shardInformation").Array().Values()
+		if n := harness.Text(bson.D{{Key: "n", Value: len(shards)}}); n != `{"n":`+c.parts+`}` || len(counted) != len(shards) {
+			t.Errorf("%s: %d shards in the plan, %d charged, want %s", c.find, len(shards), len(counted), c.parts)
+		}
+		if sum := r.Lookup("requestCharge").Double(); sum <= 0 {
+			t.Errorf("%s cost %v", c.find, sum)
+		}
+	}
+	r := e.run(`{"explain": {"aggregate": "s", "pipeline": [{"$group": {"_id": null, "n": {"$sum": 1}}}], "cursor": {}}, "verbosity": "queryPlanner"}`)
+	e.want(r, `"router"`, "mergeType")
+	if _, err := r.LookupErr("shards", "p2", "stages", "0", "$cursor", "queryPlanner", "winningPlan"); err != nil {
+		t.Errorf("no plan of p2: %s", r)
+	}
+}

@@ -1,0 +1,143 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+// shown has the pictures of docs/console.md made anew.
+var shown = flag.Bool("pictures", false, "write the pictures that docs/console.md shows")
+
+// docsDir is where those are.
+const docsDir = "../../../docs/console"
+
+// noon is the time of all servers whose clock stands still, so that pictures show the same times
+// whenever they are made. It lies ahead: clocks do not go back.
+var noon = time.Date(2034, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// still lets a page stand still: it takes the server's time for the present, in one zone, and
+// moves nothing by itself.
+func (b *tab) still() {
+	b.t.Helper()
+	b.do(emulation.SetTimezoneOverride("UTC"), reduced("light"),
+		chromedp.ActionFunc(func(ctx context.Context) error {
+			_, err := page.AddScriptToEvaluateOnNewDocument(fmt.Sprintf(`{
+				const Real = Date, now = %d;
+				window.Date = class extends Real { constructor(...a) { if (a.length) super(...a); else super(now); } static now() { return now; } };
+				addEventListener('DOMContentLoaded', () => { const s = new CSSStyleSheet(); s.replaceSync('* { caret-color: transparent !important }'); document.adoptedStyleSheets.push(s); });
+			}`, noon.UnixMilli())).Do(ctx)
+			return err
+		}))
+}
+
+// reduced are the wishes of a user: colours, and that nothing moves.
+func reduced(colours string) chromedp.Action {
+	return emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: colours}, {Name: "prefers-reduced-motion", Value: "reduce"}})
+}
+
+// tour makes a picture of each view, over a server of its own.
+func tour(t *testing.T) map[string][]byte {
+	s := start(t)
+	s.stop()
+	s.tenants(300, 210)
+	b := browse(t, s, 1280, 900)
+	pictures := map[string][]byte{}
+	take := func(name string) {
+		b.check("it is live", "document.querySelector('.live.on')")
+		pictures[name] = b.picture(name)
+	}
+	for _, v := range []struct{ name, hash, there string }{
+		{"now", "#/now", "document.querySelectorAll('.warnings li').length > 0 && document.querySelector('.live.on')"},
+		{"heat", "#/heat?ns=shop.orders", "document.querySelector('.pattern code') && document.querySelectorAll('tbody code').length > 3"},
+		{"partitions", "#/partitions?ns=shop.orders", "parseInt(document.querySelector('tbody .bar.hot')?.innerText) > 50"},
+		{"requests", "#/requests?ns=shop.orders", "document.querySelectorAll('tbody tr').length > 2"},
+		{"collections", "#/collections?ns=shop.orders", "document.querySelectorAll('.documents li').length === 20 && document.querySelector('[data-before]')"},
+		{"operations", "#/operations", "document.querySelectorAll('main h2').length > 2"},
+		{"whatif", "#/whatif?ns=shop.orders", "document.querySelector('[data-refused]') && document.querySelector('.chart canvas')"},
+		{"whatif-key", "#/whatif?ns=shop.orders&x=key:order", "document.querySelector('[data-verdict]') && document.querySelector('.chart canvas')"},
+	} {
+		for _, colours := range []string{"light", "dark"} {
+			b.do(reduced(colours))
+			b.open(v.hash)
+			b.check(v.name+" is there", v.there)
+			if colours == "dark" {
+				take(v.name + "-dark")
+			} else {
+				take(v.name)
+			}
+		}
+	}
+	b.do(reduced("light"))
+	b.open("#/heat?ns=shop.orders")
+	b.has("the value behind the line", `{tenant: "t7"}`)
+	take("story-1")
+	b.click("text=Advise a shard key")
+	b.check("keys are ranked", "document.querySelector('main pre.text')")
+	take("story-2")
+	b.click("text=Which requests?")
+	b.check("the request is found", "document.querySelector('main tbody tr').innerText.includes('{tenant: ?, status: ?}')")
+	b.click("tbody tr button.plain")
+	b.check("with its past", "document.querySelector('.detail .chart canvas')")
+	take("story-3")
+	return pictures
+}
+
+// With the clock stopped two runs make the same pictures, byte for byte.
+func TestPictures(t *testing.T) {
+	first, second := tour(t), tour(t)
+	if len(first) != 19 {
+		t.Errorf("%d pictures", len(first))
+	}
+	for name, a := range first {
+		if b := second[name]; !bytes.Equal(a, b) {
+			t.Errorf("%s.png differs: %s", name, difference(t, name, a, b))
+		}
+		if file := filepath.Join(docsDir, name+".png"); *shown {
+			if _, err := os.Stat(file); err != nil {
+				continue // not one that is shown
+			}
+			if err := os.WriteFile(file, a, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// difference keeps the other picture and says where the two differ.
+func difference(t *testing.T, name string, a, b []byte) string {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(picturesDir, name+"-other.png"), b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	x, err := png.Decode(bytes.NewReader(a))
+	if err != nil {
+		return err.Error()
+	}
+	y, err := png.Decode(bytes.NewReader(b))
+	if err != nil {
+		return err.Error()
+	}
+	var r image.Rectangle
+	n := 0
+	for py := range x.Bounds().Dy() {
+		for px := range x.Bounds().Dx() {
+			if x.At(px, py) != y.At(px, py) {
+				n++
+				r = r.Union(image.Rect(px, py, px+1, py+1))
+			}
+		}
+	}
+	return fmt.Sprintf("%d points within %v; the other is %s-other.png", n, r, name)
+}

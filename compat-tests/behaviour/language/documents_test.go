@@ -1,0 +1,170 @@
+package language
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	cbson "github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/compat-tests/rig/casefile"
+)
+
+// document is one document of a case as it is stored.
+type document struct {
+	text   string
+	stored cbson.Raw
+	id     cbson.Value // of stored
+	given  bool        // whether the case wrote the _id itself
+}
+
+// documents returns the documents of a case; each without _id gets its number.
+func documents(t *testing.T, c *casefile.Case) []document {
+	t.Helper()
+	var out []document
+	for i, text := range c.All("doc") {
+		d := parse(t, text)
+		id, given := d.Lookup("_id")
+		if !given {
+			b := cbson.NewBuilder(nil)
+			b.Int32("_id", int32(i))
+			for name, v := range d.Fields() {
+				b.Value(string(name), v)
+			}
+			d = b.Doc()
+			id, _ = d.Lookup("_id")
+		}
+		out = append(out, document{text: text, stored: d, id: id, given: given})
+	}
+	return out
+}
+
+// groups cuts documents into runs that can be stored together: all of them if their ids
+// are ours, else one by one.
+func groups(docs []document) [][]document {
+	if !slices.ContainsFunc(docs, func(d document) bool { return d.given }) {
+		return [][]document{docs}
+	}
+	return alone(docs)
+}
+
+// alone is every document for itself.
+func alone(docs []document) [][]document {
+	var out [][]document
+	for i := range docs {
+		out = append(out, docs[i:i+1])
+	}
+	return out
+}
+
+// stored are the documents as they are inserted.
+func stored(docs []document) []cbson.Raw {
+	var out []cbson.Raw
+	for _, d := range docs {
+		out = append(out, d.stored)
+	}
+	return out
+}
+
+// without returns d without its field _id.
+func without(d cbson.Raw) cbson.Raw {
+	b := cbson.NewBuilder(nil)
+	for name, v := range d.Fields() {
+		if string(name) != "_id" {
+			b.Value(string(name), v)
+		}
+	}
+	return b.Doc()
+}
+
+// indexes are the indexes of a case in a layout: those it demands, and, where the layout
+// is indexed, one on each of the paths.
+func indexes(t *testing.T, l *layout, c *casefile.Case, paths []string, collation cbson.Raw) []index {
+	t.Helper()
+	var out []index
+	for _, text := range c.All("index") {
+		out = append(out, index{key: parse(t, text)})
+	}
+	if !l.indexed {
+		return out
+	}
+	slices.Sort(paths)
+	for _, p := range slices.Compact(paths) {
+		if indexable(p) {
+			b := cbson.NewBuilder(nil)
+			b.Int32(p, 1)
+			out = append(out, index{key: b.Doc(), collation: collation})
+		}
+	}
+	return out
+}
+
+// indexable reports whether an index may have the path.
+func indexable(p string) bool {
+	for _, part := range strings.Split(p, ".") {
+		if part == "" || strings.HasPrefix(part, "$") {
+			return false
+		}
+	}
+	return p != "_id" && !strings.ContainsRune(p, 0)
+}
+
+// pathsOf collects the paths that a filter names.
+func pathsOf(filter cbson.Raw) []string {
+	var out []string
+	for name, v := range filter.Fields() {
+		if !strings.HasPrefix(string(name), "$") {
+			out = append(out, string(name))
+			continue
+		}
+		if list, ok := v.Array(); ok {
+			for clause := range list.Values() {
+				if d, ok := clause.Doc(); ok {
+					out = append(out, pathsOf(d)...)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// collationOf returns the collation of a case, nil if it has none.
+func collationOf(t *testing.T, c *casefile.Case) cbson.Raw {
+	t.Helper()
+	text, ok := c.Get("collation")
+	if !ok {
+		return nil
+	}
+	return parse(t, text)
+}
+
+// collated adds the case's collation to a command or statement.
+func collated(t *testing.T, c *casefile.Case, cmd bson.D) bson.D {
+	t.Helper()
+	if text, ok := c.Get("collation"); ok {
+		cmd = append(cmd, bson.E{Key: "collation", Value: rawValue(t, text)})
+	}
+	return cmd
+}
+
+// parse reads a document in shell notation.
+func parse(t *testing.T, text string) cbson.Raw {
+	t.Helper()
+	d, err := ejson.Parse(text)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return d
+}
+
+// rawValue reads any value in shell notation for the driver's encoder.
+func rawValue(t *testing.T, text string) bson.RawValue {
+	t.Helper()
+	v, err := ejson.ParseValue(text)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return bson.RawValue{Type: bson.Type(v.Type), Value: v.Data}
+}

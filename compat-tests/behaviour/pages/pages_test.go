@@ -1,0 +1,95 @@
+package pages
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cantledb/cantle/compat-tests/rig/harness"
+)
+
+// pagesAtOnce is how many pages are followed at a time: they wait for shells and servers for
+// most of theirs.
+const pagesAtOnce = "5"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", pagesAtOnce); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+// Every block of every page can be followed, and does what the page says.
+func TestPages(t *testing.T) {
+	if os.Getenv("CANTLE_URI") != "" {
+		t.Skip("CANTLE_URI is set, and pages start servers of their own")
+	}
+	root, err := harness.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range append([]string{filepath.Join(root, "README.md")}, files...) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, _ := filepath.Rel(root, file)
+		p, err := parse(filepath.ToSlash(name), string(text))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".md"), func(t *testing.T) {
+			t.Parallel()
+			follow(t, p)
+		})
+	}
+}
+
+// follow does what a page says. What comes behind a block that failed is not tried.
+func follow(t *testing.T, p *page) {
+	var r *reader
+	if slices.ContainsFunc(p.blocks, (*block).runs) {
+		r = newReader(t, p)
+	} else {
+		r = &reader{page: p}
+	}
+	for _, b := range p.blocks {
+		if b.language == "text" && !b.output && b.file == "" || r.env == nil && b.skip == "" {
+			continue
+		}
+		r.do(t, b)
+		if t.Failed() {
+			t.Fatalf("%s:%d: here", p.name, b.line)
+		}
+	}
+	r.rewrite(t)
+}
+
+// rewrite puts into the page what its lines have printed.
+func (r *reader) rewrite(t *testing.T) {
+	if len(r.news) == 0 {
+		return
+	}
+	file := filepath.Join(r.root, filepath.FromSlash(r.page.name))
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(text), "\n")
+	for n, printed := range r.news {
+		code, _, _ := strings.Cut(lines[n-1], " // ")
+		lines[n-1] = code + " // " + printed
+	}
+	if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

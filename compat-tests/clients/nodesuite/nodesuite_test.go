@@ -1,0 +1,43 @@
+package nodesuite
+
+import (
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/cantledb/cantle/compat-tests/clients/scoreboard"
+	"github.com/cantledb/cantle/compat-tests/rig/harness"
+)
+
+// scoreboardHead begins scoreboard.txt.
+const scoreboardHead = `# The Node driver's tests for servers: what passed, what failed, and what they skipped (other
+# topologies and versions). row@setting where the server was no mongos. See doc.go.
+`
+
+// TestNodeSuite runs the driver's tests and compares the results with the scoreboard.
+func TestNodeSuite(t *testing.T) {
+	if os.Getenv("CANTLE_LONG") == "" {
+		t.Skip("it takes minutes: ./scripts/test --long or CANTLE_LONG=1 runs it")
+	}
+	scoreboard.Suite{Head: scoreboardHead, Runs: runs, Missing: missing, Install: install, Start: start}.Judge(t)
+}
+
+// start starts a server and returns what asks it.
+func start(t *testing.T, r scoreboard.Run, dir string) scoreboard.Ask {
+	args := []string{"--enable-test-commands", "--listen", "127.0.0.1:0,127.0.0.1:0"}
+	if r.On == scoreboard.ReplicaSet {
+		args = []string{"--enable-test-commands", "--replica-set", "rs0"}
+	}
+	server := harness.Start(t, harness.Options{Args: args})
+	uri, err := url.Parse(server.URI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, more := range server.More {
+		uri.Host += "," + strings.Trim(strings.TrimPrefix(more, "mongodb://"), "/")
+	}
+	uri.Path = "/integration_tests"
+	a := &asker{Run: r, dir: dir, uri: uri.String(), titles: map[string]string{}}
+	return a.ask
+}

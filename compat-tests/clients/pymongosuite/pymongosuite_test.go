@@ -1,0 +1,83 @@
+package pymongosuite
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/cantledb/cantle/compat-tests/clients/scoreboard"
+	"github.com/cantledb/cantle/compat-tests/rig/harness"
+)
+
+// scoreboardHead begins scoreboard.txt.
+const scoreboardHead = `# PyMongo's tests for servers: what passed, what failed, and what they skipped (other
+# topologies and versions, what Python lacks). row@setting where the server was no mongos. See doc.go.
+`
+
+// TestPyMongoSuite runs the driver's tests and compares the results with the
+// scoreboard.
+func TestPyMongoSuite(t *testing.T) {
+	scoreboard.Suite{Head: scoreboardHead, Runs: runs, Missing: missing, Install: install, Start: start}.Judge(t)
+}
+
+// startTriesMax is how often two ports are chosen that may be taken meanwhile.
+const startTriesMax = 5
+
+// start starts a server and returns what asks it.
+func start(t *testing.T, r scoreboard.Run, dir string) scoreboard.Ask {
+	t.Helper()
+	server := harness.StartRetry(t, func() harness.Options { return harness.Options{Args: args(t, r, dir)} }, startTriesMax)
+	uri, err := url.Parse(server.URI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := strconv.Atoi(uri.Port())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return asker{r, dir, port}.ask
+}
+
+// args are the server's.
+func args(t *testing.T, r scoreboard.Run, dir string) []string {
+	if r.On == scoreboard.ReplicaSet {
+		return []string{"--enable-test-commands", "--replica-set", "rs0"}
+	}
+	port := pair(t)
+	args := []string{"--enable-test-commands", "--listen", fmt.Sprintf("127.0.0.1:%d,127.0.0.1:%d", port, port+1)}
+	certificates := filepath.Join(dir, "test", "certificates")
+	switch r.On {
+	case auth:
+		args = append(args, "--auth")
+	case encrypted:
+		args = append(args, "--auth", "--tls-mode", "requireTLS", "--tls-certificate-key-file", filepath.Join(certificates, "server.pem"),
+			"--tls-ca-file", filepath.Join(certificates, "ca.pem"), "--tls-allow-connections-without-certificates")
+	}
+	return args
+}
+
+// pair returns a port that is free together with the next one, where the tests look
+// for a second mongos. It is none of those that systems give to whoever asks for any.
+func pair(t *testing.T) int {
+	t.Helper()
+	for range 100 {
+		port := 20_000 + 2*rand.IntN(6_000)
+		if free(port) && free(port+1) {
+			return port
+		}
+	}
+	t.Fatal("no two neighbouring ports are free")
+	return 0
+}
+
+func free(port int) bool {
+	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		return false
+	}
+	return l.Close() == nil
+}

@@ -1,0 +1,123 @@
+package scoreboard
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/cantledb/cantle/compat-tests/rig/harness"
+)
+
+// Setting is a way to run the server.
+type Setting string
+
+// Settings that every driver's tests know.
+const (
+	Mongos     Setting = "mongos" // two of them
+	ReplicaSet Setting = "replicaset"
+)
+
+// Run is what one server is asked: parts of a driver's tests, each of which has a row.
+type Run struct {
+	Name  string
+	On    Setting
+	Parts string // files or folders of tests, with blanks between them
+	Short bool   // part of every run, not only of long ones
+}
+
+// Row is the name of a part's row in the table.
+func (r Run) Row(part string) string {
+	if r.On == Mongos {
+		return part
+	}
+	return part + "@" + string(r.On)
+}
+
+// rows are the names of all its rows.
+func (r Run) rows() (out []string) {
+	for part := range strings.FieldsSeq(r.Parts) {
+		out = append(out, r.Row(part))
+	}
+	return out
+}
+
+// Ask has a driver's runner run tests against a server, or only the one with the given name.
+type Ask func(ctx context.Context, only string) (map[string]Result, error)
+
+// Results asks for all tests, and as often as tries says once more for those that failed
+// and are not known to: see Again.
+func (r *Scoring) Results(t *testing.T, ask Ask, tries int) map[string]Result {
+	t.Helper()
+	results, err := ask(t.Context(), "")
+	if err != nil {
+		t.Error(err)
+	}
+	for range tries {
+		r.Again(t, results, ask)
+	}
+	return results
+}
+
+// Suite is a driver's own tests for servers, with what its runner is asked to run. The
+// name of a test begins with its row and "::".
+type Suite struct {
+	Head string // of scoreboard.txt
+	Runs []Run
+	// Missing is what this machine lacks, "" if nothing.
+	Missing func() string
+	// Install fetches the tests and returns their folder.
+	Install func(ctx context.Context) (dir string, err error)
+	// Start starts a server for a run and returns what asks it.
+	Start func(t *testing.T, r Run, dir string) Ask
+}
+
+// Judge runs a driver's tests, each run against a server of its own and beside the others,
+// and compares the results with scoreboard.txt. The test is skipped where they cannot be had.
+func (s Suite) Judge(t *testing.T) {
+	if os.Getenv("CANTLE_URI") != "" {
+		t.Skip("CANTLE_URI is set, and this test needs servers of its own")
+	}
+	if what := s.Missing(); what != "" {
+		t.Skip(what)
+	}
+	dir, err := s.Install(t.Context())
+	if errors.Is(err, harness.ErrFetch) {
+		t.Skip(err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	score := Begin(t, "scoreboard.txt")
+	score.Floor = true
+	var rows []string
+	t.Run("runs", func(t *testing.T) {
+		for _, r := range s.Runs {
+			rows = append(rows, r.rows()...)
+			t.Run(r.Name, func(t *testing.T) {
+				if !r.Short && os.Getenv("CANTLE_LONG") == "" {
+					t.Skip("it takes minutes: ./scripts/test --long or CANTLE_LONG=1 runs it")
+				}
+				t.Parallel() // they mostly wait
+				score.takeRun(t, r, score.Results(t, s.Start(t, r, dir), 1))
+			})
+		}
+	})
+	score.End(t, s.Head, rows, func(test string) string {
+		row, _, _ := strings.Cut(test, "::")
+		return row
+	})
+}
+
+// takeRun takes the results of a run, part by part.
+func (r *Scoring) takeRun(t *testing.T, run Run, results map[string]Result) {
+	for part := range strings.FieldsSeq(run.Parts) {
+		row, its := run.Row(part), map[string]Result{}
+		for name, result := range results {
+			if strings.HasPrefix(name, row+"::") {
+				its[name] = result
+			}
+		}
+		t.Run(part, func(t *testing.T) { r.Take(t, row, row+"::", its) })
+	}
+}

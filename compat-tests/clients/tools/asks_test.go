@@ -1,0 +1,162 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/compat-tests/rig/harness"
+)
+
+// ask is a command that a program sends, and what it reads in the reply.
+type ask struct {
+	db, command string // the command in the notation of case files
+
+	// numbers and others are paths, separated by spaces, that must be there: the first as
+	// numbers or dates, the others as anything; see find for the notation.
+	numbers, others string
+
+	on string // the only variant it is for, "" for all
+	no int32  // the code with which it is refused, and none of the fields read
+}
+
+// The variants of the server: what it looks like.
+const (
+	router = "mongos"      // as it is without flags
+	member = "replica set" // --replica-set
+)
+
+// start starts a server with authentication that looks like the variant, fills it as
+// root, and returns a client for root and one for a user with the given roles.
+func start(t *testing.T, variant string, roles bson.A) (root, user *mongo.Client) {
+	t.Helper()
+	args := []string{"--auth"}
+	if variant == member {
+		args = append(args, "--replica-set", "rs0")
+	}
+	s := harness.Start(t, harness.Options{Args: args})
+	first := s.Client(t)
+	admin := first.Database("admin")
+	must(t, admin.RunCommand(t.Context(), bson.D{{Key: "createUser", Value: "owner"}, {Key: "pwd", Value: "secret"}, {Key: "roles", Value: bson.A{"root"}}}).Err())
+	root = s.Client(t, options.Client().SetAuth(options.Credential{Username: "owner", Password: "secret"}))
+	must(t, root.Database("admin").RunCommand(t.Context(), bson.D{{Key: "createUser", Value: "watcher"}, {Key: "pwd", Value: "other"}, {Key: "roles", Value: roles}}).Err())
+	user = s.Client(t, options.Client().SetAuth(options.Credential{Username: "watcher", Password: "other"}))
+	fill(t, root)
+	return root, user
+}
+
+// fill makes shop.orders with an index, a sharded shop.parts, a view and some profiled
+// operations.
+func fill(t *testing.T, c *mongo.Client) {
+	t.Helper()
+	ctx := t.Context()
+	shop := c.Database("shop")
+	var docs []any
+	for i := range 100 {
+		docs = append(docs, bson.D{{Key: "_id", Value: i}, {Key: "customer", Value: i % 7}, {Key: "text", Value: strings.Repeat("x", 100)}})
+	}
+	_, err := shop.Collection("orders").InsertMany(ctx, docs)
+	must(t, err)
+	_, err = shop.Collection("orders").Indexes().CreateOne(ctx, mongo.IndexModel{Keys: bson.D{{Key: "customer", Value: 1}}})
+	must(t, err)
+	must(t, c.Database("admin").RunCommand(ctx, bson.D{{Key: "shardCollection", Value: "shop.parts"}, {Key: "key", Value: bson.D{{Key: "_id", Value: "hashed"}}}}).Err())
+	_, err = shop.Collection("parts").InsertOne(ctx, bson.D{{Key: "_id", Value: 1}})
+	must(t, err)
+	must(t, shop.CreateView(ctx, "few", "orders", mongo.Pipeline{{{Key: "$match", Value: bson.D{{Key: "customer", Value: 1}}}}}))
+	must(t, shop.RunCommand(ctx, bson.D{{Key: "profile", Value: 2}}).Err())
+	must(t, shop.Collection("orders").FindOne(ctx, bson.D{{Key: "customer", Value: 3}}).Err())
+	must(t, shop.RunCommand(ctx, bson.D{{Key: "profile", Value: 0}}).Err())
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// try sends the command and looks for the fields.
+func (a *ask) try(t *testing.T, c *mongo.Client) {
+	reply, err := run(t.Context(), c, a.db, a.command)
+	if a.no != 0 {
+		if refused, ok := err.(mongo.CommandError); !ok || refused.Code != a.no {
+			t.Errorf("answered %v %v, not error %d", reply, err, a.no)
+		}
+		return
+	}
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	for path := range strings.FieldsSeq(a.numbers) {
+		if v, err := find(reply, path); err != nil {
+			t.Errorf("%s: %v", path, err)
+		} else if _, ok := number(v); !ok {
+			t.Errorf("%s is %v, not a number", path, v)
+		}
+	}
+	for path := range strings.FieldsSeq(a.others) {
+		if _, err := find(reply, path); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if t.Failed() {
+		t.Logf("the reply was %v", reply)
+	}
+}
+
+// run sends a command in the shell's notation.
+func run(ctx context.Context, c *mongo.Client, db, command string) (bson.Raw, error) {
+	cmd, err := ejson.Parse(command)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", command, err)
+	}
+	return c.Database(db).RunCommand(ctx, bson.Raw(cmd)).Raw()
+}
+
+// find looks a dotted path up; in its parts underscores also stand for spaces, and colons for dots.
+func find(reply bson.Raw, path string) (bson.RawValue, error) {
+	parts := strings.Split(path, ".")
+	for i := range parts {
+		parts[i] = strings.ReplaceAll(parts[i], ":", ".")
+	}
+	v, err := reply.LookupErr(parts...)
+	if err != nil {
+		for i := range parts {
+			parts[i] = strings.ReplaceAll(parts[i], "_", " ")
+		}
+		v, err = reply.LookupErr(parts...)
+	}
+	return v, err
+}
+
+// prefixed puts a prefix before every path.
+func prefixed(prefix, paths string) string {
+	return prefix + strings.Join(strings.Fields(paths), " "+prefix)
+}
+
+// number is a number or date as a number.
+func number(v bson.RawValue) (int64, bool) {
+	if ms, ok := v.DateTimeOK(); ok {
+		return ms, true
+	}
+	if seconds, _, ok := v.TimestampOK(); ok {
+		return int64(seconds), true
+	}
+	return v.AsInt64OK()
+}
+
+// each makes a subtest of every ask for the variant.
+func each(t *testing.T, variant string, c *mongo.Client, asks []ask) {
+	for _, a := range asks {
+		if a.on == "" || a.on == variant {
+			t.Run(a.db+"/"+a.command, func(t *testing.T) { a.try(t, c) })
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package cursors
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/cantledb/cantle/compat-tests/faults/programme"
+	"github.com/cantledb/cantle/compat-tests/rig/harness"
+)
+
+// The programs as they are released, without the tag of the self-checks.
+var (
+	released    = harness.Binary
+	withCluster = sync.OnceValues(func() (string, error) { return harness.Build("tikv") })
+)
+
+// engine is a way to keep the data.
+type engine struct {
+	name  string
+	share int // seconds of each run
+	start func(t *testing.T) *servers
+}
+
+var engines = []engine{
+	{"memory", 5, func(t *testing.T) *servers { return launch(t, released, harness.Options{}, 1) }},
+	{"files", 3, func(t *testing.T) *servers { return launch(t, released, harness.Options{Data: t.TempDir()}, 1) }},
+	{"cluster", 8, func(t *testing.T) *servers {
+		place, _ := harness.SimulatedCluster(t)
+		return launch(t, withCluster, harness.Options{Storage: place}, 3)
+	}},
+}
+
+// servers are those that have one database together.
+type servers struct {
+	t       *testing.T
+	program string
+	list    []*harness.Server
+	options []harness.Options // to start each of them again at its address
+	kills   int
+}
+
+// launch starts servers that end with the test.
+func launch(t *testing.T, build func() (string, error), o harness.Options, n int) *servers {
+	t.Helper()
+	program, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &servers{t: t, program: program}
+	for range n {
+		one, err := harness.LaunchBinary(program, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := o
+		again.Args = append(again.Args[:len(again.Args):len(again.Args)], "--listen", one.Addr)
+		s.list, s.options = append(s.list, one), append(s.options, again)
+	}
+	t.Cleanup(s.stop)
+	return s
+}
+
+// stop stops them, once.
+func (s *servers) stop() {
+	for _, one := range s.list {
+		if err := one.Stop(); err != nil {
+			s.t.Errorf("stopping a server: %v\n%s", err, one.Log())
+		}
+	}
+	s.list = nil
+}
+
+// kill ends a server the hard way, and starts it again.
+func (s *servers) kill(r *rand.Rand) {
+	s.kills++
+	i := r.IntN(len(s.list))
+	if err := s.list[i].Trouble(); err != nil {
+		s.t.Errorf("%v\n%s", err, s.list[i].Log())
+	}
+	s.list[i].Kill()
+	again, err := harness.LaunchBinary(s.program, s.options[i])
+	if err != nil {
+		s.t.Errorf("a server that was killed does not start again: %v", err)
+		return
+	}
+	s.list[i] = again
+}
+
+// client is a driver client with the addresses of all servers.
+func (s *servers) client(t *testing.T) *mongo.Client {
+	t.Helper()
+	var hosts []string
+	for _, one := range s.list {
+		hosts = append(hosts, one.Addr)
+	}
+	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://" + strings.Join(hosts, ",") + "/").SetMaxPoolSize(400).
+		SetServerSelectionTimeout(20 * time.Second).SetHeartbeatInterval(500 * time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
+	return client
+}
+
+// due is the duration of a test: in each run its share of seconds, else five minutes.
+func due(seconds int) time.Duration {
+	if os.Getenv("CANTLE_LONG") != "" || programme.Column() != programme.Run {
+		return 5 * time.Minute
+	}
+	return time.Duration(seconds) * time.Second
+}
+
+// firstSeed is CANTLE_SEED, else a random seed.
+func firstSeed(t *testing.T) uint64 {
+	text := os.Getenv("CANTLE_SEED")
+	if text == "" {
+		return rand.Uint64N(1 << 31)
+	}
+	seed, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("CANTLE_SEED: %v", err)
+	}
+	return seed
+}

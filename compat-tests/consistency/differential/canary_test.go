@@ -1,0 +1,35 @@
+package differential
+
+import (
+	"testing"
+
+	"github.com/cantledb/cantle/compat-tests/rig/harness"
+)
+
+// planted are bugs that TestWays must find within its time limit: bugs that the server had before, and
+// similar ones.
+var planted = []string{
+	"a plan is trusted too early",
+	"places stay when writes move them",
+	"cursors see later writes",
+	"joins take arrays apart",
+	"arrays in arrays have keys of their own",
+	"positions have the bounds of elements",
+	"fields without a name have no keys",
+	"sort keys stay behind",
+	"the end is within",
+	"merged fields are sorted",
+}
+
+// TestCanaries: TestWays fails on a server with one of the planted bugs.
+func TestCanaries(t *testing.T) {
+	for _, bug := range planted {
+		t.Run(bug, func(t *testing.T) { harness.Caught(t, bug, "TestWays", "CANTLE_SEED=") })
+	}
+}
+
+// TestCanary: TestMetamorphic fails on a server that merges the results of partitions by the first bytes
+// of sort keys only.
+func TestCanary(t *testing.T) {
+	harness.Caught(t, "ties in disorder", "TestMetamorphic", "(- model, + ")
+}

@@ -1,0 +1,358 @@
+package differential
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/cantledb/cantle/compat-tests/rig/harness"
+)
+
+// way is a way of keeping the documents of a set.
+type way struct {
+	name string
+	// options are those of create; nil makes no collection before the first insert.
+	options bson.D
+	// shard is the shard key, over so many partitions; nil is none. A ranged one is split at each key.
+	shard  bson.D
+	shards int
+	// indexed ways have random indexes.
+	indexed bool
+	// tight ways are on a server that spills at once, and puts each cursor aside after each batch.
+	tight bool
+	// inTransaction keeps half of the documents in an uncommitted transaction. All questions are sent
+	// in it.
+	inTransaction bool
+	// view ways answer through a view of the collection.
+	view bool
+	// series ways are time-series collections. If a document has no date, the set does not have them.
+	// Manual: core/timeseries-collections
+	series bool
+	// reads reports that no writes are made, as the way refuses some.
+	reads bool
+	// own ways have a collation as their default, which questions do not name.
+	own bool
+	// place is the place of its servers, "" for those in memory. alone ways have their own server on files.
+	place where
+	alone bool
+	// moves ways split, merge, move and reshard their partitions between batches and before questions.
+	moves bool
+	// then runs after the documents and the indexes are made.
+	then func(k *kept) error
+	// every n: one of n sets has the way; 0: all sets have it.
+	every uint64
+	// takes reports whether the way supports a question; nil supports all.
+	takes func(q *question) bool
+}
+
+// ways is the table. The first way is a scan. The other ways must return its answers.
+var ways = []*way{
+	{name: "scan"},
+	{name: "indexed", indexed: true},
+	{name: "indexed again", indexed: true},
+	{name: "indexed once more", indexed: true},
+	{name: "clustered", options: bson.D{{Key: "clusteredIndex", Value: bson.D{{Key: "key", Value: one("_id", int32(1))}, {Key: "unique", Value: true}}}}, indexed: true},
+	{name: "capped", options: bson.D{{Key: "capped", Value: true}, {Key: "size", Value: int32(16 << 20)}}, indexed: true, reads: true},
+	{name: "time series", options: timeSeries(), indexed: true, series: true, reads: true, takes: noIndexNeeded},
+	{name: "time series of s", options: timeSeries(bson.E{Key: "metaField", Value: "s"}), indexed: true, series: true, reads: true, takes: noIndexNeeded},
+	{name: "sharded by _id", shard: one("_id", "hashed"), shards: 5, indexed: true},
+	{name: "sharded by k", shard: one("k", "hashed"), shards: 3, indexed: true},
+	{name: "ranges of k", shard: one("k", int32(1)), indexed: true},
+	{name: "collation of its own", options: one("collation", ownCollation), indexed: true, reads: true, own: true, takes: func(q *question) bool { return js(q.collation) == js(ownCollation) && !q.needs }},
+	{name: "view", indexed: true, view: true, reads: true, takes: func(q *question) bool {
+		return !q.needs && q.collation == nil && !(q.kind == "find" && hasOperator(q.projection))
+	}},
+	{name: "transaction", indexed: true, inTransaction: true, takes: func(q *question) bool { return q.kind != "count" && !q.unites() }},
+	{name: "transaction, sharded", shard: one("_id", "hashed"), shards: 4, inTransaction: true, takes: func(q *question) bool { return q.kind != "count" && q.kind != "distinct" && !q.unites() }},
+	{name: "spilled", tight: true},
+	{name: "spilled, sharded", tight: true, indexed: true, shard: one("_id", "hashed"), shards: 3},
+	{name: "moving", indexed: true, shard: one("_id", "hashed"), shards: 3, moves: true, every: 3},
+	{name: "past", indexed: true, reads: true, then: passed, every: 3, takes: noCount},
+	{name: "past, sharded", indexed: true, reads: true, shard: one("_id", "hashed"), shards: 3, then: passed, every: 3, takes: noCount},
+	{name: "files", indexed: true, place: onFiles, every: 3},
+	{name: "files, moving", indexed: true, shard: one("k", int32(1)), shards: 2, moves: true, place: onFiles, every: 3},
+	{name: "cluster", indexed: true, place: onCluster, every: 16},
+	{name: "servers", indexed: true, shard: one("_id", "hashed"), shards: 3, moves: true, place: onServers, every: 16},
+	{name: "restarted", indexed: true, alone: true, then: restart, every: 24},
+	{name: "restored", indexed: true, shard: one("_id", "hashed"), shards: 3, alone: true, then: restored, every: 24},
+}
+
+// The places of servers.
+type where string
+
+const (
+	onFiles   where = "files"
+	onCluster where = "a simulated TiKV cluster"
+	onServers where = "three servers over such a cluster"
+)
+
+// noCount refuses commands that do not support read concern snapshot.
+func noCount(q *question) bool { return q.kind != "count" && q.kind != "distinct" }
+
+// noIndexNeeded refuses questions that need an index that the way does not support. Manual:
+// core/timeseries/timeseries-limitations
+func noIndexNeeded(q *question) bool { return !q.needs }
+
+// timeSeries are the options of a time-series collection.
+func timeSeries(more ...bson.E) bson.D {
+	return one("timeseries", append(one("timeField", "at"), more...))
+}
+
+// in reports that a set has the way: which sets do differs from way to way. With a planted bug there is
+// no cluster, for which that would have to be built once more.
+func (w *way) in(s *set) bool {
+	if w.series && !s.dated {
+		return false
+	}
+	if (w.place == onCluster || w.place == onServers) && os.Getenv(harness.Planted) != "" {
+		return false
+	}
+	return w.every == 0 || (s.seed+uint64(len(w.name)))%w.every == 0
+}
+
+// ownCollation is the default of a way that has one.
+var ownCollation = bson.D{{Key: "locale", Value: "en"}, {Key: "strength", Value: int32(2)}}
+
+// hasOperator reports whether a projection selects elements of arrays, which find on a view refuses.
+func hasOperator(projection bson.D) bool {
+	return slices.ContainsFunc(projection, func(e bson.E) bool {
+		d, ok := e.Value.(bson.D)
+		return strings.HasSuffix(e.Key, ".$") || ok && (d[0].Key == "$slice" || d[0].Key == "$elemMatch")
+	})
+}
+
+// unites reports a stage that no transaction takes. Manual: core/transactions-operations
+func (q *question) unites() bool { return strings.Contains(js(q.pipeline), "$unionWith") }
+
+// set are documents, kept in all ways, in a database of their own.
+type set struct {
+	seed    uint64
+	db      string
+	normal  *conn
+	tight   *conn
+	docs    []bson.D
+	foreign []bson.D
+	dated   bool // every document has a date
+	needs   bool // every way has the indexes that $text and $near need
+	places  *places
+	scratch func() string // a folder for servers of its own
+}
+
+// kept is a way with the documents in it.
+type kept struct {
+	*way
+	set     *set
+	conn    *conn
+	coll    string // the collection of questions
+	foreign string
+	indexes []index
+	session bson.D  // of the transaction
+	concern bson.D  // the read concern
+	turns   []*conn // to its servers, unless those are of all ways
+	asks    int
+	server  *harness.Server // of its own, with its data in a folder
+	data    string
+	rng     *rand.Rand // draws the moves of partitions
+	out     bool       // left out after an error that only this way may return
+	asked   []*question
+}
+
+// needed are the indexes for $text and $near.
+var needed = []index{
+	{{Key: "key", Value: one("t", "text")}, {Key: "name", Value: "t"}},
+	{{Key: "key", Value: one("g", "2dsphere")}, {Key: "name", Value: "g"}},
+	{{Key: "key", Value: one("p", "2d")}, {Key: "name", Value: "p"}},
+}
+
+// refusesDocuments are codes of indexes that cannot hold some document, or are there already.
+var refusesDocuments = []int32{2, 67, 85, 86, 171, 16755, 16766, 13067, 16804, 11000, 17261, 17280, 16770, 17253, 5429513, 31253, 13026, 197, 13268, 13654, 16746}
+
+// refusesSeries are codes of indexes that a time-series collection does not have.
+var refusesSeries = []int32{72, 7246201}
+
+// keep makes a way with the documents of a set in it. Indexes that the documents do not allow are
+// left out. Errors: of the connection, and of commands that should not fail.
+func (s *set) keep(w *way, at int, indexes []index) (*kept, error) {
+	k := &kept{way: w, set: s, coll: fmt.Sprintf("c%d", at), foreign: fmt.Sprintf("f%d", at)}
+	if err := k.settle(); err != nil {
+		k.leave()
+		return nil, err
+	}
+	if err := k.fill(indexes); err != nil {
+		k.leave()
+		return nil, err
+	}
+	if w.then != nil {
+		if err := w.then(k); err != nil {
+			k.leave()
+			return nil, err
+		}
+	}
+	return k, nil
+}
+
+// fill makes the collections, the documents and the indexes.
+func (k *kept) fill(indexes []index) error {
+	w, s := k.way, k.set
+	if err := k.create(k.coll); err != nil {
+		return err
+	}
+	if err := k.create(k.foreign); err != nil {
+		return err
+	}
+	if err := k.insert(k.foreign, s.foreign, nil); err != nil {
+		return err
+	}
+	half := len(s.docs)
+	if w.inTransaction {
+		half /= 2
+	}
+	if err := k.insert(k.coll, s.docs[:half], nil); err != nil {
+		return err
+	}
+	if s.needs && !w.series {
+		if err := k.index(needed); err != nil {
+			return err
+		}
+	}
+	if w.indexed {
+		if err := k.index(indexes); err != nil {
+			return err
+		}
+	}
+	if w.indexed && !w.reads && s.seed%2 == 0 && half == len(s.docs) { // the entries are made by writes then
+		if _, err := k.conn.must(s.db, bson.D{{Key: "delete", Value: k.coll}, {Key: "deletes", Value: bson.A{bson.D{{Key: "q", Value: bson.D{}}, {Key: "limit", Value: 0}}}}}); err != nil {
+			return err
+		}
+		if err := k.insert(k.coll, s.docs, nil); err != nil {
+			return err
+		}
+	}
+	if w.inTransaction {
+		return k.begin(half)
+	}
+	if w.view {
+		view := bson.D{{Key: "create", Value: "v"}, {Key: "viewOn", Value: k.coll}, {Key: "pipeline", Value: bson.A{}}}
+		k.coll = "v"
+		_, err := k.conn.must(s.db, view)
+		return err
+	}
+	return nil
+}
+
+// create makes a collection of the way.
+func (k *kept) create(coll string) error {
+	if k.options != nil {
+		if _, err := k.conn.must(k.set.db, append(bson.D{{Key: "create", Value: coll}}, k.options...)); err != nil {
+			return err
+		}
+	}
+	if k.shard == nil {
+		return nil
+	}
+	ns := k.set.db + "." + coll
+	command := bson.D{{Key: "shardCollection", Value: ns}, {Key: "key", Value: k.shard}}
+	if k.shards > 0 {
+		command = append(command, bson.E{Key: "numInitialChunks", Value: k.shards})
+	}
+	if _, err := k.conn.must("admin", command); err != nil || k.shards > 0 {
+		return err
+	}
+	for at := range int32(keys - 1) {
+		if _, err := k.conn.must("admin", bson.D{{Key: "split", Value: ns}, {Key: "middle", Value: bson.D{{Key: k.shard[0].Key, Value: at + 1}}}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// insert puts documents into a collection.
+func (k *kept) insert(coll string, docs []bson.D, session bson.D) error {
+	for part := range slices.Chunk(docs, 200) {
+		list := bson.A{}
+		for _, d := range part {
+			list = append(list, d)
+		}
+		if _, err := k.conn.must(k.set.db, append(bson.D{{Key: "insert", Value: coll}, {Key: "documents", Value: list}}, session...)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// index makes those indexes that the documents allow.
+func (k *kept) index(indexes []index) error {
+	for _, x := range indexes {
+		a, err := k.conn.run(k.set.db, bson.D{{Key: "createIndexes", Value: k.coll}, {Key: "indexes", Value: bson.A{bson.D(x)}}})
+		switch {
+		case err != nil:
+			return err
+		case a.code == 0:
+			k.indexes = append(k.indexes, x)
+		case !slices.Contains(refusesDocuments, a.code) && !(k.series && slices.Contains(refusesSeries, a.code)):
+			return fmt.Errorf("index %s: error %d: %s", js(bson.D(x)), a.code, a.message)
+		}
+	}
+	return nil
+}
+
+// begin begins the transaction, with the other documents in it. Those that indexes refuse are an
+// error that ends it: then the indexes go, one after the other.
+func (k *kept) begin(half int) error {
+	for {
+		k.session = bson.D{{Key: "lsid", Value: one("id", k.conn.newSession())}, {Key: "txnNumber", Value: int64(1)}, {Key: "autocommit", Value: false}}
+		list := bson.A{}
+		for _, i := range rand.New(rand.NewPCG(k.set.seed, 5)).Perm(len(k.set.docs) - half) { // not in the order of their keys
+			list = append(list, k.set.docs[half+i])
+		}
+		if len(list) == 0 { // a transaction begins with a read then
+			a, err := k.conn.run(k.set.db, append(bson.D{{Key: "find", Value: k.coll}, {Key: "startTransaction", Value: true}}, k.session...))
+			if err == nil && a.code != 0 {
+				err = fmt.Errorf("error %d: %s", a.code, a.message)
+			}
+			return err
+		}
+		a, err := k.conn.run(k.set.db, append(bson.D{{Key: "insert", Value: k.coll}, {Key: "documents", Value: list}, {Key: "startTransaction", Value: true}}, k.session...))
+		if err != nil || a.code == 0 {
+			return err
+		}
+		if len(k.indexes) == 0 {
+			return fmt.Errorf("insert in a transaction: error %d: %s", a.code, a.message)
+		}
+		last := k.indexes[len(k.indexes)-1]
+		k.indexes = k.indexes[:len(k.indexes)-1]
+		if _, err := k.conn.must(k.set.db, bson.D{{Key: "dropIndexes", Value: k.coll}, {Key: "index", Value: last.name()}}); err != nil {
+			return err
+		}
+	}
+}
+
+// again begins the transaction anew, if the way has one that an error has ended.
+func (k *kept) again() error {
+	if !k.inTransaction {
+		return nil
+	}
+	_, _ = k.conn.run("admin", append(bson.D{{Key: "abortTransaction", Value: 1}}, k.session...))
+	return k.begin(len(k.set.docs) / 2)
+}
+
+// leave ends the transaction, the connections and the server of a way.
+func (k *kept) leave() {
+	if k.inTransaction {
+		_, _ = k.conn.run("admin", append(bson.D{{Key: "abortTransaction", Value: 1}}, k.session...))
+	}
+	for i, c := range k.turns {
+		if i == 0 && k.server == nil {
+			_, _ = c.run(k.set.db, bson.D{{Key: "dropDatabase", Value: 1}})
+		}
+		_ = c.Close()
+	}
+	if k.server != nil {
+		k.server.Kill()
+		_ = os.RemoveAll(k.data)
+	}
+}

@@ -1,0 +1,157 @@
+package isolation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
+
+	"github.com/cantledb/cantle/compat-tests/rig/harness"
+)
+
+// The workloads again, while the server is killed at random times and started
+// again: what was acknowledged is there, what was not is there as a whole or not
+// at all.
+func TestKills(t *testing.T) {
+	if os.Getenv("CANTLE_URI") != "" {
+		t.Skip("CANTLE_URI is set, and this test kills its server")
+	}
+	for round, began := 1, time.Now(); round == 1 || time.Since(began) < soak(t) && !t.Failed(); round++ {
+		for name, work := range map[string]func(*fixture){"bank": bank, "append": appends, "registers": registers} {
+			t.Run(fmt.Sprintf("%s/%d", name, round), func(t *testing.T) { killed(t, name, work) })
+		}
+	}
+}
+
+// soak is how long rounds are repeated: ten minutes in a long run, or as many
+// seconds as CANTLE_ISOLATION_SOAK says. Each round has a history of its own, as
+// the checkers take more time the longer it is.
+func soak(t *testing.T) time.Duration {
+	if text := os.Getenv("CANTLE_ISOLATION_SOAK"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatalf("CANTLE_ISOLATION_SOAK: %v", err)
+		}
+		return time.Duration(n) * time.Second
+	}
+	if os.Getenv("CANTLE_SOAK") != "" {
+		return 10 * time.Minute
+	}
+	return 0
+}
+
+// killed runs a workload on a sharded collection of a server on disk that is
+// killed again and again.
+func killed(t *testing.T, name string, work func(*fixture)) {
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute+2*duration())
+	defer cancel()
+	o := harness.Options{Data: t.TempDir(), Args: []string{"--sync=always"}}
+	server, err := harness.Launch(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Args = append(o.Args, "--listen", server.Addr)
+	current := atomic.Pointer[harness.Server]{}
+	current.Store(server)
+	t.Cleanup(func() {
+		if err := current.Load().Stop(); err != nil {
+			t.Errorf("stopping the server: %v\n%s", err, current.Load().Log())
+		}
+	})
+	client, err := mongo.Connect(options.Client().ApplyURI(server.URI).SetServerSelectionTimeout(30 * time.Second).SetHeartbeatInterval(500 * time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
+	f := &fixture{T: t, ctx: ctx, client: client, coll: client.Database("isolation").Collection(name)}
+	f.ok(client.Database("admin").RunCommand(ctx, bson.D{{Key: "shardCollection", Value: "isolation." + name},
+		{Key: "key", Value: bson.D{{Key: "_id", Value: "hashed"}}}, {Key: "numInitialChunks", Value: 3}}).Err())
+	kills := 0
+	f.kills = func(ctx context.Context) {
+		for {
+			select {
+			case <-ctx.Done():
+				if kills > 0 {
+					return
+				}
+				// A machine that is slow enough gets here first: kill it after its work.
+			case <-time.After(300*time.Millisecond + rand.N(1500*time.Millisecond)):
+			}
+			if err := current.Load().Trouble(); err != nil {
+				t.Error(err)
+			}
+			current.Load().Kill()
+			again, err := harness.Launch(o)
+			if err != nil {
+				t.Errorf("start after kill %d: %v", kills, err)
+				return
+			}
+			current.Store(again)
+			kills++
+		}
+	}
+	work(f)
+	t.Logf("%d kills", kills)
+	if kills == 0 {
+		t.Error("the server was never killed")
+	}
+}
+
+// lost reports an error that says that the server went away, in a run that kills
+// it: what the client asked for has happened or not.
+func (f *fixture) lost(err error) bool {
+	if f.kills == nil {
+		return false
+	}
+	var selection topology.ServerSelectionError
+	var pool driver.RetryablePoolError
+	var server mongo.ServerError
+	switch {
+	case mongo.IsNetworkError(err), mongo.IsTimeout(err), errors.As(err, &selection):
+		return true
+	case errors.As(err, &pool):
+		// Who waits for a connection while another operation loses one is told so,
+		// without being counted among the network's errors: nothing was sent.
+		return true
+	case errors.As(err, &server):
+		// A cursor of before; a server that is starting or stopping.
+		return server.HasErrorCode(43) || server.HasErrorCode(91) || server.HasErrorCode(11600) ||
+			server.HasErrorLabel("TransientTransactionError")
+	}
+	return false
+}
+
+// cleared stands for what the driver tells who waited for a connection when the pool was
+// cleared; its own type is not exported.
+type cleared struct{ error }
+
+func (cleared) Retryable() bool { return true }
+
+// TestLost: the client's errors that a kill explains, and the server's that it does not.
+func TestLost(t *testing.T) {
+	f := &fixture{T: t, kills: func(context.Context) {}}
+	for _, err := range []error{
+		fmt.Errorf("wrapped: %w", cleared{errors.New("the pool was cleared")}), context.DeadlineExceeded,
+		mongo.CommandError{Code: 91}, mongo.CommandError{Labels: []string{"NetworkError"}},
+	} {
+		if !f.lost(err) {
+			t.Errorf("%v is not explained", err)
+		}
+	}
+	for _, err := range []error{errors.New("no sum"), mongo.CommandError{Code: 11000}, mongo.CommandError{Code: 8000}} {
+		if f.lost(err) {
+			t.Errorf("%v is explained", err)
+		}
+	}
+}

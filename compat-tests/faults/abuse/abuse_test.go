@@ -1,0 +1,97 @@
+package abuse
+
+import (
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/cantledb/cantle/compat-tests/rig/harness"
+)
+
+// abuses in the order they run, each with its files' functions.
+var abuses = []struct {
+	name string
+	run  func(t *testing.T, s *harness.Server)
+}{
+	{"random frames", randomFrames},
+	{"mutated frames", mutatedFrames},
+	{"half-open connections", halfOpen},
+	{"slow clients", slowClients},
+	{"idle connections", idleConnections},
+	{"opened and closed", churn},
+	{"oversized batches", oversized},
+	{"deep nesting", deepNesting},
+	{"giant $in", giantIn},
+	{"catastrophic regex", catastrophicRegex},
+	{"endless $where", endlessWhere},
+	{"cursors never closed", abandonedCursors},
+}
+
+// logLinesMax is how many lines one abuse may write into the log: some, and a few
+// more each second.
+func logLinesMax(took time.Duration) int { return 100 + 10*int(took.Seconds()) }
+
+// heapSlack is how much more memory than at the start may be in use at the end.
+const heapSlack = 64 << 20
+
+func TestAbuse(t *testing.T) {
+	s := harness.Start(t, harness.Options{Data: t.TempDir()})
+	// Two seconds stand for the ten minutes after which a cursor is closed.
+	if code := ask(t, s, encode(t, bson.D{{Key: "setParameter", Value: 1}, {Key: "cursorTimeoutMillis", Value: 2000}, {Key: "$db", Value: "admin"}})); code != 0 {
+		t.Fatalf("setParameter: code %d", code)
+	}
+	v := newVictim(t, s)
+	defer v.end()
+	if soak { // on a machine that others use as well it would take very long
+		giveWay(t)
+	}
+	time.Sleep(time.Second)
+	v.lap(t)
+	time.Sleep(time.Duration(size(2, 10)) * time.Second)
+	start := look(t, s)
+	quiet := v.lap(t)
+	if quiet.Failure != "" {
+		t.Fatal(quiet.Failure)
+	}
+	t.Logf("%-22s reads %5d  p50 %8v  p99 %8v         goroutines %3d  heap %3d MB  resident %3d MB", "quiet", quiet.Reads,
+		quiet.P50.Round(10*time.Microsecond), quiet.P99.Round(10*time.Microsecond), start.goroutines, start.heap>>20, start.resident>>20)
+	for _, a := range abuses {
+		t.Run(a.name, func(t *testing.T) {
+			lines := s.LogLines()
+			begun := time.Now()
+			v.lap(t)
+			a.run(t, s)
+			l := v.lap(t)
+			peak := look(t, s)
+			took := time.Since(begun)
+			now := settled(t, s, start)
+			if l.Failure != "" {
+				t.Errorf("the other client: %s", l.Failure)
+			}
+			written := s.LogLines() - lines
+			if written > logLinesMax(took) {
+				t.Errorf("%d lines in the log", written)
+			}
+			if err := s.Trouble(); err != nil {
+				t.Error(err)
+			}
+			t.Logf("%-22s reads %5d  p50 %8v  p99 %8v (x%.1f)  goroutines %3d  heap %3d MB  resident %3d MB  log %d lines  took %v", a.name, l.Reads,
+				l.P50.Round(10*time.Microsecond), l.P99.Round(10*time.Microsecond), float64(l.P99)/float64(max(quiet.P99, 1)),
+				now.goroutines, peak.heap>>20, now.resident>>20, written, took.Round(100*time.Millisecond))
+		})
+	}
+	if !soak {
+		return
+	}
+	// A collection is forced every two minutes at the latest.
+	var now state
+	for range 200 {
+		if now = look(t, s); now.heap < start.heap+heapSlack {
+			t.Logf("at the end: %+v, at the start %+v", now, start)
+			return
+		}
+		time.Sleep(time.Second)
+	}
+	t.Errorf("memory at the end %+v, at the start %+v", now, start)
+}

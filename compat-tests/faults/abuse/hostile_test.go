@@ -1,0 +1,297 @@
+package abuse
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/cantledb/cantle/compat-tests/faults/programme"
+	"github.com/cantledb/cantle/compat-tests/rig/harness"
+)
+
+// hostile is one command that costs as much as a client can make it cost.
+type hostile struct {
+	name string
+	// often says that every run has it; all are run with CANTLE_LONG and at night.
+	often bool
+	// cmd is the command, in extended JSON; @name stands for what texts has.
+	cmd string
+	// undo is a command that takes back what cmd may have done.
+	undo string
+}
+
+// Bounds of what a hostile command may do: maxTimeMS of the command, how long after that
+// it has ended, and how long after its client has.
+const (
+	hostileMillis  = 1000
+	endsWithin     = time.Second
+	outlivesAtMost = 2 * time.Second
+)
+
+// hostileTries is how often a command that took too long is given another chance: the
+// machine may have had other things to do.
+const hostileTries = 3
+
+// pingsMax is how long the 99th of 100 pings may take on a machine that others use, too;
+// what it was is printed.
+const pingsMax = 1500 * time.Millisecond
+
+// dearest is one command's pings in the table that is printed.
+type dearest struct {
+	name      string
+	took      time.Duration
+	code      int64
+	p99, most time.Duration
+}
+
+// TestHostile gives the server each of the commands twice, with a time limit and with a
+// client that goes away, while two other clients ping.
+func TestHostile(t *testing.T) {
+	list, seed := dueHostiles(t)
+	n, above := 0, 0
+	programme.Tell(t, "hostile", seed, func() (int, string) {
+		return n, fmt.Sprintf("%d of %d with a p99 of two others' pings above 100 ms", above, n)
+	})
+	s := harness.Start(t, harness.Options{Data: t.TempDir()})
+	begun := time.Now()
+	fillHostile(t, s)
+	texts := hostileTexts()
+	t.Logf("ready after %v", time.Since(begun).Round(time.Millisecond))
+	pings := [...]*victim{newVictim(t, s), newVictim(t, s)}
+	for _, v := range pings {
+		defer v.end()
+	}
+	var table []dearest
+	for _, h := range list {
+		n++
+		t.Run(h.name, func(t *testing.T) {
+			cmd := hostileCommand(t, h.cmd, texts)
+			undo := func() {
+				if h.undo != "" {
+					ask(t, s, hostileCommand(t, h.undo, texts))
+				}
+			}
+			for _, v := range pings {
+				v.lap(t)
+			}
+			row := dearest{name: h.name}
+			row.took, row.code = limited(t, s, cmd, undo)
+			abandoned(t, s, cmd)
+			undo()
+			for _, v := range pings {
+				l := v.lap(t)
+				if l.Failure != "" {
+					t.Errorf("another client: %s", l.Failure)
+				}
+				row.p99, row.most = max(row.p99, l.P99), max(row.most, l.Most)
+			}
+			if row.p99 > pingsMax {
+				t.Errorf("the 99th of 100 pings of another client took %v", row.p99)
+			}
+			if err := s.Trouble(); err != nil {
+				t.Error(err)
+			}
+			table = append(table, row)
+		})
+	}
+	slices.SortFunc(table, func(a, b dearest) int { return cmp.Compare(b.p99, a.p99) })
+	for i, row := range table {
+		if row.p99 > 100*time.Millisecond {
+			above++
+		}
+		if i < 15 || testing.Verbose() {
+			t.Logf("%-44s took %6v  code %5d  pings p99 %8v  most %8v", row.name, row.took.Round(time.Millisecond), row.code,
+				row.p99.Round(100*time.Microsecond), row.most.Round(100*time.Microsecond))
+		}
+	}
+}
+
+// dueHostiles are the commands of this run: those that every run has and others that are
+// drawn, or all.
+func dueHostiles(t *testing.T) (list []hostile, seed uint64) {
+	t.Helper()
+	seed = uint64(time.Now().UnixNano())
+	all, due := hostiles(), programme.Due(t, "hostile")
+	if due == 0 || os.Getenv("CANTLE_LONG") != "" {
+		return all, 0
+	}
+	rng := rand.New(rand.NewPCG(seed, 1))
+	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	slices.SortStableFunc(all, func(a, b hostile) int { return cmp.Compare(weight(a), weight(b)) })
+	return all[:min(due, len(all))], seed
+}
+
+// weight puts what every run has before what is drawn.
+func weight(h hostile) int {
+	if h.often {
+		return 0
+	}
+	return 1
+}
+
+// limited runs a command under a time limit, which it must heed, and returns how long it
+// took and the code it ended with.
+func limited(t *testing.T, s *harness.Server, cmd bson.Raw, undo func()) (took time.Duration, code int64) {
+	t.Helper()
+	cmd = with(t, cmd, "maxTimeMS", hostileMillis)
+	for try := range hostileTries {
+		begun := time.Now()
+		code = ask(t, s, cmd)
+		took = time.Since(begun)
+		if code < 0 {
+			t.Errorf("the connection ended after %v", took)
+		}
+		if inTime(took) {
+			return took, code
+		}
+		t.Logf("try %d took %v", try, took)
+		undo()
+	}
+	t.Errorf("with maxTimeMS %d it took %v", hostileMillis, took)
+	return took, code
+}
+
+// inTime says that a command with a time limit heeded it.
+func inTime(took time.Duration) bool { return took <= hostileMillis*time.Millisecond+endsWithin }
+
+// abandoned runs a command whose client goes away, which the command must not outlive.
+func abandoned(t *testing.T, s *harness.Server, cmd bson.Raw) {
+	t.Helper()
+	var lived time.Duration
+	for range hostileTries {
+		c, err := harness.DialAddr(s.Addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		me := c.LocalAddr().String()
+		if err := c.Send("hostile", cmd, 0); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(200 * time.Millisecond)
+		_ = c.Close()
+		lived = outlives(t, s, me)
+		if lived <= outlivesAtMost {
+			return
+		}
+		t.Logf("it outlived its client by %v", lived)
+	}
+	t.Errorf("it outlives its client by %v", lived)
+}
+
+// outlives is how long the command of a client that has gone goes on, for a while.
+func outlives(t *testing.T, s *harness.Server, client string) (lived time.Duration) {
+	t.Helper()
+	gone := time.Now()
+	for lived < 20*time.Second && runs(t, s, client) {
+		time.Sleep(20 * time.Millisecond)
+		lived = time.Since(gone)
+	}
+	return lived
+}
+
+// runs reports whether a command of a client is being run.
+func runs(t *testing.T, s *harness.Server, client string) bool {
+	t.Helper()
+	c, err := harness.DialAddr(s.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	r, err := c.Command("admin", encode(t, bson.D{{Key: "aggregate", Value: 1}, {Key: "cursor", Value: bson.D{}}, {Key: "pipeline", Value: bson.A{
+		bson.D{{Key: "$currentOp", Value: bson.D{}}}, bson.D{{Key: "$match", Value: bson.D{{Key: "client", Value: client}, {Key: "active", Value: true}}}},
+		bson.D{{Key: "$project", Value: bson.D{{Key: "op", Value: 1}}}}}}}))
+	if err != nil {
+		t.Fatalf("asking for its operations: %v; the server says\n%s", err, s.Log())
+	}
+	if code, _ := r.Lookup("code").AsInt64OK(); code != 0 {
+		t.Fatal(r)
+	}
+	found, err := r.Lookup("cursor", "firstBatch").Array().Values()
+	return err == nil && len(found) > 0
+}
+
+// with returns a command with one more field.
+func with(t *testing.T, cmd bson.Raw, name string, v any) bson.Raw {
+	var d bson.D
+	if err := bson.Unmarshal(cmd, &d); err != nil {
+		t.Fatal(err)
+	}
+	return encode(t, append(d, bson.E{Key: name, Value: v}))
+}
+
+// What is measured tells a command that goes on from one that ends: here one without a
+// time limit, whose client stays.
+func TestHostileCanary(t *testing.T) {
+	s := harness.Start(t, harness.Options{Args: []string{"--enable-test-commands"}})
+	if code := ask(t, s, hostileCommand(t, `{configureFailPoint: "failCommand", mode: "alwaysOn", "$db": "admin", data: {failCommands: ["count"], blockConnection: true, blockTimeMS: 4000}}`, nil)); code != 0 {
+		t.Fatal(code)
+	}
+	cmd := hostileCommand(t, `{count: "c"}`, nil)
+	c := s.Dial(t)
+	begun := time.Now()
+	if err := c.Send("hostile", cmd, 0); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(200 * time.Millisecond)
+	if lived := outlives(t, s, c.LocalAddr().String()); lived <= outlivesAtMost {
+		t.Errorf("not noticed: a command that went on for %v", lived)
+	}
+	if _, err := c.Receive(); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(begun); inTime(took) {
+		t.Errorf("not noticed: a command that took %v", took)
+	}
+}
+
+// Every command has a name of its own, and there are enough of them.
+func TestHostileNames(t *testing.T) {
+	seen := map[string]bool{}
+	for _, h := range hostiles() {
+		if seen[h.name] {
+			t.Errorf("twice: %s", h.name)
+		}
+		seen[h.name] = true
+	}
+	if len(seen) < 80 {
+		t.Errorf("%d hostile commands", len(seen))
+	}
+}
+
+// fillHostile makes the collections of hostileDocuments.
+func fillHostile(t *testing.T, s *harness.Server) {
+	t.Helper()
+	c := s.Dial(t)
+	insert := func(coll string, docs ...any) {
+		t.Helper()
+		for len(docs) > 0 {
+			n := min(len(docs), 1000)
+			if len(docs) < 10 {
+				n = 1 // they are large
+			}
+			r, err := c.Command("hostile", encode(t, bson.D{{Key: "insert", Value: coll}, {Key: "documents", Value: bson.A(docs[:n])}}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if stored, _ := r.Lookup("n").AsInt64OK(); stored != int64(n) {
+				t.Fatalf("%s: %.500s", coll, r.String())
+			}
+			docs = docs[n:]
+		}
+	}
+	for coll, docs := range hostileDocuments() {
+		insert(coll, docs...)
+	}
+	for _, text := range hostileIndexes {
+		r, err := c.Command("hostile", hostileCommand(t, text, nil))
+		if err != nil || r.Lookup("ok").AsFloat64() != 1 {
+			t.Fatal(fmt.Sprint(text, " ", r, err))
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package abuse
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/cantledb/cantle/compat-tests/rig/harness"
+)
+
+// soak makes everything larger.
+var soak = os.Getenv("CANTLE_SOAK") != ""
+
+// size is n, or in a soak the larger one.
+func size(n, larger int) int {
+	if soak {
+		return larger
+	}
+	return n
+}
+
+// state is what abuse must not leave behind.
+type state struct {
+	goroutines, connections, cursors, heap, resident int64
+}
+
+// look asks the server for its state over a connection of its own.
+func look(t *testing.T, s *harness.Server) state {
+	t.Helper()
+	c, err := harness.DialAddr(s.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	r, err := c.Command("admin", encode(t, bson.D{{Key: "serverStatus", Value: 1}, {Key: "tcmalloc", Value: 1}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := func(path ...string) int64 {
+		n, _ := r.Lookup(path...).AsInt64OK()
+		return n
+	}
+	return state{
+		goroutines: number("extra_info", "threads"), connections: number("connections", "current"),
+		cursors: number("metrics", "cursor", "open", "total"), heap: number("tcmalloc", "generic", "current_allocated_bytes"),
+		resident: number("mem", "resident") << 20,
+	}
+}
+
+func encode(t *testing.T, doc any) bson.Raw {
+	t.Helper()
+	raw, err := bson.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// settled waits until the server is as it was, or says what is not. The victim's
+// driver opens and closes connections on its own, hence the slack.
+func settled(t *testing.T, s *harness.Server, before state) state {
+	t.Helper()
+	const slack = 16
+	var now state
+	for range 300 {
+		now = look(t, s)
+		if now.goroutines <= before.goroutines+slack && now.connections <= before.connections+slack && now.cursors <= before.cursors {
+			return now
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Errorf("before: %+v, and long after: %+v", before, now)
+	return now
+}

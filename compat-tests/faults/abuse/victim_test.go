@@ -1,0 +1,178 @@
+package abuse
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/cantledb/cantle/compat-tests/rig/harness"
+)
+
+// victimEnv names the server to read from to a process of this program that is to be
+// the victim and nothing else.
+const victimEnv = "CANTLE_ABUSE_VICTIM"
+
+// writesEnv, if set, makes the victim write as well.
+const writesEnv = "CANTLE_ABUSE_WRITES"
+
+func TestMain(m *testing.M) {
+	if uri := os.Getenv(victimEnv); uri != "" {
+		beVictim(uri)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// lap is how the victim's reads went for a while.
+type lap struct {
+	Reads    int
+	P50, P99 time.Duration
+	Most     time.Duration
+	Failure  string // of the first that failed
+}
+
+// victim is a client, in a process of its own, that reads one document after the
+// other at a leisurely pace.
+type victim struct {
+	in  io.WriteCloser
+	out *bufio.Scanner
+	cmd *exec.Cmd
+}
+
+// pace is the time between two reads.
+const pace = 2 * time.Millisecond
+
+// newVictim starts one that reads.
+func newVictim(t *testing.T, s *harness.Server) *victim { return startVictim(t, victimEnv+"="+s.URI) }
+
+func startVictim(t *testing.T, env ...string) *victim {
+	v := &victim{cmd: exec.Command(os.Args[0])}
+	v.cmd.Env = append(os.Environ(), env...)
+	v.cmd.Stderr = os.Stderr
+	out, err := v.cmd.StdoutPipe()
+	if err == nil {
+		v.in, err = v.cmd.StdinPipe()
+	}
+	if err == nil {
+		err = v.cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.out = bufio.NewScanner(out)
+	if !v.out.Scan() || v.out.Text() != "ready" {
+		t.Fatalf("the victim says %q", v.out.Text())
+	}
+	return v
+}
+
+// lap returns how the reads since the last lap went.
+func (v *victim) lap(t *testing.T) (l lap) {
+	t.Helper()
+	if _, err := io.WriteString(v.in, "lap\n"); err != nil || !v.out.Scan() {
+		t.Fatalf("the victim is gone: %v, %v", err, v.out.Err())
+	}
+	if err := json.Unmarshal(v.out.Bytes(), &l); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func (v *victim) end() {
+	_ = v.in.Close()
+	_ = v.cmd.Wait()
+}
+
+// beVictim reads until its input ends, and prints a lap for each line.
+func beVictim(uri string) {
+	fail := func(err error) {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	c, err := harness.Connect(uri, options.Client().SetMaxPoolSize(4))
+	if err != nil {
+		fail(err)
+	}
+	coll := c.Database("quiet").Collection(fmt.Sprint("c", os.Getpid()))
+	var docs []any
+	for i := range 1000 {
+		docs = append(docs, bson.D{{Key: "_id", Value: i}, {Key: "s", Value: strings.Repeat("x", 200)}})
+	}
+	if _, err := coll.InsertMany(context.Background(), docs); err != nil {
+		fail(err)
+	}
+	var mu sync.Mutex
+	var took []time.Duration
+	var failure string
+	go func() {
+		for i := 0; ; i++ {
+			time.Sleep(pace)
+			begun := time.Now()
+			err := use(coll, i)
+			mu.Lock()
+			took = append(took, time.Since(begun))
+			if err != nil && failure == "" {
+				failure = err.Error()
+			}
+			mu.Unlock()
+		}
+	}()
+	fmt.Println("ready")
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		mu.Lock()
+		l := lap{Reads: len(took), Failure: failure}
+		if slices.Sort(took); len(took) > 0 {
+			l.P50, l.P99, l.Most = took[len(took)/2], took[len(took)*99/100], took[len(took)-1]
+		}
+		took, failure = nil, ""
+		mu.Unlock()
+		if err := json.NewEncoder(os.Stdout).Encode(l); err != nil {
+			fail(err)
+		}
+	}
+}
+
+// use reads a document, or changes it.
+func use(coll *mongo.Collection, i int) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	byID := bson.D{{Key: "_id", Value: i % 1000}}
+	if writes && i%4 == 0 {
+		_, err := coll.UpdateOne(ctx, byID, bson.D{{Key: "$set", Value: bson.D{{Key: "n", Value: i}}}})
+		return err
+	}
+	return coll.FindOne(ctx, byID).Err()
+}
+
+var writes = os.Getenv(writesEnv) != ""
+
+// giveWay lets the abusers have the processor only when nobody else wants it: what
+// they take from the victim is to be taken by way of the server.
+func giveWay(t *testing.T) {
+	tasks, err := filepath.Glob("/proc/self/task/*")
+	if err != nil || len(tasks) == 0 {
+		t.Log("abusers, server and victim share the processor alike: the times say little")
+		return
+	}
+	for _, task := range tasks { // threads made later are as those that make them
+		if id, err := strconv.Atoi(filepath.Base(task)); err == nil {
+			_ = syscall.Setpriority(syscall.PRIO_PROCESS, id, 19)
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package backup
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cantledb/cantle/compat-tests/faults/programme"
+	"github.com/cantledb/cantle/compat-tests/rig/harness"
+)
+
+func contains(text, part string) bool { return strings.Contains(text, part) }
+
+// momentsPerLife is how many moments of one life are brought back.
+const momentsPerLife = 10
+
+func TestDrill(t *testing.T) {
+	if os.Getenv("CANTLE_URI") != "" {
+		t.Skip("CANTLE_URI is set, and this test kills its servers")
+	}
+	bin, err := harness.Binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	due := programme.Due(t, "backup")
+	if text := os.Getenv("CANTLE_BACKUP_MOMENTS"); text != "" {
+		if due, err = strconv.Atoi(text); err != nil {
+			t.Fatalf("CANTLE_BACKUP_MOMENTS: %v", err)
+		}
+	}
+	seed := uint64(time.Now().UnixNano())
+	if text := os.Getenv("CANTLE_BACKUP_SEED"); text != "" {
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("CANTLE_BACKUP_SEED: %v", err)
+		}
+	}
+	moments, beside, lives, changes, reshapes := 0, 0, 0, 0, int64(0)
+	programme.Tell(t, "backup", seed, func() (int, string) {
+		return moments, fmt.Sprintf("%d brought back beside a living server, of %d lives with %d kills, %d changes and %d splits and new shard keys; %s the model", beside, lives, lives*(kills+1), changes, reshapes, programme.None(t, "unlike"))
+	})
+	for moments < due {
+		t.Logf("seed %d", seed)
+		l := newLife(t, bin, seed)
+		lives, reshapes = lives+1, reshapes+l.reshapes.Load()
+		for _, w := range l.writers {
+			changes += len(w.changes)
+		}
+		if out, err := exec.Command(bin, "backup", "verify", l.to).CombinedOutput(); err != nil && !contains(string(out), "did not come to its end") {
+			t.Errorf("seed %d: %v\n%s", seed, err, out)
+		}
+		for range min(momentsPerLife, due-moments) {
+			m := l.drawMoment()
+			if l.rnd.IntN(10) < 3 {
+				l.besides(m)
+				beside++
+			} else {
+				l.whole(m)
+			}
+			if t.Failed() {
+				t.Fatalf("seed %d, moment %v", seed, m)
+			}
+			moments++
+		}
+		seed++
+	}
+}
+
+// whole restores a server and compares all of it.
+func (l *life) whole(m moment) {
+	l.t.Helper()
+	dir := filepath.Join(l.t.TempDir(), "restored")
+	if out, err := exec.Command(l.bin, "restore", "--from", l.to, "--at", m.String(), "--data", dir).CombinedOutput(); err != nil {
+		l.t.Errorf("restore: %v\n%s", err, out)
+		return
+	}
+	if l.rnd.IntN(3) == 0 {
+		if out, err := exec.Command(l.bin, "check", "--data", dir).CombinedOutput(); err != nil {
+			l.t.Errorf("check: %v\n%s", err, out)
+		}
+	}
+	if why := l.wrong(l.bin, dir, m); why != "" {
+		l.t.Error(why)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		l.t.Error(err)
+	}
+}
+
+// wrong starts a server in a folder and says what is not as it was at a moment, "" for nothing.
+func (l *life) wrong(bin, dir string, m moment) string {
+	s, err := harness.LaunchBinary(bin, harness.Options{Data: dir, Args: []string{"--cache-size", "16MB"}})
+	if err != nil {
+		return err.Error()
+	}
+	defer s.Kill()
+	client, err := harness.Connect(s.URI)
+	if err != nil {
+		return err.Error()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	defer client.Disconnect(ctx)
+	for _, w := range l.writers {
+		have, _, err := read(ctx, client.Database(w.name))
+		if err != nil {
+			return err.Error()
+		}
+		if why := w.differs(m, have); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// differs says in what a database is not as it may have been at a moment, "" for nothing.
+func (w *writer) differs(m moment, have database) string {
+	var why []string
+	for _, want := range w.at(m) {
+		d := have.differs(want)
+		if d == "" {
+			return ""
+		}
+		why = append(why, d)
+	}
+	return fmt.Sprintf("%s at %v: %s", w.name, m, strings.Join(why, "; or "))
+}
+
+// besides restores one database under another name into a running server that has others.
+func (l *life) besides(m moment) {
+	l.t.Helper()
+	s, err := harness.LaunchBinary(l.bin, harness.Options{})
+	if err != nil {
+		l.t.Error(err)
+		return
+	}
+	defer s.Kill()
+	client, err := harness.Connect(s.URI)
+	if err != nil {
+		l.t.Error(err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	defer client.Disconnect(ctx)
+	for _, w := range l.writers {
+		out, err := exec.Command(l.bin, "restore", "--from", l.to, "--at", m.String(), "--ns", w.name, "--rename", w.name+"="+w.name+"_then", s.URI).CombinedOutput()
+		if err != nil && !contains(string(out), "there was nothing of what is wanted") {
+			l.t.Errorf("restore --ns: %v\n%s", err, out)
+			return
+		}
+		have, _, err := read(ctx, client.Database(w.name+"_then"))
+		if err != nil {
+			l.t.Error(err)
+			return
+		}
+		if why := w.differs(m, have); why != "" {
+			l.t.Error(why)
+		}
+	}
+}

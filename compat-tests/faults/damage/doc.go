@@ -1,0 +1,10 @@
+// Package damage damages the files of a database, one bit or a block or the end of one at a
+// time, anywhere, and looks what becomes of it: a server that starts answers as the model
+// does or says that the data are damaged; one that does not says so in one sentence; what
+// --serve-damaged and salvage give is right; and nothing hangs or prints a stack.
+//
+//	CANTLE_FAULTS          nightly: 500 rounds instead of 20 (package programme)
+//	CANTLE_LONG            if set, the canary as well
+//	CANTLE_DAMAGE_ROUNDS   so many rounds
+//	CANTLE_DAMAGE_SEED     of one round, as a failure prints it
+package damage

@@ -1,0 +1,264 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/cantledb/cantle/compat-tests/faults/programme"
+	"github.com/cantledb/cantle/storage"
+)
+
+// kinds are the operations that fail.
+var kinds = []string{"read", "write", "sync", "create", "rename", "remove"}
+
+// breaker fails the n-th operation of a kind, and with lasting all that follow.
+type breaker struct {
+	kind    string
+	n       int // 0 = never
+	lasting bool
+	err     error
+
+	mu    sync.Mutex
+	off   bool
+	count map[string]int
+	met   string // what failed first
+}
+
+// String implements errorfs.Injector.
+func (*breaker) String() string { return "breaker" }
+
+// MaybeError implements errorfs.Injector.
+func (b *breaker) MaybeError(op errorfs.Op) error {
+	kind := kindName(op.Kind)
+	if kind == "link" {
+		kind = "create"
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.count == nil {
+		b.count = map[string]int{}
+	}
+	b.count[kind]++
+	if b.off || b.n == 0 || kind != b.kind || b.count[kind] < b.n || b.count[kind] > b.n && !b.lasting {
+		return nil
+	}
+	if b.met == "" {
+		b.met = kind + " of " + base(op.Path)
+	}
+	return b.err
+}
+
+// heal ends the faults.
+func (b *breaker) heal() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.off = true
+}
+
+// trial is one life with a broken disk and the one after it.
+type trial struct {
+	sc      *scenario
+	data    string
+	base    *vfs.MemFS
+	held    state
+	seed    uint64
+	breaker *breaker
+	over    func(vfs.FS) vfs.FS // a planted bug
+	wrap    func(storage.Store) storage.Store
+
+	started bool
+	died    string         // why the store could not go on
+	told    map[string]int // errors that clients got
+	wrong   []string       // what must not be
+	images  []*vfs.MemFS   // what may be on the disk afterwards
+}
+
+// run lives through it.
+func (x *trial) run() {
+	x.told = map[string]int{}
+	files := copyOf(x.base)
+	upper := watch(files, x.breaker)
+	if x.over != nil {
+		upper = x.over(upper)
+	}
+	rng := rand.New(rand.NewPCG(x.seed, 5))
+	p := newProgress(x.sc.lanes(rng))
+	lost := func() { // the process ends; what it wrote stays, unless the power fails as well
+		x.images = append(x.images, copyOf(files), files.CrashClone(vfs.CrashCloneCfg{}))
+		x.breaker.heal()
+	}
+	m, err := start(settings{data: x.data, files: upper, flags: x.sc.flags, wrap: x.wrap, lost: lost})
+	if err != nil {
+		x.named("start", err)
+	} else {
+		x.started = true
+		x.lives(m, p)
+	}
+	if why := m.why.Load(); why != nil {
+		x.died = *why
+	}
+	x.breaker.heal()
+	if x.died == "" {
+		x.images = append(x.images, copyOf(files))
+	}
+	x.wrong = append(x.wrong, strange(m.log.String())...)
+	for i, image := range x.images {
+		got := look(settings{data: x.data, files: image, flags: x.sc.flags})
+		wrong := got.wrong
+		if got.state != nil {
+			want, pending := p.expect(x.held, sample{load(p.acked), load(p.begun)})
+			wrong = append(wrong, got.state.compare(want, pending)...)
+		}
+		for _, w := range wrong {
+			x.wrong = append(x.wrong, fmt.Sprintf("after the restart (%d): %s", i, w))
+		}
+	}
+}
+
+// lives runs the scenario and asks for everything.
+func (x *trial) lives(m *machine, p *progress) {
+	x.named("command", p.live(m))
+	if !m.dead.Load() {
+		if !x.breaker.lasting && !m.resumes() {
+			x.wrong = append(x.wrong, "what the start resumes does not end")
+		}
+		got, err := m.observe()
+		if err != nil {
+			x.named("question", err)
+		} else {
+			want, pending := p.expect(x.held, sample{load(p.acked), load(p.begun)})
+			for _, w := range got.compare(want, pending) {
+				x.wrong = append(x.wrong, "while the disk errs: "+w)
+			}
+		}
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- m.stop() }()
+	select {
+	case err := <-ended:
+		if !m.dead.Load() && err != nil {
+			x.named("end", err)
+		}
+	case <-time.After(20 * time.Second):
+		x.wrong = append(x.wrong, "the server does not end")
+	}
+}
+
+// named looks whether errors say what is wrong in words for users.
+func (x *trial) named(what string, err error) {
+	if err == nil {
+		return
+	}
+	list := []error{err}
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		list = several.Unwrap()
+	}
+	for _, err := range list {
+		var r *refused
+		var w *wrongAnswer
+		switch {
+		case errors.Is(err, errLost):
+			x.told[what+": "+errLost.Error()]++
+		case errors.As(err, &w):
+			x.wrong = append(x.wrong, what+": "+err.Error())
+		case errors.As(err, &r):
+			x.told[fmt.Sprintf("%s: %s (%d) %s", what, r.name, r.code, digits.ReplaceAllString(r.message, "0"))]++
+			if r.code == 0 || r.code == 1 {
+				x.wrong = append(x.wrong, what+": an error without a name: "+r.Error())
+			}
+		default:
+			x.told[what+": "+digits.ReplaceAllString(err.Error(), "0")]++
+		}
+		x.wrong = append(x.wrong, strange(err.Error())...)
+	}
+}
+
+// rig has what trials of a scenario begin with.
+type rig struct {
+	sc     *scenario
+	data   string
+	bases  [2]*vfs.MemFS // with and without a clean end before
+	held   [2]state
+	counts [2]map[string]int
+}
+
+// newRig prepares a scenario, and counts its operations.
+func newRig(t *testing.T, sc *scenario) *rig {
+	t.Helper()
+	r := &rig{sc: sc, data: folder(t)}
+	for i := range r.bases {
+		var err error
+		if r.bases[i], r.held[i], err = sc.prepare(r.data, i == 1); err != nil {
+			t.Fatalf("%s: %v", sc.name, err)
+		}
+		x := r.trial(uint64(i), &breaker{})
+		x.run()
+		if len(x.wrong) > 0 || len(x.told) > 0 {
+			t.Fatalf("%s without a fault: %v %v", sc.name, x.wrong, x.told)
+		}
+		r.counts[i] = x.breaker.count
+	}
+	return r
+}
+
+// trial is one with a seed.
+func (r *rig) trial(seed uint64, b *breaker) *trial {
+	return &trial{sc: r.sc, data: r.data, base: r.bases[seed%2], held: r.held[seed%2], seed: seed, breaker: b}
+}
+
+// TestErrors has the n-th operation of each kind fail.
+func TestErrors(t *testing.T) {
+	first, only := firstSeed(t)
+	due, done, died, refusedStart, met := programme.Due(t, "io-error"), 0, 0, 0, 0
+	programme.Tell(t, "io-error", first, func() (int, string) {
+		return done, fmt.Sprintf("%d of them came to pass; %d ended the process, %d the start", met, died, refusedStart)
+	})
+	rigs := make([]*rig, len(scenarios))
+	for i := range scenarios {
+		rigs[i] = newRig(t, &scenarios[i])
+	}
+	told := map[string]int{}
+	for seed := first; done < due && !(only && seed > first); seed++ {
+		rng := rand.New(rand.NewPCG(seed, 23))
+		r := rigs[rng.IntN(len(rigs))]
+		kind := kinds[rng.IntN(len(kinds))]
+		n := r.counts[seed%2][kind]
+		if n == 0 {
+			continue
+		}
+		x := r.trial(seed, &breaker{kind: kind, n: 1 + rng.IntN(n), lasting: rng.IntN(2) == 0, err: []error{syscall.EIO, syscall.EIO, syscall.EROFS}[rng.IntN(3)]})
+		x.run()
+		done++
+		if x.breaker.met != "" {
+			met++
+		}
+		if x.died != "" {
+			died++
+			told["the end: "+digits.ReplaceAllString(x.died, "0")]++
+		}
+		if !x.started {
+			refusedStart++
+		}
+		for text, n := range x.told {
+			told[text] += n
+		}
+		if len(x.wrong) > 0 {
+			t.Errorf("CANTLE_DISK_SEED=%d: %s, number %d of kind %s fails (%s), lasting %v, ended by %q:\n%s", seed, x.sc.name, x.breaker.n, kind, x.breaker.met, x.breaker.lasting, x.died,
+				strings.Join(x.wrong[:min(len(x.wrong), 6)], "\n"))
+		}
+	}
+	for _, text := range slices.SortedFunc(maps.Keys(told), func(a, b string) int { return told[b] - told[a] }) {
+		t.Logf("%4d %.300s", told[text], text)
+	}
+}

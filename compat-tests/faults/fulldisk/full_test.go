@@ -1,0 +1,242 @@
+package fulldisk
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/cantledb/cantle/compat-tests/faults/programme"
+	"github.com/cantledb/cantle/compat-tests/rig/harness"
+)
+
+// ways are how a disk becomes full and how there is room again.
+var ways = []struct {
+	name string
+	live func(w *world)
+}{
+	{"insert", inserts},
+	{"update", updates},
+	{"deleteMany", deletesMany},
+	{"single deletes", deletesSingly},
+	{"drop", drops},
+	{"index build", builds},
+	{"backup", backsUp},
+	{"restart", func(w *world) { restarts(w, false) }},
+	{"kill", func(w *world) { restarts(w, true) }},
+	{"stranger", strangers},
+}
+
+// TestFull lives through each of them, on volumes in memory and in files in turn.
+func TestFull(t *testing.T) {
+	rounds, first, done := programme.Due(t, "full-disk"), 0, 0
+	programme.Tell(t, "full-disk", 0, func() (int, string) { return done, fmt.Sprintf("%d ways in turn", len(ways)) })
+	if rounds < len(ways) { // so that all have their turn
+		first = rand.IntN(len(ways))
+	}
+	if os.Getenv(harness.Planted) != "" { // every way would find it, after minutes
+		rounds, first = 1, 0
+	}
+	for i := first; i < first+rounds; i++ {
+		way := ways[i%len(ways)]
+		t.Run(fmt.Sprintf("%s/%d", strings.ReplaceAll(way.name, " ", "-"), i/len(ways)), func(t *testing.T) {
+			megabytes, ext4 := 160, false
+			if i/len(ways)%2 == 1 {
+				megabytes, ext4 = 400, true
+			}
+			way.live(live(t, megabytes, ext4))
+			done++
+		})
+	}
+}
+
+// inserts fills the disk; everything that adds is refused with one sentence, and a drop makes room.
+func inserts(w *world) {
+	w.fill("side", 30)
+	w.fill("main", 0)
+	sentences := map[string]bool{}
+	ctx := w.ctx()
+	id := w.ids("main", 1)[0]
+	for what, err := range map[string]error{
+		"insert":           w.insert("main", docBytes),
+		"update":           result(w.db.Collection("main").UpdateByID(ctx, id, bson.D{{Key: "$set", Value: bson.D{{Key: "more", Value: pad(docBytes)}}}})),
+		"findAndModify":    w.db.Collection("main").FindOneAndUpdate(ctx, bson.D{{Key: "_id", Value: id}}, bson.D{{Key: "$set", Value: bson.D{{Key: "more", Value: 1}}}}).Err(),
+		"createIndexes":    result(w.db.Collection("main").Indexes().CreateOne(ctx, mongo.IndexModel{Keys: bson.D{{Key: "v", Value: 1}}})),
+		"$out":             result(w.db.Collection("main").Aggregate(ctx, bson.A{bson.D{{Key: "$out", Value: "copy"}}})),
+		"$merge":           result(w.db.Collection("main").Aggregate(ctx, bson.A{bson.D{{Key: "$merge", Value: "copy"}}})),
+		"createCollection": w.db.CreateCollection(ctx, "new"),
+		"createUser":       w.db.RunCommand(ctx, bson.D{{Key: "createUser", Value: "u"}, {Key: "pwd", Value: "secret"}, {Key: "roles", Value: bson.A{}}}).Err(),
+	} {
+		w.refused(what, err)
+		if err != nil {
+			_, text, _ := strings.Cut(err.Error(), "The disk")
+			sentences[strings.TrimRight(text, "]")] = true
+		}
+	}
+	if len(sentences) != 1 {
+		w.Errorf("one condition has several sentences: %v", sentences)
+	}
+	w.compare()
+	w.drop("side")
+	w.well()
+}
+
+func result[T any](_ T, err error) error { return err }
+
+// updates fills the disk by changing documents: the change log holds what they were.
+func updates(w *world) {
+	w.fill("side", 30)
+	w.fill("main", 20)
+	ids := w.ids("main", 1000)
+	for i, refused := 0, 0; refused < 5; i++ {
+		id, version := ids[i%len(ids)], i/len(ids)+2
+		_, err := w.db.Collection("main").UpdateByID(w.ctx(), id, bson.D{{Key: "$set", Value: bson.D{{Key: "v", Value: version}, {Key: "pad", Value: pad(docBytes)}}}})
+		switch c := code(err); c {
+		case 0:
+			w.acknowledged("main", id, version)
+		case outOfDiskSpace:
+			refused++
+			time.Sleep(200 * time.Millisecond)
+		default:
+			w.Fatalf("an update: %v", err)
+		}
+	}
+	w.drop("side")
+	w.well()
+}
+
+// deletesMany deletes the half at once, again if it is refused for lack of room.
+func deletesMany(w *world) {
+	w.fill("main", 0)
+	ids := w.ids("main", w.count("main")/2)
+	for begun := time.Now(); ; {
+		_, err := w.db.Collection("main").DeleteMany(w.ctx(), bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: ids}}}})
+		if err == nil {
+			break
+		}
+		w.Logf("deleteMany: %v", err)
+		if c := code(err); c != outOfDiskSpace || time.Since(begun) > patience {
+			w.Fatalf("deleteMany for %v: %v", time.Since(begun), err)
+		}
+	}
+	for _, id := range ids {
+		w.acknowledged("main", id, 0)
+	}
+	w.well()
+}
+
+// deletesSingly deletes the half one by one.
+func deletesSingly(w *world) {
+	w.fill("main", 0)
+	begun := time.Now()
+	for _, id := range w.ids("main", w.count("main")/2) {
+		for {
+			_, err := w.db.Collection("main").DeleteOne(w.ctx(), bson.D{{Key: "_id", Value: id}})
+			if err == nil {
+				break
+			}
+			if c := code(err); c != outOfDiskSpace || time.Since(begun) > 2*patience {
+				w.Fatalf("a delete after %v: %v", time.Since(begun), err)
+			}
+		}
+		w.acknowledged("main", id, 0)
+	}
+	w.Logf("the half was deleted in %v", time.Since(begun).Round(100*time.Millisecond))
+	w.well()
+}
+
+// drops drops the only collection, and the database.
+func drops(w *world) {
+	w.fill("main", 0)
+	w.drop("main")
+	w.well()
+	w.fill("main", 0)
+	if err := w.db.Drop(w.ctx()); err != nil {
+		w.Errorf("dropDatabase: %v", err)
+	}
+	clear(w.held)
+	w.well()
+}
+
+// builds builds indexes until one is refused; then they are dropped.
+func builds(w *world) {
+	w.fill("side", 30)
+	for len(w.ids("main", 60_000)) < 20_000 {
+		docs := []any{}
+		for range 500 {
+			w.next++
+			docs = append(docs, bson.D{{Key: "_id", Value: w.next}, {Key: "v", Value: 1}, {Key: "s", Value: pad(700)}})
+			w.acknowledged("main", w.next, 1)
+		}
+		if _, err := w.db.Collection("main").InsertMany(w.ctx(), docs); err != nil {
+			w.Fatal(err)
+		}
+	}
+	var err error
+	for i := 0; i < 60 && err == nil; i++ {
+		_, err = w.db.Collection("main").Indexes().CreateOne(w.ctx(), mongo.IndexModel{Keys: bson.D{{Key: "s", Value: 1}, {Key: fmt.Sprint("x", i), Value: 1}}})
+	}
+	w.refused("createIndexes", err)
+	w.compare()
+	if err := w.db.Collection("main").Indexes().DropAll(w.ctx()); err != nil {
+		w.Error(err)
+	}
+	w.well()
+}
+
+// backsUp has backups made on the same disk until it is full.
+func backsUp(w *world) {
+	w.server.Kill()
+	w.args = []string{"--backup-to", w.path + "/backups"}
+	w.start()
+	w.fill("side", 20)
+	w.fill("main", 0)
+	w.compare()
+	w.drop("side")
+	w.drop("main")
+	w.well()
+}
+
+// restarts starts a server on a full disk: it reads, and a drop makes room.
+func restarts(w *world, kill bool) {
+	w.fill("side", 30)
+	w.fill("main", 0)
+	w.restart(kill)
+	w.compare()
+	w.fill("main", 0) // logs of before the restart are gone
+	w.drop("side")
+	w.well()
+}
+
+// strangers fills what is left with a file that is none of the server's, while others write, and starts
+// the server again beside it; when the file is gone all is well.
+func strangers(w *world) {
+	w.fill("main", 20)
+	writing, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for writing.Err() == nil {
+			if c := code(w.insert("main", docBytes)); c != 0 && c != outOfDiskSpace {
+				w.Errorf("an insert beside a stranger has code %d", c)
+				return
+			}
+		}
+	}()
+	gone := w.stranger(w, 1<<40)
+	time.Sleep(3 * time.Second)
+	stop()
+	<-ended
+	w.refused("insert", w.insert("main", docBytes))
+	w.compare()
+	w.restart(true)
+	w.compare()
+	gone()
+	w.well()
+}

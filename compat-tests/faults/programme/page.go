@@ -1,0 +1,228 @@
+package programme
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Lines prints results for counts.txt: row, column and which part of it, test, count, outcome,
+// day, and what the test says. Lines that were kept stay where their test has no newer result
+// and is still one of its row's.
+func Lines(kept string, results []Result) string {
+	newest := map[place]group{}
+	for line := range strings.Lines(kept) {
+		if f := strings.Split(line, "\t"); len(f) == fields {
+			column, part, _ := strings.Cut(f[1], " ")
+			newest[place{f[0], column, f[2]}] = newest[place{f[0], column, f[2]}].with(part, line)
+		}
+	}
+	for _, r := range results {
+		outcome, column := "passed", r.Column
+		if r.Failed {
+			outcome = "FAILED"
+		}
+		if r.Part != "" {
+			column += " " + r.Part
+		}
+		line := fmt.Sprintf("%s\t%s\t%s\t%d\t%s\t%s\t%s\n", r.Row, column, r.Test, r.Count, outcome, r.At.UTC().Format(time.DateOnly), r.Detail)
+		newest[place{r.Row, r.Column, r.Test}] = newest[place{r.Row, r.Column, r.Test}].with(r.Part, line)
+	}
+	var b strings.Builder
+	b.WriteString("# Printed by go run ./scripts/gendocs -faults from the results of runs. DO NOT EDIT.\n")
+	for _, row := range Rows {
+		for _, column := range []string{Run, Nightly, Release} {
+			for _, test := range row.Tests {
+				_, name, _ := strings.Cut(test, " ")
+				for _, l := range newest[place{row.Name, column, name}] {
+					b.WriteString(l)
+				}
+			}
+		}
+	}
+	return b.String()
+}
+
+// place is what has counts of its own.
+type place struct{ row, column, test string }
+
+// group are the lines of a place: of all of it under "", or of parts.
+type group []string
+
+// with is the group with the line of a part, unless it has newer ones. Parts of another
+// division, or of none, go.
+func (g group) with(part, line string) group {
+	_, of, _ := strings.Cut(part, "/")
+	day := strings.Split(line, "\t")[5]
+	var out group
+	for _, l := range g {
+		f := strings.Split(l, "\t")
+		_, other, _ := strings.Cut(f[1], " ")
+		_, otherOf, _ := strings.Cut(other, "/")
+		if (other == part || otherOf != of) && f[5] > day {
+			return g
+		}
+		if other != part && otherOf == of {
+			out = append(out, l)
+		}
+	}
+	out = append(out, line)
+	slices.SortFunc(out, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(strings.Split(a, "\t")[1]), len(strings.Split(b, "\t")[1])), strings.Compare(a, b))
+	})
+	return out
+}
+
+// fields is how many a line of counts has.
+const fields = 7
+
+// counted is what a column of a row came to in the run that is kept.
+type counted struct {
+	n       int
+	failed  bool
+	day     string
+	details []string
+}
+
+// countsOf reads the lines of a row.
+func countsOf(lines, row string) map[string]*counted {
+	out := map[string]*counted{}
+	for line := range strings.Lines(lines) {
+		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if len(f) != fields || f[0] != row {
+			continue
+		}
+		column, part, _ := strings.Cut(f[1], " ")
+		c := out[column]
+		if c == nil {
+			c = &counted{}
+			out[column] = c
+		}
+		var n int
+		_, _ = fmt.Sscan(f[3], &n)
+		c.n += n
+		c.failed = c.failed || f[4] != "passed"
+		c.day = max(c.day, f[5])
+		switch number, _, _ := strings.Cut(part, "/"); {
+		case f[6] == "" || part != "" && number != "1":
+		case part != "":
+			c.details = append(c.details, "part "+part+" of it: "+f[6])
+		default:
+			c.details = append(c.details, f[6])
+		}
+	}
+	return out
+}
+
+// Page prints FAULTS.md with the counts of these lines.
+func Page(lines string) []byte {
+	var b bytes.Buffer
+	b.WriteString("<!-- Printed by scripts/gendocs from compat-tests/faults/programme. DO NOT EDIT. -->\n\n# Faults\n\n" +
+		"What you may rely on when a machine loses its power, a disk errs or a client means harm; how that is tested, and how much.\n\n" +
+		"## What is promised\n\n")
+	for i, p := range Promises {
+		fmt.Fprintf(&b, "%d. %s Shown by: %s.\n", i+1, p, strings.Join(showing(i+1), ", "))
+	}
+	b.WriteString("\n## How it is shown\n\n" +
+		"Each kind of fault is a row. *Each run* is what `./scripts/test` and so every change has to pass, *nightly* what `./scripts/test --long` does, " +
+		"*release* what is to be done before one. A **canary** is a bug that was planted to see that the row catches it; it is " +
+		"a test as well, which fails when the bug goes unnoticed; those that need a server of their own are built and run with `--long`.\n\n" +
+		"| fault | each run | nightly | release | last counted |\n|---|---|---|---|---|\n")
+	for _, r := range Rows {
+		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s | %s | %s |\n", r.Name, r.Name, r.eachRun(), amount(r.Nightly, r.Unit), amount(r.Release, r.Unit), last(countsOf(lines, r.Name)))
+	}
+	for _, r := range Rows {
+		fmt.Fprintf(&b, "\n### %s\n\n%s.\n\n", r.Name, r.What)
+		if r.Note != "" {
+			fmt.Fprintf(&b, "%s.\n\n", r.Note)
+		}
+		fmt.Fprintf(&b, "Tests: %s.", strings.Join(code(r.Tests), ", "))
+		if r.Canary != "" {
+			fmt.Fprintf(&b, " Canary: %s (`%s`).", r.Canary, r.CanaryTest)
+		} else {
+			b.WriteString(" It has no canary yet.")
+		}
+		b.WriteString("\n")
+		counts := countsOf(lines, r.Name)
+		for _, column := range []string{Run, Nightly, Release} {
+			if c := counts[column]; c != nil && len(c.details) > 0 {
+				fmt.Fprintf(&b, "\n%s, %s: %s.\n", strings.ToUpper(column[:1])+column[1:], c.day, strings.Join(c.details, "; "))
+			}
+		}
+	}
+	b.WriteString("\n## What is not shown\n\n")
+	for _, n := range NotShown {
+		fmt.Fprintf(&b, "- %s\n", n)
+	}
+	b.WriteString("\n## Doing it yourself\n\n" +
+		"`./scripts/test --only=end` does what is due each run and ends with its counts; `./scripts/test --long --only=soak,fuzz` does a night's, and with `--rows=simulation,kill` some rows of it, or `--part=2/8` the second of eight parts, so that a night can be split; each count keeps the day it is of. A test alone: " +
+		"`go test ./compat-tests/faults/damage -v`, with `CANTLE_FAULTS=nightly` in the environment for more. A failure prints its seed and how to repeat it. " +
+		"`go run ./scripts/gendocs -faults` prints the counts of what ran last into this page.\n")
+	return b.Bytes()
+}
+
+// showing are the rows that show a promise, as links.
+func showing(promise int) (out []string) {
+	for _, r := range Rows {
+		for _, p := range r.Promises {
+			if p == promise {
+				out = append(out, fmt.Sprintf("[%s](#%s)", r.Name, r.Name))
+			}
+		}
+	}
+	return out
+}
+
+// code puts texts in the style of code.
+func code(texts []string) (out []string) {
+	for _, t := range texts {
+		out = append(out, "`"+t+"`")
+	}
+	return out
+}
+
+// amount is a number with its unit, "all" for 0.
+func amount(n int, unit string) string {
+	if n == 0 {
+		return "all " + unit
+	}
+	return thousands(n) + " " + unit
+}
+
+// eachRun is how much of a row a change has to pass.
+func (r Row) eachRun() string {
+	if r.AtNight {
+		return "–"
+	}
+	return amount(r.Run, r.Unit)
+}
+
+// last is what the columns that have run came to.
+func last(counts map[string]*counted) string {
+	var out []string
+	for _, column := range []string{Run, Nightly, Release} {
+		if c := counts[column]; c != nil {
+			text := fmt.Sprintf("%s %s, %s", thousands(c.n), column, c.day)
+			if c.failed {
+				text += ", **failed**"
+			}
+			out = append(out, text)
+		}
+	}
+	if out == nil {
+		return "not counted"
+	}
+	return strings.Join(out, "<br>")
+}
+
+// thousands prints a number with commas.
+func thousands(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

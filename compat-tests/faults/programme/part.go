@@ -1,0 +1,52 @@
+package programme
+
+import (
+	"fmt"
+	"os"
+	"time"
+)
+
+// partVariable divides a column among runs, one after the other or beside each other: "2/8" is
+// the second of eight parts, "" all of it.
+const partVariable = "CANTLE_FAULTS_PART"
+
+// Part is one of so many equal parts of a column, from 1.
+type Part struct{ Number, Of int }
+
+// ParsePart reads "2/8". Errors: it is nothing of that kind.
+func ParsePart(text string) (Part, error) {
+	if text == "" {
+		return Part{1, 1}, nil
+	}
+	var p Part
+	if n, err := fmt.Sscanf(text, "%d/%d", &p.Number, &p.Of); err != nil || n != 2 || p.Number < 1 || p.Number > p.Of || p.String() != text {
+		return Part{}, fmt.Errorf("%q is not a part as 2/8 is one", text)
+	}
+	return p, nil
+}
+
+// Split is the k-th, from 1, of n parts of a part.
+func (p Part) Split(k, n int) Part { return Part{(p.Number-1)*n + k, p.Of * n} }
+
+// String is the part as ParsePart reads it.
+func (p Part) String() string { return fmt.Sprintf("%d/%d", p.Number, p.Of) }
+
+// Variable is the part as an entry of an environment.
+func (p Part) Variable() string { return partVariable + "=" + p.String() }
+
+// of is how much of n the part has.
+func (p Part) of(n int) int { return n*p.Number/p.Of - n*(p.Number-1)/p.Of }
+
+// Of is what a part has of a list.
+func Of[T any](p Part, list []T) []T {
+	return list[len(list)*(p.Number-1)/p.Of : len(list)*p.Number/p.Of]
+}
+
+func thisPart() (Part, error) { return ParsePart(os.Getenv(partVariable)) }
+
+// FirstSeed is one of which a million more follow that no other run has, not even one of
+// another part that starts at the same moment.
+func FirstSeed() uint64 {
+	part, _ := thisPart() // Due says what is wrong with it
+	return uint64(time.Now().UnixMicro()) + uint64(part.Number)<<40
+}

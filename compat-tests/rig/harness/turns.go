@@ -1,0 +1,137 @@
+package harness
+
+import (
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/cantledb/cantle/compat-tests/rig/casefile"
+)
+
+// turns says which of the servers that share a store a command of a case is sent to: each to
+// another one than the one before, but what drivers send to one server goes there, such as the rest of a
+// cursor or of a transaction.
+type turns struct {
+	conns        []*Conn
+	last         int
+	stay         bool           // all goes to the first server
+	cursors      map[int64]int  // where those are that were opened
+	transactions map[string]int // where they are, by their session
+}
+
+// own are the commands about what each server of a cluster has of its own, as each mongos or mongod
+// has: a case with one of them is sent to one server. So is one that asks for statistics: what was written at
+// other servers is in them about a second later.
+// Manual: the pages of the commands.
+var own = []string{
+	"autoCompact", "configureFailPoint", "connectionStatus", "currentOp", "getLastRequestStatistics", "getLog", "killOp", "killSessions",
+	"logout", "planCacheClear", "planCacheClearFilters", "planCacheListFilters", "planCacheSetFilter", "profile", "saslStart",
+	"serverStatus", "setParameter", "startSession", "top",
+	"analyzeShardKey", "collStats", "dataSize", "dbStats",
+}
+
+// ownStages are such stages, and what a server writes of its sessions every few minutes.
+var ownStages = []string{"$collStats", "$currentOp", "$indexStats", "$listLocalSessions", "$planCacheStats", "$shardedDataDistribution", `"system.sessions"`}
+
+// begin begins a case, with the same server in each run.
+func (u *turns) begin(c *casefile.Case, before *casefile.Case) {
+	u.last, u.stay = c.Line, false
+	u.cursors, u.transactions = map[int64]int{}, map[string]int{}
+	for _, of := range []*casefile.Case{before, c} {
+		if of != nil {
+			u.stay = u.stay || slices.ContainsFunc(of.Args, func(a casefile.Arg) bool { return isOwn(a.Value) })
+		}
+	}
+}
+
+// isOwn reports whether a command is about what a server has of its own.
+func isOwn(text string) bool {
+	cmd, err := parseCommand(text)
+	if err != nil {
+		return false
+	}
+	first, err := cmd.IndexErr(0)
+	if err != nil {
+		return false
+	}
+	return slices.Contains(own, first.Key()) || slices.ContainsFunc(ownStages, func(stage string) bool { return strings.Contains(text, stage) })
+}
+
+// next is the number of the server that a command goes to.
+func (u *turns) next(cmd bson.Raw) int {
+	if u.stay || len(u.conns) == 1 {
+		return 0
+	}
+	if at, ok := u.bound(cmd); ok {
+		return at
+	}
+	u.last++
+	at := u.last % len(u.conns)
+	if cmd.Lookup("startTransaction").Type != 0 {
+		u.transactions[cmd.Lookup("lsid").String()] = at
+	}
+	return at
+}
+
+// bound is the server that a command belongs to: that of its cursor or its transaction.
+func (u *turns) bound(cmd bson.Raw) (at int, ok bool) {
+	first, err := cmd.IndexErr(0)
+	if err != nil {
+		return 0, false
+	}
+	ids := []bson.RawValue{first.Value()}
+	if first.Key() == "killCursors" {
+		list, _ := cmd.Lookup("cursors").ArrayOK()
+		ids, _ = list.Values()
+	}
+	if first.Key() == "getMore" || first.Key() == "killCursors" {
+		for _, v := range ids {
+			id, _ := v.AsInt64OK()
+			if at, ok = u.cursors[id]; ok {
+				return at, true
+			}
+		}
+	}
+	if cmd.Lookup("autocommit").Type == 0 || cmd.Lookup("startTransaction").Type != 0 {
+		return 0, false
+	}
+	at, ok = u.transactions[cmd.Lookup("lsid").String()]
+	return at, ok
+}
+
+// answered notes where a cursor is.
+func (u *turns) answered(at int, reply bson.Raw) {
+	if cursor, ok := reply.Lookup("cursor").DocumentOK(); ok {
+		if id, _ := cursor.Lookup("id").AsInt64OK(); id != 0 {
+			u.cursors[id] = at
+		}
+	}
+}
+
+// command sends a command to the server whose turn it is.
+func (u *turns) command(db string, cmd bson.Raw) (bson.Raw, error) {
+	at := u.next(cmd)
+	reply, err := u.conns[at].Command(db, cmd)
+	if err == nil {
+		u.answered(at, reply)
+	}
+	return reply, err
+}
+
+// all sends a command to each server, and returns the last reply.
+func (u *turns) all(db string, cmd bson.Raw) (reply bson.Raw, err error) {
+	for _, c := range u.conns {
+		if reply, err = c.Command(db, cmd); err != nil {
+			return nil, err
+		}
+	}
+	return reply, nil
+}
+
+// close closes the connections.
+func (u *turns) close() {
+	for _, c := range u.conns {
+		c.Close()
+	}
+}

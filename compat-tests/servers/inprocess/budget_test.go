@@ -1,0 +1,138 @@
+package inprocess
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/cantledb/cantle/storage"
+)
+
+// budgetRU is what a collection has in these tests, a second.
+const budgetRU = 400
+
+// spent is what inserts at some gateways have cost, by the charges that they were told.
+type spent struct{ micro atomic.Int64 }
+
+// overload inserts at a gateway as much as it lets in until ctx ends.
+func (s *spent) overload(ctx context.Context, g *gateway, coll string) {
+	doc := bson.M{"pad": make([]byte, 900)}
+	for ctx.Err() == nil {
+		if _, err := g.coll(coll).InsertOne(ctx, doc); err != nil {
+			time.Sleep(10 * time.Millisecond)
+			continue
+		}
+		s.micro.Add(insertMicro)
+	}
+}
+
+// insertMicro is the price of one of these inserts: 5 RU, and one index entry.
+const insertMicro = 5_400_000
+
+// budgeted makes a collection with a budget at a gateway.
+func budgeted(t *testing.T, g *gateway, name string) {
+	t.Helper()
+	must(t, g.Database("test").RunCommand(t.Context(), bson.D{{Key: "customAction", Value: "CreateCollection"},
+		{Key: "collection", Value: name}, {Key: "offerThroughput", Value: budgetRU}}).Err())
+}
+
+// now is the store's time.
+func now(t *testing.T, g *gateway) time.Duration {
+	t.Helper()
+	ts, err := g.d.Jobs().Store.Now(t.Context())
+	must(t, err)
+	return duration(ts)
+}
+
+func duration(ts storage.Timestamp) time.Duration {
+	return time.Duration(ts.Seconds())*time.Second + time.Duration(ts.Increment()>>22)*time.Millisecond
+}
+
+// TestOneBudget has one, two and three overloaded gateways admit together what the budget is.
+func TestOneBudget(t *testing.T) {
+	for n := 1; n <= 3; n++ {
+		t.Run(string(rune('0'+n)), func(t *testing.T) {
+			g := several(t, n)
+			budgeted(t, g[0], "x")
+			ctx, cancel := context.WithCancel(t.Context())
+			var s spent
+			var wg sync.WaitGroup
+			for _, one := range g {
+				quiet := connect(t, one.URI+"?retryWrites=false")
+				for range 3 {
+					wg.Go(func() { s.overload(ctx, &gateway{Client: quiet}, "x") })
+				}
+			}
+			time.Sleep(3 * time.Second) // until shares are what they stay
+			from, before := now(t, g[0]), s.micro.Load()
+			time.Sleep(6 * time.Second)
+			took, got := now(t, g[0])-from, s.micro.Load()-before
+			cancel()
+			wg.Wait()
+			// The seconds in which the shares of both ends came may be in or out, and so may a second's
+			// debts; more is not explained by anything.
+			most := float64(took/time.Second+2) * budgetRU
+			if rus := float64(got) / 1e6; rus > most {
+				t.Errorf("%d gateways admitted %.0f RU in %v, at most %.0f", n, rus, took, most)
+			} else {
+				t.Logf("%d gateways admitted %.0f RU in %v", n, rus, took)
+			}
+		})
+	}
+}
+
+// TestBudgetReturns has the share of a gateway that is cut off go to the other, and come back.
+func TestBudgetReturns(t *testing.T) {
+	g := several(t, 2)
+	budgeted(t, g[0], "x")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var a, b spent
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	wg.Go(func() { a.overload(ctx, g[0], "x") })
+	wg.Go(func() { b.overload(ctx, g[1], "x") })
+	await := func(what string, ok func() bool) {
+		t.Helper()
+		for until := time.Now().Add(30 * time.Second); !ok(); time.Sleep(200 * time.Millisecond) {
+			if time.Now().After(until) {
+				t.Fatal(what)
+			}
+		}
+	}
+	// perSecond is what a gateway lets in during the next second and a half.
+	perSecond := func(s *spent) float64 {
+		before, from := s.micro.Load(), time.Now()
+		time.Sleep(1500 * time.Millisecond)
+		return float64(s.micro.Load()-before) / 1e6 / time.Since(from).Seconds()
+	}
+	await("the first gateway has not got a share beside the other", func() bool { r := perSecond(&a); return r > budgetRU/10 && r < budgetRU*3/4 })
+	g[1].away.Store(true)
+	await("the share of the gateway that was cut off has not come back", func() bool { return perSecond(&a) > budgetRU*4/5 })
+	g[1].away.Store(false)
+	await("the gateway that is back has got nothing", func() bool { return perSecond(&b) > budgetRU/10 })
+}
+
+// TestBudgetAlone has a gateway whose neighbour has stopped go on with all of the budget.
+func TestBudgetAlone(t *testing.T) {
+	g := several(t, 2)
+	budgeted(t, g[0], "x")
+	budgets := g[0].d.Jobs().Budgets
+	if n := budgets.Parts(); n != 2 {
+		t.Fatalf("the first gateway divides by %d", n)
+	}
+	g[1].stop()
+	for until := time.Now().Add(20 * time.Second); budgets.Parts() != 1; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatal("the first gateway still divides its budgets")
+		}
+	}
+	_, err := g[0].coll("x").InsertOne(t.Context(), bson.M{"a": 1}, options.InsertOne())
+	must(t, err)
+}

@@ -1,0 +1,171 @@
+package inprocess
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/cantledb/cantle/collection/catalog"
+)
+
+// change is something that a gateway does to the collection x in many transactions.
+type change struct {
+	name    string
+	db      string
+	command bson.D
+	again   []int // errors that say it is done already
+	// done reports that the collection is as the command makes it.
+	done  func(g *gateway) bool
+	plain bool // it is for a collection that is not sharded
+	bare  bool // and leaves it without indexes
+	// before is done to the collection first.
+	before bson.D
+}
+
+func changes() []change {
+	hasIndex := func(g *gateway, name string) bool {
+		coll := g.entry("x")
+		return coll != nil && coll.Index(name) != nil && coll.Index(name).State == catalog.IndexReady
+	}
+	return []change{
+		{"split", "admin", bson.D{{Key: "split", Value: "test.x"}, {Key: "find", Value: bson.M{"_id": 1}}}, nil,
+			func(g *gateway) bool { return len(g.entry("x").Map.Shards()) > 2 }, false, false, nil},
+		{"reshard", "admin", bson.D{{Key: "reshardCollection", Value: "test.x"}, {Key: "key", Value: bson.M{"k": 1}}, {Key: "numInitialChunks", Value: 2}}, nil,
+			func(g *gateway) bool { return !g.entry("x").Key.IsID() }, false, false, nil},
+		{"build", "test", bson.D{{Key: "createIndexes", Value: "x"}, {Key: "indexes", Value: bson.A{bson.M{"key": bson.M{"k": 1, "n": 1}, "name": "kn"}}}}, nil,
+			func(g *gateway) bool { return hasIndex(g, "kn") }, false, false, nil},
+		{"dropIndexes", "test", bson.D{{Key: "dropIndexes", Value: "x"}, {Key: "index", Value: "u_1"}}, []int{27},
+			func(g *gateway) bool { return !hasIndex(g, "u_1") }, false, false, nil},
+		{"drop", "test", bson.D{{Key: "drop", Value: "x"}}, []int{26}, func(g *gateway) bool { return g.entry("x") == nil }, false, false, nil},
+		{"capped", "test", bson.D{{Key: "convertToCapped", Value: "x"}, {Key: "size", Value: 1 << 20}}, nil,
+			func(g *gateway) bool { return g.entry("x").Options.Capped }, true, true, nil},
+		{"unique", "test", bson.D{{Key: "collMod", Value: "x"}, {Key: "index", Value: bson.M{"name": "u_1", "unique": true}}}, nil,
+			func(g *gateway) bool { return hasIndex(g, "u_1") && g.entry("x").Index("u_1").Unique }, true, false,
+			bson.D{{Key: "collMod", Value: "x"}, {Key: "index", Value: bson.M{"name": "u_1", "prepareUnique": true}}}},
+	}
+}
+
+// docs is how many documents the collection has, enough for several transactions of a job.
+const docs = 600
+
+// prepare makes two gateways and the collection.
+func (c *change) prepare(t *testing.T) []*gateway {
+	g := several(t, 2)
+	if !c.plain {
+		must(t, g[0].Database("admin").RunCommand(t.Context(), bson.D{{Key: "shardCollection", Value: "test.x"}, {Key: "key", Value: bson.M{"_id": "hashed"}}, {Key: "numInitialChunks", Value: 2}}).Err())
+	}
+	_, err := g[0].coll("x").Indexes().CreateMany(t.Context(), []mongo.IndexModel{{Keys: bson.M{"n": 1}}, {Keys: bson.M{"u": 1}}})
+	must(t, err)
+	list := make([]any, docs)
+	for i := range list {
+		list[i] = bson.M{"_id": i, "k": i % 7, "n": i, "u": i}
+	}
+	_, err = g[0].coll("x").InsertMany(t.Context(), list)
+	must(t, err)
+	if c.before != nil {
+		must(t, g[0].Database(c.db).RunCommand(t.Context(), c.before).Err())
+	}
+	return g
+}
+
+// run does the change at a gateway.
+func (c *change) run(ctx context.Context, g *gateway) error {
+	return g.Database(c.db).RunCommand(ctx, c.command).Err()
+}
+
+// TestEveryStep cuts a gateway off in the middle of a change, where it asks the cluster for a time, as it does for each
+// transaction: the other one goes on with the collection as it was or as it is to be, and ends the change if it is asked to, as
+// soon as the lease is over, and the first one sees the same when it is back. A short run does that once to each of two changes, a long
+// one at every fourth time, beginning anywhere.
+func TestEveryStep(t *testing.T) {
+	list, share := changes(), int64(4)
+	if os.Getenv("CANTLE_LONG") == "" {
+		rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+		list, share = list[:2], 1<<20
+	}
+	for _, c := range list {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			g := c.prepare(t)
+			begun := g[0].asked.Load()
+			must(t, c.run(t.Context(), g[0]))
+			total := g[0].asked.Load() - begun
+			if !c.done(g[1]) {
+				t.Error("the other gateway does not see what was acknowledged")
+			}
+			for _, one := range g {
+				one.stop()
+			}
+			at := 1 + rand.Int64N(min(share, total))
+			t.Logf("asks for %d times, and is cut off at %d, %d and so on", total, at, at+share)
+			for ; at <= total; at += share {
+				t.Run(fmt.Sprint(at), func(t *testing.T) { c.cutOff(t, at) })
+			}
+		})
+	}
+}
+
+// cutOff does the change at a gateway that is cut off in the middle.
+func (c *change) cutOff(t *testing.T, after int64) {
+	g := c.prepare(t)
+	first, other := g[0], g[1]
+	first.lasts.Store(first.asked.Load() + after)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	told := make(chan error, 1)
+	go func() { told <- c.run(ctx, first) }()
+	soon(t, "cut off", func() (any, bool) {
+		return nil, len(told) > 0 || first.asked.Load() > first.lasts.Load()
+	})
+	first.away.Store(true)
+	// Whoever writes waits for the lease, and not longer.
+	extra := bson.M{"_id": "extra", "k": 1, "n": docs, "u": docs}
+	begun := time.Now()
+	must(t, patiently(func() error { return other.replace(t, "x", extra) }))
+	t.Logf("written after %v", time.Since(begun))
+	soon(t, "the change, at the other gateway", func() (any, bool) {
+		err := c.run(t.Context(), other)
+		var e mongo.ServerError
+		done := err == nil || errors.As(err, &e) && slices.ContainsFunc(c.again, e.HasErrorCode)
+		return err, done
+	})
+	if !c.done(other) {
+		t.Error("what was acknowledged is not so")
+	}
+	t.Logf("changed after %v", time.Since(begun))
+	first.lasts.Store(0)
+	first.away.Store(false)
+	wanted := docs + 1
+	if other.entry("x") == nil {
+		wanted = 0
+	}
+	for i, one := range g {
+		soon(t, "the same at both", func() (any, bool) {
+			n, err := one.coll("x").CountDocuments(t.Context(), bson.M{})
+			return fmt.Sprint(n, err), err == nil && int(n) == wanted && c.done(one)
+		})
+		if wanted == 0 {
+			continue
+		}
+		if !c.bare {
+			by := ids(t, one.coll("x"), bson.M{"n": bson.M{"$gte": 0}}, options.Find().SetHint(bson.M{"n": 1}))
+			want(t, fmt.Sprint("documents by an index at ", i), len(by), wanted)
+		}
+		doc, err := one.Database("test").RunCommand(t.Context(), bson.D{{Key: "validate", Value: "x"}}).Raw()
+		must(t, err)
+		if !doc.Lookup("valid").Boolean() {
+			t.Errorf("at %d: %s", i, doc)
+		}
+	}
+	cancel()
+	t.Logf("who asked was told %v, after %v", <-told, time.Since(begun))
+}

@@ -1,0 +1,165 @@
+package inprocess
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/cantledb/cantle/cmd/cantle/daemon"
+	"github.com/cantledb/cantle/cmd/cantle/flags"
+	"github.com/cantledb/cantle/compat-tests/servers/tikvfake"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/tikvkv"
+)
+
+// gateway is one of several servers over a store.
+type gateway struct {
+	*mongo.Client
+	URI   string
+	c     *tikvfake.Cluster
+	d     *daemon.Daemon
+	away  atomic.Bool  // cut off from the cluster
+	asked atomic.Int64 // how often it has asked for a time
+	lasts atomic.Int64 // how often it may before it is cut off; 0 = for ever
+	ended bool
+}
+
+// oracle says whether the gateway gets times of the cluster: without new ones it neither renews
+// its lease nor does anything else, as one that is asleep.
+func (g *gateway) oracle() error {
+	n, last := g.asked.Add(1), g.lasts.Load()
+	if g.away.Load() || last > 0 && n > last {
+		return errors.New("this gateway is cut off")
+	}
+	return nil
+}
+
+// shop is the keyspace of all gateways.
+const shop = "several"
+
+// lease is how long a gateway is waited for that says nothing.
+const lease = 4 * time.Second
+
+// newCluster is a simulated cluster that ends with the test.
+func newCluster(t *testing.T) *tikvfake.Cluster {
+	t.Helper()
+	c, err := tikvfake.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// start starts a gateway over a cluster, with flags besides the usual ones.
+func start(t *testing.T, c *tikvfake.Cluster, args ...string) *gateway {
+	t.Helper()
+	return startAtLevel(t, c, tikvkv.Level, args...)
+}
+
+// startAtLevel starts one whose program reads what was written up to a level.
+func startAtLevel(t *testing.T, c *tikvfake.Cluster, level uint32, args ...string) *gateway {
+	t.Helper()
+	g := &gateway{c: c}
+	cfg := daemon.Config{Wrap: func(own storage.Store) storage.Store {
+		_ = own.Close()
+		kv, err := c.ClientUntil(g.oracle)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := tikvkv.OpenOn(context.Background(), kv, tikvkv.Options{Keyspace: shop, Several: true, Lease: lease, Self: t.Name(), Level: level})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}}
+	set := flags.New("cantle serve")
+	cfg.Flags(set)
+	if err := flags.Parse(set, append([]string{"--memory", "--enable-test-commands", "--listen", "127.0.0.1:0", "--drain", "1s"}, args...)); err != nil {
+		t.Fatal(err)
+	}
+	d, err := daemon.Start(context.Background(), cfg, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.d, g.URI = d, d.URI()
+	g.Client = connect(t, g.URI)
+	t.Cleanup(func() {
+		g.stop()
+		if panics, unforeseen := d.Defects(); panics+unforeseen > 0 {
+			t.Errorf("the server met %d panics and answered %d errors that nobody has foreseen", panics, unforeseen)
+		}
+	})
+	return g
+}
+
+// startLike starts one more over the cluster of another.
+func startLike(t *testing.T, g *gateway, args ...string) *gateway {
+	t.Helper()
+	return start(t, g.c, args...)
+}
+
+// stop ends a gateway, once.
+func (g *gateway) stop() {
+	if !g.ended {
+		g.ended = true
+		_ = g.d.Stop()
+	}
+}
+
+// connect is a client that ends with the test.
+func connect(t *testing.T, uri string, more ...*options.ClientOptions) *mongo.Client {
+	t.Helper()
+	c, err := mongo.Connect(append([]*options.ClientOptions{options.Client().ApplyURI(uri).SetServerSelectionTimeout(10 * time.Second)}, more...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+		defer cancel()
+		_ = c.Disconnect(ctx)
+	})
+	return c
+}
+
+// several starts n gateways over one cluster.
+func several(t *testing.T, n int, args ...string) (list []*gateway) {
+	c := newCluster(t)
+	for range n {
+		list = append(list, start(t, c, args...))
+	}
+	return list
+}
+
+// coll is a collection as a gateway sees it.
+func (g *gateway) coll(name string) *mongo.Collection { return g.Database("test").Collection(name) }
+
+// replace writes a document, whatever was there under its _id.
+func (g *gateway) replace(t *testing.T, coll string, doc bson.M) error {
+	_, err := g.coll(coll).ReplaceOne(t.Context(), bson.M{"_id": doc["_id"]}, doc, options.Replace().SetUpsert(true))
+	return err
+}
+
+// must ends the test at an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// want compares what was found with what is wanted.
+func want(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%s: %v, wanted %v", what, got, want)
+	}
+}

@@ -1,0 +1,70 @@
+package inprocess
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+)
+
+// hosts are the hosts of the documents that an aggregation returns, each once.
+func hosts(t *testing.T, found *mongo.Cursor, err error) string {
+	t.Helper()
+	must(t, err)
+	var docs []struct{ Host string }
+	must(t, found.All(t.Context(), &docs))
+	var list []string
+	seen := map[string]bool{}
+	for _, d := range docs {
+		if !seen[d.Host] {
+			seen[d.Host], list = true, append(list, d.Host)
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+// TestHosts asks two gateways on one machine for what is about one of them: each answer says which,
+// by the address that it tells clients.
+func TestHosts(t *testing.T) {
+	c := newCluster(t)
+	names := []string{"one.example:27017", "two.example:27017"}
+	g := []*gateway{start(t, c, "--advertise", names[0]), start(t, c, "--advertise", names[1])}
+	insert(t, g[0].coll("x"), bson.M{"_id": 1})
+	for i, one := range g {
+		var status struct{ Host, Process string }
+		must(t, bson.Unmarshal(one.admin(t, bson.D{{Key: "serverStatus", Value: 1}}), &status))
+		want(t, "serverStatus", status.Host+" "+status.Process, names[i]+" mongos")
+		for _, stage := range []bson.M{{"$collStats": bson.M{"latencyStats": bson.M{}}}, {"$indexStats": bson.M{}}} {
+			found, err := one.coll("x").Aggregate(t.Context(), bson.A{stage})
+			want(t, fmt.Sprint(stage), hosts(t, found, err), names[i])
+		}
+		for _, local := range []bool{true, false} {
+			found, err := one.Database("admin").Aggregate(t.Context(), bson.A{bson.M{"$currentOp": bson.M{"idleConnections": true, "localOps": local}},
+				bson.M{"$match": bson.M{"connectionId": bson.M{"$exists": true}}}})
+			all := names[i]
+			if !local {
+				all += " " + names[1-i]
+			}
+			want(t, fmt.Sprint("$currentOp, local ", local), hosts(t, found, err), all)
+		}
+		var plan struct {
+			ServerInfo struct {
+				Host string
+				Port int32
+			} `bson:"serverInfo"`
+		}
+		must(t, one.Database("test").RunCommand(t.Context(), bson.D{{Key: "explain", Value: bson.D{{Key: "find", Value: "x"}}}}).Decode(&plan))
+		want(t, "explain", fmt.Sprintf("%s:%d", plan.ServerInfo.Host, plan.ServerInfo.Port), names[i])
+		profile := func(level int) {
+			must(t, one.Database("test").RunCommand(t.Context(), bson.D{{Key: "profile", Value: level}}).Err())
+		}
+		profile(2)
+		must(t, one.coll("x").FindOne(t.Context(), bson.M{}).Err())
+		profile(0)
+	}
+	found, err := g[0].Database("test").Collection("system.profile").Aggregate(t.Context(), bson.A{
+		bson.M{"$match": bson.M{"op": "query", "ns": "test.x"}}, bson.M{"$sort": bson.M{"host": 1}}})
+	want(t, "the profile of both", hosts(t, found, err), names[0]+" "+names[1])
+}

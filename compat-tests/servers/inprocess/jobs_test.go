@@ -1,0 +1,392 @@
+package inprocess
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+)
+
+// soon waits until ok, with what was seen last.
+func soon(t *testing.T, what string, ok func() (seen any, done bool)) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	every := time.NewTicker(20 * time.Millisecond)
+	defer every.Stop()
+	for {
+		seen, done := ok()
+		if done {
+			return
+		}
+		select {
+		case <-every.C:
+		case <-ctx.Done():
+			t.Fatalf("%s: %v", what, seen)
+		}
+	}
+}
+
+// on says which gateways have a duty.
+func on(g []*gateway, name string) (list []int) {
+	for i := range g {
+		if !g[i].ended && g[i].d.Jobs().Duties.Has(name) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// Each loop is the work of one gateway, and of another once that has died, slept or stopped.
+func TestDuties(t *testing.T) {
+	g := several(t, 3)
+	names := []string{"counts", "delete", "resume", "balance"}
+	owners := map[string]int{}
+	for _, name := range names {
+		soon(t, "who does "+name, func() (any, bool) {
+			list := on(g, name)
+			if len(list) == 1 {
+				owners[name] = list[0]
+			}
+			return list, len(list) == 1
+		})
+	}
+	asleep := owners["counts"]
+	g[asleep].away.Store(true)
+	others := append(append([]*gateway{}, g[:asleep]...), g[asleep+1:]...)
+	for _, name := range names {
+		soon(t, "who does "+name+" after one is gone", func() (any, bool) { list := on(others, name); return list, len(list) == 1 })
+	}
+	g[asleep].away.Store(false)
+	soon(t, "what the one that comes back does", func() (any, bool) {
+		had := 0
+		for _, name := range names {
+			if g[asleep].d.Jobs().Duties.Has(name) {
+				had++
+			}
+		}
+		return had, had == 0
+	})
+	stopped := on(others, "counts")[0]
+	others[stopped].stop()
+	begun := time.Now()
+	rest := []*gateway{others[1-stopped], g[asleep]}
+	soon(t, "who does it after a clean stop", func() (any, bool) { list := on(rest, "counts"); return list, len(list) == 1 })
+	t.Logf("taken over %v after a clean stop", time.Since(begun))
+}
+
+// Documents expire once: each deletion is in the change log once, whoever asked for it.
+func TestExpireOnce(t *testing.T) {
+	g := several(t, 3)
+	_, err := g[0].coll("x").Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.M{"at": 1}, Options: options.Index().SetExpireAfterSeconds(1)})
+	must(t, err)
+	s, err := g[1].coll("x").Watch(t.Context(), mongo.Pipeline{})
+	must(t, err)
+	defer s.Close(t.Context())
+	for i := range 30 {
+		insert(t, g[i%3].coll("x"), bson.M{"_id": i, "at": time.Now().Add(-time.Hour)})
+	}
+	for i := range g {
+		g[i].admin(t, bson.D{{Key: "setParameter", Value: 1}, {Key: "ttlMonitorSleepSecs", Value: 1}})
+	}
+	deleted := map[string]int{}
+	for len(deleted) < 30 && s.Next(t.Context()) {
+		if s.Current.Lookup("operationType").StringValue() == "delete" {
+			deleted[s.Current.Lookup("documentKey").String()]++
+		}
+	}
+	for key, n := range deleted {
+		want(t, "deletions of "+key, n, 1)
+	}
+	want(t, "gateways that expire", len(on(g, "expire")), 1)
+}
+
+// What is written at one while another splits and reshards the collection is all there, by every
+// index, also if the lease of one that writes is over now and then.
+func TestStructure(t *testing.T) {
+	rounds := 1
+	if os.Getenv("CANTLE_LONG") != "" {
+		rounds = 4
+	}
+	t.Run("quiet", func(t *testing.T) { structure(t, 2*rounds, false) })
+	t.Run("lapses", func(t *testing.T) { structure(t, rounds, true) })
+}
+
+func structure(t *testing.T, rounds int, lapses bool) {
+	g := several(t, 3)
+	done := accountOf(g)
+	run := func(at int, cmd bson.D) {
+		soon(t, "a change of the structure", func() (any, bool) {
+			err := g[at].Database("admin").RunCommand(t.Context(), cmd).Err()
+			var said mongo.ServerError
+			again := errors.As(err, &said) && said.HasErrorLabel("RetryableWriteError") || err != nil && strings.Contains(err.Error(), "NetworkTimeout")
+			if err != nil && !again {
+				t.Fatal(err)
+			}
+			return err, err == nil
+		})
+		done.step("gateway %d: %s has ended", at, cmd[0].Key)
+	}
+	run(0, bson.D{{Key: "shardCollection", Value: "test.x"}, {Key: "key", Value: bson.M{"_id": "hashed"}}, {Key: "numInitialChunks", Value: 2}})
+	_, err := g[1].coll("x").Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.M{"n": 1}})
+	must(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var writers sync.WaitGroup
+	for i := range g {
+		writers.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				done.write(context.WithoutCancel(ctx), i, n)
+			}
+		})
+	}
+	if lapses {
+		go func() {
+			every := time.NewTicker(lease + lease/2)
+			defer every.Stop()
+			for away := true; ; away = !away {
+				g[2].away.Store(away)
+				select {
+				case <-every.C:
+				case <-ctx.Done():
+					g[2].away.Store(false)
+					return
+				}
+			}
+		}()
+	}
+	for round := range rounds {
+		run(round%2, bson.D{{Key: "split", Value: "test.x"}, {Key: "find", Value: bson.M{"_id": fmt.Sprint(round), "k": 3 + 3*(round%4)}}})
+		key := bson.M{"k": 1}
+		if round%2 == 1 {
+			key = bson.M{"_id": "hashed"}
+		}
+		run((round+1)%2, bson.D{{Key: "reshardCollection", Value: "test.x"}, {Key: "key", Value: key}, {Key: "numInitialChunks", Value: 2}})
+	}
+	stop()
+	writers.Wait()
+	have := 0
+	for i := range g {
+		var scan []any
+		soon(t, "a look at all", func() (any, bool) {
+			err := g[i].coll("x").FindOne(t.Context(), bson.M{}).Err()
+			return err, err == nil
+		})
+		scan = ids(t, g[i].coll("x"), bson.M{}, options.Find().SetHint(bson.M{"$natural": 1}))
+		missing := done.missing(scan)
+		want(t, "acknowledged documents that are not there", len(missing), 0)
+		done.tell(t, missing)
+		cur, err := g[i].coll("x").Find(t.Context(), bson.M{})
+		must(t, err)
+		var docs []bson.M
+		must(t, cur.All(t.Context(), &docs))
+		if wrong := done.wrong(docs); len(wrong) > 0 {
+			t.Errorf("what is not as it was left: %v", wrong)
+		}
+		by := ids(t, g[i].coll("x"), bson.M{"n": bson.M{"$gte": 0}}, options.Find().SetHint(bson.M{"n": 1}))
+		want(t, "documents by the index", by, scan)
+		doc, err := g[i].Database("test").RunCommand(t.Context(), bson.D{{Key: "validate", Value: "x"}}).Raw()
+		must(t, err)
+		want(t, "valid", doc.Lookup("valid").Boolean(), true)
+		have = len(scan)
+	}
+	t.Logf("%d documents acknowledged, %d there, %d deleted", len(done.wrote), have, len(done.gone))
+	soon(t, "counts of all", func() (any, bool) {
+		var seen []int64
+		for i := range g {
+			r, err := g[i].Database("test").RunCommand(t.Context(), bson.D{{Key: "collStats", Value: "x"}}).Raw()
+			must(t, err)
+			seen = append(seen, r.Lookup("count").AsInt64())
+		}
+		return seen, fmt.Sprint(seen) == fmt.Sprint([]int{have, have, have})
+	})
+}
+
+// stopAt makes a gateway's jobs wait at a step until the test ends; reached is closed when one is
+// there.
+func (g *gateway) stopAt(t *testing.T, step string) (reached, goOn chan struct{}) {
+	reached, goOn = make(chan struct{}), make(chan struct{})
+	done := false
+	g.d.Jobs().OnStep(func(at string) {
+		if at == step && !done {
+			done = true
+			close(reached)
+			<-goOn
+		}
+	})
+	return reached, goOn
+}
+
+// settled reports that a gateway sees no split under way.
+func (g *gateway) settled(name string) bool {
+	for _, d := range g.entry(name).Map.Shards() {
+		if !d.Settled() {
+			return false
+		}
+	}
+	return true
+}
+
+// fill inserts documents.
+func fill(t *testing.T, g *gateway, n int) {
+	t.Helper()
+	var docs []any
+	for i := range n {
+		docs = append(docs, bson.M{"_id": i, "k": i % 7, "n": i})
+	}
+	_, err := g.coll("x").InsertMany(t.Context(), docs)
+	must(t, err)
+}
+
+// A reshard and a split whose gateway dies end: the collection is the old one or the new one,
+// writers go on after its lease, and what the dead one does later changes nothing.
+func TestTakeover(t *testing.T) {
+	for _, step := range []string{"blocked", "prepared"} {
+		t.Run(step, func(t *testing.T) {
+			g := several(t, 2)
+			must(t, g[0].Database("admin").RunCommand(t.Context(), bson.D{{Key: "shardCollection", Value: "test.x"}, {Key: "key", Value: bson.M{"_id": "hashed"}}, {Key: "numInitialChunks", Value: 2}}).Err())
+			_, err := g[0].coll("x").Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.M{"n": 1}})
+			must(t, err)
+			fill(t, g[0], 600)
+			reached, goOn := g[0].stopAt(t, step)
+			ended := make(chan error, 1)
+			go func() {
+				cmd := bson.D{{Key: "reshardCollection", Value: "test.x"}, {Key: "key", Value: bson.M{"k": 1}}, {Key: "numInitialChunks", Value: 2}}
+				if step == "prepared" {
+					cmd = bson.D{{Key: "split", Value: "test.x"}, {Key: "find", Value: bson.M{"_id": 1}}}
+				}
+				ended <- g[0].Database("admin").RunCommand(context.WithoutCancel(t.Context()), cmd).Err()
+			}()
+			<-reached
+			begun := time.Now()
+			g[0].away.Store(true)
+			for i := range 50 {
+				insert(t, g[1].coll("x"), bson.M{"_id": 1000 + i, "k": i % 7, "n": i})
+			}
+			t.Logf("writes after %v", time.Since(begun))
+			if step == "prepared" {
+				soon(t, "the split is ended by the other", func() (any, bool) {
+					return nil, g[1].settled("x")
+				})
+			} else { // another one can be made at once
+				soon(t, "another reshard", func() (any, bool) {
+					err := g[1].Database("admin").RunCommand(t.Context(), bson.D{{Key: "reshardCollection", Value: "test.x"}, {Key: "key", Value: bson.M{"n": 1}}, {Key: "numInitialChunks", Value: 1}}).Err()
+					return err, err == nil
+				})
+			}
+			t.Logf("taken over after %v", time.Since(begun))
+			g[0].away.Store(false)
+			close(goOn)
+			if err := <-ended; err == nil {
+				t.Error("the job of a gateway that was gone succeeds")
+			}
+			t.Logf("ended after %v", time.Since(begun))
+			insert(t, g[1].coll("x"), bson.M{"_id": 2000, "k": 1, "n": 0})
+			soon(t, "documents at both", func() (any, bool) {
+				var seen []int
+				for i := range g {
+					cur, err := g[i].coll("x").Find(t.Context(), bson.M{"n": bson.M{"$gte": 0}}, options.Find().SetHint(bson.M{"n": 1}))
+					if err != nil {
+						return err, false
+					}
+					var docs []bson.Raw
+					if err := cur.All(t.Context(), &docs); err != nil {
+						return err, false
+					}
+					seen = append(seen, len(docs))
+				}
+				return seen, fmt.Sprint(seen) == "[651 651]"
+			})
+			t.Logf("same at both after %v", time.Since(begun))
+			raw, err := g[1].Database("test").RunCommand(t.Context(), bson.D{{Key: "validate", Value: "x"}}).Raw()
+			must(t, err)
+			if !raw.Lookup("valid").Boolean() {
+				t.Errorf("validate: %s", raw)
+			}
+		})
+	}
+}
+
+// Who works at the structure of a collection that a job has left frozen, because its gateway lost its
+// lease, lets its writers go on first: the work is a writer as well.
+func TestLeftFrozen(t *testing.T) {
+	g := several(t, 2)
+	must(t, g[0].Database("admin").RunCommand(t.Context(), bson.D{{Key: "shardCollection", Value: "test.x"}, {Key: "key", Value: bson.M{"_id": "hashed"}}, {Key: "numInitialChunks", Value: 2}}).Err())
+	_, err := g[0].coll("x").Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.M{"n": 1}})
+	must(t, err)
+	fill(t, g[0], 100)
+	must(t, g[0].d.Jobs().Catalog.Change(t.Context(), func(m *catalog.Mutation) error {
+		coll := m.Snapshot().Collection(collection.Namespace{DB: "test", Coll: "x"})
+		return m.Put(coll.With(func(d *catalog.Collection) { d.Frozen = true }))
+	}))
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	must(t, g[1].Database("admin").RunCommand(ctx, bson.D{{Key: "split", Value: "test.x"}, {Key: "find", Value: bson.M{"_id": 1}}}).Err())
+	insert(t, g[0].coll("x"), bson.M{"_id": 1000, "k": 1, "n": 1})
+}
+
+// A reshard can be seen and aborted at another gateway.
+func TestAbortElsewhere(t *testing.T) {
+	g := several(t, 2)
+	must(t, g[0].Database("admin").RunCommand(t.Context(), bson.D{{Key: "shardCollection", Value: "test.x"}, {Key: "key", Value: bson.M{"_id": "hashed"}}}).Err())
+	fill(t, g[0], 300)
+	abort := bson.D{{Key: "abortReshardCollection", Value: "test.x"}}
+	if err := g[1].Database("admin").RunCommand(t.Context(), abort).Err(); err == nil || !strings.Contains(err.Error(), "NoSuchReshardCollection") {
+		t.Errorf("nothing to abort: %v", err)
+	}
+	reached, goOn := g[0].stopAt(t, "copied")
+	ended := make(chan error, 1)
+	go func() {
+		ended <- g[0].Database("admin").RunCommand(context.WithoutCancel(t.Context()), bson.D{{Key: "reshardCollection", Value: "test.x"}, {Key: "key", Value: bson.M{"k": 1}}}).Err()
+	}()
+	<-reached
+	soon(t, "currentOp at the other", func() (any, bool) {
+		raw, err := g[1].Database("admin").RunCommand(t.Context(), bson.D{{Key: "currentOp", Value: 1}}).Raw()
+		must(t, err)
+		return raw, strings.Contains(raw.String(), "Reshard Collection")
+	})
+	aborted := make(chan error, 1)
+	go func() { aborted <- g[1].Database("admin").RunCommand(context.WithoutCancel(t.Context()), abort).Err() }()
+	goOnOnce := time.AfterFunc(time.Second, func() { close(goOn) })
+	defer goOnOnce.Stop()
+	if err := <-ended; err == nil || !strings.Contains(err.Error(), "ReshardCollectionAborted") {
+		t.Errorf("the reshard: %v", err)
+	}
+	must(t, <-aborted)
+	for i := range g {
+		insert(t, g[i].coll("x"), bson.M{"_id": 1000 + i, "k": 1})
+	}
+	want(t, "documents", len(ids(t, g[0].coll("x"), bson.M{})), 302)
+}
+
+// The structure of a collection is changed by one at a time, whichever gateway it is asked of.
+func TestOneAtATime(t *testing.T) {
+	g := several(t, 3)
+	fill(t, g[0], 200)
+	done := make(chan error, 9)
+	for n := range 9 {
+		go func() {
+			_, err := g[n%3].coll("x").Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.M{fmt.Sprintf("f%d", n): 1}})
+			done <- err
+		}()
+	}
+	for range 9 {
+		must(t, <-done)
+	}
+	for i := range g {
+		specs, err := g[i].coll("x").Indexes().ListSpecifications(t.Context())
+		must(t, err)
+		want(t, "indexes", len(specs), 10)
+	}
+}

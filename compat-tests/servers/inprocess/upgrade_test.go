@@ -1,0 +1,102 @@
+package inprocess
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/cantledb/cantle/compat-tests/rig/harness"
+	"github.com/cantledb/cantle/compat-tests/servers/tikvfake"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/tikvkv"
+)
+
+// Three servers are replaced one after another by such of a newer level, each when clients have found the one
+// before, while clients that know all three write: what was acknowledged is there and nothing was done
+// twice, and afterwards servers of the older level are kept out.
+func TestRollingUpgrade(t *testing.T) {
+	const writers = 3
+	c := newCluster(t)
+	var hosts []string
+	for range 3 {
+		hosts = append(hosts, harness.FreeAddr(t))
+	}
+	var old []*gateway
+	for _, host := range hosts {
+		old = append(old, startAtLevel(t, c, 1, "--listen", host))
+	}
+	found := make(chan string, 100) // the hosts that have answered a heartbeat
+	monitor := &event.ServerMonitor{ServerHeartbeatSucceeded: func(e *event.ServerHeartbeatSucceededEvent) {
+		select {
+		case found <- e.ConnectionID: // begins with the host
+		default:
+		}
+	}}
+	client := connect(t, "mongodb://"+strings.Join(hosts, ",")+"/?heartbeatFrequencyMS=500", options.Client().SetServerMonitor(monitor))
+	coll := client.Database("test").Collection("counters")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var group sync.WaitGroup
+	var acknowledged [writers]int
+	for w := range writers {
+		_, err := coll.InsertOne(t.Context(), bson.M{"_id": w, "n": 0})
+		must(t, err)
+		group.Go(func() {
+			for ctx.Err() == nil {
+				if _, err := coll.UpdateByID(context.WithoutCancel(ctx), w, bson.M{"$inc": bson.M{"n": 1}}); err != nil {
+					t.Errorf("writer %d: %v", w, err)
+					return
+				}
+				acknowledged[w]++
+			}
+		})
+	}
+	var young []*gateway
+	for i, host := range hosts {
+		old[i].stop()
+		for len(found) > 0 {
+			<-found
+		}
+		young = append(young, startAtLevel(t, c, 2, "--listen", host))
+		for at := range found { // a retry would meet two servers that end, and drivers try again once
+			if strings.HasPrefix(at, host+"[") {
+				break
+			}
+		}
+		must(t, young[i].Database("test").CreateCollection(t.Context(), "made by "+host)) // beside the older ones
+	}
+	for takesIn(t, c, 1) { // until one of them has noticed that no older one is left
+		<-time.After(lease / 4)
+	}
+	cancel()
+	group.Wait()
+	for w := range writers {
+		var doc struct{ N int }
+		must(t, young[w].coll("counters").FindOne(t.Context(), bson.M{"_id": w}).Decode(&doc))
+		want(t, "increments", doc.N, acknowledged[w])
+		if doc.N == 0 {
+			t.Error("a writer did nothing")
+		}
+	}
+}
+
+// takesIn reports whether a program of a level may use the keyspace.
+func takesIn(t *testing.T, c *tikvfake.Cluster, level uint32) bool {
+	kv, err := c.Client()
+	must(t, err)
+	s, err := tikvkv.OpenOn(t.Context(), kv, tikvkv.Options{Keyspace: shop, Several: true, Lease: lease, Level: level})
+	if errors.Is(err, storage.ErrFormat) {
+		must(t, kv.Close())
+		return false
+	}
+	must(t, err)
+	must(t, s.Close())
+	return true
+}

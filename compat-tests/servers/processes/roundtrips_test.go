@@ -1,0 +1,341 @@
+package processes
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tikv/client-go/v2/tikvrpc"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
+)
+
+// cost is what a command asks of the cluster: times of the oracle, and requests by kind.
+type cost struct {
+	times int
+	sent  map[tikvrpc.CmdType]int
+}
+
+// all is the number of requests.
+func (c cost) all() (n int) {
+	for _, k := range c.sent {
+		n += k
+	}
+	return n + c.times
+}
+
+// steps is how many of them come one after the other: prewrites go out together, and a
+// commit is answered after its first key.
+func (c cost) steps() int {
+	return c.all() - max(0, c.sent[tikvrpc.CmdPrewrite]-1) - max(0, c.sent[tikvrpc.CmdCommit]-1)
+}
+
+// less is whether a run asked for less than another: fewer steps, and with as many fewer requests.
+// Requests alone would not do: commits of further keys follow when the command is answered, so
+// that a run that the server's own work disturbed can be seen to send fewer.
+func (c cost) less(than cost) bool {
+	return cmp.Or(cmp.Compare(c.steps(), than.steps()), cmp.Compare(c.all(), than.all())) < 0
+}
+
+// String is the cost in one line.
+func (c cost) String() string {
+	names := []struct {
+		kind tikvrpc.CmdType
+		name string
+	}{{tikvrpc.CmdGet, "read"}, {tikvrpc.CmdBatchGet, "batch of reads"}, {tikvrpc.CmdScan, "scan"}, {tikvrpc.CmdPrewrite, "prewrite"}, {tikvrpc.CmdCommit, "commit"}}
+	var out []string
+	if c.times > 0 {
+		out = append(out, counted(c.times, "time"))
+	}
+	for _, x := range names {
+		n := c.sent[x.kind]
+		if x.kind == tikvrpc.CmdCommit {
+			n = min(n, 1) // the others follow in the background
+		}
+		if n > 0 {
+			out = append(out, counted(n, x.name))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// counted is a number of things.
+func counted(n int, name string) string {
+	switch {
+	case n == 1:
+		return "1 " + name
+	case name == "batch of reads":
+		return fmt.Sprintf("%d batches of reads", n)
+	}
+	return fmt.Sprintf("%d %ss", n, name)
+}
+
+// bill is a collection, and commands of which it is asked what they cost.
+type bill struct {
+	*mongo.Collection
+	next int
+}
+
+// docs are new documents with consecutive numbers.
+func (b *bill) docs(n int) (out []bson.M) {
+	for range n {
+		b.next++
+		out = append(out, bson.M{"_id": b.next, "a": b.next, "u": b.next, "n": 0})
+	}
+	return out
+}
+
+// find reads what matches a filter.
+func (b *bill) find(ctx context.Context, filter bson.M) error {
+	var out []bson.M
+	found, err := b.Find(ctx, filter)
+	if err == nil {
+		err = found.All(ctx, &out)
+	}
+	return err
+}
+
+// inTxn runs a function in a transaction.
+func (b *bill) inTxn(ctx context.Context, fn func(ctx context.Context) error) error {
+	return b.Database().Client().UseSession(ctx, func(ctx context.Context) error {
+		_, err := mongo.SessionFromContext(ctx).WithTransaction(ctx, func(ctx context.Context) (any, error) { return nil, fn(ctx) })
+		return err
+	})
+}
+
+// charge is a command and how many steps it may take at most.
+type charge struct {
+	what string
+	most int
+	do   func(ctx context.Context, b *bill) error
+}
+
+// increment adds to one document.
+func (b *bill) increment(ctx context.Context, id int) error {
+	_, err := b.UpdateOne(ctx, bson.M{"_id": id}, bson.M{"$inc": bson.M{"n": 1}})
+	return err
+}
+
+// insertMany inserts new documents.
+func (b *bill) insertMany(ctx context.Context, n int) error {
+	_, err := b.InsertMany(ctx, b.docs(n))
+	return err
+}
+
+// charges are the commands of the page. The collection has one index, and those with a unique
+// one say so.
+var charges = []charge{
+	{"find by `_id`", 1, func(ctx context.Context, b *bill) error { return b.FindOne(ctx, bson.M{"_id": 7}).Err() }},
+	{"find by `_id`, linearizable", 2, func(ctx context.Context, b *bill) error {
+		strict := b.Clone(options.Collection().SetReadConcern(readconcern.Linearizable()))
+		return strict.FindOne(ctx, bson.M{"_id": 7}).Err()
+	}},
+	{"find of 20 by an index", 5, func(ctx context.Context, b *bill) error {
+		return b.find(ctx, bson.M{"a": bson.M{"$gte": 10, "$lt": 30}})
+	}},
+	{"find of 300 without an index", 8, func(ctx context.Context, b *bill) error {
+		return b.find(ctx, bson.M{"_id": bson.M{"$lte": 300}, "n": bson.M{"$gte": 0}})
+	}},
+	{"update by `_id`", 5, func(ctx context.Context, b *bill) error { return b.increment(ctx, 7) }},
+	{"insert of one", 5, func(ctx context.Context, b *bill) error { return b.insertMany(ctx, 1) }},
+	{"insert of 1,000", 5, func(ctx context.Context, b *bill) error { return b.insertMany(ctx, 1000) }},
+	{"delete by `_id`", 5, func(ctx context.Context, b *bill) error {
+		_, err := b.DeleteOne(ctx, bson.M{"_id": b.next})
+		return err
+	}},
+	{"transaction of 2 updates by `_id`", 10, func(ctx context.Context, b *bill) error {
+		return b.inTxn(ctx, func(ctx context.Context) error {
+			if err := b.increment(ctx, 8); err != nil {
+				return err
+			}
+			return b.increment(ctx, 9)
+		})
+	}},
+	{"transaction that inserts 100", 7, func(ctx context.Context, b *bill) error {
+		return b.inTxn(ctx, func(ctx context.Context) error { return b.insertMany(ctx, 100) })
+	}},
+}
+
+// unique are those on a collection with a unique index.
+var unique = []charge{
+	{"insert of one with a further unique index", 5, func(ctx context.Context, b *bill) error { return b.insertMany(ctx, 1) }},
+	{"insert of 1,000 with a further unique index", 5, func(ctx context.Context, b *bill) error { return b.insertMany(ctx, 1000) }},
+	{"transaction that inserts 100 with a further unique index", 7, func(ctx context.Context, b *bill) error {
+		return b.inTxn(ctx, func(ctx context.Context) error { return b.insertMany(ctx, 100) })
+	}},
+}
+
+// severalMore is how many steps a command may take more where other servers may have the keyspace
+// too: times for reads, and what it looks up of its session.
+const severalMore = 4
+
+// lookedRarely is how long after a change of a collection a server looks for more of them ten times as
+// often as later, with requests that are not those of a command.
+const lookedRarely = 3 * time.Second
+
+// What commands cost in requests to the cluster, and that docs/scale-out.md says so: of a server that
+// has its keyspace alone, and of one of several.
+func TestRoundTrips(t *testing.T) {
+	table := "| command | steps, alone | requests | steps, of several | requests |\n|---|---|---|---|---|\n"
+	one, several := costs(t, true), costs(t, false)
+	for i, x := range slices.Concat(charges, unique) {
+		for _, c := range []struct {
+			least cost
+			most  int
+		}{{one[i], x.most}, {several[i], x.most + severalMore}} {
+			if c.least.steps() > c.most {
+				t.Errorf("%s: %v: %d steps, want %d at most", x.what, c.least, c.least.steps(), c.most)
+			}
+		}
+		table += fmt.Sprintf("| %s | %d | %v | %d | %v |\n", x.what, one[i].steps(), one[i], several[i].steps(), several[i])
+	}
+	printed(t, table)
+}
+
+// costs are those of all charges, in their order. The least of several runs counts: the server's own
+// work comes in between, and that of one of several is to look at what others do.
+func costs(t *testing.T, exclusive bool) (list []cost) {
+	c, place := cluster(t)
+	times := 40
+	if exclusive {
+		place, times = place+alone, 4
+	}
+	s := mustLaunch(t, place)
+	db := connect(t, s.URI).Database("test")
+	for _, group := range []struct {
+		name    string
+		key     string
+		unique  bool
+		charges []charge
+	}{{"plain", "a", false, charges}, {"unique", "u", true, unique}} {
+		b := &bill{Collection: db.Collection(group.name)}
+		if err := b.insertMany(t.Context(), 300); err != nil {
+			t.Fatal(err)
+		}
+		index := mongo.IndexModel{Keys: bson.D{{Key: group.key, Value: 1}}, Options: options.Index().SetUnique(group.unique)}
+		if _, err := b.Indexes().CreateOne(t.Context(), index); err != nil {
+			t.Fatal(err)
+		}
+		if !exclusive {
+			wait(t.Context(), lookedRarely)
+		}
+		for _, x := range group.charges {
+			least := cost{times: 1 << 20}
+			for range times {
+				c.Count()
+				if err := x.do(t.Context(), b); err != nil {
+					t.Fatal(err)
+				}
+				sent, times := c.Count()
+				if got := (cost{times, sent}); got.less(least) {
+					least = got
+				}
+			}
+			list = append(list, least)
+		}
+	}
+	return list
+}
+
+// Background work reads what a batch of 256 documents needs together, not one by one: another
+// shard key with its copy and its unique index, a split, a further index.
+func TestBatchTrips(t *testing.T) {
+	const docs = 1024
+	c, place := cluster(t)
+	s := mustLaunch(t, place)
+	client := connect(t, s.URI)
+	b := &bill{Collection: client.Database("test").Collection("batches")}
+	unique := func() error {
+		_, err := b.Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.D{{Key: "u", Value: 1}, {Key: "a", Value: 1}}, Options: options.Index().SetUnique(true)})
+		return err
+	}
+	admin := func(command bson.D) func() error {
+		return func() error { return client.Database("admin").RunCommand(t.Context(), command).Err() }
+	}
+	for _, step := range []struct {
+		what string
+		do   func() error
+	}{
+		{"", func() error { return b.insertMany(t.Context(), docs) }},
+		{"a unique index", unique},
+		{"a shard key", admin(bson.D{{Key: "shardCollection", Value: "test.batches"}, {Key: "key", Value: bson.D{{Key: "u", Value: 1}}}})},
+		{"another shard key", admin(bson.D{{Key: "reshardCollection", Value: "test.batches"}, {Key: "key", Value: bson.D{{Key: "u", Value: 1}, {Key: "a", Value: 1}}}})},
+		{"a split", admin(bson.D{{Key: "split", Value: "test.batches"}, {Key: "middle", Value: bson.D{{Key: "u", Value: docs / 2}, {Key: "a", Value: docs / 2}}}})},
+	} {
+		c.Count()
+		if err := step.do(); err != nil {
+			t.Fatalf("%s: %v", step.what, err)
+		}
+		sent, times := c.Count()
+		got := cost{times, sent}
+		t.Logf("%s: %v", step.what, got)
+		if reads := sent[tikvrpc.CmdGet] + sent[tikvrpc.CmdBatchGet] + sent[tikvrpc.CmdScan]; step.what != "" && reads > docs/4 {
+			t.Errorf("%s of %d documents: %d reads: %v", step.what, docs, reads, got)
+		}
+	}
+}
+
+// An ordered insert into seven partitions, each a region of its own, is one transaction as
+// well: as many steps as into one.
+func TestOrderedInsertTrips(t *testing.T) {
+	c, place := cluster(t)
+	client := connect(t, mustLaunch(t, place+alone).URI)
+	shard := bson.D{{Key: "shardCollection", Value: "test.spread"}, {Key: "key", Value: bson.D{{Key: "_id", Value: "hashed"}}}, {Key: "numInitialChunks", Value: 7}}
+	if err := client.Database("admin").RunCommand(t.Context(), shard).Err(); err != nil {
+		t.Fatal(err)
+	}
+	b := &bill{Collection: client.Database("test").Collection("spread")}
+	least := cost{times: 1 << 20}
+	for range 8 {
+		c.Count()
+		if err := b.insertMany(t.Context(), 1000); err != nil {
+			t.Fatal(err)
+		}
+		sent, times := c.Count()
+		if got := (cost{times, sent}); got.less(least) {
+			least = got
+		}
+	}
+	t.Log(least)
+	if least.times != 2 || least.sent[tikvrpc.CmdGet] > 0 || least.sent[tikvrpc.CmdBatchGet] > 7 { // one per region, in parallel
+		t.Errorf("more than one transaction: %v", least)
+	}
+}
+
+// The table stands between these lines of the page.
+const (
+	page      = "../../../docs/scale-out.md"
+	tableHead = "<!-- measured by compat-tests/servers/processes; go test ./compat-tests/servers/processes -run RoundTrips -rewrite writes it -->\n\n"
+	tableEnd  = "\n<!-- end of what was measured -->\n"
+)
+
+// printed makes sure that the page has the table, or with -rewrite puts it there.
+func printed(t *testing.T, table string) {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := bytes.Cut(text, []byte(tableHead))
+	was, after, ok2 := bytes.Cut(rest, []byte(tableEnd))
+	switch {
+	case !ok || !ok2:
+		t.Fatalf("%s lacks the lines %q and %q", page, tableHead, tableEnd)
+	case flag.Lookup("rewrite").Value.String() == "true": // the flag of case files
+		whole := fmt.Sprintf("%s%s%s%s%s", before, tableHead, table, tableEnd, after)
+		if err := os.WriteFile(page, []byte(whole), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	case string(was) != table:
+		t.Errorf("%s says\n\n%s\nand this was measured:\n\n%s\nIf that is right, run the test with -rewrite", page, was, table)
+	}
+}
