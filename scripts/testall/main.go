@@ -33,7 +33,7 @@ type run struct {
 }
 
 func main() {
-	r := &run{tags: testTags, speed: change}
+	r := &run{tags: testTags, speed: change, env: releaseFlags()}
 	only := flag.String("only", "", "comma-separated `steps` to run instead of all")
 	quickly := flag.Bool("quick", false, "before a commit: the steps marked so, in minutes")
 	var long bool

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"os/exec"
 	"runtime"
 	"slices"
@@ -39,6 +40,6 @@ func (r *run) compilesC() error {
 	if _, err := exec.LookPath(compiler); err != nil {
 		return lacking("a C compiler: the race detector is linked by cgo; Debian: apt install gcc libc6-dev")
 	}
-	r.env = append(r.env, "CGO_ENABLED=1")
+	r.env = append(r.env, "CGO_ENABLED=1", "GOFLAGS="+os.Getenv("GOFLAGS"))
 	return nil
 }

@@ -15,10 +15,8 @@ const releasedBinary = ".cache/bin/cantle-released"
 
 // released runs on the server as it is released what the absence of the tag can change: replies, by the case
 // files and by operations at random, cursors that the self-checks would park, and counts of allocations.
-// All of it is compiled as ./scripts/release compiles, and so once.
 func (r *run) released() error {
 	r.tags = ""
-	r.env = append(r.env, releaseFlags()...)
 	if err := r.output("go", "build", "-ldflags", "-s -w", "-o", releasedBinary, "./cmd/cantle"); err != nil {
 		return err
 	}
@@ -33,7 +31,9 @@ func (r *run) released() error {
 		r.testPackages(among(releasedSuites...), nil))
 }
 
-// releaseFlags are the variables by which Go compiles as for a release.
+// releaseFlags are the variables by which Go compiles as for a release, without C and without the path of the folder. All
+// steps but race have them: what is tested is what is released, no C compiler is needed, and what steps compile
+// they share.
 func releaseFlags() []string {
 	return []string{"CGO_ENABLED=0", "GOFLAGS=" + strings.TrimSpace(os.Getenv("GOFLAGS")+" -trimpath")}
 }

@@ -137,7 +137,6 @@ func (r *run) suites() error {
 // as they are tested by Prometheus.
 func (r *run) artefacts() error {
 	r.useLength()
-	r.env = append(r.env, "CGO_ENABLED=0") // so that all of its builds share what is compiled
 	if err := r.output("go", "-C", "packaging", "vet", "./..."); err != nil {
 		return err
 	}

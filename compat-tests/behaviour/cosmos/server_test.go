@@ -1,7 +1,6 @@
 package cosmos
 
 import (
-	"context"
 	"net/url"
 	"testing"
 
@@ -25,7 +24,7 @@ func connect(t *testing.T, uri string, more ...*options.ClientOptions) *mongo.Cl
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
+	t.Cleanup(func() { harness.Disconnect(client) })
 	return client
 }
 

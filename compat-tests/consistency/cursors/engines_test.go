@@ -1,7 +1,6 @@
 package cursors
 
 import (
-	"context"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -107,7 +106,7 @@ func (s *servers) client(t *testing.T) *mongo.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
+	t.Cleanup(func() { harness.Disconnect(client) })
 	return client
 }
 

@@ -73,7 +73,7 @@ func killed(t *testing.T, name string, work func(*fixture)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
+	t.Cleanup(func() { harness.Disconnect(client) })
 	f := &fixture{T: t, ctx: ctx, client: client, coll: client.Database("isolation").Collection(name)}
 	f.ok(client.Database("admin").RunCommand(ctx, bson.D{{Key: "shardCollection", Value: "isolation." + name},
 		{Key: "key", Value: bson.D{{Key: "_id", Value: "hashed"}}}, {Key: "numInitialChunks", Value: 3}}).Err())

@@ -79,7 +79,7 @@ func (a *attack) run(t *testing.T, s *harness.Server, long time.Duration) int64 
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = c.Disconnect(context.Background()) }()
+	defer harness.Disconnect(c)
 	made := commandsOf(t, a)
 	ctx, cancel := context.WithTimeout(t.Context(), long)
 	defer cancel()
@@ -114,7 +114,7 @@ func guess(s *harness.Server, long time.Duration) (sent int64) {
 		ctx, hangUp := context.WithTimeout(context.Background(), 20*time.Millisecond)
 		_ = c.Ping(ctx, nil)
 		hangUp()
-		_ = c.Disconnect(context.Background())
+		harness.Disconnect(c)
 	}
 	return sent
 }
@@ -154,7 +154,7 @@ func makeUsers(t *testing.T, s *harness.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = root.Disconnect(context.Background()) }()
+	defer harness.Disconnect(root)
 	run(root, user("powerless"))
 	run(root, user("normal", role("readWrite", "quiet")))
 	run(root, user("tenant", role("dbOwner", "tenant")))

@@ -70,7 +70,7 @@ func (l *life) round(n int) {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	defer client.Disconnect(context.Background())
+	defer harness.Disconnect(client)
 	for _, w := range l.writers {
 		if err := w.settle(ctx, client); err != nil {
 			l.t.Error(err)

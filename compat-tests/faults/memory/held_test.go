@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -51,7 +50,7 @@ func login(t *testing.T, s *harness.Server, name string) *mongo.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.Disconnect(context.Background()) })
+	t.Cleanup(func() { harness.Disconnect(c) })
 	return c
 }
 

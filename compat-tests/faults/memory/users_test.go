@@ -22,7 +22,7 @@ func as(t *testing.T, s *harness.Server, app string) *mongo.Collection {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.Disconnect(context.Background()) })
+	t.Cleanup(func() { harness.Disconnect(c) })
 	return c.Database("memory").Collection("c")
 }
 

@@ -25,11 +25,24 @@ func (s *Server) Client(tb testing.TB, more ...*options.ClientOptions) *mongo.Cl
 	tb.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		defer cancel()
+		select {
+		case <-s.done:
+			cancel() // nobody is there to end the sessions, which the driver would wait for
+		default:
+		}
 		if err := c.Disconnect(ctx); err != nil {
 			tb.Errorf("disconnect: %v", err)
 		}
 	})
 	return c
+}
+
+// Disconnect closes a client whose server may be gone: the driver would wait for one to end its sessions for as long
+// as it waits for any server.
+func Disconnect(c *mongo.Client) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = c.Disconnect(ctx)
 }
 
 // Context returns a context that ends with the test or after two minutes.

@@ -42,7 +42,7 @@ func TestBalanced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = client.Disconnect(context.WithoutCancel(t.Context())) }()
+	defer harness.Disconnect(client)
 	coll := client.Database("test").Collection("c")
 	const docs, workers = 300, 6
 	padded(t, coll, docs)

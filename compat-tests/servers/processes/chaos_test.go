@@ -123,7 +123,7 @@ func TestChaos(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
+	t.Cleanup(func() { harness.Disconnect(client) })
 	docs, events, first := 0, 0, c.seed
 	programme.Tell(t, "gateway", first, func() (int, string) {
 		return c.struck["kill"], fmt.Sprintf("%s; %d documents acknowledged, %d events; the longest time without a write %v", tallied(c.struck), docs, events, c.silence.Round(time.Millisecond))

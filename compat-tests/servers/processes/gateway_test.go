@@ -76,11 +76,7 @@ func connect(t *testing.T, uri string) *mongo.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond) // the server is gone
-		defer cancel()
-		_ = c.Disconnect(ctx)
-	})
+	t.Cleanup(func() { harness.Disconnect(c) })
 	return c
 }
 
