@@ -112,6 +112,9 @@ type Store interface {
 	// which must not exist. Engines without files return an error.
 	Checkpoint(ctx context.Context, dir string) error
 
+	// DiskFull reports that commits which add are refused with ErrDiskFull; it costs nothing.
+	DiskFull() bool
+
 	// Metrics returns counters and gauges; cheap enough for every second.
 	Metrics() Metrics
 
@@ -145,7 +148,6 @@ type Metrics struct {
 	ConflictKeys  int64         // ConflictKeys are remembered for the detection of conflicts
 	OpenSnapshots int64         // OpenSnapshots are Readers and Txns
 	OpenIterators int64         // OpenIterators of Readers and Txns
-	DiskFull      bool          // DiskFull says that commits are refused with ErrDiskFull
 }
 
 // DiskReserve is below how many free bytes of a disk commits are refused with ErrDiskFull, unless

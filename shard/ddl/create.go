@@ -103,7 +103,7 @@ func (d *Definer) CreateMissing(o *cluster.Op, ns collection.Namespace) error {
 // hasRoom refuses what adds to a disk that is full. The catalog itself may always change, so
 // that things can be dropped. Errors: storage.ErrDiskFull.
 func (d *Definer) hasRoom() error {
-	if d.store.Metrics().DiskFull {
+	if d.store.DiskFull() {
 		return storage.ErrDiskFull
 	}
 	return nil

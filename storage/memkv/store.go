@@ -314,6 +314,9 @@ func (s *store) Checkpoint(context.Context, string) error {
 	return errors.New("memkv: no files to copy")
 }
 
+// DiskFull implements storage.Store.
+func (s *store) DiskFull() bool { return false }
+
 // Metrics implements storage.Store.
 func (s *store) Metrics() storage.Metrics {
 	s.mu.Lock()

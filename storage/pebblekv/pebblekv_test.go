@@ -221,7 +221,7 @@ func TestDiskFull(t *testing.T) {
 	mustPut(t, s, "a", "1")
 	usage(1 << 30) // the reserve is 2 GiB
 	s.watchRoom()
-	if m := s.Metrics(); !m.DiskFull || m.DiskFree != 1<<30 || m.DiskTotal != 1<<40 {
+	if m := s.Metrics(); !s.DiskFull() || m.DiskFree != 1<<30 || m.DiskTotal != 1<<40 {
 		t.Errorf("Metrics: %+v", m)
 	}
 	if _, err := put(s, "b", "1", storage.TxnOptions{}); !errors.Is(err, storage.ErrDiskFull) {

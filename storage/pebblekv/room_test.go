@@ -242,7 +242,7 @@ func TestReserveIsKept(t *testing.T) {
 	m := openSmall(t, 64<<20)
 	m.fill()
 	metrics := m.store.Metrics()
-	if free := uint64(m.fs.free()); free < metrics.DiskReserve || metrics.DiskBallast < 2<<20 || !metrics.DiskFull {
+	if free := uint64(m.fs.free()); free < metrics.DiskReserve || metrics.DiskBallast < 2<<20 || !m.store.DiskFull() {
 		t.Errorf("%d KB are free, the reserve is %d, the ballast %d", free>>10, metrics.DiskReserve>>10, metrics.DiskBallast>>10)
 	}
 	m.end()
@@ -261,7 +261,7 @@ func TestDeletesMakeRoom(t *testing.T) {
 		})
 		delete(m.held, key)
 	}
-	m.until("room", func() bool { return !m.store.Metrics().DiskFull })
+	m.until("room", func() bool { return !m.store.DiskFull() })
 	m.until("the ballast", func() bool { return m.store.room.ballast.bytes() > 0 })
 	m.end()
 }

@@ -199,6 +199,9 @@ func (s *store) Checkpoint(ctx context.Context, dir string) error {
 	return s.translate(s.db.Checkpoint(dir, pebble.WithFlushedWAL()))
 }
 
+// DiskFull implements storage.Store.
+func (s *store) DiskFull() bool { return s.o.NoRoom || s.room.full() }
+
 // Metrics implements storage.Store.
 func (s *store) Metrics() storage.Metrics {
 	s.direct.RLock()
@@ -209,7 +212,7 @@ func (s *store) Metrics() storage.Metrics {
 	s.mu.Unlock()
 	m.Commits, m.Conflicts, m.Syncs = s.commits.Load(), s.refused.Load(), s.syncer.times.count.Load()
 	m.SyncTime, m.SlowSyncs = time.Duration(s.syncer.times.nanos.Load()), s.syncer.times.slow.Load()
-	m.OpenIterators, m.Stalls, m.DiskFull = s.iterators.Load(), s.stalls.Load(), s.room.full()
+	m.OpenIterators, m.Stalls = s.iterators.Load(), s.stalls.Load()
 	m.DiskFree, m.DiskTotal = uint64(s.room.free.Load()), uint64(s.room.total.Load())
 	m.DiskReserve, m.DiskBallast = uint64(s.room.reserve()), uint64(s.room.ballast.bytes())
 	if closed {

@@ -306,6 +306,9 @@ func (s *store) Checkpoint(context.Context, string) error {
 	return errors.New("tikvkv: the data are not in files of this server: back up the cluster with TiKV's BR, or one database with cantle dump")
 }
 
+// DiskFull implements storage.Store: the disks are those of TiKV, which refuses by itself.
+func (s *store) DiskFull() bool { return false }
+
 // Metrics implements storage.Store.
 func (s *store) Metrics() storage.Metrics {
 	s.mu.Lock()

@@ -82,10 +82,11 @@ func refusals(report bson.Raw) (out []warning) {
 
 // machine finds what the server will soon lack: room on its disk, a certificate.
 func (q *query) machine() (out []warning) {
-	m := q.Server.Cluster.Store.Metrics()
+	store := q.Server.Cluster.Store
+	m := store.Metrics()
 	free, size := float64(m.DiskFree)/(1<<30), float64(m.DiskTotal)/(1<<30)
 	switch {
-	case m.DiskFull:
+	case store.DiskFull():
 		out = append(out, warning{Kind: "disk", View: "collections", Partition: -1,
 			Text: fmt.Sprintf("The disk is almost full (%.1f of %.0f GB are free): writes are refused until there is room, deletes work.", free, size)})
 	case m.DiskTotal > 0 && m.DiskFree < storage.DiskLow(m.DiskTotal):

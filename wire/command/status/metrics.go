@@ -131,7 +131,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 		gauge(descBallast, float64(x.DiskBallast))
 	}
 	refuses := 0.0
-	if x.DiskFull {
+	if s.Cluster.Store.DiskFull() {
 		refuses = 1
 	}
 	gauge(descRefuses, refuses)
