@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -10,8 +11,10 @@ import (
 	"github.com/cantledb/cantle/collection"
 )
 
-// collectionsMax is how many collections are listed.
-const collectionsMax = 5000
+const (
+	collectionsMax = 5000 // are listed
+	measuredMax    = 500  // of them, those with the most documents, are measured on the disk
+)
 
 // listed is one collection of the catalogue.
 type listed struct {
@@ -26,6 +29,17 @@ type listed struct {
 	Indexes    int             `json:"indexes"`             // beside _id_
 	Documents  *int64          `json:"documents,omitempty"` // missing for who may not see statistics
 	Bytes      *int64          `json:"bytes,omitempty"`
+	// What they and the indexes take of the files; missing too where these are not the server's.
+	DiskBytes      *uint64 `json:"diskBytes,omitempty"`
+	IndexDiskBytes *uint64 `json:"indexDiskBytes,omitempty"`
+}
+
+// size is what is known of its bytes.
+func (l *listed) size() int64 {
+	if l.Bytes == nil {
+		return 0
+	}
+	return *l.Bytes
 }
 
 // collections answers the catalogue: what listDatabases and listCollections show this user,
@@ -66,6 +80,10 @@ func collections(q *query) (any, error) {
 			}
 		}
 	}
+	slices.SortFunc(out, func(a, b listed) int { return cmp.Compare(b.size(), a.size()) })
+	for i := range out[:min(len(out), measuredMax)] {
+		q.measure(&out[i])
+	}
 	slices.SortFunc(out, func(a, b listed) int { return strings.Compare(a.NS, b.NS) })
 	return struct {
 		Collections []listed `json:"collections"`
@@ -96,13 +114,35 @@ func (q *query) describe(ns collection.Namespace, kind string) listed {
 	return l
 }
 
+// measure adds what a collection takes of the files, and returns the sizes of its indexes; nil for who may
+// not see statistics.
+func (q *query) measure(l *listed) map[string]uint64 {
+	coll := q.Server.Cluster.Catalog.Peek().Collection(collection.Namespace{DB: l.DB, Coll: l.Name})
+	if coll == nil || l.Bytes == nil {
+		return nil
+	}
+	z, ok := coll.DiskSizes(q.Context(), q.Server.Cluster.Store)
+	if !ok {
+		return nil
+	}
+	indexes, sum := map[string]uint64{}, uint64(0)
+	for _, ix := range z.Indexes {
+		indexes[ix.Name] = ix.Bytes
+		sum += ix.Bytes
+	}
+	l.DiskBytes, l.IndexDiskBytes = &z.Documents, &sum
+	return indexes
+}
+
 // oneReply is what is known of one collection.
 type oneReply struct {
 	listed
-	Options    json.RawMessage `json:"options"`
-	Indexes    json.RawMessage `json:"indexDetails"`
-	Uses       json.RawMessage `json:"uses"`       // of each index, since the start
-	Statistics json.RawMessage `json:"statistics"` // null for who may not see them
+	// IndexDisk is what each index takes of the files; an _id_ that is the documents is not there.
+	IndexDisk  map[string]uint64 `json:"indexDisk,omitempty"`
+	Options    json.RawMessage   `json:"options"`
+	Indexes    json.RawMessage   `json:"indexDetails"`
+	Uses       json.RawMessage   `json:"uses"`       // of each index, since the start
+	Statistics json.RawMessage   `json:"statistics"` // null for who may not see them
 }
 
 // oneCollection answers everything about one collection.
@@ -116,6 +156,7 @@ func oneCollection(q *query) (any, error) {
 		return nil, err
 	}
 	out := oneReply{listed: q.describe(ns, "collection"), Indexes: batchOf(indexes), Options: json.RawMessage("null"), Statistics: json.RawMessage("null"), Uses: json.RawMessage("[]")}
+	out.IndexDisk = q.measure(&out.listed)
 	if reply, err := q.ask(ns.DB, func(b *bson.Builder) {
 		b.Int32("listCollections", 1)
 		b.BeginDoc("filter")

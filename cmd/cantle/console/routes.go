@@ -27,8 +27,9 @@ type route struct {
 // routes are the addresses of the API, below /api/v1.
 func (c *Console) routes() []route {
 	return []route{
-		{"GET", "/collections", collections, "every database and collection: shard key, throughput, partitions, documents, bytes"},
-		{"GET", "/collection", oneCollection, "one collection (ns): options, indexes with use and size, statistics"},
+		{"GET", "/collections", collections, "every database and collection: shard key, throughput, partitions, documents, bytes, sizes on disk"},
+		{"GET", "/collection", oneCollection, "one collection (ns): options, indexes with use and size on disk, statistics"},
+		{"GET", "/disk", disk, "what lies on the disk of the server, and whether writes are refused for lack of room"},
 		{"GET", "/events", events, "splits, merges, reshards and changes of throughput (ns, from, to)"},
 		{"GET", "/heat", heat, "one metric of every partition of a collection over time (ns, metric, from, to)"},
 		{"GET", "/lines", lines, "what the whole server did over time (from, to)"},

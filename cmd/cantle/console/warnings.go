@@ -88,7 +88,7 @@ func (q *query) machine() (out []warning) {
 	switch {
 	case store.DiskFull():
 		out = append(out, warning{Kind: "disk", View: "collections", Partition: -1,
-			Text: fmt.Sprintf("The disk is almost full (%.1f of %.0f GB are free): writes are refused until there is room, deletes work.", free, size)})
+			Text: fmt.Sprintf("The disk is almost full (%.1f of %.0f GB are free): writes are refused until there is room, deletes and drops work.", free, size)})
 	case m.DiskTotal > 0 && m.DiskFree < storage.DiskLow(m.DiskTotal):
 		out = append(out, warning{Kind: "disk", View: "collections", Partition: -1,
 			Text: fmt.Sprintf("%.1f of %.0f GB of the disk are free: make room before writes are refused.", free, size)})

@@ -114,6 +114,7 @@ func TestPrivileges(t *testing.T) {
 		{"/requests?ns=secret.c", "", nobody, yes, no, 0},
 		{"/operations", "", nobody, yes, yes, yes},
 		{"/warnings", "", nobody, yes, yes, yes},
+		{"/disk", "", nobody, yes, no, yes},
 		{"/find", `{"ns": "test.orders"}`, nobody, yes, yes, no},
 		{"/find", `{"ns": "secret.c"}`, nobody, yes, no, no},
 		{"/explain", `{"ns": "secret.c"}`, nobody, yes, no, no},

@@ -160,7 +160,7 @@ func TestDiskPage(t *testing.T) {
 		refused    bool
 	}{
 		{"low", "10.0 of 1024 GB of the disk are free: make room before writes are refused", 10 << 30, false},
-		{"full", "The disk is almost full (1.0 of 1024 GB are free): writes are refused until there is room, deletes work", 1 << 30, true},
+		{"full", "The disk is almost full (1.0 of 1024 GB are free): writes are refused until there is room, deletes and drops work", 1 << 30, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := startWith(t, func(o *pebblekv.Options) { o.FS = nearlyFull{vfs.Default, c.free} }, "--data", t.TempDir())
@@ -174,6 +174,8 @@ func TestDiskPage(t *testing.T) {
 			b.picture("disk-" + c.name)
 			b.click(".warnings li.disk a")
 			b.check("which leads to what lies on it", "location.hash.startsWith('#/collections')")
+			b.check("the free space", fmt.Sprintf("document.querySelector('[data-number=free]').innerText === '%d GB'", c.free>>30))
+			b.check("refused writes are told in every view", fmt.Sprintf("(document.querySelector('.problem.full') !== null) === %v", c.refused))
 		})
 	}
 }

@@ -107,7 +107,7 @@ func during(t *testing.T, url string, viewers, pid int) time.Duration {
 		for _, x := range []struct {
 			path  string
 			every time.Duration
-		}{{"live", *viewersTime}, {"warnings", 5 * time.Second}, {"collections", 10 * time.Second}} {
+		}{{"live", *viewersTime}, {"warnings", 5 * time.Second}, {"collections", 10 * time.Second}, {"disk", 10 * time.Second}} {
 			go func() {
 				pace := time.NewTicker(x.every)
 				defer pace.Stop()

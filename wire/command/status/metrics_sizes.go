@@ -25,32 +25,28 @@ func (m *Metrics) sizes(out chan<- prometheus.Metric, colls []*catalog.Collectio
 	if !ok {
 		return
 	}
-	measure := func(r storage.Range) uint64 {
-		n, err := store.RangeBytes(context.Background(), r)
-		if err != nil {
-			return 0 // a store that is being closed, or damaged
-		}
-		return n
-	}
 	send := func(d *prometheus.Desc, n uint64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(n), labels...)
 	}
 	var records, indexes uint64
 	for _, coll := range colls {
 		ns := coll.Namespace
-		n := measure(keyspace.RecordRange(coll.ID))
-		records += n
-		send(descCollection, n, ns.DB, ns.Coll)
-		for _, ix := range coll.Shown() {
-			if ix.ID == coll.IDIndex().ID && !coll.PhysicalID() {
-				continue // it is the documents
-			}
-			n := measure(keyspace.IndexRange(coll.ID, ix.ID))
-			indexes += n
-			send(descIndex, n, ns.DB, ns.Coll, ix.Name)
+		z, _ := coll.DiskSizes(context.Background(), m.s.Cluster.Store)
+		records += z.Documents
+		send(descCollection, z.Documents, ns.DB, ns.Coll)
+		for _, ix := range z.Indexes {
+			indexes += ix.Bytes
+			send(descIndex, ix.Bytes, ns.DB, ns.Coll, ix.Name)
 		}
 	}
 	if others {
+		measure := func(r storage.Range) uint64 {
+			n, err := store.RangeBytes(context.Background(), r)
+			if err != nil {
+				return 0 // a store that is being closed, or damaged
+			}
+			return n
+		}
 		send(descCollection, rest(measure(keyspace.AllRecords()), records), otherLabel, otherLabel)
 		send(descIndex, rest(measure(keyspace.AllIndexes()), indexes), otherLabel, otherLabel, otherLabel)
 	}

@@ -1,6 +1,6 @@
 // The frame around the views: where one is, who one is, which collection, which time.
 import { html, render, useEffect, useErrorBoundary, useState } from './vendor/htm-preact.js';
-import { clock, get, post } from './api.js';
+import { bytes, clock, get, post } from './api.js';
 import { live } from './live.js';
 import { isDark } from './palette.js';
 import { Problem } from './parts.js';
@@ -41,6 +41,7 @@ function Frame({ about, onOut }) {
   const [, again] = useState(0), [menu, setMenu] = useState(false);
   const catalogue = useAsk(() => get('collections'), [], 10);
   const list = catalogue.data?.collections;
+  const disk = useAsk(() => (about.load ? get('disk') : null), [], 10).data;
   useEffect(() => {
     if (!about.load) return undefined;
     const f = () => again((n) => n + 1);
@@ -86,7 +87,8 @@ function Frame({ about, onOut }) {
         <span class="grow"></span>
         ${about.load && html`<span class=${live.connected ? 'live on' : 'live'} role="status">${live.connected ? 'live' : 'not connected'}</span>`}
       </header>
-      <main id="main" tabindex="-1"><${Problem} error=${catalogue.error}/><${Broken} View=${View} about=${about} list=${list}/></main>
+      <main id="main" tabindex="-1"><${Problem} error=${catalogue.error}/>${disk?.refusesWrites && html`<p class="problem full" role="alert"><strong>The disk is full.</strong> Writes are refused until there is room; reads, deletes and drops work. ${bytes(disk.diskFreeBytes)} are free, and ${bytes(disk.diskReserveBytes)} are kept free.</p>`}
+        <${Broken} View=${View} about=${about} list=${list} disk=${disk}/></main>
     </div>`;
 }
 

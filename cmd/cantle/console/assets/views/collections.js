@@ -7,12 +7,23 @@ import { Plan } from './requests.js';
 
 const system = (c) => ['admin', 'config', 'local'].includes(c.db) || c.name.startsWith('system.');
 
-export default function Collections({ about, list }) {
+// Disk is what lies on the disk of the server that was asked.
+function Disk({ of }) {
+  return html`<section class="numbers" aria-label="On the disk">
+    <div><b data-number="disk">${bytes(of.diskBytes)}</b><span>files of the database</span></div>
+    <div><b data-number="change-log">${bytes(of.changeLogBytes)}</b><span>of these, the change log</span></div>
+    <div><b data-number="kept-log">${bytes(of.keptLogBytes)}</b><span>logs kept for the next backup</span></div>
+    <div class=${of.refusesWrites ? 'bad' : ''}><b data-number="free">${bytes(of.diskFreeBytes)}</b><span>free of ${bytes(of.diskTotalBytes)}; ${bytes(of.diskReserveBytes)} are kept free</span></div>
+  </section>`;
+}
+
+export default function Collections({ about, list, disk }) {
   const p = usePlace();
   const [all, setAll] = useState(false);
   if (p.ns) return html`<${One} about=${about} ns=${p.ns} key=${p.ns}/>`;
   const rows = (list ?? []).filter((c) => all || !system(c));
   return html`
+    ${disk?.diskTotalBytes > 0 && html`<${Disk} of=${disk}/>`}
     <div class="bar-of-controls"><label><input type="checkbox" checked=${all} onChange=${(e) => setAll(e.target.checked)}/> with the server's own</label></div>
     ${rows.length === 0 ? html`<${Empty}>There are no collections yet that you may see.</${Empty}>` : html`<${Table} caption="Collections" rows=${rows} sort=${['ns', 1]} keyOf=${(c) => c.ns} onRow=${(c) => { location.hash = link({ view: 'collections', ns: c.ns }); }} columns=${[
       { name: 'ns', title: 'Collection', value: (c) => c.ns },
@@ -22,7 +33,9 @@ export default function Collections({ about, list }) {
       { name: 'ru', title: 'Throughput', right: true, value: (c) => c.ru, show: (c) => (c.ru ? `${num(c.ru)} RU/s ${c.mode}` : c.mode === 'none' ? 'no limit' : c.mode) },
       { name: 'documents', title: 'Documents', right: true, value: (c) => c.documents ?? -1, show: (c) => num(c.documents) },
       { name: 'bytes', title: 'Size', right: true, value: (c) => c.bytes ?? -1, show: (c) => bytes(c.bytes) },
+      { name: 'disk', title: 'On disk', right: true, value: (c) => c.diskBytes ?? -1, show: (c) => bytes(c.diskBytes) },
       { name: 'indexes', title: 'Indexes', right: true, value: (c) => c.indexes },
+      { name: 'indexDisk', title: 'Indexes on disk', right: true, value: (c) => c.indexDiskBytes ?? -1, show: (c) => bytes(c.indexDiskBytes) },
     ]}/>`}`;
 }
 
@@ -30,11 +43,10 @@ function One({ about, ns }) {
   const { data, error, again } = useAsk(() => get('collection', { ns }), [ns], 10);
   const [tab, setTab] = useState('documents');
   const uses = (name) => (data?.uses ?? []).filter((u) => u.name === name).reduce((a, u) => a + Number(u.accesses?.ops?.$numberLong ?? u.accesses?.ops ?? 0), 0);
-  const sizes = {};
-  for (const s of data?.statistics ?? []) for (const [k, v] of Object.entries(s.storageStats?.indexSizes ?? {})) sizes[k] = (sizes[k] ?? 0) + v;
+  const size = (name) => data?.indexDisk?.[name];
   return html`
     <div class="bar-of-controls"><a href=${link({ ns: '' })}>← All collections</a><span class="grow"></span>
-      ${data && html`<span class="quiet">${data.key ? html`sharded by <code>${short(data.key)}</code>, ${data.partitions} partitions` : 'not sharded'} · ${num(data.documents)} documents · ${bytes(data.bytes)} · ${data.ru ? `${num(data.ru)} RU/s ${data.mode}` : 'no limit'}</span>`}</div>
+      ${data && html`<span class="quiet">${data.key ? html`sharded by <code>${short(data.key)}</code>, ${data.partitions} partitions` : 'not sharded'} · ${num(data.documents)} documents · ${bytes(data.bytes)}${data.diskBytes !== undefined ? `, on disk ${bytes(data.diskBytes)} and indexes ${bytes(data.indexDiskBytes)}` : ''} · ${data.ru ? `${num(data.ru)} RU/s ${data.mode}` : 'no limit'}</span>`}</div>
     <${Problem} error=${error}/>
     <div role="tablist" class="tabs">${[['documents', 'Documents'], ['indexes', 'Indexes'], ['options', 'Options']].map(([k, t]) => html`<button role="tab" key=${k} id=${'tab-' + k} aria-selected=${tab === k} onClick=${() => setTab(k)}>${t}</button>`)}</div>
     <div role="tabpanel" aria-labelledby=${'tab-' + tab}>
@@ -44,7 +56,7 @@ function One({ about, ns }) {
       { name: 'key', title: 'Keys', value: (x) => short(x.key), show: (x) => html`<code>${short(x.key)}</code>` },
       { name: 'kind', title: 'Kind', value: (x) => ['unique', 'sparse', 'hidden'].filter((k) => x[k]).concat(x.partialFilterExpression ? ['partial'] : [], 'expireAfterSeconds' in x ? ['expires'] : []).join(', ') },
       { name: 'uses', title: 'Uses since the start', right: true, value: (x) => uses(x.name), show: (x) => num(uses(x.name)) },
-      { name: 'size', title: 'Size', right: true, value: (x) => sizes[x.name] ?? 0, show: (x) => bytes(sizes[x.name]) },
+      { name: 'size', title: 'On disk', right: true, value: (x) => size(x.name) ?? -1, show: (x) => bytes(size(x.name)) },
     ]}/>`}
     ${tab === 'options' && data && html`<pre class="text" tabindex="0">${JSON.stringify({ options: data.options, statistics: data.statistics }, null, 1)}</pre>`}</div>`;
 }
