@@ -40,8 +40,8 @@ func among(names ...string) func(pkg string) bool {
 	return func(pkg string) bool { return startsServers(pkg) && slices.Contains(names, path.Base(pkg)) }
 }
 
-// waitingFlags let several packages run at a time on each core: those of end-to-end tests wait for
-// clients, kills and time limits.
+// waitingFlags let several packages run at a time on each core: many wait for clients, leases, kills and time
+// limits.
 func waitingFlags() []string { return []string{fmt.Sprintf("-p=%d", 2*runtime.NumCPU())} }
 
 // list runs go list with a format over the packages of the run.

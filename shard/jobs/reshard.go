@@ -154,10 +154,13 @@ func (c *copying) begin(m *catalog.Mutation) error {
 }
 
 // Bounds of catching up: a round that took less than the first is followed by the
-// last, for which writers wait; so is, whatever it took, the last of so many.
+// last, for which writers wait; so is, whatever it took, the last of so many. Writers that are
+// as fast as the copy leave each round as long as the one before or longer: after so many rounds in a row of which
+// none was the shortest, more of them bring the end no nearer, and make the last one longer.
 const (
 	shortRound = 100 * time.Millisecond
 	roundsMax  = 100
+	stalledMax = 5
 )
 
 // run does the whole work.
@@ -170,13 +173,18 @@ func (c *copying) run() error {
 	}
 	c.r.Step(stepCopied)
 	c.progress.enter(phaseApplying)
-	for range roundsMax {
+	var shortest time.Duration
+	for rounds, stalled := 0, 0; rounds < roundsMax && stalled < stalledMax; rounds++ {
 		began := time.Now()
 		if err := c.catchUp(false); err != nil {
 			return err
 		}
-		if time.Since(began) < shortRound || c.control.hurry.Load() {
+		took := time.Since(began)
+		if took < shortRound || c.control.hurry.Load() {
 			break
+		}
+		if stalled++; rounds == 0 || took < shortest {
+			shortest, stalled = took, 0
 		}
 	}
 	c.r.Step(stepApplied)
