@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 )
 
@@ -67,14 +68,8 @@ func BenchmarkIter(b *testing.B) {
 
 func BenchmarkCompare(b *testing.B) {
 	for _, c := range [][3]string{{"int", "1", "2"}, {"mixed", "1", "1.5"}, {"string", `"abcdefgh"`, `"abcdefgi"`}, {"decimal", `Decimal128("1.50")`, `Decimal128("1.5")`}} {
-		x, err := ejson.ParseValue(c[1])
-		if err != nil {
-			b.Fatal(err)
-		}
-		y, err := ejson.ParseValue(c[2])
-		if err != nil {
-			b.Fatal(err)
-		}
+		x := bsontest.Value(b, c[1])
+		y := bsontest.Value(b, c[2])
 		b.Run(c[0], func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 )
 
@@ -50,10 +51,7 @@ func TestCompareIsTheManualsOrder(t *testing.T) {
 	var text []string
 	for i, line := range ordered {
 		for _, s := range line {
-			v, err := ejson.ParseValue(s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := bsontest.Value(t, s)
 			vs, rank, text = append(vs, v), append(rank, i), append(text, s)
 		}
 	}
@@ -73,10 +71,7 @@ func TestCompareIsTheManualsOrder(t *testing.T) {
 }
 
 func TestAllocsLookup(t *testing.T) {
-	d, err := ejson.Parse(`{_id: 1, a: "x", b: {c: [1, 2, 3]}, d: 5}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := bsontest.Doc(t, `{_id: 1, a: "x", b: {c: [1, 2, 3]}, d: 5}`)
 	n := testing.AllocsPerRun(100, func() {
 		if v := d.Get("d"); v.Type != bson.TypeInt32 {
 			t.Fatal(v.Type)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 )
 
@@ -76,10 +77,7 @@ func TestIntegerConversions(t *testing.T) {
 		{`Decimal128("1E-6000")`, 0, false, true}, {`Decimal128("NaN")`, 0, false, true}, {`Decimal128("12.00")`, 12, true, true},
 		{`Decimal128("-0.9")`, 0, false, true}, {`Decimal128("0E+6000")`, 0, true, true}, {"9223372036854775808.0", math.MaxInt64, false, true},
 	} {
-		v, err := ejson.ParseValue(c.text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := bsontest.Value(t, c.text)
 		n, ok := v.TruncInt64()
 		if ok != c.isIn || n != c.trunc {
 			t.Errorf("TruncInt64(%s) = %d, %v", c.text, n, ok)
@@ -111,10 +109,7 @@ func TestAllocsCompareAndParse(t *testing.T) {
 // FuzzCompare checks the laws of a total order.
 func FuzzCompare(f *testing.F) {
 	for _, s := range []string{`{}`, `{a: 1, b: 1.5, c: "x"}`, `{a: [1, {b: 2}], b: null, c: Decimal128("1.50")}`, `{a: /x/, b: Code("x"), c: BinData(2, "AAAAAA==")}`} {
-		d, err := ejson.Parse(s)
-		if err != nil {
-			f.Fatal(err)
-		}
+		d := bsontest.Doc(f, s)
 		f.Add([]byte(d), []byte(d), []byte(d))
 	}
 	f.Fuzz(func(t *testing.T, x, y, z []byte) {

@@ -3,6 +3,7 @@ package keystring_test
 import (
 	"testing"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/keystring"
 )
 
@@ -12,7 +13,7 @@ func BenchmarkAppend(b *testing.B) {
 		{"decimal34", `Decimal128("1.234567890123456789012345678901234")`}, {"string20", `"abcdefghijklmnopqrst"`},
 		{"objectid", `ObjectId("0102030405060708090a0b0c")`}, {"doc", `{a: 1, b: "x", c: [1, 2]}`},
 	} {
-		v := parse(b, c[1])
+		v := bsontest.Value(b, c[1])
 		b.Run(c[0], func(b *testing.B) {
 			b.ReportAllocs()
 			buf := make([]byte, 0, 200)
@@ -26,7 +27,7 @@ func BenchmarkAppend(b *testing.B) {
 }
 
 func BenchmarkSkip(b *testing.B) {
-	key := keystring.Append(nil, parse(b, `"abcdefghijklmnopqrst"`), keystring.Ascending, nil, nil)
+	key := keystring.Append(nil, bsontest.Value(b, `"abcdefghijklmnopqrst"`), keystring.Ascending, nil, nil)
 	for b.Loop() {
 		if _, err := keystring.Skip(key, keystring.Ascending); err != nil {
 			b.Fatal(err)
@@ -35,7 +36,7 @@ func BenchmarkSkip(b *testing.B) {
 }
 
 func TestAllocsAppend(t *testing.T) {
-	v := parse(t, `{a: 1, b: "x", c: [1.5, Decimal128("12.34"), NumberLong(5)], d: ObjectId("0102030405060708090a0b0c")}`)
+	v := bsontest.Value(t, `{a: 1, b: "x", c: [1.5, Decimal128("12.34"), NumberLong(5)], d: ObjectId("0102030405060708090a0b0c")}`)
 	buf := make([]byte, 0, 400)
 	var tb keystring.TypeBits
 	n := testing.AllocsPerRun(100, func() {

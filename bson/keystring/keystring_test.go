@@ -10,18 +10,10 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/bson/keystring"
 )
-
-func parse(t testing.TB, s string) bson.Value {
-	t.Helper()
-	v, err := ejson.ParseValue(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
 
 // The bytes are on disk: they must never change.
 func TestVectors(t *testing.T) {
@@ -42,7 +34,7 @@ func TestVectors(t *testing.T) {
 		{`{"$dbPointer": {"$ref": "x", "$id": {"$oid": "0102030405060708090a0b0c"}}}`, "680000000e78000102030405060708090a0b0c"},
 		{`Infinity`, "13fff0"}, {`-Infinity`, "11000f"},
 	} {
-		got := hex.EncodeToString(keystring.Append(nil, parse(t, c[0]), keystring.Ascending, nil, nil))
+		got := hex.EncodeToString(keystring.Append(nil, bsontest.Value(t, c[0]), keystring.Ascending, nil, nil))
 		if got != c[1] {
 			t.Errorf("%s\n got %s\nwant %s", c[0], got, c[1])
 		}
@@ -359,7 +351,7 @@ func TestOrderWithCollation(t *testing.T) {
 func TestCommonTypesNeedNoTypeBits(t *testing.T) {
 	for _, s := range []string{`1`, `1.5`, `1e300`, `"x"`, `{a: 1, b: "x"}`, `NumberLong("9223372036854775807")`, `Decimal128("12.34")`} {
 		var tb keystring.TypeBits
-		keystring.Append(nil, parse(t, s), keystring.Ascending, nil, &tb)
+		keystring.Append(nil, bsontest.Value(t, s), keystring.Ascending, nil, &tb)
 		if len(tb.Bytes()) != 0 {
 			t.Errorf("%s needs %x", s, tb.Bytes())
 		}
@@ -370,7 +362,7 @@ func TestCommonTypesNeedNoTypeBits(t *testing.T) {
 // fields, and gives both decoders arbitrary bytes.
 func FuzzKeystring(f *testing.F) {
 	for _, s := range []string{`{}`, `{a: 1, b: 1.5, c: "x"}`, `{a: [1, {b: 2}], b: null, c: Decimal128("1.50")}`, `{a: /x/, b: Code("x"), c: BinData(3, "AQI="), d: NumberLong("9007199254740993")}`} {
-		d, _ := parse(f, s).Doc()
+		d, _ := bsontest.Value(f, s).Doc()
 		f.Add([]byte(d), []byte(d))
 	}
 	f.Fuzz(func(t *testing.T, x, y []byte) {

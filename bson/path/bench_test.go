@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 )
 
 // kilobyte is a document of about 1 KiB and 15 fields; n is the second to last.
@@ -14,7 +15,7 @@ func kilobyte(tb testing.TB) bson.Raw {
 	for i := range 12 {
 		fmt.Fprintf(&s, "field%02d: %q, ", i, strings.Repeat("x", 55))
 	}
-	doc := mustDoc(tb, "{_id: 1, "+s.String()+`n: {x: 1, y: "abc", z: {w: 5}}, arr: [{b: 1}, {b: 2}, {b: 3}]}`)
+	doc := bsontest.Doc(tb, "{_id: 1, "+s.String()+`n: {x: 1, y: "abc", z: {w: 5}}, arr: [{b: 1}, {b: 2}, {b: 3}]}`)
 	if len(doc) < 900 || len(doc) > 1200 {
 		tb.Fatal(len(doc))
 	}

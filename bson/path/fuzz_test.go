@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 )
 
@@ -124,7 +125,7 @@ func position(e node, names []string, a Arrays, trail []int) []string {
 func FuzzWalk(f *testing.F) {
 	for _, s := range []string{`{}`, `{a: {b: {"0": [1, {b: 2}]}}}`, `{a: [{b: 1}, {c: 2}, 5, [{b: 3}], {b: []}, {"0": 4}, {b: [[1], 2]}]}`,
 		`{"0": [[{b: 1}, [2]], {"1": {b: null}}]}`, `{a: [], b: [[]], "": {"": 1}}`} {
-		d := mustDoc(f, s)
+		d := bsontest.Doc(f, s)
 		for _, p := range []string{"a", "a.b", "a.0", "a.0.b", "a.b.0", "a.1.b.0", "0.0.b", "0.0", "0.1.b", "0.0.1", "b", "b.0", ".", ""} {
 			f.Add([]byte(d), p)
 		}

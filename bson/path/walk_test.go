@@ -6,17 +6,9 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 )
-
-func mustDoc(t testing.TB, s string) bson.Raw {
-	t.Helper()
-	d, err := ejson.Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
 
 func walkText(doc bson.Raw, p Path, a Arrays) string {
 	var out []string
@@ -74,7 +66,7 @@ func TestWalk(t *testing.T) {
 		{TraverseLeaf, `{a: [{b: [1]}]}`, "a.0.b", "missing[0] 1[0 0] [1][0]"},
 		{LeafOnly, `{a: [{b: 1}, {b: 2}]}`, "a.1.b", "2[1]"},
 	} {
-		if got := walkText(mustDoc(t, c.doc), Must(c.path), c.rule); got != c.want {
+		if got := walkText(bsontest.Doc(t, c.doc), Must(c.path), c.rule); got != c.want {
 			t.Errorf("rule %d, %s in %s:\n got %s\nwant %s", c.rule, c.path, c.doc, got, c.want)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/exec"
@@ -171,7 +172,7 @@ func newWorld(t testing.TB, c *casefile.Case) *world {
 	for _, a := range c.Args {
 		switch a.Key {
 		case "doc":
-			w.docs = append(w.docs, mustDoc(t, a.Value))
+			w.docs = append(w.docs, bsontest.Doc(t, a.Value))
 		case "docs":
 			w.docs = append(w.docs, mustDocs(t, a.Value)...)
 		case "pipeline":
@@ -189,13 +190,13 @@ func newWorld(t testing.TB, c *casefile.Case) *world {
 		case "memory":
 			fmt.Sscan(a.Value, &w.memory)
 		case "collation":
-			coll, err := mql.ParseCollation(mustDoc(t, a.Value).Value())
+			coll, err := mql.ParseCollation(bsontest.Doc(t, a.Value).Value())
 			if err != nil {
 				t.Fatal(err)
 			}
 			w.env.Collation = coll
 		case "let":
-			for name, v := range mustDoc(t, a.Value).Fields() {
+			for name, v := range bsontest.Doc(t, a.Value).Fields() {
 				w.env.Vars.Set(w.env.Vars.Declare(string(name)), v)
 			}
 		default:
@@ -205,21 +206,9 @@ func newWorld(t testing.TB, c *casefile.Case) *world {
 	return w
 }
 
-func mustDoc(t testing.TB, s string) bson.Raw {
-	t.Helper()
-	d, err := ejson.Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
-
 func mustDocs(t testing.TB, s string) []bson.Raw {
 	t.Helper()
-	v, err := ejson.ParseValue(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := bsontest.Value(t, s)
 	docs, ok := pipelineDocs(v)
 	if !ok {
 		if a, isArray := v.Array(); isArray { // a pipeline with a stage that is no document

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/mql"
@@ -36,10 +36,7 @@ func (o *loopOp) Close()                      {}
 func benchDocs(b testing.TB) []bson.Raw {
 	var docs []bson.Raw
 	for i := range 1000 {
-		d, err := ejson.Parse(fmt.Sprintf(`{_id: %d, k: "k%d", pad: "%s", n: %d, f: %d.5, tail: "x"}`, i, i%10, strings.Repeat("p", 900), i%100, i))
-		if err != nil {
-			b.Fatal(err)
-		}
+		d := bsontest.Doc(b, fmt.Sprintf(`{_id: %d, k: "k%d", pad: "%s", n: %d, f: %d.5, tail: "x"}`, i, i%10, strings.Repeat("p", 900), i%100, i))
 		docs = append(docs, d)
 	}
 	return docs

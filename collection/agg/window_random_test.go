@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/compat-tests/rig/casefile"
@@ -232,7 +233,7 @@ func TestRandomGroupKeys(t *testing.T) {
 func TestGraphSeesEveryDocument(t *testing.T) {
 	w := &world{env: mql.NewEnv(context.Background()), memory: mql.StageBytesMax, ns: collection.Namespace{DB: "test", Coll: "c"}}
 	var err error
-	if w.env.Collation, err = mql.ParseCollation(mustDoc(t, `{locale: "en", strength: 1}`).Value()); err != nil {
+	if w.env.Collation, err = mql.ParseCollation(bsontest.Doc(t, `{locale: "en", strength: 1}`).Value()); err != nil {
 		t.Fatal(err)
 	}
 	w.docs = mustDocs(t, `[{_id: 0}]`)

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
@@ -23,30 +24,6 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-func raw(t testing.TB, text string) bson.Raw {
-	t.Helper()
-	d, err := ejson.Parse(text)
-	if err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return d
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func code(err error) mongoerr.Code {
-	var e *mongoerr.Error
-	if errors.As(err, &e) {
-		return e.Code
-	}
-	return 0
-}
-
 // room is a catalog over a store.
 type room struct {
 	*catalog.Catalog
@@ -57,9 +34,9 @@ type room struct {
 func newRoom(t testing.TB) *room {
 	t.Helper()
 	store := memkv.Open(memkv.Options{})
-	t.Cleanup(func() { must(t, store.Close()) })
+	t.Cleanup(func() { bsontest.Must(t, store.Close()) })
 	c, err := catalog.Open(context.Background(), store, release.Default)
-	must(t, err)
+	bsontest.Must(t, err)
 	return &room{c, t, store}
 }
 
@@ -73,14 +50,14 @@ func env() *mql.Env { return mql.NewEnv(context.Background()) }
 // change runs a Change that must succeed.
 func (r *room) change(fn func(m *catalog.Mutation) error) {
 	r.t.Helper()
-	must(r.t, r.Change(context.Background(), fn))
+	bsontest.Must(r.t, r.Change(context.Background(), fn))
 }
 
 // create makes a collection.
 func (r *room) create(name, options string) *catalog.Collection {
 	r.t.Helper()
 	r.change(func(m *catalog.Mutation) error {
-		c, err := m.NewCollection(env(), ns(name), raw(r.t, options))
+		c, err := m.NewCollection(env(), ns(name), bsontest.Doc(r.t, options))
 		if err != nil {
 			return err
 		}
@@ -98,8 +75,8 @@ func (r *room) put(name string, fn func(c *catalog.Collection)) *catalog.Collect
 
 func newIndex(t testing.TB, text string, id keyspace.IndexID, state catalog.IndexState) *catalog.Index {
 	t.Helper()
-	spec, err := index.ParseSpec(env(), raw(t, text))
-	must(t, err)
+	spec, err := index.ParseSpec(env(), bsontest.Doc(t, text))
+	bsontest.Must(t, err)
 	return &catalog.Index{Spec: spec, ID: id, State: state}
 }
 
@@ -134,7 +111,7 @@ func text(s *catalog.Snapshot) string {
 func (r *room) reopened() *catalog.Catalog {
 	r.t.Helper()
 	c, err := catalog.Open(context.Background(), r.store, release.Default)
-	must(r.t, err)
+	bsontest.Must(r.t, err)
 	if got, want := text(c.Peek()), text(r.Peek()); got != want {
 		r.t.Fatalf("a new process reads\n%s\nof\n%s", got, want)
 	}
@@ -151,14 +128,16 @@ func TestReopen(t *testing.T) {
 		r.create(fmt.Sprintf("shop.c%d", len(r.Peek().Collections(""))), options)
 		r.reopened()
 	}
-	key, err := shard.ParseKeyPattern(raw(t, `{a: 1, b: 1}`))
-	must(t, err)
+	key, err := shard.ParseKeyPattern(bsontest.Doc(t, `{a: 1, b: 1}`))
+	bsontest.Must(t, err)
 	for _, step := range []func(c *catalog.Collection){
 		func(c *catalog.Collection) {
 			c.Key = key.WithSeed(1<<63 + 5)
 			c.Map, err = shard.NewMap(shard.Ranged, 2, 1)
 		},
-		func(c *catalog.Collection) { c.Map, err = c.Map.Split(0, c.Key.Prefix(raw(t, `{a: 5}`).Get("a"))) },
+		func(c *catalog.Collection) {
+			c.Map, err = c.Map.Split(0, c.Key.Prefix(bsontest.Doc(t, `{a: 5}`).Get("a")))
+		},
 		func(c *catalog.Collection) { c.Map, err = c.Map.Settle(2) },
 		func(c *catalog.Collection) {
 			c.Throughput = catalog.Throughput{Mode: catalog.ThroughputAutoscale, RU: 4000, HighestRU: 9000}
@@ -169,7 +148,7 @@ func TestReopen(t *testing.T) {
 		},
 		func(c *catalog.Collection) { c.Shares = []catalog.Share{{Shard: 1, RU: 1000}, {Shard: 2, RU: 3000}} },
 		func(c *catalog.Collection) {
-			lo := c.Key.Prefix(raw(t, `{a: 5}`).Get("a"))
+			lo := c.Key.Prefix(bsontest.Doc(t, `{a: 5}`).Get("a"))
 			c.Zones = []catalog.Zone{{Name: "west", Range: shard.Range{Hi: lo}}, {Name: "east", Range: shard.Range{Lo: lo}}}
 		},
 		func(c *catalog.Collection) { c.Unbalanced = true },
@@ -180,7 +159,7 @@ func TestReopen(t *testing.T) {
 		},
 		func(c *catalog.Collection) {
 			ix := *c.Indexes[1]
-			ix.State, ix.Multikey = catalog.IndexReady, index.ParseMultikey(raw(t, `{"c.d": {"$binary":{"base64":"AAE=","subType":"00"}}}`))
+			ix.State, ix.Multikey = catalog.IndexReady, index.ParseMultikey(bsontest.Doc(t, `{"c.d": {"$binary":{"base64":"AAE=","subType":"00"}}}`))
 			c.Indexes[1] = &ix
 		},
 		func(c *catalog.Collection) {
@@ -189,7 +168,7 @@ func TestReopen(t *testing.T) {
 		func(c *catalog.Collection) { c.Indexes = c.Indexes[:1] },
 	} {
 		r.put("shop.c0", step)
-		must(t, err)
+		bsontest.Must(t, err)
 		r.reopened()
 	}
 	r.change(func(m *catalog.Mutation) error {
@@ -269,10 +248,10 @@ func TestVersions(t *testing.T) {
 	}{{"shop.b", mongoerr.NamespaceExists}, {"SHOP.c", 13297}, {"shop.B", 0}} {
 		err := r.Change(context.Background(), func(m *catalog.Mutation) error {
 			n, err := m.NewCollection(env(), ns(c.name), nil)
-			must(t, err)
+			bsontest.Must(t, err)
 			return m.Put(n)
 		})
-		if code(err) != c.want || c.want == 0 && err != nil {
+		if mongoerr.CodeOf(err) != c.want || c.want == 0 && err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
@@ -316,11 +295,11 @@ func TestChangeIn(t *testing.T) {
 	begin := func() storage.Txn {
 		t.Helper()
 		txn, err := r.store.Begin(ctx, storage.TxnOptions{})
-		must(t, err)
+		bsontest.Must(t, err)
 		return txn
 	}
 	txn := begin()
-	must(t, txn.Set([]byte("x"), []byte("1")))
+	bsontest.Must(t, txn.Set([]byte("x"), []byte("1")))
 	if at, err := r.ChangeIn(ctx, txn, storage.Synced, func(*catalog.Mutation) error { return nil }); at != 0 || err != nil {
 		t.Fatalf("nothing was changed: %v, %v", at, err)
 	}
@@ -333,10 +312,10 @@ func TestChangeIn(t *testing.T) {
 	}
 	before := r.Peek()
 	late, other := begin(), begin()
-	must(t, late.Set([]byte("x"), []byte("2")))
-	must(t, other.Set([]byte("x"), []byte("3")))
+	bsontest.Must(t, late.Set([]byte("x"), []byte("2")))
+	bsontest.Must(t, other.Set([]byte("x"), []byte("3")))
 	_, err = other.Commit(ctx, storage.Synced)
-	must(t, err)
+	bsontest.Must(t, err)
 	if _, err := r.ChangeIn(ctx, late, storage.Synced, func(m *catalog.Mutation) error {
 		m.DropDatabase("d")
 		return nil
@@ -420,7 +399,7 @@ func TestDrain(t *testing.T) {
 		synctest.Wait()
 		select {
 		case err := <-finished:
-			must(t, err)
+			bsontest.Must(t, err)
 		default:
 			t.Error("a drain waits for an entry that was the newest when it began, or came later")
 		}
@@ -442,7 +421,7 @@ func TestDrain(t *testing.T) {
 			t.Error("a pin of nothing")
 		}
 		foreign.Unpin()
-		must(t, r.Drain(ctx, other.ID))
+		bsontest.Must(t, r.Drain(ctx, other.ID))
 	})
 }
 
@@ -485,7 +464,7 @@ func TestViewsOfSnapshots(t *testing.T) {
 	if text(s) != shown || s.Database("new") != nil {
 		t.Error("the snapshot was changed")
 	}
-	if _, err := without.Lookup(ns("shop.a")); code(err) != mongoerr.NamespaceNotFound {
+	if _, err := without.Lookup(ns("shop.a")); mongoerr.CodeOf(err) != mongoerr.NamespaceNotFound {
 		t.Errorf("Lookup: %v", err)
 	}
 }
@@ -516,7 +495,7 @@ func TestResolve(t *testing.T) {
 		for _, s := range stages {
 			got += ejson.String(s)
 		}
-		if coll != c.coll || at != ns(c.at) || got != c.stages || code(err) != c.err {
+		if coll != c.coll || at != ns(c.at) || got != c.stages || mongoerr.CodeOf(err) != c.err {
 			t.Errorf("%s: %v at %v, stages %s, %v", c.name, coll, at, got, err)
 		}
 	}

@@ -3,7 +3,7 @@ package catalog
 import (
 	"testing"
 
-	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/mql"
 )
@@ -12,10 +12,7 @@ import (
 // new collections and indexes, and orders as it did.
 func TestKeptCollation(t *testing.T) {
 	env := mql.NewEnv(t.Context())
-	options, err := ejson.Parse(`{collation: {locale: "hsb", strength: 2}}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	options := bsontest.Doc(t, `{collation: {locale: "hsb", strength: 2}}`)
 	o, err := ParseOptions(env, options, mql.FirstCollator)
 	if err != nil {
 		t.Fatal(err)
@@ -23,10 +20,7 @@ func TestKeptCollation(t *testing.T) {
 	if o.Collation.Locale() != "hsb" || o.Collation.CompareText([]byte("a"), []byte("B")) >= 0 || o.Collation.CompareText([]byte("a"), []byte("A")) != 0 {
 		t.Error("the order is not that of the collection")
 	}
-	spec, err := ejson.Parse(`{v: 2, key: {s: 1}, name: "s", collation: {locale: "zh@collation=unihan"}}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := bsontest.Doc(t, `{v: 2, key: {s: 1}, name: "s", collation: {locale: "zh@collation=unihan"}}`)
 	if _, err := index.KeptSpec(env, spec, mql.FirstCollator); err != nil {
 		t.Error(err)
 	}
@@ -41,10 +35,7 @@ func TestKeptCollation(t *testing.T) {
 
 // TestKeptVariant: a variant that its locale does not have any more orders as it did.
 func TestKeptVariant(t *testing.T) {
-	options, err := ejson.Parse(`{collation: {locale: "de_AT@collation=phonebook"}}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	options := bsontest.Doc(t, `{collation: {locale: "de_AT@collation=phonebook"}}`)
 	o, err := ParseOptions(mql.NewEnv(t.Context()), options, mql.FirstCollator)
 	if err != nil || o.Collation.CompareText([]byte("ad"), []byte("ä")) >= 0 { // which is ae
 		t.Errorf("%v, or the order is that of German", err)
@@ -67,10 +58,7 @@ func TestCollatorVersion(t *testing.T) {
 		{`{locale: "de@collation=phonebook"}`, false, "", ""},
 		{`{locale: "da"}`, false, "", ""},
 	} {
-		options, err := ejson.Parse(`{collation: ` + c.collation + `}`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		options := bsontest.Doc(t, `{collation: `+c.collation+`}`)
 		command, err := mql.ParseCollation(options.Get("collation"))
 		if err != nil {
 			t.Fatal(err)

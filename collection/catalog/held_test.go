@@ -7,8 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/mongoerr"
@@ -28,15 +27,6 @@ func times(n int, text string) string {
 	return strings.Join(parts, ", ")
 }
 
-func parsed(t *testing.T, text string) bson.Raw {
-	t.Helper()
-	d, err := ejson.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
-
 func heap() int64 {
 	var m runtime.MemStats
 	runtime.GC()
@@ -50,7 +40,7 @@ func TestHeldBytes(t *testing.T) {
 	env := mql.NewEnv(context.Background())
 	const copies = 8
 	options := func(text string) func() (any, int64) {
-		raw := parsed(t, text)
+		raw := bsontest.Doc(t, text)
 		return func() (any, int64) {
 			o, err := ParseOptions(env, raw.Clone(), mql.NewestCollator)
 			if err != nil {
@@ -60,7 +50,7 @@ func TestHeldBytes(t *testing.T) {
 		}
 	}
 	spec := func(text string) func() (any, int64) {
-		raw := parsed(t, text)
+		raw := bsontest.Doc(t, text)
 		return func() (any, int64) {
 			s, err := index.ParseSpec(env, raw)
 			if err != nil {
@@ -112,7 +102,7 @@ func TestHeldBytes(t *testing.T) {
 func made(t *testing.T, c *Catalog, ns collection.Namespace, bytes, partitions int) error {
 	t.Helper()
 	return c.Change(t.Context(), func(m *Mutation) error {
-		options := parsed(t, fmt.Sprintf(`{validator: {a: {$ne: %q}}}`, strings.Repeat("x", bytes)))
+		options := bsontest.Doc(t, fmt.Sprintf(`{validator: {a: {$ne: %q}}}`, strings.Repeat("x", bytes)))
 		coll, err := m.NewCollection(mql.NewEnv(t.Context()), ns, options)
 		if err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/storage"
@@ -27,18 +28,18 @@ func TestDrainAfterJoin(t *testing.T) {
 	store := &beside{among: &among{Store: memkv.Open(memkv.Options{})}}
 	defer store.Close()
 	dead, err := catalog.Open(t.Context(), store, release.Default)
-	must(t, err)
+	bsontest.Must(t, err)
 	(&room{dead, t, store}).create("db.c", "{}")
 	store.others = []storage.Member{{ID: storage.MemberID{2}}}
 	c, err := catalog.Open(t.Context(), store, release.Default)
-	must(t, err)
+	bsontest.Must(t, err)
 	coll, err := c.Peek().Lookup(ns("db.c"))
-	must(t, err)
+	bsontest.Must(t, err)
 	ended, end := context.WithCancel(t.Context())
 	end()
 	if err := c.Drain(ended, coll.ID); err == nil {
 		t.Error("it does not wait for a member that has told nothing")
 	}
 	store.others = nil
-	must(t, c.Drain(t.Context(), coll.ID))
+	bsontest.Must(t, c.Drain(t.Context(), coll.ID))
 }

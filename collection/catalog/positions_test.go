@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mongoerr"
@@ -22,22 +23,22 @@ func placed(t testing.TB, key, options string) *catalog.Collection {
 	t.Helper()
 	c := &catalog.Collection{}
 	var err error
-	c.Options, err = catalog.ParseOptions(env(), raw(t, options), mql.NewestCollator)
-	must(t, err)
+	c.Options, err = catalog.ParseOptions(env(), bsontest.Doc(t, options), mql.NewestCollator)
+	bsontest.Must(t, err)
 	if key != "" {
-		c.Key, err = shard.ParseKeyPattern(raw(t, key))
-		must(t, err)
+		c.Key, err = shard.ParseKeyPattern(bsontest.Doc(t, key))
+		bsontest.Must(t, err)
 		c.Key = c.Key.WithSeed(3)
 	}
 	c.Map, err = shard.NewMap(c.Key.Kind(), 1, 1)
-	must(t, err)
+	bsontest.Must(t, err)
 	return c
 }
 
 func filter(t testing.TB, text string) match.Node {
 	t.Helper()
-	f, err := match.Parse(env(), raw(t, text))
-	must(t, err)
+	f, err := match.Parse(env(), bsontest.Doc(t, text))
+	bsontest.Must(t, err)
 	return match.Normalize(f)
 }
 
@@ -52,9 +53,9 @@ func TestEqualPosition(t *testing.T) {
 		c := placed(t, key, `{}`)
 		for range 100 {
 			text := fmt.Sprintf(`{"_id":%d,"a":%s,"b":%s}`, m.IntN(9), values[m.IntN(len(values))], values[m.IntN(len(values))])
-			doc, f := raw(t, text), filter(t, text)
+			doc, f := bsontest.Doc(t, text), filter(t, text)
 			want, err := c.Position(doc)
-			must(t, err)
+			bsontest.Must(t, err)
 			id := c.AppendID(nil, doc)
 			h, tail, ok := c.EqualPosition(f, true)
 			if !ok || h != want || !bytes.HasPrefix(id, tail) || !c.Targeted(f, true) || !c.Placed(doc, h) || c.Placed(doc, h+1) {
@@ -71,7 +72,7 @@ func TestEqualPosition(t *testing.T) {
 		}
 	}
 	c := placed(t, `{"a":1}`, `{}`)
-	if _, err := c.Position(raw(t, `{"a":[1]}`)); code(err) != mongoerr.ShardKeyNotFound {
+	if _, err := c.Position(bsontest.Doc(t, `{"a":[1]}`)); mongoerr.CodeOf(err) != mongoerr.ShardKeyNotFound {
 		t.Errorf("an array in the shard key: %v", err)
 	}
 }
@@ -128,13 +129,13 @@ func TestTimePosition(t *testing.T) {
 		}
 	}
 	c := placed(t, "", `{timeseries: {timeField: "t", metaField: "m"}}`)
-	doc := raw(t, `{_id: 1, t: {"$date":{"$numberLong":"1000"}}}`)
+	doc := bsontest.Doc(t, `{_id: 1, t: {"$date":{"$numberLong":"1000"}}}`)
 	h, err := c.Position(doc)
-	must(t, err)
+	bsontest.Must(t, err)
 	if h != catalog.TimePosition(1000) || !c.Placed(doc, h+catalog.SameTimeMax-1) || c.Placed(doc, h+catalog.SameTimeMax) || c.Placed(doc, h-1) {
 		t.Errorf("a document of time 1000 lies at %v", h)
 	}
-	if _, err := c.Position(raw(t, `{_id: 1, t: 5}`)); code(err) != mongoerr.BadValue {
+	if _, err := c.Position(bsontest.Doc(t, `{_id: 1, t: 5}`)); mongoerr.CodeOf(err) != mongoerr.BadValue {
 		t.Errorf("no time: %v", err)
 	}
 	if capped := placed(t, "", `{capped: true, size: 1}`); !capped.Placed(doc, 77) || !capped.PhysicalID() || !c.PhysicalID() || placed(t, "", `{}`).PhysicalID() {
@@ -187,8 +188,8 @@ func TestSwitches(t *testing.T) {
 func TestParseOptions(t *testing.T) {
 	parse := func(text string) catalog.Options {
 		t.Helper()
-		o, err := catalog.ParseOptions(env(), raw(t, text), mql.NewestCollator)
-		must(t, err)
+		o, err := catalog.ParseOptions(env(), bsontest.Doc(t, text), mql.NewestCollator)
+		bsontest.Must(t, err)
 		return o
 	}
 	if o := parse(`{}`); o.ValidationLevel != "strict" || o.ValidationAction != "error" || o.ExpireAfterSeconds != -1 || o.Validator != nil || o.Collation != nil {
@@ -208,7 +209,7 @@ func TestParseOptions(t *testing.T) {
 	if parse(`{validator: {}}`).Validator != nil || parse(`{changeStreamPreAndPostImages: {enabled: false}}`).PrePostImages {
 		t.Error("empty options")
 	}
-	if _, err := catalog.ParseOptions(env(), raw(t, `{validator: {$nonsense: 1}}`), mql.NewestCollator); err == nil {
+	if _, err := catalog.ParseOptions(env(), bsontest.Doc(t, `{validator: {$nonsense: 1}}`), mql.NewestCollator); err == nil {
 		t.Error("a validator that cannot be parsed")
 	}
 }

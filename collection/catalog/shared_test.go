@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/storage"
@@ -67,7 +68,7 @@ func TestFollowOlderState(t *testing.T) {
 	store := &among{Store: memkv.Open(memkv.Options{})}
 	defer store.Close()
 	c, err := catalog.Open(t.Context(), store, release.Default)
-	must(t, err)
+	bsontest.Must(t, err)
 	r := &room{c, t, store}
 	r.create("db.c", "{}")
 	begun, taken, goOn, again := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
@@ -91,10 +92,10 @@ func TestFollowOlderState(t *testing.T) {
 	go func() { c.Follow(ctx); close(ended) }()
 	r.change(func(m *catalog.Mutation) error {
 		txn, err := store.Begin(t.Context(), storage.TxnOptions{}) // somebody else's: the look is later than the beginning
-		must(t, err)
-		must(t, txn.Set([]byte("else"), []byte("1")))
+		bsontest.Must(t, err)
+		bsontest.Must(t, txn.Set([]byte("else"), []byte("1")))
 		_, err = txn.Commit(t.Context(), storage.Buffered)
-		must(t, err)
+		bsontest.Must(t, err)
 		close(begun)
 		<-taken
 		return frozen("db.c")(m)
@@ -117,15 +118,15 @@ func TestFollowOlderState(t *testing.T) {
 func (r *room) notes() (all string) {
 	r.t.Helper()
 	s, err := r.store.Snapshot(r.t.Context(), 0)
-	must(r.t, err)
+	bsontest.Must(r.t, err)
 	defer s.Close()
 	it, err := s.Iter(r.t.Context(), keyspace.MetaPrefixRange(keyspace.MetaVersion, []byte(keyspace.ChangePrefix)), storage.IterOptions{})
-	must(r.t, err)
+	bsontest.Must(r.t, err)
 	defer it.Close()
 	for it.Next() {
 		all += fmt.Sprintf("%x=%x ", it.Key(), it.Value())
 	}
-	must(r.t, it.Err())
+	bsontest.Must(r.t, it.Err())
 	return all
 }
 
@@ -137,7 +138,7 @@ func TestNoteAfterUnknown(t *testing.T) {
 			faults := faultkv.New(memkv.Open(memkv.Options{}), 1)
 			store := &among{Store: faults}
 			c, err := catalog.Open(t.Context(), store, release.Default)
-			must(t, err)
+			bsontest.Must(t, err)
 			r := &room{c, t, store}
 			r.create("db.c", "{}")
 			faults.SetRules(faultkv.Rule{Op: faultkv.Commit, Times: 1, Err: storage.ErrUndetermined, After: arrives},
@@ -153,7 +154,7 @@ func TestNoteAfterUnknown(t *testing.T) {
 			if r.notes() == before {
 				t.Errorf("arrives %v: the next change has the same note", arrives)
 			}
-			must(t, store.Close())
+			bsontest.Must(t, store.Close())
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/storage"
@@ -18,7 +19,7 @@ func onFaults(t *testing.T) (*room, *faultkv.Store) {
 	t.Helper()
 	store := faultkv.New(memkv.Open(memkv.Options{}), 1)
 	c, err := catalog.Open(context.Background(), store, release.Default)
-	must(t, err)
+	bsontest.Must(t, err)
 	return &room{c, t, store}, store
 }
 
@@ -28,7 +29,7 @@ func TestChangeConflicts(t *testing.T) {
 	defer store.Close()
 	store.SetRules(faultkv.Rule{Op: faultkv.Commit, Times: 3, Err: storage.ErrConflict})
 	calls := 0
-	must(t, r.Change(context.Background(), func(m *catalog.Mutation) error {
+	bsontest.Must(t, r.Change(context.Background(), func(m *catalog.Mutation) error {
 		calls++
 		if m.Snapshot().Collection(ns("db.c")) != nil {
 			t.Error("what a refused change did is there")
@@ -80,13 +81,13 @@ func TestChangeUnanswered(t *testing.T) {
 			}
 		}
 		again, err := catalog.Open(context.Background(), store, release.Default)
-		must(t, err)
+		bsontest.Must(t, err)
 		for name, want := range map[string]bool{"db.c": false, "db.d": true, "db.gone": false} {
 			if in, kept := r.Peek().Collection(ns(name)) != nil, again.Peek().Collection(ns(name)) != nil; in != want || kept != want {
 				t.Errorf("arrives %v: %s is in memory: %v, in the store: %v, want %v", arrives, name, in, kept, want)
 			}
 		}
-		must(t, store.Close())
+		bsontest.Must(t, store.Close())
 	}
 }
 
@@ -114,13 +115,13 @@ func TestChangeUnknown(t *testing.T) {
 			store.SetRules()
 			<-now.Replaced()
 			again, err := catalog.Open(context.Background(), store, release.Default)
-			must(t, err)
+			bsontest.Must(t, err)
 			name := map[bool]string{true: "db.d", false: "db.c"}[arrives]
 			if coll := r.Peek().Collection(ns(name)); coll == nil || coll.Frozen || again.Peek().Collection(ns(name)) == nil {
 				t.Errorf("arrives %v: %s is not what there is", arrives, name)
 			}
-			must(t, r.Change(context.Background(), renamed(name, "db.e")))
-			must(t, store.Close())
+			bsontest.Must(t, r.Change(context.Background(), renamed(name, "db.e")))
+			bsontest.Must(t, store.Close())
 		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/changelog"
 	"github.com/cantledb/cantle/collection/expr"
@@ -26,7 +27,7 @@ import (
 func (w *world) filter(text string) *Filter {
 	w.Helper()
 	env := mql.NewEnv(w.Context())
-	n, err := match.Parse(env, doc(text))
+	n, err := match.Parse(env, bsontest.MustDoc(text))
 	w.ok(err)
 	return NewFilter(env, n)
 }
@@ -208,7 +209,7 @@ func TestFiltered(t *testing.T) {
 
 	for _, r := range all {
 		env := mql.NewEnv(t.Context())
-		n, err := match.Parse(env, doc(r.filter))
+		n, err := match.Parse(env, bsontest.MustDoc(r.filter))
 		w.ok(err)
 		want := []string(nil)
 		at := Token{Time: start, Mark: true}
@@ -270,14 +271,14 @@ func (w *world) churn(start storage.Timestamp) storage.Timestamp {
 		default:
 			var recs []changelog.Record
 			for range 1 + rand.IntN(3) {
-				key, v := doc(fmt.Sprintf("{_id: %d}", rand.IntN(6))), rand.IntN(10)
-				full := doc(fmt.Sprintf("{_id: %s, v: %d}", key.Get("_id"), v))
+				key, v := bsontest.MustDoc(fmt.Sprintf("{_id: %d}", rand.IntN(6))), rand.IntN(10)
+				full := bsontest.MustDoc(fmt.Sprintf("{_id: %s, v: %d}", key.Get("_id"), v))
 				r := changelog.Record{Op: changelog.Op(1 + rand.IntN(4)), Collection: id, Key: key, Doc: full, Pre: full}
 				switch r.Op {
 				case changelog.Insert:
 					r.Pre = nil
 				case changelog.Update:
-					r.Doc, r.Delta = nil, doc(fmt.Sprintf("{updatedFields: {v: %d}, removedFields: [], truncatedArrays: []}", v))
+					r.Doc, r.Delta = nil, bsontest.MustDoc(fmt.Sprintf("{updatedFields: {v: %d}, removedFields: [], truncatedArrays: []}", v))
 				case changelog.Delete:
 					r.Doc = nil
 				}
@@ -301,13 +302,13 @@ func TestFilterLookup(t *testing.T) {
 	w := newWorld(t)
 	id := w.create("c")
 	src := Source{Store: w.store, Hub: w.hub, Catalog: w.cat.Peek, Lookup: func(*mql.Env, [16]byte, *changelog.Record) (bson.Raw, error) {
-		return doc("{_id: 1, v: 5}"), nil
+		return bsontest.MustDoc("{_id: 1, v: 5}"), nil
 	}}
 	s, err := Open(mql.NewEnv(t.Context()), src, collection.Namespace{DB: "db", Coll: "c"}, &Spec{FullDocument: FullLookup, Filter: w.filter(`{"fullDocument.v": 5}`)})
 	w.ok(err)
 	go func() {
 		time.Sleep(10 * time.Millisecond)
-		w.commit(changelog.Record{Op: changelog.Update, Collection: id, Key: doc("{_id: 1}"), Delta: doc("{updatedFields: {x: 1}}")})
+		w.commit(changelog.Record{Op: changelog.Update, Collection: id, Key: bsontest.MustDoc("{_id: 1}"), Delta: bsontest.MustDoc("{updatedFields: {x: 1}}")})
 	}()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -322,7 +323,7 @@ func TestFilterLookup(t *testing.T) {
 func TestWaitFor(t *testing.T) {
 	for text, record := range map[string]changelog.Record{
 		"insert": insert(1, 1),
-		"delete": {Op: changelog.Delete, Collection: 1, Key: doc("{_id: 1}")},
+		"delete": {Op: changelog.Delete, Collection: 1, Key: bsontest.MustDoc("{_id: 1}")},
 		"drop":   ddl(1, `{ns: "db.$cmd", o: {drop: "c"}}`),
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -333,7 +334,7 @@ func TestWaitFor(t *testing.T) {
 			woke := make(chan error, 1)
 			go func() { woke <- w.hub.WaitFor(ctx, start, 1) }()
 			w.commit(insert(2, 1))
-			w.commit(changelog.Record{Op: changelog.Update, Collection: 1, Key: doc("{_id: 1}"), Delta: doc("{updatedFields: {a: 1}}")})
+			w.commit(changelog.Record{Op: changelog.Update, Collection: 1, Key: bsontest.MustDoc("{_id: 1}"), Delta: bsontest.MustDoc("{updatedFields: {a: 1}}")})
 			time.Sleep(time.Second)
 			if len(woke) != 0 {
 				t.Error("it woke for what it cannot find")

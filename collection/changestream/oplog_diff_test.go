@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection/update"
 )
@@ -22,7 +23,7 @@ func TestOplogDiff(t *testing.T) {
 			`{a: ["long enough to be worth it for so many", 1, 0, 3, 4, 5, 6, 7, 8, 9, 0]}`, `{"sa":{"a":true,"u2":0,"u10":0}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, _ := update.Diff(doc(tc.old), doc(tc.updated))
+			d, _ := update.Diff(bsontest.MustDoc(tc.old), bsontest.MustDoc(tc.updated))
 			b := bson.NewBuilder(nil)
 			d.Append(b)
 			if got := ejson.String(diff(b.Doc())); got != tc.want {

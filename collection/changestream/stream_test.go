@@ -11,8 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/changelog"
@@ -86,20 +85,12 @@ func (w *world) ok(err error) {
 	}
 }
 
-func doc(text string) bson.Raw {
-	d, err := ejson.Parse(text)
-	if err != nil {
-		panic(err)
-	}
-	return d
-}
-
 func insert(coll keyspace.CollectionID, id int) changelog.Record {
-	return changelog.Record{Op: changelog.Insert, Collection: coll, Doc: doc(fmt.Sprintf("{_id: %d}", id))}
+	return changelog.Record{Op: changelog.Insert, Collection: coll, Doc: bsontest.MustDoc(fmt.Sprintf("{_id: %d}", id))}
 }
 
 func ddl(coll keyspace.CollectionID, text string) changelog.Record {
-	return changelog.Record{Op: changelog.Command, Collection: coll, Doc: doc(text)}
+	return changelog.Record{Op: changelog.Command, Collection: coll, Doc: bsontest.MustDoc(text)}
 }
 
 // open opens a stream on a collection of db, or with "" on db.

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/ratelimit"
@@ -31,7 +32,7 @@ func bigWorld(tb testing.TB, n int) *world {
 		for f := range 12 {
 			fields = append(fields, fmt.Sprintf("f%d: %q", f, pad))
 		}
-		w.insert(parse(tb, fmt.Sprintf("{_id: %d, a: %d, b: %d, m: [%d, %d], %s}", i, i%10, i, i, i+1, strings.Join(fields, ", "))))
+		w.insert(bsontest.Doc(tb, fmt.Sprintf("{_id: %d, a: %d, b: %d, m: [%d, %d], %s}", i, i%10, i, i, i+1, strings.Join(fields, ", "))))
 	}
 	w.env.Meter = &ratelimit.Meter{}
 	return w
@@ -83,12 +84,12 @@ func TestAllocsPlans(t *testing.T) {
 		{name: "first of a sort", filter: `{}`, sort: `{f3: 1, b: -1}`, most: 0.7},
 	} {
 		measure := func(w *world) float64 {
-			f := plan.Find{Filter: parse(t, c.filter)}
+			f := plan.Find{Filter: bsontest.Doc(t, c.filter)}
 			if c.sort != "" {
-				f.Sort, f.Limit = parse(t, c.sort), 5
+				f.Sort, f.Limit = bsontest.Doc(t, c.sort), 5
 			}
 			if c.projection != "" {
-				f.Projection = parse(t, c.projection)
+				f.Projection = bsontest.Doc(t, c.projection)
 			}
 			q := w.query(f)
 			q.KeysOnly = c.count
@@ -109,9 +110,9 @@ func BenchmarkScan(b *testing.B) {
 	w := bigWorld(b, n)
 	for name, filter := range map[string]string{"refuse": `{a: 5, b: {$gt: 1000000}}`, "return": `{b: {$gte: 0}}`, "index": `{a: {$gte: 0}}`} {
 		b.Run(name, func(b *testing.B) {
-			f := plan.Find{Filter: parse(b, filter)}
+			f := plan.Find{Filter: bsontest.Doc(b, filter)}
 			if name != "index" {
-				f.Hint = bson.Value{Type: bson.TypeDocument, Data: parse(b, "{$natural: 1}")}
+				f.Hint = bson.Value{Type: bson.TypeDocument, Data: bsontest.Doc(b, "{$natural: 1}")}
 			}
 			q, err := plan.Canonical(w.env, w.coll, f)
 			if err != nil {

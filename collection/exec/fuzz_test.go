@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/plan"
@@ -51,22 +52,22 @@ func fuzzPlans(t *testing.T, seed uint64) {
 	}
 	w := newWorld(t, key, shards, indexes...)
 	if rng.IntN(3) == 0 {
-		c, err := mql.ParseCollation(parse(t, collations[rng.IntN(len(collations))]).Value())
+		c, err := mql.ParseCollation(bsontest.Doc(t, collations[rng.IntN(len(collations))]).Value())
 		if err != nil {
 			t.Fatal(err)
 		}
 		w.env.Collation = c
 	}
 	for i := range fuzzDocuments {
-		w.insert(parse(t, m.doc(i)))
+		w.insert(bsontest.Doc(t, m.doc(i)))
 	}
 	for range fuzzQueries {
-		f := plan.Find{Filter: parse(t, m.filter())}
+		f := plan.Find{Filter: bsontest.Doc(t, m.filter())}
 		if rng.IntN(12) == 0 {
 			f.Filter = bson.Empty
 		}
 		if rng.IntN(2) == 0 {
-			f.Sort = parse(t, m.order())
+			f.Sort = bsontest.Doc(t, m.order())
 			if like := w.orderOf(w.coll.Indexes[rng.IntN(len(w.coll.Indexes))], rng.IntN(2) == 0); like != nil && rng.IntN(2) == 0 {
 				f.Sort = like
 			}
@@ -75,7 +76,7 @@ func fuzzPlans(t *testing.T, seed uint64) {
 			}
 		}
 		if rng.IntN(3) == 0 {
-			f.Projection = parse(t, projections[rng.IntN(len(projections))])
+			f.Projection = bsontest.Doc(t, projections[rng.IntN(len(projections))])
 		}
 		w.compare(f)
 		if rng.IntN(3) == 0 {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/plan"
@@ -72,14 +73,14 @@ func TestParkedGoesOn(t *testing.T) {
 	}{{"", 1}, {`{k: "hashed"}`, 3}} {
 		w := newWorld(t, c.key, c.shards, `{key: {a: 1, _id: 1}, name: "a_1"}`, `{key: {b: 1, _id: 1}, name: "b_1"}`)
 		for i := range 400 {
-			w.insert(parse(t, fmt.Sprintf("{_id: %d, k: %d, a: %d, b: [%d, %d]}", i, i, i%7, i%5, i%11)))
+			w.insert(bsontest.Doc(t, fmt.Sprintf("{_id: %d, k: %d, a: %d, b: [%d, %d]}", i, i, i%7, i%5, i%11)))
 		}
 		for _, f := range []plan.Find{
-			{Filter: parse(t, "{a: {$gt: 2}}"), Sort: parse(t, "{a: 1, _id: 1}"), Projection: parse(t, "{b: 1}")},
-			{Filter: parse(t, "{a: {$gt: 2}}"), Sort: parse(t, "{a: 1, _id: 1}"), ReturnKey: true},
-			{Filter: parse(t, "{$or: [{a: 3}, {b: 4}]}")},
-			{Filter: parse(t, "{$or: [{a: 3}, {b: 4}]}"), Sort: parse(t, "{_id: -1}"), Skip: 3, Limit: 50},
-			{Filter: parse(t, "{b: {$in: [1, 2]}}"), Sort: parse(t, "{b: 1, _id: 1}"), ShowRecordID: true},
+			{Filter: bsontest.Doc(t, "{a: {$gt: 2}}"), Sort: bsontest.Doc(t, "{a: 1, _id: 1}"), Projection: bsontest.Doc(t, "{b: 1}")},
+			{Filter: bsontest.Doc(t, "{a: {$gt: 2}}"), Sort: bsontest.Doc(t, "{a: 1, _id: 1}"), ReturnKey: true},
+			{Filter: bsontest.Doc(t, "{$or: [{a: 3}, {b: 4}]}")},
+			{Filter: bsontest.Doc(t, "{$or: [{a: 3}, {b: 4}]}"), Sort: bsontest.Doc(t, "{_id: -1}"), Skip: 3, Limit: 50},
+			{Filter: bsontest.Doc(t, "{b: {$in: [1, 2]}}"), Sort: bsontest.Doc(t, "{b: 1, _id: 1}"), ShowRecordID: true},
 		} {
 			q := w.query(f)
 			for _, sol := range w.candidates(q) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/bson/keystring"
 	"github.com/cantledb/cantle/bson/path"
@@ -50,7 +51,7 @@ func newWorldIn(t testing.TB, store storage.Store, shardKey string, shards int, 
 	w.coll = &catalog.Collection{Namespace: collection.Namespace{DB: "test", Coll: "c"}, ID: 1}
 	kind := shard.Unsharded
 	if shardKey != "" {
-		k, err := shard.ParseKeyPattern(parse(t, shardKey))
+		k, err := shard.ParseKeyPattern(bsontest.Doc(t, shardKey))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,22 +62,13 @@ func newWorldIn(t testing.TB, store storage.Store, shardKey string, shards int, 
 		t.Fatal(err)
 	}
 	for i, s := range append([]string{`{v: 2, key: {_id: 1}, name: "_id_"}`}, indexes...) {
-		spec, err := index.ParseSpec(w.env, parse(t, s))
+		spec, err := index.ParseSpec(w.env, bsontest.Doc(t, s))
 		if err != nil {
 			t.Fatal(err)
 		}
 		w.coll.Indexes = append(w.coll.Indexes, &catalog.Index{Spec: spec, ID: keyspace.IndexID(i + 1), State: catalog.IndexReady})
 	}
 	return w
-}
-
-func parse(t testing.TB, s string) bson.Raw {
-	t.Helper()
-	d, err := ejson.Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
 }
 
 // target writes into a transaction; multikey marks are made at once.
@@ -275,21 +267,21 @@ func TestEveryPlanAnswersAlike(t *testing.T) {
 			m := maker{rand.New(rand.NewPCG(7, uint64(c.shards))), c.values}
 			w := newWorld(t, c.key, c.shards, c.indexes...)
 			for i := range 60 * c.shards { // more in each shard than is read ahead
-				w.insert(parse(t, m.doc(i)))
+				w.insert(bsontest.Doc(t, m.doc(i)))
 			}
 			for range 90 {
-				f := plan.Find{Filter: parse(t, m.filter())}
+				f := plan.Find{Filter: bsontest.Doc(t, m.filter())}
 				if m.IntN(8) == 0 {
-					f.Filter = parse(t, fmt.Sprintf("{%s: {$in: [%s, %s, %s]}}", []string{"a", "k"}[m.IntN(2)], m.value(), m.value(), m.value()))
+					f.Filter = bsontest.Doc(t, fmt.Sprintf("{%s: {$in: [%s, %s, %s]}}", []string{"a", "k"}[m.IntN(2)], m.value(), m.value(), m.value()))
 				}
 				if m.IntN(3) == 0 {
-					f.Sort = parse(t, sorts[m.IntN(len(sorts))])
+					f.Sort = bsontest.Doc(t, sorts[m.IntN(len(sorts))])
 					if m.IntN(2) == 0 {
 						f.Skip, f.Limit = int64(m.IntN(3)), int64(1+m.IntN(9))
 					}
 				}
 				if m.IntN(3) == 0 {
-					f.Projection = parse(t, projections[m.IntN(len(projections))])
+					f.Projection = bsontest.Doc(t, projections[m.IntN(len(projections))])
 				}
 				f.ShowRecordID = m.IntN(20) == 0
 				w.compare(f)
@@ -338,7 +330,7 @@ func (w *world) candidates(q *plan.Query) []*plan.Solution {
 
 // natural is a find that scans the collection.
 func (w *world) natural(f plan.Find) plan.Find {
-	f.Hint = bson.Value{Type: bson.TypeDocument, Data: parse(w.t, "{$natural: 1}")}
+	f.Hint = bson.Value{Type: bson.TypeDocument, Data: bsontest.Doc(w.t, "{$natural: 1}")}
 	return f
 }
 
@@ -428,7 +420,7 @@ func (w *world) values(docs []string, at string) []string {
 	seen := map[string]bool{}
 	p := path.Must(at)
 	for _, d := range docs {
-		p.Walk(parse(w.t, d), path.TraverseLeaf, func(v bson.Value, _ []int32) bool {
+		p.Walk(bsontest.Doc(w.t, d), path.TraverseLeaf, func(v bson.Value, _ []int32) bool {
 			if !v.IsMissing() {
 				seen[string(keystring.Append(nil, v, keystring.Ascending, nil, nil))] = true
 			}

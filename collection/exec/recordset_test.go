@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/plan"
 )
@@ -16,11 +17,11 @@ func TestDedupeIsBounded(t *testing.T) {
 		`{key: {d: 1}, name: "d_1"}`, `{key: {e: 1}, name: "e_1"}`)
 	const n = 500
 	for i := range n {
-		w.insert(parse(t, fmt.Sprintf("{_id: %d, a: %d, b: %d, c: [%d, %d], d: 1, e: 1}", i, i, i, i, i+1)))
+		w.insert(bsontest.Doc(t, fmt.Sprintf("{_id: %d, a: %d, b: %d, c: [%d, %d], d: 1, e: 1}", i, i, i, i, i+1)))
 	}
 	stages := map[string]bool{}
 	for _, filter := range []string{`{$or: [{a: {$gte: 0}}, {b: {$gte: 0}}]}`, `{c: {$gte: 0}}`, `{d: 1, e: 1}`} {
-		q := w.query(plan.Find{Filter: parse(t, filter)})
+		q := w.query(plan.Find{Filter: bsontest.Doc(t, filter)})
 		for _, sol := range w.candidates(q) {
 			b := stagesOf(sol.Shards)
 			if !strings.Contains(b, "OR") && !strings.Contains(b, "AND_HASH") && !strings.Contains(filter, "c:") {

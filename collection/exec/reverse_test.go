@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/plan"
@@ -15,18 +16,18 @@ import (
 func TestReverseScanJumps(t *testing.T) {
 	w := newWorld(t, "", 1, `{key: {a: 1, b: 1}, name: "ab"}`)
 	for i := range 1000 {
-		w.insert(parse(t, fmt.Sprintf("{_id: %d, a: %d, b: %d}", i, i/100, i%100)))
+		w.insert(bsontest.Doc(t, fmt.Sprintf("{_id: %d, a: %d, b: %d}", i, i/100, i%100)))
 	}
 	for _, c := range []struct {
 		find    plan.Find
 		rows    int
 		keysMax int64
 	}{
-		{plan.Find{Filter: parse(t, `{a: {$gte: 0}, b: 7}`), Sort: parse(t, `{a: -1}`)}, 10, 40},
-		{plan.Find{Filter: parse(t, `{a: {$gte: 0}, b: 7}`), Sort: parse(t, `{a: 1}`)}, 10, 40},
-		{plan.Find{Filter: parse(t, `{a: {$gte: 2, $lt: 5}, b: {$in: [3, 90]}}`), Sort: parse(t, `{a: -1, b: -1}`)}, 6, 25},
-		{plan.Find{Filter: parse(t, `{a: {$gt: 0}, b: {$gt: 97}}`), Sort: parse(t, `{a: -1, b: -1}`)}, 18, 40},
-		{plan.Find{Filter: bson.Empty, Sort: parse(t, `{a: -1, b: -1}`), Hint: bson.Value{Type: bson.TypeDocument, Data: parse(t, "{a: 1, b: 1}")}}, 1000, 1000},
+		{plan.Find{Filter: bsontest.Doc(t, `{a: {$gte: 0}, b: 7}`), Sort: bsontest.Doc(t, `{a: -1}`)}, 10, 40},
+		{plan.Find{Filter: bsontest.Doc(t, `{a: {$gte: 0}, b: 7}`), Sort: bsontest.Doc(t, `{a: 1}`)}, 10, 40},
+		{plan.Find{Filter: bsontest.Doc(t, `{a: {$gte: 2, $lt: 5}, b: {$in: [3, 90]}}`), Sort: bsontest.Doc(t, `{a: -1, b: -1}`)}, 6, 25},
+		{plan.Find{Filter: bsontest.Doc(t, `{a: {$gt: 0}, b: {$gt: 97}}`), Sort: bsontest.Doc(t, `{a: -1, b: -1}`)}, 18, 40},
+		{plan.Find{Filter: bson.Empty, Sort: bsontest.Doc(t, `{a: -1, b: -1}`), Hint: bson.Value{Type: bson.TypeDocument, Data: bsontest.Doc(t, "{a: 1, b: 1}")}}, 1000, 1000},
 	} {
 		q := w.query(c.find)
 		var sol *plan.Solution

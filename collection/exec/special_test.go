@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/match"
@@ -20,7 +21,7 @@ import (
 func (w *world) all() (docs []bson.Raw) {
 	q := w.query(w.natural(plan.Find{}))
 	for _, d := range w.run(q, w.candidates(q)[0]) {
-		docs = append(docs, parse(w.t, d))
+		docs = append(docs, bsontest.Doc(w.t, d))
 	}
 	return docs
 }
@@ -44,7 +45,7 @@ func TestTextPlans(t *testing.T) {
 			return strings.Join(list, " ")
 		}
 		for i := range 80 {
-			w.insert(parse(t, fmt.Sprintf("{_id: %d, a: %d, k: %d, s: %q, d: [{t: %q}, {t: 5}]}", i, i%5, i, some(), some())))
+			w.insert(bsontest.Doc(t, fmt.Sprintf("{_id: %d, a: %d, k: %d, s: %q, d: [{t: %q}, {t: 5}]}", i, i%5, i, some(), some())))
 		}
 		docs := w.all()
 		for i := range 200 {
@@ -61,7 +62,7 @@ func TestTextPlans(t *testing.T) {
 			} else if i%4 == 1 {
 				filter = "{$or: [" + filter + ", {a: 1}]}"
 			}
-			f := plan.Find{Filter: parse(t, filter)}
+			f := plan.Find{Filter: bsontest.Doc(t, filter)}
 			q := w.query(f)
 			var want []string
 			var scratch expr.Scratch
@@ -77,8 +78,8 @@ func TestTextPlans(t *testing.T) {
 			if i%4 == 1 {
 				continue
 			}
-			f.Projection = parse(t, `{_id: 1, s: {$meta: "textScore"}}`)
-			f.Sort = parse(t, `{s: {$meta: "textScore"}, _id: 1}`)
+			f.Projection = bsontest.Doc(t, `{_id: 1, s: {$meta: "textScore"}}`)
+			f.Sort = bsontest.Doc(t, `{s: {$meta: "textScore"}, _id: 1}`)
 			q = w.query(f)
 			got := w.run(q, w.candidates(q)[0])
 			if len(got) != len(want) {
@@ -87,7 +88,7 @@ func TestTextPlans(t *testing.T) {
 			ix := w.coll.Index("txt")
 			last := math.Inf(1)
 			for _, g := range got {
-				d := parse(t, g)
+				d := bsontest.Doc(t, g)
 				score, _ := d.Get("s").AsFloat()
 				n, _ := d.Get("_id").AsInt64()
 				i := slices.IndexFunc(docs, func(o bson.Raw) bool { m, _ := o.Get("_id").AsInt64(); return m == n })
@@ -129,7 +130,7 @@ func TestGeoPlans(t *testing.T) {
 			if i%11 == 0 {
 				doc = fmt.Sprintf("{_id: %d, k: %d, a: 1}", i, i)
 			}
-			w.insert(parse(t, doc))
+			w.insert(bsontest.Doc(t, doc))
 		}
 		docs := w.all()
 		for i := range 100 {
@@ -156,7 +157,7 @@ func TestGeoPlans(t *testing.T) {
 					filter = fmt.Sprintf(`{q: {$nearSphere: [%v, %v]}}`, x, y)
 				}
 			}
-			f := plan.Find{Filter: parse(t, filter)}
+			f := plan.Find{Filter: bsontest.Doc(t, filter)}
 			q := w.query(f)
 			want := w.matching(docs, q.Match)
 			for _, sol := range w.candidates(q) {
@@ -197,7 +198,7 @@ func (w *world) inDistance(near *match.Near, rows []string) {
 	w.t.Helper()
 	last := -1.0
 	for _, r := range rows {
-		d, ok := near.Distance(parse(w.t, r))
+		d, ok := near.Distance(bsontest.Doc(w.t, r))
 		if !ok || d < last {
 			w.t.Fatalf("distance %v of %s after %v", d, r, last)
 		}
@@ -210,7 +211,7 @@ func TestMinMax(t *testing.T) {
 	m := maker{rand.New(rand.NewPCG(9, 9)), plain}
 	w := newWorld(t, "", 1, `{key: {a: 1}, name: "a_1"}`, `{key: {a: -1, b: 1}, name: "ab"}`)
 	for i := range 50 {
-		w.insert(parse(t, m.doc(i)))
+		w.insert(bsontest.Doc(t, m.doc(i)))
 	}
 	docs := w.all()
 	value := func(d bson.Raw, f string) bson.Value {
@@ -229,14 +230,14 @@ func TestMinMax(t *testing.T) {
 		hint := []string{"a_1", "ab"}[m.IntN(2)]
 		key := func() bson.Raw {
 			if hint == "a_1" {
-				return parse(t, fmt.Sprintf("{a: %s}", m.value()))
+				return bsontest.Doc(t, fmt.Sprintf("{a: %s}", m.value()))
 			}
-			return parse(t, fmt.Sprintf("{a: %s, b: %s}", m.value(), m.value()))
+			return bsontest.Doc(t, fmt.Sprintf("{a: %s, b: %s}", m.value(), m.value()))
 		}
 		lo, hi := key(), key()
-		f := plan.Find{Min: lo, Max: hi, Hint: parse(t, fmt.Sprintf("{h: %q}", hint)).Get("h")}
+		f := plan.Find{Min: lo, Max: hi, Hint: bsontest.Doc(t, fmt.Sprintf("{h: %q}", hint)).Get("h")}
 		if m.IntN(3) == 0 {
-			f.Filter = parse(t, "{b: {$gte: 1}}")
+			f.Filter = bsontest.Doc(t, "{b: {$gte: 1}}")
 		}
 		q := w.query(f)
 		sols, err := q.Candidates(w.env)

@@ -3,15 +3,12 @@ package expr_test
 import (
 	"testing"
 
-	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/expr"
 )
 
 func BenchmarkEval(b *testing.B) {
-	doc, err := ejson.Parse(`{_id: 1, a: 5, b: {c: [1, 2, 3, 4, 5, 6, 7, 8], d: "x"}, t: ISODate("2024-05-06T07:08:09Z"), s: "hello world", dec: Decimal128("1.25")}`)
-	if err != nil {
-		b.Fatal(err)
-	}
+	doc := bsontest.Doc(b, `{_id: 1, a: 5, b: {c: [1, 2, 3, 4, 5, 6, 7, 8], d: "x"}, t: ISODate("2024-05-06T07:08:09Z"), s: "hello world", dec: Decimal128("1.25")}`)
 	for _, c := range []struct{ name, text string }{
 		{"add", `{$add: ["$a", 1]}`},
 		{"path", `"$b.d"`},
@@ -25,10 +22,7 @@ func BenchmarkEval(b *testing.B) {
 		{"function", `{$function: {body: "function(a) { return a + 1 }", args: ["$a"], lang: "js"}}`},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			v, err := ejson.ParseValue(c.text)
-			if err != nil {
-				b.Fatal(err)
-			}
+			v := bsontest.Value(b, c.text)
 			env := newEnv(b.Context())
 			e, err := expr.Parse(env, v)
 			if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/compat-tests/rig/casefile"
@@ -62,19 +62,13 @@ func (s *seen) add(t *testing.T, c *casefile.Case) {
 	}
 	text, _ := c.Get("expr")
 	s.null = s.null || strings.Contains(text, "null")
-	v, err := ejson.ParseValue(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := bsontest.Value(t, text)
 	e, err := expr.Parse(newEnv(t.Context()), v)
 	if err != nil {
 		return
 	}
 	for _, text := range c.All("doc") {
-		doc, err := ejson.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		doc := bsontest.Doc(t, text)
 		e.Paths(func(p string) {
 			if p == "" {
 				return

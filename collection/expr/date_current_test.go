@@ -5,16 +5,13 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/expr"
 )
 
 // $currentDate goes with the clock from one evaluation to the next, $$NOW does not.
 func TestCurrentDateGoesOn(t *testing.T) {
-	v, err := ejson.ParseValue(`{$subtract: [{$currentDate: {}}, "$$NOW"]}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := bsontest.Value(t, `{$subtract: [{$currentDate: {}}, "$$NOW"]}`)
 	env := newEnv(t.Context())
 	now := time.UnixMilli(env.NowMillis)
 	env.Clock = func() time.Time { now = now.Add(time.Second); return now }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/compat-tests/rig/casefile"
 	"github.com/cantledb/cantle/compat-tests/rig/casefile/giant"
@@ -36,16 +36,10 @@ func TestGiantValues(t *testing.T) {
 // in one way, or in a soak in all.
 func extremes(t *testing.T, c *casefile.Case, i int) {
 	text, _ := c.Get("expr")
-	v, err := ejson.ParseValue(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := bsontest.Value(t, text)
 	doc := bson.Empty
 	for _, text := range c.All("doc") {
-		d, err := ejson.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := bsontest.Doc(t, text)
 		if _, err := evaluated(t.Context(), v, d); err == nil {
 			doc = d
 			break

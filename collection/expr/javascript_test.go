@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
@@ -27,10 +28,7 @@ func runScript(t *testing.T, ctx context.Context, source string, args ...string)
 	}
 	var vs []bson.Value
 	for _, a := range args {
-		v, err := ejson.ParseValue(a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := bsontest.Value(t, a)
 		vs = append(vs, v)
 	}
 	var a bson.Arena

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
@@ -40,17 +41,11 @@ func TestOperatorIsOneRow(t *testing.T) {
 	slices.SortFunc(table, func(a, b Operator) int { return strings.Compare(a.Name, b.Name) })
 	env, s := mql.NewEnv(context.Background()), &Scratch{}
 	parse := func(text string) (Expr, error) {
-		v, err := ejson.ParseValue(text)
-		if err != nil {
-			t.Fatal(text, err)
-		}
+		v := bsontest.Value(t, text)
 		p := parser{env: env, operators: table, quantile: ParseQuantile}
 		return p.parse(v)
 	}
-	doc, err := ejson.Parse(`{a: 3, b: [1, 2], c: {d: 4}}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := bsontest.Doc(t, `{a: 3, b: [1, 2], c: {d: 4}}`)
 	for _, tc := range []struct{ text, value, printed, paths string }{
 		{`{$doubled: "$a"}`, `6`, `{"$doubled":["$a"]}`, "a"},
 		{`{$doubled: ["$c.d"]}`, `8`, `{"$doubled":["$c.d"]}`, "c.d"},

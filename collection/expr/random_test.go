@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mongoerr"
@@ -113,16 +114,10 @@ func TestRandomTrees(t *testing.T) {
 	}
 	var parsed []bson.Value
 	for _, s := range scalars {
-		v, err := ejson.ParseValue(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := bsontest.Value(t, s)
 		parsed = append(parsed, v)
 	}
-	doc, err := ejson.Parse(`{a: 5, b: {c: [1, 2.5, "x", {d: null}]}, s: "text"}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := bsontest.Doc(t, `{a: 5, b: {c: [1, 2.5, "x", {d: null}]}, s: "text"}`)
 	env := newEnv(t.Context())
 	env.Vars.Set(env.Vars.Declare("x"), parsed[5])
 	env.Vars.Set(env.Vars.Declare("this"), parsed[41])

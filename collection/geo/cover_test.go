@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/bsontest"
 )
 
 func within(list []CellRange, cell uint64) bool {
@@ -32,10 +32,7 @@ func TestCellRanges(t *testing.T) {
 	}
 	met := 0
 	for _, text := range shapes {
-		v, err := ejson.ParseValue(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := bsontest.Value(t, text)
 		s, err := ParseWithin(v)
 		if err != nil {
 			t.Fatal(err)
@@ -62,10 +59,7 @@ func TestCellRanges(t *testing.T) {
 			check(&Geometry{Planar: true, Points: []Point{p}})
 		}
 		for _, text := range stored {
-			w, err := ejson.ParseValue(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			w := bsontest.Value(t, text)
 			g, ok := Stored(w)
 			if !ok {
 				t.Fatal(text)

@@ -5,23 +5,13 @@ import (
 	"math"
 	"testing"
 
-	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/geo"
 )
 
-func value(t testing.TB, s string) bson.Value {
-	t.Helper()
-	v, err := ejson.ParseValue(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
-
 func stored(t testing.TB, s string) *geo.Geometry {
 	t.Helper()
-	g, ok := geo.Stored(value(t, s))
+	g, ok := geo.Stored(bsontest.Value(t, s))
 	if !ok {
 		t.Fatalf("%s is no geometry", s)
 	}
@@ -38,7 +28,7 @@ func TestStored(t *testing.T) {
 		`{type: "GeometryCollection", geometries: [{type: "Point", coordinates: [1, 2]}, ` + square + `]}`,
 	} {
 		stored(t, s)
-		if _, err := geo.ParseStored(value(t, s)); err != nil {
+		if _, err := geo.ParseStored(bsontest.Value(t, s)); err != nil {
 			t.Errorf("%s: %v", s, err)
 		}
 	}
@@ -50,21 +40,21 @@ func TestStored(t *testing.T) {
 		`{type: "GeometryCollection", geometries: []}`,
 		`{type: "GeometryCollection", geometries: [{type: "GeometryCollection", geometries: [{type: "Point", coordinates: [1, 2]}]}]}`,
 	} {
-		if _, ok := geo.Stored(value(t, s)); ok {
+		if _, ok := geo.Stored(bsontest.Value(t, s)); ok {
 			t.Errorf("%s is taken for a geometry", s)
 		}
-		if _, err := geo.ParseStored(value(t, s)); err == nil {
+		if _, err := geo.ParseStored(bsontest.Value(t, s)); err == nil {
 			t.Errorf("%s: no error", s)
 		}
 	}
 }
 
 func TestCrossingRingsAreRefusedWhereChecked(t *testing.T) {
-	bowtie := value(t, `{type: "Polygon", coordinates: [[[0, 0], [10, 10], [10, 0], [0, 10], [0, 0]]]}`)
+	bowtie := bsontest.Value(t, `{type: "Polygon", coordinates: [[[0, 0], [10, 10], [10, 0], [0, 10], [0, 0]]]}`)
 	if _, err := geo.ParseStored(bowtie); err == nil {
 		t.Error("a ring that crosses itself passes the checks")
 	}
-	hole := value(t, `{type: "Polygon", coordinates: [[[0, 0], [9, 0], [9, 9], [0, 9], [0, 0]], [[20, 20], [21, 20], [21, 21], [20, 20]]]}`)
+	hole := bsontest.Value(t, `{type: "Polygon", coordinates: [[[0, 0], [9, 0], [9, 9], [0, 9], [0, 0]], [[20, 20], [21, 20], [21, 21], [20, 20]]]}`)
 	if _, err := geo.ParseStored(hole); err == nil {
 		t.Error("a hole outside of its polygon passes the checks")
 	}
@@ -88,7 +78,7 @@ func TestHoles(t *testing.T) {
 		{`[[2, 2], [6, 2], [6, 6], [2, 2]], [[2, 2], [6, 6], [2, 6], [2, 2]]`, false},
 		{`[[2, 2], [4, 2], [4, 4], [2, 2]], [[2, 2], [4, 2], [4, 4], [2, 2]]`, false},
 	} {
-		v := value(t, `{type: "Polygon", coordinates: [`+outer+`, `+c.holes+`]}`)
+		v := bsontest.Value(t, `{type: "Polygon", coordinates: [`+outer+`, `+c.holes+`]}`)
 		if _, err := geo.ParseStored(v); (err == nil) != c.ok {
 			t.Errorf("%s: %v", c.holes, err)
 		}
@@ -96,7 +86,7 @@ func TestHoles(t *testing.T) {
 			t.Errorf("%s: what lies in documents is not checked", c.holes)
 		}
 	}
-	strict := value(t, `{type: "Polygon", coordinates: [`+outer+`], crs: {type: "name", properties: {name: "urn:x-mongodb:crs:strictwinding:EPSG:4326"}}}`)
+	strict := bsontest.Value(t, `{type: "Polygon", coordinates: [`+outer+`], crs: {type: "name", properties: {name: "urn:x-mongodb:crs:strictwinding:EPSG:4326"}}}`)
 	if _, err := geo.ParseStored(strict); err == nil {
 		t.Error("a polygon with strict winding can be stored in an index")
 	}
@@ -114,11 +104,11 @@ func TestMeetsIsSymmetric(t *testing.T) {
 	}
 	for _, a := range list {
 		for _, b := range list {
-			x, err := geo.ParseIntersects(value(t, `{$geometry: `+a+`}`))
+			x, err := geo.ParseIntersects(bsontest.Value(t, `{$geometry: `+a+`}`))
 			if err != nil {
 				t.Fatal(err)
 			}
-			y, err := geo.ParseIntersects(value(t, `{$geometry: `+b+`}`))
+			y, err := geo.ParseIntersects(bsontest.Value(t, `{$geometry: `+b+`}`))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,7 +128,7 @@ func TestCoversImpliesMeets(t *testing.T) {
 		`{$geometry: ` + square + `}`, `{$centerSphere: [[5, 5], 0.1]}`, `{$centerSphere: [[5, 5], 3]}`, `{$centerSphere: [[5, 5], 4]}`,
 		`{$box: [[0, 0], [10, 10]]}`, `{$center: [[5, 5], 3]}`, `{$polygon: [[0, 0], [10, 0], [10, 10]]}`,
 	} {
-		shape, err := geo.ParseWithin(value(t, s))
+		shape, err := geo.ParseWithin(bsontest.Value(t, s))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +164,7 @@ func TestDistance(t *testing.T) {
 		{`{$near: {$geometry: {type: "Point", coordinates: [5, 5]}}}`, square, 0, true},
 		{`{$near: {$geometry: {type: "Point", coordinates: [0, 12]}}}`, `{type: "LineString", coordinates: [[0, 0], [0, 10]]}`, 2 * degree * geo.EarthRadiusMeters, true},
 	} {
-		ops, _ := value(t, c.ops).Doc()
+		ops, _ := bsontest.Value(t, c.ops).Doc()
 		n, err := geo.ParseNear(ops)
 		if err != nil {
 			t.Fatal(err)
@@ -194,7 +184,7 @@ func TestDistanceToPoles(t *testing.T) {
 		`{$near: {$geometry: {type: "Point", coordinates: [180, 90]}}}`:   10018696.051930532,
 		`{$near: {$geometry: {type: "Point", coordinates: [-180, -90]}}}`: 10018696.051930532,
 	} {
-		spec, _ := value(t, ops).Doc()
+		spec, _ := bsontest.Value(t, ops).Doc()
 		n, err := geo.ParseNear(spec)
 		if err != nil {
 			t.Fatal(err)
@@ -221,7 +211,7 @@ func TestManyVertices(t *testing.T) {
 		ring = fmt.Appendf(ring, "[%g, %g],", 20*math.Cos(a), 20*math.Sin(a))
 	}
 	ring = append(ring, "[20, 0]]]}"...)
-	shape, err := geo.ParseIntersects(value(t, `{$geometry: `+string(ring)+`}`))
+	shape, err := geo.ParseIntersects(bsontest.Value(t, `{$geometry: `+string(ring)+`}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +221,7 @@ func TestManyVertices(t *testing.T) {
 	if shape.Meets(stored(t, line(n, -40, 80.0/n, 30, 40))) {
 		t.Error("a zigzag beside the ring meets it")
 	}
-	within, err := geo.ParseWithin(value(t, `{$geometry: `+string(ring)+`}`))
+	within, err := geo.ParseWithin(bsontest.Value(t, `{$geometry: `+string(ring)+`}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mql"
@@ -31,10 +32,7 @@ func TestGiantValues(t *testing.T) {
 			keys = append(keys, `{"$**": "text"}`)
 		}
 		for k, key := range keys {
-			d, err := ejson.Parse(`{name: "x", key: ` + key + `}`)
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := bsontest.Doc(t, `{name: "x", key: `+key+`}`)
 			for _, variant := range giant.Ways(i + k) {
 				giant.Watch(t, fmt.Sprintf("%s, variant %d", key, variant), func(ctx context.Context) {
 					env := mql.NewEnv(ctx)

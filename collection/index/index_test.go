@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/bson/keystring"
 	"github.com/cantledb/cantle/bson/path"
@@ -27,7 +28,7 @@ func TestCases(t *testing.T) {
 		env.Release, env.Kept = c.Release(), c.Release()
 		var out strings.Builder
 		for _, text := range c.All("spec") {
-			s, err := index.ParseSpec(env, parse(t, text))
+			s, err := index.ParseSpec(env, bsontest.Doc(t, text))
 			switch {
 			case err != nil:
 				out.WriteString(failure(err))
@@ -39,11 +40,11 @@ func TestCases(t *testing.T) {
 				}
 			case c.Verb == "keys":
 				for _, d := range c.All("doc") {
-					out.WriteString(keys(t, env, s, parse(t, d)))
+					out.WriteString(keys(t, env, s, bsontest.Doc(t, d)))
 				}
 			case c.Verb == "conflict":
 				old, _ := c.Get("existing")
-				o, err := index.ParseSpec(env, parse(t, old))
+				o, err := index.ParseSpec(env, bsontest.Doc(t, old))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -62,15 +63,6 @@ func TestCases(t *testing.T) {
 func failure(err error) string {
 	e := mongoerr.From(err)
 	return fmt.Sprintf("error %d %s\n", e.Code, e.Code)
-}
-
-func parse(t testing.TB, s string) bson.Raw {
-	t.Helper()
-	d, err := ejson.Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
 }
 
 // keys prints the entries of one document on one line.
@@ -110,11 +102,11 @@ func TestAllocsKeys(t *testing.T) {
 		t.Skip("allocations are not counted under the race detector")
 	}
 	env := mql.NewEnv(context.Background())
-	s, err := index.ParseSpec(env, parse(t, `{key: {a: 1, "b.c": -1}, name: "i"}`))
+	s, err := index.ParseSpec(env, bsontest.Doc(t, `{key: {a: 1, "b.c": -1}, name: "i"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, sc := parse(t, `{a: 1, b: {c: "text"}, d: [1, 2]}`), &expr.Scratch{}
+	doc, sc := bsontest.Doc(t, `{a: 1, b: {c: "text"}, d: [1, 2]}`), &expr.Scratch{}
 	add := func(values, bits []byte) error { return nil }
 	if n := testing.AllocsPerRun(100, func() {
 		if _, err := s.Keys(env, doc, sc, add); err != nil {
@@ -127,12 +119,12 @@ func TestAllocsKeys(t *testing.T) {
 
 func TestMultikeyPaths(t *testing.T) {
 	env := mql.NewEnv(context.Background())
-	s, err := index.ParseSpec(env, parse(t, `{key: {"a.b": 1, "a.c": 1, d: 1}, name: "i"}`))
+	s, err := index.ParseSpec(env, bsontest.Doc(t, `{key: {"a.b": 1, "a.c": 1, d: 1}, name: "i"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	of := func(d string) index.MultikeyPaths {
-		m, err := s.Keys(env, parse(t, d), &expr.Scratch{}, func(_, _ []byte) error { return nil })
+		m, err := s.Keys(env, bsontest.Doc(t, d), &expr.Scratch{}, func(_, _ []byte) error { return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +150,7 @@ func TestMultikeyPaths(t *testing.T) {
 
 func TestWith(t *testing.T) {
 	env := mql.NewEnv(context.Background())
-	s, err := index.ParseSpec(env, parse(t, `{key: {a: 1}, name: "i"}`))
+	s, err := index.ParseSpec(env, bsontest.Doc(t, `{key: {a: 1}, name: "i"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +161,7 @@ func TestWith(t *testing.T) {
 	if h, err = h.With(env, "hidden", bson.Value{}); err != nil || h.Hidden || !bytes.Equal(h.Raw(), s.Raw()) {
 		t.Fatalf("unhidden: %v %v", err, h)
 	}
-	kept, err := index.KeptSpec(env, parse(t, `{key: {a: 1}, name: "i", collation: {locale: "hsb"}}`), mql.NewestCollator)
+	kept, err := index.KeptSpec(env, bsontest.Doc(t, `{key: {a: 1}, name: "i", collation: {locale: "hsb"}}`), mql.NewestCollator)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +182,7 @@ func TestTouched(t *testing.T) {
 		{`{key: {"w.$**": 1}, name: "x"}`, "w w.x", "x"},
 		{`{key: {t: "text"}, name: "x"}`, "t u", ""},
 	} {
-		s, err := index.ParseSpec(env, parse(t, c.spec))
+		s, err := index.ParseSpec(env, bsontest.Doc(t, c.spec))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +200,7 @@ func TestTouched(t *testing.T) {
 }
 
 func TestDefaultName(t *testing.T) {
-	if got := index.DefaultName(parse(t, `{a: 1, "b.c": -1.0, d: "hashed"}`)); got != "a_1_b.c_-1_d_hashed" {
+	if got := index.DefaultName(bsontest.Doc(t, `{a: 1, "b.c": -1.0, d: "hashed"}`)); got != "a_1_b.c_-1_d_hashed" {
 		t.Error(got)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mql"
 )
@@ -26,10 +26,7 @@ func TestKeysEndWithTheirCommand(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
 		env := mql.NewEnv(ctx)
-		d, err := ejson.Parse(`{name: "x", key: ` + key + `}`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := bsontest.Doc(t, `{name: "x", key: `+key+`}`)
 		for _, sparse := range []bool{false, true} {
 			s := bson.NewBuilder(nil)
 			s.Splice(d.Elements())

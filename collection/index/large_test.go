@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
@@ -75,10 +75,7 @@ func TestKeysOfLargestDocuments(t *testing.T) {
 			t.Errorf("no document for indexes of the kind %q", Kinds[i].Name)
 		}
 		for key, doc := range of[Kinds[i].Name] {
-			d, err := ejson.Parse(`{name: "x", key: ` + key + `}`)
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := bsontest.Doc(t, `{name: "x", key: `+key+`}`)
 			giant.Watch(t, key, func(context.Context) {
 				env := mql.NewEnv(t.Context())
 				spec, err := ParseSpec(env, d)
@@ -115,10 +112,7 @@ func TestKeysThatRepeatMuch(t *testing.T) {
 	b.End()
 	doc := b.Doc()
 	for key, want := range map[string]mongoerr.Code{`{a: 1}`: 0, `{s: 1}`: 0, `{a: 1, s: 1}`: mongoerr.CannotBuildIndexKeys, `{s: -1, a: 1}`: mongoerr.CannotBuildIndexKeys, `{"$**": 1}`: mongoerr.CannotBuildIndexKeys} {
-		d, err := ejson.Parse(`{name: "x", key: ` + key + `}`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := bsontest.Doc(t, `{name: "x", key: `+key+`}`)
 		env := mql.NewEnv(t.Context())
 		spec, err := ParseSpec(env, d)
 		if err != nil {

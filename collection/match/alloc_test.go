@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mql"
@@ -52,7 +53,7 @@ func TestAllocsMatches(t *testing.T) {
 	doc := oneKiB()
 	env := mql.NewEnv(context.Background())
 	for _, f := range hotFilters {
-		n, err := match.Parse(env, mustDoc(t, f.filter))
+		n, err := match.Parse(env, bsontest.Doc(t, f.filter))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +74,7 @@ func BenchmarkMatch(b *testing.B) {
 	env := mql.NewEnv(context.Background())
 	for _, f := range hotFilters {
 		b.Run(f.name+"-1KiB", func(b *testing.B) {
-			n, err := match.Parse(env, mustDoc(b, f.filter))
+			n, err := match.Parse(env, bsontest.Doc(b, f.filter))
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/compat-tests/rig/casefile"
@@ -27,7 +28,7 @@ func extremes(t *testing.T, c *casefile.Case, variant int) {
 		if strings.Contains(text, "$where") || strings.Contains(text, "$function") { // scripts are interrupted from outside
 			continue
 		}
-		filter := mustDoc(t, text)
+		filter := bsontest.Doc(t, text)
 		giant.Watch(t, fmt.Sprintf("%s, variant %d", c.Position(), variant), func(ctx context.Context) {
 			huge, _ := giant.Inside(filter.Value(), variant).Doc()
 			for _, filter := range []bson.Raw{filter, huge} {
@@ -41,7 +42,7 @@ func extremes(t *testing.T, c *casefile.Case, variant int) {
 				var s expr.Scratch
 				for k, text := range c.All("doc") {
 					if k < 3 {
-						_, _ = n.Matches(env, giant.Fields(mustDoc(t, text), variant), &s)
+						_, _ = n.Matches(env, giant.Fields(bsontest.Doc(t, text), variant), &s)
 					}
 				}
 			}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/match"
@@ -31,7 +32,7 @@ func TestCases(t *testing.T) {
 		env := newEnv(t, c)
 		var out []string
 		for _, text := range c.All("filter") {
-			out = append(out, run(t, env, c, mustDoc(t, text)))
+			out = append(out, run(t, env, c, bsontest.Doc(t, text)))
 		}
 		return strings.Join(out, "\n")
 	})
@@ -42,7 +43,7 @@ func newEnv(t testing.TB, c *casefile.Case) *mql.Env {
 	env.Release, env.Kept = c.Release(), c.Release()
 	env.JavaScript = true
 	if text, ok := c.Get("collation"); ok {
-		coll, err := mql.ParseCollation(mustDoc(t, text).Value())
+		coll, err := mql.ParseCollation(bsontest.Doc(t, text).Value())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +63,7 @@ func run(t *testing.T, env *mql.Env, c *casefile.Case, filter bson.Raw) string {
 	switch c.Verb {
 	case "match":
 		for _, text := range c.All("doc") {
-			doc := mustDoc(t, text)
+			doc := bsontest.Doc(t, text)
 			got := answer(n.Matches(env, doc, s))
 			if again := answer(normal.Matches(env, doc, s)); again != got {
 				t.Errorf("%s on %s: %s, normalised %s", ejson.String(filter), text, got, again)
@@ -92,7 +93,7 @@ func run(t *testing.T, env *mql.Env, c *casefile.Case, filter bson.Raw) string {
 		out = append(out, fmt.Sprint(ok))
 	case "position":
 		for _, text := range c.All("doc") {
-			i, ok, err := match.MatchPosition(env, mustDoc(t, text), n, s)
+			i, ok, err := match.MatchPosition(env, bsontest.Doc(t, text), n, s)
 			switch {
 			case err != nil:
 				out = append(out, errorText(err))
@@ -112,7 +113,7 @@ func run(t *testing.T, env *mql.Env, c *casefile.Case, filter bson.Raw) string {
 		})
 	case "explain":
 		for _, text := range c.All("doc") {
-			d, err := match.Explain(env, n, mustDoc(t, text), s)
+			d, err := match.Explain(env, n, bsontest.Doc(t, text), s)
 			if err != nil {
 				out = append(out, errorText(err))
 			} else {
@@ -158,13 +159,4 @@ func intervalText(i match.Interval) string {
 		hi = "]"
 	}
 	return lo + ejson.ValueString(i.Lo) + ", " + ejson.ValueString(i.Hi) + hi
-}
-
-func mustDoc(t testing.TB, s string) bson.Raw {
-	t.Helper()
-	d, err := ejson.Parse(s)
-	if err != nil {
-		t.Fatalf("%s: %v", s, err)
-	}
-	return d
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/index"
@@ -24,7 +25,7 @@ func TestNewOperatorIsPlanned(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, text := range []string{`{v: 2, key: {_id: 1}, name: "_id_"}`, `{v: 2, key: {a: 1}, name: "a_1"}`, `{v: 2, key: {"w.$**": 1}, name: "w"}`} {
-		spec, err := index.ParseSpec(env, mustDoc(t, text))
+		spec, err := index.ParseSpec(env, bsontest.Doc(t, text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +38,7 @@ func TestNewOperatorIsPlanned(t *testing.T) {
 		`{$unless: {a: {$even: true}}}`:               `COLLSCAN()`,
 		`{$or: [{a: {$even: true}}, {a: {$gt: 99}}]}`: `FETCH(OR(FETCH(IXSCAN a_1())IXSCAN a_1()))`,
 	} {
-		n, err := match.ParseNew(env, mustDoc(t, filter))
+		n, err := match.ParseNew(env, bsontest.Doc(t, filter))
 		if err != nil {
 			t.Fatal(err)
 		}

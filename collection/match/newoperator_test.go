@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/expr"
@@ -71,20 +72,11 @@ func ParseNew(env *mql.Env, filter bson.Raw) (Node, error) { return newOperators
 
 func parseNew(t *testing.T, filter string) Node {
 	t.Helper()
-	n, err := ParseNew(mql.NewEnv(context.Background()), mustParse(t, filter))
+	n, err := ParseNew(mql.NewEnv(context.Background()), bsontest.Doc(t, filter))
 	if err != nil {
 		t.Fatal(filter, err)
 	}
 	return n
-}
-
-func mustParse(t *testing.T, text string) bson.Raw {
-	t.Helper()
-	d, err := ejson.Parse(text)
-	if err != nil {
-		t.Fatal(text, err)
-	}
-	return d
 }
 
 // An operator is one file with one row: with a row in a copy of the table it is parsed
@@ -102,26 +94,26 @@ func TestOperatorIsOneRow(t *testing.T) {
 		{`{$and: [{$unless: {a: 1}}, {b: {$even: true}}]}`, `{b: 0}`, `{a: 1, b: 0}`},
 	} {
 		for _, n := range []Node{parseNew(t, tc.filter), Normalize(parseNew(t, tc.filter)), parseNew(t, ejson.String(String(parseNew(t, tc.filter))))} {
-			yes, err1 := n.Matches(env, mustParse(t, tc.yes), s)
-			no, err2 := n.Matches(env, mustParse(t, tc.no), s)
+			yes, err1 := n.Matches(env, bsontest.Doc(t, tc.yes), s)
+			no, err2 := n.Matches(env, bsontest.Doc(t, tc.no), s)
 			if !yes || no || err1 != nil || err2 != nil {
 				t.Errorf("%v: %s is %v, %s is %v, %v %v", String(n), tc.yes, yes, tc.no, no, err1, err2)
 			}
 		}
 	}
 	for _, filter := range []string{`{a: {$even: 1}}`, `{$even: true}`, `{a: {$unless: {}}}`, `{$unless: 1}`, `{a: {$elemMatch: {b: {$even: 1}}}}`} {
-		if _, err := ParseNew(env, mustParse(t, filter)); mongoerr.CodeOf(err) != mongoerr.BadValue {
+		if _, err := ParseNew(env, bsontest.Doc(t, filter)); mongoerr.CodeOf(err) != mongoerr.BadValue {
 			t.Errorf("%s: %v", filter, err)
 		}
 	}
 	for value, want := range map[string][2]bool{`{$even: true}`: {true, false}, `{b: {$even: true}}`: {false, true}} {
 		p := newOperators(env)
 		p.nested = true
-		c, err := p.condition(mustParse(t, value).Value())
+		c, err := p.condition(bsontest.Doc(t, value).Value())
 		if err != nil {
 			t.Fatal(err)
 		}
-		two := mustParse(t, `{a: 2, b: {b: 2}}`)
+		two := bsontest.Doc(t, `{a: 2, b: {b: 2}}`)
 		for i, name := range []string{"a", "b"} {
 			if got, err := c.Holds(env, two.Get(name), s); got != want[i] || err != nil {
 				t.Errorf("the condition %s on %v: %v, %v", value, two.Get(name), got, err)
@@ -152,7 +144,7 @@ func TestNewOperatorIsKnown(t *testing.T) {
 		`{a: {$even: true}}`:          `{"operatorName":"$even","specifiedAs":{"a":{"$even":true}},"reason":"was odd","consideredValue":3}`,
 		`{a: {$not: {$even: false}}}`: `{"operatorName":"$not","details":{"operatorName":"$even","specifiedAs":{"a":{"$even":false}},"reason":"was even","consideredValue":3}}`,
 	} {
-		why, err := Explain(env, parseNew(t, filter), mustParse(t, `{a: 3}`), s)
+		why, err := Explain(env, parseNew(t, filter), bsontest.Doc(t, `{a: 3}`), s)
 		if got := ejson.String(why); got != want || err != nil {
 			t.Errorf("%s is explained as\n%s\nwant\n%s", filter, got, want)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/mongoerr"
@@ -41,7 +42,7 @@ func TestCheckNearAndText(t *testing.T) {
 		`{a: {$elemMatch: {b: {$near: [0, 0]}}}}`:                              false,
 		`{a: {$elemMatch: {b: 1}}, $nor: [{a: {$not: {$elemMatch: {b: 1}}}}]}`: true,
 	} {
-		n, err := match.Parse(env, mustDoc(t, filter))
+		n, err := match.Parse(env, bsontest.Doc(t, filter))
 		if err != nil {
 			t.Errorf("%s: %v", filter, err)
 		} else if got := match.CheckNearAndText(n); (got == nil) != ok {
@@ -53,7 +54,7 @@ func TestCheckNearAndText(t *testing.T) {
 func TestFeatures(t *testing.T) {
 	env := mql.NewEnv(context.Background())
 	env.JavaScript = true
-	n, err := match.Parse(env, mustDoc(t, `{$or: [{$where: "1"}, {$expr: true}, {$nor: [{$jsonSchema: {}}]}], a: {$near: [0, 0]}}`))
+	n, err := match.Parse(env, bsontest.Doc(t, `{$or: [{$where: "1"}, {$expr: true}, {$nor: [{$jsonSchema: {}}]}], a: {$near: [0, 0]}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,11 +73,11 @@ func (wordMatcher) MatchText(t *match.Text, doc bson.Raw) bool {
 
 func TestBindText(t *testing.T) {
 	env := mql.NewEnv(context.Background())
-	n, err := match.Parse(env, mustDoc(t, `{$or: [{b: 1}, {$and: [{$text: {$search: "x"}}, {c: 1}]}]}`))
+	n, err := match.Parse(env, bsontest.Doc(t, `{$or: [{b: 1}, {$and: [{$text: {$search: "x"}}, {c: 1}]}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc := mustDoc(t, `{a: "x y", c: 1}`)
+	doc := bsontest.Doc(t, `{a: "x y", c: 1}`)
 	if _, err := n.Matches(env, doc, &expr.Scratch{}); mongoerr.CodeOf(err) != mongoerr.IndexNotFound {
 		t.Errorf("unbound: %v", err)
 	}
@@ -99,9 +100,9 @@ func FuzzParse(f *testing.F) {
 			for _, filter := range c.All("filter") {
 				doc := bson.Empty
 				if docs := c.All("doc"); len(docs) > 0 {
-					doc = mustDoc(f, docs[0])
+					doc = bsontest.Doc(f, docs[0])
 				}
-				f.Add([]byte(mustDoc(f, filter)), []byte(doc))
+				f.Add([]byte(bsontest.Doc(f, filter)), []byte(doc))
 			}
 		}
 	}

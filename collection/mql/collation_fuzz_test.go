@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/mql"
 )
 
@@ -19,10 +19,7 @@ var fuzzedCollations = []string{
 
 func collations(t testing.TB) (list []*mql.Collation) {
 	for _, s := range fuzzedCollations {
-		v, err := ejson.ParseValue(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := bsontest.Value(t, s)
 		c, err := mql.ParseCollation(v)
 		if err != nil {
 			t.Fatal(err)

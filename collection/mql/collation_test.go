@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
@@ -19,10 +20,7 @@ import (
 func TestCollation(t *testing.T) {
 	casefile.Run(t, "testdata", func(t *testing.T, c *casefile.Case) string {
 		spec, _ := c.Get("collation")
-		v, err := ejson.ParseValue(spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := bsontest.Value(t, spec)
 		col, err := mql.ParseCollation(v)
 		if err != nil {
 			e := mongoerr.From(err)
@@ -43,10 +41,7 @@ func TestCollation(t *testing.T) {
 }
 
 func sorted(t *testing.T, col *mql.Collation, list string) string {
-	v, err := ejson.ParseValue(list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := bsontest.Value(t, list)
 	arr, _ := v.Array()
 	var texts [][]byte
 	for x := range arr.Values() {

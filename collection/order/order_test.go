@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/mongoerr"
@@ -55,16 +56,7 @@ func failure(err error) string {
 
 func doc(t *testing.T, c *casefile.Case, key string) bson.Raw {
 	s, _ := c.Get(key)
-	return parse(t, s)
-}
-
-func parse(t testing.TB, s string) bson.Raw {
-	t.Helper()
-	d, err := ejson.Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return bsontest.Doc(t, s)
 }
 
 func sorted(t *testing.T, env *mql.Env, p order.Pattern, texts []string) string {
@@ -74,7 +66,7 @@ func sorted(t *testing.T, env *mql.Env, p order.Pattern, texts []string) string 
 	}
 	var rows []row
 	for _, s := range texts {
-		d := parse(t, s)
+		d := bsontest.Doc(t, s)
 		key, err := p.AppendKey(env, []byte("x"), d)
 		if err != nil {
 			return failure(err)
@@ -134,7 +126,7 @@ func TestTuplesAgainstWalk(t *testing.T) {
 		`{a: [{"0": 5}]}`, `{a: {"0": [6]}}`, `{a: [[[1]], [[2]]]}`, `{a: [{b: [[1, 2], [3]]}]}`, `{a: [5, null]}`,
 	} {
 		for _, s := range []string{"a", "a.b", "a.b.c", "a.0", "a.1", "a.5", "a.0.b", "a.0.0", "a.b.0", "a.0.b.0", "a.1.b.c", "a.0.0.b"} {
-			raw, p := parse(t, d), path.Must(s)
+			raw, p := bsontest.Doc(t, d), path.Must(s)
 			var want, got []string
 			p.Walk(raw, path.LeafOnly, func(v bson.Value, _ []int32) bool {
 				want = append(want, ejson.ValueString(v))
@@ -161,12 +153,12 @@ func TestAllocsAppendKey(t *testing.T) {
 		t.Skip("allocations are not counted under the race detector")
 	}
 	env := mql.NewEnv(context.Background())
-	p, err := order.Parse(env, parse(t, `{a: 1, "b.c": -1}`))
+	p, err := order.Parse(env, bsontest.Doc(t, `{a: 1, "b.c": -1}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range []string{`{a: 1, b: {c: "x"}}`, `{a: 1, b: [{c: "x"}, {c: "y"}]}`} {
-		raw := parse(t, d)
+		raw := bsontest.Doc(t, d)
 		dst := make([]byte, 0, 256)
 		if n := testing.AllocsPerRun(100, func() { dst, _ = p.AppendKey(env, dst[:0], raw) }); n > 0 {
 			t.Errorf("%s: %v allocations", d, n)
@@ -177,7 +169,7 @@ func TestAllocsAppendKey(t *testing.T) {
 func TestPrefixAndReverse(t *testing.T) {
 	env := mql.NewEnv(context.Background())
 	pat := func(s string) order.Pattern {
-		p, err := order.Parse(env, parse(t, s))
+		p, err := order.Parse(env, bsontest.Doc(t, s))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/mql"
@@ -91,10 +91,7 @@ func planLong(t *testing.T, op string, many int, clause func(b *bson.Builder, i 
 	}
 	coll := &catalog.Collection{ID: 1, Map: m}
 	for i, text := range []string{`{key: {a: 1}, name: "a"}`, `{key: {b: 1}, name: "b"}`} {
-		d, err := ejson.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := bsontest.Doc(t, text)
 		spec, err := index.ParseSpec(mql.NewEnv(t.Context()), d)
 		if err != nil {
 			t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/bson/keystring"
 	"github.com/cantledb/cantle/collection/catalog"
@@ -118,10 +119,7 @@ func checkerOf(t testing.TB, indexes []string) *boundsChecker {
 		t.Fatal(err)
 	}
 	for _, s := range indexes {
-		d, err := ejson.Parse(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := bsontest.Doc(t, s)
 		spec, err := index.ParseSpec(c.env, d)
 		if err != nil {
 			t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/expr"
 )
@@ -69,14 +69,8 @@ func TestGeoBounds(t *testing.T) {
 	matched := 0
 	for seed := range uint64(4000) {
 		r := rand.New(rand.NewPCG(seed, 3))
-		doc, err := ejson.Parse(strings.ReplaceAll(fmt.Sprintf("{_id: 1, a: %s, b: 1}", geoValue(r)), "'", `"`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		filter, err := ejson.Parse(strings.ReplaceAll(geoFilter(r), "'", `"`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		doc := bsontest.Doc(t, strings.ReplaceAll(fmt.Sprintf("{_id: 1, a: %s, b: 1}", geoValue(r)), "'", `"`))
+		filter := bsontest.Doc(t, strings.ReplaceAll(geoFilter(r), "'", `"`))
 		q, err := Canonical(c.env, &catalog.Collection{ID: 1, Map: c.m}, Find{Filter: filter})
 		if err != nil {
 			continue // such a shape cannot be asked for

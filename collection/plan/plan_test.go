@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection"
@@ -33,10 +34,7 @@ func TestCases(t *testing.T) {
 		coll := testCollection(t, env, c)
 		f := Find{Filter: doc(t, c, "filter"), Sort: doc(t, c, "sort"), Projection: doc(t, c, "projection")}
 		if s, ok := c.Get("hint"); ok {
-			v, err := ejson.ParseValue(s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := bsontest.Value(t, s)
 			f.Hint = v
 		}
 		f.Skip, f.Limit = number(c, "skip"), number(c, "limit")
@@ -87,11 +85,7 @@ func doc(t *testing.T, c *casefile.Case, key string) bson.Raw {
 	if !ok {
 		return nil
 	}
-	d, err := ejson.Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return bsontest.Doc(t, s)
 }
 
 func number(c *casefile.Case, key string) (n int64) {
@@ -118,10 +112,7 @@ func testCollection(t *testing.T, env *mql.Env, c *casefile.Case) *catalog.Colle
 	coll.Map = m
 	specs := append([]string{`{v: 2, key: {_id: 1}, name: "_id_"}`}, c.All("index")...)
 	for i, s := range specs {
-		d, err := ejson.Parse(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := bsontest.Doc(t, s)
 		spec, err := index.ParseSpec(env, d)
 		if err != nil {
 			t.Fatal(err)

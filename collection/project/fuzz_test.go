@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/expr"
@@ -32,7 +33,7 @@ func FuzzApply(f *testing.F) {
 			spec, err := ejson.ParseValue(text)
 			if d, ok := spec.Doc(); ok && err == nil {
 				for _, doc := range c.All("doc") {
-					f.Add([]byte(d), []byte(mustDoc(f, doc)))
+					f.Add([]byte(d), []byte(bsontest.Doc(f, doc)))
 				}
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/expr"
@@ -35,7 +36,7 @@ func TestCases(t *testing.T) {
 		case "project":
 			s := &expr.Scratch{}
 			for _, text := range c.All("doc") {
-				d, err := project.Doc(env, tr, mustDoc(t, text), s)
+				d, err := project.Doc(env, tr, bsontest.Doc(t, text), s)
 				switch {
 				case err != nil:
 					out = append(out, errorText(err))
@@ -72,7 +73,7 @@ func parse(t *testing.T, env *mql.Env, c *casefile.Case) (project.Transform, err
 	}
 	var filter match.Node
 	if text, ok := c.Get("filter"); ok {
-		if filter, err = match.Parse(env, mustDoc(t, text)); err != nil {
+		if filter, err = match.Parse(env, bsontest.Doc(t, text)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -83,15 +84,6 @@ func parse(t *testing.T, env *mql.Env, c *casefile.Case) (project.Transform, err
 func errorText(err error) string {
 	e := mongoerr.From(err)
 	return fmt.Sprintf("error %d %s", e.Code, e.Code)
-}
-
-func mustDoc(t testing.TB, s string) bson.Raw {
-	t.Helper()
-	d, err := ejson.Parse(s)
-	if err != nil {
-		t.Fatalf("%s: %v", s, err)
-	}
-	return d
 }
 
 // oneKiB is a flat document of about 1 KiB.
@@ -121,7 +113,7 @@ func TestAllocsApply(t *testing.T) {
 	doc := oneKiB()
 	env := mql.NewEnv(context.Background())
 	for _, c := range hotSpecs {
-		spec := mustDoc(t, c.spec)
+		spec := bsontest.Doc(t, c.spec)
 		tr, err := project.ParseStage(env, c.stage, spec.Value())
 		if err != nil {
 			t.Fatal(err)
@@ -147,7 +139,7 @@ func BenchmarkApply(b *testing.B) {
 	env := mql.NewEnv(context.Background())
 	for _, c := range hotSpecs {
 		b.Run(c.name+"-1KiB", func(b *testing.B) {
-			tr, err := project.ParseStage(env, c.stage, mustDoc(b, c.spec).Value())
+			tr, err := project.ParseStage(env, c.stage, bsontest.Doc(b, c.spec).Value())
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/changelog"
@@ -28,22 +28,6 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-func raw(t testing.TB, text string) bson.Raw {
-	t.Helper()
-	d, err := ejson.Parse(text)
-	if err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return d
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // room is one collection over a store.
 type room struct {
 	t      testing.TB
@@ -56,25 +40,25 @@ type room struct {
 func newRoom(t testing.TB, options, key string, indexes ...string) *room {
 	t.Helper()
 	r := &room{t: t, store: memkv.Open(memkv.Options{}), env: mql.NewEnv(context.Background()), memory: ratelimit.NewMemory(64 << 20)}
-	t.Cleanup(func() { must(t, r.store.Close()) }) // which fails if a state left its snapshot open
+	t.Cleanup(func() { bsontest.Must(t, r.store.Close()) }) // which fails if a state left its snapshot open
 	cat, err := catalog.Open(r.env.Context(), r.store, release.Default)
-	must(t, err)
-	must(t, cat.Change(r.env.Context(), func(m *catalog.Mutation) error {
-		r.coll, err = m.NewCollection(r.env, collection.Namespace{DB: "shop", Coll: "c"}, raw(t, options))
+	bsontest.Must(t, err)
+	bsontest.Must(t, cat.Change(r.env.Context(), func(m *catalog.Mutation) error {
+		r.coll, err = m.NewCollection(r.env, collection.Namespace{DB: "shop", Coll: "c"}, bsontest.Doc(t, options))
 		return err
 	}))
 	if key != "" {
-		k, err := shard.ParseKeyPattern(raw(t, key))
-		must(t, err)
+		k, err := shard.ParseKeyPattern(bsontest.Doc(t, key))
+		bsontest.Must(t, err)
 		m, err := shard.NewMap(k.Kind(), 1, 1)
-		must(t, err)
-		at, err := k.AppendPosition(nil, raw(t, `{a: 2}`))
-		must(t, err)
+		bsontest.Must(t, err)
+		at, err := k.AppendPosition(nil, bsontest.Doc(t, `{a: 2}`))
+		bsontest.Must(t, err)
 		m, err = m.Split(0, at)
-		must(t, err)
+		bsontest.Must(t, err)
 		for _, d := range m.Shards() {
 			m, err = m.Settle(d.ID)
-			must(t, err)
+			bsontest.Must(t, err)
 		}
 		r.coll = r.coll.With(func(c *catalog.Collection) { c.Key, c.Map = k, m })
 	}
@@ -86,8 +70,8 @@ func newRoom(t testing.TB, options, key string, indexes ...string) *room {
 
 func (r *room) index(text string) *catalog.Index {
 	r.t.Helper()
-	spec, err := index.ParseSpec(r.env, raw(r.t, text))
-	must(r.t, err)
+	spec, err := index.ParseSpec(r.env, bsontest.Doc(r.t, text))
+	bsontest.Must(r.t, err)
 	ix := &catalog.Index{Spec: spec, ID: keyspace.IndexID(len(r.coll.Indexes) + 1), State: catalog.IndexReady}
 	r.coll = r.coll.WithIndex(ix)
 	return ix
@@ -96,14 +80,14 @@ func (r *room) index(text string) *catalog.Index {
 func (r *room) begin() storage.Txn {
 	r.t.Helper()
 	txn, err := r.store.Begin(r.env.Context(), storage.TxnOptions{})
-	must(r.t, err)
+	bsontest.Must(r.t, err)
 	return txn
 }
 
 func (r *room) commit(txn storage.Txn) storage.Timestamp {
 	r.t.Helper()
 	ts, err := txn.Commit(r.env.Context(), storage.Synced)
-	must(r.t, err)
+	bsontest.Must(r.t, err)
 	return ts
 }
 
@@ -111,7 +95,7 @@ func (r *room) commit(txn storage.Txn) storage.Timestamp {
 func (r *room) target(txn storage.Txn, doc bson.Raw) (*write.Target, keyspace.Hash) {
 	r.t.Helper()
 	h, err := r.coll.Position(doc)
-	must(r.t, err)
+	bsontest.Must(r.t, err)
 	return &write.Target{Coll: r.coll, Shard: r.coll.Home(doc, h), Txn: txn, Multikey: func(ix *catalog.Index, paths index.MultikeyPaths) error {
 		ix.Multikey = ix.Multikey.Union(paths)
 		return nil
@@ -130,7 +114,7 @@ func (r *room) write(txn storage.Txn, old, doc bson.Raw) error {
 		return w.Delete(r.env, old, h)
 	}
 	w, h := r.target(txn, old)
-	return w.Update(r.env, old, doc, h, changelog.Update, raw(r.t, `{}`))
+	return w.Update(r.env, old, doc, h, changelog.Update, bsontest.Doc(r.t, `{}`))
 }
 
 // put commits one write given as text.
@@ -140,10 +124,10 @@ func (r *room) put(old, doc string) storage.Timestamp {
 		if s == "" {
 			return nil
 		}
-		return raw(r.t, s)
+		return bsontest.Doc(r.t, s)
 	}
 	txn := r.begin()
-	must(r.t, r.write(txn, parse(old), parse(doc)))
+	bsontest.Must(r.t, r.write(txn, parse(old), parse(doc)))
 	return r.commit(txn)
 }
 
@@ -158,7 +142,7 @@ func (r *room) contents(from storage.Reader, reverse bool) map[string]string {
 	out := map[string]string{}
 	for _, span := range r.spans() {
 		it, err := from.Iter(r.env.Context(), span, storage.IterOptions{Reverse: reverse})
-		must(r.t, err)
+		bsontest.Must(r.t, err)
 		last := ""
 		for it.Next() {
 			key := string(it.Key())
@@ -167,7 +151,7 @@ func (r *room) contents(from storage.Reader, reverse bool) map[string]string {
 			}
 			out[key], last = string(it.Value()), key
 		}
-		must(r.t, it.Err())
+		bsontest.Must(r.t, it.Err())
 		it.Close()
 	}
 	return out
@@ -176,7 +160,7 @@ func (r *room) contents(from storage.Reader, reverse bool) map[string]string {
 func (r *room) newest() map[string]string {
 	r.t.Helper()
 	snap, err := r.store.Snapshot(r.env.Context(), 0)
-	must(r.t, err)
+	bsontest.Must(r.t, err)
 	defer snap.Close()
 	return r.contents(snap, false)
 }
@@ -211,7 +195,7 @@ func (r *room) same(from storage.Reader, want map[string]string, others map[stri
 		}
 	}
 	asked := 0
-	must(r.t, from.GetMany(ctx, keys, func(i int, value []byte) error {
+	bsontest.Must(r.t, from.GetMany(ctx, keys, func(i int, value []byte) error {
 		if asked++; string(value) != want[string(keys[i])] {
 			r.t.Fatalf("at %v: GetMany of %s: %x", from.ReadTimestamp(), keyspace.Pretty(keys[i]), value)
 		}
@@ -283,8 +267,8 @@ func TestEveryMoment(t *testing.T) {
 			m.Shuffle(len(moments), func(i, j int) { moments[i], moments[j] = moments[j], moments[i] })
 			for _, at := range moments {
 				s, err := rewind.Open(r.env.Context(), r.store, at.at, 0, r.memory)
-				must(t, err)
-				must(t, s.Load(r.env, r.coll))
+				bsontest.Must(t, err)
+				bsontest.Must(t, s.Load(r.env, r.coll))
 				reader := s.Reader(nil)
 				if reader.ReadTimestamp() != at.at || s.At() != at.at || s.Base() != r.store.Latest() {
 					t.Fatalf("the state at %v says %v over %v", at.at, s.At(), s.Base())
@@ -296,8 +280,8 @@ func TestEveryMoment(t *testing.T) {
 					t.Fatalf("a closed state holds %d bytes", s.Bytes())
 				}
 				txn, err := rewind.Begin(r.env.Context(), r.store, at.at, 0, r.memory)
-				must(t, err)
-				must(t, txn.State().Load(r.env, r.coll))
+				bsontest.Must(t, err)
+				bsontest.Must(t, txn.State().Load(r.env, r.coll))
 				r.same(txn, at.all, met)
 				txn.Close()
 			}
@@ -315,7 +299,7 @@ func randomDoc(t testing.TB, m *rand.Rand, id, a int) bson.Raw {
 			fields = append(fields, f[i])
 		}
 	}
-	return raw(t, "{"+strings.Join(fields, ", ")+"}")
+	return bsontest.Doc(t, "{"+strings.Join(fields, ", ")+"}")
 }
 
 // TestUniqueValueMoved takes back changes that handed a unique value from one document
@@ -331,9 +315,9 @@ func TestUniqueValueMoved(t *testing.T) {
 	r.put(`{_id: 3, a: 1, u: 3}`, `{_id: 3, a: 1, u: 2}`)
 	r.put("", `{_id: 1, a: 1, u: 3}`)
 	s, err := rewind.Open(r.env.Context(), r.store, at, 0, r.memory)
-	must(t, err)
+	bsontest.Must(t, err)
 	defer s.Close()
-	must(t, s.Load(r.env, r.coll))
+	bsontest.Must(t, s.Load(r.env, r.coll))
 	r.same(s.Reader(nil), was, nil)
 }
 
@@ -347,8 +331,8 @@ func TestTxn(t *testing.T) {
 	begin := func() *rewind.Txn {
 		t.Helper()
 		txn, err := rewind.Begin(r.env.Context(), r.store, at, 0, r.memory)
-		must(t, err)
-		must(t, txn.State().Load(r.env, r.coll))
+		bsontest.Must(t, err)
+		bsontest.Must(t, txn.State().Load(r.env, r.coll))
 		return txn
 	}
 	for _, c := range []struct {
@@ -363,16 +347,16 @@ func TestTxn(t *testing.T) {
 		txn := begin()
 		var old bson.Raw
 		if c.old != "" {
-			old = raw(t, c.old)
+			old = bsontest.Doc(t, c.old)
 		}
-		if err := r.write(txn, old, raw(t, c.doc)); !errors.Is(err, c.want) {
+		if err := r.write(txn, old, bsontest.Doc(t, c.doc)); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", c.doc, err, c.want)
 		}
 		if c.want == nil {
-			h, err := r.coll.Position(raw(t, c.doc))
-			must(t, err)
-			key := keyspace.AppendRecord(nil, r.coll.ID, h, r.coll.AppendID(nil, raw(t, c.doc)))
-			if got, err := txn.Get(r.env.Context(), key, nil); err != nil || string(got) != string(raw(t, c.doc)) {
+			h, err := r.coll.Position(bsontest.Doc(t, c.doc))
+			bsontest.Must(t, err)
+			key := keyspace.AppendRecord(nil, r.coll.ID, h, r.coll.AppendID(nil, bsontest.Doc(t, c.doc)))
+			if got, err := txn.Get(r.env.Context(), key, nil); err != nil || string(got) != string(bsontest.Doc(t, c.doc)) {
 				t.Errorf("%s: the transaction reads %x, %v of its own", c.doc, got, err)
 			}
 		}
@@ -380,7 +364,7 @@ func TestTxn(t *testing.T) {
 	}
 	h := keyspace.HashMin
 	key := func(text string) []byte {
-		return keyspace.AppendRecord(nil, r.coll.ID, h, r.coll.AppendID(nil, raw(t, text)))
+		return keyspace.AppendRecord(nil, r.coll.ID, h, r.coll.AppendID(nil, bsontest.Doc(t, text)))
 	}
 	txn := begin()
 	if err := txn.Claim(r.env.Context(), key(`{_id: 1}`)); err != nil {
@@ -395,9 +379,9 @@ func TestTxn(t *testing.T) {
 	if err := txn.Delete(key(`{_id: 2}`)); !errors.Is(err, storage.ErrConflict) {
 		t.Errorf("Delete: %v", err)
 	}
-	must(t, txn.Delete(key(`{_id: 1}`)))
+	bsontest.Must(t, txn.Delete(key(`{_id: 1}`)))
 	_, err := txn.Commit(r.env.Context(), storage.Synced)
-	must(t, err)
+	bsontest.Must(t, err)
 	if txn.State().Bytes() != 0 {
 		t.Error("a committed transaction holds its state")
 	}
@@ -415,7 +399,7 @@ func TestRefusals(t *testing.T) {
 	}
 
 	s, err := state(at, 0)
-	must(t, err)
+	bsontest.Must(t, err)
 	if _, err := s.Reader(nil).Get(ctx, keyspace.AppendRecord(nil, r.coll.ID, 0, []byte("x")), nil); err == nil || !strings.Contains(err.Error(), "BUG") {
 		t.Errorf("a collection that was not loaded can be read: %v", err)
 	}
@@ -434,7 +418,7 @@ func TestRefusals(t *testing.T) {
 	ample := r.memory
 	r.memory = ratelimit.NewMemory(1 << 10)
 	s, err = state(at, 0)
-	must(t, err)
+	bsontest.Must(t, err)
 	if err := s.Load(r.env, r.coll); !errors.Is(err, rewind.ErrTooMuch) || s.Bytes() != 0 {
 		t.Errorf("without memory: %v, %d bytes held", err, s.Bytes())
 	}
@@ -442,7 +426,7 @@ func TestRefusals(t *testing.T) {
 	r.memory = ample
 
 	middle, err := state(at+1, 0)
-	must(t, err)
+	bsontest.Must(t, err)
 	r.index(`{key: {b: 1}, name: "later"}`)
 	if err := middle.Load(r.env, r.coll); !errors.Is(err, rewind.ErrMultikey) || middle.Bytes() != 0 {
 		t.Errorf("an index that has met no arrays: %v, %d bytes held", err, middle.Bytes())
@@ -466,7 +450,7 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 
-	must(t, r.store.TruncateLog(ctx, changelog.Stream, last-1))
+	bsontest.Must(t, r.store.TruncateLog(ctx, changelog.Stream, last-1))
 	if _, err := state(at, 0); !errors.Is(err, storage.ErrSnapshotTooOld) {
 		t.Errorf("the log does not reach back: %v", err)
 	}
@@ -484,13 +468,13 @@ func TestOtherCollections(t *testing.T) {
 	}
 	r.coll = own
 	s, err := rewind.Open(r.env.Context(), r.store, at, 0, r.memory)
-	must(t, err)
+	bsontest.Must(t, err)
 	defer s.Close()
-	must(t, s.Load(r.env, own))
+	bsontest.Must(t, s.Load(r.env, own))
 	if s.Bytes() != 0 {
 		t.Errorf("%d bytes are held of a collection that nobody wrote to", s.Bytes())
 	}
-	must(t, s.Load(r.env, own))
+	bsontest.Must(t, s.Load(r.env, own))
 	r.same(s.Reader(nil), was, nil)
 	if keys := slices.Sorted(maps.Keys(r.newest())); len(keys) != len(was) {
 		t.Errorf("%d keys", len(keys))

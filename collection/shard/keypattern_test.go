@@ -2,47 +2,25 @@ package shard
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-func doc(t testing.TB, s string) bson.Raw {
-	t.Helper()
-	d, err := ejson.Parse(s)
-	if err != nil {
-		t.Fatal(s, err)
-	}
-	return d
-}
-
-func value(t testing.TB, s string) bson.Value {
-	t.Helper()
-	return doc(t, "{v: "+s+"}").Get("v")
-}
-
 func parsed(t testing.TB, s string) KeyPattern {
 	t.Helper()
-	k, err := ParseKeyPattern(doc(t, s))
+	k, err := ParseKeyPattern(bsontest.Doc(t, s))
 	if err != nil {
 		t.Fatal(s, err)
 	}
 	return k.WithSeed(42)
-}
-
-func code(err error) mongoerr.Code {
-	var e *mongoerr.Error
-	if errors.As(err, &e) {
-		return e.Code
-	}
-	return 0
 }
 
 func TestParseKeyPattern(t *testing.T) {
@@ -58,7 +36,7 @@ func TestParseKeyPattern(t *testing.T) {
 		`{a: 1, b: "hashed"}`:        Ranged,
 		`{a: "hashed", b: 1}`:        Ranged,
 	} {
-		if k := parsed(t, spec); k.Kind() != want || !bytes.Equal(k.Spec(), doc(t, spec)) {
+		if k := parsed(t, spec); k.Kind() != want || !bytes.Equal(k.Spec(), bsontest.Doc(t, spec)) {
 			t.Errorf("%s is %v", spec, k.Kind())
 		}
 	}
@@ -88,8 +66,8 @@ func TestParseKeyPattern(t *testing.T) {
 		`{a: "hashed", b: "hashed", c: "hashed", d: "hashed"}`: "hierarchy of 2 to 3",
 		many + "}": "more than 32 fields",
 	} {
-		_, err := ParseKeyPattern(doc(t, spec))
-		if code(err) != mongoerr.BadValue || !strings.Contains(err.Error(), want) {
+		_, err := ParseKeyPattern(bsontest.Doc(t, spec))
+		if mongoerr.CodeOf(err) != mongoerr.BadValue || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", spec, err)
 		}
 	}
@@ -104,33 +82,33 @@ func TestHashEquality(t *testing.T) {
 		{`null`, `undefined`},
 		{`{b: 1}`, `{b: 1.0}`},
 	} {
-		want := k.HashValue(value(t, same[0]))
+		want := k.HashValue(bsontest.Value(t, same[0]))
 		for _, s := range same {
-			got, err := k.Hash(doc(t, "{a: "+s+", z: 1}"))
-			if err != nil || got != want || k.HashValue(value(t, s)) != want {
+			got, err := k.Hash(bsontest.Doc(t, "{a: "+s+", z: 1}"))
+			if err != nil || got != want || k.HashValue(bsontest.Value(t, s)) != want {
 				t.Errorf("%s at %v, %s at %v, %v", s, got, same[0], want, err)
 			}
-			if other, _ := k.WithSeed(43).Hash(doc(t, "{a: "+s+"}")); other == want {
+			if other, _ := k.WithSeed(43).Hash(bsontest.Doc(t, "{a: "+s+"}")); other == want {
 				t.Errorf("%s: the seed does not matter", s)
 			}
 		}
 	}
 	seen := map[keyspace.Hash]string{}
 	for _, s := range []string{`1`, `2`, `"1"`, `null`, `true`, `false`, `""`, `{}`, `{a: 1}`, `{$minKey: 1}`, `NaN`, `1.5`} {
-		h := k.HashValue(value(t, s))
+		h := k.HashValue(bsontest.Value(t, s))
 		if seen[h] != "" {
 			t.Errorf("%s and %s share %v", s, seen[h], h)
 		}
 		seen[h] = s
 	}
 	for _, missing := range []string{`{}`, `{b: 1}`} {
-		if h, err := k.Hash(doc(t, missing)); err != nil || h != k.HashValue(bson.Null) {
+		if h, err := k.Hash(bsontest.Doc(t, missing)); err != nil || h != k.HashValue(bson.Null) {
 			t.Error("missing is not null")
 		}
 	}
 	nested := parsed(t, `{"a.b": "hashed"}`)
 	for _, missing := range []string{`{}`, `{a: 1}`, `{a: {}}`, `{a: {b: null}}`} {
-		if h, err := nested.Hash(doc(t, missing)); err != nil || h != nested.HashValue(bson.Null) {
+		if h, err := nested.Hash(bsontest.Doc(t, missing)); err != nil || h != nested.HashValue(bson.Null) {
 			t.Errorf("%s is not null: %v", missing, err)
 		}
 	}
@@ -140,7 +118,7 @@ func TestHashEquality(t *testing.T) {
 func TestHashIsStable(t *testing.T) {
 	k := parsed(t, `{a: "hashed"}`)
 	for s, want := range map[string]string{`1`: "6375c89f25539a90", `"redmond"`: "349aa1b43c34efc7", `null`: "bf19f4725757431d"} {
-		if got := k.HashValue(value(t, s)).String(); got != want {
+		if got := k.HashValue(bsontest.Value(t, s)).String(); got != want {
 			t.Errorf("%s hashes to %s, want %s", s, got, want)
 		}
 	}
@@ -150,22 +128,22 @@ func TestArraysAreRefused(t *testing.T) {
 	for _, spec := range []string{`{"a.b": "hashed"}`, `{"a.b": 1}`, `{"a.b": "hashed", c: "hashed"}`} {
 		k := parsed(t, spec)
 		for _, d := range []string{`{a: []}`, `{a: {b: [1]}}`, `{a: [{b: 1}]}`} {
-			if _, err := k.AppendPosition(nil, doc(t, d)); code(err) != mongoerr.ShardKeyNotFound {
+			if _, err := k.AppendPosition(nil, bsontest.Doc(t, d)); mongoerr.CodeOf(err) != mongoerr.ShardKeyNotFound {
 				t.Errorf("%s %s: %v", spec, d, err)
 			}
-			if p, _ := k.Missing(doc(t, d)); p == "a.b" {
+			if p, _ := k.Missing(bsontest.Doc(t, d)); p == "a.b" {
 				t.Errorf("%s %s: an array is not a missing key", spec, d)
 			}
-			if p, found := k.Array(doc(t, d)); !found || p != "a.b" {
+			if p, found := k.Array(bsontest.Doc(t, d)); !found || p != "a.b" {
 				t.Errorf("%s %s: no array at %q", spec, d, p)
 			}
 		}
-		if _, err := k.AppendPosition(nil, doc(t, `{a: {b: {c: [1]}}}`)); err != nil {
+		if _, err := k.AppendPosition(nil, bsontest.Doc(t, `{a: {b: {c: [1]}}}`)); err != nil {
 			t.Errorf("%s: an array inside the value: %v", spec, err)
 		}
 	}
 	k := parsed(t, `{a: 1, "b.c": 1}`)
-	if p, missing := k.Missing(doc(t, `{a: null, b: 1}`)); !missing || p != "b.c" {
+	if p, missing := k.Missing(bsontest.Doc(t, `{a: null, b: 1}`)); !missing || p != "b.c" {
 		t.Error(p, missing)
 	}
 	if err := MissingKey("b.c"); err.Code != mongoerr.ShardKeyNotFound || err.Msg != "The document does not contain shard key at 'b.c'" {
@@ -183,14 +161,14 @@ func TestEqualRanges(t *testing.T) {
 		n := len(k.Fields())
 		for i := range 4 {
 			for j := range 4 {
-				d := doc(t, fmt.Sprintf(`{a: %d, b: "%d", c: true}`, i, j))
+				d := bsontest.Doc(t, fmt.Sprintf(`{a: %d, b: "%d", c: true}`, i, j))
 				at, err := k.AppendPosition(nil, d)
 				if err != nil {
 					t.Fatal(err)
 				}
 				for x := range 4 {
 					for y := range 4 {
-						values := []bson.Value{value(t, fmt.Sprintf("%d.0", x)), value(t, fmt.Sprintf(`"%d"`, y)), value(t, "true")}[:n]
+						values := []bson.Value{bsontest.Value(t, fmt.Sprintf("%d.0", x)), bsontest.Value(t, fmt.Sprintf(`"%d"`, y)), bsontest.Value(t, "true")}[:n]
 						for p := range n + 1 {
 							want := (p < 1 || x == i) && (p < 2 || y == j)
 							rs := k.EqualRanges(values[:p]...)
@@ -220,7 +198,7 @@ func TestRangedOrder(t *testing.T) {
 		`{a: {$minKey: 1}}`, `{}`, `{a: null, b: 5}`, `{a: -3}`, `{a: 1, b: "x"}`, `{a: 1.5}`, `{a: NumberLong(20), b: 1}`,
 		`{a: 20, b: 2}`, `{a: ""}`, `{a: "x"}`, `{a: "xa"}`, `{a: {$maxKey: 1}}`,
 	} {
-		at, err := k.AppendPosition(nil, doc(t, d))
+		at, err := k.AppendPosition(nil, bsontest.Doc(t, d))
 		if err != nil || bytes.Compare(before, at) >= 0 {
 			t.Errorf("%s does not follow: %v", d, err)
 		}
@@ -230,12 +208,12 @@ func TestRangedOrder(t *testing.T) {
 
 func TestUnsharded(t *testing.T) {
 	var k KeyPattern
-	h, err := k.Hash(doc(t, `{a: [1]}`))
-	at, err2 := k.AppendPosition(nil, doc(t, `{}`))
+	h, err := k.Hash(bsontest.Doc(t, `{a: [1]}`))
+	at, err2 := k.AppendPosition(nil, bsontest.Doc(t, `{}`))
 	if h != keyspace.HashMin || err != nil || err2 != nil || !bytes.Equal(at, make([]byte, 8)) || !k.IsZero() || k.Kind() != Unsharded {
 		t.Error(h, err, at, err2)
 	}
-	if r := k.EqualRanges(value(t, "1"))[0]; r.Lo != nil || r.Hi != nil {
+	if r := k.EqualRanges(bsontest.Value(t, "1"))[0]; r.Lo != nil || r.Hi != nil {
 		t.Error("an unsharded collection has no ranges")
 	}
 }
@@ -243,24 +221,24 @@ func TestUnsharded(t *testing.T) {
 func TestKeyHelpers(t *testing.T) {
 	k := parsed(t, `{"a.b": "hashed", c: "hashed"}`)
 	b := bson.NewBuilder(nil)
-	k.AppendValues(b, doc(t, `{_id: 1, a: {b: "x"}}`))
-	if got := ejson.String(b.Doc()); got != ejson.String(doc(t, `{"a.b": "x", c: null}`)) {
+	k.AppendValues(b, bsontest.Doc(t, `{_id: 1, a: {b: "x"}}`))
+	if got := ejson.String(b.Doc()); got != ejson.String(bsontest.Doc(t, `{"a.b": "x", c: null}`)) {
 		t.Error(got)
 	}
-	if p, changed := k.Changed(doc(t, `{a: {b: 1}, x: 1}`), doc(t, `{a: {b: 1.0}, c: null}`)); changed {
+	if p, changed := k.Changed(bsontest.Doc(t, `{a: {b: 1}, x: 1}`), bsontest.Doc(t, `{a: {b: 1.0}, c: null}`)); changed {
 		t.Error("Changed", p)
 	}
-	if p, changed := k.Changed(doc(t, `{a: {b: 1}, c: 1}`), doc(t, `{a: {b: 1}, c: 2}`)); !changed || p != "c" {
+	if p, changed := k.Changed(bsontest.Doc(t, `{a: {b: 1}, c: 1}`), bsontest.Doc(t, `{a: {b: 1}, c: 2}`)); !changed || p != "c" {
 		t.Error("not Changed", p)
 	}
-	if !bytes.Equal(k.AppendLogical(nil, doc(t, `{a: {b: 1}}`)), k.AppendLogical(nil, doc(t, `{c: null, a: {b: 1.0}}`))) {
+	if !bytes.Equal(k.AppendLogical(nil, bsontest.Doc(t, `{a: {b: 1}}`)), k.AppendLogical(nil, bsontest.Doc(t, `{c: null, a: {b: 1.0}}`))) {
 		t.Error("AppendLogical")
 	}
 	for index, want := range map[string]bool{
 		`{"a.b": 1, c: 1}`: true, `{"a.b": 1, c: -1, d: 1}`: true, `{"a.b": 1}`: false, `{c: 1, "a.b": 1}`: false,
 		`{"a.b": "hashed", c: 1}`: false,
 	} {
-		if k.IsPrefixOf(doc(t, index)) != want {
+		if k.IsPrefixOf(bsontest.Doc(t, index)) != want {
 			t.Errorf("%s: not %v", index, want)
 		}
 	}
@@ -299,7 +277,7 @@ func TestAllocsHash(t *testing.T) {
 	}
 	k := parsed(t, `{"a.b": "hashed", c: "hashed"}`)
 	m, _ := NewMap(Hierarchical, 1, 16)
-	d := doc(t, `{_id: 1, a: {b: "some text"}, c: 5}`)
+	d := bsontest.Doc(t, `{_id: 1, a: {b: "some text"}, c: 5}`)
 	if n := testing.AllocsPerRun(200, func() {
 		h, _ := k.Hash(d)
 		m.Find(h, nil)
@@ -311,7 +289,7 @@ func TestAllocsHash(t *testing.T) {
 func BenchmarkHash(b *testing.B) {
 	b.ReportAllocs()
 	k := parsed(b, `{a: "hashed"}`)
-	d := doc(b, `{_id: 1, a: "some text"}`)
+	d := bsontest.Doc(b, `{_id: 1, a: "some text"}`)
 	for b.Loop() {
 		k.Hash(d)
 	}

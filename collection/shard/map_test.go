@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
@@ -46,7 +47,7 @@ func TestNewMap(t *testing.T) {
 		kind Kind
 		n    int
 	}{{Hashed, 0}, {Hashed, -1}, {Hashed, ShardsMax + 1}, {Unsharded, 2}, {Ranged, 2}} {
-		if _, err := NewMap(bad.kind, 1, bad.n); code(err) != mongoerr.BadValue {
+		if _, err := NewMap(bad.kind, 1, bad.n); mongoerr.CodeOf(err) != mongoerr.BadValue {
 			t.Errorf("%+v: %v", bad, err)
 		}
 	}
@@ -112,7 +113,7 @@ func TestSplitMergeSettle(t *testing.T) {
 		"with self":     second(m1.Merge(1, 1)),
 		"no neighbours": second(newMap(t, Hashed, 3).Merge(0, 2)),
 	} {
-		if c := code(err); c != mongoerr.CannotSplit && c != mongoerr.ShardNotFound && c != mongoerr.BadValue {
+		if c := mongoerr.CodeOf(err); c != mongoerr.CannotSplit && c != mongoerr.ShardNotFound && c != mongoerr.BadValue {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -126,7 +127,7 @@ func TestSplitMergeSettle(t *testing.T) {
 			m = next
 		}
 	}
-	if code(err) != mongoerr.CannotSplit || m.Len() != partitionsMax {
+	if mongoerr.CodeOf(err) != mongoerr.CannotSplit || m.Len() != partitionsMax {
 		t.Error(err, m.Len())
 	}
 }
@@ -138,12 +139,12 @@ func TestRangedMap(t *testing.T) {
 	m := newMap(t, Ranged, 1)
 	for _, v := range []string{`"m"`, `10`} {
 		var err error
-		if m, err = m.Split(m.FindRange(k.EqualRanges(value(t, v))[0])[0].ID, k.EqualRanges(value(t, v))[0].Lo); err != nil {
+		if m, err = m.Split(m.FindRange(k.EqualRanges(bsontest.Value(t, v))[0])[0].ID, k.EqualRanges(bsontest.Value(t, v))[0].Lo); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for d, want := range map[string]int{`{a: 5}`: 0, `{}`: 0, `{a: 10}`: 1, `{a: "a"}`: 1, `{a: "m", b: 3}`: 2, `{a: "z"}`: 2} {
-		at, err := k.AppendPosition(nil, doc(t, d))
+		at, err := k.AppendPosition(nil, bsontest.Doc(t, d))
 		if err != nil || m.FindPosition(at) != m.Shards()[want] {
 			t.Errorf("%s: not shard number %d, %v", d, want, err)
 		}
@@ -151,7 +152,7 @@ func TestRangedMap(t *testing.T) {
 	if err := m.Check(); err != nil {
 		t.Error(err)
 	}
-	if got := m.FindRange(Range{k.EqualRanges(value(t, "3"))[0].Lo, k.EqualRanges(value(t, `"b"`))[0].Lo}); len(got) != 2 {
+	if got := m.FindRange(Range{k.EqualRanges(bsontest.Value(t, "3"))[0].Lo, k.EqualRanges(bsontest.Value(t, `"b"`))[0].Lo}); len(got) != 2 {
 		t.Errorf("%d shards hold 3 to b", len(got))
 	}
 	if back, err := Decode(m.Encode()); err != nil || !reflect.DeepEqual(back, m) {
@@ -289,7 +290,7 @@ func TestDecodeRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name := range map[string]bool{"format": true, "kind": true, "epoch": true, "minor": true, "nextID": true, "nextPartition": true, "shards": true} {
-		for _, v := range []bson.Value{{}, value(t, `"x"`), value(t, "-1"), value(t, "[1]"), value(t, "[{}]")} {
+		for _, v := range []bson.Value{{}, bsontest.Value(t, `"x"`), bsontest.Value(t, "-1"), bsontest.Value(t, "[1]"), bsontest.Value(t, "[{}]")} {
 			if name == "epoch" && v.IsNumber() {
 				continue // any number is an epoch
 			}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/storage/keyspace"
@@ -45,15 +46,15 @@ func TestParseSuffix(t *testing.T) {
 		`{day: "hashed", "day.x": {buckets: 4}}`:                                "conflicting fields",
 		`{a: "hashed", b: "hashed", c: "hashed", d: "hashed", e: {buckets: 4}}`: "hierarchy of 2 to 3",
 	} {
-		_, err := ParseKeyPattern(doc(t, spec))
-		if code(err) != mongoerr.BadValue || !strings.Contains(err.Error(), want) {
+		_, err := ParseKeyPattern(bsontest.Doc(t, spec))
+		if mongoerr.CodeOf(err) != mongoerr.BadValue || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", spec, err)
 		}
 	}
 }
 
 func TestWithSuffix(t *testing.T) {
-	key := doc(t, `{day: "hashed"}`)
+	key := bsontest.Doc(t, `{day: "hashed"}`)
 	for suffix, want := range map[string]string{
 		`{from: "vin", buckets: 400}`:              `{day: "hashed", vin: {buckets: 400}}`,
 		`{buckets: 8.0, from: "a.b"}`:              `{day: "hashed", "a.b": {buckets: 8.0}}`,
@@ -61,8 +62,8 @@ func TestWithSuffix(t *testing.T) {
 		`{from: "_id", buckets: 400}`:              `{day: "hashed", _id: {buckets: 400}}`,
 		`{random: false, from: "vin", buckets: 3}`: `{day: "hashed", vin: {buckets: 3}}`,
 	} {
-		got, err := WithSuffix(key, doc(t, suffix))
-		if err != nil || ejson.String(got) != ejson.String(doc(t, want)) {
+		got, err := WithSuffix(key, bsontest.Doc(t, suffix))
+		if err != nil || ejson.String(got) != ejson.String(bsontest.Doc(t, want)) {
 			t.Errorf("%s: %s %v", suffix, got, err)
 		}
 	}
@@ -77,7 +78,7 @@ func TestWithSuffix(t *testing.T) {
 		`{from: "vin"}`:                           mongoerr.IDLFailedToParse,
 		`{from: "vin", buckets: 4, seed: 1}`:      mongoerr.IDLUnknownField,
 	} {
-		if _, err := WithSuffix(key, doc(t, suffix)); code(err) != want {
+		if _, err := WithSuffix(key, bsontest.Doc(t, suffix)); mongoerr.CodeOf(err) != want {
 			t.Errorf("%s: %v", suffix, err)
 		}
 	}
@@ -98,7 +99,7 @@ func TestSuffixPositions(t *testing.T) {
 			return out
 		}
 		for day := range 3 {
-			days := k.AppendHashes(nil, values(doc(t, fmt.Sprintf(`{t: 1, u: 2, day: "d%d"}`, day)))[:k.Levels()]...)
+			days := k.AppendHashes(nil, values(bsontest.Doc(t, fmt.Sprintf(`{t: 1, u: 2, day: "d%d"}`, day)))[:k.Levels()]...)
 			slices.Sort(days)
 			if days = slices.Compact(days); len(days) != 16 {
 				t.Fatalf("%s: %d positions", spec, len(days))
@@ -106,7 +107,7 @@ func TestSuffixPositions(t *testing.T) {
 			met := map[keyspace.Hash]bool{}
 			buckets := map[string]keyspace.Hash{}
 			for n := range 400 {
-				d := doc(t, fmt.Sprintf(`{t: 1, u: 2, day: "d%d", vin: %d}`, day, n))
+				d := bsontest.Doc(t, fmt.Sprintf(`{t: 1, u: 2, day: "d%d", vin: %d}`, day, n))
 				h, err := k.Hash(d)
 				if err != nil || k.AppendHashes(nil, values(d)...)[0] != h {
 					t.Fatal(spec, h, err)
@@ -128,7 +129,7 @@ func TestSuffixPositions(t *testing.T) {
 				t.Errorf("%s: %d of 16 buckets are used, %d logical partitions", spec, len(met), len(buckets))
 			}
 			all := 0
-			for _, r := range k.EqualRanges(values(doc(t, fmt.Sprintf(`{t: 1, u: 2, day: "d%d"}`, day)))[:k.Levels()]...) {
+			for _, r := range k.EqualRanges(values(bsontest.Doc(t, fmt.Sprintf(`{t: 1, u: 2, day: "d%d"}`, day)))[:k.Levels()]...) {
 				lo, hi := r.Hashes()
 				if lo != hi || !met[lo] {
 					t.Errorf("%s: range %+v", spec, r)
@@ -139,7 +140,7 @@ func TestSuffixPositions(t *testing.T) {
 				t.Errorf("%s: %d ranges", spec, all)
 			}
 		}
-		if prefix := k.EqualRanges(value(t, "1")); len(prefix) != 1 && k.Levels() > 1 {
+		if prefix := k.EqualRanges(bsontest.Value(t, "1")); len(prefix) != 1 && k.Levels() > 1 {
 			t.Errorf("%s: a prefix of the levels is one range, not %d", spec, len(prefix))
 		}
 	}
@@ -154,7 +155,7 @@ func TestSuffixSpreadsEvenly(t *testing.T) {
 			t.Fatal(err)
 		}
 		on := map[ID]int{}
-		for _, h := range k.AppendHashes(nil, value(t, `"2026-11-22"`)) {
+		for _, h := range k.AppendHashes(nil, bsontest.Value(t, `"2026-11-22"`)) {
 			on[m.Find(h, nil).ID]++
 		}
 		if len(on) != min(c.buckets, c.shards) {
@@ -176,7 +177,7 @@ func TestSuffixIsStable(t *testing.T) {
 		`{day: 1}`:           "0f9ebe61b4afc385",
 		`{vin: "A"}`:         "d10579910fa92ea2",
 	} {
-		if h, err := k.Hash(doc(t, s)); err != nil || h.String() != want {
+		if h, err := k.Hash(bsontest.Doc(t, s)); err != nil || h.String() != want {
 			t.Errorf("%s lies at %s, want %s, %v", s, h, want, err)
 		}
 	}
@@ -184,7 +185,7 @@ func TestSuffixIsStable(t *testing.T) {
 
 func TestSuffixHelpers(t *testing.T) {
 	k := parsed(t, `{day: "hashed", vin: {buckets: 4}}`)
-	d := func(vin int) bson.Raw { return doc(t, fmt.Sprintf(`{_id: 7, day: 1, vin: %d}`, vin)) }
+	d := func(vin int) bson.Raw { return bsontest.Doc(t, fmt.Sprintf(`{_id: 7, day: 1, vin: %d}`, vin)) }
 	near, far := 0, 0
 	for n := 1; near == 0 || far == 0; n++ {
 		a, _ := k.Hash(d(0))
@@ -205,12 +206,12 @@ func TestSuffixHelpers(t *testing.T) {
 	}
 	b := bson.NewBuilder(nil)
 	k.AppendDocumentKey(b, d(3))
-	if got := ejson.String(b.Doc()); got != ejson.String(doc(t, `{day: 1, vin: 3, _id: 7}`)) {
+	if got := ejson.String(b.Doc()); got != ejson.String(bsontest.Doc(t, `{day: 1, vin: 3, _id: 7}`)) {
 		t.Error(got)
 	}
 	b = bson.NewBuilder(nil)
 	parsed(t, `{day: "hashed", _id: {buckets: 4}}`).AppendDocumentKey(b, d(3))
-	if got := ejson.String(b.Doc()); got != ejson.String(doc(t, `{day: 1, _id: 7}`)) {
+	if got := ejson.String(b.Doc()); got != ejson.String(bsontest.Doc(t, `{day: 1, _id: 7}`)) {
 		t.Error(got)
 	}
 	b = bson.NewBuilder(nil)
@@ -226,19 +227,19 @@ func TestSuffixHelpers(t *testing.T) {
 		t.Error("half a key is read")
 	}
 	for index, want := range map[string]bool{`{day: 1, vin: 1}`: true, `{day: 1, vin: 1, x: 1}`: true, `{day: 1}`: false, `{vin: 1, day: 1}`: false, `{day: 1, x: 1}`: false} {
-		if k.IsPrefixOf(doc(t, index)) != want {
+		if k.IsPrefixOf(bsontest.Doc(t, index)) != want {
 			t.Errorf("%s: not %v", index, want)
 		}
 	}
 	for s, want := range map[string]mongoerr.Code{`{day: 1, vin: [1]}`: mongoerr.ShardKeyNotFound, `{day: [1], vin: 1}`: mongoerr.ShardKeyNotFound, `{day: 1, vin: null}`: 0, `{}`: 0} {
-		if _, err := k.Hash(doc(t, s)); code(err) != want {
+		if _, err := k.Hash(bsontest.Doc(t, s)); mongoerr.CodeOf(err) != want {
 			t.Errorf("%s: %v", s, err)
 		}
 	}
-	if a, _ := k.Hash(doc(t, `{day: 1}`)); a != k.AppendHashes(nil, value(t, "1"), bson.Null)[0] {
+	if a, _ := k.Hash(bsontest.Doc(t, `{day: 1}`)); a != k.AppendHashes(nil, bsontest.Value(t, "1"), bson.Null)[0] {
 		t.Error("missing is not null")
 	}
-	if p, missing := k.Missing(doc(t, `{day: 1}`)); !missing || p != "vin" {
+	if p, missing := k.Missing(bsontest.Doc(t, `{day: 1}`)); !missing || p != "vin" {
 		t.Error(p, missing)
 	}
 }
@@ -248,16 +249,16 @@ func TestSuffixBounds(t *testing.T) {
 	k := parsed(t, `{day: "hashed", vin: {buckets: 4}}`)
 	at := HashPosition(1 << 63)
 	bound := k.Bound(at, bson.MinKey)
-	if got := ejson.String(bound); got != ejson.String(doc(t, `{day: NumberLong(0)}`)) {
+	if got := ejson.String(bound); got != ejson.String(bsontest.Doc(t, `{day: NumberLong(0)}`)) {
 		t.Error(got)
 	}
-	if got := ejson.String(k.Bound(nil, bson.MaxKey)); got != ejson.String(doc(t, `{day: {$maxKey: 1}}`)) {
+	if got := ejson.String(k.Bound(nil, bson.MaxKey)); got != ejson.String(bsontest.Doc(t, `{day: {$maxKey: 1}}`)) {
 		t.Error(got)
 	}
 	if p, end, err := k.ParseBound(bound, true); err != nil || end || p.String() != at.String() {
 		t.Error(p, end, err)
 	}
-	if _, _, err := k.ParseBound(doc(t, `{day: NumberLong(0), vin: 1}`), true); code(err) != mongoerr.BadValue {
+	if _, _, err := k.ParseBound(bsontest.Doc(t, `{day: NumberLong(0), vin: 1}`), true); mongoerr.CodeOf(err) != mongoerr.BadValue {
 		t.Error(err)
 	}
 }

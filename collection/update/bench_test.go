@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/match"
@@ -23,14 +23,11 @@ func document1K(t testing.TB) bson.Raw {
 	for i := range 20 {
 		fmt.Fprintf(&s, `, field%d: "some text of a usual length %d"`, i, i)
 	}
-	return parse(t, s.String()+"}")
+	return bsontest.Doc(t, s.String()+"}")
 }
 
 func program(t testing.TB, env *mql.Env, u string) *update.Program {
-	v, err := ejson.ParseValue(u)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := bsontest.Value(t, u)
 	p, err := update.Parse(env, v, nil, update.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +89,7 @@ func BenchmarkApply(b *testing.B) {
 func TestLimits(t *testing.T) {
 	env := newEnv()
 	code := func(u, d string) mongoerr.Code {
-		_, _, err := apply(env, program(t, env, u), nil, parse(t, d))
+		_, _, err := apply(env, program(t, env, u), nil, bsontest.Doc(t, d))
 		return mongoerr.CodeOf(err)
 	}
 	deep := strings.Repeat(`{a: `, 150) + "1" + strings.Repeat("}", 150)
@@ -110,7 +107,7 @@ func TestLimits(t *testing.T) {
 	if c := code(`{$set: {b: "`+half+`"}}`, `{_id: 1, a: "`+half+`"}`); c != 17419 {
 		t.Errorf("18 MiB: %v", c)
 	}
-	filter, err := match.Parse(env, parse(t, `{_id: 1, a: "`+half+`"}`))
+	filter, err := match.Parse(env, bsontest.Doc(t, `{_id: 1, a: "`+half+`"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +129,7 @@ func TestManyPaths(t *testing.T) {
 		fmt.Fprintf(&u, "f%d: 1, ", i)
 	}
 	p := program(t, env, u.String()+"}}")
-	doc, _, err := apply(env, p, nil, parse(t, `{_id: 1, f7: 2, z: 3}`))
+	doc, _, err := apply(env, p, nil, bsontest.Doc(t, `{_id: 1, f7: 2, z: 3}`))
 	if err != nil || doc.Len() != 20002 {
 		t.Fatal(doc.Len(), err)
 	}
@@ -148,7 +145,7 @@ func TestBigSets(t *testing.T) {
 	for i := range 50000 {
 		fmt.Fprintf(&list, "%d, ", i)
 	}
-	doc := parse(t, `{_id: 1, a: [0, 1.0, "x"]}`)
+	doc := bsontest.Doc(t, `{_id: 1, a: [0, 1.0, "x"]}`)
 	doc, _, err := apply(env, program(t, env, `{$addToSet: {a: {$each: [`+list.String()+`]}}}`), nil, doc)
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/update"
 	"github.com/cantledb/cantle/compat-tests/rig/casefile"
@@ -25,13 +25,10 @@ func TestGiantValues(t *testing.T) { giant.Cases(t, extremes) }
 func extremes(t *testing.T, c *casefile.Case, variant int) {
 	filter := bson.Empty
 	if text, ok := c.Get("filter"); ok {
-		filter = parse(t, text)
+		filter = bsontest.Doc(t, text)
 	}
 	for _, text := range c.All("update") {
-		v, err := ejson.ParseValue(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := bsontest.Value(t, text)
 		giant.Watch(t, fmt.Sprintf("%s, variant %d", c.Position(), variant), func(ctx context.Context) {
 			for _, u := range []bson.Value{v, giant.Inside(v, variant)} {
 				env := newEnv()
@@ -46,7 +43,7 @@ func extremes(t *testing.T, c *casefile.Case, variant int) {
 				}
 				for i, text := range c.All("doc") {
 					if i < 3 {
-						_, _, _ = apply(env, p, n, giant.Fields(parse(t, text), variant))
+						_, _, _ = apply(env, p, n, giant.Fields(bsontest.Doc(t, text), variant))
 					}
 				}
 			}

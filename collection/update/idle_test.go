@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/update"
@@ -49,7 +50,7 @@ func TestIdle(t *testing.T) {
 	}
 	blocked := 0
 	for range 3000 {
-		doc := parse(t, fmt.Sprintf(`{_id: 1, a: %s, b: %s}`, value(2), value(2)))
+		doc := bsontest.Doc(t, fmt.Sprintf(`{_id: 1, a: %s, b: %s}`, value(2), value(2)))
 		path := []string{"a", "b", "c"}[r.IntN(3)]
 		for range r.IntN(4) {
 			path += "." + names[r.IntN(len(names))]
@@ -77,7 +78,7 @@ func TestIdle(t *testing.T) {
 func applied(t *testing.T, u string, doc bson.Raw) (modified bool, err error) {
 	t.Helper()
 	env := newEnv()
-	p, err := update.Parse(env, parse(t, u).Value(), nil, update.Options{})
+	p, err := update.Parse(env, bsontest.Doc(t, u).Value(), nil, update.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

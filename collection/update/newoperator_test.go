@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/bson/path"
 	"github.com/cantledb/cantle/collection/expr"
@@ -44,17 +45,10 @@ func TestOperatorIsOneRow(t *testing.T) {
 	table := append(slices.Clone(Operators), opNegate)
 	slices.SortFunc(table, func(a, b Operator) int { return strings.Compare(a.Name, b.Name) })
 	env, s := mql.NewEnv(context.Background()), &expr.Scratch{}
-	must := func(text string) bson.Raw {
-		d, err := ejson.Parse(text)
-		if err != nil {
-			t.Fatal(text, err)
-		}
-		return d
-	}
 	parse := func(u string, filters ...bson.Raw) (*Program, error) {
-		return parseOperators(env, table, must(u), filters)
+		return parseOperators(env, table, bsontest.Doc(t, u), filters)
 	}
-	old := must(`{_id: 1, a: true, b: [true, false], c: [{d: true}, {d: 3}]}`)
+	old := bsontest.Doc(t, `{_id: 1, a: true, b: [true, false], c: [{d: true}, {d: 3}]}`)
 	for _, tc := range []struct{ update, want, delta string }{
 		{`{$negate: {a: true}}`, `{"_id":1,"a":false,"b":[true,false],"c":[{"d":true},{"d":3}]}`, `{"a":false}`},
 		{`{$negate: {"b.$[]": true}}`, `{"_id":1,"a":true,"b":[false,true],"c":[{"d":true},{"d":3}]}`, `{"b":[false,true]}`},
@@ -64,7 +58,7 @@ func TestOperatorIsOneRow(t *testing.T) {
 	} {
 		var filters []bson.Raw
 		if strings.Contains(tc.update, "[x]") {
-			filters = append(filters, must(`{"x.d": true}`))
+			filters = append(filters, bsontest.Doc(t, `{"x.d": true}`))
 		}
 		p, err := parse(tc.update, filters...)
 		if err != nil {
@@ -101,7 +95,7 @@ func TestOperatorIsOneRow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := match.Parse(env, must(`{a: 1}`))
+	n, err := match.Parse(env, bsontest.Doc(t, `{a: 1}`))
 	if err != nil {
 		t.Fatal(err)
 	}

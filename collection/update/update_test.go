@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/match"
@@ -46,13 +47,13 @@ func TestCases(t *testing.T) {
 			out.WriteString(runUpdate(t, env, c, u))
 		}
 		for _, d := range c.All("diff") {
-			p, err := update.ParseDiff(parse(t, d))
+			p, err := update.ParseDiff(bsontest.Doc(t, d))
 			if err != nil {
 				out.WriteString(failure(err))
 				continue
 			}
 			for _, doc := range c.All("doc") {
-				out.WriteString(applyOnce(env, p, parse(t, doc)))
+				out.WriteString(applyOnce(env, p, bsontest.Doc(t, doc)))
 			}
 		}
 		return out.String()
@@ -82,7 +83,7 @@ func runUpdate(t *testing.T, env *mql.Env, c *casefile.Case, u string) string {
 	}
 	filter := bson.Empty
 	if text, ok := c.Get("filter"); ok {
-		filter = parse(t, text)
+		filter = bsontest.Doc(t, text)
 	}
 	n, err := match.Parse(env, filter)
 	if err != nil {
@@ -97,7 +98,7 @@ func runUpdate(t *testing.T, env *mql.Env, c *casefile.Case, u string) string {
 	}
 	var out strings.Builder
 	for _, text := range c.All("doc") {
-		doc := parse(t, text)
+		doc := bsontest.Doc(t, text)
 		got, modified, err := apply(env, p, n, doc)
 		switch {
 		case err != nil:
@@ -171,15 +172,6 @@ func apply(env *mql.Env, p *update.Program, n match.Node, doc bson.Raw) (bson.Ra
 func failure(err error) string {
 	e := mongoerr.From(err)
 	return fmt.Sprintf("error %d %s\n", e.Code, e.Code)
-}
-
-func parse(t testing.TB, s string) bson.Raw {
-	t.Helper()
-	d, err := ejson.Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
 }
 
 // applyOnce applies a diff to a document, and sees that doing it again changes

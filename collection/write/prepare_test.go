@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/write"
@@ -20,10 +21,10 @@ func TestPrepare(t *testing.T) {
 	defer store.Close()
 	for range 2 {
 		txn, err := store.Begin(t.Context(), storage.TxnOptions{})
-		must(t, err)
-		must(t, txn.Set([]byte("k"), []byte("v")))
+		bsontest.Must(t, err)
+		bsontest.Must(t, txn.Set([]byte("k"), []byte("v")))
 		_, err = txn.Commit(t.Context(), storage.Synced)
-		must(t, err)
+		bsontest.Must(t, err)
 	}
 	now := store.Latest() + 1
 	if now.Seconds() != 7 || now.Increment() < 2 {
@@ -50,9 +51,9 @@ func TestPrepare(t *testing.T) {
 		{doc: nested(180)},
 		{doc: nested(181), err: mongoerr.Overflow},
 	} {
-		doc := raw(t, c.doc)
+		doc := bsontest.Doc(t, c.doc)
 		got, err := write.Prepare(doc, store)
-		if code(err) != c.err || c.err == 0 && err != nil {
+		if mongoerr.CodeOf(err) != c.err || c.err == 0 && err != nil {
 			t.Errorf("%.80s: error %v, want code %v", c.doc, err, c.err)
 		}
 		if c.err != 0 {
@@ -60,7 +61,7 @@ func TestPrepare(t *testing.T) {
 		}
 		want := doc
 		if c.want != "" {
-			want = raw(t, c.want)
+			want = bsontest.Doc(t, c.want)
 		}
 		if !bytes.Equal(got, want) {
 			t.Errorf("%.80s: %s", c.doc, ejson.String(got))
@@ -77,11 +78,11 @@ func nested(levels int) string {
 }
 
 func TestPrepareMakesID(t *testing.T) {
-	doc := raw(t, `{a: 1}`)
+	doc := bsontest.Doc(t, `{a: 1}`)
 	one, err := write.Prepare(doc, nil)
-	must(t, err)
+	bsontest.Must(t, err)
 	two, err := write.Prepare(doc, nil)
-	must(t, err)
+	bsontest.Must(t, err)
 	first, _ := one.First()
 	if string(first.Name) != "_id" || first.Value.Type != bson.TypeObjectID || one.Len() != 2 || first.Value.Identical(two.Get("_id")) {
 		t.Errorf("%s and %s", ejson.String(one), ejson.String(two))
@@ -112,7 +113,7 @@ func TestPrepareTooLarge(t *testing.T) {
 		if len(doc) != c.size {
 			t.Fatalf("the test's document has %d bytes, not %d", len(doc), c.size)
 		}
-		if _, err := write.Prepare(doc, nil); code(err) != c.err {
+		if _, err := write.Prepare(doc, nil); mongoerr.CodeOf(err) != c.err {
 			t.Errorf("%d bytes, with _id %t: %v", c.size, c.id, err)
 		}
 	}

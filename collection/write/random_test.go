@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/changelog"
 	"github.com/cantledb/cantle/storage"
@@ -41,7 +42,7 @@ func (m maker) doc(t testing.TB, id, a int) bson.Raw {
 			fields = append(fields, f)
 		}
 	}
-	return raw(t, "{"+strings.Join(fields, ", ")+"}")
+	return bsontest.Doc(t, "{"+strings.Join(fields, ", ")+"}")
 }
 
 // write does a random write in a transaction.
@@ -216,18 +217,18 @@ func (m maker) changeMap(r *room) {
 	shards := r.coll.Map.Shards()
 	next, i := r.coll.Map, m.IntN(len(shards))
 	if len(shards) < 4 {
-		at, err := r.coll.Key.AppendPosition(nil, raw(r.t, fmt.Sprintf(`{a: %d}`, m.IntN(m.keys))))
-		must(r.t, err)
+		at, err := r.coll.Key.AppendPosition(nil, bsontest.Doc(r.t, fmt.Sprintf(`{a: %d}`, m.IntN(m.keys))))
+		bsontest.Must(r.t, err)
 		d := next.FindPosition(at)
 		if bytes.Equal(d.Lo, at) || len(d.Partitions) > 4 {
 			return
 		}
 		next, err = next.Split(d.ID, at)
-		must(r.t, err)
+		bsontest.Must(r.t, err)
 	} else if i > 0 && len(shards[i-1].Partitions)+len(shards[i].Partitions) < 6 {
 		var err error
 		next, err = next.Merge(shards[i-1].ID, shards[i].ID)
-		must(r.t, err)
+		bsontest.Must(r.t, err)
 	}
 	r.coll = r.coll.With(func(c *catalog.Collection) { c.Map = next })
 }
@@ -244,22 +245,22 @@ func settle(r *room) {
 				for _, p := range d.Partitions {
 					key, value := r.place(ix, e, s, p)
 					ok, err := txn.Has(r.env.Context(), []byte(key))
-					must(r.t, err)
+					bsontest.Must(r.t, err)
 					if ok && p != d.Newest() {
-						must(r.t, txn.Delete([]byte(key)))
+						bsontest.Must(r.t, txn.Delete([]byte(key)))
 						key, _ = r.place(ix, e, s, d.Newest())
-						must(r.t, txn.Set([]byte(key), []byte(value)))
+						bsontest.Must(r.t, txn.Set([]byte(key), []byte(value)))
 					}
 				}
 			}
 		}
 	}
 	_, err := txn.Commit(r.env.Context(), storage.Synced)
-	must(r.t, err)
+	bsontest.Must(r.t, err)
 	next := r.coll.Map
 	for _, d := range next.Shards() {
 		next, err = next.Settle(d.ID)
-		must(r.t, err)
+		bsontest.Must(r.t, err)
 	}
 	r.coll = r.coll.With(func(c *catalog.Collection) { c.Map = next })
 }
@@ -304,7 +305,7 @@ func TestEraseRestore(t *testing.T) {
 	each := func(fn func(s stored) error) {
 		t.Helper()
 		for _, s := range r.model {
-			must(t, fn(s))
+			bsontest.Must(t, fn(s))
 		}
 	}
 	var counted int64
@@ -325,7 +326,7 @@ func TestEraseRestore(t *testing.T) {
 	}
 	r.check(txn, r.model)
 	_, err := txn.Commit(r.env.Context(), storage.Synced)
-	must(t, err)
+	bsontest.Must(t, err)
 	if n := len(r.log(at)); n > 0 || counted != 0 {
 		t.Errorf("%d log records, %d counted", n, counted)
 	}
@@ -336,7 +337,7 @@ func TestPartitions(t *testing.T) {
 	r := newRoom(t, `{}`, `{a: 1}`, `{key: {c: 1}, name: "c"}`, `{key: {a: 1, u: 1}, name: "u", unique: true}`)
 	put := func(op changelog.Op, before stored, text string) stored {
 		t.Helper()
-		doc := raw(t, text)
+		doc := bsontest.Doc(t, text)
 		w := r.writer()
 		s := stored{doc, r.position(doc), 0}
 		if !w.run(change{op, before, s}) {
@@ -349,7 +350,7 @@ func TestPartitions(t *testing.T) {
 		t.Helper()
 		ix := r.coll.Index(name)
 		snap, err := r.store.Snapshot(r.env.Context(), 0)
-		must(t, err)
+		bsontest.Must(t, err)
 		defer snap.Close()
 		have := r.contents(snap)
 		for p := range keyspace.PartitionID(3) {
@@ -361,10 +362,10 @@ func TestPartitions(t *testing.T) {
 	}
 	old := put(changelog.Insert, stored{}, `{_id: 1, a: 7, c: 1, u: 1}`)
 	lies(old, "c", 0)
-	at, err := r.coll.Key.AppendPosition(nil, raw(t, `{a: 5}`))
-	must(t, err)
+	at, err := r.coll.Key.AppendPosition(nil, bsontest.Doc(t, `{a: 5}`))
+	bsontest.Must(t, err)
 	next, err := r.coll.Map.Split(0, at)
-	must(t, err)
+	bsontest.Must(t, err)
 	r.coll = r.coll.With(func(c *catalog.Collection) { c.Map = next })
 	right, left := put(changelog.Insert, stored{}, `{_id: 2, a: 8, c: 1, u: 1}`), put(changelog.Insert, stored{}, `{_id: 3, a: 2, c: 1, u: 1}`)
 	lies(right, "c", 1)

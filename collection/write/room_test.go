@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/bson/keystring"
 	"github.com/cantledb/cantle/collection"
@@ -26,30 +27,6 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 	"github.com/cantledb/cantle/storage/memkv"
 )
-
-func raw(t testing.TB, text string) bson.Raw {
-	t.Helper()
-	d, err := ejson.Parse(text)
-	if err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return d
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func code(err error) mongoerr.Code {
-	var e *mongoerr.Error
-	if errors.As(err, &e) {
-		return e.Code
-	}
-	return 0
-}
 
 // stored is a document as the model has it.
 type stored struct {
@@ -82,20 +59,20 @@ type indexed struct {
 func newRoom(t testing.TB, options, key string, indexes ...string) *room {
 	t.Helper()
 	r := &room{t: t, store: memkv.Open(memkv.Options{}), model: map[string]stored{}, known: map[indexed][]entry{}}
-	t.Cleanup(func() { must(t, r.store.Close()) })
+	t.Cleanup(func() { bsontest.Must(t, r.store.Close()) })
 	r.env = mql.NewEnv(context.Background())
 	r.env.Meter = &ratelimit.Meter{}
 	cat, err := catalog.Open(r.env.Context(), r.store, release.Default)
-	must(t, err)
-	must(t, cat.Change(r.env.Context(), func(m *catalog.Mutation) error {
-		r.coll, err = m.NewCollection(r.env, collection.Namespace{DB: "shop", Coll: "c"}, raw(t, options))
+	bsontest.Must(t, err)
+	bsontest.Must(t, cat.Change(r.env.Context(), func(m *catalog.Mutation) error {
+		r.coll, err = m.NewCollection(r.env, collection.Namespace{DB: "shop", Coll: "c"}, bsontest.Doc(t, options))
 		return err
 	}))
 	if key != "" {
-		k, err := shard.ParseKeyPattern(raw(t, key))
-		must(t, err)
+		k, err := shard.ParseKeyPattern(bsontest.Doc(t, key))
+		bsontest.Must(t, err)
 		m, err := shard.NewMap(k.Kind(), 1, 1)
-		must(t, err)
+		bsontest.Must(t, err)
 		r.coll = r.coll.With(func(c *catalog.Collection) { c.Key, c.Map = k.WithSeed(9), m })
 	}
 	for _, text := range indexes {
@@ -107,8 +84,8 @@ func newRoom(t testing.TB, options, key string, indexes ...string) *room {
 // index adds an index, without entries of documents that are there already.
 func (r *room) index(text string, state catalog.IndexState) *catalog.Index {
 	r.t.Helper()
-	spec, err := index.ParseSpec(r.env, raw(r.t, text))
-	must(r.t, err)
+	spec, err := index.ParseSpec(r.env, bsontest.Doc(r.t, text))
+	bsontest.Must(r.t, err)
 	ix := &catalog.Index{Spec: spec, ID: keyspace.IndexID(len(r.coll.Indexes) + 1), State: state}
 	r.coll = r.coll.WithIndex(ix)
 	return ix
@@ -117,7 +94,7 @@ func (r *room) index(text string, state catalog.IndexState) *catalog.Index {
 func (r *room) begin() storage.Txn {
 	r.t.Helper()
 	txn, err := r.store.Begin(r.env.Context(), storage.TxnOptions{})
-	must(r.t, err)
+	bsontest.Must(r.t, err)
 	return txn
 }
 
@@ -145,7 +122,7 @@ func (r *room) position(doc bson.Raw) keyspace.Hash {
 		return r.next
 	}
 	h, err := r.coll.Position(doc)
-	must(r.t, err)
+	bsontest.Must(r.t, err)
 	return h
 }
 
@@ -185,7 +162,7 @@ func (r *room) entries(ix *catalog.Index, s stored) (out []entry) {
 		out = append(out, entry{bytes.Clone(values), bytes.Clone(bits)})
 		return nil
 	})
-	must(r.t, err)
+	bsontest.Must(r.t, err)
 	r.known[at] = out
 	return out
 }
@@ -225,11 +202,11 @@ func (r *room) contents(from storage.Reader) map[string]string {
 	out := map[string]string{}
 	for _, span := range []storage.Range{keyspace.RecordRange(r.coll.ID), keyspace.CollectionIndexRange(r.coll.ID)} {
 		it, err := from.Iter(r.env.Context(), span, storage.IterOptions{})
-		must(r.t, err)
+		bsontest.Must(r.t, err)
 		for it.Next() {
 			out[string(it.Key())] = string(it.Value())
 		}
-		must(r.t, it.Err())
+		bsontest.Must(r.t, it.Err())
 		it.Close()
 	}
 	return out
@@ -281,7 +258,7 @@ func (r *room) check(from storage.Reader, model map[string]stored) {
 func (r *room) checkStore() {
 	r.t.Helper()
 	snap, err := r.store.Snapshot(r.env.Context(), 0)
-	must(r.t, err)
+	bsontest.Must(r.t, err)
 	defer snap.Close()
 	r.check(snap, r.model)
 }
@@ -329,10 +306,10 @@ func (w *writer) run(c change) bool {
 		err = t.Delete(w.env, s.doc, s.h)
 	default:
 		clash = w.clash(w.model, s)
-		err = t.Update(w.env, c.before.doc, s.doc, s.h, c.op, raw(w.t, `{updatedFields: {}}`))
+		err = t.Update(w.env, c.before.doc, s.doc, s.h, c.op, bsontest.Doc(w.t, `{updatedFields: {}}`))
 	}
 	switch {
-	case clash && code(err) == mongoerr.DuplicateKey:
+	case clash && mongoerr.CodeOf(err) == mongoerr.DuplicateKey:
 		w.txn.RollbackTo(sp)
 		if t.Docs != 0 || t.Bytes != 0 {
 			w.t.Fatalf("a refused write is counted as %d documents, %d bytes", t.Docs, t.Bytes)
@@ -358,7 +335,7 @@ func (w *writer) commit(mayConflict bool) bool {
 	if mayConflict && errors.Is(err, storage.ErrConflict) {
 		return false
 	}
-	must(w.t, err)
+	bsontest.Must(w.t, err)
 	docs, size := 0, 0
 	for _, c := range w.changes {
 		if c.op == changelog.Insert {
@@ -384,11 +361,11 @@ func (r *room) log(after storage.Timestamp) (out []changelog.Record) {
 	r.t.Helper()
 	_, err := r.store.ReadLog(r.env.Context(), changelog.Stream, after, func(_, _ storage.Timestamp, rec []byte) bool {
 		d, err := changelog.Decode(bytes.Clone(rec))
-		must(r.t, err)
+		bsontest.Must(r.t, err)
 		out = append(out, d)
 		return true
 	})
-	must(r.t, err)
+	bsontest.Must(r.t, err)
 	return out
 }
 

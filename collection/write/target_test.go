@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/changelog"
 	"github.com/cantledb/cantle/collection/index"
@@ -21,10 +22,10 @@ import (
 
 // insert adds a document in a transaction under an entry of the collection.
 func (r *room) insert(txn storage.Txn, coll *catalog.Collection, text string) error {
-	doc, err := write.Prepare(raw(r.t, text), r.store)
-	must(r.t, err)
+	doc, err := write.Prepare(bsontest.Doc(r.t, text), r.store)
+	bsontest.Must(r.t, err)
 	h, err := coll.Position(doc)
-	must(r.t, err)
+	bsontest.Must(r.t, err)
 	return r.target(txn, coll, doc, h).Insert(r.env, doc, h)
 }
 
@@ -37,26 +38,26 @@ func TestOneOfTwoWriters(t *testing.T) {
 			name          string
 			first, second bool // whether it has the new map
 		}{{"both before the split", false, false}, {"the older commits first", false, true}, {"the newer commits first", true, false}, {"both after", true, true}} {
-			t.Run(raw(t, ix).String()+c.name, func(t *testing.T) {
+			t.Run(bsontest.Doc(t, ix).String()+c.name, func(t *testing.T) {
 				r := newRoom(t, `{}`, `{a: 1}`, ix)
 				before := r.coll
-				at, err := r.coll.Key.AppendPosition(nil, raw(t, `{a: 5}`))
-				must(t, err)
+				at, err := r.coll.Key.AppendPosition(nil, bsontest.Doc(t, `{a: 5}`))
+				bsontest.Must(t, err)
 				next, err := before.Map.Split(0, at)
-				must(t, err)
+				bsontest.Must(t, err)
 				after := before.With(func(c *catalog.Collection) { c.Map = next })
 				coll := map[bool]*catalog.Collection{false: before, true: after}
 				one, two := r.begin(), r.begin()
-				must(t, r.insert(one, coll[c.first], `{_id: 1, a: 7, u: 1}`))
-				must(t, r.insert(two, coll[c.second], `{_id: 2, a: 7, u: 1}`))
+				bsontest.Must(t, r.insert(one, coll[c.first], `{_id: 1, a: 7, u: 1}`))
+				bsontest.Must(t, r.insert(two, coll[c.second], `{_id: 2, a: 7, u: 1}`))
 				_, err = one.Commit(r.env.Context(), storage.Synced)
-				must(t, err)
+				bsontest.Must(t, err)
 				if _, err = two.Commit(r.env.Context(), storage.Synced); !errors.Is(err, storage.ErrConflict) {
 					t.Fatalf("the second commit: %v", err)
 				}
 				again := r.begin()
 				defer again.Close()
-				if err := r.insert(again, after, `{_id: 2, a: 7, u: 1}`); code(err) != mongoerr.DuplicateKey {
+				if err := r.insert(again, after, `{_id: 2, a: 7, u: 1}`); mongoerr.CodeOf(err) != mongoerr.DuplicateKey {
 					t.Fatalf("the second once more: %v", err)
 				}
 			})
@@ -69,7 +70,7 @@ func TestDuplicateTells(t *testing.T) {
 	r := newRoom(t, `{}`, "", `{key: {u: 1, v: -1}, name: "uv", unique: true}`, `{key: {c: 1}, name: "c", unique: true, sparse: true, collation: {locale: "en", strength: 2}}`)
 	txn := r.begin()
 	defer txn.Close()
-	must(t, r.insert(txn, r.coll, `{_id: 1, u: "x", c: "One"}`))
+	bsontest.Must(t, r.insert(txn, r.coll, `{_id: 1, u: "x", c: "One"}`))
 	for _, c := range []struct{ doc, index, value string }{
 		{`{_id: 1}`, "_id_", `{"_id":1}`},
 		{`{_id: 2, u: "x"}`, "uv", `{"u":"x","v":null}`},
@@ -78,14 +79,14 @@ func TestDuplicateTells(t *testing.T) {
 		r.env.Meter = &ratelimit.Meter{}
 		sp := txn.Savepoint()
 		err := r.insert(txn, r.coll, c.doc)
-		if code(err) != mongoerr.DuplicateKey || !strings.Contains(err.Error(), "index: "+c.index+" ") {
+		if mongoerr.CodeOf(err) != mongoerr.DuplicateKey || !strings.Contains(err.Error(), "index: "+c.index+" ") {
 			t.Fatalf("%s: %v", c.doc, err)
 		}
 		var e *mongoerr.Error
 		errors.As(err, &e)
 		b := bson.NewBuilder(nil)
 		b.Splice(e.Fields)
-		if got := b.Doc().Get("keyValue").String(); got != raw(t, c.value).String() {
+		if got := b.Doc().Get("keyValue").String(); got != bsontest.Doc(t, c.value).String() {
 			t.Errorf("%s: keyValue %s, want %s", c.doc, got, c.value)
 		}
 		if n := r.env.Meter.Sum(ratelimit.Failure); n != 1 {
@@ -102,18 +103,18 @@ func TestBuild(t *testing.T) {
 		r := newRoom(t, `{}`, sharding)
 		txn := r.begin()
 		for _, doc := range []string{`{_id: 1, a: 1, u: 1}`, `{_id: 2, a: 1, u: 1}`, `{_id: 3, a: 1, u: 2}`} {
-			must(t, r.insert(txn, r.coll, doc))
+			bsontest.Must(t, r.insert(txn, r.coll, doc))
 		}
 		_, err := txn.Commit(r.env.Context(), storage.Synced)
-		must(t, err)
+		bsontest.Must(t, err)
 		ix := r.index(`{key: {a: 1, u: 1}, name: "u", unique: true}`, catalog.IndexBuilding)
 		build := func(txn storage.Txn, text string) (int64, error) {
-			doc := raw(t, text)
+			doc := bsontest.Doc(t, text)
 			h := r.position(doc)
 			return r.target(txn, r.coll, doc, h).Build(r.env, ix, doc, h)
 		}
 		drop := func(txn storage.Txn, text string) error {
-			doc := raw(t, text)
+			doc := bsontest.Doc(t, text)
 			h := r.position(doc)
 			return r.target(txn, r.coll, doc, h).Delete(r.env, doc, h)
 		}
@@ -124,21 +125,21 @@ func TestBuild(t *testing.T) {
 		if n, err := build(txn, `{_id: 1, a: 1, u: 1}`); n != 0 || err != nil {
 			t.Fatalf("built twice: weight %d, %v", n, err)
 		}
-		if _, err := build(txn, `{_id: 2, a: 1, u: 1}`); code(err) != mongoerr.DuplicateKey {
+		if _, err := build(txn, `{_id: 2, a: 1, u: 1}`); mongoerr.CodeOf(err) != mongoerr.DuplicateKey {
 			t.Fatalf("a second document with the same values: %v", err)
 		}
-		must(t, drop(txn, `{_id: 2, a: 1, u: 1}`)) // whose values are the first's
-		if err := r.insert(txn, r.coll, `{_id: 4, a: 1, u: 1}`); code(err) != mongoerr.DuplicateKey {
+		bsontest.Must(t, drop(txn, `{_id: 2, a: 1, u: 1}`)) // whose values are the first's
+		if err := r.insert(txn, r.coll, `{_id: 4, a: 1, u: 1}`); mongoerr.CodeOf(err) != mongoerr.DuplicateKey {
 			t.Fatalf("the delete of a document without entry took the other's: %v", err)
 		}
 		txn.Close()
 
 		one, two := r.begin(), r.begin() // a delete, and the build that meets the document at a time
-		must(t, drop(one, `{_id: 3, a: 1, u: 2}`))
+		bsontest.Must(t, drop(one, `{_id: 3, a: 1, u: 2}`))
 		_, err = build(two, `{_id: 3, a: 1, u: 2}`)
-		must(t, err)
+		bsontest.Must(t, err)
 		_, err = one.Commit(r.env.Context(), storage.Synced)
-		must(t, err)
+		bsontest.Must(t, err)
 		if _, err = two.Commit(r.env.Context(), storage.Synced); !errors.Is(err, storage.ErrConflict) {
 			t.Fatalf("an entry of a deleted document was built: %v", err)
 		}
@@ -150,7 +151,7 @@ func TestBuild(t *testing.T) {
 func TestClaim(t *testing.T) {
 	r := newRoom(t, `{}`, "", `{key: {c: 1}, name: "c"}`, `{key: {u: 1}, name: "u", unique: true}`)
 	no := errors.New("no")
-	doc := raw(t, `{_id: 1, c: 1, u: 1}`)
+	doc := bsontest.Doc(t, `{_id: 1, c: 1, u: 1}`)
 	for _, c := range []struct {
 		refuse byte // of keyspace's kinds
 		want   string
@@ -205,15 +206,15 @@ func TestMultikey(t *testing.T) {
 	}{
 		{`{_id: 0, b: 1, c: 1}`, 0, nil}, {`{_id: 1, b: [1, 2]}`, 1, nil}, {`{_id: 2, b: [3]}`, 1, nil}, {`{_id: 3, c: [3]}`, 2, nil}, {`{_id: 4, b: [], c: 2}`, 2, nil},
 	} {
-		if err := tg.Insert(r.env, raw(t, c.doc), 0); !errors.Is(err, c.want) || told != c.told {
+		if err := tg.Insert(r.env, bsontest.Doc(t, c.doc), 0); !errors.Is(err, c.want) || told != c.told {
 			t.Errorf("document %d: told %d times, want %d; error %v", i, told, c.told, err)
 		}
 	}
 	ix.Multikey = nil
-	if err := tg.Insert(r.env, raw(t, `{_id: 5, b: [1]}`), 0); !errors.Is(err, no) {
+	if err := tg.Insert(r.env, bsontest.Doc(t, `{_id: 5, b: [1]}`), 0); !errors.Is(err, no) {
 		t.Errorf("the refusal of a mark is lost: %v", err)
 	}
-	if err := tg.Insert(r.env, raw(t, `{_id: 6, b: [1], c: [1]}`), 0); code(err) != 171 {
+	if err := tg.Insert(r.env, bsontest.Doc(t, `{_id: 6, b: [1], c: [1]}`), 0); mongoerr.CodeOf(err) != 171 {
 		t.Errorf("parallel arrays: %v", err)
 	}
 }
@@ -235,28 +236,28 @@ func TestValidator(t *testing.T) {
 		txn := r.begin()
 		try := func(what string, refused bool, fn func(tg *write.Target) error) {
 			t.Helper()
-			tg := r.target(txn, r.coll, raw(t, good), 0)
+			tg := r.target(txn, r.coll, bsontest.Doc(t, good), 0)
 			r.env.Meter = &ratelimit.Meter{}
 			err := fn(tg)
-			if refused != (code(err) == mongoerr.DocumentValidationFailure) || !refused && err != nil || refused != (r.env.Meter.Sum(ratelimit.Failure) == 1) {
+			if refused != (mongoerr.CodeOf(err) == mongoerr.DocumentValidationFailure) || !refused && err != nil || refused != (r.env.Meter.Sum(ratelimit.Failure) == 1) {
 				t.Errorf("%s: %s: %v, want it refused: %t", c.options, what, err, refused)
 			}
 			sp := txn.Savepoint()
 			tg.Bypass = true
-			if err := fn(tg); code(err) == mongoerr.DocumentValidationFailure {
+			if err := fn(tg); mongoerr.CodeOf(err) == mongoerr.DocumentValidationFailure {
 				t.Errorf("%s: %s with bypass: %v", c.options, what, err)
 			}
 			txn.RollbackTo(sp)
 		}
-		try("insert", c.insert, func(tg *write.Target) error { return tg.Insert(r.env, raw(t, bad), 0) })
+		try("insert", c.insert, func(tg *write.Target) error { return tg.Insert(r.env, bsontest.Doc(t, bad), 0) })
 		try("spoil", c.spoil, func(tg *write.Target) error {
-			return tg.Update(r.env, raw(t, good), raw(t, bad), 0, changelog.Replace, nil)
+			return tg.Update(r.env, bsontest.Doc(t, good), bsontest.Doc(t, bad), 0, changelog.Replace, nil)
 		})
 		try("worsen", c.worsen, func(tg *write.Target) error {
-			return tg.Update(r.env, raw(t, bad), raw(t, worse), 0, changelog.Replace, nil)
+			return tg.Update(r.env, bsontest.Doc(t, bad), bsontest.Doc(t, worse), 0, changelog.Replace, nil)
 		})
 		try("mend", false, func(tg *write.Target) error {
-			return tg.Update(r.env, raw(t, bad), raw(t, good), 0, changelog.Replace, nil)
+			return tg.Update(r.env, bsontest.Doc(t, bad), bsontest.Doc(t, good), 0, changelog.Replace, nil)
 		})
 		txn.Close()
 	}
@@ -266,12 +267,12 @@ func TestValidator(t *testing.T) {
 func TestSilent(t *testing.T) {
 	r := newRoom(t, `{}`, "")
 	txn := r.begin()
-	doc := raw(t, `{_id: 1}`)
+	doc := bsontest.Doc(t, `{_id: 1}`)
 	tg := r.target(txn, r.coll, doc, 0)
 	tg.Silent = true
-	must(t, tg.Insert(r.env, doc, 0))
+	bsontest.Must(t, tg.Insert(r.env, doc, 0))
 	_, err := txn.Commit(r.env.Context(), storage.Synced)
-	must(t, err)
+	bsontest.Must(t, err)
 	if n := len(r.log(0)); n != 0 || tg.Docs != 1 {
 		t.Errorf("%d log records, %d documents", n, tg.Docs)
 	}
@@ -294,12 +295,12 @@ func TestMeter(t *testing.T) {
 	} {
 		r := newRoom(t, `{}`, c.key, indexes...)
 		txn := r.begin()
-		one, two := raw(t, `{_id: 1, a: 1, b: [1, 2], c: 1}`), raw(t, `{_id: 1, a: 1, b: [2, 3]}`)
+		one, two := bsontest.Doc(t, `{_id: 1, a: 1, b: [1, 2], c: 1}`), bsontest.Doc(t, `{_id: 1, a: 1, b: [2, 3]}`)
 		h := r.position(one)
 		count := func(what string, fn func(tg *write.Target) error, wrote, old, added, removed int64) {
 			t.Helper()
 			r.env.Meter = &ratelimit.Meter{}
-			must(t, fn(r.target(txn, r.coll, one, h)))
+			bsontest.Must(t, fn(r.target(txn, r.coll, one, h)))
 			m := r.env.Meter
 			got := []int64{m.Sum(ratelimit.WriteNew), m.Sum(ratelimit.WriteOld) + m.Sum(ratelimit.WriteReplaced), m.Sum(ratelimit.TermAdded), m.Sum(ratelimit.TermRemoved)}
 			if want := []int64{wrote, old, added, removed}; !slices.Equal(got, want) {
@@ -323,7 +324,7 @@ func TestClustered(t *testing.T) {
 		b := bson.NewBuilder(nil)
 		b.Value("_id", id)
 		doc := b.Doc()
-		return code(r.target(txn, r.coll, doc, 0).Insert(r.env, doc, 0))
+		return mongoerr.CodeOf(r.target(txn, r.coll, doc, 0).Insert(r.env, doc, 0))
 	}
 	text := func(n int) bson.Value {
 		b := bson.NewBuilder(nil)
@@ -359,9 +360,9 @@ func TestUpdateTooLarge(t *testing.T) {
 	b := bson.NewBuilder(nil)
 	b.Int32("_id", 1)
 	b.String("x", strings.Repeat("x", bson.MaxDocumentBytes))
-	old := raw(t, `{_id: 1}`)
+	old := bsontest.Doc(t, `{_id: 1}`)
 	err := r.target(txn, r.coll, old, 0).Update(r.env, old, b.Doc(), 0, changelog.Replace, nil)
-	if code(err) != mongoerr.BSONObjectTooLarge || len(r.contents(txn)) > 0 {
+	if mongoerr.CodeOf(err) != mongoerr.BSONObjectTooLarge || len(r.contents(txn)) > 0 {
 		t.Errorf("error %v, %d keys written", err, len(r.contents(txn)))
 	}
 }
@@ -371,8 +372,8 @@ func TestWithoutID(t *testing.T) {
 	r := newRoom(t, `{}`, "")
 	txn := r.begin()
 	defer txn.Close()
-	doc := raw(t, `{a: 1}`)
-	if err := (&write.Target{Coll: r.coll, Shard: &shard.Descriptor{Partitions: []keyspace.PartitionID{0}}, Txn: txn}).Insert(r.env, doc, 0); code(err) != mongoerr.InternalError {
+	doc := bsontest.Doc(t, `{a: 1}`)
+	if err := (&write.Target{Coll: r.coll, Shard: &shard.Descriptor{Partitions: []keyspace.PartitionID{0}}, Txn: txn}).Insert(r.env, doc, 0); mongoerr.CodeOf(err) != mongoerr.InternalError {
 		t.Errorf("error %v", err)
 	}
 }

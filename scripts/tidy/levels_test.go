@@ -7,7 +7,7 @@ import "slices"
 var levels = [][]string{
 	0:  {"bson", "cmd/cantle/columns", "cmd/cantle/flags", "cmd/cantle/journal", "cmd/cantle/namespaces", "cmd/cantle/visitors", "collection/mongoerr", "collection/release", "ratelimit", "storage"},
 	1:  {"bson/decimal", "bson/ejson", "bson/keystring", "bson/path", "cmd/cantle/dumps", "cmd/cantle/manual", "cmd/cantle/top", "collection", "collection/cosmos", "collection/geo", "collection/text", "storage/keyspace", "storage/pebblekv/wreck", "storage/writebuf", "wire", "wire/concern", "wire/defects"},
-	2:  {"cmd/cantle/gateways", "cmd/cantle/progress", "cmd/cantle/records", "collection/mql", "collection/shard", "shard/quota", "shard/survey", "storage/faultkv", "storage/memkv", "storage/pebblekv", "storage/storagetest", "storage/tikvkv", "wire/arguments", "wire/kept"},
+	2:  {"bson/bsontest", "cmd/cantle/gateways", "cmd/cantle/progress", "cmd/cantle/records", "collection/mql", "collection/shard", "shard/quota", "shard/survey", "storage/faultkv", "storage/memkv", "storage/pebblekv", "storage/storagetest", "storage/tikvkv", "wire/arguments", "wire/kept"},
 	3:  {"cmd/cantle/shardkeys", "collection/changelog", "collection/expr", "collection/order", "shard/duty", "shard/intents", "shard/tally", "shard/traffic", "storage/backup"},
 	4:  {"collection/match"},
 	5:  {"collection/index", "collection/project"},

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/storage/keyspace"
@@ -17,8 +18,8 @@ var rewritings = map[string]struct {
 	key    string
 }{
 	"reshard": {func(n *node) error {
-		return n.ReshardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(n.t, `{a: 1, k: 1}`), Shards: 3,
-			Zones: []ddl.ZoneRange{{Name: "low", Min: raw(n.t, `{a: {$minKey: 1}, k: {$minKey: 1}}`), Max: raw(n.t, `{a: 5, k: 0}`)}}})
+		return n.ReshardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(n.t, `{a: 1, k: 1}`), Shards: 3,
+			Zones: []ddl.ZoneRange{{Name: "low", Min: bsontest.Doc(n.t, `{a: {$minKey: 1}, k: {$minKey: 1}}`), Max: bsontest.Doc(n.t, `{a: 5, k: 0}`)}}})
 	}, `{ a: 1, k: 1 }`},
 	"refine": {func(n *node) error {
 		b := bson.NewBuilder(nil)
@@ -79,9 +80,9 @@ func TestRewritingGivenUp(t *testing.T) {
 		n.sharded(2)
 		n.fill(0, 100)
 		for what, again := range map[string]*catalog.Rewriting{
-			"too often": {Command: raw(t, `{reshardCollection: "", key: {a: 1}}`), Runs: 3},
-			"fails":     {Command: raw(t, `{reshardCollection: "", key: {tags: 1}}`), Runs: 1},
-			"unknown":   {Command: raw(t, `{nonsense: ""}`), Runs: 1},
+			"too often": {Command: bsontest.Doc(t, `{reshardCollection: "", key: {a: 1}}`), Runs: 3},
+			"fails":     {Command: bsontest.Doc(t, `{reshardCollection: "", key: {tags: 1}}`), Runs: 1},
+			"unknown":   {Command: bsontest.Doc(t, `{nonsense: ""}`), Runs: 1},
 		} {
 			n.must(n.jobs.Catalog.Change(t.Context(), func(m *catalog.Mutation) error {
 				return m.Put(n.coll().With(func(d *catalog.Collection) { d.Rewriting = again }))

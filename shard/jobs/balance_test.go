@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/shard/balance"
@@ -55,7 +56,7 @@ func TestBalanceBySize(t *testing.T) {
 func TestBalanceOneKey(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
-		n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{t: "hashed"}`), Shards: 1}))
+		n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{t: "hashed"}`), Shards: 1}))
 		n.fill(0, 300) // t is missing everywhere
 		n.insert(`{_id: "x", t: 1}`, `{_id: "y", t: 2}`)
 		b := n.balancer(balance.Policy{ShardBytes: 1000})
@@ -82,7 +83,7 @@ func TestBalanceByThroughput(t *testing.T) {
 		manual := func(ru int64) catalog.Throughput {
 			return catalog.Throughput{Mode: catalog.ThroughputManual, RU: ru}
 		}
-		n.must(n.Create(n.op(), shop, ddl.CreateOptions{ShardKey: raw(t, `{k: "hashed"}`), Shards: 1, Throughput: manual(5000)}))
+		n.must(n.Create(n.op(), shop, ddl.CreateOptions{ShardKey: bsontest.Doc(t, `{k: "hashed"}`), Shards: 1, Throughput: manual(5000)}))
 		ctx, cancel := context.WithCancel(t.Context())
 		done := background(func() { b.Run(ctx) })
 		n.must(n.SetThroughput(n.op(), shop, manual(45_000)))
@@ -103,9 +104,9 @@ func TestBalanceByThroughput(t *testing.T) {
 func TestHeavyValues(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
-		n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{t: "hashed"}`), Shards: 3}))
+		n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{t: "hashed"}`), Shards: 3}))
 		n.must(n.SetThroughput(n.op(), shop, catalog.Throughput{Mode: catalog.ThroughputManual, RU: 100_000}))
-		size := int64(len(raw(t, `{_id: "v1-000", t: 1, pad: "0123456789"}`)))
+		size := int64(len(bsontest.Doc(t, `{_id: "v1-000", t: 1, pad: "0123456789"}`)))
 		for v, docs := range map[int]int{1: 300, 2: 130, 3: 10} {
 			for i := range docs {
 				n.insert(fmt.Sprintf(`{_id: "v%d-%03d", t: %d, pad: "0123456789"}`, v, i, v))
@@ -123,13 +124,13 @@ func TestHeavyValues(t *testing.T) {
 		if got := heavy.List()[1].Bytes(); got != 131*size {
 			t.Errorf("after an insert: %d bytes, want %d", got, 131*size)
 		}
-		_, errs, err := n.Insert(n.op(), shop, []bson.Raw{raw(t, `{_id: "v1-900", t: 1}`)}, true)
+		_, errs, err := n.Insert(n.op(), shop, []bson.Raw{bsontest.Doc(t, `{_id: "v1-900", t: 1}`)}, true)
 		n.must(err)
 		if len(errs) != 1 || errs[0].Err.Code != cluster.PartitionKeyFull {
 			t.Errorf("an insert into the full value: %v", errs)
 		}
 		// A value that is light again is forgotten.
-		_, err = n.Modify(n.op(), shop, &cluster.Modify{Find: plan.Find{Filter: raw(t, `{t: 2}`)}, Multi: true})
+		_, err = n.Modify(n.op(), shop, &cluster.Modify{Find: plan.Find{Filter: bsontest.Doc(t, `{t: 2}`)}, Multi: true})
 		n.must(err)
 		b.Pass(t.Context())
 		if list := heavy.List(); len(list) != 1 {

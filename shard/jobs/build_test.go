@@ -7,7 +7,9 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
@@ -16,7 +18,7 @@ import (
 func TestBuildWhileInUse(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
-		n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{k: "hashed"}`), Shards: 3}))
+		n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{k: "hashed"}`), Shards: 3}))
 		n.fill(0, 1500)
 		var stop atomic.Bool
 		var wg sync.WaitGroup
@@ -58,7 +60,7 @@ func TestUniqueBuildFails(t *testing.T) {
 		n := open(t, make)
 		n.fill(0, 600)
 		_, err := n.index(`{key: {b: 1}, name: "b"}`, `{key: {a: 1}, name: "a", unique: true}`)
-		if code(err) != 11000 {
+		if mongoerr.CodeOf(err) != 11000 {
 			t.Fatal(err)
 		}
 		if len(n.coll().Indexes) != 1 {

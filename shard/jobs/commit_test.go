@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/storage"
 )
@@ -45,7 +46,7 @@ func (t *crowdedTxn) Commit(ctx context.Context, d storage.Durability) (storage.
 func TestBatchesGiveWay(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, func() storage.Store { return &crowded{make(), 3} })
-		n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{k: "hashed"}`), Shards: 2}))
+		n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{k: "hashed"}`), Shards: 2}))
 		n.fill(0, 40)
 		if _, err := n.index(`{key: {a: 1}, name: "a"}`); err != nil {
 			t.Fatal(err)

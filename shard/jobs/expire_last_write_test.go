@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/cosmos"
 	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/storage"
@@ -23,7 +24,7 @@ func TestExpireLastWrite(t *testing.T) {
 		n.insert(`{_id: "before", k: 50, _ts: {$date: {$numberLong: "1"}}}`)
 		o := n.op()
 		o.Env.Cosmos = cosmos.NewAccount().Client()
-		_, err := n.CreateIndexes(o, shop, []bson.Raw{raw(t, `{key: {_ts: 1}, name: "ts", expireAfterSeconds: 100}`)})
+		_, err := n.CreateIndexes(o, shop, []bson.Raw{bsontest.Doc(t, `{key: {_ts: 1}, name: "ts", expireAfterSeconds: 100}`)})
 		n.must(err)
 		for i := range 40 {
 			n.insert(fmt.Sprintf(`{_id: %d, k: %d}`, i, i))
@@ -96,7 +97,7 @@ func TestExpireOwnOnly(t *testing.T) {
 	if _, err := n.ids(n.op(), `{_ts: 7}`, "ts"); err == nil || len(found) != 2 {
 		t.Error("the index serves a query", found)
 	}
-	n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{k: "hashed"}`), Shards: 2}))
+	n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{k: "hashed"}`), Shards: 2}))
 	n = n.reopen()
 	n.clock.Store(1000)
 	if deleted, err := n.jobs.Expire(t.Context()); err != nil || deleted != 1 {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/storage"
@@ -22,7 +23,7 @@ func TestExpireCollection(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				n := open(t, make)
 				ns := collection.Namespace{DB: "db", Coll: name}
-				n.must(n.Create(n.op(), ns, ddl.CreateOptions{Raw: raw(t, options)}))
+				n.must(n.Create(n.op(), ns, ddl.CreateOptions{Raw: bsontest.Doc(t, options)}))
 				now := time.Now().UnixMilli()
 				at := func(sec int64) string { return fmt.Sprintf(`{$date: {$numberLong: "%d"}}`, now+sec*1000) }
 				var docs []string

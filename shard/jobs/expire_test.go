@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/index"
 	"github.com/cantledb/cantle/collection/mql"
@@ -18,7 +19,7 @@ import (
 
 func rawDocs(t testing.TB, docs ...string) (out []bson.Raw) {
 	for _, d := range docs {
-		out = append(out, raw(t, d))
+		out = append(out, bsontest.Doc(t, d))
 	}
 	return out
 }
@@ -26,7 +27,7 @@ func rawDocs(t testing.TB, docs ...string) (out []bson.Raw) {
 // withIndex is an entry with one more index, Building.
 func withIndex(t testing.TB, c *catalog.Collection, spec string) *catalog.Collection {
 	t.Helper()
-	s, err := index.ParseSpec(mql.NewEnv(t.Context()), raw(t, spec))
+	s, err := index.ParseSpec(mql.NewEnv(t.Context()), bsontest.Doc(t, spec))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +44,7 @@ func TestExpire(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		for _, dir := range []int{1, -1} {
 			n := open(t, make)
-			n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{k: "hashed"}`), Shards: 2}))
+			n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{k: "hashed"}`), Shards: 2}))
 			_, err := n.index(fmt.Sprintf(`{key: {at: %d}, name: "at", expireAfterSeconds: 100}`, dir))
 			n.must(err)
 			now := time.Now().Unix() * 1000

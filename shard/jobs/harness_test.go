@@ -2,7 +2,6 @@ package jobs_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -10,10 +9,9 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
-	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/collection/release"
@@ -115,15 +113,6 @@ func (n *node) op() *cluster.Op {
 
 var shop = collection.Namespace{DB: "shop", Coll: "c"}
 
-func raw(t testing.TB, text string) bson.Raw {
-	t.Helper()
-	d, err := ejson.Parse(text)
-	if err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return d
-}
-
 func (n *node) must(err error) {
 	n.t.Helper()
 	if err != nil {
@@ -136,7 +125,7 @@ func (n *node) insert(docs ...string) {
 	n.t.Helper()
 	rs := make([]bson.Raw, len(docs))
 	for i, d := range docs {
-		rs[i] = raw(n.t, d)
+		rs[i] = bsontest.Doc(n.t, d)
 	}
 	_, errs, err := n.Insert(n.op(), shop, rs, true)
 	n.must(err)
@@ -168,14 +157,14 @@ func (n *node) fill(from, to int) {
 func (n *node) set(filter, change string, multi bool) (cluster.Modified, error) {
 	n.t.Helper()
 	o := n.op()
-	p, err := update.Parse(o.Env, raw(n.t, change).Value(), nil, update.Options{Multi: multi})
+	p, err := update.Parse(o.Env, bsontest.Doc(n.t, change).Value(), nil, update.Options{Multi: multi})
 	n.must(err)
-	return n.Modify(o, shop, &cluster.Modify{Find: plan.Find{Filter: raw(n.t, filter)}, Update: p, Multi: multi})
+	return n.Modify(o, shop, &cluster.Modify{Find: plan.Find{Filter: bsontest.Doc(n.t, filter)}, Update: p, Multi: multi})
 }
 
 func (n *node) remove(filter string, multi bool) cluster.Modified {
 	n.t.Helper()
-	m, err := n.Modify(n.op(), shop, &cluster.Modify{Find: plan.Find{Filter: raw(n.t, filter)}, Multi: multi})
+	m, err := n.Modify(n.op(), shop, &cluster.Modify{Find: plan.Find{Filter: bsontest.Doc(n.t, filter)}, Multi: multi})
 	n.must(err)
 	return m
 }
@@ -183,7 +172,7 @@ func (n *node) remove(filter string, multi bool) cluster.Modified {
 // ids returns how often each _id is found by a filter, through the hinted index
 // or, without one, by a scan.
 func (n *node) ids(o *cluster.Op, filter, hint string) (map[string]int, error) {
-	f := plan.Find{Filter: raw(n.t, filter)}
+	f := plan.Find{Filter: bsontest.Doc(n.t, filter)}
 	b := bson.NewBuilder(nil)
 	if hint != "" {
 		b.String("h", hint)
@@ -279,7 +268,7 @@ func (n *node) index(specs ...string) (ddl.IndexesCreated, error) {
 	n.t.Helper()
 	rs := make([]bson.Raw, len(specs))
 	for i, s := range specs {
-		rs[i] = raw(n.t, s)
+		rs[i] = bsontest.Doc(n.t, s)
 	}
 	return n.CreateIndexes(n.op(), shop, rs)
 }
@@ -291,12 +280,4 @@ func (n *node) coll() *catalog.Collection {
 		n.t.Fatal("no collection")
 	}
 	return c
-}
-
-func code(err error) mongoerr.Code {
-	var e *mongoerr.Error
-	if errors.As(err, &e) {
-		return e.Code
-	}
-	return 0
 }

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
@@ -33,7 +34,7 @@ func TestInterruptedJobs(t *testing.T) {
 			return err
 		},
 		"reshard": func(n *node, o *cluster.Op) error {
-			return n.ReshardCollection(o, shop, ddl.ShardOptions{Key: raw(t, `{a: 1, k: 1}`)})
+			return n.ReshardCollection(o, shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{a: 1, k: 1}`)})
 		},
 		"split": func(n *node, o *cluster.Op) error {
 			m, err := n.halve(0)(n.coll().Map)
@@ -54,7 +55,7 @@ func TestInterruptedJobs(t *testing.T) {
 		},
 		"dropIndexes": func(n *node, _ context.CancelCauseFunc) {
 			go func() {
-				if _, err := n.DropIndexes(n.op(), shop, []string{"*"}, nil); err != nil && code(err) != 117 {
+				if _, err := n.DropIndexes(n.op(), shop, []string{"*"}, nil); err != nil && mongoerr.CodeOf(err) != 117 {
 					t.Error("dropIndexes:", err)
 				}
 			}()
@@ -116,7 +117,7 @@ const interruptedDocs = 4000
 // often the job looked at the clock in all, and until then.
 func interrupted(t *testing.T, n *node, begin func(*node, *cluster.Op) error, meet func(*node, context.CancelCauseFunc)) (total, at int64, err error) {
 	t.Helper()
-	n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{k: "hashed"}`), Shards: 1}))
+	n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{k: "hashed"}`), Shards: 1}))
 	_, err = n.index(`{key: {a: 1}, name: "a"}`)
 	n.must(err)
 	for i := 0; i < interruptedDocs; i += 1000 {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/storage/memkv"
@@ -14,7 +15,7 @@ import (
 func TestJobsTakeLanes(t *testing.T) {
 	n := start(t, memkv.Open(memkv.Options{}))
 	defer n.store.Close()
-	n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{k: "hashed"}`), Shards: 2}))
+	n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{k: "hashed"}`), Shards: 2}))
 	n.fill(0, 2000)
 	var now, taken atomic.Int64
 	clock := func() time.Time { return time.Unix(0, now.Add(int64(time.Millisecond))) }
@@ -23,7 +24,7 @@ func TestJobsTakeLanes(t *testing.T) {
 	for name, job := range map[string]func() error{
 		"a build": func() error { _, err := n.index(`{key: {a: 1}, name: "a"}`); return err },
 		"a reshard": func() error {
-			return n.ReshardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{u: "hashed"}`), Shards: 2})
+			return n.ReshardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{u: "hashed"}`), Shards: 2})
 		},
 	} {
 		taken.Store(0)

@@ -6,6 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cantledb/cantle/bson/bsontest"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/storage"
 )
@@ -33,15 +35,17 @@ func TestReshardTurnsOthersAway(t *testing.T) {
 					s := n.coll().Map.Shards()
 					return n.jobs.Merge(t.Context(), shop, s[0].ID, s[1].ID)
 				},
-				"move":    func() error { return n.jobs.Move(t.Context(), shop, n.coll().Map.Shards()[0].ID, 77) },
-				"reshard": func() error { return n.ReshardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{u: 1}`)}) },
+				"move": func() error { return n.jobs.Move(t.Context(), shop, n.coll().Map.Shards()[0].ID, 77) },
+				"reshard": func() error {
+					return n.ReshardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{u: 1}`)})
+				},
 				"unshard": func() error { return n.UnshardCollection(n.op(), shop, 0) },
 				"cleanup": func() error { return n.CleanupReshard(t.Context(), shop) },
 			} {
-				codes[name] = int(code(ask()))
+				codes[name] = int(mongoerr.CodeOf(ask()))
 			}
 		})
-		n.must(n.ReshardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{a: 1, u: 1}`)}))
+		n.must(n.ReshardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{a: 1, u: 1}`)}))
 		for name, want := range map[string]int{"new index": 117, "old index": 0, "split": 117, "merge": 117, "move": 117, "reshard": 338, "unshard": 338, "cleanup": 338} {
 			if got, asked := codes[name]; got != want || !asked {
 				t.Errorf("%s: %d, want %d", name, got, want)
@@ -76,7 +80,7 @@ func TestWaitersSeeTheNewCollection(t *testing.T) {
 			}
 			synctest.Wait() // until they wait
 		})
-		n.must(n.ReshardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{a: 1, u: 1}`)}))
+		n.must(n.ReshardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{a: 1, u: 1}`)}))
 		for name, c := range waiters {
 			if err := <-c; err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -103,7 +107,9 @@ func TestSameCommandJoinsReshard(t *testing.T) {
 			n.fill(0, 300)
 			old := n.coll()
 			again := make(chan error, 2)
-			reshard := func() error { return n.ReshardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{a: 1, u: 1}`)}) }
+			reshard := func() error {
+				return n.ReshardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{a: 1, u: 1}`)})
+			}
 			n.jobs.OnStep(func(step string) {
 				if step != "copied" {
 					return
@@ -119,13 +125,13 @@ func TestSameCommandJoinsReshard(t *testing.T) {
 			if aborted {
 				want, ends = 341, []int{0, 341} // of AbortReshard and the joined command
 			}
-			if got := int(code(reshard())); got != want {
+			if got := int(mongoerr.CodeOf(reshard())); got != want {
 				t.Errorf("%d, want %d", got, want)
 			}
 			n.jobs.OnStep(nil)
 			got := make([]int, len(ends))
 			for i := range got {
-				got[i] = int(code(<-again))
+				got[i] = int(mongoerr.CodeOf(<-again))
 			}
 			if slices.Sort(got); !slices.Equal(got, ends) {
 				t.Errorf("again: %v, want %v", got, ends)
@@ -162,13 +168,13 @@ func TestMove(t *testing.T) {
 		if err := n.MoveCollection(n.op(), shop, 0); err != nil {
 			t.Fatal(err)
 		}
-		n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{k: 1}`)}))
-		if err := n.MoveCollection(n.op(), shop, 9); code(err) != 20 {
+		n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{k: 1}`)}))
+		if err := n.MoveCollection(n.op(), shop, 9); mongoerr.CodeOf(err) != 20 {
 			t.Fatal(err)
 		}
 		n.must(n.splitMiddle(0))
 		a, b := n.coll().Map.Shards()[0].ID, n.coll().Map.Shards()[1].ID
-		if err := n.jobs.Move(t.Context(), shop, a, b); code(err) != 2 {
+		if err := n.jobs.Move(t.Context(), shop, a, b); mongoerr.CodeOf(err) != 2 {
 			t.Fatal(err)
 		}
 		n.must(n.jobs.Move(t.Context(), shop, a, 100))
@@ -187,7 +193,7 @@ func TestPanicsLetWritersGoOn(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		for step, change := range map[string]func(n *node) error{
 			"blocked": func(n *node) error {
-				return n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{k: 1}`)})
+				return n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{k: 1}`)})
 			},
 			"capped frozen": func(n *node) error { return n.ConvertToCapped(n.op(), shop, 1<<20) },
 			"capped copied": func(n *node) error { return n.ConvertToCapped(n.op(), shop, 1<<20) },

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/storage"
@@ -17,7 +18,7 @@ import (
 func TestMultiUpdateUnderReshards(t *testing.T) {
 	engines(t, func(t *testing.T, fresh func() storage.Store) {
 		n := open(t, fresh)
-		n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{k: "hashed"}`), Shards: 2}))
+		n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{k: "hashed"}`), Shards: 2}))
 		const docs = 1000
 		n.fill(0, docs)
 		n.fill(10*docs, 11*docs)
@@ -52,7 +53,7 @@ func TestMultiUpdateUnderReshards(t *testing.T) {
 		reshards := 0
 		for going := true; going; {
 			key := []string{`{u: 1}`, `{k: "hashed"}`, `{_id: 1}`}[reshards%3]
-			n.must(n.ReshardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, key)}))
+			n.must(n.ReshardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, key)}))
 			if reshards++; reshards == 5 {
 				enough.Store(true)
 			}
@@ -84,7 +85,7 @@ func TestMultiUpdateEndsWithDrop(t *testing.T) {
 			defer close(ended)
 			for {
 				if _, err := n.set(`{}`, `{$inc: {n: 1}}`, true); err != nil {
-					if code(err) != mongoerr.QueryPlanKilled {
+					if mongoerr.CodeOf(err) != mongoerr.QueryPlanKilled {
 						t.Error(err)
 					}
 					return

@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/shard/jobs"
 	"github.com/cantledb/cantle/storage"
@@ -62,7 +64,7 @@ func (n *node) older(name string) {
 // cats is how many documents the text index finds.
 func (n *node) cats() (found int, err error) {
 	o := n.op()
-	s, err := n.Find(o, shop, plan.Find{Filter: raw(n.t, `{$text: {$search: "katze"}}`)})
+	s, err := n.Find(o, shop, plan.Find{Filter: bsontest.Doc(n.t, `{$text: {$search: "katze"}}`)})
 	if err != nil {
 		return 0, err
 	}
@@ -96,7 +98,7 @@ func TestRenew(t *testing.T) {
 			if !ix.Outdated || ix.State != catalog.IndexBuilding || n.coll().Index("a").Outdated {
 				t.Fatalf("as it was opened: %+v", ix)
 			}
-			if _, err := n.cats(); code(err) == 0 {
+			if _, err := n.cats(); mongoerr.CodeOf(err) == 0 {
 				t.Fatal("a query uses it")
 			}
 			n.insert([]string{`{text: "noch eine Katze", a: 9}`, `{text: "eine Katze mehr", a: 9}`}[i])

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/storage"
@@ -45,10 +47,10 @@ func TestReshardCrash(t *testing.T) {
 		for _, step := range append(reshardSteps, "") {
 			for name, change := range map[string]func(n *node) error{
 				"reshard": func(n *node) error {
-					return n.ReshardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{a: 1, k: 1}`)})
+					return n.ReshardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{a: 1, k: 1}`)})
 				},
 				"reshard hashed": func(n *node) error {
-					return n.ReshardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{a: "hashed"}`), Shards: 3})
+					return n.ReshardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{a: "hashed"}`), Shards: 3})
 				},
 				"refine": func(n *node) error {
 					b := bson.NewBuilder(nil)
@@ -134,7 +136,7 @@ func TestReshardUnderLoad(t *testing.T) {
 		o := n.op()
 		cursor, err := n.Find(o, shop, plan.Find{})
 		n.must(err)
-		n.must(n.ReshardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{a: 1, u: 1}`)}))
+		n.must(n.ReshardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{a: 1, u: 1}`)}))
 		stop.Store(true)
 		wg.Wait()
 		want := 2000 + 100 - 20 + len(models[0]) + len(models[1])
@@ -188,7 +190,7 @@ func TestReshardUniqueValuesWander(t *testing.T) {
 				}
 			}
 		})
-		n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{k: 1}`)}))
+		n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{k: 1}`)}))
 		if n.check(`{}`) != 500 {
 			t.Fatal("documents lost")
 		}
@@ -230,7 +232,7 @@ func TestReshardEnds(t *testing.T) {
 						}
 					}
 				})
-				if err := n.ReshardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{z: 1}`)}); int(code(err)) != test.want {
+				if err := n.ReshardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{z: 1}`)}); int(mongoerr.CodeOf(err)) != test.want {
 					t.Fatal(err)
 				}
 				n.jobs.OnStep(nil)
@@ -242,7 +244,7 @@ func TestReshardEnds(t *testing.T) {
 				}
 				n.fill(500, 510)
 				n.exact()
-				if err := n.AbortReshard(t.Context(), shop); code(err) != 339 {
+				if err := n.AbortReshard(t.Context(), shop); mongoerr.CodeOf(err) != 339 {
 					t.Fatal(err)
 				}
 			})

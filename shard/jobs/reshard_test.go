@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/shard/ddl"
 	"github.com/cantledb/cantle/storage"
@@ -42,7 +44,7 @@ func TestReshard(t *testing.T) {
 				n.writer(w, models[w], &stop)
 			}()
 		}
-		n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{k: "hashed"}`), Shards: 3}))
+		n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{k: "hashed"}`), Shards: 3}))
 		stop.Store(true)
 		wg.Wait()
 		now := n.coll()
@@ -71,8 +73,8 @@ func TestReshard(t *testing.T) {
 		n = n.reopen()
 		n.exact()
 		// The same key again is no error; another one is.
-		n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{k: "hashed"}`)}))
-		if err := n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{a: "hashed"}`)}); code(err) != 23 {
+		n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{k: "hashed"}`)}))
+		if err := n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{a: "hashed"}`)}); mongoerr.CodeOf(err) != 23 {
 			t.Fatal(err)
 		}
 	})
@@ -85,7 +87,7 @@ func TestReshardFails(t *testing.T) {
 		n.fill(0, 400)
 		n.insert(`{_id: 10000, k: [1]}`)
 		old := n.coll()
-		if err := n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{k: "hashed"}`)}); code(err) != 61 {
+		if err := n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{k: "hashed"}`)}); mongoerr.CodeOf(err) != 61 {
 			t.Fatal(err)
 		}
 		if now := n.coll(); now.ID != old.ID || now.Frozen || now.Sharded() {
@@ -101,7 +103,7 @@ func TestReshardFails(t *testing.T) {
 		}
 		_, err := n.index(`{key: {u: 1}, name: "u", unique: true}`)
 		n.must(err)
-		if err := n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{a: "hashed"}`)}); code(err) != 72 {
+		if err := n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{a: "hashed"}`)}); mongoerr.CodeOf(err) != 72 {
 			t.Fatal(err)
 		}
 	})
@@ -112,7 +114,7 @@ func TestShardedByHierarchy(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
 		n.fill(0, 300)
-		n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{a: "hashed", k: "hashed"}`), Shards: 4}))
+		n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{a: "hashed", k: "hashed"}`), Shards: 4}))
 		n.check(`{}`)
 		for a := range 7 {
 			want := 0
@@ -129,7 +131,7 @@ func TestShardedByHierarchy(t *testing.T) {
 		if err != nil || len(got) != 1 {
 			t.Fatal(got, err)
 		}
-		_, errs, err := n.Insert(n.op(), shop, []bson.Raw{raw(t, `{_id: 17, k: 17, a: 3}`)}, true)
+		_, errs, err := n.Insert(n.op(), shop, []bson.Raw{bsontest.Doc(t, `{_id: 17, k: 17, a: 3}`)}, true)
 		if err != nil || len(errs) != 1 {
 			t.Fatal(errs, err)
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/collection/shard"
@@ -46,11 +47,11 @@ func layoutsOn(t *testing.T, on func(*testing.T, func(*testing.T, func() storage
 func (n *node) sharded(shards int) {
 	n.t.Helper()
 	key := cmp.Or(n.key, `{k: "hashed"}`)
-	n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(n.t, key), Shards: shards}))
+	n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(n.t, key), Shards: shards}))
 	_, err := n.index(`{key: {a: 1}, name: "a"}`, `{key: {k: 1, u: -1}, name: "u", unique: true}`, `{key: {tags: 1}, name: "tags"}`)
 	n.must(err)
 	for i := n.coll().Map.Len(); i < shards; i++ {
-		at := n.coll().Key.Prefix(raw(n.t, fmt.Sprintf(`{k: %d}`, 100*i)).Get("k"))
+		at := n.coll().Key.Prefix(bsontest.Doc(n.t, fmt.Sprintf(`{k: %d}`, 100*i)).Get("k"))
 		n.must(n.jobs.Split(n.t.Context(), shop, n.coll().Map.FindPosition(at).ID, at))
 	}
 }
@@ -61,7 +62,7 @@ func (n *node) halve(id shard.ID) func(m *shard.Map) (*shard.Map, error) {
 		coll := n.coll()
 		at, ok, err := balance.SplitPoint(n.t.Context(), n.store, coll, m.Shard(id), n.Tally.Of(coll.ID).Shard(id).Get().Docs)
 		if !ok && err == nil {
-			at, ok = coll.Key.Prefix(raw(n.t, `{k: 4}`).Get("k")), true // no documents yet
+			at, ok = coll.Key.Prefix(bsontest.Doc(n.t, `{k: 4}`).Get("k")), true // no documents yet
 		}
 		if err != nil || !ok {
 			n.t.Fatal("no split point", err)
@@ -179,10 +180,10 @@ func (n *node) writer(w int, model map[int]bool, stop *atomic.Bool) {
 	rng := rand.New(rand.NewPCG(uint64(w), 7))
 	for !stop.Load() {
 		id := (w+1)*100_000 + rng.IntN(200)
-		filter := plan.Find{Filter: raw(n.t, fmt.Sprintf(`{_id: %d, k: %d}`, id, id))}
+		filter := plan.Find{Filter: bsontest.Doc(n.t, fmt.Sprintf(`{_id: %d, k: %d}`, id, id))}
 		switch {
 		case !model[id]:
-			doc := raw(n.t, fmt.Sprintf(`{_id: %d, k: %d, a: %d, u: %d, tags: [%d, %d]}`, id, id, rng.IntN(9), rng.IntN(9), rng.IntN(3), rng.IntN(3)))
+			doc := bsontest.Doc(n.t, fmt.Sprintf(`{_id: %d, k: %d, a: %d, u: %d, tags: [%d, %d]}`, id, id, rng.IntN(9), rng.IntN(9), rng.IntN(3), rng.IntN(3)))
 			_, errs, err := n.Insert(n.op(), shop, []bson.Raw{doc}, true)
 			if err != nil || len(errs) > 0 {
 				n.t.Error(err, errs)
@@ -251,7 +252,7 @@ func TestCursorOverSplit(t *testing.T) {
 		n.fill(0, 400)
 		for _, sort := range []string{`{}`, `{a: 1}`, `{k: 1, u: -1}`} {
 			o := n.op()
-			s, err := n.Find(o, shop, plan.Find{Sort: raw(t, sort)})
+			s, err := n.Find(o, shop, plan.Find{Sort: bsontest.Doc(t, sort)})
 			n.must(err)
 			seen := map[string]int{}
 			for i := 0; ; i++ {
@@ -346,7 +347,7 @@ func TestUniqueWhileUnsettled(t *testing.T) {
 		n.fill(0, 50)
 		n.must(n.jobs.Prepare(t.Context(), n.coll().ID, n.halve(0)))
 		for i := range 50 {
-			_, errs, err := n.Insert(n.op(), shop, []bson.Raw{raw(t, fmt.Sprintf(`{_id: "x%d", k: %d, u: %d}`, i, i, i))}, true)
+			_, errs, err := n.Insert(n.op(), shop, []bson.Raw{bsontest.Doc(t, fmt.Sprintf(`{_id: "x%d", k: %d, u: %d}`, i, i, i))}, true)
 			if err != nil || len(errs) != 1 || errs[0].Err.Code != 11000 {
 				t.Fatalf("%d: %v %v", i, errs, err)
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/agg"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/mongoerr"
@@ -21,7 +22,7 @@ import (
 // toUnique is the collMod that makes the index u unique.
 func (n *node) toUnique(options string) error {
 	n.t.Helper()
-	_, err := n.CollMod(n.op(), shop, ddl.CollMod{IndexName: "u", IndexOptions: raw(n.t, `{unique: true}`), Options: raw(n.t, options)})
+	_, err := n.CollMod(n.op(), shop, ddl.CollMod{IndexName: "u", IndexOptions: bsontest.Doc(n.t, `{unique: true}`), Options: bsontest.Doc(n.t, options)})
 	return err
 }
 
@@ -30,7 +31,7 @@ func (n *node) prepared() {
 	n.t.Helper()
 	_, err := n.index(`{key: {u: 1}, name: "u"}`)
 	n.must(err)
-	_, err = n.CollMod(n.op(), shop, ddl.CollMod{IndexName: "u", IndexOptions: raw(n.t, `{prepareUnique: true}`)})
+	_, err = n.CollMod(n.op(), shop, ddl.CollMod{IndexName: "u", IndexOptions: bsontest.Doc(n.t, `{prepareUnique: true}`)})
 	n.must(err)
 }
 
@@ -43,7 +44,7 @@ func TestUniqueConversionWhileInUse(t *testing.T) {
 			t.Run(fmt.Sprint(partitions), func(t *testing.T) {
 				n := open(t, make)
 				if partitions > 1 {
-					n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: raw(t, `{u: "hashed"}`), Shards: partitions}))
+					n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{u: "hashed"}`), Shards: partitions}))
 				}
 				const docs = 3000
 				n.fill(0, docs)
@@ -91,7 +92,7 @@ func TestUniqueConversionWhileInUse(t *testing.T) {
 				o := n.op()
 				hint := bson.NewBuilder(nil)
 				hint.String("h", "u")
-				s, err := n.Find(o, shop, plan.Find{Filter: raw(t, fmt.Sprintf(`{u: {$gte: 0, $lt: %d}}`, docs)), Hint: hint.Doc().Get("h")})
+				s, err := n.Find(o, shop, plan.Find{Filter: bsontest.Doc(t, fmt.Sprintf(`{u: {$gte: 0, $lt: %d}}`, docs)), Hint: hint.Doc().Get("h")})
 				n.must(err)
 				defer s.Close()
 				if row, err := s.Next(o.Env); row == nil || err != nil {
@@ -133,7 +134,7 @@ func TestUniqueConversionFails(t *testing.T) {
 		n.insert(`{_id: "dup", u: 7}`)
 		n.prepared()
 		before := n.coll()
-		if err := n.toUnique(`{}`); code(err) != mongoerr.DuplicateKey {
+		if err := n.toUnique(`{}`); mongoerr.CodeOf(err) != mongoerr.DuplicateKey {
 			t.Fatal(err)
 		}
 		n.must(n.jobs.DeleteNoted(t.Context()))
@@ -145,7 +146,7 @@ func TestUniqueConversionFails(t *testing.T) {
 		}
 		n.check(`{}`)
 		n.remove(`{_id: "dup"}`, false)
-		if err := n.toUnique(`{validator: {u: 1}, viewOn: "x"}`); code(err) != mongoerr.InvalidOptions {
+		if err := n.toUnique(`{validator: {u: 1}, viewOn: "x"}`); mongoerr.CodeOf(err) != mongoerr.InvalidOptions {
 			t.Fatal(err)
 		}
 		if now := n.coll(); now.Index("u").Unique || now.Options.Validator != nil {
@@ -210,7 +211,7 @@ func TestOutLeavesStagedIndex(t *testing.T) {
 		return m.Put(with)
 	}))
 	o := n.op()
-	out, err := n.Aggregate(o, shop, agg.NewOutline([]bson.Raw{raw(t, `{$out: "c"}`)}), bson.Value{})
+	out, err := n.Aggregate(o, shop, agg.NewOutline([]bson.Raw{bsontest.Doc(t, `{$out: "c"}`)}), bson.Value{})
 	n.must(err)
 	defer out.Close()
 	_, err = out.Next(o.Env)
@@ -232,11 +233,11 @@ func TestUpdateCollection(t *testing.T) {
 		update := func(specs ...string) error {
 			var list []bson.Raw
 			for _, s := range specs {
-				list = append(list, raw(t, s))
+				list = append(list, bsontest.Doc(t, s))
 			}
 			return n.UpdateCollection(n.op(), shop, catalog.Throughput{}, list)
 		}
-		if err := update(`{key: {a: 1}, name: "x", unique: true}`, `{key: {k: 1, u: 1}, name: "ku"}`); code(err) != mongoerr.DuplicateKey {
+		if err := update(`{key: {a: 1}, name: "x", unique: true}`, `{key: {k: 1, u: 1}, name: "ku"}`); mongoerr.CodeOf(err) != mongoerr.DuplicateKey {
 			t.Fatal(err)
 		}
 		if now := n.coll(); fmt.Sprint(now.Indexes) != fmt.Sprint(before.Indexes) {

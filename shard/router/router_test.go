@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/expr"
@@ -19,20 +20,11 @@ import (
 	"github.com/cantledb/cantle/shard/router"
 )
 
-func raw(t testing.TB, text string) bson.Raw {
-	t.Helper()
-	d, err := ejson.Parse(text)
-	if err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return d
-}
-
 func filter(t testing.TB, text string, order *mql.Collation) match.Node {
 	t.Helper()
 	env := mql.NewEnv(context.Background())
 	env.Collation = order
-	f, err := match.Parse(env, raw(t, text))
+	f, err := match.Parse(env, bsontest.Doc(t, text))
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
@@ -48,7 +40,7 @@ func sharded(t testing.TB, key string) *catalog.Collection {
 	c := &catalog.Collection{}
 	var err error
 	if key != unsharded {
-		if c.Key, err = shard.ParseKeyPattern(raw(t, key)); err != nil {
+		if c.Key, err = shard.ParseKeyPattern(bsontest.Doc(t, key)); err != nil {
 			t.Fatal(err)
 		}
 		c.Key = c.Key.WithSeed(7)
@@ -170,7 +162,7 @@ var keys = []string{
 func TestTargetsHoldMatches(t *testing.T) {
 	const seed = 21
 	t.Logf("seed %d", seed)
-	collation, err := mql.ParseCollation(raw(t, `{"locale":"en","strength":2}`).Value())
+	collation, err := mql.ParseCollation(bsontest.Doc(t, `{"locale":"en","strength":2}`).Value())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +172,7 @@ func TestTargetsHoldMatches(t *testing.T) {
 			c := sharded(t, key)
 			var docs []bson.Raw
 			for range 100 {
-				docs = append(docs, raw(t, m.doc()))
+				docs = append(docs, bsontest.Doc(t, m.doc()))
 			}
 			for range 12 {
 				if key != unsharded {
@@ -265,7 +257,7 @@ func TestTargetsAreFew(t *testing.T) {
 			coll := sharded(t, c.key)
 			for a := range 6 {
 				for b := 0; b < 6; b += 2 {
-					splitAt(t, coll, raw(t, fmt.Sprintf(`{"a":%d,"b":%d}`, a, b)))
+					splitAt(t, coll, bsontest.Doc(t, fmt.Sprintf(`{"a":%d,"b":%d}`, a, b)))
 				}
 			}
 			env := mql.NewEnv(context.Background())
@@ -302,11 +294,11 @@ func TestTargetsOfPrefix(t *testing.T) {
 	const values = 20
 	for a := range values {
 		for b := range 3 {
-			splitAt(t, c, raw(t, fmt.Sprintf(`{"a":%d,"b":%d}`, a, b)))
+			splitAt(t, c, bsontest.Doc(t, fmt.Sprintf(`{"a":%d,"b":%d}`, a, b)))
 		}
 	}
 	for a := range values {
-		h, err := c.Position(raw(t, fmt.Sprintf(`{"a":%d,"b":77}`, a)))
+		h, err := c.Position(bsontest.Doc(t, fmt.Sprintf(`{"a":%d,"b":77}`, a)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -333,13 +325,13 @@ func TestPlace(t *testing.T) {
 		c := sharded(t, key)
 		for range 6 {
 			if key != unsharded {
-				splitAt(t, c, raw(t, m.doc()))
+				splitAt(t, c, bsontest.Doc(t, m.doc()))
 			}
 		}
 		for range 20 {
 			docs := make([]router.Placed, 1+m.IntN(20))
 			for i := range docs {
-				doc := raw(t, m.doc())
+				doc := bsontest.Doc(t, m.doc())
 				h, err := c.Position(doc)
 				if err != nil {
 					t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/shard"
 )
@@ -20,11 +20,7 @@ var (
 
 func doc(t testing.TB, text string, args ...any) bson.Raw {
 	t.Helper()
-	d, err := ejson.Parse(fmt.Sprintf(text, args...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return bsontest.Doc(t, fmt.Sprintf(text, args...))
 }
 
 func key(t testing.TB, text string) shard.KeyPattern {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 )
 
@@ -16,10 +17,7 @@ func TestRoundedLong(t *testing.T) {
 		`NumberDecimal("NaN")`: 0, `NumberDecimal("1E6000")`: math.MaxInt64, `NumberDecimal("-1E6000")`: math.MinInt64,
 		`NumberDecimal("1E-6000")`: 0, `NumberLong("9007199254740993")`: 9007199254740993,
 	} {
-		d, err := ejson.Parse(`{v: ` + text + `}`)
-		if err != nil {
-			t.Fatal(text, err)
-		}
+		d := bsontest.Doc(t, `{v: `+text+`}`)
 		if n, ok := RoundedLong(d.Get("v")); !ok || n != want {
 			t.Errorf("%s: got %d, %v, want %d", text, n, ok, want)
 		}

@@ -5,16 +5,13 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/wire"
 )
 
 // of is a reader of a command's document.
 func of(tb testing.TB, text string) *Reader {
-	d, err := ejson.Parse(text)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	d := bsontest.Doc(tb, text)
 	first, _ := d.First()
 	return &Reader{Command: string(first.Name), Body: d, Msg: &wire.Message{Body: d}}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/xdg-go/stringprep"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/storage/memkv"
@@ -311,10 +311,7 @@ func TestBuiltins(t *testing.T) {
 
 func value(t *testing.T, text string) bson.Value {
 	t.Helper()
-	d, err := ejson.Parse(`{v: ` + text + `}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := bsontest.Doc(t, `{v: `+text+`}`)
 	return d.Get("v")
 }
 

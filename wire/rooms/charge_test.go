@@ -6,17 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/bsontest"
 )
 
 // sized is a document of exactly so many bytes with the given fields.
 func sized(t testing.TB, bytes int, fields string) string {
 	t.Helper()
 	with := func(pad int) string { return "{" + fields + `, pad: "` + strings.Repeat("x", pad) + `"}` }
-	empty, err := ejson.Parse(with(0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	empty := bsontest.Doc(t, with(0))
 	return with(bytes - len(empty))
 }
 

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/ratelimit"
 	"github.com/cantledb/cantle/wire"
 )
@@ -51,10 +51,7 @@ func BenchmarkMetering(b *testing.B) {
 // answer has one command handled again and again, without a network.
 func answer(b *testing.B, w *world, c *client, text string, check func(reply bson.Raw)) {
 	b.Helper()
-	doc, err := ejson.Parse(text)
-	if err != nil {
-		b.Fatal(err)
-	}
+	doc := bsontest.Doc(b, text)
 	m := wire.Message{Header: wire.Header{OpCode: wire.OpMsg, RequestID: 1}, Body: doc}
 	out := wire.NewReply(&c.pool)
 	b.ReportAllocs()

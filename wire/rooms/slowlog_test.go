@@ -9,17 +9,14 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/bsontest"
 )
 
 // slowLines are the lines of a log with a message, each with its attributes.
 func slowLines(t *testing.T, log *bytes.Buffer, message string) (list []bson.Raw) {
 	t.Helper()
 	for line := range strings.Lines(log.String()) {
-		d, err := ejson.Parse(line)
-		if err != nil {
-			t.Fatalf("%s: %v", line, err)
-		}
+		d := bsontest.Doc(t, line)
 		if text(d.Get("message")) == message {
 			attr, _ := d.Get("attr").Doc()
 			list = append(list, attr)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/storage"
 )
@@ -448,10 +448,7 @@ func TestParseArgs(t *testing.T) {
 		`{lsid: {id: {$binary: {base64: "AAAAAAAAAAAAAAAAAAAAAQ==", subType: "04"}}, txnNumber: 1}}`: "error 72",
 		`{lsid: {id: {$binary: {base64: "AAAAAAAAAAAAAAAAAAAAAQ==", subType: "04"}}, uid: {$binary: {base64: "AAA=", subType: "00"}}}}`: "error 12",
 	} {
-		body, err := ejson.Parse(in)
-		if err != nil {
-			t.Fatal(in, err)
-		}
+		body := bsontest.Doc(t, in)
 		a, err := ParseArgs(body, "find", OwnerOf("", ""))
 		got := fmt.Sprint(a.TxnNumber, " ", a.InTxn, " ", a.Start)
 		if err != nil {

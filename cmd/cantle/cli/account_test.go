@@ -19,6 +19,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/cmd/cantle/daemon"
 )
@@ -298,10 +299,7 @@ func TestDumpForMongoDB(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := ejson.Parse(string(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := bsontest.Doc(t, string(text))
 		want := `[{"v":2,"key":{"_id":1},"name":"_id_"},{"v":2,"key":{"$**":1},"name":"all"},{"v":2,"key":{"a":1},"name":"a"}]`
 		var got []string
 		list, _ := m.Get("indexes").Array()

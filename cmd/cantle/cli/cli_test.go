@@ -14,7 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/cmd/cantle/daemon"
 	"github.com/cantledb/cantle/cmd/cantle/workload"
 	"github.com/cantledb/cantle/ratelimit"
@@ -46,10 +46,7 @@ func start(t *testing.T, args ...string) (uri string, db *mongo.Database) {
 // run is a command that must succeed.
 func run(t *testing.T, db *mongo.Database, text string) driver.M {
 	t.Helper()
-	doc, err := ejson.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := bsontest.Doc(t, text)
 	var reply driver.M
 	if err := db.RunCommand(t.Context(), []byte(doc)).Decode(&reply); err != nil {
 		t.Fatalf("%s: %v", text, err)
@@ -95,10 +92,7 @@ func TestEstimateIsWhatTheServerCharges(t *testing.T) {
 func estimateAsCharged(t *testing.T, list *ratelimit.PriceList) {
 	_, db := start(t, "--prices", list.Name)
 	sample := `{_id: 1, device: "d-17", at: 5, tags: ["a", "b", "c"], more: {x: 1, y: 2}, text: "` + strings.Repeat("x", 3000) + `"}`
-	doc, err := ejson.Parse(sample)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := bsontest.Doc(t, sample)
 	p := workload.Workload{Prices: list, PerQuery: 1, PartitionGB: 50, Changed: []string{"at"}}
 	if err := p.Prepare(t.Context(), doc, "device", []string{"{device: 1, at: -1}", "{key: {tags: 1}, sparse: true}", `{"more.$**": 1}`}); err != nil {
 		t.Fatal(err)
@@ -129,10 +123,7 @@ func estimateAsCharged(t *testing.T, list *ratelimit.PriceList) {
 func TestEstimateSuffix(t *testing.T) {
 	_, db := start(t)
 	sample := `{_id: 1, day: "d1", vin: "v1"}`
-	doc, err := ejson.Parse(sample)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := bsontest.Doc(t, sample)
 	p := workload.Workload{Prices: ratelimit.Normative(), PerQuery: 1, PartitionGB: 50, Buckets: 4}
 	if err := p.Prepare(t.Context(), doc, "day", []string{"{day: 1}"}); err != nil {
 		t.Fatal(err)

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/wire/command"
 )
 
@@ -29,10 +29,7 @@ func TestContext(t *testing.T) {
 		`{c: ["00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"]}`:     "none",
 		`{c: {traceparent: ["00-4bf92f3577b34da6a3ce929d0e0e4736-00f06-01"]}}`: "none",
 	} {
-		d, err := ejson.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := bsontest.Doc(t, text)
 		p, ok := contextOf(d.Get("c"))
 		got := "none"
 		if ok && p.sampled {

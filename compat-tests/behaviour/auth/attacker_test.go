@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
@@ -148,7 +149,7 @@ func TestAttacker(t *testing.T) {
 	root := as(t, s, rootCredential)
 	do := func(c *mongo.Client, db, cmd string) {
 		t.Helper()
-		must(t, run(t, c, db, parse(t, cmd)))
+		bsontest.Must(t, run(t, c, db, parse(t, cmd)))
 	}
 	for _, ns := range [][2]string{{"s", "c"}, {"p", "a"}, {"p", "secret"}, {"eve", "c"}} {
 		do(root, ns[0], `{"insert": "`+ns[1]+`", "documents": [{"_id": 1, "x": 1}]}`)
@@ -173,7 +174,7 @@ func TestAttacker(t *testing.T) {
 	// A cursor of somebody else on a collection that she may read as well.
 	do(root, "p", `{"insert": "a", "documents": [{"_id": 2}, {"_id": 3}]}`)
 	var open struct{ Cursor struct{ ID int64 } }
-	must(t, root.Database("p").RunCommand(harness.Context(t), parse(t, `{"find": "a", "batchSize": 1}`)).Decode(&open))
+	bsontest.Must(t, root.Database("p").RunCommand(harness.Context(t), parse(t, `{"find": "a", "batchSize": 1}`)).Decode(&open))
 	for _, cmd := range []bson.D{
 		{{Key: "getMore", Value: open.Cursor.ID}, {Key: "collection", Value: "a"}},
 		{{Key: "killCursors", Value: "a"}, {Key: "cursors", Value: bson.A{open.Cursor.ID}}},
@@ -198,7 +199,7 @@ func TestAttacker(t *testing.T) {
 		}
 	}
 	var users struct{ Users []bson.D }
-	must(t, root.Database("admin").RunCommand(harness.Context(t), parse(t, `{"usersInfo": {"forAllDBs": true}}`)).Decode(&users))
+	bsontest.Must(t, root.Database("admin").RunCommand(harness.Context(t), parse(t, `{"usersInfo": {"forAllDBs": true}}`)).Decode(&users))
 	if len(users.Users) != 2 {
 		t.Errorf("users: %v", users.Users)
 	}
@@ -209,15 +210,15 @@ func TestRolesDoNotTurn(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--auth"}})
 	createRoot(t, dial(t, s.URI))
 	root := as(t, s, rootCredential)
-	must(t, run(t, root, "x", parse(t, `{"createRole": "a", "privileges": [], "roles": []}`)))
-	must(t, run(t, root, "x", parse(t, `{"createRole": "b", "privileges": [], "roles": ["a"]}`)))
-	must(t, run(t, root, "x", parse(t, `{"createRole": "c", "privileges": [], "roles": ["b"]}`)))
+	bsontest.Must(t, run(t, root, "x", parse(t, `{"createRole": "a", "privileges": [], "roles": []}`)))
+	bsontest.Must(t, run(t, root, "x", parse(t, `{"createRole": "b", "privileges": [], "roles": ["a"]}`)))
+	bsontest.Must(t, run(t, root, "x", parse(t, `{"createRole": "c", "privileges": [], "roles": ["b"]}`)))
 	for _, cmd := range []string{`{"grantRolesToRole": "a", "roles": ["c"]}`, `{"updateRole": "a", "roles": ["a"]}`, `{"updateRole": "a", "roles": ["c"]}`} {
 		if err := run(t, root, "x", parse(t, cmd)); err == nil {
 			t.Errorf("%s succeeds", cmd)
 		}
 	}
-	must(t, run(t, root, "x", parse(t, `{"rolesInfo": "c", "showPrivileges": true}`)))
+	bsontest.Must(t, run(t, root, "x", parse(t, `{"rolesInfo": "c", "showPrivileges": true}`)))
 }
 
 // TestLinesOfOthers: what a client says of itself does not make lines of the log.

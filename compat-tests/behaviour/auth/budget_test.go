@@ -6,13 +6,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
 // userWith makes a user of admin with roles, an array as text, and is a client of it.
 func userWith(t *testing.T, s *harness.Server, root *mongo.Client, name, roles string) *mongo.Client {
 	t.Helper()
-	must(t, run(t, root, "admin", parse(t, `{"createUser": "`+name+`", "pwd": "pass", "roles": `+roles+`}`)))
+	bsontest.Must(t, run(t, root, "admin", parse(t, `{"createUser": "`+name+`", "pwd": "pass", "roles": `+roles+`}`)))
 	return as(t, s, options.Credential{Username: name, Password: "pass"})
 }
 
@@ -51,7 +52,7 @@ func TestTenantsBudget(t *testing.T) {
 	shares := func(want int32) {
 		t.Helper()
 		var reply struct{ ProvisionedThroughput int32 }
-		must(t, root.Database("shop").RunCommand(t.Context(), parse(t, `{"customAction": "GetDatabase"}`)).Decode(&reply))
+		bsontest.Must(t, root.Database("shop").RunCommand(t.Context(), parse(t, `{"customAction": "GetDatabase"}`)).Decode(&reply))
 		if reply.ProvisionedThroughput != want {
 			t.Errorf("the database shares %d RU/s, not %d", reply.ProvisionedThroughput, want)
 		}
@@ -62,7 +63,7 @@ func TestTenantsBudget(t *testing.T) {
 	var stats struct {
 		RequestUnits struct{ SharesDatabaseThroughput bool }
 	}
-	must(t, owner.Database("shop").RunCommand(t.Context(), parse(t, `{"collStats": "c"}`)).Decode(&stats))
+	bsontest.Must(t, owner.Database("shop").RunCommand(t.Context(), parse(t, `{"collStats": "c"}`)).Decode(&stats))
 	if !stats.RequestUnits.SharesDatabaseThroughput {
 		t.Error("a new collection does not share the budget of its database")
 	}

@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
@@ -34,7 +35,7 @@ func guarded(t *testing.T, roles string) (root, user *mongo.Client) {
 		if coll == "own" {
 			doc[1].Value = "own"
 		}
-		must(t, run(t, root, db, bson.D{{Key: "insert", Value: coll}, {Key: "documents", Value: bson.A{doc}}}))
+		bsontest.Must(t, run(t, root, db, bson.D{{Key: "insert", Value: coll}, {Key: "documents", Value: bson.A{doc}}}))
 	}
 	return root, userWith(t, s, root, "me", roles)
 }
@@ -109,11 +110,11 @@ func pipelines() map[string]bson.A {
 // $facet, in explain and in views.
 func TestRepeatedInPipelines(t *testing.T) {
 	root, me := guarded(t, `[{"role": "readWrite", "db": "admin"}]`)
-	must(t, run(t, root, "admin", parse(t, `{"createRole": "own", "roles": [], "privileges": [
+	bsontest.Must(t, run(t, root, "admin", parse(t, `{"createRole": "own", "roles": [], "privileges": [
 		{"resource": {"db": "mine", "collection": "own"}, "actions": ["find", "insert", "update", "remove", "bypassDocumentValidation"]},
 		{"resource": {"db": "mine", "collection": "view"}, "actions": ["find", "createCollection", "collMod"]}]}`)))
-	must(t, run(t, root, "admin", parse(t, `{"updateUser": "me", "roles": ["own"]}`)))
-	must(t, run(t, me, "mine", parse(t, `{"create": "view", "viewOn": "own", "pipeline": []}`)))
+	bsontest.Must(t, run(t, root, "admin", parse(t, `{"updateUser": "me", "roles": ["own"]}`)))
+	bsontest.Must(t, run(t, me, "mine", parse(t, `{"create": "view", "viewOn": "own", "pipeline": []}`)))
 	for name, p := range pipelines() {
 		t.Run(name, func(t *testing.T) {
 			aggregate := d("aggregate", "own", "pipeline", p, "cursor", d())
@@ -132,10 +133,10 @@ func TestRepeatedInPipelines(t *testing.T) {
 // which may be another than the command's.
 func TestDatabaseOfSubPipelines(t *testing.T) {
 	root, me := guarded(t, `[{"role": "read", "db": "admin"}]`)
-	must(t, run(t, root, "victim", parse(t, `{"create": "open"}`)))
-	must(t, run(t, root, "admin", parse(t, `{"createRole": "own", "roles": [], "privileges": [
+	bsontest.Must(t, run(t, root, "victim", parse(t, `{"create": "open"}`)))
+	bsontest.Must(t, run(t, root, "admin", parse(t, `{"createRole": "own", "roles": [], "privileges": [
 		{"resource": {"db": "mine", "collection": ""}, "actions": ["find"]}, {"resource": {"db": "victim", "collection": "open"}, "actions": ["find"]}]}`)))
-	must(t, run(t, root, "admin", parse(t, `{"updateUser": "me", "roles": ["own"]}`)))
+	bsontest.Must(t, run(t, root, "admin", parse(t, `{"updateUser": "me", "roles": ["own"]}`)))
 	lookup := d("$lookup", d("from", "secret", "pipeline", bson.A{}, "as", "x"))
 	one := d("$documents", bson.A{d("a", 1)})
 	for _, union := range []bson.D{
@@ -146,7 +147,7 @@ func TestDatabaseOfSubPipelines(t *testing.T) {
 	} {
 		refuse(t, me, "mine", d("aggregate", "own", "pipeline", bson.A{d("$unionWith", union)}, "cursor", d()), unauthorized)
 	}
-	must(t, run(t, me, "mine", d("aggregate", "own", "pipeline", bson.A{lookup}, "cursor", d())))
+	bsontest.Must(t, run(t, me, "mine", d("aggregate", "own", "pipeline", bson.A{lookup}, "cursor", d())))
 }
 
 // TestRepeatedNames: commands on users and roles read a name once.
@@ -167,7 +168,7 @@ func TestRepeatedNames(t *testing.T) {
 		refuse(t, me, "mine", cmd, repeated)
 	}
 	var info struct{ Users []struct{ Roles []any } }
-	must(t, root.Database("admin").RunCommand(t.Context(), parse(t, `{"usersInfo": "root"}`)).Decode(&info))
+	bsontest.Must(t, root.Database("admin").RunCommand(t.Context(), parse(t, `{"usersInfo": "root"}`)).Decode(&info))
 	if len(info.Users) != 1 || len(info.Users[0].Roles) != 1 {
 		t.Errorf("root is %+v", info)
 	}
@@ -178,7 +179,7 @@ func TestRepeatedNames(t *testing.T) {
 func TestNumbersOfBulkWrite(t *testing.T) {
 	root, me := guarded(t, `[]`)
 	half, err := bson.ParseDecimal128("0.4")
-	must(t, err)
+	bsontest.Must(t, err)
 	for _, number := range []any{0, 0.4, -0.4, math.NaN(), half, int64(0)} {
 		for _, op := range []bson.D{
 			d("delete", number, "filter", d()),
@@ -196,15 +197,15 @@ func TestNumbersOfBulkWrite(t *testing.T) {
 // TestUUIDs: a collection that is named by its UUID needs what its name needs, and useUUID.
 func TestUUIDs(t *testing.T) {
 	root, me := guarded(t, `[]`)
-	must(t, run(t, root, "admin", parse(t, `{"createRole": "own", "roles": [], "privileges": [{"resource": {"db": "mine", "collection": ""}, "actions": ["find"]}]}`)))
-	must(t, run(t, root, "admin", parse(t, `{"grantRolesToUser": "me", "roles": ["own"]}`)))
+	bsontest.Must(t, run(t, root, "admin", parse(t, `{"createRole": "own", "roles": [], "privileges": [{"resource": {"db": "mine", "collection": ""}, "actions": ["find"]}]}`)))
+	bsontest.Must(t, run(t, root, "admin", parse(t, `{"grantRolesToUser": "me", "roles": ["own"]}`)))
 	uuid := func(db, coll string) bson.Binary {
 		specs, err := root.Database(db).ListCollectionSpecifications(t.Context(), d("name", coll))
-		must(t, err)
+		bsontest.Must(t, err)
 		return *specs[0].UUID
 	}
 	none := bson.Binary{Subtype: 4, Data: make([]byte, 16)} // no collection's: its errors tell nothing
-	must(t, run(t, root, "mine", parse(t, `{"insert": "system.js", "documents": [{"_id": "MARKED", "value": 1}]}`)))
+	bsontest.Must(t, run(t, root, "mine", parse(t, `{"insert": "system.js", "documents": [{"_id": "MARKED", "value": 1}]}`)))
 	for _, x := range []struct{ db, coll string }{{"victim", "secret"}, {"mine", "own"}, {"mine", "system.js"}} {
 		for _, id := range []bson.Binary{uuid(x.db, x.coll), none} {
 			for _, cmd := range []bson.D{
@@ -216,10 +217,10 @@ func TestUUIDs(t *testing.T) {
 			}
 		}
 	}
-	must(t, run(t, root, "admin", parse(t, `{"createRole": "uuids", "roles": [], "privileges": [{"resource": {"cluster": true}, "actions": ["useUUID"]}]}`)))
-	must(t, run(t, root, "admin", parse(t, `{"grantRolesToUser": "me", "roles": ["uuids"]}`)))
-	must(t, run(t, me, "mine", d("aggregate", uuid("mine", "own"), "pipeline", bson.A{}, "cursor", d())))
-	must(t, run(t, me, "mine", d("find", uuid("mine", "own"))))
+	bsontest.Must(t, run(t, root, "admin", parse(t, `{"createRole": "uuids", "roles": [], "privileges": [{"resource": {"cluster": true}, "actions": ["useUUID"]}]}`)))
+	bsontest.Must(t, run(t, root, "admin", parse(t, `{"grantRolesToUser": "me", "roles": ["uuids"]}`)))
+	bsontest.Must(t, run(t, me, "mine", d("aggregate", uuid("mine", "own"), "pipeline", bson.A{}, "cursor", d())))
+	bsontest.Must(t, run(t, me, "mine", d("find", uuid("mine", "own"))))
 	refuse(t, me, "victim", d("aggregate", uuid("victim", "secret"), "pipeline", bson.A{}, "cursor", d()), unauthorized)
 	refuse(t, me, "victim", d("find", uuid("victim", "secret")), unauthorized)
 	refuse(t, me, "mine", d("find", uuid("mine", "system.js")), unauthorized)
@@ -230,7 +231,7 @@ func TestUUIDs(t *testing.T) {
 func TestMetadataOfOthers(t *testing.T) {
 	root, me := guarded(t, `[{"role": "dbAdmin", "db": "mine"}]`)
 	for _, db := range []string{"victim", "mine"} {
-		must(t, run(t, root, db, parse(t, `{"createIndexes": "secret", "indexes": [{"key": {"a": 1}, "name": "MARKED", "sparse": true}]}`)))
+		bsontest.Must(t, run(t, root, db, parse(t, `{"createIndexes": "secret", "indexes": [{"key": {"a": 1}, "name": "MARKED", "sparse": true}]}`)))
 	}
 	strict := d("version", "1", "strict", true)
 	for _, cmd := range []bson.D{
@@ -240,35 +241,35 @@ func TestMetadataOfOthers(t *testing.T) {
 		d("validateDBMetadata", 1, "apiParameters", strict, "db", "victim", "collection", "secret"),
 	} {
 		refuse(t, me, "mine", cmd, unauthorized)
-		must(t, run(t, root, "mine", cmd))
+		bsontest.Must(t, run(t, root, "mine", cmd))
 	}
-	must(t, run(t, me, "mine", d("validateDBMetadata", 1, "apiParameters", strict, "db", "mine")))
-	must(t, run(t, me, "admin", d("validateDBMetadata", 1, "apiParameters", strict, "db", "mine", "collection", "secret")))
+	bsontest.Must(t, run(t, me, "mine", d("validateDBMetadata", 1, "apiParameters", strict, "db", "mine")))
+	bsontest.Must(t, run(t, me, "admin", d("validateDBMetadata", 1, "apiParameters", strict, "db", "mine", "collection", "secret")))
 }
 
 // TestViewsKeepTheirSource: a view whose pipeline is changed needs what the pipeline reads, whether
 // its source is named again or not.
 func TestViewsKeepTheirSource(t *testing.T) {
 	root, me := guarded(t, `[]`)
-	must(t, run(t, root, "mine", parse(t, `{"create": "view", "viewOn": "own", "pipeline": []}`)))
-	must(t, run(t, root, "admin", parse(t, `{"createRole": "view", "roles": [], "privileges": [
+	bsontest.Must(t, run(t, root, "mine", parse(t, `{"create": "view", "viewOn": "own", "pipeline": []}`)))
+	bsontest.Must(t, run(t, root, "admin", parse(t, `{"createRole": "view", "roles": [], "privileges": [
 		{"resource": {"db": "mine", "collection": "view"}, "actions": ["find", "collMod"]}, {"resource": {"db": "mine", "collection": "own"}, "actions": ["find"]}]}`)))
-	must(t, run(t, root, "admin", parse(t, `{"grantRolesToUser": "me", "roles": ["view"]}`)))
+	bsontest.Must(t, run(t, root, "admin", parse(t, `{"grantRolesToUser": "me", "roles": ["view"]}`)))
 	union := bson.A{d("$unionWith", "secret")}
 	refuse(t, me, "mine", d("collMod", "view", "pipeline", union), unauthorized)
 	refuse(t, me, "mine", d("collMod", "view", "viewOn", nil, "pipeline", union), unauthorized)
 	refuse(t, me, "mine", d("collMod", "view", "viewOn", "secret"), unauthorized)
-	must(t, run(t, me, "mine", d("collMod", "view", "pipeline", bson.A{d("$match", d("_id", 1))})))
+	bsontest.Must(t, run(t, me, "mine", d("collMod", "view", "pipeline", bson.A{d("$match", d("_id", 1))})))
 	refuse(t, me, "mine", d("find", "view", "filter", d("text", mark)), 0)
 }
 
 // TestOutOfMapReduce: the fields of out mean the same in every order.
 func TestOutOfMapReduce(t *testing.T) {
 	root, me := guarded(t, `[]`)
-	must(t, run(t, root, "admin", parse(t, `{"createRole": "own", "roles": [], "privileges": [
+	bsontest.Must(t, run(t, root, "admin", parse(t, `{"createRole": "own", "roles": [], "privileges": [
 		{"resource": {"db": "mine", "collection": "own"}, "actions": ["find"]}, {"resource": {"db": "mine", "collection": "mine"}, "actions": ["insert", "update"]},
 		{"resource": {"db": "mine", "collection": ""}, "actions": ["insert", "update"]}]}`)))
-	must(t, run(t, root, "admin", parse(t, `{"grantRolesToUser": "me", "roles": ["own"]}`)))
+	bsontest.Must(t, run(t, root, "admin", parse(t, `{"grantRolesToUser": "me", "roles": ["own"]}`)))
 	for _, out := range []bson.D{d("db", "mine", "replace", "secret"), d("nonAtomic", false, "replace", "secret"), d("replace", "secret"), d("db", "victim", "merge", "secret")} {
 		refuse(t, me, "mine", d("mapReduce", "own", "map", "function() { emit(1, 1) }", "reduce", "function() { return 1 }", "out", out), unauthorized)
 	}
@@ -296,9 +297,9 @@ func TestOwnOperations(t *testing.T) {
 // what the view needs.
 func TestViewsByApplyOps(t *testing.T) {
 	root, me := guarded(t, `[]`)
-	must(t, run(t, root, "admin", parse(t, `{"createRole": "views", "roles": [], "privileges": [
+	bsontest.Must(t, run(t, root, "admin", parse(t, `{"createRole": "views", "roles": [], "privileges": [
 		{"resource": {"db": "mine", "collection": "system.views"}, "actions": ["insert", "update", "remove"]}, {"resource": {"db": "mine", "collection": "v"}, "actions": ["find"]}]}`)))
-	must(t, run(t, root, "admin", parse(t, `{"grantRolesToUser": "me", "roles": ["views"]}`)))
+	bsontest.Must(t, run(t, root, "admin", parse(t, `{"grantRolesToUser": "me", "roles": ["views"]}`)))
 	entry := d("op", "i", "ns", "mine.system.views", "o", d("_id", "mine.v", "viewOn", "secret", "pipeline", bson.A{}))
 	refuse(t, me, "admin", d("applyOps", bson.A{entry}), unauthorized)
 	refuse(t, me, "mine", d("find", "v"), 0)
@@ -321,6 +322,6 @@ func TestRepeatedArguments(t *testing.T) {
 	} {
 		refuse(t, me, "mine", cmd, repeated)
 	}
-	must(t, run(t, me, "mine", d("find", "own", "maxTimeMS", 60_000, "maxTimeMS", 50_000)))
-	must(t, run(t, me, "mine", d("insert", "own", "documents", bson.A{d("a", 1, "a", 2)}))) // a document is the user's own
+	bsontest.Must(t, run(t, me, "mine", d("find", "own", "maxTimeMS", 60_000, "maxTimeMS", 50_000)))
+	bsontest.Must(t, run(t, me, "mine", d("insert", "own", "documents", bson.A{d("a", 1, "a", 2)}))) // a document is the user's own
 }

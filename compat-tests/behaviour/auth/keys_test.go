@@ -18,6 +18,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
@@ -25,7 +26,7 @@ import (
 func pair(t *testing.T, dir, cert, key string) (*x509.Certificate, *ecdsa.PrivateKey) {
 	t.Helper()
 	p, err := tls.LoadX509KeyPair(filepath.Join(dir, cert), filepath.Join(dir, key))
-	must(t, err)
+	bsontest.Must(t, err)
 	return p.Leaf, p.PrivateKey.(*ecdsa.PrivateKey)
 }
 
@@ -36,16 +37,16 @@ func TestEncryptedKey(t *testing.T) {
 	dir, _ := certificates(t)
 	cert, key := pair(t, dir, "server.pem", "server.pem")
 	newer, err := pkcs8.MarshalPrivateKey(key, []byte("secret"), nil)
-	must(t, err)
+	bsontest.Must(t, err)
 	plain, err := x509.MarshalECPrivateKey(key)
-	must(t, err)
+	bsontest.Must(t, err)
 	//lint:ignore SA1019 what older files hold
 	older, err := x509.EncryptPEMBlock(rand.Reader, "EC PRIVATE KEY", plain, []byte("secret"), x509.PEMCipherAES256)
-	must(t, err)
+	bsontest.Must(t, err)
 	for name, block := range map[string]*pem.Block{"PKCS #8": {Type: "ENCRYPTED PRIVATE KEY", Bytes: newer}, "RFC 1421": older} {
 		t.Run(name, func(t *testing.T) {
 			text := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Raw}), pem.EncodeToMemory(block)...)
-			must(t, os.WriteFile(filepath.Join(dir, "server.pem"), text, 0o600))
+			bsontest.Must(t, os.WriteFile(filepath.Join(dir, "server.pem"), text, 0o600))
 			flags := serverFlags(dir, "requireTLS")
 			for _, wrong := range [][]string{nil, {"--tls-certificate-key-file-password", "Secret"}} {
 				if s, err := harness.Launch(harness.Options{Args: append(flags, wrong...)}); err == nil {
@@ -64,12 +65,12 @@ func TestEncryptedKey(t *testing.T) {
 					SSLServerCertificateExpirationDate time.Time
 				}
 			}
-			must(t, c.Database("admin").RunCommand(harness.Context(t), bson.D{{Key: "serverStatus", Value: 1}}).Decode(&status))
+			bsontest.Must(t, c.Database("admin").RunCommand(harness.Context(t), bson.D{{Key: "serverStatus", Value: 1}}).Decode(&status))
 			if got := status.Security; !strings.Contains(got.SSLServerSubjectName, "CN=") || !got.SSLServerCertificateExpirationDate.Equal(cert.NotAfter) || got.SSLServerHasCertificateAuthority {
 				t.Errorf("serverStatus: %+v", got)
 			}
 			line, err := c.Database("admin").RunCommand(harness.Context(t), bson.D{{Key: "getCmdLineOpts", Value: 1}}).Raw()
-			must(t, err)
+			bsontest.Must(t, err)
 			if strings.Contains(line.String(), "=secret") {
 				t.Error("getCmdLineOpts shows the password")
 			}
@@ -86,8 +87,8 @@ func revoke(t *testing.T, dir, file string, until time.Time, serials ...*big.Int
 		list.RevokedCertificateEntries = append(list.RevokedCertificateEntries, x509.RevocationListEntry{SerialNumber: n, RevocationTime: time.Now()})
 	}
 	der, err := x509.CreateRevocationList(rand.Reader, list, ca, key)
-	must(t, err)
-	must(t, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "X509 CRL", Bytes: der}), 0o600))
+	bsontest.Must(t, err)
+	bsontest.Must(t, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "X509 CRL", Bytes: der}), 0o600))
 }
 
 // TestRevoked: a client with a certificate of the list does not get in, others do; an
@@ -113,8 +114,8 @@ func TestRevoked(t *testing.T) {
 		write()
 		before := strings.Count(s.Log(), "certificates read again")
 		p, err := os.FindProcess(s.PID())
-		must(t, err)
-		must(t, p.Signal(syscall.SIGHUP))
+		bsontest.Must(t, err)
+		bsontest.Must(t, p.Signal(syscall.SIGHUP))
 		for i := 0; strings.Count(s.Log(), "certificates read again") == before; i++ {
 			if i > 600 {
 				t.Fatal("the list is not read again")
@@ -140,7 +141,7 @@ func TestLoginsAreCounted(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--auth"}})
 	createRoot(t, dial(t, s.URI))
 	root := as(t, s, options.Credential{AuthMechanism: "SCRAM-SHA-256", Username: "root", Password: "secret"})
-	must(t, run(t, root, "test", ping))
+	bsontest.Must(t, run(t, root, "test", ping))
 	if got := code(run(t, as(t, s, options.Credential{AuthMechanism: "SCRAM-SHA-1", Username: "root", Password: "no"}), "test", ping)); got != 18 {
 		t.Errorf("a wrong password: %d", got)
 	}
@@ -152,7 +153,7 @@ func TestLoginsAreCounted(t *testing.T) {
 			}
 		}
 	}
-	must(t, root.Database("admin").RunCommand(harness.Context(t), bson.D{{Key: "serverStatus", Value: 1}}).Decode(&status))
+	bsontest.Must(t, root.Database("admin").RunCommand(harness.Context(t), bson.D{{Key: "serverStatus", Value: 1}}).Decode(&status))
 	all := func(m string) (n received) {
 		x := status.Security.Authentication.Mechanisms[m]
 		return received{x.SpeculativeAuthenticate.Received + x.Authenticate.Received, x.SpeculativeAuthenticate.Successful + x.Authenticate.Successful}

@@ -12,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
@@ -20,7 +21,7 @@ import (
 func dial(t *testing.T, uri string, o ...*options.ClientOptions) *mongo.Client {
 	t.Helper()
 	c, err := harness.Connect(uri, o...)
-	must(t, err)
+	bsontest.Must(t, err)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
@@ -56,17 +57,10 @@ func run(t *testing.T, c *mongo.Client, db string, cmd bson.D) error {
 	return c.Database(db).RunCommand(harness.Context(t), cmd).Err()
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // createRoot makes the first user, as somebody on the same machine may.
 func createRoot(t *testing.T, c *mongo.Client) {
 	t.Helper()
-	must(t, run(t, c, "admin", bson.D{{Key: "createUser", Value: "root"}, {Key: "pwd", Value: "secret"}, {Key: "roles", Value: bson.A{"root"}}}))
+	bsontest.Must(t, run(t, c, "admin", bson.D{{Key: "createUser", Value: "root"}, {Key: "pwd", Value: "secret"}, {Key: "roles", Value: bson.A{"root"}}}))
 }
 
 var rootCredential = options.Credential{Username: "root", Password: "secret"}
@@ -84,32 +78,32 @@ func TestScram(t *testing.T) {
 		t.Errorf("a second user made by a stranger: %d", got)
 	}
 	root := as(t, s, rootCredential)
-	must(t, run(t, root, "app", bson.D{{Key: "createUser", Value: "writer"}, {Key: "pwd", Value: "pass\u00adword"}, {Key: "roles", Value: bson.A{"readWrite"}}}))
-	must(t, run(t, root, "app", bson.D{{Key: "createUser", Value: "reader"}, {Key: "pwd", Value: "r"}, {Key: "roles", Value: bson.A{"read"}}}))
+	bsontest.Must(t, run(t, root, "app", bson.D{{Key: "createUser", Value: "writer"}, {Key: "pwd", Value: "pass\u00adword"}, {Key: "roles", Value: bson.A{"readWrite"}}}))
+	bsontest.Must(t, run(t, root, "app", bson.D{{Key: "createUser", Value: "reader"}, {Key: "pwd", Value: "r"}, {Key: "roles", Value: bson.A{"read"}}}))
 	for _, mechanism := range []string{"", "SCRAM-SHA-1", "SCRAM-SHA-256"} {
 		t.Run("mechanism="+mechanism, func(t *testing.T) {
 			ctx := harness.Context(t)
 			c := as(t, s, options.Credential{AuthMechanism: mechanism, AuthSource: "app", Username: "writer", Password: "pass\u00adword"})
 			coll := c.Database("app").Collection("c")
-			must(t, coll.Drop(ctx))
+			bsontest.Must(t, coll.Drop(ctx))
 			for i := range 10 {
 				_, err := coll.InsertOne(ctx, bson.D{{Key: "_id", Value: i}})
-				must(t, err)
+				bsontest.Must(t, err)
 			}
 			cur, err := coll.Find(ctx, bson.D{}, options.Find().SetBatchSize(3))
-			must(t, err)
+			bsontest.Must(t, err)
 			var docs []bson.D
-			must(t, cur.All(ctx, &docs))
+			bsontest.Must(t, cur.All(ctx, &docs))
 			if len(docs) != 10 {
 				t.Errorf("%d documents over several batches", len(docs))
 			}
 			session, err := c.StartSession()
-			must(t, err)
+			bsontest.Must(t, err)
 			defer session.EndSession(ctx)
 			_, err = session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
 				return coll.UpdateMany(ctx, bson.D{}, bson.D{{Key: "$set", Value: bson.D{{Key: "a", Value: 1}}}})
 			})
-			must(t, err)
+			bsontest.Must(t, err)
 			if _, err := c.Database("other").Collection("c").InsertOne(ctx, bson.D{}); code(err) != 13 {
 				t.Errorf("another database: %v", err)
 			}
@@ -150,11 +144,11 @@ func TestScram(t *testing.T) {
 func TestUsersSurvive(t *testing.T) {
 	o := harness.Options{Data: t.TempDir(), Args: []string{"--auth"}}
 	s, err := harness.Launch(o)
-	must(t, err)
+	bsontest.Must(t, err)
 	createRoot(t, dial(t, s.URI))
-	must(t, s.Stop())
+	bsontest.Must(t, s.Stop())
 	s = harness.Start(t, o)
-	must(t, run(t, as(t, s, rootCredential), "test", bson.D{{Key: "find", Value: "c"}}))
+	bsontest.Must(t, run(t, as(t, s, rootCredential), "test", bson.D{{Key: "find", Value: "c"}}))
 	if got := code(run(t, dial(t, s.URI), "admin", bson.D{{Key: "createUser", Value: "x"}, {Key: "pwd", Value: "x"}, {Key: "roles", Value: bson.A{}}})); got != 13 {
 		t.Errorf("a first user where there is one: %d", got)
 	}
@@ -165,7 +159,7 @@ func TestUsersSurvive(t *testing.T) {
 func TestCosmosAccount(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--auth", "--cosmos-listen", "127.0.0.1:0", "--cosmos-account", "shop", "--cosmos-key", "a+key/=="}})
 	u, err := url.Parse(s.CosmosURI)
-	must(t, err)
+	bsontest.Must(t, err)
 	if u.User != nil {
 		t.Errorf("connection string %q has a key that the user gave", s.CosmosURI)
 	}
@@ -173,8 +167,8 @@ func TestCosmosAccount(t *testing.T) {
 	uri := u.String()
 	c := dial(t, uri)
 	_, err = c.Database("db").Collection("c").InsertOne(harness.Context(t), bson.D{{Key: "_id", Value: 1}})
-	must(t, err)
-	must(t, run(t, c, "db", bson.D{{Key: "customAction", Value: "GetCollection"}, {Key: "collection", Value: "c"}}))
+	bsontest.Must(t, err)
+	bsontest.Must(t, run(t, c, "db", bson.D{{Key: "customAction", Value: "GetCollection"}, {Key: "collection", Value: "c"}}))
 	u.User = url.UserPassword("shop", "wrong")
 	if err := run(t, dial(t, u.String()), "db", bson.D{{Key: "ping", Value: 1}}); code(err) != 18 {
 		t.Errorf("a wrong key: %v", err)
@@ -188,18 +182,18 @@ func TestCosmosAccount(t *testing.T) {
 func TestCosmosKeyShownOnce(t *testing.T) {
 	o := harness.Options{Data: t.TempDir(), Args: []string{"--auth", "--cosmos-listen", "127.0.0.1:0"}}
 	s, err := harness.Launch(o)
-	must(t, err)
+	bsontest.Must(t, err)
 	u, err := url.Parse(s.CosmosURI)
-	must(t, err)
-	must(t, run(t, dial(t, s.CosmosURI), "db", bson.D{{Key: "ping", Value: 1}}))
+	bsontest.Must(t, err)
+	bsontest.Must(t, run(t, dial(t, s.CosmosURI), "db", bson.D{{Key: "ping", Value: 1}}))
 	made := u.User
-	must(t, s.Stop())
+	bsontest.Must(t, s.Stop())
 	s = harness.Start(t, o)
 	u, err = url.Parse(s.CosmosURI)
-	must(t, err)
+	bsontest.Must(t, err)
 	if key, _ := made.Password(); key == "" || u.User != nil || strings.Contains(s.Log(), key) {
 		t.Errorf("the key %q is shown again: %q", key, s.CosmosURI)
 	}
 	u.User = made
-	must(t, run(t, dial(t, u.String()), "db", bson.D{{Key: "ping", Value: 1}}))
+	bsontest.Must(t, run(t, dial(t, u.String()), "db", bson.D{{Key: "ping", Value: 1}}))
 }

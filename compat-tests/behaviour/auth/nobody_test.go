@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
@@ -17,7 +18,7 @@ import (
 func challenge(t *testing.T, c *mongo.Client, db, mechanism, user string) (salt string, iterations string) {
 	t.Helper()
 	var r struct{ Payload []byte }
-	must(t, c.Database(db).RunCommand(harness.Context(t), bson.D{{Key: "saslStart", Value: 1}, {Key: "mechanism", Value: mechanism},
+	bsontest.Must(t, c.Database(db).RunCommand(harness.Context(t), bson.D{{Key: "saslStart", Value: 1}, {Key: "mechanism", Value: mechanism},
 		{Key: "payload", Value: []byte("n,,n=" + user + ",r=abcdefghijklmnopqrstuvwx")}}).Decode(&r))
 	for part := range strings.SplitSeq(string(r.Payload), ",") {
 		switch name, value, _ := strings.Cut(part, "="); name {
@@ -35,11 +36,11 @@ func challenge(t *testing.T, c *mongo.Client, db, mechanism, user string) (salt 
 func TestNobodyLooksLikeSomebody(t *testing.T) {
 	o := harness.Options{Data: t.TempDir(), Args: []string{"--auth", "--cosmos-listen", "127.0.0.1:0", "--cosmos-account", "shop"}}
 	s, err := harness.Launch(o)
-	must(t, err)
+	bsontest.Must(t, err)
 	createRoot(t, dial(t, s.URI))
 	cosmos := func() *mongo.Client {
 		u, err := url.Parse(s.CosmosURI)
-		must(t, err)
+		bsontest.Must(t, err)
 		u.User = nil
 		return dial(t, u.String())
 	}
@@ -63,15 +64,15 @@ func TestNobodyLooksLikeSomebody(t *testing.T) {
 		return all
 	}
 	before := salts()
-	must(t, s.Stop())
+	bsontest.Must(t, s.Stop())
 	s = harness.Start(t, o)
 	for name, salt := range salts() {
 		if before[name] != salt {
 			t.Errorf("%s: the salt has changed with a restart", name)
 		}
 	}
-	must(t, run(t, as(t, s, rootCredential), "admin", bson.D{{Key: "setParameter", Value: 1}, {Key: "scramSHA256IterationCount", Value: 20000}}))
-	must(t, run(t, as(t, s, rootCredential), "admin", bson.D{{Key: "createUser", Value: "new"}, {Key: "pwd", Value: "x"}, {Key: "roles", Value: bson.A{}}}))
+	bsontest.Must(t, run(t, as(t, s, rootCredential), "admin", bson.D{{Key: "setParameter", Value: 1}, {Key: "scramSHA256IterationCount", Value: 20000}}))
+	bsontest.Must(t, run(t, as(t, s, rootCredential), "admin", bson.D{{Key: "createUser", Value: "new"}, {Key: "pwd", Value: "x"}, {Key: "roles", Value: bson.A{}}}))
 	c := cosmos()
 	for _, user := range []string{"new", "nobody", "shop"} {
 		if _, iterations := challenge(t, c, "admin", "SCRAM-SHA-256", user); iterations != "20000" {

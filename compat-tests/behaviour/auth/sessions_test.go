@@ -7,6 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
@@ -19,12 +20,12 @@ func TestListSessions(t *testing.T) {
 	root := as(t, s, rootCredential)
 	ctx := harness.Context(t)
 	user := func(name string) (*mongo.Client, string) {
-		must(t, run(t, root, "app", bson.D{{Key: "createUser", Value: name}, {Key: "pwd", Value: name},
+		bsontest.Must(t, run(t, root, "app", bson.D{{Key: "createUser", Value: name}, {Key: "pwd", Value: name},
 			{Key: "roles", Value: bson.A{"readWrite"}}}))
 		c := as(t, s, options.Credential{AuthSource: "app", Username: name, Password: name})
 		session, err := c.StartSession()
-		must(t, err)
-		must(t, c.Database("app").RunCommand(mongo.NewSessionContext(ctx, session), bson.D{{Key: "ping", Value: 1}}).Err())
+		bsontest.Must(t, err)
+		bsontest.Must(t, c.Database("app").RunCommand(mongo.NewSessionContext(ctx, session), bson.D{{Key: "ping", Value: 1}}).Err())
 		_, id := session.ID().Lookup("id").Binary()
 		return c, string(id)
 	}
@@ -51,7 +52,7 @@ func TestListSessions(t *testing.T) {
 			LastUse bson.DateTime
 			User    struct{ Name string }
 		}
-		must(t, cur.All(ctx, &docs))
+		bsontest.Must(t, cur.All(ctx, &docs))
 		for _, d := range docs {
 			if d.ID.ID.Subtype != 4 || len(d.ID.UID.Data) != 32 || d.LastUse == 0 ||
 				string(d.ID.ID.Data) == annsID && d.User.Name != "ann@app" {
@@ -90,7 +91,7 @@ func TestListSessions(t *testing.T) {
 		}
 	}
 	ended := bson.D{{Key: "endSessions", Value: bson.A{bson.D{{Key: "id", Value: bson.Binary{Subtype: 4, Data: []byte(annsID)}}}}}}
-	must(t, run(t, ann, "admin", ended))
+	bsontest.Must(t, run(t, ann, "admin", ended))
 	if anns, bobs, err := list(root, "$listLocalSessions", all); anns || !bobs || err != nil {
 		t.Errorf("after the end of ann's: ann's %v, bob's %v, %v", anns, bobs, err)
 	}
@@ -104,13 +105,13 @@ func TestStrangersHaveNoSessions(t *testing.T) {
 	stranger := dial(t, s.URI)
 	createRoot(t, stranger)
 	for range 3 {
-		must(t, run(t, stranger, "admin", bson.D{{Key: "ping", Value: 1}})) // to which the driver adds the id of a session
+		bsontest.Must(t, run(t, stranger, "admin", bson.D{{Key: "ping", Value: 1}})) // to which the driver adds the id of a session
 	}
 	cur, err := as(t, s, rootCredential).Database("admin").Aggregate(harness.Context(t),
 		mongo.Pipeline{{{Key: "$listLocalSessions", Value: bson.D{{Key: "allUsers", Value: true}}}}})
-	must(t, err)
+	bsontest.Must(t, err)
 	var docs []bson.M
-	must(t, cur.All(harness.Context(t), &docs))
+	bsontest.Must(t, cur.All(harness.Context(t), &docs))
 	if len(docs) == 0 {
 		t.Error("root's own session is missing")
 	}

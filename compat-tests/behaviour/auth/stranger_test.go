@@ -6,6 +6,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
@@ -17,12 +18,12 @@ func TestStrangersAreBrief(t *testing.T) {
 		return bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{bson.D{{Key: "s", Value: string(make([]byte, 100_000))}}}}}
 	}
 	doc, err := bson.Marshal(big())
-	must(t, err)
+	bsontest.Must(t, err)
 	if reply, err := s.Dial(t).Command("test", doc); err == nil {
 		t.Errorf("a long message of a stranger is answered: %v", reply)
 	}
 	createRoot(t, dial(t, s.URI))
-	must(t, run(t, as(t, s, rootCredential), "test", big()))
+	bsontest.Must(t, run(t, as(t, s, rootCredential), "test", big()))
 }
 
 // TestConnectionsPerAddress: what is over the bound is closed at once, and what is
@@ -30,12 +31,12 @@ func TestStrangersAreBrief(t *testing.T) {
 func TestConnectionsPerAddress(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--max-connections-per-address", "4"}})
 	ping, err := bson.Marshal(bson.D{{Key: "ping", Value: 1}})
-	must(t, err)
+	bsontest.Must(t, err)
 	var conns []*harness.Conn
 	for range 4 {
 		c := s.Dial(t)
 		_, err := c.Command("admin", ping)
-		must(t, err)
+		bsontest.Must(t, err)
 		conns = append(conns, c)
 	}
 	c := s.Dial(t)
@@ -44,7 +45,7 @@ func TestConnectionsPerAddress(t *testing.T) {
 	}
 	for _, c := range conns {
 		_, err := c.Command("admin", ping)
-		must(t, err)
+		bsontest.Must(t, err)
 	}
 	_ = net.Conn(conns[0]).Close()
 	for range 100 { // the server may need a moment to see it

@@ -17,6 +17,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
@@ -29,7 +30,7 @@ func certificates(t *testing.T, flags ...string) (dir, subject string) {
 		t.Fatalf("cantle cert names no user:\n%s", out)
 	}
 	subject, err := strconv.Unquote(string(m[1]))
-	must(t, err)
+	bsontest.Must(t, err)
 	return dir, subject
 }
 
@@ -42,13 +43,13 @@ func serverFlags(dir, mode string, more ...string) []string {
 func trust(t *testing.T, dir string, client bool) *tls.Config {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "ca.pem"))
-	must(t, err)
+	bsontest.Must(t, err)
 	c := &tls.Config{RootCAs: x509.NewCertPool()}
 	c.RootCAs.AppendCertsFromPEM(text)
 	if client {
 		file := filepath.Join(dir, "client.pem")
 		pair, err := tls.LoadX509KeyPair(file, file)
-		must(t, err)
+		bsontest.Must(t, err)
 		c.Certificates = []tls.Certificate{pair}
 	}
 	return c
@@ -113,10 +114,10 @@ func TestClientCertificates(t *testing.T) {
 		t.Errorf("a certificate without a user: %d", got)
 	}
 	root := as(t, s, rootCredential, withCert)
-	must(t, run(t, root, "$external", bson.D{{Key: "createUser", Value: subject},
+	bsontest.Must(t, run(t, root, "$external", bson.D{{Key: "createUser", Value: subject},
 		{Key: "roles", Value: bson.A{bson.D{{Key: "role", Value: "read"}, {Key: "db", Value: "test"}}}}}))
 	c := as(t, s, byCert, withCert)
-	must(t, run(t, c, "test", bson.D{{Key: "find", Value: "c"}}))
+	bsontest.Must(t, run(t, c, "test", bson.D{{Key: "find", Value: "c"}}))
 	if got := code(run(t, c, "test", bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{bson.D{}}}})); got != 13 {
 		t.Errorf("a reader with a certificate inserts: %d", got)
 	}
@@ -129,14 +130,14 @@ func TestReload(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: serverFlags(dir, "requireTLS")})
 	serial := func() string {
 		c, err := tls.Dial("tcp", s.Addr, trust(t, dir, false))
-		must(t, err)
+		bsontest.Must(t, err)
 		defer c.Close()
 		return c.ConnectionState().PeerCertificates[0].SerialNumber.String()
 	}
 	reload := func(line string) {
 		p, err := os.FindProcess(s.PID())
-		must(t, err)
-		must(t, p.Signal(syscall.SIGHUP))
+		bsontest.Must(t, err)
+		bsontest.Must(t, p.Signal(syscall.SIGHUP))
 		for range 600 {
 			if strings.Contains(s.Log(), line) {
 				return
@@ -147,8 +148,8 @@ func TestReload(t *testing.T) {
 	}
 	before := serial()
 	binary, err := harness.Binary()
-	must(t, err)
-	must(t, exec.Command(binary, "cert", "--dir", dir).Run())
+	bsontest.Must(t, err)
+	bsontest.Must(t, exec.Command(binary, "cert", "--dir", dir).Run())
 	if serial() != before {
 		t.Error("a new certificate without SIGHUP")
 	}
@@ -157,7 +158,7 @@ func TestReload(t *testing.T) {
 	if after == before {
 		t.Error("the old certificate after SIGHUP")
 	}
-	must(t, os.WriteFile(filepath.Join(dir, "server.pem"), []byte("nonsense"), 0o600))
+	bsontest.Must(t, os.WriteFile(filepath.Join(dir, "server.pem"), []byte("nonsense"), 0o600))
 	reload("the certificates stay as they were")
 	if serial() != after {
 		t.Error("another certificate after a broken file")
@@ -171,7 +172,7 @@ func TestUnixSocket(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: append(serverFlags(dir, "requireTLS", "--auth"), "--listen", "127.0.0.1:0,unix:"+path)})
 	s.URI = "mongodb://" + strings.ReplaceAll(path, "/", "%2F") + "/"
 	createRoot(t, dial(t, s.URI, quick()))
-	must(t, run(t, as(t, s, rootCredential), "test", bson.D{{Key: "find", Value: "c"}}))
+	bsontest.Must(t, run(t, as(t, s, rootCredential), "test", bson.D{{Key: "find", Value: "c"}}))
 }
 
 // TestSilentClients: who begins a handshake and stops does not keep others waiting.
@@ -180,12 +181,12 @@ func TestSilentClients(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: serverFlags(dir, "preferTLS")})
 	for _, begin := range []string{"", "\x16", "\x16\x03\x01\x02\x00\x01", "\x16\x03\x01\xff\xffgarbage", "\x00\x00"} {
 		c, err := net.Dial("tcp", s.Addr)
-		must(t, err)
+		bsontest.Must(t, err)
 		defer c.Close()
 		_, err = c.Write([]byte(begin))
-		must(t, err)
+		bsontest.Must(t, err)
 	}
-	must(t, run(t, dial(t, s.URI, quick()), "test", ping))
+	bsontest.Must(t, run(t, dial(t, s.URI, quick()), "test", ping))
 }
 
 // TestRefusesToBeOpen: a server that other machines reach wants --auth or a word that

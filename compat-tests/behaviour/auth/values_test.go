@@ -6,6 +6,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
@@ -22,12 +23,12 @@ func TestValuesOfPartitions(t *testing.T) {
 		{"admin", `{"shardCollection": "shop.ranged", "key": {"email": 1}}`},
 		{"admin", `{"split": "shop.ranged", "middle": {"email": "bob@home"}}`},
 	} {
-		must(t, run(t, root, cmd.db, parse(t, cmd.text)))
+		bsontest.Must(t, run(t, root, cmd.db, parse(t, cmd.text)))
 	}
 	partitions := func(c *mongo.Client, coll string) string {
 		t.Helper()
 		reply, err := c.Database("shop").RunCommand(t.Context(), parse(t, `{"customAction": "GetPartitions", "collection": "`+coll+`"}`)).Raw()
-		must(t, err)
+		bsontest.Must(t, err)
 		return reply.String()
 	}
 	for _, x := range []struct {

@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
@@ -18,8 +19,8 @@ func TestRevokedWhileWaiting(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--auth"}})
 	createRoot(t, dial(t, s.URI))
 	root := as(t, s, rootCredential)
-	must(t, run(t, root, "shop", parse(t, `{"create": "tail", "capped": true, "size": 4096}`)))
-	must(t, run(t, root, "shop", parse(t, `{"insert": "tail", "documents": [{"_id": 0}]}`)))
+	bsontest.Must(t, run(t, root, "shop", parse(t, `{"create": "tail", "capped": true, "size": 4096}`)))
+	bsontest.Must(t, run(t, root, "shop", parse(t, `{"insert": "tail", "documents": [{"_id": 0}]}`)))
 	opens := []string{
 		`{"find": "tail", "filter": {"_id": {"$gt": 0}}, "tailable": true, "awaitData": true}`,
 		`{"aggregate": "tail", "pipeline": [{"$changeStream": {}}], "cursor": {}}`,
@@ -28,17 +29,17 @@ func TestRevokedWhileWaiting(t *testing.T) {
 		user := fmt.Sprint("reader", i)
 		c := userWith(t, s, root, user, `[{"role": "read", "db": "shop"}]`)
 		session, err := c.StartSession() // a cursor belongs to one
-		must(t, err)
+		bsontest.Must(t, err)
 		defer session.EndSession(context.Background())
 		ctx := mongo.NewSessionContext(harness.Context(t), session)
 		var reply struct{ Cursor struct{ ID int64 } }
-		must(t, c.Database("shop").RunCommand(ctx, parse(t, open)).Decode(&reply))
+		bsontest.Must(t, c.Database("shop").RunCommand(ctx, parse(t, open)).Decode(&reply))
 		more := bson.D{{Key: "getMore", Value: reply.Cursor.ID}, {Key: "collection", Value: "tail"}, {Key: "maxTimeMS", Value: 60_000}}
 		ended := make(chan error, 1)
 		go func() { ended <- c.Database("shop").RunCommand(ctx, more).Err() }()
 		waiting := func() bool {
 			var ops struct{ Inprog []bson.Raw }
-			must(t, root.Database("admin").RunCommand(t.Context(), parse(t, `{"currentOp": 1, "op": "getmore"}`)).Decode(&ops))
+			bsontest.Must(t, root.Database("admin").RunCommand(t.Context(), parse(t, `{"currentOp": 1, "op": "getmore"}`)).Decode(&ops))
 			return len(ops.Inprog) > 0
 		}
 		for begun := time.Now(); !waiting(); {
@@ -46,8 +47,8 @@ func TestRevokedWhileWaiting(t *testing.T) {
 				t.Fatal("the getMore does not wait")
 			}
 		}
-		must(t, run(t, root, "admin", parse(t, `{"revokeRolesFromUser": "`+user+`", "roles": [{"role": "read", "db": "shop"}]}`)))
-		must(t, run(t, root, "shop", parse(t, fmt.Sprintf(`{"insert": "tail", "documents": [{"_id": %d}]}`, i+1))))
+		bsontest.Must(t, run(t, root, "admin", parse(t, `{"revokeRolesFromUser": "`+user+`", "roles": [{"role": "read", "db": "shop"}]}`)))
+		bsontest.Must(t, run(t, root, "shop", parse(t, fmt.Sprintf(`{"insert": "tail", "documents": [{"_id": %d}]}`, i+1))))
 		if err := <-ended; code(err) != 13 {
 			t.Errorf("%s: the getMore that waited ends with %v", open, err)
 		}

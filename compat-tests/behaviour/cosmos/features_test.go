@@ -7,7 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/cosmos"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
@@ -34,10 +34,7 @@ func startTried(t *testing.T, a *cosmos.Account) *tried {
 // a write; 0 without one.
 func (x *tried) send(t *testing.T, db, text string) (code int64, message string) {
 	t.Helper()
-	cmd, err := ejson.Parse(text)
-	if err != nil {
-		t.Fatalf("%.300s: %v", text, err)
-	}
+	cmd := bsontest.Doc(t, text)
 	reply, err := x.conn.Command(db, bson.Raw(cmd))
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)

@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	cbson "github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/compat-tests/rig/casefile"
 )
 
@@ -25,7 +25,7 @@ func documents(t *testing.T, c *casefile.Case) []document {
 	t.Helper()
 	var out []document
 	for i, text := range c.All("doc") {
-		d := parse(t, text)
+		d := bsontest.Doc(t, text)
 		id, given := d.Lookup("_id")
 		if !given {
 			b := cbson.NewBuilder(nil)
@@ -85,7 +85,7 @@ func indexes(t *testing.T, l *layout, c *casefile.Case, paths []string, collatio
 	t.Helper()
 	var out []index
 	for _, text := range c.All("index") {
-		out = append(out, index{key: parse(t, text)})
+		out = append(out, index{key: bsontest.Doc(t, text)})
 	}
 	if !l.indexed {
 		return out
@@ -137,7 +137,7 @@ func collationOf(t *testing.T, c *casefile.Case) cbson.Raw {
 	if !ok {
 		return nil
 	}
-	return parse(t, text)
+	return bsontest.Doc(t, text)
 }
 
 // collated adds the case's collation to a command or statement.
@@ -149,22 +149,9 @@ func collated(t *testing.T, c *casefile.Case, cmd bson.D) bson.D {
 	return cmd
 }
 
-// parse reads a document in shell notation.
-func parse(t *testing.T, text string) cbson.Raw {
-	t.Helper()
-	d, err := ejson.Parse(text)
-	if err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return d
-}
-
 // rawValue reads any value in shell notation for the driver's encoder.
 func rawValue(t *testing.T, text string) bson.RawValue {
 	t.Helper()
-	v, err := ejson.ParseValue(text)
-	if err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
+	v := bsontest.Value(t, text)
 	return bson.RawValue{Type: bson.Type(v.Type), Value: v.Data}
 }

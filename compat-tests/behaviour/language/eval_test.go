@@ -6,6 +6,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/compat-tests/rig/casefile"
 	"github.com/cantledb/cantle/compat-tests/rig/casefile/show"
 )
@@ -16,7 +17,7 @@ func askEval(t *testing.T, l *layout, c *casefile.Case) string {
 	text, _ := c.Get("expr")
 	docs := documents(t, c)
 	if len(docs) == 0 {
-		docs = []document{{stored: parse(t, "{_id: 0}")}}
+		docs = []document{{stored: bsontest.Doc(t, "{_id: 0}")}}
 	}
 	coll := l.collection(t, indexes(t, l, c, fieldsOf(docs), nil))
 	cmd := collated(t, c, bson.D{{Key: "aggregate", Value: coll}, {Key: "cursor", Value: bson.D{}}, {Key: "pipeline", Value: bson.A{
@@ -24,7 +25,7 @@ func askEval(t *testing.T, l *layout, c *casefile.Case) string {
 		bson.D{{Key: "$replaceWith", Value: bson.D{{Key: "v", Value: rawValue(t, text)}}}},
 	}}})
 	if let := c.All("let"); len(let) > 0 {
-		cmd = append(cmd, bson.E{Key: "let", Value: raw(parse(t, let[0]))})
+		cmd = append(cmd, bson.E{Key: "let", Value: raw(bsontest.Doc(t, let[0]))})
 	}
 	l.empty(t, coll)
 	if failure, failed := refusal(l.ask(t, cmd)); failed {

@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	cbson "github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/compat-tests/rig/casefile"
 )
@@ -18,7 +19,7 @@ func askMatch(t *testing.T, l *layout, c *casefile.Case) string {
 	docs := documents(t, c)
 	var out []string
 	for _, text := range c.All("filter") {
-		filter := parse(t, text)
+		filter := bsontest.Doc(t, text)
 		coll := l.collection(t, indexes(t, l, c, pathsOf(filter), collationOf(t, c)))
 		find := collated(t, c, bson.D{{Key: "find", Value: coll}, {Key: "filter", Value: raw(filter)}})
 		if failure := refusedAnyway(t, l, c, coll, find); failure != "" {

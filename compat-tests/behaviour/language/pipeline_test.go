@@ -11,6 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	cbson "github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/compat-tests/rig/casefile"
 )
@@ -102,7 +103,7 @@ func (l *layout) pipeline(t *testing.T, c *casefile.Case, coll string) bson.D {
 	}
 	cmd := collated(t, c, bson.D{{Key: "aggregate", Value: coll}, {Key: "cursor", Value: bson.D{}}, {Key: "pipeline", Value: stages}})
 	if let, ok := c.Get("let"); ok {
-		cmd = append(cmd, bson.E{Key: "let", Value: raw(parse(t, let))})
+		cmd = append(cmd, bson.E{Key: "let", Value: raw(bsontest.Doc(t, let))})
 	}
 	return cmd
 }
@@ -140,7 +141,7 @@ func caseDocs(t *testing.T, c *casefile.Case) []cbson.Raw {
 	for _, a := range c.Args {
 		switch a.Key {
 		case "doc":
-			out = append(out, numbered(parse(t, a.Value), len(out)))
+			out = append(out, numbered(bsontest.Doc(t, a.Value), len(out)))
 		case "docs":
 			for _, d := range docList(t, a.Value) {
 				out = append(out, numbered(d, len(out)))
@@ -167,10 +168,7 @@ func numbered(d cbson.Raw, i int) cbson.Raw {
 // docList reads an array of documents.
 func docList(t *testing.T, text string) []cbson.Raw {
 	t.Helper()
-	v, err := ejson.ParseValue(text)
-	if err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
+	v := bsontest.Value(t, text)
 	list, _ := v.Array()
 	var out []cbson.Raw
 	for e := range list.Values() {

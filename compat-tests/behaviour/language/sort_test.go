@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	cbson "github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/compat-tests/rig/casefile"
 )
@@ -21,7 +22,7 @@ func askSort(t *testing.T, l *layout, c *casefile.Case) string {
 	}
 	docs := documents(t, c)
 	text, _ := c.Get("pattern")
-	pattern := parse(t, text)
+	pattern := bsontest.Doc(t, text)
 	var list []index
 	if _, byID := pattern.Lookup("_id"); l.indexed && !strings.Contains(text, "$") && !(byID && pattern.Len() == 1) {
 		list = []index{{key: pattern, collation: collationOf(t, c)}}
@@ -82,14 +83,11 @@ func askStrings(t *testing.T, l *layout, c *casefile.Case) string {
 	text, _ := c.Get("strings")
 	var list []index
 	if l.indexed {
-		list = []index{{key: parse(t, "{s: 1}"), collation: collationOf(t, c)}}
+		list = []index{{key: bsontest.Doc(t, "{s: 1}"), collation: collationOf(t, c)}}
 	}
 	coll := l.collection(t, list)
 	l.empty(t, coll)
-	v, err := ejson.ParseValue(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := bsontest.Value(t, text)
 	values, _ := v.Array()
 	var docs []cbson.Raw
 	for s := range values.Values() {
@@ -160,4 +158,4 @@ func askCollation(t *testing.T, l *layout, c *casefile.Case) string {
 }
 
 // parseDriver reads a document in shell notation for the driver's encoder.
-func parseDriver(t *testing.T, text string) bson.Raw { return raw(parse(t, text)) }
+func parseDriver(t *testing.T, text string) bson.Raw { return raw(bsontest.Doc(t, text)) }

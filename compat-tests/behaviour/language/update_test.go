@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	cbson "github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/compat-tests/rig/casefile"
@@ -101,7 +102,7 @@ func askUpsert(t *testing.T, l *layout, c *casefile.Case) string {
 func filterOf(t *testing.T, c *casefile.Case) cbson.Raw {
 	t.Helper()
 	if text, ok := c.Get("filter"); ok {
-		return parse(t, text)
+		return bsontest.Doc(t, text)
 	}
 	return cbson.Empty
 }
@@ -141,10 +142,7 @@ func updatedPaths(t *testing.T, c *casefile.Case) []string {
 	t.Helper()
 	var out []string
 	for _, text := range c.All("update") {
-		v, err := ejson.ParseValue(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := bsontest.Value(t, text)
 		d, _ := v.Doc()
 		for _, operand := range d.Fields() {
 			fields, _ := operand.Doc()

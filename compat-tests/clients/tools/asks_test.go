@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
@@ -43,9 +44,9 @@ func start(t *testing.T, variant string, roles bson.A) (root, user *mongo.Client
 	s := harness.Start(t, harness.Options{Args: args})
 	first := s.Client(t)
 	admin := first.Database("admin")
-	must(t, admin.RunCommand(t.Context(), bson.D{{Key: "createUser", Value: "owner"}, {Key: "pwd", Value: "secret"}, {Key: "roles", Value: bson.A{"root"}}}).Err())
+	bsontest.Must(t, admin.RunCommand(t.Context(), bson.D{{Key: "createUser", Value: "owner"}, {Key: "pwd", Value: "secret"}, {Key: "roles", Value: bson.A{"root"}}}).Err())
 	root = s.Client(t, options.Client().SetAuth(options.Credential{Username: "owner", Password: "secret"}))
-	must(t, root.Database("admin").RunCommand(t.Context(), bson.D{{Key: "createUser", Value: "watcher"}, {Key: "pwd", Value: "other"}, {Key: "roles", Value: roles}}).Err())
+	bsontest.Must(t, root.Database("admin").RunCommand(t.Context(), bson.D{{Key: "createUser", Value: "watcher"}, {Key: "pwd", Value: "other"}, {Key: "roles", Value: roles}}).Err())
 	user = s.Client(t, options.Client().SetAuth(options.Credential{Username: "watcher", Password: "other"}))
 	fill(t, root)
 	return root, user
@@ -62,23 +63,16 @@ func fill(t *testing.T, c *mongo.Client) {
 		docs = append(docs, bson.D{{Key: "_id", Value: i}, {Key: "customer", Value: i % 7}, {Key: "text", Value: strings.Repeat("x", 100)}})
 	}
 	_, err := shop.Collection("orders").InsertMany(ctx, docs)
-	must(t, err)
+	bsontest.Must(t, err)
 	_, err = shop.Collection("orders").Indexes().CreateOne(ctx, mongo.IndexModel{Keys: bson.D{{Key: "customer", Value: 1}}})
-	must(t, err)
-	must(t, c.Database("admin").RunCommand(ctx, bson.D{{Key: "shardCollection", Value: "shop.parts"}, {Key: "key", Value: bson.D{{Key: "_id", Value: "hashed"}}}}).Err())
+	bsontest.Must(t, err)
+	bsontest.Must(t, c.Database("admin").RunCommand(ctx, bson.D{{Key: "shardCollection", Value: "shop.parts"}, {Key: "key", Value: bson.D{{Key: "_id", Value: "hashed"}}}}).Err())
 	_, err = shop.Collection("parts").InsertOne(ctx, bson.D{{Key: "_id", Value: 1}})
-	must(t, err)
-	must(t, shop.CreateView(ctx, "few", "orders", mongo.Pipeline{{{Key: "$match", Value: bson.D{{Key: "customer", Value: 1}}}}}))
-	must(t, shop.RunCommand(ctx, bson.D{{Key: "profile", Value: 2}}).Err())
-	must(t, shop.Collection("orders").FindOne(ctx, bson.D{{Key: "customer", Value: 3}}).Err())
-	must(t, shop.RunCommand(ctx, bson.D{{Key: "profile", Value: 0}}).Err())
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	bsontest.Must(t, err)
+	bsontest.Must(t, shop.CreateView(ctx, "few", "orders", mongo.Pipeline{{{Key: "$match", Value: bson.D{{Key: "customer", Value: 1}}}}}))
+	bsontest.Must(t, shop.RunCommand(ctx, bson.D{{Key: "profile", Value: 2}}).Err())
+	bsontest.Must(t, shop.Collection("orders").FindOne(ctx, bson.D{{Key: "customer", Value: 3}}).Err())
+	bsontest.Must(t, shop.RunCommand(ctx, bson.D{{Key: "profile", Value: 0}}).Err())
 }
 
 // try sends the command and looks for the fields.

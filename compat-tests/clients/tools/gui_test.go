@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/cantledb/cantle/bson/bsontest"
 )
 
 // Codes of what GUIs are refused, by a server that is no Atlas cluster or for lack of rights.
@@ -139,9 +141,9 @@ func TestReaderInGUI(t *testing.T) {
 		}
 	}
 	reply, err := run(t.Context(), reader, "admin", `{listDatabases: 1}`)
-	must(t, err)
+	bsontest.Must(t, err)
 	dbs, err := reply.Lookup("databases").Array().Values()
-	must(t, err)
+	bsontest.Must(t, err)
 	if len(dbs) != 1 || dbs[0].Document().Lookup("name").StringValue() != "shop" {
 		t.Errorf("a reader of shop sees %v", dbs)
 	}

@@ -5,6 +5,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/cantledb/cantle/bson/bsontest"
 )
 
 // watching are the roles that exporters and agents ask to be given.
@@ -96,33 +98,33 @@ func TestStatusCounts(t *testing.T) {
 	look := func() bson.Raw {
 		t.Helper()
 		reply, err := run(t.Context(), watcher, "admin", `{getDiagnosticData: 1}`)
-		must(t, err)
+		bsontest.Must(t, err)
 		return reply
 	}
 	before := look()
 	orders := root.Database("shop").Collection("orders")
 	_, err := orders.InsertMany(t.Context(), []any{bson.D{{Key: "_id", Value: 1000}}, bson.D{{Key: "_id", Value: 1001}}, bson.D{{Key: "_id", Value: 1002}}})
-	must(t, err)
+	bsontest.Must(t, err)
 	_, err = orders.UpdateOne(t.Context(), bson.D{{Key: "_id", Value: 1}}, bson.D{{Key: "$set", Value: bson.D{{Key: "a", Value: 1}}}})
-	must(t, err)
+	bsontest.Must(t, err)
 	_, err = orders.DeleteOne(t.Context(), bson.D{{Key: "_id", Value: 1002}})
-	must(t, err)
+	bsontest.Must(t, err)
 	cursor, err := orders.Find(t.Context(), bson.D{{Key: "customer", Value: 3}})
-	must(t, err)
+	bsontest.Must(t, err)
 	var found []bson.Raw
-	must(t, cursor.All(t.Context(), &found))
+	bsontest.Must(t, cursor.All(t.Context(), &found))
 	session, err := root.StartSession()
-	must(t, err)
+	bsontest.Must(t, err)
 	defer session.EndSession(t.Context())
 	ctx := mongo.NewSessionContext(t.Context(), session)
-	must(t, session.StartTransaction())
+	bsontest.Must(t, session.StartTransaction())
 	_, err = orders.InsertOne(ctx, bson.D{{Key: "_id", Value: 2000}})
-	must(t, err)
+	bsontest.Must(t, err)
 	reply := look()
 	if n, _ := number(reply.Lookup("data", "serverStatus", "transactions", "currentOpen")); n != 1 {
 		t.Errorf("%d open transactions, not 1", n)
 	}
-	must(t, session.CommitTransaction(t.Context()))
+	bsontest.Must(t, session.CommitTransaction(t.Context()))
 	after := look()
 	for path, want := range map[string]int64{
 		"opcounters.insert": 4, "opcounters.update": 1, "opcounters.delete": 1, "opcounters.query": 1, "opcounters.getmore": 0,
@@ -133,9 +135,9 @@ func TestStatusCounts(t *testing.T) {
 	} {
 		path = "data.serverStatus." + path
 		x, err := find(before, path)
-		must(t, err)
+		bsontest.Must(t, err)
 		y, err := find(after, path)
-		must(t, err)
+		bsontest.Must(t, err)
 		a, _ := number(x)
 		b, _ := number(y)
 		if b-a != want {

@@ -11,7 +11,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/compat-tests/faults/programme"
 	"github.com/cantledb/cantle/compat-tests/rig/casefile"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
@@ -76,10 +76,7 @@ func TestPipelines(t *testing.T) {
 // ask sends a command written in shell notation.
 func ask(t *testing.T, conn *harness.Conn, db, text string) bson.Raw {
 	t.Helper()
-	cmd, err := ejson.Parse(text)
-	if err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
+	cmd := bsontest.Doc(t, text)
 	reply, err := conn.Command(db, bson.Raw(cmd))
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)

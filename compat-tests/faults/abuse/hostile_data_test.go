@@ -11,7 +11,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/bsontest"
 )
 
 // hostileIndexes are made before the hostile commands.
@@ -142,10 +142,7 @@ func hostileCommand(t *testing.T, text string, texts map[string]string) bson.Raw
 		}
 		return s
 	})
-	d, err := ejson.Parse(full)
-	if err != nil {
-		t.Fatalf("%.200s: %v", text, err)
-	}
+	d := bsontest.Doc(t, full)
 	return append(bson.Raw(nil), withDatabase(d)...)
 }
 

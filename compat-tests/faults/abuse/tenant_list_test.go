@@ -8,7 +8,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"github.com/cantledb/cantle/bson/ejson"
+	"github.com/cantledb/cantle/bson/bsontest"
 )
 
 // attack is what a hostile user sends again and again. Field names may come twice in it,
@@ -90,10 +90,7 @@ func commandsOf(t *testing.T, a *attack) (made []bson.Raw) {
 				made = append(made, made[i])
 				continue
 			}
-			doc, err := ejson.Parse(strings.ReplaceAll(text, "%d", fmt.Sprint(turn)))
-			if err != nil {
-				t.Fatalf("%.200s: %v", text, err)
-			}
+			doc := bsontest.Doc(t, strings.ReplaceAll(text, "%d", fmt.Sprint(turn)))
 			made = append(made, bson.Raw(doc))
 		}
 	}

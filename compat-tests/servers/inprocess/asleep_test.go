@@ -13,6 +13,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/cantledb/cantle/bson/bsontest"
 )
 
 // sleeper is a collection that one gateway changes while another is asleep for longer than its lease.
@@ -59,16 +61,16 @@ func (s *sleeper) now() string {
 // prepare makes the collection.
 func (s *sleeper) prepare(t *testing.T, g *gateway) {
 	if s.name == "split" || s.name == "resharded" {
-		must(t, g.Database("admin").RunCommand(t.Context(), bson.D{{Key: "shardCollection", Value: "test." + s.name}, {Key: "key", Value: bson.M{"_id": "hashed"}}, {Key: "numInitialChunks", Value: 2}}).Err())
+		bsontest.Must(t, g.Database("admin").RunCommand(t.Context(), bson.D{{Key: "shardCollection", Value: "test." + s.name}, {Key: "key", Value: bson.M{"_id": "hashed"}}, {Key: "numInitialChunks", Value: 2}}).Err())
 	}
 	var docs []any
 	for i := range 20 {
 		docs = append(docs, bson.M{"_id": i, "n": i, "u": i, "v": i})
 	}
 	_, err := g.coll(s.name).InsertMany(t.Context(), docs)
-	must(t, err)
+	bsontest.Must(t, err)
 	_, err = g.coll(s.name).Indexes().CreateMany(t.Context(), []mongo.IndexModel{{Keys: bson.M{"n": 1}}, {Keys: bson.M{"v": 1}}})
-	must(t, err)
+	bsontest.Must(t, err)
 }
 
 // patiently does something again while that ends as on a machine that has too much to do: its own lease
@@ -130,12 +132,12 @@ func TestAsleep(t *testing.T) {
 	commits := map[string]func() error{}
 	for _, s := range list {
 		session, err := asleep.StartSession()
-		must(t, err)
+		bsontest.Must(t, err)
 		defer session.EndSession(context.WithoutCancel(t.Context()))
-		must(t, session.StartTransaction())
+		bsontest.Must(t, session.StartTransaction())
 		ctx := mongo.NewSessionContext(t.Context(), session)
 		_, err = asleep.coll(s.name).UpdateOne(ctx, bson.M{"_id": 0}, bson.M{"$set": bson.M{"u": -1, "by": "sleeper"}})
-		must(t, err)
+		bsontest.Must(t, err)
 		commits[s.name] = func() error { return session.CommitTransaction(ctx) }
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -192,7 +194,7 @@ func TestAsleep(t *testing.T) {
 			}
 			want(t, s.name+": what the transactions left", len(ids(t, x, bson.M{"by": "sleeper"})), 0)
 			doc, err := g[i].Database("test").RunCommand(t.Context(), bson.D{{Key: "validate", Value: s.now()}}).Raw()
-			must(t, err)
+			bsontest.Must(t, err)
 			if !doc.Lookup("valid").Boolean() {
 				t.Errorf("%s at %d: %s", s.name, i, doc)
 			}

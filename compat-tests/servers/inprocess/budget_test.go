@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/storage"
 )
 
@@ -37,7 +38,7 @@ const insertMicro = 5_400_000
 // budgeted makes a collection with a budget at a gateway.
 func budgeted(t *testing.T, g *gateway, name string) {
 	t.Helper()
-	must(t, g.Database("test").RunCommand(t.Context(), bson.D{{Key: "customAction", Value: "CreateCollection"},
+	bsontest.Must(t, g.Database("test").RunCommand(t.Context(), bson.D{{Key: "customAction", Value: "CreateCollection"},
 		{Key: "collection", Value: name}, {Key: "offerThroughput", Value: budgetRU}}).Err())
 }
 
@@ -45,7 +46,7 @@ func budgeted(t *testing.T, g *gateway, name string) {
 func now(t *testing.T, g *gateway) time.Duration {
 	t.Helper()
 	ts, err := g.d.Jobs().Store.Now(t.Context())
-	must(t, err)
+	bsontest.Must(t, err)
 	return duration(ts)
 }
 
@@ -134,5 +135,5 @@ func TestBudgetAlone(t *testing.T) {
 		}
 	}
 	_, err := g[0].coll("x").InsertOne(t.Context(), bson.M{"a": 1}, options.InsertOne())
-	must(t, err)
+	bsontest.Must(t, err)
 }

@@ -8,15 +8,17 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/cantledb/cantle/bson/bsontest"
 )
 
 // inTxn runs a transaction at a gateway: between is called before it is committed.
 func (g *gateway) inTxn(t *testing.T, work func(ctx context.Context) error, between func()) error {
 	t.Helper()
 	s, err := g.StartSession()
-	must(t, err)
+	bsontest.Must(t, err)
 	defer s.EndSession(context.WithoutCancel(t.Context()))
-	must(t, s.StartTransaction())
+	bsontest.Must(t, s.StartTransaction())
 	ctx := mongo.NewSessionContext(t.Context(), s)
 	err = work(ctx)
 	if err == nil {
@@ -67,14 +69,14 @@ func TestDefineInTxn(t *testing.T) {
 		return err
 	}, func() {
 		_, err := y.coll("old").Indexes().CreateOne(t.Context(), index("a"))
-		must(t, err)
+		bsontest.Must(t, err)
 	})
 	transient(t, "an index that another gateway makes meanwhile", err)
 
 	err = x.inTxn(t, func(ctx context.Context) error {
 		_, err := x.coll("old").UpdateOne(ctx, bson.M{"_id": 0}, bson.M{"$set": bson.M{"a": 3}})
 		return err
-	}, func() { must(t, y.coll("old").Drop(t.Context())) })
+	}, func() { bsontest.Must(t, y.coll("old").Drop(t.Context())) })
 	transient(t, "a collection that another gateway drops meanwhile", err)
 	want(t, "documents of what was dropped", len(ids(t, x.coll("old"), bson.M{})), 0)
 
@@ -90,7 +92,7 @@ func TestDefineInTxn(t *testing.T) {
 				return err
 			}, func() {
 				if n%2 == 0 && y.entry("other"+name) == nil {
-					must(t, y.Database("test").CreateCollection(t.Context(), "other"+name))
+					bsontest.Must(t, y.Database("test").CreateCollection(t.Context(), "other"+name))
 				}
 			})
 			if err == nil {
@@ -111,7 +113,7 @@ func TestDefineInTxn(t *testing.T) {
 			t.Errorf("%s is another collection at the first", coll.Namespace)
 		}
 		doc, err := y.Database(coll.Namespace.DB).RunCommand(t.Context(), bson.D{{Key: "validate", Value: coll.Namespace.Coll}}).Raw()
-		must(t, err)
+		bsontest.Must(t, err)
 		if !doc.Lookup("valid").Boolean() {
 			t.Errorf("validate: %s", doc)
 		}

@@ -6,6 +6,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/cantledb/cantle/bson/bsontest"
 )
 
 // TestDroppedElsewhere: a user who is dropped at one gateway has no transaction open at another one once
@@ -17,7 +19,7 @@ func TestDroppedElsewhere(t *testing.T) {
 	}
 	create := func(c *mongo.Client, user, role string) {
 		t.Helper()
-		must(t, c.Database("admin").RunCommand(t.Context(), bson.D{{Key: "createUser", Value: user}, {Key: "pwd", Value: "p"},
+		bsontest.Must(t, c.Database("admin").RunCommand(t.Context(), bson.D{{Key: "createUser", Value: user}, {Key: "pwd", Value: "p"},
 			{Key: "roles", Value: bson.A{bson.M{"role": role, "db": "admin"}}}}).Err())
 	}
 	create(g[0].Client, "root", "root")
@@ -29,24 +31,24 @@ func TestDroppedElsewhere(t *testing.T) {
 		var status struct {
 			Transactions struct{ CurrentOpen int64 }
 		}
-		must(t, rootThere.Database("admin").RunCommand(t.Context(), bson.M{"serverStatus": 1}).Decode(&status))
+		bsontest.Must(t, rootThere.Database("admin").RunCommand(t.Context(), bson.M{"serverStatus": 1}).Decode(&status))
 		return status.Transactions.CurrentOpen
 	}
 	there := as(g[1], "writer")
 	s, err := there.StartSession()
-	must(t, err)
-	must(t, s.StartTransaction())
+	bsontest.Must(t, err)
+	bsontest.Must(t, s.StartTransaction())
 	_, err = there.Database("test").Collection("x").InsertOne(mongo.NewSessionContext(t.Context(), s), bson.M{"_id": 1})
-	must(t, err)
+	bsontest.Must(t, err)
 	want(t, "transactions open at the other gateway", open(), int64(1))
 
-	must(t, root.Database("admin").RunCommand(t.Context(), bson.M{"dropUser": "writer"}).Err())
+	bsontest.Must(t, root.Database("admin").RunCommand(t.Context(), bson.M{"dropUser": "writer"}).Err())
 	want(t, "transactions open there after dropUser", open(), int64(0))
 	create(root, "writer", "readWriteAnyDatabase")
 	if err := s.CommitTransaction(t.Context()); err == nil {
 		t.Error("the transaction of a dropped user was committed")
 	}
 	n, err := as(g[1], "writer").Database("test").Collection("x").CountDocuments(t.Context(), bson.M{})
-	must(t, err)
+	bsontest.Must(t, err)
 	want(t, "documents", n, int64(0))
 }

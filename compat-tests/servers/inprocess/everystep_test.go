@@ -14,6 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/catalog"
 )
 
@@ -61,18 +62,18 @@ const docs = 600
 func (c *change) prepare(t *testing.T) []*gateway {
 	g := several(t, 2)
 	if !c.plain {
-		must(t, g[0].Database("admin").RunCommand(t.Context(), bson.D{{Key: "shardCollection", Value: "test.x"}, {Key: "key", Value: bson.M{"_id": "hashed"}}, {Key: "numInitialChunks", Value: 2}}).Err())
+		bsontest.Must(t, g[0].Database("admin").RunCommand(t.Context(), bson.D{{Key: "shardCollection", Value: "test.x"}, {Key: "key", Value: bson.M{"_id": "hashed"}}, {Key: "numInitialChunks", Value: 2}}).Err())
 	}
 	_, err := g[0].coll("x").Indexes().CreateMany(t.Context(), []mongo.IndexModel{{Keys: bson.M{"n": 1}}, {Keys: bson.M{"u": 1}}})
-	must(t, err)
+	bsontest.Must(t, err)
 	list := make([]any, docs)
 	for i := range list {
 		list[i] = bson.M{"_id": i, "k": i % 7, "n": i, "u": i}
 	}
 	_, err = g[0].coll("x").InsertMany(t.Context(), list)
-	must(t, err)
+	bsontest.Must(t, err)
 	if c.before != nil {
-		must(t, g[0].Database(c.db).RunCommand(t.Context(), c.before).Err())
+		bsontest.Must(t, g[0].Database(c.db).RunCommand(t.Context(), c.before).Err())
 	}
 	return g
 }
@@ -97,7 +98,7 @@ func TestEveryStep(t *testing.T) {
 			t.Parallel()
 			g := c.prepare(t)
 			begun := g[0].asked.Load()
-			must(t, c.run(t.Context(), g[0]))
+			bsontest.Must(t, c.run(t.Context(), g[0]))
 			total := g[0].asked.Load() - begun
 			if !c.done(g[1]) {
 				t.Error("the other gateway does not see what was acknowledged")
@@ -130,7 +131,7 @@ func (c *change) cutOff(t *testing.T, after int64) {
 	// Whoever writes waits for the lease, and not longer.
 	extra := bson.M{"_id": "extra", "k": 1, "n": docs, "u": docs}
 	begun := time.Now()
-	must(t, patiently(func() error { return other.replace(t, "x", extra) }))
+	bsontest.Must(t, patiently(func() error { return other.replace(t, "x", extra) }))
 	t.Logf("written after %v", time.Since(begun))
 	soon(t, "the change, at the other gateway", func() (any, bool) {
 		err := c.run(t.Context(), other)
@@ -161,7 +162,7 @@ func (c *change) cutOff(t *testing.T, after int64) {
 			want(t, fmt.Sprint("documents by an index at ", i), len(by), wanted)
 		}
 		doc, err := one.Database("test").RunCommand(t.Context(), bson.D{{Key: "validate", Value: "x"}}).Raw()
-		must(t, err)
+		bsontest.Must(t, err)
 		if !doc.Lookup("valid").Boolean() {
 			t.Errorf("at %d: %s", i, doc)
 		}

@@ -148,14 +148,6 @@ func (g *gateway) replace(t *testing.T, coll string, doc bson.M) error {
 	return err
 }
 
-// must ends the test at an error.
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // want compares what was found with what is wanted.
 func want(t *testing.T, what string, got, want any) {
 	t.Helper()

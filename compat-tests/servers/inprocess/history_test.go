@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/cantledb/cantle/bson/bsontest"
 )
 
 // said is what a console answers to a question about the history.
@@ -20,12 +22,12 @@ type said struct {
 func (g *gateway) history(t *testing.T, path string) (out said) {
 	t.Helper()
 	r, err := http.Get(strings.TrimSuffix(g.d.ConsoleURL(), "/") + "/api/v1" + path)
-	must(t, err)
+	bsontest.Must(t, err)
 	defer r.Body.Close()
 	if r.StatusCode != http.StatusOK {
 		t.Fatalf("%s: %s", path, r.Status)
 	}
-	must(t, json.NewDecoder(r.Body).Decode(&out))
+	bsontest.Must(t, json.NewDecoder(r.Body).Decode(&out))
 	return out
 }
 

@@ -7,14 +7,16 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/cantledb/cantle/bson/bsontest"
 )
 
 // hosts are the hosts of the documents that an aggregation returns, each once.
 func hosts(t *testing.T, found *mongo.Cursor, err error) string {
 	t.Helper()
-	must(t, err)
+	bsontest.Must(t, err)
 	var docs []struct{ Host string }
-	must(t, found.All(t.Context(), &docs))
+	bsontest.Must(t, found.All(t.Context(), &docs))
 	var list []string
 	seen := map[string]bool{}
 	for _, d := range docs {
@@ -34,7 +36,7 @@ func TestHosts(t *testing.T) {
 	insert(t, g[0].coll("x"), bson.M{"_id": 1})
 	for i, one := range g {
 		var status struct{ Host, Process string }
-		must(t, bson.Unmarshal(one.admin(t, bson.D{{Key: "serverStatus", Value: 1}}), &status))
+		bsontest.Must(t, bson.Unmarshal(one.admin(t, bson.D{{Key: "serverStatus", Value: 1}}), &status))
 		want(t, "serverStatus", status.Host+" "+status.Process, names[i]+" mongos")
 		for _, stage := range []bson.M{{"$collStats": bson.M{"latencyStats": bson.M{}}}, {"$indexStats": bson.M{}}} {
 			found, err := one.coll("x").Aggregate(t.Context(), bson.A{stage})
@@ -55,13 +57,13 @@ func TestHosts(t *testing.T) {
 				Port int32
 			} `bson:"serverInfo"`
 		}
-		must(t, one.Database("test").RunCommand(t.Context(), bson.D{{Key: "explain", Value: bson.D{{Key: "find", Value: "x"}}}}).Decode(&plan))
+		bsontest.Must(t, one.Database("test").RunCommand(t.Context(), bson.D{{Key: "explain", Value: bson.D{{Key: "find", Value: "x"}}}}).Decode(&plan))
 		want(t, "explain", fmt.Sprintf("%s:%d", plan.ServerInfo.Host, plan.ServerInfo.Port), names[i])
 		profile := func(level int) {
-			must(t, one.Database("test").RunCommand(t.Context(), bson.D{{Key: "profile", Value: level}}).Err())
+			bsontest.Must(t, one.Database("test").RunCommand(t.Context(), bson.D{{Key: "profile", Value: level}}).Err())
 		}
 		profile(2)
-		must(t, one.coll("x").FindOne(t.Context(), bson.M{}).Err())
+		bsontest.Must(t, one.coll("x").FindOne(t.Context(), bson.M{}).Err())
 		profile(0)
 	}
 	found, err := g[0].Database("test").Collection("system.profile").Aggregate(t.Context(), bson.A{

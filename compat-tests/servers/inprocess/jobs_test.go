@@ -14,6 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 )
@@ -90,9 +91,9 @@ func TestDuties(t *testing.T) {
 func TestExpireOnce(t *testing.T) {
 	g := several(t, 3)
 	_, err := g[0].coll("x").Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.M{"at": 1}, Options: options.Index().SetExpireAfterSeconds(1)})
-	must(t, err)
+	bsontest.Must(t, err)
 	s, err := g[1].coll("x").Watch(t.Context(), mongo.Pipeline{})
-	must(t, err)
+	bsontest.Must(t, err)
 	defer s.Close(t.Context())
 	for i := range 30 {
 		insert(t, g[i%3].coll("x"), bson.M{"_id": i, "at": time.Now().Add(-time.Hour)})
@@ -140,7 +141,7 @@ func structure(t *testing.T, rounds int, lapses bool) {
 	}
 	run(0, bson.D{{Key: "shardCollection", Value: "test.x"}, {Key: "key", Value: bson.M{"_id": "hashed"}}, {Key: "numInitialChunks", Value: 2}})
 	_, err := g[1].coll("x").Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.M{"n": 1}})
-	must(t, err)
+	bsontest.Must(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var writers sync.WaitGroup
@@ -188,16 +189,16 @@ func structure(t *testing.T, rounds int, lapses bool) {
 		want(t, "acknowledged documents that are not there", len(missing), 0)
 		done.tell(t, missing)
 		cur, err := g[i].coll("x").Find(t.Context(), bson.M{})
-		must(t, err)
+		bsontest.Must(t, err)
 		var docs []bson.M
-		must(t, cur.All(t.Context(), &docs))
+		bsontest.Must(t, cur.All(t.Context(), &docs))
 		if wrong := done.wrong(docs); len(wrong) > 0 {
 			t.Errorf("what is not as it was left: %v", wrong)
 		}
 		by := ids(t, g[i].coll("x"), bson.M{"n": bson.M{"$gte": 0}}, options.Find().SetHint(bson.M{"n": 1}))
 		want(t, "documents by the index", by, scan)
 		doc, err := g[i].Database("test").RunCommand(t.Context(), bson.D{{Key: "validate", Value: "x"}}).Raw()
-		must(t, err)
+		bsontest.Must(t, err)
 		want(t, "valid", doc.Lookup("valid").Boolean(), true)
 		have = len(scan)
 	}
@@ -206,7 +207,7 @@ func structure(t *testing.T, rounds int, lapses bool) {
 		var seen []int64
 		for i := range g {
 			r, err := g[i].Database("test").RunCommand(t.Context(), bson.D{{Key: "collStats", Value: "x"}}).Raw()
-			must(t, err)
+			bsontest.Must(t, err)
 			seen = append(seen, r.Lookup("count").AsInt64())
 		}
 		return seen, fmt.Sprint(seen) == fmt.Sprint([]int{have, have, have})
@@ -246,7 +247,7 @@ func fill(t *testing.T, g *gateway, n int) {
 		docs = append(docs, bson.M{"_id": i, "k": i % 7, "n": i})
 	}
 	_, err := g.coll("x").InsertMany(t.Context(), docs)
-	must(t, err)
+	bsontest.Must(t, err)
 }
 
 // A reshard and a split whose gateway dies end: the collection is the old one or the new one,
@@ -255,9 +256,9 @@ func TestTakeover(t *testing.T) {
 	for _, step := range []string{"blocked", "prepared"} {
 		t.Run(step, func(t *testing.T) {
 			g := several(t, 2)
-			must(t, g[0].Database("admin").RunCommand(t.Context(), bson.D{{Key: "shardCollection", Value: "test.x"}, {Key: "key", Value: bson.M{"_id": "hashed"}}, {Key: "numInitialChunks", Value: 2}}).Err())
+			bsontest.Must(t, g[0].Database("admin").RunCommand(t.Context(), bson.D{{Key: "shardCollection", Value: "test.x"}, {Key: "key", Value: bson.M{"_id": "hashed"}}, {Key: "numInitialChunks", Value: 2}}).Err())
 			_, err := g[0].coll("x").Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.M{"n": 1}})
-			must(t, err)
+			bsontest.Must(t, err)
 			fill(t, g[0], 600)
 			reached, goOn := g[0].stopAt(t, step)
 			ended := make(chan error, 1)
@@ -310,7 +311,7 @@ func TestTakeover(t *testing.T) {
 			})
 			t.Logf("same at both after %v", time.Since(begun))
 			raw, err := g[1].Database("test").RunCommand(t.Context(), bson.D{{Key: "validate", Value: "x"}}).Raw()
-			must(t, err)
+			bsontest.Must(t, err)
 			if !raw.Lookup("valid").Boolean() {
 				t.Errorf("validate: %s", raw)
 			}
@@ -322,24 +323,24 @@ func TestTakeover(t *testing.T) {
 // lease, lets its writers go on first: the work is a writer as well.
 func TestLeftFrozen(t *testing.T) {
 	g := several(t, 2)
-	must(t, g[0].Database("admin").RunCommand(t.Context(), bson.D{{Key: "shardCollection", Value: "test.x"}, {Key: "key", Value: bson.M{"_id": "hashed"}}, {Key: "numInitialChunks", Value: 2}}).Err())
+	bsontest.Must(t, g[0].Database("admin").RunCommand(t.Context(), bson.D{{Key: "shardCollection", Value: "test.x"}, {Key: "key", Value: bson.M{"_id": "hashed"}}, {Key: "numInitialChunks", Value: 2}}).Err())
 	_, err := g[0].coll("x").Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.M{"n": 1}})
-	must(t, err)
+	bsontest.Must(t, err)
 	fill(t, g[0], 100)
-	must(t, g[0].d.Jobs().Catalog.Change(t.Context(), func(m *catalog.Mutation) error {
+	bsontest.Must(t, g[0].d.Jobs().Catalog.Change(t.Context(), func(m *catalog.Mutation) error {
 		coll := m.Snapshot().Collection(collection.Namespace{DB: "test", Coll: "x"})
 		return m.Put(coll.With(func(d *catalog.Collection) { d.Frozen = true }))
 	}))
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	must(t, g[1].Database("admin").RunCommand(ctx, bson.D{{Key: "split", Value: "test.x"}, {Key: "find", Value: bson.M{"_id": 1}}}).Err())
+	bsontest.Must(t, g[1].Database("admin").RunCommand(ctx, bson.D{{Key: "split", Value: "test.x"}, {Key: "find", Value: bson.M{"_id": 1}}}).Err())
 	insert(t, g[0].coll("x"), bson.M{"_id": 1000, "k": 1, "n": 1})
 }
 
 // A reshard can be seen and aborted at another gateway.
 func TestAbortElsewhere(t *testing.T) {
 	g := several(t, 2)
-	must(t, g[0].Database("admin").RunCommand(t.Context(), bson.D{{Key: "shardCollection", Value: "test.x"}, {Key: "key", Value: bson.M{"_id": "hashed"}}}).Err())
+	bsontest.Must(t, g[0].Database("admin").RunCommand(t.Context(), bson.D{{Key: "shardCollection", Value: "test.x"}, {Key: "key", Value: bson.M{"_id": "hashed"}}}).Err())
 	fill(t, g[0], 300)
 	abort := bson.D{{Key: "abortReshardCollection", Value: "test.x"}}
 	if err := g[1].Database("admin").RunCommand(t.Context(), abort).Err(); err == nil || !strings.Contains(err.Error(), "NoSuchReshardCollection") {
@@ -353,7 +354,7 @@ func TestAbortElsewhere(t *testing.T) {
 	<-reached
 	soon(t, "currentOp at the other", func() (any, bool) {
 		raw, err := g[1].Database("admin").RunCommand(t.Context(), bson.D{{Key: "currentOp", Value: 1}}).Raw()
-		must(t, err)
+		bsontest.Must(t, err)
 		return raw, strings.Contains(raw.String(), "Reshard Collection")
 	})
 	aborted := make(chan error, 1)
@@ -363,7 +364,7 @@ func TestAbortElsewhere(t *testing.T) {
 	if err := <-ended; err == nil || !strings.Contains(err.Error(), "ReshardCollectionAborted") {
 		t.Errorf("the reshard: %v", err)
 	}
-	must(t, <-aborted)
+	bsontest.Must(t, <-aborted)
 	for i := range g {
 		insert(t, g[i].coll("x"), bson.M{"_id": 1000 + i, "k": 1})
 	}
@@ -382,11 +383,11 @@ func TestOneAtATime(t *testing.T) {
 		}()
 	}
 	for range 9 {
-		must(t, <-done)
+		bsontest.Must(t, <-done)
 	}
 	for i := range g {
 		specs, err := g[i].coll("x").Indexes().ListSpecifications(t.Context())
-		must(t, err)
+		bsontest.Must(t, err)
 		want(t, "indexes", len(specs), 10)
 	}
 }

@@ -8,6 +8,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/cantledb/cantle/bson/bsontest"
 )
 
 // sleeping begins a command at a gateway that takes long, and returns its number and where its error comes.
@@ -20,9 +22,9 @@ func sleeping(t *testing.T, g *gateway, name string) (opid any, ended <-chan err
 	}()
 	for until := time.Now().Add(20 * time.Second); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
 		c, err := g.Database("admin").Aggregate(t.Context(), mongo.Pipeline{{{Key: "$currentOp", Value: bson.M{}}}, {{Key: "$match", Value: bson.M{"command.comment": name}}}})
-		must(t, err)
+		bsontest.Must(t, err)
 		var found []bson.M
-		must(t, c.All(t.Context(), &found))
+		bsontest.Must(t, c.All(t.Context(), &found))
 		if len(found) == 1 {
 			return found[0]["opid"], done
 		}
@@ -52,18 +54,18 @@ func TestKillsElsewhere(t *testing.T) {
 		}
 	}
 	opid, ended := sleeping(t, g[0], "by number")
-	must(t, admin.RunCommand(t.Context(), bson.D{{Key: "killOp", Value: 1}, {Key: "op", Value: opid}}).Err())
+	bsontest.Must(t, admin.RunCommand(t.Context(), bson.D{{Key: "killOp", Value: 1}, {Key: "op", Value: opid}}).Err())
 	ends("killOp", ended, "Interrupted")
 
 	for _, command := range []string{"killAllSessions", "killAllSessionsByPattern", "killSessions"} {
 		s, err := g[0].StartSession()
-		must(t, err)
-		must(t, s.StartTransaction())
+		bsontest.Must(t, err)
+		bsontest.Must(t, s.StartTransaction())
 		in := mongo.NewSessionContext(t.Context(), s)
 		_, err = g[0].coll("x").UpdateOne(in, bson.M{"_id": 1}, bson.M{"$set": bson.M{command: 1}})
-		must(t, err)
+		bsontest.Must(t, err)
 		_, ended := sleeping(t, g[0], command)
-		must(t, admin.RunCommand(t.Context(), bson.D{{Key: command, Value: bson.A{}}}).Err())
+		bsontest.Must(t, admin.RunCommand(t.Context(), bson.D{{Key: command, Value: bson.A{}}}).Err())
 		ends(command, ended, "Interrupted")
 		if err := s.CommitTransaction(in); err == nil {
 			t.Errorf("%s: a transaction is committed that was to end", command)

@@ -7,13 +7,15 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/cantledb/cantle/bson/bsontest"
 )
 
 // warnings returns the lines of a gateway's log about price lists.
 func (g *gateway) warnings(t *testing.T) []string {
 	t.Helper()
 	var reply struct{ Log []string }
-	must(t, g.Database("admin").RunCommand(t.Context(), bson.D{{Key: "getLog", Value: "global"}}).Decode(&reply))
+	bsontest.Must(t, g.Database("admin").RunCommand(t.Context(), bson.D{{Key: "getLog", Value: "global"}}).Decode(&reply))
 	return slices.DeleteFunc(reply.Log, func(line string) bool { return !strings.Contains(line, "different price lists") })
 }
 

@@ -7,13 +7,15 @@ import (
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/cantledb/cantle/bson/bsontest"
 )
 
 // admin runs a command on the database admin.
 func (g *gateway) admin(t *testing.T, cmd bson.D) bson.Raw {
 	t.Helper()
 	raw, err := g.Database("admin").RunCommand(t.Context(), cmd).Raw()
-	must(t, err)
+	bsontest.Must(t, err)
 	return raw
 }
 
@@ -44,9 +46,9 @@ func TestSettings(t *testing.T) {
 		want(t, "balancer", g[i].admin(t, bson.D{{Key: "balancerStatus", Value: 1}}).Lookup("mode").StringValue(), "off")
 		for coll, part := range map[string]string{"tags": "north", "queryAnalyzers": "test.x"} {
 			cur, err := g[i].Database("config").Collection(coll).Find(t.Context(), bson.M{})
-			must(t, err)
+			bsontest.Must(t, err)
 			var docs []bson.Raw
-			must(t, cur.All(t.Context(), &docs))
+			bsontest.Must(t, cur.All(t.Context(), &docs))
 			if !strings.Contains(fmt.Sprint(docs), part) {
 				t.Errorf("config.%s at %d: %v", coll, i, docs)
 			}
@@ -70,9 +72,9 @@ func TestSettings(t *testing.T) {
 	wg.Wait()
 	for i := range g {
 		cur, err := g[i].Database("config").Collection("shards").Find(t.Context(), bson.M{})
-		must(t, err)
+		bsontest.Must(t, err)
 		var docs []struct{ Tags []string }
-		must(t, cur.All(t.Context(), &docs))
+		bsontest.Must(t, cur.All(t.Context(), &docs))
 		want(t, "zones of the shard", len(docs[0].Tags), 1+each*len(g))
 	}
 	late := startLike(t, g[0])

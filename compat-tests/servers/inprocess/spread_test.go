@@ -11,6 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/storage"
@@ -35,10 +36,10 @@ func (g *gateway) behind(t *testing.T) (goOn func()) {
 		return nil
 	})
 	txn, err := jobs.Store.Begin(t.Context(), storage.TxnOptions{})
-	must(t, err)
-	must(t, txn.Set(keyspace.TopicKey(topic), []byte("now")))
+	bsontest.Must(t, err)
+	bsontest.Must(t, txn.Set(keyspace.TopicKey(topic), []byte("now")))
 	_, err = txn.Commit(t.Context(), storage.Buffered)
-	must(t, err)
+	bsontest.Must(t, err)
 	<-held
 	done := false
 	goOn = func() {
@@ -75,7 +76,7 @@ func TestBehind(t *testing.T) {
 			known:  func(g *gateway) bool { return len(g.entry("x").Indexes) == 3 },
 			late: func(t *testing.T, x *mongo.Collection) {
 				_, err := x.DeleteMany(t.Context(), bson.M{"n": bson.M{"$gte": 1000}})
-				must(t, err)
+				bsontest.Must(t, err)
 			},
 		},
 		{
@@ -93,7 +94,7 @@ func TestBehind(t *testing.T) {
 			late: func(t *testing.T, x *mongo.Collection) {
 				want(t, "documents by the index", len(ids(t, x, bson.M{"n": bson.M{"$gte": 1000}}, byN)), 20)
 				_, err := x.DeleteMany(t.Context(), bson.M{"_id": bson.M{"$gte": 1000}})
-				must(t, err)
+				bsontest.Must(t, err)
 			},
 		},
 		{
@@ -117,9 +118,9 @@ func TestBehind(t *testing.T) {
 	} {
 		t.Run(one.name, func(t *testing.T) {
 			g := several(t, 2)
-			must(t, g[0].Database("admin").RunCommand(t.Context(), bson.D{{Key: "shardCollection", Value: "test.x"}, {Key: "key", Value: bson.M{"_id": "hashed"}}, {Key: "numInitialChunks", Value: 2}}).Err())
+			bsontest.Must(t, g[0].Database("admin").RunCommand(t.Context(), bson.D{{Key: "shardCollection", Value: "test.x"}, {Key: "key", Value: bson.M{"_id": "hashed"}}, {Key: "numInitialChunks", Value: 2}}).Err())
 			_, err := g[0].coll("x").Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.M{"n": 1}})
-			must(t, err)
+			bsontest.Must(t, err)
 			fill(t, g[0], 50)
 			insert(t, g[0].coll("y"), bson.M{"_id": 1})
 			want(t, "documents before", len(ids(t, g[1].coll("x"), bson.M{})), 50)
@@ -158,17 +159,17 @@ func TestBehind(t *testing.T) {
 			}()
 			select {
 			case err := <-wrote:
-				must(t, err)
+				bsontest.Must(t, err)
 				one.late(t, g[1].coll(to))
 				wrote <- nil
 			case <-time.After(500 * time.Millisecond): // it waits for the other to know
 			}
 			letGo()
-			must(t, <-changed)
-			must(t, <-wrote)
+			bsontest.Must(t, <-changed)
+			bsontest.Must(t, <-wrote)
 			for i := range g {
 				doc, err := g[i].Database("test").RunCommand(t.Context(), bson.D{{Key: "validate", Value: to}}).Raw()
-				must(t, err)
+				bsontest.Must(t, err)
 				if !doc.Lookup("valid").Boolean() {
 					t.Errorf("validate at %d: %s", i, doc)
 				}

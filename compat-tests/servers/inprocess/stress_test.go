@@ -13,6 +13,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/cantledb/cantle/bson/bsontest"
 )
 
 // stress is some time of definers and writers at several gateways, on few names.
@@ -92,7 +94,7 @@ func (s *stress) verify() {
 	var first string
 	for i, g := range s.g {
 		specs, err := g.Database("test").ListCollectionSpecifications(t.Context(), bson.M{})
-		must(t, err)
+		bsontest.Must(t, err)
 		seen, all := map[string]bool{}, map[string]string{}
 		for _, spec := range specs {
 			if seen[spec.Name] {
@@ -113,7 +115,7 @@ func (s *stress) verify() {
 				want(t, "what was written at the end", len(ids(t, s.g[j].coll(name), bson.M{"_id": id})), 1)
 			}
 			_, err := g.coll(name).DeleteOne(t.Context(), bson.M{"_id": id})
-			must(t, err)
+			bsontest.Must(t, err)
 		}
 	}
 }
@@ -125,7 +127,7 @@ func (s *stress) contents(g *gateway, name string) string {
 	t.Helper()
 	scan := ids(t, coll, bson.M{}, options.Find().SetHint(bson.M{"$natural": 1}))
 	specs, err := coll.Indexes().ListSpecifications(t.Context())
-	must(t, err)
+	bsontest.Must(t, err)
 	var names []string
 	for _, spec := range specs {
 		names = append(names, spec.Name)
@@ -137,7 +139,7 @@ func (s *stress) contents(g *gateway, name string) string {
 	}
 	r := g.Database("test").RunCommand(t.Context(), bson.D{{Key: "validate", Value: name}})
 	raw, err := r.Raw()
-	must(t, err)
+	bsontest.Must(t, err)
 	if !raw.Lookup("valid").Boolean() {
 		t.Errorf("validate of %s: %s", name, raw)
 	}

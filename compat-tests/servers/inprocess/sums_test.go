@@ -10,6 +10,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/cantledb/cantle/bson/bsontest"
 )
 
 // custom runs a custom action on the collection x, at a gateway.
@@ -17,7 +19,7 @@ func (g *gateway) custom(t *testing.T, action string, more ...bson.E) bson.M {
 	t.Helper()
 	var out bson.M
 	cmd := append(bson.D{{Key: "customAction", Value: action}, {Key: "collection", Value: "x"}}, more...)
-	must(t, g.Database("test").RunCommand(t.Context(), cmd).Decode(&out))
+	bsontest.Must(t, g.Database("test").RunCommand(t.Context(), cmd).Decode(&out))
 	return out
 }
 
@@ -61,8 +63,8 @@ func heard(t *testing.T, g ...*gateway) {
 		for until := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 			var docs []bson.M
 			found, err := one.Database("config").Collection("mongos").Find(t.Context(), bson.M{})
-			must(t, err)
-			must(t, found.All(t.Context(), &docs))
+			bsontest.Must(t, err)
+			bsontest.Must(t, found.All(t.Context(), &docs))
 			if len(docs) == len(g) {
 				break
 			}
@@ -80,14 +82,14 @@ func TestSums(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			g := several(t, n)
 			heard(t, g...)
-			must(t, g[0].Database("admin").RunCommand(t.Context(), bson.D{{Key: "shardCollection", Value: "test.x"}, {Key: "key", Value: bson.M{"k": "hashed"}}, {Key: "numInitialChunks", Value: 3}}).Err())
+			bsontest.Must(t, g[0].Database("admin").RunCommand(t.Context(), bson.D{{Key: "shardCollection", Value: "test.x"}, {Key: "key", Value: bson.M{"k": "hashed"}}, {Key: "numInitialChunks", Value: 3}}).Err())
 			const inserts, finds = 12, 5
 			for i, one := range g { // the k-th inserts values of its own and one that all have
 				for j := range inserts {
 					_, err := one.coll("x").InsertOne(t.Context(), bson.M{"_id": 100*i + j, "k": fmt.Sprint("own", i)})
-					must(t, err)
+					bsontest.Must(t, err)
 					_, err = one.coll("x").InsertOne(t.Context(), bson.M{"_id": 1000 + 100*i + j, "k": "all"})
-					must(t, err)
+					bsontest.Must(t, err)
 				}
 				for j := range finds * (i + 1) {
 					if err := one.coll("x").FindOne(t.Context(), bson.M{"v": j}).Err(); err != mongo.ErrNoDocuments {
@@ -167,7 +169,7 @@ func TestSilent(t *testing.T) {
 	heard(t, g...)
 	for _, one := range g {
 		_, err := one.coll("x").InsertOne(t.Context(), bson.M{"a": 1})
-		must(t, err)
+		bsontest.Must(t, err)
 	}
 	report := func() (incomplete, inserts any) {
 		t.Helper()
@@ -199,7 +201,7 @@ func TestSilent(t *testing.T) {
 	}
 	want(t, "without it", inserts, 2)
 	_, err := g[1].coll("x").InsertOne(t.Context(), bson.M{"a": 1}, options.InsertOne())
-	must(t, err)
+	bsontest.Must(t, err)
 	_, inserts = report()
 	want(t, "without it", inserts, 3)
 }

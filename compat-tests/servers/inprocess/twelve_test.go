@@ -12,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
@@ -19,9 +20,9 @@ import (
 func ids(t *testing.T, c *mongo.Collection, filter any, o ...options.Lister[options.FindOptions]) (out []any) {
 	t.Helper()
 	cur, err := c.Find(t.Context(), filter, append(o, options.Find().SetSort(bson.M{"_id": 1}))...)
-	must(t, err)
+	bsontest.Must(t, err)
 	var docs []bson.M
-	must(t, cur.All(t.Context(), &docs))
+	bsontest.Must(t, cur.All(t.Context(), &docs))
 	for _, d := range docs {
 		out = append(out, d["_id"])
 	}
@@ -31,7 +32,7 @@ func ids(t *testing.T, c *mongo.Collection, filter any, o ...options.Lister[opti
 func insert(t *testing.T, c *mongo.Collection, doc any) {
 	t.Helper()
 	_, err := c.InsertOne(t.Context(), doc)
-	must(t, err)
+	bsontest.Must(t, err)
 }
 
 // 1, 2, 3, 4, 5: a collection that one makes is that of the other, at once and for new servers.
@@ -56,7 +57,7 @@ func TestStream(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	s, err := g[1].coll("x").Watch(ctx, mongo.Pipeline{})
-	must(t, err)
+	bsontest.Must(t, err)
 	defer s.Close(ctx)
 	insert(t, g[0].coll("x"), bson.M{"_id": 1})
 	if !s.Next(ctx) || s.Current.Lookup("documentKey", "_id").AsInt64() != 1 {
@@ -69,7 +70,7 @@ func TestIndexEverywhere(t *testing.T) {
 	g := several(t, 2)
 	insert(t, g[1].coll("x"), bson.M{"_id": 1, "a": 5})
 	_, err := g[0].coll("x").Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.M{"a": 1}})
-	must(t, err)
+	bsontest.Must(t, err)
 	insert(t, g[1].coll("x"), bson.M{"_id": 2, "a": 5})
 	insert(t, g[1].coll("x"), bson.M{"_id": 3, "a": bson.A{5, 6}})
 	for i := range g {
@@ -87,7 +88,7 @@ type session struct {
 func (g *gateway) session(t *testing.T) *session {
 	t.Helper()
 	conn, err := harness.DialAddr(strings.TrimSuffix(strings.TrimPrefix(g.URI, "mongodb://"), "/"))
-	must(t, err)
+	bsontest.Must(t, err)
 	return &session{t, conn}
 }
 
@@ -95,7 +96,7 @@ func (g *gateway) session(t *testing.T) *session {
 func (s *session) run(db string, cmd bson.D) (bson.Raw, error) {
 	s.t.Helper()
 	raw, err := bson.Marshal(cmd)
-	must(s.t, err)
+	bsontest.Must(s.t, err)
 	reply, err := s.conn.Command(db, raw)
 	if err != nil {
 		return nil, err
@@ -117,7 +118,7 @@ func TestRetry(t *testing.T) {
 	g := several(t, 2)
 	n := func() int64 {
 		var d struct{ N int64 }
-		must(t, g[0].coll("x").FindOne(t.Context(), bson.M{"_id": 1}).Decode(&d))
+		bsontest.Must(t, g[0].coll("x").FindOne(t.Context(), bson.M{"_id": 1}).Decode(&d))
 		return d.N
 	}
 	at := []*session{g[0].session(t), g[1].session(t)}
@@ -127,11 +128,11 @@ func TestRetry(t *testing.T) {
 			lsid(1), {Key: "txnNumber", Value: number}})
 		return err
 	}
-	must(t, run(0, 1))
-	must(t, run(1, 1))
+	bsontest.Must(t, run(0, 1))
+	bsontest.Must(t, run(1, 1))
 	want(t, "sent again to one that has not seen the session", n(), 1)
-	must(t, run(1, 2))
-	must(t, run(0, 2))
+	bsontest.Must(t, run(1, 2))
+	bsontest.Must(t, run(0, 2))
 	want(t, "sent again to one that has", n(), 2)
 	gave := 0
 	for number := int64(3); number < 43; number++ {
@@ -147,7 +148,7 @@ func TestRetry(t *testing.T) {
 				}
 			}
 		}
-		must(t, run(int(number)%2, number))
+		bsontest.Must(t, run(int(number)%2, number))
 		want(t, "sent to both at the same time", n(), number)
 	}
 	t.Logf("of 80 that came at the same time %d gave up with an error that drivers retry", gave)
@@ -162,7 +163,7 @@ func TestTransactionElsewhere(t *testing.T) {
 	begin := func(n byte) {
 		_, err := a.run("test", bson.D{{Key: "insert", Value: "x"}, {Key: "documents", Value: bson.A{bson.M{"_id": int32(n)}}}, lsid(n),
 			{Key: "txnNumber", Value: int64(1)}, {Key: "autocommit", Value: false}, {Key: "startTransaction", Value: true}})
-		must(t, err)
+		bsontest.Must(t, err)
 	}
 	commit := func(s *session, n byte) error {
 		_, err := s.run("admin", bson.D{{Key: "commitTransaction", Value: 1}, lsid(n), {Key: "txnNumber", Value: int64(1)}, {Key: "autocommit", Value: false}})
@@ -173,8 +174,8 @@ func TestTransactionElsewhere(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "TransientTransactionError") {
 		t.Errorf("a statement of a transaction of another gateway: %v", err)
 	}
-	must(t, commit(a, 1))
-	must(t, commit(b, 1))
+	bsontest.Must(t, commit(a, 1))
+	bsontest.Must(t, commit(b, 1))
 	begin(2)
 	if err := commit(b, 2); err == nil || !strings.Contains(err.Error(), "NoSuchTransaction") {
 		t.Errorf("a commit at a gateway that does not have the transaction: %v", err)
@@ -193,7 +194,7 @@ func TestCursorElsewhere(t *testing.T) {
 		insert(t, g[0].coll("x"), bson.M{"_id": i})
 	}
 	r, err := g[0].session(t).run("test", bson.D{{Key: "find", Value: "x"}, {Key: "batchSize", Value: 2}})
-	must(t, err)
+	bsontest.Must(t, err)
 	_, err = g[1].session(t).run("test", bson.D{{Key: "getMore", Value: r.Lookup("cursor", "id").AsInt64()}, {Key: "collection", Value: "x"}})
 	if err == nil || !strings.Contains(err.Error(), "CursorNotFound") || !strings.Contains(err.Error(), t.Name()+" opened it") {
 		t.Errorf("a cursor at another gateway: %v", err)
@@ -208,7 +209,7 @@ func TestDead(t *testing.T) {
 	g[1].away.Store(true)
 	begun := time.Now()
 	_, err := g[0].coll("x").Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.M{"a": 1}})
-	must(t, err)
+	bsontest.Must(t, err)
 	t.Logf("the first change took %v", time.Since(begun))
 	if took := time.Since(begun); took > 10*lease {
 		t.Errorf("a change waits for %v, the lease of who is gone is %v", took, lease)
@@ -234,10 +235,10 @@ func TestCounts(t *testing.T) {
 	}
 	for i := range g {
 		n, err := g[i].coll("x").EstimatedDocumentCount(t.Context())
-		must(t, err)
+		bsontest.Must(t, err)
 		want(t, "estimatedDocumentCount", n, 6)
 		n, err = g[i].coll("x").CountDocuments(t.Context(), bson.M{})
-		must(t, err)
+		bsontest.Must(t, err)
 		want(t, "countDocuments", n, 6)
 	}
 }
@@ -247,11 +248,11 @@ func TestDropped(t *testing.T) {
 	g := several(t, 2)
 	for round := range 5 {
 		insert(t, g[1].coll("x"), bson.M{"_id": 1})
-		must(t, g[0].coll("x").Drop(t.Context()))
+		bsontest.Must(t, g[0].coll("x").Drop(t.Context()))
 		want(t, "after the drop", len(ids(t, g[1].coll("x"), bson.M{})), 0)
 		insert(t, g[1].coll("x"), bson.M{"_id": round + 10})
 		want(t, "inserted after the drop", ids(t, g[0].coll("x"), bson.M{}), []any{int32(round + 10)})
-		must(t, g[1].Database("admin").RunCommand(t.Context(), bson.D{{Key: "renameCollection", Value: "test.x"}, {Key: "to", Value: "test.y"}, {Key: "dropTarget", Value: true}}).Err())
+		bsontest.Must(t, g[1].Database("admin").RunCommand(t.Context(), bson.D{{Key: "renameCollection", Value: "test.x"}, {Key: "to", Value: "test.y"}, {Key: "dropTarget", Value: true}}).Err())
 		want(t, "the old name", len(ids(t, g[0].coll("x"), bson.M{})), 0)
 		want(t, "the new name", ids(t, g[0].coll("y"), bson.M{}), []any{int32(round + 10)})
 	}
@@ -260,10 +261,10 @@ func TestDropped(t *testing.T) {
 // 12: a user whom one makes can log in at the other, and one who is dropped has no access.
 func TestUsers(t *testing.T) {
 	g := several(t, 2)
-	run := func(at int, cmd bson.D) { must(t, g[at].Database("admin").RunCommand(t.Context(), cmd).Err()) }
+	run := func(at int, cmd bson.D) { bsontest.Must(t, g[at].Database("admin").RunCommand(t.Context(), cmd).Err()) }
 	run(1, bson.D{{Key: "createUser", Value: "ann"}, {Key: "pwd", Value: "secret"}, {Key: "roles", Value: bson.A{"root"}}})
 	as := connect(t, strings.Replace(g[0].URI, "mongodb://", "mongodb://ann:secret@", 1))
-	must(t, as.Ping(t.Context(), nil))
+	bsontest.Must(t, as.Ping(t.Context(), nil))
 	run(1, bson.D{{Key: "dropUser", Value: "ann"}})
 	again := connect(t, strings.Replace(g[0].URI, "mongodb://", "mongodb://ann:secret@", 1))
 	if err := again.Ping(t.Context(), nil); err == nil {
@@ -277,17 +278,17 @@ func TestCausal(t *testing.T) {
 	insert(t, g[0].coll("x"), bson.M{"_id": 0, "n": 0})
 	for n := int64(1); n <= 20; n++ {
 		s, err := g[0].StartSession()
-		must(t, err)
-		must(t, mongo.WithSession(t.Context(), s, func(ctx context.Context) error {
+		bsontest.Must(t, err)
+		bsontest.Must(t, mongo.WithSession(t.Context(), s, func(ctx context.Context) error {
 			_, err := g[0].coll("x").UpdateOne(ctx, bson.M{"_id": 0}, bson.M{"$set": bson.M{"n": n}})
 			return err
 		}))
 		other, err := g[1].StartSession()
-		must(t, err)
-		must(t, other.AdvanceClusterTime(s.ClusterTime()))
-		must(t, other.AdvanceOperationTime(s.OperationTime()))
+		bsontest.Must(t, err)
+		bsontest.Must(t, other.AdvanceClusterTime(s.ClusterTime()))
+		bsontest.Must(t, other.AdvanceOperationTime(s.OperationTime()))
 		var d struct{ N int64 }
-		must(t, mongo.WithSession(t.Context(), other, func(ctx context.Context) error {
+		bsontest.Must(t, mongo.WithSession(t.Context(), other, func(ctx context.Context) error {
 			return g[1].coll("x").FindOne(ctx, bson.M{"_id": 0}).Decode(&d)
 		}))
 		want(t, "a causal read at the other", d.N, n)
@@ -300,12 +301,12 @@ func TestCausal(t *testing.T) {
 // misses nothing, and the collection keeps its limits.
 func TestCapped(t *testing.T) {
 	g := several(t, 3)
-	must(t, g[0].Database("test").CreateCollection(t.Context(), "log", options.CreateCollection().SetCapped(true).SetSizeInBytes(1<<20).SetMaxDocuments(500)))
+	bsontest.Must(t, g[0].Database("test").CreateCollection(t.Context(), "log", options.CreateCollection().SetCapped(true).SetSizeInBytes(1<<20).SetMaxDocuments(500)))
 	insert(t, g[0].coll("log"), bson.M{"_id": "first"})
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
 	tail, err := g[1].coll("log").Find(ctx, bson.M{}, options.Find().SetCursorType(options.TailableAwait))
-	must(t, err)
+	bsontest.Must(t, err)
 	defer tail.Close(ctx)
 	const each = 40
 	for i := range g {
@@ -325,31 +326,31 @@ func TestCapped(t *testing.T) {
 	want(t, "documents that the tail has", len(seen), 1+each*len(g))
 	for i := range g {
 		cur, err := g[i].coll("log").Find(ctx, bson.M{})
-		must(t, err)
+		bsontest.Must(t, err)
 		var docs []bson.Raw
-		must(t, cur.All(ctx, &docs))
+		bsontest.Must(t, cur.All(ctx, &docs))
 		var order []string
 		for _, d := range docs {
 			order = append(order, d.Lookup("_id").String())
 		}
 		want(t, "the order of insertion", order, seen)
 	}
-	must(t, g[2].Database("test").RunCommand(ctx, bson.D{{Key: "collMod", Value: "log"}, {Key: "cappedMax", Value: 20}}).Err())
+	bsontest.Must(t, g[2].Database("test").RunCommand(ctx, bson.D{{Key: "collMod", Value: "log"}, {Key: "cappedMax", Value: 20}}).Err())
 	for n := range 6 {
 		insert(t, g[n%3].coll("log"), bson.M{"_id": n})
 	}
 	for i := range g {
 		left, err := g[i].coll("log").CountDocuments(ctx, bson.M{})
-		must(t, err)
+		bsontest.Must(t, err)
 		want(t, "documents of a full collection", left, 20)
 	}
 	_, err = g[1].coll("log").DeleteMany(ctx, bson.M{"_id": bson.M{"$lt": 4}})
-	must(t, err)
+	bsontest.Must(t, err)
 	for n := range 4 {
 		insert(t, g[n%3].coll("log"), bson.M{"_id": 100 + n})
 	}
 	left, err := g[0].coll("log").CountDocuments(ctx, bson.M{})
-	must(t, err)
+	bsontest.Must(t, err)
 	want(t, "documents after some were deleted", left, 20)
 }
 
@@ -365,10 +366,10 @@ func TestCursorOnNext(t *testing.T) {
 	}
 	for try := range 10 {
 		for _, names := range [][2]string{{"x", "z"}, {"y", "x"}, {"z", "y"}} {
-			must(t, admin.RunCommand(t.Context(), bson.D{{Key: "renameCollection", Value: "test." + names[0]}, {Key: "to", Value: "test." + names[1]}}).Err())
+			bsontest.Must(t, admin.RunCommand(t.Context(), bson.D{{Key: "renameCollection", Value: "test." + names[0]}, {Key: "to", Value: "test." + names[1]}}).Err())
 		}
 		c, err := g[1].coll("x").Find(t.Context(), bson.M{}, options.Find().SetBatchSize(2))
-		must(t, err)
+		bsontest.Must(t, err)
 		var found []bson.M
 		if err := c.All(t.Context(), &found); err != nil || len(found) != 5 {
 			t.Fatalf("after %d exchanges: %d documents, %v", try, len(found), err)
@@ -380,13 +381,13 @@ func TestCursorOnNext(t *testing.T) {
 func TestCursorThroughReshard(t *testing.T) {
 	g := several(t, 2)
 	admin := g[0].Database("admin")
-	must(t, admin.RunCommand(t.Context(), bson.D{{Key: "shardCollection", Value: "test.x"}, {Key: "key", Value: bson.D{{Key: "_id", Value: "hashed"}}}}).Err())
+	bsontest.Must(t, admin.RunCommand(t.Context(), bson.D{{Key: "shardCollection", Value: "test.x"}, {Key: "key", Value: bson.D{{Key: "_id", Value: "hashed"}}}}).Err())
 	for i := range 9 {
 		insert(t, g[0].coll("x"), bson.M{"_id": i, "k": i})
 	}
 	c, err := g[1].coll("x").Find(t.Context(), bson.M{}, options.Find().SetBatchSize(2))
-	must(t, err)
-	must(t, admin.RunCommand(t.Context(), bson.D{{Key: "reshardCollection", Value: "test.x"}, {Key: "key", Value: bson.D{{Key: "k", Value: 1}}}}).Err())
+	bsontest.Must(t, err)
+	bsontest.Must(t, admin.RunCommand(t.Context(), bson.D{{Key: "reshardCollection", Value: "test.x"}, {Key: "key", Value: bson.D{{Key: "k", Value: 1}}}}).Err())
 	var found []bson.M
 	if err := c.All(t.Context(), &found); err != nil || len(found) != 9 {
 		t.Errorf("%d documents, %v", len(found), err)
@@ -398,12 +399,12 @@ func TestCursorThroughReshard(t *testing.T) {
 func TestCountsElsewhere(t *testing.T) {
 	g := several(t, 3)
 	admin := g[0].Database("admin")
-	must(t, admin.RunCommand(t.Context(), bson.D{{Key: "shardCollection", Value: "test.x"}, {Key: "key", Value: bson.D{{Key: "k", Value: 1}}}}).Err())
+	bsontest.Must(t, admin.RunCommand(t.Context(), bson.D{{Key: "shardCollection", Value: "test.x"}, {Key: "key", Value: bson.D{{Key: "k", Value: 1}}}}).Err())
 	parts := func(g *gateway) (counts []int32) {
 		c, err := g.coll("x").Aggregate(t.Context(), mongo.Pipeline{{{Key: "$collStats", Value: bson.M{"count": bson.M{}}}}})
-		must(t, err)
+		bsontest.Must(t, err)
 		var docs []struct{ Count int32 }
-		must(t, c.All(t.Context(), &docs))
+		bsontest.Must(t, c.All(t.Context(), &docs))
 		for _, d := range docs {
 			counts = append(counts, d.Count)
 		}
@@ -417,10 +418,10 @@ func TestCountsElsewhere(t *testing.T) {
 				n++
 			}
 			var stats struct{ Count int32 }
-			must(t, g[(i+1)%3].Database("test").RunCommand(t.Context(), bson.D{{Key: "collStats", Value: "x"}}).Decode(&stats))
+			bsontest.Must(t, g[(i+1)%3].Database("test").RunCommand(t.Context(), bson.D{{Key: "collStats", Value: "x"}}).Decode(&stats))
 			want(t, "collStats at another gateway", stats.Count, n)
 		}
-		must(t, g[round%3].Database("admin").RunCommand(t.Context(), bson.D{{Key: "split", Value: "test.x"}, {Key: "middle", Value: bson.D{{Key: "k", Value: round*10 + 5}}}}).Err())
+		bsontest.Must(t, g[round%3].Database("admin").RunCommand(t.Context(), bson.D{{Key: "split", Value: "test.x"}, {Key: "middle", Value: bson.D{{Key: "k", Value: round*10 + 5}}}}).Err())
 		for i := range g {
 			counts, sum := parts(g[i]), int32(0)
 			for _, c := range counts {

@@ -12,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 	"github.com/cantledb/cantle/compat-tests/servers/tikvfake"
 	"github.com/cantledb/cantle/storage"
@@ -47,7 +48,7 @@ func TestRollingUpgrade(t *testing.T) {
 	var acknowledged [writers]int
 	for w := range writers {
 		_, err := coll.InsertOne(t.Context(), bson.M{"_id": w, "n": 0})
-		must(t, err)
+		bsontest.Must(t, err)
 		group.Go(func() {
 			for ctx.Err() == nil {
 				if _, err := coll.UpdateByID(context.WithoutCancel(ctx), w, bson.M{"$inc": bson.M{"n": 1}}); err != nil {
@@ -70,7 +71,7 @@ func TestRollingUpgrade(t *testing.T) {
 				break
 			}
 		}
-		must(t, young[i].Database("test").CreateCollection(t.Context(), "made by "+host)) // beside the older ones
+		bsontest.Must(t, young[i].Database("test").CreateCollection(t.Context(), "made by "+host)) // beside the older ones
 	}
 	for takesIn(t, c, 1) { // until one of them has noticed that no older one is left
 		<-time.After(lease / 4)
@@ -79,7 +80,7 @@ func TestRollingUpgrade(t *testing.T) {
 	group.Wait()
 	for w := range writers {
 		var doc struct{ N int }
-		must(t, young[w].coll("counters").FindOne(t.Context(), bson.M{"_id": w}).Decode(&doc))
+		bsontest.Must(t, young[w].coll("counters").FindOne(t.Context(), bson.M{"_id": w}).Decode(&doc))
 		want(t, "increments", doc.N, acknowledged[w])
 		if doc.N == 0 {
 			t.Error("a writer did nothing")
@@ -90,13 +91,13 @@ func TestRollingUpgrade(t *testing.T) {
 // takesIn reports whether a program of a level may use the keyspace.
 func takesIn(t *testing.T, c *tikvfake.Cluster, level uint32) bool {
 	kv, err := c.Client()
-	must(t, err)
+	bsontest.Must(t, err)
 	s, err := tikvkv.OpenOn(t.Context(), kv, tikvkv.Options{Keyspace: shop, Several: true, Lease: lease, Level: level})
 	if errors.Is(err, storage.ErrFormat) {
-		must(t, kv.Close())
+		bsontest.Must(t, kv.Close())
 		return false
 	}
-	must(t, err)
-	must(t, s.Close())
+	bsontest.Must(t, err)
+	bsontest.Must(t, s.Close())
 	return true
 }

@@ -1,0 +1,47 @@
+// Package bsontest makes BSON for tests out of Extended JSON, as bson/ejson reads it.
+package bsontest
+
+import (
+	"testing"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/bson/ejson"
+)
+
+// Doc parses one document. If the text is not one, the test fails.
+func Doc(tb testing.TB, text string) bson.Raw {
+	tb.Helper()
+	d, err := ejson.Parse(text)
+	if err != nil {
+		tb.Fatalf("%s: %v", text, err)
+	}
+	return d
+}
+
+// Value parses one value of any type. If the text is not one, the test fails.
+func Value(tb testing.TB, text string) bson.Value {
+	tb.Helper()
+	v, err := ejson.ParseValue(text)
+	if err != nil {
+		tb.Fatalf("%s: %v", text, err)
+	}
+	return v
+}
+
+// MustDoc parses one document for a table of a package, where there is no test yet. It panics if the text
+// is not one.
+func MustDoc(text string) bson.Raw {
+	d, err := ejson.Parse(text)
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
+// Must fails the test if there is an error.
+func Must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
