@@ -14,9 +14,6 @@ type atOnceKey struct{}
 // AtOnce is a context for who has what a renewal of the lease needs (Shared.Rejoin): calls with it
 // end with ErrLapsed where others wait for the renewal, which would wait for them.
 func AtOnce(ctx context.Context) context.Context {
-	if !Several {
-		return ctx
-	}
 	return context.WithValue(ctx, atOnceKey{}, true)
 }
 

@@ -51,9 +51,6 @@ type Member struct {
 
 // AsShared is a store as one that several processes use, nil if this one uses it alone.
 func AsShared(s Store) Shared {
-	if !Several {
-		return nil
-	}
 	shared, _ := s.(Shared)
 	return shared
 }

@@ -31,9 +31,8 @@ func run(args []string, s cli.Streams) int {
 			return 0
 		}
 		name, args = args[0], []string{"--help"}
-	case "version", "--version", "-version", "-v":
-		printVersion(s.Out)
-		return 0
+	case "--version", "-version", "-v":
+		name = "version"
 	}
 	if name == "serve" {
 		return serve(args, s)

@@ -21,6 +21,8 @@ func TestCommandLine(t *testing.T) {
 		{"help dump", 0, "Usage: cantle dump", ""},
 		{"help serve", 0, "\nWho may do what:\n  --allow-open", ""},
 		{"version", 0, "cantle " + daemon.Version, ""},
+		{"--version", 0, "cantle " + daemon.Version, ""},
+		{"version 1", 2, "", `unexpected argument "1"`},
 		{"serv", 2, "", `there is no command "serv"; did you mean "serve"?`},
 		{"--memory", 2, "", "cantle serve --memory"},
 		{"serve --lisen 127.0.0.1:0", 2, "", "there is no flag --lisen; did you mean --listen?\nSee cantle serve --help\n"},

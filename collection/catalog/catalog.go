@@ -40,7 +40,7 @@ func Open(ctx context.Context, store storage.Store, r release.Release) (*Catalog
 		return nil, err
 	}
 	defer reader.Close()
-	if shared := storage.AsShared(store); storage.Several && shared != nil {
+	if shared := storage.AsShared(store); shared != nil {
 		return c, c.join(ctx, shared, reader, r)
 	}
 	s := newSnapshot(1)
@@ -126,7 +126,7 @@ func (c *Catalog) ChangeSoon(ctx context.Context, fn func(m *Mutation) error) er
 func (c *Catalog) changeSoon(ctx context.Context, fn func(m *Mutation) error) (at storage.Timestamp, err error) {
 	err = storage.Again(ctx, func() error {
 		at, err = c.changeOnce(storage.AtOnce(ctx), fn)
-		if storage.Several && errors.Is(err, storage.ErrLapsed) {
+		if errors.Is(err, storage.ErrLapsed) {
 			return c.outlast(ctx, err)
 		}
 		return err
@@ -180,7 +180,7 @@ func (c *Catalog) change(ctx context.Context, txn storage.Txn, d storage.Durabil
 	if c.unsure != nil {
 		return 0, errUnsure
 	}
-	if storage.Several && c.others != nil {
+	if c.others != nil {
 		if before, err := c.refresh(ctx, txn); err != nil {
 			return 0, err
 		} else if before != nil {
@@ -204,7 +204,7 @@ func (c *Catalog) change(ctx context.Context, txn storage.Txn, d storage.Durabil
 		return 0, err
 	}
 	var s sharing
-	if storage.Several && c.others != nil {
+	if c.others != nil {
 		var err error
 		if s, err = m.share(ctx, c.others, larger); err != nil {
 			return 0, err
@@ -217,7 +217,7 @@ func (c *Catalog) change(ctx context.Context, txn storage.Txn, d storage.Durabil
 	if err != nil {
 		return 0, err
 	}
-	if storage.Several && c.others != nil {
+	if c.others != nil {
 		c.others.shared(s, ts)
 	}
 	c.publish(m, ts)

@@ -124,7 +124,7 @@ func (c *Catalog) retire(old *Snapshot, m *Mutation, at storage.Timestamp) {
 // for nobody in the others to go by an older entry of any collection, and the current one is that
 // of the store.
 func (c *Catalog) Drain(ctx context.Context, id keyspace.CollectionID) error {
-	if storage.Several && c.others != nil {
+	if c.others != nil {
 		if err := storage.Again(ctx, func() error { return c.look(ctx) }); err != nil {
 			return err
 		}

@@ -168,7 +168,7 @@ func (c *Catalog) refresh(ctx context.Context, r storage.Reader) (before *Snapsh
 // transaction began before that, such as the one that gave a number to a collection that the
 // transaction makes. Its own snapshot cannot be taken over then. The caller holds mu.
 func (c *Catalog) catchUp(ctx context.Context, txn storage.Reader) error {
-	if !storage.Several || c.others == nil {
+	if c.others == nil {
 		return nil
 	}
 	if at := txn.ReadTimestamp(); at <= c.others.asOf || at >= c.others.own {
@@ -230,7 +230,7 @@ func (o *others) reload(ctx context.Context, r storage.Reader, notes map[string]
 // OnTopic sets what is called, with a state that has them, when other processes have made
 // changes of a topic: what else a process keeps in memory. It must not change the catalog.
 func (c *Catalog) OnTopic(topic string, load func(ctx context.Context, r storage.Reader) error) {
-	if !storage.Several || c.others == nil {
+	if c.others == nil {
 		return
 	}
 	c.mu.Lock()
@@ -448,7 +448,7 @@ func (o *others) shared(s sharing, ts storage.Timestamp) {
 // Follow takes over what other processes change, and tells them so, until ctx ends. It
 // returns at once if there are no others.
 func (c *Catalog) Follow(ctx context.Context) {
-	if !storage.Several || c.others == nil {
+	if c.others == nil {
 		return
 	}
 	next := time.NewTimer(followEvery)
@@ -554,7 +554,7 @@ func (c *Catalog) tell(ctx context.Context) error {
 // Errors: those of ctx; ErrClosed.
 func (c *Catalog) await(ctx context.Context, at storage.Timestamp, drained bool) error {
 	o := c.others
-	if !storage.Several || o == nil || at == 0 {
+	if o == nil || at == 0 {
 		return nil
 	}
 	every := time.NewTicker(awaitEvery)

@@ -17,7 +17,7 @@ import (
 
 // IsSpread reports that it is known that all processes over the store go by an entry or a newer one.
 func (c *Catalog) IsSpread(coll *Collection) bool {
-	if !storage.Several || c.others == nil {
+	if c.others == nil {
 		return true
 	}
 	return coll.since <= storage.Timestamp(c.others.everywhere.Load())

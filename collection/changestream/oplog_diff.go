@@ -1,7 +1,7 @@
 package changestream
 
 import (
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -149,7 +149,7 @@ func (n *diffNode) appendArray(b *bson.Builder) {
 		i, _ := strconv.Atoi(name)
 		order = append(order, i)
 	}
-	sort.Ints(order)
+	slices.Sort(order)
 	for _, i := range order {
 		name := strconv.Itoa(i)
 		if v, ok := at[i]; ok {

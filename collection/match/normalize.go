@@ -3,7 +3,6 @@ package match
 import (
 	"cmp"
 	"slices"
-	"sort"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mql"
@@ -255,7 +254,7 @@ func (z *normalizer) sorted(list []Node) []Node {
 			return list
 		}
 	}
-	sort.Stable(sorter{z, entries})
+	slices.SortStableFunc(entries, z.compare)
 	out := make([]Node, 0, len(list))
 	for len(entries) > 0 {
 		n := 1
@@ -292,25 +291,16 @@ func (z *normalizer) sortByText(alike []sortEntry) bool {
 			return false
 		}
 	}
-	sort.Stable(sorter{z, alike})
+	slices.SortStableFunc(alike, z.compare)
 	return true
 }
 
-// sorter sorts children by kind, path and text, and not at all after an error.
-type sorter struct {
-	z       *normalizer
-	entries []sortEntry
-}
-
-func (s sorter) Len() int      { return len(s.entries) }
-func (s sorter) Swap(i, j int) { s.entries[i], s.entries[j] = s.entries[j], s.entries[i] }
-
-func (s sorter) Less(i, j int) bool {
-	if !s.z.goesOn(0) {
-		return false
+// compare orders children by kind, path and text. After an error all are equal, so that a sort ends.
+func (z *normalizer) compare(a, b sortEntry) int {
+	if !z.goesOn(0) {
+		return 0
 	}
-	a, b := &s.entries[i], &s.entries[j]
-	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.path, b.path), cmp.Compare(a.text, b.text)) < 0
+	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.path, b.path), cmp.Compare(a.text, b.text))
 }
 
 // kinds are the names of operators in the order of sorted.

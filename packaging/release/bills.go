@@ -33,7 +33,6 @@ type component struct {
 	Version    string     `json:"version"`
 	PURL       string     `json:"purl,omitempty"`
 	Properties []property `json:"properties,omitempty"`
-	Pedigree   *pedigree  `json:"pedigree,omitempty"`
 }
 
 // property is something else about a component.
@@ -42,15 +41,10 @@ type property struct {
 	Value string `json:"value"`
 }
 
-// pedigree says how a component differs from what its version names.
-type pedigree struct {
-	Notes string `json:"notes"`
-}
-
 // bills writes what each binary was made of, as the binary itself knows it.
 func (r *release) bills() error {
-	write := func(p platform, binary, folder string) error {
-		info, err := buildinfo.ReadFile(binary)
+	for _, p := range r.platforms {
+		info, err := buildinfo.ReadFile(r.binary(p))
 		if err != nil {
 			return err
 		}
@@ -58,15 +52,7 @@ func (r *release) bills() error {
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(filepath.Join(r.out, folder+".cdx.json"), append(text, '\n'), 0o644)
-	}
-	for _, p := range r.platforms {
-		if err := write(p, r.binary(p), r.folder(p)); err != nil {
-			return err
-		}
-	}
-	for _, p := range r.linux() {
-		if err := write(p, r.clusterBinary(p), r.clusterFolder(p)); err != nil {
+		if err := os.WriteFile(filepath.Join(r.out, r.folder(p)+".cdx.json"), append(text, '\n'), 0o644); err != nil {
 			return err
 		}
 	}
@@ -86,9 +72,6 @@ func (r *release) billOf(p platform, info *debug.BuildInfo) bill {
 		c := component{Type: "library", Name: m.Path, Version: m.Version, PURL: "pkg:golang/" + m.Path + "@" + m.Version}
 		if m.Sum != "" {
 			c.Properties = []property{{"go.sum", m.Sum}}
-		}
-		if m.Replace != nil {
-			c.Pedigree = &pedigree{leanNote(m.Path) + "; see packaging/release/lean.go"}
 		}
 		out.Components = append(out.Components, c)
 	}

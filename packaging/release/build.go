@@ -32,37 +32,21 @@ func (r *release) binary(p platform) string {
 	return filepath.Join(r.out, "binaries", p.dashed(), p.program())
 }
 
-// binaries builds the program for every platform. Without C: one compiler makes all of
-// them, they need no library of the system, and Pebble's caches and zstd in Go cost no
-// more than those in C (./scripts/bench, workloads load and C).
+// binaries builds the program for every platform, from the modules and by the tags that a
+// plain go build takes. Without C: one compiler makes all of them, they need no library of
+// the system, and Pebble's caches and zstd in Go cost no more than those in C
+// (./scripts/bench, workloads load and C).
 func (r *release) binaries() error {
-	mod, err := r.lean()
-	if err != nil {
-		return err
-	}
-	clusterMod, err := r.lean(clusterTag)
-	if err != nil {
-		return err
-	}
 	commit := r.commit
 	if r.changed {
 		commit += ", changed"
 	}
 	flags := "-s -w -buildid=" +
 		" -X github.com/cantledb/cantle/cmd/cantle/daemon.Version=" + r.version +
-		" -X 'main.commit=" + commit + "' -X main.date=" + r.date.Format(time.RFC3339)
-	build := func(p platform, mod, tags, to string) error {
-		env := append(plainBuild(), "GOOS="+p.os, "GOARCH="+p.arch, "GOAMD64=v1", "GOARM64=v8.0")
-		_, err := r.command(env, "go", "build", "-trimpath", "-buildvcs=false", "-tags", tags, "-modfile", mod, "-ldflags", flags, "-o", to, "./cmd/cantle")
-		return err
-	}
+		" -X 'github.com/cantledb/cantle/cmd/cantle/cli.commit=" + commit + "'" +
+		" -X github.com/cantledb/cantle/cmd/cantle/cli.date=" + r.date.Format(time.RFC3339)
 	for _, p := range r.platforms {
-		if err := build(p, mod, aloneTag, r.binary(p)); err != nil {
-			return err
-		}
-	}
-	for _, p := range r.linux() {
-		if err := build(p, clusterMod, clusterTags, r.clusterBinary(p)); err != nil {
+		if _, err := r.command(buildFor(p), "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", r.binary(p), "./cmd/cantle"); err != nil {
 			return err
 		}
 	}
@@ -73,4 +57,9 @@ func (r *release) binaries() error {
 // makes it.
 func plainBuild() []string {
 	return []string{"CGO_ENABLED=0", "GOFLAGS=", "GOEXPERIMENT=", "GOWORK=off"}
+}
+
+// buildFor are the variables for a build for a platform.
+func buildFor(p platform) []string {
+	return append(plainBuild(), "GOOS="+p.os, "GOARCH="+p.arch, "GOAMD64=v1", "GOARM64=v8.0")
 }

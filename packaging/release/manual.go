@@ -17,12 +17,8 @@ const manualFolder = "manual"
 // completions. The program that does is built as the binaries are, so that there is little
 // to compile for it.
 func (r *release) manual() error {
-	mod, err := r.lean()
-	if err != nil {
-		return err
-	}
 	dir := filepath.Join(r.out, manualFolder)
-	_, err = r.command(plainBuild(), "go", "run", "-trimpath", "-buildvcs=false", "-modfile", mod, "./scripts/gendocs",
+	_, err := r.command(plainBuild(), "go", "run", "-trimpath", "-buildvcs=false", "./scripts/gendocs",
 		"-man", dir, "-version", r.version, "-date", r.date.Format(time.DateOnly))
 	if err != nil {
 		return err

@@ -33,18 +33,7 @@ func (r *release) notes() error {
 		}
 		fmt.Fprintf(&out, "| %s | %.1f | %.1f |\n", p, megabytes(binary.Size()), megabytes(archive.Size()))
 	}
-	for _, p := range r.linux() {
-		binary, err := os.Stat(r.clusterBinary(p))
-		if err != nil {
-			return err
-		}
-		archive, err := os.Stat(filepath.Join(r.out, r.clusterArchiveName(p)))
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(&out, "| %s, with the engine for TiKV clusters | %.1f | %.1f |\n", p, megabytes(binary.Size()), megabytes(archive.Size()))
-	}
-	fmt.Fprintf(&out, "\nAt most %d MB for a binary, %.1f MB for what it is packed into, or no release is made. Libraries that a release leaves out or\nchanges are named in the bills of materials, with why in packaging/release/lean.go.\n", binaryMax/1_000_000, megabytes(packedMax))
+	fmt.Fprintf(&out, "\nAt most %d MB for a binary, %d MB for what it is packed into, or no release is made.\n", binaryMax/1_000_000, packedMax/1_000_000)
 	if linux := r.linux(); len(linux) > 0 {
 		if err := heaviest(&out, r.binary(linux[0])); err != nil {
 			return err

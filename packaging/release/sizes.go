@@ -9,16 +9,11 @@ import (
 )
 
 // Sizes that nothing may outgrow: what people wait for, and what old boxes hold. What is
-// heavy in a binary stands in the notes; packaging/release/lean.go leaves out what is not
-// needed.
+// heavy in a binary stands in the notes.
 const (
 	binaryMax = 72_000_000 // of any platform
 	packedMax = 26_000_000 // with a binary in it: images, archives, packages
 	otherMax  = 64 << 10   // all else
-
-	// What the engine for clusters may add to a binary, and to an archive.
-	clusterMore       = 20_000_000
-	clusterPackedMore = 7 << 20
 )
 
 // outgrown tells all that was made and has become too large.
@@ -34,9 +29,6 @@ func (r *release) outgrown() error {
 	for _, p := range r.platforms {
 		look(r.binary(p), binaryMax)
 	}
-	for _, p := range r.linux() {
-		look(r.clusterBinary(p), binaryMax+clusterMore)
-	}
 	names, err := r.released()
 	if err != nil {
 		return err
@@ -51,9 +43,6 @@ func (r *release) outgrown() error {
 func (r *release) mostOf(name string) int64 {
 	if strings.HasSuffix(name, "-oci.tar") {
 		return packedMax * int64(len(r.linux())) // one image for each
-	}
-	if strings.HasPrefix(name, "cantle-"+clusterTag+"-") && strings.HasSuffix(name, ".tar.gz") {
-		return packedMax + clusterPackedMore
 	}
 	for _, end := range []string{"-image.tar", ".tar.gz", ".zip", ".deb", ".rpm", ".whl"} {
 		if strings.HasSuffix(name, end) {

@@ -14,8 +14,6 @@ var platforms = []string{"darwin", "freebsd", "linux", "unix", "windows"}
 var buildTags = map[string]string{
 	"cmd/cantle/daemon/cache_cgo.go":            "cgo: the block cache lies outside of Go's heap, so GOMEMLIMIT leaves it out",
 	"cmd/cantle/daemon/cache_go.go":             "without cgo: the block cache lies in Go's heap",
-	"cmd/cantle/daemon/engine_tikv.go":          "tikv: the engine TiKV is there",
-	"cmd/cantle/daemon/engine_tikv_off.go":      "without tikv: --storage tikv:// is refused",
 	"collection/exec/alloc_test.go":             "without invariants: counts allocations, which the checks add to",
 	"collection/index/norace_test.go":           "without race: allocations are counted",
 	"collection/index/race_test.go":             "race: allocations are not counted",
@@ -29,8 +27,6 @@ var buildTags = map[string]string{
 	"compat-tests/faults/programme/race_on.go":  "race: a run does a tenth of it",
 	"compat-tests/rig/harness/tags_off.go":      "without invariants: tests start the server as it is released",
 	"compat-tests/rig/harness/tags_on.go":       "invariants: tests start the server with the tag",
-	"storage/several.go":                        "without alone: an engine may be shared by several servers",
-	"storage/several_alone.go":                  "alone: releases without TiKV leave out the code of several servers",
 	"storage/writebuf/guard_off.go":             "without invariants: iterators as they are",
 	"storage/writebuf/guard_on.go":              "invariants: keys and values of an iterator are overwritten at its next step; disorder and use after Close panic",
 	"storage/writebuf/poison_off.go":            "without invariants: released memory keeps its content",

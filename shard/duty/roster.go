@@ -97,7 +97,7 @@ func row(ctx context.Context, r storage.Reader, name string) (Row, error) {
 
 // Has reports that this process has a duty.
 func (r *Roster) Has(name string) bool {
-	if !storage.Several || r == nil {
+	if r == nil {
 		return true
 	}
 	r.mu.Lock()
@@ -109,7 +109,7 @@ func (r *Roster) Has(name string) bool {
 // goroutine at a time asks for a duty.
 // Errors: those of the store.
 func (r *Roster) Take(ctx context.Context, name string, note []byte) (bool, error) {
-	if !storage.Several || r == nil || r.Has(name) {
+	if r == nil || r.Has(name) {
 		return true, nil
 	}
 	r.mu.Lock()
@@ -199,7 +199,7 @@ func (r *Roster) Guard(name string) error {
 // Give gives a duty back. What cannot be told the store now is told it by a later Tidy; until then
 // others wait.
 func (r *Roster) Give(ctx context.Context, name string) error {
-	if !storage.Several || r == nil {
+	if r == nil {
 		return nil
 	}
 	r.mu.Lock()
@@ -227,7 +227,7 @@ func (r *Roster) drop(ctx context.Context, name string, h *held) error {
 
 // Tidy gives back what could not be given back before.
 func (r *Roster) Tidy(ctx context.Context) error {
-	if !storage.Several || r == nil {
+	if r == nil {
 		return nil
 	}
 	r.mu.Lock()
@@ -250,7 +250,7 @@ func (r *Roster) Tidy(ctx context.Context) error {
 
 // Leave gives all duties back: this process stops.
 func (r *Roster) Leave(ctx context.Context) error {
-	if !storage.Several || r == nil {
+	if r == nil {
 		return nil
 	}
 	r.mu.Lock()
@@ -296,9 +296,6 @@ func (r *Roster) change(ctx context.Context, name string, h *held, note func(was
 
 // Note changes the note of a duty of this process. Errors: ErrLost; those of the store.
 func (r *Roster) Note(ctx context.Context, name string, note func(was []byte) []byte) error {
-	if !storage.Several {
-		return nil
-	}
 	r.mu.Lock()
 	h := r.held[name]
 	r.mu.Unlock()
@@ -310,9 +307,6 @@ func (r *Roster) Note(ctx context.Context, name string, note func(was []byte) []
 
 // Wish changes the note of a duty whoever has it; false if nobody has.
 func (r *Roster) Wish(ctx context.Context, name string, note func(was []byte) []byte) (found bool, err error) {
-	if !storage.Several {
-		return false, nil
-	}
 	err = storage.Again(ctx, func() error {
 		t, err := r.store.Begin(ctx, storage.TxnOptions{})
 		if err != nil {
@@ -335,9 +329,6 @@ func (r *Roster) Wish(ctx context.Context, name string, note func(was []byte) []
 
 // List reads the duties whose names begin with a prefix, with who has them.
 func (r *Roster) List(ctx context.Context, prefix string) (list []Row, err error) {
-	if !storage.Several {
-		return nil, nil
-	}
 	s, err := r.store.Snapshot(ctx, 0)
 	if err != nil {
 		return nil, err

@@ -30,9 +30,7 @@ type Everywhere struct {
 // NewEverywhere is the history of this server and of those that others asks, which may be nil.
 func NewEverywhere(own *Recorder, others *survey.Desk) *Everywhere {
 	e := &Everywhere{own: own, others: others}
-	if storage.Several {
-		others.Answer(kind, e.answer)
-	}
+	others.Answer(kind, e.answer)
 	return e
 }
 
@@ -154,9 +152,6 @@ func (e *Everywhere) left(ctx context.Context) []*Recorder {
 // Lines see Recorder.Lines; silent are the servers whose part is missing.
 // Errors: those of the store, ctx.Err().
 func (e *Everywhere) Lines(ctx context.Context, level int, from, to int64) (l Lines, silent []string, err error) {
-	if !storage.Several {
-		return e.own.Lines(level, from, to), nil, nil
-	}
 	list, silent, err := e.parts(ctx, question{Level: level, From: from, To: to})
 	l = e.own.Lines(level, from, to)
 	for _, o := range list {
@@ -167,9 +162,6 @@ func (e *Everywhere) Lines(ctx context.Context, level int, from, to int64) (l Li
 
 // Heats see Recorder.Heats, and Lines. All have the same rows.
 func (e *Everywhere) Heats(ctx context.Context, level int, namespace string, from, to int64, metrics ...Metric) (list []Heat, silent []string, err error) {
-	if !storage.Several {
-		return e.own.Heats(level, namespace, from, to, metrics...), nil, nil
-	}
 	parts, silent, err := e.parts(ctx, question{Level: level, Metrics: metrics, Namespace: namespace, From: from, To: to})
 	list = e.own.Heats(level, namespace, from, to, metrics...)
 	for _, o := range parts {

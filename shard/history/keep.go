@@ -205,7 +205,7 @@ func (r *Recorder) Load(ctx context.Context) error {
 	if r.Store == nil {
 		return nil
 	}
-	if storage.Several && storage.AsShared(r.Store) != nil {
+	if storage.AsShared(r.Store) != nil {
 		if err := r.inherit(ctx); err != nil {
 			return err
 		}

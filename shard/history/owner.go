@@ -2,11 +2,11 @@ package history
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"slices"
-	"sort"
 
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
@@ -23,7 +23,7 @@ const ofMember = 'm'
 // owner begins the names of the records in a store: nothing, if this process has it alone.
 func owner(s storage.Store) []byte {
 	shared := storage.AsShared(s)
-	if !storage.Several || shared == nil {
+	if shared == nil {
 		return nil
 	}
 	return ownedBy(shared.Member())
@@ -39,7 +39,7 @@ func (r *Recorder) inherit(ctx context.Context) error { return r.clear(ctx, true
 // Forget removes the histories of servers that are dead once they are older than the oldest column. One
 // server is to do it now and then. Errors: those of the store.
 func (r *Recorder) Forget(ctx context.Context) error {
-	if !storage.Several || r.Store == nil || storage.AsShared(r.Store) == nil {
+	if r.Store == nil || storage.AsShared(r.Store) == nil {
 		return nil
 	}
 	return r.clear(ctx, false)
@@ -48,9 +48,6 @@ func (r *Recorder) Forget(ctx context.Context) error {
 // concede forgets what this server had stored, if another one has taken that over: this one slept for longer
 // than its lease, and was thought dead. From then on that is the other one's. Errors: those of the store.
 func (r *Recorder) concede(ctx context.Context) error {
-	if !storage.Several {
-		return nil
-	}
 	own := owner(r.Store)
 	r.mu.Lock()
 	stored := r.stored
@@ -125,7 +122,7 @@ func (r *Recorder) dead(ctx context.Context, in storage.Reader) (list []deadOwne
 	for id, saved := range left {
 		list = append(list, deadOwner{id, saved})
 	}
-	sort.Slice(list, func(i, j int) bool { return list[i].saved > list[j].saved })
+	slices.SortFunc(list, func(a, b deadOwner) int { return cmp.Compare(b.saved, a.saved) })
 	return list, nil
 }
 

@@ -98,7 +98,7 @@ const followsPerCheckpoint = 8
 func (r *Runner) checkpointLoop(ctx context.Context) {
 	ctx = r.onDuty(ctx, dutyCounts)
 	for step := 1; sleep(ctx, r.CheckpointEvery/followsPerCheckpoint, nil); step++ {
-		if storage.Several && r.Duties != nil && step%followsPerCheckpoint == 0 {
+		if r.Duties != nil && step%followsPerCheckpoint == 0 {
 			r.report("checkpoint", r.shareCounts(ctx))
 			continue
 		}

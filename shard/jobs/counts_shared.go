@@ -8,7 +8,6 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/shard/tally"
-	"github.com/cantledb/cantle/storage"
 )
 
 // shareCounts keeps the counts where several processes write: the one whose duty it is follows
@@ -41,7 +40,7 @@ const recountDocsMax = 20_000
 // what was stored a moment ago, and the change log since. It costs that and stores nothing.
 // Errors: those of the store.
 func (r *Runner) Recount(ctx context.Context) error {
-	if !storage.Several || r.Duties == nil {
+	if r.Duties == nil {
 		return nil
 	}
 	if !r.Duties.Has(dutyCounts) {

@@ -30,7 +30,7 @@ func Delete(m *catalog.Mutation, id keyspace.CollectionID, ix keyspace.IndexID) 
 // deleteUnlessKept notes a collection that a process is filling: as long as that one lives
 // nobody else removes it.
 func deleteUnlessKept(m *catalog.Mutation, id keyspace.CollectionID, duties *duty.Roster) error {
-	if !storage.Several || duties == nil {
+	if duties == nil {
 		return Delete(m, id, 0)
 	}
 	by := duties.Member()
@@ -103,7 +103,7 @@ func (r *Runner) DeleteNoted(ctx context.Context) error {
 // deleteNoted is DeleteNoted; held says that writers still go by something.
 func (r *Runner) deleteNoted(ctx context.Context) (held bool, err error) {
 	var alive map[storage.MemberID]bool
-	if storage.Several && r.Duties != nil { // before the notes are read: who does not live now takes none back later
+	if r.Duties != nil { // before the notes are read: who does not live now takes none back later
 		if alive, err = r.Duties.Alive(ctx); err != nil {
 			return false, err
 		}

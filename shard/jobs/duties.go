@@ -63,7 +63,7 @@ func (r *Runner) structure(ctx context.Context, id keyspace.CollectionID) contex
 
 // alone reports that no other process has the store. Of several, the next that takes the Lock of a
 // collection ends what a dead one began.
-func (r *Runner) alone() bool { return !storage.Several || r.Duties == nil }
+func (r *Runner) alone() bool { return r.Duties == nil }
 
 // Locked is the context of work that relies on the Lock of a collection.
 func (r *Runner) Locked(ctx context.Context, id keyspace.CollectionID) context.Context {

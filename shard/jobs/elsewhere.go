@@ -169,7 +169,7 @@ func reportOf(note bson.Raw) (p Report, ok bool) {
 // wish asks another process to end its Reshard in a way, and waits until it has.
 // Errors: NoSuchReshardCollection (339).
 func (r *Runner) wish(ctx context.Context, id keyspace.CollectionID, wish string) error {
-	if !storage.Several || r.Duties == nil {
+	if r.Duties == nil {
 		return notResharding()
 	}
 	epoch, err := r.reshardingElsewhere(ctx, id)

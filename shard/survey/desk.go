@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sort"
+	"slices"
 	"sync"
 	"time"
 
@@ -85,7 +85,7 @@ func New(c Config) *Desk {
 // Answer sets who answers questions of a kind, at most answeringMax at a time. What fn returns
 // has at most 4 MiB. A server that has nobody for a kind says so, and counts as silent.
 func (d *Desk) Answer(kind string, fn func(ctx context.Context, body []byte) ([]byte, error)) {
-	if !storage.Several || d == nil {
+	if d == nil {
 		return
 	}
 	d.mu.Lock()
@@ -97,7 +97,7 @@ func (d *Desk) Answer(kind string, fn func(ctx context.Context, body []byte) ([]
 // not answered, or could not. With no other server it returns at once.
 // Errors: those of the store; ctx.Err().
 func (d *Desk) Ask(ctx context.Context, kind string, body []byte) (answers []Answer, silent []string, err error) {
-	if !storage.Several || d == nil {
+	if d == nil {
 		return nil, nil, nil
 	}
 	select {
@@ -131,7 +131,7 @@ func (d *Desk) Ask(ctx context.Context, kind string, body []byte) (answers []Ans
 	for _, host := range owing {
 		silent = append(silent, host)
 	}
-	sort.Strings(silent)
+	slices.Sort(silent)
 	return answers, silent, err
 }
 
@@ -257,9 +257,6 @@ func (d *Desk) load(ctx context.Context, r storage.Reader) error {
 
 // Run answers questions until ctx ends.
 func (d *Desk) Run(ctx context.Context) {
-	if !storage.Several {
-		return
-	}
 	var all sync.WaitGroup
 	defer all.Wait()
 	for range answeringMax {

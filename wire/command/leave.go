@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/collection/mongoerr"
-	"github.com/cantledb/cantle/storage"
 )
 
 // lookEvery is how often Leave looks whether all has gone.
@@ -44,7 +43,7 @@ func Leave(ctx context.Context, s *Server) {
 }
 
 // Leaving reports that Leave has begun.
-func (c *Call) Leaving() bool { return storage.Several && c.Server.leaving.Err() != nil }
+func (c *Call) Leaving() bool { return c.Server.leaving.Err() != nil }
 
 // OnLeave has fn called in its own goroutine when Leave begins; stop has it not called any more.
 func OnLeave(c *Call, fn func()) (stop func() bool) { return context.AfterFunc(c.Server.leaving, fn) }

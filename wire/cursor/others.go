@@ -23,7 +23,7 @@ func mark(m storage.MemberID) ID { return ID(m[0])<<8 | ID(m[1]) }
 
 // stamp gives an id the mark of this server.
 func (o *Others) stamp(id ID) ID {
-	if !storage.Several || o == nil {
+	if o == nil {
 		return id
 	}
 	return mark(o.Self)<<restBits | id&(1<<restBits-1)
@@ -31,7 +31,7 @@ func (o *Others) stamp(id ID) ID {
 
 // owner says who else has made an id; "" for this server, or if that is not known.
 func (o *Others) owner(id ID) string {
-	if !storage.Several || o == nil || id>>restBits == mark(o.Self) {
+	if o == nil || id>>restBits == mark(o.Self) {
 		return ""
 	}
 	return o.Owner(func(m storage.MemberID) bool { return mark(m) == id>>restBits })

@@ -3,10 +3,11 @@
 package operations
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
-	"sort"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -136,7 +137,7 @@ func (r *Registry) List() []*Operation {
 		s.mu.Unlock()
 		return true
 	})
-	sort.Slice(list, func(i, j int) bool { return list[i].ID < list[j].ID })
+	slices.SortFunc(list, func(a, b *Operation) int { return cmp.Compare(a.ID, b.ID) })
 	return list
 }
 

@@ -28,7 +28,7 @@ func Commands() []flags.Command {
 	for _, v := range Verbs() {
 		out = append(out, v.Command())
 	}
-	return append(out, flags.Command{Name: "version", Does: "print the version", Help: "Prints the version, and which commit the program was built from where that is known.\n"})
+	return out
 }
 
 func completionVerb(f *pflag.FlagSet) action {

@@ -61,6 +61,7 @@ func Verbs() []Verb {
 		{"users", "URI file...", "make users and roles from an account's files", usersHelp, usersVerb},
 		{"cert", "", "make certificates for development", certificates.Help, certVerb},
 		{"completion", "bash|fish|powershell|zsh", "let a shell complete command lines", completionHelp, completionVerb},
+		{"version", "", "print the version", versionHelp, versionVerb},
 	}
 }
 

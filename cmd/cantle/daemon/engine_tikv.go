@@ -1,5 +1,3 @@
-//go:build tikv
-
 package daemon
 
 import (

@@ -47,7 +47,7 @@ func serveMetrics(ctx context.Context, address string, list []prometheus.Collect
 	registry.MustRegister(list...)
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", asText(promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: scrapesMax, Timeout: 10 * time.Second})))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: scrapesMax, Timeout: 10 * time.Second}))
 	var answer http.Handler = mux
 	if onlyHere(address) {
 		answer = visitors.OfThisMachine(mux, func(w http.ResponseWriter, host string) {
@@ -66,15 +66,6 @@ func serveMetrics(ctx context.Context, address string, list []prometheus.Collect
 		}
 	}()
 	return m, nil
-}
-
-// asText answers with text whatever Prometheus would rather have: the binaries that are
-// released are made without protobuf (packaging/release/lean.go).
-func asText(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Header.Set("Accept", "text/plain;version=0.0.4")
-		h.ServeHTTP(w, r)
-	})
 }
 
 // stop ends the endpoint; scrapes under way may finish until ctx ends.

@@ -50,7 +50,7 @@ func (d *Daemon) follow(ctx context.Context, cat *catalog.Catalog, definer *ddl.
 // the catalog provisions.
 func (d *Daemon) shareBudgets(ctx context.Context, cat *catalog.Catalog, budgets *ratelimit.Budgets, now func() time.Time) error {
 	shared := storage.AsShared(d.store)
-	if !storage.Several || shared == nil {
+	if shared == nil {
 		return nil
 	}
 	return d.persist(ctx, "the budgets", func() error {
@@ -69,7 +69,7 @@ func (d *Daemon) shareBudgets(ctx context.Context, cat *catalog.Catalog, budgets
 // askOthers is where this server asks the others over the same store, nil if there can be none.
 func (d *Daemon) askOthers(ctx context.Context, cat *catalog.Catalog) *survey.Desk {
 	shared := storage.AsShared(d.store)
-	if !storage.Several || shared == nil {
+	if shared == nil {
 		return nil
 	}
 	desk := survey.New(survey.Config{

@@ -28,7 +28,7 @@ const quietFor = time.Second
 // they ask is still done.
 func (d *Daemon) handOver(ctx context.Context) {
 	shared := storage.AsShared(d.store)
-	if !storage.Several || shared == nil {
+	if shared == nil {
 		return
 	}
 	leave, cancel := context.WithTimeout(ctx, d.cfg.Drain/leaveShare)

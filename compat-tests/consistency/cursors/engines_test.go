@@ -5,7 +5,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,12 +15,6 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// The programs as they are released, without the tag of the self-checks.
-var (
-	released    = harness.Binary
-	withCluster = sync.OnceValues(func() (string, error) { return harness.Build("tikv") })
-)
-
 // engine is a way to keep the data.
 type engine struct {
 	name  string
@@ -30,11 +23,11 @@ type engine struct {
 }
 
 var engines = []engine{
-	{"memory", 5, func(t *testing.T) *servers { return launch(t, released, harness.Options{}, 1) }},
-	{"files", 3, func(t *testing.T) *servers { return launch(t, released, harness.Options{Data: t.TempDir()}, 1) }},
+	{"memory", 5, func(t *testing.T) *servers { return launch(t, harness.Options{}, 1) }},
+	{"files", 3, func(t *testing.T) *servers { return launch(t, harness.Options{Data: t.TempDir()}, 1) }},
 	{"cluster", 8, func(t *testing.T) *servers {
 		place, _ := harness.SimulatedCluster(t)
-		return launch(t, withCluster, harness.Options{Storage: place}, 3)
+		return launch(t, harness.Options{Storage: place}, 3)
 	}},
 }
 
@@ -48,9 +41,9 @@ type servers struct {
 }
 
 // launch starts servers that end with the test.
-func launch(t *testing.T, build func() (string, error), o harness.Options, n int) *servers {
+func launch(t *testing.T, o harness.Options, n int) *servers {
 	t.Helper()
-	program, err := build()
+	program, err := harness.Binary()
 	if err != nil {
 		t.Fatal(err)
 	}

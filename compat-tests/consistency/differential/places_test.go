@@ -50,7 +50,7 @@ func newPlaces(t *testing.T) *places {
 	}
 	return &places{
 		files: start(harness.Binary, func() (harness.Options, error) { return harness.Options{Data: t.TempDir()}, nil }, 1),
-		cluster: start(func() (string, error) { return harness.Build("tikv") }, func() (harness.Options, error) {
+		cluster: start(harness.Binary, func() (harness.Options, error) {
 			where, _, end, err := harness.LaunchCluster()
 			if err == nil {
 				t.Cleanup(end)

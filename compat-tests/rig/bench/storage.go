@@ -72,7 +72,7 @@ type fleet struct {
 // measureStorage measures one server over a cluster, then two and so on: a simulated one whose stores
 // answer each request so much later, unless another one is named.
 func measureStorage(ctx context.Context, w io.Writer, s settings, e extent) error {
-	binary, err := harness.Build("tikv")
+	binary, err := harness.Build("")
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 )
 
@@ -46,9 +45,6 @@ func Build(tags string) (string, error) {
 	}
 	return build(tagged("cantle", tags), tags, "./cmd/cantle")
 }
-
-// withTag adds a build tag to those of the programs that tests start.
-func withTag(tag string) string { return strings.TrimPrefix(testedTags+","+tag, ",") }
 
 // tagged is the name of a program that is built with tags.
 func tagged(name, tags string) string {

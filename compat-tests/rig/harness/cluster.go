@@ -57,20 +57,16 @@ func stored(binary string, o Options) (program string, changed Options, leave fu
 		program, err = withinProgram()
 		return program, o, leave, err
 	}
-	if program, err = clusterProgram(); err != nil {
-		return "", o, leave, err
-	}
 	o.Storage, leave, err = place(wanted, o.Data)
 	o.Storage += "?exclusive=true" // one server at a time, as on files
 	o.Data = ""
-	return program, o, leave, err
+	return binary, o, leave, err
 }
 
-// The programs that have the libraries of TiKV's client, each built when it is needed: the server,
-// the server with a simulated cluster in its process, and such a cluster.
+// The programs with a simulated cluster, each built when it is needed: the server with one in its
+// process, and such a cluster alone.
 var (
-	clusterProgram = sync.OnceValues(func() (string, error) { return Build(withTag("tikv")) })
-	withinProgram  = sync.OnceValues(func() (string, error) {
+	withinProgram = sync.OnceValues(func() (string, error) {
 		return build(tagged("cantle-within", testedTags), testedTags, "./compat-tests/servers/tikvfake/inprocess")
 	})
 	fakeProgram = sync.OnceValues(func() (string, error) {

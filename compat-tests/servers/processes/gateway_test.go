@@ -22,9 +22,6 @@ import (
 	"github.com/cantledb/cantle/compat-tests/servers/tikvfake"
 )
 
-// binary is the server with the engine for TiKV.
-var binary = sync.OnceValues(func() (string, error) { return harness.Build("tikv") })
-
 // alone is what makes a place one that a single server has.
 const alone = "?exclusive=true"
 
@@ -46,7 +43,7 @@ func cluster(t *testing.T) (*tikvfake.Cluster, string) {
 // launch starts a server over a cluster; the caller ends it.
 func launch(t *testing.T, place string, flags ...string) (*harness.Server, error) {
 	t.Helper()
-	path, err := binary()
+	path, err := harness.Binary()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +241,7 @@ func TestAway(t *testing.T) {
 	if err := plain.Database().RunCommand(t.Context(), bson.M{"ping": 1}).Err(); err == nil || !strings.Contains(err.Error(), "NetworkTimeout") {
 		t.Errorf("ping while PD is away: %v", err)
 	}
-	if out, err := exec.Command(must(binary()), "ping", s.URI).CombinedOutput(); err == nil || !strings.Contains(string(out), "cannot be reached") {
+	if out, err := exec.Command(must(harness.Binary()), "ping", s.URI).CombinedOutput(); err == nil || !strings.Contains(string(out), "cannot be reached") {
 		t.Errorf("cantle ping while PD is away: %v: %s", err, out)
 	}
 	c.StopPD(nil)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cantledb/cantle/compat-tests/rig/harness"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
@@ -48,7 +49,7 @@ func TestListing(t *testing.T) {
 	var out []byte
 	for text := ""; !strings.Contains(text, "collect"); text = string(out) { // until somebody has the duty
 		var err error
-		if out, err = exec.Command(must(binary()), "gateways", second.URI).CombinedOutput(); err != nil {
+		if out, err = exec.Command(must(harness.Binary()), "gateways", second.URI).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 	}
@@ -58,7 +59,7 @@ func TestListing(t *testing.T) {
 			t.Errorf("cantle gateways lacks %q:\n%s", want, out)
 		}
 	}
-	if out, err := exec.Command(must(binary()), "gateways", "--json", second.URI).Output(); err != nil || strings.Count(string(out), "\n") != 2 {
+	if out, err := exec.Command(must(harness.Binary()), "gateways", "--json", second.URI).Output(); err != nil || strings.Count(string(out), "\n") != 2 {
 		t.Errorf("as JSON: %v: %s", err, out)
 	}
 	if err := second.Stop(); err != nil {

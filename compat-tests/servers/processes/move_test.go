@@ -121,7 +121,7 @@ func cantle(t *testing.T, args ...string) {
 // said is what a verb prints that must succeed.
 func said(t *testing.T, args ...string) string {
 	t.Helper()
-	cmd := exec.Command(must(binary()), args...)
+	cmd := exec.Command(must(harness.Binary()), args...)
 	cmd.Env = harness.Environment()
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -134,7 +134,7 @@ func said(t *testing.T, args ...string) string {
 func TestMove(t *testing.T) {
 	_, place := cluster(t)
 	onFiles := func() *harness.Server {
-		s, err := harness.LaunchBinary(must(binary()), harness.Options{Data: t.TempDir()})
+		s, err := harness.LaunchBinary(must(harness.Binary()), harness.Options{Data: t.TempDir()})
 		if err != nil {
 			t.Fatal(err)
 		}

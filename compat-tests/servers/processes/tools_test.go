@@ -51,7 +51,7 @@ func TestEngineShown(t *testing.T) {
 		"pebble true":  {Data: t.TempDir()},
 		"memory false": {Storage: "memory"},
 	} {
-		s, err := harness.LaunchBinary(must(binary()), o)
+		s, err := harness.LaunchBinary(must(harness.Binary()), o)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,11 +1,11 @@
 package wreck
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -45,9 +45,7 @@ func (f *Folder) readLogs() {
 		eachBatch(data, &l, nil)
 		f.logs = append(f.logs, l)
 	}
-	// By package sort, as the other short lists of this package: the code of slices.SortFunc comes once for
-	// each type, 15 KB of a program whose size is limited.
-	sort.Slice(f.logs, func(i, j int) bool { return f.logs[i].number < f.logs[j].number })
+	slices.SortFunc(f.logs, func(a, b logFile) int { return cmp.Compare(a.number, b.number) })
 	f.judgeLogs()
 }
 

@@ -53,10 +53,8 @@ func (f *Folder) Prepare() {
 		f.tombs = append(f.tombs, t.tombs...)
 		f.broken = append(f.broken, t.broken...)
 	}
-	sort.Slice(f.tombs, func(i, j int) bool { return bytes.Compare(f.tombs[i].start, f.tombs[j].start) < 0 })
-	sort.Slice(f.broken, func(i, j int) bool {
-		return bytes.Compare(f.broken[i].keys.Start, f.broken[j].keys.Start) < 0
-	})
+	slices.SortFunc(f.tombs, func(a, b tombstone) int { return bytes.Compare(a.start, b.start) })
+	slices.SortFunc(f.broken, func(a, b lost) int { return bytes.Compare(a.keys.Start, b.keys.Start) })
 }
 
 // unflushed are the logs that hold what no table has, where no manifest tells. Every
@@ -160,9 +158,7 @@ func (m *merge) begin() {
 			m.waiting = append(m.waiting, i)
 		}
 	}
-	sort.Slice(m.waiting, func(a, b int) bool {
-		return bytes.Compare(m.f.tables[m.waiting[a]].smallest, m.f.tables[m.waiting[b]].smallest) < 0
-	})
+	slices.SortFunc(m.waiting, func(a, b int) int { return bytes.Compare(m.f.tables[a].smallest, m.f.tables[b].smallest) })
 	from := sort.Search(len(m.f.inLogs), func(i int) bool { return bytes.Compare(m.f.inLogs[i].key, m.r.Start) >= 0 })
 	c := &cursor{items: m.f.inLogs[from:]}
 	if c.advance(m) {

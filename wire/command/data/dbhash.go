@@ -4,7 +4,8 @@ import (
 	"crypto/md5"
 	"encoding/hex"
 	"hash"
-	"sort"
+	"slices"
+	"strings"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
@@ -33,7 +34,7 @@ func runDBHash(c *command.Call) error {
 			colls = append(colls, coll)
 		}
 	}
-	sort.Slice(colls, func(i, j int) bool { return colls[i].Namespace.Coll < colls[j].Namespace.Coll })
+	slices.SortFunc(colls, func(a, b *catalog.Collection) int { return strings.Compare(a.Namespace.Coll, b.Namespace.Coll) })
 
 	type hashed struct {
 		name, sum string

@@ -7,7 +7,6 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mongoerr"
-	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/cursor"
 	"github.com/cantledb/cantle/wire/operations"
@@ -132,7 +131,7 @@ func checkoutCursor(c *command.Call, id cursor.ID, ns collection.Namespace) (*cu
 		cur.Checkin(0, true)
 		return nil, err
 	}
-	if storage.Several && c.Page.OfStream && c.Leaving() {
+	if c.Page.OfStream && c.Leaving() {
 		cur.Checkin(0, false)
 		return nil, command.SendOn(c)
 	}
@@ -198,7 +197,7 @@ func await(c *command.Call, w cursor.Waiter, cur *cursor.Cursor, b *bson.Builder
 		var err error
 		rest(c, func() { err = w.Wait(ctx) })
 		if err != nil {
-			if storage.Several && c.Page.OfStream && c.Leaving() {
+			if c.Page.OfStream && c.Leaving() {
 				return 0, false, command.SendOn(c)
 			}
 			if stopping.Err() != nil {
@@ -226,7 +225,7 @@ func await(c *command.Call, w cursor.Waiter, cur *cursor.Cursor, b *bson.Builder
 func untilStopped(c *command.Call, d time.Duration) (ctx context.Context, end func()) {
 	ctx, cancel := context.WithTimeout(c.Ctx, d)
 	stop := context.AfterFunc(c.Conn.Draining(), cancel)
-	if !storage.Several || !c.Page.OfStream {
+	if !c.Page.OfStream {
 		return ctx, func() { stop(); cancel() }
 	}
 	stay := command.OnLeave(c, cancel)

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/cantledb/cantle/collection/mongoerr"
-	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/session"
 )
@@ -79,7 +78,7 @@ func (s *State) answerKill(_ context.Context, body []byte) ([]byte, error) {
 // killElsewhere has the other servers do the same.
 // Errors: HostUnreachable (6) if one does not answer; those of the store.
 func killElsewhere(c *command.Call, patterns []sessionPattern) error {
-	if !storage.Several || c.Cluster.Others == nil {
+	if c.Cluster.Others == nil {
 		return nil
 	}
 	for first := true; first || len(patterns) > 0; first = false {

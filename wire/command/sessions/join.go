@@ -1,16 +1,11 @@
 package sessions
 
-import (
-	"github.com/cantledb/cantle/storage"
-	"github.com/cantledb/cantle/wire/virtual"
-)
+import "github.com/cantledb/cantle/wire/virtual"
 
 // join hands the room's answers to the server.
 func (s *State) join() {
 	s.Virtual.Add(virtual.Collection{DB: "config", Coll: "system.sessions", Docs: s.allSessionDocs, OfMembers: true})
-	if storage.Several {
-		s.Cluster.Others.Answer(kind, s.answerKill)
-	}
+	s.Cluster.Others.Answer(kind, s.answerKill)
 	s.Stages.Add(
 		virtual.Stage{Name: "$listLocalSessions", Docs: s.localSessionDocs},
 		virtual.Stage{Name: "$listSessions", Docs: s.listSessionDocs},

@@ -1,8 +1,8 @@
 package shards
 
 import (
+	"maps"
 	"slices"
-	"sort"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
@@ -22,12 +22,7 @@ func (s *State) shardIDs() []shard.ID {
 			used[d.ID] = true
 		}
 	})
-	ids := make([]shard.ID, 0, len(used))
-	for id := range used {
-		ids = append(ids, id)
-	}
-	sort.Slice(ids, func(i, j int) bool { return ids[i] < ids[j] })
-	return ids
+	return slices.Sorted(maps.Keys(used))
 }
 
 // shardHost is where a shard is, in the form that says that it is a replica set:

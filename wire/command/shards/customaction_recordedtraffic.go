@@ -8,7 +8,6 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/shard/traffic"
-	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/arguments"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -67,21 +66,17 @@ func (s *State) getRecordedTraffic(c *command.Call, a *customArgs) error {
 	}
 	recorded := s.traffic.Sample(a.ns, from, to)
 	recorded.Prices = c.Cluster.Budgets.PriceList()
-	var incomplete []string
-	if storage.Several {
-		q := bson.NewBuilder(nil)
-		q.String("db", a.ns.DB)
-		q.String("coll", a.ns.Coll)
-		q.Int64("from", from)
-		q.Int64("to", to)
-		var told []bson.Raw
-		told, incomplete, err = s.fromOthers(c.Ctx, askTraffic, q.Doc())
-		for i := 0; i < len(told) && err == nil; i++ {
-			err = traffic.Add(recorded, told[i])
-		}
-		if err != nil {
-			return err
-		}
+	q := bson.NewBuilder(nil)
+	q.String("db", a.ns.DB)
+	q.String("coll", a.ns.Coll)
+	q.Int64("from", from)
+	q.Int64("to", to)
+	told, incomplete, err := s.fromOthers(c.Ctx, askTraffic, q.Doc())
+	for i := 0; i < len(told) && err == nil; i++ {
+		err = traffic.Add(recorded, told[i])
+	}
+	if err != nil {
+		return err
 	}
 	b := c.Reply
 	b.String("database", c.DB)

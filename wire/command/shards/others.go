@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/storage"
 )
 
 // What this server asks the others, where several share a store: the questions and answers are documents.
@@ -16,9 +15,6 @@ const (
 
 // answerOthers has the other servers' questions answered.
 func (s *State) answerOthers() {
-	if !storage.Several {
-		return
-	}
 	s.Cluster.Others.Answer(askPartitions, s.answerPartitions)
 	s.Cluster.Others.Answer(askReport, s.answerReport)
 	s.Cluster.Others.Answer(askTraffic, s.answerTraffic)

@@ -1,14 +1,15 @@
 package shards
 
 import (
+	"cmp"
 	"context"
-	"sort"
+	"slices"
+	"strings"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/catalog"
 	"github.com/cantledb/cantle/collection/shard"
 	"github.com/cantledb/cantle/ratelimit"
-	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
@@ -63,9 +64,6 @@ func (s *State) partitionsHere(coll *catalog.Collection, keys int) *partitionsSu
 
 // partitionsEverywhere is what all servers know together; incomplete are those that do not say.
 func (s *State) partitionsEverywhere(ctx context.Context, coll *catalog.Collection) (sum *partitionsSum, incomplete []string, err error) {
-	if !storage.Several {
-		return s.partitionsHere(coll, hotKeysMax), nil, nil
-	}
 	q := bson.NewBuilder(nil)
 	q.Int64("id", int64(coll.ID))
 	others, incomplete, err := s.fromOthers(ctx, askPartitions, q.Doc())
@@ -181,11 +179,6 @@ func (s *partitionsSum) largest() []heavySum {
 	for _, h := range s.heavy {
 		list = append(list, h)
 	}
-	sort.Slice(list, func(i, j int) bool {
-		if list[i].bytes != list[j].bytes {
-			return list[i].bytes > list[j].bytes
-		}
-		return list[i].key < list[j].key
-	})
+	slices.SortFunc(list, func(a, b heavySum) int { return cmp.Or(cmp.Compare(b.bytes, a.bytes), strings.Compare(a.key, b.key)) })
 	return list
 }

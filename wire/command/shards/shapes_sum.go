@@ -1,16 +1,17 @@
 package shards
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"math"
-	"sort"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/ratelimit"
-	"github.com/cantledb/cantle/storage"
 )
 
 // reportSum is what commands have cost by their shape at one server, or at several together.
@@ -67,20 +68,16 @@ func (s *State) reportHere(w *reportWish) *reportSum {
 // sort puts the dearest first.
 func (r *reportSum) sort() {
 	name := func(s *shape) string { return s.ns.String() + s.command + s.filter }
-	sort.Slice(r.list, func(i, j int) bool {
-		a, b := &r.list[i], &r.list[j]
+	slices.SortFunc(r.list, func(a, b shape) int {
 		if a.charge != b.charge {
-			return a.charge > b.charge
+			return cmp.Compare(b.charge, a.charge)
 		}
-		return name(a) < name(b)
+		return strings.Compare(name(&a), name(&b))
 	})
 }
 
 // reportEverywhere is what all servers know together; incomplete are those that do not say.
 func (s *State) reportEverywhere(ctx context.Context, w *reportWish) (sum *reportSum, incomplete []string, err error) {
-	if !storage.Several {
-		return s.reportHere(w), nil, nil
-	}
 	others, incomplete, err := s.fromOthers(ctx, askReport, w.doc())
 	if err != nil {
 		return nil, nil, err

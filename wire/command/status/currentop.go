@@ -2,7 +2,7 @@ package status
 
 import (
 	"cmp"
-	"sort"
+	"slices"
 	"time"
 
 	"github.com/cantledb/cantle/bson"
@@ -127,7 +127,7 @@ func (s *State) currentOps(a currentOpArgs) []bson.Raw {
 			}
 			return true
 		})
-		sort.Slice(idle, func(i, j int) bool { return idle[i].Conn.ID() < idle[j].Conn.ID() })
+		slices.SortFunc(idle, func(a, b *command.Connection) int { return cmp.Compare(a.Conn.ID(), b.Conn.ID()) })
 		for _, c := range idle {
 			b := bson.NewBuilder(nil)
 			s.appendConnection(b, c.Conn, c.Peer.Client.Load())
@@ -141,7 +141,7 @@ func (s *State) currentOps(a currentOpArgs) []bson.Raw {
 	}
 	if a.Cursors {
 		list := s.Cursors.List()
-		sort.Slice(list, func(i, j int) bool { return list[i].Opened.Before(list[j].Opened) })
+		slices.SortFunc(list, func(a, b cursor.Info) int { return a.Opened.Compare(b.Opened) })
 		for _, i := range list {
 			if i.Pinned {
 				continue // listed with the getMore that has it
@@ -167,7 +167,7 @@ func (s *State) idleTxns(now time.Time) []bson.Raw {
 		busy[op.Session] = true
 	}
 	list := s.Sessions.Transactions()
-	sort.Slice(list, func(i, j int) bool { return list[i].Since.Before(list[j].Since) })
+	slices.SortFunc(list, func(a, b session.Txn) int { return a.Since.Compare(b.Since) })
 	var docs []bson.Raw
 	for _, t := range list {
 		if busy[t.ID] {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/shard/survey"
-	"github.com/cantledb/cantle/storage"
 )
 
 // currentOpKind of what servers over one store are asked: what they do.
@@ -24,7 +23,7 @@ const othersMax = 3 * time.Second
 // some are missing. Jobs are in the store, so every server lists all of them.
 func (s *State) everywhere(ctx context.Context, a currentOpArgs) []bson.Raw {
 	docs := s.currentOps(a)
-	if !storage.Several || s.Cluster.Others == nil {
+	if s.Cluster.Others == nil {
 		return docs
 	}
 	ctx, cancel := context.WithTimeout(ctx, othersMax)

@@ -12,7 +12,7 @@ func (s *State) join() {
 	s.Hooks.EnterWrite, s.Hooks.LeaveWrite = s.enterWrite, s.fsyncLock.leave
 	s.Keep("the block of users' writes", &s.writeBlock.Setting, writeBlockName, s.writeBlock.take)
 	s.Hooks.Begin = s.watch
-	if storage.Several && storage.AsShared(s.Cluster.Store) != nil {
+	if storage.AsShared(s.Cluster.Store) != nil {
 		s.Cluster.Others.Answer(killKind, s.answerKill)
 		s.Cluster.Others.Answer(currentOpKind, s.answerCurrentOp)
 		s.Ops.Scatter()

@@ -7,7 +7,6 @@ import (
 
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/shard/cluster"
-	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 )
@@ -53,7 +52,7 @@ func (n killOpRequest) Needs(q *command.PrivilegeCheck) {
 func (r killOpRequest) Run(c *command.Call) error {
 	n := int64(r)
 	c.Reply.String("info", "attempting to kill op")
-	if c.Server.Ops.Kill(n, cluster.ErrKilled) || !storage.Several {
+	if c.Server.Ops.Kill(n, cluster.ErrKilled) {
 		return nil
 	}
 	_, _, err := c.Cluster.Others.Ask(c.Ctx, killKind, strconv.AppendInt(nil, n, 10))

@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+	"text/tabwriter"
+
+	"github.com/spf13/pflag"
+
+	"github.com/cantledb/cantle/cmd/cantle/daemon"
+)
+
+const versionHelp = `Prints the version, and which commit the program was built from where that is known. With
+-v come the modules that are linked into the program, with their versions.
+`
+
+// commit and date are the commit that the program was built from and its time. A release
+// sets them with -ldflags. Otherwise they are those that the Go tool has stamped, if any.
+var commit, date string
+
+// version is what this program was built from, as --json prints it.
+type version struct {
+	Version  string         `json:"version"`
+	Commit   string         `json:"commit,omitempty"`
+	Date     string         `json:"date,omitempty"`
+	Go       string         `json:"go"`
+	Platform string         `json:"platform"`
+	Modules  []linkedModule `json:"modules"`
+}
+
+// linkedModule is a module whose packages are linked into the program.
+type linkedModule struct {
+	Path    string `json:"path"`
+	Version string `json:"version"`
+	Sum     string `json:"sum,omitempty"` // as in go.sum
+}
+
+func versionVerb(f *pflag.FlagSet) action {
+	const usage = "list the linked modules as well"
+	var verbose bool
+	f.BoolVarP(&verbose, "v", "v", false, usage)
+	f.BoolVar(&verbose, "verbose", false, usage)
+	asJSON := f.Bool("json", false, "print an object for programs, modules included")
+	return func(_ context.Context, s Streams) error {
+		if f.NArg() > 0 {
+			return wrong("unexpected argument %q", f.Arg(0))
+		}
+		info, ok := debug.ReadBuildInfo()
+		if !ok {
+			info = &debug.BuildInfo{}
+		}
+		v := versionOf(info)
+		if *asJSON {
+			e := json.NewEncoder(s.Out)
+			e.SetIndent("", "  ")
+			return e.Encode(v)
+		}
+		return v.print(s.Out, verbose)
+	}
+}
+
+// print prints the version for people, with or without the modules.
+func (v version) print(out io.Writer, modules bool) error {
+	fmt.Fprintln(out, "cantle", v.Version)
+	if v.Commit != "" {
+		fmt.Fprintf(out, "commit %s\ndate   %s\n", v.Commit, v.Date)
+	}
+	fmt.Fprintf(out, "built  %s for %s\n", v.Go, v.Platform)
+	if !modules {
+		return nil
+	}
+	fmt.Fprintf(out, "\n%d modules are linked:\n\n", len(v.Modules))
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, m := range v.Modules {
+		fmt.Fprintf(table, "%s\t%s\n", m.Path, m.Version)
+	}
+	return table.Flush()
+}
+
+// versionOf collects the version of this program from what the linker has put into it.
+func versionOf(info *debug.BuildInfo) version {
+	v := version{Version: daemon.Version, Commit: commit, Date: date, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Modules: []linkedModule{}}
+	if v.Commit == "" {
+		for _, s := range info.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				v.Commit = s.Value
+			case "vcs.time":
+				v.Date = s.Value
+			}
+		}
+	}
+	for _, m := range info.Deps {
+		if m.Replace != nil {
+			m = m.Replace
+		}
+		v.Modules = append(v.Modules, linkedModule{m.Path, m.Version, m.Sum})
+	}
+	return v
+}

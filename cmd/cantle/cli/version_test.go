@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"encoding/json"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cantledb/cantle/cmd/cantle/daemon"
+)
+
+// The verb prints the version, with the flag a list of modules, and an object for programs. Go
+// gives tests no list of their modules; packaging/release looks at that of the program.
+func TestVersion(t *testing.T) {
+	ask := func(args ...string) string {
+		t.Helper()
+		var out, errs strings.Builder
+		if status, known := Run(t.Context(), "version", args, Streams{Out: &out, Err: &errs}); status != 0 || !known || errs.Len() > 0 {
+			t.Fatalf("%q: status %d: %s", args, status, errs.String())
+		}
+		return out.String()
+	}
+	if text := ask(); !strings.HasPrefix(text, "cantle "+daemon.Version+"\n") || strings.Contains(text, "modules") {
+		t.Errorf("it prints %q", text)
+	}
+	for _, flag := range []string{"-v", "--verbose"} {
+		if text := ask(flag); !strings.HasPrefix(text, ask()) || !strings.Contains(text, "modules are linked") {
+			t.Errorf("%s: it prints %q", flag, text)
+		}
+	}
+	var got version
+	if err := json.Unmarshal([]byte(ask("--json")), &got); err != nil || got.Version != daemon.Version || got.Go == "" || got.Modules == nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// A commit that the Go tool has stamped is taken unless a release has set one. Of a module that
+// is replaced, the replacement is linked.
+func TestVersionOf(t *testing.T) {
+	info := &debug.BuildInfo{
+		Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.time", Value: "2026-01-02T03:04:05Z"}},
+		Deps:     []*debug.Module{{Path: "a.example/a", Version: "v1.0.0", Replace: &debug.Module{Path: "b.example/b", Version: "v2.0.0", Sum: "h1:x"}}},
+	}
+	v := versionOf(info)
+	if v.Commit != "abc" || v.Date != "2026-01-02T03:04:05Z" || !slices.Equal(v.Modules, []linkedModule{{"b.example/b", "v2.0.0", "h1:x"}}) {
+		t.Errorf("%+v", v)
+	}
+	var out strings.Builder
+	if err := v.print(&out, true); err != nil || !strings.Contains(out.String(), "\ncommit abc\n") || !strings.HasSuffix(out.String(), "\n1 modules are linked:\n\nb.example/b  v2.0.0\n") {
+		t.Errorf("%q, %v", out.String(), err)
+	}
+	defer func(c, d string) { commit, date = c, d }(commit, date)
+	commit, date = "def", "today"
+	if v := versionOf(info); v.Commit != "def" || v.Date != "today" {
+		t.Errorf("%+v", v)
+	}
+}

@@ -1,3 +1,0 @@
-module github.com/gogo/protobuf
-
-go 1.26.0

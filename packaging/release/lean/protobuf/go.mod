@@ -1,3 +1,0 @@
-module google.golang.org/protobuf
-
-go 1.26.0
