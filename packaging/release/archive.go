@@ -32,7 +32,7 @@ func (r *release) archiveName(p platform) string {
 // folder is the one folder in the archive of a platform.
 func (r *release) folder(p platform) string { return "cantle-" + r.version + "-" + p.dashed() }
 
-// archives puts each binary into an archive with the licence, the README, the pages for
+// archives puts each binary into an archive with the licences, the README, the pages for
 // man and the completions of shells.
 func (r *release) archives() error {
 	for _, p := range r.platforms {
@@ -40,7 +40,7 @@ func (r *release) archives() error {
 		for _, f := range []struct {
 			from string
 			mode int64
-		}{{r.binary(p), 0o755}, {filepath.Join(r.root, "LICENSE"), 0o644}, {filepath.Join(r.root, "README.md"), 0o644}} {
+		}{{r.binary(p), 0o755}, {filepath.Join(r.root, "LICENSE"), 0o644}, {r.noticesFile(), 0o644}, {filepath.Join(r.root, "README.md"), 0o644}} {
 			data, err := os.ReadFile(f.from)
 			if err != nil {
 				return err

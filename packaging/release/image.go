@@ -105,14 +105,18 @@ func (r *release) ociArchive(index v1.ImageIndex) error {
 	return os.WriteFile(filepath.Join(r.out, "cantle-"+r.version+"-oci.tar"), out.Bytes(), 0o644)
 }
 
-// image makes the image of a platform: one layer with the program, a folder for the data,
-// one for what is put aside, and names for the user.
+// image makes the image of a platform: one layer with the program, its licences, a folder for
+// the data, one for what is put aside, and names for the user.
 func (r *release) image(p platform) (v1.Image, error) {
 	program, err := os.ReadFile(r.binary(p))
 	if err != nil {
 		return nil, err
 	}
 	licence, err := os.ReadFile(filepath.Join(r.root, "LICENSE"))
+	if err != nil {
+		return nil, err
+	}
+	notices, err := os.ReadFile(r.noticesFile())
 	if err != nil {
 		return nil, err
 	}
@@ -129,6 +133,7 @@ func (r *release) image(p platform) (v1.Image, error) {
 		{name: "usr/share/", mode: 0o755},
 		{name: "usr/share/doc/", mode: 0o755},
 		{name: "usr/share/doc/cantle/", mode: 0o755},
+		{name: "usr/share/doc/cantle/" + noticesName, mode: 0o644, data: notices},
 		{name: "usr/share/doc/cantle/copyright", mode: 0o644, data: licence},
 	}, r.date)
 	if err != nil {

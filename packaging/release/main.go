@@ -119,7 +119,7 @@ func (r *release) make() error {
 	}
 	for _, stage := range [][]step{
 		{{"binaries", r.binaries}},
-		{{"man pages", r.manual}},
+		{{"man pages", r.manual}, {"licences", r.notices}},
 		{{"archives", r.archives}, {"images", r.images}, {"packages for Linux", r.packages}, {"packages for npm", r.npm}, {"wheels for Python", r.wheels}},
 		{{"bills of materials", r.bills}, {"manifests", r.manifests}},
 		{{"checksums and notes", r.close}},

@@ -102,10 +102,15 @@ func (r *release) npmBinary(p platform, name, system, processor string) ([]entry
 	if err != nil {
 		return nil, err
 	}
+	notices, err := os.ReadFile(r.noticesFile())
+	if err != nil {
+		return nil, err
+	}
 	readme, err := os.ReadFile(filepath.Join(r.root, "packaging", "npm", "platform", "README.md"))
 	return []entry{
 		{name: "package.json", data: append(about, '\n'), mode: 0o644},
 		{name: "README.md", data: readme, mode: 0o644},
+		{name: noticesName, data: notices, mode: 0o644},
 		{name: "bin/" + p.program(), data: binary, mode: 0o755},
 	}, err
 }

@@ -67,6 +67,7 @@ func (r *release) packageInfo(p platform, kind string) *nfpm.Info {
 				file(part("cantle.service"), "/usr/lib/systemd/system/cantle.service", files.TypeFile, 0o644),
 				file(part("cantle.conf"), "/etc/cantle/cantle.conf", files.TypeConfigNoReplace, 0o644),
 				file(filepath.Join(r.root, "LICENSE"), "/usr/share/doc/cantle/copyright", files.TypeFile, 0o644),
+				file(r.noticesFile(), "/usr/share/doc/cantle/"+noticesName, files.TypeFile, 0o644),
 				file(filepath.Join(r.root, "README.md"), "/usr/share/doc/cantle/README.md", files.TypeFile, 0o644),
 				manual("completions/cantle.bash", "/usr/share/bash-completion/completions/cantle"),
 				manual("completions/cantle.fish", "/usr/share/fish/vendor_completions.d/cantle.fish"),

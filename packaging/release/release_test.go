@@ -257,7 +257,7 @@ func TestReproducible(t *testing.T) {
 		t.Fatal(err)
 	}
 	again.platforms = r.platforms
-	for _, do := range []func() error{again.binaries, again.npm, again.wheels} {
+	for _, do := range []func() error{again.binaries, again.notices, again.npm, again.wheels} {
 		if err := do(); err != nil {
 			t.Fatal(err)
 		}
@@ -303,7 +303,7 @@ func unpackArchive(t *testing.T, path string) (dir string) {
 func TestArchive(t *testing.T) {
 	r := ready(t)
 	dir := unpackArchive(t, filepath.Join(r.out, r.archiveName(here)))
-	for _, name := range []string{"LICENSE", "README.md", "man/cantle-dump.1", "completions/cantle.zsh"} {
+	for _, name := range []string{"LICENSE", noticesName, "README.md", "man/cantle-dump.1", "completions/cantle.zsh"} {
 		if _, err := os.Stat(filepath.Join(dir, r.folder(here), name)); err != nil {
 			t.Error(err)
 		}

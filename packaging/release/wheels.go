@@ -68,6 +68,7 @@ func (r *release) wheelEntries(p platform) ([]entry, error) {
 		{"cantle/bin/" + p.program(), r.binary(p), 0o755},
 		{about + "entry_points.txt", part("entry_points.txt"), 0o644},
 		{about + "licenses/LICENSE", filepath.Join(r.root, "LICENSE"), 0o644},
+		{about + "licenses/" + noticesName, r.noticesFile(), 0o644},
 	} {
 		data, err := os.ReadFile(f.from)
 		if err != nil {
