@@ -18,16 +18,17 @@ import (
 	"github.com/cantledb/cantle/cmd/cantle/console"
 	"github.com/cantledb/cantle/cmd/cantle/daemon"
 	"github.com/cantledb/cantle/cmd/cantle/flags"
+	"github.com/cantledb/cantle/cmd/cantle/tikvengine"
 	"github.com/cantledb/cantle/storage"
 )
 
 // serve runs a server until it is told to stop, and returns the exit status: 1 for
 // what went wrong, 2 for wrong settings, 4 for damaged data.
 func serve(args []string, s cli.Streams) int {
-	var cfg daemon.Config
+	cfg := daemon.Config{Remotes: []daemon.Remote{tikvengine.Engine()}}
 	places, err := settings(&cfg, args)
 	if errors.Is(err, pflag.ErrHelp) {
-		daemon.Command().Print(s.Out)
+		daemon.Command(tikvengine.Engine()).Print(s.Out)
 		return 0
 	}
 	if cfg.CheckOnly {

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -56,6 +57,18 @@ func TestGoModule(t *testing.T) {
 	begun := time.Now()
 	if out := p.run(t, "go", "test", "-count=1", "-vet=off", "./..."); !strings.HasPrefix(out, "ok") {
 		t.Errorf("go test says\n%s", out)
+	}
+	// The client of TiKV belongs to the program, the libraries of the test rig to our own tests.
+	packages := strings.Fields(p.run(t, "go", "list", "-deps", "-test", "./..."))
+	for _, path := range packages {
+		for _, foreign := range []string{"github.com/tikv/", "github.com/pingcap/", "google.golang.org/grpc", "github.com/chromedp/", "github.com/cantledb/cantle/compat-tests/"} {
+			if strings.HasPrefix(path, foreign) {
+				t.Errorf("a test with an embedded server links %s", path)
+			}
+		}
+	}
+	if !slices.Contains(packages, version.Path+"/storage/pebblekv") {
+		t.Errorf("%d packages are linked, and not the engine on files", len(packages))
 	}
 	t.Logf("go test takes %.1f s, with libraries that were compiled before", time.Since(begun).Seconds())
 }

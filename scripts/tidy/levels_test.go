@@ -22,7 +22,7 @@ var levels = [][]string{
 	14: {"cmd/cantle/console", "cmd/cantle/tracing", "wire/command/access", "wire/command/data", "wire/command/failpoint", "wire/command/plans", "wire/command/schema", "wire/command/sessions", "wire/command/settings", "wire/command/shards", "wire/command/status", "wire/server"},
 	15: {"wire/rooms"},
 	16: {"cmd/cantle/daemon"},
-	17: {".", "cmd/cantle/doctor", "cmd/cantle/lint"},
+	17: {".", "cmd/cantle/doctor", "cmd/cantle/lint", "cmd/cantle/tikvengine"},
 	18: {"cantletest", "cmd/cantle/cli"},
 	19: {"cmd/cantle"},
 }
@@ -55,6 +55,7 @@ var separations = []struct{ from, to, but, why string }{
 	{"storage", "bson", "", "a store keeps bytes under ordered bytes; what they mean is decided above"},
 	{"storage", "collection", "", "a store knows no namespace"},
 	{"storage", "wire", "", "a store knows no command and no error code; shard/cluster translates its sentinels"},
+	{"cmd/cantle/daemon", "storage/tikvkv", "", "an embedded server would bring the client of TiKV along; the program adds the engine"},
 	{"wire/server", "collection", "collection/mongoerr", "the connection loop hands messages to a Handler and knows nothing else"},
 	{"wire/server", "shard", "", "the connection loop hands messages to a Handler and knows nothing else"},
 	{"wire/server", "storage", "", "the connection loop hands messages to a Handler and knows nothing else"},

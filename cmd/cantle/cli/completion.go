@@ -11,6 +11,7 @@ import (
 	"github.com/cantledb/cantle/cmd/cantle/daemon"
 	"github.com/cantledb/cantle/cmd/cantle/flags"
 	"github.com/cantledb/cantle/cmd/cantle/manual"
+	"github.com/cantledb/cantle/cmd/cantle/tikvengine"
 )
 
 const completionHelp = `Prints the script that lets a shell complete the commands of cantle, their flags and the
@@ -24,7 +25,7 @@ values of these. Packages install it; otherwise say in the start file of the she
 
 // Commands are all commands of the program that do something, serve among them.
 func Commands() []flags.Command {
-	out := []flags.Command{daemon.Command()}
+	out := []flags.Command{daemon.Command(tikvengine.Engine())}
 	for _, v := range Verbs() {
 		out = append(out, v.Command())
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/cantledb/cantle/cmd/cantle/daemon"
 	"github.com/cantledb/cantle/cmd/cantle/doctor"
 	"github.com/cantledb/cantle/cmd/cantle/flags"
+	"github.com/cantledb/cantle/cmd/cantle/tikvengine"
 )
 
 const doctorHelp = `Looks at what a server needs and says what to do: its settings, the folder of the data
@@ -33,7 +34,7 @@ The exit status is 1 if something must be mended (FAULT), and 0 otherwise.
 `
 
 func doctorVerb(f *pflag.FlagSet) action {
-	var cfg daemon.Config
+	cfg := daemon.Config{Remotes: []daemon.Remote{tikvengine.Engine()}}
 	cfg.Flags(f)
 	f.VisitAll(func(x *pflag.Flag) { x.Hidden = x.Name != "config" && x.Name != "data" })
 	asJSON := f.Bool("json", false, "print an object for programs instead of a table")

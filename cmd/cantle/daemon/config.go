@@ -132,7 +132,10 @@ type Config struct {
 	// ConsoleTools are programs that the console lends from the command line. Not a setting.
 	ConsoleTools console.Tools
 
-	// engines are those that Storage can name; nil is the table. Not a setting.
+	// Remotes are engines that Storage can name beside those of every server. Not a setting.
+	Remotes []Remote
+
+	// engines are those of every server; nil is the table. Not a setting.
 	engines []engine
 }
 

@@ -40,12 +40,12 @@ const (
 // defaultEngine is the name of the engine that a server runs on unless it is told.
 const defaultEngine = "pebble"
 
-// engines are the storage engines, by their names. A new one is a package of its own, a
-// row here, and a test in its package; TestEngines holds all rows to the contract.
+// engines are the storage engines of every server, by their names. A new one is a package of
+// its own, a row here, and a test in its package; TestEngines holds all rows to the contract.
+// One with heavy libraries is a Remote instead, which the program adds.
 var engines = []engine{
 	{"memory", "nothing is written to disk, all is gone at the end", nowhere, openMemory, nil},
 	{"pebble", "in files in the folder of --data", inFolder, openPebble, nil},
-	{"tikv", "in a TiKV cluster, which several servers can share, named by the addresses of PD as tikv://pd1:2379,pd2:2379/keyspace", atRemote, openTiKV, tikvCollectors},
 }
 
 // storeSettings are what the settings of a server say about its store.
@@ -119,10 +119,15 @@ func (c *Config) lasts() bool {
 
 // allEngines are the engines that --storage can name.
 func (c *Config) allEngines() []engine {
-	if c.engines != nil {
-		return c.engines
+	list := c.engines
+	if list == nil {
+		list = engines
 	}
-	return engines
+	list = slices.Clone(list)
+	for _, r := range c.Remotes {
+		list = append(list, r.engine())
+	}
+	return list
 }
 
 // engineNames are the values of --storage.

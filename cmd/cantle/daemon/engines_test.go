@@ -20,9 +20,6 @@ func TestEngines(t *testing.T) {
 // testEngines holds engines to the contract.
 func testEngines(t *testing.T, list []engine) {
 	for _, e := range list {
-		if e.name == "tikv" {
-			continue // its own package does, on a simulated cluster
-		}
 		t.Run(e.name, func(t *testing.T) {
 			storagetest.Conformance(t, func(tb testing.TB) storage.Store {
 				divided := divide(1<<30, 0)
@@ -37,6 +34,7 @@ func testEngines(t *testing.T, list []engine) {
 }
 
 func TestEngineOfSettings(t *testing.T) {
+	remotes := []Remote{{Scheme: "tikv"}}
 	for _, c := range []struct {
 		c    Config
 		want string // the engine's name, or a part of the error
@@ -48,11 +46,13 @@ func TestEngineOfSettings(t *testing.T) {
 		{Config{Storage: "memory"}, "memory", "--storage memory"},
 		{Config{Storage: "memory", Memory: true}, "memory", "--memory"},
 		{Config{Storage: "pebble", Memory: true}, "give one of them", ""},
-		{Config{Storage: "tape"}, `--storage is memory or pebble or tikv://…, not "tape"`, ""},
-		{Config{Storage: "tikv"}, `not "tikv"`, ""},
+		{Config{Storage: "tape"}, `--storage is memory or pebble, not "tape"`, ""},
+		{Config{Storage: "tape", Remotes: remotes}, `--storage is memory or pebble or tikv://…, not "tape"`, ""},
+		{Config{Storage: "tikv://pd:2379/k"}, `not "tikv://pd:2379/k"`, ""},
+		{Config{Storage: "tikv", Remotes: remotes}, `not "tikv"`, ""},
 		{Config{Storage: "memory://x"}, `not "memory://x"`, ""},
-		{Config{Storage: "tikv://pd:2379/k"}, "tikv", "--storage tikv"},
-		{Config{Storage: "tikv://pd:2379/k", ReplicaSet: "rs0"}, "--replica-set is not for", ""},
+		{Config{Storage: "tikv://pd:2379/k", Remotes: remotes}, "tikv", "--storage tikv"},
+		{Config{Storage: "tikv://pd:2379/k", ReplicaSet: "rs0", Remotes: remotes}, "--replica-set is not for", ""},
 	} {
 		e, err := c.c.engine()
 		if err != nil && !strings.Contains(err.Error(), c.want) || err == nil && e.name != c.want {

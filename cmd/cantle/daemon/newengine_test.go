@@ -80,7 +80,7 @@ func TestEngineIsOneRow(t *testing.T) {
 		}
 	}
 	cfg := Config{Storage: "tape", engines: list}
-	if _, err := cfg.engine(); err == nil || !strings.Contains(err.Error(), "memory or pebble or tikv://… or reel or sky://… or wire") {
+	if _, err := cfg.engine(); err == nil || !strings.Contains(err.Error(), "memory or pebble or reel or sky://… or wire") {
 		t.Errorf("an unknown engine: %v", err)
 	}
 }

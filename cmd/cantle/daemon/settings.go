@@ -32,15 +32,15 @@ func (c *Config) Flags(f *pflag.FlagSet) {
 	}
 }
 
-// Command is "cantle serve" as its users are told of it.
-func Command() flags.Command {
+// Command is "cantle serve" as its users are told of it, in a program that has these engines.
+func Command(remotes ...Remote) flags.Command {
 	c := flags.Command{Name: "serve", Does: "start a server", Help: `Starts a server and prints its connection string. Every flag can also be set as an
 environment variable (CANTLE_DATA for --data) or in a file (--config); the flag wins, then
 the variable. Ctrl-C or SIGTERM ends the server when running commands are done.
 `}
 	for _, t := range topics {
 		f := flags.New("")
-		t.define(&Config{}, f)
+		t.define(&Config{Remotes: remotes}, f)
 		c.Groups = append(c.Groups, flags.Group{Title: t.title, Flags: f})
 	}
 	return c
