@@ -6,6 +6,7 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/ratelimit"
@@ -122,7 +123,7 @@ func (c *Cluster) FindKeys(o *Op, ns collection.Namespace, f plan.Find, fields [
 // Manual: reference/command/distinct. Errors: 17217 (over 16 MB).
 func (c *Cluster) Distinct(o *Op, ns collection.Namespace, key string, filter bson.Raw, hint bson.Value) (bson.Raw, error) {
 	out := bson.NewArrayBuilder(nil)
-	set, err := NewValueSet(key)
+	set, err := exec.NewValueSet(key)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +156,7 @@ func (c *Cluster) Distinct(o *Op, ns collection.Namespace, key string, filter bs
 		}
 	}
 	c.settle(o)
-	return SortValues(o.Env, out.Doc()), nil
+	return exec.SortValues(o.Env, out.Doc()), nil
 }
 
 // CheckDistinct refuses values of so many bytes, which no reply can hold.

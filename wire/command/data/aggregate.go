@@ -4,6 +4,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/agg"
+	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/plan"
 	"github.com/cantledb/cantle/shard/cluster"
@@ -219,7 +220,7 @@ func countOnView(c *command.Call, ns collection.Namespace, f plan.Find) error {
 
 // distinctOnView answers a distinct on a view, which is an aggregate there.
 func distinctOnView(c *command.Call, ns collection.Namespace, a *distinctArgs) error {
-	set, err := cluster.NewValueSet(a.key)
+	set, err := exec.NewValueSet(a.key)
 	if err != nil {
 		return err
 	}
@@ -232,7 +233,7 @@ func distinctOnView(c *command.Call, ns collection.Namespace, a *distinctArgs) e
 		return cluster.CheckDistinct(out.Len())
 	})
 	if err == nil {
-		c.Reply.Array("values", cluster.SortValues(c.Env(), out.Doc()))
+		c.Reply.Array("values", exec.SortValues(c.Env(), out.Doc()))
 		c.OKAsInt()
 	}
 	return err

@@ -1,4 +1,4 @@
-package cluster
+package exec
 
 import (
 	"slices"
