@@ -95,13 +95,13 @@ func (r *Reader) CountFor(user string) {
 	if user == "" {
 		return
 	}
+	share := x.shares.Enter(user) // the same for all connections of a user
 	s := x.senders[user]
 	if s == nil {
-		s = &sender{name: user, line: ratelimit.NewLanes(1)}
+		s = &sender{name: user, share: share, line: ratelimit.NewLanes(1)}
 		x.senders[user] = s
 	}
 	s.conns++
-	s.share = x.shares.Enter(user)
 	r.sender = s
 }
 

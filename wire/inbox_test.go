@@ -202,6 +202,7 @@ func TestUsersShareTheInbox(t *testing.T) {
 			close(done)
 		}
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if used, users := m.Stats().Used, len(p.inbox.senders); used != 0 || users != 0 {
 			t.Errorf("%d bytes and %d users are counted at the end", used, users)
 		}
