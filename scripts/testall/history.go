@@ -17,8 +17,8 @@ import (
 
 // Bounds of one run of the step.
 const (
-	historyTime = time.Minute // after which no further commit is vetted, if it is not a night
-	subjectMax  = 120         // characters of a commit's subject
+	historyTime = 30 * time.Second // after which no further commit is vetted, if it is not a night
+	subjectMax  = 120              // characters of a commit's subject
 )
 
 // historyStart is the file that names the commit after which commits are new.

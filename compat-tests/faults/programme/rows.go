@@ -62,7 +62,7 @@ var Rows = []Row{
 		Canary: "checksums of blocks are not compared", CanaryTest: "compat-tests/faults/damage TestCanary",
 	},
 	{
-		Name: "histories", Promises: []int{3}, Unit: "operations", Run: 100_000, Nightly: 10_000_000, Release: 1_000_000_000,
+		Name: "histories", Promises: []int{3}, Unit: "operations", Run: 50_000, Nightly: 10_000_000, Release: 1_000_000_000,
 		What:   "Lists that are appended to and registers, by many clients, in transactions and alone, while collections are split and resharded, budgets run out, connections break and the power fails, in virtual time; the same over TCP with drivers and kills, and bank transfers. Histories are judged by checkers that know nothing of the server: no circle of dependencies that snapshot isolation forbids, none against the order of real time",
 		Canary: "conflicts are not looked for at the commit", CanaryTest: "compat-tests/consistency/simulation TestHistoriesCanary",
 		Tests: []string{"compat-tests/consistency/simulation TestHistories", "compat-tests/consistency/isolation TestBank", "compat-tests/consistency/isolation TestAppend", "compat-tests/consistency/isolation TestRegisters", "compat-tests/consistency/isolation TestKills"},
@@ -74,19 +74,19 @@ var Rows = []Row{
 		Canary: "three: a cursor of a transaction that sees later writes, a change stream that leaves out one change in a thousand, a tailable cursor that skips a document", CanaryTest: "compat-tests/consistency/cursors TestCanary",
 	},
 	{
-		Name: "random", Promises: []int{4}, Unit: "operations", Run: 100_000, Nightly: 10_000_000, Release: 1_000_000_000,
+		Name: "random", Promises: []int{4}, Unit: "operations", Run: 50_000, Nightly: 10_000_000, Release: 1_000_000_000,
 		What:   "Random operations: one partition = seven = eight = with indexes = a naive model",
 		Tests:  []string{"compat-tests/consistency/differential TestMetamorphic", "compat-tests/consistency/differential TestPipelines"},
 		Canary: "sort keys are compared by their first bytes only where results of partitions are merged", CanaryTest: "compat-tests/consistency/differential TestCanary",
 	},
 	{
-		Name: "ways", Promises: []int{4}, Unit: "comparisons", Run: 240_000, Nightly: 6_000_000, Release: 60_000_000,
+		Name: "ways", Promises: []int{4}, Unit: "comparisons", Run: 120_000, Nightly: 6_000_000, Release: 60_000_000,
 		What:   "The answer to a question does not depend on the way in which the documents are kept. The same random documents are kept without an index, with indexes of every kind, sharded, clustered, capped, behind a view, in an uncommitted transaction, on a server that spills at once, while partitions are split, merged, moved and resharded, at a time in the past, on files, on one and on three servers over a simulated TiKV cluster, after `kill -9`, and restored from a backup. Each question is sent with hints, in batches, after other questions of the same shape, and in equivalent forms. An evaluator that shares no code with the server checks the answers. A difference is reduced and printed as a short script",
 		Tests:  []string{"compat-tests/consistency/differential TestWays"},
 		Canary: "ten bugs that the server had before, or similar ones: cached plans that are kept after reading ahead past their work limit, cursors that lose their position after writes of their transaction, numbers and empty names in paths that an index or a join reads differently from a scan, metadata and orders of fields that depend on memory", CanaryTest: "compat-tests/consistency/differential TestCanaries",
 	},
 	{
-		Name: "simulation", Promises: []int{1, 2, 3, 4, 6}, Unit: "seeds", Run: 200, Nightly: 50_000, Release: 1_000_000,
+		Name: "simulation", Promises: []int{1, 2, 3, 4, 6}, Unit: "seeds", Run: 100, Nightly: 50_000, Release: 1_000_000,
 		What:   "Whole servers in virtual time, on a disk that forgets what was not synced, with connections in memory; one seed draws what clients do and what goes wrong. CRUD, transactions, of which some write between the batches of their cursors, change streams, documents that expire, splits, merges, reshardings, indexes and budgets that run out, while the power fails, the disk errs, connections break and the clock on the wall jumps by up to an hour. A model records the acknowledged and the refused writes; streams, indexes, counts and charges must agree with it",
 		Note:   "The night runs the server as it is released, on all cores; each run has the self-checks of a test build",
 		Tests:  []string{"compat-tests/consistency/simulation TestSeeds"},
