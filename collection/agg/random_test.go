@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 
@@ -13,13 +12,14 @@ import (
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mql"
 	"github.com/cantledb/cantle/compat-tests/rig/casefile"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // TestRandomPipelines runs random pipelines over random documents in every way:
 // optimised, divided and spilled answers equal the plain one.
 func TestRandomPipelines(t *testing.T) {
 	seeds := uint64(250)
-	if os.Getenv("CANTLE_SOAK") != "" {
+	if testenv.IsNightly() {
 		seeds = 20_000
 	}
 	for seed := range seeds {

@@ -79,12 +79,25 @@ func cell(results []string) string {
 	return "✓"
 }
 
-// insertClients replaces the part of a document between the marks.
-func insertClients(doc, part []byte) ([]byte, error) {
-	head, rest, ok := bytes.Cut(doc, []byte(clientsBegin))
-	_, tail, ends := bytes.Cut(rest, []byte(clientsEnd))
-	if !ok || !ends {
-		return nil, fmt.Errorf("README.md has no %q and %q", clientsBegin, clientsEnd)
+// insert writes or compares a document whose part between two marks is printed.
+func insert(path, begin, end string, part []byte, check bool) error {
+	doc, err := os.ReadFile(path)
+	if err != nil {
+		return err
 	}
-	return slices.Concat(head, []byte(clientsBegin), part, []byte(clientsEnd), tail), nil
+	text, err := between(doc, begin, end, part)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return write(path, text, check)
+}
+
+// between replaces the part of a document between two marks. Errors: it lacks one.
+func between(doc []byte, begin, end string, part []byte) ([]byte, error) {
+	head, rest, ok := bytes.Cut(doc, []byte(begin))
+	_, tail, ends := bytes.Cut(rest, []byte(end))
+	if !ok || !ends {
+		return nil, fmt.Errorf("there is no %q with %q behind it", begin, end)
+	}
+	return slices.Concat(head, []byte(begin), part, []byte(end), tail), nil
 }

@@ -68,16 +68,9 @@ func run(root string, check bool) error {
 	if err != nil {
 		return err
 	}
-	readme := filepath.Join(root, "README.md")
-	old, err := os.ReadFile(readme)
-	if err != nil {
-		return err
-	}
-	text, err := insertClients(old, renderClients(rows, areas))
-	if err != nil {
-		return err
-	}
-	return errors.Join(write(readme, text, check), write(filepath.Join(root, "compat-tests", "COVERAGE.md"), append(render(tables()), renderChanges(release.Behaviours[:])...), check),
+	return errors.Join(insert(filepath.Join(root, "README.md"), clientsBegin, clientsEnd, renderClients(rows, areas), check),
+		insert(filepath.Join(root, "CONTRIBUTING.md"), environmentBegin, environmentEnd, renderEnvironment(), check),
+		write(filepath.Join(root, "compat-tests", "COVERAGE.md"), append(render(tables()), renderChanges(release.Behaviours[:])...), check),
 		write(filepath.Join(root, "docs", "reference.md"), []byte(renderReference()), check),
 		write(filepath.Join(root, "docs", "privileges.md"), renderPrivileges(), check),
 		write(filepath.Join(root, "docs", "cosmos-features.md"), renderCosmos(), check), printFaults(root, check))

@@ -85,7 +85,7 @@ func TestClients(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := insertClients([]byte("before\n"+clientsBegin+"old\n"+clientsEnd+"after\n"), renderClients(rows, areas))
+	got, err := between([]byte("before\n"+clientsBegin+"old\n"+clientsEnd+"after\n"), clientsBegin, clientsEnd, renderClients(rows, areas))
 	want := "before\n" + clientsBegin + "| | The A | B |\n|---|---|---|\n| one | ✓ |  |\n| two | ✗ | (✓) |\n" + clientsEnd + "after\n"
 	if err != nil || string(got) != want {
 		t.Errorf("%v\n%s", err, got)

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"slices"
+
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // clusterRun is suites over a simulated TiKV cluster: see compat-tests/rig/harness/cluster.go.
@@ -10,11 +12,11 @@ type clusterRun struct {
 	storage string   // CANTLE_STORAGE
 	suites  []string // under compat-tests
 	flags   []string // of go test
-	env     []string
+	env     []string // what it sets besides
 }
 
 // clusterSuites are those that ask servers what clients may expect of any engine.
-var clusterSuites = []string{"cases", "driver", "isolation", "differential", "crash"}
+var clusterSuites = []string{"cases", "driver", "isolation", "differential"}
 
 // clusterShare is what a run does that has the step without --long: where everything goes wrong, the tests of each
 // suite that take some seconds there. Each run has the case files on a cluster in the server's process,
@@ -23,7 +25,7 @@ var clusterShare = []clusterRun{
 	{"tikv-faults", []string{"driver"}, []string{"-run", "Watch|Transactions|Retry|Bulk|Cursor", "-skip", "SplitEvent|Lifetime|TestBulkWrite"}, nil},
 	{"tikv-faults", []string{"isolation"}, []string{"-run", "Anomalies|Counts|Kills"}, nil},
 	{"tikv-faults", []string{"differential"}, []string{"-run", "Metamorphic|Fields"}, []string{"CANTLE_SEED=1"}},
-	{"tikv-faults", []string{"crash"}, []string{"-run", "KillDuringWrites|Retry"}, []string{"CANTLE_CRASH_ROUNDS=4"}},
+	{"tikv-faults", []string{"crash"}, []string{"-run", "KillDuringWrites|Retry"}, []string{testenv.SetPart("1/25")}},
 	{"tikv-faults", []string{"cases"}, []string{"-run", "TestCases/memory/(crud|session)"}, nil},
 }
 
@@ -36,11 +38,17 @@ var severalShare = []clusterRun{
 	{"mock-3", []string{"driver"}, []string{"-run", "Watch|Transactions|Retry|Bulk|Cursor", "-skip", "Split|Lifetime|TestBulkWrite"}, nil},
 }
 
+// halfOfIt is the half of the amount of a row of the fault programme.
+var halfOfIt = []string{testenv.SetPart("1/2")}
+
 // clusterAll is what a long run does.
 var clusterAll = []clusterRun{
-	{"mock", clusterSuites, nil, []string{"CANTLE_CRASH_ROUNDS=50"}},
-	{"tikv", clusterSuites, nil, []string{"CANTLE_CRASH_ROUNDS=50"}},
-	{"tikv-faults", clusterSuites, nil, []string{"CANTLE_CRASH_ROUNDS=50"}},
+	{"mock", clusterSuites, nil, nil},
+	{"mock", []string{"crash"}, nil, halfOfIt},
+	{"tikv", clusterSuites, nil, nil},
+	{"tikv", []string{"crash"}, nil, halfOfIt},
+	{"tikv-faults", clusterSuites, nil, nil},
+	{"tikv-faults", []string{"crash"}, nil, halfOfIt},
 	{"mock-3", []string{"mongosh"}, []string{"-run", "Scripts/shell[24]$"}, nil}, // sharding, shard keys changed under writers
 }
 

@@ -9,12 +9,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // TestFuzzCanary: a parser of documents that does not compare the length a document states
 // with the bytes there are is found out by as many inputs as each run has.
 func TestFuzzCanary(t *testing.T) {
-	if os.Getenv("CANTLE_LONG") == "" {
+	if !testenv.IsLong() {
 		t.Skip("it compiles a package with the fuzzer's instruments: CANTLE_LONG")
 	}
 	root, err := filepath.Abs(filepath.Join("..", ".."))

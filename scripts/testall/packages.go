@@ -32,7 +32,7 @@ const clientPrograms = "drivers"
 
 // startsServers reports whether the tests of a package start servers.
 func startsServers(pkg string) bool {
-	return strings.Contains(pkg, "/compat-tests/") && path.Base(pkg) != "casefile"
+	return strings.Contains(pkg, "/compat-tests/") && !slices.Contains([]string{"casefile", "testenv"}, path.Base(pkg))
 }
 
 // among accepts the packages of some names that start servers.

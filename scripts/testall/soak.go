@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/cantledb/cantle/compat-tests/faults/programme"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // simulated is the folder whose tests use all cores by themselves.
@@ -34,7 +35,7 @@ func (r *run) soak() error {
 	if r.part != "" {
 		r.env = append(r.env, part.Variable())
 	}
-	r.env = append(r.env, "CANTLE_SOAK=1")
+	r.env = append(r.env, testenv.SetLength(testenv.Nightly))
 	flags := []string{"-count=1"}
 	if r.rows != "" {
 		flags = append(flags, "-run", "^("+strings.Join(tests, "|")+")$")

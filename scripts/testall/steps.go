@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // testTags are set for all tests: invariants turns on the costly self-checks.
@@ -84,7 +86,7 @@ func (r *run) use(binary string) {
 // useLength makes tests of a long run do what only nights have time for.
 func (r *run) useLength() {
 	if r.speed == night {
-		r.env = append(r.env, "CANTLE_LONG=1")
+		r.env = append(r.env, testenv.SetLength(testenv.Long))
 	}
 }
 

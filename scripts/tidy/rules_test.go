@@ -35,6 +35,7 @@ var rules = []rule{
 	{"decoded", "documents stay raw BSON from the socket to the store; decoding one costs twenty to forty times as much as looking at it", checkDecoded},
 	{"described", "who reads a comment knows at its first word what it speaks of, and finds it by its name", checkDescribed},
 	{"doors", "each library is used at one door, so that it can be exchanged or upgraded in one place", checkDoors},
+	{"environment", "what a variable of the tests is for, and in which unit, stands in one table, which CONTRIBUTING.md shows", checkEnvironment},
 	{"floors", "seen from outside the house has floors: bson, ratelimit and storage, then collection, shard, wire and cmd, and on top what other programs import; nobody below knows who stands above", checkFloors},
 	{"format", "gofmt leaves nothing to discuss", checkFormat},
 	{"globals", "package-level state is shared by everything in the process: tests disturb each other, and two servers in one process cannot differ", checkGlobals},

@@ -20,6 +20,9 @@ func TestRulesFail(t *testing.T) {
 		{"asleep", "shard/jobs/main_test.go", "package jobs_test\nimport \"time\"\nfunc f() { time.Sleep(1) }\n", 0},
 		{"asleep", "shard/jobs/main_test.go", "package jobs_test\n", 1},
 		{"asleep", "compat-tests/faults/crash/a_test.go", "package crash\nimport \"time\"\nfunc f() { time.Sleep(1) }\n", 0},
+		{"environment", "shard/a_test.go", "package shard\nimport \"os\"\nvar a, b = os.Getenv(\"CANTLE_SEED\"), os.Getenv(\"HOME\")\n", 1},
+		{"environment", "compat-tests/faults/crash/a.go", "package crash\nimport \"os\"\nvar a, b = os.LookupEnv(\"CANTLE_SEED\")\n", 1},
+		{"environment", "compat-tests/rig/testenv/a.go", "package testenv\nimport \"os\"\nvar a = os.Getenv(\"CANTLE_SEED\")\n", 0},
 		{"asleep", "shard/a.go", "package shard\nimport \"time\"\nfunc f() { time.Sleep(1) }\n", 0},
 		{"authorized", "wire/command/data/a.go", "package data\nvar rows = []Def{{Name: \"copy\", Run: runCopy}, {Name: \"move\", Parse: parseMove}}\nfunc runCopy() { read() }\n" +
 			"func read() { switch name {\ncase \"toCollection\", \"size\":\n}\n}\nfunc parseMove() { x.Get(\"to\") }\n", 1},

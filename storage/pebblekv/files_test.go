@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 	"github.com/cantledb/cantle/storage"
 )
 
@@ -23,16 +24,14 @@ var logFaults = map[string]errorfs.OpKind{"create": errorfs.OpCreate, "write": e
 // A log that cannot be made, written or synced ends the process with a sentence, also where
 // Pebble would panic; what was acknowledged is there afterwards.
 func TestLogThatFails(t *testing.T) {
-	if dir := os.Getenv("CANTLE_LOG_DIR"); dir != "" {
-		writeUntilDeath(t, dir, logFaults[os.Getenv("CANTLE_LOG_FAULT")])
+	if args, ok := testenv.Arguments(t); ok {
+		writeUntilDeath(t, args[0], logFaults[args[1]])
 		return
 	}
 	for name := range logFaults {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=TestLogThatFails$")
-			cmd.Env = append(os.Environ(), "CANTLE_LOG_DIR="+dir, "CANTLE_LOG_FAULT="+name)
-			out, err := cmd.CombinedOutput()
+			out, err := testenv.Again(t, dir, name).CombinedOutput()
 			var exit *exec.ExitError
 			if !errors.As(err, &exit) || exit.ExitCode() != 3 || !strings.Contains(string(out), "the log of writes cannot be") || strings.Contains(string(out), "goroutine") {
 				t.Fatalf("%v\n%.2000s", err, out)

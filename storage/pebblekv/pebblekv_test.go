@@ -16,6 +16,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/storagetest"
 )
@@ -173,6 +174,10 @@ func TestTimestampsFollowTheClock(t *testing.T) {
 }
 
 func TestLocked(t *testing.T) {
+	if args, ok := testenv.Arguments(t); ok {
+		mustClose(t, mustOpen(t, args[0], Options{}))
+		return
+	}
 	dir := t.TempDir()
 	s := mustOpen(t, dir, Options{})
 	defer mustClose(t, s)
@@ -180,21 +185,10 @@ func TestLocked(t *testing.T) {
 	if !errors.Is(err, storage.ErrLocked) || !strings.Contains(err.Error(), dir) {
 		t.Errorf("in this process: %v", err)
 	}
-	cmd := exec.Command(os.Args[0], "-test.run=TestOpenChild$")
-	cmd.Env = append(os.Environ(), "CANTLE_CHILD_DIR="+dir)
-	out, err := cmd.CombinedOutput()
+	out, err := testenv.Again(t, dir).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), storage.ErrLocked.Error()) || !strings.Contains(string(out), dir) {
 		t.Errorf("in another process: %v\n%s", err, out)
 	}
-}
-
-// TestOpenChild is the other process of TestLocked.
-func TestOpenChild(t *testing.T) {
-	dir := os.Getenv("CANTLE_CHILD_DIR")
-	if dir == "" {
-		t.Skip("only run by TestLocked")
-	}
-	mustClose(t, mustOpen(t, dir, Options{}))
 }
 
 func TestFormatOfTheFuture(t *testing.T) {
@@ -239,7 +233,7 @@ func TestDiskFull(t *testing.T) {
 }
 
 func TestFailedSyncIsFatal(t *testing.T) {
-	if dir := os.Getenv("CANTLE_FATAL_DIR"); dir != "" {
+	if args, ok := testenv.Arguments(t); ok {
 		var failing atomic.Bool
 		fail := errorfs.InjectorFunc(func(op errorfs.Op) error {
 			if failing.Load() && (op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData) {
@@ -247,16 +241,14 @@ func TestFailedSyncIsFatal(t *testing.T) {
 			}
 			return nil
 		})
-		s := mustOpen(t, dir, Options{FS: errorfs.Wrap(vfs.Default, fail), Fatal: func(m string) { os.Stderr.WriteString("flushed: " + m) }})
+		s := mustOpen(t, args[0], Options{FS: errorfs.Wrap(vfs.Default, fail), Fatal: func(m string) { os.Stderr.WriteString("flushed: " + m) }})
 		mustPut(t, s, "a", "1")
 		failing.Store(true)
 		_, err := put(s, "b", "1", storage.TxnOptions{})
 		t.Fatalf("still running: %v", err)
 	}
-	cmd := exec.Command(os.Args[0], "-test.run=TestFailedSyncIsFatal$")
 	dir := t.TempDir()
-	cmd.Env = append(os.Environ(), "CANTLE_FATAL_DIR="+dir)
-	out, err := cmd.CombinedOutput()
+	out, err := testenv.Again(t, dir).CombinedOutput()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 3 || !strings.Contains(string(out), "flushed: ") {
 		t.Fatalf("%v\n%s", err, out)

@@ -13,29 +13,28 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 	"github.com/cantledb/cantle/storage"
 )
 
 // A store whose log cannot be flushed, as the disk is full, ends the process with what
 // to do, instead of trying for ever.
 func TestOpenOnAFullDisk(t *testing.T) {
-	if dir := os.Getenv("CANTLE_FULL_DIR"); dir != "" {
+	if args, ok := testenv.Arguments(t); ok {
 		full := errorfs.InjectorFunc(func(op errorfs.Op) error {
 			if op.Kind == errorfs.OpCreate && strings.HasSuffix(op.Path, ".sst") {
 				return syscall.ENOSPC
 			}
 			return nil
 		})
-		_, err := Open(dir, Options{FS: errorfs.Wrap(vfs.Default, full), Fatal: func(m string) { os.Stderr.WriteString(m) }})
+		_, err := Open(args[0], Options{FS: errorfs.Wrap(vfs.Default, full), Fatal: func(m string) { os.Stderr.WriteString(m) }})
 		t.Fatalf("opened: %v", err)
 	}
 	dir := t.TempDir()
 	s := mustOpen(t, dir, Options{})
 	mustPut(t, s, "a", "1")
 	mustClose(t, s)
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=TestOpenOnAFullDisk$")
-	cmd.Env = append(os.Environ(), "CANTLE_FULL_DIR="+dir)
-	out, err := cmd.CombinedOutput()
+	out, err := testenv.Again(t, dir).CombinedOutput()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 3 || !strings.Contains(string(out), "make room on the disk") {
 		t.Fatalf("%v\n%s", err, out)

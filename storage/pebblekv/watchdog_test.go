@@ -13,20 +13,19 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 	"github.com/cantledb/cantle/storage"
 )
 
 // A sync of the log that does not end ends the process, with a status of its own and a line that says which; also where
 // that line cannot be written.
 func TestWatchdog(t *testing.T) {
-	if dir := os.Getenv("CANTLE_HUNG_DIR"); dir != "" {
-		hang(t, dir, os.Getenv("CANTLE_HUNG_LOG") != "")
+	if args, ok := testenv.Arguments(t); ok {
+		hang(t, args[0], args[1] != "")
 	}
 	for _, log := range []string{"", "too"} {
-		cmd := exec.Command(os.Args[0], "-test.run=TestWatchdog$")
 		dir := t.TempDir()
-		cmd.Env = append(os.Environ(), "CANTLE_HUNG_DIR="+dir, "CANTLE_HUNG_LOG="+log)
-		out, err := cmd.CombinedOutput()
+		out, err := testenv.Again(t, dir, log).CombinedOutput()
 		var exit *exec.ExitError
 		if !errors.As(err, &exit) || exit.ExitCode() != 61 {
 			t.Fatalf("%v\n%s", err, out)

@@ -1,24 +1,26 @@
 package tikvkv
 
 import (
+	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/storagetest"
 )
 
+var async = flag.Bool("async", false, "commit in one phase or asynchronously, where that is possible")
+
 // A real cluster, if CANTLE_STORAGE=tikv://PD,PD names one; scripts/tikv starts one and runs
-// this. CANTLE_TIKV=async has commits in one phase and asynchronous ones.
+// this. -async has commits in one phase and asynchronous ones.
 func TestReal(t *testing.T) {
-	where := os.Getenv("CANTLE_STORAGE")
+	where := testenv.Storage()
 	if !strings.HasPrefix(where, Scheme+"://") {
 		t.Skip("CANTLE_STORAGE names no cluster: see scripts/tikv")
 	}
-	fast := os.Getenv("CANTLE_TIKV") == "async"
 	keyspaces := 0
 	openReal := func(tb testing.TB) storage.Store {
 		keyspaces++
@@ -26,7 +28,7 @@ func TestReal(t *testing.T) {
 		if err != nil {
 			tb.Fatal(err)
 		}
-		s, err := Open(tb.Context(), l, Options{Clock: time.Now, Retention: time.Nanosecond, AsyncCommit: fast, OnePhase: fast})
+		s, err := Open(tb.Context(), l, Options{Clock: time.Now, Retention: time.Nanosecond, AsyncCommit: *async, OnePhase: *async})
 		if err != nil {
 			tb.Fatal(err)
 		}

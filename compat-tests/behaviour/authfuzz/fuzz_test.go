@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/compat-tests/faults/programme"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // batchSize is how many requests of a user are sent before what there is is compared.
@@ -34,12 +34,9 @@ const (
 // TestGap: nobody sees or changes more than their role allows, whatever they send.
 func TestGap(t *testing.T) {
 	due := programme.Due(t, "authorization")
-	seed := programme.FirstSeed()
-	if text := os.Getenv("CANTLE_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("CANTLE_SEED: %v", err)
-		}
+	seed, ok := testenv.Seed(t)
+	if !ok {
+		seed = programme.FirstSeed()
 	}
 	f := &fuzzer{t: t, seed: seed, corpus: newCorpus(t), open: map[*user]*pool{}, turns: turns(), found: map[string]bool{}, most: findingsMax, start: time.Now()}
 	if os.Getenv(harness.Planted) != "" { // the first finding ends it; the rarest comes once in 100,000 requests

@@ -2,12 +2,12 @@ package cases
 
 import (
 	"flag"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/cantledb/cantle/compat-tests/rig/casefile"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // reference is the configuration whose answers -rewrite accepts.
@@ -24,7 +24,7 @@ func TestCases(t *testing.T) {
 			if casefile.Rewriting() && c.Name != reference {
 				t.Skip("only the configuration " + reference + " rewrites")
 			}
-			if (c.Faults || c.Cluster || c.Servers > 0) && os.Getenv("CANTLE_STORAGE") != "" {
+			if (c.Faults || c.Cluster || c.Servers > 0) && testenv.Storage() != "" {
 				t.Skip("CANTLE_STORAGE is set, and this configuration has an engine of its own")
 			}
 			if c.Faults {
@@ -49,5 +49,5 @@ func TestCases(t *testing.T) {
 // all reports whether every case file is run, with servers of their own.
 func all() bool {
 	some := strings.Count(flag.Lookup("test.run").Value.String(), "/") > 1 // -run TestCases/faults/crud
-	return !some && os.Getenv("CANTLE_URI") == ""
+	return !some && testenv.URI() == ""
 }

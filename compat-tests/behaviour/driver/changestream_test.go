@@ -3,7 +3,6 @@ package driver
 import (
 	"context"
 	"fmt"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // event is what the tests look at of a change event.
@@ -230,9 +230,7 @@ func TestWatchPartitions(t *testing.T) {
 // A stream goes on after the server was killed and started again, and after its
 // collection was renamed, resharded and dropped.
 func TestWatchRestart(t *testing.T) {
-	if os.Getenv("CANTLE_URI") != "" {
-		t.Skip("needs a server of its own")
-	}
+	testenv.SkipWithURI(t)
 	o := harness.Options{Data: t.TempDir()}
 	server, err := harness.Launch(o)
 	if err != nil {

@@ -11,5 +11,5 @@
 // before the comparison. `go test ./compat-tests/behaviour/mongosh -rewrite` accepts new output.
 //
 // The shell is looked for in CANTLE_MONGOSH, .cache/mongosh and the PATH. If it is
-// absent the test fails, unless CANTLE_SKIP_MONGOSH is set.
+// absent the test fails, unless CANTLE_MONGOSH is "none".
 package mongosh

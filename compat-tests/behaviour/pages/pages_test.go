@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // pagesAtOnce is how many pages are followed at a time: they wait for shells and servers for
@@ -25,9 +26,7 @@ func TestMain(m *testing.M) {
 
 // Every block of every page can be followed, and does what the page says.
 func TestPages(t *testing.T) {
-	if os.Getenv("CANTLE_URI") != "" {
-		t.Skip("CANTLE_URI is set, and pages start servers of their own")
-	}
+	testenv.SkipWithURI(t)
 	root, err := harness.Root()
 	if err != nil {
 		t.Fatal(err)

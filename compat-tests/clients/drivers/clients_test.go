@@ -17,6 +17,7 @@ import (
 
 	"github.com/cantledb/cantle/compat-tests/rig/casefile"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // runMinutesMax bounds one program against one server.
@@ -70,10 +71,8 @@ func (f *findings) judge(t *testing.T, before matrix) {
 
 // test installs one program and runs it against each variant of the server.
 func (p *program) test(t *testing.T, found *findings) {
-	if os.Getenv("CANTLE_URI") != "" {
-		t.Skip("CANTLE_URI is set, and the clients need servers of their own")
-	}
-	if p.long && os.Getenv("CANTLE_LONG") == "" {
+	testenv.SkipWithURI(t)
+	if p.long && !testenv.IsLong() {
 		t.Skip("compiling the " + p.folder + " client takes minutes: ./scripts/test --long or CANTLE_LONG=1 runs it")
 	}
 	if name := p.installation().Missing(); name != "" {

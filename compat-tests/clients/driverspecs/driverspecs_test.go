@@ -10,6 +10,7 @@ import (
 
 	"github.com/cantledb/cantle/compat-tests/clients/scoreboard"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // scoreboardHead begins a scoreboard.
@@ -35,9 +36,7 @@ func TestMain(m *testing.M) {
 // TestDriverSpecs runs the driver's tests in each topology and compares the
 // results with its scoreboard.
 func TestDriverSpecs(t *testing.T) {
-	if os.Getenv("CANTLE_URI") != "" {
-		t.Skip("CANTLE_URI is set, and this test needs servers of its own with fail points")
-	}
+	testenv.SkipWithURI(t)
 	dir := fetch(t)
 	programs := map[string]string{unified: compile(t, dir, unified), integration: compile(t, dir, integration)}
 	for i := range topologies {

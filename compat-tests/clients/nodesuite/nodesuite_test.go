@@ -2,12 +2,12 @@ package nodesuite
 
 import (
 	"net/url"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/cantledb/cantle/compat-tests/clients/scoreboard"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // scoreboardHead begins scoreboard.txt.
@@ -17,7 +17,7 @@ const scoreboardHead = `# The Node driver's tests for servers: what passed, what
 
 // TestNodeSuite runs the driver's tests and compares the results with the scoreboard.
 func TestNodeSuite(t *testing.T) {
-	if os.Getenv("CANTLE_LONG") == "" {
+	if !testenv.IsLong() {
 		t.Skip("it takes minutes: ./scripts/test --long or CANTLE_LONG=1 runs it")
 	}
 	scoreboard.Suite{Head: scoreboardHead, Runs: runs, Missing: missing, Install: install, Start: start}.Judge(t)

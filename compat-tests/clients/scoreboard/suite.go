@@ -3,11 +3,11 @@ package scoreboard
 import (
 	"context"
 	"errors"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // Setting is a way to run the server.
@@ -76,9 +76,7 @@ type Suite struct {
 // Judge runs a driver's tests, each run against a server of its own and beside the others,
 // and compares the results with scoreboard.txt. The test is skipped where they cannot be had.
 func (s Suite) Judge(t *testing.T) {
-	if os.Getenv("CANTLE_URI") != "" {
-		t.Skip("CANTLE_URI is set, and this test needs servers of its own")
-	}
+	testenv.SkipWithURI(t)
 	if what := s.Missing(); what != "" {
 		t.Skip(what)
 	}
@@ -95,7 +93,7 @@ func (s Suite) Judge(t *testing.T) {
 		for _, r := range s.Runs {
 			rows = append(rows, r.rows()...)
 			t.Run(r.Name, func(t *testing.T) {
-				if !r.Short && os.Getenv("CANTLE_LONG") == "" {
+				if !r.Short && !testenv.IsLong() {
 					t.Skip("it takes minutes: ./scripts/test --long or CANTLE_LONG=1 runs it")
 				}
 				t.Parallel() // they mostly wait

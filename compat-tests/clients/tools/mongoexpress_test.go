@@ -3,7 +3,6 @@ package tools
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/cantledb/cantle/compat-tests/rig/browser"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // tourMinutesMax bounds one tour of the pages.
@@ -25,9 +25,7 @@ var express = harness.Program{
 }
 
 func TestMongoExpress(t *testing.T) {
-	if os.Getenv("CANTLE_URI") != "" {
-		t.Skip("CANTLE_URI is set, and the tours need servers of their own")
-	}
+	testenv.SkipWithURI(t)
 	if name := express.Missing(); name != "" {
 		t.Fatalf("%s is not installed; the tests need it", name)
 	}

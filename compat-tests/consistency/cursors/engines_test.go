@@ -2,8 +2,6 @@ package cursors
 
 import (
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -11,8 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"github.com/cantledb/cantle/compat-tests/faults/programme"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // engine is a way to keep the data.
@@ -105,7 +103,7 @@ func (s *servers) client(t *testing.T) *mongo.Client {
 
 // due is the duration of a test: in each run its share of seconds, else five minutes.
 func due(seconds int) time.Duration {
-	if os.Getenv("CANTLE_LONG") != "" || programme.Column() != programme.Run {
+	if testenv.IsLong() {
 		return 5 * time.Minute
 	}
 	return time.Duration(seconds) * time.Second
@@ -113,13 +111,8 @@ func due(seconds int) time.Duration {
 
 // firstSeed is CANTLE_SEED, else a random seed.
 func firstSeed(t *testing.T) uint64 {
-	text := os.Getenv("CANTLE_SEED")
-	if text == "" {
-		return rand.Uint64N(1 << 31)
+	if seed, ok := testenv.Seed(t); ok {
+		return seed
 	}
-	seed, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatalf("CANTLE_SEED: %v", err)
-	}
-	return seed
+	return rand.Uint64N(1 << 31)
 }

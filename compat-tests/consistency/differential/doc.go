@@ -23,6 +23,6 @@
 // To add a way, add a row to ways: the setup before the documents, and the supported questions. To add
 // a form of questions, add a row to rewrites. Other variants of sending a question belong to manner.
 //
-//	CANTLE_SEED=123   only this set of documents, or only this list
-//	CANTLE_SOAK=1     the amount of a night, with fresh seeds
+//	CANTLE_SEED=123       only this set of documents, or only this list
+//	CANTLE_LONG=nightly   the amount of a night, with fresh seeds
 package differential

@@ -18,6 +18,7 @@ import (
 
 	"github.com/cantledb/cantle/compat-tests/faults/programme"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // questionsPerSet is the number of questions for one set of documents before the writes. After the
@@ -39,13 +40,13 @@ var tightParameters = []string{"internalQueryMaxBlockingSortMemoryUsageBytes", "
 
 // TestWays: one question has one answer, whatever the way.
 func TestWays(t *testing.T) {
-	if os.Getenv("CANTLE_STORAGE") != "" {
+	if testenv.Storage() != "" {
 		t.Skip("its row of the fault programme is of memory: transactions of a cluster may end for reasons of their own")
 	}
 	due := programme.Due(t, "ways")
 	f := &fuzzer{t: t, first: programme.FirstSeed(), counts: map[string]int{}, found: map[string]bool{}, most: findingsMost}
 	sets, most := uint64(1<<40), cmp.Or(waysMost[programme.Column()], 1<<62)
-	if seed, ok := alone(t); ok {
+	if seed, ok := testenv.Seed(t); ok {
 		f.first, sets = seed, 1
 	}
 	if os.Getenv(harness.Planted) != "" {

@@ -2,37 +2,22 @@ package differential
 
 import (
 	"iter"
-	"os"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/cantledb/cantle/compat-tests/faults/programme"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // fresh is where the seeds of a long run begin.
 var fresh = sync.OnceValue(func() uint64 { return uint64(time.Now().Unix()) })
 
-// alone is the seed of CANTLE_SEED, if it is set.
-func alone(t *testing.T) (uint64, bool) {
-	t.Helper()
-	text := os.Getenv("CANTLE_SEED")
-	if text == "" {
-		return 0, false
-	}
-	seed, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return seed, true
-}
-
 // first is the first seed: of an ordinary run a fixed one, so that it is the same
 // everywhere.
 func first(t *testing.T) uint64 {
 	t.Helper()
-	if seed, ok := alone(t); ok {
+	if seed, ok := testenv.Seed(t); ok {
 		return seed
 	}
 	if programme.Column() == programme.Run {
@@ -65,7 +50,7 @@ func due(t *testing.T, each, share int) iter.Seq[uint64] {
 // counted are so many seeds from the first one, or the one that the environment names.
 func counted(t *testing.T, runs int) iter.Seq[uint64] {
 	t.Helper()
-	if _, ok := alone(t); ok {
+	if _, ok := testenv.Seed(t); ok {
 		runs = 1
 	}
 	begin := first(t)

@@ -3,10 +3,8 @@
 // workloads of many clients whose histories are judged afterwards by checkers
 // that know nothing of the server.
 //
-// A workload runs for some seconds; CANTLE_ISOLATION_SECONDS makes it longer. The
-// workloads run once more against a server that is killed at random times;
-// CANTLE_ISOLATION_SOAK=600 repeats that for so many seconds, and so does the soak
-// step of a long test run.
+// A workload runs for some seconds. The workloads run once more against a server that is
+// killed at random times; CANTLE_LONG=nightly repeats that for ten minutes.
 //
 // The anomalies are those of the literature: P0 dirty write, G1a aborted read,
 // G1b intermediate read, G1c circular information flow, P4 lost update, G-single

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,34 +16,25 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // The workloads again, while the server is killed at random times and started
 // again: what was acknowledged is there, what was not is there as a whole or not
 // at all.
 func TestKills(t *testing.T) {
-	if os.Getenv("CANTLE_URI") != "" {
-		t.Skip("CANTLE_URI is set, and this test kills its server")
-	}
-	for round, began := 1, time.Now(); round == 1 || time.Since(began) < soak(t) && !t.Failed(); round++ {
+	testenv.SkipWithURI(t)
+	for round, began := 1, time.Now(); round == 1 || time.Since(began) < soak() && !t.Failed(); round++ {
 		for name, work := range map[string]func(*fixture){"bank": bank, "append": appends, "registers": registers} {
 			t.Run(fmt.Sprintf("%s/%d", name, round), func(t *testing.T) { killed(t, name, work) })
 		}
 	}
 }
 
-// soak is how long rounds are repeated: ten minutes in a long run, or as many
-// seconds as CANTLE_ISOLATION_SOAK says. Each round has a history of its own, as
+// soak is how long rounds are repeated: ten minutes in a night. Each round has a history of its own, as
 // the checkers take more time the longer it is.
-func soak(t *testing.T) time.Duration {
-	if text := os.Getenv("CANTLE_ISOLATION_SOAK"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatalf("CANTLE_ISOLATION_SOAK: %v", err)
-		}
-		return time.Duration(n) * time.Second
-	}
-	if os.Getenv("CANTLE_SOAK") != "" {
+func soak() time.Duration {
+	if testenv.IsNightly() {
 		return 10 * time.Minute
 	}
 	return 0

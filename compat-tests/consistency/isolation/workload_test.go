@@ -5,8 +5,6 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -26,9 +24,6 @@ const clients = 16
 
 // duration is how long a workload runs.
 func duration() time.Duration {
-	if n, err := strconv.Atoi(os.Getenv("CANTLE_ISOLATION_SECONDS")); err == nil {
-		return time.Duration(n) * time.Second
-	}
 	return 2 * time.Second
 }
 

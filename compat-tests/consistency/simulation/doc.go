@@ -6,8 +6,7 @@
 // syncs of the log are slow or fail, connections break and the clock on the wall jumps. A
 // model knows what was acknowledged, what was refused and what nobody can know.
 //
-//	CANTLE_SIMULATION_SEEDS   how many seeds, else as package programme says
-//	CANTLE_SIMULATION_SEED    this one only, with a log of what happened
+//	CANTLE_SEED   this one only, with a log of what happened
 //
 // What a seed decides: the operations of each client and the virtual times between them, how
 // long messages and syncs take, which fault strikes when, and what a power cut leaves of

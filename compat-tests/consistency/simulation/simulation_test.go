@@ -3,9 +3,7 @@ package simulation
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"runtime"
-	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -15,20 +13,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/cantledb/cantle/compat-tests/faults/programme"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
-
-// number reads a number from the environment.
-func number(t *testing.T, name string) (uint64, bool) {
-	text := os.Getenv(name)
-	if text == "" {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	return n, true
-}
 
 // hangsAfter is the real time that nothing takes: then goroutines wait for each other.
 const hangsAfter = time.Minute
@@ -188,7 +174,7 @@ func (w *world) last(streams []*stream, f *found) {
 
 // TestSeeds runs simulations; what is wrong in one shows the command that runs it again.
 func TestSeeds(t *testing.T) {
-	if seed, ok := number(t, "CANTLE_SIMULATION_SEED"); ok {
+	if seed, ok := testenv.Seed(t); ok {
 		found, c, trace := simulate(t, seed, plan{})
 		t.Logf("%s%s", trace, &c)
 		for _, f := range found {
@@ -197,9 +183,6 @@ func TestSeeds(t *testing.T) {
 		return
 	}
 	seeds := uint64(programme.Due(t, "simulation"))
-	if n, ok := number(t, "CANTLE_SIMULATION_SEEDS"); ok {
-		seeds = n
-	}
 	first := programme.FirstSeed()
 	var sum counts
 	n := 0
@@ -208,7 +191,7 @@ func TestSeeds(t *testing.T) {
 	across(t, first, func() bool { begun++; return begun > seeds }, func(t *testing.T, seed uint64) func() {
 		found, c, _ := simulate(t, seed, plan{})
 		for _, f := range found {
-			t.Errorf("seed %d: %s\nto repeat: CANTLE_SIMULATION_SEED=%d go test ./compat-tests/consistency/simulation -run TestSeeds -v", seed, f, seed)
+			t.Errorf("seed %d: %s\nto repeat: CANTLE_SEED=%d go test ./compat-tests/consistency/simulation -run TestSeeds -v", seed, f, seed)
 		}
 		return func() { n++; sum.add(c) }
 	})

@@ -15,7 +15,7 @@
 //
 //	CANTLE_LONG   if set, all hostile commands, else a selection of them; and hostile users
 //	              for ten minutes, else for half a minute
-//	CANTLE_SOAK   if set, everything is larger (10,000 idle connections, …), the
+//	CANTLE_LONG   nightly: everything is larger (10,000 idle connections, …), the
 //	              abusers have the lowest priority, so that the times tell what the
 //	              server does, and the memory is judged as well, which takes minutes
 package abuse

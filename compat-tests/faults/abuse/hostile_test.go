@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/cantledb/cantle/compat-tests/faults/programme"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // hostile is one command that costs as much as a client can make it cost.
@@ -118,7 +118,7 @@ func dueHostiles(t *testing.T) (list []hostile, seed uint64) {
 	t.Helper()
 	seed = uint64(time.Now().UnixNano())
 	all, due := hostiles(), programme.Due(t, "hostile")
-	if due == 0 || os.Getenv("CANTLE_LONG") != "" {
+	if due == 0 || testenv.IsLong() {
 		return all, 0
 	}
 	rng := rand.New(rand.NewPCG(seed, 1))

@@ -1,17 +1,17 @@
 package abuse
 
 import (
-	"os"
 	"testing"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // soak makes everything larger.
-var soak = os.Getenv("CANTLE_SOAK") != ""
+var soak = testenv.IsNightly()
 
 // size is n, or in a soak the larger one.
 func size(n, larger int) int {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // memoryMax is what the server of TestHostileUser may use in all.
@@ -33,7 +33,7 @@ const patience = 5 * time.Second
 // writes took is printed.
 func TestHostileUser(t *testing.T) {
 	long := 30 * time.Second
-	if os.Getenv("CANTLE_LONG") != "" {
+	if testenv.IsLong() {
 		long = 10 * time.Minute
 	}
 	page := ""
@@ -42,7 +42,7 @@ func TestHostileUser(t *testing.T) {
 		return harness.Options{Data: t.TempDir(), Env: []string{fmt.Sprintf("GOMEMLIMIT=%d", memoryMax)}, Args: []string{"--auth", "--console-listen", page}}
 	}, 3)
 	makeUsers(t, s)
-	v := startVictim(t, victimEnv+"="+as(s, "normal"), writesEnv+"=1")
+	v := startVictim(t, as(s, "normal"), withWrites)
 	defer v.end()
 	list := attacks()
 	each := long / time.Duration(len(list)+2)

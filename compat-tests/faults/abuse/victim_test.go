@@ -22,18 +22,18 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
-// victimEnv names the server to read from to a process of this program that is to be
-// the victim and nothing else.
-const victimEnv = "CANTLE_ABUSE_VICTIM"
+// withWrites makes a victim write as well.
+const withWrites = "writes"
 
-// writesEnv, if set, makes the victim write as well.
-const writesEnv = "CANTLE_ABUSE_WRITES"
-
+// TestMain is the victim, if this process was started for one: its arguments are the server's address and
+// perhaps withWrites.
 func TestMain(m *testing.M) {
-	if uri := os.Getenv(victimEnv); uri != "" {
-		beVictim(uri)
+	if _, args, ok := testenv.Process(); ok {
+		writes = slices.Contains(args, withWrites)
+		beVictim(args[0])
 		return
 	}
 	os.Exit(m.Run())
@@ -59,11 +59,10 @@ type victim struct {
 const pace = 2 * time.Millisecond
 
 // newVictim starts one that reads.
-func newVictim(t *testing.T, s *harness.Server) *victim { return startVictim(t, victimEnv+"="+s.URI) }
+func newVictim(t *testing.T, s *harness.Server) *victim { return startVictim(t, s.URI) }
 
-func startVictim(t *testing.T, env ...string) *victim {
-	v := &victim{cmd: exec.Command(os.Args[0])}
-	v.cmd.Env = append(os.Environ(), env...)
+func startVictim(t *testing.T, args ...string) *victim {
+	v := &victim{cmd: testenv.Again(t, args...)}
 	v.cmd.Stderr = os.Stderr
 	out, err := v.cmd.StdoutPipe()
 	if err == nil {
@@ -160,7 +159,7 @@ func use(coll *mongo.Collection, i int) error {
 	return coll.FindOne(ctx, byID).Err()
 }
 
-var writes = os.Getenv(writesEnv) != ""
+var writes bool
 
 // giveWay lets the abusers have the processor only when nobody else wants it: what
 // they take from the victim is to be taken by way of the server.

@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // TestCanary has a program that makes one second too much again, and wants the drill to find
 // that out.
 func TestCanary(t *testing.T) {
-	if os.Getenv("CANTLE_LONG") == "" {
+	if !testenv.IsLong() {
 		t.Skip("it builds a program of its own: CANTLE_LONG")
 	}
 	good, err := harness.Binary()

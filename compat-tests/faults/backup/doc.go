@@ -7,8 +7,6 @@
 // timestamps each change was made. So at a moment its database was as after one certain
 // change, or, if the moment lies while a change was on its way, before or after that.
 //
-//	CANTLE_FAULTS           nightly: 200 moments instead of 10 (package programme)
-//	CANTLE_BACKUP_MOMENTS   so many moments
-//	CANTLE_BACKUP_SEED      the first seed, as a failure prints it
-//	CANTLE_LONG             if set, the canary as well
+//	CANTLE_LONG   if set, the canary as well; nightly: 200 moments instead of 10 (package programme)
+//	CANTLE_SEED   the first seed, as a failure prints it
 package backup

@@ -6,13 +6,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/cantledb/cantle/compat-tests/faults/programme"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 func contains(text, part string) bool { return strings.Contains(text, part) }
@@ -21,24 +21,15 @@ func contains(text, part string) bool { return strings.Contains(text, part) }
 const momentsPerLife = 10
 
 func TestDrill(t *testing.T) {
-	if os.Getenv("CANTLE_URI") != "" {
-		t.Skip("CANTLE_URI is set, and this test kills its servers")
-	}
+	testenv.SkipWithURI(t)
 	bin, err := harness.Binary()
 	if err != nil {
 		t.Fatal(err)
 	}
 	due := programme.Due(t, "backup")
-	if text := os.Getenv("CANTLE_BACKUP_MOMENTS"); text != "" {
-		if due, err = strconv.Atoi(text); err != nil {
-			t.Fatalf("CANTLE_BACKUP_MOMENTS: %v", err)
-		}
-	}
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv("CANTLE_BACKUP_SEED"); text != "" {
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("CANTLE_BACKUP_SEED: %v", err)
-		}
+	seed, ok := testenv.Seed(t)
+	if !ok {
+		seed = uint64(time.Now().UnixNano())
 	}
 	moments, beside, lives, changes, reshapes := 0, 0, 0, 0, int64(0)
 	programme.Tell(t, "backup", seed, func() (int, string) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/cantledb/cantle/compat-tests/faults/programme"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // Shape of the load on change streams.
@@ -99,11 +99,9 @@ func ended(e *era, err error) error {
 // killed again and again. Readers of change streams resume all the time. Each sees
 // every change of each document exactly once and in order.
 func TestChangesThroughKills(t *testing.T) {
-	if os.Getenv("CANTLE_URI") != "" {
-		t.Skip("CANTLE_URI is set, and this test kills its server")
-	}
+	testenv.SkipWithURI(t)
 	random, dir := begin(t)
-	lives := max(rounds(t)/20, 1)
+	lives := max(programme.Due(t, "kill")/20, 1)
 	plain := func(batch int32) func() *options.ChangeStreamOptionsBuilder {
 		return func() *options.ChangeStreamOptionsBuilder { return options.ChangeStream().SetBatchSize(batch) }
 	}

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/cantledb/cantle/compat-tests/faults/programme"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // Shape of the load.
@@ -28,18 +28,6 @@ const (
 	keysPerWrite = 200 // each writer owns this many documents and changes them over and over
 	batch        = 5   // documents of one insertMany and of one transaction
 )
-
-// rounds returns how often to kill.
-func rounds(t *testing.T) int {
-	if text := os.Getenv("CANTLE_CRASH_ROUNDS"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatalf("CANTLE_CRASH_ROUNDS: %v", err)
-		}
-		return n
-	}
-	return programme.Due(t, "kill")
-}
 
 // model is what one writer knows about its documents. A write is either known to
 // have happened, or its answer never came and both outcomes are right.
@@ -54,16 +42,14 @@ type model struct {
 }
 
 func TestKillDuringWrites(t *testing.T) {
-	if os.Getenv("CANTLE_URI") != "" {
-		t.Skip("CANTLE_URI is set, and this test kills its server")
-	}
+	testenv.SkipWithURI(t)
 	random, dir := begin(t)
 	models := make([]*model, writers)
 	for i := range models {
 		models[i] = &model{writer: i, known: map[int32]int64{}, maybe: map[int32]int64{}, next: 1}
 	}
 	acknowledged, kills := 0, 0
-	n := rounds(t)
+	n := programme.Due(t, "kill")
 	programme.Tell(t, "kill", 0, func() (int, string) {
 		return kills, fmt.Sprintf("%d with %d acknowledged writes, %s", kills, acknowledged, programme.None(t, "lost"))
 	})

@@ -4,6 +4,6 @@
 // shard key does not find it, and every index agrees with the documents. Change streams
 // that are resumed from life to life see every change once.
 //
-//	CANTLE_CRASH_ROUNDS   kills during writes, else as package programme says
-//	CANTLE_SOAK           if set, every step 20 times
+//	CANTLE_LONG   nightly: every step 20 times
+//	CANTLE_PART   "1/25": 4 kills during writes instead of 100 (package programme)
 package crash

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/cantledb/cantle/compat-tests/faults/programme"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // The steps at which the server can be told to kill itself; package jobs names them.
@@ -60,14 +60,12 @@ type killing struct {
 // by its shard key and by every index, and the collection lies as before or as it
 // should; a rewriting runs again. What is left over does not keep the next change from being made.
 func TestKillDuringStructureChanges(t *testing.T) {
-	if os.Getenv("CANTLE_URI") != "" {
-		t.Skip("CANTLE_URI is set, and this test kills its server")
-	}
+	testenv.SkipWithURI(t)
 	rounds := 1
 	if programme.Column() != programme.Run {
 		rounds = 20
 	}
-	if strings.HasPrefix(os.Getenv("CANTLE_STORAGE"), "tikv") {
+	if strings.HasPrefix(testenv.Storage(), "tikv") {
 		rounds = 1 // after each kill, others wait for the lease of the process: some 20 s
 	}
 	random, dir := begin(t)

@@ -2,22 +2,20 @@ package crash
 
 import (
 	"fmt"
-	"os"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/cantledb/cantle/compat-tests/faults/programme"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // TestRetryAfterKill: a retryable write that was answered before the process was
 // killed is answered alike when it is repeated, and takes no effect again. So is
 // the commit of a transaction. Spec: retryable-writes, transactions.
 func TestRetryAfterKill(t *testing.T) {
-	if os.Getenv("CANTLE_URI") != "" {
-		t.Skip("CANTLE_URI is set, and this test kills its server")
-	}
+	testenv.SkipWithURI(t)
 	programme.Tell(t, "kill", 0, func() (int, string) { return 1, "" })
 	_, dir := begin(t)
 	launch := func() (*harness.Server, func(format string, args ...any) bson.Raw) {

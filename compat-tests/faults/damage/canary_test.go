@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // TestCanary builds a server that does not compare the checksums of blocks, and wants the
 // questions of this package to find that out.
 func TestCanary(t *testing.T) {
-	if os.Getenv("CANTLE_LONG") == "" {
+	if !testenv.IsLong() {
 		t.Skip("it builds a server of its own: CANTLE_LONG")
 	}
 	good, err := harness.Build("")

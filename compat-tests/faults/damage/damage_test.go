@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/cantledb/cantle/compat-tests/faults/programme"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // counts is what became of the rounds.
@@ -30,13 +30,10 @@ func TestRandomDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	rounds := programme.Due(t, "bit-flip")
-	if n, err := strconv.Atoi(os.Getenv("CANTLE_DAMAGE_ROUNDS")); err == nil {
-		rounds = n
-	}
 	folders := []*made{makeFolder(t, bin, false), makeFolder(t, bin, true), makeFolder(t, bin, false).forgetful(t)}
 	first := time.Now().UnixNano() % 1e9
-	if n, err := strconv.ParseInt(os.Getenv("CANTLE_DAMAGE_SEED"), 10, 64); err == nil {
-		first, rounds = n, 1
+	if seed, ok := testenv.Seed(t); ok {
+		first, rounds = int64(seed), 1
 	}
 	var c counts
 	programme.Tell(t, "bit-flip", uint64(first), func() (int, string) { return c.rounds, c.String() })

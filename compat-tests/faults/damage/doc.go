@@ -3,8 +3,6 @@
 // does or says that the data are damaged; one that does not says so in one sentence; what
 // --serve-damaged and salvage give is right; and nothing hangs or prints a stack.
 //
-//	CANTLE_FAULTS          nightly: 500 rounds instead of 20 (package programme)
-//	CANTLE_LONG            if set, the canary as well
-//	CANTLE_DAMAGE_ROUNDS   so many rounds
-//	CANTLE_DAMAGE_SEED     of one round, as a failure prints it
+//	CANTLE_LONG   if set, the canary as well; nightly: 500 rounds instead of 60 (package programme)
+//	CANTLE_SEED   of one round, as a failure prints it
 package damage

@@ -5,7 +5,6 @@ import (
 	"hash/maphash"
 	"io"
 	"math/rand/v2"
-	"os"
 	"regexp"
 	"sort"
 	"strconv"
@@ -18,6 +17,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/cantledb/cantle/compat-tests/faults/programme"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/wire/defects"
 )
@@ -185,7 +185,7 @@ func TestPowerCut(t *testing.T) {
 			})
 		}
 		if t.Failed() {
-			t.Logf("CANTLE_DISK_SEED=%d repeats it", seed+uint64(round))
+			t.Logf("CANTLE_SEED=%d repeats it", seed+uint64(round))
 			return
 		}
 	}
@@ -194,12 +194,8 @@ func TestPowerCut(t *testing.T) {
 // firstSeed is where seeds begin; only says that there is one.
 func firstSeed(t *testing.T) (seed uint64, only bool) {
 	t.Helper()
-	if text := os.Getenv("CANTLE_DISK_SEED"); text != "" {
-		n, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n, true
+	if seed, ok := testenv.Seed(t); ok {
+		return seed, true
 	}
 	return uint64(time.Now().UnixNano() % 1e9), false
 }

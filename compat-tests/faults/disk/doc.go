@@ -12,6 +12,6 @@
 // Nothing is half there: what a step changes is there as it was before or as it is
 // afterwards, and for a step that was answered, afterwards.
 //
-//	CANTLE_FAULTS      run, nightly or release: how much is done (package programme)
-//	CANTLE_DISK_SEED   of one round, as a failure prints it
+//	CANTLE_LONG   nightly or release: how much is done (package programme)
+//	CANTLE_SEED   of one round, as a failure prints it
 package disk

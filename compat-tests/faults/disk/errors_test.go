@@ -254,7 +254,7 @@ func TestErrors(t *testing.T) {
 			told[text] += n
 		}
 		if len(x.wrong) > 0 {
-			t.Errorf("CANTLE_DISK_SEED=%d: %s, number %d of kind %s fails (%s), lasting %v, ended by %q:\n%s", seed, x.sc.name, x.breaker.n, kind, x.breaker.met, x.breaker.lasting, x.died,
+			t.Errorf("CANTLE_SEED=%d: %s, number %d of kind %s fails (%s), lasting %v, ended by %q:\n%s", seed, x.sc.name, x.breaker.n, kind, x.breaker.met, x.breaker.lasting, x.died,
 				strings.Join(x.wrong[:min(len(x.wrong), 6)], "\n"))
 		}
 	}

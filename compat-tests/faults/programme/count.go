@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // Columns of the programme.
@@ -20,11 +22,11 @@ const (
 
 // Column is the one that is due in this run.
 func Column() string {
-	switch c := os.Getenv("CANTLE_FAULTS"); {
-	case c == Run || c == Nightly || c == Release:
-		return c
-	case os.Getenv("CANTLE_SOAK") != "":
+	switch testenv.Length() {
+	case testenv.Nightly:
 		return Nightly
+	case testenv.Release:
+		return Release
 	}
 	return Run
 }
@@ -74,13 +76,13 @@ func Tell(tb testing.TB, row string, seed uint64, count func() (n int, detail st
 	begun := time.Now()
 	tb.Cleanup(func() {
 		n, detail := count()
-		part := os.Getenv(partVariable)
+		part := testenv.Part()
 		if known.due(Column()) == 0 { // every part does as much as there is
 			part = ""
 		}
 		r := Result{Row: row, Test: tb.Name(), Column: Column(), Part: part, Count: n, Failed: tb.Failed(), Detail: detail, Seed: seed, At: begun, Took: time.Since(begun)}
 		tb.Logf("%s: %s", row, r.String())
-		if racing || tb.Skipped() || os.Getenv("CANTLE_STORAGE") != "" || os.Getenv("PLANTED_BUG") != "" { // of a canary
+		if racing || tb.Skipped() || testenv.Storage() != "" || os.Getenv("PLANTED_BUG") != "" { // of a canary
 			return
 		}
 		if err := Record(r); err != nil {

@@ -21,5 +21,5 @@
 //
 // To add a row: a row in Rows with the names of its tests, Due and Tell in them, and a canary.
 //
-//	CANTLE_FAULTS   run, nightly or release: the column that is due; nightly in the soak step
+// CANTLE_LONG says which column is due; the step soak sets nightly. CANTLE_PART divides it among runs.
 package programme

@@ -159,7 +159,7 @@ func Page(lines string) []byte {
 	}
 	b.WriteString("\n## Doing it yourself\n\n" +
 		"`./scripts/test --only=end` does what is due each run and ends with its counts; `./scripts/test --long --only=soak,fuzz` does a night's, and with `--rows=simulation,kill` some rows of it, or `--part=2/8` the second of eight parts, so that a night can be split; each count keeps the day it is of. A test alone: " +
-		"`go test ./compat-tests/faults/damage -v`, with `CANTLE_FAULTS=nightly` in the environment for more. A failure prints its seed and how to repeat it. " +
+		"`go test ./compat-tests/faults/damage -v`, with `CANTLE_LONG=nightly` in the environment for more. A failure prints its seed and how to repeat it. " +
 		"`go run ./scripts/gendocs -faults` prints the counts of what ran last into this page.\n")
 	return b.Bytes()
 }

@@ -2,15 +2,13 @@ package programme
 
 import (
 	"fmt"
-	"os"
 	"time"
+
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
-// partVariable divides a column among runs, one after the other or beside each other: "2/8" is
-// the second of eight parts, "" all of it.
-const partVariable = "CANTLE_FAULTS_PART"
-
-// Part is one of so many equal parts of a column, from 1.
+// Part is one of so many equal parts of a column, from 1. Parts divide a column among runs, one after the
+// other or beside each other.
 type Part struct{ Number, Of int }
 
 // ParsePart reads "2/8". Errors: it is nothing of that kind.
@@ -32,7 +30,7 @@ func (p Part) Split(k, n int) Part { return Part{(p.Number-1)*n + k, p.Of * n} }
 func (p Part) String() string { return fmt.Sprintf("%d/%d", p.Number, p.Of) }
 
 // Variable is the part as an entry of an environment.
-func (p Part) Variable() string { return partVariable + "=" + p.String() }
+func (p Part) Variable() string { return testenv.SetPart(p.String()) }
 
 // of is how much of n the part has.
 func (p Part) of(n int) int { return n*p.Number/p.Of - n*(p.Number-1)/p.Of }
@@ -42,7 +40,7 @@ func Of[T any](p Part, list []T) []T {
 	return list[len(list)*(p.Number-1)/p.Of : len(list)*p.Number/p.Of]
 }
 
-func thisPart() (Part, error) { return ParsePart(os.Getenv(partVariable)) }
+func thisPart() (Part, error) { return ParsePart(testenv.Part()) }
 
 // FirstSeed is one of which a million more follow that no other run has, not even one of
 // another part that starts at the same moment.

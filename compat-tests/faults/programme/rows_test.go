@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // Every test and canary that a row names is there, and every promise has a row.
@@ -101,11 +103,10 @@ func TestPage(t *testing.T) {
 // The column is what the environment says.
 func TestDue(t *testing.T) {
 	for _, c := range []struct {
-		faults, soak string
-		want         int
-	}{{"", "", 100}, {"", "1", 2_000}, {"run", "1", 100}, {"release", "", 20_000}} {
-		t.Setenv("CANTLE_FAULTS", c.faults)
-		t.Setenv("CANTLE_SOAK", c.soak)
+		length string
+		want   int
+	}{{testenv.Run, 100}, {testenv.Long, 100}, {testenv.Nightly, 2_000}, {testenv.Release, 20_000}} {
+		setenv(t, testenv.SetLength(c.length))
 		want := c.want
 		if racing && want == 100 {
 			want = 10
@@ -116,9 +117,15 @@ func TestDue(t *testing.T) {
 	}
 }
 
+// setenv sets an entry of the environment.
+func setenv(t *testing.T, entry string) {
+	name, value, _ := strings.Cut(entry, "=")
+	t.Setenv(name, value)
+}
+
 // Parts of a row have all of it together, and no less.
 func TestParts(t *testing.T) {
-	t.Setenv("CANTLE_FAULTS", Nightly)
+	setenv(t, testenv.SetLength(testenv.Nightly))
 	sum, list, got := 0, []int{1, 2, 3, 4, 5}, []int(nil)
 	for n := range 4 {
 		outer, err := ParsePart([]string{"1/4", "2/4", "3/4", "4/4"}[n])
@@ -127,8 +134,7 @@ func TestParts(t *testing.T) {
 		}
 		got = append(got, Of(outer, list)...)
 		for k := range 3 {
-			name, value, _ := strings.Cut(outer.Split(k+1, 3).Variable(), "=")
-			t.Setenv(name, value)
+			setenv(t, outer.Split(k+1, 3).Variable())
 			sum += Due(t, "kill")
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/cantledb/cantle/compat-tests/faults/programme"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // residentMax is what the server may hold while it sorts or groups any amount.
@@ -29,7 +30,7 @@ const (
 
 // copies is how often a pipeline repeats each stored document.
 func copies() int {
-	if os.Getenv("CANTLE_SOAK") != "" {
+	if testenv.IsNightly() {
 		return 2000
 	}
 	return 100
@@ -79,9 +80,7 @@ func sorted(n int) bson.A {
 }
 
 func TestMemoryOfSortAndGroup(t *testing.T) {
-	if os.Getenv("CANTLE_URI") != "" {
-		t.Skip("CANTLE_URI is set, and this test looks at its server's process")
-	}
+	testenv.SkipWithURI(t)
 	ctx := t.Context()
 	server, db := start(t, t.TempDir())
 	fill(ctx, t, db)
@@ -136,9 +135,7 @@ func checkResident(t *testing.T, server *harness.Server, what string) {
 // A server that is killed while it sorts and while it fills the target of $out leaves
 // neither files nor collections.
 func TestKillLeavesNothing(t *testing.T) {
-	if os.Getenv("CANTLE_URI") != "" {
-		t.Skip("CANTLE_URI is set, and this test kills its server")
-	}
+	testenv.SkipWithURI(t)
 	programme.Tell(t, "kill", 0, func() (int, string) { return 1, "" })
 	ctx := t.Context()
 	dir := t.TempDir()

@@ -2,7 +2,7 @@
 // with what it should hold), asks them everything, writes to them and opens them again; and
 // shows that a folder of a newer format is refused. docs/upgrades.md is the promise.
 //
-//	CANTLE_UPGRADE_MAKE=0.1 go test ./compat-tests/faults/upgrade -run TestMake
+//	go test ./compat-tests/faults/upgrade -run TestMake -make 0.1
 //
 // makes the folder of a release, once, before it is released; it is never made again. In history lie folders of programs from before the
 // first release (TestMakeHistory); TestHistory opens them.

@@ -3,6 +3,7 @@ package upgrade
 import (
 	"archive/zip"
 	"context"
+	"flag"
 	"io"
 	"os"
 	"path/filepath"
@@ -20,13 +21,14 @@ import (
 // expected is the file of a folder that says what the folder holds.
 const expected = "expected.json"
 
+var makeRelease = flag.String("make", "", "make the folder of this `release`")
+
 // TestMake makes the folder of a release.
 func TestMake(t *testing.T) {
-	release := os.Getenv("CANTLE_UPGRADE_MAKE")
-	if release == "" {
-		t.Skip("CANTLE_UPGRADE_MAKE names a release whose folder is to be made")
+	if *makeRelease == "" {
+		t.Skip("-make names a release whose folder is to be made")
 	}
-	to := filepath.Join("released", release+".zip")
+	to := filepath.Join("released", *makeRelease+".zip")
 	if _, err := os.Stat(to); err == nil {
 		t.Fatalf("%s is there, and what was released does not change", to)
 	}

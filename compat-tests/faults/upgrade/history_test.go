@@ -3,12 +3,12 @@ package upgrade
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +19,7 @@ import (
 
 	"github.com/cantledb/cantle/compat-tests/faults/programme"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // historyStep is how many commits lie between two of the walk.
@@ -187,19 +188,20 @@ func buildAt(t *testing.T, root, hash string) (bin string, err error) {
 	return bin, run(tree, "go", "build", "-o", bin, "./cmd/cantle")
 }
 
+var makeHistories = flag.Int("history", 0, "make the folder of one of each `n` commits")
+
 // TestMakeHistory makes the folders that each run opens, by programs of the history:
 //
-//	CANTLE_UPGRADE_HISTORY=50 go test ./compat-tests/faults/upgrade -run TestMakeHistory -v -timeout 2h
+//	go test ./compat-tests/faults/upgrade -run TestMakeHistory -history 50 -v -timeout 2h
 func TestMakeHistory(t *testing.T) {
-	step, err := strconv.Atoi(os.Getenv("CANTLE_UPGRADE_HISTORY"))
-	if err != nil {
-		t.Skip("CANTLE_UPGRADE_HISTORY says how many commits lie between two whose folders are to be made")
+	if *makeHistories == 0 {
+		t.Skip("-history says how many commits lie between two whose folders are to be made")
 	}
 	root, err := harness.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
-	hashes, numbers := commits(t, root, step)
+	hashes, numbers := commits(t, root, *makeHistories)
 	for i, hash := range hashes {
 		to := filepath.Join("history", fmt.Sprintf("%04d-%.8s.zip", numbers[i], hash))
 		t.Run(filepath.Base(to), func(t *testing.T) {
@@ -238,7 +240,7 @@ func TestHistory(t *testing.T) {
 			opened++
 		})
 	}
-	if os.Getenv("CANTLE_LONG") == "" || os.Getenv(harness.Planted) != "" { // a canary is found among the few
+	if !testenv.IsLong() || os.Getenv(harness.Planted) != "" { // a canary is found among the few
 		return
 	}
 	root, err := harness.Root()

@@ -42,6 +42,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 func main() {
@@ -201,7 +202,7 @@ func measureCantle(ctx context.Context, s settings, report func(result)) error {
 	if s.uri != "" {
 		return measureURI(ctx, s, cantleName, s.uri, s.pid, report)
 	}
-	binary := os.Getenv("CANTLE_BINARY")
+	binary := testenv.Binary()
 	if binary == "" {
 		var err error
 		if binary, err = harness.Build(""); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // Provisioned throughput under load: how exactly a steady overload of four times is
@@ -35,7 +35,7 @@ const (
 
 // measureProvisioned runs the wanted measurements and prints what they find.
 func measureProvisioned(ctx context.Context, s settings) error {
-	binary := os.Getenv("CANTLE_BINARY")
+	binary := testenv.Binary()
 	if binary == "" {
 		var err error
 		if binary, err = harness.Build(""); err != nil {

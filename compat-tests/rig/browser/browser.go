@@ -6,11 +6,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // names are what a Chromium is called, the first of the environment if it names one.
 func names() []string {
-	return []string{os.Getenv("CANTLE_CHROMIUM"), "chromium", "chromium-browser", "google-chrome"}
+	return []string{testenv.Chromium(), "chromium", "chromium-browser", "google-chrome"}
 }
 
 // Where one is installed that is none of the machine's: Version is that of the package, Folder

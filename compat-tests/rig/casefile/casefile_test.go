@@ -3,10 +3,11 @@ package casefile
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // show answers the cases of testdata/grammar.txt.
@@ -111,8 +112,8 @@ func TestRewriteKeepsTheRest(t *testing.T) {
 // A wrong expectation must fail, and -rewrite must repair it: run a copy of this
 // very test binary on a file with a mistake.
 func TestRunFailsAndRewrites(t *testing.T) {
-	if dir := os.Getenv("CASEFILE_CHILD_DIR"); dir != "" {
-		Run(t, dir, show)
+	if args, ok := testenv.Arguments(t); ok {
+		Run(t, args[0], show)
 		return
 	}
 	dir := t.TempDir()
@@ -121,8 +122,8 @@ func TestRunFailsAndRewrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	child := func(args ...string) (string, error) {
-		cmd := exec.Command(os.Args[0], append([]string{"-test.run=TestRunFailsAndRewrites", "-test.v"}, args...)...)
-		cmd.Env = append(os.Environ(), "CASEFILE_CHILD_DIR="+dir)
+		cmd := testenv.Again(t, dir)
+		cmd.Args = append(append(cmd.Args, "-test.v"), args...)
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
@@ -148,13 +149,11 @@ func TestRunFailsAndRewrites(t *testing.T) {
 }
 
 func TestRunRefusesEmptyDirectory(t *testing.T) {
-	if os.Getenv("CASEFILE_CHILD_EMPTY") != "" {
+	if _, ok := testenv.Arguments(t); ok {
 		Run(t, t.TempDir(), show)
 		return
 	}
-	cmd := exec.Command(os.Args[0], "-test.run=TestRunRefusesEmptyDirectory")
-	cmd.Env = append(os.Environ(), "CASEFILE_CHILD_EMPTY=1")
-	if out, err := cmd.CombinedOutput(); err == nil {
+	if out, err := testenv.Again(t).CombinedOutput(); err == nil {
 		t.Errorf("an empty directory passed:\n%s", out)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // Root returns the directory of the module: the nearest parent with a go.mod.
@@ -31,7 +33,7 @@ func Root() (string, error) {
 // CANTLE_BINARY names a ready one: as it is released, or with the build tag "invariants" if
 // the tests have it.
 var Binary = sync.OnceValues(func() (string, error) {
-	if path := os.Getenv("CANTLE_BINARY"); path != "" && os.Getenv(Planted) == "" {
+	if path := testenv.Binary(); path != "" && os.Getenv(Planted) == "" {
 		return path, nil
 	}
 	return Build(testedTags)

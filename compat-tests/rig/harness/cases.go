@@ -12,6 +12,7 @@ import (
 
 	"github.com/cantledb/cantle/collection/release"
 	"github.com/cantledb/cantle/compat-tests/rig/casefile"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // RunCases runs every case file under dir, each against a server of its own started with
@@ -139,7 +140,7 @@ func (r *runner) connect(t *testing.T) {
 // start starts the file's server. It outlives the case that is the first to need it.
 func (r *runner) start(t *testing.T) {
 	var err error
-	if uri := os.Getenv("CANTLE_URI"); uri != "" {
+	if uri := testenv.URI(); uri != "" {
 		if r.config.Disk || r.config.Faults || len(compatible(r.config.Flags, r.release)) > 0 {
 			t.Skip("CANTLE_URI is set, and this configuration needs a server of its own")
 		}

@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // Caught runs a test of the same package again, against a server with a planted bug, and
@@ -12,11 +14,11 @@ import (
 // skipped where only what each run has to show is due.
 func Caught(t *testing.T, bug, test string, signs ...string) {
 	t.Helper()
-	if os.Getenv("CANTLE_LONG") == "" && os.Getenv("CANTLE_SOAK") == "" {
+	if !testenv.IsLong() {
 		t.Skip("it builds a server of its own: CANTLE_LONG")
 	}
 	again := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+test+"$")
-	again.Env = append(os.Environ(), Planted+"="+bug, "CANTLE_FAULTS=run")
+	again.Env = append(os.Environ(), Planted+"="+bug, testenv.SetLength(testenv.Long))
 	said, err := again.CombinedOutput()
 	if err == nil {
 		t.Fatalf("%s did not notice: %s", test, bug)

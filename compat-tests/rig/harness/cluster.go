@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // clusterPrefix begins the line that says where a simulated cluster is.
@@ -34,7 +36,7 @@ const (
 
 // storageWanted is what CANTLE_STORAGE says.
 func storageWanted() (string, error) {
-	switch wanted := os.Getenv("CANTLE_STORAGE"); {
+	switch wanted := testenv.Storage(); {
 	case wanted == "", wanted == within, wanted == severalWithin, wanted == overSockets, wanted == troubled, strings.HasPrefix(wanted, "tikv://"):
 		return wanted, nil
 	default:

@@ -5,15 +5,18 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // Mongosh returns the path of the shell: CANTLE_MONGOSH, what ./scripts/test has
 // installed, or the one in the PATH. Without any the test fails, or is skipped if
-// CANTLE_SKIP_MONGOSH is set.
+// CANTLE_MONGOSH is "none".
 func Mongosh(tb testing.TB) string {
 	tb.Helper()
-	if path := os.Getenv("CANTLE_MONGOSH"); path != "" {
-		return path
+	named, needed := testenv.Mongosh()
+	if named != "" {
+		return named
 	}
 	root, err := Root()
 	if err != nil {
@@ -26,11 +29,11 @@ func Mongosh(tb testing.TB) string {
 	if path, err := exec.LookPath("mongosh"); err == nil {
 		return path
 	}
-	if os.Getenv("CANTLE_SKIP_MONGOSH") != "" {
-		tb.Skip("mongosh is not installed, and CANTLE_SKIP_MONGOSH is set")
+	if !needed {
+		tb.Skip("mongosh is not installed, and CANTLE_MONGOSH=none goes without")
 	}
 	tb.Fatal("mongosh is not installed: run ./scripts/test --only=mongosh (needs Node and npm), " +
-		"or set CANTLE_MONGOSH to its path, or CANTLE_SKIP_MONGOSH=1 to go without")
+		"or set CANTLE_MONGOSH to its path, or to none to go without")
 	return ""
 }
 

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/collection/release"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 	"github.com/cantledb/cantle/wire/defects"
 )
 
@@ -67,7 +68,7 @@ type Server struct {
 // CANTLE_STORAGE the data are in a TiKV cluster.
 func Start(tb testing.TB, o Options) *Server {
 	tb.Helper()
-	if uri := os.Getenv("CANTLE_URI"); uri != "" {
+	if uri := testenv.URI(); uri != "" {
 		if o.Data != "" || len(o.Args) > 0 {
 			tb.Skip("CANTLE_URI is set, and this test needs a server of its own")
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // change is something that a gateway does to the collection x in many transactions.
@@ -89,7 +89,7 @@ func (c *change) run(ctx context.Context, g *gateway) error {
 // one at every fourth time, beginning anywhere.
 func TestEveryStep(t *testing.T) {
 	list, share := changes(), int64(4)
-	if os.Getenv("CANTLE_LONG") == "" {
+	if !testenv.IsLong() {
 		rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 		list, share = list[:2], 1<<20
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // soon waits until ok, with what was seen last.
@@ -117,7 +117,7 @@ func TestExpireOnce(t *testing.T) {
 // index, also if the lease of one that writes is over now and then.
 func TestStructure(t *testing.T) {
 	rounds := 1
-	if os.Getenv("CANTLE_LONG") != "" {
+	if testenv.IsLong() {
 		rounds = 4
 	}
 	t.Run("quiet", func(t *testing.T) { structure(t, 2*rounds, false) })

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +17,7 @@ import (
 
 	"github.com/cantledb/cantle/compat-tests/faults/programme"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 	"github.com/cantledb/cantle/compat-tests/servers/tikvfake"
 )
 
@@ -64,27 +63,15 @@ type blow struct {
 
 // chaosSeed is CANTLE_SEED or one that nobody chose.
 func chaosSeed(t *testing.T) uint64 {
-	if text := os.Getenv("CANTLE_SEED"); text != "" {
-		n, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatalf("CANTLE_SEED: %v", err)
-		}
-		return n
+	if seed, ok := testenv.Seed(t); ok {
+		return seed
 	}
 	return rand.Uint64N(1 << 32)
 }
 
-// chaosTime is how long rounds are repeated: ten minutes in a long run, or as many seconds as
-// CANTLE_CHAOS_SECONDS says.
-func chaosTime(t *testing.T) time.Duration {
-	if text := os.Getenv("CANTLE_CHAOS_SECONDS"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatalf("CANTLE_CHAOS_SECONDS: %v", err)
-		}
-		return time.Duration(n) * time.Second
-	}
-	if programme.Column() != programme.Run || os.Getenv("CANTLE_LONG") != "" {
+// chaosTime is how long rounds are repeated: ten minutes in a long run.
+func chaosTime() time.Duration {
+	if testenv.IsLong() {
 		return 10 * time.Minute
 	}
 	return 0
@@ -128,7 +115,7 @@ func TestChaos(t *testing.T) {
 	programme.Tell(t, "gateway", first, func() (int, string) {
 		return c.struck["kill"], fmt.Sprintf("%s; %d documents acknowledged, %d events; the longest time without a write %v", tallied(c.struck), docs, events, c.silence.Round(time.Millisecond))
 	})
-	for round, begun := 0, time.Now(); round == 0 || time.Since(begun) < chaosTime(t) && !t.Failed(); round++ {
+	for round, begun := 0, time.Now(); round == 0 || time.Since(begun) < chaosTime() && !t.Failed(); round++ {
 		c.db = client.Database(fmt.Sprintf("chaos%d", round))
 		d, e := c.round()
 		docs, events = docs+d, events+e
@@ -170,7 +157,7 @@ func (c *chaos) round() (docs, events int) {
 	blows.Go(func() { c.strike(striking) })
 	wg.Go(func() { c.reshape(ctx) })
 	blows.Wait()
-	if chaosTime(c.T) > 0 {
+	if chaosTime() > 0 {
 		wait(ctx, chaosCalm)
 	}
 	cancel()

@@ -7,10 +7,11 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/compat-tests/rig/casefile"
+	"github.com/cantledb/cantle/compat-tests/rig/testenv"
 )
 
 // soaks is whether there is time for everything.
-func soaks() bool { return os.Getenv("CANTLE_SOAK") != "" }
+func soaks() bool { return testenv.IsNightly() }
 
 // Ways are the variants that the i-th of many things is tried in: one, or in a soak all.
 func Ways(i int) (variants []int) {

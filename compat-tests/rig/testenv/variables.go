@@ -1,0 +1,112 @@
+package testenv
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Names of the variables.
+const (
+	binary   = "CANTLE_BINARY"
+	child    = "CANTLE_CHILD"
+	chromium = "CANTLE_CHROMIUM"
+	length   = "CANTLE_LONG"
+	mongosh  = "CANTLE_MONGOSH"
+	part     = "CANTLE_PART"
+	seed     = "CANTLE_SEED"
+	storage  = "CANTLE_STORAGE"
+	uri      = "CANTLE_URI"
+)
+
+// Variable is an environment variable that tests read.
+type Variable struct {
+	Name    string
+	Values  string // what it may be, with its unit
+	Default string // what holds if it is not set
+	Purpose string
+}
+
+// Variables are all of them, by name. scripts/gendocs prints them into CONTRIBUTING.md.
+var Variables = []Variable{
+	{binary, "a path", "the server is built, once per test binary", "the server that suites start"},
+	{child, "arguments", "none", "a test sets it where it runs itself again as a process of its own"},
+	{chromium, "a path", "what `./scripts/test --only=browser` has installed, or the one in the `PATH`", "the browser that looks at pages"},
+	{length, "`1`, `nightly` or `release`", "what each run does", "how much is done. `1`: also what takes minutes, such as canaries and ten minutes of chaos; `nightly` and `release`: that, and the amount of this column of [FAULTS.md](FAULTS.md)"},
+	{mongosh, "a path, or `none`", "what `./scripts/test --only=mongosh` has installed, or the one in the `PATH`", "the shell; `none` skips its tests where it is not installed"},
+	{part, "`2/8`", "all", "of eight equal parts of that amount only the second"},
+	{seed, "a number", "another one in each run", "the seed of what is drawn at random, as a failure prints it; a test of many seeds does this one only"},
+	{storage, "see below", "memory, or a folder of the test", "the engine of the servers that suites start"},
+	{uri, "a connection string", "the suite starts servers", "a server that is there already; tests that kill servers or set their flags are skipped"},
+}
+
+// Lengths of a run, from the shortest: LONG's values.
+const (
+	Run     = ""
+	Long    = "1"
+	Nightly = "nightly"
+	Release = "release"
+)
+
+// Length is how much is done in this run.
+func Length() string { return os.Getenv(length) }
+
+// IsLong reports whether this run has time for what takes minutes.
+func IsLong() bool { return Length() != Run }
+
+// IsNightly reports whether this run has the time of a night, or more.
+func IsNightly() bool { return Length() == Nightly || Length() == Release }
+
+// SetLength is a length as an entry of an environment.
+func SetLength(to string) string { return length + "=" + to }
+
+// Seed is the seed that is named for this run, if one is.
+func Seed(tb testing.TB) (n uint64, ok bool) {
+	tb.Helper()
+	text := os.Getenv(seed)
+	if text == "" {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		tb.Fatalf("%s: %v", seed, err)
+	}
+	return n, true
+}
+
+// Part is which part of its amount this run does, "" for all of it.
+func Part() string { return os.Getenv(part) }
+
+// SetPart is a part as an entry of an environment.
+func SetPart(to string) string { return part + "=" + to }
+
+// Storage is the engine of the servers of this run, "" for that of each test.
+func Storage() string { return os.Getenv(storage) }
+
+// URI is the address of the server to test, "" where suites start their own.
+func URI() string { return os.Getenv(uri) }
+
+// SkipWithURI skips a test that needs a server of its own: to kill it, or with flags.
+func SkipWithURI(tb testing.TB) {
+	tb.Helper()
+	if URI() != "" {
+		tb.Skipf("%s is set, and this test needs servers of its own", uri)
+	}
+}
+
+// Binary is the path of the server to start, "" where it is to be built.
+func Binary() string { return os.Getenv(binary) }
+
+// Chromium is the path of the browser, "" where it is to be looked for.
+func Chromium() string { return os.Getenv(chromium) }
+
+// Mongosh is the path of the shell, "" where it is to be looked for. With needed=false, tests that lack it
+// are skipped.
+func Mongosh() (path string, needed bool) {
+	path = strings.TrimSpace(os.Getenv(mongosh))
+	if path == "none" {
+		return "", false
+	}
+	return path, true
+}

@@ -1,0 +1,31 @@
+package tidy
+
+import (
+	"go/ast"
+	"strings"
+)
+
+// clientProgram is run by a suite as a program of a user is, and gets its variables from the suite.
+const clientProgram = "compat-tests/clients/drivers/godriver"
+
+// checkEnvironment looks for tests that read variables of the environment beside the table.
+func checkEnvironment(r *repo, report reporter) {
+	for _, f := range r.files {
+		if !f.test && !under(f.dir, "compat-tests", "scripts") || under(f.dir, "compat-tests/rig/testenv", clientProgram) {
+			continue
+		}
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || len(call.Args) != 1 {
+				return true
+			}
+			if name := typeText(call.Fun); name != "os.Getenv" && name != "os.LookupEnv" {
+				return true
+			}
+			if lit, ok := call.Args[0].(*ast.BasicLit); ok && strings.HasPrefix(lit.Value, `"CANTLE_`) {
+				report(r.position(call.Pos()), lit.Value+" is read here, and not by compat-tests/rig/testenv")
+			}
+			return true
+		})
+	}
+}
