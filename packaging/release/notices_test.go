@@ -175,6 +175,22 @@ func TestNotices(t *testing.T) {
 	}
 }
 
+// The modules of all platforms have licences that are known: also those that only other
+// systems link.
+func TestNoticesOfPlatforms(t *testing.T) {
+	r, err := newRelease("../..", testVersion, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := r.linkedModules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := noticesOf(all); err != nil || len(all) < 50 {
+		t.Errorf("%d modules: %v", len(all), err)
+	}
+}
+
 // A module without a licence, or with a text that is none, is not released. What two modules
 // have alike is printed once, and a package may have a licence of its own.
 func TestNoticesOf(t *testing.T) {
