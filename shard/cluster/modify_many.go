@@ -126,6 +126,12 @@ func (c *Cluster) modifyMatches(o *Op, ns collection.Namespace, m *Modify) (r Mo
 		if o.Txn != nil {
 			break
 		}
+		// Else the log of writes grows faster than the disk takes it, and the syncs for which others
+		// wait have all of that to write.
+		o.Env.Pause()
+		if err := c.Harden(o.Env.Context(), o); err != nil {
+			return r, err
+		}
 	}
 	return r, nil
 }
