@@ -196,13 +196,19 @@ func (r *Regex) engine(text []byte) *regexp2.Regexp {
 func (r *Regex) Backtracks(text []byte) bool { return r.engine(text) != nil }
 
 // Match reports whether the pattern matches somewhere in text. On the linear
-// engine it does not allocate. A match that takes too long is none.
-func (r *Regex) Match(text []byte) bool {
-	if re := r.engine(text); re != nil {
-		ok, err := re.MatchString(string(text))
-		return ok && err == nil
+// engine it does not allocate.
+//
+// Errors: 51156 if the match takes too long: without it the answer would depend on how busy the machine is.
+func (r *Regex) Match(text []byte) (bool, error) {
+	re := r.engine(text)
+	if re == nil {
+		return r.linear.Match(text), nil
 	}
-	return r.linear.Match(text)
+	ok, err := re.MatchString(string(text))
+	if err != nil {
+		return false, tooSlow()
+	}
+	return ok, nil
 }
 
 // Groups is the number of capturing groups.
@@ -242,7 +248,8 @@ func (r *Regex) FindIndex(text []byte, from int) ([]int, error) {
 
 // tooSlow is the error of a match that takes too long.
 func tooSlow() error {
-	return mongoerr.New(51156, "Error occurred while executing the regular expression: match limit exceeded")
+	return mongoerr.New(51156, "Error occurred while executing the regular expression: match limit exceeded; "+
+		"repeated groups in repeated groups, as (a+)+, take time that doubles with each character: write the pattern without them")
 }
 
 // FindAll returns up to most matches, -1 for all; see Each.

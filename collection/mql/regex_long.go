@@ -9,10 +9,10 @@ import (
 const longText = 1 << 20
 
 // MatchWithin is Match for a command: on the linear engine it ends with it.
-// Errors: the context's cause.
+// Errors: the context's cause; 51156 if the match takes too long.
 func (r *Regex) MatchWithin(e *Env, text []byte) (bool, error) {
 	if len(text) < longText || r.engine(text) != nil {
-		return r.Match(text), nil
+		return r.Match(text)
 	}
 	in := &endingText{Reader: bytes.NewReader(text), env: e}
 	ok := r.linear.MatchReader(in)

@@ -18,8 +18,9 @@ func TestMatchWithin(t *testing.T) {
 			t.Fatal(err)
 		}
 		ok, err := r.MatchWithin(NewEnv(t.Context()), []byte(long))
-		if err != nil || ok != r.Match([]byte(long)) || ok != want {
-			t.Errorf("%s: %v, %v", pattern, ok, err)
+		whole, wholeErr := r.Match([]byte(long))
+		if err != nil || wholeErr != nil || ok != whole || ok != want {
+			t.Errorf("%s: %v, %v; %v, %v", pattern, ok, err, whole, wholeErr)
 		}
 	}
 	gone := errors.New("gone")
