@@ -14,6 +14,9 @@ var platforms = []string{"darwin", "freebsd", "linux", "unix", "windows"}
 var buildTags = map[string]string{
 	"cmd/cantle/daemon/cache_cgo.go":            "cgo: the block cache lies outside of Go's heap, so GOMEMLIMIT leaves it out",
 	"cmd/cantle/daemon/cache_go.go":             "without cgo: the block cache lies in Go's heap",
+	"cmd/cantle/tikvengine/open.go":             "cgo, or a system other than macOS: the engine TiKV is there",
+	"cmd/cantle/tikvengine/open_darwin.go":      "without cgo on macOS: --storage tikv:// is refused",
+	"cmd/cantle/tikvengine/open_test.go":        "cgo, or a system other than macOS: the engine TiKV is tested",
 	"collection/exec/alloc_test.go":             "without invariants: counts allocations, which the checks add to",
 	"collection/index/norace_test.go":           "without race: allocations are counted",
 	"collection/index/race_test.go":             "race: allocations are not counted",
