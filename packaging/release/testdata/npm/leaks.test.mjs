@@ -47,7 +47,6 @@ test("a hundred servers", async (t) => {
   assert.deepEqual(possessions(), before);
   times.sort((a, b) => a - b);
   t.diagnostic(`create() takes ${times[40].toFixed(1)} ms, one of ten ${times[72].toFixed(1)} ms or more`);
-  assert.ok(times[20] <= 60, `create() takes ${times[20]} ms when nothing else goes on`);
 });
 
 // alive reports a process.

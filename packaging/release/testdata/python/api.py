@@ -66,7 +66,6 @@ for _ in range(100):
 assert possessions() == before, (possessions(), before)
 took.sort()
 print(f"serve() takes {took[50] * 1000:.1f} ms, one of ten {took[90] * 1000:.1f} ms or more")
-assert took[25] < 0.06, took[25]
 
 # A server does not outlive who started it.
 FORGETS = "import cantle, time; server = cantle.serve(); print(server.process.pid, flush=True); time.sleep(60)"
