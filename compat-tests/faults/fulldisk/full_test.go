@@ -63,16 +63,29 @@ func inserts(w *world) {
 	sentences := map[string]bool{}
 	ctx := w.ctx()
 	id := w.ids("main", 1)[0]
-	for what, err := range map[string]error{
-		"insert":           w.insert("main", docBytes),
-		"update":           result(w.db.Collection("main").UpdateByID(ctx, id, bson.D{{Key: "$set", Value: bson.D{{Key: "more", Value: pad(docBytes)}}}})),
-		"findAndModify":    w.db.Collection("main").FindOneAndUpdate(ctx, bson.D{{Key: "_id", Value: id}}, bson.D{{Key: "$set", Value: bson.D{{Key: "more", Value: 1}}}}).Err(),
-		"createIndexes":    result(w.db.Collection("main").Indexes().CreateOne(ctx, mongo.IndexModel{Keys: bson.D{{Key: "v", Value: 1}}})),
-		"$out":             result(w.db.Collection("main").Aggregate(ctx, bson.A{bson.D{{Key: "$out", Value: "copy"}}})),
-		"$merge":           result(w.db.Collection("main").Aggregate(ctx, bson.A{bson.D{{Key: "$merge", Value: "copy"}}})),
-		"createCollection": w.db.CreateCollection(ctx, "new"),
-		"createUser":       w.db.RunCommand(ctx, bson.D{{Key: "createUser", Value: "u"}, {Key: "pwd", Value: "secret"}, {Key: "roles", Value: bson.A{}}}).Err(),
+	for what, add := range map[string]func(try int) error{
+		"insert": func(int) error { return w.insert("main", docBytes) },
+		"update": func(int) error {
+			return result(w.db.Collection("main").UpdateByID(ctx, id, bson.D{{Key: "$set", Value: bson.D{{Key: "more", Value: pad(docBytes)}}}}))
+		},
+		"findAndModify": func(int) error {
+			return w.db.Collection("main").FindOneAndUpdate(ctx, bson.D{{Key: "_id", Value: id}}, bson.D{{Key: "$set", Value: bson.D{{Key: "more", Value: 1}}}}).Err()
+		},
+		"createIndexes": func(try int) error {
+			return result(w.db.Collection("main").Indexes().CreateOne(ctx, mongo.IndexModel{Keys: bson.D{{Key: fmt.Sprint("v", try), Value: 1}}}))
+		},
+		"$out": func(int) error {
+			return result(w.db.Collection("main").Aggregate(ctx, bson.A{bson.D{{Key: "$out", Value: "copy"}}}))
+		},
+		"$merge": func(int) error {
+			return result(w.db.Collection("main").Aggregate(ctx, bson.A{bson.D{{Key: "$merge", Value: "copy"}}}))
+		},
+		"createCollection": func(try int) error { return w.db.CreateCollection(ctx, fmt.Sprint("new", try)) },
+		"createUser": func(try int) error {
+			return w.db.RunCommand(ctx, bson.D{{Key: "createUser", Value: fmt.Sprint("u", try)}, {Key: "pwd", Value: "secret"}, {Key: "roles", Value: bson.A{}}}).Err()
+		},
 	} {
+		err := w.untilFull(add)
 		w.refused(what, err)
 		if err != nil {
 			_, text, _ := strings.Cut(err.Error(), "The disk")
@@ -88,6 +101,19 @@ func inserts(w *world) {
 }
 
 func result[T any](_ T, err error) error { return err }
+
+// untilFull repeats what adds until it fails. A compaction that ends late gives room back to a disk that
+// was full: then what is tried is taken, and the disk is filled again.
+func (w *world) untilFull(add func(try int) error) (err error) {
+	w.Helper()
+	for try := range 10 {
+		if err = add(try); err != nil {
+			return err
+		}
+		w.fill("main", 0)
+	}
+	return err
+}
 
 // updates fills the disk by changing documents: the change log holds what they were.
 func updates(w *world) {
