@@ -23,20 +23,14 @@ const (
 	// batchRows and batchBytes bound how many documents of an updateMany or deleteMany are looked for together.
 	batchRows  = 256
 	batchBytes = 4 << 20
-	// commitRows commit together where a commit is no round trip to another process: the commits of
-	// others wait for as long as one takes, which is longer than those take.
-	commitRows = 32
-	// changeBytes of work are a document with its index entries and its record in the change log, so
-	// that others go first after each.
-	changeBytes = 8 << 10
 )
 
 // commits is how many documents commit together, or in a transaction have a savepoint.
 func (c *Cluster) commits(o *Op) int {
-	if c.shared || o.Txn != nil {
+	if o.Txn != nil {
 		return batchRows
 	}
-	return commitRows
+	return storage.CommitRows(c.Store, batchRows)
 }
 
 // found is a matched document of a multi statement: where it lies.
@@ -106,15 +100,12 @@ func (c *Cluster) modifyMatches(o *Op, ns collection.Namespace, m *Modify) (r Mo
 	if err := checkTargeted(o.Env, s.query, cosmos.UntargetedManyWrites); err != nil {
 		return r, err
 	}
-	for {
-		batch, err := c.collect(o, s)
-		if err != nil {
+	for more := true; more; {
+		var batch []found
+		if batch, more, err = c.collect(o, s); err != nil {
 			return r, err
 		}
 		c.settle(o)
-		if len(batch) == 0 {
-			break
-		}
 		for part := range slices.Chunk(batch, c.commits(o)) {
 			done, err := c.changeBatch(o, s, ns, m, part)
 			r.Matched += done.Matched
@@ -123,14 +114,13 @@ func (c *Cluster) modifyMatches(o *Op, ns collection.Namespace, m *Modify) (r Mo
 				return r, err
 			}
 		}
-		if o.Txn != nil {
-			break
-		}
-		// Else the log of writes grows faster than the disk takes it, and the syncs for which others
-		// wait have all of that to write.
-		o.Env.Pause()
-		if err := c.Harden(o.Env.Context(), o); err != nil {
-			return r, err
+		if more {
+			// Else the log of writes grows faster than the disk takes it, and the syncs for which others
+			// wait have all of that to write. The last batch is synced with the whole command.
+			o.Env.Pause()
+			if err := c.Harden(o.Env.Context(), o); err != nil {
+				return r, err
+			}
 		}
 	}
 	return r, nil
@@ -141,29 +131,28 @@ func (c *Cluster) modifyMatches(o *Op, ns collection.Namespace, m *Modify) (r Mo
 const collectedMax = 1 << 20
 
 // collect takes the keys of the next matches; of all in a transaction, and closes
-// the stream then.
+// the stream then. more is false at the end of the stream.
 // Errors: storage.ErrTxnTooLarge.
-func (c *Cluster) collect(o *Op, s *Stream) ([]found, error) {
-	var out []found
+func (c *Cluster) collect(o *Op, s *Stream) (out []found, more bool, err error) {
 	size := 0
 	if o.Txn != nil {
 		defer s.Close()
 	}
 	for o.Txn != nil || len(out) < batchRows && size < batchBytes {
 		if len(out) == collectedMax {
-			return nil, storage.ErrTxnTooLarge
+			return nil, false, storage.ErrTxnTooLarge
 		}
 		row, err := s.Next(o.Env)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		if row == nil {
-			break
+			return out, false, nil
 		}
 		out = append(out, found{row.Hash, append([]byte(nil), row.ID...)})
 		size += len(row.Doc)
 	}
-	return out, nil
+	return out, true, nil
 }
 
 // placesIn returns the places of documents in the collection as it is now, which may have got
@@ -224,7 +213,7 @@ func (c *Cluster) changeBatch(o *Op, from *Stream, ns collection.Namespace, m *M
 		defer s.Close()
 		var key []byte
 		for _, f := range batch {
-			if err := o.Env.Spend(changeBytes); err != nil {
+			if err := o.Env.Spend(storage.ChangeBytes); err != nil {
 				return err
 			}
 			key = keyspace.AppendRecord(key[:0], a.coll.ID, f.hash, f.id)

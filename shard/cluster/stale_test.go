@@ -119,7 +119,7 @@ func TestUpdateMeetsReplacedCollection(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stream.Close()
-	batch, err := s.collect(o, stream)
+	batch, _, err := s.collect(o, stream)
 	if err != nil || len(batch) != 3 {
 		t.Fatal(len(batch), err)
 	}

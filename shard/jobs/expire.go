@@ -127,22 +127,6 @@ func date(ms int64) bson.Value {
 	return b.Doc().Get("")
 }
 
-const (
-	// expireRows are deleted in a commit where that is no round trip to another process: the commits of others
-	// wait for it.
-	expireRows = 32
-	// expireBytes of work is the deletion of a document, so that others go first after each.
-	expireBytes = 8 << 10
-)
-
-// expires is how many documents are deleted in a commit.
-func (r *Runner) expires() int {
-	if storage.AsShared(r.Store) != nil {
-		return batchRows
-	}
-	return expireRows
-}
-
 // expireRange deletes the documents of the entries in a range. Each is deleted
 // only if its entry is still there in the transaction that deletes it.
 func (r *Runner) expireRange(ctx context.Context, coll *catalog.Collection, ix *catalog.Index, d *shard.Descriptor, within storage.Range) (deleted int64, err error) {
@@ -152,7 +136,7 @@ func (r *Runner) expireRange(ctx context.Context, coll *catalog.Collection, ix *
 		var n int64
 		err := r.commit(ctx, coll.ID, &meter, storage.TxnOptions{}, func(b *batch) error {
 			n, next = 0, nil
-			b.rows = min(b.rows, r.expires())
+			b.rows = storage.CommitRows(r.Store, b.rows)
 			if now := b.coll.Index(ix.Name); now == nil || now.ID != ix.ID {
 				return nil
 			}
@@ -162,7 +146,7 @@ func (r *Runner) expireRange(ctx context.Context, coll *catalog.Collection, ix *
 				return err
 			}
 			for _, key := range keys {
-				if err := b.env.Spend(expireBytes); err != nil {
+				if err := b.env.Spend(storage.ChangeBytes); err != nil {
 					return err
 				}
 				gone, err := b.expire(ix, key)

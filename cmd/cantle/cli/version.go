@@ -22,7 +22,7 @@ const versionHelp = `Prints the version, and which commit the program was built 
 // sets them with -ldflags. Otherwise they are those that the Go tool has stamped, if any.
 var commit, date string
 
-// version is what this program was built from, as --json prints it.
+// version describes the build of this program, as --json prints it.
 type version struct {
 	Version  string         `json:"version"`
 	Commit   string         `json:"commit,omitempty"`

@@ -13,7 +13,7 @@ import (
 
 const (
 	collectionsMax = 5000 // are listed
-	measuredMax    = 500  // of them, those with the most documents, are measured on the disk
+	measuredMax    = 500  // of them, the largest, are measured on the disk
 )
 
 // listed is one collection of the catalogue.
@@ -29,12 +29,12 @@ type listed struct {
 	Indexes    int             `json:"indexes"`             // beside _id_
 	Documents  *int64          `json:"documents,omitempty"` // missing for who may not see statistics
 	Bytes      *int64          `json:"bytes,omitempty"`
-	// What they and the indexes take of the files; missing too where these are not the server's.
+	// Bytes on disk of the documents and of the indexes; missing too where the files are not the server's.
 	DiskBytes      *uint64 `json:"diskBytes,omitempty"`
 	IndexDiskBytes *uint64 `json:"indexDiskBytes,omitempty"`
 }
 
-// size is what is known of its bytes.
+// size returns the bytes of its documents, 0 without the right to see them.
 func (l *listed) size() int64 {
 	if l.Bytes == nil {
 		return 0
@@ -114,8 +114,8 @@ func (q *query) describe(ns collection.Namespace, kind string) listed {
 	return l
 }
 
-// measure adds what a collection takes of the files, and returns the sizes of its indexes; nil for who may
-// not see statistics.
+// measure adds the sizes of a collection on disk, and returns those of its indexes; nil without the right to
+// see statistics.
 func (q *query) measure(l *listed) map[string]uint64 {
 	coll := q.Server.Cluster.Catalog.Peek().Collection(collection.Namespace{DB: l.DB, Coll: l.Name})
 	if coll == nil || l.Bytes == nil {
@@ -137,12 +137,12 @@ func (q *query) measure(l *listed) map[string]uint64 {
 // oneReply is what is known of one collection.
 type oneReply struct {
 	listed
-	// IndexDisk is what each index takes of the files; an _id_ that is the documents is not there.
+	// IndexDisk has the bytes of each index on disk; an _id_ that is the documents is not there.
 	IndexDisk  map[string]uint64 `json:"indexDisk,omitempty"`
 	Options    json.RawMessage   `json:"options"`
 	Indexes    json.RawMessage   `json:"indexDetails"`
 	Uses       json.RawMessage   `json:"uses"`       // of each index, since the start
-	Statistics json.RawMessage   `json:"statistics"` // null for who may not see them
+	Statistics json.RawMessage   `json:"statistics"` // null without the right to see them
 }
 
 // oneCollection answers everything about one collection.

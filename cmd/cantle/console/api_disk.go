@@ -1,6 +1,6 @@
 package console
 
-// diskReply is what lies on the disk of a server, by the names that serverStatus has for it.
+// diskReply has the sizes on the disk of a server, by their names in serverStatus.
 type diskReply struct {
 	Disk         uint64 `json:"diskBytes"`      // the files of the store
 	ChangeLog    uint64 `json:"changeLogBytes"` // of these

@@ -46,7 +46,7 @@ var Rows = []Row{
 		Name: "full-disk", Promises: []int{1, 6}, Unit: "rounds", Run: 3, Nightly: 40, Release: 400,
 		What:   "A small file system of its own, in memory or in a file, is filled by inserts, updates, index builds, backups on the same disk and a stranger's file. Deletes, one by one and many at once, drops and the end of the stranger make room, also after a restart and `kill -9`. The server lives and reads all the time, refuses whatever adds with one code and one sentence, and takes writes again within a minute of there being something that can be let go; everything that was acknowledged is there",
 		Tests:  []string{"compat-tests/faults/fulldisk TestFull"},
-		Canary: "nobody sees that the reserve is gone", CanaryTest: "compat-tests/faults/fulldisk TestCanary",
+		Canary: "the end of the reserve is overlooked", CanaryTest: "compat-tests/faults/fulldisk TestCanary",
 	},
 	{
 		Name: "kill", Promises: []int{1, 2, 3, 4}, Unit: "kills", Run: 100, Nightly: 2_000, Release: 20_000,
@@ -116,7 +116,7 @@ var Rows = []Row{
 		What:   "Commands that cost as much as a client can make them cost, and clients that mean harm, while others work: every one ends within its maxTimeMS and with its client",
 		Note:   "Which commands each run has beside those that are always there is drawn, so that all have their turn",
 		Tests:  []string{"compat-tests/faults/abuse TestHostile"},
-		Canary: "a command that never asks whether it is to end", CanaryTest: "compat-tests/faults/abuse TestHostileCanary",
+		Canary: "a command that never looks whether it is to end", CanaryTest: "compat-tests/faults/abuse TestHostileCanary",
 	},
 	{
 		Name: "authorization", Promises: []int{9}, Unit: "requests", Run: 100_000, Nightly: 4_000_000, Release: 40_000_000,

@@ -7,7 +7,7 @@ import { Plan } from './requests.js';
 
 const system = (c) => ['admin', 'config', 'local'].includes(c.db) || c.name.startsWith('system.');
 
-// Disk is what lies on the disk of the server that was asked.
+// Disk shows the sizes on the disk of the server that answered.
 function Disk({ of }) {
   return html`<section class="numbers" aria-label="On the disk">
     <div><b data-number="disk">${bytes(of.diskBytes)}</b><span>files of the database</span></div>
