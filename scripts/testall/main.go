@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -26,11 +27,15 @@ type run struct {
 	part     string // of what soak and fuzz do, as "2/8"; "" = all
 	tags     string // build tags of tests
 	packages string // pattern the unit, vet and staticcheck steps work on
+	races    bool   // the step race is one of a change's
 	count    tally
 	env      []string // added to the environment of every command
 	out      *page    // of the step
 	cpu      time.Duration
 }
+
+// everything is the pattern of a run without --packages.
+const everything = "./..."
 
 func main() {
 	r := &run{tags: testTags, speed: change, env: releaseFlags()}
@@ -42,7 +47,7 @@ func main() {
 	limit := flag.Duration("limit", 0, "end the run after this `time`, as 60m; steps that are left are counted as not run")
 	flag.StringVar(&r.rows, "rows", "", "comma-separated `rows` of FAULTS.md that the step soak does, instead of all: a night can be split")
 	flag.StringVar(&r.part, "part", "", "`part` of what the steps soak and fuzz do, as 2/8 is the second of eight: their counts add up")
-	flag.StringVar(&r.packages, "packages", "./...", "package `pattern` for vet, staticcheck, unit and fuzz")
+	flag.StringVar(&r.packages, "packages", everything, "package `pattern` for vet, staticcheck, unit and fuzz")
 	flag.Usage = usage
 	flag.Parse()
 	switch {
@@ -59,6 +64,8 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
+
+	r.races = r.speed == change && r.packages == everything && slices.ContainsFunc(chosen, func(s step) bool { return s.name == "race" })
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"os"
+	"maps"
 	"os/exec"
 	"runtime"
 	"slices"
@@ -11,13 +11,35 @@ import (
 // raced are the folders whose tests every change runs with the race detector.
 var raced = []string{"/collection/catalog", "/shard", "/storage", "/wire"}
 
-// race repeats tests with the race detector: those of the folders where goroutines meet, at night all.
+// alone are tests of those folders, by package, in which one client after the other moves megabytes or hashes passwords, for
+// which the race detector takes ten times as long and has no two goroutines to compare. A change runs them without it.
+var alone = map[string][]string{
+	"/storage/pebblekv": {"TestCrash", "TestDamageAtOpening", "TestDamagedLargeBlock", "TestGrowingKeysAreWrittenOnce"},
+	"/wire/rooms": {
+		"TestChangeFragments", "TestChargesBySize", "TestFiltersAreBounded", "TestGuessingIsSlow", "TestListTooLong",
+		"TestMetricsOfSizes", "TestOplogLargeTransaction", "TestReplyTooLong",
+	},
+}
+
+// hasAlone reports whether a package has such tests.
+func hasAlone(pkg string) bool { return alone[strings.TrimPrefix(pkg, module)] != nil }
+
+// aloneTests is the pattern by which go test runs (-run) or leaves out (-skip) them.
+func aloneTests() string {
+	return "^(" + strings.Join(slices.Concat(slices.Collect(maps.Values(alone))...), "|") + ")$"
+}
+
+// race runs tests with the race detector: those of the folders where goroutines meet, at night all.
 func (r *run) race() error {
 	if err := r.compilesC(); err != nil {
 		return err
 	}
+	r.env = append(r.env, "CGO_ENABLED=1", "GORACE=atexit_sleep_ms=0") // for each package it would wait a second for reports that are printed already
 	r.useLength()
-	return r.testPackages(func(pkg string) bool { return r.speed == night || isRaced(pkg) }, []string{"-race"})
+	if r.speed == night {
+		return r.testPackages(func(string) bool { return true }, []string{"-race"})
+	}
+	return r.testPackages(isRaced, []string{"-race", "-skip", aloneTests()})
 }
 
 // isRaced reports whether a package is one of the folders.
@@ -40,6 +62,5 @@ func (r *run) compilesC() error {
 	if _, err := exec.LookPath(compiler); err != nil {
 		return lacking("a C compiler: the race detector is linked by cgo; Debian: apt install gcc libc6-dev")
 	}
-	r.env = append(r.env, "CGO_ENABLED=1", "GOFLAGS="+os.Getenv("GOFLAGS"))
 	return nil
 }

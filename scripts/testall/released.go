@@ -32,8 +32,8 @@ func (r *run) released() error {
 }
 
 // releaseFlags are the variables by which Go compiles as for a release, without C and without the path of the folder. All
-// steps but race have them: what is tested is what is released, no C compiler is needed, and what steps compile
-// they share.
+// steps have them, but for the C of the race detector: what is tested is what is released, no C compiler is needed, and
+// steps share what they compile, as do clones.
 func releaseFlags() []string {
 	return []string{"CGO_ENABLED=0", "GOFLAGS=" + strings.TrimSpace(os.Getenv("GOFLAGS")+" -trimpath")}
 }

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -146,6 +148,40 @@ func TestRaced(t *testing.T) {
 	for _, pkg := range []string{"/collection/shard", "/collection/expr", "/compat-tests/servers/inprocess", "/cmd/cantle/cli"} {
 		if isRaced(module + pkg) {
 			t.Errorf("%s has it", pkg)
+		}
+	}
+}
+
+// Each test that a change runs without the race detector is where the table has it, and in no other package that has the
+// detector, so that none is left out.
+func TestAlone(t *testing.T) {
+	found := map[string][]string{}
+	for _, folder := range raced {
+		root := filepath.Join("..", "..")
+		err := filepath.WalkDir(filepath.Join(root, filepath.FromSlash(folder)), func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			for pkg, names := range alone {
+				for _, name := range names {
+					if strings.Contains(string(text), "\nfunc "+name+"(") {
+						in, _ := filepath.Rel(root, filepath.Dir(path))
+						found[pkg+" "+name] = append(found[pkg+" "+name], "/"+filepath.ToSlash(in))
+					}
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for pkg, names := range alone {
+		for _, name := range names {
+			if in := found[pkg+" "+name]; !slices.Equal(in, []string{pkg}) {
+				t.Errorf("%s is in %v, not in %s", name, in, pkg)
+			}
 		}
 	}
 }

@@ -100,9 +100,15 @@ func (r *run) staticcheck() error {
 	return r.output("go", "tool", "staticcheck", "-tags", testTags, r.packages)
 }
 
-// unit runs the tests of every package that starts no server.
+// unit runs the tests of every package that starts no server. Those that the same run has with the race detector
+// are left to it, where there is a C compiler.
 func (r *run) unit() error {
-	return r.testPackages(func(path string) bool { return !startsServers(path) }, waitingFlags())
+	if !r.races || r.compilesC() != nil {
+		return r.testPackages(func(pkg string) bool { return !startsServers(pkg) }, waitingFlags())
+	}
+	return errors.Join(
+		r.testPackages(func(pkg string) bool { return !startsServers(pkg) && !isRaced(pkg) }, waitingFlags()),
+		r.testPackages(hasAlone, []string{"-run", aloneTests()}))
 }
 
 // casesInMemory runs the case files in one of their configurations.

@@ -14,19 +14,17 @@ import (
 // history is a store as a count sees it: commits, each of which adds documents to a shard.
 type history struct {
 	sync.Mutex
-	docs []map[shard.ID]int64 // by timestamp
+	docs [][2]int64 // of each shard, by timestamp
 }
 
-func (h *history) commit(id shard.ID, n int64) storage.Timestamp {
+func (h *history) commit(shard int, n int64) storage.Timestamp {
 	h.Lock()
 	defer h.Unlock()
-	next := map[shard.ID]int64{}
+	var next [2]int64
 	if len(h.docs) > 0 {
-		for k, v := range h.docs[len(h.docs)-1] {
-			next[k] = v
-		}
+		next = h.docs[len(h.docs)-1]
 	}
-	next[id] += n
+	next[shard] += n
 	h.docs = append(h.docs, next)
 	return storage.Timestamp(len(h.docs))
 }
@@ -37,13 +35,13 @@ func (h *history) now() (storage.Timestamp, error) {
 	return storage.Timestamp(len(h.docs)), nil
 }
 
-func (h *history) at(ts storage.Timestamp, id shard.ID) int64 {
+func (h *history) at(ts storage.Timestamp) [2]int64 {
 	h.Lock()
 	defer h.Unlock()
 	if ts == 0 {
-		return 0
+		return [2]int64{}
 	}
-	return h.docs[ts-1][id]
+	return h.docs[ts-1]
 }
 
 // TestExact counts while writers commit and add: each count is that of the state it was
@@ -64,10 +62,10 @@ func TestExact(t *testing.T) {
 					return
 				default:
 				}
-				id, n := ids[(w+i)%2], int64(1+w-2*(i%3))
+				shard, n := (w+i)%2, int64(1+w-2*(i%3))
 				turn := c.Enter()
-				ts := h.commit(id, n)
-				c.Shard(id).Add(ts, tally.Count{Docs: n})
+				ts := h.commit(shard, n)
+				c.Shard(ids[shard]).Add(ts, tally.Count{Docs: n})
 				c.Leave(turn)
 			}
 		})
@@ -87,7 +85,7 @@ func TestExact(t *testing.T) {
 		}
 		counted++
 		for i, id := range ids {
-			if want := h.at(at, id); docs[i] != want {
+			if want := h.at(at)[i]; docs[i] != want {
 				t.Fatalf("shard %v at %v has %d documents, want %d", id, at, docs[i], want)
 			}
 		}

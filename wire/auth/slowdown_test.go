@@ -65,8 +65,8 @@ func TestGuesses(t *testing.T) {
 	}{
 		{name: "one after the other", users: []Name{alice}, addresses: 1, connections: 1, patient: time.Minute, most: 1125},
 		{name: "hanging up", users: []Name{alice}, addresses: 1, connections: 1, patient: 20 * time.Millisecond, most: 1125},
-		{name: "in parallel", users: []Name{alice}, addresses: 1, connections: 50, patient: time.Minute, most: 1125},
-		{name: "in parallel, hanging up", users: []Name{alice}, addresses: 1, connections: 50, patient: 50 * time.Millisecond, most: 1125},
+		{name: "in parallel", users: []Name{alice}, addresses: 1, connections: 20, patient: time.Minute, most: 1125},
+		{name: "in parallel, hanging up", users: []Name{alice}, addresses: 1, connections: 20, patient: 50 * time.Millisecond, most: 1125},
 		{name: "beside an account in use", users: []Name{alice}, addresses: 1, connections: 10, patient: time.Minute, most: 1450,
 			success: func(s *Slowdown) { logIn(s, alice, "address0") }},
 		{name: "with an account of its own", users: []Name{alice}, addresses: 1, connections: 10, patient: time.Minute, most: 1125,
