@@ -29,8 +29,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/cantledb/cantle/cmd/cantle/daemon"
-	"github.com/cantledb/cantle/cmd/cantle/flags"
+	"github.com/cantledb/cantle/serve/daemon"
+	"github.com/cantledb/cantle/serve/flags"
 )
 
 // Options say what server to open. The zero Options are one in memory that only the

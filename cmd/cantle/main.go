@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/cantledb/cantle/cmd/cantle/cli"
-	"github.com/cantledb/cantle/cmd/cantle/flags"
+	"github.com/cantledb/cantle/serve/flags"
 )
 
 func main() {

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/cmd/cantle/cli"
-	"github.com/cantledb/cantle/cmd/cantle/daemon"
+	"github.com/cantledb/cantle/serve/daemon"
 )
 
 // What the program says to those who ask for help or make a mistake. No case starts a

@@ -15,10 +15,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cantledb/cantle/cmd/cantle/cli"
-	"github.com/cantledb/cantle/cmd/cantle/console"
-	"github.com/cantledb/cantle/cmd/cantle/daemon"
-	"github.com/cantledb/cantle/cmd/cantle/flags"
 	"github.com/cantledb/cantle/cmd/cantle/tikvengine"
+	"github.com/cantledb/cantle/serve/console"
+	"github.com/cantledb/cantle/serve/daemon"
+	"github.com/cantledb/cantle/serve/flags"
 	"github.com/cantledb/cantle/storage"
 )
 

@@ -17,7 +17,7 @@ import (
 	"github.com/cantledb/cantle/collection/exec"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
-	"github.com/cantledb/cantle/compat-tests/rig/casefile"
+	"github.com/cantledb/cantle/internal/casefile"
 )
 
 // TestCases runs every case five ways: as written, parked after each row, optimised,

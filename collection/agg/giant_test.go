@@ -7,8 +7,8 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mql"
-	"github.com/cantledb/cantle/compat-tests/rig/casefile"
-	"github.com/cantledb/cantle/compat-tests/rig/casefile/giant"
+	"github.com/cantledb/cantle/internal/casefile"
+	"github.com/cantledb/cantle/internal/casefile/giant"
 )
 
 // TestGiantValues runs the pipelines of all cases, so every stage, accumulator and window

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cantledb/cantle/compat-tests/rig/casefile/giant"
+	"github.com/cantledb/cantle/internal/casefile/giant"
 )
 
 // Every stage, accumulator and window function of the tables has a case that names it, so

@@ -14,7 +14,7 @@ import (
 	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/mql"
-	"github.com/cantledb/cantle/compat-tests/rig/casefile"
+	"github.com/cantledb/cantle/internal/casefile"
 )
 
 // TestRandomWindows compares random windows over random documents with a model that

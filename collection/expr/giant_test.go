@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/expr"
-	"github.com/cantledb/cantle/compat-tests/rig/casefile"
-	"github.com/cantledb/cantle/compat-tests/rig/casefile/giant"
+	"github.com/cantledb/cantle/internal/casefile"
+	"github.com/cantledb/cantle/internal/casefile/giant"
 )
 
 // TestGiantValues gives every operator what its cases give it, but as much of it as a

@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mql"
-	"github.com/cantledb/cantle/compat-tests/rig/casefile/giant"
+	"github.com/cantledb/cantle/internal/casefile/giant"
 )
 
 // TestGiantValues makes the entries of documents as extreme as a client can make them for

@@ -13,7 +13,7 @@ import (
 	"github.com/cantledb/cantle/collection/expr"
 	"github.com/cantledb/cantle/collection/mongoerr"
 	"github.com/cantledb/cantle/collection/mql"
-	"github.com/cantledb/cantle/compat-tests/rig/casefile/giant"
+	"github.com/cantledb/cantle/internal/casefile/giant"
 )
 
 // TestKeysOfLargestDocuments makes the entries of documents of nearly 16 MB for every kind of

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/collection/match"
-	"github.com/cantledb/cantle/compat-tests/rig/casefile/giant"
+	"github.com/cantledb/cantle/internal/casefile/giant"
 )
 
 // Every operator of the table has a case that names it, so that TestGiantValues has it as

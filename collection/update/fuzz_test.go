@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/update"
-	"github.com/cantledb/cantle/compat-tests/rig/casefile"
+	"github.com/cantledb/cantle/internal/casefile"
 )
 
 // FuzzUpdate applies any update to any document: the result is valid BSON,

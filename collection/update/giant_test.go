@@ -12,8 +12,8 @@ import (
 	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/match"
 	"github.com/cantledb/cantle/collection/update"
-	"github.com/cantledb/cantle/compat-tests/rig/casefile"
-	"github.com/cantledb/cantle/compat-tests/rig/casefile/giant"
+	"github.com/cantledb/cantle/internal/casefile"
+	"github.com/cantledb/cantle/internal/casefile/giant"
 )
 
 // TestGiantValues makes the updates of all cases, so every operator, to documents as extreme as

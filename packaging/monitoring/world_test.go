@@ -35,7 +35,7 @@ var binary = sync.OnceValues(func() (string, error) {
 	}
 	path := filepath.Join(dir, "cantle-monitored")
 	cmd := exec.Command("go", "build", "-trimpath", "-o", path, "./cmd/cantle")
-	cmd.Dir = "../.."
+	cmd.Dir, cmd.Env = "../..", append(os.Environ(), "GOWORK=") // which is off for this module
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", errors.New(string(out))
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 )
@@ -68,7 +69,7 @@ func (r *release) billOf(p platform, info *debug.BuildInfo) bill {
 	}}
 	std := strings.TrimPrefix(info.GoVersion, "go")
 	out.Components = append(out.Components, component{Type: "library", Name: "std", Version: std, PURL: "pkg:golang/std@" + std})
-	for _, m := range info.Deps {
+	for _, m := range libraries(info) {
 		c := component{Type: "library", Name: m.Path, Version: m.Version, PURL: "pkg:golang/" + m.Path + "@" + m.Version}
 		if m.Sum != "" {
 			c.Properties = []property{{"go.sum", m.Sum}}
@@ -76,4 +77,14 @@ func (r *release) billOf(p platform, info *debug.BuildInfo) bill {
 		out.Components = append(out.Components, c)
 	}
 	return out
+}
+
+// ours is the root module of the repository; its path begins those of its other modules.
+const ours = "github.com/cantledb/cantle"
+
+// libraries are the modules of others in a binary. Those of the repository are the program itself.
+func libraries(info *debug.BuildInfo) []*debug.Module {
+	return slices.DeleteFunc(slices.Clone(info.Deps), func(m *debug.Module) bool {
+		return m.Path == ours || strings.HasPrefix(m.Path, ours+"/")
+	})
 }

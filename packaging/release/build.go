@@ -32,7 +32,7 @@ func (r *release) binary(p platform) string {
 	return filepath.Join(r.out, "binaries", p.dashed(), p.program())
 }
 
-// binaries builds the program for every platform, from the modules and by the tags that a
+// binaries builds the program for every platform, from the modules of go.work and by the tags that a
 // plain go build takes. Without C: one compiler makes all of them, they need no library of
 // the system, and Pebble's caches and zstd in Go cost no more than those in C
 // (./scripts/bench, workloads load and C).
@@ -42,11 +42,11 @@ func (r *release) binaries() error {
 		commit += ", changed"
 	}
 	flags := "-s -w -buildid=" +
-		" -X github.com/cantledb/cantle/cmd/cantle/daemon.Version=" + r.version +
+		" -X github.com/cantledb/cantle/serve/daemon.Version=" + r.version +
 		" -X 'github.com/cantledb/cantle/cmd/cantle/cli.commit=" + commit + "'" +
 		" -X github.com/cantledb/cantle/cmd/cantle/cli.date=" + r.date.Format(time.RFC3339)
 	for _, p := range r.platforms {
-		if _, err := r.command(buildFor(p), "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", r.binary(p), "./cmd/cantle"); err != nil {
+		if _, err := r.command(r.buildFor(p), "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", r.binary(p), "./cmd/cantle"); err != nil {
 			return err
 		}
 	}
@@ -55,11 +55,11 @@ func (r *release) binaries() error {
 
 // plainBuild are the variables for a build without C and without the settings of whoever
 // makes it.
-func plainBuild() []string {
-	return []string{"CGO_ENABLED=0", "GOFLAGS=", "GOEXPERIMENT=", "GOWORK=off"}
+func (r *release) plainBuild() []string {
+	return []string{"CGO_ENABLED=0", "GOFLAGS=", "GOEXPERIMENT=", "GOWORK=" + filepath.Join(r.root, "go.work")}
 }
 
 // buildFor are the variables for a build for a platform.
-func buildFor(p platform) []string {
-	return append(plainBuild(), "GOOS="+p.os, "GOARCH="+p.arch, "GOAMD64=v1", "GOARM64=v8.0")
+func (r *release) buildFor(p platform) []string {
+	return append(r.plainBuild(), "GOOS="+p.os, "GOARCH="+p.arch, "GOAMD64=v1", "GOARM64=v8.0")
 }

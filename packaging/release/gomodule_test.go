@@ -1,6 +1,7 @@
 package main
 
 import (
+	"debug/buildinfo"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,23 +17,45 @@ import (
 // goZipMax bounds the module as `go get` fetches it.
 const goZipMax = 16 << 20
 
+// fetchable writes a module of the repository into a folder as the Go tool fetches it from a module proxy.
+func fetchable(t *testing.T, proxy, clone, commit, folder, version string) (zipped string) {
+	t.Helper()
+	path := strings.TrimSuffix(ours+"/"+folder, "/")
+	at := filepath.Join(proxy, filepath.FromSlash(path), "@v", version)
+	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	out, err := os.Create(at + ".zip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	if err := zip.CreateFromVCS(out, module.Version{Path: path, Version: version}, clone, commit, folder); err != nil {
+		t.Fatal(err)
+	}
+	mod, err := os.ReadFile(filepath.Join(clone, folder, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string][]byte{
+		at + ".mod": mod, at + ".info": []byte(`{"Version": "` + version + `"}`), filepath.Join(filepath.Dir(at), "list"): []byte(version + "\n"),
+	} {
+		if err := os.WriteFile(name, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return at + ".zip"
+}
+
 // Somebody's module imports the server and cantletest, from what `go get` would fetch.
 func TestGoModule(t *testing.T) {
 	r, err := newRelease("../..", testVersion, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	version := module.Version{Path: "github.com/cantledb/cantle", Version: "v" + testVersion}
-	file := filepath.Join(r.out, "module.zip")
-	out, err := os.Create(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer out.Close()
-	if err := zip.CreateFromVCS(out, version, r.clone(t), r.commit, ""); err != nil {
-		t.Fatal(err)
-	}
-	info, err := out.Stat()
+	version := module.Version{Path: ours, Version: "v" + testVersion}
+	file := fetchable(t, t.TempDir(), r.clone(t), r.commit, "", version.Version)
+	info, err := os.Stat(file)
 	if err != nil || info.Size() > goZipMax {
 		t.Errorf("the module has %d bytes, more than %d; %v", info.Size(), goZipMax, err)
 	}
@@ -71,6 +94,68 @@ func TestGoModule(t *testing.T) {
 		t.Errorf("%d packages are linked, and not the engine on files", len(packages))
 	}
 	t.Logf("go test takes %.1f s, with libraries that were compiled before", time.Since(begun).Seconds())
+}
+
+// The program as `go install` fetches it, without go.work, is made of the libraries that the released one has: what is
+// required by the modules in folders is enough, and what else the workspace requires lifts none of it.
+func TestGoInstall(t *testing.T) {
+	r := ready(t)
+	clone, proxy := r.clone(t), t.TempDir()
+	text, err := os.ReadFile(filepath.Join(clone, "cmd", "cantle", "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := modfile.Parse("go.mod", text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(program.Require, func(m *modfile.Require) bool { return m.Mod.Path == ours })
+	version := program.Require[i].Mod.Version
+	for _, folder := range []string{"", "storage/tikvkv", "cmd/cantle"} {
+		fetchable(t, proxy, clone, r.commit, folder, version)
+	}
+	cache, err := r.command(nil, "go", "env", "GOMODCACHE")
+	if err != nil {
+		t.Fatal(err)
+	}
+	upstream, err := r.command(nil, "go", "env", "GOPROXY")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	env := append(r.buildFor(here), "GOWORK=off", "GOFLAGS=-mod=mod -modcacherw", "GOSUMDB=off", "GOMODCACHE="+filepath.Join(dir, "cache"), "GOBIN="+dir,
+		"GOPROXY=file://"+proxy+",file://"+cache+"/cache/download,"+upstream)
+	somebodys := filepath.Join(dir, "go.mod")
+	if err := os.WriteFile(somebodys, []byte("module somebody.example/tools\n\ngo "+program.Go.Version+"\n\nrequire "+ours+"/cmd/cantle "+version+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	listed, err := r.command(env, "go", "list", "-C", dir, "-deps", "-f", "{{with .Module}}{{.Path}} {{.Version}}{{end}}", ours+"/cmd/cantle")
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := buildinfo.ReadFile(r.binary(here))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{ours + " " + version, ours + "/cmd/cantle " + version, ours + "/storage/tikvkv " + version}
+	for _, m := range libraries(info) {
+		want = append(want, m.Path+" "+m.Version)
+	}
+	got := strings.Split(listed, "\n")
+	slices.Sort(got)
+	slices.Sort(want)
+	if got = slices.DeleteFunc(slices.Compact(got), func(s string) bool { return s == "" }); !slices.Equal(got, want) {
+		t.Errorf("go install links\n%s\nand the released program is made of\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if os.Getenv("CANTLE_LONG") == "" {
+		return // what it takes is a compilation of all that is ours
+	}
+	if _, err := r.command(env, "go", "install", ours+"/cmd/cantle@"+version); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := r.command(nil, filepath.Join(dir, here.program()), "version"); err != nil || !strings.HasPrefix(out, "cantle ") {
+		t.Errorf("what was installed says %q, %v", out, err)
+	}
 }
 
 // somebodysModule is a go.mod that requires ours, as it was fetched, and the driver.

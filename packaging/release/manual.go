@@ -18,7 +18,7 @@ const manualFolder = "manual"
 // to compile for it.
 func (r *release) manual() error {
 	dir := filepath.Join(r.out, manualFolder)
-	_, err := r.command(plainBuild(), "go", "run", "-trimpath", "-buildvcs=false", "./scripts/gendocs",
+	_, err := r.command(r.plainBuild(), "go", "run", "-trimpath", "-buildvcs=false", "./scripts/gendocs",
 		"-man", dir, "-version", r.version, "-date", r.date.Format(time.DateOnly))
 	if err != nil {
 		return err

@@ -56,7 +56,7 @@ func (r *release) linkedModules() ([]*linkedModule, error) {
 	}
 	found := map[string]*linkedModule{}
 	for _, p := range r.platforms {
-		out, err := r.command(buildFor(p), "go", "list", "-deps", "-json=Dir,Module", "./cmd/cantle")
+		out, err := r.command(r.buildFor(p), "go", "list", "-deps", "-json=Dir,Module", "./cmd/cantle")
 		if err != nil {
 			return nil, err
 		}
@@ -90,7 +90,7 @@ func (r *release) linkedModules() ([]*linkedModule, error) {
 
 // standardLibrary is Go's own library as a module.
 func (r *release) standardLibrary() (*linkedModule, error) {
-	out, err := r.command(plainBuild(), "go", "env", "GOROOT", "GOVERSION")
+	out, err := r.command(r.plainBuild(), "go", "env", "GOROOT", "GOVERSION")
 	if err != nil {
 		return nil, err
 	}

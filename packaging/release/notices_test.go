@@ -142,9 +142,9 @@ func TestNotices(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := []string{"std " + strings.TrimPrefix(info.GoVersion, "go")}
-	for _, m := range info.Deps {
+	for _, m := range libraries(info) {
 		if m.Replace != nil {
-			t.Errorf("%s is replaced: the binary is not what go.mod says", m.Path)
+			t.Errorf("%s is replaced: the binary is not what the modules say", m.Path)
 		}
 		names = append(names, m.Path+" "+m.Version)
 	}

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/cantledb/cantle/compat-tests/rig/testenv"
+	"github.com/cantledb/cantle/internal/testenv"
 )
 
 // Marks around the table of CONTRIBUTING.md that is printed from the variables of the tests.
 const (
-	environmentBegin = "<!-- environment: printed by scripts/gendocs from compat-tests/rig/testenv -->\n"
+	environmentBegin = "<!-- environment: printed by scripts/gendocs from internal/testenv -->\n"
 	environmentEnd   = "<!-- end of environment -->\n"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cantledb/cantle/compat-tests/rig/testenv"
+	"github.com/cantledb/cantle/internal/testenv"
 )
 
 // TestFuzzCanary: a parser of documents that does not compare the length a document states

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -177,7 +178,7 @@ func (h *history) changesCode(c commit) (bool, error) {
 	}
 	files, err := h.git("diff", "--name-only", "--no-renames", against, c.hash)
 	for name := range strings.SplitSeq(files, "\n") {
-		if strings.HasSuffix(name, ".go") || strings.HasPrefix(name, "go.") {
+		if strings.HasSuffix(name, ".go") || strings.HasPrefix(path.Base(name), "go.") {
 			return true, err
 		}
 	}
@@ -196,12 +197,22 @@ func (h *history) vets(c commit) (reason string, err error) {
 	if _, err := h.in(h.root, []string{"GIT_INDEX_FILE=" + h.cache("index")}, "git", "--work-tree="+files, "read-tree", "--reset", "-u", c.hash); err != nil {
 		return "", err
 	}
-	if out, err := h.in(files, nil, "go", "vet", "-buildvcs=false", "./..."); h.run.ctx.Err() != nil {
+	if out, err := h.in(files, []string{"GOWORK=" + workspace(files)}, "go", "vet", "-buildvcs=false", everything); h.run.ctx.Err() != nil {
 		return "", h.run.ctx.Err()
 	} else if err != nil {
 		return "go vet fails\n" + out, nil
 	}
 	return "", nil
+}
+
+// workspace is the go.work of a commit's files, "off" for a commit that is a single module: the Go tool would take
+// the clone's own, which lies above them.
+func workspace(files string) string {
+	work := filepath.Join(files, "go.work")
+	if _, err := os.Stat(work); err != nil {
+		return "off"
+	}
+	return work
 }
 
 // remembered is the line by which a commit that vets is known later: what it holds, and

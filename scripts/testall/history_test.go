@@ -108,6 +108,30 @@ func TestHistoryFindsBrokenCommits(t *testing.T) {
 	}
 }
 
+// A clone with several modules has commits of the time when it was one: each is vetted by its own go.work, or without one,
+// and in all its modules.
+func TestHistoryAcrossWorkspaces(t *testing.T) {
+	r := newRepository(t)
+	start := r.commit("m: first\n\nWhy.")
+	r.write("b.go", "package m\n")
+	single := r.commit("m: B goes from the single module\n\nWhy.")
+	r.write("b.go", "package m\n\nfunc B() int { return 1 }\n")
+	if err := os.Mkdir(filepath.Join(r.root, "sub"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r.write("go.work", "go 1.24\n\nuse (\n\t.\n\t./sub\n)\n")
+	r.write("sub/go.mod", "module m/sub\n\ngo 1.24\n")
+	r.write("sub/sub.go", "package sub\n\nimport \"m\"\n\nvar A = m.A()\n")
+	r.commit("m: two modules\n\nWhy.")
+	r.write("sub/go.mod", "module m/other\n\ngo 1.24\n\nrequire m v0.0.0\n")
+	r.write("sub/sub.go", "package sub\n\nimport \"m\"\n\nvar A = m.C()\n")
+	inner := r.commit("m: sub calls what there is not\n\nWhy.")
+	r.write("sub/go.mod", "module m/sub\n\ngo 1.24\n\ntoolchain none\n")
+	mod := r.commit("m: a go.mod alone\n\nWhy.")
+	r.expect(start, nil, "4 commits since "+start[:7]+": 4 vetted, 0 vetted by another step or an earlier run, 0 change no code",
+		[2]string{mod, "go vet fails"}, [2]string{inner, "go vet fails"}, [2]string{single, "go vet fails"})
+}
+
 // What there was no time for is said.
 func TestHistorySaysWhatItLeaves(t *testing.T) {
 	r := newRepository(t)

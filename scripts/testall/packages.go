@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// module begins the paths of all packages.
+// module is the root module; its path begins those of all packages.
 const module = "github.com/cantledb/cantle"
 
 // Packages of tests that start servers, by the last part of their path.
@@ -32,7 +32,7 @@ const clientPrograms = "drivers"
 
 // startsServers reports whether the tests of a package start servers.
 func startsServers(pkg string) bool {
-	return strings.Contains(pkg, "/compat-tests/") && !slices.Contains([]string{"casefile", "testenv"}, path.Base(pkg))
+	return strings.HasPrefix(pkg, module+"/compat-tests/")
 }
 
 // among accepts the packages of some names that start servers.

@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/cantledb/cantle/compat-tests/faults/programme"
-	"github.com/cantledb/cantle/compat-tests/rig/testenv"
+	"github.com/cantledb/cantle/internal/testenv"
 )
 
 // simulated is the folder whose tests use all cores by themselves.

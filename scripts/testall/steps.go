@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cantledb/cantle/compat-tests/rig/testenv"
+	"github.com/cantledb/cantle/internal/testenv"
 )
 
 // testTags are set for all tests: invariants turns on the costly self-checks.
@@ -67,7 +67,7 @@ func (r *run) build() error {
 	if err := r.output("go", "build", "-tags", testTags, "-o", testedBinary, "./cmd/cantle"); err != nil {
 		return err
 	}
-	if err := r.output("go", "build", "-tags", testTags, "./..."); err != nil {
+	if err := r.output("go", "build", "-tags", testTags, everything); err != nil {
 		return err
 	}
 	fmt.Fprintf(r.out, "compiled in %s; ./scripts/run builds the program without the self-checks of tests, .cache/bin/cantle, and starts it\n", time.Since(begun).Round(time.Second))
@@ -95,7 +95,7 @@ func (r *run) vet() error {
 	return r.output("go", "vet", "-tags", testTags, r.packages)
 }
 
-// staticcheck runs the version that go.mod names.
+// staticcheck runs the version that scripts/go.mod names.
 func (r *run) staticcheck() error {
 	return r.output("go", "tool", "staticcheck", "-tags", testTags, r.packages)
 }
@@ -141,11 +141,12 @@ func (r *run) suites() error {
 }
 
 // artefacts makes a release for this machine and uses it. The program that makes releases
-// is a module of its own, as its libraries are none of the server's. Never from Go's cache of
+// is a module of its own, outside of the workspace, as its libraries are none of the server's. Never from Go's cache of
 // results, which has no record that they depend on the server. Alert rules and the board are a module of their own,
 // as they are tested by Prometheus.
 func (r *run) artefacts() error {
 	r.useLength()
+	r.env = append(r.env, "GOWORK=off")
 	if err := r.output("go", "-C", "packaging", "vet", "./..."); err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func (r *run) vulnerable() error {
 		return nil
 	case errors.As(err, &failed) && (failed.ExitCode() == calledVulnerable || bytes.Contains(said.Bytes(), []byte("exit status 3"))):
 		_, _ = r.out.Write(said.Bytes())
-		return errors.New("what is called has known vulnerabilities: lift the modules (go get)")
+		return errors.New("what is called has known vulnerabilities: lift the modules (go run ./scripts/modules)")
 	case r.ctx.Err() != nil:
 		return err
 	}

@@ -12,8 +12,6 @@ var platforms = []string{"darwin", "freebsd", "linux", "unix", "windows"}
 // buildTags has the files whose code depends on a build tag, each with the difference. A file with a tag
 // of tests may add checks. It must not change the reply of a command.
 var buildTags = map[string]string{
-	"cmd/cantle/daemon/cache_cgo.go":            "cgo: the block cache lies outside of Go's heap, so GOMEMLIMIT leaves it out",
-	"cmd/cantle/daemon/cache_go.go":             "without cgo: the block cache lies in Go's heap",
 	"cmd/cantle/tikvengine/open.go":             "cgo, or a system other than macOS: the engine TiKV is there",
 	"cmd/cantle/tikvengine/open_darwin.go":      "without cgo on macOS: --storage tikv:// is refused",
 	"cmd/cantle/tikvengine/open_test.go":        "cgo, or a system other than macOS: the engine TiKV is tested",
@@ -30,6 +28,8 @@ var buildTags = map[string]string{
 	"compat-tests/faults/programme/race_on.go":  "race: a run does a tenth of it",
 	"compat-tests/rig/harness/tags_off.go":      "without invariants: tests start the server as it is released",
 	"compat-tests/rig/harness/tags_on.go":       "invariants: tests start the server with the tag",
+	"serve/daemon/cache_cgo.go":                 "cgo: the block cache lies outside of Go's heap, so GOMEMLIMIT leaves it out",
+	"serve/daemon/cache_go.go":                  "without cgo: the block cache lies in Go's heap",
 	"storage/writebuf/guard_off.go":             "without invariants: iterators as they are",
 	"storage/writebuf/guard_on.go":              "invariants: keys and values of an iterator are overwritten at its next step; disorder and use after Close panic",
 	"storage/writebuf/poison_off.go":            "without invariants: released memory keeps its content",

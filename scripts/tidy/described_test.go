@@ -13,7 +13,7 @@ import (
 // may begin with anything.
 func checkDescribed(r *repo, report reporter) {
 	for _, f := range r.files {
-		if f.test || ast.IsGenerated(f.syntax) || under(f.dir, "compat-tests", "scripts") {
+		if f.test || ast.IsGenerated(f.syntax) || isRig(f.dir) {
 			continue
 		}
 		check := func(doc *ast.CommentGroup, names ...*ast.Ident) {
@@ -151,7 +151,7 @@ func checkNamed(r *repo, report reporter) {
 	known := r.knownWords()
 	packages := r.declaredNames()
 	for _, f := range r.files {
-		if f.test || under(f.dir, "compat-tests", "scripts") {
+		if f.test || isRig(f.dir) {
 			continue
 		}
 		for _, group := range f.syntax.Comments {

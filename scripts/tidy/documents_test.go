@@ -35,7 +35,7 @@ func TestLevelsDocumented(t *testing.T) {
 // every path in code quotes that looks like one.
 func TestDocumentLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#:]+)\)`)
-	quoted := regexp.MustCompile("`\\.?/?((?:bson|cmd|collection|compat-tests|packaging|ratelimit|scripts|shard|storage|wire)/[a-z_0-9/.-]*[a-z])`")
+	quoted := regexp.MustCompile("`\\.?/?((?:bson|cmd|collection|compat-tests|internal|packaging|ratelimit|scripts|serve|shard|storage|wire)/[a-z_0-9/.-]*[a-z])`")
 	pages, err := filepath.Glob("../../docs/*.md")
 	if err != nil {
 		t.Fatal(err)

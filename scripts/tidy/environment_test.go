@@ -11,7 +11,7 @@ const clientProgram = "compat-tests/clients/drivers/godriver"
 // checkEnvironment looks for tests that read variables of the environment beside the table.
 func checkEnvironment(r *repo, report reporter) {
 	for _, f := range r.files {
-		if !f.test && !under(f.dir, "compat-tests", "scripts") || under(f.dir, "compat-tests/rig/testenv", clientProgram) {
+		if !f.test && !isRig(f.dir) || under(f.dir, "internal/testenv", clientProgram) {
 			continue
 		}
 		ast.Inspect(f.syntax, func(n ast.Node) bool {
@@ -23,7 +23,7 @@ func checkEnvironment(r *repo, report reporter) {
 				return true
 			}
 			if lit, ok := call.Args[0].(*ast.BasicLit); ok && strings.HasPrefix(lit.Value, `"CANTLE_`) {
-				report(r.position(call.Pos()), lit.Value+" is read here, and not by compat-tests/rig/testenv")
+				report(r.position(call.Pos()), lit.Value+" is read here, and not by internal/testenv")
 			}
 			return true
 		})

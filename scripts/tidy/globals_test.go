@@ -9,7 +9,7 @@ import (
 // checkInit looks for init functions in the product.
 func checkInit(r *repo, report reporter) {
 	for _, f := range r.files {
-		if f.test || under(f.dir, "compat-tests", "scripts") {
+		if f.test || isRig(f.dir) {
 			continue
 		}
 		for _, d := range f.syntax.Decls {

@@ -5,7 +5,7 @@ import "slices"
 // levels says which packages may import which: only packages of a lower level.
 // A new package gets the lowest level that is above everything it imports.
 var levels = [][]string{
-	0:  {"bson", "cmd/cantle/columns", "cmd/cantle/flags", "cmd/cantle/journal", "cmd/cantle/namespaces", "cmd/cantle/visitors", "collection/mongoerr", "collection/release", "ratelimit", "storage"},
+	0:  {"bson", "cmd/cantle/columns", "cmd/cantle/journal", "cmd/cantle/namespaces", "collection/mongoerr", "collection/release", "ratelimit", "serve/flags", "serve/visitors", "storage"},
 	1:  {"bson/decimal", "bson/ejson", "bson/keystring", "bson/path", "cmd/cantle/dumps", "cmd/cantle/manual", "cmd/cantle/top", "collection", "collection/cosmos", "collection/geo", "collection/text", "storage/keyspace", "storage/pebblekv/wreck", "storage/writebuf", "wire", "wire/concern", "wire/defects"},
 	2:  {"bson/bsontest", "cmd/cantle/gateways", "cmd/cantle/progress", "cmd/cantle/records", "collection/mql", "collection/shard", "shard/quota", "shard/survey", "storage/faultkv", "storage/memkv", "storage/pebblekv", "storage/storagetest", "storage/tikvkv", "wire/arguments", "wire/kept"},
 	3:  {"cmd/cantle/shardkeys", "collection/changelog", "collection/expr", "collection/order", "shard/duty", "shard/intents", "shard/tally", "shard/traffic", "storage/backup"},
@@ -17,20 +17,20 @@ var levels = [][]string{
 	9:  {"collection/agg", "shard/jobs"},
 	10: {"shard/balance", "shard/checkup", "shard/cluster"},
 	11: {"shard/ddl", "wire/auth", "wire/explained", "wire/session", "wire/virtual"},
-	12: {"cmd/cantle/certificates", "wire/cursor", "wire/operations"},
+	12: {"serve/certificates", "wire/cursor", "wire/operations"},
 	13: {"wire/command"},
-	14: {"cmd/cantle/console", "cmd/cantle/tracing", "wire/command/access", "wire/command/data", "wire/command/failpoint", "wire/command/plans", "wire/command/schema", "wire/command/sessions", "wire/command/settings", "wire/command/shards", "wire/command/status", "wire/server"},
+	14: {"serve/console", "serve/tracing", "wire/command/access", "wire/command/data", "wire/command/failpoint", "wire/command/plans", "wire/command/schema", "wire/command/sessions", "wire/command/settings", "wire/command/shards", "wire/command/status", "wire/server"},
 	15: {"wire/rooms"},
-	16: {"cmd/cantle/daemon"},
+	16: {"serve/daemon"},
 	17: {".", "cmd/cantle/doctor", "cmd/cantle/lint", "cmd/cantle/tikvengine"},
 	18: {"cantletest", "cmd/cantle/cli"},
 	19: {"cmd/cantle"},
 }
 
 // levelOf returns the level of a package; ok is false for one without a row.
-// Scripts and the test rig stand above everything.
+// The rig stands above everything.
 func levelOf(dir string) (level int, ok bool) {
-	if under(dir, "compat-tests", "scripts") {
+	if isRig(dir) {
 		return len(levels), true
 	}
 	for level, row := range levels {
@@ -44,7 +44,7 @@ func levelOf(dir string) (level int, ok bool) {
 // floors are the top-level folders from the ground up, by what stands on what: no
 // package of a floor imports one of a floor above. Folders in one row do not import each
 // other either.
-var floors = [][]string{{"bson", "ratelimit", "storage"}, {"collection"}, {"shard"}, {"wire"}, {"cmd"}, {"."}, {"cantletest"}}
+var floors = [][]string{{"bson", "ratelimit", "storage"}, {"collection"}, {"shard"}, {"wire"}, {"serve"}, {"cmd"}, {"."}, {"cantletest"}}
 
 // separations are imports that the levels would allow and the design does not.
 // From and to are packages with everything below them; but is a package below to that
@@ -55,7 +55,7 @@ var separations = []struct{ from, to, but, why string }{
 	{"storage", "bson", "", "a store keeps bytes under ordered bytes; what they mean is decided above"},
 	{"storage", "collection", "", "a store knows no namespace"},
 	{"storage", "wire", "", "a store knows no command and no error code; shard/cluster translates its sentinels"},
-	{"cmd/cantle/daemon", "storage/tikvkv", "", "an embedded server would bring the client of TiKV along; the program adds the engine"},
+	{"serve", "storage/tikvkv", "", "an embedded server would bring the client of TiKV along; the program adds the engine"},
 	{"wire/server", "collection", "collection/mongoerr", "the connection loop hands messages to a Handler and knows nothing else"},
 	{"wire/server", "shard", "", "the connection loop hands messages to a Handler and knows nothing else"},
 	{"wire/server", "storage", "", "the connection loop hands messages to a Handler and knows nothing else"},

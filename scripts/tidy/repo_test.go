@@ -12,8 +12,14 @@ import (
 	"strings"
 )
 
-// modulePath is the path in go.mod.
+// modulePath is the path in go.mod, and begins those of the other modules.
 const modulePath = "github.com/cantledb/cantle"
+
+// rig are the folders of tests and of what works on the repository: no part of the product.
+var rig = []string{"compat-tests", "internal", "scripts", "storage/tikvkv/tikvfake"}
+
+// isRig reports whether a package is no part of the product.
+func isRig(dir string) bool { return under(dir, rig...) }
 
 // file is one parsed Go file.
 type file struct {
@@ -31,8 +37,8 @@ type repo struct {
 	files []*file
 }
 
-// load parses every Go file of the module below fsys. Directories that the Go
-// tool ignores, and nested modules, are left out.
+// load parses every Go file of the workspace below fsys. Directories that the Go
+// tool ignores, and modules that are not in go.work, are left out.
 func load(fsys fs.FS) (*repo, error) {
 	r := &repo{fsys: fsys, set: token.NewFileSet()}
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
@@ -53,14 +59,17 @@ func load(fsys fs.FS) (*repo, error) {
 	return r, err
 }
 
-// ignored reports whether a directory holds no package of this module.
+// ignored reports whether a directory holds no package of the workspace.
 func ignored(fsys fs.FS, name string) bool {
 	base := path.Base(name)
 	if strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || base == "testdata" || base == "node_modules" {
 		return true
 	}
-	_, err := fs.Stat(fsys, path.Join(name, "go.mod"))
-	return err == nil
+	if _, err := fs.Stat(fsys, path.Join(name, "go.mod")); err != nil {
+		return false
+	}
+	work, err := fs.ReadFile(fsys, "go.work")
+	return err != nil || !strings.Contains(string(work), "\n\t./"+name+"\n")
 }
 
 // add parses one file.
@@ -89,12 +98,12 @@ func (r *repo) packages() []string {
 	return slices.Compact(out)
 }
 
-// product returns the files of the product itself: no tests, no commands, no
-// scripts, no test rig.
+// product returns the files of the product itself: no tests, nothing of the rig, not the
+// process around a server and no commands.
 func (r *repo) product() []*file {
 	var out []*file
 	for _, f := range r.files {
-		if !f.test && !under(f.dir, "cmd", "compat-tests", "scripts") {
+		if !f.test && !isRig(f.dir) && !under(f.dir, "cmd", "serve") {
 			out = append(out, f)
 		}
 	}

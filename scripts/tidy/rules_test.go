@@ -36,7 +36,7 @@ var rules = []rule{
 	{"described", "who reads a comment knows at its first word what it speaks of, and finds it by its name", checkDescribed},
 	{"doors", "each library is used at one door, so that it can be exchanged or upgraded in one place", checkDoors},
 	{"environment", "what a variable of the tests is for, and in which unit, stands in one table, which CONTRIBUTING.md shows", checkEnvironment},
-	{"floors", "seen from outside the house has floors: bson, ratelimit and storage, then collection, shard, wire and cmd, and on top what other programs import; nobody below knows who stands above", checkFloors},
+	{"floors", "seen from outside the house has floors: bson, ratelimit and storage, then collection, shard, wire, serve and cmd, and on top what other programs import; nobody below knows who stands above", checkFloors},
 	{"format", "gofmt leaves nothing to discuss", checkFormat},
 	{"globals", "package-level state is shared by everything in the process: tests disturb each other, and two servers in one process cannot differ", checkGlobals},
 	{"init", "what happens at import cannot be ordered, configured or tested; tables are literals", checkInit},
@@ -127,8 +127,7 @@ func topOf(dir string) string {
 	return top
 }
 
-// floorOf returns the index in floors of a package's top-level folder, -1 for scripts and
-// the test rig.
+// floorOf returns the index in floors of a package's top-level folder, -1 for the rig.
 func floorOf(dir string) int {
 	return slices.IndexFunc(floors, func(row []string) bool { return slices.Contains(row, topOf(dir)) })
 }
@@ -136,7 +135,7 @@ func floorOf(dir string) int {
 // checkDoors compares every import of a library with the table.
 func checkDoors(r *repo, report reporter) {
 	for _, f := range r.files {
-		if f.test || under(f.dir, "compat-tests", "scripts") {
+		if f.test || isRig(f.dir) {
 			continue
 		}
 		for p, pos := range f.imports() {
@@ -157,11 +156,11 @@ func checkDoors(r *repo, report reporter) {
 // checkRig looks for imports of the test rig in the product.
 func checkRig(r *repo, report reporter) {
 	for _, f := range r.files {
-		if f.test || under(f.dir, "compat-tests", "scripts") {
+		if f.test || isRig(f.dir) {
 			continue
 		}
 		for p, pos := range f.imports() {
-			if to, ok := ours(p); ok && under(to, "compat-tests", "scripts") {
+			if to, ok := ours(p); ok && isRig(to) {
 				report(r.position(pos), "imports "+to)
 			}
 		}

@@ -22,7 +22,7 @@ func TestRulesFail(t *testing.T) {
 		{"asleep", "compat-tests/faults/crash/a_test.go", "package crash\nimport \"time\"\nfunc f() { time.Sleep(1) }\n", 0},
 		{"environment", "shard/a_test.go", "package shard\nimport \"os\"\nvar a, b = os.Getenv(\"CANTLE_SEED\"), os.Getenv(\"HOME\")\n", 1},
 		{"environment", "compat-tests/faults/crash/a.go", "package crash\nimport \"os\"\nvar a, b = os.LookupEnv(\"CANTLE_SEED\")\n", 1},
-		{"environment", "compat-tests/rig/testenv/a.go", "package testenv\nimport \"os\"\nvar a = os.Getenv(\"CANTLE_SEED\")\n", 0},
+		{"environment", "internal/testenv/a.go", "package testenv\nimport \"os\"\nvar a = os.Getenv(\"CANTLE_SEED\")\n", 0},
 		{"asleep", "shard/a.go", "package shard\nimport \"time\"\nfunc f() { time.Sleep(1) }\n", 0},
 		{"authorized", "wire/command/data/a.go", "package data\nvar rows = []Def{{Name: \"copy\", Run: runCopy}, {Name: \"move\", Parse: parseMove}}\nfunc runCopy() { read() }\n" +
 			"func read() { switch name {\ncase \"toCollection\", \"size\":\n}\n}\nfunc parseMove() { x.Get(\"to\") }\n", 1},
@@ -74,7 +74,7 @@ func TestRulesFail(t *testing.T) {
 		{"output", "bson/a.go", "package bson\nimport \"fmt\"\nfunc f() { fmt.Println(fmt.Sprint(1)); println() }\n", 2},
 		{"output", "bson/a.go", "package bson\nimport _ \"log\"\n", 1},
 		{"output", "cmd/cantle/a.go", "package main\nimport \"fmt\"\nfunc f() { fmt.Println() }\n", 0},
-		{"rig", "bson/a.go", "package bson\nimport _ \"github.com/cantledb/cantle/compat-tests/rig/casefile\"\n", 1},
+		{"rig", "bson/a.go", "package bson\nimport _ \"github.com/cantledb/cantle/internal/casefile\"\n", 1},
 		{"sizes", "bson/a.go", "package bson\nfunc f() {" + strings.Repeat("\n", functionMax) + "}\nfunc g() {" + strings.Repeat("\n", functionMax-1) + "}\n", 1},
 		{"sizes", "bson/a.go", "package bson\nfunc f() []int {\n\treturn []int{" + strings.Repeat("\n", functionMax) + "}\n}\n", 0},
 		{"sizes", "bson/a_test.go", "package bson\nfunc f() {" + strings.Repeat("\n", functionMax) + "}\n", 0},

@@ -16,8 +16,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/cantledb/cantle/compat-tests/servers/tikvfake"
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/tikvkv/tikvfake"
 )
 
 // commit commits what fill writes.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/tikv/client-go/v2/tikvrpc"
 
-	"github.com/cantledb/cantle/compat-tests/servers/tikvfake"
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/tikvkv/tikvfake"
 )
 
 // watch is a clock that a test moves.

@@ -12,8 +12,8 @@ import (
 	"github.com/pingcap/kvproto/pkg/kvrpcpb"
 	"github.com/tikv/client-go/v2/tikvrpc"
 
-	"github.com/cantledb/cantle/compat-tests/servers/tikvfake"
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/tikvkv/tikvfake"
 )
 
 // The lease keeps a second process out while the first one lives, and the first one out when

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cantledb/cantle/compat-tests/servers/tikvfake"
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/tikvkv/tikvfake"
 )
 
 // openAtLevel opens a store for a program that reads up to a level.

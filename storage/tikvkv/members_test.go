@@ -10,8 +10,8 @@ import (
 
 	"github.com/tikv/client-go/v2/tikvrpc"
 
-	"github.com/cantledb/cantle/compat-tests/servers/tikvfake"
 	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/tikvkv/tikvfake"
 )
 
 // openMember opens a store that several use.

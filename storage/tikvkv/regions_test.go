@@ -11,9 +11,9 @@ import (
 	"github.com/pingcap/kvproto/pkg/errorpb"
 	"github.com/tikv/client-go/v2/tikvrpc"
 
-	"github.com/cantledb/cantle/compat-tests/servers/tikvfake"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/storagetest"
+	"github.com/cantledb/cantle/storage/tikvkv/tikvfake"
 )
 
 // letters are the keys at which tests take a store apart.

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cantledb/cantle/compat-tests/servers/tikvfake"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/storagetest"
+	"github.com/cantledb/cantle/storage/tikvkv/tikvfake"
 )
 
 // served is a cluster that is reached over sockets.

@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cantledb/cantle/compat-tests/servers/tikvfake"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/storagetest"
+	"github.com/cantledb/cantle/storage/tikvkv/tikvfake"
 )
 
 // fake is a cluster that lives as long as the test.

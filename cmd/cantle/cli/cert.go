@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/cantledb/cantle/cmd/cantle/certificates"
+	"github.com/cantledb/cantle/serve/certificates"
 )
 
 func certVerb(f *pflag.FlagSet) action {

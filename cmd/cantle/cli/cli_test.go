@@ -15,9 +15,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/cantledb/cantle/bson/bsontest"
-	"github.com/cantledb/cantle/cmd/cantle/daemon"
 	"github.com/cantledb/cantle/cmd/cantle/workload"
 	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/serve/daemon"
 )
 
 // start runs a server inside of the test.

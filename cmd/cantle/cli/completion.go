@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/cantledb/cantle/cmd/cantle/daemon"
-	"github.com/cantledb/cantle/cmd/cantle/flags"
 	"github.com/cantledb/cantle/cmd/cantle/manual"
 	"github.com/cantledb/cantle/cmd/cantle/tikvengine"
+	"github.com/cantledb/cantle/serve/daemon"
+	"github.com/cantledb/cantle/serve/flags"
 )
 
 const completionHelp = `Prints the script that lets a shell complete the commands of cantle, their flags and the

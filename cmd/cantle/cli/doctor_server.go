@@ -16,8 +16,8 @@ import (
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/cmd/cantle/columns"
-	"github.com/cantledb/cantle/cmd/cantle/daemon"
 	"github.com/cantledb/cantle/cmd/cantle/doctor"
+	"github.com/cantledb/cantle/serve/daemon"
 )
 
 // clockMax is how far the clock of a server may be from ours without a word.

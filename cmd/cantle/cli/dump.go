@@ -16,10 +16,10 @@ import (
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/cmd/cantle/columns"
 	"github.com/cantledb/cantle/cmd/cantle/dumps"
-	"github.com/cantledb/cantle/cmd/cantle/flags"
 	"github.com/cantledb/cantle/cmd/cantle/namespaces"
 	"github.com/cantledb/cantle/cmd/cantle/progress"
 	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/serve/flags"
 )
 
 const dumpHelp = `Writes databases into files, in the layout of mongodump: a folder per database, and in

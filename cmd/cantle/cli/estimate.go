@@ -12,9 +12,9 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/cmd/cantle/columns"
-	"github.com/cantledb/cantle/cmd/cantle/flags"
 	"github.com/cantledb/cantle/cmd/cantle/workload"
 	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/serve/flags"
 )
 
 const estimateHelp = `Says what a workload will cost: request units (RU) per operation, RU/s to provision,

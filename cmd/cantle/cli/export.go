@@ -17,8 +17,8 @@ import (
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/cmd/cantle/columns"
-	"github.com/cantledb/cantle/cmd/cantle/flags"
 	"github.com/cantledb/cantle/cmd/cantle/progress"
+	"github.com/cantledb/cantle/serve/flags"
 )
 
 const exportHelp = `Prints documents as Extended JSON, one a line, or as CSV.

@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/cmd/cantle/flags"
 	"github.com/cantledb/cantle/cmd/cantle/journal"
 	"github.com/cantledb/cantle/cmd/cantle/progress"
 	"github.com/cantledb/cantle/cmd/cantle/records"
+	"github.com/cantledb/cantle/serve/flags"
 )
 
 const importHelp = `Loads JSON, CSV or TSV: a file, or standard input.

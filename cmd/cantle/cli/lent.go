@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/cmd/cantle/console"
+	"github.com/cantledb/cantle/serve/console"
 )
 
 // What the console lends of the verbs: they ask by its connection and print into a text.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/cantledb/cantle/cmd/cantle/flags"
 	"github.com/cantledb/cantle/cmd/cantle/lint"
 	"github.com/cantledb/cantle/collection/cosmos"
+	"github.com/cantledb/cantle/serve/flags"
 )
 
 const lintHelp = `Finds what an account of Azure Cosmos DB for MongoDB refuses, before it does:

@@ -14,8 +14,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"github.com/cantledb/cantle/cmd/cantle/daemon"
-	"github.com/cantledb/cantle/cmd/cantle/flags"
+	"github.com/cantledb/cantle/serve/daemon"
+	"github.com/cantledb/cantle/serve/flags"
 )
 
 // served starts a server, lets fn ask it, and stops it.

@@ -10,7 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/cmd/cantle/console"
+	"github.com/cantledb/cantle/serve/console"
 )
 
 // server is a connection to the server that a verb asks.

@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/cantledb/cantle/cmd/cantle/certificates"
 	"github.com/cantledb/cantle/cmd/cantle/columns"
-	"github.com/cantledb/cantle/cmd/cantle/flags"
 	"github.com/cantledb/cantle/cmd/cantle/gateways"
 	"github.com/cantledb/cantle/cmd/cantle/top"
+	"github.com/cantledb/cantle/serve/certificates"
+	"github.com/cantledb/cantle/serve/flags"
 )
 
 // Streams are what a verb reads and writes: results go to Out, all else to Err. Both are

@@ -7,11 +7,12 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/pflag"
 
-	"github.com/cantledb/cantle/cmd/cantle/daemon"
+	"github.com/cantledb/cantle/serve/daemon"
 )
 
 const versionHelp = `Prints the version, and which commit the program was built from where that is known. With
@@ -32,7 +33,10 @@ type version struct {
 	Modules  []linkedModule `json:"modules"`
 }
 
-// linkedModule is a module whose packages are linked into the program.
+// ours is the root module; its path begins those of the other modules of the program itself.
+const ours = "github.com/cantledb/cantle"
+
+// linkedModule is a library, a module of others whose packages are linked into the program.
 type linkedModule struct {
 	Path    string `json:"path"`
 	Version string `json:"version"`
@@ -95,6 +99,9 @@ func versionOf(info *debug.BuildInfo) version {
 		}
 	}
 	for _, m := range info.Deps {
+		if m.Path == ours || strings.HasPrefix(m.Path, ours+"/") {
+			continue
+		}
 		if m.Replace != nil {
 			m = m.Replace
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cantledb/cantle/cmd/cantle/daemon"
+	"github.com/cantledb/cantle/serve/daemon"
 )
 
 // The verb prints the version, with the flag a list of modules, and an object for programs. Go
@@ -36,11 +36,12 @@ func TestVersion(t *testing.T) {
 }
 
 // A commit that the Go tool has stamped is taken unless a release has set one. Of a module that
-// is replaced, the replacement is linked.
+// is replaced, the replacement is linked. The program's own modules are none of its libraries.
 func TestVersionOf(t *testing.T) {
 	info := &debug.BuildInfo{
 		Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.time", Value: "2026-01-02T03:04:05Z"}},
-		Deps:     []*debug.Module{{Path: "a.example/a", Version: "v1.0.0", Replace: &debug.Module{Path: "b.example/b", Version: "v2.0.0", Sum: "h1:x"}}},
+		Deps: []*debug.Module{{Path: ours, Version: "(devel)"}, {Path: ours + "/storage/tikvkv", Version: "v1.0.0"},
+			{Path: "a.example/a", Version: "v1.0.0", Replace: &debug.Module{Path: "b.example/b", Version: "v2.0.0", Sum: "h1:x"}}},
 	}
 	v := versionOf(info)
 	if v.Commit != "abc" || v.Date != "2026-01-02T03:04:05Z" || !slices.Equal(v.Modules, []linkedModule{{"b.example/b", "v2.0.0", "h1:x"}}) {

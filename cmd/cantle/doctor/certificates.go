@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cantledb/cantle/cmd/cantle/certificates"
-	"github.com/cantledb/cantle/cmd/cantle/daemon"
+	"github.com/cantledb/cantle/serve/certificates"
+	"github.com/cantledb/cantle/serve/daemon"
 )
 
 // certificatesOf looks at the files of the settings. That they can be read at all is told by

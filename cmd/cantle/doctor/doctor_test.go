@@ -19,8 +19,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cantledb/cantle/cmd/cantle/daemon"
-	"github.com/cantledb/cantle/cmd/cantle/flags"
+	"github.com/cantledb/cantle/serve/daemon"
+	"github.com/cantledb/cantle/serve/flags"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/pebblekv"
 )

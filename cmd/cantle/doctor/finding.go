@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/cantledb/cantle/cmd/cantle/daemon"
+	"github.com/cantledb/cantle/serve/daemon"
 )
 
 // State is how bad a finding is.

@@ -8,8 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/cantledb/cantle/cmd/cantle/daemon"
 	"github.com/cantledb/cantle/collection/verify"
+	"github.com/cantledb/cantle/serve/daemon"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/pebblekv"
 	"github.com/cantledb/cantle/storage/pebblekv/wreck"

@@ -1,7 +1,7 @@
 package doctor
 
 import (
-	"github.com/cantledb/cantle/cmd/cantle/daemon"
+	"github.com/cantledb/cantle/serve/daemon"
 )
 
 // Bounds of what a server needs.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/cantledb/cantle/cmd/cantle/daemon"
+	"github.com/cantledb/cantle/serve/daemon"
 )
 
 // ports tries to listen where the server would. running is whether one has the folder open:

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cantledb/cantle/bson"
-	"github.com/cantledb/cantle/cmd/cantle/daemon"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/cosmos"
+	"github.com/cantledb/cantle/serve/daemon"
 	"github.com/cantledb/cantle/wire"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cantledb/cantle/cmd/cantle/flags"
+	"github.com/cantledb/cantle/serve/flags"
 )
 
 // sample is a command with everything that needs care.

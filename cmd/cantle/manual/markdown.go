@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/cantledb/cantle/cmd/cantle/flags"
+	"github.com/cantledb/cantle/serve/flags"
 )
 
 // Markdown is the reference of the commands.

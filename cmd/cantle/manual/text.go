@@ -3,7 +3,7 @@ package manual
 import (
 	"strings"
 
-	"github.com/cantledb/cantle/cmd/cantle/flags"
+	"github.com/cantledb/cantle/serve/flags"
 )
 
 // paragraphs divides a help text. One that is indented stands as it is written.

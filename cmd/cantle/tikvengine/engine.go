@@ -1,6 +1,6 @@
 package tikvengine
 
-import "github.com/cantledb/cantle/cmd/cantle/daemon"
+import "github.com/cantledb/cantle/serve/daemon"
 
 // Engine returns the engine, for daemon.Config.Remotes.
 func Engine() daemon.Remote {

@@ -9,7 +9,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/cantledb/cantle/cmd/cantle/daemon"
+	"github.com/cantledb/cantle/serve/daemon"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/tikvkv"
 )

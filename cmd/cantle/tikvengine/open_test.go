@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cantledb/cantle/cmd/cantle/daemon"
+	"github.com/cantledb/cantle/serve/daemon"
 )
 
 // What the engine refuses before it asks a cluster.

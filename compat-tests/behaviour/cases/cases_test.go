@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cantledb/cantle/compat-tests/rig/casefile"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
-	"github.com/cantledb/cantle/compat-tests/rig/testenv"
+	"github.com/cantledb/cantle/internal/casefile"
+	"github.com/cantledb/cantle/internal/testenv"
 )
 
 // reference is the configuration whose answers -rewrite accepts.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
-	"github.com/cantledb/cantle/compat-tests/servers/tikvfake/within"
+	"github.com/cantledb/cantle/compat-tests/rig/within"
 )
 
 // launchOnCluster is a harness.Config.Launch: a server in this process whose store is in a

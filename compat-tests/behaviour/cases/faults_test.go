@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cantledb/cantle/cmd/cantle/daemon"
-	"github.com/cantledb/cantle/cmd/cantle/flags"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
+	"github.com/cantledb/cantle/serve/daemon"
+	"github.com/cantledb/cantle/serve/flags"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/faultkv"
 	"github.com/cantledb/cantle/storage/keyspace"

@@ -199,7 +199,7 @@ func TestHealth(t *testing.T) {
 // listed are the addresses of the API.
 func listed(t *testing.T) map[string]bool {
 	t.Helper()
-	source, err := os.ReadFile("../../../cmd/cantle/console/routes.go")
+	source, err := os.ReadFile("../../../serve/console/routes.go")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cantledb/cantle/compat-tests/rig/casefile"
+	"github.com/cantledb/cantle/internal/casefile"
 )
 
 // TestAPI runs the verb api of testdata: a server of its own whose clock stands still, and what

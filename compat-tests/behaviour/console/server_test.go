@@ -15,8 +15,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/cantledb/cantle/cmd/cantle/cli"
-	"github.com/cantledb/cantle/cmd/cantle/console"
-	"github.com/cantledb/cantle/cmd/cantle/daemon"
+	"github.com/cantledb/cantle/serve/console"
+	"github.com/cantledb/cantle/serve/daemon"
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"github.com/cantledb/cantle/cmd/cantle/certificates"
+	"github.com/cantledb/cantle/serve/certificates"
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cantledb/cantle/cmd/cantle/visitors"
+	"github.com/cantledb/cantle/serve/visitors"
 )
 
 // A live stream ends with what it was opened by: a role, the user, its password, the login of a browser.

@@ -9,7 +9,7 @@ import (
 
 	cbson "github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/bsontest"
-	"github.com/cantledb/cantle/compat-tests/rig/casefile"
+	"github.com/cantledb/cantle/internal/casefile"
 )
 
 // document is one document of a case as it is stored.

@@ -7,8 +7,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/cantledb/cantle/bson/bsontest"
-	"github.com/cantledb/cantle/compat-tests/rig/casefile"
-	"github.com/cantledb/cantle/compat-tests/rig/casefile/show"
+	"github.com/cantledb/cantle/internal/casefile"
+	"github.com/cantledb/cantle/internal/casefile/show"
 )
 
 // askEval answers the verb eval: the value of an expression for each document, from a

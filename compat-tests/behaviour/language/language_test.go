@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/collection/release"
-	"github.com/cantledb/cantle/compat-tests/rig/casefile"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
+	"github.com/cantledb/cantle/internal/casefile"
 )
 
 // rooms are the packages whose cases are asked.

@@ -10,7 +10,7 @@ import (
 	cbson "github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
-	"github.com/cantledb/cantle/compat-tests/rig/casefile"
+	"github.com/cantledb/cantle/internal/casefile"
 )
 
 // askMatch answers the verb match: for each filter a line per document, or the error of

@@ -13,7 +13,7 @@ import (
 	cbson "github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
-	"github.com/cantledb/cantle/compat-tests/rig/casefile"
+	"github.com/cantledb/cantle/internal/casefile"
 )
 
 // askRun answers the verb run: a document per line, in any order unless the pipeline

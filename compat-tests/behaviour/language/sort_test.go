@@ -11,7 +11,7 @@ import (
 	cbson "github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
-	"github.com/cantledb/cantle/compat-tests/rig/casefile"
+	"github.com/cantledb/cantle/internal/casefile"
 )
 
 // askSort answers the verb sort: the documents in order, or, of a case with strings, the

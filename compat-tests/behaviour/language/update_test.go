@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection/mongoerr"
-	"github.com/cantledb/cantle/compat-tests/rig/casefile"
+	"github.com/cantledb/cantle/internal/casefile"
 )
 
 // askApply answers the verb apply: for each update the new document of every document,

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cantledb/cantle/compat-tests/rig/casefile"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
+	"github.com/cantledb/cantle/internal/casefile"
 )
 
 // One shell takes about a second to start, so several scripts share one. Each has

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
-	"github.com/cantledb/cantle/compat-tests/rig/testenv"
+	"github.com/cantledb/cantle/internal/testenv"
 )
 
 // pagesAtOnce is how many pages are followed at a time: they wait for shells and servers for

@@ -15,7 +15,7 @@ import (
 	"github.com/cantledb/cantle"
 	"github.com/cantledb/cantle/bson/ejson"
 	"github.com/cantledb/cantle/collection/agg"
-	"github.com/cantledb/cantle/compat-tests/rig/casefile"
+	"github.com/cantledb/cantle/internal/casefile"
 	"github.com/cantledb/cantle/wire/auth"
 	"github.com/cantledb/cantle/wire/command"
 	"github.com/cantledb/cantle/wire/rooms"

@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cantledb/cantle/compat-tests/rig/casefile"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
-	"github.com/cantledb/cantle/compat-tests/rig/testenv"
+	"github.com/cantledb/cantle/internal/casefile"
+	"github.com/cantledb/cantle/internal/testenv"
 )
 
 // runMinutesMax bounds one program against one server.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/cantledb/cantle/compat-tests/clients/scoreboard"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
-	"github.com/cantledb/cantle/compat-tests/rig/testenv"
+	"github.com/cantledb/cantle/internal/testenv"
 )
 
 // scoreboardHead begins a scoreboard.

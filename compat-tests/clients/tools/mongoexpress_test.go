@@ -10,7 +10,7 @@ import (
 
 	"github.com/cantledb/cantle/compat-tests/rig/browser"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
-	"github.com/cantledb/cantle/compat-tests/rig/testenv"
+	"github.com/cantledb/cantle/internal/testenv"
 )
 
 // tourMinutesMax bounds one tour of the pages.

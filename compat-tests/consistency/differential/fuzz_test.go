@@ -18,7 +18,7 @@ import (
 
 	"github.com/cantledb/cantle/compat-tests/faults/programme"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
-	"github.com/cantledb/cantle/compat-tests/rig/testenv"
+	"github.com/cantledb/cantle/internal/testenv"
 )
 
 // questionsPerSet is the number of questions for one set of documents before the writes. After the

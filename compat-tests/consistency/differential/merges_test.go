@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cantledb/cantle/compat-tests/rig/casefile"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
+	"github.com/cantledb/cantle/internal/casefile"
 )
 
 // mergeLayouts are ways of keeping the target of $merge: by the field that identifies its

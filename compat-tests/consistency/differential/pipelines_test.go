@@ -13,8 +13,8 @@ import (
 
 	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/compat-tests/faults/programme"
-	"github.com/cantledb/cantle/compat-tests/rig/casefile"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
+	"github.com/cantledb/cantle/internal/casefile"
 )
 
 // pipelineLayout is a way of keeping the documents that pipelines run over.

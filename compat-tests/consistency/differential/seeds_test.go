@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/compat-tests/faults/programme"
-	"github.com/cantledb/cantle/compat-tests/rig/testenv"
+	"github.com/cantledb/cantle/internal/testenv"
 )
 
 // fresh is where the seeds of a long run begin.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
-	"github.com/cantledb/cantle/compat-tests/rig/testenv"
+	"github.com/cantledb/cantle/internal/testenv"
 )
 
 // TestCanary has a program that makes one second too much again, and wants the drill to find

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
-	"github.com/cantledb/cantle/compat-tests/rig/testenv"
+	"github.com/cantledb/cantle/internal/testenv"
 )
 
 // TestCanary builds a server that does not compare the checksums of blocks, and wants the
@@ -72,7 +72,7 @@ func withoutChecksums(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The library with the bug stands in for the real one by a go.mod of its own.
+	// The library with the bug stands in for the real one by a go.work of its own.
 	dir := t.TempDir()
 	engine, bin := filepath.Join(dir, "engine"), filepath.Join(dir, "cantle")
 	if err := os.CopyFS(engine, os.DirFS(strings.TrimSpace(string(out)))); err != nil {
@@ -82,18 +82,19 @@ func withoutChecksums(t *testing.T) string {
 	rewrite(t, file, file, func(source string) string {
 		return strings.Replace(source, "if expectedChecksum != computedChecksum {", "if false {", 1)
 	})
-	rewrite(t, filepath.Join(root, "go.mod"), filepath.Join(dir, "go.mod"), func(text string) string {
+	rewrite(t, filepath.Join(root, "go.work"), filepath.Join(dir, "go.work"), func(text string) string {
+		text = strings.NewReplacer("\t.\n", "\t"+root+"\n", "./", root+"/").Replace(text)
 		return text + "\nreplace github.com/cockroachdb/pebble/v2 => " + engine + "\n"
 	})
-	sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
+	sums, err := os.ReadFile(filepath.Join(root, "go.work.sum"))
 	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o600)
+		err = os.WriteFile(filepath.Join(dir, "go.work.sum"), sums, 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-modfile", filepath.Join(dir, "go.mod"), "-o", bin, "./cmd/cantle")
-	build.Dir = root
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "./cmd/cantle")
+	build.Dir, build.Env = root, append(os.Environ(), "GOWORK="+filepath.Join(dir, "go.work"))
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cantledb/cantle/compat-tests/rig/testenv"
+	"github.com/cantledb/cantle/internal/testenv"
 )
 
 // Columns of the programme.
@@ -122,20 +122,20 @@ func (r Result) String() string {
 	return out
 }
 
-// folder is where results are kept, from the root of the module.
+// folder is where results are kept, from the root of the repository.
 const folder = ".cache/faults"
 
-// root is the folder of the module: the one above with go.mod.
+// root is the folder of the repository: the one above with go.work.
 func root() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", err
 	}
 	for ; ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
 			return dir, nil
 		} else if dir == filepath.Dir(dir) {
-			return "", errors.New("there is no go.mod in any folder above")
+			return "", errors.New("there is no go.work in any folder above")
 		}
 	}
 }

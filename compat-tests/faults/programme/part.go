@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/cantledb/cantle/compat-tests/rig/testenv"
+	"github.com/cantledb/cantle/internal/testenv"
 )
 
 // Part is one of so many equal parts of a column, from 1. Parts divide a column among runs, one after the

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cantledb/cantle/compat-tests/rig/testenv"
+	"github.com/cantledb/cantle/internal/testenv"
 )
 
 // Every test and canary that a row names is there, and every promise has a row.

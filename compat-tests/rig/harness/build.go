@@ -8,22 +8,22 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/cantledb/cantle/compat-tests/rig/testenv"
+	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// Root returns the directory of the module: the nearest parent with a go.mod.
+// Root returns the directory of the repository: the nearest parent with a go.work.
 func Root() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", err
 	}
 	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
 			return dir, nil
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
-			return "", errors.New("no go.mod in this directory or above it")
+			return "", errors.New("no go.work in this directory or above it")
 		}
 		dir = parent
 	}
@@ -40,7 +40,7 @@ var Binary = sync.OnceValues(func() (string, error) {
 })
 
 // Build compiles ./cmd/cantle with the given build tags into the git-ignored
-// directory .cache of the module and returns the executable's path.
+// directory .cache of the repository and returns the executable's path.
 func Build(tags string) (string, error) {
 	if os.Getenv(Planted) != "" {
 		return BuildPlanted(tags)
@@ -56,7 +56,7 @@ func tagged(name, tags string) string {
 	return name
 }
 
-// build compiles a program of this module into .cache/bin. Processes that build at the same
+// build compiles a program of the repository into .cache/bin. Processes that build at the same
 // time do not disturb each other: each renames a whole file into place.
 func build(name, tags, program string, flags ...string) (string, error) {
 	root, err := Root()

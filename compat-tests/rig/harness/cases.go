@@ -11,8 +11,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/cantledb/cantle/collection/release"
-	"github.com/cantledb/cantle/compat-tests/rig/casefile"
-	"github.com/cantledb/cantle/compat-tests/rig/testenv"
+	"github.com/cantledb/cantle/internal/casefile"
+	"github.com/cantledb/cantle/internal/testenv"
 )
 
 // RunCases runs every case file under dir, each against a server of its own started with

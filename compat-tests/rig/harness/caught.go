@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cantledb/cantle/compat-tests/rig/testenv"
+	"github.com/cantledb/cantle/internal/testenv"
 )
 
 // Caught runs a test of the same package again, against a server with a planted bug, and

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cantledb/cantle/compat-tests/rig/testenv"
+	"github.com/cantledb/cantle/internal/testenv"
 )
 
 // clusterPrefix begins the line that says where a simulated cluster is.
@@ -69,10 +69,10 @@ func stored(binary string, o Options) (program string, changed Options, leave fu
 // process, and such a cluster alone.
 var (
 	withinProgram = sync.OnceValues(func() (string, error) {
-		return build(tagged("cantle-within", testedTags), testedTags, "./compat-tests/servers/tikvfake/inprocess")
+		return build(tagged("cantle-within", testedTags), testedTags, "./compat-tests/rig/within/inprocess")
 	})
 	fakeProgram = sync.OnceValues(func() (string, error) {
-		return build(tagged("tikvfaked", testedTags), testedTags, "./compat-tests/servers/tikvfake/tikvfaked")
+		return build(tagged("tikvfaked", testedTags), testedTags, "./storage/tikvkv/tikvfake/tikvfaked")
 	})
 )
 

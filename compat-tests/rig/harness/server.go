@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/cantledb/cantle/collection/release"
-	"github.com/cantledb/cantle/compat-tests/rig/testenv"
+	"github.com/cantledb/cantle/internal/testenv"
 	"github.com/cantledb/cantle/wire/defects"
 )
 

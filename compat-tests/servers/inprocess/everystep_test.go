@@ -15,7 +15,7 @@ import (
 
 	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection/catalog"
-	"github.com/cantledb/cantle/compat-tests/rig/testenv"
+	"github.com/cantledb/cantle/internal/testenv"
 )
 
 // change is something that a gateway does to the collection x in many transactions.

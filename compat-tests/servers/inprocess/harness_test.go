@@ -13,11 +13,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"github.com/cantledb/cantle/cmd/cantle/daemon"
-	"github.com/cantledb/cantle/cmd/cantle/flags"
-	"github.com/cantledb/cantle/compat-tests/servers/tikvfake"
+	"github.com/cantledb/cantle/serve/daemon"
+	"github.com/cantledb/cantle/serve/flags"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/tikvkv"
+	"github.com/cantledb/cantle/storage/tikvkv/tikvfake"
 )
 
 // gateway is one of several servers over a store.

@@ -16,7 +16,7 @@ import (
 	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/collection"
 	"github.com/cantledb/cantle/collection/catalog"
-	"github.com/cantledb/cantle/compat-tests/rig/testenv"
+	"github.com/cantledb/cantle/internal/testenv"
 )
 
 // soon waits until ok, with what was seen last.

@@ -14,9 +14,9 @@ import (
 
 	"github.com/cantledb/cantle/bson/bsontest"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
-	"github.com/cantledb/cantle/compat-tests/servers/tikvfake"
 	"github.com/cantledb/cantle/storage"
 	"github.com/cantledb/cantle/storage/tikvkv"
+	"github.com/cantledb/cantle/storage/tikvkv/tikvfake"
 )
 
 // Three servers are replaced one after another by such of a newer level, each when clients have found the one

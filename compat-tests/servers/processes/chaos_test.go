@@ -17,8 +17,8 @@ import (
 
 	"github.com/cantledb/cantle/compat-tests/faults/programme"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
-	"github.com/cantledb/cantle/compat-tests/rig/testenv"
-	"github.com/cantledb/cantle/compat-tests/servers/tikvfake"
+	"github.com/cantledb/cantle/internal/testenv"
+	"github.com/cantledb/cantle/storage/tikvkv/tikvfake"
 )
 
 // Shape of the chaos.

@@ -19,7 +19,7 @@ import (
 
 	"github.com/cantledb/cantle/compat-tests/faults/programme"
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
-	"github.com/cantledb/cantle/compat-tests/servers/tikvfake"
+	"github.com/cantledb/cantle/storage/tikvkv/tikvfake"
 )
 
 // alone is what makes a place one that a single server has.

@@ -11,7 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"github.com/cantledb/cantle/compat-tests/servers/tikvfake"
+	"github.com/cantledb/cantle/storage/tikvkv/tikvfake"
 )
 
 // In a cluster in which everything goes wrong now and then, writers get on, what was acknowledged is

@@ -1,0 +1,66 @@
+package giant
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cantledb/cantle/internal/casefile"
+	"github.com/cantledb/cantle/internal/testenv"
+)
+
+// soaks is whether there is time for everything.
+func soaks() bool { return testenv.IsNightly() }
+
+// Ways are the variants that the i-th of many things is tried in: one, or in a soak all.
+func Ways(i int) (variants []int) {
+	if !soaks() {
+		return []int{i % Variants}
+	}
+	for v := range Variants {
+		variants = append(variants, v)
+	}
+	return variants
+}
+
+// CaseText is all that the case files in testdata say, for tests that want everything of a table
+// to be named in them.
+func CaseText(t *testing.T) string {
+	t.Helper()
+	files, _ := filepath.Glob("testdata/*.txt")
+	var all strings.Builder
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(b)
+	}
+	return all.String()
+}
+
+// Cases hands every third case of the case files in testdata to run, in one variant each;
+// in a soak all cases, in all variants. Each file is a test.
+func Cases(t *testing.T, run func(t *testing.T, c *casefile.Case, variant int)) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no case files: ", err)
+	}
+	for _, name := range files {
+		f, err := casefile.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			for i, c := range f.Cases {
+				if i%3 != 0 && !soaks() {
+					continue
+				}
+				for _, variant := range Ways(i) {
+					run(t, c, variant)
+				}
+			}
+		})
+	}
+}

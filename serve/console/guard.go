@@ -1,0 +1,124 @@
+package console
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/serve/visitors"
+	"github.com/cantledb/cantle/wire/auth"
+)
+
+// policy is what the page may load: what comes from here, and nothing else. Forms go
+// nowhere, and no other page may frame it.
+const policy = "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
+
+// guard lets those requests through that may be meant for the console: to a name of this
+// machine, where no other machine reaches it, so that a foreign page whose name was bound
+// to this address learns nothing; and not sent by a foreign page.
+func (c *Console) guard(next http.Handler) http.Handler {
+	origins := http.NewCrossOriginProtection()
+	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fail(w, http.StatusForbidden, mongoerr.New(mongoerr.Unauthorized, "The request was sent by a page of another site"))
+	}))
+	all := asJSON(origins.Handler(next))
+	if c.loopback {
+		all = visitors.OfThisMachine(all, func(w http.ResponseWriter, host string) {
+			fail(w, http.StatusMisdirectedRequest, mongoerr.New(mongoerr.Unauthorized,
+				"The console listens on this machine only and answers to localhost and its addresses, not to %q", host))
+		})
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		all.ServeHTTP(w, r)
+	})
+}
+
+// asJSON refuses bodies that say they are something else.
+func asJSON(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
+			fail(w, http.StatusUnsupportedMediaType, mongoerr.New(mongoerr.BadValue, "The body of a request is JSON: say Content-Type: application/json"))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// open opens a connection for a request in the name of its user, who is known by the cookie
+// of a login or by name and password in the request.
+// Errors: Unauthorized (13) for nobody; AuthenticationFailed (18).
+func (c *Console) open(r *http.Request) (*caller, error) {
+	return c.openAs(r, func(in *caller) error { return c.identify(in, r) })
+}
+
+// again opens a connection for a request whose user has proven itself before, with what it may do now.
+// Errors: Unauthorized (13) if its password was changed, or it is gone.
+func (c *Console) again(r *http.Request, before *caller) (*caller, error) {
+	return c.openAs(r, func(in *caller) error { return in.enter(before) })
+}
+
+// openAs opens a connection for a request; identify makes it that of a user.
+func (c *Console) openAs(r *http.Request, identify func(in *caller) error) (*caller, error) {
+	remote, err := addressOf(r)
+	if err != nil {
+		return nil, err
+	}
+	in, err := c.callers.dial(c.Server, remote, c.local, r.TLS)
+	if err != nil {
+		return nil, err
+	}
+	if c.Server.RequireAuth {
+		err = identify(in)
+	}
+	if err == nil {
+		err = in.introduce(r.Context()) // which finds out as well what its user may do now
+	}
+	if err == nil && c.Server.RequireAuth && in.login() == nil {
+		err = errNobody // the user was dropped
+	}
+	if err != nil {
+		in.hangUp()
+		return nil, err
+	}
+	return in, nil
+}
+
+// addressOf is where a request comes from.
+func addressOf(r *http.Request) (net.Addr, error) {
+	at, err := netip.ParseAddrPort(r.RemoteAddr)
+	return net.TCPAddrFromAddrPort(at), err
+}
+
+// identify makes a connection that of the user of a request.
+// Errors: Unauthorized (13) for nobody; AuthenticationFailed (18).
+func (c *Console) identify(in *caller, r *http.Request) error {
+	if name, password, ok := r.BasicAuth(); ok {
+		db := r.URL.Query().Get("authSource")
+		if db == "" {
+			db = "admin"
+		}
+		return in.prove(r.Context(), auth.Name{Name: name, DB: db}, password)
+	}
+	known := c.sessions.of(r, time.Now())
+	if known == nil {
+		return errNobody
+	}
+	err := in.enter(known)
+	if err != nil {
+		c.sessions.forget(r)
+	}
+	return err
+}
+
+// errNobody is the error of a request without a login.
+var errNobody = mongoerr.New(mongoerr.Unauthorized, "Log in first: POST /api/v1/login, or send name and password (curl -u)")

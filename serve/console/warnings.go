@@ -1,0 +1,218 @@
+package console
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cantledb/cantle/bson"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/serve/certificates"
+	"github.com/cantledb/cantle/shard/history"
+	"github.com/cantledb/cantle/storage"
+)
+
+// warning is something that somebody should look at.
+type warning struct {
+	Kind string `json:"kind"` // disk, certificate, throttled, hot, request, account or value
+	NS   string `json:"ns"`
+	Text string `json:"text"`
+	// View is the view of the page that shows why.
+	View      string `json:"view"`
+	Partition int    `json:"partition"` // -1 for none
+}
+
+// Bounds of what is looked at for warnings.
+const (
+	warnedSeconds     = 60
+	warnedShapes      = 50
+	warnedCollections = 20
+	hotShare          = 0.5 // of a collection's work on one partition is worth a warning
+	hotLeast          = 10  // RU/s, below which nobody cares
+	largePart         = 0.8 // of what a shard key value may hold is worth a warning
+)
+
+// warnings answers what is wrong now. Who may not see a part of it, is not told that part.
+func warnings(q *query) (any, error) {
+	out := []warning{}
+	if q.mayLoad() == nil {
+		out = append(out, q.machine()...)
+		out = append(out, q.hotPartitions()...)
+	}
+	if reply, err := q.ask("admin", func(b *bson.Builder) {
+		b.String("customAction", "GetRequestReport")
+		b.Int32("top", warnedShapes)
+	}); err == nil {
+		list, _ := reply.Get("requests").Array()
+		for v := range list.Values() {
+			d, _ := v.Doc()
+			ns, _ := d.Get("ns").Str()
+			command, _ := d.Get("command").Str()
+			filter, _ := d.Get("filter").Str()
+			for _, text := range texts(d.Get("warnings")) {
+				out = append(out, warning{Kind: "request", NS: ns, Text: command + " " + filter + " " + text, View: "requests", Partition: -1})
+			}
+		}
+		out = append(out, refusals(reply)...)
+	}
+	out = append(out, q.largeValues()...)
+	return struct {
+		Warnings []warning `json:"warnings"`
+	}{out}, nil
+}
+
+// refusals returns a warning for each of the features that clients used and an account of Azure Cosmos DB does not have.
+func refusals(report bson.Raw) (out []warning) {
+	account, _ := report.Get("account").Doc()
+	version, _ := account.Get("version").Str()
+	list, _ := account.Get("refuses").Array()
+	for v := range list.Values() {
+		d, _ := v.Doc()
+		name, _ := d.Get("name").Str()
+		app, _ := d.Get("appName").Str()
+		count, _ := d.Get("count").AsInt64()
+		if app != "" {
+			app = " by " + app
+		}
+		out = append(out, warning{Kind: "account", View: "requests", Partition: -1,
+			Text: fmt.Sprintf("An account of Azure Cosmos DB %s refuses %s: used %d times%s.", version, name, count, app)})
+	}
+	return out
+}
+
+// machine finds what the server will soon lack: room on its disk, a certificate.
+func (q *query) machine() (out []warning) {
+	store := q.Server.Cluster.Store
+	m := store.Metrics()
+	free, size := float64(m.DiskFree)/(1<<30), float64(m.DiskTotal)/(1<<30)
+	switch {
+	case store.DiskFull():
+		out = append(out, warning{Kind: "disk", View: "collections", Partition: -1,
+			Text: fmt.Sprintf("The disk is almost full (%.1f of %.0f GB are free): writes are refused until there is room, deletes and drops work.", free, size)})
+	case m.DiskTotal > 0 && m.DiskFree < storage.DiskLow(m.DiskTotal):
+		out = append(out, warning{Kind: "disk", View: "collections", Partition: -1,
+			Text: fmt.Sprintf("%.1f of %.0f GB of the disk are free: make room before writes are refused.", free, size)})
+	}
+	if q.Certificate == nil {
+		return out
+	}
+	if cert := q.Certificate(); cert != nil {
+		left, day := time.Until(cert.NotAfter), cert.NotAfter.UTC().Format(time.DateOnly)
+		switch {
+		case left <= 0:
+			out = append(out, warning{Kind: "certificate", View: "operations", Partition: -1,
+				Text: fmt.Sprintf("The server's certificate ended on %s and clients refuse it: put a new one in its place and send the server SIGHUP.", day)})
+		case left < certificates.Soon:
+			out = append(out, warning{Kind: "certificate", View: "operations", Partition: -1,
+				Text: fmt.Sprintf("The server's certificate ends on %s, in %d days: put a new one in its place and send the server SIGHUP.", day, int(left.Hours()/24))})
+		}
+	}
+	return out
+}
+
+// texts are the texts of an array.
+func texts(v bson.Value) (out []string) {
+	list, _ := v.Array()
+	for v := range list.Values() {
+		s, _ := v.Str()
+		out = append(out, s)
+	}
+	return out
+}
+
+// hotPartitions finds partitions that refused requests in the last minute, or that have
+// most of their collection's work.
+func (q *query) hotPartitions() (out []warning) {
+	now := q.History.Second()
+	heats, _, err := q.History.Heats(q.Context(), history.Seconds, "", now-warnedSeconds, now, history.RU, history.Refused)
+	if err != nil {
+		return nil
+	}
+	ru, refused := heats[0], heats[1]
+	all, parts := map[string]float64{}, map[string]int{}
+	sums := make([]float64, len(ru.Rows))
+	for i := range ru.Rows {
+		r := &ru.Rows[i]
+		sums[i] = sum(r.Cells)
+		all[r.Part.Namespace] += sums[i]
+		if r.Until == 0 {
+			parts[r.Part.Namespace]++
+		}
+	}
+	for i := range refused.Rows {
+		r := &refused.Rows[i]
+		if n := sum(r.Cells); n > 0 && r.Until == 0 {
+			out = append(out, warning{Kind: "throttled", NS: r.Part.Namespace, View: "heat", Partition: r.Part.Place.Shard,
+				Text: fmt.Sprintf("partition %d refused about %.0f requests in the last minute for lack of request units", r.Part.Place.Shard, n)})
+		}
+	}
+	for i := range ru.Rows {
+		r := &ru.Rows[i]
+		ns := r.Part.Namespace
+		share := sums[i] / max(1, all[ns])
+		told := slices.ContainsFunc(out, func(w warning) bool { return w.NS == ns && w.Partition == r.Part.Place.Shard })
+		if coll := q.partitionsOf(r.Part); !told && r.Until == 0 && coll > 1 && share > hotShare && share > 2/float64(coll) && sums[i] > hotLeast*warnedSeconds {
+			out = append(out, warning{Kind: "hot", NS: ns, View: "heat", Partition: r.Part.Place.Shard,
+				Text: fmt.Sprintf("partition %d does %.0f %% of the work of %d partitions", r.Part.Place.Shard, 100*share, coll)})
+		}
+	}
+	return out
+}
+
+// sum adds up cells of one second each.
+func sum(cells []byte) (all float64) {
+	for _, c := range cells {
+		all += history.Value(c)
+	}
+	return all
+}
+
+// partitionsOf is how many partitions the collection of one has now.
+func (q *query) partitionsOf(p *history.Part) int {
+	for _, coll := range q.Server.Cluster.Catalog.Peek().Collections("") {
+		if uint64(coll.ID) == p.Place.Collection && coll.Map != nil {
+			return coll.Map.Len()
+		}
+	}
+	return 0
+}
+
+// mayHoldLarge reports a partition with so much in it that a value may be large. Others need not be asked
+// about, which takes a question to all servers where there are several.
+func (q *query) mayHoldLarge(coll *catalog.Collection) bool {
+	limit := q.Server.Cluster.LogicalKeyBytes
+	if coll.Map == nil || limit <= 0 {
+		return false
+	}
+	counts := q.Server.Cluster.Tally.Of(coll.ID)
+	for _, d := range coll.Map.Shards() {
+		if counts.Shard(d.ID).Get().Bytes >= int64(largePart*float64(limit)) {
+			return true
+		}
+	}
+	return false
+}
+
+// largeValues finds shard key values that come near the size they may have, in collections
+// with provisioned throughput.
+func (q *query) largeValues() (out []warning) {
+	asked := 0
+	for _, coll := range q.Server.Cluster.Catalog.Peek().Collections("") {
+		if coll.Throughput.RU == 0 || asked >= warnedCollections || !q.mayHoldLarge(coll) {
+			continue
+		}
+		asked++
+		reply, err := q.ask(coll.Namespace.DB, func(b *bson.Builder) {
+			b.String("customAction", "GetPartitions")
+			b.String("collection", coll.Namespace.Coll)
+			b.Int32("top", 1)
+		})
+		if err != nil {
+			continue // not for this user
+		}
+		for _, text := range texts(reply.Get("warnings")) {
+			out = append(out, warning{Kind: "value", NS: coll.Namespace.String(), Text: text, View: "partitions", Partition: -1})
+		}
+	}
+	return out
+}

@@ -1,0 +1,256 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cantledb/cantle/collection/release"
+	"github.com/cantledb/cantle/serve/console"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/pebblekv"
+)
+
+// Config is everything that can be set about a server. Flags, environment
+// variables (CANTLE_ and the flag's name in capitals) and a config file name the
+// same settings; a flag beats a variable, which beats the file.
+type Config struct {
+	Data               string
+	Storage            string // name of the engine; "" = defaultEngine
+	ServeDamaged       bool
+	New                bool   // begin a new database where one was lost
+	MustExist          bool   // begin none
+	Memory             bool   // short for Storage "memory"
+	Listen             string // comma-separated addresses; "unix:/path" for a socket
+	Advertise          string // where clients find the server; "" = the first of Listen
+	CosmosListen       string
+	CosmosAdvertise    string // host:port by which clients reach it; "" = what they have reached
+	CosmosVersion      string // server version of the account; "" = cosmos.Newest
+	CosmosCapabilities string // of the account, separated by commas
+	CosmosLenient      bool   // accept what the account does not have
+	ReplicaSet         string // name or name/host:port
+	Compat             string // name of a release of MongoDB; "" = release.Default
+	Metrics            string
+	OTLPEndpoint       string
+	OTLPRatio          float64
+	OTLPHeaders        string
+	Console            string
+	ConsoleWrite       bool
+	LogLevel           string
+	LogFormat          string
+	Profile            int
+	SlowMS             int64
+	SlowSampleRate     float64
+	CacheSize          string
+	WorkMemory         string
+	Sync               string
+	TestCommands       bool
+	JavaScript         bool
+	ReplyCharge        bool
+	ServerRetry        bool
+	Burst              bool
+	StrongReads        bool
+	Prices             string // name of a price list; "" = as the addresses are
+	MaxConns           int
+	Auth               bool
+	CosmosName         string
+	CosmosKey          string
+	AddressConns       int
+	AddressRate        int
+	Idle               time.Duration
+	Open               bool // listen beyond this machine without Auth
+	Drain              time.Duration
+
+	RootName         string // user to be made where there is none
+	RootPassword     string
+	RootPasswordFile string
+	MongoVariables   bool // those of MongoDB's image are settings, too
+
+	TLSMode         string
+	TLSCertificate  string // PEM file: certificates and the key
+	TLSAuthorities  string // PEM file: who may vouch for clients
+	TLSPassword     string // of the key
+	TLSRevoked      string // PEM file: certificates that were revoked
+	TLSWithoutCerts bool
+
+	Throughput    int64 // of new collections; 0 = unlimited
+	PartitionRU   int64 // 0 = as on Azure Cosmos DB
+	PartitionSize string
+	LogicalSize   string
+	Merge         bool
+	MetadataRU    int64
+	Partitions    int
+	Watchdog      time.Duration // 0 = none
+	LogRetention  time.Duration
+	LogSize       string
+
+	BackupTo        string
+	BackupInterval  time.Duration
+	BackupRetention time.Duration
+	BackupLogSize   string
+	BackupRate      string
+
+	ConfigFile string
+	CheckOnly  bool // look at the settings and do not start
+
+	// UntilStdinEnds is for the program around the server, which does it.
+	UntilStdinEnds bool
+
+	// Listeners are served besides the addresses of Listen, which may then be "". Not a
+	// setting.
+	Listeners []net.Listener
+
+	// CommandLine is what getCmdLineOpts shows. Not a setting.
+	CommandLine []string
+
+	// Shutdown is called, and must return at once, when a client's command asks for an end;
+	// nil = no client may. Not a setting.
+	Shutdown func()
+
+	// Status, if not nil, is told in a few words when the server can do its work no more, or
+	// again. Not a setting.
+	Status func(string)
+
+	// Crowded, if not nil, is told that long work takes many of the processors; see
+	// mql.NewProcessor. Not a setting.
+	Crowded func(still func() bool)
+
+	// Files, if not nil, changes how the store of files is opened: the file system of a
+	// test, and what happens when it fails. Not a setting.
+	Files func(*pebblekv.Options)
+
+	// Now is the clock on the wall; nil = time.Now. Not a setting.
+	Now func() time.Time
+
+	// Wrap, if not nil, puts something between the store and the server: a test's faults.
+	// Not a setting.
+	Wrap func(storage.Store) storage.Store
+
+	// ConsoleTools are programs that the console lends from the command line. Not a setting.
+	ConsoleTools console.Tools
+
+	// Remotes are engines that Storage can name beside those of every server. Not a setting.
+	Remotes []Remote
+
+	// engines are those of every server; nil is the table. Not a setting.
+	engines []engine
+}
+
+// clock is the clock on the wall.
+func (c *Config) clock() func() time.Time {
+	if c.Now != nil {
+		return c.Now
+	}
+	return time.Now
+}
+
+// check looks for numbers that make no sense.
+func (c *Config) check() error {
+	var faults []error
+	for _, n := range []struct {
+		name  string
+		value int64
+		least int64
+	}{
+		{"partitions", int64(c.Partitions), 1}, {"max-connections", int64(c.MaxConns), 0},
+		{"max-connections-per-address", int64(c.AddressConns), 0}, {"connection-rate", int64(c.AddressRate), -1},
+		{"default-throughput", c.Throughput, 0}, {"partition-ru", c.PartitionRU, 0}, {"metadata-ru", c.MetadataRU, 0},
+		{"profile", int64(c.Profile), 0}, {"slowms", c.SlowMS, 0}, {"drain", int64(c.Drain), 0}, {"idle-timeout", int64(c.Idle), 0}, {"log-retention", int64(c.LogRetention), 0},
+	} {
+		if n.value < n.least {
+			faults = append(faults, fmt.Errorf("--%s is at least %d", n.name, n.least))
+		}
+	}
+	if c.New && c.MustExist {
+		faults = append(faults, errors.New("--new begins a new database and --must-exist begins none; give one of them"))
+	}
+	if c.Profile > 2 {
+		faults = append(faults, errors.New("--profile is 0, 1 or 2"))
+	}
+	if !(c.SlowSampleRate >= 0 && c.SlowSampleRate <= 1) {
+		faults = append(faults, errors.New("--slow-sample-rate is from 0 to 1"))
+	}
+	return errors.Join(faults...)
+}
+
+// remoteRate is how many connections the address of another machine may open per second
+// unless --connection-rate says: more than the pools of many applications need at once, and
+// fewer than cost the others something.
+const remoteRate = 1000
+
+// connectionRates are the bounds of all addresses, and of those of other machines.
+func (c *Config) connectionRates() (all, remote int) {
+	if c.AddressRate < 0 {
+		return 0, remoteRate
+	}
+	return c.AddressRate, 0
+}
+
+// release reads the release of MongoDB that clients are shown. Errors: what is none.
+func (c *Config) release() (release.Release, error) {
+	if c.Compat == "" {
+		return release.Default, nil
+	}
+	r, err := release.Parse(c.Compat)
+	if err != nil {
+		return r, fmt.Errorf("--compat: %w", err)
+	}
+	return r, nil
+}
+
+// diskSizes are the settings about sizes on disk, in bytes.
+type diskSizes struct{ shard, logicalKey, log, kept int64 }
+
+// diskSizes reads the settings about sizes on disk. Errors: what is no size.
+func (c *Config) diskSizes() (d diskSizes, err error) {
+	for _, size := range []struct {
+		flag, text string
+		to         *int64
+	}{
+		{"partition-size", c.PartitionSize, &d.shard},
+		{"logical-partition-size", c.LogicalSize, &d.logicalKey},
+		{"log-size", c.LogSize, &d.log},
+		{"backup-log-size", c.BackupLogSize, &d.kept},
+	} {
+		if *size.to, err = parseSize(size.text); err != nil {
+			return d, fmt.Errorf("--%s: %w", size.flag, err)
+		}
+	}
+	return d, nil
+}
+
+// parseSize reads "512MB", "50GB" or plain bytes.
+func parseSize(s string) (int64, error) {
+	text := strings.ToUpper(strings.TrimSpace(s))
+	unit := int64(1)
+	for _, u := range []struct {
+		suffix string
+		n      int64
+	}{{"KB", 1 << 10}, {"MB", 1 << 20}, {"GB", 1 << 30}, {"TB", 1 << 40}, {"B", 1}} {
+		if strings.HasSuffix(text, u.suffix) {
+			text, unit = strings.TrimSpace(strings.TrimSuffix(text, u.suffix)), u.n
+			break
+		}
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n <= 0 || n > (1<<62)/unit {
+		return 0, fmt.Errorf("%q is not a size such as 512MB", s)
+	}
+	return n * unit, nil
+}
+
+// parseSync reads the durability setting; every is 0 for "always".
+func parseSync(s string) (every time.Duration, err error) {
+	if s == "always" {
+		return 0, nil
+	}
+	ms, ok := strings.CutPrefix(s, "interval:")
+	n, err := strconv.Atoi(ms)
+	if !ok || err != nil || n < 1 || n > 60_000 {
+		return 0, fmt.Errorf("--sync=%s: expected always or interval:<milliseconds>, 1 to 60000", s)
+	}
+	return time.Duration(n) * time.Millisecond, nil
+}

@@ -1,0 +1,525 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/cantledb/cantle/collection"
+	"github.com/cantledb/cantle/collection/catalog"
+	"github.com/cantledb/cantle/collection/cosmos"
+	"github.com/cantledb/cantle/collection/mongoerr"
+	"github.com/cantledb/cantle/collection/mql"
+	"github.com/cantledb/cantle/collection/release"
+	"github.com/cantledb/cantle/ratelimit"
+	"github.com/cantledb/cantle/serve/console"
+	"github.com/cantledb/cantle/shard/balance"
+	"github.com/cantledb/cantle/shard/cluster"
+	"github.com/cantledb/cantle/shard/ddl"
+	"github.com/cantledb/cantle/shard/duty"
+	"github.com/cantledb/cantle/shard/history"
+	"github.com/cantledb/cantle/shard/jobs"
+	"github.com/cantledb/cantle/shard/tally"
+	"github.com/cantledb/cantle/storage"
+	"github.com/cantledb/cantle/storage/backup"
+	"github.com/cantledb/cantle/wire"
+	"github.com/cantledb/cantle/wire/auth"
+	"github.com/cantledb/cantle/wire/command"
+	"github.com/cantledb/cantle/wire/command/access"
+	"github.com/cantledb/cantle/wire/command/settings"
+	"github.com/cantledb/cantle/wire/command/shards"
+	"github.com/cantledb/cantle/wire/command/status"
+	"github.com/cantledb/cantle/wire/cursor"
+	"github.com/cantledb/cantle/wire/defects"
+	"github.com/cantledb/cantle/wire/rooms"
+	"github.com/cantledb/cantle/wire/server"
+	"github.com/cantledb/cantle/wire/session"
+)
+
+// Version of the program; set by the release build.
+var Version = "0.1.0-dev"
+
+// Daemon is one running server.
+type Daemon struct {
+	cfg      Config
+	release  release.Release // release is that of MongoDB which clients are shown
+	shares   shares
+	damages  sync.Map // those that were told, by file and what
+	log      zerolog.Logger
+	recent   *recentLog
+	defects  *defects.Journal
+	store    storage.Store
+	files    storage.Store // store, without what Config.Wrap put before it
+	backups  *backup.Runner
+	catalog  atomic.Pointer[catalog.Catalog]
+	runner   *jobs.Runner
+	cluster  *cluster.Cluster
+	balancer *balance.Balancer
+	cursors  *cursor.Registry
+	sessions *session.Registry
+	server   *server.Server
+	commands *command.Server
+	history  *history.Recorder
+	// everywhere is what all servers over the store remember.
+	everywhere *history.Everywhere
+	// processor is shared by all that compute for long.
+	processor *mql.Processor
+	addrs     []net.Addr
+	reached   atomic.Value // string: where clients reach the server
+	cosmos    net.Addr
+	metrics   *metrics
+	console   *console.Console
+	consoleAt atomic.Pointer[string] // its address, once it listens
+	account   *cosmos.Account
+	key       string // of the account
+	drewKey   bool   // at this start
+	tls       certificates
+	stop      context.CancelFunc
+	loops     sync.WaitGroup
+	failed    chan error
+	noRoom    *storage.NoRoomError // why the store is only read from; nil = it is not for lack of room
+	roomy     chan struct{}        // closed when there is room to open it for writing
+	stopping  atomic.Bool
+}
+
+// Start opens the database and listens. out receives the log.
+// Errors: what is wrong with the settings, the folder or an address; a folder
+// that another process has open.
+func Start(ctx context.Context, cfg Config, out io.Writer) (*Daemon, error) {
+	cfg.settle()
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	recent := &recentLog{}
+	log, err := newLog(cfg, out, recent)
+	if err != nil {
+		return nil, err
+	}
+	begun := time.Now()
+	shown, err := cfg.release()
+	if err != nil {
+		return nil, err
+	}
+	account, err := cfg.account()
+	if err != nil {
+		return nil, err
+	}
+	d := &Daemon{cfg: cfg, release: shown, account: account, log: log, recent: recent, failed: make(chan error, 4), roomy: make(chan struct{})}
+	d.defects = &defects.Journal{Log: log, Version: Version}
+	if cfg.KeepsFiles() {
+		d.defects.Folder = filepath.Join(cfg.Data, "defects")
+	}
+	ctx, d.stop = context.WithCancel(ctx)
+	if err := d.start(ctx); err != nil {
+		d.stop()
+		if d.runner != nil {
+			d.runner.Stop()
+		}
+		d.loops.Wait()
+		if d.store != nil {
+			d.store.Close()
+		}
+		if errors.Is(err, storage.ErrCorruption) {
+			err = d.damagedStart(err)
+		}
+		return nil, err
+	}
+	d.log.Info().Str("version", Version).Str("compat", d.release.String()).Str("data", d.cfg.home()).Str("took", time.Since(begun).Round(time.Millisecond).String()).Msg("started")
+	return d, nil
+}
+
+// start opens, wires and serves; what it began when it fails is for Start to end.
+func (d *Daemon) start(ctx context.Context) error {
+	if err := checkAddresses(&d.cfg); err != nil {
+		return err
+	}
+	if err := d.share(); err != nil {
+		return err
+	}
+	lanes := runtime.GOMAXPROCS(0)
+	if err := d.tls.open(&d.cfg, lanes); err != nil {
+		return err
+	}
+	scratch, durability, err := d.openStore()
+	if err != nil {
+		return err
+	}
+	if err := d.openBackups(); err != nil {
+		return err
+	}
+	d.processor = mql.NewProcessor(lanes, time.Now, d.cfg.Crowded)
+	handler, err := d.wire(ctx, scratch, durability)
+	if err != nil {
+		return err
+	}
+	rate, remote := d.cfg.connectionRates()
+	d.server = server.New(handler, server.Config{Log: d.log, Defects: d.defects, ConnsMax: d.cfg.MaxConns, Compressors: wire.AllCompressors,
+		Messages: d.shares.messages, Replies: d.shares.replies, IdleMax: d.cfg.Idle, Lanes: d.processor.Lanes, AddressConnsMax: d.cfg.AddressConns, AddressRate: rate, RemoteRate: remote, TLS: d.tls.mode, TLSConfig: d.tls.config,
+		QueryCommands: func(tag string) bool { return tag == command.TagCosmos && d.account.Version.QueryCommands() }})
+	d.loop(ctx, d.watch) // which counts the server's connections
+	if remote, ok := d.store.(storage.Remote); ok {
+		d.loop(ctx, func(ctx context.Context) { d.watchStore(ctx, remote) })
+	}
+	if d.cfg.Metrics != "" {
+		if d.metrics, err = serveMetrics(ctx, d.cfg.Metrics, append(d.collectors(handler.Status.Metrics()), expiry{d.tls.shown}), d.failed); err != nil {
+			return err
+		}
+	}
+	if err := d.listen(ctx); err != nil {
+		return err
+	}
+	return d.openConsole(ctx, handler.Server)
+}
+
+// wire makes the rooms and connects them.
+func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Durability) (*rooms.Server, error) {
+	size, err := d.cfg.diskSizes()
+	if err != nil {
+		return nil, err
+	}
+	cat, err := d.openCatalog(ctx)
+	if err != nil {
+		return nil, err
+	}
+	budgets, now, err := d.cfg.budgets()
+	if err != nil {
+		return nil, err
+	}
+	perShard := cmp.Or(d.cfg.PartitionRU, ratelimit.ShardRateMax)
+	board := &tally.Board{}
+	d.runner = jobs.New(jobs.Config{
+		Duties: duty.New(d.store), Self: d.self(),
+		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Now: now, Release: d.release, Processor: d.processor,
+		LogSeconds: int64(d.cfg.LogRetention / time.Second), LogBytes: size.log, ReadOnly: d.cfg.ServeDamaged,
+		Pools:  ratelimit.Options{ServerSideRetry: d.cfg.retriesRequests(d.account), Burst: d.cfg.Burst, ShardMax: perShard},
+		Failed: d.jobFailed, Renewing: d.renewing,
+	})
+	d.shortenWhenFull()
+	d.cursors = cursor.New(cursor.Config{BytesMax: d.shares.cursors, Others: d.otherCursors()})
+	d.sessions = d.newSessions()
+	d.cluster = cluster.New(cluster.Config{
+		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Now: now, ScratchDir: scratch, Workers: 4, LogicalKeyBytes: size.logicalKey,
+		Dropped: d.poison, Memory: d.shares.queries, Others: d.askOthers(ctx, cat), Recount: d.runner.Recount,
+	})
+	definer := ddl.New(d.cluster, ddl.Config{
+		Jobs: d.runner, PlainSeeds: d.cfg.TestCommands,
+		Limits:  ddl.Limits{ShardRU: d.cfg.PartitionRU, ShardBytes: size.shard, DefaultShards: d.cfg.Partitions, DefaultRU: d.cfg.Throughput},
+		Changed: func(ns collection.Namespace) { d.balancer.Wake(ns) },
+		Busy:    func(ns collection.Namespace) bool { return d.balancer.Busy(ns) },
+	})
+	d.cluster.AttachDefiner(definer)
+	d.runner.Rewrite = definer.Rewrite
+	d.balancer = balance.New(balance.Config{
+		Catalog: cat, Tally: board, Budgets: budgets, Runner: d.runner, Now: now,
+		Policy: balance.Policy{ShardBytes: size.shard, ShardRU: perShard, LogicalBytes: size.logicalKey, Merge: d.cfg.Merge},
+		Turn:   func(ctx context.Context) bool { return d.runner.Turn(ctx, "balance") },
+		Log:    d.log,
+	})
+	d.shareWork(cat, definer)
+	if err := d.shareBudgets(ctx, cat, budgets, now); err != nil {
+		return nil, err
+	}
+	if err := d.persist(ctx, "the counts", func() error { return d.runner.Recover(ctx) }); err != nil {
+		return nil, err
+	}
+	definer.RestoreBudgets()
+	handler, err := d.handler(ctx, definer, durability)
+	if err != nil {
+		return nil, err
+	}
+	d.commands = handler.Server
+	handler.Attach()
+	d.follow(ctx, cat, definer, handler.Auth)
+	d.record(ctx, handler.Server)
+	if err := d.trace(ctx, handler.Server); err != nil {
+		return nil, err
+	}
+	d.loop(ctx, d.comparePrices)
+	d.loop(ctx, d.cursors.Run)
+	d.loop(ctx, d.sessions.Run)
+	if d.onlyReads(ctx) {
+		return handler, nil
+	}
+	d.runner.Start(ctx)
+	if err := d.persist(ctx, "what was left unfinished", func() error { return d.dropUnfinished(ctx, definer) }); err != nil {
+		return nil, err
+	}
+	d.loop(ctx, d.balancer.Run)
+	if d.backups != nil {
+		d.loop(ctx, d.backups.Run)
+	}
+	return handler, nil
+}
+
+// jobFailed notes an error of background work that will be tried again.
+func (d *Daemon) jobFailed(job string, err error) {
+	if p := (*mongoerr.Panicked)(nil); errors.As(err, &p) {
+		d.defects.Panic("the job "+job, p.Value, p.Stack)
+		return
+	}
+	d.log.Warn().Str("job", job).Err(err).Msg("background work failed and will be tried again")
+}
+
+// renewing tells of an index that is made again.
+func (d *Daemon) renewing(x jobs.Renewal) {
+	event, text := d.log.Info(), "the index is made again in the background, as its entries are those of another version of cantle; until it is ready no query uses it"
+	switch {
+	case x.Err != nil:
+		event, text = d.log.Error().Err(x.Err), "the index could not be made again and was dropped; mend the documents and create it"
+	case x.Done:
+		text = "the index is ready again"
+	}
+	event.Str("collection", x.Namespace).Str("index", x.Index).Int32("from", x.From).Int32("to", x.To).Msg(text)
+}
+
+// openCatalog reads what there is.
+func (d *Daemon) openCatalog(ctx context.Context) (cat *catalog.Catalog, err error) {
+	err = d.persist(ctx, "the catalog", func() error {
+		cat, err = catalog.Open(ctx, d.store, d.release)
+		return err
+	})
+	if errors.Is(err, storage.ErrFormat) {
+		return nil, cannotOpen(d.cfg.home(), err)
+	}
+	if err == nil {
+		cat.CountIn(d.shares.catalog)
+		d.warnOver("collections, indexes and partitions", d.shares.catalog)
+		d.catalog.Store(cat)
+	}
+	return cat, err
+}
+
+// handler makes what answers the commands, of the users and the settings.
+// Errors: what is wrong with the settings; storage errors.
+func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability storage.Durability) (*rooms.Server, error) {
+	var users *auth.Directory
+	if err := d.persist(ctx, "the users and roles", func() (err error) {
+		if users, err = auth.Open(ctx, d.store, d.shares.users); err != nil {
+			return fmt.Errorf("reading the users and roles: %w", err)
+		}
+		if d.cfg.Auth && !d.cfg.ServeDamaged {
+			if err := users.KeepDecoy(ctx); err != nil {
+				return fmt.Errorf("keeping the secret of logins: %w", err)
+			}
+		}
+		d.warnOver("the users and roles", d.shares.users)
+		return d.makeFirstUser(ctx, users) // who is there already is found when all of it is done again
+	}); err != nil {
+		return nil, err
+	}
+	var account *access.Account
+	if d.cfg.CosmosListen != "" {
+		if err := d.persist(ctx, "the account's key", func() (err error) {
+			account, err = access.OpenAccount(ctx, d.store, d.cfg.CosmosName, d.cfg.CosmosKey)
+			return err
+		}); err != nil {
+			return nil, fmt.Errorf("--cosmos-account: %w", err)
+		}
+		d.key, d.drewKey = account.Key()
+	}
+	set, err := command.ParseReplicaSet(d.cfg.ReplicaSet)
+	if err != nil {
+		return nil, fmt.Errorf("--replica-set: %w", err)
+	}
+	engine, err := d.cfg.engine()
+	if err != nil {
+		return nil, err
+	}
+	return rooms.New(rooms.Config{
+		Config: command.Config{
+			Engine: engine.name, Transient: engine.keep == nowhere,
+			Auth: users, RequireAuth: d.cfg.Auth, Release: d.release, Account: d.account, ReplicaSet: set, CosmosMember: d.cfg.CosmosAdvertise, Reached: d.advertised, ReadOnly: d.cfg.ServeDamaged, Cluster: d.cluster, DDL: definer,
+			Cursors: d.cursors, Sessions: d.sessions, Jobs: d.runner, Log: d.log, Defects: d.defects, Version: Version, Durability: durability,
+			ChargeStrongReads: d.cfg.StrongReads, JavaScript: d.cfg.JavaScript, TestCommands: d.cfg.TestCommands,
+			WorkMemory: d.shares.queries, WriteMemory: d.shares.writes, Processor: d.processor,
+		},
+		Access:   access.Config{Account: account, Certificate: d.tls.shown, ClientAuthorities: d.cfg.TLSAuthorities != ""},
+		Settings: settings.Config{Establish: d.establish, ReplyCharge: d.cfg.ReplyCharge},
+		Shards:   shards.Config{Balance: d.balancer.Enable, Backups: d.backups, Advertised: shards.Advertised{Connections: d.connections, Draining: d.stopping.Load}},
+		Status: status.Config{MemoryShares: d.shares.list(), CommandLine: d.cfg.CommandLine, Connections: d.connections, Console: d.ConsoleURL,
+			Recent: d.recent.lines, Shutdown: d.cfg.Shutdown, Backups: d.backups,
+			Profiling: &status.Profiling{Level: int32(d.cfg.Profile), SlowMillis: d.cfg.SlowMS, SampleRate: d.cfg.SlowSampleRate}},
+	}), nil
+}
+
+// afterPanic is the pause before a loop that panicked runs again.
+const afterPanic = 10 * time.Second
+
+// loop runs a loop until ctx ends; Stop waits for it.
+func (d *Daemon) loop(ctx context.Context, run func(context.Context)) {
+	d.loops.Go(func() {
+		for !d.defects.Guard("background work", func() { run(ctx) }) {
+			select {
+			case <-time.After(afterPanic):
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+}
+
+// connections are none before the server serves.
+func (d *Daemon) connections() wire.ConnStats {
+	if d.reached.Load() == nil {
+		return wire.ConnStats{}
+	}
+	return d.server.Stats()
+}
+
+func (d *Daemon) establish(e wire.Establishment) { d.server.SetEstablishment(e) }
+
+// listen opens every address and serves it.
+func (d *Daemon) listen(ctx context.Context) error {
+	for _, l := range d.cfg.Listeners {
+		d.accept(ctx, l, "")
+	}
+	for _, a := range d.cfg.listens() {
+		l, err := d.serve(ctx, "--listen", a, "")
+		if err != nil {
+			return err
+		}
+		d.addrs = append(d.addrs, l.Addr())
+	}
+	d.reached.Store(d.address())
+	if d.cfg.CosmosListen != "" {
+		l, err := d.serve(ctx, "--cosmos-listen", d.cfg.CosmosListen, command.TagCosmos)
+		if err != nil {
+			return err
+		}
+		d.cosmos = l.Addr()
+	}
+	return nil
+}
+
+// serve listens on one address, which a flag gave, and serves it.
+func (d *Daemon) serve(ctx context.Context, flag, address, tag string) (net.Listener, error) {
+	l, err := server.Listen(ctx, address)
+	if err != nil {
+		return nil, cannotListen(flag, address, err)
+	}
+	d.accept(ctx, l, tag)
+	return l, nil
+}
+
+// accept serves a listener in the background.
+func (d *Daemon) accept(ctx context.Context, l net.Listener, tag string) {
+	go func() {
+		if err := d.server.Serve(ctx, l, tag); err != nil {
+			d.failed <- err
+		}
+	}()
+}
+
+// Clock is what budgets, expiry and $$NOW go by where test commands are allowed, else
+// nil.
+func (d *Daemon) Clock() *ratelimit.VirtualClock { return d.cluster.Budgets.Clock }
+
+// Jobs is what works in the background; tests have it do a pass at once.
+func (d *Daemon) Jobs() *jobs.Runner { return d.runner }
+
+// URI is the connection string of the first address.
+func (d *Daemon) URI() string { return d.URIs()[0] }
+
+// URIs are the connection strings of all addresses but the Cosmos one.
+func (d *Daemon) URIs() (out []string) {
+	options := ""
+	if name, _, _ := strings.Cut(d.cfg.ReplicaSet, "/"); name != "" {
+		options = "replicaSet=" + name
+	}
+	for _, a := range d.addrs {
+		out = append(out, d.uri(shown(a), options))
+	}
+	return out
+}
+
+// Account returns the account that the Cosmos address offers.
+func (d *Daemon) Account() *cosmos.Account { return d.account }
+
+// CosmosURI returns the connection string of the Cosmos address, "" without one. It has
+// the account's name and key where they are needed.
+func (d *Daemon) CosmosURI() string { return d.cosmosURI(d.cfg.Auth) }
+
+// CosmosReady returns CosmosURI for the ready line: with the key only at the start that makes it,
+// for lines are kept in logs.
+func (d *Daemon) CosmosReady() string { return d.cosmosURI(d.cfg.Auth && d.drewKey) }
+
+// cosmosURI returns the connection string of the Cosmos address, "" without one.
+func (d *Daemon) cosmosURI(withKey bool) string {
+	if d.cosmos == nil {
+		return ""
+	}
+	u := d.uri(cmp.Or(d.cfg.CosmosAdvertise, shown(d.cosmos)), cosmosOptions(d.account))
+	if !withKey {
+		return u
+	}
+	// Some drivers decode + in a password to a space, and %2B is a + for all.
+	login := strings.ReplaceAll(url.UserPassword(d.cfg.CosmosName, d.key).String(), "+", "%2B")
+	return "mongodb://" + login + "@" + strings.TrimPrefix(u, "mongodb://")
+}
+
+// shown returns an address in the form of connection strings.
+func shown(a net.Addr) string {
+	if a.Network() == "unix" {
+		return strings.ReplaceAll(a.String(), "/", "%2F")
+	}
+	return a.String()
+}
+
+// uri returns the connection string of an address, with an option and those that TLS
+// needs; sockets in the file system have none.
+func (d *Daemon) uri(host, options string) string {
+	if strings.Contains(host, "%2F") {
+		return "mongodb://" + host + "/"
+	}
+	if d.tls.mode == server.TLSRequire {
+		options = strings.TrimPrefix(options+"&tls=true", "&")
+	}
+	if options != "" {
+		options = "?" + options
+	}
+	return "mongodb://" + host + "/" + options
+}
+
+// Reload reads the certificates again; connections from now on get the new ones.
+// Errors: what is wrong with the files; then the old ones stay in use.
+func (d *Daemon) Reload() error {
+	err := d.tls.load()
+	if err != nil {
+		d.log.Error().Err(err).Msg("the certificates stay as they were; mend the files and send SIGHUP again")
+	} else if d.tls.mode != server.TLSDisabled {
+		d.log.Info().Msg("certificates read again")
+	}
+	return err
+}
+
+// HeapLimit is how far the heap may grow before the collector works as hard as it
+// takes: half of the memory there is, and the block cache and the memtables on top of it
+// in a build that keeps them there. What lies outside of the heap is in the picture of
+// shares.
+func HeapLimit() int64 {
+	total := memoryBytes()
+	limit := total / 2
+	if cacheInHeap {
+		s := divide(total, 0)
+		limit += s.cache + memtables*s.memtable
+	}
+	return limit
+}
+
+// Defects returns the numbers of panics and of unforeseen errors since the start.
+func (d *Daemon) Defects() (panics, unforeseen int64) { return d.defects.Counts() }
+
+// Failed delivers the error of a listener that broke.
+func (d *Daemon) Failed() <-chan error { return d.failed }

@@ -1,0 +1,171 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/cantledb/cantle/serve/flags"
+)
+
+// Places say where settings were made, by the names of their flags: "" on the command line,
+// the name of a variable, or file and line.
+type Places map[string]string
+
+// String counts the settings by where they were made.
+func (p Places) String() string {
+	counts := map[string]int{}
+	for name, place := range p {
+		if slices.Contains(notInFile, name) {
+			continue
+		}
+		file, _, inFile := strings.Cut(place, ":")
+		switch {
+		case inFile:
+			counts["in "+file]++
+		case place == "":
+			counts["on the command line"]++
+		default:
+			counts["in the environment"]++
+		}
+	}
+	var parts []string
+	for where, n := range counts {
+		parts = append(parts, fmt.Sprintf("%d %s", n, where))
+	}
+	slices.Sort(parts)
+	if parts == nil {
+		return "all are as they are unless given"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// named finds the flags that an error speaks of.
+var named = regexp.MustCompile(`--([a-z][a-z-]+)`)
+
+// Explain puts before an error where the first setting was made that it names, if that is
+// not the command line.
+func (p Places) Explain(err error) error {
+	for _, m := range named.FindAllStringSubmatch(err.Error(), -1) {
+		if place := p[m[1]]; place != "" {
+			return fmt.Errorf("%s: %w", place, err)
+		}
+	}
+	return err
+}
+
+// Load fills in what the command line leaves open from the environment and the
+// config file, and returns where each setting was made. env looks a variable up; nil
+// means the process's.
+// Errors: all that is wrong, each with its place.
+func Load(f *pflag.FlagSet, env func(string) (string, bool)) (Places, error) {
+	if env == nil {
+		env = os.LookupEnv
+	}
+	places := Places{}
+	f.Visit(func(x *pflag.Flag) { places[x.Name] = "" })
+	var errs []error
+	f.VisitAll(func(x *pflag.Flag) {
+		name := "CANTLE_" + strings.ToUpper(strings.ReplaceAll(x.Name, "-", "_"))
+		_, given := places[x.Name]
+		if v, ok := env(name); ok && !given {
+			places[x.Name] = name
+			if err := flags.Set(f, x.Name, v); err != nil {
+				errs = append(errs, fmt.Errorf("environment variable %s: %w", name, err))
+			}
+		}
+	})
+	if file := f.Lookup("config").Value.String(); file != "" {
+		r, err := os.Open(file)
+		if err != nil {
+			return places, errors.Join(append(errs, fmt.Errorf("--config: %w", err))...)
+		}
+		defer r.Close()
+		errs = append(errs, loadFile(f, file, r, places)...)
+	}
+	return places, errors.Join(append(errs, loadMongo(f, env, places)...)...)
+}
+
+// loadMongo fills in what variables of MongoDB's image say, if it may, and what was not set
+// otherwise.
+func loadMongo(f *pflag.FlagSet, env func(string) (string, bool), places Places) (errs []error) {
+	if x := f.Lookup("mongo-variables"); x == nil || x.Value.String() != "true" {
+		return nil
+	}
+	for _, m := range mongoVariables {
+		if _, given := places[m.flag]; given {
+			continue
+		}
+		value, ok, err := mongoVariable(m.variable, env)
+		if err == nil && ok {
+			places[m.flag] = m.variable
+			err = flags.Set(f, m.flag, value)
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errs
+}
+
+// notInFile are the flags that a file of settings cannot have: they are about that file.
+var notInFile = []string{"config", "check-config"}
+
+// loadFile reads "name: value" lines; # begins a comment. What was set before stays.
+func loadFile(f *pflag.FlagSet, file string, r io.Reader, places Places) (errs []error) {
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return []error{fmt.Errorf("--config: %w", err)}
+	}
+	lines := map[string]int{}
+	for i, line := range strings.Split(string(text), "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		wrong := func(format string, args ...any) {
+			errs = append(errs, fmt.Errorf("%s:%d: %w", file, i+1, fmt.Errorf(format, args...)))
+		}
+		name, value, ok := strings.Cut(line, ":")
+		name, value = strings.TrimSpace(name), strings.Trim(strings.TrimSpace(value), `"`)
+		switch {
+		case !ok:
+			wrong("expected \"name: value\" with the name of a flag, such as \"listen: 127.0.0.1:27018\", found %q", line)
+			continue
+		case slices.Contains(notInFile, name):
+			wrong("%s is for the command line", name)
+			continue
+		case f.Lookup(name) == nil:
+			wrong("there is no setting %s%s", name, nearest(f, name))
+			continue
+		case lines[name] > 0:
+			wrong("%s has been set in line %d already", name, lines[name])
+			continue
+		}
+		lines[name] = i + 1
+		if _, given := places[name]; given {
+			continue
+		}
+		places[name] = fmt.Sprintf("%s:%d", file, i+1)
+		if err := flags.Set(f, name, value); err != nil {
+			wrong("%w", err)
+		}
+	}
+	return errs
+}
+
+// nearest asks whether the setting with the nearest name was meant.
+func nearest(f *pflag.FlagSet, name string) string {
+	var names []string
+	f.VisitAll(func(x *pflag.Flag) { names = append(names, x.Name) })
+	if near := flags.Nearest(strings.TrimLeft(name, "-"), names); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return ""
+}

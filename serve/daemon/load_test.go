@@ -1,0 +1,112 @@
+package daemon
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cantledb/cantle/serve/flags"
+)
+
+// load reads a command line, variables and a file, whose name in the result is "FILE".
+func load(t *testing.T, args, file string, env map[string]string) (*Config, Places, []string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "cantle.conf")
+	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var c Config
+	f := flags.New("serve")
+	c.Flags(f)
+	if err := flags.Parse(f, append(strings.Fields(args), "--config", path)); err != nil {
+		t.Fatal(err)
+	}
+	places, err := Load(f, func(name string) (string, bool) { v, ok := env[name]; return v, ok })
+	errs := []error{err}
+	for _, fault := range c.Faults() {
+		errs = append(errs, places.Explain(fault))
+	}
+	err = errors.Join(errs...)
+	if err == nil {
+		return &c, places, nil
+	}
+	return &c, places, strings.Split(strings.ReplaceAll(err.Error(), path, "FILE"), "\n")
+}
+
+// A flag beats a variable, which beats the file.
+func TestLoad(t *testing.T) {
+	c, places, faults := load(t, "--partitions 3", "\n# about\npartitions: 4\n drain : 5s \nlisten: \"127.0.0.1:1\"\nlog-level: warn\n",
+		map[string]string{"CANTLE_PARTITIONS": "5", "CANTLE_LOG_LEVEL": "error", "CANTLE_OTHER": "x"})
+	if faults != nil || c.Partitions != 3 || c.LogLevel != "error" || c.Drain.Seconds() != 5 || c.Listen != "127.0.0.1:1" {
+		t.Errorf("%v %+v", faults, c)
+	}
+	if got := places.String(); !strings.HasPrefix(got, "1 in the environment, 1 on the command line, 2 in /") {
+		t.Error(got)
+	}
+	if got := (Places{"config": ""}).String(); got != "all are as they are unless given" {
+		t.Error(got)
+	}
+}
+
+// Every fault is told, each with its line.
+func TestFaults(t *testing.T) {
+	for _, c := range []struct{ args, file, env, want string }{
+		{"", "lisen: x", "", "FILE:1: there is no setting lisen; did you mean listen?"},
+		{"", "--listen: x", "", "FILE:1: there is no setting --listen; did you mean listen?"},
+		{"", "\nnonsense", "", "FILE:2: expected \"name: value\" with the name of a flag, such as \"listen: 127.0.0.1:27018\", found \"nonsense\""},
+		{"", "config: y\ncheck-config: true", "", "FILE:1: config is for the command line\nFILE:2: check-config is for the command line"},
+		{"", "drain: 5s\n\ndrain: 6s", "", "FILE:3: drain has been set in line 1 already"},
+		{"", "auth: perhaps\ndrain: soon", "", "FILE:1: --auth is true or false, not \"perhaps\"\nFILE:2: --drain is a time such as 90s, 15m or 24h, not \"soon\""},
+		{"", "partitions: 0\nmax-connections: -1", "", "FILE:1: --partitions is at least 1\nFILE:2: --max-connections is at least 0"},
+		{"--partitions 0", "partitions: 5", "", "--partitions is at least 1"},
+		{"", "", "CANTLE_PARTITIONS=0", "CANTLE_PARTITIONS: --partitions is at least 1"},
+		{"", "", "CANTLE_AUTH=x", "environment variable CANTLE_AUTH: --auth is true or false, not \"x\""},
+		{"", "slowms: -1\nprofile: 3\nslow-sample-rate: 2", "", "FILE:1: --slowms is at least 0\nFILE:2: --profile is 0, 1 or 2\nFILE:3: --slow-sample-rate is from 0 to 1"},
+		{"", "log-level: loud", "", "FILE:1: --log-level=loud: expected debug, info, warn or error"},
+		{"", "log-format: xml", "", "FILE:1: --log-format=xml: expected console or json"},
+		{"", "compat: 3.0", "", "FILE:1: --compat: "},
+		{"", "storage: paper", "", "FILE:1: --storage is memory or pebble, not \"paper\""},
+		{"--memory", "storage: pebble", "", "FILE:1: --memory is the same as --storage memory"},
+		{"", "cache-size: 5XB\nlog-size: 0\nwork-memory: x\npartition-size:\nlogical-partition-size: -1", "",
+			"FILE:1: --cache-size\nFILE:3: --work-memory\nFILE:4: --partition-size\nFILE:5: --logical-partition-size\nFILE:2: --log-size"},
+		{"", "sync: never", "", "FILE:1: --sync=never"},
+		{"", "cosmos-listen: 127.0.0.1:10255\ncosmos-account:", "", "FILE:2: --cosmos-account"},
+		{"", "replica-set: a/b/c", "", "FILE:1: --replica-set"},
+		{"", "listen: 127.0.0.1", "", "FILE:1: --listen 127.0.0.1: missing port in address"},
+		{"", "listen: 127.0.0.1:1, unix:/x, 127.0.0.1:70000", "", "FILE:1: --listen 127.0.0.1:70000: "},
+		{"", "cosmos-listen: x\nmetrics-listen: y", "", "FILE:1: --cosmos-listen x\nFILE:2: --metrics-listen y"},
+		{"", "#\nlisten: 0.0.0.0:1", "", "FILE:2: other machines may reach 0.0.0.0:1"},
+		{"", "metrics-listen: 0.0.0.0:1", "", "FILE:1: other machines may reach 0.0.0.0:1"},
+		{"", "tls-mode: maybe", "", "FILE:1: --tls-mode"},
+		{"", "tls-mode: requireTLS", "", "FILE:1: --tls-mode=requireTLS needs"},
+		{"", "tls-mode: requireTLS\ntls-certificate-key-file: /nonexistent/pem", "", "FILE:2: --tls-certificate-key-file /nonexistent/pem"},
+	} {
+		env := map[string]string{}
+		if name, value, ok := strings.Cut(c.env, "="); ok {
+			env[name] = value
+		}
+		_, _, got := load(t, c.args, c.file, env)
+		want := strings.Split(c.want, "\n")
+		if len(got) != len(want) {
+			t.Errorf("%q:\n%s\nwant\n%s", c.file, strings.Join(got, "\n"), c.want)
+			continue
+		}
+		for i := range want {
+			if !strings.HasPrefix(got[i], want[i]) {
+				t.Errorf("%q: %s, want %s", c.file, got[i], want[i])
+			}
+		}
+	}
+}
+
+// Without a word the addresses of other machines are bounded, and this machine's are not.
+func TestConnectionRates(t *testing.T) {
+	for args, want := range map[string][2]int{"": {0, 1000}, "--connection-rate 5": {5, 0}, "--connection-rate 0": {0, 0}} {
+		c, _, faults := load(t, args, "", nil)
+		if all, remote := c.connectionRates(); faults != nil || all != want[0] || remote != want[1] {
+			t.Errorf("%q: %d for all, %d for other machines, %v", args, all, remote, faults)
+		}
+	}
+}

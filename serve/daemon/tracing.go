@@ -1,0 +1,29 @@
+package daemon
+
+import (
+	"context"
+
+	"github.com/cantledb/cantle/serve/tracing"
+	"github.com/cantledb/cantle/wire/command"
+)
+
+// trace has a span of each command sent to a collector, if one is named. Without one nothing
+// observes commands.
+// Errors: what is wrong with the settings.
+func (d *Daemon) trace(ctx context.Context, s *command.Server) error {
+	if d.cfg.OTLPEndpoint == "" {
+		return nil
+	}
+	e, err := tracing.New(tracing.Config{
+		Endpoint: d.cfg.OTLPEndpoint, Headers: d.cfg.OTLPHeaders, Ratio: d.cfg.OTLPRatio, Version: Version, Instance: d.cfg.Listen,
+		Failed: func(err error, lost int64) {
+			d.log.Warn().Err(err).Int64("spans", lost).Msg("spans were left out: the collector of --otlp-endpoint did not take them")
+		},
+	})
+	if err != nil {
+		return err
+	}
+	s.OnEnd(e.Note)
+	d.loop(ctx, e.Run)
+	return nil
+}
