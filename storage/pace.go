@@ -8,10 +8,13 @@ const ChangeBytes = 8 << 10
 const localRows = 32
 
 // CommitRows returns how many of a batch of documents commit together in long work. In a store of this process commits wait
-// for each other, so there it is fewer.
+// for each other, so there it is fewer. On a full disk each commits alone, as it needs the least room.
 func CommitRows(s Store, batch int) int {
-	if AsShared(s) != nil {
+	switch {
+	case AsShared(s) != nil:
 		return batch
+	case s.DiskFull():
+		return 1
 	}
 	return min(batch, localRows)
 }

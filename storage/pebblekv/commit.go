@@ -83,6 +83,9 @@ func (t *txn) write(ctx context.Context) (storage.Timestamp, error) {
 	for _, key := range w.buf.Locks() {
 		w.prints = append(w.prints, maphash.Bytes(s.seed, key))
 	}
+	if claimed := s.room.claim(size); claimed > 0 {
+		defer s.room.coming.Add(-claimed)
+	}
 	if s.room.full() {
 		if deletes > 0 {
 			sets -= metas // such as the record of a retryable delete
@@ -91,6 +94,8 @@ func (t *txn) write(ctx context.Context) (storage.Timestamp, error) {
 		if err := s.admit(ctx, w, adds, t.o.Essential); err != nil {
 			return 0, err
 		}
+	} else if deletes > 0 && s.room.low() {
+		s.making.owe(w)
 	}
 	return s.apply(b, w, t)
 }

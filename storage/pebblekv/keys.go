@@ -1,6 +1,7 @@
 package pebblekv
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 
@@ -35,6 +36,14 @@ const lastInCommit = math.MaxUint32
 func appendLogKey(dst, stream []byte, ts storage.Timestamp, n uint32) []byte {
 	dst = wreck.AppendLogPrefix(dst, stream)
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(dst, uint64(ts)), n)
+}
+
+// family is what the keys of one kind begin with: the first byte, in the log what comes before the time.
+func family(key []byte) string {
+	if start := len(logStart) + 2; bytes.HasPrefix(key, logStart) && len(key) >= start {
+		return string(key[:min(len(key), start+int(binary.BigEndian.Uint16(key[len(logStart):])))])
+	}
+	return string(key[:1])
 }
 
 // logKeyTimestamp returns the timestamp in a log key.

@@ -170,7 +170,8 @@ func (s *store) TruncateLog(ctx context.Context, stream []byte, ts storage.Times
 	}
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
-	if err := b.DeleteRange(appendLogKey(nil, stream, mark, 0), appendLogKey(nil, stream, ts+1, 0), nil); err != nil {
+	dropped := storage.Range{Start: appendLogKey(nil, stream, mark, 0), End: appendLogKey(nil, stream, ts+1, 0)}
+	if err := b.DeleteRange(dropped.Start, dropped.End, nil); err != nil {
 		return s.translate(err)
 	}
 	if err := b.Set(appendTruncatedKey(nil, stream), encodeTimestamp(ts), nil); err != nil {
@@ -181,5 +182,11 @@ func (s *store) TruncateLog(ctx context.Context, stream []byte, ts storage.Times
 	s.marks.Lock()
 	s.marks.of[string(stream)] = ts
 	s.marks.Unlock()
-	return s.translate(s.db.Apply(b, pebble.NoSync))
+	if err := s.db.Apply(b, pebble.NoSync); err != nil {
+		return s.translate(err)
+	}
+	if s.room.low() {
+		s.making.again(dropped)
+	}
+	return nil
 }

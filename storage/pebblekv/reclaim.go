@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -26,11 +27,17 @@ const (
 type making struct {
 	sync.Mutex
 	shorten func(ctx context.Context, bytes int64) (int64, error)
-	credit  int64                  // bytes by which the log was shortened, less those that deletes wrote
-	wanted  int64                  // what a delete found too little credit for
-	dry     bool                   // the log cannot be shortened
-	spans   map[byte]storage.Range // of keys deleted, by their family
+	credit  int64             // bytes by which the log was shortened, less those that deletes wrote; below 0 it is to be shortened by as many
+	wanted  int64             // what a delete found too little credit for
+	dry     bool              // the log cannot be shortened
+	drops   bool              // a commit that is admitted on any disk, perhaps a drop, is to be written out
+	spans   spans             // of keys deleted
+	held    spans             // compacted while somebody read an earlier state, which keeps what was deleted
+	heldTo  storage.Timestamp // when no state before it is read, held is compacted again
 }
+
+// spans are ranges of keys by their family.
+type spans map[string]storage.Range
 
 // WhenFull sets what shortens the change log by at least so many bytes, if there are as many,
 // and says by how many.
@@ -94,9 +101,11 @@ func (s *store) admit(ctx context.Context, w *work, adds, essential bool) error 
 	r := &s.room
 	switch {
 	case r.stuck() || adds && !essential:
+		poke(r.asked)
 		return storage.ErrDiskFull
 	case essential:
-		poke(r.asked) // perhaps a drop
+		s.making.drop()
+		poke(r.asked)
 		return nil
 	}
 	need := int64(w.buf.Bytes())
@@ -104,7 +113,7 @@ func (s *store) admit(ctx context.Context, w *work, adds, essential bool) error 
 		if !r.full() {
 			return nil
 		}
-		if (r.left()-need >= r.part(2) || r.relieve(need)) && s.making.spend(need) {
+		if (r.left() >= r.part(2) || r.relieve(0)) && s.making.spend(need) {
 			s.making.note(w)
 			poke(r.asked)
 			return nil
@@ -132,8 +141,17 @@ func (m *making) spend(bytes int64) bool {
 		m.wanted = max(m.wanted, bytes)
 		return false
 	}
-	m.credit = max(m.credit-bytes, 0)
+	m.credit -= bytes
 	return true
+}
+
+// owe counts a commit that deletes on a disk that is about to be full. It is taken without credit, and the log is
+// shortened by as much when the disk is full.
+func (m *making) owe(w *work) {
+	m.note(w)
+	m.Lock()
+	defer m.Unlock()
+	m.credit -= int64(w.buf.Bytes())
 }
 
 // note takes note of the keys that a commit deletes.
@@ -142,27 +160,28 @@ func (m *making) note(w *work) {
 	defer m.Unlock()
 	for key, value := range w.buf.All() {
 		if value == nil {
-			m.add(storage.Range{Start: key, End: key})
+			m.spans.add(storage.Range{Start: key, End: key})
 		}
 	}
 }
 
 // add makes the range of a family large enough for one of it.
-func (m *making) add(r storage.Range) {
-	if m.spans == nil {
-		m.spans = map[byte]storage.Range{}
+func (all *spans) add(r storage.Range) {
+	if *all == nil {
+		*all = spans{}
 	}
-	span, ok := m.spans[r.Start[0]]
+	of := family(r.Start)
+	span, ok := (*all)[of]
 	if !ok || bytes.Compare(r.Start, span.Start) < 0 {
 		span.Start = bytes.Clone(r.Start)
 	}
 	if bytes.Compare(r.End, span.End) >= 0 {
 		span.End = append(bytes.Clone(r.End), 0)
 	}
-	m.spans[r.Start[0]] = span
+	(*all)[of] = span
 }
 
-// reclaim makes room while the disk is full and somebody deletes: it shortens the change log,
+// reclaim makes room while the disk is full and somebody writes: it shortens the change log,
 // writes out what was deleted, and compacts where that was.
 func (s *store) reclaim() {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -179,6 +198,9 @@ func (s *store) reclaim() {
 		}
 		if s.room.full() && !s.room.stuck() {
 			s.makeRoom(ctx)
+			if s.making.pending() {
+				poke(s.room.asked)
+			}
 		} else if !s.room.full() {
 			s.cuts.Store(nil)
 		}
@@ -198,8 +220,9 @@ func (s *store) makeRoom(ctx context.Context) {
 	step := max(min(max(r.part(4), 1<<20), compactBytes), m.wanted)
 	m.wanted = 0
 	shorten, due := m.shorten, m.credit < step
-	spans := m.spans
-	m.spans = nil
+	if due {
+		step = min(step-min(m.credit, 0), compactBytes)
+	}
 	m.Unlock()
 	if due && shorten != nil {
 		n, err := shorten(ctx, step)
@@ -208,55 +231,111 @@ func (s *store) makeRoom(ctx context.Context) {
 		}
 		m.Lock()
 		m.credit, m.dry = m.credit+n, n == 0
+		if m.dry {
+			m.credit = max(m.credit, 0)
+		}
 		m.Unlock()
 	}
+	deleted, flush := m.take(s.oldestRead())
+	if !flush {
+		return
+	}
+	levels, err := s.db.SSTables(pebble.WithProperties())
+	if err != nil {
+		return
+	}
+	low := append(levels[bottom-1], levels[bottom]...) // all others are small
+	slices.SortFunc(low, func(a, b pebble.SSTableInfo) int { return bytes.Compare(a.Largest.UserKey, b.Largest.UserKey) })
 	var steps []storage.Range
-	for _, span := range spans {
-		some, err := s.steps(span)
-		if err != nil {
-			return
-		}
-		steps = append(steps, some...)
+	for _, span := range deleted {
+		steps = append(steps, s.steps(span, low)...)
 	}
 	// A table of deletes that reached over the whole collection could only be merged with all of it.
 	slices.SortFunc(steps, func(a, b storage.Range) int { return bytes.Compare(a.Start, b.Start) })
 	s.cuts.Store(&steps)
+	s.anchor.lift()
+	latest, kept, err := s.touch(deleted, levels[bottom])
+	if err != nil {
+		return
+	}
 	if err := s.db.Flush(); err != nil {
 		return
 	}
 	r.look()
 	for _, step := range steps {
 		r.wanted.Store(0)
+		s.anchor.lift()
 		err := s.compact(ctx, step)
 		if err != nil && ctx.Err() == nil && r.letGo() {
 			err = s.compact(ctx, step)
 		}
-		if err != nil {
+		switch {
+		case err != nil:
 			m.again(step)
-			poke(r.asked)
+		case kept:
+			m.hold(step, latest)
 		}
 	}
 	r.look()
 }
 
-// again has a range compacted in a later round.
+// oldestRead is the time of the oldest state that somebody reads, the newest if nobody does.
+func (s *store) oldestRead() storage.Timestamp {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.snaps.oldest()
+}
+
+// take returns the ranges to compact in a round, when no state before a time is read, and reports whether there is
+// something to be written out.
+func (m *making) take(oldest storage.Timestamp) (deleted spans, flush bool) {
+	m.Lock()
+	defer m.Unlock()
+	if oldest >= m.heldTo {
+		for _, span := range m.held {
+			m.spans.add(span)
+		}
+		m.held = nil
+	}
+	deleted, flush = m.spans, m.drops || len(m.spans) > 0
+	m.spans, m.drops = nil, false
+	return deleted, flush
+}
+
+// drop has the next round write out what was committed.
+func (m *making) drop() {
+	m.Lock()
+	defer m.Unlock()
+	m.drops = true
+}
+
+// again has a range compacted in the next round.
 func (m *making) again(span storage.Range) {
 	m.Lock()
 	defer m.Unlock()
-	m.add(span)
+	m.spans.add(span)
 }
 
-// steps divides a range where tables of the last level end, so that compacting a step takes no more
-// than there is room for.
-func (s *store) steps(span storage.Range) (steps []storage.Range, err error) {
-	levels, err := s.db.SSTables()
-	if err != nil {
-		return nil, err
-	}
-	last := levels[len(levels)-1] // all others are small
-	slices.SortFunc(last, func(a, b pebble.SSTableInfo) int { return bytes.Compare(a.Largest.UserKey, b.Largest.UserKey) })
+// hold has a range compacted again when no state before a time is read.
+func (m *making) hold(span storage.Range, latest storage.Timestamp) {
+	m.Lock()
+	defer m.Unlock()
+	m.held.add(span)
+	m.heldTo = latest
+}
+
+// pending reports that a round has left something to compact.
+func (m *making) pending() bool {
+	m.Lock()
+	defer m.Unlock()
+	return len(m.spans)+len(m.held) > 0
+}
+
+// steps divides a range where tables end, which are sorted by their ends, so that compacting a step takes no
+// more than there is room for.
+func (s *store) steps(span storage.Range, tables []pebble.SSTableInfo) (steps []storage.Range) {
 	start, size := span.Start, int64(0)
-	for _, table := range last {
+	for _, table := range tables {
 		end := append(bytes.Clone(table.Largest.UserKey), 0)
 		if bytes.Compare(end, start) <= 0 || bytes.Compare(end, span.End) >= 0 {
 			continue
@@ -266,7 +345,47 @@ func (s *store) steps(span storage.Range) (steps []storage.Range, err error) {
 			start, size = end, 0
 		}
 	}
-	return append(steps, storage.Range{Start: start, End: span.End}), nil
+	return append(steps, storage.Range{Start: start, End: span.End})
+}
+
+// touch deletes a key that does not exist inside each table of the last level that holds deletes in the ranges.
+// Compact writes a table of the last level anew only where tables above overlap with it, and Pebble's own
+// compactions of single tables do not come back to one that failed for lack of room, as it caches that the
+// table is being compacted. While a state before latest is read, compactions would keep what was deleted: then
+// nothing is done, and kept is true.
+func (s *store) touch(deleted spans, last []pebble.SSTableInfo) (latest storage.Timestamp, kept bool, err error) {
+	s.commit.Lock()
+	defer s.commit.Unlock()
+	b := s.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	if latest = s.Latest(); s.oldestRead() < latest {
+		return latest, true, nil
+	}
+	for _, t := range last {
+		smallest, largest := t.Smallest.UserKey, t.Largest.UserKey
+		within := false
+		for _, span := range deleted {
+			within = within || bytes.Compare(smallest, span.End) < 0 && bytes.Compare(span.Start, largest) <= 0
+		}
+		if !within || t.Properties == nil || t.Properties.NumDeletions == 0 {
+			continue
+		}
+		for _, key := range [][]byte{smallest, append(bytes.Clone(smallest), 0)} {
+			if _, err := s.read(key); bytes.Compare(key, largest) > 0 || err == nil {
+				continue
+			} else if !errors.Is(err, storage.ErrNotFound) {
+				return latest, false, err
+			}
+			if err := b.Delete(key, nil); err != nil {
+				return latest, false, s.translate(err)
+			}
+			break
+		}
+	}
+	if !b.Empty() {
+		err = s.translate(s.db.Apply(b, pebble.NoSync))
+	}
+	return latest, false, err
 }
 
 // compact compacts a range, unless the compaction does not come to its end in time: without room none

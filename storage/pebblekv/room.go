@@ -36,6 +36,7 @@ type room struct {
 	total   atomic.Int64
 	owed    atomic.Int64 // bytes in memtables, which a flush has yet to write
 	unseen  atomic.Int64 // bytes written since free was looked at
+	coming  atomic.Int64 // bytes that large commits under way will write, into the log and into tables
 	starved atomic.Int64 // writers of the log or the list of tables that wait for room
 	closing atomic.Bool
 	changed chan struct{} // a flush has ended
@@ -93,8 +94,22 @@ func (r *room) reserve() int64 {
 	return int64(storage.DiskReserve(uint64(r.total.Load())))
 }
 
-// left is what is free when all memtables have been flushed.
-func (r *room) left() int64 { return r.free.Load() - r.owed.Load() - r.unseen.Load() }
+// left is what is free when all large commits under way have ended and all memtables have been flushed.
+func (r *room) left() int64 {
+	return r.free.Load() - r.owed.Load() - r.unseen.Load() - r.coming.Load()
+}
+
+// claim counts a commit of so many bytes, and returns what the caller takes off coming when it has ended.
+// Without it, one large commit that begins just above the reserve uses all of it: then the flush has
+// no room, and all writes wait for the flush. The reserve itself is enough for small ones.
+func (r *room) claim(bytes int) int64 {
+	n := 2 * int64(bytes) // the log of writes keeps them until they lie in a table
+	if n < lookEvery {
+		return 0
+	}
+	r.coming.Add(n)
+	return n
+}
 
 // part is a part of the reserve; of a large one a part of what background work takes, which is
 // a few memtables.
@@ -107,6 +122,12 @@ func (r *room) above(bytes int64) bool { return r.left() >= bytes || r.reserve()
 func (r *room) full() bool {
 	reserve := r.reserve()
 	return reserve > 0 && r.left() < reserve+r.ballast.lacking.Load()
+}
+
+// low reports that the disk may soon be full: what is deleted from now on is to be compacted then.
+func (r *room) low() bool {
+	reserve := r.reserve()
+	return reserve > 0 && r.left() < 2*reserve+r.ballast.lacking.Load()
 }
 
 // stuck reports that not even the log can be written.

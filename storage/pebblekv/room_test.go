@@ -1,6 +1,7 @@
 package pebblekv
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -246,6 +247,58 @@ func TestReserveIsKept(t *testing.T) {
 		t.Errorf("%d KB are free, the reserve is %d, the ballast %d", free>>10, metrics.DiskReserve>>10, metrics.DiskBallast>>10)
 	}
 	m.end()
+}
+
+// TestLargeCommit has a commit that is larger than the room there is, on a disk that takes small ones. It is refused before
+// it begins, so that what was committed before can be written out.
+func TestLargeCommit(t *testing.T) {
+	m := openSmall(t, 64<<20)
+	m.fill()
+	m.fs.size += smallValue
+	m.store.watchRoom()
+	if m.store.DiskFull() {
+		t.Fatal("the disk is full for small commits too")
+	}
+	large := make(chan error, 1)
+	go func() { large <- m.commit(180) }()
+	var err error
+	m.until("an answer to the large commit", func() bool {
+		select {
+		case err = <-large:
+			return true
+		default:
+			return m.store.room.stuck()
+		}
+	})
+	if !errors.Is(err, storage.ErrDiskFull) {
+		t.Errorf("the large commit: %v; %d KB are free", err, m.fs.free()>>10)
+		m.fs.size *= 2
+	}
+	m.end()
+}
+
+// commit writes so many keys at once.
+func (m *small) commit(keys int) error {
+	txn, err := m.store.Begin(m.Context(), storage.TxnOptions{})
+	if err != nil {
+		return err
+	}
+	defer txn.Close()
+	value := make([]byte, smallValue)
+	chacha := rand.NewChaCha8([32]byte{byte(len(m.held))})
+	for i := range keys {
+		_, _ = chacha.Read(value)
+		if err := txn.Set(fmt.Appendf(nil, "r%06d", len(m.held)+i), bytes.Clone(value)); err != nil {
+			return err
+		}
+	}
+	if _, err := txn.Commit(m.Context(), storage.Buffered); err != nil {
+		return err
+	}
+	for range keys {
+		m.held[fmt.Sprintf("r%06d", len(m.held))] = true
+	}
+	return nil
 }
 
 // TestDeletesMakeRoom deletes the half of a full disk: the ballast is let go if need be, and made
