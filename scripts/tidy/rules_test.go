@@ -44,6 +44,7 @@ var rules = []rule{
 	{"named", "a name in a comment that nothing has any more sends its reader on a search for it", checkNamed},
 	{"names", "a function without a home belongs to its only caller; a package named after nothing collects them", checkNames},
 	{"output", "library code returns errors and counts; who runs it decides what is printed", checkOutput},
+	{"plain", "a reader who has not seen this code finds it by the field's words: the subject of a sentence is a thing, its verb technical, and code does not tell or know (CONTRIBUTING.md has more)", checkPlain},
 	{"rig", "the product must build without its test rig", checkRig},
 	{"rooms", "a room of commands that wire/rooms does not list is silently missing from the server, or from the lists that are printed", checkRooms},
 	{"sizes", "a file, a function and a package are read at one sitting", checkSizes},

@@ -74,6 +74,7 @@ func TestRulesFail(t *testing.T) {
 		{"output", "bson/a.go", "package bson\nimport \"fmt\"\nfunc f() { fmt.Println(fmt.Sprint(1)); println() }\n", 2},
 		{"output", "bson/a.go", "package bson\nimport _ \"log\"\n", 1},
 		{"output", "cmd/cantle/a.go", "package main\nimport \"fmt\"\nfunc f() { fmt.Println() }\n", 0},
+		{"plain", "bson/a.go", "package bson\n// a is what somebody told b. a counts the reads.\nvar a int\n", 3},
 		{"rig", "bson/a.go", "package bson\nimport _ \"github.com/cantledb/cantle/internal/casefile\"\n", 1},
 		{"sizes", "bson/a.go", "package bson\nfunc f() {" + strings.Repeat("\n", functionMax) + "}\nfunc g() {" + strings.Repeat("\n", functionMax-1) + "}\n", 1},
 		{"sizes", "bson/a.go", "package bson\nfunc f() []int {\n\treturn []int{" + strings.Repeat("\n", functionMax) + "}\n}\n", 0},

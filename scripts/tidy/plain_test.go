@@ -1,0 +1,167 @@
+package tidy
+
+import (
+	"flag"
+	"fmt"
+	"go/ast"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// writePlain writes the counts as they are: go test ./scripts/tidy -run TestPlain -write.
+var writePlain = flag.Bool("write", false, "write plain.txt anew")
+
+// plainFile holds a line for each package and page with sentences that a pattern matches. Counts may only fall.
+const plainFile = "plain.txt"
+
+// plainPatterns match sentences that describe code in a way that no other project does.
+var plainPatterns = []struct {
+	name    string
+	pattern *regexp.Regexp
+}{
+	{"is-what", regexp.MustCompile(`(?i)\b(is|are|was|were) (what|who|whom|how|when|where|which|why|whether)\b`)},
+	{"told", regexp.MustCompile(`(?i)\b(tells?|told|knows?|knew|asks?|asked|says?|said|wants?|wanted|hears?|heard)\b`)},
+	{"who", regexp.MustCompile(`(?i)\b(who|whoever|whom|nobody|somebody|anybody|everybody)\b`)},
+}
+
+// plainCount is how many sentences a package or page has, and how many each pattern matches.
+type plainCount struct {
+	sentences int
+	matched   [3]int
+	first     [3]string // the first sentence of each
+}
+
+// sentenceEnds split a text into sentences: punctuation before white space, empty lines, items of lists.
+var sentenceEnds = regexp.MustCompile(`[.!?]["')]*\s+|\n\s*\n|\n\s*[-*|] |:\n`)
+
+// add counts the sentences of a text.
+func (c *plainCount) add(where, text string) {
+	for _, s := range sentenceEnds.Split(text, -1) {
+		s = strings.Join(strings.Fields(s), " ")
+		if !strings.Contains(s, " ") {
+			continue
+		}
+		c.sentences++
+		for i, p := range plainPatterns {
+			if p.pattern.MatchString(s) {
+				if c.matched[i]++; c.matched[i] == 1 {
+					c.first[i] = where + ": " + s
+				}
+			}
+		}
+	}
+}
+
+// spans of a page that are no prose: code and links' addresses.
+var notProse = regexp.MustCompile("(?s)```.*?```|<pre.*?</pre>|`[^`\n]*`|\\]\\([^)]*\\)")
+
+// countPlain counts the sentences of comments and log messages by package, and those of pages.
+func countPlain(r *repo) map[string]*plainCount {
+	counts := map[string]*plainCount{}
+	of := func(name string) *plainCount {
+		if counts[name] == nil {
+			counts[name] = &plainCount{}
+		}
+		return counts[name]
+	}
+	for _, f := range r.files {
+		c := of(f.dir)
+		for _, g := range f.syntax.Comments {
+			c.add(r.position(g.Pos()), g.Text())
+		}
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || len(call.Args) == 0 {
+				return true
+			}
+			method, ok := call.Fun.(*ast.SelectorExpr)
+			message, isText := call.Args[0].(*ast.BasicLit)
+			if ok && isText && (method.Sel.Name == "Msg" || method.Sel.Name == "Msgf") {
+				if text, err := strconv.Unquote(message.Value); err == nil {
+					c.add(r.position(message.Pos()), text)
+				}
+			}
+			return true
+		})
+	}
+	_ = fs.WalkDir(r.fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules" || d.Name() == "testdata"):
+			return fs.SkipDir
+		case path.Ext(name) == ".md":
+			text, err := fs.ReadFile(r.fsys, name)
+			of(name).add(name, notProse.ReplaceAllString(string(text), "x"))
+			return err
+		}
+		return nil
+	})
+	return counts
+}
+
+// plainLines are the lines of plainFile, sorted by name, with the total at the end.
+func plainLines(counts map[string]*plainCount) string {
+	var b strings.Builder
+	total := plainCount{}
+	b.WriteString("# name sentences is-what told who\n")
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		c := counts[name]
+		total.sentences += c.sentences
+		for i, n := range c.matched {
+			total.matched[i] += n
+		}
+		if c.matched != [3]int{} {
+			fmt.Fprintln(&b, name, c.sentences, c.matched[0], c.matched[1], c.matched[2])
+		}
+	}
+	fmt.Fprintln(&b, "# total", total.sentences, total.matched[0], total.matched[1], total.matched[2])
+	return b.String()
+}
+
+// checkPlain compares the counts with those of plainFile.
+func checkPlain(r *repo, report reporter) {
+	counts := countPlain(r)
+	text, _ := fs.ReadFile(r.fsys, "scripts/tidy/"+plainFile)
+	stored := map[string][3]int{}
+	for line := range strings.Lines(string(text)) {
+		var name string
+		var sentences int
+		var n [3]int
+		if _, err := fmt.Sscan(line, &name, &sentences, &n[0], &n[1], &n[2]); err == nil && !strings.HasPrefix(line, "#") {
+			stored[name] = n
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		c := counts[name]
+		for i, p := range plainPatterns {
+			switch {
+			case c.matched[i] > stored[name][i]:
+				report(name, fmt.Sprintf("%d sentences match %s, and %d did; one of them: %s", c.matched[i], p.name, stored[name][i], c.first[i]))
+			case c.matched[i] < stored[name][i]:
+				report(name, fmt.Sprintf("%d sentences match %s, fewer than %d: run go test ./scripts/tidy -run TestPlain -write", c.matched[i], p.name, stored[name][i]))
+			}
+		}
+	}
+}
+
+// TestPlain writes the counts, if -write is given.
+func TestPlain(t *testing.T) {
+	if !*writePlain {
+		return // checkPlain compares them
+	}
+	r, err := load(os.DirFS("../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(plainFile, []byte(plainLines(countPlain(r))), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
