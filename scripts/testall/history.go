@@ -186,8 +186,8 @@ func (h *history) changesCode(c commit) (bool, error) {
 }
 
 // vets takes the files of a commit out into a folder of their own, vets them, for which all that
-// others import is compiled, and returns what is wrong. Without the tag of tests it shares what is compiled for
-// the server as it is released: paths of folders are left out (see releaseFlags).
+// others import is compiled, and returns what is wrong. With the tag of tests it shares what the steps build and vet
+// have done for all packages that the commits after it leave as they are: paths of folders are left out (see releaseFlags).
 func (h *history) vets(c commit) (reason string, err error) {
 	files := h.cache("tree")
 	if err := os.MkdirAll(files, 0o755); err != nil {
@@ -197,7 +197,7 @@ func (h *history) vets(c commit) (reason string, err error) {
 	if _, err := h.in(h.root, []string{"GIT_INDEX_FILE=" + h.cache("index")}, "git", "--work-tree="+files, "read-tree", "--reset", "-u", c.hash); err != nil {
 		return "", err
 	}
-	if out, err := h.in(files, []string{"GOWORK=" + workspace(files)}, "go", "vet", "-buildvcs=false", everything); h.run.ctx.Err() != nil {
+	if out, err := h.in(files, []string{"GOWORK=" + workspace(files)}, "go", "vet", "-tags", h.run.tags, "-buildvcs=false", everything); h.run.ctx.Err() != nil {
 		return "", h.run.ctx.Err()
 	} else if err != nil {
 		return "go vet fails\n" + out, nil
