@@ -22,17 +22,17 @@ type Catalog struct {
 
 	mu     sync.Mutex                        // one change at a time; the fields below
 	old    map[keyspace.CollectionID][]*pins // of replaced entries that may still be pinned
-	unsure *Mutation                         // a change of which nobody knows whether it was committed
-	// changed is when what is current was last changed.
+	unsure *Mutation                         // a change whose commit is undetermined; nil if there is none
+	// changed is the time of the last change that the current snapshot contains.
 	changed storage.Timestamp
 
-	format int // of the store, as far as it was raised here
+	format int // format version of the store, as far as this process has raised it
 
-	memory *ratelimit.Memory // that definitions are counted in; see CountIn
-	others *others           // nil where this process uses the store alone
+	memory *ratelimit.Memory // that counts the bytes of definitions; see CountIn
+	others *others           // peers over the same store; nil if this process has the store alone
 }
 
-// Open reads the catalog of a store, for a server that shows itself as r.
+// Open reads the catalog of a store. r is the release of MongoDB that the server reports.
 func Open(ctx context.Context, store storage.Store, r release.Release) (*Catalog, error) {
 	c := &Catalog{store: store, old: map[keyspace.CollectionID][]*pins{}}
 	reader, err := store.Snapshot(ctx, 0)
@@ -62,7 +62,7 @@ func Open(ctx context.Context, store storage.Store, r release.Release) (*Catalog
 		if err != nil {
 			return err
 		}
-		coll.pins, coll.Frozen = newPins(), false // what froze it died with its process
+		coll.pins, coll.Frozen = newPins(), false // the freeze ended with the process that set it
 		s.byName.put(coll.Namespace, coll)
 		s.byID.put(coll.ID, coll)
 		s.count(coll.Namespace.DB, coll.held)
@@ -90,30 +90,30 @@ func eachRow(ctx context.Context, r storage.Reader, within storage.Range, visit 
 	})
 }
 
-// Peek returns the current snapshot without holding anything of it: good for a look,
-// never for a write.
+// Peek returns the current snapshot without pinning anything in it. It serves for inspection, never
+// for a write.
 func (c *Catalog) Peek() *Snapshot { return c.current.Load() }
 
-// Change runs one DDL step: fn edits a Mutation; what it did is committed
-// durably and published as the next snapshot. An error of fn changes nothing
-// and is returned. Changes run one after another. fn must not wait for a drain,
-// and begins from nothing each time that it is called: again after a conflict.
-// Errors: those of fn and of the store; ErrUnavailable while nobody knows what
-// became of an earlier change.
+// Change runs one DDL step: fn edits a Mutation, which is committed durably and
+// published as the next snapshot. If fn returns an error, nothing changes and Change
+// returns that error. Changes run one after another. fn must not wait for a drain. After
+// a conflict fn is called again, so it must start from nothing each time.
+// Errors: those of fn and of the store; ErrUnavailable while the outcome of an earlier
+// change is undetermined.
 func (c *Catalog) Change(ctx context.Context, fn func(m *Mutation) error) error {
 	at, err := c.changeSoon(ctx, fn)
 	if err != nil || at == 0 {
 		return err
 	}
-	if c.others != nil { // a commit in their store is durable
+	if c.others != nil { // a commit in a shared store is durable
 		return c.await(ctx, at, false)
 	}
-	// Not in the turn of this change: those of others need not wait for the disk, and share the sync.
+	// The sync runs without mu, so that other changes need not wait for the disk and share the sync.
 	return c.store.Sync(context.WithoutCancel(ctx))
 }
 
-// ChangeSoon is a Change that is durable with the next one, or with any other durable commit: a
-// step on the way to something, which a crash may undo.
+// ChangeSoon is a Change that becomes durable with the next Change or with any other durable commit.
+// It is for an intermediate step, which a crash may undo.
 func (c *Catalog) ChangeSoon(ctx context.Context, fn func(m *Mutation) error) error {
 	at, err := c.changeSoon(ctx, fn)
 	if err != nil {
@@ -122,7 +122,8 @@ func (c *Catalog) ChangeSoon(ctx context.Context, fn func(m *Mutation) error) er
 	return c.await(ctx, at, false)
 }
 
-// changeSoon commits a change, again after a conflict, and reports when; 0 if nothing was changed.
+// changeSoon commits a change, retrying after conflicts, and returns the time of the commit; 0 if
+// nothing was changed.
 func (c *Catalog) changeSoon(ctx context.Context, fn func(m *Mutation) error) (at storage.Timestamp, err error) {
 	err = storage.Again(ctx, func() error {
 		at, err = c.changeOnce(storage.AtOnce(ctx), fn)
@@ -134,7 +135,7 @@ func (c *Catalog) changeSoon(ctx context.Context, fn func(m *Mutation) error) (a
 	return at, err
 }
 
-// changeOnce is one try of a change.
+// changeOnce tries a change once.
 func (c *Catalog) changeOnce(ctx context.Context, fn func(m *Mutation) error) (storage.Timestamp, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -146,8 +147,10 @@ func (c *Catalog) changeOnce(ctx context.Context, fn func(m *Mutation) error) (s
 	return c.change(ctx, txn, storage.Buffered, false, fn)
 }
 
-// outlast waits, without mu, which that takes, until this process has a lease again, and turns the error of
-// who was not to wait for it into one to try again at. Errors: ErrConflict; those of the store.
+// outlast waits until this process has a lease again, without holding mu, since renewing the lease
+// takes
+// mu. It turns ErrLapsed into an error after which the change is retried. Errors: ErrConflict; those
+// of the store.
 func (c *Catalog) outlast(ctx context.Context, lapsed error) error {
 	r, err := c.store.Snapshot(ctx, 0)
 	if err != nil {
@@ -157,10 +160,10 @@ func (c *Catalog) outlast(ctx context.Context, lapsed error) error {
 	return fmt.Errorf("%w: %w", storage.ErrConflict, lapsed)
 }
 
-// ChangeIn is a Change that is part of a larger transaction, which it commits:
-// the change and all else in txn take effect together. at is the time of the
-// commit, 0 if nothing was changed, and then nothing is committed. fn is called
-// once: whoever began the transaction begins it again after a conflict.
+// ChangeIn is a Change inside a larger transaction, which it commits: the change and
+// all other writes of txn take effect together. at is the time of the commit. If nothing
+// was changed, at is 0 and nothing is committed. fn is called once: after a conflict the
+// caller begins a new transaction.
 func (c *Catalog) ChangeIn(ctx context.Context, txn storage.Txn, d storage.Durability, fn func(m *Mutation) error) (at storage.Timestamp, err error) {
 	locked := storage.AtOnce(ctx)
 	c.mu.Lock()
@@ -174,7 +177,8 @@ func (c *Catalog) ChangeIn(ctx context.Context, txn storage.Txn, d storage.Durab
 	return at, err
 }
 
-// change runs one step in a transaction, which is a larger one if it was begun by somebody else.
+// change runs one step in a transaction. larger is true if the transaction contains other writes of
+// the caller.
 // The caller holds mu.
 func (c *Catalog) change(ctx context.Context, txn storage.Txn, d storage.Durability, larger bool, fn func(m *Mutation) error) (storage.Timestamp, error) {
 	if c.unsure != nil {
@@ -224,10 +228,10 @@ func (c *Catalog) change(ctx context.Context, txn storage.Txn, d storage.Durabil
 	return ts, nil
 }
 
-// publish makes what was committed at a time the current snapshot. The caller holds mu.
+// publish makes the mutation committed at ts the current snapshot. The caller holds mu.
 func (c *Catalog) publish(m *Mutation, ts storage.Timestamp) {
 	for _, coll := range m.puts {
-		coll.since = ts // nobody else has seen it yet
+		coll.since = ts // no other goroutine has seen the entry yet
 	}
 	for id := range m.moved {
 		if c := m.puts[id]; c != nil && m.moved[id] {
@@ -241,8 +245,9 @@ func (c *Catalog) publish(m *Mutation, ts storage.Timestamp) {
 	c.retire(old, m, ts)
 }
 
-// Settled waits for the change under way, if any: a change is in the store a little
-// before it is published, and a reader of the store may have met it there.
+// Settled waits for the change in progress, if any, and returns the current snapshot: a
+// change is in the store shortly before it is published, so a reader of the store may
+// have read it already.
 func (c *Catalog) Settled() *Snapshot {
 	c.mu.Lock()
 	defer c.mu.Unlock()

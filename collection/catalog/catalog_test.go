@@ -24,7 +24,7 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// room is a catalog over a store.
+// room is a catalog over a store, with helpers.
 type room struct {
 	*catalog.Catalog
 	t     testing.TB
@@ -66,7 +66,7 @@ func (r *room) create(name, options string) *catalog.Collection {
 	return r.Peek().Collection(ns(name))
 }
 
-// put replaces a collection by a changed copy.
+// put replaces a collection with a changed copy.
 func (r *room) put(name string, fn func(c *catalog.Collection)) *catalog.Collection {
 	r.t.Helper()
 	r.change(func(m *catalog.Mutation) error { return m.Put(m.Snapshot().Collection(ns(name)).With(fn)) })
@@ -80,7 +80,7 @@ func newIndex(t testing.TB, text string, id keyspace.IndexID, state catalog.Inde
 	return &catalog.Index{Spec: spec, ID: id, State: state}
 }
 
-// text prints all that the store keeps of a snapshot.
+// text prints everything that the store holds of a snapshot.
 func text(s *catalog.Snapshot) string {
 	var b strings.Builder
 	for _, d := range s.Databases() {
@@ -118,7 +118,7 @@ func (r *room) reopened() *catalog.Catalog {
 	return c
 }
 
-// TestReopen makes one change after the other and reads all of it anew each time.
+// TestReopen makes one change after another and reads the catalog anew after each.
 func TestReopen(t *testing.T) {
 	r := newRoom(t)
 	r.reopened()
@@ -208,8 +208,8 @@ func TestReopen(t *testing.T) {
 	}
 }
 
-// TestVersions follows the versions of snapshots and entries through changes, failed
-// ones and empty ones.
+// TestVersions checks the versions of snapshots and entries after successful, failed and empty
+// changes.
 func TestVersions(t *testing.T) {
 	r := newRoom(t)
 	a, b := r.create("shop.a", `{}`), r.create("shop.b", `{}`)
@@ -257,8 +257,9 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestVisibleFrom notes the commit after which readers of older snapshots of the store
-// would miss entries, and only that.
+// TestVisibleFrom checks that VisibleFrom is the commit after which readers of older snapshots of
+// the
+// store would miss entries, and that no other change moves it.
 func TestVisibleFrom(t *testing.T) {
 	r := newRoom(t)
 	r.create("shop.a", `{}`)
@@ -288,7 +289,8 @@ func TestVisibleFrom(t *testing.T) {
 	}
 }
 
-// TestChangeIn commits a change with other writes, or neither.
+// TestChangeIn checks that a change and the other writes of its transaction commit together or not
+// at all.
 func TestChangeIn(t *testing.T) {
 	r := newRoom(t)
 	ctx := context.Background()
@@ -325,7 +327,7 @@ func TestChangeIn(t *testing.T) {
 	r.reopened()
 }
 
-// TestDrain waits for exactly the pins of older entries of one collection.
+// TestDrain checks that a drain waits for exactly the pins of older entries of one collection.
 func TestDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(t)
@@ -392,7 +394,7 @@ func TestDrain(t *testing.T) {
 		finished := make(chan error, 1)
 		go func() { finished <- r.Drain(ctx, mine.ID) }()
 		synctest.Wait()
-		step() // a drain waits for what was old when it began
+		step() // a drain waits for the entries that were old when it began
 		five := pin()
 		step()
 		four.Unpin()
@@ -425,7 +427,7 @@ func TestDrain(t *testing.T) {
 	})
 }
 
-// TestSettled gives the snapshot that the change under way leads to.
+// TestSettled checks that Settled returns the snapshot of the change in progress.
 func TestSettled(t *testing.T) {
 	r := newRoom(t)
 	before := r.Peek().Version
@@ -447,7 +449,7 @@ func TestSettled(t *testing.T) {
 	}
 }
 
-// TestViewsOfSnapshots adds to and takes away from a snapshot without changing it.
+// TestViewsOfSnapshots checks that Adopt and Without do not change the snapshot.
 func TestViewsOfSnapshots(t *testing.T) {
 	r := newRoom(t)
 	a := r.create("shop.a", `{}`)
@@ -469,7 +471,7 @@ func TestViewsOfSnapshots(t *testing.T) {
 	}
 }
 
-// TestResolve follows views to their collection, and buckets to their series.
+// TestResolve resolves views to their collections, and buckets to their time-series collections.
 func TestResolve(t *testing.T) {
 	r := newRoom(t)
 	base := r.create("shop.base", `{}`)

@@ -8,8 +8,9 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// TestKeptCollation: what an earlier server has kept opens, with a locale that is refused in
-// new collections and indexes, and orders as it did.
+// TestKeptCollation: a collation stored by an earlier server still opens and orders as before, even if its
+// locale
+// is rejected in new collections and indexes.
 func TestKeptCollation(t *testing.T) {
 	env := mql.NewEnv(t.Context())
 	options := bsontest.Doc(t, `{collation: {locale: "hsb", strength: 2}}`)
@@ -33,7 +34,7 @@ func TestKeptCollation(t *testing.T) {
 	}
 }
 
-// TestKeptVariant: a variant that its locale does not have any more orders as it did.
+// TestKeptVariant: a variant that its locale no longer has orders as before.
 func TestKeptVariant(t *testing.T) {
 	options := bsontest.Doc(t, `{collation: {locale: "de_AT@collation=phonebook"}}`)
 	o, err := ParseOptions(mql.NewEnv(t.Context()), options, mql.FirstCollator)
@@ -42,14 +43,14 @@ func TestKeptVariant(t *testing.T) {
 	}
 }
 
-// TestCollatorVersion: an entry keeps the rules that its keys were made by, and an entry without a
-// version has the first ones. Where both order alike, commands may use what was kept.
+// TestCollatorVersion: an entry keeps the collation rules with which its keys were made; an entry without a
+// version has the first rules. Where both versions order alike, commands may use a stored collation.
 func TestCollatorVersion(t *testing.T) {
 	env := mql.NewEnv(t.Context())
 	for _, c := range []struct {
 		collation   string
 		changed     bool
-		first, then string // of which first comes first in the first version, and last in the newest
+		first, then string // first sorts before then in the first version, and after it in the newest
 	}{
 		{`{locale: "nb"}`, true, "å", "z"},
 		{`{locale: "bs"}`, true, "dž", "dza"},

@@ -35,37 +35,37 @@ type Collection struct {
 	// Indexes holds every index; the first is _id_.
 	Indexes    []*Index
 	Throughput Throughput
-	// Shares are the parts of the throughput that shards got by a redistribution,
-	// by shard; nil is even parts. They hold as long as they fit Map and Throughput.
+	// Shares are the parts of the throughput that a redistribution gave to shards; nil
+	// means equal parts. They hold as long as they fit Map and Throughput.
 	Shares []Share
 	// Zones are ranges of the shard key with shards of their own, by position.
 	Zones []Zone
-	// Unbalanced keeps the balancer away; Unmerged only its merges.
+	// Unbalanced excludes the collection from the balancer; Unmerged only from its merges.
 	Unbalanced, Unmerged bool
-	// VisibleFrom is when shards or indexes last changed in a way that readers of
-	// older snapshots cannot go by: they would look for entries where there were
-	// none yet. Not stored: older snapshots end with the process.
+	// VisibleFrom is the time of the last change of shards or indexes that readers of
+	// older snapshots cannot follow: they would look for entries where there were none
+	// yet. It is not stored, since older snapshots end with the process.
 	VisibleFrom storage.Timestamp
-	// Frozen makes writers wait: the collection is being rewritten. It is not
-	// stored, so it ends with the process.
+	// Frozen makes writers wait while the collection is being rewritten. It is stored,
+	// but ignored when a process that has the store alone starts.
 	Frozen bool
-	// Rewriting is the command that copies the documents to other positions, nil for none. It is
-	// stored, and runs again after a restart.
+	// Rewriting is the command that copies the documents to other positions; nil for none. It is
+	// stored, and the command runs again after a restart.
 	Rewriting *Rewriting
-	// NextIndex is the number the next index gets.
+	// NextIndex is the number of the next index.
 	NextIndex keyspace.IndexID
 
-	held int64 // bytes that it is counted for
-	pins *pins // of this entry, since it was put
-	// since is a time at which the entry was in the store, where several processes use that: one that
-	// has applied it goes by this entry or a newer one.
+	held int64 // bytes counted for the entry
+	pins *pins // of this entry, from the moment it was put
+	// since is a time at which the entry was in the store. With peers, a server that has applied
+	// this time uses this entry or a newer one.
 	since storage.Timestamp
 }
 
-// Rewriting is a command that rewrites a collection. It does not change.
+// Rewriting is a command that rewrites a collection. Immutable.
 type Rewriting struct {
 	Command bson.Raw // with its arguments, for shard/ddl
-	Runs    int      // how often it began; a clean end of the server counts from 0 again
+	Runs    int      // number of starts; a clean shutdown of the server resets it to 0
 }
 
 // Name returns the name of the command.
@@ -74,11 +74,10 @@ func (r *Rewriting) Name() string {
 	return string(first.Name)
 }
 
-// IndexState says who must maintain an index and who may read it.
+// IndexState determines whether writers maintain an index and whether readers may use it.
 type IndexState string
 
-// The states. A building index is maintained by writers and not read; a
-// dropping one is neither.
+// The states. A building index is maintained by writers and not read; a dropping index is neither.
 const (
 	IndexReady    IndexState = "ready"
 	IndexBuilding IndexState = "building"
@@ -90,22 +89,23 @@ type Index struct {
 	*index.Spec
 	ID    keyspace.IndexID
 	State IndexState
-	// Staged: a command builds the index for a change that is made as a whole when it is ready.
-	// Clients do not see it, it may have the name of another, and a start after a crash drops it.
+	// Staged marks an index built for a command that replaces all its indexes at once when they are ready.
+	// Clients do not see a staged index, its name may equal that of another index, and a start after a crash
+	// drops it.
 	Staged bool
-	// Outdated: the entries are those of another version of the kind, which is KeysVersion and not what the kind has, and nobody may
-	// read them. Such an index is in state Building as long as the catalog has it, until Renewed takes its place.
+	// Outdated marks an index whose entries have the format version KeysVersion instead of that of its kind, so
+	// that they must
+	// not be read. Such an index stays in state Building until Renewed replaces it.
 	Outdated    bool
 	KeysVersion int32
-	// Multikey says which components of which fields have met arrays.
+	// Multikey records which components of which fields have held arrays.
 	Multikey index.MultikeyPaths
 }
 
-// ThroughputMode is how a collection's or database's RU/s are provisioned.
+// ThroughputMode determines how a collection's or database's RU/s are provisioned.
 type ThroughputMode string
 
-// The modes. Source: Azure Cosmos DB, "set-throughput"; none is ours: metered,
-// not limited.
+// The modes. Source: Azure Cosmos DB, "set-throughput". ThroughputNone is ours: metered, not limited.
 const (
 	ThroughputNone       ThroughputMode = ""
 	ThroughputManual     ThroughputMode = "manual"
@@ -120,7 +120,7 @@ type Throughput struct {
 	RU int64
 	// HighestRU is the highest value ever set; it bounds how far RU may fall.
 	HighestRU int64
-	// Switches are how it is handed out.
+	// Switches configure how the throughput is distributed.
 	Switches Switches
 }
 
@@ -137,10 +137,10 @@ func (c *Collection) Expires() bool {
 	return false
 }
 
-// IsView reports a view definition.
+// IsView reports whether the entry is a view definition.
 func (c *Collection) IsView() bool { return c.Options.ViewOn != "" }
 
-// Kind is the type that listCollections prints and dumps keep: view, timeseries or collection.
+// Kind returns the type that listCollections prints and dumps contain: view, timeseries or collection.
 func (c *Collection) Kind() string {
 	switch {
 	case c.IsView():
@@ -154,12 +154,11 @@ func (c *Collection) Kind() string {
 // IDIndex returns the _id_ index.
 func (c *Collection) IDIndex() *Index { return c.Indexes[0] }
 
-// PhysicalID reports whether _id_ has entries of its own. Without a shard key
-// records lie in _id order and need none, unless they lie in an order of their
-// own.
+// PhysicalID reports whether _id_ has entries of its own. Without a shard key, records are
+// stored in _id order and _id_ needs no entries, except where OwnOrder is true.
 func (c *Collection) PhysicalID() bool { return c.Sharded() || c.Options.OwnOrder() }
 
-// Index finds an index by name; not a staged one.
+// Index finds an index by name, ignoring staged indexes.
 func (c *Collection) Index(name string) *Index {
 	for _, ix := range c.Indexes {
 		if ix.Name == name && !ix.Staged {
@@ -184,7 +183,7 @@ func (c *Collection) clone() *Collection {
 	return &d
 }
 
-// With returns a copy that fn has changed.
+// With returns a copy to which fn has been applied.
 func (c *Collection) With(fn func(c *Collection)) *Collection {
 	d := c.clone()
 	fn(d)
@@ -205,7 +204,7 @@ func (c *Collection) WithIndex(ix *Index) *Collection {
 	return d
 }
 
-// WithIndexFor returns a copy in which an index replaces the one numbered old.
+// WithIndexFor returns a copy in which an index replaces the index numbered old.
 func (c *Collection) WithIndexFor(old keyspace.IndexID, ix *Index) *Collection {
 	d := c.WithoutIndex(ix.ID)
 	for i := range d.Indexes {
@@ -216,7 +215,8 @@ func (c *Collection) WithIndexFor(old keyspace.IndexID, ix *Index) *Collection {
 	return d
 }
 
-// Renewed returns a copy in which an index that is Outdated is one to be built, without entries, under a number of its own.
+// Renewed returns a copy in which an Outdated index is replaced by an empty index in state Building, under a new
+// number.
 func (c *Collection) Renewed(old keyspace.IndexID) *Collection {
 	d := c.clone()
 	for i, ix := range d.Indexes {
@@ -228,7 +228,7 @@ func (c *Collection) Renewed(old keyspace.IndexID) *Collection {
 	return d
 }
 
-// WithoutIndex returns a copy that lacks the index.
+// WithoutIndex returns a copy without the index.
 func (c *Collection) WithoutIndex(id keyspace.IndexID) *Collection {
 	d := c.clone()
 	d.Indexes = d.Indexes[:0]
@@ -258,9 +258,9 @@ func newIDIndex(env *mql.Env, coll bson.Raw, by mql.CollatorVersion) (*Index, er
 	return &Index{Spec: spec, ID: 1, State: IndexReady}, nil
 }
 
-// uniqueID makes the entries of _id_ hold the _id alone. Where records lie by
-// position and _id, two documents of one _id meet at the record; those of a
-// capped collection only meet there.
+// uniqueID makes the entries of _id_ consist of the _id alone. Where records are stored by
+// position and _id, two documents with the same _id conflict at the record. Records of a
+// capped collection do not, so their uniqueness must come from _id_.
 func (ix *Index) uniqueID() {
 	spec := *ix.Spec
 	spec.Unique = true

@@ -7,20 +7,21 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// DiskSizes is how many bytes a collection takes of the files of the store.
+// DiskSizes holds how many bytes of the store's files a collection occupies.
 type DiskSizes struct {
 	Documents uint64
-	Indexes   []IndexDiskSize // in the order of Collection.Shown, without an _id_ that is the documents
+	Indexes   []IndexDiskSize // in the order of Collection.Shown, without an _id_ that has no entries of its own
 }
 
-// IndexDiskSize is how many bytes an index takes of them.
+// IndexDiskSize holds how many bytes of the store's files an index occupies.
 type IndexDiskSize struct {
 	Name  string
 	Bytes uint64
 }
 
-// DiskSizes measures a collection in a store. ok is false if the files of the store are not this server's, or cannot
-// be measured now.
+// DiskSizes measures a collection in a store. ok is false if the store's files do not belong to this server,
+// or cannot
+// be measured at the moment.
 func (c *Collection) DiskSizes(ctx context.Context, s storage.Store) (z DiskSizes, ok bool) {
 	store, ok := s.(storage.Compactor)
 	if !ok {
@@ -28,7 +29,7 @@ func (c *Collection) DiskSizes(ctx context.Context, s storage.Store) (z DiskSize
 	}
 	var err error
 	if z.Documents, err = store.RangeBytes(ctx, keyspace.RecordRange(c.ID)); err != nil {
-		return z, false // a store that is being closed, or damaged
+		return z, false // the store is being closed, or is damaged
 	}
 	for _, ix := range c.Shown() {
 		if ix.ID == c.IDIndex().ID && !c.PhysicalID() {

@@ -53,8 +53,8 @@ func decodeThroughput(r bson.Raw) (t Throughput) {
 	return t
 }
 
-// encodeCollection writes an entry. Format: the fields below; unknown ones are
-// ignored by decodeCollection, so later versions may add some.
+// encodeCollection encodes an entry. Format: the fields below; decodeCollection ignores
+// unknown fields, so later versions may add some.
 func encodeCollection(c *Collection) []byte {
 	b := bson.NewBuilder(nil)
 	b.String("db", c.Namespace.DB)
@@ -95,7 +95,7 @@ func encodeCollection(c *Collection) []byte {
 		b.BeginDoc("")
 		b.Int64("id", int64(ix.ID))
 		b.String("state", string(ix.State))
-		if ix.Staged { // older programs read it as one that createIndexes builds
+		if ix.Staged { // older programs treat it as an index that createIndexes builds
 			b.Bool("staged", true)
 		}
 		appendCollator(b, ix.Collation)
@@ -181,8 +181,8 @@ func decodeIndex(env *mql.Env, v bson.Value) (*Index, error) {
 	return ix, nil
 }
 
-// appendKeys writes the version of an index's entries, and nothing for the first, which catalogs before there were
-// versions have.
+// appendKeys writes the version of an index's entries. The first version is not written: catalogs from before
+// there were versions lack the field.
 func appendKeys(b *bson.Builder, ix *Index) {
 	keys := ix.Kind.Keys
 	if ix.Outdated {
@@ -193,7 +193,7 @@ func appendKeys(b *bson.Builder, ix *Index) {
 	}
 }
 
-// appendCollator writes the version of a collation's rules, and nothing for FirstCollator.
+// appendCollator writes the version of a collation's rules. FirstCollator is not written.
 func appendCollator(b *bson.Builder, c *mql.Collation) {
 	if v := c.Version(); c != nil && v != mql.FirstCollator {
 		b.Int32("collator", int32(v))

@@ -20,7 +20,7 @@ func (o *Options) EncryptedPaths() (paths []string) {
 	return paths
 }
 
-// withEncryption adds to a validator that what clients encrypt must have come encrypted.
+// withEncryption adds to a validator the condition that the values of encrypted fields arrive encrypted.
 func (o *Options) withEncryption(validator bson.Raw) bson.Raw {
 	paths := o.EncryptedPaths()
 	if len(paths) == 0 {

@@ -5,17 +5,19 @@ import (
 	"slices"
 )
 
-// entries are what a snapshot has by a key: collections or databases. A change makes the next
-// snapshot's from those of the one before, of which there may be ten thousand: both share the
-// tree of hashes but for the way down to what has changed, so that a change costs the same
-// however many there are, and what differs between two snapshots is found without looking at the rest.
-// The zero entries are empty. A copy is as it was, whatever is put into the other.
+// entries map keys to what a snapshot holds: collections or databases. A persistent hash trie:
+// the next snapshot shares with the one before all nodes except those on the path to what has
+// changed.
+// So the cost of a change does not grow with the number of entries, which may be ten thousand,
+// and the differences between two snapshots are found without visiting the rest.
+// The zero value is empty. A copy is not affected by later puts into the original.
 type entries[K, V comparable] struct{ root *node[K, V] }
 
-// node is a place in the tree: what has one hash, or sixteen places by the next four bits. Immutable.
+// node is a node of the trie: a leaf with the pairs of one hash, or sixteen children by the next four
+// bits. Immutable.
 type node[K, V comparable] struct {
 	hash uint64
-	same []pair[K, V] // nearly always one
+	same []pair[K, V] // nearly always one pair
 	kids *[1 << nodeBits]*node[K, V]
 }
 
@@ -28,10 +30,11 @@ const nodeBits = 4
 
 var hashSeed = maphash.MakeSeed()
 
-// kid is where a hash goes on below a place whose own way is so many bits long.
+// kid returns the index of the child that a hash leads to, at a node reached by the given number of
+// bits.
 func kid(hash uint64, bits int) int { return int(hash>>bits) & (1<<nodeBits - 1) }
 
-// get finds what belongs to a key, the zero value if nothing does.
+// get returns the value of a key; the zero value if there is none.
 func (e entries[K, V]) get(k K) V { return e.root.get(maphash.Comparable(hashSeed, k), 0, k) }
 
 func (n *node[K, V]) get(hash uint64, bits int, k K) (none V) {
@@ -49,12 +52,12 @@ func (n *node[K, V]) get(hash uint64, bits int, k K) (none V) {
 	return none
 }
 
-// put adds or replaces what belongs to a key; the zero value takes it away.
+// put adds or replaces the value of a key; the zero value removes the key.
 func (e *entries[K, V]) put(k K, v V) {
 	e.root = e.root.with(maphash.Comparable(hashSeed, k), 0, pair[K, V]{k, v})
 }
 
-// with is the node with a pair put in, nil if nothing is left.
+// with returns the node with a pair put in; nil if nothing is left.
 func (n *node[K, V]) with(hash uint64, bits int, p pair[K, V]) *node[K, V] {
 	var none V
 	switch {
@@ -87,7 +90,7 @@ func (n *node[K, V]) with(hash uint64, bits int, p pair[K, V]) *node[K, V] {
 	return divided.with(hash, bits, p)
 }
 
-// each yields all in no order.
+// each yields all pairs, in no particular order.
 func (e entries[K, V]) each(yield func(K, V) bool) { e.root.each(yield) }
 
 func (n *node[K, V]) each(yield func(K, V) bool) bool {
@@ -109,8 +112,8 @@ func (n *node[K, V]) each(yield func(K, V) bool) bool {
 	return true
 }
 
-// changes calls visit with what belongs to each key for which two entries differ: before and now,
-// of which one may be the zero value.
+// changes calls visit with the values before and now of each key whose value differs. Either may be
+// the zero value.
 func (e entries[K, V]) changes(before entries[K, V], visit func(was, is V)) {
 	changes(before.root, e.root, 0, visit)
 }

@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// TestEntries changes entries at random, copy by copy: each copy is what a plain map would be, and
-// stays so while later ones change; what differs between two is what differs between the maps.
+// TestEntries changes entries at random, copy by copy. Each copy equals a plain map with the same changes,
+// and
+// stays so while later copies change. The differences between two copies are those between the maps.
 func TestEntries(t *testing.T) {
 	const seed = 5
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -64,7 +65,7 @@ func TestEntries(t *testing.T) {
 	}
 }
 
-// TestEntriesOfOneHash: keys whose hashes are the same are told apart, and so are those that
+// TestEntriesOfOneHash: keys with the same hash are distinguished, and so are keys whose hashes
 // differ in the last bits only.
 func TestEntriesOfOneHash(t *testing.T) {
 	var root *node[string, int]
@@ -83,7 +84,7 @@ func TestEntriesOfOneHash(t *testing.T) {
 	}
 }
 
-// TestEntriesShare: a change touches as many nodes beside ten thousand entries as the tree is deep.
+// TestEntriesShare: with ten thousand entries, a change copies only as many nodes as the tree is deep.
 func TestEntriesShare(t *testing.T) {
 	var e entries[int, int]
 	for k := range 10_000 {

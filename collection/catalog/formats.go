@@ -8,9 +8,9 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// formats are what an entry can have that programs of an earlier format of the store would misread.
+// formats lists features of an entry that programs of an earlier format version of the store would misread.
 var formats = []struct {
-	version int // the first that reads it; see storage
+	version int // the first format version that includes the feature; see storage
 	has     func(c *Collection) bool
 }{
 	{storage.FormatIndexes, func(c *Collection) bool {
@@ -23,8 +23,9 @@ var formats = []struct {
 	}},
 }
 
-// raise lets programs refuse the store from now on that would misread what a change is about to put into it. What several processes
-// share has a level of its own.
+// raise raises the format version of the store to what a change is about to write, so that programs that
+// would misread it refuse
+// to open the store. A shared store has a format version of its own and is left alone.
 func (c *Catalog) raise(ctx context.Context, m *Mutation) error {
 	store, ok := c.store.(storage.Formatted)
 	if !ok {
@@ -47,19 +48,21 @@ func (c *Catalog) raise(ctx context.Context, m *Mutation) error {
 	return nil
 }
 
-// forms are parts of a collection that have versions of their own, by their names in its entry; an entry that does not name one has the
-// first. A change by which a form would be read otherwise raises its number, and says in decodeCollection how the one before is
-// read or when it is written anew.
+// forms are parts of a collection that have versions of their own, by their names in the catalog entry. An
+// entry without such a
+// name has the first version. A change that alters how a form is read increases its number, and
+// decodeCollection then describes how
+// the previous version is read or when it is rewritten.
 var forms = []struct {
 	name  string
-	known int64 // the newest that this program reads
+	known int64 // the newest version that this program reads
 }{
 	{"entryForm", 0},    // the entry itself
 	{"recordForm", 0},   // the values of records
 	{"positionForm", 0}, // their keys: hashes, and encodings of shard keys and _ids
 }
 
-// checkForms refuses an entry of a later program. Errors: ErrFormat.
+// checkForms rejects an entry written by a later program. Errors: ErrFormat.
 func checkForms(r bson.Raw) error {
 	for _, f := range forms {
 		if n := number(r, f.name); n > f.known {

@@ -14,7 +14,8 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// A store has the version of the format of the newest thing in it, and what only a later program reads is refused by name.
+// The store has the format version of its newest feature, and an entry that only a later program reads is
+// rejected by name.
 func TestFormats(t *testing.T) {
 	dir := t.TempDir()
 	store, err := pebblekv.Open(dir, pebblekv.Options{ReserveBytes: -1})

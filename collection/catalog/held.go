@@ -8,24 +8,25 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// The whole catalog is in memory, from start to end. Each definition is bounded in bytes. Together they have a part of the working
-// memory, of which those of one database may hold twice what is left; that bounds the numbers of collections, indexes and
-// partitions too.
+// The whole catalog is kept in memory, from start to end. The bytes of each definition are bounded. All definitions together use a
+// part of the working memory, and those of one database may hold at most twice the bytes that are free. This bounds the numbers of
+// collections, indexes and partitions too.
 const (
 	// optionsBytesMax bounds the options of a collection or view, with its validator or pipeline.
 	optionsBytesMax = 1 << 20
 	// indexBytesMax bounds the specification of an index.
 	indexBytesMax = 64 << 10
 
-	// entryHeld, partitionHeld and byteHeld are what the heap holds at most of an entry and of a partition, with all that goes with
-	// them elsewhere in the server, and of each byte of options, in bytes (TestHeldBytes).
+	// entryHeld, partitionHeld and byteHeld are upper bounds, in bytes, of the heap memory used by an entry, by a partition (both
+	// with
+	// all that other packages keep for them), and by each byte of options (TestHeldBytes).
 	entryHeld, partitionHeld, byteHeld = 2 << 10, 3 << 10, 4
 )
 
-// endless is more than there can be.
+// endless is larger than any possible number of bytes.
 const endless = 1 << 50
 
-// weigh is what a collection is counted for.
+// weigh returns the bytes counted for a collection.
 func weigh(c *Collection) int64 {
 	n := entryHeld + c.Options.held + int64(len(c.Zones))*256
 	for _, ix := range c.Indexes {
@@ -37,7 +38,7 @@ func weigh(c *Collection) int64 {
 	return n
 }
 
-// weigh is what the options are counted for.
+// weigh returns the bytes counted for the options.
 func (o *Options) weigh() int64 {
 	n := int64(len(o.Raw)) * byteHeld
 	for _, parsed := range []string{"validator", "encryptedFields"} {
@@ -48,13 +49,13 @@ func (o *Options) weigh() int64 {
 	return n
 }
 
-// count adds so many bytes to those of a database.
+// count adds n bytes to those of a database.
 func (s *Snapshot) count(db string, n int64) {
 	s.heldAll += n
 	s.held.put(db, s.held.get(db)+n)
 }
 
-// CountIn counts what the catalog holds in a memory, from now on. It is called before the first change.
+// CountIn starts counting the bytes of the catalog in m. It is called before the first change.
 func (c *Catalog) CountIn(m *ratelimit.Memory) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,20 +63,20 @@ func (c *Catalog) CountIn(m *ratelimit.Memory) {
 	m.Force(c.current.Load().heldAll)
 }
 
-// RoomForPartitions is how many partitions more the collections of a database may have.
+// RoomForPartitions returns how many partitions the collections of a database may still add.
 func (c *Catalog) RoomForPartitions(db string) int {
 	free, own := min(c.memory.Free(), endless), c.current.Load().held.get(db)
 	return int(max(0, (ratelimit.ShareFactor*free-own)/(ratelimit.ShareFactor+1)/partitionHeld))
 }
 
-// Fits refuses a collection that may not be put.
+// Fits returns an error if the collection could not be put.
 // Errors: BSONObjectTooLarge (10334), OperationFailed (96).
 func (c *Catalog) Fits(coll *Collection) error {
 	return newMutation(context.Background(), c.current.Load(), nil, c.memory).Put(coll.clone())
 }
 
-// fits refuses an entry that is larger than one may be, and one with which its database holds more than it may and more than
-// before. Those that are too large already, from an earlier release, may stay, and shrink. The entry is put.
+// fits rejects an entry that exceeds the limit of a definition, and an entry that makes its database hold more than its limit and
+// more than before. Entries of an earlier release that are already too large may stay, and may shrink. The entry has been put.
 // Errors: BSONObjectTooLarge (10334), OperationFailed (96).
 func (m *Mutation) fits(c *Collection) error {
 	was := m.base.byID.get(c.ID)

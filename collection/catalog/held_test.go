@@ -18,7 +18,7 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// times repeats a text with numbers in the place of #.
+// times repeats a text, with the number of the repetition in the place of #.
 func times(n int, text string) string {
 	var parts []string
 	for i := range n {
@@ -35,7 +35,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// What is counted for options and indexes of all kinds is at least what they hold once they are parsed.
+// The bytes counted for options and indexes of all kinds are at least the memory that they use once parsed.
 func TestHeldBytes(t *testing.T) {
 	env := mql.NewEnv(context.Background())
 	const copies = 8
@@ -98,7 +98,7 @@ func TestHeldBytes(t *testing.T) {
 	}
 }
 
-// made puts a collection with a validator of so many bytes and so many partitions.
+// made puts a collection with a validator of the given size and the given number of partitions.
 func made(t *testing.T, c *Catalog, ns collection.Namespace, bytes, partitions int) error {
 	t.Helper()
 	return c.Change(t.Context(), func(m *Mutation) error {
@@ -116,8 +116,10 @@ func made(t *testing.T, c *Catalog, ns collection.Namespace, bytes, partitions i
 	})
 }
 
-// One definition is bounded, and so are those of a database, with their partitions: they leave room for others. What there is
-// already stays, may be changed if it does not grow, and goes, also after a start with less room.
+// A definition is bounded, and so is the memory for all definitions of a database, with their partitions, so
+// that room is left for
+// other databases. Existing definitions stay, may be changed if they do not grow, and can be dropped, also
+// after a start with less memory.
 func TestHeldIsBounded(t *testing.T) {
 	store := memkv.Open(memkv.Options{})
 	defer store.Close()

@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// beside is such a store with others, who tell nothing.
+// beside is a shared store with peers that publish nothing.
 type beside struct {
 	*among
 	others []storage.Member
@@ -22,8 +22,8 @@ func (b *beside) Members(ctx context.Context) (storage.Timestamp, []storage.Memb
 	return now, append(list, b.others...), err
 }
 
-// Who has just come and goes on with what a dead one has begun waits for those who may not know
-// yet what that one had changed.
+// A server that has just joined and continues the work of a dead one waits for the peers that may not have
+// applied the dead server's changes yet.
 func TestDrainAfterJoin(t *testing.T) {
 	store := &beside{among: &among{Store: memkv.Open(memkv.Options{})}}
 	defer store.Close()

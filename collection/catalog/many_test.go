@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// BenchmarkCreateBeside makes and drops a collection beside so many others.
+// BenchmarkCreateBeside creates and drops a collection while the catalog has the given number of others.
 func BenchmarkCreateBeside(b *testing.B) {
 	for _, others := range []int{10, 1000, 6000} {
 		b.Run(fmt.Sprint(others), func(b *testing.B) {

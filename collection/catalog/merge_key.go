@@ -8,10 +8,10 @@ import (
 	"github.com/cantledb/cantle/collection/release"
 )
 
-// MergeKey makes sure that the fields of `on` of a $merge identify a document: there must
-// be a unique index over exactly them, by the collation that values are compared by. c is
-// nil for a collection that is not there. nullable says that the fields may be null or
-// missing, as they are not in a sparse index.
+// MergeKey checks that the fields of `on` of a $merge identify a document: there must be
+// a unique index on exactly these fields, with the collation by which values are
+// compared. c is nil for a collection that does not exist. nullable reports whether the
+// fields may be null or missing, which a sparse index does not allow.
 // Manual: reference/operator/aggregation/merge#on-field. Errors: 51183.
 func (c *Collection) MergeKey(env *mql.Env, on []string) (nullable bool, err error) {
 	byID := len(on) == 0 || len(on) == 1 && on[0] == "_id"

@@ -15,18 +15,18 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Mutation is the catalog being changed by one Change: the base it started
-// from, and the next snapshot taking shape.
+// Mutation collects the edits of one Change: it holds the base snapshot and the next snapshot in
+// the making.
 type Mutation struct {
 	ctx     context.Context
 	base    *Snapshot
 	next    *Snapshot
 	txn     storage.Txn
-	memory  *ratelimit.Memory // that definitions may hold; nil has no end
+	memory  *ratelimit.Memory // that counts definitions; nil has no limit
 	changed bool
 	puts    map[keyspace.CollectionID]*Collection
 	drops   map[keyspace.CollectionID]bool
-	moved   map[keyspace.CollectionID]bool // readers go by other entries than before
+	moved   map[keyspace.CollectionID]bool // collections whose readers use other entries than before
 	dbPuts  map[string]*Database
 	dbDrops map[string]bool
 }
@@ -46,10 +46,10 @@ func newMutation(ctx context.Context, base *Snapshot, txn storage.Txn, memory *r
 	}
 }
 
-// Snapshot is the state with the changes made so far; for looking only.
+// Snapshot returns the state with the changes made so far, for reading only.
 func (m *Mutation) Snapshot() *Snapshot { return m.next }
 
-// Txn is the transaction the change commits in, for further meta keys and for
+// Txn returns the transaction in which the change commits, for further meta keys and for
 // records of the change log.
 func (m *Mutation) Txn() storage.Txn { m.changed = true; return m.txn }
 
@@ -61,8 +61,8 @@ func (m *Mutation) PutDatabase(d *Database) {
 	delete(m.dbDrops, d.Name)
 }
 
-// DropDatabase removes the entry of a database; its collections are dropped one
-// by one before.
+// DropDatabase removes the entry of a database. The caller has dropped its collections one by one
+// before.
 func (m *Mutation) DropDatabase(name string) {
 	m.changed = true
 	m.next.databases.put(name, nil)
@@ -70,8 +70,8 @@ func (m *Mutation) DropDatabase(name string) {
 	m.dbDrops[name] = true
 }
 
-// Put adds a collection or replaces the one of the same ID, which may have
-// another name. The database is made when it is missing.
+// Put adds a collection, or replaces the entry with the same ID, which may have
+// another name. A missing database is created.
 // Errors: NamespaceExists (48), 13297 (a database that differs only in case), those of fits.
 func (m *Mutation) Put(c *Collection) error {
 	if err := m.put(c); err != nil {
@@ -80,7 +80,7 @@ func (m *Mutation) Put(c *Collection) error {
 	return m.fits(c)
 }
 
-// put is Put, however much that is.
+// put is Put without the limits of fits.
 func (m *Mutation) put(c *Collection) error {
 	if other := m.next.byName.get(c.Namespace); other != nil && other.ID != c.ID {
 		return mongoerr.NamespaceTaken(c.Namespace.String())
@@ -94,7 +94,7 @@ func (m *Mutation) put(c *Collection) error {
 		m.next.byName.put(before.Namespace, nil)
 		m.moved[c.ID] = m.moved[c.ID] || !sameReads(before, c)
 	} else if c.Map != nil && c.Map.Version().Epoch > 1 {
-		m.moved[c.ID] = true // a copy under another shard key
+		m.moved[c.ID] = true // a copy made under another shard key
 	}
 	c.Version, c.pins, c.held = m.next.Version, newPins(), weigh(c)
 	m.next.count(c.Namespace.DB, c.held)
@@ -105,8 +105,8 @@ func (m *Mutation) put(c *Collection) error {
 	return nil
 }
 
-// sameReads reports that a reader finds the same entries by both: same shards,
-// and no index that readers did not have before.
+// sameReads reports whether a reader finds the same index entries by both: the shards are the
+// same, and no index has become ready in between.
 func sameReads(before, now *Collection) bool {
 	if before.Map != now.Map {
 		return false
@@ -123,8 +123,7 @@ func sameReads(before, now *Collection) bool {
 	return true
 }
 
-// Drop removes a collection from the catalog. Its keys are deleted by whoever
-// drains afterwards.
+// Drop removes a collection from the catalog. The caller deletes its keys after the next drain.
 func (m *Mutation) Drop(c *Collection) {
 	m.changed = true
 	if before := m.next.byID.get(c.ID); before != nil {
@@ -136,7 +135,7 @@ func (m *Mutation) Drop(c *Collection) {
 	m.drops[c.ID] = true
 }
 
-// NeedDatabase makes a database that is missing.
+// NeedDatabase creates the database if it does not exist.
 // Errors: 13297 (another differs only in case).
 func (m *Mutation) NeedDatabase(name string) error {
 	if m.next.databases.get(name) != nil {
@@ -170,7 +169,7 @@ func equalFold(a, b string) bool {
 	return true
 }
 
-// NewCollection makes an entry with a fresh ID and an _id_ index, not yet Put.
+// NewCollection makes an entry with a fresh ID and an _id_ index. The caller puts it.
 func (m *Mutation) NewCollection(env *mql.Env, ns collection.Namespace, options bson.Raw) (*Collection, error) {
 	if len(options) == 0 {
 		options = bson.Empty
@@ -201,7 +200,7 @@ func (m *Mutation) NewCollection(env *mql.Env, ns collection.Namespace, options 
 	return c, nil
 }
 
-// nextID hands out numbers that are never given again.
+// nextID returns a number that is never returned again.
 func (m *Mutation) nextID() (uint64, error) {
 	key := keyspace.AppendMeta(nil, keyspace.MetaCounter, []byte("collection"))
 	v, err := m.txn.Get(m.ctx, key, nil)

@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/collection"
 )
 
-// A database is listed without a look at the collections of others, and a copy does not see what is
-// put into another one.
+// A database is listed without visiting the collections of other databases, and a copy is not affected by
+// puts into another one.
 func TestNames(t *testing.T) {
 	var n names
 	for i := range 2000 {

@@ -6,19 +6,19 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// LevelConstraint is the level of validation at which every document satisfies the validator, so
-// that nobody may bypass it. Manual: core/schema-validation/specify-validation-level.
+// LevelConstraint is the validation level at which every document satisfies the validator, so
+// that no write may bypass it. Manual: core/schema-validation/specify-validation-level.
 const LevelConstraint = "constraint"
 
-// Options are what create and collMod set on a collection, parsed.
+// Options holds what create and collMod set on a collection, parsed.
 // Manual: reference/command/create.
 type Options struct {
 	// Raw is the options document as listCollections prints it.
 	Raw bson.Raw
 
 	Capped    bool
-	CapBytes  int64 // size, rounded up as MongoDB does; most bytes of a capped collection
-	CapDocs   int64 // max; most documents, 0 = unlimited
+	CapBytes  int64 // size, rounded up as MongoDB does: the maximum bytes of a capped collection
+	CapDocs   int64 // max: the maximum number of documents, 0 = unlimited
 	ViewOn    string
 	Pipeline  []bson.Raw
 	Collation *mql.Collation
@@ -39,15 +39,15 @@ type Options struct {
 	MetaField          string // of TimeSeries; "" = none
 	PrePostImages      bool   // changeStreamPreAndPostImages
 
-	held int64 // bytes that they are counted for
+	held int64 // bytes counted for the options
 }
 
-// OwnOrder reports that records lie in an order of their own: neither the shard
-// key nor _id says where.
+// OwnOrder reports whether records are stored in an order that neither the shard key nor _id
+// determines.
 func (o *Options) OwnOrder() bool { return o.Capped || o.TimeSeries != nil }
 
-// ParseOptions reads an options document that create has already checked field
-// by field. The bytes are kept. The collation has the rules of the version by.
+// ParseOptions parses an options document that create has already checked field
+// by field. It keeps the bytes of raw. The collation uses the rules of the version by.
 func ParseOptions(env *mql.Env, raw bson.Raw, by mql.CollatorVersion) (Options, error) {
 	o := Options{Raw: raw, ValidationLevel: "strict", ValidationAction: "error", ExpireAfterSeconds: -1}
 	var validator bson.Raw

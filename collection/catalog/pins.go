@@ -10,12 +10,12 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// pins counts who goes by one entry of the catalog. They are of the entry and not of the
-// snapshot, so that nobody waits for writers of another collection.
+// pins counts the users of one catalog entry. The count belongs to the entry and not to the
+// snapshot, so that a drain does not wait for writers of another collection.
 type pins struct {
-	refs atomic.Int64  // one is held by being current
-	gone chan struct{} // closed when the last is dropped
-	// replaced is when the entry was replaced, set with the mutex of the catalog.
+	refs atomic.Int64  // the current entry holds one reference
+	gone chan struct{} // closed when the last reference is dropped
+	// replaced is the time at which the entry was replaced; set while mu of the Catalog is held.
 	replaced storage.Timestamp
 }
 
@@ -25,7 +25,7 @@ func newPins() *pins {
 	return p
 }
 
-// pin takes a reference unless the last one is gone.
+// pin takes a reference. It reports false if the last one has been dropped.
 func (p *pins) pin() bool {
 	for {
 		n := p.refs.Load()
@@ -38,7 +38,7 @@ func (p *pins) pin() bool {
 	}
 }
 
-// over reports that nobody goes by the entry any more.
+// over reports whether the last reference has been dropped.
 func (p *pins) over() bool {
 	select {
 	case <-p.gone:
@@ -54,15 +54,15 @@ func (p *pins) unpin() {
 	}
 }
 
-// Unpin gives back what Catalog.Pin held; c may be nil.
+// Unpin releases the entry that Catalog.Pin pinned; c may be nil.
 func (c *Collection) Unpin() {
 	if c != nil {
 		c.pins.unpin()
 	}
 }
 
-// Pin returns the current snapshot, and what it has under a name, nil if nothing: held
-// until its Unpin.
+// Pin returns the current snapshot and its entry for a name, nil if there is none. The entry
+// is pinned until its Unpin.
 func (c *Catalog) Pin(ns collection.Namespace) (*Snapshot, *Collection) {
 	for {
 		s := c.current.Load()
@@ -72,7 +72,7 @@ func (c *Catalog) Pin(ns collection.Namespace) (*Snapshot, *Collection) {
 	}
 }
 
-// PinIDs returns the current snapshot and holds what it has of the numbers until unpin is
+// PinIDs returns the current snapshot and pins its entries for the ids until unpin is
 // called.
 func (c *Catalog) PinIDs(ids ...keyspace.CollectionID) (s *Snapshot, unpin func()) {
 	var held []*Collection
@@ -102,7 +102,8 @@ func (c *Catalog) PinIDs(ids ...keyspace.CollectionID) (s *Snapshot, unpin func(
 	}
 }
 
-// retire lets go of the entries that a change at a time has replaced. The caller holds mu.
+// retire drops the catalog's reference to the entries that a change replaced at time at. The caller
+// holds mu.
 func (c *Catalog) retire(old *Snapshot, m *Mutation, at storage.Timestamp) {
 	for id := range m.touched() {
 		if before := old.byID.get(id); before != nil {
@@ -119,10 +120,9 @@ func (c *Catalog) retire(old *Snapshot, m *Mutation, at storage.Timestamp) {
 	}
 }
 
-// Drain waits until nobody goes by an older entry of a collection than the current one.
-// The caller must not hold a pin of it. Where several processes share the store, it waits
-// for nobody in the others to go by an older entry of any collection, and the current one is that
-// of the store.
+// Drain waits until no user of an older entry of a collection is left; the current entry may
+// have users. The caller must not hold a pin of the collection. With peers, Drain first applies
+// what the store holds, and also waits until no peer uses an older entry of any collection.
 func (c *Catalog) Drain(ctx context.Context, id keyspace.CollectionID) error {
 	if c.others != nil {
 		if err := storage.Again(ctx, func() error { return c.look(ctx) }); err != nil {

@@ -11,12 +11,13 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// combosMax bounds how many shard keys a filter is expanded to.
+// combosMax bounds the number of shard keys to which a filter is expanded.
 const combosMax = 1024
 
-// Position is the hash of a document's position. It is not known for documents
-// of capped collections: those get the next place. Of those of a time-series
-// collection it is the first that may be free.
+// Position returns the position of a document. Documents of capped collections have no computed
+// position:
+// they get the next free one. For a time-series collection it is the first position that may be
+// free.
 // Errors: ShardKeyNotFound (61) when the shard key holds an array, BadValue (2)
 // when a time-series collection's has no time.
 func (c *Collection) Position(doc bson.Raw) (keyspace.Hash, error) {
@@ -27,16 +28,16 @@ func (c *Collection) Position(doc bson.Raw) (keyspace.Hash, error) {
 }
 
 // AppendID appends the id of a document, which follows the hash in its record's
-// key: the keystring of _id, after those of a ranged shard key. The shard key of
-// the document holds no array.
+// key: the keystrings of a ranged shard key, then that of _id. The shard key of
+// the document must not hold an array.
 func (c *Collection) AppendID(dst []byte, doc bson.Raw) []byte {
 	return keystring.Append(c.Key.AppendTail(dst, doc), doc.Get("_id"), keystring.Ascending, c.Options.Collation.Order(), nil)
 }
 
-// IDParts is how many keystrings an id has.
+// IDParts returns the number of keystrings in an id.
 func (c *Collection) IDParts() int { return c.Key.TailParts() + 1 }
 
-// Home is the shard of a document with a hash that Position has returned.
+// Home returns the shard of a document whose hash Position has returned.
 func (c *Collection) Home(doc bson.Raw, h keyspace.Hash) *shard.Descriptor {
 	if c.Key.TailParts() == 0 || c.Map.Len() == 1 {
 		return c.Map.Find(h, nil)
@@ -44,8 +45,8 @@ func (c *Collection) Home(doc bson.Raw, h keyspace.Hash) *shard.Descriptor {
 	return c.Map.Find(h, c.Key.AppendTail(nil, doc))
 }
 
-// combos are the values that a filter allows for the leading fields of the shard
-// key, in all combinations, and how many fields it fixes so.
+// combos returns all combinations of the values that a filter allows for the leading
+// fields of the shard key, and the number of fields that it fixes.
 func (c *Collection) combos(f match.Node, byteOrder bool) (combos [][]bson.Value, fixed int) {
 	combos = [][]bson.Value{nil}
 	for _, field := range c.Key.Fields() {
@@ -65,9 +66,10 @@ func (c *Collection) combos(f match.Node, byteOrder bool) (combos [][]bson.Value
 	return combos, fixed
 }
 
-// positioned reports that documents equal to v lie where v's position says. An
-// array never is a shard key value, but equality with an array can match a
-// longer one; a regular expression is no value at all.
+// positioned reports whether all documents that match equality with v are stored at the position of
+// v.
+// A shard key value is never an array, but equality with an array can match a
+// longer one; a regular expression is not a value.
 func positioned(v bson.Value, byteOrder bool) bool {
 	switch v.Type {
 	case bson.TypeArray, bson.TypeRegex, bson.TypeUndefined:
@@ -78,14 +80,14 @@ func positioned(v bson.Value, byteOrder bool) bool {
 	return true
 }
 
-// Targeted reports that a filter fixes the whole shard key to one value.
+// Targeted reports whether a filter fixes the whole shard key to one value.
 func (c *Collection) Targeted(f match.Node, byteOrder bool) bool {
 	combos, fixed := c.combos(f, byteOrder)
 	return fixed == len(c.Key.Fields()) && len(combos) <= 1
 }
 
-// EqualPosition is where the documents lie that a filter wants of a shard key
-// that it fixes to one value: the hash, and what precedes _id in their ids.
+// EqualPosition returns the position of the documents that match a filter, if the filter fixes the
+// shard key to one value: the hash, and the part of their ids that precedes _id.
 func (c *Collection) EqualPosition(f match.Node, byteOrder bool) (h keyspace.Hash, tail []byte, ok bool) {
 	combos, fixed := c.combos(f, byteOrder)
 	if fixed < len(c.Key.Fields()) || len(combos) != 1 {
@@ -97,13 +99,15 @@ func (c *Collection) EqualPosition(f match.Node, byteOrder bool) (h keyspace.Has
 	return c.Key.AppendHashes(nil, combos[0]...)[0], nil, true
 }
 
-// spreadMax bounds how many ranges a filter is expanded to: the buckets of so many
-// values are everywhere.
+// spreadMax bounds the number of ranges to which a filter is expanded: beyond it, the buckets of
+// the values
+// cover the whole line.
 const spreadMax = 2 * shard.ShardsMax
 
-// Ranges are where matches of a filter can lie, as far as it fixes leading fields
-// of the shard key to values and bounds the next one. They ascend and do not
-// touch; the whole line when nothing is known.
+// Ranges returns the ranges in which matches of a filter can be stored, as far as the filter fixes
+// leading
+// fields of the shard key to values and bounds the next field. They ascend and do not
+// touch. If the filter restricts nothing, the result is the whole line.
 func (c *Collection) Ranges(f match.Node, byteOrder bool) []shard.Range {
 	combos, fixed := c.combos(f, byteOrder)
 	fields := c.Key.Fields()
@@ -123,7 +127,7 @@ func (c *Collection) Ranges(f match.Node, byteOrder bool) []shard.Range {
 	return joined(out)
 }
 
-// bounded are the ranges below each combination of values in which a field lies.
+// bounded returns, for each combination of values, the ranges to which the filter bounds the field.
 func (c *Collection) bounded(f match.Node, combos [][]bson.Value, field string, byteOrder bool) (out []shard.Range) {
 	ivs, ok := match.Bounded(f, field)
 	for _, iv := range ivs {
@@ -155,7 +159,8 @@ func (c *Collection) bounded(f match.Node, combos [][]bson.Value, field string, 
 	return out
 }
 
-// textless reports an interval of values that no collation orders anew.
+// textless reports whether an interval contains only values whose order does not depend on the
+// collation.
 func textless(iv match.Interval) bool {
 	for _, v := range [...]bson.Value{iv.Lo, iv.Hi} {
 		switch v.Type {
@@ -166,7 +171,7 @@ func textless(iv match.Interval) bool {
 	return bson.Compare(iv.Lo, bson.EmptyDoc, nil) >= 0 || bson.Compare(iv.Hi, bson.EmptyDoc, nil) < 0
 }
 
-// joined puts ranges in order and makes one of those that touch.
+// joined sorts ranges and merges those that touch.
 func joined(rs []shard.Range) []shard.Range {
 	rs = slices.DeleteFunc(rs, shard.Range.IsEmpty)
 	slices.SortFunc(rs, func(a, b shard.Range) int { return bytes.Compare(a.Lo, b.Lo) })

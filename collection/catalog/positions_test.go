@@ -42,8 +42,8 @@ func filter(t testing.TB, text string) match.Node {
 	return match.Normalize(f)
 }
 
-// TestEqualPosition finds where a document lies by a filter for its shard key: its
-// position, and the beginning of its id; other documents do not lie there.
+// TestEqualPosition checks that a filter on the shard key gives the position of a document: its
+// hash and the beginning of its id. Other documents are stored elsewhere.
 func TestEqualPosition(t *testing.T) {
 	const seed = 51
 	t.Logf("seed %d", seed)
@@ -77,8 +77,8 @@ func TestEqualPosition(t *testing.T) {
 	}
 }
 
-// TestRanges looks at the shape of ranges: they ascend, do not touch and are not empty;
-// how far a filter is expanded is bounded.
+// TestRanges checks the shape of ranges: they ascend, do not touch and are not empty;
+// the expansion of a filter is bounded.
 func TestRanges(t *testing.T) {
 	in := func(n int) string {
 		var list []string
@@ -101,7 +101,7 @@ func TestRanges(t *testing.T) {
 		{`{"a":1}`, `{$or: [{a: {$gte: 1, $lt: 4}}, {a: {$gte: 5, $lt: 9}}]}`, 2, false},
 		{`{"a":1}`, `{a: ` + in(1024) + `}`, 1024, false},
 		{`{"a":1,"b":1}`, `{a: ` + in(20) + `, b: {$gt: 1}}`, 20, false},
-		{`{"a":1,"b":1}`, `{a: ` + in(1024) + `, b: ` + in(2) + `}`, 1024, false}, // b is left open
+		{`{"a":1,"b":1}`, `{a: ` + in(1024) + `, b: ` + in(2) + `}`, 1024, false}, // b is not restricted
 		{`{"a":"hashed"}`, `{a: ` + in(100) + `}`, 100, false},
 		{`{"a":"hashed"}`, `{a: ` + in(1025) + `}`, 1, true},
 		{`{"a":"hashed","b":{"buckets":4}}`, `{a: 1}`, 4, false},
@@ -119,7 +119,8 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestTimePosition places times in their order, with room for documents of one time.
+// TestTimePosition checks that times are placed in order, with room for documents with the same
+// time.
 func TestTimePosition(t *testing.T) {
 	times := []int64{math.MinInt64, -1 << 51, 1 - 1<<51, -1, 0, 1, 1_700_000_000_000, 1<<51 - 1, 1 << 51, math.MaxInt64}
 	for i, ms := range times[1:] {
@@ -143,7 +144,7 @@ func TestTimePosition(t *testing.T) {
 	}
 }
 
-// TestZones finds the zone of a shard: the one that holds all of it.
+// TestZones checks that the zone of a shard is the one that contains all of it.
 func TestZones(t *testing.T) {
 	at := func(n uint64) shard.Position { return shard.HashPosition(keyspace.Hash(n)) }
 	c := placed(t, `{"a":"hashed"}`, `{}`)

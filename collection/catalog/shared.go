@@ -19,48 +19,50 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// others are the other processes over one store. Each has a catalog, and they follow each other. A change is
-// made over what is in the store at the change's own snapshot, and locks the names that it
-// gives or takes, so that of two that cannot both be one conflicts. With it the process notes that
-// it has changed something, under a key of its own, so that changes of different collections do not
-// conflict. Every process looks at these notes all the time, takes over what is new, and tells up
-// to when it has done so. A change is done when all others have told so or their lease is over:
-// without a lease a process neither reads nor writes, and it takes over what is new before it
-// has another one. So what a change relied upon is true everywhere when it returns.
+// others follows the catalogs of the peers over one store. The protocol is that of the online schema
+// change of F1 and TiDB, with notes and heartbeats instead of a schema lease.
+//
+// Each server has a catalog in memory. A change is based on the state of the store at the change's own
+// snapshot, and locks the names that it gives or takes, so that two incompatible changes conflict. In the
+// same transaction the server writes a note that it has changed something, under a key of its own, so that
+// changes of different collections do not conflict. Every server polls these notes, applies what is new, and
+// publishes in its heartbeat up to which time it has applied changes. A change is complete when every peer has
+// applied it or has lost its lease: without a lease a server neither reads nor writes, and it applies
+// what is new before it gets the next lease. So when a change returns, all servers use it.
 type others struct {
 	store storage.Shared
 	env   *mql.Env
-	// followed, if not nil, is called after what others did was taken over.
+	// followed, if not nil, is called after changes of peers have been applied.
 	followed atomic.Pointer[func(before, now *Snapshot)]
-	// lapsed, if not nil, is called when the lease of this process was over.
+	// lapsed, if not nil, is called when the lease of this server has ended.
 	lapsed atomic.Pointer[func()]
 
 	// Guarded by mu of the Catalog.
 	asOf  storage.Timestamp                  // everything committed up to then is in the current snapshot
-	own   storage.Timestamp                  // and so is the newest change of this process, which was at or before own
-	notes map[string]string                  // the notes that are in it, by who wrote them
-	count uint64                             // of attempts to write own notes: none has the value of another one
-	aside [][]byte                           // keys of own notes that the next change takes away; see noteAside
-	rows  map[keyspace.CollectionID]entryRow // stored entries that are in it
-	wants storage.Timestamp                  // what the others are asked to tell of
-	told  tidings                            // what was told last
-	// topics are called when what they are about was changed by others; see OnTopic.
+	own   storage.Timestamp                  // at or after the newest change of this server, which the current snapshot includes too
+	notes map[string]string                  // the notes that the current snapshot includes, by key
+	count uint64                             // of attempts to write own notes: no two notes have the same value
+	aside [][]byte                           // keys of own notes that the next change deletes; see noteAside
+	rows  map[keyspace.CollectionID]entryRow // stored form of the entries in the current snapshot
+	wants storage.Timestamp                  // the time that peers are requested to apply
+	told  tidings                            // the heartbeat published last
+	// topics holds a function for each topic, called when a peer has changed the topic; see OnTopic.
 	topics map[string]func(ctx context.Context, r storage.Reader) error
 
-	everywhere atomic.Uint64 // what was changed up to then all others go by; see spread.go
-	spreading  chan struct{} // held by the one writer that asks them
+	everywhere atomic.Uint64 // all peers have applied the changes up to this time; see spread.go
+	spreading  chan struct{} // held by the one writer that polls the peers
 
-	telling sync.Mutex // so that no tidings are replaced by older ones; taken before mu
+	telling sync.Mutex // keeps a heartbeat from being replaced by an older one; locked before mu
 }
 
-// entryRow is an entry as it is stored.
+// entryRow is an entry in its stored form.
 type entryRow []byte
 
-// tidings are what a process tells the others.
+// tidings is the heartbeat that a server publishes to its peers.
 type tidings struct {
-	wants   storage.Timestamp // it waits for changes up to then
+	wants   storage.Timestamp // the server waits until its peers have applied changes up to then
 	applied storage.Timestamp // its catalog has all changes up to then
-	drained storage.Timestamp // nobody there goes by entries that were replaced up to then
+	drained storage.Timestamp // it has no user of entries that were replaced up to then
 }
 
 func (t tidings) encode() []byte {
@@ -69,7 +71,7 @@ func (t tidings) encode() []byte {
 	return binary.BigEndian.AppendUint64(b, uint64(t.drained))
 }
 
-// tidingsOf reads what a process tells; one that has just come tells nothing.
+// tidingsOf decodes a heartbeat. A server that has just joined has an empty one.
 func tidingsOf(message []byte) (t tidings) {
 	if len(message) >= 24 {
 		t.wants = storage.Timestamp(binary.BigEndian.Uint64(message))
@@ -80,33 +82,33 @@ func tidingsOf(message []byte) (t tidings) {
 }
 
 const (
-	// followEvery is how often a process looks for what others have changed; each look is three
+	// followEvery is the interval at which a server polls for changes of peers; each poll sends three
 	// requests to the store.
 	followEvery = 20 * time.Millisecond
-	// followQuiet is how often after quietAfter looks that found nothing new: the first change that
-	// comes then waits so much longer for the others, the next ones do not.
+	// followQuiet is the interval after quietAfter polls without changes. The first change that
+	// follows waits that much longer for the peers; the next changes do not.
 	followQuiet = 200 * time.Millisecond
 	quietAfter  = 100
-	// awaitEvery is how often one that waits for the others looks what they tell.
+	// awaitEvery is the interval at which a waiter polls the heartbeats of the peers.
 	awaitEvery = 5 * time.Millisecond
 )
 
-// notePrefix begins the names of the notes of processes; those of topics lie beside them.
+// notePrefix begins the keys of the servers' notes; notes of topics are stored beside them.
 const notePrefix = keyspace.ChangePrefix + "by."
 
-// noteKey is the key of the own note.
+// noteKey returns the key of this server's note.
 func (o *others) noteKey() []byte {
 	id := o.store.Member()
 	return keyspace.AppendMeta(nil, keyspace.MetaVersion, append([]byte(notePrefix), id[:]...))
 }
 
-// noteAside is the key of a note of a change that is part of a larger transaction, which may have
-// begun before the newest change of this process: so it cannot write the one note that all others
-// write. The next change takes it away.
+// noteAside returns the key for the note of a change inside a larger transaction. That transaction may have
+// begun before the newest change of this server, so that writing noteKey, as every other change does, would
+// conflict. The next change deletes the note.
 func (o *others) noteAside() []byte { return binary.BigEndian.AppendUint64(o.noteKey(), o.count) }
 
-// nameKey is locked by whoever gives or takes the name of a collection, or makes a database:
-// those of databases are one if they differ only in case.
+// nameKey returns the key that a change locks to give or take the name of a collection. Names of databases are
+// locked by databaseNameKey, where names that differ only in case have the same key.
 func nameKey(ns collection.Namespace) []byte {
 	return keyspace.AppendMeta(nil, keyspace.MetaVersion, []byte("name."+ns.String()))
 }
@@ -115,10 +117,10 @@ func databaseNameKey(name string) []byte {
 	return keyspace.AppendMeta(nil, keyspace.MetaVersion, []byte("database."+strings.ToLower(name)))
 }
 
-// refresh takes over what others have changed up to the snapshot of a reader. The caller holds
-// mu. It reports what was replaced, nil if there was nothing new. A reader from before the newest
-// change of this process would undo that here: a frozen collection would have writers again for
-// whom no drain waits. Errors: ErrConflict for such a one; those of the store.
+// refresh applies the changes of peers up to the snapshot of a reader. The caller holds
+// mu. It returns the snapshot that was replaced, nil if there was nothing new. If the reader is older than
+// the newest change of this server, applying its state would undo that change: a frozen collection would
+// have writers again for which no drain waits. Errors: ErrConflict for such a reader; those of the store.
 func (c *Catalog) refresh(ctx context.Context, r storage.Reader) (before *Snapshot, err error) {
 	o := c.others
 	at := r.ReadTimestamp()
@@ -154,7 +156,7 @@ func (c *Catalog) refresh(ctx context.Context, r storage.Reader) (before *Snapsh
 	if err != nil {
 		return nil, err
 	}
-	since := o.asOf + 1 // the changes were made then or later: whoever waits for one waits for who goes by what it replaced
+	since := o.asOf + 1 // all changes were committed at or after since: a waiter for any of them also waits for users of the replaced entries
 	o.notes, o.rows, o.asOf = notes, rows, at
 	before = c.current.Swap(m.next)
 	c.memory.Force(m.next.heldAll - before.heldAll)
@@ -164,9 +166,9 @@ func (c *Catalog) refresh(ctx context.Context, r storage.Reader) (before *Snapsh
 	return before, nil
 }
 
-// catchUp takes over what others have changed up to the newest change of this process, if a
-// transaction began before that, such as the one that gave a number to a collection that the
-// transaction makes. Its own snapshot cannot be taken over then. The caller holds mu.
+// catchUp applies the changes of peers up to the newest change of this server, if txn began before that change.
+// An example is a transaction that creates a collection: the change that took the collection's number
+// is newer. The snapshot of txn itself is then too old to be applied. The caller holds mu.
 func (c *Catalog) catchUp(ctx context.Context, txn storage.Reader) error {
 	if c.others == nil {
 		return nil
@@ -186,7 +188,7 @@ func (c *Catalog) catchUp(ctx context.Context, txn storage.Reader) error {
 	return err
 }
 
-// look takes over what others have changed by now. Errors: those of refresh.
+// look applies what peers have changed by now. Errors: those of refresh.
 func (c *Catalog) look(ctx context.Context) error {
 	r, err := c.store.Snapshot(ctx, 0)
 	if err != nil {
@@ -202,8 +204,8 @@ func (c *Catalog) look(ctx context.Context) error {
 	return err
 }
 
-// reload has the topics loaded again whose notes are others now, and reports whether the
-// catalog is to be read as well.
+// reload reloads the topics whose notes have changed, and reports whether the catalog must be
+// read as well.
 func (o *others) reload(ctx context.Context, r storage.Reader, notes map[string]string) (changed bool, err error) {
 	differs := map[string]bool{}
 	for key, value := range notes {
@@ -227,8 +229,8 @@ func (o *others) reload(ctx context.Context, r storage.Reader, notes map[string]
 	return changed || o.notes == nil, nil
 }
 
-// OnTopic sets what is called, with a state that has them, when other processes have made
-// changes of a topic: what else a process keeps in memory. It must not change the catalog.
+// OnTopic sets the function that reloads a topic, which is something else that servers keep in memory. It is
+// called after peers have changed the topic, with a reader that has the changes. It must not change the catalog.
 func (c *Catalog) OnTopic(topic string, load func(ctx context.Context, r storage.Reader) error) {
 	if c.others == nil {
 		return
@@ -237,40 +239,40 @@ func (c *Catalog) OnTopic(topic string, load func(ctx context.Context, r storage
 	defer c.mu.Unlock()
 	c.others.topics[topic] = load
 	delete(c.others.notes, string(keyspace.TopicKey(topic)))
-	c.others.asOf = 0 // what was changed since it was loaded is loaded now
+	c.others.asOf = 0 // the next poll loads what has changed since the topic was loaded
 }
 
-// Everywhere waits until all other processes have taken over what was committed up to a time,
-// or may do nothing any more. Errors: those of ctx; ErrClosed.
+// Everywhere waits until every peer has applied all that was committed up to a time, or has lost its lease.
+// Errors: those of ctx; ErrClosed.
 func (c *Catalog) Everywhere(ctx context.Context, at storage.Timestamp) error {
 	return c.await(ctx, at, false)
 }
 
-// tellFollowed calls what OnFollowed was given; the caller may hold mu.
+// tellFollowed calls the function set by OnFollowed; the caller may hold mu.
 func (o *others) tellFollowed(before, now *Snapshot) {
 	if f := o.followed.Load(); f != nil {
 		(*f)(before, now)
 	}
 }
 
-// OnFollowed sets what is called after changes of other processes were taken over, and before they
-// are told so: before a command that has changed something returns to its client. It must be quick, and
-// wait for nothing of the catalog.
+// OnFollowed sets the function that is called after changes of peers have been applied and before this server
+// publishes that: so before the command that made the change returns to its client. It must be quick, and
+// must not wait for the catalog.
 func (c *Catalog) OnFollowed(f func(before, now *Snapshot)) {
 	if c.others != nil {
 		c.others.followed.Store(&f)
 	}
 }
 
-// OnLapse sets what is called when the lease of this process with the store was over, before it
-// does anything under the next one.
+// OnLapse sets the function that is called when the lease of this server has ended, before the server
+// does anything under the next lease.
 func (c *Catalog) OnLapse(f func()) {
 	if c.others != nil {
 		c.others.lapsed.Store(&f)
 	}
 }
 
-// join reads the catalog for the first time, as one of several processes.
+// join reads the catalog for the first time, as a member of a shared store.
 func (c *Catalog) join(ctx context.Context, shared storage.Shared, r storage.Reader, show release.Release) error {
 	env := mql.NewEnv(context.WithoutCancel(ctx))
 	env.Release, env.Kept, env.JavaScript = show, show, true
@@ -284,7 +286,7 @@ func (c *Catalog) join(ctx context.Context, shared storage.Shared, r storage.Rea
 	}
 	c.others.rows = rows
 	c.current.Store(m.next)
-	c.changed = r.ReadTimestamp() // or before: others may not have taken over the newest change yet, whose process may be dead
+	c.changed = r.ReadTimestamp() // or earlier: peers may not have applied the newest change yet, and its server may be dead
 	shared.Rejoin(func(ctx context.Context, r storage.Reader) error {
 		if f := c.others.lapsed.Load(); f != nil {
 			(*f)()
@@ -300,8 +302,8 @@ func (c *Catalog) join(ctx context.Context, shared storage.Shared, r storage.Rea
 	return nil
 }
 
-// read makes a snapshot of what a reader finds. Entries that are stored as they were before are
-// the same ones, and so are the parts of others that are the same: writers compare them.
+// read makes a snapshot from the state of a reader. Entries whose stored form is unchanged are
+// reused, and so are the unchanged parts of changed entries, because writers compare them by identity.
 func (c *Catalog) read(ctx context.Context, r storage.Reader, at storage.Timestamp) (*Mutation, map[keyspace.CollectionID]entryRow, error) {
 	now := c.current.Load()
 	m := &Mutation{next: newSnapshot(now.Version + 1), puts: map[keyspace.CollectionID]*Collection{}, drops: map[keyspace.CollectionID]bool{}}
@@ -334,7 +336,7 @@ func (c *Catalog) read(ctx context.Context, r storage.Reader, at storage.Timesta
 		m.next.byName.put(coll.Namespace, coll)
 		m.next.byID.put(coll.ID, coll)
 		m.next.count(coll.Namespace.DB, coll.held)
-		if m.next.databases.get(coll.Namespace.DB) == nil { // dropped while a collection was made in it
+		if m.next.databases.get(coll.Namespace.DB) == nil { // the database was dropped while a collection was created in it
 			m.next.databases.put(coll.Namespace.DB, &Database{Name: coll.Namespace.DB})
 		}
 		return nil
@@ -347,8 +349,8 @@ func (c *Catalog) read(ctx context.Context, r storage.Reader, at storage.Timesta
 	return m, rows, err
 }
 
-// inherit makes the parts of an entry that are as they were those of the entry before, which may
-// be nil, and notes since when readers can go by it.
+// inherit reuses the unchanged parts of the previous entry, which may be nil, and sets the time from
+// which readers can use the new entry.
 func (c *Collection) inherit(was *Collection, at storage.Timestamp) {
 	if was == nil {
 		if c.Map != nil && c.Map.Version().Epoch > 1 {
@@ -375,14 +377,14 @@ func (c *Collection) inherit(was *Collection, at storage.Timestamp) {
 	}
 }
 
-// sharing is what a change leaves for others.
+// sharing holds what a change writes for the peers.
 type sharing struct {
 	rows map[keyspace.CollectionID]entryRow // of all entries
-	note []byte                             // key of the note
-	gone [][]byte                           // keys of notes that it has taken away
+	note []byte                             // key of the note that it writes
+	gone [][]byte                           // keys of notes that it has deleted
 }
 
-// share makes a change one that others see: it locks names and writes the note, aside if the
+// share prepares a change to be seen by peers: it locks names and writes the note, under noteAside if the
 // change is part of a larger transaction. The caller holds mu.
 func (m *Mutation) share(ctx context.Context, o *others, aside bool) (sharing, error) {
 	var keys [][]byte
@@ -430,7 +432,7 @@ func (m *Mutation) share(ctx context.Context, o *others, aside bool) (sharing, e
 	return s, m.txn.Set(s.note, binary.BigEndian.AppendUint64(nil, o.count))
 }
 
-// shared notes that a change of this process was committed at a time. The caller holds mu.
+// shared records that a change of this server was committed at a time. The caller holds mu.
 func (o *others) shared(s sharing, ts storage.Timestamp) {
 	o.own = max(o.own, ts)
 	o.rows = s.rows
@@ -445,8 +447,8 @@ func (o *others) shared(s sharing, ts storage.Timestamp) {
 	o.aside = o.aside[len(s.gone):]
 }
 
-// Follow takes over what other processes change, and tells them so, until ctx ends. It
-// returns at once if there are no others.
+// Follow applies changes of peers and publishes up to which time it has, until ctx ends. It
+// returns at once if this server has the store alone.
 func (c *Catalog) Follow(ctx context.Context) {
 	if c.others == nil {
 		return
@@ -474,15 +476,14 @@ func (c *Catalog) Follow(ctx context.Context) {
 	}
 }
 
-// follow looks once at what others have changed and ask for, and reports whether there was
-// anything.
+// follow polls the changes and requests of peers once, and reports whether there were any.
 func (c *Catalog) follow(ctx context.Context) (news bool, err error) {
 	o := c.others
 	at, list, err := o.store.Members(ctx)
 	if err != nil {
 		return false, err
 	}
-	r, err := o.store.Snapshot(ctx, at) // which is not before what any of them waits for
+	r, err := o.store.Snapshot(ctx, at) // the snapshot is not older than what any peer waits for
 	if err != nil {
 		return false, err
 	}
@@ -491,7 +492,7 @@ func (c *Catalog) follow(ctx context.Context) (news bool, err error) {
 	before, err := c.refresh(storage.AtOnce(ctx), r)
 	now := c.current.Load()
 	c.mu.Unlock()
-	if err != nil && !errors.Is(err, storage.ErrConflict) { // a change has come between: the next look takes over the rest
+	if err != nil && !errors.Is(err, storage.ErrConflict) { // after a conflict the next poll applies the rest
 		return false, err
 	}
 	if before != nil {
@@ -519,20 +520,20 @@ func (c *Catalog) follow(ctx context.Context) (news bool, err error) {
 	return news, nil
 }
 
-// tidings are what can be told now. The caller holds mu.
+// tidings computes the heartbeat that can be published now. The caller holds mu.
 func (c *Catalog) tidings() tidings {
 	t := tidings{wants: c.others.wants, applied: c.others.asOf, drained: c.others.asOf}
 	for _, list := range c.old {
 		for _, p := range list {
 			if !p.over() {
-				t.drained = min(t.drained, max(p.replaced, 1)-1) // 0 while a change is unsure
+				t.drained = min(t.drained, max(p.replaced, 1)-1) // drained is 0 while the outcome of a change is undetermined
 			}
 		}
 	}
 	return t
 }
 
-// tell tells the others.
+// tell publishes the heartbeat to the peers.
 func (c *Catalog) tell(ctx context.Context) error {
 	c.others.telling.Lock()
 	defer c.others.telling.Unlock()
@@ -549,9 +550,8 @@ func (c *Catalog) tell(ctx context.Context) error {
 	return nil
 }
 
-// await waits until every other process goes by a catalog that has all changes up to a time,
-// and with drained until nobody there goes by an older one, or until its lease is over.
-// Errors: those of ctx; ErrClosed.
+// await waits until every peer has applied all changes up to a time or has lost its lease. With drained it
+// also waits until no user of older entries is left there. Errors: those of ctx; ErrClosed.
 func (c *Catalog) await(ctx context.Context, at storage.Timestamp, drained bool) error {
 	o := c.others
 	if o == nil || at == 0 {
@@ -578,7 +578,7 @@ func (c *Catalog) await(ctx context.Context, at storage.Timestamp, drained bool)
 	}
 }
 
-// want asks the others to tell when they have a change.
+// want makes the peers publish as soon as they have applied changes up to a time.
 func (c *Catalog) want(ctx context.Context, at storage.Timestamp) error {
 	c.mu.Lock()
 	c.others.wants = max(c.others.wants, at)
@@ -586,7 +586,8 @@ func (c *Catalog) want(ctx context.Context, at storage.Timestamp) error {
 	return c.tell(ctx)
 }
 
-// behind reports that a member other than this process has not told enough.
+// behind reports whether a peer has not yet applied the changes up to a time; with drained, or not yet drained older
+// entries.
 func (o *others) behind(list []storage.Member, at storage.Timestamp, drained bool) bool {
 	for _, m := range list {
 		t := tidingsOf(m.Message)

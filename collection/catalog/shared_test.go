@@ -18,11 +18,11 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// among is a store that several processes use, of which this is the only one so far.
+// among is a store of which this process is so far the only member.
 type among struct {
 	storage.Store
 	message []byte
-	// looked is called around snapshots, if it is set.
+	// looked, if set, is called around snapshots.
 	looked func(take func() (storage.Reader, error)) (storage.Reader, error)
 }
 
@@ -62,7 +62,7 @@ func frozen(name string) func(m *catalog.Mutation) error {
 	}
 }
 
-// Who looks for changes of others with a state from before a change of its own keeps that: a
+// If a server refreshes from a state older than its own newest change, it keeps that change: a
 // frozen collection has no writers.
 func TestFollowOlderState(t *testing.T) {
 	store := &among{Store: memkv.Open(memkv.Options{})}
@@ -91,7 +91,7 @@ func TestFollowOlderState(t *testing.T) {
 	ended := make(chan struct{})
 	go func() { c.Follow(ctx); close(ended) }()
 	r.change(func(m *catalog.Mutation) error {
-		txn, err := store.Begin(t.Context(), storage.TxnOptions{}) // somebody else's: the look is later than the beginning
+		txn, err := store.Begin(t.Context(), storage.TxnOptions{}) // by another user of the store, so that the refresh is later than the beginning
 		bsontest.Must(t, err)
 		bsontest.Must(t, txn.Set([]byte("else"), []byte("1")))
 		_, err = txn.Commit(t.Context(), storage.Buffered)
@@ -114,7 +114,7 @@ func TestFollowOlderState(t *testing.T) {
 	}
 }
 
-// notes are what processes have noted that they changed something.
+// notes returns the notes that servers have written.
 func (r *room) notes() (all string) {
 	r.t.Helper()
 	s, err := r.store.Snapshot(r.t.Context(), 0)
@@ -130,8 +130,8 @@ func (r *room) notes() (all string) {
 	return all
 }
 
-// The change after one of which it was not known for a while whether it has happened has another note
-// than that one: others would not see that there is one more.
+// The change after an undetermined one writes a note with another value. With the same value,
+// peers would not notice the second change.
 func TestNoteAfterUnknown(t *testing.T) {
 	for _, arrives := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {

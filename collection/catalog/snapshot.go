@@ -17,10 +17,10 @@ type Snapshot struct {
 	databases entries[string, *Database]
 	byName    names
 	byID      entries[keyspace.CollectionID, *Collection]
-	held      entries[string, int64] // bytes that the collections of each database are counted for
-	heldAll   int64                  // and those of all
+	held      entries[string, int64] // bytes counted for the collections of each database
+	heldAll   int64                  // and for those of all databases
 
-	// replaced is closed when another snapshot is current; nil in one that never was.
+	// replaced is closed when another snapshot becomes current; nil if this one was never current.
 	replaced chan struct{}
 }
 
@@ -28,12 +28,13 @@ func newSnapshot(version uint64) *Snapshot {
 	return &Snapshot{Version: version, replaced: make(chan struct{})}
 }
 
-// Replaced is closed once another snapshot is current: whoever waits for a change of the
-// catalog looks again then.
+// Replaced returns a channel that is closed once another snapshot is current, so that a waiter for
+// a change of the
+// catalog can check again.
 func (s *Snapshot) Replaced() <-chan struct{} { return s.replaced }
 
-// Adopt returns a view of the snapshot that has one more collection, made after
-// it for a transaction that goes on with it. It is never current.
+// Adopt returns a view of the snapshot with one more collection, made after
+// it for a transaction that continues with it. The view is never current.
 func (s *Snapshot) Adopt(c *Collection) *Snapshot {
 	n := &Snapshot{Version: s.Version, databases: s.databases, byName: s.byName, byID: s.byID}
 	if n.databases.get(c.Namespace.DB) == nil {
@@ -44,8 +45,8 @@ func (s *Snapshot) Adopt(c *Collection) *Snapshot {
 	return n
 }
 
-// Without returns a view of the snapshot that lacks a collection, for a read at a time
-// when it did not exist. It is never current.
+// Without returns a view of the snapshot without a collection, for a read at a time
+// when it did not exist. The view is never current.
 func (s *Snapshot) Without(c *Collection) *Snapshot {
 	n := &Snapshot{Version: s.Version, databases: s.databases, byName: s.byName, byID: s.byID}
 	n.byName.put(c.Namespace, nil)
@@ -53,13 +54,13 @@ func (s *Snapshot) Without(c *Collection) *Snapshot {
 	return n
 }
 
-// Collection finds a collection or view, nil when there is none.
+// Collection returns a collection or view; nil if there is none.
 func (s *Snapshot) Collection(ns collection.Namespace) *Collection { return s.byName.get(ns) }
 
-// ByID finds a collection by its number, nil when it was dropped.
+// ByID returns a collection by its number; nil if it was dropped.
 func (s *Snapshot) ByID(id keyspace.CollectionID) *Collection { return s.byID.get(id) }
 
-// ByUUID finds a collection by its UUID, nil when there is none.
+// ByUUID returns a collection by its UUID; nil if there is none.
 func (s *Snapshot) ByUUID(uuid [16]byte) *Collection {
 	for coll := range s.byName.each {
 		if coll.UUID == uuid {
@@ -69,7 +70,7 @@ func (s *Snapshot) ByUUID(uuid [16]byte) *Collection {
 	return nil
 }
 
-// Lookup finds a collection or view.
+// Lookup returns a collection or view.
 // Errors: NamespaceNotFound (26).
 func (s *Snapshot) Lookup(ns collection.Namespace) (*Collection, error) {
 	if c := s.byName.get(ns); c != nil {
@@ -81,9 +82,9 @@ func (s *Snapshot) Lookup(ns collection.Namespace) (*Collection, error) {
 // viewDepthMax bounds views over views. Manual: core/views.
 const viewDepthMax = 20
 
-// Resolve follows view definitions to the collection that holds the documents,
-// which may not exist (nil), and the stages to run on it first. coll is the
-// namespace it ends at.
+// Resolve follows view definitions to the collection that holds the documents. It returns this
+// collection,
+// nil if it does not exist, its namespace, and the stages to run on it first.
 // Errors: ViewDepthLimitExceeded (165).
 func (s *Snapshot) Resolve(ns collection.Namespace) (c *Collection, coll collection.Namespace, stages []bson.Raw, err error) {
 	for range viewDepthMax {
@@ -97,10 +98,10 @@ func (s *Snapshot) Resolve(ns collection.Namespace) (c *Collection, coll collect
 	return nil, ns, nil, mongoerr.New(165, "View depth too deep or view cycle detected on %s; a chain of views may have %d links", ns, viewDepthMax)
 }
 
-// BucketsPrefix begins the names under which the buckets of time-series collections are read.
+// BucketsPrefix begins the names under which clients read the buckets of time-series collections.
 const BucketsPrefix = "system.buckets."
 
-// Series finds the time-series collection whose buckets a namespace names; nil for none.
+// Series returns the time-series collection whose buckets a namespace names; nil for none.
 func (s *Snapshot) Series(ns collection.Namespace) *Collection {
 	name, ok := strings.CutPrefix(ns.Coll, BucketsPrefix)
 	if !ok || s.byName.get(ns) != nil {
@@ -112,8 +113,7 @@ func (s *Snapshot) Series(ns collection.Namespace) *Collection {
 	return nil
 }
 
-// Database finds a database that exists, by having been created or by holding
-// a collection.
+// Database returns a database that was created or holds a collection; nil if there is none.
 func (s *Snapshot) Database(name string) *Database { return s.databases.get(name) }
 
 // Databases lists all databases by name.
@@ -126,8 +126,8 @@ func (s *Snapshot) Databases() []*Database {
 	return out
 }
 
-// Collections lists the collections and views of a database by name; of all
-// databases when db is empty.
+// Collections lists the collections and views of a database by name. If db is empty, it lists those
+// of all databases.
 func (s *Snapshot) Collections(db string) []*Collection {
 	var out []*Collection
 	if db != "" {
@@ -143,11 +143,12 @@ func (s *Snapshot) Collections(db string) []*Collection {
 	return out
 }
 
-// Each visits all collections and views in no order, until visit returns false: what only counts
-// needs no list of them.
+// Each visits all collections and views, in no particular order, until visit returns false. Callers
+// that only
+// count need no list.
 func (s *Snapshot) Each(visit func(*Collection) bool) { s.byName.each(visit) }
 
-// EachMap visits everything that has partitions: all collections but views.
+// EachMap visits everything that has a shard map: all collections but views.
 func (s *Snapshot) EachMap(visit func(coll *Collection)) {
 	for _, coll := range s.Collections("") {
 		if coll.Map != nil {
@@ -165,9 +166,10 @@ func (s *Snapshot) EachSharded(visit func(coll *Collection)) {
 	}
 }
 
-// Changes calls visit for each collection and view that is not the same entry in an earlier
-// snapshot of the same catalog: was is nil for a new one, is for one that was dropped. It looks
-// only at what has changed in between.
+// Changes calls visit for each collection and view whose entry differs from that in an earlier
+// snapshot of the same catalog: was is nil for a new one, is for a dropped one. Its cost depends
+// only on the number
+// of changes in between.
 func (s *Snapshot) Changes(since *Snapshot, visit func(was, is *Collection)) {
 	s.byID.changes(since.byID, visit)
 }

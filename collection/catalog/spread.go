@@ -7,15 +7,19 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// A process goes by a change of the catalog from its commit on, others a little later. Nobody
-// writes by it before all of them do. Otherwise one that does not know it yet, and whose own
-// transaction begins after such a write, sees that and does not understand it: it deletes a
-// document and leaves its entry in an index that is new, or misses one in an index that is gone,
-// in a partition that was split off, in a copy under another shard key, under another name.
-// With that order several processes are like one, in which a change comes to all at the same moment: what is
-// written by it has a later time than every transaction that began without it.
+// A server uses a change of the catalog from the change's commit on, its peers a little later. No
+// server
+// writes by a change before all peers have applied it. Otherwise a peer that has not applied it, and
+// whose
+// transaction begins after such a write, would read that write and misinterpret it: it would delete
+// a
+// document but leave its entry in a new index, or miss an entry in a dropped index, a document in a
+// partition that was split off, in a copy under another shard key, or under another name.
+// With this order several servers behave like one, where a change reaches all at the same moment:
+// writes
+// that use the change have a later time than every transaction that began without it.
 
-// IsSpread reports that it is known that all processes over the store go by an entry or a newer one.
+// IsSpread reports whether all peers are known to use an entry or a newer one.
 func (c *Catalog) IsSpread(coll *Collection) bool {
 	if c.others == nil {
 		return true
@@ -23,8 +27,8 @@ func (c *Catalog) IsSpread(coll *Collection) bool {
 	return coll.since <= storage.Timestamp(c.others.everywhere.Load())
 }
 
-// Spread waits until all processes over the store go by an entry or a newer one, or may do nothing
-// any more. Errors: those of ctx and of the store.
+// Spread waits until every peer uses an entry or a newer one, or has lost its lease.
+// Errors: those of ctx and of the store.
 func (c *Catalog) Spread(ctx context.Context, coll *Collection) error {
 	if c.IsSpread(coll) {
 		return nil
@@ -61,7 +65,7 @@ func (c *Catalog) Spread(ctx context.Context, coll *Collection) error {
 	return nil
 }
 
-// spread notes that all others have applied what was changed up to a time.
+// spread records that all peers have applied the changes up to a time.
 func (o *others) spread(at storage.Timestamp) {
 	for old := o.everywhere.Load(); uint64(at) > old && !o.everywhere.CompareAndSwap(old, uint64(at)); {
 		old = o.everywhere.Load()

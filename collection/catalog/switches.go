@@ -5,7 +5,7 @@ import (
 	"github.com/cantledb/cantle/collection/shard"
 )
 
-// Switch is a setting that a collection may leave to the server.
+// Switch is a setting that a collection may leave to the server's default.
 type Switch uint8
 
 // The positions of a Switch.
@@ -15,7 +15,7 @@ const (
 	Off
 )
 
-// Or is the setting, or the server's where it is left open.
+// Or returns the setting, or standard, the server's default, for Inherit.
 func (s Switch) Or(standard bool) bool {
 	if s == Inherit {
 		return standard
@@ -23,7 +23,7 @@ func (s Switch) Or(standard bool) bool {
 	return s == On
 }
 
-// SwitchOf is On or Off.
+// SwitchOf returns On or Off.
 func SwitchOf(on bool) Switch {
 	if on {
 		return On
@@ -31,37 +31,38 @@ func SwitchOf(on bool) Switch {
 	return Off
 }
 
-// BucketsMax is how many throughput buckets a collection or database may have.
+// BucketsMax is the maximum number of throughput buckets of a collection or database.
 const BucketsMax = 5
 
-// Switches are how throughput is handed out.
+// Switches configure how throughput is distributed.
 type Switches struct {
-	// ServerSideRetry makes requests wait for request units instead of being
-	// refused. Source: Azure Cosmos DB, "prevent-rate-limiting-errors".
+	// ServerSideRetry makes requests wait for request units instead of
+	// failing. Source: Azure Cosmos DB, "prevent-rate-limiting-errors".
 	ServerSideRetry Switch
-	// Burst banks idle units. Source: Azure Cosmos DB, "burst-capacity".
+	// Burst accumulates unused units. Source: Azure Cosmos DB, "burst-capacity".
 	Burst Switch
-	// PerMinute is the add-on of 2017: ten times the RU/s more in each minute.
+	// PerMinute is the add-on of 2017: it adds ten times the RU/s for each minute.
 	PerMinute Switch
-	// Buckets limit some clients to a part. Source: Azure Cosmos DB,
+	// Buckets limit groups of clients to a part of the RU/s. Source: Azure Cosmos DB,
 	// "throughput-buckets".
 	Buckets [BucketsMax]Bucket
 }
 
-// Bucket is one throughput bucket; Percent 0 is none. See Switches.With.
+// Bucket is one throughput bucket; Percent 0 means none. See Switches.With.
 type Bucket struct {
 	Percent int32
-	AppName string // of clients that belong to it
+	AppName string // of the clients that the bucket limits
 }
 
-// Share is the part of a collection's RU/s that one shard has.
+// Share is the part of a collection's RU/s assigned to one shard.
 type Share struct {
 	Shard shard.ID
 	RU    int64
 }
 
-// With is the switches after a change: what the change leaves open stays. Its
-// buckets replace all if there are any; a negative Percent is one that goes.
+// With returns the switches after a change. Settings that the change leaves at Inherit stay. If the
+// change has
+// buckets, they replace all; a bucket with a negative Percent is removed.
 func (s Switches) With(change Switches) Switches {
 	for _, x := range [...]struct{ to, from *Switch }{
 		{&s.ServerSideRetry, &change.ServerSideRetry}, {&s.Burst, &change.Burst}, {&s.PerMinute, &change.PerMinute},

@@ -6,28 +6,28 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// The documents of a time-series collection lie in the order of their time: a
-// position is the time in milliseconds, moved so that none is negative, and below
-// it room for documents of one _id and one time, since _id is not unique.
+// The documents of a time-series collection are stored in the order of their time. A
+// position is the time in milliseconds, shifted so that no position is negative. The low bits
+// leave room for documents with the same _id and the same time, since _id is not unique.
 // Manual: core/timeseries-collections.
 const (
 	timeBits = 52
 	sameTime = 64 - timeBits
 )
 
-// SameTimeMax is how many documents can have both _id and time in common.
+// SameTimeMax is the maximum number of documents with the same _id and the same time.
 const SameTimeMax = 1 << sameTime
 
-// TimePosition is the first position of a time; times too far away for the bits
-// share the outermost positions.
+// TimePosition returns the first position of a time. Times out of the range of the bits
+// share the first or the last position.
 func TimePosition(ms int64) keyspace.Hash {
 	const half = int64(1) << (timeBits - 1)
 	ms = min(max(ms, 1-half), half-1)
 	return keyspace.Hash(ms+half) << sameTime
 }
 
-// timePosition is the first position of a document of a time-series collection.
-// Errors: BadValue (2) when it has no time.
+// timePosition returns the first position of a document of a time-series collection.
+// Errors: BadValue (2) when the document has no time.
 func (o *Options) timePosition(doc bson.Raw) (keyspace.Hash, error) {
 	ms, ok := doc.Get(o.TimeField).DateTime()
 	if !ok {
@@ -36,8 +36,7 @@ func (o *Options) timePosition(doc bson.Raw) (keyspace.Hash, error) {
 	return TimePosition(ms), nil
 }
 
-// Placed reports that a document may lie at a position. Capped collections have
-// no rule.
+// Placed reports whether a document may be stored at a position. Capped collections accept any.
 func (c *Collection) Placed(doc bson.Raw, h keyspace.Hash) bool {
 	if c.Options.Capped {
 		return true

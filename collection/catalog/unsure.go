@@ -11,24 +11,29 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// A commit over a network can end without an answer. Then what is in the store decides: a row
-// of the change is read and locked in one transaction. Once that has committed the change has
-// happened if the row says so, and otherwise it never will, for it writes the row as well and
-// would conflict. While the store does not answer that either, the collections of the
-// change are frozen: their writers wait, for they may not know an index that is in the store.
+// A commit over a network can end without an answer, and is then undetermined. To determine the
+// outcome, one
+// transaction reads and locks a row that the change writes. Once this transaction has committed,
+// the row shows
+// whether the change was committed. If it was not, it never will be, because it writes the same row
+// and would
+// conflict. While the store does not answer that either, the collections of the change are frozen:
+// their writers
+// wait, because the store may contain an index that they do not maintain.
 
-// errUnsure refuses further changes meanwhile.
+// errUnsure rejects further changes while the outcome of a change is undetermined.
 var errUnsure = fmt.Errorf("%w: it is not known yet whether an earlier change of the catalog was committed", storage.ErrUnavailable)
 
 const (
-	// unsurePatience is how long a change waits until it is known what became of it.
+	// unsurePatience bounds how long a change waits for its outcome to be determined.
 	unsurePatience = 10 * time.Second
-	// unsurePause lies between two questions.
+	// unsurePause is the interval between two attempts.
 	unsurePause = 100 * time.Millisecond
 )
 
-// undetermined finds out what became of a change whose commit ended with err. The caller
-// holds mu. Errors: ErrConflict if it did not happen, err if that is not known.
+// undetermined determines the outcome of a change whose commit ended with err. The caller
+// holds mu. Errors: ErrConflict if the change was not committed, err if the outcome is still
+// undetermined.
 func (c *Catalog) undetermined(ctx context.Context, m *Mutation, err error) (storage.Timestamp, error) {
 	asking, cancel := context.WithTimeout(ctx, unsurePatience)
 	defer cancel()
@@ -51,7 +56,7 @@ func (c *Catalog) undetermined(ctx context.Context, m *Mutation, err error) (sto
 	return 0, err
 }
 
-// pause waits a little. It reports false if ctx has ended.
+// pause waits for unsurePause. It reports false if ctx has ended.
 func pause(ctx context.Context) bool {
 	timer := time.NewTimer(unsurePause)
 	defer timer.Stop()
@@ -75,7 +80,7 @@ func (c *Catalog) freeze(m *Mutation) {
 	c.publish(f, 0)
 }
 
-// resolve publishes what became of a change, as soon as that is known.
+// resolve publishes the outcome of a change as soon as it is determined.
 func (c *Catalog) resolve(ctx context.Context, m *Mutation) {
 	for {
 		ts, happened, err := m.outcome(ctx, c.store)
@@ -89,7 +94,7 @@ func (c *Catalog) resolve(ctx context.Context, m *Mutation) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.unsure = nil
-		if c.others != nil { // it is in the store, or it is not
+		if c.others != nil { // in either case the next refresh reads the outcome from the store
 			for id := range m.touched() {
 				delete(c.others.rows, id)
 			}
@@ -112,7 +117,7 @@ func (c *Catalog) resolve(ctx context.Context, m *Mutation) {
 	}
 }
 
-// touched are the collections that a change puts or drops.
+// touched returns the collections that a change puts or drops.
 func (m *Mutation) touched() map[keyspace.CollectionID]bool {
 	out := map[keyspace.CollectionID]bool{}
 	for id := range m.puts {
@@ -124,7 +129,7 @@ func (m *Mutation) touched() map[keyspace.CollectionID]bool {
 	return out
 }
 
-// repeat does what another change did, of which it is known that it is possible.
+// repeat makes the edits of another change again, which are known to be possible.
 func (m *Mutation) repeat(other *Mutation) {
 	for id := range other.drops {
 		if coll := m.next.byID.get(id); coll != nil {
@@ -142,17 +147,18 @@ func (m *Mutation) repeat(other *Mutation) {
 	}
 }
 
-// replace is a Put that cannot be refused.
+// replace is a Put that cannot fail.
 func (m *Mutation) replace(coll *Collection) {
 	if err := m.put(coll); err != nil {
 		panic("BUG: a catalog entry that was taken before is refused: " + err.Error())
 	}
 }
 
-// outcome asks the store whether a change was committed, and makes sure that it will not be
-// from now on if it was not. at is a time that is not before its commit. A change without
-// entries, which only takes a number or tells of something, counts as not committed.
-// Errors: those of the store, and then nothing is known.
+// outcome determines from the store whether a change was committed. If it was not, outcome makes
+// sure that it
+// never will be. at is a time not before its commit. A change without entries, which only takes
+// a number or writes a note, counts as not committed.
+// Errors: those of the store; the outcome is then still undetermined.
 func (m *Mutation) outcome(ctx context.Context, store storage.Store) (at storage.Timestamp, happened bool, err error) {
 	key, value := m.row()
 	if key == nil {
@@ -179,8 +185,8 @@ func (m *Mutation) outcome(ctx context.Context, store storage.Store) (at storage
 	return at, happened, err
 }
 
-// row is a key that a change writes, and what it has there after the change and no other: an
-// entry says which version it is of. nil is a key that the change removes.
+// row returns a key that a change writes, and the value that only this change writes there: an
+// entry contains its catalog version. A nil value means that the change deletes the key.
 func (m *Mutation) row() (key, value []byte) {
 	for id, coll := range m.puts {
 		return collectionKey(id), encodeCollection(coll)

@@ -23,7 +23,7 @@ func onFaults(t *testing.T) (*room, *faultkv.Store) {
 	return &room{c, t, store}, store
 }
 
-// A change whose commit met a conflict is made again, from nothing.
+// A change whose commit conflicts is made again, from nothing.
 func TestChangeConflicts(t *testing.T) {
 	r, store := onFaults(t)
 	defer store.Close()
@@ -67,8 +67,8 @@ func dropped(name string) func(m *catalog.Mutation) error {
 	}
 }
 
-// A change whose commit is not answered has happened or not, as the store says; the caller
-// is told, and memory and store agree.
+// A change whose commit is not answered has been made or not, according to the store. The caller
+// gets the outcome, and memory and store agree.
 func TestChangeUnanswered(t *testing.T) {
 	for _, arrives := range []bool{true, false} {
 		r, store := onFaults(t)
@@ -76,7 +76,7 @@ func TestChangeUnanswered(t *testing.T) {
 		r.create("db.gone", "{}")
 		for what, change := range map[string]func(m *catalog.Mutation) error{"rename": renamed("db.c", "db.d"), "drop": dropped("db.gone")} {
 			store.SetRules(faultkv.Rule{Op: faultkv.Commit, Times: 1, Err: storage.ErrUndetermined, After: arrives})
-			if err := r.Change(context.Background(), change); err != nil { // one that was lost is made again
+			if err := r.Change(context.Background(), change); err != nil { // a lost change is made again
 				t.Errorf("%s that arrives %v: %v", what, arrives, err)
 			}
 		}
@@ -91,8 +91,8 @@ func TestChangeUnanswered(t *testing.T) {
 	}
 }
 
-// While the store does not say what became of a change, the collection's writers wait and
-// other changes are refused; all is well when it answers.
+// While the outcome of a change is undetermined, the collection's writers wait and
+// other changes are rejected. When the store answers, both continue.
 func TestChangeUnknown(t *testing.T) {
 	for _, arrives := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {

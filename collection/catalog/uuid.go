@@ -17,7 +17,7 @@ func NewUUID() (u [16]byte) {
 	return u
 }
 
-// VirtualUUID is a UUID that a name always has.
+// VirtualUUID returns the UUID derived from a name; the same name always gives the same UUID.
 func VirtualUUID(name string) [16]byte {
 	u := md5.Sum([]byte(name))
 	u[6] = u[6]&0x0f | 0x30 // version 3: from a name
@@ -25,8 +25,8 @@ func VirtualUUID(name string) [16]byte {
 	return u
 }
 
-// CheckUUID compares a collection with the UUID a client expects it to have; a
-// missing value expects nothing. Errors: CollectionUUIDMismatch (361).
+// CheckUUID compares a collection's UUID with the one that a client expects; if uuid is
+// missing, there is nothing to compare. Errors: CollectionUUIDMismatch (361).
 func (s *Snapshot) CheckUUID(ns collection.Namespace, coll *Collection, uuid bson.Value) error {
 	_, want, ok := uuid.Binary()
 	if !ok || coll != nil && string(coll.UUID[:]) == string(want) {

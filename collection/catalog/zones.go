@@ -8,15 +8,15 @@ import (
 	"github.com/cantledb/cantle/collection/shard"
 )
 
-// Zone is a range of a collection's line that has shards of its own: one begins
-// where it does, one ends where it does, and none reaches beyond.
+// Zone is a range of a collection's line with shards of its own: a shard begins at the start of the
+// zone, a shard ends at its end, and no shard crosses its bounds.
 // Manual: core/zone-sharding.
 type Zone struct {
 	Name string
 	shard.Range
 }
 
-// ZoneOf is the zone that a shard lies in, "" for none.
+// ZoneOf returns the zone that contains a shard; "" for none.
 func (c *Collection) ZoneOf(d *shard.Descriptor) string {
 	for _, z := range c.Zones {
 		if bytes.Compare(z.Lo, d.Lo) <= 0 && (z.Hi == nil || d.Hi != nil && bytes.Compare(d.Hi, z.Hi) <= 0) {
@@ -26,8 +26,8 @@ func (c *Collection) ZoneOf(d *shard.Descriptor) string {
 	return ""
 }
 
-// ZoneBounds are the positions at which zones begin and end, ascending: shards
-// have to meet there.
+// ZoneBounds returns the positions at which zones begin and end, ascending. Each must be a
+// boundary between shards.
 func (c *Collection) ZoneBounds() []shard.Position {
 	var out []shard.Position
 	for _, z := range c.Zones {
@@ -41,8 +41,8 @@ func (c *Collection) ZoneBounds() []shard.Position {
 	return slices.CompactFunc(out, func(a, b shard.Position) bool { return bytes.Equal(a, b) })
 }
 
-// appendZones writes zones as [{zone, lo: binData, hi: binData}], an end of the
-// line left out.
+// appendZones writes zones as [{zone, lo: binData, hi: binData}]; a bound that is an end of the
+// line is left out.
 func appendZones(b *bson.Builder, zones []Zone) {
 	if len(zones) == 0 {
 		return
