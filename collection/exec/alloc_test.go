@@ -1,7 +1,7 @@
 //go:build !invariants
 
-// The invariants build poisons and copies memory on purpose; what a row costs is
-// counted without it.
+// The invariants build poisons and copies memory on purpose, so the allocations of a row are counted
+// without it.
 
 package exec_test
 
@@ -38,8 +38,7 @@ func bigWorld(tb testing.TB, n int) *world {
 	return w
 }
 
-// drain runs the first candidate of a find to its end and returns how many rows
-// came.
+// drain runs the first candidate of a find to its end and returns the number of rows.
 func (w *world) drain(tb testing.TB, q *plan.Query, sol *plan.Solution) (n int) {
 	r, err := w.store.Snapshot(context.Background(), 0)
 	if err != nil {
@@ -63,9 +62,9 @@ func (w *world) drain(tb testing.TB, q *plan.Query, sol *plan.Solution) (n int) 
 	}
 }
 
-// TestAllocsPlans holds what a row costs: nothing for a document that does not
-// match, nothing for one that an index leads to. The rows of two collections are
-// compared, so that what is allocated once does not count.
+// TestAllocsPlans checks the allocations of a row: none for a document that does not match, none for a
+// document found by an index. It compares the rows of two collections, so that constant allocations do
+// not count.
 func TestAllocsPlans(t *testing.T) {
 	const few, many = 100, 1100
 	small, big := bigWorld(t, few), bigWorld(t, many)
@@ -96,15 +95,15 @@ func TestAllocsPlans(t *testing.T) {
 			sol := w.candidates(q)[0]
 			return testing.AllocsPerRun(5, func() { w.drain(t, q, sol) })
 		}
-		// A few in a thousand rows are not theirs: the collector has emptied a pool.
+		// A few allocations per thousand rows are caused by the garbage collector, which empties a pool.
 		if per := (measure(big) - measure(small)) / (many - few); per > max(c.most, 0.01) {
 			t.Errorf("%s: %.2f allocations per document", c.name, per)
 		}
 	}
 }
 
-// BenchmarkScan is a scan that refuses every document of 1 KiB, and one that
-// returns them all.
+// BenchmarkScan scans documents of 1 KiB, once with a filter that rejects all of them and once returning
+// all.
 func BenchmarkScan(b *testing.B) {
 	const n = 2000
 	w := bigWorld(b, n)

@@ -7,8 +7,8 @@ import (
 	"github.com/cantledb/cantle/collection/plan"
 )
 
-// Build makes the operators of a solution for one shard. Nothing is read before
-// the first Next.
+// Build makes the operators of a solution for one shard. The operators read nothing before the first
+// Next.
 func Build(n plan.Node, src Source) (Operator, error) {
 	switch n := n.(type) {
 	case *plan.EOF:
@@ -76,8 +76,8 @@ func buildAll(ns []plan.Node, src Source) ([]Operator, error) {
 	return out, nil
 }
 
-// buildIndexScan makes one scan per partition that may hold entries of the
-// shard and merges them by their keys.
+// buildIndexScan makes one scan per partition that may hold entries of the shard, and merges the scans
+// by their keys.
 func buildIndexScan(n *plan.IndexScan, src Source) Operator {
 	parts := src.Shard.Partitions
 	if len(parts) == 1 {

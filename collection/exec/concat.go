@@ -11,8 +11,8 @@ type concat struct {
 	at int
 }
 
-// Concat delivers all rows of the first operator, then of the second, and so
-// on. A finished one is closed at once.
+// Concat delivers all rows of the first operator, then of the second, and so on. An operator that has
+// ended is closed at once.
 func Concat(in []Operator) Operator {
 	if len(in) == 1 {
 		return in[0]

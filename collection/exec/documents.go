@@ -5,20 +5,20 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// documents delivers given documents.
+// documents delivers the documents of a list.
 type documents struct {
 	docs   []bson.Raw
 	at     int
 	row    Row
 	memory *mql.Memory
-	held   int // bytes that are counted there
+	held   int // bytes counted in memory
 }
 
-// documentBytes is what a document of a list takes beside its text.
+// documentBytes is the overhead of a document in a list, in addition to its bytes.
 const documentBytes = 64
 
-// Documents is the operator of a list of documents: virtual collections and
-// what the server shows of itself. They are counted as memory of the command until Close.
+// Documents makes the operator of a list of documents, for virtual collections and for the server's own
+// state. The list counts in the command's memory until Close.
 // Errors: ExceededMemoryLimit (146).
 func Documents(env *mql.Env, docs []bson.Raw) (Operator, error) {
 	d := &documents{docs: docs, memory: env.Memory}

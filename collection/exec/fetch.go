@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// fetch reads the record of each row that comes without one.
+// fetch reads the record of each row that has no document yet.
 type fetch struct {
 	Counters
 	node   *plan.Fetch
@@ -21,8 +21,8 @@ type fetch struct {
 	buf    []byte
 	row    Row
 	filter filter
-	begun  bool       // its predicates are charged
-	ahead  *readAhead // of a Batch
+	begun  bool       // its predicates have been charged
+	ahead  *readAhead // of a fetch with node.Batch
 }
 
 func (f *fetch) Next(env *mql.Env) (*Row, error) {
@@ -46,7 +46,7 @@ func (f *fetch) Next(env *mql.Env) (*Row, error) {
 		}
 		if r.Doc == nil {
 			if err := f.read(env); errors.Is(err, storage.ErrNotFound) {
-				continue // never at one snapshot; validate reports it
+				continue // never within one snapshot; validate reports it
 			} else if err != nil {
 				return nil, err
 			}
@@ -68,7 +68,7 @@ func (f *fetch) Next(env *mql.Env) (*Row, error) {
 	}
 }
 
-// read gets the record of the row at hand.
+// read reads the record of f.row.
 func (f *fetch) read(env *mql.Env) (err error) {
 	f.key = keyspace.AppendRecord(f.key[:0], f.src.Coll.ID, f.row.Hash, f.row.ID)
 	if f.buf, err = f.src.Reader.Get(env.Context(), f.key, f.buf[:0]); err != nil {

@@ -9,33 +9,32 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// A fetch whose rows are all wanted looks up several records at a time, which
-// costs the store much less than one by one. Batches grow, so that whoever looks
-// at the first rows only does not wait for many.
+// If all rows of a fetch are needed, the fetch looks up several records at a time, which costs the store
+// much less than single reads. Batches grow, so that a caller that reads only the first rows does not
+// wait for many records.
 const (
 	batchFirst = 4
 	batchMost  = 64
 )
 
-// readAhead is a batch of rows with their records. Its slices are in step.
+// readAhead is a batch of rows with their records. Its slices have the same indexes.
 type readAhead struct {
 	page page
 	keys [][]byte
-	mem  []byte // of keys
-	keep []bool // rows that the filter let pass
+	mem  []byte // memory of keys
+	keep []bool // whether the filter accepted each row
 	at   int
 	size int
-	end  bool  // the input has ended
-	err  error // what the input ended with
+	end  bool  // the input has ended or failed
+	err  error // the error of the input, if it failed
 	emit func(i int, value []byte) error
 	env  *mql.Env
 }
 
-// aheads is the memory of batches that are done with: with it a query of a hundred
-// documents allocates nothing for them.
+// aheads holds finished batches for reuse: with it, a query of a hundred documents allocates no batch.
 var aheads = sync.Pool{New: func() any { return new(readAhead) }}
 
-// recycle gives the memory of a batch back, whose rows are not used again.
+// recycle returns the memory of a batch to the pool. Its rows must not be used again.
 func (a *readAhead) recycle() {
 	if cap(a.page.mem) > pageBytes {
 		return
@@ -71,21 +70,20 @@ func (f *fetch) nextOfBatch(env *mql.Env) (*Row, error) {
 	}
 }
 
-// fill reads the next batch. What the input ends with is told after the rows
-// before it.
+// fill reads the next batch. The end or error of the input is delivered after the rows before it.
 func (f *fetch) fill(env *mql.Env) error {
 	a := f.ahead
 	a.page.rows, a.page.mem, a.keys, a.mem, a.keep, a.at = a.page.rows[:0], a.page.mem[:0], a.keys[:0], a.mem[:0], a.keep[:0], 0
 	for len(a.page.rows) < a.size {
 		if len(a.page.rows) > 0 && !f.src.Trial.has(1+fetchCost) {
-			break // the rows at hand may be all that the trial waits for
+			break // the collected rows may be all that the trial needs
 		}
 		r, err := f.in.Next(env)
 		if err == nil && r != nil {
 			err = f.src.Trial.spend(fetchCost)
 		}
 		if err != nil && env.Interrupted() != nil {
-			return err // not kept: it ends this command, and the next one may go on
+			return err // not stored: it ends this command, and the next command may continue
 		}
 		if r == nil || err != nil {
 			a.end, a.err = true, err
@@ -99,20 +97,20 @@ func (f *fetch) fill(env *mql.Env) error {
 	a.env = env
 	err := f.src.Reader.GetMany(env.Context(), a.keys, a.emit)
 	a.size = min(2*a.size, batchMost)
-	if n := len(a.page.mem); n > 0 && len(a.keys) > 0 { // large documents: fewer at a time
+	if n := len(a.page.mem); n > 0 && len(a.keys) > 0 { // large documents: smaller batches
 		a.size = max(1, min(a.size, pageBytes/(n/len(a.keys)+1)))
 	}
 	return err
 }
 
-// take looks at the i-th record of the batch.
+// take applies the filter to the record of the i-th row of the batch.
 func (f *fetch) take(i int, value []byte) error {
 	a := f.ahead
 	r, doc := &a.page.rows[i], bson.Raw(value)
 	switch {
-	case r.Doc != nil: // it came with its record: the key was not needed
+	case r.Doc != nil: // the row came with its record: the key was not needed
 		doc = r.Doc
-	case value == nil: // never at one snapshot; validate reports it
+	case value == nil: // never within one snapshot; validate reports it
 		return nil
 	default:
 		f.DocsExamined++
@@ -139,7 +137,7 @@ func (f *fetch) take(i int, value []byte) error {
 // addKey appends the key of a row's record.
 func (a *readAhead) addKey(id keyspace.CollectionID, r *Row) {
 	if cap(a.mem)-len(a.mem) < len(r.ID)+32 {
-		a.mem = make([]byte, 0, max(2*cap(a.mem), 1<<10)+len(r.ID)) // keys before stay where they are
+		a.mem = make([]byte, 0, max(2*cap(a.mem), 1<<10)+len(r.ID)) // the earlier keys stay in the old memory
 	}
 	n := len(a.mem)
 	a.mem = keyspace.AppendRecord(a.mem, id, r.Hash, r.ID)

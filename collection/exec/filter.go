@@ -7,8 +7,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// filter is an operator's memory for its filter, made when the first document is asked unless the operator
-// came with it.
+// filter holds an operator's scratch memory for its filter. Unless the operator was made with one, matches
+// makes it for the first document.
 type filter struct{ scratch *expr.Scratch }
 
 // matches reports whether a document satisfies a filter. Errors: those of Node.Matches.
@@ -20,7 +20,7 @@ func (f *filter) matches(env *mql.Env, n match.Node, doc bson.Raw) (bool, error)
 	return n.Matches(env, doc, f.scratch)
 }
 
-// close gives the memory back.
+// close frees the scratch memory.
 func (f *filter) close() {
 	if f.scratch != nil {
 		f.scratch.Close()

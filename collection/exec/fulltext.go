@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// textOr delivers the records of several words. Without scores they stream by;
-// with scores every entry has to be seen first.
+// textOr delivers the records of several words. Without scores it streams them; with scores it must read
+// every entry first.
 type textOr struct {
 	Counters
 	node   *plan.TextOr
@@ -18,7 +18,7 @@ type textOr struct {
 	at     int
 	seen   recordSet
 	found  []scored
-	index  map[[2]uint64]int // place in found
+	index  map[[2]uint64]int // index in found by the hash of the record
 	held   int
 	env    *mql.Env
 	next   int
@@ -86,7 +86,7 @@ func (t *textOr) stream(env *mql.Env) (*Row, error) {
 	return nil, nil
 }
 
-// load reads all entries and adds up scores.
+// load reads all entries and adds up the scores of each record.
 func (t *textOr) load(env *mql.Env) error {
 	t.env = env
 	t.index = map[[2]uint64]int{}
@@ -124,7 +124,7 @@ func (t *textOr) load(env *mql.Env) error {
 	return nil
 }
 
-// score reads the score behind the word in an entry.
+// score reads the score that follows the word in an index entry.
 func (t *textOr) score(r *Row) (float64, error) {
 	values, b := r.Values, bson.NewBuilder(nil)
 	scan, _ := t.node.Branches[0].(*plan.IndexScan)
@@ -164,8 +164,7 @@ func (t *textOr) Close() {
 	}
 }
 
-// textMatch looks at what an index does not know about texts, and at the rest of
-// the filter.
+// textMatch checks the parts of a text search that an index cannot answer, and the rest of the filter.
 type textMatch struct {
 	Counters
 	node   *plan.TextMatch

@@ -14,11 +14,10 @@ import (
 	"github.com/cantledb/cantle/collection/plan"
 )
 
-// FuzzPlans holds every candidate plan of random queries over random documents and
-// random indexes to the answer of the plain scan: indexes of all kinds that answer
-// ordinary filters, ascending and descending, with and without arrays in them,
-// sparse, partial, unique, under collations; on one shard and on several. Text and
-// distances, whose answers an index defines, have tests of their own.
+// FuzzPlans compares the result of every candidate plan with that of the plain scan, for random queries
+// over random documents and random indexes: indexes of all kinds that answer ordinary filters, ascending
+// and descending, with and without arrays in them, sparse, partial, unique, under collations; on one
+// shard and on several. Text and distances, whose results depend on an index, have their own tests.
 func FuzzPlans(f *testing.F) {
 	for seed := range uint64(6) {
 		f.Add(seed)
@@ -85,8 +84,8 @@ func fuzzPlans(t *testing.T, seed uint64) {
 	}
 }
 
-// orderOf is the order of an index, or the reverse of it, when _id is its last field
-// so that it leaves no ties.
+// orderOf returns the order of an index, or its reverse. It requires that _id is the last field of the
+// index, so that there are no ties.
 func (w *world) orderOf(ix *catalog.Index, reverse bool) bson.Raw {
 	b := bson.NewBuilder(nil)
 	last := ""
@@ -107,10 +106,10 @@ func (w *world) orderOf(ix *catalog.Index, reverse bool) bson.Raw {
 	return b.Doc()
 }
 
-// collations that indexes and queries may have.
+// collations are the collations of indexes and queries.
 var collations = []string{`{locale: "en", strength: 2}`, `{locale: "fr", strength: 1}`, `{locale: "en", numericOrdering: true}`}
 
-// index draws the specification of an index.
+// index returns a random index specification.
 func (m maker) index(i int) string {
 	name := fmt.Sprintf("name: \"i%d\"", i)
 	switch m.IntN(12) {
@@ -146,7 +145,7 @@ func (m maker) index(i int) string {
 		options = ", partialFilterExpression: {" + []string{"b: {$gt: 1}", "a: {$exists: true}", `k: {$type: "number"}`, `b: {$lte: "b"}`, "a: 2", "$or: [{a: 1}, {b: {$gte: 2}}]", "a: {$in: [1, 2, null]}"}[m.IntN(7)] + "}"
 	case 2:
 		if !strings.Contains(strings.Join(fields, ","), "_id") {
-			fields = append(fields, "_id: 1") // or most documents would be refused
+			fields = append(fields, "_id: 1") // otherwise most documents would be refused
 		}
 		options = ", unique: true"
 	case 3:
@@ -161,7 +160,7 @@ func (m maker) path() string { return []string{"a", "b", "k", "a.x"}[m.IntN(4)] 
 
 func (m maker) sign() int { return 1 - 2*m.IntN(2) }
 
-// order draws a sort that leaves no ties.
+// order returns a random sort pattern without ties.
 func (m maker) order() string {
 	paths := []string{"a", "b", "k", "a.x", "b.x"}
 	m.Shuffle(len(paths), func(i, j int) { paths[i], paths[j] = paths[j], paths[i] })

@@ -14,37 +14,36 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// indexScan walks the entries of an index within bounds, in one partition of
-// one shard. During a split a shard has entries in two partitions: Build then
-// merges two scans.
+// indexScan walks the entries of an index within bounds, in one partition of one shard. During a split,
+// a shard has entries in two partitions; Build merges two scans then.
 type indexScan struct {
 	Counters
 	node      *plan.IndexScan
 	src       Source
 	partition keyspace.PartitionID
-	charge    bool // this scan pays for the visit of the shard
+	charge    bool // this scan is charged for the visit of the shard
 
 	dirs   []keystring.Dir
-	ranges []keyspace.Bounds // still to do, in scan order
-	check  bool              // ranges hold more than the bounds
+	ranges []keyspace.Bounds // not read yet, in scan order
+	check  bool              // the ranges contain more than the bounds
 	prefix []byte            // of all entries of the partition
 	walk
-	// current is the range that it reads, and unread what was left of it when the scan was
-	// parked; if resume is set, that is read before ranges.
+	// current is the range being read. unread is the rest of current when the scan was parked; if resume
+	// is set, the scan reads unread before ranges.
 	current, unread storage.Range
 	resume          bool
-	seek            []byte // where to go on, set by the last key
+	seek            []byte // key to continue at, set by the last entry
 	seen            recordSet
-	last            []byte   // Distinct: the value delivered last
-	made            *fromKey // of Rebuild and WithKey
+	last            []byte   // Distinct: the last delivered value
+	made            *fromKey // for Rebuild and WithKey
 
 	row    Row
 	filter filter
 }
 
-// fromKey makes documents of keys.
+// fromKey makes documents from index keys.
 type fromKey struct {
-	layout  []place // how Rebuild puts fields into documents
+	layout  []place // where Rebuild puts each field
 	meta    metaBuilder
 	builder bson.Builder
 	decoder keystring.Decoder
@@ -136,7 +135,7 @@ func (s *indexScan) open(env *mql.Env) error {
 	return s.begin(env, s.src.Reader, r, storage.IterOptions{Reverse: s.node.Reverse})
 }
 
-// step moves to the next key, or jumps to where the bounds go on.
+// step moves to the next key, or jumps to the next key that may be within the bounds.
 func (s *indexScan) step() bool {
 	if len(s.seek) == 0 {
 		return s.it.Next()
@@ -147,7 +146,7 @@ func (s *indexScan) step() bool {
 	return ok
 }
 
-// look takes the entry under the iterator apart and checks it.
+// look decodes the entry under the iterator and checks it.
 func (s *indexScan) look(env *mql.Env) (*Row, error) {
 	s.KeysExamined++
 	key := s.it.Key()
@@ -175,7 +174,7 @@ func (s *indexScan) look(env *mql.Env) (*Row, error) {
 		return nil, err
 	}
 	if !s.src.Shard.Owns(h, id) {
-		return nil, nil // entry of a sibling that shares the partition during a split
+		return nil, nil // entry of a sibling shard that shares the partition during a split
 	}
 	s.row = Row{Hash: h, ID: id, Values: values, Shard: int(s.src.Shard.ID)}
 	if s.node.Dedupe {
@@ -230,7 +229,7 @@ func (s *indexScan) values(rest []byte) ([]byte, error) {
 	return rest[:at], nil
 }
 
-// owner reads hash, id and type bits from key and stored value.
+// owner reads the hash, id and type bits of a record from the key and the stored value of an entry.
 func (s *indexScan) owner(key []byte, valuesLen int) (h keyspace.Hash, id, bits []byte, err error) {
 	var ok bool
 	if s.node.Index.Unique {
@@ -259,8 +258,9 @@ func skipID(b []byte) int {
 	return n
 }
 
-// sameValue reports whether the first Distinct fields repeat, and jumps past
-// them otherwise. Keys with a null may be of different values, null and missing.
+// sameValue reports whether the first Distinct fields repeat those of the last entry. If not, the next
+// step jumps past their values. A key with a null may stand for several values (null and missing), so it
+// never counts as a repetition.
 func (s *indexScan) sameValue(values []byte) bool {
 	n, null := 0, false
 	for _, d := range s.dirs[:s.node.Distinct] {
@@ -280,14 +280,14 @@ func (s *indexScan) sameValue(values []byte) bool {
 	}
 	s.last = append(s.last[:0], first...)
 	s.seek = append(append(s.seek[:0], s.prefix...), first...)
-	if !s.node.Reverse { // backwards, every key of the value lies after the value itself
+	if !s.node.Reverse { // backwards, the value's prefix is before all keys of the value already
 		s.seek = keyspace.PrefixEnd(s.seek)
 	}
 	return false
 }
 
-// putKey puts the key on the row: a document of the fields by their full names, null where
-// the document has none.
+// putKey adds the index key to the row's metadata: a document of the fields by their full names, with
+// null for a field that the document lacks.
 func (s *indexScan) putKey(values, bits []byte) (err error) {
 	m := s.made
 	b := m.meta.begin(nil)
@@ -307,19 +307,19 @@ func (s *indexScan) putKey(values, bits []byte) (err error) {
 	return nil
 }
 
-// place is where Rebuild puts a field: after so many documents are closed and
-// others are opened, under its last name.
+// place describes where Rebuild puts a field: it closes a number of embedded documents, opens others,
+// and adds the field under its last name.
 type place struct {
 	close int
 	open  []string
 	name  string
 }
 
-// layoutOf makes the places of fields of which those of one embedded document
-// stand together.
+// layoutOf computes for each field the embedded documents to close and to open before it. Fields of one
+// embedded document must be adjacent.
 func layoutOf(fields []string) []place {
 	out := make([]place, 0, len(fields)+1)
-	var at []string // documents that are open
+	var at []string // embedded documents that are open
 	for _, f := range fields {
 		parts := strings.Split(f, ".")
 		ways, name := parts[:len(parts)-1], parts[len(parts)-1]
@@ -333,8 +333,8 @@ func layoutOf(fields []string) []place {
 	return append(out, place{close: len(at)})
 }
 
-// rebuild makes a document of the indexed fields. null is reported because a
-// key does not tell null from a missing field: the record has to be read then.
+// rebuild makes a document of the indexed fields. null reports that a value may be null or missing,
+// which a key does not distinguish: the caller must read the record then.
 func (s *indexScan) rebuild(values, bits []byte) (doc bson.Raw, null bool, err error) {
 	m := s.made
 	m.builder.Reset(m.doc[:0])
@@ -359,7 +359,7 @@ func (s *indexScan) rebuild(values, bits []byte) (doc bson.Raw, null bool, err e
 	return bson.Raw(m.doc), null, nil
 }
 
-// record reads the whole document of the entry at hand.
+// record reads the whole document of the current entry.
 func (s *indexScan) record(env *mql.Env, h keyspace.Hash, id []byte) (bson.Raw, error) {
 	m := s.made
 	m.key = keyspace.AppendRecord(m.key[:0], s.src.Coll.ID, h, id)
@@ -383,7 +383,7 @@ func appendScanned(b *bson.Builder, n *plan.IndexScan, c *Counters) {
 	if n.Dedupe {
 		c.appendDropped(b, c.KeysExamined)
 	}
-	if c.DocsExamined > 0 { // null and missing look alike in a key
+	if c.DocsExamined > 0 { // records were read because a key does not distinguish null and missing
 		b.Int("docsExamined", c.DocsExamined)
 	}
 }

@@ -91,23 +91,23 @@ func (e *eof) Close() {}
 // returned counts the bytes that leave a shard, for the request charge.
 type returned struct {
 	in    Operator
-	shard int  // -1: as the rows say
-	met   bool // a row has come
+	shard int  // -1: the shard of each row
+	met   bool // a row was returned
 }
 
 // CountReturned charges the bytes of every row of one shard's operator.
 func CountReturned(in Operator) Operator { return CountReturnedAt(in, -1) }
 
-// CountReturnedAt is CountReturned for computed rows, which do not know their
-// shard.
+// CountReturnedAt is CountReturned for computed rows, which have no shard.
 func CountReturnedAt(in Operator, shard int) Operator {
 	if isPointRead(in) {
-		return in // its price holds the bytes already
+		return in // the price of a point read includes the bytes
 	}
 	return &returned{in: in, shard: shard}
 }
 
-// isPointRead looks through what changes a single document only.
+// isPointRead reports whether in is a point read, perhaps below operators that only transform a single
+// document.
 func isPointRead(in Operator) bool {
 	switch o := in.(type) {
 	case *pointRead:

@@ -11,15 +11,15 @@ import (
 	"github.com/cantledb/cantle/collection/plan"
 )
 
-// merge interleaves inputs that are each ordered by a key. The key of a row is
-// its SortKey, made from the document by pattern when the input did not set it,
-// or its index Values when there is no pattern.
+// merge interleaves inputs that are each ordered by a key. With a pattern, the key of a row is its
+// SortKey; if the input did not set it, merge makes it from the document. Without a pattern, the key is
+// the row's index Values.
 type merge struct {
 	Counters
 	node    plan.Node // for explain; nil for a merge of shards
 	pattern *order.Pattern
 	reverse bool            // Values in descending order
-	skip    []keystring.Dir // of the fields at the start of Values that do not count
+	skip    []keystring.Dir // fields at the start of Values that are not part of the key
 	dedupe  bool
 	in      []Operator
 	heap    mergeHeap
@@ -32,7 +32,7 @@ type mergeInput struct {
 	row *Row
 	key []byte
 	buf []byte
-	at  int // place among the inputs: ties keep their order
+	at  int // index of the input; rows with equal keys keep the order of the inputs
 }
 
 type mergeHeap struct {
@@ -56,8 +56,7 @@ func (h *mergeHeap) Pop() any {
 	return x
 }
 
-// Merge puts the ordered outputs of several shards together, in the pattern's
-// order. It closes them when it is closed.
+// Merge merges the ordered outputs of several shards in the pattern's order. Closing it closes them.
 func Merge(p *order.Pattern, in []Operator) Operator {
 	if len(in) == 1 {
 		return in[0]
@@ -65,8 +64,8 @@ func Merge(p *order.Pattern, in []Operator) Operator {
 	return &merge{pattern: p, in: in}
 }
 
-// newSortMerge makes the operator of a SORT_MERGE: scans of one index are merged
-// by what is left of their keys, others by the sort keys of their documents.
+// newSortMerge makes the operator of a SORT_MERGE. It merges scans of one index by the rest of their
+// keys after the fixed fields, other inputs by the sort keys of their documents.
 func newSortMerge(n *plan.SortMerge, in []Operator) *merge {
 	m := &merge{node: n, pattern: n.Pattern, dedupe: n.Dedupe, in: in}
 	if n.Index != nil {
@@ -116,7 +115,7 @@ func (m *merge) Next(env *mql.Env) (*Row, error) {
 	return nil, nil
 }
 
-// advance replaces the row delivered last, which stayed valid until now.
+// advance replaces the last delivered row, which stayed valid until now.
 func (m *merge) advance(env *mql.Env) error {
 	if len(m.heap.items) == 0 {
 		return nil
@@ -179,7 +178,7 @@ func (m *merge) Close() {
 	m.seen.release()
 }
 
-// keyed puts the sort key on each row.
+// keyed sets the sort key of each row.
 type keyed struct {
 	Counters
 	node *plan.SortKey
@@ -202,6 +201,6 @@ func (k *keyed) Next(env *mql.Env) (*Row, error) {
 	return r, nil
 }
 
-// Explain leaves the operator out: nobody knows such a stage.
+// Explain omits the operator, because MongoDB has no such stage.
 func (k *keyed) Explain(b *bson.Builder, stats bool) { k.in.Explain(b, stats) }
 func (k *keyed) Close()                              { k.in.Close() }

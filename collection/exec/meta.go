@@ -10,13 +10,13 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// metaBuilder makes the Meta of rows, in memory that it uses again.
+// metaBuilder makes the Meta of rows and reuses its memory.
 type metaBuilder struct {
 	b   bson.Builder
 	buf []byte
 }
 
-// begin opens the metadata that a row has already, for more to be added.
+// begin returns a builder with the existing metadata of a row, to which more can be added.
 func (m *metaBuilder) begin(have bson.Raw) *bson.Builder {
 	m.b.Reset(m.buf[:0])
 	if len(have) > 0 {
@@ -30,9 +30,8 @@ func (m *metaBuilder) end() bson.Raw {
 	return bson.Raw(m.buf)
 }
 
-// SetMeta hands the metadata of a row to expressions. kinds are the MetaKinds
-// that may be read, as bits; 0 means all that the row holds. The values alias
-// the row and s.
+// SetMeta passes the metadata of a row to expressions. kinds are the MetaKinds that may be read, as
+// bits; 0 means all that the row has. The values alias the row and s.
 func (r *Row) SetMeta(s *expr.Scratch, kinds uint32) {
 	for k := range s.Meta {
 		s.Meta[k] = bson.Value{}
@@ -47,8 +46,8 @@ func (r *Row) SetMeta(s *expr.Scratch, kinds uint32) {
 	}
 }
 
-// KeptMeta returns the metadata to keep with the document of a row, the record number among it
-// if kinds, as bits, has that.
+// KeptMeta returns the metadata to store with the document of a row. It includes the record number if
+// kinds, as bits, has MetaRecordID.
 func (r *Row) KeptMeta(kinds uint32) bson.Raw {
 	if kinds&(1<<expr.MetaRecordID) == 0 || r.ID == nil {
 		return r.Meta
@@ -59,7 +58,7 @@ func (r *Row) KeptMeta(kinds uint32) bson.Raw {
 	return m.end()
 }
 
-// AppendKey appends the sort key of a row, metadata included.
+// AppendKey appends the sort key of a row. The key may use its metadata.
 func AppendKey(env *mql.Env, p *order.Pattern, dst []byte, r *Row) ([]byte, error) {
 	if !p.HasMeta() {
 		return p.AppendKey(env, dst, r.Doc)
@@ -74,9 +73,9 @@ func AppendKey(env *mql.Env, p *order.Pattern, dst []byte, r *Row) ([]byte, erro
 	})
 }
 
-// RecordNumber is what {$meta: "recordId"} and showRecordId tell about a record:
-// a number that stays with it as long as it keeps its _id and shard key. Records
-// have no numbers here, so that it is made from their keys.
+// RecordNumber returns the number of a record for {$meta: "recordId"} and showRecordId. It does not
+// change as long as the record keeps its _id and shard key. Records have no numbers here, so it is a
+// hash of their keys.
 // Manual: reference/method/cursor.showRecordId.
 func RecordNumber(h keyspace.Hash, id []byte) int64 {
 	const prime = 1099511628211

@@ -15,17 +15,17 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// geoNear delivers records by distance. It looks into circles of growing radius
-// around the centre: what lies within the circle just read comes out in order,
-// what was met beyond it waits for a wider one.
+// geoNear delivers records by distance. It reads circles of growing radius around the centre. Records
+// within the circle just read are delivered in order of distance; records found beyond it wait until a
+// wider circle has been read.
 type geoNear struct {
 	Counters
 	node    *plan.GeoNear
 	src     Source
 	charged bool
-	radius  float64 // read so far
-	end     float64 // no result lies beyond
-	whole   bool    // the last circle was read
+	radius  float64 // radius read so far
+	end     float64 // largest distance of a result
+	whole   bool    // the last circle has been read
 	waiting nearHeap
 	seen    recordSet
 	held    int
@@ -41,7 +41,7 @@ type geoNear struct {
 	arena  bson.Arena
 }
 
-// nearRow is a record that was met.
+// nearRow is a record that matches and has not been delivered.
 type nearRow struct {
 	distance float64
 	seq      int64
@@ -72,8 +72,9 @@ func newGeoNear(n *plan.GeoNear, src Source) *geoNear {
 	return &geoNear{node: n, src: src, end: min(n.Near.Geo().Max, n.Farthest())}
 }
 
-// The first circle: a kilometre on the sphere, a thousandth of a 2d index. The
-// next ones are twice as wide, or four times after one with few records.
+// The first circle has a radius of a kilometre on the sphere, or a thousandth of the largest distance of
+// a 2d index. Each further circle is four times as wide, or twice after at least fewRecords waiting
+// records.
 const (
 	firstMeters = 1000
 	firstPart   = 1.0 / 1024
@@ -140,7 +141,7 @@ func (g *geoNear) deliver() *Row {
 	return &g.row
 }
 
-// circle meets the records within a radius that were not met before.
+// circle collects the records within a radius that were not read before.
 func (g *geoNear) circle(env *mql.Env, radius float64) error {
 	node, ok := g.node.Within(radius)
 	if !ok {
@@ -208,8 +209,8 @@ func (g *geoNear) meet(env *mql.Env, r *Row) error {
 	return nil
 }
 
-// distance is the least distance of the geometries of a document, and the
-// geometry that has it; ok is false if none lies within the bounds.
+// distance returns the smallest distance of a document's geometries, and the geometry that has it; ok is
+// false if none lies within the bounds.
 func (g *geoNear) distance(doc bson.Raw) (d float64, point bson.Value, ok bool) {
 	near := g.node.Near.Geo()
 	g.node.Near.Path().Walk(doc, path.TraverseLeaf, func(v bson.Value, _ []int32) bool {

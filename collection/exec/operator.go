@@ -10,57 +10,56 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Row is one result on its way up. All slices belong to the operator that
-// returned it.
+// Row is one result of an operator. All slices belong to the operator that returned it.
 type Row struct {
-	Doc     bson.Raw      // nil while only the index key is known
+	Doc     bson.Raw      // nil while only the index key has been read
 	Hash    keyspace.Hash // hash of the record's position
 	ID      []byte        // the record's id, catalog.Collection.AppendID; nil for computed rows
-	SortKey []byte        // set by operators whose order is asked for
+	SortKey []byte        // set by operators whose order is needed
 	Values  []byte        // index key values, from an index scan
-	Meta    bson.Raw      // what {$meta: …} reads, by name; nil without any
+	Meta    bson.Raw      // values for {$meta: …}, by name; nil without any
 	Shard   int           // number of the shard, for charges
 }
 
 // Operator delivers rows.
 type Operator interface {
-	// Next returns the next row, nil at the end. After an error or the end it
-	// may be called again and returns the same.
+	// Next returns the next row, nil at the end. After an error or the end, further calls return the
+	// same.
 	// Errors: what env.Tick returns, *mongoerr.Error, storage errors.
 	Next(env *mql.Env) (*Row, error)
 	// Explain appends the operator's stage, with counters when stats is set, as
 	// the fields of an open document.
 	Explain(b *bson.Builder, stats bool)
-	// Park lets go, between two rows, of what the operator would find again: iterators
-	// and the blocks and files that they hold. What it returned before is not valid any
-	// more; the next row is the one that would have come. An operator that holds on to a
-	// row of its input copies it first, or leaves its input as it is.
+	// Park releases, between two rows, what the operator can open again: iterators, and the blocks and
+	// files that they hold. Rows that it returned before become invalid; the next row is the same as
+	// without Park. An operator that keeps a row of its input copies the row first, or does not park its
+	// input.
 	//
-	// Park returns how many bytes remain beyond the memory budget of the command, and
-	// false if something below was at work: then it is called again, later.
+	// Park returns the number of bytes that stay in memory outside the memory budget of the command.
+	// done is false if an operator below was running: the caller must call Park again later.
 	Park() (bytes int, done bool)
 	// Close releases what the operator holds.
 	Close()
 }
 
-// Source is what operators of one shard read from.
+// Source holds what the operators of one shard read from.
 type Source struct {
 	Coll   *catalog.Collection
 	Shard  *shard.Descriptor
 	Reader storage.Reader
 	// From is the position at which scans of the records begin.
 	From keyspace.Hash
-	// Trial bounds the work of a trial run; nil in earnest.
+	// Trial limits the work of a trial run; nil outside of trials.
 	Trial *trial
-	// Memory is where a read by key may put its document, for whoever copies it before the
-	// memory is used again; nil: the document has memory of its own.
+	// Memory is a buffer in which a read by key may put its document, for callers that copy the document
+	// before the buffer is reused. If Memory is nil, each document has its own memory.
 	Memory *RowMemory
 }
 
-// RowMemory is memory for one document, used again and again.
+// RowMemory is a reusable buffer for one document.
 type RowMemory struct{ buf []byte }
 
-// rowMemoryMax bounds what is kept for the next document.
+// rowMemoryMax bounds the buffer that is kept for the next document.
 const rowMemoryMax = 64 << 10
 
 func (m *RowMemory) take() []byte {
@@ -76,14 +75,14 @@ func (m *RowMemory) give(doc []byte) {
 	}
 }
 
-// Counters is what explain prints of one operator.
+// Counters holds the counters that explain prints of one operator.
 type Counters struct {
 	Returned     int64
 	Works        int64
 	KeysExamined int64
 	DocsExamined int64
 	Seeks        int64
-	Dropped      int64 // rows that came before
+	Dropped      int64 // rows dropped as duplicates
 	Done         bool
 }
 
@@ -100,15 +99,15 @@ func (c *Counters) append(b *bson.Builder) {
 	b.Bool("isEOF", c.Done)
 }
 
-// explainStage prints one stage: its name, what the node says, the counters that every
-// stage has, and its inputs.
+// explainStage prints one stage: its name, the node's description, the counters of every stage, and its
+// inputs.
 func explainStage(b *bson.Builder, n plan.Node, c *Counters, stats bool, inputs ...Operator) {
 	explainNode(b, n, c, stats)
 	explainInputs(b, stats, inputs...)
 }
 
-// explainNode is explainStage without the inputs, for operators that have more counters
-// to print between the two.
+// explainNode is explainStage without the inputs, for operators that print more counters before the
+// inputs.
 func explainNode(b *bson.Builder, n plan.Node, c *Counters, stats bool) {
 	b.String("stage", n.Stage())
 	n.Describe(b)
@@ -117,14 +116,13 @@ func explainNode(b *bson.Builder, n plan.Node, c *Counters, stats bool) {
 	}
 }
 
-// appendExamined prints how many keys and documents were looked at.
+// appendExamined prints the numbers of examined keys and documents.
 func (c *Counters) appendExamined(b *bson.Builder) {
 	b.Int("keysExamined", c.KeysExamined)
 	b.Int("docsExamined", c.DocsExamined)
 }
 
-// appendDropped prints how many rows were compared with those before, and how many of
-// them had come already.
+// appendDropped prints the number of rows that were checked for duplicates, and of duplicates.
 func (c *Counters) appendDropped(b *bson.Builder, compared int64) {
 	b.Int("dupsTested", compared)
 	b.Int("dupsDropped", c.Dropped)

@@ -2,7 +2,7 @@ package exec
 
 import "github.com/cantledb/cantle/storage"
 
-// parkAll parks several.
+// parkAll parks several operators.
 func parkAll(ops []Operator) (bytes int, done bool) {
 	done = true
 	for _, op := range ops {
@@ -12,8 +12,8 @@ func parkAll(ops []Operator) (bytes int, done bool) {
 	return bytes, done
 }
 
-// remaining is where a scan goes on after it was parked: what an iterator that stood on an
-// entry has not delivered of its range.
+// remaining returns the range at which a scan continues after it was parked: the part of its range that
+// an iterator positioned on an entry has not delivered.
 func remaining(it storage.Iterator, of storage.Range, reverse bool) storage.Range {
 	key := it.Key()
 	if reverse {
@@ -37,8 +37,8 @@ func (u *union) Park() (int, bool)     { return parkAll(u.in[u.at:]) }
 func (x *intersect) Park() (int, bool) { return parkAll(x.in) }
 func (t *textOr) Park() (int, bool)    { return parkAll(t.in[t.at:]) }
 
-// These have nothing open between two rows: what they hold is in memory, which the budget
-// counts, or in files of their own.
+// These operators have nothing open between two rows: they hold only memory, which the budget counts, or
+// files of their own.
 func (*eof) Park() (int, bool)       { return 0, true }
 func (*documents) Park() (int, bool) { return 0, true }
 func (*sorter) Park() (int, bool)    { return 0, true }

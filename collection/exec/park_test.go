@@ -15,11 +15,11 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// openReader counts the iterators that are open. Prefetch opens some on goroutines.
+// openReader counts the iterators that are open. Prefetch opens some of them on goroutines.
 type openReader struct {
 	storage.Reader
 	open   atomic.Int64
-	parked int // parkings that found some open
+	parked int // number of times that Park closed an iterator
 }
 
 func (r *openReader) Iter(ctx context.Context, of storage.Range, o storage.IterOptions) (storage.Iterator, error) {
@@ -31,7 +31,7 @@ func (r *openReader) Iter(ctx context.Context, of storage.Range, o storage.IterO
 	return &openIterator{Iterator: it, reader: r}, nil
 }
 
-// openIterator is one of the counted iterators.
+// openIterator is a counted iterator.
 type openIterator struct {
 	storage.Iterator
 	reader *openReader
@@ -46,9 +46,9 @@ func (it *openIterator) Close() {
 	it.Iterator.Close()
 }
 
-// park parks an operator that reads from r, as a cursor is parked between two batches,
-// and wants every iterator closed. It waits for goroutines that read ahead: how far they
-// are is the machine's affair, and what is open once their pages are full is not.
+// park parks an operator that reads from r, as a cursor is parked between two batches, and requires that
+// every iterator is closed. It waits for goroutines that read ahead: their progress depends on the
+// machine, but once their pages are full nothing may be open.
 func (r *openReader) park(t testing.TB, op exec.Operator) {
 	before := r.open.Load()
 	for _, done := op.Park(); !done; _, done = op.Park() {
@@ -63,9 +63,9 @@ func (r *openReader) park(t testing.TB, op exec.Operator) {
 	}
 }
 
-// TestParkedGoesOn holds plans that are parked between two rows to the same plans that
-// are not, chosen for once and by the plan cache. TestEveryPlanAnswersAlike, TestTextPlans
-// and TestGeoPlans park the others.
+// TestParkedGoesOn compares plans that are parked between two rows with the same plans unparked, chosen
+// directly and by the plan cache. TestEveryPlanAnswersAlike, TestTextPlans and TestGeoPlans park the
+// other plans.
 func TestParkedGoesOn(t *testing.T) {
 	for _, c := range []struct {
 		key    string

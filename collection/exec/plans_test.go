@@ -29,7 +29,7 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// world is one collection with some shards in a memory store.
+// world is a collection with some shards in a memory store.
 type world struct {
 	t     testing.TB
 	env   *mql.Env
@@ -37,8 +37,8 @@ type world struct {
 	coll  *catalog.Collection
 	used  map[string]int // stages of the candidates
 
-	parked int  // parkings that closed an iterator
-	awake  bool // nothing is parked
+	parked int  // number of times that Park closed an iterator
+	awake  bool // operators are never parked
 }
 
 func newWorld(t testing.TB, shardKey string, shards int, indexes ...string) *world {
@@ -71,7 +71,7 @@ func newWorldIn(t testing.TB, store storage.Store, shardKey string, shards int, 
 	return w
 }
 
-// target writes into a transaction; multikey marks are made at once.
+// target returns a write target in a transaction. Multikey marks take effect at once.
 func (w *world) target(txn storage.Txn, h keyspace.Hash) *write.Target {
 	return &write.Target{Coll: w.coll, Shard: w.coll.Map.Find(h, nil), Txn: txn, Multikey: func(ix *catalog.Index, p index.MultikeyPaths) error {
 		ix.Multikey = ix.Multikey.Union(p)
@@ -82,7 +82,7 @@ func (w *world) target(txn storage.Txn, h keyspace.Hash) *write.Target {
 func (w *world) insert(doc bson.Raw) {
 	h, err := w.coll.Position(doc)
 	if err != nil {
-		return // an array in the shard key
+		return // an array in the shard key was refused
 	}
 	txn, err := w.store.Begin(context.Background(), storage.TxnOptions{})
 	if err != nil {
@@ -90,7 +90,7 @@ func (w *world) insert(doc bson.Raw) {
 	}
 	defer txn.Close()
 	if err := w.target(txn, h).Insert(w.env, doc, h); err != nil {
-		return // parallel arrays in an index
+		return // parallel arrays in an index were refused
 	}
 	if _, err := txn.Commit(context.Background(), storage.Synced); err != nil {
 		w.t.Fatal(err)
@@ -136,15 +136,15 @@ func (w *world) run(q *plan.Query, sol *plan.Solution) []string {
 			break
 		}
 		out = append(out, ejson.Canonical(inOrder(row.Doc)))
-		if len(out)%3 > 0 && !w.awake { // as a cursor between two batches
+		if len(out)%3 > 0 && !w.awake { // like a cursor between two batches
 			r.park(w.t, op)
 		}
 	}
 	return out
 }
 
-// inOrder is a document with its fields in the order of their names: documents
-// that are made of keys have the order of the index.
+// inOrder returns a document with its fields sorted by name: a document made from an index key has the
+// order of the index.
 func inOrder(d bson.Raw) bson.Raw {
 	var fields []bson.Field
 	for it := d.Iter(); it.Next(); {
@@ -162,7 +162,7 @@ func inOrder(d bson.Raw) bson.Raw {
 	return b.Doc()
 }
 
-// kinds of values that documents are made of.
+// plain and arrays are the values of documents.
 var (
 	plain  = []string{"0", "1", "2", "3", "1.5", "-1", "NumberLong(2)", `"a"`, `"b"`, `"abc"`, "null", "true", `Decimal128("2.0")`, "{x: 1}", "{x: 2, y: 1}", "{}", "undefined", "MinKey", `ISODate("2020-01-01")`}
 	arrays = append([]string{"[]", "[1, 2]", `[3, "a"]`, "{x: [1, 5]}", "[{x: 1}, {x: 3}]", "[[1, 2]]", "[null]"}, plain...)
@@ -233,7 +233,7 @@ var sorts = []string{"{a: 1, _id: 1}", "{a: -1, b: 1, _id: 1}", "{b: -1, _id: 1}
 
 var projections = []string{"{_id: 0, a: 1}", "{a: 1, b: 1}", "{b: 0}", `{_id: 0, "a.x": 1}`, `{_id: 0, "a.x": 1, "b.x": 1}`, `{_id: 0, b: 1, s: {$add: [1, 2]}}`}
 
-// ordered indexes that documents with and without arrays can have.
+// ordered holds indexes for documents with or without arrays.
 var ordered = []string{
 	`{key: {a: 1}, name: "a_1"}`, `{key: {a: -1, b: 1}, name: "ab"}`, `{key: {b: 1, a: 1, _id: 1}, name: "ba"}`,
 	`{key: {"a.x": 1}, name: "ax"}`, `{key: {"a.x": 1, "b.x": -1}, name: "axbx"}`, `{key: {k: 1}, name: "k_1"}`,
@@ -242,15 +242,15 @@ var ordered = []string{
 	`{key: {"$**": 1}, name: "all"}`, `{key: {"a.$**": -1}, name: "below"}`, `{key: {"$**": 1}, name: "some", wildcardProjection: {"a.x": 1, b: 1}}`,
 }
 
-// onlyPlain are indexes that no arrays can be in.
+// onlyPlain holds indexes that do not permit arrays.
 var onlyPlain = []string{
 	`{key: {a: "hashed"}, name: "ah"}`, `{key: {b: 1, "a.x": "hashed", k: -1}, name: "bah"}`,
 	`{key: {b: 1, "$**": 1}, name: "ball", wildcardProjection: {b: 0}}`, `{key: {"a.$**": 1, k: 1}, name: "belowk"}`,
 	`{key: {"a.x": 1, "a.y": 1, _id: 1}, name: "axy"}`,
 }
 
-// TestEveryPlanAnswersAlike holds every candidate solution of random queries,
-// sharded or not, to the answer of the plain scan.
+// TestEveryPlanAnswersAlike compares every candidate solution of random queries with the plain scan,
+// sharded and unsharded.
 func TestEveryPlanAnswersAlike(t *testing.T) {
 	used := map[string]int{}
 	for _, c := range []struct {
@@ -266,7 +266,7 @@ func TestEveryPlanAnswersAlike(t *testing.T) {
 		t.Run(fmt.Sprintf("%s over %d with %d indexes", c.key, c.shards, len(c.indexes)), func(t *testing.T) {
 			m := maker{rand.New(rand.NewPCG(7, uint64(c.shards))), c.values}
 			w := newWorld(t, c.key, c.shards, c.indexes...)
-			for i := range 60 * c.shards { // more in each shard than is read ahead
+			for i := range 60 * c.shards { // more in each shard than Prefetch reads ahead
 				w.insert(bsontest.Doc(t, m.doc(i)))
 			}
 			for range 90 {
@@ -328,7 +328,7 @@ func (w *world) candidates(q *plan.Query) []*plan.Solution {
 	return sols
 }
 
-// natural is a find that scans the collection.
+// natural returns the find with a hint to scan the collection.
 func (w *world) natural(f plan.Find) plan.Find {
 	f.Hint = bson.Value{Type: bson.TypeDocument, Data: bsontest.Doc(w.t, "{$natural: 1}")}
 	return f
@@ -343,7 +343,7 @@ func (w *world) query(f plan.Find) *plan.Query {
 	return q
 }
 
-// compare holds the candidates of a find to the scan.
+// compare compares the candidates of a find with the scan.
 func (w *world) compare(f plan.Find) {
 	w.t.Helper()
 	if _, err := plan.Canonical(w.env, w.coll, f); err != nil {
@@ -359,7 +359,7 @@ func (w *world) compare(f plan.Find) {
 	w.tryAll(q, sols)
 }
 
-// tryAll holds a trial, which must not fail.
+// tryAll runs a trial, which must not fail.
 func (w *world) tryAll(q *plan.Query, sols []*plan.Solution) {
 	w.t.Helper()
 	r, err := w.store.Snapshot(context.Background(), 0)
@@ -385,7 +385,7 @@ func (w *world) same(f plan.Find, s *plan.Solution, got, want []string, sorted b
 	}
 }
 
-// compareKeys holds counts and distinct values to the scan.
+// compareKeys compares counts and distinct values with the scan.
 func (w *world) compareKeys(filter bson.Raw) {
 	w.t.Helper()
 	f := plan.Find{Filter: filter}
@@ -414,7 +414,7 @@ func (w *world) compareKeys(filter bson.Raw) {
 	}
 }
 
-// values are the distinct values of a path in documents, in order.
+// values returns the distinct values of a path in documents, sorted.
 func (w *world) values(docs []string, at string) []string {
 	w.t.Helper()
 	seen := map[string]bool{}

@@ -11,35 +11,35 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// Pages: while one is in use, a goroutine copies the rows of the next one. Pages
-// grow, so that a cursor that is left after its first rows holds few.
+// While one page is read, a goroutine copies the rows of the next one. Pages grow, so that a cursor that
+// is abandoned after its first rows holds few.
 const (
 	pageRowsFirst = 4
 	pageRows      = 64
 	pageBytes     = 1 << 20
 )
 
-// page is rows copied out of an operator.
+// page holds rows copied from an operator.
 type page struct {
 	rows  []Row
 	mem   []byte
 	err   error
 	last  bool
-	meter ratelimit.Meter // the work of filling it
+	meter ratelimit.Meter // the work of filling the page
 }
 
-// prefetch runs an operator one page ahead, each page in a goroutine of its own, so
-// that nothing runs while nobody asks.
+// prefetch runs an operator one page ahead. Each page is filled by a new goroutine, so that nothing runs
+// while no caller reads.
 type prefetch struct {
 	in     Operator
-	env    *mql.Env // the goroutines' own
+	env    *mql.Env // Env of the goroutines
 	parent *mql.Env
 	slots  chan struct{}
 	cancel context.CancelFunc
 	start  func()
 	begun  bool
-	size   int        // rows of the next page
-	pages  chan *page // the one that is ready
+	size   int        // maximal number of rows of the next page
+	pages  chan *page // holds the filled page
 	spare  *page
 	cur    *page
 	at     int
@@ -48,12 +48,11 @@ type prefetch struct {
 	joined sync.WaitGroup
 }
 
-// Prefetch lets several operators of one command run at the same time, at most
-// workers at once. The goroutines end before Close of their operator returns.
+// Prefetch lets several operators of one command run at the same time, at most workers at once. The
+// goroutines end before Close of their operator returns.
 //
-// The work of a page goes into env's meter when the page is taken. How far the
-// others have read ahead by the time a limit or a closed cursor ends them depends
-// on the machine, and a charge must not.
+// The work of a page is added to env's meter when the page is taken. The number of pages read ahead when
+// a limit or a closed cursor ends the command depends on the machine, and a charge must not.
 func Prefetch(env *mql.Env, ops []Operator, workers int) []Operator {
 	if len(ops) < 2 {
 		return ops
@@ -78,17 +77,17 @@ func Prefetch(env *mql.Env, ops []Operator, workers int) []Operator {
 	return out
 }
 
-// run begins with the first page.
+// run starts to fill the first page.
 func (p *prefetch) run() {
 	p.begun = true
-	// A page may outlive the command that asked for rows; Close ends it.
+	// A page may outlive the command that requested rows; Close ends it.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(p.parent.Context()))
 	p.cancel = cancel
 	p.env = p.parent.Fork(ctx)
 	p.ahead()
 }
 
-// ahead fills a page in a goroutine.
+// ahead starts a goroutine that fills a page.
 func (p *prefetch) ahead() {
 	pg := p.spare
 	if p.spare = nil; pg == nil {
@@ -108,12 +107,12 @@ func (p *prefetch) ahead() {
 		p.env.Pause()
 		p.env.Meter.Cut(&pg.meter)
 		<-p.slots
-		p.pages <- pg // there is room for the one page on its way
+		p.pages <- pg // never blocks: only one page is filled at a time
 	})
 }
 
-// guardedFill is fill; a panic ends the command and not the process, as it would
-// in the command's own goroutine.
+// guardedFill is fill, but a panic ends only the command and not the process, as in the command's own
+// goroutine.
 func (pg *page) guardedFill(env *mql.Env, in Operator, rows int) {
 	defer func() {
 		if err := mongoerr.Recovered(recover()); err != nil {
@@ -123,7 +122,7 @@ func (pg *page) guardedFill(env *mql.Env, in Operator, rows int) {
 	pg.fill(env, in, rows)
 }
 
-// fill copies so many rows, unless the page is full before or the input ends.
+// fill copies at most rows rows. It stops earlier when the page is full or the input ends.
 func (pg *page) fill(env *mql.Env, in Operator, rows int) {
 	pg.rows, pg.mem, pg.err, pg.last = pg.rows[:0], pg.mem[:0], nil, false
 	for len(pg.rows) < rows && len(pg.mem) < pageBytes {
@@ -140,22 +139,21 @@ func (pg *page) fill(env *mql.Env, in Operator, rows int) {
 	}
 }
 
-// copy puts what a row points to into the page.
+// copy copies a row and the memory that it points to into the page.
 func (pg *page) copy(r *Row) Row {
 	pg.room(len(r.Doc) + len(r.ID) + len(r.SortKey) + len(r.Values) + len(r.Meta))
 	return Row{Doc: pg.own(r.Doc), ID: pg.own(r.ID), SortKey: pg.own(r.SortKey), Values: pg.own(r.Values), Meta: pg.own(r.Meta), Hash: r.Hash, Shard: r.Shard}
 }
 
-// room makes room for n more bytes. Rows before keep pointing to the memory that
-// was full, which stays valid.
+// room makes room for n more bytes. Earlier rows point to the old memory, which stays valid.
 func (pg *page) room(n int) {
 	if cap(pg.mem)-len(pg.mem) < n {
 		pg.mem = make([]byte, 0, max(2*cap(pg.mem), n, 4<<10))
 	}
 }
 
-// bytes is about how much memory the page takes: what was full before is as large again
-// at most.
+// bytes returns an upper estimate of the page's memory: all earlier memory together is at most as large
+// as the current one.
 func (pg *page) bytes() int { return 2*cap(pg.mem) + cap(pg.rows)*int(unsafe.Sizeof(Row{})) }
 
 // own copies b into the page; nil stays nil.
@@ -192,7 +190,7 @@ func (p *prefetch) Next(env *mql.Env) (*Row, error) {
 		select {
 		case p.cur = <-p.pages:
 		default:
-			env.Pause() // it may be needed for the page
+			env.Pause() // the filling goroutine may need the lane
 			select {
 			case p.cur = <-p.pages:
 			case <-env.Context().Done():
@@ -200,7 +198,7 @@ func (p *prefetch) Next(env *mql.Env) (*Row, error) {
 				return nil, p.err
 			}
 		}
-		if p.cur == nil { // cancelled before it was filled: Close was called
+		if p.cur == nil { // cancelled before the page was filled: Close was called
 			p.done = true
 			return nil, nil
 		}
@@ -212,7 +210,7 @@ func (p *prefetch) Next(env *mql.Env) (*Row, error) {
 	}
 }
 
-// Park see Operator. Pages that are filled already stay.
+// Park implements Operator. Filled pages stay.
 func (p *prefetch) Park() (bytes int, done bool) {
 	if !p.begun {
 		return 0, true
@@ -222,7 +220,7 @@ func (p *prefetch) Park() (bytes int, done bool) {
 		bytes = p.cur.bytes()
 	}
 	if p.cur != nil && p.cur.last {
-		return p.parkInput(bytes) // which has ended, and may hold what it did not read
+		return p.parkInput(bytes) // the input has ended, and may still hold what it did not read
 	}
 	if p.done || p.err != nil || p.cur != nil && p.cur.err != nil {
 		return bytes, true
@@ -244,15 +242,14 @@ func (p *prefetch) Park() (bytes int, done bool) {
 	}
 }
 
-// parkInput parks the input once the goroutine has handed over its page; bytes is what
-// remains beside it.
+// parkInput parks the input once the goroutine has delivered its page. bytes is the memory of the pages.
 func (p *prefetch) parkInput(bytes int) (int, bool) {
 	p.joined.Wait()
 	below, done := p.in.Park()
 	return bytes + below, done
 }
 
-// join waits for the goroutine.
+// join cancels the goroutine and waits for it.
 func (p *prefetch) join() {
 	if !p.begun || p.cancel == nil {
 		return

@@ -7,10 +7,9 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// recordSet remembers records by position and _id: 16 bytes of hash for each,
-// under seeds of its own, so that nobody can make records that look alike. What it
-// takes is counted by the command's memory (mql.Memory.GrowRecords) until release. The zero recordSet is
-// empty.
+// recordSet holds records by position and _id: 16 bytes of hash for each. Each set has its own random
+// seeds, so that a client cannot make records that collide. Its memory counts in the command's memory
+// (mql.Memory.GrowRecords) until release. The zero recordSet is empty.
 type recordSet struct {
 	m      map[[2]uint64]struct{}
 	seeds  [2]maphash.Seed
@@ -19,7 +18,7 @@ type recordSet struct {
 	held   int
 }
 
-// recordBytes is what a record takes in a map, about.
+// recordBytes is the approximate size of a record in a map.
 const recordBytes = 40
 
 // add reports whether the record is new.
@@ -45,7 +44,7 @@ func (s *recordSet) add(env *mql.Env, r *Row) (bool, error) {
 	return true, nil
 }
 
-// release forgets everything.
+// release empties the set and returns its memory.
 func (s *recordSet) release() {
 	if s.held > 0 {
 		s.memory.GrowRecords(-s.held)

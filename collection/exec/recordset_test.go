@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/collection/plan"
 )
 
-// TestDedupeIsBounded: plans that remember which records they have met do so within the
-// command's memory, fail with a reason when it is used up, and give it back.
+// TestDedupeIsBounded: plans that store the records they have seen stay within the command's memory,
+// fail with a reason when it is used up, and return it.
 func TestDedupeIsBounded(t *testing.T) {
 	w := newWorld(t, "", 1, `{key: {a: 1}, name: "a_1"}`, `{key: {b: 1}, name: "b_1"}`, `{key: {c: 1}, name: "c_1"}`,
 		`{key: {d: 1}, name: "d_1"}`, `{key: {e: 1}, name: "e_1"}`)
@@ -51,7 +51,7 @@ func TestDedupeIsBounded(t *testing.T) {
 	}
 }
 
-// stagesOf lists the stages of a plan.
+// stagesOf returns the names of the stages of a plan.
 func stagesOf(n plan.Node) string {
 	out := n.Stage()
 	for _, in := range n.Inputs() {

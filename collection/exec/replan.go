@@ -6,20 +6,19 @@ import (
 	"github.com/cantledb/cantle/collection/plan"
 )
 
-// replanRatio is how many times the work of its trial a plan from the cache may do
-// before it has shown as much as it did then.
+// replanRatio limits a plan from the cache: before it has delivered as many rows as in its trial, it may
+// do this many times the work of the trial.
 const replanRatio = 10
 
-// BuildChosen is Build for a solution that was chosen by others. A plan that comes
-// from the plan cache is watched until it has delivered as many rows as a trial
-// asks for, or its last one: when it does ten times the work of the trial that it
-// won, it is given up and another is chosen. What it has read by then is not
-// charged, as nothing of a trial is. rows is how many will be asked for at all, 0 if
+// BuildChosen is Build for a solution that the planner chose. A plan from the plan cache is watched
+// until it has delivered as many rows as a trial needs, or its last one. If it does ten times the work
+// of the trial that it won, it is dropped and another plan is chosen. Its work until then is not
+// charged, as the work of trials is not. rows is the number of rows that will be read in all, 0 if
 // unknown.
 // Manual: core/query-plans#plan-cache-entry-state.
 func BuildChosen(s *plan.Solution, rows int64, src Source) (Operator, error) {
 	if s.Again == nil || s.Works >= trialWork {
-		return Build(s.Shards, src) // a trial that did not end says nothing
+		return Build(s.Shards, src) // the result of a trial that did not end is no measure
 	}
 	unwatched := src
 	src.Trial = &trial{left: replanRatio * max(s.Works, 1)}
@@ -34,8 +33,8 @@ func BuildChosen(s *plan.Solution, rows int64, src Source) (Operator, error) {
 	return &watched{op: op, src: unwatched, trial: src.Trial, again: s.Again, want: want}, nil
 }
 
-// watched runs a plan from the cache. Until it is trusted its rows are kept back:
-// after a change of plans they come again.
+// watched runs a plan from the cache. Until the plan is trusted, its rows are held back, because another
+// plan would deliver them again.
 type watched struct {
 	op    Operator
 	src   Source
@@ -43,8 +42,8 @@ type watched struct {
 	again func(env *mql.Env) (*plan.Solution, error)
 	want  int64
 
-	settled bool // the plan is trusted, or another has taken its place
-	ended   bool // while its rows were kept back
+	settled bool // the plan is trusted or replaced
+	ended   bool // the plan ended while its rows were held back
 	kept    page
 	at      int
 }
@@ -67,8 +66,8 @@ func (w *watched) Next(env *mql.Env) (*Row, error) {
 	return w.op.Next(env)
 }
 
-// settle runs the plan until it is clear whether to go on with it. It goes on only if the bound
-// was never met, not in reading ahead either, so that no operator holds the error of the bound.
+// settle runs the plan until it is clear whether to keep it. It keeps the plan only if the limit was
+// never exceeded, not by reading ahead either, so that no operator holds the error of the limit.
 func (w *watched) settle(env *mql.Env) error {
 	w.settled = true
 	own := env.Fork(env.Context())
@@ -93,7 +92,7 @@ func (w *watched) settle(env *mql.Env) error {
 	return nil
 }
 
-// change puts another plan in the place of this one.
+// change replaces the plan by another one.
 func (w *watched) change(env *mql.Env) error {
 	w.op.Close()
 	w.kept = page{}

@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/collection/plan"
 )
 
-// TestReverseScanJumps: a scan backwards jumps over keys outside of its bounds as one
-// forwards does, and over the repetitions of a value that is wanted once.
+// TestReverseScanJumps: a backward scan jumps over keys outside of its bounds like a forward scan, and
+// over the repetitions of a distinct value.
 func TestReverseScanJumps(t *testing.T) {
 	w := newWorld(t, "", 1, `{key: {a: 1, b: 1}, name: "ab"}`)
 	for i := range 1000 {
@@ -69,7 +69,7 @@ func TestReverseScanJumps(t *testing.T) {
 	}
 }
 
-// deepest is the number of a field of the innermost stage.
+// deepest returns the value of a field of the innermost stage.
 func deepest(stage bson.Raw, name string) int64 {
 	if in, ok := stage.Get("inputStage").Doc(); ok {
 		return deepest(in, name)

@@ -5,9 +5,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// Runs are sorted runs of keyed documents in a temporary file without a name:
-// what a blocking operator outside of this package spills to. Rows of equal keys
-// come back in the order of their runs.
+// Runs are sorted runs of keyed documents in a temporary file without a name. Blocking operators outside
+// of this package spill to them. Rows of equal keys are returned in the order of their runs.
 type Runs struct {
 	set   *runSet
 	count int64
@@ -15,8 +14,8 @@ type Runs struct {
 
 // NewRuns opens the temporary file.
 //
-// Errors: QueryExceededMemoryLimitNoDiskUseAllowed if the command may not spill;
-// what names the operator for it.
+// Errors: QueryExceededMemoryLimitNoDiskUseAllowed if the command may not spill; its message has the
+// operator's name what.
 func NewRuns(env *mql.Env, what string) (*Runs, error) {
 	if !env.Memory.CanSpill() {
 		return nil, env.Memory.TooMuch(what)
@@ -37,10 +36,10 @@ func (r *Runs) Write(key []byte, doc, meta bson.Raw) error {
 	return r.set.write(&sortRow{key: key, doc: doc, meta: meta, seq: r.count})
 }
 
-// Count is the number of runs.
+// Count returns the number of runs.
 func (r *Runs) Count() int { return r.set.count() }
 
-// Bytes is what has been written.
+// Bytes returns the number of bytes written.
 func (r *Runs) Bytes() int64 { return r.set.size }
 
 // Start ends writing and begins reading.

@@ -15,7 +15,7 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// pointRead delivers the one record of a position and an _id, or nothing.
+// pointRead delivers the record with a given position and _id, or nothing.
 type pointRead struct {
 	Counters
 	node *plan.PointRead
@@ -62,23 +62,23 @@ func (p *pointRead) Explain(b *bson.Builder, stats bool) {
 }
 func (p *pointRead) Close() { p.Done = true }
 
-// recordScan walks records in key order.
+// recordScan reads records in key order.
 type recordScan struct {
 	Counters
 	node   *plan.RecordScan
 	src    Source
-	ranges []storage.Range // still to do, in scan order
-	// current is the range that it reads.
+	ranges []storage.Range // not read yet, in scan order
+	// current is the range being read.
 	current storage.Range
-	// unread is what was left of current when the scan was parked; if resume is set, it
-	// is read before ranges.
+	// unread is the rest of current when the scan was parked; if resume is set, the scan reads unread
+	// before ranges.
 	unread storage.Range
 	resume bool
 	walk
-	// onRecord says that the iterator stands on a record which step has not looked at.
+	// onRecord reports that the iterator is on a record that step has not delivered yet.
 	onRecord bool
 	row      Row
-	keys     *metaBuilder // of the rows, where they are asked for
+	keys     *metaBuilder // index keys of the rows, if requested
 	filter   filter
 	charged  bool
 }
@@ -87,7 +87,7 @@ func newRecordScan(n *plan.RecordScan, src Source) (s *recordScan) {
 	if n.Filter == nil {
 		s = &recordScan{}
 	} else {
-		x := &struct { // in one piece of memory
+		x := &struct { // one allocation
 			recordScan
 			scratch expr.Scratch
 		}{}
@@ -97,7 +97,7 @@ func newRecordScan(n *plan.RecordScan, src Source) (s *recordScan) {
 	return s
 }
 
-// recordRanges makes the key ranges of a place that the shard owns.
+// recordRanges returns the key ranges of the bounds within the shard.
 func recordRanges(n *plan.RecordScan, src Source) []storage.Range {
 	id := src.Coll.ID
 	lo, _ := src.Shard.Hashes()
@@ -132,7 +132,7 @@ func (s *recordScan) Next(env *mql.Env) (*Row, error) {
 		s.charged = true
 		seeks := s.node.Seeks
 		if s.node.Bounds.Ranges != nil {
-			seeks = len(s.ranges) // the others are other shards'
+			seeks = len(s.ranges) // the other ranges belong to other shards
 		}
 		env.Meter.Visit(int(s.src.Shard.ID), max(1, seeks))
 		env.Meter.Add(int(s.src.Shard.ID), ratelimit.Predicate, int64(s.node.Predicates))
@@ -171,12 +171,12 @@ func (s *recordScan) Next(env *mql.Env) (*Row, error) {
 	return nil, nil
 }
 
-// step moves to the next record. Many ranges of positions are read by one iterator,
-// which goes from each to the next: found is false on the way, and when it has ended.
+// step moves to the next record. If there are many ranges of positions, one iterator reads them all and
+// jumps from each to the next: found is false after a jump, and at the end.
 func (s *recordScan) step() (found, ended bool) {
 	if !s.onRecord && !s.it.Next() {
 		if s.hops() {
-			s.ranges = nil // it reached to the last
+			s.ranges = nil // the iterator covered the last range too
 		}
 		return false, true
 	}
@@ -197,7 +197,7 @@ func (s *recordScan) step() (found, ended bool) {
 	return false, !s.onRecord
 }
 
-// hops reports that one iterator reads all ranges.
+// hops reports whether one iterator reads all ranges.
 func (s *recordScan) hops() bool { return s.node.Bounds.Ranges != nil && !s.node.Reverse }
 
 func (s *recordScan) open(env *mql.Env) error {

@@ -11,9 +11,9 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// sorter reads its whole input, then delivers it in order. With a limit it
-// keeps only the first rows, in a heap; without one it spills sorted runs to
-// disk when the memory budget is used up and merges them.
+// sorter reads its whole input, then delivers it in order. With a limit it is a top-k sort: it keeps
+// only the first rows, in a heap. When the memory budget is used up, it spills sorted runs to disk and
+// merges them.
 type sorter struct {
 	Counters
 	node    *plan.Sort
@@ -29,7 +29,7 @@ type sorter struct {
 	env     *mql.Env
 	row     Row
 	tracked Tracked
-	size    int64 // bytes that were sorted
+	size    int64 // bytes that were sorted and are not in held
 }
 
 // sortRow is a kept row: its key and the copied document.
@@ -40,8 +40,8 @@ type sortRow struct {
 	meta  bson.Raw
 	hash  keyspace.Hash
 	shard int
-	seq   int64  // input order, so that the sort is stable
-	mem   []byte // what key, doc, id and meta lie in
+	seq   int64  // number in input order, which makes the sort stable
+	mem   []byte // memory of key, doc, id and meta
 }
 
 func (r *sortRow) less(o *sortRow) bool {
@@ -51,7 +51,7 @@ func (r *sortRow) less(o *sortRow) bool {
 
 func (r *sortRow) size() int { return len(r.key) + len(r.doc) + len(r.id) + len(r.meta) + 120 }
 
-// topHeap keeps the largest kept row on top.
+// topHeap is a heap with the largest row at the top.
 type topHeap []sortRow
 
 func (h topHeap) Len() int           { return len(h) }
@@ -135,7 +135,7 @@ func (s *sorter) load(env *mql.Env) error {
 	return nil
 }
 
-// sortRows sorts, unless the command ends meanwhile: the order is none then.
+// sortRows sorts. If the command must end meanwhile, the resulting order is undefined.
 // Errors: the context's cause.
 func sortRows(env *mql.Env, rows []sortRow) (err error) {
 	slices.SortFunc(rows, func(a, b sortRow) int {
@@ -153,7 +153,7 @@ func sortRows(env *mql.Env, rows []sortRow) (err error) {
 	return err
 }
 
-// own copies what the row points to into mem, which grows if it is too small.
+// own copies the row's memory into mem, or into new memory if mem is too small.
 func (s *sorter) own(r *Row, mem []byte) sortRow {
 	k, d := len(s.keyBuf), len(s.keyBuf)+len(r.Doc)
 	i := d + len(r.ID)
@@ -189,8 +189,8 @@ func (s *sorter) keepTop(env *mql.Env, r *Row) error {
 	return nil
 }
 
-// overflow turns a top-k that outgrew the budget into an external sort; Next
-// cuts what is too much.
+// overflow spills, or turns a top-k sort that exceeds the budget into an external sort; Next stops at
+// the limit.
 func (s *sorter) overflow(env *mql.Env) error {
 	if !env.Memory.CanSpill() {
 		return env.Memory.TooMuch("$sort")

@@ -6,14 +6,13 @@ import (
 	"github.com/cantledb/cantle/collection/plan"
 )
 
-// Sort orders the rows of an operator by a pattern; with a limit above 0 it
-// keeps only the first rows. It spills as the sort of a solution does.
+// Sort orders the rows of an operator by a pattern; with a limit above 0 it keeps only the first rows.
+// It spills like the sort of a solution.
 func Sort(in Operator, p *order.Pattern, limit int64) Operator {
 	return &sorter{node: &plan.Sort{Pattern: p, Limit: limit}, in: in}
 }
 
-// SortStats appends what explain tells about the memory of an operator that
-// Sort made.
+// SortStats appends the memory counters that explain prints for an operator made by Sort.
 func SortStats(op Operator, b *bson.Builder) {
 	s, ok := op.(*sorter)
 	if !ok {

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/collection/order"
 )
 
-// sortKeys makes {$meta: "sortKey"} of rows, in memory that it uses again.
+// sortKeys makes {$meta: "sortKey"} of rows and reuses its memory.
 type sortKeys struct {
 	b   bson.Builder
 	buf []byte
@@ -17,9 +17,9 @@ type sortKeys struct {
 	mem []byte
 }
 
-// of returns the sort key of a row, as an array of the values by which it was sorted; missing if
-// it has none. The row has the document that was sorted, from which the types of numbers come:
-// a key does not have them. Under a collation strings are the bytes that it compares.
+// of returns the sort key of a row: an array of the values by which it was sorted, or missing if it has
+// none. The key does not hold the types of numbers, so of takes them from the row's document, which must
+// be the sorted one. Under a collation, strings are returned as the bytes that the collation compares.
 func (k *sortKeys) of(r *Row, p *order.Pattern) (bson.Value, error) {
 	if p == nil || r.SortKey == nil {
 		return bson.Value{}, nil
@@ -45,7 +45,7 @@ func (k *sortKeys) of(r *Row, p *order.Pattern) (bson.Value, error) {
 	return bson.Value{Type: bson.TypeArray, Data: k.buf}, nil
 }
 
-// original returns the value at a path that equals v, or v.
+// original returns the first value at a path that equals v; if there is none, v.
 func original(doc bson.Raw, p path.Path, v bson.Value) bson.Value {
 	p.Walk(doc, path.LeafOnly, func(x bson.Value, _ []int32) bool {
 		if x.IsMissing() || !bson.Equal(x, v, nil) {
@@ -57,7 +57,7 @@ func original(doc bson.Raw, p path.Path, v bson.Value) bson.Value {
 	return v
 }
 
-// withSortKey puts the sort key into the metadata of rows.
+// withSortKey adds the sort key to the metadata of rows.
 type withSortKey struct {
 	in      Operator
 	pattern *order.Pattern
@@ -66,8 +66,8 @@ type withSortKey struct {
 	row     Row
 }
 
-// WithSortKey puts {$meta: "sortKey"} into the metadata of rows that are sorted by p and carry
-// their SortKey, so that it goes with them through the stages behind.
+// WithSortKey adds {$meta: "sortKey"} to the metadata of rows that are sorted by p and have a SortKey,
+// so that later stages can read it.
 // Manual: reference/operator/aggregation/meta.
 func WithSortKey(in Operator, p *order.Pattern) Operator {
 	return &withSortKey{in: in, pattern: p}
@@ -85,7 +85,7 @@ func (w *withSortKey) Next(env *mql.Env) (*Row, error) {
 	name := expr.MetaSortKey.String()
 	b := w.meta.begin(nil)
 	for it := r.Meta.Iter(); it.Next(); {
-		if string(it.Name) != name { // of a sort before
+		if string(it.Name) != name { // key of an earlier sort
 			b.ValueBytes(it.Name, it.Value)
 		}
 	}
@@ -97,7 +97,7 @@ func (w *withSortKey) Next(env *mql.Env) (*Row, error) {
 	return &w.row, nil
 }
 
-// Explain leaves the operator out, as MongoDB has no such stage.
+// Explain omits the operator, because MongoDB has no such stage.
 func (w *withSortKey) Explain(b *bson.Builder, stats bool) { w.in.Explain(b, stats) }
 func (w *withSortKey) Park() (int, bool)                   { return w.in.Park() }
 func (w *withSortKey) Close()                              { w.in.Close() }

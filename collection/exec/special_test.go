@@ -26,8 +26,8 @@ func (w *world) all() (docs []bson.Raw) {
 	return docs
 }
 
-// TestTextPlans holds $text through its index to what it says about documents at
-// hand, and scores to those of the documents.
+// TestTextPlans compares $text through its index with $text evaluated on each document, and the scores
+// of both.
 func TestTextPlans(t *testing.T) {
 	for _, shards := range []int{1, 3} {
 		key := ""
@@ -102,7 +102,8 @@ func TestTextPlans(t *testing.T) {
 	}
 }
 
-// TestGeoPlans holds searches of areas and by distance to documents at hand.
+// TestGeoPlans compares searches of areas and by distance with the same filters evaluated on each
+// document.
 func TestGeoPlans(t *testing.T) {
 	for _, shards := range []int{1, 3} {
 		key := ""
@@ -193,7 +194,7 @@ func (w *world) matching(docs []bson.Raw, n match.Node) (out []string) {
 	return out
 }
 
-// inDistance fails if rows are not in the order of their distances.
+// inDistance fails if rows are not ordered by distance.
 func (w *world) inDistance(near *match.Near, rows []string) {
 	w.t.Helper()
 	last := -1.0
@@ -206,7 +207,7 @@ func (w *world) inDistance(near *match.Near, rows []string) {
 	}
 }
 
-// TestMinMax holds bounds given by hand to the order of the values.
+// TestMinMax compares the bounds of min and max with the order of the values.
 func TestMinMax(t *testing.T) {
 	m := maker{rand.New(rand.NewPCG(9, 9)), plain}
 	w := newWorld(t, "", 1, `{key: {a: 1}, name: "a_1"}`, `{key: {a: -1, b: 1}, name: "ab"}`)

@@ -13,9 +13,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// runSet is the sorted runs of one external sort, one after the other in one
-// temporary file. The file is unlinked as soon as it is open, so that nothing
-// is left behind even if the process dies.
+// runSet holds the sorted runs of one external sort, one after the other in one temporary file. The file
+// is unlinked as soon as it is open, so that nothing is left behind even if the process dies.
 type runSet struct {
 	dir  string
 	file *os.File
@@ -23,7 +22,7 @@ type runSet struct {
 	size int64
 	runs []int64 // start of each run
 	row  int     // bytes of the largest row
-	made int     // runs that were written, those of merges not counted
+	made int     // number of runs written, without those of merges
 	head []byte
 	heap runHeap
 	cur  *run
@@ -53,8 +52,8 @@ func newRunSet(dir string) (*runSet, error) {
 	return s, s.open()
 }
 
-// What reading and writing runs takes: the buffers of all runs that are read, the largest
-// rows of all of them, and how many are read at once at most.
+// Memory for reading and writing runs: readBytes limits the buffers of all runs that are read at once,
+// rowBytes their current rows. At most fanMax runs are read at once.
 const (
 	readBytes  = 1 << 20
 	rowBytes   = 64 << 20
@@ -62,7 +61,7 @@ const (
 	fanMax     = 128
 )
 
-// open begins a new file, empty.
+// open creates a new, empty file.
 func (s *runSet) open() error {
 	f, err := os.CreateTemp(s.dir, "sort-*")
 	if err != nil {
@@ -81,12 +80,12 @@ func (s *runSet) open() error {
 	return nil
 }
 
-// fan is how many runs are merged at once: of each one a row is in memory.
+// fan returns the number of runs that are merged at once: a row of each is in memory.
 func (s *runSet) fan() int { return max(2, min(fanMax, rowBytes/max(s.row, 1))) }
 
 func (s *runSet) count() int { return s.made }
 
-// add writes rows, already sorted, as one run and returns how many bytes they took.
+// add writes rows, already sorted, as one run and returns the number of bytes written.
 func (s *runSet) add(rows []sortRow) (int64, error) {
 	if len(rows) == 0 {
 		return 0, nil
@@ -101,7 +100,7 @@ func (s *runSet) add(rows []sortRow) (int64, error) {
 	return s.size - start, s.w.Flush()
 }
 
-// begin starts a run; rows are written in order.
+// begin starts a run. Its rows must be written in order.
 func (s *runSet) begin() {
 	s.runs = append(s.runs, s.size)
 	s.made++
@@ -129,7 +128,7 @@ func (s *runSet) write(r *sortRow) error {
 	return nil
 }
 
-// start opens all runs for reading, after merging until they are few enough.
+// start opens all runs for reading. If there are too many, it merges them first.
 func (s *runSet) start(env *mql.Env) error {
 	for len(s.runs) > s.fan() {
 		if err := s.merge(env); err != nil {
@@ -139,7 +138,7 @@ func (s *runSet) start(env *mql.Env) error {
 	return s.read(0, len(s.runs))
 }
 
-// read opens the runs from one up to another, without it, for reading.
+// read opens the runs from (inclusive) to to (exclusive) for reading.
 func (s *runSet) read(from, to int) error {
 	buffer := max(4<<10, min(64<<10, readBytes/max(to-from, 1)))
 	s.heap, s.cur = s.heap[:0], nil
@@ -160,8 +159,8 @@ func (s *runSet) read(from, to int) error {
 	return nil
 }
 
-// merge makes one run of each few that follow one another, in a new file. Rows keep their
-// numbers, so equal keys stay in the order in which they came.
+// merge merges each group of consecutive runs into one run, in a new file. Rows keep their numbers, so
+// rows of equal keys keep their order.
 func (s *runSet) merge(env *mql.Env) error {
 	old := *s
 	defer old.close()
@@ -223,7 +222,7 @@ func (s *runSet) close() {
 	}
 }
 
-// read loads the next row of the run; false at its end.
+// read reads the next row of the run; it returns false at the end.
 func (r *run) read() (bool, error) {
 	var n [7]uint64
 	for i := range n {

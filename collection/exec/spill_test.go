@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// However many runs there are, so many are read at once that their rows and buffers stay
-// within bounds, and the order is that of the keys, then of the runs.
+// If there are many runs, they are merged in rounds, so that the rows and buffers of the runs read at
+// once stay within bounds. The rows come in the order of their keys, then of the runs.
 func TestManyRunsAreMergedInRounds(t *testing.T) {
 	env := mql.NewEnv(context.Background())
 	env.Memory.Spill, env.Memory.SpillDir = true, t.TempDir()
@@ -45,7 +45,7 @@ func TestManyRunsAreMergedInRounds(t *testing.T) {
 			if doc == nil {
 				break
 			}
-			if n < c.runs { // the equal keys
+			if n < c.runs { // rows with the same key
 				if seq := r.set.cur.row.seq; string(key) != "a" || seq <= last {
 					t.Fatalf("row %d: key %s, number %d after %d", n, key, seq, last)
 				}

@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// Tally stands for the scan of one shard of which only the number of rows is asked: the
-// number is known. It costs the request units of the scan.
+// Tally replaces the scan of one shard if only the number of rows is needed and already known. It
+// charges the request units of the scan.
 type Tally struct {
 	shard   int
 	rows    int64
@@ -18,7 +18,7 @@ type Tally struct {
 // NewTally makes a Tally.
 func NewTally(shard int, rows int64) *Tally { return &Tally{shard: shard, rows: rows} }
 
-// Take takes all rows that are left.
+// Take charges and returns the number of rows that are left.
 func (t *Tally) Take(env *mql.Env) int64 {
 	if !t.charged {
 		t.charged = true
@@ -32,7 +32,7 @@ func (t *Tally) Take(env *mql.Env) int64 {
 	return n
 }
 
-// Next implements Operator: rows without a document.
+// Next implements Operator. It returns rows without a document.
 func (t *Tally) Next(env *mql.Env) (*Row, error) {
 	n := t.Take(env)
 	if n == 0 {
@@ -49,5 +49,5 @@ func (t *Tally) Explain(b *bson.Builder, _ bool) { b.String("stage", "TALLY") }
 // Close implements Operator.
 func (t *Tally) Close() { t.rows = 0 }
 
-// Park implements Operator: it holds nothing.
+// Park implements Operator. A Tally holds nothing.
 func (t *Tally) Park() (int, bool) { return 0, true }

@@ -9,25 +9,24 @@ import (
 	"github.com/cantledb/cantle/collection/plan"
 )
 
-// A trial runs the candidate plans of a query for a little while on one shard
-// and sees which gets most for its work. Work is counted, not timed, so that the
-// same data give the same choice.
+// A trial runs the candidate plans of a query for a short while on one shard and selects the plan that
+// delivers most rows for its work. Work is counted, not timed, so that the same data lead to the same
+// choice.
 const (
 	trialWork = 10000 // most work of one candidate
-	trialRows = 101   // rows after which a candidate has shown enough
-	// fetchCost is the work of reading a record by its key; stepping to the next
-	// key or record is 1.
+	trialRows = 101   // rows after which a candidate is stopped
+	// fetchCost is the work of reading a record by its key. Stepping to the next key or record costs 1.
 	fetchCost = 2
 )
 
 // errTrialOver ends a candidate that has used up its work.
 var errTrialOver = errors.New("the work of a trial is used up")
 
-// trial is the work that is left to a candidate.
+// trial holds the work that a candidate may still do.
 type trial struct{ left int64 }
 
-// spend counts work; a nil trial has no end. After an error the trial stays over: operators may
-// keep the error, return it later or lose it.
+// spend counts work; a nil trial has no limit. After an error the trial stays over, because operators
+// may store the error, return it later or lose it.
 func (t *trial) spend(n int64) error {
 	if t == nil {
 		return nil
@@ -38,31 +37,31 @@ func (t *trial) spend(n int64) error {
 	return nil
 }
 
-// over reports that the work is used up, also if the error was kept or lost.
+// over reports whether the work is used up, even if an operator stored or lost the error.
 func (t *trial) over() bool { return t.left < 0 }
 
-// has reports that n of the work are left.
+// has reports whether at least n of the work is left.
 func (t *trial) has(n int64) bool { return t == nil || t.left >= n }
 
-// lift takes the bound away, for good. Not if it is over: an operator may hold its error.
+// lift removes the limit for good. It must not be called when the trial is over: an operator may hold
+// its error.
 func (t *trial) lift() { t.left = math.MaxInt64 }
 
-// Tried is how a candidate did.
+// Tried holds the result of a candidate.
 type Tried struct {
 	Solution *plan.Solution
-	Works    int64 // done
+	Works    int64 // work done
 	Advanced int64 // rows delivered
-	EOF      bool  // it came to its end
+	EOF      bool  // it delivered its last row
 	Score    float64
-	// Stats is its tree with counters, as explain prints it.
+	// Stats is the candidate's tree with counters, as explain prints it.
 	Stats bson.Raw
 }
 
-// Trial runs every candidate and returns how they did, in their order, and which
-// of them won. It is not charged to anybody.
+// Trial runs every candidate and returns their results, in the order of sols, and the index of the
+// winner. Its work is not charged.
 //
-// Errors: those of the command's end; what else goes wrong in a candidate only
-// counts against it.
+// Errors: those of the command's end. Any other error of a candidate only counts against it.
 func Trial(env *mql.Env, sols []*plan.Solution, src Source) (tried []Tried, winner int, err error) {
 	lane := env.Lane
 	env = env.Fork(env.Context())
@@ -79,7 +78,7 @@ func Trial(env *mql.Env, sols []*plan.Solution, src Source) (tried []Tried, winn
 			return nil, 0, err
 		}
 		if t.EOF || t.Advanced >= trialRows {
-			budget = min(budget, t.Works) // whoever needs more cannot win
+			budget = min(budget, t.Works) // a candidate that needs more cannot win
 		}
 		if i > 0 && t.betterThan(&tried[winner]) {
 			winner = i
@@ -88,7 +87,7 @@ func Trial(env *mql.Env, sols []*plan.Solution, src Source) (tried []Tried, winn
 	return tried, winner, nil
 }
 
-// betterThan compares what candidates got for their work.
+// betterThan compares scores, then work.
 func (t *Tried) betterThan(o *Tried) bool {
 	return t.Score > o.Score || t.Score == o.Score && t.Works < o.Works
 }

@@ -59,9 +59,8 @@ func closeAll(ops []Operator) {
 	}
 }
 
-// intersect delivers the rows of its first input whose record all others
-// deliver too. The others are read whole first: the planner puts the largest
-// one first.
+// intersect delivers the rows of its first input whose record all other inputs deliver too. It reads the
+// other inputs completely first: the planner puts the largest input first.
 type intersect struct {
 	Counters
 	node   plan.Node

@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// ValueSet finds the values of a path and tells the new ones.
+// ValueSet collects the distinct values of a path.
 type ValueSet struct {
 	path path.Path
 	seen map[string]struct{}
@@ -28,9 +28,8 @@ func NewValueSet(p string) (*ValueSet, error) {
 	return &ValueSet{path: compiled, seen: map[string]struct{}{}}, nil
 }
 
-// Each calls add for every value of the path in doc that was not seen before;
-// an array counts as its elements. What the set and the values take counts in env.Memory
-// until Release.
+// Each calls add for every value of the path in doc that was not seen before; an array counts as its
+// elements. The memory of the set and of the values counts in env.Memory until Release.
 // Errors: ExceededMemoryLimit (146).
 func (s *ValueSet) Each(env *mql.Env, doc bson.Raw, add func(bson.Value)) error {
 	before := s.held
@@ -50,13 +49,13 @@ func (s *ValueSet) Each(env *mql.Env, doc bson.Raw, add func(bson.Value)) error 
 	return env.Memory.Need(s.held-before, "distinct")
 }
 
-// Release gives back the memory that the set has counted.
+// Release returns the memory that the set has counted.
 func (s *ValueSet) Release(env *mql.Env) {
 	env.Memory.Shrink(s.held)
 	s.held = 0
 }
 
-// valueBytes is about what a value of a set takes beside its bytes.
+// valueBytes is the approximate overhead of a value, in addition to its bytes.
 const valueBytes = 48
 
 func (s *ValueSet) note(env *mql.Env, v bson.Value, add func(bson.Value)) {
@@ -71,7 +70,7 @@ func (s *ValueSet) note(env *mql.Env, v bson.Value, add func(bson.Value)) {
 	}
 }
 
-// SortValues returns an array with its elements in their order.
+// SortValues returns a sorted copy of an array.
 func SortValues(env *mql.Env, array bson.Raw) bson.Raw {
 	values := slices.Collect(array.Values())
 	slices.SortStableFunc(values, func(a, b bson.Value) int { return bson.Compare(a, b, env.Order()) })

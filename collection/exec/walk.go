@@ -5,11 +5,11 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// walk is the iterator of a scan, which outlives the command that opened it: it goes on under the context
-// of whoever asks for more.
+// walk holds the iterator of a scan. The iterator outlives the command that opened it: a later getMore
+// continues it under its own context.
 type walk struct {
-	it      storage.Iterator // nil: none is open
-	resumed storage.Resumed  // it, if it needs to know what it reads for; nil if not
+	it      storage.Iterator // nil: no iterator is open
+	resumed storage.Resumed  // the iterator, if it needs the context of each command; else nil
 }
 
 // begin opens the iterator.
@@ -19,7 +19,7 @@ func (w *walk) begin(env *mql.Env, in storage.Reader, r storage.Range, o storage
 	return err
 }
 
-// under is to be called before the iterator moves.
+// under sets the context of the command. It must be called before the iterator moves.
 func (w *walk) under(env *mql.Env) {
 	if w.resumed != nil {
 		w.resumed.SetContext(env.Context())

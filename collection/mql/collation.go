@@ -124,7 +124,7 @@ func (c *Collation) state() *collateState {
 	return &collateState{}
 }
 
-// release gives the state back unless one huge string made it huge.
+// release returns the state to the pool. If a huge string made the state huge, release drops it instead.
 func (c *Collation) release(st *collateState) {
 	if cap(st.a)+cap(st.b)+cap(st.primary) < 1<<20 {
 		c.pool.Put(st)

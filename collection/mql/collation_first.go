@@ -7,17 +7,18 @@ import (
 	xlanguage "golang.org/x/text/language"
 )
 
-// CollatorVersion numbers the rules by which collations order strings. Keys of indexes, and of
-// records where _id has a collation, were made by one version, so a catalog keeps it with
-// each collation; a collation of a command has the newest one.
+// CollatorVersion numbers the rules by which collations order strings. The keys of an index, and of
+// records whose _id has a collation, depend on the version that made them, so the catalog stores the
+// version with each collation. A collation of a command has the newest version.
 type CollatorVersion uint8
 
 // The versions.
 const (
-	// FirstCollator took every locale and variant, and ordered those without tables as English, or
-	// as their base. In a catalog it is the absence of a version.
+	// FirstCollator accepts every locale and variant. It orders a locale without tables as English, or
+	// as the language that the locale is based on. A collation in the catalog without a version has
+	// FirstCollator.
 	FirstCollator CollatorVersion = iota
-	// NewestCollator: see docs/collations.md.
+	// NewestCollator is described in docs/collations.md.
 	NewestCollator
 )
 

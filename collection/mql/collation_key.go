@@ -10,17 +10,16 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// The engine below (x/text/collate) knows the weights of three levels and the
-// tailorings of languages, but not shifted punctuation, case first, a case
-// level of its own or numbers with leading zeros. So a string is cut into runs,
-// the engine is asked for the weights of plain text only, and the levels are
-// put together here:
+// The engine below (x/text/collate) computes the weights of three levels and applies the tailorings of
+// languages. It supports neither shifted punctuation, case first, a separate case level nor numbers with
+// leading zeros. So appendKey cuts a string into runs, takes only the weights of plain text from the
+// engine, and joins the levels itself:
 //
 //	primary… 00 00 [secondary… 00 00] [case… 00] [tertiary… 00] [quaternary… 00] [identical]
 //
-// Weights never begin with the bytes of a separator. The most common weight of
-// the second and third level is also the least one, so dropping it at the end
-// of a level keeps the order and makes most keys short.
+// Weights never begin with the bytes of a separator. The most common weight of the second and third
+// level is also the least one, so dropping it at the end of a level keeps the order and makes most keys
+// short.
 
 // collateState is the working memory of one comparison.
 type collateState struct {
@@ -36,7 +35,7 @@ const (
 	commonTertiary  = 2
 	// numberMark follows the weight of the digit zero; no weight begins with it.
 	numberMark = 0xff
-	// numberDigitsMax is how many digits form one number.
+	// numberDigitsMax is the largest number of digits that form one number.
 	numberDigitsMax = 254
 )
 
@@ -53,7 +52,7 @@ func (c *Collation) appendKey(dst, s []byte, st *collateState) []byte {
 	return c.assemble(dst, s, st)
 }
 
-// assemble writes the levels that the strength asks for.
+// assemble writes the levels that the strength requires.
 func (c *Collation) assemble(dst, s []byte, st *collateState) []byte {
 	sp := &c.spec
 	dst = append(append(dst, st.primary...), 0, 0)
@@ -99,7 +98,7 @@ func (c *Collation) assemble(dst, s []byte, st *collateState) []byte {
 	return dst
 }
 
-// hasQuaternary reports whether a fourth level can tell strings apart.
+// hasQuaternary reports whether a fourth level can distinguish strings.
 func (c *Collation) hasQuaternary() bool {
 	return c.spec.strength >= 4 && (c.lang.kana || c.spec.alternate == "shifted")
 }
@@ -142,7 +141,7 @@ func (c *Collation) runs(s []byte, st *collateState) {
 			i += n
 			start = i
 		case shifted && afterVariable && unicode.Is(unicode.M, r):
-			i += n // a mark on an ignored character is ignored with it
+			i += n // a mark on an ignored character is ignored too
 			start = i
 		case numeric && r >= '0' && unicode.Is(unicode.Nd, r):
 			c.plainText(s[start:i], st)
@@ -165,13 +164,13 @@ func (c *Collation) variable(r rune) bool {
 	return unicode.IsSpace(r) || unicode.Is(unicode.Z, r) || c.spec.maxVariable == "punct" && unicode.IsPunct(r)
 }
 
-// appendRank appends the fourth-level weight of a variable character: three
-// bytes below 0xff, the weight of all others.
+// appendRank appends the fourth-level weight of a variable character: three bytes below 0xff, the weight
+// of all other characters.
 func appendRank(dst []byte, r rune) []byte {
 	return append(dst, 1+byte(r>>14), 1+byte(r>>7&0x7f), 1+byte(r&0x7f))
 }
 
-// plainText asks the engine for the weights of s.
+// plainText adds the weights that the engine computes for s.
 func (c *Collation) plainText(s []byte, st *collateState) {
 	if len(s) == 0 {
 		return
@@ -192,8 +191,8 @@ func (c *Collation) plainText(s []byte, st *collateState) {
 	}
 }
 
-// addQuaternaries adds the fourth-level weight of n ordinary characters, which
-// is above that of variable ones.
+// addQuaternaries adds the fourth-level weight of n ordinary characters, which is above that of variable
+// characters.
 func (c *Collation) addQuaternaries(n int, st *collateState) {
 	if c.hasQuaternary() {
 		for range n {
@@ -202,9 +201,8 @@ func (c *Collation) addQuaternaries(n int, st *collateState) {
 	}
 }
 
-// split takes a key of the engine apart: primaries of two bytes, or three if
-// the first has its high bit set; 0 0; secondaries of two; 0 0; tertiaries. It
-// returns how many primaries there are.
+// split takes a key of the engine apart: primaries of two bytes, or three if the first has its high bit
+// set; 0 0; secondaries of two; 0 0; tertiaries. It returns the number of primaries.
 func (st *collateState) split(key []byte) (primaries int) {
 	i := 0
 	for i+1 < len(key) && (key[i] != 0 || key[i+1] != 0) {
@@ -241,7 +239,7 @@ func (st *collateState) caseWeights(s []byte) {
 	}
 }
 
-// foldKana turns katakana into hiragana and keeps the difference for level 4.
+// foldKana replaces katakana by hiragana and stores the difference as weights of level 4.
 func (c *Collation) foldKana(s []byte, st *collateState) []byte {
 	st.rewrite = st.rewrite[:0]
 	for _, r := range string(s) {
@@ -257,12 +255,12 @@ func (c *Collation) foldKana(s []byte, st *collateState) []byte {
 			st.quaternary = append(st.quaternary, q)
 		}
 	}
-	return bytes.Clone(st.rewrite) // rewrite serves the case level as well
+	return bytes.Clone(st.rewrite) // rewrite is used for the case level too
 }
 
-// number adds the weights of the digits that s begins with: the weight of the
-// digit zero, a mark, the count of digits and the digits, so that longer
-// numbers are greater. It returns how many bytes of s that are.
+// number adds the weights of the digits at the beginning of s: the weight of the digit zero, a mark, the
+// count of digits and the digits, so that longer numbers are greater. It returns the size of these
+// digits in bytes.
 func (c *Collation) number(s []byte, st *collateState) (size int) {
 	zero := rootASCII()['0']
 	begin := func() int {
@@ -292,8 +290,8 @@ func (c *Collation) number(s []byte, st *collateState) (size int) {
 	return size
 }
 
-// digitValue returns what a decimal digit of any script stands for: digits come
-// in blocks of ten, and blocks may touch.
+// digitValue returns the value of a decimal digit of any script. Unicode has digits in blocks of ten,
+// and two blocks may be adjacent.
 func digitValue(r rune) byte {
 	if r <= '9' {
 		return byte(r - '0')
@@ -305,8 +303,8 @@ func digitValue(r rune) byte {
 	return byte((r - zero) % 10)
 }
 
-// posixWeights orders ASCII by code point, ahead of all else, on the first
-// level: the locale en_US_POSIX.
+// posixWeights implements the locale en_US_POSIX: on the first level it orders ASCII by code point,
+// ahead of all other characters.
 func (c *Collation) posixWeights(s []byte, st *collateState) {
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRune(s[i:])
@@ -321,7 +319,7 @@ func (c *Collation) posixWeights(s []byte, st *collateState) {
 	}
 }
 
-// asciiWeight is what the root order gives one ASCII character.
+// asciiWeight holds the weights of one ASCII character in the root order.
 type asciiWeight struct {
 	primary              [2]byte
 	tertiary             byte
@@ -351,8 +349,8 @@ var rootASCII = sync.OnceValue(func() *[utf8.RuneSelf]asciiWeight {
 	return &table
 })
 
-// asciiWeights is the short way for ASCII strings in languages without special
-// rules for them. It reports false, with nothing added, when s is none.
+// asciiWeights is the fast path for ASCII strings in languages without special rules for ASCII. If s is
+// not such a string, it returns false and adds nothing.
 func (c *Collation) asciiWeights(s []byte, st *collateState) bool {
 	table := rootASCII()
 	shifted := c.spec.alternate == "shifted"

@@ -9,7 +9,7 @@ import (
 	xlanguage "golang.org/x/text/language"
 )
 
-// language is what a locale means for ordering.
+// language holds the ordering rules of a locale.
 type language struct {
 	tag xlanguage.Tag
 	// Defaults that differ from those of other locales.
@@ -19,7 +19,7 @@ type language struct {
 	kana                           bool // hiragana and katakana differ on level 4 only
 }
 
-// locales are the language codes that collations exist for, sorted.
+// locales are the sorted language codes for which collations exist.
 // Manual: reference/collation-locales-defaults.
 var locales = [...]string{
 	"af", "am", "ar", "as", "az", "be", "bg", "bn", "bo", "bs", "bs_Cyrl", "ca", "chr", "cs", "cy", "da", "de",
@@ -38,11 +38,12 @@ var plainASCII = [...]string{"de", "en", "fr", "ga", "id", "it", "ms", "nl", "pt
 // sameAs maps locales to others with the same rules, under whose names there are tables.
 var sameAs = map[string]string{"bs": "hr", "gl": "es", "nb": "nn", "sr_Latn": "hr"}
 
-// lacking are locales without tables: their strings would be ordered as English ones.
+// lacking are locales without tables: their strings would be ordered as English.
 var lacking = [...]string{"bo", "dsb", "fa_AF", "hsb", "lkt", "lo", "ne", "smn", "ug", "uz", "yi"}
 
-// variants are the supported variants of locales, with the key for the language tag, "" for the
-// locale's own order. Locales that are not in it have "standard" only, their own order.
+// variants are the supported variants of locales, with the key for the language tag. The key "" means
+// the locale's default order. Locales that are not in variants have only "standard", their default
+// order.
 var variants = map[string]map[string]string{
 	"de":      {"phonebook": "phonebk", "standard": ""},
 	"fi":      {},
@@ -52,8 +53,7 @@ var variants = map[string]map[string]string{
 	"zh_Hant": {"pinyin": "pinyin", "stroke": ""},
 }
 
-// variantKeys maps what may follow "@collation=" in MongoDB to the key that language tags use
-// for it.
+// variantKeys maps what may follow "@collation=" in MongoDB to the key of the variant in language tags.
 var variantKeys = map[string]string{
 	"big5han": "big5han", "compat": "compat", "dictionary": "dict", "eor": "eor", "gb2312han": "gb2312",
 	"phonebook": "phonebk", "phonetic": "phonetic", "pinyin": "pinyin", "reformed": "reformed", "search": "search",
@@ -61,9 +61,8 @@ var variantKeys = map[string]string{
 	"zhuyin": "zhuyin",
 }
 
-// localeOf returns the longest part of a name that is a locale of the list, "" if there is none:
-// regions without rules of their own fall back to the language (en_GB), or to language and
-// script (sr_Latn_RS).
+// localeOf returns the longest prefix of a name that is in locales, "" if there is none: regions without
+// rules of their own fall back to the language (en_GB), or to language and script (sr_Latn_RS).
 func localeOf(name string) string {
 	for name != "" {
 		if _, known := slices.BinarySearch(locales[:], name); known {
@@ -71,16 +70,15 @@ func localeOf(name string) string {
 		}
 		i := strings.LastIndexByte(name, '_')
 		if len(name)-i == len("_Latn") && name != "zh_Hans" {
-			return "" // another script is no region
+			return "" // a different script is not a region
 		}
 		name = name[:max(i, 0)]
 	}
 	return ""
 }
 
-// languageOf resolves a locale name such as "fr_CA" or "de@collation=phonebook".
-// known is false for names that no collation exists for, here for those whose order is not
-// supported.
+// languageOf resolves a locale name such as "fr_CA" or "de@collation=phonebook". known is false if no
+// collation exists for the name. here is false if its order is not supported.
 func languageOf(locale string) (l *language, known, here bool) {
 	name, variant, hasVariant := strings.Cut(locale, "@collation=")
 	if _, exists := variantKeys[variant]; strings.ContainsAny(name, "@-") || hasVariant && !exists {
@@ -121,7 +119,8 @@ func languageOf(locale string) (l *language, known, here bool) {
 	return newLanguage(tag, of, hasVariant), true, here
 }
 
-// newLanguage makes the language of a locale of the list, or of one that falls back to its language.
+// newLanguage makes the language of a locale. The locale may be in locales, or fall back to its
+// language.
 func newLanguage(tag xlanguage.Tag, locale string, hasVariant bool) *language {
 	base, _, _ := strings.Cut(locale, "_")
 	_, plain := slices.BinarySearch(plainASCII[:], base)
@@ -153,6 +152,6 @@ func supportedLocales() string {
 	return strings.Join(list, ", ")
 }
 
-// newCollator makes the engine that yields weights down to the third level.
-// Not safe for concurrent use.
+// newCollator makes the engine that computes the weights of the first three levels. Not safe for
+// concurrent use.
 func (l *language) newCollator() *collate.Collator { return collate.New(l.tag) }

@@ -7,21 +7,20 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// ParseCollation reads a collation document. nil is returned for locale
-// "simple" and for a null or missing value; callers to whom "simple" differs
-// from absence (it overrides a collection's default) test for absence first.
-// A locale of MongoDB's whose order is not supported is refused, as a wrong order of results
-// would not be noticed.
+// ParseCollation reads a collation document. nil is returned for locale "simple" and for a null or
+// missing value; a caller that must distinguish "simple" (which overrides a collection's default) from
+// absence tests for absence first. A locale of MongoDB whose order is not supported is an error, because
+// a client would not notice results in a wrong order.
 // Manual: reference/collation.
 //
-// Errors: TypeMismatch, BadValue, IDLFailedToParse (no locale),
-// IDLUnknownField, IncompatibleCollationVersion.
+// Errors: TypeMismatch, BadValue, IDLFailedToParse (no locale), IDLUnknownField,
+// IncompatibleCollationVersion.
 func ParseCollation(v bson.Value) (*Collation, error) {
 	return parseCollation(v, NewestCollator, false)
 }
 
-// KeptCollation is ParseCollation for a collation from a catalog, by the version of the rules that
-// its keys were made with. It takes all locales that an earlier version took.
+// KeptCollation is ParseCollation for a collation from a catalog. by is the version of the rules that
+// made its keys. It accepts all locales that an earlier version accepted.
 func KeptCollation(v bson.Value, by CollatorVersion) (*Collation, error) {
 	return parseCollation(v, by, true)
 }
@@ -48,8 +47,8 @@ func parseCollation(v bson.Value, by CollatorVersion, kept bool) (*Collation, er
 type collationParser struct {
 	spec collationSpec
 	kept bool // see KeptCollation
-	// hasLocale and the others tell what the document says itself: a locale has defaults
-	// of its own.
+	// hasLocale and the other three report which options the document sets: an option that is not set
+	// has the locale's default.
 	hasLocale, hasCaseFirst, hasAlternate, hasBackwards bool
 }
 
@@ -77,7 +76,7 @@ func (p *collationParser) field(name string, v bson.Value) (err error) {
 	case "normalization":
 		_, err = flag(&s.normalization, "collation.normalization", v)
 	case "backwards":
-		if v.Type == bson.TypeNull { // the one flag that does not read null as absent
+		if v.Type == bson.TypeNull { // the only flag that does not treat null as absent
 			return mongoerr.WrongType("collation.backwards", "null", "bool")
 		}
 		p.hasBackwards, err = flag(&s.backwards, "collation.backwards", v)
@@ -107,7 +106,7 @@ func (p *collationParser) strength(v bson.Value) error {
 		return mongoerr.WrongType("collation.strength", v.Type.String(), "int", "decimal", "double", "long")
 	}
 	n, _ := v.TruncInt64()
-	if v.Type == bson.TypeDecimal128 { // decimals round, doubles truncate
+	if v.Type == bson.TypeDecimal128 { // decimals are rounded, doubles are truncated
 		if f, _ := v.AsFloat(); !math.IsNaN(f) && math.Abs(f) < 1<<31 {
 			n = int64(math.RoundToEven(f))
 		}
@@ -158,12 +157,12 @@ func (p *collationParser) finish() (*Collation, error) {
 		return nil, mongoerr.New(mongoerr.BadValue, "'backwards' is invalid with 'strength' of 1")
 	}
 	if here && *l == *newest && !(s.caseLevel && s.caseFirst == "upper") {
-		s.version = NewestCollator // the same order: commands may use what is kept
+		s.version = NewestCollator // the order is the same, so commands may use the stored keys
 	}
 	return &Collation{spec: *s, lang: l}, nil
 }
 
-// flag reads a boolean option; null is absent.
+// flag reads a boolean option. null means absent.
 func flag(dst *bool, field string, v bson.Value) (set bool, err error) {
 	if v.IsNullish() {
 		return false, nil
@@ -176,7 +175,7 @@ func flag(dst *bool, field string, v bson.Value) (set bool, err error) {
 	return true, nil
 }
 
-// enum reads a string option of a fixed set; null is absent.
+// enum reads a string option with a fixed set of values. null means absent.
 func enum(dst *string, field string, v bson.Value, allowed ...string) (set bool, err error) {
 	if v.IsNullish() {
 		return false, nil

@@ -11,15 +11,14 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// Env is the environment of one command. Fields are set before the command
-// runs and read-only then, except where a comment says otherwise. Not safe for
-// concurrent use; see Fork.
+// Env is the environment of one command. Fields are set before the command runs and do not change
+// afterwards, unless their comment allows it. Not safe for concurrent use; see Fork.
 type Env struct {
 	ctx context.Context
 
 	// NowMillis is $$NOW: the time the command started, fixed for its duration.
 	NowMillis int64
-	// Clock is what the time is while the command runs; nil stands still at NowMillis.
+	// Clock returns the current time while the command runs. If Clock is nil, the time stays NowMillis.
 	Clock func() time.Time
 	// ClusterTime is $$CLUSTER_TIME: seconds in the high half, increment in the low.
 	ClusterTime uint64
@@ -27,42 +26,42 @@ type Env struct {
 	DB string
 	// Collation orders and compares strings; nil means byte order.
 	Collation *Collation
-	// SimpleCollation says that the command asked for byte order by name, so
-	// that a collection's default does not apply.
+	// SimpleCollation reports that the command requested byte order explicitly, so that a collection's
+	// default does not apply.
 	SimpleCollation bool
 	// Vars are the variables of `let`; never nil.
 	Vars *Vars
 	// Memory bounds what blocking operators hold; shared by forks; never nil.
 	Memory *Memory
-	// Meter counts the work for the request charge; nil means nobody asks.
+	// Meter counts the work for the request charge; nil counts nothing.
 	Meter *ratelimit.Meter
 	// UserRoles is $$USER_ROLES as an array value.
 	UserRoles bson.Value
-	// JavaScript allows $where, $function and $accumulator.
+	// JavaScript permits $where, $function and $accumulator.
 	JavaScript bool
-	// Stored has the functions that the database keeps for scripts; nil has none.
+	// Stored holds the functions that the database stores for scripts; nil means none.
 	Stored StoredScripts
-	// Cosmos refuses what an account of Azure Cosmos DB does not have; nil on addresses of
-	// MongoDB and for what the catalog keeps.
+	// Cosmos rejects what an account of Azure Cosmos DB does not support. It is nil on addresses of
+	// MongoDB and while parts of the catalog are parsed.
 	Cosmos *cosmos.Client
 	// StableOnly hides what version 1 of the stable API does not have: text indexes.
 	StableOnly bool
-	// Release is the release of MongoDB that the client is shown. What is read from the
-	// catalog, for all clients alike, goes by that of the server: Kept.
+	// Release is the release of MongoDB that the client sees. Kept is the release of the server: it
+	// applies to what is read from the catalog, which is the same for all clients.
 	Release, Kept release.Release
 	// ReadsMeta, if set, is called for each kind of metadata that a parsed expression or sort
 	// pattern reads.
 	ReadsMeta func(kind string)
-	// Lane bounds what the goroutine takes of the processors; nil does not. Copies of an
-	// Env share it, forks have their own.
+	// Lane limits the processor time of the goroutine; nil means no limit. Copies of an Env share the
+	// lane, forks have their own.
 	Lane *Lane
 
-	compiling *atomic.Int64 // see Compiling; nil: nothing yet
+	compiling *atomic.Int64 // see Compiling; nil: nothing was compiled yet
 	ticks     uint
-	drew      *atomic.Bool // see Chance; nil: nobody asks
+	drew      *atomic.Bool // see Chance; nil: not recorded
 }
 
-// StoredScripts are JavaScript functions that a database keeps. Safe for concurrent use.
+// StoredScripts are JavaScript functions that a database stores. Safe for concurrent use.
 type StoredScripts interface {
 	// Scripts returns the functions of env's database by name, nil without any.
 	Scripts(env *Env) (bson.Raw, error)
@@ -76,8 +75,8 @@ func NewEnv(ctx context.Context) *Env {
 	return e
 }
 
-// Reset makes e a fresh Env around ctx, in the memory that it and its parts
-// have: one per connection serves all its commands.
+// Reset makes e a fresh Env around ctx and reuses the memory of e, v and m: a connection has one Env for
+// all its commands.
 func (e *Env) Reset(ctx context.Context, v *Vars, m *Memory) {
 	v.names, v.values = v.names[:0], v.values[:0]
 	*e = Env{ctx: ctx, Vars: v, Memory: m, UserRoles: bson.EmptyArray}
@@ -86,7 +85,7 @@ func (e *Env) Reset(ctx context.Context, v *Vars, m *Memory) {
 // Strict reports that the client has an account of Azure Cosmos DB.
 func (e *Env) Strict() bool { return e.Cosmos != nil }
 
-// ClockMillis is what the time is now, in milliseconds since the epoch.
+// ClockMillis returns the current time in milliseconds since the epoch.
 func (e *Env) ClockMillis() int64 {
 	if e.Clock == nil {
 		return e.NowMillis
@@ -94,8 +93,8 @@ func (e *Env) ClockMillis() int64 {
 	return e.Clock().UnixMilli()
 }
 
-// Context is the command's context: its deadline is maxTimeMS, its
-// cancellation a disconnect or killOp.
+// Context is the command's context: its deadline comes from maxTimeMS, and a disconnect or killOp
+// cancels it.
 func (e *Env) Context() context.Context { return e.ctx }
 
 // NoteMeta calls ReadsMeta, if it is set.
@@ -105,8 +104,8 @@ func (e *Env) NoteMeta(kind string) {
 	}
 }
 
-// SetContext puts the Env under the context of another command: a getMore goes
-// on with the Env of the command that opened the cursor.
+// SetContext replaces the context by that of another command: a getMore continues with the Env of the
+// command that opened the cursor.
 func (e *Env) SetContext(ctx context.Context) { e.ctx = ctx }
 
 // WithContext returns a copy of e under another context.
@@ -116,8 +115,8 @@ func (e *Env) WithContext(ctx context.Context) *Env {
 	return &f
 }
 
-// WithCollation returns e if it orders strings so, else a copy that does, whatever a
-// collection's default is.
+// WithCollation returns e if its collation is c, else a copy with c, which overrides a collection's
+// default.
 func (e *Env) WithCollation(c *Collation) *Env {
 	if e.Collation == c {
 		return e
@@ -134,8 +133,8 @@ func (e *Env) WithMemory(m *Memory) *Env {
 	return &f
 }
 
-// AsKept is the Env in which what the catalog keeps is parsed: e, or a copy of it with the
-// release of the server.
+// AsKept returns the Env for parsing what the catalog stores: e, or a copy of e with the release of the
+// server.
 func (e *Env) AsKept() *Env {
 	if e.Release == e.Kept && e.Cosmos == nil {
 		return e
@@ -158,8 +157,8 @@ func (e *Env) Fork(ctx context.Context) *Env {
 	return &f
 }
 
-// Compiling adds to the time in which the command's JavaScript was compiled, which counts as
-// time of each run of it, and returns the sum.
+// Compiling adds d to the time that the command has spent compiling JavaScript, and returns the sum. The
+// sum counts as part of the time of each run.
 func (e *Env) Compiling(d time.Duration) time.Duration {
 	if e.compiling == nil {
 		if d == 0 {
@@ -170,18 +169,17 @@ func (e *Env) Compiling(d time.Duration) time.Duration {
 	return time.Duration(e.compiling.Add(int64(d)))
 }
 
-// looks is how many ticks go by between two looks whether the command is to end, and
-// tickBytes how much work on bytes counts as one.
+// looks is the number of ticks between two checks whether the command must end. tickBytes is the number
+// of bytes of work that count as one tick.
 const (
 	looks     = 128
 	tickBytes = 64
-	// rowBytes of a row count as one tick: they are copied, not computed with.
+	// rowBytes of a row count as one tick: they are only copied.
 	rowBytes = 1024
 )
 
-// Tick is called once per row, or element. Every 128th call looks whether the command is
-// to end and then returns the context's cause; it may wait there while others
-// compute, see Lane.
+// Tick is called once per row or element. Every 128th call checks whether the command must end, and
+// returns the context's cause if so. The call may wait while other commands compute, see Lane.
 func (e *Env) Tick() error {
 	if e.ticks++; e.ticks < looks {
 		return nil
@@ -189,7 +187,7 @@ func (e *Env) Tick() error {
 	return e.look()
 }
 
-// Spend is Tick for a piece of work on so many bytes, before it is done.
+// Spend is Tick for work on a number of bytes. It is called before the work is done.
 func (e *Env) Spend(bytes int) error {
 	if e.ticks += uint(bytes) / tickBytes; e.ticks < looks {
 		return nil
@@ -197,8 +195,8 @@ func (e *Env) Spend(bytes int) error {
 	return e.look()
 }
 
-// Row is called for a row that was read or made, besides Tick: rows of megabytes would
-// else make the time between two looks as long as a client likes.
+// Row is called for each row that was read or made, in addition to Tick: otherwise rows of megabytes
+// would make the time between two checks as long as a client likes.
 func (e *Env) Row(bytes int) error {
 	if e.ticks += uint(bytes) / rowBytes; e.ticks < looks {
 		return nil
@@ -214,7 +212,7 @@ func (e *Env) look() error {
 	return e.Lane.look(e)
 }
 
-// Interrupted returns why the command must end, or nil.
+// Interrupted returns the reason why the command must end, or nil.
 func (e *Env) Interrupted() error {
 	if e.ctx.Err() == nil {
 		return nil

@@ -6,10 +6,12 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// elementHeld and dotHeld are what the heap holds at most of an element and of a dot in a filter or expression that is parsed, in bytes.
+// elementHeld and dotHeld are upper bounds of the heap bytes that an element and a dot of a parsed filter or expression
+// occupy.
 const elementHeld, dotHeld = 200, 40
 
-// ParsedHeld is how many bytes of memory a filter, a schema or an expression holds at most once it is parsed, beside its own bytes.
+// ParsedHeld returns an upper bound of the bytes that a filter, a schema or an expression occupies in memory once it is
+// parsed, in addition to its BSON.
 func ParsedHeld(d bson.Raw) (n int64) {
 	for it := d.Iter(); it.Next(); {
 		name, v := string(it.Name), it.Value

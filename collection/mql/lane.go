@@ -8,72 +8,73 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// Processor bounds what commands that compute for long take of the processors, so
-// that short ones never wait behind them.
+// Processor is a pair of fair semaphores: it limits how many long computations run at once, so that
+// short commands never wait behind them.
+//
+// A lane is a slot of a semaphore.
 type Processor struct {
-	// Lanes are held by commands that have computed for laneTime; they hand them on
-	// where they look whether they are to end (Env.Tick).
+	// Lanes are held by commands that have computed for laneTime. A command hands its lane on when it
+	// checks whether it must end (Env.Tick).
 	Lanes *ratelimit.Lanes
-	// Solid are held by work that cannot be interrupted for the sake of others: one call
-	// into JavaScript, one match by backtracking.
+	// Solid lanes are held by work that cannot be interrupted to let other commands run: one call into
+	// JavaScript, one match by backtracking.
 	Solid *ratelimit.Lanes
-	// Clock is what the time is.
+	// Clock returns the current time.
 	Clock func() time.Time
-	// crowded is told, when long work takes a lane, that it holds many of them.
+	// crowded is called when long work takes a lane and then holds at least many of them.
 	crowded func(still func() bool)
 	many    int
-	begun   atomic.Int64 // commands, ever
+	begun   atomic.Int64 // commands begun since the start
 }
 
-// NewProcessor bounds long work to so many goroutines at once: those that can be
-// interrupted, and half as many whose work is solid. Whenever a lane is taken and half of
-// the lanes, at least one, are, crowded is called, if not nil; it must not block, and may
-// keep still, which tells whether so many are taken.
+// NewProcessor limits long work to lanes goroutines that can be interrupted and half as many whose work
+// is solid. Whenever a lane is taken, and at least half of the lanes (and at least one) are taken then,
+// the Processor calls crowded, if it is not nil. crowded must not block. It may keep still, which
+// reports whether that many lanes are still taken.
 func NewProcessor(lanes int, clock func() time.Time, crowded func(still func() bool)) *Processor {
 	return &Processor{Lanes: ratelimit.NewLanes(lanes), Solid: ratelimit.NewLanes(lanes / 2), Clock: clock,
 		crowded: crowded, many: max(1, lanes/2)}
 }
 
-// isCrowded reports whether long work holds many lanes.
+// isCrowded reports whether long work holds at least many lanes.
 func (p *Processor) isCrowded() bool { return p.Lanes.Taken()+p.Solid.Taken() >= p.many }
 
-// tell is called when long work has taken a lane.
+// tell calls crowded if necessary. It is called when long work has taken a lane.
 func (p *Processor) tell() {
 	if p.crowded != nil && p.isCrowded() {
 		p.crowded(p.isCrowded)
 	}
 }
 
-// laneTime is how long a command computes before it needs a lane, and keeps one that
-// others want. It is the time that Go's scheduler gives a goroutine, too.
+// laneTime is the time that a command computes before it needs a lane, and the time that it keeps a lane
+// for which others wait. It equals the time slice of Go's scheduler.
 const laneTime = 10 * time.Millisecond
 
-// lanePatience is how long a command waits for a lane whose holder may be blocked.
+// lanePatience is the timeout of waiting for a lane whose holder may be blocked.
 const lanePatience = 200 * time.Millisecond
 
-// aloneMax is how many commands begin within laneTime beside one that computes alone: a
-// cursor's next batch, and what a quiet client asks now and then.
+// aloneMax is the number of commands that may begin within laneTime while a command still counts as
+// computing alone: a cursor's next batch, or the rare request of a quiet client.
 const aloneMax = 2
 
-// quickMax is the mean time of solid pieces of work that go before others.
+// quickMax bounds the mean time of a goroutine's solid work. Below it, the goroutine has priority.
 const quickMax = 5 * time.Millisecond
 
-// Lane bounds what a goroutine takes of the processors: once it has computed for laneTime,
-// it needs one of the Processor's lanes. Not safe for concurrent use; Envs of one
-// goroutine share it.
+// Lane limits the processor time of a goroutine: once the goroutine has computed for laneTime, it needs
+// one of the Processor's lanes. Not safe for concurrent use; Envs of one goroutine share it.
 type Lane struct {
 	processor *Processor
-	user      string        // who takes turns with others
-	since     time.Time     // the beginning of what is not in used; zero before a look
-	used      time.Duration // computed without a lane
+	user      string        // lanes are handed out to users in turn
+	since     time.Time     // start of the time that used does not contain yet; zero before the first check
+	used      time.Duration // time computed without a lane
 	holds     bool
-	begun     int64         // the processor's, when laneTime began
-	alone     bool          // few others have begun in the laneTime before
-	pieces    int64         // of solid work so far
-	solid     time.Duration // that they took
+	begun     int64         // Processor.begun at the start of this laneTime
+	alone     bool          // at most aloneMax commands began in the previous laneTime
+	pieces    int64         // number of pieces of solid work
+	solid     time.Duration // time of these pieces
 }
 
-// Begin makes l a fresh lane of a user on p, which may be nil.
+// Begin resets l to a new lane of a user on p, which may be nil.
 func (l *Lane) Begin(p *Processor, user string) {
 	*l = Lane{processor: p, user: user}
 	if p != nil {
@@ -81,8 +82,9 @@ func (l *Lane) Begin(p *Processor, user string) {
 	}
 }
 
-// Long makes the command need a lane from the beginning: it is known to compute for
-// long before it looks whether it is to end. Errors: the context's cause.
+// Long makes the command need a lane from the beginning, for a command that will compute for long before
+// its first check whether it must end.
+// Errors: the context's cause.
 func (l *Lane) Long(e *Env) error {
 	if l.processor == nil {
 		return nil
@@ -91,7 +93,7 @@ func (l *Lane) Long(e *Env) error {
 	return l.look(e)
 }
 
-// fork is a lane for another goroutine.
+// fork returns a lane for another goroutine.
 func (l *Lane) fork() *Lane {
 	if l == nil {
 		return nil
@@ -103,7 +105,8 @@ func (l *Lane) fork() *Lane {
 	return f
 }
 
-// look is called where a command could stop. Errors: the context's cause.
+// look takes, keeps or hands on a lane. It is called where a command can wait.
+// Errors: the context's cause.
 func (l *Lane) look(e *Env) error {
 	if l == nil || l.processor == nil {
 		return nil
@@ -116,9 +119,9 @@ func (l *Lane) look(e *Env) error {
 	}
 	if l.used+now.Sub(l.since) < laneTime {
 		if l.holds && !l.alone {
-			// Short commands that could run now do not wait for the end of a time slice of
-			// Go's scheduler, which is a hundred times what they take. Where there are none it
-			// wakes a thread for nothing and goes on upon another processor.
+			// Yields to short commands that are ready to run, so that they do not wait for the end of a
+			// time slice of Go's scheduler, which is a hundred times as long as they run. Without such
+			// commands, Gosched would only wake a thread and move the goroutine to another processor.
 			runtime.Gosched()
 		}
 		return nil
@@ -139,8 +142,8 @@ func (l *Lane) look(e *Env) error {
 	return err
 }
 
-// Pause gives the goroutine's lane away, before it waits for something else than a
-// processor and at the end of a command. Who has computed for long needs a lane
+// Pause releases the goroutine's lane. It is called before the goroutine waits for something other than
+// a processor, and at the end of a command. A goroutine that has computed for laneTime needs a lane
 // again afterwards.
 func (e *Env) Pause() {
 	l := e.Lane
@@ -156,9 +159,8 @@ func (e *Env) Pause() {
 	l.since = time.Time{}
 }
 
-// Solid begins a piece of work that cannot be interrupted for others and may take
-// long; done must be called at its end. Goroutines whose pieces have been short so far
-// go first.
+// Solid begins work that cannot be interrupted to let other commands run and may take long. done must be
+// called at its end. Goroutines whose solid work was short so far have priority.
 // Errors: the context's cause.
 func (e *Env) Solid() (done func(), err error) {
 	if err := e.Interrupted(); err != nil || e.Lane == nil || e.Lane.processor == nil {
@@ -179,7 +181,7 @@ func (e *Env) Solid() (done func(), err error) {
 	}, nil
 }
 
-// SolidWanted reports whether somebody waits to begin solid work.
+// SolidWanted reports whether a goroutine waits to begin solid work.
 func (e *Env) SolidWanted() bool {
 	return e.Lane != nil && e.Lane.processor != nil && e.Lane.processor.Solid.Wanted()
 }

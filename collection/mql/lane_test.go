@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// computing is an Env whose goroutine computes on p.
+// computing returns an Env whose goroutine computes on p.
 func computing(ctx context.Context, p *Processor) *Env {
 	e := NewEnv(ctx)
 	e.Lane = &Lane{}
@@ -16,7 +16,7 @@ func computing(ctx context.Context, p *Processor) *Env {
 	return e
 }
 
-// compute does so much, looking often whether it is to end.
+// compute computes for d and often checks whether it must end.
 func compute(t *testing.T, e *Env, d time.Duration) {
 	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		for range 128 {
@@ -27,8 +27,8 @@ func compute(t *testing.T, e *Env, d time.Duration) {
 	}
 }
 
-// TestLanes: a short command never asks for a lane; of long ones only as many compute
-// as there are lanes, one after the other, and who waits for something else keeps none.
+// TestLanes: a short command never takes a lane. Of long commands only as many compute at once as there
+// are lanes, in turns. A command that waits for something other than a processor holds no lane.
 func TestLanes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewProcessor(1, time.Now, nil)
@@ -52,7 +52,7 @@ func TestLanes(t *testing.T) {
 			t.Error("a long command counts as short after a pause")
 		}
 
-		// Two long ones share the lane.
+		// Two long commands share the lane.
 		done := make(chan time.Duration)
 		for _, e := range []*Env{computing(t.Context(), p), long.Fork(t.Context())} {
 			go func() {
@@ -79,7 +79,7 @@ func TestLanes(t *testing.T) {
 	})
 }
 
-// TestLaneEnds: a command that waits for a lane ends when it is told to.
+// TestLaneEnds: a command that waits for a lane ends when its context is cancelled.
 func TestLaneEnds(t *testing.T) {
 	p := NewProcessor(1, time.Now, nil)
 	holder := computing(t.Context(), p)
@@ -98,12 +98,13 @@ func TestLaneEnds(t *testing.T) {
 	if p.Lanes.Wanted() {
 		t.Error("somebody waits")
 	}
-	none := NewEnv(t.Context()) // no processor: nothing is bounded
+	none := NewEnv(t.Context()) // no processor: no limit
 	compute(t, none, 2*time.Millisecond)
 	none.Pause()
 }
 
-// TestSolid: one solid piece at a time, and those that were quick so far go first.
+// TestSolid: one piece of solid work runs at a time, and goroutines whose pieces were short so far go
+// first.
 func TestSolid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewProcessor(2, time.Now, nil)
@@ -138,7 +139,7 @@ func TestSolid(t *testing.T) {
 	})
 }
 
-// TestCrowded: the program is told of long work while it has half of the lanes.
+// TestCrowded: crowded is called for long work that holds half of the lanes.
 func TestCrowded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var still func() bool
@@ -156,7 +157,7 @@ func TestCrowded(t *testing.T) {
 		if still() {
 			t.Error("one is still a crowd")
 		}
-		done, err := second.Solid() // in a lane of the other kind, and in no other
+		done, err := second.Solid() // in a solid lane, and in no other
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,8 +170,8 @@ func TestCrowded(t *testing.T) {
 	})
 }
 
-// TestAlone: who computes beside commands that begin lets them go first, and who computes
-// with next to none beside does not: each turn that is given for nothing costs a wake-up.
+// TestAlone: a long command yields to commands that begin meanwhile. If next to none begin, it does not
+// yield, as each needless yield costs a wake-up.
 func TestAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewProcessor(1, time.Now, nil)

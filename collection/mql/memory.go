@@ -8,33 +8,32 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// StageBytesMax is what one blocking operator may hold before it spills.
+// StageBytesMax is the limit of bytes that one blocking operator holds before it spills.
 // Manual: core/aggregation-pipeline-limits#memory-restrictions.
 const StageBytesMax = 100 << 20
 
-// RecordsBytesMax is what the sets of records of one command may hold, by which plans
-// tell what they have met already: several million records. These sets cannot spill, so
-// they have a limit of their own, and a sort beside them keeps its memory.
+// RecordsBytesMax limits the bytes of all record sets of one command: sets of records that a plan has
+// already seen, several million records. These sets cannot spill, so they have their own limit, and a
+// sort of the same command keeps its memory.
 const RecordsBytesMax = 256 << 20
 
-// What a command takes of the memory that all share: nothing while it holds less than
-// uncountedBytes, so that small commands neither meet there nor are ever refused, and
-// then in steps.
+// A command takes from the memory that all commands share in steps of stepBytes. It takes nothing while
+// it holds less than uncountedBytes, so that small commands neither contend for the shared counter nor
+// are ever refused.
 const (
 	uncountedBytes = 64 << 10
 	stepBytes      = 256 << 10
 )
 
-// Memory is a budget of bytes shared by the goroutines of one blocking
-// operator or command, which is part of what all commands of a server share. Safe for
-// concurrent use.
+// Memory is a budget of bytes that the goroutines of one blocking operator or command share. It is part
+// of the memory limit of all commands of a server. Safe for concurrent use.
 type Memory struct {
 	max  int64
 	used atomic.Int64
-	// Spill says that operators may write to SpillDir when the budget is used
-	// up (allowDiskUse); otherwise they fail.
+	// Spill permits operators to write to SpillDir when the budget is used up (allowDiskUse); otherwise
+	// they fail.
 	Spill bool
-	// SpillDir is where temporary files go; empty forbids them.
+	// SpillDir is the directory of temporary files; empty forbids them.
 	SpillDir string
 	// RecordsMax is the limit of GrowRecords.
 	RecordsMax int64
@@ -42,26 +41,25 @@ type Memory struct {
 	values     atomic.Int64 // see Hold
 	peak       atomic.Int64
 	spills     Spills
-	// AllSpills counts those of all commands; nil counts nothing.
+	// AllSpills counts the spills of all commands; nil counts nothing.
 	AllSpills *Spills
 
-	shared *ratelimit.Memory // of all commands; nil has no end
+	shared *ratelimit.Memory // limit of all commands; nil means no limit
 	mu     sync.Mutex
-	taken  atomic.Int64 // of shared; changed under mu
-	short  atomic.Bool  // shared had no room when it was asked last
+	taken  atomic.Int64 // bytes taken from shared; changed under mu
+	short  atomic.Bool  // shared had no room at the last request
 }
 
 // NewMemory makes a budget of max bytes.
 func NewMemory(max int64) *Memory { return &Memory{max: max, RecordsMax: RecordsBytesMax} }
 
-// Beside makes a budget of max bytes of its own within the same memory of all. Release
-// must follow.
+// Beside returns a new budget of max bytes under the same shared limit. The caller must Release it.
 func (m *Memory) Beside(max int64) *Memory {
 	return &Memory{max: max, RecordsMax: RecordsBytesMax, shared: m.shared, AllSpills: m.AllSpills}
 }
 
-// Reset makes m a fresh budget of max bytes that may not spill, part of shared, nil for
-// none.
+// Reset makes m a fresh budget of max bytes that may not spill. Its bytes count in shared, if that is
+// not nil.
 func (m *Memory) Reset(max int64, shared *ratelimit.Memory) {
 	m.used.Store(0)
 	m.records.Store(0)
@@ -74,7 +72,7 @@ func (m *Memory) Reset(max int64, shared *ratelimit.Memory) {
 	m.max, m.Spill, m.SpillDir, m.RecordsMax, m.shared = max, false, "", RecordsBytesMax, shared
 }
 
-// Release gives back what the command has of the memory of all, when it has ended.
+// Release returns the command's bytes to the shared memory when the command has ended.
 func (m *Memory) Release() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -82,16 +80,16 @@ func (m *Memory) Release() {
 	m.short.Store(false)
 }
 
-// Max is the size of the budget in bytes.
+// Max returns the size of the budget in bytes.
 func (m *Memory) Max() int64 { return m.max }
 
-// Used is how many bytes are counted now, those of sets of records and of values included.
+// Used returns the bytes counted now, including those of record sets and values.
 func (m *Memory) Used() int64 { return m.used.Load() + m.records.Load() + m.values.Load() }
 
-// Peak is the most that was ever counted at once.
+// Peak returns the largest number of bytes that were counted at once.
 func (m *Memory) Peak() int64 { return m.peak.Load() }
 
-// reach notes what is counted now, if it is more than ever.
+// reach raises the peak to the bytes counted now.
 func (m *Memory) reach() {
 	used := m.Used()
 	for {
@@ -102,23 +100,23 @@ func (m *Memory) reach() {
 	}
 }
 
-// Grow counts n more bytes and reports whether the budget still holds, and that of all
-// commands. The caller that gets false spills (if Spill) or returns TooMuch, and in any
-// case gives back what it counted with Shrink when it lets go of the memory.
+// Grow counts n more bytes and reports whether both the budget and the shared limit still hold. A caller
+// that gets false spills (if Spill) or returns TooMuch. In any case it calls Shrink when it frees the
+// memory.
 func (m *Memory) Grow(n int) bool {
 	fits := m.used.Add(int64(n)) <= m.max
 	m.reach()
 	return m.cover() && fits
 }
 
-// Shrink gives n bytes back.
+// Shrink returns n bytes.
 func (m *Memory) Shrink(n int) {
 	m.used.Add(-int64(n))
 	m.uncover()
 }
 
-// GrowRecords counts n more bytes of sets of records, fewer for a negative n, and
-// reports whether their limit still holds, and that of all commands.
+// GrowRecords counts n more bytes of record sets, fewer for a negative n, and reports whether both their
+// limit and the shared limit still hold.
 func (m *Memory) GrowRecords(n int) bool {
 	fits := m.records.Add(int64(n)) <= m.RecordsMax
 	if n < 0 {
@@ -129,8 +127,8 @@ func (m *Memory) GrowRecords(n int) bool {
 	return m.cover() && fits
 }
 
-// Need counts n more bytes of something that can neither spill nor be done without;
-// Shrink gives them back. The caller has a limit of its own for it.
+// Need counts n more bytes of something that is necessary and cannot spill. Shrink returns them. The
+// caller enforces its own limit.
 // Errors: ExceededMemoryLimit (146) if all commands together hold too much.
 func (m *Memory) Need(n int, what string) error {
 	m.used.Add(int64(n))
@@ -140,11 +138,11 @@ func (m *Memory) Need(n int, what string) error {
 	return m.tooLittle(what)
 }
 
-// Hold counts n more bytes of values that expressions make, before they are made; LetGo gives
-// them back. They are beside the budget of the operators, so that a sort keeps its memory, and
-// of what all share.
-// Errors: ExceededMemoryLimit (146) if all commands together would hold too much; nothing is
-// counted then.
+// Hold counts n more bytes of values that expressions make, before they are made; LetGo returns them.
+// Values do not count in the budget of the operators, so that a sort keeps its memory, but they count in
+// the shared limit.
+// Errors: ExceededMemoryLimit (146) if all commands together would hold too much; nothing is counted
+// then.
 func (m *Memory) Hold(n int, what string) error {
 	m.values.Add(int64(n))
 	if !m.claim() {
@@ -155,13 +153,13 @@ func (m *Memory) Hold(n int, what string) error {
 	return nil
 }
 
-// LetGo gives n bytes of values back.
+// LetGo returns n bytes of values.
 func (m *Memory) LetGo(n int) {
 	m.values.Add(-int64(n))
 	m.uncover()
 }
 
-// claim is cover for what is not held yet: it takes nothing where there is no room.
+// claim is cover for bytes that are not allocated yet: if there is no room, it takes nothing.
 func (m *Memory) claim() bool {
 	if m.shared == nil || m.Used() <= m.taken.Load()+uncountedBytes {
 		return true
@@ -181,7 +179,7 @@ func (m *Memory) claim() bool {
 	return false
 }
 
-// tooLittle is the error of what needs memory that the server does not have.
+// tooLittle returns the error for work that needs more memory than the server has.
 func (m *Memory) tooLittle(what string) error {
 	return mongoerr.New(mongoerr.ExceededMemoryLimit,
 		"%s needs more memory than the server has left: the commands that run now may use %d bytes together, those of one user two thirds of what others leave; "+
@@ -189,8 +187,8 @@ func (m *Memory) tooLittle(what string) error {
 		what, m.shared.Max())
 }
 
-// cover takes what is held of the memory of all, and reports whether there is room. What
-// is held without is counted there all the same.
+// cover takes bytes from the shared memory for what is held, and reports whether there was room. Bytes
+// that are held without room are counted there too.
 func (m *Memory) cover() bool {
 	if m.shared == nil || m.Used() <= m.taken.Load()+uncountedBytes {
 		return !m.short.Load()
@@ -212,7 +210,7 @@ func (m *Memory) cover() bool {
 	return ok
 }
 
-// uncover gives back what is not needed any more.
+// uncover returns shared bytes that are not needed any more.
 func (m *Memory) uncover() {
 	if taken := m.taken.Load(); taken == 0 || taken-m.Used() < 2*stepBytes && m.Used() > 0 {
 		return
@@ -229,14 +227,13 @@ func (m *Memory) uncover() {
 // CanSpill reports whether temporary files are allowed.
 func (m *Memory) CanSpill() bool { return m.Spill && m.SpillDir != "" }
 
-// Due tells an operator that was refused memory whether to spill now: when it
-// may, and itself holds a fair part of the budget. An operator that holds little
-// goes on instead, since others use the budget up, and runs of a few rows each
-// would cost more than they free.
+// Due reports whether an operator that was refused memory must spill (or fail) now: if it may not spill,
+// or if it holds a fair part of the budget itself. An operator that holds little continues instead:
+// others use the budget up, and spilled runs of a few rows each would cost more than they free.
 func (m *Memory) Due(held int) bool { return !m.CanSpill() || int64(held) >= m.fair() }
 
-// fair is from how many bytes on an operator spills: less if it is not the command that
-// holds too much, but all of them.
+// fair returns the number of bytes from which on an operator spills. It is smaller if the shared limit
+// is exceeded, not that of the command.
 func (m *Memory) fair() int64 {
 	own := m.max / 8
 	if m.short.Load() {
@@ -245,7 +242,7 @@ func (m *Memory) fair() int64 {
 	return own
 }
 
-// TooMuch is the error of an operator that may not spill.
+// TooMuch returns the error of an operator that may not spill.
 func (m *Memory) TooMuch(what string) error {
 	if m.short.Load() && m.used.Load() <= m.max {
 		return mongoerr.New(292, "Exceeded memory limit for %s, but didn't allow external spilling; pass allowDiskUse:true to opt in, or try again later: "+

@@ -15,19 +15,18 @@ import (
 	"github.com/dlclark/regexp2/v2"
 )
 
-// Regex is a compiled regular expression of MongoDB's kind (PCRE). Patterns
-// that mean the same in RE2 run there, in time linear in the text; look-around,
-// back-references, atomic groups and the like run on a backtracking engine
-// under a time limit. Immutable, safe for concurrent use.
+// Regex is a compiled regular expression of MongoDB's kind (PCRE). Patterns that have the same meaning in RE2 run there, in
+// time linear in the text; look-around, back-references, atomic groups and the like run on a backtracking engine under a
+// time limit. Immutable, safe for concurrent use.
 // Manual: reference/operator/query/regex.
 type Regex struct {
-	// Pattern and Options are what it was compiled from.
+	// Pattern and Options are the arguments of CompileRegex.
 	Pattern, Options string
 
 	linear *regexp.Regexp        // nil if the pattern needs backtracking
-	next   func() *regexp.Regexp // finds what comes behind the first character; see EachWithin
-	// A `$` without option m also matches before a final newline, which RE2
-	// cannot say: texts that end with one are matched by backtracking.
+	next   func() *regexp.Regexp // finds the match after the first character; see EachWithin
+	// dollar reports a `$` without option m, which also matches before a final newline. RE2 cannot express that, so texts
+	// that end with a newline are matched by backtracking.
 	dollar bool
 	slow   func() *regexp2.Regexp
 	empty  bool // may match the empty text
@@ -37,10 +36,10 @@ type Regex struct {
 	held   int64 // see RegexHeld
 }
 
-// backtrackMax is how long one match on the backtracking engine may take.
+// backtrackMax is the timeout of one match on the backtracking engine.
 const backtrackMax = 250 * time.Millisecond
 
-// patternBytesMax is the longest pattern.
+// patternBytesMax is the length of the longest pattern.
 // Manual: reference/operator/query/regex (pattern length).
 const patternBytesMax = 16 << 10
 
@@ -82,14 +81,14 @@ func CompileRegex(pattern, options string) (*Regex, error) {
 	if t.fold {
 		flags |= regexp2.IgnoreCase
 	}
-	if strings.Contains(options, "m") { // flags within the pattern stand in it
+	if strings.Contains(options, "m") { // flags within the pattern are part of it
 		flags |= regexp2.Multiline
 	}
 	if strings.Contains(options, "s") {
 		flags |= regexp2.Singleline
 	}
 	compile := func() (*regexp2.Regexp, error) {
-		// Time bounds what a match may take, and the text bounds its stack.
+		// MatchTimeout limits the time of a match, so the stack needs no limit but the text.
 		re, err := regexp2.Compile(backtracking, flags, regexp2.OptionMaxBacktrackingStackSize(-1))
 		if err == nil {
 			re.MatchTimeout = backtrackMax
@@ -116,8 +115,8 @@ func CompileRegex(pattern, options string) (*Regex, error) {
 	return r, nil
 }
 
-// compileLinear compiles a translated pattern for the linear engine, and leaves that out
-// if it has no words for the pattern.
+// compileLinear compiles a translated pattern for the linear engine. If the linear engine does not support the pattern,
+// r.linear stays nil.
 func (r *Regex) compileLinear(t translator) {
 	head := ""
 	if t.fold {
@@ -149,11 +148,12 @@ func (r *Regex) compileLinear(t translator) {
 	}
 }
 
-// regexHeld, stepHeld and slowHeld are what the heap holds at most of a compiled pattern, of each step of its program, and of each
-// byte of one that backtracks, in bytes, whichever engines have matched with it.
+// regexHeld, stepHeld and slowHeld are upper bounds of the heap bytes of a compiled pattern, of each step of its program,
+// and of each byte of a backtracking pattern, after matches on any engine.
 const regexHeld, stepHeld, slowHeld = 8 << 10, 128, 512
 
-// RegexHeld is how many bytes of memory a pattern holds at most once it is compiled; little for one that does not compile.
+// RegexHeld returns an upper bound of the bytes that a pattern occupies once it is compiled. A pattern that does not compile
+// gets the bound of a backtracking one.
 func RegexHeld(pattern string) int64 {
 	if r, err := CompileRegex(pattern, ""); err == nil && r.linear != nil {
 		return r.held
@@ -161,8 +161,8 @@ func RegexHeld(pattern string) int64 {
 	return regexHeld + int64(len(pattern))*slowHeld
 }
 
-// programSize is how many bytes the tree of a pattern takes, and how many steps its program has, in which what is repeated
-// stands as often.
+// programSize returns the bytes of a pattern's syntax tree and the number of steps of its program. A repeated part counts
+// once per repetition.
 func programSize(re *syntax.Regexp) (nodes, steps int64) {
 	nodes, steps = 256+4*int64(len(re.Rune)), 2
 	if re.Op == syntax.OpLiteral {
@@ -178,12 +178,12 @@ func programSize(re *syntax.Regexp) (nodes, steps int64) {
 	return nodes, steps
 }
 
-// badPattern is the error of a pattern that no engine compiles.
+// badPattern returns the error for a pattern that no engine compiles.
 func badPattern(why string) error {
 	return mongoerr.New(51091, "Regular expression is invalid: %s", why)
 }
 
-// engine returns the backtracking engine if text needs it.
+// engine returns the backtracking engine if text requires it, else nil.
 func (r *Regex) engine(text []byte) *regexp2.Regexp {
 	if r.linear == nil || r.dollar && len(text) > 0 && text[len(text)-1] == '\n' {
 		return r.slow()
@@ -191,14 +191,12 @@ func (r *Regex) engine(text []byte) *regexp2.Regexp {
 	return nil
 }
 
-// Backtracks reports whether matching text may take long, see backtrackMax: whoever
-// matches for a command does so within Env.Solid.
+// Backtracks reports whether matching text may take long, see backtrackMax. A command does such a match within Env.Solid.
 func (r *Regex) Backtracks(text []byte) bool { return r.engine(text) != nil }
 
-// Match reports whether the pattern matches somewhere in text. On the linear
-// engine it does not allocate.
+// Match reports whether the pattern matches somewhere in text. On the linear engine it does not allocate.
 //
-// Errors: 51156 if the match takes too long: without it the answer would depend on how busy the machine is.
+// Errors: 51156 if the match takes too long. A false instead would make the result depend on the load of the machine.
 func (r *Regex) Match(text []byte) (bool, error) {
 	re := r.engine(text)
 	if re == nil {
@@ -211,7 +209,7 @@ func (r *Regex) Match(text []byte) (bool, error) {
 	return ok, nil
 }
 
-// Groups is the number of capturing groups.
+// Groups returns the number of capturing groups.
 func (r *Regex) Groups() int { return r.groups }
 
 // FindIndex finds the first match that begins at or after byte from, and
@@ -222,7 +220,7 @@ func (r *Regex) Groups() int { return r.groups }
 func (r *Regex) FindIndex(text []byte, from int) ([]int, error) {
 	re := r.engine(text)
 	if re == nil {
-		// Offsets are found in the whole text, so that ^ and \b see what is before from.
+		// Searches the whole text, so that ^ and \b see the characters before from.
 		if from == 0 {
 			return r.linear.FindSubmatchIndex(text), nil
 		}
@@ -246,7 +244,7 @@ func (r *Regex) FindIndex(text []byte, from int) ([]int, error) {
 	return c.offsets(m), nil
 }
 
-// tooSlow is the error of a match that takes too long.
+// tooSlow returns the error for a match that takes too long.
 func tooSlow() error {
 	return mongoerr.New(51156, "Error occurred while executing the regular expression: match limit exceeded; "+
 		"repeated groups in repeated groups, as (a+)+, take time that doubles with each character: write the pattern without them")
@@ -274,12 +272,11 @@ var errStop = errors.New("enough")
 // matchesMax is more matches than fit into any document.
 const matchesMax = 2 << 20
 
-// Each calls f for the matches from left to right, each as FindIndex returns
-// it, until f fails. The search goes on where a match ends, or one character
-// after an empty one, and ends with the text: an empty match at the end of a
-// text that is not empty does not count.
+// Each calls f for the matches from left to right until f fails. m has the form of FindIndex's result. The search continues
+// at the end of a match, or one character after an empty match. An empty match at the end of a text does not count, unless
+// the text is empty.
 //
-// Errors: 51156 if a match takes too long; that of f.
+// Errors: 51156 if a match takes too long; the error of f.
 func (r *Regex) Each(text []byte, f func(m []int) error) error {
 	re := r.engine(text)
 	if re == nil && !r.empty {
@@ -291,7 +288,7 @@ func (r *Regex) Each(text []byte, f func(m []int) error) error {
 		return nil
 	}
 	if re == nil {
-		re = r.slow() // RE2 leaves out empty matches right after others
+		re = r.slow() // RE2 skips empty matches directly after other matches
 	}
 	runes := bytes.Runes(text)
 	c := cursor{text: text}
@@ -312,7 +309,7 @@ func (r *Regex) Each(text []byte, f func(m []int) error) error {
 	}
 }
 
-// minLength is the least number of characters that re matches, 0 or more.
+// minLength returns a lower bound of the number of characters that re matches.
 func minLength(re *syntax.Regexp) int {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -342,14 +339,14 @@ func minLength(re *syntax.Regexp) int {
 	return 0
 }
 
-// cursor converts positions of runes to bytes, from left to right.
+// cursor converts rune offsets to byte offsets, from left to right.
 type cursor struct {
 	text  []byte
 	runes int // position in both units
 	bytes int
 }
 
-// at converts one position; those before the cursor cost a new start.
+// at converts one offset. If the offset is before the cursor, the cursor starts again at the beginning.
 func (c *cursor) at(n int) int {
 	if n < c.runes {
 		c.runes, c.bytes = 0, 0
@@ -362,7 +359,7 @@ func (c *cursor) at(n int) int {
 	return c.bytes
 }
 
-// offsets converts the positions of a match.
+// offsets converts the offsets of a match.
 func (c *cursor) offsets(m *regexp2.Match) (dst []int) {
 	for _, g := range m.Groups() {
 		if len(g.Captures) == 0 {

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// shorthand are the classes that a letter stands for; the same letter as a capital
-// stands for all other characters.
+// shorthand returns the characters of the class that a letter denotes. The same letter as a capital
+// denotes all other characters.
 func (t *translator) shorthand(letter byte) (set string, ok bool) {
 	switch {
 	case letter == 'h':
@@ -43,7 +43,7 @@ func (t *translator) escape() string {
 		t.class("[", set)
 		return ""
 	}
-	if set, ok := t.shorthand(c | 0x20); ok { // the capital of one
+	if set, ok := t.shorthand(c | 0x20); ok { // the capital of such a letter
 		t.class("[^", set)
 		return ""
 	}
@@ -79,10 +79,10 @@ func (t *translator) escape() string {
 	return ""
 }
 
-// anchor translates what matches a place and no character.
+// anchor translates an escape that matches a position and no character.
 func (t *translator) anchor(c byte) {
-	// The backtracking engine's \b takes letters beyond ASCII as parts of words; PCRE's does so
-	// only behind (*UCP), the linear engine's never.
+	// The backtracking engine's \b treats letters beyond ASCII as parts of words; PCRE's \b does so only
+	// behind (*UCP), the linear engine's never.
 	set, _ := t.shorthand('w')
 	word := "[" + set + "]"
 	t.needsSlow = t.needsSlow || t.unicode && (c == 'b' || c == 'B')
@@ -105,7 +105,7 @@ func (t *translator) anchor(c byte) {
 	}
 }
 
-// quoted translates what stands between \Q and \E, or the end.
+// quoted translates the text between \Q and \E, or the end.
 func (t *translator) quoted(rest string) {
 	text, _, found := strings.Cut(rest, `\E`)
 	for _, r := range text {
@@ -118,8 +118,8 @@ func (t *translator) quoted(rest string) {
 	}
 }
 
-// numbered translates \1 and what follows: a reference to a group, or a character by
-// its octal number where there cannot be so many groups.
+// numbered translates a backslash with a number: a reference to a group, or a character by its octal
+// number if the pattern cannot have that many groups.
 func (t *translator) numbered(rest string) string {
 	i := 1
 	for i < len(rest) && rest[i] >= '0' && rest[i] <= '9' {
@@ -227,11 +227,10 @@ func propertyOf(rest string) (out string, size int) {
 	return `\` + string(c) + `{` + name + `}`, size
 }
 
-// sets are the properties that only PCRE has, as members of a class.
+// sets are the properties that only PCRE defines, as members of a class.
 var sets = map[string]string{"L&": `\p{Lu}\p{Ll}\p{Lt}`, "Xan": `\p{L}\p{N}`, "Xwd": `\p{L}\p{N}_`, "Xsp": `\t\n\x0b\f\r\x85\p{Z}`, "Xps": `\t\n\x0b\f\r\x85\p{Z}`}
 
-// char reads an escape that stands for one character; rest begins after the
-// backslash.
+// char reads an escape that denotes one character; rest begins after the backslash.
 func char(rest string) (r rune, size int, err string) {
 	switch c := rest[0]; c {
 	case 'a':
@@ -355,7 +354,7 @@ func (t *translator) bracket() string {
 				return err
 			}
 		case c == '-':
-			// Between two members it makes a range; the engines agree on where it is literal.
+			// Between two members, - makes a range; the engines agree on the places where - is literal.
 			t.both("-")
 			t.pos++
 		default:
@@ -366,8 +365,8 @@ func (t *translator) bracket() string {
 	}
 }
 
-// posixEnd is where the ":]" is that ends a text which begins with "[:", or -1: then
-// the bracket is a member of the class like any other. What is between holds no "]".
+// posixEnd returns the index of the ":]" that ends a text which begins with "[:", or -1: then the
+// bracket is a member of the class like any other. The text between them contains no "]".
 func posixEnd(rest string) int {
 	end := strings.IndexByte(rest, ']') - 1
 	if end < len("[:") || rest[end] != ':' || strings.Contains(rest[len("[:"):end], "[:") {
@@ -426,7 +425,7 @@ func (t *translator) bracketEscape(rest string) string {
 		if size == 0 || strings.HasPrefix(out, "[^") {
 			return `malformed \P or \p sequence`
 		}
-		t.set(strings.Trim(out, "[]")) // a set stands among the members
+		t.set(strings.Trim(out, "[]")) // inside brackets, so without its own brackets
 		t.pos += size - 1
 	default:
 		r, size, err := char(rest)
@@ -439,8 +438,8 @@ func (t *translator) bracketEscape(rest string) string {
 	return ""
 }
 
-// complement lists what an ASCII class leaves out, for engines without
-// negated POSIX classes inside brackets.
+// complement returns the characters that an ASCII class leaves out, for engines without negated POSIX
+// classes inside brackets.
 func complement(set string) string {
 	var in [128]bool
 	rs := []rune(unescape(set))

@@ -5,10 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// longText is how long a text is before the command may end while it is matched.
+// longText is the length from which on a match of a text can be interrupted.
 const longText = 1 << 20
 
-// MatchWithin is Match for a command: on the linear engine it ends with it.
+// MatchWithin is Match for a command: on the linear engine, the match is interrupted when the command
+// must end.
 // Errors: the context's cause; 51156 if the match takes too long.
 func (r *Regex) MatchWithin(e *Env, text []byte) (bool, error) {
 	if len(text) < longText || r.engine(text) != nil {
@@ -19,8 +20,8 @@ func (r *Regex) MatchWithin(e *Env, text []byte) (bool, error) {
 	return ok && in.err == nil, in.err
 }
 
-// FindWithin finds the first match, as FindIndex does, for a command: on the linear engine
-// it ends with it.
+// FindWithin finds the first match, as FindIndex does, for a command: on the linear engine, the search
+// is interrupted when the command must end.
 // Errors: the context's cause; 51156 if the match takes too long.
 func (r *Regex) FindWithin(e *Env, text []byte) ([]int, error) {
 	if len(text) < longText || r.engine(text) != nil {
@@ -31,7 +32,8 @@ func (r *Regex) FindWithin(e *Env, text []byte) ([]int, error) {
 	return m, in.err
 }
 
-// EachWithin is Each for a command: on the linear engine it ends with it.
+// EachWithin is Each for a command: on the linear engine, the search is interrupted when the command
+// must end.
 // Errors: the context's cause; those of Each.
 func (r *Regex) EachWithin(e *Env, text []byte, f func(m []int) error) error {
 	if len(text) < longText || r.engine(text) != nil || r.empty {
@@ -49,8 +51,8 @@ func (r *Regex) EachWithin(e *Env, text []byte, f func(m []int) error) error {
 	return err
 }
 
-// after finds the first match at or behind a place that is not the beginning. The character
-// before it is read as well, so that ^ and \b see it.
+// after finds the first match at or after place, which is not the beginning of text. The search also
+// reads the character before place, so that ^ and \b see it.
 func (r *Regex) after(e *Env, text []byte, place int) ([]int, error) {
 	_, size := utf8.DecodeLastRune(text[:place])
 	base := place - size
@@ -68,7 +70,7 @@ func (r *Regex) after(e *Env, text []byte, place int) ([]int, error) {
 	return m, nil
 }
 
-// endingText is a text that ends when its command does.
+// endingText reads a text and fails when its command must end.
 type endingText struct {
 	*bytes.Reader
 	env *Env
@@ -76,7 +78,7 @@ type endingText struct {
 	err error
 }
 
-// ReadRune see io.RuneReader.
+// ReadRune implements io.RuneReader.
 func (t *endingText) ReadRune() (c rune, size int, err error) {
 	if t.n++; t.n%1024 == 0 && t.err == nil {
 		t.err = t.env.Spend(looks * tickBytes)

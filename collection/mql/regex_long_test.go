@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A match in a long text is as in a short one, and ends with its command.
+// A match in a long text has the same result as in a short one, and is interrupted with its command.
 func TestMatchWithin(t *testing.T) {
 	long := strings.Repeat("é a\n", longText/4)
 	for pattern, want := range map[string]bool{"^é a$": false, `(?m)^é a$`: true, `a\nz`: false, `a\n$`: true, `\ba\b`: true, "aa+": false} {
@@ -32,8 +32,8 @@ func TestMatchWithin(t *testing.T) {
 	}
 }
 
-// Matches in a long text are those that are found in one go, and the search ends with its
-// command.
+// The matches in a long text are the same as in one uninterrupted search, and the search is interrupted
+// with its command.
 func TestEachWithin(t *testing.T) {
 	long := []byte(strings.Repeat("één ab\nab cd ", longText/12))
 	for _, pattern := range []string{`\bab\b`, `(?m)^a(b)( cd)?`, "^é", `(é)n|(c)d`, `b\n(.)`} {

@@ -5,13 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// LiteralPrefix returns the text that every match must begin with at the start
-// of the string, and whether the pattern is nothing but that: ^abc or ^abc.*
-// The prefix is empty if the pattern is not anchored or ignores case.
+// LiteralPrefix returns the text that every match must begin with at the start of the string, and
+// whether the pattern matches every text with that prefix: ^abc, or ^abc.* with option s. The prefix is
+// empty if the pattern is not anchored or ignores case.
 func (r *Regex) LiteralPrefix() (prefix string, whole bool) { return r.prefix, r.whole }
 
-// literalPrefix reads the literal characters that follow the anchor, and stops at the
-// first element that may stand for more than one text.
+// literalPrefix reads the literal characters that follow the anchor, and stops at the first element that
+// may match more than one text.
 func literalPrefix(pattern, options string) (string, bool) {
 	if strings.ContainsAny(options, "imx") || strings.IndexByte(pattern, '|') >= 0 {
 		return "", false
@@ -25,24 +25,24 @@ func literalPrefix(pattern, options string) (string, bool) {
 	p := prefixReader{rest: rest}
 	for p.rest != "" {
 		if !p.step() {
-			// After the prefix ".*" admits anything, if it does so with newlines.
+			// With option s, ".*" after the prefix matches any text.
 			return string(p.text), p.rest == ".*" && strings.Contains(options, "s")
 		}
 	}
 	return string(p.text), true
 }
 
-// prefixReader takes the literal characters from the start of a pattern.
+// prefixReader reads the literal characters at the start of a pattern.
 type prefixReader struct {
-	rest   string // of the pattern
-	text   []byte // what the characters so far stand for
-	last   int    // where the last of them begins in text
+	rest   string // unread rest of the pattern
+	text   []byte // literal text so far
+	last   int    // where its last character begins
 	quoted bool   // between \Q and \E
 }
 
-// step reads one element of the pattern and reports whether the prefix can go on.
+// step reads one element of the pattern and reports whether the prefix can continue.
 func (p *prefixReader) step() bool {
-	// What stands for nothing may stand between a character and its quantifier.
+	// \E, \Q and comments match nothing; they may be between a character and its quantifier.
 	switch {
 	case strings.HasPrefix(p.rest, `\E`):
 		p.quoted = false
@@ -66,7 +66,7 @@ func (p *prefixReader) step() bool {
 		}
 		p.literal(1)
 	case c == '*' || c == '?' || c == '{':
-		p.text = p.text[:p.last] // the last character may be missing
+		p.text = p.text[:p.last] // the last character is optional
 		return false
 	case strings.IndexByte("^$.[]()+}", c) >= 0:
 		return false
@@ -76,7 +76,7 @@ func (p *prefixReader) step() bool {
 	return true
 }
 
-// literal takes the character that begins skip bytes further on.
+// literal appends the character that begins skip bytes further on.
 func (p *prefixReader) literal(skip int) {
 	_, size := utf8.DecodeRuneInString(p.rest[skip:])
 	p.last = len(p.text)
@@ -84,7 +84,7 @@ func (p *prefixReader) literal(skip int) {
 	p.rest = p.rest[skip+size:]
 }
 
-// isAlphanumeric reports a letter or digit, which after a backslash means something.
+// isAlphanumeric reports whether c is a letter or digit, which has a special meaning after a backslash.
 func isAlphanumeric(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }

@@ -30,7 +30,7 @@ func found(r *Regex, text string) string {
 	return strings.Join(parts, "|")
 }
 
-// What PCRE gives for these patterns.
+// The results of PCRE for these patterns.
 func TestRegexMeansWhatPCREMeans(t *testing.T) {
 	for _, c := range []struct{ pattern, options, text, want string }{
 		{"a+b", "", "xaab", "aab"},
@@ -179,7 +179,7 @@ func TestRegexLiteralPrefix(t *testing.T) {
 	}
 }
 
-// A catastrophic pattern ends soon with an error.
+// A catastrophic pattern soon ends with an error.
 func TestRegexTimeLimit(t *testing.T) {
 	r, err := CompileRegex(`^(a+)+\1$`, "")
 	if err != nil {
@@ -205,8 +205,8 @@ func TestAllocsRegexMatch(t *testing.T) {
 	}
 }
 
-// FuzzRegex holds CompileRegex to this: no panic, and all ways to
-// look for a pattern agree on whether there is a match.
+// FuzzRegex checks that CompileRegex does not panic, and that all functions that search for a pattern
+// agree on whether there is a match.
 func FuzzRegex(f *testing.F) {
 	for _, s := range []string{"a+b", `(\d+)-[^x-z]`, "(?i)x|y", `\bfoo\b$`, "[[:alpha:]]{2,3}?", "[[:]", `a++`, `(?<n>a)\k<n>`, `\Qa\E`} {
 		f.Add(s, "i", "foo ab 12-3\n")

@@ -22,23 +22,23 @@ type translator struct {
 	starts                            []int // where open groups begin in slow
 	modes                             []modes
 	newline                           *newline // nil for \n
-	unicode                           bool     // (*UCP): \w, \d, \s, \b and POSIX classes go by Unicode
+	unicode                           bool     // (*UCP): \w, \d, \s, \b and POSIX classes use Unicode properties
 }
 
 // modes are the options that inline flags change, until the group ends.
 type modes struct{ multiline, extended, dotAll bool }
 
-// newline is what ends a line where the pattern begins by saying so.
+// newline holds the line end that the verb at the beginning of a pattern selects.
 type newline struct{ verb, ends, dot string }
 
-// newlines are the verbs that name newlines: what ends a line, and what a dot matches.
+// newlines are the verbs that select a newline: what ends a line, and what a dot matches.
 var newlines = [...]newline{
 	{"(*CRLF)", `\r\n`, `(?:(?!\r\n)[\s\S])`}, {"(*CR)", `\r`, `[^\r]`}, {"(*ANYCRLF)", `(?:\r\n|\r|\n)`, `[^\r\n]`},
 	{"(*ANY)", "(?:\\r\\n|[\\n\\x0b\\f\\r\u0085\u2028\u2029])", "[^\\n\\x0b\\f\\r\u0085\u2028\u2029]"},
 }
 
-// verbs reads what a pattern may begin with: (*UTF8) and its like, which mean nothing here,
-// (*UCP) and the newlines. It leaves others, which the translation refuses.
+// verbs reads the verbs at the beginning of a pattern: (*UTF8) and the like, which have no effect here,
+// (*UCP) and the newlines. It leaves other verbs, and step refuses them.
 func (t *translator) verbs() {
 	for strings.HasPrefix(t.in, "(*") {
 		end := strings.IndexByte(t.in, ')') + 1
@@ -60,7 +60,7 @@ func (t *translator) verbs() {
 	t.needsSlow = t.newline != nil
 }
 
-// line translates ^, $ and the dot where lines end otherwise.
+// line translates ^, $ and the dot for a newline other than \n.
 func (t *translator) line(c rune) string {
 	switch {
 	case c == '.' && t.dotAll:
@@ -96,7 +96,8 @@ var unicodePosix = map[string]string{
 	"space": `\p{Z}` + horizontal + vertical, "upper": `\p{Lu}`, "word": `\p{L}\p{N}_`,
 }
 
-// sameInUnicode reports a POSIX class that (*UCP) leaves as it is, or one that does not exist.
+// sameInUnicode reports whether (*UCP) leaves a POSIX class unchanged. It also returns true for a name
+// that is no class.
 func sameInUnicode(name string) bool {
 	return name == "ascii" || name == "xdigit" || !slices.ContainsFunc(posix[:], func(p struct{ name, set string }) bool { return p.name == name })
 }
@@ -104,13 +105,13 @@ func sameInUnicode(name string) bool {
 // both appends to both outputs.
 func (t *translator) both(s string) { t.fast.WriteString(s); t.slow.WriteString(s) }
 
-// set appends the members of a character class, inside brackets, to both.
+// set appends the members of a character class, inside brackets, to both outputs.
 func (t *translator) set(s string) { t.fast.WriteString(s); t.slow.WriteString(hexEscapes(s)) }
 
-// class appends a class of its own.
+// class appends a whole character class.
 func (t *translator) class(open, s string) { t.both(open); t.set(s); t.both("]") }
 
-// hexEscapes replaces \x{…}, which the backtracking engine does not know.
+// hexEscapes replaces \x{…}, which the backtracking engine does not support.
 func hexEscapes(s string) string {
 	for {
 		i := strings.Index(s, `\x{`)
@@ -123,7 +124,7 @@ func hexEscapes(s string) string {
 	}
 }
 
-// literal appends one character that stands for itself.
+// literal appends one literal character.
 func (t *translator) literal(r rune) {
 	if r < utf8.RuneSelf && strings.IndexByte(`\.+*?()|[]{}^$#-&~ `, byte(r)) >= 0 {
 		if strings.IndexByte(`-&~ #`, byte(r)) < 0 {
@@ -139,7 +140,7 @@ func (t *translator) literal(r rune) {
 	t.both(string(r))
 }
 
-// run translates the pattern and returns what is wrong with it, "" if nothing.
+// run translates the pattern and returns a description of its error, "" if there is none.
 func (t *translator) run() string {
 	t.atom = -1
 	t.verbs()
@@ -225,7 +226,7 @@ func (t *translator) step() string {
 	return ""
 }
 
-// quantifier translates *, +, ?, {n,m} with their lazy and possessive forms.
+// quantifier translates *, +, ?, {n,m} and their lazy and possessive forms.
 func (t *translator) quantifier() string {
 	rest := t.in[t.pos:]
 	n := 1
@@ -254,7 +255,7 @@ func (t *translator) quantifier() string {
 		case b < a:
 			return "numbers out of order in {} quantifier"
 		case a > 1000 || b > 1000:
-			t.needsSlow = true // more than RE2 takes
+			t.needsSlow = true // RE2's limit is 1000
 		}
 	}
 	if t.atom < 0 {
@@ -279,7 +280,7 @@ func (t *translator) quantifier() string {
 	return ""
 }
 
-// open translates what begins with an opening parenthesis.
+// open translates an element that begins with an opening parenthesis.
 func (t *translator) open() string {
 	push := func(size int, text string) {
 		t.starts = append(t.starts, t.slow.Len())
@@ -412,7 +413,7 @@ func validName(s string) bool {
 	return s != "" && len(s) <= 32
 }
 
-// unboundedLookbehind reports a *, + or {n,} directly inside a look-behind.
+// unboundedLookbehind reports whether a look-behind directly contains *, + or {n,}.
 func unboundedLookbehind(s string) bool {
 	depth, class := 0, false
 	for i := 0; i < len(s); i++ {

@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// Sort sorts stably, unless the command ends meanwhile: the order is none then.
+// Sort sorts stably. If the command must end meanwhile, the resulting order is undefined.
 // Errors: the context's cause.
 func Sort[E any](e *Env, s []E, cmp func(a, b E) int) (err error) {
 	slices.SortStableFunc(s, func(a, b E) int {
@@ -21,7 +21,7 @@ func Sort[E any](e *Env, s []E, cmp func(a, b E) int) (err error) {
 	return err
 }
 
-// SortValues is Sort by the command's order of values, the other way round if sign is -1.
+// SortValues sorts values like Sort, in the command's order, descending if sign is -1.
 func SortValues(e *Env, s []bson.Value, sign int) (err error) {
 	o := e.Order()
 	slices.SortStableFunc(s, func(a, b bson.Value) int {

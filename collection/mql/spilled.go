@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// Spilled is what blocking operators have put into temporary files.
+// Spilled counts what blocking operators have written to temporary files.
 type Spilled struct {
-	Spills  int64 // how often they did
-	Bytes   int64 // of memory that was free afterwards
+	Spills  int64 // number of spills
+	Bytes   int64 // of memory that the spills freed
 	Records int64
 	Storage int64 // bytes of the files
 }
 
-// Add counts more.
+// Add adds the counts of more.
 func (s *Spilled) Add(more Spilled) {
 	s.Spills += more.Spills
 	s.Bytes += more.Bytes
@@ -21,9 +21,9 @@ func (s *Spilled) Add(more Spilled) {
 	s.Storage += more.Storage
 }
 
-// StageSpills is what the operators of one kind of stage have spilled.
+// StageSpills counts what the operators of one kind of stage have spilled.
 type StageSpills struct {
-	Stage string // as in "$group"
+	Stage string // for example "$group"
 	Spilled
 }
 
@@ -45,7 +45,7 @@ func (s *Spills) Add(stage string, more Spilled) {
 	s.stages[i].Add(more)
 }
 
-// reset forgets everything. Nobody may add meanwhile.
+// reset removes all counts. No Add may run at the same time.
 func (s *Spills) reset() {
 	if len(s.stages) > 0 {
 		s.mu.Lock()
@@ -54,7 +54,7 @@ func (s *Spills) reset() {
 	}
 }
 
-// List returns the stages that have spilled, the first to do so first.
+// List returns the stages that have spilled, in the order of their first spill.
 func (s *Spills) List() []StageSpills {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +71,7 @@ func (s *Spills) Of(stage string) Spilled {
 	return Spilled{}
 }
 
-// Spilled is told what an operator has just spilled.
+// Spilled counts what an operator has just spilled.
 func (m *Memory) Spilled(stage string, s Spilled) {
 	m.spills.Add(stage, s)
 	if m.AllSpills != nil {
@@ -79,5 +79,5 @@ func (m *Memory) Spilled(stage string, s Spilled) {
 	}
 }
 
-// Spills is what the operators of the command have spilled.
+// Spills returns what the operators of the command have spilled.
 func (m *Memory) Spills() []StageSpills { return m.spills.List() }

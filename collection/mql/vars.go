@@ -2,16 +2,16 @@ package mql
 
 import "github.com/cantledb/cantle/bson"
 
-// Vars are named values that expressions refer to by slot. Names are declared
-// before parsing; values may be set again for each run, as $lookup does for
-// each input document. Values must stay valid while expressions run.
+// Vars are named values that expressions refer to by slot. Names are declared before parsing. Values may
+// be set again for each run: $lookup sets them for each input document. Values must stay valid while
+// expressions run.
 type Vars struct {
 	names  []string
 	values []bson.Value
 }
 
-// Declare adds a variable, or finds the one that has this name, and returns
-// its slot. The value stays what it was, missing at first.
+// Declare adds a variable, or finds the existing one with this name, and returns its slot. The value
+// does not change; that of a new variable is missing.
 func (v *Vars) Declare(name string) int {
 	if s, ok := v.Slot(name); ok {
 		return s
@@ -31,16 +31,16 @@ func (v *Vars) Slot(name string) (slot int, ok bool) {
 	return 0, false
 }
 
-// Set gives a declared variable its value.
+// Set sets the value of a declared variable.
 func (v *Vars) Set(slot int, x bson.Value) { v.values[slot] = x }
 
 // Get returns the value in a slot.
 func (v *Vars) Get(slot int) bson.Value { return v.values[slot] }
 
-// Len is the number of declared variables.
+// Len returns the number of declared variables.
 func (v *Vars) Len() int { return len(v.names) }
 
-// Name is the name of a slot.
+// Name returns the name of a slot.
 func (v *Vars) Name(slot int) string { return v.names[slot] }
 
 // Clone copies names and values, for a nested scope or another goroutine.
