@@ -1,9 +1,11 @@
-// Package duty has each piece of background work done by one of several processes over a store.
-// A duty has a row that names who does it. Whoever wants it takes it if the row names nobody,
-// or somebody whose lease with the store is over; so what a dead process did goes on elsewhere
-// after its lease, without leases of the duties' own. A process whose lease was over and that has
-// come back has lost all its duties, whether others have taken them or not: Guard tells in each
-// transaction, and what was begun before is not committed by the store.
+// Package duty assigns each background job (a duty) to one server of several over the same store, its owner.
+// Each duty has a row with the owner. A server takes a duty if its row has no owner, or if the lease of the
+// owner has expired. So after a server has died, its duties go to peers when its lease ends, and duties need
+// no leases of their own.
 //
-// A duty may come with a note: how far it is, which others show, and what others wish.
+// If the lease of a server expires and the server rejoins, it has lost all its duties, whether peers have
+// taken them or not. Each transaction of a duty checks that with Guard, and the store refuses commits of
+// transactions that began under the old lease.
+//
+// A duty may have a note: its progress, which peers show, and requests of peers to its owner.
 package duty

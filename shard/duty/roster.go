@@ -12,23 +12,23 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Roster is what a process knows of its duties. A nil Roster is that of a process which has the
-// store alone: all duties are its own. Safe for concurrent use.
+// Roster holds the duties of this server. A nil Roster belongs to a server without peers: it owns all duties.
+// Safe for concurrent use.
 type Roster struct {
 	store storage.Shared
 
 	mu    sync.Mutex
-	stint uint64           // grows when the lease of this process was over
-	held  map[string]*held // the duties of this process
-	gone  map[string]*held // those that it could not give back yet, or lost with its lease
+	stint uint64           // counts the lease terms of this server
+	held  map[string]*held // the duties that this server owns
+	gone  map[string]*held // duties whose rows still name this server: not given back yet, or lost with the lease
 }
 
-// held is a duty of this process.
+// held is a duty of this server: the lease term and the epoch in which it was taken.
 type held struct {
 	stint, epoch uint64
 }
 
-// New makes a Roster; nil if this process has the store alone.
+// New returns a Roster; nil if the store is not shared.
 func New(s storage.Store) *Roster {
 	shared := storage.AsShared(s)
 	if shared == nil {
@@ -37,34 +37,34 @@ func New(s storage.Store) *Roster {
 	return &Roster{store: shared, stint: 1, held: map[string]*held{}, gone: map[string]*held{}}
 }
 
-// ErrLost says that a duty is not this process's any more: its lease with the store was over.
-// It is an ErrUnavailable, so that clients whose commands need the duty try again.
+// ErrLost is the error of a duty that this server does not own any more, because its lease expired. It is an
+// ErrUnavailable, so that clients whose commands need the duty retry.
 var ErrLost = fmt.Errorf("%w: the lease of this server was over, and another one may have taken over the work", storage.ErrUnavailable)
 
-// Lapse takes all duties from this process, because its lease was over. It is called before anybody
-// reads or writes under the next lease.
+// Lapse removes all duties from this server, because its lease expired. It must be called before any read or
+// write under the next lease.
 func (r *Roster) Lapse() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.stint++
 	for name, h := range r.held {
-		r.gone[name] = h // its row still says that it is this process's, which lives
+		r.gone[name] = h // its row still names this server, which is alive
 		delete(r.held, name)
 	}
 }
 
-// rowPrefix begins the names of the rows.
+// rowPrefix is the prefix of the names of the rows.
 const rowPrefix = "duty."
 
 func rowKey(name string) []byte {
 	return keyspace.AppendMeta(nil, keyspace.MetaJob, []byte(rowPrefix+name))
 }
 
-// Row is who has a duty.
+// Row is the stored owner of a duty.
 type Row struct {
 	Name  string
 	Owner storage.MemberID
-	Epoch uint64 // how often it was taken
+	Epoch uint64 // how often the duty was taken
 	Note  []byte
 }
 
@@ -83,7 +83,7 @@ func decodeRow(name string, v []byte) (r Row, err error) {
 	return r, nil
 }
 
-// row reads the row of a duty; epoch 0 for none.
+// row reads the row of a duty; if there is none, its epoch is 0.
 func row(ctx context.Context, r storage.Reader, name string) (Row, error) {
 	v, err := r.Get(ctx, rowKey(name), nil)
 	if errors.Is(err, storage.ErrNotFound) {
@@ -95,7 +95,7 @@ func row(ctx context.Context, r storage.Reader, name string) (Row, error) {
 	return decodeRow(name, v)
 }
 
-// Has reports that this process has a duty.
+// Has reports whether this server owns a duty.
 func (r *Roster) Has(name string) bool {
 	if r == nil {
 		return true
@@ -105,8 +105,8 @@ func (r *Roster) Has(name string) bool {
 	return r.held[name] != nil
 }
 
-// Take reports whether this process has a duty from now on: it had it, or nobody alive has. One
-// goroutine at a time asks for a duty.
+// Take reports whether this server owns a duty from now on: it did before, or the duty had no living owner.
+// Calls for the same duty must not be concurrent.
 // Errors: those of the store.
 func (r *Roster) Take(ctx context.Context, name string, note []byte) (bool, error) {
 	if r == nil || r.Has(name) {
@@ -124,7 +124,7 @@ func (r *Roster) Take(ctx context.Context, name string, note []byte) (bool, erro
 	if err != nil {
 		return false, err
 	}
-	if was.Epoch > 0 && was.Owner != r.store.Member() { // who is not among the members now has lost what it had when the row was read
+	if was.Epoch > 0 && was.Owner != r.store.Member() { // an owner that is not a member now has lost the duty before the row was read
 		if alive, err := r.alive(ctx, was.Owner); alive || err != nil {
 			return false, err
 		}
@@ -144,11 +144,11 @@ func (r *Roster) Take(ctx context.Context, name string, note []byte) (bool, erro
 	}
 	if _, err := t.Commit(ctx, storage.Synced); err != nil {
 		if errors.Is(err, storage.ErrConflict) {
-			return false, nil // another one was faster
+			return false, nil // a peer was faster
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.gone[name] = &held{stint, next.Epoch} // perhaps
+		r.gone[name] = &held{stint, next.Epoch} // the commit may have succeeded
 		return false, err
 	}
 	r.mu.Lock()
@@ -162,7 +162,7 @@ func (r *Roster) Take(ctx context.Context, name string, note []byte) (bool, erro
 	return true, nil
 }
 
-// alive reports that the lease of a member is not over.
+// alive reports whether a member has a valid lease.
 func (r *Roster) alive(ctx context.Context, id storage.MemberID) (bool, error) {
 	_, list, err := r.store.Members(ctx)
 	for _, m := range list {
@@ -173,8 +173,8 @@ func (r *Roster) alive(ctx context.Context, id storage.MemberID) (bool, error) {
 	return false, err
 }
 
-// Alive lists the members whose lease was not over at a time now: what those who are not among
-// them had begun is committed by then or never.
+// Alive returns the members with a valid lease. Transactions of all other servers have been committed by the
+// time of the call, or never will be.
 func (r *Roster) Alive(ctx context.Context) (map[storage.MemberID]bool, error) {
 	_, list, err := r.store.Members(ctx)
 	out := map[storage.MemberID]bool{}
@@ -184,10 +184,11 @@ func (r *Roster) Alive(ctx context.Context) (map[storage.MemberID]bool, error) {
 	return out, err
 }
 
-// Member is the name of this process among those over the store.
+// Member returns the identifier of this server among the members of the store.
 func (r *Roster) Member() storage.MemberID { return r.store.Member() }
 
-// Guard fails in a transaction of a duty that this process has lost before it began.
+// Guard fails if this server has lost a duty. Transactions of the duty call it after they have begun: if the
+// duty is lost later, the store refuses the commit.
 // Errors: ErrLost.
 func (r *Roster) Guard(name string) error {
 	if r.Has(name) {
@@ -196,8 +197,8 @@ func (r *Roster) Guard(name string) error {
 	return ErrLost
 }
 
-// Give gives a duty back. What cannot be told the store now is told it by a later Tidy; until then
-// others wait.
+// Give gives a duty back. If the store does not answer now, a later Tidy gives the duty back; until then
+// peers cannot take it.
 func (r *Roster) Give(ctx context.Context, name string) error {
 	if r == nil {
 		return nil
@@ -225,7 +226,7 @@ func (r *Roster) drop(ctx context.Context, name string, h *held) error {
 	return err
 }
 
-// Tidy gives back what could not be given back before.
+// Tidy gives back the duties that could not be given back before.
 func (r *Roster) Tidy(ctx context.Context) error {
 	if r == nil {
 		return nil
@@ -248,7 +249,7 @@ func (r *Roster) Tidy(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Leave gives all duties back: this process stops.
+// Leave gives all duties back, before this server stops.
 func (r *Roster) Leave(ctx context.Context) error {
 	if r == nil {
 		return nil
@@ -262,8 +263,8 @@ func (r *Roster) Leave(ctx context.Context) error {
 	return r.Tidy(ctx)
 }
 
-// change changes the note of a duty of this process, or with nil removes the row.
-// Errors: ErrLost if it is another's; those of the store.
+// change changes the note of a duty of this server, or removes the row if note is nil.
+// Errors: ErrLost if a peer owns the duty; those of the store.
 func (r *Roster) change(ctx context.Context, name string, h *held, note func(was []byte) []byte) error {
 	return storage.Again(ctx, func() error {
 		t, err := r.store.Begin(ctx, storage.TxnOptions{Essential: true})
@@ -294,7 +295,7 @@ func (r *Roster) change(ctx context.Context, name string, h *held, note func(was
 	})
 }
 
-// Note changes the note of a duty of this process. Errors: ErrLost; those of the store.
+// Note changes the note of a duty that this server owns. Errors: ErrLost; those of the store.
 func (r *Roster) Note(ctx context.Context, name string, note func(was []byte) []byte) error {
 	r.mu.Lock()
 	h := r.held[name]
@@ -305,7 +306,7 @@ func (r *Roster) Note(ctx context.Context, name string, note func(was []byte) []
 	return r.change(ctx, name, h, note)
 }
 
-// Wish changes the note of a duty whoever has it; false if nobody has.
+// Wish changes the note of a duty of any owner; found is false if the duty has no row.
 func (r *Roster) Wish(ctx context.Context, name string, note func(was []byte) []byte) (found bool, err error) {
 	err = storage.Again(ctx, func() error {
 		t, err := r.store.Begin(ctx, storage.TxnOptions{})
@@ -327,7 +328,7 @@ func (r *Roster) Wish(ctx context.Context, name string, note func(was []byte) []
 	return found, err
 }
 
-// List reads the duties whose names begin with a prefix, with who has them.
+// List reads the rows of the duties whose names begin with a prefix.
 func (r *Roster) List(ctx context.Context, prefix string) (list []Row, err error) {
 	s, err := r.store.Snapshot(ctx, 0)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// member is one of two processes over a store, which both live.
+// member is one of two living servers over a store.
 type member struct {
 	storage.Store
 	id storage.MemberID
@@ -24,7 +24,7 @@ func (m *member) Rejoin(func(context.Context, storage.Reader) error) {}
 func (m *member) Introduce(func() []byte)                            {}
 func (m *member) Collect(context.Context) error                      { return nil }
 
-var _ storage.Shared = (*member)(nil) // or else it would be taken for a store that one process has alone
+var _ storage.Shared = (*member)(nil) // otherwise the store would count as one without peers
 
 func two(t *testing.T) (a, b *duty.Roster) {
 	store := memkv.Open(memkv.Options{})
@@ -32,7 +32,7 @@ func two(t *testing.T) (a, b *duty.Roster) {
 	return duty.New(&member{store, storage.MemberID{1}}), duty.New(&member{store, storage.MemberID{2}})
 }
 
-// take asks for a duty.
+// take calls Take and checks the result.
 func take(t *testing.T, r *duty.Roster, want bool) {
 	t.Helper()
 	ok, err := r.Take(t.Context(), "d", nil)
@@ -41,8 +41,8 @@ func take(t *testing.T, r *duty.Roster, want bool) {
 	}
 }
 
-// What a process has lost with its lease, and does not ask for again, is free for others although it
-// lives: its row is given back.
+// A duty that a living server lost with its lease, and has not taken again, becomes free for peers: Tidy
+// gives its row back.
 func TestLapseGivesBack(t *testing.T) {
 	a, b := two(t)
 	take(t, a, true)
@@ -57,7 +57,7 @@ func TestLapseGivesBack(t *testing.T) {
 	take(t, a, false)
 }
 
-// Who takes a duty again that it has lost keeps it.
+// A server that takes a lost duty again keeps it.
 func TestLapseAndTake(t *testing.T) {
 	a, b := two(t)
 	take(t, a, true)

@@ -10,39 +10,38 @@ import (
 )
 
 const (
-	// freshSeconds is how old a row may be, in seconds, for its needs to count: one row may be
-	// missed, and a server that says nothing has no share after three seconds.
+	// freshSeconds is the maximum age of a row, in seconds, whose demand counts: one row may be missed, and a
+	// server that writes nothing has no share after three seconds.
 	freshSeconds = 1
-	// lateMax is of how many seconds a server takes the shares that it has missed.
+	// lateMax is the number of missed seconds whose shares a server still adds.
 	lateMax = 3
-	// fade is by how much a need that is not felt any more shrinks each second: one that comes every
-	// other second keeps a part of its share, and after three seconds nothing is left of it.
+	// fade is the divisor of a demand for each second without it. A demand that recurs every other second
+	// keeps a part of its share; after three seconds nothing is left of it.
 	fade = 4
 )
 
-// desk is one server's part: what it needs, and what it gets of what all need. It knows neither
-// store nor clock.
+// desk computes the demand of one server and its shares. It uses neither the store nor a clock.
 type desk struct {
 	budgets *ratelimit.Budgets
 	self    storage.MemberID
 
-	wanted map[ratelimit.Purse]ratelimit.MicroRU // as in the last row, to fade
+	wanted map[ratelimit.Purse]ratelimit.MicroRU // the demand in the last row, to fade
 	wrote  int64                                 // the second of the last row
-	last   int64                                 // the newest second whose share was worked out
-	due    map[int64]*sheet                      // shares of seconds that have not begun
+	last   int64                                 // the newest second whose shares were computed
+	due    map[int64]*sheet                      // the demands of seconds that have not begun, by second
 }
 
-// sheet is what all needed when the shares of a second were worked out.
+// sheet holds the demands of all servers from which the shares of a second are computed.
 type sheet struct {
-	members []storage.MemberID // in their order
+	members []storage.MemberID // sorted
 	needs   []map[ratelimit.Purse]ratelimit.Need
-	news    []bool // the row is of the last second, so what it says was spent has not been counted yet
+	news    []bool // whether the row is of the last second, so that the amounts in it have not been counted yet
 }
 
-// row is what this server tells in a second; write says that there is something to tell.
+// row returns the row of this server for a second; write is false if there is no demand to report.
 func (d *desk) row(now time.Time, second int64) (r row, write bool) {
 	r = row{second: second, needs: d.budgets.Needs(now)}
-	if second > d.wrote+1 { // there was no row for a while: what was spent was not spent in a second
+	if second > d.wrote+1 { // rows are missing: the amounts were not spent within one second
 		for i := range r.needs {
 			r.needs[i].Spent, r.needs[i].Foreground, r.needs[i].Unused = 0, 0, 0
 		}
@@ -55,7 +54,7 @@ func (d *desk) row(now time.Time, second int64) (r row, write bool) {
 		next[n.Purse] = n.Wanted
 		delete(d.wanted, n.Purse)
 	}
-	for p, w := range d.wanted { // the rest is not needed in this second
+	for p, w := range d.wanted { // purses without demand in this second
 		if w /= fade; w >= ratelimit.RU {
 			next[p] = w
 			r.needs = append(r.needs, ratelimit.Need{Purse: p, Wanted: w})
@@ -65,8 +64,8 @@ func (d *desk) row(now time.Time, second int64) (r row, write bool) {
 	return r, len(r.needs) > 0
 }
 
-// learn takes the rows of all servers as they were in the middle of the second before, which is
-// what the shares of a second go by.
+// learn stores the rows of all servers, read in the middle of the second before, from which the shares of a
+// second are computed.
 func (d *desk) learn(second int64, rows map[storage.MemberID]row) {
 	if second <= d.last {
 		return
@@ -91,7 +90,7 @@ func (d *desk) learn(second int64, rows map[storage.MemberID]row) {
 	d.due[second], d.last = s, second
 }
 
-// missed lists the seconds up to one whose shares are to be worked out, the oldest first.
+// missed lists the seconds up to upTo whose shares have not been computed yet, the oldest first.
 func (d *desk) missed(upTo int64) (out []int64) {
 	for second := max(d.last+1, upTo-lateMax); second <= upTo; second++ {
 		out = append(out, second)
@@ -99,7 +98,7 @@ func (d *desk) missed(upTo int64) (out []int64) {
 	return out
 }
 
-// grant adds this server's shares of the seconds up to one that has begun.
+// grant adds this server's shares of the seconds up to upTo, which has begun.
 func (d *desk) grant(now time.Time, upTo int64) {
 	var seconds []int64
 	for second := range d.due {
@@ -113,7 +112,7 @@ func (d *desk) grant(now time.Time, upTo int64) {
 		delete(d.due, second)
 		self := slices.Index(s.members, d.self)
 		switch {
-		case self < 0: // its row is not there yet, or was taken for that of a dead server
+		case self < 0: // the row is not there yet, or was removed as the row of a dead server
 		case len(s.members) == 1:
 			d.budgets.Divide(now, 1, false)
 		default:
@@ -124,8 +123,8 @@ func (d *desk) grant(now time.Time, upTo int64) {
 	}
 }
 
-// granted is what a member gets of a purse. What some have left of their shares of the last second,
-// while others were refused as much, is divided once more.
+// granted computes the share of a member in a purse. If some servers had unused shares in the last second
+// while requests were refused at others, the smaller of the two amounts is distributed once more.
 func (s *sheet) granted(self int, p ratelimit.Purse, rate ratelimit.MicroRU) (g ratelimit.Granted) {
 	wants := make([]ratelimit.MicroRU, len(s.members))
 	unused, refused := ratelimit.MicroRU(0), ratelimit.MicroRU(0)

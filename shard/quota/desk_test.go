@@ -11,11 +11,11 @@ import (
 
 const rate = 1000
 
-// seeds are how often each of these worlds is drawn.
+// seeds is the number of random runs of each test.
 const seeds = 20
 
-// TestSteady has overloaded servers admit together what one would, however the demand is spread and
-// while rows and states are late.
+// TestSteady checks that overloaded servers together admit as much as one server would, for any distribution
+// of the demand and with late rows and reads.
 func TestSteady(t *testing.T) {
 	for _, demands := range [][]int64{{3000}, {3000, 3000}, {3000, 0}, {800, 800, 800}, {5000, 300, 0}, {2000, 200, 200, 0, 0}, {600, 600, 600, 600, 600}} {
 		for seed := range uint64(seeds) {
@@ -27,7 +27,7 @@ func TestSteady(t *testing.T) {
 				}
 				w.run(40 * time.Second)
 				w.within("admitted", w.sum(5, 40), 35*rate*ratelimit.RU, 2)
-				for from := int64(5); from < 30; from++ { // and never more for long
+				for from := int64(5); from < 30; from++ { // and never more over ten seconds
 					if got, most := w.sum(from, from+10), ratelimit.MicroRU(10*rate+2*rate)*ratelimit.RU; got > most {
 						t.Errorf("%v RU from second %d on, at most %v", got, from, most)
 					}
@@ -37,7 +37,7 @@ func TestSteady(t *testing.T) {
 	}
 }
 
-// TestAlone has a lone server's budget be that of one which has never heard of others.
+// TestAlone checks that the budget of a server without peers equals a budget without this package.
 func TestAlone(t *testing.T) {
 	w := newWorld(t, 1, manual(rate, ratelimit.Options{Burst: true}))
 	a := w.add(steady(1500))
@@ -54,7 +54,7 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// TestMoves has demand move from one server to another: its share is there within three seconds.
+// TestMoves checks that a server to which the demand moves has its share within three seconds.
 func TestMoves(t *testing.T) {
 	for seed := range uint64(seeds) {
 		w := newWorld(t, seed, manual(rate, ratelimit.Options{}))
@@ -78,8 +78,8 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// TestDies has a server die, or lose the store: its share returns within three seconds, and never is
-// more admitted than the rate.
+// TestDies checks that the share of a server that dies, or cannot reach the store, goes to the others within
+// three seconds, and that never more than the rate is admitted.
 func TestDies(t *testing.T) {
 	for seed := range uint64(seeds) {
 		w := newWorld(t, seed, manual(rate, ratelimit.Options{}))
@@ -104,7 +104,7 @@ func TestDies(t *testing.T) {
 		if !list[1].mute {
 			continue
 		}
-		list[1].mute = false // it is back
+		list[1].mute = false // it can reach the store again
 		w.run(20 * time.Second)
 		w.within("when it is back", w.sum(44, 60), 16*rate*ratelimit.RU, 2)
 		if got := list[1].between(44, 60); got < 4*rate*ratelimit.RU {
@@ -113,7 +113,7 @@ func TestDies(t *testing.T) {
 	}
 }
 
-// TestJoins has servers come: none of them adds to the rate.
+// TestJoins checks that servers that join do not add to the rate.
 func TestJoins(t *testing.T) {
 	for seed := range uint64(seeds) {
 		w := newWorld(t, seed, manual(rate, ratelimit.Options{}))
@@ -128,7 +128,7 @@ func TestJoins(t *testing.T) {
 	}
 }
 
-// TestStalls has a server read its states seconds late: it has its shares then, and no more.
+// TestStalls checks that a server that reads the rows seconds late gets its shares then, and no more.
 func TestStalls(t *testing.T) {
 	w := newWorld(t, 3, manual(rate, ratelimit.Options{}))
 	stall := false
@@ -149,7 +149,7 @@ func TestStalls(t *testing.T) {
 	w.within("afterwards", w.sum(25, 40), 15*rate*ratelimit.RU, 2)
 }
 
-// TestShares has the shares of all add up to the rate, to the millionth, whatever the rows say.
+// TestShares checks that the shares of all servers add up to exactly the rate, whatever the rows contain.
 func TestShares(t *testing.T) {
 	w := newWorld(t, 5, nil)
 	for range 2000 {
@@ -177,7 +177,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestBurst has what was saved be spent once, together.
+// TestBurst checks that the servers together spend burst credit only once.
 func TestBurst(t *testing.T) {
 	w := newWorld(t, 6, manual(rate, ratelimit.Options{Burst: true}))
 	idle := func(at time.Duration) ratelimit.MicroRU {
@@ -201,7 +201,7 @@ func TestBurst(t *testing.T) {
 	}
 }
 
-// TestAutoscale has every server know what all of them used.
+// TestAutoscale checks that every server has the use of all servers.
 func TestAutoscale(t *testing.T) {
 	w := newWorld(t, 8, func(b *ratelimit.Budgets, now time.Time) {
 		b.Collection(1).Set(now, ratelimit.Throughput{Mode: ratelimit.Autoscale, RUs: rate}, ratelimit.Options{})
@@ -224,7 +224,7 @@ func TestAutoscale(t *testing.T) {
 	}
 }
 
-// TestRow has rows read as they were written, and refuses others.
+// TestRow checks that encoded rows can be decoded, and that truncated rows are refused.
 func TestRow(t *testing.T) {
 	r := row{second: 7, needs: []ratelimit.Need{{Purse: ratelimit.Purse{Database: "d", Shard: 3}, Spent: 1, Wanted: 2}, {Purse: ratelimit.Purse{Collection: 9, Shard: -1}, Foreground: 5}}}
 	b := r.encode()
@@ -253,7 +253,8 @@ func FuzzRow(f *testing.F) {
 	})
 }
 
-// TestPurses has every kind of budget divided: of uneven partitions, of a database and of metadata.
+// TestPurses checks that every kind of budget is divided: those of uneven partitions, of a database and of
+// metadata.
 func TestPurses(t *testing.T) {
 	w := newWorld(t, 9, func(b *ratelimit.Budgets, now time.Time) {
 		p := b.Collection(1)

@@ -1,19 +1,19 @@
-// Package quota divides the budgets of package ratelimit among several servers over one store, so
-// that together they admit what one would.
+// Package quota divides the budgets of package ratelimit among the servers over one store, so that all
+// servers together admit as much as one server alone would.
 //
-// Every server has a row: what was asked of each limited budget in the second before. At the middle
-// of each second of the store's time all of them read the state of that very moment, so all see the
-// same rows, work out the same shares (ratelimit.Allot), and each adds its own at the beginning of
-// the next second. Nothing else is added, so the shares of a second never come to more than the rate,
-// whatever is slow: who reads late has its share late, who cannot read has none.
+// Every server has a row with its demand: the use of each limited budget in the last second. In the middle of
+// each second of the store's time, every server reads a snapshot of exactly that moment. All servers see the
+// same rows and compute the same shares (ratelimit.Allot), and each adds its own share at the beginning of
+// the next second. Nothing else is added, so the shares of a second never exceed the rate, however late the
+// servers are: a server that reads late gets its share late, and a server that cannot read gets none.
 //
 //	second 7                second 8                second 9
 //	├── requests ───────────┼─ row ──── state read ─┼─ share of second 9
 //
-// A row is written only by who was asked for something. Without one, or with one of before the last
-// second, a server counts as one that needs nothing, and has its part of the reserve: so a server
-// that has died has no share after three seconds, and one that is idle writes nothing. Its row stays
-// until somebody removes it, and says only that it is there.
+// A server writes its row only if it had demand. A server without a recent row (see freshSeconds) counts as one
+// without demand, and gets its part of the reserve. So a dead server has no share after three seconds, and an
+// idle server writes nothing. The row of a dead server remains until another server removes it, and shows
+// only that the server exists.
 //
-// A server that is the only one has no part in this: its budgets are refilled by its own clock.
+// A server without peers takes no part in the division: its own clock refills its budgets.
 package quota

@@ -12,48 +12,49 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Topic is touched when a row comes or goes.
+// Topic is touched when a row is added or removed.
 const Topic = "quota"
 
 const (
-	// middle of a second is when all read, in the fraction of a storage.Timestamp.
+	// middle is the increment of a storage.Timestamp in the middle of a second, at which all servers read.
 	middle = 1 << 31
-	// stepMax is how long one step may take before the next second is more important.
+	// stepMax is the timeout of one step; after it the next second is more important.
 	stepMax = time.Second
-	// sweepEvery is how often one server looks for rows of servers that are dead.
+	// sweepEvery is the interval at which a server looks for the rows of dead servers.
 	sweepEvery = 10 * time.Second
 )
 
-// Config is what an Exchange is made of.
+// Config holds the parameters of an Exchange.
 type Config struct {
 	Store   storage.Shared
 	Budgets *ratelimit.Budgets
-	Now     func() time.Time // of the budgets
-	Machine func() time.Time // the machine's clock, by which it knows the store's time until it asks again
-	// Follow has load called when others touch a topic.
+	Now     func() time.Time // the clock of the budgets
+	Machine func() time.Time // the machine's clock, by which the store's time is extrapolated
+	// Follow registers load, to be called when peers touch a topic.
 	Follow func(topic string, load func(ctx context.Context, r storage.Reader) error)
-	// Sweeps says whether this server removes the rows of dead ones.
+	// Sweeps reports whether this server removes the rows of dead servers.
 	Sweeps func(ctx context.Context) bool
-	// Failed is told what went wrong and will be tried again.
+	// Failed receives errors after which the operation is retried.
 	Failed func(error)
 }
 
-// Exchange is one server's part in dividing the budgets.
+// Exchange takes part in the division of the budgets for one server.
 type Exchange struct {
 	Config
 	wake chan struct{}
 
 	mu      sync.Mutex
 	desk    desk
-	several bool      // there are others
-	joining bool      // no share was had yet
-	missing bool      // the own row is not there
-	read    time.Time // when the store told its time, by the machine's clock
-	told    time.Time // and that time
+	several bool      // there are peers
+	joining bool      // this server has had no share yet
+	missing bool      // the row of this server is missing
+	read    time.Time // when the store's time was read, by the machine's clock
+	told    time.Time // the store's time at that moment
 }
 
-// Join writes the row of this server and finds out whether there are others, before it answers
-// anybody. Run then takes part. Errors: those of the store.
+// Join writes the row of this server and counts its peers. It must return before the server admits commands;
+// Run takes part from then on.
+// Errors: those of the store.
 func Join(ctx context.Context, c Config) (*Exchange, error) {
 	x := &Exchange{Config: c, wake: make(chan struct{}, 1)}
 	x.desk = desk{budgets: c.Budgets, self: c.Store.Member()}
@@ -104,7 +105,7 @@ func readRows(ctx context.Context, r storage.Reader) (map[storage.MemberID]row, 
 	return rows, nil
 }
 
-// change adds or removes rows, and tells all servers.
+// change adds or removes rows, and notifies all servers.
 func (x *Exchange) change(ctx context.Context, fn func(t storage.Txn) error) error {
 	return storage.Update(ctx, x.Store, storage.TxnOptions{Essential: true}, storage.Buffered, func(t storage.Txn) error {
 		if err := fn(t); err != nil {
@@ -114,8 +115,7 @@ func (x *Exchange) change(ctx context.Context, fn func(t storage.Txn) error) err
 	})
 }
 
-// sweep removes the rows of servers that are dead: those who are not among the members after the
-// rows were read.
+// sweep removes the rows of dead servers: of those that are not members after the rows were read.
 func (x *Exchange) sweep(ctx context.Context, t storage.Txn) error {
 	rows, err := readRows(ctx, t)
 	if err != nil || len(rows) == 0 {
@@ -136,7 +136,7 @@ func (x *Exchange) sweep(ctx context.Context, t storage.Txn) error {
 	return nil
 }
 
-// load takes over that servers have come or gone.
+// load is called after servers have joined or left. It divides the budgets among the new number of servers.
 func (x *Exchange) load(ctx context.Context, r storage.Reader) error {
 	rows, err := readRows(ctx, r)
 	if err != nil || x.Budgets.Clock.Stopped() {
@@ -159,7 +159,7 @@ func (x *Exchange) load(ctx context.Context, r storage.Reader) error {
 	return nil
 }
 
-// Run takes part until ctx ends, and then removes the row of this server.
+// Run takes part in the division until ctx ends, and then removes the row of this server.
 func (x *Exchange) Run(ctx context.Context) {
 	defer x.leave(context.WithoutCancel(ctx))
 	swept := x.Machine()
@@ -184,17 +184,17 @@ func (x *Exchange) Run(ctx context.Context) {
 	}
 }
 
-// middleNanos is when a second's middle is surely over, in a second.
+// middleNanos is a time within a second at which its middle is certainly over, in ns.
 const middleNanos = int(520 * time.Millisecond)
 
-// report tells of an error that is not the end of the server.
+// report passes on an error, unless the server is stopping.
 func (x *Exchange) report(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil && !errors.Is(err, storage.ErrClosed) {
 		x.Failed(fmt.Errorf("the budgets could not be divided among the servers: %w", err))
 	}
 }
 
-// takesPart reports that there is something to divide: others, and budgets.
+// takesPart reports whether there is something to divide: peers exist, and limited budgets.
 func (x *Exchange) takesPart() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -205,14 +205,14 @@ func (x *Exchange) takesPart() bool {
 		return false
 	}
 	limited := x.Budgets.Limited()
-	if !limited && x.joining { // what gets a budget from now on was nobody's before
+	if !limited && x.joining { // a budget that is created from now on was never divided among the others
 		x.joining = false
 		x.Budgets.Divide(x.Now(), x.Budgets.Parts(), false)
 	}
 	return limited
 }
 
-// sleep waits; less when servers come or go while this one is not taking part.
+// sleep waits for d. A wait of a second or more ends early when servers join or leave.
 func (x *Exchange) sleep(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -227,7 +227,7 @@ func (x *Exchange) sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// time is the store's, as far as this server knows without asking.
+// time returns the store's time, extrapolated with the machine's clock.
 func (x *Exchange) time() time.Time {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -237,14 +237,14 @@ func (x *Exchange) time() time.Time {
 	return x.told.Add(x.Machine().Sub(x.read))
 }
 
-// meet notes a time that the store has told.
+// meet records a time that was read from the store.
 func (x *Exchange) meet(ts storage.Timestamp) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.read, x.told = x.Machine(), time.Unix(int64(ts.Seconds()), int64(ts.Increment()>>22)*int64(time.Millisecond))
 }
 
-// beginSecond adds the share of the second that has begun, and tells what was needed in the last one.
+// beginSecond adds the share of the second that has begun, and writes the demand of the last second.
 func (x *Exchange) beginSecond(ctx context.Context) error {
 	second := x.time().Unix()
 	x.mu.Lock()
@@ -278,8 +278,8 @@ func (x *Exchange) beginSecond(ctx context.Context) error {
 	return err
 }
 
-// readMissed reads what the shares of the next second go by, and of those that could not be read
-// in time; of these the shares are added at once.
+// readMissed reads the demands for the shares of the next second, and for seconds that were missed; the
+// shares of missed seconds are added at once.
 func (x *Exchange) readMissed(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, stepMax)
 	defer cancel()
@@ -314,7 +314,7 @@ func (x *Exchange) readMissed(ctx context.Context) error {
 	return nil
 }
 
-// state reads the rows as they were in the middle of a second.
+// state reads the rows as of the middle of a second.
 func (x *Exchange) state(ctx context.Context, second int64) (map[storage.MemberID]row, error) {
 	r, err := x.Store.Snapshot(ctx, storage.MakeTimestamp(uint32(second), middle))
 	if err != nil {
@@ -324,7 +324,7 @@ func (x *Exchange) state(ctx context.Context, second int64) (map[storage.MemberI
 	return readRows(ctx, r)
 }
 
-// sweepDead removes the rows of dead servers, if this one is to.
+// sweepDead removes the rows of dead servers, if Sweeps allows that.
 func (x *Exchange) sweepDead(ctx context.Context) error {
 	if !x.Sweeps(ctx) {
 		return nil
@@ -351,7 +351,7 @@ func (x *Exchange) sweepDead(ctx context.Context) error {
 	return x.change(ctx, func(t storage.Txn) error { return x.sweep(ctx, t) })
 }
 
-// leave removes the row of this server, so that the others have its part of the reserve.
+// leave removes the row of this server, so that the others get its part of the reserve.
 func (x *Exchange) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, stepMax)
 	defer cancel()

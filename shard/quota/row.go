@@ -8,10 +8,10 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// row is what a server tells the others. Stored it is a version, the second, and each need:
-// its purse (the length of the database's name, the name, collection, shard) and the four amounts.
+// row is the demand of one server. Its stored form is a version, the second, the number of needs, and for
+// each need its purse (the length of the database's name, the name, collection, shard) and the four amounts.
 type row struct {
-	second int64 // in which it was written; the needs are of the second before
+	second int64 // the second in which it was written; the needs are of the second before
 	needs  []ratelimit.Need
 }
 
@@ -30,7 +30,7 @@ func (r row) encode() []byte {
 	return b
 }
 
-// decodeRow reads a row. One of another version is that of a server that is there.
+// decodeRow reads a row. A row of another version counts as that of a live server without demand.
 // Errors: ErrCorruption.
 func decodeRow(b []byte) (r row, err error) {
 	if len(b) == 0 || b[0] != rowVersion {
@@ -53,7 +53,7 @@ func decodeRow(b []byte) (r row, err error) {
 	return r, nil
 }
 
-// reader reads numbers and bytes one after the other.
+// reader reads numbers and bytes one after the other. After an error, bad is set.
 type reader struct {
 	rest []byte
 	bad  bool

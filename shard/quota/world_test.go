@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// world is some servers with clients, in virtual time: rows are committed late, states are read
-// late, and servers die, stall and come, as a test says.
+// world simulates some servers with clients, in virtual time. Rows are committed late, snapshots are read
+// late, and servers die, stall and join as a test requires.
 type world struct {
 	t       *testing.T
 	rand    *rand.Rand
@@ -19,29 +19,29 @@ type world struct {
 	servers []*server
 	rows    map[storage.MemberID][]commit
 	set     func(b *ratelimit.Budgets, now time.Time)
-	// late is how long a commit or a read takes.
+	// late returns the duration of a commit or a read.
 	late func() time.Duration
 }
 
-// commit is a row since a time; nil: it is removed.
+// commit is a row from a time on; a nil row is a removal.
 type commit struct {
 	at  time.Duration
 	row []byte
 }
 
-// server is one of them.
+// server is one simulated server.
 type server struct {
 	*world
 	id       storage.MemberID
 	budgets  *ratelimit.Budgets
 	desk     desk
-	demand   func(at time.Duration) ratelimit.MicroRU // what its clients want, per second
+	demand   func(at time.Duration) ratelimit.MicroRU // RU per second that its clients request
 	price    ratelimit.MicroRU
 	scope    ratelimit.Scope
 	place    ratelimit.Place
 	backlog  ratelimit.MicroRU
-	admitted map[int64]ratelimit.MicroRU // by second
-	reads    []time.Duration             // when states that are being read are there
+	admitted map[int64]ratelimit.MicroRU // RU by second
+	reads    []time.Duration             // when the reads that have begun end
 	readOf   []int64
 	dead     bool
 	mute     bool // it cannot reach the store
@@ -55,7 +55,7 @@ func newWorld(t *testing.T, seed uint64, set func(b *ratelimit.Budgets, now time
 		set: set, late: func() time.Duration { return 0 }}
 }
 
-// add starts a server, whose clock is a bit off.
+// add starts a server, whose clock is up to 40 ms behind.
 func (w *world) add(demand func(at time.Duration) ratelimit.MicroRU) *server {
 	s := &server{world: w, demand: demand, price: 10 * ratelimit.RU, budgets: &ratelimit.Budgets{}, admitted: map[int64]ratelimit.MicroRU{},
 		scope: ratelimit.Scope{Collection: 1, Shards: []int{0}}, place: ratelimit.Place{Collection: 1}, off: time.Duration(w.rand.IntN(40)) * time.Millisecond}
@@ -81,7 +81,7 @@ func (w *world) add(demand func(at time.Duration) ratelimit.MicroRU) *server {
 
 func (w *world) clock() time.Time { return w.start.Add(w.now) }
 
-// state is what a reader at a time sees.
+// state returns the rows that a read at a time sees.
 func (w *world) state(at time.Duration) map[storage.MemberID]row {
 	rows := map[storage.MemberID]row{}
 	for id, list := range w.rows {
@@ -99,7 +99,7 @@ func (w *world) state(at time.Duration) map[storage.MemberID]row {
 	return rows
 }
 
-// run lets time pass.
+// run advances the time.
 func (w *world) run(d time.Duration) {
 	for end := w.now + d; w.now < end; w.now += step {
 		for _, s := range w.servers {
@@ -111,7 +111,7 @@ func (w *world) run(d time.Duration) {
 }
 
 func (s *server) step() {
-	own := s.now - s.off // by its own clock
+	own := s.now - s.off // the time by the server's own clock
 	second := s.start.Unix() + int64(own/time.Second)
 	within := own % time.Second
 	several := len(s.rows) > 1
@@ -134,7 +134,7 @@ func (s *server) step() {
 		}
 	}
 	if s.mute {
-		return // its commands fail, as their data lie in the store
+		return // its commands fail, because their data is in the store
 	}
 	want := s.demand(s.now)
 	s.backlog = min(s.backlog+want*ratelimit.MicroRU(step)/ratelimit.MicroRU(time.Second), max(want, s.price))
@@ -148,7 +148,7 @@ func (s *server) step() {
 	}
 }
 
-// sum is what some servers have admitted in the seconds from one to before another.
+// sum returns the RU that all servers admitted in the seconds from from to before to.
 func (w *world) sum(from, to int64) (sum ratelimit.MicroRU) {
 	for _, s := range w.servers {
 		sum += s.between(from, to)
@@ -163,19 +163,19 @@ func (s *server) between(from, to int64) (sum ratelimit.MicroRU) {
 	return sum
 }
 
-// steady is a demand that stays.
+// steady returns a constant demand.
 func steady(rus int64) func(time.Duration) ratelimit.MicroRU {
 	return func(time.Duration) ratelimit.MicroRU { return ratelimit.MicroRU(rus) * ratelimit.RU }
 }
 
-// manual gives collection 1 a throughput.
+// manual returns a function that gives collection 1 a throughput.
 func manual(rus int64, o ratelimit.Options) func(*ratelimit.Budgets, time.Time) {
 	return func(b *ratelimit.Budgets, now time.Time) {
 		b.Collection(1).Set(now, ratelimit.Throughput{Mode: ratelimit.Manual, RUs: rus}, o)
 	}
 }
 
-// within checks an amount against what is wanted, in percent of that.
+// within checks that an amount differs from the expected amount by at most percent.
 func (w *world) within(what string, got, want ratelimit.MicroRU, percent int64) {
 	w.t.Helper()
 	if d := max(got-want, want-got); int64(d) > int64(want)/100*percent {

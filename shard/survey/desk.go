@@ -13,42 +13,42 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Topic is touched when there is a new question.
+// Topic is touched when there is a new call.
 const Topic = "survey"
 
 const (
-	// patience is how long the others have for an answer.
+	// patience is the timeout of a call.
 	patience = 2 * time.Second
-	// lookFirst and lookLater are the pauses between looks for answers, of which all but the
-	// first few are looks of somebody who waits for a server that is asleep.
+	// lookFirst is the interval of the first looks for answers. After firstOnes looks, when probably a peer
+	// is stalled, the interval is lookLater.
 	lookFirst = 10 * time.Millisecond
 	lookLater = 50 * time.Millisecond
 	firstOnes = 40
-	// leftOver is the age of rows whose asker has died.
+	// leftOver is the age at which rows of a caller that died are removed.
 	leftOver = 60 // seconds
-	// askingMax is how many questions a server asks at a time, answeringMax how many it answers.
+	// askingMax is the number of calls of this server that run at once, answeringMax the number of calls that
+	// it answers at once.
 	askingMax    = 8
 	answeringMax = 4
-	// waitingMax is how many questions of others wait for an answer; more are not answered.
+	// waitingMax is the length of the queue of calls of peers; calls beyond it are not answered.
 	waitingMax = 64
-	// answerMax is the most bytes of an answer.
+	// answerMax is the maximum size of an answer, errorMax that of an error, in bytes.
 	answerMax = 4 << 20
 	errorMax  = 1 << 10
 )
 
-// Config is what a Desk is made of.
+// Config holds the parameters of a Desk.
 type Config struct {
 	Store storage.Shared
-	// Follow has load called when others touch a topic.
+	// Follow registers load, to be called when peers touch a topic.
 	Follow func(topic string, load func(ctx context.Context, r storage.Reader) error)
-	// Name is what another server is called for people.
+	// Name returns the name of a peer for people.
 	Name func(storage.Member) string
-	// Failed is told what went wrong here and what other servers said in place of an answer.
+	// Failed receives errors of this server, and the errors that peers sent instead of an answer.
 	Failed func(error)
 }
 
-// Desk is where a server asks the others, and answers them. A nil Desk is that of a server
-// which has its store for itself.
+// Desk calls the peers of a server, and answers their calls. A nil Desk belongs to a server without peers.
 type Desk struct {
 	Config
 	asking chan struct{}
@@ -56,25 +56,25 @@ type Desk struct {
 
 	mu    sync.Mutex
 	kinds map[string]func(ctx context.Context, body []byte) ([]byte, error)
-	heard map[ticket]bool // questions that are there and were taken
+	heard map[ticket]bool // calls in the store that this server has queued
 	last  storage.Timestamp
 }
 
-// question is one of another server's.
+// question is a call of a peer.
 type question struct {
 	ticket
 	kind string
 	body []byte
 }
 
-// Answer is what another server says.
+// Answer is the answer of a peer.
 type Answer struct {
 	Member storage.MemberID
 	Host   string
 	Body   []byte
 }
 
-// New is a Desk that has answers for nobody; Run is to be called.
+// New returns a Desk without functions for answers. Run must be called.
 func New(c Config) *Desk {
 	d := &Desk{Config: c, asking: make(chan struct{}, askingMax), work: make(chan question, waitingMax),
 		kinds: map[string]func(context.Context, []byte) ([]byte, error){}, heard: map[ticket]bool{}}
@@ -82,8 +82,9 @@ func New(c Config) *Desk {
 	return d
 }
 
-// Answer sets who answers questions of a kind, at most answeringMax at a time. What fn returns
-// has at most 4 MiB. A server that has nobody for a kind says so, and counts as silent.
+// Answer sets the function that answers calls of a kind. At most answeringMax functions run at once, and a
+// result may have at most 4 MiB. If a server has no function for a kind, it answers with an error and counts
+// as silent.
 func (d *Desk) Answer(kind string, fn func(ctx context.Context, body []byte) ([]byte, error)) {
 	if d == nil {
 		return
@@ -93,8 +94,8 @@ func (d *Desk) Answer(kind string, fn func(ctx context.Context, body []byte) ([]
 	d.kinds[kind] = fn
 }
 
-// Ask asks all other servers that live, and waits two seconds at most. silent names those that have
-// not answered, or could not. With no other server it returns at once.
+// Ask calls all peers with a valid lease, and waits at most two seconds for their answers. silent lists the
+// names of peers that did not answer or failed. Without peers it returns at once.
 // Errors: those of the store; ctx.Err().
 func (d *Desk) Ask(ctx context.Context, kind string, body []byte) (answers []Answer, silent []string, err error) {
 	if d == nil {
@@ -135,7 +136,7 @@ func (d *Desk) Ask(ctx context.Context, kind string, body []byte) (answers []Ans
 	return answers, silent, err
 }
 
-// ticket is one of a question that is asked now.
+// ticket returns a unique ticket for a new call.
 func (d *Desk) ticket(now storage.Timestamp) ticket {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -143,7 +144,7 @@ func (d *Desk) ticket(now storage.Timestamp) ticket {
 	return ticket{d.Store.Member(), d.last}
 }
 
-// await reads answers until nobody owes one any more, or the time is over.
+// await reads answers until all peers in owing have answered, or until the timeout.
 func (d *Desk) await(ctx context.Context, t ticket, owing map[storage.MemberID]string) (answers []Answer, err error) {
 	over := time.NewTimer(patience)
 	defer over.Stop()
@@ -181,7 +182,7 @@ func (d *Desk) await(ctx context.Context, t ticket, owing map[storage.MemberID]s
 	return answers, nil
 }
 
-// read reads the rows of all answers that are there.
+// read reads the rows of all answers to a call.
 func (d *Desk) read(ctx context.Context, t ticket) (map[storage.MemberID][]byte, error) {
 	r, err := d.Store.Snapshot(ctx, 0)
 	if err != nil {
@@ -201,7 +202,7 @@ func (d *Desk) change(ctx context.Context, fn func(t storage.Txn) error) error {
 	return storage.Update(ctx, d.Store, storage.TxnOptions{Essential: true}, storage.Buffered, fn)
 }
 
-// post writes a question, and removes rows of askers that have died.
+// post writes a call, and removes the rows of callers that have died.
 func (d *Desk) post(ctx context.Context, q question) error {
 	return d.change(ctx, func(t storage.Txn) error {
 		err := remove(ctx, t, keyspace.MetaRange(keyspace.MetaSurvey), func(of ticket) bool { return of.since.Seconds()+leftOver < q.since.Seconds() })
@@ -215,8 +216,8 @@ func (d *Desk) post(ctx context.Context, q question) error {
 	})
 }
 
-// withdraw removes a question and the answers that there are. One that comes at the same time is removed with
-// what is left over.
+// withdraw removes a call and its answers. An answer that is written at the same time is removed later with
+// the rows that are older than leftOver.
 func (d *Desk) withdraw(ctx context.Context, q ticket) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -229,7 +230,7 @@ func (d *Desk) withdraw(ctx context.Context, q ticket) {
 	d.report(ctx, err)
 }
 
-// load takes questions that others ask. It is called with a state that has them.
+// load queues new calls of peers. It is called with a snapshot that contains them.
 func (d *Desk) load(ctx context.Context, r storage.Reader) error {
 	now := r.ReadTimestamp().Seconds()
 	d.mu.Lock()
@@ -243,7 +244,7 @@ func (d *Desk) load(ctx context.Context, r storage.Reader) error {
 			kind, body, _ := bytes.Cut(value, []byte{0})
 			select {
 			case d.work <- question{t, string(kind), bytes.Clone(body)}:
-			default: // this server is named as silent
+			default: // this server counts as silent
 			}
 		}
 		there[t] = true
@@ -255,7 +256,7 @@ func (d *Desk) load(ctx context.Context, r storage.Reader) error {
 	return err
 }
 
-// Run answers questions until ctx ends.
+// Run answers calls until ctx ends.
 func (d *Desk) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -273,7 +274,7 @@ func (d *Desk) Run(ctx context.Context) {
 	}
 }
 
-// reply writes the answer to a question, if that is still there.
+// reply writes the answer to a call, if the call is still there.
 func (d *Desk) reply(ctx context.Context, q question) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -296,7 +297,7 @@ func (d *Desk) reply(ctx context.Context, q question) error {
 	})
 }
 
-// report tells of an error that is not the end of the server.
+// report passes on an error, unless the server is stopping.
 func (d *Desk) report(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil && !errors.Is(err, storage.ErrClosed) {
 		d.Failed(fmt.Errorf("questions between servers over one store: %w", err))

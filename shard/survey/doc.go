@@ -1,16 +1,16 @@
-// Package survey lets one of several servers over one store ask all others something that each of
-// them knows only for itself: what it admitted, which keys were hot there, what it remembers.
+// Package survey implements calls to all peers: a server requests data from all other servers over the same
+// store that each of them only has for itself, such as the RU it admitted or its hot keys.
 //
-// A question is a row, and so is each answer; whoever asks removes both. The others hear of a
-// question as they hear of all that changes (keyspace.TouchTopic), so an answer takes a fifth of a
-// second where nothing has changed for a while, and some ten milliseconds where much does. Servers
-// need no way to each other but the store, and no secret between them.
+// A call is a row in the store, and so is each answer; the caller removes both. Peers notice a call like any
+// change of a topic (keyspace.TouchTopic): an answer takes about 200 ms if nothing has changed for a while,
+// and some 10 ms on a busy store. Servers need no network connection to each other besides the store, and no
+// shared secret.
 //
-// Nobody answers for a server that says nothing in time: whoever asked is told its name, and is to
-// tell people that its part is missing. A server whose lease is over is no longer asked.
+// If a peer does not answer in time, the caller gets its name, and must show that this peer's part is
+// missing. A server whose lease has expired is not called.
 //
-//	asker                         another server
-//	row of the question ────────▶ hears of it, calls what Answer was given
-//	waits, reads rows   ◀──────── row of its answer, only while the question is there
-//	removes all of them
+//	caller                        peer
+//	row of the call     ────────▶ notices it, runs the function of Answer
+//	waits, reads rows   ◀──────── row of its answer, only while the call is there
+//	removes all rows
 package survey

@@ -16,13 +16,13 @@ const (
 	answers   = 'a'
 )
 
-// ticket names a question: who asks, and since when.
+// ticket identifies a call: the caller and the time of the call.
 type ticket struct {
 	asker storage.MemberID
 	since storage.Timestamp
 }
 
-// ticketLen is the length of what the names of all rows begin with, under keyspace.MetaSurvey:
+// ticketLen is the length of the common prefix of the names of all rows, under keyspace.MetaSurvey:
 //
 //	question  'q' ‖ asker(16) ‖ since(8)                → kind ‖ 0 ‖ body
 //	answer    'a' ‖ asker(16) ‖ since(8) ‖ answerer(16) → 0 ‖ body, or 1 ‖ why there is none
@@ -40,12 +40,12 @@ func (t ticket) answerKey(by storage.MemberID) []byte {
 	return keyspace.AppendMeta(nil, keyspace.MetaSurvey, append(t.name(answers), by[:]...))
 }
 
-// answerRange has all answers to a question.
+// answerRange returns the range of all answers to a call.
 func (t ticket) answerRange() storage.Range {
 	return keyspace.MetaPrefixRange(keyspace.MetaSurvey, t.name(answers))
 }
 
-// readName reads the name of a question or an answer; by is whose answer it is.
+// readName reads the name of a call or an answer; by is the server that answered.
 // Errors: ErrCorruption.
 func readName(name []byte) (t ticket, by storage.MemberID, err error) {
 	if len(name) < ticketLen || len(name) != ticketLen && len(name) != ticketLen+len(by) {
@@ -57,7 +57,7 @@ func readName(name []byte) (t ticket, by storage.MemberID, err error) {
 	return t, by, nil
 }
 
-// each calls fn with the names and rows of a range until it returns an error; both are only valid in
+// each calls fn with the names and values of a range until fn returns an error; both are only valid during
 // the call. Errors: ErrCorruption; those of fn; those of the store.
 func each(ctx context.Context, r storage.Reader, in storage.Range, fn func(t ticket, by storage.MemberID, value []byte) error) error {
 	return storage.Each(ctx, r, in, func(key, value []byte) error {
@@ -70,7 +70,7 @@ func each(ctx context.Context, r storage.Reader, in storage.Range, fn func(t tic
 	})
 }
 
-// remove removes the rows of a range that belong to some questions. Errors: those of each.
+// remove removes the rows of a range whose tickets which accepts. Errors: those of each.
 func remove(ctx context.Context, t storage.Txn, in storage.Range, which func(ticket) bool) error {
 	var keys [][]byte
 	err := storage.Each(ctx, t, in, func(key, _ []byte) error {
@@ -87,7 +87,7 @@ func remove(ctx context.Context, t storage.Txn, in storage.Range, which func(tic
 	return err
 }
 
-// encodeAnswer makes the row of what Answer's function returned.
+// encodeAnswer returns the row for the results of an answering function.
 func encodeAnswer(body []byte, err error) []byte {
 	switch {
 	case err == nil && len(body) > answerMax:
@@ -100,7 +100,7 @@ func encodeAnswer(body []byte, err error) []byte {
 	return append([]byte{0}, body...)
 }
 
-// decodeAnswer reads such a row; body aliases it. Errors: what the other server says.
+// decodeAnswer reads such a row; body aliases it. Errors: the error that the peer sent.
 func decodeAnswer(v []byte) (body []byte, err error) {
 	switch {
 	case len(v) == 0:

@@ -17,7 +17,7 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// crowd is some servers over one store.
+// crowd holds several servers over one store.
 type crowd struct {
 	t     *testing.T
 	store storage.Store
@@ -26,7 +26,7 @@ type crowd struct {
 	alive []*member
 }
 
-// member is the store as one of them uses it.
+// member is the store of one server.
 type member struct {
 	storage.Store
 	*crowd
@@ -51,7 +51,7 @@ func (m *member) Members(ctx context.Context) (now storage.Timestamp, list []sto
 	return now, list, err
 }
 
-// follow looks for changes of a topic every few milliseconds.
+// follow checks a topic for changes every few milliseconds.
 func (m *member) follow(topic string, load func(ctx context.Context, r storage.Reader) error) {
 	ctx := m.t.Context()
 	m.runs.Go(func() {
@@ -96,7 +96,7 @@ func newCrowd(t *testing.T, n int) *crowd {
 	return c
 }
 
-// rows counts what is stored.
+// rows returns the number of stored rows.
 func (c *crowd) rows() (n int) {
 	r, err := c.store.Snapshot(c.t.Context(), 0)
 	if err != nil {
@@ -132,7 +132,7 @@ func TestAsk(t *testing.T) { synctest.Test(t, testAsk) }
 func testAsk(t *testing.T) {
 	c := newCrowd(t, 3)
 	var all sync.WaitGroup
-	for i, m := range c.alive { // several at a time, each more than once
+	for i, m := range c.alive { // several at once, each more than once
 		for k := range 4 {
 			all.Go(func() {
 				said, silent := m.ask("double", fmt.Sprint(k))
@@ -154,7 +154,7 @@ func testAsk(t *testing.T) {
 	}
 }
 
-// Who is asked and says nothing, or has no answer, is named; who is dead is not asked.
+// A peer that is called and does not answer, or fails, is listed as silent; a dead peer is not called.
 func TestSilent(t *testing.T) { synctest.Test(t, testSilent) }
 
 func testSilent(t *testing.T) {
@@ -194,7 +194,7 @@ func testSilent(t *testing.T) {
 	}
 }
 
-// A server that can have no others asks nobody.
+// A server without peers makes no calls.
 func TestNobody(t *testing.T) {
 	var d *survey.Desk
 	d.Answer("x", nil)

@@ -8,20 +8,19 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// account is whom the server counts a connection's work for, so that users take turns and
-// have fair parts: the user who has logged in, or else the application by its name, or else
-// the address.
+// account identifies the user to whose account a connection's work is charged, for fair scheduling and fair
+// shares of memory: the logged-in user, or else the application by its name, or else the client's address.
 type account struct {
 	name   string
-	user   collection.User   // the name was made of, or else
-	app    string            // of this
-	memory *ratelimit.Memory // the user's part of what blocking operators share
-	writes *ratelimit.Memory // the user's part of what uncommitted writes share
+	user   collection.User   // from which the name was made; the zero User
+	app    string            // the user from which the name was made, or the zero User
+	memory *ratelimit.Memory // the application from which the name was made if there is no user
+	writes *ratelimit.Memory // the user's share of WriteMemory
 	server *Server
 }
 
-// of returns the account of a connection, which changes with logins. Only the connection's
-// own goroutine calls it.
+// of returns the account of a connection, and replaces it after a login. Only the connection's own goroutine
+// calls it.
 func (a *account) of(s *Server, c wire.Conn, p *Peer) *account {
 	if a.name != "" && a.user == p.User && a.app == p.AppName {
 		return a
@@ -45,7 +44,7 @@ func (a *account) of(s *Server, c wire.Conn, p *Peer) *account {
 	return a
 }
 
-// leave takes the connection out of the account.
+// leave removes the connection from the account.
 func (a *account) leave() {
 	if a.name != "" {
 		a.server.users.Leave(a.name)
@@ -54,5 +53,5 @@ func (a *account) leave() {
 	a.name, a.memory, a.writes = "", nil, nil
 }
 
-// Account names whom the command's work is counted for.
+// Account returns the name of the account for which the command's work is counted.
 func (c *Call) Account() string { return c.Peer.account.of(c.Server, c.Conn, c.Peer).name }

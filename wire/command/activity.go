@@ -5,14 +5,14 @@ import (
 	"math/rand/v2"
 )
 
-// Activity is the identifier of a request that Azure Cosmos DB prints as ActivityId: a random
-// UUID. Each command draws one, without a lock and without an allocation.
+// Activity is the identifier of a request that Azure Cosmos DB prints as ActivityId: a random UUID. Each
+// command has its own, generated without a lock and without an allocation.
 type Activity [2]uint64
 
-// NewActivity draws one.
+// NewActivity returns a random Activity.
 func NewActivity() Activity { return Activity{rand.Uint64(), rand.Uint64()} }
 
-// String prints it as a UUID of version 4.
+// String prints the Activity as a UUID of version 4.
 func (a Activity) String() string {
 	hi, lo := a[0]&^0xf000|0x4000, a[1]&^(3<<62)|2<<62
 	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", hi>>32, hi>>16&0xffff, hi&0xffff, lo>>48, lo&(1<<48-1))

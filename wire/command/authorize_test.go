@@ -15,7 +15,7 @@ func (find) Commands() []Def {
 	return []Def{{Name: "find", Action: "find", Namespace: FirstField, Run: func(*Call) error { return nil }}}
 }
 
-// authorizing is a call of a find, by a user with a role or by anybody.
+// authorizing returns a call of find, by a user with a role or, if role is "", without access control.
 func authorizing(tb testing.TB, role string) *Call {
 	store := memkv.Open(memkv.Options{})
 	tb.Cleanup(func() { store.Close() })

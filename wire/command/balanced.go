@@ -7,25 +7,24 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// A client whose connection string says loadBalanced=true has one address for any number of servers. It
-// does not watch them. What one server keeps, a cursor or a transaction, it uses by the connection
-// on which that began; so nobody can use it any more once the connection is closed.
-// Spec: load-balancers.
+// A client whose connection string has loadBalanced=true has one address for any number of servers, and does
+// not monitor them. It uses a cursor or a transaction only through the connection on which that began, so
+// after the connection is closed no client can use them any more. Spec: load-balancers.
 
-// bound is the last transaction that began on a balanced connection, which has one at a time.
+// bound is the last transaction that began on a balanced connection; such a connection has at most one open.
 type bound struct {
 	id    session.ID
 	begun time.Time
 }
 
-// bind notes the transaction that the command has begun.
+// bind stores the transaction that the command has begun.
 func (c *Call) bind() {
 	if c.Peer.Balanced {
 		c.Peer.bound = bound{c.Args.ID, c.Session.Begun()}
 	}
 }
 
-// unbind ends what was bound to a balanced connection that is closed.
+// unbind ends the cursors and the transaction of a closed balanced connection.
 func (s *Server) unbind(conn int64, p *Peer) {
 	if !p.Balanced {
 		return
@@ -36,9 +35,10 @@ func (s *Server) unbind(conn int64, p *Peer) {
 	}
 }
 
-// sendAway refuses reads and writes that come on a balanced connection to a server that stops, and
-// are not bound to it: no hello tells such a client. It lets go of all its connections to
-// this server, and does again on a new one what it may. Errors: ShutdownInProgress (91).
+// sendAway refuses reads and writes on a balanced connection of a draining server, unless they continue a
+// cursor or a transaction: such a client gets no hello that reports the shutdown. After the error the client
+// closes all its connections to this server, and retries on a new connection what may be retried.
+// Errors: ShutdownInProgress (91).
 func (c *Call) sendAway() error {
 	begins := c.Def.Costly() && c.Def.Op != OpGetMore && (!c.Args.InTxn || c.Args.Start)
 	if !begins || !c.Peer.Balanced || c.Conn.Draining().Err() == nil {

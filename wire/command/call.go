@@ -19,14 +19,13 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// Call is one command being run. Everything in it that aliases the request is
-// gone when the command ends.
+// Call is one running command. Values in it that alias the request are invalid after the command has ended.
 type Call struct {
 	Server  *Server
 	Cluster *cluster.Cluster // the server's
 	Ctx     context.Context
 	Conn    wire.Conn
-	Peer    *Peer // what the server remembers of the connection
+	Peer    *Peer // the state of the client connection
 	Def     *Def
 	arguments.Reader
 	Value bson.Value // of the first field of Body
@@ -38,40 +37,40 @@ type Call struct {
 	Args    session.Args
 	Session *session.Session // checked out: a transaction or retryable write
 	Start   time.Time
-	// Time is that of the newest commit when the command came: $$CLUSTER_TIME. The store is
-	// asked once, as for an engine with a timestamp oracle that is a round trip.
+	// Time is the timestamp of the newest commit when the command arrived: $$CLUSTER_TIME. It is read from
+	// the store only once, because an engine with a timestamp oracle needs a round trip for it.
 	Time storage.Timestamp
 
 	WriteConcern concern.Write
-	ReadConcern  string // as the client says
-	ReadDefault  string // when it says nothing: see setDefaultRWConcern
+	ReadConcern  string // as the client sent it
+	ReadDefault  string // used if the client sent none; see setDefaultRWConcern
 	Comment      bson.Value
 	API          session.API
 
-	// ForcedUUID is the UUID of the collection that the command makes; zero: any.
+	// ForcedUUID is the UUID of the collection that the command creates; zero for a random UUID.
 	ForcedUUID [16]byte
 
 	results statementResults // of a retryable write or a transaction
-	hasOK   bool             // ok stands in the reply already: see respond
-	writes  bool             // it writes, or puts what it reads into a collection
-	inWrite bool             // whoever locks the server against writes waits for it
-	Page    Page             // what a getMore is about
+	hasOK   bool             // the reply already contains ok: see respond
+	writes  bool             // the command writes, or puts what it reads into a collection
+	inWrite bool             // fsync and other locks against writes wait for the command
+	Page    Page             // the batch that a getMore returns
 
-	BodyAt int // where the elements of the reply begin
+	BodyAt int // the offset in the reply where its elements begin
 
-	outlined outlined // the pipeline of an aggregate, or of what it explains or defines
-	resolved struct { // the collection that a UUID names
+	outlined outlined // the pipeline of an aggregate, or of the command that is explained or defined
+	resolved struct { // the collection that a UUID names, looked up once
 		uuid [16]byte
 		ns   collection.Namespace
 	}
-	request Request // what Parse has returned; nil in a row without it
-	unread  error   // why Parse could not read the arguments
+	request Request // returned by Parse; nil in a row without Parse
+	unread  error   // the error of Parse
 
 	Running    operations.Operation // its entry in the list of running commands
-	privileges PrivilegeCheck       // memory of authorize
+	privileges PrivilegeCheck       // memory that authorize reuses
 
-	// Memory of the environment. A cursor that outlives the command keeps all of
-	// the Call alive: retained.
+	// Memory of the environment. If a cursor outlives the command, it keeps the whole Call alive: see
+	// retained.
 	env      mql.Env
 	vars     mql.Vars
 	memory   *mql.Memory
@@ -80,16 +79,16 @@ type Call struct {
 	row      exec.RowMemory
 	retained bool
 
-	Injected Injected // what a fail point asks for
-	// ConcernError is the writeConcernError of a command that succeeds, nil for none.
+	Injected Injected // effects that a fail point requests
+	// ConcernError is the writeConcernError of a command that succeeds, nil without an error.
 	ConcernError bson.Raw
 }
 
-// Page is what a getMore is about: the next page of the results of another command.
+// Page describes the batch that a getMore returns of the results of another command.
 type Page struct {
 	Opened   bson.Raw // the command that opened the cursor; nil for another command
-	OfStream bool     // the cursor is that of a change stream
-	Charge   int64    // what the page cost, in micro request units
+	OfStream bool     // the cursor belongs to a change stream
+	Charge   int64    // the charge of this batch, in micro request units
 }
 
 // Panic makes the command panic once it has its session.
@@ -101,21 +100,21 @@ func (i *Injected) strike() {
 	}
 }
 
-// Injected is what a fail point asks for, beside an error.
+// Injected holds effects that a fail point requests, besides an error.
 type Injected struct {
-	// Failed: the error of the command is injected.
+	// Failed is true if a fail point injected the error of the command.
 	Failed    bool
 	panics    bool
-	HangUp    bool            // to close the connection instead of replying
+	HangUp    bool            // close the connection instead of replying
 	Labels    mongoerr.Labels // instead of those the error would have
 	HasLabels bool
 }
 
-// Env is the language environment of the command.
+// Env returns the language environment of the command.
 func (c *Call) Env() *mql.Env { return c.Op.Env }
 
-// LeaveWrite says that the command will not write any more, if it ever did: whoever locks the
-// server against writes does not wait for its end.
+// LeaveWrite declares that the command will not write from now on: a lock against writes, such as that of
+// fsync, no longer waits for it. It does nothing if the command never entered as a write.
 func (c *Call) LeaveWrite() {
 	if c.inWrite {
 		c.inWrite = false
@@ -123,19 +122,21 @@ func (c *Call) LeaveWrite() {
 	}
 }
 
-// CopiesRows says that the rows of the command's one stream are copied as they come.
+// CopiesRows declares that the rows of the command's only stream are copied as they arrive, so that their
+// memory is reused.
 func (c *Call) CopiesRows() { c.Op.Row = &c.row }
 
-// Name is the command's canonical name.
+// Name returns the canonical name of the command.
 func (c *Call) Name() string { return c.Def.Name }
 
-// Become makes the call one of another command: what it asks for in the end, or a part of it.
+// Become turns the call into a call of another command: the command inside an explain, or a part of a
+// command.
 func (c *Call) Become(def *Def, body bson.Raw) {
 	first, _ := body.First()
 	c.Def, c.Command, c.Body, c.Value = def, def.Name, body, first.Value
 }
 
-// Namespace is the collection that the first field names.
+// Namespace returns the collection that the first field names.
 // Errors: InvalidNamespace (73), TypeMismatch (14).
 func (c *Call) Namespace() (collection.Namespace, error) {
 	if c.Def.Namespace == FullName {
@@ -154,8 +155,8 @@ func (c *Call) Namespace() (collection.Namespace, error) {
 	return ns, collection.CheckNamespace(ns)
 }
 
-// ReadNamespace is Namespace, which for reads may also name a collection by its
-// UUID.
+// ReadNamespace returns the collection as Namespace does. The first field of a read may also be the UUID of a
+// collection.
 func (c *Call) ReadNamespace() (collection.Namespace, error) {
 	if !isUUID(c.Value) {
 		return c.Namespace()
@@ -172,14 +173,14 @@ func (c *Call) ReadNamespace() (collection.Namespace, error) {
 	return ns, nil
 }
 
-// isUUID reports a value that can name a collection in place of text.
+// isUUID reports whether a value is a UUID, which can name a collection in place of a string.
 func isUUID(v bson.Value) bool {
 	sub, b, ok := v.Binary()
 	return ok && sub == 4 && len(b) == 16
 }
 
-// byUUID finds the collection of a database that a UUID names, once for a command: what was
-// authorized is what runs. It has no Coll if there is none.
+// byUUID returns the collection of a database that a UUID names, without a Coll if there is none. It looks
+// the UUID up once per command, so that authorization and execution use the same collection.
 func (c *Call) byUUID(db string, v bson.Value) collection.Namespace {
 	_, b, _ := v.Binary()
 	if x := &c.resolved; x.ns.DB != db || string(x.uuid[:]) != string(b) {
@@ -193,14 +194,14 @@ func (c *Call) byUUID(db string, v bson.Value) collection.Namespace {
 	return c.resolved.ns
 }
 
-// OKAsInt ends a reply with an integer ok, as MongoDB does where a distinct has become an
-// aggregate. Observed: MongoDB 8.2.
+// OKAsInt ends a reply with an integer ok, as MongoDB does for a distinct that it runs as an aggregate.
+// Observed: MongoDB 8.2.
 func (c *Call) OKAsInt() {
 	c.Reply.Int32("ok", 1)
 	c.hasOK = true
 }
 
-// Collection finds a collection that is no view.
+// Collection looks up a collection and refuses views.
 // Errors: NamespaceNotFound (26), CommandNotSupportedOnView (166).
 func (c *Call) Collection(ns collection.Namespace) (*catalog.Collection, error) {
 	coll, err := c.Cluster.Catalog.Peek().Lookup(ns)

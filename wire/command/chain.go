@@ -21,7 +21,7 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// Connect sees a new connection.
+// Connect sets up the state of a new connection.
 func (s *Server) Connect(c wire.Conn) error {
 	s.seenAt.CompareAndSwap(nil, c.Local().String())
 	p := &Peer{Owner: session.OwnerOf("", ""), UUID: session.NewID(session.Owner{}).UUID}
@@ -36,10 +36,9 @@ func (s *Server) Connect(c wire.Conn) error {
 	return nil
 }
 
-// Disconnect sees the end of a connection. Cursors stay: they end by their own
-// timeout, or when their session ends; except the one whose batches were sent
-// without being asked for, since its client does not know how far it came, and those of
-// a balanced connection.
+// Disconnect releases the state of a closed connection. Its cursors stay open until their own timeout or the
+// end of their session, with two exceptions: an exhaust cursor, because its client cannot determine how many
+// batches arrived, and the cursors of a balanced connection.
 func (s *Server) Disconnect(c wire.Conn) {
 	p, ok := c.State().(*Peer)
 	if ok && p.Streamed != 0 {
@@ -53,15 +52,15 @@ func (s *Server) Disconnect(c wire.Conn) {
 	s.conns.Delete(c.ID())
 }
 
-// replyBytesMax is how long a reply may be without what finish puts at its end: explain prints a request several times.
-// listBytesMax is how long one may be that lists what there is. Manual: reference/limits#bson-documents.
+// replyBytesMax bounds the bytes of a reply before finish appends the last fields: explain prints a request
+// several times. listBytesMax bounds a reply that lists things. Manual: reference/limits#bson-documents.
 const (
 	replyBytesMax = wire.MessageSizeMax - 64<<10
 	listBytesMax  = 16<<20 + 16<<10
 )
 
-// Fits refuses a reply that has become longer than one may be. Who lists what there may be much of calls it after each part,
-// so that no more is built than is sent. Errors: BSONObjectTooLarge (10334).
+// Fits refuses a reply that has grown longer than listBytesMax. Commands with long lists call Fits after each
+// element, so that they do not build more than can be sent. Errors: BSONObjectTooLarge (10334).
 func (c *Call) Fits() error { return c.shorter(listBytesMax) }
 
 func (c *Call) shorter(most int) error {
@@ -104,14 +103,14 @@ func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, ou
 		s.fail(c, err)
 	}
 	s.finish(c, err)
-	p.account.of(s, conn, p) // a login or a first hello has changed it: the next message is counted for who that is
+	p.account.of(s, conn, p) // a login or a first hello may have changed the account that the next message counts for
 	s.Stats.BytesOut.Add(int64(c.Reply.Len()))
 	p.slot.Rest()
 	if !c.retained {
 		c.memory.Release()
 		*c = Call{memory: c.memory, scripts: c.scripts, row: c.row}
 		s.calls.Put(c)
-	} else { // a cursor must not hold on to what the connection has
+	} else { // a cursor must not keep references to objects of the connection
 		c.Conn, c.Msg, c.Out, c.Reply, c.Peer = nil, nil, nil, nil, nil
 	}
 	return nil
@@ -211,8 +210,9 @@ func (s *Server) run(c *Call) error {
 	return err
 }
 
-// harden waits until what a command has written is durable. A command whose time ends
-// meanwhile has done what it says, and tells that it is not known yet to be on the disk.
+// harden waits until the writes of the command are durable. If the time limit of the command ends during the
+// wait, the writes are done: the command succeeds with a writeConcernError, because the disk has not
+// confirmed them yet.
 func (s *Server) harden(c *Call, err error) error {
 	herr := s.Cluster.Harden(c.Ctx, &c.Op)
 	if herr == nil || err != nil {
@@ -228,7 +228,7 @@ func (s *Server) harden(c *Call, err error) error {
 	return herr
 }
 
-// find finds the row of a command, and what else its first field says.
+// find finds the row of the command, and reads the database.
 // Errors: CommandNotFound (59), those of readDB.
 func (s *Server) find(c *Call) error {
 	if account := c.Peer.Cosmos; account != nil {
@@ -262,7 +262,7 @@ func (s *Server) find(c *Call) error {
 	return nil
 }
 
-// checkPlace refuses a command in a transaction or on a database where it may not run.
+// checkPlace refuses a command that may not run in a transaction, or not on this database.
 // Errors: OperationNotSupportedInTransaction (263), Unauthorized (13).
 func (c *Call) checkPlace() error {
 	if c.Args.InTxn && !c.Def.Facts.Has(InTxn) {
@@ -274,8 +274,8 @@ func (c *Call) checkPlace() error {
 	return nil
 }
 
-// limitTime puts the command under its time limit, if it has one. stop gives back what that
-// takes. Errors: those of timeLimit, cluster.ErrTimeLimit if a test asks for it.
+// limitTime sets the command's time limit on its context, if it has a limit. stop releases the timer.
+// Errors: those of timeLimit, cluster.ErrTimeLimit if a fail point is set.
 func (s *Server) limitTime(c *Call) (stop context.CancelFunc, err error) {
 	d, limited, err := c.timeLimit()
 	if err != nil || !limited {
@@ -284,8 +284,8 @@ func (s *Server) limitTime(c *Call) (stop context.CancelFunc, err error) {
 	return c.LimitTime(d)
 }
 
-// LimitTime puts the command under a time limit. stop gives back what that takes.
-// Errors: cluster.ErrTimeLimit if a test asks for it.
+// LimitTime sets a time limit on the context of the command. stop releases the timer.
+// Errors: cluster.ErrTimeLimit if a fail point is set.
 func (c *Call) LimitTime(d time.Duration) (stop context.CancelFunc, err error) {
 	if err := c.Server.Hooks.Fail(c, FailTimeLimit); errors.Is(err, ErrEndless) {
 		return func() {}, nil
@@ -308,7 +308,7 @@ func (c *Call) readDB() error {
 	return collection.CheckDatabaseName(c.DB)
 }
 
-// enter lists the command among those that run, and puts it under the context of its slot.
+// enter adds the command to the list of running operations, and gives it the context of its slot.
 func (c *Call) enter() {
 	c.Running = operations.Operation{Name: c.Name(), NS: collection.Namespace{DB: c.DB}, Session: c.Args.ID, Conn: c.Conn,
 		Client: c.Peer.Client.Load(), InTxn: c.Args.InTxn, Start: c.Start, User: c.Peer.User, Secrets: c.Server}
@@ -330,10 +330,10 @@ func (c *Call) enter() {
 	c.Op.Planned = &p.Plan
 }
 
-// Progress is what the command tells of itself while it runs.
+// Progress returns the state that the running command publishes to currentOp.
 func (c *Call) Progress() *operations.Progress { return &c.Peer.slot.Progress }
 
-// environment makes the language environment of the command.
+// environment prepares the language environment of the command.
 func (c *Call) environment() {
 	env := &c.env
 	who := c.Peer.account.of(c.Server, c.Conn, c.Peer)
@@ -364,8 +364,9 @@ func (c *Call) environment() {
 	c.Op.Durability = c.WriteConcern.Durability(c.Server.Durability)
 }
 
-// generic reads the arguments that every command takes, and refuses a command in which a field
-// comes twice: else who reads the first and who reads the last would read different commands.
+// generic reads the arguments that every command accepts, and refuses a command with a repeated field:
+// otherwise code that reads the first of the two fields and code that reads the last would see different
+// commands.
 func (s *Server) generic(c *Call) (err error) {
 	c.Args.TxnNumber = -1
 	hasSession, hasAPI := false, false
@@ -396,7 +397,7 @@ func (s *Server) generic(c *Call) (err error) {
 			if err != nil {
 				return err
 			}
-			if c.Def.Op != OpGetMore { // which leaves it alone: drivers repeat that of the session
+			if c.Def.Op != OpGetMore { // a getMore ignores it: drivers repeat the read concern of the session
 				c.ReadConcern, c.Op.At = level, at
 			}
 			if err := c.reach(max(at, after)); err != nil {
@@ -426,7 +427,7 @@ func (s *Server) generic(c *Call) (err error) {
 		}
 	}
 	if s.RequireAuth && c.Peer.Login == nil {
-		c.Args = session.Args{TxnNumber: -1} // who nobody knows has no sessions, and makes none
+		c.Args = session.Args{TxnNumber: -1} // a client without a login can neither use nor start sessions
 	}
 	if hasAPI {
 		if err := c.checkAPI(); err != nil {
@@ -459,7 +460,7 @@ func (c *Call) timeLimit() (time.Duration, bool, error) {
 	if n < 0 || n > math.MaxInt32 {
 		return 0, false, mongoerr.New(mongoerr.BadValue, "%d value for maxTimeMS is out of range [0, 2147483647]", n)
 	}
-	if n == 0 || c.Def.Op == OpGetMore { // a getMore's maxTimeMS is how long it may wait
+	if n == 0 || c.Def.Op == OpGetMore { // maxTimeMS of a getMore bounds its wait for documents
 		return 0, false, nil
 	}
 	return time.Duration(n) * time.Millisecond, true, nil
@@ -482,12 +483,12 @@ func (s *Server) fail(c *Call, err error) {
 	c.Reply.Splice(e.AppendTo(nil))
 }
 
-// ShutDown is the error of a command that the end of the server interrupts.
+// ShutDown returns the error of a command that the end of the server interrupts.
 func ShutDown() *mongoerr.Error {
 	return mongoerr.New(mongoerr.InterruptedAtShutdown, "The server is shutting down")
 }
 
-// Told turns any error into one for the client.
+// Told converts any error into an error for the client.
 func (c *Call) Told(err error) *mongoerr.Error {
 	if cause := context.Cause(c.Ctx); cause != nil && (errors.Is(err, context.Canceled) || errors.Is(err, cause)) {
 		switch {
@@ -508,7 +509,7 @@ func (c *Call) Told(err error) *mongoerr.Error {
 	return mongoerr.From(cluster.Translate(err))
 }
 
-// clientError is Told, which counts and logs the unexpected.
+// clientError converts any error into an error for the client, counts timeouts, and logs unexpected errors.
 func (s *Server) clientError(c *Call, err error) *mongoerr.Error {
 	e := c.throttled(c.Told(err))
 	if e.Code == mongoerr.MaxTimeMSExpired {
@@ -521,7 +522,7 @@ func (s *Server) clientError(c *Call, err error) *mongoerr.Error {
 	return e
 }
 
-// unforeseen notes an error that the client gets as InternalError, unless a fail point injected it.
+// unforeseen records an error that the client receives as InternalError, unless a fail point injected it.
 func (c *Call) unforeseen(e *mongoerr.Error, err error) {
 	if e.Code != mongoerr.InternalError || c.Injected.Failed {
 		return
@@ -539,12 +540,12 @@ func (c *Call) nameOr() string {
 	return c.Name()
 }
 
-// finish ends the reply with what every reply has.
+// finish appends the fields that every reply ends with, counts the command, and calls the observers.
 func (s *Server) finish(c *Call, err error) {
 	b := c.Reply
 	if err == nil {
 		if c.WriteConcern.Unacknowledged() && c.Def.Statements != "" {
-			c.Out.Restart() // nobody asked what became of it
+			c.Out.Restart() // the client requested no acknowledgment
 		}
 		if c.ConcernError != nil {
 			b.Value("writeConcernError", c.ConcernError.Value())
@@ -577,8 +578,8 @@ func (s *Server) finish(c *Call, err error) {
 	}
 }
 
-// price notes what the command cost and, where asked for, puts it into the
-// reply.
+// price records the charge of the command, and appends it to the reply if the client or the server requests
+// that.
 func (s *Server) price(c *Call, took time.Duration) ratelimit.MicroRU {
 	if c.Def.Facts.Has(Silent) || c.Op.Unmetered {
 		return 0

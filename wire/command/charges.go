@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// statement is the price of one command, for getLastRequestStatistics.
+// statement holds the charge of one command, for getLastRequestStatistics.
 type statement struct {
 	Command string
 	Charge  int64 // micro request units
@@ -16,15 +16,15 @@ type statement struct {
 	Activity
 }
 
-// charges remembers the last statement of each session, for some time. It has parts with a
-// lock each, as every command of every client leaves something here.
+// charges stores the last statement of each session for some time. It is divided into parts with a lock each,
+// because every command of every client writes into it.
 type charges [chargesParts]chargesPart
 
-// chargesPart is what some of the sessions paid.
+// chargesPart holds the statements of some of the sessions.
 type chargesPart struct {
 	mu  sync.Mutex
 	now map[session.ID]statement
-	old map[session.ID]statement // the generation before, dropped when now is full
+	old map[session.ID]statement // the previous generation, replaced when now is full
 	_   [40]byte                 // keeps the locks of two parts off one cache line
 }
 

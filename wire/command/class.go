@@ -1,8 +1,7 @@
 package command
 
-// strongReads reports that the command's reads cost twice: it asks for a strong
-// read concern on a server that charges for them as an account with a strong
-// consistency level does.
+// strongReads reports whether reads of the command cost twice: the command has a strong read concern, and the
+// server charges for these like an account with a strong consistency level.
 // Source: Azure Cosmos DB, "consistency-levels#consistency-levels-and-throughput".
 func (c *Call) strongReads() bool {
 	if !c.Server.ChargeStrongReads || c.Def.ReadConcern == OnlyLocal {

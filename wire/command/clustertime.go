@@ -2,9 +2,9 @@ package command
 
 import "github.com/cantledb/cantle/storage"
 
-// operationTime is a time at which everything can be seen that the command wrote or read.
-// Only where neither what it committed nor what it read from says it, is the store asked
-// again: others may have committed since the command came.
+// operationTime returns a timestamp at which everything that the command wrote or read is visible. The
+// store's newest timestamp is used only if the command neither committed nor read at a known one: other
+// commands may have committed since it arrived.
 func (c *Call) operationTime() storage.Timestamp {
 	if at := max(c.Op.Committed, c.Op.At, c.Op.Seen); at != 0 {
 		return at
@@ -12,8 +12,8 @@ func (c *Call) operationTime() storage.Timestamp {
 	return c.Cluster.Store.Latest()
 }
 
-// reach asks the store what time it is if a read wants a later one than this process has
-// met: another one may have committed since. Errors: storage errors.
+// reach reads the current timestamp from the store if a read requires a later one than c.Time: a peer may
+// have committed since. Errors: storage errors.
 func (c *Call) reach(wanted storage.Timestamp) (err error) {
 	if wanted > c.Time {
 		c.Time, err = c.Cluster.Store.Now(c.Ctx)
@@ -21,8 +21,8 @@ func (c *Call) reach(wanted storage.Timestamp) (err error) {
 	return err
 }
 
-// appendTimes ends a reply with the newest time the client may know of, and with that of
-// its command. Signatures are those of a server without keys.
+// appendTimes ends a reply with $clusterTime, the newest timestamp that the client may use, and with the
+// operationTime of the command. The signature is that of a server without keys.
 // Spec: causal-consistency, sessions/driver-sessions (gossipping the cluster time).
 func (c *Call) appendTimes() {
 	b, at := c.Reply, c.operationTime()
@@ -37,5 +37,5 @@ func (c *Call) appendTimes() {
 	b.Timestamp("operationTime", at.Seconds(), at.Increment())
 }
 
-// zeroHash is the hash of a signature without a key.
+// zeroHash is the hash in a signature without a key.
 var zeroHash [20]byte

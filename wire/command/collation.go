@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// SetCollation makes a command's collation its environment's.
+// SetCollation sets the collation of the command's environment.
 // Manual: reference/collation. Errors: those of mql.ParseCollation.
 func (c *Call) SetCollation(v bson.Value) error {
 	if v.IsMissing() {

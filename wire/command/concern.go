@@ -2,9 +2,10 @@ package command
 
 import "github.com/cantledb/cantle/storage"
 
-// fixReadTime gives a read of the level "snapshot" outside of transactions the
-// newest time, unless it names one. One of the level "linearizable" asks the store for the
-// time: the others trust that this server has not lost its place while it slept.
+// fixReadTime sets the timestamp of a read with the level "snapshot" outside of transactions, unless the
+// client named one. For the level "linearizable" it reads the time from the store, which confirms that the
+// server still has its lease; reads with other levels rely on that, although the process may have been
+// suspended.
 // Manual: reference/read-concern-snapshot, reference/read-concern-linearizable.
 // Errors: those of SnapshotTime, storage errors.
 func (c *Call) fixReadTime() (err error) {
@@ -18,15 +19,15 @@ func (c *Call) fixReadTime() (err error) {
 	return err
 }
 
-// AppendReadTime tells the client of a snapshot read at which time it read, so
-// that it can read on there. Spec: snapshot-sessions#atclustertime.
+// AppendReadTime appends the timestamp of a snapshot read to the reply, so that the client can read on at it.
+// Spec: snapshot-sessions#atclustertime.
 func (c *Call) AppendReadTime() {
 	if c.ReadConcern == "snapshot" && !c.Args.InTxn && c.Op.At != 0 {
 		c.Reply.Timestamp("atClusterTime", c.Op.At.Seconds(), c.Op.At.Increment())
 	}
 }
 
-// readLevel is the level that a read has in the end.
+// readLevel returns the level of a read: the client's, or else the default.
 func (c *Call) readLevel() string {
 	if c.ReadConcern != "" {
 		return c.ReadConcern
@@ -34,9 +35,8 @@ func (c *Call) readLevel() string {
 	return c.ReadDefault
 }
 
-// confirmRead waits until what a read has seen is durable, where the client may
-// rely on it: a commit is visible a little before it is on disk. Transactions see
-// to that when they commit.
+// confirmRead waits until the data that a read has seen is durable, if the level promises that: a commit
+// becomes visible a little before it is on disk. A transaction waits when it commits.
 // Manual: reference/read-concern-majority, reference/read-concern-linearizable.
 func (c *Call) confirmRead() error {
 	if c.Args.InTxn || c.Server.Durability != storage.Synced || c.Def.ReadConcern == OnlyLocal {

@@ -11,23 +11,22 @@ import (
 	"github.com/cantledb/cantle/wire/arguments"
 )
 
-// What is otherwise for clients of the listener that looks like Azure Cosmos DB for MongoDB,
-// as far as commands are concerned, one function each. The rules of sorts, keys and streams
-// are in shard/cluster/cosmos.go, those of collections and indexes in shard/ddl/cosmos.go.
+// How commands behave differently for clients of the listener that looks like Azure Cosmos DB for MongoDB,
+// one function for each difference. The rules of sorts, keys and streams are in shard/cluster/cosmos.go,
+// those of collections and indexes in shard/ddl/cosmos.go.
 
-// TagCosmos is the tag of the listener that looks like Azure Cosmos DB; every
-// other listener looks like a mongos, or a replica set: Config.ReplicaSet.
+// TagCosmos is the tag of the listener that looks like Azure Cosmos DB. Every other listener looks like a
+// mongos, or like a replica set: see Config.ReplicaSet.
 const TagCosmos = "cosmos"
 
-// Strict reports that the client came through the Cosmos listener.
+// Strict reports whether the client came through the Cosmos listener.
 func (c *Call) Strict() bool { return c.Peer.Cosmos != nil }
 
-// cosmosTimeLimit is the longest an operation may take that names no limit of its own.
+// cosmosTimeLimit is the time limit of an operation that sets none itself.
 // Source: Azure Cosmos DB for MongoDB, concepts-limits.
 const cosmosTimeLimit = 60 * time.Second
 
-// defaultTimeLimit is how long a command may take that names no limit; 0 is as long as it
-// likes.
+// defaultTimeLimit returns the time limit of a command that sets none itself; 0 for no limit.
 func (c *Call) defaultTimeLimit() time.Duration {
 	switch {
 	case c.Strict():
@@ -38,12 +37,12 @@ func (c *Call) defaultTimeLimit() time.Duration {
 	return 0
 }
 
-// cosmosTxnMax is how long a transaction may last.
+// cosmosTxnMax is the maximum duration of a transaction.
 // Source: Azure Cosmos DB for MongoDB, "use-multi-document-transactions".
 const cosmosTxnMax = 5 * time.Second
 
-// txnMax is how long the transaction of the command may last; 0 is as long as the parameter
-// says.
+// txnMax returns the maximum duration of the command's transaction; 0 for the value of the parameter
+// transactionLifetimeLimitSeconds.
 func (c *Call) txnMax() time.Duration {
 	if c.Strict() {
 		return cosmosTxnMax
@@ -51,8 +50,8 @@ func (c *Call) txnMax() time.Duration {
 	return 0
 }
 
-// noTransaction is the error of a command whose transaction cannot be checked out: the
-// service has words of its own for one that is not there.
+// noTransaction converts the error of a checkout that failed: Azure Cosmos DB has its own error for a
+// transaction that does not exist.
 func (c *Call) noTransaction(err error) error {
 	if e := mongoerr.From(err); c.Strict() && e.Code == mongoerr.NoSuchTransaction {
 		return mongoerr.New(mongoerr.BadValue, "Transaction is not active")
@@ -60,8 +59,8 @@ func (c *Call) noTransaction(err error) error {
 	return err
 }
 
-// throttled is the error of a command that was refused for lack of request units: the
-// service has no labels, its text alone says when to come again.
+// throttled converts the error of a command that was refused for lack of request units: Azure Cosmos DB has
+// no error labels, and only the text contains the time after which to retry.
 func (c *Call) throttled(e *mongoerr.Error) *mongoerr.Error {
 	if c.Strict() && e.Code == ratelimit.CodeThrottled {
 		return mongoerr.New(e.Code, "%s", e.Msg)
@@ -69,11 +68,11 @@ func (c *Call) throttled(e *mongoerr.Error) *mongoerr.Error {
 	return e
 }
 
-// RetriesStatements reports that a throttled write is told statement by statement, and
-// never as one to be sent again as a whole.
+// RetriesStatements reports whether a throttled write has an error for each statement, and never one that
+// makes the driver retry the whole command.
 func (c *Call) RetriesStatements() bool { return c.Strict() }
 
-// showsCharge reports that the reply says what the command cost.
+// showsCharge reports whether the reply contains the charge of the command.
 func (c *Call) showsCharge() bool {
 	return c.Strict() || c.Server.ChargeReplies.Load() || arguments.WantsCharge(c.Comment)
 }
@@ -82,8 +81,8 @@ func (c *Call) showsCharge() bool {
 // Source: Azure Cosmos DB for MongoDB, "optimize-write-performance".
 const cosmosBatchMax = 1000
 
-// cosmosLimits returns the limits of an account. A lenient one counts documents that are too
-// large only if drivers send them.
+// cosmosLimits returns the limits of an account. A lenient account advertises the document size of MongoDB,
+// so that larger documents are refused only if drivers send them.
 func cosmosLimits(a *cosmos.Account) Limits {
 	most := Limits{DocumentBytes: a.DocumentMax(), MessageBytes: wire.MessageSizeMax, BatchStatements: cosmosBatchMax}
 	if a.Lenient {
@@ -92,7 +91,7 @@ func cosmosLimits(a *cosmos.Account) Limits {
 	return most
 }
 
-// Offers reports a command that exists at the address of the client.
+// Offers reports whether a command exists at the address of the client.
 func (c *Call) Offers(d *Def) bool { return c.Strict() || !d.Facts.Has(AccountOnly) }
 
 // checkAccount refuses commands and retryable writes that the client's account does not have.
@@ -117,7 +116,8 @@ func (c *Call) checkAccount() error {
 	return nil
 }
 
-// unknown returns the error of a command without a row: the account's, if the service lists it.
+// unknown returns the error for a command without a row: the error of the account, if Azure Cosmos DB lists
+// the command.
 // Errors: CommandNotFound (59), those of cosmos.Command.
 func (c *Call) unknown(name string) error {
 	if account := c.Peer.Cosmos; account != nil && cosmos.Command.Find(name) != nil {
@@ -128,15 +128,15 @@ func (c *Call) unknown(name string) error {
 	return mongoerr.NoCommand(name)
 }
 
-// Respond begins a reply in the service's shape: the name of the response type, then ok,
-// before the fields. For other clients it does nothing.
+// Respond begins a reply in the form of Azure Cosmos DB: the name of the response type and ok come before the
+// fields. For clients of other listeners it does nothing.
 func (c *Call) Respond(kind string) {
 	if c.Strict() {
 		c.RespondAlways(kind)
 	}
 }
 
-// RespondAlways is Respond for all clients.
+// RespondAlways begins a reply as Respond does, for all clients.
 func (c *Call) RespondAlways(kind string) {
 	c.Reply.String("_t", kind)
 	c.Reply.Double("ok", 1)

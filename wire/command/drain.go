@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/collection/agg"
 )
 
-// Drain reads a pipeline to its end, or until visit fails. The hint is for what a view is
-// on; the zero value is none.
+// Drain reads a pipeline to its end, or until visit fails. If ns is a view, the hint applies to the
+// collection below it; the zero value is no hint.
 func (c *Call) Drain(ns collection.Namespace, stages []bson.Raw, hint bson.Value, visit func(bson.Raw) error) error {
 	s, err := c.Cluster.Aggregate(&c.Op, ns, agg.NewOutline(stages), hint)
 	if err != nil {

@@ -13,72 +13,69 @@ import (
 	"github.com/cantledb/cantle/wire/explained"
 )
 
-// Hooks are what the chain asks rooms, and what a room asks another through the chain. The
-// room that knows the answer sets the hook when it joins the server; until then the answer
-// is that there is nothing: nobody is logged in, nothing is limited, nothing fails.
+// Hooks are the functions of rooms that the chain or other rooms call. A room sets its hooks when it joins
+// the server. The defaults do nothing: no login, no limits, no failures.
 type Hooks struct {
-	// Login returns who uses the connection, with the privileges of this moment; nil for
-	// nobody. Answered by access. Errors: why the command is to end.
+	// Login returns the user of the connection with the current privileges; nil without a login. Set by
+	// access. Errors: the reason why the command must end.
 	Login func(c *Call) (*Login, error)
-	// FirstUser reports a client on this machine that may make the first user or role.
-	// Answered by access.
+	// FirstUser reports whether the client is on this machine and may create the first user or role. Set by
+	// access.
 	FirstUser func(c *Call) bool
-	// Speculate takes the first step of a login that came within a hello. Answered by access.
+	// Speculate runs the first step of a login that came within a hello. Set by access.
 	Speculate func(c *Call, first bson.Value)
-	// Mechanisms appends to the reply of a hello how a user can log in. Answered by access.
+	// Mechanisms appends the login mechanisms of a user to the reply of a hello. Set by access.
 	Mechanisms func(c *Call, user auth.Name)
-	// Security appends the section security of serverStatus. Answered by access.
+	// Security appends the section security of serverStatus. Set by access.
 	Security func(c *Call, b *bson.Builder)
 
-	// DefaultConcerns fills in the concerns that the command leaves out. Answered by settings.
+	// DefaultConcerns fills in the concerns that the command leaves out. Set by settings.
 	DefaultConcerns func(c *Call)
-	// ReadLimit is how long a read may take that names no limit; 0 is as long as it likes.
-	// Answered by settings.
+	// ReadLimit returns the time limit of a read without maxTimeMS; 0 for no limit. Set by settings.
 	ReadLimit func() time.Duration
-	// Attached sees that the server stands above its cluster, on which the cluster parameters
-	// take effect from then on. Answered by settings.
+	// Attached is called when the server has been attached to its cluster; from then on the cluster
+	// parameters take effect. Set by settings.
 	Attached func()
-	// Parameter returns the value of a server parameter that is a number or a boolean, where
-	// 1 is true. Answered by settings.
+	// Parameter returns the value of a numeric or boolean server parameter; true is 1. Set by settings.
 	Parameter func(name string) float64
 
-	// Fail fails a command at a place, if a test has asked for that. Errors: any; for a
-	// connection to be closed wire.ErrHangUp. Answered by failpoint.
+	// Fail returns an error if a fail point is set at this place. Errors: any; wire.ErrHangUp closes the
+	// connection. Set by failpoint.
 	Fail func(c *Call, at FailPlace) error
 
-	// EnterWrite waits until writes are let in, and counts one in; while users may not write,
-	// its operation says so. Errors: the cause of the command's context. Answered by status,
-	// which has the commands fsync and setUserWriteBlockMode.
+	// EnterWrite waits until writes are admitted, and increments the count of running writes. While users may
+	// not write, currentOp shows the wait. Errors: the cause of the command's context. Set by status, which
+	// has the commands fsync and setUserWriteBlockMode.
 	EnterWrite func(c *Call) error
-	// LeaveWrite counts a write out that EnterWrite let in.
+	// LeaveWrite decrements the count that EnterWrite incremented.
 	LeaveWrite func()
-	// Begin sees each command before it runs. Answered by status, for the profiler.
+	// Begin is called with each command before it runs. Set by status, for the profiler.
 	Begin func(c *Call)
-	// Profiled reports that commands on a database are recorded. Answered by status.
+	// Profiled reports whether commands on a database are recorded. Set by status.
 	Profiled func(db string) bool
 
-	// HasSettings reports that reads of a collection may have query settings: only then is
-	// the shape of one worth finding out. Answered by plans.
+	// HasSettings reports whether reads of a collection may have query settings: otherwise the shape of a
+	// read need not be computed. Set by plans.
 	HasSettings func(ns collection.Namespace) bool
-	// ApplySettings lets the query settings of its shape take effect on a read.
-	// Errors: QueryRejectedBySettings (411). Answered by plans.
+	// ApplySettings applies the query settings of its shape to a read. Errors: QueryRejectedBySettings (411).
+	// Set by plans.
 	ApplySettings func(c *Call, x *explained.Explained) error
-	// Explain answers with the plan of a command. Answered by plans.
+	// Explain replies with the plan of a command. Set by plans.
 	Explain func(c *Call, x *explained.Explained) error
 
-	// Gone sees that a namespace was dropped, or that there was nothing to drop. Answered by
-	// shards, which keeps zones of collections that do not exist yet.
+	// Gone is called when a namespace was dropped, or when a drop found nothing. Set by shards, which keeps
+	// zones of collections that do not exist yet.
 	Gone func(ns collection.Namespace)
-	// UpdateVirtual does an update of a virtual collection; done is false where the
-	// namespace is none that takes updates. Answered by shards.
+	// UpdateVirtual runs an update of a virtual collection; done is false if the namespace is not one that
+	// accepts updates. Set by shards.
 	UpdateVirtual func(c *Call, ns collection.Namespace, m *cluster.Modify) (r cluster.Modified, done bool, err error)
 }
 
-// FailPlace is where a command can be made to fail.
+// FailPlace is a place where a fail point can make a command fail.
 type FailPlace uint8
 
-// The places: a command about to run; one with a time limit; a getMore whose cursor was
-// found; a retryable write about to commit.
+// The places: before a command runs; when its time limit is set; when a getMore has found its cursor; before
+// a retryable write commits.
 const (
 	FailCommand FailPlace = iota
 	FailTimeLimit
@@ -86,10 +83,10 @@ const (
 	FailWrite
 )
 
-// ErrEndless is Fail's answer where no time limit is to hold.
+// ErrEndless is returned by Fail if time limits are to be ignored.
 var ErrEndless = errors.New("a fail point takes time limits away")
 
-// noHooks are the hooks of a server that no room has joined.
+// noHooks returns the hooks of a server without rooms.
 func noHooks() Hooks {
 	return Hooks{
 		Login:           func(*Call) (*Login, error) { return nil, nil },
@@ -116,14 +113,14 @@ func noHooks() Hooks {
 	}
 }
 
-// Ended is what is known of a command that is over.
+// Ended holds the outcome of a command.
 type Ended struct {
 	Err    error // nil if it succeeded
 	Took   time.Duration
 	Charge ratelimit.MicroRU
 }
 
-// Refused reports that the command failed for lack of request units.
+// Refused reports whether the command failed for lack of request units.
 func (e Ended) Refused() bool {
 	if e.Err == nil {
 		return false
@@ -133,6 +130,6 @@ func (e Ended) Refused() bool {
 	return errors.As(e.Err, &throttled) || errors.As(e.Err, &known) && known.Code == ratelimit.CodeThrottled
 }
 
-// OnEnd has fn called after each command that exists, when its reply is complete and
-// before it is sent.
+// OnEnd registers fn, an observer. It is called for each command that has a row, after its reply is complete
+// and before the reply is sent.
 func (s *Server) OnEnd(fn func(c *Call, e Ended)) { s.onEnd = append(s.onEnd, fn) }

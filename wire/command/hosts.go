@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/shard"
 )
 
-// Hostname is the machine's name, never empty.
+// Hostname returns the name of the machine, never an empty string.
 func Hostname() string {
 	if h, err := os.Hostname(); err == nil && h != "" {
 		return h
@@ -14,11 +14,11 @@ func Hostname() string {
 	return "localhost"
 }
 
-// ShardName is what the shard of a partition is called.
+// ShardName returns the name by which clients see the shard of a partition.
 func ShardName(id shard.ID) string { return "p" + id.String() }
 
-// Address is what the server is called wherever an answer says whose it is: the host and port at
-// which clients reach it, which tell apart several servers over one store, also on one machine.
+// Address returns the name of the server in answers: the host and port at which clients reach it. They
+// distinguish the servers over one store, also on one machine.
 func (s *Server) Address() string {
 	if s.Reached != nil {
 		if a := s.Reached(); a != "" {
@@ -28,7 +28,7 @@ func (s *Server) Address() string {
 	return s.Found()
 }
 
-// Found is where the first client found the server.
+// Found returns the address at which the first client reached the server.
 func (s *Server) Found() string {
 	if a, ok := s.seenAt.Load().(string); ok {
 		return a

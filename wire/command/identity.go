@@ -8,21 +8,21 @@ import (
 	"github.com/cantledb/cantle/wire/auth"
 )
 
-// Login is the proven user of a connection, with what it may do. Immutable: when
-// users or roles change, the next command of the connection makes a new one.
+// Login is the authenticated user of a connection with its privileges. Immutable: when users or roles change,
+// the next command of the connection makes a new one.
 type Login struct {
 	Name      auth.Name
-	ID        [16]byte // of the user, which tells it from a later one of that name
+	ID        [16]byte // of the user; a later user of the same name has another one
 	Mechanism auth.Mechanism
-	Account   bool // the account of the Cosmos listener, which no directory holds
+	Account   bool // it is the account of the Cosmos listener, which is not in the directory
 	Version   uint64
-	Roles     []auth.Name // all it leads to, in order
+	Roles     []auth.Name // direct and inherited roles, sorted
 	Grants    *auth.Grants
-	// RolesValue is $$USER_ROLES.
+	// RolesValue is the value of $$USER_ROLES.
 	RolesValue bson.Value
 }
 
-// User names the user; nobody without a login.
+// User returns the user; the zero User without a login.
 func (l *Login) User() collection.User {
 	if l == nil {
 		return collection.User{}
@@ -30,7 +30,7 @@ func (l *Login) User() collection.User {
 	return collection.User{Name: l.Name.Name, DB: l.Name.DB, ID: l.ID}
 }
 
-// Allows is what the user may do; nobody may do nothing.
+// Allows returns the privileges of the user; nil, which allows nothing, without a login.
 func (l *Login) Allows() *auth.Grants {
 	if l == nil {
 		return nil
@@ -38,19 +38,20 @@ func (l *Login) Allows() *auth.Grants {
 	return l.Grants
 }
 
-// TellsValues reports whether a user is told values that documents of a collection have, as in a list of hot shard key
-// values: those who may read the documents are.
+// TellsValues reports whether a user may see values of documents of a collection, as in a list of hot shard
+// key values: users that may read the documents may see them.
 func (s *Server) TellsValues(l *Login, ns collection.Namespace) bool {
 	return !s.RequireAuth || l.Allows().May(auth.Find, ns)
 }
 
-// TellsBounds reports whether a user is told where partitions of a collection begin, which under a ranged shard key are
-// such values: also those are who may read config.chunks, where MongoDB shows them.
+// TellsBounds reports whether a user may see the bounds of a collection's partitions. Under a ranged shard
+// key they are values of documents, so users that may read the documents may see them, and users that may
+// read config.chunks, where MongoDB shows them.
 func (s *Server) TellsBounds(l *Login, ns collection.Namespace) bool {
 	return s.TellsValues(l, ns) || l.Allows().May(auth.Find, collection.Namespace{DB: "config", Coll: "chunks"})
 }
 
-// Has reports whether the user has a role, at whatever remove.
+// Has reports whether the user has a role, directly or through other roles.
 func (l *Login) Has(n auth.Name) bool {
 	if l == nil {
 		return false

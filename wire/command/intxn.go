@@ -8,10 +8,10 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// What a command may not do inside a multi-document transaction. Commands that are
-// not allowed at all lack InTxn in the table; stages have agg.InTransaction.
+// Restrictions of commands inside a multi-document transaction. Commands that are not allowed at all lack
+// InTxn in the table; stages have agg.InTransaction.
 
-// checkTxn refuses what a command of a transaction may not say.
+// checkTxn refuses arguments that a command in a transaction must not have.
 // Manual: core/transactions#read-concern-write-concern-read-preference,
 // core/transactions-operations#restricted-operations.
 // Errors: TypeMismatch (14), InvalidOptions (72), OperationNotSupportedInTransaction (263).
@@ -43,7 +43,7 @@ func (c *Call) checkTxn() error {
 	return nil
 }
 
-// notInTxn refuses the databases that transactions leave alone.
+// notInTxn refuses the databases that transactions may not use.
 func notInTxn(db string) error {
 	switch db {
 	case "admin", "config", "local":
@@ -52,8 +52,8 @@ func notInTxn(db string) error {
 	return nil
 }
 
-// CheckTxnLevel refuses to make collections and indexes explicitly in a transaction
-// that reads at another level than local.
+// CheckTxnLevel refuses to create collections and indexes explicitly in a transaction whose read concern
+// level is not local.
 // Manual: reference/read-concern-local#read-concern--local--and-transactions.
 // Errors: InvalidOptions (72).
 func (c *Call) CheckTxnLevel() error {
@@ -67,8 +67,8 @@ func (c *Call) CheckTxnLevel() error {
 	return mongoerr.New(mongoerr.InvalidOptions, "Command %s does not support { readConcern: { level: \"%s\" } } of its transaction", c.Name(), c.Op.Txn.Level)
 }
 
-// mayWriteInTxn refuses namespaces that transactions do not write. how says what the
-// statement does with a collection, for the error.
+// mayWriteInTxn refuses namespaces that transactions may not write. how is the verb of the statement in the
+// error.
 // Manual: core/transactions-operations#restricted-operations,
 // core/timeseries/timeseries-limitations.
 // Errors: OperationNotSupportedInTransaction (263), 50791.

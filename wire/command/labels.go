@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// labelsFor are the labels that drivers retry by: those of an error, or of the
-// write concern error of a command that succeeded.
+// labelsFor returns the error labels by which drivers decide about retries, for the code of an error or of
+// the write concern error of a command that succeeded.
 // Spec: transactions, retryable-writes and change-streams (error labels).
 func (c *Call) labelsFor(code mongoerr.Code) (l mongoerr.Labels) {
 	if c.Def == nil {
@@ -34,8 +34,8 @@ func (c *Call) labelsFor(code mongoerr.Code) (l mongoerr.Labels) {
 	return l
 }
 
-// labelsOf are the labels of an error: those of its code, and of what it is about. A
-// transaction for which there was no memory may find some when others have ended.
+// labelsOf returns the labels of an error: those of its code and those of its cause. A transaction that
+// failed for lack of memory is worth a retry, because other transactions may have ended by then.
 func (c *Call) labelsOf(e *mongoerr.Error) mongoerr.Labels {
 	l := c.labelsFor(e.Code)
 	if c.Args.InTxn && !c.Args.Ending && errors.Is(e, storage.ErrMemoryFull) {
@@ -44,12 +44,12 @@ func (c *Call) labelsOf(e *mongoerr.Error) mongoerr.Labels {
 	return l
 }
 
-// opensStream reports a read by a pipeline whose first stage is $changeStream.
+// opensStream reports whether the command is a read whose pipeline begins with $changeStream.
 func (c *Call) opensStream() bool {
 	return c.Def.Kind == KindRead && watches(c.Body)
 }
 
-// watches reports a command whose pipeline begins with $changeStream.
+// watches reports whether the pipeline of a command begins with $changeStream.
 func watches(body bson.Raw) bool {
 	list, _ := body.Get("pipeline").Array()
 	for v := range list.Values() {
@@ -73,8 +73,8 @@ func (c *Call) appendLabels(l mongoerr.Labels) {
 	c.Reply.End()
 }
 
-// concernLabels are the labels of a write concern error that a fail point made.
-// The command itself has succeeded, so a transaction goes on.
+// concernLabels returns the labels of a write concern error that a fail point injected. The command itself
+// has succeeded, so a transaction continues.
 func (c *Call) concernLabels(concern bson.Raw) mongoerr.Labels {
 	if c.Injected.HasLabels {
 		return c.Injected.Labels

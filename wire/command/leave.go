@@ -7,27 +7,27 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// lookEvery is how often Leave looks whether all has gone.
+// lookEvery is the interval at which Leave checks whether all bound work has ended.
 const lookEvery = 10 * time.Millisecond
 
-// How long a cursor counts as one that somebody reads: after the last getMore, and, of a change
-// stream, after it was sent on, as its driver may resume here again.
+// A cursor counts as in use for usedLately after its last getMore. Leave also waits for sentLately after a
+// change stream was sent on, because its driver may resume it at this server again.
 const (
 	usedLately = time.Second
 	sentLately = 200 * time.Millisecond
 )
 
-// bouncesMax is how long drivers may resume change streams at any server, this one included, before
-// they are told in a way that has them leave it: they prefer the server that answers fastest.
+// bouncesMax is the time in which drivers may resume change streams at any server, this one included. After
+// that, the error makes them leave this server: drivers prefer the server that answers fastest.
 const bouncesMax = time.Second
 
-// Leave has go what is bound to this server while others over the same data are there: no
-// transaction begins any more, which drivers try elsewhere, change streams are told to be resumed,
-// again if a driver resumes here, and cursors are opened only for what one reply cannot hold. It
-// returns when the transactions that were open have ended and nobody reads a cursor, or when ctx
-// ends. It comes before hello says that the server stops: drivers reach it no more from then on,
-// so that cursors fail, and transactions too, after half a minute in which their server was
-// waited for.
+// Leave ends what is bound to this server while peers over the same data run. No transaction begins any more:
+// drivers retry it at a peer. Change streams end with an error that makes drivers resume them, again if a
+// driver resumes here. A cursor is opened only for results that do not fit one reply. Leave returns when all
+// open transactions have ended and no client reads a cursor, or when ctx ends.
+//
+// Leave runs before hello reports the shutdown. From then on drivers do not use the server any more, so that
+// cursors would fail, and transactions too, after drivers have waited for their server for half a minute.
 func Leave(ctx context.Context, s *Server) {
 	s.leftAt.Store(time.Now().UnixNano())
 	s.leave()
@@ -42,13 +42,13 @@ func Leave(ctx context.Context, s *Server) {
 	}
 }
 
-// Leaving reports that Leave has begun.
+// Leaving reports whether Leave has begun.
 func (c *Call) Leaving() bool { return c.Server.leaving.Err() != nil }
 
-// OnLeave has fn called in its own goroutine when Leave begins; stop has it not called any more.
+// OnLeave calls fn in its own goroutine when Leave begins; stop cancels that.
 func OnLeave(c *Call, fn func()) (stop func() bool) { return context.AfterFunc(c.Server.leaving, fn) }
 
-// bound reports whether something is left that another server cannot take over.
+// bound reports whether work is left that a peer cannot take over.
 func (s *Server) bound() bool {
 	if s.Sessions.Stats().Open > 0 || time.Since(time.Unix(0, s.sentOn.Load())) < sentLately {
 		return true
@@ -58,7 +58,7 @@ func (s *Server) bound() bool {
 		if s.Lookup(op.Name).Kind != KindRead {
 			continue
 		}
-		if op.Start.Before(left) && time.Since(left) < usedLately || watches(op.Command()) { // it is about to open a cursor
+		if op.Start.Before(left) && time.Since(left) < usedLately || watches(op.Command()) { // it may open a cursor soon
 			return true
 		}
 	}
@@ -71,10 +71,10 @@ func (s *Server) bound() bool {
 	return false
 }
 
-// goElsewhere refuses what a server that is left does not begin any more: transactions, and after a while change streams.
-// Errors: NoSuchTransaction (251), which drivers take for a reason to try all of it again, and not for
-// one to leave a server at which others have yet to end; ShutdownInProgress (91), at which
-// they leave it, once no transaction is open.
+// goElsewhere refuses what a leaving server does not begin any more: transactions, and after bouncesMax
+// change streams. Errors: NoSuchTransaction (251), after which drivers retry the whole transaction but keep
+// using the server, where other transactions still have to end; ShutdownInProgress (91), after which drivers
+// leave the server, once no transaction is open.
 func (c *Call) goElsewhere() error {
 	if !c.Leaving() {
 		return nil
@@ -91,8 +91,8 @@ func (c *Call) goElsewhere() error {
 	return nil
 }
 
-// SendOn is the error of a getMore of a change stream that another server is to go on with. No
-// driver takes it for a fault of the server, and all resume. Spec: change-streams.
+// SendOn returns the error that ends a change stream here, so that the driver resumes it at a peer. No driver
+// takes this error for a fault of the server, and all drivers resume. Spec: change-streams.
 func SendOn(c *Call) *mongoerr.Error {
 	c.Server.sentOn.Store(time.Now().UnixNano())
 	return mongoerr.New(mongoerr.CursorNotFound, "The server is shutting down; resume the change stream, and another server goes on with it").

@@ -13,11 +13,11 @@ type Limits struct {
 	BatchStatements int
 }
 
-// limits are the limits of MongoDB.
+// limits holds the limits of MongoDB.
 // Manual: reference/limits#mongodb-limit-Write-Command-Batch-Limit-Size.
 var limits = Limits{DocumentBytes: bson.MaxDocumentBytes, MessageBytes: wire.MessageSizeMax, BatchStatements: BatchMax}
 
-// BatchMax is the largest number of statements in a write command, at any address.
+// BatchMax is the maximum number of statements in a write command, at any address.
 const BatchMax = 100_000
 
 // Limits returns the limits at the address of the client.
@@ -28,5 +28,5 @@ func (c *Call) Limits() Limits {
 	return limits
 }
 
-// BatchMax returns the number of statements that a write command of the client may have.
+// BatchMax returns the maximum number of statements of a write command for the client.
 func (c *Call) BatchMax() int { return c.Limits().BatchStatements }

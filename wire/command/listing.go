@@ -6,9 +6,9 @@ import (
 	"github.com/cantledb/cantle/wire/cursor"
 )
 
-// ReplyList answers with a cursor over documents. size is negative when the
-// client named none: then all that fits comes at once. The documents are there whatever becomes
-// of what they tell of.
+// ReplyList replies with a cursor over docs. size is the batch size; if it is negative because the client
+// named none, all documents that fit are in the first batch. The cursor stays valid if the listed objects are
+// dropped.
 func (c *Call) ReplyList(ns collection.Namespace, docs []bson.Raw, size int64) error {
 	if size == 0 && len(docs) > 0 {
 		return c.OpenCursor(cursor.Options{Namespace: ns, Outlives: true}, cursor.NewDocs(docs), 0, false)
@@ -18,7 +18,7 @@ func (c *Call) ReplyList(ns collection.Namespace, docs []bson.Raw, size int64) e
 	}
 	first := int(min(size, int64(len(docs)+1)))
 	if len(docs) == 0 {
-		first++ // which leaves none for another batch
+		first++ // so that no second batch is needed
 	}
 	return c.OpenCursor(cursor.Options{Namespace: ns, Outlives: true}, cursor.NewDocs(docs), first, false)
 }

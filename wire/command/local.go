@@ -2,7 +2,7 @@ package command
 
 import "net"
 
-// Local reports an address of this machine: of a client that need not cross a network.
+// Local reports whether an address is on this machine, so that its client crosses no network.
 func Local(a net.Addr) bool {
 	t, ok := a.(*net.TCPAddr)
 	return !ok || t.IP.IsLoopback()

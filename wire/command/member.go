@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/collection/cosmos"
 )
 
-// ReplicaSet is the set whose only member the server is shown as. The zero
-// ReplicaSet is none: the server is shown as a mongos.
+// ReplicaSet is the set whose only member the server presents itself as. With the zero ReplicaSet the server
+// presents itself as a mongos.
 type ReplicaSet struct {
 	Name string
 	// Member is the host:port of the member in replies; "" stands for the address of the
@@ -18,7 +18,7 @@ type ReplicaSet struct {
 }
 
 // ParseReplicaSet reads "name" or "name/host:port"; "" is no set.
-// Errors: what is wrong with it.
+// Errors: a description of the mistake.
 func ParseReplicaSet(s string) (r ReplicaSet, err error) {
 	name, member, found := strings.Cut(s, "/")
 	switch {
@@ -34,7 +34,7 @@ func ParseReplicaSet(s string) (r ReplicaSet, err error) {
 	return ReplicaSet{name, member}, nil
 }
 
-// CheckMember refuses a text that is not host:port.
+// CheckMember refuses a text that is not of the form host:port.
 func CheckMember(s string) error {
 	if host, port, err := net.SplitHostPort(s); err != nil || host == "" || port == "" {
 		return fmt.Errorf("%q is not the address of a member: expected host:port", s)
@@ -42,8 +42,8 @@ func CheckMember(s string) error {
 	return nil
 }
 
-// ShownSet is the set that the client of the connection sees, with the member's
-// address; ok is false when it sees a mongos.
+// ShownSet returns the set that the client of the connection sees, with the member's address; ok is false if
+// the client sees a mongos.
 func (c *Call) ShownSet() (r ReplicaSet, ok bool) {
 	if r = c.Server.ReplicaSet; c.Strict() {
 		r = ReplicaSet{cosmos.ReplicaSet, c.Server.CosmosMember}
@@ -73,5 +73,5 @@ func (c *Call) reachedAt() string {
 	return net.JoinHostPort(t.ServerName, port)
 }
 
-// IsMember reports a client that sees a member of a set.
+// IsMember reports whether the client sees a member of a replica set.
 func IsMember(c *Call) bool { return c.Strict() || c.Server.ReplicaSet.Name != "" }

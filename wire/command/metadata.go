@@ -5,8 +5,8 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
-// payMetadata charges a command about the catalog to the account's own budget
-// for such commands, before it runs: its price is known.
+// payMetadata charges a command about the catalog to the account's own budget for such commands. It does so
+// before the command runs, because the price is fixed.
 // Source: Azure Cosmos DB, "concepts-limits" (metadata requests).
 // Errors: 16500 when the budget is used up.
 func (c *Call) payMetadata() error {

@@ -7,12 +7,11 @@ import (
 	"github.com/cantledb/cantle/wire/cursor"
 )
 
-// Tokened is a source that tells where to go on after its last batch.
+// Tokened is a source that can append the token from which to resume after its last batch.
 type Tokened interface{ AppendToken(b *bson.Builder) }
 
-// FirstBatch is how many documents a find or aggregate returns at first when its client does not
-// say: 101, but from a server that is left (see Leave) all that a batch may have, so that no
-// cursor stays behind. Manual: tutorial/iterate-a-cursor.
+// FirstBatch returns the number of documents in the first batch of a find or aggregate without a batch size:
+// 101. On a leaving server (see Leave) a batch has as many as fit, so that fewer cursors remain open.
 func (c *Call) FirstBatch() int {
 	if c.Leaving() {
 		return math.MaxInt32
@@ -20,25 +19,24 @@ func (c *Call) FirstBatch() int {
 	return 101
 }
 
-// batchBytesMax is how many bytes of documents one reply holds.
+// batchBytesMax is the maximum number of bytes of documents in one reply.
 const batchBytesMax = 16 << 20
 
-// BatchBytes is how many bytes of documents a batch of so many, 0 for any number, may
-// have: fewer when the server has little memory left for replies.
+// BatchBytes returns the number of bytes that a batch of size documents (0 for any number) may have: fewer
+// when the server has little memory left for replies.
 func (c *Call) BatchBytes(size int) int {
-	if size == 1 { // which always fits
+	if size == 1 { // one document always fits
 		return batchBytesMax
 	}
 	return c.Out.Room(batchBytesMax)
 }
 
-// OpenCursor writes the first batch of a stream and, unless that was all,
-// registers a cursor for the rest.
+// OpenCursor writes the first batch of a stream, and registers a cursor for the rest if there is more.
 func (c *Call) OpenCursor(o cursor.Options, src cursor.Source, size int, single bool) error {
 	b := c.Reply
 	kept := false
 	defer func() {
-		if !kept { // at its end, failed, or panicked
+		if !kept { // at the end of the stream, after an error or a panic
 			src.Close()
 		}
 	}()
@@ -47,7 +45,7 @@ func (c *Call) OpenCursor(o cursor.Options, src cursor.Source, size int, single 
 	more := true
 	n := 0
 	if size > 0 || single {
-		most := batchBytesMax // of a single batch, all that fits
+		most := batchBytesMax // a single batch has all that fits
 		if !single {
 			most = c.BatchBytes(size)
 		}
@@ -74,7 +72,7 @@ func (c *Call) OpenCursor(o cursor.Options, src cursor.Source, size int, single 
 			return err
 		}
 		c.retained, kept = true, true
-		c.Op.Planned = nil // the connection is another command's from now on
+		c.Op.Planned = nil // from now on the connection serves other commands
 		id = cur.Checkin(n, true)
 	}
 	if t, ok := src.(Tokened); ok {

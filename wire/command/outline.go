@@ -9,9 +9,9 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// outlined is the pipeline of a command with its outline, made by the first who asks.
+// outlined is the pipeline of a command with its outline, computed at the first use.
 type outlined struct {
-	list    bson.Raw // the argument; nil before anybody has asked
+	list    bson.Raw // the argument; nil before the first use
 	outline agg.Outline
 }
 
@@ -22,7 +22,7 @@ func (c *Call) OutlineOf(list bson.Raw) *agg.Outline {
 	if x.list != nil && bytes.Equal(x.list, list) {
 		return &x.outline
 	}
-	if x.list != nil { // of another part of the command, which keeps its outline
+	if x.list != nil { // the pipeline of another part of the command, which keeps its outline
 		x = &outlined{}
 	}
 	stages := make([]bson.Raw, 0, list.Len())

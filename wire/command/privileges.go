@@ -9,11 +9,11 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// scope is what the action of a row is on.
+// scope is the resource on which the action of a row is needed.
 type scope uint8
 
-// The scopes: nothing, not even a user; a user; the cluster; the command's
-// database; the namespace it names.
+// The scopes: no user needed; any user; the cluster; the database of the command; the namespace that the
+// command names.
 const (
 	forAnybody scope = iota
 	forUsers
@@ -22,8 +22,8 @@ const (
 	onNamespace
 )
 
-// resolve fills in scope, action and the others from the row's names of actions. It panics for
-// an action that does not exist.
+// resolve fills in scope, action, also and listed from the row's names of actions. It panics if an action
+// does not exist.
 func (d *Def) resolve() {
 	named := func(name string) auth.Action {
 		a, ok := auth.ActionNamed(name)
@@ -59,8 +59,8 @@ func (d *Def) resolve() {
 	}
 }
 
-// PrivilegeCheck is one command being compared with the privileges of who runs it. The
-// command may be part of another one, as in explain.
+// PrivilegeCheck compares one command with the privileges of its user. The command may be part of another
+// command, as in explain.
 type PrivilegeCheck struct {
 	Call   *Call
 	Def    *Def
@@ -68,13 +68,13 @@ type PrivilegeCheck struct {
 	Value  bson.Value // of the first field of the command
 	Grants *auth.Grants
 	Denied bool
-	unread error // why a part of the arguments could not be read, which ends the command
-	keep   bool  // what is needed is kept
+	unread error // the error of a part of the arguments, which ends the command
+	keep   bool  // needed actions are collected in kept
 	kept   []auth.Needed
 }
 
-// authorize refuses commands that the user of the connection may not run, and then those that
-// the account of its address does not have.
+// authorize refuses commands that the user of the connection may not run, and then commands that the account
+// of the address does not offer.
 // Errors: Unauthorized (13), those of checkAccount.
 func (c *Call) authorize() error {
 	if err := c.authorizeUser(); err != nil {
@@ -108,8 +108,8 @@ func (c *Call) authorizeUser() error {
 	return c.MayUse(c.Args.ID)
 }
 
-// AuthorizeAgain refuses a command that has waited and may not run any more. It costs a comparison while nobody
-// changes users and roles. Errors: as authorize.
+// AuthorizeAgain repeats the authorization of a command that has waited. While users and roles do not change,
+// it costs one comparison. Errors: as authorize.
 func (c *Call) AuthorizeAgain() error {
 	if l := c.Peer.Login; !c.Server.RequireAuth || l != nil && l.Version == c.Server.Auth.Version() {
 		return nil
@@ -117,8 +117,8 @@ func (c *Call) AuthorizeAgain() error {
 	return c.authorize()
 }
 
-// authorizeRequest refuses a command whose arguments, as they have been read, need more than its
-// user may do. A command that nobody could read needs nothing, as it is not run.
+// authorizeRequest refuses a command whose arguments need more privileges than its user has. A command
+// without valid arguments needs none, because it is not run.
 // Errors: Unauthorized (13).
 func (c *Call) authorizeRequest() error {
 	if c.request == nil || c.privileges.Call == nil {
@@ -132,8 +132,8 @@ func (c *Call) authorizeRequest() error {
 	return nil
 }
 
-// Require refuses what needs more than the user may do, where what is needed shows while the
-// command runs: a name that a UUID stands for, the collections of a whole database.
+// Require refuses a command whose user lacks privileges that can only be determined while the command runs:
+// for the collection that a UUID names, or for all collections of a database.
 // Errors: Unauthorized (13).
 func (c *Call) Require(needs func(q *PrivilegeCheck)) error {
 	if c.privileges.Call == nil {
@@ -146,7 +146,7 @@ func (c *Call) Require(needs func(q *PrivilegeCheck)) error {
 	return nil
 }
 
-// needed lists what the command needs, for a cursor that outlives it.
+// needed lists the needed actions of the command, for a cursor that outlives it.
 func (c *Call) needed() []auth.Needed {
 	if c.privileges.Call == nil {
 		return nil
@@ -158,7 +158,7 @@ func (c *Call) needed() []auth.Needed {
 	return q.kept
 }
 
-// MayStill refuses to go on with a cursor whose command its user may not run any more.
+// MayStill refuses to continue a cursor if its user may no longer run the command that opened it.
 // Errors: Unauthorized (13).
 func (c *Call) MayStill(needed []auth.Needed) error {
 	if !c.Server.RequireAuth {
@@ -172,7 +172,7 @@ func (c *Call) MayStill(needed []auth.Needed) error {
 	return nil
 }
 
-// Unauthorized is the error for a command that the user may not run.
+// Unauthorized returns the error for a command that the user may not run.
 func (c *Call) Unauthorized(body bson.Raw) error {
 	text := "{ " + c.Name() + " }"
 	if len(body) <= CommandBytesMax {
@@ -181,7 +181,7 @@ func (c *Call) Unauthorized(body bson.Raw) error {
 	return mongoerr.NotAuthorized(c.DB, text)
 }
 
-// row compares what the row says.
+// row checks the actions that the row names.
 func (q *PrivilegeCheck) row() {
 	switch q.Def.scope {
 	case onCluster:
@@ -200,8 +200,8 @@ func (q *PrivilegeCheck) row() {
 	}
 }
 
-// Namespace is what the command names; without a valid name the command ends with
-// an error of its own.
+// Namespace returns the namespace that the command names. If the name is invalid, the command ends with its
+// own error later.
 func (q *PrivilegeCheck) Namespace() collection.Namespace {
 	if isUUID(q.Value) {
 		q.needUUID()
@@ -217,12 +217,12 @@ func (q *PrivilegeCheck) Namespace() collection.Namespace {
 	return collection.Namespace{DB: q.DB, Coll: s}
 }
 
-// needUUID notes what naming a collection by its UUID needs, in whatever command.
+// needUUID notes the privilege that naming a collection by its UUID needs, in any command.
 func (q *PrivilegeCheck) needUUID() {
 	q.need(auth.Needed{Action: auth.UseUUID, Reach: auth.TheCluster})
 }
 
-// Need notes that an action on a namespace is needed; without a Coll, on its database.
+// Need notes that an action on a namespace is needed, or on a database if ns.Coll is "".
 func (q *PrivilegeCheck) Need(a auth.Action, ns collection.Namespace) {
 	q.listed(a)
 	q.need(auth.Needed{Action: a, On: ns})
@@ -240,19 +240,20 @@ func (q *PrivilegeCheck) NeedEverywhere(a auth.Action) {
 	q.need(auth.Needed{Action: a, Reach: auth.Everywhere})
 }
 
-// May reports that the user has an action on a namespace, where one of several is enough.
+// May reports whether the user has an action on a namespace, for commands where one of several actions is
+// enough.
 func (q *PrivilegeCheck) May(a auth.Action, ns collection.Namespace) bool {
 	q.listed(a)
 	return q.Grants.May(a, ns)
 }
 
-// MayEverywhere is May on all databases and collections.
+// MayEverywhere reports whether the user has an action on all databases and collections.
 func (q *PrivilegeCheck) MayEverywhere(a auth.Action) bool {
 	q.listed(a)
 	return q.Grants.MayEverywhere(a)
 }
 
-// need notes whether the user has what is needed.
+// need sets Denied if the user lacks a privilege.
 func (q *PrivilegeCheck) need(n auth.Needed) {
 	if q.keep {
 		q.kept = append(q.kept, n)
@@ -262,15 +263,15 @@ func (q *PrivilegeCheck) need(n auth.Needed) {
 	}
 }
 
-// listed panics for an action that the row of the command does not list, so that the tables of
-// privileges that are printed from the rows are complete.
+// listed panics if the row of the command does not list the action, so that the tables of privileges that are
+// printed from the rows are complete.
 func (q *PrivilegeCheck) listed(a auth.Action) {
 	if !q.Def.listed.Has(a) {
 		mongoerr.Bug("command %s needs the action %s, which its row does not list", q.Def.Name, a)
 	}
 }
 
-// Part compares a command that is part of this one.
+// Part checks a command that is part of this command.
 func (q *PrivilegeCheck) Part(p *Part) {
 	f, _ := p.Body.First()
 	inner := PrivilegeCheck{Call: q.Call, Def: p.Def, DB: p.DB, Value: f.Value, Grants: q.Grants}
@@ -283,10 +284,10 @@ func (q *PrivilegeCheck) Part(p *Part) {
 	}
 }
 
-// CommandBytesMax is how much of a command a truncated description shows.
+// CommandBytesMax is the number of bytes of a command that a truncated description shows.
 const CommandBytesMax = 1000
 
-// MayUse refuses a session that names another user as its own.
+// MayUse refuses a session that belongs to another user.
 // Errors: Unauthorized (13).
 func (c *Call) MayUse(id session.ID) error {
 	if !c.Server.RequireAuth || id.IsZero() || id.Owner == c.Peer.Owner {

@@ -7,9 +7,9 @@ import (
 	"github.com/cantledb/cantle/wire/auth"
 )
 
-// Pipeline compares a pipeline on a collection, or with an empty ns.Coll on a database. bypass
-// says that what it writes is not validated. A pipeline whose stages could not be read is not
-// run: its error takes the place of the command's.
+// Pipeline checks a pipeline on a collection, or on a database if ns.Coll is "". bypass is true if documents
+// that the pipeline writes are not validated. A pipeline with an invalid stage is not run: the error of the
+// stage becomes that of the command.
 // Manual: the pages of the stages under reference/operator/aggregation.
 func (q *PrivilegeCheck) Pipeline(ns collection.Namespace, o *agg.Outline, bypass bool) {
 	if ns.Coll != "" && o.ReadsCollection() {
@@ -32,7 +32,7 @@ func (q *PrivilegeCheck) Pipeline(ns collection.Namespace, o *agg.Outline, bypas
 	}
 }
 
-// stage compares the privileges in the row of a stage whose pipeline runs on input.
+// stage checks the privileges in the row of a stage whose pipeline runs on input.
 func (q *PrivilegeCheck) stage(s *agg.Involved, input collection.Namespace) {
 	for i := range s.Privileges {
 		p := &s.Privileges[i]
@@ -55,7 +55,7 @@ func (q *PrivilegeCheck) stage(s *agg.Involved, input collection.Namespace) {
 	}
 }
 
-// stageAction is an action that the row of a stage names.
+// stageAction returns the action that the row of a stage names.
 func stageAction(name string) auth.Action {
 	a, ok := auth.ActionNamed(name)
 	if !ok {
@@ -64,8 +64,7 @@ func stageAction(name string) auth.Action {
 	return a
 }
 
-// within is a namespace as a stage names it, in the command's database if it names
-// none.
+// within completes a namespace of a stage with the database of the command if the stage names none.
 func (q *PrivilegeCheck) within(ns collection.Namespace) collection.Namespace {
 	if ns.DB == "" {
 		ns.DB = q.DB

@@ -6,17 +6,17 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// Request is a command whose arguments have been read, once: what its user needs and what it
-// does follow from the same values.
+// Request is a command whose arguments have been read once: the privileges that it needs and what it does
+// follow from the same values.
 type Request interface {
-	// Needs notes what the user must be allowed to do, beyond the Action of the row: one call
-	// of Need for each namespace and what is done to it.
+	// Needs notes the actions that the user needs beyond the Action of the row: one call of Need for each
+	// namespace and action.
 	Needs(q *PrivilegeCheck)
-	// Run does what the arguments say.
+	// Run executes the command with its arguments.
 	Run(c *Call) error
 }
 
-// Requested makes a Request of its two functions.
+// Requested returns a Request made of two functions.
 func Requested(needs func(q *PrivilegeCheck), run func(c *Call) error) Request {
 	return requested{needs, run}
 }
@@ -29,16 +29,15 @@ type requested struct {
 func (r requested) Needs(q *PrivilegeCheck) { r.needs(q) }
 func (r requested) Run(c *Call) error       { return r.run(c) }
 
-// read reads the arguments of a command whose row has a Parse, and refuses one that its user may
-// not run with them. A command whose arguments cannot be read is not run: its error is kept for
-// where it would run, so that it ends a transaction as any other error does.
-// Errors: Unauthorized (13).
+// read reads the arguments of a command whose row has a Parse, and refuses the command if its user may not
+// run it with these arguments. An error of Parse is stored until perform returns it, so that it ends a
+// transaction as any other error does.
 func (c *Call) read() error {
 	c.request, c.unread = c.Def.read(c)
 	return c.authorizeRequest()
 }
 
-// read reads the arguments if the row has a Parse. r is nil without one, and after an error.
+// read reads the arguments if the row has a Parse. r is nil without a Parse, and after an error.
 func (d *Def) read(c *Call) (r Request, err error) {
 	if d.Parse == nil {
 		return nil, nil
@@ -60,17 +59,17 @@ func (d *Def) perform(c *Call, r Request, unread error) error {
 	return r.Run(c)
 }
 
-// Part is a command inside another one, as in explain and applyOps: read as one that comes by
-// itself is.
+// Part is a command inside another command, as in explain and applyOps. It is read like a command that comes
+// by itself.
 type Part struct {
 	Def     *Def
 	DB      string
 	Body    bson.Raw
-	Request Request // nil if the row has no Parse, or if the arguments cannot be read
-	Err     error   // why they cannot be read
+	Request Request // nil if the row has no Parse, or after an error
+	Err     error   // the error of reading the arguments
 }
 
-// Part reads a command inside this one. It has no document sequences.
+// Part reads a command inside this command. A part has no document sequences.
 // Errors: CommandNotFound (59).
 func (c *Call) Part(db string, body bson.Raw) (*Part, error) {
 	first, _ := body.First()
@@ -90,7 +89,7 @@ func (c *Call) Part(db string, body bson.Raw) (*Part, error) {
 	return p, nil
 }
 
-// Within calls fn with c being the call of the part.
+// Within calls fn while c has the row, arguments and database of the part.
 func (p *Part) Within(c *Call, fn func() error) error {
 	def, value, own, db := c.Def, c.Value, c.Reader, c.DB
 	defer func() {

@@ -9,16 +9,16 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Retryable writes. Each statement of a command has a number: stmtId and those
-// that follow it, or the numbers of stmtIds. A statement that was executed before is answered from what
-// the session remembers and not executed again.
+// Retryable writes. Each statement of a command has a number: stmtId and the numbers after it, or the numbers
+// of stmtIds. A statement that has been executed before is answered from the session's retryable write record
+// and is not executed again.
 // Spec: retryable-writes. Manual: core/retryable-writes.
 
-// Retryable reports that the command is a retryable write.
+// Retryable reports whether the command is a retryable write.
 func (c *Call) Retryable() bool { return c.Session != nil && c.Args.Retryable() }
 
-// Remembered returns the result of a statement that was executed before, and
-// notes that it is answered from that.
+// Remembered returns the recorded result of a statement that has been executed before, and notes its number
+// for retriedStmtIds.
 func (c *Call) Remembered(i int) (bson.Raw, bool, error) {
 	if !c.Retryable() {
 		return nil, false, nil
@@ -31,8 +31,8 @@ func (c *Call) Remembered(i int) (bson.Raw, bool, error) {
 	return r, ok, err
 }
 
-// Unfinished lists the places of the statements that still have to run; done
-// counts the others. A nil list means all.
+// Unfinished returns the indexes of the statements that still have to run, nil for all; done counts the other
+// statements.
 func (c *Call) Unfinished(docs []bson.Raw) (todo []int, done int, err error) {
 	if !c.Retryable() {
 		return nil, 0, nil
@@ -57,7 +57,7 @@ func (c *Call) Unfinished(docs []bson.Raw) (todo []int, done int, err error) {
 	return todo, done, nil
 }
 
-// Pick takes the documents at the listed places; nil takes all.
+// Pick returns the documents at the listed indexes; nil selects all.
 func Pick(docs []bson.Raw, todo []int) []bson.Raw {
 	if todo == nil {
 		return docs
@@ -69,7 +69,7 @@ func Pick(docs []bson.Raw, todo []int) []bson.Raw {
 	return out
 }
 
-// Renumber makes places among the unfinished statements places in the command.
+// Renumber converts indexes among the unfinished statements to indexes in the command.
 func Renumber(errs []mongoerr.WriteError, todo []int) {
 	if todo == nil {
 		return
@@ -79,8 +79,8 @@ func Renumber(errs []mongoerr.WriteError, todo []int) {
 	}
 }
 
-// Recorder keeps the common result of the statements first to last of those
-// still to do, in the same commit as their effect.
+// Recorder returns a function that stores the common result of statements first to last of todo, in the same
+// commit as their effect.
 func (c *Call) Recorder(todo []int, result func(*cluster.Modified) bson.Raw) func(txn storage.Txn, first, last int, m *cluster.Modified) error {
 	if !c.Retryable() {
 		return nil
@@ -105,7 +105,7 @@ func (c *Call) Recorder(todo []int, result func(*cluster.Modified) bson.Raw) fun
 	}
 }
 
-// number tells the cluster the numbers of the statements still to do.
+// number sets the numbers of the statements still to do in the operation for the cluster.
 func (c *Call) number(todo []int) {
 	c.Op.StmtID, c.Op.StmtIDs = c.Args.StmtID, c.Args.StmtIDs
 	switch {
@@ -119,7 +119,7 @@ func (c *Call) number(todo []int) {
 	}
 }
 
-// keep keeps the common result of the statements of numbers first to last.
+// keep stores the common result of the statements with the numbers first to last.
 func (c *Call) keep(txn storage.Txn, first, last int32, r bson.Raw) error {
 	k := keptResult{first, last, r, txn}
 	if txn != nil {
@@ -133,30 +133,29 @@ func (c *Call) keep(txn storage.Txn, first, last int32, r bson.Raw) error {
 	return nil
 }
 
-// forget drops what was kept of a transaction that did not commit: of its
-// statements that run again, not all may come so far.
+// forget drops the results of a transaction that did not commit: when its statements run again, some may not
+// be reached.
 func (c *Call) forget(txn storage.Txn) {
 	c.results.kept = slices.DeleteFunc(c.results.kept, func(k keptResult) bool { return k.txn == txn })
 }
 
-// statementResults are what became of the statements of a command, as far as its session
-// has to know.
+// statementResults collects the outcomes of the statements of a command that its session needs.
 type statementResults struct {
 	kept    []keptResult // for the session to remember
-	retried []int32      // that were answered from what the session remembers
-	failed  []int32      // which are not among them
+	retried []int32      // answered from the session's record
+	failed  []int32      // their results in kept are ignored
 }
 
-// keptResult is the common result of some statements, to be remembered once the
-// command is through.
+// keptResult is the common result of some statements, which the session remembers after the command has
+// succeeded.
 type keptResult struct {
 	first, last int32
 	result      bson.Raw
-	txn         storage.Txn // in which they ran, nil for one that needed none
+	txn         storage.Txn // the transaction in which they ran; nil if they needed none
 }
 
-// StatementFailed says that the i-th statement took no effect, whatever it was
-// about to remember, and that the transaction it ran in is lost.
+// StatementFailed records that the i-th statement had no effect, even if a result of it is already kept. In a
+// multi-document transaction, leaveSession then aborts the transaction.
 // Manual: core/transactions-in-applications (errors abort the transaction).
 func (c *Call) StatementFailed(i int32, e *mongoerr.Error) {
 	if e != nil {
@@ -165,8 +164,7 @@ func (c *Call) StatementFailed(i int32, e *mongoerr.Error) {
 	c.results.failed = append(c.results.failed, c.Args.Statement(int(i)))
 }
 
-// keepResults hands the results to the session, but not of statements that failed
-// in the end.
+// keepResults passes the results to the session, except those of statements that failed in the end.
 func (c *Call) keepResults() {
 	slices.Sort(c.results.failed)
 	for _, k := range c.results.kept {

@@ -31,55 +31,53 @@ import (
 	"github.com/cantledb/cantle/wire/virtual"
 )
 
-// Config is what a Server is made of.
+// Config holds the parts and settings of a Server.
 type Config struct {
 	Cluster *cluster.Cluster
-	// DDL makes, changes and drops collections, indexes and databases.
+	// DDL creates, changes and drops collections, indexes and databases.
 	DDL      *ddl.Definer
 	Cursors  *cursor.Registry
 	Sessions *session.Registry
 	// Auth holds the users and roles.
 	Auth *auth.Directory
-	// RequireAuth refuses commands that the user of the connection may not run;
-	// without it everybody may do everything.
+	// RequireAuth refuses commands that the user of the connection may not run; without it every client may
+	// run every command.
 	RequireAuth bool
-	// Jobs is the background work, for currentOp and the parameters about it.
+	// Jobs runs the background jobs; currentOp and the parameters about jobs read it.
 	Jobs *jobs.Runner
 	Log  zerolog.Logger
-	// Defects notes panics and unforeseen errors; nil is one without files.
+	// Defects records panics and unforeseen errors; nil stands for a journal without files.
 	Defects *defects.Journal
 	// Version of the program.
 	Version string
-	// Durability of writes without a write concern that says otherwise.
+	// Durability applies to writes whose write concern does not set it.
 	Durability storage.Durability
-	// Release is the release of MongoDB that the listeners but the Cosmos one show
-	// themselves as.
+	// Release is the release of MongoDB that all listeners but the Cosmos listener report.
 	Release release.Release
 	// Account has the features of the Cosmos listener; nil stands for cosmos.NewAccount.
 	Account *cosmos.Account
-	// ReplicaSet is what the listeners but the Cosmos one look like; the zero
-	// ReplicaSet is a mongos.
+	// ReplicaSet is the set that the listeners other than the Cosmos listener present to clients; the zero
+	// ReplicaSet presents a mongos.
 	ReplicaSet ReplicaSet
 	// CosmosMember is the Member of the set on the Cosmos listener, see ReplicaSet.
 	CosmosMember string
-	// Reached is where clients reach the server, as it is told to; nil, or "", is where they have
-	// found it.
+	// Reached returns the configured address at which clients reach the server. If it is nil or returns "",
+	// the address of the first connection is used.
 	Reached func() string
-	// Engine is the name of the storage engine that clients are told of, and Transient that all is gone
-	// at its end.
+	// Engine is the name of the storage engine that clients see. Transient is true if all data is lost when
+	// the server ends.
 	Engine    string
 	Transient bool
-	// ReadOnly says that the store takes no writes, for hello.
+	// ReadOnly is true if the store accepts no writes; hello reports it.
 	ReadOnly bool
 	// ChargeStrongReads doubles the price of reads with read concern majority,
 	// linearizable or snapshot.
 	ChargeStrongReads bool
-	// Processor bounds commands that compute for long; nil bounds nothing.
+	// Processor bounds how many long computations of commands run at once; nil for no bound.
 	Processor *mql.Processor
-	// WorkMemory is what the blocking operators of all commands share; nil is without
-	// end.
+	// WorkMemory is the memory limit that the blocking operators of all commands share; nil for no limit.
 	WorkMemory *ratelimit.Memory
-	// WriteMemory is what uncommitted writes share; nil is without end.
+	// WriteMemory is the memory limit that uncommitted writes share; nil for no limit.
 	WriteMemory *ratelimit.Memory
 	// JavaScript allows $where, $function, $accumulator and mapReduce.
 	JavaScript bool
@@ -87,8 +85,7 @@ type Config struct {
 	TestCommands bool
 }
 
-// Server runs commands. It is the Handler of wire/server. Safe for concurrent
-// use.
+// Server runs commands. It is the Handler of wire/server. Safe for concurrent use.
 type Server struct {
 	Config
 	Started time.Time
@@ -96,42 +93,42 @@ type Server struct {
 	// Hooks are set by rooms as they join, before the server serves.
 	Hooks Hooks
 	onEnd []func(c *Call, e Ended)
-	// Virtual and Stages are what is made up when it is read.
+	// Virtual and Stages compute their documents when they are read.
 	Virtual virtual.Collections
 	Stages  virtual.Stages
 
-	calls    sync.Pool             // *Call: memory for the next command of any connection
-	users    *ratelimit.UserShares // of WorkMemory
-	writers  *ratelimit.UserShares // of WriteMemory
+	calls    sync.Pool             // *Call: memory that commands of all connections reuse
+	users    *ratelimit.UserShares // divides WorkMemory
+	writers  *ratelimit.UserShares // divides WriteMemory
 	byName   map[string]*Def
 	commands []*Def // in alphabetical order
 	Stats    Statistics
 	Ops      operations.Registry
 	Memory   mql.MemoryLimits
-	Spills   mql.Spills // of all commands
+	Spills   mql.Spills // counted over all commands
 	Charges  charges
 
-	ChargeReplies atomic.Bool            // every reply says what its command cost: the parameter replyCharge
-	Lowered       atomic.Pointer[string] // what the feature compatibility version was set down to, or nil; see FeatureVersion
+	ChargeReplies atomic.Bool            // every reply contains the charge of its command: the parameter replyCharge
+	Lowered       atomic.Pointer[string] // the feature compatibility version, if it was lowered, else nil; see FeatureVersion
 	Unmetered     atomic.Bool            // noMeteringPoint
 	seenAt        atomic.Value           // string: the address of the first connection
-	away          zerolog.Logger         // of what keeps the data and does not answer: the first of each second
+	away          zerolog.Logger         // for errors of a store that does not answer: at most 3 lines per second
 	conns         sync.Map               // int64 → *Connection
 
-	leaving context.Context // see Leave
+	leaving context.Context // done when Leave has begun
 	leave   context.CancelFunc
-	leftAt  atomic.Int64 // when it began, in ns since 1970
-	sentOn  atomic.Int64 // when a change stream was sent on last, likewise
+	leftAt  atomic.Int64 // when Leave began, in ns since 1970
+	sentOn  atomic.Int64 // when SendOn last ended a change stream here, in ns since 1970
 }
 
 // Counter counts the runs of one command.
 type Counter struct {
 	Total, Failed atomic.Int64
-	// Pipelines and ArrayFilters are its statements with an update of that kind.
+	// Pipelines and ArrayFilters count its update statements with a pipeline and with array filters.
 	Pipelines, ArrayFilters atomic.Int64
 }
 
-// Updated counts an update among the statements of a command.
+// Updated counts an update statement of the command.
 func (n *Counter) Updated(u bson.Value, filters []bson.Raw) {
 	if u.Type == bson.TypeArray {
 		n.Pipelines.Add(1)
@@ -141,13 +138,13 @@ func (n *Counter) Updated(u bson.Value, filters []bson.Raw) {
 	}
 }
 
-// Room is a family of commands with what they share.
+// Room is a package of commands with the state that they share.
 type Room interface {
-	// Commands are the rows of the room, in alphabetical order.
+	// Commands returns the rows of the room, in alphabetical order.
 	Commands() []Def
 }
 
-// New makes a Server without commands: rooms bring them, see Add.
+// New returns a Server without commands: rooms bring them, see Add.
 func New(cfg Config) *Server {
 	s := &Server{Config: cfg, users: ratelimit.NewUserShares(cfg.WorkMemory), writers: ratelimit.NewUserShares(cfg.WriteMemory), Started: time.Now(), byName: map[string]*Def{}, Hooks: noHooks(), Virtual: virtual.Collections{Cluster: cfg.Cluster}}
 	s.Memory.Init()
@@ -162,8 +159,7 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// Add adds the commands of rooms, before the server serves. It panics for a name that two
-// commands have.
+// Add adds the commands of rooms, before the server serves. It panics if two commands have the same name.
 func (s *Server) Add(rooms ...Room) {
 	for _, room := range rooms {
 		table := room.Commands()
@@ -186,14 +182,14 @@ func (s *Server) add(d *Def) {
 	}
 }
 
-// Attach makes the server the layer above its cluster, which New leaves as it is. It is
-// called once, when all rooms have joined and before the first command.
+// Attach connects the server to its cluster as the layer above, which New does not do. It is called once,
+// after all rooms have joined and before the first command.
 func (s *Server) Attach() {
 	s.Cluster.Attach(cluster.Upper{Info: s.Stages.Docs, Virtual: s.Virtual.Docs, Dropped: s.Hooks.Gone})
 	s.Hooks.Attached()
 }
 
-// Table is the commands there are, in alphabetical order.
+// Table returns the rows of all commands, in alphabetical order.
 func (s *Server) Table() []*Def { return s.commands }
 
 // EachConn visits the connections until visit returns false.
@@ -201,9 +197,9 @@ func (s *Server) EachConn(visit func(*Connection) bool) {
 	s.conns.Range(func(_, v any) bool { return visit(v.(*Connection)) })
 }
 
-// Keep reads what commands have set for good under a name, and follows what other servers over
-// the store set; what says what that is. What cannot be read is as if it had never been set, which
-// is better than a server that does not start.
+// Keep reads a setting that commands stored under a name, and applies changes that peers make to it. what
+// names the setting in the log. If the setting cannot be read, the server starts with the default: that is
+// better than a server that does not start.
 func (s *Server) Keep(what string, x *kept.Setting, name string, take func(doc bson.Raw)) {
 	if s.Cluster == nil {
 		return
@@ -213,42 +209,42 @@ func (s *Server) Keep(what string, x *kept.Setting, name string, take func(doc b
 	}
 }
 
-// Lookup finds a command by its exact name or another of its spellings.
+// Lookup returns the row of a command by its name or alias.
 func (s *Server) Lookup(name string) *Def { return s.byName[name] }
 
-// IsSecret reports whether a command carries passwords or proofs of them.
+// IsSecret reports whether a command carries passwords or proofs of passwords.
 func (s *Server) IsSecret(name string) bool {
 	d := s.byName[name]
 	return d != nil && d.Facts.Has(Secret)
 }
 
-// Called reports the name of the command, or another spelling of it.
+// Called reports whether name is the name or an alias of the command.
 func (d *Def) Called(name string) bool { return d.Name == name || slices.Contains(d.Aliases, name) }
 
-// Peer is what the server remembers of one connection.
+// Peer is the state of one client connection.
 type Peer struct {
-	Cosmos      *cosmos.Client // of the account; nil on addresses of MongoDB
+	Cosmos      *cosmos.Client // the client of the account; nil on addresses of MongoDB
 	AppName     string
 	User        collection.User
 	Owner       session.Owner // Owner is the digest of User
-	Login       *Login        // nil for nobody
-	SASL        any           // the login under way, of the room access; nil for none
-	Speculative bool          // the login under way came with a hello
+	Login       *Login        // the login of the connection; nil without a login
+	SASL        any           // the state of an unfinished login, kept by the room access; nil if none runs
+	Speculative bool          // the unfinished login came with a hello
 	UUID        [16]byte
-	Client      atomic.Pointer[operations.Client] // what it says of itself; nil before its first hello
+	Client      atomic.Pointer[operations.Client] // the metadata that the client sent; nil before its first hello
 	HelloSeen   bool
-	Balanced    bool // it comes through a load balancer, and says so
+	Balanced    bool // the client connects through a load balancer (loadBalanced=true)
 	bound       bound
-	Last        statement       // of getLastRequestStatistics, without a session
-	slot        operations.Slot // the command that runs
+	Last        statement       // for getLastRequestStatistics, if the command has no session
+	slot        operations.Slot // the running command
 	account     account
-	Shape       []byte // memory for the text of its shape
-	// Streamed is the cursor whose batches follow each other without being asked
-	// for, 0 = none: nobody else goes on with it.
+	Shape       []byte // memory for the text of a query shape
+	// Streamed is the exhaust cursor of the connection, whose batches follow each other without a getMore; 0
+	// if there is none. No other connection can continue this cursor.
 	Streamed cursor.ID
 }
 
-// Connection is a client connection and what is remembered of it.
+// Connection is a client connection with its state.
 type Connection struct {
 	Conn wire.Conn
 	Peer *Peer

@@ -7,8 +7,8 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// enterSession notes the use of the session, and for a numbered command checks
-// it out and opens its transaction.
+// enterSession notes the use of the session. For a command with a transaction number it also checks the
+// session out and opens its transaction.
 // Errors: those of session.Checkout; OperationNotSupportedInTransaction (263).
 func (s *Server) enterSession(c *Call) error {
 	a := &c.Args
@@ -19,7 +19,7 @@ func (s *Server) enterSession(c *Call) error {
 		return s.Sessions.Touch(a.ID, c.Account())
 	}
 	a.Ending, a.API, a.Account = c.Def.Ends(), c.API, c.Account()
-	if a.ID.Owner == c.Peer.Owner { // or somebody speaks for another, see MayUse
+	if a.ID.Owner == c.Peer.Owner { // another owner: the user impersonates, see MayUse
 		a.User = c.Peer.User.ID
 	}
 	if a.Retryable() && !c.Def.Facts.Has(Retryable) {
@@ -56,8 +56,8 @@ func (s *Server) enterSession(c *Call) error {
 	return nil
 }
 
-// openTxn gives the command the transaction of its session, opened now if this
-// is its first.
+// openTxn gives the command the transaction of its session, and opens the transaction if this is its first
+// command.
 func (s *Server) openTxn(c *Call) error {
 	if t, ok := c.Session.Txn().View.(*cluster.Txn); ok {
 		c.Op.Txn = t
@@ -79,8 +79,7 @@ func (s *Server) openTxn(c *Call) error {
 	return nil
 }
 
-// leaveSession checks the session in. A failed statement aborts the
-// transaction it ran in.
+// leaveSession checks the session in. A failed statement aborts the transaction in which it ran.
 // Manual: core/transactions-in-applications (errors abort the transaction).
 func (s *Server) leaveSession(c *Call, err error) error {
 	if c.Session == nil {
@@ -101,8 +100,8 @@ func (s *Server) leaveSession(c *Call, err error) error {
 	return err
 }
 
-// dropSession checks the session in after a panic: its transaction must not keep
-// what it has written from others.
+// dropSession checks the session in after a panic. It aborts the transaction, whose writes must not keep
+// blocking other commands.
 func (s *Server) dropSession(c *Call) {
 	if c.Session == nil {
 		return
@@ -118,9 +117,9 @@ func (s *Server) dropSession(c *Call) {
 	c.Session = nil
 }
 
-// appendRecoveryToken names the shard that knows what became of the transaction.
-// Drivers send it with commitTransaction to whichever mongos they reach; here
-// each address knows. Spec: transactions#recoverytoken-field.
+// appendRecoveryToken appends the name of the shard that has the outcome of the transaction. Drivers send the
+// token with commitTransaction to any mongos; here every server can answer.
+// Spec: transactions#recoverytoken-field.
 func appendRecoveryToken(b *bson.Builder) {
 	b.BeginDoc("recoveryToken")
 	b.String("recoveryShardId", ShardName(0))

@@ -9,11 +9,11 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// apiVersion, apiStrict and apiDeprecationErrors, the arguments of the stable API, as
-// session.API has them. Spec: versioned-api. Manual: reference/stable-api.
+// apiVersion, apiStrict and apiDeprecationErrors are the arguments of the stable API, represented by
+// session.API. Spec: versioned-api. Manual: reference/stable-api.
 
-// readAPI reads the arguments of the stable API in the body of a command. Those of the wrong
-// type count as absent: checkAPI has refused them when the command came.
+// readAPI reads the arguments of the stable API from the body of a command. Arguments of the wrong type count
+// as absent: checkAPI refused them when the command arrived.
 func readAPI(body bson.Raw) (a session.API) {
 	for it := body.Iter(); it.Next(); {
 		if len(it.Name) < 9 || it.Name[0] != 'a' {
@@ -31,17 +31,16 @@ func readAPI(body bson.Raw) (a session.API) {
 	return a
 }
 
-// StableOnly reports that the client wants to be refused what version 1 of the stable API does
-// not have.
+// StableOnly reports whether the client requests errors for everything outside version 1 of the stable API.
 func (c *Call) StableOnly() bool { return c.API.Strict }
 
-// Unstable is the error of a field that version 1 of the stable API does not have.
+// Unstable returns the error for a field that version 1 of the stable API does not have.
 func (c *Call) Unstable(field string) error {
 	return mongoerr.New(mongoerr.APIStrictError, "BSON field '%s' is not allowed with apiStrict:true.", field)
 }
 
-// checkAPI reads the arguments of the stable API, and refuses what is not in it to those who
-// want that: commands, their other spellings, and fields.
+// checkAPI reads the arguments of the stable API. If apiStrict is set, it refuses commands, aliases and
+// fields that are not in version 1.
 // Errors: TypeMismatch (14), APIVersionError (322), APIStrictError (323), 4886600 without
 // apiVersion.
 func (c *Call) checkAPI() error {
@@ -83,8 +82,8 @@ func (c *Call) checkAPI() error {
 	return nil
 }
 
-// checkStable refuses commands and fields of them that version 1 does not have. A command is
-// in it by its name only. Errors: APIStrictError (323).
+// checkStable refuses commands and fields that version 1 does not have. Aliases of commands are not in
+// version 1. Errors: APIStrictError (323).
 func (c *Call) checkStable() error {
 	if first, _ := c.Body.First(); !c.Def.Facts.Has(Stable) || string(first.Name) != c.Name() {
 		return mongoerr.New(mongoerr.APIStrictError, "Provided apiStrict:true, but the command %s is not in API Version 1. "+
@@ -101,8 +100,8 @@ func (c *Call) checkStable() error {
 	return nil
 }
 
-// SameAPI refuses a command that goes on with what another began under other arguments of the
-// stable API: a getMore, or a statement of a transaction. Errors: APIMismatchError (347).
+// SameAPI refuses a command that continues the work of an earlier command under other arguments of the stable
+// API: a getMore, or a statement of a transaction. Errors: APIMismatchError (347).
 func (c *Call) SameAPI(first session.API, what, began string) error {
 	if c.API == first {
 		return nil
@@ -110,13 +109,13 @@ func (c *Call) SameAPI(first session.API, what, began string) error {
 	return mongoerr.New(mongoerr.APIMismatchError, "API parameter mismatch: %s used params %v, the %s used %v", what, apiText(c.API), began, apiText(first))
 }
 
-// SameAPIAsOpened is SameAPI for a getMore of the cursor that a command has opened.
+// SameAPIAsOpened compares the arguments of a getMore with those of the command that opened the cursor.
 // Errors: APIMismatchError (347).
 func (c *Call) SameAPIAsOpened(opened bson.Raw) error {
 	return c.SameAPI(readAPI(opened), "getMore", "cursor-creating command")
 }
 
-// apiText prints arguments of the stable API for an error.
+// apiText formats the arguments of the stable API for an error.
 func apiText(a session.API) string {
 	if a == (session.API{}) {
 		return "{}"

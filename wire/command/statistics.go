@@ -3,12 +3,12 @@ package command
 import "sync/atomic"
 
 // Statistics are the counters of serverStatus. insert counts documents, update
-// and delete statements.
+// and delete count statements.
 type Statistics struct {
 	Insert, Query, Update, Delete, Getmore, Command atomic.Int64
 	Returned, Loaded                                atomic.Int64 // documents sent; documents read to find them
 	BytesIn, BytesOut, Requests, Unknown            atomic.Int64
-	TimedOut                                        atomic.Int64 // commands that maxTimeMS has ended
+	TimedOut                                        atomic.Int64 // commands that a time limit has ended
 	Expanded                                        atomic.Int64 // change streams opened with showExpandedEvents
-	Awaiting                                        atomic.Int32 // hellos that wait for news at the moment
+	Awaiting                                        atomic.Int32 // awaitable hellos that are waiting now
 }

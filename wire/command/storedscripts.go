@@ -12,19 +12,19 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
-// storedScripts are the functions in the system.js of a database, read when the first script
-// of a command runs. Safe for concurrent use, as the shards of a command are.
+// storedScripts holds the functions in the system.js of a database, which are read when the first script of a
+// command runs. Safe for concurrent use, because the shards of a command run concurrently.
 // Manual: tutorial/store-javascript-function-on-server.
 type storedScripts struct {
 	call *Call
 	mu   sync.Mutex
 	db   string   // db is the database whose functions were read; "" if none were
-	all  bson.Raw // all are those of db
-	// receipt is what reading them was charged, which price adds to that of the command.
+	all  bson.Raw // the functions of db
+	// receipt is the charge of reading the functions; price adds it to the charge of the command.
 	receipt ratelimit.Meter
 }
 
-// reset forgets what an earlier command has read.
+// reset drops the functions that an earlier command has read.
 func (s *storedScripts) reset(c *Call) {
 	s.call = c
 	if s.db != "" {
@@ -33,7 +33,7 @@ func (s *storedScripts) reset(c *Call) {
 	}
 }
 
-// charged adds what was charged to the receipt of the command.
+// charged adds the charge of the reads to the receipt of the command.
 func (s *storedScripts) charged(receipt *ratelimit.Meter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,10 +43,8 @@ func (s *storedScripts) charged(receipt *ratelimit.Meter) {
 	}
 }
 
-// Scripts returns the functions of env's database by name, nil without any. They are those of
-// the newest state, also in a transaction.
-//
-// Reading them is charged to the command as any read of these documents is.
+// Scripts returns the functions of env's database by name, nil if there are none. They are read from the
+// newest state, also in a transaction, and charged to the command like any read of these documents.
 //
 // Errors: 10209 and 10210 for a document without a name and without a value, 4546000 for code
 // with scope, BSONObjectTooLarge (10334); those of a read.

@@ -8,16 +8,16 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// SystemCollections are the names with the prefix "system." that a client may create. Manual:
-// reference/system-collections.
+// SystemCollections are the names with the prefix "system." that a client may create.
+// Manual: reference/system-collections.
 var SystemCollections = map[string]bool{
 	"system.views": true, "system.profile": true, "system.js": true, "system.users": true, "system.roles": true,
 	"system.version": true, "system.sessions": true, "system.keys": true, "system.healthlog": true,
 }
 
-// MayWriteTo refuses the namespaces that clients do not write: views are made by create and
-// changed by collMod, and the profiler writes its own; and in a transaction those that
-// transactions do not write. how says what the command does with a collection, for the error.
+// MayWriteTo refuses the namespaces that clients may not write: views are created by create and changed by
+// collMod, and the profiler writes its own collection. In a transaction it also refuses what mayWriteInTxn
+// refuses. how is the verb of the command in the error.
 // Errors: InvalidNamespace (73), CommandNotSupported (115), those of mayWriteInTxn.
 func (c *Call) MayWriteTo(ns collection.Namespace, how string) error {
 	if err := c.checkSystemName(ns, how); err != nil {
@@ -26,7 +26,7 @@ func (c *Call) MayWriteTo(ns collection.Namespace, how string) error {
 	return c.mayWriteInTxn(ns, how)
 }
 
-// checkSystemName is what MayWriteTo refuses in transactions and out of them.
+// checkSystemName checks the name for MayWriteTo, in transactions and outside of them.
 func (c *Call) checkSystemName(ns collection.Namespace, how string) error {
 	if !strings.HasPrefix(ns.Coll, "system.") {
 		return nil

@@ -8,13 +8,13 @@ import (
 	"github.com/cantledb/cantle/collection/release"
 )
 
-// cosmosRelease is the release by which requests on the Cosmos listener are answered, whatever
-// the others do and whichever version the account shows: the versions of accounts differ by
-// their tables of features. Source: Azure Cosmos DB for MongoDB, feature-support-70.
+// cosmosRelease is the release whose behaviour requests on the Cosmos listener get, whatever release the
+// other listeners have and whichever version the account shows: versions of accounts differ only in their
+// tables of features. Source: Azure Cosmos DB for MongoDB, feature-support-70.
 const cosmosRelease = release.V7_0
 
-// Release is the release of MongoDB that the client of the connection is shown: drivers and
-// tools decide by it what they may ask for, and languages what an answer is.
+// Release returns the release of MongoDB that the client of the connection sees. Drivers and tools decide by
+// it which features they use, and the query languages decide by it how they behave.
 func (c *Call) Release() release.Release {
 	if c.Strict() {
 		return cosmosRelease
@@ -22,14 +22,14 @@ func (c *Call) Release() release.Release {
 	return c.Server.Release
 }
 
-// shown is the release that a client of the connection is shown, in hello and buildInfo.
+// shown is the release that a client sees in hello and buildInfo.
 type shown struct {
-	Version string   // "4.2.0"
+	Version string   // such as "4.2.0"
 	Parts   [4]int32 // of the version
 	Wire    int32    // the last version of the protocol
 }
 
-// Shown is the release that the client is shown; on the Cosmos listener that of the account.
+// Shown returns the release that the client sees; on the Cosmos listener that of the account.
 func (c *Call) Shown() shown {
 	r := c.Release()
 	if !c.Strict() {
@@ -47,7 +47,7 @@ func (c *Call) Shown() shown {
 	return s
 }
 
-// FeatureVersion is the feature compatibility version that the client is shown.
+// FeatureVersion returns the feature compatibility version that the client sees.
 func (c *Call) FeatureVersion() string {
 	if c.Strict() {
 		return c.Peer.Cosmos.Version.String()
@@ -55,10 +55,9 @@ func (c *Call) FeatureVersion() string {
 	return c.Server.FeatureVersion()
 }
 
-// FeatureVersion is the feature compatibility version of the server: its release, unless
-// setFeatureCompatibilityVersion has set it down. It is only shown. What a request means
-// follows the release, as with MongoDB; what a lower version would forbid to write down in a
-// new form has one form here.
+// FeatureVersion returns the feature compatibility version of the server: its release, unless
+// setFeatureCompatibilityVersion has lowered it. The version is only shown. As in MongoDB, the meaning of a
+// request follows the release; data has the same format under every version.
 func (s *Server) FeatureVersion() string {
 	if lower := s.Lowered.Load(); lower != nil {
 		return *lower

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Wait sleeps until the time is over or the command must end.
+// Wait sleeps for d, or until ctx ends, and returns its cause then.
 func Wait(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
