@@ -38,7 +38,7 @@ func (t *txn) Commit(ctx context.Context, _ storage.Durability) (storage.Timesta
 	return t.commit(ctx, &l)
 }
 
-// commit hands the buffer to the client and commits it.
+// commit passes the buffered writes to client-go and commits them there.
 func (t *txn) commit(ctx context.Context, l *linger) (storage.Timestamp, error) {
 	s := t.s
 	if err := t.unchanged(ctx); err != nil {
@@ -51,13 +51,13 @@ func (t *txn) commit(ctx context.Context, l *linger) (storage.Timestamp, error) 
 	place, class := s.met.Load(), s.classOf(&t.buf)
 	logged, err := t.hand(ctx, c, place, class)
 	if err != nil {
-		_ = c.Rollback() // nothing has left this process
+		_ = c.Rollback() // no request was sent
 		return 0, translate(err)
 	}
 	window := s.limits.windows[class]
 	f := &fence{bound: func() uint64 {
 		if t.ts < s.safePoint.Load() {
-			return 1 // what it read, or wrote over, may be gone
+			return 1 // values that this transaction read or overwrites may be garbage-collected
 		}
 		return min(later(place, window), t.tenure.end.Load())
 	}}
@@ -71,7 +71,7 @@ func (t *txn) commit(ctx context.Context, l *linger) (storage.Timestamp, error) 
 	way := s.enter(logged)
 	f.way = way
 	e := s.errand(ctx, s.limits.commit)
-	f.sent = func() { e.doubt.Store(true) } // settle asks what became of it
+	f.sent = func() { e.doubt.Store(true) } // settle finds out the outcome of a commit without an answer
 	err = c.Commit(e)
 	e.end()
 	ts := transaction.TxnProbe{KVTxn: c}.GetCommitTS()
@@ -87,7 +87,8 @@ func (t *txn) commit(ctx context.Context, l *linger) (storage.Timestamp, error) 
 	return timestampOf(ts), nil
 }
 
-// hand gives the client the writes, locks and log records. logged are the keys of the latter.
+// hand passes the writes, locks and log records to the client's transaction. logged holds the log
+// records with their keys.
 func (t *txn) hand(ctx context.Context, c *transaction.KVTxn, place uint64, class byte) (logged []placed, err error) {
 	s := t.s
 	if locks := t.buf.Locks(); len(locks) > 0 {
@@ -115,8 +116,8 @@ func (t *txn) hand(ctx context.Context, c *transaction.KVTxn, place uint64, clas
 	return logged, nil
 }
 
-// handOne gives the client one key: its value, whole or in chunks, and the removal of chunks
-// that an older value had.
+// handOne sets one key in the client's transaction: its value, whole or in chunks. It also deletes
+// the chunks of an older value that are no longer used.
 func (t *txn) handOne(c *transaction.KVTxn, key, value []byte) error {
 	s, chunks := t.s, uint32(0)
 	var err error
@@ -141,10 +142,12 @@ func (t *txn) handOne(c *transaction.KVTxn, key, value []byte) error {
 	return err
 }
 
-// failed says what became of a commit that the client says failed: an error, or the commit
-// time of one that has happened after all. Where nobody knows, its passage ends when somebody does.
-// One that came too late because the lease was over, as a machine or the cluster stood still for a
-// while, is tried again like any conflict once there is a lease again.
+// failed determines the outcome of a commit for which the client returned an error: an error for
+// the caller, or the commit time if the commit has happened after all. If the outcome stays
+// undetermined, a background task ends the passage once the outcome is found.
+//
+// A commit that came too late because the lease had expired (the machine or the cluster paused)
+// waits for a new lease and then fails with a conflict, so that the caller retries.
 func (t *txn) failed(e *errand, f *fence, err error) (uint64, error) {
 	s := t.s
 	if errors.Is(named(err), storage.ErrUndetermined) {
@@ -174,10 +177,13 @@ func (t *txn) failed(e *errand, f *fence, err error) (uint64, error) {
 	return 0, err
 }
 
-// settle finds out what became of a transaction whose commit was not answered: its primary
-// key tells, and if it is not there the question itself makes sure that it never will be. As an
-// errand it waits for longer while the cluster answers others.
-// Errors: ErrConflict if nothing was written; ErrUndetermined, and its passage ends later.
+// settle finds out whether a transaction was committed whose commit request got no answer. It
+// checks the status of the primary key. If that key is missing, the check itself makes sure that
+// the transaction can never commit later. Like errand, settle waits longer while the cluster
+// answers other requests.
+//
+// Errors: ErrConflict if nothing was written; ErrUndetermined if there was no answer in time: then
+// the passage ends later, in the background.
 func (s *store) settle(start uint64, f *fence) (uint64, error) {
 	primary := f.primary.Load()
 	if primary == nil {
@@ -186,7 +192,7 @@ func (s *store) settle(start uint64, f *fence) (uint64, error) {
 	answer := make(chan outcome, 1)
 	s.doubts.Add(1)
 	if !s.background(func() { answer <- s.outcomeOf(start, *primary) }) {
-		return 0, storage.ErrUndetermined // closed: nobody reads any more
+		return 0, storage.ErrUndetermined // the store is closed: no reader waits for this commit any more
 	}
 	deadline := time.NewTimer(s.limits.settle)
 	defer deadline.Stop()
@@ -212,13 +218,13 @@ func (s *store) settle(start uint64, f *fence) (uint64, error) {
 	return 0, fmt.Errorf("%w: the cluster does not answer", storage.ErrUndetermined)
 }
 
-// outcome is what became of a transaction: its commit time, or an error.
+// outcome holds the result of a transaction: its commit time, or an error.
 type outcome struct {
 	ts  uint64
 	err error
 }
 
-// outcomeOf asks about a transaction until there is an answer, or the store is closed.
+// outcomeOf queries the status of a transaction until there is an answer or the store is closed.
 func (s *store) outcomeOf(start uint64, primary []byte) outcome {
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
 		status, err := s.kv.GetLockResolver().GetTxnStatus(start, start, primary)
@@ -236,8 +242,8 @@ func (s *store) outcomeOf(start uint64, primary []byte) outcome {
 	}
 }
 
-// background runs f beside the callers; Close waits for it. It reports false, and does
-// nothing, when the store is closed.
+// background runs f in a goroutine that Close waits for. If the store is closed, background does
+// not run f and returns false.
 func (s *store) background(f func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -248,7 +254,7 @@ func (s *store) background(f func()) bool {
 	return true
 }
 
-// committed notes a commit of this process; 0 is none.
+// committed records a commit of this process at ts; 0 means that nothing was committed.
 func (s *store) committed(ts uint64, logged []placed) {
 	if ts == 0 {
 		return
@@ -267,8 +273,8 @@ func (s *store) committed(ts uint64, logged []placed) {
 	}
 }
 
-// linger holds the latches of a commit until it and all the work that it left in the
-// background has ended: the commit of its other keys, or their removal.
+// linger holds the latches of a commit until Commit has returned and all background work of the
+// client for it has ended: committing the secondary keys, or removing them.
 type linger struct {
 	mu    sync.Mutex
 	held  writebuf.Held
@@ -277,14 +283,14 @@ type linger struct {
 	timer *time.Timer
 }
 
-// begin notes work that has begun.
+// begin counts a task that has started.
 func (l *linger) begin() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.n++
 }
 
-// end notes work that has ended.
+// end counts a task that has ended; the last one releases the latches.
 func (l *linger) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -293,7 +299,8 @@ func (l *linger) end() {
 	}
 }
 
-// leave notes that Commit returns; what it left has a while.
+// leave marks that Commit returns. Background tasks that are still running keep the latches for at
+// most l.most.
 func (l *linger) leave() {
 	l.end()
 	l.mu.Lock()
@@ -307,7 +314,7 @@ func (l *linger) leave() {
 	}
 }
 
-// let lets the next ones go on; mu is held.
+// let releases the latches, so that waiting transactions continue; mu is held.
 func (l *linger) let() {
 	if l.timer != nil {
 		l.timer.Stop()

@@ -19,12 +19,12 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// connectPatience is how long PD has to answer when a store is opened.
+// connectPatience is the timeout for PD's first answer when a store is opened.
 const connectPatience = 15 * time.Second
 
-// Open connects to a cluster and opens the store at a location. The client has settings and a
-// log for the whole process, so a process opens one store.
-// Errors: as OpenOn; ErrUnavailable if PD does not answer.
+// Open connects to a cluster and opens the store at a location. Settings and log of client-go
+// are global, so a process can open one store only. Errors: as OpenOn; ErrUnavailable if PD
+// does not answer.
 func Open(ctx context.Context, l Location, o Options) (storage.Store, error) {
 	o.Keyspace = l.Keyspace
 	config.UpdateGlobal(func(c *config.Config) {
@@ -44,13 +44,14 @@ func Open(ctx context.Context, l Location, o Options) (storage.Store, error) {
 	return s, nil
 }
 
-// connect makes a client of a cluster that answers in time.
+// connect creates a client of a cluster. If PD has not answered within patience, it returns
+// ErrUnavailable.
 func connect(ctx context.Context, l Location, patience time.Duration) (*tikv.KVStore, error) {
 	type result struct {
 		kv  *tikv.KVStore
 		err error
 	}
-	life := context.WithoutCancel(ctx) // PD's client goes by it while it lives
+	life := context.WithoutCancel(ctx) // PD's client uses this context for its whole life
 	done := make(chan result, 1)
 	go func() {
 		kv, err := dial(life, l)
@@ -67,7 +68,7 @@ func connect(ctx context.Context, l Location, patience time.Duration) (*tikv.KVS
 	case <-late.C:
 	case <-ctx.Done():
 	}
-	go func() { // the client gives up in the end
+	go func() { // dial returns eventually: then the client is closed
 		if r := <-done; r.kv != nil {
 			_ = r.kv.Close()
 		}
@@ -78,7 +79,7 @@ func connect(ctx context.Context, l Location, patience time.Duration) (*tikv.KVS
 	return nil, fmt.Errorf("%w: PD does not answer at %s", storage.ErrUnavailable, strings.Join(l.Addresses, ", "))
 }
 
-// dial connects to PD and makes the client over it.
+// dial connects to PD and creates the client.
 func dial(ctx context.Context, l Location) (*tikv.KVStore, error) {
 	c := config.GetGlobalConfig()
 	client, err := pd.NewClientWithContext(ctx, l.Addresses,
@@ -111,10 +112,11 @@ func dial(ctx context.Context, l Location) (*tikv.KVStore, error) {
 	return kv, nil
 }
 
-// safePointPrefix is where PD's etcd keeps the safe point that this program's clients go by.
+// safePointPrefix is the prefix in PD's etcd under which the clients of this program keep
+// their safe point.
 const safePointPrefix = "/cantle"
 
-// hear sends the log of the client, from warnings on, to where the store's goes.
+// hear sends warnings and errors of client-go's log to the log of the store.
 func hear(to func(isError bool, message string)) {
 	encoder := zapcore.NewConsoleEncoder(zapcore.EncoderConfig{MessageKey: "message"})
 	core := func(isError bool, from zap.LevelEnablerFunc) zapcore.Core {
@@ -126,7 +128,7 @@ func hear(to func(isError bool, message string)) {
 		&log.ZapProperties{Level: zap.NewAtomicLevelAt(zap.WarnLevel)})
 }
 
-// listener writes lines of a log to a store's.
+// listener writes the lines of client-go's log to the log of the store.
 type listener struct {
 	to      func(isError bool, message string)
 	isError bool

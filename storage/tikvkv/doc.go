@@ -1,19 +1,26 @@
-// Package tikvkv keeps a store in a TiKV cluster, through TiKV's Go client.
+// Package tikvkv keeps a store in a TiKV cluster, through TiKV's Go client (client-go, here
+// "the client").
 //
 //	storage.Txn ── writebuf.Buffer ── at commit: a transaction of the client, under a fence
-//	storage.Reader ── gets, batches and pages of scans at one time of the oracle: the newest
-//	                  one known, if that is certain to be new enough; see known.go
+//	storage.Reader ── gets, batches and pages of scans at one PD timestamp: the newest one seen
+//	                  by this process, if that is certain to be new enough; see known.go
 //	change log ── filed by place, read in the order of commit times; its end from memory, see tail.go
 //
-// Words. Oracle: PD's timestamp service; its times are unique and rise across the cluster.
-// Commit time: the oracle's time of a commit. Place: the oracle's time a log record is filed
-// under, given out before the commit has its own. Window: how much later than its place a
-// commit may be. Lease: until when this process may use the store; see lease.go. Fence: what
-// refuses a commit that would come after its window or its lease; see fence.go. Errand: one
-// call of the client on behalf of a caller; see errand.go.
+// Terms:
 //
-// What differs from the contract: a latch lasts until all keys of the commit are committed,
-// which is a little later than when Commit returns: the next writer of a hot key would only
-// meet the locks that are left. Timestamps of a commit's log records are distinct for the last
-// sixteen of them. Keys have at most 7,000 bytes, a transaction at most 96 MiB.
+//	oracle       PD's timestamp oracle (TSO); its PD timestamps are unique and increase across the cluster
+//	commit time  the PD timestamp of a commit
+//	place        the PD timestamp under which a log record is stored; fixed before the commit time is
+//	window       the longest time that a commit time may be after the place of its log records
+//	lease        the right of this process to use the store until a time; see lease.go
+//	fence        refuses a commit that would come after its window or after the lease; see fence.go
+//	passage      an in-flight commit, as the end of the change log in memory sees it; see tail.go
+//	errand       one request through the client, with a timeout; see errand.go
+//
+// Differences from the contract of package storage:
+//
+//   - A latch lasts until all keys of the commit are committed, a little longer than Commit runs. If it ended
+//     earlier, the next writer of a hot key would find the locks that are still there.
+//   - Only the last sixteen log records of a commit have distinct timestamps.
+//   - A key has at most 7,000 bytes, a transaction at most 96 MiB.
 package tikvkv

@@ -20,7 +20,7 @@ import (
 	"github.com/cantledb/cantle/storage/tikvkv/tikvfake"
 )
 
-// commit commits what fill writes.
+// commit runs fill in a transaction and commits it.
 func commit(t *testing.T, s storage.Store, fill func(tx storage.Txn) error) (storage.Timestamp, error) {
 	t.Helper()
 	tx, err := s.Begin(t.Context(), storage.TxnOptions{})
@@ -45,7 +45,7 @@ func set(key, value string) func(storage.Txn) error {
 	return func(tx storage.Txn) error { return tx.Set([]byte(key), []byte(value)) }
 }
 
-// chunkKeys is how many keys there are in the space of chunks.
+// chunkKeys returns the number of keys in the space of chunks.
 func chunkKeys(t *testing.T, s *store) int {
 	t.Helper()
 	now, err := s.ask(t.Context())
@@ -56,7 +56,8 @@ func chunkKeys(t *testing.T, s *store) int {
 	return len(p.keys)
 }
 
-// Large values lie in chunks, which go when the value is written anew, deleted, or its range is.
+// Large values are stored in chunks, which are deleted when the value is overwritten or deleted, or when its
+// range is.
 func TestLargeValues(t *testing.T) {
 	s := openOn(t, fake(t), Options{Retention: time.Nanosecond})
 	defer s.Close()
@@ -158,8 +159,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// The client takes a deadline that has passed for a dead store and avoids that store for
-// everybody, so none reaches it; the caller is told in time all the same.
+// client-go takes a passed deadline for a dead store, and then avoids that store for all requests. So no
+// deadline reaches the client; the caller gets its error in time nevertheless.
 func TestNoDeadlines(t *testing.T) {
 	c := fake(t)
 	s := openOn(t, c, Options{})
@@ -208,10 +209,10 @@ func TestNoDeadlines(t *testing.T) {
 	if seen.Load() > 0 {
 		t.Errorf("%d requests had a deadline", seen.Load())
 	}
-	must(t, errors.Join(each(t.Context())...)) // nobody avoids the store
+	must(t, errors.Join(each(t.Context())...)) // the store is not avoided
 }
 
-// Destroying a range ends nobody's transaction elsewhere.
+// Destroying a range does not end transactions outside of it.
 func TestDestroyAndOthers(t *testing.T) {
 	c := fake(t)
 	s := openOn(t, c, Options{})
@@ -258,10 +259,10 @@ func TestDestroyAndOthers(t *testing.T) {
 	}
 }
 
-// gone is the error of a connection that broke.
+// gone is the error of a broken connection.
 var gone = status.Error(codes.Unavailable, "the connection broke")
 
-// A cluster that cannot be reached is told from everything else, and in time.
+// An unreachable cluster gives ErrUnavailable, within the timeout.
 func TestUnreachable(t *testing.T) {
 	c := fake(t)
 	s := openOn(t, c, Options{})
@@ -303,7 +304,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// A commit whose answer is lost is settled by asking what became of it.
+// The outcome of a commit whose answer is lost is looked up.
 func TestLostAnswers(t *testing.T) {
 	for _, arrives := range []bool{true, false} {
 		t.Run(fmt.Sprintf("arrives=%v", arrives), func(t *testing.T) {
@@ -352,8 +353,8 @@ func TestLostAnswers(t *testing.T) {
 	}
 }
 
-// Nobody knows what became of a commit while the cluster is away; who follows the log is woken
-// when it turns out to have happened.
+// While the cluster is away, the outcome of a commit stays undetermined. A reader that follows the log is
+// woken when it turns out that the commit has happened.
 func TestUndetermined(t *testing.T) {
 	c := fake(t)
 	s := openOn(t, c, Options{Lease: time.Minute})
@@ -383,14 +384,14 @@ func TestUndetermined(t *testing.T) {
 	}
 }
 
-// newestCommit is the newest commit of this process.
+// newestCommit returns the timestamp of the newest commit of this process.
 func (s *store) newestCommit() storage.Timestamp {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.newest
 }
 
-// stalls makes some requests of commits wait.
+// stalls delays some prewrites and commits.
 func stalls(c *tikvfake.Cluster, longest time.Duration) {
 	var n atomic.Int64
 	c.SetHook(func(_ context.Context, req *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
@@ -403,8 +404,9 @@ func stalls(c *tikvfake.Cluster, longest time.Duration) {
 	})
 }
 
-// logged runs writers that stall between taking their place and committing, and a reader that
-// follows the log, which may be another store. It counts the commits that the reader misses, and those that were refused.
+// logged runs writers that stall between taking their place and committing, and a reader, which may be
+// another store, that follows the log. It counts the commits that the reader misses and the commits that were
+// refused.
 func logged(t *testing.T, s, reader *store, c *tikvfake.Cluster) (missing, refused int) {
 	const writers, each = 6, 60
 	stalls(c, 120*time.Millisecond)
@@ -469,8 +471,8 @@ func logged(t *testing.T, s, reader *store, c *tikvfake.Cluster) (missing, refus
 	return missing, refused
 }
 
-// Commits that stall longer than the window are refused, and the log is whole and in order; if
-// they are not refused, records are missed, so this test can fail.
+// Commits that stall longer than the window are refused, and the log is complete and in order. Control: a
+// store that does not refuse them misses records.
 func TestLogWithStalls(t *testing.T) {
 	c := fake(t)
 	for what, clock := range map[string]func() time.Time{"the log in the store": nil, "its tail in memory": time.Now} {
@@ -488,7 +490,7 @@ func TestLogWithStalls(t *testing.T) {
 	reader := &store{o: s.o, kv: s.kv, keys: s.keys, limits: usualLimits, stop: s.stop, readers: map[uint64]int{}}
 	reader.lease.tenure.Store(&tenure{})
 	reader.lease.tenure.Load().end.Store(math.MaxInt64)
-	reader.limits.windows = [classes]int64{40, 40} // which the commits do not keep
+	reader.limits.windows = [classes]int64{40, 40} // the commits exceed it
 	if missing, refused := logged(t, s, reader, c); missing == 0 || refused > 0 {
 		t.Errorf("without a bound %d commits are missing, %d were refused: this test shows nothing", missing, refused)
 	}

@@ -10,23 +10,23 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// errand is one call of the client for a caller: the context that the client gets. It ends
-// when the caller's ends, but never has a deadline: the client takes one that has passed for
-// a store that is dead, and then avoids that store for everybody.
+// errand is one request through the client on behalf of a caller: the context that the client gets. It is
+// cancelled when the caller's context ends, but never has a deadline: if a deadline passes, client-go
+// considers the TiKV store that was slow as dead, and avoids that store for all requests.
 type errand struct {
 	context.Context
 	caller context.Context
 	cancel context.CancelFunc
 	stop   func() bool
 	timer  *time.Timer
-	late   atomic.Bool // the patience was at its end
-	doubt  atomic.Bool // what is waited for can be asked about otherwise: the patience is not prolonged
+	late   atomic.Bool // the timeout has passed
+	doubt  atomic.Bool // the outcome can be found in another way: the timeout is not extended
 }
 
-// errand begins a call of the client, which is given up after a while: by itself the client
-// tries for longer than anybody waits. From a cluster that answers others, if slowly, the answer is
-// waited for some times as long, unless it can be had otherwise; whether the cluster answers others
-// is known after the time of a lease.
+// errand begins a request through the client, with a timeout: client-go itself retries for much longer.
+// If the cluster answers other requests, though slowly, the timeout is extended to s.limits.most times
+// its length, unless the outcome can be found in another way. Whether the cluster answers is known from
+// the renewals of the lease, so only timeouts longer than a lease are extended.
 func (s *store) errand(caller context.Context, patience time.Duration) *errand {
 	e := &errand{caller: caller}
 	e.Context, e.cancel = context.WithCancel(context.WithoutCancel(caller))
@@ -45,19 +45,20 @@ func (s *store) errand(caller context.Context, patience time.Duration) *errand {
 	return e
 }
 
-// alive reports that the cluster has answered others for as long as this.
+// alive reports whether a timeout may be extended: it is longer than a lease, and the lease was renewed
+// within the length of a lease.
 func (s *store) alive(patience time.Duration) bool { return patience > s.o.Lease && s.Away() == nil }
 
-// end gives back what the errand took.
+// end releases the timer and the context of the errand.
 func (e *errand) end() {
 	e.timer.Stop()
 	e.stop()
 	e.cancel()
 }
 
-// fail is an error of the client as the caller sees it: its own if its context ended. Where it did not, a
-// context of the client has, which is told in words only: a caller would take it for his command's, which
-// nobody has interrupted.
+// fail maps an error of the client for the caller. If the caller's context has ended, fail returns that
+// context's error. If only a context inside the client has ended, fail keeps the text of the error but
+// not its value, so that the caller does not take it for a cancellation of its own command.
 func (e *errand) fail(err error) error {
 	switch {
 	case err == nil:

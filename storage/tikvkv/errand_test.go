@@ -9,7 +9,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// That the client gave up is not told as if somebody had interrupted the command.
+// If the client gave up, the error does not look like a cancellation of the
+// command.
 func TestFail(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	late, ended := &errand{caller: ctx}, &errand{caller: ctx}

@@ -12,8 +12,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// unreachable are the errors of the client that mean that PD or a region cannot be reached
-// or does not answer in time.
+// unreachable are the client's errors for a PD or a region that cannot be reached or does
+// not answer in time.
 var unreachable = []error{
 	tikverr.ErrTiKVServerTimeout, tikverr.ErrTiKVServerBusy, tikverr.ErrRegionUnavailable,
 	tikverr.ErrResolveLockTimeout, tikverr.ErrTiKVStaleCommand, tikverr.ErrTiKVMaxTimestampNotSynced,
@@ -21,7 +21,8 @@ var unreachable = []error{
 	tikverr.ErrRegionRecoveryInProgress, tikverr.ErrRegionFlashbackInProgress, tikverr.ErrBodyMissing,
 }
 
-// translate gives the client's errors the seam's names.
+// translate wraps an error of the client in the matching error of package storage, if there
+// is one.
 func translate(err error) error {
 	name := named(err)
 	if name == nil {
@@ -30,7 +31,8 @@ func translate(err error) error {
 	return fmt.Errorf("%w: %w", name, err)
 }
 
-// named is the seam's name of an error of the client, nil if it has none.
+// named returns the error of package storage that matches an error of the client, nil if
+// there is none.
 func named(err error) error {
 	var (
 		conflict  *tikverr.ErrWriteConflict
@@ -63,7 +65,7 @@ func named(err error) error {
 	return nil
 }
 
-// isUnreachable reports an error after which the same may be tried again elsewhere or later.
+// isUnreachable reports whether the same request may succeed later or at another server.
 func isUnreachable(err error) bool {
 	for _, e := range unreachable {
 		if errors.Is(err, e) {
@@ -85,5 +87,5 @@ func isUnreachable(err error) bool {
 	return false
 }
 
-// isAbsent reports the client's error for a key that is not there.
+// isAbsent reports whether err is the client's error for a missing key.
 func isAbsent(err error) bool { return tikverr.IsErrNotFound(err) }

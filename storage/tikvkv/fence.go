@@ -12,27 +12,27 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// fence sees every request of a commit just before it leaves, and refuses the one that would
-// commit too late. The client asks the oracle for a newer commit time, without asking anybody
-// else, when a reader has pushed the first one away: the fence sees that attempt too.
+// fence intercepts every request of a commit just before it is sent, and refuses the one that
+// would commit too late. If a reader has pushed the commit time away, the client fetches a newer
+// one from the oracle by itself and sends the commit again; the fence checks that attempt too.
 //
-// What was let through once is let through again, wherever the bound is by then: an attempt
-// whose answer was lost has the same commit time. So a refusal is certain: nothing of the
-// transaction was or will be committed.
+// A commit time that has passed once passes again, even if the bound has moved meanwhile,
+// because an attempt whose answer was lost has the same commit time. So a refusal is final:
+// nothing of the transaction was or will be committed.
 type fence struct {
-	// bound is the newest commit time that is allowed, asked at the last moment.
+	// bound returns the newest commit time that is allowed; it is called for each request.
 	bound func() uint64
-	way   *passage // of the commit through the tail of the log; nil if there is none
-	sent  func()   // told before a request that may commit leaves; nil for nobody
+	way   *passage // the passage of this commit; nil if there is none
+	sent  func()   // called before a request that may commit is sent; may be nil
 
-	primary   atomic.Pointer[[]byte] // the key that decides whether the transaction is committed
-	passed    atomic.Uint64          // the newest commit time that was let through
-	refused   atomic.Bool            // by this fence
-	aborted   atomic.Bool            // by the cluster, for good
-	committed atomic.Bool            // the primary key is
+	primary   atomic.Pointer[[]byte] // the primary key: it decides whether the transaction is committed
+	passed    atomic.Uint64          // the newest commit time that was allowed
+	refused   atomic.Bool            // this fence has refused the commit
+	aborted   atomic.Bool            // the cluster has aborted the transaction
+	committed atomic.Bool            // the primary key is committed
 }
 
-// wrap is the fence as the client takes it.
+// wrap returns the fence as an interceptor of the client's requests.
 func (f *fence) wrap() interceptor.RPCInterceptor {
 	return interceptor.NewRPCInterceptor("cantle-fence", func(next interceptor.RPCInterceptorFunc) interceptor.RPCInterceptorFunc {
 		return func(target string, req *tikvrpc.Request) (*tikvrpc.Response, error) {
@@ -54,8 +54,8 @@ func (f *fence) wrap() interceptor.RPCInterceptor {
 	})
 }
 
-// prewrite gives the bound to those who choose the commit time themselves: TiKV does for
-// transactions in one phase and for asynchronous ones.
+// prewrite sets the bound in the request. TiKV itself chooses the commit time of transactions
+// with one-phase or asynchronous commit, and obeys that bound.
 func (f *fence) prewrite(req *kvrpcpb.PrewriteRequest) {
 	if f.primary.Load() == nil {
 		key := bytes.Clone(req.PrimaryLock)
@@ -68,8 +68,8 @@ func (f *fence) prewrite(req *kvrpcpb.PrewriteRequest) {
 	}
 }
 
-// prewrote looks whether the cluster has rolled the transaction back already, as others may once
-// its locks are old: then it is never committed.
+// prewrote checks whether the cluster has already rolled the transaction back, as other clients
+// may do once its locks are old. A transaction that was rolled back is never committed.
 func (f *fence) prewrote(resp *tikvrpc.Response) {
 	if resp == nil {
 		return
@@ -83,7 +83,7 @@ func (f *fence) prewrote(resp *tikvrpc.Response) {
 	}
 }
 
-// commit lets a commit pass unless it comes too late.
+// commit sends a commit request unless its commit time is after the bound.
 func (f *fence) commit(target string, req *tikvrpc.Request, next interceptor.RPCInterceptorFunc) (*tikvrpc.Response, error) {
 	r := req.Commit()
 	if !f.committed.Load() && r.CommitVersion > f.passed.Load() && r.CommitVersion > f.bound() {
@@ -112,8 +112,8 @@ func (f *fence) commit(target string, req *tikvrpc.Request, next interceptor.RPC
 	return resp, err
 }
 
-// fail is an error of a commit that stands by itself: one that came too late is tried again like
-// any conflict.
+// fail maps the error of a commit made by the engine itself. A commit that came too late is a
+// conflict, which the caller retries.
 func (f *fence) fail(e *errand, err error) error {
 	if f.refused.Load() || f.aborted.Load() {
 		return fmt.Errorf("%w: %w", storage.ErrConflict, err)

@@ -13,7 +13,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Who chooses the commit time while it prewrites is told the bound: TiKV, in one phase and asynchronously.
+// With one-phase and asynchronous commit TiKV chooses the commit time during the prewrite, so the prewrite
+// carries the bound.
 func TestFencePrewrites(t *testing.T) {
 	for what, c := range map[string]struct {
 		req  kvrpcpb.PrewriteRequest
@@ -32,8 +33,8 @@ func TestFencePrewrites(t *testing.T) {
 	}
 }
 
-// A latch lasts until all keys of the commit are committed, not until Commit returns: the next writer would
-// meet the locks that are left.
+// A latch lasts until all keys of the commit are committed, not until Commit returns: otherwise the next
+// writer would find the remaining locks.
 func TestLatchLasts(t *testing.T) {
 	c := fake(t)
 	s := separated(t, c, letters())
@@ -73,8 +74,8 @@ func TestLatchLasts(t *testing.T) {
 	}
 }
 
-// A commit that was let through once is let through again, although what it went by is over since: its
-// first answer was lost, and only the cluster knows what became of it.
+// A commit that passed the fence once passes again, although the bound has moved below it since: the first
+// answer was lost, and the commit may have happened.
 func TestFenceAgain(t *testing.T) {
 	bound := uint64(100)
 	f := fence{bound: func() uint64 { return bound }}
@@ -96,8 +97,8 @@ func TestFenceAgain(t *testing.T) {
 	}
 }
 
-// A transaction that others have rolled back, as they may where its server slept, is a conflict and
-// is begun again, also if the cluster says so when it is asked to prewrite.
+// A transaction that another client has rolled back, as it may while its server is paused, gives a conflict
+// and is retried, also if the cluster reports the rollback in the answer to a prewrite.
 func TestRolledBackByOthers(t *testing.T) {
 	c := fake(t)
 	s := separated(t, c, letters())

@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// BenchmarkFollow measures how long after a commit was acknowledged those who follow the log have its record,
-// with three writers that do nothing else, and how often they look.
+// BenchmarkFollow measures the time from the acknowledgement of a commit until readers that follow the log
+// have its record, with three busy writers, and how often these readers read.
 func BenchmarkFollow(b *testing.B) {
 	for _, c := range []struct {
 		what  string
@@ -22,7 +22,7 @@ func BenchmarkFollow(b *testing.B) {
 	}
 }
 
-// follow is BenchmarkFollow with one clock.
+// follow runs BenchmarkFollow with one clock.
 func follow(b *testing.B, clock func() time.Time) {
 	const writers = 3
 	c := fake(b)

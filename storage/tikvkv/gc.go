@@ -12,22 +12,22 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// TiKV keeps every version of every key until somebody says that nobody reads those before a
-// safe point any more. On a cluster without an SQL layer nobody does, so the one who has the lease
-// does it, and of several who use the store the one who has that duty; see points.go.
+// TiKV keeps every version of every key until a client declares a safe point: no version before it is read
+// any more. On a cluster without an SQL layer no other program does that, so it is done here: by the server
+// that holds the lease, or if several servers share the store by the owner of that job; see points.go.
 
 const (
-	// collectEvery is how often the safe point is moved.
+	// collectEvery is the interval between two moves of the safe point.
 	collectEvery = time.Minute
-	// gcService names us among those who hold PD's safe point back, with the keyspace: each has
-	// readers of its own. It counts for as many seconds after it was last told.
+	// gcService, with the keyspace, identifies this store among the services that hold PD's safe point back:
+	// each keyspace has its own readers. PD drops the entry gcServiceFor seconds after its last update.
 	gcService    = "cantle/"
 	gcServiceFor = 3600
-	// gcWorker is whom PD itself waits for: where nobody says how far he is he never moves.
+	// gcWorker is the service that PD itself requires: without an update of it the safe point never moves.
 	gcWorker = "gc_worker"
 )
 
-// collector collects garbage until the store is closed.
+// collector calls Collect every minute until the store is closed.
 func (s *store) collector() {
 	every := time.NewTicker(collectEvery)
 	defer every.Stop()
@@ -41,8 +41,8 @@ func (s *store) collector() {
 	}
 }
 
-// collectWhileOpen is Collect for as long as the store is open: on a large cluster, or one that does not
-// answer, it takes up to a minute, for which nobody who stops a server waits.
+// collectWhileOpen runs Collect until the store is closed. On a large or slow cluster Collect takes up to a
+// minute, and the shutdown of a server must not wait for that.
 func (s *store) collectWhileOpen() {
 	ctx, end := s.whileOpen()
 	defer end()
@@ -51,8 +51,7 @@ func (s *store) collectWhileOpen() {
 	}
 }
 
-// Collect moves the safe point once, and destroys the ranges that nobody can reach any more. It
-// is done every minute.
+// Collect moves the safe point once, and destroys the ranges that no reader can reach any more.
 func (s *store) Collect(ctx context.Context) error {
 	move := s.collect
 	if s.o.KeepGarbage {
@@ -64,7 +63,7 @@ func (s *store) Collect(ctx context.Context) error {
 	return s.destroyDropped(ctx, s.safePoint.Load())
 }
 
-// followPoint refuses reads before the safe point that somebody else has moved.
+// followPoint refuses reads before the safe point that another program has set in PD.
 func (s *store) followPoint(ctx context.Context) error {
 	point, err := s.othersPoint(ctx)
 	if err == nil {
@@ -73,7 +72,7 @@ func (s *store) followPoint(ctx context.Context) error {
 	return err
 }
 
-// othersPoint is the safe point that somebody else has moved.
+// othersPoint returns the safe point that another program has set in PD.
 func (s *store) othersPoint(ctx context.Context) (uint64, error) {
 	e := s.errand(ctx, s.limits.read)
 	defer e.end()
@@ -81,9 +80,9 @@ func (s *store) othersPoint(ctx context.Context) (uint64, error) {
 	return point, e.fail(err)
 }
 
-// collect moves the safe point once: as far back as states are kept, not beyond the oldest
-// reader, and not beyond what others, such as backups, have asked PD to keep. It resolves all
-// locks before that point, of whoever they are.
+// collect moves the safe point once: to now minus the retention, but not past the oldest reader, and not
+// past what other services in PD, such as backups, hold back. It resolves all locks before that point, of
+// any client.
 func (s *store) collect(ctx context.Context) error {
 	now, err := s.ask(ctx)
 	if err != nil {
@@ -96,7 +95,8 @@ func (s *store) collect(ctx context.Context) error {
 	return s.removeBefore(ctx, point)
 }
 
-// agreed is the safe point that those who share the cluster agree to: other keyspaces, backups.
+// agreed returns the safe point that all services of the cluster allow: this keyspace, other keyspaces,
+// backups.
 func (s *store) agreed(ctx context.Context, point uint64) (uint64, error) {
 	e := s.errand(ctx, s.limits.read)
 	defer e.end()
@@ -111,7 +111,7 @@ func (s *store) agreed(ctx context.Context, point uint64) (uint64, error) {
 	return min(point, kept), nil
 }
 
-// removeBefore has the cluster remove what nobody reads at or after a safe point.
+// removeBefore lets the cluster remove the versions that no read at or after the safe point needs.
 func (s *store) removeBefore(ctx context.Context, point uint64) error {
 	e := s.errand(ctx, collectEvery)
 	defer e.end()
@@ -122,7 +122,7 @@ func (s *store) removeBefore(ctx context.Context, point uint64) error {
 	return e.fail(err)
 }
 
-// safePointAt is the safe point that a time and the oldest reader allow.
+// safePointAt returns the safe point that the retention and the oldest reader allow.
 func (s *store) safePointAt(now, oldest uint64) uint64 {
 	point := earlier(now, s.o.Retention.Milliseconds())
 	if oldest < point {
@@ -131,9 +131,9 @@ func (s *store) safePointAt(now, oldest uint64) uint64 {
 	return point
 }
 
-// advance refuses reads before a point from now on, also of readers that are open: the client
-// would notice only minutes later that what they see is being removed. It reports false if somebody began to
-// read before it meanwhile, or the point is an old one.
+// advance sets the safe point, and so refuses reads before it, also of readers that are open: client-go
+// itself notices only minutes later that the versions they read are being removed. It returns false if a
+// reader before that point has been opened meanwhile, or if the safe point is already there or later.
 func (s *store) advance(point uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

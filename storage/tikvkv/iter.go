@@ -8,12 +8,12 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// iterator implements storage.Iterator over pages. The first is small unless the caller says
-// how many rows it will take; each next one is larger, as long as the rows are small.
+// iterator implements storage.Iterator over pages. The first page is small unless the caller
+// passes FetchRows; each following page is larger as long as the rows are small.
 type iterator struct {
 	v        *view
 	ctx      context.Context
-	r        storage.Range // what is left of the range after the page
+	r        storage.Range // the rest of the range, after the page
 	o        storage.IterOptions
 	page     page
 	at       int // in page
@@ -27,7 +27,7 @@ type iterator struct {
 	closed   bool
 }
 
-// Sizes of pages: rows of the first one, and bytes that one should have.
+// Sizes of pages: rows of the first one, and the bytes at which later ones aim.
 const (
 	pageRowsFirst = 32
 	pageBytes     = 2 << 20
@@ -63,7 +63,7 @@ func (i *iterator) Next() bool {
 	return i.settle()
 }
 
-// settle stands on the row at i.at, or on the first of the following pages.
+// settle moves to the row at i.at, or to the first row of the following pages.
 func (i *iterator) settle() bool {
 	for i.at >= len(i.page.keys) {
 		if !i.more {
@@ -118,7 +118,7 @@ func (i *iterator) Seek(key []byte) bool {
 		}
 	}
 	i.started = true
-	// In the page?
+	// Is the key in the current page?
 	rest := i.page.keys[i.at:]
 	n, found := slices.BinarySearchFunc(rest, key, func(k, key []byte) int {
 		if i.o.Reverse {
@@ -130,7 +130,7 @@ func (i *iterator) Seek(key []byte) bool {
 	if found || n < len(rest) || !i.more {
 		return i.settle()
 	}
-	// Beyond it: what is left of the range begins, or ends, there.
+	// It is beyond the page: the rest of the range begins, or in reverse ends, at the key.
 	if !i.o.Reverse && bytes.Compare(key, i.r.Start) > 0 {
 		i.r.Start = bytes.Clone(key)
 	}

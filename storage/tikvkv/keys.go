@@ -12,7 +12,7 @@ import (
 //
 //	'd' range  a range of keys that is to be removed, see ranges.go
 //	'l' stream log records, see logkeys.go
-//	'o'        who uses the store, see lease.go
+//	'o'        the row of the exclusive server and those of members, see lease.go
 //	't' stream up to when a stream was truncated
 //	'u' key    the value, see values.go
 //	'v' key    chunks of a large value
@@ -28,14 +28,14 @@ const (
 	spaceChunk = 'v'
 )
 
-// keyBytesMax bounds a key: TiKV refuses keys of more than 8 KiB after its own encoding, which
-// makes nine bytes of eight.
+// keyBytesMax bounds a key. TiKV refuses keys of more than 8 KiB after its own encoding, which
+// turns eight bytes into nine.
 const keyBytesMax = 7000
 
-// layout makes the keys of one store.
+// layout builds the keys of one store.
 type layout struct{ prefix []byte }
 
-// newLayout is the layout of a store's name. Errors: what is no name.
+// newLayout returns the layout of a keyspace. Errors: an invalid name.
 func newLayout(name string) (layout, error) {
 	if name == "" || len(name) > 64 {
 		return layout{}, errors.New("the name of the keyspace has 1 to 64 characters")
@@ -48,21 +48,21 @@ func newLayout(name string) (layout, error) {
 	return layout{[]byte("cantle/" + name + "/")}, nil
 }
 
-// in is a key of one of the spaces.
+// in returns a key of a space.
 func (l layout) in(space byte, key []byte) []byte {
 	out := make([]byte, 0, len(l.prefix)+1+len(key))
 	return append(append(append(out, l.prefix...), space), key...)
 }
 
-// space is the range of one of the spaces.
+// space returns the bounds of a space.
 func (l layout) space(space byte) (start, end []byte) { return l.in(space, nil), l.in(space+1, nil) }
 
 func (l layout) user(key []byte) []byte { return l.in(spaceUser, key) }
 
-// unuser is the key in a key of the user space.
+// unuser returns the user key within a key of the cluster.
 func (l layout) unuser(key []byte) []byte { return key[len(l.prefix)+1:] }
 
-// users is a range of the user space.
+// users returns the bounds of a range of user keys.
 func (l layout) users(r storage.Range) (start, end []byte) {
 	if r.End == nil {
 		return l.user(r.Start), l.in(spaceUser+1, nil)
@@ -70,12 +70,12 @@ func (l layout) users(r storage.Range) (start, end []byte) {
 	return l.user(r.Start), l.user(r.End)
 }
 
-// chunk is the key of a chunk of a large value.
+// chunk returns the key of the n-th chunk of a large value.
 func (l layout) chunk(key []byte, n uint32) []byte {
 	return binary.BigEndian.AppendUint32(l.in(spaceChunk, escape(key, true)), n)
 }
 
-// chunks is the range of the chunks of the values in a range of keys.
+// chunks returns the bounds of the chunks of all values in a range of user keys.
 func (l layout) chunks(r storage.Range) (start, end []byte) {
 	if r.End == nil {
 		return l.in(spaceChunk, escape(r.Start, false)), l.in(spaceChunk+1, nil)
@@ -83,8 +83,9 @@ func (l layout) chunks(r storage.Range) (start, end []byte) {
 	return l.in(spaceChunk, escape(r.Start, false)), l.in(spaceChunk, escape(r.End, false))
 }
 
-// escape makes keys that have no other one as their beginning, in the same order: a zero
-// byte becomes 0 255, and the end is 0 1. Without the end it is a bound.
+// escape encodes a key so that no encoded key is a prefix of another one; the order stays the
+// same. A zero byte becomes 0 255, and 0 1 marks the end. Without the end mark the result is a
+// bound of a range.
 func escape(key []byte, end bool) []byte {
 	out := make([]byte, 0, len(key)+len(key)/4+2)
 	for _, c := range key {

@@ -5,32 +5,35 @@ import (
 	"time"
 )
 
-// A read of the newest state needs a time that is not before any commit that has ended. While this
-// process alone has the store all commits are its own, and the newest time that it knows is
-// not before any that has ended: it needs no new one of the oracle. Three things have to be
-// certain for that.
+// A read of the newest state needs a PD timestamp that is not before any commit that has ended. If
+// this process has the store exclusively, all commits are its own, so the newest timestamp that it
+// has seen is sufficient and no request to the oracle is needed. Three conditions must hold:
 //
-//   - The lease is not over, also by this process's own clocks, at a moment after the read came:
-//     the oracle is not asked, and a process that slept would answer with a state that others
-//     have left behind. Whoever takes over a lease that nobody gave back waits for all of it by
-//     a clock of his own, so that a jump of the oracle's times ends no lease early.
-//   - No outcome of a commit is unknown: one that has happened is not before the time known,
-//     and who is told that nobody knows looks whether it has.
-//   - Nobody else has the store: of several processes, each asks the oracle.
+//   - The lease has not expired by this process's own clocks, checked after the read has arrived. The oracle is
+//     not queried, so a process that was paused would otherwise return a state that another server has already
+//     changed. A server that takes over a lease that was not given back waits for a whole lease by its own clock,
+//     so a jump of the oracle's time ends no lease early.
+//   - No commit is undetermined. Such a commit may have happened after the newest timestamp seen, and a client
+//     with an undetermined write looks whether it has happened.
+//   - The store is exclusive: each of several servers queries the oracle.
 //
-// Transactions that write ask the oracle all the same: their locks are told apart by their times.
+// Write transactions still fetch a timestamp, because TiKV identifies their locks by start
+// timestamp.
 
-// sureShare is how much of the lease, in quarters, a process trusts by its own clocks: they may
-// be slow.
+// sureShare is the part of the lease, in quarters, that a process trusts by its own clocks: they
+// may be slow.
 const sureShare = 3
 
-// renewal is when the newest renewal of a lease began, by this process's clocks.
+// renewal holds the time at which the newest successful renewal of the lease began, by this
+// process's clocks.
 type renewal struct{ begun atomic.Pointer[time.Time] }
 
-// at notes the beginning of a renewal that has succeeded.
+// at stores the time at which a renewal that has succeeded began.
 func (r *renewal) at(begun time.Time) { r.begun.Store(&begun) }
 
-// fresh reports that the lease of this process was renewed a short while ago by its own clocks.
+// fresh reports whether the lease of this process was renewed within three quarters of its length,
+// by this process's clocks: both the monotonic clock and the wall clock, which goes on while the
+// machine sleeps.
 func (s *store) fresh() bool {
 	begun := s.lease.renewed.begun.Load()
 	if begun == nil || s.lease.lost.Load() {
@@ -42,16 +45,16 @@ func (s *store) fresh() bool {
 	return now.Sub(*begun) < most && wall >= 0 && wall < most
 }
 
-// alone reports that all commits are this process's own, as long as it has the lease, and that
-// it can tell how long that is.
+// alone reports whether this process has the store exclusively and has a clock to measure its
+// lease. Then all commits under the lease are its own.
 func (s *store) alone() bool { return s.clocked && !s.o.Several }
 
-// sure reports that the lease of this process is not over by its own clocks: neither the one
-// that never jumps nor the one that goes on while the machine sleeps.
+// sure reports whether this process has the store exclusively and its lease has certainly not
+// expired.
 func (s *store) sure() bool { return s.alone() && s.fresh() }
 
-// known is a time of the oracle that is not before any commit that had ended when it was asked
-// for, if this process has one.
+// known returns a PD timestamp that is not before any commit that had ended at the time of the
+// call, if this process has one without a request to the oracle.
 func (s *store) known() (uint64, bool) {
 	if s.doubts.Load() > 0 {
 		return 0, false

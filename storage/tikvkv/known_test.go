@@ -14,7 +14,7 @@ import (
 	"github.com/cantledb/cantle/storage/tikvkv/tikvfake"
 )
 
-// watch is a clock that a test moves.
+// watch is a clock that the test advances.
 type watch struct {
 	mu  sync.Mutex
 	now time.Time
@@ -32,10 +32,11 @@ func (w *watch) move(d time.Duration) {
 	w.now = w.now.Add(d)
 }
 
-// newWatch is a clock that stands.
+// newWatch returns a watch.
 func newWatch() *watch { return &watch{now: time.Unix(1_800_000_000, 0)} }
 
-// read is the value of a key in the newest state, and how many times the oracle was asked for it.
+// read returns the value of a key in the newest state, and the number of timestamps fetched for
+// the read.
 func read(t *testing.T, c *tikvfake.Cluster, s storage.Store, key string) (value string, times int) {
 	t.Helper()
 	c.Count()
@@ -50,8 +51,8 @@ func read(t *testing.T, c *tikvfake.Cluster, s storage.Store, key string) (value
 	return string(v), times
 }
 
-// Who alone has the store reads the newest state without asking the oracle, as long as its
-// own clock says that it must have it still.
+// A server that has the store exclusively reads the newest state without a request to the oracle,
+// as long as its own clock guarantees that its lease has not expired.
 func TestKnownTimes(t *testing.T) {
 	c, clock := fake(t), newWatch()
 	s := openOn(t, c, Options{Clock: clock.Now, Lease: time.Hour})
@@ -105,8 +106,7 @@ func TestKnownTimes(t *testing.T) {
 	}
 }
 
-// A commit of which nobody knows whether it has happened may have: who reads after that asks
-// the oracle, and sees it.
+// An undetermined commit may have happened: a read after it fetches a timestamp, and sees it.
 func TestKnownTimesInDoubt(t *testing.T) {
 	c := fake(t)
 	s := openOn(t, c, Options{Clock: newWatch().Now, Lease: time.Hour})
@@ -147,12 +147,12 @@ func TestKnownTimesInDoubt(t *testing.T) {
 	}
 }
 
-// A process that slept while another one had the store, and gave it back, has lost it all the
-// same: what it keeps in memory is from before.
+// A process has lost the store if another process had it and gave it back while the first was
+// paused: its state in memory is out of date.
 func TestLostAndGivenBack(t *testing.T) {
 	c, clock := fake(t), newWatch()
 	s := openOn(t, c, Options{Clock: clock.Now, Lease: time.Hour})
-	must(t, s.change(t.Context(), nil, [][]byte{s.leaseKey()})) // as if the lease was over
+	must(t, s.change(t.Context(), nil, [][]byte{s.leaseKey()})) // as if the lease had expired
 	second := openOn(t, c, Options{Self: "second"})
 	_, err := commit(t, second, set("a", "2"))
 	must(t, err)

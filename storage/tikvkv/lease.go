@@ -16,39 +16,41 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// lease is the right of this process to use the store, until a time of the oracle. It stands
-// in a row of the cluster and is renewed all the time. No commit comes after its end and no
-// snapshot is newer, so a process that was stopped and goes on later, when another one has the
-// store, neither writes nor reads what that one has made. All ends are the oracle's times: no
-// clock of a server matters.
+// lease is the right of this process to use the store until a PD timestamp. It is stored in a row of
+// the cluster and renewed every third of its length. No commit and no snapshot is later than the end
+// of the lease. So a process that was paused, and continues when another one has the store, neither
+// writes nor reads what that one has written. All ends are PD timestamps: safety does not depend on
+// the clock of any server.
 //
-// One of several processes has a row of its own, and no other one takes its lease away. When
-// it was over and is renewed another tenure begins: what was begun before it is not committed.
+// If several servers share the store, each member has a row of its own, and no peer takes over its
+// lease. If a member renews a lease that had expired, a new lease term begins, and transactions begun
+// in an earlier term are not committed.
 type lease struct {
 	id     [16]byte
 	tenure atomic.Pointer[tenure]
 	lost   atomic.Bool // another process has the store
 
-	renewed renewal // by the clocks of this process
+	renewed renewal // when the lease was renewed, by the clocks of this process
 
-	mu      sync.Mutex // one writer of the row at a time; the fields below
-	message []byte     // what a member tells the others
+	mu      sync.Mutex // serializes writes of the row; guards the fields below
+	message []byte     // Message of this member's row
 	about   func() []byte
-	row     uint64 // the end that its row says
+	row     uint64 // the end of the lease that the row has
 	rejoin  func(context.Context, storage.Reader) error
 }
 
-// tenure is a time without a gap during which a process has its lease.
+// tenure is a lease term: a time without a gap during which this process holds its lease. end is a PD
+// timestamp.
 type tenure struct{ end atomic.Uint64 }
 
-// owner is what the row says.
+// owner holds the decoded row of an exclusive server.
 type owner struct {
 	id   []byte
 	end  uint64
 	self string
 }
 
-// ownerOf reads the row. Errors: ErrFormat.
+// ownerOf decodes the row. Errors: ErrFormat.
 func ownerOf(stored []byte) (owner, error) {
 	if len(stored) < 24 {
 		return owner{}, fmt.Errorf("%w: the row of the owner has %d bytes", storage.ErrFormat, len(stored))
@@ -56,13 +58,14 @@ func ownerOf(stored []byte) (owner, error) {
 	return owner{stored[:16], binary.BigEndian.Uint64(stored[16:24]), string(stored[24:])}, nil
 }
 
-// until is the newest commit time the lease allows.
+// until returns the newest commit time that the lease allows.
 func (l *lease) until() uint64 { return l.tenure.Load().end.Load() }
 
-// over reports that the lease has ended by a time of the oracle.
+// over reports whether the lease has expired at a PD timestamp.
 func (l *lease) over(ts uint64) bool { return ts > l.until() }
 
-// covers waits until the lease reaches to a time. Errors: ErrUnavailable, ErrLapsed, ctx.Err().
+// covers waits until the lease includes a PD timestamp. If ctx is of storage.AtOnce, it returns
+// ErrLapsed at once. Errors: ErrUnavailable, ErrLapsed, ctx.Err().
 func (l *lease) covers(ctx context.Context, s *store, ts uint64) error {
 	if !l.over(ts) {
 		return nil
@@ -91,18 +94,17 @@ func (l *lease) covers(ctx context.Context, s *store, ts uint64) error {
 	return nil
 }
 
-// take gets the lease for a process that opens the store. If another one has it, that one is
-// given the time to show that it lives.
-// Errors: ErrLocked, ErrUnavailable, ctx.Err().
+// take acquires the lease for a process that opens the store. If another server has it, take waits
+// long enough for that server to renew it. Errors: ErrLocked, ErrUnavailable, ctx.Err().
 func (l *lease) take(ctx context.Context, s *store) error {
 	_, _ = rand.Read(l.id[:]) // it never fails
 	l.tenure.Store(&tenure{})
-	seen := uint64(0) // the end of another one's lease
+	seen := uint64(0) // the end of the other server's lease
 	return s.persist(ctx, "the row of the one server that uses it", func() error { return l.seize(ctx, s, &seen) })
 }
 
-// seize is one attempt to get the lease; seen is what earlier ones found.
-// Errors: ErrLocked; those of reads and commits.
+// seize is one attempt to acquire the lease; seen holds the end of the other server's lease that
+// earlier attempts found. Errors: ErrLocked; those of reads and commits.
 func (l *lease) seize(ctx context.Context, s *store, seen *uint64) error {
 	for {
 		begun := s.o.Clock()
@@ -145,12 +147,13 @@ func (l *lease) seize(ctx context.Context, s *store, seen *uint64) error {
 	}
 }
 
-// leaseLongOver is after how many milliseconds the lease of one who did not give it back is
-// taken without a wait: the oracle's times would have to jump that far for its owner to have it still.
+// leaseLongOver, in milliseconds: if a lease that was not given back ended longer ago than this, it is
+// taken over without a wait. Its owner could still hold it only if the oracle's time had jumped that
+// far.
 const leaseLongOver = 60_000
 
-// patience is how long one waits for the owner of a lease that ends at a time to show that he
-// lives: a whole lease by this process's own clock, for what the oracle says may have jumped.
+// patience returns how long to wait for the owner of a lease to renew it: a whole lease by this
+// process's own clock, because the oracle's time may have jumped; longer if the lease ends later.
 func (s *store) patience(end, now uint64) time.Duration {
 	wait := s.o.Lease
 	if end > now {
@@ -159,7 +162,7 @@ func (s *store) patience(end, now uint64) time.Duration {
 	return wait + 50*time.Millisecond
 }
 
-// pause waits. Errors: ctx.Err().
+// pause waits for d. Errors: ctx.Err().
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -171,9 +174,9 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// write writes the row in a transaction that began at a time, and makes the lease last from
-// then on. Errors: ErrConflict if somebody wrote it since or the commit came later than the
-// lease would last, others of a commit.
+// write writes the row of an exclusive server in a transaction with start timestamp now, and extends
+// the lease from then on. Errors: ErrConflict if another server has written the row since, or if the
+// commit came after the new end of the lease; others of a commit.
 func (l *lease) write(ctx context.Context, s *store, now uint64) error {
 	end := later(now, s.o.Lease.Milliseconds())
 	row := append(binary.BigEndian.AppendUint64(bytes.Clone(l.id[:]), end), s.o.Self...)
@@ -188,7 +191,7 @@ func (l *lease) write(ctx context.Context, s *store, now uint64) error {
 	c.SetRPCInterceptor(f.wrap())
 	e := s.errand(ctx, s.o.Lease)
 	defer e.end()
-	if s.level.Load() == 0 { // the first row: nobody else changes the level while this one has the store
+	if s.level.Load() == 0 { // the first row: no other server changes the level while this one has the store
 		if err := s.impose(e, c); err != nil {
 			return e.fail(err)
 		}
@@ -202,7 +205,7 @@ func (l *lease) write(ctx context.Context, s *store, now uint64) error {
 	return nil
 }
 
-// renew renews the lease until the store is closed, or belongs to somebody else.
+// renew renews the lease until the store is closed or another server has taken it over.
 func (l *lease) renew(ctx context.Context, s *store) {
 	every := time.NewTicker(s.o.Lease / 3)
 	defer every.Stop()
@@ -217,7 +220,7 @@ func (l *lease) renew(ctx context.Context, s *store) {
 			s.o.Fatal(fmt.Sprintf("another server has taken over the keyspace %s", s.o.Keyspace))
 			return
 		}
-		if errors.Is(err, storage.ErrFormat) { // the others have gone on while this one slept
+		if errors.Is(err, storage.ErrFormat) { // the format was raised while this process was paused
 			s.o.Fatal(err.Error())
 			return
 		}
@@ -261,8 +264,8 @@ func (l *lease) again(ctx context.Context, s *store) error {
 	return nil
 }
 
-// mine reports that the row is that of this process. If there is none, another one had the
-// store and gave it back. Errors: ErrFormat.
+// mine reports whether the row belongs to this process. A missing row means that another server had
+// the store and gave it back. Errors: ErrFormat.
 func (l *lease) mine(stored []byte) (bool, error) {
 	if stored == nil {
 		return false, nil
@@ -271,7 +274,7 @@ func (l *lease) mine(stored []byte) (bool, error) {
 	return err == nil && bytes.Equal(o.id, l.id[:]), err
 }
 
-// give gives the lease back, so that the next one need not wait for its end.
+// give deletes the row, so that the next server need not wait until the lease expires.
 func (l *lease) give(s *store) error {
 	if l.lost.Load() || l.until() == 0 {
 		return nil
@@ -282,7 +285,7 @@ func (l *lease) give(s *store) error {
 	defer e.end()
 	c, err := s.kv.Begin()
 	if err != nil {
-		return nil // it ends by itself
+		return nil // the lease expires by itself
 	}
 	key := s.leaseKey()
 	row, err := c.Get(e, key)

@@ -16,8 +16,8 @@ import (
 	"github.com/cantledb/cantle/storage/tikvkv/tikvfake"
 )
 
-// The lease keeps a second process out while the first one lives, and the first one out when
-// it has slept too long.
+// The lease keeps a second process out while the first one is alive, and keeps the first one out if
+// it was paused for too long.
 func TestLease(t *testing.T) {
 	c := fake(t)
 	s := openOn(t, c, Options{Self: "first on host-1", Lease: 600 * time.Millisecond})
@@ -27,7 +27,7 @@ func TestLease(t *testing.T) {
 	if !errors.Is(err, storage.ErrLocked) || !strings.Contains(err.Error(), "first on host-1") {
 		t.Fatalf("a second process: %v", err)
 	}
-	other := openOn(t, c, Options{Keyspace: "other"}) // has nothing to do with it
+	other := openOn(t, c, Options{Keyspace: "other"}) // unaffected
 	must(t, other.Close())
 	must(t, s.Close())
 
@@ -40,7 +40,7 @@ func TestLease(t *testing.T) {
 	sleeping.Store(true)
 	held := make(chan struct{})
 	c.SetHook(func(_ context.Context, req *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
-		if sleeping.Load() && req.Type == tikvrpc.CmdPrewrite { // of the renewal
+		if sleeping.Load() && req.Type == tikvrpc.CmdPrewrite { // the renewal
 			<-held
 		}
 		return next()
@@ -72,7 +72,7 @@ func TestLease(t *testing.T) {
 	must(t, second.Close())
 }
 
-// The safe point follows the oldest reader and what is to be kept, and refuses times before it.
+// The safe point follows the oldest reader and the retention, and reads before it are refused.
 func TestCollect(t *testing.T) {
 	c := fake(t)
 	s := openOn(t, c, Options{Retention: time.Millisecond, KeepGarbage: true})
@@ -107,8 +107,8 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// A reader that is open for too long is told so, once what it sees may be removed: it never
-// reads less than there was.
+// A reader that is open for too long gets an error once the versions that it reads may be removed;
+// it never returns incomplete results.
 func TestCollectPastReader(t *testing.T) {
 	c := fake(t)
 	s := openOn(t, c, Options{Retention: time.Millisecond, KeepGarbage: true})
@@ -135,7 +135,7 @@ func TestCollectPastReader(t *testing.T) {
 	}
 }
 
-// Round trips: what a caller does costs as many requests as said here.
+// The number of requests of each operation is as listed here.
 func TestRoundTrips(t *testing.T) {
 	c := fake(t)
 	s := openOn(t, c, Options{Lease: time.Hour})
@@ -196,9 +196,9 @@ func TestRoundTrips(t *testing.T) {
 	})
 }
 
-// A look at the end of the log costs three steps, however many lanes it has: a time, the mark,
-// and the first pages of all lanes together; values that this store has written are known. Who
-// alone has the store, and knows that it has, asks for nothing at all.
+// A scan of the end of the log needs three round trips, however many lanes there are: the
+// timestamp, the mark, and the first pages of all lanes together; values written by this store are
+// cached. A server that has the store exclusively needs no request, if it has a clock.
 func TestLogTrips(t *testing.T) {
 	for what, o := range map[string]Options{"the store": {Lease: time.Hour}, "memory": {Lease: time.Hour, Clock: newWatch().Now}} {
 		c := fake(t)
@@ -226,8 +226,8 @@ func TestLogTrips(t *testing.T) {
 	}
 }
 
-// The first answer about the row of the one who opens a store is lost, and the row is written or
-// not: the store opens all the same, without waiting for the end of a lease that may be its own.
+// While a store is opened, the answer to the first write of its row is lost; the row is written or
+// not. The store opens nevertheless, without waiting until its own lease expires.
 func TestOpenUnanswered(t *testing.T) {
 	for _, arrives := range []bool{true, false} {
 		t.Run(fmt.Sprintf("arrives=%v", arrives), func(t *testing.T) {
@@ -256,8 +256,8 @@ func TestOpenUnanswered(t *testing.T) {
 	}
 }
 
-// The row of the one who opens a store is committed later than its lease would last, or the cluster
-// refuses it: the store opens all the same, and says what it waits for.
+// While a store is opened, its row is committed after the end of its lease, or the cluster refuses
+// it. The store opens nevertheless, and logs the reason for the delay.
 func TestOpenLate(t *testing.T) {
 	var said atomic.Int64
 	o := Options{Lease: 100 * time.Millisecond, Log: func(bool, string) { said.Add(1) }}
@@ -297,7 +297,7 @@ func TestOpenLate(t *testing.T) {
 	}
 }
 
-// The row of the one who opens a store is held up for so long that the lease would be over: it is
+// While a store is opened, its row is delayed until its lease would have expired: the row is
 // written again.
 func TestOpenTooLate(t *testing.T) {
 	for _, several := range []bool{false, true} {

@@ -11,21 +11,21 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Level counts how what lies in a keyspace is written: records, the catalog, the change log, rows of sessions,
-// what members tell. A program reads what was written at its level and at those before. It rises by one
-// with a change that programs before it would not read as it is meant.
+// Level is the format version of what lies in a keyspace: records, the catalog, the change log, rows of
+// sessions, messages of members. A program reads what was written at its own level and at earlier ones. Level
+// increases by one with each change that earlier programs would misread.
 //
-// Servers of two releases work side by side while one after another is replaced: a row of the
-// keyspace says at which level all write, and a newer program writes at that one. The row rises once all
-// members can read the next level, and from then on keeps programs out that cannot. Whoever
-// joins, or comes back after its lease was over, and whoever lets the row rise conflict: one of the two
-// sees the other.
+// Servers of two releases run side by side during a rolling upgrade. A row of the keyspace stores the level
+// at which all members write, and a newer program writes at that level. Once all members can read the next
+// level, the row is raised; from then on programs that cannot read that level are refused. A member that
+// joins, or rejoins after its lease has expired, conflicts with the member that raises the level, so one of
+// the two sees the other.
 const Level = 1
 
-// levelKey is the key of the row that says at which level all write.
+// levelKey returns the key of the row with the level at which all members write.
 func (s *store) levelKey() []byte { return s.keys.in(spaceOwner, []byte{ownerLevel}) }
 
-// levelOf reads the row; there is none before the level has risen for the first time.
+// levelOf decodes the row; the row is missing until the level is raised for the first time.
 func levelOf(stored []byte) uint32 {
 	if len(stored) != 4 {
 		return 1
@@ -33,8 +33,8 @@ func levelOf(stored []byte) uint32 {
 	return binary.BigEndian.Uint32(stored)
 }
 
-// comply goes by the level in the state that a transaction reads.
-// Errors: ErrFormat if this program cannot read what others write; those of a read.
+// comply adopts the level stored in the snapshot of a transaction. Errors: ErrFormat if this program cannot
+// read that level; those of a read.
 func (s *store) comply(ctx context.Context, c *transaction.KVTxn) error {
 	stored, err := c.Get(ctx, s.levelKey())
 	if err != nil && !isAbsent(err) {
@@ -48,7 +48,7 @@ func (s *store) comply(ctx context.Context, c *transaction.KVTxn) error {
 	return nil
 }
 
-// impose lets the level rise to what this program knows, which has the store alone.
+// impose raises the level to the newest that this program can write. It is called by an exclusive server.
 // Errors: as comply.
 func (s *store) impose(ctx context.Context, c *transaction.KVTxn) error {
 	if err := s.comply(ctx, c); err != nil || s.level.Load() == s.o.Level {
@@ -58,8 +58,8 @@ func (s *store) impose(ctx context.Context, c *transaction.KVTxn) error {
 	return c.Set(s.levelKey(), binary.BigEndian.AppendUint32(nil, s.o.Level))
 }
 
-// rise lets the level rise if all members can read a newer one than is written.
-// Errors: ErrConflict if somebody joined meanwhile; as want.
+// rise raises the level if all members can read a newer one. Errors: ErrConflict if a member has joined
+// meanwhile; as underLease.
 func (s *store) rise(ctx context.Context) error {
 	if s.level.Load() >= s.o.Level {
 		return nil

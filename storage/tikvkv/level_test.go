@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/storage/tikvkv/tikvfake"
 )
 
-// openAtLevel opens a store for a program that reads up to a level.
+// openAtLevel opens a store as a program whose newest level is level.
 func openAtLevel(t *testing.T, c *tikvfake.Cluster, level uint32, several bool) (*store, error) {
 	t.Helper()
 	kv, err := c.Client()
@@ -27,7 +27,8 @@ func openAtLevel(t *testing.T, c *tikvfake.Cluster, level uint32, several bool) 
 	return s.(*store), nil
 }
 
-// tooOld makes sure that a program of an older level is told to make room for a newer one.
+// tooOld checks that opening the store at an older level fails, with the advice to start the newer
+// program.
 func tooOld(t *testing.T, c *tikvfake.Cluster, level uint32, several bool) {
 	t.Helper()
 	s, err := openAtLevel(t, c, level, several)
@@ -39,8 +40,8 @@ func tooOld(t *testing.T, c *tikvfake.Cluster, level uint32, several bool) {
 	}
 }
 
-// While one member is of an older program all write at its level; the level rises when it has gone,
-// and then it cannot come back.
+// While one member can only read an older level, all members write at that level. After it has
+// left, the level is raised, and it can no longer join.
 func TestLevelRises(t *testing.T) {
 	c := fake(t)
 	old, err := openAtLevel(t, c, 1, true)
@@ -68,7 +69,7 @@ func TestLevelRises(t *testing.T) {
 	tooOld(t, c, 1, false)
 }
 
-// Who has the keyspace alone writes at the level of his program, which keeps older ones out.
+// An exclusive server writes at the newest level of its program, which keeps older programs out.
 func TestLevelAlone(t *testing.T) {
 	c := fake(t)
 	s, err := openAtLevel(t, c, 2, false)
@@ -81,7 +82,7 @@ func TestLevelAlone(t *testing.T) {
 	must(t, s.Close())
 }
 
-// A member that slept while the level rose ends, and says why.
+// A member that was paused while the level was raised stops, and reports why.
 func TestLevelAsleep(t *testing.T) {
 	c := fake(t)
 	var asleep atomic.Bool

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Location is where a store is: the addresses of PD, the keyspace, the files of TLS, and whether
-// the keyspace is to be used by one process only.
+// Location is the parsed address of a store: PD's addresses, the keyspace, files for TLS, and
+// whether only one process may use the keyspace.
 type Location struct {
 	Addresses     []string // of PD, host:port
 	Keyspace      string
@@ -17,11 +17,11 @@ type Location struct {
 	Exclusive     bool
 }
 
-// Scheme is what a location begins with.
+// Scheme is the scheme of a location's URL.
 const Scheme = "tikv"
 
 // ParseLocation reads tikv://pd1:2379,pd2:2379/keyspace?ca=FILE&cert=FILE&key=FILE&exclusive=true.
-// Errors: what is wrong, for people.
+// Errors: texts for the operator.
 func ParseLocation(text string) (l Location, err error) {
 	rest, ok := strings.CutPrefix(text, Scheme+"://")
 	if !ok {
@@ -70,7 +70,7 @@ func ParseLocation(text string) (l Location, err error) {
 	return l, nil
 }
 
-// String is the location as it was written, without the files.
+// String returns the location as a URL, without its query.
 func (l Location) String() string {
 	return Scheme + "://" + strings.Join(l.Addresses, ",") + "/" + l.Keyspace
 }

@@ -38,7 +38,8 @@ func TestParseLocation(t *testing.T) {
 	}
 }
 
-// A PD that is not there is said to be so, soon enough for whoever starts a server.
+// If PD does not answer, Open returns an error within a time acceptable for the
+// start of a server.
 func TestNobodyAnswers(t *testing.T) {
 	fake(t) // silences the client
 	_, err := connect(t.Context(), Location{Addresses: []string{"127.0.0.1:1"}, Keyspace: "k"}, 300*time.Millisecond)

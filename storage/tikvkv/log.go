@@ -16,16 +16,17 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// The log is read in the order of commit times. A look at it takes a new time T of the oracle
-// and lists, at the snapshot T, the keys with a place above after - window; their commit times
-// come with their values. It keeps those with a commit time above after, and emits them in the
-// order of (commit time, key). A heap suffices: what is still to be listed has a place, and so a
-// commit time, that is not before the last place listed. The next look begins at T.
+// The log is read in the order of commit times. A scan takes a new PD timestamp T. At the
+// snapshot T it lists the keys with a place above after - window; their commit times come with
+// their values. It keeps the records with a commit time above after, and emits them in the order
+// of (commit time, key). A heap is sufficient for that order: a record that is not listed yet
+// has a place, and so a commit time, that is not before the last place listed. The next scan
+// starts at T.
 //
-// Nothing is missed: the snapshot T shows every commit up to T and none after it. A record that
-// this look misses and the next one would miss has a commit time C above T and a place L of at
-// most T - window. But C is at most L + window: the fence refuses anything else. No clock and no
-// delay is part of this.
+// No record is missed. The snapshot T shows every commit up to T and none after T. A record that
+// both this scan and the next one miss would have a commit time C above T and a place L of at
+// most T - window. But C is at most L + window, because the fence refuses any later commit. This
+// does not depend on clocks or delays.
 
 // ReadLog implements storage.Store.
 func (s *store) ReadLog(ctx context.Context, stream []byte, after storage.Timestamp, yield func(ts, own storage.Timestamp, rec []byte) bool) (storage.Timestamp, error) {
@@ -113,8 +114,8 @@ func (s *store) ReadLogBack(ctx context.Context, stream []byte, upTo, after stor
 	}
 }
 
-// look begins a look at a stream: the time of its snapshot, and up to when the stream was
-// truncated by then.
+// look starts a scan of a stream. It returns the timestamp of the snapshot, and the timestamp up
+// to which the stream was truncated in that snapshot.
 func (s *store) look(ctx context.Context, stream []byte) (now uint64, mark storage.Timestamp, err error) {
 	if now, err = s.ask(ctx); err != nil {
 		return 0, 0, err
@@ -126,7 +127,7 @@ func (s *store) look(ctx context.Context, stream []byte) (now uint64, mark stora
 	return now, mark, err
 }
 
-// markOf is the timestamp of the last record that was truncated, at a time of the oracle.
+// markOf returns the timestamp of the last truncated record, at a PD timestamp.
 func (s *store) markOf(ctx context.Context, ts uint64, stream []byte) (storage.Timestamp, error) {
 	stored, err := s.get(ctx, ts, s.keys.in(spaceMark, stream))
 	if err != nil || len(stored) != 8 {
@@ -135,7 +136,8 @@ func (s *store) markOf(ctx context.Context, ts uint64, stream []byte) (storage.T
 	return storage.Timestamp(binary.BigEndian.Uint64(stored)), nil
 }
 
-// walk is one look at a stream under way: its lanes, and what they gave and is not emitted.
+// walk is a scan of a stream in progress: its lanes, and the values that were listed and not yet
+// emitted.
 type walk struct {
 	s       *store
 	ctx     context.Context
@@ -151,7 +153,7 @@ type walk struct {
 type lane struct {
 	class      byte
 	start, end []byte
-	bound      uint64 // no record still to be listed has a commit time below it, or in reverse above
+	bound      uint64 // every record that is not listed yet has a commit time at or after this, or in reverse at or before
 	done       bool
 }
 
@@ -161,12 +163,12 @@ type entry struct {
 	key, body []byte
 }
 
-// walk begins to walk a stream at a snapshot.
+// walk creates a scan of a stream at a snapshot.
 func (s *store) walk(ctx context.Context, stream []byte, at uint64, reverse bool) *walk {
 	return &walk{s: s, ctx: ctx, stream: stream, at: at, reverse: reverse}
 }
 
-// addLane adds the places above low and up to high of one lane.
+// addLane adds a lane with the places above low and up to high.
 func (w *walk) addLane(class, bucket byte, low, high uint64) {
 	prefix := w.s.keys.lane(w.stream, class, bucket)
 	l := &lane{class: class,
@@ -203,7 +205,7 @@ func (w *walk) Pop() any {
 	return last
 }
 
-// next is the next value in the order of commit times among those that are wanted.
+// next returns the next value in the order of commit times for which wanted returns true.
 func (w *walk) next(wanted func(ts uint64) bool) (entry, bool, error) {
 	for {
 		if err := w.s.check(w.ctx); err != nil {
@@ -228,7 +230,7 @@ func (w *walk) next(wanted func(ts uint64) bool) (entry, bool, error) {
 	}
 }
 
-// reached reports that nothing still to be listed comes before a commit time.
+// reached reports whether no record that is not listed yet comes before a commit time.
 func (w *walk) reached(ts, bound uint64) bool {
 	if w.reverse {
 		return ts > bound
@@ -236,7 +238,7 @@ func (w *walk) reached(ts, bound uint64) bool {
 	return ts < bound
 }
 
-// behind is the lane that holds up the others, nil if all are at their ends.
+// behind returns the lane that has been listed least far, nil if all lanes are at their ends.
 func (w *walk) behind() (worst *lane) {
 	for _, l := range w.lanes {
 		if !l.done && (worst == nil || w.reached(l.bound, worst.bound)) {
@@ -246,8 +248,8 @@ func (w *walk) behind() (worst *lane) {
 	return worst
 }
 
-// list takes the next page of each of some lanes: all together, so that a look at a short log
-// is two round trips however many lanes there are.
+// list fetches the next page of each of some lanes, all at the same time. So the scan of a short
+// log needs two round trips, however many lanes there are.
 func (w *walk) list(wanted func(ts uint64) bool, lanes ...*lane) error {
 	pages, errs := make([]page, len(lanes)), make([]error, len(lanes))
 	var all sync.WaitGroup
@@ -284,7 +286,8 @@ func (w *walk) list(wanted func(ts uint64) bool, lanes ...*lane) error {
 	return nil
 }
 
-// take takes a page of a lane, and adds the keys to missing whose values are not known.
+// take adds a page of a lane to the heap. Keys whose values are not cached are appended to
+// missing.
 func (w *walk) take(l *lane, p page, wanted func(ts uint64) bool, missing [][]byte) [][]byte {
 	if l.done = p.next == nil; !l.done {
 		if w.reverse {
@@ -310,7 +313,7 @@ func (w *walk) take(l *lane, p page, wanted func(ts uint64) bool, missing [][]by
 	return missing
 }
 
-// body is the whole value of an entry.
+// body returns the whole value of an entry.
 func (w *walk) body(e entry) ([]byte, error) {
 	if e.body == nil {
 		stored, err := w.s.get(w.ctx, w.at, e.key)
@@ -355,11 +358,11 @@ func (s *store) WaitLog(ctx context.Context, after storage.Timestamp) error {
 	}
 }
 
-// truncateKeysMax is how many records one transaction removes.
+// truncateKeysMax is the number of records that one transaction deletes.
 const truncateKeysMax = 512
 
-// TruncateLog implements storage.Store. The mark is written first: whoever reads while records
-// are removed has either a snapshot from before, or is told.
+// TruncateLog implements storage.Store. The mark is written before records are deleted: a reader
+// that runs meanwhile has an older snapshot, or finds the mark and returns ErrLogTruncated.
 func (s *store) TruncateLog(ctx context.Context, stream []byte, ts storage.Timestamp) error {
 	newest := storage.Timestamp(0)
 	err := s.ReadLogBack(ctx, stream, ts, 0, func(at storage.Timestamp, _ []byte) bool {
@@ -376,7 +379,7 @@ func (s *store) TruncateLog(ctx context.Context, stream []byte, ts storage.Times
 	return s.remove(ctx, stream, oracleOf(newest))
 }
 
-// remove removes the records of a stream up to a commit time.
+// remove deletes the records of a stream up to a commit time.
 func (s *store) remove(ctx context.Context, stream []byte, last uint64) error {
 	now, err := s.ask(ctx)
 	if err != nil {
@@ -394,8 +397,8 @@ func (s *store) remove(ctx context.Context, stream []byte, last uint64) error {
 	return nil
 }
 
-// removeLane removes the records of one lane up to a commit time. Those whose place is older
-// than the window need not be asked for theirs.
+// removeLane deletes the records of one lane up to a commit time. If the place of a record is
+// earlier than that by more than the window, so is its commit time, and it need not be fetched.
 func (s *store) removeLane(ctx context.Context, now uint64, l *lane, last uint64) error {
 	sure := earlier(last, s.limits.windows[l.class])
 	for start := l.start; start != nil; {
@@ -430,8 +433,8 @@ func (s *store) removeLane(ctx context.Context, now uint64, l *lane, last uint64
 	return nil
 }
 
-// change sets and removes keys of the engine's own, which nobody else writes; it may be
-// repeated, so conflicts and unknown outcomes are tried again.
+// change sets and deletes keys that only the engine itself writes. It is idempotent, so
+// conflicts and undetermined outcomes are retried.
 func (s *store) change(ctx context.Context, set []placed, remove [][]byte) error {
 	if len(set)+len(remove) == 0 {
 		return nil
@@ -466,7 +469,7 @@ func (s *store) changeOnce(ctx context.Context, set []placed, remove [][]byte) e
 	}
 	f := &fence{bound: s.lease.until}
 	c.SetRPCInterceptor(f.wrap())
-	c.SetDiskFullOpt(kvrpcpb.DiskFullOpt_AllowedOnAlmostFull) // it frees space in the end
+	c.SetDiskFullOpt(kvrpcpb.DiskFullOpt_AllowedOnAlmostFull) // deleting frees space in the end
 	e := s.errand(ctx, s.limits.commit)
 	defer e.end()
 	if err := c.Commit(e); err != nil {

@@ -10,37 +10,39 @@ import (
 	"github.com/cantledb/cantle/storage/writebuf"
 )
 
-// A commit's log records of one stream are one value, filed under the commit's place:
+// The log records that a commit appends to one stream are stored as one value under the commit's
+// place:
 //
 //	'l' ‖ len(2) ‖ stream ‖ class(1) ‖ bucket(1) ‖ place(8) ‖ writer(4) ‖ seq(4) ‖ part(2)
 //
-// It is cut into parts if it is large. Buckets keep the end of the log from being one hot
-// region.
+// A large value is cut into parts. Buckets spread the end of the log over several regions, so that
+// none of them is hot.
 const (
 	buckets   = 4
 	partBytes = chunkBytes
-	tailBytes = 8 + 4 + 4 + 2 // of a key, from its place on
+	tailBytes = 8 + 4 + 4 + 2 // length of a key from its place on
 )
 
-// Classes of commits, by how long after their place they may come.
+// Classes of commits, by the length of their window.
 const (
 	classSmall = 0
 	classLarge = 1
 	classes    = 2
 )
 
-// largeBytes and largeKeys are from which size on a commit is a large one: it may take longer than
-// the window of small ones.
+// A commit with more than largeBytes or largeKeys is of the large class: it may take longer than
+// the window of small commits.
 const (
 	largeBytes = 1 << 20
 	largeKeys  = 1000
 )
 
-// slowFor is how long all commits are large ones after one has come too late: who tries again
-// gets through, however slow the cluster is then. Readers of the log list more places meanwhile.
+// slowFor is the time for which all commits are of the large class after one has come too late. So
+// a retry succeeds, however slow the cluster is then. Readers of the log list more places
+// meanwhile.
 const slowFor = 10 * time.Second
 
-// classOf is the class of a commit.
+// classOf returns the class of a commit.
 func (s *store) classOf(b *writebuf.Buffer) byte {
 	if b.Bytes() > largeBytes || b.Len() > largeKeys || s.o.Clock().UnixNano() < s.slow.Load() {
 		return classLarge
@@ -51,19 +53,20 @@ func (s *store) classOf(b *writebuf.Buffer) byte {
 // placed is a log value with its key.
 type placed struct{ key, body []byte }
 
-// lane is the beginning of the keys of one class and bucket of a stream.
+// lane returns the prefix of the keys of one class and bucket of a stream.
 func (l layout) lane(stream []byte, class, bucket byte) []byte {
 	return append(l.stream(stream), class, bucket)
 }
 
-// placeOf is the place in a log key, and part which part of its value it has.
+// placeOf returns the place in a log key, and the number of the part that the key holds.
 func placeOf(key []byte) (place uint64, part uint16) {
 	tail := key[len(key)-tailBytes:]
 	return binary.BigEndian.Uint64(tail), binary.BigEndian.Uint16(tail[16:])
 }
 
-// place makes the log values of a commit. In a value: how many records the commit has, how
-// many parts the value has, and its records, each with its number among all.
+// place builds the log values of a commit. A value holds the number of records of the commit, the
+// number of parts of the value, and the records of the stream, each with its number within the
+// commit.
 func (s *store) place(records []writebuf.LogRecord, place uint64, class byte) (out []placed) {
 	seq := s.logSeq.Add(1)
 	bucket := byte(seq % buckets)
@@ -96,7 +99,7 @@ func (s *store) place(records []writebuf.LogRecord, place uint64, class byte) (o
 	return out
 }
 
-// streamSeen reports that a stream is among the records.
+// streamSeen reports whether one of the records is of the stream.
 func streamSeen(records []writebuf.LogRecord, stream []byte) bool {
 	for i := range records {
 		if bytes.Equal(records[i].Stream, stream) {
@@ -106,12 +109,13 @@ func streamSeen(records []writebuf.LogRecord, stream []byte) bool {
 	return false
 }
 
-// partKey is the key of a part of the value whose key begins like this.
+// partKey returns the key of a part of the value; key is the log key without its part.
 func partKey(key []byte, part uint16) []byte {
 	return binary.BigEndian.AppendUint16(key[:len(key):len(key)], part)
 }
 
-// unplace yields the records of a value, with how many of its commit's come after each.
+// unplace yields the records of a value; after is the number of records of the same commit that
+// follow.
 func unplace(body []byte, yield func(after uint64, rec []byte) bool) (more bool, err error) {
 	total, body, err := number(body)
 	if err == nil {
@@ -136,7 +140,7 @@ func unplace(body []byte, yield func(after uint64, rec []byte) bool) (more bool,
 	return true, err
 }
 
-// partsOf is how many parts a value has, by its first one.
+// partsOf returns the number of parts of a value, from its first part.
 func partsOf(body []byte) (uint64, error) {
 	_, body, err := number(body)
 	if err != nil {
@@ -146,7 +150,7 @@ func partsOf(body []byte) (uint64, error) {
 	return parts, err
 }
 
-// number takes a number off the front.
+// number decodes a number at the start of b, and returns the rest.
 func number(b []byte) (uint64, []byte, error) {
 	n, size := binary.Uvarint(b)
 	if size <= 0 {

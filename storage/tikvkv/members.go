@@ -15,12 +15,14 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// member is a store that several processes use at the same time. Each has a row under its
-// name: the end of its lease, what it is called, and what it tells the others. The row of the
-// one owner, who bears no others, is locked by whoever joins, or comes back after its lease was over, and
-// written by whoever wants to be alone: of the two that come at the same time one conflicts, and sees the
-// other then. Whoever joins after an owner has gone removes its row, so that the owner, should
-// it only have slept, finds that it has lost the store.
+// member is a store that several servers use at the same time. Each member has a row under its ID: the
+// end of its lease, its name, and its message to the other members.
+//
+// The owner row keeps members and an exclusive server apart. An exclusive server writes that row; a
+// member that joins, or rejoins after its lease expired, locks it. If both happen at once, one
+// transaction conflicts, and its retry sees the other server. A member that joins after the lease of an
+// exclusive server has expired deletes the owner row. If that server was only paused, it finds its row
+// missing, and so detects that it has lost the store.
 type member struct{ *store }
 
 // Member implements storage.Shared.
@@ -64,7 +66,7 @@ func (m *member) Members(ctx context.Context) (storage.Timestamp, []storage.Memb
 	return timestampOf(now), list, err
 }
 
-// members lists the rows of members at a time, with those whose lease is over.
+// members lists the rows of all members at a PD timestamp, including those with an expired lease.
 func (s *store) members(ctx context.Context, now uint64) (list []memberRow, err error) {
 	start, end := s.keys.in(spaceOwner, []byte{ownerMember}), s.keys.in(spaceOwner, []byte{ownerMember + 1})
 	for start != nil {
@@ -84,7 +86,7 @@ func (s *store) members(ctx context.Context, now uint64) (list []memberRow, err 
 	return list, nil
 }
 
-// leaseKey is the key of the row of this process.
+// leaseKey returns the key of this process's row.
 func (s *store) leaseKey() []byte {
 	if !s.o.Several {
 		return s.keys.in(spaceOwner, nil)
@@ -96,27 +98,28 @@ func (s *store) memberKey(id storage.MemberID) []byte {
 	return s.keys.in(spaceOwner, append([]byte{ownerMember}, id[:]...))
 }
 
-// What lies beside the row of the one owner.
+// Rows beside the owner row.
 const (
 	ownerMember byte = iota // the rows of members
-	ownerPoint              // the safe point that members agree upon
-	ownerLevel              // the level at which all write
+	ownerPoint              // the safe point on which members agree
+	ownerLevel              // the level at which all members write
 )
 
-// memberRow is the row of a member: what others read of it, and how it stands to the safe point.
+// memberRow is the row of a member: what other members read of it, and what they need to move the safe
+// point.
 type memberRow struct {
 	storage.Member
-	end    uint64 // of the lease
-	safe   uint64 // it reads nothing before this time
-	oldest uint64 // it reads this time, or nothing as old
-	level  uint32 // up to which it reads what others write
+	end    uint64 // end of the lease
+	safe   uint64 // the member refuses reads before this timestamp
+	oldest uint64 // the member has no reader before this timestamp
+	level  uint32 // the newest level that the member can read
 }
 
-// over reports that the lease is over at a time.
+// over reports whether the lease has expired at a PD timestamp.
 func (m *memberRow) over(now uint64) bool { return m.end < now }
 
-// encode is the row as it is stored: three times, the level, and three texts with their lengths but
-// the last. Programs of all levels read it.
+// encode returns the row as it is stored: three timestamps, the level, and three texts, each but the last
+// after its length. Programs of all levels read this format.
 func (m *memberRow) encode() []byte {
 	var row []byte
 	for _, ts := range []uint64{m.end, m.safe, m.oldest} {
@@ -129,7 +132,7 @@ func (m *memberRow) encode() []byte {
 	return append(row, m.Message...)
 }
 
-// memberOf reads a row. Errors: ErrFormat.
+// memberOf decodes a row. Errors: ErrFormat.
 func memberOf(key, row []byte) (m memberRow, err error) {
 	bad := fmt.Errorf("%w: the row of a member has %d bytes", storage.ErrFormat, len(row))
 	if len(row) < 28 || len(key) < len(m.ID) {
@@ -154,8 +157,8 @@ func memberOf(key, row []byte) (m memberRow, err error) {
 	return m, nil
 }
 
-// alone refuses to be the only one where members live.
-// Errors: ErrLocked; those of a read.
+// alone returns ErrLocked if a member holds a lease: this server must be exclusive. Errors: ErrLocked;
+// those of a read.
 func (l *lease) alone(ctx context.Context, s *store, now uint64) error {
 	list, err := s.members(ctx, now)
 	for _, one := range list {
@@ -166,7 +169,7 @@ func (l *lease) alone(ctx context.Context, s *store, now uint64) error {
 	return err
 }
 
-// join writes the first row of a member, and removes those of members whose lease is over.
+// join writes the first row of this member, and deletes the rows of members whose lease has expired.
 // Errors: as write.
 func (l *lease) join(ctx context.Context, s *store, now uint64) error {
 	list, err := s.members(ctx, now)
@@ -186,7 +189,7 @@ func (l *lease) join(ctx context.Context, s *store, now uint64) error {
 		switch owned, err := s.owned(e, c); {
 		case err != nil:
 			return err
-		case owned: // by somebody whose lease is over
+		case owned: // the lease of that server has expired
 			return c.Delete(s.keys.in(spaceOwner, nil))
 		}
 		return c.LockKeysWithWaitTime(e, clientkv.LockNoWait, s.keys.in(spaceOwner, nil))
@@ -197,7 +200,7 @@ func (l *lease) join(ctx context.Context, s *store, now uint64) error {
 	return s.heed(ctx)
 }
 
-// owned reports that there is a row of one owner in the state that a transaction reads.
+// owned reports whether there is an owner row in the snapshot of a transaction.
 func (s *store) owned(ctx context.Context, c *transaction.KVTxn) (bool, error) {
 	if _, err := c.Get(ctx, s.keys.in(spaceOwner, nil)); isAbsent(err) {
 		return false, nil
@@ -207,7 +210,7 @@ func (s *store) owned(ctx context.Context, c *transaction.KVTxn) (bool, error) {
 	return true, nil
 }
 
-// back is a member's return after its lease was over: nobody may have taken the store for himself
+// back rejoins after the lease of this member has expired: no exclusive server may have taken over
 // meanwhile. mu is held. Errors: ErrLocked, and then the store is lost; as write.
 func (l *lease) back(ctx context.Context, s *store) error {
 	now, err := s.ask(ctx)
@@ -233,8 +236,8 @@ func (l *lease) back(ctx context.Context, s *store) error {
 	return s.heed(ctx)
 }
 
-// remain renews the lease of a member. If it was over before, others may have gone on without
-// this process: it reads what they have done before it does anything else.
+// remain renews the lease of a member. If the lease had expired before, peers may have made changes
+// without this process, so remain first calls rejoin to read them, and then begins a new lease term.
 // Errors: as write; those of rejoin.
 func (l *lease) remain(ctx context.Context, s *store, now uint64) error {
 	l.mu.Lock()
@@ -269,7 +272,7 @@ func (l *lease) remain(ctx context.Context, s *store, now uint64) error {
 	return nil
 }
 
-// hold notes a reader at a time; release ends it.
+// hold counts a reader at a PD timestamp; release ends it.
 func (s *store) hold(ts uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -277,9 +280,9 @@ func (s *store) hold(ts uint64) {
 	s.open++
 }
 
-// put writes the row of a member in a transaction that began at a time, with more. The lease
-// lasts longer then, unless it was over when the row was committed: again says so. mu is held.
-// Errors: as write.
+// put writes the row of a member in a transaction with start timestamp now, together with the writes of
+// more. This extends the lease. If the lease had expired when the row was committed, the lease term is
+// not extended, and again is true. mu is held. Errors: as write.
 func (l *lease) put(ctx context.Context, s *store, now uint64, more func(context.Context, *transaction.KVTxn) error) (again bool, err error) {
 	end := later(now, s.o.Lease.Milliseconds())
 	if end <= l.row {
@@ -297,7 +300,7 @@ func (l *lease) put(ctx context.Context, s *store, now uint64, more func(context
 	if err != nil {
 		return false, e.fail(err)
 	}
-	s.advance(point) // unless somebody reads before it
+	s.advance(point) // has no effect while a reader needs an older state
 	if err := s.comply(e, c); err != nil {
 		return false, e.fail(err)
 	}
@@ -329,7 +332,7 @@ func (l *lease) put(ctx context.Context, s *store, now uint64, more func(context
 	return true, nil
 }
 
-// renewal is one renewal by the clock, tried again while a reader is in its way.
+// renewal renews the lease now, and retries after conflicts.
 func (l *lease) renewal(ctx context.Context, s *store) error {
 	for {
 		begun := s.o.Clock()

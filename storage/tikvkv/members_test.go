@@ -14,7 +14,7 @@ import (
 	"github.com/cantledb/cantle/storage/tikvkv/tikvfake"
 )
 
-// openMember opens a store that several use.
+// openMember opens a store as a member.
 func openMember(tb *testing.T, c *tikvfake.Cluster, o Options) *member {
 	tb.Helper()
 	kv, err := c.Client()
@@ -28,7 +28,7 @@ func openMember(tb *testing.T, c *tikvfake.Cluster, o Options) *member {
 	return s.(*member)
 }
 
-// told is what the members tell, by what they are called.
+// told returns the messages of the members by Member.Self.
 func told(t *testing.T, s storage.Shared) map[string]string {
 	t.Helper()
 	_, list, err := s.Members(t.Context())
@@ -40,8 +40,8 @@ func told(t *testing.T, s storage.Shared) map[string]string {
 	return out
 }
 
-// Several processes have a store at the same time and read what the others tell; one that wants
-// to be alone is kept out by them, and keeps them out.
+// Several servers use a store at the same time and read each other's messages. An exclusive
+// server is refused while members live, and refuses members while it lives.
 func TestMembers(t *testing.T) {
 	c := fake(t)
 	a, b := openMember(t, c, Options{Self: "a"}), openMember(t, c, Options{Self: "b"})
@@ -75,8 +75,8 @@ func TestMembers(t *testing.T) {
 	must(t, s.Close())
 }
 
-// A member that slept longer than its lease lasts does nothing that it began before, and reads
-// what the others did before it does anything else.
+// A member that was paused for longer than its lease commits nothing that it began before, and
+// reads what its peers have written before it continues.
 func TestMemberAsleep(t *testing.T) {
 	c := fake(t)
 	a, b := openMember(t, c, Options{Self: "a", Lease: time.Second}), openMember(t, c, Options{Self: "b"})
@@ -85,7 +85,7 @@ func TestMemberAsleep(t *testing.T) {
 		v, err := r.Get(ctx, []byte("k"), nil)
 		select {
 		case rejoined <- string(v):
-		default: // not the first time, on a slow machine
+		default: // rejoins again on a slow machine
 		}
 		if early, err := a.Begin(ctx, storage.TxnOptions{}); err == nil {
 			early.Close()
@@ -93,18 +93,18 @@ func TestMemberAsleep(t *testing.T) {
 		}
 		return err
 	})
-	a.limits.read = 100 * time.Millisecond // how long a reader waits for the lease
+	a.limits.read = 100 * time.Millisecond // timeout of waiting for the lease
 	asleep, err := a.Begin(t.Context(), storage.TxnOptions{})
 	must(t, err)
 	must(t, asleep.Set([]byte("other"), []byte("late")))
 	held := make(chan struct{})
 	c.SetHook(func(_ context.Context, req *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
 		if req.Type == tikvrpc.CmdPrewrite && strings.Contains(string(req.Prewrite().PrimaryLock), string(a.lease.id[:])) {
-			<-held // the renewal of a
+			<-held // the renewal by a
 		}
 		return next()
 	})
-	for len(told(t, b)) > 1 { // until the lease of a is over
+	for len(told(t, b)) > 1 { // until the lease of a has expired
 	}
 	_, err = commit(t, b, set("k", "by b"))
 	must(t, err)
@@ -125,8 +125,8 @@ func TestMemberAsleep(t *testing.T) {
 	must(t, b.Close())
 }
 
-// openAsleep opens a store that gets no times of the oracle while asleep is true, as a process
-// that is paused: it renews no lease.
+// openAsleep opens a store that gets no PD timestamps while asleep is true. Like a paused
+// process, it then renews no lease.
 func openAsleep(t *testing.T, c *tikvfake.Cluster, asleep *atomic.Bool, o Options) storage.Store {
 	t.Helper()
 	kv, err := c.ClientUntil(func() error {
@@ -142,7 +142,7 @@ func openAsleep(t *testing.T, c *tikvfake.Cluster, asleep *atomic.Bool, o Option
 	return s
 }
 
-// A member that slept while somebody took the store for himself does not come back beside him.
+// A member that was paused while an exclusive server took the store does not rejoin beside it.
 func TestMemberAsleepBesideOwner(t *testing.T) {
 	c := fake(t)
 	var asleep atomic.Bool
@@ -150,7 +150,7 @@ func TestMemberAsleepBesideOwner(t *testing.T) {
 	a := openAsleep(t, c, &asleep, Options{Self: "a", Several: true, Fatal: func(why string) { fatal <- why }})
 	asleep.Store(true)
 	owner, err := tryOpen(t, c, Options{Self: "owner"})
-	for errors.Is(err, storage.ErrLocked) { // until the lease of a is over
+	for errors.Is(err, storage.ErrLocked) { // until the lease of a has expired
 		owner, err = tryOpen(t, c, Options{Self: "owner"})
 	}
 	must(t, err)
@@ -167,14 +167,14 @@ func TestMemberAsleepBesideOwner(t *testing.T) {
 	must(t, owner.Close())
 }
 
-// An owner that slept until members have its store does not come back among them.
+// An exclusive server that was paused until members took its store does not return beside them.
 func TestOwnerAsleepBesideMember(t *testing.T) {
 	c := fake(t)
 	var asleep atomic.Bool
 	fatal := make(chan string, 1)
 	owner := openAsleep(t, c, &asleep, Options{Self: "owner", Fatal: func(why string) { fatal <- why }})
 	asleep.Store(true)
-	a := openMember(t, c, Options{Self: "a", Lease: 500 * time.Millisecond}) // waits for the owner's lease
+	a := openMember(t, c, Options{Self: "a", Lease: 500 * time.Millisecond}) // waits until the owner's lease has expired
 	asleep.Store(false)
 	<-fatal
 	if _, err := owner.Snapshot(t.Context(), 0); !errors.Is(err, storage.ErrUnavailable) {

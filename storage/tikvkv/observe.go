@@ -12,12 +12,12 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// nameMetrics says what the names of the client's metrics begin with; it counts for the whole
-// process, from before any of them is used.
+// nameMetrics sets the prefix of the names of the client's metrics. The prefix is global, and
+// has to be set before any of the metrics is used.
 var nameMetrics = sync.OnceFunc(func() { metrics.InitMetrics("cantle", Scheme) })
 
-// Collectors are the metrics of the client that are worth a look: what it sends, what it waits
-// for, and what it meets.
+// Collectors returns the useful metrics of the client: requests, backoffs, errors, locks and
+// regions.
 func Collectors() []prometheus.Collector {
 	nameMetrics()
 	return []prometheus.Collector{
@@ -27,8 +27,9 @@ func Collectors() []prometheus.Collector {
 	}
 }
 
-// Away implements storage.Remote. The lease is renewed all the time, by a time of the oracle, a
-// read and a commit: who cannot do that cannot do anything.
+// Away implements storage.Remote. A renewal of the lease includes a request to the oracle, a
+// read and a commit. If renewals fail for the length of a lease, the cluster counts as
+// unavailable.
 func (s *store) Away() error {
 	since := s.o.Clock().Sub(time.Unix(0, s.heard.Load()))
 	if since <= s.o.Lease {
@@ -71,8 +72,8 @@ func (s *store) Figures() []storage.Figure {
 	}
 }
 
-// total is what a collector has counted under all its labels together, and, of one that
-// measures seconds, their sum in milliseconds.
+// total returns the count of a collector over all its labels and, if it measures seconds, their
+// sum in milliseconds.
 func total(c prometheus.Collector) (n, millis int64) {
 	out := make(chan prometheus.Metric, 16)
 	go func() {

@@ -13,9 +13,8 @@ import (
 	"github.com/cantledb/cantle/storage/writebuf"
 )
 
-// OpenOn opens a store over a client of a cluster, which the store closes with itself.
-// Errors: ErrLocked if another process has the keyspace, ErrUnavailable, ctx.Err(), what is
-// wrong with the options.
+// OpenOn opens a store over a client of a cluster; the store closes that client when it is closed.
+// Errors: ErrLocked if another process has the keyspace, ErrUnavailable, ctx.Err(), invalid options.
 func OpenOn(ctx context.Context, kv *tikv.KVStore, o Options) (storage.Store, error) {
 	clocked := o.Clock != nil
 	o = o.defaults()
@@ -27,7 +26,7 @@ func OpenOn(ctx context.Context, kv *tikv.KVStore, o Options) (storage.Store, er
 		o: o, clocked: clocked, kv: kv, keys: keys, latches: writebuf.NewLatches(), limits: usualLimits,
 		readers: map[uint64]int{}, wake: make(chan struct{}), stop: make(chan struct{}),
 	}
-	s.bounds = writebuf.Bounds{Key: keyBytesMax, Value: o.ValueBytesMax, Txn: o.TxnBytesMax, Copies: 2} // the client has its own
+	s.bounds = writebuf.Bounds{Key: keyBytesMax, Value: o.ValueBytesMax, Txn: o.TxnBytesMax, Copies: 2} // two copies of a write: the client buffers its own
 	var id [4]byte
 	_, _ = rand.Read(id[:]) // it never fails
 	s.writer = binary.BigEndian.Uint32(id[:])
@@ -35,10 +34,10 @@ func OpenOn(ctx context.Context, kv *tikv.KVStore, o Options) (storage.Store, er
 		return nil, err
 	}
 	if err := s.persist(ctx, "a row as it was committed", func() error { return s.probe(ctx) }); err != nil {
-		_ = s.lease.give(s) // the next one need not wait for its end
+		_ = s.lease.give(s) // so that the next server need not wait until it expires
 		return nil, err
 	}
-	s.newest = s.Latest() // what others committed before
+	s.newest = s.Latest() // commits that were made before the store was opened
 	s.tail.floor = s.met.Load()
 	if err := s.persist(ctx, "the safe point", func() error { return s.followPoint(ctx) }); err != nil {
 		_ = s.lease.give(s)
@@ -55,8 +54,8 @@ func OpenOn(ctx context.Context, kv *tikv.KVStore, o Options) (storage.Store, er
 	return s, nil
 }
 
-// probe makes sure that the cluster tells commit times with what is read, on which the order of
-// the change log rests. TiKV does since 8.5.6. Errors: ErrFormat, those of a read.
+// probe checks that the cluster returns commit times with values; the order of the change log depends
+// on them. TiKV does so since 8.5.6. Errors: ErrFormat, those of a read.
 func (s *store) probe(ctx context.Context) error {
 	row := s.leaseKey()
 	now, err := s.ask(ctx)
@@ -78,9 +77,8 @@ func (s *store) probe(ctx context.Context) error {
 	return nil
 }
 
-// persist tries a step on the way to an open store until it succeeds, as long as it fails for
-// what passes: a cluster that is slow, or busy with another leader, is not a reason to end, nor is one
-// lost answer. The log says what is waited for.
+// persist retries a step of opening the store while its error is temporary (storage.Passes), for
+// example because the cluster is slow, elects a leader, or an answer was lost. Each retry is logged.
 func (s *store) persist(ctx context.Context, what string, do func() error) error {
 	return storage.Persist(ctx, s.limits.open, do, func(err error) {
 		s.o.Log(true, fmt.Sprintf("the keyspace %s is not open yet, and it is tried again: %s: %v", s.o.Keyspace, what, err))

@@ -12,45 +12,45 @@ type Options struct {
 	// Keyspace is the name of the store within the cluster: letters, digits, dots, dashes.
 	Keyspace string
 
-	// Self says to others who uses the store, such as host and process.
+	// Self is the name of this server for other servers and operators, such as host and process.
 	Self string
 
-	// Lease is how long the store belongs to this process after it was last heard of; 0 = 5 s.
+	// Lease is the length of a lease after each renewal; 0 = 5 s.
 	Lease time.Duration
 
-	// Several opens the store for one of several processes that use it at the same time: it is
-	// a storage.Shared. Without it this process has the store to itself.
+	// Several opens the store as a member of several servers that use it at the same time: it is a
+	// storage.Shared. Without Several this process has the store exclusively.
 	Several bool
 
-	// Level is up to which level this process reads what lies in the keyspace; 0 = Level, all that this
-	// program knows.
+	// Level is the newest level that this process reads in the keyspace; 0 = the constant Level, the
+	// newest of this program.
 	Level uint32
 
-	// Retention is how long states of the past are kept at least; 0 = 10 minutes. With
-	// KeepGarbage another program moves the safe point, such as an SQL layer on the same cluster.
+	// Retention is the minimum time for which past states are kept; 0 = 10 minutes. If KeepGarbage is
+	// set, another program moves the safe point, such as an SQL layer on the same cluster.
 	Retention   time.Duration
 	KeepGarbage bool
 
-	// TxnBytesMax and ValueBytesMax bound one transaction and one key or value; 0 = 96 MiB,
-	// which is also the most, and 64 MiB.
+	// TxnBytesMax and ValueBytesMax bound one transaction and one key or value; 0 = 96 MiB, which is
+	// also the maximum, and 64 MiB.
 	TxnBytesMax, ValueBytesMax int
 
-	// TxnMemory, if not nil, is what the writes of all open transactions share.
+	// TxnMemory, if not nil, is the memory budget that the writes of all open transactions share.
 	TxnMemory storage.Memory
 
-	// AsyncCommit and OnePhase let transactions commit in fewer steps. They are off: no
-	// cluster has been seen to pass the tests with them yet.
+	// AsyncCommit and OnePhase let transactions commit in fewer round trips. They are off: no cluster
+	// has passed the tests with them yet.
 	AsyncCommit, OnePhase bool
 
-	// Clock measures how long the cluster has not answered, how long it takes, and for how
-	// long this process may be sure of its lease; nil does not, and the oracle is asked before
-	// each read. It is never compared with another machine's.
+	// Clock measures how long the cluster has not answered, how long requests take, and how much of the
+	// lease is left. If it is nil, nothing is measured, and each read fetches a timestamp from the
+	// oracle. It is never compared with the clock of another machine.
 	Clock func() time.Time
 
-	// Log receives what the client and the engine have to say; nil drops it.
+	// Log receives messages of the client and the engine; nil drops them.
 	Log func(isError bool, message string)
 
-	// Fatal is called when the store cannot go on: another process has taken it over.
+	// Fatal is called when the store cannot continue: another process has taken it over.
 	Fatal func(message string)
 }
 

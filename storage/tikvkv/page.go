@@ -12,9 +12,9 @@ import (
 	"github.com/tikv/client-go/v2/txnkv/txnlock"
 )
 
-// pageWant is a part of a range of the cluster's keys that is fetched in one request. The
-// client has scanners of its own; they have no context, so that a stopped store holds up
-// whoever reads for a minute, and take as many rows at a time however large they are.
+// pageWant describes a part of a range of the cluster's keys that is fetched in one request.
+// The scanners of the client are not used: they take no context, so a stopped TiKV store
+// would block a reader for a minute, and they fetch a fixed number of rows, however large.
 type pageWant struct {
 	start, end []byte // end is never nil
 	reverse    bool   // from the end
@@ -22,22 +22,22 @@ type pageWant struct {
 	rows       int // at most
 }
 
-// page is what was fetched: keys, values beside them, and where to go on: the start of the
-// rest, or its end in reverse; nil if there is none.
+// page holds fetched keys and their values. next is the start of the rest of the range, or in
+// reverse its end; nil if there is no rest.
 type page struct {
 	keys, values [][]byte
 	next         []byte
 }
 
-// pageRowsMax is the most rows of a page; pageBackoff how long the client itself tries, in
-// milliseconds.
+// pageRowsMax is the maximum number of rows of a page. pageBackoff is the time for which the
+// client itself retries, in milliseconds.
 const (
 	pageRowsMax = 1024
 	pageBackoff = 20000
 )
 
-// page fetches a page at a time of the oracle. It may have fewer rows than there are, even
-// none, where a region ends.
+// page fetches a page at a PD timestamp. It may have fewer rows than requested, even none, if
+// a region ends there.
 func (s *store) page(ctx context.Context, ts uint64, w pageWant) (page, error) {
 	if bytes.Compare(w.start, w.end) >= 0 {
 		return page{}, nil
@@ -56,8 +56,8 @@ func (s *store) page(ctx context.Context, ts uint64, w pageWant) (page, error) {
 	}
 }
 
-// tryPage sends one request; again asks for another one, with the regions and locks as they
-// are then.
+// tryPage sends one request. again requests a retry, after the regions were looked up again
+// or a lock was resolved.
 func (s *store) tryPage(bo *tikv.Backoffer, ts uint64, w pageWant) (p page, again bool, err error) {
 	regions := s.kv.GetRegionCache()
 	locate := regions.LocateKey
@@ -109,7 +109,8 @@ func (s *store) tryPage(bo *tikv.Backoffer, ts uint64, w pageWant) (p page, agai
 	return p, false, nil
 }
 
-// restOf is where the rest of a range begins, or in reverse ends, after what a region gave.
+// restOf returns where the rest of a range begins, or in reverse ends, after the answer of a
+// region.
 func restOf(w pageWant, start, end []byte, pairs []*kvrpcpb.KvPair) []byte {
 	switch full := len(pairs) >= w.rows; {
 	case full && w.reverse:
@@ -124,7 +125,7 @@ func restOf(w pageWant, start, end []byte, pairs []*kvrpcpb.KvPair) []byte {
 	return nil
 }
 
-// passLock waits until a lock is no longer in the way of reads at a time.
+// passLock waits until a lock no longer blocks reads at a PD timestamp.
 func (s *store) passLock(bo *tikv.Backoffer, ts uint64, e *kvrpcpb.KeyError) error {
 	lock, err := txnlock.ExtractLockFromKeyErr(e)
 	if err != nil {
@@ -137,8 +138,8 @@ func (s *store) passLock(bo *tikv.Backoffer, ts uint64, e *kvrpcpb.KeyError) err
 	return err
 }
 
-// fill takes the pairs of a response. Keys that were locked are read again by themselves, all
-// together; those that are absent then fall out.
+// fill adds the pairs of a response to the page. Keys that were locked are read again in one
+// batch; those that turn out to be absent are left out.
 func (s *store) fill(bo *tikv.Backoffer, ts uint64, p *page, pairs []*kvrpcpb.KvPair) error {
 	var locked [][]byte
 	for _, pair := range pairs {

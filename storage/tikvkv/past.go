@@ -15,17 +15,18 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// A transaction that reads a state of the past, or one that others read too, cannot have its
-// time for a beginning: the cluster tells transactions, and their locks, apart by when they
-// begin, and a mark that one was rolled back lies where a commit at that time would. It has a
-// beginning of its own, and the cluster sees to conflicts with what was committed since then. What
-// was committed between the state and the beginning is looked up at each of its keys.
+// A transaction on a past state, or on a state that others may read too, cannot use its snapshot
+// timestamp as its start timestamp. TiKV identifies transactions and their locks by start
+// timestamp, and stores the mark of a rollback where a commit at that timestamp would be. So the
+// transaction gets a start timestamp of its own, and TiKV detects conflicts with commits after
+// that. Conflicts between the snapshot and the start are looked up here, for each key that the
+// transaction has written or locked.
 
-// pastAtOnce is how many keys are looked up at the same time.
+// pastAtOnce is the number of keys that are looked up at the same time.
 const pastAtOnce = 16
 
-// unchanged makes sure that nobody has written or locked a key of the transaction between the
-// state that it reads and its beginning. Errors: ErrConflict, those of a read.
+// unchanged checks that no key which the transaction has written or locked was written or locked
+// by another transaction between the snapshot and the start. Errors: ErrConflict, those of a read.
 func (t *txn) unchanged(ctx context.Context) error {
 	if t.start == t.ts {
 		return nil
@@ -58,8 +59,8 @@ func (t *txn) unchanged(ctx context.Context) error {
 	return nil
 }
 
-// changed reports that a key of the cluster was written or locked after one time and up to
-// another one, or that somebody who began before that is about to.
+// changed reports whether a key of the cluster was written after one timestamp and up to another,
+// or is locked by a transaction that began at or before the latter.
 func (s *store) changed(ctx context.Context, key []byte, after, upTo uint64) (bool, error) {
 	e := s.errand(ctx, s.limits.read)
 	defer e.end()
@@ -84,7 +85,8 @@ func (s *store) changed(ctx context.Context, key []byte, after, upTo uint64) (bo
 	}
 }
 
-// versions is what the cluster knows of a key; nil asks for another try, where its region is then.
+// versions returns the versions and the lock of a key; nil requests a retry, with the region
+// looked up again.
 func (s *store) versions(bo *tikv.Backoffer, key []byte) (*kvrpcpb.MvccInfo, error) {
 	loc, err := s.kv.GetRegionCache().LocateKey(bo, key)
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Transactions on the same state of the past are others' and each its own: they conflict with what was written or
-// locked since, and with each other, and one that is rolled back takes nothing along.
+// Several transactions can use the same past snapshot, each with a start timestamp of its own. They conflict
+// with keys written or locked since, and with each other; rolling one back does not affect the others.
 func TestBeginInThePast(t *testing.T) {
 	s := openOn(t, fake(t), Options{Clock: time.Now})
 	defer s.Close()
 	at, err := commit(t, s, set("a", "1"))
 	must(t, err)
-	r, err := s.Snapshot(t.Context(), at) // the time of a commit, as clients know them
+	r, err := s.Snapshot(t.Context(), at) // a commit timestamp, as clients have it
 	must(t, err)
 	defer r.Close()
 	past := func() *txn {

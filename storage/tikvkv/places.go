@@ -5,18 +5,19 @@ import "sync"
 // placesBytesMax bounds the cache of log values.
 const placesBytesMax = 32 << 20
 
-// placeCache keeps the commit times and bodies of the newest log values met, which readers
-// list again and again: a commit time never changes. What it does not have is asked for.
+// placeCache caches commit times and bodies of recent log values, because readers list the
+// same keys again and again. A commit time never changes. Values that are not cached are
+// fetched.
 type placeCache struct {
 	mu        sync.Mutex
 	now, old  map[string]entry // two generations: a full one becomes the old one
 	size, all int64
 }
 
-// entryBytes is about what an entry takes beside its key and body.
+// entryBytes estimates the size of an entry without its key and body.
 const entryBytes = 100
 
-// add keeps a value.
+// add caches a value.
 func (c *placeCache) add(key []byte, ts uint64, body []byte) {
 	if len(body) > placesBytesMax/8 {
 		return
@@ -35,7 +36,7 @@ func (c *placeCache) add(key []byte, ts uint64, body []byte) {
 	c.size += n
 }
 
-// get finds a value.
+// get looks a value up.
 func (c *placeCache) get(key []byte) (ts uint64, body []byte, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -46,7 +47,7 @@ func (c *placeCache) get(key []byte) (ts uint64, body []byte, ok bool) {
 	return e.ts, e.body, ok
 }
 
-// bytes is about what the cache holds.
+// bytes estimates the size of the cache.
 func (c *placeCache) bytes() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,24 +12,24 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Where several processes use the store, one of them moves the safe point, and all have to know:
-// the cluster itself refuses nobody who reads what is being removed. So it is moved in steps.
+// If several servers share the store, the owner of that job moves the safe point for all, because TiKV
+// itself does not refuse reads of versions that are being removed. The safe point moves in three steps:
 //
-//   - The one writes in a row which safe point he wants: not beyond the oldest reader that any
-//     member tells of, unless that one is older than readers may get.
-//   - Each member reads that row whenever it renews its lease. If it has no readers before that
-//     point it refuses those from then on, and its own row says so.
-//   - The one acts when the rows of all members whose lease is not over say so. A member that joins, or
-//     comes back after its lease was over, reads the row once more after its own is there, so that
-//     one of the two sees the other; and what it still reads from before is refused then.
+//   - The owner writes the new safe point into a row. It is not after the oldest reader in any member's row, unless
+//     that reader is older than readers may get.
+//   - Each member reads that row when it renews its lease. If it has no reader before the new safe point, it refuses
+//     such reads from then on, and reports that in its own row.
+//   - The owner removes old versions once the rows of all members with a valid lease report that. A member that joins,
+//     or rejoins after its lease has expired, reads the row again after writing its own, so one of the two sees the
+//     other; reads that it still has from before are refused then.
 //
-// A process that is asleep does not know that its lease is over. So after each read of a member
-// whose lease was not renewed just now by its own clocks, it makes sure that it has one.
+// A process that is paused does not notice that its lease expires. So after each read, a member checks
+// its lease, unless the lease was just renewed by its own clocks.
 
-// pointKey is the key of the row that says which safe point is wanted.
+// pointKey returns the key of the row with the new safe point.
 func (s *store) pointKey() []byte { return s.keys.in(spaceOwner, []byte{ownerPoint}) }
 
-// wanted is the safe point that is wanted in the state that a transaction reads, 0 for none.
+// wanted returns the new safe point in the snapshot of a transaction, 0 if there is none.
 func (s *store) wanted(ctx context.Context, c *transaction.KVTxn) (uint64, error) {
 	stored, err := c.Get(ctx, s.pointKey())
 	if isAbsent(err) || err == nil && len(stored.Value) != 8 {
@@ -41,7 +41,7 @@ func (s *store) wanted(ctx context.Context, c *transaction.KVTxn) (uint64, error
 	return binary.BigEndian.Uint64(stored.Value), nil
 }
 
-// heed goes by the safe point that is wanted now, whoever reads before it.
+// heed adopts the new safe point, even if there are readers before it.
 func (s *store) heed(ctx context.Context) error {
 	now, err := s.ask(ctx)
 	if err != nil {
@@ -57,7 +57,8 @@ func (s *store) heed(ctx context.Context) error {
 	return nil
 }
 
-// want writes the row, unless a newer point is wanted already, and returns what is wanted then.
+// want writes the new safe point, unless a newer one is there already, and returns the point that is
+// there then.
 func (s *store) want(ctx context.Context, point uint64) (uint64, error) {
 	now, err := s.ask(ctx)
 	if err != nil {
@@ -77,8 +78,8 @@ func (s *store) want(ctx context.Context, point uint64) (uint64, error) {
 	return point, nil
 }
 
-// underLease runs do in a transaction that began at a time, and commits it within the lease if do
-// wants that. Errors: those of do and of a commit.
+// underLease runs do in a transaction with start timestamp now. If do returns true, the transaction is
+// committed within the lease. Errors: those of do and of a commit.
 func (s *store) underLease(ctx context.Context, now uint64, do func(ctx context.Context, c *transaction.KVTxn) (commit bool, err error)) error {
 	c, err := s.kv.Begin(tikv.WithStartTS(now))
 	if err != nil {
@@ -97,14 +98,14 @@ func (s *store) underLease(ctx context.Context, now uint64, do func(ctx context.
 	return nil
 }
 
-// agreeEvery is how often one looks whether all members go by a safe point.
+// agreeEvery is the interval at which agree reads the rows of members.
 const agreeEvery = 200 * time.Millisecond
 
-// errReaders says that a member reads before the safe point that is wanted.
+// errReaders is returned if a member still reads before the new safe point.
 var errReaders = errors.New("a server reads before the safe point that is wanted")
 
-// agree waits until all members go by a safe point: as long as they take for some renewals.
-// Errors: errReaders; those of a read.
+// agree waits until the rows of all members report the new safe point, for up to three times the length
+// of a lease. Errors: errReaders; those of a read.
 func (s *store) agree(ctx context.Context, point uint64) error {
 	for wait := 3 * s.o.Lease; ; wait -= agreeEvery {
 		now, err := s.ask(ctx)
@@ -161,7 +162,7 @@ func (m *member) Collect(ctx context.Context) error {
 	}
 	switch {
 	case errors.Is(err, errReaders), errors.Is(err, storage.ErrConflict):
-		return nil // the next time
+		return nil // retried in the next run
 	case err != nil:
 		return err
 	}

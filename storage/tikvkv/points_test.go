@@ -13,7 +13,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// pass waits until the oracle's times are some milliseconds on.
+// pass waits until the oracle has advanced by some milliseconds.
 func pass(t *testing.T, s *store) {
 	t.Helper()
 	for end := later(s.met.Load(), 5); s.met.Load() < end; {
@@ -22,13 +22,13 @@ func pass(t *testing.T, s *store) {
 	}
 }
 
-// quick are the options of a member that keeps the past for a moment.
+// quick returns the options of a member with a very short retention.
 func quick(self string) Options {
 	return Options{Self: self, Lease: 600 * time.Millisecond, Retention: time.Millisecond, Clock: time.Now}
 }
 
-// What one member reads the collection at another one leaves there, and what nobody reads it removes:
-// a dropped range goes once no member reads it.
+// A collection by one member keeps what another member reads, and removes what no member reads: a
+// dropped range is destroyed once no member reads it.
 func TestCollectAmongMembers(t *testing.T) {
 	c := fake(t)
 	a, b := openMember(t, c, quick("a")), openMember(t, c, quick("b"))
@@ -40,7 +40,7 @@ func TestCollectAmongMembers(t *testing.T) {
 	must(t, err)
 	must(t, a.DeleteRange(t.Context(), lost))
 	pass(t, a.store)
-	must(t, b.Tell(t.Context(), nil)) // its oldest reader
+	must(t, b.Tell(t.Context(), nil)) // publishes its oldest reader
 	must(t, a.Collect(t.Context()))
 	if v, err := r.Get(t.Context(), []byte("lost"), nil); string(v) != "1" || err != nil {
 		t.Errorf("a reader at another member finds %q, %v", v, err)
@@ -50,7 +50,7 @@ func TestCollectAmongMembers(t *testing.T) {
 	}
 	r.Close()
 	pass(t, a.store)
-	for a.destroyed.Load() == 0 { // once b has told that it reads nothing
+	for a.destroyed.Load() == 0 { // until b has published that it has no reader
 		must(t, a.Collect(t.Context()))
 	}
 	if _, err := b.Snapshot(t.Context(), first); !errors.Is(err, storage.ErrSnapshotTooOld) {
@@ -65,7 +65,7 @@ func TestCollectAmongMembers(t *testing.T) {
 	}
 }
 
-// A store that is closed does not wait for the cluster to remove what nobody reads.
+// Closing a store does not wait for the cluster to remove old versions.
 func TestCloseWhileCollecting(t *testing.T) {
 	c := fake(t)
 	a := openOn(t, c, quick("a"))
@@ -96,8 +96,8 @@ func TestCloseWhileCollecting(t *testing.T) {
 	<-ended
 }
 
-// A member that is asleep holds nothing back once its lease is over, and then reads nothing of what was
-// removed meanwhile.
+// A member that is paused holds nothing back once its lease has expired, and afterwards gets an error
+// for reads of states removed meanwhile.
 func TestCollectPastSleeper(t *testing.T) {
 	c := fake(t)
 	var asleep atomic.Bool
@@ -113,7 +113,7 @@ func TestCollectPastSleeper(t *testing.T) {
 	at := r.ReadTimestamp()
 	_, err = commit(t, a, set("k", "2"))
 	must(t, err)
-	for timestampOf(a.safePoint.Load()) <= at { // until the lease of b is over
+	for timestampOf(a.safePoint.Load()) <= at { // until the lease of b has expired
 		must(t, a.Collect(t.Context()))
 	}
 	if v, err := r.Get(t.Context(), []byte("k"), nil); err == nil {

@@ -15,19 +15,20 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// A range that nobody uses any more is noted first, and destroyed when nobody can reach what
-// is in it:
+// A range that is not used any more is first noted, and destroyed once none of these can reach its
+// keys:
 //
-//   - no snapshot: the safe point has passed the time of the note, so whoever reads an older
-//     state, such as a cursor from before the drop, is refused, before and after each read;
-//   - no late commit: a transaction from before the safe point is refused by its fence;
-//   - no lock, which a dead writer has left and which would bring a key back: those of the
-//     range are resolved, whoever's they are.
+//   - snapshots: the safe point has passed the timestamp of the note, so a reader of an older state, such as a cursor
+//     opened before the drop, is refused before and after each read;
+//   - late commits: a transaction that began before the safe point is refused by its fence;
+//   - locks: a lock that a dead writer has left could bring a key back, so all locks in the range are resolved,
+//     whichever client holds them.
 //
-// It is destroyed on each store of the cluster by itself, files and all, past Raft. Done again
-// it does no harm, and the note goes last: a server that dies on the way leaves it to the next.
+// Each TiKV store destroys the range by itself, including files, without Raft. Destroying a range twice
+// is harmless. The note is deleted last: if a server dies on the way, the next one repeats the work.
 
-// DeleteRange implements storage.Store: the range is noted. Until it is destroyed its keys can be seen.
+// DeleteRange implements storage.Store: it notes the range. Until the range is destroyed, its keys can
+// be seen.
 func (s *store) DeleteRange(ctx context.Context, r storage.Range) error {
 	if err := s.check(ctx); err != nil || r.Empty() {
 		return err
@@ -43,13 +44,13 @@ func (s *store) DeleteRange(ctx context.Context, r storage.Range) error {
 	return s.change(ctx, []placed{{s.keys.drop(r), d.note()}}, nil)
 }
 
-// dropped is a range that nobody has used since a time.
+// dropped is a range that has not been used since a PD timestamp.
 type dropped struct {
 	storage.Range
 	since uint64
 }
 
-// drop is the key of the note of a range: that of the same range is the same.
+// drop returns the key of a range's note. The same range always has the same key.
 func (l layout) drop(r storage.Range) []byte {
 	key := append(l.in(spaceDrop, nil), escape(r.Start, true)...)
 	if r.End != nil {
@@ -58,8 +59,8 @@ func (l layout) drop(r storage.Range) []byte {
 	return key
 }
 
-// note is the value beside the key: the time, how long the start is, the start, and the end
-// if there is one after a byte.
+// note encodes the value of a note: the timestamp, the length of the start, the start, and, if the
+// range has an end, one byte and the end.
 func (d dropped) note() []byte {
 	b := binary.BigEndian.AppendUint64(nil, d.since)
 	b = append(binary.BigEndian.AppendUint32(b, uint32(len(d.Start))), d.Start...)
@@ -69,7 +70,7 @@ func (d dropped) note() []byte {
 	return b
 }
 
-// droppedOf reads a note. Errors: ErrFormat.
+// droppedOf decodes a note. Errors: ErrFormat.
 func droppedOf(b []byte) (d dropped, err error) {
 	n := 0
 	if len(b) >= 12 {
@@ -86,10 +87,11 @@ func droppedOf(b []byte) (d dropped, err error) {
 	return d, nil
 }
 
-// destroyPatience is how long one range may take: stores remove whole files, region by region.
+// destroyPatience is the timeout for destroying one range: TiKV stores delete whole files, region by
+// region.
 const destroyPatience = 5 * time.Minute
 
-// destroyDropped destroys the ranges that nobody has used since before the safe point.
+// destroyDropped destroys the ranges that have not been used since before the safe point.
 func (s *store) destroyDropped(ctx context.Context, point uint64) error {
 	now, err := s.ask(ctx)
 	if err != nil {
@@ -108,7 +110,7 @@ func (s *store) destroyDropped(ctx context.Context, point uint64) error {
 				return err
 			}
 			if d.since >= point {
-				continue // somebody may read what was there
+				continue // a reader may still see the keys
 			}
 			if err := s.destroyOne(ctx, key, d); err != nil {
 				return err
@@ -118,7 +120,7 @@ func (s *store) destroyDropped(ctx context.Context, point uint64) error {
 	return nil
 }
 
-// destroyOne destroys a range with the chunks of its values, and forgets it.
+// destroyOne destroys a range and the chunks of its values, and deletes its note.
 func (s *store) destroyOne(ctx context.Context, key []byte, d dropped) error {
 	for _, bounds := range []func(storage.Range) (start, end []byte){s.keys.users, s.keys.chunks} {
 		start, end := bounds(d.Range)
@@ -133,8 +135,8 @@ func (s *store) destroyOne(ctx context.Context, key []byte, d dropped) error {
 	return nil
 }
 
-// rangeLocks resolves the locks of a range and no others: the client lists those of whole
-// regions, and ends the transactions of all that it is given, however alive they are.
+// rangeLocks resolves only the locks within a range. The client itself lists the locks of whole
+// regions, and ends the transactions of all locks that it gets, even if these transactions are alive.
 type rangeLocks struct {
 	*tikv.BaseRegionLockResolver
 	start, end []byte
@@ -148,7 +150,7 @@ func (r rangeLocks) ScanLocksInOneRegion(bo *tikv.Backoffer, key []byte, max uin
 	}), loc, err
 }
 
-// destroy removes a range of the cluster's keys, after the locks in it.
+// destroy resolves the locks in a range of the cluster's keys and destroys the range.
 func (s *store) destroy(ctx context.Context, start, end []byte) error {
 	now, err := s.ask(ctx)
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// lost is the range of these tests.
+// lost is the range that these tests drop.
 var lost = storage.Range{Start: []byte("l"), End: []byte("m")}
 
-// three is a store with three keys, that of the range in chunks, which keeps nothing of the past.
+// three returns a store with three keys, the value in lost in chunks, and almost no retention.
 func three(t *testing.T, o Options) *store {
 	t.Helper()
 	o.Retention = time.Nanosecond
@@ -27,7 +27,7 @@ func three(t *testing.T, o Options) *store {
 	return s
 }
 
-// left is how many keys, chunks and notes of ranges there are.
+// left returns the number of keys, chunks and notes of ranges.
 func left(t *testing.T, s *store) (users, chunks, notes int) {
 	t.Helper()
 	now, err := s.ask(t.Context())
@@ -41,7 +41,7 @@ func left(t *testing.T, s *store) (users, chunks, notes int) {
 	return users, chunks, notes
 }
 
-// expectLeft compares what is left with what is to be.
+// expectLeft compares the result of left with the expected numbers.
 func expectLeft(t *testing.T, s *store, what string, users, chunks, notes int) {
 	t.Helper()
 	if u, c, n := left(t, s); u != users || c != chunks || n != notes {
@@ -49,7 +49,7 @@ func expectLeft(t *testing.T, s *store, what string, users, chunks, notes int) {
 	}
 }
 
-// A range is destroyed when no snapshot and no transaction from before can reach it any more.
+// A range is destroyed once no older snapshot or transaction can reach it.
 func TestDropped(t *testing.T) {
 	s := three(t, Options{})
 	defer s.Close()
@@ -82,7 +82,8 @@ func TestDropped(t *testing.T) {
 	}
 }
 
-// What a dead writer has left locked comes back neither by his commit nor by anybody who meets the lock.
+// After a range is destroyed, locks that a dead writer has left in it bring no key back, neither by its
+// commit nor by a client that resolves the lock.
 func TestDroppedLocks(t *testing.T) {
 	c := fake(t)
 	s := openOn(t, c, Options{Retention: time.Nanosecond})
@@ -107,7 +108,7 @@ func TestDroppedLocks(t *testing.T) {
 	expectLeft(t, s, "after a dead writer", 0, 0, 0)
 }
 
-// A server that dies while it destroys a range leaves the rest to the next one.
+// If a server dies while it destroys a range, the next one finishes the work.
 func TestDroppedResumes(t *testing.T) {
 	c := fake(t)
 	s := openOn(t, c, Options{Retention: time.Nanosecond})
@@ -117,7 +118,7 @@ func TestDroppedResumes(t *testing.T) {
 	sent := 0
 	c.SetHook(func(_ context.Context, req *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
 		if req.Type == tikvrpc.CmdUnsafeDestroyRange {
-			if sent++; sent == 2 { // the keys are gone, the chunks are not
+			if sent++; sent == 2 { // the keys are destroyed, the chunks are not
 				return nil, gone
 			}
 		}
@@ -135,8 +136,8 @@ func TestDroppedResumes(t *testing.T) {
 	expectLeft(t, s, "after the next server", 0, 0, 0)
 }
 
-// Who reads or writes for longer than readers hold the safe point back is told so, also when
-// the range goes while a read is on its way.
+// A transaction that reads or writes for longer than readers hold the safe point back gets an error,
+// also if the range is destroyed while a read is in flight.
 func TestDroppedUnderOldReaders(t *testing.T) {
 	c := fake(t)
 	s := openOn(t, c, Options{Retention: time.Nanosecond})
@@ -174,7 +175,7 @@ func TestDroppedUnderOldReaders(t *testing.T) {
 	expectLeft(t, s, "after all", 0, 0, 0)
 }
 
-// Where another program moves the safe point, ranges go by that.
+// If another program moves the safe point, ranges are destroyed by that safe point.
 func TestDroppedByOthersPoint(t *testing.T) {
 	s := three(t, Options{KeepGarbage: true})
 	defer s.Close()

@@ -10,29 +10,29 @@ import (
 	"github.com/cantledb/cantle/storage/writebuf"
 )
 
-// view is what readers and transactions share: reads at one time of the oracle.
+// view is the common part of readers and transactions: reads at one PD timestamp.
 type view struct {
 	s      *store
 	ts     uint64
-	tenure *tenure // of the lease, when the view began
+	tenure *tenure // the lease term in which the view was opened
 	closed atomic.Bool
 
-	readOnly bool // nothing is written under its time
+	readOnly bool // no transaction starts at its timestamp
 
-	// noted are the keys read whose values lie in chunks, with their number: who writes them
-	// anew removes the chunks. Only transactions note them.
+	// noted holds the number of chunks of each value read that is stored in chunks: a transaction that
+	// overwrites the value deletes these chunks. Only transactions fill it.
 	mu    sync.Mutex
 	notes bool
 	noted map[string]uint32
 
-	// fetched are stored values that Prefetch has found, nil for keys that are absent.
+	// fetched holds stored values that Prefetch has read, nil for absent keys.
 	fetched map[string][]byte
 }
 
-// batchKeysMax is how many keys are fetched together.
+// batchKeysMax is the number of keys that are fetched in one batch.
 const batchKeysMax = 256
 
-// noteChunks remembers that the value of a key lies in chunks.
+// noteChunks records that the value of a key is stored in chunks.
 func (v *view) noteChunks(key []byte, chunks uint32) {
 	if !v.notes {
 		return
@@ -59,8 +59,7 @@ func (v *view) Check(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// fetchedMax is up to how many keys are kept by Prefetch, of one call or several, and fetchedBytesMax the largest
-// value.
+// Prefetch keeps up to fetchedMax keys, over one or several calls, and values of up to fetchedBytesMax bytes.
 const (
 	fetchedMax      = 4096
 	fetchedBytesMax = 16 << 10
@@ -84,7 +83,7 @@ func (v *view) Prefetch(ctx context.Context, keys [][]byte, _ bool) error {
 	defer v.mu.Unlock()
 	kept := make(map[string][]byte, len(want))
 	if len(v.fetched)+len(want) <= fetchedMax {
-		maps.Copy(kept, v.fetched) // a new map: others may look into the old one
+		maps.Copy(kept, v.fetched) // a new map: concurrent readers may be using the old one
 	}
 	v.fetched = kept
 	for _, key := range want {
@@ -97,7 +96,7 @@ func (v *view) Prefetch(ctx context.Context, keys [][]byte, _ bool) error {
 	return nil
 }
 
-// stored is the stored value of a key, nil if it is absent.
+// stored returns the stored value of a key, nil if it is absent.
 func (v *view) stored(ctx context.Context, key []byte) ([]byte, error) {
 	k := v.s.keys.user(key)
 	v.mu.Lock()
@@ -130,7 +129,7 @@ func (v *view) Contains(ctx context.Context, key []byte) (bool, error) {
 	return stored != nil, err
 }
 
-// LookupMany implements writebuf.Below: in batches, so that many keys cost few round trips.
+// LookupMany implements writebuf.Below in batches, so that many keys need few round trips.
 func (v *view) LookupMany(ctx context.Context, layer writebuf.Layer, keys [][]byte, emit func(i int, value []byte) error) error {
 	var value []byte
 	for first := 0; first < len(keys); first += batchKeysMax {

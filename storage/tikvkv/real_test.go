@@ -14,8 +14,8 @@ import (
 
 var async = flag.Bool("async", false, "commit in one phase or asynchronously, where that is possible")
 
-// A real cluster, if CANTLE_STORAGE=tikv://PD,PD names one; scripts/tikv starts one and runs
-// this. -async has commits in one phase and asynchronous ones.
+// TestReal runs the tests on a real cluster, if CANTLE_STORAGE=tikv://PD,PD names one;
+// scripts/tikv starts one and runs this. -async turns on one-phase and asynchronous commits.
 func TestReal(t *testing.T) {
 	where := testenv.Storage()
 	if !strings.HasPrefix(where, Scheme+"://") {

@@ -16,7 +16,7 @@ import (
 	"github.com/cantledb/cantle/storage/tikvkv/tikvfake"
 )
 
-// letters are the keys at which tests take a store apart.
+// letters returns the keys at which tests split regions.
 func letters() (keys [][]byte) {
 	for c := byte('a'); c <= 'z'; c++ {
 		keys = append(keys, []byte{c})
@@ -24,7 +24,7 @@ func letters() (keys [][]byte) {
 	return keys
 }
 
-// separated is a store whose regions begin at keys.
+// separated returns a store whose regions begin at keys.
 func separated(tb testing.TB, c *tikvfake.Cluster, keys [][]byte) *store {
 	tb.Helper()
 	s := openOn(tb, c, forConformance)
@@ -38,22 +38,22 @@ func separated(tb testing.TB, c *tikvfake.Cluster, keys [][]byte) *store {
 	return s
 }
 
-// Regions begin where parts of the data do, once; all is as it was.
+// Separate splits regions at its keys, once; the data stay the same.
 func TestSeparate(t *testing.T) {
 	c := fake(t)
 	s := separated(t, c, letters())
-	for range 2 { // the second time nothing is left to do
+	for range 2 { // the second call has nothing to do
 		if n, err := s.regions(t.Context(), s.keys.user([]byte("a")), s.keys.user([]byte("z"))); n != 25 || err != nil {
 			t.Errorf("%d regions from a to z, %v", n, err)
 		}
 		s.Separate(letters())
 	}
-	must(t, s.Close()) // which ends that
+	must(t, s.Close()) // ends Separate
 	storagetest.Conformance(t, func(tb testing.TB) storage.Store { return separated(tb, fake(tb), letters()) })
 }
 
-// A store whose regions cannot be split, because somebody is always faster, does not wait for that
-// when it is closed.
+// Closing a store does not wait for a split of regions that never succeeds because another client
+// is always faster.
 func TestSeparateEnds(t *testing.T) {
 	c := fake(t)
 	s := openOn(t, c, forConformance)
@@ -68,14 +68,14 @@ func TestSeparateEnds(t *testing.T) {
 		}
 		return tikvrpc.GenRegionErrorResp(req, &errorpb.Error{EpochNotMatch: &errorpb.EpochNotMatch{}})
 	})
-	s.limits.read = time.Hour // until then the client tries
+	s.limits.read = time.Hour // the client retries until then
 	s.Separate(letters())
 	<-met
 	must(t, s.Close())
 }
 
-// moving makes requests meet regions that have moved, split or are busy, while concurrent
-// transfers are made: they find their way, and nothing is lost or done twice.
+// moving lets requests fail because regions have moved, split or are busy, while concurrent
+// transfers run: all succeed, and no transfer is lost or made twice.
 func moving(t *testing.T, trouble func(req *tikvrpc.Request, n int64) *errorpb.Error) {
 	met := atomic.Int64{}
 	storagetest.Nemesis(t, func(tb testing.TB) storage.Store {
@@ -96,7 +96,7 @@ func moving(t *testing.T, trouble func(req *tikvrpc.Request, n int64) *errorpb.E
 	}
 }
 
-// The leaders of regions move.
+// Leaders of regions move.
 func TestLeaderMoves(t *testing.T) {
 	moving(t, func(req *tikvrpc.Request, n int64) *errorpb.Error {
 		if n%17 != 0 {
@@ -106,7 +106,7 @@ func TestLeaderMoves(t *testing.T) {
 	})
 }
 
-// Regions split, are gone or busy.
+// Regions split, disappear or are busy.
 func TestRegionErrors(t *testing.T) {
 	moving(t, func(req *tikvrpc.Request, n int64) *errorpb.Error {
 		switch {
@@ -121,7 +121,7 @@ func TestRegionErrors(t *testing.T) {
 	})
 }
 
-// A commit that the cluster refuses for good has not happened, in part or as a whole.
+// A commit that the cluster has aborted has not happened, not even in part.
 func TestRefusedCommits(t *testing.T) {
 	c := fake(t)
 	s := separated(t, c, letters())
@@ -130,7 +130,7 @@ func TestRefusedCommits(t *testing.T) {
 		return errors.Join(tx.Set([]byte("a"), []byte("1")), tx.Set([]byte("z"), []byte("1")))
 	})
 	must(t, err)
-	s.limits.windows = [classes]int64{-1000, -1000} // each comes too late
+	s.limits.windows = [classes]int64{-1000, -1000} // each commit comes too late
 	for i := range 5 {
 		_, err := commit(t, s, func(tx storage.Txn) error {
 			return errors.Join(tx.Set([]byte("a"), fmt.Append(nil, i+2)), tx.Set([]byte("z"), fmt.Append(nil, i+2)), tx.AppendLog([]byte("s"), []byte("r")))

@@ -2,12 +2,12 @@ package tikvkv
 
 import "context"
 
-// separateKeys is at how many keys regions are split in one go.
+// separateKeys is the number of keys at which regions are split in one request.
 const separateKeys = 64
 
-// Separate implements storage.Separator: regions begin at the keys, and PD is asked to put
-// them on different stores. TiKV splits regions by size and load too, but later, and
-// empty ones that nobody fills it merges again.
+// Separate implements storage.Separator: regions are split at the keys, and PD is requested to place
+// them on different stores. TiKV also splits regions by size and load, but later. Empty regions that
+// stay empty it merges again.
 func (s *store) Separate(keys [][]byte) {
 	stored := make([][]byte, len(keys))
 	for i, key := range keys {
@@ -33,8 +33,9 @@ func (s *store) Separate(keys [][]byte) {
 	})
 }
 
-// whileOpen is a context that ends with the store: the client tries for as long as it lasts, for example
-// while others split the same regions. end is to be called when it is needed no more.
+// whileOpen returns a context that ends when the store is closed. The client retries for as long as that
+// context lasts, for example while another server splits the same regions. The caller calls end when it
+// needs the context no more.
 func (s *store) whileOpen() (ctx context.Context, end func()) {
 	ctx, end = context.WithCancel(context.Background())
 	go func() {
@@ -47,8 +48,8 @@ func (s *store) whileOpen() (ctx context.Context, end func()) {
 	return ctx, end
 }
 
-// separate splits regions at those of the cluster's keys where none begins; the client leaves
-// out the others.
+// separate splits regions at the given keys of the cluster; the client skips keys at which a region
+// already begins.
 func (s *store) separate(ctx context.Context, keys [][]byte) error {
 	e := s.errand(ctx, s.limits.read)
 	defer e.end()

@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/storage/tikvkv/tikvfake"
 )
 
-// served is a cluster that is reached over sockets.
+// served returns a cluster that is reached over sockets.
 func served(tb testing.TB) (*tikvfake.Cluster, Location) {
 	tb.Helper()
 	c := fake(tb)
@@ -22,7 +22,7 @@ func served(tb testing.TB) (*tikvfake.Cluster, Location) {
 	return c, Location{Addresses: []string{at}, Keyspace: "test"}
 }
 
-// The real client, over real sockets: how a server opens its store.
+// The real client over real sockets, as a server opens its store.
 func TestOverSockets(t *testing.T) {
 	storagetest.Conformance(t, func(tb testing.TB) storage.Store {
 		_, at := served(tb)

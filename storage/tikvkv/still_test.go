@@ -15,8 +15,8 @@ import (
 	"github.com/cantledb/cantle/storage/writebuf"
 )
 
-// Who commits while the lease is over, as everything stood still for a while, is told to try
-// again once it is renewed, and gets through then.
+// A commit fails with a retryable error while the lease has expired because everything paused.
+// Once the lease is renewed, the retry succeeds.
 func TestCommitAfterStandstill(t *testing.T) {
 	c := fake(t)
 	s := openOn(t, c, Options{Lease: 300 * time.Millisecond})
@@ -28,7 +28,7 @@ func TestCommitAfterStandstill(t *testing.T) {
 		if still.Load() && req.Type == tikvrpc.CmdPrewrite && bytes.Equal(req.Prewrite().PrimaryLock, s.leaseKey()) {
 			<-moving
 		}
-		if still.Load() && req.Type == tikvrpc.CmdBatchRollback { // of what the fence has refused
+		if still.Load() && req.Type == tikvrpc.CmdBatchRollback { // of the transaction that the fence has refused
 			waiting <- struct{}{}
 		}
 		return next()
@@ -60,8 +60,8 @@ func TestCommitAfterStandstill(t *testing.T) {
 	must(t, err)
 }
 
-// A commit that has come too late has a longer time when it is tried again; so have those
-// with many keys.
+// After a commit has come too late, commits have the long window for a while; so have commits with
+// many keys.
 func TestSlowCommitsAreLarge(t *testing.T) {
 	now := time.Unix(1000, 0)
 	s := openOn(t, fake(t), Options{Lease: time.Hour, Clock: func() time.Time { return now }})
@@ -89,8 +89,9 @@ func TestSlowCommitsAreLarge(t *testing.T) {
 	class(&one, classSmall, "when that is past")
 }
 
-// A commit that is not answered, by a cluster that answers others, is asked about when its time is
-// over: the patience with slow clusters is not for answers that never come.
+// If the cluster answers other requests but not a commit, the outcome of the commit is looked up
+// after the timeout: the extension of timeouts for slow clusters is not for answers that never
+// come.
 func TestUnansweredCommitIsAskedAbout(t *testing.T) {
 	c := fake(t)
 	s := openOn(t, c, Options{Lease: 200 * time.Millisecond})

@@ -21,59 +21,59 @@ type store struct {
 	o       Options
 	kv      *tikv.KVStore
 	keys    layout
-	writer  uint32 // writer tells the log records of this process from those of others
+	writer  uint32 // ID of this process in the keys of its log records
 	latches *writebuf.Latches
 	bounds  writebuf.Bounds // of a transaction
 
-	heard     atomic.Int64  // when the cluster last did what the lease needs, in nanoseconds
-	slow      atomic.Int64  // until when commits have the long window, in nanoseconds
-	safePoint atomic.Uint64 // no state before it is read
-	level     atomic.Uint32 // at which this process writes; 0 until it knows
+	heard     atomic.Int64  // when the lease was last renewed in the cluster, in nanoseconds
+	slow      atomic.Int64  // until then all commits have the long window, in nanoseconds
+	safePoint atomic.Uint64 // reads before this PD timestamp are refused
+	level     atomic.Uint32 // the level at which this process writes; 0 until it has been read
 
-	met       atomic.Uint64 // the newest oracle's time this process knows
-	logSeq    atomic.Uint32 // numbers the commits with log records
-	asked     atomic.Int64  // times of the oracle
-	askTime   atomic.Int64  // until they came, in nanoseconds
+	met       atomic.Uint64 // the newest PD timestamp seen by this process
+	logSeq    atomic.Uint32 // sequence number of commits with log records
+	asked     atomic.Int64  // timestamps fetched from the oracle
+	askTime   atomic.Int64  // total time of these requests, in nanoseconds
 	commits   atomic.Int64
-	refused   atomic.Int64 // commits that conflicted
+	refused   atomic.Int64 // commits refused with a conflict
 	late      atomic.Int64 // commits that the fence refused
-	settled   atomic.Int64 // commits whose outcome had to be asked for
-	destroyed atomic.Int64 // ranges
-	doubts    atomic.Int64 // commits whose outcome is not known
+	settled   atomic.Int64 // commits whose outcome had to be looked up
+	destroyed atomic.Int64 // destroyed ranges
+	doubts    atomic.Int64 // undetermined commits
 	clocked   bool         // the options have a clock
 	places    placeCache
 	tail      tail
 
-	separating sync.Mutex // one at a time splits regions
+	separating sync.Mutex // one goroutine at a time splits regions
 
 	lease  lease
 	limits limits
 
-	mu        sync.Mutex // the fields below
+	mu        sync.Mutex // guards the fields below
 	readers   map[uint64]int
 	open      int // readers and transactions
 	iterators int
 	closed    bool
-	newest    storage.Timestamp // of the commits of this process
-	wake      chan struct{}     // closed by the next of them
+	newest    storage.Timestamp // newest commit of this process
+	wake      chan struct{}     // closed by the next commit
 
 	stop    chan struct{}
 	stopped sync.WaitGroup
 }
 
-// limits are how long things may take; tests have shorter ones.
+// limits are timeouts and similar durations; tests use shorter ones.
 type limits struct {
-	read    time.Duration  // a read, before it is given up
-	commit  time.Duration  // a commit; by itself the client tries for 80 s
-	settle  time.Duration  // the question what became of a commit
-	most    int            // how many times as long they take while the cluster answers others
-	reader  time.Duration  // what an open reader holds the safe point back
-	open    time.Duration  // for how long a step of opening the store is begun anew
-	latch   time.Duration  // what a latch outlasts its commit: keys that are not committed by then are left to whoever meets them
-	windows [classes]int64 // how long after its place a commit of a class may come, in milliseconds
+	read    time.Duration  // timeout of a read
+	commit  time.Duration  // timeout of a commit; the client itself retries for 80 s
+	settle  time.Duration  // timeout for finding out the outcome of a commit
+	most    int            // by which factor these timeouts are extended while the cluster answers other requests
+	reader  time.Duration  // for how long an open reader can hold the safe point back
+	open    time.Duration  // for how long a step of opening the store is retried
+	latch   time.Duration  // how long a latch may outlast its commit; locks on keys not committed by then are left to the next writer
+	windows [classes]int64 // by how many milliseconds the commit time may be after the place, per class
 }
 
-// usualLimits are those of a server.
+// usualLimits are the limits of a server.
 var usualLimits = limits{
 	read: 8 * time.Second, commit: 10 * time.Second, settle: 10 * time.Second, most: 3, reader: time.Hour, open: 30 * time.Second, latch: time.Second,
 	windows: [classes]int64{classSmall: 5_000, classLarge: 60_000},
@@ -85,7 +85,8 @@ func (s *store) Now(ctx context.Context) (storage.Timestamp, error) {
 	return timestampOf(ts), err
 }
 
-// ask asks the oracle for a new time. Errors: ErrClosed, ErrUnavailable, ctx.Err().
+// ask fetches a new timestamp from the oracle. Errors: ErrClosed, ErrUnavailable,
+// ctx.Err().
 func (s *store) ask(ctx context.Context) (uint64, error) {
 	if err := s.check(ctx); err != nil {
 		return 0, err
@@ -106,16 +107,17 @@ func (s *store) ask(ctx context.Context) (uint64, error) {
 	return ts, nil
 }
 
-// oracleBackoff is how long the client itself tries to get a time, in milliseconds.
+// oracleBackoff is the time for which the client itself retries to get a timestamp, in
+// milliseconds.
 const oracleBackoff = 15000
 
-// meet notes a time of the oracle.
+// meet records a PD timestamp, if it is the newest one seen.
 func (s *store) meet(ts uint64) {
 	for old := s.met.Load(); ts > old && !s.met.CompareAndSwap(old, ts); old = s.met.Load() {
 	}
 }
 
-// check refuses calls of a closed store.
+// check returns an error if the store is closed or ctx has ended.
 func (s *store) check(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -131,7 +133,8 @@ func (s *store) check(ctx context.Context) error {
 // Latest implements storage.Store.
 func (s *store) Latest() storage.Timestamp { return timestampOf(s.met.Load()) }
 
-// Durable implements storage.Store: what is committed lies on a majority.
+// Durable implements storage.Store: a commit is stored on a majority of replicas when it
+// ends.
 func (s *store) Durable() storage.Timestamp { return s.Latest() }
 
 // Sync implements storage.Store.
@@ -147,8 +150,8 @@ func (s *store) Snapshot(ctx context.Context, at storage.Timestamp) (storage.Rea
 	return r, nil
 }
 
-// acquire gives v the state at a timestamp.
-// Errors: ErrSnapshotTooOld, ErrUnavailable, ErrClosed, ctx.Err().
+// acquire opens the state at a timestamp for v. Errors: ErrSnapshotTooOld, ErrUnavailable,
+// ErrClosed, ctx.Err().
 func (s *store) acquire(ctx context.Context, v *view, at storage.Timestamp) error {
 	v.tenure = s.lease.tenure.Load()
 	want := oracleOf(at)
@@ -188,7 +191,7 @@ func (s *store) acquire(ctx context.Context, v *view, at storage.Timestamp) erro
 	return nil
 }
 
-// release ends a view.
+// release ends what acquire began.
 func (s *store) release(v *view) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,7 +201,8 @@ func (s *store) release(v *view) {
 	}
 }
 
-// get is the stored value of a key of the cluster at a time, nil if absent.
+// get returns the stored value of a key of the cluster at a PD timestamp, nil if it is
+// absent.
 func (s *store) get(ctx context.Context, ts uint64, key []byte) ([]byte, error) {
 	e := s.errand(ctx, s.limits.read)
 	defer e.end()
@@ -212,8 +216,9 @@ func (s *store) get(ctx context.Context, ts uint64, key []byte) ([]byte, error) 
 	return entry.Value, s.kept(ctx, ts)
 }
 
-// kept refuses what was read at a time before the safe point: parts of it may have been
-// missing. It is asked after each read, as the point moves meanwhile.
+// kept returns ErrSnapshotTooOld for a read before the safe point, because some versions
+// may have been removed. It is called after each read, because the safe point may have
+// moved during the read.
 func (s *store) kept(ctx context.Context, ts uint64) error {
 	if ts < s.safePoint.Load() {
 		return storage.ErrSnapshotTooOld
@@ -221,7 +226,7 @@ func (s *store) kept(ctx context.Context, ts uint64) error {
 	if !s.o.Several || s.fresh() {
 		return nil
 	}
-	now, err := s.ask(ctx) // whether the point has moved while this process slept
+	now, err := s.ask(ctx) // the safe point may have moved while this process was paused
 	if err != nil || ts >= earlier(now, s.o.Retention.Milliseconds()) {
 		return err
 	}
@@ -234,7 +239,7 @@ func (s *store) kept(ctx context.Context, ts uint64) error {
 	return nil
 }
 
-// batch is the stored values of keys of the cluster at a time.
+// batch returns the stored values of several keys of the cluster at a PD timestamp.
 func (s *store) batch(ctx context.Context, ts uint64, keys [][]byte, o ...clientkv.BatchGetOption) (map[string]clientkv.ValueEntry, error) {
 	e := s.errand(ctx, s.limits.read)
 	defer e.end()
@@ -245,8 +250,9 @@ func (s *store) batch(ctx context.Context, ts uint64, keys [][]byte, o ...client
 	return got, s.kept(ctx, ts)
 }
 
-// ApproximateBytes implements storage.Store. Ranges of few rows are counted; of others the
-// rows counted say what is in the rest of the regions that they span.
+// ApproximateBytes implements storage.Store. It counts the rows of small ranges. For
+// larger ranges it stops after countMax rows, and estimates the size from the number of
+// regions that the rest of the range spans.
 func (s *store) ApproximateBytes(ctx context.Context, r storage.Range) (uint64, error) {
 	if err := s.check(ctx); err != nil || r.Empty() {
 		return 0, err
@@ -286,14 +292,14 @@ func (s *store) ApproximateBytes(ctx context.Context, r storage.Range) (uint64, 
 	}
 }
 
-// countMax is up to how many rows are counted, and regionBytes what TiKV lets a region
-// grow to by default.
+// countMax is the number of rows up to which rows are counted, and regionBytes the size at
+// which TiKV splits a region by default.
 const (
 	countMax    = 50_000
 	regionBytes = 256 << 20
 )
 
-// regions is how many regions a range of the cluster's keys touches.
+// regions returns the number of regions that a range of the cluster's keys touches.
 func (s *store) regions(ctx context.Context, start, end []byte) (int, error) {
 	e := s.errand(ctx, s.limits.read)
 	defer e.end()
@@ -306,7 +312,8 @@ func (s *store) Checkpoint(context.Context, string) error {
 	return errors.New("tikvkv: the data are not in files of this server: back up the cluster with TiKV's BR, or one database with cantle dump")
 }
 
-// DiskFull implements storage.Store: the disks are those of TiKV, which refuses by itself.
+// DiskFull implements storage.Store. It is always false: TiKV itself refuses writes when
+// its disks are full.
 func (s *store) DiskFull() bool { return false }
 
 // Metrics implements storage.Store.
@@ -340,7 +347,7 @@ func (s *store) Close() error {
 	return err
 }
 
-// oldestReader is the oldest time that somebody reads, now if nobody does.
+// oldestReader returns the oldest timestamp that has an open reader, now if there is none.
 func (s *store) oldestReader(now uint64) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

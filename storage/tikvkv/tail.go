@@ -14,25 +14,26 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// tail is the end of the change log in memory. While this process alone has the store, all
-// commits are its own, and who follows the log is answered from here, without a request.
+// tail holds the end of the change log in memory. If this process has the store exclusively, all commits are
+// its own, so readers that follow the log are served from the tail, without a request.
 //
-// It is exact: a commit under way is noted, with the newest time known, before its commit
-// time is asked for, which is later; see passage. So once all that were under way at a time have ended,
-// every commit up to that time is in the list. Where one takes longer, the store is asked: a look
-// at it pushes away what is under way.
+// The tail is exact. An in-flight commit is entered, with the newest PD timestamp seen, before its commit
+// time is fetched; so the commit time is later than that timestamp (see passage). Once all commits have ended
+// that were entered with a timestamp before T, the list holds every commit up to T. If a commit takes too
+// long, the log is read from the store instead: that scan pushes the commit times of in-flight commits behind
+// itself.
 type tail struct {
 	mu      sync.Mutex
 	next    uint64
-	pending map[uint64]uint64 // the commits under way, and after which time each will be
-	moved   chan struct{}     // closed when one of them ends; nil if nobody waits
-	list    []tailed          // in the order of commit times, from first on
+	pending map[uint64]uint64 // the in-flight commits, each with a timestamp that its commit time is after
+	moved   chan struct{}     // closed when one of them ends or moves; nil if no reader waits
+	list    []tailed          // in the order of commit times; valid from index first on
 	first   int
 	size    int64
-	floor   uint64 // all commits after it are in the list, or under way
+	floor   uint64 // all commits after this timestamp are in the list or in flight
 }
 
-// tailed is a commit with log records.
+// tailed is a commit with its log records.
 type tailed struct {
 	ts   uint64
 	logs []placed
@@ -40,14 +41,14 @@ type tailed struct {
 }
 
 const (
-	// tailBytesMax bounds what the tail holds.
+	// tailBytesMax bounds the size of the tail.
 	tailBytesMax = 32 << 20
-	// tailPatience is how long a reader waits for commits that are under way before it asks
-	// the store. They take some milliseconds.
+	// tailPatience is the time for which a reader waits for in-flight commits before it reads from the store
+	// instead. Commits take some milliseconds.
 	tailPatience = 40 * time.Millisecond
 )
 
-// enter notes a commit with log records that is about to ask for its commit time.
+// enter adds an in-flight commit with log records, before its commit time is fetched.
 func (t *tail) enter(met uint64) (id uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -59,7 +60,7 @@ func (t *tail) enter(met uint64) (id uint64) {
 	return t.next
 }
 
-// leave notes that a commit has ended: at a time, with its records, or at 0 without any.
+// leave ends an in-flight commit: at ts with its records, or at 0 if nothing was committed.
 func (t *tail) leave(id, ts uint64, logs []placed) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -76,7 +77,7 @@ func (t *tail) leave(id, ts uint64, logs []placed) {
 	}
 }
 
-// move notes after which time a commit that is under way will be, as more is known of it.
+// move updates the timestamp that the commit time of an in-flight commit is after.
 func (t *tail) move(id uint64, after func() uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -90,17 +91,17 @@ func (t *tail) move(id uint64, after func() uint64) {
 	}
 }
 
-// passage is a commit on its way, as the tail sees it. Its commit time is asked for when all its
-// prewrites are answered: until then it will be after every time that is known, whatever comes.
-// From when it leaves on its commit time is known.
+// passage is an in-flight commit as the tail sees it. Its commit time is fetched when all its prewrites have
+// been answered: while a prewrite is in flight, the commit time will be after every timestamp seen, also
+// after those seen later. When the commit request is sent, the commit time is known.
 type passage struct {
 	s         *store
-	id        uint64 // in the tail, 0 for a commit without log records
+	id        uint64 // ID in the tail, 0 for a commit without log records
 	logs      []placed
-	prewrites atomic.Int64 // under way
+	prewrites atomic.Int64 // prewrites in flight
 }
 
-// enter begins the passage of a commit that is about to ask for its commit time.
+// enter begins the passage of a commit, before its commit time is fetched.
 func (s *store) enter(logs []placed) *passage {
 	p := &passage{s: s, logs: logs}
 	if len(logs) > 0 && s.alone() {
@@ -109,8 +110,8 @@ func (s *store) enter(logs []placed) *passage {
 	return p
 }
 
-// prewriting notes a prewrite that leaves, prewritten one that is answered. The commit time of those who choose it
-// while they prewrite is not asked for at the end.
+// prewriting notes that a prewrite is sent, prewritten that it was answered. With one-phase or asynchronous
+// commit, TiKV chooses the commit time during the prewrites, so both do nothing.
 func (p *passage) prewriting() {
 	if p.prewrites.Add(1) == 1 && !p.s.o.AsyncCommit && !p.s.o.OnePhase {
 		p.s.tail.move(p.id, func() uint64 {
@@ -133,16 +134,16 @@ func (p *passage) prewritten() {
 	}
 }
 
-// dated notes the commit time under which the commit leaves.
+// dated notes the commit time with which the commit request is sent.
 func (p *passage) dated(ts uint64) { p.s.tail.move(p.id, func() uint64 { return ts - 1 }) }
 
-// done ends the passage: with the commit time, or 0 if nothing was committed.
+// done ends the passage with the commit time, or with 0 if nothing was committed.
 func (p *passage) done(ts uint64) {
 	p.s.tail.leave(p.id, ts, p.logs)
 	p.s.committed(ts, p.logs)
 }
 
-// sizeOf is about what log values take.
+// sizeOf estimates the memory of log values.
 func sizeOf(logs []placed) (n int64) {
 	for _, p := range logs {
 		n += int64(len(p.key)+len(p.body)) + entryBytes
@@ -150,7 +151,7 @@ func sizeOf(logs []placed) (n int64) {
 	return n
 }
 
-// insert puts a commit into its place, and drops the oldest ones when there are too many; mu is held.
+// insert inserts a commit in order, and drops the oldest ones while the tail is too large; mu is held.
 func (t *tail) insert(c tailed) {
 	at, _ := slices.BinarySearchFunc(t.list[t.first:], c, tailed.compare)
 	t.list = slices.Insert(t.list, t.first+at, c)
@@ -178,7 +179,7 @@ func (t *tail) drop() {
 	t.first++
 }
 
-// cut drops the commits up to a time: the log is truncated there.
+// cut drops the commits up to a timestamp, because the log was truncated there.
 func (t *tail) cut(ts uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -188,15 +189,16 @@ func (t *tail) cut(ts uint64) {
 	t.floor = max(t.floor, ts)
 }
 
-// bytes is about what the tail holds.
+// bytes estimates the size of the tail.
 func (t *tail) bytes() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.size
 }
 
-// after is every commit with from < commit time <= upTo, if that is known. If it is not, because commits are
-// under way that may be among them, wait is closed when one of those has ended.
+// after returns the commits with from < commit time <= upTo. If in-flight commits may be among them, ok is
+// false, and wait is closed when one of these has ended. If the tail does not reach back to from, ok is false
+// and wait is nil.
 func (t *tail) after(from, upTo uint64) (list []tailed, wait <-chan struct{}, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -226,7 +228,7 @@ func (t *tail) after(from, upTo uint64) (list []tailed, wait <-chan struct{}, ok
 	return list, nil, true
 }
 
-// follow is ReadLog for what the tail has; ok is false if it is to be asked of the store.
+// follow serves ReadLog from the tail; if ok is false, the log has to be read from the store.
 func (s *store) follow(ctx context.Context, stream []byte, after storage.Timestamp, yield func(ts, own storage.Timestamp, rec []byte) bool) (next storage.Timestamp, ok bool, err error) {
 	from := oracleOf(after)
 	upTo, known := s.known()
@@ -257,8 +259,8 @@ func (s *store) follow(ctx context.Context, stream []byte, after storage.Timesta
 	return timestampOf(upTo), true, nil
 }
 
-// tailed is every commit with from < commit time <= upTo from the tail, once those that
-// were under way have ended; ok is false if they do not, or the tail does not reach back.
+// tailed returns the commits with from < commit time <= upTo from the tail, and waits for in-flight ones up
+// to tailPatience. ok is false if these have not ended by then, or if the tail does not reach back to from.
 func (s *store) tailed(ctx context.Context, from, upTo uint64) (list []tailed, ok bool, err error) {
 	late := time.NewTimer(tailPatience)
 	defer late.Stop()
@@ -280,12 +282,12 @@ func (s *store) tailed(ctx context.Context, from, upTo uint64) (list []tailed, o
 	}
 }
 
-// stream is the beginning of the keys of a stream.
+// stream returns the prefix of the keys of a stream.
 func (l layout) stream(stream []byte) []byte {
 	return append(binary.BigEndian.AppendUint16(l.in(spaceLog, nil), uint16(len(stream))), stream...)
 }
 
-// bodyOf is the whole log value of a stream among those of a commit, nil if it has none.
+// bodyOf returns the whole log value of a stream among the log values of a commit, nil if it has none.
 func bodyOf(logs []placed, prefix []byte) (body []byte) {
 	for _, p := range logs {
 		if !bytes.HasPrefix(p.key, prefix) {

@@ -13,7 +13,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// records reads a stream from a time on.
+// records reads a stream after a timestamp.
 func records(t *testing.T, s storage.Store, stream string, after storage.Timestamp) (list []string, next storage.Timestamp) {
 	t.Helper()
 	next, err := s.ReadLog(t.Context(), []byte(stream), after, func(_, _ storage.Timestamp, rec []byte) bool {
@@ -24,7 +24,7 @@ func records(t *testing.T, s storage.Store, stream string, after storage.Timesta
 	return list, next
 }
 
-// appending writes records to streams: stream, record, …
+// appending returns a function that appends records to streams; pairs are stream, record, …
 func appending(pairs ...string) func(storage.Txn) error {
 	return func(tx storage.Txn) (err error) {
 		for pair := range slices.Chunk(pairs, 2) {
@@ -34,15 +34,17 @@ func appending(pairs ...string) func(storage.Txn) error {
 	}
 }
 
-// A commit that is under way while another one ends comes after it if it has not asked for its
-// time. If it has, who follows the log waits for it, and if it takes long is told by the store, which pushes it away.
+// If a commit has not fetched its commit time when another one ends, it will come after that one, so readers
+// of the log do not wait for it. If it has, they wait; if it takes too long, they read from the store, which
+// pushes its commit time away.
 func TestTailWaits(t *testing.T) {
 	for kind, scans := range map[tikvrpc.CmdType]bool{tikvrpc.CmdPrewrite: false, tikvrpc.CmdCommit: true} {
 		t.Run(kind.String(), func(t *testing.T) { tailWaits(t, kind, scans) })
 	}
 }
 
-// tailWaits is TestTailWaits with one kind of requests that is stuck; scans says that the store is asked.
+// tailWaits runs TestTailWaits with one kind of request blocked; scans is true if the log is then read from
+// the store.
 func tailWaits(t *testing.T, kind tikvrpc.CmdType, scans bool) {
 	c := fake(t)
 	s := openOn(t, c, Options{Lease: time.Hour, Clock: newWatch().Now})
@@ -71,7 +73,7 @@ func tailWaits(t *testing.T, kind tikvrpc.CmdType, scans bool) {
 		slow <- err
 	}()
 	<-stuck
-	c.SetHook(nil) // it stays where it is
+	c.SetHook(nil) // the request stays blocked
 	_, err := commit(t, s, appending("s", "fast"))
 	must(t, err)
 	c.Count()
@@ -88,7 +90,7 @@ func tailWaits(t *testing.T, kind tikvrpc.CmdType, scans bool) {
 	}
 }
 
-// The tail has what fits; what is older or truncated is asked of the store, which knows.
+// The tail keeps records up to its size; records that are older or truncated are read from the store.
 func TestTailBounds(t *testing.T) {
 	c := fake(t)
 	s := openOn(t, c, Options{Lease: time.Hour, Clock: newWatch().Now})

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/storage/tikvkv/tikvfake"
 )
 
-// fake is a cluster that lives as long as the test.
+// fake returns a cluster that lives as long as the test.
 func fake(tb testing.TB) *tikvfake.Cluster {
 	tb.Helper()
 	c, err := tikvfake.New()
@@ -49,7 +49,7 @@ func tryOpen(tb testing.TB, c *tikvfake.Cluster, o Options) (*store, error) {
 
 func open(tb testing.TB) storage.Store { return openOn(tb, fake(tb), forConformance) }
 
-// forConformance are the options of a store that removes ranges whenever it is asked to.
+// forConformance are options with which each Collect removes all dropped ranges.
 var forConformance = Options{Clock: time.Now, Retention: time.Nanosecond}
 
 func TestConformance(t *testing.T) { storagetest.Conformance(t, open) }
@@ -58,7 +58,7 @@ func TestNemesis(t *testing.T) {
 	storagetest.Nemesis(t, open, storagetest.NemesisOptions{Rounds: 40})
 }
 
-// Times of the oracle and timestamps are the same in another form, in the same order.
+// PD timestamps and storage timestamps convert into each other, and have the same order.
 func TestTimes(t *testing.T) {
 	last := storage.Timestamp(0)
 	for _, milli := range []uint64{1, 999, 1000, 1001, 1763884800000, 1763884800999, 1763884801000} {
@@ -68,7 +68,7 @@ func TestTimes(t *testing.T) {
 			if oracleOf(at) != ts || at <= last || at.Seconds() != uint32(milli/1000) {
 				t.Errorf("%d at counter %d is %v, and back %d", milli, counter, at, oracleOf(at))
 			}
-			for back := range storage.Timestamp(placeMax) { // places of one commit, and what lies between two
+			for back := range storage.Timestamp(placeMax) { // timestamps of the records of one commit, and those between two PD timestamps
 				if got := oracleOf(at - back - 1); got != ts-1 {
 					t.Fatalf("%v is %d, not the time before %d", at-back-1, got, ts)
 				}

@@ -2,26 +2,27 @@ package tikvkv
 
 import "github.com/cantledb/cantle/storage"
 
-// A time of the oracle is milliseconds since 1970 and a counter within the millisecond.
+// A PD timestamp consists of milliseconds since 1970 and a counter within the millisecond.
 const (
 	counterBits = 18
 	counterMax  = 1<<counterBits - 1
-	// placeBits number the log records of a commit, below the counter.
+	// placeBits holds the number of a log record within its commit, below the counter.
 	placeBits = 4
 	placeMax  = 1<<placeBits - 1
-	// milliShift is where the milliseconds of a second begin in a Timestamp.
+	// milliShift is the bit at which the milliseconds within a second begin in a Timestamp.
 	milliShift = counterBits + placeBits
 )
 
-// timestampOf is an oracle's time as a storage.Timestamp: the second, the millisecond in it,
-// the counter, and the last place. It keeps order and loses nothing.
+// timestampOf converts a PD timestamp to a storage.Timestamp: the second, the millisecond in
+// it, the counter, and the number of the last log record. The conversion keeps the order and
+// loses nothing.
 func timestampOf(ts uint64) storage.Timestamp {
 	milli, counter := ts>>counterBits, ts&counterMax
 	return storage.Timestamp((milli/1000)<<32 | (milli%1000)<<milliShift | counter<<placeBits | placeMax)
 }
 
-// oracleOf is the newest oracle's time that is not after a Timestamp: one that does not
-// end in the last place lies between two of them.
+// oracleOf returns the newest PD timestamp that is not after a Timestamp. A Timestamp that
+// does not end in the number of the last log record lies between two PD timestamps.
 func oracleOf(t storage.Timestamp) uint64 {
 	milli, counter := uint64(t)>>milliShift&1023, uint64(t)>>placeBits&counterMax
 	second := uint64(t) >> 32
@@ -35,10 +36,10 @@ func oracleOf(t storage.Timestamp) uint64 {
 	return ts
 }
 
-// later is an oracle's time moved on by milliseconds.
+// later returns a PD timestamp plus milliseconds.
 func later(ts uint64, milli int64) uint64 { return ts + uint64(milli)<<counterBits }
 
-// earlier is an oracle's time moved back by milliseconds, not before 0.
+// earlier returns a PD timestamp minus milliseconds, at least 0.
 func earlier(ts uint64, milli int64) uint64 {
 	if d := uint64(milli) << counterBits; d < ts {
 		return ts - d

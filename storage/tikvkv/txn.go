@@ -15,11 +15,11 @@ type txn struct {
 	writebuf.Reads
 	writebuf.Writer
 	o     storage.TxnOptions
-	start uint64 // its beginning, which no other transaction has; see past.go
+	start uint64 // start timestamp, unique among transactions; see past.go
 	buf   writebuf.Buffer
 	held  writebuf.Held
 
-	claimed map[string]bool // keys that Prefetch has claimed, and nobody has asked for yet
+	claimed map[string]bool // keys that Prefetch has claimed and that were not passed to Claim yet
 }
 
 // Begin implements storage.Store.
@@ -60,7 +60,8 @@ func (s *store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, e
 // Snapshot implements storage.Txn.
 func (t *txn) Snapshot() storage.Reader { return t.At(t.Written()) }
 
-// Set implements storage.Txn. The chunks of a large value have longer keys.
+// Set implements storage.Txn. The keys of chunks are longer than that of the value, so
+// large values have a lower bound for keys.
 func (t *txn) Set(key, value []byte) error {
 	if len(value) > chunkBytes && len(escape(key, true)) > keyBytesMax {
 		return storage.ErrValueTooLarge
@@ -88,8 +89,8 @@ func (t *txn) Prefetch(ctx context.Context, keys [][]byte, claim bool) error {
 	return nil
 }
 
-// Claim compares what the keys are now with what they were at the snapshot. A key that was
-// made and removed since goes unnoticed; the commit notices it.
+// Claim compares the present versions of the keys with those of the snapshot. It does not
+// detect a key that was created and deleted since the snapshot; the commit detects it.
 func (t *txn) Claim(ctx context.Context, keys ...[]byte) error {
 	if err := t.Check(ctx); err != nil {
 		return err
@@ -109,7 +110,7 @@ func (t *txn) Claim(ctx context.Context, keys ...[]byte) error {
 	return t.compare(ctx, stored)
 }
 
-// compare is Claim for keys of the cluster.
+// compare implements Claim for keys of the cluster.
 func (t *txn) compare(ctx context.Context, stored [][]byte) error {
 	now, err := t.s.ask(ctx)
 	if err != nil {
@@ -119,7 +120,7 @@ func (t *txn) compare(ctx context.Context, stored [][]byte) error {
 	if err != nil {
 		return err
 	}
-	var absent [][]byte // of which it is not known whether they were
+	var absent [][]byte // absent now, and not known from fetched whether absent at the snapshot
 	t.mu.Lock()
 	fetched := t.fetched
 	t.mu.Unlock()
@@ -151,7 +152,7 @@ func (t *txn) Close() {
 	t.free()
 }
 
-// free gives back the memory.
+// free releases the memory of the buffered writes.
 func (t *txn) free() {
 	t.buf, t.Buf = writebuf.Buffer{}, nil
 	t.Free()

@@ -8,27 +8,28 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// A value is one byte and the bytes themselves; or, if it is large, how many chunks it has
-// and how many bytes in all, and the chunks are keys of their own.
+// A stored value is one byte followed by the value. A large value is stored in chunks with
+// keys of their own; then the stored value holds the number of chunks and the size in
+// bytes.
 const (
 	valuePlain   = 0
 	valueChunked = 1
 )
 
-// chunkBytes is the size of a chunk: TiKV refuses entries of its Raft log of 8 MiB, and one
-// entry may hold several keys. It is also where values begin to be cut.
+// chunkBytes is the size of a chunk, and the size above which a value is cut into chunks.
+// TiKV refuses entries of 8 MiB in its Raft log, and one entry may hold several keys.
 const chunkBytes = 4 << 20
 
-// chunksAtOnce is how many chunks are fetched together.
+// chunksAtOnce is the number of chunks that are fetched together.
 const chunksAtOnce = 4
 
-// chunkedHead is the value of a key whose value lies in chunks.
+// chunkedHead returns the stored value of a key whose value lies in chunks.
 func chunkedHead(chunks uint32, size int) []byte {
 	head := binary.BigEndian.AppendUint32([]byte{valueChunked}, chunks)
 	return binary.BigEndian.AppendUint64(head, uint64(size))
 }
 
-// chunksOf is how many chunks a stored value has, 0 if it is all there.
+// chunksOf returns the number of chunks of a stored value, 0 if it is not cut into chunks.
 func chunksOf(stored []byte) uint32 {
 	if len(stored) == 13 && stored[0] == valueChunked {
 		return binary.BigEndian.Uint32(stored[1:])
@@ -36,7 +37,8 @@ func chunksOf(stored []byte) uint32 {
 	return 0
 }
 
-// value appends the value of a key that is stored like this at the time of the view.
+// value appends the value of a key, of which stored is the stored value at the timestamp of
+// the view, to dst.
 func (v *view) value(ctx context.Context, key, stored, dst []byte) ([]byte, error) {
 	if len(stored) > 1 && stored[0] == valuePlain {
 		return append(dst, stored[1:]...), nil

@@ -23,31 +23,31 @@ import (
 	"go.uber.org/zap"
 )
 
-// Cluster is a simulated cluster. Its clients share what it keeps.
+// Cluster is a simulated cluster. All its clients share its data.
 type Cluster struct {
 	rpc    *testutils.MockClient
 	pd     pd.Client
 	Layout *testutils.MockCluster // regions, stores and their leaders
 
-	shape sync.Mutex // one change of the regions at a time: the simulator's do not look at each other
+	shape sync.Mutex // one change of regions at a time: the simulator does not check for concurrent changes
 
 	mu    sync.Mutex
 	sent  map[tikvrpc.CmdType]int
-	times int // asked of the oracle
+	times int // timestamps fetched from PD
 	hook  Hook
 	noPD  error
-	etcd  *etcd            // of PD, if the cluster is Served
-	doors map[uint64]*door // of PD, and of stores that have an address of their own
+	etcd  *etcd            // PD's etcd, once the cluster is served
+	doors map[uint64]*door // listeners of PD, and of stores with an address of their own
 }
 
-// Hook is called for every request. It sends it on with next, as often as it likes, or not.
+// Hook is called for every request. It can pass the request on with next, any number of times, or drop it.
 type Hook func(ctx context.Context, req *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error)
 
-// New makes an empty cluster of one store and one region. Close it in the end. What the client
-// has to say of it is dropped.
+// New creates an empty cluster of one store and one region; the caller closes it. The log of client-go is
+// dropped.
 func New() (*Cluster, error) { return NewOf(1) }
 
-// NewOf is New for so many stores, each with a peer of every region.
+// NewOf creates a cluster of several stores, each with a replica of every region.
 func NewOf(stores int) (*Cluster, error) {
 	prepare()
 	rpc, layout, oracle, err := testutils.NewMockTiKV("", nil)
@@ -58,13 +58,13 @@ func NewOf(stores int) (*Cluster, error) {
 	return &Cluster{rpc: rpc, pd: oracle, Layout: layout, sent: map[tikvrpc.CmdType]int{}}, nil
 }
 
-// prepare silences the client, and makes it believe that a store lives: it would ask the store's
-// address, where nobody listens, and avoid it for good after the first request that failed.
+// prepare turns off the client's log, and its check whether a store is alive: the check would connect to the
+// store's address, on which no server listens, and after the first failed request the client would avoid the
+// store for ever.
 //
-// The simulator commits key by key, under one lock, and each key reads a block of every level of
-// what it keeps: with values of some MiB near by, which were unpacked again each time, a commit of
-// some thousand keys took ten seconds, in which nobody else had an answer. Blocks are kept as they
-// are, and in memory.
+// The simulator commits key by key, under one lock, and each key reads a block of every level of its storage.
+// With values of some MiB near by, which were decompressed each time, a commit of some thousand keys took ten
+// seconds, and the simulator answered no other request. So blocks are not compressed, and cached in memory.
 var prepare = sync.OnceFunc(func() {
 	opt.DefaultCompressionType = opt.NoCompression
 	opt.DefaultBlockCacheCapacity = blockCacheBytes
@@ -76,46 +76,45 @@ var prepare = sync.OnceFunc(func() {
 	}
 })
 
-// blockCacheBytes bounds the blocks that the simulator has at hand, and writeBufferBytes what it
-// has in a list before it makes tables of it.
+// blockCacheBytes is the size of the simulator's block cache, and writeBufferBytes the size of its memtables.
 const (
 	blockCacheBytes  = 256 << 20
 	writeBufferBytes = 16 << 20
 )
 
-// Close drops everything.
+// Close drops the cluster and its data.
 func (c *Cluster) Close() error { return c.rpc.Close() }
 
-// Client is a new client of the cluster. Closing it leaves the cluster alone.
+// Client returns a new client of the cluster. Closing it does not close the cluster.
 func (c *Cluster) Client() (*tikv.KVStore, error) {
 	return c.ClientUntil(never)
 }
 
-// never is of a client that is not cut off from PD.
+// never is the argument of ClientUntil for a client that is never cut off from PD.
 func never() error { return nil }
 
-// ClientUntil is a Client that PD does not answer while away says an error, as if it alone
-// were cut off.
+// ClientUntil returns a client to which PD does not answer while away returns an error, as if only this
+// client were cut off.
 func (c *Cluster) ClientUntil(away func() error) (*tikv.KVStore, error) {
 	return tikv.NewTestTiKVStore(&client{Client: c.rpc, c: c}, c.oracle(away), nil, nil, 0)
 }
 
-// SetHook puts a hook before every request; nil takes it away.
+// SetHook sets the hook for every request; nil removes it.
 func (c *Cluster) SetHook(h Hook) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.hook = h
 }
 
-// StopPD makes PD answer nothing but an error from now on; nil starts it again.
+// StopPD makes PD answer every request with err from now on; nil starts PD again.
 func (c *Cluster) StopPD(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.noPD = err
 }
 
-// Count is what was sent since the last call: requests by their kind, and times asked of the
-// oracle. Left out is StoreSafeTS, which a client sends every two seconds by itself.
+// Count returns the number of requests by kind, and of timestamps fetched from PD, since the last call. It
+// leaves out StoreSafeTS, which a client sends every two seconds by itself.
 func (c *Cluster) Count() (sent map[tikvrpc.CmdType]int, times int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -130,7 +129,7 @@ type client struct {
 	c *Cluster
 }
 
-// Close leaves the cluster alone.
+// Close does not close the cluster.
 func (*client) Close() error { return nil }
 
 // SendRequest implements tikv.Client.
@@ -148,9 +147,9 @@ func (k *client) SendRequest(ctx context.Context, addr string, req *tikvrpc.Requ
 	return hook(ctx, req, next)
 }
 
-// send sends a request into the simulator.
+// send passes a request to the simulator.
 func (c *Cluster) send(ctx context.Context, to tikv.Client, addr string, req *tikvrpc.Request, timeout time.Duration) (*tikvrpc.Response, error) {
-	if req.Type == tikvrpc.CmdUnsafeDestroyRange { // which the simulator does not know
+	if req.Type == tikvrpc.CmdUnsafeDestroyRange { // the simulator does not implement it
 		return c.destroy(req.UnsafeDestroyRange())
 	}
 	if req.Type == tikvrpc.CmdSplitRegion {
@@ -165,9 +164,8 @@ func (c *Cluster) send(ctx context.Context, to tikv.Client, addr string, req *ti
 	return to.SendRequest(ctx, addr, req, timeout)
 }
 
-// split splits a region as a client wants it. The simulator makes an empty region where one begins
-// already, and loses the one that was there: so it would if another client has
-// split it since this one looked.
+// split splits a region. If another client has already split it at that key, it answers with an error
+// instead: the simulator itself would create an empty region at the key and lose the existing one.
 func (c *Cluster) split(ctx context.Context, to tikv.Client, addr string, req *tikvrpc.Request, timeout time.Duration) (*tikvrpc.Response, error) {
 	c.shape.Lock()
 	defer c.shape.Unlock()
@@ -191,9 +189,10 @@ func (c *Cluster) split(ctx context.Context, to tikv.Client, addr string, req *t
 	return resp, err
 }
 
-// resolve resolves the locks of some keys, as a client wants that met one of a small transaction. The simulator
-// looks through all versions in the region for them: milliseconds after a few thousand writes, in
-// which it does nothing else. Whether the store and the region are the right ones it is asked by a read.
+// resolve resolves the locks of some keys, as requested by a client that found a lock of a small transaction.
+// The simulator itself would scan all versions of the region for them: milliseconds after a few thousand
+// writes, in which it answers no other request. A read first checks that the store and the region are the
+// right ones.
 func (c *Cluster) resolve(ctx context.Context, to tikv.Client, addr string, req *tikvrpc.Request, timeout time.Duration) (*tikvrpc.Response, error) {
 	in, out := req.ResolveLock(), &kvrpcpb.ResolveLockResponse{}
 	for _, key := range in.Keys {
@@ -213,14 +212,14 @@ func (c *Cluster) resolve(ctx context.Context, to tikv.Client, addr string, req 
 	return &tikvrpc.Response{Resp: out}, nil
 }
 
-// settle commits the lock that a transaction has on a key, or takes it away where at is 0.
+// settle commits the lock that a transaction has on a key, or removes it if at is 0.
 func (c *Cluster) settle(key []byte, start, at uint64) error {
 	return c.rpc.MvccStore.ResolveLock(key, append(bytes.Clone(key), 0), start, at)
 }
 
-// renew makes regions newer than all others, as those are that have split or merged. The simulator
-// gives a new region version 1, however often the one has split that it is of: a client that
-// knows that one takes the new ones for older, and asks for them again and again.
+// renew gives regions a newer version than all others, as regions have after a split or merge. The simulator
+// gives each new region version 1, even if it was split from one with a higher version: a client that has the
+// higher one cached would take the new region for older, and reload it again and again.
 func (c *Cluster) renew(ids ...uint64) {
 	c.Layout.Lock()
 	defer c.Layout.Unlock()
@@ -249,14 +248,14 @@ func (c *Cluster) destroy(r *kvrpcpb.UnsafeDestroyRangeRequest) (*tikvrpc.Respon
 	return &tikvrpc.Response{Resp: out}, nil
 }
 
-// oracle counts the times asked for, and does not answer while PD is stopped.
+// oracle is a PD client that counts the timestamps fetched, and fails while PD is stopped.
 type oracle struct {
 	pd.Client
 	c    *Cluster
 	away func() error
 }
 
-// oracle is PD for one that it does not answer while away says an error.
+// oracle returns a PD client that fails while away returns an error.
 func (c *Cluster) oracle(away func() error) *oracle {
 	return &oracle{Client: c.pd, c: c, away: away}
 }
@@ -292,7 +291,7 @@ func (o *oracle) GetRegion(ctx context.Context, key []byte, opts ...pd.GetRegion
 	return o.Client.GetRegion(ctx, key, opts...)
 }
 
-// future is a time that was asked for.
+// future is a pending request for a timestamp.
 type future struct {
 	o   *oracle
 	ctx context.Context

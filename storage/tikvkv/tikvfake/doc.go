@@ -1,4 +1,4 @@
-// Package tikvfake is a TiKV cluster for tests: the simulator that comes with TiKV's Go client,
-// in process or over sockets, with ways to make it misbehave. It is exact for commits in two phases; it knows
-// none in one phase and no asynchronous ones, no limit of keys, no Raft and no disk.
+// Package tikvfake simulates a TiKV cluster for tests. It is the simulator that comes with TiKV's Go client,
+// in process or over sockets, with faults that can be injected. It is exact for two-phase commits. It does
+// not simulate one-phase and asynchronous commits, limits of keys, Raft or disks.
 package tikvfake

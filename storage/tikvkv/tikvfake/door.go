@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// errCut is what a Hook returns to have all connections to the store cut, over sockets: the client
-// does not learn what became of what it has sent there.
+// errCut is returned by a Hook to cut all connections to the store when it is served over sockets:
+// the outcome of requests in flight is unknown to the client.
 var errCut = errors.New("the connection is cut")
 
-// door is the listener of a store, which can be shut for a while, and those who came in.
+// door is the listener of a store, which can be closed for a while, with its accepted connections.
 type door struct {
 	net.Listener
 	mu   sync.Mutex
@@ -47,7 +47,7 @@ func (d *door) Accept() (net.Conn, error) {
 	}
 }
 
-// visitor is a connection that leaves its door when it is closed.
+// visitor is a connection that removes itself from its door when it is closed.
 type visitor struct {
 	net.Conn
 	d *door
@@ -71,7 +71,7 @@ func (d *door) cut() {
 	clear(d.in)
 }
 
-// shutOut cuts everybody off and lets nobody in; letIn does again.
+// shutOut closes all connections and refuses new ones; letIn accepts connections again.
 func (d *door) shutOut() {
 	d.mu.Lock()
 	d.shut = true
@@ -85,17 +85,17 @@ func (d *door) letIn() {
 	d.shut = false
 }
 
-// isShut reports whether nobody is let in.
+// isShut reports whether new connections are refused.
 func (d *door) isShut() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.shut
 }
 
-// ofPD is PD among the doors of a cluster; the others have the ids of their stores.
+// ofPD is the key of PD among the doors of a cluster; stores have their IDs.
 const ofPD = 0
 
-// keepDoor notes a door.
+// keepDoor stores a door.
 func (c *Cluster) keepDoor(of uint64, d *door) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,7 +105,7 @@ func (c *Cluster) keepDoor(of uint64, d *door) {
 	c.doors[of] = d
 }
 
-// door is that of PD or of a store; nil if it has none of its own.
+// door returns the door of PD or of a store; nil if it has none of its own.
 func (c *Cluster) door(of uint64) *door {
 	c.mu.Lock()
 	defer c.mu.Unlock()

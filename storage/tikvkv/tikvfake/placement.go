@@ -15,15 +15,15 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 )
 
-// placement is a PD server: the oracle, and where regions are.
+// placement simulates a PD server: the oracle and the locations of regions.
 type placement struct {
 	pdpb.UnimplementedPDServer
 	c  *Cluster
 	at string
-	mu sync.Mutex // one batch of times at a time
+	mu sync.Mutex // one batch of timestamps at a time
 }
 
-// clusterID is what the simulated cluster calls itself.
+// clusterID is the ID of the simulated cluster.
 const clusterID = 1
 
 func (p *placement) pd() *oracle { return p.c.oracle(never) }
@@ -61,7 +61,7 @@ func (p *placement) Tso(s pdpb.PD_TsoServer) error {
 	}
 }
 
-// times takes so many times in a row within one millisecond, and returns the last.
+// times fetches n consecutive timestamps within one millisecond, and returns the last one.
 func (p *placement) times(ctx context.Context, n uint32) (physical, logical int64, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -77,7 +77,7 @@ func (p *placement) times(ctx context.Context, n uint32) (physical, logical int6
 	return physical, logical, nil
 }
 
-// region is a region as the protocol has it.
+// region encodes a region for the protocol.
 func (p *placement) region(r *metapb.Region, leader *metapb.Peer) (*pdpb.GetRegionResponse, error) {
 	return &pdpb.GetRegionResponse{Header: header(), Region: r, Leader: leader}, p.pd().stopped()
 }
@@ -100,7 +100,7 @@ func (p *placement) GetRegionByID(_ context.Context, r *pdpb.GetRegionByIDReques
 	return p.region(found, leader)
 }
 
-// regions are those of a range as the protocol has them.
+// regions encodes the regions of a range for the protocol.
 func (p *placement) regions(start, end []byte, limit int32) (out []*pdpb.Region) {
 	for _, f := range p.c.Layout.ScanRegions(start, end, int(limit)) {
 		out = append(out, &pdpb.Region{Region: f.Meta, Leader: f.Leader})
@@ -122,7 +122,7 @@ func (p *placement) ScanRegions(_ context.Context, r *pdpb.ScanRegionsRequest) (
 	return &pdpb.ScanRegionsResponse{Header: header(), Regions: p.regions(r.StartKey, r.EndKey, r.Limit)}, p.pd().stopped()
 }
 
-// ScatterRegion implements pdpb.PDServer: there is one store.
+// ScatterRegion implements pdpb.PDServer. It does nothing.
 func (p *placement) ScatterRegion(context.Context, *pdpb.ScatterRegionRequest) (*pdpb.ScatterRegionResponse, error) {
 	return &pdpb.ScatterRegionResponse{Header: header(), FinishedPercentage: 100}, p.pd().stopped()
 }
@@ -151,16 +151,16 @@ func (p *placement) UpdateServiceGCSafePoint(ctx context.Context, r *pdpb.Update
 	return &pdpb.UpdateServiceGCSafePointResponse{Header: header(), ServiceId: r.ServiceId, TTL: r.TTL, MinSafePoint: point}, err
 }
 
-// etcd is the store of keys in PD, in which clients find the safe point.
+// etcd simulates the etcd in PD, in which clients read the safe point.
 type etcd struct {
 	etcdserverpb.UnimplementedKVServer
 	mu     sync.Mutex
 	values map[string][]byte
 }
 
-// Collect says, in a cluster that is Served, that garbage is collected up to now for the clients
-// under a prefix of PD's etcd, as somebody else might do: they refuse reads of what was before as soon
-// as they look, which they do every ten seconds. The versions stay.
+// Collect sets the safe point of the clients under a prefix of PD's etcd to now, as another program
+// may do. They refuse reads before it once they read it again, which they do every ten seconds. The
+// cluster has to be served. No versions are removed.
 func (c *Cluster) Collect(ctx context.Context, prefix string) error {
 	physical, logical, err := c.pd.GetTS(ctx)
 	if err != nil {
@@ -197,7 +197,7 @@ func (e *etcd) Put(_ context.Context, r *etcdserverpb.PutRequest) (*etcdserverpb
 	return &etcdserverpb.PutResponse{Header: &etcdserverpb.ResponseHeader{ClusterId: clusterID}}, nil
 }
 
-// members are the servers of PD's etcd.
+// members simulates the member list of PD's etcd.
 type members struct {
 	etcdserverpb.UnimplementedClusterServer
 	at string

@@ -17,9 +17,10 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 )
 
-// Serve speaks the protocols of PD, of its etcd and of TiKV, so that the real client reaches the
-// cluster over real sockets: PD on an address, and the only store too; each of several stores
-// has an address of its own. It returns where PD is, and what ends it.
+// Serve serves the protocols of PD, of its etcd and of TiKV, so that the real client reaches the
+// cluster over real sockets. PD gets the given address. A single store shares that address;
+// several stores have an address each. Serve returns PD's address and a function that stops all
+// servers.
 func (c *Cluster) Serve(address string) (at string, stop func(), err error) {
 	l, err := listen(address)
 	if err != nil {
@@ -65,16 +66,16 @@ func (c *Cluster) Serve(address string) (at string, stop func(), err error) {
 	return at, stop, nil
 }
 
-// messageMax bounds what is sent at a time.
+// messageMax is the largest message.
 const messageMax = 1 << 30
 
-// host is an address without its port.
+// host returns an address without its port.
 func host(at string) string {
 	name, _, _ := net.SplitHostPort(at)
 	return name
 }
 
-// node is a TiKV server.
+// node simulates a TiKV server.
 type node struct {
 	tikvpb.UnimplementedTikvServer
 	c    *Cluster
@@ -82,7 +83,7 @@ type node struct {
 	door *door
 }
 
-// send sends a request into the cluster, past the hook.
+// send passes a request to the hook and the cluster.
 func (k *node) send(ctx context.Context, kind tikvrpc.CmdType, msg any, of *kvrpcpb.Context) (any, error) {
 	req := tikvrpc.NewRequest(kind, msg)
 	if of != nil {
@@ -95,8 +96,8 @@ func (k *node) send(ctx context.Context, kind tikvrpc.CmdType, msg any, of *kvrp
 	if err != nil {
 		return nil, err
 	}
-	// The simulator's regions have plain keys there, where TiKV's have encoded ones: the client
-	// looks for them itself if there are none.
+	// The simulator returns plain keys here, where TiKV returns encoded ones. Without regions in
+	// the error, the client looks them up itself.
 	if e, err := resp.GetRegionError(); err == nil && e.GetEpochNotMatch() != nil {
 		e.EpochNotMatch.CurrentRegions = nil
 	}
@@ -130,7 +131,8 @@ func (k *node) UnsafeDestroyRange(ctx context.Context, r *kvrpcpb.UnsafeDestroyR
 	return resp.(*kvrpcpb.UnsafeDestroyRangeResponse), nil
 }
 
-// BatchCommands implements tikvpb.TikvServer: a stream of requests, answered as they are done.
+// BatchCommands implements tikvpb.TikvServer: a stream of requests, each answered when it is
+// finished.
 func (k *node) BatchCommands(s tikvpb.Tikv_BatchCommandsServer) error {
 	var mu sync.Mutex
 	for {
@@ -142,7 +144,7 @@ func (k *node) BatchCommands(s tikvpb.Tikv_BatchCommandsServer) error {
 			go func() {
 				resp, err := k.one(s.Context(), r)
 				if err != nil {
-					return // the client gives up on it, as if it was lost
+					return // the client gives the request up as lost
 				}
 				mu.Lock()
 				defer mu.Unlock()

@@ -10,10 +10,11 @@ import (
 	"github.com/tikv/client-go/v2/tikvrpc"
 )
 
-// through sends a read that names transactions which its client knows to be committed. A store
-// reads through their locks; the simulator reports each again. The client then resolves it, in a goroutine
-// of its own, and asks again at once, and does so until one of those goroutines has had its turn among all who
-// ask: on a busy machine there were thousands of them within seconds, and everything waited for minutes.
+// through sends a read that lists transactions that are committed, as its client has found out. A real store
+// ignores their locks; the simulator reports each lock again. The client would then resolve the lock in a
+// separate goroutine and retry the read at once, until that goroutine gets its turn: on a busy machine there
+// were thousands of them within seconds, and everything waited for minutes. So through commits these locks
+// itself and repeats the read.
 func (c *Cluster) through(ctx context.Context, to tikv.Client, addr string, req *tikvrpc.Request, timeout time.Duration) (*tikvrpc.Response, error) {
 	for {
 		resp, err := to.SendRequest(ctx, addr, req, timeout)
@@ -35,7 +36,7 @@ func (c *Cluster) through(ctx context.Context, to tikv.Client, addr string, req 
 				resolved++
 			}
 		}
-		if resolved < len(met) { // its time is to be found among other locks: the client does that
+		if resolved < len(met) { // the client has to find the commit time through the other locks of the transaction
 			select {
 			case <-time.After(time.Millisecond):
 			case <-ctx.Done():
@@ -45,7 +46,7 @@ func (c *Cluster) through(ctx context.Context, to tikv.Client, addr string, req 
 	}
 }
 
-// locksIn are the locks that a read has met.
+// locksIn returns the locks that a read has found.
 func locksIn(resp any) (out []*kvrpcpb.LockInfo) {
 	add := func(e *kvrpcpb.KeyError) {
 		if l := e.GetLocked(); l != nil {
@@ -64,12 +65,12 @@ func locksIn(resp any) (out []*kvrpcpb.LockInfo) {
 	return out
 }
 
-// commit makes a lock what its transaction has committed; ok is false where its first key does not say
-// when that was.
+// commit commits a lock of a committed transaction. ok is false if the primary key does not have the commit
+// time.
 func (c *Cluster) commit(l *kvrpcpb.LockInfo) (ok bool, err error) {
 	_, at, _, err := c.rpc.MvccStore.CheckTxnStatus(l.PrimaryLock, l.LockVersion, 0, 0, false, false)
 	if err != nil || at == 0 {
-		return false, nil // it is not known there, or not committed yet
+		return false, nil // unknown there, or not committed yet
 	}
 	return true, c.settle(l.Key, l.LockVersion, at)
 }

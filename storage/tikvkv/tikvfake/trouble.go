@@ -18,13 +18,13 @@ import (
 	pd "github.com/tikv/pd/client"
 )
 
-// Troubles counts what has gone wrong in a cluster.
+// Troubles counts the injected faults of a cluster.
 type Troubles struct {
 	mu sync.Mutex
 	n  map[string]int
 }
 
-// Each is what went wrong and how often.
+// Each returns the counts by name.
 func (t *Troubles) Each() map[string]int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -35,7 +35,7 @@ func (t *Troubles) Each() map[string]int {
 	return out
 }
 
-// String is that in a line.
+// String returns the counts in one line.
 func (t *Troubles) String() string {
 	var out []string
 	for what, n := range t.Each() {
@@ -45,7 +45,7 @@ func (t *Troubles) String() string {
 	return strings.Join(out, ", ")
 }
 
-// The names of what goes wrong.
+// Names of faults.
 const (
 	Stalls      = "stalls"
 	LongStalls  = "stalls of half a second"
@@ -64,7 +64,8 @@ const (
 	OracleAway  = "times without PD"
 )
 
-// mischief is what goes wrong with requests: each with one of so many of those that it concerns.
+// mischief lists the faults of requests. A fault is injected into one in oneIn of the requests of its
+// kinds, at random.
 var mischief = []struct {
 	what  string
 	oneIn int
@@ -86,10 +87,10 @@ var mischief = []struct {
 	}},
 }
 
-// errMute is of an answer that is not sent, while its connection lives.
+// errMute drops an answer, while its connection stays open.
 var errMute = errors.New("the answer is lost")
 
-// Delay holds every request for the same time, as the way to a store on another machine does.
+// Delay returns a Hook that delays every request by d, like the network path to another machine.
 func Delay(d time.Duration) Hook {
 	return func(ctx context.Context, _ *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
 		if !pause(ctx, d) {
@@ -99,7 +100,7 @@ func Delay(d time.Duration) Hook {
 	}
 }
 
-// stall holds a request for a random time.
+// stall returns a Hook that delays a request by a random time.
 func stall(least, most time.Duration) Hook {
 	return func(ctx context.Context, _ *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
 		if !pause(ctx, least+rand.N(most-least)) {
@@ -121,18 +122,18 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// regionError answers with an error of the region.
+// regionError returns a Hook that answers with a region error.
 func regionError(e *errorpb.Error) Hook {
 	return func(_ context.Context, req *tikvrpc.Request, _ func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
 		return tikvrpc.GenRegionErrorResp(req, e)
 	}
 }
 
-// Trouble makes everything go wrong now and then that a server has to hide, as it does in a real
-// cluster: requests stall, are answered with errors of regions, or are not answered, commits are held
-// until they are too late, connections are cut, leaders move, regions split and merge, stores go
-// down one at a time, and PD does not answer for seconds. It is for a cluster of several stores that
-// is Served. end stops it.
+// Trouble injects the faults of a real cluster, now and then, all of which a server has to hide:
+// requests stall, are answered with region errors, or are not answered; commits are delayed until
+// they are too late; connections are cut; leaders move; regions split and merge; stores go down one
+// at a time; and PD does not answer for seconds. The cluster must have several stores and be served.
+// end stops the faults.
 func (c *Cluster) Trouble(seed uint64) (met *Troubles, end func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	t := &trouble{Troubles: Troubles{n: map[string]int{}}, c: c, random: rand.New(rand.NewPCG(seed, 0)), mute: map[uint64]mute{}}
@@ -160,46 +161,46 @@ func (c *Cluster) Trouble(seed uint64) (met *Troubles, end func()) {
 	}
 }
 
-// trouble goes on in a cluster.
+// trouble injects faults into a cluster.
 type trouble struct {
 	Troubles
 	c      *Cluster
-	random *rand.Rand      // mu
-	seen   []byte          // mu; a key that was written lately
-	mute   map[uint64]mute // mu; by their start, transactions that are not told whether they are committed
+	random *rand.Rand      // guarded by mu
+	seen   []byte          // guarded by mu; a key that was written lately
+	mute   map[uint64]mute // guarded by mu; by start timestamp, transactions whose commits get no answer
 }
 
-// mute is a transaction whose commits are not answered, however often they are sent.
+// mute is a transaction whose commit requests get no answer, however often they are sent.
 type mute struct {
 	primary []byte
-	done    bool // they are done all the same
+	done    bool // the requests are executed nevertheless
 }
 
-// mutes is how many prewrites there are for each mute.
+// mutes is the number of prewrites per mute.
 const mutes = 2500
 
-// note counts what has gone wrong.
+// note counts a fault.
 func (t *trouble) note(what string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.n[what]++
 }
 
-// upTo is a random time.
+// upTo returns a random duration up to d.
 func (t *trouble) upTo(d time.Duration) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return time.Duration(t.random.Int64N(int64(d) + 1))
 }
 
-// number is a random number below n.
+// number returns a random number below n.
 func (t *trouble) number(n int) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.random.IntN(n)
 }
 
-// hook is the Hook.
+// hook is the Hook that injects the faults.
 func (t *trouble) hook(ctx context.Context, req *tikvrpc.Request, next func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
 	if req.Type == tikvrpc.CmdSplitRegion {
 		return next()
@@ -233,7 +234,7 @@ func (t *trouble) hook(ctx context.Context, req *tikvrpc.Request, next func() (*
 	return next()
 }
 
-// muted reports a commit that is not answered, and counts it; mu is held.
+// muted reports whether a commit gets no answer, and counts it; mu is held.
 func (t *trouble) muted(req *tikvrpc.Request) (m mute, ok bool) {
 	if req.Type != tikvrpc.CmdCommit {
 		return m, false
@@ -250,10 +251,10 @@ func (t *trouble) muted(req *tikvrpc.Request) (m mute, ok bool) {
 	return m, true
 }
 
-// regions are those of the cluster.
+// regions returns the regions of the cluster.
 func (t *trouble) regions() []*pd.Region { return t.c.Layout.ScanRegions(nil, nil, 0) }
 
-// moveLeader makes another peer the leader of a region.
+// moveLeader makes another replica the leader of a region.
 func (t *trouble) moveLeader(context.Context) {
 	t.c.shape.Lock()
 	defer t.c.shape.Unlock()
@@ -267,10 +268,10 @@ func (t *trouble) moveLeader(context.Context) {
 	t.note(LeaderMoves)
 }
 
-// regionsMost is how many regions there are before some are merged again.
+// regionsMost is the number of regions above which regions are merged.
 const regionsMost = 24
 
-// reshape splits a region at a key that was written, or merges two.
+// reshape splits a region at a key that was written, or merges two regions.
 func (t *trouble) reshape(context.Context) {
 	t.mu.Lock()
 	key := t.seen
@@ -295,7 +296,7 @@ func (t *trouble) reshape(context.Context) {
 	t.note(Splits)
 }
 
-// downStore shuts a store for a while; the leaders it had are chosen elsewhere meanwhile.
+// downStore closes a store for a while; meanwhile its leaders are elected elsewhere.
 func (t *trouble) downStore(ctx context.Context) {
 	stores := t.c.Layout.GetAllStores()
 	victim := stores[t.number(len(stores))].Id
@@ -313,7 +314,7 @@ func (t *trouble) downStore(ctx context.Context) {
 	pause(ctx, time.Second+t.upTo(time.Second))
 }
 
-// elect makes others leaders of the regions that a store leads.
+// elect moves the leaders of a store to other stores.
 func (t *trouble) elect(victim uint64) {
 	t.c.shape.Lock()
 	defer t.c.shape.Unlock()
@@ -325,7 +326,7 @@ func (t *trouble) elect(victim uint64) {
 	}
 }
 
-// silence is PD away for a while: it refuses, or cannot be reached.
+// silence makes PD fail for a while: PD answers with errors, or cannot be reached.
 func (t *trouble) silence(ctx context.Context) {
 	t.note(OracleAway)
 	if t.number(2) == 0 {

@@ -1,12 +1,12 @@
-// Command tikvfaked is a simulated TiKV cluster as a process of its own: what PD, its etcd and a
-// TiKV server say, on one address. Everything is in memory and gone at the end. It is for
-// trying cantle serve --storage tikv://ADDRESS/name where there is no cluster.
+// Command tikvfaked is a simulated TiKV cluster as a process of its own. It serves the protocols of
+// PD, its etcd and a TiKV server on one address. All data are in memory and lost at the end. It is for
+// trying cantle serve --storage tikv://ADDRESS/name without a cluster.
 //
 //	tikvfaked [--trouble] [--delay DURATION] [--until-stdin-ends] [ADDRESS]
 //
-// With --trouble it has three stores, and everything goes wrong now and then that does in a real
-// cluster: see tikvfake.Cluster.Trouble. With --delay its stores answer each request so much later, as
-// those do that are on other machines and wait for a majority.
+// With --trouble it has three stores, and injects the faults of a real cluster: see
+// tikvfake.Cluster.Trouble. With --delay its stores answer each request that much later, like stores
+// on other machines that wait for a majority.
 package main
 
 import (
@@ -42,7 +42,7 @@ func main() {
 	}
 }
 
-// run serves until a signal comes.
+// run serves until the process gets a signal.
 func run(address string, trouble bool, delay time.Duration) error {
 	stores := 1
 	if trouble {
