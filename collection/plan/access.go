@@ -15,10 +15,10 @@ import (
 // conjunct is one predicate that every match satisfies.
 type conjunct struct {
 	node      match.Node
-	path      string // "" when it is not about one path
+	path      string // "" if the predicate is not about one path
 	intervals []match.Interval
 	exact     bool
-	useful    bool // it bounds anything
+	useful    bool // the intervals restrict the path
 }
 
 // conjuncts splits a normalised filter at its top-level $and.
@@ -28,7 +28,7 @@ func conjuncts(n match.Node) []conjunct {
 		parts = and.Children()
 	}
 	out := make([]conjunct, len(parts))
-	var all []match.Interval // of all of them: conjuncts have parts of it
+	var all []match.Interval // memory of the intervals of all conjuncts
 	add := func(iv match.Interval) { all = append(all, iv) }
 	for i, p := range parts {
 		c := &out[i]
@@ -44,28 +44,28 @@ func conjuncts(n match.Node) []conjunct {
 	return out
 }
 
-// access is one way to reach every match: an index with bounds.
+// access represents one way to find every match: an index with bounds.
 type access struct {
 	index  *catalog.Index
 	bounds Bounds
-	key    *KeyBounds // bounds of min and max, instead of bounds
-	used   []bool     // by conjunct: its bounds are exact, so it needs no second look
-	// points counts leading fields bounded to single values, bounded all fields
-	// that are bounded at all; 0 says that the index does not help.
+	key    *KeyBounds // bounds from min and max, which replace bounds
+	used   []bool     // by conjunct: its bounds are exact, so documents need not be checked again
+	// points is the number of leading fields bounded to single values, bounded the number of all bounded
+	// fields. If bounded is 0, the index does not help.
 	points  int
 	bounded int
-	// repeats says that a document can have several entries within the bounds.
+	// repeats reports whether a document can have several entries within the bounds.
 	repeats bool
 }
 
-// fullAccess is the access to all entries of an index.
+// fullAccess returns the access to all entries of an index.
 func (q *Query) fullAccess(ix *catalog.Index, cs []conjunct) access {
 	a := access{index: ix, bounds: make(Bounds, len(ix.Fields())), used: make([]bool, len(cs))}
 	a.unbound()
 	return a
 }
 
-// unbound makes the access one to all entries.
+// unbound removes all bounds.
 func (a *access) unbound() {
 	for i := range a.bounds {
 		a.bounds[i] = everything
@@ -75,13 +75,12 @@ func (a *access) unbound() {
 	a.repeats = a.canRepeat()
 }
 
-// everything is unbounded. All share its memory, as bounds that are made do not change: planning
-// looks at every field of every index.
+// everything is an interval without ends. All accesses share it, because finished bounds do not change,
+// and planning looks at every field of every index.
 var everything = FieldBounds{Intervals: []keyspace.Bounds{{}}}
 
-// canRepeat reports that a document can have several entries within the
-// bounds: an array gives one per element, a wildcard one per field. A field
-// bounded to one value tells them apart.
+// canRepeat reports whether a document can have several entries within the bounds: an array has an entry
+// per element, a wildcard an entry per field. A field bounded to one value adds no repetition.
 func (a *access) canRepeat() bool {
 	for i := range a.bounds {
 		if isOnePoint(a.bounds[i]) && a.key == nil {
@@ -94,9 +93,9 @@ func (a *access) canRepeat() bool {
 	return false
 }
 
-// indexAccess tries an index on the conjuncts. at is the path that a wildcard
-// stands for, "" for none. ok is false when the index cannot answer the query at
-// all; bounded is 0 when it can but does not help.
+// indexAccess computes the bounds of the conjuncts in an index. at is the path that a wildcard stands
+// for, "" for none. ok is false if the index cannot answer the query at all; bounded is 0 if it can but
+// does not help.
 func (q *Query) indexAccess(ix *catalog.Index, cs []conjunct, at string) (a access, ok bool) {
 	fields := ix.Fields()
 	a = q.fullAccess(ix, cs)
@@ -137,17 +136,17 @@ func (q *Query) indexAccess(ix *catalog.Index, cs []conjunct, at string) (a acce
 		return a, false
 	}
 	if a.bounds[0].IsFull() && a.bounded > 0 {
-		a.unbound() // without a bound on the first field the others only filter keys
+		a.unbound() // without a bound on the first field, other bounds only filter keys
 	}
 	if gaps {
-		a.bounded = max(a.bounded, 1) // all of it is less than the collection
+		a.bounded = max(a.bounded, 1) // the index has fewer entries than the collection has documents
 	}
 	a.repeats = a.canRepeat()
 	return a, true
 }
 
-// wantsField reports that every match has a field of the index, by $exists: so a sparse index
-// has an entry of each.
+// wantsField reports whether the filter requires a field of the index by $exists, so that a sparse index
+// has an entry of every match.
 func wantsField(ix *catalog.Index, cs []conjunct) bool {
 	for _, c := range cs {
 		if l, ok := c.node.(*match.Leaf); ok && l.Operator() == "$exists" && slices.Contains(ix.Fields(), c.path) {
@@ -167,21 +166,21 @@ func boundedFields(b Bounds) []int {
 	return out
 }
 
-// bounding is what the conjuncts say about one keystring of an index.
+// bounding holds the bounds that the conjuncts imply for one keystring of an index.
 type bounding struct {
 	FieldBounds
-	bounds  bool  // they say anything
-	used    []int // conjuncts that went into it
-	exact   bool  // entries within hold nothing that the bounds did not mean
-	nonNull bool  // a missing value lies outside
+	bounds  bool  // there are any bounds
+	used    []int // indexes of the conjuncts used
+	exact   bool  // all entries within the bounds match the conjuncts
+	nonNull bool  // the bounds exclude a missing value
 }
 
-// field finds the bounds of the i-th keystring.
+// field computes the bounds of the i-th keystring.
 func (q *Query) field(ix *catalog.Index, i int, at string, cs []conjunct) bounding {
 	name := ix.Fields()[i]
 	switch {
 	case ix.Text != nil && (name == "_fts" || name == "_ftsx"):
-		return bounding{} // the words of $text are looked up one by one
+		return bounding{} // textNode looks up the words of $text one by one
 	case ix.Flat != nil:
 		if i > 0 {
 			return bounding{} // such a field holds one of several values
@@ -209,8 +208,8 @@ func (q *Query) field(ix *catalog.Index, i int, at string, cs []conjunct) boundi
 	return out
 }
 
-// hashedPoints replaces values by their hashes; ok is false if they are not all
-// single values. Null stands for missing and undefined as well.
+// hashedPoints replaces values by their hashes; ok is false if an interval is not a single value. Null
+// also matches missing and undefined.
 func hashedPoints(ix *catalog.Index, ivs []match.Interval) (out []match.Interval, ok bool) {
 	add := func(v bson.Value) {
 		h := ix.HashedValue(v)
@@ -232,7 +231,7 @@ func hashedPoints(ix *catalog.Index, ivs []match.Interval) (out []match.Interval
 	return slices.CompactFunc(out, func(a, b match.Interval) bool { return bson.Compare(a.Lo, b.Lo, nil) == 0 }), true
 }
 
-// geoField finds the cells of the first $geoWithin or $geoIntersects on a field.
+// geoField returns the cells of the first $geoWithin or $geoIntersects on a field.
 func (q *Query) geoField(ix *catalog.Index, i int, cs []conjunct) bounding {
 	for k, c := range cs {
 		l, ok := c.node.(*match.Leaf)
@@ -250,9 +249,8 @@ func (q *Query) geoField(ix *catalog.Index, i int, cs []conjunct) bounding {
 	return bounding{}
 }
 
-// fieldIntervals intersects what the conjuncts say about an index field. On a
-// multikey field two predicates may be satisfied by two elements, so only one
-// of them bounds.
+// fieldIntervals intersects the intervals of the conjuncts on an index field. On a multikey field, two
+// elements may satisfy two predicates, so only one predicate may bound it.
 func (q *Query) fieldIntervals(ix *catalog.Index, i int, field string, cs []conjunct) (ivs []match.Interval, used []int) {
 	multikey := ix.Multikey.Field(i)
 	var all [][]match.Interval
@@ -280,8 +278,8 @@ func (q *Query) fieldIntervals(ix *catalog.Index, i int, field string, cs []conj
 	return ivs, used
 }
 
-// intersectAll is the common part of all. Halves are intersected first: one after the other,
-// thousands of $ne would each go through the intervals that those before them left.
+// intersectAll returns the intersection of all. It intersects halves recursively: one after the other,
+// each of thousands of $ne would go through all intervals left by the earlier ones.
 func (q *Query) intersectAll(all [][]match.Interval) []match.Interval {
 	if len(all) == 1 {
 		return all[0]
@@ -294,7 +292,7 @@ func (q *Query) intersectAll(all [][]match.Interval) []match.Interval {
 	return match.Intersect(a, b)
 }
 
-// narrower prefers points over ranges.
+// narrower reports whether a is preferable to b: points before ranges, then fewer intervals.
 func narrower(a, b []match.Interval) bool {
 	pa, pb := allPoints(a), allPoints(b)
 	return pa && !pb || pa == pb && len(a) < len(b)
@@ -314,8 +312,8 @@ func holdsNull(ivs []match.Interval) bool {
 	return false
 }
 
-// collationFits reports whether intervals can be looked up in an index whose
-// collation may differ from the query's: only if they hold no strings.
+// collationFits reports whether intervals can be looked up in an index. If the index has a different
+// collation than the query, the intervals must not contain strings.
 func collationFits(q *Query, ix *catalog.Index, ivs []match.Interval) bool {
 	if ix.Collation.Equal(q.collation) {
 		return true
@@ -327,7 +325,7 @@ func collationFits(q *Query, ix *catalog.Index, ivs []match.Interval) bool {
 				return false
 			}
 		}
-		// An interval that spans the strings holds some.
+		// An interval that starts below documents and ends at or above them contains strings.
 		if bson.Compare(iv.Lo, bson.EmptyDoc, nil) < 0 && bson.Compare(iv.Hi, bson.EmptyDoc, nil) >= 0 {
 			return false
 		}
@@ -335,7 +333,7 @@ func collationFits(q *Query, ix *catalog.Index, ivs []match.Interval) bool {
 	return true
 }
 
-// encodeField turns intervals, which it keeps, into key bounds in the index's direction.
+// encodeField encodes intervals as key bounds in the index's direction. It keeps the slice ivs.
 func encodeField(ivs []match.Interval, dir keystring.Dir, order bson.StringOrder) FieldBounds {
 	fb := FieldBounds{Intervals: make([]keyspace.Bounds, len(ivs)), values: ivs}
 	if dir == keystring.Descending {
@@ -344,7 +342,7 @@ func encodeField(ivs []match.Interval, dir keystring.Dir, order bson.StringOrder
 			fb.values[len(ivs)-1-i] = match.Interval{Lo: iv.Hi, Hi: iv.Lo, LoInclusive: iv.HiInclusive, HiInclusive: iv.LoInclusive}
 		}
 	}
-	first, last := bson.TypeMinKey, bson.TypeMaxKey // where there is no bound
+	first, last := bson.TypeMinKey, bson.TypeMaxKey // the values at which an interval has no bound
 	if dir == keystring.Descending {
 		first, last = last, first
 	}
@@ -362,13 +360,13 @@ func encodeField(ivs []match.Interval, dir keystring.Dir, order bson.StringOrder
 		}
 		fb.Intervals[i] = b
 	}
-	if order != nil { // collation keys are not in byte order of the strings
+	if order != nil { // the order of collation keys is not the byte order of the strings
 		sortIntervals(&fb)
 	}
 	return fb
 }
 
-// keystringBytes is room for the keystring of a usual value.
+// keystringBytes is the capacity for the keystring of a usual value.
 const keystringBytes = 24
 
 func sortIntervals(fb *FieldBounds) {
@@ -380,7 +378,7 @@ func sortIntervals(fb *FieldBounds) {
 	out := FieldBounds{}
 	for k, i := range perm {
 		if k > 0 && bytes.Equal(fb.Intervals[i].Lo, fb.Intervals[perm[k-1]].Lo) && bytes.Equal(fb.Intervals[i].Hi, fb.Intervals[perm[k-1]].Hi) {
-			continue // two strings that the collation holds equal
+			continue // two strings that are equal under the collation
 		}
 		out.Intervals = append(out.Intervals, fb.Intervals[i])
 		out.values = append(out.values, fb.values[i])
@@ -388,9 +386,8 @@ func sortIntervals(fb *FieldBounds) {
 	*fb = out
 }
 
-// coversPartial reports whether every document that the query can match is in
-// a partial index: each conjunct of the index's filter is implied by one of the
-// query's.
+// coversPartial reports whether a partial index contains every document that the query can match: each
+// conjunct of the index's filter must be implied by a conjunct of the query.
 func (q *Query) coversPartial(ix *catalog.Index, cs []conjunct) bool {
 	if ix.Partial == nil {
 		return true
@@ -403,7 +400,7 @@ func (q *Query) coversPartial(ix *catalog.Index, cs []conjunct) bool {
 	return true
 }
 
-// implies reports that every document satisfying c satisfies want.
+// implies reports whether every document that satisfies c satisfies the other conjunct too.
 func implies(c, want conjunct) bool {
 	if bytes.Equal(match.String(c.node), match.String(want.node)) {
 		return true
@@ -416,8 +413,8 @@ func implies(c, want conjunct) bool {
 	})
 }
 
-// unused is the filter without the conjuncts that bounds answer exactly; nil when
-// nothing is left.
+// unused returns the filter without the conjuncts that the bounds answer exactly; nil if nothing is
+// left.
 func unused(cs []conjunct, used []bool) match.Node {
 	var left []match.Node
 	for i, c := range cs {

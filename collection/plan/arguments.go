@@ -7,10 +7,10 @@ import (
 	"github.com/cantledb/cantle/collection/project"
 )
 
-// check looks whether the arguments of the find go together.
+// check validates the combination of the find's arguments.
 //
-// Errors: BadValue (2); 51173 and 51176 of min and max; 40218 for metadata that
-// nothing provides.
+// Errors: BadValue (2); 51173 and 51176 of min and max; 40218 for metadata that the query does not
+// provide.
 func (q *Query) check() error {
 	hinted := !q.Hint.IsMissing()
 	switch {
@@ -29,7 +29,7 @@ func (q *Query) check() error {
 	return q.checkMeta()
 }
 
-// checkMinMax looks at what can be told of min and max without the index.
+// checkMinMax validates min and max as far as possible without the index.
 // Manual: reference/method/cursor.min, reference/method/cursor.max.
 func (q *Query) checkMinMax() error {
 	if q.Min.IsEmpty() && q.Max.IsEmpty() {
@@ -57,8 +57,8 @@ func sameNames(a, b bson.Raw) bool {
 	return !y.Next()
 }
 
-// checkMeta notes the metadata that sort and projection read and refuses what
-// the query does not have.
+// checkMeta records the kinds of metadata that sort, projection and caller read, and rejects those that
+// the query does not provide.
 // Manual: reference/operator/aggregation/meta.
 func (q *Query) checkMeta() error {
 	q.metas = q.Metas
@@ -99,8 +99,8 @@ func (q *Query) checkMeta() error {
 	return nil
 }
 
-// reads reports whether sort or projection read a piece of metadata.
+// reads reports whether sort, projection or caller read a kind of metadata.
 func (q *Query) reads(k expr.MetaKind) bool { return q.metas&(1<<k) != 0 }
 
-// needsKey reports that rows must carry the key of the index they came from.
+// needsKey reports whether rows must carry their index key.
 func (q *Query) needsKey() bool { return q.ReturnKey || q.reads(expr.MetaIndexKey) }

@@ -16,7 +16,7 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// endsAt is a command that is to end once it has been asked so often.
+// endsAt is a context that ends at the end-th call of Err.
 type endsAt struct {
 	context.Context
 	asked, end int
@@ -31,8 +31,8 @@ func (c *endsAt) Err() error {
 	return nil
 }
 
-// TestPlanningAsks: what plans a long filter asks often whether the command is to end, and ends
-// soon when it is; and it takes no more than in proportion to the filter's length.
+// TestPlanningAsks: planning a long filter often checks whether the command must end, and stops soon
+// when it must. Its memory grows at most in proportion to the filter's length.
 func TestPlanningAsks(t *testing.T) {
 	for name, clause := range map[string]func(b *bson.Builder, i int){
 		"$or":             func(b *bson.Builder, i int) { b.Int("a", int64(i)); b.Int("b", int64(i)) },
@@ -65,14 +65,14 @@ func TestPlanningAsks(t *testing.T) {
 	}
 }
 
-// planned is what planning took: questions, and bytes allocated.
+// planned holds the cost of planning: checks of the context, and bytes allocated.
 type planned struct {
 	parsing, planning int
 	bytes             uint64
 	err               error
 }
 
-// planLong plans {op: [clauses]} for a command that is to end at a question; 0 is never.
+// planLong plans {op: [clauses]} for a command that must end at a given check; 0 means never.
 func planLong(t *testing.T, op string, many int, clause func(b *bson.Builder, i int), end int) planned {
 	t.Helper()
 	b := bson.NewBuilder(nil)

@@ -10,17 +10,17 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// FieldBounds are the intervals of one index field, as keystrings in the
-// index's own direction: ascending, disjoint. Empty means that nothing can
-// match; one interval without ends is everything.
+// FieldBounds are the intervals of one index field, as keystrings in the index's own direction:
+// ascending, disjoint. No intervals means that nothing can match; one interval without ends means
+// everything.
 type FieldBounds struct {
 	Intervals []keyspace.Bounds
-	// values are the intervals as values, the greater end first where the field descends;
-	// nil where everything is within.
+	// values are the intervals as values, with the greater end first if the field is descending; nil if
+	// there is no bound.
 	values []match.Interval
 }
 
-// only are the bounds of the i-th interval.
+// only returns the bounds of the i-th interval.
 func (f FieldBounds) only(i int) FieldBounds {
 	one := FieldBounds{Intervals: f.Intervals[i : i+1]}
 	if f.values != nil {
@@ -29,7 +29,7 @@ func (f FieldBounds) only(i int) FieldBounds {
 	return one
 }
 
-// text prints the i-th interval as explain does: "[5.0, 10.5)".
+// text returns the i-th interval as explain prints it: "[5.0, 10.5)".
 func (f FieldBounds) text(i int, d keystring.Dir) string {
 	switch {
 	case f.values != nil:
@@ -40,12 +40,12 @@ func (f FieldBounds) text(i int, d keystring.Dir) string {
 	return "[MinKey, MaxKey]"
 }
 
-// IsFull reports that every value lies in the bounds.
+// IsFull reports whether the bounds contain every value.
 func (f FieldBounds) IsFull() bool {
 	return len(f.Intervals) == 1 && len(f.Intervals[0].Lo) == 0 && len(f.Intervals[0].Hi) == 0
 }
 
-// IsPoint reports that the bounds are single values.
+// IsPoint reports whether all intervals are single values.
 func (f FieldBounds) IsPoint() bool {
 	for _, iv := range f.Intervals {
 		if iv.LoOpen || iv.HiOpen || len(iv.Lo) == 0 || !bytes.Equal(iv.Lo, iv.Hi) {
@@ -58,7 +58,7 @@ func (f FieldBounds) IsPoint() bool {
 // Bounds are the bounds of every field of an index, in its order.
 type Bounds []FieldBounds
 
-// Empty reports that nothing can match.
+// Empty reports whether nothing can match.
 func (b Bounds) Empty() bool {
 	for _, f := range b {
 		if len(f.Intervals) == 0 {
@@ -68,8 +68,8 @@ func (b Bounds) Empty() bool {
 	return false
 }
 
-// Seeks is the number of index ranges the price list charges per partition:
-// the intervals of all bounded fields, at least one.
+// Seeks returns the number of index ranges that the price list charges per partition: the intervals of
+// all bounded fields, at least one.
 func (b Bounds) Seeks() int {
 	n := 0
 	for _, f := range b {
@@ -80,16 +80,14 @@ func (b Bounds) Seeks() int {
 	return max(n, 1)
 }
 
-// rangesMax bounds how many key ranges Ranges makes before it gives up and
-// leaves the work to skipping.
+// rangesMax limits the key ranges that Ranges makes. Beyond it, scans skip from key to key instead.
 const rangesMax = 4096
 
-// Ranges turns the bounds into ascending, disjoint ranges of encoded values
-// that hold every match. exact says that they hold nothing else; otherwise each
-// key must be checked with Contains.
+// Ranges returns ascending, disjoint ranges of encoded values that contain every match. If exact is set,
+// they contain nothing else; otherwise each key must be checked with Contains.
 //
-// Leading fields with points are multiplied out; the first field with a range
-// ends the prefix, and the bounds of later fields are left to checking.
+// Ranges multiplies out the points of leading fields. The first field with a range ends the prefix; the
+// bounds of later fields must be checked.
 func (b Bounds) Ranges() (ranges []keyspace.Bounds, exact bool) {
 	prefixes := [][]byte{nil}
 	for i, f := range b {
@@ -123,9 +121,9 @@ func (b Bounds) Ranges() (ranges []keyspace.Bounds, exact bool) {
 	return ranges, true
 }
 
-// Spans is Ranges with one range from the first to the last interval of the first field that has
-// one: where keys are rare, it takes fewer seeks to skip from key to key than to look into
-// each interval. Each key must be checked with Contains.
+// Spans is Ranges with one range from the first to the last interval of the first field that has ranges.
+// If keys are rare, skipping from key to key takes fewer seeks than reading each interval. Each key must
+// be checked with Contains.
 func (b Bounds) Spans() (ranges []keyspace.Bounds) {
 	for i, f := range b {
 		if f.IsPoint() {
@@ -153,7 +151,7 @@ func allFull(fs []FieldBounds) bool {
 	return true
 }
 
-// under puts a prefix of points before an interval.
+// under prepends a prefix of points to an interval.
 func under(prefix []byte, iv keyspace.Bounds) keyspace.Bounds {
 	if len(prefix) == 0 {
 		return iv
@@ -168,15 +166,15 @@ func under(prefix []byte, iv keyspace.Bounds) keyspace.Bounds {
 	return r
 }
 
-// Contains tells whether the encoded values of a key lie within the bounds of
-// all fields. When they do not, seek is the encoded prefix to continue at: no
-// key before it can match. A nil seek means that none after this key can.
+// Contains reports whether the encoded values of a key lie within the bounds of all fields. If not, seek
+// is the encoded prefix to continue at: no key before seek can match. If seek is nil, no key after this
+// one can match.
 //
-// Backwards (reverse) it is the other way round: seek is the encoding at which, or
-// before which, to continue, and no key after it can match; nil says that none
-// before this key can.
+// For a backward scan (reverse), seek is the encoding at or before which to continue: no key after seek
+// can match. If seek is nil, no key before this one can match.
 //
-// dirs are the directions of the index's fields. Errors: keystring.ErrCorrupt.
+// dirs are the directions of the index's fields.
+// Errors: keystring.ErrCorrupt.
 func (b Bounds) Contains(values []byte, dirs []keystring.Dir, reverse bool) (ok bool, seek []byte, err error) {
 	at := 0
 	for i, f := range b {
@@ -191,13 +189,13 @@ func (b Bounds) Contains(values []byte, dirs []keystring.Dir, reverse bool) (ok 
 				return false, append(bytes.Clone(values[:at]), before.Hi...), nil
 			case before != nil:
 				return false, keyspace.PrefixEnd(append(bytes.Clone(values[:at]), before.Hi...)), nil
-			case at > 0: // back to the previous value of the field before
+			case at > 0: // continue at the last key with a smaller value in the previous field
 				return false, bytes.Clone(values[:at]), nil
 			}
 			return false, nil, nil
 		}
 		if !inside {
-			if next == nil { // past the last interval: on to the next value of the field before
+			if next == nil { // past the last interval: continue at the next value of the previous field
 				return false, keyspace.PrefixEnd(bytes.Clone(values[:at])), nil
 			}
 			return false, append(bytes.Clone(values[:at]), next...), nil
@@ -207,9 +205,9 @@ func (b Bounds) Contains(values []byte, dirs []keystring.Dir, reverse bool) (ok 
 	return true, nil, nil
 }
 
-// find looks a field's encoding up in the intervals. When it is in none, next
-// is the least encoding that lies in the first interval after it, and before the last
-// interval before it; nil if there is no such interval.
+// find looks up a field's encoding in the intervals. If no interval contains it, next is the smallest
+// encoding in the first interval after it, and before is the last interval before it; nil if there is no
+// such interval.
 func (f FieldBounds) find(field []byte) (inside bool, next []byte, before *keyspace.Bounds) {
 	i := sort.Search(len(f.Intervals), func(i int) bool { return !endsBefore(f.Intervals[i], field) })
 	if i > 0 {
@@ -231,8 +229,8 @@ func (f FieldBounds) find(field []byte) (inside bool, next []byte, before *keysp
 	return false, iv.Lo, before
 }
 
-// endsBefore reports that an interval lies wholly below field. An end speaks of
-// everything that begins with it.
+// endsBefore reports whether an interval lies wholly below field. An end covers every encoding that
+// begins with it.
 func endsBefore(iv keyspace.Bounds, field []byte) bool {
 	switch {
 	case len(iv.Hi) == 0:

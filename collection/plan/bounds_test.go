@@ -21,7 +21,7 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// boundsIndexes are the indexes whose bounds FuzzBounds looks at.
+// boundsIndexes are the indexes that FuzzBounds tests.
 var boundsIndexes = []string{
 	`{key: {a: 1}, name: "a"}`, `{key: {a: -1, b: 1}, name: "ab"}`, `{key: {"a.x": 1, b: -1}, name: "axb"}`,
 	`{key: {"a.x": 1, "a.y": 1}, name: "axy"}`, `{key: {a: 1}, name: "sparse", sparse: true}`,
@@ -86,8 +86,8 @@ func boundsFilter(r *rand.Rand) string {
 	return fmt.Sprintf("{%q: %s}", path, op)
 }
 
-// FuzzBounds makes a document, a filter and an index: if the document matches,
-// one of its keys lies within the bounds that the index is read with.
+// FuzzBounds makes a document, a filter and an index. If the document matches, one of its keys must lie
+// within the bounds that a plan with the index reads.
 func FuzzBounds(f *testing.F) {
 	for seed := range uint64(10) {
 		f.Add(seed)
@@ -96,7 +96,7 @@ func FuzzBounds(f *testing.F) {
 	f.Fuzz(c.check)
 }
 
-// TestBounds is FuzzBounds for the same seeds every time.
+// TestBounds is FuzzBounds with fixed seeds.
 func TestBounds(t *testing.T) {
 	c := newBoundsChecker(t)
 	for seed := range uint64(2000) {
@@ -160,7 +160,7 @@ func checkBounds(t *testing.T, env *mql.Env, m *shard.Map, spec *index.Spec, doc
 	coll := &catalog.Collection{ID: 1, Map: m, Indexes: []*catalog.Index{ix}}
 	q, err := Canonical(env, coll, Find{Filter: filter})
 	if err != nil {
-		return // such a filter cannot be asked
+		return // such a filter is not valid
 	}
 	ok, err := q.Match.Matches(env, doc, &s)
 	if err != nil {
@@ -170,7 +170,7 @@ func checkBounds(t *testing.T, env *mql.Env, m *shard.Map, spec *index.Spec, doc
 	paths := []string{""}
 	if spec.Kind.Name == "wildcard" {
 		var name bson.Arena
-		q.Hint = name.String(spec.Name) // then also by existence alone
+		q.Hint = name.String(spec.Name) // with a hint, existence alone bounds an index too
 		paths = q.wildcardPaths(ix, cs)
 	}
 	for _, at := range paths {
@@ -206,7 +206,7 @@ func texts(b Bounds) (out [][]string) {
 	return out
 }
 
-// within asks Contains and Ranges, which must agree.
+// within calls Contains and Ranges, which must agree.
 func within(t *testing.T, b Bounds, key []byte, dirs []keystring.Dir) bool {
 	ok, seek, err := b.Contains(key, dirs, false)
 	if err != nil {

@@ -12,53 +12,53 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Cache remembers which plan won the trial for each shape of query, so that the
-// next query of the shape needs none. What was learned about a collection is
-// forgotten when its catalog entry changes. Safe for concurrent use.
+// Cache stores for each query shape the plan that won its trial, so that the next query of the shape
+// needs no trial. The entries of a collection are dropped when its catalog entry changes. Safe for
+// concurrent use.
 // Manual: core/query-plans#plan-cache.
 type Cache struct {
 	mu    sync.Mutex
 	colls map[keyspace.CollectionID]*shapes
-	count int // entries of all collections
+	count int // number of entries of all collections
 
 	filters filters
 }
 
-// Bounds of the cache: entries altogether, and how often an entry is used before
-// the plans are tried again, since data change.
+// Limits of the cache: the number of entries, and the number of uses of an entry after which the plans
+// are tried again, because the data change.
 const (
 	cacheMax      = 5000
 	usesPerTrial  = 500
-	cacheSizeBase = 512 // bytes that an entry takes beside its texts, about
+	cacheSizeBase = 512 // approximate overhead of an entry in bytes, without its texts
 )
 
-// shapes is what is known about one collection.
+// shapes holds the entries of one collection.
 type shapes struct {
 	version uint64
 	entries map[string]*Entry
 }
 
-// Entry is what the cache knows about one shape.
+// Entry is the cached plan of one shape.
 type Entry struct {
 	Shape string
 	// Winner is the Name of the solution that won.
 	Winner string
 	Works  int64
-	// Created is when, in milliseconds of the Unix time.
+	// Created is the time of creation in Unix milliseconds.
 	Created int64
-	// Filter, Sort and Projection of the query that was tried, and the plan that
-	// won as explain prints it.
+	// Filter, Sort and Projection are those of the query that was tried. Plan is the winning plan as
+	// explain prints it.
 	Filter, Sort, Projection, Plan bson.Raw
 	Collation                      bson.Raw
-	// Scores of the candidates and their statistics, the winner first.
+	// Scores and Stats are the scores of the candidates and their statistics, the winner first.
 	Scores []float64
 	Stats  []bson.Raw
 
-	// Active entries are used; the first of a shape only waits for a second one.
+	// Active entries are used. The first entry of a shape is inactive until a second trial confirms it.
 	Active bool
 
 	uses   int
-	filter string // the FilterShape
+	filter string // Query.FilterShape of the query
 }
 
 // NewCache makes an empty cache.
@@ -66,12 +66,11 @@ func NewCache() *Cache {
 	return &Cache{colls: map[keyspace.CollectionID]*shapes{}, filters: filters{}}
 }
 
-// worksGrowth is what multiplies the works of an inactive entry after a trial that
-// took more.
+// worksGrowth multiplies the works of an inactive entry after a trial that needed more.
 const worksGrowth = 2
 
-// Choose returns the candidate that the cache knows to be the best, with its
-// Works; nil if it does not know.
+// Choose returns the candidate that won the trial of the query's shape, with its Works; nil if there is
+// no active entry.
 func (c *Cache) Choose(q *Query, sols []*Solution) *Solution {
 	shape := q.Shape()
 	c.mu.Lock()
@@ -94,7 +93,7 @@ func (c *Cache) Choose(q *Query, sols []*Solution) *Solution {
 	return nil
 }
 
-// of finds what is known about a collection; under mu.
+// of returns the shapes of a collection; under mu.
 func (c *Cache) of(coll *catalog.Collection) *shapes {
 	s := c.colls[coll.ID]
 	if s == nil || s.version != coll.Version {
@@ -114,8 +113,8 @@ func (c *Cache) drop(s *shapes, shape string) {
 	}
 }
 
-// Disappointed is told that the plan of the query's shape did much worse than in
-// its trial: the entry is not used until a trial confirms it.
+// Disappointed deactivates the entry of the query's shape, until a trial confirms it. It is called when
+// the plan did much worse than in its trial.
 func (c *Cache) Disappointed(q *Query) {
 	shape := q.Shape()
 	c.mu.Lock()
@@ -125,9 +124,9 @@ func (c *Cache) Disappointed(q *Query) {
 	}
 }
 
-// Learn remembers the outcome of a trial. The first entry of a shape is inactive; it
-// becomes active with the next trial that takes no more works, and one that takes
-// more only raises the works that will do.
+// Learn stores the outcome of a trial. The first entry of a shape is inactive. The next trial makes it
+// active if it takes no more works; otherwise it only raises the works that the following trial may
+// take.
 // Manual: core/query-plans#plan-cache-entry-state.
 func (c *Cache) Learn(q *Query, e Entry) {
 	e.Shape, e.filter = q.Shape(), q.FilterShape()
@@ -139,7 +138,7 @@ func (c *Cache) Learn(q *Query, e Entry) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.count >= cacheMax { // rare enough to begin again
+	if c.count >= cacheMax { // rare enough to drop everything
 		c.colls, c.count = map[keyspace.CollectionID]*shapes{}, 0
 	}
 	s := c.of(q.Coll)
@@ -154,8 +153,8 @@ func (c *Cache) Learn(q *Query, e Entry) {
 	c.count++
 }
 
-// Clear forgets everything about a collection, or only one shape if q is not
-// nil. Manual: reference/command/planCacheClear.
+// Clear drops all entries of a collection, or only those of q's filter shape if q is not nil.
+// Manual: reference/command/planCacheClear.
 func (c *Cache) Clear(coll *catalog.Collection, q *Query) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -171,7 +170,7 @@ func (c *Cache) Clear(coll *catalog.Collection, q *Query) {
 	}
 }
 
-// forget drops everything about a collection; under mu.
+// forget drops all entries of a collection; under mu.
 func (c *Cache) forget(coll *catalog.Collection) {
 	if s := c.colls[coll.ID]; s != nil {
 		c.count -= len(s.entries)
@@ -179,7 +178,7 @@ func (c *Cache) forget(coll *catalog.Collection) {
 	}
 }
 
-// Entries lists what is known about a collection, by shape.
+// Entries returns the entries of a collection, sorted by shape.
 func (c *Cache) Entries(coll *catalog.Collection) []Entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -192,7 +191,7 @@ func (c *Cache) Entries(coll *catalog.Collection) []Entry {
 	return out
 }
 
-// ShapeHash is the number that explain and $planCacheStats print for a shape.
+// ShapeHash returns the hash that explain and $planCacheStats print for a shape.
 func ShapeHash(shape string) string {
 	h := fnv.New32a()
 	h.Write([]byte(shape))

@@ -18,49 +18,45 @@ type Solution struct {
 	// Shards runs on each targeted shard: access, filter, and as much of sort,
 	// skip and limit as a shard can do alone.
 	Shards Node
-	// Pattern merges the shards' rows; nil when their order is free.
+	// Pattern is the order by which the shards' rows are merged; nil if any order will do.
 	Pattern *order.Pattern
 	// Skip and Limit are applied to the merged rows.
 	Skip, Limit int64
-	// Point says that the plan reads single records by key.
+	// Point reports that the plan reads single records by key.
 	Point bool
 	// Index is the name of the index used, "" for a scan.
 	Index string
-	// Sorted says that the index delivers the order, without a sort.
+	// Sorted reports that the index delivers the order, without a sort.
 	Sorted bool
-	// Certain says that no other plan can be better: no trial is needed.
+	// Certain reports that no other plan can be better, so no trial is needed.
 	Certain bool
-	// guess is how good the planner thinks the plan is, beside the other candidates.
+	// guess is the planner's estimate; the best candidate has the largest.
 	guess float64
 
 	Choice
 }
 
-// Choice is what became of a candidate, told by whoever chose among all of them: it is no
-// part of the plan.
+// Choice records how a solution was chosen among the candidates. It is not part of the plan; the chooser sets it.
 type Choice struct {
-	// Rejected are the other candidates, set by whoever chose.
+	// Rejected are the other candidates.
 	Rejected []*Solution
-	// Filtered says that an index filter restricted the candidates.
+	// Filtered reports that an index filter restricted the candidates.
 	Filtered bool
-	// Cached says that the choice came from the plan cache, Works what the plan did in
-	// the trial that it won, and Again chooses anew when it does much worse now. Again
-	// may be called by several goroutines.
+	// Cached reports that the choice came from the plan cache. Works is then the work of the plan in the trial that it won.
+	// Again chooses a new plan if the plan does much worse now; several goroutines may call it.
 	Cached bool
 	Works  int64
 	Again  func(env *mql.Env) (*Solution, error)
-	// Tried is the tree with its counters after a trial, as explain prints it, and
-	// Score what it got; nil without a trial.
+	// Tried is the tree with its counters after a trial, as explain prints it, and Score its score. Tried is nil without a
+	// trial.
 	Tried bson.Raw
 	Score float64
 }
 
-// Candidates lists the ways to answer the query, best guess first. There is
-// always at least one.
+// Candidates returns the possible solutions of the query, best guess first. There is always at least one.
 //
-// Errors: why the command is to end; BadValue (2) for a hint that names no index; 51174 and 51175 of min and
-// max; IndexNotFound (27) for $text without a text index;
-// NoQueryExecutionPlans (291) where only an index could answer.
+// Errors: the reason why the command must end; BadValue (2) for a hint that names no index; 51174 and 51175 of min and max;
+// IndexNotFound (27) for $text without a text index; NoQueryExecutionPlans (291) if only an index could answer the query.
 func (q *Query) Candidates(env *mql.Env) ([]*Solution, error) {
 	asked := *q
 	asked.asking = &asking{env: env}
@@ -74,24 +70,24 @@ func (q *Query) Candidates(env *mql.Env) ([]*Solution, error) {
 	return sols, err
 }
 
-// asking is how planning learns that its command is to end: what it then has is of no use.
+// asking checks during planning whether the command must end. If err is set, the result of planning is unusable.
 type asking struct {
 	env *mql.Env
 	err error
 }
 
-// branchWork and intervalWork are the work on a branch of an $or and on an interval of an
-// index, in bytes as Spend counts them.
+// branchWork and intervalWork are the cost of planning a branch of an $or and an interval of an index, in bytes for
+// Env.Spend.
 const (
 	branchWork   = 1024
 	intervalWork = 128
 )
 
-// goesOn asks, before a piece of work on so many bytes, whether to go on.
+// goesOn counts work on a number of bytes before it is done, and reports whether planning may continue.
 func (q *Query) goesOn(bytes int) bool {
 	a := q.asking
 	if a == nil {
-		return true // a look at one index
+		return true // no command plans: a test of one index
 	}
 	if a.err == nil {
 		a.err = a.env.Spend(bytes)
@@ -99,8 +95,7 @@ func (q *Query) goesOn(bytes int) bool {
 	return a.err == nil
 }
 
-// candidatesAllowed is Candidates with what the query's settings allow: none if that is
-// not enough.
+// candidatesAllowed is Candidates under the query's settings. It returns none if they permit no plan.
 func (q *Query) candidatesAllowed() ([]*Solution, error) {
 	if q.text != nil {
 		return q.fullText()
@@ -113,7 +108,7 @@ func (q *Query) candidatesAllowed() ([]*Solution, error) {
 		return q.nearest(ix)
 	}
 	cs := conjuncts(q.Match)
-	// min and max are keys of the index that was named: no other can take its place.
+	// min and max are keys of the hinted index, so no other index can be used.
 	if ix != nil && (q.Only == nil || !q.Min.IsEmpty() || !q.Max.IsEmpty()) {
 		return q.byHint(ix, cs)
 	}
@@ -161,7 +156,7 @@ func (q *Query) only(s *Solution) []*Solution {
 	return []*Solution{s}
 }
 
-// sortByScore puts the best guess first; equals keep their order.
+// sortByScore sorts by guess, the best first. The sort is stable.
 func sortByScore(s []*Solution) {
 	slices.SortStableFunc(s, func(a, b *Solution) int {
 		switch {
@@ -195,7 +190,7 @@ func (s *Solution) Name() string {
 		}
 		ins := n.Inputs()
 		if m, ok := n.(*SortMerge); ok && m.Index != nil {
-			ins = ins[:1] // how many there are is a matter of values
+			ins = ins[:1] // the number of inputs depends on values
 		}
 		b.WriteByte('(')
 		for _, in := range ins {
@@ -216,8 +211,8 @@ func (q *Query) scan(cs []conjunct) *Solution {
 	return s
 }
 
-// byShardKey reads only the positions that the filter fixes; the records of a value
-// of a hashed key, or of its leading levels, lie together.
+// byShardKey reads only the positions that the filter fixes. The records with one value of a hashed key, or of its leading
+// levels, are contiguous.
 func (q *Query) byShardKey(cs []conjunct) *Solution {
 	rs := q.KeyRanges()
 	if rs == nil {
@@ -230,11 +225,11 @@ func (q *Query) byShardKey(cs []conjunct) *Solution {
 	return s
 }
 
-// through plans with one index, in as many ways as a wildcard stands for paths.
-// forced takes the whole index if nothing bounds it.
+// through returns the plans with one index. A wildcard index has a plan for each path that it can stand for. With forced,
+// the whole index is read if nothing bounds it.
 func (q *Query) through(ix *catalog.Index, cs []conjunct, forced bool) (out []*Solution) {
 	if ix.Text != nil {
-		return nil // only $text asks for it
+		return nil // only $text uses a text index
 	}
 	paths := []string{""}
 	wildcard := ix.Kind.Name == "wildcard"
@@ -247,7 +242,7 @@ func (q *Query) through(ix *catalog.Index, cs []conjunct, forced bool) (out []*S
 	for _, at := range paths {
 		a, ok := q.indexAccess(ix, cs, at)
 		if !ok && forced && !wildcard {
-			a = q.fullAccess(ix, cs) // what the index leaves out is not found: the caller wants it
+			a = q.fullAccess(ix, cs) // forced: documents that the index leaves out are not found
 		} else if !ok || wildcard && a.bounded == 0 {
 			continue
 		}
@@ -258,7 +253,7 @@ func (q *Query) through(ix *catalog.Index, cs []conjunct, forced bool) (out []*S
 	return out
 }
 
-// solve makes a solution of an access, nil if it does not help.
+// solve makes a solution from an access; nil if the access does not help.
 func (q *Query) solve(ix *catalog.Index, cs []conjunct, a access, forced bool) *Solution {
 	sorted, reverse := q.sortedBy(a)
 	covered := q.covers(ix, cs, a)
@@ -302,20 +297,19 @@ func (q *Query) solve(ix *catalog.Index, cs []conjunct, a access, forced bool) *
 	return s
 }
 
-// counts reports that the caller only counts rows.
+// counts reports whether the caller only counts rows.
 func (q *Query) counts() bool { return q.KeysOnly && len(q.NeedKeys) == 0 && q.Transform == nil }
 
-// guess is how good an access looks: points before ranges, more fields
-// before fewer.
+// guess estimates an access: points before ranges, more bounded fields before fewer.
 func (a *access) guess(*Query) float64 {
 	return float64(10*a.points+5*min(a.bounded-a.points, 1)) + float64(a.bounded)
 }
 
-// indexScan makes the scan of an access.
+// indexScan makes the scan node of an access.
 func (q *Query) indexScan(ix *catalog.Index, a access, reverse bool) *IndexScan {
 	n := &IndexScan{Index: ix, Bounds: a.bounds, Key: a.key, Reverse: reverse, Seeks: a.bounds.Seeks(), Dedupe: a.repeats, WithKey: q.needsKey()}
 	if i := slices.Index(ix.Fields(), index.WildcardPath); i >= 0 && n.Seeks > 1 && !a.bounds[i].IsFull() {
-		n.Seeks = max(1, n.Seeks-len(a.bounds[i].Intervals)) // path and value are one predicate
+		n.Seeks = max(1, n.Seeks-len(a.bounds[i].Intervals)) // path and value count as one predicate
 	}
 	if a.key != nil {
 		n.Seeks = 1
@@ -327,8 +321,8 @@ func newFetch(in Node, filter match.Node) *Fetch {
 	return &Fetch{Input: in, Filter: filter, Computed: isComputed(filter), Predicates: predicates(filter)}
 }
 
-// idScan reads records in _id order: the _id_ index of a collection whose record
-// key is that index.
+// idScan makes a scan of records in _id order. It replaces the _id_ index of a collection whose record keys are in _id
+// order.
 func (q *Query) idScan(ix *catalog.Index, a access, left match.Node, reverse bool) *RecordScan {
 	by := q.indexScan(ix, a, reverse)
 	n := &RecordScan{Bounds: RecordBounds{IDs: a.bounds[0].Intervals}, Reverse: reverse, Filter: left, Seeks: by.Seeks, ByID: by, Computed: isComputed(left), Predicates: predicates(left)}
@@ -340,7 +334,7 @@ func (q *Query) idScan(ix *catalog.Index, a access, left match.Node, reverse boo
 	return n
 }
 
-// predicates returns the number of comparisons and the like in a filter.
+// predicates returns the number of leaves of a filter.
 func predicates(n match.Node) (count int) {
 	if n == nil {
 		return 0
@@ -357,8 +351,9 @@ func predicates(n match.Node) (count int) {
 	return count
 }
 
-// beyondFirst returns the number of predicates in the rest of a filter that the price list charges: the query's first is free, be it tested
-// on documents or answered by an index, which some are and are tested again.
+// beyondFirst returns the number of predicates in the rest of a filter that the price list charges. The query's first
+// predicate is free, whether documents are tested for it or an index answers it. Some predicates that an index answers are
+// tested again.
 func beyondFirst(cs []conjunct, left match.Node) int {
 	all := 0
 	for _, c := range cs {
@@ -367,8 +362,8 @@ func beyondFirst(cs []conjunct, left match.Node) int {
 	return min(predicates(left), max(0, all-1))
 }
 
-// isComputed reports a filter that the price list calls a computed test: an
-// expression, JavaScript, or a regular expression without an anchor.
+// isComputed reports whether a filter is a computed test of the price list: an expression, JavaScript, or a regular
+// expression without an anchor.
 func isComputed(n match.Node) bool {
 	if n == nil {
 		return false
@@ -385,7 +380,7 @@ func isComputed(n match.Node) bool {
 	return computed
 }
 
-// noPlans is the error of a query that only an index could answer.
+// noPlans returns the error for a query that only an index could answer.
 func (q *Query) noPlans(format string) error {
 	return q.planning(mongoerr.NoQueryExecutionPlans, format)
 }

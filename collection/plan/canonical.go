@@ -11,28 +11,28 @@ import (
 	"github.com/cantledb/cantle/collection/project"
 )
 
-// Find is what a find asks for, or the leading part of a pipeline, an update, a
-// delete, a count or a distinct. Zero fields ask for nothing.
+// Find holds the arguments of a find, or of the leading part of a pipeline, an update, a delete, a count
+// or a distinct. A zero field means that the argument is absent.
 type Find struct {
 	Filter, Sort, Projection bson.Raw
 	Hint                     bson.Value // index name or key pattern, or {$natural: ±1}
-	Min, Max                 bson.Raw   // index bounds by hand; need Hint
+	Min, Max                 bson.Raw   // explicit index bounds; need Hint
 	Skip, Limit              int64
 	ReturnKey, ShowRecordID  bool
-	// KeysOnly says that the caller reads the fields NeedKeys only, not whole documents
-	// (count, distinct); an empty NeedKeys then means that it counts rows.
+	// KeysOnly reports that the caller reads only the fields NeedKeys, not whole documents (count,
+	// distinct). If NeedKeys is empty too, the caller only counts rows.
 	KeysOnly bool
 	NeedKeys []string
-	// Distinct is the path of which the caller needs one row per value and reads
-	// nothing else; "" asks for every row.
+	// Distinct is the path of a distinct: the caller needs one row per value of the path and reads no
+	// other field. "" returns every row.
 	Distinct string
-	// Metas are the kinds of metadata, expr.MetaTextScore and so on, as bits, that the caller
-	// reads of the rows, beside what sort and projection read.
+	// Metas are the kinds of metadata (expr.MetaTextScore and so on), as bits, that the caller reads
+	// from the rows, in addition to those of sort and projection.
 	Metas uint32
 }
 
-// Query is a canonical query: everything parsed and normalised. Immutable: what asks for
-// something else is a copy (Reading, InNaturalOrder, Allow, Cache.Restrict).
+// Query is a canonical query: everything is parsed and normalised. Immutable: methods that change
+// something return a copy (Reading, InNaturalOrder, Allow, Cache.Restrict).
 type Query struct {
 	Find
 	Coll      *catalog.Collection
@@ -41,24 +41,24 @@ type Query struct {
 	Transform project.Transform // nil without a projection
 	// Natural is the direction of $natural in sort or hint, 0 without it.
 	Natural     int
-	naturalHint bool // $natural came as a hint
-	// collation is the effective one: the command's, else the collection's.
+	naturalHint bool // $natural came from the hint
+	// collation is the effective collation: the command's, else the collection's.
 	collation *mql.Collation
-	// Only restricts the plan to some indexes, by name or key pattern, as an
-	// index filter does; nil does not.
+	// Only restricts the plan to some indexes, by name or key pattern, as an index filter does; nil
+	// means no restriction.
 	Only []bson.Value
-	// free is the query without the settings that Allow has put on it; nil without
-	// settings. scans says that they allow reading the collection itself.
+	// free is the query without the settings of Allow; nil without settings. scans reports that the
+	// settings permit a collection scan.
 	free  *Query
 	scans bool
 
-	text *match.Text // in the filter, anywhere
-	// noText says that text indexes are not to be used.
+	text *match.Text // the $text anywhere in the filter
+	// noText forbids text indexes.
 	noText bool
-	near   *match.Near // in the filter
-	metas  uint32      // kinds of metadata, expr.MetaSortKey and so on, that the caller, sort and projection read, as bits
+	near   *match.Near // the $near in the filter
+	metas  uint32      // kinds of metadata that caller, sort and projection read, as bits
 
-	asking *asking // of the command that plans; set while it does
+	asking *asking // set during planning
 }
 
 // Canonical parses a find against a collection.
@@ -94,8 +94,8 @@ func Canonical(env *mql.Env, c *catalog.Collection, f Find) (*Query, error) {
 	return q, q.check()
 }
 
-// OfFilter is the query that asks for the matches of a filter which is parsed already, as
-// the front of a pipeline has it, and for nothing else: see Reading. nil means everything.
+// OfFilter returns the query for the matches of a parsed filter, as the front of a pipeline has it,
+// without other arguments: see Reading. A nil filter matches everything.
 // Errors: BadValue (2) for a bad combination.
 func OfFilter(env *mql.Env, c *catalog.Collection, filter match.Node) (*Query, error) {
 	if filter == nil {
@@ -109,9 +109,8 @@ func OfFilter(env *mql.Env, c *catalog.Collection, filter match.Node) (*Query, e
 	return q, match.CheckNearAndText(filter)
 }
 
-// Reading is the query with what the front of a pipeline asks for beside its filter: a
-// find without filter, sort and projection, and a sort that is parsed already, nil for
-// any order.
+// Reading returns the query with the other arguments of a pipeline's front: a find without filter, sort
+// and projection, and a parsed sort, nil for any order.
 // Errors: BadValue (2) for a bad combination.
 func (q *Query) Reading(f Find, sort *order.Pattern) (*Query, error) {
 	r := *q
@@ -131,16 +130,15 @@ func (q *Query) Reading(f Find, sort *order.Pattern) (*Query, error) {
 	return &r, nil
 }
 
-// InNaturalOrder is the query with rows in the order of their insertion, as with the sort
-// {$natural: 1}.
+// InNaturalOrder returns the query with the sort {$natural: 1}: rows in insertion order.
 func (q *Query) InNaturalOrder() *Query {
 	r := *q
 	r.Natural = 1
 	return &r
 }
 
-// ofFilter is the query of a filter alone, whose places are not checked yet.
-// Errors: why the command is to end.
+// ofFilter returns the query of a filter alone. It does not check where $near and $text are placed.
+// Errors: the reason why the command must end.
 func ofFilter(env *mql.Env, c *catalog.Collection, n match.Node) (*Query, error) {
 	n, err := match.NormalizeAsked(env, n)
 	if err != nil {
@@ -158,8 +156,8 @@ func ofFilter(env *mql.Env, c *catalog.Collection, n match.Node) (*Query, error)
 	return q, nil
 }
 
-// takeHint understands $natural in the hint, and an empty hint as none.
-// Errors: BadValue (2) for an index beside a sort by $natural.
+// takeHint interprets $natural in the hint, and an empty hint as none.
+// Errors: BadValue (2) for an index hint with a sort by $natural.
 func (q *Query) takeHint() error {
 	d, ok := q.Hint.Doc()
 	if ok && d.IsEmpty() {
@@ -213,7 +211,7 @@ func (q *Query) setNatural(v bson.Value) error {
 	return nil
 }
 
-// Shape is the query without its values: the key of the plan cache.
+// Shape returns the query without its values: the key of the plan cache.
 func (q *Query) Shape() string {
 	b := bson.NewBuilder(nil)
 	if len(q.Min)+len(q.Max) > 0 {
@@ -232,12 +230,12 @@ func (q *Query) Shape() string {
 	return match.Shape(q.Match) + q.orderShape() + string(b.Doc())
 }
 
-// FilterShape is what an index filter goes by: filter, sort, projection and
-// collation without values, of whatever type.
+// FilterShape returns the key of an index filter: filter, sort, projection and collation without values
+// and their types.
 // Manual: reference/glossary#query-shape, reference/command/planCacheSetFilter.
 func (q *Query) FilterShape() string { return match.Form(q.Match) + q.orderShape() }
 
-// orderShape is sort, projection and collation as shapes show them.
+// orderShape returns the part of a shape for sort, projection and collation.
 func (q *Query) orderShape() string {
 	b := bson.NewBuilder(nil)
 	if q.Pattern != nil {

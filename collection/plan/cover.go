@@ -9,14 +9,14 @@ import (
 	"github.com/cantledb/cantle/collection/project"
 )
 
-// covers reports that the answer can be given from index keys alone.
+// covers reports whether index keys alone can answer the query.
 // Manual: core/query-optimization#covered-query.
 func (q *Query) covers(ix *catalog.Index, cs []conjunct, a access) bool {
 	if q.ShowRecordID || ix.Kind.Name == "wildcard" || ix.Text != nil || q.reads0() {
 		return false
 	}
 	if q.counts() && q.Pattern == nil {
-		// No value is needed, so it does not matter what the keys keep of it.
+		// No value is needed, so it does not matter whether the keys keep the exact values.
 		return !slices.Contains(a.used, false) || allTrue(cs, a.used)
 	}
 	if !ix.IsOrdered() || ix.Multikey.Any() || ix.Collation != nil || ix.ID == 1 && !q.Coll.PhysicalID() || q.ReturnKey {
@@ -47,14 +47,13 @@ func (q *Query) covers(ix *catalog.Index, cs []conjunct, a access) bool {
 	return true
 }
 
-// allTrue reports that what the bounds do not answer is true of all documents.
+// allTrue reports whether the conjuncts that the bounds do not answer are true of all documents.
 func allTrue(cs []conjunct, used []bool) bool { return unused(cs, used) == nil }
 
-// reads0 reports metadata that only whole documents have.
+// reads0 reports whether the query needs $text or $near metadata, which only whole documents have.
 func (q *Query) reads0() bool { return q.text != nil || q.near != nil }
 
-// needs lists the fields that the answer is made of; ok is false if it takes
-// whole documents.
+// needs returns the fields that the result is made of; ok is false if it needs whole documents.
 func (q *Query) needs() (fields []string, ok bool) {
 	if q.KeysOnly && q.Transform == nil {
 		return q.NeedKeys, true
@@ -66,8 +65,7 @@ func (q *Query) needs() (fields []string, ok bool) {
 	return fields, !whole
 }
 
-// neededBy lists the paths a projection reads; whole when it needs the whole
-// document.
+// neededBy returns the paths that a projection reads; whole is set if it needs the whole document.
 func neededBy(t project.Transform) (paths []string, whole bool) {
 	t.Paths(func(p string) {
 		whole = whole || p == ""
@@ -76,9 +74,8 @@ func neededBy(t project.Transform) (paths []string, whole bool) {
 	return paths, whole
 }
 
-// rebuildable reports that a document can be made of the fields of an index:
-// none is a part of another or a position in an array, and those of one embedded
-// document stand together.
+// rebuildable reports whether a document can be made from the fields of an index: no field is a part of
+// another or a position in an array, and fields of one embedded document are adjacent.
 func rebuildable(fields []string) bool {
 	for i, f := range fields {
 		p, err := path.Compile(f)
@@ -91,7 +88,7 @@ func rebuildable(fields []string) bool {
 				return false
 			}
 		}
-		// A prefix that was left behind must not come again.
+		// After other fields, a prefix must not occur again.
 		for n := 1; n < p.Len() && i > 0; n++ {
 			prefix := p.Prefix(n).String() + "."
 			if strings.HasPrefix(fields[i-1], prefix) {

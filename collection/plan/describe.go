@@ -8,7 +8,7 @@ import (
 
 // Append prints a plan tree as explain's winningPlan: stage, own fields, inputs.
 func Append(b *bson.Builder, n Node) {
-	if k, ok := n.(*SortKey); ok { // not a stage that anybody knows
+	if k, ok := n.(*SortKey); ok { // MongoDB has no such stage
 		Append(b, k.Input)
 		return
 	}
@@ -35,7 +35,8 @@ func Append(b *bson.Builder, n Node) {
 	}
 }
 
-// IsTooLong says that a plan is printed in vain: it has become longer than any reply may be.
+// IsTooLong reports whether a printed plan is already longer than any reply may be, so that printing
+// more is useless.
 func IsTooLong(b *bson.Builder) bool { return b.Len() > 4*bson.MaxDocumentBytes }
 
 func appendFilter(b *bson.Builder, f match.Node) {
@@ -51,7 +52,7 @@ func direction(reverse bool) string {
 	return "forward"
 }
 
-// Describe see Node.
+// Describe implements Node.
 func (n *PointRead) Describe(b *bson.Builder) {
 	b.BeginDoc("keyPattern")
 	b.Int32("_id", 1)
@@ -60,7 +61,7 @@ func (n *PointRead) Describe(b *bson.Builder) {
 	appendFilter(b, n.Filter)
 }
 
-// Describe see Node.
+// Describe implements Node.
 func (n *RecordScan) Describe(b *bson.Builder) {
 	if n.Count && n.ByID != nil {
 		n.ByID.Describe(b)
@@ -72,7 +73,7 @@ func (n *RecordScan) Describe(b *bson.Builder) {
 	}
 }
 
-// Describe see Node.
+// Describe implements Node.
 func (n *IndexScan) Describe(b *bson.Builder) {
 	appendFilter(b, n.Filter)
 	describeIndex(b, n.Index)
@@ -130,10 +131,10 @@ func (n *IndexScan) describeBounds(b *bson.Builder) {
 	}
 }
 
-// Describe see Node.
+// Describe implements Node.
 func (n *TextOr) Describe(*bson.Builder) {}
 
-// Describe see Node.
+// Describe implements Node.
 func (n *TextMatch) Describe(b *bson.Builder) {
 	appendFilter(b, n.Filter)
 	b.BeginDoc("indexPrefix")
@@ -155,7 +156,7 @@ func (n *TextMatch) Describe(b *bson.Builder) {
 	b.Int32("textIndexVersion", n.Index.Text.Version)
 }
 
-// Describe see Node.
+// Describe implements Node.
 func (n *GeoNear) Describe(b *bson.Builder) {
 	appendFilter(b, n.Filter)
 	b.Raw("keyPattern", n.Index.Key)
@@ -165,10 +166,10 @@ func (n *GeoNear) Describe(b *bson.Builder) {
 	}
 }
 
-// Describe see Node.
+// Describe implements Node.
 func (n *ReturnKey) Describe(*bson.Builder) {}
 
-// Describe see Node.
+// Describe implements Node.
 func (n *RecordID) Describe(b *bson.Builder) {
 	b.BeginDoc("transformBy")
 	b.BeginDoc("$recordId")
@@ -177,19 +178,19 @@ func (n *RecordID) Describe(b *bson.Builder) {
 	b.End()
 }
 
-// Describe see Node.
+// Describe implements Node.
 func (n *Fetch) Describe(b *bson.Builder) { appendFilter(b, n.Filter) }
 
-// Describe see Node.
+// Describe implements Node.
 func (n *Or) Describe(*bson.Builder) {}
 
-// Describe see Node.
+// Describe implements Node.
 func (n *And) Describe(*bson.Builder) {}
 
-// Describe see Node.
+// Describe implements Node.
 func (n *SortMerge) Describe(b *bson.Builder) { n.Pattern.Append(b, "sortPattern") }
 
-// Describe see Node.
+// Describe implements Node.
 func (n *Sort) Describe(b *bson.Builder) {
 	n.Pattern.Append(b, "sortPattern")
 	b.Int32("memLimit", 104857600)
@@ -199,21 +200,21 @@ func (n *Sort) Describe(b *bson.Builder) {
 	b.String("type", "simple")
 }
 
-// Describe see Node.
+// Describe implements Node.
 func (n *SortKey) Describe(*bson.Builder) {}
 
-// Describe see Node.
+// Describe implements Node.
 func (n *Skip) Describe(b *bson.Builder) { b.Int("skipAmount", n.N) }
 
-// Describe see Node.
+// Describe implements Node.
 func (n *Limit) Describe(b *bson.Builder) { b.Int("limitAmount", n.N) }
 
-// Describe see Node.
+// Describe implements Node.
 func (n *Project) Describe(b *bson.Builder) {
 	b.BeginDoc("transformBy")
 	n.Transform.Append(b)
 	b.End()
 }
 
-// Describe see Node.
+// Describe implements Node.
 func (n *EOF) Describe(*bson.Builder) {}

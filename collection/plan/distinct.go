@@ -6,16 +6,16 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 )
 
-// distinct plans to read one entry per value of a path, skipping to the next
-// value each time. The fields before it must be bounded to one value each, and
-// the bounds must answer the whole filter. nil if the index does not fit.
+// distinct plans a scan that reads one entry per value of a path and skips to the next value each time.
+// Each index field before the path must be bounded to one value, and the bounds must answer the whole
+// filter. It returns nil if the index does not fit.
 // Manual: reference/command/distinct#index-use.
 func (q *Query) distinct(ix *catalog.Index, cs []conjunct) *Solution {
 	at := slices.Index(ix.Fields(), q.Distinct)
 	if at < 0 || !ix.IsOrdered() || ix.Multikey.Any() || ix.Collation != nil || q.Pattern != nil || q.Limit > 0 || q.Skip > 0 || !rebuildable(ix.Fields()) {
 		return nil
 	}
-	if ix.ID == 1 { // every value is another one
+	if ix.ID == 1 { // every _id is distinct
 		return nil
 	}
 	a, ok := q.indexAccess(ix, cs, "")

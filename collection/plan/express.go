@@ -8,9 +8,9 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Express recognises the most frequent filter of all, {_id: value}, without
-// parsing it: a point read of a collection whose position follows from _id
-// alone. ok is false for everything else, which goes the long way.
+// Express recognises the most frequent filter, {_id: value}, without parsing it, if the position of the
+// record follows from _id alone: the plan is a point read then. ok is false for everything else, which
+// Canonical and Candidates plan.
 func Express(env *mql.Env, c *catalog.Collection, f *Find) (n *PointRead, ok bool) {
 	if c.Options.OwnOrder() ||
 		len(f.Sort) > 5 || len(f.Min) > 5 || len(f.Max) > 5 || f.Skip > 0 || f.ReturnKey || f.ShowRecordID || f.Metas != 0 || !f.Hint.IsMissing() {
@@ -45,7 +45,7 @@ func Express(env *mql.Env, c *catalog.Collection, f *Find) (n *PointRead, ok boo
 	return &x.PointRead, true
 }
 
-// express is a point read with memory for the usual _id, in one piece.
+// express is a point read and the memory of a usual _id in one allocation.
 type express struct {
 	PointRead
 	id [24]byte

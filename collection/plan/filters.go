@@ -8,8 +8,7 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// IndexFilter restricts the indexes of one query shape. It lasts as long as the
-// process.
+// IndexFilter restricts the indexes of one query shape. It is lost when the process ends.
 // Manual: core/query-plans#index-filters.
 type IndexFilter struct {
 	Query, Sort, Projection, Collation bson.Raw
@@ -18,10 +17,10 @@ type IndexFilter struct {
 	shape string
 }
 
-// filtersBytesMax bounds what the index filters of all collections hold.
+// filtersBytesMax limits the memory of the index filters of all collections.
 const filtersBytesMax = 16 << 20
 
-// bytes is what the filter holds.
+// bytes returns the approximate memory of the filter.
 func (f *IndexFilter) bytes() int {
 	n := 512 + len(f.Query) + len(f.Sort) + len(f.Projection) + len(f.Collation) + len(f.shape)
 	for _, v := range f.Indexes {
@@ -30,11 +29,11 @@ func (f *IndexFilter) bytes() int {
 	return n
 }
 
-// filters are the index filters by collection, in the order they were set.
+// filters holds the index filters by collection, in the order in which they were set.
 type filters map[keyspace.CollectionID][]IndexFilter
 
-// SetFilter sets the index filter of a query's shape, in place of an earlier one,
-// and forgets the plan of the shape. It reports false when there are too many.
+// SetFilter sets the index filter of a query's shape, in place of an earlier one, and drops the cached
+// plans of the collection. It returns false if the filters would exceed filtersBytesMax.
 func (c *Cache) SetFilter(q *Query, f IndexFilter) bool {
 	f.shape = q.FilterShape()
 	c.mu.Lock()
@@ -55,8 +54,7 @@ func (c *Cache) SetFilter(q *Query, f IndexFilter) bool {
 	return true
 }
 
-// ClearFilters drops the index filters of a collection, or only that of a
-// query's shape.
+// ClearFilters drops the index filters of a collection; if q is not nil, only the filter of its shape.
 func (c *Cache) ClearFilters(coll *catalog.Collection, q *Query) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,14 +67,14 @@ func (c *Cache) ClearFilters(coll *catalog.Collection, q *Query) {
 	c.forget(coll)
 }
 
-// Filters lists the index filters of a collection.
+// Filters returns the index filters of a collection.
 func (c *Cache) Filters(coll *catalog.Collection) []IndexFilter {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.filters[coll.ID])
 }
 
-// Restrict is the query with the index filter of its shape; the query itself without one.
+// Restrict returns the query with the index filter of its shape, or the query itself if there is none.
 func (c *Cache) Restrict(q *Query) *Query {
 	c.mu.Lock()
 	defer c.mu.Unlock()

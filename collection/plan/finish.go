@@ -12,9 +12,9 @@ import (
 // nearOrder is the order of a search by distance.
 var nearOrder = order.Pattern{Parts: []order.Part{{Name: "$near", Dir: 1, Meta: "geoNearDistance"}}}
 
-// finish adds sort, projection, skip and limit to an access. sorted says that its
-// rows are in the query's order, covered that they were made from keys. What has
-// one shard is skipped and limited there, else after the shards' rows meet.
+// finish adds sort, projection, skip and limit to an access. sorted reports that its rows are in the
+// query's order, covered that they are made from keys. With one shard, skip and limit run on the shard;
+// with several, after the rows of the shards are merged.
 func (q *Query) finish(n Node, sorted bool, index string, covered bool) *Solution {
 	s := &Solution{Index: index, Sorted: sorted && q.Pattern != nil}
 	skip, limit := int64(0), int64(0)
@@ -55,7 +55,7 @@ func (q *Query) finish(n Node, sorted bool, index string, covered bool) *Solutio
 	return s
 }
 
-// batchFetches lets the fetches of a plan that is read to its end read ahead.
+// batchFetches makes the fetches of a plan that is read to its end read ahead.
 func batchFetches(n Node) {
 	if f, ok := n.(*Fetch); ok {
 		f.Batch = true
@@ -65,10 +65,10 @@ func batchFetches(n Node) {
 	}
 }
 
-// present makes of rows what the caller wants to see.
+// present adds the nodes that produce the rows' final form.
 func (q *Query) present(n Node, covered bool) Node {
 	switch {
-	case q.ReturnKey: // the projection is ignored
+	case q.ReturnKey: // returnKey ignores the projection
 		return &ReturnKey{Input: n}
 	case q.Transform != nil:
 		n = &Project{Input: n, Transform: q.Transform, Covered: covered, Simple: isSimple(q.Transform), Pattern: q.Pattern, Metas: q.metas}
@@ -79,7 +79,7 @@ func (q *Query) present(n Node, covered bool) Node {
 	return n
 }
 
-// isSimple reports a projection that keeps or drops whole top-level fields.
+// isSimple reports whether a projection only keeps or drops whole top-level fields.
 func isSimple(t project.Transform) bool {
 	b := bson.NewBuilder(nil)
 	t.Append(b)

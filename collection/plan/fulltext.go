@@ -13,8 +13,7 @@ import (
 	"github.com/cantledb/cantle/collection/text"
 )
 
-// textIndex is the text index of a collection, of which there is at most one;
-// nil without one.
+// textIndex returns the text index of a collection, nil without one. There is at most one.
 func textIndex(c *catalog.Collection) *catalog.Index {
 	if c == nil {
 		return nil
@@ -27,13 +26,14 @@ func textIndex(c *catalog.Collection) *catalog.Index {
 	return nil
 }
 
-// textIndexBuilding reports a text index that nobody can read yet.
+// textIndexBuilding reports whether the collection has a text index that is still being built, so that
+// plans cannot use it yet.
 func textIndexBuilding(c *catalog.Collection) bool {
 	return c != nil && slices.ContainsFunc(c.Indexes, func(ix *catalog.Index) bool { return ix.Text != nil && ix.State == catalog.IndexBuilding })
 }
 
-// BindText returns the filter with its $text answered by the rules of the
-// collection's text index, so that it can be asked about single documents.
+// BindText returns the filter with its $text bound to the rules of the collection's text index, so that
+// it can be evaluated on single documents.
 func BindText(c *catalog.Collection, n match.Node) match.Node {
 	if match.Features(n)&match.UsesText == 0 {
 		return n
@@ -44,10 +44,10 @@ func BindText(c *catalog.Collection, n match.Node) match.Node {
 	return n
 }
 
-// textMatcher answers $text for documents at hand.
+// textMatcher evaluates $text on single documents.
 type textMatcher struct{ spec *index.Spec }
 
-// MatchText see match.TextMatcher.
+// MatchText implements match.TextMatcher.
 func (m textMatcher) MatchText(t *match.Text, doc bson.Raw) bool {
 	query := textQuery(m.spec, t)
 	return m.spec.TextScore(doc, query) > 0 && m.spec.TextMatch(doc, query)
@@ -58,6 +58,7 @@ func textQuery(s *index.Spec, t *match.Text) *text.Query {
 }
 
 // fullText plans a query with $text, which only the text index can answer.
+//
 // Manual: reference/operator/query/text.
 func (q *Query) fullText() ([]*Solution, error) {
 	ix := textIndex(q.Coll)
@@ -87,9 +88,8 @@ func (q *Query) fullText() ([]*Solution, error) {
 	return nil, q.noPlans("Failed to produce a solution for TEXT under OR - other non-TEXT clauses under OR have to be indexed as well.")
 }
 
-// textNode looks up the words of t, which is one of the conjuncts; the others
-// are checked afterwards. Fields of the index before the text must be compared
-// for equality.
+// textNode plans the lookup of the words of t, which is one of the conjuncts; the other conjuncts are
+// checked afterwards. They must bound the index fields before the text to single values.
 func (q *Query) textNode(t *match.Text, cs []conjunct) (Node, error) {
 	ix := textIndex(q.Coll)
 	if ix == nil || ix.Hidden {

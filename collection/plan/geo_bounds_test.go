@@ -11,18 +11,18 @@ import (
 	"github.com/cantledb/cantle/collection/expr"
 )
 
-// geoIndexes are the indexes whose bounds for places are looked at.
+// geoIndexes are the geospatial indexes whose bounds are tested.
 var geoIndexes = []string{
 	`{key: {a: "2d"}, name: "flat"}`, `{key: {a: "2d", b: 1}, name: "small", min: -10, max: 10}`, `{key: {a: "2d"}, name: "wide", min: -5000, max: 5000, bits: 12}`,
 	`{key: {a: "2dsphere"}, name: "sphere"}`, `{key: {b: 1, a: "2dsphere"}, name: "sphere2"}`, `{key: {"a.x": "2d"}, name: "below"}`,
 }
 
-// coordinates are few, so that points often lie on borders.
+// coordinates returns one of a few coordinates, so that points often lie on borders.
 func coordinates(r *rand.Rand) string {
 	return pick(r, "0", "1", "-1", "2", "0.0001", "1.0001", "-10", "10", "9.9999", "5", "180", "-180", "90", "600", "1e-7")
 }
 
-// geoValue is what a field with a geospatial index may hold, or may not.
+// geoValue returns a value of a field with a geospatial index, valid or not.
 func geoValue(r *rand.Rand) string {
 	pair := func() string { return fmt.Sprintf("[%s, %s]", coordinates(r), coordinates(r)) }
 	switch r.IntN(12) {
@@ -62,8 +62,8 @@ func geoFilter(r *rand.Rand) string {
 	return fmt.Sprintf("{%s: {$geoWithin: {%s}}}", pick(r, "a", "a", "a", "'a.x'"), strings.ReplaceAll(shape, "'", `"`))
 }
 
-// Random places and shapes: a document that matches has a key within the bounds with which a
-// geospatial index is read, if it can be stored at all.
+// Random places and shapes: if a document matches and can be stored, it has a key within the bounds that
+// a plan with the geospatial index reads.
 func TestGeoBounds(t *testing.T) {
 	c := checkerOf(t, geoIndexes)
 	matched := 0
@@ -73,7 +73,7 @@ func TestGeoBounds(t *testing.T) {
 		filter := bsontest.Doc(t, strings.ReplaceAll(geoFilter(r), "'", `"`))
 		q, err := Canonical(c.env, &catalog.Collection{ID: 1, Map: c.m}, Find{Filter: filter})
 		if err != nil {
-			continue // such a shape cannot be asked for
+			continue // such a shape is not valid
 		}
 		var s expr.Scratch
 		if ok, _ := q.Match.Matches(c.env, doc, &s); ok {

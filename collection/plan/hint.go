@@ -11,16 +11,16 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// planning is an error of the planner, as MongoDB words it.
+// planning returns an error of the planner in MongoDB's words.
 func (q *Query) planning(code mongoerr.Code, what string) error {
 	return mongoerr.New(code, "error processing query: ns=%s: planner returned error :: caused by :: %s", q.Coll.Namespace, what)
 }
 
-// hinted finds the index that the caller names, nil if it names none.
+// hinted returns the index of the hint, nil without a hint.
 // Manual: reference/method/cursor.hint.
 //
-// Errors: BadValue (2) if it does not exist or is hidden, IndexNotFound (27) if a
-// key pattern names several.
+// Errors: BadValue (2) if it does not exist or is hidden, IndexNotFound (27) if a key pattern matches
+// several.
 func (q *Query) hinted() (*catalog.Index, error) {
 	if q.Hint.IsMissing() {
 		return nil, nil
@@ -42,12 +42,12 @@ func (q *Query) hinted() (*catalog.Index, error) {
 	return found, nil
 }
 
-// usable reports an index that plans may read.
+// usable reports whether plans may read the index.
 func usable(ix *catalog.Index) bool {
 	return ix.State == catalog.IndexReady && !ix.Hidden && !ix.LastWrite
 }
 
-// names reports that a hint, a name or a key pattern, means the index.
+// names reports whether a hint, a name or a key pattern, refers to the index.
 func names(hint bson.Value, ix *catalog.Index) bool {
 	if name, ok := hint.Str(); ok {
 		return name == ix.Name
@@ -56,7 +56,7 @@ func names(hint bson.Value, ix *catalog.Index) bool {
 	return ok && sameNames(key, ix.Key) && bson.Equal(key.Value(), ix.Key.Value(), nil)
 }
 
-// indexes are the indexes that the query may use.
+// indexes returns the indexes that the query may use.
 func (q *Query) indexes() []*catalog.Index {
 	out := make([]*catalog.Index, 0, len(q.Coll.Indexes))
 	for _, ix := range q.Coll.Indexes {
@@ -67,11 +67,10 @@ func (q *Query) indexes() []*catalog.Index {
 	return out
 }
 
-// byHint plans with the one index that was named: all of it if the filter does
-// not bound it.
+// byHint plans with the hinted index. If the filter does not bound the index, the plan reads all of it.
 //
-// Errors: those of minMax; NoQueryExecutionPlans (291) for a wildcard index that
-// the filter does not fit.
+// Errors: those of minMax; NoQueryExecutionPlans (291) for a wildcard index that cannot answer the
+// filter.
 func (q *Query) byHint(ix *catalog.Index, cs []conjunct) ([]*Solution, error) {
 	if !q.Min.IsEmpty() || !q.Max.IsEmpty() {
 		s, err := q.minMax(ix, cs)
@@ -98,8 +97,8 @@ func (q *Query) byHint(ix *catalog.Index, cs []conjunct) ([]*Solution, error) {
 	return sols[:1], nil
 }
 
-// overPaths plans a $or with a wildcard index alone, which stands for an index on the path
-// of each clause; nil if it does not have them all.
+// overPaths plans an $or with one wildcard index, which stands for an index on the path of each clause.
+// It returns nil if the index does not contain all these paths.
 func (q *Query) overPaths(ix *catalog.Index, cs []conjunct) *Solution {
 	var a bson.Arena
 	sub := *q
@@ -107,11 +106,10 @@ func (q *Query) overPaths(ix *catalog.Index, cs []conjunct) *Solution {
 	return sub.union(cs)
 }
 
-// minMax plans with bounds that the caller gives: from the key min, included, to
-// the key max, excluded, in the order of the index.
+// minMax plans with the bounds of min and max: from the key min (inclusive) to the key max (exclusive),
+// in the order of the index.
 //
-// Errors: 51174 for keys that do not fit the index, 51175 for a min that does not
-// lie before max.
+// Errors: 51174 for keys that do not fit the index, 51175 if min is not before max.
 func (q *Query) minMax(ix *catalog.Index, cs []conjunct) (*Solution, error) {
 	lo, err := q.boundKey(ix, q.Min)
 	if err != nil {
@@ -130,7 +128,7 @@ func (q *Query) minMax(ix *catalog.Index, cs []conjunct) (*Solution, error) {
 	return q.solve(ix, cs, a, true), nil
 }
 
-// boundKey encodes a key given by hand.
+// boundKey encodes a key of min or max.
 func (q *Query) boundKey(ix *catalog.Index, key bson.Raw) ([]byte, error) {
 	if key.IsEmpty() {
 		return nil, nil

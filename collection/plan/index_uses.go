@@ -8,15 +8,15 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Uses counts how many commands used each index since the server started:
-// $indexStats. Safe for concurrent use; the zero Uses is ready.
+// Uses counts the commands that used each index since the server started, for $indexStats. Safe for
+// concurrent use; the zero Uses is ready.
 // Manual: reference/operator/aggregation/indexStats.
 type Uses struct {
 	mu    sync.RWMutex
 	colls map[keyspace.CollectionID]map[keyspace.IndexID]*atomic.Int64
 }
 
-// Of is the count of one index.
+// Of returns the count of one index.
 func (u *Uses) Of(coll keyspace.CollectionID, ix keyspace.IndexID) int64 {
 	u.mu.RLock()
 	defer u.mu.RUnlock()
@@ -37,7 +37,7 @@ func (u *Uses) add(coll keyspace.CollectionID, ix keyspace.IndexID) {
 	n.Add(1)
 }
 
-// counter makes the counter of an index that is used for the first time.
+// counter makes the counter of an index at its first use.
 func (u *Uses) counter(coll keyspace.CollectionID, ix keyspace.IndexID) *atomic.Int64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -55,21 +55,21 @@ func (u *Uses) counter(coll keyspace.CollectionID, ix keyspace.IndexID) *atomic.
 	return n
 }
 
-// Reset forgets the uses of one index.
+// Reset drops the count of one index.
 func (u *Uses) Reset(coll keyspace.CollectionID, ix keyspace.IndexID) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.colls[coll], ix)
 }
 
-// Drop forgets a collection.
+// Drop drops the counts of a collection.
 func (u *Uses) Drop(coll keyspace.CollectionID) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.colls, coll)
 }
 
-// Count counts the indexes that a plan reads, each once. Plans are small.
+// Count counts each index that a plan reads, once per index.
 func (u *Uses) Count(coll *catalog.Collection, n Node) {
 	var seen [8]keyspace.IndexID
 	u.visit(coll, n, seen[:0])

@@ -6,16 +6,16 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 )
 
-// intersection plans to read two indexes and to fetch only the records that both
-// deliver. It pays where two equalities on different fields have an index each
-// and no index has both: each scan alone would fetch what the other refuses. A
-// sort or a range would have to read and hold a whole side for it.
+// intersection plans a read of two indexes that fetches only the records found in both. It pays if two
+// equalities on different fields have an index each and no index has both fields: each scan alone would
+// fetch records that the other one excludes. It does not support a sort or a range, which would have to
+// read and hold a whole side.
 // Manual: core/index-intersection.
 func (q *Query) intersection(indexes []*catalog.Index, cs []conjunct) *Solution {
 	if q.Pattern != nil || len(cs) < 2 || q.KeysOnly && !q.counts() {
 		return nil
 	}
-	sided := 0 // most queries have one such index at most
+	sided := 0 // most queries have at most one such index
 	for _, ix := range indexes {
 		if isSide(ix, cs) {
 			sided++
@@ -34,7 +34,7 @@ func (q *Query) intersection(indexes []*catalog.Index, cs []conjunct) *Solution 
 			continue
 		}
 		if a.bounded > 1 {
-			return nil // a compound index does better
+			return nil // a compound index is better
 		}
 		if !isOnePoint(a.bounds[0]) || len(sides) > 0 && sides[0].index.Fields()[0] == ix.Fields()[0] {
 			continue
@@ -63,12 +63,12 @@ func (q *Query) intersection(indexes []*catalog.Index, cs []conjunct) *Solution 
 		node = newFetch(n, left)
 	}
 	s := q.finish(node, true, "", false)
-	s.guess = 10.5 // below the better of its sides, before a trial
+	s.guess = 10.5 // worse than the better of its sides, unless a trial shows otherwise
 	return s
 }
 
-// isSide reports an index that may be a side of an intersection: one that finds equal values of a field
-// which a conjunct bounds.
+// isSide reports whether an index may be a side of an intersection: an ordered, non-unique index with a
+// conjunct that bounds its first field.
 func isSide(ix *catalog.Index, cs []conjunct) bool {
 	return ix.IsOrdered() && !ix.Unique && ix.ID != 1 &&
 		slices.ContainsFunc(cs, func(c conjunct) bool { return c.useful && c.path == ix.Fields()[0] })

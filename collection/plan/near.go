@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// nearest plans a search by distance: only a geospatial index on the path can
-// answer it. hint is the index to take, nil for any.
+// nearest plans a search by distance: only a geospatial index on the path can answer it. hint is the
+// index to use, nil for any.
 // Manual: reference/operator/query/near, reference/operator/query/nearSphere.
 func (q *Query) nearest(hint *catalog.Index) ([]*Solution, error) {
 	if q.Coll != nil && q.Coll.Options.TimeSeries != nil {
@@ -39,7 +39,7 @@ func (q *Query) nearest(hint *catalog.Index) ([]*Solution, error) {
 	return out, nil
 }
 
-// byDistance plans with field i of one index, nil if it does not fit.
+// byDistance plans with field i of one index; nil if the index does not fit.
 func (q *Query) byDistance(ix *catalog.Index, i int, cs []conjunct) *Solution {
 	g := q.near.Geo()
 	if !answersNear(ix, g) || !q.coversPartial(ix, cs) {
@@ -76,8 +76,8 @@ func (q *Query) byDistance(ix *catalog.Index, i int, cs []conjunct) *Solution {
 	return s
 }
 
-// answersNear reports that an index knows the distances that are asked for: a
-// 2dsphere index those on the sphere, a 2d index those of legacy pairs.
+// answersNear reports whether an index supports the requested distances: a 2dsphere index those on the
+// sphere, a 2d index those of legacy pairs.
 func answersNear(ix *catalog.Index, g *geo.Near) bool {
 	if ix.Sphere != nil {
 		return g.Sphere
@@ -85,8 +85,8 @@ func answersNear(ix *catalog.Index, g *geo.Near) bool {
 	return ix.Flat != nil && !g.Meters
 }
 
-// Within makes the scan of the entries that can lie within a radius around the
-// centre, in the units of the search; ok is false if the index cannot tell.
+// Within returns the scan of the entries that can lie within a radius around the centre, in the units of
+// the search; ok is false if the index cannot compute their bounds.
 func (n *GeoNear) Within(radius float64) (scan *IndexScan, ok bool) {
 	ivs, ok := n.Index.NearIntervals(n.Field, n.Near.Geo(), radius)
 	if !ok {
@@ -97,7 +97,7 @@ func (n *GeoNear) Within(radius float64) (scan *IndexScan, ok bool) {
 	return &IndexScan{Index: n.Index, Bounds: b, Sibling: true, Seeks: 1, Skips: true}, true
 }
 
-// CheckCenter refuses a centre outside of the square that a 2d index divides.
+// CheckCenter rejects a centre outside of the area of a 2d index.
 //
 // Errors: 16433.
 func (n *GeoNear) CheckCenter() error {
@@ -108,7 +108,7 @@ func (n *GeoNear) CheckCenter() error {
 	return mongoerr.New(16433, "point not in interval of [ %v, %v ] :: caused by :: [ %v, %v ]", f.Min, f.Max, c.X, c.Y)
 }
 
-// Farthest is the greatest distance that anything can have from the centre.
+// Farthest returns an upper bound of the distance from the centre.
 func (n *GeoNear) Farthest() float64 {
 	switch g := n.Near.Geo(); {
 	case g.Meters:

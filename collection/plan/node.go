@@ -13,19 +13,17 @@ import (
 
 // Node is one step of a solution. Immutable, safe for concurrent use.
 type Node interface {
-	// Stage is the name that explain prints, such as IXSCAN.
+	// Stage returns the name that explain prints, such as IXSCAN.
 	Stage() string
-	// Inputs are the nodes it reads from.
+	// Inputs returns the nodes that the node reads from.
 	Inputs() []Node
-	// Describe appends the fields of explain that the node itself knows, without
-	// stage and inputs.
+	// Describe appends the node's own fields of explain, without stage and inputs.
 	Describe(b *bson.Builder)
 }
 
-// RecordBounds is where records are looked for: ranges of positions, or ranges of _id in an
-// unsharded collection. A nil Ranges means every position of the shard; otherwise
-// only the listed ones that the shard owns. A nil IDs means every _id. Several are
-// ascending and do not overlap.
+// RecordBounds restricts a scan of records to ranges of positions, or to ranges of _id in an unsharded collection. A
+// nil Ranges means every position of the shard; otherwise the listed positions that the shard owns. A nil IDs means
+// every _id. The ranges are ascending and do not overlap.
 type RecordBounds struct {
 	Ranges []shard.Range
 	IDs    []keyspace.Bounds
@@ -35,9 +33,9 @@ type RecordBounds struct {
 // price list, EXPRESS in explain.
 type PointRead struct {
 	Hash keyspace.Hash
-	ID   []byte // id of the record: keystring of _id, after those of a ranged shard key
-	// Filter tells the document from others that may be there: of another shard key
-	// at the same position. nil where there are none.
+	ID   []byte // key of the record: keystring of _id, after the fields of a ranged shard key
+	// Filter excludes other documents that may have the same key: those with another shard key at the same position.
+	// It is nil if there cannot be any.
 	Filter match.Node
 }
 
@@ -47,19 +45,19 @@ type RecordScan struct {
 	Bounds  RecordBounds
 	Reverse bool
 	Filter  match.Node // nil keeps everything
-	// Computed says that the filter is a computed test of the price list.
+	// Computed reports that the filter is a computed test of the price list.
 	Computed bool
 	// Predicates is the number of the filter's predicates that the price list charges: those beyond the query's first.
 	Predicates int
-	// Seeks is the number of ranges charged per partition, at least 1; of ranges of
-	// positions those that the partition has.
+	// Seeks is the number of ranges charged per partition, at least 1. For ranges of positions, only the ranges of the
+	// partition are charged.
 	Seeks int
-	// Sibling says that another scan pays for the visit of the shard.
+	// Sibling reports that another scan is charged for the visit of the shard.
 	Sibling bool
-	// ByID is the scan of the _id_ index that this one stands for, when the
-	// record key is that index: explain shows it as such. nil otherwise.
+	// ByID is the scan of the _id_ index that this scan replaces, if the record keys are in _id order: explain shows
+	// ByID. nil otherwise.
 	ByID *IndexScan
-	// Count says that rows are only counted: records are not read.
+	// Count reports that rows are only counted: records are not read.
 	Count bool
 }
 
@@ -67,45 +65,43 @@ type RecordScan struct {
 type IndexScan struct {
 	Index   *catalog.Index
 	Bounds  Bounds
-	Key     *KeyBounds // instead of Bounds: min and max
+	Key     *KeyBounds // bounds of min and max, which replace Bounds
 	Reverse bool
-	Filter  match.Node // looked at on a document rebuilt from the key; nil = none
+	Filter  match.Node // evaluated on a document rebuilt from the key; nil = none
 	Seeks   int
-	Sibling bool // another scan pays for the visit of the shard
-	Skips   bool // from key to key instead of into each interval: see Bounds.Spans
-	// Distinct skips to the next value of the first so many fields after each
-	// row; 0 reads every entry.
+	Sibling bool // another scan is charged for the visit of the shard
+	Skips   bool // seeks from key to key instead of into each interval: see Bounds.Spans
+	// Distinct is the number of leading fields of a distinct scan: after each row, the scan skips to their next
+	// values. 0 reads every entry.
 	Distinct int
-	// Rebuild makes the operator build a document with the indexed fields from
-	// the key: for covered projections and Filter.
+	// Rebuild makes the operator build a document of the indexed fields from the key, for covered projections and for
+	// Filter.
 	Rebuild bool
-	// Dedupe says that a document can have several entries within the bounds and
-	// must come once.
+	// Dedupe reports that a document can have several entries within the bounds and must be delivered once.
 	Dedupe bool
-	// Count says that rows are only counted.
+	// Count reports that rows are only counted.
 	Count bool
-	// WithKey puts the key on the row, as metadata indexKey.
+	// WithKey adds the key to the row as metadata indexKey.
 	WithKey bool
 }
 
-// KeyBounds are the bounds that min and max give.
+// KeyBounds holds the bounds of min and max.
 type KeyBounds struct {
 	keyspace.Bounds
 	Min, Max bson.Raw
 }
 
-// Fetch reads the record of each row that comes without one and drops those the
-// filter refuses.
+// Fetch reads the record of each row that has none yet, and drops records that do not match the filter.
 type Fetch struct {
 	Input      Node
 	Filter     match.Node // nil keeps everything
-	Computed   bool       // see RecordScan, as Predicates
+	Computed   bool       // Computed and Predicates: see RecordScan
 	Predicates int
-	// Batch says that all rows are wanted, so that reading ahead is no waste.
+	// Batch reports that all rows are needed, so that reading ahead wastes nothing.
 	Batch bool
 }
 
-// Or reads its inputs one after the other and drops rows seen before.
+// Or reads its inputs one after the other and drops duplicate records.
 type Or struct {
 	Branches []Node
 }
@@ -119,27 +115,25 @@ type And struct {
 type SortMerge struct {
 	Pattern  *order.Pattern
 	Branches []Node
-	// Index, if not nil, is what all branches scan, each with other values of the
-	// first Fields fields: they are merged by the rest of their keys, descending
-	// if Reverse, and nothing else is read for it.
+	// Index, if not nil, is the index that all branches scan, each with other values of the first Fields fields. The
+	// branches are then merged by the rest of their keys, descending if Reverse, without reading anything else.
 	Index   *catalog.Index
 	Fields  int
 	Reverse bool
-	// Dedupe drops rows seen before.
+	// Dedupe drops duplicate records.
 	Dedupe bool
 }
 
-// TextOr reads the entries of the words of a search one word after the other and
-// delivers each record once, with the sum of its scores if Scores is set. Field
-// is the position of the word in the entries; its score follows.
+// TextOr reads the index entries of the words of a search, one word after the other, and delivers each record once;
+// with the sum of its scores if Scores is set. Field is the position of the word in the entries; its score follows.
 type TextOr struct {
 	Branches []Node
 	Scores   bool
 	Field    int
 }
 
-// TextMatch keeps the documents that a search means: the index knows neither
-// phrases nor negations nor, if asked for, case and diacritics.
+// TextMatch keeps the documents that match a text search. The index cannot check phrases, negations and, if requested,
+// case and diacritics.
 type TextMatch struct {
 	Input  Node
 	Index  *catalog.Index
@@ -148,26 +142,26 @@ type TextMatch struct {
 	Filter match.Node // the rest of the filter, nil without one
 }
 
-// GeoNear searches records by their distance from a point, the nearest first.
+// GeoNear finds records by their distance from a point, the nearest first.
 type GeoNear struct {
 	Index      *catalog.Index
-	Field      int    // position of the geometry among the fields
+	Field      int    // position of the geometry among the index fields
 	Bounds     Bounds // of the other fields
 	Near       *match.Near
 	Filter     match.Node // the rest of the filter, nil without one
-	Computed   bool       // see RecordScan, as Predicates
+	Computed   bool       // Computed and Predicates: see RecordScan
 	Predicates int
 }
 
-// Sort orders rows in memory or on disk; with a Limit it keeps only the first.
+// Sort sorts rows in memory or on disk; with a Limit it is a top-k sort.
 type Sort struct {
 	Input   Node
 	Pattern *order.Pattern
 	Limit   int64 // 0 = all
 }
 
-// SortKey puts the sort key on rows that an index delivers in order, so that
-// the rows of several shards can be merged after a projection.
+// SortKey adds the sort key to rows that an index delivers in order, so that the rows of several shards can be merged
+// after a projection.
 type SortKey struct {
 	Input   Node
 	Pattern *order.Pattern
@@ -179,7 +173,7 @@ type Skip struct {
 	N     int64
 }
 
-// Limit ends after so many rows.
+// Limit ends after N rows.
 type Limit struct {
 	Input Node
 	N     int64
@@ -191,12 +185,11 @@ type Project struct {
 	Transform project.Transform
 	Covered   bool
 	Simple    bool           // keeps or drops whole top-level fields
-	Pattern   *order.Pattern // what sort keys are made of, for their metadata
-	Metas     uint32         // kinds of metadata, expr.MetaSortKey and so on, that are read, as bits
+	Pattern   *order.Pattern // pattern of the sort keys, for their metadata
+	Metas     uint32         // kinds of metadata that the projection may read (expr.MetaSortKey and so on), as bits
 }
 
-// ReturnKey replaces each document by the index key that led to it, nothing if
-// no index did.
+// ReturnKey replaces each document by the index key that it was found by, or by an empty document without an index.
 // Manual: reference/method/cursor.returnKey.
 type ReturnKey struct{ Input Node }
 
@@ -204,8 +197,7 @@ type ReturnKey struct{ Input Node }
 // Manual: reference/method/cursor.showRecordId.
 type RecordID struct{ Input Node }
 
-// EOF delivers nothing: the filter can match nothing, or the collection is
-// missing.
+// EOF delivers nothing: the filter matches nothing, or the collection does not exist.
 type EOF struct{}
 
 // Stage names, as in MongoDB's explain output.
@@ -265,7 +257,7 @@ func (*ReturnKey) Stage() string { return "RETURN_KEY" }
 func (*RecordID) Stage() string  { return "PROJECTION_DEFAULT" }
 func (*EOF) Stage() string       { return "EOF" }
 
-// Inputs of each node.
+// Inputs returns the inputs of each node.
 func (*PointRead) Inputs() []Node { return nil }
 func (n *RecordScan) Inputs() []Node {
 	if n.ByID != nil && !n.Count {

@@ -20,13 +20,11 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// TestCases runs the planner over testdata. Inputs of verb plan: index (a
-// createIndexes specification, repeated), multikey (a field of the index named
-// before, as "name field"), shardKey, shards, filter, sort, projection, hint,
-// skip, limit, min, max, returnKey, showRecordId, count (only rows are counted),
-// distinct (the path whose values are wanted), only (an index filter, repeated),
-// all (print the names of all candidates). Output: the solution that is guessed
-// to be the best, as a tree.
+// TestCases runs the planner over testdata. Inputs of verb plan: index (a createIndexes specification,
+// repeated), multikey ("name field": a field of an index above), shardKey, shards, filter, sort,
+// projection, hint, skip, limit, min, max, returnKey, showRecordId, count (only rows are counted),
+// distinct (a path), only (an index filter, repeated), all (print the names of all candidates). Output:
+// the solution with the best guess, as a tree.
 func TestCases(t *testing.T) {
 	casefile.Run(t, "testdata", func(t *testing.T, c *casefile.Case) string {
 		env := mql.NewEnv(context.Background())

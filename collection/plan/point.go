@@ -8,7 +8,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// point recognises equality on _id and the whole shard key, and nothing else.
+// point returns a point read if the filter consists of equalities on _id and on the whole shard key,
+// else nil.
 func (q *Query) point() Node {
 	if q.Coll.Options.OwnOrder() || q.Pattern != nil || len(q.Min) > 0 || len(q.Max) > 0 || q.ReturnKey {
 		return nil
@@ -44,8 +45,8 @@ func (q *Query) point() Node {
 	return n
 }
 
-// wantsNull reports a filter that fixes a field of the shard key to null, for which
-// several values may stand.
+// wantsNull reports whether the filter fixes a field of the shard key to null, which several stored
+// values match.
 func (q *Query) wantsNull() bool {
 	for _, f := range q.Coll.Key.Fields() {
 		if _, ok := q.equality(f.Path.String()); !ok {
@@ -55,10 +56,10 @@ func (q *Query) wantsNull() bool {
 	return false
 }
 
-// Equal finds the one value that the filter wants of a path, which is not null.
+// Equal returns the single non-null value that the filter requires at a path.
 func (q *Query) Equal(p string) (bson.Value, bool) { return q.equality(p) }
 
-// equality finds the one value that the filter wants of a path, which is not null.
+// equality returns the single non-null value that the filter requires at a path.
 func (q *Query) equality(p string) (bson.Value, bool) {
 	vs, ok := match.Points(q.Match, p)
 	if !ok || len(vs) != 1 || vs[0].IsNullish() {
@@ -67,8 +68,8 @@ func (q *Query) equality(p string) (bson.Value, bool) {
 	return vs[0], true
 }
 
-// plainOrder reports that v means the same under the query's and the
-// collection's collation: always, unless it holds strings.
+// plainOrder reports whether v has the same meaning under the query's and the collection's collation.
+// Unless v contains strings, it has.
 func (q *Query) plainOrder(v bson.Value) bool {
 	switch v.Type {
 	case bson.TypeString, bson.TypeSymbol, bson.TypeDocument, bson.TypeArray:
@@ -79,12 +80,12 @@ func (q *Query) plainOrder(v bson.Value) bool {
 	return true
 }
 
-// Targeted reports that the filter fixes the whole shard key to one value.
+// Targeted reports whether the filter fixes the whole shard key to one value.
 func (q *Query) Targeted() bool { return q.Coll.Targeted(q.Match, q.collation == nil) }
 
-// KeyRanges are the positions that matches can have, as far as the filter fixes
-// leading fields of a hashed shard key to values: they ascend and do not touch. nil
-// when it fixes none, or under a ranged key, whose index tells more.
+// KeyRanges returns the positions of possible matches if the filter fixes leading fields of a hashed
+// shard key to values: the ranges ascend and do not touch. It returns nil if the filter fixes none, or
+// under a ranged key, whose index is more selective.
 func (q *Query) KeyRanges() []shard.Range {
 	if !q.Coll.Sharded() || q.Coll.Key.TailParts() > 0 {
 		return nil
@@ -93,5 +94,5 @@ func (q *Query) KeyRanges() []shard.Range {
 	if len(rs) == 1 && rs[0].Lo == nil && rs[0].Hi == nil {
 		return nil
 	}
-	return append(make([]shard.Range, 0), rs...) // none is not nil: nothing matches
+	return append(make([]shard.Range, 0), rs...) // an empty result is not nil: nothing matches
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// regexIndexes are the indexes whose bounds for regular expressions are looked at.
+// regexIndexes are the indexes whose bounds for regular expressions are tested.
 var regexIndexes = []string{
 	`{key: {a: 1}, name: "a"}`, `{key: {a: -1}, name: "down"}`, `{key: {b: 1, a: 1}, name: "ba"}`, `{key: {"$**": 1}, name: "all"}`,
 	`{key: {a: 1}, name: "en", collation: {locale: "en", strength: 2}}`,
@@ -19,7 +19,7 @@ var regexIndexes = []string{
 // pick returns one of its arguments.
 func pick(r *rand.Rand, of ...string) string { return of[r.IntN(len(of))] }
 
-// regexText is a text of characters that mean something in patterns, and others.
+// regexText returns a text of ordinary characters and of characters with a meaning in patterns.
 func regexText(r *rand.Rand) string {
 	var b strings.Builder
 	for range r.IntN(6) {
@@ -28,7 +28,7 @@ func regexText(r *rand.Rand) string {
 	return b.String()
 }
 
-// escaped writes a text as a pattern that means it.
+// escaped returns a pattern that matches exactly the text.
 func escaped(r *rand.Rand, text string) string {
 	if r.IntN(4) == 0 {
 		return `\Q` + text + pick(r, `\E`, `\E`, "")
@@ -43,7 +43,7 @@ func escaped(r *rand.Rand, text string) string {
 	return b.String()
 }
 
-// regexPattern is a pattern that often matches text, or what begins with it.
+// regexPattern returns a pattern that often matches text, or a text with its prefix.
 func regexPattern(r *rand.Rand, text string) string {
 	p := pick(r, "^", "^", "^", "^", `\A`, "", "(?i)^", "(?#c)^")
 	for range r.IntN(4) {
@@ -58,7 +58,7 @@ func regexPattern(r *rand.Rand, text string) string {
 	return p
 }
 
-// textDocument has the text in a, alone or in an array.
+// textDocument returns a document with the text in a, alone or in an array.
 func textDocument(r *rand.Rand, text string) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.Int32("_id", 1)
@@ -74,7 +74,7 @@ func textDocument(r *rand.Rand, text string) bson.Raw {
 	return b.Doc()
 }
 
-// regexFilter asks for a pattern in one of the ways there are.
+// regexFilter returns a filter with the pattern, in one of the possible forms.
 func regexFilter(r *rand.Rand, pattern, options string) bson.Raw {
 	var a bson.Arena
 	v := a.Regex(pattern, options)
@@ -98,8 +98,8 @@ func regexFilter(r *rand.Rand, pattern, options string) bson.Raw {
 	return b.Doc()
 }
 
-// Random regular expressions over random strings: a string that matches has its key
-// within the bounds with which an index is read for the expression.
+// Random regular expressions over random strings: if a string matches, its key lies within the bounds
+// that a plan with the index reads.
 func TestRegexBounds(t *testing.T) {
 	c := checkerOf(t, regexIndexes)
 	matched, narrow := 0, 0

@@ -5,21 +5,19 @@ import (
 	"github.com/cantledb/cantle/collection"
 )
 
-// Allowed are the indexes that query settings leave to the plans on one
-// collection: names or key patterns, and "$natural" or {$natural: ±1} for reading
-// the collection itself.
+// Allowed holds the indexes that query settings permit for plans on one collection: names or key
+// patterns, and "$natural" or {$natural: ±1} for a collection scan.
 // Manual: reference/command/setQuerySettings.
 type Allowed struct {
 	Namespace collection.Namespace
 	Indexes   []bson.Value
 }
 
-// Allow is the query with the indexes that the settings allow on its collection, if
-// they name any, in place of its hint and index filter; some reports whether they
-// do. Where the allowed indexes give no plan, the query is planned as if there
-// were no settings.
+// Allow returns the query restricted to the indexes that the settings permit on its collection, in place
+// of its hint and index filter. some reports whether the settings name the collection. If the permitted
+// indexes give no plan, the query is planned without settings.
 func (q *Query) Allow(list []Allowed) (allowed *Query, some bool) {
-	if !q.Min.IsEmpty() || !q.Max.IsEmpty() { // bounds belong to the index of the hint
+	if !q.Min.IsEmpty() || !q.Max.IsEmpty() { // the bounds belong to the hinted index
 		return q, false
 	}
 	for _, a := range list {
@@ -53,7 +51,7 @@ func (q *Query) allow(indexes []bson.Value) *Query {
 	return &r
 }
 
-// naturalIn is the direction of an allowed $natural, 0 for an index.
+// naturalIn returns the direction of a permitted $natural, 0 for an index.
 func naturalIn(v bson.Value) int {
 	if s, ok := v.Str(); ok && s == "$natural" {
 		return 1

@@ -4,8 +4,8 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 )
 
-// sortedBy reports whether the access delivers the query's order, and in which
-// direction the index is read.
+// sortedBy reports whether the access delivers the query's order, and whether the index must be read in
+// reverse.
 func (q *Query) sortedBy(a access) (sorted, reverse bool) {
 	if q.Pattern == nil {
 		return true, false
@@ -15,7 +15,7 @@ func (q *Query) sortedBy(a access) (sorted, reverse bool) {
 	}
 	fields, dirs := a.index.Fields(), a.index.Dirs()
 	i := 0
-	flip := 0 // 0 unknown, 1 forward, -1 reverse
+	flip := 0 // 0 undetermined, 1 forward, -1 reverse
 	for _, part := range q.Pattern.Parts {
 		if part.Meta != "" {
 			return false, false
@@ -33,7 +33,7 @@ func (q *Query) sortedBy(a access) (sorted, reverse bool) {
 				d = -1
 			}
 			if isOnePoint(a.bounds[i]) {
-				d = flip // equal values are in any order
+				d = flip // equal values fit both directions
 			}
 			if flip != 0 && d != 0 && d != flip {
 				return false, false
@@ -54,7 +54,7 @@ func (q *Query) sortedBy(a access) (sorted, reverse bool) {
 
 func isOnePoint(f FieldBounds) bool { return len(f.Intervals) == 1 && f.IsPoint() }
 
-// fixedByEquality reports that a sort field was bounded to one value before.
+// fixedByEquality reports whether a sort field is one of fields and bounded to one value.
 func fixedByEquality(fields []string, b Bounds, name string) bool {
 	for i, f := range fields {
 		if f == name && isOnePoint(b[i]) {
@@ -64,13 +64,12 @@ func fixedByEquality(fields []string, b Bounds, name string) bool {
 	return false
 }
 
-// explodeMax bounds the scans that overPoints merges.
+// explodeMax limits the scans that overPoints merges.
 const explodeMax = 200
 
-// overPoints plans a sort by the fields of an index that follow some bounded to
-// several values: one scan for each of the values, each in order, merged. nil if
-// the index does not fit or delivers the order anyway, or if the order names one of
-// those fields itself.
+// overPoints plans a sort by the fields of an index that follow fields bounded to several values: it
+// merges one scan for each of the values, each of which is in order. It returns nil if the index does
+// not fit or delivers the order anyway, or if the sort names one of the bounded fields itself.
 // Manual: core/query-plans (SORT_MERGE).
 func (q *Query) overPoints(ix *catalog.Index, cs []conjunct) *Solution {
 	if q.Pattern == nil || !ix.IsOrdered() || ix.ID == 1 && !q.Coll.PhysicalID() {
@@ -91,7 +90,7 @@ func (q *Query) overPoints(ix *catalog.Index, cs []conjunct) *Solution {
 			return nil
 		}
 		if len(f.Intervals) > 1 && q.Pattern.Names(ix.Fields()[k]) {
-			return nil // it differs from scan to scan, and the merge looks only at what follows
+			return nil // its value differs between scans, and the merge compares only the fields after it
 		}
 		if scans *= len(f.Intervals); scans > explodeMax {
 			return nil
@@ -104,8 +103,7 @@ func (q *Query) overPoints(ix *catalog.Index, cs []conjunct) *Solution {
 	return nil
 }
 
-// mergePoints makes one scan for each combination of the values of the first n
-// fields.
+// mergePoints merges one scan for each combination of the values of the first n fields.
 func (q *Query) mergePoints(ix *catalog.Index, cs []conjunct, a access, n int, reverse bool) *Solution {
 	left := unused(cs, a.used)
 	covered := q.covers(ix, cs, a)

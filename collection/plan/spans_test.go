@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Spans has one range for the intervals of the first field that has some, whatever their number.
+// Spans returns one range for all intervals of the first field with ranges, whatever their number.
 func TestSpans(t *testing.T) {
 	point := func(v string) keyspace.Bounds { return keyspace.Bounds{Lo: []byte(v), Hi: []byte(v)} }
 	b := Bounds{

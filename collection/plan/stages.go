@@ -2,7 +2,7 @@ package plan
 
 import "github.com/cantledb/cantle/bson"
 
-// Stages are the stages of a pipeline that does the same.
+// Stages returns the stages of an equivalent pipeline.
 func (f Find) Stages() []bson.Raw {
 	var out []bson.Raw
 	stage := func(fill func(b *bson.Builder)) {
@@ -14,7 +14,8 @@ func (f Find) Stages() []bson.Raw {
 		stage(func(b *bson.Builder) { b.Raw("$match", f.Filter) })
 	}
 	if natural := f.Sort.Get("$natural"); f.Sort.Len() == 1 && natural.IsNumber() {
-		// Only the change log is read as a pipeline and has an order: that of ts.
+		// Among collections that are read as pipelines, only the change log has a natural order: that of
+		// ts.
 		if n, _ := natural.AsInt64(); n < 0 {
 			stage(func(b *bson.Builder) {
 				b.BeginDoc("$sort")

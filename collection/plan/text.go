@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/match"
 )
 
-// intervalText prints an interval as explain does: "[5, 10.5)".
+// intervalText returns an interval as explain prints it: "[5, 10.5)".
 func intervalText(iv match.Interval) string {
 	open, end := "(", ")"
 	if iv.LoInclusive {
@@ -18,8 +18,8 @@ func intervalText(iv match.Interval) string {
 	return open + iv.Lo.String() + ", " + iv.Hi.String() + end
 }
 
-// turned prints an interval for a scan that reads it from its end: "(10.5, 5]".
-// Texts that could hold the separator themselves stay as they are.
+// turned returns the text of an interval for a scan in reverse: "(10.5, 5]". A text whose values could
+// contain the separator is returned unchanged.
 func turned(text string) string {
 	open, end := text[:1], text[len(text)-1:]
 	lo, hi, ok := strings.Cut(text[1:len(text)-1], ", ")

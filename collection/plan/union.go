@@ -25,7 +25,7 @@ func (q *Query) union(cs []conjunct) *Solution {
 	return nil
 }
 
-// unite plans one $or; outer is the filter beside it.
+// unite plans one $or; outer is the rest of the filter.
 func (q *Query) unite(or *match.Or, outer match.Node) *Solution {
 	var branches []Node
 	sorted := q.Pattern != nil
@@ -53,8 +53,8 @@ func (q *Query) unite(or *match.Or, outer match.Node) *Solution {
 	return s
 }
 
-// textFirst puts the clauses with $text before the others: a document that several find keeps
-// the score that comes with it.
+// textFirst returns the clauses with $text before the others: if several clauses match a document, the
+// first one's row is kept, and it must have the score.
 func textFirst(clauses []match.Node) []match.Node {
 	if !slices.ContainsFunc(clauses, usesText) {
 		return clauses
@@ -74,7 +74,7 @@ func textFirst(clauses []match.Node) []match.Node {
 
 func usesText(n match.Node) bool { return match.Features(n)&match.UsesText != 0 }
 
-// markSibling tells a scan that it shares the visit of its shard with another.
+// markSibling marks the scans of a branch, which share the visit of their shard with another branch.
 func markSibling(n Node) {
 	switch n := n.(type) {
 	case *IndexScan:
@@ -88,8 +88,8 @@ func markSibling(n Node) {
 	}
 }
 
-// branch plans one branch of an $or, nil without an index for it. With a sort it
-// fetches, so that branches can be merged.
+// branch plans one branch of an $or; n is nil if no index fits. With a sort, branch fetches records, so
+// that the branches can be merged.
 func (q *Query) branch(child match.Node) (n Node, sorted bool) {
 	sub := *q
 	sub.Match = child
@@ -123,8 +123,7 @@ func (q *Query) branch(child match.Node) (n Node, sorted bool) {
 	return n, sorted
 }
 
-// best is the access with the most points, then the most bounds; ok is false if
-// no index helps.
+// best returns the access with the most points, then the most bounds; ok is false if no index helps.
 func (q *Query) best(cs []conjunct) (best access, ok bool) {
 	try := func(ix *catalog.Index, at string) {
 		a, can := q.indexAccess(ix, cs, at)

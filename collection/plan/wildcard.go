@@ -11,15 +11,14 @@ import (
 	"github.com/cantledb/cantle/collection/match"
 )
 
-// A wildcard index is planned as if it were one index per path that the filter
-// mentions. It has no entries of missing values and of documents that have
-// fields, so that bounds which hold those cannot use it.
+// A wildcard index is planned as if it were one index per path that the filter mentions. It has no
+// entries for missing values and for documents with fields, so bounds that include either cannot use it.
 // Manual: core/indexes/index-types/index-wildcard/reference/restrictions.
 
-// isWildcard reports the name of a wildcard field in a key pattern.
+// isWildcard reports whether a field of a key pattern is a wildcard.
 func isWildcard(name string) bool { return name == "$**" || strings.HasSuffix(name, ".$**") }
 
-// wildcardPaths are the paths in the filter that a wildcard index can look up.
+// wildcardPaths returns the paths in the filter that a wildcard index can look up.
 func (q *Query) wildcardPaths(ix *catalog.Index, cs []conjunct) (paths []string) {
 	for _, c := range cs {
 		if c.path == "" || slices.Contains(paths, c.path) {
@@ -41,8 +40,8 @@ func (q *Query) wildcardPaths(ix *catalog.Index, cs []conjunct) (paths []string)
 	return paths
 }
 
-// wildcardField bounds the path or the value of a wildcard. i is the keystring,
-// -1 just to ask whether there is a bound.
+// wildcardField computes the bounds of the path or of the value of a wildcard. i is the keystring; -1
+// only tests whether there is a bound.
 func (q *Query) wildcardField(ix *catalog.Index, i int, at string, cs []conjunct) bounding {
 	if at == "" {
 		return bounding{}
@@ -76,11 +75,11 @@ func (q *Query) wildcardField(ix *catalog.Index, i int, at string, cs []conjunct
 	return bounding{FieldBounds: encodeField(ivs, ix.Dirs()[i], ix.Collation.Order()), bounds: true, used: used, nonNull: true}
 }
 
-// wildcardKeys are the results of path.KeyPaths.
+// wildcardKeys holds the results of path.KeyPaths.
 type wildcardKeys struct{ own, whole []string }
 
-// wildcardKeysOf returns the paths of the entries that a value at a path can have; ok is false if
-// there are too many.
+// wildcardKeysOf returns the paths of the entries that a value at a path can have; ok is false if there
+// are too many paths.
 func wildcardKeysOf(at string) (k wildcardKeys, ok bool) {
 	p, err := path.Compile(at)
 	if err != nil {
@@ -92,8 +91,8 @@ func wildcardKeysOf(at string) (k wildcardKeys, ok bool) {
 
 func (k wildcardKeys) paths() []string { return slices.Concat(k.own, k.whole) }
 
-// pathIntervals bounds the entries of paths, and with below those of every path
-// below them as well: one of them is there if the path exists.
+// pathIntervals returns the bounds of the entries of paths. With below, they include the paths below
+// them: if the path exists, one of these entries exists.
 func pathIntervals(paths []string, below bool) (ivs []match.Interval) {
 	var a bson.Arena
 	slices.Sort(paths)
@@ -101,7 +100,7 @@ func pathIntervals(paths []string, below bool) (ivs []match.Interval) {
 	last := ""
 	for _, p := range paths {
 		if below && last != "" && strings.HasPrefix(p, last+".") {
-			continue // among those below the last
+			continue // below the last path already
 		}
 		v := a.String(p)
 		ivs = append(ivs, match.Interval{Lo: v, Hi: v, LoInclusive: true, HiInclusive: true})
@@ -113,8 +112,8 @@ func pathIntervals(paths []string, below bool) (ivs []match.Interval) {
 	return ivs
 }
 
-// exists reports a predicate that only an existing value satisfies. To look at
-// every document that has the path pays only where a caller asks for it.
+// exists reports whether only an existing value satisfies the predicate. A plan that reads every
+// document with the path pays only if the caller requests it by a hint.
 func (q *Query) exists(c conjunct) bool {
 	switch n := c.node.(type) {
 	case *match.Leaf:
@@ -122,21 +121,19 @@ func (q *Query) exists(c conjunct) bool {
 		case "$exists":
 			return true
 		case "$eq", "$gt", "$gte", "$lt", "$lte", "$in":
-			return false // what is compared with has entries of its own, or else none
+			return false // the operand's own bounds decide, or there are no entries
 		}
 		return !q.Hint.IsMissing() && n.WantsValue()
 	case *match.ElemMatch:
 		return !q.Hint.IsMissing()
 	case *match.Not:
-		// Where the path ends inside of an array of scalars, nothing is there and
-		// yet the negation holds.
+		// If the path ends inside an array of scalars, no value exists there, but the negation holds.
 		return !q.Hint.IsMissing() && !strings.Contains(c.path, ".") && !holdsNull(c.intervals)
 	}
 	return false
 }
 
-// hasEntries reports that every value within the intervals has an entry in a
-// wildcard index.
+// hasEntries reports whether every value within the intervals has an entry in a wildcard index.
 func hasEntries(ivs []match.Interval) bool {
 	if len(ivs) == 0 || holdsNull(ivs) {
 		return false
