@@ -148,9 +148,8 @@ func (c *Catalog) changeOnce(ctx context.Context, fn func(m *Mutation) error) (s
 }
 
 // outlast waits until this process has a lease again, without holding mu, since renewing the lease
-// takes
-// mu. It turns ErrLapsed into an error after which the change is retried. Errors: ErrConflict; those
-// of the store.
+// takes mu. It turns ErrLapsed into an error after which the change is retried. Errors: ErrConflict;
+// those of the store.
 func (c *Catalog) outlast(ctx context.Context, lapsed error) error {
 	r, err := c.store.Snapshot(ctx, 0)
 	if err != nil {
@@ -178,8 +177,7 @@ func (c *Catalog) ChangeIn(ctx context.Context, txn storage.Txn, d storage.Durab
 }
 
 // change runs one step in a transaction. larger is true if the transaction contains other writes of
-// the caller.
-// The caller holds mu.
+// the caller. The caller holds mu.
 func (c *Catalog) change(ctx context.Context, txn storage.Txn, d storage.Durability, larger bool, fn func(m *Mutation) error) (storage.Timestamp, error) {
 	if c.unsure != nil {
 		return 0, errUnsure

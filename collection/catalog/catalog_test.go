@@ -258,8 +258,7 @@ func TestVersions(t *testing.T) {
 }
 
 // TestVisibleFrom checks that VisibleFrom is the commit after which readers of older snapshots of
-// the
-// store would miss entries, and that no other change moves it.
+// the store would miss entries, and that no other change moves it.
 func TestVisibleFrom(t *testing.T) {
 	r := newRoom(t)
 	r.create("shop.a", `{}`)

@@ -9,8 +9,7 @@ import (
 )
 
 // TestKeptCollation: a collation stored by an earlier server still opens and orders as before, even if its
-// locale
-// is rejected in new collections and indexes.
+// locale is rejected in new collections and indexes.
 func TestKeptCollation(t *testing.T) {
 	env := mql.NewEnv(t.Context())
 	options := bsontest.Doc(t, `{collation: {locale: "hsb", strength: 2}}`)

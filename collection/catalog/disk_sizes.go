@@ -20,8 +20,7 @@ type IndexDiskSize struct {
 }
 
 // DiskSizes measures a collection in a store. ok is false if the store's files do not belong to this server,
-// or cannot
-// be measured at the moment.
+// or cannot be measured at the moment.
 func (c *Collection) DiskSizes(ctx context.Context, s storage.Store) (z DiskSizes, ok bool) {
 	store, ok := s.(storage.Compactor)
 	if !ok {

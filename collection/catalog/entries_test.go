@@ -7,8 +7,7 @@ import (
 )
 
 // TestEntries changes entries at random, copy by copy. Each copy equals a plain map with the same changes,
-// and
-// stays so while later copies change. The differences between two copies are those between the maps.
+// and stays so while later copies change. The differences between two copies are those between the maps.
 func TestEntries(t *testing.T) {
 	const seed = 5
 	r := rand.New(rand.NewPCG(seed, 1))

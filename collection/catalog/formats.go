@@ -24,8 +24,8 @@ var formats = []struct {
 }
 
 // raise raises the format version of the store to what a change is about to write, so that programs that
-// would misread it refuse
-// to open the store. A shared store has a format version of its own and is left alone.
+// would misread it refuse to open the store. A shared store has a format version of its own and is left
+// alone.
 func (c *Catalog) raise(ctx context.Context, m *Mutation) error {
 	store, ok := c.store.(storage.Formatted)
 	if !ok {
@@ -49,10 +49,8 @@ func (c *Catalog) raise(ctx context.Context, m *Mutation) error {
 }
 
 // forms are parts of a collection that have versions of their own, by their names in the catalog entry. An
-// entry without such a
-// name has the first version. A change that alters how a form is read increases its number, and
-// decodeCollection then describes how
-// the previous version is read or when it is rewritten.
+// entry without such a name has the first version. A change that alters how a form is read increases its
+// number, and decodeCollection then describes how the previous version is read or when it is rewritten.
 var forms = []struct {
 	name  string
 	known int64 // the newest version that this program reads

@@ -117,9 +117,8 @@ func made(t *testing.T, c *Catalog, ns collection.Namespace, bytes, partitions i
 }
 
 // A definition is bounded, and so is the memory for all definitions of a database, with their partitions, so
-// that room is left for
-// other databases. Existing definitions stay, may be changed if they do not grow, and can be dropped, also
-// after a start with less memory.
+// that room is left for other databases. Existing definitions stay, may be changed if they do not grow, and
+// can be dropped, also after a start with less memory.
 func TestHeldIsBounded(t *testing.T) {
 	store := memkv.Open(memkv.Options{})
 	defer store.Close()

@@ -15,9 +15,8 @@ import (
 const combosMax = 1024
 
 // Position returns the position of a document. Documents of capped collections have no computed
-// position:
-// they get the next free one. For a time-series collection it is the first position that may be
-// free.
+// position: they get the next free one. For a time-series collection it is the first position that
+// may be free.
 // Errors: ShardKeyNotFound (61) when the shard key holds an array, BadValue (2)
 // when a time-series collection's has no time.
 func (c *Collection) Position(doc bson.Raw) (keyspace.Hash, error) {
@@ -67,9 +66,8 @@ func (c *Collection) combos(f match.Node, byteOrder bool) (combos [][]bson.Value
 }
 
 // positioned reports whether all documents that match equality with v are stored at the position of
-// v.
-// A shard key value is never an array, but equality with an array can match a
-// longer one; a regular expression is not a value.
+// v. A shard key value is never an array, but equality with an array can match a longer one; a
+// regular expression is not a value.
 func positioned(v bson.Value, byteOrder bool) bool {
 	switch v.Type {
 	case bson.TypeArray, bson.TypeRegex, bson.TypeUndefined:
@@ -100,13 +98,11 @@ func (c *Collection) EqualPosition(f match.Node, byteOrder bool) (h keyspace.Has
 }
 
 // spreadMax bounds the number of ranges to which a filter is expanded: beyond it, the buckets of
-// the values
-// cover the whole line.
+// the values cover the whole line.
 const spreadMax = 2 * shard.ShardsMax
 
 // Ranges returns the ranges in which matches of a filter can be stored, as far as the filter fixes
-// leading
-// fields of the shard key to values and bounds the next field. They ascend and do not
+// leading fields of the shard key to values and bounds the next field. They ascend and do not
 // touch. If the filter restricts nothing, the result is the whole line.
 func (c *Collection) Ranges(f match.Node, byteOrder bool) []shard.Range {
 	combos, fixed := c.combos(f, byteOrder)

@@ -29,8 +29,7 @@ func newSnapshot(version uint64) *Snapshot {
 }
 
 // Replaced returns a channel that is closed once another snapshot is current, so that a waiter for
-// a change of the
-// catalog can check again.
+// a change of the catalog can check again.
 func (s *Snapshot) Replaced() <-chan struct{} { return s.replaced }
 
 // Adopt returns a view of the snapshot with one more collection, made after
@@ -83,8 +82,7 @@ func (s *Snapshot) Lookup(ns collection.Namespace) (*Collection, error) {
 const viewDepthMax = 20
 
 // Resolve follows view definitions to the collection that holds the documents. It returns this
-// collection,
-// nil if it does not exist, its namespace, and the stages to run on it first.
+// collection, nil if it does not exist, its namespace, and the stages to run on it first.
 // Errors: ViewDepthLimitExceeded (165).
 func (s *Snapshot) Resolve(ns collection.Namespace) (c *Collection, coll collection.Namespace, stages []bson.Raw, err error) {
 	for range viewDepthMax {
@@ -144,8 +142,7 @@ func (s *Snapshot) Collections(db string) []*Collection {
 }
 
 // Each visits all collections and views, in no particular order, until visit returns false. Callers
-// that only
-// count need no list.
+// that only count need no list.
 func (s *Snapshot) Each(visit func(*Collection) bool) { s.byName.each(visit) }
 
 // EachMap visits everything that has a shard map: all collections but views.
@@ -168,8 +165,7 @@ func (s *Snapshot) EachSharded(visit func(coll *Collection)) {
 
 // Changes calls visit for each collection and view whose entry differs from that in an earlier
 // snapshot of the same catalog: was is nil for a new one, is for a dropped one. Its cost depends
-// only on the number
-// of changes in between.
+// only on the number of changes in between.
 func (s *Snapshot) Changes(since *Snapshot, visit func(was, is *Collection)) {
 	s.byID.changes(since.byID, visit)
 }

@@ -8,16 +8,12 @@ import (
 )
 
 // A server uses a change of the catalog from the change's commit on, its peers a little later. No
-// server
-// writes by a change before all peers have applied it. Otherwise a peer that has not applied it, and
-// whose
-// transaction begins after such a write, would read that write and misinterpret it: it would delete
-// a
-// document but leave its entry in a new index, or miss an entry in a dropped index, a document in a
-// partition that was split off, in a copy under another shard key, or under another name.
-// With this order several servers behave like one, where a change reaches all at the same moment:
-// writes
-// that use the change have a later time than every transaction that began without it.
+// server writes by a change before all peers have applied it. Otherwise a peer that has not applied
+// it, and whose transaction begins after such a write, would read that write and misinterpret it: it
+// would delete a document but leave its entry in a new index, or miss an entry in a dropped index, a
+// document in a partition that was split off, in a copy under another shard key, or under another
+// name. With this order several servers behave like one, where a change reaches all at the same
+// moment: writes that use the change have a later time than every transaction that began without it.
 
 // IsSpread reports whether all peers are known to use an entry or a newer one.
 func (c *Catalog) IsSpread(coll *Collection) bool {

@@ -61,8 +61,7 @@ type Share struct {
 }
 
 // With returns the switches after a change. Settings that the change leaves at Inherit stay. If the
-// change has
-// buckets, they replace all; a bucket with a negative Percent is removed.
+// change has buckets, they replace all; a bucket with a negative Percent is removed.
 func (s Switches) With(change Switches) Switches {
 	for _, x := range [...]struct{ to, from *Switch }{
 		{&s.ServerSideRetry, &change.ServerSideRetry}, {&s.Burst, &change.Burst}, {&s.PerMinute, &change.PerMinute},

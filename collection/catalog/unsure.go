@@ -12,14 +12,11 @@ import (
 )
 
 // A commit over a network can end without an answer, and is then undetermined. To determine the
-// outcome, one
-// transaction reads and locks a row that the change writes. Once this transaction has committed,
-// the row shows
-// whether the change was committed. If it was not, it never will be, because it writes the same row
-// and would
-// conflict. While the store does not answer that either, the collections of the change are frozen:
-// their writers
-// wait, because the store may contain an index that they do not maintain.
+// outcome, one transaction reads and locks a row that the change writes. Once this transaction has
+// committed, the row shows whether the change was committed. If it was not, it never will be,
+// because it writes the same row and would conflict. While the store does not answer that either,
+// the collections of the change are frozen: their writers wait, because the store may contain an
+// index that they do not maintain.
 
 // errUnsure rejects further changes while the outcome of a change is undetermined.
 var errUnsure = fmt.Errorf("%w: it is not known yet whether an earlier change of the catalog was committed", storage.ErrUnavailable)
@@ -155,9 +152,8 @@ func (m *Mutation) replace(coll *Collection) {
 }
 
 // outcome determines from the store whether a change was committed. If it was not, outcome makes
-// sure that it
-// never will be. at is a time not before its commit. A change without entries, which only takes
-// a number or writes a note, counts as not committed.
+// sure that it never will be. at is a time not before its commit. A change without entries, which
+// only takes a number or writes a note, counts as not committed.
 // Errors: those of the store; the outcome is then still undetermined.
 func (m *Mutation) outcome(ctx context.Context, store storage.Store) (at storage.Timestamp, happened bool, err error) {
 	key, value := m.row()

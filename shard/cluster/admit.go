@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// settle charges what the statement did to the budgets and to the receipt.
+// settle charges the cost of the statement to the budgets and adds it to the receipt.
 func (c *Cluster) settle(o *Op) {
 	if o.Unmetered || o.meter.Empty() && len(o.touches.list) == 0 {
 		return
@@ -23,7 +23,7 @@ func (c *Cluster) settle(o *Op) {
 	o.meter.SetStrong(o.Strong)
 }
 
-// admit waits or refuses until the budgets let a statement start on the shards.
+// admit waits until the budgets let a statement start on the shards, or returns a refusal.
 func (c *Cluster) admit(o *Op, coll *catalog.Collection, shards []*shard.Descriptor, kind ratelimit.Kind) error {
 	if limited, err := c.classify(o, coll, shards, kind); !limited || err != nil {
 		return err
@@ -32,8 +32,8 @@ func (c *Cluster) admit(o *Op, coll *catalog.Collection, shards []*shard.Descrip
 }
 
 // admit is Cluster.admit for a write. Where throttled statements wait, the
-// attempt ends with *unpaid and the wait comes before the next one: a writer that
-// waited with a pin would hold up every change of the catalog.
+// attempt ends with *unpaid and the wait comes before the next attempt: a writer that
+// waited with a pin would delay every change of the catalog.
 func (a *attempt) admit(shards []*shard.Descriptor) error {
 	if a.op.paid != nil {
 		scope := scopeOf(a.coll, shards)
@@ -52,9 +52,9 @@ func (a *attempt) admit(shards []*shard.Descriptor) error {
 	return a.c.enter(a.op.Env.Context(), a.op, scope)
 }
 
-// classify decides by which class the budgets treat a statement on a collection, and
-// reports whether it has to ask them at all. A refusal that a test has injected comes
-// first, whoever would wait otherwise.
+// classify determines the class by which the budgets treat a statement on a collection, and
+// reports whether the statement needs admission at all. A refusal injected by a test comes
+// first, even where the statement would otherwise wait.
 func (c *Cluster) classify(o *Op, coll *catalog.Collection, shards []*shard.Descriptor, kind ratelimit.Kind) (limited bool, err error) {
 	place := ratelimit.Place{Collection: uint64(coll.ID)}
 	if len(shards) > 0 {
@@ -68,7 +68,7 @@ func (c *Cluster) classify(o *Op, coll *catalog.Collection, shards []*shard.Desc
 	return pool.Limited() || pool.Shared(), nil
 }
 
-// enter asks the budgets of a scope, which may take a while.
+// enter gets the admission of the budgets of a scope, which may take a while.
 func (c *Cluster) enter(ctx context.Context, o *Op, scope ratelimit.Scope) error {
 	o.Env.Pause()
 	waited, err := c.Budgets.Enter(ctx, c.Now(), scope, o.class)
@@ -76,7 +76,7 @@ func (c *Cluster) enter(ctx context.Context, o *Op, scope ratelimit.Scope) error
 	return err
 }
 
-// limited reports that statements on a collection need to be admitted at all.
+// limited reports whether statements on a collection need to be admitted at all.
 func (c *Cluster) limited(coll *catalog.Collection) bool {
 	pool := c.Budgets.Collection(uint64(coll.ID))
 	return pool.Limited() || pool.Shared()
@@ -90,7 +90,7 @@ func scopeOf(coll *catalog.Collection, shards []*shard.Descriptor) ratelimit.Sco
 	return ratelimit.Scope{Collection: uint64(coll.ID), Shards: ids}
 }
 
-// unpaid says that a write has to wait for request units in a place.
+// unpaid is the error of a write that has to wait for request units in a scope.
 type unpaid struct {
 	c     *Cluster
 	op    *Op
@@ -100,7 +100,7 @@ type unpaid struct {
 // Error implements error.
 func (u *unpaid) Error() string { return "the write waits for request units" }
 
-// Wait implements delay: the next attempt finds the scope paid.
+// Wait implements delay. After it the scope is paid, and the next attempt is admitted.
 func (u *unpaid) Wait(ctx context.Context) error {
 	if err := u.c.enter(ctx, u.op, u.scope); err != nil {
 		return err

@@ -38,8 +38,8 @@ func (c *Cluster) Aggregate(o *Op, ns collection.Namespace, outline *agg.Outline
 	return c.openStages(o, v, ns, outline, hint)
 }
 
-// openStages resolves views, parses and opens a pipeline at a view, which the
-// stream then owns.
+// openStages resolves views, then parses a pipeline and opens it at a view. The stream
+// owns the view from then on.
 func (c *Cluster) openStages(o *Op, v *view, ns collection.Namespace, outline *agg.Outline, hint bson.Value) (*Stream, error) {
 	coll, base, prefix, err := v.snap.Resolve(ns)
 	if err != nil {
@@ -97,12 +97,12 @@ func (c *Cluster) openStages(o *Op, v *view, ns collection.Namespace, outline *a
 	s.Operator, s.Solution, s.Shards = in.Operator, in.Solution, in.Shards
 	s.Pipeline, s.oplog = p, op.oplog
 	if s.oplog != nil {
-		v.close() // the log is no part of a snapshot, and may be followed for long
+		v.close() // the log is not part of a snapshot, and the stream may follow it for long
 	}
 	return s, nil
 }
 
-// checkFusion refuses to rank by several pipelines where that is not possible.
+// checkFusion rejects stages that rank by several pipelines on time-series collections.
 // Observed: mongod 8.2.
 func checkFusion(name string, coll *catalog.Collection, ns collection.Namespace) error {
 	if coll != nil && coll.Options.TimeSeries != nil || strings.HasPrefix(ns.Coll, "system.buckets.") {
@@ -111,7 +111,7 @@ func checkFusion(name string, coll *catalog.Collection, ns collection.Namespace)
 	return nil
 }
 
-// checkWritable refuses $out and $merge where nothing may be written.
+// checkWritable rejects $out and $merge in a transaction.
 func (c *Cluster) checkWritable(o *Op) error {
 	if o.Txn != nil {
 		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "$out and $merge cannot be used in a transaction")
@@ -124,21 +124,20 @@ type opener struct {
 	c *Cluster
 	o *Op
 	v *view
-	// depth is how many pipelines the pipeline stands in.
+	// depth is the number of pipelines that enclose this one.
 	depth int
-	// trace is told of the operators of the pipeline itself, not of those of
-	// pipelines inside it.
+	// trace collects the operators of the pipeline itself, not those of pipelines inside it.
 	trace *Trace
 	// changes is the stream that Changes has opened, nil for other pipelines.
 	changes *changestream.Stream
-	events  *changestream.Filter // what its pipeline asks first, nil = nothing
-	oplog   *oplogOp             // that the pipeline reads, nil for others
-	span    span                 // the times of the change log that it asks for
-	// alone says that the command reads one collection, once.
+	events  *changestream.Filter // what the first stages of its pipeline filter; nil = nothing
+	oplog   *oplogOp             // that the pipeline reads; nil for other pipelines
+	span    span                 // the times of the change log that it selects
+	// alone is true if the command reads one collection, once.
 	alone bool
 }
 
-// Open see agg.Opener.
+// Open implements agg.Opener.
 func (x *opener) Open(env *mql.Env, ns collection.Namespace, p *agg.Pipeline) (exec.Operator, error) {
 	probes := p.Probes()
 	coll, base, prefix, err := x.v.snap.Resolve(ns)
@@ -169,8 +168,8 @@ func (x *opener) Open(env *mql.Env, ns collection.Namespace, p *agg.Pipeline) (e
 	if err != nil {
 		return nil, err
 	}
-	// The pipeline may be opened by the goroutine of a shard, while the command
-	// itself goes on, or is over until the next getMore.
+	// The goroutine of a shard may open the pipeline while the command
+	// itself continues, or has ended until the next getMore.
 	inner := opener{c: x.c, o: x.o.under(env), v: x.v, depth: x.depth + 1}
 	before := env.Meter.Probe(probing)
 	in, err := inner.pipeline(env, coll, p.Optimize(), bson.Value{})
@@ -217,8 +216,8 @@ func (x *opener) pipeline(env *mql.Env, coll *catalog.Collection, p *agg.Pipelin
 	return x.divided(env, q, p, hint, shards)
 }
 
-// source is what a pipeline reads that reads no collection; nil where it begins with a
-// source of its own.
+// source returns the input of a pipeline that reads no collection; nil if the pipeline begins with
+// a source of its own.
 func (x *opener) source(p *agg.Pipeline) (exec.Operator, error) {
 	switch {
 	case p.IsSource():
@@ -241,7 +240,7 @@ func (c *Cluster) madeUp(o *Op, ns collection.Namespace) (exec.Operator, error) 
 	return exec.Concat(nil), nil
 }
 
-// choose picks the plan for the front of a pipeline, of whose filter q is the query.
+// choose picks the plan for the front of a pipeline. q is the query of the front's filter.
 func (x *opener) choose(q *plan.Query, f agg.Front, hint bson.Value) (*plan.Solution, error) {
 	find := plan.Find{Skip: f.Skip, Limit: f.Limit, Hint: hint, KeysOnly: f.Count || f.Projection != nil, Distinct: f.Distinct, Metas: f.Metas}
 	if !f.Count && f.Projection != nil {
@@ -274,8 +273,8 @@ func (x *opener) single(env *mql.Env, q *plan.Query, p *agg.Pipeline, hint bson.
 	return opened{ops[0], sol, shards}, nil
 }
 
-// divided runs the pipeline's shard part on every shard and its merge part on
-// the rows of all.
+// divided runs the pipeline's shard part on every shard, and its merge part on the
+// rows of all shards.
 func (x *opener) divided(env *mql.Env, q *plan.Query, p *agg.Pipeline, hint bson.Value, shards []*shard.Descriptor) (opened, error) {
 	part, rest, by := p.Divide()
 	f := part.Front()
@@ -296,8 +295,8 @@ func (x *opener) divided(env *mql.Env, q *plan.Query, p *agg.Pipeline, hint bson
 	return opened{op, sol, shards}, err
 }
 
-// each opens a solution for the front of a pipeline on each shard, with a part of the pipeline
-// on top, whose rows are what the shard returns.
+// each opens a solution for the front of a pipeline on each shard. top adds the part of the
+// pipeline that runs on the shard.
 func (x *opener) each(coll *catalog.Collection, sol *plan.Solution, f agg.Front, hint bson.Value, shards []*shard.Descriptor, top func(in exec.Operator) (exec.Operator, error)) ([]exec.Operator, error) {
 	tallies, err := x.tallies(coll, f, hint, shards)
 	if err != nil {
@@ -320,7 +319,7 @@ func (x *opener) each(coll *catalog.Collection, sol *plan.Solution, f agg.Front,
 	})
 }
 
-// Info see agg.Opener.
+// Info implements agg.Opener.
 func (x *opener) Info(env *mql.Env, ns collection.Namespace, kind string, spec bson.Raw) (exec.Operator, error) {
 	if x.c.upper.Info == nil {
 		return nil, mongoerr.NotImplementedYet(kind)

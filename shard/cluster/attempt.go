@@ -21,26 +21,26 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// retriesMax bounds how often a statement that met a conflict runs again.
+// retriesMax bounds how often a statement is retried after a conflict.
 const retriesMax = 64
 
-// errStale says that the catalog entry a write was routed by is not current any
-// more; the write begins again.
+// errStale means that the catalog entry by which a write was routed is no longer
+// current. The write begins again.
 var errStale = errors.New("stale catalog entry")
 
-// errVanished says that the collection a write needs, which was made if it was
-// missing, has been dropped since; the write makes it again.
+// errVanished means that the collection of a write, which is created if it is
+// missing, has been dropped since. The write creates it again.
 var errVanished = errors.New("the collection was dropped")
 
-// attempt is one try of a write: a pinned catalog entry and a transaction. It keeps the
-// cluster and the op, which its methods do not take again.
+// attempt is one try of a write: a pinned catalog entry and a transaction. It holds the
+// cluster and the op, so that its methods do not take them as parameters.
 type attempt struct {
 	c    *Cluster
 	op   *Op
 	ns   collection.Namespace
 	snap *catalog.Snapshot
 	coll *catalog.Collection // nil when the namespace does not exist
-	// pinned is coll where the attempt holds it.
+	// pinned is coll if the attempt has pinned it.
 	pinned *catalog.Collection
 	txn    storage.Txn // nil until begin
 	// targets are the shards written to, made on demand.
@@ -48,27 +48,28 @@ type attempt struct {
 	one     write.Target  // for the common case of one shard
 	multi   bool          // inside a multi-document transaction
 	line    *line         // of a capped collection, held from begin to end
-	common  write.Line    // what the transaction has read of it, where other processes write too
-	trimmed keyspace.Hash // where its documents begin after the commit, 0 if unchanged
+	common  write.Line    // the collection's row as the transaction read it, where peers write too
+	trimmed keyspace.Hash // position of its first document after the commit, 0 if unchanged
 	grown   []growth      // of shard key values near their limit
-	key     [1][]byte     // memory of its record key, where a statement names it
-	old     exec.Row      // memory of the row to be changed
-	fresh   *bson.Builder // memory of what becomes of its document
-	delta   *bson.Builder // memory of what that changes
+	key     [1][]byte     // memory for the record key, if a statement names the record
+	old     exec.Row      // memory for the row to be changed
+	fresh   *bson.Builder // memory for the new version of its document
+	delta   *bson.Builder // memory for the delta of the change
 	scratch expr.Scratch  // of the update
 }
 
-// delay is the error of an attempt that could not go on for now. The next attempt
-// follows once Wait has returned nil: until then nothing is held, no pin and no
+// delay is the error of an attempt that cannot continue now. The next attempt
+// follows once Wait has returned nil. Until then nothing is held: no pin and no
 // transaction. Such attempts do not count towards retriesMax.
 type delay interface {
 	error
-	// Wait returns when another attempt is worth making, or why the command ends.
+	// Wait returns nil when another attempt is worth making, or the error with which the command
+	// ends.
 	Wait(ctx context.Context) error
 }
 
-// frozen says that the collection is being rewritten: the write waits for the end of
-// that, which the catalog shows.
+// frozen means that the collection is being rewritten. The write waits for the end of
+// the rewriting, which the catalog shows.
 type frozen struct{ snap *catalog.Snapshot }
 
 // Error implements error.
@@ -84,7 +85,7 @@ func (f *frozen) Wait(ctx context.Context) error {
 	}
 }
 
-// spreading says that other processes over the store do not go by the collection's entry yet.
+// spreading means that not all peers have applied the collection's entry yet.
 type spreading struct {
 	catalog *catalog.Catalog
 	coll    *catalog.Collection
@@ -97,7 +98,7 @@ func (s *spreading) Error() string { return "not all servers know the collection
 func (s *spreading) Wait(ctx context.Context) error { return s.catalog.Spread(ctx, s.coll) }
 
 // write runs fn until it commits without a conflict. fn calls a.begin before it
-// reads or writes and must start from nothing each time. In a multi-document
+// reads or writes, and must start from nothing each time. In a multi-document
 // transaction fn runs once, inside a savepoint, and nothing is committed.
 func (c *Cluster) write(o *Op, ns collection.Namespace, fn func(a *attempt) error) error {
 	if err := o.MayWrite(ns.DB); err != nil {
@@ -133,7 +134,7 @@ func (c *Cluster) write(o *Op, ns collection.Namespace, fn func(a *attempt) erro
 	}
 }
 
-// txnWriteError is the error of a write in a transaction, of which there is one attempt.
+// txnWriteError maps the error of a write in a transaction, which is attempted once.
 func txnWriteError(o *Op, ns collection.Namespace, err error) error {
 	switch {
 	case errors.Is(err, errVanished):
@@ -144,8 +145,8 @@ func txnWriteError(o *Op, ns collection.Namespace, err error) error {
 	return err
 }
 
-// beforeRetry does what is due between an attempt that ended with err and the next one,
-// or returns why there is none.
+// beforeRetry prepares the next attempt after one that ended with err. If there is none, it returns
+// the error of the command.
 func (c *Cluster) beforeRetry(o *Op, ns collection.Namespace, err error, try int) error {
 	switch {
 	case errors.Is(err, errVanished) && try < retriesMax:
@@ -166,7 +167,7 @@ func (c *Cluster) beforeRetry(o *Op, ns collection.Namespace, err error, try int
 	return nil
 }
 
-// try is one attempt outside of transactions.
+// try makes one attempt outside of transactions.
 func (c *Cluster) try(o *Op, ns collection.Namespace, fn func(a *attempt) error) error {
 	a := newAttempt()
 	a.c, a.op, a.ns = c, o, ns
@@ -220,9 +221,10 @@ func (c *Cluster) try(o *Op, ns collection.Namespace, fn func(a *attempt) error)
 	return nil
 }
 
-// stale reports that the catalog has changed since the attempt began, so that it may
-// have written to the wrong places. Who freezes a collection waits for its writers, but not for
-// those of another process whose lease was over: they may be here with a transaction of the next one.
+// stale reports whether the catalog has changed since the attempt began so that the attempt may
+// have written to the wrong places. A command that freezes a collection waits for its writers, but
+// not for those of a peer whose lease had ended: they may arrive here with a transaction of the
+// next lease.
 func (a *attempt) stale() bool {
 	now := a.c.Catalog.Peek()
 	if now == a.snap {
@@ -232,9 +234,9 @@ func (a *attempt) stale() bool {
 	return coll != a.coll && (!sameRoute(coll, a.coll) || a.c.shared && coll.Frozen)
 }
 
-// sameRoute reports that a write planned with one entry may commit under the
-// other: nothing that decides where and what it writes has changed. A multikey
-// mark made by this very write is such a change.
+// sameRoute reports whether a write planned with one entry may commit under the
+// other: nothing that determines where and what it writes has changed. A multikey
+// mark made by this very write is not such a change.
 func sameRoute(now, then *catalog.Collection) bool {
 	if now == nil || then == nil || now.ID != then.ID || now.Map != then.Map || len(now.Indexes) != len(then.Indexes) {
 		return false
@@ -247,7 +249,7 @@ func sameRoute(now, then *catalog.Collection) bool {
 	return now.Options.Validator == then.Options.Validator
 }
 
-// begin opens the transaction, waiting for the given record keys.
+// begin opens the transaction and latches the given record keys.
 func (a *attempt) begin(latch ...[]byte) (err error) {
 	if a.txn != nil {
 		return nil
@@ -261,7 +263,7 @@ func (a *attempt) begin(latch ...[]byte) (err error) {
 	return a.readLine()
 }
 
-// target is where documents of a shard are written.
+// target returns the write target of a shard.
 func (a *attempt) target(d *shard.Descriptor) *write.Target {
 	if a.one.Shard == d {
 		return &a.one
@@ -287,7 +289,7 @@ func (a *attempt) target(d *shard.Descriptor) *write.Target {
 	return t
 }
 
-// claim is told of every record key, and of every key of a unique index, before it is
+// claim is called for every record key, and for every key of a unique index, before it is
 // written.
 func (a *attempt) claim(key []byte) error {
 	if a.multi {
@@ -296,7 +298,7 @@ func (a *attempt) claim(key []byte) error {
 	return a.c.intents.Check(key)
 }
 
-// all yields the targets used.
+// all yields the targets in use.
 func (a *attempt) all() iter.Seq[*write.Target] {
 	return func(yield func(*write.Target) bool) {
 		if a.one.Shard == nil || !yield(&a.one) {
@@ -310,7 +312,7 @@ func (a *attempt) all() iter.Seq[*write.Target] {
 	}
 }
 
-// position is where a new document goes.
+// position returns the position of a new document.
 // Errors: as catalog.Collection.Position.
 func (a *attempt) position(doc bson.Raw) (keyspace.Hash, error) {
 	switch {
@@ -322,8 +324,8 @@ func (a *attempt) position(doc bson.Raw) (keyspace.Hash, error) {
 	return a.coll.Position(doc)
 }
 
-// insert adds a document at a position of a shard. One that is larger than a capped
-// collection may be is taken too, and leaves with the next insert. Observed: mongod 8.2.
+// insert adds a document at a position of a shard. A document larger than its capped
+// collection may be is accepted too, and the next insert removes it. Observed: mongod 8.2.
 // Errors: those of write.Target.Insert.
 func (a *attempt) insert(doc bson.Raw, h keyspace.Hash, d *shard.Descriptor) error {
 	if err := a.grow(doc, int64(len(doc))); err != nil {
@@ -333,16 +335,16 @@ func (a *attempt) insert(doc bson.Raw, h keyspace.Hash, d *shard.Descriptor) err
 	return a.target(d).Insert(a.op.Env, doc, h)
 }
 
-// attempts is the memory of attempts that ended.
+// attempts holds the memory of attempts that ended.
 var attempts = sync.Pool{New: func() any { return &attempt{fresh: bson.NewBuilder(nil), delta: bson.NewBuilder(nil)} }}
 
-// keepBytes is how much of each kind of memory an attempt leaves to the next one.
+// keepBytes bounds the memory of each kind that an attempt leaves to the next one.
 const keepBytes = 64 << 10
 
-// newAttempt makes an attempt, to be ended.
+// newAttempt returns an attempt. The caller calls end.
 func newAttempt() *attempt { return attempts.Get().(*attempt) }
 
-// end closes what the attempt opened; it is not used again.
+// end closes what the attempt opened. The attempt must not be used afterwards.
 func (a *attempt) end() {
 	if a.txn != nil && !a.multi {
 		a.txn.Close()

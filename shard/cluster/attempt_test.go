@@ -11,7 +11,7 @@ import (
 )
 
 // TestFrozenWrite: a write to a collection that is being rewritten waits until the catalog
-// says that it is over, and no longer than its command may last.
+// shows the end of the rewriting, but not longer than its command may take.
 func TestFrozenWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
@@ -52,7 +52,7 @@ func TestFrozenWrite(t *testing.T) {
 		if err := <-hurried; !errors.Is(err, ErrKilled) {
 			t.Errorf("the cancelled write: %v", err)
 		}
-		freeze(true) // a change of the catalog, but not the one waited for
+		freeze(true) // a change of the catalog that does not end the freeze
 		waits(patient)
 		freeze(false)
 		if err := <-patient; err != nil {

@@ -10,16 +10,16 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// line is what the writers of a capped collection share, in this process: where others write
-// to it as well, it is what their common row says, see write.Line. Its documents lie in the
-// order of their insertion: position is a number that grows by one, and never
-// comes again while a cursor can remember it. One writer is in it at a time, so that a
-// number that can be seen has no lower one still to come, and that the counts
-// are exact when it is decided what has to go.
+// line orders the writers of a capped collection in this process. If peers write to the collection
+// as well, its state is that of their common row; see write.Line. The documents are stored in the
+// order of their insertion: a position is a number that grows by one, and is not reused while a
+// cursor may remember it. One writer is in the line at a time, so that no position below a visible
+// one is still to come, and so that the counts are exact when trim determines which documents to
+// delete.
 type line struct {
 	free  chan struct{} // holds a value while no writer is in the line
-	next  keyspace.Hash // 0 before the first use; for the writer in the line
-	first keyspace.Hash // no document lies before
+	next  keyspace.Hash // the next position, 0 before the first use; for the writer in the line
+	first keyspace.Hash // no document has a position before it
 }
 
 func (c *Cluster) line(id keyspace.CollectionID) *line {
@@ -47,7 +47,7 @@ func (a *attempt) enterLine() error {
 	}
 }
 
-// readLine reads what other processes have written to the capped collection.
+// readLine reads what peers have written to the capped collection.
 func (a *attempt) readLine() (err error) {
 	if a.line == nil || !a.c.shared {
 		return nil
@@ -58,7 +58,8 @@ func (a *attempt) readLine() (err error) {
 	return err
 }
 
-// saveLine tells other processes what the attempt writes to the capped collection.
+// saveLine writes the attempt's changes of the capped collection to the row that it shares with
+// peers.
 func (a *attempt) saveLine() error {
 	if a.line == nil || !a.c.shared {
 		return nil
@@ -88,7 +89,7 @@ func (a *attempt) leaveLine() {
 	}
 }
 
-// cappedPosition is the next place of a capped collection.
+// cappedPosition returns the next position of a capped collection.
 func (a *attempt) cappedPosition() (keyspace.Hash, error) {
 	l := a.line
 	if l.next == 0 {
@@ -102,7 +103,7 @@ func (a *attempt) cappedPosition() (keyspace.Hash, error) {
 	return l.next - 1, nil
 }
 
-// lastPosition is that of the newest document, 0 if there is none.
+// lastPosition returns the position of the newest document, 0 if there is none.
 func lastPosition(o *Op, r storage.Reader, id keyspace.CollectionID) (keyspace.Hash, error) {
 	it, err := r.Iter(o.Env.Context(), keyspace.RecordRange(id), storage.IterOptions{Reverse: true, KeysOnly: true, FetchRows: 1})
 	if err != nil {
@@ -119,15 +120,15 @@ func lastPosition(o *Op, r storage.Reader, id keyspace.CollectionID) (keyspace.H
 	return h, nil
 }
 
-// Bounds of what one commit deletes beyond what it inserted: a limit that collMod
+// Bounds of what one commit deletes in addition to what it inserted: a limit that collMod
 // has lowered takes effect over several inserts.
 const (
 	trimDocs  = 1 << 14
 	trimBytes = 32 << 20
 )
 
-// trim deletes the oldest documents of a capped collection until it keeps its
-// limits, as part of the insert that makes it too large.
+// trim deletes the oldest documents of a capped collection until it is within its
+// limits, as part of the insert that exceeds them.
 // Manual: core/capped-collections.
 func (a *attempt) trim() error {
 	limits := &a.coll.Options
@@ -160,14 +161,14 @@ func (a *attempt) trim() error {
 	return nil
 }
 
-// aged is a document that has to go.
+// aged is a document to be deleted.
 type aged struct {
 	hash keyspace.Hash
 	doc  bson.Raw
 }
 
-// oldest copies the oldest documents: so many, or of so many bytes, but not more
-// than one batch and never the newest of all.
+// oldest copies the oldest documents, until docs documents and size bytes are reached, but at most
+// one batch and never the newest document.
 func (a *attempt) oldest(docs, size int64) (out []aged, err error) {
 	from, last := max(a.line.first, a.trimmed), a.line.next-1
 	it, err := a.txn.Iter(a.op.Env.Context(), keyspace.RecordHashRange(a.coll.ID, from, last), storage.IterOptions{FetchRows: int(min(max(docs, 1), batchRows))})

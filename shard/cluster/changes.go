@@ -44,7 +44,7 @@ func (c *Cluster) watch(o *Op, ns collection.Namespace, stages []bson.Raw) (*Str
 		return nil, err
 	}
 	var held *ratelimit.Throttled
-	if coll != nil { // a throttled stream is opened too: its first page is empty
+	if coll != nil { // a throttled stream is opened too; its first page is empty
 		o.begin(coll)
 		held = c.Budgets.Injected(ratelimit.Place{Collection: uint64(coll.ID)}, ratelimit.ReadKind)
 	} else {
@@ -59,8 +59,8 @@ func (c *Cluster) watch(o *Op, ns collection.Namespace, stages []bson.Raw) (*Str
 	return s, nil
 }
 
-// Refused is how long the budget of a change stream's collection wants it to
-// wait before it reads on, 0 if it may.
+// Refused returns how long the stream must wait before it reads on, by the budget of its
+// collection; 0 if it may read.
 func (s *Stream) Refused() time.Duration {
 	if t := s.held; t != nil {
 		s.held = nil
@@ -76,8 +76,8 @@ func (s *Stream) Refused() time.Duration {
 	return 0
 }
 
-// Polled counts a look at the stream: one that found nothing is an idle poll, one that found something the visit of a
-// partition. Source: the price list, rule R16.
+// Polled charges one poll of the stream: an idle poll if there was nothing, otherwise the visit of
+// a partition. Source: the price list, rule R16.
 func (s *Stream) Polled(idle bool) {
 	item := ratelimit.PartitionVisit
 	if idle {
@@ -86,7 +86,7 @@ func (s *Stream) Polled(idle bool) {
 	s.op.Env.Meter.Add(0, item, 1)
 }
 
-// checkWatch refuses pipelines that cannot run over a stream without end.
+// checkWatch rejects pipelines that cannot run over an endless stream.
 // Errors: IllegalOperation (20); those of checkWatched.
 func checkWatch(o *Op, p *agg.Pipeline) error {
 	for _, s := range p.Stages()[1:] {
@@ -97,7 +97,7 @@ func checkWatch(o *Op, p *agg.Pipeline) error {
 	return checkWatched(o.Env, p)
 }
 
-// Changes see agg.Opener.
+// Changes implements agg.Opener.
 func (x *opener) Changes(env *mql.Env, ns collection.Namespace, arg bson.Raw) (exec.Operator, error) {
 	spec, err := changestream.ParseSpec(arg)
 	if err != nil {
@@ -125,12 +125,12 @@ func (c *Cluster) changeSource() changestream.Source {
 	return changestream.Source{Store: c.Store, Hub: c.hub, Catalog: c.Catalog.Peek, Lookup: c.lookup, ImagesSince: c.imagesSince}
 }
 
-// SetImageLife says how long change streams show the images of documents before
-// and after a change; 0 = as long as the change log goes back.
+// SetImageLife sets how long change streams show the images of documents before
+// and after a change; 0 = as long as the change log reaches back.
 // Manual: reference/cluster-parameters/changeStreamOptions.
 func (c *Cluster) SetImageLife(d time.Duration) { c.imageLife.Store(int64(d)) }
 
-// imagesSince see changestream.Source.
+// imagesSince implements changestream.Source.
 func (c *Cluster) imagesSince() int64 {
 	life := time.Duration(c.imageLife.Load())
 	if life == 0 {
@@ -139,7 +139,7 @@ func (c *Cluster) imagesSince() int64 {
 	return c.Now().Add(-life).UnixMilli()
 }
 
-// checkScope refuses streams on what belongs to the server.
+// checkScope rejects streams on databases and collections of the server itself.
 // Manual: changeStreams#watch-a-collection-database-or-deployment.
 // Errors: InvalidNamespace (73), InvalidOptions (72).
 func checkScope(ns collection.Namespace, spec *changestream.Spec) error {
@@ -159,7 +159,7 @@ func checkScope(ns collection.Namespace, spec *changestream.Spec) error {
 	return nil
 }
 
-// changeOp delivers the events of a stream. Its end is not final: when more
+// changeOp delivers the events of a stream. Its end is not final: if more
 // events have come, the next call delivers them.
 type changeOp struct {
 	stream *changestream.Stream
@@ -167,7 +167,7 @@ type changeOp struct {
 	n      int64
 }
 
-// Next see exec.Operator.
+// Next implements exec.Operator.
 func (x *changeOp) Next(env *mql.Env) (*exec.Row, error) {
 	doc, err := x.stream.Next(env)
 	if doc == nil || err != nil {
@@ -179,7 +179,7 @@ func (x *changeOp) Next(env *mql.Env) (*exec.Row, error) {
 	return &x.row, nil
 }
 
-// Explain see exec.Operator.
+// Explain implements exec.Operator.
 func (x *changeOp) Explain(b *bson.Builder, stats bool) {
 	b.String("stage", "CHANGE_STREAM")
 	if stats {
@@ -187,15 +187,15 @@ func (x *changeOp) Explain(b *bson.Builder, stats bool) {
 	}
 }
 
-// Park see exec.Operator. The log is open only while it is looked at.
+// Park implements exec.Operator. The log is open only during a poll.
 func (x *changeOp) Park() (int, bool) { return 0, true }
 
-// Close see exec.Operator.
+// Close implements exec.Operator.
 func (x *changeOp) Close() {}
 
 // lookup returns the present version of the document of an update record, nil
-// if it is gone: at its record key, or, when the collection has got another
-// shard key since, by its _id.
+// if it is gone. It reads the record key or, if the collection has another
+// shard key by now, finds the document by its _id.
 func (c *Cluster) lookup(env *mql.Env, uuid [16]byte, rec *changelog.Record) (bson.Raw, error) {
 	snap := c.Catalog.Peek()
 	coll := snap.ByID(rec.Collection)

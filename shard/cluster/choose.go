@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// choose picks the solution to run: the only one, the one that won the last
+// choose picks the solution to run: the only one, the winner of the last
 // trial of the query's shape, or the winner of a trial now. v may be nil for a
 // write, which has no snapshot yet.
 func (c *Cluster) choose(o *Op, v *view, q *plan.Query) (*plan.Solution, error) {
@@ -59,7 +59,7 @@ func (c *Cluster) chooseUncounted(o *Op, v *view, q *plan.Query) (*plan.Solution
 	return c.runTrial(o.Env, o, v, q, sols)
 }
 
-// again chooses anew for a query whose plan from the cache disappoints, once for all
+// again chooses anew for a query whose cached plan does worse than expected, once for all
 // shards.
 func (c *Cluster) again(o *Op, v *view, q *plan.Query, sols []*plan.Solution) func(env *mql.Env) (*plan.Solution, error) {
 	var once sync.Once
@@ -74,7 +74,7 @@ func (c *Cluster) again(o *Op, v *view, q *plan.Query, sols []*plan.Solution) fu
 	}
 }
 
-// pick returns one solution, which remembers the others.
+// pick returns one solution, with the others as its Rejected.
 func pick(sols []*plan.Solution, n int) *plan.Solution {
 	s := sols[n]
 	for i, other := range sols {
@@ -85,7 +85,7 @@ func pick(sols []*plan.Solution, n int) *plan.Solution {
 	return s
 }
 
-// runTrial tries the solutions on the first of the shards that can have matches.
+// runTrial tries the solutions on the first shard that can have matches.
 func (c *Cluster) runTrial(env *mql.Env, o *Op, v *view, q *plan.Query, sols []*plan.Solution) (*plan.Solution, error) {
 	shards := router.Targets(q.Coll, q.Match, env.Collation == nil)
 	if len(shards) == 0 {
@@ -122,14 +122,14 @@ func (c *Cluster) runTrial(env *mql.Env, o *Op, v *view, q *plan.Query, sols []*
 		e.Scores = append(e.Scores, other.Score)
 		e.Stats = append(e.Stats, other.Tried)
 	}
-	if o.Trace == nil { // an explain leaves no trace in the cache
+	if o.Trace == nil { // an explain does not change the plan cache
 		c.Plans.Learn(q, e)
 	}
 	return s, nil
 }
 
-// PlanCache lists what the plan cache knows about a collection, as
-// $planCacheStats prints it; the host is the caller's to add.
+// PlanCache lists the plan cache entries of a collection, as
+// $planCacheStats prints them; the caller adds the host.
 func (c *Cluster) PlanCache(coll *catalog.Collection) []bson.Raw {
 	var out []bson.Raw
 	for _, e := range c.Plans.Entries(coll) {

@@ -17,7 +17,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Config is what a Cluster is made of.
+// Config holds the parts and settings of a Cluster.
 type Config struct {
 	Store   storage.Store
 	Catalog *catalog.Catalog
@@ -25,33 +25,33 @@ type Config struct {
 	Tally   *tally.Board
 	// Now is the clock of budgets and of $$NOW.
 	Now func() time.Time
-	// ScratchDir is where blocking operators spill; empty forbids it.
+	// ScratchDir is the directory for spills of blocking operators; empty forbids spills.
 	ScratchDir string
 	// Workers bounds the goroutines of one scatter.
 	Workers int
-	// LogicalKeyBytes is how many bytes the documents of one shard key value may have
+	// LogicalKeyBytes is the maximum number of bytes of the documents of one shard key value
 	// where throughput is provisioned; 0 = without limit.
 	LogicalKeyBytes int64
-	// Dropped is told of collections that are gone, so that cursors end.
+	// Dropped is called for each dropped collection, to end its cursors.
 	Dropped func(ns collection.Namespace)
-	// Memory is what states of the past are held in; nil has no end.
+	// Memory counts the states of the past; nil has no limit.
 	Memory *ratelimit.Memory
-	// Recount makes the counts of Tally those of all that other processes have committed as well;
-	// nil if there can be none.
+	// Recount makes the counts of Tally include all that peers have committed;
+	// nil if there can be no peers.
 	Recount func(ctx context.Context) error
-	// Others is where the other servers over the store are asked; nil if there can be none.
+	// Others sends calls to the peers; nil if there can be none.
 	Others *survey.Desk
 }
 
 // Cluster runs commands. Safe for concurrent use.
 type Cluster struct {
 	Config
-	// Plans remembers which plans won their trials.
+	// Plans holds the plans that won their trials.
 	Plans *plan.Cache
 	// Uses counts the uses of indexes.
 	Uses plan.Uses
 	hub  *changestream.Hub
-	// imageLife is how long pre- and post-images of documents are kept, a time.Duration.
+	// imageLife is the time for which pre- and post-images of documents are kept, a time.Duration.
 	imageLife atomic.Int64
 	lines     sync.Map // keyspace.CollectionID → *line, of capped collections
 
@@ -59,7 +59,7 @@ type Cluster struct {
 	upper   Upper // see Attach
 	intents intents.Table
 	states  states
-	shared  bool // other processes may use the store
+	shared  bool // peers may use the store
 }
 
 // New makes a Cluster.

@@ -18,11 +18,11 @@ import (
 )
 
 // The rules of Azure Cosmos DB for MongoDB that the data plane enforces, one function
-// each. They hold where the environment of a command has an account (mql.Env.Cosmos).
+// each. They apply if the environment of a command has an account (mql.Env.Cosmos).
 
-// checkSort refuses the sorts that Azure Cosmos DB for MongoDB refuses: on one field without an
-// index, on several without a compound index of the same sequence, in the same directions or all
-// reversed. Every error ends with the call that creates the index.
+// checkSort rejects the sorts that Azure Cosmos DB for MongoDB rejects: on one field without an
+// index, on several fields without a compound index of the same sequence, in the same directions or
+// all reversed. Every error ends with the call that creates the index.
 // Source: Azure Cosmos DB for MongoDB, "indexing". Errors: BadValue (2).
 func checkSort(env *mql.Env, q *plan.Query) error {
 	coll, sort := q.Coll, q.Pattern
@@ -44,7 +44,7 @@ func checkSort(env *mql.Env, q *plan.Query) error {
 		name := sort.Parts[0].Name
 		for _, f := range coll.Key.Fields() {
 			if f.Path.String() == name {
-				return nil // the shard key is indexed by itself
+				return nil // the shard key is indexed implicitly
 			}
 		}
 		rule = cosmos.Sorts
@@ -52,7 +52,7 @@ func checkSort(env *mql.Env, q *plan.Query) error {
 	return env.Cosmos.Refuse(rule, rule.Refusal("Create the index with db.getCollection(%q).createIndex(%s)", coll.Namespace.Coll, sortIndex(sort)))
 }
 
-// servesSort reports an index that Cosmos DB can answer a sort from.
+// servesSort reports whether Cosmos DB can answer a sort from an index.
 func servesSort(ix *catalog.Index, sort *order.Pattern) bool {
 	if len(sort.Parts) == 1 {
 		name := sort.Parts[0].Name
@@ -74,13 +74,13 @@ func servesSort(ix *catalog.Index, sort *order.Pattern) bool {
 	return true
 }
 
-// servesGridFS reports an index of GridFS that a sort of one value of its first field is served from.
+// servesGridFS reports whether an index of GridFS serves a sort on one value of its first field.
 func servesGridFS(ix *catalog.Index, q *plan.Query) bool {
 	_, fixed := q.Equal(cosmos.GridFSKey(ix.Fields(), q.Pattern.Parts[0].Name))
 	return fixed && len(q.Pattern.Parts) == 1 && ix.IsOrdered()
 }
 
-// sortIndex prints the key pattern that serves a sort.
+// sortIndex prints the key pattern of the index that serves a sort.
 func sortIndex(sort *order.Pattern) string {
 	fields := make([]string, len(sort.Parts))
 	for i, p := range sort.Parts {
@@ -93,10 +93,10 @@ func sortIndex(sort *order.Pattern) string {
 	return "{" + strings.Join(fields, ", ") + "}"
 }
 
-// keyBytesMax is how long a shard key value may be in Cosmos DB.
+// keyBytesMax is the maximum length of a shard key value in Cosmos DB, in bytes.
 const keyBytesMax = 2048
 
-// checkDocument refuses documents that are too large or nested too deeply.
+// checkDocument rejects documents that are too large or nested too deeply.
 // Source: Azure Cosmos DB, "concepts-limits". Errors: those of the rules.
 func checkDocument(env *mql.Env, doc bson.Raw) error {
 	if env.Cosmos == nil {
@@ -113,8 +113,8 @@ func checkDocument(env *mql.Env, doc bson.Raw) error {
 	return nil
 }
 
-// checkNew refuses new documents that Azure Cosmos DB for MongoDB refuses: those of checkDocument, and
-// for their shard key those without one, with an array in its place or on the way to it, or with one
+// checkNew rejects new documents that Azure Cosmos DB for MongoDB rejects: those of checkDocument,
+// and documents without a shard key, with an array in its place or on its path, or with a shard key
 // that is too long.
 // Source: Azure Cosmos DB, "partitioning-overview", "large-partition-keys".
 // Errors: those of checkDocument, ShardKeyNotFound (61), BadValue (2).
@@ -156,8 +156,8 @@ func (o *Op) confine(coll *catalog.Collection) error {
 	return nil
 }
 
-// checkTargeted refuses, by the rule for one or for many documents, a write to a sharded collection
-// without the shard key in its filter. Errors: ShardKeyNotFound (61).
+// checkTargeted rejects a write to a sharded collection without the shard key in its filter. rule is
+// that of writes to one or to many documents. Errors: ShardKeyNotFound (61).
 func checkTargeted(env *mql.Env, q *plan.Query, rule cosmos.RuleID) error {
 	if !env.Strict() || q == nil || !q.Coll.Sharded() || q.Targeted() {
 		return nil
@@ -166,7 +166,7 @@ func checkTargeted(env *mql.Env, q *plan.Query, rule cosmos.RuleID) error {
 		"add the shard key %s of %s to the filter", q.Coll.Key, q.Coll.Namespace))
 }
 
-// checkMove refuses an update that changes a field of the shard key.
+// checkMove rejects an update that changes a field of the shard key.
 // Errors: ImmutableField (66).
 func checkMove(env *mql.Env, field string) error {
 	if !env.Strict() {
@@ -176,12 +176,12 @@ func checkMove(env *mql.Env, field string) error {
 		"to move a document, delete it and insert it with the new shard key", field, field))
 }
 
-// refusedOneByOne reports that an insert which was throttled altogether has an error for
-// each of its documents, not one for all of them.
+// refusedOneByOne reports whether an insert that was throttled altogether has an error for
+// each of its documents, instead of one for all.
 func refusedOneByOne(env *mql.Env) bool { return env.Strict() }
 
-// checkWatched refuses a change stream on more than one collection, and one without the
-// stages that the service asks for.
+// checkWatched rejects a change stream on more than one collection, and one without the
+// stages that the service requires.
 // Source: Azure Cosmos DB for MongoDB, "change-streams". Errors: BadValue (2).
 func checkWatched(env *mql.Env, p *agg.Pipeline) error {
 	if !env.Strict() {
@@ -199,8 +199,8 @@ func checkWatched(env *mql.Env, p *agg.Pipeline) error {
 	return nil
 }
 
-// restrictChanges sets a change stream to latest versions. It refuses one on a missing collection, and
-// one without fullDocument: "updateLookup".
+// restrictChanges sets a change stream to latest versions. It rejects a stream on a missing
+// collection, and a stream without fullDocument: "updateLookup".
 // Source: Azure Cosmos DB for MongoDB, "change-streams". Errors: BadValue (2).
 func restrictChanges(env *mql.Env, snap *catalog.Snapshot, ns collection.Namespace, spec *changestream.Spec) error {
 	if !env.Strict() {
@@ -220,10 +220,11 @@ func restrictChanges(env *mql.Env, snap *catalog.Snapshot, ns collection.Namespa
 	return nil
 }
 
-// ExpireDue deletes expired documents of collections before a command of the Cosmos address: there
-// a document is in no answer once it has expired, has no effect on a write, and its values are free
-// in unique indexes, while MongoDB shows it until its deletion in the background. A transaction has
-// the state of its beginning, so the call precedes that; a read in the past has that of its time.
+// ExpireDue deletes expired documents of collections before a command of the Cosmos address. There an
+// expired document is in no answer, has no effect on a write, and its values are free in unique
+// indexes, while MongoDB shows the document until it is deleted in the background. A transaction
+// reads the state of its beginning, so the call precedes the transaction; a read in the past reads
+// the state of its time.
 // Source: Azure Cosmos DB, "time-to-live".
 func (c *Cluster) ExpireDue(o *Op, nss ...collection.Namespace) error {
 	if o.Env.Cosmos == nil || o.Txn != nil || o.At != 0 {

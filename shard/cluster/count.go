@@ -15,7 +15,7 @@ import (
 
 func isNotFound(err error) bool { return errors.Is(err, storage.ErrNotFound) }
 
-// Recounted makes the counts of Tally those of what all processes over the store have committed before
+// Recounted makes the counts of Tally include all that was committed on every server before
 // the call. Errors: those of the store, ctx.Err().
 func (c *Cluster) Recounted(ctx context.Context) error {
 	if c.Recount == nil {
@@ -24,8 +24,8 @@ func (c *Cluster) Recounted(ctx context.Context) error {
 	return c.Recount(ctx)
 }
 
-// Count counts matches, after skip and up to limit. Without a filter it answers
-// from the counters of the shards, unless other processes write as well.
+// Count counts matches, after skip and up to limit. Without a filter it returns
+// the counters of the shards, unless peers write as well.
 func (c *Cluster) Count(o *Op, ns collection.Namespace, f plan.Find) (int64, error) {
 	coll := c.Catalog.Peek().Collection(ns)
 	if coll == nil {
@@ -76,7 +76,7 @@ func (c *Cluster) Count(o *Op, ns collection.Namespace, f plan.Find) (int64, err
 	return window(n, skip, limit), nil
 }
 
-// window is what is left of n rows after skip and limit.
+// window returns how many of n rows are left after skip and limit.
 func window(n, skip, limit int64) int64 {
 	n = max(0, n-skip)
 	if limit > 0 {
@@ -85,8 +85,8 @@ func window(n, skip, limit int64) int64 {
 	return n
 }
 
-// FindKeys opens a find of which only the named fields are read, as count and
-// distinct do; one named is read for its distinct values, none means that rows are
+// FindKeys opens a find that reads only the named fields, for count and
+// distinct. A single field is read for its distinct values; without fields, rows are
 // only counted. The caller closes the stream.
 // Errors: NamespaceNotFound (26) and those of Find.
 func (c *Cluster) FindKeys(o *Op, ns collection.Namespace, f plan.Find, fields []string) (s *Stream, err error) {
@@ -118,8 +118,8 @@ func (c *Cluster) FindKeys(o *Op, ns collection.Namespace, f plan.Find, fields [
 	return c.openQuery(o, v, q, len(fields) == 0)
 }
 
-// Distinct returns the distinct values of a path among the matches, as an array
-// body in their order: elements of arrays count one by one.
+// Distinct returns the distinct values of a path among the matches, as the body of a
+// sorted array. Elements of arrays count as values.
 // Manual: reference/command/distinct. Errors: 17217 (over 16 MB).
 func (c *Cluster) Distinct(o *Op, ns collection.Namespace, key string, filter bson.Raw, hint bson.Value) (bson.Raw, error) {
 	out := bson.NewArrayBuilder(nil)
@@ -159,7 +159,7 @@ func (c *Cluster) Distinct(o *Op, ns collection.Namespace, key string, filter bs
 	return exec.SortValues(o.Env, out.Doc()), nil
 }
 
-// CheckDistinct refuses values of so many bytes, which no reply can hold.
+// CheckDistinct rejects values with more bytes than a reply can hold.
 // Errors: 17217.
 func CheckDistinct(size int) error {
 	if size > bson.MaxDocumentBytes {

@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection/plan"
 )
 
-// TestCountAtSnapshot: a count at a time in the past is not the present one.
+// TestCountAtSnapshot: a count at a time in the past differs from the present one.
 func TestCountAtSnapshot(t *testing.T) {
 	s := newScene(t)
 	s.create(made{})

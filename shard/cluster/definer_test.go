@@ -14,13 +14,13 @@ import (
 )
 
 // entries is a Definer for the tests of this package, which cannot import shard/ddl:
-// it puts entries into the catalog and takes them out, and checks and logs nothing.
+// it adds and removes catalog entries without checks and without the change log.
 type entries struct {
 	c    *Cluster
 	jobs *jobs.Runner
 }
 
-// made describes a collection or view to be made.
+// made describes a collection or view to be created.
 type made struct {
 	Raw        bson.Raw // options as create takes them
 	ShardKey   bson.Raw
@@ -62,10 +62,10 @@ func (e *entries) Create(o *Op, ns collection.Namespace, opts made) error {
 	})
 }
 
-// ExpireDue see Definer.
+// ExpireDue implements Definer.
 func (e *entries) ExpireDue(*Op, *catalog.Collection) error { return nil }
 
-// CreateMissing see Definer.
+// CreateMissing implements Definer.
 func (e *entries) CreateMissing(o *Op, ns collection.Namespace) error {
 	if e.c.Catalog.Peek().Collection(ns) != nil {
 		return nil
@@ -73,13 +73,13 @@ func (e *entries) CreateMissing(o *Op, ns collection.Namespace) error {
 	return e.Create(o, ns, made{})
 }
 
-// CreateTemporary see Definer.
+// CreateTemporary implements Definer.
 func (e *entries) CreateTemporary(o *Op, db string, options bson.Raw, indexes []bson.Raw) (collection.Namespace, error) {
 	ns := collection.Namespace{DB: db, Coll: "temporary"}
 	return ns, e.Create(o, ns, made{Raw: options, Indexes: indexes})
 }
 
-// Replace see Definer.
+// Replace implements Definer.
 func (e *entries) Replace(o *Op, temporary, ns collection.Namespace) error {
 	return e.c.Catalog.Change(o.Env.Context(), func(m *catalog.Mutation) error {
 		if old := m.Snapshot().Collection(ns); old != nil {
@@ -89,7 +89,7 @@ func (e *entries) Replace(o *Op, temporary, ns collection.Namespace) error {
 	})
 }
 
-// Drop see Definer.
+// Drop implements Definer.
 func (e *entries) Drop(o *Op, ns collection.Namespace) (existed bool, err error) {
 	gone := e.c.Catalog.Peek().Collection(ns)
 	if gone == nil {
@@ -105,7 +105,7 @@ func (e *entries) Drop(o *Op, ns collection.Namespace) (existed bool, err error)
 	return true, err
 }
 
-// CommitMade see Definer.
+// CommitMade implements Definer.
 func (e *entries) CommitMade(ctx context.Context, txn storage.Txn, made []*catalog.Collection, d storage.Durability) (storage.Timestamp, error) {
 	return e.c.Catalog.ChangeIn(ctx, txn, d, func(m *catalog.Mutation) error {
 		for _, coll := range made {

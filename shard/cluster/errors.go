@@ -20,7 +20,7 @@ var (
 )
 
 // Translate turns errors of storage, budgets and contexts, which the methods of
-// Cluster return as they are, into what a client sees: for the layer above, once, on
+// Cluster return unchanged, into errors for clients. The layer above calls it once, on
 // the way to the client. nil and client errors pass unchanged.
 func Translate(err error) error {
 	if err == nil {
@@ -75,8 +75,8 @@ func Translate(err error) error {
 	return mongoerr.From(err)
 }
 
-// Refused is the error of a throttled command: Cosmos DB's code and text, with
-// the back-pressure labels that current drivers retry on.
+// Refused returns the error of a throttled command: Cosmos DB's code and text, with
+// the back-pressure labels on which current drivers retry.
 // Spec: client-backpressure.
 func Refused(t *ratelimit.Throttled) *mongoerr.Error {
 	b := bson.NewBuilder(nil)
@@ -87,7 +87,8 @@ func Refused(t *ratelimit.Throttled) *mongoerr.Error {
 		With(mongoerr.SystemOverloadedError | mongoerr.RetryableError).WithFields(b.Doc().Elements()).Because(t)
 }
 
-// reasonOf is what the system said, without the paths and words of those between.
+// reasonOf returns the message of the operating system, without paths and the text of wrapping
+// errors.
 func reasonOf(err error) string {
 	var cause syscall.Errno
 	if errors.As(err, &cause) {
@@ -96,7 +97,7 @@ func reasonOf(err error) string {
 	return "an unknown error"
 }
 
-// damageOf says which file is damaged, without how the error came up.
+// damageOf names the damaged file, without the text of wrapping errors.
 func damageOf(err error) string {
 	var d *storage.DamagedError
 	if errors.As(err, &d) {

@@ -8,27 +8,27 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// Estimate is what a command is expected to cost, before it runs.
+// Estimate is the expected cost of a command, before it runs.
 type Estimate struct {
 	// Receipt is itemised by shard.
 	Receipt ratelimit.Receipt
-	// Rows is how many documents the shards are expected to deliver, or to change.
+	// Rows is the expected number of documents that the shards deliver or change.
 	Rows int64
-	// AtLeast says that there was no telling where the end is: it may be more.
+	// AtLeast is true if the end of the read is not known, so that the cost may be higher.
 	AtLeast bool
 }
 
-// What an estimate looks at: so many shards, and together so many rows and so much
-// work.
+// Bounds of an estimate: the number of shards, and the rows and the work of all shards
+// together.
 const (
 	estimateShards = 16
 	estimateRows   = 200
 	estimateWork   = 5000
 )
 
-// Estimate tries the plan of a read on its shards, for a little while, and scales
-// what that would have cost. m is the write that changes what is read, nil for
-// none; its changes are tried in a transaction that does not commit. Nobody is
+// Estimate runs the plan of a read on its shards for a short while, and scales
+// the cost. m is the write that changes the rows, nil for a read;
+// its changes are tried in a transaction that does not commit. No budget is
 // charged.
 func (s *Stream) Estimate(env *mql.Env, m *Modify) (e Estimate, err error) {
 	if s.Coll == nil || s.Solution == nil || len(s.Shards) == 0 || s.v == nil {
@@ -58,7 +58,7 @@ func (s *Stream) Estimate(env *mql.Env, m *Modify) (e Estimate, err error) {
 			return e, err
 		}
 		e.AtLeast = e.AtLeast || atLeast
-		for j := i; j < len(s.Shards); j += len(looked) { // those not looked at are taken to be like it
+		for j := i; j < len(s.Shards); j += len(looked) { // shards that are not tried are assumed to be like this one
 			e.Rows += rows
 			for _, line := range part.Receipt().Lines {
 				for _, x := range line.Items {
@@ -92,8 +92,8 @@ func (s *Stream) meterFor(m *ratelimit.Meter) {
 	m.SetStrong(s.op.Strong)
 }
 
-// estimateOn tries the plan on one of n shards, and adds the charges scaled to all
-// of the shard to the meter.
+// estimateOn runs the plan on one of n shards, and adds the charges, scaled to the whole
+// shard, to the meter.
 func (s *Stream) estimateOn(env *mql.Env, d *shard.Descriptor, to *ratelimit.Meter, t *trial, n int, left int64) (rows int64, atLeast bool, err error) {
 	var m ratelimit.Meter
 	s.meterFor(&m)
@@ -130,7 +130,7 @@ func (s *Stream) estimateOn(env *mql.Env, d *shard.Descriptor, to *ratelimit.Met
 			break
 		}
 	}
-	// A scan says how far it came; what else goes on has no known end.
+	// The progress of a scan is known; any other unfinished plan has no known end.
 	times, of := int64(1), int64(1)
 	if !ended {
 		seen, docs := work(ratelimit.DocLoaded), s.c.Tally.Of(s.Coll.ID).Shard(d.ID).Get().Docs
@@ -152,7 +152,7 @@ func (s *Stream) estimateOn(env *mql.Env, d *shard.Descriptor, to *ratelimit.Met
 	return rows * times / of, atLeast, nil
 }
 
-// scansAll reports a plan that reads every document of a shard.
+// scansAll reports whether a plan reads every document of a shard.
 func scansAll(n plan.Node) bool {
 	if x, ok := n.(*plan.RecordScan); ok {
 		return x.ByID == nil && x.Bounds.Ranges == nil

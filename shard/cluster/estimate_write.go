@@ -19,7 +19,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// trial is the writing half of an estimate: what it changes stays in a transaction
+// trial is the writing half of an estimate: its changes stay in a transaction
 // that does not commit.
 type trial struct {
 	s      *Stream
@@ -39,14 +39,14 @@ func (s *Stream) try(env *mql.Env, m *Modify) (*trial, error) {
 	return t, err
 }
 
-// target is where the trial writes.
+// target returns the write target of the trial on a shard.
 func (t *trial) target(d *shard.Descriptor) *write.Target {
 	return &write.Target{Coll: t.s.Coll, Shard: d, Txn: t.txn, Silent: true, Bypass: true,
 		Multikey: func(*catalog.Index, index.MultikeyPaths) error { return nil }}
 }
 
-// change does to a row what the write would do. A refusal is an error of the write
-// and costs what env's meter has counted.
+// change makes the change of the write to a row. An error for the client is an outcome of the write
+// and costs what env's meter has counted so far.
 func (t *trial) change(env *mql.Env, d *shard.Descriptor, row *exec.Row) error {
 	save := t.txn.Savepoint()
 	err := t.apply(env, d, row)
@@ -76,7 +76,7 @@ func (t *trial) apply(env *mql.Env, d *shard.Descriptor, row *exec.Row) error {
 		if err := t.target(d).Delete(env, old, row.Hash); err != nil {
 			return err
 		}
-		// Its new shard pays for the new version; an estimate of one shard bills it here.
+		// The new shard pays for the new version; an estimate of one shard charges it here.
 		return t.target(d).Insert(env, doc, h)
 	}
 	return t.target(d).Update(env, old, doc, h, changelog.Update, nil)

@@ -9,16 +9,16 @@ import (
 
 // Trace collects the operators of a read by shard. A nil Trace collects nothing.
 type Trace struct {
-	// Earnest: the read is not run for the sake of the trace. Its plan is taken from the
+	// Earnest: the read would run without the trace too. Its plan comes from the
 	// cache and counts as a use of its indexes.
 	Earnest bool
 	Parts   []Part
 }
 
-// explained reports a read that is run to be explained.
+// explained reports whether a read runs only to be explained.
 func (o *Op) explained() bool { return o.Trace != nil && !o.Trace.Earnest }
 
-// Part is what runs on one shard. Its counters may be read once the stream is
+// Part is the operator that runs on one shard. Its counters may be read once the stream is
 // closed.
 type Part struct {
 	Shard    *shard.Descriptor
@@ -31,7 +31,7 @@ func (t *Trace) add(d *shard.Descriptor, op exec.Operator) {
 	}
 }
 
-// ParsedQuery prints a filter as the planner understood it; empty when it
+// ParsedQuery prints a filter as the planner parsed it; empty if it
 // cannot be parsed.
 func ParsedQuery(o *Op, f bson.Raw) bson.Raw {
 	q, err := plan.Canonical(o.Env, nil, plan.Find{Filter: f})

@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// withGeoKey fills in the field of a leading $geoNear from the geospatial
-// indexes of the collection; other pipelines are returned as they are.
+// withGeoKey sets the field of a leading $geoNear from the geospatial
+// indexes of the collection; other pipelines are returned unchanged.
 // Manual: reference/operator/aggregation/geoNear#behavior.
 //
 // Errors: NamespaceNotFound, IndexNotFound for none or several candidates,

@@ -16,17 +16,17 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Groups of an insert commit together; these bound them, so that a large batch
-// neither holds much memory nor starves others.
+// Bounds of a group of an insert, which commits together: a large batch must neither
+// hold much memory nor starve other commands.
 const (
 	groupDocs  = 1024
 	groupBytes = 8 << 20
 )
 
-// Insert adds documents and returns how many, and the errors of the others by
-// their place. Ordered stops at the first error. A missing collection is
+// Insert adds documents. It returns how many were added, and the errors of the others by
+// their index. With ordered it stops at the first error. A missing collection is
 // created. docs may alias the request.
-// Errors: only what concerns the whole command.
+// Errors: only those of the whole command.
 func (c *Cluster) Insert(o *Op, ns collection.Namespace, docs []bson.Raw, ordered bool) (n int, errs []mongoerr.WriteError, err error) {
 	if o.MayWrite(ns.DB) != nil {
 		for i := range docs {
@@ -39,7 +39,7 @@ func (c *Cluster) Insert(o *Op, ns collection.Namespace, docs []bson.Raw, ordere
 	}
 	if c.latest(o).Collection(ns) == nil {
 		if errs, none := c.unfit(docs, ordered); none {
-			return 0, errs, nil // and no collection is made for them
+			return 0, errs, nil // no collection is created for them
 		}
 	}
 	coll, err := c.ensure(o, ns)
@@ -75,8 +75,8 @@ func (c *Cluster) Insert(o *Op, ns collection.Namespace, docs []bson.Raw, ordere
 	return n, errs, nil
 }
 
-// unfit are the errors of the documents before the first that may be inserted; none says that
-// there is none.
+// unfit returns the errors of the documents before the first that may be inserted; none is true if
+// no document may be.
 func (c *Cluster) unfit(docs []bson.Raw, ordered bool) (errs []mongoerr.WriteError, none bool) {
 	for i, d := range docs {
 		_, err := write.Prepare(d, c.Store)
@@ -90,9 +90,9 @@ func (c *Cluster) unfit(docs []bson.Raw, ordered bool) (errs []mongoerr.WriteErr
 	return errs, len(docs) > 0
 }
 
-// WhollyRefused is the error of an insert that did nothing at all for lack of
-// request units, so that drivers may send all of it again; nil for any other. n of
-// the documents were inserted.
+// WhollyRefused returns the error of an insert that was refused completely for lack of
+// request units, so that drivers may send all of it again; nil for any other. n is the
+// number of documents that were inserted.
 func (o *Op) WhollyRefused(n, docs int, errs []mongoerr.WriteError, ordered bool) error {
 	if refusedOneByOne(o.Env) || o.refused == nil || n > 0 || len(errs) == 0 || !ordered && len(errs) < docs {
 		return nil
@@ -105,7 +105,7 @@ func (o *Op) WhollyRefused(n, docs int, errs []mongoerr.WriteError, ordered bool
 	return Refused(o.refused)
 }
 
-// firstOnly keeps the error with the smallest place.
+// firstOnly keeps the error with the smallest index.
 func firstOnly(errs []mongoerr.WriteError) []mongoerr.WriteError {
 	sortErrors(errs)
 	return errs[:1]
@@ -115,7 +115,7 @@ func sortErrors(errs []mongoerr.WriteError) {
 	slices.SortFunc(errs, func(a, b mongoerr.WriteError) int { return cmp.Compare(a.Index, b.Index) })
 }
 
-// groupSize is how many documents commit together: one where the collection is
+// groupSize returns how many documents commit together: one if the collection is
 // throttled, so that each is admitted by itself.
 func (c *Cluster) groupSize(coll *catalog.Collection, docs []router.Placed) int {
 	if c.limited(coll) {
@@ -131,8 +131,8 @@ func (c *Cluster) groupSize(coll *catalog.Collection, docs []router.Placed) int 
 	return len(docs)
 }
 
-// prepare checks each document, gives it an _id, and finds its position. With
-// ordered, what follows the first bad document is left out.
+// prepare checks each document, gives it an _id, and computes its position. With
+// ordered it stops at the first bad document.
 func (c *Cluster) prepare(o *Op, coll *catalog.Collection, docs []bson.Raw, ordered bool) (placed []router.Placed, errs []mongoerr.WriteError, err error) {
 	placed = make([]router.Placed, 0, len(docs))
 	for i, d := range docs {
@@ -159,9 +159,9 @@ func (c *Cluster) prepare(o *Op, coll *catalog.Collection, docs []bson.Raw, orde
 	return placed, errs, nil
 }
 
-// insertGroup commits documents together: those of one shard, or ordered ones, of which the
-// first that fails is the last one tried and those before it are committed. They were placed by the given
-// entry; in another collection of that name they lie elsewhere.
+// insertGroup commits documents together: those of one shard, or ordered documents. With ordered,
+// the first that fails is the last one tried, and those before it are committed. The documents were
+// placed by the entry by; in another collection of that name their positions differ.
 func (c *Cluster) insertGroup(o *Op, by *catalog.Collection, ns collection.Namespace, docs []router.Placed, ordered bool) (n int, errs []mongoerr.WriteError, err error) {
 	err = c.write(o, ns, func(a *attempt) error {
 		n, errs = 0, errs[:0]
@@ -172,7 +172,7 @@ func (c *Cluster) insertGroup(o *Op, by *catalog.Collection, ns collection.Names
 			return mongoerr.ViewNotAllowed(ns.String())
 		}
 		o.begin(a.coll)
-		own := a.coll.Options.OwnOrder() || a.coll.ID != by.ID // or it was sharded or replaced meanwhile
+		own := a.coll.Options.OwnOrder() || a.coll.ID != by.ID // or the collection was sharded or replaced meanwhile
 		d := docs[0].Shard
 		if a.coll != by {
 			d = a.coll.Home(docs[0].Doc, docs[0].Hash)
@@ -236,8 +236,8 @@ func (c *Cluster) insertGroup(o *Op, by *catalog.Collection, ns collection.Names
 	return n, errs, err
 }
 
-// insertPlaced adds one document of a group, or nothing: then failed is why, if the client is
-// to know.
+// insertPlaced adds one document of a group. If it adds nothing, failed is the error for the client
+// or err that of the group.
 func (a *attempt) insertPlaced(asked *[]*shard.Descriptor, p router.Placed, h keyspace.Hash, d *shard.Descriptor) (failed *mongoerr.Error, err error) {
 	if failed, err = a.refusedAt(asked, d); failed != nil || err != nil {
 		return failed, err
@@ -256,8 +256,8 @@ func (a *attempt) insertPlaced(asked *[]*shard.Descriptor, p router.Placed, h ke
 	return failed, nil
 }
 
-// refusedAt asks the budgets about a further shard of a group, once: whether a test refuses writes
-// there. Where budgets are limited a group is one document.
+// refusedAt checks, once for each further shard of a group, whether a test has injected a refusal
+// of writes there. Where budgets are limited, a group is one document.
 func (a *attempt) refusedAt(asked *[]*shard.Descriptor, d *shard.Descriptor) (*mongoerr.Error, error) {
 	if slices.Contains(*asked, d) {
 		return nil, nil
@@ -271,14 +271,14 @@ func (a *attempt) refusedAt(asked *[]*shard.Descriptor, d *shard.Descriptor) (*m
 	return nil, err
 }
 
-// successes is a run of statements that took effect, one after the other, which
+// successes is a run of consecutive statements that took effect, which
 // are recorded together.
 type successes struct {
 	first, last int
 	some        bool
 }
 
-// add takes one more statement; a gap ends the run before it.
+// add takes one more statement; a gap ends the previous run.
 func (s *successes) add(a *attempt, i int) error {
 	if s.some && i == s.last+1 {
 		s.last = i
@@ -289,7 +289,7 @@ func (s *successes) add(a *attempt, i int) error {
 	return err
 }
 
-// record keeps the run, inside the transaction.
+// record stores the run, inside the transaction.
 func (s *successes) record(a *attempt) error {
 	if !s.some || a.op.Record == nil {
 		return nil
@@ -297,18 +297,18 @@ func (s *successes) record(a *attempt) error {
 	return a.op.Record(a.txn, s.first, s.last, nil)
 }
 
-// refusedWrite is a throttled statement of a bulk write.
+// refusedWrite returns the error of a throttled statement of a bulk write.
 func (c *Cluster) refusedWrite(i int, t *ratelimit.Throttled) mongoerr.WriteError {
 	return mongoerr.WriteError{Index: int32(i), Err: mongoerr.New(ratelimit.CodeThrottled, "%s", t.WriteMessage())}
 }
 
-// ensure returns the collection, creating it when it is missing; again, when it
+// ensure returns the collection, creating it if it is missing. It retries if the collection
 // is dropped meanwhile.
 func (c *Cluster) ensure(o *Op, ns collection.Namespace) (*catalog.Collection, error) {
 	for range retriesMax {
 		coll := c.latest(o).Collection(ns)
 		switch {
-		case coll == nil: // or another command has dropped what this one made
+		case coll == nil: // or a concurrent command has dropped what this one created
 		case coll.IsView():
 			return nil, mongoerr.ViewNotAllowed(ns.String())
 		default:

@@ -9,19 +9,18 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// How long, and how many of, the states that snapshot reads have seen are kept
-// for further reads at the same time. An old state costs disk: what was
-// overwritten since cannot be removed.
+// Bounds, in time and number, of the states that are kept after snapshot reads
+// for further reads at the same time. An old state costs disk space, because
+// overwritten values cannot be removed.
 // Manual: reference/parameters#minSnapshotHistoryWindowInSeconds.
 const (
-	HistoryWindow = 5 * time.Minute // unless SetHistoryWindow says otherwise
+	HistoryWindow = 5 * time.Minute // the default; see SetHistoryWindow
 	keptMax       = 512
 )
 
-// states keeps states of the store open that clients know the time of: a
-// snapshot session reads on at the time of its first read. The state of any other
-// time is made from the change log when it is asked for: see rewoundState. Safe for
-// concurrent use.
+// states keeps states of the store open whose times clients have: a snapshot session continues to
+// read at the time of its first read. The state of any other time is made from the change log on
+// demand: see rewoundState. Safe for concurrent use.
 type states struct {
 	clock   func() time.Time
 	mu      sync.Mutex
@@ -33,15 +32,15 @@ type states struct {
 	closed  bool
 }
 
-// keptState is one state, with the catalog that held then.
+// keptState is one state, with the catalog of its time.
 type keptState struct {
 	reader  storage.Reader
 	catalog *catalog.Snapshot
 	since   time.Time
 }
 
-// SnapshotTime returns the newest time, and sees to it that Op.At may be that
-// time for a while.
+// SnapshotTime returns the newest time, and keeps its state readable for a while,
+// so that Op.At may be that time.
 func (c *Cluster) SnapshotTime(ctx context.Context) (storage.Timestamp, error) {
 	for {
 		snap := c.Catalog.Peek()
@@ -60,7 +59,7 @@ func (c *Cluster) SnapshotTime(ctx context.Context) (storage.Timestamp, error) {
 	}
 }
 
-// catalogAt is the catalog at a time whose state is kept, nil for another time.
+// catalogAt returns the catalog of a kept state; nil for another time.
 func (x *states) catalogAt(at storage.Timestamp) *catalog.Snapshot {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -72,8 +71,8 @@ func (x *states) catalogAt(at storage.Timestamp) *catalog.Snapshot {
 	return nil
 }
 
-// SetHistoryWindow changes how long times that were told stay readable, also those
-// told before.
+// SetHistoryWindow changes how long the times that SnapshotTime returned stay readable, including
+// earlier ones.
 func (c *Cluster) SetHistoryWindow(d time.Duration) {
 	x := &c.states
 	x.mu.Lock()
@@ -82,7 +81,7 @@ func (c *Cluster) SetHistoryWindow(d time.Duration) {
 	x.expire()
 }
 
-// keep takes a reader unless its state is kept already.
+// keep takes a reader, unless its state is kept already.
 func (x *states) keep(r storage.Reader, snap *catalog.Snapshot) bool {
 	now := x.clock()
 	x.mu.Lock()
@@ -106,7 +105,7 @@ func (x *states) keep(r storage.Reader, snap *catalog.Snapshot) bool {
 	return true
 }
 
-// expire closes what is too old, and comes again for the rest.
+// expire closes the states that are too old, and sets the timer for the rest.
 func (x *states) expire() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -137,8 +136,8 @@ func (x *states) drop(n int) {
 	x.kept = kept
 }
 
-// Close gives back what the cluster holds of the store, which may be closed
-// then.
+// Close releases what the cluster holds of the store, which may be closed
+// afterwards.
 func (c *Cluster) Close() {
 	x := &c.states
 	x.mu.Lock()

@@ -8,20 +8,20 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// touchesMax is how many shard key values a statement remembers. With more, every
-// second is forgotten and stands for two from then on, and so forth.
+// touchesMax bounds the shard key values that a statement remembers. When it is reached, every
+// second one is dropped and each of the others stands for two from then on, and so on.
 const touchesMax = 64
 
-// touches are the shard key values that a statement concerns, to tell afterwards
-// what each has cost: the statement's charge on the shard, in equal parts.
+// touches holds the shard key values that a statement touches, to compute afterwards
+// the cost of each: the statement's charge on the shard, in equal parts.
 type touches struct {
 	list []touch
 	keys []byte
-	// one and space are their first memory: most statements have one value.
+	// one and space are the initial memory: most statements have one value.
 	one   [1]touch
 	space [32]byte
 	seen  uint32
-	skip  uint32 // a power of two minus one: how many are left out after each
+	skip  uint32 // a power of two minus one: how many values are left out after each
 }
 
 type touch struct {
@@ -54,7 +54,7 @@ func (t *touches) due() bool {
 	return (t.seen-1)&t.skip == 0
 }
 
-// touchDoc notes a document that was written, bytes long or zero when deleted.
+// touchDoc records a written document, of the given number of bytes; 0 if it was deleted.
 func (o *Op) touchDoc(coll *catalog.Collection, d *shard.Descriptor, doc bson.Raw, bytes int) {
 	if o.Unmetered || !coll.Sharded() || !o.touches.due() {
 		return
@@ -65,7 +65,7 @@ func (o *Op) touchDoc(coll *catalog.Collection, d *shard.Descriptor, doc bson.Ra
 	t.list = append(t.list, touch{d.ID, from, len(t.keys), int64(bytes)})
 }
 
-// touchKey notes a read of one _id that is the shard key.
+// touchKey records a read of one _id that is the shard key.
 func (o *Op) touchKey(coll *catalog.Collection, d *shard.Descriptor, key []byte) {
 	if o.Unmetered || !coll.Sharded() {
 		return
@@ -76,7 +76,7 @@ func (o *Op) touchKey(coll *catalog.Collection, d *shard.Descriptor, key []byte)
 	t.list = append(t.list, touch{d.ID, from, len(t.keys), 0})
 }
 
-// touchQuery notes a read whose filter fixes the shard key to one value.
+// touchQuery records a read whose filter fixes the shard key to one value.
 func (o *Op) touchQuery(q *plan.Query, shards []*shard.Descriptor) {
 	if o.Unmetered || !q.Coll.Sharded() || len(shards) != 1 {
 		return
@@ -95,14 +95,14 @@ func (o *Op) touchQuery(q *plan.Query, shards []*shard.Descriptor) {
 	t.list = append(t.list, touch{shards[0].ID, from, len(t.keys), 0})
 }
 
-// charge tells the pool what the values have cost since the last time.
+// charge adds to the pool the cost of the values since the last call.
 func (t *touches) charge(pool *ratelimit.Pool, meter *ratelimit.Meter) {
 	if len(t.list) == 0 {
 		return
 	}
 	meter.EachCharge(func(p ratelimit.Place, cost ratelimit.MicroRU) {
 		if p.Collection != meter.Collection() {
-			return // another one that the command reads
+			return // another collection that the command reads
 		}
 		n := int64(0)
 		for i := range t.list {
@@ -113,7 +113,7 @@ func (t *touches) charge(pool *ratelimit.Pool, meter *ratelimit.Meter) {
 		for i := range t.list {
 			if x := &t.list[i]; int(x.shard) == p.Shard {
 				pool.Touch(p.Shard, t.keys[x.from:x.to], cost/ratelimit.MicroRU(n), x.bytes*int64(t.skip+1))
-				x.bytes = 0 // read on, a stream only costs
+				x.bytes = 0 // if the stream continues, it only costs
 			}
 		}
 	})

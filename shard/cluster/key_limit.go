@@ -10,12 +10,12 @@ import (
 	"github.com/cantledb/cantle/shard/tally"
 )
 
-// Where throughput is provisioned, one shard key value holds so many bytes at
-// most, and so does a collection without a shard key, which is one value.
+// Where throughput is provisioned, the bytes of one shard key value are limited,
+// and so are those of a collection without a shard key, which is one value.
 // Source: Azure Cosmos DB, "concepts-limits" (logical partition). The code is that
 // of the service's other interfaces.
 
-// PartitionKeyFull is the code of a write into a shard key value that is full.
+// PartitionKeyFull is the code of a write to a shard key value that has reached its maximum size.
 const PartitionKeyFull mongoerr.Code = 1014
 
 // growth is a change of the size of a heavy shard key value.
@@ -24,15 +24,15 @@ type growth struct {
 	bytes int64
 }
 
-// applyGrowth counts after a commit.
+// applyGrowth counts the changes after a commit.
 func applyGrowth(list []growth) {
 	for _, g := range list {
 		g.key.Add(g.bytes)
 	}
 }
 
-// grow notes that a document changes its size by so many bytes, and refuses what
-// its shard key value or its fixed collection has no room for.
+// grow records that the size of a document changes by the given bytes, and returns an error if
+// its shard key value or its fixed collection has no room for it.
 // Errors: PartitionKeyFull.
 func (a *attempt) grow(doc bson.Raw, bytes int64) error {
 	if a.coll.Throughput.Mode == catalog.ThroughputServerless && bytes > 0 &&

@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/shard/router"
 )
 
-// foreign is the operator of another collection's rows: what it reads is
+// foreign is the operator of the rows of another collection: its reads are
 // charged to that collection.
 type foreign struct {
 	exec.Operator
@@ -41,8 +41,8 @@ func (f *foreign) Next(env *mql.Env) (*exec.Row, error) {
 	return r, err
 }
 
-// chargeProbes charges a batch of questions, which is answered by one plan, as the
-// queries or point reads that it stands for, each in the partitions it would visit.
+// chargeProbes charges a batch of probes, which one plan answers, as the
+// queries or point reads that it replaces, each in the partitions it would visit.
 // Source: the price list, rule R8.
 func chargeProbes(env *mql.Env, coll *catalog.Collection, p *agg.Probes, throughView bool) (ratelimit.Probing, error) {
 	if p == nil || coll == nil || env.Meter == nil {

@@ -26,12 +26,12 @@ type Modify struct {
 	Update *update.Program // nil deletes
 	Multi  bool
 	Upsert bool
-	// Return asks for the document before (Old) or after (New) the change, for
+	// Return selects the document before (OldImage) or after (NewImage) the change, for
 	// findAndModify.
 	Return Image
 }
 
-// Image says which version of a changed document is wanted.
+// Image selects a version of a changed document.
 type Image uint8
 
 // The images.
@@ -41,16 +41,16 @@ const (
 	NewImage
 )
 
-// Modified is what a Modify did.
+// Modified holds the result of a Modify.
 type Modified struct {
 	Matched  int64
-	Changed  int64      // documents updated for real, or deleted
+	Changed  int64      // documents that an update really changed, or deleted documents
 	Upserted bson.Value // _id of the upserted document, missing without one
-	Doc      bson.Raw   // the image asked for, nil when nothing matched
-	Found    *exec.Row  // what was matched without its document, if Modify.Find asks for metadata
+	Doc      bson.Raw   // the selected image, nil when nothing matched
+	Found    *exec.Row  // the matched row without its document, if Modify.Find requests metadata
 }
 
-// Modify runs one update or delete statement. The collection is created when
+// Modify runs one update or delete statement. The collection is created if
 // an upsert needs it.
 func (c *Cluster) Modify(o *Op, ns collection.Namespace, m *Modify) (Modified, error) {
 	if err := c.checkModify(o, ns, m); err != nil {
@@ -67,8 +67,8 @@ func (c *Cluster) Modify(o *Op, ns collection.Namespace, m *Modify) (Modified, e
 	return c.modifyOne(o, ns, m)
 }
 
-// byKey reports a filter that names one document by its key: a statement for many
-// is one for a single document then.
+// byKey reports whether a filter selects one document by its key. A statement for many
+// documents is then run as one for a single document.
 func (c *Cluster) byKey(o *Op, ns collection.Namespace, m *Modify) bool {
 	coll := c.Catalog.Peek().Collection(ns)
 	if coll == nil || coll.IsView() {
@@ -142,12 +142,12 @@ func (c *Cluster) modifyOne(o *Op, ns collection.Namespace, m *Modify) (r Modifi
 	return r, err
 }
 
-// located is how a single-document statement finds its document.
+// located is the plan by which a single-document statement finds its document.
 type located struct {
 	sol    *plan.Solution
 	shards []*shard.Descriptor
 	filter match.Node // nil when nothing needs it
-	// express says that the filter is no more than the _id.
+	// express is true if the filter is no more than the _id.
 	express bool
 }
 
@@ -175,7 +175,7 @@ func (a *attempt) locate(m *Modify) (located, error) {
 	return located{sol: sol, shards: router.Targets(a.coll, q.Match, o.Env.Collation == nil), filter: q.Match}, nil
 }
 
-// point returns the single record a solution reads by key.
+// point returns the single record that a solution reads by its key.
 func point(sol *plan.Solution) (*plan.PointRead, bool) {
 	n := sol.Shards
 	for {
@@ -192,8 +192,8 @@ func point(sol *plan.Solution) (*plan.PointRead, bool) {
 	}
 }
 
-// first returns a copy of the first row of a solution, read through the
-// attempt's transaction, whose iterators are closed before it is written to. It
+// first returns a copy of the first row of a solution. It reads through the
+// attempt's transaction and closes its iterators before the row is written. The copy
 // is valid until the attempt ends.
 func (a *attempt) first(sol *plan.Solution, shards []*shard.Descriptor) (*exec.Row, error) {
 	ops, err := onShards(sol, 1, exec.Source{Coll: a.coll, Reader: a.txn}, shards, nil)
@@ -212,8 +212,8 @@ func (a *attempt) first(sol *plan.Solution, shards []*shard.Descriptor) (*exec.R
 	return old, nil
 }
 
-// named is first for the record of an _id, whose key is the attempt's: it reads it where it is
-// to lie, without operators.
+// named is first for the record of an _id, whose key is in the attempt: it reads the document
+// directly into its final place, without operators.
 func (a *attempt) named(p *plan.PointRead, d *shard.Descriptor) (*exec.Row, error) {
 	env, old := a.op.Env, &a.old
 	doc, err := a.txn.Get(env.Context(), a.key[0], old.Doc[:0])
@@ -287,7 +287,7 @@ func (a *attempt) change(filter match.Node, m *Modify, row *exec.Row, r *Modifie
 	return t.Update(o.Env, row.Doc, doc, h, op, delta)
 }
 
-// applyUpdate computes the new version of a document in b. in is what it was told
+// applyUpdate computes the new version of a document in b. in is the input of the update
 // beside the document.
 func applyUpdate(o *Op, b *bson.Builder, p *update.Program, filter match.Node, old bson.Raw, s *expr.Scratch) (doc bson.Raw, in update.Input, res update.Result, err error) {
 	s.Reset()
@@ -314,8 +314,8 @@ func applyUpdate(o *Op, b *bson.Builder, p *update.Program, filter match.Node, o
 	return doc, in, res, err
 }
 
-// move changes the shard key of a document, in one field at least: it is deleted
-// here and inserted there, in the same commit.
+// move changes a document whose shard key changes: it deletes the document
+// at the old position and inserts it at the new one, in the same commit.
 // Manual: core/sharding-change-shard-key-value.
 func (a *attempt) move(row *exec.Row, doc bson.Raw, h keyspace.Hash, field string) error {
 	o := a.op
@@ -334,8 +334,8 @@ func (a *attempt) move(row *exec.Row, doc bson.Raw, h keyspace.Hash, field strin
 	return a.target(a.coll.Home(doc, h)).Insert(o.Env, doc, h)
 }
 
-// upsert inserts the document that filter and update describe: the filter as the client wrote
-// it, in which equal clauses are still two.
+// upsert inserts the document that filter and update describe. It parses the filter as the client
+// wrote it, in which equal clauses are still two.
 func (a *attempt) upsert(m *Modify, r *Modified) error {
 	c, o := a.c, a.op
 	filter, err := match.Parse(o.Env, m.Find.Filter)

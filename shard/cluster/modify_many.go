@@ -20,12 +20,12 @@ import (
 )
 
 const (
-	// batchRows and batchBytes bound how many documents of an updateMany or deleteMany are looked for together.
+	// batchRows and batchBytes bound how many documents an updateMany or deleteMany collects together.
 	batchRows  = 256
 	batchBytes = 4 << 20
 )
 
-// commits is how many documents commit together, or in a transaction have a savepoint.
+// commits returns how many documents commit together, or share a savepoint in a transaction.
 func (c *Cluster) commits(o *Op) int {
 	if o.Txn != nil {
 		return batchRows
@@ -33,19 +33,17 @@ func (c *Cluster) commits(o *Op) int {
 	return storage.CommitRows(c.Store, batchRows)
 }
 
-// found is a matched document of a multi statement: where it lies.
+// found is the position and id of a matched document of a multi statement.
 type found struct {
 	hash keyspace.Hash
 	id   []byte
 }
 
-// modifyMany changes every match, some at a time: keys are collected from a
-// snapshot; each document is then read again, matched again and changed in a
-// transaction. A document changed meanwhile so that it no longer matches is
-// left alone; one that moves in the index is not met twice, because the
-// snapshot does not move. So each is changed once also when the collection gets another
-// shard key meanwhile: see placesIn. A transaction reads what it writes, so there all keys
-// are collected first.
+// modifyMany changes every match, in batches: keys are collected from a snapshot; each document is then read
+// again, matched again and changed in a transaction. A document that was changed meanwhile and no longer
+// matches is left alone. A document that moves in the index is not found twice, because the snapshot does not
+// change. So each document is changed once, even if the collection gets another shard key meanwhile: see
+// placesIn. A transaction reads its own writes, so there all keys are collected first.
 func (c *Cluster) modifyMany(o *Op, ns collection.Namespace, m *Modify) (r Modified, err error) {
 	for refused := 0; ; refused++ {
 		done, err := c.modifyMatches(o, ns, m)
@@ -72,14 +70,14 @@ func (c *Cluster) modifyMany(o *Op, ns collection.Namespace, m *Modify) (r Modif
 	return r, nil
 }
 
-// A delete of many that is refused for lack of room goes on with a new snapshot, as the one that it had keeps
-// what it has deleted on the disk.
+// A delete of many documents that is refused for lack of disk space continues with a new snapshot, because
+// the old one keeps the deleted documents on the disk.
 const (
-	deletesMax = 20          // refusals one after another, of which none deleted anything, are the end
-	roomPause  = time.Second // between them
+	deletesMax = 20          // consecutive refusals without a deletion after which the delete fails
+	roomPause  = time.Second // between two tries
 )
 
-// awaitRoom waits before a delete is tried again on a full disk. Errors: the context's cause.
+// awaitRoom waits before a delete is retried on a full disk. Errors: the context's cause.
 func (c *Cluster) awaitRoom(o *Op) error {
 	o.Env.Pause()
 	select {
@@ -115,8 +113,8 @@ func (c *Cluster) modifyMatches(o *Op, ns collection.Namespace, m *Modify) (r Mo
 			}
 		}
 		if more {
-			// Else the log of writes grows faster than the disk takes it, and the syncs for which others
-			// wait have all of that to write. The last batch is synced with the whole command.
+			// Otherwise the write-ahead log grows faster than the disk can take it, and syncs of other
+			// commands have to write all of that. The last batch is synced with the whole command.
 			o.Env.Pause()
 			if err := c.Harden(o.Env.Context(), o); err != nil {
 				return r, err
@@ -126,12 +124,12 @@ func (c *Cluster) modifyMatches(o *Op, ns collection.Namespace, m *Modify) (r Mo
 	return r, nil
 }
 
-// collectedMax bounds the keys that are collected for a transaction: one that
-// changes so many documents is too large anyway.
+// collectedMax bounds the keys that are collected for a transaction: a transaction that
+// changes more documents is too large anyway.
 const collectedMax = 1 << 20
 
-// collect takes the keys of the next matches; of all in a transaction, and closes
-// the stream then. more is false at the end of the stream.
+// collect takes the keys of the next matches. In a transaction it takes those of all matches and closes
+// the stream. more is false at the end of the stream.
 // Errors: storage.ErrTxnTooLarge.
 func (c *Cluster) collect(o *Op, s *Stream) (out []found, more bool, err error) {
 	size := 0
@@ -155,10 +153,10 @@ func (c *Cluster) collect(o *Op, s *Stream) (out []found, more bool, err error) 
 	return out, true, nil
 }
 
-// placesIn returns the places of documents in the collection as it is now, which may have got
-// another shard key since the stream found them. They follow from the documents in the snapshot;
-// a document whose key was changed meanwhile is not found there and left alone.
-// Errors: QueryPlanKilled (175) when another collection replaced the one that is read, by a drop,
+// placesIn returns the positions of documents in the present collection, which may have
+// another shard key than when the stream found them. They are computed from the documents in the snapshot;
+// a document whose shard key was changed meanwhile is not found there and left alone.
+// Errors: QueryPlanKilled (175) if another collection has replaced the one that is read, by a drop,
 // a rename or $out; those of a read.
 func (s *Stream) placesIn(now *catalog.Collection, ns collection.Namespace, batch []found) ([]found, error) {
 	if now == nil || now.IsView() || now.UUID != s.Coll.UUID || s.v == nil {
@@ -184,7 +182,7 @@ func (s *Stream) placesIn(now *catalog.Collection, ns collection.Namespace, batc
 	return out, nil
 }
 
-// changeBatch changes, in one transaction, documents that a stream has found: all or none.
+// changeBatch changes, in one transaction, all documents of a batch that a stream has found, or none.
 // Errors: those of Stream.placesIn.
 func (c *Cluster) changeBatch(o *Op, from *Stream, ns collection.Namespace, m *Modify, batch []found) (r Modified, err error) {
 	defer c.settle(o)
@@ -238,7 +236,7 @@ func (c *Cluster) changeBatch(o *Op, from *Stream, ns collection.Namespace, m *M
 		return nil
 	})
 	if err != nil {
-		return Modified{}, err // nothing of the batch is there
+		return Modified{}, err // nothing of the batch is committed
 	}
 	return r, nil
 }

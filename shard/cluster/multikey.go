@@ -5,8 +5,8 @@ import (
 	"github.com/cantledb/cantle/collection/index"
 )
 
-// markMultikey publishes that an index has met arrays. It is done before the
-// commit, so that a reader who sees the entries finds the mark too. A
+// markMultikey publishes that an index contains arrays. It does so before the
+// commit, so that a reader of the entries finds the mark too. A
 // transaction reads its own entries by a catalog of its own, which gets the mark
 // as well.
 func (a *attempt) markMultikey(ix *catalog.Index, paths index.MultikeyPaths) error {
@@ -24,7 +24,7 @@ func (a *attempt) markMultikey(ix *catalog.Index, paths index.MultikeyPaths) err
 		if err != nil {
 			return err
 		}
-	} else if now != nil { // somebody else has made the mark just now
+	} else if now != nil { // another writer has made the mark just now
 		if err := a.c.Catalog.Spread(a.op.Env.Context(), now); err != nil {
 			return err
 		}
@@ -37,7 +37,7 @@ func (a *attempt) markMultikey(ix *catalog.Index, paths index.MultikeyPaths) err
 	return nil
 }
 
-// withMark returns the entry with the mark of an index, nil when it has it
+// withMark returns the entry with the mark of an index; nil if it has the mark
 // already or lacks the index.
 func withMark(coll *catalog.Collection, ix *catalog.Index, paths index.MultikeyPaths) *catalog.Collection {
 	if coll == nil {

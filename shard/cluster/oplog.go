@@ -13,23 +13,24 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// OplogNamespace is the change log as a collection that nobody stores.
+// OplogNamespace is the namespace under which clients read the change log; the collection is not
+// stored.
 var OplogNamespace = collection.Namespace{DB: "local", Coll: "oplog.rs"}
 
-// oplogOp delivers the entries of the change log. Its end is not final: when
-// more have come, the next call delivers them.
+// oplogOp delivers the entries of the change log. Its end is not final: if
+// more entries have come, the next call delivers them.
 type oplogOp struct {
 	c    *Cluster
 	span span
 	log  *changestream.Oplog // nil before the first row
-	past bool                // an entry after the span was met
+	past bool                // an entry after the span was read
 	row  exec.Row
 }
 
-// span is the times from first to last of the entries that are asked for; 0 is open.
+// span holds the first and the last time of the selected entries; 0 is open.
 type span struct{ first, last storage.Timestamp }
 
-// Next see exec.Operator.
+// Next implements exec.Operator.
 func (x *oplogOp) Next(env *mql.Env) (*exec.Row, error) {
 	if x.past {
 		return nil, nil
@@ -52,23 +53,23 @@ func (x *oplogOp) Next(env *mql.Env) (*exec.Row, error) {
 	return &x.row, nil
 }
 
-// Explain see exec.Operator.
+// Explain implements exec.Operator.
 func (x *oplogOp) Explain(b *bson.Builder, _ bool) { b.String("stage", "COLLSCAN") }
 
-// Park see exec.Operator. The log is open only while it is looked at.
+// Park implements exec.Operator. The log is open only during a poll.
 func (x *oplogOp) Park() (int, bool) { return 0, true }
 
-// Close see exec.Operator.
+// Close implements exec.Operator.
 func (x *oplogOp) Close() {}
 
-// oplogSpan is the span outside of which the first stage of a pipeline wants
-// nothing of the change log, by what it asks of ts.
+// oplogSpan returns the span of the change log that can match the first stage of a pipeline,
+// by its conditions on ts.
 func oplogSpan(outline *agg.Outline) (x span) {
 	x.narrow(outline.Filter())
 	return x
 }
 
-// narrow looks into the conditions on ts, and those that $and joins with others.
+// narrow applies the conditions on ts, including those inside $and.
 func (x *span) narrow(filter bson.Raw) {
 	for it := filter.Iter(); it.Next(); {
 		switch string(it.Name) {
@@ -117,8 +118,8 @@ func timeOf(v bson.Value) (storage.Timestamp, bool) {
 	return storage.MakeTimestamp(t, i), ok
 }
 
-// OplogRange is the times of the oldest and the newest entry of the change log;
-// both are the newest time there is when it has none.
+// OplogRange returns the times of the oldest and the newest entry of the change log. If the log is
+// empty, both are the newest time of the store.
 // Errors: storage errors.
 func (c *Cluster) OplogRange(ctx context.Context) (oldest, newest storage.Timestamp, err error) {
 	newest = c.Store.Latest()
@@ -131,8 +132,8 @@ func (c *Cluster) OplogRange(ctx context.Context) (oldest, newest storage.Timest
 }
 
 // WaitOplog waits until the change log has grown since the stream, opened on
-// OplogNamespace, came to its end.
-// Errors: what ended ctx; storage.ErrClosed.
+// OplogNamespace, reached its end.
+// Errors: the cause of ctx; storage.ErrClosed.
 func (s *Stream) WaitOplog(ctx context.Context) error {
 	if s.oplog == nil || s.oplog.log == nil {
 		return nil

@@ -29,12 +29,12 @@ type Stream struct {
 	c        *Cluster
 	op       *Op
 	v        *view
-	inside   bool // the rows stay where they are: see FindInside
+	inside   bool // the rows are not returned to the client: see FindInside
 	after    func()
-	held     *ratelimit.Throttled // a test's refusal of a change stream's first page
+	held     *ratelimit.Throttled // a refusal of a change stream's first page, injected by a test
 }
 
-// Close releases operators and snapshot, and charges what is not charged yet.
+// Close releases operators and snapshot, and charges what is not yet charged.
 func (s *Stream) Close() {
 	if s.v == nil {
 		return
@@ -48,10 +48,9 @@ func (s *Stream) Close() {
 	}
 }
 
-// Park lets go of what the stream would find again, for as long as nobody asks for
-// rows; see exec.Operator.
-// bytes is about what the stream holds then beside the memory budget of the command;
-// done is false if it was at work.
+// Park releases what the stream can get again, until the next request for rows; see exec.Operator.
+// bytes is approximately what the stream still holds beside the memory budget of the command; done
+// is false if the stream was in use.
 func (s *Stream) Park() (bytes int64, done bool) {
 	if s.v == nil {
 		return 0, true
@@ -60,7 +59,7 @@ func (s *Stream) Park() (bytes int64, done bool) {
 	return int64(n), done
 }
 
-// Settle charges what was read since the last time.
+// Settle charges what was read since the last call.
 func (s *Stream) Settle() { s.c.settle(s.op) }
 
 // Find opens a find. The caller closes the stream.
@@ -68,13 +67,13 @@ func (c *Cluster) Find(o *Op, ns collection.Namespace, f plan.Find) (*Stream, er
 	return c.openFind(o, ns, f, false)
 }
 
-// FindInside is Find for rows that stay where they are, to be counted or changed:
+// FindInside is Find for rows that are counted or changed instead of returned:
 // their bytes are not charged as returned.
 func (c *Cluster) FindInside(o *Op, ns collection.Namespace, f plan.Find) (*Stream, error) {
 	return c.openFind(o, ns, f, true)
 }
 
-// openFind is Find, or with inside FindInside.
+// openFind is Find, or FindInside if inside is true.
 func (c *Cluster) openFind(o *Op, ns collection.Namespace, f plan.Find, inside bool) (s *Stream, err error) {
 	v, err := c.view(o, ns)
 	if err != nil {
@@ -88,8 +87,8 @@ func (c *Cluster) openFind(o *Op, ns collection.Namespace, f plan.Find, inside b
 	return c.open(o, v, v.snap.Collection(ns), f, inside)
 }
 
-// open plans a find on a collection entry and opens it at a view, which the
-// stream then owns.
+// open plans a find on a collection entry and opens it at a view. The
+// stream owns the view from then on.
 func (c *Cluster) open(o *Op, v *view, coll *catalog.Collection, f plan.Find, inside bool) (*Stream, error) {
 	if coll == nil {
 		// A missing collection reads as empty, but bad arguments are errors.
@@ -139,16 +138,16 @@ type express struct {
 	shards   [1]*shard.Descriptor
 }
 
-// UseDefaultCollation makes the default collation of the collection called ns the
-// command's, unless the command names one: for who parses an update before the
-// statement runs, because operators keep the order of strings they were parsed with.
+// UseDefaultCollation sets the command's collation to the default of the collection called ns,
+// unless the command has one. It is for callers that parse an update before the statement runs,
+// because operators keep the order of strings with which they were parsed.
 func (c *Cluster) UseDefaultCollation(o *Op, ns collection.Namespace) {
 	if coll := c.latest(o).Collection(ns); coll != nil {
 		useCollation(o.Env, coll)
 	}
 }
 
-// ParseFilter parses a filter as a statement on the collection called ns does: by its default
+// ParseFilter parses a filter as a statement on the collection called ns does: with its default
 // collation, see UseDefaultCollation, and with its text index.
 // Errors: those of match.Parse.
 func (c *Cluster) ParseFilter(o *Op, ns collection.Namespace, filter bson.Raw) (match.Node, error) {
@@ -160,17 +159,17 @@ func (c *Cluster) ParseFilter(o *Op, ns collection.Namespace, filter bson.Raw) (
 	return n, err
 }
 
-// useCollation makes the collection's default collation the command's, unless
-// the command names one.
+// useCollation sets the command's collation to the collection's default, unless
+// the command has one.
 func useCollation(env *mql.Env, coll *catalog.Collection) {
 	if env.Collation == nil && !env.SimpleCollation {
 		env.Collation = coll.Options.Collation
 	}
 }
 
-// useViewCollation makes a view's default collation, simple unless it was created with
-// one, the command's. Manual: core/views#collation-behavior.
-// Errors: OptionNotSupportedOnView (167) where the command names another.
+// useViewCollation sets the command's collation to the view's default, which is simple unless the
+// view was created with a collation. Manual: core/views#collation-behavior.
+// Errors: OptionNotSupportedOnView (167) if the command has another.
 func useViewCollation(env *mql.Env, view *catalog.Collection) error {
 	own := view.Options.Collation
 	switch {
@@ -199,7 +198,7 @@ func (c *Cluster) openQuery(o *Op, v *view, q *plan.Query, inside bool) (*Stream
 	return &Stream{Operator: op, Coll: q.Coll, Solution: sol, query: q, Shards: shards, c: c, op: o, v: v, inside: inside}, nil
 }
 
-// scatter opens a solution on every shard and puts the rows together.
+// scatter opens a solution on every shard and combines the rows.
 func (c *Cluster) scatter(o *Op, v *view, coll *catalog.Collection, sol *plan.Solution, shards []*shard.Descriptor, inside bool) (exec.Operator, error) {
 	ops, err := onShards(sol, rowsWanted(sol), exec.Source{Coll: coll, Reader: v.reader}, shards, func(d *shard.Descriptor, op exec.Operator) (exec.Operator, error) {
 		o.Trace.add(d, op)
@@ -217,8 +216,8 @@ func (c *Cluster) scatter(o *Op, v *view, coll *catalog.Collection, sol *plan.So
 	return cut(sol, gather(ops, sol.Pattern)), nil
 }
 
-// parallel lets the operators of several shards run at the same time, when
-// each has enough to do on its own.
+// parallel lets the operators of several shards run concurrently, if
+// each has enough to do.
 func (c *Cluster) parallel(o *Op, sol *plan.Solution, ops []exec.Operator) []exec.Operator {
 	if sol.Limit > 0 && sol.Skip+sol.Limit <= smallLimit && sol.Sorted || o.Txn != nil {
 		return ops // reading ahead would cost more than it saves
@@ -226,8 +225,8 @@ func (c *Cluster) parallel(o *Op, sol *plan.Solution, ops []exec.Operator) []exe
 	return exec.Prefetch(o.Env, ops, c.Workers)
 }
 
-// smallLimit is a number of rows for which goroutines do not pay.
+// smallLimit is a number of rows for which goroutines cost more than they save.
 const smallLimit = 16
 
-// Explain prints the plan of a find; with stats it is run to its end first.
+// Explain prints the plan of a find; with stats, the find is first run to its end.
 func (s *Stream) Explain(b *bson.Builder, stats bool) { s.Operator.Explain(b, stats) }

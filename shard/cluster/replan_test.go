@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// TestReplan: a plan that the cache knows as good is given up while it runs when it
-// does much worse than in its trial, and the entry has to prove itself again.
+// TestReplan: a running plan from the cache is abandoned if it does
+// much worse than in its trial, and its entry becomes inactive until it wins again.
 func TestReplan(t *testing.T) {
 	s := newScene(t)
 	s.create(made{Indexes: []bson.Raw{s.raw(`{key: {a: 1}, name: "a_1"}`), s.raw(`{key: {b: 1}, name: "b_1"}`)}})
@@ -34,7 +34,7 @@ func TestReplan(t *testing.T) {
 		}
 		return entries[0].Active
 	}
-	// find returns how many rows a filter has and how many documents were paid for.
+	// find returns the number of rows that match a filter and the number of documents charged.
 	find := func(filter string) (rows int, loaded int64) {
 		t.Helper()
 		o := s.op(t.Context())
@@ -72,7 +72,7 @@ func TestReplan(t *testing.T) {
 			t.Fatalf("query %d: %d rows, entry active: %v", i, rows, active())
 		}
 	}
-	// By the index on a, it would read nearly all documents.
+	// With the index on a, it would read nearly all documents.
 	if rows, loaded := find(many); rows != 10 || loaded > 20 || active() {
 		t.Errorf("%d rows, %d documents loaded, entry active: %v", rows, loaded, active())
 	}
@@ -82,7 +82,7 @@ func TestReplan(t *testing.T) {
 	if !active() {
 		t.Error("the entry was never confirmed")
 	}
-	// A write that looks for its document by the plan gives it up as well.
+	// A write that finds its document by the plan abandons it as well.
 	program, err := update.Parse(s.op(t.Context()).Env, s.raw(`{u: {$set: {c: 1}}}`).Get("u"), nil, update.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -97,8 +97,8 @@ func TestReplan(t *testing.T) {
 	}
 }
 
-// TestReplanReadsAhead: the rows that a plan reads ahead do not count against it: one that does as
-// well as in its trial of eleven rows stays, whatever it delivers.
+// TestReplanReadsAhead: the rows that a plan reads ahead do not count against it. A plan that does as
+// well as in its trial of eleven rows stays, however many rows it delivers.
 func TestReplanReadsAhead(t *testing.T) {
 	s := newScene(t)
 	s.create(made{Indexes: []bson.Raw{s.raw(`{key: {a: 1}, name: "a_1"}`), s.raw(`{key: {b: 1}, name: "b_1"}`)}})

@@ -15,26 +15,26 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// States made from the change log are kept for the next read at the same time: so
-// many, of so many bytes together, and so long after the last one.
+// Bounds of the states made from the change log that are kept for the next read at the same time:
+// their number, their bytes together, and how long they are kept after the last use.
 const (
 	rewoundMax       = 16
 	rewoundBytesMax  = 2 * rewind.LayerBytesMax
 	rewoundIdleAfter = time.Minute
 )
 
-// rewoundState is the store at a time that nobody kept a snapshot of. The fields below state
+// rewoundState is the store at a time for which no snapshot was kept. The fields below state
 // are guarded by states.mu.
 type rewoundState struct {
 	state *rewind.State
 	names map[collection.Namespace]keyspace.CollectionID // at that time
 	refs  int
 	used  time.Time
-	gone  bool // not in the list any more; closed by the last one that uses it
+	gone  bool // removed from the list; closed by its last user
 }
 
 // rewoundAt returns the state at a time, laid over a snapshot that is not older than
-// another time. It must be given back to release.
+// newer. The caller gives it back to release.
 func (c *Cluster) rewoundAt(ctx context.Context, at, newer storage.Timestamp) (*rewoundState, error) {
 	x := &c.states
 	if p := x.find(at, newer); p != nil {
@@ -54,7 +54,7 @@ func (c *Cluster) rewoundAt(ctx context.Context, at, newer storage.Timestamp) (*
 	return p, nil
 }
 
-// namesAt tells what namespaces meant at a time. Errors: ErrSnapshotTooOld.
+// namesAt returns the collections that namespaces named at a time. Errors: ErrSnapshotTooOld.
 func (c *Cluster) namesAt(ctx context.Context, at storage.Timestamp) (map[collection.Namespace]keyspace.CollectionID, error) {
 	names, err := changestream.Numbers(ctx, c.Store, c.Catalog.Peek, at)
 	var lost *mongoerr.Error
@@ -64,14 +64,14 @@ func (c *Cluster) namesAt(ctx context.Context, at storage.Timestamp) (map[collec
 	return names, err
 }
 
-// since is the beginning of the window in which every state can be read.
+// since returns the beginning of the window in which every state can be read.
 func (x *states) since() storage.Timestamp {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return storage.MakeTimestamp(uint32(max(0, x.clock().Add(-x.window).Unix())), 0)
 }
 
-// find returns a state that is there, with one more user.
+// find returns a state that is kept, with one more user.
 func (x *states) find(at, newer storage.Timestamp) *rewoundState {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -105,8 +105,8 @@ func (x *states) release(p *rewoundState) {
 	x.trim()
 }
 
-// trim drops the states that were not used for longest until the rest is within
-// bounds, and sees to it that all are dropped in the end; mu is held.
+// trim drops the least recently used states until the rest is within the
+// bounds, and starts the timer of dropIdle; mu is held.
 func (x *states) trim() {
 	left, bytes := rewoundMax, int64(rewoundBytesMax)
 	for _, p := range slices.Backward(x.rewound) {
@@ -127,7 +127,7 @@ func (x *states) trim() {
 	}
 }
 
-// dropIdle drops the states that nobody has asked for lately.
+// dropIdle drops the states that were not used for rewoundIdleAfter.
 func (x *states) dropIdle() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -137,7 +137,7 @@ func (x *states) dropIdle() {
 	x.trim()
 }
 
-// forget drops the states that are chosen; those in use are closed by their last
+// forget drops the chosen states; a state in use is closed by its last
 // user. mu is held.
 func (x *states) forget(chosen func(*rewoundState) bool) {
 	x.rewound = slices.DeleteFunc(x.rewound, func(p *rewoundState) bool {
@@ -152,8 +152,9 @@ func (x *states) forget(chosen func(*rewoundState) bool) {
 	})
 }
 
-// stillNamed checks that a namespace names the collection coll, nil for none, as it did at a
-// time when it named number id, 0 for nothing; missing says that it had none yet.
+// stillNamed checks that a namespace names the collection coll, nil for none, and named the same
+// collection, by its number id, 0 for none, at an earlier time. missing is true if it named none
+// then.
 // Errors: SnapshotUnavailable (246).
 func stillNamed(ns collection.Namespace, coll *catalog.Collection, id keyspace.CollectionID) (missing bool, err error) {
 	switch {
@@ -165,14 +166,15 @@ func stillNamed(ns collection.Namespace, coll *catalog.Collection, id keyspace.C
 	return false, mongoerr.New(mongoerr.SnapshotUnavailable, "Unable to read %s at the wanted time: it was dropped, renamed, resharded or made anew since", ns)
 }
 
-// rewoundTxn is what a transaction reads that began at a time nobody kept.
+// rewoundTxn is the state read by a transaction that began at a time for which no snapshot was
+// kept.
 type rewoundTxn struct {
 	state *rewind.State
 	names map[collection.Namespace]keyspace.CollectionID
 }
 
-// rewindInTxn rewinds what a statement of the transaction reads or writes.
-// Errors: SnapshotUnavailable (246), also for what did not exist yet.
+// rewindInTxn rewinds a collection that a statement of the transaction reads or writes.
+// Errors: SnapshotUnavailable (246), also if the collection did not exist yet.
 func (c *Cluster) rewindInTxn(o *Op, ns collection.Namespace, coll *catalog.Collection) error {
 	t := o.Txn
 	if t.rewound == nil || coll != nil && coll.IsView() {
@@ -193,7 +195,7 @@ func (c *Cluster) rewindInTxn(o *Op, ns collection.Namespace, coll *catalog.Coll
 	return c.rewindCollection(o, t.rewound.state, coll)
 }
 
-// rewindCollection makes what a state lacks to read a collection. It may take long where much was
+// rewindCollection loads what a state lacks to read a collection. It may take long if much was
 // written since. Errors: SnapshotTooOld (239), SnapshotUnavailable (246).
 func (c *Cluster) rewindCollection(o *Op, s *rewind.State, coll *catalog.Collection) error {
 	err := s.Load(o.Env, coll)
@@ -212,7 +214,7 @@ func (c *Cluster) rewindCollection(o *Op, s *rewind.State, coll *catalog.Collect
 	return err
 }
 
-// dropUnused drops the states that nobody reads at the moment.
+// dropUnused drops the states that have no user at the moment.
 func (x *states) dropUnused() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -7,17 +7,17 @@ import (
 	"github.com/cantledb/cantle/collection/shard"
 )
 
-// opened is what a read opened: an operator, and where it runs by which plan if it reads
-// a collection.
+// opened is an opened read: an operator and, if it reads a collection, its plan and
+// its shards.
 type opened struct {
 	exec.Operator
 	Solution *plan.Solution
 	Shards   []*shard.Descriptor
 }
 
-// onShards builds a solution on each of the shards, of which so many rows each will be
-// asked for, 0 if that is unknown. src is what they have in common. wrap completes what
-// runs on one shard, and closes it when it fails; nil leaves it as it is. After an error
+// onShards builds a solution on each of the shards. rows is the number of rows that will be
+// requested from each, 0 if unknown. src holds what the shards have in common. wrap completes the
+// operator of one shard, and closes it on failure; a nil wrap changes nothing. After an error
 // nothing is open.
 func onShards(sol *plan.Solution, rows int64, src exec.Source, shards []*shard.Descriptor,
 	wrap func(d *shard.Descriptor, in exec.Operator) (exec.Operator, error)) ([]exec.Operator, error) {
@@ -37,7 +37,7 @@ func onShards(sol *plan.Solution, rows int64, src exec.Source, shards []*shard.D
 	return ops, nil
 }
 
-// gather puts the rows of shards together, in an order if there is one.
+// gather combines the rows of shards, in an order if there is one.
 func gather(ops []exec.Operator, by *order.Pattern) exec.Operator {
 	if by != nil {
 		return exec.Merge(by, ops)
@@ -56,7 +56,7 @@ func cut(sol *plan.Solution, in exec.Operator) exec.Operator {
 	return in
 }
 
-// rowsWanted is how many rows of one shard are needed at most, 0 if all are.
+// rowsWanted returns the maximum number of rows needed from one shard, 0 if all are.
 func rowsWanted(sol *plan.Solution) int64 {
 	if sol.Limit <= 0 {
 		return 0

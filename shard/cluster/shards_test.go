@@ -20,7 +20,7 @@ func (c closing) Close() {
 	c.Operator.Close()
 }
 
-// TestShardsFailing: when a shard fails, what was opened on those before it is closed.
+// TestShardsFailing: if a shard fails, the operators opened on the shards before it are closed.
 func TestShardsFailing(t *testing.T) {
 	bad := errors.New("bad")
 	closed := 0

@@ -19,8 +19,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Sink see agg.Opener. Documents are written as a command of its own would
-// write them, and charged to the pipeline's command.
+// Sink implements agg.Opener. Documents are written as by a command of its own,
+// and charged to the pipeline's command.
 func (x *opener) Sink(env *mql.Env, ns collection.Namespace, spec *agg.SinkSpec) (agg.Sink, error) {
 	target := x.c.Catalog.Peek().Collection(ns)
 	if err := checkSeriesTarget(target, spec); err != nil {
@@ -38,7 +38,7 @@ func (x *opener) Sink(env *mql.Env, ns collection.Namespace, spec *agg.SinkSpec)
 }
 
 // Sink opens the target of documents that a command computes itself, as the
-// stages $out and $merge do for those of a pipeline.
+// stages $out and $merge do for the documents of a pipeline.
 func (c *Cluster) Sink(o *Op, spec *agg.SinkSpec) (agg.Sink, error) {
 	if err := c.checkWritable(o); err != nil {
 		return nil, err
@@ -46,8 +46,8 @@ func (c *Cluster) Sink(o *Op, spec *agg.SinkSpec) (agg.Sink, error) {
 	return (&opener{c: c, o: o}).Sink(o.Env, spec.NS, spec)
 }
 
-// writer is an Op for the writes of a pipeline, under the same environment but
-// with a meter of its own.
+// writer returns an Op for the writes of a pipeline, with the same environment but
+// a meter of its own.
 func (x *opener) writer(env *mql.Env) *Op {
 	inner := *env
 	return &Op{Env: &inner, Class: x.o.Class, Durability: x.o.Durability, BypassValidation: x.o.BypassValidation, WriteBlock: x.o.WriteBlock}
@@ -76,7 +76,7 @@ func (c *Cluster) newOutSink(o *Op, ns collection.Namespace, target *catalog.Col
 	var indexes []bson.Raw
 	if target != nil {
 		options = target.Options.Raw
-		for _, ix := range target.Shown()[1:] { // _id comes by itself
+		for _, ix := range target.Shown()[1:] { // _id is created implicitly
 			indexes = append(indexes, ix.Raw())
 		}
 	} else if spec.TimeSeries != nil {
@@ -91,7 +91,7 @@ func (c *Cluster) newOutSink(o *Op, ns collection.Namespace, target *catalog.Col
 	return &outSink{c: c, o: o, ns: ns, temp: temp}, nil
 }
 
-// Write see agg.Sink.
+// Write implements agg.Sink.
 func (s *outSink) Write(_ *mql.Env, docs []bson.Raw) error {
 	_, errs, err := s.c.Insert(s.o, s.temp, docs, true)
 	if err == nil && len(errs) > 0 {
@@ -100,7 +100,7 @@ func (s *outSink) Write(_ *mql.Env, docs []bson.Raw) error {
 	return err
 }
 
-// Finish see agg.Sink.
+// Finish implements agg.Sink.
 func (s *outSink) Finish(*mql.Env) error {
 	if err := s.c.definer.Replace(s.o, s.temp, s.ns); err != nil {
 		return err
@@ -109,18 +109,18 @@ func (s *outSink) Finish(*mql.Env) error {
 	return nil
 }
 
-// Close see agg.Sink.
+// Close implements agg.Sink.
 func (s *outSink) Close() {
 	if !s.done {
 		s.done = true
-		// Often the command ends because its context has.
+		// The command's context has often ended already.
 		s.o.Env.SetContext(context.WithoutCancel(s.o.Env.Context()))
 		_, _ = s.c.definer.Drop(s.o, s.temp)
 	}
 }
 
-// checkSeriesTarget compares the time series options of $out with those of a
-// collection that exists. Manual: reference/operator/aggregation/out#time-series.
+// checkSeriesTarget compares the time series options of $out with those of an
+// existing collection. Manual: reference/operator/aggregation/out#time-series.
 // Errors: 7268700, 7406103.
 func checkSeriesTarget(target *catalog.Collection, spec *agg.SinkSpec) error {
 	if target == nil || spec.TimeSeries == nil {
@@ -137,18 +137,18 @@ func checkSeriesTarget(target *catalog.Collection, spec *agg.SinkSpec) error {
 	return nil
 }
 
-// mergeSink writes each document into the target by its mode.
+// mergeSink writes each document into the target according to its mode.
 // Manual: reference/operator/aggregation/merge.
 type mergeSink struct {
 	c    *Cluster
 	o    *Op
 	ns   collection.Namespace
 	spec *agg.SinkSpec
-	// nullable says that the fields of `on` may be null or missing.
+	// nullable: the fields of `on` may be null or missing.
 	nullable bool
 }
 
-// Write see agg.Sink.
+// Write implements agg.Sink.
 func (s *mergeSink) Write(_ *mql.Env, docs []bson.Raw) error {
 	if s.spec.WhenMissing != agg.MissDiscard {
 		if _, err := s.c.ensure(s.o, s.ns); err != nil {
@@ -163,10 +163,10 @@ func (s *mergeSink) Write(_ *mql.Env, docs []bson.Raw) error {
 	return nil
 }
 
-// byID says that the _id identifies a document, alone or with others.
+// byID reports whether the _id identifies a document, alone or with other fields.
 func (s *mergeSink) byID() bool { return len(s.spec.On) == 0 || slices.Contains(s.spec.On, "_id") }
 
-// key is the filter that finds the document a fresh one meets.
+// key returns the filter for the target document of a fresh one.
 func (s *mergeSink) key(coll *catalog.Collection, fresh bson.Raw) (bson.Raw, error) {
 	on := s.spec.On
 	if len(on) == 0 {
@@ -203,7 +203,7 @@ func (s *mergeSink) merge(fresh bson.Raw) error {
 	defer s.c.settle(s.o)
 	return s.c.write(s.o, s.ns, func(a *attempt) error {
 		if a.coll == nil && s.spec.WhenMissing == agg.MissDiscard {
-			return nil // nothing to find, nothing to make
+			return nil // nothing to find, nothing to create
 		}
 		if a.coll == nil {
 			return errStale
@@ -257,7 +257,7 @@ func (s *mergeSink) open(a *attempt, shards []*shard.Descriptor) error {
 	return a.begin()
 }
 
-// insert adds a document that met none, and has an _id from now on.
+// insert adds a document without a match; it gets an _id.
 func (s *mergeSink) insert(a *attempt, fresh bson.Raw) error {
 	fresh, err := write.Prepare(s.spec.Inserted(fresh), s.c.Store)
 	if err != nil {
@@ -284,7 +284,7 @@ func (s *mergeSink) insert(a *attempt, fresh bson.Raw) error {
 	return a.trim()
 }
 
-// matched changes the document that was found.
+// matched changes the matching document.
 func (s *mergeSink) matched(a *attempt, old bson.Raw, h keyspace.Hash, fresh bson.Raw) error {
 	if s.spec.WhenMatched == agg.MatchKeep {
 		return nil
@@ -305,8 +305,8 @@ func (s *mergeSink) matched(a *attempt, old bson.Raw, h keyspace.Hash, fresh bso
 	return a.target(a.coll.Home(old, h)).Update(s.o.Env, old, doc, h, changelog.Replace, nil)
 }
 
-// Finish see agg.Sink.
+// Finish implements agg.Sink.
 func (s *mergeSink) Finish(*mql.Env) error { return s.c.Harden(context.Background(), s.o) }
 
-// Close see agg.Sink.
+// Close implements agg.Sink.
 func (s *mergeSink) Close() {}

@@ -23,7 +23,7 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// scene is a cluster over a fresh store, for tests of what lies between the steps
+// scene is a cluster over a fresh store, for tests of events between the steps
 // of a command.
 type scene struct {
 	*Cluster
@@ -61,7 +61,7 @@ func (s *scene) raw(text string) bson.Raw {
 	return r
 }
 
-// create makes db.c anew.
+// create creates db.c anew.
 func (s *scene) create(opts made) *catalog.Collection {
 	s.t.Helper()
 	ctx := s.t.Context()
@@ -87,7 +87,7 @@ func (s *scene) fill(n int) {
 
 var dbc = collection.Namespace{DB: "db", Coll: "c"}
 
-// A document placed by the shard key of one collection must not keep its place in
+// A document placed by the shard key of one collection must not keep its position in
 // another that has taken the name.
 func TestInsertIntoReplacedCollection(t *testing.T) {
 	s := newScene(t)
@@ -107,8 +107,8 @@ func TestInsertIntoReplacedCollection(t *testing.T) {
 	}
 }
 
-// Documents found in one collection are not looked for in another that has its name: an update
-// of many says so instead of leaving some out.
+// Documents found in one collection are not searched in another with the same name: an update
+// of many returns an error instead of skipping some.
 func TestUpdateMeetsReplacedCollection(t *testing.T) {
 	s := newScene(t)
 	s.create(made{})
@@ -152,7 +152,7 @@ func TestBelow(t *testing.T) {
 	}
 }
 
-// A writer that waits for request units holds up no change of the catalog.
+// A writer that waits for request units does not delay changes of the catalog.
 func TestThrottledWriterHoldsNoPin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
@@ -168,7 +168,7 @@ func TestThrottledWriterHoldsNoPin(t *testing.T) {
 			_, _, err := s.Insert(s.op(ctx), dbc, []bson.Raw{s.raw(`{_id: 1}`)}, true)
 			done <- err
 		}()
-		synctest.Wait() // until it waits for a minute
+		synctest.Wait() // until the insert waits, which takes a minute
 		if err := s.Catalog.Change(t.Context(), func(m *catalog.Mutation) error {
 			return m.Put(m.Snapshot().ByID(coll.ID).With(func(c *catalog.Collection) { c.Unmerged = true }))
 		}); err != nil {
@@ -227,7 +227,7 @@ func TestInterruptedOut(t *testing.T) {
 	}
 }
 
-// An $out that cannot begin ends quietly.
+// An $out into a sharded collection is rejected.
 func TestRefusedOut(t *testing.T) {
 	s := newScene(t)
 	s.create(made{ShardKey: s.raw(`{k: "hashed"}`), Shards: 2})
@@ -242,7 +242,7 @@ func TestRefusedOut(t *testing.T) {
 	}
 }
 
-// What shards have read ahead of a limit is charged too.
+// Rows that shards have read ahead of a limit are charged too.
 func TestReadAheadIsCharged(t *testing.T) {
 	s := newScene(t)
 	s.create(made{ShardKey: s.raw(`{k: "hashed"}`), Shards: 2})
@@ -264,7 +264,7 @@ func TestReadAheadIsCharged(t *testing.T) {
 	}
 }
 
-// Errors of many statements come in the order of their statements.
+// The errors of many statements are in the order of their statements.
 func TestSortErrors(t *testing.T) {
 	errs := make([]mongoerr.WriteError, 100_000)
 	for i := range errs {
@@ -278,7 +278,7 @@ func TestSortErrors(t *testing.T) {
 	}
 }
 
-// Views that name views twice each stand for ever more pipelines, of which there is an end.
+// Views that name other views twice each multiply the pipelines; their number is bounded.
 func TestViewTrees(t *testing.T) {
 	s := newScene(t)
 	s.create(made{})

@@ -15,8 +15,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Tail is a find on a capped collection that has no end: after the newest
-// document it goes on with those that come. It reads in turns, each from a fresh
+// Tail is a find without an end on a capped collection: after the newest
+// document it continues with those that are inserted. It reads in turns, each from a fresh
 // snapshot, and holds none between them. Not safe for concurrent use.
 // Manual: core/tailable-cursors.
 type Tail struct {
@@ -26,21 +26,21 @@ type Tail struct {
 	f    plan.Find // without limit and skip
 	id   keyspace.CollectionID
 	skip int64
-	left int64 // documents that may still be delivered, -1 = any number
+	left int64 // number of documents that may still be delivered, -1 = any number
 
-	after keyspace.Hash     // position read up to; nothing was read yet if 0
+	after keyspace.Hash     // position of the last document read; 0 if nothing was read yet
 	at    storage.Timestamp // the last turn's snapshot
 
-	// Of the turn under way.
+	// Of the current turn.
 	in     exec.Operator // nil between turns
 	v      *view
-	newest keyspace.Hash // in the snapshot
-	row    keyspace.Hash // delivered and not taken yet
+	newest keyspace.Hash // position in the snapshot
+	row    keyspace.Hash // position of the row delivered and not taken yet
 }
 
-// Tail opens a tail; nil without an error says that the collection is missing,
+// Tail opens a tail. It returns nil without an error if the collection is missing,
 // which reads as empty.
-// Errors: BadValue (2) for a collection that is not capped or another order than
+// Errors: BadValue (2) for a collection that is not capped or an order other than
 // that of insertion; those of Find.
 func (c *Cluster) Tail(o *Op, ns collection.Namespace, f plan.Find) (*Tail, error) {
 	if err := checkTailSort(ns, f.Sort); err != nil {
@@ -62,7 +62,7 @@ func (c *Cluster) Tail(o *Op, ns collection.Namespace, f plan.Find) (*Tail, erro
 	return t, t.open()
 }
 
-// checkTailSort allows the order of insertion only.
+// checkTailSort accepts only the order of insertion.
 func checkTailSort(ns collection.Namespace, sort bson.Raw) error {
 	if sort.IsEmpty() {
 		return nil
@@ -78,8 +78,8 @@ func tailError(ns collection.Namespace, what string) error {
 }
 
 // open begins a turn.
-// Errors: QueryPlanKilled (175) when the collection is gone, CappedPositionLost
-// (136) when the document read last is.
+// Errors: QueryPlanKilled (175) if the collection is gone, CappedPositionLost
+// (136) if the document read last is gone.
 func (t *Tail) open() (err error) {
 	v, err := t.c.view(t.op, t.ns)
 	if err != nil {
@@ -123,8 +123,8 @@ func (t *Tail) open() (err error) {
 	return nil
 }
 
-// stillThere makes sure that nothing was skipped: while the document read last
-// exists, none behind it has been deleted to make room.
+// stillThere checks that nothing was skipped: while the document read last
+// exists, no document behind it has been deleted to make room.
 func (t *Tail) stillThere(r storage.Reader) error {
 	if t.after == 0 {
 		return nil
@@ -140,8 +140,8 @@ func (t *Tail) stillThere(r storage.Reader) error {
 	return mongoerr.New(mongoerr.CappedPositionLost, "CollectionScan died due to failure to restore tailable cursor position. Last seen record id: RecordId(%d)", t.after)
 }
 
-// Next returns the next document, nil when there is none for now. It comes again
-// unless it is taken. Beginning a turn, it can fail as a new find.
+// Next returns the next document, nil if there is none for now. It returns the same document again
+// until Take is called. At the beginning of a turn, it can fail like a new find.
 func (t *Tail) Next(env *mql.Env) (*exec.Row, error) {
 	if t.left == 0 {
 		return nil, nil
@@ -169,7 +169,7 @@ func (t *Tail) Next(env *mql.Env) (*exec.Row, error) {
 	}
 }
 
-// Take moves behind the document that Next has returned.
+// Take moves behind the document that Next returned last.
 func (t *Tail) Take() {
 	t.after = t.row
 	if t.left > 0 {
@@ -177,7 +177,7 @@ func (t *Tail) Take() {
 	}
 }
 
-// Dead reports a tail that found the collection empty: it has no place to go on
+// Dead reports whether the tail found the collection empty: it then has no position to continue
 // from.
 func (t *Tail) Dead() bool { return t.after == 0 && t.left != 0 }
 
@@ -191,7 +191,7 @@ func (t *Tail) Pause() {
 	t.c.settle(t.op)
 }
 
-// Wait returns once anything has been committed since the last turn that a turn
+// Wait returns once something has been committed since the last turn that a turn
 // can find. Errors: ctx.Err(), storage.ErrClosed.
 func (t *Tail) Wait(ctx context.Context) error {
 	if t.left == 0 || t.op.Txn != nil || t.op.At != 0 {
@@ -199,7 +199,7 @@ func (t *Tail) Wait(ctx context.Context) error {
 		return ctx.Err()
 	}
 	if coll := t.c.Catalog.Settled().Collection(t.ns); coll == nil || coll.ID != t.id {
-		return nil // the record of its end may be older than the turn, which did not know yet
+		return nil // the record of the collection's end may be older than the turn, whose catalog did not have the drop yet
 	}
 	return t.c.hub.WaitFor(ctx, t.at, t.id)
 }

@@ -9,11 +9,10 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// tallies are what stands for the scans of a pipeline that asks only for the number of
-// all documents, as countDocuments({}) does: the numbers are known. nil where they must be
-// found out by scans: at a time in the past, in a transaction, which has writes of its own,
-// beside other reads, which are of one state, and for explain, which shows the scan.
-// A sort is done, for it may refuse documents (parallel arrays).
+// tallies returns operators that replace the scans of a pipeline that needs only the number of all documents,
+// as countDocuments({}) does: the counters hold these numbers. It returns nil where scans must count: at a
+// time in the past; in a transaction, which has writes of its own; beside other reads, which use one state;
+// and for explain, which shows the scan. A sort is executed, since it may reject documents (parallel arrays).
 // The state that is counted is the newest one, as late as the command's view or later.
 func (x *opener) tallies(coll *catalog.Collection, f agg.Front, hint bson.Value, shards []*shard.Descriptor) (map[shard.ID]*exec.Tally, error) {
 	if !f.Tally || f.Filter != nil || f.Sort != nil || f.Skip > 0 || f.Limit > 0 || !hint.IsMissing() ||
@@ -33,7 +32,7 @@ func (x *opener) tallies(coll *catalog.Collection, f agg.Front, hint bson.Value,
 	if !ok || err != nil {
 		return nil, err
 	}
-	// Otherwise it was counted by a map that was another's by then.
+	// Otherwise the documents were counted by a shard map that is no longer current.
 	if now := x.c.Catalog.Peek().ByID(coll.ID); now == nil || now.Map != coll.Map {
 		return nil, nil
 	}

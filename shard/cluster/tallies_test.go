@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/shard/tally"
 )
 
-// TestTallies tells counted pipelines from scanned ones, as explain runs them, by counts that
-// are wrong by a thousand, and wants of both the same replies and the same price.
+// TestTallies distinguishes counted pipelines from scanned ones, as explain runs them, by counters that
+// are wrong by a thousand, and requires the same replies and the same price from both.
 func TestTallies(t *testing.T) {
 	const wrong = 1000
 	for _, key := range []string{"", `{k: "hashed"}`} {

@@ -13,11 +13,11 @@ import (
 )
 
 // Time-series collections hold ordinary documents, one record each, in the order
-// of their time. What MongoDB's buckets forbid is forbidden here too.
+// of their time. What MongoDB forbids because of its buckets is forbidden here too.
 // Manual: core/timeseries/timeseries-limitations.
 
-// timePosition is the first free position for a document: two may have _id and
-// time in common.
+// timePosition returns the first free position for a document: several documents may have the same
+// _id and time.
 func (a *attempt) timePosition(doc bson.Raw) (keyspace.Hash, error) {
 	h, err := a.coll.Position(doc)
 	if err != nil {
@@ -34,7 +34,7 @@ func (a *attempt) timePosition(doc bson.Raw) (keyspace.Hash, error) {
 	return h, nil
 }
 
-// checkModify refuses what cannot be changed, and what cannot be changed so.
+// checkModify rejects changes of views, and those that a time-series collection does not allow.
 // Errors: CommandNotSupportedOnView (166), those of checkSeriesUpdate.
 func (c *Cluster) checkModify(o *Op, ns collection.Namespace, m *Modify) error {
 	switch coll := c.latest(o).Collection(ns); {
@@ -48,7 +48,7 @@ func (c *Cluster) checkModify(o *Op, ns collection.Namespace, m *Modify) error {
 	return nil
 }
 
-// checkSeriesUpdate refuses updates of a time-series collection other than of the
+// checkSeriesUpdate rejects updates of a time-series collection, except those of the
 // metaField of all its matches.
 // Manual: core/timeseries/timeseries-limitations#updates. Errors: InvalidOptions (72).
 func checkSeriesUpdate(o *Op, coll *catalog.Collection, m *Modify) error {
@@ -83,7 +83,7 @@ func checkSeriesUpdate(o *Op, coll *catalog.Collection, m *Modify) error {
 	return nil
 }
 
-// BucketsOf is how a time-series collection is divided when its buckets are read.
+// BucketsOf returns how a time-series collection is divided into buckets when its buckets are read.
 // Manual: core/timeseries/timeseries-granularity.
 func BucketsOf(o *catalog.Options) agg.Buckets {
 	span, ok := o.TimeSeries.Get("bucketMaxSpanSeconds").AsInt64()

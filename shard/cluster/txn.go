@@ -17,19 +17,19 @@ import (
 )
 
 // Txn is a multi-document transaction. Its statements read and write through
-// one storage transaction and go by one state of the catalog, which is not
+// one storage transaction and use one state of the catalog, which is not
 // pinned: see writeInTxn.
 type Txn struct {
 	Store    storage.Txn
 	Catalog  *catalog.Snapshot
-	Level    string            // the read concern it began with, the caller's own; "" for none
-	layoutAt storage.Timestamp // where shards and indexes lie in Store: as of then
-	rewound  *rewoundTxn       // of a transaction at a time that nobody kept; nil otherwise
+	Level    string            // the read concern level that the client gave at the beginning; "" for none
+	layoutAt storage.Timestamp // the time for whose shards and indexes Store can be read
+	rewound  *rewoundTxn       // of a transaction at a time for which no snapshot was kept; nil otherwise
 	holder   *intents.Holder
 	tallies  []tallied
 	grown    []growth
-	written  []*catalog.Collection   // by statement, repeated
-	made     []keyspace.CollectionID // by the transaction: see createInTxn
+	written  []*catalog.Collection   // one per statement, with repetitions
+	made     []keyspace.CollectionID // created by the transaction: see createInTxn
 	// only is the collection that the transaction is confined to under the rules
 	// of Azure Cosmos DB; 0 = none yet.
 	only keyspace.CollectionID
@@ -42,7 +42,7 @@ type tallied struct {
 	tally.Count
 }
 
-// claim notes that a transaction writes a key. Errors: storage.ErrConflict when another open
+// claim records that a transaction writes a key. Errors: storage.ErrConflict if another open
 // transaction has written it, or a commit since t began; storage errors.
 func (c *Cluster) claim(ctx context.Context, t *Txn, key []byte) error {
 	if err := t.Store.Claim(ctx, key); err != nil {
@@ -52,19 +52,19 @@ func (c *Cluster) claim(ctx context.Context, t *Txn, key []byte) error {
 }
 
 // AwaitTxns waits for the end of the transactions that have written to a collection by now:
-// a change of its indexes would spoil them, and so would its end.
+// changing its indexes, or dropping it, would break them.
 // Manual: core/transactions-production-consideration#pending-ddl-operations-and-transactions.
 func (c *Cluster) AwaitTxns(o *Op, coll *catalog.Collection) error {
-	if coll == nil || o.Txn != nil { // which is refused anyway
+	if coll == nil || o.Txn != nil { // the caller refuses a statement in a transaction anyway
 		return nil
 	}
 	return c.intents.Await(o.Env.Context(), coll.ID)
 }
 
-// writeInTxn runs a statement of a multi-document transaction. A failed one
-// leaves no trace. The collection is pinned only meanwhile, so that an open
-// transaction holds up no split; DDL waits for it as AwaitTxns says. What the
-// transaction was routed by is looked at again by every statement and by the commit.
+// writeInTxn runs a statement of a multi-document transaction. A failed statement
+// leaves no trace. The collection is pinned only while the statement runs, so that an open
+// transaction does not delay a split; DDL waits for the transaction in AwaitTxns. Every
+// statement and the commit check again the entries by which the transaction was routed.
 func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, fn func(a *attempt) error) error {
 	t := o.Txn
 	now, pinned := c.Catalog.Pin(ns)
@@ -77,7 +77,7 @@ func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, fn func(a *attempt)
 	switch {
 	case t.HasMade(a.coll):
 		if now.Collection(ns) != nil {
-			return storage.ErrConflict // somebody else's is there by now
+			return storage.ErrConflict // a collection of that name was created outside by now
 		}
 	case blocked || now.Collection(ns) != a.coll && !sameRoute(now.Collection(ns), a.coll):
 		return snapshotUnavailable(ns)
@@ -112,15 +112,15 @@ func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, fn func(a *attempt)
 	return nil
 }
 
-// unchanged reports that everything a transaction has written may be committed
-// under a catalog: nothing it was routed by has changed.
+// unchanged reports whether everything a transaction has written may be committed
+// under a catalog: nothing by which it was routed has changed.
 func (t *Txn) unchanged(now *catalog.Snapshot) bool {
 	for _, coll := range t.written {
 		if t.HasMade(coll) {
 			continue
 		}
 		if x := now.ByID(coll.ID); x != coll && (!sameRoute(x, coll) || x.Frozen) {
-			return false // a frozen one has been copied already, perhaps
+			return false // a frozen collection may have been copied already
 		}
 	}
 	return true
@@ -143,14 +143,14 @@ func (c *Cluster) BeginTxn(o *Op) (*Txn, error) {
 			}
 			return t, nil
 		}
-		// The snapshot may hold what was written by a newer catalog: a reader
+		// The snapshot may contain writes by a newer catalog: a reader
 		// would look for index entries in the wrong places.
 		t.Store.Close()
 	}
 }
 
-// beginAt opens a transaction on the newest state, or on that of Op.At: one that is kept,
-// if nothing was laid out anew since, or else one made from the log.
+// beginAt opens a transaction on the newest state, or on that of Op.At: a kept state if
+// shards and indexes have not changed since, otherwise one made from the change log.
 func (c *Cluster) beginAt(o *Op, snap *catalog.Snapshot) (*Txn, error) {
 	ctx := o.Env.Context()
 	t := &Txn{Catalog: snap, holder: intents.NewHolder()}
@@ -177,15 +177,15 @@ func (c *Cluster) beginAt(o *Op, snap *catalog.Snapshot) (*Txn, error) {
 	return t, nil
 }
 
-// countingTxn commits while it pins the collections written to: it makes sure that the
-// transaction's routes still hold, and counts what it changed before a drain can end.
+// countingTxn pins the collections written to while it commits: it checks that the
+// transaction's routes still hold, and counts its changes before a drain can end.
 type countingTxn struct {
 	storage.Txn
 	c *Cluster
 	t *Txn
 }
 
-// Commit see storage.Txn.
+// Commit implements storage.Txn.
 func (x *countingTxn) Commit(ctx context.Context, d storage.Durability) (storage.Timestamp, error) {
 	ids := make([]keyspace.CollectionID, len(x.t.written))
 	for i, coll := range x.t.written {
@@ -222,7 +222,7 @@ func (x *countingTxn) Commit(ctx context.Context, d storage.Durability) (storage
 	return ts, err
 }
 
-// pinSpread is Catalog.PinIDs once all processes over the store go by what is pinned.
+// pinSpread is Catalog.PinIDs, once all peers use the pinned entries.
 func (c *Cluster) pinSpread(ctx context.Context, ids []keyspace.CollectionID) (s *catalog.Snapshot, unpin func(), err error) {
 	for {
 		s, unpin = c.Catalog.PinIDs(ids...)
@@ -240,20 +240,20 @@ func (c *Cluster) pinSpread(ctx context.Context, ids []keyspace.CollectionID) (s
 	}
 }
 
-// fetchingTxn is a countingTxn of a store to which each read is a round trip.
+// fetchingTxn is a countingTxn of a store where each read is a round trip.
 type fetchingTxn struct {
 	countingTxn
 	storage.Fetcher
 }
 
-// Close see storage.Txn.
+// Close implements storage.Txn.
 func (x *countingTxn) Close() {
 	x.Txn.Close()
 	x.c.intents.Release(x.t.holder)
 }
 
-// Committed counts what a transaction changed, after its commit at ts. The
-// transaction's own Commit has done so already; a second time does nothing.
+// Committed counts the changes of a transaction, after its commit at ts. The
+// transaction's own Commit has done so already; a second call does nothing.
 func (c *Cluster) Committed(t *Txn, ts storage.Timestamp) {
 	for _, x := range t.tallies {
 		if x.Count != (tally.Count{}) {
@@ -264,7 +264,7 @@ func (c *Cluster) Committed(t *Txn, ts storage.Timestamp) {
 	t.tallies, t.grown = nil, nil
 }
 
-// snapshotUnavailable is the error of a transaction or snapshot read that met a
+// snapshotUnavailable is the error of a transaction or snapshot read that finds a
 // change of the collection; the client begins again.
 func snapshotUnavailable(ns collection.Namespace) error {
 	return mongoerr.New(mongoerr.SnapshotUnavailable, "Unable to read from a snapshot due to pending collection catalog changes to %s; please retry the operation", ns).

@@ -9,23 +9,23 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// A collection that a transaction makes is in the transaction's own catalog
+// A collection that a transaction creates is in the transaction's own catalog
 // until the commit, which writes its entry together with its documents and
 // publishes it: Definer.CommitMade.
 
-// ClaimName gives a transaction the sole right among transactions to make a collection of a
-// name; it ends with the transaction. Who makes one outside of transactions asks nobody, and
-// the commit fails.
-// Errors: storage.ErrConflict when another transaction has it.
+// ClaimName gives a transaction the exclusive right among transactions to create a collection of a
+// name, until the transaction ends. A creation outside of transactions makes no claim, and
+// the commit then fails.
+// Errors: storage.ErrConflict if another transaction has the claim.
 func (c *Cluster) ClaimName(ctx context.Context, t *Txn, ns collection.Namespace) error {
 	return c.claim(ctx, t, creationKey(ns))
 }
 
-// creationKey stands for the making of a collection among the intents. No record
-// key looks like it.
+// creationKey returns the key that represents the creation of a collection among the intents. No
+// record key looks like it.
 func creationKey(ns collection.Namespace) []byte { return []byte("create " + ns.String()) }
 
-// AddMade adds a collection to those that the transaction of an op has made: its
+// AddMade adds a collection to those that the transaction of an op has created: its
 // statements find it from now on, and the commit publishes it.
 // Errors: SnapshotUnavailable (246) in a transaction at a time in the past.
 func (c *Cluster) AddMade(o *Op, coll *catalog.Collection) error {
@@ -35,12 +35,12 @@ func (c *Cluster) AddMade(o *Op, coll *catalog.Collection) error {
 	return c.rewindInTxn(o, coll.Namespace, coll)
 }
 
-// HasMade reports that the transaction made the collection itself.
+// HasMade reports whether the transaction created the collection itself.
 func (t *Txn) HasMade(coll *catalog.Collection) bool {
 	return coll != nil && slices.Contains(t.made, coll.ID)
 }
 
-// collectionsMade are the entries of the collections that the transaction made.
+// collectionsMade returns the entries of the collections that the transaction created.
 func (t *Txn) collectionsMade() []*catalog.Collection {
 	out := make([]*catalog.Collection, len(t.made))
 	for i, id := range t.made {
@@ -49,7 +49,7 @@ func (t *Txn) collectionsMade() []*catalog.Collection {
 	return out
 }
 
-// DocsAdded is how many documents the transaction has added to a collection.
+// DocsAdded returns how many documents the transaction has added to a collection.
 func (t *Txn) DocsAdded(id keyspace.CollectionID) (n int64) {
 	for _, x := range t.tallies {
 		if x.coll == id {

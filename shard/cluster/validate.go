@@ -7,10 +7,10 @@ import (
 )
 
 // Validate reads every record and every index entry of a collection at one snapshot and
-// compares them. Nothing is changed.
+// compares them. It changes nothing.
 // Manual: reference/command/validate. Errors: NamespaceNotFound (26),
-// CommandNotSupportedOnView (166), QueryPlanKilled (175) when the collection is dropped
-// meanwhile: what is compared is nobody's any more, and would keep its space.
+// CommandNotSupportedOnView (166), QueryPlanKilled (175) if the collection is dropped
+// meanwhile: the check would be useless, and would keep the dropped data on the disk.
 func (c *Cluster) Validate(o *Op, ns collection.Namespace) (*verify.Collection, error) {
 	view, err := c.view(o, ns)
 	if err != nil {
@@ -26,7 +26,7 @@ func (c *Cluster) Validate(o *Op, ns collection.Namespace) (*verify.Collection, 
 		if now.ByID(coll.ID) != nil {
 			return nil
 		}
-		if x := now.Collection(ns); x != nil && x.UUID == coll.UUID { // it has another shard key
+		if x := now.Collection(ns); x != nil && x.UUID == coll.UUID { // the same collection under another shard key
 			return nil
 		}
 		return mongoerr.New(mongoerr.QueryPlanKilled, "collection %s was dropped while it was validated", ns)

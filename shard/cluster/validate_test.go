@@ -87,7 +87,7 @@ func (d *node) insert(docs ...string) {
 	}
 }
 
-// firstKey is the first key of a range, with its value.
+// firstKey returns the first key of a range, with its value.
 func (d *node) firstKey(r storage.Range) (key, value []byte) {
 	d.t.Helper()
 	s, err := d.store.Snapshot(d.t.Context(), 0)
@@ -106,7 +106,7 @@ func (d *node) firstKey(r storage.Range) (key, value []byte) {
 	return append([]byte(nil), it.Key()...), append([]byte(nil), it.Value()...)
 }
 
-// damage changes the store behind the cluster's back.
+// damage changes the store without the cluster.
 func (d *node) damage(fn func(txn storage.Txn) error) {
 	d.t.Helper()
 	txn, err := d.store.Begin(d.t.Context(), storage.TxnOptions{})
@@ -120,8 +120,8 @@ func (d *node) damage(fn func(txn storage.Txn) error) {
 	}
 }
 
-// TestValidateFindsDamage: a healthy collection is valid; an entry taken away is
-// missing, a record taken away leaves entries over, a record overwritten is
+// TestValidateFindsDamage: a healthy collection is valid. A removed entry is reported as
+// missing, a removed record leaves superfluous entries, and an overwritten record is
 // invalid.
 func TestValidateFindsDamage(t *testing.T) {
 	for _, sharded := range []string{"", `{k: "hashed"}`} {
@@ -180,7 +180,7 @@ func TestValidateFindsDamage(t *testing.T) {
 	}
 }
 
-// What a collation has made of a string is no text, which clients would refuse.
+// The sort key that a collation makes of a string is not text; clients would reject it as a string.
 func TestValidateShowsCollationKeys(t *testing.T) {
 	d := newNode(t)
 	d.create(ddl.CreateOptions{Indexes: []bson.Raw{d.raw(`{key: {k: 1, v: 1}, name: "v", collation: {locale: "de"}}`)}})

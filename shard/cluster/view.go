@@ -9,14 +9,14 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// view is what one read goes by: a catalog entry and a snapshot of the store
+// view is the basis of one read: a catalog snapshot and a snapshot of the store
 // that agree.
 type view struct {
-	snap     *catalog.Snapshot // not pinned any more
+	snap     *catalog.Snapshot // not pinned
 	reader   storage.Reader
-	layoutAt storage.Timestamp // where shards and indexes lie in the reader: as of then
-	rewound  *rewoundState     // what reader reads, nil for a state of the store
-	own      bool              // the reader is closed with the view
+	layoutAt storage.Timestamp // the time for whose shards and indexes the reader can be read
+	rewound  *rewoundState     // the state behind reader, nil for a state of the store
+	own      bool              // the view closes the reader
 }
 
 func (v *view) close() {
@@ -26,7 +26,7 @@ func (v *view) close() {
 	v.reader = nil
 }
 
-// latest is the catalog a command sees: its transaction's, or the newest.
+// latest returns the catalog that a command uses: its transaction's, or the newest.
 func (c *Cluster) latest(o *Op) *catalog.Snapshot {
 	if o.Txn != nil {
 		return o.Txn.Catalog
@@ -34,8 +34,9 @@ func (c *Cluster) latest(o *Op) *catalog.Snapshot {
 	return c.Catalog.Peek()
 }
 
-// view opens a snapshot of the store, and begins again when a collection of interest
-// changed in between. It pins nothing: what a reader goes by stays true at its snapshot.
+// view opens a snapshot of the store, and begins again if one of the collections
+// changed in between. It pins nothing: the catalog entries that a reader uses stay valid at its
+// snapshot.
 func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 	if o.Txn != nil {
 		v := &view{snap: o.Txn.Catalog, reader: o.Txn.Store.Snapshot(), layoutAt: o.Txn.layoutAt}
@@ -45,7 +46,7 @@ func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 		}
 		now := c.Catalog.Peek()
 		for _, ns := range nss {
-			// The keys of what was dropped or merged since may be gone already.
+			// The keys of a collection dropped, or of shards merged since, may be gone already.
 			then := v.snap.Collection(ns)
 			if then != nil && !then.IsView() {
 				if err := o.confine(then); err != nil {
@@ -100,7 +101,7 @@ func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 	}
 }
 
-// newest is the view of the newest state.
+// newest returns the view of the newest state.
 func (c *Cluster) newest(o *Op, snap *catalog.Snapshot) (*view, error) {
 	r, err := c.Store.Snapshot(o.Env.Context(), 0)
 	if err != nil {
@@ -110,8 +111,8 @@ func (c *Cluster) newest(o *Op, snap *catalog.Snapshot) (*view, error) {
 	return &view{snap: snap, reader: r, layoutAt: r.ReadTimestamp(), own: true}, nil
 }
 
-// viewAt is the view of the state at Op.At: one that is kept, if nothing of what is
-// read has been laid out anew since, or else one made from the log.
+// viewAt returns the view of the state at Op.At: a kept state if shards and indexes of the
+// collections have not changed since, otherwise one made from the change log.
 func (c *Cluster) viewAt(o *Op, snap *catalog.Snapshot, nss []collection.Namespace) (*view, error) {
 	newer := storage.Timestamp(0)
 	kept := c.states.catalogAt(o.At)
@@ -142,7 +143,7 @@ func (c *Cluster) viewAt(o *Op, snap *catalog.Snapshot, nss []collection.Namespa
 	return &view{snap: snap, reader: p.state.Reader(func() { c.states.release(p) }), layoutAt: p.state.Base(), rewound: p, own: true}, nil
 }
 
-// rewindView rewinds what is to be read, and takes out of the view what did not
+// rewindView rewinds the collections to be read, and removes from the view those that did not
 // exist then.
 func (c *Cluster) rewindView(o *Op, v *view, nss []collection.Namespace) error {
 	if v.rewound == nil {
@@ -172,8 +173,8 @@ func (c *Cluster) rewindView(o *Op, v *view, nss []collection.Namespace) error {
 	return nil
 }
 
-// visible refuses a snapshot from before shards or indexes changed: by the
-// present entry, readers would look for what was not there yet.
+// visible rejects a snapshot from before shards or indexes changed: by the
+// present entry, readers would look for entries that were not there yet.
 // Errors: SnapshotUnavailable (246).
 func (v *view) visible(nss []collection.Namespace) error {
 	for _, ns := range nss {
