@@ -10,6 +10,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/cantledb/cantle/bson/bsontest"
@@ -21,9 +22,11 @@ import (
 
 // Three servers are replaced one after another by such of a newer level, each when clients have found the one
 // before, while clients that know all three write: what was acknowledged is there and nothing was done
-// twice, and afterwards servers of the older level are kept out.
+// twice, and afterwards servers of the older level are kept out. Drivers try a write again once. On a busy machine the second
+// server can end meanwhile, too: then its client, as an application would, counts the write as one that may have been done.
 func TestRollingUpgrade(t *testing.T) {
 	const writers = 3
+	const doubtfulMost = 3 // writes of a client: one for each server that ends
 	c := newCluster(t)
 	var hosts []string
 	for range 3 {
@@ -45,17 +48,22 @@ func TestRollingUpgrade(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var group sync.WaitGroup
-	var acknowledged [writers]int
+	var acknowledged, doubtful [writers]int
 	for w := range writers {
 		_, err := coll.InsertOne(t.Context(), bson.M{"_id": w, "n": 0})
 		bsontest.Must(t, err)
 		group.Go(func() {
 			for ctx.Err() == nil {
-				if _, err := coll.UpdateByID(context.WithoutCancel(ctx), w, bson.M{"$inc": bson.M{"n": 1}}); err != nil {
+				_, err := coll.UpdateByID(context.WithoutCancel(ctx), w, bson.M{"$inc": bson.M{"n": 1}})
+				switch {
+				case err == nil:
+					acknowledged[w]++
+				case ofStop(err) && doubtful[w] < doubtfulMost:
+					doubtful[w]++
+				default:
 					t.Errorf("writer %d: %v", w, err)
 					return
 				}
-				acknowledged[w]++
 			}
 		})
 	}
@@ -81,11 +89,18 @@ func TestRollingUpgrade(t *testing.T) {
 	for w := range writers {
 		var doc struct{ N int }
 		bsontest.Must(t, young[w].coll("counters").FindOne(t.Context(), bson.M{"_id": w}).Decode(&doc))
-		want(t, "increments", doc.N, acknowledged[w])
-		if doc.N == 0 {
+		if doc.N < acknowledged[w] || doc.N > acknowledged[w]+doubtful[w] {
+			t.Errorf("%d increments, %d are acknowledged and %d doubtful", doc.N, acknowledged[w], doubtful[w])
+		}
+		if acknowledged[w] == 0 {
 			t.Error("a writer did nothing")
 		}
 	}
+}
+
+// ofStop reports an error that a server which stops gives, or whose connections end.
+func ofStop(err error) bool {
+	return mongo.IsNetworkError(err) || strings.Contains(err.Error(), "ShutdownInProgress")
 }
 
 // takesIn reports whether a program of a level may use the keyspace.

@@ -165,7 +165,7 @@ func wide(v bson.Value, variant int) bson.Value {
 // does not, on any machine.
 func Watch(t *testing.T, what string, f func(ctx context.Context)) {
 	t.Helper()
-	if !ends(t.Context(), 15*time.Second, f) {
+	if !ends(t.Context(), time.Minute, f) {
 		stacks := make([]byte, 1<<20)
 		t.Fatalf("does not end: %s\n%s", what, stacks[:runtime.Stack(stacks, true)])
 	}
