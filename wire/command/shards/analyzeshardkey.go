@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// keyAnalysis is the arguments of analyzeShardKey.
+// keyAnalysis holds the arguments of analyzeShardKey.
 type keyAnalysis struct {
 	key             shard.KeyPattern
 	characteristics bool
@@ -21,12 +21,12 @@ type keyAnalysis struct {
 	size            int64
 }
 
-// analyzedMax is how many documents are looked at unless the client asks for less:
-// it bounds the memory for distinct values.
+// analyzedMax is the number of documents that are read unless the client requests fewer: it bounds the memory
+// for distinct values.
 const analyzedMax = 1 << 20
 
-// runAnalyzeShardKey answers analyzeShardKey: what the values of a key are like, and
-// which of the queries that configureQueryAnalyzer had sampled would have named it.
+// runAnalyzeShardKey answers analyzeShardKey: it describes the values of a key, and counts the queries
+// sampled by configureQueryAnalyzer that the key would have targeted.
 // Manual: reference/command/analyzeShardKey. Errors: NamespaceNotFound (26),
 // CommandNotSupportedOnView (166), InvalidOptions (72), IllegalOperation (20).
 func (s *State) runAnalyzeShardKey(c *command.Call) error {
@@ -46,7 +46,7 @@ func (s *State) runAnalyzeShardKey(c *command.Call) error {
 		return mongoerr.ViewNotAllowed(ns.String())
 	}
 	if bson.Equal(a.key.Spec().Value(), coll.Key.Spec().Value(), nil) {
-		a.key = coll.Key // whose buckets are those there are
+		a.key = coll.Key // with the bounds of the existing partitions
 	}
 	if a.characteristics {
 		if err := keyCharacteristics(c, coll, &a); err != nil {
@@ -114,8 +114,8 @@ func parseKeyAnalysis(c *command.Call) (a keyAnalysis, err error) {
 	return a, err
 }
 
-// hashKey stands for the bytes of a shard key value in counts (FNV-1a): the same at
-// every run, so that equally common values come in the same order.
+// hashKey returns a hash of a shard key value (FNV-1a). It is the same in every run, so that equally common
+// values have the same order.
 func hashKey(key []byte) uint64 {
 	h := uint64(14695981039346656037)
 	for _, b := range key {
@@ -124,13 +124,13 @@ func hashKey(key []byte) uint64 {
 	return h
 }
 
-// keySample is what was met of one shard key value.
+// keySample counts the documents with one shard key value.
 type keySample struct {
 	hash uint64
 	n    int64
 }
 
-// keyCharacteristics appends what the values of the key are like.
+// keyCharacteristics appends a description of the key's values.
 func keyCharacteristics(c *command.Call, coll *catalog.Collection, a *keyAnalysis) error {
 	total := c.Cluster.Tally.Of(coll.ID).Total(coll.Map)
 	if total.Docs == 0 {
@@ -191,7 +191,7 @@ func keyCharacteristics(c *command.Call, coll *catalog.Collection, a *keyAnalysi
 	b.BeginDoc("monotonicity")
 	switch {
 	case coll.Sharded() || a.key.Kind() != shard.Ranged || pairs == 0:
-		b.String("type", "unknown") // documents are not met in the order they came
+		b.String("type", "unknown") // documents are not read in insertion order
 	case ascending*10 >= pairs*7:
 		b.String("type", "monotonic")
 	default:
@@ -202,10 +202,10 @@ func keyCharacteristics(c *command.Call, coll *catalog.Collection, a *keyAnalysi
 	return nil
 }
 
-// mostCommonMax is how many of the most common values are told.
+// mostCommonMax is the number of most common values in the reply.
 const mostCommonMax = 5
 
-// isUniqueKey reports that no two documents have the key in common.
+// isUniqueKey reports whether no two documents can have the same key.
 func isUniqueKey(coll *catalog.Collection, key shard.KeyPattern) bool {
 	return key.IsID() && !coll.Sharded() || slices.ContainsFunc(coll.Indexes, func(ix *catalog.Index) bool {
 		return ix.Unique && bson.Equal(ix.Key.Value(), key.Spec().Value(), nil)
@@ -235,7 +235,7 @@ func eachDoc(c *command.Call, coll *catalog.Collection, step float64, visit func
 	}
 }
 
-// valuesOf finds a document of each of some values, and returns the values.
+// valuesOf returns the key values of the hashes in most, each read from a document.
 func valuesOf(c *command.Call, coll *catalog.Collection, key shard.KeyPattern, step float64, most []keySample) (map[uint64]bson.Raw, error) {
 	wanted := map[uint64]bool{}
 	for _, m := range most {

@@ -6,15 +6,14 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runBalancerStart answers balancerStart: partitions are split and merged without being
-// asked.
+// runBalancerStart answers balancerStart: the balancer splits and merges partitions from now on.
 // Manual: reference/command/balancerStart.
 func (s *State) runBalancerStart(c *command.Call) error { return s.setBalancer(c, false) }
 
 // runBalancerStop answers balancerStop. Manual: reference/command/balancerStop.
 func (s *State) runBalancerStop(c *command.Call) error { return s.setBalancer(c, true) }
 
-// setBalancer reads the arguments of both, and switches the balancer.
+// setBalancer reads the arguments of both commands, and switches the balancer.
 func (s *State) setBalancer(c *command.Call, off bool) error {
 	err := c.Each(func(name string, _ bson.Value) (bool, error) { return name == "maxTimeMS", nil })
 	if err != nil {
@@ -23,10 +22,10 @@ func (s *State) setBalancer(c *command.Call, off bool) error {
 	return s.switchBalancer(c, off)
 }
 
-// balancerName is the setting that keeps whether the balancer is off.
+// balancerName is the name of the stored setting.
 const balancerName = "balancer"
 
-// switchBalancer switches automatic splits and merges on or off, for good.
+// switchBalancer switches automatic splits and merges on or off, and stores that.
 func (s *State) switchBalancer(c *command.Call, off bool) error {
 	return s.balancer.Change(c.Ctx, c.Cluster.Store, func() (bson.Raw, error) {
 		b := bson.NewBuilder(nil)
@@ -35,7 +34,7 @@ func (s *State) switchBalancer(c *command.Call, off bool) error {
 	})
 }
 
-// takeBalancer makes what was kept what holds.
+// takeBalancer applies the stored setting.
 func (s *State) takeBalancer(doc bson.Raw) {
 	off := doc.Get("stopped").Truthy()
 	s.balancerOff.Store(off)
@@ -57,7 +56,7 @@ func (s *State) runBalancerStatus(c *command.Call) error {
 	return nil
 }
 
-// balancerMode is how config.settings and balancerStatus call the state.
+// balancerMode returns the mode of the balancer in config.settings and balancerStatus.
 func (s *State) balancerMode() string {
 	if s.balancerOff.Load() {
 		return "off"
@@ -65,8 +64,8 @@ func (s *State) balancerMode() string {
 	return "full"
 }
 
-// runBalancerCollectionStatus answers balancerCollectionStatus: a collection is
-// balanced by definition, its partitions share its throughput evenly.
+// runBalancerCollectionStatus answers balancerCollectionStatus: a collection is always balanced, because its
+// partitions share its throughput evenly.
 // Manual: reference/command/balancerCollectionStatus.
 func runBalancerCollectionStatus(c *command.Call) error {
 	if _, err := shardedCollection(c); err != nil {
@@ -80,10 +79,10 @@ func runBalancerCollectionStatus(c *command.Call) error {
 	return nil
 }
 
-// balancerSettings is the collection that has the balancer's state.
+// balancerSettings is the collection that shows the balancer's state.
 var balancerSettings = collection.Namespace{DB: "config", Coll: "settings"}
 
-// Seeing the state of the balancer needs find there, changing it update.
+// Reading the state of the balancer needs find on this collection, changing it needs update.
 var (
 	readsBalancer  = []command.Need{{Action: "find", On: balancerSettings}}
 	writesBalancer = []command.Need{{Action: "update", On: balancerSettings}}

@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// chunkPlace is where a command wants to split, merge or move: a document or a
-// value of the shard key, a bound, or a pair of bounds.
+// chunkPlace is the place at which a command splits, merges or moves: a document or a value of the shard key,
+// a bound, or a pair of bounds.
 type chunkPlace struct {
 	find, middle, min, max bson.Raw
 	bounds                 []bson.Raw
@@ -48,7 +48,7 @@ func parsePlace(c *command.Call, allowed ...string) (p chunkPlace, err error) {
 	return p, err
 }
 
-// chunk finds the partition that a place is in.
+// chunk returns the partition that contains a place.
 // Errors: BadValue (2), ShardKeyNotFound (61).
 func (p *chunkPlace) chunk(coll *catalog.Collection) (*shard.Descriptor, error) {
 	switch {
@@ -69,7 +69,7 @@ func (p *chunkPlace) chunk(coll *catalog.Collection) (*shard.Descriptor, error) 
 	return nil, mongoerr.New(mongoerr.BadValue, "one of 'find', 'bounds' and 'min' must be given")
 }
 
-// chunkAt finds the partition that begins at a bound.
+// chunkAt returns the partition that begins at a bound.
 // Errors: BadValue (2).
 func chunkAt(coll *catalog.Collection, bound bson.Raw) (*shard.Descriptor, error) {
 	p, end, err := coll.Key.ParseBound(bound, true)
@@ -82,7 +82,7 @@ func chunkAt(coll *catalog.Collection, bound bson.Raw) (*shard.Descriptor, error
 	return nil, mongoerr.New(mongoerr.BadValue, "no chunk of %s begins at %s", coll.Namespace, bound)
 }
 
-// shardedCollection finds the sharded collection that a command is about.
+// shardedCollection returns the sharded collection that a command names.
 // Errors: NamespaceNotSharded (118), those of shardedNamespace.
 func shardedCollection(c *command.Call) (*catalog.Collection, error) {
 	ns, err := shardedNamespace(c)

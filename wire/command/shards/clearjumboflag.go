@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runClearJumboFlag answers clearJumboFlag: the chunk must be there, and no chunk is ever too
-// large to be split or moved. Manual: reference/command/clearJumboFlag.
+// runClearJumboFlag answers clearJumboFlag: it only checks that the chunk exists, because no chunk is ever
+// too large to be split or moved. Manual: reference/command/clearJumboFlag.
 func runClearJumboFlag(c *command.Call) error {
 	coll, err := shardedCollection(c)
 	if err != nil {

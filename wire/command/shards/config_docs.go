@@ -10,11 +10,11 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// In the shape of a cluster every partition number is a shard: partition 3 of
-// any collection lies on "p3". Partition numbers are a collection's own, so a
-// shard says how far partitions go, not where bytes lie.
+// The config database shows every partition number as a shard: partition 3 of any collection is on "p3". Each
+// collection numbers its own partitions, so a shard shows how many partitions collections have, not where
+// data is stored.
 
-// shardIDs lists the partition numbers in use, 0 always among them.
+// shardIDs lists the partition numbers in use, always with 0.
 func (s *State) shardIDs() []shard.ID {
 	used := map[shard.ID]bool{0: true}
 	s.Cluster.Catalog.Peek().EachMap(func(coll *catalog.Collection) {
@@ -25,12 +25,12 @@ func (s *State) shardIDs() []shard.ID {
 	return slices.Sorted(maps.Keys(used))
 }
 
-// shardHost is where a shard is, in the form that says that it is a replica set:
-// what it takes is acknowledged by a majority and read at one time.
+// shardHost returns the address of a shard in the form of a replica set, because writes to it are
+// acknowledged by a majority.
 // Manual: reference/config-database#config.shards.
 func (s *State) shardHost(id shard.ID) string { return command.ShardName(id) + "/" + s.Address() }
 
-// shardDocs is config.shards.
+// shardDocs returns the documents of config.shards.
 func (s *State) shardDocs() (docs []bson.Raw) {
 	for _, id := range s.shardIDs() {
 		b := bson.NewBuilder(nil)
@@ -51,7 +51,7 @@ func (s *State) shardDocs() (docs []bson.Raw) {
 	return docs
 }
 
-// databaseDocs is config.databases.
+// databaseDocs returns the documents of config.databases.
 func (s *State) databaseDocs() (docs []bson.Raw) {
 	for _, d := range s.Cluster.Catalog.Peek().Databases() {
 		if d.Name == "admin" || d.Name == "config" || d.Name == "local" {
@@ -72,7 +72,7 @@ func (s *State) databaseDocs() (docs []bson.Raw) {
 	return docs
 }
 
-// collectionDocs is config.collections.
+// collectionDocs returns the documents of config.collections.
 func (s *State) collectionDocs() (docs []bson.Raw) {
 	s.Cluster.Catalog.Peek().EachSharded(func(coll *catalog.Collection) {
 		b := bson.NewBuilder(nil)
@@ -92,21 +92,21 @@ func (s *State) collectionDocs() (docs []bson.Raw) {
 	return docs
 }
 
-// uniqueKey reports a shard key that a unique index holds.
+// uniqueKey reports whether a unique index has the shard key.
 func uniqueKey(coll *catalog.Collection) bool {
 	return slices.ContainsFunc(coll.Indexes, func(ix *catalog.Index) bool {
 		return ix.Unique && bson.Equal(ix.Key.Value(), coll.Key.Spec().Value(), nil)
 	})
 }
 
-// epochOf is an ObjectId that stands for a collection's shard key.
+// epochOf returns an ObjectId that stands for a collection and its shard key.
 func epochOf(coll *catalog.Collection) (id [12]byte) {
 	copy(id[:], coll.UUID[:])
 	id[11] ^= byte(coll.Map.Version().Epoch)
 	return id
 }
 
-// chunkDocs is config.chunks: one chunk per partition.
+// chunkDocs returns the documents of config.chunks: one chunk per partition.
 func (s *State) chunkDocs() (docs []bson.Raw) {
 	s.Cluster.Catalog.Peek().EachSharded(func(coll *catalog.Collection) {
 		for _, d := range coll.Map.Shards() {
@@ -132,7 +132,7 @@ func (s *State) chunkDocs() (docs []bson.Raw) {
 	return docs
 }
 
-// settingDocs is config.settings.
+// settingDocs returns the documents of config.settings.
 func (s *State) settingDocs() []bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.String("_id", "balancer")
@@ -141,7 +141,7 @@ func (s *State) settingDocs() []bson.Raw {
 	return append([]bson.Raw{b.Doc()}, s.settings.list()...)
 }
 
-// clusterDocs is config.version.
+// clusterDocs returns the documents of config.version.
 func (s *State) clusterDocs() []bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.Int32("_id", 1)

@@ -16,25 +16,23 @@ import (
 	"github.com/cantledb/cantle/wire/kept"
 )
 
-// Some helpers of mongosh update documents of the config database. Where those are
-// made up, what an update changes is done to what they tell of: the balancer's state
-// and a collection's noBalance. Other settings are kept as they are given.
-// Manual: reference/config-database.
+// Some helpers of mongosh update documents of the config database. For virtual documents, an update is
+// applied to the state that they show: the balancer's state and a collection's noBalance. Other settings are
+// stored unchanged.
 
-// configSettings are the documents of config.settings beside the balancer's. Safe for
-// concurrent use.
+// configSettings holds the documents of config.settings except the balancer's. Safe for concurrent use.
 type configSettings struct {
 	kept.Setting
 	docs []bson.Raw
 }
 
-// configSettingsName is the setting that keeps them.
+// configSettingsName is the name of the stored setting.
 const configSettingsName = "configSettings"
 
-// configSettingsMax bounds them.
+// configSettingsMax is the maximum number of documents.
 const configSettingsMax = 64
 
-// take makes what was kept what holds.
+// take applies the stored setting.
 func (x *configSettings) take(doc bson.Raw) {
 	x.docs = nil
 	list, _ := doc.Get("docs").Array()
@@ -52,7 +50,7 @@ func (x *configSettings) list() []bson.Raw {
 	return slices.Clone(x.docs)
 }
 
-// put adds a document or replaces the one of its _id.
+// put adds a document or replaces the document with its _id.
 func (x *configSettings) put(ctx context.Context, s storage.Store, doc bson.Raw) error {
 	return x.Change(ctx, s, func() (bson.Raw, error) {
 		next := slices.DeleteFunc(slices.Clone(x.docs), func(d bson.Raw) bool { return bson.Equal(d.Get("_id"), doc.Get("_id"), nil) })
@@ -70,8 +68,7 @@ func (x *configSettings) put(ctx context.Context, s storage.Store, doc bson.Raw)
 	})
 }
 
-// updateConfig does an update of a made-up config collection; done is false for any
-// other namespace.
+// updateConfig runs an update of a virtual config collection; done is false for any other namespace.
 func (s *State) updateConfig(c *command.Call, ns collection.Namespace, m *cluster.Modify) (r cluster.Modified, done bool, err error) {
 	if ns.DB != "config" || m.Update == nil || ns.Coll != "settings" && ns.Coll != "collections" || !c.Server.Virtual.Is(ns) {
 		return r, false, nil
@@ -118,7 +115,7 @@ func (s *State) updateConfig(c *command.Call, ns collection.Namespace, m *cluste
 	return r, true, nil
 }
 
-// keepConfig does what a changed document of the config database says.
+// keepConfig applies a changed document of the config database.
 func (s *State) keepConfig(c *command.Call, ns collection.Namespace, doc bson.Raw) error {
 	id, _ := doc.Get("_id").Str()
 	switch {

@@ -6,12 +6,12 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// chunkSizeMax is the largest chunk in MiB. Manual: tutorial/modify-chunk-size-in-sharded-cluster.
+// chunkSizeMax is the maximum chunk size in MiB. Manual: tutorial/modify-chunk-size-in-sharded-cluster.
 const chunkSizeMax = 1024
 
-// runConfigureCollectionBalancing answers configureCollectionBalancing: whether the balancer
-// splits and merges the partitions of a collection. Small partitions are merged without being
-// asked, so that there is nothing to defragment.
+// runConfigureCollectionBalancing answers configureCollectionBalancing, which switches splits and merges of a
+// collection's partitions on or off. Small partitions are merged automatically, so that there is nothing to
+// defragment.
 // Manual: reference/command/configureCollectionBalancing.
 func runConfigureCollectionBalancing(c *command.Call) error {
 	coll, err := shardedCollection(c)
@@ -45,7 +45,7 @@ func runConfigureCollectionBalancing(c *command.Call) error {
 	return c.Server.DDL.SetBalancing(&c.Op, coll.Namespace, unbalanced, unmerged)
 }
 
-// checkChunkSize lets 0 pass, which is the size of all collections.
+// checkChunkSize accepts 0, which stands for the size of all collections.
 // Errors: InvalidOptions (72), CommandNotSupported (115) for a size of its own.
 func checkChunkSize(c *command.Call, name string, v bson.Value) error {
 	n, err := c.LongArg(name, v)

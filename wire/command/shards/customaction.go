@@ -16,7 +16,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// customArgs are the arguments of Azure Cosmos DB's extension commands.
+// customArgs holds the arguments of all customAction commands, the extension commands of Azure Cosmos DB.
 type customArgs struct {
 	ns          collection.Namespace
 	hasColl     bool
@@ -49,10 +49,10 @@ type customRequest struct {
 	row customAction
 }
 
-// Needs notes what the row of the action needs.
+// Needs notes the privileges that the row of the action needs.
 func (r *customRequest) Needs(q *command.PrivilegeCheck) { r.row.needs(q, &r.customArgs) }
 
-// Run does the action.
+// Run runs the action.
 func (r *customRequest) Run(c *command.Call) error {
 	if r.hasIndexes {
 		if err := checkCustomIndexes(c, &r.customArgs); err != nil {
@@ -62,8 +62,7 @@ func (r *customRequest) Run(c *command.Call) error {
 	return r.row.do(c, &r.customArgs)
 }
 
-// parseCustomAction reads customAction: databases and collections with
-// provisioned throughput, on both listeners.
+// parseCustomAction reads customAction, on both kinds of listeners.
 // Source: Azure Cosmos DB for MongoDB, "custom-commands".
 func (s *State) parseCustomAction(c *command.Call) (command.Request, error) {
 	if c.Value.Type != bson.TypeString {
@@ -102,34 +101,35 @@ func (s *State) parseCustomAction(c *command.Call) (command.Request, error) {
 	return r, nil
 }
 
-// unknownAction refuses what there is not. Errors: BadValue (2).
+// unknownAction returns the error for an action that does not exist. Errors: BadValue (2).
 func unknownAction(action string) error {
 	return mongoerr.New(mongoerr.BadValue, "customAction '%s' is not known", action)
 }
 
-// customAction is one of them: its arguments, what its user needs, and what does it. The extension
-// commands of Azure Cosmos DB are about a collection or a database, and have no privileges of
-// their own there.
+// customAction is the row of one action: its arguments, the privileges that it needs, and its function. The
+// extension commands of Azure Cosmos DB work on a collection or a database, and have no privileges of their
+// own there.
 type customAction struct {
 	fields []string
 	needs  func(q *command.PrivilegeCheck, a *customArgs)
 	do     func(*command.Call, *customArgs) error
 }
 
-// customActionActions are all that the rows may need.
+// customActionActions are all actions that the rows may need.
 var customActionActions = []string{"appendOplogNote", "createCollection", "setThroughput", "changeStream", "collStats", "dbStats", "setParameter", "splitChunk", "collMod"}
 
-// onPlace needs an action on the collection of an action's argument, or else on its database.
+// onPlace returns a function that needs an action on the collection of the arguments, or else on its
+// database.
 func onPlace(action auth.Action) func(*command.PrivilegeCheck, *customArgs) {
 	return func(q *command.PrivilegeCheck, a *customArgs) { q.Need(action, a.ns) }
 }
 
-// wholeServer needs an action on the cluster.
+// wholeServer returns a function that needs an action on the cluster.
 func wholeServer(action auth.Action) func(*command.PrivilegeCheck, *customArgs) {
 	return func(q *command.PrivilegeCheck, _ *customArgs) { q.NeedOnCluster(action) }
 }
 
-// making needs what it takes to create, with a budget of one's choice where one is given.
+// making needs the privileges to create; if the arguments choose a budget, also the privilege to set it.
 func making(q *command.PrivilegeCheck, a *customArgs) {
 	q.Need(auth.CreateCollection, a.ns)
 	if a.budget {
@@ -137,7 +137,7 @@ func making(q *command.PrivilegeCheck, a *customArgs) {
 	}
 }
 
-// changing needs what it takes to change a budget, the indexes, or both.
+// changing needs the privileges to change a budget, the indexes, or both.
 func changing(q *command.PrivilegeCheck, a *customArgs) {
 	if a.budget {
 		q.Need(auth.SetThroughput, a.ns)
@@ -147,12 +147,11 @@ func changing(q *command.PrivilegeCheck, a *customArgs) {
 	}
 }
 
-// customActions are the actions with the fields they take; those that concern a
-// collection begin with it.
+// customActions returns the actions with the arguments that they accept.
 func (s *State) customActions() map[string]customAction {
 	return map[string]customAction{
-		// It reads everything there is. backup and clusterManager may append to the oplog, and
-		// no role of a database may.
+		// Backup reads all data. Of the built-in roles only backup and clusterManager may append to the
+		// oplog, and no role of a database may.
 		"Backup":           {[]string{"to"}, wholeServer(auth.AppendOplogNote), s.makeBackup},
 		"Clock":            {[]string{"", "stop", "advanceMs", "run"}, wholeServer(auth.SetParameter), setClock},
 		"CreateCollection": {append([]string{"collection", "offerThroughput", "autoScaleSettings", "serverless", "shardKey", "suffix", "indexes"}, switchFields...), making, createCollection},
@@ -252,7 +251,7 @@ func customArg(c *command.Call, a *customArgs, name string, v bson.Value) (err e
 	return err
 }
 
-// bothModes refuses a throughput that is fixed and adapts at once. Errors: BadValue (2).
+// bothModes returns the error for a throughput that is both manual and autoscale. Errors: BadValue (2).
 func bothModes() error {
 	return mongoerr.New(mongoerr.BadValue, "offerThroughput and autoScaleSettings cannot both be given")
 }
@@ -298,8 +297,7 @@ func autoscaleArg(c *command.Call, a *customArgs, name string, v bson.Value) err
 	return err
 }
 
-// checkCustomIndexes wants the _id index in the list and takes it out, and names
-// indexes that have no name.
+// checkCustomIndexes requires the _id index in the list and removes it, and names indexes that have no name.
 func checkCustomIndexes(c *command.Call, a *customArgs) error {
 	hasID := false
 	var rest []bson.Raw
@@ -333,8 +331,8 @@ func checkCustomIndexes(c *command.Call, a *customArgs) error {
 	return nil
 }
 
-// accountIndex returns a specification in the form that an account lists: directions are 1 or -1, and
-// the name follows from the key, not from the request.
+// accountIndex returns a specification in the form that an account lists: directions are 1 or -1, and the
+// name is derived from the key, whatever the request has.
 // Source: Azure-Samples/azure-cosmos-db-mongodb-python-getting-started, 001-quickstart.
 func accountIndex(spec, key bson.Raw) bson.Raw {
 	directions := bson.NewBuilder(nil)
@@ -365,8 +363,8 @@ func createDatabase(c *command.Call, a *customArgs) error {
 	return c.Server.DDL.CreateDatabase(&c.Op, c.DB, a.throughput)
 }
 
-// updateDatabase changes the throughput of a database; without one it only
-// looks whether there is such a database.
+// updateDatabase changes the throughput of a database; without a throughput it only checks that the database
+// exists.
 func updateDatabase(c *command.Call, a *customArgs) error {
 	if a.throughput == (catalog.Throughput{}) {
 		_, err := c.Server.DDL.DatabaseThroughput(c.DB)
@@ -387,8 +385,8 @@ func getDatabase(c *command.Call, _ *customArgs) error {
 	return nil
 }
 
-// createCollection makes a collection. One without throughput, in a database
-// without throughput, gets the smallest that there is.
+// createCollection creates a collection. If neither the collection nor its database has a throughput, the
+// collection gets the smallest throughput.
 func createCollection(c *command.Call, a *customArgs) error {
 	shared := catalog.Throughput{}
 	if d := c.Cluster.Catalog.Peek().Database(c.DB); d != nil {
@@ -407,7 +405,7 @@ func createCollection(c *command.Call, a *customArgs) error {
 	return c.Server.DDL.Create(&c.Op, a.ns, ddl.CreateOptions{ShardKey: key, Throughput: a.throughput, Indexes: a.indexes})
 }
 
-// updateCollection changes the throughput, and makes the indexes those given.
+// updateCollection changes the throughput, and replaces the indexes by the given ones.
 func updateCollection(c *command.Call, a *customArgs) error {
 	if _, err := c.Collection(a.ns); err != nil {
 		return err
@@ -460,5 +458,5 @@ func getCollection(c *command.Call, a *customArgs) error {
 	return nil
 }
 
-// throughputFields are the arguments that choose a budget: who is limited by it may not.
+// throughputFields are the arguments that choose a budget. Users that a budget limits may not use them.
 var throughputFields = append([]string{"offerThroughput", "autoScaleSettings", "serverless"}, switchFields...)

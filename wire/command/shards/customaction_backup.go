@@ -10,14 +10,15 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// makeBackup answers {customAction: "Backup", to: "weekly"} on admin, an extension of ours:
-// the server copies its files into the folder of its policy, or into one directly in it,
-// while everybody goes on writing. It does the copying itself, as on its own machine a table is
-// a link away, and only it can keep the log of writes. It goes on for as long as the client waits;
-// serverStatus shows how far it is. Not on the Cosmos address, where backups are the
-// portal's affair.
-// Errors: BadValue (2) there; Unauthorized (13) from another machine without access control; IllegalOperation (20)
-// on a server without files, or while another backup is being made; BadValue; OperationFailed (96).
+// makeBackup answers {customAction: "Backup", to: "weekly"} on admin, our extension: the server copies its
+// files into the folder of its backup policy, or into a folder directly below it, while clients continue to
+// write. The server copies the files itself, because on its own machine a table can be linked instead of
+// copied, and only the server can keep the write-ahead logs. The backup runs as long as the client waits;
+// serverStatus shows its progress. It does not exist on the Cosmos address, where backups belong to the
+// portal.
+// Errors: BadValue (2) on the Cosmos address; Unauthorized (13) from another machine without access control;
+// IllegalOperation (20) on a server without files, or while another backup runs; BadValue; OperationFailed
+// (96).
 func (s *State) makeBackup(c *command.Call, a *customArgs) error {
 	switch {
 	case c.Strict():
@@ -30,7 +31,7 @@ func (s *State) makeBackup(c *command.Call, a *customArgs) error {
 		return mongoerr.New(mongoerr.IllegalOperation, "This server has no files to copy, or only reads them")
 	}
 	begun := time.Now()
-	c.LeaveWrite() // who locks the server against writes does not wait for it
+	c.LeaveWrite() // a lock against writes does not wait for the backup
 	to, b, err := s.Backups.Asked(c.Ctx, a.to)
 	var place *backup.PlaceError
 	switch {

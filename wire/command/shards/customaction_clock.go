@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// clockArgs are the arguments of Clock.
+// clockArgs holds the arguments of Clock.
 type clockArgs struct {
 	stop, run bool
 	advance   time.Duration
@@ -34,14 +34,13 @@ func clockArg(c *command.Call, a *clockArgs, name string, v bson.Value) (err err
 	return err
 }
 
-// clockAdvanceMax is how far one command may move the clock: ten years.
+// clockAdvanceMax is the maximum advance of one command: ten years.
 const clockAdvanceMax = 10 * 365 * 24 * time.Hour
 
-// setClock answers {customAction: "Clock", stop: true}, an extension of ours: the
-// clock that budgets, expiry and $$NOW go by stands still until it is told to
-// advance ({advanceMs: 1000}) or to run again ({run: true}), so that a test of an
-// application meets the same throttles every time and waits for none. Where throttled
-// requests wait (server-side retry), a wait moves the clock on instead.
+// setClock answers {customAction: "Clock", stop: true}, our extension: the clock of budgets, expiry and $$NOW
+// stops until a command advances it ({advanceMs: 1000}) or starts it again ({run: true}), so that a test of
+// an application gets the same throttles in every run and waits for none. If throttled requests wait
+// (server-side retry), a wait advances the clock instead.
 func setClock(c *command.Call, a *customArgs) error {
 	clock := c.Cluster.Budgets.Clock
 	if !c.Server.TestCommands || clock == nil {
@@ -51,7 +50,7 @@ func setClock(c *command.Call, a *customArgs) error {
 		return mongoerr.New(mongoerr.BadValue, "the clock either stops or runs")
 	}
 	if a.clock.stop {
-		c.Cluster.Budgets.Divide(clock.Stop(), 1, false) // shares come by another clock
+		c.Cluster.Budgets.Divide(clock.Stop(), 1, false) // shares follow the store's clock
 	}
 	clock.Advance(a.clock.advance)
 	if a.clock.run {

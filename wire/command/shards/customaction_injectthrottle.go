@@ -49,11 +49,10 @@ func injectArg(c *command.Call, r *ratelimit.RefuseRule, name string, v bson.Val
 	return arguments.Between(name, n, 0, 60_000)
 }
 
-// injectThrottle answers {customAction: "InjectThrottle", nth: 5, kind: "write"},
-// an extension of ours: statements are refused by count, so that a test of an
-// application's retries meets a throttle exactly where it wants one. count refuses
-// so many in a row (-1: all that follow), every repeats the pattern after so many
-// statements, collection confines it; each call replaces what an earlier one set,
+// injectThrottle answers {customAction: "InjectThrottle", nth: 5, kind: "write"}, our extension: statements
+// are refused by count, so that a test of an application's retries gets a throttle at a chosen statement.
+// count is the number of consecutive refusals (-1: all that follow), every repeats the pattern after that
+// many statements, collection restricts it to a collection. Each call replaces the rule of an earlier call,
 // and {off: true} ends it.
 func injectThrottle(c *command.Call, a *customArgs) error {
 	if !c.Server.TestCommands {
@@ -80,10 +79,10 @@ func injectThrottle(c *command.Call, a *customArgs) error {
 	return nil
 }
 
-// redistribute answers {customAction: "RedistributeThroughput", collection: "c",
-// targets: [{id: "1", throughput: 6000}], sources: ["0"]}, or {equal: true}.
-// Source: Azure Cosmos DB for MongoDB, "distribute-throughput-across-partitions",
-// which has it outside of the wire protocol.
+// redistribute answers {customAction: "RedistributeThroughput", collection: "c", targets: [{id: "1",
+// throughput: 6000}], sources: ["0"]}, or {equal: true}.
+// Source: Azure Cosmos DB for MongoDB, "distribute-throughput-across-partitions", which has this operation
+// outside of the wire protocol.
 func redistribute(c *command.Call, a *customArgs) error {
 	if a.equal != (len(a.targets) == 0) || a.equal && len(a.sources) > 0 {
 		return mongoerr.New(mongoerr.BadValue, "either targets, with the sources to take from, or equal: true must be given")

@@ -13,14 +13,14 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// partitionsMax bounds the partitions that one command may name.
+// partitionsMax is the maximum number of partitions in one command.
 const partitionsMax = shard.ShardsMax
 
-// mergeFullness is how full, in percent of a partition's size and RU/s, a merged
-// partition may be: one that is fuller would soon split again.
+// mergeFullness is the maximum fullness of a merged partition, in percent of a partition's size and RU/s: a
+// fuller partition would soon split again.
 const mergeFullness = 80
 
-// partitionName is how replies name a partition.
+// partitionName returns the name of a partition in replies.
 func partitionName(id int) string { return strconv.Itoa(id) }
 
 // partitionArg reads a partition's name, a string or a number; "p3" is 3.
@@ -48,10 +48,9 @@ func partitionArg(c *command.Call, name string, v bson.Value) (int, error) {
 	return int(n), nil
 }
 
-// mergePartitions answers {customAction: "MergePartitions", collection: "c"}:
-// neighbours that are cold and small become one, as far as the provisioned RU/s
-// allow. With whatIf it only tells what would be.
-// Source: Azure Cosmos DB, "merge", which has it outside of the wire protocol.
+// mergePartitions answers {customAction: "MergePartitions", collection: "c"}: it merges adjacent cold and
+// small partitions, as far as the provisioned RU/s allow. With whatIf it only reports what it would do.
+// Source: Azure Cosmos DB, "merge", which has this operation outside of the wire protocol.
 func mergePartitions(c *command.Call, a *customArgs) error {
 	coll, err := c.Collection(a.ns)
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// migrateThroughput answers {customAction: "MigrateThroughput", throughputType:
-// "autoscale", collection: "c"}; without a collection it is the database's.
-// Source: Azure Cosmos DB, "set-throughput" (migrate between manual and autoscale),
-// which has it outside of the wire protocol.
+// migrateThroughput answers {customAction: "MigrateThroughput", throughputType: "autoscale", collection:
+// "c"}; without a collection it migrates the throughput of the database.
+// Source: Azure Cosmos DB, "set-throughput" (migrate between manual and autoscale), which has this operation
+// outside of the wire protocol.
 func migrateThroughput(c *command.Call, a *customArgs) error {
 	if a.migrateTo == "" {
 		return mongoerr.MissingField("customAction.throughputType")

@@ -10,16 +10,15 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// hotKeysDefault is how many of the heaviest shard key values are listed.
+// hotKeysDefault is the default number of hot keys in a reply.
 const hotKeysDefault = 10
 
-// hotKeysMax is how many are remembered.
+// hotKeysMax is the maximum number of hot keys in a reply.
 const hotKeysMax = 64
 
-// getPartitions answers {customAction: "GetPartitions", collection: "c"}, an
-// extension of ours: what every partition holds and what its throughput is
-// spent on, to find the hot one. Of several servers over one store it is about all of them, and those
-// that did not say what they know are named as incomplete. Values are told to those who may read documents.
+// getPartitions answers {customAction: "GetPartitions", collection: "c"}, our extension: the contents and the
+// RU consumption of every partition, to find the hot partition. It adds up all servers over the store; a
+// server that did not answer is listed as incomplete. Only users that may read documents see values.
 func (s *State) getPartitions(c *command.Call, a *customArgs) error {
 	coll, err := c.Collection(a.ns)
 	if err != nil {
@@ -41,7 +40,7 @@ func (s *State) getPartitions(c *command.Call, a *customArgs) error {
 	}
 	b.String("mapVersion", coll.Map.Version().String())
 	if sum.thisHour > 0 {
-		b.BeginDoc("autoscaledTo") // what would be billed
+		b.BeginDoc("autoscaledTo") // the throughput that would be billed
 		b.Int64("thisHour", sum.thisHour)
 		b.Int64("lastHour", sum.lastHour)
 		b.End()
@@ -79,8 +78,7 @@ func (s *State) getPartitions(c *command.Call, a *customArgs) error {
 	return nil
 }
 
-// appendLimits prints the limit on what one shard key value holds, and the values
-// that come near it.
+// appendLimits appends the size limit of one shard key value, and the values that are near it.
 func appendLimits(c *command.Call, b *bson.Builder, coll *catalog.Collection, sum *partitionsSum, values bool) {
 	limit := c.Cluster.LogicalKeyBytes
 	pool := c.Cluster.Budgets.Collection(uint64(coll.ID))
@@ -126,10 +124,10 @@ func appendLimits(c *command.Call, b *bson.Builder, coll *catalog.Collection, su
 	b.End()
 }
 
-// fullPercent of a limit is worth a warning.
+// fullPercent is the percentage of a limit from which there is a warning.
 const fullPercent = 80
 
-// appendLoad prints what a partition's throughput was used for.
+// appendLoad appends the RU consumption of a partition.
 func appendLoad(b *bson.Builder, s ratelimit.BucketStats) {
 	if s.Limit > 0 {
 		b.Double("throughput", s.Limit.Float())
@@ -143,7 +141,7 @@ func appendLoad(b *bson.Builder, s ratelimit.BucketStats) {
 	b.Int32("waiting", int32(s.Waiting))
 }
 
-// appendHot prints the heaviest shard key values of a partition.
+// appendHot appends the heaviest shard key values of a partition.
 func appendHot(b *bson.Builder, name string, coll *catalog.Collection, keys []ratelimit.Hot, inRU, values bool) {
 	b.BeginArray(name)
 	for _, k := range keys {
@@ -161,8 +159,8 @@ func appendHot(b *bson.Builder, name string, coll *catalog.Collection, keys []ra
 	b.End()
 }
 
-// appendLogical prints the shard key value that KeyPattern.AppendLogical made
-// bytes of; one that was cut off prints as those bytes.
+// appendLogical appends the shard key value that KeyPattern.AppendLogical has encoded; a truncated value is
+// appended as its bytes.
 func appendLogical(b *bson.Builder, coll *catalog.Collection, key string) {
 	values, err := coll.Key.LogicalValues([]byte(key))
 	if err != nil || !coll.Sharded() {

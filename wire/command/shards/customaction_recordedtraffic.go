@@ -13,11 +13,10 @@ import (
 )
 
 const (
-	// recordedSeconds is how far back a report of recorded traffic looks unless told otherwise: as far
-	// as there is any.
+	// recordedSeconds is the default period of a report of recorded traffic: all that is kept.
 	recordedSeconds = 3600
-	// recordedFields is how many fields of statements it lists, recordedPartitions on how many
-	// partitions it lets them fall at most.
+	// recordedFields is the maximum number of fields of statements in a report, recordedPartitions the
+	// maximum number of partitions that it assumes.
 	recordedFields     = 20
 	recordedPartitions = 512
 )
@@ -25,7 +24,7 @@ const (
 // recordedArgs are the arguments of GetRecordedTraffic.
 type recordedArgs struct{ partitions, from, to int64 }
 
-// recordedArg reads one of them.
+// recordedArg reads one argument of GetRecordedTraffic.
 func recordedArg(c *command.Call, a *recordedArgs, name string, v bson.Value) (err error) {
 	if v.IsMissing() {
 		return nil
@@ -46,10 +45,10 @@ func recordedArg(c *command.Call, a *recordedArgs, name string, v bson.Value) (e
 }
 
 // getRecordedTraffic answers {customAction: "GetRecordedTraffic", collection: "c", shardKey: {k: "hashed"},
-// suffix, partitions, from, to}, an extension of ours: what a sample of the statements of the last
-// hour cost, and where they would go under another shard key. Without shardKey it lists the fields
-// that statements fix. Of several servers over one store it is about what was recorded at all of
-// them. Values are told to those who may read documents.
+// suffix, partitions, from, to}, our extension: the cost of a sample of the statements of the last hour, and
+// the partitions that they would visit under another shard key. Without shardKey it lists the fields that
+// statements fix. It covers the statements recorded at all servers over the store. Only users that may read
+// documents see values.
 // Errors: NamespaceNotFound (26), InvalidOptions (72), BadValue (2).
 func (s *State) getRecordedTraffic(c *command.Call, a *customArgs) error {
 	coll, err := c.Collection(a.ns)
@@ -118,7 +117,7 @@ func (s *State) getRecordedTraffic(c *command.Call, a *customArgs) error {
 	return nil
 }
 
-// answerTraffic tells another server what this one has recorded.
+// answerTraffic returns the recorded traffic of this server to a peer.
 func (s *State) answerTraffic(_ context.Context, question []byte) ([]byte, error) {
 	q, err := bson.Parse(question, bson.Limits{})
 	if err != nil {
@@ -132,7 +131,7 @@ func (s *State) answerTraffic(_ context.Context, question []byte) ([]byte, error
 	return b.Doc(), nil
 }
 
-// appendReplay prints where statements would go.
+// appendReplay appends the partitions that statements would visit.
 func appendReplay(b *bson.Builder, r *traffic.Replay, key shard.KeyPattern, named bool) {
 	b.Int64("statements", r.Statements)
 	b.Int64("samples", r.Samples)

@@ -11,22 +11,21 @@ import (
 )
 
 const (
-	// reportDefault is how many shapes a report lists unless told otherwise.
+	// reportDefault is the default number of shapes in a report.
 	reportDefault = 20
-	// topMax is the longest list one may ask for.
+	// topMax is the maximum length of a list that a client may request.
 	topMax = 1000
-	// dearRU is the average charge above which the service's documentation tells
-	// users to look into a query.
+	// dearRU is the average charge above which the documentation of Azure Cosmos DB recommends to examine a
+	// query.
 	// Source: Azure Cosmos DB for MongoDB, "troubleshoot-query-performance".
 	dearRU = 50 * ratelimit.RU
 )
 
-// getRequestReport answers {customAction: "GetRequestReport", collection: "c"},
-// an extension of ours: what commands have cost by their shape, since the server
-// started or the last reset, the dearest first. Without collection it is about the
-// database, on admin about all of them. With history: true each shape has the minutes of the
-// last hour in which it ran. It covers all servers over one store, except account: the features
-// used on this server that an account of Azure Cosmos DB does not have.
+// getRequestReport answers {customAction: "GetRequestReport", collection: "c"}, our extension: the charges of
+// commands by their shape, since the server started or since the last reset, the most expensive shape first.
+// Without collection it covers the database, on admin all databases. With history: true each shape has the
+// minutes of the last hour in which it ran. It covers all servers over the store, except account: the
+// features used on this server that an account of Azure Cosmos DB does not have.
 func (s *State) getRequestReport(c *command.Call, a *customArgs) error {
 	if a.top == 0 {
 		a.top = reportDefault
@@ -65,8 +64,8 @@ func (s *State) getRequestReport(c *command.Call, a *customArgs) error {
 	return nil
 }
 
-// appendAccount prints which features clients of the Cosmos address have used on this server that
-// the account does not have, also those that were refused; without any, nothing.
+// appendAccount appends the features that clients of the Cosmos address have used on this server, and that
+// the account does not have. Refused uses count too. If there are none, it appends nothing.
 func appendAccount(c *command.Call, reset bool) {
 	account := c.Server.Account
 	uses := account.Uses()
@@ -98,7 +97,7 @@ func appendAccount(c *command.Call, reset bool) {
 	b.End()
 }
 
-// appendFields appends the fields that the filter of a shape names.
+// appendFields appends the fields in the filter of a shape.
 func (s *shape) appendFields(b *bson.Builder) {
 	b.BeginArray("fields")
 	for _, f := range s.fields {
@@ -110,7 +109,7 @@ func (s *shape) appendFields(b *bson.Builder) {
 	b.End()
 }
 
-// appendRequest prints one shape.
+// appendRequest appends one shape.
 func appendRequest(c *command.Call, b *bson.Builder, s *shape, total ratelimit.MicroRU) {
 	b.String("ns", s.ns.String())
 	b.String("command", s.command)
@@ -146,8 +145,8 @@ func appendRequest(c *command.Call, b *bson.Builder, s *shape, total ratelimit.M
 	b.End()
 }
 
-// appendMinutes prints what a shape did in each minute of the last hour, the oldest first, but for
-// those in which it did nothing.
+// appendMinutes appends the counts of a shape in each minute of the last hour, the oldest first, without
+// minutes in which it did not run.
 func appendMinutes(b *bson.Builder, s *shape) {
 	b.BeginArray("history")
 	newest := int32(s.last.Unix() / 60)
@@ -166,7 +165,7 @@ func appendMinutes(b *bson.Builder, s *shape) {
 	b.End()
 }
 
-// shapeWarnings says what is dear about a shape, and what would help.
+// shapeWarnings describes what is expensive about a shape, and what would help.
 func shapeWarnings(c *command.Call, s *shape, average ratelimit.MicroRU) (out []string) {
 	coll := c.Cluster.Catalog.Peek().Collection(s.ns)
 	if s.fanOuts > 0 && coll != nil && coll.Sharded() {

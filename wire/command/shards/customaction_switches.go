@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// switchFields are how CreateCollection and its relatives name the switches of a
-// throughput: an extension of ours to customAction.
+// switchFields are the arguments for the switches of a throughput, our extension of CreateCollection and
+// similar actions.
 var switchFields = []string{"serverSideRetry", "burst", "ruPerMinute", "throughputBuckets"}
 
 // switchArg reads one switch.
@@ -32,9 +32,9 @@ func switchArg(c *command.Call, s *catalog.Switches, name string, v bson.Value) 
 	return err
 }
 
-// bucketsArg reads [{id: 1, maxThroughputPercentage: 20, appName: "reports"}]:
-// the buckets that there shall be. Source: Azure Cosmos DB,
-// "throughput-buckets"; appName is ours. Errors: BadValue (2), TypeMismatch (14).
+// bucketsArg reads [{id: 1, maxThroughputPercentage: 20, appName: "reports"}]: the throughput buckets that
+// replace the existing ones.
+// Source: Azure Cosmos DB, "throughput-buckets"; appName is ours. Errors: BadValue (2), TypeMismatch (14).
 func bucketsArg(c *command.Call, s *catalog.Switches, name string, v bson.Value) error {
 	list, err := c.DocArray(name, v, catalog.BucketsMax)
 	if err != nil {

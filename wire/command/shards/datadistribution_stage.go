@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// distributionDocs is $shardedDataDistribution.
+// distributionDocs returns the documents of $shardedDataDistribution.
 // Manual: reference/operator/aggregation/shardedDataDistribution.
 func (s *State) distributionDocs(o *cluster.Op, _ collection.Namespace, _ bson.Raw) (docs []bson.Raw, err error) {
 	if err := s.Cluster.Recounted(o.Env.Context()); err != nil {

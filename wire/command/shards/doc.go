@@ -1,18 +1,15 @@
-// Package shards is the room of partitions and of their throughput: sharding commands, zones,
-// the analysis of shard keys, and customAction, in which the extensions of Azure Cosmos DB
-// are.
+// Package shards is the room of partitions and of their throughput: sharding commands, zones, the analysis of
+// shard keys, and customAction with the extension commands of Azure Cosmos DB.
 //
-// All partitions of a collection lie in this process, and to clients they look like the
-// shards of a cluster: partition 3 of any collection lies on the shard p3. What is done to
-// partitions stands in shard/ddl and shard/jobs; here are the commands, the documents that
-// the config database shows, and what those need to remember.
+// To clients, partitions look like the shards of a cluster: partition 3 of any collection is on the shard p3.
+// The operations on partitions are in shard/ddl and shard/jobs. This package has the commands, the documents
+// that the config database shows, and the state behind them.
 //
-// The room owns: whether the balancer is off, what shapes of commands cost (shapes), zones
-// and the shards they were given to, zone ranges of collections that are not sharded yet
-// (plannedZones), the query analyzers, and the documents of config.settings. All but the
-// first two last beyond a restart. It answers the chain's hooks Gone and UpdateVirtual, the
-// collections of the database config, and the stages $listSampledQueries and
-// $shardedDataDistribution; it sees each command that ends, for the shapes.
+// The room owns: the switch of the balancer, the charges of commands by their shape (shapes), zones and the
+// shards assigned to them, zone ranges of collections that are not sharded yet (plannedZones), the query
+// analyzers, and the documents of config.settings. All but the shapes survive a restart. The room sets the
+// hooks Gone and UpdateVirtual, and provides the collections of the database config and the stages
+// $listSampledQueries and $shardedDataDistribution. It observes each command that ends, for the shapes.
 //
 // Words:
 //

@@ -5,11 +5,10 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// The shards of this server are its partitions, and all of them lie on it: none can be drained
-// to elsewhere. The commands know which shards there are, and answer as a cluster does of its
-// last one.
+// The shards that this server shows are its partitions. They cannot be drained to another place. The commands
+// check the name of the shard, and answer as a cluster does for its last shard.
 
-// namedShard reads the only argument of the commands about one shard.
+// namedShard reads the name of the shard, the only argument of these commands.
 // Errors: TypeMismatch (14), ShardNotFound (70).
 func (s *State) namedShard(c *command.Call) (string, error) {
 	if c.Value.IsNullish() {

@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/wire/virtual"
 )
 
-// join hands the room's answers to the server.
+// join registers the settings, hooks, observers and virtual collections of the room at the server.
 func (s *State) join() {
 	s.Keep("the zones", &s.zones.Setting, zonesName, s.zones.take)
 	s.Keep("the zones of collections that are not sharded", &s.planned.Setting, plannedZonesName, s.planned.take)

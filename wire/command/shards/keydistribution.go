@@ -13,16 +13,16 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// keyRangesMax is into how many ranges the shard keys are divided to tell how often
-// queries visit each: MongoDB's default of analyzeShardKeyNumRanges.
+// keyRangesMax is the number of ranges of shard keys for which visits of queries are counted: MongoDB's
+// default of analyzeShardKeyNumRanges.
 const keyRangesMax = 100
 
-// keySeed stands for the seed that the hashes of a collection with the key would have.
+// keySeed is the seed of the hashes that a collection with the key would have.
 const keySeed = 1
 
-// distribution counts sampled queries by where a shard key would send them.
+// distribution counts the partitions to which sampled queries would be sent under a shard key.
 type distribution struct {
-	commands      []string // that it is about, in the order of the reply
+	commands      []string // the commands that it counts, in the order of the reply
 	by            map[string]int64
 	total         int64
 	one, several  int64
@@ -99,7 +99,7 @@ func (d *distribution) append(b *bson.Builder, name, what string) {
 	b.End()
 }
 
-// keyDistributions appends where the key would have sent the sampled queries.
+// keyDistributions appends to which partitions the sampled queries would be sent under the key.
 // Manual: reference/command/analyzeShardKey.
 func (s *State) keyDistributions(c *command.Call, coll *catalog.Collection, key shard.KeyPattern) error {
 	next, err := supposed(c, coll, key.WithSeed(keySeed))
@@ -119,7 +119,7 @@ func (s *State) keyDistributions(c *command.Call, coll *catalog.Collection, key 
 		cmd, _ := doc.Get("cmd").Doc()
 		def := c.Server.Lookup(name)
 		if def == nil || !def.Facts.Has(command.Sampled) {
-			return nil // no sample of ours
+			return nil // not a sample of this server
 		}
 		d := &writes
 		if def.Kind == command.KindRead {
@@ -136,8 +136,8 @@ func (s *State) keyDistributions(c *command.Call, coll *catalog.Collection, key 
 	return nil
 }
 
-// supposed is the entry that a collection would have with a key, divided into up to
-// keyRangesMax ranges: of hashes evenly, of values by those of some documents.
+// supposed returns the catalog entry that a collection would have with a key, divided into up to keyRangesMax
+// ranges: hashes evenly, values by the keys of some documents.
 func supposed(c *command.Call, coll *catalog.Collection, key shard.KeyPattern) (*catalog.Collection, error) {
 	table, err := shard.NewMap(key.Kind(), 1, 1)
 	if key.Kind() != shard.Ranged {
@@ -174,23 +174,23 @@ func supposed(c *command.Call, coll *catalog.Collection, key shard.KeyPattern) (
 	return coll.With(func(d *catalog.Collection) { d.Key, d.Map, d.Zones, d.Shares = key, table, nil, nil }), nil
 }
 
-// sampledQuery is what matters of a sample.
+// sampledQuery holds the parts of a sample that decide its targets.
 type sampledQuery struct {
-	filter     match.Node // nil: it says nothing, or cannot be read without its variables
+	filter     match.Node // nil without a filter, or if it cannot be parsed without its variables
 	byteOrder  bool       // strings compare byte by byte
 	multi      bool
 	changesKey bool
 }
 
-// sampled reads a sample.
+// sampled parses a sample.
 func sampled(c *command.Call, coll *catalog.Collection, key shard.KeyPattern, def *command.Def, cmd bson.Raw) (q sampledQuery) {
-	part := cmd // that has filter and collation
+	part := cmd // the part with the filter and the collation
 	if def.Statements != "" {
 		list, _ := cmd.Get(def.Statements).Array()
 		first, _ := list.Index(0)
 		part, _ = first.Doc()
 	}
-	filter, _ := part.Get("filter").Doc() // of a read, whichever it was
+	filter, _ := part.Get("filter").Doc() // of any read
 	change := bson.Value{}
 	if def.Kind == command.KindWrite {
 		filter, _ = def.Query(part)
@@ -211,7 +211,7 @@ func sampled(c *command.Call, coll *catalog.Collection, key shard.KeyPattern, de
 	env := mql.NewEnv(c.Ctx)
 	env.NowMillis, env.Collation, env.Release, env.Kept = c.Cluster.Now().UnixMilli(), collation, c.Release(), c.Server.Release
 	if let, ok := cmd.Get("let").Doc(); ok {
-		_ = expr.DeclareLet(env, let) // without them the filter cannot be read
+		_ = expr.DeclareLet(env, let) // without its variables the filter cannot be parsed
 	}
 	if q.filter, err = match.Parse(env, filter); err != nil {
 		q.filter = nil
@@ -222,9 +222,9 @@ func sampled(c *command.Call, coll *catalog.Collection, key shard.KeyPattern, de
 	return q
 }
 
-// changesKey reports an update that gives a document another shard key, as far as it
-// tells by itself: by an operator or a stage upon a field of the key, or a replacement
-// with another value than the filter wants.
+// changesKey reports whether an update gives a document another shard key, as far as the update alone shows
+// that: it has an operator or a stage on a field of the key, or a replacement with another value than the
+// filter requires.
 func changesKey(key shard.KeyPattern, filter match.Node, u bson.Value) bool {
 	doc, ok := u.Doc()
 	if u.Type == bson.TypeArray {
@@ -251,8 +251,7 @@ func changesKey(key shard.KeyPattern, filter match.Node, u bson.Value) bool {
 	return false
 }
 
-// assigns reports operators of an update, or a stage of one, that change a field of
-// the key.
+// assigns reports whether operators or a stage of an update change a field of the key.
 func assigns(key shard.KeyPattern, filter match.Node, ops bson.Raw) bool {
 	for it := ops.Iter(); it.Next(); {
 		op := string(it.Name)
@@ -282,12 +281,12 @@ func assigns(key shard.KeyPattern, filter match.Node, ops bson.Raw) bool {
 	return false
 }
 
-// isBelow reports a path that begins with another.
+// isBelow reports whether a path is below another path.
 func isBelow(path, above string) bool {
 	return len(path) > len(above) && path[:len(above)] == above && path[len(above)] == '.'
 }
 
-// lookup is the value of a key's field in a document.
+// lookup returns the value of a key's field in a document.
 func lookup(doc bson.Raw, f shard.Field) bson.Value {
 	v := doc.Value()
 	for i := range f.Path.Len() {
@@ -300,8 +299,8 @@ func lookup(doc bson.Raw, f shard.Field) bson.Value {
 	return v
 }
 
-// other reports a filter that wants another value of a field of the key than v; one
-// that says nothing does not.
+// other reports whether a filter requires another value than v of a field of the key; false if the filter
+// does not restrict the field.
 func other(filter match.Node, f shard.Field, v bson.Value) bool {
 	if filter == nil {
 		return false

@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runMergeChunks answers mergeChunks: neighbouring partitions become one.
+// runMergeChunks answers mergeChunks: it merges adjacent partitions.
 // Manual: reference/command/mergeChunks.
 func runMergeChunks(c *command.Call) error {
 	coll, err := shardedCollection(c)
@@ -51,8 +51,7 @@ func runMergeChunks(c *command.Call) error {
 	return mergeWithin(c, coll, within)
 }
 
-// mergeWithin makes one partition of those in a range, which begins and ends
-// where partitions do.
+// mergeWithin merges all partitions of a range, whose ends are ends of partitions.
 func mergeWithin(c *command.Call, coll *catalog.Collection, r shard.Range) error {
 	for range coll.Map.Len() {
 		now := c.Cluster.Catalog.Peek().ByID(coll.ID)
@@ -70,8 +69,8 @@ func mergeWithin(c *command.Call, coll *catalog.Collection, r shard.Range) error
 	return nil
 }
 
-// runMergeAllChunksOnShard answers mergeAllChunksOnShard: chunks that touch and lie
-// on one shard become one. Each partition is a shard by itself, so there are none.
+// runMergeAllChunksOnShard answers mergeAllChunksOnShard, which merges adjacent chunks on one shard. Each
+// partition is a shard by itself, so there is nothing to merge.
 // Manual: reference/command/mergeAllChunksOnShard. Errors: ShardNotFound (70).
 func (s *State) runMergeAllChunksOnShard(c *command.Call) error {
 	if _, err := shardedCollection(c); err != nil {

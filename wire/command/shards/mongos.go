@@ -10,22 +10,22 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// Advertised is what a server tells of itself where it is one of several.
+// Advertised holds functions whose results a server publishes to its peers.
 type Advertised struct {
-	// Connections are those of its clients; nil = nothing is known of them.
+	// Connections returns the counts of client connections; nil if they are not available.
 	Connections func() wire.ConnStats
-	// Draining says that it takes no new commands; nil = it always does.
+	// Draining reports whether the server refuses new commands; nil if it never drains.
 	Draining func() bool
 }
 
-// pace measures how many operations a second a server has between two looks. Safe for concurrent use.
+// pace measures the operations per second of a server between two calls of look. Safe for concurrent use.
 type pace struct {
 	mu   sync.Mutex
 	at   time.Time
 	done int64
 }
 
-// look returns the operations a second since the last look.
+// look returns the operations per second since the last call.
 func (p *pace) look(now time.Time, done int64) (rate float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -36,8 +36,8 @@ func (p *pace) look(now time.Time, done int64) (rate float64) {
 	return rate
 }
 
-// mongosDoc is the document of this server in config.mongos. The fields in cantle are not MongoDB's:
-// who it is, its version, its price list, its connections, its operations a second, and whether it drains.
+// mongosDoc returns the document of this server in config.mongos. The fields in cantle are not MongoDB's: the
+// server's identity, version, price list, connections, operations per second, and whether it drains.
 // Manual: reference/config-database, config.mongos.
 func (s *State) mongosDoc() bson.Raw {
 	b := bson.NewBuilder(nil)
@@ -63,12 +63,12 @@ func (s *State) mongosDoc() bson.Raw {
 	return b.Doc()
 }
 
-// mongosPatience is how long the other servers are asked for.
+// mongosPatience is the timeout for reading the members and duties from the store.
 const mongosPatience = 5 * time.Second
 
-// mongosDocs is config.mongos: the servers that live, which is this one where it has the
-// store alone. Of several each has told the document itself, within the last third of its lease, and how
-// much is left of that and which work it does for all is told beside.
+// mongosDocs returns the documents of config.mongos: one for each server with a lease, or for this server if
+// it has no peers. Each server publishes its own document when it renews its lease, at least once per third
+// of the lease. The time left of the lease and the duties of the server are added here.
 func (s *State) mongosDocs() (docs []bson.Raw) {
 	shared := storage.AsShared(s.Cluster.Store)
 	if shared == nil {
@@ -87,7 +87,7 @@ func (s *State) mongosDocs() (docs []bson.Raw) {
 	for _, m := range list {
 		told, err := bson.Parse(m.About, bson.Limits{})
 		if err != nil {
-			continue // it has just begun
+			continue // it has just started
 		}
 		b := bson.NewBuilder(nil)
 		for name, v := range told.Fields() {
@@ -113,8 +113,8 @@ func (s *State) mongosDocs() (docs []bson.Raw) {
 	return docs
 }
 
-// Host is how clients reach another server, as it says itself; one that has just begun is called
-// by its process.
+// Host returns the address at which clients reach a peer, as the peer publishes it; for a peer that has just
+// started the name of its process.
 func Host(m storage.Member) string {
 	if told, err := bson.Parse(m.About, bson.Limits{}); err == nil {
 		if host, ok := told.Get("_id").Str(); ok {
@@ -124,8 +124,7 @@ func Host(m storage.Member) string {
 	return m.Self
 }
 
-// Prices returns the price list by which another server charges, "" for one that has just begun or does not
-// tell it.
+// Prices returns the price list of a peer, "" if the peer has just started or does not publish it.
 func Prices(m storage.Member) string {
 	told, err := bson.Parse(m.About, bson.Limits{})
 	if err != nil {
@@ -136,7 +135,7 @@ func Prices(m storage.Member) string {
 	return name
 }
 
-// introduce tells the other servers what this one is.
+// introduce registers the document that this server publishes to its peers.
 func (s *State) introduce() {
 	if shared := storage.AsShared(s.Cluster.Store); shared != nil {
 		shared.Introduce(func() []byte { return s.mongosDoc() })

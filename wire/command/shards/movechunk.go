@@ -7,9 +7,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runMoveChunk answers moveChunk and moveRange: all partitions lie on this
-// server, so no byte moves. Where a partition lies is its own number, so it gets
-// another, unless that belongs to another partition of the collection.
+// runMoveChunk answers moveChunk and moveRange. The place of a partition is its number, so no data moves: the
+// partition gets the number of the target shard, unless another partition of the collection has it.
 // Manual: reference/command/moveChunk.
 func (s *State) runMoveChunk(c *command.Call) error {
 	coll, err := shardedCollection(c)

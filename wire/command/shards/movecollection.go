@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runMoveCollection answers moveCollection. Where a partition lies is its own
-// number, so the collection's partition gets that of the shard it is moved to.
+// runMoveCollection answers moveCollection. The place of a partition is its number, so the collection's
+// partition gets the number of the target shard.
 // Manual: reference/command/moveCollection.
 func (s *State) runMoveCollection(c *command.Call) error {
 	ns, err := shardedNamespace(c)
@@ -26,8 +26,8 @@ func (s *State) runMoveCollection(c *command.Call) error {
 	return c.Server.DDL.MoveCollection(&c.Op, ns, to)
 }
 
-// toShard reads the argument of that name, the only one: a shard that listShards
-// lists. Without it, it is the one with the least data.
+// toShard reads the argument toShard, the only one: a shard of listShards. Without the argument it returns
+// the shard with the least data.
 // Errors: TypeMismatch (14), ShardNotFound (70).
 func (s *State) toShard(c *command.Call) (to shard.ID, given bool, err error) {
 	name := ""
@@ -49,7 +49,7 @@ func (s *State) toShard(c *command.Call) (to shard.ID, given bool, err error) {
 	return to, true, err
 }
 
-// shardNamed finds a shard that listShards lists. Errors: ShardNotFound (70).
+// shardNamed returns the shard of listShards with a name. Errors: ShardNotFound (70).
 func (s *State) shardNamed(name string) (shard.ID, error) {
 	for _, id := range s.shardIDs() {
 		if command.ShardName(id) == name {
@@ -59,7 +59,7 @@ func (s *State) shardNamed(name string) (shard.ID, error) {
 	return 0, mongoerr.New(mongoerr.ShardNotFound, "shard %s does not exist; listShards tells which there are", name)
 }
 
-// lightestShard is the shard with the least data, the first of several.
+// lightestShard returns the shard with the least data, the first if there are several.
 func (s *State) lightestShard() shard.ID {
 	bytes := map[shard.ID]int64{}
 	s.Cluster.Catalog.Peek().EachMap(func(coll *catalog.Collection) {

@@ -6,22 +6,22 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// What this server asks the others, where several share a store: the questions and answers are documents.
+// The kinds of calls to peers of this room. Calls and answers are documents.
 const (
 	askPartitions = "partitions"
 	askReport     = "report"
 	askTraffic    = "traffic"
 )
 
-// answerOthers has the other servers' questions answered.
+// answerOthers registers the functions that answer calls of peers.
 func (s *State) answerOthers() {
 	s.Cluster.Others.Answer(askPartitions, s.answerPartitions)
 	s.Cluster.Others.Answer(askReport, s.answerReport)
 	s.Cluster.Others.Answer(askTraffic, s.answerTraffic)
 }
 
-// fromOthers asks the other servers, and returns what each of them answers. incomplete are those that
-// did not answer, which the reply is to name. Errors: those of the store; what is no document.
+// fromOthers calls all peers, and returns their answers. incomplete lists the peers that did not answer,
+// which the reply must name. Errors: those of the store; an answer that is not a document.
 func (s *State) fromOthers(ctx context.Context, kind string, question bson.Raw) (told []bson.Raw, incomplete []string, err error) {
 	answers, incomplete, err := s.Cluster.Others.Ask(ctx, kind, question)
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *State) fromOthers(ctx context.Context, kind string, question bson.Raw) 
 	return told, incomplete, nil
 }
 
-// appendIncomplete names the servers whose part is missing from a sum.
+// appendIncomplete appends the names of the servers whose part is missing in a sum.
 func appendIncomplete(b *bson.Builder, silent []string) {
 	if len(silent) == 0 {
 		return
@@ -49,7 +49,7 @@ func appendIncomplete(b *bson.Builder, silent []string) {
 	b.End()
 }
 
-// whole is a field of such a document that is a whole number.
+// whole returns an integer field of such a document.
 func whole(d bson.Raw, name string) int64 {
 	n, _ := d.Get(name).AsInt64()
 	return n

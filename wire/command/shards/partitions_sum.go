@@ -13,15 +13,15 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// partitionsSum is what servers know of the partitions of a collection beside what the store has: of
-// this one, or of several together.
+// partitionsSum holds the measurements of one server, or of several together, about the partitions of a
+// collection, beyond what is in the store.
 type partitionsSum struct {
-	thisHour, lastHour int64 // what autoscale has reached
+	thisHour, lastHour int64 // the maximum that autoscale reached
 	parts              map[int]*partitionSum
 	heavy              map[string]heavySum // by shard key value
 }
 
-// partitionSum is what one partition did.
+// partitionSum holds the measurements of one partition.
 type partitionSum struct {
 	ratelimit.BucketStats
 	byRU, byBytes []ratelimit.Hot
@@ -34,7 +34,7 @@ type heavySum struct {
 	bytes int64
 }
 
-// part is that of a partition, made when it is needed.
+// part returns the entry of a partition, and creates it if necessary.
 func (s *partitionsSum) part(id int) *partitionSum {
 	p := s.parts[id]
 	if p == nil {
@@ -44,7 +44,8 @@ func (s *partitionsSum) part(id int) *partitionSum {
 	return p
 }
 
-// partitionsHere is what this server knows, with so many hot keys of each partition.
+// partitionsHere returns the measurements of this server, with at most keys hot keys of each partition and
+// kind.
 func (s *State) partitionsHere(coll *catalog.Collection, keys int) *partitionsSum {
 	now, pool := s.Cluster.Now(), s.Cluster.Budgets.Collection(uint64(coll.ID))
 	sum := &partitionsSum{parts: map[int]*partitionSum{}, heavy: map[string]heavySum{}}
@@ -62,7 +63,7 @@ func (s *State) partitionsHere(coll *catalog.Collection, keys int) *partitionsSu
 	return sum
 }
 
-// partitionsEverywhere is what all servers know together; incomplete are those that do not say.
+// partitionsEverywhere returns the sum over all servers; incomplete lists the servers that did not answer.
 func (s *State) partitionsEverywhere(ctx context.Context, coll *catalog.Collection) (sum *partitionsSum, incomplete []string, err error) {
 	q := bson.NewBuilder(nil)
 	q.Int64("id", int64(coll.ID))
@@ -77,11 +78,11 @@ func (s *State) partitionsEverywhere(ctx context.Context, coll *catalog.Collecti
 	return sum, incomplete, nil
 }
 
-// hotKeysTold is how many hot keys of a collection one server tells another, of each kind: two megabytes if
-// they are as long as they get.
+// hotKeysTold is the maximum number of hot keys of a collection and kind in an answer to a peer: two
+// megabytes if all keys have the maximum length.
 const hotKeysTold = 2048
 
-// answerPartitions tells another server what this one knows of a collection.
+// answerPartitions returns the measurements of this server about a collection to a peer.
 func (s *State) answerPartitions(_ context.Context, question []byte) ([]byte, error) {
 	q, err := bson.Parse(question, bson.Limits{})
 	if err != nil {
@@ -94,7 +95,7 @@ func (s *State) answerPartitions(_ context.Context, question []byte) ([]byte, er
 	return s.partitionsHere(coll, max(1, min(hotKeysMax, hotKeysTold/coll.Map.Len()))).doc(), nil
 }
 
-// doc is the sum as another server is told it. Partitions of which there is nothing to say are left out.
+// doc returns the sum as a document for a peer. Partitions without measurements are left out.
 func (s *partitionsSum) doc() bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.Int64("thisHour", s.thisHour)
@@ -142,8 +143,8 @@ func appendHotTold(b *bson.Builder, name string, keys []ratelimit.Hot) {
 	b.End()
 }
 
-// add adds what another server knows. What autoscale has reached each server knows of all of them, and
-// of a large value knows most who has measured it.
+// add adds the measurements of a peer. The autoscale maximum is the same on every server, so the larger value
+// wins. For a large shard key value, the server that measured the most bytes wins.
 func (s *partitionsSum) add(d bson.Raw) {
 	s.thisHour = max(s.thisHour, whole(d, "thisHour"))
 	s.lastHour = max(s.lastHour, whole(d, "lastHour"))
@@ -173,7 +174,7 @@ func hotTold(d bson.Raw, name string) (keys []ratelimit.Hot) {
 	return keys
 }
 
-// largest are the large values, the largest first.
+// largest lists the large shard key values, the largest first.
 func (s *partitionsSum) largest() []heavySum {
 	list := make([]heavySum, 0, len(s.heavy))
 	for _, h := range s.heavy {

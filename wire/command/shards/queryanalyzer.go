@@ -18,8 +18,7 @@ import (
 	"github.com/cantledb/cantle/wire/kept"
 )
 
-// queryAnalyzer is what configureQueryAnalyzer set for one collection. Immutable but
-// for its bucket.
+// queryAnalyzer holds the settings of configureQueryAnalyzer for one collection. Immutable except its bucket.
 type queryAnalyzer struct {
 	ns      collection.Namespace
 	uuid    [16]byte
@@ -29,16 +28,16 @@ type queryAnalyzer struct {
 	bucket  *sampleBucket
 }
 
-// queryAnalyzers are those of all collections. Safe for concurrent use.
+// queryAnalyzers holds the analyzers of all collections. Safe for concurrent use.
 type queryAnalyzers struct {
-	on atomic.Pointer[map[collection.Namespace]*queryAnalyzer] // nil: none; all that commands look at otherwise
+	on atomic.Pointer[map[collection.Namespace]*queryAnalyzer] // nil if none is on; commands read only this field
 	kept.Setting
 	all map[collection.Namespace]*queryAnalyzer
 }
 
-// queryAnalyzersName is the setting that keeps them. sampledNS is where samples are
-// kept, sampleExpiry for how long. samplesPerSecondMax is the most that may be asked
-// for, sampledBytesMax of one sample and sampledListMax of all that a stage lists.
+// queryAnalyzersName is the name of the stored setting, sampleExpiry the lifetime of samples.
+// samplesPerSecondMax is the maximum rate, sampledBytesMax the maximum size of one sample, and sampledListMax
+// that of all samples that the stage lists.
 const (
 	queryAnalyzersName  = "queryAnalyzers"
 	sampleExpiry        = 7 * 24 * time.Hour
@@ -48,10 +47,10 @@ const (
 	sampleTimeMax       = 5 * time.Second
 )
 
-// sampledNS is where samples are, for whoever reads them with a filter.
+// sampledNS is the collection of the samples, which clients may also read with a filter.
 var sampledNS = collection.Namespace{DB: "config", Coll: "sampledQueries"}
 
-// take makes what was kept what holds.
+// take applies the stored setting.
 func (q *queryAnalyzers) take(doc bson.Raw) {
 	all := map[collection.Namespace]*queryAnalyzer{}
 	list, _ := doc.Get("analyzers").Array()
@@ -86,11 +85,10 @@ func (q *queryAnalyzers) take(doc bson.Raw) {
 	q.on.Store(&on)
 }
 
-// set keeps the analyzer of a collection, or none with nil, and returns the one
-// before.
+// set stores the analyzer of a collection, or removes it if a is nil, and returns the previous analyzer.
 func (q *queryAnalyzers) set(ctx context.Context, s storage.Store, ns collection.Namespace, a *queryAnalyzer) (was *queryAnalyzer, err error) {
 	if a == nil && !q.has(ns) {
-		return nil, nil // nearly always
+		return nil, nil // the usual case
 	}
 	err = q.Change(ctx, s, func() (bson.Raw, error) {
 		if was = q.all[ns]; was == nil && a == nil {
@@ -115,21 +113,21 @@ func (q *queryAnalyzers) set(ctx context.Context, s storage.Store, ns collection
 	return was, err
 }
 
-// has reports that something was set for a collection.
+// has reports whether a collection has an analyzer.
 func (q *queryAnalyzers) has(ns collection.Namespace) bool {
 	q.Lock()
 	defer q.Unlock()
 	return q.all[ns] != nil
 }
 
-// queryAnalyzerDocs is config.queryAnalyzers.
+// queryAnalyzerDocs returns the documents of config.queryAnalyzers.
 func (s *State) queryAnalyzerDocs() []bson.Raw {
 	s.analyzers.Lock()
 	defer s.analyzers.Unlock()
 	return analyzerDocs(s.analyzers.all)
 }
 
-// analyzerDocs prints the analyzers, in the order of their namespaces.
+// analyzerDocs returns the documents of the analyzers, sorted by namespace.
 func analyzerDocs(all map[collection.Namespace]*queryAnalyzer) (docs []bson.Raw) {
 	order := slices.SortedFunc(maps.Keys(all), func(a, b collection.Namespace) int { return strings.Compare(a.String(), b.String()) })
 	for _, ns := range order {
@@ -147,7 +145,7 @@ func analyzerDocs(all map[collection.Namespace]*queryAnalyzer) (docs []bson.Raw)
 	return docs
 }
 
-// append writes the configuration as clients give it.
+// append appends the configuration in the form in which clients send it.
 func (a *queryAnalyzer) append(b *bson.Builder) {
 	if a.rate == 0 {
 		b.String("mode", "off")
@@ -157,8 +155,8 @@ func (a *queryAnalyzer) append(b *bson.Builder) {
 	b.Double("samplesPerSecond", a.rate)
 }
 
-// runConfigureQueryAnalyzer answers configureQueryAnalyzer: from now on some of the
-// queries of a collection are kept in config.sampledQueries, for analyzeShardKey.
+// runConfigureQueryAnalyzer answers configureQueryAnalyzer: from now on some of the queries of a collection
+// are stored in config.sampledQueries, for analyzeShardKey.
 // Manual: reference/command/configureQueryAnalyzer. Errors: NamespaceNotFound (26),
 // CommandNotSupportedOnView (166), BadValue (2), InvalidOptions (72).
 func (s *State) runConfigureQueryAnalyzer(c *command.Call) error {
@@ -224,7 +222,7 @@ func (s *State) runConfigureQueryAnalyzer(c *command.Call) error {
 	return nil
 }
 
-// makeSampled makes the collection of the samples, in which they expire.
+// makeSampled creates the collection of the samples, with a TTL index.
 func makeSampled(c *command.Call) error {
 	var specs []bson.Raw
 	for _, field := range []string{"expireAt", "collectionUuid"} {
@@ -245,7 +243,7 @@ func makeSampled(c *command.Call) error {
 	return err
 }
 
-// sampledDocs is $listSampledQueries: the samples of a collection, or of all.
+// sampledDocs returns the documents of $listSampledQueries: the samples of one collection, or of all.
 // Manual: reference/operator/aggregation/listSampledQueries.
 // Errors: ExceededMemoryLimit (146).
 func (s *State) sampledDocs(o *cluster.Op, _ collection.Namespace, spec bson.Raw) (docs []bson.Raw, err error) {

@@ -13,18 +13,17 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// sampleBucket lets so many samples per second pass, and as many at once as two
-// seconds bring. Safe for concurrent use.
+// sampleBucket is a token bucket for samples, with a burst of sampleBurst seconds. Safe for concurrent use.
 type sampleBucket struct {
 	mu     sync.Mutex
 	tokens float64
 	at     time.Time
 }
 
-// sampleBurst is how many seconds' samples may come at once.
+// sampleBurst is the capacity of the bucket, in seconds of the rate.
 const sampleBurst = 2
 
-// take reports that one more sample may pass.
+// take takes a token, and reports whether there was one.
 func (b *sampleBucket) take(now time.Time, rate float64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -42,9 +41,8 @@ func (b *sampleBucket) take(now time.Time, rate float64) bool {
 	return true
 }
 
-// sampleQuery keeps a command that succeeded, or some of its statements, if its
-// collection is sampled. The samples are there before the client has the reply; what
-// goes wrong with them is logged and does not concern the client.
+// sampleQuery stores a command that succeeded, or some of its statements, if its collection is sampled. The
+// samples are stored before the client gets the reply; errors are only logged.
 // Manual: reference/command/configureQueryAnalyzer.
 func (s *State) sampleQuery(c *command.Call, err error) {
 	on := s.analyzers.on.Load()
@@ -113,7 +111,7 @@ func (s *State) sampleQuery(c *command.Call, err error) {
 	}
 }
 
-// sampledRead is what is kept of a read: {filter, collation, let}.
+// sampledRead returns the stored parts of a read: {filter, collation, let}.
 func sampledRead(c *command.Call, filter bson.Raw) bson.Raw {
 	b := bson.NewBuilder(nil)
 	if filter == nil {
@@ -128,7 +126,7 @@ func sampledRead(c *command.Call, filter bson.Raw) bson.Raw {
 	return b.Doc()
 }
 
-// withoutGeneric leaves out what a command has from its driver: session, times, keys.
+// withoutGeneric removes the arguments that a driver adds to a command: session, times, concerns.
 func withoutGeneric(body bson.Raw) bson.Raw {
 	b := bson.NewBuilder(nil)
 	for it := body.Iter(); it.Next(); {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A bucket lets its rate pass over a long time, and two seconds' worth at once.
+// A bucket admits its rate over a long time, and at most two seconds of the rate at once.
 func TestSampleBucket(t *testing.T) {
 	for _, test := range []struct {
 		rate         float64

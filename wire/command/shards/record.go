@@ -6,18 +6,18 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// leastRU is what a refused statement is taken to cost of whose shape none was ever served.
+// leastRU is the assumed cost of a refused statement if no statement of its shape has ever succeeded.
 const leastRU = 1
 
-// record notes the statements of a command that is over, for GetRecordedTraffic: each with an equal
-// part of the charge. body is the query, that of the first page for a page of a cursor.
+// record records the statements of a completed command for GetRecordedTraffic, each with an equal part of the
+// charge. body is the query; for a getMore, the query that opened the cursor.
 func (s *State) record(c *command.Call, def *command.Def, body bson.Raw, r shapeRun, usual usualRun) {
 	x := traffic.Statement{NS: c.Running.NS, At: c.Start.Add(r.took), RU: r.charge.Float(), Visits: float64(r.paid), Write: def.Kind != command.KindRead, Page: r.more}
 	if r.refused {
 		x.RU, x.Visits = max(usual.ru, leastRU), usual.visits
 	}
 	switch {
-	case def.Namespace == command.SeveralNamespaces: // whose statements are about many collections
+	case def.Namespace == command.SeveralNamespaces: // its statements concern several collections
 	case def.Statements != "" && !r.more:
 		n := 0
 		c.EachStatement(func(bson.Raw) bool { n++; return true })

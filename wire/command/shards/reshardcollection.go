@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runReshardCollection answers reshardCollection; it ends when the collection has
-// its new key. What says on which server chunks should lie has nothing to say here.
+// runReshardCollection answers reshardCollection; it returns when the collection has its new key. Arguments
+// that assign chunks to servers have no effect here.
 // Manual: reference/command/reshardCollection.
 func (s *State) runReshardCollection(c *command.Call) error {
 	ns, err := shardedNamespace(c)
@@ -58,8 +58,8 @@ func (s *State) runReshardCollection(c *command.Call) error {
 	return c.Server.DDL.ReshardCollection(&c.Op, ns, opts)
 }
 
-// runAbortReshard answers abortReshardCollection, abortUnshardCollection and
-// abortMoveCollection; a move is over before it can be aborted.
+// runAbortReshard answers abortReshardCollection, abortUnshardCollection and abortMoveCollection; a move is
+// too fast to be aborted.
 // Manual: reference/command/abortReshardCollection.
 func runAbortReshard(c *command.Call) error {
 	ns, err := shardedNamespace(c)
@@ -72,8 +72,8 @@ func runAbortReshard(c *command.Call) error {
 	return c.Server.DDL.AbortReshard(c.Ctx, ns)
 }
 
-// runCommitReshard answers commitReshardCollection: writers are blocked now, and
-// the collection has its new key when that is done.
+// runCommitReshard answers commitReshardCollection: it blocks writers now instead of later, and returns when
+// the collection has its new key.
 // Manual: reference/command/commitReshardCollection.
 func runCommitReshard(c *command.Call) error {
 	ns, err := shardedNamespace(c)
@@ -86,8 +86,8 @@ func runCommitReshard(c *command.Call) error {
 	return c.Server.DDL.CommitReshard(c.Ctx, ns)
 }
 
-// runCleanupReshard answers cleanupReshardCollection, which is for the leftovers of
-// a resharding that failed; here they go by themselves, at once or a moment later.
+// runCleanupReshard answers cleanupReshardCollection, which removes leftovers of a failed resharding; here
+// they are removed automatically, at once or a moment later.
 func runCleanupReshard(c *command.Call) error {
 	ns, err := shardedNamespace(c)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runSetAllowMigrations answers setAllowMigrations: a collection that must not migrate
-// is one that the balancer leaves alone, as with noBalance in config.collections.
+// runSetAllowMigrations answers setAllowMigrations: the balancer ignores a collection that must not migrate,
+// as with noBalance in config.collections.
 // Source: mongosh, sh.disableMigrations.
 func runSetAllowMigrations(c *command.Call) error {
 	coll, err := shardedCollection(c)

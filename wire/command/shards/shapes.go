@@ -15,9 +15,9 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// shapes adds up what commands cost by their shape: the command, its collection,
-// filter and sort without the values. Memory is bounded: when a part of the table
-// is full, the cheapest of a few takes the way out. The zero shapes is ready.
+// shapes adds up the charges of commands by their shape: the command, its collection, filter and sort without
+// the values. Memory is bounded: when a part of the table is full, the cheapest of a few shapes is evicted.
+// The zero shapes is ready for use.
 type shapes struct {
 	seed  maphash.Seed
 	once  sync.Once
@@ -32,15 +32,15 @@ const (
 	shapeParts    = 16  // tables, each with a mutex of its own
 	shapesMax     = 128 // of one part
 	shapeTextMax  = 600 // bytes of filter and sort
-	shapeListMax  = 16  // branches of $or that are looked at
-	shapeDepthMax = 8   // levels of a filter that are looked at
-	evictLooks    = 8   // shapes, of which the cheapest goes
-	shapeMinutes  = 60  // of each shape that are remembered: a kilobyte
-	// fanOutsWarned is after how many fan-outs of one shape the log says so.
+	shapeListMax  = 16  // branches of $or that are examined
+	shapeDepthMax = 8   // levels of a filter that are examined
+	evictLooks    = 8   // shapes that an eviction compares, of which the cheapest is removed
+	shapeMinutes  = 60  // stored for each shape, which takes a kilobyte
+	// fanOutsWarned is the number of fan-outs of one shape after which there is a line in the log.
 	fanOutsWarned = 100
 )
 
-// shape is the sums of one shape. Guarded by its part's mutex.
+// shape holds the sums of one shape. Guarded by the mutex of its part.
 type shape struct {
 	ns            collection.Namespace
 	command       string
@@ -58,24 +58,24 @@ type shape struct {
 	fanned        ratelimit.MicroRU
 	partitions    int // of the collection, at the last fan-out
 	last          time.Time
-	times         shapeTimes                // how long runs took
-	minutes       [shapeMinutes]shapeMinute // of the last hour, at their number modulo its length
+	times         shapeTimes                // durations of the runs
+	minutes       [shapeMinutes]shapeMinute // of the last hour, at index minute modulo shapeMinutes
 }
 
-// shapeMinute is what a shape did in a minute.
+// shapeMinute holds the counts of a shape in one minute.
 type shapeMinute struct {
 	at            int32 // minutes since 1970
 	runs, refused uint32
 	ru            float32
 }
 
-// filterField is a path that a filter confines, and how.
+// filterField is a path that a filter restricts, and the kind of the condition.
 type filterField struct {
 	path string
 	by   string // equal, in, range or other
 }
 
-// shapeRun is what one command did.
+// shapeRun holds the measurements of one command.
 type shapeRun struct {
 	charge  ratelimit.MicroRU
 	took    time.Duration
@@ -85,12 +85,12 @@ type shapeRun struct {
 	of      int   // partitions of the collection
 	failed  bool
 	refused bool
-	more    bool // a page of a cursor: its query is counted already
+	more    bool // a getMore: its query has been counted already
 }
 
-// note counts a command; body is that of a batch's first statement. text is memory
-// that is reused, and given back. usual is what runs of the shape cost that were not refused. warn is
-// a copy of a shape that has just reached fanOutsWarned.
+// note counts a command; for a batch, body is its first statement. text is memory that is reused, and
+// returned. usual is the average cost of runs of the shape that were not refused. warn is a copy of a shape
+// that has just reached fanOutsWarned.
 func (x *shapes) note(text []byte, ns collection.Namespace, d *command.Def, body bson.Raw, r shapeRun, now time.Time) (_ []byte, usual usualRun, warn *shape) {
 	x.once.Do(func() { x.seed = maphash.MakeSeed(); x.since.Store(now.UnixMilli()) })
 	var filter, sort bson.Raw
@@ -129,7 +129,7 @@ func (x *shapes) note(text []byte, ns collection.Namespace, d *command.Def, body
 	return text, usual, warn
 }
 
-// usualRun is what one run of a shape costs on average, and the visits of partitions in that.
+// usualRun is the average cost of one run of a shape, and the visits of partitions in that.
 type usualRun struct{ ru, visits float64 }
 
 // add counts one run.
@@ -179,7 +179,7 @@ func (s *shape) add(r shapeRun, now time.Time) (warn *shape) {
 	return nil
 }
 
-// begun is when the first command was counted, zero before.
+// begun returns the time of the first counted command; zero before.
 func (x *shapes) begun() time.Time {
 	if at := x.since.Load(); at != 0 {
 		return time.UnixMilli(at)
@@ -201,7 +201,7 @@ func evict(by map[string]*shape) {
 	delete(by, cheapest)
 }
 
-// list returns copies of the shapes that are wanted.
+// list returns copies of the shapes in selected namespaces.
 func (x *shapes) list(wanted func(collection.Namespace) bool) (out []shape) {
 	for i := range x.parts {
 		p := &x.parts[i]
@@ -216,7 +216,7 @@ func (x *shapes) list(wanted func(collection.Namespace) bool) (out []shape) {
 	return out
 }
 
-// forget drops shapes.
+// forget removes the shapes in selected namespaces.
 func (x *shapes) forget(wanted func(collection.Namespace) bool) {
 	for i := range x.parts {
 		p := &x.parts[i]
@@ -230,7 +230,7 @@ func (x *shapes) forget(wanted func(collection.Namespace) bool) {
 	}
 }
 
-// appendShape prints a filter with ? for its values: {a: ?, b: {$gt: ?}}.
+// appendShape appends a filter with ? for its values: {a: ?, b: {$gt: ?}}.
 func appendShape(dst []byte, d bson.Raw, depth int) []byte {
 	dst = append(dst, '{')
 	n := 0
@@ -269,7 +269,7 @@ func appendShape(dst []byte, d bson.Raw, depth int) []byte {
 	return append(dst, '}')
 }
 
-// appendSort prints a sort: {a: 1, b: -1}.
+// appendSort appends a sort: {a: 1, b: -1}.
 func appendSort(dst []byte, d bson.Raw) []byte {
 	dst = append(dst, '{')
 	n := 0
@@ -287,13 +287,13 @@ func appendSort(dst []byte, d bson.Raw) []byte {
 	return append(dst, '}')
 }
 
-// hasOperator tells {$gt: 5} from a document to compare with.
+// hasOperator distinguishes {$gt: 5} from a document to compare with.
 func hasOperator(d bson.Raw) bool {
 	f, ok := d.First()
 	return ok && len(f.Name) > 0 && f.Name[0] == '$'
 }
 
-// isLogical reports an operator that combines filters.
+// isLogical reports whether an operator combines filters.
 func isLogical(name []byte) bool {
 	switch string(name) {
 	case "$and", "$or", "$nor":
@@ -302,8 +302,8 @@ func isLogical(name []byte) bool {
 	return false
 }
 
-// filterFields lists the paths that every match is confined by: those of the
-// filter itself and of its $and.
+// filterFields lists the paths that the filter restricts for every match: those of the filter itself and of
+// its $and.
 func filterFields(out []filterField, d bson.Raw) []filterField {
 	for it := d.Iter(); it.Next() && len(out) < shapeListMax; {
 		name := string(it.Name)
@@ -323,7 +323,7 @@ func filterFields(out []filterField, d bson.Raw) []filterField {
 	return out
 }
 
-// howConfined says what a condition makes of its path.
+// howConfined returns the kind of a condition.
 func howConfined(v bson.Value) string {
 	d, ok := v.Doc()
 	if !ok || v.Type != bson.TypeDocument || !hasOperator(d) {
@@ -344,7 +344,7 @@ func howConfined(v bson.Value) string {
 	return "other"
 }
 
-// noteShape counts a command that is over.
+// noteShape counts a completed command by its shape.
 func (s *State) noteShape(c *command.Call, e command.Ended) {
 	if c.Def.Facts.Has(command.Silent) || c.Op.Unmetered {
 		return

@@ -14,19 +14,19 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// reportSum is what commands have cost by their shape at one server, or at several together.
+// reportSum holds the charges of commands by their shape, of one server or of several together.
 type reportSum struct {
-	since  time.Time // of the first of them
+	since  time.Time // the earliest of the servers
 	total  ratelimit.MicroRU
 	shapes int
-	list   []shape // the dearest first
+	list   []shape // the most expensive first
 }
 
-// reportWish says which shapes a report is about.
+// reportWish selects the shapes of a report.
 type reportWish struct {
-	db, coll string // db "" is all
+	db, coll string // db "" stands for all databases
 	one      bool   // only those of coll
-	reset    bool   // they are forgotten
+	reset    bool   // remove them after reading
 	history  bool   // with their minutes
 }
 
@@ -51,7 +51,7 @@ func parseReportWish(d bson.Raw) (w reportWish) {
 	return w
 }
 
-// reportHere is what this server knows.
+// reportHere returns the sums of this server.
 func (s *State) reportHere(w *reportWish) *reportSum {
 	sum := &reportSum{since: s.shapes.begun(), list: s.shapes.list(w.wants)}
 	for i := range sum.list {
@@ -65,7 +65,7 @@ func (s *State) reportHere(w *reportWish) *reportSum {
 	return sum
 }
 
-// sort puts the dearest first.
+// sort sorts the shapes, the most expensive first.
 func (r *reportSum) sort() {
 	name := func(s *shape) string { return s.ns.String() + s.command + s.filter }
 	slices.SortFunc(r.list, func(a, b shape) int {
@@ -76,7 +76,7 @@ func (r *reportSum) sort() {
 	})
 }
 
-// reportEverywhere is what all servers know together; incomplete are those that do not say.
+// reportEverywhere returns the sums over all servers; incomplete lists the servers that did not answer.
 func (s *State) reportEverywhere(ctx context.Context, w *reportWish) (sum *reportSum, incomplete []string, err error) {
 	others, incomplete, err := s.fromOthers(ctx, askReport, w.doc())
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *State) reportEverywhere(ctx context.Context, w *reportWish) (sum *repor
 	return sum, incomplete, nil
 }
 
-// answerReport tells another server what this one knows.
+// answerReport returns the sums of this server to a peer.
 func (s *State) answerReport(_ context.Context, question []byte) ([]byte, error) {
 	q, err := bson.Parse(question, bson.Limits{})
 	if err != nil {
@@ -99,11 +99,11 @@ func (s *State) answerReport(_ context.Context, question []byte) ([]byte, error)
 	return s.reportHere(&w).doc(w.history), nil
 }
 
-// reportBytesTold is how long the list of shapes gets that one server tells another. Of what there is no
-// room for, the cheapest, only the sums are told.
+// reportBytesTold is the maximum size of the list of shapes in an answer to a peer. The cheapest shapes, for
+// which there is no room, are only in the sums.
 const reportBytesTold = 2 << 20
 
-// doc is the sum as another server is told it.
+// doc returns the sum as a document for a peer.
 func (r *reportSum) doc(history bool) bson.Raw {
 	b := bson.NewBuilder(nil)
 	if !r.since.IsZero() {
@@ -119,7 +119,7 @@ func (r *reportSum) doc(history bool) bson.Raw {
 	return b.Doc()
 }
 
-// add adds what other servers have told. Shapes are the same that have the same text.
+// add adds the answers of peers. Shapes with the same text are the same.
 func (r *reportSum) add(others []bson.Raw) {
 	type key struct {
 		ns                    collection.Namespace
@@ -150,7 +150,7 @@ func (r *reportSum) add(others []bson.Raw) {
 	r.sort()
 }
 
-// counters are the counts of a shape that are added up, by what they are called between servers.
+// counters returns the counters of a shape that are added up, by their names in answers of peers.
 func (s *shape) counters() map[string]*int64 {
 	return map[string]*int64{
 		"runs": &s.runs, "failed": &s.failed, "refused": &s.refused, "charge": (*int64)(&s.charge), "took": (*int64)(&s.took),
@@ -158,7 +158,7 @@ func (s *shape) counters() map[string]*int64 {
 	}
 }
 
-// merge adds what the same shape did at another server.
+// merge adds the counts of the same shape at a peer.
 func (s *shape) merge(o *shape) {
 	theirs := o.counters()
 	for name, n := range s.counters() {
@@ -182,7 +182,7 @@ func (s *shape) merge(o *shape) {
 	}
 }
 
-// appendTold appends the shape as another server is told it.
+// appendTold appends the shape in the form of an answer to a peer.
 func (s *shape) appendTold(b *bson.Builder, history bool) {
 	b.BeginDoc("")
 	b.String("db", s.ns.DB)
@@ -219,7 +219,7 @@ func (s *shape) appendTold(b *bson.Builder, history bool) {
 	b.End()
 }
 
-// parseTold reads what appendTold has appended.
+// parseTold reads the form of appendTold.
 func parseTold(d bson.Raw) (s shape) {
 	text := func(name string) string { t, _ := d.Get(name).Str(); return t }
 	s.ns = collection.Namespace{DB: text("db"), Coll: text("coll")}

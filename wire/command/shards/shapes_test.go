@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// noting counts a find by its shape.
+// noting returns a function that counts a find by its shape.
 func noting() func() {
 	var x shapes
 	body := bson.NewBuilder(nil)
@@ -28,7 +28,7 @@ func noting() func() {
 	return func() { text, _, _ = x.note(text, ns, def, d, shapeRun{charge: 5}, now) }
 }
 
-// Counting a command does not allocate once its shape is known.
+// Counting a command does not allocate, except for the first of its shape.
 func TestAllocsShape(t *testing.T) {
 	note := noting()
 	note()
@@ -37,7 +37,7 @@ func TestAllocsShape(t *testing.T) {
 	}
 }
 
-// What counting a command by its shape costs.
+// BenchmarkShape measures the counting of a command by its shape.
 func BenchmarkShape(b *testing.B) {
 	note := noting()
 	b.ReportAllocs()

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// shapeTimes counts runs by how long they took, each power of two of microseconds in two
-// halves: what is told of it is right within a half.
+// shapeTimes is a histogram of durations: each power of two of microseconds has two buckets, so a duration
+// read from it is exact to half a power of two.
 type shapeTimes [64]uint32
 
 // add counts one run.
@@ -19,7 +19,7 @@ func (t *shapeTimes) add(took time.Duration) {
 	t[min(at, len(t)-1)]++
 }
 
-// within is the time within which a part of the runs, from 0 to 1, have ended.
+// within returns the duration within which a part of the runs, from 0 to 1, ended.
 func (t *shapeTimes) within(part float64) time.Duration {
 	all := uint64(0)
 	for _, n := range t {

@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runShardCollection answers shardCollection, on any database and on both
-// listeners in the shape of Azure Cosmos DB.
+// runShardCollection answers shardCollection, on any database, and on both kinds of listeners in the form of
+// Azure Cosmos DB.
 // Manual: reference/command/shardCollection; Azure Cosmos DB, "partition-data".
 func (s *State) runShardCollection(c *command.Call) error {
 	ns, err := shardedNamespace(c)
@@ -86,8 +86,8 @@ func chunksArg(c *command.Call, name string, v bson.Value) (int, error) {
 	return int(min(n, 1<<30)), nil
 }
 
-// simpleCollation reads a collation that can only be the simple one: shard keys
-// compare byte by byte. Errors: TypeMismatch (14), BadValue (2).
+// simpleCollation accepts only the simple collation: shard keys are compared byte by byte.
+// Errors: TypeMismatch (14), BadValue (2).
 func simpleCollation(c *command.Call, name string, v bson.Value) error {
 	d, err := c.DocArg(name, v)
 	if err == nil && !d.IsEmpty() && d.Get("locale").String() != `"simple"` {
@@ -96,7 +96,7 @@ func simpleCollation(c *command.Call, name string, v bson.Value) error {
 	return err
 }
 
-// shardedNamespace reads the "db.coll" that a sharding command is about.
+// shardedNamespace reads the "db.coll" that a sharding command names.
 // Errors: TypeMismatch (14), InvalidNamespace (73), IllegalOperation (20).
 func shardedNamespace(c *command.Call) (collection.Namespace, error) {
 	if c.Value.Type != bson.TypeString {
@@ -116,7 +116,7 @@ func shardedNamespace(c *command.Call) (collection.Namespace, error) {
 	return ns, nil
 }
 
-// hasHashedField reports a shard key with a hashed field.
+// hasHashedField reports whether a shard key has a hashed field.
 func hasHashedField(key bson.Raw) bool {
 	for _, v := range key.Fields() {
 		if s, ok := v.Str(); ok && s == "hashed" {

@@ -8,7 +8,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runSplit answers split: the partition is divided in halves, or at the key given; a hash is given as {region: NumberLong(…)}.
+// runSplit answers split: it splits the partition in halves, or at the given key; a hash is given as {region:
+// NumberLong(…)}.
 // Manual: reference/command/split. Errors: CannotSplit.
 func runSplit(c *command.Call) error {
 	coll, err := shardedCollection(c)
@@ -43,8 +44,8 @@ func runSplit(c *command.Call) error {
 	return c.Server.Jobs.Split(c.Ctx, coll.Namespace, d.ID, at)
 }
 
-// halfOf is where a partition is halved: in the middle of its hashes, which
-// spread evenly, or at the median of its ranged shard keys.
+// halfOf returns the position at which a partition is halved: the middle of its hashes, which are spread
+// evenly, or the median of its ranged shard keys.
 func halfOf(c *command.Call, coll *catalog.Collection, d *shard.Descriptor) (at shard.Position, ok bool, err error) {
 	if coll.Map.Kind() != shard.Ranged {
 		h, ok := d.Middle()

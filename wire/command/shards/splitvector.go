@@ -5,8 +5,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runSplitVector answers splitVector: the bounds between partitions inside a
-// range.
+// runSplitVector answers splitVector: the bounds between partitions inside a range.
 // Manual: reference/command/splitVector.
 func runSplitVector(c *command.Call) error {
 	coll, err := shardedCollection(c)

@@ -2,7 +2,7 @@ package shards
 
 import "github.com/cantledb/cantle/wire/command"
 
-// Commands are the commands of the room, in alphabetical order.
+// Commands returns the rows of the room, in alphabetical order.
 func (s *State) Commands() []command.Def {
 	return []command.Def{
 		{Name: "abortMoveCollection", Run: runAbortReshard, Namespace: command.FullName, Action: "moveCollection", Facts: command.AdminOnly, Since: "8.0", Doc: "reference/command/abortMoveCollection"},

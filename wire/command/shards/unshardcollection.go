@@ -2,8 +2,7 @@ package shards
 
 import "github.com/cantledb/cantle/wire/command"
 
-// runUnshardCollection answers unshardCollection; it ends when the collection has
-// no shard key any more.
+// runUnshardCollection answers unshardCollection; it returns when the collection has no shard key any more.
 // Manual: reference/command/unshardCollection.
 func (s *State) runUnshardCollection(c *command.Call) error {
 	ns, err := shardedNamespace(c)

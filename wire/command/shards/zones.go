@@ -16,22 +16,20 @@ import (
 	"github.com/cantledb/cantle/wire/kept"
 )
 
-// A zone is ranges of shard keys that have partitions of their own, with their own
-// parts of the throughput. On one server it says nothing about where bytes lie; the
-// shards it is given to are kept, and every partition that lies in one of its
-// ranges counts as one of its shards. Manual: core/zone-sharding.
+// A zone is a set of ranges of shard keys that have partitions of their own, with their own shares of the
+// throughput. It does not decide where data is stored. The shards assigned to a zone are stored, and every
+// partition in one of its ranges counts as one of its shards. Manual: core/zone-sharding.
 
-// zoneShards are the zones that addShardToZone made, each with its shards. Safe for
-// concurrent use.
+// zoneShards holds the zones created by addShardToZone, each with its shards. Safe for concurrent use.
 type zoneShards struct {
 	kept.Setting
 	now map[string][]string // shards by zone
 }
 
-// zonesName is the setting that keeps them.
+// zonesName is the name of the stored setting.
 const zonesName = "zones"
 
-// take makes what was kept what holds.
+// take applies the stored setting.
 func (z *zoneShards) take(doc bson.Raw) {
 	z.now = map[string][]string{}
 	list, _ := doc.Get("zones").Array()
@@ -46,7 +44,7 @@ func (z *zoneShards) take(doc bson.Raw) {
 	}
 }
 
-// change keeps the shards of one zone; none forget it.
+// change changes the shards of one zone; a zone without shards is removed.
 func (z *zoneShards) change(ctx context.Context, s storage.Store, zone string, fn func(shards []string) []string) error {
 	return z.Change(ctx, s, func() (bson.Raw, error) {
 		next := maps.Clone(z.now)
@@ -80,8 +78,8 @@ func (z *zoneShards) of(zone string) []string {
 	return slices.Clone(z.now[zone])
 }
 
-// tags lists the zones of a shard: those it was given, and those of the ranges in
-// which partitions of its number lie.
+// tags lists the zones of a shard: those assigned to it, and those of the ranges that contain partitions with
+// its number.
 func (s *State) tags(shard string) []string {
 	seen := map[string]bool{}
 	s.zones.Lock()
@@ -101,7 +99,7 @@ func (s *State) tags(shard string) []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// tagDocs is config.tags: the ranges of zones.
+// tagDocs returns the documents of config.tags: the ranges of zones.
 func (s *State) tagDocs() (docs []bson.Raw) {
 	s.Cluster.Catalog.Peek().EachSharded(func(coll *catalog.Collection) {
 		for _, z := range coll.Zones {
@@ -114,7 +112,7 @@ func (s *State) tagDocs() (docs []bson.Raw) {
 	return docs
 }
 
-// tagDoc is the document of a range in config.tags.
+// tagDoc returns the document of a range in config.tags.
 func tagDoc(ns collection.Namespace, z ddl.ZoneRange) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.BeginDoc("_id")
@@ -151,12 +149,12 @@ func (s *State) parseZone(c *command.Call) (shard, zone string, err error) {
 	return shard, zone, err
 }
 
-// zoneActions are the actions of which one is needed to change zones.
+// zoneActions are two actions of which a user needs one to change zones.
 var zoneActions = []string{"update", "enableSharding"}
 
-// changesZones reads a command that changes zones. Zones are the cluster's, so who may shard
-// collections of one database may not: either the documents that tell of zones may be
-// changed, or the action is on the cluster. Manual: reference/command/addShardToZone#security.
+// changesZones returns the Parse of a command that changes zones. Zones belong to the cluster, so the
+// privilege to shard collections of one database is not enough: the user needs update on config.shards, or
+// enableSharding on the cluster. Manual: reference/command/addShardToZone#security.
 func changesZones(run func(c *command.Call) error) func(c *command.Call) (command.Request, error) {
 	return func(*command.Call) (command.Request, error) {
 		return command.Requested(func(q *command.PrivilegeCheck) {
@@ -181,8 +179,8 @@ func (s *State) runAddShardToZone(c *command.Call) error {
 	})
 }
 
-// runRemoveShardFromZone answers removeShardFromZone. The last shard stays as long
-// as the zone has ranges. Manual: reference/command/removeShardFromZone.
+// runRemoveShardFromZone answers removeShardFromZone. The last shard cannot be removed as long as the zone
+// has ranges. Manual: reference/command/removeShardFromZone.
 // Errors: ZoneStillInUse (163).
 func (s *State) runRemoveShardFromZone(c *command.Call) error {
 	shard, zone, err := s.parseZone(c)
@@ -212,8 +210,9 @@ func (s *State) runRemoveShardFromZone(c *command.Call) error {
 	})
 }
 
-// runUpdateZoneKeyRange answers updateZoneKeyRange; zone null takes the range out of
-// its zone. The collection need not be sharded, or there, yet. Manual: reference/command/updateZoneKeyRange. Errors: ZoneNotFound (177).
+// runUpdateZoneKeyRange answers updateZoneKeyRange; with zone null it removes the range from its zone. The
+// collection need not be sharded, or exist, yet. Manual: reference/command/updateZoneKeyRange.
+// Errors: ZoneNotFound (177).
 func (s *State) runUpdateZoneKeyRange(c *command.Call) error {
 	ns, err := shardedNamespace(c)
 	if err != nil {
@@ -228,7 +227,7 @@ func (s *State) runUpdateZoneKeyRange(c *command.Call) error {
 		case "max":
 			max, err = c.DocArg(name, v)
 		case "zone":
-			given = true // null among them
+			given = true // also if it is null
 			zone, err = c.StringArg(name, v)
 		default:
 			return false, nil

@@ -13,8 +13,8 @@ import (
 	"github.com/cantledb/cantle/wire/kept"
 )
 
-// Ranges of zones may be set before their collection is sharded, or made:
-// shardCollection then begins with them. They go with the collection.
+// Ranges of zones may be set before their collection is sharded or created; shardCollection then applies
+// them. They are removed with the collection.
 // Manual: reference/command/updateZoneKeyRange.
 
 // plannedZone is a range of a collection without a shard key.
@@ -23,19 +23,19 @@ type plannedZone struct {
 	ddl.ZoneRange
 }
 
-// plannedZones are all of them. Safe for concurrent use.
+// plannedZones holds all such ranges. Safe for concurrent use.
 type plannedZones struct {
 	kept.Setting
 	now []plannedZone
 }
 
-// plannedZonesName is the setting that keeps them, plannedZonesMax bounds them.
+// plannedZonesName is the name of the stored setting, plannedZonesMax the maximum number of ranges.
 const (
 	plannedZonesName = "plannedZones"
 	plannedZonesMax  = 1024
 )
 
-// take makes what was kept what holds.
+// take applies the stored setting.
 func (p *plannedZones) take(doc bson.Raw) {
 	p.now = nil
 	list, _ := doc.Get("ranges").Array()
@@ -51,7 +51,7 @@ func (p *plannedZones) take(doc bson.Raw) {
 	}
 }
 
-// printPlanned makes the document that keeps ranges.
+// printPlanned returns the document that is stored.
 func printPlanned(next []plannedZone) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.BeginArray("ranges")
@@ -67,7 +67,7 @@ func printPlanned(next []plannedZone) bson.Raw {
 	return b.Doc()
 }
 
-// set puts a range into a zone, or takes it out of its zone with an empty name.
+// set assigns a range to a zone, or removes it from its zone if the name is empty.
 // Errors: BadValue (2), RangeOverlapConflict (178).
 func (p *plannedZones) set(ctx context.Context, s storage.Store, z plannedZone) error {
 	if err := checkPlanned(z.Min, z.Max); err != nil {
@@ -94,7 +94,7 @@ func (p *plannedZones) set(ctx context.Context, s storage.Store, z plannedZone) 
 	})
 }
 
-// checkPlanned checks what can be known of a range without its key.
+// checkPlanned checks the properties of a range that do not depend on a shard key.
 // Errors: BadValue (2).
 func checkPlanned(lo, hi bson.Raw) error {
 	a, b := lo.Iter(), hi.Iter()
@@ -115,7 +115,7 @@ func checkPlanned(lo, hi bson.Raw) error {
 	return nil
 }
 
-// of lists the ranges of a collection.
+// of returns the ranges of a collection.
 func (p *plannedZones) of(ns collection.Namespace) (out []ddl.ZoneRange) {
 	p.Lock()
 	defer p.Unlock()
@@ -127,18 +127,18 @@ func (p *plannedZones) of(ns collection.Namespace) (out []ddl.ZoneRange) {
 	return out
 }
 
-// list returns all ranges, but for collections that have a shard key now: whoever gave them one
-// forgets their ranges next.
+// list returns all ranges, except those of collections that have a shard key now: the command that sharded
+// such a collection is about to remove its ranges here.
 func (p *plannedZones) list(sharded func(collection.Namespace) bool) []plannedZone {
 	p.Lock()
 	defer p.Unlock()
 	return slices.DeleteFunc(slices.Clone(p.now), func(z plannedZone) bool { return sharded(z.ns) })
 }
 
-// forget drops the ranges of a collection: it is gone, or has them by its key.
+// forget removes the ranges of a collection that was dropped, or that has them in its catalog entry now.
 func (p *plannedZones) forget(ctx context.Context, s storage.Store, ns collection.Namespace) error {
 	if len(p.of(ns)) == 0 {
-		return nil // nearly always
+		return nil // the usual case
 	}
 	return p.Change(ctx, s, func() (bson.Raw, error) {
 		next := slices.DeleteFunc(slices.Clone(p.now), func(z plannedZone) bool { return z.ns == ns })
@@ -149,13 +149,13 @@ func (p *plannedZones) forget(ctx context.Context, s storage.Store, ns collectio
 	})
 }
 
-// isSharded reports a collection with a shard key.
+// isSharded reports whether a collection has a shard key.
 func (s *State) isSharded(ns collection.Namespace) bool {
 	coll := s.Cluster.Catalog.Peek().Collection(ns)
 	return coll != nil && coll.Sharded()
 }
 
-// namespaceGone is told of collections that were dropped or renamed.
+// namespaceGone is called after collections were dropped or renamed.
 func (s *State) namespaceGone(ns collection.Namespace) {
 	s.traffic.Forget(func(x collection.Namespace) bool { return x == ns })
 	if err := s.planned.forget(context.Background(), s.Cluster.Store, ns); err != nil {
@@ -166,8 +166,8 @@ func (s *State) namespaceGone(ns collection.Namespace) {
 	}
 }
 
-// zonesArg reads zones of reshardCollection: [{min, max, zone: string | null}]. A
-// zone of null is none. Errors: TypeMismatch (14), BadValue (2), ZoneNotFound (177).
+// zonesArg reads zones of reshardCollection: [{min, max, zone: string | null}]. A zone of null is no zone.
+// Errors: TypeMismatch (14), BadValue (2), ZoneNotFound (177).
 func (s *State) zonesArg(c *command.Call, name string, v bson.Value) ([]ddl.ZoneRange, error) {
 	if v.IsMissing() {
 		return nil, nil
