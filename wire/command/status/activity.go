@@ -7,7 +7,8 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
-// currentOpDocs is $currentOp: of all servers over the store, or with localOps of this one. Manual: reference/operator/aggregation/currentOp.
+// currentOpDocs returns the documents of $currentOp: of all servers over the store, or with localOps of this
+// server. Manual: reference/operator/aggregation/currentOp.
 func (s *State) currentOpDocs(o *cluster.Op, _ collection.Namespace, spec bson.Raw) ([]bson.Raw, error) {
 	flag := func(name string) bool { return spec.Get(name).Truthy() }
 	if flag("targetAllNodes") && s.ReplicaSet.Name != "" {
@@ -24,7 +25,7 @@ func (s *State) currentOpDocs(o *cluster.Op, _ collection.Namespace, spec bson.R
 	return s.everywhere(o.Env.Context(), a), nil
 }
 
-// queryStatsDocs is $queryStats: there are none.
+// queryStatsDocs returns the documents of $queryStats: none.
 func (s *State) queryStatsDocs(*cluster.Op, collection.Namespace, bson.Raw) ([]bson.Raw, error) {
 	return nil, nil
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// autoCompact is what autoCompact asked for. The engine compacts by itself
-// whatever is asked.
+// autoCompact holds the arguments of the last autoCompact. The engine always compacts automatically.
 type autoCompact struct {
 	mu     sync.Mutex
 	on     bool
@@ -18,8 +17,7 @@ type autoCompact struct {
 	once   bool
 }
 
-// runAutoCompact turns background compaction on or off, which changes nothing
-// but the answer to a second request.
+// runAutoCompact turns background compaction on or off, which only changes the answer to a second request.
 // Manual: reference/command/autoCompact.
 func (s *State) runAutoCompact(c *command.Call) error {
 	field := c.Field(c.Name())

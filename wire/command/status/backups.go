@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// statusBackup tells of backups: what is done by itself, what is on its way, what was.
+// statusBackup appends the backup policy, the running backup and the last backup.
 func (s *State) statusBackup(_ *command.Call, b *bson.Builder) {
 	st := s.Backups.Status()
 	if p := st.Policy; p.Folder != "" {
@@ -42,7 +42,7 @@ func (s *State) statusBackup(_ *command.Call, b *bson.Builder) {
 	}
 }
 
-// Descriptions of the series about backups.
+// Descriptions of the metrics of backups.
 var (
 	descBackups       = prometheus.NewDesc("cantle_backups_total", "Backups made.", nil, nil)
 	descBackupsFailed = prometheus.NewDesc("cantle_backup_failures_total", "Backups and copies of the log that failed.", nil, nil)
@@ -51,7 +51,7 @@ var (
 	descBackupCovered = prometheus.NewDesc("cantle_backup_covered_timestamp_seconds", "The newest moment that can be restored.", nil, nil)
 )
 
-// backups makes the series about backups, of a server that can make some.
+// backups sends the metrics of backups, if the server can make backups.
 func (m *Metrics) backups(out chan<- prometheus.Metric) {
 	if m.s.Backups == nil {
 		return

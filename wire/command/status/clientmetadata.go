@@ -7,14 +7,14 @@ import (
 	"github.com/cantledb/cantle/wire/operations"
 )
 
-// Limits of what a client says of itself.
+// Limits of the metadata of a client.
 // Spec: mongodb-handshake (Limitations).
 const (
 	clientMetadataMax = 512
 	appNameMax        = 128
 )
 
-// introduce reads what the client says of itself in its first hello.
+// introduce reads the metadata of the client in its first hello.
 // Errors: TypeMismatch (14), ClientMetadataMissingField (183),
 // ClientMetadataAppNameTooLarge (184), ClientMetadataDocumentTooLarge (185),
 // ClientMetadataCannotBeMutated (186).
@@ -30,8 +30,8 @@ func introduce(c *command.Call, v bson.Value) error {
 		return mongoerr.New(mongoerr.ClientMetadataDocumentTooLarge,
 			"The client metadata document must be less then or equal to %d bytes", clientMetadataMax)
 	}
-	// Node's driver since 7.6 sends an empty one where it cannot load a module, as in the
-	// environments of Jest. mongod refuses it, which helps nobody who tests there.
+	// Since 7.6 Node's driver sends an empty document if it cannot load a module, as in the environments of
+	// Jest. mongod refuses that, which is of no use to tests there.
 	if d.IsEmpty() {
 		return nil
 	}

@@ -6,9 +6,9 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runCompactEncrypted compacts what Queryable Encryption keeps beside a collection: nothing, as
-// encrypted fields cannot be asked for here. The client must show that it has their keys all the
-// same. Errors: InvalidNamespace (73), NamespaceNotFound (26), 6346807, 7294900.
+// runCompactEncrypted compacts the metadata collections of Queryable Encryption: they are empty, because
+// encrypted fields cannot be queried here. The client must still prove that it has the keys of the fields.
+// Errors: InvalidNamespace (73), NamespaceNotFound (26), 6346807, 7294900.
 // Manual: reference/command/compactStructuredEncryptionData.
 func runCompactEncrypted(c *command.Call) error {
 	name, ok := c.Value.Str()

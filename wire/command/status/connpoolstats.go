@@ -2,8 +2,9 @@ package status
 
 import "github.com/cantledb/cantle/wire/command"
 
-// runConnPoolStats tells of connections to other servers, of which there are
-// none. Unknown arguments are ignored. Manual: reference/command/connPoolStats.
+// runConnPoolStats reports connections to other servers, of which there are none. Unknown arguments are
+// ignored.
+// Manual: reference/command/connPoolStats.
 func runConnPoolStats(c *command.Call) error {
 	b := c.Reply
 	for _, name := range [...]string{"numClientConnections", "numAScopedConnections", "totalInUse", "totalAvailable", "totalLeased", "totalCreated", "totalRefreshing"} {

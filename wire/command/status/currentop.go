@@ -18,19 +18,20 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// currentOpArgs says what currentOp lists. Servers tell each other.
+// currentOpArgs selects the list of currentOp. Servers send it to their peers.
 type currentOpArgs struct {
-	Idle     bool // connections without a command too
-	Cursors  bool // idle cursors too
-	Sessions bool // transactions between two commands too
-	Truncate bool // long commands
+	Idle     bool // also connections without a command
+	Cursors  bool // also idle cursors
+	Sessions bool // also transactions without a running command
+	Truncate bool // truncate long commands
 	NoJobs   bool
-	Own      bool // nothing of other users
-	// User is the key of who asks: the account of the Cosmos listener has another ID at each server.
+	Own      bool // only operations of User
+	// User is the key of the calling user: the account of the Cosmos listener has a different ID at each
+	// server.
 	User string
 }
 
-// userNames are the names of a user; none for nobody.
+// userNames returns the name of a user; nil for the zero User.
 func userNames(u collection.User) []auth.Name {
 	if u.Nobody() {
 		return nil
@@ -38,14 +39,14 @@ func userNames(u collection.User) []auth.Name {
 	return []auth.Name{{Name: u.Name, DB: u.DB}}
 }
 
-// currentOpRequest is a currentOp whose arguments have been read.
+// currentOpRequest is a currentOp with parsed arguments.
 type currentOpRequest struct {
 	state  *State
 	args   currentOpArgs
 	filter bson.Raw
 }
 
-// parseCurrentOp reads the arguments of currentOp; its other fields are a filter.
+// parseCurrentOp reads the arguments of currentOp; its other fields form a filter.
 func (s *State) parseCurrentOp(c *command.Call) (command.Request, error) {
 	a := currentOpArgs{Sessions: true, Truncate: true, User: c.Peer.User.Key()}
 	filter := bson.NewBuilder(nil)
@@ -67,14 +68,14 @@ func (s *State) parseCurrentOp(c *command.Call) (command.Request, error) {
 	return &currentOpRequest{s, a, filter.Doc()}, nil
 }
 
-// Needs notes what is needed to see what others do; everybody may see what it does itself.
+// Needs notes the privilege to see operations of other users; every user may see its own operations.
 func (r *currentOpRequest) Needs(q *command.PrivilegeCheck) {
 	if !r.args.Own {
 		q.NeedOnCluster(auth.Inprog)
 	}
 }
 
-// Run lists what all servers over the store do.
+// Run lists the operations of all servers over the store.
 // Manual: reference/command/currentOp.
 func (r *currentOpRequest) Run(c *command.Call) error {
 	s := r.state
@@ -98,8 +99,8 @@ func (r *currentOpRequest) Run(c *command.Call) error {
 	return nil
 }
 
-// currentOps describes what runs: commands, background jobs and, if asked for,
-// what waits.
+// currentOps describes the running commands, and, if the arguments select them, background jobs, idle
+// connections, cursors and transactions.
 func (s *State) currentOps(a currentOpArgs) []bson.Raw {
 	now := s.Cluster.Now()
 	var docs []bson.Raw
@@ -144,7 +145,7 @@ func (s *State) currentOps(a currentOpArgs) []bson.Raw {
 		slices.SortFunc(list, func(a, b cursor.Info) int { return a.Opened.Compare(b.Opened) })
 		for _, i := range list {
 			if i.Pinned {
-				continue // listed with the getMore that has it
+				continue // listed with the getMore that uses it
 			}
 			b := bson.NewBuilder(nil)
 			b.String("type", "idleCursor")
@@ -160,7 +161,7 @@ func (s *State) currentOps(a currentOpArgs) []bson.Raw {
 	return docs
 }
 
-// idleTxns describes the transactions that no command works in now.
+// idleTxns describes the transactions without a running command.
 func (s *State) idleTxns(now time.Time) []bson.Raw {
 	busy := map[session.ID]bool{}
 	for _, op := range s.Ops.List() {
@@ -195,7 +196,7 @@ func (s *State) idleTxns(now time.Time) []bson.Raw {
 	return docs
 }
 
-// appendConnection appends the fields that tell of the client.
+// appendConnection appends the fields about the client.
 func (s *State) appendConnection(b *bson.Builder, conn wire.Conn, client *operations.Client) {
 	b.String("type", "op")
 	b.String("host", s.Address())
@@ -251,8 +252,8 @@ func (s *State) describeOp(op *operations.Operation, body bson.Raw, now time.Tim
 	return b.Doc()
 }
 
-// appendPlan appends how the read of a running command is carried out, and the memory that its
-// blocking operators hold. Manual: reference/command/currentOp#currentOp.planSummary.
+// appendPlan appends the plan of a running read, and the memory that its blocking operators hold.
+// Manual: reference/command/currentOp#currentOp.planSummary.
 func appendPlan(b *bson.Builder, op *operations.Operation) {
 	p := op.Progress()
 	if sol := p.Plan.Load(); sol != nil {
@@ -266,7 +267,7 @@ func appendPlan(b *bson.Builder, op *operations.Operation) {
 	}
 }
 
-// appendCommand appends the command, or of a long one its text.
+// appendCommand appends the command; of a long command only a truncated text.
 // Manual: reference/operator/aggregation/currentOp (truncateOps).
 func appendCommand(b *bson.Builder, body bson.Raw, truncate bool) {
 	if !truncate || len(body) <= command.CommandBytesMax {
@@ -288,7 +289,7 @@ func appendCommand(b *bson.Builder, body bson.Raw, truncate bool) {
 	b.End()
 }
 
-// jobOps describes the background work.
+// jobOps describes the background jobs.
 func (s *State) jobOps(now time.Time) []bson.Raw {
 	if s.Jobs == nil {
 		return nil
@@ -301,7 +302,7 @@ func (s *State) jobOps(now time.Time) []bson.Raw {
 		b.String("desc", r.Kind)
 		b.Bool("active", true)
 		b.String("currentOpTime", isoTime(now))
-		b.Int32("opid", -int32(r.ID)) // no command: killOp does not end it
+		b.Int32("opid", -int32(r.ID)) // not a command: killOp does not end it
 		micros := max(now.Sub(r.Started).Microseconds(), 1)
 		b.Int64("secs_running", micros/1e6)
 		b.Int64("microsecs_running", micros)
@@ -332,8 +333,8 @@ func (s *State) jobOps(now time.Time) []bson.Raw {
 	return docs
 }
 
-// appendCursor appends what is known of an open cursor; user is the operation that
-// has it, 0 for none. Manual: reference/operator/aggregation/currentOp (cursor).
+// appendCursor appends the state of an open cursor; user is the operation that uses it, 0 for none.
+// Manual: reference/operator/aggregation/currentOp (cursor).
 func appendCursor(b *bson.Builder, i cursor.Info, user int64) {
 	b.BeginDoc("cursor")
 	b.Int64("cursorId", int64(i.ID))

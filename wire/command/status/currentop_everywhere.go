@@ -10,17 +10,18 @@ import (
 	"github.com/cantledb/cantle/shard/survey"
 )
 
-// currentOpKind of what servers over one store are asked: what they do.
+// currentOpKind is the kind of a call to peers for their operations.
 const currentOpKind = "currentOp"
 
-// currentOpBytesMax bounds what one server tells another of what it does; what does not fit is left out.
+// currentOpBytesMax is the maximum size of an answer to a peer; operations that do not fit are left out.
 const currentOpBytesMax = 3 << 20
 
-// othersMax bounds how long others are asked: where the store is away, what this server does is to be seen all the same.
+// othersMax is the timeout of a call: if the store does not answer, the operations of this server must still
+// be shown.
 const othersMax = 3 * time.Second
 
-// everywhere is currentOps of all servers over the store: this one's first, and a document that says so where
-// some are missing. Jobs are in the store, so every server lists all of them.
+// everywhere returns the operations of all servers over the store, those of this server first, and a document
+// for each server whose operations are missing. Jobs are in the store, so every server lists all of them.
 func (s *State) everywhere(ctx context.Context, a currentOpArgs) []bson.Raw {
 	docs := s.currentOps(a)
 	if s.Cluster.Others == nil {
@@ -53,7 +54,7 @@ func (s *State) everywhere(ctx context.Context, a currentOpArgs) []bson.Raw {
 	return docs
 }
 
-// missing says that something is not listed, of a server or of all others.
+// missing returns a document for operations that are not listed, of one peer or of all.
 func missing(host, why string) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.String("type", "missing")
@@ -64,7 +65,7 @@ func missing(host, why string) bson.Raw {
 	return b.Doc()
 }
 
-// answerCurrentOp tells another server what this one does.
+// answerCurrentOp returns the operations of this server to a peer.
 func (s *State) answerCurrentOp(_ context.Context, body []byte) ([]byte, error) {
 	var a currentOpArgs
 	if err := json.Unmarshal(body, &a); err != nil {

@@ -10,11 +10,11 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runGetDiagnosticData gathers in one reply what monitoring agents store every second: the
-// status of the server, of its set where it looks like a member of one, and of the machine.
-// Every part is between the times at which it was gathered.
+// runGetDiagnosticData returns in one reply the data that monitoring agents store every second: the status of
+// the server, of its replica set if it presents itself as a member, and of the machine. Every part has the
+// times at which its collection started and ended.
 // Manual: administration/analyzing-mongodb-performance#full-time-diagnostic-data-capture.
-// Observed: mongodb_exporter 0.51, which reads nothing else for most of its metrics.
+// Observed: mongodb_exporter 0.51, which takes most of its metrics from this command.
 func (s *State) runGetDiagnosticData(c *command.Call) error {
 	b := c.Reply
 	now := func(name string) { b.DateTime(name, c.Cluster.Now().UnixMilli()) }
@@ -47,11 +47,11 @@ func (s *State) runGetDiagnosticData(c *command.Call) error {
 // The parts of a machine's status come from Linux; elsewhere they are empty.
 // Source of the files' meaning: proc(5).
 const (
-	tickMillis = 10  // of /proc/stat: a hundred ticks a second on every machine Linux runs on
-	disksMax   = 100 // that are told of
+	tickMillis = 10  // of /proc/stat: Linux counts 100 ticks per second on every machine
+	disksMax   = 100 // disks in the reply
 )
 
-// appendMachine tells what the machine's processors, memory and disks have done.
+// appendMachine appends the activity of the machine's processors, memory and disks.
 func appendMachine(c *command.Call) error {
 	b := c.Reply
 	b.BeginDoc("cpu")
@@ -78,7 +78,7 @@ func appendMachine(c *command.Call) error {
 	return nil
 }
 
-// appendProcessors prints what the processors have done since the machine was started.
+// appendProcessors appends the activity of the processors since the machine was started.
 func appendProcessors(b *bson.Builder) {
 	processors := int32(0)
 	procLines("/proc/stat", func(name string, fields []string) {
@@ -101,7 +101,7 @@ func appendProcessors(b *bson.Builder) {
 	b.Int32("num_cpus", processors)
 }
 
-// appendDisks tells of whole disks, of which partitions are parts.
+// appendDisks appends the activity of whole disks, without their partitions.
 func appendDisks(b *bson.Builder) {
 	disks := 0
 	procLines("/proc/diskstats", func(_ string, fields []string) {
@@ -121,7 +121,7 @@ func appendDisks(b *bson.Builder) {
 	})
 }
 
-// appendNumbers appends as many fields as there are names.
+// appendNumbers appends the first fields under the given names.
 func appendNumbers(b *bson.Builder, fields []string, names ...string) {
 	for i, name := range names {
 		if i < len(fields) {
@@ -131,7 +131,7 @@ func appendNumbers(b *bson.Builder, fields []string, names ...string) {
 	}
 }
 
-// procLines calls each with the first word and the others of every line that has some.
+// procLines calls each with the first word and the other words of every line that has both.
 func procLines(file string, each func(name string, fields []string)) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -1,20 +1,19 @@
-// Package status is the room of how the server is doing: hello, serverStatus, currentOp and
-// killOp, top, the profiler, logs, the replica set that it looks like, fsync, and the numbers
-// for Prometheus (Metrics).
+// Package status is the room of commands that report the state of the server: hello, serverStatus, currentOp
+// and killOp, top, the profiler, logs, the replica set as which the server presents itself, fsync, and the
+// metrics for Prometheus (Metrics).
 //
-// The room owns the latencies, what top counts of each collection, the profiler's levels, the
-// lock of fsync, the block of users' writes, and what autoCompact was told. It sees each command that begins, for the
-// profiler, and each that ends; it answers the chain's hooks EnterWrite, LeaveWrite, Begin
-// and Profiled, the stages $currentOp and $queryStats, and the collections
-// admin.system.version, local.startup_log and local.system.replset.
+// The room owns the latencies, the counters of top for each collection, the profiler's levels, the lock of
+// fsync, the block of users' writes, and the arguments of autoCompact. It observes each command that begins,
+// for the profiler, and each that ends. It sets the chain's hooks EnterWrite, LeaveWrite, Begin and Profiled,
+// and provides the stages $currentOp and $queryStats and the collections admin.system.version,
+// local.startup_log and local.system.replset.
 //
-// Invariants: a number is counted where the thing happens and only printed here. What
-// monitoring tools cannot do without has its place in the reply, filled from what is nearest
-// here; other numbers of MongoDB's engine are left out. While fsync's lock is held no write
-// begins.
+// Invariants: this package only prints counters, which are counted where the counted event happens. Numbers
+// of MongoDB's engine that monitoring tools require are in the replies, filled with the nearest equivalent;
+// other numbers of that engine are left out. No write begins while fsync's lock is held.
 //
-// Words: a section is a part of serverStatus that can be left out or asked for. A member is
-// the server as hello shows it to clients that want a replica set; to others it is a mongos.
+// Words. Section: a part of serverStatus that a request can include or exclude. Member: the server as hello
+// shows it to clients that expect a replica set; other clients see a mongos.
 //
 // Sources: the manual's pages reference/command/nav-diagnostic, reference/command/hello,
 // reference/database-profiler and reference/command/nav-replication.

@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runDropConnections closes connections to other servers, of which there are
-// none. Manual: reference/command/dropConnections.
+// runDropConnections closes connections to other servers, of which there are none.
+// Manual: reference/command/dropConnections.
 func runDropConnections(c *command.Call) error {
 	has := false
 	err := c.Each(func(name string, v bson.Value) (bool, error) {
@@ -46,7 +46,7 @@ func runDropConnections(c *command.Call) error {
 	return err
 }
 
-// checkHostAndPort refuses what is no "host" or "host:port".
+// checkHostAndPort refuses a text that is not of the form "host" or "host:port".
 // Errors: FailedToParse (9).
 func checkHostAndPort(s string) error {
 	if s != "" && !strings.Contains(s, ":") {

@@ -5,7 +5,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runFeatures is an old way to ask what a server can do.
+// runFeatures answers features, an old command to query the abilities of a server.
 // Manual: reference/command/features.
 func runFeatures(c *command.Call) error {
 	err := c.Each(func(name string, _ bson.Value) (bool, error) { return name == "oidReset", nil })

@@ -12,23 +12,24 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// fsyncLock keeps writes out while it is held. It is held by nobody in
-// particular and counts. Safe for concurrent use.
+// fsyncLock blocks writes while it is held. It has no particular holder, and counts how often it is held.
+// Safe for concurrent use.
 type fsyncLock struct {
-	on      atomic.Bool  // held: all that a write looks at otherwise
-	writing atomic.Int64 // commands that went in
+	on      atomic.Bool  // it is held: the only field that a write reads while the lock is free
+	writing atomic.Int64 // running writes
 
 	mu    sync.Mutex
 	held  int64
-	taken int64         // how often it was taken since the start
+	taken int64         // acquisitions since the start
 	free  chan struct{} // closed when held falls to 0
 
 	waits  atomic.Int64 // writes that had to wait
-	waited atomic.Int64 // how long, in nanoseconds
+	waited atomic.Int64 // their waiting time, in nanoseconds
 }
 
-// enterWrite waits until the lock is free and counts a write in; leave follows. What the write
-// may change is decided afterwards, when nobody who blocks users' writes overlooks it any more.
+// enterWrite waits until the lock is free and counts a running write; leave must follow. The block of users'
+// writes is checked after the write has been counted, so that setUserWriteBlockMode waits for every write
+// that passed the check.
 func (s *State) enterWrite(c *command.Call) error {
 	l := &s.fsyncLock
 	l.writing.Add(1)
@@ -50,7 +51,7 @@ func (s *State) enterWrite(c *command.Call) error {
 	return err
 }
 
-// enter waits until the lock is free and counts a write in.
+// enter waits until the lock is free and counts a running write.
 func (l *fsyncLock) enter(ctx context.Context) error {
 	for {
 		l.writing.Add(1)
@@ -72,10 +73,10 @@ func (l *fsyncLock) enter(ctx context.Context) error {
 	}
 }
 
-// leave counts a write out.
+// leave ends the count of a write.
 func (l *fsyncLock) leave() { l.writing.Add(-1) }
 
-// lock takes the lock once more and waits for the writes that went in before.
+// lock acquires the lock once more and waits for the writes that are running.
 // Errors: LockTimeout (24), ctx's cause.
 func (l *fsyncLock) lock(ctx context.Context, limit time.Duration) (held int64, err error) {
 	l.mu.Lock()
@@ -94,7 +95,7 @@ func (l *fsyncLock) lock(ctx context.Context, limit time.Duration) (held int64, 
 	return held, nil
 }
 
-// drain waits for the writes that went in before, 0 for as long as they take.
+// drain waits until no write is running, at most for limit; 0 for no limit.
 // Errors: LockTimeout (24), ctx's cause.
 func (l *fsyncLock) drain(ctx context.Context, limit time.Duration) error {
 	for end := time.Now().Add(limit); l.writing.Load() > 0; {
@@ -108,7 +109,7 @@ func (l *fsyncLock) drain(ctx context.Context, limit time.Duration) error {
 	return nil
 }
 
-// unlock gives the lock back once; ok is false if it was not held.
+// unlock releases the lock once; ok is false if it was not held.
 func (l *fsyncLock) unlock() (held int64, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -123,14 +124,14 @@ func (l *fsyncLock) unlock() (held int64, ok bool) {
 	return l.held, true
 }
 
-// count is how often the lock is held.
+// count returns how often the lock is held.
 func (l *fsyncLock) count() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.held
 }
 
-// runFsync makes all writes durable; with lock it keeps further ones out.
+// runFsync makes all writes durable; with lock it then blocks further writes.
 // Manual: reference/command/fsync.
 func (s *State) runFsync(c *command.Call) error {
 	lock := false
@@ -182,7 +183,7 @@ func (s *State) runFsync(c *command.Call) error {
 	return nil
 }
 
-// runFsyncUnlock gives the lock back. Unknown arguments are ignored.
+// runFsyncUnlock releases the lock. Unknown arguments are ignored.
 // Manual: reference/command/fsyncUnlock.
 func (s *State) runFsyncUnlock(c *command.Call) error {
 	held, ok := s.fsyncLock.unlock()

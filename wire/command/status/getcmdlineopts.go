@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runGetCmdLineOpts returns the arguments of the program, and where its console is.
+// runGetCmdLineOpts returns the arguments of the program, and the address of its console.
 // Manual: reference/command/getCmdLineOpts.
 func (s *State) runGetCmdLineOpts(c *command.Call) error {
 	if err := c.NoArguments(); err != nil {
@@ -39,7 +39,7 @@ func (s *State) runGetCmdLineOpts(c *command.Call) error {
 	return nil
 }
 
-// hideSecrets is a command line without the passwords in it.
+// hideSecrets returns a command line with its passwords replaced.
 func hideSecrets(args []string) []string {
 	out := make([]string, len(args))
 	hide := false

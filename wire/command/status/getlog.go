@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// lineBytesMax is how long a line of getLog may be. Manual: reference/command/getLog.
+// lineBytesMax is the maximum length of a line of getLog. Manual: reference/command/getLog.
 const lineBytesMax = 1024
 
 // runGetLog returns the last lines of the log.

@@ -13,10 +13,10 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// wireVersionMin is the oldest version of the protocol. Manual: reference/command/hello.
+// wireVersionMin is the oldest supported version of the protocol. Manual: reference/command/hello.
 const wireVersionMin = 0
 
-// helloArgs are the arguments of hello.
+// helloArgs holds the arguments of hello.
 type helloArgs struct {
 	helloOK     bool
 	balanced    bool
@@ -31,10 +31,9 @@ type helloArgs struct {
 	hasAwait    bool
 }
 
-// runHello answers hello, and isMaster with the old spelling of one field. It
-// opens a connection (metadata, compression) and watches a server: with
-// topologyVersion and maxAwaitTimeMS it waits for a change, of which there is one:
-// the server stops.
+// runHello answers hello, and isMaster with the old spelling of one field. Clients use it to open a
+// connection (metadata, compression) and to monitor a server: with topologyVersion and maxAwaitTimeMS it
+// waits for a change of the topology. The only change is that the server stops.
 // Manual: reference/command/hello. Spec: mongodb-handshake,
 // server-discovery-and-monitoring, server-monitoring.
 func (s *State) runHello(c *command.Call) error {
@@ -94,7 +93,7 @@ func parseHello(c *command.Call) (a helloArgs, err error) {
 				err = mongoerr.New(31373, "maxAwaitTimeMS must be a non-negative integer")
 			}
 			a.await = time.Duration(ms) * time.Millisecond
-		} // others are ignored, so that newer clients can say more
+		} // others are ignored, so that newer clients can send more
 		return true, err
 	})
 	switch {
@@ -159,7 +158,7 @@ func topologyVersion(c *command.Call, v bson.Value) (process [12]byte, counter i
 	return process, counter, nil
 }
 
-// waitRunning is wait, which the beginning of the server's end cuts short.
+// waitRunning waits for d, and returns early if the server begins to stop.
 func waitRunning(c *command.Call, d time.Duration) error {
 	ctx, cancel := context.WithCancel(c.Ctx)
 	defer cancel()
@@ -171,8 +170,8 @@ func waitRunning(c *command.Call, d time.Duration) error {
 	return err
 }
 
-// stopping has a client go to another server: this one stops. What it says of the topology is
-// newer than what was said before.
+// stopping returns an error that makes a client use another server, if this server is stopping. Its topology
+// version is newer than the version of earlier replies.
 // Manual: reference/command/shutdown. Errors: ShutdownInProgress (91).
 func (s *State) stopping(c *command.Call) error {
 	draining := c.Conn.Draining()
@@ -185,14 +184,14 @@ func (s *State) stopping(c *command.Call) error {
 	if errors.As(context.Cause(draining), &why) {
 		b.Int64("remainingQuiesceTimeMillis", max(0, time.Until(why.Until).Milliseconds()))
 	}
-	// The label is for Go's driver, which gives this error to whatever waits for a connection
-	// to this server, and change streams look for it there.
+	// The label is for Go's driver, which passes this error to every operation that waits for a connection to
+	// this server; its change streams resume only if the error has the label.
 	return mongoerr.New(mongoerr.ShutdownInProgress, "The server is shutting down; others over the same data take its clients, if there are any").
 		With(mongoerr.ResumableChangeStreamError).WithFields(b.Doc().Elements())
 }
 
-// replyHello writes what a client learns of the server: a mongos, or the only
-// member of a replica set.
+// replyHello writes the description of the server for the client: a mongos, or the only member of a replica
+// set.
 func (s *State) replyHello(c *command.Call, a helloArgs) error {
 	b := c.Reply
 	if a.helloOK {
@@ -233,8 +232,8 @@ func (s *State) replyHello(c *command.Call, a helloArgs) error {
 	return nil
 }
 
-// appendTopologyVersion appends which topology the client has seen: the one there
-// is while the process lives. Spec: server-discovery-and-monitoring (topologyVersion).
+// appendTopologyVersion appends the version of the topology: it is constant until the server begins to stop.
+// Spec: server-discovery-and-monitoring (topologyVersion).
 func (s *State) appendTopologyVersion(c *command.Call, b *bson.Builder) {
 	counter := int64(0)
 	if c.Conn.Draining().Err() != nil {
@@ -246,8 +245,8 @@ func (s *State) appendTopologyVersion(c *command.Call, b *bson.Builder) {
 	b.End()
 }
 
-// negotiate answers with the compressors both sides know, in the client's
-// order. Spec: compression/OP_COMPRESSED. Errors: TypeMismatch (14).
+// negotiate replies with the compressors that both sides support, in the client's order.
+// Spec: compression/OP_COMPRESSED. Errors: TypeMismatch (14).
 func negotiate(c *command.Call, v bson.Value) error {
 	if v.IsMissing() {
 		return nil

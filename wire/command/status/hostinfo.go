@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runHostInfo describes the machine. What the operating system does not tell is
-// given as a plausible least.
+// runHostInfo describes the machine. Values that the operating system does not provide are plausible
+// minimums.
 // Manual: reference/command/hostInfo.
 func runHostInfo(c *command.Call) error {
 	if err := c.NoArguments(); err != nil {
@@ -55,13 +55,13 @@ func runHostInfo(c *command.Call) error {
 	return nil
 }
 
-// connName is what the log calls a connection.
+// connName returns the name of a connection in the log.
 func connName(id int64) string { return "conn" + strconv.FormatInt(id, 10) }
 
-// isoTime prints a time as MongoDB's log does.
+// isoTime formats a time as MongoDB's log does.
 func isoTime(t time.Time) string { return t.Format("2006-01-02T15:04:05.000-07:00") }
 
-// osType is the operating system as MongoDB spells it.
+// osType returns the name of the operating system as MongoDB spells it.
 func osType() string {
 	switch runtime.GOOS {
 	case "linux":
@@ -74,7 +74,7 @@ func osType() string {
 	return runtime.GOOS
 }
 
-// kernelVersion is the operating system's.
+// kernelVersion returns the version of the operating system's kernel.
 func kernelVersion() string {
 	b, err := os.ReadFile("/proc/sys/kernel/osrelease")
 	if err != nil {
@@ -83,7 +83,7 @@ func kernelVersion() string {
 	return strings.TrimSpace(string(b))
 }
 
-// machineMemory is the machine's memory in bytes, 0 if unknown.
+// machineMemory returns the machine's memory in bytes, 0 if it is not available.
 func machineMemory() int64 { return procField("/proc/meminfo", "MemTotal:") }
 
 // procField reads a "Name: 123 kB" line of a file under /proc, in bytes; 0 if

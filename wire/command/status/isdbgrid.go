@@ -5,8 +5,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runIsDBGrid tells mongosh that this is a mongos; where it is not, there is no
-// such command. Manual: reference/command/isdbgrid.
+// runIsDBGrid answers isdbgrid, by which mongosh recognizes a mongos; a member of a replica set does not have
+// this command. Manual: reference/command/isdbgrid.
 // Errors: CommandNotFound (59).
 func runIsDBGrid(c *command.Call) error {
 	if command.IsMember(c) {

@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/wire/virtual"
 )
 
-// join hands the room's answers to the server.
+// join registers the hooks, observers, virtual collections and stages of the room at the server.
 func (s *State) join() {
 	s.Hooks.EnterWrite, s.Hooks.LeaveWrite = s.enterWrite, s.fsyncLock.leave
 	s.Keep("the block of users' writes", &s.writeBlock.Setting, writeBlockName, s.writeBlock.take)
@@ -35,7 +35,7 @@ func (s *State) join() {
 	)
 }
 
-// note counts a command that is over, for the latencies, for top and for Prometheus.
+// note counts a completed command, for the latencies, for top and for Prometheus.
 func (s *State) note(c *command.Call, e command.Ended) {
 	s.timed(c.Name(), e.Took)
 	s.latencies.add(c.Def.Kind, e.Took)

@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// killOpRequest is a killOp whose argument has been read: the number of an operation.
+// killOpRequest is a killOp with its parsed argument, the number of an operation.
 type killOpRequest int64
 
 // parseKillOp reads the arguments of killOp. Unknown ones are ignored.
@@ -37,7 +37,7 @@ func parseKillOp(c *command.Call) (command.Request, error) {
 	return killOpRequest(n), nil
 }
 
-// Needs notes what is needed to end what others do; everybody may end what it does itself.
+// Needs notes the privilege to end operations of other users; every user may end its own operations.
 func (n killOpRequest) Needs(q *command.PrivilegeCheck) {
 	for _, op := range q.Call.Server.Ops.List() {
 		if op.ID == int64(n) && op.User == q.Call.Peer.User {
@@ -47,8 +47,8 @@ func (n killOpRequest) Needs(q *command.PrivilegeCheck) {
 	q.NeedOnCluster(auth.Killop)
 }
 
-// Run interrupts a command, of whichever server over the store. Whether there is one makes no difference to
-// the answer. Manual: reference/command/killOp.
+// Run interrupts a command of any server over the store. The answer is the same if there is no such command.
+// Manual: reference/command/killOp.
 func (r killOpRequest) Run(c *command.Call) error {
 	n := int64(r)
 	c.Reply.String("info", "attempting to kill op")
@@ -59,10 +59,10 @@ func (r killOpRequest) Run(c *command.Call) error {
 	return err
 }
 
-// killKind of what servers over one store are asked: to end an operation, if it is theirs.
+// killKind is the kind of a call to peers to end an operation that runs there.
 const killKind = "killOp"
 
-// answerKill ends an operation here, for another server.
+// answerKill ends an operation of this server for a peer.
 func (s *State) answerKill(_ context.Context, body []byte) ([]byte, error) {
 	n, err := strconv.ParseInt(string(body), 10, 64)
 	if err == nil {

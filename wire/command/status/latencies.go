@@ -14,17 +14,17 @@ var latencyNames = [...]struct {
 	name string
 }{{command.KindRead, "reads"}, {command.KindWrite, "writes"}, {command.KindCommand, "commands"}, {command.KindTxn, "transactions"}}
 
-// latencies sum up how long commands took, by their kind. Safe for concurrent use.
+// latencies sums up the durations of commands, by their kind. Safe for concurrent use.
 type latencies [command.Kinds]struct{ micros, count atomic.Int64 }
 
-// add counts a command that took so long.
+// add counts a command with its duration.
 func (l *latencies) add(k command.Kind, d time.Duration) {
 	x := &l[k]
 	x.count.Add(1)
 	x.micros.Add(max(d.Microseconds(), 1))
 }
 
-// statusLatencies is the section opLatencies. Manual: reference/command/serverStatus.
+// statusLatencies appends the section opLatencies. Manual: reference/command/serverStatus.
 func (s *State) statusLatencies(c *command.Call, b *bson.Builder) {
 	for _, l := range latencyNames {
 		x := &s.latencies[l.of]
@@ -35,8 +35,7 @@ func (s *State) statusLatencies(c *command.Call, b *bson.Builder) {
 	}
 }
 
-// active counts the commands that read and write documents at the moment, and those in
-// transactions.
+// active counts the running commands that read and that write documents, and those in transactions.
 func active(s *command.Server) (readers, writers, txns int32) {
 	for _, op := range s.Ops.List() {
 		if op.InTxn {

@@ -2,7 +2,7 @@ package status
 
 import "github.com/cantledb/cantle/wire/command"
 
-// runListCommands prints the table. Unknown arguments are ignored.
+// runListCommands lists the commands. Unknown arguments are ignored.
 // Manual: reference/command/listCommands.
 func runListCommands(c *command.Call) error {
 	b := c.Reply

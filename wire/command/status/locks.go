@@ -8,15 +8,15 @@ import (
 	"github.com/cantledb/cantle/wire/operations"
 )
 
-// The only lock there is that a command holds from its beginning to its end is the global
-// one: it lets in either writes or the holders of fsync's lock, and reads always. The modes are
-// MongoDB's: r and w are the intent to read or write below, R is fsync's.
+// The only lock that a command holds for its whole duration is the global lock: it admits either writes or
+// the holders of fsync's lock, and always reads. The modes are MongoDB's: r and w are the intent to read or
+// write below, R is the mode of fsync.
 // Manual: faq/concurrency.
 
-// globalLock is what the lock is called.
+// globalLock is the name of the lock.
 const globalLock = "Global"
 
-// lockMode is how a command holds the global lock, or will: "" for one that does not.
+// lockMode returns the mode in which a command holds the global lock, or will hold it: "" if never.
 func (s *State) lockMode(op *operations.Operation) string {
 	switch {
 	case op.Writes:
@@ -27,7 +27,7 @@ func (s *State) lockMode(op *operations.Operation) string {
 	return ""
 }
 
-// appendLocks appends which locks an operation holds, or waits for.
+// appendLocks appends the locks that an operation holds or waits for.
 // Manual: reference/command/currentOp#currentOp.locks.
 func (s *State) appendLocks(b *bson.Builder, op *operations.Operation, now time.Time) {
 	mode, wait := s.lockMode(op), &op.Progress().Locked
@@ -47,7 +47,7 @@ func (s *State) appendLocks(b *bson.Builder, op *operations.Operation, now time.
 	b.End()
 }
 
-// appendNoLocks appends what MongoDB tells of locks, for work that has none.
+// appendNoLocks appends MongoDB's fields about locks, for work without locks.
 func appendNoLocks(b *bson.Builder) {
 	b.BeginDoc("locks")
 	b.End()
@@ -59,14 +59,14 @@ func appendNoLocks(b *bson.Builder) {
 	b.End()
 }
 
-// lockCounts are how often the global lock was taken in a mode, and how long that took.
+// lockCounts holds how often the global lock was acquired in a mode, and the waiting time.
 type lockCounts struct {
 	mode         string
 	taken, waits int64
 	waited       time.Duration
 }
 
-// append prints one operation's counts.
+// append appends the counts of one operation.
 func (n lockCounts) append(b *bson.Builder) {
 	if n.waited > 0 {
 		n.waits = 1
@@ -74,7 +74,7 @@ func (n lockCounts) append(b *bson.Builder) {
 	appendLockCounts(b, n)
 }
 
-// appendLockCounts prints the counts of the global lock in several modes.
+// appendLockCounts appends the counts of the global lock in several modes.
 // Manual: reference/command/serverStatus#locks.
 func appendLockCounts(b *bson.Builder, modes ...lockCounts) {
 	b.BeginDoc(globalLock)
@@ -104,7 +104,7 @@ func appendLockCounts(b *bson.Builder, modes ...lockCounts) {
 	b.End()
 }
 
-// statusLocks is the section locks of serverStatus.
+// statusLocks appends the section locks of serverStatus.
 func (s *State) statusLocks(_ *command.Call, b *bson.Builder) {
 	var reads, writes int64
 	for _, d := range s.Table() {
@@ -124,8 +124,8 @@ func (s *State) statusLocks(_ *command.Call, b *bson.Builder) {
 		lockCounts{mode: "R", taken: taken})
 }
 
-// runLockInfo lists the locks that are held, and who waits for them: the one of fsync, if
-// somebody has it. Manual: reference/command/lockInfo.
+// runLockInfo lists the locks that are held, and the operations that wait for them: only fsync's lock, if it
+// is held. Manual: reference/command/lockInfo.
 func (s *State) runLockInfo(c *command.Call) error {
 	err := c.Each(func(name string, v bson.Value) (bool, error) { return name == "includeStorageEngineDump", nil })
 	if err != nil {
@@ -152,7 +152,7 @@ func (s *State) runLockInfo(c *command.Call) error {
 	return nil
 }
 
-// appendLockRequest prints who has a lock, or waits for it.
+// appendLockRequest appends a holder of a lock, or an operation that waits for the lock.
 func appendLockRequest(b *bson.Builder, mode, who string) {
 	b.BeginDoc("")
 	b.String("mode", mode)

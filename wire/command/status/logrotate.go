@@ -6,8 +6,9 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runLogRotate starts a new log file. The log goes to the standard output, where
-// others rotate it. Manual: reference/command/logRotate.
+// runLogRotate answers logRotate and does nothing: the log goes to the standard output, and other programs
+// rotate it.
+// Manual: reference/command/logRotate.
 func runLogRotate(c *command.Call) error {
 	switch s, ok := c.Value.Str(); {
 	case ok && c.Value.Type == bson.TypeString:

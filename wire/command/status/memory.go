@@ -6,13 +6,13 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// MemoryShare is one of the shares into which the server's memory is divided.
+// MemoryShare is one part of the memory limit of the server.
 type MemoryShare struct {
-	Name   string            // Name is the field of serverStatus
-	Memory *ratelimit.Memory // Memory counts what is held
+	Name   string            // the field of serverStatus
+	Memory *ratelimit.Memory // counts the memory that is held
 }
 
-// statusWorkMemory tells what clients make the server hold: all of it, and its parts.
+// statusWorkMemory appends the memory that the server holds for clients: in total, and by its parts.
 func (s *State) statusWorkMemory(c *command.Call, b *bson.Builder) {
 	for _, share := range s.MemoryShares {
 		st := share.Memory.Stats()

@@ -14,27 +14,26 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Metrics is the server's state for a Prometheus registry: request units and
-// throttles of partitions, commands and their latencies, connections, the store.
-// How many series there are is bounded whatever clients do.
+// Metrics is a Prometheus collector of the server's state: request units and throttles of partitions,
+// commands and their latencies, connections, the store. The number of metrics is bounded, whatever clients
+// do.
 type Metrics struct {
 	s       *State
 	seconds *prometheus.HistogramVec
 }
 
 const (
-	// metricCollectionsMax are the collections with series of their own, those that
-	// used most; the others share one. metricPartitionsMax is the same for the
-	// partitions of one.
+	// metricCollectionsMax is the number of collections with time series of their own: those with the highest
+	// consumption; all others share one series. metricPartitionsMax is the same for the partitions of a
+	// collection.
 	metricCollectionsMax = 100
 	metricPartitionsMax  = 50
-	// otherLabel stands for what has no series of its own. No collection has this
-	// name, for a dollar is not allowed in it.
+	// otherLabel is the label of everything that shares a series. No collection has this name, because names
+	// cannot contain a dollar.
 	otherLabel = "$other"
 )
 
-// Metrics makes the collector; commands are timed from now on. Call it once,
-// before the server serves.
+// Metrics returns the collector, and starts the timing of commands. Call it once, before the server serves.
 func (s *State) Metrics() *Metrics {
 	m := &Metrics{s: s, seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "cantle_command_duration_seconds", Help: "Time from a command's arrival to its reply.",
@@ -44,7 +43,7 @@ func (s *State) Metrics() *Metrics {
 	return m
 }
 
-// Descriptions of the series that are made when they are asked for.
+// Descriptions of the metrics that are computed at each collection.
 var (
 	ofPartition = []string{"database", "collection", "partition"}
 
@@ -154,7 +153,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// descOf is the description of a figure of a store whose data are elsewhere.
+// descOf returns the description of a figure of a remote store.
 func descOf(f storage.Figure, end string) *prometheus.Desc {
 	name := "cantle_store_remote_"
 	for _, letter := range f.Name {
@@ -166,13 +165,13 @@ func descOf(f storage.Figure, end string) *prometheus.Desc {
 	return prometheus.NewDesc(name+end, f.Help, nil, nil)
 }
 
-// partitionMetrics are the numbers of one series.
+// partitionMetrics holds the numbers of one series.
 type partitionMetrics struct {
 	ratelimit.BucketStats
 	docs, bytes int64
 }
 
-// add joins what shares a series.
+// add adds the numbers of a partition or collection that shares the series.
 func (p *partitionMetrics) add(q partitionMetrics) {
 	p.Total += q.Total
 	p.Throttled += q.Throttled
@@ -183,8 +182,8 @@ func (p *partitionMetrics) add(q partitionMetrics) {
 	p.bytes += q.bytes
 }
 
-// partitions makes the series of collections and partitions: those that used
-// most have their own.
+// partitions sends the metrics of collections and partitions: those with the highest consumption have their
+// own series.
 func (m *Metrics) partitions(out chan<- prometheus.Metric) {
 	type used struct {
 		coll  *catalog.Collection
@@ -244,7 +243,7 @@ func (m *Metrics) partitions(out chan<- prometheus.Metric) {
 	}
 }
 
-// send makes the metrics of one series.
+// send sends the metrics of one series.
 func (p *partitionMetrics) send(out chan<- prometheus.Metric, labels ...string) {
 	send := func(d *prometheus.Desc, kind prometheus.ValueType, v float64) {
 		out <- prometheus.MustNewConstMetric(d, kind, v, labels...)
@@ -260,7 +259,7 @@ func (p *partitionMetrics) send(out chan<- prometheus.Metric, labels ...string) 
 	send(descBytes, prometheus.GaugeValue, float64(p.bytes))
 }
 
-// timed notes how long a command took, when somebody wants to know.
+// timed observes the duration of a command, if Metrics was called.
 func (s *State) timed(name string, took time.Duration) {
 	if s.seconds != nil {
 		s.seconds.WithLabelValues(name).Observe(took.Seconds())

@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Descriptions of the series about sizes on disk.
+// Descriptions of the metrics of sizes on disk.
 var (
 	descChangeLog  = prometheus.NewDesc("cantle_change_log_bytes", "What the change log takes of the files of the store.", nil, nil)
 	descKeptLog    = prometheus.NewDesc("cantle_kept_log_bytes", "Write-ahead logs that are kept for the next backup, beside the files of the store.", nil, nil)
@@ -18,8 +18,8 @@ var (
 	descIndex      = prometheus.NewDesc("cantle_index_disk_bytes", "What an index takes of the files of the store.", []string{"database", "collection", "index"}, nil)
 )
 
-// sizes makes the series of what lies on disk: of the collections that are given, and of all others
-// together where there are some. A store of other processes tells none.
+// sizes sends the metrics of sizes on disk: of the given collections, and if others is true, of all other
+// collections together. A remote store has no sizes.
 func (m *Metrics) sizes(out chan<- prometheus.Metric, colls []*catalog.Collection, others bool) {
 	store, ok := m.s.Cluster.Store.(storage.Compactor)
 	if !ok {
@@ -43,7 +43,7 @@ func (m *Metrics) sizes(out chan<- prometheus.Metric, colls []*catalog.Collectio
 		measure := func(r storage.Range) uint64 {
 			n, err := store.RangeBytes(context.Background(), r)
 			if err != nil {
-				return 0 // a store that is being closed, or damaged
+				return 0 // the store is being closed, or damaged
 			}
 			return n
 		}
@@ -52,5 +52,5 @@ func (m *Metrics) sizes(out chan<- prometheus.Metric, colls []*catalog.Collectio
 	}
 }
 
-// rest is what is left of all, none where it has changed meanwhile.
+// rest returns the difference; 0 if the sizes have changed in between.
 func rest(all, part uint64) uint64 { return all - min(all, part) }

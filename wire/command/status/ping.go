@@ -5,8 +5,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runPing answers, unless the data are kept elsewhere and that does not answer: who asks wants
-// to know whether commands would be of use. Manual: reference/command/ping.
+// runPing succeeds, unless the store is remote and does not answer, so that a client can check whether
+// commands would succeed. Manual: reference/command/ping.
 // Errors: storage.ErrUnavailable.
 func runPing(c *command.Call) error {
 	if err := c.NoArguments(); err != nil {

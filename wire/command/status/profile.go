@@ -14,42 +14,42 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// profiler is what profile sets. Level, filter and the threshold of what goes on belong to a
-// database, the rest to the server. Safe for concurrent use.
+// profiler holds the settings of the command profile. Level, filter and the threshold of running commands
+// belong to a database, the other settings to the server. Safe for concurrent use.
 type profiler struct {
 	on   atomic.Bool  // some database is profiled or has a filter
 	slow atomic.Int64 // slowms, in milliseconds
 	mu   sync.RWMutex
 	rate float64
-	// level is that of databases for which nobody has set one since the start.
+	// level applies to databases whose level has not been set since the start.
 	level int32
 	dbs   map[string]profileOf
 }
 
-// Profiling is what holds from the start on, until the command profile sets something else.
+// Profiling holds the initial settings, until the command profile changes them.
 // Manual: reference/configuration-options#operationprofiling-options.
 type Profiling struct {
 	Level      int32   // 0, 1 or 2
-	SlowMillis int64   // from how many milliseconds on a command is slow
-	SampleRate float64 // of the slow commands that are recorded and logged
+	SlowMillis int64   // the duration from which a command is slow, in milliseconds
+	SampleRate float64 // the fraction of slow commands that are recorded and logged
 }
 
-// profileOf is the profiling of one database.
+// profileOf holds the settings of one database.
 type profileOf struct {
 	level  int32
-	filter match.Node    // nil: by slowms
-	inProg time.Duration // from when on a command that goes on is logged
-	// implied says that nobody has set it for this database.
+	filter match.Node    // nil: slowms decides
+	inProg time.Duration // the duration from which a running command is logged
+	// implied is true if no profile command has set this database.
 	implied bool
 }
 
-// What holds unless it is set.
+// Defaults.
 const (
 	slowDefault   = 100
 	inProgDefault = 5 * time.Second
 )
 
-// init sets what holds unless somebody sets it; nil is what MongoDB begins with.
+// init sets the initial settings; nil stands for MongoDB's defaults.
 func (p *profiler) init(first *Profiling) {
 	if first == nil {
 		first = &Profiling{SlowMillis: slowDefault, SampleRate: 1}
@@ -59,7 +59,7 @@ func (p *profiler) init(first *Profiling) {
 	p.on.Store(first.Level > 0)
 }
 
-// of is how a database is profiled, under the lock.
+// of returns the settings of a database. The caller holds p.mu.
 func (p *profiler) of(db string) profileOf {
 	if of, ok := p.dbs[db]; ok {
 		return of
@@ -67,8 +67,8 @@ func (p *profiler) of(db string) profileOf {
 	return profileOf{level: p.level, inProg: inProgDefault, implied: true}
 }
 
-// parseProfile reads what is needed to set the level, or to see it, for which it is enough to
-// read what the profiler writes. Manual: reference/built-in-roles#clusterMonitor.
+// parseProfile distinguishes setting the level from reading it. To read it, the privilege to find in
+// system.profile is enough. Manual: reference/built-in-roles#clusterMonitor.
 func (s *State) parseProfile(c *command.Call) (command.Request, error) {
 	level, ok := c.Value.TruncInt64()
 	sees := ok && level < 0
@@ -82,8 +82,8 @@ func (s *State) parseProfile(c *command.Call) (command.Request, error) {
 	}, s.runProfile), nil
 }
 
-// runProfile tells, and unless the level is -1 sets, which commands of a
-// database are recorded: none, slow ones, all; and which are logged.
+// runProfile returns, and unless the level is -1 sets, which commands of a database are recorded (none, slow
+// ones, all), and which are logged.
 // Manual: reference/command/profile, reference/method/db.setProfilingLevel.
 func (s *State) runProfile(c *command.Call) error {
 	level, ok := c.Value.TruncInt64()
@@ -165,7 +165,7 @@ func (s *State) runProfile(c *command.Call) error {
 	return nil
 }
 
-// profileFilter reads a filter; "unset" is none.
+// profileFilter reads a filter; "unset" removes the filter.
 // Errors: BadValue (2), those of match.Parse.
 func profileFilter(c *command.Call, v bson.Value) (match.Node, error) {
 	if s, ok := v.Str(); ok && s == "unset" {

@@ -22,15 +22,15 @@ import (
 
 // Limits of the profiler.
 const (
-	profileBytes = 1 << 20 // that a new collection of it keeps
-	// profiledCommandMax is the largest command that is kept as a document.
+	profileBytes = 1 << 20 // size of a new system.profile
+	// profiledCommandMax is the size of the largest command that is recorded as a document, in bytes.
 	profiledCommandMax = 50 << 10
-	// profileTimeMax bounds the time that keeping one entry may take.
+	// profileTimeMax bounds the time for recording one entry.
 	profileTimeMax = 2 * time.Second
 )
 
-// watch sees a command that begins: the operators of one that is profiled are remembered, and
-// one that goes on for long is logged.
+// watch is called when a command begins. If the command is profiled, its operators are recorded; if it runs
+// for long, it is logged.
 func (s *State) watch(c *command.Call) {
 	if c.Def.Facts.Has(command.Silent) {
 		return
@@ -41,8 +41,7 @@ func (s *State) watch(c *command.Call) {
 	}
 }
 
-// profiling is how the commands on a database are recorded and logged, where one of all
-// databases has it otherwise than at first.
+// profiling returns the settings for commands on a database; the zero profileOf if no database is profiled.
 func (s *State) profiling(db string) profileOf {
 	p := &s.profiler
 	if !p.on.Load() {
@@ -53,11 +52,10 @@ func (s *State) profiling(db string) profileOf {
 	return p.of(db)
 }
 
-// profile records a command that is over, if the level of its database says so: level 2
-// every one, level 1 those that are slow (a sample of them) or, where there is a filter,
-// those that it matches. What is slow or matched is logged whatever the level, and at level 2
-// everything. The entry is there before the client has the reply. What goes wrong with it is
-// logged and does not concern the client.
+// profile records a completed command, depending on the level of its database: at level 2 every command; at
+// level 1 those that are slow (a sample of them) or, if there is a filter, those that match it. Slow or
+// matching commands are logged at any level, and at level 2 all commands. The entry is stored before the
+// client gets the reply. Errors are only logged.
 // Manual: tutorial/manage-the-database-profiler, reference/log-messages#logging-slow-operations.
 func (s *State) profile(c *command.Call, e command.Ended) {
 	if c.Def.Facts.Has(command.Silent) {
@@ -96,13 +94,13 @@ func (s *State) profile(c *command.Call, e command.Ended) {
 	}
 }
 
-// profilable reports a database for which the level of the start holds: a read of one that
-// is not there does not make it, and those of the server are not filled.
+// profilable reports whether the initial level applies to a database. A database that does not exist is not
+// created for a read of it, and the server's own databases are not filled.
 func (s *State) profilable(db string) bool {
 	return db != "local" && db != "config" && s.Cluster.Catalog.Peek().Database(db) != nil
 }
 
-// record keeps an entry of the profiler.
+// record stores an entry of the profiler.
 func (s *State) record(env *mql.Env, db string, doc bson.Raw) {
 	ns := collection.Namespace{DB: db, Coll: collection.ProfileCollection}
 	if s.Cluster.Catalog.Peek().Collection(ns) == nil {
@@ -120,7 +118,7 @@ func (s *State) record(env *mql.Env, db string, doc bson.Raw) {
 	}
 }
 
-// createProfile makes the capped collection of the profiler where it is missing.
+// createProfile creates the capped collection of the profiler.
 func (s *State) createProfile(env *mql.Env, ns collection.Namespace) error {
 	b := bson.NewBuilder(nil)
 	b.Bool("capped", true)
@@ -128,7 +126,7 @@ func (s *State) createProfile(env *mql.Env, ns collection.Namespace) error {
 	return s.DDL.Create(&cluster.Op{Env: env, TxnNumber: -1}, ns, ddl.CreateOptions{Raw: b.Doc(), Implicit: true})
 }
 
-// profileEntry describes a command that is over.
+// profileEntry describes a completed command.
 // Manual: reference/database-profiler.
 func profileEntry(c *command.Call, err error, took time.Duration) bson.Raw {
 	b := bson.NewBuilder(nil)
@@ -166,7 +164,7 @@ func profileEntry(c *command.Call, err error, took time.Duration) bson.Raw {
 	}
 	b.DateTime("ts", c.Cluster.Now().UnixMilli())
 	if storage.AsShared(c.Cluster.Store) != nil {
-		b.String("host", c.Server.Address()) // the entries of all servers lie in one collection
+		b.String("host", c.Server.Address()) // the entries of all servers are in one collection
 	}
 	b.String("client", clientHost(c.Conn.Remote().String()))
 	if c.Peer.AppName != "" {
@@ -176,13 +174,13 @@ func profileEntry(c *command.Call, err error, took time.Duration) bson.Raw {
 	return b.Doc()
 }
 
-// working is how long a command worked of the time that it took: not while it waited until
-// writes were let in, nor for request units. Manual: release-notes/8.0.
+// working returns the part of a command's duration in which it worked: without waits for the lock on writes
+// and for request units. Manual: release-notes/8.0.
 func working(c *command.Call, took time.Duration) time.Duration {
 	return max(0, took-c.Progress().Locked.Sum()-c.Op.Waited)
 }
 
-// appendUser appends who ran the command.
+// appendUser appends the user of the command.
 func appendUser(c *command.Call, b *bson.Builder) {
 	b.BeginArray("allUsers")
 	u := c.Peer.User
@@ -196,7 +194,7 @@ func appendUser(c *command.Call, b *bson.Builder) {
 	b.String("user", u.String())
 }
 
-// clientHost is an address without its port.
+// clientHost returns an address without its port.
 func clientHost(addr string) string {
 	if i := strings.LastIndexByte(addr, ':'); i > 0 {
 		return strings.Trim(addr[:i], "[]")
@@ -204,8 +202,8 @@ func clientHost(addr string) string {
 	return addr
 }
 
-// profiledCommand is what the entry shows of the command: an update or delete by its
-// first statement, anything else whole, a getMore with the comment of its cursor.
+// profiledCommand returns the command as the entry shows it: of an update or delete its first statement, of
+// other commands the whole body, for a getMore with the comment of its cursor.
 func profiledCommand(c *command.Call) bson.Raw {
 	if d := c.Statement(); d != nil {
 		return d
@@ -224,7 +222,7 @@ func profiledCommand(c *command.Call) bson.Raw {
 	return b.Doc()
 }
 
-// appendProfiled appends a command, or the beginning of its text where it is long.
+// appendProfiled appends a command; of a long command only the beginning of its text.
 func appendProfiled(c *command.Call, b *bson.Builder, name string, d bson.Raw) {
 	if len(d) <= profiledCommandMax {
 		b.Raw(name, d)
@@ -236,14 +234,14 @@ func appendProfiled(c *command.Call, b *bson.Builder, name string, d bson.Raw) {
 	b.End()
 }
 
-// replyDoc is the reply as far as it is written.
+// replyDoc returns the reply as written so far.
 func replyDoc(c *command.Call) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.Splice(c.Reply.Since(c.BodyAt))
 	return b.Doc()
 }
 
-// appendReplied appends what the reply tells, and reports whether it leaves a cursor open.
+// appendReplied appends values from the reply, and reports whether the reply leaves a cursor open.
 func appendReplied(c *command.Call, b *bson.Builder, reply bson.Raw) (open bool) {
 	n, _ := reply.Get("n").AsInt64()
 	if cursor, ok := reply.Get("cursor").Doc(); ok {
@@ -276,8 +274,8 @@ func appendReplied(c *command.Call, b *bson.Builder, reply bson.Raw) (open bool)
 	return open
 }
 
-// appendWork appends what the command looked at. The operators of an open cursor go on
-// working, so only their documents are told.
+// appendWork appends the keys and documents that the command examined. The operators of an open cursor are
+// still in use, so in this case only the documents are appended.
 func appendWork(c *command.Call, b *bson.Builder, open bool) {
 	docs := c.Op.Receipt.Sum(ratelimit.DocLoaded) + c.Op.Receipt.Sum(ratelimit.PointRead)
 	if t := c.Op.Trace; t != nil && len(t.Parts) > 0 && !open {
@@ -311,8 +309,8 @@ func appendWork(c *command.Call, b *bson.Builder, open bool) {
 	}
 }
 
-// planSummary is the lowest stages of a plan, with the keys of their indexes, and whether
-// something above them sorts.
+// planSummary returns the lowest stages of a plan, with the keys of their indexes, and whether a stage above
+// them sorts.
 func planSummary(stage bson.Raw) (text string, sorts bool) {
 	name, _ := stage.Get("stage").Str()
 	sorts = name == "SORT"
@@ -337,8 +335,8 @@ func planSummary(stage bson.Raw) (text string, sorts bool) {
 	return name, sorts
 }
 
-// appendMemory appends what the blocking operators of a command hold, and held at most, if
-// they held something, and what they have put into files.
+// appendMemory appends the memory that the blocking operators of a command hold and its peak, if there is
+// any, and the amounts that they spilled.
 // Manual: release-notes/8.3, release-notes/8.2#slow-query-metrics-for-disk-spilling.
 func appendMemory(b *bson.Builder, m *mql.Memory) {
 	for i, x := range m.Spills() {

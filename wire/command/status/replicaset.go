@@ -10,10 +10,10 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// electionTerm is that of the one election there ever was.
+// electionTerm is the term of the only election.
 const electionTerm = 1
 
-// electionID is that of the election: the largest that a term can have.
+// electionID is the ID of that election: the largest ID that a term can have.
 // Spec: server-discovery-and-monitoring (electionId).
 var electionID = [12]byte{0x7f, 0xff, 0xff, 0xff, 11: electionTerm}
 
@@ -37,7 +37,7 @@ func appendSet(c *command.Call, b *bson.Builder, r command.ReplicaSet) {
 		b.End()
 	}
 	b.ObjectID("electionId", electionID)
-	latest := c.Cluster.Store.Latest() // and not c.Time: a hello may have waited
+	latest := c.Cluster.Store.Latest() // not c.Time, because an awaitable hello may have waited
 	b.BeginDoc("lastWrite")
 	appendOpTime(b, "opTime", latest)
 	b.DateTime("lastWriteDate", wallMillis(latest))
@@ -46,8 +46,7 @@ func appendSet(c *command.Call, b *bson.Builder, r command.ReplicaSet) {
 	b.End()
 }
 
-// appendOpTime appends the time of the last commit: with one member all the times
-// of a set are that.
+// appendOpTime appends the time of the last commit: in a set with one member, all times of the set are equal.
 func appendOpTime(b *bson.Builder, name string, latest storage.Timestamp) {
 	b.BeginDoc(name)
 	b.Timestamp("ts", latest.Seconds(), latest.Increment())
@@ -55,11 +54,11 @@ func appendOpTime(b *bson.Builder, name string, latest storage.Timestamp) {
 	b.End()
 }
 
-// wallMillis is when a commit was, in milliseconds of Unix time.
+// wallMillis returns the time of a commit in milliseconds since 1970.
 func wallMillis(at storage.Timestamp) int64 { return int64(at.Seconds()) * 1000 }
 
-// ownSet is the set of the commands about replication, which the Cosmos address
-// does not have. Errors: NoReplicationEnabled (76).
+// ownSet returns the set for commands about replication, which the Cosmos address does not have.
+// Errors: NoReplicationEnabled (76).
 func ownSet(c *command.Call) (command.ReplicaSet, error) {
 	r, ok := c.ShownSet()
 	if !ok || c.Strict() {
@@ -68,7 +67,7 @@ func ownSet(c *command.Call) (command.ReplicaSet, error) {
 	return r, nil
 }
 
-// runReplSetInitiate refuses: the set is there from the start.
+// runReplSetInitiate refuses: the set exists from the start.
 // Manual: reference/command/replSetInitiate. Errors: AlreadyInitialized (23).
 func runReplSetInitiate(c *command.Call) error {
 	if _, err := ownSet(c); err != nil {
@@ -77,8 +76,7 @@ func runReplSetInitiate(c *command.Call) error {
 	return mongoerr.New(mongoerr.AlreadyInitialized, "already initialized")
 }
 
-// runReplSetReconfig takes the configuration that there is, and refuses others:
-// the set has the one member.
+// runReplSetReconfig accepts only the existing configuration: the set has exactly one member.
 // Manual: reference/command/replSetReconfig.
 // Errors: NewReplicaSetConfigurationIncompatible (103).
 func runReplSetReconfig(c *command.Call) error {
@@ -105,7 +103,7 @@ func runReplSetReconfig(c *command.Call) error {
 		"The set has the one member %s, which is set by the flag --replica-set name/host:port", r.Member)
 }
 
-// runReplSetStepDown refuses: nobody can take over.
+// runReplSetStepDown refuses: there is no other member.
 // Manual: reference/command/replSetStepDown. Errors: ExceededTimeLimit (262).
 func runReplSetStepDown(c *command.Call) error {
 	if _, err := ownSet(c); err != nil {
@@ -114,7 +112,7 @@ func runReplSetStepDown(c *command.Call) error {
 	return mongoerr.New(mongoerr.ExceededTimeLimit, "No electable secondaries caught up: the set has one member")
 }
 
-// runReplSetGetConfig tells the configuration.
+// runReplSetGetConfig returns the configuration.
 // Manual: reference/command/replSetGetConfig.
 func runReplSetGetConfig(c *command.Call) error {
 	r, err := ownSet(c)
@@ -128,7 +126,7 @@ func runReplSetGetConfig(c *command.Call) error {
 	return nil
 }
 
-// config is the configuration of the set, as in local.system.replset.
+// config returns the configuration of the set, as in local.system.replset.
 // Manual: reference/replica-configuration.
 func config(r command.ReplicaSet) bson.Raw {
 	b := bson.NewBuilder(nil)
@@ -170,14 +168,15 @@ func config(r command.ReplicaSet) bson.Raw {
 	return b.Doc()
 }
 
-// MongoDB's settings of a set; nobody sends heartbeats to nobody here.
+// MongoDB's default settings of a set; they have no effect here.
 const (
 	heartbeatMillis = 2_000
 	electionMillis  = 10_000
 )
 
-// runReplSetGetStatus tells how the set is: its member is primary since the server
-// was started. Manual: reference/command/replSetGetStatus.
+// runReplSetGetStatus returns the status of the set: its member has been primary since the server was
+// started.
+// Manual: reference/command/replSetGetStatus.
 func runReplSetGetStatus(c *command.Call) error {
 	r, err := ownSet(c)
 	if err != nil {
@@ -233,7 +232,7 @@ func runReplSetGetStatus(c *command.Call) error {
 	return nil
 }
 
-// appendElection tells of the election, which was won at the server's start.
+// appendElection describes the election, which was won when the server started.
 func appendElection(c *command.Call, b *bson.Builder) {
 	started := c.Server.Started.UnixMilli()
 	b.BeginDoc("electionCandidateMetrics")
@@ -248,7 +247,7 @@ func appendElection(c *command.Call, b *bson.Builder) {
 	b.End()
 }
 
-// setDocs is local.system.replset. Manual: reference/local-database.
+// setDocs returns the documents of local.system.replset. Manual: reference/local-database.
 func (s *State) setDocs() []bson.Raw {
 	r := s.ReplicaSet
 	if r.Name == "" {
@@ -260,12 +259,12 @@ func (s *State) setDocs() []bson.Raw {
 	return []bson.Raw{config(r)}
 }
 
-// statusReplication is the section repl of serverStatus.
+// statusReplication appends the section repl of serverStatus.
 func (s *State) statusReplication(c *command.Call, b *bson.Builder) {
 	r, _ := c.ShownSet()
 	s.appendTopologyVersion(c, b)
 	b.Bool("isWritablePrimary", true)
-	b.Bool("ismaster", true) // what mongostat reads
+	b.Bool("ismaster", true) // mongostat reads this field
 	appendSet(c, b, r)
 	b.BeginDoc("primaryOnlyServices")
 	b.End()

@@ -13,15 +13,15 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// section is a part of serverStatus that can be left out or asked for.
+// section is a part of serverStatus that a request can include or exclude.
 type section struct {
 	name   string
-	asked  bool                       // only when asked for
+	asked  bool                       // only if the request includes it
 	when   func(c *command.Call) bool // nil: always
 	append func(c *command.Call, b *bson.Builder)
 }
 
-// sections lists the parts in the order of the reply.
+// sections returns the parts in the order of the reply.
 func (s *State) sections() []section {
 	return []section{
 		{name: "asserts", append: statusAsserts},
@@ -55,9 +55,8 @@ func (s *State) sections() []section {
 	}
 }
 
-// runServerStatus tells how the server is doing. A section whose name is given
-// with a false value is left out. Numbers of MongoDB's engine that monitoring
-// tools cannot do without are filled from what is nearest here.
+// runServerStatus returns the status of the server. A section whose name is given with a false value is left
+// out. Numbers of MongoDB's engine that monitoring tools require are filled with the nearest equivalent.
 // Manual: reference/command/serverStatus.
 func (s *State) runServerStatus(c *command.Call) error {
 	b := c.Reply
@@ -89,7 +88,7 @@ func (s *State) runServerStatus(c *command.Call) error {
 	return nil
 }
 
-// process is the program that the server resembles.
+// process returns the name of the program as which the server presents itself.
 func process(c *command.Call) string {
 	if command.IsMember(c) {
 		return "mongod"
@@ -97,15 +96,15 @@ func process(c *command.Call) string {
 	return "mongos"
 }
 
-// statusRequestUnits has the name and version of the price list.
+// statusRequestUnits appends the name and version of the price list.
 func statusRequestUnits(c *command.Call, b *bson.Builder) {
 	b.String("prices", c.Cluster.Budgets.PriceList().String())
 }
 
-// statusNothing is for a section in which there is nothing to tell.
+// statusNothing appends nothing, for a section that is always empty.
 func statusNothing(*command.Call, *bson.Builder) {}
 
-// statusAsserts tells how many commands failed.
+// statusAsserts appends the number of failed commands.
 func statusAsserts(c *command.Call, b *bson.Builder) {
 	var user int64
 	for _, d := range c.Server.Table() {
@@ -120,7 +119,7 @@ func statusAsserts(c *command.Call, b *bson.Builder) {
 	b.Int64("rollovers", 0)
 }
 
-// statusCatalog tells how many collections there are of each kind.
+// statusCatalog appends the number of collections of each kind.
 func statusCatalog(c *command.Call, b *bson.Builder) {
 	var colls, capped, views, timeseries int32
 	for coll := range c.Cluster.Catalog.Peek().Each {
@@ -145,7 +144,8 @@ func statusCatalog(c *command.Call, b *bson.Builder) {
 	b.Int32("internalViews", 0)
 }
 
-// connections is what the listener says of its connections, or what we have seen of them.
+// connections returns the listener's counts of connections, or the counts of this package if there is no
+// listener.
 func (s *State) connections(c *command.Call) wire.ConnStats {
 	if s.Connections != nil {
 		return s.Connections()
@@ -155,7 +155,7 @@ func (s *State) connections(c *command.Call) wire.ConnStats {
 	return st
 }
 
-// statusConnections tells of connections, those that are queued and those refused.
+// statusConnections appends the counts of connections, with queued and refused ones.
 func (s *State) statusConnections(c *command.Call, b *bson.Builder) {
 	st := s.connections(c)
 	b.Int32("current", int32(st.Current-st.Queued))
@@ -174,14 +174,14 @@ func (s *State) statusConnections(c *command.Call, b *bson.Builder) {
 	b.End()
 }
 
-// statusExtra tells what the operating system knows of the process.
+// statusExtra appends values of the operating system about the process.
 func statusExtra(_ *command.Call, b *bson.Builder) {
 	b.String("note", "fields vary by platform")
 	b.Int64("page_faults", pageFaults())
-	b.Int32("threads", int32(runtime.NumGoroutine())) // what a thread is here
+	b.Int32("threads", int32(runtime.NumGoroutine())) // goroutines take the place of threads
 }
 
-// statusFlowControl tells that no write waits for other members of the set.
+// statusFlowControl reports that no write waits for other members of the set.
 func statusFlowControl(_ *command.Call, b *bson.Builder) {
 	b.Bool("enabled", false)
 	b.Int32("targetRateLimit", 1_000_000_000)
@@ -189,7 +189,7 @@ func statusFlowControl(_ *command.Call, b *bson.Builder) {
 	b.Int64("isLaggedCount", 0)
 }
 
-// statusGlobalLock tells how many commands run now: there is no lock of that name.
+// statusGlobalLock appends the number of running commands: there is no lock of that name.
 func statusGlobalLock(c *command.Call, b *bson.Builder) {
 	b.Int64("totalTime", c.Cluster.Now().Sub(c.Server.Started).Microseconds())
 	readers, writers, _ := active(c.Server)
@@ -197,7 +197,7 @@ func statusGlobalLock(c *command.Call, b *bson.Builder) {
 	appendCount(b, "activeClients", readers, writers)
 }
 
-// appendCount prints how many there are of both.
+// appendCount appends the numbers of readers and writers and their sum.
 func appendCount(b *bson.Builder, name string, readers, writers int32) {
 	b.BeginDoc(name)
 	b.Int32("total", readers+writers)
@@ -206,7 +206,7 @@ func appendCount(b *bson.Builder, name string, readers, writers int32) {
 	b.End()
 }
 
-// statusSessions tells how many sessions there are.
+// statusSessions appends the number of sessions.
 func statusSessions(c *command.Call, b *bson.Builder) {
 	b.Int32("activeSessionsCount", int32(c.Server.Sessions.Stats().Sessions))
 	b.Int32("sessionsCollectionJobCount", 0)
@@ -217,7 +217,7 @@ func statusSessions(c *command.Call, b *bson.Builder) {
 	b.DateTime("lastTransactionReaperJobTimestamp", c.Server.Started.UnixMilli())
 }
 
-// statusMetrics tells how often each command came and failed, and of cursors and documents.
+// statusMetrics appends how often each command ran and failed, and the counters of cursors and documents.
 func statusMetrics(c *command.Call, b *bson.Builder) {
 	b.BeginDoc("changeStreams")
 	moved := c.Release() >= release.V9_0
@@ -246,9 +246,9 @@ func statusMetrics(c *command.Call, b *bson.Builder) {
 	b.End()
 	cur := c.Server.Cursors.Stats()
 	b.BeginDoc("cursor")
-	b.Int64("evicted", cur.Evicted) // ours: closed because all together held too much
+	b.Int64("evicted", cur.Evicted) // ours: closed because all cursors together held too much memory
 	b.Int64("heldBytes", cur.Bytes)
-	b.Int64("parked", cur.Parked) // ours: times that one let go of its iterators between batches
+	b.Int64("parked", cur.Parked) // ours: how often a cursor released its iterators between batches
 	b.Int64("timedOut", cur.TimedOut)
 	b.Int64("totalOpened", cur.Opened)
 	b.BeginDoc("open")
@@ -291,7 +291,7 @@ func statusMetrics(c *command.Call, b *bson.Builder) {
 	b.End()
 }
 
-// statusNetwork tells of bytes and requests.
+// statusNetwork appends the counts of bytes and requests.
 func statusNetwork(c *command.Call, b *bson.Builder) {
 	b.Int64("bytesIn", c.Server.Stats.BytesIn.Load())
 	b.Int64("bytesOut", c.Server.Stats.BytesOut.Load())
@@ -300,7 +300,7 @@ func statusNetwork(c *command.Call, b *bson.Builder) {
 	b.Int64("numRequests", c.Server.Stats.Requests.Load())
 }
 
-// statusOpcounters tells how many operations there were of each kind.
+// statusOpcounters appends the number of operations of each kind.
 func statusOpcounters(c *command.Call, b *bson.Builder) {
 	commands := int64(0)
 	for _, d := range c.Server.Table() {
@@ -317,14 +317,14 @@ func statusOpcounters(c *command.Call, b *bson.Builder) {
 	b.Int64("command", commands)
 }
 
-// statusNoOpcounters tells that nothing was replicated.
+// statusNoOpcounters reports that nothing was replicated.
 func statusNoOpcounters(_ *command.Call, b *bson.Builder) {
 	for name := range strings.FieldsSeq("insert query update delete getmore command") {
 		b.Int64(name, 0)
 	}
 }
 
-// statusEngine tells what the storage can do.
+// statusEngine appends the abilities of the storage engine.
 func statusEngine(c *command.Call, b *bson.Builder) {
 	b.String("name", c.Server.Engine)
 	b.Bool("supportsCommittedReads", true)
@@ -342,10 +342,10 @@ func statusEngine(c *command.Call, b *bson.Builder) {
 	}
 }
 
-// statusRecording tells that the traffic is not recorded.
+// statusRecording reports that the traffic is not recorded.
 func statusRecording(_ *command.Call, b *bson.Builder) { b.Bool("running", false) }
 
-// statusTransactions tells of transactions, and of statements that were sent again.
+// statusTransactions appends the counts of transactions, and of retried statements.
 func statusTransactions(c *command.Call, b *bson.Builder) {
 	s := c.Server.Sessions.Stats()
 	b.Int64("retriedCommandsCount", 0)
@@ -364,10 +364,10 @@ func statusTransactions(c *command.Call, b *bson.Builder) {
 	b.Int64("totalPreparedThenAborted", 0)
 }
 
-// statusCache has the fields of MongoDB's engine that mongostat computes with, filled from
-// what they are of our store: what is written and not yet in a sorted file is dirty, a
-// flush of that is a checkpoint, and as every connection may run a command, there are as many
-// tickets as connections. Source: mongo-tools, mongostat/status.
+// statusCache appends the fields of MongoDB's engine with which mongostat computes, filled with their
+// equivalents in our store: written data that is not in a table yet is dirty, a flush is a checkpoint, and
+// because every connection may run a command, there are as many tickets as connections. Source: mongo-tools,
+// mongostat/status.
 func (s *State) statusCache(c *command.Call, b *bson.Builder) {
 	m := c.Cluster.Store.Metrics()
 	b.BeginDoc("cache")
@@ -395,20 +395,20 @@ func (s *State) statusCache(c *command.Call, b *bson.Builder) {
 	b.End()
 }
 
-// isRemote reports that the data are kept elsewhere.
+// isRemote reports whether the store is remote.
 func isRemote(c *command.Call) bool {
 	_, ok := c.Cluster.Store.(storage.Remote)
 	return ok
 }
 
-// statusRemote tells of the way to data that are kept elsewhere.
+// statusRemote appends the figures of a remote store.
 func statusRemote(c *command.Call, b *bson.Builder) {
 	for _, f := range c.Cluster.Store.(storage.Remote).Figures() {
 		b.Int64(f.Name, f.Value)
 	}
 }
 
-// statusMem tells how much memory the process has, in MB.
+// statusMem appends the memory of the process, in MB.
 func statusMem(_ *command.Call, b *bson.Builder) {
 	var m runtime.MemStats
 	resident, virtual := procField("/proc/self/status", "VmRSS:"), procField("/proc/self/status", "VmSize:")
@@ -422,8 +422,8 @@ func statusMem(_ *command.Call, b *bson.Builder) {
 	b.Bool("supported", true)
 }
 
-// statusHeap tells of the memory the server manages, where MongoDB tells of its
-// allocator. Garbage not collected yet counts as allocated.
+// statusHeap appends the memory of Go's heap, in the place of MongoDB's allocator. Garbage that has not been
+// collected yet counts as allocated.
 func statusHeap(_ *command.Call, b *bson.Builder) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

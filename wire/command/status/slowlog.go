@@ -12,12 +12,12 @@ import (
 	"github.com/cantledb/cantle/wire/operations"
 )
 
-// loggedCommandMax is the longest command that the log shows whole.
+// loggedCommandMax is the maximum size of a command that the log shows whole, in bytes.
 // Manual: reference/parameters (maxLogAttributeSizeKB).
 const loggedCommandMax = 10 << 10
 
-// logSlow writes an entry of the profiler into the log, with the names that MongoDB's log has
-// for its fields. Manual: reference/log-messages.
+// logSlow writes an entry of the profiler into the log, with the field names of MongoDB's log.
+// Manual: reference/log-messages.
 func (s *State) logSlow(message string, entry bson.Raw) {
 	b := bson.NewBuilder(nil)
 	for it := entry.Iter(); it.Next(); {
@@ -44,7 +44,7 @@ func (s *State) logSlow(message string, entry bson.Raw) {
 	s.Log.Info().RawJSON("attr", []byte(ejson.String(b.Doc()))).Msg(message)
 }
 
-// appendLogged appends a command, or of a long one its name and collection.
+// appendLogged appends a command; of a long command only its name and collection.
 func appendLogged(b *bson.Builder, name string, d bson.Raw) {
 	if len(d) <= loggedCommandMax {
 		b.Raw(name, d)
@@ -58,35 +58,36 @@ func appendLogged(b *bson.Builder, name string, d bson.Raw) {
 	b.End()
 }
 
-// slowWatch looks from time to time at the commands that run, for as long as some do: while
-// nobody asks for anything nothing happens. Safe for concurrent use.
+// slowWatch examines the running commands once per second as long as there are any; on an idle server nothing
+// runs. Safe for concurrent use.
 type slowWatch struct {
 	armed atomic.Bool
-	look  func() (again bool) // look reports whether commands still run
+	look  func() (again bool) // reports whether commands are still running
 	mu    sync.Mutex
-	told  map[int64]bool // told are those of them that were logged
+	told  map[int64]bool // the running commands that have been logged
 }
 
-// slowWatchEvery is how often is looked.
+// slowWatchEvery is the interval of slowWatch.
 const slowWatchEvery = time.Second
 
-// arm has somebody look, if nobody is to already.
+// arm starts the timer, if it is not running.
 func (w *slowWatch) arm() {
 	if !w.armed.Load() && w.armed.CompareAndSwap(false, true) {
 		time.AfterFunc(slowWatchEvery, w.tick)
 	}
 }
 
-// tick looks, and again later while commands run.
+// tick calls look, and restarts the timer if commands are still running.
 func (w *slowWatch) tick() {
-	w.armed.Store(false) // who comes from now on arms it again
+	w.armed.Store(false) // a command that begins from now on arms it again
 	if w.look() {
 		w.arm()
 	}
 }
 
-// logInProgress logs the commands that have gone on for longer than their databases allow,
-// each once. Manual: release-notes/8.3#slow-in-progress-query-logs.
+// logInProgress logs commands that have been running for longer than the limit of their databases, each
+// command once.
+// Manual: release-notes/8.3#slow-in-progress-query-logs.
 func (s *State) logInProgress() bool {
 	s.slowWatch.mu.Lock()
 	defer s.slowWatch.mu.Unlock()
@@ -113,7 +114,7 @@ func (s *State) logInProgress() bool {
 	return running
 }
 
-// logRunning logs a command that goes on, unless it has ended meanwhile.
+// logRunning logs a running command, unless it has ended in between.
 func (s *State) logRunning(op *operations.Operation, took time.Duration, now time.Time) {
 	body := op.Command()
 	if body == nil {

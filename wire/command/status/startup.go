@@ -4,7 +4,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// versionDocs is admin.system.version.
+// versionDocs returns the documents of admin.system.version.
 func (s *State) versionDocs() []bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.String("_id", "featureCompatibilityVersion")
@@ -12,7 +12,7 @@ func (s *State) versionDocs() []bson.Raw {
 	return []bson.Raw{b.Doc()}
 }
 
-// startupDocs is local.startup_log: this start only.
+// startupDocs returns the documents of local.startup_log: only of this start.
 func (s *State) startupDocs() []bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.String("_id", "cantle-"+s.Started.UTC().Format("20060102T150405.000"))

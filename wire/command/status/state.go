@@ -9,44 +9,43 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// Config is what only this room is told.
+// Config holds the parameters of this room.
 type Config struct {
 	// MemoryShares are shown by serverStatus.
 	MemoryShares []MemoryShare
 	// CommandLine is the program's arguments, for getCmdLineOpts.
 	CommandLine []string
-	// Console is where the console is found, for getCmdLineOpts; nil or "" = nowhere.
+	// Console returns the address of the console, for getCmdLineOpts; nil or "" without a console.
 	Console func() string
-	// Connections counts connections; nil = unknown.
+	// Connections counts connections; nil if the listener's counts are not available.
 	Connections func() wire.ConnStats
-	// Recent returns the last log lines, oldest first, and how many there have been since
-	// the start, for getLog; nil = none.
+	// Recent returns the last log lines, the oldest first, and the number of lines since the start, for
+	// getLog; nil if there are none.
 	Recent func() (lines []string, total int)
-	// Shutdown asks whoever runs the server to stop it, and returns at once; nil = no client
-	// may ask.
+	// Shutdown requests the end of the server, and returns at once; nil if clients may not stop the server.
 	Shutdown func()
-	// Backups makes backups; nil = there is nothing to copy.
+	// Backups makes backups; nil if there are no files to copy.
 	Backups *backup.Runner
-	// Profiling is how the profiler begins; nil = as MongoDB's does.
+	// Profiling holds the initial settings of the profiler; nil for MongoDB's defaults.
 	Profiling *Profiling
 }
 
-// State is the room: what its commands share. Safe for concurrent use.
+// State is the room: the state that its commands share. Safe for concurrent use.
 type State struct {
 	*command.Server
 	Config
-	seconds     *prometheus.HistogramVec // seconds are taken by command; nil unless Metrics was called
-	latencies   latencies                // latencies are how long commands took
-	usage       usages                   // usage is what top shows of each collection
-	profiler    profiler                 // profiler is what is recorded
-	slowWatch   slowWatch                // slowWatch finds commands that go on for long
-	fsyncLock   fsyncLock                // fsyncLock keeps writes out while it is held
-	writeBlock  writeBlock               // writeBlock refuses what users write while it is on
-	autoCompact autoCompact              // autoCompact is what was asked for
-	processID   [12]byte                 // processID is the part of topologyVersion that a restart changes
+	seconds     *prometheus.HistogramVec // durations by command; nil unless Metrics was called
+	latencies   latencies                // durations by kind of command
+	usage       usages                   // the counters of top for each collection
+	profiler    profiler                 // the settings of the profiler
+	slowWatch   slowWatch                // finds commands that run for long
+	fsyncLock   fsyncLock                // blocks writes while it is held
+	writeBlock  writeBlock               // refuses writes of users while it is on
+	autoCompact autoCompact              // the arguments of autoCompact
+	processID   [12]byte                 // the part of topologyVersion that changes at a restart
 }
 
-// New makes the room, and joins it to the server.
+// New returns the room, and joins it to the server.
 func New(server *command.Server, cfg Config) *State {
 	s := &State{Server: server, Config: cfg, processID: bson.NewObjectID()}
 	s.join()

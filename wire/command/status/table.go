@@ -2,7 +2,7 @@ package status
 
 import "github.com/cantledb/cantle/wire/command"
 
-// Commands are the commands of the room, in alphabetical order.
+// Commands returns the rows of the room, in alphabetical order.
 func (s *State) Commands() []command.Def {
 	return []command.Def{
 		{Name: "autoCompact", Run: s.runAutoCompact, Action: "user", Also: []command.Need{{Action: "compact"}}, Facts: command.AdminOnly | command.Silent, Since: "8.0", Doc: "reference/command/autoCompact"},

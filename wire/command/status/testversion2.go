@@ -5,8 +5,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runTestVersion2 stands for a command that version 1 of the stable API does not
-// have: the drivers' tests look how it is refused. Spec: versioned-api (tests).
+// runTestVersion2 implements a command that is not in version 1 of the stable API: the drivers' tests check
+// that it is refused. Spec: versioned-api (tests).
 func runTestVersion2(c *command.Call) error {
 	if !c.Server.TestCommands {
 		return mongoerr.NoCommand(c.Name())

@@ -16,7 +16,7 @@ var usageNames = [...]struct {
 	name string
 }{{command.OpQuery, "queries"}, {command.OpGetMore, "getmore"}, {command.OpInsert, "insert"}, {command.OpUpdate, "update"}, {command.OpRemove, "remove"}, {command.OpCommand, "commands"}}
 
-// usage counts the commands on one collection, by the operations they count as.
+// usage counts the commands on one collection, by the type of operation.
 type usage [command.OpTypes]struct{ micros, count atomic.Int64 }
 
 // usages counts the commands on all collections. Safe for concurrent use.
@@ -25,8 +25,7 @@ type usages struct {
 	m  map[collection.Namespace]*usage
 }
 
-// usagesMax bounds the namespaces that are counted: names of collections that
-// do not exist are counted too.
+// usagesMax bounds the number of namespaces: names of collections that do not exist are counted too.
 const usagesMax = 10_000
 
 // add counts a command.
@@ -49,8 +48,8 @@ func (u *usages) add(ns collection.Namespace, op command.OpType, d time.Duration
 	x[op].micros.Add(max(d.Microseconds(), 1))
 }
 
-// runTop tells how long the commands on each collection took. Unknown arguments
-// are ignored. Manual: reference/command/top.
+// runTop returns the durations of the commands on each collection. Unknown arguments are ignored.
+// Manual: reference/command/top.
 func (s *State) runTop(c *command.Call) error {
 	b := c.Reply
 	b.BeginDoc("totals")
@@ -74,7 +73,7 @@ func (s *State) runTop(c *command.Call) error {
 	return nil
 }
 
-// append writes the counters: reads and writes together first, then each kind.
+// append appends the counters: first the sums of reads and writes, then each type.
 func (u *usage) append(b *bson.Builder) {
 	var micros, count [command.OpTypes]int64
 	for k := range u {

@@ -12,28 +12,28 @@ import (
 	"github.com/cantledb/cantle/wire/kept"
 )
 
-// writeBlock refuses what users write while it is on. It outlasts a restart. Safe for
+// writeBlock refuses writes of users while it is on. It is stored, so it survives a restart. Safe for
 // concurrent use.
 type writeBlock struct {
-	on atomic.Bool // all that a write looks at otherwise
+	on atomic.Bool // the only field that a write reads
 
 	kept.Setting
-	reason string // why it is on
+	reason string // the reason given when it was switched on; "" while it is off
 }
 
-// writeBlockName is the setting that keeps it.
+// writeBlockName is the name of the stored setting.
 const writeBlockName = "userWriteBlock"
 
-// blockReasons are the reasons there may be; the first is meant where none is given.
+// blockReasons are the allowed reasons; the first is the default.
 var blockReasons = []string{"Unspecified", "ClusterToClusterMigrationInProgress", "DiskUseThresholdExceeded"}
 
-// take makes what was kept what holds.
+// take applies the stored setting.
 func (w *writeBlock) take(doc bson.Raw) {
 	w.reason, _ = doc.Get("reason").Str()
 	w.on.Store(w.reason != "")
 }
 
-// set switches the block. Who changes it must know why it is on.
+// set switches the block. A change must give the reason for which the block was switched on.
 // Errors: IllegalOperation (20) for another reason.
 func (w *writeBlock) set(ctx context.Context, s storage.Store, on bool, reason string) error {
 	return w.Change(ctx, s, func() (bson.Raw, error) {
@@ -57,8 +57,8 @@ func (w *writeBlock) set(ctx context.Context, s storage.Store, on bool, reason s
 	})
 }
 
-// refusal is what a command is told that writes to a database of users; nil while it may, and
-// for a user who may always. Where nobody has to log in there is no such user.
+// refusal returns the error for a command that writes to a database of users; nil if the block is off, and
+// for users with the privilege to bypass it. Without access control there are no such users.
 // Manual: reference/privilege-actions#bypassWriteBlockingMode.
 func (w *writeBlock) refusal(c *command.Call) *mongoerr.Error {
 	if !w.on.Load() {
@@ -70,7 +70,7 @@ func (w *writeBlock) refusal(c *command.Call) *mongoerr.Error {
 	return mongoerr.New(mongoerr.UserWritesBlocked, "User writes blocked")
 }
 
-// runSetUserWriteBlockMode blocks what users write, or lets it in again.
+// runSetUserWriteBlockMode blocks writes of users, or admits them again.
 // Manual: reference/command/setUserWriteBlockMode.
 func (s *State) runSetUserWriteBlockMode(c *command.Call) error {
 	on, given, reason := false, false, blockReasons[0]
@@ -99,5 +99,5 @@ func (s *State) runSetUserWriteBlockMode(c *command.Call) error {
 	if err := s.writeBlock.set(c.Ctx, c.Cluster.Store, on, reason); err != nil || !on {
 		return err
 	}
-	return s.fsyncLock.drain(c.Ctx, 0) // what went in before is over when the client is told
+	return s.fsyncLock.drain(c.Ctx, 0) // earlier writes have ended when the client gets the reply
 }
