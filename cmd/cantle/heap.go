@@ -7,18 +7,17 @@ import (
 	"time"
 )
 
-// The collector's goal. While little lives, the heap may grow to so many percent
-// above it before the collector runs: at the standard setting it would run all the
-// time, as the block cache lies outside of the heap. Measured: point reads take a
-// tenth less CPU than at 100. Large sorts and groups keep 100 MB each: there the
-// heap may grow to heapGoal, and above that by half.
+// The collector's goal. A small live heap may grow by gcPercent percent before the collector runs: at Go's
+// default of 100 it would run all the time, because the block cache is outside of the heap. Measured: point reads
+// take a tenth less CPU than at 100. Large sorts and groups hold 100 MB each: there the heap may grow to
+// heapGoal, and above that by half.
 const (
 	gcPercent    = 400
 	gcPercentMin = 50
 	heapGoal     = 256 << 20
 )
 
-// percentFor is how far the heap may grow above what lives.
+// percentFor returns by how many percent a heap with so many live bytes may grow.
 func percentFor(live uint64) int {
 	if live == 0 {
 		return gcPercent
@@ -46,20 +45,19 @@ func tuneHeap() {
 	watch()
 }
 
-// A heap that has grown under load keeps what it has got of the system until the collector
-// runs again, which nobody makes it do when the load is over. So it is looked at now and
-// then: when next to nothing was allocated since the last look and there is much that nothing lives in, that
-// is given back. It takes some 20 ms, and work that begins again gets fresh pages.
+// A heap that has grown under load keeps its memory until the collector runs again, and without load it does not
+// run. So easeHeap checks regularly: if almost nothing was allocated since the last check and much memory is
+// free, that memory is returned to the system. This takes some 20 ms, and the next work gets fresh pages.
 const (
 	restEvery  = 5 * time.Second
-	restAllocs = 4 << 20  // allocated between two looks by a server that rests, in bytes
-	restSpare  = 16 << 20 // that are worth giving back
+	restAllocs = 4 << 20  // bytes that an idle server allocates at most between two checks
+	restSpare  = 16 << 20 // bytes that are worth returning
 )
 
-// heapState is what the heap has allocated ever, and what of it is held without need.
+// heapState holds the bytes allocated since the start, and the bytes that the heap holds without need.
 type heapState struct{ allocated, spare uint64 }
 
-// heapMetrics are what a heapState is made of.
+// heapMetrics names the runtime metrics from which a heapState is computed.
 var heapMetrics = [...]string{"/gc/heap/allocs:bytes", "/memory/classes/heap/objects:bytes",
 	"/memory/classes/heap/free:bytes", "/gc/heap/live:bytes"}
 
@@ -74,12 +72,12 @@ func readHeap() heapState {
 	return heapState{s[0].Value.Uint64(), held - min(held, s[3].Value.Uint64())}
 }
 
-// rests reports whether a heap does nothing and has something to give back.
+// rests reports whether the heap is idle and has memory to return.
 func (h heapState) rests(before heapState) bool {
 	return h.allocated-before.allocated < restAllocs && h.spare >= restSpare
 }
 
-// easeHeap gives back what the heap does not need whenever the server rests.
+// easeHeap returns unneeded memory to the system whenever the server is idle.
 func easeHeap() {
 	before := readHeap()
 	var look func()

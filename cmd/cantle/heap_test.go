@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// The heap grows fivefold while it is small, to the goal when it is not, and by half
-// beyond.
+// A small heap may grow fivefold, a larger one to the goal, and beyond that by half.
 func TestPercentFor(t *testing.T) {
 	for _, c := range []struct {
 		live uint64
@@ -18,8 +17,8 @@ func TestPercentFor(t *testing.T) {
 	}
 }
 
-// A heap that garbage has made large is given back when nothing is allocated any more, and
-// not while work goes on or when there is little to give.
+// A heap with much garbage is returned when nothing is allocated any more, and not under load or when there is
+// little to return.
 func TestHeapRests(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	debug.FreeOSMemory()

@@ -17,7 +17,7 @@ func main() {
 	os.Exit(run(os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }
 
-// run does what the arguments say and returns the exit status.
+// run executes the command line and returns the exit status.
 func run(args []string, s cli.Streams) int {
 	if len(args) == 0 {
 		usage(s.Err)
@@ -44,7 +44,7 @@ func run(args []string, s cli.Streams) int {
 	return status
 }
 
-// meant names the command that a mistyped one probably was.
+// meant returns the command that a mistyped one is most similar to.
 func meant(name string) string {
 	names := []string{"help"}
 	for _, c := range cli.Commands() {

@@ -8,13 +8,12 @@ import (
 	"github.com/cantledb/cantle/serve/daemon"
 )
 
-// What the program says to those who ask for help or make a mistake. No case starts a
-// server: each is settled before.
+// The output for help and for wrong command lines. No case starts a server: all end before that.
 func TestCommandLine(t *testing.T) {
 	for _, c := range []struct {
 		args     string
 		status   int
-		out, err string // what they hold, "" for nothing at all
+		out, err string // a text that each must contain, "" if it must be empty
 	}{
 		{"", 2, "", "cantle serve "},
 		{"--help", 0, "cantle partitions URI db.collection", ""},

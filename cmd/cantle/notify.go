@@ -7,15 +7,14 @@ import (
 	"os"
 )
 
-// What the manager of services is told; see sd_notify(3).
+// States for the service manager; see sd_notify(3).
 const (
 	stateReady    = "READY=1"
 	stateStopping = "STOPPING=1"
 )
 
-// notify tells the manager of services that started this process (systemd with
-// Type=notify) in which state it is; without one it does nothing. A manager that does not
-// listen is told of on errs, and is no reason to stop serving.
+// notify sends the state of this process to the service manager that started it (systemd with Type=notify);
+// without one it does nothing. If sending fails, it writes a message to errs, and the server continues.
 func notify(state string, errs io.Writer) {
 	socket := os.Getenv("NOTIFY_SOCKET")
 	if socket == "" {

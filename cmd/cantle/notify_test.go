@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The manager of services gets the state in one datagram; without a manager, and with one
-// that is gone, the program goes on.
+// The service manager gets the state in one datagram. If there is no manager, or it is gone, the program
+// continues.
 func TestNotify(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no datagrams between processes")

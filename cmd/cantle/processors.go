@@ -6,20 +6,18 @@ import (
 	"time"
 )
 
-// spare gives Go more processors than the machine has while long work holds many of
-// them. Goroutines that have just been woken then find one free, and which thread runs
-// is up to the system, which prefers those that have run little. Measured with 16
-// clients whose scripts and patterns never end, on two processors: another client's
-// reads take 7 ms instead of 60 at the 99th percentile. It is not done all the time,
-// as short commands alone then lose a tenth of their throughput: more threads than
-// processors wake each other.
+// spare raises GOMAXPROCS above the number of processors while long work holds many of them. Goroutines that have
+// just been woken then find a free processor of Go, and the operating system decides which thread runs; it
+// prefers threads that have run little. Measured with 16 clients whose scripts and patterns never end, on two
+// processors: another client's reads have a p99 of 7 ms instead of 60. It is not done all the time, because short
+// commands alone would lose a tenth of their throughput: more threads than processors wake each other.
 type spare struct {
 	usual, more int
 	raised      atomic.Bool
 	still       func() bool
 }
 
-// spareEvery is how often it is looked whether long work still holds many.
+// spareEvery is the interval of the checks whether long work still holds many processors.
 const spareEvery = time.Second
 
 func spareProcessors() *spare {
@@ -27,7 +25,7 @@ func spareProcessors() *spare {
 	return &spare{usual: usual, more: usual + max(2, usual/2)}
 }
 
-// crowded is told that long work holds many processors.
+// crowded raises GOMAXPROCS. It is called when long work holds many processors; still reports whether it does.
 func (s *spare) crowded(still func() bool) {
 	if !s.raised.Load() && s.raised.CompareAndSwap(false, true) {
 		s.still = still
@@ -36,7 +34,7 @@ func (s *spare) crowded(still func() bool) {
 	}
 }
 
-// look ends it when the work is over.
+// look lowers GOMAXPROCS when the long work is over.
 func (s *spare) look() {
 	if s.still() {
 		time.AfterFunc(spareEvery, s.look)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestSpareProcessors: Go has more processors as long as the crowd is there.
+// TestSpareProcessors: GOMAXPROCS is raised as long as the server is overloaded.
 func TestSpareProcessors(t *testing.T) {
 	usual := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(usual)

@@ -22,8 +22,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// serve runs a server until it is told to stop, and returns the exit status: 1 for
-// what went wrong, 2 for wrong settings, 4 for damaged data.
+// serve runs a server until it is stopped, and returns the exit status: 1 for an error, 2 for wrong settings, 4
+// for damaged data.
 func serve(args []string, s cli.Streams) int {
 	cfg := daemon.Config{Remotes: []daemon.Remote{tikvengine.Engine()}}
 	places, err := settings(&cfg, args)
@@ -53,7 +53,7 @@ func serve(args []string, s cli.Streams) int {
 	cfg.Shutdown = func() {
 		select {
 		case signals <- syscall.SIGTERM:
-		default: // told already
+		default: // already printed
 		}
 	}
 	cfg.Status = func(text string) { notify("STATUS="+text, s.Err) }
@@ -68,8 +68,7 @@ func serve(args []string, s cli.Streams) int {
 	}
 }
 
-// serveOnce runs a server until it is told to stop, or is to be started again, as there is room on
-// its disk now.
+// serveOnce runs a server until it is stopped, or must be started again because its disk has space now.
 func serveOnce(cfg *daemon.Config, places daemon.Places, s cli.Streams, signals chan os.Signal) (status int, again bool) {
 	d, err := start(*cfg, s, signals)
 	if err != nil {
@@ -113,15 +112,14 @@ func addresses(d *daemon.Daemon) string {
 	return b.String()
 }
 
-// tell prints each of several errors.
+// tell prints an error, one line for each of its lines.
 func tell(s cli.Streams, err error) {
 	for line := range strings.Lines(err.Error()) {
 		fmt.Fprintln(s.Err, "cantle serve:", strings.TrimRight(line, "\n"))
 	}
 }
 
-// checkOnly says what is wrong with settings, of which err is what could not be read, and
-// returns the exit status.
+// checkOnly prints the errors of the settings, and returns the exit status. err has the errors of reading them.
 func checkOnly(cfg *daemon.Config, places daemon.Places, err error, s cli.Streams) int {
 	errs := []error{err}
 	for _, fault := range cfg.Faults() {
@@ -135,9 +133,8 @@ func checkOnly(cfg *daemon.Config, places daemon.Places, err error, s cli.Stream
 	return 0
 }
 
-// settings reads the command line, the environment and the file of settings, and returns
-// where each setting was made.
-// Errors: pflag.ErrHelp; what is wrong with them.
+// settings reads the command line, the environment and the settings file, and returns the source of each setting.
+// Errors: pflag.ErrHelp; wrong settings.
 func settings(cfg *daemon.Config, args []string) (daemon.Places, error) {
 	f := flags.New("cantle serve")
 	cfg.Flags(f)
@@ -155,17 +152,16 @@ func settings(cfg *daemon.Config, args []string) (daemon.Places, error) {
 	return daemon.Load(f, nil)
 }
 
-// endWith reads until there is nothing more to read, and then asks the server to stop.
+// endWith reads to the end of in, and then stops the server.
 func endWith(in io.Reader, signals chan<- os.Signal) {
 	_, _ = io.Copy(io.Discard, in) // an error is an end as well
 	signals <- syscall.SIGTERM
 }
 
-// errStopped is that a server was told to stop before it had started.
+// errStopped: the server was stopped before its start was complete.
 var errStopped = errors.New("told to stop before the start had come to its end; what was stored before is as it was")
 
-// start starts a server. One with much to recover takes its time, and can be told to
-// stop meanwhile.
+// start starts a server. The start takes long if there is much to recover, and can be interrupted by a signal.
 func start(cfg daemon.Config, s cli.Streams, signals chan os.Signal) (*daemon.Daemon, error) {
 	type result struct {
 		d   *daemon.Daemon
@@ -184,15 +180,15 @@ func start(cfg daemon.Config, s cli.Streams, signals chan os.Signal) (*daemon.Da
 	}
 }
 
-// waitForEnd returns when the server is told to stop, with status 0, is to be started again, or fails.
-// SIGHUP makes it read its certificates again.
+// waitForEnd returns when the server is stopped, with status 0, must be started again, or fails. On SIGHUP it
+// reloads the certificates.
 func waitForEnd(d *daemon.Daemon, s cli.Streams, signals chan os.Signal) (status int, again bool) {
 	reload := make(chan os.Signal, 1)
 	signal.Notify(reload, syscall.SIGHUP)
 	for {
 		select {
 		case <-reload:
-			_ = d.Reload() // it is in the log
+			_ = d.Reload() // the error is logged
 		case <-signals:
 			go hurry(s, signals)
 			return 0, false
@@ -205,11 +201,11 @@ func waitForEnd(d *daemon.Daemon, s cli.Streams, signals chan os.Signal) (status
 	}
 }
 
-// againAfter is how long after a first signal another one means that somebody is
-// impatient: until then it is the same wish, told to the process and to its group.
+// againAfter is the minimum time between the first signal and one that counts as a second. Signals before it are
+// the same request, sent to the process and to its group.
 const againAfter = 500 * time.Millisecond
 
-// hurry ends the process at once when it is told to stop again.
+// hurry ends the process at once on a second signal.
 func hurry(s cli.Streams, signals chan os.Signal) {
 	for wish := time.Now(); ; {
 		<-signals

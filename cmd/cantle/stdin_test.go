@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/cmd/cantle/cli"
 )
 
-// A server that is told so ends with its standard input, and well.
+// With --until-stdin-ends a server ends with its standard input, with status 0.
 func TestUntilStdinEnds(t *testing.T) {
 	in, hold := io.Pipe()
 	said, out := io.Pipe()

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Plain is a text as a terminal may have it: names come from whoever may make a collection, and a
-// control character in one would write on the screen of who looks at it. Line ends and tabs stay;
-// others are written as JSON does, so that JSON stays what it is.
+// Plain returns a text that is safe to print on a terminal. Names can come from any user that may create a
+// collection, and a control character in one could change the screen. Line ends and tabs stay; other control
+// characters are escaped as in JSON, so that JSON remains valid.
 func Plain(text string) string {
 	if strings.IndexFunc(text, isControl) < 0 && utf8.ValidString(text) {
 		return text
@@ -25,8 +25,8 @@ func Plain(text string) string {
 	return b.String()
 }
 
-// isControl reports whether a terminal obeys a character instead of showing it: C0, DEL, C1, and
-// what changes the direction of writing or ends a line.
+// isControl reports whether a terminal interprets a character instead of showing it: C0, DEL, C1, and characters
+// that change the direction of writing or end a line.
 func isControl(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
@@ -39,13 +39,13 @@ func isControl(r rune) bool {
 	return false
 }
 
-// plainWriter writes what people read.
+// plainWriter makes everything Plain that is written to it.
 type plainWriter struct{ to io.Writer }
 
-// PlainWriter is a writer for people: what is written to it is made Plain.
+// PlainWriter returns a writer for people: everything that is written to it is made Plain.
 func PlainWriter(w io.Writer) io.Writer { return plainWriter{Raw(w)} }
 
-// Raw is the writer behind a PlainWriter, for data, and for who styles a terminal.
+// Raw returns the writer behind a PlainWriter, for data, and for callers that style a terminal.
 func Raw(w io.Writer) io.Writer {
 	if p, ok := w.(plainWriter); ok {
 		return p.to

@@ -7,10 +7,10 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// coveredMax is how old the newest moment of a policy's backups may be.
+// coveredMax is the maximum age of the newest restorable moment, if backups are made by a policy.
 const coveredMax = 10 * time.Minute
 
-// Backups says how backups go, by what serverStatus tells of them.
+// Backups reports the state of backups from the backup section of serverStatus.
 func Backups(b bson.Raw, now time.Time) Finding {
 	x := Finding{Check: "backup", State: Good}
 	policy, _ := b.Get("policy").Doc()

@@ -12,8 +12,7 @@ import (
 	"github.com/cantledb/cantle/serve/daemon"
 )
 
-// certificatesOf looks at the files of the settings. That they can be read at all is told by
-// the settings.
+// certificatesOf checks the certificate files of the settings. Unreadable files are already reported by settings.
 func certificatesOf(c *daemon.Config) (out []Finding) {
 	for _, file := range []struct{ flag, name string }{{"--tls-certificate-key-file", c.TLSCertificate}, {"--tls-ca-file", c.TLSAuthorities}} {
 		if file.name == "" {
@@ -40,7 +39,7 @@ func certificatesOf(c *daemon.Config) (out []Finding) {
 	return append(out, revocations(c.TLSRevoked)...)
 }
 
-// Certificate says how long a certificate is good for. from is where it is.
+// Certificate reports how long a certificate is valid. from is the place of the certificate.
 func Certificate(from string, cert *x509.Certificate, now time.Time) Finding {
 	who := cert.Subject.String()
 	if names := append(cert.DNSNames, addressesOf(cert)...); len(names) > 0 {
@@ -62,7 +61,7 @@ func Certificate(from string, cert *x509.Certificate, now time.Time) Finding {
 	return found("certificates", Good, "%s: %s until %s", from, who, day(cert.NotAfter))
 }
 
-// addressesOf are the IP addresses that a certificate is for.
+// addressesOf returns the IP addresses that a certificate is valid for.
 func addressesOf(cert *x509.Certificate) (out []string) {
 	for _, ip := range cert.IPAddresses {
 		out = append(out, ip.String())
@@ -78,7 +77,7 @@ func days(d time.Duration) string {
 	return "1 day"
 }
 
-// revocations looks whether the lists of revoked certificates are fresh.
+// revocations checks that the certificate revocation lists are current.
 func revocations(file string) (out []Finding) {
 	text, err := os.ReadFile(file)
 	if file == "" || err != nil {

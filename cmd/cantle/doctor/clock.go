@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// aheadMax is how far a file may be ahead of the clock without a word: file systems of
-// other machines have clocks of their own.
+// aheadMax is how far a file's time may be ahead of the clock without a finding: network file systems use the
+// clock of another machine.
 const aheadMax = time.Minute
 
-// clock looks whether somebody keeps the clock right, and whether it has gone back.
+// clock checks that the clock is synchronised, and that it has not been set back.
 func clock(folder string) (out []Finding) {
 	if at, name := newest(filepath.Join(folder, "store")); time.Until(at) > aheadMax {
 		out = append(out, found("clock", Fault, "it is %s behind the newest file of the store, %s: it has been set back", time.Until(at).Round(time.Second), name).
@@ -27,7 +27,7 @@ func clock(folder string) (out []Finding) {
 	return out
 }
 
-// newest is the time of the file of a folder that was written last.
+// newest returns the time and name of the most recently written file of a folder.
 func newest(folder string) (at time.Time, name string) {
 	files, _ := os.ReadDir(folder)
 	for _, f := range files {

@@ -11,15 +11,15 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// disk is what a file system says of itself.
+// disk holds the statistics of a file system.
 type disk struct {
 	total, free   uint64 // bytes
-	files, unused uint64 // files it can have, and how many of them there are not; 0 if it does not tell
-	kind          string // "nfs", "" for one that needs no word
-	volatile      bool   // its files are gone when the machine is
+	files, unused uint64 // the maximum number of files, and how many of them are free; 0 if unknown
+	kind          string // "nfs", "" for a kind that needs no finding
+	volatile      bool   // its files are lost when the machine stops
 }
 
-// space looks at how much room there is.
+// space checks the free space and free files of the disk.
 func space(folder string) (out []Finding) {
 	d, err := diskOf(folder)
 	if err != nil {
@@ -55,7 +55,7 @@ const (
 	syncUnreal = 15 * time.Microsecond // no disk is that fast without keeping the data in memory
 )
 
-// syncs measures how long the disk takes to keep 4 KB, which is what a write waits for.
+// syncs measures how long the disk takes to sync 4 KB, the time that a write waits for.
 func syncs(ctx context.Context, folder, setting string) []Finding {
 	took, err := measure(ctx, folder)
 	if full(err) {
@@ -77,7 +77,7 @@ func syncs(ctx context.Context, folder, setting string) []Finding {
 	return []Finding{found("sync", Good, "%s", text)}
 }
 
-// measure times syncs of a file that grows, as the log of a store does.
+// measure measures syncs of a growing file, as the log of a store is one.
 func measure(ctx context.Context, folder string) (took []time.Duration, err error) {
 	f, err := os.CreateTemp(folder, ".cantle-doctor-")
 	if err != nil {
@@ -99,7 +99,7 @@ func measure(ctx context.Context, folder string) (took []time.Duration, err erro
 	return took, ctx.Err()
 }
 
-// short rounds a time to what matters of it.
+// short rounds a time to its significant digits.
 func short(d time.Duration) time.Duration {
 	switch {
 	case d > 10*time.Millisecond:

@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// permissions is whether the mode of a folder says who may look into it.
+// permissions reports that a folder's mode determines who may read it on this system.
 const permissions = true
 
-// diskOf asks the file system of a folder.
+// diskOf returns the statistics of a folder's file system.
 func diskOf(folder string) (disk, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(folder, &s); err != nil {
@@ -27,5 +27,5 @@ func diskOf(folder string) (disk, error) {
 	return d, nil
 }
 
-// full recognises a disk without room.
+// full reports whether an error means that the disk is full.
 func full(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }

@@ -6,16 +6,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// permissions is whether the mode of a folder says who may look into it.
+// permissions reports that a folder's mode determines who may read it on this system.
 const permissions = true
 
-// kinds of file systems of which there is something to say.
+// kinds names the file systems that need a finding.
 var kinds = map[int64]string{
 	unix.NFS_SUPER_MAGIC: "NFS", unix.SMB_SUPER_MAGIC: "SMB", unix.CIFS_SUPER_MAGIC: "SMB", unix.SMB2_SUPER_MAGIC: "SMB",
 	unix.V9FS_MAGIC: "9p", unix.CEPH_SUPER_MAGIC: "CephFS", unix.AFS_SUPER_MAGIC: "AFS",
 }
 
-// diskOf asks the file system of a folder.
+// diskOf returns the statistics of a folder's file system.
 func diskOf(folder string) (disk, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(folder, &s); err != nil {
@@ -29,5 +29,5 @@ func diskOf(folder string) (disk, error) {
 	return d, nil
 }
 
-// full recognises a disk without room.
+// full reports whether an error means that the disk is full.
 func full(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }

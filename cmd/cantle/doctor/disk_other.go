@@ -4,11 +4,11 @@ package doctor
 
 import "errors"
 
-// permissions is whether the mode of a folder says who may look into it.
+// permissions reports that a folder's mode determines who may read it: not on this system.
 const permissions = false
 
-// diskOf knows nothing of this system's disks.
+// diskOf is not implemented on this system.
 func diskOf(string) (disk, error) { return disk{}, errors.ErrUnsupported }
 
-// full recognises a disk without room.
+// full reports whether an error means that the disk is full: never, on this system.
 func full(error) bool { return false }

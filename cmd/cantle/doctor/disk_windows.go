@@ -6,10 +6,10 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// permissions is whether the mode of a folder says who may look into it.
+// permissions reports that a folder's mode determines who may read it: not on this system.
 const permissions = false
 
-// diskOf asks the volume of a folder.
+// diskOf returns the statistics of a folder's volume.
 func diskOf(folder string) (disk, error) {
 	path, err := windows.UTF16PtrFromString(folder)
 	if err != nil {
@@ -25,7 +25,7 @@ func diskOf(folder string) (disk, error) {
 	return d, nil
 }
 
-// volumeOf is the root of the volume that a folder is on, nil if it cannot be told.
+// volumeOf returns the root of a folder's volume, nil if it cannot be determined.
 func volumeOf(folder string) *uint16 {
 	path, err := windows.UTF16PtrFromString(folder)
 	root := make([]uint16, windows.MAX_PATH+1)
@@ -35,7 +35,7 @@ func volumeOf(folder string) *uint16 {
 	return &root[0]
 }
 
-// full recognises a disk without room.
+// full reports whether an error means that the disk is full.
 func full(err error) bool {
 	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)
 }

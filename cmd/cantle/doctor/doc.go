@@ -1,4 +1,4 @@
-// Package doctor looks at what a server needs of its machine: folder, disk, limits, clock,
-// certificates, addresses. It measures and tries rather than reads settings of others, and
-// changes nothing that lasts. What a running server knows is asked by package cli.
+// Package doctor checks what a server needs on its machine: folder, disk, limits, clock, certificates, addresses.
+// It measures and tries instead of reading other programs' settings, and changes nothing permanently. Package cli
+// queries the running server.
 package doctor

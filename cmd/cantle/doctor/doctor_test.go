@@ -25,7 +25,7 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// config are settings as a command line says them.
+// config parses a command line into settings.
 func config(t *testing.T, args ...string) *daemon.Config {
 	t.Helper()
 	var c daemon.Config
@@ -37,7 +37,7 @@ func config(t *testing.T, args ...string) *daemon.Config {
 	return &c
 }
 
-// about returns what was found of one check.
+// about returns the findings of one check.
 func about(found []Finding, check string) (out []Finding) {
 	for _, f := range found {
 		if f.Check == check {
@@ -47,7 +47,7 @@ func about(found []Finding, check string) (out []Finding) {
 	return out
 }
 
-// want looks for a finding of a check in that state, whose text holds what.
+// want fails the test unless a check has a finding in that state whose text contains what.
 func want(t *testing.T, found []Finding, check string, state State, what string) {
 	t.Helper()
 	for _, f := range about(found, check) {
@@ -61,7 +61,7 @@ func want(t *testing.T, found []Finding, check string, state State, what string)
 	t.Errorf("%s: no %s with %q in %+v", check, state, what, about(found, check))
 }
 
-// A machine as it should be.
+// A machine without faults.
 func TestGood(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o700); err != nil {
@@ -112,7 +112,7 @@ func TestFolderFaults(t *testing.T) {
 	want(t, Machine(t.Context(), config(t, "--data", dir), nil), "format", Fault, "files of a mongod")
 }
 
-// A store that is open, one that was closed, and one that is damaged.
+// An open store, a closed one, and a damaged one.
 func TestFormat(t *testing.T) {
 	dir := t.TempDir()
 	store := filepath.Join(dir, "store")
@@ -164,7 +164,7 @@ func TestPorts(t *testing.T) {
 	want(t, Machine(t.Context(), config(t, "--memory", "--listen", "192.0.2.1:1", "--allow-open"), nil), "ports", Fault, "no address of this machine")
 }
 
-// certificate writes one that is good from then until then, with its key.
+// certificate writes a certificate that is valid from one time until another, with its key.
 func certificate(t *testing.T, from, until time.Time) (file string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -216,7 +216,7 @@ func TestCertificates(t *testing.T) {
 	want(t, look("/nonexistent.pem"), "settings", Fault, "--tls-certificate-key-file /nonexistent.pem")
 }
 
-// The limit is that of a process which a shell has started with less.
+// The test runs itself in a process for which a shell has lowered the limit.
 func TestDescriptors(t *testing.T) {
 	if os.Getenv("DOCTOR_LIMITED") != "" {
 		for _, f := range descriptors(0) {

@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/serve/daemon"
 )
 
-// State is how bad a finding is.
+// State is the severity of a finding.
 type State string
 
 // States, from good to bad.
@@ -18,9 +18,9 @@ const (
 	Fault   State = "fault"   // the server does not start, refuses clients, or would lose data
 )
 
-// Finding is one thing that was looked at.
+// Finding is the result of one check.
 type Finding struct {
-	Check  string // what was looked at: "space"
+	Check  string // the name of the check: "space"
 	State  State
 	Found  string
 	Advice string // what to do, "" if nothing
@@ -31,14 +31,14 @@ func found(check string, state State, format string, args ...any) Finding {
 	return Finding{Check: check, State: state, Found: fmt.Sprintf(format, args...)}
 }
 
-// do adds what to do.
+// do adds advice.
 func (f Finding) do(format string, args ...any) Finding {
 	f.Advice = fmt.Sprintf(format, args...)
 	return f
 }
 
-// Machine looks at everything that a server with these settings would find on this machine.
-// places says where settings were made. Nothing takes longer than a second or two.
+// Machine checks everything on this machine that a server with these settings depends on. places holds the source
+// of each setting. It takes no longer than a second or two.
 func Machine(ctx context.Context, c *daemon.Config, places daemon.Places) (out []Finding) {
 	out = append(out, settings(c, places)...)
 	folder, running := "", false
@@ -61,7 +61,7 @@ func Machine(ctx context.Context, c *daemon.Config, places daemon.Places) (out [
 	return append(out, ports(ctx, c, running)...)
 }
 
-// settings are the faults of the settings.
+// settings returns the errors in the settings.
 func settings(c *daemon.Config, places daemon.Places) (out []Finding) {
 	for _, err := range c.Faults() {
 		out = append(out, found("settings", Fault, "%v", places.Explain(err)).do("mend them; cantle serve --check-config looks again"))

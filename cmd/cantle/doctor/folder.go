@@ -15,8 +15,8 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv/wreck"
 )
 
-// folderOf tries whether the server could write into the folder of its data, or make it.
-// folder is where a file can be made for further tries, "" if nowhere.
+// folderOf checks by trying whether the server could write to its data folder, or create it. folder is a folder
+// in which further checks can create files, "" if there is none.
 func folderOf(data string) (folder string, out []Finding) {
 	path, err := filepath.Abs(data)
 	if err != nil {
@@ -52,7 +52,7 @@ func folderOf(data string) (folder string, out []Finding) {
 	return path, []Finding{found("folder", Good, "%s can be written to", path)}
 }
 
-// tryFile makes a file in a folder and removes it.
+// tryFile creates a file in a folder and removes it.
 func tryFile(folder string) error {
 	f, err := os.CreateTemp(folder, ".cantle-doctor-")
 	if err != nil {
@@ -61,13 +61,12 @@ func tryFile(folder string) error {
 	_, err = f.Write(make([]byte, 4096))
 	err = errors.Join(err, f.Close(), os.Remove(f.Name()))
 	if full(err) {
-		return nil // that is told elsewhere
+		return nil // reported by another check
 	}
 	return err
 }
 
-// format looks at the store in the folder of the data. running is whether a server has it
-// open.
+// format checks the store in the data folder. running reports whether a server has the store open.
 func format(data string) (out []Finding, running bool) {
 	if _, err := os.Stat(filepath.Join(data, "WiredTiger")); err == nil {
 		return []Finding{found("format", Fault, "%s holds the files of a mongod, which cantle does not read", data).
@@ -95,7 +94,8 @@ func format(data string) (out []Finding, running bool) {
 	return []Finding{found("format", Good, "version %d, which this program reads and writes", version)}, false
 }
 
-// damage is the first that a server would meet at its start, in a sentence, "" for none. No server has the store open.
+// damage returns a description of the first damage that a server would find at its start, "" for none. The store
+// must not be open in a server.
 func damage(data string) string {
 	f, err := wreck.Survey(wreck.Disk, filepath.Join(data, "store"))
 	if err == nil {

@@ -2,5 +2,5 @@
 
 package doctor
 
-// holder does not know who listens on this system.
+// holder is not implemented on this system.
 func holder(string) string { return "" }

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// hugePagesFolder is where Linux says how it makes huge pages.
+// hugePagesFolder holds Linux's settings of huge pages.
 const hugePagesFolder = "/sys/kernel/mm/transparent_hugepage"
 
-// hugePages looks at how the kernel makes large pages out of small ones.
-// Source: the kernel's admin-guide/mm/transhuge.
+// hugePages checks the kernel's settings of transparent huge pages. Source: the kernel's
+// admin-guide/mm/transhuge.
 func hugePages(folder string) []Finding {
 	enabled, defrag := chosen(filepath.Join(folder, "enabled")), chosen(filepath.Join(folder, "defrag"))
 	switch {
@@ -26,7 +26,7 @@ func hugePages(folder string) []Finding {
 	return []Finding{found("huge pages", Good, "%s", enabled)}
 }
 
-// chosen is the word between brackets in a file of the kernel.
+// chosen returns the word in brackets in a file of the kernel: the active setting.
 func chosen(file string) string {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -7,15 +7,15 @@ import (
 // Bounds of what a server needs.
 const (
 	memoryLow = 256 << 20
-	// storeFiles is how many files the store keeps open at most.
+	// storeFiles is the maximum number of files that the store keeps open.
 	storeFiles = 4096
-	// fewFiles is what it cannot do without: its files, and some clients.
+	// fewFiles is the least that a server can run with: its files, and some clients.
 	fewFiles = 1024
-	// manyClients is how many connections should fit beside the files.
+	// manyClients is the number of connections that should fit beside the files.
 	manyClients = 1000
 )
 
-// memory says how much of it the server will take itself to have.
+// memory reports the memory that the server will size its caches by.
 func memory() []Finding {
 	n := daemon.MemoryBytes()
 	if n < memoryLow {
@@ -25,7 +25,7 @@ func memory() []Finding {
 	return []Finding{found("memory", Good, "%s for this process: an eighth for the block cache, a quarter for what clients make it hold", size(uint64(n)))}
 }
 
-// descriptors looks at how many files and connections the process may have open.
+// descriptors checks how many files and connections the process may have open.
 func descriptors(conns int) []Finding {
 	limit, ok := filesMax()
 	if !ok {

@@ -23,7 +23,7 @@ func mounted(t *testing.T, flags uintptr) string {
 	return dir
 }
 
-// A disk that is full, and one that may only be read.
+// A full disk, and a read-only one.
 func TestDisks(t *testing.T) {
 	t.Run("full", func(t *testing.T) {
 		dir := mounted(t, 0)

@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/serve/daemon"
 )
 
-// ports tries to listen where the server would. running is whether one has the folder open:
-// then the addresses are expected to be taken.
+// ports tries to listen on the addresses of the server. If a server has the folder open (running), they are
+// expected to be in use.
 func ports(ctx context.Context, c *daemon.Config, running bool) (out []Finding) {
 	for _, a := range c.Addresses() {
 		if strings.HasPrefix(a.Text, "unix:") || strings.Contains(a.Text, "/") {
@@ -42,7 +42,7 @@ func ports(ctx context.Context, c *daemon.Config, running bool) (out []Finding) 
 	return out
 }
 
-// taken is what to say of an address that somebody listens on.
+// taken returns the finding for an address that is in use.
 func taken(a daemon.Address, running bool) Finding {
 	who := holder(a.Text)
 	if who == "" {

@@ -2,10 +2,10 @@ package doctor
 
 import "golang.org/x/sys/unix"
 
-// timeError is what adjtimex(2) answers (TIME_ERROR) while nobody keeps the clock right.
+// timeError is the state that adjtimex(2) returns (TIME_ERROR) while the clock is not synchronised.
 const timeError = 5
 
-// synchronized asks the kernel whether the clock is kept right.
+// synchronized reports whether the kernel considers the clock synchronised.
 func synchronized() (kept, known bool) {
 	var t unix.Timex
 	state, err := unix.Adjtimex(&t)

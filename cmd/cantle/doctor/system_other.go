@@ -2,5 +2,5 @@
 
 package doctor
 
-// synchronized knows nothing of other systems' clocks.
+// synchronized is not implemented on other systems.
 func synchronized() (kept, known bool) { return false, false }

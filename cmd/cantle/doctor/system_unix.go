@@ -4,8 +4,8 @@ package doctor
 
 import "golang.org/x/sys/unix"
 
-// filesMax is how many files and connections this process may have open. A Go program
-// begins by raising that to what its user may have.
+// filesMax returns how many files and connections this process may have open. The Go runtime has already raised
+// that to the user's hard limit.
 func filesMax() (n uint64, known bool) {
 	var l unix.Rlimit
 	err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l)

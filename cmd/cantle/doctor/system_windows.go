@@ -1,4 +1,4 @@
 package doctor
 
-// filesMax is not bounded on this system.
+// filesMax reports no limit: this system has none.
 func filesMax() (n uint64, known bool) { return 0, false }

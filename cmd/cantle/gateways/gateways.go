@@ -13,7 +13,7 @@ import (
 	"github.com/cantledb/cantle/cmd/cantle/columns"
 )
 
-// Help is what users of cantle gateways should know.
+// Help is the help text of cantle gateways.
 const Help = `Lists the servers that share a database in a TiKV cluster, as any one of them tells. URI
 is a connection string such as mongodb://127.0.0.1:27017/.
 
@@ -27,10 +27,10 @@ is a connection string such as mongodb://127.0.0.1:27017/.
 A server that has the database to itself is listed alone.
 `
 
-// serversMax is how many servers are listed.
+// serversMax is the maximum number of servers listed.
 const serversMax = 1000
 
-// Command asks a server, in its database config, which servers live.
+// Command returns a find of the live servers, for database config.
 func Command() bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.String("find", "mongos")

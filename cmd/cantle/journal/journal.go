@@ -1,4 +1,4 @@
-// Package journal remembers what an interrupted program had done.
+// Package journal records the progress of a program, so that it can resume after an interruption.
 package journal
 
 import (
@@ -10,17 +10,16 @@ import (
 	"sync"
 )
 
-// Journal remembers in a file how many documents of each namespace have been
-// acknowledged, so that a run that was interrupted can go on. A nil one
-// remembers nothing. Safe for concurrent use.
+// Journal records in a file how many documents of each namespace have been acknowledged, so that an interrupted
+// run can resume. A nil Journal records nothing. Safe for concurrent use.
 type Journal struct {
 	file *os.File
 	mu   sync.Mutex
 	done map[string]int64
 }
 
-// Open reads what earlier runs wrote; the last line of a namespace counts. An
-// incomplete last line is passed over.
+// Open reads the records of earlier runs; the last line of a namespace counts. An incomplete last line is
+// ignored.
 func Open(path string) (*Journal, error) {
 	if path == "" {
 		return nil, nil
@@ -46,7 +45,7 @@ func Open(path string) (*Journal, error) {
 	}
 }
 
-// At is how many documents of ns are done.
+// At returns how many documents of ns are done.
 func (j *Journal) At(ns string) int64 {
 	if j == nil {
 		return 0
@@ -56,7 +55,7 @@ func (j *Journal) At(ns string) int64 {
 	return j.done[ns]
 }
 
-// Set writes down that so many documents of ns are done.
+// Set records that n documents of ns are done.
 func (j *Journal) Set(ns string, n int64) error {
 	if j == nil {
 		return nil

@@ -7,11 +7,11 @@ import (
 	"github.com/cantledb/cantle/serve/flags"
 )
 
-// Shells are those that Completion has a script for.
+// Shells are the shells for which Completion has a script.
 var Shells = []string{"bash", "fish", "powershell", "zsh"}
 
-// Completion is the script that lets a shell complete the commands, their flags and the
-// values of these; "" for a shell that is none of Shells.
+// Completion returns the script that lets a shell complete the commands, their flags and the values of these; ""
+// for a shell that is not in Shells.
 func Completion(shell string, commands []flags.Command) string {
 	switch shell {
 	case "bash":
@@ -26,7 +26,7 @@ func Completion(shell string, commands []flags.Command) string {
 	return ""
 }
 
-// names are the names of the commands.
+// names returns the names of the commands.
 func names(commands []flags.Command) (out []string) {
 	for _, c := range commands {
 		out = append(out, c.Name)
@@ -230,5 +230,5 @@ Register-ArgumentCompleter -Native -CommandName cantle -ScriptBlock {
 	return b.String()
 }
 
-// quoted puts a text between apostrophes, as shells of Unix read it.
+// quoted quotes a text with apostrophes for shells of Unix.
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

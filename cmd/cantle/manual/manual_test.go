@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/serve/flags"
 )
 
-// sample is a command with everything that needs care.
+// sample returns a command with all the cases that need escaping.
 func sample() flags.Command {
 	f := flags.New("try")
 	f.String("out", "./x", "`folder` to write to. Made when it is missing")

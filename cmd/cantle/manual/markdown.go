@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/serve/flags"
 )
 
-// Markdown is the reference of the commands.
+// Markdown returns the reference of the commands.
 func Markdown(commands []flags.Command) string {
 	var b strings.Builder
 	for _, c := range commands {
@@ -39,7 +39,7 @@ func Markdown(commands []flags.Command) string {
 	return b.String()
 }
 
-// outdent takes the indentation that all lines of a text share away.
+// outdent removes the indentation that all lines of a text share.
 func outdent(text string) string {
 	lines := strings.Split(text, "\n")
 	least := len(text)
@@ -52,7 +52,7 @@ func outdent(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// markdownText keeps what would be a sign of Markdown, or a tag, as it is.
+// markdownText escapes characters that Markdown or HTML would interpret.
 func markdownText(s string) string {
 	return strings.NewReplacer("*", `\*`, "_", `\_`, "<", "&lt;").Replace(s)
 }

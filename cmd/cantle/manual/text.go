@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/serve/flags"
 )
 
-// paragraphs divides a help text. One that is indented stands as it is written.
+// paragraphs divides a help text. An indented paragraph is printed as it is written.
 func paragraphs(help string) (out []paragraph) {
 	for text := range strings.SplitSeq(strings.Trim(help, "\n"), "\n\n") {
 		if text = strings.Trim(text, "\n"); text != "" {
@@ -22,10 +22,10 @@ type paragraph struct {
 	asIs bool
 }
 
-// briefMax is how long a description beside a completion may be.
+// briefMax is the maximum length of a description beside a completion.
 const briefMax = 60
 
-// brief is the beginning of what a flag means, for a list.
+// brief returns the beginning of a flag's usage, for a list.
 func brief(x flags.Flag) string {
 	text := x.Usage
 	for _, end := range []string{". ", "; ", ": ", " (", ", such as "} {
@@ -37,7 +37,7 @@ func brief(x flags.Flag) string {
 	return text
 }
 
-// What an argument is, for shells that complete it.
+// Kinds of arguments, for shells that complete them.
 const (
 	anything = iota
 	aFile
@@ -46,7 +46,7 @@ const (
 	nothing
 )
 
-// kindOf says what the value of a flag is.
+// kindOf returns the kind of a flag's value.
 func kindOf(x flags.Flag) int {
 	switch {
 	case x.Value == "":
@@ -61,8 +61,7 @@ func kindOf(x flags.Flag) int {
 	return anything
 }
 
-// argumentsOf says what the arguments of a command are, and which there are if these are
-// words.
+// argumentsOf returns the kind of a command's arguments, and the possible words if they are words.
 func argumentsOf(c flags.Command) (kind int, words []string) {
 	switch {
 	case strings.Contains(c.Args, "|"):
@@ -77,7 +76,7 @@ func argumentsOf(c flags.Command) (kind int, words []string) {
 	return anything, nil
 }
 
-// flagsOf are the flags of a command in all groups.
+// flagsOf returns the flags of a command in all groups.
 func flagsOf(c flags.Command) (out []flags.Flag) {
 	for _, g := range c.Groups {
 		out = append(out, flags.List(g.Flags)...)

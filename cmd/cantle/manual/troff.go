@@ -7,13 +7,13 @@ import (
 	"github.com/cantledb/cantle/serve/flags"
 )
 
-// Page is a page for man, with the name of its file.
+// Page is a man page, with the name of its file.
 type Page struct{ File, Text string }
 
-// Edition is what the foot of a page says: the version of the program and its date.
+// Edition is the foot of a page: the version of the program and its date.
 type Edition struct{ Version, Date string }
 
-// Pages are the pages of section 1: one of the program and one of each command.
+// Pages returns the pages of section 1: one for the program and one for each command.
 func Pages(e Edition, commands []flags.Command) []Page {
 	out := []Page{{"cantle.1", programPage(e, commands)}}
 	for _, c := range commands {
@@ -104,7 +104,7 @@ func troffLabel(x flags.Flag) string {
 	return label + "\n"
 }
 
-// troffLines writes lines of text, none of which is taken for a request.
+// troffLines escapes lines of text, so that none of them is taken for a request.
 func troffLines(text string) string {
 	var b strings.Builder
 	for line := range strings.SplitSeq(text, "\n") {
@@ -117,7 +117,7 @@ func troffLines(text string) string {
 	return b.String()
 }
 
-// troffText writes text so that every sign stands for itself, also in ASCII.
+// troffText escapes text so that troff prints every character as it is, also in ASCII.
 func troffText(s string) string {
 	var b strings.Builder
 	for _, r := range s {

@@ -1,4 +1,4 @@
-// Package progress shows people how far long work is.
+// Package progress shows the progress of long work.
 package progress
 
 import (
@@ -12,9 +12,8 @@ import (
 	"github.com/cantledb/cantle/cmd/cantle/top"
 )
 
-// Bar shows how far a long scan is, at what rate, and how long it will
-// take: a bar that is drawn over and over on a terminal, a line now and then in a
-// file. Short work shows nothing.
+// Bar shows the progress of a long scan, its rate, and the time left: as a bar that is redrawn on a terminal, as
+// a line now and then in a file. Short work shows nothing.
 type Bar struct {
 	out      io.Writer
 	what     string // "documents"
@@ -31,23 +30,23 @@ const (
 	width = 24
 )
 
-// Show begins with work on so many things, 0 when nobody knows.
+// Show starts a Bar for work on total things, 0 if the number is unknown.
 func Show(out io.Writer, what string, total int64) *Bar {
 	b := &Bar{out: out, what: what, total: total, terminal: top.IsTerminal(columns.Raw(out)), now: time.Now}
 	b.begin()
 	return b
 }
 
-// What is what the work is on.
+// What returns the name of the things that the work is on.
 func (b *Bar) What() string { return b.what }
 
-// Late says that the work had begun so long before Show.
+// Late records that the work had begun that long before Show.
 func (b *Bar) Late(by time.Duration) { b.began = b.began.Add(-by) }
 
 // begin starts the clock.
 func (b *Bar) begin() { b.began = b.now(); b.shown = b.began }
 
-// At tells how much is done.
+// At records how much is done.
 func (b *Bar) At(done int64) {
 	now := b.now()
 	every := 200 * time.Millisecond
@@ -72,7 +71,7 @@ func (b *Bar) End() {
 	}
 }
 
-// line is "[#####     ] 21% 4200 of 20000 documents, 2100/s, 8s left".
+// line returns "[#####     ] 21% 4200 of 20000 documents, 2100/s, 8s left".
 func (b *Bar) line(done int64, now time.Time) string {
 	rate := float64(done) / max(0.001, now.Sub(b.began).Seconds())
 	if b.total <= 0 {
@@ -87,19 +86,19 @@ func (b *Bar) line(done int64, now time.Time) string {
 	return fmt.Sprintf("[%s%s] %d%% %d of %d %s, %.0f/s, %s left", strings.Repeat("#", full), strings.Repeat(" ", width-full), int(part*100), done, b.total, b.what, rate, left)
 }
 
-// Shared is a Bar of work that several goroutines do, and the stream of messages above it.
+// Shared is a Bar for work of several goroutines, with a stream of messages above it.
 type Shared struct {
 	mu   sync.Mutex
 	bar  *Bar
 	done int64
 }
 
-// Share is Show for work on several things at once.
+// Share is like Show, for work of several goroutines.
 func Share(out io.Writer, what string, total int64) *Shared {
 	return &Shared{bar: Show(out, what, total)}
 }
 
-// Add tells of more that is done.
+// Add records n more things as done.
 func (s *Shared) Add(n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,5 +1,4 @@
-// Package records reads documents out of files: Extended JSON, and tables whose lines become
-// documents.
+// Package records reads documents from files: Extended JSON, and tables whose lines become documents.
 package records
 
 import (
@@ -8,11 +7,10 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// Reader yields the documents of a file. Errors: io.EOF at the end; ErrSkipped for one to
-// leave out.
+// Reader returns the documents of a file. Errors: io.EOF at the end; ErrSkipped for a line to leave out.
 type Reader interface {
 	Next() (bson.Raw, error)
 }
 
-// ErrSkipped: a line is no document, and the rest can be read.
+// ErrSkipped: a line is not a document, and reading can continue.
 var ErrSkipped = errors.New("skipped")

@@ -70,7 +70,7 @@ func (r *jsonRecords) Next() (bson.Raw, error) {
 	return ejson.Parse(string(text))
 }
 
-// Table says how lines become documents.
+// Table configures how lines become documents.
 type Table struct {
 	Header, Typed bool
 	IgnoreBlanks  bool
@@ -85,8 +85,7 @@ type column struct {
 	arg  string
 }
 
-// ColumnsOf understands the names of the columns. Errors: types that there are not,
-// names that clash.
+// ColumnsOf parses the names of the columns. Errors: unknown types, names that conflict.
 func (a *Table) ColumnsOf(names []string) error {
 	seen := map[string]bool{}
 	for _, name := range names {
@@ -125,8 +124,8 @@ func (a *Table) ColumnsOf(names []string) error {
 
 var errKind = errors.New("there is no such type")
 
-// value makes the value of one cell. probe only asks whether the type exists.
-// Errors: errKind, and what the text is not.
+// value converts the text of a cell. With probe it only checks that the type exists. Errors: errKind; a text that
+// is not of the type.
 func (c *column) value(text string, probe bool) (bson.Value, error) {
 	b := bson.NewBuilder(nil)
 	var err error
@@ -189,7 +188,7 @@ func (c *column) value(text string, probe bool) (bson.Value, error) {
 	return b.Doc().Get("v"), nil
 }
 
-// automatic makes a number of what looks like one, and a string of all else.
+// automatic makes a number of text that looks like one, and a string of any other.
 func automatic(text string) bson.Value {
 	b := bson.NewBuilder(nil)
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
@@ -213,11 +212,11 @@ func automatic(text string) bson.Value {
 type tableRecords struct {
 	*Table
 	csv *csv.Reader   // for CSV
-	tsv *bufio.Reader // for TSV, which knows no quotes
+	tsv *bufio.Reader // for TSV, which has no quotes
 }
 
-// NewTable reads the lines of a table, whose fields a comma divides.
-// Errors: a first line that does not name the columns.
+// NewTable returns a Reader of the lines of a table, whose fields are separated by comma. Errors: a first line
+// that does not name the columns.
 func NewTable(in *bufio.Reader, comma rune, a *Table) (Reader, error) {
 	t := &tableRecords{Table: a}
 	if comma == '\t' {

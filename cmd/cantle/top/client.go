@@ -12,25 +12,25 @@ import (
 	"time"
 )
 
-// Login is who asks, the zero Login nobody.
+// Login has the credentials of a user; the zero Login is for a console without users.
 type Login struct{ User, Password, Source string }
 
-// Client asks a console.
+// Client sends requests to a console.
 type Client struct {
 	base  string // ends with a slash
 	login Login
 	http  http.Client
 }
 
-// askTime is how long an answer may take, and answerMax how long it may be.
+// askTime is the timeout of a request, answerMax the maximum size of an answer.
 const (
 	askTime   = 10 * time.Second
 	answerMax = 64 << 20
 )
 
-// NewClient makes a client of the console at an address. config may be nil; hosts are those by
-// which we reach the server that has told the address, if one has.
-// Errors: what is wrong with the address; that it is none for us.
+// NewClient makes a client of the console at an address. config may be nil. hosts are the hosts by which this
+// client reaches the server that has returned the address, if a server has. Errors: a bad address; an address
+// that cannot be reached from here.
 func NewClient(base string, login Login, config *tls.Config, hosts ...string) (*Client, error) {
 	base, err := reachable(base, hosts)
 	if err != nil {
@@ -54,7 +54,7 @@ func NewClient(base string, login Login, config *tls.Config, hosts ...string) (*
 		http: http.Client{Timeout: askTime, Transport: &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}}}, nil
 }
 
-// get asks for one address of the API. Errors: what the server says; that it does not answer.
+// get requests one address of the API. Errors: those of the server; that it does not answer.
 func (c *Client) get(ctx context.Context, path string, args url.Values, out any) error {
 	if c.login.Source != "" {
 		args.Set("authSource", c.login.Source)
@@ -95,7 +95,7 @@ func (c *Client) get(ctx context.Context, path string, args url.Values, out any)
 	return nil
 }
 
-// The answers, as far as they are looked at; docs/console.md has all of them.
+// The answers, with the fields that are used here; docs/console.md has all of them.
 type (
 	about struct {
 		Version, Compat, User string
@@ -140,7 +140,7 @@ type (
 	}
 )
 
-// picture is what a screen is made of.
+// picture holds the data of a screen.
 type picture struct {
 	Server   about
 	Lines    lines
@@ -150,14 +150,14 @@ type picture struct {
 	Events   []event
 }
 
-// look asks for all that a screen shows.
+// look requests all data of a screen.
 func (c *Client) look(ctx context.Context, v *view) (*picture, error) {
 	p := &picture{}
 	into := map[string]any{"server": &p.Server, "lines": &p.Lines, "heat": &p.Heat, "warnings": &p.Warnings, "requests": &p.Requests, "events": &p.Events}
 	return p, c.ask(ctx, v, func(path string) any { return into[path] })
 }
 
-// raw is what look asks for, as it was answered.
+// raw requests the same data as look, undecoded.
 func (c *Client) raw(ctx context.Context, v *view) (map[string]*json.RawMessage, error) {
 	out := map[string]*json.RawMessage{}
 	return out, c.ask(ctx, v, func(path string) any {
@@ -166,7 +166,7 @@ func (c *Client) raw(ctx context.Context, v *view) (map[string]*json.RawMessage,
 	})
 }
 
-// ask asks for each part of a picture. Errors: those of the server.
+// ask requests each part of a picture. Errors: those of the server.
 func (c *Client) ask(ctx context.Context, v *view, into func(path string) any) error {
 	past := fmt.Sprint(-v.span)
 	with := func(more ...string) url.Values {

@@ -12,11 +12,11 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// connectTime is how long a server may take to say where its console is.
+// connectTime is the timeout for a server to return the address of its console.
 const connectTime = 10 * time.Second
 
-// Connect makes a client of the console at an address, or of that of the server which a
-// connection string names. Errors: a bad address; a server without a console.
+// Connect makes a client of the console at an address, or of the console of the server that a connection string
+// names. Errors: a bad address; a server without a console.
 func Connect(ctx context.Context, uri string) (*Client, error) {
 	if strings.HasPrefix(uri, "http") {
 		return NewClient(uri, Login{}, nil)

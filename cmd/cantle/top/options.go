@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Help is what users of cantle top should know.
+// Help is the help text of cantle top.
 const Help = `Shows what a server does, as its console knows it (--console-listen): numbers of this
 second, a line of blocks for each partition over time, what somebody should look at, the
 dearest requests, splits and scaling. It goes on until q, and ? says which keys there are.
@@ -30,12 +30,12 @@ http://ada:secret@127.0.0.1:8080/?authSource=admin.
 Beyond the server's machine:  ssh -L 8080:127.0.0.1:8080 server
 `
 
-// Options say what is shown, and how the terminal is used.
+// Options select what is shown, and how the terminal is used.
 type Options struct {
 	NS     string // "" for all collections
 	Metric string
-	Span   time.Duration // that is looked back
-	Every  time.Duration // between two looks
+	Span   time.Duration // shown, up to now
+	Every  time.Duration // between two requests
 	Once   bool          // one picture, without a terminal
 	JSON   bool          // that picture as JSON
 	ByLoad bool
@@ -52,7 +52,7 @@ func (o *Options) Flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.JSON, "json", false, "print one picture as JSON: the answers of the console's API, by address")
 }
 
-// view is what the options begin with. Errors: what is wrong with them.
+// view returns the initial view. Errors: wrong options.
 func (o *Options) view() (*view, error) {
 	v := &view{ns: o.NS, byLoad: o.ByLoad, at: -1}
 	var known []string
@@ -79,8 +79,8 @@ func (o *Options) view() (*view, error) {
 	return v, nil
 }
 
-// reachable is the address of a console as we can reach it, who reach its server by hosts.
-// Errors: it listens on its own machine only, and that is not ours.
+// reachable returns the address of a console as this client can reach it, given that it reaches the server by
+// hosts. Errors: the console listens on its own machine only, and this is another.
 func reachable(at string, hosts []string) (string, error) {
 	u, err := url.Parse(at)
 	if err != nil || len(hosts) == 0 {

@@ -16,11 +16,11 @@ import (
 	"golang.org/x/term"
 )
 
-// onceWidth is the width of a picture that is no terminal's.
+// onceWidth is the width of a picture that is not drawn on a terminal.
 const onceWidth = 120
 
-// Show shows a server: on a terminal until a key or ctx ends it, else one picture.
-// Errors: what is wrong with the options; those of the first look.
+// Show shows a server: on a terminal until a key or ctx ends it, otherwise one picture. Errors: wrong options;
+// those of the first request.
 func Show(ctx context.Context, c *Client, o Options, in io.Reader, out io.Writer) error {
 	if o.Once || o.JSON || !IsTerminal(in) || !IsTerminal(out) {
 		return once(ctx, c, o, columns.PlainWriter(out))
@@ -28,13 +28,13 @@ func Show(ctx context.Context, c *Client, o Options, in io.Reader, out io.Writer
 	return live(ctx, c, o, in.(*os.File), out.(*os.File))
 }
 
-// IsTerminal reports a stream that somebody watches.
+// IsTerminal reports whether a stream is a terminal.
 func IsTerminal(s any) bool {
 	f, ok := s.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// live goes on until a key or ctx ends it.
+// live updates the screen until a key or ctx ends it.
 func live(ctx context.Context, c *Client, o Options, in, out *os.File) error {
 	v, err := o.view()
 	if err != nil {
@@ -50,7 +50,7 @@ func live(ctx context.Context, c *Client, o Options, in, out *os.File) error {
 		return fmt.Errorf("the terminal takes no single keys (%w): --once shows one picture", err)
 	}
 	defer func() { _ = term.Restore(int(in.Fd()), before) }()
-	// Another screen, which is left again, and no cursor.
+	// The terminal's alternate screen, left again at the end, without a cursor.
 	fmt.Fprint(out, "\x1b[?1049h\x1b[?25l")
 	defer fmt.Fprint(out, "\x1b[?25h\x1b[?1049l")
 	keys := make(chan string)
@@ -83,16 +83,16 @@ func live(ctx context.Context, c *Client, o Options, in, out *os.File) error {
 	return nil
 }
 
-// loop is what is shown.
+// loop holds the state of the screen.
 type loop struct {
 	client *Client
 	view   *view
 	out    *os.File
-	seen   *picture // the last that was answered
-	fault  error    // why there is none since
+	seen   *picture // the last answer
+	fault  error    // the error since then, nil if there is none
 }
 
-// look asks once more. A server that does not answer is told of, and asked again.
+// look requests a new picture. If the server does not answer, the error is shown and the request repeated.
 func (l *loop) look(ctx context.Context) {
 	p, err := l.client.look(ctx, l.view)
 	if l.fault = err; err == nil {
@@ -101,7 +101,7 @@ func (l *loop) look(ctx context.Context) {
 	}
 }
 
-// draw paints the screen over, line by line, so that nothing flickers.
+// draw repaints the screen line by line, so that it does not flicker.
 func (l *loop) draw() {
 	width, height, err := term.GetSize(int(l.out.Fd()))
 	if err != nil || width < 1 {
@@ -124,10 +124,10 @@ func (l *loop) draw() {
 	_, _ = io.WriteString(l.out, b.String())
 }
 
-// styles are what a line of the screen may tell the terminal: colours.
+// styles matches the only escape sequences that a line may contain: colours.
 var styles = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// shown is a line without what names in it would tell the terminal.
+// shown returns a line without escape sequences that come from names in it.
 func shown(line string) string {
 	var b strings.Builder
 	at := 0
@@ -138,7 +138,7 @@ func shown(line string) string {
 	return b.String() + columns.Plain(line[at:])
 }
 
-// readKeys sends what is pressed; arrows are one key.
+// readKeys sends the pressed keys; an arrow is one key.
 func readKeys(ctx context.Context, in io.Reader, keys chan<- string) {
 	defer close(keys)
 	r := bufio.NewReader(in)

@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// screen makes lines of a picture.
+// screen formats a picture as lines.
 type screen struct {
-	width, height int // height 0 is as many lines as there are
+	width, height int // height 0 means no limit
 	colour        bool
 	lines         []string
 }
@@ -76,7 +76,7 @@ func (s *screen) render(p *picture, v *view) []string {
 	return s.lines
 }
 
-// head is what the whole server does.
+// head shows the numbers of the whole server.
 func (s *screen) head(p *picture, v *view) {
 	l := &p.Lines
 	at := time.Unix(l.From+int64(len(l.RU))*l.Step, 0)
@@ -107,7 +107,7 @@ func (s *screen) head(p *picture, v *view) {
 	s.add("%s%s", s.style(faint, name), spark(l.RU, s.width-len(name), most))
 }
 
-// warn is what somebody should look at.
+// warn shows the warnings.
 func (s *screen) warn(p *picture, v *view) {
 	n := 0
 	for _, w := range p.Warnings.Warnings {
@@ -134,7 +134,7 @@ type row struct {
 	now, total float64
 }
 
-// rows are the partitions of a heat map, those that have split or merged among them.
+// rows returns the partitions of a heat map, including those that have been split or merged.
 func (p *picture) rows() (out []row, most float64) {
 	h := &p.Heat
 	for _, r := range h.Rows {
@@ -157,7 +157,7 @@ func (p *picture) rows() (out []row, most float64) {
 	return out, most
 }
 
-// heat is a line of blocks for each partition.
+// heat shows a line of blocks for each partition.
 func (s *screen) heat(p *picture, v *view, height int) {
 	list, most := p.rows()
 	order := func(a, b row) int {
@@ -203,7 +203,7 @@ func (s *screen) heat(p *picture, v *view, height int) {
 	}
 }
 
-// requests are the dearest shapes.
+// requests shows the most expensive shapes.
 func (s *screen) requests(p *picture) {
 	if len(p.Requests.Requests) == 0 {
 		return
@@ -220,7 +220,7 @@ func (s *screen) requests(p *picture) {
 	}
 }
 
-// events are splits, merges and scaling.
+// events shows splits, merges and scaling.
 func (s *screen) events(p *picture) {
 	list := p.Events[max(0, len(p.Events)-3):]
 	for i, e := range list {
@@ -231,7 +231,7 @@ func (s *screen) events(p *picture) {
 	}
 }
 
-// span says how long a time is.
+// span formats a duration.
 func span(seconds int64) string {
 	switch {
 	case seconds < 3600:
@@ -242,7 +242,7 @@ func span(seconds int64) string {
 	return fmt.Sprintf("%d d", seconds/86400)
 }
 
-// cut shortens a text, and takes out what a terminal would act on.
+// cut shortens a text, and removes control characters.
 func (s *screen) cut(text string, width int) string {
 	text = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {

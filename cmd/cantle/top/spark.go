@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// blocks are an eighth of a line to all of it.
+// blocks are filled from nothing to the whole line, in eighths.
 var blocks = []rune(" ▁▂▃▄▅▆▇█")
 
-// shades are colours of 256 for what is cold to what is hot, in an order that grows lighter,
-// so that they can be told apart by who sees no colours.
+// shades are colours of the 256 of terminals, from cold to hot. They grow lighter, so that they can be
+// distinguished without seeing colours.
 var shades = []int{236, 54, 90, 126, 162, 167, 173, 179, 221, 229}
 
-// spark draws numbers as blocks of at most a width, the newest last; each block is the most of
-// those it stands for. most is what a full block is.
+// spark draws numbers as at most width blocks, the newest last; each block shows the maximum of the numbers it
+// stands for. most is the value of a full block.
 func spark(values []float64, width int, most float64) string {
 	var b strings.Builder
 	for _, v := range squeeze(values, width) {
@@ -23,7 +23,7 @@ func spark(values []float64, width int, most float64) string {
 	return b.String()
 }
 
-// squeeze makes at most n numbers of more, each the most of its part.
+// squeeze reduces a list to at most n numbers, each the maximum of its part.
 func squeeze(values []float64, n int) []float64 {
 	if len(values) <= n || n <= 0 {
 		return values
@@ -36,7 +36,7 @@ func squeeze(values []float64, n int) []float64 {
 	return out
 }
 
-// level is where a number stands between 0 and most, from 0, only for nothing, to top.
+// level returns the position of a number on a scale from 0, which only zero has, to top for most.
 func level(v, most float64, top int) int {
 	if v <= 0 || most <= 0 {
 		return 0
@@ -70,7 +70,7 @@ func warm(values []float64, width int, most float64, colour bool) string {
 	return b.String()
 }
 
-// num writes a number with three digits that matter.
+// num formats a number with three significant digits.
 func num(v float64) string {
 	a := math.Abs(v)
 	switch {

@@ -4,30 +4,30 @@ import (
 	"slices"
 )
 
-// view is what is looked at.
+// view holds what is shown.
 type view struct {
 	ns      string // "" for all collections
-	at      int    // of metrics
-	span    int64  // seconds that are looked back
-	byLoad  bool   // rows in the order of their load, else of their ranges
-	resting bool   // nothing is asked for
+	at      int    // index in metrics
+	span    int64  // shown, in seconds up to now
+	byLoad  bool   // rows are ordered by load, otherwise by their ranges
+	resting bool   // paused: no requests are sent
 	help    bool
 	scroll  int
 	known   []string // collections, to choose from
 	ended   bool
 }
 
-// metrics are what a heat map can show.
+// metrics are those that a heat map can show.
 var metrics = []struct{ name, unit string }{
 	{"ru", "RU/s"}, {"reads", "reads/s"}, {"writes", "documents/s"}, {"refused", "refused/s"}, {"failed", "failed/s"}, {"kib", "KiB/s"}, {"latency", "ms"},
 }
 
-// spans are the times that can be looked back, in seconds.
+// spans are the durations that can be shown, in seconds.
 var spans = []int64{60, 300, 900, 3600, 21600, 86400, 604800}
 
 func (v *view) metric() string { return metrics[v.at].name }
 
-// helpLines say what keys do.
+// helpLines describe the keys.
 var helpLines = []string{
 	"m M         another metric: request units, reads, writes, refusals, failures, bytes, latency",
 	"c C         another collection; a: all of them",
@@ -39,7 +39,7 @@ var helpLines = []string{
 	"q, Ctrl-C   end",
 }
 
-// press does what a key says.
+// press handles a key.
 func (v *view) press(key string) {
 	turn := func(by int) { v.at = (v.at + by + len(metrics)) % len(metrics) }
 	switch key {
@@ -72,14 +72,14 @@ func (v *view) press(key string) {
 	}
 }
 
-// choose goes to the next collection, or the one before.
+// choose moves to the next collection, or the previous one.
 func (v *view) choose(by int) {
 	all := append([]string{""}, v.known...)
 	at := max(0, slices.Index(all, v.ns))
 	v.ns, v.scroll = all[(at+by+len(all))%len(all)], 0
 }
 
-// learn remembers the collections of a picture of all of them.
+// learn stores the collections of a picture of all collections.
 func (v *view) learn(p *picture) {
 	if v.ns != "" {
 		return
