@@ -106,14 +106,14 @@ func (f *scriptFunc) Start(env *mql.Env, id bson.Value, s *expr.Scratch) (State,
 	return t, err
 }
 
-// scriptState holds the state that the functions hand around.
+// scriptState holds the state that the functions pass on.
 type scriptState struct {
 	f *scriptFunc
 	v bson.Value
-	s *expr.Scratch // of the operator; its VM is used again
+	s *expr.Scratch // of the operator; its VM is reused
 }
 
-// call runs a function and keeps what it returns as the state.
+// call runs a function and stores its result as the state.
 func (t *scriptState) call(env *mql.Env, s *expr.Scratch, script *expr.Script, args ...bson.Value) (grew int, err error) {
 	vm, err := s.Script(env)
 	if err != nil {

@@ -17,7 +17,7 @@ func startSetUnion(*mql.Env) valueState {
 	return &concatState{name: "$setUnion", set: &setState{name: "$setUnion"}}
 }
 
-// concatState collects the elements of arrays, the distinct ones if set is there.
+// concatState collects the elements of arrays; if set is not nil, only distinct elements.
 type concatState struct {
 	name string
 	list valueList

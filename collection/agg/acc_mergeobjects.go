@@ -11,7 +11,7 @@ var accMergeObjects = AccumulatorDef{Name: "$mergeObjects", Parse: unary(startMe
 
 func startMergeObjects(*mql.Env) valueState { return &mergeObjectsState{doc: bson.Empty} }
 
-// mergeObjectsState puts documents on top of each other.
+// mergeObjectsState merges documents; fields of later documents replace earlier ones.
 type mergeObjectsState struct {
 	doc   bson.Raw
 	spare []byte
@@ -36,7 +36,7 @@ func (t *mergeObjectsState) take(env *mql.Env, v bson.Value) (int, error) {
 	before := cap(t.doc) + cap(t.spare)
 	b := bson.NewBuilder(t.spare[:0])
 	have := putOver(b, t.doc, d)
-	for it := d.Iter(); it.Next(); { // new fields in their order, as in the expression
+	for it := d.Iter(); it.Next(); { // new fields keep their order, as in the expression
 		if _, ok := have.Lookup(it.Name); !ok {
 			b.ValueBytes(it.Name, it.Value)
 		}
@@ -44,7 +44,7 @@ func (t *mergeObjectsState) take(env *mql.Env, v bson.Value) (int, error) {
 	out := b.Doc()
 	t.spare, t.doc = t.doc, out
 	if len(t.spare) == len(bson.Empty) {
-		t.spare = nil // never write over the constant
+		t.spare = nil // never overwrite the constant
 	}
 	return cap(t.doc) + cap(t.spare) - before, nil
 }

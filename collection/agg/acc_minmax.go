@@ -14,7 +14,7 @@ var (
 func startMax(env *mql.Env) valueState { return &extremeState{order: env.Order(), sign: 1} }
 func startMin(env *mql.Env) valueState { return &extremeState{order: env.Order(), sign: -1} }
 
-// extremeState keeps the greatest (sign 1) or least value that is not nullish.
+// extremeState keeps the greatest (sign 1) or least value that is neither null nor missing.
 type extremeState struct {
 	order bson.StringOrder
 	best  bson.Value

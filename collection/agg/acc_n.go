@@ -15,7 +15,7 @@ var (
 	accMinN   = AccumulatorDef{Name: "$minN", Parse: parseN, Since: "5.2", Doc: "reference/operator/aggregation/minN"}
 )
 
-// nFunc is {$firstN: {input, n}} and its kin. n may refer to the group's _id.
+// nFunc is {$firstN: {input, n}} and the like. n may refer to the group's _id.
 type nFunc struct {
 	name     string
 	input, n expr.Expr
@@ -74,7 +74,7 @@ func (f *nFunc) Start(env *mql.Env, id bson.Value, s *expr.Scratch) (State, erro
 	return &unaryState{state, f.input}, nil
 }
 
-// startN evaluates n for a group: the fields of its _id are the document.
+// startN evaluates n for a group. The expression sees the fields of the group's _id as its document.
 func startN(env *mql.Env, name string, e expr.Expr, id bson.Value, s *expr.Scratch) (int64, error) {
 	doc := bson.Empty
 	if d, ok := id.Doc(); ok {
@@ -125,7 +125,7 @@ func (t *firstNState) Result(_ *mql.Env, b *bson.Builder, name string, _ *expr.S
 	return nil
 }
 
-// takeAll takes the elements of an array in.
+// takeAll adds the elements of an array.
 func takeAll(env *mql.Env, t valueState, partial bson.Value) (grew int, err error) {
 	a, ok := partial.Array()
 	if !ok {
@@ -145,7 +145,7 @@ func takeAll(env *mql.Env, t valueState, partial bson.Value) (grew int, err erro
 type lastNState struct {
 	n    int64
 	ring []bson.Value
-	at   int // the oldest, once the ring is full
+	at   int // index of the oldest value, once the ring is full
 	held int
 }
 
@@ -165,7 +165,7 @@ func (t *lastNState) take(_ *mql.Env, v bson.Value) (grew int, err error) {
 	return grew, checkHeld("$lastN", t.held)
 }
 
-// checkHeld bounds what one state may hold.
+// checkHeld limits the memory of one state.
 func checkHeld(name string, held int) error {
 	if held <= listBytesMax {
 		return nil
@@ -191,8 +191,7 @@ func (t *lastNState) Result(_ *mql.Env, b *bson.Builder, name string, _ *expr.Sc
 	return nil
 }
 
-// extremeNState keeps the n least (sign 1) or greatest values that are not
-// nullish, sorted.
+// extremeNState keeps the n least (sign 1) or greatest values that are neither null nor missing, sorted.
 type extremeNState struct {
 	n     int64
 	order bson.StringOrder

@@ -40,8 +40,8 @@ type valueList struct {
 	count int
 }
 
-// listBytesMax is what one accumulator of one group may hold: it cannot spill
-// by itself, and a result beyond it fits no document.
+// listBytesMax limits the memory of one accumulator of one group: a single state cannot spill, and a
+// larger result fits no document.
 // Manual: core/aggregation-pipeline-limits#memory-restrictions.
 const listBytesMax = 100 << 20
 
@@ -59,7 +59,7 @@ func (l *valueList) add(name string, v bson.Value) (grew int, err error) {
 	return l.b.Len() - before, nil
 }
 
-// merge adds the elements of an array.
+// merge appends the elements of an array.
 func (l *valueList) merge(name string, partial bson.Value) (grew int, err error) {
 	a, ok := partial.Array()
 	if !ok {
@@ -81,6 +81,6 @@ func (l *valueList) append(b *bson.Builder, name string) {
 		b.Value(name, bson.EmptyArray)
 		return
 	}
-	open := l.b // finishing a copy leaves the list open
+	open := l.b // finishing a copy of the builder keeps the list open
 	b.Array(name, open.Doc())
 }

@@ -16,7 +16,7 @@ var (
 func startStdDevPop(*mql.Env) valueState  { return &stdDevState{} }
 func startStdDevSamp(*mql.Env) valueState { return &stdDevState{sample: true} }
 
-// stdDevState is the standard deviation of the numbers.
+// stdDevState computes the standard deviation of numbers.
 type stdDevState struct {
 	expr.Deviation
 	sample bool
@@ -27,7 +27,8 @@ func (t *stdDevState) take(_ *mql.Env, v bson.Value) (int, error) {
 	return 0, nil
 }
 
-// isFinite says that v is no number that a sum cannot give up again.
+// isFinite reports whether v is neither infinite nor NaN. Such numbers cannot be subtracted from a sum
+// again.
 func isFinite(v bson.Value) bool {
 	f, ok := v.AsFloat()
 	return !ok || !math.IsNaN(f) && !math.IsInf(f, 0)
@@ -59,8 +60,8 @@ func (t *stdDevState) Result(_ *mql.Env, b *bson.Builder, name string, s *expr.S
 	return nil
 }
 
-// slidingStdDev is the standard deviation of a window that documents leave. As
-// long as a number in it is not finite it is null.
+// slidingStdDev computes the standard deviation of a window that documents leave. While the window
+// contains a number that is not finite, the result is null.
 type slidingStdDev struct {
 	stdDevState
 	odd int // numbers that are not finite

@@ -10,7 +10,7 @@ var accSum = AccumulatorDef{Name: "$sum", Parse: unary(startSum), Doc: "referenc
 
 func startSum(*mql.Env) valueState { return &sumState{} }
 
-// sumState adds numbers and ignores everything else.
+// sumState adds numbers and ignores all other values.
 type sumState struct {
 	sum  expr.Summation
 	wide wideCount
@@ -27,8 +27,8 @@ func (t *sumState) drop(_ *mql.Env, v bson.Value) bool {
 	return t.wide.remove(v.Type) && t.sum.Remove(v)
 }
 
-// wideCount counts the numbers of the widest type: when the last of them leaves
-// a window, the type of the sum changes, and it is added up anew.
+// wideCount counts the numbers of the widest type. When the last of them leaves a window, the type of
+// the sum changes, and the window must be added up anew.
 type wideCount struct {
 	widest bson.Type
 	count  int64
@@ -43,7 +43,7 @@ func (w *wideCount) add(t bson.Type) {
 	}
 }
 
-// remove reports false if no number of the widest type is left.
+// remove returns false if no number of the widest type is left.
 func (w *wideCount) remove(t bson.Type) bool {
 	if t == w.widest && w.widest != bson.TypeInt32 {
 		w.count--

@@ -20,10 +20,10 @@ var (
 	accTopN    = AccumulatorDef{Name: "$topN", Parse: parseTop, Since: "5.2", Doc: "reference/operator/aggregation/topN"}
 )
 
-// topFunc is {$top: {sortBy, output}} and its kin.
+// topFunc is {$top: {sortBy, output}} and the like.
 type topFunc struct {
 	name   string
-	n      expr.Expr // nil: one, and not as an array
+	n      expr.Expr // nil: a single value, not in an array
 	output expr.Expr
 	by     order.Pattern
 	bottom bool
@@ -107,12 +107,12 @@ func (f *topFunc) Append(b *bson.Builder, name string) {
 	b.End()
 }
 
-// topState keeps the outputs of the n first documents in the order, or the n
-// last ones. Among equals the earlier document is the one before.
+// topState keeps the outputs of the first n documents in the order, or of the last n. Among documents
+// with equal keys, the earlier document comes first.
 type topState struct {
 	f    *topFunc
 	n    int64
-	best []topRow // in order
+	best []topRow // sorted
 	key  []byte
 	held int
 }
@@ -137,7 +137,7 @@ func (t *topState) Add(env *mql.Env, doc bson.Raw, s *expr.Scratch) (int, error)
 	return t.insert(t.key, v)
 }
 
-// refuses says that a document with this key would be dropped at once.
+// refuses reports whether a document with this key would be dropped at once.
 func (t *topState) refuses(key []byte) bool {
 	if int64(len(t.best)) < t.n {
 		return false

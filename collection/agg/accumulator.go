@@ -13,24 +13,23 @@ import (
 
 // Func is a parsed accumulator. Immutable, safe for concurrent use.
 type Func interface {
-	// Start makes the state of one group; id is the group's _id, which some
-	// arguments may refer to.
+	// Start makes the state of one group. id is the group's _id, to which some arguments may refer.
 	Start(env *mql.Env, id bson.Value, s *expr.Scratch) (State, error)
-	// Paths reports the dotted paths of the documents that are read.
+	// Paths calls add with the dotted paths of the documents that the accumulator reads.
 	Paths(add func(path string))
 	// Append appends the accumulator as canonical MQL under name.
 	Append(b *bson.Builder, name string)
 }
 
-// State is what an accumulator knows of the documents of one group. Documents
-// come in the order of the input.
+// State holds what an accumulator has computed from the documents of one group. Documents come in the
+// order of the input.
 type State interface {
-	// Add takes a document in; grew says how many bytes more are held.
+	// Add adds a document. grew is the number of bytes by which the state has grown.
 	Add(env *mql.Env, doc bson.Raw, s *expr.Scratch) (grew int, err error)
-	// Merge takes in the partial of another state of the same accumulator, of
-	// documents that come after this one's.
+	// Merge adds the partial state of a later part of the documents of the same group, made by another
+	// state of the same accumulator.
 	Merge(env *mql.Env, partial bson.Value) (grew int, err error)
-	// Partial appends the state under name.
+	// Partial appends the partial state under name.
 	Partial(b *bson.Builder, name string)
 	// Result appends the accumulated value under name.
 	Result(env *mql.Env, b *bson.Builder, name string, s *expr.Scratch) error
@@ -42,16 +41,16 @@ type AccumulatorDef struct {
 	Name string
 	// Parse reads the accumulator's argument.
 	Parse func(p *parser, name string, arg bson.Value) (Func, error)
-	// OnlyGroups says that $setWindowFields does not have the accumulator.
+	// OnlyGroups excludes the accumulator from $setWindowFields.
 	OnlyGroups bool
-	// Since is the first release of MongoDB that has it, such as "8.2"; "" if that is older
-	// than 3.6 or the manual does not say.
+	// Since is the first release of MongoDB with the accumulator, such as "8.2"; "" if it is older than
+	// 3.6 or not in the manual.
 	Since string
 	// Doc is the page of the manual.
 	Doc string
 }
 
-// accumulator looks an accumulator up, nil if there is none.
+// accumulator returns the row of an accumulator, nil if there is none.
 func (t *tables) accumulator(name string) *AccumulatorDef {
 	i := sort.Search(len(t.accumulators), func(i int) bool { return t.accumulators[i].Name >= name })
 	if i < len(t.accumulators) && t.accumulators[i].Name == name {
@@ -60,7 +59,7 @@ func (t *tables) accumulator(name string) *AccumulatorDef {
 	return nil
 }
 
-// output is one computed field of $group and the stages like it.
+// output is one computed field of $group and similar stages.
 type output struct {
 	name string
 	fn   Func
@@ -103,8 +102,7 @@ func indexByte(s string, c byte) int {
 	return -1
 }
 
-// argument parses the only argument of an accumulator. In a window a list is an
-// array like any other.
+// argument parses the only argument of an accumulator. In a window, a list is an array value.
 //
 // Errors: 40237 for a list, those of expr.Parse.
 func (p *parser) argument(name string, v bson.Value) (expr.Expr, error) {
@@ -124,8 +122,8 @@ func (p *parser) argument(name string, v bson.Value) (expr.Expr, error) {
 	return e, nil
 }
 
-// zeroDivision gives a division by zero the code that it has in accumulators.
-// Observed: mongod 8.2, which runs them in another engine.
+// zeroDivision gives a division by zero the code that it has in accumulators. Observed: mongod 8.2,
+// which runs accumulators in another engine.
 func zeroDivision(err error) error {
 	switch {
 	case err == nil:
@@ -146,20 +144,20 @@ type unaryFunc struct {
 
 // valueState accumulates values; unaryState makes a State of it.
 type valueState interface {
-	// take takes a value in, which may be missing; it is copied if it is kept.
+	// take adds a value, which may be missing. The state copies what it keeps.
 	take(env *mql.Env, v bson.Value) (grew int, err error)
 	Merge(env *mql.Env, partial bson.Value) (grew int, err error)
 	Partial(b *bson.Builder, name string)
 	Result(env *mql.Env, b *bson.Builder, name string, s *expr.Scratch) error
 }
 
-// dropper is a valueState that can forget the value it took in first; false
-// says that this one cannot be forgotten.
+// dropper is a valueState that can remove its oldest value. drop returns false if it cannot remove that
+// value.
 type dropper interface {
 	drop(env *mql.Env, v bson.Value) bool
 }
 
-// unary makes the parse function of an accumulator of one expression.
+// unary returns the parse function of an accumulator with one expression.
 func unary(start func(env *mql.Env) valueState) func(*parser, string, bson.Value) (Func, error) {
 	return func(p *parser, name string, v bson.Value) (Func, error) {
 		arg, err := p.argument(name, v)
@@ -199,7 +197,7 @@ func (u *unaryState) Add(env *mql.Env, doc bson.Raw, s *expr.Scratch) (int, erro
 	return u.take(env, v)
 }
 
-// keep makes v safe to be kept in place of old, whose memory is used again.
+// keep copies v into the memory of old, so that v may be stored in its place.
 func keep(old, v bson.Value) (kept bson.Value, grew int) {
 	before := cap(old.Data)
 	kept = bson.Value{Type: v.Type, Data: append(old.Data[:0], v.Data...)}

@@ -20,9 +20,9 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// TestCases runs every case five ways: as written, parked after each row, optimised,
-// divided over three shards, and with so little memory that blocking stages spill. The
-// answers are equal, in any order where the pipeline does not sort.
+// TestCases runs every case in five ways: as written, parked after each row, optimised, divided over
+// three shards, and with so little memory that blocking stages spill. The results must be equal, in any
+// order if the pipeline does not sort.
 func TestCases(t *testing.T) {
 	casefile.Run(t, "testdata", func(t *testing.T, c *casefile.Case) string {
 		w := newWorld(t, c)
@@ -118,8 +118,8 @@ func showFront(f Front) string {
 	return strings.Join(out, "\n")
 }
 
-// rounded drops the last digits of doubles: sums and means of parts are rounded
-// in another order than those of the whole.
+// rounded drops the last digits of doubles: sums and means of parts are rounded in a different order
+// than those of the whole.
 func rounded(s string) string {
 	return longNumber.ReplaceAllStringFunc(s, func(n string) string {
 		f, err := strconv.ParseFloat(n, 64)
@@ -149,7 +149,7 @@ const (
 	spilled   way = "spilled"
 )
 
-// world is what a case runs in: an Env and collections.
+// world holds the Env and the collections of a case.
 type world struct {
 	env      *mql.Env
 	docs     []bson.Raw
@@ -159,7 +159,7 @@ type world struct {
 	memory   int64
 	nospill  bool
 	ns       collection.Namespace
-	sources  []*poisonOp // all that were opened
+	sources  []*poisonOp // all sources that were opened
 }
 
 func newWorld(t testing.TB, c *casefile.Case) *world {
@@ -211,7 +211,7 @@ func mustDocs(t testing.TB, s string) []bson.Raw {
 	v := bsontest.Value(t, s)
 	docs, ok := pipelineDocs(v)
 	if !ok {
-		if a, isArray := v.Array(); isArray { // a pipeline with a stage that is no document
+		if a, isArray := v.Array(); isArray { // a pipeline with a stage that is not a document
 			for v := range a.Values() {
 				docs = append(docs, bson.Raw(v.Data))
 			}
@@ -226,7 +226,7 @@ func (w *world) parse() (*Pipeline, error) {
 	return Parse(w.env, w.pipeline, Options{NS: w.ns})
 }
 
-// run answers one document per line, or the error.
+// run returns one document per line, or the error.
 func (w *world) run(t testing.TB, how way) string {
 	w.env.Memory = mql.NewMemory(w.memory)
 	w.env.Memory.SpillDir = t.TempDir()
@@ -290,8 +290,8 @@ func (o *parkingOp) Next(env *mql.Env) (*exec.Row, error) {
 	return &kept, nil
 }
 
-// holds reports whether the pipeline may hold on to a row of its input: in the middle of
-// an array or of an event.
+// holds reports whether the pipeline may keep a row of its input between two rows: inside an array or an
+// event.
 func (w *world) holds() bool {
 	return slices.ContainsFunc(w.pipeline, func(d bson.Raw) bool {
 		return mentions(ejson.String(d), "$unwind") || mentions(ejson.String(d), "$changeStreamSplitLargeEvent")
@@ -353,8 +353,7 @@ func (w *world) open(env *mql.Env, p *Pipeline, how way, docs []bson.Raw) (exec.
 	return merge.Open(env, exec.Concat(parts), w)
 }
 
-// poisonOp delivers documents from memory that it overwrites at the next Next, and when
-// it is parked.
+// poisonOp delivers documents from memory that it overwrites at the next Next, and when it is parked.
 type poisonOp struct {
 	docs []bson.Raw
 	buf  []byte

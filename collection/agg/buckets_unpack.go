@@ -7,8 +7,8 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// Unpack returns the measurements of a bucket. Errors: BadValue (2) for what is no bucket, or one
-// whose columns are compressed.
+// Unpack returns the measurements of a bucket.
+// Errors: BadValue (2) for a document that is not a bucket, or a bucket with compressed columns.
 func Unpack(doc bson.Raw, o Buckets) ([]bson.Raw, *mongoerr.Error) {
 	control, _ := doc.Get("control").Doc()
 	if v, _ := control.Get("version").AsInt64(); v != 1 {

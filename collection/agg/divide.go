@@ -2,11 +2,10 @@ package agg
 
 import "github.com/cantledb/cantle/collection/order"
 
-// Divide cuts the pipeline into the part that runs in each shard and the part
-// that runs on the merged stream of their rows. by is set if each shard's rows
-// arrive in that order and are to be merged by it (their SortKey), so that the
-// merge part sees them in order. A pipeline that makes its rows itself is all
-// merge part.
+// Divide cuts the pipeline into the part that runs in each shard and the part that runs on the merged
+// stream of their rows. If by is set, each shard's rows arrive in that order and must be merged by it
+// (by their SortKey), so that the merge part reads them in order. A pipeline that makes its rows itself
+// is completely in the merge part.
 func (p *Pipeline) Divide() (shards, merge *Pipeline, by *order.Pattern) {
 	shards, merge = p.with(nil), p.with(nil)
 	shards.fields = p.reads()

@@ -8,13 +8,13 @@ import (
 	"github.com/cantledb/cantle/collection/order"
 )
 
-// fieldName is a checked dotted path that a stage writes to.
+// fieldName is a validated dotted path to which a stage writes.
 type fieldName []string
 
-// String is the dotted text.
+// String returns the dotted path.
 func (f fieldName) String() string { return strings.Join(f, ".") }
 
-// wantField checks a dotted path.
+// wantField validates a dotted path.
 //
 // Errors: those of order.CheckedPath.
 func wantField(s string) (fieldName, error) {
@@ -24,7 +24,7 @@ func wantField(s string) (fieldName, error) {
 	return strings.Split(s, "."), nil
 }
 
-// get follows the names through documents only.
+// get returns the value at the path, looking only into documents.
 func (f fieldName) get(doc bson.Raw) bson.Value {
 	v := doc.Value()
 	for _, name := range f {
@@ -36,9 +36,9 @@ func (f fieldName) get(doc bson.Raw) bson.Value {
 	return v
 }
 
-// appendWith appends the fields of doc to the open document of b with the value
-// at names replaced by v, in its place, or added at the end. What is no document
-// on the way becomes one. A missing v removes the field.
+// appendWith appends the fields of doc to the open document of b. The value at names is replaced by v in
+// its place, or added at the end. A value on the path that is not a document becomes one. A missing v
+// removes the field.
 func appendWith(b *bson.Builder, doc bson.Raw, names []string, v bson.Value) {
 	found := false
 	for it := doc.Iter(); it.Next(); {
@@ -75,8 +75,8 @@ func appendWith(b *bson.Builder, doc bson.Raw, names []string, v bson.Value) {
 	}
 }
 
-// appendEach is appendWith for a stage whose output is what $addFields makes: an array
-// on the way is looked into, and each of its elements gets the value.
+// appendEach is appendWith for a stage with the semantics of $addFields: if an array is on the path,
+// each of its elements gets the value.
 //
 // Errors: BSONObjectTooLarge.
 func appendEach(env *mql.Env, b *bson.Builder, doc bson.Raw, names []string, v bson.Value) error {
@@ -99,7 +99,7 @@ func appendEach(env *mql.Env, b *bson.Builder, doc bson.Raw, names []string, v b
 	return nil
 }
 
-// appendInside appends old under name with v at names in it, or in each of its elements.
+// appendInside appends old under name. In old, or in each of its elements, it sets names to v.
 func appendInside(env *mql.Env, b *bson.Builder, name []byte, old bson.Value, names []string, v bson.Value) error {
 	if err := env.Tick(); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/bson/path"
 )
 
-// fieldSet is the fields that a pipeline reads of its input.
+// fieldSet holds the fields of its input that a pipeline reads.
 type fieldSet struct {
 	all   bool
 	paths map[string]struct{}
@@ -21,7 +21,7 @@ func (f *fieldSet) add(p string) {
 	f.paths[p] = struct{}{}
 }
 
-// reads tells which fields of its input the pipeline needs for its output.
+// reads returns the fields of its input that the pipeline needs for its output.
 func (p *Pipeline) reads() *fieldSet {
 	if p.fields != nil {
 		return p.fields
@@ -36,14 +36,14 @@ func (p *Pipeline) reads() *fieldSet {
 	return f
 }
 
-// projection is an inclusion projection of the fields, nil if all are needed.
+// projection returns an inclusion projection of the fields, nil if all are needed.
 func (f *fieldSet) projection() bson.Raw {
 	if f.all {
 		return nil
 	}
 	paths := slices.Sorted(maps.Keys(f.paths))
 	if len(paths) == 0 {
-		paths = []string{"_id"} // an inclusion projection has to name something
+		paths = []string{"_id"} // an inclusion projection must have a field
 	}
 	b := bson.NewBuilder(nil)
 	id := false

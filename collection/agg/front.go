@@ -8,9 +8,9 @@ import (
 	"github.com/cantledb/cantle/collection/order"
 )
 
-// Front is what the planner takes over from the head of a pipeline: the rows of
-// the collection that match Filter, in the order of Sort, without the first Skip,
-// at most Limit, of which Projection is needed. Remaining runs on them.
+// Front is the part at the beginning of a pipeline that the planner executes: a read of the documents
+// that match Filter, in the order of Sort, without the first Skip, at most Limit, of which Projection is
+// needed. Remaining runs on the result.
 type Front struct {
 	Filter match.Node     // nil keeps everything
 	Sort   *order.Pattern // nil for any order
@@ -19,25 +19,24 @@ type Front struct {
 	// Projection is an inclusion projection of the fields that are needed; nil
 	// means whole documents. Rows may hold more.
 	Projection bson.Raw
-	// Count says that Remaining looks only at the number of rows.
+	// Count reports that Remaining uses only the number of rows.
 	Count bool
-	// Tally says that it takes an exec.Tally for the rows.
+	// Tally reports that Remaining accepts an exec.Tally for the rows.
 	Tally bool
-	// Distinct is the path of which Remaining needs one row per value: it groups by
-	// it and looks at nothing else. "" if there is none. An index scan over the
-	// path answers it if no value of the path is an array.
+	// Distinct is a path if Remaining needs one row per value of the path: it groups by the path and
+	// reads nothing else. "" otherwise. An index scan over the path can deliver these rows if no value
+	// of the path is an array.
 	Distinct string
-	// Metas are the kinds of metadata that Remaining reads and rows have only if they are
-	// asked for, as bits: expr.MetaIndexKey, and expr.MetaSortKey of Sort.
+	// Metas are the kinds of metadata, as bits, that Remaining reads and that rows have only on request:
+	// expr.MetaIndexKey, and expr.MetaSortKey of Sort.
 	Metas     uint32
 	Remaining *Pipeline
 }
 
-// SortKey reports that Remaining reads {$meta: "sortKey"} of Sort.
+// SortKey reports whether Remaining reads {$meta: "sortKey"} of Sort.
 func (f *Front) SortKey() bool { return f.Metas&(1<<expr.MetaSortKey) != 0 }
 
-// Asks returns what the $match stages right behind the source of the rows ask of
-// them, nil for nothing.
+// Asks returns the filter of the $match stages directly behind the first stage, nil if there are none.
 func (p *Pipeline) Asks() match.Node {
 	var all []match.Node
 	for _, s := range p.stages[1:] {
@@ -53,19 +52,19 @@ func (p *Pipeline) Asks() match.Node {
 	return match.AllOf(all...)
 }
 
-// Filter is that of the leading stages, by which the shards are found that can have
-// matches: that of Front. nil means everything.
+// Filter returns the filter of the leading stages, that of Front. It selects the shards that can have
+// matches. nil means everything.
 func (p *Pipeline) Filter() match.Node {
 	n, _ := p.filter()
 	return n
 }
 
-// filter is the filter of the leading stages, and the stages without those that it
-// answers alone.
+// filter returns the filter of the leading stages, and the stages without those that the filter replaces
+// completely.
 func (p *Pipeline) filter() (n match.Node, rest []Stage) {
 	rest = p.stages
 	if g, ok := p.GeoNear(); ok && g.Key != "" {
-		// The stage sorts what the index finds; it stays in the rest.
+		// The stage stays in the rest, because it sorts what the index finds.
 		n = match.NewNear(path.Must(g.Key), g.Near)
 		if g.Query != nil {
 			n = match.AllOf(n, g.Query)
@@ -86,8 +85,8 @@ func (p *Pipeline) filter() (n match.Node, rest []Stage) {
 	return n, rest
 }
 
-// Front takes the leading stages off that a find can answer. It expects a
-// pipeline from Optimize or its shards part from Divide.
+// Front splits off the leading stages that a find can execute. It expects a pipeline from Optimize or
+// its shards part from Divide.
 func (p *Pipeline) Front() Front {
 	f := Front{}
 	fields := p.reads()
@@ -116,7 +115,7 @@ func (p *Pipeline) Front() Front {
 	return f
 }
 
-// cut takes a $skip or $limit in; a $skip of all that a limit left stays behind.
+// cut adds a $skip or $limit to the front. A $skip of everything that a limit left cannot be added.
 func (f *Front) cut(s Stage) bool {
 	switch s := s.(type) {
 	case *skipStage:
@@ -137,10 +136,10 @@ func (f *Front) cut(s Stage) bool {
 	return false
 }
 
-// narrow notes when the first stage left needs less than rows.
+// narrow sets Count, Tally and Distinct if the first remaining stage needs less than whole rows.
 func (f *Front) narrow() {
 	if len(f.Remaining.stages) == 0 || f.Remaining.metas != 0 {
-		return // metadata is read of rows
+		return // the rows' metadata is needed
 	}
 	switch s := f.Remaining.stages[0].(type) {
 	case *countStage:

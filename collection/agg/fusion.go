@@ -14,16 +14,15 @@ import (
 	"github.com/cantledb/cantle/collection/order"
 )
 
-// fusionStage is $rankFusion or $scoreFusion: it runs several pipelines that rank or
-// score the documents of one collection and delivers each document once, the best by all
-// of them first.
+// fusionStage is $rankFusion or $scoreFusion: it runs several pipelines that rank or score the documents
+// of one collection, and delivers each document once, the document with the best combined score first.
 type fusionStage struct {
 	name    string
 	ns      collection.Namespace
 	inputs  []fusedInput
-	scores  *scoreFusionRule // how scores are combined; nil for ranks
-	details bool             // scoreDetails was asked for
-	group   *groupStage      // gathers what the pipelines say of a document
+	scores  *scoreFusionRule // rule that combines scores; nil for ranks
+	details bool             // scoreDetails are requested
+	group   *groupStage      // groups the pipelines' results by document
 	arg     bson.Raw
 }
 
@@ -32,21 +31,21 @@ type fusedInput struct {
 	name   string
 	weight float64
 	sub    *Pipeline
-	// by orders the documents of sub: those that are equal by it share a rank.
-	// nil ranks them by position.
+	// by is the order of the documents of sub: documents with equal keys share a rank. nil ranks them by
+	// position.
 	by *order.Pattern
 }
 
-// Names of the stages that rank by several pipelines.
+// Names of the stages that combine several pipelines.
 const (
 	rankFusion  = "$rankFusion"
 	scoreFusion = "$scoreFusion"
 )
 
-// isHybrid says that a stage is one of them.
+// isHybrid reports whether a stage is one of them.
 func isHybrid(name string) bool { return name == rankFusion || name == scoreFusion }
 
-// fusionConstraints are those of both.
+// fusionConstraints are the constraints of both stages.
 var fusionConstraints = Constraints{First: true, Source: true, BySelf: true, Blocking: true, NotIn: InUpdate}
 
 // newFusion reads the fields of either stage.
@@ -62,7 +61,7 @@ func newFusion(p *parser, name string, arg bson.Value) (*fusionStage, *specField
 	return s, fields, err
 }
 
-// parseInput reads the pipelines, and returns what stands beside them.
+// parseInput reads the pipelines, and returns the other fields of input.
 func (s *fusionStage) parseInput(p *parser, fields *specFields, want map[string]bson.Type) (map[string]bson.Value, error) {
 	if fields.top["input"].IsMissing() {
 		return nil, fields.missing("input")
@@ -88,7 +87,7 @@ func (s *fusionStage) complete(p *parser) ([]Stage, error) {
 	return []Stage{s}, nil
 }
 
-// fusionGroup gathers what rankedOp delivers by document.
+// fusionGroup returns a $group of rankedOp's rows by document.
 func fusionGroup() bson.Value {
 	b := bson.NewBuilder(nil)
 	b.String("_id", "$_id")
@@ -101,11 +100,10 @@ func fusionGroup() bson.Value {
 	return b.Doc().Value()
 }
 
-// specFields reads the fields of a stage's argument and of the documents in it,
-// of which null is as good as absent.
+// specFields reads the fields of a stage's argument and of embedded documents. A null counts as absent.
 type specFields struct {
 	stage string
-	top   map[string]bson.Value // those of the argument itself
+	top   map[string]bson.Value // fields of the argument itself
 }
 
 // read returns the fields of d, whose names in errors begin with prefix.
@@ -129,7 +127,7 @@ func (f *specFields) read(prefix string, d bson.Raw, wanted map[string]bson.Type
 	return out, nil
 }
 
-// missing is the error of a required field that is not there.
+// missing returns the error for a missing required field.
 func (f *specFields) missing(name string) error {
 	return mongoerr.New(40414, "BSON field '%s.%s' is missing but a required field", f.stage, name)
 }
@@ -167,12 +165,10 @@ func (s *fusionStage) parseInputs(p *parser, pipelines bson.Raw) error {
 	return nil
 }
 
-// parseFused reads one pipeline, which has to rank or score documents and to leave them
-// as they are.
+// parseFused reads one pipeline. It must rank or score documents, and must not change them.
 //
-// Errors: 9834300 for an empty one, 10473002 and 10170100 for a fusion inside,
-// 9191103 for a stage that changes documents, 9191100 for a pipeline without an
-// order or, in $scoreFusion, without scores.
+// Errors: 9834300 for an empty one, 10473002 and 10170100 for a fusion inside, 9191103 for a stage that
+// changes documents, 9191100 for a pipeline without an order or, in $scoreFusion, without scores.
 func (s *fusionStage) parseFused(p *parser, name string, stages []bson.Raw) (fusedInput, error) {
 	in := fusedInput{name: name, weight: 1}
 	if len(stages) == 0 {
@@ -184,7 +180,7 @@ func (s *fusionStage) parseFused(p *parser, name string, stages []bson.Raw) (fus
 		def := p.find(stage)
 		switch {
 		case !ok || raw.Len() != 1 || def == nil && !isHybrid(stage):
-			continue // for the parser to say
+			continue // the parser reports the error
 		case isHybrid(stage) && i == 0:
 			return in, mongoerr.New(10473002, "%s is not allowed in the pipeline '%s' of %s", stage, name, s.name)
 		case isHybrid(stage):
@@ -220,7 +216,7 @@ func (s *fusionStage) parseFused(p *parser, name string, stages []bson.Raw) (fus
 	return in, nil
 }
 
-// makesText reports a pipeline that begins with a search in texts, which scores.
+// makesText reports whether a pipeline begins with a text search, which makes scores.
 func (p *Pipeline) makesText() bool {
 	if len(p.stages) == 0 {
 		return false
@@ -229,7 +225,8 @@ func (p *Pipeline) makesText() bool {
 	return ok && match.Features(m.node)&match.UsesText != 0
 }
 
-// fusionFirst refuses a fusion behind another stage. Errors: 10170100.
+// fusionFirst rejects a fusion behind another stage.
+// Errors: 10170100.
 func fusionFirst(s Stage, before []Stage) error {
 	if len(before) > 0 {
 		return notFirstHybrid(s.Name())
@@ -237,15 +234,15 @@ func fusionFirst(s Stage, before []Stage) error {
 	return nil
 }
 
-// notFirstHybrid is the error of a fusion behind another stage.
+// notFirstHybrid returns the error for a fusion behind another stage.
 func notFirstHybrid(name string) error {
 	return mongoerr.New(10170100, "%s is only valid as the first stage in a pipeline", name)
 }
 
-// parseWeights reads the weights of pipelines by name; the others have 1.
+// parseWeights reads the weights of pipelines by name. The default weight is 1.
 //
-// Errors: 9460301 for more weights than pipelines, 9967500 for one without its
-// pipeline, 13118 for one that is no number, 9460300 for one below 0.
+// Errors: 9460301 for more weights than pipelines, 9967500 for a weight without its pipeline, 13118 for
+// a weight that is no number, 9460300 for a weight below 0.
 func (s *fusionStage) parseWeights(weights bson.Raw) error {
 	if weights.Len() > len(s.inputs) {
 		return mongoerr.New(9460301, "%s has %d weights for %d pipelines", s.name, weights.Len(), len(s.inputs))
@@ -270,13 +267,13 @@ next:
 	return nil
 }
 
-// ReadsBySelf reports a pipeline whose first stage reads its collection by
-// pipelines of its own, so that the stages of a view come before those.
+// ReadsBySelf reports whether the first stage of a pipeline reads its collection by sub-pipelines, so
+// that the stages of a view must come before those.
 func (p *Pipeline) ReadsBySelf() bool {
 	return len(p.stages) > 0 && p.stages[0].Constraints().BySelf
 }
 
-// FirstName is the name of the first stage; "" if there is none.
+// FirstName returns the name of the first stage; "" if there is none.
 func (p *Pipeline) FirstName() string {
 	if len(p.stages) == 0 {
 		return ""
@@ -301,8 +298,7 @@ var scoreOrder = order.Pattern{Parts: []order.Part{
 	{Name: "_id", Path: path.Must("_id"), Dir: keystring.Ascending},
 }}
 
-// Open makes the operators; in is nil unless the stage stands in a $facet, whose
-// documents it ranks then.
+// Open makes the operators. in is nil, except in a $facet: then the pipelines rank the documents of in.
 func (s *fusionStage) Open(env *mql.Env, in exec.Operator, o Opener) (exec.Operator, error) {
 	seen := newScoreRanges(len(s.inputs))
 	ranked := &rankedOp{base: base{in: in, stage: s}, fusionStage: s, opener: o, spool: spool{what: s.name}, seen: seen}

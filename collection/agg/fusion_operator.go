@@ -8,24 +8,24 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// rankConstant is what ranks are added to before they divide a weight.
+// rankConstant is added to a rank before it divides the weight.
 // Manual: reference/operator/aggregation/rankFusion#reciprocal-rank-fusion-rrf.
 const rankConstant = 60
 
-// rankedOp delivers {_id, doc, at: {input, rank}} for each document of each
-// pipeline, or {_id, doc, at: {input, score}}.
+// rankedOp delivers {_id, doc, at: {input, rank}} for each document of each pipeline; {_id, doc, at:
+// {input, score}} if the pipelines score.
 type rankedOp struct {
 	base
 	maker
 	*fusionStage
 	opener Opener
-	spool  spool // the input in a $facet, which all pipelines read
+	spool  spool // the input in a $facet, read by all pipelines
 	loaded bool
-	input  int // the pipeline at hand
+	input  int // index of the current pipeline
 	sub    exec.Operator
-	key    []byte // of the document before, under the pipeline's order
+	key    []byte // sort key of the previous document in the pipeline's order
 	last   []byte
-	count  int64 // documents of the pipeline
+	count  int64 // documents of the current pipeline so far
 	rank   int64
 	seen   scoreRanges
 }
@@ -54,7 +54,7 @@ func (o *rankedOp) Next(env *mql.Env) (*exec.Row, error) {
 	return nil, nil
 }
 
-// Park lets the pipeline at hand park; where it reads a spool, the input is at its end.
+// Park parks the current pipeline. If the pipelines read a spool, the input has ended already.
 func (o *rankedOp) Park() (int, bool) {
 	if o.sub == nil {
 		return 0, true
@@ -62,7 +62,7 @@ func (o *rankedOp) Park() (int, bool) {
 	return o.sub.Park()
 }
 
-// open begins with the next pipeline.
+// open starts the next pipeline.
 func (o *rankedOp) open(env *mql.Env) (err error) {
 	o.count, o.rank = 0, 0
 	sub := o.inputs[o.input].sub
@@ -87,8 +87,8 @@ func (o *rankedOp) open(env *mql.Env) (err error) {
 	return err
 }
 
-// ranked makes the row of a document. Documents that the pipeline's order holds
-// for equal share a rank, and the next one's is as if they did not.
+// ranked makes the row of a document. Documents with equal sort keys share a rank; the next rank counts
+// all of them.
 func (o *rankedOp) ranked(env *mql.Env, r *exec.Row) (*exec.Row, error) {
 	if o.scores != nil {
 		return o.scored(env, r)
@@ -129,12 +129,12 @@ func (o *rankedOp) Close() {
 	o.spool.close()
 }
 
-// scoreOp turns {_id, doc, ranks: [{input, rank}, …]} into the document with its
-// score as metadata; where pipelines score, there are scores in place of ranks.
+// scoreOp turns {_id, doc, ranks: [{input, rank}, …]} into the document with its score as metadata. If
+// the pipelines score, ranks holds scores instead.
 type scoreOp struct {
 	*fusionStage
 	in    exec.Operator
-	ranks []int64 // of the document by pipeline; 0 = not there
+	ranks []int64 // rank of the document by pipeline; 0 = not delivered
 	seen  scoreRanges
 	sums  scoreSums
 	meta  bson.Builder

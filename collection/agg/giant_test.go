@@ -11,9 +11,9 @@ import (
 	"github.com/cantledb/cantle/internal/casefile/giant"
 )
 
-// TestGiantValues runs the pipelines of all cases, so every stage, accumulator and window
-// function, over documents as extreme as a client can make them, and with extreme
-// arguments: each ends soon after the command's time is over.
+// TestGiantValues runs the pipelines of all cases (every stage, accumulator and window function) over
+// documents as extreme as a client can make them, and with extreme arguments: each ends soon after the
+// command's time is over.
 func TestGiantValues(t *testing.T) { giant.Cases(t, extremes) }
 
 // extremes runs the pipeline of a case in one way.
@@ -23,7 +23,7 @@ func extremes(t *testing.T, c *casefile.Case, variant int) {
 		return
 	}
 	if _, err := newWorld(t, c).parse(); err != nil {
-		return // wrong in itself
+		return // invalid pipeline
 	}
 	giant.Watch(t, fmt.Sprintf("%s, variant %d", c.Position(), variant), func(ctx context.Context) {
 		for _, arguments := range [...]bool{false, true} {

@@ -17,7 +17,7 @@ type granularity struct {
 	series []float64 // ascending; nil for powers of two
 }
 
-// granularityOf finds a granularity by its name; nil if there is none.
+// granularityOf returns a granularity by its name; nil if there is none.
 func granularityOf(name string) *granularity {
 	switch name {
 	case "POWERSOF2":
@@ -52,7 +52,7 @@ func granularityOf(name string) *granularity {
 	return nil
 }
 
-// geometric is an E series of three digits: n numbers evenly spaced by ratio.
+// geometric returns an E series of three digits: n numbers in geometric progression.
 func geometric(n int) []float64 {
 	out := make([]float64, n)
 	for i := range out {
@@ -64,7 +64,7 @@ func geometric(n int) []float64 {
 	return out
 }
 
-// check wants a number that is not negative.
+// check rejects values that are not numbers or are negative.
 //
 // Errors: 40258, 40259, 40260.
 func (g *granularity) check(v bson.Value) error {
@@ -80,7 +80,7 @@ func (g *granularity) check(v bson.Value) error {
 	return nil
 }
 
-// up is the next preferred number above v; 0 stays 0.
+// up returns the next preferred number above v; 0 stays 0.
 func (g *granularity) up(a *bson.Arena, v bson.Value) bson.Value {
 	f, _ := v.AsFloat()
 	if f == 0 || math.IsInf(f, 0) {
@@ -98,7 +98,7 @@ func (g *granularity) up(a *bson.Arena, v bson.Value) bson.Value {
 	return like(a, v, scale(g.series[at], ten))
 }
 
-// down is the next preferred number below v; 0 stays 0.
+// down returns the next preferred number below v; 0 stays 0.
 func (g *granularity) down(a *bson.Arena, v bson.Value) bson.Value {
 	f, _ := v.AsFloat()
 	if f == 0 || math.IsInf(f, 0) {
@@ -119,13 +119,13 @@ func (g *granularity) down(a *bson.Arena, v bson.Value) bson.Value {
 	return like(a, v, scale(g.series[at-1], ten))
 }
 
-// decade writes f as m times ten to the power, with m in the decade of the series.
+// decade writes f as m times a power of ten, with m in the decade of the series.
 func (g *granularity) decade(f float64) (m float64, ten int) {
 	base := 10.0
 	if g.series[0] >= 100 {
 		base = 100
 	}
-	up := 0 // the logarithm of the least doubles is taken of multiples: of themselves it is wrong
+	up := 0 // the logarithm of the smallest doubles is inexact, so it is taken of a multiple
 	if f < 1e-300 {
 		up = 20
 	}
@@ -140,8 +140,8 @@ func (g *granularity) decade(f float64) (m float64, ten int) {
 	return scale(f, -ten), ten
 }
 
-// scale multiplies by a power of ten, dividing for negative ones, which is exact
-// more often. Powers that are no doubles go in two steps.
+// scale multiplies by a power of ten. For negative powers it divides, which is exact more often. It
+// applies powers beyond the range of a double in two steps.
 func scale(f float64, ten int) float64 {
 	switch {
 	case ten < -tenMax:
@@ -157,7 +157,7 @@ func scale(f float64, ten int) float64 {
 // tenMax is the greatest power of ten that is a double.
 const tenMax = 308
 
-// power is a power of two: an integer if v is one and it has no fraction.
+// power returns a power of two: as an integer if v is an integer and f has no fraction.
 func power(a *bson.Arena, v bson.Value, f float64) bson.Value {
 	if n := int64(f); v.Type == bson.TypeInt32 && float64(n) == f {
 		return a.Int(n)
@@ -167,7 +167,7 @@ func power(a *bson.Arena, v bson.Value, f float64) bson.Value {
 	return like(a, v, f)
 }
 
-// like makes f a decimal if v is one, otherwise a double.
+// like returns f as a decimal if v is one, otherwise as a double.
 func like(a *bson.Arena, v bson.Value, f float64) bson.Value {
 	if v.Type == bson.TypeDecimal128 {
 		return a.Decimal(decimal.FromFloat64(f))

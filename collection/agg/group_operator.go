@@ -9,19 +9,19 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// groupOp reads its whole input into a groupTable and delivers the groups: in
-// the order they came first, or in the order of their keys if some were spilled.
+// groupOp reads its whole input into a groupTable, then delivers the groups: in the order of their first
+// documents, or in the order of their keys if some were spilled.
 type groupOp struct {
 	base
 	maker
 	*groupStage
 	table  groupTable
-	env    *mql.Env // of the last Next, to give memory back
+	env    *mql.Env // of the last Next, needed to release memory
 	loaded bool
 	at     int
 	// While runs are read:
 	key  []byte
-	next bson.Raw // the row that began after the last group; nil at the end
+	next bson.Raw // first row of the next group; nil at the end
 	nkey []byte
 }
 
@@ -50,7 +50,7 @@ func (o *groupOp) Next(env *mql.Env) (*exec.Row, error) {
 	return o.deliver(env, g)
 }
 
-// Park has nothing to let go: the input was read to its end before the first row.
+// Park releases nothing: the input was read to its end before the first row.
 func (*groupOp) Park() (int, bool) { return 0, true }
 
 // load reads the input.
@@ -100,7 +100,7 @@ func (o *groupOp) load(env *mql.Env) error {
 	return o.advance()
 }
 
-// groupOf is the group of a document.
+// groupOf returns the group of a document.
 func (o *groupOp) groupOf(env *mql.Env, r *exec.Row) (*group, error) {
 	id, err := o.id.Eval(env, r.Doc, &o.scratch)
 	if err != nil {
@@ -145,7 +145,7 @@ func (o *groupOp) takePartial(env *mql.Env, r *exec.Row) error {
 	return err
 }
 
-// fromRuns puts the next group together from the runs.
+// fromRuns merges the next group from the runs.
 func (o *groupOp) fromRuns(env *mql.Env) (*group, error) {
 	if o.next == nil {
 		return nil, nil
@@ -219,7 +219,7 @@ func (o *groupOp) explainStats(b *bson.Builder) {
 
 func (o *groupOp) Explain(b *bson.Builder, stats bool) { explainStages(b, o, stats) }
 
-// badPartial is the error of a partial that no accumulator of this version wrote.
+// badPartial returns the error for a malformed partial state.
 func badPartial(name string) error {
 	return mongoerr.New(mongoerr.InternalError, "malformed partial state of %s", name)
 }

@@ -10,13 +10,12 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// groupTable holds the groups that are in memory, and the runs of those that
-// were spilled. Keys are keystrings of the group's _id: equal bytes are equal
-// values under the collation.
+// groupTable holds the groups in memory, and the runs of spilled groups. Keys are keystrings of the
+// groups' _ids: equal bytes are equal values under the collation.
 type groupTable struct {
 	out    []output
 	groups map[string]*group
-	order  []*group // as they came
+	order  []*group // in the order of their first documents
 	key    []byte
 	held   int // bytes counted in the budget
 	exec.Tracked
@@ -31,14 +30,14 @@ type group struct {
 	states []State
 }
 
-// groupBytes is about what a group takes beside its key and values, and
-// stateBytes what a state does.
+// groupBytes and stateBytes are the approximate overhead of a group, in addition to its key and values,
+// and of a state.
 const (
 	groupBytes = 160
 	stateBytes = 112
 )
 
-// find returns the group of an _id, making it if it is new.
+// find returns the group of an _id; it makes a new group if there is none.
 func (t *groupTable) find(env *mql.Env, id bson.Value, s *expr.Scratch) (*group, error) {
 	t.key = keystring.Append(t.key[:0], id, keystring.Ascending, env.Order(), nil)
 	if g, ok := t.groups[string(t.key)]; ok {
@@ -64,8 +63,7 @@ func (t *groupTable) add(env *mql.Env, id bson.Value, s *expr.Scratch) (*group, 
 	return g, nil
 }
 
-// count tells the budget what has been held since it was told last, and spills
-// when that is too much.
+// count counts the growth since before in the memory budget, and spills if the budget is exceeded.
 func (t *groupTable) count(env *mql.Env, before int) error {
 	grew := t.held - before
 	t.Hold(t.held)
@@ -75,7 +73,7 @@ func (t *groupTable) count(env *mql.Env, before int) error {
 	return t.spill(env)
 }
 
-// spill writes all groups as one run and forgets them.
+// spill writes all groups as one run and removes them from memory.
 func (t *groupTable) spill(env *mql.Env) (err error) {
 	if t.runs == nil {
 		if t.runs, err = exec.NewRuns(env, "$group"); err != nil {
@@ -100,7 +98,7 @@ func (t *groupTable) spill(env *mql.Env) (err error) {
 	return nil
 }
 
-// partial is the group as a document, valid until the next call.
+// partial returns the group as a document, valid until the next call.
 func (t *groupTable) partial(g *group) bson.Raw {
 	b := t.wide.begin()
 	b.Value("_id", g.id)
@@ -128,7 +126,7 @@ func (g *group) merge(env *mql.Env, doc bson.Raw) (grew int, err error) {
 	return grew, nil
 }
 
-// release gives the memory back to the budget.
+// release returns the memory to the budget.
 func (t *groupTable) release(env *mql.Env) {
 	env.Memory.Shrink(t.held)
 	t.held = 0

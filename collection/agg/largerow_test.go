@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/collection/release"
 )
 
-// asked counts how often somebody asks whether the command is to end.
+// asked counts the checks whether the command must end.
 type asked struct {
 	context.Context
 	n atomic.Int64
@@ -20,8 +20,8 @@ type asked struct {
 
 func (a *asked) Err() error { a.n.Add(1); return nil }
 
-// TestLargeRowsAsk: what makes documents of a megabyte asks for each of them whether it is
-// to end, not for every 128th as with small ones.
+// TestLargeRowsAsk: a pipeline that makes documents of a megabyte checks for each of them whether it
+// must end, not for every 128th as with small documents.
 func TestLargeRowsAsk(t *testing.T) {
 	const rows = 20
 	pad := strings.Repeat("x", 1<<20)

@@ -11,27 +11,27 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// lookupOp joins rows in batches: the values of a batch become one filter, one
-// read of the foreign collection answers all of them, and the documents found
-// are handed out by hash. Batches grow, so that a $limit behind reads little.
+// lookupOp joins rows in batches: one filter with the values of all rows of a batch reads the foreign
+// collection once, and a hash lookup distributes the documents found. Batches grow, so that a following
+// $limit reads little.
 type lookupOp struct {
 	base
 	maker
 	*lookupStage
-	sub    *Pipeline // that of the stage, with the filter that the optimiser put in
+	sub    *Pipeline // the stage's sub-pipeline, with the filter that the optimiser added
 	opener Opener
-	cache  *spool // the result of a sub-pipeline that no row changes
+	cache  *spool // result of a sub-pipeline that does not depend on the row
 	filled bool
 
-	batch    int // rows of the next batch
+	batch    int // maximal number of rows of the next batch
 	rows     []lookupRow
 	at       int // row being delivered
 	element  int // foreign document being delivered, when unwinding
 	found    []bson.Raw
-	held     int // bytes of found, counted
+	held     int // counted bytes of found
 	env      *mql.Env
 	values   valueSet
-	byValue  [][]int // rows that have a value, by its position
+	byValue  [][]int // indexes of the rows with a value, by position of the value
 	ended    bool
 	array    []byte // memory of the array being built
 	subOut   []bson.Raw
@@ -40,8 +40,7 @@ type lookupOp struct {
 	bindings expr.Scratch
 }
 
-// lookupRow is a row of the batch and the foreign documents it joins, by their
-// position in found.
+// lookupRow is a row of the batch, and the indexes in found of the foreign documents that it joins.
 type lookupRow struct {
 	row     exec.Row
 	matches []int
@@ -49,9 +48,9 @@ type lookupRow struct {
 
 const (
 	lookupRowsMax  = 128
-	lookupBytesMax = 4 << 20  // of own documents in a batch
+	lookupBytesMax = 4 << 20  // of the batch's own documents
 	lookupFoundMax = 32 << 20 // of foreign documents in a batch of several rows
-	// lookupArrayMax is the size of the array that one row may get.
+	// lookupArrayMax limits the size of the array of one row.
 	lookupArrayMax = 100 << 20
 )
 
@@ -74,7 +73,7 @@ func (o *lookupOp) Next(env *mql.Env) (*exec.Row, error) {
 	}
 }
 
-// Park keeps copies of the rows of the batch, which no budget counts.
+// Park keeps the copied rows of the batch, which no budget counts.
 func (o *lookupOp) Park() (int, bool) {
 	bytes, done := o.in.Park()
 	for i := range o.rows {
@@ -148,7 +147,7 @@ func (o *lookupOp) join(env *mql.Env, rows []lookupRow) error {
 	if err != nil || fits {
 		return err
 	}
-	// Too much for a batch: every row is joined when its turn comes.
+	// Too large for a batch: each row is joined when it is delivered.
 	o.release()
 	for i := range rows {
 		rows[i].matches = lateMatches
@@ -159,8 +158,8 @@ func (o *lookupOp) join(env *mql.Env, rows []lookupRow) error {
 // lateMatches marks a row whose foreign documents are read when it is delivered.
 var lateMatches = []int{-1}
 
-// probe reads the foreign documents of all values; false when they are too many
-// to be held for a batch.
+// probe reads the foreign documents of all values. It returns false if they are too many to hold for a
+// batch.
 func (o *lookupOp) probe(outer *mql.Env, rows []lookupRow) (fits bool, err error) {
 	var drew atomic.Bool
 	env := outer.Chance(&drew)
@@ -182,7 +181,7 @@ func (o *lookupOp) probe(outer *mql.Env, rows []lookupRow) (fits bool, err error
 			return true, err
 		case r == nil && drew.Load():
 			outer.Draw()
-			return len(rows) == 1, nil // a view that draws by chance does so for each row
+			return len(rows) == 1, nil // a view with random values must be read once per row
 		case r == nil:
 			return true, nil
 		}
@@ -228,7 +227,7 @@ func (o *lookupOp) tooLarge() error {
 	return mongoerr.New(4568, "Total size of documents in %s matching pipeline's $lookup stage exceeds %d bytes", o.ns.Coll, lookupArrayMax)
 }
 
-// openEqual reads the foreign documents that have one of the values.
+// openEqual opens a read of the foreign documents that have one of the values.
 func (o *lookupOp) openEqual(env *mql.Env) (exec.Operator, error) {
 	b := bson.NewBuilder(nil)
 	equalsAny(b, o.foreign.String(), o.values.values)
@@ -249,7 +248,7 @@ func (o *lookupOp) openEqual(env *mql.Env) (exec.Operator, error) {
 	return o.opener.Open(env, o.ns, p)
 }
 
-// release gives back the memory of the foreign documents.
+// release returns the memory of the foreign documents.
 func (o *lookupOp) release() {
 	if o.held+o.subHeld > 0 {
 		o.env.Memory.Shrink(o.held + o.subHeld)
@@ -260,7 +259,7 @@ func (o *lookupOp) release() {
 	o.subOut = nil
 }
 
-// deliver makes the next document of a row; nil when the row has no more.
+// deliver makes the next document of a row; nil if the row has no more.
 func (o *lookupOp) deliver(env *mql.Env, r *lookupRow) (*exec.Row, error) {
 	if o.subFor != o.at {
 		if err := o.gather(env, r); err != nil {
@@ -285,7 +284,7 @@ func (o *lookupOp) deliver(env *mql.Env, r *lookupRow) (*exec.Row, error) {
 	return o.end(env, &r.row)
 }
 
-// unwound delivers one document for each foreign one.
+// unwound delivers one document for each foreign document.
 func (o *lookupOp) unwound(env *mql.Env, r *lookupRow) (*exec.Row, error) {
 	u := o.unwind
 	n := len(o.subOut)
@@ -389,8 +388,8 @@ func (o *lookupOp) run(env *mql.Env, r *lookupRow) error {
 	}
 }
 
-// cached takes the result of a sub-pipeline that is the same for all rows, unless chance
-// has a part in it.
+// cached provides the result of a sub-pipeline that is the same for all rows, unless it uses random
+// values.
 func (o *lookupOp) cached(outer *mql.Env) error {
 	if !o.filled {
 		if err := o.cache.reset(); err != nil {

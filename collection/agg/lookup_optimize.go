@@ -5,9 +5,9 @@ import (
 	"github.com/cantledb/cantle/collection/match"
 )
 
-// What $lookup makes of the stages behind it.
+// Rules by which $lookup absorbs or passes the following stages.
 
-// absorb unwinds the joined documents one by one instead of making an array of them.
+// absorb merges a following $unwind of the joined documents, so that no array of them is made.
 func (s *lookupStage) absorb(rest []Stage) ([]Stage, int) {
 	u, ok := rest[0].(*unwindStage)
 	if !ok || s.unwind != nil || u.path.String() != s.as.String() {
@@ -18,8 +18,7 @@ func (s *lookupStage) absorb(rest []Stage) ([]Stage, int) {
 	return []Stage{&both}, 1
 }
 
-// passMatch moves the conditions on the joined documents into the join, and those on
-// others in front of it.
+// passMatch moves conditions on the joined documents into the join, and other conditions in front of it.
 func (s *lookupStage) passMatch(m *matchStage) ([]Stage, bool) {
 	if s.unwind == nil {
 		return pushParts(s, m, free(s.as, nil))
@@ -30,8 +29,8 @@ func (s *lookupStage) passMatch(m *matchStage) ([]Stage, bool) {
 	return pushParts(s, m, free(s.as, s.unwind.index))
 }
 
-// takeMatch puts the conditions on the joined documents into a $lookup that
-// unwinds them: those that do not satisfy them are not joined.
+// takeMatch moves conditions on the joined documents into a $lookup with $unwind: documents that do not
+// satisfy them are not joined.
 func (s *lookupStage) takeMatch(m *matchStage) ([]Stage, bool) {
 	if s.unwind.preserve || s.unwind.index != nil || len(s.as) > 1 {
 		return nil, false

@@ -6,13 +6,13 @@ import (
 	"github.com/cantledb/cantle/collection/expr"
 )
 
-// metaKinds is the metadata that expressions and sort patterns read, as bits by expr.MetaKind.
-// Rows carry theirs through every stage that makes one document of one; $group, $bucketAuto,
-// $facet and $count make documents that have none.
+// metaKinds is the set of the kinds of metadata that expressions and sort patterns read, as bits by
+// expr.MetaKind. Rows keep their metadata through every stage that makes one document from one; the
+// documents of $group, $bucketAuto, $facet and $count have none.
 type metaKinds uint32
 
-// noting adds to k the kinds that are read by what p's Env parses until done is called,
-// without those of pipelines inside.
+// noting adds to k the kinds read by the expressions that p's Env parses until done is called, without
+// those of sub-pipelines.
 func (p *parser) noting(k *metaKinds) (done func()) {
 	before := p.env.ReadsMeta
 	p.env.ReadsMeta = func(kind string) {
@@ -23,8 +23,8 @@ func (p *parser) noting(k *metaKinds) (done func()) {
 	return func() { p.env.ReadsMeta = before }
 }
 
-// note adds the kinds to those of the pipeline that p is parsing: a pipeline of $facet reads the
-// documents of the stage, and $match collects its kinds apart.
+// note adds the kinds to those of the pipeline that p parses: a pipeline of $facet reads the documents
+// of the stage, and $match collects its kinds separately.
 func (k metaKinds) note(p *parser) {
 	for m := expr.MetaKind(0); k>>m != 0; m++ {
 		if k.has(m) {
@@ -38,7 +38,7 @@ func (k metaKinds) has(m expr.MetaKind) bool { return k&(1<<m) != 0 }
 // metaReader is an operator that reads metadata of its rows. Pipeline.Open sets the kinds.
 type metaReader interface{ readsMeta(k metaKinds) }
 
-// give hands the metadata of a row to the expressions.
+// give passes the metadata of a row to the expressions.
 func (k metaKinds) give(r *exec.Row, s *expr.Scratch) {
 	if k != 0 {
 		r.SetMeta(s, uint32(k))
@@ -53,10 +53,10 @@ func (k metaKinds) giveKept(meta bson.Raw, s *expr.Scratch) {
 	}
 }
 
-// kept returns the metadata to store with a row that is kept for later.
+// kept returns the metadata to store with a row.
 func (k metaKinds) kept(r *exec.Row) bson.Raw { return r.KeptMeta(uint32(k)) }
 
-// look resets the scratch for the next row, whose metadata goes to the expressions.
+// look resets the scratch for the next row and passes the row's metadata to the expressions.
 func (m *maker) look(r *exec.Row) {
 	m.scratch.Reset()
 	m.metas.give(r, &m.scratch)

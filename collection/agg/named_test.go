@@ -7,8 +7,8 @@ import (
 	"github.com/cantledb/cantle/internal/casefile/giant"
 )
 
-// Every stage, accumulator and window function of the tables has a case that names it, so
-// that TestGiantValues has it as well.
+// Every stage, accumulator and window function of the tables occurs in a case, so that TestGiantValues
+// runs it too.
 func TestTablesHaveCases(t *testing.T) {
 	all := giant.CaseText(t)
 	named := func(name string) {

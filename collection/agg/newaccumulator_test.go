@@ -15,8 +15,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// An accumulator nobody has heard of, once as one that windows have and once as one that
-// they lack, and a window function.
+// New accumulators, one allowed in windows and one not, and a window function.
 var (
 	accProduct = AccumulatorDef{Name: "$product", Parse: unary(startProduct)}
 	accTimes   = AccumulatorDef{Name: "$times", Parse: unary(startProduct), OnlyGroups: true}
@@ -48,7 +47,7 @@ func (t *productState) Result(_ *mql.Env, b *bson.Builder, name string, _ *expr.
 	return nil
 }
 
-// turnFunc says of each document whether it stands in an odd place.
+// turnFunc reports for each document whether its position is odd.
 type turnFunc struct{}
 
 func parseTurn(_ *parser, c *windowCall) (windowFunc, error) {
@@ -66,7 +65,7 @@ func (turnFunc) at(_ *mql.Env, b *bson.Builder, name string, i int, _ bson.Raw) 
 	return nil
 }
 
-// newTables are copies of the tables with the rows.
+// newTables returns copies of the tables with the new rows.
 func newTables() tables {
 	all := allTables()
 	all.accumulators = append(slices.Clone(all.accumulators), accProduct, accTimes)
@@ -76,9 +75,8 @@ func newTables() tables {
 	return all
 }
 
-// An accumulator and a window function are one file with one row each: with rows in
-// copies of the tables they work in every stage that accumulates, however it is run, and
-// are printed by explain.
+// An accumulator and a window function are one file with one row each: with rows in copies of the tables
+// they work in every stage that accumulates, in every way to run it, and explain prints them.
 func TestAccumulatorIsOneRow(t *testing.T) {
 	const window = `{$setWindowFields: {sortBy: {a: 1}, output: `
 	for _, tc := range []struct{ pipeline, want string }{

@@ -14,8 +14,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// A stage nobody has heard of, and a source about the server: their rows are all that
-// the parser, the optimiser and the outline get to know of them.
+// A new stage, and a new source about the server: the parser, the optimiser and the outline use only
+// their rows.
 var (
 	stageStamp = StageDef{Name: "$stamp", Parse: parseStamp, Constraints: oneToOne, AfterChanges: true, Unstable: always}
 
@@ -23,7 +23,7 @@ var (
 		Privileges: []Privilege{{Action: "inprog", On: OnCluster}}, ReadLevel: "local"}, checkEmpty("$weather", 1))
 )
 
-// stampStage writes a text over every document.
+// stampStage adds a text to every document.
 type stampStage struct{ text string }
 
 func parseStamp(_ *parser, _ string, arg bson.Value) ([]Stage, error) {
@@ -63,15 +63,15 @@ func (o *stampOp) Next(env *mql.Env) (*exec.Row, error) {
 
 func (o *stampOp) Park() (int, bool) { return o.in.Park() }
 
-// newTable is a copy of the table with the two rows.
+// newTable returns a copy of the table with the two rows.
 func newTable() []StageDef {
 	table := append(slices.Clone(Stages), stageStamp, stageWeather)
 	slices.SortFunc(table, func(a, b StageDef) int { return strings.Compare(a.Name, b.Name) })
 	return table
 }
 
-// A stage is one file with one row: with a row in a copy of the table it is parsed,
-// checked, optimised, divided, run, parked, outlined and refused.
+// A stage is one file with one row: with a row in a copy of the table, a stage is parsed, checked,
+// optimised, divided, run, parked, outlined and rejected.
 func TestStageIsOneRow(t *testing.T) {
 	env := mql.NewEnv(context.Background())
 	w := &world{env: env, ns: collection.Namespace{DB: "test", Coll: "c"}, docs: mustDocs(t, `[{a: 1}, {a: 2}, {a: 3}]`)}

@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// base is the part that all operators of this package have in common.
+// base is the common part of all operators of this package.
 type base struct {
 	in       exec.Operator // nil for sources
 	stage    Stage
@@ -30,15 +30,14 @@ func (o *base) Explain(b *bson.Builder, stats bool) {
 	b.End()
 }
 
-// explainStages is Explain for an operator that has extras.
+// explainStages is Explain for an operator that implements extras.
 func explainStages(b *bson.Builder, op exec.Operator, stats bool) {
 	b.BeginArray("stages")
 	ExplainStages(b, op, stats)
 	b.End()
 }
 
-// extras appends what an operator knows beyond the number of rows; operators
-// with more to tell implement it.
+// extras appends an operator's statistics beyond the number of rows.
 type extras interface{ explainStats(b *bson.Builder) }
 
 func (o *base) explain(b *bson.Builder, stats bool, self extras) {
@@ -59,9 +58,8 @@ func (o *base) explain(b *bson.Builder, stats bool, self extras) {
 	b.End()
 }
 
-// ExplainStages appends, as elements of the open array, the stages that op runs,
-// first to last. What is no operator of this package, the source of the rows,
-// prints itself inside {$cursor: …}.
+// ExplainStages appends, as elements of the open array, the stages that op runs, first to last. An
+// operator of another package, the source of the rows, is printed inside {$cursor: …}.
 func ExplainStages(b *bson.Builder, op exec.Operator, stats bool) {
 	switch o := op.(type) {
 	case nil:
@@ -77,8 +75,7 @@ func ExplainStages(b *bson.Builder, op exec.Operator, stats bool) {
 	}
 }
 
-// maker builds documents for the rows of an operator, in memory that it uses
-// again for the next one.
+// maker builds the documents of an operator's rows and reuses its memory for the next row.
 type maker struct {
 	builder bson.Builder
 	buf     []byte
@@ -87,7 +84,7 @@ type maker struct {
 	metas   metaKinds
 }
 
-// begin opens the next document; it may be called anew to drop it.
+// begin opens the next document. A second call drops it and begins again.
 func (m *maker) begin() *bson.Builder {
 	if cap(m.buf) > keepBytesMax {
 		m.buf = nil
@@ -96,7 +93,7 @@ func (m *maker) begin() *bson.Builder {
 	return &m.builder
 }
 
-// end finishes the document; like is the row it was made from, nil for none.
+// end finishes the document. like is the row from which it was made, nil for none.
 //
 // Errors: BSONObjectTooLarge, ExceededMemoryLimit, and the context's.
 func (m *maker) end(env *mql.Env, like *exec.Row) (*exec.Row, error) {
@@ -119,10 +116,10 @@ func (m *maker) end(env *mql.Env, like *exec.Row) (*exec.Row, error) {
 	return &m.row, nil
 }
 
-// keepBytesMax is how much memory an idle builder keeps.
+// keepBytesMax limits the memory that an idle builder keeps.
 const keepBytesMax = 1 << 20
 
-// sliceOp delivers rows that are held in memory.
+// sliceOp delivers rows from memory.
 type sliceOp struct {
 	base
 	rows []bson.Raw
@@ -143,5 +140,5 @@ func (o *sliceOp) Next(env *mql.Env) (*exec.Row, error) {
 	return &o.row, nil
 }
 
-// Park has nothing to let go.
+// Park releases nothing: the operator has nothing open.
 func (*sliceOp) Park() (int, bool) { return 0, true }

@@ -1,8 +1,7 @@
 package agg
 
-// Optimize returns a pipeline with the same result that reads less: filters
-// move towards the source, limits into sorts, $unwind into $lookup. The result
-// is what Divide and Front expect.
+// Optimize returns a pipeline with the same result that reads less: it moves filters towards the source,
+// limits into sorts, $unwind into $lookup. Divide and Front expect its result.
 // Manual: core/aggregation-pipeline-optimization.
 func (p *Pipeline) Optimize() *Pipeline {
 	stages := append([]Stage(nil), p.stages...)
@@ -12,7 +11,7 @@ func (p *Pipeline) Optimize() *Pipeline {
 			i++
 			continue
 		}
-		// What moved may meet a new neighbour further left.
+		// A moved stage may combine with its new neighbour further left.
 		stages, i = out, max(0, i-2)
 	}
 	q := p.with(stages)
@@ -20,7 +19,7 @@ func (p *Pipeline) Optimize() *Pipeline {
 	return q
 }
 
-// improve tries the rules on stage i and the ones behind it.
+// improve applies the rules to stage i and the stages behind it.
 func improve(stages []Stage, i int) ([]Stage, bool) {
 	if isNothing(stages[i]) {
 		return splice(stages, i, 1), true
@@ -47,14 +46,14 @@ func improve(stages []Stage, i int) ([]Stage, bool) {
 	return stages, false
 }
 
-// absorber is a stage that can do the work of some stages that may stand behind it.
+// absorber is a stage that can do the work of following stages.
 type absorber interface {
-	// absorb returns the stages that do what the stage and the first n of rest do;
-	// n is 0 for none. There is at least one in rest.
+	// absorb returns stages that replace the stage and the first n of rest; n is 0 if it absorbs none.
+	// rest is not empty.
 	absorb(rest []Stage) (with []Stage, n int)
 }
 
-// cuts says that a stage looks at the number of rows only.
+// cuts reports whether a stage uses only the number of rows.
 func cuts(s Stage) bool {
 	switch s.(type) {
 	case *limitStage, *skipStage:
@@ -63,13 +62,13 @@ func cuts(s Stage) bool {
 	return false
 }
 
-// isNothing says that a stage passes everything through.
+// isNothing reports whether a stage passes all rows through unchanged.
 func isNothing(s Stage) bool {
 	p, ok := s.(interface{ passesAll() bool })
 	return ok && p.passesAll()
 }
 
-// splice replaces n stages at i.
+// splice replaces the n stages at index i.
 func splice(stages []Stage, i, n int, with ...Stage) []Stage {
 	out := append([]Stage(nil), stages[:i]...)
 	out = append(out, with...)

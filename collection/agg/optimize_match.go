@@ -6,24 +6,23 @@ import (
 	"github.com/cantledb/cantle/collection/match"
 )
 
-// admitsAll says that a filter has no condition.
+// admitsAll reports whether a filter has no condition.
 func admitsAll(n match.Node) bool {
 	return n == match.Always(true) || bson.Raw(match.String(n)).IsEmpty()
 }
 
-// matchPasser is a stage that lets a $match behind it, or conditions of it, through to
-// its input. A stage that is none keeps it behind itself.
+// matchPasser is a stage that lets a following $match, or some of its conditions, pass to its input. No
+// $match passes a stage of another type.
 type matchPasser interface {
-	// passMatch returns the stages that do what the stage and m do, ok false if m
-	// stays where it is.
+	// passMatch returns stages that replace the stage and m; ok is false if m stays behind the stage.
 	passMatch(m *matchStage) (with []Stage, ok bool)
 }
 
-// An origin tells where the input of a stage has the values that its output has
-// at a path; ok is false if it has them nowhere.
+// An origin returns the path at which the input of a stage has the values that its output has at a path;
+// ok is false if there is no such path.
 type origin func(path.Path) (from path.Path, ok bool)
 
-// conjuncts puts the conditions of a filter that all must hold in front of rest.
+// conjuncts prepends the conditions of a conjunctive filter to rest.
 func conjuncts(n match.Node, rest []match.Node) []match.Node {
 	if and, ok := n.(*match.And); ok {
 		list := and.Children()
@@ -32,15 +31,15 @@ func conjuncts(n match.Node, rest []match.Node) []match.Node {
 	return append([]match.Node{n}, rest...)
 }
 
-// reusable says that a filter may be asked in several places.
+// reusable reports whether a filter may be evaluated in several places.
 func reusable(n match.Node) bool {
 	ok := true
 	filterPaths(n, func(p string) { ok = ok && p != "" })
 	return ok
 }
 
-// free is the origin of paths behind a stage that writes two. A write below a
-// field may replace what the field was, so that its neighbours go too.
+// free returns the origin of paths behind a stage that writes the fields a and b. A write below a
+// top-level field may replace its whole value, so no path below that field has an origin.
 func free(a, b fieldName) origin {
 	return func(p path.Path) (path.Path, bool) {
 		for _, f := range [...]fieldName{a, b} {
@@ -52,7 +51,7 @@ func free(a, b fieldName) origin {
 	}
 }
 
-// renamed is p with its first n names replaced by one.
+// renamed replaces the first n names of p by one name.
 func renamed(p path.Path, n int, name string) path.Path {
 	if p.Len() == n {
 		return path.Must(name)
@@ -65,8 +64,8 @@ func pushParts(a Stage, m *matchStage, at origin) ([]Stage, bool) {
 	return push(a, m, at, func(match.Node) bool { return true })
 }
 
-// pushWhole is pushParts for a stage that puts documents together by values that
-// compare equal: a condition must hold for all of them or none.
+// pushWhole is pushParts for a stage that groups documents by values that compare equal: a condition
+// must hold for all documents of a group or for none.
 func pushWhole(a Stage, m *matchStage, at origin) ([]Stage, bool) {
 	return push(a, m, at, match.SaysTheSame)
 }
@@ -90,7 +89,7 @@ func push(a Stage, m *matchStage, at origin, may func(match.Node) bool) ([]Stage
 	return out, true
 }
 
-// movedTo is the condition at the origin of its paths.
+// movedTo returns the condition on the origins of its paths.
 func movedTo(c match.Node, at origin) (match.Node, bool) {
 	same, some := true, true
 	filterPaths(c, func(p string) {

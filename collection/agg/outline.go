@@ -6,27 +6,24 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// Outline is what can be told of a pipeline by the names of its stages and the
-// collections they name, before anything is parsed. It is made once for a command
-// and handed to all who ask: authorisation, checks of read concern and stable API,
-// views, the choice of a snapshot. It aliases the stages.
+// Outline describes a pipeline by the names of its stages and of their collections, before anything is
+// parsed. A command makes it once; authorisation, checks of read concern and stable API, views, and the
+// choice of a snapshot use it. It aliases the stages.
 type Outline struct {
 	Stages []bson.Raw
 	table  []StageDef
-	// First and Last are the rows of these stages; nil for unknown ones and without
+	// First and Last are the rows of the first and last stage; nil for unknown stages and without
 	// stages.
 	First, Last *StageDef
-	// Limited are the stages, in order, that do not go with every read concern, with
-	// the stable API, or with a view definition: those of the pipeline itself, not
-	// those of sub-pipelines.
+	// Limited are the stages, in order, that are restricted to some read concerns, not in the stable
+	// API, or not allowed in a view definition: only those of the pipeline itself, not of sub-pipelines.
 	Limited []Use
-	// Involved are the namespaces that the pipeline and its sub-pipelines name, and
-	// the stages that show something else than collections ($collStats, $currentOp,
-	// …, as an Involved without a namespace). Complete if Err is nil.
+	// Involved are the namespaces of the pipeline and its sub-pipelines, and the stages that show
+	// something other than collections ($collStats, $currentOp, …, as an Involved without a namespace).
+	// The list is complete if Err is nil.
 	Involved []Involved
-	// Err is what is wrong with a pipeline that cannot be told apart into stages:
-	// 40323 for a stage that is no document of one field, 40324 for an unknown name,
-	// others for sub-pipelines that are too deep or too long. Who opens the pipeline
+	// Err is the first error: 40323 for a stage that is no document of one field, 40324 for an unknown
+	// name, others for sub-pipelines that are too deep or too long. The code that opens the pipeline
 	// reports it.
 	Err error
 }
@@ -37,27 +34,26 @@ type Use struct {
 	Arg bson.Value
 }
 
-// Involved is something a pipeline touches beside the collection it runs on.
+// Involved is something that a pipeline accesses in addition to its own collection.
 type Involved struct {
-	// Use is the stage that touches it.
+	// Use is the stage that accesses it.
 	Use
-	// NS is the namespace; DB is empty where the stage means the command's
-	// database, Coll is empty where it means none.
+	// NS is the namespace. An empty DB means the command's database, an empty Coll no collection.
 	NS collection.Namespace
-	// On is the collection of the sub-pipeline that the stage stands in, with an
-	// empty DB for the command's; Nested tells it from the command's own pipeline.
+	// On is the collection of the sub-pipeline that contains the stage; an empty DB means the command's.
+	// Nested is set in sub-pipelines.
 	On     collection.Namespace
 	Nested bool
-	// argument is what the stage's argument has been read as.
+	// argument is the parsed argument of the stage.
 	argument any
 }
 
-// Needs reports whether a privilege of the stage's row is needed by a user.
+// Needs reports whether a user needs a privilege of the stage's row.
 func (i *Involved) Needs(p *Privilege, user collection.User) bool {
 	return p.If == nil || p.If(i.argument, user)
 }
 
-// NewOutline reads the outline of a pipeline.
+// NewOutline returns the outline of a pipeline.
 func NewOutline(stages []bson.Raw) *Outline {
 	o := &Outline{}
 	o.Read(stages)
@@ -90,8 +86,8 @@ func (o *Outline) read() {
 	}
 }
 
-// known returns the first field of a stage and its row, which is nil for an unknown
-// name. A stage with an error may have a row nevertheless.
+// known returns the first field of a stage and its row, which is nil for an unknown name. It may return
+// a row even with an error.
 //
 // Errors: 40323, 40324.
 func (o *Outline) known(raw bson.Raw) (bson.Field, *StageDef, error) {
@@ -109,17 +105,17 @@ func (o *Outline) known(raw bson.Raw) (bson.Field, *StageDef, error) {
 	return f, def, nil
 }
 
-// notOneField is the error of a stage that is not {$name: argument}.
+// notOneField returns the error for a stage that is not {$name: argument}.
 func notOneField() error {
 	return mongoerr.New(40323, "A pipeline stage specification object must contain exactly one field.")
 }
 
-// unknownStage is the error of a name that no stage has.
+// unknownStage returns the error for an unknown stage name.
 func unknownStage(name []byte) error {
 	return mongoerr.New(40324, "Unrecognized pipeline stage name: '%s'", name)
 }
 
-// skim notes what a stage touches; at has its On and Nested.
+// skim records what a stage accesses. at has the stage's On and Nested.
 func (o *Outline) skim(arg bson.Value, def *StageDef, at Involved, depth int) error {
 	if err := def.refuseRepeated(arg); err != nil || def.Skim == nil {
 		return err
@@ -130,7 +126,7 @@ func (o *Outline) skim(arg bson.Value, def *StageDef, at Involved, depth int) er
 	}
 	m := argument.mentioned()
 	if m.NS.DB == "" {
-		m.NS.DB = at.On.DB // that of the pipeline in which the stage stands
+		m.NS.DB = at.On.DB // the DB of the pipeline that contains the stage
 	}
 	inner := at
 	if !def.SameInput {
@@ -154,7 +150,7 @@ func (o *Outline) skim(arg bson.Value, def *StageDef, at Involved, depth int) er
 	return nil
 }
 
-// skimSub notes what a sub-pipeline touches.
+// skimSub records what a sub-pipeline accesses.
 func (o *Outline) skimSub(stages []bson.Raw, at Involved, depth int) error {
 	if depth > depthMax {
 		return mongoerr.New(mongoerr.MaxSubPipelineDepthExceeded, "Maximum number of nested sub-pipelines exceeded. Limit is %d", depthMax)
@@ -171,22 +167,22 @@ func (o *Outline) skimSub(stages []bson.Raw, at Involved, depth int) error {
 	return nil
 }
 
-// Writes reports a pipeline that ends in $out or $merge.
+// Writes reports whether the pipeline ends in $out or $merge.
 func (o *Outline) Writes() bool { return o.Last != nil && o.Last.Writes }
 
-// Watches reports a pipeline that begins with $changeStream.
+// Watches reports whether the pipeline begins with $changeStream.
 func (o *Outline) Watches() bool { return o.First != nil && o.First.Watches }
 
-// BySelf reports a pipeline whose first stage reads its collection by pipelines of
-// its own, so that the stages of a view come before those.
+// BySelf reports whether the first stage reads its collection by sub-pipelines, so that the stages of a
+// view must come before those.
 func (o *Outline) BySelf() bool { return o.First != nil && o.First.BySelf }
 
-// ReadsCollection reports a pipeline that reads the documents of its collection.
+// ReadsCollection reports whether the pipeline reads the documents of its collection.
 func (o *Outline) ReadsCollection() bool {
 	return o.First == nil || !o.First.Source || o.First.BySelf
 }
 
-// FirstArg is the argument of the first stage.
+// FirstArg returns the argument of the first stage.
 func (o *Outline) FirstArg() bson.Value {
 	if len(o.Stages) == 0 {
 		return bson.Value{}
@@ -195,7 +191,7 @@ func (o *Outline) FirstArg() bson.Value {
 	return f.Value
 }
 
-// Filter is that of a leading $match, nil if there is none.
+// Filter returns the filter of a leading $match, nil if there is none.
 func (o *Outline) Filter() bson.Raw {
 	if o.First == nil || o.First.Name != stageMatch.Name {
 		return nil

@@ -13,30 +13,28 @@ import (
 )
 
 const (
-	// stagesMax is how many stages a pipeline may have.
+	// stagesMax is the maximal number of stages of a pipeline.
 	// Manual: core/aggregation-pipeline-limits#number-of-stages-restrictions.
 	stagesMax = 1000
-	// depthMax is how deep pipelines may nest in each other.
+	// depthMax is the maximal depth of nested pipelines.
 	depthMax = 20
 )
 
-// Options are what Parse has to know beyond the stages.
+// Options describe the place of the pipeline for Parse.
 type Options struct {
 	// NS is the collection of the pipeline; Coll is empty for {aggregate: 1}.
 	NS collection.Namespace
-	// In is where the pipeline stands: InView, InTransaction or nothing.
+	// In is the kind of place: InView, InTransaction or nothing.
 	In Surroundings
-	// Depth is how many pipelines the pipeline stands in: that of a view stands where the
-	// view is read.
+	// Depth is the number of enclosing pipelines. A view's pipeline is nested in the pipeline that reads
+	// the view.
 	Depth int
 }
 
-// Parse reads a pipeline of collection ns in env.DB. Variables of env.Vars may
-// be referred to.
+// Parse reads a pipeline of collection ns in env.DB. It may refer to the variables of env.Vars.
 //
-// Errors: 40323 for a stage that is no document of one field, 40324 for an
-// unknown name, 7749501 for too many stages, 40601, 40602 and other codes for a
-// stage in the wrong place, those of the stages.
+// Errors: 40323 for a stage that is no document of one field, 40324 for an unknown name, 7749501 for too
+// many stages, 40601, 40602 and other codes for a stage in the wrong place, those of the stages.
 func Parse(env *mql.Env, stages []bson.Raw, opts Options) (*Pipeline, error) {
 	if opts.NS.DB == "" {
 		opts.NS.DB = env.DB
@@ -45,7 +43,7 @@ func Parse(env *mql.Env, stages []bson.Raw, opts Options) (*Pipeline, error) {
 	return p.pipeline(stages)
 }
 
-// parser holds what one Parse needs; a sub-pipeline has a parser of its own.
+// parser holds the state of one Parse; a sub-pipeline has its own parser.
 type parser struct {
 	env   *mql.Env
 	ns    collection.Namespace
@@ -56,18 +54,19 @@ type parser struct {
 	window bool
 }
 
-// tables are where a parser looks names up: not the globals themselves, as their rows
-// refer to parse functions. All are in alphabetical order.
+// tables are the tables in which a parser looks up names. They are copies of the globals, because the
+// globals' rows refer to parse functions, which would be an initialisation cycle. All are in
+// alphabetical order.
 type tables struct {
 	stages       []StageDef
 	accumulators []AccumulatorDef
 	windows      []WindowFunctionDef
 }
 
-// allTables are the tables of the server.
+// allTables returns the tables of the server.
 func allTables() tables { return tables{Stages, Accumulators, WindowFunctions} }
 
-// pipeline reads and checks all stages.
+// pipeline parses and checks all stages.
 func (p *parser) pipeline(stages []bson.Raw) (*Pipeline, error) {
 	if len(stages) > stagesMax {
 		return nil, mongoerr.New(7749501, "Pipeline length must be no longer than %d stages", stagesMax)
@@ -87,7 +86,7 @@ func (p *parser) pipeline(stages []bson.Raw) (*Pipeline, error) {
 	return out, p.check(out)
 }
 
-// stage reads one stage.
+// stage parses one stage.
 func (p *parser) stage(raw bson.Raw) ([]Stage, error) {
 	f, ok := raw.First()
 	if !ok || raw.Len() != 1 {
@@ -106,7 +105,7 @@ func (p *parser) stage(raw bson.Raw) ([]Stage, error) {
 	return def.Parse(p, def.Name, f.Value.Clone())
 }
 
-// find looks a stage up.
+// find returns the row of a stage.
 func (p *parser) find(name string) *StageDef { return findStage(p.stages, name) }
 
 func findStage(table []StageDef, name string) *StageDef {
@@ -117,15 +116,15 @@ func findStage(table []StageDef, name string) *StageDef {
 	return nil
 }
 
-// sub parses a nested pipeline on another collection, in another place.
+// sub parses a nested pipeline on another collection.
 func (p *parser) sub(env *mql.Env, ns collection.Namespace, in Surroundings, stages []bson.Raw) (*Pipeline, error) {
 	q := parser{env: env, ns: ns, in: p.in | in, depth: p.depth + 1, tables: p.tables}
 	return q.pipeline(stages)
 }
 
-// check looks whether every stage may stand where it does.
+// check rejects stages in places where they are not allowed.
 func (p *parser) check(out *Pipeline) error {
-	detailed := false // whether scoreDetails are there
+	detailed := false // whether a stage so far makes scoreDetails
 	for i, s := range out.stages {
 		c, name := s.Constraints(), s.Name()
 		if err := p.checkPlace(c, name); err != nil {
@@ -155,8 +154,7 @@ func (p *parser) check(out *Pipeline) error {
 	return p.checkSource(out)
 }
 
-// checkNeighbours looks whether stage i may stand behind those before it and before
-// those behind it.
+// checkNeighbours checks whether stage i may follow the stages before it and precede those after it.
 func (p *parser) checkNeighbours(stages []Stage, i int) error {
 	s := stages[i]
 	c, name := s.Constraints(), s.Name()
@@ -173,7 +171,7 @@ func (p *parser) checkNeighbours(stages []Stage, i int) error {
 	return nil
 }
 
-// startsWithText reports a pipeline that begins with a search for words.
+// startsWithText reports whether the pipeline begins with a text search.
 func startsWithText(stages []Stage) bool {
 	if len(stages) == 0 {
 		return false
@@ -182,13 +180,13 @@ func startsWithText(stages []Stage) bool {
 	return ok && match.Features(m.node)&match.UsesText != 0
 }
 
-// unavailable makes the error of metadata that no stage provides.
+// unavailable returns the error for metadata that no stage provides.
 func unavailable(kind string) error {
 	return mongoerr.New(40218, "query requires %s metadata, but it is not available", kind)
 }
 
-// checkMeta refuses a stage that reads metadata which no stage before it makes. Text scores are
-// checked for the pipeline as a whole.
+// checkMeta rejects a stage that reads metadata which no earlier stage makes. check handles text scores,
+// for the pipeline as a whole.
 //
 // Errors: 40218.
 func checkMeta(s, first Stage, detailed bool) error {
@@ -222,7 +220,7 @@ func checkMeta(s, first Stage, detailed bool) error {
 	return err
 }
 
-// checkSource looks whether the pipeline's source fits its namespace.
+// checkSource checks whether the pipeline's source fits its namespace.
 func (p *parser) checkSource(out *Pipeline) error {
 	if len(out.stages) == 0 {
 		if p.ns.Coll == "" && p.depth == 0 {
@@ -245,7 +243,7 @@ func (p *parser) checkSource(out *Pipeline) error {
 	return nil
 }
 
-// checkPlace looks whether a stage may stand in this kind of pipeline.
+// checkPlace checks whether a stage is allowed in this kind of pipeline.
 func (p *parser) checkPlace(c Constraints, name string) error {
 	switch no := c.NotIn & p.in; {
 	case no&InFacet != 0:
@@ -271,8 +269,8 @@ func wantDoc(v bson.Value, code mongoerr.Code, format string, args ...any) (bson
 	return d, nil
 }
 
-// pipelineDocs returns the stages of an array value; ok is false if it is none
-// or holds something else than documents.
+// pipelineDocs returns the stages of an array value; ok is false if v is no array or contains anything
+// but documents.
 func pipelineDocs(v bson.Value) (stages []bson.Raw, ok bool) {
 	a, ok := v.Array()
 	if !ok {

@@ -12,30 +12,30 @@ type Pipeline struct {
 	// NS is the collection the pipeline runs on.
 	NS     collection.Namespace
 	stages []Stage
-	// fields are what the pipeline reads of the collection's documents, when a
-	// pipeline made by Divide cannot tell any more; nil = ask the stages.
+	// fields are the fields of the collection's documents that the pipeline reads. Divide sets them,
+	// because its parts do not contain all stages; if nil, the stages determine them.
 	fields *fieldSet
 	probes *Probes
 	// metas are the kinds of metadata that its stages read.
 	metas metaKinds
 }
 
-// Probes says that a pipeline asks several questions at once: which documents have
-// each of the values at the path. Every value is charged as a query of its own (R8).
+// Probes describes a pipeline that looks up several values at once: it finds the documents with each of
+// the values at the path. Every value is charged as one query (R8).
 type Probes struct {
 	Path   string
-	Values []bson.Value // valid while the pipeline is being opened
-	// Alone says that nothing else is asked of the documents.
+	Values []bson.Value // valid while the pipeline is opened
+	// Alone reports that there is no other condition on the documents.
 	Alone bool
 }
 
-// Probes returns the questions, nil for a pipeline that is one query.
+// Probes returns the values that the pipeline looks up, nil for a pipeline that is one query.
 func (p *Pipeline) Probes() *Probes { return p.probes }
 
 // Stages returns the stages; the caller must not change the slice.
 func (p *Pipeline) Stages() []Stage { return p.stages }
 
-// IsEmpty reports a pipeline that passes everything through.
+// IsEmpty reports whether the pipeline has no stages, so that it passes everything through.
 func (p *Pipeline) IsEmpty() bool { return len(p.stages) == 0 }
 
 // with returns a pipeline on the same collection with other stages.
@@ -50,20 +50,19 @@ func (p *Pipeline) Concat(q *Pipeline) *Pipeline {
 	return out
 }
 
-// IsSource reports that the first stage makes the rows itself, so that the
-// collection is not read.
+// IsSource reports whether the first stage makes the rows itself, so that the collection is not read.
 func (p *Pipeline) IsSource() bool {
 	return len(p.stages) > 0 && p.stages[0].Constraints().Source
 }
 
-// Writes reports a pipeline that ends in $out or $merge.
+// Writes reports whether the pipeline ends in $out or $merge.
 func (p *Pipeline) Writes() bool {
 	n := len(p.stages)
 	return n > 0 && p.stages[n-1].Constraints().Writes
 }
 
-// Open makes the operators of the pipeline on top of in, which is nil when
-// IsSource. When it fails, in is closed.
+// Open makes the operators of the pipeline on top of in, which is nil if IsSource. If Open fails, it
+// closes in.
 //
 // Errors: those of the stages.
 func (p *Pipeline) Open(env *mql.Env, in exec.Operator, o Opener) (exec.Operator, error) {
@@ -83,7 +82,7 @@ func (p *Pipeline) Open(env *mql.Env, in exec.Operator, o Opener) (exec.Operator
 	return in, nil
 }
 
-// Append appends the pipeline as an array under name, in a form that Parse reads.
+// Append appends the pipeline as an array under name, in a form that Parse accepts.
 func (p *Pipeline) Append(b *bson.Builder, name string) {
 	b.BeginArray(name)
 	for _, s := range p.stages {

@@ -15,8 +15,8 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// TestRandomPipelines runs random pipelines over random documents in every way:
-// optimised, divided and spilled answers equal the plain one.
+// TestRandomPipelines runs random pipelines over random documents in every way: the optimised, divided
+// and spilled results must equal the plain one.
 func TestRandomPipelines(t *testing.T) {
 	seeds := uint64(250)
 	if testenv.IsNightly() {
@@ -97,7 +97,7 @@ func (g generator) match() string {
 	return fmt.Sprintf(`{$match: {"%s": {$type: "number"}}}`, g.path())
 }
 
-// condition is what a filter asks of a field.
+// condition returns a random condition on a field.
 func (g generator) condition() string {
 	switch g.IntN(6) {
 	case 0:
@@ -122,8 +122,8 @@ func (g generator) pipeline() string {
 	return "[" + strings.Join(stages, ", ") + "]"
 }
 
-// noTies goes before a sort by _id: an array sorts by one of its elements, which
-// others may have as well.
+// noTies precedes a sort by _id: an array sorts by one of its elements, which another document may have
+// as its _id.
 const noTies = `{$match: {_id: {$not: {$type: "array"}}}}, `
 
 func (g generator) stage() string {
@@ -134,7 +134,7 @@ func (g generator) stage() string {
 	case 14: // a filter that may move in front of the $group
 		return fmt.Sprintf(`{$group: {_id: %s, n: {$sum: "$%s"}}}, {$match: {"%s": %s}}`,
 			g.pick(`"$a"`, `{a: "$a", b: "$b"}`, `"$c.x"`), f, g.pick("_id", "_id.a", "_id.x", "n"), g.condition())
-	case 15: // or of a rename
+	case 15: // or in front of a rename
 		return fmt.Sprintf(`{$%s: {%s: "$%s", e: "$%s"}}, {$match: {"%s": %s, "%s": %s}}`,
 			g.pick("addFields", "project"), f, g.path(), g.pick("a", "b", "c"), f, g.condition(), g.pick("e", "e.x", "d"), g.condition())
 	case 16: // or into a $lookup

@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// rowSorter sorts documents by keys that its user makes. Equal keys keep their
-// order. With a limit it keeps only the least; beyond the budget it spills.
+// rowSorter sorts documents by keys of its caller. Documents with equal keys keep their order. With a
+// limit it is a top-k sort: it keeps only the first documents. Beyond the memory budget it spills.
 type rowSorter struct {
 	what  string
 	limit int64 // 0 = all
@@ -43,7 +43,7 @@ func compareRows(a, b keyedRow) int {
 	return 1
 }
 
-// keyedRows is a heap with the greatest row on top.
+// keyedRows is a heap with the greatest row at the top.
 type keyedRows []keyedRow
 
 func (h keyedRows) Len() int           { return len(h) }
@@ -128,8 +128,8 @@ func (s *rowSorter) finish(env *mql.Env) error {
 	return s.runs.Start(env)
 }
 
-// next returns the rows in order, a nil doc at the end. They are valid until
-// the next call. With a limit more rows than that may come.
+// next returns the rows in order, a nil doc at the end. They are valid until the next call. If rows were
+// spilled, next may return more rows than the limit.
 func (s *rowSorter) next() (key []byte, doc, meta bson.Raw, err error) {
 	if s.runs != nil {
 		return s.runs.Next()

@@ -16,7 +16,7 @@ import (
 	"github.com/cantledb/cantle/collection/project"
 )
 
-// MatchMode says what $merge does with a document that exists already.
+// MatchMode is the action of $merge for a document that exists already.
 type MatchMode uint8
 
 // The modes of whenMatched.
@@ -26,11 +26,11 @@ const (
 	MatchKeep
 	MatchFail
 	MatchPipeline
-	// MatchCombine calls SinkSpec.Combine; no pipeline asks for it.
+	// MatchCombine calls SinkSpec.Combine. Pipelines cannot select it.
 	MatchCombine
 )
 
-// InsertMode says what $merge does with a document that does not exist yet.
+// InsertMode is the action of $merge for a document that does not exist yet.
 type InsertMode uint8
 
 // The modes of whenNotMatched.
@@ -43,21 +43,21 @@ const (
 // SinkSpec is the target of $out or $merge. Immutable.
 type SinkSpec struct {
 	NS collection.Namespace
-	// Out replaces the whole collection; otherwise documents are merged into it.
+	// Out replaces the whole collection; otherwise the documents are merged.
 	Out bool
-	// TimeSeries are the options of a time series collection for $out; nil = none.
+	// TimeSeries are the options of a time-series collection for $out; nil = none.
 	TimeSeries bson.Raw
 	// On are the fields that identify a document; nil means _id and the shard key.
 	On          []string
 	WhenMatched MatchMode
 	WhenMissing InsertMode
-	// Combine makes one document of an existing and a fresh one: mapReduce's
-	// out: {reduce: …}. It may be called again when a write is tried again.
+	// Combine makes one document of an existing and a new one, for mapReduce's out: {reduce: …}. It is
+	// called again when a write is retried.
 	Combine func(env *mql.Env, old, fresh bson.Raw) (bson.Raw, error)
 
 	steps []project.Transform // of MatchPipeline
-	// stepsErr is what is wrong with the pipeline; it comes out when the
-	// pipeline is run, not when it is parsed.
+	// stepsErr is an error of the pipeline that is reported when the pipeline runs, not when it is
+	// parsed.
 	stepsErr error
 	let      []letVar
 }
@@ -68,8 +68,8 @@ type letVar struct {
 	e    expr.Expr
 }
 
-// Updated returns what becomes of an existing document when fresh arrives, by
-// the mode: old itself for MatchKeep. MatchFail is the caller's to report.
+// Updated returns the new version of an existing document when fresh arrives, by the mode: old itself
+// for MatchKeep. For MatchFail, the caller reports the error.
 //
 // Errors: those of the pipeline.
 func (s *SinkSpec) Updated(env *mql.Env, old, fresh bson.Raw) (bson.Raw, error) {
@@ -88,10 +88,10 @@ func (s *SinkSpec) Updated(env *mql.Env, old, fresh bson.Raw) (bson.Raw, error) 
 	return old, nil
 }
 
-// Inserted is the document that is inserted when there is none yet. The modes that merge
-// are updates, whose filter has the fields of `on`: these come first, null where they are
-// missing, and the others are made by $set and $setOnInsert in the order of their names.
-// The other modes keep the order.
+// Inserted returns the document to insert if there is none yet. The modes that merge are updates with a
+// filter on the fields of `on`. So their documents begin with these fields, null if missing, followed by
+// the other fields in the order of their names, as $set and $setOnInsert add them. The other modes keep
+// the order of fresh.
 func (s *SinkSpec) Inserted(fresh bson.Raw) bson.Raw {
 	if s.WhenMatched != MatchMerge && s.WhenMatched != MatchKeep {
 		return fresh
@@ -124,8 +124,8 @@ type namedValue struct {
 	value bson.Value
 }
 
-// byName lists the fields of d as update operators order them: numbers first, by
-// value, then the other names.
+// byName returns the fields of d in the order of update operators: numeric names first, by value, then
+// the other names.
 // Manual: reference/operator/update#update-operators-processing-order.
 func byName(d bson.Raw) []namedValue {
 	var out []namedValue
@@ -170,7 +170,7 @@ func (s *SinkSpec) applied(env *mql.Env, old, fresh bson.Raw) (bson.Raw, error) 
 	return withID(old, id), nil
 }
 
-// withID is a document with an _id: its own, or else id.
+// withID returns a document with an _id: its own, or else id.
 func withID(doc bson.Raw, id bson.Value) bson.Raw {
 	if _, ok := doc.Lookup("_id"); ok {
 		return doc
@@ -181,7 +181,7 @@ func withID(doc bson.Raw, id bson.Value) bson.Raw {
 	return b.Doc()
 }
 
-// declare returns an Env in which the variables are known.
+// declare returns an Env in which the variables are declared.
 func declare(env *mql.Env, let []letVar) *mql.Env {
 	inner := *env
 	inner.Vars = env.Vars.Clone()
@@ -191,8 +191,8 @@ func declare(env *mql.Env, let []letVar) *mql.Env {
 	return &inner
 }
 
-// bind returns an Env in which the variables have their values for doc; these
-// live in s. With strict a variable must have one.
+// bind returns an Env in which the variables have their values for doc. The values are in the memory of
+// s. With strict, a variable must not be missing.
 func bind(env *mql.Env, let []letVar, doc bson.Raw, s *expr.Scratch, strict bool) (*mql.Env, error) {
 	inner := declare(env, let)
 	for _, v := range let {
@@ -209,8 +209,8 @@ func bind(env *mql.Env, let []letVar, doc bson.Raw, s *expr.Scratch, strict bool
 	return inner, nil
 }
 
-// mergeDocs appends old with the fields of fresh in place of its own, and new ones
-// at the end as $set makes them: by name.
+// mergeDocs appends old with the values of fresh in place of its own, and new fields at the end in the
+// order of $set: by name.
 func mergeDocs(b *bson.Builder, old, fresh bson.Raw) {
 	have := putOver(b, old, fresh)
 	for _, f := range byName(fresh) {
@@ -220,8 +220,8 @@ func mergeDocs(b *bson.Builder, old, fresh bson.Raw) {
 	}
 }
 
-// putOver appends the fields of old, with the values of fresh where it has them too, and returns
-// those of old.
+// putOver appends the fields of old, with the values of fresh for fields that both have, and returns the
+// fields of old.
 func putOver(b *bson.Builder, old, fresh bson.Raw) expr.Fields {
 	have := expr.FieldsOf(fresh, len(old))
 	for it := old.Iter(); it.Next(); {
@@ -234,7 +234,7 @@ func putOver(b *bson.Builder, old, fresh bson.Raw) expr.Fields {
 	return expr.FieldsOf(old, len(fresh))
 }
 
-// sinkOp hands its input to a Sink and delivers nothing.
+// sinkOp writes its input to a Sink and delivers nothing.
 type sinkOp struct {
 	base
 	spec *SinkSpec
@@ -304,7 +304,7 @@ func (o *sinkOp) Next(env *mql.Env) (*exec.Row, error) {
 
 func (o *sinkOp) Park() (int, bool) { return o.in.Park() }
 
-// check refuses what cannot be stored.
+// check rejects documents that cannot be stored.
 func (o *sinkOp) check(doc bson.Raw) error {
 	if len(doc) > userDocBytesMax {
 		return mongoerr.DocumentTooLarge(len(doc), userDocBytesMax)

@@ -11,9 +11,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// spool keeps a list of documents, each with its metadata behind it, that is read
-// more than once: in memory as long as the budget holds, then in a temporary file
-// without a name.
+// spool stores a list of documents, each followed by its metadata, that is read more than once: in
+// memory while the budget allows, then in a temporary file without a name.
 type spool struct {
 	what string // the stage, for the error
 	exec.Tracked
@@ -21,7 +20,7 @@ type spool struct {
 	held int
 	file *os.File
 	w    *bufio.Writer
-	ends []int64 // where each document in the file ends
+	ends []int64 // end offset of each document in the file
 	env  *mql.Env
 }
 
@@ -48,7 +47,7 @@ func (s *spool) add(env *mql.Env, doc, meta bson.Raw) error {
 	return s.spill(env)
 }
 
-// spill moves what is in memory to a file.
+// spill moves the documents in memory to a file.
 func (s *spool) spill(env *mql.Env) error {
 	if !env.Memory.CanSpill() {
 		return env.Memory.TooMuch(s.what)
@@ -89,7 +88,7 @@ func (s *spool) end() int64 {
 	return s.ends[len(s.ends)-1]
 }
 
-// len is the number of documents.
+// len returns the number of documents.
 func (s *spool) len() int {
 	if s.file != nil {
 		return len(s.ends)
@@ -97,7 +96,7 @@ func (s *spool) len() int {
 	return len(s.docs)
 }
 
-// reset forgets all documents, to begin a new list.
+// reset removes all documents.
 func (s *spool) reset() error {
 	s.docs = s.docs[:0]
 	if s.held > 0 {
@@ -116,7 +115,7 @@ func (s *spool) reset() error {
 	return err
 }
 
-// close gives everything back.
+// close releases the memory and the file.
 func (s *spool) close() {
 	if s.held > 0 {
 		s.env.Memory.Shrink(s.held)
@@ -129,13 +128,13 @@ func (s *spool) close() {
 	}
 }
 
-// spoolCursor reads documents of a spool by position. Several cursors may read
-// one spool; each is good at going forwards.
+// spoolCursor reads documents of a spool by index. Several cursors may read one spool. Reading forwards
+// is fast.
 type spoolCursor struct {
 	s     *spool
 	buf   []byte
-	start int64 // of buf in the file
-	// to, if set, gets the kinds metas of the metadata of each document.
+	start int64 // file offset of buf
+	// to, if set, receives the kinds metas of each document's metadata.
 	to    *expr.Scratch
 	metas metaKinds
 }

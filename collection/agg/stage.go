@@ -12,9 +12,9 @@ import (
 type Stage interface {
 	// Name is the stage's name with the dollar sign.
 	Name() string
-	// Constraints says where the stage may stand.
+	// Constraints returns where the stage is allowed.
 	Constraints() Constraints
-	// Split says how the stage is divided over shards.
+	// Split returns how to divide the stage over shards.
 	Split() Split
 	// Open makes the running operator that reads from in; in is nil for a stage
 	// that makes rows itself. The operator closes in when it is closed.
@@ -22,9 +22,8 @@ type Stage interface {
 	// Append appends the stage as canonical MQL, {$name: …}, as one field of the
 	// open document.
 	Append(b *bson.Builder)
-	// Reads reports the dotted paths of its input that the stage looks at, ""
-	// for whole documents. closed says that nothing else of the input reaches
-	// the stages after it.
+	// Reads calls add with the dotted paths of its input that the stage reads, with "" for whole
+	// documents. closed reports that no other field of the input reaches the stages after it.
 	Reads(add func(path string)) (closed bool)
 }
 
@@ -32,16 +31,16 @@ type Stage interface {
 type Split struct {
 	// Shards run in each shard.
 	Shards []Stage
-	// Merge run on the merged stream; empty when the stages after this one may
-	// run in the shards as well.
+	// Merge run on the merged stream. If Merge and Order are empty, the stages after this one may run in
+	// the shards as well.
 	Merge []Stage
-	// Order is set when each shard's rows arrive in this order and are to be
-	// merged by it; the stages after this one run on the merged stream.
+	// Order is set if each shard's rows arrive in this order and must be merged by it. The stages after
+	// this one then run on the merged stream.
 	Order *order.Pattern
 }
 
-// everywhere is the Split of a stage that runs in the shards.
+// everywhere returns the Split of a stage that runs in the shards.
 func everywhere(s Stage) Split { return Split{Shards: []Stage{s}} }
 
-// merged is the Split of a stage that needs the whole stream.
+// merged returns the Split of a stage that needs the whole stream.
 func merged(s Stage) Split { return Split{Merge: []Stage{s}} }

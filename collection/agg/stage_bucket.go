@@ -11,7 +11,7 @@ import (
 
 var stageBucket = StageDef{Name: "$bucket", Parse: parseBucket, ShapesPlan: true, Doc: "reference/operator/aggregation/bucket"}
 
-// parseBucket makes $group by the boundary below a value, and $sort, of it.
+// parseBucket desugars $bucket into a $group by the lower boundary of a value's bucket, and a $sort.
 func parseBucket(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	d, err := wantDoc(arg, 40201, "Argument to $bucket stage must be an object, but found type: %s", arg.Type)
 	if err != nil {
@@ -80,7 +80,8 @@ func parseBucket(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	return append([]Stage{&groupStage{id: e, out: out}}, sorts...), nil
 }
 
-// groupedBy reads groupBy. Errors: 40202; what is wrong with the expression.
+// groupedBy reads groupBy.
+// Errors: 40202; errors of the expression.
 func (p *parser) groupedBy(v bson.Value) (expr.Expr, error) {
 	text, _ := v.Str()
 	expression := v.Type == bson.TypeDocument || v.Type == bson.TypeString && text != "" && text[0] == '$'
@@ -94,8 +95,8 @@ func (p *parser) groupedBy(v bson.Value) (expr.Expr, error) {
 	return expr.Parse(p.env, v)
 }
 
-// defaultBucket reads default, the _id of what lies in no bucket.
-// Errors: 40195; what is wrong with the expression.
+// defaultBucket reads default, the _id for values in no bucket.
+// Errors: 40195; errors of the expression.
 func (p *parser) defaultBucket(v bson.Value) (bson.Value, error) {
 	parsed, err := expr.Parse(p.env, v)
 	if err != nil {
@@ -112,8 +113,8 @@ func (p *parser) defaultBucket(v bson.Value) (bson.Value, error) {
 	return stored(c), nil
 }
 
-// stored is a constant as MongoDB hands it to accumulators: MinKey and MaxKey
-// arrive wrapped in a document. Observed: mongod 8.2.
+// stored returns a constant as MongoDB passes it to accumulators: MinKey and MaxKey are wrapped in a
+// document. Observed: mongod 8.2.
 func stored(v bson.Value) bson.Value {
 	if v.Type != bson.TypeMinKey && v.Type != bson.TypeMaxKey {
 		return v
@@ -123,7 +124,7 @@ func stored(v bson.Value) bson.Value {
 	return b.Doc().Value()
 }
 
-// countOutput is the output that $bucket and $bucketAuto have without one.
+// countOutput returns the default output of $bucket and $bucketAuto.
 func (p *parser) countOutput() ([]output, error) {
 	f, err := parseCountAccumulator(p, "$count", bson.EmptyDoc)
 	return []output{{"count", f}}, err
@@ -161,7 +162,7 @@ func (p *parser) boundaries(v bson.Value) ([]bson.Value, error) {
 	return out, nil
 }
 
-// bucketOf is the expression that finds the lower boundary of a value's bucket.
+// bucketOf is the expression that returns the lower boundary of a value's bucket.
 type bucketOf struct {
 	by       expr.Expr
 	bounds   []bson.Value
@@ -187,7 +188,7 @@ func (e *bucketOf) Eval(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bson.Value
 
 func (e *bucketOf) Paths(add func(string)) { e.by.Paths(add) }
 
-// Append prints the $switch that it stands for.
+// Append appends the equivalent $switch.
 func (e *bucketOf) Append(b *bson.Builder, name string) {
 	b.BeginDoc(name)
 	b.BeginDoc("$switch")

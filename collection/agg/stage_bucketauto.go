@@ -14,7 +14,7 @@ import (
 var stageBucketAuto = StageDef{Name: "$bucketAuto", Parse: parseBucketAuto, Constraints: Constraints{Blocking: true}, ShapesPlan: true,
 	Doc: "reference/operator/aggregation/bucketAuto"}
 
-// bucketAutoStage deals documents into n buckets of about equal size.
+// bucketAutoStage divides documents into n buckets of about equal size.
 type bucketAutoStage struct {
 	by    expr.Expr
 	n     int64
@@ -116,7 +116,7 @@ type bucketAutoOp struct {
 	rows   rowSorter
 	loaded bool
 	count  int64
-	size   int64 // documents of a bucket
+	size   int64 // documents per bucket
 	made   int64 // buckets so far
 	doc    bson.Raw
 	value  bson.Value // of doc
@@ -138,10 +138,10 @@ func (o *bucketAutoOp) Next(env *mql.Env) (*exec.Row, error) {
 	return o.bucket(env)
 }
 
-// Park has nothing to let go: the input was read to its end before the first row.
+// Park releases nothing: the input was read to its end before the first row.
 func (*bucketAutoOp) Park() (int, bool) { return 0, true }
 
-// load sorts the input by the value.
+// load sorts the input by the groupBy value.
 func (o *bucketAutoOp) load(env *mql.Env) error {
 	var key []byte
 	for {
@@ -194,8 +194,8 @@ func (o *bucketAutoOp) advance(env *mql.Env) (err error) {
 	return err
 }
 
-// bucket fills one bucket. Equal values stay together, and the last bucket takes
-// all that is left.
+// bucket makes one bucket. Documents with equal values stay in one bucket, and the last bucket gets all
+// remaining documents.
 func (o *bucketAutoOp) bucket(env *mql.Env) (*exec.Row, error) {
 	g := &group{states: make([]State, len(o.out))}
 	for i, out := range o.out {
@@ -259,7 +259,7 @@ func (o *bucketAutoOp) bucket(env *mql.Env) (*exec.Row, error) {
 	b.Value("min", lo)
 	b.Value("max", hi)
 	b.End()
-	var scratch expr.Scratch // the other one holds the value of doc
+	var scratch expr.Scratch // o.scratch holds the value of doc
 	defer scratch.Close()
 	for i, out := range o.out {
 		if err := g.states[i].Result(env, b, out.name, &scratch); err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// Bounds of a bucket, and of those that are being filled at one time.
-// Observed: mongod 7.0, whose buckets have at most 1000 measurements and about 125 KiB.
+// Limits of a bucket, and of all buckets that are open at one time. Observed: mongod 7.0, whose buckets
+// have at most 1000 measurements and about 125 KiB.
 const (
 	bucketRowsMax      = 1000
 	bucketBytesMax     = 125 << 10
@@ -22,21 +22,21 @@ const (
 	openBucketBytesMax = 32 << 20
 )
 
-// Buckets is how a time-series collection is divided into buckets.
+// Buckets holds the parameters by which a time-series collection is divided into buckets.
 type Buckets struct {
 	TimeField, MetaField string // MetaField "" for none
-	// SpanMillis is the longest time in a bucket; its beginning is a multiple of RoundMillis.
+	// SpanMillis is the longest time in a bucket. Its beginning is a multiple of RoundMillis.
 	SpanMillis, RoundMillis int64
 }
 
-// Pack is a pipeline that makes buckets, as MongoDB keeps them in system.buckets.NAME, of the
-// measurements of a time-series collection. mongodump reads those.
-// Source: the pages of the manual on time-series collections; dumps of mongodump 100.
+// Pack returns a pipeline that makes buckets, in the format of MongoDB's system.buckets.NAME, from the
+// measurements of a time-series collection. mongodump reads these buckets. Source: the pages of the
+// manual on time-series collections; dumps of mongodump 100.
 func Pack(ns collection.Namespace, b Buckets) *Pipeline {
 	return &Pipeline{NS: ns, stages: []Stage{&packStage{b}}}
 }
 
-// packStage collects measurements with the same meta value that follow each other.
+// packStage collects successive measurements with the same meta value.
 type packStage struct{ Buckets }
 
 func (s *packStage) Name() string             { return "$_packBuckets" }
@@ -61,7 +61,7 @@ func (s *packStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operator,
 	return &packOp{base: base{in: in, stage: s}, packStage: s, open: map[string]*bucket{}}, nil
 }
 
-// packOp holds the buckets that are being filled, by meta value, and those that are full.
+// packOp holds the open buckets by meta value, and the full buckets.
 type packOp struct {
 	base
 	maker
@@ -69,13 +69,13 @@ type packOp struct {
 	open  map[string]*bucket
 	bytes int
 	full  []*bucket
-	n     uint64 // buckets made, for their _id
+	n     uint64 // number of buckets made, for their _id
 	ended bool
 }
 
-// bucket is one that is being filled.
+// bucket is an open bucket.
 type bucket struct {
-	start int64 // its earliest possible time
+	start int64 // earliest possible time of a measurement
 	rows  []bson.Raw
 	bytes int
 }
@@ -119,7 +119,7 @@ func (o *packOp) Close() {
 	o.scratch.Close()
 }
 
-// add puts a measurement into the bucket of its meta value.
+// add adds a measurement to the bucket of its meta value.
 func (o *packOp) add(doc bson.Raw) {
 	ms, _ := doc.Get(o.TimeField).DateTime()
 	meta := ""
@@ -156,8 +156,8 @@ func (o *packOp) closeAll() {
 	}
 }
 
-// write makes the document: the extremes of every field under control, and a column for
-// every field, whose values are named by their position.
+// write makes the document of a bucket: the extremes of every field under control, and a column for
+// every field, in which the name of a value is its position.
 func (o *packOp) write(b *bson.Builder, from *bucket) {
 	var low, high bson.Raw = bson.Empty, bson.Empty
 	var names []string
@@ -212,7 +212,8 @@ func (o *packOp) write(b *bson.Builder, from *bucket) {
 	b.End()
 }
 
-// extreme is the document of the smallest (sign -1) or largest values of both at every path.
+// extreme returns the document of the smallest (sign -1) or largest values of both documents at every
+// path.
 func extreme(have, with bson.Raw, sign int) bson.Raw {
 	b := bson.NewBuilder(nil)
 	for name, v := range have.Fields() {

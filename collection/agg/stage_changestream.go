@@ -25,20 +25,20 @@ var (
 		Constraints: Constraints{Last: true, NotIn: notOverChanges}, AfterChanges: true, Since: "7.0", Doc: "reference/operator/aggregation/changeStreamSplitLargeEvent"}
 )
 
-// notOverChanges are the places that refuse change streams.
+// notOverChanges are the places where change streams are not allowed.
 const notOverChanges = InFacet | InLookup | InUnion | InView | InTransaction | InUpdate
 
-// changeStreamArgs are the options of $changeStream, checked.
+// changeStreamArgs are the validated options of $changeStream.
 type changeStreamArgs struct{ doc bson.Raw }
 
 func (changeStreamArgs) mentioned() Mentioned { return Mentioned{} }
 
-// ofCluster reports a stream of the changes of the whole server.
+// ofCluster reports whether the stream has the changes of the whole server.
 func (a changeStreamArgs) ofCluster(collection.User) bool {
 	return a.doc.Get("allChangesForCluster").Truthy()
 }
 
-// ofOneSource reports a stream of the changes of one collection or database.
+// ofOneSource reports whether the stream has the changes of one collection or database.
 func (a changeStreamArgs) ofOneSource(user collection.User) bool { return !a.ofCluster(user) }
 
 func readChangeStream(arg bson.Value) (a changeStreamArgs, err error) {
@@ -48,7 +48,7 @@ func readChangeStream(arg bson.Value) (a changeStreamArgs, err error) {
 	return a, checkChangeStream(a.doc)
 }
 
-// onlyChanges refuses a stage that is not in the pipeline of a change stream.
+// onlyChanges rejects a stage outside of the pipeline of a change stream.
 // Errors: IllegalOperation (20).
 func onlyChanges(s Stage, before []Stage) error {
 	if len(before) == 0 || !before[0].Constraints().Watches {
@@ -68,8 +68,7 @@ func parseChangeStream(p *parser, a changeStreamArgs) ([]Stage, error) {
 	return []Stage{&changeStreamStage{p.ns, a.doc}}, nil
 }
 
-// checkChangeStream looks at the types and names of the options; what a resume
-// token says is the business of the one who makes the events.
+// checkChangeStream validates the types and names of the options. The Opener validates resume tokens.
 //
 // Errors: TypeMismatch, BadValue, 40415, 40647, 40674, 50865.
 func checkChangeStream(d bson.Raw) error {
@@ -116,7 +115,8 @@ func checkChangeStream(d bson.Raw) error {
 	return nil
 }
 
-// isTokenData reports the type of a resume token, or of one of Azure Cosmos DB.
+// isTokenData reports whether t is the type of the data of a resume token, of MongoDB or of Azure Cosmos
+// DB.
 func isTokenData(t bson.Type) bool { return t == bson.TypeString || t == bson.TypeBinary }
 
 func (s *changeStreamStage) Name() string             { return "$changeStream" }
@@ -133,7 +133,7 @@ func (s *changeStreamStage) Open(env *mql.Env, _ exec.Operator, o Opener) (exec.
 	return &passOp{base{in: in, stage: s}}, nil
 }
 
-// passOp counts what its input delivers.
+// passOp counts the rows of its input.
 type passOp struct{ base }
 
 func (o *passOp) Next(env *mql.Env) (*exec.Row, error) {
@@ -166,9 +166,8 @@ func (s changeStreamSplitStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (ex
 	return &splitOp{base: base{in: in, stage: s}}, nil
 }
 
-// splitOp hands out the fragments of a large event, each with splitEvent and
-// the event's _id. The smallest fields come first, so that the first fragment has
-// as many as can be.
+// splitOp delivers the fragments of a large event, each with splitEvent and the event's _id. The
+// smallest fields come first, so that the first fragment has as many fields as possible.
 type splitOp struct {
 	base
 	maker
@@ -177,9 +176,9 @@ type splitOp struct {
 	id    bson.Raw // of the event
 }
 
-// fragmentBytesMax is the size up to which a fragment takes more fields, and
-// fieldBytesMax that of one whose only field is large: a document of the largest
-// size fits. fragmentHead is what the head of a fragment takes.
+// fragmentBytesMax is the size up to which a fragment takes more fields. fieldBytesMax is the limit for
+// a fragment whose only field is large: a document of the largest size fits. fragmentHead is reserved
+// for the head of a fragment.
 const (
 	fragmentBytesMax = userDocBytesMax - fragmentHead
 	fieldBytesMax    = userDocBytesMax + 16<<10 - fragmentHead
@@ -210,13 +209,13 @@ func (o *splitOp) Next(env *mql.Env) (*exec.Row, error) {
 }
 
 func (o *splitOp) Park() (int, bool) {
-	if o.at < len(o.parts) { // in the middle of an event
+	if o.at < len(o.parts) { // between the fragments of an event
 		return 0, true
 	}
 	return o.in.Park()
 }
 
-// divide puts the fields of an event into fragments; they alias it.
+// divide distributes the fields of an event to fragments, which alias the event.
 // Errors: Location7182500 for a field that is too large.
 func (o *splitOp) divide(event bson.Raw) error {
 	var fields []bson.Raw

@@ -32,5 +32,5 @@ func checkCurrentOp(v bson.Value) error {
 	return nil
 }
 
-// allUsers reports a stage that is asked about everybody.
+// allUsers reports whether the stage shows the operations of all users.
 func (a infoArgs) allUsers(collection.User) bool { return a.doc.Get("allUsers").Truthy() }

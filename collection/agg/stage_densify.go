@@ -13,8 +13,7 @@ import (
 var stageDensify = StageDef{Name: "$densify", Parse: parseDensify, Constraints: Constraints{Blocking: true, NotIn: InUpdate}, ShapesPlan: true,
 	Doc: "reference/operator/aggregation/densify", Since: "5.1"}
 
-// densifyStage adds documents where values of a field are missing from a
-// sequence.
+// densifyStage adds documents for the missing values of a sequence in a field.
 type densifyStage struct {
 	field     fieldName
 	partition []fieldName
@@ -23,7 +22,7 @@ type densifyStage struct {
 	unit      *expr.DateUnit // nil: numbers
 	full      bool           // bounds: over all documents
 	each      bool           // bounds: per partition
-	lo, hi    bson.Value     // explicit bounds, hi excluded
+	lo, hi    bson.Value     // explicit bounds, hi exclusive
 	arg       bson.Raw
 	fieldPath path.Path
 }
@@ -195,8 +194,8 @@ func (s *densifyStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operat
 	return &densifyOp{base: base{in: in, stage: s}, densifyStage: *s, rows: rowSorter{what: "$densify"}, parts: map[string]*densePart{}}, nil
 }
 
-// densifyOp sorts its input by the field (by partition first, if each partition
-// has its own bounds) and generates what is missing before each document.
+// densifyOp sorts its input by the field (by partition first, if each partition has its own bounds) and
+// generates the missing documents before each document.
 type densifyOp struct {
 	base
 	maker
@@ -205,10 +204,10 @@ type densifyOp struct {
 	loaded bool
 	parts  map[string]*densePart
 	order  []*densePart
-	doc    bson.Raw   // the document that comes after what is generated
+	doc    bson.Raw   // next document of the input, after the generated ones
 	meta   bson.Raw   // of doc
 	value  bson.Value // of doc
-	part   *densePart // of doc, or the one being finished
+	part   *densePart // of doc, or the partition being finished
 	min    bson.Value // of all documents
 	last   bson.Value // greatest value of all documents
 	ending int        // partitions finished, once the input has ended
@@ -218,13 +217,13 @@ type densifyOp struct {
 	nested [2][]byte
 }
 
-// densePart is where a partition stands.
+// densePart is the state of a partition.
 type densePart struct {
 	fields []bson.Value
 	next   bson.Value // the next value of the sequence; missing before the first
 }
 
-// densifyMax is how many documents one $densify may generate.
+// densifyMax limits the documents that one $densify may generate.
 // Manual: reference/operator/aggregation/densify#limits.
 const densifyMax = 500000
 
@@ -254,7 +253,7 @@ func (o *densifyOp) Next(env *mql.Env) (*exec.Row, error) {
 	}
 }
 
-// Park has nothing to let go: the input was read to its end before the first row.
+// Park releases nothing: the input was read to its end before the first row.
 func (*densifyOp) Park() (int, bool) { return 0, true }
 
 // load sorts the input.
@@ -337,7 +336,7 @@ func (o *densifyOp) advance(env *mql.Env) (err error) {
 	return nil
 }
 
-// deliver delivers what comes next: a generated document, or the present one.
+// deliver delivers the next document: a generated one or o.doc.
 func (o *densifyOp) deliver(env *mql.Env) (*exec.Row, error) {
 	if p := o.part; p != nil {
 		c := bson.Compare(p.next, o.value, nil)
@@ -358,13 +357,13 @@ func (o *densifyOp) deliver(env *mql.Env) (*exec.Row, error) {
 	return o.end(env, &exec.Row{Meta: o.meta})
 }
 
-// finish generates what is missing after the last document of each partition.
+// finish generates the missing documents after the last document of each partition.
 func (o *densifyOp) finish(env *mql.Env) (*exec.Row, error) {
 	if o.each {
 		return nil, nil
 	}
 	if len(o.order) == 0 && !o.lo.IsMissing() && len(o.partition) == 0 {
-		o.order = append(o.order, &densePart{next: o.lo}) // an empty input is filled as well
+		o.order = append(o.order, &densePart{next: o.lo}) // an empty input is filled too
 	}
 	for o.ending < len(o.order) {
 		p := o.order[o.ending]
@@ -406,7 +405,7 @@ func (o *densifyOp) generate(env *mql.Env, p *densePart) (*exec.Row, error) {
 	return r, o.forward(p)
 }
 
-// forward moves a partition one step.
+// forward moves a partition to the next value.
 func (o *densifyOp) forward(p *densePart) error {
 	var a bson.Arena
 	if o.unit == nil {

@@ -52,7 +52,7 @@ func (s *documentsStage) Open(env *mql.Env, _ exec.Operator, _ Opener) (exec.Ope
 // documentsOp delivers the elements of an array of documents.
 type documentsOp struct {
 	base
-	scratch expr.Scratch // it holds the array
+	scratch expr.Scratch // holds the array
 	left    bson.Iter
 	row     exec.Row
 }
@@ -69,7 +69,7 @@ func (o *documentsOp) Next(env *mql.Env) (*exec.Row, error) {
 	return &o.row, nil
 }
 
-// Park has nothing to let go.
+// Park releases nothing: the operator has nothing open.
 func (*documentsOp) Park() (int, bool) { return 0, true }
 
 func (o *documentsOp) Close() {

@@ -151,7 +151,7 @@ func (o *facetOp) Next(env *mql.Env) (*exec.Row, error) {
 	return o.end(env, nil)
 }
 
-// Park has nothing to let go: the input was read to its end before the first row.
+// Park releases nothing: the input was read to its end before the first row.
 func (*facetOp) Park() (int, bool) { return 0, true }
 
 // facet appends the results of one pipeline to the open array.
@@ -179,7 +179,7 @@ func (o *facetOp) facet(env *mql.Env, b *bson.Builder, p *Pipeline) error {
 	}
 }
 
-// facetBytesMax is the size of the document that $facet may make.
+// facetBytesMax limits the size of the document that $facet makes.
 // Manual: reference/operator/aggregation/facet#behavior.
 const facetBytesMax = 100 << 20
 
@@ -219,7 +219,7 @@ func (o *spoolOp) Next(env *mql.Env) (*exec.Row, error) {
 	return &o.row, nil
 }
 
-// Park has nothing to let go.
+// Park releases nothing: the spool stays open.
 func (*spoolOp) Park() (int, bool) { return 0, true }
 
 func (o *spoolOp) Explain(b *bson.Builder, _ bool) { b.String("stage", "SPOOL") }

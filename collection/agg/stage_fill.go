@@ -7,7 +7,7 @@ import (
 
 var stageFill = StageDef{Name: "$fill", Parse: parseFill, Since: "5.3", Doc: "reference/operator/aggregation/fill"}
 
-// parseFill makes $setWindowFields for methods and $addFields for values of it.
+// parseFill desugars $fill into $setWindowFields for methods and $addFields for values.
 func parseFill(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	d, err := wantDoc(arg, mongoerr.FailedToParse, "the $fill stage specification must be an object, found %s", arg.Type)
 	if err != nil {
@@ -80,7 +80,7 @@ func parseFill(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	return stages, nil
 }
 
-// fillPartition makes an object of the fields to partition by.
+// fillPartition returns an object of the partition fields.
 func fillPartition(a bson.Raw) (bson.Value, error) {
 	b := bson.NewBuilder(nil)
 	i := 0
@@ -97,7 +97,7 @@ func fillPartition(a bson.Raw) (bson.Value, error) {
 	return b.Doc().Value(), nil
 }
 
-// fillOutputs sorts the outputs into window functions and plain values.
+// fillOutputs divides the outputs into window functions and plain values.
 func fillOutputs(o bson.Raw, by bson.Value) (windows, values bson.Raw, err error) {
 	w, v := bson.NewBuilder(nil), bson.NewBuilder(nil)
 	nw, nv := 0, 0

@@ -19,12 +19,12 @@ var stageGeoNear = StageDef{Name: "$geoNear", Parse: parseGeoNear,
 	Constraints: Constraints{First: true, Blocking: true, NotIn: InFacet | InUpdate}, Behind: nearFirst, Selects: addsNothing,
 	Doc: "reference/operator/aggregation/geoNear"}
 
-// geoNearStage sorts the documents near a point by their distance.
+// geoNearStage sorts the documents by their distance from a point.
 type geoNearStage struct {
 	near       *geo.Near
 	geoJSON    bool // near is a GeoJSON point
 	spherical  bool
-	key        string // field of the geometry; "" = that of the only geo index
+	key        string // field of the geometry; "" = the field of the only geo index
 	distance   fieldName
 	locs       fieldName
 	multiplier float64
@@ -105,7 +105,7 @@ func parseGeoNear(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	return []Stage{s}, s.parseNear(p, near, lo, hi)
 }
 
-// geoNumber reads a distance: a constant number that is not negative.
+// geoNumber reads a distance: a constant, non-negative number.
 func (p *parser) geoNumber(name string, v bson.Value, code mongoerr.Code) (float64, error) {
 	e, err := expr.Parse(p.env, v)
 	if err != nil {
@@ -125,7 +125,7 @@ func (p *parser) geoNumber(name string, v bson.Value, code mongoerr.Code) (float
 	return f, nil
 }
 
-// constant evaluates an expression that may use variables but no document.
+// constant evaluates an expression that may use variables but not the document.
 func (p *parser) constant(e expr.Expr, code mongoerr.Code, format string, args ...any) (bson.Value, error) {
 	if c, ok := expr.IsConstant(e); ok {
 		return c, nil
@@ -157,7 +157,7 @@ func (s *geoNearStage) parseNear(p *parser, v bson.Value, lo, hi float64) error 
 	t := doc.Get("type")
 	s.geoJSON = isDoc && t.Type == bson.TypeString
 	if c := doc.Get("coordinates"); isDoc && !s.geoJSON && c.Type == bson.TypeArray {
-		if v = c; s.spherical { // a point without its type; otherwise a pair
+		if v = c; s.spherical { // a point without a type; otherwise a pair
 			b := bson.NewBuilder(nil)
 			b.String("type", "Point")
 			b.Value("coordinates", c)
@@ -188,19 +188,19 @@ func (s *geoNearStage) parseNear(p *parser, v bson.Value, lo, hi float64) error 
 	return nil
 }
 
-// GeoNear describes a leading $geoNear to the one who knows the indexes.
+// GeoNear describes a leading $geoNear for the caller, which chooses the index.
 type GeoNear struct {
-	// Key is the field given; empty means that of the only geospatial index.
+	// Key is the field given in the stage; empty means the field of the only geospatial index.
 	Key string
-	// Spherical says that a 2dsphere index is wanted, GeoJSON that a 2d one
-	// cannot answer.
+	// Spherical reports that a 2dsphere index is required. GeoJSON reports that a 2d index cannot be
+	// used.
 	Spherical, GeoJSON bool
 	Near               *geo.Near
 	// Query is the filter of the documents; nil = none.
 	Query match.Node
 }
 
-// GeoNear returns what a leading $geoNear asks for.
+// GeoNear returns the description of a leading $geoNear.
 func (p *Pipeline) GeoNear() (GeoNear, bool) {
 	if len(p.stages) == 0 {
 		return GeoNear{}, false
@@ -212,7 +212,7 @@ func (p *Pipeline) GeoNear() (GeoNear, bool) {
 	return GeoNear{s.key, s.spherical, s.geoJSON, s.near, s.query}, true
 }
 
-// WithGeoKey returns the pipeline with the field of its leading $geoNear filled in.
+// WithGeoKey returns the pipeline with the field of its leading $geoNear set to key.
 func (p *Pipeline) WithGeoKey(key string) *Pipeline {
 	s, ok := p.stages[0].(*geoNearStage)
 	if !ok {
@@ -223,13 +223,14 @@ func (p *Pipeline) WithGeoKey(key string) *Pipeline {
 	return p.with(splice(p.stages, 0, 1, &with))
 }
 
-// addsNothing reports an argument that leaves the documents as they are.
+// addsNothing reports whether the argument leaves the documents unchanged.
 func addsNothing(arg bson.Value) bool {
 	d, _ := arg.Doc()
 	return d.Get("distanceField").IsMissing() && d.Get("includeLocs").IsMissing()
 }
 
-// nearFirst refuses the stage behind any that does something. Errors: 40603.
+// nearFirst rejects the stage behind any stage that changes its input.
+// Errors: 40603.
 func nearFirst(_ Stage, before []Stage) error {
 	for _, s := range before {
 		if !isNothing(s) {
@@ -245,7 +246,7 @@ func (s *geoNearStage) Split() Split {
 	return Split{Shards: []Stage{s}, Order: &distanceOrder}
 }
 
-// distanceOrder is the order by the distances that rows carry as sort keys.
+// distanceOrder is the order by the distances, which rows have as sort keys.
 var distanceOrder = order.Pattern{Parts: []order.Part{{Name: "$distance", Dir: 1, Meta: "geoNearDistance"}}}
 
 func (s *geoNearStage) Append(b *bson.Builder) { b.Raw("$geoNear", s.arg) }
@@ -303,10 +304,10 @@ func (o *geoNearOp) Next(env *mql.Env) (*exec.Row, error) {
 	return &o.row, nil
 }
 
-// Park has nothing to let go: the input was read to its end before the first row.
+// Park releases nothing: the input was read to its end before the first row.
 func (*geoNearOp) Park() (int, bool) { return 0, true }
 
-// load measures the input.
+// load computes the distances of the input and sorts it.
 func (o *geoNearOp) load(env *mql.Env) error {
 	var key []byte
 	for {
@@ -349,7 +350,7 @@ func (o *geoNearOp) load(env *mql.Env) error {
 	}
 }
 
-// nearest is the least distance of a geometry of the document.
+// nearest returns the smallest distance of a geometry of the document.
 func (o *geoNearOp) nearest(doc bson.Raw) (d float64, loc bson.Value, ok bool) {
 	o.at.Walk(doc, path.TraverseLeaf, func(v bson.Value, _ []int32) bool {
 		if g, isGeo := geo.Stored(v); isGeo {
@@ -362,7 +363,7 @@ func (o *geoNearOp) nearest(doc bson.Raw) (d float64, loc bson.Value, ok bool) {
 	return d, loc, ok
 }
 
-// measured is the document with distance and location.
+// measured returns the document with distance and location.
 func (o *geoNearOp) measured(doc bson.Raw, d float64, loc bson.Value) bson.Raw {
 	if o.distance != nil {
 		b := bson.NewBuilder(o.out[0][:0])

@@ -16,19 +16,19 @@ var stageGraphLookup = reading(StageDef{Name: "$graphLookup",
 	Constraints: Constraints{NotIn: InUpdate, OneToOne: true, KeepsOrder: true}, Privileges: readsTarget,
 	Doc: "reference/operator/aggregation/graphLookup"}, readGraphLookup, parseGraphLookup)
 
-// graphStage walks a collection breadth first.
+// graphStage searches a collection breadth first.
 type graphStage struct {
 	ns       collection.Namespace
 	start    expr.Expr
 	from, to path.Path
 	as       fieldName
-	depth    fieldName  // where the depth goes; nil = nowhere
+	depth    fieldName  // field for the depth; nil = none
 	max      int64      // -1 = unbounded
 	restrict match.Node // nil = none
 	arg      bson.Raw
 }
 
-// graphArgs are the arguments of $graphLookup, as texts and values.
+// graphArgs are the arguments of $graphLookup as they were given.
 type graphArgs struct {
 	from, as, connectFrom, connectTo, depth string
 	start, restrict                         bson.Value
@@ -165,17 +165,17 @@ type graphOp struct {
 	*graphStage
 	opener   Opener
 	env      *mql.Env
-	visited  map[string]struct{} // keys of _ids, which are documents' whatever the collation
+	visited  map[string]struct{} // keys of the visited _ids, independent of the collation
 	key      []byte
 	found    []bson.Raw
 	held     int
 	frontier valueSet
 	next     valueSet
-	seen     valueSet // values that were looked for already
+	seen     valueSet // values that were already looked up
 	joined   []byte
 }
 
-// frontierMax is how many values one read looks for.
+// frontierMax is the number of values that one read looks up.
 const frontierMax = 1000
 
 func (o *graphOp) Next(env *mql.Env) (*exec.Row, error) {
@@ -200,7 +200,7 @@ func (o *graphOp) Next(env *mql.Env) (*exec.Row, error) {
 
 func (o *graphOp) Park() (int, bool) { o.buf, o.joined = nil, nil; return o.in.Park() }
 
-// search walks from one document.
+// search runs the search for one document of the input.
 func (o *graphOp) search(env *mql.Env, r *exec.Row) error {
 	o.release()
 	o.look(r)
@@ -233,7 +233,7 @@ func (o *graphOp) search(env *mql.Env, r *exec.Row) error {
 	return nil
 }
 
-// want adds a value to the next level unless it was looked for before.
+// want adds a value to the next level unless it was already looked up.
 func (o *graphOp) want(env *mql.Env, v bson.Value) {
 	if _, fresh := o.seen.add(env, v); fresh {
 		o.next.add(env, v)
@@ -271,7 +271,7 @@ func (o *graphOp) level(env *mql.Env, values []bson.Value, depth int64) error {
 	}
 }
 
-// visit keeps a document that was not met before.
+// visit stores a document unless it was visited before.
 func (o *graphOp) visit(env *mql.Env, doc bson.Raw, depth int64) error {
 	k := keystring.Append(o.key[:0], doc.Get("_id"), keystring.Ascending, nil, nil)
 	o.key = k
@@ -322,7 +322,7 @@ func (o *graphOp) Close() {
 
 func (o *graphOp) Explain(b *bson.Builder, stats bool) { o.base.Explain(b, stats) }
 
-// passMatch moves the conditions on all but the new field.
+// passMatch lets conditions on all fields but the new one pass.
 func (s *graphStage) passMatch(m *matchStage) ([]Stage, bool) {
 	return pushParts(s, m, free(s.as, nil))
 }

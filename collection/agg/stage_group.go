@@ -15,7 +15,7 @@ import (
 var stageGroup = StageDef{Name: "$group", OwnFields: true, Parse: parseGroup, Constraints: Constraints{Blocking: true}, ShapesPlan: true,
 	Doc: "reference/operator/aggregation/group"}
 
-// groupMode says what a $group reads and delivers.
+// groupMode is the kind of input and output of a $group.
 type groupMode uint8
 
 const (
@@ -24,14 +24,13 @@ const (
 	groupMerge                    // partials to results
 )
 
-// groupStage gathers documents by a key. Its partials are documents {_id: key,
-// field: partial, …}.
+// groupStage groups documents by a key. Its partials are documents {_id: key, field: partial, …}.
 type groupStage struct {
 	id expr.Expr
-	// lone is {field: null} for an _id that is an object of one field, otherwise missing.
-	// MongoDB groups by the values of the fields and makes the object at the end: a lone
-	// missing value is null, while those of several fields stay missing.
-	// Observed: mongod 7.0 and 8.2.
+	// lone is {field: null} for an _id that is an object of one field, otherwise missing. MongoDB groups
+	// by the values of the fields and makes the object at the end: if there is only one field, its
+	// missing value becomes null; missing values of several fields stay missing. Observed: mongod 7.0
+	// and 8.2.
 	lone bson.Value
 	out  []output
 	mode groupMode
@@ -70,7 +69,7 @@ func parseGroup(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	return []Stage{s}, nil
 }
 
-// groupKey reads the _id of $group.
+// groupKey parses the _id of $group.
 func (p *parser) groupKey(v bson.Value) (expr.Expr, error) {
 	if d, ok := v.Doc(); ok {
 		if f, some := d.First(); some && (len(f.Name) == 0 || f.Name[0] != '$') {
@@ -84,7 +83,7 @@ func (p *parser) groupKey(v bson.Value) (expr.Expr, error) {
 	return expr.Parse(p.env, v)
 }
 
-// loneKey is {field: null} for an object of one field, else missing.
+// loneKey returns {field: null} for an object of one field, else missing.
 func loneKey(v bson.Value) bson.Value {
 	d, _ := v.Doc()
 	f, ok := d.First()
@@ -134,10 +133,10 @@ func (s *groupStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operator
 	return &groupOp{base: base{in: in, stage: s}, groupStage: s, table: groupTable{out: s.out}}, nil
 }
 
-// passMatch moves the conditions on the _id.
+// passMatch lets conditions on the _id pass.
 func (s *groupStage) passMatch(m *matchStage) ([]Stage, bool) { return pushWhole(s, m, s.origin) }
 
-// origin of a path in the _id, where that is a field or has the field.
+// origin returns the origin of a path in the _id, if the _id is a field or an object of fields.
 func (s *groupStage) origin(p path.Path) (path.Path, bool) {
 	if s.mode == groupMerge || p.First() != "_id" {
 		return p, false

@@ -8,18 +8,18 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// placesOfInfo are the places that refuse sources about the server.
+// placesOfInfo are the places where sources about the server are not allowed.
 const placesOfInfo = InFacet | InTransaction | InUpdate
 
-// The surroundings of these sources: what they are asked of. A source of another kind
-// has them in its row.
+// Constraints of these sources, by whether they describe a collection, a database or the server. A
+// source with other constraints has them in its row.
 var (
 	ofCollection = Constraints{First: true, Source: true, NotIn: placesOfInfo}
 	onDatabase   = Constraints{First: true, Source: true, NotIn: placesOfInfo, NoView: mongoerr.InvalidNamespace, Collectionless: true}
 	onAdmin      = Constraints{First: true, Source: true, NotIn: placesOfInfo, NoView: mongoerr.InvalidNamespace, Collectionless: true, AdminOnly: true}
 )
 
-// infoStage is a source about the server itself; the Opener makes its rows.
+// infoStage is a source of rows about the server itself. The Opener makes the rows.
 type infoStage struct {
 	name string
 	ns   collection.Namespace
@@ -27,13 +27,12 @@ type infoStage struct {
 	c    Constraints
 }
 
-// infoArgs is the argument of a source about the server, checked: each field comes once and has
-// the type that its readers expect.
+// infoArgs is the validated argument of such a source: each field occurs once and has the expected type.
 type infoArgs struct{ doc bson.Raw }
 
 func (infoArgs) mentioned() Mentioned { return Mentioned{} }
 
-// info is the row of a source about the server whose argument passes check.
+// info returns the row of a source about the server. check validates its argument.
 func info(d StageDef, check func(bson.Value) error) StageDef {
 	return reading(d, func(arg bson.Value) (infoArgs, error) {
 		doc, ok := arg.Doc()
@@ -60,7 +59,7 @@ func (s *infoStage) Open(env *mql.Env, _ exec.Operator, o Opener) (exec.Operator
 	return &passOp{base{in: in, stage: s}}, nil
 }
 
-// checkEmpty wants an empty object.
+// checkEmpty rejects everything but an empty object.
 func checkEmpty(name string, code mongoerr.Code) func(bson.Value) error {
 	return func(v bson.Value) error {
 		if d, ok := v.Doc(); !ok || !d.IsEmpty() {
@@ -70,13 +69,13 @@ func checkEmpty(name string, code mongoerr.Code) func(bson.Value) error {
 	}
 }
 
-// option is one field of an argument and the type it must have.
+// option is a field of an argument and its type.
 type option struct {
 	name string
 	t    bson.Type
 }
 
-// checkOptions looks at the fields of an argument.
+// checkOptions validates the fields of an argument.
 func checkOptions(stage string, d bson.Raw, unknown mongoerr.Code, options ...option) error {
 next:
 	for it := d.Iter(); it.Next(); {

@@ -69,7 +69,7 @@ func (o *limitOp) Next(env *mql.Env) (*exec.Row, error) {
 
 func (o *limitOp) Park() (int, bool) { return o.in.Park() }
 
-// absorb takes the smaller of two limits.
+// absorb merges two limits into the smaller one.
 func (s *limitStage) absorb(rest []Stage) ([]Stage, int) {
 	if b, ok := rest[0].(*limitStage); ok {
 		return []Stage{&limitStage{min(s.n, b.n)}}, 1

@@ -9,7 +9,7 @@ var stageListClusterCatalog = info(StageDef{Name: "$listClusterCatalog", Constra
 	Collectionless: true, NoCollection: noCatalogOfCollection},
 	Privileges: []Privilege{{Action: "listClusterCatalog", On: OnInput}}, Since: "8.1", Doc: "reference/operator/aggregation/listClusterCatalog"}, checkClusterCatalog)
 
-// noCatalogOfCollection is the error of $listClusterCatalog on a collection.
+// noCatalogOfCollection returns the error for $listClusterCatalog on a collection.
 func noCatalogOfCollection() error {
 	return mongoerr.New(9621301, "The $listClusterCatalog stage must be run on a database")
 }

@@ -12,14 +12,15 @@ var stageListLocalSessions = info(StageDef{Name: "$listLocalSessions", Constrain
 var stageListSessions = onlySessions(info(StageDef{Name: "$listSessions", Constraints: ofSessions,
 	Privileges: othersSessions, Unstable: always, Since: "3.6", Doc: "reference/operator/aggregation/listSessions"}, checkListSessions))
 
-// othersSessions are the privileges of both.
+// othersSessions are the privileges of both stages.
 var othersSessions = []Privilege{{Action: "listSessions", On: OnCluster, If: where(infoArgs.othersSessions), Case: "for sessions of others"}}
 
-// ofSessions are the surroundings of a source that one collection shows.
+// ofSessions are the constraints of a source that reads one collection.
 var ofSessions = Constraints{First: true, Source: true, NotIn: placesOfInfo, NoView: mongoerr.InvalidNamespace}
 
-// onlySessions makes a row refuse every collection but the one that keeps the sessions.
-// Manual: reference/operator/aggregation/listSessions. Errors: InvalidNamespace (73).
+// onlySessions makes a row reject every collection but config.system.sessions.
+// Manual: reference/operator/aggregation/listSessions.
+// Errors: InvalidNamespace (73).
 func onlySessions(d StageDef) StageDef {
 	parse := d.Parse
 	d.Parse = func(p *parser, name string, arg bson.Value) ([]Stage, error) {
@@ -31,8 +32,7 @@ func onlySessions(d StageDef) StageDef {
 	return d
 }
 
-// othersSessions reports a stage that is asked about the sessions of others than
-// the user.
+// othersSessions reports whether the stage shows sessions of users other than the caller.
 func (a infoArgs) othersSessions(user collection.User) bool {
 	if a.doc.Get("allUsers").Truthy() {
 		return true
@@ -49,7 +49,7 @@ func (a infoArgs) othersSessions(user collection.User) bool {
 	return false
 }
 
-// checkListSessions checks the argument of both stages; the messages name one of them.
+// checkListSessions validates the argument of both stages. The messages always name $listLocalSessions.
 func checkListSessions(v bson.Value) error {
 	const name = "$listLocalSessions"
 	d, ok := v.Doc()

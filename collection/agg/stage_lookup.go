@@ -17,24 +17,23 @@ var stageLookup = reading(StageDef{Name: "$lookup",
 	Constraints: Constraints{NotIn: InUpdate, OneToOne: true, KeepsOrder: true}, ShapesPlan: true, Privileges: readsTarget,
 	Doc: "reference/operator/aggregation/lookup"}, readLookup, parseLookup)
 
-// lookupStage joins the documents of another collection: those with equal
-// values at two paths (foreign.Len() > 0), those that a pipeline delivers (sub),
-// or those that a pipeline makes of the equal ones.
+// lookupStage joins documents of another collection: those with equal values at two paths (foreign.Len()
+// > 0), those that a pipeline delivers (sub), or those that a pipeline makes from the equal ones.
 type lookupStage struct {
 	ns             collection.Namespace
 	as             fieldName
 	local, foreign path.Path
 	let            []letVar
-	sub            *Pipeline // nil = the documents as they are
+	sub            *Pipeline // nil = the documents unchanged
 	arg            bson.Raw  // as given, for printing
 
-	// unwind is a $unwind of as that the optimiser put in, and joined what a
-	// $match behind it asked of the joined documents; nil asks nothing.
+	// unwind is a following $unwind of as that the optimiser merged. joined is the condition of a
+	// following $match on the joined documents; nil = none.
 	unwind *unwindStage
 	joined match.Node
 }
 
-// lookupFailed is an error with the code of most mistakes in $lookup.
+// lookupFailed returns an error with the code of most mistakes in $lookup.
 func lookupFailed(format string, args ...any) error {
 	return mongoerr.New(mongoerr.FailedToParse, format, args...)
 }
@@ -43,8 +42,8 @@ func lookupFailed(format string, args ...any) error {
 type lookupArgs struct {
 	as, local, foreign          string
 	hasAs, hasLocal, hasForeign bool
-	from                        collection.Namespace // without a DB: that of the pipeline
-	hasFrom, named              bool                 // named says that from is the name of a collection alone
+	from                        collection.Namespace // an empty DB means that of the pipeline
+	hasFrom, named              bool                 // named reports that from is only the name of a collection
 	let                         bson.Raw
 	pipeline                    []bson.Raw
 	hasPipeline                 bool
@@ -69,7 +68,7 @@ func readLookup(arg bson.Value) (*lookupArgs, error) {
 	return a, nil
 }
 
-// parseLookup joins with documents of another collection, or of a pipeline over it.
+// parseLookup joins documents of another collection, or of a pipeline over it.
 func parseLookup(p *parser, a *lookupArgs) ([]Stage, error) {
 	if a.from.DB == "" {
 		a.from.DB = p.ns.DB
@@ -157,7 +156,7 @@ func (a *lookupArgs) read(name string, v bson.Value) (err error) {
 	return lookupFailed("unknown argument to $lookup: %s", name)
 }
 
-// lookupText is an argument that must be a string.
+// lookupText returns an argument that must be a string.
 func lookupText(name string, v bson.Value) (string, error) {
 	if v.Type != bson.TypeString {
 		return "", lookupFailed("$lookup argument '%s' must be a string, is type %s", name, v.Type)
@@ -166,7 +165,7 @@ func lookupText(name string, v bson.Value) (string, error) {
 	return text, nil
 }
 
-// check looks at what the arguments are together, in a pipeline on a database.
+// check validates the combination of the arguments, in a pipeline on database db.
 func (a *lookupArgs) check(db string) error {
 	if a.named && badCollection(a.from.Coll) {
 		return mongoerr.BadNamespace(a.from.String())
@@ -190,7 +189,7 @@ func (a *lookupArgs) check(db string) error {
 	return nil
 }
 
-// wantPath compiles a checked path; the fields of a DBRef are admitted.
+// wantPath compiles a validated path, which may contain the fields of a DBRef.
 func wantPath(s string) (path.Path, error) {
 	if _, err := wantField(dbRefFields.Replace(s + ".")[:len(s)]); err != nil {
 		return path.Path{}, err
@@ -198,16 +197,16 @@ func wantPath(s string) (path.Path, error) {
 	return path.Compile(s)
 }
 
-// dbRefFields puts names of the same length in place of $ref, $id and $db.
+// dbRefFields replaces $ref, $id and $db by names of the same length.
 var dbRefFields = strings.NewReplacer("$ref.", "_ref.", "$id.", "_id.", "$db.", "_db.")
 
-// badCollection says that a name can be no collection.
+// badCollection reports whether a name cannot be that of a collection.
 func badCollection(name string) bool {
 	return name == "" || name[0] == '.' || strings.IndexByte(name, 0) >= 0
 }
 
-// lookupFrom reads from: {db, coll}, which names a collection of this database
-// or one of the server's own.
+// lookupFrom reads from: {db, coll}, which refers to a collection of this database or one of the
+// server's own.
 func lookupFrom(f bson.Raw) (ns collection.Namespace, err error) {
 	if name, twice := f.Repeated(); twice {
 		return ns, mongoerr.RepeatedField("$lookup.from." + string(name))
@@ -237,7 +236,7 @@ func (s *lookupStage) Constraints() Constraints {
 func (s *lookupStage) Split() Split           { return everywhere(s) }
 func (s *lookupStage) Append(b *bson.Builder) { b.Raw("$lookup", s.arg) }
 
-// unfold is the stage without what the optimiser put in.
+// unfold returns the stages without the merges of the optimiser.
 func (s *lookupStage) unfold() []Stage {
 	plain := *s
 	plain.unwind, plain.joined = nil, nil
@@ -272,8 +271,8 @@ func (s *lookupStage) appendExplain(b *bson.Builder) {
 	b.End()
 }
 
-// filtered is the sub-pipeline with the filter of the joined documents; nil for
-// none that changes them, whose filter openEqual adds.
+// filtered returns the sub-pipeline with the filter of the joined documents. It returns nil if there is
+// no sub-pipeline; openEqual adds the filter then.
 func (s *lookupStage) filtered() *Pipeline {
 	if s.sub == nil || s.joined == nil {
 		return s.sub

@@ -13,10 +13,11 @@ var stageMatch = StageDef{Name: "$match", OwnFields: true, Parse: parseMatch,
 	Constraints: Constraints{KeepsOrder: true}, AfterChanges: true, Behind: textFirst, Selects: always,
 	Doc: "reference/operator/aggregation/match"}
 
-// matchStage drops the documents that do not satisfy a filter.
+// matchStage drops the documents that do not match a filter.
 type matchStage struct {
 	node match.Node
-	// meta: the filter reads metadata, which stages before may make, so it is not moved.
+	// meta reports that the filter reads metadata. Earlier stages may make this metadata, so the filter
+	// is not moved.
 	meta bool
 }
 
@@ -38,7 +39,8 @@ func parseMatch(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	return []Stage{&matchStage{node: n, meta: kinds != 0}}, nil
 }
 
-// textFirst refuses a text search behind other stages. Errors: 17313.
+// textFirst rejects a text search behind other stages.
+// Errors: 17313.
 func textFirst(s Stage, before []Stage) error {
 	m, ok := s.(*matchStage)
 	if ok && len(before) > 0 && match.Features(m.node)&match.UsesText != 0 {
@@ -104,7 +106,7 @@ func (o *matchOp) Close() {
 	o.scratch.Close()
 }
 
-// passMatch makes one filter of two; m goes in front of one that reads metadata.
+// passMatch merges two filters into one. If s reads metadata, m moves in front of it.
 func (s *matchStage) passMatch(m *matchStage) ([]Stage, bool) {
 	if s.meta {
 		return []Stage{m, s}, true
@@ -112,5 +114,5 @@ func (s *matchStage) passMatch(m *matchStage) ([]Stage, bool) {
 	return []Stage{&matchStage{node: match.AllOf(conjuncts(s.node, conjuncts(m.node, nil))...)}}, true
 }
 
-// passesAll see isNothing.
+// passesAll reports whether the filter has no condition: see isNothing.
 func (s *matchStage) passesAll() bool { return admitsAll(s.node) }

@@ -26,20 +26,20 @@ type mergeStage struct {
 
 // mergeArgs are the arguments of $merge.
 type mergeArgs struct {
-	spec  SinkSpec   // its NS without a DB: in that of the pipeline
+	spec  SinkSpec   // an empty DB in its NS means that of the pipeline
 	let   bson.Value // for the pipeline of whenMatched
-	steps []bson.Raw // the stages of that
+	steps []bson.Raw // stages of that pipeline
 	arg   bson.Raw   // as given, for printing
 }
 
 func (a *mergeArgs) mentioned() Mentioned { return Mentioned{NS: a.spec.NS} }
 
-// updates says that documents that match may be changed.
+// updates reports whether matching documents may be changed.
 func (a *mergeArgs) updates(collection.User) bool {
 	return a.spec.WhenMatched != MatchKeep && a.spec.WhenMatched != MatchFail
 }
 
-// inserts says that documents may be inserted.
+// inserts reports whether documents may be inserted.
 func (a *mergeArgs) inserts(collection.User) bool { return a.spec.WhenMissing == MissInsert }
 
 func readMerge(arg bson.Value) (*mergeArgs, error) {
@@ -57,7 +57,7 @@ func readMerge(arg bson.Value) (*mergeArgs, error) {
 	var into, on, matched, missing bson.Value
 	for it := a.arg.Iter(); it.Next(); {
 		if n := string(it.Name); it.Value.Type == bson.TypeNull && (n == "let" || n == "whenNotMatched") {
-			continue // as if it were not there
+			continue // treated as absent
 		}
 		switch string(it.Name) {
 		case "into":
@@ -109,7 +109,7 @@ func parseMerge(p *parser, a *mergeArgs) ([]Stage, error) {
 	return []Stage{s}, s.pipeline(p, a.let, a.steps)
 }
 
-// mergeTarget reads into. The namespace has no DB if that does not name one.
+// mergeTarget reads into. If into has no database, DB stays empty.
 func mergeTarget(v bson.Value) (ns collection.Namespace, err error) {
 	switch v.Type {
 	case bson.TypeString:
@@ -279,8 +279,7 @@ func (p *parser) updateSteps(env *mql.Env, steps []bson.Raw) ([]project.Transfor
 	return out, nil
 }
 
-// letVars reads the variables of let; the document at hand is what the
-// expressions see.
+// letVars parses the variables of let. Their expressions see the current document.
 func (p *parser) letVars(d bson.Raw, reserved bool) ([]letVar, error) {
 	var out []letVar
 	for it := d.Iter(); it.Next(); {

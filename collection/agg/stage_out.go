@@ -14,7 +14,7 @@ var stageOut = reading(StageDef{Name: "$out",
 	Constraints: Constraints{Last: true, Writes: true, Blocking: true, NotIn: placesOfWrites}, Privileges: []Privilege{{Action: "insert"}, {Action: "remove"}},
 	Doc: "reference/operator/aggregation/out"}, readOut, parseOut)
 
-// namespaceBytesMax is how long a namespace may be.
+// namespaceBytesMax is the maximal length of a namespace.
 // Manual: reference/limits#mongodb-limit-Namespace-Length.
 const namespaceBytesMax = 255
 
@@ -23,7 +23,7 @@ type outStage struct{ spec SinkSpec }
 
 // outArgs are the arguments of $out.
 type outArgs struct {
-	ns     collection.Namespace // without a DB: in that of the pipeline
+	ns     collection.Namespace // an empty DB means that of the pipeline
 	series bson.Raw             // timeseries; nil for an ordinary collection
 }
 
@@ -97,7 +97,7 @@ func parseOut(p *parser, a *outArgs) ([]Stage, error) {
 	return []Stage{&outStage{SinkSpec{Out: true, NS: ns, TimeSeries: a.series}}}, nil
 }
 
-// checkTarget looks whether documents may be written to ns.
+// checkTarget checks whether documents may be written to ns.
 func checkTarget(ns collection.Namespace, special, internal mongoerr.Code, stage string) error {
 	switch {
 	case ns.DB == "" || ns.Coll == "" || strings.ContainsAny(ns.DB, " .$/\\\"\x00") || strings.ContainsAny(ns.Coll, "$\x00") ||
@@ -111,7 +111,7 @@ func checkTarget(ns collection.Namespace, special, internal mongoerr.Code, stage
 	return nil
 }
 
-// placesOfWrites are the places that refuse stages that write.
+// placesOfWrites are the places where writing stages are not allowed.
 const placesOfWrites = InFacet | InLookup | InUnion | InView | InTransaction | InUpdate
 
 func (s *outStage) Name() string             { return "$out" }

@@ -13,7 +13,7 @@ var stageRedact = StageDef{Name: "$redact", OwnFields: true, Parse: parseRedact,
 
 // redactStage keeps, prunes or descends into each level of a document.
 type redactStage struct {
-	e     expr.Expr // sees descend, keep and prune as variables
+	e     expr.Expr // sees DESCEND, KEEP and PRUNE as variables
 	plain bson.Value
 }
 
@@ -100,8 +100,8 @@ func (o *redactOp) Close() {
 	o.scratch.Close()
 }
 
-// level decides about a document and appends the fields that stay to b, whose
-// open document they belong to.
+// level evaluates the expression for one level of a document, and appends the fields to keep to the open
+// document of b.
 func (o *redactOp) level(b *bson.Builder, doc bson.Raw) (keep bool, err error) {
 	v, err := o.e.Eval(o.inner, doc, &o.scratch)
 	if err != nil {

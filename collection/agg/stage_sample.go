@@ -15,8 +15,8 @@ import (
 var stageSample = StageDef{Name: "$sample", Parse: parseSample, Constraints: Constraints{Blocking: true}, Selects: always,
 	Doc: "reference/operator/aggregation/sample"}
 
-// sampleStage picks n documents at random: each gets a random key, and the n
-// least keys win, in every shard and again over all.
+// sampleStage selects n documents at random: each gets a random key, and the n smallest keys are
+// selected, in every shard and again over all.
 type sampleStage struct{ n int64 }
 
 func parseSample(_ *parser, _ string, arg bson.Value) ([]Stage, error) {
@@ -39,7 +39,7 @@ func parseSample(_ *parser, _ string, arg bson.Value) ([]Stage, error) {
 	}
 	if d, ok := size.Decimal(); ok {
 		var a bson.Arena
-		size = a.Decimal(decimal.Round(d, 0)) // decimals round, doubles truncate
+		size = a.Decimal(decimal.Round(d, 0)) // decimals are rounded, doubles are truncated
 	}
 	n, _ := size.TruncInt64()
 	if n <= 0 {
@@ -55,7 +55,7 @@ func (s *sampleStage) Split() Split {
 }
 func (s *sampleStage) Reads(func(string)) bool { return false }
 
-// randomOrder is the order by the random keys that rows carry as sort keys.
+// randomOrder is the order by the random keys, which rows have as sort keys.
 var randomOrder = order.Pattern{Parts: []order.Part{{Name: "$rand", Dir: 1, Meta: "randVal"}}}
 
 func (s *sampleStage) Append(b *bson.Builder) {
@@ -97,7 +97,7 @@ func (o *sampleOp) Next(env *mql.Env) (*exec.Row, error) {
 	return &o.row, nil
 }
 
-// Park has nothing to let go: the input was read to its end before the first row.
+// Park releases nothing: the input was read to its end before the first row.
 func (*sampleOp) Park() (int, bool) { return 0, true }
 
 func (o *sampleOp) load(env *mql.Env) error {

@@ -14,17 +14,17 @@ import (
 var stageScore = StageDef{Name: "$score", Parse: parseScore, Selects: always, Unstable: always,
 	Constraints: Constraints{NotIn: InUpdate}, Since: "8.2", Doc: "reference/operator/aggregation/score"}
 
-// scoreStage gives each document a score, {$meta: "score"}, and leaves it as it is.
+// scoreStage gives each document a score, {$meta: "score"}, and does not change the document.
 type scoreStage struct {
 	score   expr.Expr
 	norm    normalization
 	weight  float64
-	details bool   // scoreDetails was asked for
+	details bool   // scoreDetails are requested
 	text    string // score as the client wrote it, for the details
 	arg     bson.Raw
 }
 
-// normalization says how scores are brought between 0 and 1.
+// normalization is the name of a method that maps scores to values between 0 and 1.
 type normalization string
 
 // The normalizations. Manual: reference/operator/aggregation/score#fields.
@@ -34,7 +34,7 @@ const (
 	normMinMax  normalization = "minMaxScaler"
 )
 
-// parseNormalization finds a normalization by its name.
+// parseNormalization returns a normalization by its name.
 //
 // Errors: BadValue.
 func parseNormalization(field string, v bson.Value) (normalization, error) {
@@ -46,8 +46,8 @@ func parseNormalization(field string, v bson.Value) (normalization, error) {
 	return "", mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '%s' is not a valid value: it is none, sigmoid or minMaxScaler", name, field)
 }
 
-// of normalizes one of the scores between least and greatest, which only minMaxScaler
-// asks for: all are 0 if they are the same.
+// of normalizes a score. Only minMaxScaler uses least and greatest, the extremes of all scores; if they
+// are equal, the result is 0.
 func (n normalization) of(score, least, greatest float64) float64 {
 	switch n {
 	case normSigmoid:
@@ -124,8 +124,8 @@ func (s *scoreStage) Constraints() Constraints {
 	return c
 }
 
-// Split keeps the scores with the stages that read them: metadata of the stage does not
-// leave a shard.
+// Split keeps the scores with the stages that read them, because the stage's metadata does not leave a
+// shard.
 func (s *scoreStage) Split() Split { return merged(s) }
 
 func (s *scoreStage) Reads(add func(string)) bool {
@@ -139,8 +139,7 @@ func (s *scoreStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operator
 	return o, nil
 }
 
-// scoringOp is the operator of $score. To scale between the least and the greatest score
-// it reads its input to the end first.
+// scoringOp is the operator of $score. For minMaxScaler it reads its whole input first.
 type scoringOp struct {
 	base
 	maker
@@ -172,7 +171,7 @@ func (o *scoringOp) Next(env *mql.Env) (*exec.Row, error) {
 	return &o.row, env.Tick()
 }
 
-// raw is the score of a row before it is normalized.
+// raw returns the score of a row before normalization.
 //
 // Errors: TypeMismatch.
 func (o *scoringOp) raw(env *mql.Env, r *exec.Row) (float64, error) {
@@ -188,8 +187,9 @@ func (o *scoringOp) raw(env *mql.Env, r *exec.Row) (float64, error) {
 	return f, nil
 }
 
-// withScore returns the metadata of a row with the score that raw becomes, and its details
-// if they are asked for. Manual: reference/operator/aggregation/score#scoredetails.
+// withScore returns the metadata of a row with the score made from raw, and with its details if
+// requested.
+// Manual: reference/operator/aggregation/score#scoredetails.
 func (o *scoringOp) withScore(meta bson.Raw, raw float64) bson.Raw {
 	score := o.norm.of(raw, o.least, o.greatest) * o.weight
 	b := &o.metaBuilder
@@ -216,7 +216,7 @@ func (o *scoringOp) withScore(meta bson.Raw, raw float64) bson.Raw {
 	return bson.Raw(o.metaBuf)
 }
 
-// nextScaled is Next where all scores have to be known.
+// nextScaled is Next for minMaxScaler, which needs all scores first.
 func (o *scoringOp) nextScaled(env *mql.Env) (*exec.Row, error) {
 	for !o.loaded {
 		r, err := o.in.Next(env)
@@ -248,7 +248,7 @@ func (o *scoringOp) nextScaled(env *mql.Env) (*exec.Row, error) {
 	return &o.row, env.Tick()
 }
 
-// load keeps a row with its score.
+// load stores a row with its score.
 func (o *scoringOp) load(env *mql.Env, r *exec.Row) error {
 	score, err := o.raw(env, r)
 	if err != nil {
@@ -267,7 +267,7 @@ func (o *scoringOp) load(env *mql.Env, r *exec.Row) error {
 	return o.spool.add(env, bson.Raw(b.Finish()), nil)
 }
 
-// Park lets the input park, of which nothing is held but what the spool has.
+// Park parks the input. The operator holds nothing of it but the copies in the spool.
 func (o *scoringOp) Park() (int, bool) {
 	if o.loaded {
 		return 0, true

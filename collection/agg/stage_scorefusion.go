@@ -15,20 +15,20 @@ var stageScoreFusion = StageDef{Name: scoreFusion, Parse: parseScoreFusion, Behi
 	Constraints: fusionConstraints,
 	Doc:         "reference/operator/aggregation/scoreFusion", Since: "8.3"}
 
-// scoreFusionRule says how $scoreFusion makes one score of several.
+// scoreFusionRule describes how $scoreFusion combines several scores into one.
 type scoreFusionRule struct {
 	norm normalization
-	// combine computes the score from those of the pipelines, which are its variables;
-	// nil for their average.
+	// combine computes the score from the pipelines' scores, which are its variables; nil computes their
+	// average.
 	combine expr.Expr
 	text    string // combine as the client wrote it
 }
 
-// parseScoreFusion reads {input: {pipelines: …, normalization: …}, combination: {weights: …,
-// method: …, expression: …}, scoreDetails: …}.
+// parseScoreFusion reads {input: {pipelines: …, normalization: …}, combination: {weights: …, method: …,
+// expression: …}, scoreDetails: …}.
 //
-// Errors: those of $rankFusion, FailedToParse for what does not go together in combination,
-// BadValue for a word that is not known.
+// Errors: those of $rankFusion, FailedToParse for contradictory fields of combination, BadValue for an
+// unknown word.
 func parseScoreFusion(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	s, fields, err := newFusion(p, scoreFusion, arg)
 	if err != nil {
@@ -53,7 +53,7 @@ func parseScoreFusion(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	return s.complete(p)
 }
 
-// parseCombination reads how scores become one: by weights, or by an expression.
+// parseCombination reads how scores are combined: by weights, or by an expression.
 func (s *fusionStage) parseCombination(p *parser, fields *specFields, d bson.Raw) error {
 	expression := d.Get("expression")
 	if !expression.IsMissing() { // of any type
@@ -91,8 +91,8 @@ func (s *fusionStage) parseCombination(p *parser, fields *specFields, d bson.Raw
 	return err
 }
 
-// scoresEnv returns an Env in which the scores of a document are variables with the names
-// of the pipelines; nil declares them only.
+// scoresEnv returns an Env in which the scores of a document are variables with the names of the
+// pipelines. If scores is nil, they are only declared.
 func (s *fusionStage) scoresEnv(env *mql.Env, scores []float64) *mql.Env {
 	inner := *env
 	inner.Vars = env.Vars.Clone()
@@ -107,10 +107,10 @@ func (s *fusionStage) scoresEnv(env *mql.Env, scores []float64) *mql.Env {
 	return &inner
 }
 
-// scoreRange is the least and the greatest score of a pipeline.
+// scoreRange holds the least and the greatest score of a pipeline.
 type scoreRange struct{ least, greatest float64 }
 
-// scoreRanges are those of all pipelines.
+// scoreRanges holds the ranges of all pipelines.
 type scoreRanges []scoreRange
 
 func newScoreRanges(n int) scoreRanges {
@@ -121,7 +121,7 @@ func newScoreRanges(n int) scoreRanges {
 	return ranges
 }
 
-// scored makes the row of a document with the score that its pipeline gave it.
+// scored makes the row of a document with the score from its pipeline.
 func (o *rankedOp) scored(env *mql.Env, r *exec.Row) (*exec.Row, error) {
 	v := r.Meta.Get("score")
 	if v.IsMissing() {
@@ -146,16 +146,16 @@ func (o *rankedOp) scored(env *mql.Env, r *exec.Row) (*exec.Row, error) {
 	return o.end(env, nil)
 }
 
-// scoreSums are the scores of one document, by pipeline.
+// scoreSums holds the scores of one document, by pipeline.
 type scoreSums struct {
 	there   []bool
 	raw     []float64
-	details []bson.Raw // scoreDetails of the pipelines that make some
-	weighed []float64  // normalized, and multiplied by the weight; 0 where it is not there
+	details []bson.Raw // scoreDetails of the pipelines that make them
+	weighed []float64  // normalized and multiplied by the weight; 0 for a pipeline without the document
 	scratch expr.Scratch
 }
 
-// combined makes the row of a document of the scores that the pipelines gave it.
+// combined makes the row of a document from the pipelines' scores.
 func (o *scoreOp) combined(env *mql.Env, r *exec.Row) (*exec.Row, error) {
 	s, n := &o.sums, len(o.inputs)
 	if s.there == nil {
@@ -217,7 +217,7 @@ func (o *scoreOp) combinedMeta(score float64) bson.Raw {
 		b.BeginArray("details")
 		for i, in := range o.inputs {
 			if !o.sums.there[i] {
-				continue // the array is of those that delivered the document
+				continue // the array has only the pipelines that delivered the document
 			}
 			b.BeginDoc("")
 			b.String("inputPipelineName", in.name)

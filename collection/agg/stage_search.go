@@ -5,7 +5,8 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// The stages of Atlas Search: known by name, refused as a server without it does.
+// The stages of Atlas Search. They are recognised and rejected, as by a MongoDB server without Atlas
+// Search.
 var (
 	stageListSearchIndexes = StageDef{Name: "$listSearchIndexes", Parse: parseSearch, Since: "7.0", Doc: "reference/operator/aggregation/listSearchIndexes"}
 	stageSearch            = StageDef{Name: "$search", Parse: parseSearch, Unstable: always, Selects: always,

@@ -20,7 +20,7 @@ var stageSetWindowFields = StageDef{Name: "$setWindowFields", Parse: parseSetWin
 
 // windowStage computes fields over windows of the documents of each partition.
 type windowStage struct {
-	partition expr.Expr // nil: one partition
+	partition expr.Expr // nil: a single partition
 	by        order.Pattern
 	byNames   []string // of a single sort field, for ranges
 	out       []windowOutput
@@ -131,13 +131,13 @@ func (p *parser) windowOutput(s *windowStage, name string, v bson.Value) (window
 	return windowOutput{field, fn}, err
 }
 
-// isRanking reports the name of a function beside which no argument stands.
+// isRanking reports whether a function takes no argument.
 func (p *parser) isRanking(name string) bool {
 	def := p.windowFunction(name)
 	return def != nil && def.ranking
 }
 
-// allows looks whether the stage's order fits a window.
+// allows checks whether the stage's order fits a window.
 func (s *windowStage) allows(w *window) error {
 	bounded := !w.lo.unbounded || !w.hi.unbounded
 	switch {
@@ -198,8 +198,8 @@ func (s *windowStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operato
 		rows: rowSorter{what: "$setWindowFields"}, docs: spool{what: "$setWindowFields"}}, nil
 }
 
-// windowOp sorts its input by partition and order, and computes the fields one
-// partition after the other.
+// windowOp sorts its input by partition and order, then computes the fields, one partition after the
+// other.
 type windowOp struct {
 	base
 	maker
@@ -241,7 +241,7 @@ func (o *windowOp) Next(env *mql.Env) (*exec.Row, error) {
 	return o.compute(env)
 }
 
-// Park has nothing to let go: the input was read to its end before the first row.
+// Park releases nothing: the input was read to its end before the first row.
 func (*windowOp) Park() (int, bool) { return 0, true }
 
 // load sorts the input.
@@ -333,7 +333,7 @@ func (o *windowOp) finish(env *mql.Env) {
 	o.runs = o.runs[:0]
 }
 
-// compute makes the document at the present position.
+// compute makes the document at the current position.
 func (o *windowOp) compute(env *mql.Env) (*exec.Row, error) {
 	if err := env.Tick(); err != nil {
 		return nil, err
@@ -397,10 +397,10 @@ func (o *windowOp) explainStats(b *bson.Builder) {
 
 func (o *windowOp) Explain(b *bson.Builder, stats bool) { explainStages(b, o, stats) }
 
-// passMatch moves the conditions on what the documents are partitioned by.
+// passMatch lets conditions on the partition key pass.
 func (s *windowStage) passMatch(m *matchStage) ([]Stage, bool) { return pushWhole(s, m, s.origin) }
 
-// origin of a path that the documents are partitioned by.
+// origin returns the origin of a path of the partition key.
 func (s *windowStage) origin(p path.Path) (path.Path, bool) {
 	if s.partition == nil {
 		return p, false

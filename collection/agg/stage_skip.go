@@ -57,7 +57,7 @@ func (o *skipOp) Next(env *mql.Env) (*exec.Row, error) {
 
 func (o *skipOp) Park() (int, bool) { return o.in.Park() }
 
-// passesAll see isNothing.
+// passesAll reports whether nothing is skipped: see isNothing.
 func (s *skipStage) passesAll() bool { return s.n == 0 }
 
 // absorb adds up the skips of two stages.

@@ -15,7 +15,7 @@ import (
 var stageSort = StageDef{Name: "$sort", OwnFields: true, Parse: parseSort, Constraints: Constraints{Blocking: true}, ShapesPlan: true, Selects: always,
 	Doc: "reference/operator/aggregation/sort"}
 
-// sortStage orders documents; with a limit it keeps only the first ones.
+// sortStage sorts documents; with a limit it is a top-k sort.
 type sortStage struct {
 	pattern order.Pattern
 	limit   int64 // 0 = all
@@ -49,7 +49,7 @@ func (s *sortStage) Split() Split {
 
 func (s *sortStage) Append(b *bson.Builder) { s.pattern.Append(b, "$sort") }
 
-// unfold is the sort and the limit it took in.
+// unfold returns the sort and the limit that it absorbed.
 func (s *sortStage) unfold() []Stage {
 	if s.limit == 0 {
 		return []Stage{s}
@@ -57,7 +57,7 @@ func (s *sortStage) unfold() []Stage {
 	return []Stage{&sortStage{pattern: s.pattern}, &limitStage{s.limit}}
 }
 
-// appendExplain prints the limit inside, as MongoDB does for a sort that took one in.
+// appendExplain prints the absorbed limit inside the $sort, as MongoDB does.
 func (s *sortStage) appendExplain(b *bson.Builder) {
 	b.BeginDoc("$sort")
 	s.pattern.Append(b, "sortKey")
@@ -80,7 +80,7 @@ func (s *sortStage) Open(_ *mql.Env, in exec.Operator, _ Opener) (exec.Operator,
 type sortOp struct {
 	base
 	sorter exec.Operator
-	rows   exec.Operator // sorter, with the sort key in the metadata if that is read
+	rows   exec.Operator // sorter; with the sort key in the metadata if that is read
 	*sortStage
 }
 
@@ -92,7 +92,7 @@ func (o *sortOp) readsMeta(k metaKinds) {
 
 func (o *sortOp) Next(env *mql.Env) (*exec.Row, error) {
 	if o.limit > 0 && o.returned >= o.limit {
-		return nil, nil // a sorter that spilled delivers more
+		return nil, nil // a sorter that spilled may deliver more
 	}
 	r, err := o.rows.Next(env)
 	if r != nil {
@@ -107,14 +107,13 @@ func (o *sortOp) Close() { o.sorter.Close() }
 
 func (o *sortOp) explainStats(b *bson.Builder) { exec.SortStats(o.sorter, b) }
 
-// Explain see exec.Operator.
+// Explain implements exec.Operator.
 func (o *sortOp) Explain(b *bson.Builder, stats bool) { explainStages(b, o, stats) }
 
-// passMatch sorts only what the filter keeps, unless a limit comes before it.
+// passMatch sorts only the documents that pass the filter, unless the sort has a limit.
 func (s *sortStage) passMatch(m *matchStage) ([]Stage, bool) { return []Stage{m, s}, s.limit == 0 }
 
-// absorb makes a top-k of a sort and a limit behind it, with or without a skip between
-// them.
+// absorb makes a top-k sort of a sort and a following limit, with or without a skip between them.
 func (s *sortStage) absorb(rest []Stage) ([]Stage, int) {
 	if l, ok := rest[0].(*limitStage); ok {
 		n := l.n

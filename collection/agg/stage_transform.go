@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/collection/project"
 )
 
-// The stages that make one document of one document.
+// The stages that make one document from one document.
 var (
 	stageAddFields = StageDef{Name: "$addFields", OwnFields: true, Parse: parseTransform, Constraints: oneToOne, AfterChanges: true,
 		Doc: "reference/operator/aggregation/addFields"}
@@ -25,7 +25,7 @@ var (
 		Doc: "reference/operator/aggregation/unset", Since: "4.2"}
 )
 
-// oneToOne are the constraints of all of them.
+// oneToOne are the constraints of these stages.
 var oneToOne = Constraints{OneToOne: true, KeepsOrder: true}
 
 // transformStage applies a document transform of package project.
@@ -102,10 +102,10 @@ func (o *transformOp) Close() {
 	o.scratch.Close()
 }
 
-// passMatch moves the conditions on fields that are kept or copied.
+// passMatch lets conditions on kept or copied fields pass.
 func (s *transformStage) passMatch(m *matchStage) ([]Stage, bool) { return pushParts(s, m, s.origin) }
 
-// origin of a field that is kept or copied.
+// origin returns the origin of a kept or copied field.
 func (s *transformStage) origin(p path.Path) (path.Path, bool) {
 	if s.t.Keeps(p) {
 		return p, true

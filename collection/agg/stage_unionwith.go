@@ -12,7 +12,7 @@ var stageUnionWith = reading(StageDef{Name: "$unionWith",
 	Constraints: Constraints{NotIn: InUpdate | InTransaction}, Privileges: readsTarget,
 	Doc: "reference/operator/aggregation/unionWith", Since: "4.4"}, readUnionWith, parseUnionWith)
 
-// unionStage delivers its input and then another collection.
+// unionStage delivers its input and then the documents of another collection.
 type unionStage struct {
 	ns  collection.Namespace
 	sub *Pipeline
@@ -20,8 +20,8 @@ type unionStage struct {
 
 // unionArgs are the arguments of $unionWith.
 type unionArgs struct {
-	ns       collection.Namespace // without a DB: that of the pipeline
-	named    bool                 // it is the name of a collection alone
+	ns       collection.Namespace // an empty DB means that of the pipeline
+	named    bool                 // the argument is only the name of a collection
 	pipeline []bson.Raw
 }
 
@@ -122,7 +122,7 @@ func (s *unionStage) Open(_ *mql.Env, in exec.Operator, o Opener) (exec.Operator
 type unionOp struct {
 	base
 	*unionStage
-	sub    *Pipeline // that of the stage, with the kinds of metadata that are read behind it
+	sub    *Pipeline // the stage's sub-pipeline, with the kinds of metadata that later stages read
 	opener Opener
 	other  exec.Operator
 	row    exec.Row
@@ -153,7 +153,7 @@ func (o *unionOp) Next(env *mql.Env) (*exec.Row, error) {
 	return &o.row, nil
 }
 
-// readsMeta adds the kinds to those that the rows of the other pipeline carry.
+// readsMeta adds the kinds to those that the rows of the other pipeline must have.
 func (o *unionOp) readsMeta(k metaKinds) {
 	o.metas = k
 	o.sub = o.unionStage.sub.with(o.unionStage.sub.stages)
@@ -161,14 +161,13 @@ func (o *unionOp) readsMeta(k metaKinds) {
 }
 
 func (o *unionOp) Park() (int, bool) {
-	if o.other != nil { // the input is closed
+	if o.other != nil { // the input has ended
 		return o.other.Park()
 	}
 	return o.in.Park()
 }
 
-// openSub runs a sub-pipeline on another collection, or on nothing if it makes
-// its rows itself.
+// openSub runs a sub-pipeline on another collection, or without input if it makes its rows itself.
 func openSub(env *mql.Env, o Opener, ns collection.Namespace, p *Pipeline) (exec.Operator, error) {
 	if startsWithDocuments(p) {
 		return p.Optimize().Open(env, nil, o)

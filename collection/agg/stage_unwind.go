@@ -14,7 +14,7 @@ var stageUnwind = StageDef{Name: "$unwind", Parse: parseUnwind, Constraints: Con
 // unwindStage makes one document of each element of an array.
 type unwindStage struct {
 	path     fieldName
-	index    fieldName // where the position goes; nil = nowhere
+	index    fieldName // field for the position; nil = none
 	preserve bool      // keep documents without elements
 }
 
@@ -112,7 +112,7 @@ type unwindOp struct {
 	from  *exec.Row // the row being unwound
 	left  bson.Iter
 	at    int64
-	first []byte // the index-less form of the document, for includeArrayIndex
+	first []byte // document without the index field, for includeArrayIndex
 }
 
 func (o *unwindOp) Next(env *mql.Env) (*exec.Row, error) {
@@ -157,7 +157,7 @@ func (o *unwindOp) Next(env *mql.Env) (*exec.Row, error) {
 }
 
 func (o *unwindOp) Park() (int, bool) {
-	if o.from != nil { // in the middle of an array
+	if o.from != nil { // inside an array
 		return 0, true
 	}
 	return o.in.Park()
@@ -168,7 +168,7 @@ func (o *unwindOp) Close() {
 	o.scratch.Close()
 }
 
-// element makes the document for one element; at is -1 when there is none.
+// element makes the document for one element; at is -1 if there is no element.
 func (o *unwindOp) element(env *mql.Env, v bson.Value, at int64) (*exec.Row, error) {
 	o.returned++
 	if o.index == nil {
@@ -189,10 +189,10 @@ func (o *unwindOp) element(env *mql.Env, v bson.Value, at int64) (*exec.Row, err
 
 func (o *unwindOp) Explain(b *bson.Builder, stats bool) { o.base.Explain(b, stats) }
 
-// passMatch moves the conditions on what stands beside the array.
+// passMatch lets conditions on other paths than the array's pass.
 func (s *unwindStage) passMatch(m *matchStage) ([]Stage, bool) { return pushParts(s, m, s.origin) }
 
-// origin of a path that does not lead to the array or into it.
+// origin returns the origin of a path that is not the array or within it.
 func (s *unwindStage) origin(p path.Path) (path.Path, bool) {
 	if p.Conflicts(path.Must(s.path.String())) {
 		return p, false

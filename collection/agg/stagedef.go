@@ -6,84 +6,80 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// StageDef is a row of the table of stages: everything that others know about a
-// stage by its name. Authorisation, the stable API, read concerns, views, change
-// streams and explain read the row; nobody else has a list of stages.
+// StageDef is a row of the table of stages: it holds everything that code outside of the stage's file
+// needs. Authorisation, the stable API, read concerns, views, change streams and explain read the row;
+// there is no other list of stages.
 type StageDef struct {
 	// Name with the dollar sign.
 	Name string
 	// Parse reads the stage's argument into one or more stages.
 	Parse func(p *parser, name string, arg bson.Value) ([]Stage, error)
-	// Skim reads what the argument names, with what Parse reads it with: see reading. nil where
-	// no argument names a namespace, a user or a sub-pipeline.
+	// Skim reads the names in the argument with the same function as Parse: see reading. nil if no
+	// argument contains a namespace, a user or a sub-pipeline.
 	Skim func(arg bson.Value) (mentioning, error)
-	// OwnFields says that the fields of the argument are the user's own, so that one may come
-	// twice.
+	// OwnFields reports that the user names the fields of the argument, so that they may be repeated.
 	OwnFields bool
-	// SameInput says that the sub-pipelines read what the stage reads, and no
-	// collection of their own.
+	// SameInput reports that the sub-pipelines read the stage's input, and no collection of their own.
 	SameInput bool
-	// Behind looks at the stages before s and refuses s there with an error of its
-	// own; nil for the usual rules.
+	// Behind checks the stages before s and may reject s with its own error; nil for the usual rules.
 	Behind func(s Stage, before []Stage) error
-	// Constraints are where the stage may stand; zero in a row whose Parse makes
-	// other stages of it.
+	// Constraints are the places where the stage is allowed; zero in a row whose Parse desugars the
+	// stage into others.
 	Constraints
-	// Privileges are what its user must be allowed to do.
+	// Privileges are the privileges that the user needs.
 	Privileges []Privilege
-	// ReadLevel is the only read concern level that the stage goes with; "" for any.
+	// ReadLevel is the only read concern level with which the stage is allowed; "" for any.
 	ReadLevel string
-	// Unstable reports an argument with which the stage is not in version 1 of the
-	// stable API; nil for a stage that is in it with any.
+	// Unstable reports whether the stage with this argument is not in version 1 of the stable API; nil
+	// means that it always is.
 	// Manual: reference/stable-api.
 	Unstable func(arg bson.Value) bool
-	// UnstableField is a field of the argument that version 1 of the stable API does
-	// not have; "" for none.
+	// UnstableField is a field of the argument that is not in version 1 of the stable API; "" for none.
 	UnstableField string
-	// AfterChanges says that the stage may follow $changeStream.
+	// AfterChanges reports that the stage may follow $changeStream.
 	// Manual: changeStreams#modify-change-stream-output.
 	AfterChanges bool
-	// Selects reports an argument with which the stage only chooses and orders
-	// documents, so that it may stand in a pipeline of $rankFusion or $scoreFusion; nil for none.
+	// Selects reports whether the stage with this argument only selects and orders documents, so that it
+	// is allowed in a pipeline of $rankFusion or $scoreFusion; nil means never.
 	// Manual: reference/operator/aggregation/rankFusion, scoreFusion.
 	Selects func(arg bson.Value) bool
-	// ShapesPlan says that the stage can become part of the query, so that plans of
-	// pipelines with and without it differ.
+	// ShapesPlan reports that the stage can become part of the query, so that pipelines with and without
+	// it have different plans.
 	ShapesPlan bool
-	// NoSettings says that a pipeline which begins with the stage runs without regard
-	// to query settings, so that no setting can shut it out.
+	// NoSettings reports that a pipeline which begins with the stage ignores query settings, so that no
+	// setting can block it.
 	NoSettings bool
-	// Since is the first release of MongoDB that has it, such as "8.2"; "" if that is older
-	// than 3.6 or the manual does not say.
+	// Since is the first release of MongoDB with the stage, such as "8.2"; "" if it is older than 3.6 or
+	// not in the manual.
 	Since string
 	// Doc is the page of the manual.
 	Doc string
 }
 
-// Constraints says where a stage may stand and what it does with rows. The zero
-// value may stand anywhere.
+// Constraints describe where a stage is allowed and what it does with rows. The zero value is allowed
+// anywhere.
 type Constraints struct {
-	First bool // only as the first stage
-	Last  bool // only as the last stage
+	First bool // only allowed as the first stage
+	Last  bool // only allowed as the last stage
 	// Source stages make rows instead of transforming an input.
 	Source bool
-	// BySelf marks a source that reads the pipeline's collection by pipelines of its
-	// own, so that the stages of a view come before those.
+	// BySelf marks a source that reads the pipeline's collection by sub-pipelines, so that the stages of
+	// a view must come before those.
 	BySelf bool
 	// Watches marks the source that has no end: $changeStream.
 	Watches bool
-	// Collectionless sources belong to a database ({aggregate: 1}); AdminOnly
-	// ones to the database admin.
+	// Collectionless sources run on a database ({aggregate: 1}), AdminOnly sources on the database
+	// admin.
 	Collectionless, AdminOnly bool
-	// OnCollection says that a collectionless source may be asked of a collection too.
+	// OnCollection reports that a collectionless source may run on a collection too.
 	OnCollection bool
-	// NoCollection is the error of a collectionless source asked of a collection; nil
-	// for the usual one.
+	// NoCollection returns the error for a collectionless source on a collection; nil for the usual
+	// error.
 	NoCollection func() error
-	// NotIn lists the places that refuse the stage.
+	// NotIn is the set of places where the stage is not allowed.
 	NotIn Surroundings
-	// NoView is the code with which a view is refused whose own stages have this one,
-	// before anything is parsed; 0 if it may have it.
+	// NoView is the error code for a view whose definition contains the stage. It is checked before
+	// anything is parsed. 0 means that a view may contain it.
 	NoView mongoerr.Code
 	// Blocking stages read their whole input before the first row.
 	Blocking bool
@@ -95,10 +91,10 @@ type Constraints struct {
 	KeepsOrder bool
 }
 
-// Surroundings are the surroundings of a pipeline, as a set.
+// Surroundings is a set of places where a pipeline can be.
 type Surroundings uint8
 
-// The places that may refuse a stage.
+// The places in which a stage may be forbidden.
 const (
 	InFacet Surroundings = 1 << iota
 	InLookup
@@ -108,35 +104,35 @@ const (
 	InUpdate
 )
 
-// Privilege is something that the user of a stage must be allowed to do.
+// Privilege is a privilege that the user of a stage needs.
 type Privilege struct {
-	// Action is its name as in the privileges of a role.
+	// Action is the name of the action, as in the privileges of a role.
 	Action string
 	On     Resource
-	// If says with which arguments the privilege is needed, nil for all: see where.
+	// If reports whether the privilege is needed with an argument, nil for always: see where.
 	If func(argument any, user collection.User) bool
-	// Case says the same for people; "" if the privilege is always needed.
+	// Case describes the condition If in words; "" if the privilege is always needed.
 	Case string
 }
 
-// Resource is what a privilege is on.
+// Resource is the resource of a privilege.
 type Resource uint8
 
 // The resources of stages.
 const (
-	// OnTarget is the namespace that the argument names; without one nothing is needed.
+	// OnTarget is the namespace in the argument. If there is none, no privilege is needed.
 	OnTarget Resource = iota
-	// OnInput is the collection or database that the stage's pipeline runs on.
+	// OnInput is the collection or database on which the stage's pipeline runs.
 	OnInput
 	OnCluster
 	// Everywhere is all databases and collections.
 	Everywhere
 )
 
-// readsTarget are the privileges of a stage that reads the collection it names.
+// readsTarget are the privileges of a stage that reads the collection in its argument.
 var readsTarget = []Privilege{{Action: "find", On: OnTarget}}
 
-// always says of any argument what Unstable and Selects report.
+// always returns true, for Unstable and Selects.
 func always(bson.Value) bool { return true }
 
 // FindStage returns the row of a stage by its name, nil for an unknown one.

@@ -9,11 +9,11 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// infallible are the functions that take any argument.
+// infallible are the functions that accept any argument.
 var infallible = []string{"$addToSet", "$first", "$last", "$max", "$min", "$push", "$sum", "$avg", "$stdDevPop", "$stdDevSamp", "$covariancePop", "$covarianceSamp", "$locf"}
 
-// Every stage, accumulator and window function of the tables has in its own file a case
-// that works and one that is refused.
+// Every stage, accumulator and window function of the tables has in its own case file a case that works
+// and one that is rejected.
 func TestEveryRowHasCases(t *testing.T) {
 	check := func(prefix, name string, refused bool) {
 		file := prefix + strings.ToLower(name[1:]) + ".txt"
@@ -46,7 +46,7 @@ func TestEveryRowHasCases(t *testing.T) {
 	}
 }
 
-// mentions reports whether a pipeline names an operator.
+// mentions reports whether a pipeline contains an operator.
 func mentions(pipeline, name string) bool {
 	names := strings.FieldsFuncSeq(pipeline, func(r rune) bool { return strings.ContainsRune("{}[]:, \"'", r) })
 	for n := range names {

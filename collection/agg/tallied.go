@@ -7,15 +7,14 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// A stage that asks for nothing but how many rows there are takes the number from an
-// exec.Tally at once, without a row for each: $count, and $group with a constant _id
-// and sums of constants, as drivers send it for countDocuments.
+// A stage that needs only the number of rows reads that number from an exec.Tally at once, without
+// reading rows: $count, and $group with a constant _id and sums of constants, which drivers send for
+// countDocuments.
 
-// addendMax bounds the constants, so that a multiple for every document there can be fits
-// into 64 bits.
+// addendMax limits the constants, so that their sum over all possible documents fits into 64 bits.
 const addendMax = 1 << 20
 
-// tallies reports that the stage needs only the number of its rows.
+// tallies reports whether the stage needs only the number of its rows.
 func (s *groupStage) tallies() bool {
 	if _, ok := expr.IsConstant(s.id); !ok || s.mode == groupMerge {
 		return false
@@ -28,7 +27,7 @@ func (s *groupStage) tallies() bool {
 	return true
 }
 
-// addend is the integer that a $sum adds for every row.
+// addend returns the integer that a $sum adds for every row.
 func addend(f Func) (v bson.Value, ok bool) {
 	u, _ := f.(*unaryFunc)
 	if u == nil || u.name != accSum.Name {
@@ -42,7 +41,7 @@ func addend(f Func) (v bson.Value, ok bool) {
 	return v, -addendMax <= n && n <= addendMax
 }
 
-// takeTally adds all rows of a tally to their group, and reports whether the input is one.
+// takeTally adds all rows of a tally to their group. ok is false if the input is no tally.
 func (o *groupOp) takeTally(env *mql.Env) (ok bool, err error) {
 	t, ok := o.in.(*exec.Tally)
 	if !ok || !o.tallies() {

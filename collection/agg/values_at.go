@@ -9,9 +9,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// localValues reports the values that a path has in a document for a join:
-// arrays on the way and at the end are looked into, also one that a position
-// named; what is missing is not reported.
+// localValues calls add with the values at a path of a document, for a join. It looks into arrays on the
+// path and at its end, also into an array that the path selects by position. It omits missing values.
 func localValues(doc bson.Raw, p path.Path, add func(v bson.Value)) {
 	p.Walk(doc, path.Traverse, func(v bson.Value, _ []int32) bool {
 		if a, ok := v.Array(); ok {
@@ -25,11 +24,11 @@ func localValues(doc bson.Raw, p path.Path, add func(v bson.Value)) {
 	})
 }
 
-// foreignSide finds the values for which an equality filter on a path finds a document. What
-// null equals depends on more than values: that filter itself is evaluated.
+// foreignSide computes the values with which an equality filter on a path finds a document. Whether null
+// is one of them depends on more than the values at the path, so values evaluates a filter for null.
 type foreignSide struct {
 	path path.Path
-	null match.Node // {path: {$eq: null}}; nil where null is not reported
+	null match.Node // {path: {$eq: null}}; nil if null is not needed
 }
 
 func newForeignSide(env *mql.Env, p path.Path, null bool) (f foreignSide, err error) {
@@ -42,7 +41,7 @@ func newForeignSide(env *mql.Env, p path.Path, null bool) (f foreignSide, err er
 	return f, err
 }
 
-// values reports the values of doc.
+// values calls add with the values of doc.
 func (f *foreignSide) values(env *mql.Env, doc bson.Raw, s *expr.Scratch, add func(v bson.Value)) error {
 	f.path.Walk(doc, path.TraverseLeaf, func(v bson.Value, _ []int32) bool {
 		if !v.IsNullish() {
@@ -60,16 +59,15 @@ func (f *foreignSide) values(env *mql.Env, doc bson.Raw, s *expr.Scratch, add fu
 	return err
 }
 
-// valueSet is a set of values under the collation of the command, in the order
-// they came.
+// valueSet is a set of values under the command's collation, in insertion order.
 type valueSet struct {
-	at     map[string]int // key to position
+	at     map[string]int // from key to position
 	values []bson.Value
 	arena  bson.Arena
 	key    []byte
 }
 
-// keyOf makes the key of a value, valid until the next call.
+// keyOf returns the key of a value, valid until the next call.
 func (s *valueSet) keyOf(env *mql.Env, v bson.Value) []byte {
 	s.key = keystring.Append(s.key[:0], v, keystring.Ascending, env.Order(), nil)
 	return s.key
@@ -102,8 +100,8 @@ func (s *valueSet) reset() {
 	s.arena.Reset()
 }
 
-// equalsAny appends to the open document the filter that finds documents with
-// one of the values at the path. Patterns are compared, not matched.
+// equalsAny appends to the open document the filter that finds documents with one of the values at the
+// path. Regular expressions are compared as values, not matched.
 func equalsAny(b *bson.Builder, name string, values []bson.Value) {
 	patterns := 0
 	for _, v := range values {

@@ -8,12 +8,11 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// viewPipelinesMax bounds how many pipelines the views of one command stand for: a view
-// that names two views, each of which names two, and so on, stands for a million of them
-// twenty levels deep.
+// viewPipelinesMax limits the pipelines that the views of one command expand to: twenty levels of views
+// that each read two views would expand to a million.
 const viewPipelinesMax = 10_000
 
-// Reads lists the namespaces that the pipeline reads on ns, which comes first.
+// Reads returns the namespaces that the pipeline on ns reads, ns first.
 func (o *Outline) Reads(db string, ns collection.Namespace) []collection.Namespace {
 	nss := []collection.Namespace{ns}
 	for i := range o.Involved {
@@ -26,7 +25,7 @@ func (o *Outline) Reads(db string, ns collection.Namespace) []collection.Namespa
 	return nss
 }
 
-// Below adds to the namespaces of a read those that its views read.
+// Below adds to the namespaces of a read those that its views read, recursively.
 //
 // Errors: those of the views' stages; ViewPipelineMaxSizeExceeded (195).
 func Below(snap *catalog.Snapshot, nss []collection.Namespace) ([]collection.Namespace, error) {
@@ -45,14 +44,15 @@ func Below(snap *catalog.Snapshot, nss []collection.Namespace) ([]collection.Nam
 	return t.all, nil
 }
 
-// viewTree is what a read goes through.
+// viewTree collects the namespaces below views.
 type viewTree struct {
 	snap *catalog.Snapshot
 	all  []collection.Namespace
-	seen map[collection.Namespace]int // pipelines of views
+	seen map[collection.Namespace]int // number of pipelines by view
 }
 
-// pipelines is how many pipelines a namespace stands for, at most one more than the bound.
+// pipelines returns the number of pipelines that a namespace expands to, at most one more than the
+// limit.
 func (t *viewTree) pipelines(ns collection.Namespace) (n int, err error) {
 	coll := t.snap.Collection(ns)
 	if coll == nil || !coll.IsView() {

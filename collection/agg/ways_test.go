@@ -14,7 +14,7 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// accumulatorArgs are arguments of every accumulator over fields of random values: v of any type, d a
+// accumulatorArgs are arguments for every accumulator over fields with random values: v of any type, d a
 // document, l an array, n a number; all of them may be missing.
 var accumulatorArgs = map[string][]string{
 	"$accumulator":  {`{init: "function() { return [] }", accumulateArgs: ["$n"], accumulate: "function(s, n) { s.push(n); return s }", merge: "function(a, b) { return a.concat(b) }", lang: "js"}`},
@@ -46,7 +46,7 @@ var accumulatorArgs = map[string][]string{
 
 // TestAccumulatorsEveryWay: every accumulator of $group, $bucketAuto and $setWindowFields over random values of
 // all types gives the same bytes in memory, spilled and in three shards, standard deviations to twelve digits.
-// The shards follow one another, so that the order of the documents is one.
+// The shards are read one after the other, so that the order of the documents is the same.
 func TestAccumulatorsEveryWay(t *testing.T) {
 	var group, window []string
 	for _, def := range Accumulators {
@@ -114,7 +114,7 @@ func (g accumulated) docs(t *testing.T, n int) []bson.Raw {
 
 func (g accumulated) one(list ...string) string { return list[g.IntN(len(list))] }
 
-// number draws numbers, equal ones of several types and of very different magnitudes among them.
+// number returns a random number; some are equal with different types, and some have very different magnitudes.
 func (g accumulated) number() string {
 	return g.one("0", "1", "2", "-3", "1.0", "2.5", "-0.0", "0.0", "NumberLong(1)", "NumberLong(4611686018427387904)", "2147483647",
 		`NumberDecimal("1")`, `NumberDecimal("1.0")`, `NumberDecimal("2.50")`, `NumberDecimal("-0")`, "0.125", "1024.5", "0.1", "1e16", "-3.3333333", "1e-7", "12345.678")
@@ -149,8 +149,8 @@ func (g accumulated) list() string {
 
 var deviation = regexp.MustCompile(`"stdDev[A-Za-z0-9]+":\d[^,}]*`)
 
-// roundedDeviations drops the last digits of standard deviations: of parts they are computed otherwise than
-// of the whole.
+// roundedDeviations drops the last digits of standard deviations, which are computed differently from parts
+// than from the whole.
 func roundedDeviations(s string) string {
 	return deviation.ReplaceAllStringFunc(s, rounded)
 }

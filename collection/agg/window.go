@@ -13,38 +13,36 @@ import (
 type windowFunc interface {
 	// start makes the state of one partition.
 	start(w *partition) windowRun
-	// paths reports the dotted paths of the documents that are read.
+	// paths calls add with the dotted paths of the documents that the function reads.
 	paths(add func(path string))
 }
 
-// windowRun computes a window function for the documents of one partition, one
-// after the other.
+// windowRun computes a window function for the documents of one partition, one after the other.
 type windowRun interface {
-	// at appends the value for document i, whose bytes are doc, under name.
-	// Documents come in order, from 0.
+	// at appends the value for document i with the content doc under name. at is called for all
+	// documents in order, from 0.
 	at(env *mql.Env, b *bson.Builder, name string, i int, doc bson.Raw) error
-	// close gives memory back.
+	// close releases the memory.
 	close(env *mql.Env)
 }
 
-// WindowFunctionDef is a row of the table of functions that only
-// $setWindowFields has.
+// WindowFunctionDef is a row of the table of functions that only $setWindowFields has.
 type WindowFunctionDef struct {
 	// Name with the dollar sign.
 	Name string
 	// parse reads the function's argument.
 	parse func(p *parser, c *windowCall) (windowFunc, error)
-	// ranking says that the function goes by the order of the documents alone: no
-	// argument stands beside it.
+	// ranking reports that the function depends only on the order of the documents and takes no
+	// argument.
 	ranking bool
-	// Since is the first release of MongoDB that has it, such as "8.2"; "" if that is older
-	// than 3.6 or the manual does not say.
+	// Since is the first release of MongoDB with the function, such as "8.2"; "" if it is older than 3.6
+	// or not in the manual.
 	Since string
 	// Doc is the page of the manual.
 	Doc string
 }
 
-// windowCall is what a window function is made from.
+// windowCall holds the arguments from which a window function is parsed.
 type windowCall struct {
 	name   string
 	arg    bson.Value
@@ -52,7 +50,7 @@ type windowCall struct {
 	stage  *windowStage
 }
 
-// windowFunction looks a window function up, nil if there is none.
+// windowFunction returns the row of a window function, nil if there is none.
 func (t *tables) windowFunction(name string) *WindowFunctionDef {
 	i := sort.Search(len(t.windows), func(i int) bool { return t.windows[i].Name >= name })
 	if i < len(t.windows) && t.windows[i].Name == name {
@@ -61,20 +59,20 @@ func (t *tables) windowFunction(name string) *WindowFunctionDef {
 	return nil
 }
 
-// partition is the documents of one partition, in order.
+// partition holds the documents of one partition, in order.
 type partition struct {
 	docs  *spool
 	stage *windowStage
 	metas metaKinds
-	meta  bson.Raw // of the document at hand
+	meta  bson.Raw // metadata of the current document
 }
 
-// cursor reads the documents, whose metadata goes to the expressions of s.
+// cursor returns a cursor that passes each document's metadata to the expressions of s.
 func (p *partition) cursor(s *expr.Scratch) spoolCursor {
 	return spoolCursor{s: p.docs, to: s, metas: p.metas}
 }
 
-// look resets s for the document at hand, whose metadata goes to the expressions of s.
+// look resets s and passes the current document's metadata to the expressions of s.
 func (p *partition) look(s *expr.Scratch) {
 	s.Reset()
 	p.metas.giveKept(p.meta, s)
@@ -95,15 +93,15 @@ type window struct {
 	unit   *expr.DateUnit // nil: numbers
 }
 
-// bound is one end of a window. In a range 'current' is the document itself, whatever
-// others have its value, while 0 is the value.
+// bound is one end of a window. In a range, 'current' ends at the document itself, even if other
+// documents have the same value, while 0 includes all of them.
 type bound struct {
 	unbounded, current bool
 	n                  int64      // documents
 	v                  bson.Value // range
 }
 
-// wholeWindow is the window of everything.
+// wholeWindow is a window without bounds.
 var wholeWindow = window{lo: bound{unbounded: true}, hi: bound{unbounded: true}}
 
 // parseWindow reads a window.
@@ -171,7 +169,7 @@ func parseWindow(env *mql.Env, v bson.Value) (*window, error) {
 	return w, w.check()
 }
 
-// bound reads one end: a word, or an expression that is a constant number.
+// bound parses one end: a word, or a constant numeric expression.
 func (w *window) bound(env *mql.Env, v bson.Value) (bound, error) {
 	switch text, isText := v.Str(); {
 	case text == "unbounded":
@@ -209,14 +207,13 @@ func (w *window) bound(env *mql.Env, v bson.Value) (bound, error) {
 	return bound{n: min(max(n, -documentsMax), documentsMax)}, nil
 }
 
-// documentsMax keeps sums of positions and bounds within an int64; no partition
-// holds so many documents.
+// documentsMax keeps sums of positions and bounds within an int64. No partition has that many documents.
 const documentsMax = 1 << 50
 
 // zeroValue is the int32 0.
 var zeroValue = bson.Value{Type: bson.TypeInt32, Data: []byte{0, 0, 0, 0}}
 
-// check wants the lower bound not above the upper one.
+// check rejects a lower bound above the upper bound.
 func (w *window) check() error {
 	if w.lo.unbounded || w.hi.unbounded {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// windowed is an accumulator over the window of each document.
+// windowed computes an accumulator over the window of each document.
 type windowed struct {
 	fn Func
 	w  *window
@@ -34,8 +34,7 @@ func (f *windowed) start(p *partition) windowRun {
 	return r
 }
 
-// sliding returns the accumulator to use where documents leave the window, nil
-// if it is the usual one.
+// sliding returns the accumulator for windows that documents leave, nil if it is the usual one.
 func (f *unaryFunc) sliding(w *window) Func {
 	if w.lo.unbounded || f.name != "$stdDevPop" && f.name != "$stdDevSamp" {
 		return nil
@@ -46,18 +45,17 @@ func (f *unaryFunc) sliding(w *window) Func {
 	}}
 }
 
-// windowedRun moves a window over the partition. Documents enter at the upper
-// end; where the accumulator can forget, they leave at the lower one, otherwise
-// the window is added up anew.
+// windowedRun moves a window over the partition. Documents enter at the upper end. If the accumulator
+// can remove values, documents leave at the lower end; otherwise the window is computed anew.
 type windowedRun struct {
 	*windowed
 	ends         *windowEnds
 	enter, leave spoolCursor
 	state        State
 	arg          expr.Expr
-	edge, last   bool // $first and $last look at one document only
+	edge, last   bool // $first and $last need only one document
 	slide        *slidingExtreme
-	from, to     int // what state holds
+	from, to     int // documents in state
 	held         int
 	scratch      expr.Scratch
 }
@@ -114,7 +112,7 @@ func (r *windowedRun) at(env *mql.Env, b *bson.Builder, name string, i int, doc 
 	return r.state.Result(env, b, name, &r.scratch)
 }
 
-// restart begins an empty window at from.
+// restart starts an empty window at from.
 func (r *windowedRun) restart(env *mql.Env, from int) (err error) {
 	r.close(env)
 	r.from, r.to = from, from
@@ -122,7 +120,7 @@ func (r *windowedRun) restart(env *mql.Env, from int) (err error) {
 	return err
 }
 
-// drop lets the first document of the window leave.
+// drop removes the first document of the window.
 func (r *windowedRun) drop(env *mql.Env) (forgot bool, err error) {
 	u, ok := r.state.(*unaryState)
 	if !ok {
@@ -169,8 +167,8 @@ func (r *windowedRun) close(env *mql.Env) {
 	}
 }
 
-// slidingExtreme is the greatest (sign 1) or least value of a moving window: a
-// queue of the values that can still become the extreme.
+// slidingExtreme computes the greatest (sign 1) or least value of a moving window: a queue of the values
+// that can still become the extreme.
 type slidingExtreme struct {
 	sign  int
 	queue []slidingValue
@@ -182,7 +180,7 @@ type slidingValue struct {
 	v  bson.Value
 }
 
-// push lets the value of a document enter, behind those that it does not outdo.
+// push adds the value of a document, after removing queued values that it exceeds.
 func (s *slidingExtreme) push(env *mql.Env, at int, v bson.Value) {
 	for n := len(s.queue); n > 0 && bson.Compare(s.queue[n-1].v, v, env.Order())*s.sign < 0; n-- {
 		s.queue = s.queue[:n-1]
@@ -190,7 +188,7 @@ func (s *slidingExtreme) push(env *mql.Env, at int, v bson.Value) {
 	s.queue = append(s.queue, slidingValue{at, v.Clone()})
 }
 
-// leave forgets the documents before from.
+// leave removes the documents before from.
 func (s *slidingExtreme) leave(from int) {
 	for len(s.queue) > 0 && s.queue[0].at < from {
 		s.queue = s.queue[1:]

@@ -97,7 +97,7 @@ func (r *calculusRun) at(env *mql.Env, b *bson.Builder, name string, i int, doc 
 	return r.integral(env, b, name, from, to)
 }
 
-// point is the sort value, in units, and the input of a document.
+// point returns the sort value, in units, and the input of a document.
 func (r *calculusRun) point(env *mql.Env, c *spoolCursor, i int) (x, y bson.Value, err error) {
 	doc, _, err := c.get(i)
 	if err != nil {
@@ -224,7 +224,7 @@ func (r *calculusRun) integral(env *mql.Env, b *bson.Builder, name string, from,
 	return nil
 }
 
-// trapezoid is the area between two points: (x1 - x0) * (y0 + y1) / 2.
+// trapezoid returns the area between two points: (x1 - x0) * (y0 + y1) / 2.
 func (r *calculusRun) trapezoid(x0, y0, x1, y1 bson.Value) (bson.Value, error) {
 	a := &r.scratch.Arena
 	dx, err := expr.Subtract(a, x1, x0)

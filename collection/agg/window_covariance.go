@@ -28,21 +28,21 @@ func parseCovariance(p *parser, c *windowCall) (windowFunc, error) {
 	return &windowed{&unaryFunc{c.name, e, func(*mql.Env) valueState { return &covarianceState{sample: sample} }}, w}, nil
 }
 
-// covarianceState is the covariance of pairs of numbers, updated one pair at a
-// time. It is an accumulator of windows only and has no partial.
+// covarianceState computes the covariance of pairs of numbers incrementally. It is an accumulator of
+// windows only and has no partial.
 type covarianceState struct {
 	sample bool
 	n      int64          // finite pairs
-	x, y   expr.Summation // of the finite pairs
-	c      expr.Summation // of the products of distances
-	odd    oddPairs       // of the others
+	x, y   expr.Summation // sums of the finite pairs
+	c      expr.Summation // sum of the products of the differences from the means
+	odd    oddPairs       // counts of the other pairs
 	arena  bson.Arena
 }
 
 // oddPairs counts pairs with a number that is not finite.
 type oddPairs struct{ all, nan, plus, minus, decimal int64 }
 
-// count adds a pair, or with by -1 takes it away.
+// count adds a pair; with by -1 it removes the pair.
 func (o *oddPairs) count(x, y bson.Value, by int64) {
 	o.all += by
 	if x.Type == bson.TypeDecimal128 || y.Type == bson.TypeDecimal128 {
@@ -61,7 +61,7 @@ func (o *oddPairs) count(x, y bson.Value, by int64) {
 	}
 }
 
-// sum is what the numbers come to that are not finite.
+// sum returns the sum of the numbers that are not finite.
 func (o *oddPairs) sum(a *bson.Arena) bson.Value {
 	f := math.NaN()
 	switch {
@@ -88,7 +88,7 @@ func pair(v bson.Value) (x, y bson.Value, ok bool) {
 	return x, y, x.IsNumber() && y.IsNumber()
 }
 
-// isFiniteNumber is exact for decimals too, most of which no double can hold.
+// isFiniteNumber is exact for decimals too, most of which a double cannot represent.
 func isFiniteNumber(v bson.Value) bool {
 	if d, ok := v.Decimal(); ok {
 		return !d.IsNaN() && !d.IsInf()
@@ -96,8 +96,8 @@ func isFiniteNumber(v bson.Value) bool {
 	return isFinite(v)
 }
 
-// quotient divides as $divide does by a double: a decimal is divided by one of 15 digits, so
-// that a zero of two digits after the point becomes 0E+12. Observed: mongod 8.2.
+// quotient divides like $divide by a double: a decimal is divided by a decimal of 15 digits, so that a
+// zero of two digits after the point becomes 0E+12. Observed: mongod 8.2.
 func quotient(a *bson.Arena, v bson.Value, n int64) bson.Value {
 	if d, ok := v.Decimal(); ok {
 		return a.Decimal(decimal.Quo(d, decimal.FromFloat64(float64(n))))
@@ -106,7 +106,7 @@ func quotient(a *bson.Arena, v bson.Value, n int64) bson.Value {
 	return a.Double(f / float64(n))
 }
 
-// distance is v less the mean of n numbers; 0 without any.
+// distance returns v minus the mean of n numbers; 0 if n is 0.
 func (t *covarianceState) distance(v bson.Value, sum *expr.Summation, n int64) (bson.Value, error) {
 	if n == 0 {
 		return zeroValue, nil
@@ -140,7 +140,7 @@ func (t *covarianceState) take(_ *mql.Env, v bson.Value) (int, error) {
 	return 0, err
 }
 
-// drop leaves the last finite pair to a new beginning.
+// drop removes a pair. It returns false for the last finite pair, so that the window is computed anew.
 func (t *covarianceState) drop(_ *mql.Env, v bson.Value) bool {
 	x, y, ok := pair(v)
 	if !ok {

@@ -13,7 +13,7 @@ var (
 	winLocf       = WindowFunctionDef{Name: "$locf", parse: parseLocf, Since: "5.2", Doc: "reference/operator/aggregation/locf"}
 )
 
-// carried is $locf: the last value that is not nullish.
+// carried is $locf: the last value that is neither null nor missing.
 type carried struct{ e expr.Expr }
 
 func parseLocf(p *parser, c *windowCall) (windowFunc, error) {
@@ -49,8 +49,8 @@ func (r *carriedRun) at(env *mql.Env, b *bson.Builder, name string, _ int, doc b
 
 func (r *carriedRun) close(*mql.Env) { r.scratch.Close() }
 
-// linearFill puts null values on the line between their neighbours, by the
-// value that the partition is sorted by.
+// linearFill replaces null values by linear interpolation between their neighbours, over the sort value
+// of the partition.
 type linearFill struct {
 	e     expr.Expr
 	stage *windowStage
@@ -74,12 +74,12 @@ func (f *linearFill) start(p *partition) windowRun {
 	return r
 }
 
-// linearFillRun keeps the known points left and right of the document.
+// linearFillRun holds the nearest known points left and right of the document.
 type linearFillRun struct {
 	*linearFill
 	p             *partition
 	cursor        spoolCursor
-	left, right   int // documents; left < 0 or right < 0 = none known
+	left, right   int // indexes of documents; negative = none
 	some          bool
 	lx, ly        bson.Value
 	rx, ry        bson.Value
@@ -137,7 +137,7 @@ func (r *linearFillRun) find(env *mql.Env, from int) error {
 	return nil
 }
 
-// point is the sort value and the value of a document.
+// point returns the sort value and the value of a document.
 func (r *linearFillRun) point(env *mql.Env, doc bson.Raw, s *expr.Scratch) (x, y bson.Value, err error) {
 	x = fieldName(r.stage.byNames).get(doc)
 	if !x.IsNumber() && x.Type != bson.TypeDateTime {
@@ -152,7 +152,7 @@ func (r *linearFillRun) point(env *mql.Env, doc bson.Raw, s *expr.Scratch) (x, y
 	return x, y, nil
 }
 
-// interpolate is the value at x of the line through two points.
+// interpolate returns the value at x of the line through two points.
 func interpolate(s *expr.Scratch, lx, ly, rx, ry, x bson.Value) (bson.Value, error) {
 	num := func(v bson.Value) bson.Value {
 		if ms, ok := v.DateTime(); ok {

@@ -10,8 +10,8 @@ import (
 
 var winMinMaxScaler = WindowFunctionDef{Name: "$minMaxScaler", parse: parseMinMaxScaler, Since: "8.2", Doc: "reference/operator/aggregation/minMaxScaler"}
 
-// minMaxScaler puts a number where it stands between the least and the greatest of its
-// window: from min to max.
+// minMaxScaler scales a number linearly from the range between the least and the greatest number of its window to the
+// range from min to max.
 type minMaxScaler struct {
 	input    expr.Expr
 	min, max bson.Value
@@ -76,7 +76,7 @@ type minMaxScalerRun struct {
 	ends            *windowEnds
 	p               *partition
 	enter           spoolCursor
-	to              int // documents before it have entered
+	to              int // index of the next document to enter
 	least, greatest slidingExtreme
 	scratch         expr.Scratch
 }
@@ -130,8 +130,8 @@ func (r *minMaxScalerRun) number(env *mql.Env, doc bson.Raw) (bson.Value, error)
 
 func (r *minMaxScalerRun) close(*mql.Env) { r.scratch.Close() }
 
-// scaled puts x, between least and greatest, in the same place between lo and hi; at lo
-// where all are the same, for which the manual's formula has no answer. It is a decimal if one of them is, else a double.
+// scaled maps x linearly from [least, greatest] to [lo, hi]. If all numbers are equal, the manual's formula has no
+// result, and scaled returns lo. The result is a decimal if one of the arguments is, else a double.
 func scaled(a *bson.Arena, x, least, greatest, lo, hi bson.Value) bson.Value {
 	all := [5]bson.Value{x, least, greatest, lo, hi}
 	var d [5]decimal.Decimal

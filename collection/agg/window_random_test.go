@@ -17,9 +17,9 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// TestRandomWindows compares random windows over random documents with a model that
-// looks at all documents for each: by documents and by range, over numbers and dates,
-// with ties, from either end.
+// TestRandomWindows compares random windows over random documents with a model that evaluates all
+// documents for each: by documents and by range, over numbers and dates, with ties, ascending and
+// descending.
 func TestRandomWindows(t *testing.T) {
 	for seed := range uint64(400) {
 		g := windowModel{Rand: rand.New(rand.NewPCG(seed, 11))}
@@ -39,7 +39,7 @@ func TestRandomWindows(t *testing.T) {
 // windowModel is a random window over random documents; positions are _ids.
 type windowModel struct {
 	*rand.Rand
-	keys   []int64 // what the documents are sorted by, in the order of the collection
+	keys   []int64 // sort keys of the documents, in the order of the collection
 	unit   string  // "" for numbers
 	ranged bool
 	dir    int
@@ -59,7 +59,7 @@ func (b modelBound) String() string {
 	return fmt.Sprint(b.n)
 }
 
-// make picks everything.
+// make draws all random parts.
 func (g *windowModel) make() {
 	g.ranged, g.dir = g.IntN(2) == 0, 1
 	if !g.ranged && g.IntN(2) == 0 {
@@ -88,7 +88,7 @@ func (g *windowModel) make() {
 	}
 }
 
-// at is the date of a key, so that a step of the unit is one key.
+// at returns the date of a key, so that a step of the unit is one key.
 func (g *windowModel) at(key int64) time.Time {
 	day := time.Date(2024, 2, 20, 12, 0, 0, 0, time.UTC)
 	n := int(key)
@@ -136,10 +136,10 @@ func (g *windowModel) pipeline() string {
 	return fmt.Sprintf(`[{$setWindowFields: {sortBy: {k: %d}, output: {%s}}}, {$project: {k: 0}}]`, g.dir, strings.Join(out, ", "))
 }
 
-// windowOutputs are functions that go about their windows in different ways.
+// windowOutputs are functions that are computed over windows in different ways.
 var windowOutputs = [...]string{"push", "sum", "min", "max", "first", "last", "count"}
 
-// answers is what the pipeline is to say.
+// answers returns the expected result of the pipeline.
 func (g *windowModel) answers() string {
 	order := make([]int, len(g.keys))
 	for i := range order {
@@ -150,7 +150,7 @@ func (g *windowModel) answers() string {
 	for i, id := range order {
 		var in []int
 		for j, other := range order {
-			from, to := int64(j-i), int64(j-i) // how far the other is away
+			from, to := int64(j-i), int64(j-i) // distance of the other document
 			if g.ranged {
 				from, to = g.keys[other]-g.keys[id], g.keys[other]-g.keys[id]
 			}
@@ -169,7 +169,7 @@ func (g *windowModel) answers() string {
 	return strings.Join(lines, "\n")
 }
 
-// showWindow is the document of an _id with the outputs over others.
+// showWindow returns the document of an _id with the outputs over other documents.
 func showWindow(id int, in []int) string {
 	sum, least, most, first, last := 0, "null", "null", "null", "null"
 	var list []string
@@ -185,8 +185,8 @@ func showWindow(id int, in []int) string {
 		id, strings.Join(list, ","), sum, least, most, first, last, len(in))
 }
 
-// TestWindowOutputsAreAddedFields puts a constant at random paths of random documents:
-// $setWindowFields does it as $addFields does.
+// TestWindowOutputsAreAddedFields sets a constant at random paths of random documents: $setWindowFields
+// must have the same result as $addFields.
 func TestWindowOutputsAreAddedFields(t *testing.T) {
 	for seed := range uint64(300) {
 		g := generator{rand.New(rand.NewPCG(seed, 13))}
@@ -205,8 +205,8 @@ func TestWindowOutputsAreAddedFields(t *testing.T) {
 	}
 }
 
-// TestRandomGroupKeys compares $group by an object of one field, which has null for what
-// is missing, with $group by the field alone.
+// TestRandomGroupKeys compares $group by an object of one field, where a missing value becomes null,
+// with $group by the field alone.
 func TestRandomGroupKeys(t *testing.T) {
 	for seed := range uint64(200) {
 		g := generator{rand.New(rand.NewPCG(seed, 17))}
@@ -228,8 +228,8 @@ func TestRandomGroupKeys(t *testing.T) {
 	}
 }
 
-// TestGraphSeesEveryDocument walks from everything to everything under a collation that
-// takes all _ids for equal: each document is met once.
+// TestGraphSeesEveryDocument searches from everything to everything under a collation that treats all
+// _ids as equal: each document is found once.
 func TestGraphSeesEveryDocument(t *testing.T) {
 	w := &world{env: mql.NewEnv(context.Background()), memory: mql.StageBytesMax, ns: collection.Namespace{DB: "test", Coll: "c"}}
 	var err error

@@ -7,11 +7,11 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// windowEnds tells the window of each document of a partition, in order.
+// windowEnds computes the window of each document of a partition, in order.
 type windowEnds struct {
 	w        *window
 	p        *partition
-	lo, hi   spoolCursor // read the sort values at both ends
+	lo, hi   spoolCursor // read the sort values at both ends of the window
 	from, to int
 	scratch  expr.Scratch
 }
@@ -22,7 +22,7 @@ func newWindowEnds(w *window, p *partition) *windowEnds {
 
 // of returns the half-open range of documents in the window of i.
 //
-// Errors: 5429413, 5429414, 5429513 for sort values that a range cannot count in.
+// Errors: 5429413, 5429414, 5429513 for sort values of the wrong type for a range.
 func (e *windowEnds) of(env *mql.Env, i int, doc bson.Raw) (from, to int, err error) {
 	n := e.p.docs.len()
 	if e.w.kind == byDocuments {
@@ -55,8 +55,8 @@ func (e *windowEnds) of(env *mql.Env, i int, doc bson.Raw) (from, to int, err er
 	return e.from, e.to, env.Tick()
 }
 
-// pass moves an end of the window over the documents below a bound and, if stop is 1
-// and not 0, over those at it.
+// pass moves an end of the window past the documents below a bound; if stop is 1, also past the
+// documents at the bound.
 func (e *windowEnds) pass(env *mql.Env, c *spoolCursor, end int, at bson.Value, b *bound, stop int) (int, error) {
 	limit, err := e.shift(at, b)
 	if err != nil {
@@ -74,7 +74,7 @@ func (e *windowEnds) pass(env *mql.Env, c *spoolCursor, end int, at bson.Value, 
 	return end, nil
 }
 
-// sortValue is the value of a document that the range counts in.
+// sortValue returns the sort value of a document.
 func (e *windowEnds) sortValue(doc bson.Raw) (bson.Value, error) {
 	v := fieldName(e.p.stage.byNames).get(doc)
 	switch {

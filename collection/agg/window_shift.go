@@ -9,7 +9,7 @@ import (
 
 var winShift = WindowFunctionDef{Name: "$shift", parse: parseShift, Since: "5.0", Doc: "reference/operator/aggregation/shift"}
 
-// shift is the value of another document, so many documents away.
+// shift returns the value of the document that is by documents away.
 type shift struct {
 	output expr.Expr
 	by     int64
