@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// heap is what the process holds.
+// heap returns the bytes of the process's heap.
 func heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -52,8 +52,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// However many partitions there are, those that work share the rows there are, and the
-// sums stay right.
+// However many partitions there are, the busy ones share the existing rows, and the sums stay correct.
 func TestTooMany(t *testing.T) {
 	r := rows{home: map[ratelimit.Place]int{}, lent: map[ratelimit.Place]bool{}}
 	part := func(i int) *Part {
@@ -87,7 +86,7 @@ func TestTooMany(t *testing.T) {
 	}
 }
 
-// BenchmarkLook is a second of a server with 512 busy partitions: what the history costs.
+// BenchmarkLook measures one second of a server with 512 busy partitions: the cost of the history.
 func BenchmarkLook(b *testing.B) {
 	store := memkv.Open(memkv.Options{})
 	defer store.Close()

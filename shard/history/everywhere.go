@@ -11,33 +11,33 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Everywhere is the history of all servers over a store. Each remembers what it did itself, so whoever
-// reads asks all that live, adds what those have left that are dead, and is told who did not answer. Of one
-// server alone it is what that one remembers.
+// Everywhere is the history of all servers over a store. Each server records only its own work. A read calls
+// all live peers, adds the stored histories of dead servers, and reports the peers that did not answer. For
+// a server alone it is the server's own history.
 //
-// What is added up: everything but latencies, the provisioned throughput and the part of it that the busiest
-// partition used, of which the greatest counts. Columns are those of this server; another one whose clock is
-// behind may not have filled the newest yet.
+// All values are summed, except latencies, the provisioned throughput and the busiest partition's use of its
+// share, for which the maximum counts. Columns are those of this server; a peer whose clock is behind may
+// not have filled the newest yet. behind may not have filled the newest yet.
 type Everywhere struct {
 	own    *Recorder
 	others *survey.Desk
 
 	mu    sync.Mutex
-	pasts []*Recorder // of servers that are dead
-	read  int64       // the second in which they were looked for; 0 = never
+	pasts []*Recorder // of dead servers
+	read  int64       // the second in which they were last read; 0 = never
 }
 
-// NewEverywhere is the history of this server and of those that others asks, which may be nil.
+// NewEverywhere makes the history of this server and of the peers that others calls; others may be nil.
 func NewEverywhere(own *Recorder, others *survey.Desk) *Everywhere {
 	e := &Everywhere{own: own, others: others}
 	others.Answer(kind, e.answer)
 	return e
 }
 
-// kind of the questions that servers ask each other.
+// kind is the name of the calls between servers.
 const kind = "history"
 
-// question is what one server asks another.
+// question is the request of a call.
 type question struct {
 	Level     int
 	Metrics   []Metric // of Heats; none for Lines
@@ -45,14 +45,14 @@ type question struct {
 	From, To  int64
 }
 
-// reply is the answer.
+// reply is the response to a call.
 type reply struct {
 	Lines *Lines   `json:",omitempty"`
 	Heats []Heat   `json:",omitempty"`
-	Sorts [][]byte // of the parts of all rows, which need not be text
+	Sorts [][]byte // of the parts of all rows; they need not be text
 }
 
-// ask is what a Recorder has for a question.
+// ask computes the reply of a Recorder to a question.
 func (r *Recorder) ask(q question) reply {
 	if len(q.Metrics) == 0 {
 		l := r.Lines(q.Level, q.From, q.To)
@@ -72,7 +72,7 @@ func (a *reply) rows(visit func(i int, r *HeatRow)) (n int) {
 	return n
 }
 
-// answer answers a question of another server.
+// answer handles a call of a peer.
 func (e *Everywhere) answer(ctx context.Context, body []byte) ([]byte, error) {
 	var q question
 	if err := json.Unmarshal(body, &q); err != nil || q.Level < 0 || q.Level >= levelCount || len(q.Metrics) > int(metricCount) ||
@@ -87,7 +87,7 @@ func (e *Everywhere) answer(ctx context.Context, body []byte) ([]byte, error) {
 	return json.Marshal(a)
 }
 
-// readReply reads such an answer; ok is false for one of another form.
+// readReply decodes a reply; ok is false if it has another form.
 func readReply(body []byte, q question) (a reply, ok bool) {
 	if json.Unmarshal(body, &a) != nil || len(a.Heats) != len(q.Metrics) || (a.Lines == nil) != (len(q.Metrics) > 0) {
 		return a, false
@@ -101,7 +101,8 @@ func readReply(body []byte, q question) (a reply, ok bool) {
 	return a, ok && n == len(a.Sorts)
 }
 
-// parts are what others know of a question. Errors: those of the store, ctx.Err().
+// parts returns the replies of peers and the histories of dead servers for a question. Errors: those of the
+// store, ctx.Err().
 func (e *Everywhere) parts(ctx context.Context, q question) (list []reply, silent []string, err error) {
 	if err := e.own.concede(ctx); err != nil {
 		return nil, nil, err
@@ -118,17 +119,17 @@ func (e *Everywhere) parts(ctx context.Context, q question) (list []reply, silen
 		if r, ok := readReply(a.Body, q); ok {
 			list = append(list, r)
 		} else {
-			silent = append(silent, a.Host) // of another release
+			silent = append(silent, a.Host) // a peer of another release
 		}
 	}
 	return list, silent, err
 }
 
-// leftSeconds is how often the histories of servers that are dead are looked for, while somebody looks at them.
+// leftSeconds is the interval at which the histories of dead servers are read again, while clients read the
+// history.
 const leftSeconds = 10
 
-// left are the histories of servers that are dead. One that a server has taken over meanwhile is
-// that server's.
+// left returns the histories of dead servers, without those that a live server has taken over meanwhile.
 func (e *Everywhere) left(ctx context.Context) []*Recorder {
 	if e.own.Store == nil || storage.AsShared(e.own.Store) == nil {
 		return nil
@@ -149,7 +150,7 @@ func (e *Everywhere) left(ctx context.Context) []*Recorder {
 	return e.pasts
 }
 
-// Lines see Recorder.Lines; silent are the servers whose part is missing.
+// Lines is Recorder.Lines for all servers; silent lists the peers whose part is missing.
 // Errors: those of the store, ctx.Err().
 func (e *Everywhere) Lines(ctx context.Context, level int, from, to int64) (l Lines, silent []string, err error) {
 	list, silent, err := e.parts(ctx, question{Level: level, From: from, To: to})
@@ -160,7 +161,7 @@ func (e *Everywhere) Lines(ctx context.Context, level int, from, to int64) (l Li
 	return l, silent, err
 }
 
-// Heats see Recorder.Heats, and Lines. All have the same rows.
+// Heats is Recorder.Heats for all servers; silent as in Lines. All have the same rows.
 func (e *Everywhere) Heats(ctx context.Context, level int, namespace string, from, to int64, metrics ...Metric) (list []Heat, silent []string, err error) {
 	parts, silent, err := e.parts(ctx, question{Level: level, Metrics: metrics, Namespace: namespace, From: from, To: to})
 	list = e.own.Heats(level, namespace, from, to, metrics...)
@@ -172,16 +173,16 @@ func (e *Everywhere) Heats(ctx context.Context, level int, namespace string, fro
 	return list, silent, err
 }
 
-// Heat is the one of Heats.
+// Heat is Heats for one metric.
 func (e *Everywhere) Heat(ctx context.Context, level int, m Metric, namespace string, from, to int64) (h Heat, silent []string, err error) {
 	list, silent, err := e.Heats(ctx, level, namespace, from, to, m)
 	return list[0], silent, err
 }
 
-// Events see Recorder.Events: every server sees all changes of the catalog while it lives.
+// Events is Recorder.Events: every server sees all changes of the catalog while it lives.
 func (e *Everywhere) Events(namespace string, from, to int64) []Event {
 	return e.own.Events(namespace, from, to)
 }
 
-// Second see Recorder.Second.
+// Second is Recorder.Second.
 func (e *Everywhere) Second() int64 { return e.own.Second() }

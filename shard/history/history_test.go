@@ -32,8 +32,7 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// What is done in a second stands in the column of that second, and by averages in those of
-// the coarser levels.
+// The work of a second is in the column of that second, and as averages in those of the coarser levels.
 func TestSeconds(t *testing.T) {
 	w := newWorld(t)
 	w.shard(4)
@@ -76,7 +75,7 @@ func TestSeconds(t *testing.T) {
 	}
 }
 
-// A partition that is refused requests is the busiest.
+// A partition whose requests are refused is the busiest.
 func TestRefused(t *testing.T) {
 	w := newWorld(t)
 	w.shard(2)
@@ -101,7 +100,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Splits and merges are events, and end rows where others begin.
+// Splits and merges are events; they end rows and begin others.
 func TestSplit(t *testing.T) {
 	w := newWorld(t)
 	w.shard(2)
@@ -149,7 +148,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// The history goes on after a restart where it was, also in columns that were not full.
+// After a restart the history continues where it ended, also in columns that were not full.
 func TestKept(t *testing.T) {
 	w := newWorld(t)
 	w.shard(2)
@@ -194,7 +193,7 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// A clock that leaps leaves empty columns, and what was done before stands where it was.
+// A clock that leaps leaves empty columns, and earlier work stays in its columns.
 func TestLeap(t *testing.T) {
 	w := newWorld(t)
 	w.shard(1)

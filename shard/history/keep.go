@@ -13,14 +13,14 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// What is stored: every five minutes the columns that became full since, under a key of
-// their level and time, and the table of rows that they go by. At an orderly end also what
-// is not full yet, and the seconds. A killed server loses five minutes at most.
+// What is stored: every five minutes the columns that have become full since, under a key of their
+// level and time, and the table of rows to which their cells belong. A clean shutdown also stores
+// the columns that are not full yet, and the seconds. A killed server loses at most five minutes.
 
-// keptVersion is that of the stored form; another one is as if there were nothing.
+// keptVersion is the version of the stored form; records of another version are ignored.
 const keptVersion = 1
 
-// keptRows is the table of rows, and the events.
+// keptRows is the stored table of rows, and the events.
 type keptRows struct {
 	Version int
 	Rows    []keptRow
@@ -34,12 +34,12 @@ type keptRow struct {
 
 type keptStay struct {
 	Part        Part
-	Sort        []byte // that of the Part, which need not be text
+	Sort        []byte // of the Part; it need not be text
 	From, Until int64
 }
 
-// keptColumns are columns of one level that follow each other. The last one may be partial:
-// then its number is that of the column that was being filled.
+// keptColumns holds consecutive columns of one level. The last one may be partial: its number is
+// then that of the column that was being filled.
 type keptColumns struct {
 	Version int
 	Level   int
@@ -54,15 +54,15 @@ type keptColumn struct {
 	Cells []byte
 }
 
-// rowsName is the key of the table, and columnsName those of columns: by the number of the
-// five minutes they lie in.
+// rowsName is the key of the table. columnsName returns the key of columns, from the number of
+// their period of five minutes.
 const rowsName = "rows"
 
 func columnsName(level int, five int64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{"stf"[level]}, uint64(five))
 }
 
-// Keep stores the columns that have become full since the last time, if there are some.
+// Keep stores the columns that have become full since the last call, if there are any.
 func (r *Recorder) Keep(ctx context.Context) {
 	r.mu.Lock()
 	due := r.Store != nil && r.rings[Fives].newest > r.kept
@@ -72,7 +72,7 @@ func (r *Recorder) Keep(ctx context.Context) {
 	}
 }
 
-// keep stores what became full since the last time; final, also what did not.
+// keep stores the columns that have become full since the last call; with final, also the others.
 func (r *Recorder) keep(ctx context.Context, final bool) {
 	if r.Store == nil {
 		return
@@ -93,20 +93,20 @@ func (r *Recorder) keep(ctx context.Context, final bool) {
 	}
 }
 
-// Save stores all there is, for a start later on.
+// Save stores everything, for a later start.
 func (r *Recorder) Save(ctx context.Context) { r.keep(ctx, true) }
 
-// noteStored remembers that all that is full but for the seconds is in the store.
+// noteStored records that all full columns except the seconds are in the store.
 func (r *Recorder) noteStored() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.stored = r.kept
 }
 
-// record is a value to store, nil to remove.
+// record is a key and the value to store; a nil value deletes the key.
 type record struct{ name, value []byte }
 
-// records are what keep has to store, and to remove because it is too old.
+// records returns what keep has to store, and the deletions of what is too old.
 func (r *Recorder) records(final bool) ([]record, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,7 +121,7 @@ func (r *Recorder) records(final bool) ([]record, error) {
 	}
 	last := r.rings[Fives].newest
 	if final {
-		last++ // the one that is being filled
+		last++ // the column that is being filled
 		if err := put(columnsName(Seconds, last), r.cut(Seconds, r.open-Span(Seconds), r.open, final)); err != nil {
 			return nil, err
 		}
@@ -148,8 +148,8 @@ func (r *Recorder) records(final bool) ([]record, error) {
 	return out, put([]byte(rowsName), table)
 }
 
-// cut copies the columns of a level that lie in [from, to), the one that is being filled
-// included if it is asked for.
+// cut copies the columns of a level that lie in [from, to); with partial, including the one that is
+// being filled.
 func (r *Recorder) cut(level int, from, to int64, partial bool) keptColumns {
 	ring := &r.rings[level]
 	out := keptColumns{Version: keptVersion, Level: level, First: max(from/ring.step, ring.newest-int64(len(ring.columns))+1)}
@@ -170,13 +170,13 @@ func (r *Recorder) cut(level int, from, to int64, partial bool) keptColumns {
 	return out
 }
 
-// recordKey is the key of a record of an owner.
+// recordKey returns the key of a record of an owner.
 func recordKey(owner, name []byte) []byte {
 	return keyspace.AppendMeta(nil, keyspace.MetaHistory, slices.Concat(owner, name))
 }
 
-// save stores records in one transaction. Who reads the history after a power cut misses
-// five minutes more, so nobody waits for the disk.
+// save stores records in one transaction. It does not wait for the disk: a power failure costs five
+// more minutes of history.
 func save(ctx context.Context, store storage.Store, records []record) error {
 	t, err := store.Begin(ctx, storage.TxnOptions{})
 	if err != nil {
@@ -199,8 +199,8 @@ func save(ctx context.Context, store storage.Store, records []record) error {
 	return err
 }
 
-// Load reads what was stored, before the first look. Columns that are too old are removed. Where
-// several servers use the store it takes over what one has left that is dead.
+// Load reads the stored history, before the first look, and deletes columns that are too old. With
+// peers, it takes over the history of a dead server.
 func (r *Recorder) Load(ctx context.Context) error {
 	if r.Store == nil {
 		return nil
@@ -221,7 +221,8 @@ func (r *Recorder) Load(ctx context.Context) error {
 	return save(ctx, r.Store, old)
 }
 
-// load reads the records whose names begin with prefix, and returns those that are of no more interest.
+// load reads the records whose names begin with prefix, and returns deletions for those that are no
+// longer needed.
 func (r *Recorder) load(ctx context.Context, prefix []byte) (old []record, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -241,7 +242,7 @@ func (r *Recorder) load(ctx context.Context, prefix []byte) (old []record, err e
 	for it.Next() {
 		_, name, _ := keyspace.SplitMeta(it.Key())
 		if len(prefix) == 0 && name[0] == ofMember {
-			continue // of a time when several had the store
+			continue // written while several servers used the store
 		}
 		name = name[len(prefix):]
 		if string(name) == rowsName {
@@ -253,7 +254,7 @@ func (r *Recorder) load(ctx context.Context, prefix []byte) (old []record, err e
 	return old, it.Err()
 }
 
-// loadRows reads the table of rows. One that cannot be read is as if there were none.
+// loadRows reads the table of rows. A table that cannot be decoded is ignored.
 func (r *Recorder) loadRows(value []byte) {
 	var t keptRows
 	if json.Unmarshal(value, &t) != nil || t.Version != keptVersion || len(t.Rows) > RowsMax {
@@ -275,7 +276,7 @@ func (r *Recorder) loadRows(value []byte) {
 	}
 }
 
-// loadColumns reads columns; it reports that some of them are still of interest.
+// loadColumns reads columns; it reports whether some of them are still needed.
 func (r *Recorder) loadColumns(value []byte) (young bool) {
 	var k keptColumns
 	if json.Unmarshal(value, &k) != nil || k.Version != keptVersion ||
@@ -296,7 +297,7 @@ func (r *Recorder) loadColumns(value []byte) (young bool) {
 	return young
 }
 
-// resume goes on filling a column that a restart interrupted, from what its cells tell.
+// resume continues to fill a column that a restart interrupted, from the values of its cells.
 func (r *ring) resume(c column, t Total) {
 	n := func(v float64) int64 { return int64(v*float64(r.step) + 0.5) }
 	workOf := func(v func(Metric) float64) work {

@@ -12,15 +12,14 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Where several servers use a store each keeps its own history, under its name. A server has another
-// name after a restart, so one that starts takes over the history of a server that is dead; what
-// nobody takes over is shown with that of the living (Everywhere), and goes when it is as old as the oldest
-// column.
+// Over a shared store each server keeps its own history, under its member ID. A server has another ID after
+// a restart, so a starting server takes over the history of a dead one. Histories that no server takes over
+// are shown with those of live servers (Everywhere), and deleted when they are as old as the oldest column.
 
-// ofMember begins the keys of a server's records, before its name.
+// ofMember begins the keys of a server's records, before its ID.
 const ofMember = 'm'
 
-// owner begins the names of the records in a store: nothing, if this process has it alone.
+// owner returns the prefix of the records' names in a store: empty if this process has the store alone.
 func owner(s storage.Store) []byte {
 	shared := storage.AsShared(s)
 	if shared == nil {
@@ -29,15 +28,15 @@ func owner(s storage.Store) []byte {
 	return ownedBy(shared.Member())
 }
 
-// ownedBy begins the names of a server's records.
+// ownedBy returns the prefix of the names of a server's records.
 func ownedBy(id storage.MemberID) []byte { return append([]byte{ofMember}, id[:]...) }
 
-// inherit makes the newest of the histories that servers have left which are dead this server's, and
-// removes those that are too old. Of two servers that want the same one conflicts, and has none.
+// inherit takes over the newest of the histories of dead servers, and deletes those that are too old. If two
+// servers take over the same one, one of them conflicts and gets none.
 func (r *Recorder) inherit(ctx context.Context) error { return r.clear(ctx, true) }
 
-// Forget removes the histories of servers that are dead once they are older than the oldest column. One
-// server is to do it now and then. Errors: those of the store.
+// Forget deletes the histories of dead servers that are older than the oldest column. One server should call
+// it now and then. Errors: those of the store.
 func (r *Recorder) Forget(ctx context.Context) error {
 	if r.Store == nil || storage.AsShared(r.Store) == nil {
 		return nil
@@ -45,8 +44,9 @@ func (r *Recorder) Forget(ctx context.Context) error {
 	return r.clear(ctx, false)
 }
 
-// concede forgets what this server had stored, if another one has taken that over: this one slept for longer
-// than its lease, and was thought dead. From then on that is the other one's. Errors: those of the store.
+// concede drops what this server has stored, if another server has taken that over because this one had
+// slept beyond its lease and appeared to be dead. From then on it belongs to the other server. Errors: those
+// of the store.
 func (r *Recorder) concede(ctx context.Context) error {
 	own := owner(r.Store)
 	r.mu.Lock()
@@ -72,8 +72,9 @@ func (r *Recorder) concede(ctx context.Context) error {
 	return nil
 }
 
-// clear removes what is too old of what dead servers have left, and may take over the newest of the rest. If
-// another one does, or the server is back, it does nothing. Errors: those of the store.
+// clear deletes the histories of dead servers that are too old and, with takes, takes over the newest of the
+// rest. If another server does the same, or the dead one is back, clear changes nothing. Errors: those of
+// the store.
 func (r *Recorder) clear(ctx context.Context, takes bool) error {
 	t, err := r.Store.Begin(ctx, storage.TxnOptions{})
 	if err != nil {
@@ -99,14 +100,14 @@ func (r *Recorder) clear(ctx context.Context, takes bool) error {
 	return err
 }
 
-// deadOwner is a server with a history in the store that does not live, and the last second in which a
-// partition of it did something.
+// deadOwner is a dead server with a history in the store, and the last second in which one of its partitions
+// had load.
 type deadOwner struct {
 	id    storage.MemberID
 	saved int64
 }
 
-// dead lists them, the latest first.
+// dead lists the dead servers with a history, the latest first.
 func (r *Recorder) dead(ctx context.Context, in storage.Reader) (list []deadOwner, err error) {
 	left, err := leftBehind(ctx, in)
 	if err != nil || len(left) == 0 {
@@ -126,11 +127,11 @@ func (r *Recorder) dead(ctx context.Context, in storage.Reader) (list []deadOwne
 	return list, nil
 }
 
-// pastsMax bounds how many servers that are dead are shown: the latest. A server that starts takes over
-// one of them, so there are about as many as servers ever ran at a time.
+// pastsMax bounds the number of dead servers whose histories are shown: the latest. A starting server takes
+// over one of them, so there are about as many as servers ever ran at a time.
 const pastsMax = 8
 
-// pasts reads the histories of servers that are dead.
+// pasts reads the histories of dead servers.
 func (r *Recorder) pasts(ctx context.Context) (list []*Recorder, err error) {
 	snap, err := r.Store.Snapshot(ctx, 0)
 	if err != nil {
@@ -152,7 +153,7 @@ func (r *Recorder) pasts(ctx context.Context) (list []*Recorder, err error) {
 	return list, nil
 }
 
-// end makes a history that of a server which is dead: what lasted ended with its work.
+// end marks a history as that of a dead server: open stays end with its last work.
 func (r *Recorder) end(id storage.MemberID) {
 	r.over = id
 	for i := range r.rows.list {
@@ -163,7 +164,7 @@ func (r *Recorder) end(id storage.MemberID) {
 	}
 }
 
-// stillThere are those of the pasts that nobody has taken over and whose servers have not come back.
+// stillThere returns those of the pasts that no server has taken over and whose servers have not come back.
 func stillThere(ctx context.Context, s storage.Store, pasts []*Recorder) (list []*Recorder, err error) {
 	if len(pasts) == 0 {
 		return nil, nil
@@ -192,8 +193,8 @@ func stillThere(ctx context.Context, s storage.Store, pasts []*Recorder) (list [
 	return list, nil
 }
 
-// leftBehind lists the servers with a history in the store, and the last second in which a
-// partition of it did something.
+// leftBehind lists the servers with a history in the store, and the last second in which a partition of each
+// had load.
 func leftBehind(ctx context.Context, r storage.Reader) (map[storage.MemberID]int64, error) {
 	it, err := r.Iter(ctx, keyspace.MetaPrefixRange(keyspace.MetaHistory, []byte{ofMember}), storage.IterOptions{})
 	if err != nil {
@@ -222,7 +223,7 @@ func leftBehind(ctx context.Context, r storage.Reader) (map[storage.MemberID]int
 	return out, it.Err()
 }
 
-// move removes the records of a server, and writes them under other names if they are to be kept.
+// move deletes the records of a server; with keep, it writes them under the prefix to.
 func move(ctx context.Context, t storage.Txn, from storage.MemberID, to []byte, keep bool) error {
 	prefix := ownedBy(from)
 	it, err := t.Iter(ctx, keyspace.MetaPrefixRange(keyspace.MetaHistory, prefix), storage.IterOptions{})

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// member is a store as one of several servers has it.
+// member is the store of one of several servers.
 type member struct {
 	storage.Store
 	id    storage.MemberID
@@ -25,9 +25,9 @@ func (m member) Members(context.Context) (storage.Timestamp, []storage.Member, e
 	return m.Latest(), *m.alive, nil
 }
 
-var _ storage.Shared = member{} // or else it would be taken for a store that one server has alone
+var _ storage.Shared = member{} // otherwise the store would look as if one server had it alone
 
-// owners are servers over the store of a world, which has one partition that all write to.
+// owners are servers over the store of a world, with one partition to which all write.
 type owners struct {
 	*world
 	alive []storage.Member
@@ -49,7 +49,7 @@ func (o *owners) open(id byte) *history.Recorder {
 	return r
 }
 
-// work does n writes at a server, which stores its history then.
+// work makes n writes at a server, which then stores its history.
 func (o *owners) work(r *history.Recorder, n int) {
 	r.Look()
 	for range n {
@@ -60,7 +60,7 @@ func (o *owners) work(r *history.Recorder, n int) {
 	r.Save(context.Background())
 }
 
-// writesIn adds up the writes of all seconds.
+// writesIn sums the writes of all seconds.
 func writesIn(l history.Lines) (sum float32) {
 	for _, c := range l.Totals {
 		sum += c.Writes
@@ -72,8 +72,7 @@ func writes(r *history.Recorder) float32 {
 	return writesIn(r.Lines(history.Seconds, start.Unix(), start.Unix()+300))
 }
 
-// Of several servers each keeps its own history, and one that starts takes over that of a server
-// which is dead, once.
+// Each of several servers keeps its own history, and a starting server takes over that of a dead one, once.
 func TestSeveralOwners(t *testing.T) {
 	o := newOwners(t)
 	a := o.open(1)
@@ -92,8 +91,8 @@ func TestSeveralOwners(t *testing.T) {
 	}
 }
 
-// What a server has left that is dead is shown beside what the living know, until one takes it over, and goes when
-// it is too old for anybody.
+// The history of a dead server is shown beside those of live ones until a server takes it over, and deleted
+// when it is too old for all.
 func TestDeadOwner(t *testing.T) {
 	o := newOwners(t)
 	a, b := o.open(1), o.open(2)
@@ -146,8 +145,8 @@ func TestDeadOwner(t *testing.T) {
 	}
 }
 
-// A server that slept beyond its lease, and whose history another one took over meanwhile, no longer has that
-// when it wakes: what it did counts once.
+// A server that slept beyond its lease, and whose history another server took over meanwhile, no longer has
+// it when it wakes: its work counts once.
 func TestSleepingOwner(t *testing.T) {
 	o := newOwners(t)
 	a := o.open(1)

@@ -2,11 +2,11 @@ package history
 
 import "slices"
 
-// Lines is what the whole server did, column by column.
+// Lines holds the totals of the whole server, column by column.
 type Lines struct {
 	Step   int64   // seconds of a column
 	From   int64   // second at which the first column begins
-	Totals []Total // the last one is the newest that is full
+	Totals []Total // the last one is the newest full column
 }
 
 // Lines returns the columns of a level that lie in [from, to), in seconds since 1970.
@@ -23,36 +23,35 @@ func (r *Recorder) Lines(level int, from, to int64) Lines {
 	return out
 }
 
-// window is the first and last full column of a level within [from, to).
+// window returns the first and the last full column of a level within [from, to).
 func (r *Recorder) window(level int, from, to int64) (first, last int64) {
 	ring := &r.rings[level]
 	first = max((from+ring.step-1)/ring.step, ring.newest-int64(len(ring.columns))+1)
 	return first, min((to+ring.step-1)/ring.step-1, ring.newest)
 }
 
-// Heat is what the partitions of a collection did, by one metric.
+// Heat holds one metric of the partitions of a collection.
 type Heat struct {
 	Step, From int64 // as those of Lines
 	Columns    int
-	Rows       []HeatRow // by range; those of an older map of the collection beside the newer
+	Rows       []HeatRow // by range; those of an older shard map of the collection beside the newer
 }
 
-// HeatRow is one partition. Its cells are on the scale, see Value.
+// HeatRow is one partition. Its cells are on the scale; see Value.
 type HeatRow struct {
 	Part  *Part
 	First int64 // the second of its first cell
-	Until int64 // when it ceased to be, 0 if it has not
+	Until int64 // when the partition ceased to exist, 0 if it has not
 	Cells []byte
 }
 
-// Heat returns a metric of the partitions of a collection, of all collections for "",
-// within [from, to). A row has cells from the first to the last column in which it was
-// known.
+// Heat returns a metric of the partitions of a collection, of all collections for "", within [from,
+// to). A row has cells from the first to the last column of its stay.
 func (r *Recorder) Heat(level int, m Metric, namespace string, from, to int64) Heat {
 	return r.Heats(level, namespace, from, to, m)[0]
 }
 
-// Heats are several metrics of the same moment: all have the same rows.
+// Heats returns several metrics of the same moment: all have the same rows.
 func (r *Recorder) Heats(level int, namespace string, from, to int64, metrics ...Metric) []Heat {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -64,7 +63,7 @@ func (r *Recorder) Heats(level int, namespace string, from, to int64, metrics ..
 	return out
 }
 
-// heat is Heat after a look, under the lock.
+// heat is Heat without look; the caller holds mu.
 func (r *Recorder) heat(level int, m Metric, namespace string, from, to int64) Heat {
 	first, last := r.window(level, from, to)
 	ring := &r.rings[level]
@@ -92,7 +91,7 @@ func (r *Recorder) heat(level int, m Metric, namespace string, from, to int64) H
 	return out
 }
 
-// Events returns what happened within [from, to) to a collection, to any for "", the
+// Events returns the events of a collection, of all collections for "", within [from, to), the
 // oldest first.
 func (r *Recorder) Events(namespace string, from, to int64) []Event {
 	r.mu.Lock()
@@ -107,7 +106,7 @@ func (r *Recorder) Events(namespace string, from, to int64) []Event {
 	return out
 }
 
-// Second is the second that is being filled: the columns before it are full.
+// Second returns the second that is being filled: the columns before it are full.
 func (r *Recorder) Second() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,17 +9,17 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Config is what a Recorder is made of.
+// Config holds the parts of a Recorder.
 type Config struct {
 	Catalog *catalog.Catalog
 	Budgets *ratelimit.Budgets
-	// Store keeps the history through restarts; nil = it ends with the process.
+	// Store keeps the history across restarts; nil = the history ends with the process.
 	Store storage.Store
 	// Now is the clock of the budgets.
 	Now func() time.Time
 	// Connections counts open connections; nil = unknown.
 	Connections func() int
-	// Failed is told what could not be kept; nil = nobody is.
+	// Failed is called with errors of storing the history; nil ignores them.
 	Failed func(error)
 }
 
@@ -35,22 +35,22 @@ type Recorder struct {
 	seen   map[ratelimit.Place]seen
 	census census
 	events []Event          // the oldest first
-	over   storage.MemberID // the server that is dead whose history it is: nothing comes to it
+	over   storage.MemberID // the dead server to which this history belongs; nothing is added to it
 	kept   int64            // number of the newest of the Fives that is stored
 
-	// stored is the number of the newest of the Fives that is in the store as this server's, with the
-	// Tens of its time; 0 = none.
+	// stored is the number of the newest of the Fives that is stored under this server's ID, with
+	// the Tens of its time; 0 = none.
 	stored int64
 }
 
-// seen is what a partition had done at the last look.
+// seen holds the counters of a partition at the last look.
 type seen struct {
 	ratelimit.Activity
 	second int64 // of the request units below
 	ru     int64 // in that second
 }
 
-// New makes a Recorder that has seen nothing.
+// New makes a Recorder with an empty history.
 func New(cfg Config) *Recorder {
 	if cfg.Connections == nil {
 		cfg.Connections = func() int { return 0 }
@@ -61,8 +61,7 @@ func New(cfg Config) *Recorder {
 	return &Recorder{Config: cfg, seen: map[ratelimit.Place]seen{}, rows: rows{home: map[ratelimit.Place]int{}, lent: map[ratelimit.Place]bool{}}}
 }
 
-// Look brings the history up to now. What was done since the last look counts for the
-// second of that look.
+// Look updates the history to now. Work since the last look counts for the second of that look.
 func (r *Recorder) Look() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,7 +80,7 @@ func (r *Recorder) look() {
 	r.collect()
 	for second > r.open {
 		r.closeSecond()
-		if r.open++; second-r.open > Span(Seconds) { // nothing happened for longer than it is remembered
+		if r.open++; second-r.open > Span(Seconds) { // nothing happened for longer than the seconds reach back
 			r.leap(second - 1)
 		}
 	}
@@ -97,14 +96,14 @@ func (r *Recorder) begin(second int64) {
 	}
 }
 
-// recount looks whether the catalog has changed.
+// recount updates the census if the catalog has changed.
 func (r *Recorder) recount() {
 	s, first := r.Catalog.Peek(), r.census.of == nil
 	if r.census.of == s {
 		return
 	}
 	changes := r.census.take(s)
-	if first { // what is there was there before
+	if first { // partitions of the first census are not new
 		changes.events = nil
 		for at := range r.rows.home {
 			if p := r.census.parts[at]; p == nil {
@@ -128,14 +127,14 @@ func (r *Recorder) recount() {
 		if !ok || r.rows.lent[p.Place] {
 			continue
 		}
-		if s := r.rows.list[i].now(); s != nil && *s.part != *p { // renamed, or its range is another one
+		if s := r.rows.list[i].now(); s != nil && *s.part != *p { // the partition was renamed, or its range has changed
 			r.rows.settle(i, p, r.open)
 			r.rows.home[p.Place] = i
 		}
 	}
 }
 
-// collect adds what partitions did since the last look to the second that is open.
+// collect adds the work of partitions since the last look to the open second.
 func (r *Recorder) collect() {
 	sum := sums{}
 	r.Budgets.EachActivity(func(at ratelimit.Place, a ratelimit.Activity) {
@@ -172,7 +171,7 @@ func (r *Recorder) collect() {
 	}
 }
 
-// closeSecond ends the second that is open, and every column that ends with it.
+// closeSecond ends the open second, and every column that ends with it.
 func (r *Recorder) closeSecond() {
 	for l := range r.rings {
 		if step := levels[l].step; (r.open+1)%step == 0 {
@@ -184,8 +183,8 @@ func (r *Recorder) closeSecond() {
 	}
 }
 
-// leap goes over a time in which nothing was recorded: the columns that it ends are
-// closed, those in it are empty.
+// leap skips a time in which nothing was recorded: columns that end in it are closed, columns
+// inside it are empty.
 func (r *Recorder) leap(to int64) {
 	for l := range r.rings {
 		ring, last := &r.rings[l], to/levels[l].step-1

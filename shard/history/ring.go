@@ -8,16 +8,16 @@ const (
 	levelCount
 )
 
-// levels says how many seconds a column of each level has, and how many columns there are.
+// levels holds, for each level, the seconds of a column and the number of columns.
 var levels = [levelCount]struct{ step, columns int64 }{{1, 15 * 60}, {10, 6 * 360}, {300, 7 * 288}}
 
-// Step is the seconds of one column of a level, and Span those of all of them.
+// Step returns the seconds of one column of a level, and Span those of all its columns.
 func Step(level int) int64 { return levels[level].step }
 
-// Span see Step.
+// Span returns the seconds of all columns of a level.
 func Span(level int) int64 { return levels[level].step * levels[level].columns }
 
-// LevelFor is the finest level that still reaches back so many seconds.
+// LevelFor returns the finest level that reaches back the given number of seconds.
 func LevelFor(seconds int64) int {
 	for l := range levels {
 		if seconds <= Span(l) {
@@ -27,15 +27,15 @@ func LevelFor(seconds int64) int {
 	return levelCount - 1
 }
 
-// column is what all rows did in one step: for each metric in mask, in order, a byte per
-// row. Most columns have no refusals and no failures, and need no room for them.
+// column holds the work of all rows in one step: for each metric in mask, in order, a byte per row.
+// Most columns have no refusals and no failures, and use no memory for them.
 type column struct {
 	mask  uint8
 	width uint16
 	cells []byte
 }
 
-// at is the cell of a row and metric.
+// at returns the cell of a row and metric.
 func (c *column) at(row int, m Metric) byte {
 	if row >= int(c.width) || c.mask&(1<<m) == 0 {
 		return 0
@@ -47,11 +47,11 @@ func (c *column) at(row int, m Metric) byte {
 	return c.cells[plane*int(c.width)+row]
 }
 
-// work is what one row did, summed up until its column is full.
+// work sums the work of one row until its column is full.
 type work struct {
 	ru, bytes                     int64 // micro request units; bytes
 	reads, writes, refused, fails int64
-	ended, micros                 int64 // requests that were not refused, and what they took
+	ended, micros                 int64 // requests that were not refused, and their total duration
 }
 
 func (w *work) add(o *work) {
@@ -65,7 +65,7 @@ func (w *work) add(o *work) {
 	w.micros += o.micros
 }
 
-// value is a metric of the work, done within so many seconds.
+// value returns a metric of the work done within the given number of seconds.
 func (w *work) value(m Metric, seconds int64) float64 {
 	per := func(n int64) float64 { return float64(n) / float64(seconds) }
 	switch m {
@@ -89,14 +89,14 @@ func (w *work) value(m Metric, seconds int64) float64 {
 	return 0
 }
 
-// ring is one level: its columns, and what the one that is being filled has so far.
+// ring is one level: its full columns, and the sums of the one that is being filled.
 type ring struct {
 	step    int64
 	newest  int64 // number of the newest full column: its time divided by step
 	columns []column
 	totals  []Total
 	filling [RowsMax]work
-	busy    int // rows of filling in use: those below it
+	busy    int // number of rows of filling in use
 	sum     sums
 }
 
@@ -106,19 +106,19 @@ func (r *ring) init(level int, newest int64) {
 	r.totals = make([]Total, levels[level].columns)
 }
 
-// slot is where a column number lies in the ring.
+// slot returns the index of a column number in the ring.
 func (r *ring) slot(n int64) int64 {
 	size := int64(len(r.columns))
 	return ((n % size) + size) % size
 }
 
-// add counts what a row did into the column that is being filled.
+// add adds the work of a row to the column that is being filled.
 func (r *ring) add(row int, w *work) {
 	r.filling[row].add(w)
 	r.busy = max(r.busy, row+1)
 }
 
-// close makes what is being filled the column with a number, and begins the next.
+// close stores the sums as the column with number n, and begins the next.
 func (r *ring) close(n int64) {
 	r.skipTo(n - 1)
 	c := column{width: uint16(r.busy)}
@@ -141,7 +141,7 @@ func (r *ring) close(n int64) {
 	if c.mask == 0 {
 		c = column{}
 	}
-	c.cells = append([]byte(nil), c.cells...) // no more memory than it needs
+	c.cells = append([]byte(nil), c.cells...) // without unused capacity
 	r.push(n, c, r.sum.total(r.step))
 	clear(r.filling[:r.busy])
 	r.busy, r.sum = 0, sums{}
@@ -167,5 +167,5 @@ func (r *ring) push(n int64, c column, t Total) {
 	r.newest = max(r.newest, n)
 }
 
-// has reports that the ring has the column with a number.
+// has reports whether the ring contains a column number.
 func (r *ring) has(n int64) bool { return n <= r.newest && n > r.newest-int64(len(r.columns)) }

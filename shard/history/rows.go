@@ -7,41 +7,41 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// RowsMax is how many partitions are told apart at a time.
+// RowsMax is the number of partitions that have rows of their own at a time.
 const RowsMax = 512
 
 const (
-	// idleSeconds is after how long without work a row may be given to another
-	// partition: as long as the longest column, so that none has the work of two.
+	// idleSeconds is the time without work after which a row may be given to another partition: as
+	// long as the longest column, so that no column has the work of two partitions.
 	idleSeconds = 300
-	// staysMax bounds how many partitions of the past a row knows.
+	// staysMax bounds how many past partitions a row keeps.
 	staysMax = 16
 )
 
-// Part is a partition as the history knows it, also when it is long gone. Immutable.
+// Part is a partition as the history stores it, also long after it ceased to exist. Immutable.
 type Part struct {
 	Place     ratelimit.Place
 	Namespace string
 	Lo, Hi    string  // its range as documents of the shard key, "" for an unsharded collection
 	From, To  float64 // its range as parts of the line of all hashes, from 0 to 1; both 0 under a ranged key
 	Sort      string  // orders the partitions of one collection
-	Others    int     // further partitions that share its row, as there are too many
+	Others    int     // further partitions that share its row, since there are too many
 }
 
-// stay is the time in which a row was a partition's, in seconds since 1970. Until is 0
-// while it lasts.
+// stay is the time during which a partition had a row, in seconds since 1970. Until is 0 while the
+// stay lasts.
 type stay struct {
 	part        *Part
 	from, until int64
 }
 
-// row is one row: whose it is and was, the latest last.
+// row is one row: the stays of the partitions that have had it, the latest last.
 type row struct {
 	stays []stay
 	used  int64 // the last second with work
 }
 
-// now is the stay that lasts, nil for none.
+// now returns the current stay, nil for none.
 func (w *row) now() *stay {
 	if n := len(w.stays); n > 0 && w.stays[n-1].until == 0 {
 		return &w.stays[n-1]
@@ -49,14 +49,14 @@ func (w *row) now() *stay {
 	return nil
 }
 
-// rows gives partitions their rows.
+// rows assigns rows to partitions.
 type rows struct {
 	list []row
 	home map[ratelimit.Place]int
-	lent map[ratelimit.Place]bool // those that share the row of another
+	lent map[ratelimit.Place]bool // partitions that share the row of another
 }
 
-// of is the row of a partition at a second, which has work for it.
+// of returns the row of a partition that has work in a second.
 func (r *rows) of(p *Part, second int64) int {
 	i, ok := r.home[p.Place]
 	if !ok {
@@ -72,7 +72,7 @@ func (r *rows) of(p *Part, second int64) int {
 	return i
 }
 
-// free finds a row for a newcomer: a new one, or the one that has been idle for longest.
+// free finds a row for a new partition: an unused row, or the one that has been idle for longest.
 func (r *rows) free(second int64) (int, bool) {
 	if len(r.list) < RowsMax {
 		r.list = append(r.list, row{})
@@ -87,7 +87,7 @@ func (r *rows) free(second int64) (int, bool) {
 	return best, best >= 0
 }
 
-// settle makes a row a partition's.
+// settle gives a row to a partition.
 func (r *rows) settle(i int, p *Part, second int64) {
 	w := &r.list[i]
 	if s := w.now(); s != nil {
@@ -100,8 +100,8 @@ func (r *rows) settle(i int, p *Part, second int64) {
 	w.stays = append(w.stays, stay{part: p, from: second})
 }
 
-// lend finds the row that a partition shares when none is free: that of its nearest
-// neighbour below, or of any partition.
+// lend finds the row that a partition shares if none is free: that of its nearest neighbour below,
+// or of any partition.
 func (r *rows) lend(p *Part) int {
 	best := -1
 	for i := range r.list {
@@ -125,7 +125,7 @@ func (r *rows) lend(p *Part) int {
 	return best
 }
 
-// gone ends the stay of a partition that there is no more.
+// gone ends the stay of a partition that no longer exists.
 func (r *rows) gone(p ratelimit.Place, second int64) {
 	i, ok := r.home[p]
 	if !ok {
@@ -139,7 +139,8 @@ func (r *rows) gone(p ratelimit.Place, second int64) {
 	}
 }
 
-// reclaim lets partitions that share a row ask for one of their own again.
+// reclaim ends the sharing of rows, so that partitions get rows of their own if some are free
+// again.
 func (r *rows) reclaim() {
 	for p := range r.lent {
 		delete(r.home, p)
@@ -154,7 +155,7 @@ func (r *rows) reclaim() {
 	}
 }
 
-// byPlace orders partitions as they are shown: by collection, then by range.
+// byPlace orders partitions for display: by collection, then by range.
 func byPlace(a, b *Part) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Place.Collection, b.Place.Collection), cmp.Compare(a.Sort, b.Sort), cmp.Compare(a.Place.Shard, b.Place.Shard))
 }

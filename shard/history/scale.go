@@ -2,11 +2,11 @@ package history
 
 import "math"
 
-// Metric is one of the numbers that a partition has in every column.
+// Metric is one of the numbers of a partition in every column.
 type Metric uint8
 
-// The metrics. All are averages over the column's time, per second; Latency is that of a
-// request in milliseconds.
+// The metrics. All are averages per second over the time of the column, except Latency, which is
+// that of a request in milliseconds.
 const (
 	RU      Metric = iota
 	Reads          // requests that read, and succeeded
@@ -18,7 +18,7 @@ const (
 	metricCount
 )
 
-// metricNames is how each metric is written.
+// metricNames holds the printed name of each metric.
 var metricNames = [metricCount]string{"ru", "reads", "writes", "refused", "failed", "kib", "latency"}
 
 // String returns the name of the metric.
@@ -44,7 +44,7 @@ const (
 // logStep is the logarithm of ScaleStep.
 var logStep = math.Log(ScaleStep)
 
-// Scale brings a value to the scale. What is above nothing is never 0.
+// Scale converts a value to the scale. A value above 0 never becomes 0.
 func Scale(v float64) byte {
 	if v <= 0 {
 		return 0
@@ -52,7 +52,7 @@ func Scale(v float64) byte {
 	return byte(max(1, min(255, 1+math.Round(math.Log(v/ScaleLeast)/logStep))))
 }
 
-// Value is what a byte of the scale stands for.
+// Value converts a byte of the scale to the value.
 func Value(b byte) float64 {
 	if b == 0 {
 		return 0

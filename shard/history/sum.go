@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// add adds what another server did in the columns of l.
+// add adds the lines of another server to the columns of l.
 func (l *Lines) add(o *Lines) {
 	if o.Step != l.Step {
 		return
@@ -19,7 +19,7 @@ func (l *Lines) add(o *Lines) {
 	}
 }
 
-// add adds what another server did in the same time.
+// add adds the total of another server for the same time.
 func (t *Total) add(o *Total) {
 	t.RU, t.Reads, t.Writes, t.Refused, t.Failed, t.KiB = t.RU+o.RU, t.Reads+o.Reads, t.Writes+o.Writes, t.Refused+o.Refused, t.Failed+o.Failed, t.KiB+o.KiB
 	t.Connections += o.Connections
@@ -27,7 +27,7 @@ func (t *Total) add(o *Total) {
 	t.P50, t.P99 = max(t.P50, o.P50), max(t.P99, o.P99)
 }
 
-// rowName tells partitions apart, also those of different maps of a collection.
+// rowName identifies partitions, also across the shard maps of a collection.
 type rowName struct {
 	place     ratelimit.Place
 	namespace string
@@ -38,7 +38,7 @@ func (r *HeatRow) name() rowName {
 	return rowName{r.Part.Place, r.Part.Namespace, r.Part.Lo, r.Part.Hi}
 }
 
-// add adds what the partitions did at another server.
+// add adds the rows of another server.
 func (h *Heat) add(o *Heat, m Metric) {
 	if o.Step != h.Step {
 		return

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Total is what the whole server did in one column, per second.
+// Total holds the load of the whole server in one column, per second.
 type Total struct {
 	RU          float32 // used
 	Provisioned float32 // RU/s of all partitions that have a limit
@@ -16,11 +16,11 @@ type Total struct {
 	Refused     float32 // requests refused for lack of request units
 	Failed      float32 // requests that failed otherwise
 	KiB         float32 // kibibytes of documents read, returned or stored
-	P50, P99    float32 // milliseconds that half of the requests, and 99 of 100, took at most
+	P50, P99    float32 // median and 99th percentile of the duration of requests, in milliseconds
 	Connections float32
 }
 
-// sums is what is added up for a Total until its column is full.
+// sums collects the values of a Total until its column is full.
 type sums struct {
 	work
 	provisioned, connections, busiest float64 // highest seen
@@ -41,20 +41,20 @@ func (s *sums) total(seconds int64) Total {
 		Failed: v(Failed), KiB: v(KiB), P50: s.took.quantile(0.5), P99: s.took.quantile(0.99), Connections: float32(s.connections)}
 }
 
-// Latencies are counted by powers of two of microseconds, each divided in four: a quantile
-// is off by at most an eighth.
+// Latencies are counted by powers of two of microseconds, each divided in four parts: a quantile is
+// off by at most an eighth.
 const (
 	tookParts  = 4
 	tookCounts = 31 * tookParts
 )
 
-// millis is a number of milliseconds as a duration.
+// millis converts milliseconds to a duration.
 func millis(v float32) time.Duration { return time.Duration(float64(v) * float64(time.Millisecond)) }
 
-// histogram counts requests by the time they took.
+// histogram counts requests by duration.
 type histogram [tookCounts]int64
 
-// tookAt is where a time is counted.
+// tookAt returns the bucket of a duration.
 func tookAt(d time.Duration) int {
 	us := uint64(max(tookParts, d.Microseconds()))
 	power := bits.Len64(us) - 1
@@ -62,13 +62,14 @@ func tookAt(d time.Duration) int {
 	return min(tookCounts-1, (power-2)*tookParts+part)
 }
 
-// tookValue is the middle of what is counted at a place, in milliseconds.
+// tookValue returns the middle of a bucket, in milliseconds.
 func tookValue(i int) float32 {
 	low := float32(uint64(tookParts+i%tookParts) << (i / tookParts))
 	return (low + float32(uint64(1)<<(i/tookParts))/2) / 1000
 }
 
-// quantile is the time that a part of the requests did not exceed, 0 without requests.
+// quantile returns the duration that the given fraction of the requests did not exceed, 0 without
+// requests.
 func (h *histogram) quantile(part float64) float32 {
 	var all int64
 	for _, n := range h {
@@ -86,13 +87,13 @@ func (h *histogram) quantile(part float64) float32 {
 	return tookValue(tookCounts - 1)
 }
 
-// counters are what requests add to as they end.
+// counters are incremented by requests as they end.
 type counters struct {
 	reads, writes, refused, failed atomic.Int64
 	took                           [tookCounts]atomic.Int64
 }
 
-// take moves what was counted into s, and begins from nothing.
+// take moves the counts into s, and resets them to 0.
 func (c *counters) take(s *sums) {
 	s.reads += c.reads.Swap(0)
 	s.writes += c.writes.Swap(0)
@@ -105,7 +106,7 @@ func (c *counters) take(s *sums) {
 	}
 }
 
-// Outcome is how a request ended.
+// Outcome is the result of a request.
 type Outcome uint8
 
 // The outcomes.
@@ -116,7 +117,7 @@ const (
 	DidFail
 )
 
-// Ended counts a request that is over, of whatever collection. It costs a few atomic adds.
+// Ended counts a request that has ended, of any collection. It costs a few atomic adds.
 func (r *Recorder) Ended(o Outcome, took time.Duration) {
 	c := &r.ended
 	switch o {

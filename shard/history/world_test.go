@@ -37,7 +37,7 @@ type world struct {
 	jobs    *jobs.Runner
 }
 
-// start is a time that begins a column of every level.
+// start is a time at which a column of every level begins.
 var start = time.Unix(1_800_000_000, 0)
 
 func newWorld(t testing.TB) *world {
@@ -47,7 +47,7 @@ func newWorld(t testing.TB) *world {
 	return openWorld(t, store, ratelimit.NewVirtualClock(start))
 }
 
-// openWorld is a process that starts over a store.
+// openWorld starts a process over a store.
 func openWorld(t testing.TB, store storage.Store, clock *ratelimit.VirtualClock) *world {
 	t.Helper()
 	cat, err := catalog.Open(t.Context(), store, release.Default)
@@ -90,13 +90,13 @@ func (w *world) must(err error) {
 	}
 }
 
-// shard makes the collection with so many partitions.
+// shard creates the collection with n partitions.
 func (w *world) shard(n int) {
 	w.t.Helper()
 	w.must(w.ddl.ShardCollection(w.op(), ns, ddl.ShardOptions{Key: w.raw(`{k: "hashed"}`), Shards: n}))
 }
 
-// shards are the numbers of the partitions, by range.
+// shards returns the numbers of the partitions, by range.
 func (w *world) shards() (out []int) {
 	for _, d := range w.cluster.Catalog.Peek().Collection(ns).Map.Shards() {
 		out = append(out, int(d.ID))
@@ -104,7 +104,7 @@ func (w *world) shards() (out []int) {
 	return out
 }
 
-// write does n inserts of a kibibyte at a partition, each of which takes two milliseconds.
+// write makes n inserts of a kibibyte into a partition; each takes two milliseconds.
 func (w *world) write(shard, n int) {
 	id := uint64(w.cluster.Catalog.Peek().Collection(ns).ID)
 	for range n {
@@ -125,7 +125,7 @@ func cells(r history.HeatRow) (out []int) {
 	return out
 }
 
-// about reports that values are what the scale makes of others.
+// about reports whether the values equal the expected ones within the precision of the scale.
 func about(got []int, want ...int) bool {
 	return slices.EqualFunc(got, want, func(a, b int) bool { return math.Abs(float64(a-b)) <= 0.5+0.047*float64(b) })
 }
