@@ -12,16 +12,16 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// eventsMax is how many events are remembered.
+// eventsMax bounds the number of stored events.
 const eventsMax = 1000
 
-// Event is a change of how a collection is divided or paid for.
+// Event is a change of how a collection is divided or provisioned.
 type Event struct {
 	At        int64 // seconds since 1970
 	Kind      string
 	Namespace string
 	Text      string
-	Parts     []int // the partitions that came of it
+	Parts     []int // the partitions that resulted from it
 }
 
 // The kinds of events.
@@ -35,21 +35,21 @@ const (
 	Drop     = "drop"
 )
 
-// census is the partitions of all collections, as one version of the catalog has them.
+// census holds the partitions of all collections at one version of the catalog.
 type census struct {
 	of    *catalog.Snapshot // nil before the first
 	parts map[ratelimit.Place]*Part
 }
 
-// changes are what differs between two versions of the catalog.
+// changes holds the differences between two versions of the catalog.
 type changes struct {
-	parts  []*Part           // that are new, or not as they were
-	gone   []ratelimit.Place // of partitions that there are no more
-	events []Event           // that made them differ, at no time yet
+	parts  []*Part           // new or changed partitions
+	gone   []ratelimit.Place // of partitions that no longer exist
+	events []Event           // that explain the differences; At is not set yet
 }
 
-// take brings the census up to a version of the catalog. It looks only at the collections that have
-// changed; partitions that did not keep their Part.
+// take updates the census to a version of the catalog. It visits only the collections that have
+// changed. Unchanged partitions keep their Part.
 func (c *census) take(s *catalog.Snapshot) (all changes) {
 	old := c.of
 	if c.of = s; old == nil {
@@ -89,8 +89,8 @@ func (c *census) take(s *catalog.Snapshot) (all changes) {
 	return all
 }
 
-// move takes the partitions of one version of a collection away and those of the next in; either
-// may be nil.
+// move removes the partitions of the old version of a collection and adds those of the new one;
+// either may be nil.
 func (c *census) move(was, is *catalog.Collection, all *changes) {
 	if was != nil && is != nil && was.Map == is.Map && was.Namespace == is.Namespace {
 		return
@@ -124,7 +124,7 @@ func partOf(coll *catalog.Collection, d *shard.Descriptor) *Part {
 		return p
 	}
 	p.Lo, p.Hi = ejson.String(coll.Key.Bound(d.Lo, bson.MinKey)), ejson.String(coll.Key.Bound(d.Hi, bson.MaxKey))
-	if coll.Key.Kind() == shard.Ranged { // values have no distances
+	if coll.Key.Kind() == shard.Ranged { // distances between values are not defined
 		p.To = 0
 		return p
 	}
@@ -134,7 +134,7 @@ func partOf(coll *catalog.Collection, d *shard.Descriptor) *Part {
 	return p
 }
 
-// altered lists what happened to a collection between two versions of the catalog.
+// altered lists the events of a collection between two versions of the catalog.
 func altered(before, now *catalog.Collection) (out []Event) {
 	if before.Map != now.Map {
 		out = divided(before, now)
@@ -145,15 +145,16 @@ func altered(before, now *catalog.Collection) (out []Event) {
 	return out
 }
 
-// origin says how a collection came to be that was not there before: a new one, the rewritten
-// form of the one that had its name, or another in its place. o had the name, nil if none did.
+// origin returns the event of a collection that was not there before: a new collection, the
+// rewritten form of the one that had its name, or another in its place. o had the name, nil if
+// there was none.
 func origin(o, coll *catalog.Collection) (kind, text string) {
 	if o == nil || o.Map == nil {
 		return Creation, keyText(coll)
 	}
 	same := o.Sharded() == coll.Sharded() && o.Key.String() == coll.Key.String()
 	switch change := "from " + keyText(o) + " to " + keyText(coll); {
-	case o.UUID != coll.UUID && same: // restored, renamed, written by $out, or dropped and made within a second
+	case o.UUID != coll.UUID && same: // restored, renamed, written by $out, or dropped and created within a second
 		return Replaced, "another collection has taken its place"
 	case o.UUID != coll.UUID:
 		return Replaced, "another collection has taken its place, " + change
@@ -164,7 +165,7 @@ func origin(o, coll *catalog.Collection) (kind, text string) {
 	}
 }
 
-// keyText names the shard key of a collection.
+// keyText prints the shard key of a collection.
 func keyText(c *catalog.Collection) string {
 	if !c.Sharded() {
 		return "no shard key"
@@ -172,7 +173,7 @@ func keyText(c *catalog.Collection) string {
 	return c.Key.String()
 }
 
-// throughputText names what a collection is given.
+// throughputText prints the provisioned throughput of a collection.
 func throughputText(t catalog.Throughput) string {
 	if t.Mode == catalog.ThroughputNone || t.RU == 0 {
 		if t.Mode == catalog.ThroughputServerless {

@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// rewritings are the commands that rewrite a collection, from a collection with a hashed key.
+// rewritings holds the commands that rewrite a collection, from a collection with a hashed key.
 var rewritings = map[string]struct {
 	change func(n *node) error
 	key    string
@@ -30,8 +30,8 @@ var rewritings = map[string]struct {
 	"unshard": {func(n *node) error { return n.UnshardCollection(n.op(), shop, 0) }, ""},
 }
 
-// A rewriting that the end of the server interrupts at any step runs again after the next start,
-// with all its arguments.
+// A rewriting that the end of the server interrupts at any step is repeated after the next start, with all
+// its arguments.
 func TestRewritingAgain(t *testing.T) {
 	layouts(t, func(t *testing.T, open func() *node) {
 		for name, c := range rewritings {

@@ -21,8 +21,8 @@ func (n *node) balancer(p balance.Policy) *balance.Balancer {
 	return balance.New(balance.Config{Catalog: n.Catalog, Tally: n.Tally, Budgets: n.Budgets, Runner: n.jobs, Now: n.Now, Policy: p, Every: time.Hour})
 }
 
-// Shards that grow too large split at the median of their documents until none
-// is too large; one with a single shard key value is left alone.
+// Shards that grow too large split at the median of their documents until none is too large; a shard with a
+// single shard key value is left alone.
 func TestBalanceBySize(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
@@ -73,8 +73,8 @@ func TestBalanceOneKey(t *testing.T) {
 	})
 }
 
-// Raising the RU/s of a collection wakes the balancer, which splits until there
-// are enough shards for them.
+// Raising the RU/s of a collection wakes the balancer, which splits until there are enough shards for the
+// RU/s.
 func TestBalanceByThroughput(t *testing.T) {
 	virtually(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
@@ -99,8 +99,8 @@ func TestBalanceByThroughput(t *testing.T) {
 	})
 }
 
-// Shard key values that come near the limit are found wherever they lie, and their
-// sizes follow the writes of statements and transactions from then on.
+// Shard key values near the limit are found wherever their documents are stored, and from then on their sizes
+// follow the writes of statements and transactions.
 func TestHeavyValues(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
@@ -129,7 +129,7 @@ func TestHeavyValues(t *testing.T) {
 		if len(errs) != 1 || errs[0].Err.Code != cluster.PartitionKeyFull {
 			t.Errorf("an insert into the full value: %v", errs)
 		}
-		// A value that is light again is forgotten.
+		// A value that is light again is no longer tracked.
 		_, err = n.Modify(n.op(), shop, &cluster.Modify{Find: plan.Find{Filter: bsontest.Doc(t, `{t: 2}`)}, Multi: true})
 		n.must(err)
 		b.Pass(t.Context())

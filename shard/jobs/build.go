@@ -13,24 +13,24 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Build is an index build: what the caller has published in state Building.
+// Build is an index build. The caller has published its indexes in state Building.
 type Build struct {
 	Collection keyspace.CollectionID
 	Namespace  collection.Namespace
 	Indexes    []keyspace.IndexID
 	Command    bson.Raw // for Progress; may be nil
 	// Finish, if set, runs inside the change that makes the indexes ready. It gets the entry with
-	// the ready indexes and returns the one to put.
+	// the ready indexes and returns the entry to put.
 	Finish func(m *catalog.Mutation, c *catalog.Collection) (*catalog.Collection, error)
-	// Resumed keeps the indexes as Building after an error of the store.
+	// Resumed keeps the indexes in state Building after an error of the store.
 	Resumed bool
 }
 
-// BuildIndexes fills indexes that were published as Building and makes them
-// ready; on an error they are dropped again, unless Resumed, also when ctx ends. The caller
-// holds the collection's Lock and no catalog pin.
-// Errors: DuplicateKey (11000), NamespaceNotFound (26) and IndexNotFound (27)
-// when they were dropped meanwhile, those of index keys.
+// BuildIndexes fills indexes that were published as Building, and makes them ready. On an error, or
+// if ctx ends, it drops them, unless Resumed is set. The caller holds the collection's Lock and no
+// catalog pin.
+// Errors: DuplicateKey (11000); NamespaceNotFound (26) and IndexNotFound (27) if they were dropped
+// meanwhile; those of index keys.
 func (r *Runner) BuildIndexes(ctx context.Context, b *Build) error {
 	ctx = r.structure(ctx, b.Collection)
 	p := r.begin("Index Build", b.Namespace, b.Command, r.size(b.Collection))
@@ -41,13 +41,13 @@ func (r *Runner) BuildIndexes(ctx context.Context, b *Build) error {
 		err = r.ready(ctx, b)
 	}
 	if err == nil || r.ended(ctx, err) {
-		return err // a stopped server goes on when it starts again
+		return err // the build continues at the next start
 	}
 	if errors.Is(err, errGone) {
 		return mongoerr.NoNamespace(b.Namespace.String())
 	}
 	if known := (*mongoerr.Error)(nil); b.Resumed && !errors.As(err, &known) {
-		return err // no document is the cause: the indexes were there before, and the next Resume goes on
+		return err // not an error of a document: the indexes existed before, and the next Resume continues
 	}
 	if undo := r.abandon(context.WithoutCancel(ctx), b); undo != nil {
 		return errors.Join(err, undo)
@@ -55,12 +55,12 @@ func (r *Runner) BuildIndexes(ctx context.Context, b *Build) error {
 	return err
 }
 
-// ended reports that work came to its end with the server.
+// ended reports whether an error comes from the shutdown of the server.
 func (r *Runner) ended(ctx context.Context, err error) bool {
 	return err != nil && (errors.Is(err, storage.ErrClosed) || errors.Is(context.Cause(ctx), ErrStopped))
 }
 
-// size is how many documents a collection has, for Progress.
+// size returns the number of documents of a collection, for Progress.
 func (r *Runner) size(id keyspace.CollectionID) int64 {
 	coll := r.Catalog.Peek().ByID(id)
 	if coll == nil || coll.Map == nil {
@@ -69,8 +69,8 @@ func (r *Runner) size(id keyspace.CollectionID) int64 {
 	return r.Tally.Of(id).Total(coll.Map).Docs
 }
 
-// fill adds the entries of all documents, some at a time. A document written
-// after the drain has its entries from its writer.
+// fill adds the entries of all documents, batch by batch. A document written after the drain has
+// its entries from its writer.
 func (r *Runner) fill(ctx context.Context, b *Build, p *Progress) error {
 	if err := r.Catalog.Drain(ctx, b.Collection); err != nil {
 		return err
@@ -108,7 +108,7 @@ func (r *Runner) fill(ctx context.Context, b *Build, p *Progress) error {
 	}
 }
 
-// building finds the indexes of a build in the current entry.
+// building returns the indexes of a build from the current catalog entry.
 func building(c *catalog.Collection, ids []keyspace.IndexID) (out []*catalog.Index, err error) {
 	for _, id := range ids {
 		found := false
@@ -124,8 +124,8 @@ func building(c *catalog.Collection, ids []keyspace.IndexID) (out []*catalog.Ind
 	return out, nil
 }
 
-// build adds the entries of one document. The lock makes every concurrent
-// change of the document a conflict.
+// build adds the entries of one document. With the lock, every concurrent change of the document
+// conflicts.
 func (b *batch) build(ixs []*catalog.Index, row *row) error {
 	if err := b.env.Tick(); err != nil {
 		return err
@@ -172,7 +172,7 @@ func (r *Runner) ready(ctx context.Context, b *Build) error {
 	return err
 }
 
-// abandon drops the indexes of a build that failed.
+// abandon drops the indexes of a failed build.
 func (r *Runner) abandon(ctx context.Context, b *Build) error {
 	err := r.Catalog.Change(ctx, func(m *catalog.Mutation) error {
 		c := m.Snapshot().ByID(b.Collection)
@@ -191,8 +191,8 @@ func (r *Runner) abandon(ctx context.Context, b *Build) error {
 	return err
 }
 
-// DropStaged removes, inside a change, the staged indexes of an entry: their command ended with its
-// server, as the caller holds the collection's Lock.
+// DropStaged removes, inside a change, the staged indexes of an entry. The caller holds the
+// collection's Lock, so the command that staged them has ended with its server.
 func DropStaged(m *catalog.Mutation, c *catalog.Collection) (*catalog.Collection, error) {
 	for _, ix := range c.Indexes {
 		if !ix.Staged {
@@ -206,13 +206,13 @@ func DropStaged(m *catalog.Mutation, c *catalog.Collection) (*catalog.Collection
 	return c, nil
 }
 
-// rows are some documents in key order, copied.
+// rows holds copies of some documents, in key order.
 type rows struct {
 	list []row
 	mem  []byte
 }
 
-// row is one document and where it lies.
+// row is one document and its position.
 type row struct {
 	key  []byte
 	hash keyspace.Hash
@@ -220,7 +220,7 @@ type row struct {
 	doc  bson.Raw
 }
 
-// read takes the next documents of a range, up to the bounds of a batch.
+// read takes the next documents of a range, within the bounds of a batch.
 func (s *rows) read(b *batch, within storage.Range) error {
 	it, err := b.txn.Iter(b.env.Context(), within, storage.IterOptions{FetchRows: b.rows})
 	if err != nil {
@@ -230,7 +230,7 @@ func (s *rows) read(b *batch, within storage.Range) error {
 	return s.take(it, b.rows)
 }
 
-// take takes the next documents of an iterator, at most so many and up to the bytes of a batch.
+// take takes the next documents of an iterator, within the number most and the bytes of a batch.
 func (s *rows) take(it storage.Iterator, most int) error {
 	s.list, s.mem = s.list[:0], s.mem[:0]
 	type place struct{ key, doc int }

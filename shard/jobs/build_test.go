@@ -54,7 +54,7 @@ func TestBuildWhileInUse(t *testing.T) {
 	})
 }
 
-// A unique index that meets duplicates is gone without a trace.
+// A unique index that finds duplicates is removed without a trace.
 func TestUniqueBuildFails(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
@@ -81,8 +81,8 @@ func TestUniqueBuildFails(t *testing.T) {
 	})
 }
 
-// Documents with equal values that come and go while a unique index is built
-// never leave a document without its entry.
+// While a unique index is built, documents with equal values are inserted and deleted: no document is left
+// without its entry.
 func TestUniqueBuildWhileDuplicatesGo(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
@@ -93,8 +93,8 @@ func TestUniqueBuildWhileDuplicatesGo(t *testing.T) {
 			return m.Put(withIndex(t, c, `{key: {u: 1}, name: "u", unique: true}`))
 		}))
 		ix := n.coll().Index("u")
-		// The writer maintains the index already: the removal of one of the two
-		// must not take the other's entry.
+		// The writer maintains the index already: removing one of the two documents must not remove the
+		// other's entry.
 		n.remove(`{_id: "dup"}`, false)
 		unlock, err := n.jobs.Lock(t.Context(), c.ID)
 		n.must(err)
@@ -104,7 +104,7 @@ func TestUniqueBuildWhileDuplicatesGo(t *testing.T) {
 	})
 }
 
-// A build that a crash interrupted goes on at the next start.
+// A build that a crash interrupted continues at the next start.
 func TestBuildResumes(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)

@@ -16,18 +16,18 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// counts is a second copy of the counts of all shards, exact at one timestamp:
-// it follows the change log, while the tally follows the writers. From time to
-// time it is stored, so that a start reads it and the log from there on.
+// counts is a second copy of the counts of all shards, exact at one timestamp: it follows the
+// change log, while the tally follows the writers. It is stored periodically, so that a start reads
+// the stored counts and the change log after them.
 //
-// A shard is known by collection, epoch and id; its range never changes, so
-// counts stay right whatever becomes of the other shards. Shards that nobody
-// has counted (children of a split, until they are scanned) are left out.
+// A shard is identified by collection, epoch and id; its range never changes, so counts stay
+// correct when other shards split or merge. Shards that have not been counted yet (children of a
+// split, until they are scanned) are left out.
 type counts struct {
-	pass sync.Mutex // one checkpoint at a time; guards the fields below
+	pass sync.Mutex // serialises checkpoints; guards the fields below
 
-	at    storage.Timestamp // the log was applied up to here
-	saved storage.Timestamp // what the stored checkpoint says
+	at    storage.Timestamp // the change log was applied up to here
+	saved storage.Timestamp // the timestamp of the stored checkpoint
 	colls map[keyspace.CollectionID]*counted
 	log   logLength
 
@@ -35,7 +35,7 @@ type counts struct {
 	inbox []known
 }
 
-// counted is the counts of one collection.
+// counted holds the counts of one collection.
 type counted struct {
 	epoch   uint64
 	shards  map[shard.ID]*countedShard
@@ -44,10 +44,10 @@ type counted struct {
 
 type countedShard struct {
 	tally.Count
-	from storage.Timestamp // records up to here are counted already
+	from storage.Timestamp // records up to here are included already
 }
 
-// known is what a scan found: exact counts of some shards at a timestamp.
+// known is the result of a scan: exact counts of some shards at a timestamp.
 type known struct {
 	id     keyspace.CollectionID
 	epoch  uint64
@@ -55,7 +55,7 @@ type known struct {
 	shards map[shard.ID]tally.Count
 }
 
-// learn notes counts for the next checkpoint.
+// learn queues the result of a scan for the next checkpoint.
 func (c *counts) learn(k known) {
 	if len(k.shards) == 0 {
 		return
@@ -87,14 +87,14 @@ func countsKey(id keyspace.CollectionID) []byte {
 	return keyspace.AppendMeta(nil, keyspace.MetaCounter, fmt.Appendf(nil, "%s%d", countsPrefix, id))
 }
 
-// followsPerCheckpoint is how often the log is followed between two checkpoints. What was
-// written a moment ago is read from memory: once it is in tables only, under a
-// bulk load after two seconds, reading it back took a tenth of the server's time and filled the block
-// cache with what nobody else asks for.
+// followsPerCheckpoint is the number of times the log is followed between two checkpoints. Recent log
+// records are read from memory. Once they are in tables only, which under a bulk load happens after
+// two seconds, reading them took a tenth of the server's time and filled the block cache with
+// blocks that no other reader needs.
 const followsPerCheckpoint = 8
 
-// checkpointLoop follows the log while there are writes, and stores the counts from time to
-// time. An idle process is not woken for it.
+// checkpointLoop follows the log while there are writes, and stores the counts periodically. It
+// does not wake an idle process.
 func (r *Runner) checkpointLoop(ctx context.Context) {
 	ctx = r.onDuty(ctx, dutyCounts)
 	for step := 1; sleep(ctx, r.CheckpointEvery/followsPerCheckpoint, nil); step++ {
@@ -108,7 +108,7 @@ func (r *Runner) checkpointLoop(ctx context.Context) {
 		if step%followsPerCheckpoint == 0 {
 			r.report("checkpoint", r.checkpoint(ctx, false))
 			if r.Duties == nil {
-				_ = r.Store.WaitLog(ctx, r.followed()) // on an error the loop goes on by time
+				_ = r.Store.WaitLog(ctx, r.followed()) // after an error the loop continues by time
 			}
 		} else {
 			r.report("checkpoint", r.catchUp(ctx))
@@ -116,14 +116,14 @@ func (r *Runner) checkpointLoop(ctx context.Context) {
 	}
 }
 
-// followed is up to when the log was applied.
+// followed returns the timestamp up to which the log was applied.
 func (r *Runner) followed() storage.Timestamp {
 	r.counts.pass.Lock()
 	defer r.counts.pass.Unlock()
 	return r.counts.at
 }
 
-// catchUp applies the log that was added since the last time.
+// catchUp applies what was added to the log since the last call.
 func (r *Runner) catchUp(ctx context.Context) error {
 	c := &r.counts
 	c.pass.Lock()
@@ -134,7 +134,7 @@ func (r *Runner) catchUp(ctx context.Context) error {
 	return c.advance(ctx, r)
 }
 
-// Checkpoint stores the counts as of now, durably.
+// Checkpoint stores the present counts, durably.
 func (r *Runner) Checkpoint(ctx context.Context) error {
 	if err := r.Store.Sync(ctx); err != nil {
 		return err
@@ -142,8 +142,9 @@ func (r *Runner) Checkpoint(ctx context.Context) error {
 	return r.checkpoint(ctx, true)
 }
 
-// checkpoint applies the log that was added since the last one and stores the
-// counts that changed; all of it, durably, when force is set.
+// checkpoint applies what was added to the log since the last call, and stores the counts that
+// changed; with force, it stores the timestamp even if none changed, and waits until that is
+// durable.
 func (r *Runner) checkpoint(ctx context.Context, force bool) error {
 	c := &r.counts
 	c.pass.Lock()
@@ -154,7 +155,7 @@ func (r *Runner) checkpoint(ctx context.Context, force bool) error {
 	return r.store(ctx, force)
 }
 
-// advance applies the log up to what is durable; counts.pass is held.
+// advance applies the durable log; counts.pass is held.
 func (c *counts) advance(ctx context.Context, r *Runner) error {
 	if c.colls == nil {
 		c.colls = map[keyspace.CollectionID]*counted{}
@@ -168,8 +169,8 @@ func (c *counts) advance(ctx context.Context, r *Runner) error {
 			return err
 		}
 	}
-	// A disk may fail half way: what was counted by then is counted, up to a whole commit,
-	// and the next pass goes on behind it.
+	// The disk may fail half way. Whole commits that were read by then are counted, and the next
+	// pass continues after them.
 	var open commitCounts
 	next, err := r.follow(ctx, c.at, func(ts storage.Timestamp, rec *changelog.Record, size int) {
 		if ts != open.ts {
@@ -186,13 +187,13 @@ func (c *counts) advance(ctx context.Context, r *Runner) error {
 	return nil
 }
 
-// commitCounts are the counts of one commit as far as it was read.
+// commitCounts holds the counts of one commit, as far as it was read.
 type commitCounts struct {
 	ts      storage.Timestamp
 	records []recordCount
 }
 
-// recordCount is what a record adds to the counts of a shard; without one it adds nothing.
+// recordCount is the change that a record makes to the counts of a shard; a nil shard means none.
 type recordCount struct {
 	of    *counted
 	shard *countedShard
@@ -212,10 +213,10 @@ func (c *counts) settle(open *commitCounts) {
 	open.records = open.records[:0]
 }
 
-// follow reads the durable log after a timestamp. A record is visit's until it returns.
+// follow reads the durable log after a timestamp. A record is valid until visit returns.
 func (r *Runner) follow(ctx context.Context, after storage.Timestamp, visit func(ts storage.Timestamp, rec *changelog.Record, size int)) (storage.Timestamp, error) {
 	var bad error
-	var d changelog.Record // one for all: each takes 300 bytes, and the log is long
+	var d changelog.Record // reused: each takes 300 bytes, and the log is long
 	next, err := r.Store.ReadLog(ctx, changelog.Stream, after, func(ts, _ storage.Timestamp, rec []byte) bool {
 		if d, bad = changelog.Decode(rec); bad != nil {
 			return false
@@ -226,7 +227,7 @@ func (r *Runner) follow(ctx context.Context, after storage.Timestamp, visit func
 	return next, errors.Join(err, bad)
 }
 
-// count adds what a record counts.
+// count adds the change of a record to its shard.
 func (r recordCount) count() {
 	if r.shard != nil {
 		r.shard.Count = r.shard.Add(r.add)
@@ -234,7 +235,7 @@ func (r recordCount) count() {
 	}
 }
 
-// counted finds out what one record counts.
+// counted computes the change that one record makes to the counts.
 func (c *counts) counted(snap *catalog.Snapshot, ts storage.Timestamp, rec *changelog.Record, size int) recordCount {
 	nothing := recordCount{size: size}
 	if rec.Op > changelog.Delete {
@@ -252,8 +253,8 @@ func (c *counts) counted(snap *catalog.Snapshot, ts storage.Timestamp, rec *chan
 	return nothing
 }
 
-// entry is the counts of a collection; one met for the first time was made
-// after the log began to be followed, so its first shards began empty.
+// entry returns the counts of a collection. A collection without counts was created after following
+// the log began, so its first shards began empty.
 func (c *counts) entry(coll *catalog.Collection) *counted {
 	epoch := coll.Map.Version().Epoch
 	k := c.colls[coll.ID]
@@ -273,8 +274,8 @@ func (c *counts) entry(coll *catalog.Collection) *counted {
 	return k
 }
 
-// install takes over what a scan found. If the log was followed beyond the scan
-// already, what lies between is read again.
+// install takes over the result of a scan. If the log was followed beyond the scan already, the
+// records in between are read again.
 func (r *Runner) install(ctx context.Context, n known) error {
 	c := &r.counts
 	coll := r.Catalog.Peek().ByID(n.id)
@@ -302,7 +303,7 @@ func (r *Runner) install(ctx context.Context, n known) error {
 	})
 	if err != nil {
 		for id := range n.shards {
-			delete(k.shards, id) // they are half counted; a start will count them
+			delete(k.shards, id) // the counts are incomplete; the next start counts them
 		}
 	}
 	if errors.Is(err, storage.ErrLogTruncated) {
@@ -311,8 +312,7 @@ func (r *Runner) install(ctx context.Context, n known) error {
 	return err
 }
 
-// store writes the counts that changed, and the timestamp they hold at, in one
-// commit.
+// store writes the counts that changed, and the timestamp at which they are exact, in one commit.
 func (r *Runner) store(ctx context.Context, force bool) error {
 	c := &r.counts
 	snap := r.Catalog.Peek()
@@ -374,8 +374,8 @@ func (r *Runner) store(ctx context.Context, force bool) error {
 	return nil
 }
 
-// ahead reports counts from a scan that the log has not reached yet: they are
-// not stored until it has.
+// ahead reports whether there are counts from a scan that the log has not reached yet. They are not
+// stored until it has.
 func (k *counted) ahead(at storage.Timestamp) bool {
 	for _, s := range k.shards {
 		if s.from > at {

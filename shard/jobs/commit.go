@@ -17,16 +17,15 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// errGone says that the collection a job works on was dropped.
+// errGone means that the collection of a job was dropped.
 var errGone = errors.New("jobs: the collection was dropped")
 
 // errStale makes a batch begin again with the current catalog entry.
 var errStale = errors.New("jobs: stale catalog entry")
 
-// Batches of background work: small, so that a conflict repeats little and
-// clients are not held up. After each conflict a batch is smaller by batchCut, down
-// to one row: where clients write faster than a whole batch can be read and
-// committed, it would conflict for ever.
+// Batches of background work are small, so that a conflict repeats little and clients are not
+// delayed. After each conflict a batch shrinks by batchCut, down to one row: where clients write
+// faster than a whole batch can be read and committed, it would conflict forever.
 const (
 	batchRows  = 256
 	batchBytes = 1 << 20
@@ -39,9 +38,9 @@ type batch struct {
 	env     *mql.Env
 	coll    *catalog.Collection
 	txn     storage.Txn
-	rows    int // at most so many in this try, at least 1
+	rows    int // maximum number of rows in this try, at least 1
 	targets map[shard.ID]*write.Target
-	line    write.Line // of a capped collection, where other processes write too
+	line    write.Line // of a capped collection to which peers write too
 }
 
 // commit runs fn until its transaction commits without a conflict. fn starts
@@ -115,7 +114,7 @@ func (r *Runner) try(ctx context.Context, id keyspace.CollectionID, meter *ratel
 	}
 	b.env.Pause()
 	if now := r.Catalog.Peek(); now != snap && (!sameRoute(now.ByID(id), coll) || r.Duties != nil && now.ByID(id).Frozen) {
-		return errStale // a frozen one may not have waited for this process, see cluster.attempt
+		return errStale // a freeze may not have waited for this server; see cluster.attempt
 	}
 	counts := r.Tally.Of(id)
 	turn := counts.Enter()
@@ -136,10 +135,10 @@ func (r *Runner) try(ctx context.Context, id keyspace.CollectionID, meter *ratel
 	return nil
 }
 
-// background is the class of all work done here.
+// background is the class of all work of this package.
 var background = ratelimit.Class{Priority: ratelimit.Background}
 
-// admit waits until the clients leave something of the collection's budget, unless the work is eager.
+// admit waits until the clients leave part of the collection's budget, unless the work is eager.
 func (r *Runner) admit(ctx context.Context, id keyspace.CollectionID) error {
 	pool := r.Budgets.Collection(uint64(id))
 	if eager(ctx) || !pool.Limited() && !pool.Shared() {
@@ -161,8 +160,8 @@ func (r *Runner) admit(ctx context.Context, id keyspace.CollectionID) error {
 	}
 }
 
-// sameRoute reports that what was written under one entry is right under the
-// other: same shards, same indexes to maintain.
+// sameRoute reports whether writes made under one entry are correct under the other: the shards are
+// the same, and so are the indexes to maintain.
 func sameRoute(now, then *catalog.Collection) bool {
 	if now == nil || now.Map != then.Map || len(now.Indexes) != len(then.Indexes) {
 		return false
@@ -175,7 +174,7 @@ func sameRoute(now, then *catalog.Collection) bool {
 	return true
 }
 
-// saveLine tells the other processes over the store what was written to a capped collection.
+// saveLine writes the batch's changes of a capped collection to the row that it shares with peers.
 func (b *batch) saveLine() error {
 	if !b.coll.Options.Capped || storage.AsShared(b.r.Store) == nil {
 		return nil
@@ -190,7 +189,7 @@ func (b *batch) saveLine() error {
 	return l.Save(b.txn, b.coll.ID)
 }
 
-// target is where documents of a shard are written.
+// target returns the write target of a shard.
 func (b *batch) target(d *shard.Descriptor) *write.Target {
 	t := b.targets[d.ID]
 	if t == nil {
@@ -203,7 +202,7 @@ func (b *batch) target(d *shard.Descriptor) *write.Target {
 	return t
 }
 
-// markMultikey publishes that an index has met arrays, before the commit.
+// markMultikey publishes that an index contains arrays, before the commit.
 func (b *batch) markMultikey(ix *catalog.Index, paths index.MultikeyPaths) error {
 	err := b.r.Catalog.Change(b.env.Context(), func(m *catalog.Mutation) error {
 		now := m.Snapshot().ByID(b.coll.ID)
@@ -220,7 +219,7 @@ func (b *batch) markMultikey(ix *catalog.Index, paths index.MultikeyPaths) error
 		return nil
 	})
 	if now := b.r.Catalog.Peek().ByID(b.coll.ID); err == nil && now != nil {
-		err = b.r.Catalog.Spread(b.env.Context(), now) // the mark may be somebody else's of just now
+		err = b.r.Catalog.Spread(b.env.Context(), now) // another writer may just have made the mark
 	}
 	return err
 }

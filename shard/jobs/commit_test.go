@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// crowded is a store on which every transaction that reads many records and locks or
-// writes them meets a client that has just changed one.
+// crowded is a store in which every transaction that reads many records and locks or writes them conflicts
+// with a client that has just changed one of them.
 type crowded struct {
 	storage.Store
 	most int
@@ -18,7 +18,7 @@ type crowded struct {
 
 func (c *crowded) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, error) {
 	t, err := c.Store.Begin(ctx, o)
-	if err != nil || !o.Essential { // clients' own transactions are not held up
+	if err != nil || !o.Essential { // clients' own transactions do not conflict
 		return t, err
 	}
 	return &crowdedTxn{Txn: t, most: c.most}, nil
@@ -41,8 +41,8 @@ func (t *crowdedTxn) Commit(ctx context.Context, d storage.Durability) (storage.
 	return t.Txn.Commit(ctx, d)
 }
 
-// An index build comes to its end where clients write so fast that only a few
-// documents can be read and committed without a conflict.
+// An index build completes even if clients write so fast that only a few documents can be read and committed
+// without a conflict.
 func TestBatchesGiveWay(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, func() storage.Store { return &crowded{make(), 3} })

@@ -11,25 +11,25 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// recordOverhead is about what a key of a record takes beside the document: the key with the _id,
-// its copy in the entry and what the engine adds.
+// recordOverhead is approximately the size of a record beside the document: the key with the _id,
+// its copy in the entry, and the overhead of the engine.
 const recordOverhead = 40
 
-// Compaction is the collection whose files are to be made smaller.
+// Compaction is a collection whose files are to be compacted.
 type Compaction struct {
 	Collection *catalog.Collection
 	Namespace  collection.Namespace
 	Command    bson.Raw // for Progress
-	// Least is how many bytes must be to be had, or nothing is done.
+	// Least is the minimum of bytes to free; if the estimate is lower, nothing is done.
 	Least int64
-	// DryRun only estimates.
+	// DryRun only computes the estimate.
 	DryRun bool
 }
 
-// Compact frees what the files of a collection keep of what was deleted or written over, and
-// returns how many bytes these were, or are likely to be. A store that frees space by itself, as
-// that of a cluster does, has nothing to do for it.
-// Errors: those of the store; context.Cause(ctx), after which what was done is done.
+// Compact frees the space that deleted and overwritten values of a collection still take in the
+// files. It returns the number of bytes freed; in a dry run, the estimate. A store that frees space
+// by itself, such as that of a cluster, has nothing to do.
+// Errors: those of the store; context.Cause(ctx), after which the completed part stays done.
 func (r *Runner) Compact(ctx context.Context, c *Compaction) (freed int64, err error) {
 	store, able := r.Store.(storage.Compactor)
 	if !able {
@@ -52,7 +52,7 @@ func (r *Runner) Compact(ctx context.Context, c *Compaction) (freed int64, err e
 		}
 		estimate, total = estimate+int64(n), total+int64(size)
 	}
-	estimate &^= 1<<20 - 1 // it is not known better
+	estimate &^= 1<<20 - 1 // the estimate is not more precise
 	if c.DryRun || estimate < c.Least {
 		if !c.DryRun {
 			estimate = 0
@@ -63,7 +63,7 @@ func (r *Runner) Compact(ctx context.Context, c *Compaction) (freed int64, err e
 	defer r.end(p)
 	begun := time.Now()
 	next := func(bytes int64) {
-		if p.done.Add(bytes) < total { // as long as the piece took: others have at least half of the disk
+		if p.done.Add(bytes) < total { // as long as the piece took: other work has at least half of the disk
 			sleep(ctx, time.Since(begun), nil)
 		}
 		begun = time.Now()

@@ -10,13 +10,13 @@ import (
 	"github.com/cantledb/cantle/shard/tally"
 )
 
-// shareCounts keeps the counts where several processes write: the one whose duty it is follows
-// the change log, counts what nobody has counted and stores that; the others read it. What
-// they have counted of their own writes is replaced by that each time.
+// shareCounts maintains the counts over a shared store: the owner of the job follows the change log,
+// counts the shards that have no counts, and stores the result; its peers read that. The result replaces
+// what each server has counted of its own writes.
 func (r *Runner) shareCounts(ctx context.Context) error {
 	had := r.Duties.Has(dutyCounts)
 	mine := r.Turn(ctx, dutyCounts)
-	if !mine || !had { // another one may have stored something newer than what is here
+	if !mine || !had { // a peer may have stored newer counts
 		if err := r.readCounts(ctx); err != nil {
 			return err
 		}
@@ -33,11 +33,12 @@ func (r *Runner) shareCounts(ctx context.Context) error {
 	return nil
 }
 
-// recountDocsMax is how many documents one call of Recount reads of shards that nobody has counted.
+// recountDocsMax is the number of documents that one call of Recount reads of shards that have not been
+// counted.
 const recountDocsMax = 20_000
 
-// Recount makes the tally what was committed anywhere before the call, as far as shards have been counted:
-// what was stored a moment ago, and the change log since. It costs that and stores nothing.
+// Recount makes the tally include everything committed on any server before the call, as far as shards
+// have been counted. It reads the stored counts and the change log after them, and stores nothing.
 // Errors: those of the store.
 func (r *Runner) Recount(ctx context.Context) error {
 	if r.Duties == nil {
@@ -62,8 +63,8 @@ func (r *Runner) Recount(ctx context.Context) error {
 	return nil
 }
 
-// countFew counts shards that nobody has counted yet, which one server does in time, as long as they are
-// small. It reports that there were some.
+// countFew counts shards that have not been counted yet, as long as they are small; the owner of the job
+// counts the others later. It reports whether there were any.
 func (r *Runner) countFew(ctx context.Context) (some bool, err error) {
 	left := int64(recountDocsMax)
 	for _, coll := range r.Catalog.Peek().Collections("") {
@@ -95,7 +96,7 @@ func (r *Runner) followToNow(ctx context.Context) error {
 		if err := c.advance(ctx, r); err != nil {
 			return err
 		}
-		if c.at == before { // commits that may be before it are under way
+		if c.at == before { // commits that may be before it are in flight
 			sleep(ctx, time.Millisecond, nil)
 		}
 		if err := ctx.Err(); err != nil {
@@ -105,7 +106,7 @@ func (r *Runner) followToNow(ctx context.Context) error {
 	return nil
 }
 
-// readCounts takes the counts that are stored.
+// readCounts reads the stored counts.
 func (r *Runner) readCounts(ctx context.Context) error {
 	snap, err := r.Store.Snapshot(ctx, 0)
 	if err != nil {
@@ -116,7 +117,7 @@ func (r *Runner) readCounts(ctx context.Context) error {
 	c.pass.Lock()
 	defer c.pass.Unlock()
 	if stored, err := snap.Has(ctx, countsAtKey()); err != nil || !stored {
-		return err // what was found at the start is followed from there
+		return err // the counts found at the start are followed from there
 	}
 	if err := r.loadCounts(ctx, snap); err != nil {
 		return err
@@ -125,8 +126,8 @@ func (r *Runner) readCounts(ctx context.Context) error {
 	return nil
 }
 
-// countUnknown scans the shards of one collection whose counts are not known: others have made
-// them. It is done again for the next one two seconds later.
+// countUnknown scans the shards of one collection that have not been counted, because peers have created
+// them. The next pass, two seconds later, does the next collection.
 func (r *Runner) countUnknown(ctx context.Context) error {
 	for _, coll := range r.Catalog.Peek().Collections("") {
 		if missing := r.uncounted(coll); len(missing) > 0 {
@@ -137,7 +138,7 @@ func (r *Runner) countUnknown(ctx context.Context) error {
 	return nil
 }
 
-// uncounted are the shards of a collection whose counts are not known; none while it is changed.
+// uncounted returns the shards of a collection that have not been counted; none while its shards change.
 func (r *Runner) uncounted(coll *catalog.Collection) (missing []*shard.Descriptor) {
 	if coll.IsView() || len(unsettled(coll.Map)) > 0 {
 		return nil
@@ -153,8 +154,8 @@ func (r *Runner) uncounted(coll *catalog.Collection) (missing []*shard.Descripto
 	return missing
 }
 
-// countShards scans shards that have at most so many documents together, and returns how many these
-// are; what is left keeps unknown.
+// countShards scans shards until the number of documents reaches most, and returns how many it read. Shards
+// that were not scanned completely stay uncounted.
 func (r *Runner) countShards(ctx context.Context, coll *catalog.Collection, list []*shard.Descriptor, most int64) (docs int64, err error) {
 	snap, err := r.Store.Snapshot(ctx, 0)
 	if err != nil {
@@ -176,7 +177,7 @@ func (r *Runner) countShards(ctx context.Context, coll *catalog.Collection, list
 	return docs, nil
 }
 
-// showCounts makes the tally what the counts are, for collections of which all is known.
+// showCounts sets the tally to the counts, for collections whose shards are all counted.
 func (r *Runner) showCounts() {
 	c := &r.counts
 	c.pass.Lock()

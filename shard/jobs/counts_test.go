@@ -15,8 +15,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Random writes, splits, merges, checkpoints and restarts: the counts of every
-// shard are those of a scan after each restart, whether it was clean or not.
+// Random writes, splits, merges, checkpoints and restarts: after each restart, clean or not, the
+// counts of every shard equal those of a scan.
 func TestCountsSurvive(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
@@ -57,8 +57,8 @@ func TestCountsSurvive(t *testing.T) {
 	})
 }
 
-// Counting goes on while the loops run, and a clean stop leaves a checkpoint
-// from which nothing has to be scanned.
+// The counts are updated while the loops run, and a clean stop leaves a checkpoint that makes scans
+// unnecessary.
 func TestCheckpointLoop(t *testing.T) {
 	virtually(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
@@ -78,8 +78,8 @@ func TestCheckpointLoop(t *testing.T) {
 	})
 }
 
-// The change log is cut by age and by size, and the counts do not need what is
-// gone; if they do, they are counted anew.
+// The change log is truncated by age and by size, and the counts do not need the dropped part; if
+// they do, the shards are counted again.
 func TestTruncate(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
@@ -107,7 +107,8 @@ func TestTruncate(t *testing.T) {
 	})
 }
 
-// However young, not more of the log is kept than is allowed, give or take a stretch.
+// However young the records are, no more of the log is kept than the limit allows, within a
+// stretch.
 func TestTruncateBySize(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
@@ -137,8 +138,8 @@ func TestTruncateBySize(t *testing.T) {
 	})
 }
 
-// What lies in the log counts whoever wrote it: processes before this one, also one that stored
-// no length of it, and one that was killed.
+// The limit counts log records of all writers: of earlier processes, of a process that stored no
+// length, and of a process that was killed.
 func TestTruncateBySizeOverLives(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
@@ -180,7 +181,7 @@ func TestTruncateBySizeOverLives(t *testing.T) {
 	})
 }
 
-// A long log has no more stretches than a short one, and loses none of its bytes.
+// A long log has no more stretches than a short one, and none of its bytes is lost.
 func TestLogStretches(t *testing.T) {
 	marks, docs, bytes := jobs.Stretches(20_000, 1<<20)
 	if marks > 256 || marks < 100 || docs != 20_000 || bytes != 20_000<<20 {
@@ -196,8 +197,8 @@ func (n *node) logRecords() (c int) {
 	return c
 }
 
-// Multi-document transactions count when they commit. One that a split has
-// overtaken does not commit: its client runs it again.
+// Multi-document transactions are counted when they commit. A transaction overtaken by a split does
+// not commit: its client repeats it.
 func TestCountsOfTransactions(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
@@ -254,9 +255,9 @@ func (n *node) txnInserts(doc string) *cluster.Op {
 	return o
 }
 
-// A transaction goes on with the collection that it made. Whoever wants an index of one of
-// that name makes both without waiting, and the commit fails; the transaction's second try
-// finds them.
+// A transaction continues with the collection that it created. A concurrent command that creates an
+// index on a collection of that name creates both without waiting, and the commit fails; the second
+// try of the transaction finds them.
 func TestCreateInTransaction(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
@@ -282,8 +283,8 @@ func TestCreateInTransaction(t *testing.T) {
 	})
 }
 
-// The build of an index waits for the transactions that wrote to its collection, and finds
-// what they committed.
+// An index build waits for the transactions that wrote to its collection, and finds the documents
+// they committed.
 func TestBuildWaitsForTransaction(t *testing.T) {
 	virtually(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
@@ -308,7 +309,7 @@ func TestBuildWaitsForTransaction(t *testing.T) {
 	})
 }
 
-// A time from before a split is read by the partitions of today.
+// A read at a time before a split uses the present partitions.
 func TestOldSnapshot(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)

@@ -17,9 +17,9 @@ import (
 // deletePrefix begins the names of the meta keys of ranges to delete.
 const deletePrefix = "delete."
 
-// Delete notes, inside a catalog change that drops a collection or an index,
-// that its keys are to be removed: all of the collection's when ix is 0. Wake
-// the Runner with DeleteSoon after the change.
+// Delete records, inside a catalog change that drops a collection or an index, that its keys are to
+// be deleted; if ix is 0, all keys of the collection. After the change the caller wakes the Runner
+// with DeleteSoon.
 func Delete(m *catalog.Mutation, id keyspace.CollectionID, ix keyspace.IndexID) error {
 	b := bson.NewBuilder(nil)
 	b.Int64("collection", int64(id))
@@ -27,8 +27,8 @@ func Delete(m *catalog.Mutation, id keyspace.CollectionID, ix keyspace.IndexID) 
 	return m.Txn().Set(deleteKey(id, ix), b.Doc())
 }
 
-// deleteUnlessKept notes a collection that a process is filling: as long as that one lives
-// nobody else removes it.
+// deleteUnlessKept records a collection that this process is filling: as long as the process lives,
+// no peer deletes the keys.
 func deleteUnlessKept(m *catalog.Mutation, id keyspace.CollectionID, duties *duty.Roster) error {
 	if duties == nil {
 		return Delete(m, id, 0)
@@ -41,7 +41,7 @@ func deleteUnlessKept(m *catalog.Mutation, id keyspace.CollectionID, duties *dut
 	return m.Txn().Set(deleteKey(id, 0), b.Doc())
 }
 
-// Keep takes a note of Delete back, inside the change that puts the keys to use.
+// Keep removes the record of Delete, inside the change that puts the keys to use.
 func Keep(m *catalog.Mutation, id keyspace.CollectionID) error {
 	return m.Txn().Delete(deleteKey(id, 0))
 }
@@ -50,7 +50,7 @@ func deleteKey(id keyspace.CollectionID, ix keyspace.IndexID) []byte {
 	return keyspace.AppendMeta(nil, keyspace.MetaJob, fmt.Appendf(nil, "%s%d.%d", deletePrefix, id, ix))
 }
 
-// DeleteSoon asks for the removal of what was noted.
+// DeleteSoon wakes the loop that deletes recorded ranges.
 func (r *Runner) DeleteSoon() { wake(r.deleteWake) }
 
 func (r *Runner) deleteLoop(ctx context.Context) {
@@ -73,25 +73,24 @@ func (r *Runner) deleteLoop(ctx context.Context) {
 	}
 }
 
-// errHeld says that writers still go by what was dropped.
+// errHeld means that writers still use what was dropped.
 var errHeld = errors.New("writers still go by what was dropped")
 
-// drainPatience is how long one range that is to be removed holds up the next.
+// drainPatience bounds how long the drain for one range delays the next.
 const drainPatience = 100 * time.Millisecond
 
-// deletion is one noted range.
+// deletion is one recorded range.
 type deletion struct {
 	key []byte
 	id  keyspace.CollectionID
 	ix  keyspace.IndexID
-	by  storage.MemberID // that fills it
+	by  storage.MemberID // the member that fills the collection
 }
 
-// DeleteNoted removes the keys of everything that was dropped, once nobody
-// writes by a catalog that had it. Done twice it does no harm, so a crash at
-// any point only repeats it. Collections that are being filled (Reshard) keep
-// their job lock and are passed over; so is what writers hold on to, which is removed
-// once they let go.
+// DeleteNoted deletes the keys of everything that was dropped, once no writer uses a catalog entry
+// that had it. Deleting twice does no harm, so a crash at any point only repeats it. Collections
+// that are being filled (Reshard) are skipped. So are those that writers still use; they are
+// deleted later.
 func (r *Runner) DeleteNoted(ctx context.Context) error {
 	held, err := r.deleteNoted(ctx)
 	if held {
@@ -100,10 +99,10 @@ func (r *Runner) DeleteNoted(ctx context.Context) error {
 	return err
 }
 
-// deleteNoted is DeleteNoted; held says that writers still go by something.
+// deleteNoted is DeleteNoted; held is true if writers still use something.
 func (r *Runner) deleteNoted(ctx context.Context) (held bool, err error) {
 	var alive map[storage.MemberID]bool
-	if r.Duties != nil { // before the notes are read: who does not live now takes none back later
+	if r.Duties != nil { // before the records are read: a member that is dead now removes none later
 		if alive, err = r.Duties.Alive(ctx); err != nil {
 			return false, err
 		}
@@ -120,7 +119,7 @@ func (r *Runner) deleteNoted(ctx context.Context) (held bool, err error) {
 		err := r.Catalog.Drain(limit, d.id)
 		stop()
 		if errors.Is(err, errHeld) {
-			held = true // the others need not wait for its writers
+			held = true // the next ranges need not wait for these writers
 			continue
 		}
 		if err != nil {

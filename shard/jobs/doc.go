@@ -1,20 +1,19 @@
-// Package jobs is the work that goes on behind the commands: index builds,
-// splits and merges of shards, removal of dropped data, expiry of documents,
-// truncation of the change log, and the durable counts of documents.
+// Package jobs is the background work of a server: index builds, splits and merges of shards,
+// removal of dropped data, expiry of documents, truncation of the change log, and the durable
+// counts of documents.
 //
 //	wire/command ─► shard/ddl ──────► Runner.BuildIndexes, Reshard, …   in the caller's goroutine
 //	balance ────────────────────────► Runner.Split, Merge, Settle
 //	Start ──► loops: delete ranges · expire · truncate · checkpoint · resume
 //
-// A job that others must agree on goes in steps, each a catalog change: publish,
-// drain, work in small transactions, publish. What a crash leaves is found in
-// the catalog (shards with several partitions, indexes still building) or under
-// the meta keys of jobs (ranges to delete), and Start goes on with it. Every
-// small transaction is idempotent and repeated when it conflicts with a writer.
+// A job on which writers must agree goes in steps, each a catalog change: publish, drain, work in
+// small transactions, publish. What a crash leaves behind is found in the catalog (shards with
+// several partitions, indexes still building) or under the meta keys of jobs (ranges to delete),
+// and Start continues it. Every small transaction is idempotent and repeated when it conflicts with
+// a writer.
 //
-// One job at a time works on the structure of a collection. All work is charged
-// to the collection in the background class, so that it uses only what the
-// clients leave.
+// One job at a time works on the structure of a collection. All work is charged to the collection
+// in the background class, so that it uses only what the clients leave.
 //
 // Glossary. Settle: move index entries to a shard's newest partition. Resume:
 // finish what a crash left. Checkpoint: counts of all shards at one timestamp.

@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Where several processes have the store, each loop is a duty that one of them has, and so is
-// work at the structure of a collection, for as long as its Lock is held; see shard/duty.
+// Over a shared store, each loop is a job with one owner. So is work on the structure of a
+// collection, as long as its Lock is held; see shard/duty.
 const (
 	dutyCollect = "collect"
 	dutyCounts  = "counts" // checkpoint and truncate
@@ -19,13 +19,14 @@ const (
 	dutyResume  = "resume"
 )
 
-// dutyEvery is how often a process looks whether it is to take a loop over.
+// dutyEvery is the interval at which a server tries to become the owner of a loop.
 const dutyEvery = time.Second
 
-// collectEvery is how often what nobody reads any more is removed from a store that several have.
+// collectEvery is the interval at which overwritten values that no member reads any more are removed from a
+// shared store.
 const collectEvery = time.Minute
 
-// collectLoop removes it, as long as this process has the duty.
+// collectLoop removes overwritten values as long as this server owns the job.
 func (r *Runner) collectLoop(ctx context.Context) {
 	shared := storage.AsShared(r.Store)
 	for last := time.Now(); sleep(ctx, dutyEvery, nil); {
@@ -36,12 +37,12 @@ func (r *Runner) collectLoop(ctx context.Context) {
 	}
 }
 
-// structureDuty is the duty of who works at the structure of a collection.
+// structureDuty is the name of the job of working on the structure of a collection.
 func structureDuty(id keyspace.CollectionID) string { return fmt.Sprintf("%s%d", structurePrefix, id) }
 
 const structurePrefix = "collection."
 
-// onDuty is the context of a job that this process does as long as it has a duty.
+// onDuty returns the context of a job that is guarded by the ownership of name.
 func (r *Runner) onDuty(ctx context.Context, name string) context.Context {
 	if r.alone() {
 		return ctx
@@ -49,28 +50,29 @@ func (r *Runner) onDuty(ctx context.Context, name string) context.Context {
 	return storage.WithGuard(ctx, func() error { return r.Duties.Guard(name) })
 }
 
-// Turn reports that a loop is to do its work now: the duty is this process's.
+// Turn reports whether this server owns a loop, after trying to become its owner.
 func (r *Runner) Turn(ctx context.Context, name string) bool {
 	ok, err := r.Duties.Take(ctx, name, nil)
 	r.report(name, err)
 	return ok && err == nil
 }
 
-// structure is the context of a job at the structure of a collection, whose Lock is held.
+// structure returns the context of a job on the structure of a collection whose Lock is held.
 func (r *Runner) structure(ctx context.Context, id keyspace.CollectionID) context.Context {
 	return r.Locked(r.computes(ctx), id)
 }
 
-// alone reports that no other process has the store. Of several, the next that takes the Lock of a
-// collection ends what a dead one began.
+// alone reports whether this process has the store alone. With peers, the next holder of the Lock
+// of a collection finishes what a dead server began.
 func (r *Runner) alone() bool { return r.Duties == nil }
 
-// Locked is the context of work that relies on the Lock of a collection.
+// Locked returns the context of work that relies on the Lock of a collection.
 func (r *Runner) Locked(ctx context.Context, id keyspace.CollectionID) context.Context {
 	return r.onDuty(ctx, structureDuty(id))
 }
 
-// lockEverywhere waits until no other process changes the structure of the collection, as Lock.
+// lockEverywhere waits until no peer changes the structure of the collection. unlock releases the
+// local lock.
 func (r *Runner) lockEverywhere(ctx context.Context, id keyspace.CollectionID, unlock func()) (func(), error) {
 	if r.alone() {
 		return unlock, nil
@@ -86,7 +88,7 @@ func (r *Runner) lockEverywhere(ctx context.Context, id keyspace.CollectionID, u
 				r.report(name, r.Duties.Give(free, name))
 				unlock()
 			}
-			if err := r.thaw(r.Locked(ctx, id), id); err != nil { // whoever froze it had the duty, and has lost it
+			if err := r.thaw(r.Locked(ctx, id), id); err != nil { // a server that froze it has lost the ownership
 				release()
 				return nil, err
 			}
@@ -103,5 +105,5 @@ func (r *Runner) lockEverywhere(ctx context.Context, id keyspace.CollectionID, u
 	}
 }
 
-// lockEvery is how often one who waits for another process looks.
+// lockEvery is the interval at which a waiter for a peer polls.
 const lockEvery = 20 * time.Millisecond

@@ -15,8 +15,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// elsewhere is the work that other processes over the store do at the structure of collections, as
-// they have noted it: this one shows it, and hands on what clients wish.
+// elsewhere holds the jobs of peers on the structure of collections, as they have published them:
+// this server shows them, and forwards requests of clients.
 type elsewhere struct {
 	mu   sync.Mutex
 	list map[keyspace.CollectionID]Report
@@ -28,25 +28,26 @@ func (e *elsewhere) resharding(id keyspace.CollectionID) bool {
 	return e.list[id].Phase != ""
 }
 
-// tellEvery is how often a process notes how far its work is, and reads what others wish.
+// tellEvery is the interval at which a server publishes the progress of its jobs and reads the
+// requests of peers.
 const tellEvery = 250 * time.Millisecond
 
-// Fields of notes: a job, and what is wished of it.
+// Fields of notes: the job, and requests to it.
 const (
 	noteJob   = "job"
 	noteAbort = "abort"
 	noteHurry = "hurry"
 )
 
-// tellLoop notes and reads until ctx ends.
+// tellLoop publishes and reads progress and requests until ctx ends.
 func (r *Runner) tellLoop(ctx context.Context) {
 	for sleep(ctx, tellEvery, r.tellWake) {
 		r.report("tell", r.tell(ctx))
 	}
 }
 
-// tell notes how far the work of this process is, reads how far that of others is, and does what
-// is wished.
+// tell publishes the progress of this server's jobs, reads that of its peers' jobs, and carries out
+// requests.
 func (r *Runner) tell(ctx context.Context) error {
 	if err := r.Duties.Tidy(ctx); err != nil {
 		return err
@@ -76,13 +77,13 @@ func (r *Runner) tell(ctx context.Context) error {
 	return nil
 }
 
-// structureOf is the collection whose structure a duty is about.
+// structureOf returns the collection to whose structure an ownership row belongs.
 func structureOf(row duty.Row) (keyspace.CollectionID, bool) {
 	id, err := strconv.ParseUint(row.Name[len(structurePrefix):], 10, 64)
 	return keyspace.CollectionID(id), err == nil
 }
 
-// noteOwn does what is wished of a job of this process, and notes how far it is.
+// noteOwn carries out requests to a job of this server, and publishes its progress.
 func (r *Runner) noteOwn(ctx context.Context, id keyspace.CollectionID, row duty.Row) error {
 	wishes := bson.Raw(row.Note)
 	if c := r.resharding.of(id); c != nil && len(wishes) > 0 {
@@ -105,7 +106,7 @@ func (r *Runner) noteOwn(ctx context.Context, id keyspace.CollectionID, row duty
 	return nil
 }
 
-// withJob is a note with another job and the same wishes.
+// withJob returns a note with another job and the same requests.
 func withJob(was bson.Raw, p Report) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.BeginDoc(noteJob)
@@ -130,7 +131,7 @@ func withJob(was bson.Raw, p Report) bson.Raw {
 	return b.Doc()
 }
 
-// wished is a note with a wish.
+// wished returns a note with a request added.
 func wished(was bson.Raw, wish string) bson.Raw {
 	b := bson.NewBuilder(nil)
 	if len(was) > 0 {
@@ -144,7 +145,7 @@ func wished(was bson.Raw, wish string) bson.Raw {
 	return b.Doc()
 }
 
-// reportOf reads the job of a note; false if none has been noted yet.
+// reportOf decodes the job of a note; ok is false if the note has none yet.
 func reportOf(note bson.Raw) (p Report, ok bool) {
 	if len(note) == 0 {
 		return p, false
@@ -166,7 +167,7 @@ func reportOf(note bson.Raw) (p Report, ok bool) {
 	return p, ok
 }
 
-// wish asks another process to end its Reshard in a way, and waits until it has.
+// wish requests from a peer that it ends its Reshard in a way, and waits until it has.
 // Errors: NoSuchReshardCollection (339).
 func (r *Runner) wish(ctx context.Context, id keyspace.CollectionID, wish string) error {
 	if r.Duties == nil {
@@ -191,7 +192,7 @@ func (r *Runner) wish(ctx context.Context, id keyspace.CollectionID, wish string
 			return context.Cause(ctx)
 		}
 	}
-	if snap, err := r.Store.Snapshot(ctx, 0); err == nil { // the catalog here is as new as the end of the job
+	if snap, err := r.Store.Snapshot(ctx, 0); err == nil { // then the catalog here is as new as the end of the job
 		snap.Close()
 	}
 	if wish == noteAbort && r.Catalog.Peek().ByID(id) == nil {
@@ -200,7 +201,7 @@ func (r *Runner) wish(ctx context.Context, id keyspace.CollectionID, wish string
 	return nil
 }
 
-// reshardingElsewhere is the epoch of a Reshard of another process that lives.
+// reshardingElsewhere returns the epoch of a Reshard at a live peer.
 // Errors: NoSuchReshardCollection (339).
 func (r *Runner) reshardingElsewhere(ctx context.Context, id keyspace.CollectionID) (uint64, error) {
 	rows, err := r.Duties.List(ctx, structureDuty(id))
@@ -219,7 +220,7 @@ func (r *Runner) reshardingElsewhere(ctx context.Context, id keyspace.Collection
 	return 0, notResharding()
 }
 
-// resumeLoop goes on with what processes that died have left, as long as this one has the duty.
+// resumeLoop continues what dead servers have left behind, as long as this server owns the job.
 func (r *Runner) resumeLoop(ctx context.Context) {
 	for {
 		if r.Turn(ctx, dutyResume) {
@@ -231,7 +232,7 @@ func (r *Runner) resumeLoop(ctx context.Context) {
 	}
 }
 
-// resumeOrphans finishes what was begun at the structure of a collection and is nobody's work.
+// resumeOrphans finishes work on the structure of collections that no live server does.
 func (r *Runner) resumeOrphans(ctx context.Context) error {
 	var waiting []*catalog.Collection
 	for _, c := range r.Catalog.Peek().Collections("") {
@@ -271,7 +272,7 @@ func (r *Runner) resumeOrphans(ctx context.Context) error {
 	return nil
 }
 
-// unfinished reports that a job at the structure of a collection has not come to its end.
+// unfinished reports whether a job on the structure of a collection has not ended.
 func unfinished(c *catalog.Collection) bool {
 	if c.IsView() {
 		return false

@@ -43,8 +43,8 @@ func (r *Runner) expireLoop(ctx context.Context) {
 	}
 }
 
-// Expire deletes the documents whose time is over by a TTL index or by the time
-// to live of their collection, and returns how many. Deletes are ordinary ones, with their change-log records.
+// Expire deletes the documents that have expired by a TTL index or by the time to live of their
+// collection, and returns how many. They are ordinary deletes, with their change-log records.
 // Manual: core/index-ttl.
 func (r *Runner) Expire(ctx context.Context) (deleted int64, err error) {
 	ctx = r.computes(ctx)
@@ -74,8 +74,8 @@ func (r *Runner) Expire(ctx context.Context) (deleted int64, err error) {
 	return deleted, errors.Join(errs...)
 }
 
-// Expired counts passes of the TTL deleter and documents deleted, since the
-// start (serverStatus.metrics.ttl).
+// Expired returns the passes of the TTL deleter and the documents it deleted, since the start
+// (serverStatus.metrics.ttl).
 func (r *Runner) Expired() (passes, deleted int64) { return r.passes.Load(), r.expired.Load() }
 
 func (r *Runner) expireIndex(ctx context.Context, coll *catalog.Collection, ix *catalog.Index) (deleted int64, err error) {
@@ -89,7 +89,7 @@ func (r *Runner) expireIndex(ctx context.Context, coll *catalog.Collection, ix *
 	return deleted, nil
 }
 
-// expireWithin deletes the documents with an entry within bounds.
+// expireWithin deletes the documents with an index entry within bounds.
 func (r *Runner) expireWithin(ctx context.Context, coll *catalog.Collection, ix *catalog.Index, bounds keyspace.Bounds) (deleted int64, err error) {
 	for _, d := range coll.Map.Shards() {
 		for _, p := range d.Partitions {
@@ -103,7 +103,7 @@ func (r *Runner) expireWithin(ctx context.Context, coll *catalog.Collection, ix 
 	return deleted, nil
 }
 
-// expiredBounds is the entries of dates up to a time.
+// expiredBounds returns the bounds of the entries of dates up to a time.
 func expiredBounds(ix *catalog.Index, upTo int64) keyspace.Bounds {
 	lo, hi := ix.Bound(nil, 0, date(math.MinInt64)), ix.Bound(nil, 0, date(upTo))
 	if ix.Dirs()[0] == keystring.Descending {
@@ -112,7 +112,7 @@ func expiredBounds(ix *catalog.Index, upTo int64) keyspace.Bounds {
 	return keyspace.Bounds{Lo: lo, Hi: hi}
 }
 
-// ownBounds is the entries of documents whose own ttl ended up to a time.
+// ownBounds returns the bounds of the entries of documents whose own ttl ended up to a time.
 func ownBounds(ix *catalog.Index, upTo int64) keyspace.Bounds {
 	b := bson.NewBuilder(nil)
 	b.Int64("lo", 0)
@@ -127,8 +127,8 @@ func date(ms int64) bson.Value {
 	return b.Doc().Get("")
 }
 
-// expireRange deletes the documents of the entries in a range. Each is deleted
-// only if its entry is still there in the transaction that deletes it.
+// expireRange deletes the documents of the index entries in a range. A document is deleted only if
+// its entry still exists in the transaction that deletes it.
 func (r *Runner) expireRange(ctx context.Context, coll *catalog.Collection, ix *catalog.Index, d *shard.Descriptor, within storage.Range) (deleted int64, err error) {
 	var meter ratelimit.Meter
 	for start := within.Start; start != nil && !within.Empty(); {
@@ -168,8 +168,8 @@ func (r *Runner) expireRange(ctx context.Context, coll *catalog.Collection, ix *
 	return deleted, nil
 }
 
-// expire deletes the document of one entry, which an earlier entry of the same
-// document may have done already.
+// expire deletes the document of one entry. An earlier entry of the same document may have deleted
+// it already.
 func (b *batch) expire(ix *catalog.Index, key []byte) (bool, error) {
 	ctx := b.env.Context()
 	v, err := b.txn.Get(ctx, key, nil)

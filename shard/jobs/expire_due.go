@@ -11,15 +11,15 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// eagerKey marks a context of work that a command of a client waits for.
+// eagerKey marks the context of work for which a command of a client waits.
 type eagerKey struct{}
 
-// eager reports work that a command of a client waits for. It neither waits for request units nor
-// takes any.
+// eager reports whether a command of a client waits for the work. Such work neither waits for
+// request units nor uses any.
 func eager(ctx context.Context) bool { return ctx.Value(eagerKey{}) != nil }
 
-// ExpireDue deletes the documents of a collection that are due by its TTL indexes, before a command
-// reads or writes it. If none is due, it reads one entry of each partition of these indexes.
+// ExpireDue deletes the documents of a collection that have expired by its TTL indexes, before a
+// command reads or writes it. If none has, it reads one entry of each partition of these indexes.
 func (r *Runner) ExpireDue(ctx context.Context, coll *catalog.Collection) error {
 	if !r.Expires() || r.ReadOnly {
 		return nil
@@ -39,7 +39,8 @@ func (r *Runner) ExpireDue(ctx context.Context, coll *catalog.Collection) error 
 	return nil
 }
 
-// expireAtOnce deletes for one command at a time: others wait, and then find the documents deleted.
+// expireAtOnce deletes for one command at a time. Concurrent commands wait, and then find the
+// documents deleted.
 func (r *Runner) expireAtOnce(ctx context.Context, coll *catalog.Collection, ix *catalog.Index) error {
 	select {
 	case r.atOnce <- struct{}{}:
@@ -55,7 +56,7 @@ func (r *Runner) expireAtOnce(ctx context.Context, coll *catalog.Collection, ix 
 	return err
 }
 
-// anyDue reports an entry of an index whose time is over.
+// anyDue reports whether an index has an expired entry.
 func (r *Runner) anyDue(ctx context.Context, coll *catalog.Collection, ix *catalog.Index) (bool, error) {
 	reader, err := r.Store.Snapshot(ctx, 0)
 	if err != nil {
@@ -81,13 +82,13 @@ func (r *Runner) anyDue(ctx context.Context, coll *catalog.Collection, ix *catal
 	return false, nil
 }
 
-// expiring reports an index by which documents expire.
+// expiring reports whether documents expire by an index.
 func expiring(ix *catalog.Index) bool {
 	return ix.HasTTL && ix.State == catalog.IndexReady && ix.Width() == 1
 }
 
-// dueBounds returns the ranges of the entries of an index whose time is over: those of documents
-// with their own ttl, and those older than the expiry of the index.
+// dueBounds returns the bounds of the expired entries of an index: those of documents with their
+// own ttl, and those older than the expiry of the index.
 func dueBounds(ix *catalog.Index, at time.Time) (out []keyspace.Bounds) {
 	now := at.UnixMilli()
 	if ix.LastWrite {
@@ -99,8 +100,8 @@ func dueBounds(ix *catalog.Index, at time.Time) (out []keyspace.Bounds) {
 	return out
 }
 
-// dueUpTo returns the newest date that is over by an expiry in seconds, in milliseconds; ok is false
-// if none is.
+// dueUpTo returns the newest date that an expiry in seconds has passed, in milliseconds; ok is
+// false if there is none.
 func dueUpTo(seconds, now int64) (upTo int64, ok bool) {
 	return now - seconds*1000, seconds >= 0 && seconds <= (now-math.MinInt32)/1000
 }

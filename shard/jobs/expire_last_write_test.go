@@ -14,8 +14,8 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// Documents expire after their last write or by their own ttl, through updates,
-// splits and an index built over documents that were there before.
+// Documents expire after their last write or by their own ttl, also after updates, splits, and the build of
+// an index on existing documents.
 // Source: Azure Cosmos DB for MongoDB, "time-to-live".
 func TestExpireLastWrite(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
@@ -74,8 +74,8 @@ func TestExpireLastWrite(t *testing.T) {
 	})
 }
 
-// Without a time to live of the collection only documents with their own end,
-// and queries by a field named like the index do not take it.
+// Without a time to live of the collection, only documents with a ttl of their own expire, and queries on a
+// field named like the index do not use it.
 func TestExpireOwnOnly(t *testing.T) {
 	n := open(t, func() storage.Store { return memkv.Open(memkv.Options{Clock: time.Now}) })
 	n.insert(`{_id: 0, ttl: 20, _ts: 7}`, `{_id: 1, _ts: 7}`)

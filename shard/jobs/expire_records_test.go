@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Documents go when the time to live of their collection is over: by the time of
-// a time-series collection, by the _id of a clustered one.
+// Documents expire by the time to live of their collection: by the time of a time-series collection, by the
+// _id of a clustered one.
 func TestExpireCollection(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		for name, options := range map[string]string{

@@ -24,7 +24,7 @@ func rawDocs(t testing.TB, docs ...string) (out []bson.Raw) {
 	return out
 }
 
-// withIndex is an entry with one more index, Building.
+// withIndex returns an entry with one more index, in state Building.
 func withIndex(t testing.TB, c *catalog.Collection, spec string) *catalog.Collection {
 	t.Helper()
 	s, err := index.ParseSpec(mql.NewEnv(t.Context()), bsontest.Doc(t, spec))
@@ -75,7 +75,7 @@ func TestExpire(t *testing.T) {
 	})
 }
 
-// The loop deletes by itself, and only while it is switched on.
+// The loop deletes without a call, and only while it is switched on.
 func TestExpireLoop(t *testing.T) {
 	virtually(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)

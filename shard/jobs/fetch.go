@@ -9,9 +9,9 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// fetch tells a store that is far away which keys a batch is about to read one by one: it fetches
-// them together, in one way there and back in place of hundreds. Other stores are not asked, nor
-// are the keys made. Errors: storage errors.
+// fetch prefetches the keys that a batch is about to read one by one, from a remote store: in one round trip
+// in place of hundreds. For other stores it does nothing, and does not compute the keys. Errors: storage
+// errors.
 func fetch(ctx context.Context, txn storage.Txn, keys func() ([][]byte, error)) error {
 	far, ok := txn.(storage.Fetcher)
 	if !ok {
@@ -24,7 +24,7 @@ func fetch(ctx context.Context, txn storage.Txn, keys func() ([][]byte, error)) 
 	return far.Prefetch(ctx, list, false)
 }
 
-// fetchBuild is fetch for the entries of documents in indexes that are built.
+// fetchBuild is fetch for the entries of documents in indexes that are being built.
 func (b *batch) fetchBuild(ixs []*catalog.Index, list []row) error {
 	return fetch(b.env.Context(), b.txn, func() (keys [][]byte, err error) {
 		for i := range list {
@@ -38,7 +38,7 @@ func (b *batch) fetchBuild(ixs []*catalog.Index, list []row) error {
 	})
 }
 
-// fetchInserts is fetch for documents that are to be inserted into the copy; nil is none.
+// fetchInserts is fetch for documents to be inserted into the copy; nil ones are skipped.
 func (f *filling) fetchInserts(docs []bson.Raw) error {
 	return fetch(f.c.ctx, f.txn, func() (keys [][]byte, err error) {
 		for _, doc := range docs {
@@ -55,8 +55,8 @@ func (f *filling) fetchInserts(docs []bson.Raw) error {
 	})
 }
 
-// fetchPlaces is fetch for what take reads of places: what is there now, where the copy has it,
-// and then what it has.
+// fetchPlaces is fetch for the reads of take: the documents at places, their positions in the copy, and then
+// the documents there.
 func (f *filling) fetchPlaces(places [][]byte) error {
 	ctx := f.c.ctx
 	err := fetch(ctx, f.txn, func() (keys [][]byte, err error) {

@@ -27,14 +27,14 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// node is a server without its wire: a cluster and its jobs over one store.
+// node is a server without network: a cluster and its jobs over one store.
 type node struct {
 	*cluster.Cluster
 	*ddl.Definer
 	t     testing.TB
 	store storage.Store
 	jobs  *jobs.Runner
-	key   string       // shard key of sharded; empty is hashed
+	key   string       // shard key of sharded; empty means hashed
 	clock atomic.Int64 // seconds added to the time
 }
 
@@ -54,17 +54,17 @@ func engines(t *testing.T, fn func(t *testing.T, open func() storage.Store)) {
 	})
 }
 
-// virtually is engines in virtual time: a loop's next turn costs no waiting, and
-// synctest.Wait returns when every goroutine waits. A test whose readers or writers never
-// wait cannot have it, because the time stands still while anybody runs.
+// virtually is engines in virtual time: the next turn of a loop costs no waiting, and synctest.Wait
+// returns when every goroutine waits. It does not fit tests whose readers or writers never wait,
+// because the time stands still while any goroutine runs.
 func virtually(t *testing.T, fn func(t *testing.T, open func() storage.Store)) {
 	engines(t, func(t *testing.T, open func() storage.Store) {
 		synctest.Test(t, func(t *testing.T) { fn(t, open) })
 	})
 }
 
-// start makes a node over a store, as a process that starts does; jobs are not
-// running. The store is not closed.
+// start makes a node over a store, like a starting process; jobs are not running. The store is not
+// closed.
 func start(t testing.TB, store storage.Store) *node {
 	t.Helper()
 	n := &node{t: t, store: store}
@@ -88,7 +88,7 @@ func start(t testing.TB, store storage.Store) *node {
 	return n
 }
 
-// open makes a node over a fresh store that ends with the test.
+// open makes a node over a fresh store that is closed with the test.
 func open(t *testing.T, make func() storage.Store) *node {
 	store := make()
 	t.Cleanup(func() {
@@ -99,7 +99,7 @@ func open(t *testing.T, make func() storage.Store) *node {
 	return start(t, store)
 }
 
-// reopen is a new process over the same store.
+// reopen starts a new process over the same store.
 func (n *node) reopen() *node {
 	n.t.Helper()
 	return start(n.t, n.store)
@@ -169,8 +169,8 @@ func (n *node) remove(filter string, multi bool) cluster.Modified {
 	return m
 }
 
-// ids returns how often each _id is found by a filter, through the hinted index
-// or, without one, by a scan.
+// ids returns how often a filter finds each _id, through the hinted index or, without one, by a
+// scan.
 func (n *node) ids(o *cluster.Op, filter, hint string) (map[string]int, error) {
 	f := plan.Find{Filter: bsontest.Doc(n.t, filter)}
 	b := bson.NewBuilder(nil)
@@ -197,8 +197,8 @@ func (n *node) ids(o *cluster.Op, filter, hint string) (map[string]int, error) {
 	}
 }
 
-// check compares what every index finds with what a scan finds, and both with
-// the counts.
+// check compares the documents found through every index with those of a scan, and both with the
+// counts.
 func (n *node) check(filter string) int {
 	n.t.Helper()
 	want, err := n.ids(n.op(), filter, "")
@@ -249,7 +249,7 @@ func (n *node) exact() {
 	}
 }
 
-// keys counts what is stored in a range.
+// keys counts the keys stored in a range.
 func (n *node) keys(r storage.Range) (c int) {
 	n.t.Helper()
 	snap, err := n.store.Snapshot(context.Background(), 0)

@@ -21,12 +21,12 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// elsewhere is DDL of another collection, which waits for no job.
+// elsewhere names DDL of another collection, which waits for no job.
 const elsewhere = "DDL of another collection"
 
-// TestInterruptedJobs kills a build, a reshard and a split in the middle, drops their index or
-// their collection, or stops the server: each ends soon, is undone or goes on at the next
-// start, and leaves nothing behind.
+// TestInterruptedJobs kills a build, a reshard and a split half way, drops their index or their
+// collection, or stops the server: each ends soon, is undone or continues at the next start, and
+// leaves nothing behind.
 func TestInterruptedJobs(t *testing.T) {
 	killed := mongoerr.New(mongoerr.Interrupted, "operation was interrupted")
 	began := map[string]func(n *node, o *cluster.Op) error{
@@ -52,7 +52,7 @@ func TestInterruptedJobs(t *testing.T) {
 					t.Error("drop:", ok, err)
 				}
 			}()
-			synctest.Wait() // until it is done, or waits for the job
+			synctest.Wait() // until the drop is done, or waits for the job
 		},
 		"dropIndexes": func(n *node, _ context.CancelCauseFunc) {
 			go func() {
@@ -63,7 +63,7 @@ func TestInterruptedJobs(t *testing.T) {
 			synctest.Wait()
 		},
 	}
-	// In the job's own goroutine: whoever waited for the job would wait for ever.
+	// In the job's own goroutine, so that a wait for the job would never end.
 	meets[elsewhere] = func(n *node, _ context.CancelCauseFunc) {
 		other := collection.Namespace{DB: "shop", Coll: "other"}
 		n.must(n.Create(n.op(), other, ddl.CreateOptions{}))
@@ -118,11 +118,11 @@ func TestInterruptedJobs(t *testing.T) {
 	}
 }
 
-// interruptedDocs is how many documents the collection has.
+// interruptedDocs is the number of documents of the collection.
 const interruptedDocs = 4000
 
-// interrupted runs a job over a new collection, and in its middle what it meets. It returns how
-// often the job looked at the clock in all, and until then.
+// interrupted runs a job over a new collection, and calls meet half way. It returns how often the
+// job looked at the clock in total, and before meet.
 func interrupted(t *testing.T, n *node, begin func(*node, *cluster.Op) error, meet func(*node, context.CancelCauseFunc)) (total, at int64, err error) {
 	t.Helper()
 	n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{k: "hashed"}`), Shards: 1}))
@@ -145,7 +145,7 @@ func interrupted(t *testing.T, n *node, begin func(*node, *cluster.Op) error, me
 			middle()
 		}
 	})
-	n.jobs.OnStep(func(step string) { // a split takes no lane
+	n.jobs.OnStep(func(step string) { // a split takes no slot
 		if step == "moving" {
 			middle()
 		}
@@ -155,12 +155,12 @@ func interrupted(t *testing.T, n *node, begin func(*node, *cluster.Op) error, me
 	o.Env.SetContext(ctx)
 	err = begin(n, o)
 	total = now.Load() / int64(time.Millisecond)
-	synctest.Wait() // for who waited
+	synctest.Wait() // for goroutines that waited
 	n.jobs.Processor = nil
 	return total, at, err
 }
 
-// nothingLeft looks that everything stored belongs to the collection and its indexes.
+// nothingLeft checks that everything stored belongs to the collection and its indexes.
 func (n *node) nothingLeft(gone bool) {
 	n.t.Helper()
 	records := n.keys(keyspace.PrefixRange(keyspace.RecordRange(0).Start[:1]))

@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// Jobs that compute for long take a lane, as commands do, and none when they have ended.
+// Jobs that compute for long take a slot, as commands do, and hold none when they have ended.
 func TestJobsTakeLanes(t *testing.T) {
 	n := start(t, memkv.Open(memkv.Options{}))
 	defer n.store.Close()

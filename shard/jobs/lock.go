@@ -17,7 +17,7 @@ type exclusive struct {
 	busy map[keyspace.CollectionID]chan struct{} // closed when free again
 }
 
-// take takes the lock, or returns what is closed when it is free.
+// take takes the lock, or returns a channel that is closed when the lock is free.
 func (x *exclusive) take(id keyspace.CollectionID) (busy chan struct{}) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -38,10 +38,10 @@ func (x *exclusive) release(id keyspace.CollectionID) {
 	delete(x.busy, id)
 }
 
-// Lock waits until no other job changes the structure of the collection. The
-// caller holds no catalog pin and calls unlock when it is done. Index builds,
-// splits and merges are waited for as long as they take; a Reshard, which may
-// take hours, for LockWait. Errors: ConflictingOperationInProgress (117), ctx.
+// Lock waits until no other job changes the structure of the collection. The caller holds no
+// catalog pin, and calls unlock at the end. The wait for index builds, splits and merges is not
+// bounded; the wait for a Reshard, which may take hours, ends after LockWait. Errors:
+// ConflictingOperationInProgress (117), ctx.
 func (r *Runner) Lock(ctx context.Context, id keyspace.CollectionID) (unlock func(), err error) {
 	x := &r.exclusive
 	began := time.Now()
@@ -65,14 +65,14 @@ func (r *Runner) Lock(ctx context.Context, id keyspace.CollectionID) (unlock fun
 	}
 }
 
-// errResharding refuses to wait for a Reshard.
+// errResharding is the error of a wait for a Reshard that exceeds LockWait.
 func errResharding() error {
 	return mongoerr.New(mongoerr.ConflictingOperationInProgress,
 		"the collection is being rewritten for another shard key; try again when that is done (currentOp shows how far it is)")
 }
 
-// LockNamed is Lock for the collection that has a name when the wait is over: what
-// was waited for may have put another in the place of the one from before.
+// LockNamed is Lock for the collection that has a name when the wait is over: the job waited for
+// may have put another collection in its place.
 // Errors: NamespaceNotFound (26) also for a view; those of Lock.
 func (r *Runner) LockNamed(ctx context.Context, ns collection.Namespace) (*catalog.Collection, func(), error) {
 	for {

@@ -12,8 +12,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Who wants to change a collection that is being rewritten waits for a bounded time
-// and hears why it cannot; what changes nothing need not wait.
+// A command that changes a collection being rewritten waits for a bounded time and then fails with the
+// reason; a command that would change nothing need not wait.
 func TestReshardTurnsOthersAway(t *testing.T) {
 	layouts(t, func(t *testing.T, open func() *node) {
 		n := open()
@@ -55,7 +55,7 @@ func TestReshardTurnsOthersAway(t *testing.T) {
 	})
 }
 
-// Who waited for a rewrite changes what came of it.
+// A command that waited for a rewrite changes the new collection.
 func TestWaitersSeeTheNewCollection(t *testing.T) {
 	layoutsOn(t, virtually, func(t *testing.T, open func() *node) {
 		n := open()
@@ -78,7 +78,7 @@ func TestWaitersSeeTheNewCollection(t *testing.T) {
 				waiters[name] = c
 				go func() { c <- ask() }()
 			}
-			synctest.Wait() // until they wait
+			synctest.Wait() // until the commands wait
 		})
 		n.must(n.ReshardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{a: 1, u: 1}`)}))
 		for name, c := range waiters {
@@ -96,7 +96,7 @@ func TestWaitersSeeTheNewCollection(t *testing.T) {
 	})
 }
 
-// The same command again joins the one that rewrites the collection, and ends as that does.
+// A repetition of the command that rewrites the collection joins it, and returns the same result.
 func TestSameCommandJoinsReshard(t *testing.T) {
 	for _, aborted := range []bool{false, true} {
 		layoutsOn(t, virtually, func(t *testing.T, open func() *node) {
@@ -115,7 +115,7 @@ func TestSameCommandJoinsReshard(t *testing.T) {
 					return
 				}
 				go func() { again <- reshard() }()
-				synctest.Wait() // until it waits
+				synctest.Wait() // until the repetition waits
 				if aborted {
 					go func() { again <- n.jobs.AbortReshard(t.Context(), old.ID) }()
 					synctest.Wait()
@@ -144,8 +144,8 @@ func TestSameCommandJoinsReshard(t *testing.T) {
 	}
 }
 
-// A partition that gets another number keeps its documents and counts, also over a
-// restart; so does one that gets its old number again.
+// A partition that gets another number keeps its documents and counts, also across a restart; so does one
+// that gets its old number back.
 func TestMove(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
@@ -188,7 +188,7 @@ func TestMove(t *testing.T) {
 	})
 }
 
-// A command that a panic ends, after which the server goes on, leaves nobody waiting.
+// A command that ends in a panic, after which the server continues, leaves no writer waiting.
 func TestPanicsLetWritersGoOn(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		for step, change := range map[string]func(n *node) error{

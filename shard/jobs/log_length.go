@@ -10,25 +10,25 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// logLength is how much of the change log is kept, over all processes that wrote it: it is
-// stored with the counts. Bytes are those of records, before anything packs them.
+// logLength is the length of the change log that is kept, over all servers that wrote it. It is
+// stored with the counts. Bytes are those of records before compression.
 type logLength struct {
 	marks []logMark // ascending
-	// since is where marks begin. What lies before it is not counted yet: a store that was
-	// written by a program without stored marks.
+	// since is the time where marks begin. The log before it is not counted yet: the store was
+	// written by a program that did not store marks.
 	since storage.Timestamp
-	grain int64 // bytes of a stretch at least; 0 = markBytes
+	grain int64 // minimum bytes of a stretch; 0 = markBytes
 }
 
-// logMark is a stretch of the change log behind the one before.
+// logMark is a stretch of the change log; it follows the one before.
 type logMark struct {
 	ts    storage.Timestamp // the last record of the stretch
 	bytes int64             // of the stretch
-	docs  int64             // records of it
+	docs  int64             // records of the stretch
 }
 
-// markBytes is the length of a stretch of a short log. Of a long one the stretches are as long
-// as needed to have no more than marksMax: the grain of truncation.
+// markBytes is the length of a stretch of a short log. The stretches of a long log are as long as
+// needed to have at most marksMax of them: the granularity of truncation.
 const (
 	markBytes = 4 << 20
 	marksMax  = 256
@@ -49,7 +49,7 @@ func (l *logLength) add(ts storage.Timestamp, size int) {
 	l.marks[n-1].docs++
 }
 
-// widen makes one stretch of each two.
+// widen joins each two stretches.
 func (l *logLength) widen() {
 	half := l.marks[:0]
 	for i := 0; i < len(l.marks); i += 2 {
@@ -68,7 +68,7 @@ func (l *logLength) widen() {
 	l.grain = 2 * total / marksMax
 }
 
-// total is how many records there are, and their bytes.
+// total returns the number of records and their bytes.
 func (l *logLength) total() (docs, bytes int64) {
 	for _, m := range l.marks {
 		docs, bytes = docs+m.docs, bytes+m.bytes
@@ -76,7 +76,8 @@ func (l *logLength) total() (docs, bytes int64) {
 	return docs, bytes
 }
 
-// beyond is up to where the log must go so that no more than bytes are left, 0 if that is so.
+// beyond returns the time up to which the log must be truncated to keep at most bytes; 0 if it is
+// not longer.
 func (l *logLength) beyond(bytes int64) storage.Timestamp {
 	for i := len(l.marks) - 1; i >= 0; i-- {
 		if bytes -= l.marks[i].bytes; bytes < 0 {
@@ -86,7 +87,7 @@ func (l *logLength) beyond(bytes int64) storage.Timestamp {
 	return 0
 }
 
-// cut forgets what was truncated.
+// cut removes the stretches that were truncated.
 func (l *logLength) cut(upTo storage.Timestamp) {
 	for len(l.marks) > 0 && l.marks[0].ts <= upTo {
 		l.marks = l.marks[1:]
@@ -97,8 +98,8 @@ func logLengthKey() []byte {
 	return keyspace.AppendMeta(nil, keyspace.MetaCounter, []byte("log"))
 }
 
-// encode writes since, and three numbers for each mark: the distance of its time from the one
-// before, bytes, records.
+// encode writes since, and three numbers for each mark: the difference of its time from the
+// previous one, bytes, records.
 func (l *logLength) encode() []byte {
 	b := binary.AppendUvarint(nil, uint64(l.since))
 	last := storage.Timestamp(0)
@@ -111,7 +112,7 @@ func (l *logLength) encode() []byte {
 	return b
 }
 
-// decodeLogLength reads what encode wrote; what it cannot read is counted again.
+// decodeLogLength decodes the result of encode; if it cannot be decoded, the log is counted again.
 func decodeLogLength(b []byte, at storage.Timestamp) logLength {
 	var l logLength
 	bad := false
@@ -136,7 +137,7 @@ func decodeLogLength(b []byte, at storage.Timestamp) logLength {
 	return l
 }
 
-// loadLogLength reads how long the log is that lies before at.
+// loadLogLength reads the stored length of the log before at.
 func loadLogLength(ctx context.Context, snap storage.Reader, at storage.Timestamp) (logLength, error) {
 	v, err := snap.Get(ctx, logLengthKey(), nil)
 	if errors.Is(err, storage.ErrNotFound) {
@@ -148,8 +149,8 @@ func loadLogLength(ctx context.Context, snap storage.Reader, at storage.Timestam
 	return decodeLogLength(v, at), nil
 }
 
-// countLog reads the log that lies before what is counted, once for a store whose log was
-// written by a program that did not store its length.
+// countLog reads the part of the log that is not counted, once for a store whose log was written by
+// a program that did not store its length.
 func (r *Runner) countLog(ctx context.Context) error {
 	c := &r.counts
 	c.pass.Lock()
@@ -186,8 +187,8 @@ func (r *Runner) countLog(ctx context.Context) error {
 	return nil
 }
 
-// LogKept is how many records of the change log are kept, and their bytes before anything
-// packs them.
+// LogKept returns the number of records of the change log that are kept, and their bytes before
+// compression.
 func (r *Runner) LogKept() (docs, bytes int64) {
 	r.counts.pass.Lock()
 	defer r.counts.pass.Unlock()

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestMain fails when a test leaves a goroutine behind. It looks again and again, because
-// nobody is told when a goroutine has ended.
+// TestMain fails if a test leaves a goroutine behind. It polls, because the end of a goroutine is not
+// signalled.
 func TestMain(m *testing.M) {
 	before := runtime.NumGoroutine()
 	code := m.Run()

@@ -13,8 +13,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Updates and deletions of many documents go on while their collection gets another shard key over
-// and over: each document is changed as often as was acknowledged.
+// Updates and deletions of many documents run while their collection gets new shard keys repeatedly: each
+// document is changed as often as was acknowledged.
 func TestMultiUpdateUnderReshards(t *testing.T) {
 	engines(t, func(t *testing.T, fresh func() storage.Store) {
 		n := open(t, fresh)

@@ -13,7 +13,7 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// brittle is a store whose ranges cannot be deleted while broken is set: a bug below a job.
+// brittle is a store in which deleting ranges panics while broken is set: a bug below a job.
 type brittle struct {
 	storage.Store
 	broken atomic.Bool
@@ -26,7 +26,7 @@ func (s *brittle) DeleteRange(ctx context.Context, r storage.Range) error {
 	return s.Store.DeleteRange(ctx, r)
 }
 
-// A loop that panics tells of it and begins anew; the other loops go on.
+// A loop that panics reports it and starts again; the other loops continue.
 func TestPanicOfLoop(t *testing.T) {
 	virtually(t, func(t *testing.T, make func() storage.Store) {
 		store := &brittle{Store: make()}

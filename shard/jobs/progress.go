@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 )
 
-// Progress is one job under way.
+// Progress is one running job.
 type Progress struct {
 	id      uint64
 	kind    string
@@ -23,7 +23,7 @@ type Progress struct {
 	applied atomic.Int64
 }
 
-// enter says what the job is at.
+// enter sets the phase of the job.
 func (p *Progress) enter(phase string) { p.phase.Store(&phase) }
 
 // Report is a Progress as currentOp prints it.
@@ -31,17 +31,17 @@ type Report struct {
 	ID          uint64
 	Kind        string // "Index Build", "Split", "Merge", "Shard Collection", "Reshard Collection", "Compact"
 	Namespace   collection.Namespace
-	Command     bson.Raw // the command that asked for it, nil for background work
+	Command     bson.Raw // the client's command, nil for background work
 	Started     time.Time
-	Done, Total int64         // documents; of a Compact bytes
+	Done, Total int64         // documents; bytes of a Compact
 	Left        time.Duration // estimated; 0 = unknown
-	Phase       string        // of a job in several: what it is at
-	Applied     int64         // changes made meanwhile that were done again
-	Server      string        // that does it, "" for this one
-	server      string        // that does it, also for this one
+	Phase       string        // the current phase of a job with several
+	Applied     int64         // changes made meanwhile that were applied again
+	Server      string        // the server that runs it, "" for this one
+	server      string        // the server that runs it, also for this one
 }
 
-// Percent is how much is done, 0 to 100.
+// Percent returns the completed part, 0 to 100.
 func (p Report) Percent() int64 {
 	if p.Total <= 0 {
 		return 0
@@ -49,14 +49,14 @@ func (p Report) Percent() int64 {
 	return min(100, p.Done*100/p.Total)
 }
 
-// registry lists the jobs under way.
+// registry lists the running jobs.
 type registry struct {
 	mu   sync.Mutex
 	next uint64
 	jobs []*Progress
 }
 
-// begin lists a job; the caller ends it with end.
+// begin registers a job; the caller ends it with end.
 func (r *Runner) begin(kind string, ns collection.Namespace, command bson.Raw, total int64) *Progress {
 	g := &r.progress
 	g.mu.Lock()
@@ -75,7 +75,7 @@ func (r *Runner) end(p *Progress) {
 	g.jobs = slices.DeleteFunc(g.jobs, func(q *Progress) bool { return p == q })
 }
 
-// InProgress lists the jobs under way, oldest first; then those of other processes.
+// InProgress lists the running jobs, oldest first, then those of peers.
 func (r *Runner) InProgress() []Report {
 	now := r.Now()
 	g := &r.progress

@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Provisioned is a stored throughput in the words of package ratelimit.
+// Provisioned converts a stored throughput to that of package ratelimit.
 func Provisioned(t catalog.Throughput) ratelimit.Throughput {
 	switch t.Mode {
 	case catalog.ThroughputManual:
@@ -23,7 +23,7 @@ func Provisioned(t catalog.Throughput) ratelimit.Throughput {
 	return ratelimit.Throughput{}
 }
 
-// options are a collection's switches; what it leaves open is the server's.
+// options returns a collection's switches, with the server's defaults where they are not set.
 func (r *Runner) options(s catalog.Switches) ratelimit.Options {
 	o := r.Pools
 	o.ServerSideRetry = s.ServerSideRetry.Or(o.ServerSideRetry)
@@ -37,7 +37,7 @@ func (r *Runner) options(s catalog.Switches) ratelimit.Options {
 	return o
 }
 
-// Shares are stored parts of a throughput in the words of package ratelimit.
+// Shares converts stored shares of a throughput to those of package ratelimit.
 func Shares(list []catalog.Share) []ratelimit.Share {
 	var out []ratelimit.Share
 	for _, s := range list {
@@ -46,8 +46,8 @@ func Shares(list []catalog.Share) []ratelimit.Share {
 	return out
 }
 
-// Provision gives a collection's budget what the catalog says: throughput,
-// shards, and the database to share with when it has none of its own.
+// Provision sets the budget of a collection from the catalog: its throughput, its shards, and the database whose
+// throughput it shares if it has none of its own.
 func (r *Runner) Provision(c *catalog.Collection) {
 	if c.IsView() || c.Map == nil {
 		return
@@ -68,12 +68,12 @@ func (r *Runner) Provision(c *catalog.Collection) {
 	r.Budgets.Share(id, "", nil)
 }
 
-// separateMax is at how many keys at most a collection is taken apart.
+// separateMax bounds the number of keys at which a collection is separated.
 const separateMax = 1024
 
-// separate tells a store that spreads ranges over machines where the shards of a collection
-// begin: their documents, and their partitions of each index. An unsharded collection is
-// one range, as long as it is small.
+// separate passes the keys at which the shards of a collection begin, in its records and in the partitions of
+// each index, to a store that distributes ranges over machines. An unsharded collection is one range, as long
+// as it is small.
 func (r *Runner) separate(c *catalog.Collection) {
 	store, ok := r.Store.(storage.Separator)
 	if !ok || c == nil || c.Map == nil || len(c.Map.Shards()) < 2 {
@@ -91,16 +91,16 @@ func (r *Runner) separate(c *catalog.Collection) {
 	store.Separate(keys[:min(len(keys), separateMax)])
 }
 
-// SharedPartitions is how many partitions a database with shared throughput has when one carries at most so many RU/s;
-// 0 is the published limit. Lowering the throughput does not make them fewer.
+// SharedPartitions returns the number of partitions of a database with shared throughput. most is the maximum
+// RU/s of a partition; 0 selects the published limit. Lowering the throughput does not reduce the number.
 // Source: Azure Cosmos DB, "scaling-provisioned-throughput-best-practices".
 func SharedPartitions(t catalog.Throughput, most int64) int {
 	return shard.Count(max(t.RU, t.HighestRU), ratelimit.FirstShardRate(ratelimit.Autoscale, most))
 }
 
-// homes says for each shard of a collection on which of its database's partitions it lies: those divide the line of
-// hashes evenly. What has no place on that line is dealt out by number, so that collections without a shard key do not
-// all meet on the first.
+// homes assigns each shard of a collection to one of its database's partitions, which divide the line of hashes
+// evenly. Shards that are not on that line are distributed by number, so that collections without a shard key do not
+// all use the first partition.
 func homes(c *catalog.Collection, partitions int) map[int]int {
 	out := make(map[int]int, c.Map.Len())
 	for _, d := range c.Map.Shards() {
@@ -116,8 +116,7 @@ func homes(c *catalog.Collection, partitions int) map[int]int {
 	return out
 }
 
-// ProvisionDatabase gives a database's budget, and with it those of its
-// collections, what the catalog says.
+// ProvisionDatabase sets the budget of a database, and those of its collections, from the catalog.
 func (r *Runner) ProvisionDatabase(name string) {
 	snap := r.Catalog.Peek()
 	d := snap.Database(name)

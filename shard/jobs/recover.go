@@ -14,9 +14,9 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Recover fills the counts of all shards after a start, before anybody writes:
-// from the last checkpoint and the change log since then. Shards that neither
-// knows, or all of them if the log was truncated, are counted by a scan.
+// Recover sets the counts of all shards after a start, before the first write: from the last checkpoint and
+// the change log after it. Shards that are in neither, or all shards if the log was truncated, are counted by
+// a scan.
 func (r *Runner) Recover(ctx context.Context) error {
 	if err := r.Store.Sync(ctx); err != nil {
 		return err
@@ -80,8 +80,8 @@ func (r *Runner) Recover(ctx context.Context) error {
 	return nil
 }
 
-// forgetLines removes what several processes over the store have told each other of capped
-// collections, where there is only one now.
+// forgetLines deletes the rows of capped collections that peers shared, if this process has the store alone
+// now.
 func (r *Runner) forgetLines(ctx context.Context) error {
 	if _, remote := r.Store.(storage.Remote); !remote || storage.AsShared(r.Store) != nil {
 		return nil
@@ -113,8 +113,8 @@ func (r *Runner) forgetLines(ctx context.Context) error {
 	return err
 }
 
-// fails reports an error that a start does not get over. Where damaged data are served,
-// counts are of what can be read.
+// fails reports whether an error ends the start. Where damaged data are served, counts are of the readable
+// documents.
 func (r *Runner) fails(err error) bool {
 	return err != nil && !(r.ReadOnly && errors.Is(err, storage.ErrCorruption))
 }
@@ -122,7 +122,7 @@ func (r *Runner) fails(err error) bool {
 // loadCounts reads the stored checkpoint.
 func (r *Runner) loadCounts(ctx context.Context, snap storage.Reader) error {
 	c := &r.counts
-	c.at, c.colls = 0, map[keyspace.CollectionID]*counted{} // also of an attempt before that did not end well
+	c.at, c.colls = 0, map[keyspace.CollectionID]*counted{} // drops the result of an earlier, failed attempt too
 	at, err := snap.Get(ctx, countsAtKey(), nil)
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil

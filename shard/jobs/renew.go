@@ -9,18 +9,18 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Renewal is an index that is made again, as its entries are of another version of its kind.
+// Renewal is the rebuild of an index whose entries have another version than its kind.
 type Renewal struct {
 	Namespace string
 	Index     string
 	From, To  int32 // versions
-	// Done says that it is ready again, and Err why it was dropped instead.
+	// Done is true if the index is ready again, or was dropped because of Err.
 	Done bool
 	Err  error
 }
 
-// renew replaces the outdated indexes of a collection by empty ones that are to be built, in one change, so that none of
-// their entries is ever read, and tells of each. The caller holds the collection's Lock.
+// renew replaces the outdated indexes of a collection by empty ones in state Building, in one change, so that
+// none of their entries is ever read. It reports each to Renewing. The caller holds the collection's Lock.
 func (r *Runner) renew(ctx context.Context, c *catalog.Collection) (begun map[keyspace.IndexID]Renewal, err error) {
 	if !outdated(c) {
 		return nil, nil
@@ -53,7 +53,7 @@ func (r *Runner) renew(ctx context.Context, c *catalog.Collection) (begun map[ke
 	return begun, nil
 }
 
-// renewed tells how that went.
+// renewed reports the end of the rebuilds to Renewing.
 func (r *Runner) renewed(begun map[keyspace.IndexID]Renewal, err error) {
 	for _, x := range begun {
 		x.Done, x.Err = true, err
@@ -61,13 +61,13 @@ func (r *Runner) renewed(begun map[keyspace.IndexID]Renewal, err error) {
 	}
 }
 
-// outdated reports indexes that are to be made again.
+// outdated reports whether the collection has indexes to rebuild.
 func outdated(c *catalog.Collection) bool {
 	return slices.ContainsFunc(c.Indexes, func(ix *catalog.Index) bool { return ix.Outdated && !ix.Staged })
 }
 
-// renewUnique makes unique indexes again before anybody writes: while one is built, two documents could get the same values. Of several
-// processes others write all the time.
+// renewUnique rebuilds unique indexes before the first write: during the build, two documents could get the
+// same values. With peers this is not possible, because they write all the time.
 func (r *Runner) renewUnique(ctx context.Context) {
 	for _, c := range r.Catalog.Peek().Collections("") {
 		if slices.ContainsFunc(c.Indexes, func(ix *catalog.Index) bool { return ix.Outdated && ix.Unique }) {

@@ -15,7 +15,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// older makes the catalog's entry that of a program before there were versions of entries, and the entries of an index others.
+// older gives the catalog entry the form of a program before there were versions of entries, and an index
+// other entries.
 func (n *node) older(name string) {
 	n.t.Helper()
 	c := n.coll()
@@ -49,7 +50,7 @@ func (n *node) older(name string) {
 	within := keyspace.IndexRange(c.ID, c.Index(name).ID)
 	first := true
 	n.must(storage.Each(n.t.Context(), txn, within, func(key, value []byte) error {
-		if first { // one that means nothing, in place of all
+		if first { // a meaningless entry in place of all
 			first = false
 			if err := txn.Set(append(slices.Clone(key), 'x'), value); err != nil {
 				return err
@@ -61,7 +62,7 @@ func (n *node) older(name string) {
 	n.must(err)
 }
 
-// cats is how many documents the text index finds.
+// cats returns the number of documents that the text index finds.
 func (n *node) cats() (found int, err error) {
 	o := n.op()
 	s, err := n.Find(o, shop, plan.Find{Filter: bsontest.Doc(n.t, `{$text: {$search: "katze"}}`)})
@@ -78,8 +79,8 @@ func (n *node) cats() (found int, err error) {
 	}
 }
 
-// An index whose entries are of another version is read by nobody, and is made again at the next start of a server, or the one
-// after that if a crash comes in between; what is written meanwhile is in it.
+// An index whose entries have another version is not read. It is rebuilt at the next start of a server, or,
+// after a crash in between, at the start after that; documents written meanwhile are in it.
 func TestRenew(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
@@ -123,7 +124,7 @@ func TestRenew(t *testing.T) {
 			if k := n.keys(keyspace.IndexRange(n.coll().ID, was)); k != 0 {
 				t.Errorf("%d old entries are left", k)
 			}
-			// The index of places is outdated as well.
+			// The index of locations is outdated as well.
 			if done := slices.ContainsFunc(told, func(x jobs.Renewal) bool {
 				return x.Done && x.Err == nil && x.Index == "at" && x.Namespace == "shop.c" && x.From == 0 && x.To == 1
 			}); !done || !crash && len(told) != 4 {

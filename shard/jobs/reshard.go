@@ -15,39 +15,39 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Reshard is a collection that gets another shard key.
+// Reshard describes the change of a collection's shard key.
 type Reshard struct {
 	Collection keyspace.CollectionID
-	Kind       string   // what Progress calls it
+	Kind       string   // the kind of the Progress
 	Command    bson.Raw // for Progress and Join; may be nil
-	Again      bson.Raw // the command of catalog.Rewriting; nil: it is not repeated after a restart
-	// Next makes the entry with the new key and map from the present one, or nil
-	// when there is nothing to do. It may add indexes.
+	Again      bson.Raw // the command of catalog.Rewriting; if nil, the change is not repeated after a restart
+	// Next makes the entry with the new key and shard map from the present one. It returns nil if
+	// there is nothing to do. It may add indexes.
 	Next func(*catalog.Collection) (*catalog.Collection, error)
 	// Log runs inside the change that puts the new entry in place.
 	Log func(*catalog.Mutation, *catalog.Collection) error
 }
 
-// What a Reshard is at, in MongoDB's words. Manual: core/sharding-reshard-a-collection.
+// Phases of a Reshard, in MongoDB's words. Manual: core/sharding-reshard-a-collection.
 const (
 	phaseCopying  = "cloning"
 	phaseApplying = "applying"
 	phaseBlocking = "blocking-writes"
 )
 
-// Reshard copies a collection to the positions of another shard key, beside the
-// old one, which is read and written meanwhile:
+// Reshard copies a collection to the positions of another shard key, beside the old collection,
+// which is read and written meanwhile:
 //
 //	copy     all documents of one snapshot
-//	apply    what the change log says was written since, again and again
+//	apply    the writes that the change log has since then, again and again
 //	block    writers wait for the last of it
 //	replace  the copy takes the place of the old one, in one catalog change
 //
-// The copy has a number of its own, noted for deletion until it is in place, so a
-// crash leaves either the old collection or the new one. The caller holds the
-// collection's Lock and no catalog pin. made is nil when there was nothing to do.
-// Errors: those of Next; ShardKeyNotFound (61), DuplicateKey (11000),
-// ReshardCollectionAborted (341).
+// The copy has a number of its own and is recorded for deletion until it is in place, so a crash
+// leaves either the old collection or the new one. The caller holds the collection's Lock and no
+// catalog pin. made is nil if there was nothing to do.
+// Errors: those of Next; ShardKeyNotFound (61), DuplicateKey (11000), ReshardCollectionAborted
+// (341).
 func (r *Runner) Reshard(ctx context.Context, job *Reshard) (made *catalog.Collection, err error) {
 	ctx, cancel := context.WithCancelCause(r.structure(ctx, job.Collection))
 	defer cancel(nil)
@@ -65,12 +65,12 @@ func (r *Runner) Reshard(ctx context.Context, job *Reshard) (made *catalog.Colle
 	wake(r.tellWake)
 	finished := false
 	defer func() {
-		if !finished && err == nil { // it panics
+		if !finished && err == nil { // the goroutine panics
 			err = mongoerr.New(mongoerr.ReshardCollectionAborted, "the resharding operation ended with an internal error")
 		}
 		r.resharding.end(c.from.ID, c.control, err)
 	}()
-	defer func() { // also when a panic ends the command: writers wait
+	defer func() { // also after a panic, because writers wait
 		if !finished {
 			r.report("reshard", r.thaw(context.WithoutCancel(ctx), c.from.ID))
 			r.filling.remove(c.to.ID)
@@ -90,7 +90,7 @@ func (r *Runner) Reshard(ctx context.Context, job *Reshard) (made *catalog.Colle
 	return c.to, nil
 }
 
-// gone is the error a client gets for errGone.
+// gone maps errGone to the error for the client.
 func gone(err error) error {
 	if errors.Is(err, errGone) {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "the collection was dropped while it was sharded")
@@ -98,7 +98,7 @@ func gone(err error) error {
 	return err
 }
 
-// copying is a Reshard under way.
+// copying is a running Reshard.
 type copying struct {
 	r        *Runner
 	ctx      context.Context
@@ -107,15 +107,15 @@ type copying struct {
 	control  *reshardControl
 	from, to *catalog.Collection
 	counts   map[shard.ID]tally.Count
-	applied  storage.Timestamp // what was written to the old collection up to it is in the copy
+	applied  storage.Timestamp // writes to the old collection up to then are in the copy
 	at       storage.Timestamp // nothing was written to the copy after it
-	late     map[string]bool   // places that wait for another to give up a unique value
+	late     map[string]bool   // places that wait until another document gives up a unique value
 }
 
-// begin makes the entry of the copy and notes it for deletion, which is what
-// happens to it unless it is finished.
+// begin makes the entry of the copy and records it for deletion, which happens unless the Reshard
+// finishes.
 func (c *copying) begin(m *catalog.Mutation) error {
-	if c.to != nil { // of a try that met a conflict
+	if c.to != nil { // from a try that ended with a conflict
 		c.r.filling.remove(c.to.ID)
 		c.to = nil
 	}
@@ -153,10 +153,10 @@ func (c *copying) begin(m *catalog.Mutation) error {
 	return deleteUnlessKept(m, c.to.ID, c.r.Duties)
 }
 
-// Bounds of catching up: a round that took less than the first is followed by the
-// last, for which writers wait; so is, whatever it took, the last of so many. Writers that are
-// as fast as the copy leave each round as long as the one before or longer: after so many rounds in a row of which
-// none was the shortest, more of them bring the end no nearer, and make the last one longer.
+// Bounds of catching up. The last round, for which writers wait, follows a round shorter than
+// shortRound, or round number roundsMax. If writers are as fast as the copy, each round takes as
+// long as the previous one or longer: after stalledMax rounds in a row none of which was the
+// shortest, more rounds would only make the last one longer.
 const (
 	shortRound = 100 * time.Millisecond
 	roundsMax  = 100
@@ -209,8 +209,8 @@ func (c *copying) run() error {
 	})
 }
 
-// freeze makes writers wait, and waits for those at work; the change log then
-// tells all they did.
+// freeze makes writers wait, and waits for those that are active. The change log then contains all
+// their writes.
 func (c *copying) freeze() error {
 	err := c.r.Catalog.Change(c.ctx, func(m *catalog.Mutation) error {
 		now := m.Snapshot().ByID(c.from.ID)
@@ -228,8 +228,8 @@ func (c *copying) freeze() error {
 	return c.r.Store.Sync(c.ctx)
 }
 
-// thaw lets writers go on with a collection whose rewriting has ended. Unless the server stops,
-// the rewriting is not repeated.
+// thaw lets writers continue on a collection whose rewriting has ended. Unless the server is
+// stopping, the rewriting is not repeated.
 func (r *Runner) thaw(ctx context.Context, id keyspace.CollectionID) error {
 	return r.Catalog.Change(ctx, func(m *catalog.Mutation) error {
 		now := m.Snapshot().ByID(id)
@@ -247,7 +247,7 @@ func (r *Runner) thaw(ctx context.Context, id keyspace.CollectionID) error {
 	})
 }
 
-// tell sets the counts of the copy's shards before anybody can see them.
+// tell sets the counts of the copy's shards before the copy becomes visible.
 func (c *copying) tell() {
 	counts := c.r.Tally.Of(c.to.ID)
 	for _, d := range c.to.Map.Shards() {
@@ -256,8 +256,8 @@ func (c *copying) tell() {
 	}
 }
 
-// replace puts the copy in the place of the old collection, with what other
-// changes have done to that one meanwhile.
+// replace puts the copy in the place of the old collection, with the changes that other commands
+// have made to the old entry meanwhile.
 func (c *copying) replace(m *catalog.Mutation) error {
 	now := m.Snapshot().ByID(c.from.ID)
 	if now == nil {

@@ -11,13 +11,13 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// reshards are the Reshards under way.
+// reshards holds the running Reshards.
 type reshards struct {
 	mu sync.Mutex
 	m  map[keyspace.CollectionID]*reshardControl
 }
 
-// reshardControl is how others act on a Reshard.
+// reshardControl is the handle by which other commands control a Reshard.
 type reshardControl struct {
 	hurry   atomic.Bool // block writers now
 	cancel  context.CancelCauseFunc
@@ -29,7 +29,7 @@ type reshardControl struct {
 	settled bool // committed or aborted
 }
 
-// commit ends the time in which it can be aborted; false if it was.
+// commit ends the time in which the Reshard can be aborted; it returns false if it was aborted.
 func (c *reshardControl) commit() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,11 +65,11 @@ func (s *reshards) of(id keyspace.CollectionID) *reshardControl {
 	return s.m[id]
 }
 
-// Resharding reports that a collection is being rewritten for another shard key.
+// Resharding reports whether a collection is being rewritten for another shard key at this server.
 func (r *Runner) Resharding(id keyspace.CollectionID) bool { return r.resharding.of(id) != nil }
 
-// Join waits for a Reshard of this process that the same command began, and returns its error.
-// Repeated commands end so with the one that their client has left.
+// Join waits for a Reshard of this server that the same command began, and returns its error. A
+// repeated command ends so together with the first one, whose client has given up.
 // Manual: reference/command/reshardCollection. Errors: those of Reshard, ctx.
 func (r *Runner) Join(ctx context.Context, id keyspace.CollectionID, command bson.Raw) (joined bool, err error) {
 	c := r.resharding.of(id)
@@ -82,7 +82,7 @@ func (r *Runner) Join(ctx context.Context, id keyspace.CollectionID, command bso
 	return true, c.err
 }
 
-// AbortReshard ends a Reshard and waits until the old collection is back.
+// AbortReshard aborts a Reshard and waits until the old collection is writable again.
 // Manual: reference/command/abortReshardCollection.
 // Errors: NoSuchReshardCollection (339), ReshardCollectionCommitted (340).
 func (r *Runner) AbortReshard(ctx context.Context, id keyspace.CollectionID) error {
@@ -96,7 +96,7 @@ func (r *Runner) AbortReshard(ctx context.Context, id keyspace.CollectionID) err
 	return c.wait(ctx)
 }
 
-// abort ends a Reshard unless it is being committed.
+// abort aborts a Reshard unless it is being committed.
 func (c *reshardControl) abort() bool {
 	if !c.commit() {
 		return false

@@ -19,15 +19,14 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// originIndex is where a copy keeps, while it is filled, which place of the old
-// collection a document came from and where it lies now: a change of the document
-// tells only the old place.
+// originIndex is the index of a copy that maps, while the copy is filled, the place of a document
+// in the old collection to its place in the copy: the change log contains only the old place.
 const originIndex keyspace.IndexID = math.MaxUint32
 
-// placeOf is hash and id of a record, as origin entries hold them.
+// placeOf encodes hash and id of a record, as origin entries hold them.
 func placeOf(h keyspace.Hash, id []byte) []byte { return keyspace.AppendUniqueValue(nil, h, id, nil) }
 
-// recordAt is the key of a collection's record at a place.
+// recordAt returns the key of a collection's record at a place.
 func recordAt(id keyspace.CollectionID, place []byte) []byte {
 	return keyspace.RecordSpan(id, place, nil).Start
 }
@@ -89,11 +88,11 @@ func (c *copying) copyRows(part *rows) error {
 	return f.commit()
 }
 
-// windowMax bounds the places that are taken from the change log at a time.
+// windowMax bounds the number of places that are taken from the change log at a time.
 const windowMax = 1 << 16
 
-// catchUp does to the copy what was done to the old collection since. The last
-// time, nobody writes to that any more.
+// catchUp applies the changes of the old collection since the last call to the copy. At the last
+// call there are no writers any more.
 func (c *copying) catchUp(last bool) error {
 	for {
 		dirty := c.late
@@ -125,8 +124,8 @@ func (c *copying) catchUp(last bool) error {
 	}
 }
 
-// settleLate tries places again that waited, as long as that helps; at last, one
-// that still waits is a duplicate indeed.
+// settleLate retries the places that waited, as long as that succeeds for some. In the last round,
+// a place that still waits is a real duplicate.
 func (c *copying) settleLate(last bool) error {
 	for n := math.MaxInt; last && len(c.late) > 0; {
 		again := c.late
@@ -141,7 +140,7 @@ func (c *copying) settleLate(last bool) error {
 	return nil
 }
 
-// refuse finds the error of the first place that cannot be copied.
+// refuse returns the error of the first place that cannot be copied.
 func (c *copying) refuse(places map[string]bool) error {
 	for place := range places {
 		f, err := c.fill(true)
@@ -177,8 +176,8 @@ func (c *copying) apply(places map[string]bool, last bool) error {
 	return nil
 }
 
-// applyBatch is apply in one transaction: first what was there goes, then what is
-// there now comes, so that values that wander between documents do not collide.
+// applyBatch is apply in one transaction. It first removes the old documents and then inserts the
+// new ones, so that values that move between documents do not conflict.
 func (c *copying) applyBatch(places [][]byte, last bool) error {
 	f, err := c.fill(last)
 	if err != nil {
@@ -225,8 +224,8 @@ type filling struct {
 	targets map[shard.ID]*write.Target
 }
 
-// fill begins a transaction, once the clients leave something of the budget; when
-// writers wait for it, at once.
+// fill begins a transaction, once the clients leave part of the budget. If urgent, because writers
+// wait, it begins at once.
 func (c *copying) fill(urgent bool) (*filling, error) {
 	if !urgent {
 		if err := c.r.admit(c.ctx, c.from.ID); err != nil {
@@ -257,8 +256,8 @@ func (f *filling) close() {
 	f.txn.Close()
 }
 
-// target is where documents of one of the copy's shards go. No log records are
-// written: for everybody else nothing changes.
+// target returns the write target of one of the copy's shards. It writes no change log records,
+// because the data do not change for readers.
 func (f *filling) target(d *shard.Descriptor) *write.Target {
 	t := f.targets[d.ID]
 	if t == nil {
@@ -281,8 +280,8 @@ func (f *filling) insert(place []byte, doc bson.Raw) error {
 	return f.txn.Set(f.c.originKey(place), placeOf(h, to.AppendID(nil, doc)))
 }
 
-// take removes from the copy what came from a place, and returns what is to be
-// inserted: nil when there is nothing at the place any more, or nothing changed.
+// take removes from the copy the document that came from a place, and returns the document to be
+// inserted: nil if there is none at the place any more, or nothing changed.
 func (f *filling) take(place []byte) (bson.Raw, error) {
 	ctx, to := f.c.ctx, f.c.to
 	now, err := f.txn.Get(ctx, recordAt(f.c.from.ID, place), nil)
@@ -314,7 +313,7 @@ func (f *filling) take(place []byte) (bson.Raw, error) {
 	return now, f.txn.Delete(f.c.originKey(place))
 }
 
-// counts and reset are for taking a document's growth of its shard back.
+// counts and reset undo a document's growth of its shard.
 func (f *filling) counts() map[shard.ID]tally.Count {
 	out := make(map[shard.ID]tally.Count, len(f.targets))
 	for id, t := range f.targets {
@@ -341,7 +340,7 @@ func (f *filling) commit() error {
 	return nil
 }
 
-// markMultikey keeps the mark in the copy's entry, which nobody reads yet.
+// markMultikey puts the mark into the copy's entry, which no reader uses yet.
 func (c *copying) markMultikey(ix *catalog.Index, paths index.MultikeyPaths) error {
 	for _, x := range c.to.Indexes {
 		if x.ID == ix.ID {

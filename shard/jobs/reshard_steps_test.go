@@ -17,13 +17,13 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// reshardSteps are where a process may end, in order; the last is after the end.
+// reshardSteps are the steps at which a process may end, in order. The empty step is after the end.
 var reshardSteps = []string{"begun", "copying", "copied", "applied", "blocked", "ready"}
 
-// errKilled stands for the end of the process.
+// errKilled simulates the end of the process.
 var errKilled = errors.New("killed")
 
-// killedAt runs fn and ends it, as the end of the process would, at a step.
+// killedAt runs fn and ends it at a step, as the end of the process would.
 func (n *node) killedAt(step string, fn func() error) (err error) {
 	defer func() {
 		if r := recover(); r == errKilled {
@@ -40,8 +40,8 @@ func (n *node) killedAt(step string, fn func() error) (err error) {
 	return fn()
 }
 
-// A process that ends at any step of a reshard or a refinement leaves the old key
-// or the new one, and every document.
+// A process that ends at any step of a reshard or a refinement leaves the old key or the new one,
+// and every document.
 func TestReshardCrash(t *testing.T) {
 	layouts(t, func(t *testing.T, open func() *node) {
 		for _, step := range append(reshardSteps, "") {
@@ -96,8 +96,8 @@ func TestReshardCrash(t *testing.T) {
 	})
 }
 
-// Documents are inserted, changed, moved and deleted while a collection is copied,
-// by writers that do not wait; the new key finds them as they are at the end.
+// Documents are inserted, changed, moved and deleted while a collection is copied, by writers that
+// do not wait; with the new key they are found in their final state.
 func TestReshardUnderLoad(t *testing.T) {
 	layouts(t, func(t *testing.T, open func() *node) {
 		n := open()
@@ -110,7 +110,7 @@ func TestReshardUnderLoad(t *testing.T) {
 		n.jobs.OnStep(func(step string) {
 			switch step {
 			case "copied", "applied":
-				// Each of these would wait for ever if writers were blocked.
+				// Each of these would wait forever if writers were blocked.
 				n.fill(10_000+len(steps)*100, 10_000+len(steps)*100+50)
 				n.remove(fmt.Sprintf(`{_id: {$gte: %d, $lt: %d}}`, len(steps)*10, len(steps)*10+10), true)
 				if _, err := n.set(`{a: 3}`, `{$set: {a: 90}}`, true); err != nil {
@@ -161,7 +161,7 @@ func TestReshardUnderLoad(t *testing.T) {
 	})
 }
 
-// Unique values wander from document to document while a collection is copied.
+// Unique values move from document to document while a collection is copied.
 func TestReshardUniqueValuesWander(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
@@ -185,7 +185,7 @@ func TestReshardUniqueValuesWander(t *testing.T) {
 				for i := range 200 {
 					swap(i, i+200)
 				}
-				for i := range 3 { // round about
+				for i := range 3 { // in a cycle
 					swap(i, i+1)
 				}
 			}
@@ -203,8 +203,8 @@ func TestReshardUniqueValuesWander(t *testing.T) {
 	})
 }
 
-// A document that the new key cannot have, or a second one of its _id, ends a
-// reshard and leaves everything as it was; so does an abort.
+// A document that cannot have the new key, or a second document with its _id, ends a reshard and
+// leaves everything unchanged; so does an abort.
 func TestReshardEnds(t *testing.T) {
 	layouts(t, func(t *testing.T, open func() *node) {
 		for name, test := range map[string]struct {

@@ -18,8 +18,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// A collection with documents gets a shard key while it is written to: writers
-// wait and lose nothing, and a cursor reads on.
+// A collection with documents gets a shard key while it is written to: writers wait and lose nothing, and a
+// cursor continues.
 func TestReshard(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
@@ -72,7 +72,7 @@ func TestReshard(t *testing.T) {
 		n.must(n.jobs.Checkpoint(t.Context()))
 		n = n.reopen()
 		n.exact()
-		// The same key again is no error; another one is.
+		// The same key again is not an error; another key is.
 		n.must(n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{k: "hashed"}`)}))
 		if err := n.ShardCollection(n.op(), shop, ddl.ShardOptions{Key: bsontest.Doc(t, `{a: "hashed"}`)}); mongoerr.CodeOf(err) != 23 {
 			t.Fatal(err)
@@ -80,7 +80,7 @@ func TestReshard(t *testing.T) {
 	})
 }
 
-// A key that a document cannot have leaves everything as it was.
+// A document that cannot have the new key leaves everything unchanged.
 func TestReshardFails(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
@@ -109,7 +109,7 @@ func TestReshardFails(t *testing.T) {
 	})
 }
 
-// Sharding by several fields routes by a prefix and keeps _id findable.
+// With a shard key of several fields, a prefix routes, and documents are found by _id.
 func TestShardedByHierarchy(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
@@ -138,7 +138,7 @@ func TestShardedByHierarchy(t *testing.T) {
 	})
 }
 
-// A transaction from before a rewrite does not commit into what was copied.
+// A transaction from before a rewrite does not commit to the copied collection.
 func TestReshardOvertakesTransaction(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)

@@ -13,9 +13,9 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Resume finishes what a crash left: shards that have not settled and indexes
-// that were being built; and makes those again whose entries are of another version. An index that turns out not to be unique is dropped, and so is
-// one that was staged for a change that has not been made.
+// Resume finishes what a crash left behind: shards that have not settled and indexes in state
+// Building. It also rebuilds indexes whose entries have another version. An index that turns out
+// not to be unique is dropped, and so are staged indexes, whose command has ended.
 func (r *Runner) Resume(ctx context.Context) error {
 	ctx = r.computes(ctx)
 	var errs []error
@@ -35,7 +35,8 @@ func (r *Runner) Resume(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// resumeAlone is the loop of a process that has the store alone: it ends when all is finished.
+// resumeAlone is the loop of a process that has the store alone; it ends when everything is
+// finished.
 func (r *Runner) resumeAlone(ctx context.Context) {
 	for pause := resumePause; ; pause = min(2*pause, resumePauseMax) {
 		err := r.Resume(ctx)
@@ -46,7 +47,7 @@ func (r *Runner) resumeAlone(ctx context.Context) {
 	}
 }
 
-// The pauses between two tries to finish what was left.
+// The pauses between two attempts.
 const (
 	resumePause    = 10 * time.Second
 	resumePauseMax = 10 * time.Minute
@@ -60,11 +61,12 @@ func (r *Runner) resumeOne(ctx context.Context, id keyspace.CollectionID) error 
 	return r.rewriteAgain(ctx, id)
 }
 
-// runsMax bounds how often a rewriting begins: one that ends the process each time is given up.
+// runsMax bounds how often a rewriting begins: a rewriting that ends the process each time is given
+// up.
 const runsMax = 3
 
-// rewriteAgain runs the rewriting again that the end of a process interrupted. It takes the
-// collection's Lock itself.
+// rewriteAgain repeats a rewriting that the end of a process interrupted. It takes the collection's
+// Lock itself.
 func (r *Runner) rewriteAgain(ctx context.Context, id keyspace.CollectionID) error {
 	c := r.Catalog.Peek().ByID(id)
 	if c == nil || c.Rewriting == nil || r.Resharding(id) {
@@ -81,13 +83,13 @@ func (r *Runner) rewriteAgain(ctx context.Context, id keyspace.CollectionID) err
 		return context.Cause(ctx)
 	}
 	if known := (*mongoerr.Error)(nil); errors.As(err, &known) && (known.Code == mongoerr.ConflictingOperationInProgress || known.Code == mongoerr.ReshardCollectionInProgress) {
-		return err // another command rewrites it, here or at another process
+		return err // another command rewrites it, here or at a peer
 	}
 	return errors.Join(err, r.forget(ctx, id, c.Rewriting))
 }
 
-// forget takes a rewriting from the entry of its collection that ended before it began. Only the
-// holder of the Lock may let writers go on: another process may have blocked them.
+// forget removes from its collection's entry a rewriting that ended before it began. Only the
+// holder of the Lock may let writers continue, because a peer may have blocked them.
 func (r *Runner) forget(ctx context.Context, id keyspace.CollectionID, was *catalog.Rewriting) error {
 	unlock, err := r.Lock(ctx, id)
 	if err != nil {

@@ -18,41 +18,42 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Config is what a Runner is made of. Zero times and sizes take the defaults.
+// Config holds the parts and settings of a Runner. Zero times and sizes select the defaults.
 type Config struct {
 	Store   storage.Store
 	Catalog *catalog.Catalog
 	Budgets *ratelimit.Budgets
 	Tally   *tally.Board
-	// Duties says which work is this process's; nil if it has the store alone.
+	// Duties holds the ownership of jobs; nil if this process has the store alone.
 	Duties *duty.Roster
-	// Self is what this process is called where others show its work.
+	// Self is the name of this server in the progress that peers show.
 	Self string
-	// Orphans, if not nil, removes what commands at processes that died have left; it is called
-	// now and then by one of several processes.
+	// Orphans, if not nil, removes what commands of dead servers have left behind. One of several
+	// servers calls it periodically.
 	Orphans func(ctx context.Context, alive func(storage.MemberID) bool) error
-	// Rewrite runs a catalog.Rewriting again, which the end of a process interrupted; nil drops it.
+	// Rewrite repeats a catalog.Rewriting that the end of a process interrupted; if nil, the
+	// rewriting is dropped.
 	Rewrite func(ctx context.Context, coll *catalog.Collection) error
-	// Processor bounds what jobs take of the processors; nil does not.
+	// Processor bounds the processor time of jobs; nil means no bound.
 	Processor *mql.Processor
-	// Release is that by which what the catalog keeps is read.
+	// Release is the release with which stored definitions are parsed.
 	Release release.Release
 	// Now is the clock of budgets and of expiry.
 	Now func() time.Time
 	// Pools are the switches of every collection's and database's budget.
 	Pools ratelimit.Options
-	// Failed is told of background work that went wrong and will be tried again.
+	// Failed is called when background work fails and will be retried.
 	Failed func(job string, err error)
-	// Renewing is told of each index that is made again, at its beginning and its end.
+	// Renewing is called at the beginning and at the end of each rebuild of an outdated index.
 	Renewing func(Renewal)
 
 	ExpireEvery     time.Duration // between two passes of the TTL deleter; 60 s
 	CheckpointEvery time.Duration // between two checkpoints of the counts; 2 s
-	TruncateEvery   time.Duration // between two looks at the change log; 30 s
-	LogSeconds      int64         // how long change-log records are kept; 24 h
-	ReadOnly        bool          // count what can be read, and leave out what is damaged
-	LogBytes        int64         // how much of the change log is kept; 0 = by time only
-	LockWait        time.Duration // how long others wait for a collection that Reshard works at; 5 s
+	TruncateEvery   time.Duration // between two truncations of the change log; 30 s
+	LogSeconds      int64         // age up to which change-log records are kept; 24 h
+	ReadOnly        bool          // count readable documents only, skipping damaged ones
+	LogBytes        int64         // bytes of the change log that are kept; 0 = by time only
+	LockWait        time.Duration // maximum wait for a collection that is being resharded; 5 s
 }
 
 // Runner owns the background goroutines of a server, and does the slow part of
@@ -63,10 +64,10 @@ type Runner struct {
 	expireOff   atomic.Bool
 	passes      atomic.Int64
 	expired     atomic.Int64
-	expireWake  chan struct{} // ask for an early pass
+	expireWake  chan struct{} // wakes the loop early
 	atOnce      chan struct{} // held by the command for which ExpireDue deletes
 	deleteWake  chan struct{}
-	tellWake    chan struct{} // ask for an early tell
+	tellWake    chan struct{} // wakes the loop early
 	elsewhere   elsewhere
 	exclusive   exclusive
 	filling     idSet // collections that Reshard fills
@@ -81,7 +82,7 @@ type Runner struct {
 	wg     sync.WaitGroup
 }
 
-// ErrStopped is why the work of a stopped Runner ended.
+// ErrStopped is the cause with which the work of a stopped Runner ends.
 var ErrStopped = errors.New("jobs: the server is shutting down")
 
 // New makes a Runner that has not started its loops.
@@ -110,8 +111,8 @@ func setDefault(d *time.Duration, to time.Duration) {
 	}
 }
 
-// Start begins the loops and finishes what an earlier process left unfinished.
-// Call Recover before, and Stop at the end.
+// Start begins the loops and finishes what an earlier process left unfinished. Recover is called
+// before, and Stop at the end.
 func (r *Runner) Start(ctx context.Context) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	r.mu.Lock()
@@ -143,19 +144,19 @@ func (r *Runner) loop(ctx context.Context, name string, fn func(ctx context.Cont
 	})
 }
 
-// ends runs fn, and returns false if it ended in a panic, which it reports.
+// ends runs fn. It returns false after a panic, which it reports.
 func (r *Runner) ends(ctx context.Context, name string, fn func(ctx context.Context)) (well bool) {
 	defer func() { r.report(name, mongoerr.Recovered(recover())) }()
 	fn(ctx)
 	return true
 }
 
-// Stopping begins the end of the server: a rewriting that it interrupts from now on is repeated
-// after the next start.
+// Stopping announces the shutdown of the server: a rewriting that is interrupted from now on is
+// repeated after the next start.
 func (r *Runner) Stopping() { r.stopping.Store(true) }
 
-// Stop ends the loops, waits for them and writes a last checkpoint of the
-// counts. Work of callers must have ended before.
+// Stop ends the loops, waits for them, and writes a last checkpoint of the counts. Jobs run by
+// callers must have ended before.
 func (r *Runner) Stop() error {
 	r.mu.Lock()
 	cancel := r.cancel
@@ -173,7 +174,7 @@ func (r *Runner) Stop() error {
 	return errors.Join(err, r.Duties.Leave(context.Background()))
 }
 
-// report tells Failed of an error that is not the end of the server.
+// report calls Failed, unless the error comes from the shutdown of the server.
 func (r *Runner) report(job string, err error) {
 	if err != nil && !errors.Is(err, ErrStopped) && !errors.Is(err, context.Canceled) && !errors.Is(err, storage.ErrClosed) {
 		r.Failed(job, err)
@@ -185,11 +186,11 @@ func (r *Runner) env(ctx context.Context) *mql.Env {
 	env := mql.NewEnv(ctx)
 	env.NowMillis = r.Now().UnixMilli()
 	env.Release, env.Kept, env.Lane = r.Release, r.Release, laneOf(ctx)
-	env.JavaScript = true // what the catalog holds was checked when it was made
+	env.JavaScript = true // definitions in the catalog were checked when they were made
 	return env
 }
 
-// wake asks a loop to look again.
+// wake makes a loop run early.
 func wake(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -197,7 +198,7 @@ func wake(c chan struct{}) {
 	}
 }
 
-// sleep waits; false means that ctx has ended.
+// sleep waits for d or until early; it returns false if ctx has ended.
 func sleep(ctx context.Context, d time.Duration, early <-chan struct{}) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -210,7 +211,7 @@ func sleep(ctx context.Context, d time.Duration, early <-chan struct{}) bool {
 	return true
 }
 
-// idSet is some collections.
+// idSet is a set of collections.
 type idSet struct {
 	mu sync.Mutex
 	m  map[keyspace.CollectionID]bool

@@ -18,8 +18,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Split replaces a shard by two that meet at the position at, which becomes the
-// first of the right one. Readers and writers go on meanwhile.
+// Split replaces a shard by two that meet at the position at, which becomes the first of the right
+// one. Reads and writes continue meanwhile.
 // Errors: NamespaceNotFound (26), ShardNotFound, CannotSplit.
 func (r *Runner) Split(ctx context.Context, ns collection.Namespace, id shard.ID, at shard.Position) error {
 	return r.reshape(ctx, "Split", ns, func(m *shard.Map) (*shard.Map, error) { return m.Split(id, at) })
@@ -38,7 +38,7 @@ func (r *Runner) Move(ctx context.Context, ns collection.Namespace, id, to shard
 	return r.reshape(ctx, "Move Collection", ns, func(m *shard.Map) (*shard.Map, error) { return m.Move(id, to) })
 }
 
-// reshape changes the map of a collection and brings its shards to rest.
+// reshape changes the shard map of a collection and settles its shards.
 // Errors: NamespaceNotFound (26), those of Lock and change.
 func (r *Runner) reshape(ctx context.Context, kind string, ns collection.Namespace, change func(*shard.Map) (*shard.Map, error)) error {
 	coll, unlock, err := r.LockNamed(ctx, ns)
@@ -50,7 +50,7 @@ func (r *Runner) reshape(ctx context.Context, kind string, ns collection.Namespa
 	ctx = r.structure(ctx, id)
 	p := r.begin(kind, ns, nil, r.size(id))
 	defer r.end(p)
-	if err := r.rest(ctx, id, p); err != nil { // what an earlier job left
+	if err := r.rest(ctx, id, p); err != nil { // what an earlier job left behind
 		return notFound(err, ns)
 	}
 	if err := r.prepare(ctx, id, change); err != nil {
@@ -67,8 +67,8 @@ func notFound(err error, ns collection.Namespace) error {
 	return err
 }
 
-// prepare publishes the map with the new shards. From now on new index entries
-// go to their newest partitions, and reads and deletes look into all.
+// prepare publishes the map with the new shards. From now on new index entries go to their newest
+// partitions, and reads and deletes use all partitions.
 func (r *Runner) prepare(ctx context.Context, id keyspace.CollectionID, change func(*shard.Map) (*shard.Map, error)) error {
 	counts := r.Tally.Of(id)
 	var ch tally.Change
@@ -81,7 +81,7 @@ func (r *Runner) prepare(ctx context.Context, id keyspace.CollectionID, change f
 		if err != nil {
 			return err
 		}
-		counts.Undivide(ch) // of a try that met a conflict
+		counts.Undivide(ch) // of a try that ended with a conflict
 		ch = difference(coll.Map, next)
 		counts.Divide(ch)
 		if err := logMoved(m, coll, ch); err != nil {
@@ -104,7 +104,8 @@ func (r *Runner) provisionID(id keyspace.CollectionID) {
 	}
 }
 
-// difference is which shards of a took the place of which of b.
+// difference returns the shards of a that are not in b as parents, and those of b that are not in a
+// as children.
 func difference(a, b *shard.Map) (ch tally.Change) {
 	for _, d := range a.Shards() {
 		if b.Shard(d.ID) == nil {
@@ -137,10 +138,9 @@ func appendIDs(b *bson.Builder, name string, ids []shard.ID) {
 	b.End()
 }
 
-// rest brings the shards of a collection to rest: all entries in the newest
-// partitions, all counts exact. It is called with the collection's Lock, goes on
-// where an earlier call was interrupted, and does nothing when there is nothing
-// to do.
+// rest settles the shards of a collection: afterwards all index entries are in the newest
+// partitions, and all counts are exact. The caller holds the collection's Lock. It continues where
+// an earlier call was interrupted, and does nothing if there is nothing to do.
 func (r *Runner) rest(ctx context.Context, id keyspace.CollectionID, p *Progress) error {
 	counts := r.Tally.Of(id)
 	carried := counts.Carried()
@@ -202,7 +202,7 @@ func unsettled(m *shard.Map) (out []*shard.Descriptor) {
 	return out
 }
 
-// recount scans the children of changes at one snapshot.
+// recount scans the children of splits and merges at one snapshot.
 func (r *Runner) recount(ctx context.Context, coll *catalog.Collection, carried []tally.Change) (at storage.Timestamp, found map[shard.ID]tally.Count, err error) {
 	found = map[shard.ID]tally.Count{}
 	if len(carried) == 0 {
@@ -217,7 +217,7 @@ func (r *Runner) recount(ctx context.Context, coll *catalog.Collection, carried 
 		for _, id := range ch.Children {
 			d := coll.Map.Shard(id)
 			if d == nil {
-				continue // divided again before it was counted
+				continue // the shard was divided again before it was counted
 			}
 			if found[id], err = scanCount(ctx, snap, coll.ID, d); err != nil {
 				return 0, nil, err
@@ -233,7 +233,7 @@ func scanCount(ctx context.Context, snap storage.Reader, id keyspace.CollectionI
 	return n, err
 }
 
-// scanCountUpTo is scanCount of a shard that has at most so many documents; all is false if it has more.
+// scanCountUpTo is scanCount for a shard with no more documents than most; all is false if it has more.
 func scanCountUpTo(ctx context.Context, snap storage.Reader, id keyspace.CollectionID, d *shard.Descriptor, most int64) (n tally.Count, all bool, err error) {
 	it, err := snap.Iter(ctx, keyspace.RecordSpan(id, d.Lo, d.Hi), storage.IterOptions{})
 	if err != nil {
@@ -272,7 +272,7 @@ func (r *Runner) settle(ctx context.Context, id keyspace.CollectionID, d *shard.
 	return nil
 }
 
-// moveEntries moves the shard's entries of one index out of one partition.
+// moveEntries moves a shard's entries of one index out of one partition.
 func (r *Runner) moveEntries(ctx context.Context, coll *catalog.Collection, ix *catalog.Index, d *shard.Descriptor, from keyspace.PartitionID, p *Progress) error {
 	all := keyspace.PartitionRange(coll.ID, ix.ID, from)
 	owner := ownerOf(coll, ix)
@@ -319,7 +319,7 @@ func (r *Runner) moveEntries(ctx context.Context, coll *catalog.Collection, ix *
 	return nil
 }
 
-// entriesOf finds some keys of entries of a shard's records, and where to go on;
+// entriesOf returns some keys of entries of a shard's records, and the key at which to continue;
 // next is nil at the end.
 func entriesOf(b *batch, within storage.Range, owner func(key, value []byte) (keyspace.Hash, []byte, bool), d *shard.Descriptor) (keys [][]byte, next []byte, err error) {
 	it, err := b.txn.Iter(b.env.Context(), within, storage.IterOptions{FetchRows: batchRows})
@@ -342,7 +342,8 @@ func entriesOf(b *batch, within storage.Range, owner func(key, value []byte) (ke
 	return keys, nil, it.Err()
 }
 
-// ownerOf reads the hash and id of the record that an entry of an index belongs to.
+// ownerOf returns a function that decodes the hash and id of the record to which an index entry
+// belongs.
 func ownerOf(coll *catalog.Collection, ix *catalog.Index) func(key, value []byte) (keyspace.Hash, []byte, bool) {
 	if ix.Unique {
 		parts := coll.IDParts()
@@ -358,8 +359,8 @@ func ownerOf(coll *catalog.Collection, ix *catalog.Index) func(key, value []byte
 	}
 }
 
-// skipper skips the keystrings of an entry one after the other, and begins
-// again with the first after the last.
+// skipper skips the keystrings of an entry one after the other, and starts again with the first
+// after the last.
 func skipper(ix *catalog.Index) keyspace.Skipper {
 	dirs, at := ix.Dirs(), 0
 	return func(b []byte) int {

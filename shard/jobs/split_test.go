@@ -42,8 +42,8 @@ func layoutsOn(t *testing.T, on func(*testing.T, func(*testing.T, func() storage
 	}
 }
 
-// sharded makes a collection over k with some shards and an index of each sort:
-// plain, unique, multikey.
+// sharded creates a collection over k with some shards and an index of each kind: plain, unique,
+// multikey.
 func (n *node) sharded(shards int) {
 	n.t.Helper()
 	key := cmp.Or(n.key, `{k: "hashed"}`)
@@ -100,7 +100,7 @@ func TestSplitAndMerge(t *testing.T) {
 			t.Fatal("documents lost")
 		}
 		n.exact()
-		// Nothing stays behind in partitions that no shard uses.
+		// Nothing is left behind in partitions that no shard uses.
 		used, all := 0, n.keys(keyspace.CollectionIndexRange(n.coll().ID))
 		for _, p := range n.coll().Map.Partitions() {
 			for _, ix := range n.coll().Indexes {
@@ -117,8 +117,8 @@ func TestSplitAndMerge(t *testing.T) {
 	})
 }
 
-// Readers and writers work while shards split and merge: at every snapshot the
-// indexes and the scan agree, nothing is lost, nothing is found twice.
+// Reads and writes run while shards split and merge: at every snapshot the indexes and the scan
+// agree, nothing is lost, nothing is found twice.
 func TestSplitWhileInUse(t *testing.T) {
 	layouts(t, func(t *testing.T, open func() *node) {
 		n := open()
@@ -148,7 +148,7 @@ func TestSplitWhileInUse(t *testing.T) {
 		}()
 		rng := rand.New(rand.NewPCG(1, 2))
 		for range 8 {
-			select { // a reader must have been at work before, however busy the machine is
+			select { // a reader must have compared before, however busy the machine is
 			case <-compared:
 			case <-gone:
 				t.Fatal("the reader has failed")
@@ -174,8 +174,7 @@ func TestSplitWhileInUse(t *testing.T) {
 	})
 }
 
-// writer inserts, updates and deletes documents of its own and remembers which
-// exist.
+// writer inserts, updates and deletes documents of its own, and records which exist in model.
 func (n *node) writer(w int, model map[int]bool, stop *atomic.Bool) {
 	rng := rand.New(rand.NewPCG(uint64(w), 7))
 	for !stop.Load() {
@@ -208,7 +207,7 @@ func (n *node) writer(w int, model map[int]bool, stop *atomic.Bool) {
 	}
 }
 
-// compare reads through every index and without one at the same snapshot.
+// compare reads through every index, and without an index, at the same snapshot.
 func (n *node) compare() {
 	o := n.op()
 	txn, err := n.BeginTxn(o)
@@ -237,14 +236,13 @@ func (n *node) compare() {
 	}
 }
 
-// overtaken reports that a transaction met a change of the shard map: its client
-// begins again.
+// overtaken reports whether a transaction failed because the shard map changed; its client begins
+// again.
 func overtaken(err error) bool {
 	return err != nil && mongoerr.From(err).Code == mongoerr.SnapshotUnavailable
 }
 
-// A cursor opened before a split finds every document once, whatever happens
-// while it is open.
+// A cursor opened before a split finds every document once, whatever happens while it is open.
 func TestCursorOverSplit(t *testing.T) {
 	layouts(t, func(t *testing.T, open func() *node) {
 		n := open()
@@ -281,8 +279,8 @@ func TestCursorOverSplit(t *testing.T) {
 	})
 }
 
-// A crash after any step of a split leaves a map by which everything is found,
-// and the next process finishes the split.
+// A crash after any step of a split leaves a map by which everything is found, and the next process
+// finishes the split.
 func TestSplitCrash(t *testing.T) {
 	merge := func(m *shard.Map) (*shard.Map, error) { return m.Merge(1, 2) }
 	layouts(t, func(t *testing.T, open func() *node) {
@@ -339,7 +337,7 @@ func TestSplitCrash(t *testing.T) {
 	})
 }
 
-// While a shard settles, a unique value in the older partition is still unique.
+// While a shard settles, a unique value in the older partition stays unique.
 func TestUniqueWhileUnsettled(t *testing.T) {
 	layouts(t, func(t *testing.T, open func() *node) {
 		n := open()
@@ -357,7 +355,7 @@ func TestUniqueWhileUnsettled(t *testing.T) {
 	})
 }
 
-// Two writers of one unique value, one with the map from before a split, write it into
+// Two writers of one unique value, one of them with the map from before a split, write it into
 // different partitions, and still only one of them succeeds.
 func TestUniqueAcrossMaps(t *testing.T) {
 	layouts(t, func(t *testing.T, open func() *node) {
@@ -378,7 +376,7 @@ func TestUniqueAcrossMaps(t *testing.T) {
 		n.must(n.jobs.Prepare(t.Context(), n.coll().ID, n.halve(0)))
 		for i, txn := range txns {
 			inserted := false
-			done := background(func() { // waits for the transaction if it comes first
+			done := background(func() { // waits for the transaction if that comes first
 				_, errs, err := n.Insert(n.op(), shop, rawDocs(t, fmt.Sprintf(`{_id: "new%d", k: %d, u: 1}`, i, i)), true)
 				inserted = err == nil && len(errs) == 0
 			})

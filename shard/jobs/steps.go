@@ -1,10 +1,10 @@
 package jobs
 
-// The steps of jobs, which OnStep is told of. At each of them a process may end.
+// The steps of jobs, for OnStep. A process may end at each of them.
 //
 //	Reshard       begun, copying (once per transaction), copied, applied, blocked, ready
 //	Split, Merge  prepared, counted, moving (once per transaction), moved, settled
-//	others        what their callers give to Step
+//	others        the names that callers pass to Step
 const (
 	stepBegun    = "begun"
 	stepCopying  = "copying"
@@ -19,8 +19,8 @@ const (
 	stepSettled  = "settled"
 )
 
-// OnStep has fn called at the steps of jobs, in their goroutines: for tests that
-// look at what is there, or end the process. nil ends that.
+// OnStep makes jobs call fn at their steps, in their goroutines, for tests that inspect the state or end the
+// process. nil stops that.
 func (r *Runner) OnStep(fn func(step string)) {
 	if fn == nil {
 		r.stepped.Store(nil)
@@ -29,7 +29,7 @@ func (r *Runner) OnStep(fn func(step string)) {
 	r.stepped.Store(&fn)
 }
 
-// Step says that a job is at a step.
+// Step calls the function of OnStep, if there is one.
 func (r *Runner) Step(name string) {
 	if fn := r.stepped.Load(); fn != nil {
 		(*fn)(name)

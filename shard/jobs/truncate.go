@@ -15,8 +15,8 @@ func (r *Runner) truncateLoop(ctx context.Context) {
 	}
 }
 
-// Truncate drops the change log that is older than LogSeconds or beyond
-// LogBytes, but nothing that the stored counts still need.
+// Truncate drops the part of the change log that is older than LogSeconds or exceeds LogBytes, except what
+// the stored counts still need.
 func (r *Runner) Truncate(ctx context.Context) error {
 	if err := r.countLog(ctx); err != nil {
 		return err
@@ -37,7 +37,7 @@ func (r *Runner) Truncate(ctx context.Context) error {
 	return r.truncate(ctx, upTo)
 }
 
-// truncate drops the change log up to a time, but nothing that the stored counts still need.
+// truncate drops the change log up to a time, except what the stored counts still need.
 func (r *Runner) truncate(ctx context.Context, upTo storage.Timestamp) error {
 	c := &r.counts
 	c.pass.Lock()
@@ -53,9 +53,9 @@ func (r *Runner) truncate(ctx context.Context, upTo storage.Timestamp) error {
 	return r.Store.TruncateLog(ctx, changelog.Stream, upTo)
 }
 
-// Shorten drops the oldest records of the change log, so many bytes of them if there are as many
-// that the stored counts do not need, and says how many: a disk is full, and what deletes
-// write is to take no more room than there was.
+// Shorten drops at least the given bytes of the oldest records of the change log, or fewer if the stored
+// counts need the rest, and returns how many it dropped. It is called when the disk is full, so that the log
+// records of deletes take no more space than is free.
 func (r *Runner) Shorten(ctx context.Context, bytes int64) (dropped int64, err error) {
 	if err := r.checkpoint(ctx, true); err != nil {
 		return 0, err

@@ -19,14 +19,14 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// toUnique is the collMod that makes the index u unique.
+// toUnique runs the collMod that makes the index u unique.
 func (n *node) toUnique(options string) error {
 	n.t.Helper()
 	_, err := n.CollMod(n.op(), shop, ddl.CollMod{IndexName: "u", IndexOptions: bsontest.Doc(n.t, `{unique: true}`), Options: bsontest.Doc(n.t, options)})
 	return err
 }
 
-// prepared makes the index u, which refuses further duplicates.
+// prepared makes the index u, which rejects further duplicates.
 func (n *node) prepared() {
 	n.t.Helper()
 	_, err := n.index(`{key: {u: 1}, name: "u"}`)
@@ -35,9 +35,9 @@ func (n *node) prepared() {
 	n.must(err)
 }
 
-// While an index is made unique others insert documents whose values are there, take documents
-// away and bring them back, and read by the index: no duplicate comes in, and the index is there
-// all the while.
+// While an index is made unique, clients insert documents with existing values, remove documents
+// and insert them again, and read by the index: no duplicate is accepted, and the index can be used
+// all the time.
 func TestUniqueConversionWhileInUse(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		for _, partitions := range []int{1, 3} {
@@ -70,7 +70,7 @@ func TestUniqueConversionWhileInUse(t *testing.T) {
 						}
 					})
 				}
-				wg.Go(func() { // its documents are its own
+				wg.Go(func() { // with documents of its own
 					for i := docs; !stop.Load() || i < docs+50; i++ {
 						n.fill(i, i+1)
 						n.remove(fmt.Sprintf(`{u: %d}`, i), true)
@@ -88,7 +88,7 @@ func TestUniqueConversionWhileInUse(t *testing.T) {
 						read.Add(1)
 					}
 				})
-				// A cursor that began before goes on by the entries that it has.
+				// A cursor that began before continues with the entries of its snapshot.
 				o := n.op()
 				hint := bson.NewBuilder(nil)
 				hint.String("h", "u")
@@ -126,7 +126,7 @@ func TestUniqueConversionWhileInUse(t *testing.T) {
 	})
 }
 
-// Whatever a conversion meets, the old index stays as it was and nothing else is left.
+// Whatever a conversion runs into, the old index is unchanged and nothing else is left.
 func TestUniqueConversionFails(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
@@ -160,7 +160,7 @@ func TestUniqueConversionFails(t *testing.T) {
 	})
 }
 
-// An index that a command has staged when its server dies is gone after the next start.
+// If the server dies, an index that a command has staged is gone after the next start.
 func TestStagedIsDropped(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		for _, how := range []string{"resume", "again", "createIndexes"} {
@@ -174,7 +174,7 @@ func TestStagedIsDropped(t *testing.T) {
 				return m.Put(with)
 			}))
 			staged := c.NextIndex
-			n.fill(300, 350) // its writers keep it up
+			n.fill(300, 350) // its writers maintain the staged index
 			if k := n.keys(keyspace.IndexRange(c.ID, staged)); k != 50 {
 				t.Fatalf("%d entries of the staged index", k)
 			}
@@ -200,7 +200,7 @@ func TestStagedIsDropped(t *testing.T) {
 	})
 }
 
-// An $out takes the indexes that a collection has, and none that is staged for a change of another command.
+// An $out copies the indexes of a collection, but not those staged for a change of another command.
 func TestOutLeavesStagedIndex(t *testing.T) {
 	n := open(t, func() storage.Store { return memkv.Open(memkv.Options{Clock: time.Now}) })
 	n.fill(0, 3)
@@ -221,8 +221,8 @@ func TestOutLeavesStagedIndex(t *testing.T) {
 	}
 }
 
-// UpdateCollection changes the indexes as a whole: one that cannot be built, or is dropped
-// meanwhile, leaves those that there were.
+// UpdateCollection changes the indexes as a whole: if one cannot be built, or is dropped meanwhile,
+// the old ones stay.
 func TestUpdateCollection(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)

@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// An index that does not fit its documents is a finding of its own, and none about their number.
+// An index that does not fit its documents is one finding, and none about the number of documents.
 func TestCheckCounts(t *testing.T) {
 	engines(t, func(t *testing.T, make func() storage.Store) {
 		n := open(t, make)
@@ -26,7 +26,7 @@ func TestCheckCounts(t *testing.T) {
 			}
 			missing += x.Count
 		}
-		if missing != 51 { // one of them is an entry that means nothing
+		if missing != 51 { // one of them is an entry without meaning
 			t.Errorf("%+v", report.Findings)
 		}
 	})
