@@ -6,18 +6,18 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// anchor holds one unused Pebble snapshot open for up to a second. When the oldest
-// snapshot is closed, Pebble looks for compactions, waiting for whoever is
-// writing the manifest to the disk; every commit ends a snapshot, and without an
-// older one it would pay for that each time. What is held up is the removal of
-// old versions, by as long.
+// anchor keeps one unused Pebble snapshot open for up to a second. When the oldest
+// snapshot is closed, Pebble looks for compactions, and waits for a goroutine that
+// is writing the manifest to the disk. Every commit ends a snapshot, and without an
+// older one each commit would pay for that. As a cost, old versions are removed up
+// to a second later.
 type anchor struct {
 	mu sync.Mutex
 	ps *pebble.Snapshot
 }
 
-// close closes a snapshot that advance or release returned, or nil; store.mu is
-// not held.
+// close closes a snapshot that advance or release returned, or keeps it as the
+// anchor; it may be nil. store.mu is not held.
 func (a *anchor) close(ps *pebble.Snapshot) {
 	if ps == nil {
 		return
@@ -32,7 +32,7 @@ func (a *anchor) close(ps *pebble.Snapshot) {
 	}
 }
 
-// lift closes the snapshot held.
+// lift closes the snapshot that is kept.
 func (a *anchor) lift() {
 	a.mu.Lock()
 	ps := a.ps

@@ -11,36 +11,38 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// ballastName is the file that takes up room until it is needed.
+// ballastName is the name of the ballast file: it occupies disk space until that space is
+// needed.
 const ballastName = "ballast"
 
-// A ballast is two memtables and what one compaction makes of six others, on a small disk less.
+// The ballast has room for two memtables and the output of one compaction of six others; on a
+// small disk it is smaller.
 const (
 	ballastMax   = 256 << 20
-	ballastShare = 16 // of the disk is the most
-	ballastSteps = 4  // in which it grows with the store: a store that holds little needs little
+	ballastShare = 16 // at most this part of the disk
+	ballastSteps = 4  // steps in which it grows with the store, so that it stays small for a small store
 )
 
-// ballastAgain is how long it is not tried again after it could not be made.
+// ballastAgain is the pause after a failed attempt to create the ballast.
 const ballastAgain = time.Minute
 
-// memtableShare of the disk is the most that a memtable may have, of which there are a
-// dozen on the disk at times: as logs, tables and what compactions make of them.
+// memtableShare limits a memtable to this part of the disk: a dozen of them may lie on the disk
+// at times, as logs, tables and outputs of compactions.
 const memtableShare = 128
 
-// ballast is a file without content whose space is let go when there is no other.
+// ballast is a file without content, which is deleted when the disk has no other free space.
 type ballast struct {
 	files   vfs.FS
 	path    string
-	lacking atomic.Int64 // bytes that were let go and are not there again
+	lacking atomic.Int64 // bytes that were released and not allocated again
 
-	failed atomic.Bool // it could not be made, not long ago
+	failed atomic.Bool // a recent attempt to create it failed
 
 	mu   sync.Mutex
 	size int64
 }
 
-// open finds out what an earlier process left.
+// open finds the ballast of an earlier process.
 func (b *ballast) open(files vfs.FS, dir string) {
 	b.files, b.path = files, files.PathJoin(dir, ballastName)
 	if info, err := files.Stat(b.path); err == nil {
@@ -48,14 +50,14 @@ func (b *ballast) open(files vfs.FS, dir string) {
 	}
 }
 
-// bytes is how large it is.
+// bytes returns the size of the ballast.
 func (b *ballast) bytes() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.size
 }
 
-// wanted is how large it is to be for a store of so many bytes.
+// wanted returns the target size of the ballast for a store of so many bytes.
 func (b *ballast) wanted(disk, store int64) int64 {
 	most := min(disk/ballastShare, ballastMax)
 	step := most / ballastSteps
@@ -65,7 +67,7 @@ func (b *ballast) wanted(disk, store int64) int64 {
 	return min(store/step, ballastSteps) * step
 }
 
-// grow makes it so large. Errors: what the file system says; then it is as before.
+// grow enlarges the ballast. Errors: those of the file system; then the ballast is unchanged.
 func (b *ballast) grow(to int64) (err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -90,8 +92,8 @@ func (b *ballast) grow(to int64) (err error) {
 	return nil
 }
 
-// fill has the file system keep space for a part of a file, the last byte of which is
-// written, so that the file shows how large it is.
+// fill allocates a part of a file and writes its last byte, so that the size of the file
+// includes it.
 func fill(file vfs.File, from, to int64) error {
 	if err := file.Preallocate(from, to-from); err == nil && runtime.GOOS == "linux" {
 		_, err := file.WriteAt([]byte{0}, to-1)
@@ -99,7 +101,7 @@ func fill(file vfs.File, from, to int64) error {
 	} else if noRoom(err) {
 		return err
 	}
-	// Not all file systems can; some pack zeros.
+	// Not all file systems can preallocate; some compress zeros.
 	noise := make([]byte, 1<<20)
 	_, _ = rand.Read(noise)
 	for at := from; at < to; {
@@ -111,7 +113,7 @@ func fill(file vfs.File, from, to int64) error {
 	return nil
 }
 
-// release lets it go, and reports whether there was one.
+// release deletes the ballast, and reports whether there was one.
 func (b *ballast) release() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

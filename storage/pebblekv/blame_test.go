@@ -11,8 +11,9 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// A log that is gone, emptied, cut or flipped is what is named, also beside a table that the store has given up and not removed
-// yet; and a list of tables that has lost its end where a table has what no log has.
+// If a log is missing, empty, cut off or has a flipped bit, that log is named as damaged, also if a table
+// lies beside it that the store no longer uses and has not deleted yet. If a table has writes that no log
+// has, the manifest is named: it has lost its end.
 func TestBlame(t *testing.T) {
 	copied := func(from, to string) {
 		t.Helper()
@@ -77,7 +78,7 @@ func TestBlame(t *testing.T) {
 		if err := os.Truncate(manifest, info.Size()); err != nil {
 			t.Fatal(err)
 		}
-		logs, _ := filepath.Glob(filepath.Join(dir, "*.log")) // those of before the flush are given up
+		logs, _ := filepath.Glob(filepath.Join(dir, "*.log")) // logs from before the flush are no longer used
 		for _, log := range logs[:len(logs)-1] {
 			if err := os.Remove(log); err != nil {
 				t.Fatal(err)

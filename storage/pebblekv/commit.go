@@ -10,16 +10,15 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Timestamps are handed out only below a stored ceiling, raised by the commit
-// that first needs it, so that none is given twice after a restart. These are the
-// steps by which it is raised.
+// Timestamps are only assigned below a stored ceiling, so that none is assigned twice after a
+// restart. The first commit that needs a higher ceiling raises it, by these steps.
 const (
 	ceilingSeconds = 10
 	ceilingCount   = 1 << 20
 )
 
-// keepBatch has the memory of batches used again up to a size that a command with a
-// thousand documents of usual size takes; what lies idle is the collector's.
+// keepBatch lets Pebble reuse the memory of batches up to the size of a command with a thousand
+// documents of usual size. Idle batches are garbage-collected.
 var keepBatch = pebble.WithMaxRetainedSizeBytes(4 << 20)
 
 // Commit implements storage.Txn.
@@ -37,7 +36,7 @@ func (t *txn) Commit(ctx context.Context, d storage.Durability) (storage.Timesta
 		return ts, nil
 	}
 	ts, err := t.write(ctx)
-	t.Close() // if write did not come that far
+	t.Close() // if write failed early
 	if err == nil && d == storage.Synced {
 		err = t.s.syncer.wait(ts)
 	} else if err == nil {
@@ -100,8 +99,8 @@ func (t *txn) write(ctx context.Context) (storage.Timestamp, error) {
 	return s.apply(b, w, t)
 }
 
-// apply is the commit section: it gives the batch its timestamp and log records
-// and makes it visible. t is nil for writes outside transactions.
+// apply is the commit section: it adds timestamp and log records to the batch and makes it
+// visible. t is nil for writes outside transactions.
 func (s *store) apply(b *pebble.Batch, w *work, t *txn) (storage.Timestamp, error) {
 	s.commit.Lock()
 	defer s.commit.Unlock()
@@ -120,7 +119,7 @@ func (s *store) apply(b *pebble.Batch, w *work, t *txn) (storage.Timestamp, erro
 			return 0, err
 		}
 	}
-	// Whoever begins while the batch is being applied gets the state before it.
+	// Transactions that begin while the batch is being applied get the state before it.
 	s.materialize(s.snaps.newest)
 	s.mu.Unlock()
 
@@ -158,7 +157,8 @@ func (s *store) apply(b *pebble.Batch, w *work, t *txn) (storage.Timestamp, erro
 	return ts, nil
 }
 
-// renew brings what a commit writes into the hot values, before anybody reads at its timestamp.
+// renew puts the values that a commit writes into the hot values, before any read at its
+// timestamp.
 func (s *store) renew(w *work, ts storage.Timestamp) {
 	for i, renewal := range w.renewals {
 		s.hot.overwrite(w.prints[i], ts, renewal)
@@ -168,14 +168,14 @@ func (s *store) renew(w *work, ts storage.Timestamp) {
 	}
 }
 
-// next returns the timestamp of the commit, after those of its log records but the
-// last; store.commit is held.
+// next returns the timestamp of the commit. The log records of the commit but the last have the
+// timestamps before it. store.commit is held.
 func (s *store) next(w *work) storage.Timestamp {
 	first := max(s.Latest()+1, s.clock())
 	return first + storage.Timestamp(max(len(w.buf.Logs()), 1)-1)
 }
 
-// clock is the present time as a timestamp, 0 without a clock.
+// clock returns the present time as a timestamp, 0 without a clock.
 func (s *store) clock() storage.Timestamp {
 	if s.o.Clock == nil {
 		return 0
@@ -183,7 +183,7 @@ func (s *store) clock() storage.Timestamp {
 	return storage.MakeTimestamp(uint32(s.o.Clock().Unix()), 1)
 }
 
-// addLog appends the log records of a commit, and a new ceiling if ts needs one.
+// addLog appends the log records of a commit to the batch, and a new ceiling if ts needs one.
 func (s *store) addLog(b *pebble.Batch, w *work, ts storage.Timestamp) error {
 	logs := w.buf.Logs()
 	for i, r := range logs {
@@ -203,13 +203,13 @@ func (s *store) addLog(b *pebble.Batch, w *work, ts storage.Timestamp) error {
 		s.ceiling = c
 	}
 	if len(logs) == 0 && !b.Empty() && !s.o.InMemory {
-		return b.LogData(encodeTimestamp(ts), nil) // for Writes; it goes into the write-ahead log only
+		return b.LogData(encodeTimestamp(ts), nil) // for Writes; stored in the write-ahead log only
 	}
 	return nil
 }
 
-// remember enters the keys of a commit for those who must conflict with it;
-// store.mu is held and the committer has left.
+// remember enters the keys of a commit into the conflict table, for transactions that are still
+// open; store.mu is held and the committing transaction has left the list.
 func (s *store) remember(prints []uint64, ts storage.Timestamp) {
 	if s.open == 0 {
 		s.conflicts.forget(ts)

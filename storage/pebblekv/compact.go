@@ -10,11 +10,11 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// compactPiece is about how many bytes of tables one step of Compact writes anew, in memtables: 64
-// MB, which is less than a second of work for a common disk.
+// compactPiece is the approximate number of bytes of tables that one step of Compact rewrites, in
+// memtables: 64 MB, which takes a common disk less than a second.
 const compactPiece = 2
 
-// bottom is the level below which there is none: what lies there was not written over.
+// bottom is the last level. It holds one version of a key at most, unless a snapshot needs more.
 const bottom = 6
 
 // RangeBytes implements storage.Compactor.
@@ -64,7 +64,7 @@ func (s *store) Reclaimable(ctx context.Context, r storage.Range, live int64) (u
 	}
 	dead := 0.0
 	if entries > 0 {
-		dead = min(1, 2*deletions/entries) // each is itself of no use once what it deletes is gone
+		dead = min(1, 2*deletions/entries) // a tombstone is useless too once the deleted version is gone
 	}
 	if live >= 0 && raw > 0 {
 		dead = max(0, 1-float64(live)/raw)
@@ -72,7 +72,7 @@ func (s *store) Reclaimable(ctx context.Context, r storage.Range, live int64) (u
 	return uint64(disk * dead), nil
 }
 
-// flush writes what is in memory into tables. When ctx ends it goes on by itself.
+// flush flushes the memtables. If ctx ends, it returns, and the flush goes on in the background.
 func (s *store) flush(ctx context.Context) error {
 	if s.o.ReadOnly {
 		return storage.ErrNotWritable
@@ -89,7 +89,7 @@ func (s *store) flush(ctx context.Context) error {
 	}
 }
 
-// Compact implements storage.Compactor. It ends with ErrDiskFull when the disk is full.
+// Compact implements storage.Compactor. If the disk becomes full, it returns ErrDiskFull.
 func (s *store) Compact(ctx context.Context, r storage.Range, told func(bytes int64)) (freed int64, err error) {
 	done, err := s.use(ctx)
 	if err != nil {
@@ -137,8 +137,8 @@ func (s *store) Compact(ctx context.Context, r storage.Range, told func(bytes in
 	return max(0, int64(before)-int64(after)), s.translate(err)
 }
 
-// whileRoom is ctx until the disk is full, where no compaction begins. Its cause is ErrDiskFull then.
-// The caller calls stop.
+// whileRoom returns a context that is cancelled with cause ErrDiskFull when the disk is full, because
+// no compaction starts then. The caller calls stop.
 func (s *store) whileRoom(ctx context.Context) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if s.room.full() {
@@ -161,13 +161,14 @@ func (s *store) whileRoom(ctx context.Context) (_ context.Context, stop func()) 
 	return ctx, func() { cancel(nil) }
 }
 
-// piece is a part of a range that is compacted at once.
+// piece is a part of a range that is compacted in one step.
 type piece struct {
 	storage.Range
 	bytes int64 // of tables
 }
 
-// pieces divides a range where tables of the last level end, which no piece then writes twice.
+// pieces divides a range at the ends of tables of the last level, so that no two pieces rewrite the
+// same table.
 func (s *store) pieces(r storage.Range) (list []piece, err error) {
 	levels, err := s.db.SSTables(pebble.WithKeyRangeFilter(r.Start, r.End), pebble.WithApproximateSpanBytes())
 	if err != nil {
@@ -185,7 +186,7 @@ func (s *store) pieces(r storage.Range) (list []piece, err error) {
 	if total == 0 {
 		return nil, nil
 	}
-	// What lies above is spread over the pieces.
+	// The tables of the other levels are assumed to be spread evenly over the pieces.
 	scale := 1.0
 	if low > 0 {
 		scale = float64(total) / float64(low)

@@ -6,20 +6,20 @@ import "github.com/cantledb/cantle/storage"
 // oldest keys are forgotten, and transactions older than them conflict.
 const conflictKeysMax = 1 << 20
 
-// readerKeysMax is up to which size the table also reaches back to the oldest
+// readerKeysMax is the size up to which the table also reaches back to the oldest
 // open snapshot, so that a transaction can begin at it.
 const readerKeysMax = 1 << 16
 
-// conflicts remembers when keys were last committed, by fingerprint: a collision
+// conflicts stores when keys were last committed, by fingerprint: a collision
 // causes a needless conflict, never a missed one. It is guarded by store.mu.
 type conflicts struct {
 	last    map[uint64]storage.Timestamp
-	order   []keyCommit // a queue in commit order; order[:from] is done with
+	order   []keyCommit // a queue in commit order; order[:from] is free
 	from    int
-	horizon storage.Timestamp // commits up to here may be forgotten
+	horizon storage.Timestamp // commits up to here may be missing from the table
 }
 
-// keyCommit is one key of one commit.
+// keyCommit is the commit of one key.
 type keyCommit struct {
 	ts    storage.Timestamp
 	print uint64
@@ -46,7 +46,7 @@ func (c *conflicts) anyNewer(prints []uint64, start storage.Timestamp) bool {
 	return false
 }
 
-// add remembers the keys of a commit.
+// add enters the keys of a commit.
 func (c *conflicts) add(prints []uint64, ts storage.Timestamp) {
 	for _, p := range prints {
 		c.last[p] = ts
@@ -54,10 +54,10 @@ func (c *conflicts) add(prints []uint64, ts storage.Timestamp) {
 	}
 }
 
-// len is the number of commits of keys remembered.
+// len returns the number of entries.
 func (c *conflicts) len() int { return len(c.order) - c.from }
 
-// forget drops everything: nothing open is older than ts.
+// forget empties the table: no open snapshot is older than ts.
 func (c *conflicts) forget(ts storage.Timestamp) {
 	if c.len() > 0 {
 		clear(c.last)
@@ -66,8 +66,8 @@ func (c *conflicts) forget(ts storage.Timestamp) {
 	c.horizon = ts
 }
 
-// prune drops what neither the oldest open transaction nor, while the table is
-// small, the oldest open snapshot needs.
+// prune drops entries that neither the oldest open transaction nor, while the table
+// is small, the oldest open snapshot needs.
 func (c *conflicts) prune(oldestTxn, oldestReader storage.Timestamp) {
 	for c.from < len(c.order) {
 		k := c.order[c.from]

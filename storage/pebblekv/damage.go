@@ -11,19 +11,19 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv/wreck"
 )
 
-// damages is what is known to be damaged in an open store.
+// damages holds the damages found in an open store.
 type damages struct {
 	mu    sync.Mutex
 	files map[string][]storage.Damage // by the name of the table
 
-	starts sync.Mutex // guards closed, and Go against Wait
+	starts sync.Mutex // guards closed, and orders busy.Go before busy.Wait
 	closed bool
 	busy   sync.WaitGroup
 }
 
-// found starts the examination of a table that failed a checksum. Reads and compactions call
-// it. It must not wait: the engine may hold locks. After close it starts none, since compactions
-// run on until the engine is closed.
+// found starts the examination of a table that failed a checksum. It is called by reads and
+// compactions, and must not wait, because Pebble may hold locks. After close it starts none,
+// because compactions run on until Pebble is closed.
 func (s *store) found(info pebble.DataCorruptionInfo) {
 	s.damaged.Store(true)
 	d := &s.damages
@@ -34,7 +34,7 @@ func (s *store) found(info pebble.DataCorruptionInfo) {
 	}
 }
 
-// close waits until no table is examined.
+// close waits until no table is being examined.
 func (d *damages) close() {
 	d.starts.Lock()
 	d.closed = true
@@ -42,7 +42,8 @@ func (d *damages) close() {
 	d.busy.Wait()
 }
 
-// examine finds out, once for each table, which of its keys are lost, and tells.
+// examine finds out, once per table, which keys of a damaged table are lost, and calls
+// Options.Damaged.
 func (s *store) examine(info pebble.DataCorruptionInfo) []storage.Damage {
 	d := &s.damages
 	d.mu.Lock()
@@ -69,7 +70,7 @@ func (s *store) examine(info pebble.DataCorruptionInfo) []storage.Damage {
 	return list
 }
 
-// damageOf makes the error of a reader who has met a damage.
+// damageOf returns a DamagedError for an error that reports a damaged table.
 func (s *store) damageOf(err error) error {
 	info := pebble.ExtractDataCorruptionInfo(err)
 	if info == nil {
@@ -80,7 +81,7 @@ func (s *store) damageOf(err error) error {
 	return &storage.DamagedError{Damages: list}
 }
 
-// translate gives Pebble's errors the seam's names.
+// translate wraps Pebble's errors in the errors of package storage.
 func (s *store) translate(err error) error {
 	if err != nil && pebble.IsCorruptionError(err) {
 		return s.damageOf(translate(err))
@@ -88,8 +89,8 @@ func (s *store) translate(err error) error {
 	return translate(err)
 }
 
-// openEngine opens Pebble; what makes it panic is an error. It returns where the logs that are
-// kept ended, 0 if none are. Errors: DamagedError.
+// openEngine opens Pebble, and turns its panics into errors. It returns the sequence number at
+// which the kept logs ended, 0 if none are kept. Errors: DamagedError.
 func (s *store) openEngine(po *pebble.Options, t *troubles) (end uint64, err error) {
 	folder, err := s.survey(po)
 	if err != nil {
@@ -122,9 +123,9 @@ func (s *store) openEngine(po *pebble.Options, t *troubles) (end uint64, err err
 	return end, nil
 }
 
-// survey looks at the files before Pebble does, which takes some damages for the end of a
-// file, and sets the file system that it is to see.
-// Errors: DamagedError, unless what is left can be served and is to be.
+// survey checks the files before Pebble opens them, because Pebble takes some damages for the
+// end of a file. It sets the file system that Pebble gets. Errors: DamagedError, unless the
+// store is ReadOnly and its undamaged part can be read.
 func (s *store) survey(po *pebble.Options) (*wreck.Folder, error) {
 	if s.o.InMemory {
 		return nil, nil
@@ -159,7 +160,7 @@ func (s *store) survey(po *pebble.Options) (*wreck.Folder, error) {
 	return f, nil
 }
 
-// whyNot says which files are why the store cannot be opened, or err if none is.
+// whyNot returns the damages that prevent the store from being opened, or err if there are none.
 func (s *store) whyNot(f *wreck.Folder, err error) error {
 	if f == nil {
 		return err

@@ -19,8 +19,7 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv/wreck"
 )
 
-// filled makes a store whose keys lie in a table, with a few more in the log, and
-// returns its folder.
+// filled creates a store whose keys lie in a table, with a few more in the log, and returns its folder.
 func filled(t *testing.T, keys int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -70,8 +69,8 @@ func only(t *testing.T, dir, pattern string) string {
 	return list[len(list)-1]
 }
 
-// A damaged block fails the reads that need it, and no others; the store says once what is
-// lost, and takes no more writes.
+// A damaged block fails the reads that need it, and no others; the store reports once what is lost, and
+// refuses writes.
 func TestDamagedBlock(t *testing.T) {
 	dir := filled(t, 1000)
 	flip(t, only(t, dir, "*.sst"), -60000)
@@ -107,8 +106,8 @@ func TestDamagedBlock(t *testing.T) {
 	}
 }
 
-// TestDamagedLargeBlock: a read of a large block that is damaged does not look for the bit, which took ten
-// minutes each; nor do the second and later reads of a small one.
+// TestDamagedLargeBlock: a read of a damaged large block does not search for the flipped bit, which took
+// ten minutes per read; nor do the second and later reads of a damaged small block.
 func TestDamagedLargeBlock(t *testing.T) {
 	dir := t.TempDir()
 	s := mustOpen(t, dir, Options{}).(*store)
@@ -124,7 +123,7 @@ func TestDamagedLargeBlock(t *testing.T) {
 	tables, _ := filepath.Glob(filepath.Join(dir, "*.sst"))
 	for _, path := range tables {
 		if b, err := os.ReadFile(path); err == nil && bytes.Contains(b, []byte("large")) {
-			flip(t, path, int64(bytes.Index(b, large[1<<20:1<<20+64]))) // far behind where a search would look
+			flip(t, path, int64(bytes.Index(b, large[1<<20:1<<20+64]))) // far behind the part in which a bit is searched
 		}
 	}
 	s = mustOpen(t, dir, Options{}).(*store)
@@ -144,7 +143,7 @@ func TestDamagedLargeBlock(t *testing.T) {
 	}
 }
 
-// What an opening would take for the end of a file, or not look at, it refuses.
+// Open refuses damages that Pebble would take for the end of a file, or would not notice.
 func TestDamageAtOpening(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -178,7 +177,7 @@ func TestDamageAtOpening(t *testing.T) {
 	})
 }
 
-// Versions that a snapshot keeps lie in blocks of their own, and are no damage.
+// Versions kept by a snapshot lie in blocks of their own, and are not reported as damage.
 func TestKeptVersions(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	s, err := Open(dir, Options{ReserveBytes: -1})
@@ -203,7 +202,7 @@ func TestKeptVersions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := r.Has(ctx, []byte("key1")); err != nil { // which makes it a snapshot of the engine's
+		if _, err := r.Has(ctx, []byte("key1")); err != nil { // creates the Pebble snapshot
 			t.Fatal(err)
 		}
 		defer r.Close()
@@ -231,8 +230,8 @@ func TestKeptVersions(t *testing.T) {
 	}
 }
 
-// Compactions report damages until the engine is closed, so also while Close waits for the
-// examination of earlier ones.
+// Compactions report damages until Pebble is closed, so also while Close waits for the examination of
+// earlier ones.
 func TestDamagesWhileClosing(t *testing.T) {
 	dir := filled(t, 10)
 	info := pebble.DataCorruptionInfo{Path: only(t, dir, "*.sst")}

@@ -4,21 +4,22 @@
 // state), so a Txn is a pinned snapshot plus a writebuf.Buffer, and Commit
 // validates against a table of recently committed keys:
 //
-//	Begin   state mutex: newest snapshot (shared by all that begin at it), place in the list of open transactions
+//	Begin   state mutex: newest snapshot (shared by all transactions that begin at it), insert into the list of open transactions
 //	Commit  commit mutex: [state mutex: validate, assign the timestamp]
-//	                      apply the batch to Pebble, not waiting for the disk
-//	                      [state mutex: publish timestamp, remember keys, leave the list]
-//	        outside: release latches; wait for a sync shared with everybody else
+//	                      apply the batch to Pebble, without waiting for the disk
+//	                      [state mutex: publish timestamp, enter keys into the conflict table, leave the list]
+//	        outside: release latches; wait for a sync (group commit: one sync for all waiting commits)
 //
-// The order of timestamps is the order of visibility and of the write-ahead log,
-// so "timestamp n survived" implies that all before it did.
+// The order of timestamps is the order of visibility and of the write-ahead log, so
+// if the commit with timestamp n survives a crash, all commits before it survive.
 //
-// Invariants. A snapshot object at timestamp t sees exactly the commits <= t:
-// it is made under the state mutex while no commit is being applied, at the
-// latest by the commit that would end its being newest. Every key committed after
-// the start of an open transaction is in the conflict table, or the table's
-// horizon lies above that start. Durable never exceeds what a sync that began
-// after its commits covers.
+// Invariants:
+//
+//   - A snapshot object at timestamp t sees exactly the commits <= t. It is created under the state mutex while no
+//     commit is being applied, at the latest by the commit that makes a newer one.
+//   - Every key committed after the start of an open transaction is in the conflict table, or the horizon of the table
+//     is above that start.
+//   - Durable never exceeds the commits that were applied before the latest finished sync began.
 //
 // Keys of the engine itself begin with 0x00: see keys.go.
 package pebblekv

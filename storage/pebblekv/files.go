@@ -14,22 +14,23 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv/wreck"
 )
 
-// engineFiles are the files as Pebble sees them: tables are not made during the pause, nor
-// without room, for which everything else waits. When a log cannot be written for another reason,
-// or the folder not synced, the process ends, as Pebble would panic in some places.
+// engineFiles is the file system that Pebble gets. Tables are not created during a pause. On a full
+// disk, everything else waits for space, and compactions fail. If a log cannot be written for another
+// reason, or the folder cannot be synced, the process ends, because Pebble would panic in some of
+// these places.
 //
-// A marker file names another file (the manifest) and makes it count. Both are new entries
-// of the folder, and a disk that loses its power may keep the marker and lose what it names;
-// so the folder is synced in between.
+// A marker file names another file, the manifest, and makes it the current one. Both are new entries
+// of the folder, and after a power cut the disk may have the marker and not the file it names. So the
+// folder is synced before the marker is created.
 type engineFiles struct {
 	judgedFiles
 	t *troubles
 }
 
-// judgedFiles are files of which Pebble reads tables as wreck.Judged says.
+// judgedFiles is a file system whose tables are read through wreck.Judged.
 type judgedFiles struct {
 	vfs.FS
-	damaged *atomic.Bool // a table is
+	damaged *atomic.Bool // set when a table is damaged
 }
 
 // Open implements vfs.FS.
@@ -44,7 +45,8 @@ func (f judgedFiles) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
 // Unwrap implements vfs.FS.
 func (f judgedFiles) Unwrap() vfs.FS { return f.FS }
 
-// flushCategory is that of the tables that a flush makes; all others are those of compactions.
+// flushCategory is the write category of tables made by a flush; all other tables are made by
+// compactions.
 const flushCategory = "pebble-memtable-flush"
 
 // Create implements vfs.FS.
@@ -58,7 +60,7 @@ func (f engineFiles) Create(name string, c vfs.DiskWriteCategory) (vfs.File, err
 	return f.log(name, func() (vfs.File, error) { return f.FS.Create(name, c) })
 }
 
-// table makes a table, when there is room for it.
+// table creates a table once there is space for it.
 func (f engineFiles) table(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	for f.t.pause.on() {
 		time.Sleep(troublePause)
@@ -78,8 +80,8 @@ func (f engineFiles) table(name string, c vfs.DiskWriteCategory) (vfs.File, erro
 	return &tableFile{file, f.t, flush}, nil
 }
 
-// ReuseForWrite implements vfs.FS. A log that was to be used again may have been given up
-// for lack of room.
+// ReuseForWrite implements vfs.FS. If the log to be reused was deleted to free space, it creates a
+// new one.
 func (f engineFiles) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	return f.log(to, func() (vfs.File, error) {
 		file, err := f.FS.ReuseForWrite(from, to, c)
@@ -90,10 +92,9 @@ func (f engineFiles) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vf
 	})
 }
 
-// log makes a file, and watches it if it is a log. While the store is being opened all
-// files are watched that are not tables, of which failures are told: by then Pebble works in
-// the background already, and would trip over an opening that fails. Later, those that are
-// not tables wait for room.
+// log creates a file that is not a table, and checks the writes of a log. While the store is being
+// opened, a failure of any such file ends the process, because Pebble already works in the background
+// and would crash in an open that fails. Later, files that are not logs wait for space.
 func (f engineFiles) log(name string, make func() (vfs.File, error)) (vfs.File, error) {
 	var file vfs.File
 	create := func() (err error) {
@@ -114,7 +115,7 @@ func (f engineFiles) log(name string, make func() (vfs.File, error)) (vfs.File, 
 	}
 	if err != nil {
 		f.t.must(what+" cannot be made", err)
-		if err = create(); err != nil { // after Exit
+		if err = create(); err != nil { // only if Exit returned
 			return nil, err
 		}
 	}
@@ -125,7 +126,7 @@ func (f engineFiles) log(name string, make func() (vfs.File, error)) (vfs.File, 
 	return &logFile{File: file, t: f.t, what: what, chunk: keep}, nil
 }
 
-// listed watches the list of tables and other small files.
+// listed wraps the manifest and other small files.
 func (f engineFiles) listed(file vfs.File) vfs.File {
 	if file == nil {
 		return nil
@@ -152,14 +153,14 @@ func (f engineFiles) OpenDir(name string) (vfs.File, error) {
 	return folderFile{file, f.t}, nil
 }
 
-// must ends the process on an error. Should Exit return, nothing must trip over the store.
+// must ends the process on an error. If Exit returns, the caller continues as if there were no error.
 func (t *troubles) must(what string, err error) {
 	if err != nil {
 		t.log.Fatalf("%s: %v", what, err)
 	}
 }
 
-// folderFile is the folder, whose entries Pebble has to have synced.
+// folderFile is the folder, which Pebble syncs.
 type folderFile struct {
 	vfs.File
 	t *troubles
@@ -180,13 +181,14 @@ func syncFolder(files vfs.FS, dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// flushRoom is how large a table of a flush may become; as much is free before it makes the next.
+// flushRoom is the largest table of a flush; as much space must be free before the next one is
+// created.
 const flushRoom = 4 << 20
 
-// listChunk is by how much the list of tables has space kept for it.
+// listChunk is the step in which space is allocated for the manifest.
 const listChunk = 64 << 10
 
-// tableFile is a table in the making.
+// tableFile is a table that is being written.
 type tableFile struct {
 	vfs.File
 	t     *troubles
@@ -209,7 +211,7 @@ func (f *tableFile) Write(p []byte) (n int, err error) {
 	return writeOn(room, f.File, p, n, err)
 }
 
-// writeOn goes on with a write that came as far as n, once there is room.
+// writeOn continues a write of which n bytes were written, once there is space.
 func writeOn(r *room, file vfs.File, p []byte, n int, err error) (int, error) {
 	first := true
 	err = r.persist(func() error {
@@ -224,18 +226,18 @@ func writeOn(r *room, file vfs.File, p []byte, n int, err error) (int, error) {
 	return n, err
 }
 
-// logFile is a file of the write-ahead log or the list of tables, or one that is made while the store
-// is opened. Space is kept for it ahead of what is written.
+// logFile is a file of the write-ahead log, the manifest, or a file that is created while the store
+// is being opened. Space is allocated ahead of its writes.
 type logFile struct {
 	vfs.File
 	t     *troubles
-	what  string // "" if errors are Pebble's
-	chunk int64  // by which space is kept
-	at    int64  // of the next write
+	what  string // in messages; "" if Pebble handles errors
+	chunk int64  // step in which space is allocated
+	at    int64  // offset of the next write
 	kept  int64
 }
 
-// needs ends the process if something could not be done.
+// needs ends the process if an operation failed, unless Pebble handles errors.
 func (l *logFile) needs(done string, err error) error {
 	if l.what == "" {
 		return err
@@ -244,10 +246,10 @@ func (l *logFile) needs(done string, err error) error {
 	return nil
 }
 
-// Preallocate implements vfs.File: Write does so.
+// Preallocate implements vfs.File. It does nothing, because Write allocates space.
 func (l *logFile) Preallocate(int64, int64) error { return nil }
 
-// Write implements vfs.File. Without room it waits, except while the store is opened.
+// Write implements vfs.File. If the disk is full it waits, except while the store is being opened.
 func (l *logFile) Write(p []byte) (n int, err error) {
 	if end := l.at + int64(len(p)); end > l.kept && l.t.room.known.Load() {
 		more := (end - l.kept + l.chunk - 1) / l.chunk * l.chunk
@@ -282,5 +284,5 @@ func (l *logFile) SyncTo(length int64) (bool, error) {
 // Close implements vfs.File.
 func (l *logFile) Close() error { return l.needs("closed", l.File.Close()) }
 
-// noRoom reports that the disk is full, or what the user may have of it.
+// noRoom reports whether err means that the disk or the user's quota is full.
 func noRoom(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }

@@ -18,11 +18,11 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// logFaults are operations on the log that may fail.
+// logFaults are operations on the log that can be made to fail.
 var logFaults = map[string]errorfs.OpKind{"create": errorfs.OpCreate, "write": errorfs.OpFileWrite, "sync": errorfs.OpFileSyncData}
 
-// A log that cannot be made, written or synced ends the process with a sentence, also where
-// Pebble would panic; what was acknowledged is there afterwards.
+// If a log cannot be created, written or synced, the process ends with a message, also
+// where Pebble would panic. All acknowledged writes are there afterwards.
 func TestLogThatFails(t *testing.T) {
 	if args, ok := testenv.Arguments(t); ok {
 		writeUntilDeath(t, args[0], logFaults[args[1]])
@@ -75,8 +75,7 @@ func writeUntilDeath(t *testing.T, dir string, kind errorfs.OpKind) {
 	}
 }
 
-// While flushes fail, nobody else waits: readers and writers go on, and flushes are tried
-// again, but not at once.
+// While flushes fail, reads and writes go on, and flushes are retried, but not at once.
 func TestFailingFlushHoldsUpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tries atomic.Int64
@@ -92,7 +91,7 @@ func TestFailingFlushHoldsUpNobody(t *testing.T) {
 		defer mustClose(t, s)
 		broken.Store(true)
 		begun := time.Now()
-		for i := range 100 { // a memtable and a half: the first cannot be flushed
+		for i := range 100 { // one and a half memtables: the first cannot be flushed
 			mustPut(t, s, strings.Repeat("k", i+1), strings.Repeat("v", 1000))
 			r, err := s.Snapshot(bg, 0)
 			if err != nil {

@@ -8,11 +8,11 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// formatVersion is the newest version of the format that this program reads. A store begins with the first, and has
-// that of the newest thing in it.
+// formatVersion is the newest format version that this program reads. A new store has the first version; a
+// later one is set when something is stored that needs it.
 const formatVersion = storage.FormatIndexes
 
-// knownFormat looks at the stored version of the format. Errors: ErrFormat.
+// knownFormat checks the stored format version. Errors: ErrFormat.
 func knownFormat(stored []byte) error {
 	if len(stored) != 1 || stored[0] > formatVersion {
 		return fmt.Errorf("%w: version %x, this program knows up to %d", storage.ErrFormat, stored, formatVersion)
@@ -20,7 +20,8 @@ func knownFormat(stored []byte) error {
 	return nil
 }
 
-// checkFormat refuses a store that this program would misread, and gives a new one its version. Errors: ErrFormat, those of the file system.
+// checkFormat refuses a store whose format version is newer than this program's, and stores the version of a
+// new store. Errors: ErrFormat, those of the file system.
 func (s *store) checkFormat() error {
 	stored, err := s.read(keyFormat)
 	switch {

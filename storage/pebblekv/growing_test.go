@@ -9,8 +9,9 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// TestGrowingKeysAreWrittenOnce: what is inserted in the order of its keys, and its change log,
-// stay where they were flushed to, though every flush also holds a key that the others hold.
+// TestGrowingKeysAreWrittenOnce: documents inserted in the order of their keys, and their
+// change log, are not rewritten after the flush, although each flush also holds a key that
+// other flushes hold.
 func TestGrowingKeysAreWrittenOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes 200 MB into memory")
@@ -31,7 +32,7 @@ func TestGrowingKeysAreWrittenOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range 100 {
-			_, _ = random.Read(doc) // what does not shrink
+			_, _ = random.Read(doc) // incompressible
 			if err := txn.Set(fmt.Appendf(nil, "r collection %06d", n*100+i), doc); err != nil {
 				t.Fatal(err)
 			}

@@ -7,58 +7,59 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// hot has values that are read again and again one by one: finding one takes a tenth of what
-// Pebble takes to look through memtables, filters, indexes and blocks. It knows the newest
-// value of a key only, and since when that is so: who reads an older state asks Pebble.
+// hot caches values that are read often by point lookups: a hit takes a tenth of the time that Pebble
+// takes to look through memtables, filters, indexes and blocks. It holds only the newest value of a
+// key, with the timestamp since which that value is the newest; reads of older states go to Pebble.
 //
-// A commit renews the values of the keys that it writes, or takes them out, before anybody can read
-// at its timestamp, and leaves that behind in their sets. So a value that is there is the newest, and
-// one that was read in a state from before the last write of its set is not taken in.
+// A commit replaces or removes the cached values of the keys that it writes before any read at its
+// timestamp, and stores that timestamp in their sets. So a cached value is always the newest one, and
+// a value that was read at a timestamp before the last write of its set is not cached.
 type hot struct {
 	sets     []hotSet // a power of two
 	bytesMax int64
 	bytes    atomic.Int64
-	hand     atomic.Uint64 // the set where room is looked for next
-	floor    atomic.Uint64 // a timestamp; what is known from before does not count
+	hand     atomic.Uint64 // the set at which makeRoom goes on
+	floor    atomic.Uint64 // entries from before this timestamp are invalid
 }
 
-// hotWays is how many values a set has at most.
+// hotWays is the maximum number of values of a set.
 const hotWays = 4
 
-// hotSet has values whose keys' fingerprints end alike: a cache line. It is read without the lock.
+// hotSet holds values whose keys' fingerprints have the same low bits. A set is one cache line;
+// values and tags are read without the lock.
 type hotSet struct {
 	values [hotWays]atomic.Pointer[hotValue]
-	tags   atomic.Uint64 // the first 16 bits of their fingerprints, so that only the right one is looked at
+	tags   atomic.Uint64 // the top 16 bits of their fingerprints, so that only the matching value is read
 
 	mu      sync.Mutex
-	seen    uint64            // such tags of the last keys that were asked for and not there
-	written storage.Timestamp // of the last commit that wrote a key of the set
+	seen    uint64            // tags of the last keys that were looked up and not found
+	written storage.Timestamp // timestamp of the last commit that wrote a key of the set
 }
 
-// hotValue is a key and its value. It does not change but for the mark.
+// hotValue is a key and its value. Only marked changes.
 type hotValue struct {
 	print  uint64
-	from   storage.Timestamp // the value is that of every state since
-	marked atomic.Bool       // it was read since room was looked for here
+	from   storage.Timestamp // since this timestamp the value is the newest
+	marked atomic.Bool       // it was read since makeRoom last came here
 	key    int
-	data   []byte // the key, the value
+	data   []byte // the key, then the value
 }
 
 const (
-	// hotValueMax bounds a value that is kept, in bytes.
+	// hotValueMax is the largest value that is cached, in bytes.
 	hotValueMax = 16 << 10
-	// hotOverhead is what a value takes beside its bytes.
+	// hotOverhead is the memory of a value besides its bytes.
 	hotOverhead = 96
-	// hotSetBytes of the cache are for a set: two documents of usual size, or more small ones.
+	// hotSetBytes is the size of the cache per set: two documents of usual size, or more small ones.
 	hotSetBytes = 2 << 10
-	// hotBytesMax bounds the cache: the most popular records of a store are few.
+	// hotBytesMax bounds the cache: few records of a store are read very often.
 	hotBytesMax = 64 << 20
 )
 
-// hotShare is what of the memory for caches is for hot values.
+// hotShare returns the part of the cache size that is used for hot values.
 func hotShare(cache int64) int64 { return min(cache/8, hotBytesMax) }
 
-// newHot makes a cache of so many bytes.
+// newHot creates a cache of so many bytes.
 func newHot(bytes int64) *hot {
 	n := 1
 	for int64(2*n)*hotSetBytes <= bytes {
@@ -69,7 +70,7 @@ func newHot(bytes int64) *hot {
 
 func (h *hot) set(print uint64) *hotSet { return &h.sets[print&uint64(len(h.sets)-1)] }
 
-// get appends the value of a key in the state at a timestamp to dst, if it is there.
+// get appends the value of a key at a timestamp to dst, if it is cached.
 func (h *hot) get(key []byte, print uint64, at storage.Timestamp, dst []byte) ([]byte, bool) {
 	s := h.set(print)
 	tags := s.tags.Load()
@@ -92,8 +93,8 @@ func (h *hot) get(key []byte, print uint64, at storage.Timestamp, dst []byte) ([
 	return dst, false
 }
 
-// offer shows a value that was read in the state at a timestamp. It is taken in if its key was
-// asked for before, not long ago: most keys never are.
+// offer offers a value that was read at a timestamp. It is cached only if the key was looked up
+// before, not long ago, because most keys are never read again.
 func (h *hot) offer(key, value []byte, print uint64, at storage.Timestamp) {
 	if len(value) > hotValueMax {
 		return
@@ -118,7 +119,7 @@ func (h *hot) offer(key, value []byte, print uint64, at storage.Timestamp) {
 	}
 }
 
-// saw reports whether a tag is among those of the last keys that were not there; s.mu is held.
+// saw reports whether a tag is among those of the last keys that were not found; s.mu is held.
 func (s *hotSet) saw(tag uint64) bool {
 	for n := s.seen; n != 0; n >>= 16 {
 		if n&0xffff == tag {
@@ -128,8 +129,8 @@ func (s *hotSet) saw(tag uint64) bool {
 	return false
 }
 
-// put gives a value a place, that of an older one of its key first, and returns the size of what was
-// there; s.mu is held.
+// put stores a value, in place of an older one of the same key if there is one, and returns the size
+// of the value that it replaced; s.mu is held.
 func (s *hotSet) put(v *hotValue) (gone int64) {
 	at := s.place(v.print)
 	if old := s.values[at].Load(); old != nil {
@@ -140,8 +141,8 @@ func (s *hotSet) put(v *hotValue) (gone int64) {
 	return gone
 }
 
-// place is where a value with a fingerprint comes: where one with the same is, where none is,
-// or else where one is that was not read lately; s.mu is held.
+// place returns the slot for a value: the one with the same fingerprint, else a free one, else one
+// that was not read lately; s.mu is held.
 func (s *hotSet) place(print uint64) int {
 	free, cold := -1, -1
 	for i := range s.values {
@@ -163,8 +164,8 @@ func (s *hotSet) place(print uint64) int {
 	return int(print >> 32 % hotWays)
 }
 
-// renewal is what comes in the place of a key's value when a commit that writes it is applied: nil
-// where that is not there, and where the commit deletes the key.
+// renewal returns the new hot value of a key that a commit writes. It returns nil if the key is not
+// cached, or if the commit deletes it.
 func (h *hot) renewal(key, value []byte, print uint64) *hotValue {
 	if value == nil || len(value) > hotValueMax {
 		return nil
@@ -182,8 +183,8 @@ func (h *hot) renewal(key, value []byte, print uint64) *hotValue {
 	return nil
 }
 
-// overwrite gives the key of a fingerprint, which a commit writes, its renewal, or takes it out
-// without one. It is called before anybody reads at the commit's timestamp.
+// overwrite replaces the hot value of a key that a commit writes by its renewal, or removes it if
+// renewal is nil. It is called before any read at the commit's timestamp.
 func (h *hot) overwrite(print uint64, at storage.Timestamp, renewal *hotValue) {
 	s := h.set(print)
 	s.mu.Lock()
@@ -200,7 +201,7 @@ func (h *hot) overwrite(print uint64, at storage.Timestamp, renewal *hotValue) {
 		if renewal == nil || grown > 0 && h.bytes.Load()+grown > h.bytesMax {
 			s.values[i].Store(nil)
 			h.bytes.Add(-old.size())
-			s.seen = s.seen<<16 | print>>48 // who reads it next has it taken in again
+			s.seen = s.seen<<16 | print>>48 // so that the next read caches it again
 			continue
 		}
 		renewal.from = at
@@ -210,11 +211,11 @@ func (h *hot) overwrite(print uint64, at storage.Timestamp, renewal *hotValue) {
 	s.mu.Unlock()
 }
 
-// forget lets go of all that is known, as of a timestamp at which nobody reads yet.
+// forget invalidates all cached values; at is a timestamp that has no reader yet.
 func (h *hot) forget(at storage.Timestamp) { h.floor.Store(uint64(at)) }
 
-// makeRoom lets go of values that were not read since the last time, until the others have
-// room.
+// makeRoom removes values that were not read since it last came to their set, until the cache is
+// within its size.
 func (h *hot) makeRoom() {
 	for range 2 * len(h.sets) {
 		s := &h.sets[h.hand.Add(1)&uint64(len(h.sets)-1)]
@@ -236,7 +237,7 @@ func (h *hot) makeRoom() {
 	}
 }
 
-// newHotValue makes a value of copies; its from is to be set.
+// newHotValue creates a hot value from copies of key and value; the caller sets from.
 func newHotValue(key, value []byte, print uint64) *hotValue {
 	v := &hotValue{print: print, key: len(key), data: make([]byte, len(key)+len(value))}
 	copy(v.data, key)
@@ -244,5 +245,5 @@ func newHotValue(key, value []byte, print uint64) *hotValue {
 	return v
 }
 
-// size is what the value takes of the cache.
+// size returns the size of the value in the cache.
 func (v *hotValue) size() int64 { return int64(len(v.data)) + hotOverhead }

@@ -12,8 +12,9 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// TestHotAgrees reads few keys in new and old states while others write, delete and drop them:
-// what Get finds, which asks the hot values, is what an iterator does, which knows none.
+// TestHotAgrees reads few keys in new and old states while other goroutines write, delete and
+// drop them. Get, which uses the hot values, must find the same as an iterator, which does
+// not.
 func TestHotAgrees(t *testing.T) {
 	s := openMemory(t)
 	defer s.Close()
@@ -89,7 +90,7 @@ func TestHotAgrees(t *testing.T) {
 	}
 }
 
-// scanned is the value of a key as an iterator finds it, nil if there is none.
+// scanned returns the value of a key as found by an iterator, nil if there is none.
 func scanned(t *testing.T, r storage.Reader, key []byte) []byte {
 	it, err := r.Iter(bg, storage.Range{Start: key, End: append(bytes.Clone(key), 0)}, storage.IterOptions{})
 	if err != nil {
@@ -103,7 +104,7 @@ func scanned(t *testing.T, r storage.Reader, key []byte) []byte {
 	return bytes.Clone(it.Value())
 }
 
-// TestHotStates goes through what must not be found, one after another.
+// TestHotStates checks each case in which a hot value must not be found.
 func TestHotStates(t *testing.T) {
 	h := newHot(1 << 20)
 	key, print := []byte("k"), uint64(0xabcd<<48|1)
@@ -121,13 +122,13 @@ func TestHotStates(t *testing.T) {
 		}
 	}
 	h.offer(key, []byte("a"), print, 10)
-	expect(10, "-") // asked for once
+	expect(10, "-") // looked up only once
 	h.offer(key, []byte("a"), print, 10)
-	expect(9, "-") // who knows what was then
+	expect(9, "-") // the value at 9 is unknown
 	expect(10, "a")
 	expect(20, "a")
 	h.overwrite(print, 21, h.renewal(key, []byte("x"), print))
-	expect(20, "-") // in the state before
+	expect(20, "-") // the previous state
 	expect(21, "x")
 	h.overwrite(print, 21, h.renewal(key, nil, print)) // deleted
 	expect(21, "-")
@@ -149,8 +150,8 @@ func TestHotStates(t *testing.T) {
 	}
 }
 
-// TestHotBytes offers more than has room: what is held stays within it, and what was read
-// lately is still there.
+// TestHotBytes offers more than the cache holds: it stays within its size, and recently read
+// values are still there.
 func TestHotBytes(t *testing.T) {
 	const room = 1 << 20
 	h, seed := newHot(room), maphash.MakeSeed()

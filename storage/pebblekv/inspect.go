@@ -12,10 +12,10 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv/wreck"
 )
 
-// Inspect looks at the store in dir and changes nothing but its lock, which it holds
-// meanwhile. exists is whether there is one; version is that of its format.
-// Errors: ErrLocked, which leaves the version unknown; ErrFormat, ErrCorruption, what the
-// file system says.
+// Inspect reads the format version of the store in dir. It changes nothing except its
+// lock, which it holds meanwhile. exists reports whether there is a store. Errors:
+// ErrLocked, and then the version is 0; ErrFormat, ErrCorruption, those of the file
+// system.
 func Inspect(dir string) (version int, exists bool, err error) {
 	desc, err := pebble.Peek(dir, vfs.Default)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -44,7 +44,7 @@ func Inspect(dir string) (version int, exists bool, err error) {
 	defer s.db.Close()
 	format, err := s.read(keyFormat)
 	switch {
-	case errors.Is(err, storage.ErrNotFound): // made and never finished
+	case errors.Is(err, storage.ErrNotFound): // creation was not finished
 		return 0, true, nil
 	case err != nil:
 		return 0, true, err

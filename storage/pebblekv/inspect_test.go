@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// A folder is told by what is in it, also while a server has it open.
+// Inspect reports version and existence, also while a server has the store open.
 func TestInspect(t *testing.T) {
 	dir := t.TempDir()
 	look := func(dir string, version int, exists bool, want error) {
@@ -35,7 +35,7 @@ func TestInspect(t *testing.T) {
 		t.Fatal(err)
 	}
 	look(dir, formatVersion, true, nil)
-	look(dir, formatVersion, true, nil) // the look left it as it was
+	look(dir, formatVersion, true, nil) // Inspect changed nothing
 	s, err = Open(dir, Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -17,14 +17,14 @@ type iterator struct {
 	err     error
 	reverse bool
 	started bool
-	done    bool // past the end: Pebble would start over
+	done    bool // after the end: Pebble would start again
 }
 
 // Walk implements writebuf.Below.
 func (v *view) Walk(_ context.Context, r storage.Range, o storage.IterOptions) (storage.Iterator, error) {
 	r = clip(r)
 	if r.Empty() {
-		r.End = r.Start // Pebble wants ordered bounds
+		r.End = r.Start // Pebble requires ordered bounds
 	}
 	i := &iterator{s: v.s, reverse: o.Reverse, o: pebble.IterOptions{LowerBound: r.Start, UpperBound: r.End}}
 	var err error

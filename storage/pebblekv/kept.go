@@ -14,29 +14,29 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// keptName is the folder, within that of the store, of logs that are of no use to the store
-// any more and wanted by a backup. That there is one means that they are to be kept, unless
-// idleName lies in it: no backup has any use for them, until the next one.
+// keptName is the folder, within that of the store, with logs that the store no longer needs and a
+// backup still does. If the folder exists, logs are kept, unless it holds a file named idleName: then
+// no backup needs logs until the next one.
 const (
 	keptName = "kept"
 	idleName = "IDLE"
 )
 
-// keptAgeMax is the age at which logs that no backup has come for are given up, as the oldest are
-// when they are more than Options.KeptBytes: what was written since can then not be made again, and the
-// next backup says so.
+// keptAgeMax is the age at which logs that no backup has fetched are deleted; the oldest are also
+// deleted when all exceed Options.KeptBytes. Then writes since the last backup cannot be restored one
+// by one, and the next backup reports that.
 const keptAgeMax = 48 * time.Hour
 
-// logSuffix ends the names of write-ahead logs.
+// logSuffix is the suffix of write-ahead logs.
 const logSuffix = ".log"
 
-// keeper is a file system in which logs that Pebble deletes or writes over are moved aside.
+// keeper is a file system that moves logs aside when Pebble deletes or reuses them.
 type keeper struct {
 	vfs.FS
 	dir   string
-	most  int64 // bytes of logs
+	most  int64 // maximum size of all kept logs
 	on    atomic.Bool
-	bytes atomic.Int64 // of logs that are kept, looked at every second
+	bytes atomic.Int64 // size of the kept logs, updated every second
 }
 
 // newKeeper finds out whether logs of the store in dir are to be kept.
@@ -48,10 +48,10 @@ func newKeeper(files vfs.FS, dir string, most int64) *keeper {
 	return k
 }
 
-// idle is the file that says that nothing is to be kept.
+// idle returns the path of the file that means that no logs are to be kept.
 func (k *keeper) idle() string { return k.PathJoin(k.folder(), idleName) }
 
-// folder is where they are kept.
+// folder returns the folder of kept logs.
 func (k *keeper) folder() string { return k.PathJoin(k.dir, keptName) }
 
 // begin keeps logs from now on.
@@ -76,8 +76,7 @@ func (k *keeper) begin() error {
 	return nil
 }
 
-// end lets go of all that is kept, and keeps nothing more until begin. What else lies in the
-// folder stays.
+// end deletes all kept logs, and keeps none until begin. Other files in the folder stay.
 func (k *keeper) end() error {
 	if !k.on.Load() {
 		return nil
@@ -94,7 +93,7 @@ func (k *keeper) end() error {
 	return k.drop(math.MaxUint64)
 }
 
-// wants reports that a file is a log to be kept.
+// wants reports whether a file is a log to be kept.
 func (k *keeper) wants(name string) bool {
 	return k.on.Load() && strings.HasSuffix(name, logSuffix) && k.PathDir(name) == k.dir
 }
@@ -128,7 +127,7 @@ type keptLog struct {
 	kept   bool
 }
 
-// path is where a log lies; a log in use may have been moved since it was listed.
+// path returns the path of a log; a log in use may have been moved since it was listed.
 func (k *keeper) path(l keptLog) string {
 	if l.kept {
 		return k.PathJoin(k.folder(), l.name)
@@ -146,8 +145,8 @@ func (k *keeper) open(l keptLog) (vfs.File, error) {
 	return file, err
 }
 
-// list are the logs there are, ascending. Those in use are listed first, so that one that is
-// moved meanwhile is not missed.
+// list returns all logs in ascending order. Logs in use are listed first, so that one that is moved
+// meanwhile is not missed.
 func (k *keeper) list() ([]keptLog, error) {
 	var logs []keptLog
 	for _, kept := range []bool{false, true} {
@@ -186,8 +185,8 @@ func (k *keeper) drop(below uint64) error {
 	return nil
 }
 
-// limit gives up the oldest logs where they are too many, too old, or the disk is full, and
-// reports whether it had to.
+// limit deletes the oldest kept logs if they exceed the maximum size or age, or if the disk is full,
+// and reports whether it deleted any.
 func (k *keeper) limit(now time.Time, full bool) (gaveUp bool) {
 	if !k.on.Load() {
 		return false

@@ -13,7 +13,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Logs that no backup has come for go after two days, unless the store is only read.
+// Kept logs that no backup has fetched are deleted after two days, unless the store is ReadOnly.
 func TestKeptLogsGo(t *testing.T) {
 	dir := t.TempDir()
 	s := mustOpen(t, dir, Options{ReserveBytes: -1}).(*store)
@@ -44,7 +44,7 @@ func TestKeptLogsGo(t *testing.T) {
 	}
 }
 
-// No more is kept than the setting allows, the newest of it.
+// No more logs are kept than KeptBytes allows; the oldest are deleted.
 func TestKeptLogsHaveASize(t *testing.T) {
 	s := mustOpen(t, t.TempDir(), Options{ReserveBytes: -1, KeptBytes: 2500}).(*store)
 	defer s.Close()
@@ -67,10 +67,10 @@ func TestKeptLogsHaveASize(t *testing.T) {
 	}
 }
 
-// A process that is killed may have numbered writes that never came into its log, while the list of
-// tables has been told of them: what is written after that follows without a gap.
+// A process that was killed may have assigned sequence numbers to writes that never reached its
+// log, while the manifest already counts them. Later writes follow without a gap nevertheless.
 func TestWritesFollowAfterAKill(t *testing.T) {
-	for tries := 1; ; tries++ { // the engine may compact, or sync, at another moment than is needed
+	for tries := 1; ; tries++ { // Pebble may compact or sync at another moment than this test needs
 		if followsAfterAKill(t) {
 			return
 		}
@@ -80,7 +80,7 @@ func TestWritesFollowAfterAKill(t *testing.T) {
 	}
 }
 
-// followsAfterAKill reports whether numbers were left out.
+// followsAfterAKill reports whether numbers were skipped.
 func followsAfterAKill(t *testing.T) (skipped bool) {
 	t.Helper()
 	ctx := context.Background()
@@ -114,7 +114,7 @@ func followsAfterAKill(t *testing.T) (skipped bool) {
 		t.Fatal(err)
 	}
 	put(s, "z")
-	if err := s.db.Compact(ctx, []byte("a"), []byte("d"), false); err != nil { // beside what is in memory
+	if err := s.db.Compact(ctx, []byte("a"), []byte("d"), false); err != nil { // while other writes are still in memory
 		t.Fatal(err)
 	}
 	left := files.CrashClone(vfs.CrashCloneCfg{})

@@ -9,11 +9,11 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv/wreck"
 )
 
-// The engine's own keys, out of reach of callers, whose first byte is >= 0x01:
+// The engine's own keys. Callers cannot reach them, because the first byte of a caller's key is >= 0x01:
 //
 //	00 'f'                                       → format version, 1 byte
-//	00 'l' ‖ len(stream) 2 ‖ stream ‖ ts 8 ‖ n 4  → log record; n ends with 2³²-1
-//	00 'b'                                       → 8 bytes: a place that a backup has marked, or where a process began
+//	00 'l' ‖ len(stream) 2 ‖ stream ‖ ts 8 ‖ n 4  → log record; n of the last record of a commit is 2³²-1
+//	00 'b'                                       → 8 bytes: marks a position for a backup, or the start of a process
 //	00 't'                                       → 8 bytes: no commit has a later timestamp
 //	00 'x' ‖ stream                              → 8 bytes: records up to here were truncated
 var (
@@ -28,8 +28,8 @@ var (
 	userEnd   = []byte{0xFF}
 )
 
-// lastInCommit is the n of the last record of a commit; those before count down
-// from it, so that each key tells the record's own timestamp.
+// lastInCommit is the n of the last record of a commit. Earlier records of the commit count down from
+// it, so each key gives the record's own timestamp.
 const lastInCommit = math.MaxUint32
 
 // appendLogKey appends the key of a record of a commit.
@@ -38,7 +38,8 @@ func appendLogKey(dst, stream []byte, ts storage.Timestamp, n uint32) []byte {
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(dst, uint64(ts)), n)
 }
 
-// family is what the keys of one kind begin with: the first byte, in the log what comes before the time.
+// family returns the common prefix of the keys of one kind: the first byte, or in the log everything
+// before the timestamp.
 func family(key []byte) string {
 	if start := len(logStart) + 2; bytes.HasPrefix(key, logStart) && len(key) >= start {
 		return string(key[:min(len(key), start+int(binary.BigEndian.Uint16(key[len(logStart):])))])
@@ -51,8 +52,8 @@ func logKeyTimestamp(key []byte) storage.Timestamp {
 	return storage.Timestamp(binary.BigEndian.Uint64(key[len(key)-12:]))
 }
 
-// logKeyOwn returns the record's own timestamp. Earlier versions counted up from 0
-// and gave their records none.
+// logKeyOwn returns the record's own timestamp. Earlier versions counted n up from 0, and their records
+// have no own timestamp: then ts is returned.
 func logKeyOwn(key []byte) storage.Timestamp {
 	ts, n := logKeyTimestamp(key), binary.BigEndian.Uint32(key[len(key)-4:])
 	if n <= lastInCommit/2 {
@@ -75,7 +76,7 @@ func decodeTimestamp(b []byte) (storage.Timestamp, error) {
 	return storage.Timestamp(binary.BigEndian.Uint64(b)), nil
 }
 
-// clip cuts a range to callers' keys.
+// clip limits a range to callers' keys.
 func clip(r storage.Range) storage.Range {
 	if len(r.Start) == 0 || r.Start[0] == 0 {
 		r.Start = userStart

@@ -93,8 +93,9 @@ func (s *store) logIter(stream []byte, after, upTo storage.Timestamp) (*pebble.I
 	if err != nil {
 		return nil, s.translate(err)
 	}
-	// Read after the iterator was opened: a truncation it does not see is either
-	// seen here or left its records in place.
+	// The mark is read after the iterator was opened: if a truncation is not
+	// visible in the iterator, it is visible in the mark, or it has not deleted the
+	// records yet.
 	mark := storage.Timestamp(0)
 	if after > 0 {
 		mark, err = s.truncated(stream)
@@ -108,8 +109,8 @@ func (s *store) logIter(stream []byte, after, upTo storage.Timestamp) (*pebble.I
 	return it, nil
 }
 
-// truncated returns up to where a stream was truncated, 0 if never. It is read
-// from the store once; afterwards TruncateLog keeps it.
+// truncated returns the timestamp up to which a stream was truncated, 0 if never.
+// It is read from the store once; TruncateLog updates the copy in memory.
 func (s *store) truncated(stream []byte) (storage.Timestamp, error) {
 	s.marks.Lock()
 	defer s.marks.Unlock()
@@ -128,8 +129,8 @@ func (s *store) truncated(stream []byte) (storage.Timestamp, error) {
 	return ts, nil
 }
 
-// lastRecord returns the time of the last record of a stream above after and not
-// above upTo, 0 if there is none.
+// lastRecord returns the timestamp of the last record of a stream above after and
+// not above upTo, 0 if there is none.
 func (s *store) lastRecord(stream []byte, after, upTo storage.Timestamp) (ts storage.Timestamp, err error) {
 	it, err := s.db.NewIter(&pebble.IterOptions{
 		LowerBound: appendLogKey(nil, stream, after+1, 0),
@@ -144,14 +145,14 @@ func (s *store) lastRecord(stream []byte, after, upTo storage.Timestamp) (ts sto
 	return ts, s.translate(it.Close())
 }
 
-// logMarks are the times up to which streams of the log were truncated.
+// logMarks caches the timestamps up to which streams of the log were truncated.
 type logMarks struct {
 	sync.Mutex
-	of map[string]storage.Timestamp // 0 = never; those not asked for yet are missing
+	of map[string]storage.Timestamp // 0 = never; streams that were not read yet are missing
 }
 
-// TruncateLog implements storage.Store. It leaves out the range truncated before,
-// so that range tombstones do not pile up.
+// TruncateLog implements storage.Store. It does not delete the range truncated
+// before once more, so that range tombstones do not pile up.
 func (s *store) TruncateLog(ctx context.Context, stream []byte, ts storage.Timestamp) error {
 	done, err := s.use(ctx)
 	if err != nil {
@@ -177,8 +178,9 @@ func (s *store) TruncateLog(ctx context.Context, stream []byte, ts storage.Times
 	if err := b.Set(appendTruncatedKey(nil, stream), encodeTimestamp(ts), nil); err != nil {
 		return s.translate(err)
 	}
-	// Readers that still find the records may be told that they are gone, but none
-	// may miss them without being told.
+	// The mark is set before the records are deleted: a reader that could still
+	// read the records may get ErrLogTruncated, but no reader may miss records
+	// without that error.
 	s.marks.Lock()
 	s.marks.of[string(stream)] = ts
 	s.marks.Unlock()

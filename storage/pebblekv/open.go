@@ -15,8 +15,8 @@ import (
 	"github.com/cantledb/cantle/storage/writebuf"
 )
 
-// Open opens the store in dir, creating it if there is none.
-// Errors: ErrLocked, ErrFormat, DamagedError, what the file system says.
+// Open opens the store in dir, and creates it if there is none. Errors: ErrLocked, ErrFormat,
+// DamagedError, those of the file system.
 func Open(dir string, o Options) (storage.Store, error) {
 	o = o.defaults()
 	if o.InMemory {
@@ -56,7 +56,7 @@ func Open(dir string, o Options) (storage.Store, error) {
 	return s, nil
 }
 
-// openPebble locks the directory and opens Pebble in it. It returns what openEngine does.
+// openPebble locks the directory and opens Pebble in it. It returns the result of openEngine.
 func (s *store) openPebble() (end uint64, err error) {
 	if err := MakeFolder(s.o.FS, s.dir); err != nil {
 		return 0, translate(err)
@@ -106,10 +106,9 @@ func (s *store) openPebble() (end uint64, err error) {
 	return end, nil
 }
 
-// MakeFolder makes a folder and those above it, and syncs the one that each is made in:
-// else a power cut could take the new folder away with all that was synced inside. No
-// files are those of the disk.
-// Errors: what the file system says.
+// MakeFolder creates a folder and its parents, and syncs the parent of each folder that it
+// creates. Otherwise a power cut could lose the new folder with everything that was synced
+// inside. If files is nil, the disk is used. Errors: those of the file system.
 func MakeFolder(files FS, dir string) error {
 	files = orElse(files, vfs.Default)
 	var parents []string
@@ -131,21 +130,21 @@ func MakeFolder(files FS, dir string) error {
 	return nil
 }
 
-// LockFolder keeps other processes that ask for it out of any folder, until the lock is closed.
-// Errors: storage.ErrLocked, what the file system says.
+// LockFolder locks a folder against other processes that lock it, until the lock is closed.
+// Errors: storage.ErrLocked, those of the file system.
 func LockFolder(dir string) (*pebble.Lock, error) { return lockFolder(dir, vfs.Default) }
 
-// lockFolder keeps others out of a folder. Errors: ErrLocked, what the file system says.
+// lockFolder is LockFolder for a file system. Errors: ErrLocked, those of the file system.
 func lockFolder(dir string, files vfs.FS) (*pebble.Lock, error) {
 	lock, err := pebble.LockDirectory(dir, files)
-	// Pebble has no sentinel for a second store in one process.
+	// Pebble has no error value for a second store in one process.
 	if err != nil && (errors.Is(err, syscall.EAGAIN) || err.Error() == "lock held by current process") {
 		return nil, fmt.Errorf("%w (%v)", storage.ErrLocked, err)
 	}
 	return lock, err
 }
 
-// recover checks the format and finds where timestamps go on.
+// recover checks the format and finds the timestamp after which new timestamps begin.
 func (s *store) recover() error {
 	if err := s.checkFormat(); err != nil {
 		return err
@@ -168,7 +167,7 @@ func (s *store) recover() error {
 	return nil
 }
 
-// synced are the write options of the engine's own rare writes.
+// synced returns the write options of the engine's own rare writes.
 func (s *store) synced() *pebble.WriteOptions {
 	if s.o.InMemory {
 		return pebble.NoSync

@@ -14,8 +14,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// FS is a file system as Pebble sees it, so that callers can pass one on without
-// importing Pebble: the disk, memory, or memory that forgets what was not synced.
+// FS is Pebble's interface of a file system, so that callers can pass one without importing Pebble: the
+// disk, memory, or memory that drops what was not synced.
 type FS = vfs.FS
 
 // Options are the settings of a store. The zero value is a durable store on disk.
@@ -27,19 +27,18 @@ type Options struct {
 	// FS is the file system; nil is the disk.
 	FS FS
 
-	// CacheBytes is the size of the caches; 0 = 128 MiB, in memory 32 MiB. That of blocks
-	// lies outside of Go's heap and stays full: what does not fit is likely to be in the
-	// system's page cache, which gives way to others. An eighth, at most 64 MiB, is for single
-	// values that are read again and again.
+	// CacheBytes is the size of the caches; 0 = 128 MiB, in memory 32 MiB. The block cache lies outside of
+	// Go's heap and stays full; blocks that do not fit are likely to be in the system's page cache, which
+	// shrinks for other programs. An eighth, at most 64 MiB, is the cache of single values that are read
+	// often.
 	CacheBytes int64
 
-	// MemtableBytes is the size of one memtable, of which there may be Memtables; 0 = 32
-	// MiB. On a small disk it is at most a 128th of it. As much lies on the disk for each of five logs,
-	// four of them to be used again.
+	// MemtableBytes is the size of one memtable, of which there may be Memtables; 0 = 32 MiB. On a small
+	// disk it is at most a 128th of the disk. Five logs of that size lie on the disk, four of them to be
+	// reused.
 	MemtableBytes int64
 
-	// Memtables is how many memtables there may be before writes wait until one is written
-	// out; 0 = 4.
+	// Memtables is the number of memtables at which writes stall until one is flushed; 0 = 4.
 	Memtables int
 
 	// SyncInterval is the longest time a Buffered commit stays without a sync;
@@ -51,51 +50,50 @@ type Options struct {
 	// = none, and no ballast (see room).
 	ReserveBytes int64
 
-	// KeptBytes is the most that logs take which are kept for a backup (KeepWrites); 0 = 8 GiB.
+	// KeptBytes is the maximum size of the logs that are kept for a backup (KeepWrites); 0 = 8 GiB.
 	KeptBytes int64
 
 	// TxnBytesMax and ValueBytesMax bound one transaction and one key or value;
 	// 0 = 256 MiB and 64 MiB.
 	TxnBytesMax, ValueBytesMax int
 
-	// TxnMemory, if not nil, is what the writes of all open transactions share.
+	// TxnMemory, if not nil, is the memory budget that the writes of all open transactions share.
 	TxnMemory storage.Memory
 
-	// Clock gives timestamps their seconds; nil = they count from 1.
+	// Clock gives timestamps their seconds; nil = timestamps count from 1.
 	Clock func() time.Time
 
-	// ReadOnly opens what can be read of a store, be it damaged, and writes nothing: where
-	// a table is damaged, reads fail, and a damaged log is read up to there. Commits that
-	// write are refused with ErrNotWritable.
+	// ReadOnly opens a store, even a damaged one, for reading, and writes nothing. Reads of a damaged
+	// table fail; a damaged log is read up to the damage. Commits that write are refused with
+	// ErrNotWritable.
 	ReadOnly bool
 
-	// NoRoom says that ReadOnly is for lack of room: commits that write are refused with
+	// NoRoom means that ReadOnly was chosen because the disk is full: commits that write are refused with
 	// ErrDiskFull.
 	NoRoom bool
 
-	// Damaged is told of each file that is found to be damaged, once, while the store is
-	// open or is being opened ReadOnly. A store that is damaged takes no more writes.
+	// Damaged is called once for each file that is found to be damaged, while the store is open or is
+	// being opened ReadOnly. A damaged store refuses writes.
 	Damaged func([]storage.Damage)
 
 	// Log receives Pebble's messages; nil drops them.
 	Log func(isError bool, message string)
 
-	// Fatal is called when the store cannot go on (a failed sync of the log must
-	// never be repeated). It should flush logs. The process exits with status 3
-	// when it returns.
+	// Fatal is called when the store cannot continue (a failed sync of the log must never be repeated). It
+	// should flush logs. When it returns, the process exits with status 3.
 	Fatal func(message string)
 
-	// StallTries is how often a disk may fail to write a table while all writes wait for that,
-	// before the process ends; 0 = 500, which takes ten seconds. For a disk that is full they
-	// wait on.
+	// StallTries is the number of failed attempts to write a table, while all writes are stalled by it,
+	// after which the process ends; 0 = 500, which takes ten seconds. If the disk is full, writes wait
+	// without this limit.
 	StallTries int
 
-	// Watchdog is how long a sync or a write may take before the process ends with status 61, after
-	// Fatal; 0 = for ever.
+	// Watchdog is the maximum time for a sync or a write: after it Fatal is called and the process ends
+	// with status 61; 0 = no limit.
 	Watchdog time.Duration
 
-	// Exit ends the process; nil = os.Exit. A test that loses a server without ending itself
-	// sets it: when it returns nobody listens to the store any more.
+	// Exit ends the process; nil = os.Exit. Tests that simulate the loss of a server set it; when their
+	// Exit returns, no client is connected to the store any more.
 	Exit func(status int)
 }
 
@@ -131,12 +129,12 @@ func orElse[T comparable](v, otherwise T) T {
 	return v
 }
 
-// pebble returns the engine's settings. The caller unrefs the cache.
+// pebble returns the options of Pebble. The caller unrefs the cache.
 func (o Options) pebble(stalls func(), t *troubles) *pebble.Options {
 	p := &pebble.Options{
 		Cache:                       pebble.NewCache(o.CacheBytes - hotShare(o.CacheBytes)),
 		FS:                          o.FS,
-		FormatMajorVersion:          pebble.FormatValueSeparation, // pinned: the default is old and going up is one-way
+		FormatMajorVersion:          pebble.FormatValueSeparation, // pinned: the default is old, and a raised version cannot be lowered
 		DisableWAL:                  o.InMemory,
 		MemTableSize:                uint64(o.MemtableBytes),
 		MemTableStopWritesThreshold: o.Memtables,
@@ -157,21 +155,21 @@ func (o Options) pebble(stalls func(), t *troubles) *pebble.Options {
 		},
 	}
 	p.Experimental.SpanPolicyFunc = families
-	// The first is that of flushed tables. The second bounds how far the move of a flushed table to
-	// the levels below takes others with it that have nothing to do with it: to 25 times its
+	// The first is the size of flushed tables. The second is the size of tables on the next level. It
+	// bounds how many bytes of other tables are rewritten when a flushed table moves down: 25 times its
 	// size, which is less than one flush.
 	p.TargetFileSizes[0] = max(o.MemtableBytes/16, 1<<20)
 	p.TargetFileSizes[1] = max(o.MemtableBytes/32, 1<<20)
 	for i := range p.Levels {
-		// Without a filter on the last level a duplicate check reads a block for
-		// every absent key: 9–31 µs instead of 1.4 µs.
+		// Without a filter on the last level, the check for a duplicate key reads a block for every absent
+		// key: 9–31 µs instead of 1.4 µs.
 		p.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 		p.Levels[i].BlockSize = 8 << 10
 		p.Levels[i].IndexBlockSize = 256 << 10
 	}
 	if !o.InMemory {
-		// What a flush writes is written again by a compaction: packing it twice took 7 % of the time of
-		// an insert. Only the log of changes stays as it was flushed (families).
+		// Tables written by a flush are soon rewritten by a compaction: compressing them in both took 7 %
+		// of the time of an insert. Only tables of the change log stay as they were flushed (families).
 		packed := func() *sstable.CompressionProfile { return sstable.SnappyCompression }
 		p.Levels[0].Compression = func() *sstable.CompressionProfile { return &unpacked }
 		for i := range p.Levels[1:] {
@@ -181,23 +179,23 @@ func (o Options) pebble(stalls func(), t *troubles) *pebble.Options {
 	return p
 }
 
-// familyMeta is the first byte of the keys of what callers note about themselves.
+// familyMeta is the first byte of keys with metadata of callers.
 const familyMeta = 'm'
 
-// unpacked packs nothing, but for spans whose policy prefers fast compression: for Pebble that
-// does not hold where the profile is NoCompression itself.
+// unpacked does not compress, except for spans whose policy prefers fast compression: with NoCompression
+// itself Pebble ignores that policy.
 var unpacked = *sstable.NoCompression
 
-// familyStarts are where tables end: at the log of changes and its end, and at the
-// families of callers' keys, whose first byte tells them apart (storage/keyspace). The log
-// only grows at its end, so its tables overlap with no others, and none of them is merged with
-// those that a flush wrote before or after: without this, one table of each flush held the end of
-// one family and the beginning of the next, overlapped with all between, and all were
-// written a second time.
+// familyStarts are the keys at which tables end: the start and the end of the change log, and the starts
+// of the families of callers' keys, which differ in the first byte (storage/keyspace). The log only grows
+// at its end, so its tables overlap with no others, and none is merged with tables of earlier or later
+// flushes. Without these ends, one table of each flush held the end of one family and the start of the
+// next, overlapped with all tables between, and all were written a second time.
 var familyStarts = [][]byte{logStart, logEnd, {1}, {'i'}, {'j'}, {familyMeta}, {'n'}, {'r'}, {'s'}}
 
-// families says how far a table reaches that begins with a key. The log's tables are packed when
-// they are flushed: as they overlap with no others they are moved down the levels and never written again.
+// families returns the key at which a table that begins with key has to end. Tables of the log are
+// compressed when they are flushed, because they overlap with no others: they are moved down the levels
+// and never rewritten.
 func families(key []byte) (pebble.SpanPolicy, []byte, error) {
 	for _, start := range familyStarts {
 		if bytes.Compare(key, start) < 0 {

@@ -10,8 +10,9 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// The log of changes is packed when it is flushed, for its tables are not written again; what
-// compactions write again anyway is not packed before. All of it is read as it was written.
+// The change log is compressed when it is flushed, because its tables are not rewritten.
+// Tables that compactions rewrite anyway are not compressed before. All data read back as
+// written.
 func TestLogIsPacked(t *testing.T) {
 	s := mustOpen(t, t.TempDir(), Options{ReserveBytes: -1}).(*store)
 	defer s.Close()

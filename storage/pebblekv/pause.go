@@ -8,29 +8,29 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// pause keeps background work that has failed from being tried again at once, some
-// hundred times a second. Pebble reports a failure while it holds the lock that all
-// snapshots need, so nobody may wait there; flushes wait where they make their table, and
-// compactions are not begun.
-type pause struct{ failures atomic.Int64 } // those that are not long ago
+// pause delays the retry of background work that has failed; Pebble would retry some hundred
+// times a second. Pebble reports a failure while it holds a lock that all snapshots need, so
+// the report itself must not wait. Instead, flushes wait when they create their table, and
+// compactions are not started.
+type pause struct{ failures atomic.Int64 } // recent failures
 
-// extend begins a pause, or makes it longer.
+// extend starts a pause, or extends it.
 func (p *pause) extend(d time.Duration) {
 	p.failures.Add(1)
 	time.AfterFunc(d, func() { p.failures.Add(-1) })
 }
 
-// on reports that there is a pause.
+// on reports whether there is a pause.
 func (p *pause) on() bool { return p.failures.Load() > 0 }
 
-// compactions lets as many compactions run at once as Pebble wants, and begins none
-// during the pause, nor while the store is being opened: one that ran would trip over an
-// opening that fails. It implements pebble.CompactionScheduler and, as nothing is to be
-// said of a single one, the grant of each.
+// compactions lets as many compactions run at once as Pebble allows. It starts none during a
+// pause or while the store is being opened, because a running compaction would crash in an
+// open that fails. It implements pebble.CompactionScheduler and, because single compactions
+// need no state, also their grant handles.
 type compactions struct {
 	of    *troubles
 	db    pebble.DBForCompaction
-	poke  chan struct{} // there may be room, or something waits for it
+	poke  chan struct{} // there may be room for a compaction, or one may be waiting
 	stop  chan struct{}
 	ended chan struct{}
 	once  sync.Once
@@ -39,7 +39,8 @@ type compactions struct {
 	running int
 }
 
-// compactionsEvery is how often Pebble is asked what waits, once it was refused a compaction.
+// compactionsEvery is the interval at which Pebble is checked for waiting compactions after
+// one was refused.
 const compactionsEvery = 100 * time.Millisecond
 
 func newCompactions(t *troubles) *compactions {
@@ -52,7 +53,8 @@ func (c *compactions) Register(_ int, db pebble.DBForCompaction) {
 	go c.run()
 }
 
-// Unregister implements pebble.CompactionScheduler. Pebble forgets it when its opening fails.
+// Unregister implements pebble.CompactionScheduler. Pebble does not call it if the open
+// fails.
 func (c *compactions) Unregister() {
 	c.once.Do(func() { close(c.stop) })
 	if c.db != nil {
@@ -74,7 +76,7 @@ func (c *compactions) TrySchedule() (bool, pebble.CompactionGrantHandle) {
 	return true, c
 }
 
-// take counts one more compaction if it may run.
+// take counts one more compaction, if it may run.
 func (c *compactions) take() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,7 +87,7 @@ func (c *compactions) take() bool {
 	return true
 }
 
-// give counts one less.
+// give counts one compaction less.
 func (c *compactions) give() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,7 +102,8 @@ func (c *compactions) UpdateGetAllowedWithoutPermission() {
 	}
 }
 
-// run lets begin what waits. While nothing does it sleeps: an idle server is to cost nothing.
+// run starts waiting compactions. It sleeps while there are none, so that an idle server uses
+// no CPU.
 func (c *compactions) run() {
 	defer close(c.ended)
 	again := time.NewTimer(0)
@@ -118,7 +121,7 @@ func (c *compactions) run() {
 	}
 }
 
-// grant lets begin what may, and reports whether more waits, or may wait.
+// grant starts the compactions that may run, and reports whether more wait or may wait.
 func (c *compactions) grant() bool {
 	for c.take() {
 		waits, _ := c.db.GetWaitingCompaction()

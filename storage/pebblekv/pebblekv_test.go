@@ -56,11 +56,12 @@ func TestNemesis(t *testing.T) {
 
 func BenchmarkStore(b *testing.B) { storagetest.Benchmarks(b, openDisk) }
 
-// crashDisk is memory that forgets what was not synced.
+// crashDisk is a file system in memory that drops what was not synced.
 type crashDisk struct{ fs *vfs.MemFS }
 
 func (d crashDisk) Open(tb testing.TB) storage.Store {
-	// Small memtables: the log changes files, flushes and compactions run.
+	// Small memtables, so that the log changes files, and flushes and compactions
+	// run.
 	return mustOpen(tb, "db", Options{FS: d.fs, MemtableBytes: 64 << 10, CacheBytes: 1 << 20, SyncInterval: time.Millisecond})
 }
 
@@ -73,14 +74,14 @@ func TestCrash(t *testing.T) {
 	if testing.Short() {
 		disks = 3
 	}
-	for seed := range disks { // the check reads the whole log, so it is kept short
+	for seed := range disks { // short, because the check reads the whole log
 		storagetest.Crash(t, crashDisk{vfs.NewCrashableMem()}, 15, seed)
 	}
 }
 
 var bg = context.Background()
 
-// put commits one key; it returns the commit's error.
+// put commits one key and returns the commit's error.
 func put(s storage.Store, key, value string, o storage.TxnOptions) (storage.Timestamp, error) {
 	tx, err := s.Begin(bg, o)
 	if err != nil {
@@ -198,7 +199,7 @@ func TestFormatOfTheFuture(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustClose(t, s)
-	for range 2 { // a refusal leaves nothing locked
+	for range 2 { // a refused open leaves nothing locked
 		if _, err := Open("db", Options{FS: fs}); !errors.Is(err, storage.ErrFormat) {
 			t.Fatal(err)
 		}

@@ -12,17 +12,17 @@ import (
 	"github.com/cantledb/cantle/storage/writebuf"
 )
 
-// view is what readers and transactions share: reads of one snapshot.
+// view is the common part of readers and transactions: reads of one snapshot.
 type view struct {
 	s      *store
 	snap   *snap
-	points atomic.Pointer[pebble.Iterator] // for the next point lookup, if keeps
+	points atomic.Pointer[pebble.Iterator] // iterator kept for the next point lookup, if keeps
 	closed atomic.Bool
-	keeps  bool // points
+	keeps  bool // whether points is used
 }
 
-// byFilters are the options of iterators for lookups of single keys through the
-// Bloom filters.
+// byFilters are the options of iterators that look up single keys through the Bloom
+// filters.
 var byFilters = pebble.IterOptions{UseL6Filters: true}
 
 // ReadTimestamp implements storage.Reader.
@@ -57,7 +57,7 @@ func (v *view) Lookup(_ context.Context, key, dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// takePoints returns the lookup iterator, a new one if it is in use.
+// takePoints returns the lookup iterator, or a new one if it is in use.
 func (v *view) takePoints() (*pebble.Iterator, error) {
 	if p := v.points.Swap(nil); p != nil {
 		return p, nil
@@ -66,7 +66,8 @@ func (v *view) takePoints() (*pebble.Iterator, error) {
 	return p, v.s.translate(err)
 }
 
-// givePoints hands the iterator back: for the next lookup if keep, else it is closed.
+// givePoints returns the iterator: it is kept for the next lookup if keep, else
+// closed.
 func (v *view) givePoints(p *pebble.Iterator, keep bool) error {
 	if keep && v.points.CompareAndSwap(nil, p) {
 		return nil
@@ -74,8 +75,8 @@ func (v *view) givePoints(p *pebble.Iterator, keep bool) error {
 	return v.s.translate(p.Close())
 }
 
-// lookup stands p on key. The default comparer's prefix is the whole key, so the
-// filters are exact for it.
+// lookup moves p to key. The prefix of a key is the whole key in the default
+// comparer, so the filters are exact for it.
 func (v *view) lookup(p *pebble.Iterator, key []byte) (bool, error) {
 	if p.SeekPrefixGE(key) {
 		return true, nil
@@ -127,7 +128,7 @@ func (v *view) LookupMany(ctx context.Context, layer writebuf.Layer, keys [][]by
 	return err
 }
 
-// release ends the view; store.mu is held. It returns a snapshot to close.
+// release ends the view and returns a snapshot to close, or nil; store.mu is held.
 func (v *view) release() *pebble.Snapshot {
 	v.s.open--
 	return v.s.snaps.release(v.snap)
@@ -136,7 +137,7 @@ func (v *view) release() *pebble.Snapshot {
 // dropPoints closes the kept lookup iterator.
 func (v *view) dropPoints() {
 	if p := v.points.Swap(nil); p != nil {
-		_ = p.Close() // an error was seen by the lookup
+		_ = p.Close() // the lookup has already returned its error
 	}
 }
 

@@ -15,40 +15,40 @@ import (
 )
 
 const (
-	reclaimEvery = 500 * time.Millisecond // at most
-	deleteWaits  = 2 * time.Second        // for room, before it is refused: its snapshot keeps what is deleted meanwhile
-	compactBytes = 64 << 20               // of the last level, in one step
+	reclaimEvery = 500 * time.Millisecond // between two rounds, at least
+	deleteWaits  = 2 * time.Second        // for space, before a delete is refused: its snapshot keeps what is deleted meanwhile
+	compactBytes = 64 << 20               // of the last level, per step
 
-	compactPatience = 10 * time.Second // for one step
+	compactPatience = 10 * time.Second // per step
 )
 
-// making is what is known of who makes room on a full disk. A deleted document goes into the
-// change log whole, from where its way back is read: so the log is shortened by as much first.
+// making is the state of reclaim, which frees space on a full disk. A deleted document is also written to the
+// change log as its pre-image, so the log is shortened by as much first.
 type making struct {
 	sync.Mutex
 	shorten func(ctx context.Context, bytes int64) (int64, error)
-	credit  int64             // bytes by which the log was shortened, less those that deletes wrote; below 0 it is to be shortened by as many
-	wanted  int64             // what a delete found too little credit for
-	dry     bool              // the log cannot be shortened
-	drops   bool              // a commit that is admitted on any disk, perhaps a drop, is to be written out
-	spans   spans             // of keys deleted
-	held    spans             // compacted while somebody read an earlier state, which keeps what was deleted
-	heldTo  storage.Timestamp // when no state before it is read, held is compacted again
+	credit  int64             // bytes by which the log was shortened, minus those that deletes wrote; if negative, the log is to be shortened by as many
+	wanted  int64             // the credit that a delete was lacking
+	dry     bool              // the log cannot be shortened further
+	drops   bool              // a commit that is admitted on a full disk, perhaps a drop, is to be flushed
+	spans   spans             // ranges of deleted keys
+	held    spans             // ranges compacted while an older snapshot was open, which keeps what was deleted
+	heldTo  storage.Timestamp // when no older snapshot than this is open, held is compacted again
 }
 
-// spans are ranges of keys by their family.
+// spans holds one range of keys per family.
 type spans map[string]storage.Range
 
-// WhenFull sets what shortens the change log by at least so many bytes, if there are as many,
-// and says by how many.
+// WhenFull sets the function that shortens the change log by at least bytes, if it is that long, and returns
+// by how many.
 func (s *store) WhenFull(shorten func(ctx context.Context, bytes int64) (int64, error)) {
 	s.making.Lock()
 	defer s.making.Unlock()
 	s.making.shorten = shorten
 }
 
-// watchRoom looks at the disk and at what memtables will take of it, and has the ballast made
-// where there is room for it.
+// watchRoom updates the free space and the size of memtables, and creates the ballast if there is space for
+// it.
 func (s *store) watchRoom() {
 	r := &s.room
 	if r.files == nil {
@@ -67,7 +67,7 @@ func (s *store) watchRoom() {
 	}
 }
 
-// settle makes the ballast as large as it is to be for a store of so many bytes, if there is room.
+// settle enlarges the ballast to its size for a store of so many bytes, if there is space.
 func (r *room) settle(store int64) {
 	b := &r.ballast
 	want, size := b.wanted(r.total.Load(), store), b.bytes()
@@ -82,21 +82,21 @@ func (r *room) settle(store int64) {
 	b.lacking.Store(max(want-b.bytes(), 0))
 }
 
-// dropLogs deletes logs that are kept to be used again, but one.
+// dropLogs deletes the logs that are kept for reuse, but one.
 func (s *store) dropLogs() {
 	logs, err := s.kept.list()
 	if err != nil {
 		return
 	}
-	// Counted afterwards: those listed that are in use are among the newest so many.
+	// Counted after listing: the logs in use are among the newest inUse ones of the list.
 	inUse := int(s.db.Metrics().WAL.Files)
 	for _, l := range logs[:max(len(logs)-inUse-1, 0)] {
 		_ = s.o.FS.Remove(s.kept.path(l))
 	}
 }
 
-// admit lets a commit through on a disk that is full. One that makes room waits for what was
-// deleted before it to be gone. Errors: ErrDiskFull, the context's.
+// admit decides whether a commit may run on a full disk. A delete waits until there is space and credit for
+// it. Errors: ErrDiskFull, the context's.
 func (s *store) admit(ctx context.Context, w *work, adds, essential bool) error {
 	r := &s.room
 	switch {
@@ -133,7 +133,7 @@ func (s *store) admit(ctx context.Context, w *work, adds, essential bool) error 
 	}
 }
 
-// spend takes bytes of the credit, and reports whether there were as many.
+// spend takes bytes from the credit, and reports whether there was enough.
 func (m *making) spend(bytes int64) bool {
 	m.Lock()
 	defer m.Unlock()
@@ -145,8 +145,8 @@ func (m *making) spend(bytes int64) bool {
 	return true
 }
 
-// owe counts a commit that deletes on a disk that is about to be full. It is taken without credit, and the log is
-// shortened by as much when the disk is full.
+// owe records a commit with deletes on a disk that is nearly full. It needs no credit; the log is shortened
+// by as much once the disk is full.
 func (m *making) owe(w *work) {
 	m.note(w)
 	m.Lock()
@@ -154,7 +154,7 @@ func (m *making) owe(w *work) {
 	m.credit -= int64(w.buf.Bytes())
 }
 
-// note takes note of the keys that a commit deletes.
+// note records the keys that a commit deletes.
 func (m *making) note(w *work) {
 	m.Lock()
 	defer m.Unlock()
@@ -165,7 +165,7 @@ func (m *making) note(w *work) {
 	}
 }
 
-// add makes the range of a family large enough for one of it.
+// add extends the range of a family so that it includes r.
 func (all *spans) add(r storage.Range) {
 	if *all == nil {
 		*all = spans{}
@@ -181,8 +181,8 @@ func (all *spans) add(r storage.Range) {
 	(*all)[of] = span
 }
 
-// reclaim makes room while the disk is full and somebody writes: it shortens the change log,
-// writes out what was deleted, and compacts where that was.
+// reclaim frees space while the disk is full and commits need it: it shortens the change log, flushes the
+// deletes, and compacts their ranges.
 func (s *store) reclaim() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -212,7 +212,7 @@ func (s *store) reclaim() {
 	}
 }
 
-// makeRoom is one round of reclaim.
+// makeRoom runs one round of reclaim.
 func (s *store) makeRoom(ctx context.Context) {
 	r, m := &s.room, &s.making
 	r.relieve(0)
@@ -244,13 +244,14 @@ func (s *store) makeRoom(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	low := append(levels[bottom-1], levels[bottom]...) // all others are small
+	low := append(levels[bottom-1], levels[bottom]...) // the other levels are small
 	slices.SortFunc(low, func(a, b pebble.SSTableInfo) int { return bytes.Compare(a.Largest.UserKey, b.Largest.UserKey) })
 	var steps []storage.Range
 	for _, span := range deleted {
 		steps = append(steps, s.steps(span, low)...)
 	}
-	// A table of deletes that reached over the whole collection could only be merged with all of it.
+	// A flushed table of deletes that spanned a whole collection could only be merged with all of it, so
+	// tables end at the steps.
 	slices.SortFunc(steps, func(a, b storage.Range) int { return bytes.Compare(a.Start, b.Start) })
 	s.cuts.Store(&steps)
 	s.anchor.lift()
@@ -279,15 +280,15 @@ func (s *store) makeRoom(ctx context.Context) {
 	r.look()
 }
 
-// oldestRead is the time of the oldest state that somebody reads, the newest if nobody does.
+// oldestRead returns the timestamp of the oldest state that has a reader, or of the newest state.
 func (s *store) oldestRead() storage.Timestamp {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.snaps.oldest()
 }
 
-// take returns the ranges to compact in a round, when no state before a time is read, and reports whether there is
-// something to be written out.
+// take returns the ranges to compact in this round, and reports whether a flush is needed. Ranges in held are
+// included if no older snapshot is open: oldest is the timestamp of the oldest one.
 func (m *making) take(oldest storage.Timestamp) (deleted spans, flush bool) {
 	m.Lock()
 	defer m.Unlock()
@@ -302,21 +303,21 @@ func (m *making) take(oldest storage.Timestamp) (deleted spans, flush bool) {
 	return deleted, flush
 }
 
-// drop has the next round write out what was committed.
+// drop requests a flush in the next round.
 func (m *making) drop() {
 	m.Lock()
 	defer m.Unlock()
 	m.drops = true
 }
 
-// again has a range compacted in the next round.
+// again adds a range to the next round.
 func (m *making) again(span storage.Range) {
 	m.Lock()
 	defer m.Unlock()
 	m.spans.add(span)
 }
 
-// hold has a range compacted again when no state before a time is read.
+// hold adds a range to be compacted again once no snapshot before latest is open.
 func (m *making) hold(span storage.Range, latest storage.Timestamp) {
 	m.Lock()
 	defer m.Unlock()
@@ -324,15 +325,15 @@ func (m *making) hold(span storage.Range, latest storage.Timestamp) {
 	m.heldTo = latest
 }
 
-// pending reports that a round has left something to compact.
+// pending reports whether ranges are left to compact.
 func (m *making) pending() bool {
 	m.Lock()
 	defer m.Unlock()
 	return len(m.spans)+len(m.held) > 0
 }
 
-// steps divides a range where tables end, which are sorted by their ends, so that compacting a step takes no
-// more than there is room for.
+// steps divides a range at the ends of tables, so that compacting a step needs no more space than there is.
+// tables is sorted by their ends.
 func (s *store) steps(span storage.Range, tables []pebble.SSTableInfo) (steps []storage.Range) {
 	start, size := span.Start, int64(0)
 	for _, table := range tables {
@@ -348,11 +349,11 @@ func (s *store) steps(span storage.Range, tables []pebble.SSTableInfo) (steps []
 	return append(steps, storage.Range{Start: start, End: span.End})
 }
 
-// touch deletes a key that does not exist inside each table of the last level that holds deletes in the ranges.
-// Compact writes a table of the last level anew only where tables above overlap with it, and Pebble's own
-// compactions of single tables do not come back to one that failed for lack of room, as it caches that the
-// table is being compacted. While a state before latest is read, compactions would keep what was deleted: then
-// nothing is done, and kept is true.
+// touch deletes a key that does not exist inside each table of the last level that holds deletes in the
+// ranges. The reasons: Compact rewrites a table of the last level only if tables above overlap with it, and
+// Pebble does not retry its own compaction of a single table that failed for lack of space, because it caches
+// that the table is being compacted. While a snapshot before latest is open, a compaction would keep what was
+// deleted: then touch does nothing and kept is true.
 func (s *store) touch(deleted spans, last []pebble.SSTableInfo) (latest storage.Timestamp, kept bool, err error) {
 	s.commit.Lock()
 	defer s.commit.Unlock()
@@ -388,8 +389,7 @@ func (s *store) touch(deleted spans, last []pebble.SSTableInfo) (latest storage.
 	return latest, false, err
 }
 
-// compact compacts a range, unless the compaction does not come to its end in time: without room none
-// is begun.
+// compact compacts a range within compactPatience. If there is too little space, it returns errNoRoom.
 func (s *store) compact(ctx context.Context, r storage.Range) error {
 	if !s.room.compacts() {
 		return errNoRoom
@@ -399,8 +399,8 @@ func (s *store) compact(ctx context.Context, r storage.Range) error {
 	return s.db.Compact(ctx, r.Start, r.End, false)
 }
 
-// spans says how far a table reaches that begins with a key: to the end of its family, and while
-// room is made not beyond a step.
+// spans returns the key at which a table that begins with key has to end: at the end of its family and, while
+// room is made, at the start of the next step.
 func (s *store) spans(key []byte) (pebble.SpanPolicy, []byte, error) {
 	policy, end, err := families(key)
 	if cuts := s.cuts.Load(); cuts != nil {

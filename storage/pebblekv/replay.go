@@ -11,10 +11,11 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv/wreck"
 )
 
-// Replay makes writes again, in their order, in a copy of the files of a store that nobody
-// has open; they may begin earlier than the copy, if they do not end earlier. What it leaves is what a store is that was killed
-// after the last of them. With documents only, what the documents and the catalog can be read without is left out. writes hands each to
-// again. After an error the copy is of no use.
+// Replay repeats writes, in their order, in a copy of the files of a store that no process has open. The
+// writes may begin before the state of the copy, but must not end before it. Afterwards the copy is in the
+// state of a store killed right after the last replayed write. With documentsOnly, index entries and log
+// records are left out: the documents and the catalog can be read without them. writes calls again for each
+// batch. After an error the copy is unusable.
 func Replay(dir string, documentsOnly bool, writes func(again func(batch []byte) error) error) error {
 	o := Options{ReserveBytes: -1, MemtableBytes: 32 << 20, CacheBytes: 16 << 20}.defaults()
 	s := &store{o: o, dir: dir}
@@ -35,8 +36,8 @@ func Replay(dir string, documentsOnly bool, writes func(again func(batch []byte)
 	return errors.Join(err, translate(s.db.Close()), s.lock.Close())
 }
 
-// openForReplay opens the store without a log of its own: what is made again is either
-// finished or begun anew.
+// openForReplay opens the store without a write-ahead log: after a failure the replay starts again from the
+// beginning.
 func (s *store) openForReplay() (err error) {
 	folder, err := wreck.Open(s.dir)
 	if err != nil {

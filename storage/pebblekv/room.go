@@ -11,49 +11,49 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// room is the free space of the disk and what of it everybody who writes may use. Each of
-// them looks again after lookEvery bytes, and the store once a second, as others fill
-// disks too.
+// room tracks the free space of the disk, and limits what each kind of writer may use of it. Free space
+// is read again after lookEvery bytes written, and once a second, because other programs fill the disk
+// too.
 //
-//	commits       down to the reserve, and to what lacks of the ballast
+//	commits       use space down to the reserve, plus the missing part of the ballast
 //	deletes       down to a half, once the change log has been shortened by as much
-//	compactions   are begun above a half, and given up at a quarter
-//	flushes, log  wait for room if there is none: they never fail, and the process goes on
+//	compactions   start above a half, and are aborted at a quarter
+//	flushes, log  wait for space: they never fail, and the process goes on
 //
-// Halves and quarters are of the reserve, or of eight memtables where it is larger. Whoever makes
-// room, and finds less than a half, has the ballast let go.
+// Halves and quarters are of the reserve, or of eight memtables if the reserve is larger than that. If
+// work that frees space finds less than a half, the ballast is released.
 type room struct {
 	files vfs.FS // nil in memory
 	dir   string
 	kept  int64 // Options.ReserveBytes
-	// memtable is how large one is.
+	// memtable is the size of a memtable.
 	memtable int64
 	log      logger
 	ballast  ballast
 
-	known   atomic.Bool // the file system says how much there is
+	known   atomic.Bool // the free space could be read
 	free    atomic.Int64
 	total   atomic.Int64
-	owed    atomic.Int64 // bytes in memtables, which a flush has yet to write
-	unseen  atomic.Int64 // bytes written since free was looked at
-	coming  atomic.Int64 // bytes that large commits under way will write, into the log and into tables
-	starved atomic.Int64 // writers of the log or the list of tables that wait for room
+	owed    atomic.Int64 // bytes in memtables, not flushed yet
+	unseen  atomic.Int64 // bytes written since free was last read
+	coming  atomic.Int64 // bytes that large commits in progress will write, into the log and into tables
+	starved atomic.Int64 // writers of the log or the manifest that wait for space
 	closing atomic.Bool
 	changed chan struct{} // a flush has ended
-	asked   chan struct{} // somebody makes room
-	wanted  atomic.Int64  // what a compaction found too little of; 0 = none did
+	asked   chan struct{} // reclaim is to run
+	wanted  atomic.Int64  // free space that the last aborted compaction needed; 0 = none was aborted
 }
 
 const (
 	lookEvery  = 1 << 20
-	roomPause  = 50 * time.Millisecond // between tries to write
-	wantedOnly = 30 * time.Second      // for so long a compaction that found too little is not tried again
+	roomPause  = 50 * time.Millisecond // between attempts to write
+	wantedOnly = 30 * time.Second      // how long an aborted compaction is not retried without that space
 )
 
-// errNoRoom ends a compaction that would use up the reserve.
+// errNoRoom aborts a compaction that would use up the reserve.
 var errNoRoom = fmt.Errorf("a compaction waits until there is more room: %w", syscall.ENOSPC)
 
-// open begins to watch the disk of a store.
+// open starts to watch the disk of a store.
 func (r *room) open(o Options, dir string) {
 	r.files, r.dir, r.kept, r.log = o.FS, dir, o.ReserveBytes, logger{o}
 	if o.ReadOnly {
@@ -64,7 +64,7 @@ func (r *room) open(o Options, dir string) {
 	r.look()
 }
 
-// look asks the file system how much room there is.
+// look reads the free space from the file system.
 func (r *room) look() {
 	du, err := r.files.GetDiskUsage(r.dir)
 	if err != nil {
@@ -76,14 +76,14 @@ func (r *room) look() {
 	r.known.Store(true)
 }
 
-// wrote counts bytes on their way to the disk.
+// wrote counts bytes that are written to the disk.
 func (r *room) wrote(n int) {
 	if r.unseen.Add(int64(n)) >= lookEvery && r.known.Load() {
 		r.look()
 	}
 }
 
-// reserve is what is kept free, 0 for nothing.
+// reserve returns the number of bytes to be kept free, 0 for none.
 func (r *room) reserve() int64 {
 	switch {
 	case r.kept < 0 || !r.known.Load():
@@ -94,16 +94,18 @@ func (r *room) reserve() int64 {
 	return int64(storage.DiskReserve(uint64(r.total.Load())))
 }
 
-// left is what is free when all large commits under way have ended and all memtables have been flushed.
+// left returns the space that will be free once all large commits in progress have ended and all
+// memtables are flushed.
 func (r *room) left() int64 {
 	return r.free.Load() - r.owed.Load() - r.unseen.Load() - r.coming.Load()
 }
 
-// claim counts a commit of so many bytes, and returns what the caller takes off coming when it has ended.
-// Without it, one large commit that begins just above the reserve uses all of it: then the flush has
-// no room, and all writes wait for the flush. The reserve itself is enough for small ones.
+// claim reserves space for a large commit, and returns how much the caller must subtract from coming at
+// its end. Without it, one large commit that begins just above the reserve would use all of it: then the
+// flush would have no space, and all writes would wait for the flush. For small commits the reserve
+// itself is enough.
 func (r *room) claim(bytes int) int64 {
-	n := 2 * int64(bytes) // the log of writes keeps them until they lie in a table
+	n := 2 * int64(bytes) // once in the write-ahead log, once in a table
 	if n < lookEvery {
 		return 0
 	}
@@ -111,29 +113,30 @@ func (r *room) claim(bytes int) int64 {
 	return n
 }
 
-// part is a part of the reserve; of a large one a part of what background work takes, which is
-// a few memtables.
+// part returns an n-th of the reserve. If the reserve is large, it returns an n-th of eight memtables:
+// background work needs no more.
 func (r *room) part(n int64) int64 { return min(r.reserve(), 8*r.memtable) / n }
 
-// above reports that so much of the reserve is left.
+// above reports whether so many bytes are left, or there is no reserve.
 func (r *room) above(bytes int64) bool { return r.left() >= bytes || r.reserve() == 0 }
 
-// full reports that nothing may be added.
+// full reports whether commits that add are refused.
 func (r *room) full() bool {
 	reserve := r.reserve()
 	return reserve > 0 && r.left() < reserve+r.ballast.lacking.Load()
 }
 
-// low reports that the disk may soon be full: what is deleted from now on is to be compacted then.
+// low reports whether the disk may soon be full: then the keys of deletes are recorded for a later
+// compaction.
 func (r *room) low() bool {
 	reserve := r.reserve()
 	return reserve > 0 && r.left() < 2*reserve+r.ballast.lacking.Load()
 }
 
-// stuck reports that not even the log can be written.
+// stuck reports whether even the log cannot be written.
 func (r *room) stuck() bool { return r.starved.Load() > 0 }
 
-// compacts reports that a compaction may begin.
+// compacts reports whether a compaction may start.
 func (r *room) compacts() bool {
 	if !r.above(r.part(2)) {
 		return false
@@ -142,7 +145,7 @@ func (r *room) compacts() bool {
 	return w == 0 || r.left() > w+w/4
 }
 
-// compacting ends a compaction that would use up the reserve.
+// compacting returns errNoRoom to abort a compaction that would use up the reserve.
 func (r *room) compacting() error {
 	if r.above(r.part(4)) {
 		return nil
@@ -153,14 +156,14 @@ func (r *room) compacting() error {
 	return errNoRoom
 }
 
-// relieve lets the ballast go if a half of the reserve is not left beside so many bytes, and
-// reports whether it did.
+// relieve releases the ballast if less than a half would be left besides so many bytes, and reports
+// whether it did.
 func (r *room) relieve(beside int64) bool {
 	r.look()
 	return r.reserve() > 0 && r.left()-beside < r.part(2) && r.letGo()
 }
 
-// letGo lets the ballast go, and reports whether there was one.
+// letGo releases the ballast, and reports whether there was one.
 func (r *room) letGo() bool {
 	if !r.ballast.release() {
 		return false
@@ -171,8 +174,8 @@ func (r *room) letGo() bool {
 	return true
 }
 
-// persist does what has to be done for the store to go on, and waits for room if there is
-// none. Errors: those of do; without room only when the store is closed.
+// persist runs an operation without which the store cannot continue. While the disk is full, it waits and
+// retries. Errors: those of do; that of a full disk only when the store is closed.
 func (r *room) persist(do func() error) error {
 	err := do()
 	if !noRoom(err) || r.files == nil {
@@ -194,7 +197,7 @@ func (r *room) persist(do func() error) error {
 	return err
 }
 
-// await holds a flush until there are so many bytes, which it needs next.
+// await blocks a flush until so many bytes are free, which it needs next.
 func (r *room) await(bytes int64) {
 	for r.known.Load() && !r.closing.Load() {
 		r.look()
@@ -205,14 +208,14 @@ func (r *room) await(bytes int64) {
 	}
 }
 
-// flushed says that memtables hold less.
+// flushed signals that a flush has ended.
 func (r *room) flushed() {
 	if r != nil {
 		poke(r.changed)
 	}
 }
 
-// poke leaves a mark in a channel that holds one.
+// poke puts a mark into a channel of capacity one, if it is empty.
 func poke(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -220,12 +223,11 @@ func poke(c chan struct{}) {
 	}
 }
 
-// openRoom is what an opening needs beside the tables that it makes of logs: a list of tables, settings,
-// the beginning of a log.
+// openRoom is the space that opening a store needs besides the tables made from its logs: a manifest,
+// options, the start of a log.
 const openRoom = 512 << 10
 
-// roomToOpen makes room for an opening that writes so many bytes of logs into tables.
-// Errors: NoRoomError.
+// roomToOpen frees space for an open that writes so many bytes of logs into tables. Errors: NoRoomError.
 func (s *store) roomToOpen(unflushed int64) error {
 	r, need := &s.room, unflushed+unflushed/8+openRoom
 	if r.reserve() == 0 || r.free.Load() >= need || r.letGo() && r.free.Load() >= need {

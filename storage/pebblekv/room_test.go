@@ -17,14 +17,14 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// smallFS is a file system in memory of so many bytes.
+// smallFS is a file system in memory with a limited size.
 type smallFS struct {
 	vfs.FS
 	size int64
 
 	mu    sync.Mutex
-	taken map[string]int64 // by each file
-	other int64            // by others
+	taken map[string]int64 // by this file system's files
+	other int64            // by other programs
 }
 
 func newSmallFS(size int64) *smallFS {
@@ -39,7 +39,7 @@ func (f *smallFS) free() int64 {
 	return free
 }
 
-// take makes a file so long, if there is room.
+// take extends a file to a length, if there is space.
 func (f *smallFS) take(name string, length int64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -54,7 +54,7 @@ func (f *smallFS) take(name string, length int64) error {
 	return nil
 }
 
-// stranger takes up what is left but so many bytes, or with a negative number nothing.
+// stranger lets another program use all free space but left bytes, or none if left is negative.
 func (f *smallFS) stranger(left int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -139,7 +139,7 @@ func (f *smallFile) WriteAt(p []byte, at int64) (int, error) {
 	if err := f.fs.take(f.name, at+int64(len(p))); err != nil {
 		return 0, err
 	}
-	return len(p), nil // a ballast, of which the content does not matter
+	return len(p), nil // only the ballast writes this way; its content does not matter
 }
 
 func (f *smallFile) Preallocate(offset, length int64) error {
@@ -172,7 +172,7 @@ func (m *small) open() {
 
 const smallValue = 64 << 10
 
-// add adds keys until that is refused.
+// add adds keys until one is refused.
 func (m *small) add() (added int) {
 	m.Helper()
 	value := make([]byte, smallValue)
@@ -191,7 +191,7 @@ func (m *small) add() (added int) {
 	}
 }
 
-// fill adds keys until that is refused although all is written out.
+// fill adds keys until they are refused even after a flush.
 func (m *small) fill() {
 	m.Helper()
 	for m.add() > 0 {
@@ -202,7 +202,7 @@ func (m *small) fill() {
 	}
 }
 
-// until waits for something.
+// until waits for a condition.
 func (m *small) until(what string, is func() bool) {
 	m.Helper()
 	for begun := time.Now(); !is(); <-time.After(10 * time.Millisecond) {
@@ -212,7 +212,7 @@ func (m *small) until(what string, is func() bool) {
 	}
 }
 
-// end closes the store, and wants all keys to be there when it is opened again.
+// end closes the store, and checks that all keys are there when it is opened again.
 func (m *small) end() {
 	m.Helper()
 	mustClose(m.T, m.store)
@@ -237,8 +237,8 @@ func get(s *store, key string) ([]byte, error) {
 	return r.Get(context.Background(), []byte(key), nil)
 }
 
-// TestReserveIsKept fills a disk with what is written: when that is refused, and all is written out,
-// the reserve is free, and the ballast is there.
+// TestReserveIsKept fills a disk with writes: when they are refused and everything is flushed, the reserve is
+// free and the ballast exists.
 func TestReserveIsKept(t *testing.T) {
 	m := openSmall(t, 64<<20)
 	m.fill()
@@ -249,8 +249,8 @@ func TestReserveIsKept(t *testing.T) {
 	m.end()
 }
 
-// TestLargeCommit has a commit that is larger than the room there is, on a disk that takes small ones. It is refused before
-// it begins, so that what was committed before can be written out.
+// TestLargeCommit commits more than there is space for, on a disk that accepts small commits. The commit is
+// refused before it begins, so that earlier commits can be flushed.
 func TestLargeCommit(t *testing.T) {
 	m := openSmall(t, 64<<20)
 	m.fill()
@@ -277,7 +277,7 @@ func TestLargeCommit(t *testing.T) {
 	m.end()
 }
 
-// commit writes so many keys at once.
+// commit writes so many keys in one transaction.
 func (m *small) commit(keys int) error {
 	txn, err := m.store.Begin(m.Context(), storage.TxnOptions{})
 	if err != nil {
@@ -301,8 +301,8 @@ func (m *small) commit(keys int) error {
 	return nil
 }
 
-// TestDeletesMakeRoom deletes the half of a full disk: the ballast is let go if need be, and made
-// again, and writes are taken.
+// TestDeletesMakeRoom deletes half of the keys on a full disk: the ballast is released if necessary and
+// created again, and writes are accepted.
 func TestDeletesMakeRoom(t *testing.T) {
 	m := openSmall(t, 64<<20)
 	m.fill()
@@ -319,8 +319,8 @@ func TestDeletesMakeRoom(t *testing.T) {
 	m.end()
 }
 
-// TestNoRoomAtAll takes all room away while keys are written: writes are refused or wait, reads go on, and
-// when there is room again all is well, also at a start.
+// TestNoRoomAtAll takes all free space away while keys are written: writes are refused or wait, and reads go
+// on. Once there is space again, everything works, also after a restart.
 func TestNoRoomAtAll(t *testing.T) {
 	m := openSmall(t, 64<<20)
 	for range 100 {
@@ -348,8 +348,8 @@ func TestNoRoomAtAll(t *testing.T) {
 	m.end()
 }
 
-// TestOpenWithoutRoom opens a store where no room is left: it says how much is missing, can be read,
-// and refuses writes for the same reason.
+// TestOpenWithoutRoom opens a store on a full disk: the error has the missing space; the store can be opened
+// for reading, and then refuses writes for the same reason.
 func TestOpenWithoutRoom(t *testing.T) {
 	m := openSmall(t, 64<<20)
 	mustPut(t, m.store, "r1", "v")

@@ -8,17 +8,17 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// snap is one state of the store, shared by everything opened at it. The fields
-// but ps are guarded by store.mu.
+// snap is one state of the store, shared by all readers and transactions opened at
+// it. The fields except ps are guarded by store.mu.
 type snap struct {
 	ts         storage.Timestamp               // sees exactly the commits <= ts
-	until      storage.Timestamp               // the last timestamp it also stands for; 0 while newest
+	until      storage.Timestamp               // the last timestamp that it represents too; 0 while it is the newest
 	refs       int                             // open readers and transactions
-	ps         atomic.Pointer[pebble.Snapshot] // made when first needed
+	ps         atomic.Pointer[pebble.Snapshot] // created on first use
 	prev, next *snap                           // in order of ts
 }
 
-// snaps is the list of snaps with references, and the newest one at its end.
+// snaps is a list of the snaps with references, with the newest one at its end.
 type snaps struct{ head, newest *snap }
 
 // pebble returns the Pebble snapshot.
@@ -31,8 +31,8 @@ func (s *store) pebble(sn *snap) *pebble.Snapshot {
 	return s.materialize(sn)
 }
 
-// materialize makes the Pebble snapshot of the newest state; store.mu is held and
-// no commit is being applied, or it exists already.
+// materialize creates the Pebble snapshot of the newest state; store.mu is held.
+// While a commit is being applied, the snapshot must exist already.
 func (s *store) materialize(sn *snap) *pebble.Snapshot {
 	ps := sn.ps.Load()
 	if ps == nil {
@@ -42,7 +42,7 @@ func (s *store) materialize(sn *snap) *pebble.Snapshot {
 	return ps
 }
 
-// at finds the open state of a timestamp, nil if none; store.mu is held.
+// at returns the open state of a timestamp, nil if there is none; store.mu is held.
 func (l *snaps) at(ts storage.Timestamp) *snap {
 	for sn := l.newest; sn != nil; sn = sn.prev {
 		if sn.ts <= ts {
@@ -89,5 +89,6 @@ func (l *snaps) remove(sn *snap) {
 	sn.next.prev = sn.prev
 }
 
-// oldest is the timestamp of the oldest state somebody reads.
+// oldest returns the timestamp of the oldest state that has a reader, or of the
+// newest state.
 func (l *snaps) oldest() storage.Timestamp { return l.head.ts }

@@ -23,40 +23,41 @@ type store struct {
 	dir     string
 	db      *pebble.DB
 	lock    *pebble.Lock
-	watch   io.Closer    // ends the watchdog
-	seed    maphash.Seed // of key fingerprints
+	watch   io.Closer    // stops the watchdog
+	seed    maphash.Seed // seed of key fingerprints
 	latches *writebuf.Latches
 	hot     *hot
 	buffers sync.Pool       // *work
 	bounds  writebuf.Bounds // of a transaction
 
 	commit  sync.Mutex        // one commit at a time; taken before mu
-	ceiling storage.Timestamp // as stored; guarded by commit
+	ceiling storage.Timestamp // timestamps are below this; the stored value; guarded by commit
 
-	mu        sync.Mutex // the fields below; never held over disk access
+	mu        sync.Mutex // guards the fields below; never held during disk access
 	snaps     snaps
-	txns      txnList // open writable transactions in order of their start
+	txns      txnList // open writable transactions, by start timestamp
 	conflicts conflicts
 	open      int // readers and transactions
 	closed    bool
 
-	direct    sync.RWMutex // read-held by calls that use db without a snapshot
+	direct    sync.RWMutex // read-locked by calls that use db without a snapshot
 	latest    atomic.Uint64
 	syncer    syncer
 	anchor    anchor
 	marks     logMarks
 	iterators atomic.Int64
 	commits   atomic.Int64
-	refused   atomic.Int64 // commits that conflicted
+	refused   atomic.Int64 // commits refused with a conflict
 	stalls    atomic.Int64
 	room      room
 	making    making
-	// cuts is where tables end besides, while room is made; nil = nowhere.
+	// cuts holds additional keys at which tables end while room is made on a full disk;
+	// nil if there are none.
 	cuts    atomic.Pointer[[]storage.Range]
-	damaged atomic.Bool // a table is; no more writes are taken
+	damaged atomic.Bool // a damaged table was found; writes are refused
 	damages damages
 	kept    *keeper
-	written atomic.Uint64 // the sequence number behind the last write applied
+	written atomic.Uint64 // sequence number after the last applied write
 	stop    chan struct{}
 	stopped sync.WaitGroup
 }
@@ -64,7 +65,7 @@ type store struct {
 // Latest implements storage.Store.
 func (s *store) Latest() storage.Timestamp { return storage.Timestamp(s.latest.Load()) }
 
-// Now implements storage.Store. Nobody else writes to the files.
+// Now implements storage.Store. No other process writes to the files.
 func (s *store) Now(ctx context.Context) (storage.Timestamp, error) {
 	done, err := s.use(ctx)
 	if err != nil {
@@ -92,7 +93,7 @@ func (s *store) Snapshot(ctx context.Context, at storage.Timestamp) (storage.Rea
 	return r, nil
 }
 
-// acquire gives v the state at a timestamp; store.mu is held.
+// acquire opens the state at a timestamp for v; store.mu is held.
 func (s *store) acquire(v *view, at storage.Timestamp) error {
 	if s.closed {
 		return storage.ErrClosed
@@ -109,8 +110,8 @@ func (s *store) acquire(v *view, at storage.Timestamp) error {
 	return nil
 }
 
-// use is called by methods that touch db without a snapshot.
-// It returns what to defer. Errors: ErrClosed.
+// use is called by methods that use db without a snapshot. The caller defers done. Errors:
+// ErrClosed.
 func (s *store) use(ctx context.Context) (done func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -126,8 +127,8 @@ func (s *store) use(ctx context.Context) (done func(), err error) {
 	return s.direct.RUnlock, nil
 }
 
-// ApproximateBytes implements storage.Store. Pebble's estimate leaves out what is
-// not flushed yet, so ranges of few rows are counted.
+// ApproximateBytes implements storage.Store. Pebble's estimate leaves out what is not
+// flushed yet, so small ranges are counted row by row.
 func (s *store) ApproximateBytes(ctx context.Context, r storage.Range) (uint64, error) {
 	done, err := s.use(ctx)
 	if err != nil {
@@ -192,7 +193,8 @@ func (s *store) Checkpoint(ctx context.Context, dir string) error {
 	if s.o.InMemory {
 		return errNoFiles
 	}
-	// What lies in memory would be copied as a log, and read whole by whoever looks at it.
+	// Unflushed writes would be copied as a write-ahead log, which each open of the copy
+	// would have to replay.
 	if err := s.db.Flush(); err != nil {
 		return s.translate(err)
 	}
@@ -220,15 +222,15 @@ func (s *store) Metrics() storage.Metrics {
 	}
 	p := s.db.Metrics()
 	m.DiskBytes, m.DirtyBytes = p.DiskSpaceUsage(), p.MemTable.Size
-	m.LogBytes, _ = s.db.EstimateDiskUsage(logStart, logEnd) // without it the rest is still worth telling
+	m.LogBytes, _ = s.db.EstimateDiskUsage(logStart, logEnd) // on an error the other metrics are still returned
 	m.KeptBytes = s.kept.bytes.Load()
 	m.CacheMax, m.Checkpoints = s.o.CacheBytes, p.Flush.Count
 	m.CacheBytes, m.CacheHits, m.CacheMisses = p.BlockCache.Size+s.hot.bytes.Load(), p.BlockCache.Hits, p.BlockCache.Misses
 	return m
 }
 
-// Close implements storage.Store. With readers left open the files stay open
-// too: closing under a running read would crash it.
+// Close implements storage.Store. If readers are still open, the files stay open too:
+// closing Pebble under a running read would crash it.
 func (s *store) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -242,7 +244,7 @@ func (s *store) Close() error {
 	s.stopped.Wait()
 	s.direct.Lock()
 	defer s.direct.Unlock()
-	s.commit.Lock() // let the last commit be applied
+	s.commit.Lock() // let the last commit finish
 	defer s.commit.Unlock()
 	err := s.syncer.close(s.Latest())
 	s.mu.Lock()
@@ -261,7 +263,7 @@ func (s *store) Close() error {
 	return errors.Join(err, translate(s.db.Close()), s.watch.Close(), s.syncer.mark.Close(), s.lock.Close())
 }
 
-// translate gives Pebble's errors the seam's names.
+// translate wraps Pebble's errors in the errors of package storage.
 func translate(err error) error {
 	switch {
 	case err == nil:

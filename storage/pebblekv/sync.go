@@ -13,28 +13,28 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv/wreck"
 )
 
-// syncer makes commits durable in groups: all that wait while one sync of the log
-// runs share the next. One of them, the leader, writes an empty synced log record,
-// which covers everything applied before it; the log keeps that order, also when
-// it changes files, because Pebble syncs a file before it opens the next.
+// syncer makes commits durable by group commit: all that wait while a sync of the log runs
+// share the next one. One of them, the leader, writes an empty synced log record, which
+// covers everything applied before it. The log keeps that order, also when it changes files,
+// because Pebble syncs a file before it opens the next.
 //
-// Pebble would group one synced batch per commit as well; one record per group
-// costs less, and the same place knows what is durable and wakes log readers.
+// Pebble would also group one synced batch per commit. One record per group costs less, and
+// the durable timestamp and the wake-up of log readers are handled in the same place.
 type syncer struct {
 	s     *store
-	done  atomic.Uint64 // durable up to here
+	done  atomic.Uint64 // the durable timestamp
 	times syncTimes
 	mark  *wreck.Mark   // nil in memory; set by the leader
-	dirty chan struct{} // a Buffered commit wants a sync within the interval
+	dirty chan struct{} // a Buffered commit requests a sync within the interval
 
 	turn sync.Mutex // held by the leader that syncs
-	mu   sync.Mutex // the fields below
-	next *syncGroup // who waits for the next sync
+	mu   sync.Mutex // guards the fields below
+	next *syncGroup // the commits that wait for the next sync
 	wake chan struct{}
 	stop bool
 }
 
-// syncGroup is the commits one sync covers.
+// syncGroup represents the commits that one sync covers.
 type syncGroup struct {
 	done chan struct{}
 	err  error
@@ -43,13 +43,13 @@ type syncGroup struct {
 func (y *syncer) start(s *store) {
 	y.s, y.times.now = s, s.o.Clock
 	y.dirty = make(chan struct{}, 1)
-	y.done.Store(uint64(s.Latest())) // Pebble flushes what it replays
+	y.done.Store(uint64(s.Latest())) // Pebble flushes the log that it replays
 }
 
 func (y *syncer) durable() storage.Timestamp { return storage.Timestamp(y.done.Load()) }
 
-// wait returns when ts is durable. The commit is visible already, so it does not look at a
-// context: see waitUntil for who must not wait for ever.
+// wait returns when ts is durable. It takes no context, because the commit is visible
+// already; callers with a time limit use waitUntil.
 func (y *syncer) wait(ts storage.Timestamp) error {
 	if y.durable() >= ts {
 		return nil
@@ -62,8 +62,8 @@ func (y *syncer) wait(ts storage.Timestamp) error {
 	return g.err
 }
 
-// waitUntil is wait for those who have a time limit and can tell that it is not known yet
-// whether a commit is durable. Errors: the context's, while the sync goes on.
+// waitUntil is wait with a time limit. If the context ends before ts is durable, it returns
+// the cause of the context, and the sync continues.
 func (y *syncer) waitUntil(ctx context.Context, ts storage.Timestamp) error {
 	if _, limited := ctx.Deadline(); !limited || y.durable() >= ts {
 		return y.wait(ts) // in this goroutine, which is faster
@@ -80,7 +80,7 @@ func (y *syncer) waitUntil(ctx context.Context, ts storage.Timestamp) error {
 	}
 }
 
-// join is the group of the next sync; who makes it leads it.
+// join returns the group of the next sync. The caller that creates the group has to lead it.
 func (y *syncer) join() (g *syncGroup, leads bool) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -91,14 +91,14 @@ func (y *syncer) join() (g *syncGroup, leads bool) {
 	return y.next, true
 }
 
-// lead syncs for a group.
+// lead runs the sync of a group.
 func (y *syncer) lead(g *syncGroup) {
 	y.turn.Lock()
-	// Commits that could run now take part in this sync, which costs more than
-	// they do; without any this returns at once.
+	// Let commits that are ready to run join this sync, which costs more than they do. If
+	// there are none, this returns at once.
 	runtime.Gosched()
 	y.mu.Lock()
-	y.next = nil // from here on others wait for the sync after this one
+	y.next = nil // commits from here on wait for the next sync
 	y.mu.Unlock()
 	target, written := y.s.Latest(), y.s.written.Load()
 	if y.s.o.InMemory || y.s.o.ReadOnly {
@@ -118,7 +118,7 @@ func (y *syncer) lead(g *syncGroup) {
 	close(g.done)
 }
 
-// advance records that everything up to ts is durable and wakes log readers.
+// advance records that everything up to ts is durable, and wakes log readers.
 func (y *syncer) advance(ts storage.Timestamp) {
 	y.mu.Lock()
 	if uint64(ts) > y.done.Load() {
@@ -131,7 +131,7 @@ func (y *syncer) advance(ts storage.Timestamp) {
 	y.mu.Unlock()
 }
 
-// soon asks for a sync within the interval.
+// soon requests a sync within the interval.
 func (y *syncer) soon() {
 	select {
 	case y.dirty <- struct{}{}:
@@ -139,7 +139,7 @@ func (y *syncer) soon() {
 	}
 }
 
-// close makes everything durable and turns waiting log readers away.
+// close makes everything durable and wakes waiting log readers with ErrClosed.
 func (y *syncer) close(latest storage.Timestamp) error {
 	err := y.wait(latest)
 	y.mu.Lock()
@@ -194,7 +194,7 @@ func (s *store) Sync(ctx context.Context) error {
 	return s.syncer.waitUntil(ctx, s.Latest())
 }
 
-// background syncs what Buffered commits left and watches the room on the disk, until Close.
+// background syncs Buffered commits and watches the free disk space, until Close.
 func (s *store) background() {
 	disk := time.NewTicker(time.Second)
 	defer disk.Stop()
@@ -211,8 +211,8 @@ func (s *store) background() {
 		case <-s.room.changed:
 			s.watchRoom()
 		case <-dirty:
-			// A commit that comes during the interval leaves its mark in the
-			// channel and starts the next one.
+			// A commit during the interval leaves its mark in the channel and so starts the
+			// next interval.
 			due, dirty = time.After(s.o.SyncInterval), nil
 		case <-due:
 			due, dirty = nil, s.syncer.dirty

@@ -8,21 +8,21 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// slowSync is how long a sync takes on a disk that is slow, and stuckSync on one that may not
-// answer any more.
+// A sync longer than slowSync counts as slow and is logged; one longer than stuckSync makes
+// Away return an error.
 const (
 	slowSync  = 100 * time.Millisecond
 	stuckSync = 10 * time.Second
 )
 
-// syncTimes are how long syncs take. One runs at a time.
+// syncTimes measures the duration of syncs. One runs at a time.
 type syncTimes struct {
-	now func() time.Time // nil: nobody measures
+	now func() time.Time // nil: nothing is measured
 
 	count, nanos, slow atomic.Int64
-	running            atomic.Pointer[time.Time] // when the one that runs began; nil = none runs
+	running            atomic.Pointer[time.Time] // when the running sync began; nil = none is running
 
-	said   time.Time // when it was last said that the disk is slow
+	said   time.Time // when a slow sync was last logged
 	unsaid int
 }
 
@@ -34,7 +34,7 @@ func (x *syncTimes) begin() (begun time.Time) {
 	return begun
 }
 
-// end is called when a sync that began then has ended. It returns what to log, "" for nothing.
+// end ends the sync that began at begun. It returns the message to log, "" for none.
 func (x *syncTimes) end(begun time.Time) string {
 	x.count.Add(1)
 	if x.now == nil {
@@ -60,8 +60,8 @@ func (x *syncTimes) end(begun time.Time) string {
 	return text
 }
 
-// Away is nil while the disk takes what is written. Errors: ErrUnavailable, with how long it
-// has not.
+// Away returns nil while the disk accepts writes. Errors: ErrUnavailable, with the time since
+// when it does not.
 func (s *store) Away() error {
 	begun := s.syncer.times.running.Load()
 	if begun == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// logger passes Pebble's messages on.
+// logger forwards Pebble's messages to Options.Log.
 type logger struct{ o Options }
 
 func (l logger) Infof(format string, args ...any) {
@@ -38,8 +38,8 @@ func (l logger) Fatalf(format string, args ...any) {
 	l.o.Exit(3)
 }
 
-// Pebble repeats a failed flush or compaction at once, for as long as it fails: some
-// hundred times a second, each of which it reports.
+// Pebble retries a failed flush or compaction at once, for as long as it fails: some
+// hundred times a second, with a report each time.
 const (
 	troublePause = 20 * time.Millisecond // between tries
 	troubleEvery = 10 * time.Second      // between messages
@@ -47,27 +47,27 @@ const (
 	openingTries = 5                     // of background work while the store is being opened
 )
 
-// troubles hears of the background work that fails.
+// troubles handles failures of background work.
 type troubles struct {
 	log     logger
-	now     func() time.Time // nil: every failure is said
-	pause   pause            // of the work that failed
-	opening atomic.Bool      // Pebble is about to open, and nobody can make it stop
-	tries   atomic.Int64     // that failed meanwhile
+	now     func() time.Time // nil: every failure is logged
+	pause   pause            // delays retries
+	opening atomic.Bool      // Pebble is being opened, which cannot be interrupted
+	tries   atomic.Int64     // failures during the open
 	room    *room
-	// logBytes is how long a log becomes, for which space is kept when it is begun.
+	// logBytes is the size of a log; as much space is allocated when a log is created.
 	logBytes int64
-	stalled  atomic.Int64 // one more than what failed while all writes wait for a table; 0 = they do not
+	stalled  atomic.Int64 // one more than the failures while all writes wait for a table; 0 = no writes wait
 
 	mu     sync.Mutex
 	said   time.Time
 	unsaid int
 }
 
-// failed says it, unless it has said so lately, and holds up the next try. A disk that
-// does not take the flush that ends an opening ends the process: who opens the store would
-// wait for as long as the disk errs. Damage does not: no flush reads tables, and what looks
-// at them meanwhile is nothing that an opening waits for.
+// failed logs a failure, unless one was logged lately, and delays the retry. If the flush
+// at the end of an open fails repeatedly, the process ends: otherwise the open would wait
+// for as long as the disk fails. Damage does not end it: no flush reads tables, and the
+// open does not wait for the work that does.
 func (t *troubles) failed(err error) {
 	damage := pebble.IsCorruptionError(err)
 	if t.opening.Load() && !damage && (noRoom(err) || t.tries.Add(1) > openingTries) {
@@ -76,7 +76,7 @@ func (t *troubles) failed(err error) {
 	if n := t.stalled.Load(); n > 0 && !noRoom(err) && t.stalled.CompareAndSwap(n, n+1) && n > int64(t.log.o.StallTries) {
 		t.log.Fatalf("writes wait for tables that cannot be written: %v", err)
 	}
-	if damage { // it is told where it was found, once
+	if damage { // damage is reported once, where it was found
 		t.pause.extend(damagePause)
 		return
 	}
@@ -86,7 +86,7 @@ func (t *troubles) failed(err error) {
 	t.pause.extend(troublePause)
 }
 
-// message is what to log of an error, "" for nothing.
+// message returns the text to log for an error, "" for none.
 func (t *troubles) message(err error) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

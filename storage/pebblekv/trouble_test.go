@@ -17,8 +17,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// A store whose log cannot be flushed, as the disk is full, ends the process with what
-// to do, instead of trying for ever.
+// If the log of a store cannot be flushed while the store is opened, because the disk is
+// full, the process ends with advice, instead of retrying for ever.
 func TestOpenOnAFullDisk(t *testing.T) {
 	if args, ok := testenv.Arguments(t); ok {
 		full := errorfs.InjectorFunc(func(op errorfs.Op) error {
@@ -46,7 +46,7 @@ func TestOpenOnAFullDisk(t *testing.T) {
 	}
 }
 
-// What fails again and again is said now and then, with how often it was not.
+// A failure that repeats is logged now and then, with the number of unlogged failures.
 func TestTroublesAreSaidNowAndThen(t *testing.T) {
 	now := time.Unix(1000, 0)
 	tr := &troubles{now: func() time.Time { return now }}
@@ -66,8 +66,9 @@ func TestTroublesAreSaidNowAndThen(t *testing.T) {
 	}
 }
 
-// TestDamageEndsNoOpening: what is damaged is found by work that an opening does not wait
-// for, and told as damage by whoever needs it.
+// TestDamageEndsNoOpening: damage found by background work during an open does not end
+// the process; the open does not wait for such work, and readers of the damaged keys get
+// the error.
 func TestDamageEndsNoOpening(t *testing.T) {
 	for _, test := range []struct {
 		err  error

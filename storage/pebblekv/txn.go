@@ -10,28 +10,29 @@ import (
 	"github.com/cantledb/cantle/storage/writebuf"
 )
 
-// work is the reusable memory of a writing transaction.
+// work holds the reusable memory of a writing transaction.
 type work struct {
 	buf      writebuf.Buffer
-	prints   []uint64    // fingerprints of the keys written and, behind them, locked
-	renewals []*hotValue // of the keys written, nil for those that are not hot
-	ranges   bool        // ranges of keys are deleted, outside of transactions
+	prints   []uint64    // fingerprints of the keys written, followed by those of the keys locked
+	renewals []*hotValue // new hot values of the keys written, nil for keys that are not hot
+	ranges   bool        // the write deletes ranges of keys, outside of transactions
 	key      []byte      // scratch
 }
 
-// txn implements storage.Txn. The struct itself is not reused, so that a late
-// Close after Commit cannot end somebody else's transaction.
+// txn implements storage.Txn. The struct itself is not reused, so that a late Close
+// after Commit cannot end another transaction.
 type txn struct {
 	view
 	writebuf.Reads
 	writebuf.Writer
 	o          storage.TxnOptions
-	work       *work // nil once closed, or read-only
+	work       *work // nil if closed or read-only
 	held       writebuf.Held
 	prev, next *txn // in txnList
 }
 
-// txnList is the open writable transactions, ordered by their snapshot's time.
+// txnList holds the open writable transactions, in order of their snapshot's
+// timestamp.
 type txnList struct{ head, tail *txn }
 
 func (l *txnList) insert(t *txn) {
@@ -94,7 +95,7 @@ func (s *store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, e
 	if err == nil && !o.ReadOnly {
 		if t.snap.ts < s.conflicts.horizon {
 			s.open--
-			s.snaps.release(t.snap) // not the last reference: At needs an open reader
+			s.snaps.release(t.snap) // not the last reference: At requires an open reader
 			err = storage.ErrSnapshotTooOld
 		} else {
 			s.txns.insert(t)
@@ -138,7 +139,7 @@ func (t *txn) Close() {
 	t.finish(ps)
 }
 
-// leave takes the transaction off the store's books; store.mu is held.
+// leave removes the transaction from the store's lists; store.mu is held.
 func (t *txn) leave() (ps *pebble.Snapshot) {
 	if t.work != nil {
 		t.s.txns.remove(t)
@@ -146,7 +147,7 @@ func (t *txn) leave() (ps *pebble.Snapshot) {
 	return t.release()
 }
 
-// finish frees what leave left.
+// finish releases the remaining resources of a transaction; store.mu is not held.
 func (t *txn) finish(ps *pebble.Snapshot) {
 	t.s.anchor.close(ps)
 	t.held.Release()

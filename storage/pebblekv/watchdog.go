@@ -9,25 +9,25 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// exitHung is the status of a process that its watchdog has ended, as mongod's.
+// exitHung is the exit status of a process ended by its watchdog, the same as mongod's.
 const exitHung = 61
 
 const (
-	// watchEvery is somewhat more than the time between two looks at what is being done to a file.
+	// watchEvery is somewhat more than the interval at which pending file operations are checked.
 	watchEvery = 3 * time.Second
-	// lastWords is how long a log that lies on the same disk may take to say why.
+	// lastWords limits the time for writing the reason to a log, which may lie on the same disk.
 	lastWords = 5 * time.Second
 )
 
-// watchdog ends the process when the disk holds up a sync or a write of the store for too long: whoever starts it
-// again, or stands by, can do something about it, and a process that waits for its disk cannot.
+// watchdog ends the process if a sync or a write of the store takes too long. A supervisor can restart the
+// process or switch to another machine; a process that waits for its disk cannot do anything.
 type watchdog struct {
 	o     Options
-	seen  atomic.Pointer[string] // the path of what was just found to take too long; nil = nothing was
+	seen  atomic.Pointer[string] // path of the operation just found to take too long; nil = none was
 	ended atomic.Bool
 }
 
-// watchFiles has a file system watched for Options.Watchdog; the closer ends that.
+// watchFiles watches a file system for Options.Watchdog; closing the closer ends that.
 func watchFiles(files vfs.FS, o Options) (vfs.FS, io.Closer) {
 	if o.Watchdog <= 0 {
 		return files, io.NopCloser(nil)
@@ -36,8 +36,8 @@ func watchFiles(files vfs.FS, o Options) (vfs.FS, io.Closer) {
 	return vfs.WithDiskHealthChecks(files, o.Watchdog, nil, w.slow)
 }
 
-// slow is called again and again while something takes too long. The first time does not count: a process or
-// a machine that was stopped finds, when it goes on, that everything has taken long.
+// slow is called repeatedly while an operation takes too long. The first call does not count: after a process
+// or machine was paused, all pending operations seem to have taken long.
 func (w *watchdog) slow(info vfs.DiskSlowInfo) {
 	if w.seen.CompareAndSwap(nil, &info.Path) {
 		time.AfterFunc(watchEvery, func() { w.seen.Store(nil) })

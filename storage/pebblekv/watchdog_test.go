@@ -17,8 +17,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// A sync of the log that does not end ends the process, with a status of its own and a line that says which; also where
-// that line cannot be written.
+// If a sync of the log hangs, the process ends with its own exit status and a message that names the sync,
+// even if the message itself cannot be written.
 func TestWatchdog(t *testing.T) {
 	if args, ok := testenv.Arguments(t); ok {
 		hang(t, args[0], args[1] != "")
@@ -33,11 +33,11 @@ func TestWatchdog(t *testing.T) {
 		if said := strings.Contains(string(out), ".log for "); said != (log == "") {
 			t.Errorf("the log hangs %q, and there was: %s", log, out)
 		}
-		mustClose(t, mustOpen(t, dir, Options{Watchdog: time.Hour})) // and the store opens again
+		mustClose(t, mustOpen(t, dir, Options{Watchdog: time.Hour})) // the store opens again
 	}
 }
 
-// hang has the log of a store hang.
+// hang lets the sync of a store's log hang.
 func hang(t *testing.T, dir string, logToo bool) {
 	var hung atomic.Bool
 	files := errorfs.Wrap(vfs.Default, errorfs.InjectorFunc(func(op errorfs.Op) error {

@@ -18,27 +18,27 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Place is a place in the order of all writes: behind all with a sequence number below Next,
-// the last of which was committed at Time.
+// Place is a position in the order of all writes: after all with a sequence number below Next, the last of
+// which was committed at Time.
 type Place struct {
 	Next uint64
 	Time storage.Timestamp
 }
 
-// Write is one commit as the write-ahead log has it.
+// Write is one commit as stored in the write-ahead log.
 type Write struct {
 	First uint64            // its first sequence number
-	Count uint32            // how many it takes
-	Time  storage.Timestamp // 0 if it does not tell: that of the one before
+	Count uint32            // how many sequence numbers it has
+	Time  storage.Timestamp // 0 if it is not stored: the same as that of the previous write
 	Batch []byte            // valid until the visit returns
 }
 
-// Next is the sequence number of the write behind it.
+// Next returns the sequence number after this write.
 func (w *Write) Next() uint64 { return w.First + uint64(w.Count) }
 
-// KeepWrites keeps what is written from now on for Writes, also beyond a restart, until
-// DropWrites or EndKeeping. What is not fetched is given up after two days, or beyond KeptBytes. The folder is where
-// they are kept, and may have other files.
+// KeepWrites keeps all writes from now on for Writes, also across a restart, until DropWrites or EndKeeping.
+// Logs that no backup has fetched are deleted after two days, or beyond KeptBytes. It returns the folder in
+// which logs are kept, which may hold other files too.
 func (s *store) KeepWrites() (folder string, err error) {
 	if s.o.InMemory {
 		return "", errNoFiles
@@ -49,10 +49,10 @@ func (s *store) KeepWrites() (folder string, err error) {
 	return s.kept.folder(), s.kept.begin()
 }
 
-// Keeping reports that what is written is kept, and where.
+// Keeping returns the folder in which logs are kept, and reports whether they are.
 func (s *store) Keeping() (folder string, on bool) { return s.kept.folder(), s.kept.on.Load() }
 
-// EndKeeping lets go of all that KeepWrites has kept, and ends it.
+// EndKeeping deletes all logs that KeepWrites has kept, and stops keeping them.
 func (s *store) EndKeeping() error {
 	if s.o.ReadOnly {
 		return storage.ErrNotWritable
@@ -60,14 +60,14 @@ func (s *store) EndKeeping() error {
 	return s.kept.end()
 }
 
-// errNoFiles refuses what needs files.
+// errNoFiles is the error of operations that need files.
 var errNoFiles = errors.New("pebblekv: a store in memory has no files to copy")
 
-// Folder is where the files are.
+// Folder returns the folder of the store.
 func (s *store) Folder() string { return s.dir }
 
-// MarkPlace commits nothing but a mark, and returns the places before and behind it, when all
-// up to there is durable.
+// MarkPlace commits only a mark, and returns the positions before and after it once everything up to there is
+// durable.
 func (s *store) MarkPlace(ctx context.Context) (before uint64, behind Place, err error) {
 	done, err := s.use(ctx)
 	if err != nil {
@@ -90,9 +90,9 @@ func (s *store) MarkPlace(ctx context.Context) (before uint64, behind Place, err
 	return first, Place{first + uint64(b.Count()), ts}, s.syncer.wait(ts)
 }
 
-// Writes visits the writes with sequence numbers from one number up to below another, in
-// order and without a gap. Errors: storage.ErrLogTruncated, perhaps after some, where they are not kept
-// any more; those of visit.
+// Writes visits the writes with sequence numbers from from up to below upTo, in order and without a gap.
+// Errors: storage.ErrLogTruncated, possibly after some visits, if writes are not kept any more; those of
+// visit.
 func (s *store) Writes(ctx context.Context, from, upTo uint64, visit func(Write) error) error {
 	done, err := s.use(ctx)
 	if err != nil {
@@ -147,11 +147,11 @@ func (s *store) Writes(ctx context.Context, from, upTo uint64, visit func(Write)
 	return nil
 }
 
-// followsNote begins a note of the write-ahead log, behind which stands the sequence number
-// at which the logs ended when the store was opened.
+// followsNote begins a note in the write-ahead log. After it stands the sequence number at which the logs
+// ended when the store was opened.
 const followsNote = "follows"
 
-// endOfLogs is the sequence number behind the last write of all logs, 0 if there is none.
+// endOfLogs returns the sequence number after the last write in all logs, 0 if there is none.
 func (s *store) endOfLogs() (end uint64, err error) {
 	logs, err := s.kept.list()
 	if err != nil {
@@ -169,10 +169,9 @@ func (s *store) endOfLogs() (end uint64, err error) {
 	return 0, nil
 }
 
-// noteEnd says in the first write of this process where the logs of those before ended. A
-// process that is killed may have given numbers to writes that never came into its log, and
-// the list of tables knows of them: without the note, these numbers that nobody has would
-// look like writes that are lost.
+// noteEnd stores in the first write of this process where the logs of earlier processes ended. A process that
+// was killed may have assigned sequence numbers to writes that never reached its log, and the manifest may
+// already count them. Without the note, these unused numbers would look like lost writes.
 func (s *store) noteEnd(end uint64) error {
 	if end == 0 {
 		return nil
@@ -183,7 +182,7 @@ func (s *store) noteEnd(end uint64) error {
 		b.Set(keyMark, encodeTimestamp(s.Latest()), nil), b.Commit(pebble.NoSync)))
 }
 
-// follows is what noteEnd has written into a batch, 0 if it has not.
+// follows returns the number that noteEnd has written into a batch, 0 if there is none.
 func follows(batch []byte) uint64 {
 	for r := batchrepr.Read(batch); ; {
 		kind, key, _, ok, err := r.Next()
@@ -196,7 +195,7 @@ func follows(batch []byte) uint64 {
 	}
 }
 
-// DropWrites lets go of what was written before a sequence number.
+// DropWrites deletes kept logs with only writes before a sequence number.
 func (s *store) DropWrites(before uint64) error {
 	if !s.kept.on.Load() {
 		return nil
@@ -217,18 +216,18 @@ func (s *store) DropWrites(before uint64) error {
 	return nil
 }
 
-// limitKept gives up logs that no backup has come for, where they are too many or too old. Who
-// only reads a store changes nothing.
+// limitKept deletes logs that no backup has fetched, if they are too large or too old. In a ReadOnly store it
+// does nothing.
 func (s *store) limitKept(now time.Time) {
 	if !s.o.ReadOnly && s.kept.limit(now, s.room.full()) {
 		logger{s.o}.Errorf("logs that no backup has come for were deleted: moments between the last backup and the next are lost; make one")
 	}
 }
 
-// errEnough ends a visit.
+// errEnough ends a visit early.
 var errEnough = errors.New("enough")
 
-// firstWrite is the sequence number of the first write of a log, 0 if it has none.
+// firstWrite returns the sequence number of the first write of a log, 0 if it has none.
 func (s *store) firstWrite(l keptLog) (first uint64, err error) {
 	err = s.eachWrite(l, func(w Write) error {
 		first = w.First
@@ -240,8 +239,8 @@ func (s *store) firstWrite(l keptLog) (first uint64, err error) {
 	return first, err
 }
 
-// eachWrite visits the writes of a log up to its end, which in one that is being written to
-// is anywhere.
+// eachWrite visits the writes of a log up to its end. A log that is being written to may end in an incomplete
+// record.
 func (s *store) eachWrite(l keptLog, visit func(Write) error) error {
 	file, err := s.kept.open(l)
 	if err != nil {
@@ -257,13 +256,13 @@ func (s *store) eachWrite(l keptLog, visit func(Write) error) error {
 		}
 		if err != nil {
 			if errors.Is(err, io.EOF) || errors.Is(err, record.ErrUnexpectedEOF) || errors.Is(err, record.ErrInvalidChunk) || errors.Is(err, record.ErrZeroedChunk) {
-				return nil // whoever wants more than there is will tell
+				return nil // a caller that needs more writes detects the gap
 			}
 			return err
 		}
 		h, ok := batchrepr.ReadHeader(batch)
 		if !ok || h.Count == 0 {
-			continue // only asked for a sync
+			continue // an empty record that requested a sync
 		}
 		if err := visit(Write{First: uint64(h.SeqNum), Count: h.Count, Time: timeOf(batch), Batch: batch}); err != nil {
 			return err
@@ -271,13 +270,13 @@ func (s *store) eachWrite(l keptLog, visit func(Write) error) error {
 	}
 }
 
-// recordReader makes a reader of the records of a log; the type of a log's number has no name outside
-// of Pebble.
+// recordReader creates a reader of the records of a log. It is generic because the type of a log's number is
+// not exported by Pebble.
 func recordReader[N ~uint64](open func(io.Reader, N) *record.Reader, r io.Reader, number uint64) *record.Reader {
 	return open(r, N(number))
 }
 
-// readInto is io.ReadAll into memory that is used again.
+// readInto is io.ReadAll into reused memory.
 func readInto(dst []byte, r io.Reader) ([]byte, error) {
 	dst = dst[:0]
 	for {
@@ -295,8 +294,8 @@ func readInto(dst []byte, r io.Reader) ([]byte, error) {
 	}
 }
 
-// timeOf is when a batch was committed, as its log records say, or else the note that apply
-// has put behind it; 0 if neither is there.
+// timeOf returns the commit timestamp of a batch: from its log records, or else from the note that apply has
+// appended; 0 if neither is there.
 func timeOf(batch []byte) (ts storage.Timestamp) {
 	for r := batchrepr.Read(batch); ; {
 		kind, key, _, ok, err := r.Next()

@@ -9,24 +9,22 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// makingName is the file that a store has while it is being made for the first time. Where it
-// is there, a store without data is one whose making was cut off; where it is not, one whose
-// data were lost.
+// makingName is a file that exists while a store is being created. If it exists, a store without
+// data is one whose creation was interrupted; otherwise it is one whose data were lost.
 const makingName = "MAKING"
 
-// State is what a folder has of a store.
+// State describes what a folder holds of a store.
 type State uint8
 
 // States of a folder.
 const (
 	Absent State = iota // there is no folder, or nothing of a store in it
-	Begun               // the making of a store was cut off before anything was written to it
-	Lost                // files beside the data, such as LOCK, are there, and no data
-	There               // a store, be it damaged
+	Begun               // the creation of a store was interrupted before anything was written to it
+	Lost                // other files of a store, such as LOCK, are there, but no data
+	There               // a store, perhaps damaged
 )
 
-// Look says what a folder has of a store. It reads little.
-// Errors: those of the file system.
+// Look finds the state of a folder. It reads few files. Errors: those of the file system.
 func Look(fs vfs.FS, dir string) (State, error) {
 	names, err := fs.List(dir)
 	if vfsMissing(err) {
@@ -52,18 +50,18 @@ func Look(fs vfs.FS, dir string) (State, error) {
 	return Absent, nil
 }
 
-// ofData reports a file that a store cannot do without.
+// ofData reports whether a file is one that a store cannot do without.
 func ofData(name string) bool {
 	return strings.HasSuffix(name, tableSuffix) || strings.HasSuffix(name, logSuffix) || strings.HasPrefix(name, manifestName) || strings.HasPrefix(name, "marker.")
 }
 
-// beside reports a file of a store that holds no data.
+// beside reports whether a file belongs to a store but holds no data.
 func beside(name string) bool {
 	return name == "LOCK" || name == markName || strings.HasPrefix(name, optionsPrefix)
 }
 
-// Make notes that a store is about to be made in a folder, durably, so that what its making leaves
-// when it is cut off is not taken for a store that was lost. Errors: those of the file system.
+// Make records durably that a store is about to be created in a folder, so that an interrupted
+// creation is not taken for a lost store. Errors: those of the file system.
 func Make(fs vfs.FS, dir string) error {
 	file, err := fs.Create(fs.PathJoin(dir, makingName), vfs.WriteCategoryUnspecified)
 	if err != nil {
@@ -72,13 +70,13 @@ func Make(fs vfs.FS, dir string) error {
 	if err := errors.Join(file.Sync(), file.Close()); err != nil {
 		return err
 	}
-	if err := fs.Remove(fs.PathJoin(dir, markName)); err != nil && !vfsMissing(err) { // of one that was lost
+	if err := fs.Remove(fs.PathJoin(dir, markName)); err != nil && !vfsMissing(err) { // the mark of a lost store
 		return err
 	}
 	return syncFolder(fs, dir)
 }
 
-// Made notes that the store is there. Errors: those of the file system.
+// Made records that the store has been created. Errors: those of the file system.
 func Made(fs vfs.FS, dir string) error {
 	err := fs.Remove(fs.PathJoin(dir, makingName))
 	if vfsMissing(err) {
@@ -95,8 +93,8 @@ func syncFolder(fs vfs.FS, dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// unfinished reports that nothing was ever written to the store: there is no table, nothing
-// in a log, and no mark. What else there is, its making has left, or was left of it.
+// unfinished reports whether nothing was ever written to the store: there is no table, nothing in
+// a log, and no mark. Other files are left from an interrupted creation or of a lost store.
 func (f *Folder) unfinished() bool {
 	if f.mark != 0 {
 		return false

@@ -8,25 +8,26 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// AppendLogPrefix appends what the keys of all records of a stream of the engine's log
-// begin with; behind it stand the time of the commit (8 bytes) and the record's place in
-// it (4).
+// AppendLogPrefix appends the common prefix of the keys of all records of a stream of
+// the change log. In a key, the timestamp of the commit (8 bytes) and the number of the
+// record within it (4) follow.
 func AppendLogPrefix(dst, stream []byte) []byte {
 	dst = binary.BigEndian.AppendUint16(append(dst, 0, 'l'), uint16(len(stream)))
 	return append(dst, stream...)
 }
 
-// LogRange is the keys of a stream of the engine's log.
+// LogRange returns the range of the keys of a stream of the change log.
 func LogRange(stream []byte) storage.Range {
 	prefix := AppendLogPrefix(nil, stream)
 	return storage.Range{Start: prefix, End: append(append([]byte(nil), prefix...), bytes.Repeat([]byte{0xff}, 13)...)}
 }
 
-// LogPlace is where a record of a stream stands, in order: the rest of its key.
+// LogPlace returns the position of a record within its stream, as bytes in order: the
+// rest of its key.
 func LogPlace(key, stream []byte) []byte { return key[len(stream)+4:] }
 
-// LogLost is the time of the newest commit of a stream of which records may be lost with
-// damaged tables, 0 if none are.
+// LogLost returns the timestamp of the newest commit of a stream of which records may be
+// lost in damaged tables, 0 if none are.
 func (f *Folder) LogLost(stream []byte) (newest uint64) {
 	all := LogRange(stream)
 	for i := range f.broken {

@@ -5,17 +5,18 @@ import (
 	"hash/crc32"
 )
 
-// Logs and manifests are records cut into chunks, none of which crosses a block:
+// Logs and manifests consist of records that are cut into chunks, none of which crosses
+// a block:
 //
 //	crc 4 ‖ length 2 ‖ kind 1 [‖ log number 4 [‖ synced offset 8]] ‖ payload
 //
-// kind says which of the three headers it is, and whether the chunk is a whole record or
-// its first, middle or last part. The checksum covers what follows it.
+// kind encodes which of the three headers it is, and whether the chunk is a whole record
+// or its first, middle or last part. The checksum covers what follows it.
 const (
 	chunkBlock    = 32 << 10
 	headerPlain   = 7  // manifests
-	headerLog     = 11 // logs: files are used again, and the number tells old chunks
-	headerSynced  = 19 // logs: up to where the file was synced when the chunk was written
+	headerLog     = 11 // logs: files are reused, and the number identifies chunks of an earlier use
+	headerSynced  = 19 // logs: the offset up to which the file was synced when the chunk was written
 	kindFull      = 1
 	kindFirst     = 2
 	kindMiddle    = 3
@@ -25,7 +26,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// maskedSum is the checksum as it is stored.
+// maskedSum returns the checksum as it is stored.
 func maskedSum(b []byte) uint32 { return mask(crc32.Checksum(b, castagnoli)) }
 
 const maskDelta = 0xa282ead8
@@ -33,30 +34,30 @@ const maskDelta = 0xa282ead8
 func mask(c uint32) uint32   { return (c>>15 | c<<17) + maskDelta }
 func unmask(m uint32) uint32 { return (m-maskDelta)>>17 | (m-maskDelta)<<15 }
 
-// chunk is one chunk that is whole.
+// chunk is one intact chunk.
 type chunk struct {
-	at, end int // in the file; end is where the next one begins
+	at, end int // in the file; the next chunk begins at end
 	part    int // kindFull, kindFirst, kindMiddle or kindLast
 	synced  uint64
 	data    []byte
 }
 
-// chunks reads the chunks of one file.
+// chunks parses the chunks of one file.
 type chunks struct {
 	data   []byte
 	number uint32 // of the log; 0 = a manifest
 }
 
-// verdict is what stands where a chunk should.
+// verdict is the result of parsing a chunk.
 type verdict uint8
 
 const (
 	chunkGood verdict = iota
-	chunkBad          // nothing that is a chunk of this file
+	chunkBad          // not a chunk of this file
 	chunkEnd          // the file was closed here
 )
 
-// header is the length of the smallest header.
+// header returns the length of the smallest header.
 func (c *chunks) header() int {
 	if c.number == 0 {
 		return headerPlain
@@ -64,7 +65,7 @@ func (c *chunks) header() int {
 	return headerLog
 }
 
-// next skips what is left free at the end of a block.
+// next skips the unused bytes at the end of a block.
 func (c *chunks) next(at int) int {
 	left := chunkBlock - at%chunkBlock
 	if left >= headerSynced {
@@ -80,7 +81,7 @@ func (c *chunks) next(at int) int {
 	return at
 }
 
-// parse looks at what stands at a place.
+// parse parses the chunk at an offset.
 func (c *chunks) parse(at int) (k chunk, v verdict) {
 	if at >= len(c.data) {
 		return k, chunkEnd
@@ -122,8 +123,8 @@ func (c *chunks) parse(at int) (k chunk, v verdict) {
 	return k, chunkGood
 }
 
-// resume finds the next whole chunk behind a bad place: anywhere in its block, and from
-// the beginnings of later ones. -1 if there is none.
+// resume finds the next intact chunk after a bad offset: first in the same block, then
+// in later ones. It returns -1 if there is none.
 func (c *chunks) resume(bad int) int {
 	blockEnd := min(bad-bad%chunkBlock+chunkBlock, len(c.data))
 	for at := bad + 1; at < blockEnd; at++ {
@@ -135,7 +136,7 @@ func (c *chunks) resume(bad int) int {
 		if _, v := c.parse(start); v == chunkGood {
 			return start
 		}
-		// The damage may go on into this block.
+		// The damage may reach into this block.
 		for at := start + 1; at < min(start+chunkBlock, len(c.data)); at++ {
 			if _, v := c.parse(at); v == chunkGood {
 				return at
@@ -145,21 +146,22 @@ func (c *chunks) resume(bad int) int {
 	return -1
 }
 
-// hole is a place in a file where nothing could be read.
+// hole is a part of a file that could not be read.
 type hole struct {
-	from, to int // to is where whole chunks go on; the length of the file if nowhere
-	// synced is that a later chunk says this place had been synced: no crash did this.
+	from, to int // to is the offset of the next intact chunk, or the length of the file
+	// synced is true if a later chunk records that this part had been synced: then a
+	// crash cannot be the cause.
 	synced bool
 }
 
-// framing is what the records of a file are cut into.
+// framing describes the records found in a file.
 type framing struct {
-	end   int // behind the last record before the first hole
+	end   int // end of the last record before the first hole
 	holes []hole
 }
 
-// records calls visit with each whole record, which is valid inside of it. resumed says
-// that a hole lies before it.
+// records calls visit with each intact record; rec is valid during the call. resumed is
+// true if there is a hole before the record.
 func (c *chunks) records(visit func(rec []byte, at int, resumed bool)) (f framing) {
 	var rec []byte
 	open, begun := false, 0
@@ -167,7 +169,7 @@ func (c *chunks) records(visit func(rec []byte, at int, resumed bool)) (f framin
 		at = c.next(at)
 		k, v := c.parse(at)
 		if v == chunkEnd {
-			if open { // the last record has no end
+			if open { // the last record is incomplete
 				f.holes = append(f.holes, hole{from: begun, to: len(c.data)})
 			}
 			return f

@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// Tags of the fields of a version edit, and, from customEnd on, of those behind a table.
+// Tags of the fields of a version edit and, from customEnd on, of the custom fields of a
+// table.
 const (
 	tagComparer  = 1
 	tagMinLog    = 2
@@ -22,7 +23,7 @@ const (
 	customStrict  = 64 // a field with this bit must be understood
 )
 
-// edit reads a version edit; a panic is what cannot be read.
+// edit decodes a version edit. It panics if the edit cannot be decoded.
 type edit struct{ rest []byte }
 
 func (e *edit) number() uint64 {
@@ -41,14 +42,14 @@ func (e *edit) bytes() []byte {
 	return b
 }
 
-// userKey reads a key without the eight bytes of its version.
+// userKey decodes a key and drops the eight bytes of its version.
 func (e *edit) userKey() []byte {
 	b := e.bytes()
 	return slices.Clone(b[:len(b)-8])
 }
 
-// apply does to the list of tables what a version edit says. Errors: a field that this
-// program never writes.
+// apply applies a version edit to the list of tables. Errors: a field that this program
+// never writes.
 func (m *manifest) apply(rec []byte) error {
 	for e := (&edit{rec}); len(e.rest) > 0; {
 		switch tag := e.number(); tag {
@@ -74,7 +75,7 @@ func (m *manifest) apply(rec []byte) error {
 	return nil
 }
 
-// table reads what an edit says of a new table.
+// table decodes the entry of a new table.
 func (e *edit) table(level int, number uint64, more bool) *table {
 	t := &table{number: number, level: level, entries: -1}
 	t.size = int64(e.number())

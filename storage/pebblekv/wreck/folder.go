@@ -12,34 +12,34 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Folder is the files of a store.
+// Folder holds the files of a store.
 type Folder struct {
-	// Damages are what is known to be wrong, in the order in which it was met.
+	// Damages are the damages found, in the order of finding.
 	Damages []storage.Damage
 
 	fs    vfs.FS
 	dir   string
 	names []string
-	fresh bool // there is no store yet, or one that was never finished
+	fresh bool // there is no store yet, or its creation was not finished
 
 	manifest manifest
 	logs     []logFile // to be replayed, ascending
-	logsGood int       // how many of them can be, as far as they go
-	next     uint64    // the sequence number that the next write would get
-	mark     uint64    // all below had been acknowledged; 0 = unknown
-	options  []string  // files of settings that cannot be read; they hold no data
+	logsGood int       // how many of them can be replayed, each up to its first hole
+	next     uint64    // the sequence number of the next write
+	mark     uint64    // all writes with lower sequence numbers were acknowledged; 0 = unknown
+	options  []string  // unreadable files of options; they hold no data
 
 	tables []*table
-	listed bool // tables is what the manifest says
+	listed bool // tables comes from the manifest
 
-	// Prepare fills these in.
+	// Prepare sets the fields below.
 	inLogs []item
 	tombs  []tombstone
 	broken []lost // by their first keys
 }
 
-// Survey looks at the files that an opening goes by: which there are, the manifest and
-// the logs. Errors: what the file system says of the folder.
+// Survey reads the files that an open needs: the list of files, the manifest and the
+// logs. Errors: those of the file system for the folder.
 func Survey(fs vfs.FS, dir string) (*Folder, error) {
 	f := &Folder{fs: fs, dir: dir}
 	names, err := fs.List(dir)
@@ -58,12 +58,12 @@ func Survey(fs vfs.FS, dir string) (*Folder, error) {
 	return f, nil
 }
 
-// Fresh reports that there is no store in the folder yet, or one whose making was cut off
-// before anything could be written to it.
+// Fresh reports whether there is no store in the folder yet, or its creation was
+// interrupted before anything could be written to it.
 func (f *Folder) Fresh() bool { return f.fresh }
 
-// Clear removes what there is of a store that is Fresh, so that it is made anew.
-// Errors: those of the file system.
+// Clear removes the files of a store that is Fresh, so that it is created again. Errors:
+// those of the file system.
 func (f *Folder) Clear() error {
 	for _, name := range f.names {
 		if !f.fresh || strings.HasPrefix(name, "LOCK") {
@@ -81,22 +81,22 @@ func (f *Folder) Clear() error {
 	return nil
 }
 
-// Listed reports that it is known which tables belong to the store. Otherwise all that
-// lie in the folder are taken for it, also some that it had given up.
+// Listed reports whether the manifest lists the tables of the store. Otherwise all tables
+// in the folder are taken, which may include some that the store no longer used.
 func (f *Folder) Listed() bool { return f.listed }
 
-// Next is the sequence number that the next write would get.
+// Next returns the sequence number of the next write.
 func (f *Folder) Next() uint64 { return f.next }
 
-// damaged notes a damage.
+// damaged adds a damage.
 func (f *Folder) damaged(d storage.Damage) { f.Damages = append(f.Damages, d) }
 
-// hasDamage reports a damage of a kind.
+// hasDamage reports whether a damage of a kind was found.
 func (f *Folder) hasDamage(k storage.DamageKind) bool {
 	return slices.ContainsFunc(f.Damages, func(d storage.Damage) bool { return d.Kind == k })
 }
 
-// ofPrefix are the files whose names begin so.
+// ofPrefix returns the files whose names begin with prefix.
 func (f *Folder) ofPrefix(prefix string) (names []string) {
 	for _, name := range f.names {
 		if strings.HasPrefix(name, prefix) {
@@ -116,8 +116,8 @@ func (f *Folder) readFile(name string) ([]byte, error) {
 	return data, errors.Join(err, r.Close())
 }
 
-// readOptions looks whether Pebble would stumble over the newest file of settings, which
-// it only compares with its own.
+// readOptions checks whether Pebble could read the newest file of options, which it only
+// compares with its own options.
 func (f *Folder) readOptions() {
 	files := f.ofPrefix(optionsPrefix)
 	if len(files) == 0 {
@@ -133,11 +133,11 @@ func (f *Folder) readOptions() {
 	}
 }
 
-// Options are the files of settings that cannot be read. They hold no data, and an
-// opening writes a new one.
+// Options returns the unreadable files of options. They hold no data, and an open writes
+// a new one.
 func (f *Folder) Options() []string { return f.options }
 
-// pebbleOptions are the settings for looking at a store.
+// pebbleOptions returns Pebble's options for reading a damaged store.
 func (f *Folder) pebbleOptions(fs vfs.FS) *pebble.Options {
 	o := &pebble.Options{
 		FS: fs, ReadOnly: true, DisableConsistencyCheck: true, DisableAutomaticCompactions: true,
@@ -148,7 +148,7 @@ func (f *Folder) pebbleOptions(fs vfs.FS) *pebble.Options {
 	return o
 }
 
-// silent is a logger that says nothing and ends nothing.
+// silent is a logger that drops messages and does not end the process.
 type silent struct{}
 
 func (silent) Infof(string, ...any)  {}
@@ -157,7 +157,7 @@ func (silent) Fatalf(string, ...any) { panic(errFatal) }
 
 var errFatal = errors.New("the engine gave up")
 
-// guarded calls what reads damaged bytes: a panic over them is an error.
+// guarded calls a function that reads damaged bytes, and turns a panic into an error.
 func guarded(fn func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -169,7 +169,7 @@ func guarded(fn func() error) (err error) {
 
 var errUnreadable = errors.New("it makes no sense")
 
-// reason is an error of a file in a few words, without the path.
+// reason returns the cause of a file's error in a few words, without the path.
 func reason(err error) string {
 	text := err.Error()
 	if i := strings.LastIndex(text, ": "); i >= 0 {

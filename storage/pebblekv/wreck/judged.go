@@ -9,16 +9,16 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// judgedBytes is the size from which on blocks are judged before Pebble does. Where a
-// checksum does not fit, Pebble turns round each bit of the block's first 40 KB and
-// compares again, to say which bit it was: 60 ms for a block of 8 KiB, ten seconds for an index
-// of 256 KiB, ten minutes for a document of 16 MB, at every read. Nobody asks for that bit.
+// judgedBytes is the size from which on blocks are checked before Pebble checks them. If a
+// checksum does not match, Pebble flips each bit of the block's first 40 KB in turn and compares
+// again, to report which bit was wrong: 60 ms for a block of 8 KiB, ten seconds for an index of
+// 256 KiB, ten minutes for a document of 16 MB, on every read. That report is not used here.
 const judgedBytes = 16 << 10
 
-// Judged is a table file for Pebble to read: large blocks, and once suspect is set all
-// blocks, are compared with their checksums where they are read, and those that fail are damaged
-// without a search. Pebble reads nothing but single blocks, each with its trailer, and the
-// footer, which is shorter than what is compared.
+// Judged wraps a table file for Pebble. When large blocks are read, and once suspect is set all
+// blocks, their checksums are compared, and a mismatch is reported as damage without that
+// search. Pebble only reads single blocks, each with its trailer, and the footer, which is
+// shorter than any block that is checked.
 func Judged(file vfs.File, suspect *atomic.Bool) vfs.File { return judged{file, suspect} }
 
 type judged struct {
@@ -26,7 +26,8 @@ type judged struct {
 	suspect *atomic.Bool
 }
 
-// smallestJudged is more than the length of a footer. Searching less costs nothing.
+// smallestJudged is more than the length of a footer. In blocks that are smaller, the search is
+// fast.
 const smallestJudged = 256
 
 // ReadAt implements vfs.File.
@@ -41,7 +42,7 @@ func (j judged) ReadAt(p []byte, at int64) (int, error) {
 	return n, nil
 }
 
-// always judges all blocks.
+// always checks all blocks.
 var always = func() *atomic.Bool {
 	b := new(atomic.Bool)
 	b.Store(true)

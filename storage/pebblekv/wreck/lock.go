@@ -13,9 +13,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Lock keeps servers away from a folder, until release is called. A folder that no server
-// can have open, as there is no file of its lock, needs none.
-// Errors: storage.ErrLocked.
+// Lock locks a folder against servers, until release is called. A folder without a lock file needs no lock,
+// because no server can have it open. Errors: storage.ErrLocked.
 func Lock(dir string) (release func(), err error) {
 	path := filepath.Join(dir, "LOCK")
 	if _, err := os.Stat(path); err != nil {
@@ -39,9 +38,9 @@ func readable(path string) bool {
 	return err == nil
 }
 
-// ForReading is a file system for those who write nothing: where the file of a lock cannot be written, as the file
-// system takes no writes or the file is another user's, the lock is one that readers share, which keeps out
-// a server and is kept out by one.
+// ForReading returns a file system for programs that write nothing. If the lock file cannot be opened for
+// writing, because the file system is read-only or the file is another user's, the lock is one that readers
+// share: it excludes servers, and a server's lock excludes it.
 func ForReading(files vfs.FS) vfs.FS { return readers{files} }
 
 type readers struct{ vfs.FS }
@@ -53,7 +52,7 @@ func (r readers) Lock(name string) (io.Closer, error) {
 		return lock, err
 	}
 	shared, err := shareLock(name)
-	if errors.Is(err, fs.ErrNotExist) { // and nobody can make one
+	if errors.Is(err, fs.ErrNotExist) { // and no process can create one
 		return nothing{}, nil
 	}
 	return shared, err
@@ -62,7 +61,7 @@ func (r readers) Lock(name string) (io.Closer, error) {
 // Unwrap implements vfs.FS.
 func (r readers) Unwrap() vfs.FS { return r.FS }
 
-// nothing is a lock that is not needed.
+// nothing is the lock used if none is needed.
 type nothing struct{}
 
 func (nothing) Close() error { return nil }

@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// shareLock opens a file, as there are no locks for reading.
+// shareLock only opens the file, because this system has no locks for reading.
 func shareLock(name string) (io.Closer, error) { return os.Open(name) }

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// shareLock locks a file for reading. Errors: EAGAIN or EACCES if somebody has locked it for writing; what the file
-// system says.
+// shareLock locks a file for reading. Errors: EAGAIN or EACCES if another process has locked it for writing;
+// those of the file system.
 func shareLock(name string) (io.Closer, error) {
 	file, err := os.Open(name)
 	if err != nil {

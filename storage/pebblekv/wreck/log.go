@@ -20,16 +20,16 @@ type logFile struct {
 	name   string
 	number uint64
 	first  uint64 // sequence number of the first batch, 0 = none
-	next   uint64 // behind the last batch before the first hole
-	end    int64  // of what can be read without a hole
+	next   uint64 // sequence number after the last batch before the first hole
+	end    int64  // length that can be read without a hole
 	holes  []hole
 	size   int
 }
 
-// seqFirst is the first sequence number that a store gives.
+// seqFirst is the first sequence number of a store.
 const seqFirst = 10
 
-// readLogs reads the logs that an opening would replay, and judges where they end.
+// readLogs reads the logs that an open would replay, and decides whether their ends are damaged.
 func (f *Folder) readLogs() {
 	for _, name := range f.names {
 		number, err := strconv.ParseUint(strings.TrimSuffix(name, logSuffix), 10, 64)
@@ -49,7 +49,7 @@ func (f *Folder) readLogs() {
 	f.judgeLogs()
 }
 
-// Unflushed is how many bytes of logs an opening writes into tables.
+// Unflushed returns the number of bytes of logs that an open writes into tables.
 func (f *Folder) Unflushed() (bytes int64) {
 	for _, l := range f.logs {
 		bytes += l.end
@@ -57,8 +57,8 @@ func (f *Folder) Unflushed() (bytes int64) {
 	return bytes
 }
 
-// judgeLogs tells damage from what a crash leaves, and says how far the logs are to be
-// believed. Sequence numbers have no gaps, so a gap is a log that was lost.
+// judgeLogs distinguishes damage from the traces of a crash, and sets how many logs are usable. Sequence
+// numbers have no gaps, so a gap means that a log was lost.
 func (f *Folder) judgeLogs() {
 	next := max(f.manifest.lastSeq+1, seqFirst)
 	f.logsGood = len(f.logs)
@@ -100,11 +100,11 @@ func (f *Folder) judgeLogs() {
 	}
 }
 
-// logName is the name of a log.
+// logName returns the file name of a log.
 func logName(number uint64) string { return fmt.Sprintf("%06d%s", number, logSuffix) }
 
-// lostBefore says which log lacks the writes from a sequence number up to the first of the i-th log. Logs are not numbered
-// without gaps, so whether one ends early or the next is missing is not known.
+// lostBefore finds the log that lacks the writes from a sequence number up to the first of the i-th log. The
+// numbers of logs may have gaps, so it is unknown whether a log ends early or the next one is missing.
 func (f *Folder) lostBefore(i int, next uint64) (l *logFile, what string) {
 	l = &f.logs[i]
 	n := l.first - next
@@ -118,9 +118,10 @@ func (f *Folder) lostBefore(i int, next uint64) (l *logFile, what string) {
 	return l, fmt.Sprintf("%d writes before its first are neither in a table nor in a log", n)
 }
 
-// manifestShort reports that the writes from a sequence number on, which no log has, are missing as the manifest
-// has lost its end and not as a log has: there is a table of which the manifest knows nothing and that has them, or of which
-// that cannot be told, as the last level keeps no sequence numbers. Tables of which nothing is newer were given up.
+// manifestShort reports whether the writes from a sequence number on, which no log has, are missing because
+// the manifest, and not a log, has lost its end. Then there is a table that the manifest does not list and
+// that has these writes, or of which that is unknown because the last level keeps no sequence numbers.
+// Unlisted tables with only older writes are tables that the store no longer used.
 func (f *Folder) manifestShort(next uint64) bool {
 	known := map[string]bool{}
 	for _, t := range f.manifest.tables {
@@ -140,13 +141,13 @@ func (f *Folder) shortManifest() {
 	f.damaged(storage.Damage{File: f.manifest.file, Kind: storage.DamagedManifest, Entries: -1, What: "the list of tables has lost its end: it does not go as far as the write-ahead log"})
 }
 
-// eachBatch calls visit with the batches of a log, or only fills in l.
+// eachBatch calls visit with the batches of a log; visit may be nil. It sets the fields of l.
 func eachBatch(data []byte, l *logFile, visit func(batch []byte)) {
 	c := chunks{data: data, number: uint32(l.number)}
 	framing := c.records(func(rec []byte, _ int, resumed bool) {
 		h, ok := batchrepr.ReadHeader(rec)
 		if !ok || h.Count == 0 {
-			return // only asked for a sync
+			return // an empty batch that requested a sync
 		}
 		seq := uint64(h.SeqNum)
 		if l.first == 0 && !resumed {
@@ -176,12 +177,12 @@ type tombstone struct {
 	seq        uint64
 }
 
-// logItems reads all that the logs hold, sorted; what is behind holes as well.
+// logItems returns all versions and range tombstones in the logs, sorted, including those after holes.
 func (f *Folder) logItems(logs []logFile) (items []item, tombs []tombstone) {
 	for i := range logs {
 		data, err := f.readFile(logs[i].name)
 		if err != nil {
-			continue // it is among the damages
+			continue // the error is already among the damages
 		}
 		l := logs[i]
 		eachBatch(data, &l, func(batch []byte) {

@@ -7,17 +7,17 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// manifest is what the opening of a store goes by: which tables there are, and from
-// which log on it has to read.
+// manifest holds what an open needs: the list of tables, and the first log to
+// replay.
 type manifest struct {
-	file    string // its name; "" where no marker names one
+	file    string // its file name; "" if no marker names one
 	records int
-	minLog  uint64 // logs below are in tables already
+	minLog  uint64 // lower logs are in tables already
 	lastSeq uint64 // the last sequence number when the last edit was written
 	tables  map[tableAt]*table
 }
 
-// tableAt is a table at a level.
+// tableAt identifies a table at a level.
 type tableAt struct {
 	level  int
 	number uint64

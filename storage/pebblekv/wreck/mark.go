@@ -6,16 +6,16 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// markName is the file that says how far the write-ahead log was synced.
+// markName is the file that records how far the write-ahead log was synced.
 const markName = "SYNCED"
 
-// markMagic begins the file.
+// markMagic is the start of the file.
 const markMagic = "cantle\x00\x01"
 
-// Mark is how far the write-ahead log is known to be on the disk: the sequence number
-// behind the last write that was acknowledged. It is written after each sync, and never
-// synced itself, so it may lag behind but never runs ahead. Without it a log that lost its
-// end to a damage looks like one that a crash cut off. One goroutine at a time sets it.
+// Mark records how far the write-ahead log is on the disk: the sequence number after the
+// last acknowledged write. It is written after each sync of the log and never synced
+// itself, so it may be too low but is never too high. Without it, a log that has lost its
+// end by damage looks like one cut off by a crash. One goroutine at a time calls Set.
 type Mark struct {
 	file vfs.File
 	last uint64
@@ -31,7 +31,7 @@ func OpenMark(fs vfs.FS, dir string) (*Mark, error) {
 	return &Mark{file: file}, nil
 }
 
-// Set writes the mark. That it may fail is no loss: the old one is true as well.
+// Set writes the mark. A failure is harmless: the old mark is still true.
 func (m *Mark) Set(seq uint64) {
 	if m == nil || seq == m.last {
 		return
@@ -51,7 +51,7 @@ func (m *Mark) Close() error {
 	return m.file.Close()
 }
 
-// readMark reads the mark, 0 if there is none that can be believed.
+// readMark returns the mark, 0 if there is no valid one.
 func readMark(fs vfs.FS, path string) uint64 {
 	file, err := fs.Open(path)
 	if err != nil {

@@ -5,8 +5,9 @@ import "github.com/cockroachdb/pebble/v2/vfs"
 // Disk is the file system of the machine.
 var Disk = vfs.Default
 
-// Open looks at a folder of the disk and lists its tables: enough for Scan where nothing
-// else is known to be damaged. Errors: those of the file system.
+// Open surveys a folder of the disk, lists its tables and prepares Scan. Without Verify,
+// Scan skips damaged data blocks without marking entries as outdated. Errors: those of
+// the file system.
 func Open(dir string) (*Folder, error) {
 	f, err := Survey(Disk, dir)
 	if err != nil {

@@ -15,12 +15,12 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Entry is the newest version of a key that is left. Key and Value are valid until the
-// visit returns.
+// Entry is the newest remaining version of a key. Key and Value are valid until the visit
+// returns.
 type Entry struct {
 	Key, Value []byte
-	// Outdated says that a damaged block may have held a newer version, or that the key was
-	// deleted.
+	// Outdated is true if a damaged block may have held a newer version or a deletion of
+	// the key.
 	Outdated bool
 }
 
@@ -35,8 +35,8 @@ func compareItems(a, b item) int {
 	return cmp.Compare(b.table, a.table) // tables are in order of their numbers
 }
 
-// Prepare reads the logs and the indexes of the tables, for Scan. After Verify, Scan knows
-// what may be outdated.
+// Prepare reads the logs and the indexes of the tables, for Scan. If Verify ran before,
+// Scan can report which entries may be outdated.
 func (f *Folder) Prepare() {
 	for _, t := range f.tables {
 		f.Damages = append(f.Damages, t.open(f)...)
@@ -57,9 +57,9 @@ func (f *Folder) Prepare() {
 	slices.SortFunc(f.broken, func(a, b lost) int { return bytes.Compare(a.keys.Start, b.keys.Start) })
 }
 
-// unflushed are the logs that hold what no table has, where no manifest tells. Every
-// commit with documents has entries of its own in the engine's log of changes, so a log
-// whose entries are in a table was flushed.
+// unflushed returns the logs with writes that no table has, if the manifest is damaged.
+// Every commit with documents has entries of its own in the change log, so a log whose
+// change log entries are in a table was flushed.
 func (f *Folder) unflushed(logs []logFile) (out []logFile) {
 	for i := range logs {
 		items, _ := f.logItems(logs[i : i+1])
@@ -81,7 +81,7 @@ func (f *Folder) unflushed(logs []logFile) (out []logFile) {
 	return out
 }
 
-// LostKeys are the ranges of keys that damaged blocks of tables held, in order.
+// LostKeys returns the ranges of keys of damaged blocks of tables, in order.
 func (f *Folder) LostKeys() (out []storage.Range) {
 	for _, b := range f.broken {
 		out = append(out, b.keys)
@@ -89,8 +89,8 @@ func (f *Folder) LostKeys() (out []storage.Range) {
 	return out
 }
 
-// Scan visits the newest versions that are left of the keys of a range, in order. An error
-// of visit ends it. Call Prepare before. Errors: those of visit and ctx.
+// Scan visits the newest remaining versions of the keys of a range, in order, until visit
+// returns an error. Prepare must be called before. Errors: those of visit and ctx.
 func (f *Folder) Scan(ctx context.Context, r storage.Range, visit func(Entry) error) error {
 	m := &merge{f: f, r: r}
 	defer m.close()
@@ -127,7 +127,7 @@ func (f *Folder) Scan(ctx context.Context, r storage.Range, visit func(Entry) er
 	}
 }
 
-// outdated reports that a newer version than it may have been lost.
+// outdated reports whether a newer version than it may have been lost.
 func (f *Folder) outdated(it item) bool {
 	for i := range f.broken {
 		b := &f.broken[i]
@@ -141,11 +141,11 @@ func (f *Folder) outdated(it item) bool {
 	return false
 }
 
-// merge brings the versions of all sources in order.
+// merge merges the versions of all sources in order.
 type merge struct {
 	f       *Folder
 	r       storage.Range
-	waiting []int // tables not begun yet, by their first key
+	waiting []int // tables not opened yet, by their first key
 	heads   cursors
 	active  []tombstone
 	tomb    int // the next of f.tombs
@@ -195,7 +195,7 @@ func (m *merge) next() (item, bool) {
 	return it, true
 }
 
-// deleted reports that the deletion of a range covers a version.
+// deleted reports whether a range tombstone covers a version.
 func (m *merge) deleted(it item) bool {
 	for ; m.tomb < len(m.f.tombs) && bytes.Compare(m.f.tombs[m.tomb].start, it.key) <= 0; m.tomb++ {
 		m.active = append(m.active, m.f.tombs[m.tomb])
@@ -220,14 +220,14 @@ func (m *merge) close() {
 // cursor is one source of a merge: a table, or the logs.
 type cursor struct {
 	item  item
-	items []item // of the block, or of the logs
+	items []item // rest of the block, or of the logs
 	t     *table
 	index int
 	file  vfs.File
-	block int // the next
+	block int // the next block to load
 }
 
-// openTable finds the first block that may hold keys of the range.
+// openTable opens the table and finds the first block that may hold keys of the range.
 func (c *cursor) openTable(m *merge) bool {
 	file, err := m.f.fs.Open(m.f.fs.PathJoin(m.f.dir, c.t.name))
 	if err != nil {
@@ -261,7 +261,7 @@ func (c *cursor) advance(m *merge) bool {
 	}
 }
 
-// loadBlock reads the next block; a damaged one is left out.
+// loadBlock reads the next block; it skips a damaged one.
 func (c *cursor) loadBlock() {
 	s := &c.t.blocks[c.block]
 	c.block++
@@ -278,11 +278,11 @@ func (c *cursor) loadBlock() {
 
 func (c *cursor) close() {
 	if c.file != nil {
-		_ = c.file.Close() // it was only read
+		_ = c.file.Close() // only read, so an error is irrelevant
 	}
 }
 
-// cursors is a heap by what each has next.
+// cursors is a heap of cursors by their next item.
 type cursors []*cursor
 
 func (h cursors) Len() int           { return len(h) }

@@ -13,14 +13,14 @@ import (
 
 // Bounds of a search for blocks without an index.
 const (
-	searchFileMax  = 1 << 30  // a larger file is read as far as this
-	searchBlockMax = 24 << 20 // the largest block that is looked for where one is expected
-	searchSkipMax  = 24 << 10 // and where the one before is damaged, and how far behind: blocks have 8 KiB, unless a document is larger
+	searchFileMax  = 1 << 30  // of a larger file only the first part is searched
+	searchBlockMax = 24 << 20 // the largest block that is searched for at an expected start
+	searchSkipMax  = 24 << 10 // the largest block that is searched for after a damaged one, and how far the start may be: blocks have 8 KiB, unless a document is larger
 )
 
-// findBlocks finds the data blocks of a table whose index is lost. They stand at the
-// beginning of the file, one behind the other, each followed by its checksum: so a block
-// that begins at a known place ends where the checksum fits.
+// findBlocks finds the data blocks of a table whose index is lost. They lie at the start of
+// the file, one after the other, each followed by its checksum. So a block with a known
+// start ends where the checksum matches.
 func (t *table) findBlocks(file vfs.File) {
 	data, err := io.ReadAll(io.NewSectionReader(file, 0, min(t.have, searchFileMax)))
 	if err != nil {
@@ -47,7 +47,7 @@ func (t *table) findBlocks(file vfs.File) {
 	for at := 0; at < len(data); {
 		size := blockAt(data[at:], searchBlockMax)
 		if size >= 0 && !take(at, size, false) {
-			break // a whole block of another kind: the data blocks are over
+			break // an intact block of another kind: the data blocks end here
 		}
 		if size < 0 {
 			places := blocksWithin(data[at+1:], searchSkipMax, searchSkipMax)
@@ -69,9 +69,9 @@ func (t *table) findBlocks(file vfs.File) {
 	}
 }
 
-// blockAt returns the length of the block at the beginning of data, without its trailer,
-// -1 if there is none. It goes on byte by byte, where a call of crc32.Update for each costs
-// twenty times as much.
+// blockAt returns the length of the block at the start of data, without its trailer, -1 if
+// there is none. It computes the checksum byte by byte itself; a call of crc32.Update for
+// each byte is twenty times as slow.
 func blockAt(data []byte, limit int) int {
 	register := ^uint32(0)
 	n := min(len(data)-block.TrailerLen, limit)

@@ -8,10 +8,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable/block"
 )
 
-// A checksum is a register that each byte moves on: r = castagnoli[byte(r)^b] ^ r>>8. Without
-// bytes that differ from zero this is a linear map, and it can be undone.
+// A checksum is computed in a register that each byte advances: r = castagnoli[byte(r)^b] ^
+// r>>8. For zero bytes this is a linear map, and it can be inverted.
 
-// forth moves a register on by a zero byte, back undoes that.
+// forth advances a register by a zero byte; back inverts that.
 func forth(r uint32) uint32 { return castagnoli[byte(r)] ^ r>>8 }
 
 func back(r uint32) uint32 {
@@ -19,7 +19,7 @@ func back(r uint32) uint32 {
 	return (r^castagnoli[b])<<8 | uint32(b)
 }
 
-// lastOf tells by the first byte of a register which byte was moved out of it.
+// lastOf maps the first byte of a register to the byte that was shifted out to reach it.
 var lastOf = func() (b [256]byte) {
 	for i, r := range castagnoli {
 		b[r>>24] = byte(i)
@@ -27,9 +27,9 @@ var lastOf = func() (b [256]byte) {
 	return b
 }()
 
-// origin takes registers back over all zero bytes that were passed, to where they would have
-// been at the first of them. All of them can be compared there.
-type origin [32]uint32 // of each bit
+// origin maps registers back over all zero bytes that were passed, to their values at the first
+// of these bytes. Registers of different positions can be compared there.
+type origin [32]uint32 // per bit
 
 func newOrigin() (o origin) {
 	for i := range o {
@@ -38,7 +38,7 @@ func newOrigin() (o origin) {
 	return o
 }
 
-// pass goes on by a byte.
+// pass moves on by one byte.
 func (o *origin) pass() {
 	for i := range o {
 		o[i] = back(o[i])
@@ -52,13 +52,13 @@ func (o *origin) of(r uint32) (at uint32) {
 	return at
 }
 
-// place is where a block seems to be: its checksum fits.
+// place is the start and size of a possible block: its checksum matches.
 type place struct{ at, size int }
 
-// blocksWithin finds what begins in the first starts bytes of data, is no longer than limit and
-// looks like a block with its checksum behind it; sorted by beginning and size. It looks at
-// each byte once: the checksum from i to j fits when that of all before j, what stands behind
-// j, and that of all before i agree at the origin.
+// blocksWithin finds the possible blocks that begin in the first starts bytes of data and are
+// no longer than limit, sorted by start and size. It reads each byte once: the checksum from i
+// to j matches if the checksum of all bytes before j, the stored checksum after j, and the
+// checksum of all bytes before i agree at the origin.
 func blocksWithin(data []byte, starts, limit int) (found []place) {
 	o := newOrigin()
 	sum := uint32(0) // at the origin, of all bytes before k

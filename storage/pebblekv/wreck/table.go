@@ -20,30 +20,30 @@ type table struct {
 	name   string
 	number uint64
 	level  int
-	// smallest and largest are its first and last key, nil if that is unknown.
+	// smallest and largest are its first and last key, nil if unknown.
 	smallest, largest []byte
-	maxSeq            uint64 // of its versions; the largest there is if that is unknown
-	size              int64  // as it should be; -1 if that is unknown
-	entries           int64  // as it should have; -1 if that is unknown
+	maxSeq            uint64 // of its versions; the maximum if unknown
+	size              int64  // expected size; -1 if unknown
+	entries           int64  // expected number of entries; -1 if unknown
 
 	opened   bool
-	have     int64 // the size of the file; -1 if it is missing
+	have     int64 // actual size of the file; -1 if it is missing
 	blocks   []span
 	tombs    []tombstone
-	broken   []lost         // what Verify found
-	searched bool           // its blocks were found without an index
-	rest     []block.Handle // blocks beside the data
+	broken   []lost         // ranges in which versions may be lost, as found by open and verify
+	searched bool           // the blocks were found without an index
+	rest     []block.Handle // other blocks than data blocks
 }
 
 // span is one data block of a table.
 type span struct {
 	at, size int64
-	// The keys of the block lie behind after and not behind upTo; nil is unknown.
+	// The keys of the block are above after and at most upTo; nil is unknown.
 	after, upTo []byte
 	bad         bool
 }
 
-// lost is a range of keys of which a table may have held versions that are gone.
+// lost is a range of keys of which versions may be lost.
 type lost struct {
 	keys   storage.Range
 	maxSeq uint64
@@ -54,8 +54,8 @@ var (
 	schema   = colblk.DefaultKeySchema(comparer, 16)
 )
 
-// open finds the blocks of the table: by its index, or, where that is damaged, by trying
-// where their checksums fit. The damages are those of all but the data blocks.
+// open finds the blocks of the table: by its index or, if the index is damaged, by searching for
+// matching checksums. It returns the damages except those of data blocks.
 func (t *table) open(f *Folder) (damages []storage.Damage) {
 	if t.opened {
 		return nil
@@ -94,12 +94,12 @@ func (t *table) open(f *Folder) (damages []storage.Damage) {
 	return []storage.Damage{t.damage(what, t.keys(), n)}
 }
 
-// damage makes a damage of the table.
+// damage creates a damage of the table.
 func (t *table) damage(what string, keys storage.Range, entries int64) storage.Damage {
 	return storage.Damage{File: t.name, Kind: storage.DamagedTable, What: what, Keys: keys, Entries: entries}
 }
 
-// keys is the range of the table's keys, unbounded if that is unknown.
+// keys returns the range of the table's keys, unbounded if unknown.
 func (t *table) keys() storage.Range {
 	if t.largest == nil {
 		return storage.Range{}
@@ -107,10 +107,10 @@ func (t *table) keys() storage.Range {
 	return storage.Range{Start: t.smallest, End: after(t.largest)}
 }
 
-// after is the first key behind key.
+// after returns the smallest key above key.
 func after(key []byte) []byte { return append(slices.Clip(key), 0) }
 
-// readIndex reads the index, the properties and the deletions of ranges.
+// readIndex reads the index, the properties and the range tombstones.
 func (t *table) readIndex(file vfs.File) error {
 	readable, err := sstable.NewSimpleReadable(keepOpen{Judged(file, always)})
 	if err != nil {
@@ -174,7 +174,7 @@ func (t *table) readHandles(ctx context.Context, r *sstable.Reader, layout *ssta
 
 func noMetadata(*block.Metadata, []byte) error { return nil }
 
-// readTombstones reads the deletions of ranges.
+// readTombstones reads the range tombstones.
 func (t *table) readTombstones(ctx context.Context, r *sstable.Reader) error {
 	it, err := r.NewRawRangeDelIter(ctx, sstable.NoFragmentTransforms, sstable.NoReadEnv)
 	if err != nil || it == nil {
@@ -190,13 +190,13 @@ func (t *table) readTombstones(ctx context.Context, r *sstable.Reader) error {
 	return err
 }
 
-// keepOpen is a file that its reader does not close.
+// keepOpen is a file whose Close does nothing, so that a reader does not close it.
 type keepOpen struct{ vfs.File }
 
 func (keepOpen) Close() error { return nil }
 
-// load reads a data block and calls visit with its entries; key and value are valid inside
-// of it. Errors: errBadBlock.
+// load reads a data block and calls visit with its entries; key and value are valid during the call.
+// Errors: errBadBlock.
 func (t *table) load(file vfs.File, s *span, visit func(key, value []byte, seq uint64, kind pebble.InternalKeyKind)) error {
 	raw := make([]byte, s.size+block.TrailerLen)
 	if n, err := file.ReadAt(raw, s.at); n < len(raw) {
@@ -208,7 +208,8 @@ func (t *table) load(file vfs.File, s *span, visit func(key, value []byte, seq u
 	return decodeBlock(raw, visit)
 }
 
-// newest is the highest sequence number in a table; ok is false where not all of it can be read.
+// newest returns the highest sequence number in a table; ok is false if a part of the table cannot be
+// read.
 func (t *table) newest(f *Folder) (seq uint64, ok bool) {
 	if len(t.open(f)) > 0 {
 		return 0, false
@@ -232,7 +233,7 @@ func le32(b []byte) uint32 {
 	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
 }
 
-// decodeBlock unpacks a data block with its trailer, whose checksum fits.
+// decodeBlock decodes a data block with its trailer; its checksum has been checked.
 func decodeBlock(raw []byte, visit func(key, value []byte, seq uint64, kind pebble.InternalKeyKind)) error {
 	return guarded(func() error {
 		n := len(raw) - block.TrailerLen
@@ -247,7 +248,7 @@ func decodeBlock(raw []byte, visit func(key, value []byte, seq uint64, kind pebb
 		if size > blockBytesMax {
 			return errBadBlock
 		}
-		// The decoder wants its bytes at a multiple of eight, as large slices are.
+		// The decoder requires data aligned to eight bytes, as large slices are.
 		data := make([]byte, size, max(size, 64))
 		if packing == block.NoCompressionIndicator {
 			copy(data, raw[:n])
@@ -272,13 +273,13 @@ func decodeBlock(raw []byte, visit func(key, value []byte, seq uint64, kind pebb
 	})
 }
 
-// blockBytesMax bounds what is believed of the size of a block: one value may be as large
-// as the store lets it be, and some more.
+// blockBytesMax is the largest plausible size of a block: the largest value that the store accepts,
+// and some more.
 const blockBytesMax = 80 << 20
 
-// superseded stands for values that lie in blocks of their own: of versions behind a newer one of the
-// same key in the same table, which open snapshots have kept. Nobody wants them, so they are
-// nothing. V is the type of a value, which has no name outside of Pebble.
+// superseded replaces values stored in separate blocks: those of older versions of a key with a newer
+// version in the same table, kept for open snapshots. They are not needed, so they read as empty. V
+// is the type of a value, which Pebble does not export.
 type superseded[V any] struct{}
 
 func supersededLike[V any](V) superseded[V] { return superseded[V]{} }

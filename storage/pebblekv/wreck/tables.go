@@ -19,9 +19,9 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// ListTables finds out which tables there are: those that the manifest names, or, where it
-// is damaged, all that lie in the folder. It notes those that are missing or have not the
-// size they should have. Errors: those of the file system.
+// ListTables finds the tables of the store: those that the manifest lists or, if the
+// manifest is damaged, all in the folder. It adds damages for tables that are missing or
+// have the wrong size. Errors: those of the file system.
 func (f *Folder) ListTables() error {
 	if f.tables != nil || f.fresh {
 		return nil
@@ -48,7 +48,7 @@ func (f *Folder) ListTables() error {
 	return nil
 }
 
-// learnKeys finds out between which keys a table lies of which the manifest says nothing.
+// learnKeys finds the first and last key of a table that the manifest does not list.
 func (t *table) learnKeys(f *Folder) error {
 	f.Damages = append(f.Damages, t.open(f)...)
 	if len(t.blocks) == 0 {
@@ -65,7 +65,7 @@ func (t *table) learnKeys(f *Folder) error {
 			t.smallest = slices.Clone(key)
 		}
 	})
-	// The separator behind the last block is not below its last key.
+	// The separator after the last block is not below its last key.
 	t.largest = last.upTo
 	if t.smallest == nil {
 		t.smallest = []byte{}
@@ -73,7 +73,7 @@ func (t *table) learnKeys(f *Folder) error {
 	return nil
 }
 
-// checkSize looks whether the file is there and as long as it should be.
+// checkSize checks whether the file exists and has its expected size.
 func (t *table) checkSize(f *Folder) []storage.Damage {
 	info, err := f.fs.Stat(f.fs.PathJoin(f.dir, t.name))
 	switch {
@@ -93,7 +93,7 @@ func sizeWrong(have, want int64) string {
 	return fmt.Sprintf("it has %d bytes and should have %d", have, want)
 }
 
-// keysBetween are the keys behind one key and before another.
+// keysBetween returns the range of keys above one key and below another.
 func keysBetween(low, high []byte) storage.Range {
 	r := storage.Range{End: high}
 	if low != nil {
@@ -102,12 +102,12 @@ func keysBetween(low, high []byte) storage.Range {
 	return r
 }
 
-// overlaps reports that a table may hold keys of a range.
+// overlaps reports whether a table may hold keys of a range.
 func (t *table) overlaps(r storage.Range) bool {
 	return t.largest == nil || (r.End == nil || bytes.Compare(t.smallest, r.End) < 0) && bytes.Compare(t.largest, r.Start) >= 0
 }
 
-// Bytes is how much Verify reads.
+// Bytes returns the number of bytes that Verify reads.
 func (f *Folder) Bytes() (n int64) {
 	for _, t := range f.tables {
 		if info, err := f.fs.Stat(f.fs.PathJoin(f.dir, t.name)); err == nil {
@@ -117,8 +117,8 @@ func (f *Folder) Bytes() (n int64) {
 	return n
 }
 
-// Verify reads every table and compares every checksum; what is wrong is added to
-// Damages. progress is told of the bytes read.
+// Verify reads every table and compares every checksum. It adds what is wrong to Damages,
+// and calls progress with the bytes read.
 func (f *Folder) Verify(progress func(n int64) error) error {
 	for _, t := range f.tables {
 		known := slices.ContainsFunc(f.Damages, func(d storage.Damage) bool { return d.File == t.name })
@@ -127,7 +127,7 @@ func (f *Folder) Verify(progress func(n int64) error) error {
 		if t.searched {
 			found = t.narrow(append(f.damagesOf(t.name), found...))
 		}
-		if known && len(found) > 0 { // its size was noted already: what it means is better
+		if known && len(found) > 0 { // a damage of its size was found before: these damages are more precise
 			f.Damages = slices.DeleteFunc(f.Damages, func(d storage.Damage) bool { return d.File == t.name })
 		}
 		f.Damages = append(f.Damages, found...)
@@ -138,7 +138,7 @@ func (f *Folder) Verify(progress func(n int64) error) error {
 	return nil
 }
 
-// damagesOf are those of one file.
+// damagesOf returns the damages of one file.
 func (f *Folder) damagesOf(name string) (list []storage.Damage) {
 	for _, d := range f.Damages {
 		if d.File == name {
@@ -148,8 +148,9 @@ func (f *Folder) damagesOf(name string) (list []storage.Damage) {
 	return list
 }
 
-// narrow says what is lost of a table whose blocks were found without its index: an
-// opened store reads nothing of it, but Scan does.
+// narrow returns the damage of a table whose blocks were found without its index, with the
+// keys that are lost. An open store cannot read such a table at all, but Scan can read the
+// rest.
 func (t *table) narrow(damages []storage.Damage) []storage.Damage {
 	if len(damages) == 0 {
 		return nil
@@ -169,7 +170,7 @@ func (t *table) narrow(damages []storage.Damage) []storage.Damage {
 	return []storage.Damage{t.damage(damages[0].What, r, -1)}
 }
 
-// VerifyTable is Verify for one table. ok is false if the store has none of this name.
+// VerifyTable is Verify for one table. ok is false if the store has no table of this name.
 func (f *Folder) VerifyTable(name string) (damages []storage.Damage, ok bool) {
 	for _, t := range f.tables {
 		if t.name == name {
@@ -179,7 +180,7 @@ func (f *Folder) VerifyTable(name string) (damages []storage.Damage, ok bool) {
 	return nil, false
 }
 
-// VerifyCopy is VerifyTable for a file that was copied from it and has another path.
+// VerifyCopy is VerifyTable for a copy of the table's file at another path.
 func (f *Folder) VerifyCopy(name string, fs vfs.FS, path string) (damages []storage.Damage, ok bool) {
 	for _, t := range f.tables {
 		if t.name != name {
@@ -196,7 +197,7 @@ func (f *Folder) VerifyCopy(name string, fs vfs.FS, path string) (damages []stor
 	return nil, false
 }
 
-// verify compares the checksums of all blocks of a table that open has found.
+// verify compares the checksums of all blocks that open has found.
 func (t *table) verify(f *Folder) (damages []storage.Damage) {
 	if t.have < 0 {
 		return nil
@@ -232,7 +233,7 @@ func (t *table) verify(f *Folder) (damages []storage.Damage) {
 	return damages
 }
 
-// clip is the range of keys of a block.
+// clip returns the range of keys of a block.
 func (t *table) clip(s *span) storage.Range {
 	r := t.keys()
 	if s.after != nil {
@@ -244,7 +245,8 @@ func (t *table) clip(s *span) storage.Range {
 	return r
 }
 
-// verifyRest compares the checksums of the filters and other blocks beside the data.
+// verifyRest compares the checksums of the filters and the other blocks that are not data
+// blocks.
 func (t *table) verifyRest(file vfs.File) []storage.Damage {
 	for _, h := range t.rest {
 		if h.Length == 0 {

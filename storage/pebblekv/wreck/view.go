@@ -9,8 +9,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// view is a file system through which a folder cannot be changed, and looks other than it
-// is: without some files, and with others cut off.
+// view is a file system that refuses changes of a folder, hides some of its files, and
+// shows only the first bytes of others.
 type view struct {
 	vfs.FS
 	dir  string
@@ -18,7 +18,7 @@ type view struct {
 	cut  map[string]int64 // lengths, by name
 }
 
-// errReadOnly refuses what would change the folder.
+// errReadOnly is the error of operations that would change the folder.
 var errReadOnly = &readOnlyError{}
 
 type readOnlyError struct{}
@@ -47,7 +47,7 @@ func (v *view) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
 	return readFile{file}, nil
 }
 
-// What would change the folder.
+// The methods below would change the folder.
 
 func (v *view) Create(string, vfs.DiskWriteCategory) (vfs.File, error) { return nil, errReadOnly }
 func (v *view) Link(string, string) error                              { return errReadOnly }
@@ -61,22 +61,23 @@ func (v *view) ReuseForWrite(string, string, vfs.DiskWriteCategory) (vfs.File, e
 	return nil, errReadOnly
 }
 
-// MkdirAll implements vfs.FS: the folder is there.
+// MkdirAll implements vfs.FS: the folder exists.
 func (v *view) MkdirAll(string, os.FileMode) error { return nil }
 
-// Lock implements vfs.FS: who looks at a folder has its lock, or there is nobody.
+// Lock implements vfs.FS: the caller already has the folder's lock, or no other process
+// can have it.
 func (v *view) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
 
 // Unwrap implements vfs.FS.
 func (v *view) Unwrap() vfs.FS { return v.FS }
 
-// readFile is a file that is not written to.
+// readFile is a file that refuses writes.
 type readFile struct{ vfs.File }
 
 func (readFile) Write([]byte) (int, error)          { return 0, errReadOnly }
 func (readFile) WriteAt([]byte, int64) (int, error) { return 0, errReadOnly }
 
-// cutFile is the beginning of a file.
+// cutFile shows the first size bytes of a file.
 type cutFile struct {
 	vfs.File
 	size, at int64
@@ -106,8 +107,8 @@ func (c *cutFile) ReadAt(p []byte, at int64) (int, error) {
 func (*cutFile) Write([]byte) (int, error)          { return 0, errReadOnly }
 func (*cutFile) WriteAt([]byte, int64) (int, error) { return 0, errReadOnly }
 
-// Writable is the file system for opening the store: without the files of settings that
-// cannot be read.
+// Writable returns the file system for opening the store, without the unreadable files of
+// options.
 func (f *Folder) Writable() vfs.FS {
 	if len(f.options) == 0 {
 		return f.fs
@@ -115,8 +116,8 @@ func (f *Folder) Writable() vfs.FS {
 	return &listing{f.fs, f.dir, f.options}
 }
 
-// Readable is the file system for reading what is left of the store: nothing of it can be
-// changed, and the logs end before their first damage.
+// Readable returns the file system for reading the undamaged part of the store: it
+// refuses changes, and the logs end before their first damage.
 func (f *Folder) Readable() vfs.FS {
 	v := &view{FS: f.fs, dir: f.dir, cut: map[string]int64{}}
 	hidden := slices.Clone(f.options)
@@ -132,7 +133,7 @@ func (f *Folder) Readable() vfs.FS {
 	return v
 }
 
-// listing is a file system that does not show some files of a folder.
+// listing is a file system that hides some files of a folder.
 type listing struct {
 	vfs.FS
 	dir  string
