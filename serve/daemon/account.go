@@ -22,7 +22,8 @@ func (c *Config) account() (*cosmos.Account, error) {
 	return a, nil
 }
 
-// retriesRequests reports that throttled requests wait in the server.
+// retriesRequests reports whether the server retries throttled requests itself instead of
+// refusing them.
 func (c *Config) retriesRequests(a *cosmos.Account) bool {
 	return c.ServerRetry || a.Capabilities&cosmos.DisableRateLimitingResponses != 0
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// checkAddresses refuses to serve everybody who reaches the machine without asking
-// for a login, unless that was asked for.
+// checkAddresses refuses addresses that other machines can reach without a login, unless
+// --allow-open is set. The console beyond this machine needs --auth and TLS in any case.
 func checkAddresses(cfg *Config) error {
 	if a := strings.TrimSpace(cfg.Console); a != "" && !onlyHere(a) && (!cfg.Auth || cfg.TLSMode == "" || cfg.TLSMode == "disabled") {
 		return fmt.Errorf("other machines may reach %s, and the console shows and changes what its user may. "+
@@ -39,7 +39,7 @@ func checkAddresses(cfg *Config) error {
 	return nil
 }
 
-// address is where clients reach the server, "" if it listens on sockets of the file system only.
+// address returns where clients reach the server, "" if it listens on Unix sockets only.
 func (d *Daemon) address() string {
 	if d.cfg.Advertise != "" {
 		return d.cfg.Advertise
@@ -57,20 +57,20 @@ func (d *Daemon) address() string {
 	return ""
 }
 
-// advertised is the address that clients and other servers are told, "" before there is one.
+// advertised returns the address that clients and peers see, "" before the server listens.
 func (d *Daemon) advertised() string {
 	address, _ := d.reached.Load().(string)
 	return address
 }
 
-// onlyHere reports an address that no other machine can reach.
+// onlyHere reports whether no other machine can reach the address.
 func onlyHere(address string) bool {
 	if strings.HasPrefix(address, "unix:") || strings.Contains(address, "/") {
 		return true
 	}
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return true // listening says what is wrong with it
+		return true // listening reports the error
 	}
 	if host == "localhost" {
 		return true
@@ -79,8 +79,7 @@ func onlyHere(address string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// cannotListen says why an address that a flag gave cannot be listened on, and what
-// to do.
+// cannotListen explains why the server cannot listen on the address of a flag, and what to do.
 func cannotListen(flag, address string, err error) error {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):

@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/storage/backup"
 )
 
-// backupPolicy is what the settings say about backups.
-// Errors: what makes no sense, with which engine too.
+// backupPolicy returns the settings of backups.
+// Errors: values that make no sense; an engine without files.
 func (c *Config) backupPolicy() (backup.Policy, error) {
 	p := backup.Policy{Folder: c.BackupTo, Interval: c.BackupInterval, Retention: c.BackupRetention}
 	if p.Folder == "" {
@@ -45,7 +45,7 @@ func (c *Config) backupPolicy() (backup.Policy, error) {
 	return p, nil
 }
 
-// openBackups makes the runner of backups, where there are files.
+// openBackups makes the runner of backups, if the store has files.
 func (d *Daemon) openBackups() error {
 	policy, err := d.cfg.backupPolicy()
 	if err != nil {

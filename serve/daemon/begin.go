@@ -12,24 +12,25 @@ import (
 // Names in the folder of --data.
 const (
 	storeName   = "store"
-	scratchName = "scratch" // made once the store is, so it stands beside one, or one was lost
+	scratchName = "scratch" // made after the store: it exists beside a store, or a store was lost
 	// UnfinishedName is the folder of a store that is being restored.
 	UnfinishedName = "store-unfinished"
 )
 
-// LostError is that the folder of --data has had a database, or should get one, and has none.
+// LostError is returned if the folder of --data should have a database and has none: it had one once,
+// or a restore into it has not finished.
 type LostError struct {
 	Data string
-	What string // is there instead
-	Do   string // is to be done
+	What string // state of the folder, for the text of the error
+	Do   string // advice to the operator
 }
 
 func (e *LostError) Error() string {
 	return fmt.Sprintf("the folder %s %s: %s", e.Data, e.What, e.Do)
 }
 
-// Look says whether there is a database in the folder of --data. Errors: LostError, which --new is
-// to overrule; those of the file system.
+// Look reports whether there is a database in the folder of --data.
+// Errors: LostError, which --new overrides; those of the file system.
 func Look(data string) (there bool, err error) {
 	state, err := look(wreck.Disk, data)
 	return state == wreck.There, err
@@ -54,14 +55,15 @@ func look(files pebblekv.FS, data string) (state wreck.State, err error) {
 	return state, nil
 }
 
-// is reports a file in a folder.
+// is reports whether a folder has a file of that name.
 func is(files pebblekv.FS, dir, name string) bool {
 	_, err := files.Stat(files.PathJoin(dir, name))
 	return err == nil
 }
 
-// begin judges the folder of --data before anything is made in it, and reports whether a new database
-// is to begin there. Errors: there is none, and none is to begin.
+// begin examines the folder of --data before anything is made in it, and reports whether a new
+// database is to begin there.
+// Errors: the folder has no database, and none may begin.
 func (d *Daemon) begin(s storeSettings) (anew bool, err error) {
 	files := wreck.Disk
 	if s.files != nil {
@@ -88,7 +90,7 @@ func (d *Daemon) begin(s storeSettings) (anew bool, err error) {
 	case lost != nil:
 		return false, err
 	case err != nil:
-		return false, nil // what makes the folder, or opens the store, says it
+		return false, nil // making the folder or opening the store reports the error
 	case d.cfg.ServeDamaged:
 		return false, fmt.Errorf("there is no database in the folder %s that --serve-damaged could serve", d.cfg.Data)
 	case d.cfg.MustExist:

@@ -15,7 +15,7 @@ import (
 	"github.com/cantledb/cantle/serve/flags"
 )
 
-// begun starts a server on a folder and returns what it logged.
+// begun starts a server on a folder and returns its log.
 func begun(t *testing.T, data string, args ...string) (d *Daemon, log string, err error) {
 	t.Helper()
 	var c Config
@@ -29,7 +29,7 @@ func begun(t *testing.T, data string, args ...string) (d *Daemon, log string, er
 	return d, out.String(), err
 }
 
-// documents are how many a server has in test.c; one more is inserted.
+// documents returns the number of documents in test.c, and inserts one more.
 func documents(t *testing.T, d *Daemon) int64 {
 	t.Helper()
 	client, err := mongo.Connect(options.Client().ApplyURI(d.URI()))
@@ -48,12 +48,12 @@ func documents(t *testing.T, d *Daemon) int64 {
 	return n
 }
 
-// A database begins with a warning where there is nothing, and is refused where there was one, unless
-// --new begins another.
+// If there is no database, the server begins one with a warning. If there was one before, it refuses,
+// unless --new is given.
 func TestBegin(t *testing.T) {
 	const warning = "a new, empty database was made"
 	store := func(data string) string { return filepath.Join(data, "store") }
-	empty := func(t *testing.T, data string, keep ...string) { // all of store, but what is kept
+	empty := func(t *testing.T, data string, keep ...string) { // removes all of the store but keep
 		list, err := os.ReadDir(store(data))
 		if err != nil {
 			t.Fatal(err)
@@ -75,7 +75,7 @@ func TestBegin(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		lose    func(t *testing.T, data string)
-		refused string // "" where a new database begins
+		refused string // "" if a new database begins
 	}{
 		"all of the folder":    {func(t *testing.T, data string) { remove(t, data) }, ""},
 		"all in the folder":    {func(t *testing.T, data string) { remove(t, store(data), filepath.Join(data, "scratch")) }, ""},
@@ -137,7 +137,8 @@ func TestBegin(t *testing.T) {
 	}
 }
 
-// Backups go where they went: not into a folder on the disk below one that is not mounted.
+// A backup needs the folder above its target: if a share is not mounted, it must not be written to
+// the disk below.
 func TestBackupDisk(t *testing.T) {
 	share := filepath.Join(t.TempDir(), "share")
 	_, _, err := begun(t, t.TempDir(), "--backup-to", filepath.Join(share, "x"))

@@ -2,6 +2,6 @@
 
 package daemon
 
-// cacheInHeap is whether the block cache and the memtables lie in Go's heap: where Pebble
-// can call C's malloc, they do not.
+// cacheInHeap reports whether the block cache and the memtables lie in Go's heap. With
+// cgo, Pebble allocates them with C's malloc.
 const cacheInHeap = false

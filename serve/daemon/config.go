@@ -14,23 +14,23 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// Config is everything that can be set about a server. Flags, environment
-// variables (CANTLE_ and the flag's name in capitals) and a config file name the
-// same settings; a flag beats a variable, which beats the file.
+// Config holds all settings of a server. Flags, environment variables (CANTLE_ and the
+// flag's name in capitals) and a config file have the same settings; a flag overrides a
+// variable, which overrides the file.
 type Config struct {
 	Data               string
 	Storage            string // name of the engine; "" = defaultEngine
 	ServeDamaged       bool
-	New                bool   // begin a new database where one was lost
-	MustExist          bool   // begin none
+	New                bool   // begin a new database even if one was lost
+	MustExist          bool   // begin no new database
 	Memory             bool   // short for Storage "memory"
 	Listen             string // comma-separated addresses; "unix:/path" for a socket
 	Advertise          string // where clients find the server; "" = the first of Listen
 	CosmosListen       string
-	CosmosAdvertise    string // host:port by which clients reach it; "" = what they have reached
+	CosmosAdvertise    string // host:port by which clients reach it; "" = the address that they connected to
 	CosmosVersion      string // server version of the account; "" = cosmos.Newest
 	CosmosCapabilities string // of the account, separated by commas
-	CosmosLenient      bool   // accept what the account does not have
+	CosmosLenient      bool   // accept features that the account does not have
 	ReplicaSet         string // name or name/host:port
 	Compat             string // name of a release of MongoDB; "" = release.Default
 	Metrics            string
@@ -53,7 +53,7 @@ type Config struct {
 	ServerRetry        bool
 	Burst              bool
 	StrongReads        bool
-	Prices             string // name of a price list; "" = as the addresses are
+	Prices             string // name of a price list; "" = by the addresses, see prices
 	MaxConns           int
 	Auth               bool
 	CosmosName         string
@@ -64,14 +64,14 @@ type Config struct {
 	Open               bool // listen beyond this machine without Auth
 	Drain              time.Duration
 
-	RootName         string // user to be made where there is none
+	RootName         string // first user, made if there are none
 	RootPassword     string
 	RootPasswordFile string
-	MongoVariables   bool // those of MongoDB's image are settings, too
+	MongoVariables   bool // read the variables of MongoDB's image, too
 
 	TLSMode         string
 	TLSCertificate  string // PEM file: certificates and the key
-	TLSAuthorities  string // PEM file: who may vouch for clients
+	TLSAuthorities  string // PEM file: authorities of client certificates
 	TLSPassword     string // of the key
 	TLSRevoked      string // PEM file: certificates that were revoked
 	TLSWithoutCerts bool
@@ -94,52 +94,53 @@ type Config struct {
 	BackupRate      string
 
 	ConfigFile string
-	CheckOnly  bool // look at the settings and do not start
+	CheckOnly  bool // check the settings and do not start
 
-	// UntilStdinEnds is for the program around the server, which does it.
+	// UntilStdinEnds ends the server when standard input ends. The program around the server
+	// implements it.
 	UntilStdinEnds bool
 
 	// Listeners are served besides the addresses of Listen, which may then be "". Not a
 	// setting.
 	Listeners []net.Listener
 
-	// CommandLine is what getCmdLineOpts shows. Not a setting.
+	// CommandLine is the output of getCmdLineOpts. Not a setting.
 	CommandLine []string
 
-	// Shutdown is called, and must return at once, when a client's command asks for an end;
-	// nil = no client may. Not a setting.
+	// Shutdown is called when a client's command shuts the server down, and must return at
+	// once; nil = no client may. Not a setting.
 	Shutdown func()
 
-	// Status, if not nil, is told in a few words when the server can do its work no more, or
-	// again. Not a setting.
+	// Status, if not nil, receives a few words when the server loses or regains access to its
+	// data. Not a setting.
 	Status func(string)
 
-	// Crowded, if not nil, is told that long work takes many of the processors; see
+	// Crowded, if not nil, is called when long work takes half of the processors; see
 	// mql.NewProcessor. Not a setting.
 	Crowded func(still func() bool)
 
-	// Files, if not nil, changes how the store of files is opened: the file system of a
-	// test, and what happens when it fails. Not a setting.
+	// Files, if not nil, changes the options of a store of files: its file system in a test,
+	// and the reaction to failures. Not a setting.
 	Files func(*pebblekv.Options)
 
-	// Now is the clock on the wall; nil = time.Now. Not a setting.
+	// Now is the wall clock; nil = time.Now. Not a setting.
 	Now func() time.Time
 
-	// Wrap, if not nil, puts something between the store and the server: a test's faults.
-	// Not a setting.
+	// Wrap, if not nil, wraps the store: a test injects faults. Not a setting.
 	Wrap func(storage.Store) storage.Store
 
-	// ConsoleTools are programs that the console lends from the command line. Not a setting.
+	// ConsoleTools are functions of the command line that the console offers. Not a setting.
 	ConsoleTools console.Tools
 
-	// Remotes are engines that Storage can name beside those of every server. Not a setting.
+	// Remotes are engines that Storage can name in addition to those of every server. Not a
+	// setting.
 	Remotes []Remote
 
-	// engines are those of every server; nil is the table. Not a setting.
+	// engines replaces the table of engines; nil = the table. Not a setting.
 	engines []engine
 }
 
-// clock is the clock on the wall.
+// clock returns the wall clock.
 func (c *Config) clock() func() time.Time {
 	if c.Now != nil {
 		return c.Now
@@ -147,7 +148,7 @@ func (c *Config) clock() func() time.Time {
 	return time.Now
 }
 
-// check looks for numbers that make no sense.
+// check reports numbers that make no sense.
 func (c *Config) check() error {
 	var faults []error
 	for _, n := range []struct {
@@ -176,12 +177,13 @@ func (c *Config) check() error {
 	return errors.Join(faults...)
 }
 
-// remoteRate is how many connections the address of another machine may open per second
-// unless --connection-rate says: more than the pools of many applications need at once, and
-// fewer than cost the others something.
+// remoteRate is the number of connections that the address of another machine may open per
+// second unless --connection-rate is given: more than the pools of many applications need
+// at once, and too few to slow other clients down.
 const remoteRate = 1000
 
-// connectionRates are the bounds of all addresses, and of those of other machines.
+// connectionRates returns the bounds for all addresses and for those of other machines, in
+// connections per second; 0 = none.
 func (c *Config) connectionRates() (all, remote int) {
 	if c.AddressRate < 0 {
 		return 0, remoteRate
@@ -189,7 +191,8 @@ func (c *Config) connectionRates() (all, remote int) {
 	return c.AddressRate, 0
 }
 
-// release reads the release of MongoDB that clients are shown. Errors: what is none.
+// release returns the release of MongoDB that the server shows to clients.
+// Errors: an unknown release.
 func (c *Config) release() (release.Release, error) {
 	if c.Compat == "" {
 		return release.Default, nil
@@ -201,10 +204,11 @@ func (c *Config) release() (release.Release, error) {
 	return r, nil
 }
 
-// diskSizes are the settings about sizes on disk, in bytes.
+// diskSizes holds the settings of sizes on disk, in bytes.
 type diskSizes struct{ shard, logicalKey, log, kept int64 }
 
-// diskSizes reads the settings about sizes on disk. Errors: what is no size.
+// diskSizes reads the settings of sizes on disk.
+// Errors: a text that is not a size.
 func (c *Config) diskSizes() (d diskSizes, err error) {
 	for _, size := range []struct {
 		flag, text string

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/wire/server"
 )
 
-// openConsole answers browsers, if that was asked for.
+// openConsole serves the console, if its address is set.
 func (d *Daemon) openConsole(ctx context.Context, s *command.Server) error {
 	if d.cfg.Console == "" {
 		return nil
@@ -33,7 +33,7 @@ func (d *Daemon) openConsole(ctx context.Context, s *command.Server) error {
 	return nil
 }
 
-// ConsoleURL is where a browser finds the console, "" if nowhere.
+// ConsoleURL returns the address of the console for a browser, "" without a console.
 func (d *Daemon) ConsoleURL() string {
 	if at := d.consoleAt.Load(); at != nil {
 		return *at

@@ -8,10 +8,10 @@ import (
 	"github.com/cantledb/cantle/wire/cursor"
 )
 
-// ownerWait is how long the store is asked whose cursor it is that a client wants to go on with.
+// ownerWait is the timeout for reading from the store which peer has a cursor.
 const ownerWait = time.Second
 
-// otherCursors are the servers that have cursors which this one does not; nil if it is alone.
+// otherCursors finds the peer that has a cursor; nil if the store cannot have peers.
 func (d *Daemon) otherCursors() *cursor.Others {
 	shared := storage.AsShared(d.store)
 	if shared == nil {

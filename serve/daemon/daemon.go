@@ -54,9 +54,9 @@ var Version = "0.1.0-dev"
 // Daemon is one running server.
 type Daemon struct {
 	cfg      Config
-	release  release.Release // release is that of MongoDB which clients are shown
+	release  release.Release // release of MongoDB that the server shows to clients
 	shares   shares
-	damages  sync.Map // those that were told, by file and what
+	damages  sync.Map // those already logged, by file and damage
 	log      zerolog.Logger
 	recent   *recentLog
 	defects  *defects.Journal
@@ -72,9 +72,9 @@ type Daemon struct {
 	server   *server.Server
 	commands *command.Server
 	history  *history.Recorder
-	// everywhere is what all servers over the store remember.
+	// everywhere is the history of all servers over the store.
 	everywhere *history.Everywhere
-	// processor is shared by all that compute for long.
+	// processor bounds the long work of all commands and jobs.
 	processor *mql.Processor
 	addrs     []net.Addr
 	reached   atomic.Value // string: where clients reach the server
@@ -84,19 +84,18 @@ type Daemon struct {
 	consoleAt atomic.Pointer[string] // its address, once it listens
 	account   *cosmos.Account
 	key       string // of the account
-	drewKey   bool   // at this start
+	drewKey   bool   // the key was made at this start
 	tls       certificates
 	stop      context.CancelFunc
 	loops     sync.WaitGroup
 	failed    chan error
-	noRoom    *storage.NoRoomError // why the store is only read from; nil = it is not for lack of room
-	roomy     chan struct{}        // closed when there is room to open it for writing
+	noRoom    *storage.NoRoomError // free disk space that the store needs to be opened for writing; nil = enough at the start
+	roomy     chan struct{}        // closed when the disk has that space
 	stopping  atomic.Bool
 }
 
-// Start opens the database and listens. out receives the log.
-// Errors: what is wrong with the settings, the folder or an address; a folder
-// that another process has open.
+// Start opens the database and listens. The log goes to out.
+// Errors: invalid settings, folder or address; a folder that another process has open.
 func Start(ctx context.Context, cfg Config, out io.Writer) (*Daemon, error) {
 	cfg.settle()
 	if err := cfg.check(); err != nil {
@@ -140,7 +139,7 @@ func Start(ctx context.Context, cfg Config, out io.Writer) (*Daemon, error) {
 	return d, nil
 }
 
-// start opens, wires and serves; what it began when it fails is for Start to end.
+// start opens the store, wires the packages and serves. If it fails, Start ends what it began.
 func (d *Daemon) start(ctx context.Context) error {
 	if err := checkAddresses(&d.cfg); err != nil {
 		return err
@@ -168,7 +167,7 @@ func (d *Daemon) start(ctx context.Context) error {
 	d.server = server.New(handler, server.Config{Log: d.log, Defects: d.defects, ConnsMax: d.cfg.MaxConns, Compressors: wire.AllCompressors,
 		Messages: d.shares.messages, Replies: d.shares.replies, IdleMax: d.cfg.Idle, Lanes: d.processor.Lanes, AddressConnsMax: d.cfg.AddressConns, AddressRate: rate, RemoteRate: remote, TLS: d.tls.mode, TLSConfig: d.tls.config,
 		QueryCommands: func(tag string) bool { return tag == command.TagCosmos && d.account.Version.QueryCommands() }})
-	d.loop(ctx, d.watch) // which counts the server's connections
+	d.loop(ctx, d.watch) // counts the server's connections
 	if remote, ok := d.store.(storage.Remote); ok {
 		d.loop(ctx, func(ctx context.Context) { d.watchStore(ctx, remote) })
 	}
@@ -183,7 +182,7 @@ func (d *Daemon) start(ctx context.Context) error {
 	return d.openConsole(ctx, handler.Server)
 }
 
-// wire makes the rooms and connects them.
+// wire makes the command packages and everything below, and connects them.
 func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Durability) (*rooms.Server, error) {
 	size, err := d.cfg.diskSizes()
 	if err != nil {
@@ -263,7 +262,7 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	return handler, nil
 }
 
-// jobFailed notes an error of background work that will be tried again.
+// jobFailed logs an error of a background job that will be retried.
 func (d *Daemon) jobFailed(job string, err error) {
 	if p := (*mongoerr.Panicked)(nil); errors.As(err, &p) {
 		d.defects.Panic("the job "+job, p.Value, p.Stack)
@@ -272,7 +271,7 @@ func (d *Daemon) jobFailed(job string, err error) {
 	d.log.Warn().Str("job", job).Err(err).Msg("background work failed and will be tried again")
 }
 
-// renewing tells of an index that is made again.
+// renewing logs the progress of an index that is rebuilt for another format version.
 func (d *Daemon) renewing(x jobs.Renewal) {
 	event, text := d.log.Info(), "the index is made again in the background, as its entries are those of another version of cantle; until it is ready no query uses it"
 	switch {
@@ -284,7 +283,7 @@ func (d *Daemon) renewing(x jobs.Renewal) {
 	event.Str("collection", x.Namespace).Str("index", x.Index).Int32("from", x.From).Int32("to", x.To).Msg(text)
 }
 
-// openCatalog reads what there is.
+// openCatalog reads the catalog.
 func (d *Daemon) openCatalog(ctx context.Context) (cat *catalog.Catalog, err error) {
 	err = d.persist(ctx, "the catalog", func() error {
 		cat, err = catalog.Open(ctx, d.store, d.release)
@@ -301,8 +300,8 @@ func (d *Daemon) openCatalog(ctx context.Context) (cat *catalog.Catalog, err err
 	return cat, err
 }
 
-// handler makes what answers the commands, of the users and the settings.
-// Errors: what is wrong with the settings; storage errors.
+// handler makes the handler of commands, with the users and the settings.
+// Errors: invalid settings; storage errors.
 func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability storage.Durability) (*rooms.Server, error) {
 	var users *auth.Directory
 	if err := d.persist(ctx, "the users and roles", func() (err error) {
@@ -315,7 +314,7 @@ func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability s
 			}
 		}
 		d.warnOver("the users and roles", d.shares.users)
-		return d.makeFirstUser(ctx, users) // who is there already is found when all of it is done again
+		return d.makeFirstUser(ctx, users) // if the step is retried, it finds the user that it has made
 	}); err != nil {
 		return nil, err
 	}
@@ -354,10 +353,10 @@ func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability s
 	}), nil
 }
 
-// afterPanic is the pause before a loop that panicked runs again.
+// afterPanic is the pause before a background loop that panicked is restarted.
 const afterPanic = 10 * time.Second
 
-// loop runs a loop until ctx ends; Stop waits for it.
+// loop runs a background loop until ctx ends; Stop waits for its end.
 func (d *Daemon) loop(ctx context.Context, run func(context.Context)) {
 	d.loops.Go(func() {
 		for !d.defects.Guard("background work", func() { run(ctx) }) {
@@ -370,7 +369,7 @@ func (d *Daemon) loop(ctx context.Context, run func(context.Context)) {
 	})
 }
 
-// connections are none before the server serves.
+// connections returns the server's counts of connections, zeros before it serves.
 func (d *Daemon) connections() wire.ConnStats {
 	if d.reached.Load() == nil {
 		return wire.ConnStats{}
@@ -403,7 +402,7 @@ func (d *Daemon) listen(ctx context.Context) error {
 	return nil
 }
 
-// serve listens on one address, which a flag gave, and serves it.
+// serve listens on the address of a flag and serves it.
 func (d *Daemon) serve(ctx context.Context, flag, address, tag string) (net.Listener, error) {
 	l, err := server.Listen(ctx, address)
 	if err != nil {
@@ -422,17 +421,16 @@ func (d *Daemon) accept(ctx context.Context, l net.Listener, tag string) {
 	}()
 }
 
-// Clock is what budgets, expiry and $$NOW go by where test commands are allowed, else
-// nil.
+// Clock is the clock of budgets, expiry and $$NOW if test commands are allowed, else nil.
 func (d *Daemon) Clock() *ratelimit.VirtualClock { return d.cluster.Budgets.Clock }
 
-// Jobs is what works in the background; tests have it do a pass at once.
+// Jobs returns the runner of background jobs; tests use it to run a pass at once.
 func (d *Daemon) Jobs() *jobs.Runner { return d.runner }
 
-// URI is the connection string of the first address.
+// URI returns the connection string of the first address.
 func (d *Daemon) URI() string { return d.URIs()[0] }
 
-// URIs are the connection strings of all addresses but the Cosmos one.
+// URIs returns the connection strings of all addresses but the Cosmos one.
 func (d *Daemon) URIs() (out []string) {
 	options := ""
 	if name, _, _ := strings.Cut(d.cfg.ReplicaSet, "/"); name != "" {
@@ -447,12 +445,12 @@ func (d *Daemon) URIs() (out []string) {
 // Account returns the account that the Cosmos address offers.
 func (d *Daemon) Account() *cosmos.Account { return d.account }
 
-// CosmosURI returns the connection string of the Cosmos address, "" without one. It has
-// the account's name and key where they are needed.
+// CosmosURI returns the connection string of the Cosmos address, "" without one. If logins are
+// required, it contains the account's name and key.
 func (d *Daemon) CosmosURI() string { return d.cosmosURI(d.cfg.Auth) }
 
-// CosmosReady returns CosmosURI for the ready line: with the key only at the start that makes it,
-// for lines are kept in logs.
+// CosmosReady returns CosmosURI for the ready line. It contains the key only at the start that
+// makes the key, because the line is kept in logs.
 func (d *Daemon) CosmosReady() string { return d.cosmosURI(d.cfg.Auth && d.drewKey) }
 
 // cosmosURI returns the connection string of the Cosmos address, "" without one.
@@ -469,7 +467,7 @@ func (d *Daemon) cosmosURI(withKey bool) string {
 	return "mongodb://" + login + "@" + strings.TrimPrefix(u, "mongodb://")
 }
 
-// shown returns an address in the form of connection strings.
+// shown returns an address as connection strings have it.
 func shown(a net.Addr) string {
 	if a.Network() == "unix" {
 		return strings.ReplaceAll(a.String(), "/", "%2F")
@@ -477,8 +475,8 @@ func shown(a net.Addr) string {
 	return a.String()
 }
 
-// uri returns the connection string of an address, with an option and those that TLS
-// needs; sockets in the file system have none.
+// uri returns the connection string of an address with the options, and with tls=true if the
+// server requires TLS. The connection string of a Unix socket has no options.
 func (d *Daemon) uri(host, options string) string {
 	if strings.Contains(host, "%2F") {
 		return "mongodb://" + host + "/"
@@ -492,8 +490,8 @@ func (d *Daemon) uri(host, options string) string {
 	return "mongodb://" + host + "/" + options
 }
 
-// Reload reads the certificates again; connections from now on get the new ones.
-// Errors: what is wrong with the files; then the old ones stay in use.
+// Reload reads the certificates again, for new connections.
+// Errors: invalid files; the old certificates stay in use then.
 func (d *Daemon) Reload() error {
 	err := d.tls.load()
 	if err != nil {
@@ -504,10 +502,9 @@ func (d *Daemon) Reload() error {
 	return err
 }
 
-// HeapLimit is how far the heap may grow before the collector works as hard as it
-// takes: half of the memory there is, and the block cache and the memtables on top of it
-// in a build that keeps them there. What lies outside of the heap is in the picture of
-// shares.
+// HeapLimit returns the heap size in bytes above which the garbage collector works as hard as
+// necessary: half of the memory, plus the block cache and the memtables in a build that keeps
+// them in the heap. The comment of shares shows the memory outside of the heap.
 func HeapLimit() int64 {
 	total := memoryBytes()
 	limit := total / 2
@@ -521,5 +518,5 @@ func HeapLimit() int64 {
 // Defects returns the numbers of panics and of unforeseen errors since the start.
 func (d *Daemon) Defects() (panics, unforeseen int64) { return d.defects.Counts() }
 
-// Failed delivers the error of a listener that broke.
+// Failed returns the errors of listeners that broke.
 func (d *Daemon) Failed() <-chan error { return d.failed }

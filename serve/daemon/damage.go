@@ -14,22 +14,22 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv/wreck"
 )
 
-// StatusDamaged is the exit status of a server that does not start as its data are
-// damaged: to start it again is of no use.
+// StatusDamaged is the exit status of a server that does not start because its data is
+// damaged: a restart does not help.
 const StatusDamaged = 4
 
-// tellDamage logs what is lost with damaged files and what to do, a sentence for each.
+// tellDamage logs what each damaged file has lost and what to do, one line per damage.
 func (d *Daemon) tellDamage(damages []storage.Damage) {
 	snap := d.snapshot()
 	for _, x := range damages {
-		if _, known := d.damages.LoadOrStore(x.File+": "+x.What, true); known { // told when the store was opened
+		if _, known := d.damages.LoadOrStore(x.File+": "+x.What, true); known { // logged when the store was opened
 			continue
 		}
 		d.log.Error().Str("room", "storage").Str("file", x.File).Msg(verify.Sentence(x, snap) + "; " + d.advice(true))
 	}
 }
 
-// snapshot is the catalog, nil as long as it cannot be read.
+// snapshot returns the catalog, nil if it cannot be read.
 func (d *Daemon) snapshot() *catalog.Snapshot {
 	if cat := d.catalog.Load(); cat != nil {
 		return cat.Peek()
@@ -45,7 +45,7 @@ func (d *Daemon) snapshot() *catalog.Snapshot {
 	return snap
 }
 
-// advice says what to do about damaged data, some of which may be readable.
+// advice returns what to do about damaged data, some of which may be readable.
 func (d *Daemon) advice(readable bool) string {
 	what := fmt.Sprintf("\"cantle check --data %s\" lists the damage, \"cantle salvage --data %s --out DUMP\" saves what is left", d.cfg.Data, d.cfg.Data)
 	if readable && !d.cfg.ServeDamaged {
@@ -54,8 +54,8 @@ func (d *Daemon) advice(readable bool) string {
 	return what
 }
 
-// damagedStart says why a server does not start on damaged data: the first damage, whose
-// data it was and what to do.
+// damagedStart returns the error of a server that does not start on damaged data: the
+// first damage, the collection that it affects and what to do.
 func (d *Daemon) damagedStart(err error) error {
 	var list *storage.DamagedError
 	if !errors.As(err, &list) || len(list.Damages) == 0 {
@@ -71,7 +71,7 @@ func (d *Daemon) damagedStart(err error) error {
 	return &startError{text + "; " + d.advice(true), err}
 }
 
-// startError is an error in words that replace those of its cause.
+// startError is an error whose text replaces that of its cause.
 type startError struct {
 	text  string
 	cause error

@@ -1,6 +1,6 @@
 package daemon
 
-// What package doctor has to know of the settings.
+// This file has what package doctor needs of the settings.
 
 // KeepsFiles reports whether the store is in files in the folder Data.
 func (c *Config) KeepsFiles() bool {
@@ -8,5 +8,5 @@ func (c *Config) KeepsFiles() bool {
 	return err == nil && e.keep == inFolder
 }
 
-// MemoryBytes is the memory that a server started now would take itself to have.
+// MemoryBytes returns the memory that a server started now would assume to have.
 func MemoryBytes() int64 { return memoryBytes() }

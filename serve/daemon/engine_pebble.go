@@ -18,15 +18,15 @@ func openPebble(dir string, s storeSettings) (storage.Store, error) {
 	return pebblekv.Open(dir, o)
 }
 
-// openMemory opens a store without files. Its cache is small unless asked for, since all
-// that it reads is in memory anyway.
+// openMemory opens a store without files. Unless --cache-size is given, its cache is
+// small, since all its data is in memory anyway.
 func openMemory(_ string, s storeSettings) (storage.Store, error) {
 	o := pebbleOptions(s)
 	o.InMemory = true
 	return pebblekv.Open("", o)
 }
 
-// pebbleOptions are the settings of a store with and without files.
+// pebbleOptions returns the options common to a store with files and one without.
 func pebbleOptions(s storeSettings) pebblekv.Options {
 	return pebblekv.Options{
 		CacheBytes: s.cache, MemtableBytes: s.shares.memtable,

@@ -14,21 +14,21 @@ import (
 
 // engine is a storage engine that a server can run on.
 type engine struct {
-	// name is its name as a value of --storage.
+	// name is a value of --storage.
 	name string
-	// keeps says for the help where the database is.
+	// keeps describes in the help where the database is.
 	keeps string
-	// keep says where that is, as far as the server has to know.
+	// keep classifies that place for the server.
 	keep keep
-	// open opens the store: in a folder of its own, or at the location that --storage
-	// gives, if the engine has the one or the other.
-	// Errors: storage.ErrLocked, ErrFormat, ErrCorruption; what the engine says.
+	// open opens the store: in a folder if keep is inFolder, at the location that --storage
+	// gives if it is atRemote.
+	// Errors: storage.ErrLocked, ErrFormat, ErrCorruption; those of the engine.
 	open func(where string, s storeSettings) (storage.Store, error)
-	// collectors are metrics of the engine beside those of every store; nil = none.
+	// collectors are metrics of the engine in addition to those of every store; nil = none.
 	collectors func() []prometheus.Collector
 }
 
-// keep is where an engine keeps the database.
+// keep classifies where an engine keeps the database.
 type keep uint8
 
 const (
@@ -37,46 +37,47 @@ const (
 	atRemote             // elsewhere: --storage names the engine and the place, as name://place
 )
 
-// defaultEngine is the name of the engine that a server runs on unless it is told.
+// defaultEngine is the name of the engine that a server uses unless --storage is given.
 const defaultEngine = "pebble"
 
-// engines are the storage engines of every server, by their names. A new one is a package of
-// its own, a row here, and a test in its package; TestEngines holds all rows to the contract.
-// One with heavy libraries is a Remote instead, which the program adds.
+// engines are the storage engines of every server, by name. A new engine is a package of its
+// own, a row here, and a test in its package; TestEngines runs the tests of the storage
+// contract with all rows. An engine with heavy libraries is a Remote instead, which the
+// program adds.
 var engines = []engine{
 	{"memory", "nothing is written to disk, all is gone at the end", nowhere, openMemory, nil},
 	{"pebble", "in files in the folder of --data", inFolder, openPebble, nil},
 }
 
-// storeSettings are what the settings of a server say about its store.
+// storeSettings holds the settings of a server's store.
 type storeSettings struct {
 	shares *shares
 	// cache is --cache-size in bytes; 0 leaves it to the engine.
 	cache int64
 	// kept is --backup-log-size in bytes.
 	kept int64
-	// sync is how long a commit may stay off the disk; 0 leaves none there.
+	// sync is the longest time from a commit to its sync; 0 syncs each commit.
 	sync time.Duration
 	// watchdog is --watchdog; 0 = none.
 	watchdog time.Duration
-	// log takes what the engine has to say.
+	// log receives the messages of the engine.
 	log func(isError bool, message string)
-	// damaged is told of each damaged file that is found while the store is open.
+	// damaged is called with damaged files that are found while the store is open.
 	damaged func([]storage.Damage)
-	// readOnly opens a store, be it damaged, for reading only.
+	// readOnly opens the store, even a damaged one, for reading only.
 	readOnly bool
-	// noRoom says that this is for lack of room.
+	// noRoom marks a store that is opened for reading only because the disk is full.
 	noRoom bool
 	// files, if not nil, changes how a store of files is opened.
 	files func(*pebblekv.Options)
-	// clock is the clock on the wall.
+	// clock is the wall clock.
 	clock func() time.Time
-	// fatal is told why the store cannot go on, before the process ends.
+	// fatal receives the reason why the store cannot continue, before the process ends.
 	fatal func(message string)
 }
 
-// engine is the engine that the settings name.
-// Errors: there is none of that name; --memory beside another one.
+// engine returns the engine that the settings name.
+// Errors: an unknown name; --memory beside another engine.
 func (c *Config) engine() (engine, error) {
 	name := c.Storage
 	switch {
@@ -99,7 +100,7 @@ func (c *Config) engine() (engine, error) {
 	return list[i], nil
 }
 
-// NeedsNoFolder returns the flag that makes --data useless, "" if that has a use.
+// NeedsNoFolder returns the flag that makes --data useless, "" if --data is used.
 func (c *Config) NeedsNoFolder() string {
 	switch e, err := c.engine(); {
 	case err != nil || e.keep == inFolder:
@@ -111,13 +112,13 @@ func (c *Config) NeedsNoFolder() string {
 	}
 }
 
-// lasts reports that what the server keeps is there after its end.
+// lasts reports whether the data outlives the server.
 func (c *Config) lasts() bool {
 	e, err := c.engine()
 	return err == nil && e.keep != nowhere
 }
 
-// allEngines are the engines that --storage can name.
+// allEngines returns the engines that --storage can name.
 func (c *Config) allEngines() []engine {
 	list := c.engines
 	if list == nil {
@@ -130,7 +131,7 @@ func (c *Config) allEngines() []engine {
 	return list
 }
 
-// engineNames are the values of --storage.
+// engineNames returns the values of --storage.
 func engineNames(list []engine) (names []string) {
 	for _, e := range list {
 		if e.keep == atRemote {
@@ -142,7 +143,7 @@ func engineNames(list []engine) (names []string) {
 	return names
 }
 
-// engineHelp says for the help of --storage what each engine does.
+// engineHelp returns the help of --storage, with a description of each engine.
 func engineHelp(list []engine) string {
 	var each []string
 	for _, e := range list {

@@ -9,7 +9,8 @@ import (
 	"github.com/cantledb/cantle/storage/storagetest"
 )
 
-// TestEngines holds every engine to the contract of a store, as a server opens it.
+// TestEngines runs the tests of the storage contract with every engine, opened as a
+// server opens it.
 func TestEngines(t *testing.T) {
 	if names := engineNames(engines); !slices.IsSorted(names) {
 		t.Errorf("the rows are not sorted: %v", names)
@@ -17,7 +18,7 @@ func TestEngines(t *testing.T) {
 	testEngines(t, engines)
 }
 
-// testEngines holds engines to the contract.
+// testEngines runs the tests of the storage contract.
 func testEngines(t *testing.T, list []engine) {
 	for _, e := range list {
 		t.Run(e.name, func(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// Faults is everything that is wrong with the settings and the files that they name, as
-// far as it can be seen without starting. Each names the flag.
+// Faults returns all errors in the settings and in the files that they name, as far as
+// they can be found without starting. Each error names the flag.
 func (c *Config) Faults() (out []error) {
 	add := func(err error) {
 		var several interface{ Unwrap() []error }
@@ -77,10 +77,10 @@ func (c *Config) Faults() (out []error) {
 	return out
 }
 
-// Address is one of those that a server listens on.
+// Address is an address on which a server listens, and its flag.
 type Address struct{ Flag, Text string }
 
-// Addresses are all of them.
+// Addresses returns all addresses but the console's.
 func (c *Config) Addresses() (out []Address) {
 	for _, a := range c.listens() {
 		out = append(out, Address{"--listen", a})
@@ -93,8 +93,7 @@ func (c *Config) Addresses() (out []Address) {
 	return out
 }
 
-// listens are the addresses of --listen; a server with listeners of its own may do
-// without.
+// listens returns the addresses of --listen; a server with Listeners may have none.
 func (c *Config) listens() (out []string) {
 	if c.Listen == "" && len(c.Listeners) > 0 {
 		return nil
@@ -105,7 +104,7 @@ func (c *Config) listens() (out []string) {
 	return out
 }
 
-// check looks at the address without listening on it.
+// check validates the address without listening on it.
 func (a Address) check() error {
 	if strings.HasPrefix(a.Text, "unix:") || strings.Contains(a.Text, "/") {
 		return nil

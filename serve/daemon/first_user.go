@@ -10,12 +10,11 @@ import (
 	"github.com/cantledb/cantle/wire/auth"
 )
 
-// settle draws the consequences of settings for others: where a first user is to be made,
-// users log in.
+// settle completes the settings: if a first user is to be made, users must log in.
 func (c *Config) settle() { c.Auth = c.Auth || c.RootName != "" }
 
-// rootPassword is the password of the first user.
-// Errors: there is none, or two; its file cannot be read.
+// rootPassword returns the password of the first user, "" without one.
+// Errors: no password, or two; a file that cannot be read.
 func (c *Config) rootPassword() (string, error) {
 	switch {
 	case c.RootName == "" && c.RootPassword == "" && c.RootPasswordFile == "":
@@ -40,12 +39,12 @@ func (c *Config) rootPassword() (string, error) {
 	return password, nil
 }
 
-// iterations are those of the first user's credentials, by mechanism: what the parameters
-// of the server are unless somebody sets them.
+// iterations are the SCRAM iteration counts of the first user's credentials: the defaults
+// of the server parameters.
 var iterations = map[auth.Mechanism]int{auth.ScramSHA1: 10_000, auth.ScramSHA256: 15_000}
 
-// makeFirstUser makes the user that the settings name, who may do everything, unless there
-// are users or roles already: then those who may have changed the password since.
+// makeFirstUser makes the user that the settings name, with the role root. If there are
+// users or roles already, it makes none: the password may have been changed since.
 // Errors: those of rootPassword; storage errors.
 func (d *Daemon) makeFirstUser(ctx context.Context, users *auth.Directory) error {
 	password, err := d.cfg.rootPassword()
@@ -70,15 +69,15 @@ func (d *Daemon) makeFirstUser(ctx context.Context, users *auth.Directory) error
 	return nil
 }
 
-// mongoVariables are the variables that people give a container of MongoDB's image, with
-// the settings that they are here. MONGO_INITDB_ROOT_USERNAME_FILE is read, too.
+// mongoVariables maps the environment variables of MongoDB's container image to settings.
+// The variable MONGO_INITDB_ROOT_USERNAME_FILE is read, too.
 var mongoVariables = []struct{ variable, flag string }{
 	{"MONGO_INITDB_ROOT_USERNAME", "initdb-root-username"},
 	{"MONGO_INITDB_ROOT_PASSWORD", "initdb-root-password"},
 	{"MONGO_INITDB_ROOT_PASSWORD_FILE", "initdb-root-password-file"},
 }
 
-// mongoVariable is the value of one of them; ok is whether it says something.
+// mongoVariable returns the value of such a variable; ok reports whether it has a value.
 // Errors: the file that holds the name cannot be read.
 func mongoVariable(variable string, env func(string) (string, bool)) (value string, ok bool, err error) {
 	if value, ok = env(variable); ok && value != "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/cantledb/cantle/serve/flags"
 )
 
-// logIn asks a server as a user, or as nobody without a password.
+// logIn sends a command as a user, or without a login if the password is "".
 func logIn(t *testing.T, d *Daemon, password string) error {
 	t.Helper()
 	o := options.Client().ApplyURI(d.URI())
@@ -29,7 +29,7 @@ func logIn(t *testing.T, d *Daemon, password string) error {
 	return client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "listDatabases", Value: 1}}).Err()
 }
 
-// serving starts a server with settings and ends it with the test, or before by stop.
+// serving starts a server with settings. It stops at the end of the test, or by stop.
 func serving(t *testing.T, args ...string) (d *Daemon, stop func()) {
 	t.Helper()
 	var c Config
@@ -52,8 +52,8 @@ func serving(t *testing.T, args ...string) (d *Daemon, stop func()) {
 	}
 }
 
-// The first user is made once, and logins are asked for from then on; another password in
-// the settings changes nothing, and without the settings the user remains.
+// The first user is made once, and the server then requires logins. Another password in the
+// settings changes nothing; without the settings the user remains.
 func TestFirstUser(t *testing.T) {
 	data := t.TempDir()
 	for _, start := range []struct {
@@ -77,8 +77,8 @@ func TestFirstUser(t *testing.T) {
 	}
 }
 
-// MongoDB's variables are settings where that was said, flags and our own variables win, and
-// halves are refused.
+// If --mongo-variables is set, MongoDB's variables are settings; flags and our own variables
+// override them, and a user without a password or a password without a user is refused.
 func TestMongoVariables(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("from a file\n"), 0o600); err != nil {
@@ -95,7 +95,7 @@ func TestMongoVariables(t *testing.T) {
 		{"--mongo-variables", "MONGO_INITDB_ROOT_PASSWORD=b", "", "", "whose is it?"},
 		{"--initdb-root-username a --initdb-root-password b --initdb-root-password-file c", "", "a", "", "one of them is enough"},
 		{"--initdb-root-username a --initdb-root-password-file /nonexistent", "", "a", "", "--initdb-root-password-file: "},
-		{"--listen 0.0.0.0:1 --initdb-root-username a --initdb-root-password b", "", "a", "b", ""}, // users log in, so it may
+		{"--listen 0.0.0.0:1 --initdb-root-username a --initdb-root-password b", "", "a", "b", ""}, // users log in, so the address is allowed
 	} {
 		env := map[string]string{}
 		for pair := range strings.FieldsSeq(c.env) {

@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// record makes the history of what partitions do, and has every command counted in it.
+// record creates the history of the partitions, and counts every command in it.
 func (d *Daemon) record(ctx context.Context, s *command.Server) {
 	var store storage.Store
 	if d.cfg.lasts() && !d.cfg.ServeDamaged {
@@ -28,11 +28,12 @@ func (d *Daemon) record(ctx context.Context, s *command.Server) {
 	s.OnEnd(func(c *command.Call, e command.Ended) { noteEnded(d.history, c, e) })
 }
 
-// forgetSeconds is how often one server removes what others have left that are long gone.
+// forgetSeconds is the interval at which one server removes the stored history of long-gone
+// servers.
 const forgetSeconds = 600
 
-// watch looks at what partitions do at the beginning of each second until ctx ends, and
-// stores it every five minutes and at the end.
+// watch samples the partitions at the beginning of each second until ctx ends, and stores
+// the samples every five minutes and at the end.
 func (d *Daemon) watch(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -54,8 +55,9 @@ func (d *Daemon) watch(ctx context.Context) {
 	}
 }
 
-// noteEnded counts a command that read or wrote documents, at the partitions it visited and
-// for the whole server. The time that it waited for something to happen is not its own.
+// noteEnded counts a command that read or wrote documents, for the partitions it visited
+// and for the whole server. The time in which it waited for new documents is not counted as
+// its duration.
 func noteEnded(h *history.Recorder, c *command.Call, e command.Ended) {
 	if !c.Def.Costly() || c.Op.Unmetered {
 		return

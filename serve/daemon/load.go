@@ -14,11 +14,11 @@ import (
 	"github.com/cantledb/cantle/serve/flags"
 )
 
-// Places say where settings were made, by the names of their flags: "" on the command line,
+// Places maps names of flags to the places where they were set: "" for the command line,
 // the name of a variable, or file and line.
 type Places map[string]string
 
-// String counts the settings by where they were made.
+// String counts the settings by place.
 func (p Places) String() string {
 	counts := map[string]int{}
 	for name, place := range p {
@@ -46,11 +46,11 @@ func (p Places) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// named finds the flags that an error speaks of.
+// named finds the flags in the text of an error.
 var named = regexp.MustCompile(`--([a-z][a-z-]+)`)
 
-// Explain puts before an error where the first setting was made that it names, if that is
-// not the command line.
+// Explain prefixes an error with the place of the first setting that it names, unless that
+// is the command line.
 func (p Places) Explain(err error) error {
 	for _, m := range named.FindAllStringSubmatch(err.Error(), -1) {
 		if place := p[m[1]]; place != "" {
@@ -60,10 +60,10 @@ func (p Places) Explain(err error) error {
 	return err
 }
 
-// Load fills in what the command line leaves open from the environment and the
-// config file, and returns where each setting was made. env looks a variable up; nil
-// means the process's.
-// Errors: all that is wrong, each with its place.
+// Load sets the flags that the command line does not have from the environment and the
+// config file, and returns where each setting was made. env looks up a variable; nil means
+// the environment of the process.
+// Errors: all invalid settings, each with its place.
 func Load(f *pflag.FlagSet, env func(string) (string, bool)) (Places, error) {
 	if env == nil {
 		env = os.LookupEnv
@@ -92,8 +92,8 @@ func Load(f *pflag.FlagSet, env func(string) (string, bool)) (Places, error) {
 	return places, errors.Join(append(errs, loadMongo(f, env, places)...)...)
 }
 
-// loadMongo fills in what variables of MongoDB's image say, if it may, and what was not set
-// otherwise.
+// loadMongo sets the flags that are not set yet from the variables of MongoDB's image, if
+// --mongo-variables is set.
 func loadMongo(f *pflag.FlagSet, env func(string) (string, bool), places Places) (errs []error) {
 	if x := f.Lookup("mongo-variables"); x == nil || x.Value.String() != "true" {
 		return nil
@@ -114,10 +114,11 @@ func loadMongo(f *pflag.FlagSet, env func(string) (string, bool), places Places)
 	return errs
 }
 
-// notInFile are the flags that a file of settings cannot have: they are about that file.
+// notInFile are the flags that a config file cannot have, because they concern that file.
 var notInFile = []string{"config", "check-config"}
 
-// loadFile reads "name: value" lines; # begins a comment. What was set before stays.
+// loadFile reads "name: value" lines; # begins a comment. Flags that are set already do not
+// change.
 func loadFile(f *pflag.FlagSet, file string, r io.Reader, places Places) (errs []error) {
 	text, err := io.ReadAll(r)
 	if err != nil {
@@ -160,7 +161,7 @@ func loadFile(f *pflag.FlagSet, file string, r io.Reader, places Places) (errs [
 	return errs
 }
 
-// nearest asks whether the setting with the nearest name was meant.
+// nearest returns a suggestion of the setting with the nearest name, for an error.
 func nearest(f *pflag.FlagSet, name string) string {
 	var names []string
 	f.VisitAll(func(x *pflag.Flag) { names = append(names, x.Name) })

@@ -35,7 +35,7 @@ func load(t *testing.T, args, file string, env map[string]string) (*Config, Plac
 	return &c, places, strings.Split(strings.ReplaceAll(err.Error(), path, "FILE"), "\n")
 }
 
-// A flag beats a variable, which beats the file.
+// A flag overrides a variable, which overrides the file.
 func TestLoad(t *testing.T) {
 	c, places, faults := load(t, "--partitions 3", "\n# about\npartitions: 4\n drain : 5s \nlisten: \"127.0.0.1:1\"\nlog-level: warn\n",
 		map[string]string{"CANTLE_PARTITIONS": "5", "CANTLE_LOG_LEVEL": "error", "CANTLE_OTHER": "x"})
@@ -50,7 +50,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// Every fault is told, each with its line.
+// Every error is reported, each with its line.
 func TestFaults(t *testing.T) {
 	for _, c := range []struct{ args, file, env, want string }{
 		{"", "lisen: x", "", "FILE:1: there is no setting lisen; did you mean listen?"},
@@ -101,7 +101,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// Without a word the addresses of other machines are bounded, and this machine's are not.
+// Without --connection-rate, addresses of other machines have a limit, and those of this
+// machine have none.
 func TestConnectionRates(t *testing.T) {
 	for args, want := range map[string][2]int{"": {0, 1000}, "--connection-rate 5": {5, 0}, "--connection-rate 0": {0, 0}} {
 		c, _, faults := load(t, args, "", nil)

@@ -8,7 +8,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// newLog makes the server's log; recent keeps its last lines as well, in JSON whatever cfg.LogFormat is.
+// newLog makes the server's log. recent receives the lines as well, always in JSON.
 func newLog(cfg Config, out, recent io.Writer) (zerolog.Logger, error) {
 	level, err := zerolog.ParseLevel(cfg.LogLevel)
 	if err != nil || level == zerolog.NoLevel {

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// memoryBytes is the memory this process may use: the least of the Go memory
-// limit, what ulimit -v allows, the control groups' limits and the machine's memory;
-// 1 GiB if nothing is known.
+// memoryBytes returns the memory in bytes that this process may use: the least of the Go
+// memory limit, the limit of ulimit -v (see addressBytes), the limits of the control
+// groups and the machine's memory; 1 GiB if none can be read.
 func memoryBytes() int64 {
 	n := min(groupBytes("/proc/self/cgroup", "/sys/fs/cgroup"), addressBytes())
 	if limit := debug.SetMemoryLimit(-1); limit > 0 {
@@ -31,9 +31,9 @@ func memoryBytes() int64 {
 	return n
 }
 
-// groupBytes is the least memory limit of the control groups that this process is in, of
-// either version, and of those around them. In a container the file of groups may name
-// places outside of it, whose limits are then those of the root that it sees.
+// groupBytes returns the least memory limit of the control groups of this process and of
+// those around them, of cgroup v1 and v2. In a container the file of groups may name
+// paths outside of the container; then the root that the container sees has their limits.
 // Source: the kernel's admin-guide/cgroup-v2 (memory.max) and cgroup-v1/memory.
 func groupBytes(file, root string) int64 {
 	n := min(limitIn(root+"/memory.max"), limitIn(root+"/memory/memory.limit_in_bytes"))
@@ -59,7 +59,7 @@ func groupBytes(file, root string) int64 {
 	return n
 }
 
-// limitIn is the number in a file; without one there is no limit.
+// limitIn returns the number in a file, and no limit if there is none.
 func limitIn(file string) int64 {
 	b, err := os.ReadFile(file)
 	if err != nil {

@@ -4,5 +4,5 @@ package daemon
 
 import "math"
 
-// addressBytes is what a limit of the address space leaves; there is none.
+// addressBytes returns no limit: there is no ulimit -v here.
 func addressBytes() int64 { return math.MaxInt64 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The least limit of the control groups around the process counts, in both versions.
+// The least limit of the control groups around the process applies, in both versions.
 func TestGroupBytes(t *testing.T) {
 	root := t.TempDir()
 	write := func(name, text string) string {

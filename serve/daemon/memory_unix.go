@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// addressBytes is what a limit of the address space (ulimit -v) leaves: half of it, as
-// much of what a Go program reserves is never used.
+// addressBytes returns half of the address space limit (ulimit -v), because a Go program
+// reserves much address space that it never uses.
 func addressBytes() int64 {
 	var l unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_AS, &l); err != nil || l.Cur > math.MaxInt64 {

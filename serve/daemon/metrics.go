@@ -16,16 +16,17 @@ import (
 	"github.com/cantledb/cantle/serve/visitors"
 )
 
-// metrics is the HTTP endpoint that Prometheus asks.
+// metrics is the HTTP endpoint for Prometheus.
 type metrics struct {
 	server *http.Server
 	addr   net.Addr
 }
 
-// scrapesMax is how many scrapes run at a time; more are refused with 503.
+// scrapesMax is the number of scrapes that run at once; more are refused with 503.
 const scrapesMax = 4
 
-// expiry is a metric: when the certificate ends that the server shows; none without TLS.
+// expiry is a metric: the time at which the server's certificate expires. There is none
+// without TLS.
 type expiry struct{ shown func() *x509.Certificate }
 
 var descExpiry = prometheus.NewDesc("cantle_certificate_expiry_timestamp_seconds", "When the certificate ends that the server shows.", nil, nil)
@@ -40,8 +41,8 @@ func (e expiry) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// serveMetrics answers at /metrics with what the collectors and the Go runtime
-// know. A listener that breaks later is told to failed.
+// serveMetrics serves the metrics of the collectors and of the Go runtime at /metrics. If
+// the listener breaks later, its error is sent to failed.
 func serveMetrics(ctx context.Context, address string, list []prometheus.Collector, failed chan<- error) (*metrics, error) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(list...)
@@ -68,7 +69,7 @@ func serveMetrics(ctx context.Context, address string, list []prometheus.Collect
 	return m, nil
 }
 
-// stop ends the endpoint; scrapes under way may finish until ctx ends.
+// stop ends the endpoint; scrapes in progress may finish until ctx ends.
 func (m *metrics) stop(ctx context.Context) error {
 	if err := m.server.Shutdown(ctx); err != nil {
 		return m.server.Close()
@@ -76,7 +77,7 @@ func (m *metrics) stop(ctx context.Context) error {
 	return nil
 }
 
-// MetricsURL is where Prometheus finds the metrics, "" if nowhere.
+// MetricsURL returns the address of the metrics, "" without them.
 func (d *Daemon) MetricsURL() string {
 	if d.metrics == nil {
 		return ""

@@ -44,7 +44,7 @@ func TestMetricsEndpoint(t *testing.T) {
 			t.Errorf("status %d, %s, without %q:\n%s", code, kind, want, text)
 		}
 	}
-	// What Prometheus asks for where it would rather have protobuf.
+	// the Accept header of a Prometheus that prefers protobuf
 	const protobuf = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"
 	code, kind, text = get(url, protobuf+";q=0.6,text/plain;version=0.0.4;q=0.3")
 	if code != 200 || !strings.HasPrefix(kind, "application/vnd.google.protobuf") || !strings.Contains(text, "cantle_store_disk_bytes") {

@@ -27,7 +27,7 @@ func (c *Config) prices() (*ratelimit.PriceList, error) {
 	return ratelimit.Normative(), nil
 }
 
-// budgets makes the budgets of the server, and the clock of both, which tests may stop.
+// budgets makes the budgets of the server and returns the clock that they use, which tests may stop.
 // Errors: those of prices.
 func (c *Config) budgets() (b *ratelimit.Budgets, now func() time.Time, err error) {
 	prices, err := c.prices()
@@ -43,11 +43,11 @@ func (c *Config) budgets() (b *ratelimit.Budgets, now func() time.Time, err erro
 	return b, now, nil
 }
 
-// pricesEvery is the time between two comparisons of price lists.
+// pricesEvery is the interval at which peers' price lists are compared.
 const pricesEvery = time.Minute
 
-// comparePrices warns of each server over the same store that charges by another price list, once: they
-// spend the same RU/s.
+// comparePrices warns once of each peer that charges by another price list: servers over one store spend the same
+// RU/s.
 func (d *Daemon) comparePrices(ctx context.Context) {
 	shared := storage.AsShared(d.store)
 	if shared == nil {
@@ -59,7 +59,7 @@ func (d *Daemon) comparePrices(ctx context.Context) {
 	for {
 		_, list, err := shared.Members(ctx)
 		if err != nil {
-			list = nil // asked again
+			list = nil // read again after pricesEvery
 		}
 		for _, m := range list {
 			if other := shards.Prices(m); other != "" && other != own && !warned[m.ID] {

@@ -2,7 +2,8 @@ package daemon
 
 import "testing"
 
-// The list of the Cosmos address is that of its API, unless --prices names another; the error for a wrong name lists the names.
+// With a Cosmos address the price list is that of its API, unless --prices names another; the error for an unknown
+// name lists the names.
 func TestPrices(t *testing.T) {
 	for _, x := range []struct{ prices, cosmos, want string }{
 		{"", "", "normative"}, {"", "127.0.0.1:0", "mongo-2023"}, {"normative", "127.0.0.1:0", "normative"}, {"mongo-2023", "", "mongo-2023"},

@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// recentLines is how many lines of the log are kept for getLog, and recentLineBytes how
-// long one may be. Manual: reference/command/getLog.
+// recentLines is the number of lines of the log that are kept for getLog; longer lines
+// are cut to recentLineBytes.
+// Manual: reference/command/getLog.
 const (
 	recentLines     = 1024
 	recentLineBytes = 1024
 )
 
-// recentLog keeps the last lines of the log. Safe for concurrent use; it holds 1 MiB at
-// most.
+// recentLog keeps the last lines of the log, at most 1 MiB. Safe for concurrent use.
 type recentLog struct {
 	mu    sync.Mutex
 	ring  [recentLines]string
@@ -30,7 +30,7 @@ func (r *recentLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// lines returns the last lines, oldest first, and how many there have been since the
+// lines returns the last lines, oldest first, and the number of all lines since the
 // start.
 func (r *recentLog) lines() (last []string, total int) {
 	r.mu.Lock()

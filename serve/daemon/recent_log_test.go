@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestRecentLog: what the log says is kept line by line in JSON, the last 1024 of them.
+// TestRecentLog: the last 1024 lines of the log are kept, in JSON.
 func TestRecentLog(t *testing.T) {
 	var out bytes.Buffer
 	recent := &recentLog{}

@@ -10,10 +10,10 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// errStopping says that the server is ending, and that who looks for one is to take another.
+// errStopping means that the server is shutting down and that clients should choose another.
 var errStopping = errors.New("stopping")
 
-// ready says why the server is not one to send commands to, nil if it is.
+// ready returns why clients should not send commands to this server, nil if they can.
 func (d *Daemon) ready() error {
 	if d.stopping.Load() {
 		return errStopping
@@ -24,7 +24,7 @@ func (d *Daemon) ready() error {
 	return nil
 }
 
-// collectors are the metrics of the server, and those that its engine has beside.
+// collectors returns the metrics of the server and of its engine.
 func (d *Daemon) collectors(own prometheus.Collector) []prometheus.Collector {
 	list := []prometheus.Collector{own}
 	if e, err := d.cfg.engine(); err == nil && e.collectors != nil {
@@ -33,8 +33,8 @@ func (d *Daemon) collectors(own prometheus.Collector) []prometheus.Collector {
 	return list
 }
 
-// watchStore tells the log and the manager of services when data cannot be reached, those
-// that are kept elsewhere or on a disk that does not answer, and when they can again.
+// watchStore reports to the log and to Config.Status when the store becomes unreachable (a
+// remote cluster, or a disk that does not respond) and when it is reachable again.
 func (d *Daemon) watchStore(ctx context.Context, store storage.Reachable) {
 	tell := d.cfg.Status
 	if tell == nil {

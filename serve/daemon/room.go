@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Roomy is closed when a server that only reads, as the disk was full when it was started, has room
-// to write: it is to be stopped and started again.
+// Roomy returns a channel for a server that is read-only because the disk was full at its start. It
+// is closed when the disk has room for writes: the caller stops the server and starts it again.
 func (d *Daemon) Roomy() <-chan struct{} { return d.roomy }
 
-// Again is how to start this server again, at the addresses that it has.
+// Again returns the settings to start this server again, at the address that it has.
 func (d *Daemon) Again(c Config) Config {
 	if len(d.addrs) == 1 {
 		c.Listen = d.addrs[0].String()
@@ -34,7 +34,7 @@ func (d *Daemon) awaitRoom(ctx context.Context) {
 	}
 }
 
-// onlyReads says why, if the store is not written to.
+// onlyReads reports whether the store is read-only, and logs why.
 func (d *Daemon) onlyReads(ctx context.Context) bool {
 	switch {
 	case d.noRoom != nil:
@@ -46,7 +46,8 @@ func (d *Daemon) onlyReads(ctx context.Context) bool {
 	return d.cfg.ServeDamaged
 }
 
-// shortenWhenFull has the change log shortened by as much as deletes write into it on a full disk.
+// shortenWhenFull makes the store shorten the change log on a full disk, by as much as deletes add
+// to it.
 func (d *Daemon) shortenWhenFull() {
 	type roomy interface {
 		WhenFull(shorten func(ctx context.Context, bytes int64) (int64, error))

@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/serve/flags"
 )
 
-// topics are the settings by what they are about, in the order of the help.
+// topics are the groups of settings, in the order of the help.
 var topics = []struct {
 	title  string
 	define func(c *Config, f *pflag.FlagSet)
@@ -32,7 +32,8 @@ func (c *Config) Flags(f *pflag.FlagSet) {
 	}
 }
 
-// Command is "cantle serve" as its users are told of it, in a program that has these engines.
+// Command returns the description of "cantle serve" for the help, in a program that has these
+// engines.
 func Command(remotes ...Remote) flags.Command {
 	c := flags.Command{Name: "serve", Does: "start a server", Help: `Starts a server and prints its connection string. Every flag can also be set as an
 environment variable (CANTLE_DATA for --data) or in a file (--config); the flag wins, then

@@ -19,19 +19,19 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// follow takes over what other servers over the same store change, if there can be any. A change
-// of users is done when all servers know it.
+// follow applies the catalog changes of peers, if the store can have peers. It also makes a change
+// of users wait until all servers have applied it.
 func (d *Daemon) follow(ctx context.Context, cat *catalog.Catalog, definer *ddl.Definer, users *auth.Directory) {
 	if storage.AsShared(d.store) == nil {
 		return
 	}
-	d.cluster.Tally.Doubt() // it does not know what others write
+	d.cluster.Tally.Doubt() // peers write documents that this server does not count
 	cat.OnFollowed(func(before, now *catalog.Snapshot) {
 		now.Changes(before, func(coll, same *catalog.Collection) {
 			if coll == nil {
 				return
 			}
-			if next := now.Collection(coll.Namespace); next == nil || next.UUID != coll.UUID { // another shard key keeps it
+			if next := now.Collection(coll.Namespace); next == nil || next.UUID != coll.UUID { // a change of the shard key keeps the UUID
 				d.poison(coll.Namespace)
 			}
 			if same == nil && !coll.IsView() {
@@ -46,8 +46,8 @@ func (d *Daemon) follow(ctx context.Context, cat *catalog.Catalog, definer *ddl.
 	d.loop(ctx, cat.Follow)
 }
 
-// shareBudgets divides the budgets with the other servers over the same store. It comes before what
-// the catalog provisions.
+// shareBudgets divides the budgets between this server and its peers. It must come before the
+// budgets of the catalog are set.
 func (d *Daemon) shareBudgets(ctx context.Context, cat *catalog.Catalog, budgets *ratelimit.Budgets, now func() time.Time) error {
 	shared := storage.AsShared(d.store)
 	if shared == nil {
@@ -66,7 +66,7 @@ func (d *Daemon) shareBudgets(ctx context.Context, cat *catalog.Catalog, budgets
 	})
 }
 
-// askOthers is where this server asks the others over the same store, nil if there can be none.
+// askOthers makes the calls to peers, nil if the store can have none.
 func (d *Daemon) askOthers(ctx context.Context, cat *catalog.Catalog) *survey.Desk {
 	shared := storage.AsShared(d.store)
 	if shared == nil {
@@ -80,12 +80,12 @@ func (d *Daemon) askOthers(ctx context.Context, cat *catalog.Catalog) *survey.De
 	return desk
 }
 
-// poison ends the cursors on a collection that is gone.
+// poison ends the cursors on a collection that was dropped or renamed.
 func (d *Daemon) poison(ns collection.Namespace) {
 	d.cursors.Poison(ns, mongoerr.New(mongoerr.QueryPlanKilled, "collection %s was dropped or renamed while the cursor was open", ns))
 }
 
-// self is what this server is called where others over the same store show what it does.
+// self returns the name of this server that peers show for its background jobs.
 func (d *Daemon) self() string {
 	host, _ := os.Hostname()
 	return fmt.Sprintf("%s, process %d", host, os.Getpid())
@@ -103,7 +103,7 @@ func (d *Daemon) newSessions() *session.Registry {
 	})
 }
 
-// shareWork takes part in the work of all servers over the same store.
+// shareWork makes this server an owner of background jobs among its peers.
 func (d *Daemon) shareWork(cat *catalog.Catalog, definer *ddl.Definer) {
 	if d.runner.Duties != nil {
 		cat.OnLapse(d.runner.Duties.Lapse)
@@ -111,8 +111,8 @@ func (d *Daemon) shareWork(cat *catalog.Catalog, definer *ddl.Definer) {
 	}
 }
 
-// dropUnfinished drops what an earlier process was filling; where there are others one of them
-// does that all the time.
+// dropUnfinished removes unfinished temporary collections that a crashed process left. With peers,
+// the owner of that job does so continuously instead.
 func (d *Daemon) dropUnfinished(ctx context.Context, definer *ddl.Definer) error {
 	if d.runner.Duties != nil {
 		return nil

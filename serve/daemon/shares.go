@@ -7,38 +7,38 @@ import (
 	"github.com/cantledb/cantle/wire/command/status"
 )
 
-// shares is how the memory of the process is divided. The block cache and the memtables
-// (an eighth and four sixty-fourths) lie outside of Go's heap (see cacheInHeap), which gets
-// one half; a quarter is working memory, what clients can make the server hold:
+// shares divides the memory of the process. The block cache and the memtables (an eighth and four sixty-fourths) lie
+// outside of Go's heap (see cacheInHeap), which gets one half. A quarter is working memory, which clients can make
+// the server hold:
 //
-//	work ─┬─ queries   what sorts, groups, joins and their like hold; they spill, or fail
-//	      ├─ messages  large messages on their way in; they wait for their turn
-//	      ├─ replies   large replies on their way out; batches get smaller
+//	work ─┬─ queries   of sorts, groups, joins and similar stages; they spill, or fail
+//	      ├─ messages  large incoming messages; they wait for memory
+//	      ├─ replies   large outgoing replies; batches get smaller
 //	      ├─ writes    uncommitted writes; they fail
 //	      ├─ sessions  logical sessions; no more are made
 //	      ├─ users     users and roles; no more are made
 //	      └─ catalog   collections, indexes, partitions; no more are made
 //
-// Each of these may take more than its equal part, but none all of it.
+// Each of these may take more than its equal part, but none may take all of it.
 type shares struct {
 	work, queries, messages, replies, writes, sessions, users, catalog *ratelimit.Memory
-	// cursors is what idle cursors may hold, in bytes: those that sorted hold work too.
+	// cursors is the limit of idle cursors in bytes; cursors that sorted hold memory of queries too.
 	cursors int64
-	// results is what sessions may remember of retryable writes, in bytes.
+	// results is the limit of retryable write records of all sessions, in bytes.
 	results int64
-	// cache is the block cache in bytes, memtable one of the memtables.
+	// cache is the size of the block cache, memtable that of one memtable, in bytes.
 	cache, memtable int64
-	// txnBytes bounds one transaction, conns is how many connections there may be.
+	// txnBytes bounds the writes of one transaction in bytes, conns the number of connections.
 	txnBytes, conns int
 }
 
-// memtables is how many memtables there are at most.
+// memtables is the maximum number of memtables.
 const memtables = 4
 
-// workMin is the least working memory: one message of the largest kind must find room.
+// workMin is the least working memory in bytes: a message of the maximum size must fit.
 const workMin = 32 << 20
 
-// divide divides so much memory; work is what --work-memory says, 0 for a quarter.
+// divide divides total bytes of memory. work is --work-memory in bytes; 0 means a quarter of total.
 func divide(total, work int64) shares {
 	if work == 0 {
 		work = total / 4
@@ -57,8 +57,8 @@ func divide(total, work int64) shares {
 	}
 }
 
-// share reads the settings about memory.
-// Errors: what is no size.
+// share reads the memory settings.
+// Errors: a text that is not a size.
 func (d *Daemon) share() error {
 	work := int64(0)
 	if s := d.cfg.WorkMemory; s != "" {
@@ -74,7 +74,7 @@ func (d *Daemon) share() error {
 	return nil
 }
 
-// list names the shares for serverStatus.
+// list returns the shares with their names, for serverStatus.
 func (s *shares) list() []status.MemoryShare {
 	return []status.MemoryShare{
 		{Name: "total", Memory: s.work}, {Name: "queries", Memory: s.queries}, {Name: "messages", Memory: s.messages},
@@ -84,7 +84,8 @@ func (s *shares) list() []status.MemoryShare {
 	}
 }
 
-// warnOver tells that what was read at the start holds more than its share: an earlier release let it grow, or there was more memory.
+// warnOver warns that the data read at the start holds more than its share: an earlier release let it grow, or there
+// was more memory.
 func (d *Daemon) warnOver(what string, share *ratelimit.Memory) {
 	if s := share.Stats(); s.Used > s.Max {
 		d.log.Warn().Int64("bytes", s.Used).Int64("most", s.Max).Msg(what + " take more memory than they may; until some are dropped none can be added, and there is less for all else")

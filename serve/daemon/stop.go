@@ -11,21 +11,21 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// How a server gives its clients to others over the same store, in parts of the time it has to stop
-// (--drain): at most the first half goes by until nothing is bound to it any more, and the
-// last tenth is for commands that run when the others have had time to take over.
+// leaveShare and goodbyeShare divide the time of a drain (--drain) if there are peers: in at most
+// its first half the server waits until its cursors and transactions have ended; its last tenth is
+// left for commands that still run when clients have had the time to change servers.
 const (
 	leaveShare   = 2
 	goodbyeShare = 10
 )
 
-// quietFor is how long no command must have come for a server of several to end. Drivers that watch
-// it have heard by then, also where their process stood still for a moment, which is the way of all
-// but those of one thread, and those that were set to poll.
+// quietFor is the time without commands after which a server with peers may end. By then drivers
+// that monitor the topology by streaming have seen the shutdown, even if their process paused
+// briefly. Single-threaded drivers and drivers set to polling may not have.
 const quietFor = time.Second
 
-// handOver has clients go to the other servers over the store, if there are any, while what
-// they ask is still done.
+// handOver makes clients change to the peers, if there are any, and serves their commands
+// meanwhile.
 func (d *Daemon) handOver(ctx context.Context) {
 	shared := storage.AsShared(d.store)
 	if shared == nil {
@@ -48,9 +48,9 @@ func (d *Daemon) handOver(ctx context.Context) {
 	server.Quiesce(quiesce, d.server, quietFor)
 }
 
-// Stop drains: it has clients go elsewhere if there are other servers, stops listening, lets
-// running commands finish for at most the configured time, closes cursors, stops background
-// work and flushes the store.
+// Stop drains the server: it makes clients change to peers if there are any, stops listening, lets
+// running commands finish for at most the configured time, closes cursors, stops background work
+// and flushes the store.
 func (d *Daemon) Stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Drain)
 	defer cancel()

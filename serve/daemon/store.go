@@ -80,22 +80,22 @@ func (d *Daemon) openStore() (scratch string, durability storage.Durability, err
 	switch {
 	case e.keep != inFolder:
 		return scratch, durability, nil
-	case d.cfg.ServeDamaged: // in whose folder nothing is changed, be it that nothing can
+	case d.cfg.ServeDamaged: // nothing may be written into the folder of --data
 		return os.TempDir(), durability, nil
 	}
-	// What an earlier process spilled is of no use to anybody.
+	// Data that an earlier process spilled is useless.
 	if err := os.RemoveAll(scratch); err != nil {
 		return "", 0, err
 	}
 	return scratch, durability, os.MkdirAll(scratch, 0o700)
 }
 
-// startPatience is for how long each step of a start is begun anew where the data are in a cluster.
+// startPatience is the timeout of each step of a start on a remote store, with its retries.
 const startPatience = 30 * time.Second
 
-// persist runs a step of the start. Where the data are in a cluster it is done again when that is slow
-// or cannot be reached at present, which is no reason to end: its stores choose new leaders, or a commit
-// came a moment too late. Elsewhere each error is the last word.
+// persist runs a step of the start. On a remote store it retries the step if the store is slow or
+// unreachable: its nodes may be electing leaders, or a commit may have come too late, which is no reason
+// to end. On other stores every error is final.
 func (d *Daemon) persist(ctx context.Context, what string, step func() error) error {
 	if _, ok := d.store.(storage.Remote); !ok {
 		return step()
@@ -105,7 +105,7 @@ func (d *Daemon) persist(ctx context.Context, what string, step func() error) er
 	})
 }
 
-// logStore logs what the storage engine has to say.
+// logStore logs a message of the storage engine.
 func (d *Daemon) logStore(isError bool, message string) {
 	event := d.log.Debug()
 	if isError {
@@ -114,11 +114,11 @@ func (d *Daemon) logStore(isError bool, message string) {
 	event.Str("room", "storage").Msg(message)
 }
 
-// home is where the data are, for people.
+// home returns the place of the data, for people.
 func (c *Config) home() string {
 	switch e, err := c.engine(); {
 	case err == nil && e.keep == atRemote:
-		place, _, _ := strings.Cut(c.Storage, "?") // the files of TLS are nobody's business
+		place, _, _ := strings.Cut(c.Storage, "?") // omits the paths of TLS files
 		return place
 	case err == nil && e.keep == nowhere:
 		return e.keeps
@@ -130,7 +130,7 @@ func (c *Config) home() string {
 }
 
 // makeFolder makes the folder of a store within that of the database.
-// Errors: what is in the way; a folder that belongs to a mongod.
+// Errors: something in the way; a folder that belongs to a mongod.
 func makeFolder(data, dir string) error {
 	if _, err := os.Stat(filepath.Join(data, "WiredTiger")); err == nil {
 		return fmt.Errorf("the folder %s holds the files of a mongod, which cantle does not read: dump them from a running mongod (cantle dump URI), load them here (cantle restore URI), and give cantle a folder of its own with --data", data)
@@ -143,7 +143,7 @@ func makeFolder(data, dir string) error {
 	return err
 }
 
-// cannotReach says why a store elsewhere does not open and what to do.
+// cannotReach explains why a remote store does not open, and what to do.
 func cannotReach(err error) error {
 	switch {
 	case errors.Is(err, storage.ErrLocked):
@@ -154,7 +154,7 @@ func cannotReach(err error) error {
 	return err
 }
 
-// cannotOpen says why a store does not open and what to do.
+// cannotOpen explains why a store does not open, and what to do.
 func cannotOpen(data string, err error) error {
 	switch {
 	case errors.Is(err, storage.ErrLocked):

@@ -12,8 +12,8 @@ import (
 	"github.com/cantledb/cantle/wire/server"
 )
 
-// certificates is what the server shows of itself and asks of clients. Safe for
-// concurrent use once opened.
+// certificates holds the server's certificate and the requirements for those of clients.
+// Safe for concurrent use once opened.
 type certificates struct {
 	mode    server.TLSMode
 	cfg     *Config
@@ -21,9 +21,9 @@ type certificates struct {
 	now     atomic.Pointer[tls.Config]
 }
 
-// open reads the settings and the files. Half as many handshakes as lanes sign at a
-// time.
-// Errors: what is wrong with them.
+// open reads the settings and the files. At most lanes/2 handshakes, but at least one,
+// sign at a time.
+// Errors: invalid settings or files.
 func (c *certificates) open(cfg *Config, lanes int) (err error) {
 	name := cfg.TLSMode
 	if name == "" {
@@ -49,7 +49,7 @@ func (c *certificates) open(cfg *Config, lanes int) (err error) {
 }
 
 // load reads the files.
-// Errors: what is wrong with them; then nothing changes.
+// Errors: invalid files; nothing changes then.
 func (c *certificates) load() error {
 	if c.mode == server.TLSDisabled {
 		return nil
@@ -85,7 +85,7 @@ func (c *certificates) load() error {
 	return nil
 }
 
-// shown is the server's certificate, nil without TLS.
+// shown returns the server's certificate, nil without TLS.
 func (c *certificates) shown() *x509.Certificate {
 	if t := c.now.Load(); t != nil {
 		return t.Certificates[0].Leaf
@@ -93,5 +93,5 @@ func (c *certificates) shown() *x509.Certificate {
 	return nil
 }
 
-// config is what new connections use.
+// config returns the TLS configuration of new connections.
 func (c *certificates) config() *tls.Config { return c.now.Load() }

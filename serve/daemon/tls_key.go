@@ -16,7 +16,7 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// readPair reads a certificate, those that vouch for it, and its key from one PEM
+// readPair reads a certificate, its intermediate certificates and its key from one PEM
 // file. The key may be encrypted, as PKCS #8 or in the older way of RFC 1421.
 // Manual: reference/configuration-options#net.tls.certificateKeyFilePassword.
 func readPair(file, password string) (pair tls.Certificate, err error) {
@@ -38,8 +38,8 @@ func readPair(file, password string) (pair tls.Certificate, err error) {
 	return tls.X509KeyPair(plain, plain)
 }
 
-// decrypted is a block of PEM in plain text.
-// Errors: what is wrong with the password.
+// decrypted returns a PEM block in plain text.
+// Errors: a missing or wrong password.
 func decrypted(b *pem.Block, password string) (*pem.Block, error) {
 	//lint:ignore SA1019 files like this exist, and whoever has one wants it read
 	old := x509.IsEncryptedPEMBlock(b)
@@ -65,9 +65,8 @@ func decrypted(b *pem.Block, password string) (*pem.Block, error) {
 	return &pem.Block{Type: "PRIVATE KEY", Bytes: der}, err
 }
 
-// patientKey signs for so many handshakes at a time: a signature takes about a
-// millisecond of a processor, and whoever opens connections decides how many there
-// are.
+// patientKey bounds the signatures of handshakes that run at once: a signature takes
+// about a millisecond of a processor, and clients decide how many connections they open.
 type patientKey struct {
 	crypto.Signer
 	lanes *ratelimit.Lanes
@@ -82,7 +81,7 @@ func (k patientKey) Sign(rand io.Reader, digest []byte, o crypto.SignerOpts) ([]
 	return k.Signer.Sign(rand, digest, o)
 }
 
-// patient puts the key of a pair behind lanes.
+// patient makes the key of a pair sign through lanes.
 func patient(pair *tls.Certificate, lanes *ratelimit.Lanes) {
 	if k, ok := pair.PrivateKey.(crypto.Signer); ok {
 		pair.PrivateKey = patientKey{k, lanes}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// revocations are the certificates that authorities have taken back.
+// revocations holds the certificates that authorities have revoked.
 type revocations struct {
 	lists []*x509.RevocationList
 	taken map[string]bool // issuer and serial number
@@ -56,8 +56,8 @@ func signed(list *x509.RevocationList, authorities []*x509.Certificate) bool {
 	return false
 }
 
-// check refuses a client one of whose certificates was revoked, and clients whose
-// authority's list has expired: nobody knows then.
+// check refuses a client if one of its certificates was revoked, or if the revocation
+// list of an issuer has expired: then it cannot be verified.
 func (r *revocations) check(s tls.ConnectionState) error {
 	for _, chain := range s.VerifiedChains {
 		for _, c := range chain {

@@ -7,9 +7,9 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// trace has a span of each command sent to a collector, if one is named. Without one nothing
-// observes commands.
-// Errors: what is wrong with the settings.
+// trace exports a span of each command to a collector, if --otlp-endpoint is set. Otherwise
+// no commands are observed.
+// Errors: invalid settings.
 func (d *Daemon) trace(ctx context.Context, s *command.Server) error {
 	if d.cfg.OTLPEndpoint == "" {
 		return nil

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// watchdogLeast is more than a healthy disk under load ever takes.
+// watchdogLeast is longer than any operation of a healthy disk under load.
 const watchdogLeast = 10 * time.Second
 
-// checkWatchdog refuses a watchdog that would end a server of which nothing is wrong.
+// checkWatchdog refuses a timeout that would end a healthy server.
 func (c *Config) checkWatchdog() error {
 	if c.Watchdog != 0 && c.Watchdog < watchdogLeast {
 		return errors.New("--watchdog is at least 10s, or 0 for none")

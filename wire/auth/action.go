@@ -2,7 +2,7 @@ package auth
 
 import "slices"
 
-// Action is something a privilege allows.
+// Action is an operation that a privilege allows.
 // Manual: reference/privilege-actions.
 type Action uint8
 
@@ -143,7 +143,7 @@ const (
 	actionCount = iota
 )
 
-// actionNames is how each action is written.
+// actionNames are the actions' names in documents.
 var actionNames = [actionCount]string{
 	AddShard:                            "addShard",
 	AnalyzeShardKey:                     "analyzeShardKey",
@@ -278,8 +278,7 @@ var actionNames = [actionCount]string{
 	ViewUser:                            "viewUser",
 }
 
-// onCluster are the actions on the cluster as a whole; the others are about a
-// database or a collection.
+// onCluster are the actions on the cluster as a whole; the others are on a database or a collection.
 var onCluster = MakeActions(
 	AddShard, AppendOplogNote, ApplicationMessage, ApplyOps, AuthSchemaUpgrade, BypassWriteBlockingMode, CheckFreeMonitoringStatus,
 	CheckMetadataConsistency, CleanupOrphaned, CloseAllDatabases, ConnPoolStats, ConnPoolSync, CpuProfiler,
@@ -293,12 +292,12 @@ var onCluster = MakeActions(
 	TransitionFromDedicatedConfigServer, TransitionToDedicatedConfigServer, Unlock, UseUUID,
 )
 
-// ofAdministrators are the actions that only roles of admin give, as a tenant who administers the users
-// of its own database would otherwise give itself what limits it. Actions on the cluster need no such rule.
+// ofAdministrators are the actions that only roles of admin grant. Otherwise a tenant that administers the
+// users of its own database could raise its own limits. Actions on the cluster need no such rule.
 var ofAdministrators = MakeActions(SetThroughput)
 
-// OnlyOfAdmin is what roles of other databases than admin do not give, though the name anyAction in them
-// covers it.
+// OnlyOfAdmin returns the actions of s that roles of databases other than admin do not grant, even if they
+// have anyAction.
 func (s Actions) OnlyOfAdmin() (not Actions) {
 	for i := range s {
 		not[i] = s[i] & ofAdministrators[i]
@@ -306,10 +305,10 @@ func (s Actions) OnlyOfAdmin() (not Actions) {
 	return not
 }
 
-// String is the name of the action.
+// String returns the name of the action.
 func (a Action) String() string { return actionNames[a] }
 
-// OfCluster reports an action on the cluster rather than on a namespace.
+// OfCluster reports whether the action is on the cluster rather than on a namespace.
 func (a Action) OfCluster() bool { return onCluster.Has(a) }
 
 // ActionNamed finds an action by its name.
@@ -321,7 +320,7 @@ func ActionNamed(name string) (Action, bool) {
 // Actions is a set of actions.
 type Actions [(actionCount + 63) / 64]uint64
 
-// MakeActions is the set of some actions.
+// MakeActions returns the set of some actions.
 func MakeActions(list ...Action) (s Actions) {
 	for _, a := range list {
 		s[a/64] |= 1 << (a % 64)
@@ -329,7 +328,7 @@ func MakeActions(list ...Action) (s Actions) {
 	return s
 }
 
-// AllActions is what the name anyAction stands for.
+// AllActions returns the set that the name anyAction stands for.
 func AllActions() (s Actions) {
 	for a := range Action(actionCount) {
 		s[a/64] |= 1 << (a % 64)
@@ -340,10 +339,10 @@ func AllActions() (s Actions) {
 // Has reports whether a is in the set.
 func (s Actions) Has(a Action) bool { return s[a/64]&(1<<(a%64)) != 0 }
 
-// IsEmpty reports the empty set.
+// IsEmpty reports whether the set is empty.
 func (s Actions) IsEmpty() bool { return s == Actions{} }
 
-// Union is what is in one of the sets.
+// Union returns the actions in s or t.
 func (s Actions) Union(t Actions) Actions {
 	for i := range s {
 		s[i] |= t[i]
@@ -351,7 +350,7 @@ func (s Actions) Union(t Actions) Actions {
 	return s
 }
 
-// Minus is what is in s and not in t.
+// Minus returns the actions in s and not in t.
 func (s Actions) Minus(t Actions) Actions {
 	for i := range s {
 		s[i] &^= t[i]
@@ -373,5 +372,5 @@ func (s Actions) Names() []string {
 	return names
 }
 
-// anyAction is how the full set is written.
+// anyAction is the name of the full set.
 const anyAction = "anyAction"

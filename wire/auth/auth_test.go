@@ -43,7 +43,7 @@ func (d *Directory) put(t *testing.T, users []*User, roles []*Role) {
 	}
 }
 
-// login plays a client through a conversation.
+// login logs in through a conversation, as a client does.
 func login(t *testing.T, d *Directory, m Mechanism, n Name, password string) error {
 	t.Helper()
 	if m == ScramSHA1 {
@@ -88,8 +88,8 @@ func login(t *testing.T, d *Directory, m Mechanism, n Name, password string) err
 	return nil
 }
 
-// TestScram: the right password is let in, by both mechanisms; nobody learns by the
-// steps before the proof whether a user exists.
+// TestScram: the right password is accepted, by both mechanisms. The steps before the proof do not reveal
+// whether a user exists.
 func TestScram(t *testing.T) {
 	d := openDirectory(t)
 	n := Name{"al=ice,", "test"}
@@ -124,8 +124,8 @@ func TestScram(t *testing.T) {
 	}
 }
 
-// TestFabricated: who does not exist looks the same each time, after a restart and at each server, and as
-// those who exist do.
+// TestFabricated: a user that does not exist gets the same answers each time, after a restart and at each
+// server, and they look like those of an existing user.
 func TestFabricated(t *testing.T) {
 	store := memkv.Open(memkv.Options{})
 	defer store.Close()
@@ -170,7 +170,7 @@ func TestFabricated(t *testing.T) {
 	}
 }
 
-// TestDirectoryIsDurable: what was changed is there after opening again.
+// TestDirectoryIsDurable: changes are there after the directory is opened again.
 func TestDirectoryIsDurable(t *testing.T) {
 	s := memkv.Open(memkv.Options{})
 	defer s.Close()
@@ -212,7 +212,7 @@ func TestDirectoryIsDurable(t *testing.T) {
 	}
 }
 
-// TestResources: what each form of a resource covers.
+// TestResources: the namespaces that each form of a resource covers.
 // Manual: reference/resource-document.
 func TestResources(t *testing.T) {
 	for _, c := range []struct {
@@ -256,8 +256,8 @@ func TestResources(t *testing.T) {
 	}
 }
 
-// TestRoot: the strongest role of people may do everything with ordinary data and
-// users, yet not write the users' own collection.
+// TestRoot: the role root allows everything with ordinary data and users, but not writes to the users'
+// collection.
 func TestRoot(t *testing.T) {
 	d := openDirectory(t)
 	of := func(n Name) []Privilege {
@@ -290,7 +290,7 @@ func TestRoot(t *testing.T) {
 	}
 }
 
-// TestBuiltins: rows stand in order, and every role allows something.
+// TestBuiltins: the rows are in order, and every role allows something.
 func TestBuiltins(t *testing.T) {
 	last := ""
 	for _, b := range Builtins {
@@ -315,7 +315,7 @@ func value(t *testing.T, text string) bson.Value {
 	return d.Get("v")
 }
 
-// TestRestrictions: one of them has to fit, with both its ends.
+// TestRestrictions: a connection must match one restriction, with both its ends.
 func TestRestrictions(t *testing.T) {
 	addr := func(ip string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(ip), Port: 1} }
 	rs, err := ParseRestrictions(value(t, `[{clientSource: ["10.0.0.0/8", "::1"], serverAddress: ["10.0.0.9"]}, {clientSource: ["192.168.1.1"]}]`))
@@ -341,7 +341,7 @@ func TestRestrictions(t *testing.T) {
 	}
 }
 
-// TestAllocsMay: asking costs no memory, whatever forms the privileges have.
+// TestAllocsMay: May allocates no memory, whatever forms the privileges have.
 func TestAllocsMay(t *testing.T) {
 	g := NewGrants([]Privilege{{in("a", "c"), MakeActions(Find)}, {in("b", ""), MakeActions(Find)}, {in("", "d"), MakeActions(Find)}})
 	ns := collection.Namespace{DB: "z", Coll: "z"}
@@ -350,7 +350,7 @@ func TestAllocsMay(t *testing.T) {
 	}
 }
 
-// FuzzScram: no message breaks a conversation, and none but the proof ends it well.
+// FuzzScram: no message breaks a conversation, and only the right proof completes it.
 func FuzzScram(f *testing.F) {
 	f.Add("n,,n=user,r=nonce", "c=biws,r=nonce,p=AAAA")
 	f.Add("y,a=b,n==2C,r=x", "p=")

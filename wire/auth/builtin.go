@@ -1,16 +1,16 @@
 package auth
 
-// Builtin is a role that is always there.
+// Builtin is a built-in role.
 type Builtin struct {
 	Name string
-	// Everywhere roles exist in each database and are about it; the others exist
-	// in admin.
+	// Everywhere marks a role that exists in each database and applies to it; the others
+	// exist in admin only.
 	Everywhere bool
-	// Privileges of the role in a database.
+	// Privileges returns the privileges of the role of a database.
 	Privileges func(db string) []Privilege
 }
 
-// Builtins is every built-in role, in alphabetical order.
+// Builtins holds every built-in role, in alphabetical order.
 // Manual: reference/built-in-roles.
 var Builtins = []Builtin{
 	{"__queryableBackup", false, func(string) []Privilege { return backup() }},
@@ -47,7 +47,7 @@ func builtinNamed(n Name) *Builtin {
 	return nil
 }
 
-// in is the resource of a collection, or of a database; empty names are any.
+// in returns the resource of a collection or of a database; an empty name means any.
 func in(db, coll string) Resource { return Resource{DB: db, Coll: coll} }
 
 // The actions of the roles that exist in each database.
@@ -148,7 +148,7 @@ func clusterAdmin() []Privilege {
 	return Merge(all, []Privilege{{in("", ""), MakeActions(DropDatabase)}})
 }
 
-// systemCollections are those that tools copy beside the ordinary ones.
+// systemCollections are the system collections that backup tools copy.
 var systemCollections = []Resource{
 	in("", "system.js"), in("", "system.profile"), in("", "system.views"),
 	in("admin", "system.roles"), in("admin", "system.users"), in("admin", "system.version"),
@@ -171,7 +171,8 @@ func backup() []Privilege {
 	return list
 }
 
-// restore puts back what was copied and reads none of it, but for the users themselves.
+// restore returns the privileges to write what was copied. Of it, only the users
+// themselves can be read.
 func restore() []Privilege {
 	write := MakeActions(BypassDocumentValidation, CollMod, CreateCollection, CreateIndex, DropCollection, Insert, UpdateSearchIndex)
 	read := MakeActions(Find)

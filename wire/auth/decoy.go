@@ -11,16 +11,17 @@ import (
 	"github.com/cantledb/cantle/wire/kept"
 )
 
-// decoyName is the setting that keeps the secret of fabricated credentials, and decoyBytes its length.
+// decoyName is the setting that holds the secret of fabricated credentials, and decoyBytes is its
+// length.
 const (
 	decoyName  = "loginDecoy"
 	decoyBytes = 32
 )
 
-// KeepDecoy takes the secret of fabricated credentials from the store, where it is kept from the first
-// time on: a name that nobody has is met with the same salt after a restart and at each server over the
-// store, as those of users are. Before it the secret is one of this process. It is called before the
-// first login. Errors: those of the store.
+// KeepDecoy reads the secret of fabricated credentials from the store, or stores this process's secret
+// if there is none. So a user name that does not exist gets the same salt after a restart and at each
+// server over the store, as the name of a user does. It is called before the first login.
+// Errors: those of the store.
 func (d *Directory) KeepDecoy(ctx context.Context) error {
 	secret := d.decoy[:]
 	err := kept.Change(ctx, d.store, decoyName, func(was bson.Raw) (bson.Raw, error) {
@@ -38,7 +39,7 @@ func (d *Directory) KeepDecoy(ctx context.Context) error {
 	return err
 }
 
-// factors are the salt of a name, always the same one, and the iterations.
+// factors returns the salt of a name, always the same, with the iterations.
 func (d *Directory) factors(m Mechanism, n Name, iterations int) (f scram.KeyFactors, sum []byte) {
 	mac := hmac.New(sha256.New, d.decoy[:])
 	mac.Write(append([]byte(m+"\x00"), n.key()...))
@@ -46,7 +47,7 @@ func (d *Directory) factors(m Mechanism, n Name, iterations int) (f scram.KeyFac
 	return scram.KeyFactors{Salt: string(sum[:m.saltBytes()]), Iters: iterations}, sum
 }
 
-// fabricate is a credential that nobody has the password of, always the same for a name.
+// fabricate returns a credential that matches no password, always the same for a name.
 func (d *Directory) fabricate(m Mechanism, n Name, iterations int) scram.StoredCredentials {
 	f, sum := d.factors(m, n, iterations)
 	key := sha256.Sum256(sum)
@@ -57,8 +58,9 @@ func (d *Directory) fabricate(m Mechanism, n Name, iterations int) scram.StoredC
 	return scram.StoredCredentials{KeyFactors: f, StoredKey: key[:size], ServerKey: key[:size]}
 }
 
-// CredentialOf makes the credential of a user who is not in the directory: with the salt of a fabricated
-// one, so that it looks the same after each start. Errors: BadValue (2).
+// CredentialOf makes the credential of a user that is not in the directory. Its salt is that of a
+// fabricated credential, so that it is the same after each start.
+// Errors: BadValue (2).
 func (d *Directory) CredentialOf(m Mechanism, n Name, password string, iterations int) (Credential, error) {
 	prepared, err := prepare(m, n.Name, password)
 	if err != nil {

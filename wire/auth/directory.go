@@ -16,20 +16,20 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Directory holds the users and roles. All of them are in memory; every change is
-// durable before it takes effect. Safe for concurrent use.
+// Directory holds the users and roles in memory. Every change is durable before it takes effect. Safe for concurrent
+// use.
 type Directory struct {
 	store   storage.Store
 	version atomic.Uint64
 	changes sync.Mutex // one change at a time
 
-	// Everywhere, if not nil, waits until the other processes over the store know what was
-	// committed up to a time. It is set before the first change.
+	// Everywhere, if not nil, waits until all peers have applied what was committed up to a timestamp. It is set before
+	// the first change.
 	Everywhere func(ctx context.Context, at storage.Timestamp) error
 
 	mu    sync.RWMutex
-	gone  func(*User)       // gone is called for users that are no more; see OnGone
-	asOf  storage.Timestamp // the users and roles are at least as new, where others change them as well
+	gone  func(*User)       // called for users that were dropped; see OnGone
+	asOf  storage.Timestamp // the users and roles are at least as new; used with peers only
 	users map[Name]*User
 	roles map[Name]*Role
 	held  *held
@@ -37,7 +37,7 @@ type Directory struct {
 	decoy [decoyBytes]byte // of fabricated credentials, see KeepDecoy
 }
 
-// Open reads the users and roles of a store, which are counted in a memory; nil has the room that there is at most.
+// Open reads the users and roles of a store, and counts their memory in m; with nil, directoryBytesMax is the limit.
 // Errors: storage.ErrCorruption, those of the store.
 func Open(ctx context.Context, s storage.Store, m *ratelimit.Memory) (*Directory, error) {
 	d := &Directory{store: s, users: map[Name]*User{}, roles: map[Name]*Role{}, held: newHeld(m)}
@@ -75,20 +75,20 @@ func each(ctx context.Context, r storage.Reader, kind keyspace.MetaKind, visit f
 	return storage.Each(ctx, r, keyspace.MetaRange(kind), func(_, value []byte) error { return visit(bson.Raw(slices.Clone(value))) })
 }
 
-// Version changes with every change of the directory; it is never 0.
+// Version returns a number that changes with every change of the directory; it is never 0.
 func (d *Directory) Version() uint64 { return d.version.Load() }
 
-// Invalidate makes everybody resolve their privileges again.
+// Invalidate makes every client's privileges be resolved again.
 func (d *Directory) Invalidate() { d.version.Add(1) }
 
-// User finds a user; nil is none.
+// User returns a user; nil if there is none.
 func (d *Directory) User(n Name) *User {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.users[n]
 }
 
-// Role finds a role that somebody made; nil is none.
+// Role returns a role that is not built-in; nil if there is none.
 func (d *Directory) Role(n Name) *Role {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -98,11 +98,10 @@ func (d *Directory) Role(n Name) *Role {
 // HasRole reports whether a role exists, built-in ones included.
 func (d *Directory) HasRole(n Name) bool { return builtinNamed(n) != nil || d.Role(n) != nil }
 
-// IsBuiltin reports a role that is always there.
+// IsBuiltin reports whether the role is built-in.
 func IsBuiltin(n Name) bool { return builtinNamed(n) != nil }
 
-// Empty reports that there are neither users nor roles: then a client on this
-// machine may make the first.
+// Empty reports whether there are neither users nor roles: then a client on this machine may make the first.
 func (d *Directory) Empty() bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -116,14 +115,14 @@ func (d *Directory) Users(db string) []*User {
 	return listed(d.users, db)
 }
 
-// Roles lists the roles of a database that somebody made, in order; "" means all.
+// Roles lists the roles of a database that are not built-in, in order; "" means all.
 func (d *Directory) Roles(db string) []*Role {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return listed(d.roles, db)
 }
 
-// listed are the entries of a database in the order of their names; "" means all.
+// listed returns the entries of a database in the order of their names; "" means all.
 func listed[E any](entries map[Name]E, db string) (out []E) {
 	for _, n := range slices.SortedFunc(maps.Keys(entries), Compare) {
 		if db == "" || n.DB == db {
@@ -133,8 +132,8 @@ func listed[E any](entries map[Name]E, db string) (out []E) {
 	return out
 }
 
-// Inherited lists the roles that some roles lead to, these included, in order.
-// Roles that are no more are left out. Errors: why the command is to end.
+// Inherited lists roles and all that they inherit, in order. It omits roles that do not exist any more.
+// Errors: those of env, which end the command.
 func (d *Directory) Inherited(env *mql.Env, roles []Name) (out []Name, err error) {
 	err = d.walk(env, map[Name]bool{}, roles, func(n Name, _ *Role) error {
 		out = append(out, n)
@@ -144,10 +143,10 @@ func (d *Directory) Inherited(env *mql.Env, roles []Name) (out []Name, err error
 	return out, err
 }
 
-// Leading finds the first of some roles that leads to another one; ok is false if none does.
-// Errors: why the command is to end.
+// Leading returns the first of some roles that is or inherits the role to; ok is false if none does.
+// Errors: those of env, which end the command.
 func (d *Directory) Leading(env *mql.Env, roles []Name, to Name) (n Name, ok bool, err error) {
-	seen := map[Name]bool{} // what the roles before it lead to does not lead there
+	seen := map[Name]bool{} // roles that do not lead to the role to
 	for _, n := range roles {
 		found := n == to
 		err := d.walk(env, seen, []Name{n}, func(m Name, _ *Role) error {
@@ -161,8 +160,8 @@ func (d *Directory) Leading(env *mql.Env, roles []Name, to Name) (n Name, ok boo
 	return n, false, nil
 }
 
-// walk visits the roles that some roles lead to, each once and none of those seen before; r is
-// nil for built-in ones. Errors: those of visit, why the command is to end.
+// walk visits roles and all that they inherit, each once, without those in seen; r is nil for built-in roles.
+// Errors: those of visit; those of env, which end the command.
 func (d *Directory) walk(env *mql.Env, seen map[Name]bool, roles []Name, visit func(n Name, r *Role) error) error {
 	todo := slices.Clone(roles)
 	for len(todo) > 0 {
@@ -189,7 +188,8 @@ func (d *Directory) walk(env *mql.Env, seen map[Name]bool, roles []Name, visit f
 	return nil
 }
 
-// Privileges is what roles add up to. Errors: why the command is to end.
+// Privileges returns the union of the roles' privileges.
+// Errors: those of env, which end the command.
 func (d *Directory) Privileges(env *mql.Env, roles []Name) ([]Privilege, error) {
 	var m merged
 	err := d.walk(env, map[Name]bool{}, roles, func(n Name, r *Role) error {
@@ -207,8 +207,8 @@ func (d *Directory) Privileges(env *mql.Env, roles []Name) ([]Privilege, error) 
 	return m.list, err
 }
 
-// Restrictions lists the restrictions of a user and of its roles; all have to be
-// met. Errors: why the command is to end.
+// Restrictions lists the restrictions of a user and of its roles; a connection must meet all.
+// Errors: those of env, which end the command.
 func (d *Directory) Restrictions(env *mql.Env, u *User) (all []Restrictions, err error) {
 	all = append(all, u.Restrictions)
 	err = d.walk(env, map[Name]bool{}, u.Roles, func(_ Name, r *Role) error {
@@ -220,14 +220,14 @@ func (d *Directory) Restrictions(env *mql.Env, u *User) (all []Restrictions, err
 	return all, err
 }
 
-// Edit is a change of the directory being made.
+// Edit is a change of the directory in progress.
 type Edit struct {
 	*Directory
-	users map[Name]*User // nil: gone
+	users map[Name]*User // nil: dropped
 	roles map[Name]*Role
 }
 
-// User finds a user as it will be.
+// User returns a user as the change leaves it.
 func (e *Edit) User(n Name) *User {
 	if u, ok := e.users[n]; ok {
 		return u
@@ -238,14 +238,14 @@ func (e *Edit) User(n Name) *User {
 // PutUser adds or replaces a user.
 func (e *Edit) PutUser(u *User) { e.users[u.Name] = u }
 
-// DropUser takes a user out.
+// DropUser removes a user.
 func (e *Edit) DropUser(n Name) { e.users[n] = nil }
 
 // PutRole adds or replaces a role.
 func (e *Edit) PutRole(r *Role) { e.roles[r.Name] = r }
 
-// DropRoles takes roles out, and out of everybody who has them. Errors: why the command is to
-// end.
+// DropRoles removes roles, also from the users and roles that have them.
+// Errors: those of env, which end the command.
 func (e *Edit) DropRoles(env *mql.Env, names ...Name) error {
 	dropped := map[Name]bool{}
 	for _, n := range names {
@@ -280,8 +280,9 @@ func (e *Edit) DropRoles(env *mql.Env, names ...Name) error {
 	return nil
 }
 
-// Change makes a change: fn says what, and an error of it changes nothing.
-// Errors: those of fn and of the store; BSONObjectTooLarge (10334) and OperationFailed (96) for what is too much to keep.
+// Change makes the change that fn describes. If fn returns an error, nothing changes.
+// Errors: those of fn and of the store; BSONObjectTooLarge (10334) and OperationFailed (96) if the change exceeds a
+// limit.
 func (d *Directory) Change(ctx context.Context, fn func(e *Edit) error) error {
 	d.changes.Lock()
 	defer d.changes.Unlock()
@@ -299,7 +300,7 @@ func (d *Directory) Change(ctx context.Context, fn func(e *Edit) error) error {
 	return nil
 }
 
-// edit has fn make a change of the present state, nil if there is none.
+// edit calls fn to change the present state; nil if fn changes nothing.
 // Errors: those of fn and of checkHeld.
 func (d *Directory) edit(fn func(e *Edit) error) (*Edit, error) {
 	e := &Edit{d, map[Name]*User{}, map[Name]*Role{}}
@@ -314,7 +315,7 @@ func (d *Directory) edit(fn func(e *Edit) error) (*Edit, error) {
 	return e, nil
 }
 
-// apply makes a change that was committed at a time the present state.
+// apply makes a committed change the present state; at is its timestamp.
 func (d *Directory) apply(e *Edit, at storage.Timestamp) {
 	var gone []*User
 	d.mu.Lock()
@@ -339,16 +340,16 @@ func (d *Directory) apply(e *Edit, at storage.Timestamp) {
 	d.part(gone)
 }
 
-// OnGone has a function called for each user that is no more, also if one of the same name has
-// come in its place and whichever process dropped it: before the command that did so is answered.
-// It must not change the directory.
+// OnGone sets a function that is called for each dropped user, whichever server dropped it, and even if a new user
+// has the same name. It is called before the command that dropped the user is answered. It must not change the
+// directory.
 func (d *Directory) OnGone(fn func(*User)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.gone = fn
 }
 
-// part reports users that are no more. The caller does not hold mu.
+// part calls the function of OnGone for users that were dropped. The caller does not hold mu.
 func (d *Directory) part(users []*User) {
 	d.mu.RLock()
 	gone := d.gone

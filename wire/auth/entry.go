@@ -14,10 +14,10 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Name names a user or a role: each belongs to a database.
+// Name identifies a user or a role by its name and its database.
 type Name struct{ Name, DB string }
 
-// String is "name@db".
+// String returns "name@db".
 func (n Name) String() string { return n.Name + "@" + n.DB }
 
 // Compare orders names by database, then by name.
@@ -28,14 +28,14 @@ func Compare(a, b Name) int {
 	return cmp.Compare(a.Name, b.Name)
 }
 
-// id is the _id that MongoDB gives users and roles.
+// id returns the _id that MongoDB gives users and roles.
 func (n Name) id() string { return n.DB + "." + n.Name }
 
-// key is the name in the store; neither part holds a zero byte.
+// key returns the name as it is in a key of the store; neither part holds a zero byte.
 func (n Name) key() []byte { return []byte(n.DB + "\x00" + n.Name) }
 
-// External is the database of users whose proof comes from elsewhere, such as a
-// certificate.
+// External is the database of users that an external service, such as a certificate authority,
+// authenticates.
 const External = "$external"
 
 // User is one user. Immutable once it is in a Directory.
@@ -45,32 +45,32 @@ type User struct {
 	Credentials  map[Mechanism]Credential
 	Roles        []Name
 	CustomData   bson.Raw     // nil without
-	Restrictions Restrictions // of where it may come from
+	Restrictions Restrictions // on the addresses that a client may connect from and to
 
-	held int64 // bytes that it is counted for
+	held int64 // bytes that the user counts for
 }
 
-// Role is a role that somebody made. Immutable once it is in a Directory.
+// Role is a role that is not built-in. Immutable once it is in a Directory.
 type Role struct {
 	Name
 	Privileges   []Privilege // each resource once
 	Roles        []Name
 	Restrictions Restrictions
 
-	held int64 // bytes that it is counted for
+	held int64 // bytes that the role counts for
 }
 
-// is reports that the other one, which may be nil, is the same user, if perhaps changed, and not a
-// later one of its name.
+// is reports whether other is the same user, changed or not, and not a later user of the same
+// name. other may be nil.
 func (u *User) is(other *User) bool { return other != nil && other.ID == u.ID }
 
-// Same reports that what proves somebody to be the one user by a mechanism proves it of the other.
+// Same reports whether a proof by the mechanism for the one user is also a proof for the other.
 func (u *User) Same(other *User, m Mechanism) bool {
 	a, b := u.Credentials[m], other.Credentials[m]
 	return u.is(other) && bytes.Equal(a.StoredKey, b.StoredKey)
 }
 
-// Key names the user.
+// Key returns the user's identity.
 func (u *User) Key() collection.User {
 	return collection.User{Name: u.Name.Name, DB: u.DB, ID: u.ID}
 }
@@ -82,7 +82,7 @@ func NewUserID() (id [16]byte) {
 	return id
 }
 
-// Mechanisms lists how the user can log in, in alphabetical order.
+// Mechanisms lists the mechanisms by which the user can log in, in alphabetical order.
 func (u *User) Mechanisms() []Mechanism {
 	if u.DB == External {
 		return []Mechanism{"external"}
@@ -95,7 +95,7 @@ func (u *User) Mechanisms() []Mechanism {
 	return list
 }
 
-// Doc is the user as admin.system.users shows it.
+// Doc returns the user as a document of admin.system.users.
 // Manual: reference/system-users-collection.
 func (u *User) Doc() bson.Raw {
 	b := bson.NewBuilder(nil)
@@ -114,7 +114,7 @@ func (u *User) Doc() bson.Raw {
 	return b.Doc()
 }
 
-// AppendCredentials writes what is known of the user's secret.
+// AppendCredentials writes the user's credentials.
 func (u *User) AppendCredentials(b *bson.Builder) {
 	b.BeginDoc("credentials")
 	for _, m := range u.Mechanisms() {
@@ -139,7 +139,7 @@ func AppendNames(b *bson.Builder, field, kind string, list []Name) {
 	b.End()
 }
 
-// Doc is the role as admin.system.roles shows it.
+// Doc returns the role as a document of admin.system.roles.
 // Manual: reference/system-roles-collection.
 func (r *Role) Doc() bson.Raw {
 	b := bson.NewBuilder(nil)
@@ -158,7 +158,8 @@ func (r *Role) Doc() bson.Raw {
 	return b.Doc()
 }
 
-// parseUser reads what Doc wrote. Errors: storage.ErrCorruption.
+// parseUser reads a document of User.Doc.
+// Errors: storage.ErrCorruption.
 func parseUser(d bson.Raw) (*User, error) {
 	u := &User{Credentials: map[Mechanism]Credential{}, held: weigh(len(d))}
 	u.Name.Name, _ = d.Get("user").Str()
@@ -189,7 +190,8 @@ func parseUser(d bson.Raw) (*User, error) {
 	return u, nil
 }
 
-// parseRole reads what Doc wrote. Errors: storage.ErrCorruption.
+// parseRole reads a document of Role.Doc.
+// Errors: storage.ErrCorruption.
 func parseRole(d bson.Raw) (*Role, error) {
 	r := &Role{held: weigh(len(d))}
 	r.Name.Name, _ = d.Get("role").Str()

@@ -6,8 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 )
 
-// Grants are the privileges of a user, ready to be asked. Immutable; nil grants
-// nothing.
+// Grants are the privileges of a user, indexed by resource. Immutable; nil grants nothing.
 type Grants struct {
 	any     Actions // on every resource
 	cluster Actions
@@ -19,7 +18,7 @@ type Grants struct {
 	list    []Privilege
 }
 
-// NewGrants resolves privileges.
+// NewGrants indexes privileges.
 func NewGrants(list []Privilege) *Grants {
 	g := &Grants{list: Merge(list), dbs: map[string]Actions{}, colls: map[string]Actions{},
 		spaces: map[collection.Namespace]Actions{}, buckets: map[collection.Namespace]Actions{}}
@@ -64,11 +63,12 @@ func (g *Grants) MayEverywhere(a Action) bool {
 	return g != nil && (g.any.Has(a) || g.normal.Has(a))
 }
 
-// May reports whether an action is allowed on a collection, or with an empty
-// ns.Coll on a database. A privilege on a whole database, or on all of them, leaves
-// out the collections whose name begins with "system."; one on all databases leaves
-// out config and local as well, but for their users and roles: who may make users everywhere
-// may let one read local, which monitoring agents ask for.
+// May reports whether an action is allowed on a collection, or on a database if ns.Coll is
+// empty. A privilege on a whole database, or on all databases, does not cover the
+// collections whose names begin with "system.". A privilege on all databases does not cover
+// config and local either, except for the administration of their users and roles: an
+// administrator of all users may allow a user to read local, which monitoring agents
+// require.
 // Manual: reference/resource-document. Observed: the instructions of mongodb_exporter.
 func (g *Grants) May(a Action, ns collection.Namespace) bool {
 	if g == nil {
@@ -102,8 +102,8 @@ func (g *Grants) mayBuckets(a Action, db, coll string) bool {
 	return false
 }
 
-// SomethingIn reports whether anything at all is allowed on a database or on a
-// collection of it: then its name is no secret.
+// SomethingIn reports whether any action is allowed on a database or on one of its
+// collections: then the name of the database is no secret.
 func (g *Grants) SomethingIn(db string) bool {
 	if g == nil {
 		return false

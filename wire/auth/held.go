@@ -5,26 +5,26 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// All users and roles are kept in memory, from start to end. Each is bounded in bytes, and together they have a part of the
-// working memory, of which those of one database may hold twice what is left.
+// All users and roles are in memory. Each has a limit in bytes, and together they have a part of the working memory.
+// The entries of one database may hold at most twice the memory that is left.
 const (
-	// entriesMax bounds the users and roles together.
+	// entriesMax is the maximum number of users and roles together.
 	entriesMax = 100_000
-	// entryBytesMax bounds the document of one: some hundred privileges.
+	// entryBytesMax is the maximum size of one entry's document: some hundred privileges.
 	entryBytesMax = 64 << 10
-	// customDataMax bounds that of a user, in bytes.
+	// customDataMax is the maximum size of a user's customData, in bytes.
 	customDataMax = 16 << 10
-	// directoryBytesMax bounds what all are counted for.
+	// directoryBytesMax is the limit of all entries together, in bytes as weigh counts them.
 	directoryBytesMax = 128 << 20
-	// entryFactor is how many times its document the heap holds of an entry at most, and entryBase what it holds
-	// beside that, in bytes (TestHeldBytes).
+	// entryFactor and entryBase bound the heap of an entry: at most entryFactor times the bytes of its document, plus
+	// entryBase (TestHeldBytes).
 	entryFactor, entryBase = 3, 512
 )
 
-// weigh is what the document of a user or role is counted for.
+// weigh returns the bytes that a user or role with a document of doc bytes counts for.
 func weigh(doc int) int64 { return int64(doc)*entryFactor + entryBase }
 
-// held is what the entries of each database are counted for.
+// held counts the bytes of the entries of each database.
 type held struct {
 	room *ratelimit.Memory
 	all  int64
@@ -38,7 +38,7 @@ func newHeld(of *ratelimit.Memory) *held {
 	return &held{room: of, by: map[string]int64{}}
 }
 
-// count adds so many bytes to those of a database, room or not.
+// count adds n bytes to those of a database, even above the limit.
 func (h *held) count(db string, n int64) {
 	h.all += n
 	if h.by[db] += n; h.by[db] == 0 {
@@ -47,7 +47,7 @@ func (h *held) count(db string, n int64) {
 	h.room.Force(n)
 }
 
-// fits refuses what would make the entries of a database hold more than their part.
+// fits refuses a change that makes the entries of a database exceed their share.
 // Errors: OperationFailed (96).
 func (h *held) fits(db string, more int64) error {
 	if own, free := h.by[db]+more, h.room.Free()-more; more > 0 && (free < 0 || own > ratelimit.ShareFactor*free) {
@@ -57,7 +57,7 @@ func (h *held) fits(db string, more int64) error {
 	return nil
 }
 
-// recount replaces everything that is counted.
+// recount counts all entries anew.
 func (h *held) recount(users map[Name]*User, roles map[Name]*Role) {
 	h.room.Give(h.all)
 	h.all, h.by = 0, map[string]int64{}
@@ -69,8 +69,9 @@ func (h *held) recount(users map[Name]*User, roles map[Name]*Role) {
 	}
 }
 
-// checkHeld refuses a change that makes an entry, the entries of a database, or all, larger than they may be. What is larger already,
-// from an earlier release, may shrink. The caller holds mu. Errors: BSONObjectTooLarge (10334), OperationFailed (96).
+// checkHeld refuses a change that makes an entry, the entries of a database, or all entries too large. Entries of an
+// earlier release that are too large already may shrink. The caller holds mu.
+// Errors: BSONObjectTooLarge (10334), OperationFailed (96).
 func (e *Edit) checkHeld() error {
 	more := map[string]int64{}
 	for n, u := range e.users {
@@ -116,7 +117,7 @@ func tooLarge(what string, n Name, is, was int64) error {
 		"give it fewer roles, privileges or restrictions, or several roles in its place", what, n, (is-entryBase)/entryFactor, entryBytesMax)
 }
 
-// weight is what a user is counted for, 0 for none.
+// weight returns the bytes that a user counts for, 0 for nil.
 func (u *User) weight() int64 {
 	if u == nil {
 		return 0
@@ -124,7 +125,7 @@ func (u *User) weight() int64 {
 	return u.held
 }
 
-// weight is what a role is counted for, 0 for none.
+// weight returns the bytes that a role counts for, 0 for nil.
 func (r *Role) weight() int64 {
 	if r == nil {
 		return 0

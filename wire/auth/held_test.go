@@ -13,14 +13,14 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// dataOf is customData of about so many bytes.
+// dataOf returns customData of about n bytes.
 func dataOf(n int) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.String("s", strings.Repeat("x", n-13))
 	return b.Doc()
 }
 
-// many are names with a database, about 64 KB of them as entries are stored.
+// many returns n names of roles of a database, about 64 KB of them as entries are stored.
 func many(n int) (names []Name) {
 	for i := range n {
 		names = append(names, Name{fmt.Sprintf("role%d", i), "a"})
@@ -33,7 +33,8 @@ func (d *Directory) add(t *testing.T, u *User) error {
 	return d.Change(t.Context(), func(e *Edit) error { e.PutUser(u); return nil })
 }
 
-// What is counted for users and roles of all kinds is at least what they hold, as long as the server runs and after a start.
+// The bytes counted for users and roles of all kinds are at least those that they hold, after changes and after a
+// start.
 func TestHeldBytes(t *testing.T) {
 	one, err := NewCredential(ScramSHA256, "u", "x", false, 5000)
 	if err != nil {
@@ -111,8 +112,8 @@ func TestHeldBytes(t *testing.T) {
 	}
 }
 
-// One user or role is bounded, and so are those of one database, which leave room for others; what there is already stays, and
-// may shrink.
+// A user or role has a limit, and so have the entries of a database, which leave room for other databases. Entries
+// that exceed it already stay, and may shrink.
 func TestHeldIsBounded(t *testing.T) {
 	s := memkv.Open(memkv.Options{})
 	defer s.Close()

@@ -2,15 +2,16 @@ package auth
 
 import "github.com/cantledb/cantle/collection"
 
-// Needed is an action that a command needs of its user.
+// Needed is an action that a command requires.
 type Needed struct {
 	Action Action
-	// On is the namespace that it is on, without a Coll the database, if it is on one.
+	// On is the namespace of the action, or its database if Coll is empty. Unused for other
+	// reaches than OneNamespace.
 	On    collection.Namespace
 	Reach Reach
 }
 
-// Reach says on what an action is needed.
+// Reach is the kind of resource on which an action is required.
 type Reach uint8
 
 // The reaches: a namespace or a database; the cluster; every ordinary database.
@@ -20,7 +21,7 @@ const (
 	Everywhere
 )
 
-// Has reports whether the grants have what is needed.
+// Has reports whether the grants include the required action.
 func (g *Grants) Has(n Needed) bool {
 	switch n.Reach {
 	case TheCluster:

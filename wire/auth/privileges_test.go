@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// TestPrivilegesAsk: reading many privileges, and adding up those of many roles, ends when the
+// TestPrivilegesAsk: parsing many privileges, and resolving those of many roles, stops when the
 // command is to end.
 func TestPrivilegesAsk(t *testing.T) {
 	b := bson.NewArrayBuilder(nil)
@@ -56,7 +56,8 @@ func TestPrivilegesAsk(t *testing.T) {
 	}
 }
 
-// TestMerge: a list has each resource once, and taking away leaves out what has no action left.
+// TestMerge: a merged list has each resource once; Without omits resources that have no action
+// left.
 func TestMerge(t *testing.T) {
 	on := func(coll string, actions ...Action) Privilege {
 		return Privilege{Resource{DB: "d", Coll: coll}, MakeActions(actions...)}

@@ -5,11 +5,11 @@ import (
 	"github.com/xdg-go/stringprep"
 )
 
-// Proof is a client's side of a login by SCRAM, for who asks for a password in place of a
-// driver. Not safe for concurrent use.
+// Proof is the client's side of a login by SCRAM, for a login without a driver. Not safe
+// for concurrent use.
 type Proof struct{ talk *scram.ClientConversation }
 
-// NewProof begins to prove that somebody knows a user's password.
+// NewProof begins the proof that a client has a user's password.
 // Errors: characters that SASLprep does not allow.
 func NewProof(m Mechanism, user, password string) (*Proof, error) {
 	if m == ScramSHA1 {
@@ -27,6 +27,7 @@ func NewProof(m Mechanism, user, password string) (*Proof, error) {
 	return &Proof{c.NewConversation()}, nil
 }
 
-// Step answers a challenge of the server; the first one is empty.
-// Errors: a challenge that is none, or not of the server that keeps the password.
+// Step answers a challenge of the server; the first challenge is empty.
+// Errors: an invalid challenge, or one from a server that does not have the password's
+// credential.
 func (p *Proof) Step(challenge string) (string, error) { return p.talk.Step(challenge) }

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// recent is a bounded table that forgets what was put or found longest ago. The zero recent is empty.
-// Not safe for concurrent use.
+// recent is a bounded LRU table. The zero recent is empty. Not safe for concurrent use.
 type recent[V any] struct {
 	at    map[uint64]*list.Element
 	order list.List // of *dated[V], oldest first
@@ -19,7 +18,7 @@ type dated[V any] struct {
 	put   time.Time
 }
 
-// get finds an entry, which is then the newest.
+// get finds an entry and makes it the most recently used one.
 func (r *recent[V]) get(key uint64) (v V, ok bool) {
 	e := r.at[key]
 	if e == nil {
@@ -29,7 +28,7 @@ func (r *recent[V]) get(key uint64) (v V, ok bool) {
 	return e.Value.(*dated[V]).value, true
 }
 
-// when is when an entry was put.
+// when returns the time at which an entry was put.
 func (r *recent[V]) when(key uint64) (time.Time, bool) {
 	e := r.at[key]
 	if e == nil {
@@ -38,7 +37,8 @@ func (r *recent[V]) when(key uint64) (time.Time, bool) {
 	return e.Value.(*dated[V]).put, true
 }
 
-// put adds or replaces an entry. Where there are max, the oldest goes that may.
+// put adds or replaces an entry. If the table has max entries, put removes the least recently used
+// one for which may returns true.
 func (r *recent[V]) put(key uint64, v V, max int, may func(V) bool) {
 	if r.at == nil {
 		r.at = map[uint64]*list.Element{}
@@ -55,7 +55,7 @@ func (r *recent[V]) put(key uint64, v V, max int, may func(V) bool) {
 	r.at[key] = r.order.PushBack(&dated[V]{key, v, time.Now()})
 }
 
-// drop takes an entry out, if there is one.
+// drop removes an entry, if there is one.
 func (r *recent[V]) drop(key uint64) {
 	if e := r.at[key]; e != nil {
 		r.order.Remove(e)

@@ -11,14 +11,13 @@ type Kind uint8
 
 // The forms. Manual: reference/resource-document.
 const (
-	OnNamespace Kind = iota // {db, collection}; an empty name stands for any
+	OnNamespace Kind = iota // {db, collection}; an empty name means any
 	OnCluster               // {cluster: true}
 	OnAny                   // {anyResource: true}
-	OnBuckets               // {db, system_buckets}: what holds time series
+	OnBuckets               // {db, system_buckets}: the buckets of time series
 )
 
-// Resource is what a privilege is about. DB and Coll belong to OnNamespace and
-// OnBuckets.
+// Resource is the object of a privilege. DB and Coll belong to OnNamespace and OnBuckets.
 type Resource struct {
 	Kind     Kind
 	DB, Coll string
@@ -98,7 +97,8 @@ type Privilege struct {
 }
 
 // ParsePrivileges reads an array of {resource, actions}.
-// Errors: TypeMismatch (14), BadValue (2), FailedToParse (9), why the command is to end.
+// Errors: TypeMismatch (14), BadValue (2), FailedToParse (9), those of env, which end the
+// command.
 func ParsePrivileges(env *mql.Env, list bson.Raw) ([]Privilege, error) {
 	var out []Privilege
 	for v := range list.Values() {
@@ -118,7 +118,8 @@ func ParsePrivileges(env *mql.Env, list bson.Raw) ([]Privilege, error) {
 	return Merge(out), nil
 }
 
-// entryWork is the work on a privilege or role beside its text, in bytes as Spend counts them.
+// entryWork is the work on a privilege or role in addition to that on its text, in bytes as
+// Spend counts them.
 const entryWork = 1024
 
 func parsePrivilege(d bson.Raw) (p Privilege, err error) {
@@ -189,7 +190,7 @@ func (p Privilege) Append(b *bson.Builder, name string) {
 	b.End()
 }
 
-// Merge is the privileges of several lists, each resource once, in a list of its own.
+// Merge returns the privileges of several lists, each resource once, in a new list.
 func Merge(lists ...[]Privilege) []Privilege {
 	var m merged
 	for _, list := range lists {
@@ -198,7 +199,7 @@ func Merge(lists ...[]Privilege) []Privilege {
 	return m.list
 }
 
-// merged has each resource once.
+// merged is a list of privileges with each resource once.
 type merged struct {
 	list []Privilege
 	at   map[Resource]int // in list
@@ -206,7 +207,7 @@ type merged struct {
 
 func (m *merged) add(more []Privilege) { m.addWithout(more, Actions{}) }
 
-// addWithout adds privileges without some actions.
+// addWithout adds privileges without the actions of less.
 func (m *merged) addWithout(more []Privilege, less Actions) {
 	if m.at == nil {
 		m.at = make(map[Resource]int, len(more))
@@ -224,8 +225,8 @@ func (m *merged) addWithout(more []Privilege, less Actions) {
 	}
 }
 
-// Without takes actions away from a list that has each resource once, and leaves
-// out what has none left. It makes a new list.
+// Without removes actions from a list that has each resource once, and omits resources that
+// have no action left. It makes a new list.
 func Without(list, less []Privilege) []Privilege {
 	gone := map[Resource]Actions{}
 	for _, q := range less {

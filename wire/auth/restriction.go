@@ -8,11 +8,13 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// Restrictions say where a client may come from: it has to fit one of them. Nil
-// restricts nothing. Manual: reference/method/db.createUser#authentication-restrictions.
+// Restrictions restrict the addresses of a client's connection, which must match one of
+// them. Nil restricts nothing.
+// Manual: reference/method/db.createUser#authentication-restrictions.
 type Restrictions []Restriction
 
-// Restriction is met by a connection whose ends both fit; an empty list fits all.
+// Restriction matches a connection whose client and server addresses both match; an empty
+// list matches all.
 type Restriction struct {
 	Client []netip.Prefix
 	Server []netip.Prefix
@@ -105,8 +107,8 @@ func appendAddresses(b *bson.Builder, name string, list []netip.Prefix) {
 	b.End()
 }
 
-// Met reports whether a connection between two addresses fits. One over a Unix
-// socket has no addresses and meets only what names none.
+// Met reports whether a connection between two addresses matches. A connection over a
+// Unix socket has no addresses and matches only a Restriction that has none.
 func (rs Restrictions) Met(client, server net.Addr) bool {
 	if len(rs) == 0 {
 		return true

@@ -15,7 +15,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Mechanism is a way to prove to be a user.
+// Mechanism is an authentication mechanism.
 type Mechanism string
 
 // The mechanisms. Spec: auth.
@@ -25,10 +25,10 @@ const (
 	X509        Mechanism = "MONGODB-X509"
 )
 
-// known reports a mechanism that credentials are kept for.
+// known reports whether credentials of the mechanism are stored.
 func (m Mechanism) known() bool { return m == ScramSHA1 || m == ScramSHA256 }
 
-// hash is the hash function of a SCRAM mechanism.
+// hash returns the hash function of a SCRAM mechanism.
 func (m Mechanism) hash() scram.HashGeneratorFcn {
 	if m == ScramSHA1 {
 		return scram.SHA1
@@ -36,7 +36,7 @@ func (m Mechanism) hash() scram.HashGeneratorFcn {
 	return scram.SHA256
 }
 
-// saltBytes is the length of a salt: that of the hash less the four bytes that the
+// saltBytes returns the length of a salt: that of the hash less the four bytes that the
 // algorithm appends, as MongoDB has it.
 func (m Mechanism) saltBytes() int {
 	if m == ScramSHA1 {
@@ -45,13 +45,13 @@ func (m Mechanism) saltBytes() int {
 	return 28
 }
 
-// Credential is what is kept of a password. RFC 5802.
+// Credential is the stored form of a password. RFC 5802.
 type Credential struct{ scram.StoredCredentials }
 
 // NewCredential makes the credential of a password. For SCRAM-SHA-1 the password is
-// digested with the user's name first, unless the client did so; for SCRAM-SHA-256
-// it is prepared by SASLprep. It takes milliseconds, by intent.
-// Spec: auth (SCRAM-SHA-1, SCRAM-SHA-256). Errors: BadValue (2).
+// digested with the user's name first, unless the client did so; for SCRAM-SHA-256 SASLprep
+// prepares it. It takes milliseconds, by intent. Spec: auth (SCRAM-SHA-1, SCRAM-SHA-256).
+// Errors: BadValue (2).
 func NewCredential(m Mechanism, user, password string, digested bool, iterations int) (Credential, error) {
 	if m == ScramSHA256 || !digested {
 		var err error
@@ -64,7 +64,8 @@ func NewCredential(m Mechanism, user, password string, digested bool, iterations
 	return credential(m, user, password, scram.KeyFactors{Salt: string(salt), Iters: iterations})
 }
 
-// prepare makes of a password what a mechanism works with. Errors: BadValue (2).
+// prepare returns a password in the form that a mechanism uses.
+// Errors: BadValue (2).
 func prepare(m Mechanism, user, password string) (string, error) {
 	if m == ScramSHA1 {
 		return Digest(user, password), nil
@@ -76,7 +77,7 @@ func prepare(m Mechanism, user, password string) (string, error) {
 	return prepared, nil
 }
 
-// credential makes the credential of a password that is prepared as the mechanism wants it.
+// credential makes the credential of a prepared password.
 func credential(m Mechanism, user, prepared string, f scram.KeyFactors) (Credential, error) {
 	c, err := m.hash().NewClientUnprepped(user, prepared, "")
 	if err != nil {
@@ -86,8 +87,8 @@ func credential(m Mechanism, user, prepared string, f scram.KeyFactors) (Credent
 	return Credential{stored}, err
 }
 
-// Digest is what MongoDB's first versions kept of a password, which SCRAM-SHA-1
-// takes in its place. Spec: auth (SCRAM-SHA-1).
+// Digest returns the digest that MongoDB's first versions stored of a password; SCRAM-SHA-1
+// uses it as the password. Spec: auth (SCRAM-SHA-1).
 func Digest(user, password string) string {
 	sum := md5.Sum([]byte(user + ":mongo:" + password))
 	return hex.EncodeToString(sum[:])
@@ -120,36 +121,36 @@ func parseCredential(v bson.Value) (c Credential, err error) {
 	return c, err
 }
 
-// Users finds the users that a conversation may be about.
+// Users finds the user of a conversation.
 type Users interface {
-	// User finds a user; nil is none.
+	// User returns a user; nil if there is none.
 	User(n Name) *User
 }
 
 // Conversation is one attempt to log in by SCRAM. Not safe for concurrent use.
 type Conversation struct {
 	Mechanism Mechanism
-	// User is whom the client claims to be, known after the first step.
+	// User is the user that the client claims to be, set by the first step.
 	User Name
-	// Found is that user as it was when the conversation began, nil if there is
-	// none. It is proven only once Done reports so.
+	// Found is that user as of the beginning of the conversation, nil if there is none. Only
+	// once Done reports true, the client has proven to be that user.
 	Found *User
-	// Otherwise says that the user exists and logs in by other mechanisms.
+	// Otherwise means that the user exists and logs in by other mechanisms.
 	Otherwise bool
 
 	step *scram.ServerConversation
 }
 
-// Start begins a conversation about a user of a database. Somebody who does not
-// exist, or cannot log in this way, is met with a credential made up from the name, with
-// as many iterations as that of a new user, so that only the proof fails and no one learns
-// which names exist.
+// Start begins a conversation about a user of a database. If the user does not exist, or
+// cannot log in by this mechanism, the conversation uses a credential fabricated from the
+// name, with as many iterations as that of a new user. So only the proof fails, and clients
+// cannot find out which names exist.
 // Errors: those of the mechanism's library.
 func (d *Directory) Start(users Users, m Mechanism, db string, iterations int) (*Conversation, error) {
 	c := &Conversation{Mechanism: m}
 	s, err := m.hash().NewServer(func(name string) (scram.StoredCredentials, error) {
 		c.User = Name{name, db}
-		decoy := d.fabricate(m, c.User, iterations) // for those who exist too: it takes its time
+		decoy := d.fabricate(m, c.User, iterations) // for existing users too, so that timing reveals nothing
 		if u := users.User(c.User); u != nil {
 			if cred, ok := u.Credentials[m]; ok {
 				c.Found = u
@@ -166,11 +167,11 @@ func (d *Directory) Start(users Users, m Mechanism, db string, iterations int) (
 	return c, nil
 }
 
-// ErrProof says that the client did not prove to be the user.
+// ErrProof means that the client did not prove to be the user.
 var ErrProof = errors.New("the proof of the password is wrong")
 
 // Step answers a message of the client.
-// Errors: ErrProof; what is wrong with the message.
+// Errors: ErrProof; an invalid message.
 func (c *Conversation) Step(message []byte) ([]byte, error) {
 	last := c.User != Name{}
 	reply, err := c.step.Step(string(message))
@@ -183,5 +184,5 @@ func (c *Conversation) Step(message []byte) ([]byte, error) {
 	return []byte(reply), nil
 }
 
-// Done reports that the user is proven.
+// Done reports whether the client has proven to be the user.
 func (c *Conversation) Done() bool { return c.step.Done() && c.step.Valid() && c.Found != nil }

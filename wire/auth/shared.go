@@ -8,11 +8,13 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Topic names the users and roles among what several processes over one store keep in memory.
+// Topic is the name of the users and roles among the data that servers over one store cache in
+// memory.
 const Topic = "users"
 
-// Reload takes the users and roles from a state of the store, unless this process has a newer
-// one. Errors: storage.ErrCorruption, those of the store.
+// Reload reads the users and roles from a snapshot of the store, unless this process has newer
+// ones.
+// Errors: storage.ErrCorruption, those of the store.
 func (d *Directory) Reload(ctx context.Context, r storage.Reader) error {
 	users, roles := map[Name]*User{}, map[Name]*Role{}
 	err := each(ctx, r, keyspace.MetaUser, func(doc bson.Raw) error {
@@ -38,8 +40,8 @@ func (d *Directory) Reload(ctx context.Context, r storage.Reader) error {
 	return nil
 }
 
-// replace makes users and roles of a time the present ones, unless there are newer ones, and
-// returns the users that are no more.
+// replace installs the users and roles of a snapshot unless there are newer ones, and returns
+// the users that were dropped.
 func (d *Directory) replace(users map[Name]*User, roles map[Name]*Role, at storage.Timestamp) (gone []*User) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -57,8 +59,8 @@ func (d *Directory) replace(users map[Name]*User, roles map[Name]*Role, at stora
 	return gone
 }
 
-// changeShared is Change where other processes change users as well: fn is called over what is
-// in the store, again after a conflict. The caller holds changes.
+// changeShared is Change with peers, which may change users as well: fn is called over the
+// state in the store, and again after a conflict. The caller holds changes.
 func (d *Directory) changeShared(ctx context.Context, fn func(e *Edit) error) error {
 	var at storage.Timestamp
 	err := storage.Again(ctx, func() error {

@@ -8,27 +8,28 @@ import (
 	"time"
 )
 
-// Slowdown makes guessing passwords slow: after some failures an attempt waits before its proof is
-// looked at, so that hanging up or asking on many connections saves nothing. It locks nobody out for
-// long. Safe for concurrent use.
+// Slowdown limits the rate at which passwords can be guessed: after some failures, an attempt waits
+// before its proof is checked, so that disconnecting or using many connections does not help a guesser.
+// No user is locked out for long. Safe for concurrent use.
 //
-// What counts are the failures of a user at an address, of a user at all addresses, and of an address
-// with all users. The first is what slows a guesser down; the others begin later, grow slower, and hold
-// only for those who have not logged in as that user from that address of late.
+// It counts the failures of a user at an address, of a user at all addresses, and of an address with
+// all users. The first count slows a guesser down. The others begin later, grow more slowly, and apply
+// only if that user has not logged in from that address recently.
 type Slowdown struct {
 	mu    sync.Mutex
 	seed  maphash.Seed
 	gates recent[*gate]
-	known recent[struct{}] // users at addresses that have logged in
+	known recent[struct{}] // users at addresses with a recent login
 }
 
-// ErrTooMany refuses an attempt whose proof was not looked at.
+// ErrTooMany refuses an attempt without a check of its proof.
 var ErrTooMany = errors.New("there were too many failed attempts to log in")
 
-// Bounds: an attempt waits, or is refused; so many may wait for one user at one address while
-// attempts are slow; a user who has logged in from an address is known there for some time; failures
-// count half after some time without a word of those who made them, and half after a success, which
-// counts once in a while only, as an account in use logs in often.
+// waitMax bounds the wait of an attempt; a longer wait is refused. waitersMax bounds the attempts that
+// wait for one user at one address while attempts are slow. A login makes a user known at its address
+// for knownFor. A count of failures is halved after each halvedAfter without a failure. A success
+// halves it too, but at most once in easedAfter, because an account in use logs in often. The other two
+// bound the tables.
 const (
 	waitMax     = 8 * time.Second
 	waitersMax  = 4
@@ -39,22 +40,23 @@ const (
 	knownMax    = 10_000
 )
 
-// pace is how attempts are slowed: so many failures are free, and then they wait for the first delay
-// after the one before; the delay doubles with each step of further failures, up to the longest.
+// pace defines how attempts are slowed down. The first free failures cost nothing. After the next one,
+// an attempt must come at least first after the previous attempt; the delay doubles with each step of
+// further failures, up to longest.
 type pace struct {
 	free, step     int
 	first, longest time.Duration
 }
 
-// The paces. Guesses of one user's password from one address come to 1,125 an hour in the end, from
-// all addresses that are not known to 9,000, and those of one address for all users to 2,250.
+// The paces. In the long run they allow 1,125 guesses an hour of one user's password from one address,
+// 9,000 from all addresses that are not known, and 2,250 from one address for all users.
 var (
 	pairPace    = pace{free: 3, step: 1, first: 100 * time.Millisecond, longest: 3200 * time.Millisecond}
 	userPace    = pace{free: 30, step: 10, first: 50 * time.Millisecond, longest: 400 * time.Millisecond}
 	addressPace = pace{free: 20, step: 10, first: 100 * time.Millisecond, longest: 1600 * time.Millisecond}
 )
 
-// delay is how long after the one before an attempt comes that follows n failures.
+// delay returns the minimum time between an attempt after n failures and the attempt before.
 func (p pace) delay(n int) time.Duration {
 	if n <= p.free {
 		return 0
@@ -62,19 +64,19 @@ func (p pace) delay(n int) time.Duration {
 	return min(p.first<<min((n-p.free-1)/p.step, 10), p.longest)
 }
 
-// gate is where the attempts of one key pass.
+// gate delays the attempts of one key.
 type gate struct {
 	key    uint64
 	pace   pace
 	n      int           // failures, halved from time to time
-	halved time.Time     // when n was last halved by itself
+	halved time.Time     // the beginning of the current halvedAfter
 	eased  time.Time     // when a success last halved n
-	last   time.Time     // of the last failure, or until when later attempts have a turn
-	users  int           // attempts that wait, or are being looked at; the gate stays as long
-	turn   chan struct{} // has room for the one attempt whose turn it is; of pairs only
+	last   time.Time     // of the last failure, or a later time for which an attempt has a turn
+	users  int           // attempts that wait or are being checked; the gate stays as long
+	turn   chan struct{} // a semaphore for the one attempt whose turn it is; of pairs only
 }
 
-// ready is when the next attempt may be looked at.
+// ready returns when the next attempt may be checked.
 func (g *gate) ready(now time.Time) time.Time {
 	if at := g.last.Add(g.pace.delay(g.n)); at.After(now) {
 		return at
@@ -82,7 +84,7 @@ func (g *gate) ready(now time.Time) time.Time {
 	return now
 }
 
-// decay halves the failures for the time that has passed.
+// decay halves the failures once for each halvedAfter that has passed.
 func (g *gate) decay(now time.Time) {
 	if k := now.Sub(g.halved) / halvedAfter; k > 0 {
 		g.n >>= min(k, 62)
@@ -90,8 +92,8 @@ func (g *gate) decay(now time.Time) {
 	}
 }
 
-// failed counts a failure, as long as more of them make a difference: a success halves them once in a
-// while, and is to be felt.
+// failed counts a failure. The count stops growing where the delay does not increase any more, so that
+// a few successes, each of which halves it, have an effect.
 func (g *gate) failed(now time.Time) {
 	if g.pace.delay(g.n) < g.pace.longest || g.n < 3+g.pace.free+8*g.pace.step {
 		g.n++
@@ -106,14 +108,14 @@ func (g *gate) ease(now time.Time) {
 	}
 }
 
-// Attempt is a proof that may be looked at. Leave must follow.
+// Attempt is an attempt whose proof may be checked. Leave must follow.
 type Attempt struct {
 	s                   *Slowdown
 	pair, user, address *gate
 }
 
-// Enter waits until the proof of a user at an address may be looked at.
-// Errors: ErrTooMany; why ctx has ended.
+// Enter waits until the proof of a user at an address may be checked.
+// Errors: ErrTooMany; the reason why ctx has ended.
 func (s *Slowdown) Enter(ctx context.Context, user Name, address string) (*Attempt, error) {
 	deadline := time.Now().Add(waitMax)
 	ctx, cancel := context.WithDeadlineCause(ctx, deadline, ErrTooMany)
@@ -148,7 +150,7 @@ func (s *Slowdown) Enter(ctx context.Context, user Name, address string) (*Attem
 	return a, nil
 }
 
-// arrive finds the gates of an attempt. slow says that too many wait already.
+// arrive returns the gates of an attempt. slow is true if too many attempts wait already.
 func (s *Slowdown) arrive(user Name, address string) (a *Attempt, slow bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,7 +175,7 @@ func (s *Slowdown) gate(user Name, address string, p pace, now time.Time) *gate 
 	return g
 }
 
-// key stands for a user, an address, or both: names may be long. The caller holds mu.
+// key returns a hash of a user, an address, or both, because names may be long. The caller holds mu.
 func (s *Slowdown) key(user Name, address string) uint64 {
 	if s.seed == (maphash.Seed{}) {
 		s.seed = maphash.MakeSeed()
@@ -184,8 +186,9 @@ func (s *Slowdown) key(user Name, address string) uint64 {
 	}{user, address})
 }
 
-// book says how long the attempt waits whose turn it is, and whether it counts for the user and the
-// address as well, where it then has taken a turn. Errors: ErrTooMany.
+// book computes how long the attempt waits, whose turn it is. strange is true if the delays of the user
+// and of the address apply as well; the attempt has then taken a turn at these gates.
+// Errors: ErrTooMany.
 func (a *Attempt) book(deadline time.Time) (wait time.Duration, strange bool, err error) {
 	a.s.mu.Lock()
 	defer a.s.mu.Unlock()
@@ -203,7 +206,7 @@ func (a *Attempt) book(deadline time.Time) (wait time.Duration, strange bool, er
 	}
 	if at.After(deadline) {
 		if strange {
-			a.pair.failed(now) // it comes again, and then it waits
+			a.pair.failed(now) // so that its next attempt waits
 		}
 		return 0, false, ErrTooMany
 	}
@@ -220,14 +223,15 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// missed counts an attempt that has taken a turn from others and was not looked at.
+// missed counts an attempt that took a turn at the gates of the user and the address, and was not
+// checked.
 func (a *Attempt) missed() {
 	a.s.mu.Lock()
 	defer a.s.mu.Unlock()
 	a.pair.failed(time.Now())
 }
 
-// Leave says what became of the attempt.
+// Leave ends an attempt; proven is the result of its check.
 func (a *Attempt) Leave(proven bool) {
 	a.s.mu.Lock()
 	now := time.Now()
@@ -244,7 +248,7 @@ func (a *Attempt) Leave(proven bool) {
 	a.part(true)
 }
 
-// part leaves the gates; its says that it was the attempt's turn.
+// part leaves the gates; its is true if it was the attempt's turn.
 func (a *Attempt) part(its bool) {
 	if its {
 		<-a.pair.turn

@@ -17,8 +17,8 @@ type guesser struct {
 	s       *Slowdown
 	users   []Name
 	address string
-	patient time.Duration // it hangs up after
-	looked  atomic.Int64  // how many guesses were looked at
+	patient time.Duration // it disconnects after that time
+	looked  atomic.Int64  // how many guesses were checked
 }
 
 func (g *guesser) guess(length time.Duration) {
@@ -31,7 +31,7 @@ func (g *guesser) guess(length time.Duration) {
 			g.looked.Add(1)
 			a.Leave(false)
 		}
-		time.Sleep(50 * time.Millisecond) // what a connection and its first messages take
+		time.Sleep(50 * time.Millisecond) // the time of connecting and of the first messages
 	}
 }
 
@@ -45,7 +45,8 @@ func logIn(s *Slowdown, user Name, address string) (waited time.Duration, err er
 	return time.Since(began), err
 }
 
-// TestGuesses: how many guesses are looked at in an hour, whatever the guesser does to be faster.
+// TestGuesses: the number of guesses that are checked in an hour is bounded, whatever the guesser does
+// to be faster.
 func TestGuesses(t *testing.T) {
 	const length = 5 * time.Minute
 	many := func(kind string, n int) (list []Name) {
@@ -60,7 +61,7 @@ func TestGuesses(t *testing.T) {
 		addresses   int
 		connections int
 		patient     time.Duration
-		success     func(s *Slowdown) // what happens each second
+		success     func(s *Slowdown) // called each second
 		most        int64
 	}{
 		{name: "one after the other", users: []Name{alice}, addresses: 1, connections: 1, patient: time.Minute, most: 1125},
@@ -101,7 +102,7 @@ func TestGuesses(t *testing.T) {
 				for _, g := range guessers {
 					looked += g.looked.Load()
 				}
-				free := int64(3*c.addresses + 70) // what comes before the longest delay
+				free := int64(3*c.addresses + 70) // guesses before the longest delay
 				if hours := int64(time.Hour / length); looked > c.most/hours+free {
 					t.Errorf("%d guesses are looked at in %v, more than %d an hour", looked, length, c.most)
 				} else {
@@ -112,8 +113,8 @@ func TestGuesses(t *testing.T) {
 	}
 }
 
-// TestNobodyIsLockedOut: who has the password logs in while others guess: at once from where it did so
-// of late, soon from elsewhere, and many connections at a time.
+// TestNobodyIsLockedOut: a user with the right password logs in while others guess: at once from an
+// address with a recent login, soon from other addresses, and on many connections at a time.
 func TestNobodyIsLockedOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s Slowdown
@@ -149,7 +150,8 @@ func TestNobodyIsLockedOut(t *testing.T) {
 	})
 }
 
-// TestMistyped: a few failures cost nothing, further ones seconds, which are over after some minutes.
+// TestMistyped: a few failures cost nothing; further failures cost seconds, and are forgotten after
+// some minutes.
 func TestMistyped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s Slowdown
@@ -188,8 +190,8 @@ func TestMistyped(t *testing.T) {
 	})
 }
 
-// TestSlowdownIsBounded: many names and addresses take no more memory than some, and nothing stays of
-// those who made no mistake.
+// TestSlowdownIsBounded: many names and addresses take no more memory than some, and logins without
+// failures leave nothing.
 func TestSlowdownIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s Slowdown

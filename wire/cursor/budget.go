@@ -5,40 +5,40 @@ import (
 	"math"
 )
 
-// Holder is a Source that knows what it holds and can hold less while nobody asks for
-// more. Neither method is called during Append or Close.
+// Holder is a Source that can report how much memory it holds, and can release part of it
+// between batches. Neither method is called during Append or Close.
 type Holder interface {
 	Source
-	// Held is about how many bytes the source holds. It is cheap.
+	// Held returns about how many bytes the source holds. It is cheap.
 	Held() int64
-	// Park lets go of what the source would find again. It returns false if a part of it
-	// was still at work; it is called again then, later.
+	// Park releases what the source can read again. It returns false if a part of the source
+	// was still at work; Park is then called again later.
 	Park() (done bool)
 }
 
-// cursorBytes is what a cursor costs beside what its source holds: the state of the
-// command that opened it. Measured with finds on small collections.
+// cursorBytes is the cost of a cursor without its source: the state of the command that
+// opened it. Measured with finds on small collections.
 const cursorBytes = 8 << 10
 
-// share is what the cursors of one connection hold.
+// share counts the memory of the cursors of one connection.
 type share struct {
 	bytes int64
-	idle  list.List // of *Cursor, the one used last at the end
+	idle  list.List // of *Cursor, the least recently used first
 }
 
-// budget counts the bytes that open cursors hold, and keeps them in the order in
-// which they were used. Guarded by Registry.mu.
+// budget counts the bytes that open cursors hold, and keeps idle cursors in the order of
+// their last use. Guarded by Registry.mu.
 //
-// Cursors that were used lately are warm: their iterators stay open, since the next
-// batch is likely to be asked for soon. So many may be; then the one whose use is
-// longest ago is parked.
+// Recently used cursors are warm: their iterators stay open, since the client is likely
+// to request the next batch soon. If there are more than Config.WarmMax warm cursors, the
+// least recently used ones are parked.
 type budget struct {
 	bytes  int64
 	shares map[int64]*share // by connection
 	warm   list.List        // of *Cursor, idle and not parked
 }
 
-// count changes what a cursor is known to hold.
+// count sets the number of bytes that a cursor holds.
 func (b *budget) count(c *Cursor, bytes int64) {
 	s := b.shares[c.Options.Conn]
 	if s == nil {
@@ -53,7 +53,7 @@ func (b *budget) count(c *Cursor, bytes int64) {
 	}
 }
 
-// idle notes that nobody uses a cursor.
+// idle adds a cursor that no command uses to the lists of idle ones.
 func (b *budget) idle(c *Cursor) {
 	c.inShare = b.shares[c.Options.Conn].idle.PushBack(c)
 	if c.holder != nil {
@@ -61,7 +61,7 @@ func (b *budget) idle(c *Cursor) {
 	}
 }
 
-// busy takes a cursor out of the lists of idle ones.
+// busy removes a cursor from the lists of idle ones.
 func (b *budget) busy(c *Cursor) {
 	if c.inShare != nil {
 		b.shares[c.Options.Conn].idle.Remove(c.inShare)
@@ -70,7 +70,7 @@ func (b *budget) busy(c *Cursor) {
 	b.cool(c)
 }
 
-// cool takes a cursor out of the list of warm ones.
+// cool removes a cursor from the list of warm ones.
 func (b *budget) cool(c *Cursor) {
 	if c.inWarm != nil {
 		b.warm.Remove(c.inWarm)
@@ -78,15 +78,15 @@ func (b *budget) cool(c *Cursor) {
 	}
 }
 
-// gone forgets a cursor.
+// gone removes a cursor from the budget.
 func (b *budget) gone(c *Cursor) {
 	b.busy(c)
 	b.count(c, 0)
 }
 
-// victim is the cursor to close when memory runs out: of the connection whose idle
-// ones hold most, the one whose use is longest ago. So a client that opens cursors
-// and leaves them loses its own, before others lose theirs. nil if none is idle.
+// victim returns the cursor to close when memory runs out: the least recently used idle
+// cursor of the connection that holds most. So a client that opens cursors and abandons
+// them loses its own cursors first. nil if no cursor is idle.
 func (b *budget) victim() *Cursor {
 	var most *share
 	for _, s := range b.shares {
@@ -100,8 +100,9 @@ func (b *budget) victim() *Cursor {
 	return most.idle.Front().Value.(*Cursor)
 }
 
-// evict closes idle cursors while more than limit bytes are held, down to seven
-// eighths of it. r.mu is held; the caller calls what it returns without.
+// evict closes idle cursors if they hold more than limit bytes, until they hold at most
+// seven eighths of it. The caller holds r.mu, and calls the returned functions after it
+// has released r.mu.
 func (r *Registry) evict(limit int64) (rest []func()) {
 	if r.budget.bytes <= limit {
 		return nil
@@ -118,8 +119,8 @@ func (r *Registry) evict(limit int64) (rest []func()) {
 	return rest
 }
 
-// park parks the warm cursors that were used longest ago, until at most so many
-// are left, or all that were warm when it began.
+// park parks the least recently used warm cursors until at most most are left. It parks
+// each cursor that was warm at its start at most once.
 func (r *Registry) park(most int) {
 	for tries := math.MaxInt; tries > 0; tries-- {
 		r.mu.Lock()

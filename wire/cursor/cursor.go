@@ -13,57 +13,56 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// ID names a cursor; 0 is none.
+// ID identifies a cursor; 0 means no cursor.
 type ID int64
 
-// Source is what a cursor streams.
+// Source produces the documents of a cursor.
 type Source interface {
-	// Append appends up to max documents (0: no limit) to the array open in b, as long as
-	// the array's documents stay within maxBytes; one document always fits. more is false
-	// once the stream has ended. ctx is that of the command which asks, so a source must
-	// not keep it.
+	// Append appends up to max documents (0: no limit) to the array open in b, as long as the
+	// array's documents stay within maxBytes; one document always fits. more is false once the
+	// stream has ended. ctx belongs to the calling command, so a source must not keep it.
 	Append(ctx context.Context, b *bson.Builder, max int, maxBytes int) (n int, more bool, err error)
 	// Close releases everything. It is called once, never during Append.
 	Close()
 }
 
-// Waiter is a Source that can wait for documents to come: tailable cursors with awaitData,
-// change streams.
+// Waiter is a Source that can wait for new documents: of tailable cursors with awaitData,
+// and of change streams.
 type Waiter interface {
 	Source
 	// Wait returns nil when an Append may find more, or ctx.Err().
 	Wait(ctx context.Context) error
 }
 
-// Options are what is known of a cursor when it opens.
+// Options describe a cursor when it is opened.
 type Options struct {
 	Namespace collection.Namespace
 	Session   session.ID      // zero: opened without lsid
-	TxnNumber int64           // of the transaction it was opened in, -1 if none
-	User      collection.User // who opened it
-	Conn      int64           // the connection it was opened on
-	Account   string          // whom it is counted for
+	TxnNumber int64           // of the transaction that opened it, -1 if none
+	User      collection.User // that opened it
+	Conn      int64           // on which it was opened
+	Account   string          // to which it is charged; see accountFactor
 	Tailable  bool
 	AwaitData bool
-	NoTimeout bool // noCursorTimeout: never idle too long
-	// TimeLeft is what its commands may still take of the maxTimeMS it was opened
-	// with, 0 for any time. Who has checked the cursor out may change it.
+	NoTimeout bool // noCursorTimeout: it is not closed for being idle
+	// TimeLeft is the rest of the maxTimeMS with which the cursor was opened, 0 for no limit.
+	// The command that has checked the cursor out may change it.
 	TimeLeft time.Duration
-	// Outlives says that the stream goes on when its namespace is dropped: a
-	// change stream tells its client itself, and a list is complete already.
+	// Outlives marks a stream that continues when its namespace is dropped: a change stream
+	// reports the drop as an event, and a list of results is complete already.
 	Outlives bool
-	// Command is the command that opened it, for $currentOp; Add copies it.
+	// Command is the command that opened the cursor, for $currentOp; Add copies it.
 	Command bson.Raw
-	// Needed is what its user must be allowed to do, at each getMore again.
+	// Needed holds the privileges that the user needs; each getMore checks them again.
 	Needed []auth.Needed
-	// Values belongs to the caller: what its getMore needs and a Source does not.
+	// Values belongs to the caller: what its getMore needs and a Source does not hold.
 	Values any
 }
 
-// OfStream says that the cursor is that of a change stream.
+// OfStream reports whether the cursor belongs to a change stream.
 func (o *Options) OfStream() bool { return o.Outlives && o.Tailable }
 
-// Access is who asks for a cursor.
+// Access describes the command that checks a cursor out.
 type Access struct {
 	Namespace collection.Namespace
 	Session   session.ID
@@ -74,26 +73,28 @@ type Access struct {
 	Interrupt func(cause error)
 }
 
-// Cursor is one open stream. Between Add or Checkout and Checkin it belongs to one command.
+// Cursor is an open stream. From Add or Checkout to Checkin it belongs to one command.
 type Cursor struct {
 	ID      ID
 	Options Options
 	Opened  time.Time
-	// Answered is when a getMore brought something last, which its command notes and asks.
+	// Answered is the time at which a getMore last returned documents. The getMore command
+	// sets and reads it.
 	Answered time.Time
 
 	registry *Registry
 	source   Source
 	holder   Holder // the source, if it is one
 
-	// use is held by whoever uses the source, from Add or Checkout to Checkin; closed
-	// says that it is no more, and is guarded by it. Registry.mu is not taken under it
-	// except by Checkin, nor use waited for under Registry.mu.
+	// use is held by the user of the source: from Add or Checkout to Checkin, during Park, and
+	// during close. It guards closed, which is set once the source is closed. Lock order:
+	// Registry.mu may be taken under use only by Checkin; use is never waited for under
+	// Registry.mu.
 	use    sync.Mutex
 	closed bool
 
 	// Guarded by Registry.mu.
-	bytes           int64 // held, as far as known
+	bytes           int64 // held at the last Checkin or Park
 	inShare, inWarm *list.Element
 	pinned          bool
 	dead            bool // removed from the registry; closed at Checkin
@@ -104,7 +105,7 @@ type Cursor struct {
 	returned        int64
 }
 
-// Source returns the stream, for callers that know more of it than Append.
+// Source returns the stream, for callers that use more than its Append.
 func (c *Cursor) Source() Source { return c.source }
 
 // Append appends a batch, see Source.Append.
@@ -112,7 +113,7 @@ func (c *Cursor) Append(ctx context.Context, b *bson.Builder, max, maxBytes int)
 	return c.source.Append(ctx, b, max, maxBytes)
 }
 
-// close closes the source, which nobody uses any more.
+// close closes the source, which no command uses any more.
 func (c *Cursor) close() {
 	c.use.Lock()
 	defer c.use.Unlock()
@@ -120,7 +121,7 @@ func (c *Cursor) close() {
 	c.source.Close()
 }
 
-// check compares who asks with who opened.
+// check compares the command with the options of the cursor.
 // Errors: Unauthorized, Location50736 to Location50741.
 func (c *Cursor) check(a Access) error {
 	o := &c.Options

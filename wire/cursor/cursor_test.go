@@ -53,7 +53,7 @@ var (
 	sidB  = session.ID{UUID: [16]byte{2}}
 )
 
-// add opens a cursor and leaves it waiting.
+// add opens a cursor and checks it in.
 func add(t *testing.T, r *Registry, o Options) (ID, *count) {
 	t.Helper()
 	src := &count{to: 10}
@@ -161,7 +161,7 @@ func TestKill(t *testing.T) {
 		}
 	}
 
-	// A pinned cursor is closed only when its command is done with it.
+	// A pinned cursor is closed only when its command checks it in.
 	id, src = add(t, r, open)
 	var cause error
 	a := reach
@@ -183,7 +183,7 @@ func TestKillMany(t *testing.T) {
 	o := func(s session.ID, n int64, user collection.User) Options {
 		return Options{Namespace: ns, Session: s, TxnNumber: n, User: user}
 	}
-	u, v := collection.User{Name: "u"}, collection.User{Name: "u", ID: [16]byte{1}} // of the same name, and later
+	u, v := collection.User{Name: "u"}, collection.User{Name: "u", ID: [16]byte{1}} // of the same name, created later
 	for _, x := range []Options{o(sidA, 1, u), o(sidA, 2, u), o(sidA, -1, u), o(sidB, 1, u), o(sidB, -1, v)} {
 		add(t, r, x)
 	}
@@ -262,8 +262,8 @@ func TestMax(t *testing.T) {
 	}
 }
 
-// TestMaxOfAccounts: alone an account has two thirds of the cursors there may be, and
-// there is room for others; closed ones do not count.
+// TestMaxOfAccounts: an account alone may have two thirds of all cursors, which leaves
+// room for other accounts; closed cursors do not count.
 func TestMaxOfAccounts(t *testing.T) {
 	r := New(Config{Max: 30})
 	fill := func(account string) (n int, last *Cursor) {
@@ -296,11 +296,11 @@ func TestMaxOfAccounts(t *testing.T) {
 	}
 }
 
-// ample is a source that holds memory, less of it when parked.
+// ample is a source that holds memory, and less of it when parked.
 type ample struct {
 	count
 	parked atomic.Int32
-	busy   int // so often it is found at work
+	busy   int // how many calls of Park find it at work
 }
 
 func (s *ample) Held() int64 {
@@ -328,7 +328,7 @@ func (s *ample) Append(ctx context.Context, b *bson.Builder, max, maxBytes int) 
 	return s.count.Append(ctx, b, max, maxBytes)
 }
 
-// addAmple opens a cursor on a connection and leaves it.
+// addAmple opens a cursor on a connection and checks it in.
 func addAmple(t *testing.T, r *Registry, conn int64) (ID, *ample) {
 	t.Helper()
 	o := open
@@ -341,8 +341,8 @@ func addAmple(t *testing.T, r *Registry, conn int64) (ID, *ample) {
 	return c.Checkin(0, true), src
 }
 
-// TestPark: of idle cursors only those used last stay warm; one that is at work is parked
-// later; the next batch goes on.
+// TestPark: of idle cursors only the most recently used stay warm; a source that is at
+// work is parked later; the next batch continues the stream.
 func TestPark(t *testing.T) {
 	r := New(Config{WarmMax: 2})
 	ids, sources := []ID{}, []*ample{}
@@ -383,8 +383,8 @@ func TestPark(t *testing.T) {
 	}
 }
 
-// TestEvict: when memory runs out, the connection whose cursors hold most loses the
-// one it has not used for longest, and others none.
+// TestEvict: when memory runs out, the connection whose cursors hold most loses its least
+// recently used cursor, and other connections lose none.
 func TestEvict(t *testing.T) {
 	r := New(Config{BytesMax: 16 << 20, WarmMax: 100})
 	id, quiet := addAmple(t, r, 7)

@@ -1,16 +1,17 @@
-// Package cursor keeps the streams that stay open between a command's first batch and
-// the getMores that follow.
+// Package cursor keeps the streams that stay open between a command's first batch and the
+// getMores that follow.
 //
-//	find ── Add ─► Cursor ── Batch … Checkin ─► waiting ── Checkout ─► Batch … Checkin
+//	find ── Add ─► Cursor ── Append … Checkin ─► idle ── Checkout ─► Append … Checkin
 //	                                              │
 //	                                  kill · idle too long · session or transaction ended
 //
-// A cursor is used by one command at a time; a second one is refused, not queued. What it
-// streams is a Source, which the cursor owns and closes exactly once. A kill while a
-// command uses the cursor interrupts the command; the source is closed at its Checkin.
+// A cursor is used by one command at a time; the second one is refused, not queued. A
+// cursor owns its Source, which produces the documents, and closes it exactly once. If a
+// cursor is killed while a command uses it, the command is interrupted; the source is
+// closed at the command's Checkin.
 //
-// Glossary. Pinned: checked out by a running command. Poisoned: the namespace is gone; the
-// cursor stays, so that the next getMore learns why it ends.
+// Glossary. Pinned: checked out by a running command. Poisoned: the namespace was dropped
+// or renamed; the cursor stays, so that the next getMore returns the reason.
 //
 // Manual: tutorial/iterate-a-cursor, reference/command/getMore, killCursors.
 package cursor

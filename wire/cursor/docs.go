@@ -6,10 +6,10 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// Docs is a source over documents made beforehand.
+// Docs is a source of documents in memory.
 type Docs struct {
 	docs []bson.Raw
-	held int64 // bytes of them, counted when first asked for
+	held int64 // bytes of the rest of docs, counted at the first call of Held
 }
 
 // NewDocs returns a source of documents.

@@ -2,26 +2,27 @@ package cursor
 
 import "github.com/cantledb/cantle/storage"
 
-// Others are the other servers over the same store: a cursor is at the server that opened it, and an
-// id that is asked of another one is to say where.
+// Others identifies the peers over the same store. A cursor lives at the server that opened it, so
+// an error about an unknown cursor names the peer that has it.
 type Others struct {
 	Self storage.MemberID
-	// Owner is what the member is called whose mark is that of an id; "" if it has gone.
+	// Owner returns the name of the first member for which ofIt reports true; "" if that member has
+	// left.
 	Owner func(ofIt func(storage.MemberID) bool) string
 }
 
-// markBits of an id, those above the others, are a mark of the server that made it. The rest is
-// still more than anybody guesses.
+// markBits is the number of the upper bits of an id that hold a mark of the server that made it. The
+// other bits are random, and still too many to guess.
 const (
 	markBits = 16
 	restBits = 63 - markBits
 )
 
-// mark is that of a member. Members have random names, so that hardly two have the same mark; who
-// has one then is only told wrongly.
+// mark returns the mark of a member. Members have random IDs, so two rarely share a mark; if they
+// do, an error names the wrong peer.
 func mark(m storage.MemberID) ID { return ID(m[0])<<8 | ID(m[1]) }
 
-// stamp gives an id the mark of this server.
+// stamp puts the mark of this server into an id.
 func (o *Others) stamp(id ID) ID {
 	if o == nil {
 		return id
@@ -29,7 +30,7 @@ func (o *Others) stamp(id ID) ID {
 	return mark(o.Self)<<restBits | id&(1<<restBits-1)
 }
 
-// owner says who else has made an id; "" for this server, or if that is not known.
+// owner returns the name of the peer that made an id; "" for this server and for an unknown one.
 func (o *Others) owner(id ID) string {
 	if o == nil || id>>restBits == mark(o.Self) {
 		return ""

@@ -5,11 +5,12 @@ import (
 	"time"
 )
 
-// reapEvery is how often Run looks for idle cursors (clientCursorMonitorFrequencySecs).
+// reapEvery is the interval at which Run looks for idle cursors
+// (clientCursorMonitorFrequencySecs).
 const reapEvery = 4 * time.Second
 
-// Run closes cursors that go unused for too long, and parks the others, until
-// ctx ends.
+// Run closes cursors that have been idle for too long and parks the other idle ones,
+// every reapEvery until ctx ends.
 func (r *Registry) Run(ctx context.Context) {
 	t := time.NewTicker(reapEvery)
 	defer t.Stop()
@@ -24,8 +25,9 @@ func (r *Registry) Run(ctx context.Context) {
 	}
 }
 
-// reap is one round of Run. Cursors in a session live as long as others: the session's
-// end closes them earlier. Those in a transaction end with it.
+// reap closes the cursors that have been idle for too long. Cursors in a session have the
+// same limit as others: the session's end may close them earlier. A cursor in a
+// transaction is closed when the transaction ends.
 func (r *Registry) reap() {
 	r.mu.Lock()
 	limit := time.Now().Add(-r.idleMax)

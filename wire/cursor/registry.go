@@ -18,33 +18,33 @@ import (
 // ErrKilled is the cause given to Access.Interrupt.
 var ErrKilled = errors.New("cursor killed")
 
-// Config bounds a registry. The zero Config has defaults.
+// Config holds the limits of a registry. The zero Config means the defaults.
 type Config struct {
 	Max      int           // open cursors; default 100,000
-	BytesMax int64         // what they may hold together; default 256 MB
+	BytesMax int64         // of all cursors together; default 256 MB
 	WarmMax  int           // idle cursors whose iterators stay open, -1 for none; default 256
-	IdleMax  time.Duration // unused cursors are closed; default 10 minutes (cursorTimeoutMillis)
-	Others   *Others       // nil if this server has the store alone
+	IdleMax  time.Duration // after which an idle cursor is closed; default 10 minutes (cursorTimeoutMillis)
+	Others   *Others       // nil without peers
 }
 
 // Registry holds all open cursors. Safe for concurrent use.
 type Registry struct {
 	cfg    Config
-	chance atomic.Uint64 // bits of the chance that ParkByChance set
+	chance atomic.Uint64 // bits of the probability that ParkByChance set
 
 	mu       sync.Mutex
 	cursors  map[ID]*Cursor
-	accounts map[string]int // how many cursors each has, "" for those of nobody
+	accounts map[string]int // number of cursors by Options.Account
 	idleMax  time.Duration
 	budget   budget
 	stats    Stats
 }
 
-// accountFactor is how many times as many cursors as there is room for one account may
-// have: alone two thirds of all, so that there always is room for others.
+// accountFactor bounds the cursors of an account to twice the number of free places. An
+// account alone can take two thirds of all, so there is always room for others.
 const accountFactor = 2
 
-// New makes an empty registry.
+// New returns an empty registry.
 func New(cfg Config) *Registry {
 	if cfg.Max == 0 {
 		cfg.Max = 100_000
@@ -61,21 +61,21 @@ func New(cfg Config) *Registry {
 	return &Registry{cfg: cfg, cursors: map[ID]*Cursor{}, accounts: map[string]int{}, idleMax: cfg.IdleMax, budget: budget{shares: map[int64]*share{}}}
 }
 
-// ParkByChance parks cursors after a batch although few are warm, with the chance c, 0 to 1: a
-// parked cursor goes on by other code than one whose iterators stayed open. See the fail point
-// parkCursors.
+// ParkByChance makes Checkin park all warm cursors with probability c, 0 to 1, even if few are
+// warm: a parked cursor continues by other code than one whose iterators stayed open. See the
+// fail point parkCursors.
 func (r *Registry) ParkByChance(c float64) { r.chance.Store(math.Float64bits(c)) }
 
-// SetIdleMax changes how long a cursor may go unused.
+// SetIdleMax changes how long a cursor may be idle.
 func (r *Registry) SetIdleMax(d time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.idleMax = d
 }
 
-// Add opens a cursor over src and gives it to the command that opens it, checked out;
-// Checkin must follow. On an error src is still the caller's.
-// Errors: OperationFailed if too many are open.
+// Add opens a cursor over src, checked out to the calling command; Checkin must follow. On an
+// error src still belongs to the caller.
+// Errors: OperationFailed if too many cursors are open.
 func (r *Registry) Add(o Options, src Source, interrupt func(error)) (*Cursor, error) {
 	o.Command = o.Command.Clone()
 	now := time.Now()
@@ -96,7 +96,7 @@ func (r *Registry) Add(o Options, src Source, interrupt func(error)) (*Cursor, e
 	return c, nil
 }
 
-// newID picks a positive number nobody can guess. The caller holds mu.
+// newID returns a random positive number, so that ids cannot be guessed. The caller holds mu.
 func (r *Registry) newID() ID {
 	for {
 		var b [8]byte
@@ -110,8 +110,8 @@ func (r *Registry) newID() ID {
 
 // Checkout gives a cursor to a command; Checkin must follow.
 //
-// Errors: CursorNotFound, CursorInUse, Unauthorized, Location50736 to Location50741; the
-// reason if the cursor was poisoned, which closes it.
+// Errors: CursorNotFound, CursorInUse, Unauthorized, Location50736 to Location50741. If the
+// cursor was poisoned, Checkout closes it and returns the reason.
 func (r *Registry) Checkout(id ID, a Access) (*Cursor, error) {
 	r.mu.Lock()
 	c := r.cursors[id]
@@ -138,14 +138,14 @@ func (r *Registry) Checkout(id ID, a Access) (*Cursor, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.use.Lock() // at most as long as parking takes
+	c.use.Lock() // waits at most for Park
 	return c, nil
 }
 
-// Checkin ends a command's use of a cursor after a batch of n documents. Without more, or
-// if it was killed meanwhile, the cursor is closed. It returns the id the client gets to
-// see: 0 at the end of the stream. A cursor killed before its end keeps its id, so that
-// the client learns of it and does not take what it has for all.
+// Checkin ends a command's use of a cursor after a batch of n documents. If more is false, or
+// the cursor was killed meanwhile, Checkin closes it. It returns the id for the client: 0 at
+// the end of the stream. A cursor that was killed before its end keeps its id, so that the
+// client gets an error from the next getMore instead of taking the documents so far for all.
 func (c *Cursor) Checkin(n int, more bool) ID {
 	r := c.registry
 	bytes := int64(cursorBytes)
@@ -163,7 +163,7 @@ func (c *Cursor) Checkin(n int, more bool) ID {
 	dead := c.dead
 	if !dead {
 		r.budget.count(c, bytes)
-		rest = r.evict(r.cfg.BytesMax) // others: this one has just been of use
+		rest = r.evict(r.cfg.BytesMax) // other cursors: this one was just used
 		r.budget.idle(c)
 	}
 	warm := max(0, r.cfg.WarmMax)
@@ -189,8 +189,8 @@ func (c *Cursor) Checkin(n int, more bool) ID {
 	return c.ID
 }
 
-// remove takes a cursor out of the registry. The caller holds mu and closes the source if
-// the cursor is not pinned.
+// remove takes a cursor out of the registry. The caller holds mu and closes the source if the
+// cursor is not pinned.
 func (r *Registry) remove(c *Cursor) {
 	c.dead = true
 	delete(r.cursors, c.ID)
@@ -200,8 +200,8 @@ func (r *Registry) remove(c *Cursor) {
 	r.budget.gone(c)
 }
 
-// Kill closes a cursor, or interrupts the command that uses it. may decides whether the
-// caller is allowed to, nil allows. found is false if there is no such cursor.
+// Kill closes a cursor, or interrupts the command that uses it. may returns an error if the
+// caller has no permission; nil allows every kill. found is false if there is no such cursor.
 // Errors: those of may.
 func (r *Registry) Kill(id ID, may func(o *Options) error) (found bool, err error) {
 	r.mu.Lock()
@@ -223,8 +223,9 @@ func (r *Registry) Kill(id ID, may func(o *Options) error) (found bool, err erro
 	return true, nil
 }
 
-// letGo returns what remains to be done for a removed cursor without holding mu. The
-// caller holds mu.
+// letGo returns a function that finishes the removal of a cursor: it closes the cursor, or
+// interrupts the command that uses it. The caller holds mu, and calls the function after it
+// has released mu.
 func (r *Registry) letGo(c *Cursor) func() {
 	if !c.pinned {
 		return c.close
@@ -235,7 +236,7 @@ func (r *Registry) letGo(c *Cursor) func() {
 	return func() {}
 }
 
-// KillSession closes the cursors of a session that ended. It returns how many.
+// KillSession closes the cursors of a session that ended. It returns their number.
 func (r *Registry) KillSession(s session.ID) int {
 	return r.killIf(func(c *Cursor) bool { return c.Options.Session == s })
 }
@@ -250,12 +251,13 @@ func (r *Registry) KillConn(conn int64) int {
 	return r.killIf(func(c *Cursor) bool { return c.Options.Conn == conn })
 }
 
-// KillUser closes the cursors of a user who was dropped.
+// KillUser closes the cursors of a user that was dropped.
 func (r *Registry) KillUser(user collection.User) int {
 	return r.killIf(func(c *Cursor) bool { return c.Options.User == user })
 }
 
-// Close closes all cursors, for the end of the server: commands that use one are interrupted.
+// Close closes all cursors at the end of the server, and interrupts the commands that use
+// them.
 func (r *Registry) Close() {
 	r.killIf(func(*Cursor) bool { return true })
 }
@@ -277,10 +279,10 @@ func (r *Registry) killIf(match func(c *Cursor) bool) int {
 	return len(rest)
 }
 
-// Poison ends the streams over a namespace that was dropped or renamed: the next
-// getMore of each gets why (QueryPlanKilled), and killCursors still finds them. An empty
-// ns.Coll means the whole database. A command that uses one now is not disturbed; it
-// reads from a snapshot.
+// Poison ends the streams over a namespace that was dropped or renamed: the next getMore of
+// each returns why (QueryPlanKilled), and killCursors still finds them. An empty ns.Coll means
+// the whole database. A command that uses a cursor now is not disturbed; it reads from a
+// snapshot.
 func (r *Registry) Poison(ns collection.Namespace, why *mongoerr.Error) int {
 	n := 0
 	r.mu.Lock()
@@ -302,11 +304,11 @@ type Stats struct {
 	Opened    int64
 	TimedOut  int64
 	Evicted   int64 // closed because cursors held too much memory
-	Parked    int64 // times that a cursor let go of its iterators between batches
-	Bytes     int64 // held, as far as known
+	Parked    int64 // times that a cursor was parked
+	Bytes     int64 // held at the last Checkin or Park of each
 }
 
-// Stats returns the numbers of this moment.
+// Stats returns the current counts.
 func (r *Registry) Stats() Stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -345,7 +347,7 @@ func (r *Registry) List() []Info {
 	return list
 }
 
-// Find tells of one cursor; ok is false when there is none with that id.
+// Find describes one cursor; ok is false if no cursor has that id.
 func (r *Registry) Find(id ID) (i Info, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -356,7 +358,7 @@ func (r *Registry) Find(id ID) (i Info, ok bool) {
 	return c.info(), true
 }
 
-// info is what List tells of the cursor. The registry's lock is held.
+// info returns the description for List. The caller holds the registry's lock.
 func (c *Cursor) info() Info {
 	return Info{c.ID, c.Options, c.Opened, c.used, c.pinned, c.batches, c.returned}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// TestAllocs pins that the loop allocates nothing per request, both directions counted.
+// TestAllocs: the loop allocates nothing per request, in both directions.
 func TestAllocs(t *testing.T) {
 	_, addr := start(t, null{}, Config{WatchEvery: time.Hour})
 	c := dial(t, addr)

@@ -15,14 +15,14 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// What a connection's goroutine is doing: the low bits of Conn.phase.
+// The state of a connection's goroutine: the low bits of Conn.phase.
 const (
 	reading uint64 = iota
 	running
 	writing
 
 	phaseMask = 3
-	phaseStep = 4 // a phase number is never used twice, so standstill can be seen
+	phaseStep = 4 // a phase number is never used twice, so the watcher can detect a standstill
 )
 
 // Conn is one client connection; it implements wire.Conn.
@@ -31,35 +31,36 @@ type Conn struct {
 	tag           string
 	remote, local net.Addr
 	opened        time.Time
-	state         any // the handler's
+	state         any // belongs to the handler
 
 	server *Server
-	nc     net.Conn // the socket, for deadlines and the end
-	stream net.Conn // what is read and written: nc, or TLS over it
+	nc     net.Conn // the socket, for deadlines and closing
+	stream net.Conn // to read and write: nc, or TLS over it
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
-	phase atomic.Uint64 // what the goroutine does, and a count of changes
-	watch standstill    // used by the watcher alone
-	gone  bool          // the client has hung up; likewise
+	phase atomic.Uint64 // the state of the goroutine, and a count of changes
+	watch standstill    // used by the watcher only
+	gone  bool          // the client has closed its side; used by the watcher only
 
-	// wait is how long the connection waits for its turn, at most until turn is
-	// closed; nil: not at all.
+	// wait is the longest time that the connection waits for its turn, which comes earlier if
+	// turn is closed. If turn is nil, the connection does not wait.
 	wait time.Duration
 	turn <-chan struct{}
 
-	// stranger says that nobody is logged in where somebody must be, so that less is allowed.
+	// stranger marks a connection without a login where one is required, so that less is
+	// allowed.
 	stranger atomic.Bool
 
-	// large is what a reply that is being sent holds of the memory that all share.
+	// large is the shared memory that a large reply holds while it is being sent, in bytes.
 	large atomic.Int64
 
-	// streams says that the running command answers an exhaust request, as drivers
-	// send hello to be told of changes. Such a command ends only with its connection,
-	// so a shutdown interrupts it at once.
+	// streams means that the running command answers an exhaust request: drivers send hello
+	// so, to receive changes. Such a command ends only with its connection, so a shutdown
+	// interrupts it at once.
 	streams atomic.Bool
 
-	// outlives says that the running command goes on without its client.
+	// outlives means that the running command continues if its client disconnects.
 	outlives atomic.Bool
 
 	reader *wire.Reader
@@ -139,7 +140,7 @@ func (c *Conn) SetStranger(yes bool) {
 // CountFor implements wire.Conn.
 func (c *Conn) CountFor(user string) { c.reader.CountFor(user) }
 
-// enter marks the beginning of a phase.
+// enter begins a phase.
 func (c *Conn) enter(p uint64) {
 	c.phase.Store((c.phase.Load() &^ phaseMask) + phaseStep + p)
 }
@@ -163,7 +164,7 @@ func (c *Conn) serve() {
 	c.end(c.converse())
 }
 
-// converse is the connection's life between the handshakes and the goodbye.
+// converse serves the connection between the handshake and the close.
 func (c *Conn) converse() error {
 	s := c.server
 	c.reader = wire.NewReader(c.stream, &s.pool)
@@ -181,7 +182,7 @@ func (c *Conn) converse() error {
 	return c.loop()
 }
 
-// end logs why the connection ends, and says goodbye.
+// end logs why the connection ends, and closes TLS properly.
 func (c *Conn) end(err error) {
 	s := c.server
 	switch {
@@ -197,14 +198,14 @@ func (c *Conn) end(err error) {
 	}
 	if t, ok := c.stream.(*tls.Conn); ok {
 		c.nc.SetWriteDeadline(time.Now().Add(closeMax))
-		t.Close() // says goodbye
+		t.Close() // sends close_notify
 	}
 }
 
-// closeMax is how long the goodbye of an encrypted connection may take.
+// closeMax is the timeout for closing an encrypted connection.
 const closeMax = time.Second
 
-// report logs why a connection ended, unless too many did this second.
+// report logs why a connection ended, unless too many lines were logged in this second.
 func (c *Conn) report(what string, err error) {
 	missed, ok := c.server.closeLog.Admit(time.Now())
 	if !ok {
@@ -217,14 +218,13 @@ func (c *Conn) report(what string, err error) {
 	e.Msg(what)
 }
 
-// isNetwork reports an error of the connection itself.
+// isNetwork reports whether err is an error of the connection itself.
 func isNetwork(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) || errors.Is(err, os.ErrDeadlineExceeded)
 }
 
-// loop reads and answers messages until the connection ends. It never returns nil
-// while the connection could go on.
+// loop reads and answers messages until the connection must be closed.
 func (c *Conn) loop() error {
 	for !c.hangUp && !c.server.draining.Load() {
 		c.enter(reading)
@@ -249,8 +249,8 @@ func (c *Conn) loop() error {
 	return nil
 }
 
-// refuse decides about messages that no handler sees, after reading one ended with err:
-// the first result is told to the client, the second closes the connection.
+// refuse rejects messages that no handler sees; err is the error of reading the message.
+// The first result is an error for the client, the second closes the connection.
 func (c *Conn) refuse(err error) (*mongoerr.Error, error) {
 	if err != nil {
 		var told *mongoerr.Error
@@ -303,7 +303,7 @@ func (c *Conn) answer() error {
 		c.enter(running)
 		c.reply.Start(&c.msg)
 		if c.reply.Exhausts() {
-			// Stored before draining is read; Shutdown does it the other way round.
+			// Stored before draining is read; Shutdown stores draining before it reads streams.
 			c.streams.Store(true)
 			if c.server.draining.Load() {
 				c.cancel(wire.ErrShutdown)
@@ -328,14 +328,14 @@ func (c *Conn) answer() error {
 			return nil
 		}
 		if c.server.draining.Load() || c.ctx.Err() != nil {
-			return wire.ErrHangUp // the client waits for more, so it must see the end
+			return wire.ErrHangUp // the client waits for more replies, so close the connection
 		}
 		c.msg.Repeat++
 		to = c.sent // each reply of a stream answers the one before
 	}
 }
 
-// answerError sends e as the reply, unless nobody waits for one.
+// answerError sends e as the reply, unless the client waits for none.
 func (c *Conn) answerError(e *mongoerr.Error) error {
 	if !c.msg.WantsReply() {
 		return nil
@@ -345,7 +345,7 @@ func (c *Conn) answerError(e *mongoerr.Error) error {
 	return c.send(c.msg.Header.RequestID)
 }
 
-// fail makes e the body of a reply just started.
+// fail writes e into the body of a reply just started.
 func (c *Conn) fail(e *mongoerr.Error) {
 	c.reply.Fail()
 	c.reply.Body().Splice(e.AppendTo(nil))

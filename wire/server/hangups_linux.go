@@ -7,16 +7,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hangups tells of which connections the client has closed its side, or broke off. It
-// does not read, so a request already on its way is not lost. The kernel keeps watch: a
-// connection costs a call when it opens, and nothing while it lasts.
+// hangups detects connections whose client has closed its side or reset the connection.
+// It does not read, so a request that has arrived is not lost. It uses epoll: a
+// connection costs a system call when it opens, and nothing while it lasts.
 type hangups struct {
-	set    int // of sockets, which leave it when they are closed; -1 = none
+	set    int // an epoll set of sockets, which leave it when they are closed; -1 = none
 	events [64]unix.EpollEvent
 }
 
-// newHangups makes an empty set. Without one, as when file descriptors have run out,
-// commands whose client went away run to their end.
+// newHangups makes an empty set. If that fails, as when file descriptors have run out,
+// commands whose client has disconnected run to their end.
 func newHangups() *hangups {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
@@ -25,7 +25,7 @@ func newHangups() *hangups {
 	return &hangups{set: fd}
 }
 
-// add begins to watch a connection. Each is told of once.
+// add begins to watch a connection. It is reported once.
 func (h *hangups) add(nc net.Conn, id int64) {
 	sc, ok := rawConn(nc).(syscall.Conn)
 	if !ok || h.set < 0 {
@@ -41,7 +41,8 @@ func (h *hangups) add(nc net.Conn, id int64) {
 	})
 }
 
-// poll tells of the connections that hung up since the last call.
+// poll passes the id of each connection whose client has closed its side since the last call to a
+// callback.
 func (h *hangups) poll(tell func(id int64)) {
 	for h.set >= 0 {
 		n, err := unix.EpollWait(h.set, h.events[:], 0)
@@ -57,7 +58,7 @@ func (h *hangups) poll(tell func(id int64)) {
 	}
 }
 
-// close ends the watch.
+// close closes the set.
 func (h *hangups) close() {
 	if h.set >= 0 {
 		_ = unix.Close(h.set)

@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// Listen opens a listener: "host:port" for TCP (port 0 picks a free one, see
-// net.Listener.Addr), a path with a slash or "unix:path" for a Unix socket. A socket file
-// nobody listens on any more is replaced.
+// Listen opens a listener: "host:port" for TCP (port 0 picks a free port, see
+// net.Listener.Addr), a path with a slash or "unix:path" for a Unix socket. It replaces a
+// socket file that no process listens on.
 func Listen(ctx context.Context, address string) (net.Listener, error) {
 	var lc net.ListenConfig
 	path, isUnix := strings.CutPrefix(address, "unix:")

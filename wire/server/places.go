@@ -6,10 +6,11 @@ import (
 	"time"
 )
 
-// place is what is known of the clients of one address.
+// place counts the connections of the clients of one address; it also holds their token
+// bucket.
 type place struct {
 	conns  int
-	tokens float64 // connections it may open now
+	tokens float64 // connections that the address may open now
 	at     time.Time
 }
 
@@ -19,11 +20,11 @@ type places struct {
 	swept time.Time
 }
 
-// sweepEvery is how long addresses are remembered at least after their last
-// connection.
+// sweepEvery is the least time for which an address is kept after its last connection.
 const sweepEvery = 10 * time.Second
 
-// placeOf is the address that a client counts by; ok is false for one without.
+// placeOf returns the address that a client counts by; ok is false for a client without
+// an address.
 func placeOf(a net.Addr) (netip.Addr, bool) {
 	t, ok := a.(*net.TCPAddr)
 	if !ok {
@@ -37,10 +38,10 @@ func placeOf(a net.Addr) (netip.Addr, bool) {
 	return ip, true
 }
 
-// bounded reports whether an address is counted at all.
+// bounded reports whether connections of an address are counted.
 func (c *Config) bounded(ip netip.Addr) bool { return c.AddressConnsMax > 0 || c.rateOf(ip) > 0 }
 
-// rateOf is how many connections an address may open per second; 0 is no bound.
+// rateOf returns how many connections an address may open per second; 0 means no limit.
 func (c *Config) rateOf(ip netip.Addr) int {
 	if c.AddressRate > 0 || ip.IsLoopback() {
 		return c.AddressRate
@@ -48,7 +49,7 @@ func (c *Config) rateOf(ip netip.Addr) int {
 	return c.RemoteRate
 }
 
-// enter counts a connection, or refuses it.
+// enter counts a connection, and reports whether it may open.
 func (ps *places) enter(a net.Addr, cfg *Config, at time.Time) bool {
 	ip, ok := placeOf(a)
 	if !ok || !cfg.bounded(ip) {
@@ -78,7 +79,7 @@ func (ps *places) enter(a net.Addr, cfg *Config, at time.Time) bool {
 	return true
 }
 
-// leave takes a connection out of the count.
+// leave uncounts a connection.
 func (ps *places) leave(a net.Addr, cfg *Config) {
 	if ip, ok := placeOf(a); ok && cfg.bounded(ip) {
 		if p := ps.now[ip]; p != nil {
@@ -87,7 +88,7 @@ func (ps *places) leave(a net.Addr, cfg *Config) {
 	}
 }
 
-// sweep forgets addresses without connections.
+// sweep removes addresses without connections.
 func (ps *places) sweep(cfg *Config, at time.Time) {
 	if len(ps.now) == 0 || at.Sub(ps.swept) < sweepEvery {
 		return

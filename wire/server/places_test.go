@@ -8,8 +8,9 @@ import (
 
 func address(ip string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(ip), Port: 1} }
 
-// TestPlaces: one address may open so many connections at all and per second, with
-// twice as many at once; others are not disturbed; addresses are forgotten.
+// TestPlaces: one address may open a limited number of connections in total and per
+// second, with twice as many at once; other addresses are not affected; addresses are
+// removed after some time.
 func TestPlaces(t *testing.T) {
 	now := time.Unix(1000, 0)
 	var ps places
@@ -67,7 +68,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestTLSModes: names and modes match.
+// TestTLSModes: names and modes correspond.
 func TestTLSModes(t *testing.T) {
 	for _, name := range []string{"disabled", "allowTLS", "preferTLS", "requireTLS"} {
 		if m, err := ParseTLSMode(name); err != nil || m.String() != name {

@@ -22,7 +22,7 @@ func (null) Handle(_ context.Context, _ wire.Conn, _ *wire.Message, r *wire.Repl
 	return nil
 }
 
-// departures tells of connections that have ended.
+// departures signals each connection that has ended.
 type departures struct {
 	null
 	ended chan struct{}
@@ -30,7 +30,7 @@ type departures struct {
 
 func (d departures) Disconnect(wire.Conn) { d.ended <- struct{}{} }
 
-// TestReset: a client that breaks its connection off is nothing that an operator has to hear of.
+// TestReset: a connection that the client resets is not logged for operators.
 func TestReset(t *testing.T) {
 	var log bytes.Buffer
 	h := departures{ended: make(chan struct{}, 1)}

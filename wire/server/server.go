@@ -16,49 +16,49 @@ import (
 	"github.com/cantledb/cantle/wire/defects"
 )
 
-// Config is how a server behaves. The zero Config has defaults for all.
+// Config holds the settings of a server. The zero Config means the defaults.
 type Config struct {
 	Log         zerolog.Logger
-	Defects     *defects.Journal // notes panics of commands; nil is one without files
+	Defects     *defects.Journal // logs panics of commands; nil is a journal without files
 	ConnsMax    int              // further connections are closed at once; default 65,536
-	IdleMax     time.Duration    // silence before a connection is closed; default none, as MongoDB
+	IdleMax     time.Duration    // silence after which a connection is closed; default none, as MongoDB
 	WriteMax    time.Duration    // time a client may take to accept a reply; default 5 minutes
 	FirstMax    time.Duration    // silence before the first message, TLS handshake included; default 1 minute
-	WatchEvery  time.Duration    // how often connections at work are looked at; default 50 ms
-	Compressors wire.Compressors // methods a client may use; default none
+	WatchEvery  time.Duration    // interval at which busy connections are examined; default 50 ms
+	Compressors wire.Compressors // compression methods that clients may use; default none
 
-	// AddressConnsMax bounds the connections of one address, AddressRate how many it
-	// may open per second, with twice as many at once; 0 is no bound. The addresses
-	// of an IPv6 /64 count as one. RemoteRate is AddressRate for the addresses of other
-	// machines, where that is 0.
+	// AddressConnsMax bounds the connections of one address, AddressRate the connections that it
+	// may open per second, with twice as many at once; 0 means no limit. The addresses of an IPv6
+	// /64 count as one. RemoteRate replaces an AddressRate of 0 for the addresses of other
+	// machines.
 	AddressConnsMax int
 	AddressRate     int
 	RemoteRate      int
-	// StrangerBytesMax and StrangerIdleMax bound the messages and the silence of
-	// connections nobody has logged in on; default 64 KiB and 5 minutes.
+	// StrangerBytesMax and StrangerIdleMax bound the messages and the silence of connections
+	// without a login; default 64 KiB and 5 minutes.
 	StrangerBytesMax int
 	StrangerIdleMax  time.Duration
 
-	// Lanes, if not nil, are shared by connections that take large messages apart, and
-	// by whatever else computes for long.
+	// Lanes, if not nil, bounds the connections that parse large messages at once, together with
+	// other long computations.
 	Lanes *ratelimit.Lanes
 
-	// Messages and Replies are the memory that large messages and large replies of all
-	// connections share; nil has no end.
+	// Messages and Replies are the memory for large messages and large replies of all connections;
+	// nil means no limit.
 	Messages, Replies *ratelimit.Memory
 
-	// QueryCommands reports the listeners, by their tag, whose clients may send every command
-	// as an OP_QUERY, with OP_GET_MORE and OP_KILL_CURSORS, as drivers do that are older than
-	// OP_MSG; nil is none. Otherwise only their first hello may be one.
+	// QueryCommands reports whether the clients of a listener, given by its tag, may send every
+	// command as an OP_QUERY, with OP_GET_MORE and OP_KILL_CURSORS, as drivers older than OP_MSG
+	// do; nil means none. On other listeners only the first hello may be an OP_QUERY.
 	QueryCommands func(tag string) bool
 
-	// TLS says which connections are encrypted; TLSConfig gives the certificates to
-	// use from now on. Sockets without a network are never encrypted.
+	// TLS selects which connections are encrypted; TLSConfig returns the current certificates.
+	// Unix sockets are never encrypted.
 	TLS       TLSMode
 	TLSConfig func() *tls.Config
 }
 
-// Server is the set of connections of one process. Safe for concurrent use.
+// Server accepts and serves the connections of one process. Safe for concurrent use.
 type Server struct {
 	handler Handler
 	cfg     Config
@@ -73,12 +73,12 @@ type Server struct {
 	draining  atomic.Bool
 	watching  bool
 	hangups   *hangups // nil before the watcher starts
-	// stopping ends when the server begins to stop, with wire.Stopping as its cause.
+	// stopping ends when the server begins to stop; its cause is a wire.Stopping.
 	stopping context.Context
 	stop     context.CancelCauseFunc
-	// worked counts commands that began since then; hello is none.
+	// worked counts commands other than hello that began since then.
 	worked atomic.Int64
-	// drained is closed when draining begins: the watcher ends.
+	// drained is closed when draining begins, which ends the watcher.
 	drained chan struct{}
 
 	rejected  atomic.Int64
@@ -87,7 +87,7 @@ type Server struct {
 	closeLog  wire.LogRate
 }
 
-// New makes a server that hands messages to h. It does nothing until Serve.
+// New makes a server that passes messages to h. It does nothing until Serve.
 func New(h Handler, cfg Config) *Server {
 	if cfg.Defects == nil {
 		cfg.Defects = &defects.Journal{Log: cfg.Log}
@@ -125,7 +125,7 @@ func New(h Handler, cfg Config) *Server {
 	return s
 }
 
-// Stats returns the numbers of this moment.
+// Stats returns the current counts.
 func (s *Server) Stats() wire.ConnStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,7 +140,7 @@ func (s *Server) Stats() wire.ConnStats {
 	return st
 }
 
-// Each calls f for the open connections until it returns false. f must not block.
+// Each calls f for the open connections until f returns false. f must not block.
 func (s *Server) Each(f func(c wire.Conn) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,12 +151,12 @@ func (s *Server) Each(f func(c wire.Conn) bool) {
 	}
 }
 
-// Serve accepts connections from l until l fails or Shutdown, and closes l. tag names the
-// listener in wire.Conn.Tag. ctx is the parent of the connections' contexts; when it ends, l
-// is closed and running commands are interrupted. Several listeners can be served at
-// once. Serve returns before its connections end; Shutdown waits for them.
+// Serve accepts connections from l until l fails or Shutdown is called, and closes l.
+// wire.Conn.Tag returns tag. ctx is the parent of the connections' contexts; when it ends, l is
+// closed and running commands are interrupted. Several listeners can be served at once. Serve
+// returns before its connections end; Shutdown waits for them.
 //
-// Errors: nil after Shutdown or the end of ctx, else what l said.
+// Errors: nil after Shutdown or the end of ctx, otherwise those of l.
 func (s *Server) Serve(ctx context.Context, l net.Listener, tag string) error {
 	defer l.Close()
 	if !s.addListener(l) {
@@ -174,7 +174,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, tag string) error {
 			if errors.Is(err, net.ErrClosed) {
 				return err
 			}
-			// Out of file descriptors or the like: it passes, so do not give up.
+			// Such errors are temporary (file descriptors have run out, for example), so retry.
 			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
 			if _, ok := s.closeLog.Admit(time.Now()); ok {
 				s.cfg.Log.Warn().Err(err).Dur("pause", pause).Msg("no connection can be accepted; trying again after a pause")
@@ -189,7 +189,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, tag string) error {
 	}
 }
 
-// addListener remembers l and starts the watcher. False after Shutdown.
+// addListener registers l and starts the watcher. It returns false after Shutdown.
 func (s *Server) addListener(l net.Listener) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,7 +210,8 @@ func (s *Server) removeListener(l net.Listener) {
 	delete(s.listeners, l)
 }
 
-// start begins a connection's goroutine. False if there are too many or the server stops.
+// start begins a connection's goroutine. It returns false if there are too many connections or
+// the server stops.
 func (s *Server) start(ctx context.Context, nc net.Conn, tag string) bool {
 	c := newConn(ctx, s, nc, tag)
 	s.mu.Lock()
@@ -245,7 +246,7 @@ func (s *Server) start(ctx context.Context, nc net.Conn, tag string) bool {
 	return true
 }
 
-// remove forgets a connection that ended.
+// remove unregisters a connection that ended.
 func (s *Server) remove(c *Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -253,10 +254,11 @@ func (s *Server) remove(c *Conn) {
 	s.places.leave(c.remote, &s.cfg)
 }
 
-// Quiesce has clients go to other servers before Shutdown: hello tells them that this one
-// stops, commands that wait for something that may never come end (wire.Conn.Draining), and all
-// else is done as before, for those who have not heard of it yet. It returns when nobody is
-// connected, when no command runs and none but hello has come for quiet, or when ctx ends.
+// Quiesce makes clients change to other servers before Shutdown: the replies to hello announce
+// the stop, and commands that wait for an event end (wire.Conn.Draining). All other commands
+// run as before, for clients that have not received the announcement yet. Quiesce returns when
+// no client is connected, when for the time quiet no command has run and none but hello has
+// arrived, or when ctx ends.
 // Manual: reference/command/shutdown.
 func Quiesce(ctx context.Context, s *Server, quiet time.Duration) {
 	s.stopBy(ctx)
@@ -278,7 +280,7 @@ func Quiesce(ctx context.Context, s *Server, quiet time.Duration) {
 	}
 }
 
-// stopBy tells running commands that the server stops, at the end of ctx at the latest.
+// stopBy signals running commands that the server stops, at the end of ctx at the latest.
 func (s *Server) stopBy(ctx context.Context) {
 	until, ok := ctx.Deadline()
 	if !ok {
@@ -287,13 +289,13 @@ func (s *Server) stopBy(ctx context.Context) {
 	s.stop(wire.Stopping{Until: until})
 }
 
-// goodbyeMax is how long interrupted commands have to tell their clients why they ended.
+// goodbyeMax is the time that interrupted commands have to send their error to their clients.
 const goodbyeMax = time.Second
 
-// Shutdown stops accepting, closes idle connections and waits for running commands to
-// finish and their replies to be written. When ctx ends first, commands are interrupted,
-// their clients are told, and connections are cut a second later. It may be called again and
-// while another call waits.
+// Shutdown stops accepting, closes idle connections and waits until running commands have
+// finished and their replies are written. If ctx ends first, commands are interrupted, so that
+// their clients receive an error, and connections are closed a second later. Shutdown may be
+// called again, also while another call waits.
 //
 // Errors: ctx.Err() if commands had to be interrupted.
 func (s *Server) Shutdown(ctx context.Context) error {
@@ -343,5 +345,5 @@ func (s *Server) each(f func(c *Conn)) {
 	}
 }
 
-// past is a deadline that is over.
+// past is a deadline in the past.
 var past = time.Unix(1, 0)

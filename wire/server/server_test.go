@@ -35,8 +35,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// leaks waits until no goroutine runs code of this package but the caller's. It looks
-// again and again, because nobody is told when a goroutine has ended.
+// leaks waits until no goroutine but the caller's runs code of this package. It polls,
+// because the end of a goroutine cannot be observed.
 func leaks(patience time.Duration) string {
 	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		buf := make([]byte, 1<<20)
@@ -59,7 +59,7 @@ func leaks(patience time.Duration) string {
 type stub struct {
 	connects, disconnects atomic.Int64
 	handled               atomic.Int64
-	causes                chan error    // why a "wait" ended
+	causes                chan error    // of the ends of "wait" commands
 	started               chan struct{} // a "wait" began
 	release               chan struct{} // ends a "finish"
 }
@@ -189,7 +189,7 @@ func (c *client) read() *wire.Message {
 	return m
 }
 
-// closed asserts that the server hangs up without a further message.
+// closed checks that the server closes the connection without a further message.
 func (c *client) closed() {
 	c.t.Helper()
 	if err := c.r.Read(&wire.Message{}); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
@@ -265,7 +265,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestNoReply proves that moreToCome requests get none, refused ones included.
+// TestNoReply: requests with moreToCome get no reply, refused ones included.
 func TestNoReply(t *testing.T) {
 	_, addr := start(t, newStub(), Config{})
 	c := dial(t, addr)
@@ -294,14 +294,14 @@ func TestExhaust(t *testing.T) {
 		}
 		to = m.Header.RequestID
 	}
-	// Without the flag there is one reply, whatever the handler wants.
+	// Without the flag there is one reply, even if the handler sets More.
 	if m := c.run("stream", 3); m.Flags&wire.MoreToCome != 0 {
 		t.Error("moreToCome without exhaustAllowed")
 	}
 	c.run("ping", 1)
 }
 
-// TestTold lists what is answered with an error while the connection goes on.
+// TestTold: these messages get an error, and the connection stays open.
 func TestTold(t *testing.T) {
 	_, addr := start(t, newStub(), Config{})
 	c := dial(t, addr)
@@ -331,7 +331,7 @@ func TestTold(t *testing.T) {
 	c.run("ping", 1)
 }
 
-// TestCut lists what ends the connection without an answer.
+// TestCut: these messages close the connection without an answer.
 func TestCut(t *testing.T) {
 	h := newStub()
 	_, addr := start(t, h, Config{})
@@ -375,8 +375,8 @@ func TestPanic(t *testing.T) {
 	dial(t, addr).run("ping", 1)
 }
 
-// TestClientGone proves that a running command ends when its client closes, also when
-// the client only closes its sending side.
+// TestClientGone: a running command ends when its client closes, also if the client
+// closes its sending side only.
 func TestClientGone(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("cannot be noticed on this system")
@@ -402,7 +402,7 @@ func TestClientGone(t *testing.T) {
 	}
 }
 
-// TestHalfMessage proves that a client which stops inside a message is idle, not served.
+// TestHalfMessage: a client that stops inside a message counts as idle.
 func TestHalfMessage(t *testing.T) {
 	s, addr := start(t, newStub(), Config{IdleMax: 30 * time.Millisecond})
 	msg := wire.AppendMsg(nil, 1, 0, cmd("ping", 1))
@@ -414,7 +414,7 @@ func TestHalfMessage(t *testing.T) {
 	waitFor(t, func() bool { return s.Stats().Current == 0 })
 }
 
-// TestSlowReader proves that a client which does not read cannot hold a connection.
+// TestSlowReader: a client that does not read cannot hold a connection.
 func TestSlowReader(t *testing.T) {
 	s, addr := start(t, newStub(), Config{WriteMax: 30 * time.Millisecond})
 	c := dial(t, addr)
@@ -436,7 +436,7 @@ func TestConnsMax(t *testing.T) {
 	dial(t, addr).run("ping", 1)
 }
 
-// TestCloseByOthers proves Conn.Close, as killing a connection does it.
+// TestCloseByOthers: Conn.Close from another goroutine, as killing a connection does.
 func TestCloseByOthers(t *testing.T) {
 	h := newStub()
 	s, addr := start(t, h, Config{})
@@ -456,7 +456,7 @@ func TestListeners(t *testing.T) {
 	h := newStub()
 	s, addr := start(t, h, Config{})
 	path := filepath.Join(t.TempDir(), "s.sock")
-	// A socket file left behind by a crash does not keep us from starting.
+	// A socket file left by a crash does not prevent a start.
 	old, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)
@@ -476,7 +476,7 @@ func TestListeners(t *testing.T) {
 	dial(t, refused).closed()
 }
 
-// TestQuickConnects opens and closes many connections, some in the middle of things.
+// TestQuickConnects opens and closes many connections, some of them inside a message.
 func TestQuickConnects(t *testing.T) {
 	h := newStub()
 	s, addr := start(t, h, Config{})
@@ -518,8 +518,8 @@ func TestAgree(t *testing.T) {
 	}
 }
 
-// waitFor looks again and again until something holds: these tests run over real sockets,
-// which no bubble of synctest can hold, and statistics tell nobody when they change.
+// waitFor polls until ok returns true: these tests use real sockets, which synctest
+// cannot control, and statistics signal no changes.
 func waitFor(t *testing.T, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {

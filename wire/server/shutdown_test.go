@@ -10,8 +10,7 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// TestShutdownDrains proves that idle connections close, a running command finishes and
-// its reply arrives.
+// TestShutdownDrains: idle connections are closed, a running command finishes and its reply arrives.
 func TestShutdownDrains(t *testing.T) {
 	h := newStub()
 	s, addr := start(t, h, Config{})
@@ -40,8 +39,8 @@ func TestShutdownDrains(t *testing.T) {
 	}
 }
 
-// TestShutdownInterrupts proves that commands are ended when patience ends, and that their clients
-// are told.
+// TestShutdownInterrupts: when the context ends, commands are interrupted and their clients receive an
+// error.
 func TestShutdownInterrupts(t *testing.T) {
 	h := newStub()
 	s, addr := start(t, h, Config{})
@@ -62,8 +61,8 @@ func TestShutdownInterrupts(t *testing.T) {
 	c.closed()
 }
 
-// TestQuiesce proves that a server which quiesces says so to commands that ask, does all as before, also
-// for who comes new, and has done with it when nothing but hello has come for a while.
+// TestQuiesce: while a server quiesces, commands can see that it stops, and it serves all commands, also
+// on new connections. Quiesce returns when nothing but hello has arrived for some time.
 func TestQuiesce(t *testing.T) {
 	h := newStub()
 	s, addr := start(t, h, Config{})
@@ -105,8 +104,8 @@ func TestQuiesce(t *testing.T) {
 	idle.run("ping", 1)
 }
 
-// TestShutdownEndsStreams proves that a shutdown does not wait for a command that answers
-// an exhaust request: drivers keep a hello of ten seconds running all the time.
+// TestShutdownEndsStreams: a shutdown does not wait for a command that answers an exhaust request:
+// drivers keep a hello of ten seconds running all the time.
 func TestShutdownEndsStreams(t *testing.T) {
 	h := newStub()
 	s, addr := start(t, h, Config{})

@@ -11,23 +11,22 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// TLSMode says which connections are encrypted.
+// TLSMode selects which connections are encrypted.
 type TLSMode uint8
 
-// The modes. Manual: reference/configuration-options#net.tls.mode. What preferTLS
-// adds to allowTLS is about a server's own connections to others, of which there are
-// none.
+// The modes. Manual: reference/configuration-options#net.tls.mode. preferTLS differs from
+// allowTLS only in a server's own connections to other servers, and there are none.
 const (
 	TLSDisabled TLSMode = iota
-	TLSAllow            // if the client begins so
-	TLSPrefer           // if the client begins so
+	TLSAllow            // those whose client begins with TLS
+	TLSPrefer           // the same
 	TLSRequire          // all
 )
 
 // tlsModes are the names of the modes.
 var tlsModes = [...]string{"disabled", "allowTLS", "preferTLS", "requireTLS"}
 
-// ParseTLSMode reads the name of a mode.
+// ParseTLSMode returns the mode of a name.
 func ParseTLSMode(s string) (TLSMode, error) {
 	for m, name := range tlsModes {
 		if name == s {
@@ -37,21 +36,21 @@ func ParseTLSMode(s string) (TLSMode, error) {
 	return 0, fmt.Errorf("%q is none of disabled, allowTLS, preferTLS and requireTLS", s)
 }
 
-// String is the name of the mode.
+// String returns the name of the mode.
 func (m TLSMode) String() string { return tlsModes[m] }
 
-// handshakeMax is how long a TLS handshake may take once it has begun.
+// handshakeMax is the timeout of a TLS handshake once it has begun.
 const handshakeMax = 10 * time.Second
 
-// isHandshake reports whether a connection begins with a TLS record. Read as the
-// length of a message these bytes would mean more than 66,000, and no client sends
-// that before its first hello.
+// isHandshake reports whether a connection begins with a TLS record. Read as the length
+// of a message, these bytes would mean more than 66,000, and no client sends so long a
+// message before its first hello.
 func isHandshake(b []byte) bool { return b[0] == 0x16 && b[1] == 3 && b[2] <= 4 }
 
-// secure looks at the first bytes of a connection and encrypts it if they are the
-// beginning of a handshake.
-// Errors: those of the connection and of the handshake; a client that does not
-// encrypt although it has to.
+// secure reads the first bytes of a connection and encrypts the connection if they begin
+// a handshake.
+// Errors: those of the connection and of the handshake; a client that must use TLS and
+// does not.
 func (c *Conn) secure() error {
 	s := c.server
 	if s.cfg.TLS == TLSDisabled || c.remote.Network() == "unix" {
@@ -63,7 +62,7 @@ func (c *Conn) secure() error {
 	}
 	first := &begunConn{Conn: c.stream, first: make([]byte, 3)}
 	if _, err := io.ReadFull(c.stream, first.first); err != nil {
-		return wire.ErrHangUp // nothing was asked
+		return wire.ErrHangUp // the client sent nothing
 	}
 	if !isHandshake(first.first) {
 		if s.cfg.TLS == TLSRequire {
@@ -83,8 +82,8 @@ func (c *Conn) secure() error {
 	return c.deadline(0)
 }
 
-// deadline bounds what is read and written from now on; 0 lifts the bound. A
-// shutdown that came first stays in force.
+// deadline sets the time until which reads and writes must finish; 0 removes it. It does
+// not undo the deadline of a shutdown.
 func (c *Conn) deadline(d time.Duration) error {
 	at := time.Time{}
 	if d > 0 {
@@ -97,7 +96,7 @@ func (c *Conn) deadline(d time.Duration) error {
 	return nil
 }
 
-// begunConn is a connection whose first bytes were read already.
+// begunConn is a connection whose first bytes have been read.
 type begunConn struct {
 	net.Conn
 	first []byte
@@ -113,5 +112,5 @@ func (b *begunConn) Read(p []byte) (int, error) {
 	return b.Conn.Read(p)
 }
 
-// NetConn is the connection below.
+// NetConn returns the wrapped connection.
 func (b *begunConn) NetConn() net.Conn { return b.Conn }

@@ -6,17 +6,18 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// turnstile lets connections in at the rate of an Establishment. The caller guards it.
+// turnstile is a token bucket: it lets connections in at the rate of an Establishment.
+// The caller guards it.
 type turnstile struct {
 	cfg     wire.Establishment
-	tokens  float64 // connections that may come now; below 0 are promised ones
+	tokens  float64 // connections that may enter now; a negative number counts those that wait
 	at      time.Time
 	queued  int
 	refused int64
-	changed chan struct{} // closed when cfg changes; nil while nobody waits
+	changed chan struct{} // closed when cfg changes; nil while none waits
 }
 
-// set changes the rate. Who waits need wait no longer.
+// set changes the rate. Connections that wait may enter at once.
 func (t *turnstile) set(cfg wire.Establishment, at time.Time) {
 	t.cfg, t.at = cfg, at
 	t.tokens = t.burst()
@@ -26,11 +27,11 @@ func (t *turnstile) set(cfg wire.Establishment, at time.Time) {
 	}
 }
 
-// burst is how many connections may come at once.
+// burst returns how many connections may enter at once.
 func (t *turnstile) burst() float64 { return max(1, t.cfg.PerSecond*t.cfg.BurstSeconds) }
 
-// enter lets a connection in, now or after a while, in which it counts as queued,
-// or refuses it.
+// enter lets a connection in, or returns how much time it must wait, while it counts as
+// queued; ok is false if it is refused.
 func (t *turnstile) enter(at time.Time) (wait time.Duration, ok bool) {
 	if !t.cfg.Enabled {
 		return 0, true
@@ -51,14 +52,15 @@ func (t *turnstile) enter(at time.Time) (wait time.Duration, ok bool) {
 	return time.Duration(-t.tokens / t.cfg.PerSecond * float64(time.Second)), true
 }
 
-// SetEstablishment changes how fast connections may be opened from now on.
+// SetEstablishment changes the rate at which connections may be opened.
 func (s *Server) SetEstablishment(cfg wire.Establishment) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.turnstile.set(cfg, time.Now())
 }
 
-// await lets the connection wait for its turn. False when its end came first.
+// await waits for the connection's turn. It returns false if the connection or the server
+// ends first.
 func (c *Conn) await() bool {
 	if c.turn == nil {
 		return true

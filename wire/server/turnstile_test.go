@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// TestTurnstile: who is let in, who waits for how long, who is refused.
+// TestTurnstile: connections enter, wait for the right time, or are refused.
 func TestTurnstile(t *testing.T) {
 	ts := &turnstile{}
 	now := time.Unix(1000, 0)
@@ -30,7 +30,7 @@ func TestTurnstile(t *testing.T) {
 	if ts.queued != 2 || ts.refused != 1 {
 		t.Errorf("%d wait, %d were refused; want 2 and 1", ts.queued, ts.refused)
 	}
-	ts.queued = 0 // they had their turn
+	ts.queued = 0 // they have entered
 	enter(400*time.Millisecond, 0, true)
 	enter(0, 0, true)
 	enter(time.Hour, 0, true) // no more than a burst is saved
@@ -46,7 +46,7 @@ func TestTurnstile(t *testing.T) {
 	enter(0, 0, true)
 }
 
-// TestEstablishment: the turnstile stands before connections.
+// TestEstablishment: new connections go through the turnstile.
 func TestEstablishment(t *testing.T) {
 	s, address := start(t, newStub(), Config{})
 	s.SetEstablishment(wire.Establishment{Enabled: true, PerSecond: 1e-6, QueueMax: 1})
@@ -65,7 +65,7 @@ func TestEstablishment(t *testing.T) {
 		t.Errorf("%d still wait", st.Queued)
 	}
 
-	// One that waits ends with the server.
+	// A connection that waits ends with the server.
 	s.SetEstablishment(wire.Establishment{Enabled: true, PerSecond: 1e-6, QueueMax: 1})
 	dial(t, address)
 	third := dial(t, address)

@@ -8,33 +8,34 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// standstill is since when a connection has been in the same phase, on the watcher's clock.
+// standstill holds the phase of a connection and since when it has lasted, on the watcher's
+// clock.
 type standstill struct {
 	phase uint64
 	since time.Duration
 }
 
-// unseen is the phase in which the watcher last saw a connection that it has not seen yet.
-// The first look begins its time: that of a new connection is not the server's.
+// unseen is the phase of a connection that the watcher has not examined yet. Its time begins at
+// the first look, not at the start of the server.
 const unseen = ^uint64(0)
 
-// roundsPerSweep is how many rounds of the watcher there are from one look at all connections to
-// the next. In between it looks at those that were at work, and without any it sleeps: ten
-// thousand connections that wait for their clients are to cost nothing.
+// roundsPerSweep is the number of the watcher's rounds from one sweep of all connections to the
+// next. In between the watcher examines only connections that were busy at the sweep; if there
+// were none, it sleeps, so that ten thousand idle connections cost nothing.
 const roundsPerSweep = 10
 
-// watcher looks at connections now and then: it interrupts commands whose client is gone and
-// closes connections that are idle or stuck for too long. Doing that from here keeps timers
-// and deadlines out of the path of every request.
+// watcher examines connections periodically: it interrupts commands whose client has
+// disconnected, and closes connections that are idle or stuck for too long. So requests need no
+// timers and deadlines of their own.
 type watcher struct {
 	*Server
-	// clock counts rounds, so that a process that was stopped does not find everybody late.
+	// clock counts rounds, so that connections do not seem idle after the process was suspended.
 	clock time.Duration
-	busy  map[*Conn]struct{} // were at work when all were looked at
-	gone  map[int64]bool     // clients that have hung up since
+	busy  map[*Conn]struct{} // busy at the last sweep
+	gone  map[int64]bool     // clients that have closed their side since
 }
 
-// watch is the watcher, until the server stops.
+// watch runs the watcher until the server stops.
 func (s *Server) watch() {
 	w := &watcher{Server: s, busy: map[*Conn]struct{}{}, gone: map[int64]bool{}}
 	t := time.NewTimer(s.cfg.WatchEvery)
@@ -67,7 +68,7 @@ func (s *Server) watch() {
 	}
 }
 
-// round looks at some connections, which stay.
+// round examines some connections.
 func (w *watcher) round(conns map[*Conn]struct{}) {
 	patience := w.patience()
 	w.mu.Lock()
@@ -78,7 +79,7 @@ func (w *watcher) round(conns map[*Conn]struct{}) {
 	}
 }
 
-// sweep looks at all connections.
+// sweep examines all connections.
 func (w *watcher) sweep() {
 	patience := w.patience()
 	w.mu.Lock()
@@ -94,14 +95,14 @@ func (w *watcher) sweep() {
 	w.places.sweep(&w.cfg, time.Now())
 }
 
-// How long a client may take to accept a large reply while the replies of all take most of
-// the memory that they share, and when they take more than that.
+// The time that a client may take to accept a large reply when the replies of all connections
+// use most of their shared memory, and when they use more than all of it.
 const (
 	crowdedMax = 10 * time.Second
 	tightMax   = time.Second
 )
 
-// patience is how long a client may take at this moment to accept a large reply.
+// patience returns the time that a client may take now to accept a large reply.
 func (s *Server) patience() time.Duration {
 	switch st := s.cfg.Replies.Stats(); {
 	case st.Used > st.Max:
@@ -112,7 +113,7 @@ func (s *Server) patience() time.Duration {
 	return s.cfg.WriteMax
 }
 
-// look is one look at a connection; it reports whether that is at work.
+// look examines a connection, and reports whether it is busy.
 func (w *watcher) look(c *Conn, patience time.Duration) bool {
 	c.gone = c.gone || len(w.gone) > 0 && w.gone[c.id]
 	p := c.phase.Load()
@@ -141,7 +142,7 @@ func (w *watcher) look(c *Conn, patience time.Duration) bool {
 	return true
 }
 
-// silence is how long a connection may be in a phase of reading; 0 is for ever.
+// silence returns how much time a connection may spend in a phase of reading; 0 means no limit.
 func (s *Server) silence(c *Conn, p uint64) time.Duration {
 	limit := s.cfg.IdleMax
 	lower := func(d time.Duration) {
@@ -149,7 +150,7 @@ func (s *Server) silence(c *Conn, p uint64) time.Duration {
 			limit = d
 		}
 	}
-	if p/phaseStep <= 2 { // the first message, or the handshake and then that
+	if p/phaseStep <= 2 { // the first message, or the handshake and then the first message
 		lower(s.cfg.FirstMax)
 	}
 	if c.stranger.Load() {
@@ -158,7 +159,7 @@ func (s *Server) silence(c *Conn, p uint64) time.Duration {
 	return limit
 }
 
-// rawConn finds the socket below wrappers such as *tls.Conn.
+// rawConn returns the socket below wrappers such as *tls.Conn.
 func rawConn(nc net.Conn) net.Conn {
 	for {
 		w, ok := nc.(interface{ NetConn() net.Conn })

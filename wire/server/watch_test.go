@@ -9,7 +9,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// deadlines is a socket that notes whether reading was ended.
+// deadlines is a socket that records whether a deadline has ended reading.
 type deadlines struct {
 	net.Conn
 	ended bool
@@ -22,8 +22,8 @@ func (d *deadlines) SetReadDeadline(at time.Time) error {
 	return nil
 }
 
-// TestNewConnectionIsNotIdle: a connection whose goroutine has not begun yet, as on a busy
-// machine, has not been idle since the server began.
+// TestNewConnectionIsNotIdle: a connection whose goroutine has not started yet, as on a
+// busy machine, has not been idle since the start of the server.
 func TestNewConnectionIsNotIdle(t *testing.T) {
 	cfg := Config{FirstMax: time.Minute, Log: zerolog.Nop()}
 	s := New(newStub(), cfg)

@@ -8,26 +8,26 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// Args are the session fields of a command, checked against each other.
+// Args holds the session fields of a command, checked against each other.
 type Args struct {
 	ID        ID
 	TxnNumber int64 // -1: none
 	InTxn     bool  // autocommit: false
 	Start     bool  // startTransaction: true
 	StmtID    int32 // of the first statement; the others count up
-	// StmtIDs are those of the statements one by one, all different; nil: StmtID
-	// says them.
+	// StmtIDs are the ids of the statements, all different; nil: they are StmtID, StmtID+1, and
+	// so on.
 	StmtIDs []int32
 
-	// Account is set by the caller: whom a new session is counted for.
+	// Account is set by the caller: the account to which a new session is charged.
 	Account string
-	// User is set by the caller: which user it is, as a later one of the same name has the same
-	// ID.Owner. Zero is anybody, as without authentication.
+	// User is set by the caller: the id of the user, because a later user of the same name has
+	// the same ID.Owner. Zero matches any user, as without authentication.
 	User [16]byte
-	// TxnMax is set by the caller for a transaction with a lifetime of its own;
-	// 0 is that of all.
+	// TxnMax is set by the caller for a transaction with a lifetime of its own; 0 means
+	// Config.TxnMax.
 	TxnMax time.Duration
-	// API is set by the caller: the first command's is that of the transaction.
+	// API is set by the caller; that of the first command applies to the transaction.
 	API API
 	// Ending is set by the caller for commitTransaction and abortTransaction.
 	Ending bool
@@ -43,10 +43,10 @@ type API struct {
 	Strict, Deprecation bool
 }
 
-// Numbered reports that the command needs Checkout, not only Touch.
+// Numbered reports whether the command needs Checkout, not only Touch.
 func (a Args) Numbered() bool { return a.TxnNumber >= 0 }
 
-// Retryable reports a retryable write outside of a transaction.
+// Retryable reports whether the command is a retryable write outside of a transaction.
 func (a Args) Retryable() bool { return a.TxnNumber >= 0 && !a.InTxn }
 
 // ParseArgs reads lsid, txnNumber, autocommit, startTransaction and stmtId of a command
@@ -120,7 +120,8 @@ func ParseArgs(body bson.Raw, command string, o Owner) (Args, error) {
 	return a, nil
 }
 
-// parseStatementIDs reads stmtIds. Statements of one number would be one statement.
+// parseStatementIDs reads stmtIds. Two statements of one number would count as one, so
+// numbers must differ.
 // Errors: TypeMismatch, InvalidOptions.
 func parseStatementIDs(v bson.Value, field string) ([]int32, error) {
 	list, ok := v.Array()
@@ -143,7 +144,7 @@ func parseStatementIDs(v bson.Value, field string) ([]int32, error) {
 	return ids, nil
 }
 
-// Statement is the number of the i-th statement of the command.
+// Statement returns the number of the i-th statement of the command.
 func (a *Args) Statement(i int) int32 {
 	if i < len(a.StmtIDs) {
 		return a.StmtIDs[i]
@@ -151,7 +152,7 @@ func (a *Args) Statement(i int) int32 {
 	return a.StmtID + int32(i)
 }
 
-// CheckStatements refuses stmtIds that are not one for each of n statements.
+// CheckStatements refuses stmtIds whose length is not the number n of statements.
 // Errors: InvalidLength.
 func (a *Args) CheckStatements(n int) error {
 	if a.StmtIDs != nil && len(a.StmtIDs) != n {

@@ -1,4 +1,4 @@
-// Package session remembers logical sessions: who they are, when they were last used, the
+// Package session stores logical sessions: their ids, the times of their last use, the
 // transaction in progress, and the results of retryable writes.
 //
 //	command ── Touch ───────────────► last use                   (lsid alone)
@@ -7,14 +7,14 @@
 //	                          ├─ transaction: None → InProgress → Committed | Aborted
 //	                          └─ retryable write: statement → result
 //
-// A session runs one numbered command at a time; Checkout waits for the one before. A
-// higher txnNumber ends what a lower one left open. What a transaction holds in the store
-// is opened by the caller at its first read or write and given to the session with Attach;
-// the session ends it with Commit, Abort, or when it expires or is killed.
+// A session runs one numbered command at a time; Checkout waits for the command before. A
+// higher txnNumber ends the transaction of a lower one. The caller opens the store's
+// transaction at the first read or write and gives it to the session with Attach; the
+// session ends it with Commit, with Abort, or when the session expires or is killed.
 //
 // The package translates no storage errors and attaches no labels; the command chain does.
 //
-// Glossary. Logical session: what a driver calls ClientSession, named by lsid. txnNumber:
+// Glossary. Logical session: ClientSession in drivers, identified by lsid. txnNumber:
 // counts the transactions and retryable writes of a session. stmtId: counts the statements
 // of one retryable write. Ending: commitTransaction and abortTransaction.
 //

@@ -9,43 +9,43 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// History keeps what sessions did across restarts. Without one, sessions are remembered
-// in memory only. Implementations are called for one session at a time.
+// History stores the results of sessions across restarts. Without a History, they are in
+// memory only. Implementations are called for one session at a time.
 type History interface {
-	// Load returns what is remembered about a session; ok is false if nothing.
+	// Load returns what is stored of a session; ok is false if there is nothing.
 	Load(ctx context.Context, id ID) (p Past, ok bool, err error)
-	// Save remembers the common result of the statements first to last inside the
-	// transaction that has their effect, so that both are durable or neither.
+	// Save stores the common result of the statements first to last inside the transaction t
+	// that has their effect, so that both are durable or neither is.
 	Save(t storage.Txn, id ID, txnNumber int64, first, last int32, result bson.Raw) error
-	// SaveCommit remembers inside t that t is the transaction of that number.
+	// SaveCommit stores inside t that t is the transaction txnNumber.
 	SaveCommit(t storage.Txn, id ID, txnNumber int64) error
-	// Settle makes sure that no transaction which saved the results of these statements, and
-	// has not been committed so far, will be: Load then tells what happened.
+	// Settle makes sure that no transaction that saved results of these statements, and has not
+	// been committed so far, can be committed later: afterwards Load returns the final outcome.
 	Settle(ctx context.Context, id ID, firsts []int32) error
-	// SettleCommit is Settle for the transaction of a number. It reports whether that was
-	// committed, and a time that is not before its commit.
+	// SettleCommit is Settle for the transaction txnNumber. It reports whether that transaction
+	// was committed, and a timestamp that is not before its commit.
 	SettleCommit(ctx context.Context, id ID, txnNumber int64) (at storage.Timestamp, committed bool, err error)
-	// Forget drops sessions that ended.
+	// Forget removes sessions that ended.
 	Forget(ctx context.Context, ids []ID) error
 }
 
-// Past is a session as a History remembers it.
+// Past is the stored state of a session.
 type Past struct {
 	TxnNumber int64
-	Committed bool // the number was a transaction, and it was committed
+	Committed bool // the number belongs to a transaction, and it was committed
 	Results   []StatementResult
 	Head      uint64 // see Heads
 }
 
 // StatementResult is the common result of the statements First to Last of a retryable write.
-// The document's shape is the command layer's own business.
+// The command layer defines the shape of the document.
 type StatementResult struct {
 	First, Last int32
 	Result      bson.Raw
 }
 
 // results are the results of one retryable write, ascending by statement. Equal results of
-// neighbours share one entry, so a batch of 100,000 inserts costs one.
+// neighbours share one run, so a batch of 100,000 inserts costs one run.
 type results struct {
 	runs  []run
 	bytes int
@@ -57,10 +57,10 @@ type run struct {
 	result      bson.Raw
 }
 
-// runBytes is the rough cost of a run beside its result.
+// runBytes is about the memory of a run without its result.
 const runBytes = 48
 
-// find returns the index of the run that holds stmt, or where one would be inserted.
+// find returns the index of the run that holds stmt, or the index at which to insert it.
 func (r *results) find(stmt int32) (int, bool) {
 	i, _ := slices.BinarySearchFunc(r.runs, stmt, func(x run, s int32) int {
 		switch {
@@ -83,7 +83,7 @@ func (r *results) get(stmt int32) (bson.Raw, bool) {
 	return r.runs[i].result, true
 }
 
-// add remembers a copy of result; a second result of a statement is ignored.
+// add stores a copy of result; a second result of a statement is ignored.
 func (r *results) add(stmt int32, result bson.Raw) {
 	i, ok := r.find(stmt)
 	if ok {

@@ -11,12 +11,12 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// Owner is the SHA-256 of "user@db"; of the empty string without authentication.
+// Owner is the SHA-256 of "user@db", or of the empty string without authentication.
 // Manual: reference/command/startSession (uid).
 type Owner [32]byte
 
-// OwnerOf returns the digest of a user; both parts are empty for nobody. If the database has an @
-// that text could be another user's: then it is the digest of "db\x00user", which is nobody's else.
+// OwnerOf returns the digest of a user; both parts are empty without a user. If db contains an @,
+// two users could have the same text: then it is the digest of "db\x00user", which is unique.
 func OwnerOf(name, db string) Owner {
 	switch {
 	case name == "" && db == "":
@@ -27,18 +27,18 @@ func OwnerOf(name, db string) Owner {
 	return sha256.Sum256([]byte(name + "@" + db))
 }
 
-// ID names a logical session: the client's UUID and the user it belongs to, so that
-// users cannot meet in one session. The zero ID is no session.
+// ID identifies a logical session: the client's UUID and the user that owns it, so that two users
+// cannot share a session. The zero ID means no session.
 type ID struct {
 	UUID  [16]byte
 	Owner Owner
 }
 
-// IsZero reports no session.
+// IsZero reports whether id is no session.
 func (id ID) IsZero() bool { return id == ID{} }
 
-// Part says which of n parts of a table of sessions has this one. All bytes of the identifier
-// count, as in those that are made of time and place only a few differ.
+// Part returns which of n parts of a table of sessions holds this session. It uses all bytes of the
+// UUID, because UUIDs made of time and place differ in a few bytes only.
 func (id ID) Part(n int) int {
 	mixed := (binary.LittleEndian.Uint64(id.UUID[:8]) ^ binary.LittleEndian.Uint64(id.UUID[8:])) * 0x9e3779b97f4a7c15
 	return int((mixed >> 32) % uint64(n))
@@ -58,7 +58,7 @@ func (id ID) String() string {
 	return string(b[:])
 }
 
-// NewID makes a fresh session id for startSession: a random (version 4) UUID.
+// NewID returns a new session id for startSession: a random (version 4) UUID.
 func NewID(o Owner) ID {
 	id := ID{Owner: o}
 	rand.Read(id.UUID[:]) // never fails
@@ -67,15 +67,15 @@ func NewID(o Owner) ID {
 	return id
 }
 
-// Append appends {id: UUID} under name, as lsid looks to a client.
+// Append appends {id: UUID} under name, the form of lsid for clients.
 func (id ID) Append(b *bson.Builder, name string) {
 	b.BeginDoc(name)
 	b.Binary("id", 4, id.UUID[:])
 	b.End()
 }
 
-// plainID reads an lsid as drivers send it, with nothing but a UUID, without making anything
-// for errors; plain is false for any other, which is ParseID's.
+// plainID reads an lsid with nothing but a UUID, as drivers send it, without allocating texts for
+// errors. For any other lsid plain is false; ParseID reads it.
 func plainID(v bson.Value, o Owner) (id ID, plain bool) {
 	doc, _ := v.Doc()
 	it := doc.Iter()
@@ -89,8 +89,8 @@ func plainID(v bson.Value, o Owner) (id ID, plain bool) {
 	return ID{UUID: [16]byte(b), Owner: o}, true
 }
 
-// ParseID reads an lsid document: id is a UUID; uid, if present, must be the digest of
-// somebody and replaces o (only privileged users send it). field names it in errors.
+// ParseID reads an lsid document: id is a UUID; uid, if present, must be a digest and replaces o
+// (only privileged users send it). field names the document in errors.
 // Errors: TypeMismatch, IDLFailedToParse, IDLUnknownField, InvalidUUID.
 func ParseID(v bson.Value, o Owner, field string) (ID, error) {
 	doc, ok := v.Doc()

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// How often Run looks.
+// The intervals at which Run looks for expired transactions and idle sessions.
 const (
 	txnEvery  = time.Second
 	idleEvery = time.Minute
 )
 
-// Run ends what lived too long until ctx ends: transactions looked at every second, unused
-// sessions every minute, and what a History has of sessions that are no more.
+// Run ends expired transactions every second and idle sessions every minute, and removes what
+// the History has of ended sessions, until ctx ends.
 func (r *Registry) Run(ctx context.Context) {
 	txns, idle, sweep := time.NewTicker(txnEvery), time.NewTicker(idleEvery), time.NewTicker(r.cfg.IdleMax)
 	defer txns.Stop()
@@ -38,12 +38,11 @@ func (r *Registry) Run(ctx context.Context) {
 	}
 }
 
-// elapsed is the time since the registry was made, whatever the clock on the wall does
-// meanwhile.
+// elapsed returns the time since the registry was made, by the monotonic clock.
 func (r *Registry) elapsed() time.Duration { return r.cfg.Now().Sub(r.began) }
 
-// past is a time on the wall so long ago that what was written before is at least so old, also
-// if the clock has stepped since.
+// past returns a wall clock time that is at least d ago, even if the wall clock was set since
+// the start.
 func (r *Registry) past(d time.Duration) time.Time {
 	wall, steady := r.cfg.Now().Round(0), r.began.Round(0).Add(r.elapsed())
 	if steady.Before(wall) {
@@ -52,7 +51,7 @@ func (r *Registry) past(d time.Duration) time.Time {
 	return wall.Add(-d)
 }
 
-// expireTxns aborts transactions past their lifetime.
+// expireTxns aborts transactions that have exceeded their lifetime.
 // Manual: reference/parameters (transactionLifetimeLimitSeconds).
 func (r *Registry) expireTxns() {
 	old := map[*Session]time.Time{}
@@ -73,7 +72,8 @@ func (r *Registry) expireTxns() {
 	}
 }
 
-// expireSessions drops sessions nobody used for IdleMax. One with a command running is used.
+// expireSessions drops sessions that have been idle for IdleMax. A session with a running
+// command is not idle.
 func (r *Registry) expireSessions(ctx context.Context) {
 	limit := int64(r.elapsed() - r.cfg.IdleMax)
 	old := func(s *Session) bool {
@@ -101,11 +101,11 @@ func (r *Registry) expireSessions(ctx context.Context) {
 	r.forget(ctx, gone)
 }
 
-// resize accounts for memory of results.
+// resize adds to the bytes of results in memory.
 func (r *Registry) resize(by int) { r.bytes.Add(int64(by)) }
 
-// trim drops the results of the sessions used longest ago when all together need too
-// much memory. A retry of theirs is refused, never run twice.
+// trim drops the results of the least recently used sessions if all results need too much
+// memory. A retry of such a statement is refused, never run twice.
 func (r *Registry) trim() {
 	if r.bytes.Load() <= r.cfg.ResultBytes || !r.trimmer.TryLock() {
 		return

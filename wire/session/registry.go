@@ -10,26 +10,25 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// Config bounds a registry. The zero Config has MongoDB's defaults.
+// Config holds the limits of a registry. The zero Config has MongoDB's defaults.
 type Config struct {
 	Max         int               // sessions; default 1,000,000 (parameter maxSessions)
 	Now         func() time.Time  // the clock; nil = time.Now
-	IdleMax     time.Duration     // unused sessions end; default 30 minutes (localLogicalSessionTimeoutMinutes)
+	IdleMax     time.Duration     // after which unused sessions end; default 30 minutes (localLogicalSessionTimeoutMinutes)
 	TxnMax      time.Duration     // lifetime of a transaction; default 60 s (transactionLifetimeLimitSeconds)
 	ResultBytes int64             // memory for results of retryable writes, all sessions; default 64 MiB
-	Memory      *ratelimit.Memory // that sessions themselves are counted in; nil has no end
+	Memory      *ratelimit.Memory // to which sessions are charged; nil means no limit
 	History     History           // nil: memory only
 	// OnEnd is called for each session that ended, was killed or expired, so that its
 	// cursors and operations can be ended too. May be nil.
 	OnEnd func(id ID)
-	// Shared says that sessions may be used at other processes over the same History as well.
+	// Shared means that peers with the same History may use the same sessions.
 	Shared bool
-	// Sweeps, if not nil, says whether this process removes what the History has of sessions
-	// that are no more.
+	// Sweeps, if not nil, reports whether this server removes what the History has of ended sessions.
 	Sweeps func(ctx context.Context) bool
 }
 
-// stripes is how many locks share the sessions.
+// stripes is the number of locks over which the sessions are spread.
 const stripes = 16
 
 // Registry holds all logical sessions. Safe for concurrent use.
@@ -38,7 +37,7 @@ type Registry struct {
 	cfg     Config
 	stripes [stripes]stripe
 	count   atomic.Int64
-	// shares are what accounts may hold of the room for Max sessions, of cfg.Memory.
+	// shares divides cfg.Memory, or the memory of Max sessions, among accounts.
 	shares  *ratelimit.UserShares
 	bytes   atomic.Int64 // of results
 	trimmer sync.Mutex
@@ -52,8 +51,7 @@ type Registry struct {
 	}
 }
 
-// openTxn is since when a transaction is in progress, and how long it may be; 0
-// means as long as any.
+// openTxn holds when a transaction began, and its maximum lifetime; 0 means the default.
 type openTxn struct {
 	since time.Time
 	max   time.Duration
@@ -62,13 +60,13 @@ type openTxn struct {
 // sessionBytes is the heap that one session holds (TestSessionBytes).
 const sessionBytes = 768
 
-// stripe is a part of the sessions.
+// stripe is a part of the sessions with its lock.
 type stripe struct {
 	mu sync.Mutex
 	m  map[ID]*Session
 }
 
-// New makes an empty registry.
+// New returns an empty registry.
 func New(cfg Config) *Registry {
 	if cfg.Max == 0 {
 		cfg.Max = 1_000_000
@@ -97,7 +95,7 @@ func New(cfg Config) *Registry {
 	return r
 }
 
-// IdleMax returns how long a session lives unused.
+// IdleMax returns how long a session may be idle.
 func (r *Registry) IdleMax() time.Duration { return r.cfg.IdleMax }
 
 // SetTxnMax changes the lifetime of transactions, those in progress included.
@@ -105,7 +103,8 @@ func (r *Registry) SetTxnMax(d time.Duration) { r.txnMax.Store(int64(d)) }
 
 func (r *Registry) stripe(id ID) *stripe { return &r.stripes[id.Part(stripes)] }
 
-// get returns the session of that id, made for an account if need be, and notes its use.
+// get returns the session of that id and touches it. If there is none, get makes one and charges it to the
+// account.
 // Errors: TooManyLogicalSessions.
 func (r *Registry) get(id ID, account string) (*Session, error) {
 	st := r.stripe(id)
@@ -126,28 +125,26 @@ func (r *Registry) get(id ID, account string) (*Session, error) {
 	return s, nil
 }
 
-// tooMany refuses a session to an account that has so many.
+// tooMany returns the error for an account that has own sessions and gets no more.
 func (r *Registry) tooMany(id ID, account string, own int64) error {
 	return mongoerr.New(mongoerr.TooManyLogicalSessions, "Unable to add session ID %v into the cache because the number of active sessions is too high: "+
 		"there are %d, %d of them of the %s; end those that are not needed (endSessions), or wait: unused ones end after %d minutes",
 		id, r.count.Load(), own, account, int(r.cfg.IdleMax.Minutes()))
 }
 
-// Touch notes the use of a session by a command without txnNumber, by startSession or by
-// refreshSessions. A new one is counted for an account.
+// Touch updates the last use of a session for a command without txnNumber, for startSession or
+// refreshSessions. A new session is charged to the account.
 // Errors: TooManyLogicalSessions.
 func (r *Registry) Touch(id ID, account string) error {
 	_, err := r.get(id, account)
 	return err
 }
 
-// Checkout takes the session of a command with a txnNumber for exclusive use, waiting
-// for the command that has it, and moves its state as the command demands. Checkin must
-// follow unless there is an error.
+// Checkout takes the session of a command with a txnNumber for exclusive use, waits for the command that
+// has it, and changes its state as the command requires. Checkin must follow unless there is an error.
 //
-// Errors: TooManyLogicalSessions, TransactionTooOld, NoSuchTransaction,
-// TransactionCommitted, ConflictingOperationInProgress, IncompleteTransactionHistory,
-// ctx.Err(), those of History.
+// Errors: TooManyLogicalSessions, TransactionTooOld, NoSuchTransaction, TransactionCommitted,
+// ConflictingOperationInProgress, IncompleteTransactionHistory, ctx.Err(), those of History.
 func (r *Registry) Checkout(ctx context.Context, a Args) (*Session, error) {
 	for {
 		s, err := r.get(a.ID, a.Account)
@@ -169,7 +166,7 @@ func (r *Registry) Checkout(ctx context.Context, a Args) (*Session, error) {
 			s.busy, s.interrupt = true, a.Interrupt
 		}
 		s.mu.Unlock()
-		if dead { // ended while we waited; the next get makes a new one
+		if dead { // ended during the wait; the next get makes a new one
 			s.release()
 			continue
 		}
@@ -184,7 +181,7 @@ func (r *Registry) Checkout(ctx context.Context, a Args) (*Session, error) {
 	}
 }
 
-// End forgets sessions, as endSessions does; their transactions are aborted.
+// End removes sessions, as endSessions does; their transactions are aborted.
 func (r *Registry) End(ids ...ID) {
 	gone := ids[:0:0]
 	for _, id := range ids {
@@ -195,25 +192,23 @@ func (r *Registry) End(ids ...ID) {
 	r.forget(context.Background(), gone)
 }
 
-// EndOf ends the sessions of a user who is no more; their transactions are aborted. What the
-// History has of them is swept later, as each may be one of very many.
+// EndOf ends the sessions of a dropped user; their transactions are aborted. Their entries in the History
+// are swept later, because a user may have very many sessions.
 func (r *Registry) EndOf(o Owner) {
 	for _, id := range r.ids(func(id ID) bool { return id.Owner == o }) {
 		r.drop(id, ErrKilled, nil)
 	}
 }
 
-// forget drops ended sessions from the History. What stays after an error is
-// swept later.
+// forget removes ended sessions from the History. After an error the rest is swept later.
 func (r *Registry) forget(ctx context.Context, ids []ID) {
 	if h := r.cfg.History; h != nil && len(ids) > 0 {
 		_ = h.Forget(ctx, ids)
 	}
 }
 
-// Kill aborts the transactions of the sessions that match and interrupts their running
-// commands. The sessions stay, and so does what they remember: a retried write must not
-// run twice. It returns how many matched.
+// Kill aborts the transactions of the sessions that match and interrupts their running commands. The
+// sessions and their results stay: a retried write must not run twice. Kill returns the number of matches.
 // Manual: reference/command/killSessions.
 func (r *Registry) Kill(match func(id ID) bool) int {
 	ids := r.ids(match)
@@ -228,15 +223,16 @@ func (r *Registry) Kill(match func(id ID) bool) int {
 	return len(ids)
 }
 
-// Abandon aborts the transaction that a session began at begun, as nobody can go on with it, unless it has
-// ended or a command is using it: that has come another way. The session stays.
+// Abandon aborts the transaction that a session began at begun, because its client cannot continue it. If
+// the transaction has ended, or a command is using the session (the client has reconnected), it does
+// nothing. The session stays.
 func (r *Registry) Abandon(id ID, begun time.Time) {
 	if s := r.find(id); s != nil {
 		s.abortIdle(begun)
 	}
 }
 
-// find returns a session that there is, nil otherwise.
+// find returns the session of that id, nil if there is none.
 func (r *Registry) find(id ID) *Session {
 	st := r.stripe(id)
 	st.mu.Lock()
@@ -260,7 +256,7 @@ func (r *Registry) ids(match func(id ID) bool) []ID {
 	return ids
 }
 
-// drop removes a session if still (when given) agrees.
+// drop removes a session if still, unless nil, returns true for it.
 func (r *Registry) drop(id ID, cause error, still func(s *Session) bool) bool {
 	st := r.stripe(id)
 	st.mu.Lock()
@@ -285,7 +281,7 @@ func (r *Registry) drop(id ID, cause error, still func(s *Session) bool) bool {
 	return true
 }
 
-// opened and closed keep the list of transactions in progress.
+// opened adds a transaction to those in progress; closed removes it.
 func (r *Registry) opened(s *Session, max time.Duration) {
 	r.stats.started.Add(1)
 	r.openMu.Lock()
@@ -314,7 +310,7 @@ func (r *Registry) Transactions() []Txn {
 	defer r.openMu.Unlock()
 	list := make([]Txn, 0, len(r.open))
 	for s, t := range r.open {
-		list = append(list, Txn{s.ID, s.number, t.since}) // the number stays until the transaction is closed
+		list = append(list, Txn{s.ID, s.number, t.since}) // the number does not change until the transaction is closed
 	}
 	return list
 }
@@ -337,11 +333,11 @@ type Stats struct {
 	Started     int64
 	Committed   int64
 	Aborted     int64
-	Replayed    int64 // statements answered from memory
+	Replayed    int64 // statements answered from their stored results
 	ResultBytes int64
 }
 
-// Stats returns the numbers of this moment.
+// Stats returns the current counts.
 func (r *Registry) Stats() Stats {
 	r.openMu.Lock()
 	open := len(r.open)
@@ -353,7 +349,7 @@ func (r *Registry) Stats() Stats {
 	}
 }
 
-// Each calls f with every session and its last use until it returns false.
+// Each calls f with every session and the time of its last use until f returns false.
 func (r *Registry) Each(f func(id ID, used time.Time) bool) {
 	for i := range r.stripes {
 		st := &r.stripes[i]

@@ -15,7 +15,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// State is what the highest txnNumber of a session is, and how far.
+// State is the state of the highest txnNumber of a session.
 type State uint8
 
 // The states. None: no transaction, perhaps a retryable write.
@@ -24,7 +24,7 @@ const (
 	InProgress
 	Committed
 	Aborted
-	Undetermined // a commit whose outcome the store does not know
+	Undetermined // a commit whose outcome is not known yet
 )
 
 // String names the state as MongoDB's texts do.
@@ -32,7 +32,7 @@ func (s State) String() string {
 	return [...]string{"TxnState::None", "TxnState::InProgress", "TxnState::Committed", "TxnState::AbortedWithoutPrepare", "TxnState::CommittingUnknown"}[s]
 }
 
-// Causes given to Args.Interrupt.
+// Causes passed to Args.Interrupt.
 var (
 	// ErrKilled: killSessions, killAllSessions or endSessions.
 	ErrKilled = errors.New("session killed")
@@ -40,40 +40,40 @@ var (
 	ErrExpired = errors.New("transaction exceeded its lifetime")
 )
 
-// Holding is what a transaction holds, supplied by the caller of Attach.
+// Holding is the store's transaction and what belongs to it, supplied by the caller of Attach.
 type Holding struct {
 	Txn     storage.Txn
-	View    any    // the caller's own, e.g. what its commands read through
+	View    any    // belongs to the caller, for example the read view of its commands
 	Release func() // called once after Txn ended; may be nil
 }
 
-// Session is one logical session. Between Checkout and Checkin its methods belong to
-// the goroutine that checked it out.
+// Session is a logical session. Between Checkout and Checkin, only the goroutine that checked it
+// out may call its methods.
 type Session struct {
 	ID ID
 
-	account  string            // whom it is counted for
-	share    *ratelimit.Memory // the account's
+	account  string            // to which it is charged
+	share    *ratelimit.Memory // of the account
 	registry *Registry
-	used     atomic.Int64  // when it was last used, as Registry.elapsed tells
+	used     atomic.Int64  // time of the last use, as Registry.elapsed returns it
 	sem      chan struct{} // holds one token while checked out
 
 	// Guarded by sem.
-	loaded     bool // asked History
+	loaded     bool // from the History
 	number     int64
 	state      State
 	begun      time.Time
-	user       [16]byte // user began the transaction
+	user       [16]byte // that began the transaction
 	committed  storage.Timestamp
 	hold       Holding
 	api        API
 	done       results
 	incomplete bool     // results of this number were dropped
-	staged     []int32  // what Stage was told of by the command that has the session
-	heads      []uint64 // of the history: what was read, and what this command has made since
-	unsettled  []int32  // statements of which the store did not say whether they were committed
+	staged     []int32  // first statements passed to Stage by the current command
+	heads      []uint64 // of the history: those read, and those that this command has saved since
+	unsettled  []int32  // statements whose commits are undetermined
 
-	// Guarded by mu: what others may do while the session is checked out.
+	// Guarded by mu: what other goroutines may use while the session is checked out.
 	mu        sync.Mutex
 	dead      bool // no longer in the registry
 	busy      bool
@@ -81,27 +81,26 @@ type Session struct {
 	interrupt func(error)
 }
 
-// touch notes a use.
+// touch updates the time of the last use.
 func (s *Session) touch() { s.used.Store(int64(s.registry.elapsed())) }
 
-// State returns where the transaction stands.
+// State returns the state of the transaction.
 func (s *Session) State() State { return s.state }
 
 // TxnNumber returns the highest number seen, -1 if none.
 func (s *Session) TxnNumber() int64 { return s.number }
 
-// Begun is when the transaction began, which tells it from others of the session.
+// Begun returns when the transaction began, which distinguishes it from others of the session.
 func (s *Session) Begun() time.Time { return s.begun }
 
-// API is how the transaction's first command used the stable API.
+// API returns the stable API arguments of the transaction's first command.
 func (s *Session) API() API { return s.api }
 
-// Txn returns what Attach gave; the Holding's Txn is nil before that, and after a commit
-// that was not answered.
+// Txn returns the Holding of Attach. Its Txn is nil before Attach and after an undetermined commit.
 func (s *Session) Txn() Holding { return s.hold }
 
-// Attach gives the transaction what it works with, at its first read or write. The
-// session owns it from now on.
+// Attach gives the session the store's transaction, at its first read or write. The session owns it
+// from now on.
 func (s *Session) Attach(h Holding) {
 	if s.state != InProgress || s.hold.Txn != nil {
 		mongoerr.Bug("Attach in state %v", s.state)
@@ -109,7 +108,7 @@ func (s *Session) Attach(h Holding) {
 	s.hold = h
 }
 
-// begin applies the rules of numbers and states to a command.
+// begin applies the rules of transaction numbers and states to a command.
 // Errors: TransactionTooOld, NoSuchTransaction, TransactionCommitted,
 // ConflictingOperationInProgress, IncompleteTransactionHistory.
 func (s *Session) begin(a Args) error {
@@ -145,7 +144,7 @@ func (s *Session) begin(a Args) error {
 			"Given transaction number %d does not match any in-progress transactions. The active transaction number is %d", n, s.number)
 	}
 	if s.state == InProgress && a.User != s.user && a.User != [16]byte{} {
-		return s.errAborted() // a user of the same name began it, who is no more
+		return s.errAborted() // it was begun by a dropped user of the same name
 	}
 	switch s.state {
 	case None:
@@ -169,7 +168,8 @@ func (s *Session) errCommitted() error {
 	return mongoerr.New(mongoerr.TransactionCommitted, "Transaction with { txnNumber: %d } has been committed.", s.number)
 }
 
-// advance moves to a new number and ends what the last one left open.
+// advance changes to a new transaction number, and aborts the last transaction if it is in
+// progress.
 func (s *Session) advance(n int64, st State) {
 	if s.state == InProgress {
 		s.end(Aborted)
@@ -180,7 +180,7 @@ func (s *Session) advance(n int64, st State) {
 	s.number, s.state, s.committed = n, st, 0
 }
 
-// end leaves InProgress and gives back what the transaction holds.
+// end leaves InProgress and releases what the transaction holds.
 func (s *Session) end(st State) {
 	s.state = st
 	h := s.hold
@@ -194,11 +194,11 @@ func (s *Session) end(st State) {
 	s.registry.closed(s, st)
 }
 
-// Commit ends the transaction. Repeated, it answers as the first time. at is the commit's
-// timestamp, 0 if the transaction touched nothing.
+// Commit ends the transaction. A repeated Commit returns the same result. at is the timestamp of
+// the commit, 0 if the transaction touched nothing.
 //
-// Errors: those of storage.Txn.Commit: after ErrUndetermined a further Commit asks the History
-// for the outcome, after any other the transaction is aborted; NoSuchTransaction if it was
+// Errors: those of storage.Txn.Commit. After ErrUndetermined, a further Commit reads the outcome
+// from the History; after any other error the transaction is aborted. NoSuchTransaction if it was
 // aborted before.
 func (s *Session) Commit(ctx context.Context, d storage.Durability) (at storage.Timestamp, err error) {
 	switch s.state {
@@ -225,15 +225,15 @@ func (s *Session) Commit(ctx context.Context, d storage.Durability) (at storage.
 	case errors.Is(err, storage.ErrUndetermined):
 		view := s.hold.View
 		s.end(Undetermined)
-		s.hold.View = view // for whoever learns that it was committed
+		s.hold.View = view // for the caller, if a later Commit finds that it was committed
 	default:
 		s.end(Aborted)
 	}
 	return at, err
 }
 
-// settleCommit finds out what became of a commit that was not answered.
-// Errors: ErrUndetermined as long as there is no answer, NoSuchTransaction.
+// settleCommit determines the outcome of an undetermined commit.
+// Errors: ErrUndetermined while the outcome cannot be read, NoSuchTransaction.
 func (s *Session) settleCommit(ctx context.Context) (at storage.Timestamp, err error) {
 	h := s.registry.cfg.History
 	if h == nil {
@@ -265,9 +265,10 @@ func (s *Session) Abort() error {
 	return s.errAborted()
 }
 
-// Replay returns the result of a statement of the current retryable write if it was
+// Replay returns the result of a statement of the current retryable write if the statement was
 // already executed. The result must not be changed.
-// Errors: IncompleteTransactionHistory if nobody remembers: it must not run again.
+// Errors: IncompleteTransactionHistory if results were dropped, so that the statement must not run
+// again.
 func (s *Session) Replay(stmt int32) (bson.Raw, bool, error) {
 	r, ok := s.done.get(stmt)
 	if !ok && s.incomplete {
@@ -280,8 +281,8 @@ func (s *Session) Replay(stmt int32) (bson.Raw, bool, error) {
 	return r, ok, nil
 }
 
-// Stage hands the common result of the statements first to last to the History, inside the
-// transaction that has the effect. Remember follows once that is committed.
+// Stage saves the common result of the statements first to last in the History, inside the
+// transaction that has their effect. The caller calls Remember once that transaction is committed.
 func (s *Session) Stage(ctx context.Context, t storage.Txn, first, last int32, result bson.Raw) error {
 	h := s.registry.cfg.History
 	if h == nil {
@@ -296,17 +297,17 @@ func (s *Session) Stage(ctx context.Context, t storage.Txn, first, last int32, r
 	return h.Save(t, s.ID, s.number, first, last, result)
 }
 
-// Remember keeps a copy of the result of a statement whose effect is committed, for Replay.
+// Remember stores a copy of the result of a statement whose effect is committed, for Replay.
 func (s *Session) Remember(stmt int32, result bson.Raw) {
 	before := s.done.bytes
 	s.done.add(stmt, result)
 	s.registry.resize(s.done.bytes - before)
 }
 
-// Reload forgets what the session holds in memory of the present retryable write, after a
-// command that failed when some of its statements may have taken effect: the next command
-// asks the History. Without one, the session admits that it does not know. After
-// ErrUndetermined the History is first made sure to tell the last word.
+// Reload drops the results in memory of the current retryable write, after a command failed while
+// some of its statements may have taken effect: the next command reads them from the History.
+// Without a History, the results become incomplete. If cause is ErrUndetermined, the next command
+// first makes the outcome final with Settle.
 func (s *Session) Reload(cause error) {
 	if s.state != None {
 		return
@@ -320,7 +321,7 @@ func (s *Session) Reload(cause error) {
 	s.incomplete = s.registry.cfg.History == nil
 }
 
-// load asks the History once.
+// load reads the session from the History, once.
 func (s *Session) load(ctx context.Context) error {
 	h := s.registry.cfg.History
 	if s.loaded || h == nil {
@@ -342,7 +343,7 @@ func (s *Session) load(ctx context.Context) error {
 		return nil
 	}
 	if s.state == InProgress && p.TxnNumber > s.number {
-		s.end(Aborted) // the session has gone on elsewhere
+		s.end(Aborted) // the session was used at a peer since
 	}
 	if p.TxnNumber > s.number {
 		s.state, s.incomplete = None, false
@@ -359,8 +360,8 @@ func (s *Session) load(ctx context.Context) error {
 	return nil
 }
 
-// Checkin lets the next command use the session. A session killed or expired meanwhile
-// loses its transaction now.
+// Checkin makes the session available to the next command. If the session was killed or has expired
+// meanwhile, Checkin aborts its transaction.
 func (s *Session) Checkin() {
 	s.staged = nil
 	s.touch()
@@ -368,8 +369,8 @@ func (s *Session) Checkin() {
 	s.registry.trim()
 }
 
-// release gives the token back, after doing what others asked for while it was held. Whoever
-// takes the token gives it back here, so that nothing asked for is forgotten.
+// release returns the token, after it has done what other goroutines requested while it was held.
+// Every holder of the token returns it by release, so that no request is lost.
 func (s *Session) release() {
 	for {
 		s.mu.Lock()
@@ -384,15 +385,14 @@ func (s *Session) release() {
 			s.done = results{}
 		}
 		s.busy, s.doom, s.interrupt = false, nil, nil
-		<-s.sem // under mu: who marks the session sees either us or the token
+		<-s.sem // under mu: a goroutine that marks the session sees either this holder or the free token
 		s.mu.Unlock()
 		return
 	}
 }
 
-// doomTxn ends the session's transaction: now if nobody uses it, else by interrupting the
-// command and at Checkin. A since that is not zero spares a transaction begun at another
-// time.
+// doomTxn ends the session's transaction: now if no command uses it, otherwise by interrupting the
+// command, at its Checkin. If since is not zero, only a transaction begun at that time is ended.
 func (s *Session) doomTxn(cause error, since time.Time) {
 	for {
 		if s.abortIdle(since) {
@@ -417,8 +417,8 @@ func (s *Session) doomTxn(cause error, since time.Time) {
 	}
 }
 
-// abortIdle ends the session's transaction, if it is the one begun at since (any, if that is zero),
-// unless a command uses the session: then it reports false.
+// abortIdle ends the session's transaction if it was begun at since (or at any time, if since is
+// zero). If a command uses the session, it does nothing and returns false.
 func (s *Session) abortIdle(since time.Time) bool {
 	select {
 	case s.sem <- struct{}{}:

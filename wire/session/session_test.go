@@ -17,7 +17,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// txn is a store's transaction that only ends.
+// txn is a transaction of the store that can only end.
 type txn struct {
 	storage.Txn
 	err               error
@@ -41,8 +41,8 @@ func proceed(n int64) Args  { return Args{ID: id(1), TxnNumber: n, InTxn: true} 
 func ending(n int64) Args   { return Args{ID: id(1), TxnNumber: n, InTxn: true, Ending: true} }
 func code(err error) string { return fmt.Sprint(int32(mongoerr.CodeOf(err))) }
 
-// TestLaterUser: a transaction belongs to the user who began it, and not to a later one of the same
-// name, whose sessions have the same owner. Who speaks for another is nobody in particular.
+// TestLaterUser: a transaction belongs to the user that began it, not to a later user of the same name, whose
+// sessions have the same owner. A command without a user may continue any transaction.
 func TestLaterUser(t *testing.T) {
 	r := New(Config{})
 	by := func(a Args, user byte) Args {
@@ -68,7 +68,7 @@ func TestLaterUser(t *testing.T) {
 	}
 }
 
-// TestOwners: the owner is MongoDB's digest, but where two users would have the same one.
+// TestOwners: the owner is MongoDB's digest, unless two users would have the same.
 func TestOwners(t *testing.T) {
 	if OwnerOf("u", "admin") != sha256.Sum256([]byte("u@admin")) || OwnerOf("u@x", "admin") != sha256.Sum256([]byte("u@x@admin")) || OwnerOf("", "") != sha256.Sum256(nil) {
 		t.Error("drivers compute other owners")
@@ -78,7 +78,7 @@ func TestOwners(t *testing.T) {
 	}
 }
 
-// TestEndOf: the sessions of one owner end, those of others go on.
+// TestEndOf: the sessions of one owner end, those of other owners do not.
 func TestEndOf(t *testing.T) {
 	var ended []ID
 	r := New(Config{OnEnd: func(id ID) { ended = append(ended, id) }})
@@ -132,7 +132,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestHolding proves that what a transaction holds is given back exactly once however it ends.
+// TestHolding: however a transaction ends, what it holds is released exactly once.
 func TestHolding(t *testing.T) {
 	ends := map[string]func(r *Registry, s *Session) (checkin bool){
 		"commit":    func(r *Registry, s *Session) bool { s.Commit(t.Context(), storage.Synced); return true },
@@ -240,7 +240,7 @@ func TestReplay(t *testing.T) {
 	s.Remember(0, result)
 	s.Checkin()
 
-	// Another session needs the memory: the older one's retry is refused.
+	// Another session needs the memory: a retry of the older session is refused.
 	b := bson.NewBuilder(nil)
 	b.String("s", strings.Repeat("x", 1000))
 	o, _ := r.Checkout(t.Context(), Args{ID: id(2), TxnNumber: 7})
@@ -253,7 +253,8 @@ func TestReplay(t *testing.T) {
 	s.Checkin()
 }
 
-// TestAbandonSpares: a transaction that a command is using is not abandoned, nor is another one of the session.
+// TestAbandonSpares: Abandon ends neither a transaction that a command is using nor another transaction of the
+// session.
 func TestAbandonSpares(t *testing.T) {
 	r := New(Config{})
 	interrupted := false
@@ -272,8 +273,7 @@ func TestAbandonSpares(t *testing.T) {
 	}
 }
 
-// TestExclusive proves that a session runs one numbered command at a time and that
-// waiting ends with the context.
+// TestExclusive: a session runs one numbered command at a time, and a wait for it ends with the context.
 func TestExclusive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New(Config{})
@@ -341,7 +341,7 @@ func TestExpiry(t *testing.T) {
 	})
 }
 
-// TestConcurrent runs numbered commands, kills and ends against each other.
+// TestConcurrent runs numbered commands concurrently with kills and ends.
 func TestConcurrent(t *testing.T) {
 	r := New(Config{ResultBytes: 500})
 	var wg sync.WaitGroup

@@ -8,10 +8,10 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// nth is one of many ids.
+// nth returns one of many ids.
 func nth(n int) ID { return ID{UUID: [16]byte{0: byte(n >> 16), 7: byte(n >> 8), 15: byte(n)}} }
 
-// fillUp makes sessions for an account until it is refused, and says how many.
+// fillUp makes sessions for an account until one is refused, and returns their number.
 func fillUp(t *testing.T, r *Registry, account string, from int) (n int) {
 	t.Helper()
 	for ; n < 1<<20; n++ {
@@ -26,8 +26,9 @@ func fillUp(t *testing.T, r *Registry, account string, from int) (n int) {
 	return n
 }
 
-// An account that takes all the sessions it can get leaves a third of them to others, the next
-// one a third of that; whose sessions end has room again, and nothing stays counted.
+// An account that takes all sessions that it can get leaves a third of them to other accounts,
+// and the next account leaves a third of that. An account whose sessions end can make new
+// ones, and nothing stays charged.
 func TestShares(t *testing.T) {
 	memory := ratelimit.NewMemory(900 * sessionBytes)
 	for name, cfg := range map[string]Config{"by number": {Max: 900}, "by memory": {Memory: memory}} {
@@ -59,7 +60,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestSessionBytes compares what a session is counted for with what it takes.
+// TestSessionBytes compares the bytes that a session is charged with those that it takes.
 func TestSessionBytes(t *testing.T) {
 	const n = 100_000
 	heap := func() int64 {

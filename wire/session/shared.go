@@ -11,22 +11,22 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// headEntry is the kind of entry by which several processes over one store find out that they
-// use a session at the same time. There a session is at home at none of them: its next
-// command, or the same one again, may come to another. So a numbered command first reads what
-// the History has of its session, and each transaction of a retryable write also changes the
-// head of the session's history: of two processes that run a statement at the same time one
-// conflicts, finds in its next attempt that the head is another than it has read, and gives up
-// with an error that drivers retry. What the other one has done is known by then.
+// headEntry is the kind of entry by which servers over one store detect that they use a
+// session at the same time. No server owns a session: its next command, or the same command
+// again, may reach a peer. So a numbered command first reads the session from the History, and
+// each transaction of a retryable write also replaces the head of the session's history. If
+// two servers run a statement at the same time, the transaction of one conflicts. Its next
+// attempt finds a head that it has not read, and fails with an error that drivers retry. The
+// retry then finds the results of the other server.
 //
 //	meta 't' ‖ UUID(16) ‖ owner(32) ‖ 'h' → txnNumber(8) ‖ seconds(4) ‖ token(8)
 const headEntry = 'h'
 
-// Heads is a History that several processes share.
+// Heads is a History that several servers share.
 type Heads interface {
-	// Head returns the head of a session's history as a transaction sees it, 0 for none.
+	// Head returns the head of a session's history in a transaction, 0 for none.
 	Head(ctx context.Context, t storage.Txn, id ID) (uint64, error)
-	// SaveHead makes it another one.
+	// SaveHead replaces the head.
 	SaveHead(t storage.Txn, id ID, txnNumber int64, head uint64) error
 }
 
@@ -49,15 +49,15 @@ func (s *Store) SaveHead(t storage.Txn, id ID, txnNumber int64, head uint64) err
 	return t.Set(key(id, headEntry, 0), binary.BigEndian.AppendUint64(value(txnNumber, 8), head))
 }
 
-// newHead makes a head that nobody else makes.
+// newHead returns a random head, so that no two are equal.
 func newHead() uint64 {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // it never fails
 	return max(binary.BigEndian.Uint64(b[:]), 1)
 }
 
-// advanceHead changes the head inside the transaction of a statement.
-// Errors: ErrUnavailable if another process has changed it since the session was read.
+// advanceHead replaces the head inside the transaction of a statement.
+// Errors: ErrUnavailable if a peer has changed it since the session was read.
 func (s *Session) advanceHead(ctx context.Context, t storage.Txn) error {
 	h, ok := s.registry.cfg.History.(Heads)
 	if !ok || !s.registry.cfg.Shared {
@@ -79,13 +79,13 @@ func (s *Session) advanceHead(ctx context.Context, t storage.Txn) error {
 	return h.SaveHead(t, s.ID, s.number, next)
 }
 
-// headsMax bounds the heads that one command remembers to have made: one for each try of
-// each transaction, of which the last one counts.
+// headsMax bounds the heads that one command remembers having saved: one for each attempt of
+// each transaction, of which the last one applies.
 const headsMax = 256
 
-// again makes a numbered command read its session anew where others may have used it. What
-// became of a transaction at another process is decided when it is to end here: committed, or
-// never.
+// again makes a numbered command read its session anew if peers may have used it. If the
+// command ends a transaction that ran at a peer, again makes its outcome final: committed, or
+// aborted for ever.
 func (s *Session) again(ctx context.Context, a Args) error {
 	if !s.registry.cfg.Shared || s.state == InProgress && a.TxnNumber <= s.number {
 		return s.load(ctx)

@@ -12,22 +12,22 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Store is the History in the store itself.
+// Store is a History in the store itself.
 //
 //	meta 't' ‖ UUID(16) ‖ owner(32) ‖ 's' ‖ first(4) → txnNumber(8) ‖ seconds(4) ‖ last(4) ‖ result
 //	meta 't' ‖ UUID(16) ‖ owner(32) ‖ 'c'           → txnNumber(8) ‖ seconds(4)
 //
-// A write needs no read: a later retryable write overwrites the statements of
-// the one before, and what is left of an earlier number is ignored by Load and
-// dropped with the session.
+// A save needs no read: a later retryable write overwrites the statements of the one before.
+// Load ignores entries that remain of an earlier number; they are removed with the session.
 type Store struct {
 	store storage.Store
 }
 
-// NewStore makes the History of a store.
+// NewStore returns the History of a store.
 func NewStore(s storage.Store) *Store { return &Store{s} }
 
-// Sizes within keys and values, and how many keys one upkeep transaction takes.
+// Sizes within keys and values, and the number of keys that one transaction of Forget or
+// Sweep deletes.
 const (
 	nameBytes   = 16 + 32
 	keyBytes    = 2 + nameBytes + 1 + 4
@@ -41,12 +41,12 @@ const (
 	commitEntry    = 'c'
 )
 
-// appendName appends the part of the key that names the session.
+// appendName appends the part of the key that identifies the session.
 func appendName(dst []byte, id ID) []byte {
 	return append(append(dst, id.UUID[:]...), id.Owner[:]...)
 }
 
-// key is the key of an entry.
+// key returns the key of an entry.
 func key(id ID, kind byte, stmt int32) []byte {
 	return appendKey(make([]byte, 0, keyBytes), id, kind, stmt)
 }
@@ -60,7 +60,7 @@ func appendKey(dst []byte, id ID, kind byte, stmt int32) []byte {
 	return dst
 }
 
-// value is the head of an entry's value, with room for more bytes after it.
+// value returns the head of an entry's value, with capacity for more bytes after it.
 func value(txnNumber int64, more int) []byte {
 	return appendHead(make([]byte, 0, headBytes+more), txnNumber)
 }
@@ -129,8 +129,8 @@ func (s *Store) Load(ctx context.Context, id ID) (p Past, ok bool, err error) {
 	return p, p.TxnNumber >= 0, it.Err()
 }
 
-// Settle see History. A transaction locks the keys that the unsettled one writes, so that one
-// conflicts if it comes later.
+// Settle see History. Its transaction locks the keys that the undetermined transaction
+// writes, so that the latter conflicts if it commits later.
 func (s *Store) Settle(ctx context.Context, id ID, firsts []int32) error {
 	keys := make([][]byte, len(firsts))
 	for i, stmt := range firsts {
@@ -153,8 +153,8 @@ func (s *Store) SettleCommit(ctx context.Context, id ID, txnNumber int64) (at st
 	return at, committed, err
 }
 
-// lock commits a transaction that locks keys, and returns its snapshot's time and what the
-// first of them has.
+// lock commits a transaction that locks keys, and returns the timestamp of its snapshot and
+// the value of the first key.
 func (s *Store) lock(ctx context.Context, keys [][]byte) (at storage.Timestamp, first []byte, err error) {
 	t, err := s.store.Begin(ctx, storage.TxnOptions{})
 	if err != nil {
@@ -183,8 +183,8 @@ func (s *Store) Forget(ctx context.Context, ids []ID) error {
 	return nil
 }
 
-// Sweep drops what was written before a time: sessions whose clients went away
-// without a word, perhaps before a restart. It returns how many entries.
+// Sweep removes entries that were written before a time: of sessions that clients abandoned,
+// perhaps before a restart. It returns the number of entries.
 func (s *Store) Sweep(ctx context.Context, before time.Time) (int, error) {
 	limit := before.Unix()
 	return s.remove(ctx, keyspace.MetaRange(keyspace.MetaTransaction), func(v []byte) bool {
@@ -192,9 +192,9 @@ func (s *Store) Sweep(ctx context.Context, before time.Time) (int, error) {
 	})
 }
 
-// remove deletes the entries of a range whose value qualifies, in transactions
-// of bounded size. An entry written meanwhile makes a transaction conflict; then
-// the session is in use and the rest of it is left for another time.
+// remove deletes the entries of a range for whose values which returns true, in transactions
+// of bounded size. If an entry is written meanwhile, the transaction conflicts: the session
+// is in use, and the rest is left for a later run.
 func (s *Store) remove(ctx context.Context, r storage.Range, which func(value []byte) bool) (n int, err error) {
 	for {
 		keys, next, err := s.collect(ctx, r, which)
@@ -222,7 +222,7 @@ func (s *Store) remove(ctx context.Context, r storage.Range, which func(value []
 	}
 }
 
-// collect lists keys to delete; next is where to go on, nil at the end.
+// collect lists keys to delete; next is the key to continue at, nil at the end.
 func (s *Store) collect(ctx context.Context, r storage.Range, which func(value []byte) bool) (keys [][]byte, next []byte, err error) {
 	snap, err := s.store.Snapshot(ctx, 0)
 	if err != nil {

@@ -16,7 +16,7 @@ func result(n int32) bson.Raw {
 	return b.Doc()
 }
 
-// do runs one statement of a retryable write, or answers it from memory.
+// do runs one statement of a retryable write, or returns its stored result.
 func do(t *testing.T, st storage.Store, r *Registry, number int64, stmt, n int32) (got bson.Raw, replayed bool) {
 	t.Helper()
 	s, err := r.Checkout(t.Context(), write(number))
@@ -44,8 +44,8 @@ func do(t *testing.T, st storage.Store, r *Registry, number int64, stmt, n int32
 	return result(n), false
 }
 
-// TestStore: a new registry over the same store answers what the old one did, of
-// the newest number only.
+// TestStore: a new registry over the same store returns the results that the old one
+// stored, of the newest number only.
 func TestStore(t *testing.T) {
 	st := memkv.Open(memkv.Options{})
 	defer st.Close()
@@ -71,8 +71,8 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// TestStoreCommit: a commit is remembered with what it commits, and answered
-// again after a restart; one that conflicted is not.
+// TestStoreCommit: a commit is stored with what it commits, and repeated after a restart;
+// a commit that conflicted is not.
 func TestStoreCommit(t *testing.T) {
 	st := memkv.Open(memkv.Options{})
 	defer st.Close()
@@ -131,8 +131,8 @@ func TestStoreCommit(t *testing.T) {
 	}
 }
 
-// TestStoreForget: ended sessions leave nothing behind, and neither do those
-// nobody ended.
+// TestStoreForget: ended sessions leave nothing in the store, and neither do sessions
+// that no client ended.
 func TestStoreForget(t *testing.T) {
 	st := memkv.Open(memkv.Options{})
 	defer st.Close()
@@ -161,8 +161,8 @@ func TestStoreForget(t *testing.T) {
 	}
 }
 
-// A statement whose commit was not answered runs again only if it did not happen, and the
-// commit that is late does not happen any more.
+// A statement whose commit is undetermined runs again only if it was not committed, and
+// the late commit can then no longer happen.
 func TestUnansweredStatement(t *testing.T) {
 	st := memkv.Open(memkv.Options{})
 	defer st.Close()
