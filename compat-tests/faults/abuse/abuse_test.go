@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// abuses in the order they run, each with its files' functions.
+// abuses in the order they run.
 var abuses = []struct {
 	name string
 	run  func(t *testing.T, s *harness.Server)
@@ -28,22 +28,21 @@ var abuses = []struct {
 	{"cursors never closed", abandonedCursors},
 }
 
-// logLinesMax is how many lines one abuse may write into the log: some, and a few
-// more each second.
+// logLinesMax is the number of lines that one abuse may add to the log: 100, and 10 more each second.
 func logLinesMax(took time.Duration) int { return 100 + 10*int(took.Seconds()) }
 
-// heapSlack is how much more memory than at the start may be in use at the end.
+// heapSlack bounds the growth of the heap from the start of the test to its end.
 const heapSlack = 64 << 20
 
 func TestAbuse(t *testing.T) {
 	s := harness.Start(t, harness.Options{Data: t.TempDir()})
-	// Two seconds stand for the ten minutes after which a cursor is closed.
+	// Two seconds instead of the ten minutes after which a cursor is closed.
 	if code := ask(t, s, encode(t, bson.D{{Key: "setParameter", Value: 1}, {Key: "cursorTimeoutMillis", Value: 2000}, {Key: "$db", Value: "admin"}})); code != 0 {
 		t.Fatalf("setParameter: code %d", code)
 	}
 	v := newVictim(t, s)
 	defer v.end()
-	if soak { // on a machine that others use as well it would take very long
+	if soak { // not on a machine with other load, where it would take very long
 		giveWay(t)
 	}
 	time.Sleep(time.Second)
@@ -84,7 +83,7 @@ func TestAbuse(t *testing.T) {
 	if !soak {
 		return
 	}
-	// A collection is forced every two minutes at the latest.
+	// The runtime forces a garbage collection every two minutes at the latest.
 	var now state
 	for range 200 {
 		if now = look(t, s); now.heap < start.heap+heapSlack {

@@ -12,8 +12,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// ask sends a command on a connection of its own and returns the error code of the
-// answer: 0 for none, -1 if the server closed the connection.
+// Sends a command on a connection of its own and returns the error code of the reply: 0 for none, -1 if the
+// server closed the connection.
 func ask(t *testing.T, s *harness.Server, cmd bson.Raw) int64 {
 	c, err := harness.DialAddr(s.Addr)
 	if err != nil {
@@ -29,7 +29,7 @@ func ask(t *testing.T, s *harness.Server, cmd bson.Raw) int64 {
 	return n
 }
 
-// refused notes a command that must end with an error the client is told.
+// refused checks that a command fails with an error that its client receives.
 func refused(t *testing.T, s *harness.Server, what string, cmd bson.Raw) {
 	if code := ask(t, s, cmd); code <= 0 {
 		t.Errorf("%s: code %d", what, code)
@@ -55,7 +55,7 @@ func oversized(t *testing.T, s *harness.Server) {
 	}
 }
 
-// nested is a value inside so many documents, or arrays, of one field.
+// nested returns a value inside depth documents, or arrays, of one field.
 func nested(depth int, field string, array bool) any {
 	var v any = 1
 	for range depth {
@@ -69,7 +69,7 @@ func nested(depth int, field string, array bool) any {
 }
 
 func deepNesting(t *testing.T, s *harness.Server) {
-	raw := func(depth int) bson.Raw { // what the driver's encoder would refuse to make
+	raw := func(depth int) bson.Raw { // a document that the driver's encoder would refuse
 		doc := []byte{5, 0, 0, 0, 0}
 		for range depth {
 			n := 4 + 1 + 2 + len(doc) + 1
@@ -102,7 +102,7 @@ func deepNesting(t *testing.T, s *harness.Server) {
 	}
 }
 
-// lookups is a pipeline of lookups within lookups.
+// lookups returns a pipeline of nested $lookup stages.
 func lookups(depth int) bson.A {
 	if depth == 0 {
 		return bson.A{}
@@ -124,8 +124,8 @@ func giantIn(t *testing.T, s *harness.Server) {
 	})
 }
 
-// endless runs commands that do not end by themselves: with a time limit, which must
-// end them, and without, where the client goes away.
+// endless runs commands that do not end by themselves: with a time limit, which must end them, and without
+// one, where the client closes its connection.
 func endless(t *testing.T, s *harness.Server, cmd bson.D) {
 	each(size(4, 16), 4, func(int) {
 		begun := time.Now()
@@ -155,13 +155,13 @@ func endless(t *testing.T, s *harness.Server, cmd bson.D) {
 func catastrophicRegex(t *testing.T, s *harness.Server) {
 	doc := bson.D{{Key: "_id", Value: "r"}, {Key: "s", Value: strings.Repeat("a", 5000) + "!"}}
 	ask(t, s, encode(t, bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{doc}}}))
-	// Look-ahead needs the engine that goes back.
+	// Look-ahead requires the backtracking engine.
 	for _, pattern := range []string{"^(?=a)(a+)+$", "^(?=(a|aa)+$)(a|a?)+$", "(.*)*(?<!b)x"} {
 		endlessOr(t, s, bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.D{{Key: "s", Value: bson.D{{Key: "$regex", Value: pattern}}}}}})
 	}
 }
 
-// endlessOr is endless for commands that the server may end earlier on its own.
+// endlessOr is endless for commands that the server may end early by itself.
 func endlessOr(t *testing.T, s *harness.Server, cmd bson.D) {
 	each(size(2, 8), 2, func(int) {
 		begun := time.Now()
@@ -182,7 +182,7 @@ func endlessWhere(t *testing.T, s *harness.Server) {
 	endless(t, s, bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.D{{Key: "$where", Value: "function() { while (true) {} }"}}}})
 }
 
-// abandonedCursors: nobody asks for the rest of them, nor closes them.
+// abandonedCursors opens cursors that no client reads to the end or closes.
 func abandonedCursors(t *testing.T, s *harness.Server) {
 	var docs bson.A
 	for i := range 100 {

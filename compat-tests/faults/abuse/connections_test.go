@@ -15,10 +15,10 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// answerMax is how long an abuser waits for an answer that may never come.
+// answerMax is the time that an abuser waits for a reply that may never come.
 const answerMax = 200 * time.Millisecond
 
-// each runs f for 0 to n-1 on some goroutines.
+// each runs f for 0 to n-1 on a number of goroutines.
 func each(n, workers int, f func(i int)) {
 	var wg sync.WaitGroup
 	next := make(chan int)
@@ -36,7 +36,7 @@ func each(n, workers int, f func(i int)) {
 	wg.Wait()
 }
 
-// connect opens a connection, or fails the test: the server must take it.
+// connect opens a connection. If the server refuses it, the test fails.
 func connect(t *testing.T, s *harness.Server) net.Conn {
 	c, err := net.DialTimeout("tcp", s.Addr, 30*time.Second)
 	if err != nil {
@@ -46,7 +46,7 @@ func connect(t *testing.T, s *harness.Server) net.Conn {
 	return c
 }
 
-// send writes bytes, looks at what comes back for a moment, and closes.
+// send writes bytes, reads the reply for a moment, and closes.
 func send(t *testing.T, s *harness.Server, b []byte) {
 	c := connect(t, s)
 	if c == nil {
@@ -66,7 +66,7 @@ func randomFrames(t *testing.T, s *harness.Server) {
 		for j := range b {
 			b[j] = byte(r.Uint32())
 		}
-		if i%2 == 0 { // a header that can be believed
+		if i%2 == 0 { // a plausible header
 			binary.LittleEndian.PutUint32(b, uint32(len(b)))
 			codes := []uint32{1, 2001, 2002, 2004, 2005, 2006, 2007, 2010, 2012, 2013}
 			binary.LittleEndian.PutUint32(b[12:], codes[r.IntN(len(codes))])
@@ -75,7 +75,7 @@ func randomFrames(t *testing.T, s *harness.Server) {
 	})
 }
 
-// frames are whole messages to be broken.
+// frames returns whole messages, which the tests then mutate.
 func frames(t *testing.T) (out [][]byte) {
 	for _, cmd := range []bson.D{
 		{{Key: "hello", Value: 1}, {Key: "client", Value: bson.D{{Key: "driver", Value: bson.D{{Key: "name", Value: "x"}, {Key: "version", Value: "1"}}}}}},
@@ -133,7 +133,7 @@ func hold(t *testing.T, s *harness.Server, n int, begin func(i int, c net.Conn),
 	}
 }
 
-// halfOpen: headers that promise up to 48 MB, and nothing after a part of it.
+// halfOpen sends headers that announce up to 48 MB, and then only a part of the message.
 func halfOpen(t *testing.T, s *harness.Server) {
 	hold(t, s, size(200, 2000), func(i int, c net.Conn) {
 		head := make([]byte, 16+i%500)
@@ -143,7 +143,7 @@ func halfOpen(t *testing.T, s *harness.Server) {
 	}, time.Duration(size(1, 10))*time.Second)
 }
 
-// slowClients: one byte now and then, and replies that nobody takes.
+// slowClients send one byte now and then, or do not read the replies.
 func slowClients(t *testing.T, s *harness.Server) {
 	ask(t, s, encode(t, bson.D{{Key: "insert", Value: "large"}, {Key: "documents", Value: bson.A{bson.D{{Key: "s", Value: string(make([]byte, 1<<20))}}}}}))
 	body := encode(t, bson.D{{Key: "find", Value: "large"}, {Key: "$db", Value: "abuse"}})
@@ -159,7 +159,7 @@ func slowClients(t *testing.T, s *harness.Server) {
 				return
 			}
 			defer c.Close()
-			if i%2 == 0 { // asks and does not listen
+			if i%2 == 0 { // sends requests and does not read replies
 				_ = c.SetWriteDeadline(end)
 				for time.Now().Before(end) {
 					if _, err := c.Write(whole); err != nil {
@@ -179,7 +179,7 @@ func slowClients(t *testing.T, s *harness.Server) {
 	wg.Wait()
 }
 
-// idleConnections: as many as the process may have, up to 10,000.
+// idleConnections opens as many connections as the process may have, up to 10,000.
 func idleConnections(t *testing.T, s *harness.Server) {
 	n := size(500, 10_000)
 	var limit syscall.Rlimit
@@ -199,7 +199,7 @@ func idleConnections(t *testing.T, s *harness.Server) {
 	t.Logf("%d connections in %v", n, time.Since(begun).Round(time.Millisecond))
 }
 
-// churn: a thousand connections a second, opened and closed.
+// churn opens and closes a thousand connections a second.
 func churn(t *testing.T, s *harness.Server) {
 	hello := frames(t)[0]
 	seconds := size(2, 20)
@@ -220,7 +220,7 @@ func churn(t *testing.T, s *harness.Server) {
 			_, _ = io.ReadFull(c, head[:])
 		}
 		if tcp, ok := c.(*net.TCPConn); ok {
-			_ = tcp.SetLinger(0) // or the ports of this machine run out
+			_ = tcp.SetLinger(0) // otherwise the ports of this machine run out
 		}
 		c.Close()
 	})

@@ -1,21 +1,19 @@
-// Package abuse runs clients that mean harm or do not know better against a server,
-// while another one goes on with point reads: broken frames, connections half open,
-// slow or many, commands without end. After each of them the server must answer, have
-// as many goroutines, connections and cursors as before, and not have filled its log.
-// What each cost the other client and the memory is printed, not judged: times on a
-// shared machine prove nothing.
+// Package abuse runs malicious or broken clients against a server, while another client goes on with point
+// reads: broken frames, connections half open, slow or many, commands without end. After each of them the
+// server must answer, have as many goroutines, connections and cursors as before, and not have filled its
+// log. The effect on the other client's latency and on the memory is printed, not judged: times on a shared
+// machine prove nothing.
 //
-// TestHostile is about single commands that cost as much as a client can make them cost:
-// each ends soon after its maxTimeMS and soon after its client goes away, and what it costs
-// the pings of two other clients is printed.
+// TestHostile is about single commands that cost as much as a client can make them cost: each must end soon
+// after its maxTimeMS and soon after its client closes its connection. The latency of the pings of two other
+// clients is printed.
 //
-// TestHostileUser is about users: one without roles and one who owns another database do what
-// they can behind the login, one attack after the other, while a user reads and writes
-// documents of its own.
+// TestHostileUser is about users: a user without roles and an owner of another database run one attack after
+// the other with the privileges they have, while a user reads and writes documents of its own.
 //
 //	CANTLE_LONG   if set, all hostile commands, else a selection of them; and hostile users
 //	              for ten minutes, else for half a minute
 //	CANTLE_LONG   nightly: everything is larger (10,000 idle connections, …), the
-//	              abusers have the lowest priority, so that the times tell what the
-//	              server does, and the memory is judged as well, which takes minutes
+//	              abusers have the lowest priority, so that the times show the work of the
+//	              server, and the memory is judged as well, which takes minutes
 package abuse

@@ -21,7 +21,7 @@ var hostileIndexes = []string{
 	`{create: "checked", validator: {$jsonSchema: {properties: {x: {enum: [1, 2, "x"]}, a: {uniqueItems: true}}}}}`,
 }
 
-// hostileDocuments are the collections the hostile commands work on.
+// hostileDocuments returns the documents of the collections that the hostile commands read.
 func hostileDocuments() map[string][]any {
 	small := make([]any, 20_000)
 	for i := range small {
@@ -71,7 +71,7 @@ func hostileDocuments() map[string][]any {
 	}
 }
 
-// branching is a tree of arrays of two documents that hold such trees.
+// branching returns a tree of arrays, each of two documents that hold such trees.
 func branching(depth int) any {
 	if depth == 0 {
 		return 1
@@ -79,7 +79,7 @@ func branching(depth int) any {
 	return bson.A{bson.D{{Key: "a", Value: branching(depth - 1)}}, bson.D{{Key: "a", Value: branching(depth - 1)}}}
 }
 
-// hostileTexts are what is too long to be written into a command.
+// hostileTexts returns texts that are too long to be written into a command, by placeholder.
 func hostileTexts() map[string]string {
 	list := func(n int, f func(i int) string) string {
 		parts := make([]string, n)
@@ -132,7 +132,7 @@ func hostileTexts() map[string]string {
 
 var placeholder = regexp.MustCompile(`@\w+`)
 
-// hostileCommand makes a command of its text.
+// hostileCommand parses the text of a command after replacing its placeholders.
 func hostileCommand(t *testing.T, text string, texts map[string]string) bson.Raw {
 	t.Helper()
 	full := placeholder.ReplaceAllStringFunc(text, func(name string) string {
@@ -146,7 +146,7 @@ func hostileCommand(t *testing.T, text string, texts map[string]string) bson.Raw
 	return append(bson.Raw(nil), withDatabase(d)...)
 }
 
-// withDatabase names the database of hostile commands, unless a command does.
+// withDatabase adds the database of hostile commands, unless the command has one.
 func withDatabase(d []byte) bson.Raw {
 	var out bson.D
 	if err := bson.Unmarshal(d, &out); err != nil {

@@ -7,12 +7,12 @@ func hostiles() []hostile {
 	return slices.Concat(hostileStages, hostileExpressions, hostileFilters, hostileWrites, hostileBuilds(), hostileAnswers, hostileAgain)
 }
 
-// pipe is an aggregate command.
+// pipe returns an aggregate command.
 func pipe(coll, pipeline string) string {
 	return `{aggregate: "` + coll + `", cursor: {}, pipeline: ` + pipeline + `}`
 }
 
-// value is a pipeline that computes one expression for each document.
+// value returns a pipeline that computes one expression for each document.
 func value(coll, expression string) string {
 	return pipe(coll, `[{$project: {_id: 0, v: `+expression+`}}, {$match: {v: "no such value"}}]`)
 }

@@ -1,6 +1,6 @@
 package abuse
 
-// find is a find command without an answer.
+// find returns a find command.
 func find(coll, filter, more string) string {
 	return `{find: "` + coll + `", batchSize: 1, filter: ` + filter + more + `}`
 }

@@ -18,31 +18,29 @@ import (
 // hostile is one command that costs as much as a client can make it cost.
 type hostile struct {
 	name string
-	// often says that every run has it; all are run with CANTLE_LONG and at night.
+	// often selects a command for every run; all are run with CANTLE_LONG and at night.
 	often bool
-	// cmd is the command, in extended JSON; @name stands for what texts has.
+	// cmd is the command, in extended JSON; @name is a placeholder for the text of that name.
 	cmd string
-	// undo is a command that takes back what cmd may have done.
+	// undo is a command that reverts what cmd may have done.
 	undo string
 }
 
-// Bounds of what a hostile command may do: maxTimeMS of the command, how long after that
-// it has ended, and how long after its client has; both without the time in which it had no processor.
+// Bounds of a hostile command: its maxTimeMS, the time after that until it must have ended, and the time
+// until it must have ended after its client has closed its connection. The latter two are measured by stopwatch.
 const (
 	hostileMillis  = 1000
 	endsWithin     = time.Second
 	outlivesAtMost = 2 * time.Second
 )
 
-// hostileTries is how often a command that took too long is given another chance: the
-// machine may have had other things to do.
+// hostileTries bounds the attempts of a command that took too long: the machine may have been busy.
 const hostileTries = 3
 
-// pingsMax is how long the 99th of 100 pings may take on a machine that others use, too;
-// what it was is printed.
+// pingsMax bounds the p99 of 100 pings on a shared machine; the measured value is printed.
 const pingsMax = 1500 * time.Millisecond
 
-// dearest is one command's pings in the table that is printed.
+// dearest holds the pings beside one command, for the table that is printed.
 type dearest struct {
 	name      string
 	took      time.Duration
@@ -50,8 +48,8 @@ type dearest struct {
 	p99, most time.Duration
 }
 
-// TestHostile gives the server each of the commands twice, with a time limit and with a
-// client that goes away, while two other clients ping.
+// TestHostile runs each of the commands twice, with a time limit and with a client that closes its
+// connection, while two other clients ping.
 func TestHostile(t *testing.T) {
 	list, seed := dueHostiles(t)
 	n, above := 0, 0
@@ -112,8 +110,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// dueHostiles are the commands of this run: those that every run has and others that are
-// drawn, or all.
+// dueHostiles returns the commands of this run: those that every run has and others that are drawn, or all.
 func dueHostiles(t *testing.T) (list []hostile, seed uint64) {
 	t.Helper()
 	seed = uint64(time.Now().UnixNano())
@@ -127,7 +124,7 @@ func dueHostiles(t *testing.T) (list []hostile, seed uint64) {
 	return all[:min(due, len(all))], seed
 }
 
-// weight puts what every run has before what is drawn.
+// weight sorts commands of every run before those that are drawn.
 func weight(h hostile) int {
 	if h.often {
 		return 0
@@ -135,8 +132,8 @@ func weight(h hostile) int {
 	return 1
 }
 
-// limited runs a command under a time limit, which it must heed, and returns how long it
-// took and the code it ended with.
+// limited runs a command under a time limit, within which it must end, and returns how long it took and the
+// code it ended with.
 func limited(t *testing.T, s *harness.Server, cmd bson.Raw, undo func()) (took time.Duration, code int64) {
 	t.Helper()
 	cmd = with(t, cmd, "maxTimeMS", hostileMillis)
@@ -158,10 +155,10 @@ func limited(t *testing.T, s *harness.Server, cmd bson.Raw, undo func()) (took t
 	return took, code
 }
 
-// inTime says that a command with a time limit heeded it.
+// inTime reports whether a command ended soon enough after its time limit.
 func inTime(took time.Duration) bool { return took <= hostileMillis*time.Millisecond+endsWithin }
 
-// abandoned runs a command whose client goes away, which the command must not outlive.
+// abandoned runs a command whose client closes its connection. The command must end soon after.
 func abandoned(t *testing.T, s *harness.Server, cmd bson.Raw) {
 	t.Helper()
 	var lived time.Duration
@@ -185,7 +182,8 @@ func abandoned(t *testing.T, s *harness.Server, cmd bson.Raw) {
 	t.Errorf("it outlives its client by %v", lived)
 }
 
-// outlives is how long the command of a client that has gone goes on, for a while, without the time in which it had no processor.
+// outlives returns how long a command runs after its client has closed its connection, observed for at most 20
+// seconds, as measured by stopwatch.
 func outlives(t *testing.T, s *harness.Server, client string) (lived time.Duration) {
 	t.Helper()
 	gone := startWatch(s)
@@ -226,8 +224,8 @@ func with(t *testing.T, cmd bson.Raw, name string, v any) bson.Raw {
 	return encode(t, append(d, bson.E{Key: name, Value: v}))
 }
 
-// What is measured tells a command that goes on from one that ends: here one without a
-// time limit, whose client stays.
+// TestHostileCanary checks that outlives distinguishes a running command from one that has ended: here a
+// command without a time limit, whose client stays.
 func TestHostileCanary(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--enable-test-commands"}})
 	if code := ask(t, s, hostileCommand(t, `{configureFailPoint: "failCommand", mode: "alwaysOn", "$db": "admin", data: {failCommands: ["count"], blockConnection: true, blockTimeMS: 10000}}`, nil)); code != 0 {

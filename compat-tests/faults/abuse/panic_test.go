@@ -15,7 +15,7 @@ import (
 	"github.com/cantledb/cantle/wire/defects"
 )
 
-// command runs a command on a connection of its own: one that panics ends its connection.
+// command runs a command on a connection of its own, because a panic ends the connection.
 func command(t *testing.T, s *harness.Server, cmd bson.D) bson.Raw {
 	t.Helper()
 	doc, err := bson.Marshal(cmd)
@@ -29,7 +29,7 @@ func command(t *testing.T, s *harness.Server, cmd bson.D) bson.Raw {
 	return reply
 }
 
-// wantCode compares the code of a reply, 0 for one that is no error.
+// Compares the code of a reply, 0 for no error.
 func wantCode(t *testing.T, what string, reply bson.Raw, want int64) {
 	t.Helper()
 	got, _ := reply.Lookup("code").AsInt64OK()
@@ -38,7 +38,7 @@ func wantCode(t *testing.T, what string, reply bson.Raw, want int64) {
 	}
 }
 
-// failing has the next command panic, as a defect would have it.
+// failing makes the next command panic, as a defect would.
 func failing(t *testing.T, s *harness.Server, point string, data bson.D) {
 	t.Helper()
 	doc, err := bson.Marshal(bson.D{{Key: "configureFailPoint", Value: point}, {Key: "mode", Value: bson.D{{Key: "times", Value: 1}}}, {Key: "data", Value: data}})
@@ -52,8 +52,8 @@ func failing(t *testing.T, s *harness.Server, point string, data bson.D) {
 	wantCode(t, point, reply, 0)
 }
 
-// TestPanicIsSeen: a command that panics is answered with InternalError and ends its connection, its
-// transaction and its cursor; others go on. It is counted, and a file beside the data has the stack.
+// TestPanicIsSeen checks that a command that panics gets the reply InternalError and ends its connection, its
+// transaction and its cursor, but no others. The panic is counted, and a file beside the data has the stack.
 func TestPanicIsSeen(t *testing.T) {
 	folder := t.TempDir()
 	s := harness.Start(t, harness.Options{Data: folder, Defects: true, Args: []string{"--enable-test-commands", "--metrics-listen", "127.0.0.1:0"}})
@@ -125,7 +125,7 @@ func TestPanicIsSeen(t *testing.T) {
 	}
 }
 
-// TestPanicFailsTests: a server that has met a panic does not end well for the test that started it.
+// TestPanicFailsTests checks that a test fails if its server has logged a panic.
 func TestPanicFailsTests(t *testing.T) {
 	s, err := harness.Launch(harness.Options{Args: []string{"--enable-test-commands"}})
 	if err != nil {

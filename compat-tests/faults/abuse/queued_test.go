@@ -9,30 +9,30 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// stopwatch measures the time of a command without the time for which the threads of the server and of this process waited for a
-// processor, which other processes had: on a busy machine it is the machine that is late, and not the command.
+// stopwatch measures the time of a command without the time for which the threads of the server and of this
+// process waited for a processor, so that a command does not fail because the machine is busy.
 type stopwatch struct {
 	pids   [2]int
 	begun  time.Time
 	queued time.Duration
 }
 
-// startWatch starts one.
+// startWatch starts a stopwatch.
 func startWatch(s *harness.Server) stopwatch {
 	w := stopwatch{pids: [...]int{s.PID(), os.Getpid()}, begun: time.Now()}
 	w.queued = queued(w.pids)
 	return w
 }
 
-// elapsed returns the time since the start, and what is left of it without the waiting: a quarter at least, as several threads
-// may wait at once, and as a command that never ends has to be found on any machine.
+// elapsed returns the time since the start, with and without the waiting. The latter is at least a quarter of
+// the former: several threads may wait at once, and a command that never ends must be found on any machine.
 func (w stopwatch) elapsed() (whole, own time.Duration) {
 	whole = time.Since(w.begun)
 	return whole, max(whole-(queued(w.pids)-w.queued), whole/4)
 }
 
-// queued returns for how long the threads of processes have been ready to run but not running, all together, and 0 where /proc
-// does not have it.
+// queued returns the total time for which the threads of processes were ready to run but had no processor, 0
+// where /proc does not report it.
 func queued(pids [2]int) (sum time.Duration) {
 	for _, pid := range pids {
 		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))

@@ -13,7 +13,7 @@ import (
 // soak makes everything larger.
 var soak = testenv.IsNightly()
 
-// size is n, or in a soak the larger one.
+// size returns n, or in a soak the larger value.
 func size(n, larger int) int {
 	if soak {
 		return larger
@@ -21,12 +21,12 @@ func size(n, larger int) int {
 	return n
 }
 
-// state is what abuse must not leave behind.
+// state holds the resources that must not grow through abuse.
 type state struct {
 	goroutines, connections, cursors, heap, resident int64
 }
 
-// look asks the server for its state over a connection of its own.
+// look reads the server's state over a connection of its own.
 func look(t *testing.T, s *harness.Server) state {
 	t.Helper()
 	c, err := harness.DialAddr(s.Addr)
@@ -58,7 +58,7 @@ func encode(t *testing.T, doc any) bson.Raw {
 	return raw
 }
 
-// settled waits until the server is as it was, or says what is not. The victim's
+// settled waits until the server's state is as before, and fails if it does not become so. The victim's
 // driver opens and closes connections on its own, hence the slack.
 func settled(t *testing.T, s *harness.Server, before state) state {
 	t.Helper()

@@ -11,19 +11,19 @@ import (
 	"github.com/cantledb/cantle/bson/bsontest"
 )
 
-// attack is what a hostile user sends again and again. Field names may come twice in it,
-// as no driver makes them.
+// attack is a list of commands that a hostile user repeats. A document may have a field name twice, which no
+// driver sends.
 type attack struct {
 	name string
 	by   string // the user: "powerless" has no roles, "tenant" owns a database
 	db   string
-	// cmds are commands in extended JSON; the number of the turn stands for %d.
+	// cmds are commands in extended JSON; %d is replaced by the number of the turn.
 	cmds []string
-	// refused says that none of the commands may succeed.
+	// refused requires that none of the commands succeeds.
 	refused bool
 }
 
-// attacks are all there are, in the order they run.
+// attacks returns all attacks, in the order they run.
 func attacks() []attack { return append(slices.Clone(beyondRoles), beyondBudgets()...) }
 
 // beyondBudgets are attacks on memory, processors and time.
@@ -50,7 +50,7 @@ func beyondBudgets() []attack {
 	}
 }
 
-// lists is a pipeline that holds forty lists.
+// lists returns a pipeline that holds forty lists.
 func lists(of string) string {
 	var vars []string
 	for i := range 40 {
@@ -60,7 +60,7 @@ func lists(of string) string {
 		strings.Join(vars, ", ") + `}, in: {$add: [{$size: "$$v0"}, {$size: "$$v39"}]}}}}}], cursor: {}}`
 }
 
-// scripts is a pipeline of functions that are hard to compile.
+// scripts returns a pipeline of functions that are expensive to compile.
 func scripts(n int, sum string) string {
 	var fields []string
 	for i := range n {
@@ -69,7 +69,7 @@ func scripts(n int, sum string) string {
 	return `{aggregate: 1, pipeline: [{$documents: [{}]}, {$project: {` + strings.Join(fields, ", ") + `}}], cursor: {}}`
 }
 
-// sessions names 10,000 sessions that nobody has begun, others in each turn.
+// sessions returns a command with the ids of 10,000 unused sessions, different ones in each turn.
 func sessions(command string) string {
 	ids := make([]string, 10_000)
 	for i := range ids {
@@ -78,10 +78,10 @@ func sessions(command string) string {
 	return `{` + command + `: [` + strings.Join(ids, ", ") + `]}`
 }
 
-// turns is how often a command differs.
+// turns is the number of different versions of a command.
 const turns = 10
 
-// commandsOf makes the commands of an attack, for each turn.
+// commandsOf returns the commands of an attack, for each turn.
 func commandsOf(t *testing.T, a *attack) (made []bson.Raw) {
 	t.Helper()
 	for turn := range turns {

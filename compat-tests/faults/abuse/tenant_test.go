@@ -18,19 +18,18 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// memoryMax is what the server of TestHostileUser may use in all.
+// memoryMax bounds the memory of the server of TestHostileUser.
 const memoryMax = 1 << 30
 
-// attackers is how many connections a hostile user sends on at the same time.
+// attackers is the number of connections on which a hostile user sends at the same time.
 const attackers = 4
 
-// patience is how long a hostile user waits for an answer before it hangs up.
+// patience is the timeout of a hostile user, after which it closes the connection.
 const patience = 5 * time.Second
 
-// TestHostileUser lets a user without roles, and one who owns another database, do what they
-// can to a user who reads and writes its documents: it has no error, the memory stays
-// below its limit, and nothing is let through that must not be. How long its reads and
-// writes took is printed.
+// TestHostileUser lets a user without roles, and an owner of another database, attack a server on which a
+// user reads and writes its documents. That user must have no errors, the memory must stay below its limit,
+// and no command that the roles forbid may succeed. The latency of the reads and writes is printed.
 func TestHostileUser(t *testing.T) {
 	long := 30 * time.Second
 	if testenv.IsLong() {
@@ -72,7 +71,7 @@ func TestHostileUser(t *testing.T) {
 	}
 }
 
-// run sends the commands of an attack for a while and returns how many it has sent.
+// run sends the commands of an attack for a while and returns the number sent.
 func (a *attack) run(t *testing.T, s *harness.Server, long time.Duration) int64 {
 	t.Helper()
 	c, err := harness.Connect(as(s, a.by), options.Client().SetMaxPoolSize(attackers).SetRetryReads(false).SetRetryWrites(false))
@@ -119,7 +118,7 @@ func guess(s *harness.Server, long time.Duration) (sent int64) {
 	return sent
 }
 
-// crowd opens connections to the console that say nothing.
+// crowd opens connections to the console that send nothing.
 func crowd(addr string, long time.Duration) (opened int64) {
 	var all []net.Conn
 	for end := time.Now().Add(long); time.Now().Before(end) && len(all) < 4000; {
@@ -136,7 +135,7 @@ func crowd(addr string, long time.Duration) (opened int64) {
 	return int64(len(all))
 }
 
-// makeUsers makes root and the users of TestHostileUser, and what they have.
+// makeUsers makes root and the users of TestHostileUser, with their documents.
 func makeUsers(t *testing.T, s *harness.Server) {
 	t.Helper()
 	run := func(c *mongo.Client, cmd bson.D) {
@@ -165,7 +164,7 @@ func makeUsers(t *testing.T, s *harness.Server) {
 	}
 }
 
-// as is the connection string of a user.
+// as returns the connection string of a user.
 func as(s *harness.Server, name string) string {
 	u, err := url.Parse(s.URI)
 	if err != nil {

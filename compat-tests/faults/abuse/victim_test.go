@@ -28,7 +28,7 @@ import (
 // withWrites makes a victim write as well.
 const withWrites = "writes"
 
-// TestMain is the victim, if this process was started for one: its arguments are the server's address and
+// TestMain runs the victim if this process was started as one: its arguments are the server's address and
 // perhaps withWrites.
 func TestMain(m *testing.M) {
 	if _, args, ok := testenv.Process(); ok {
@@ -39,16 +39,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// lap is how the victim's reads went for a while.
+// lap holds the latencies of the victim's reads in a period.
 type lap struct {
 	Reads    int
 	P50, P99 time.Duration
 	Most     time.Duration
-	Failure  string // of the first that failed
+	Failure  string // the first error
 }
 
-// victim is a client, in a process of its own, that reads one document after the
-// other at a leisurely pace.
+// victim is a client, in a process of its own, that reads one document after the other at a slow pace.
 type victim struct {
 	in  io.WriteCloser
 	out *bufio.Scanner
@@ -58,7 +57,7 @@ type victim struct {
 // pace is the time between two reads.
 const pace = 2 * time.Millisecond
 
-// newVictim starts one that reads.
+// newVictim starts a victim that only reads.
 func newVictim(t *testing.T, s *harness.Server) *victim { return startVictim(t, s.URI) }
 
 func startVictim(t *testing.T, args ...string) *victim {
@@ -81,7 +80,7 @@ func startVictim(t *testing.T, args ...string) *victim {
 	return v
 }
 
-// lap returns how the reads since the last lap went.
+// lap returns the statistics of the reads since the last lap.
 func (v *victim) lap(t *testing.T) (l lap) {
 	t.Helper()
 	if _, err := io.WriteString(v.in, "lap\n"); err != nil || !v.out.Scan() {
@@ -161,15 +160,15 @@ func use(coll *mongo.Collection, i int) error {
 
 var writes bool
 
-// giveWay lets the abusers have the processor only when nobody else wants it: what
-// they take from the victim is to be taken by way of the server.
+// giveWay gives the abusers the lowest scheduling priority: they should slow the victim down only through the
+// server.
 func giveWay(t *testing.T) {
 	tasks, err := filepath.Glob("/proc/self/task/*")
 	if err != nil || len(tasks) == 0 {
 		t.Log("abusers, server and victim share the processor alike: the times say little")
 		return
 	}
-	for _, task := range tasks { // threads made later are as those that make them
+	for _, task := range tasks { // threads that are started later inherit the priority
 		if id, err := strconv.Atoi(filepath.Base(task)); err == nil {
 			_ = syscall.Setpriority(syscall.PRIO_PROCESS, id, 19)
 		}

@@ -10,8 +10,7 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// TestCanary has a program that makes one second too much again, and wants the drill to find
-// that out.
+// TestCanary builds a program that restores one second too much, and checks that the drill finds it.
 func TestCanary(t *testing.T) {
 	if !testenv.IsLong() {
 		t.Skip("it builds a program of its own: CANTLE_LONG")

@@ -1,11 +1,11 @@
-// Package backup is the drill: several writers change documents, collections and indexes while
-// partitions split, merge and get other shard keys, backups are made, and the server is killed again and
-// again; then its folder is wrecked, and random moments are brought back, as whole servers and
-// beside living ones, and compared with what each writer knows was there.
+// Package backup is a disaster drill. Several writers change documents, collections and indexes while
+// partitions split, merge and get other shard keys, backups are made, and the server is killed repeatedly.
+// Then its folder is destroyed. Random moments are restored, as whole servers and into running ones, and
+// compared with what each writer has recorded.
 //
-// A writer changes only its own database, one thing at a time, and notes between which
-// timestamps each change was made. So at a moment its database was as after one certain
-// change, or, if the moment lies while a change was on its way, before or after that.
+// A writer changes only its own database, one change at a time, and records the timestamps between which each
+// change was made. So at a moment its database was in the state after a certain change, or, if the moment
+// lies within a change, in the state before or after that change.
 //
 //	CANTLE_LONG   if set, the canary as well; nightly: 200 moments instead of 10 (package programme)
 //	CANTLE_SEED   the first seed, as a failure prints it

@@ -17,7 +17,7 @@ import (
 
 func contains(text, part string) bool { return strings.Contains(text, part) }
 
-// momentsPerLife is how many moments of one life are brought back.
+// momentsPerLife is the number of moments of one life that are restored.
 const momentsPerLife = 10
 
 func TestDrill(t *testing.T) {
@@ -62,7 +62,7 @@ func TestDrill(t *testing.T) {
 	}
 }
 
-// whole restores a server and compares all of it.
+// whole restores a server at a moment and compares all of it.
 func (l *life) whole(m moment) {
 	l.t.Helper()
 	dir := filepath.Join(l.t.TempDir(), "restored")
@@ -83,7 +83,7 @@ func (l *life) whole(m moment) {
 	}
 }
 
-// wrong starts a server in a folder and says what is not as it was at a moment, "" for nothing.
+// wrong starts a server in a folder and returns a difference from the state at a moment, "" for none.
 func (l *life) wrong(bin, dir string, m moment) string {
 	s, err := harness.LaunchBinary(bin, harness.Options{Data: dir, Args: []string{"--cache-size", "16MB"}})
 	if err != nil {
@@ -109,7 +109,8 @@ func (l *life) wrong(bin, dir string, m moment) string {
 	return ""
 }
 
-// differs says in what a database is not as it may have been at a moment, "" for nothing.
+// differs returns the differences between a database and each state that it may have had at a moment, "" if
+// it equals one of them.
 func (w *writer) differs(m moment, have database) string {
 	var why []string
 	for _, want := range w.at(m) {
@@ -122,7 +123,7 @@ func (w *writer) differs(m moment, have database) string {
 	return fmt.Sprintf("%s at %v: %s", w.name, m, strings.Join(why, "; or "))
 }
 
-// besides restores one database under another name into a running server that has others.
+// besides restores one database under another name into a running server with other data.
 func (l *life) besides(m moment) {
 	l.t.Helper()
 	s, err := harness.LaunchBinary(l.bin, harness.Options{})

@@ -25,7 +25,7 @@ const (
 	kills   = 4
 )
 
-// life is a data folder through several processes, with its backups.
+// life is a data folder with the backups of it, through the lives of several server processes.
 type life struct {
 	t         *testing.T
 	bin       string
@@ -33,12 +33,12 @@ type life struct {
 	rnd       *rand.Rand
 	clock     clock
 	writers   []*writer
-	reshapes  atomic.Int64 // splits, merges and new shard keys that the server has made
-	first     moment       // the first that a backup has
-	certainly moment       // up to here backups certainly reach
+	reshapes  atomic.Int64 // completed splits, merges and changes of shard keys
+	first     moment       // the earliest moment in the backups
+	certainly moment       // the backups reach at least up to here
 }
 
-// newLife lets a server live and die.
+// newLife runs all rounds of a life and then destroys its folder.
 func newLife(t *testing.T, bin string, seed uint64) *life {
 	t.Helper()
 	dir := t.TempDir()
@@ -56,7 +56,7 @@ func newLife(t *testing.T, bin string, seed uint64) *life {
 	return l
 }
 
-// round is the life of one process.
+// round runs one server process until it is killed.
 func (l *life) round(n int) {
 	interval := fmt.Sprintf("%dms", 1000+l.rnd.IntN(1500))
 	s, err := harness.LaunchBinary(l.bin, harness.Options{Data: l.data, Args: []string{"--backup-to", l.to, "--backup-interval", interval, "--cache-size", "16MB"}})
@@ -117,7 +117,7 @@ func (l *life) round(n int) {
 	}
 }
 
-// backup makes one, and returns the first moment that it has.
+// backup makes a backup, and returns its first moment.
 func (l *life) backup(uri string) moment {
 	for {
 		out, err := exec.Command(l.bin, "backup", "--to", l.to, uri).CombinedOutput()
@@ -138,7 +138,7 @@ func (l *life) backup(uri string) moment {
 	}
 }
 
-// reshape splits and merges, and gives collections other shard keys, as far as they let it.
+// reshape splits and merges partitions and changes shard keys, and ignores refusals.
 func (l *life) reshape(ctx context.Context, client *mongo.Client, rnd *rand.Rand) {
 	admin := client.Database("admin")
 	for ctx.Err() == nil {
@@ -159,7 +159,7 @@ func (l *life) reshape(ctx context.Context, client *mongo.Client, rnd *rand.Rand
 	}
 }
 
-// wreck makes the folder useless, as a disk may.
+// wreck makes the folder unusable, as a failed disk would.
 func (l *life) wreck() {
 	if l.rnd.IntN(2) == 0 {
 		if err := os.RemoveAll(l.data); err != nil {
@@ -177,7 +177,7 @@ func (l *life) wreck() {
 	}
 }
 
-// drawMoment draws one: when something had just been done, by whomever.
+// drawMoment draws a moment just after a change of any writer.
 func (l *life) drawMoment() moment {
 	for {
 		w := l.writers[l.rnd.IntN(writers)]

@@ -14,14 +14,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// moment is a timestamp, ordered.
+// moment is a timestamp as a number that can be compared.
 type moment uint64
 
 func momentOf(ts bson.Timestamp) moment { return moment(ts.T)<<32 | moment(ts.I) }
 
 func (m moment) String() string { return fmt.Sprintf("%d,%d", uint32(m>>32), uint32(m)) }
 
-// clock is the newest operation time that anybody has seen.
+// clock holds the newest operation time in any reply.
 type clock struct{ at atomic.Uint64 }
 
 func (c *clock) see(m moment) {
@@ -33,13 +33,13 @@ func (c *clock) see(m moment) {
 	}
 }
 
-// content is what a collection holds: documents by _id, printed, and the names of indexes.
+// content is the state of a collection: documents by _id, printed, and the names of indexes.
 type content struct {
 	docs    map[int32]string
 	indexes map[string]bool
 }
 
-// database is content by collection; what holds nothing is left out.
+// database is content by collection; empty collections are left out.
 type database map[string]*content
 
 func (d database) coll(name string) *content {
@@ -59,7 +59,7 @@ func (d database) clone() database {
 	return out
 }
 
-// differs tells in what two differ, "" if they do not.
+// differs returns a difference between two databases, "" if there is none.
 func (d database) differs(o database) string {
 	names := map[string]bool{}
 	for name := range d {
@@ -85,7 +85,7 @@ func (d database) differs(o database) string {
 	return ""
 }
 
-// change is something that a writer did: at a time above after, and not above by.
+// change is a change that a writer made: at a time after after, and at or before by.
 type change struct {
 	what      string
 	after, by moment
@@ -100,16 +100,17 @@ type writer struct {
 	version int
 	now     database
 	changes []change
-	pending *change // nobody knows whether it was made
+	pending *change // a change whose outcome is undetermined
 }
 
-// made notes that a change was made.
+// made records that a change was made.
 func (w *writer) made(c change) {
 	c.apply(w.now)
 	w.changes = append(w.changes, c)
 }
 
-// at returns what the database may have been at a moment: after each so many of the changes.
+// at returns the states that the database may have had at a moment: it adds the certain changes, and then one
+// uncertain change after the other.
 func (w *writer) at(m moment) (out []database) {
 	d, may := database{}, 0
 	for i, c := range w.changes {
@@ -130,13 +131,13 @@ func (w *writer) at(m moment) (out []database) {
 	return out
 }
 
-// document is the one of a version.
+// document returns a document with a new version.
 func (w *writer) document(id int32, pad int) bson.D {
 	w.version++
 	return bson.D{{Key: "_id", Value: id}, {Key: "k", Value: id % 17}, {Key: "v", Value: int32(w.version)}, {Key: "pad", Value: strings.Repeat("x", pad)}}
 }
 
-// run runs a command and returns when it was over.
+// run runs a command and returns its operation time.
 func run(ctx context.Context, db *mongo.Database, cmd bson.D) (moment, error) {
 	reply, err := db.RunCommand(ctx, cmd).Raw()
 	if err != nil {
@@ -155,13 +156,13 @@ func run(ctx context.Context, db *mongo.Database, cmd bson.D) (moment, error) {
 	return momentOf(r.OperationTime), nil
 }
 
-// refused reports that the server answered and did nothing.
+// refused reports whether the server answered with an error and certainly made no change.
 func refused(err error) bool {
 	var command mongo.CommandError
 	return errors.As(err, &command) && !mongo.IsNetworkError(err) && !mongo.IsTimeout(err) && !command.HasErrorLabel("UnknownTransactionCommitResult")
 }
 
-// step makes one change. Errors: the answer did not come.
+// step makes one change. Errors: the reply did not arrive.
 func (w *writer) step(ctx context.Context, client *mongo.Client) error {
 	c, do := w.draw(client.Database(w.name))
 	c.after = moment(w.clock.at.Load())
@@ -181,7 +182,7 @@ func (w *writer) step(ctx context.Context, client *mongo.Client) error {
 	return nil
 }
 
-// draw draws a change and what makes it.
+// draw draws a change, and returns it with the function that makes it.
 func (w *writer) draw(db *mongo.Database) (change, func(context.Context) (moment, error)) {
 	coll := string("abc"[w.rnd.IntN(3)])
 	id := int32(w.rnd.IntN(60))
@@ -250,7 +251,7 @@ func print(doc any) string {
 	return string(b)
 }
 
-// read reads a database, and looks whether each index of a writer finds all documents.
+// read reads a database, and checks that each index of a writer finds all documents.
 func read(ctx context.Context, db *mongo.Database) (database, moment, error) {
 	out := database{}
 	names, err := db.ListCollectionNames(ctx, bson.D{})
@@ -307,7 +308,7 @@ func readInto(ctx context.Context, coll *mongo.Collection, c *content) error {
 	return err
 }
 
-// settle finds out, after a kill, whether the change was made whose answer never came.
+// settle determines after a kill whether a change without a reply was made.
 func (w *writer) settle(ctx context.Context, client *mongo.Client) error {
 	have, at, err := read(ctx, client.Database(w.name))
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 // Shape of the load on change streams.
 const (
 	changeWriters = 8
-	changedDocs   = 24 // each counts its changes
+	changedDocs   = 24 // each counts its changes in a field
 	catchUpMax    = time.Minute
 )
 
@@ -33,7 +33,7 @@ type era struct {
 
 func (e *era) coll() *mongo.Collection { return e.client.Database("crash").Collection("counters") }
 
-// last does what ends something on the server, which may be gone.
+// last runs a final operation on the server, which may be gone, for at most a second.
 func (e *era) last(do func(ctx context.Context)) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.ctx), time.Second)
 	defer cancel()
@@ -51,8 +51,7 @@ type reader struct {
 	total int
 }
 
-// read opens a stream where the last one stopped and takes some events. The error is
-// nil also when the era ended.
+// read resumes the stream and takes some events. The error is nil also when the era ended.
 func (r *reader) read(e *era, most int) error {
 	s, err := e.coll().Watch(e.ctx, r.pipeline, r.options().SetResumeAfter(r.token).SetMaxAwaitTime(100*time.Millisecond))
 	if err != nil {
@@ -85,8 +84,8 @@ func (r *reader) read(e *era, most int) error {
 	return ended(e, s.Err())
 }
 
-// ended leaves out errors that are no wonder once the server was killed, which is a
-// moment before the era ends.
+// ended returns nil for errors that are expected once the server was killed, which happens a moment before
+// the era ends.
 func ended(e *era, err error) error {
 	if e.ctx.Err() != nil || unknown(err) {
 		return nil
@@ -199,7 +198,7 @@ func TestChangesThroughKills(t *testing.T) {
 
 // begun connects to a server for one life of it.
 func begun(t *testing.T, server *harness.Server) (e *era, end func()) {
-	// What a driver still wants to tell a dead server ends soon.
+	// The driver's last messages to a dead server time out soon.
 	client, err := harness.Connect(server.URI, options.Client().SetServerSelectionTimeout(2*time.Second))
 	if err != nil {
 		server.Kill()
@@ -213,7 +212,7 @@ func begun(t *testing.T, server *harness.Server) (e *era, end func()) {
 	}
 }
 
-// prepareCounters makes the documents and opens the streams behind that.
+// prepareCounters makes the documents and then opens the streams.
 func prepareCounters(t *testing.T, e *era, readers []*reader) {
 	admin := e.client.Database("admin")
 	err := admin.RunCommand(e.ctx, bson.D{{Key: "shardCollection", Value: "crash.counters"}, {Key: "key", Value: bson.D{{Key: "_id", Value: "hashed"}}}, {Key: "numInitialChunks", Value: 2}}).Err()
@@ -235,7 +234,7 @@ func prepareCounters(t *testing.T, e *era, readers []*reader) {
 	}
 }
 
-// count changes documents until the era ends and returns how often.
+// count changes documents until the era ends and returns the number of changes.
 func count(t *testing.T, e *era, random *rand.Rand) (n int64) {
 	inc := bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: int64(1)}}}}
 	one := func(ctx context.Context, id int) error {
@@ -271,8 +270,8 @@ func count(t *testing.T, e *era, random *rand.Rand) (n int64) {
 	return n
 }
 
-// move splits, merges and reshards until the era ends and returns how often it did.
-// Refusals, such as that another is under way, do not matter.
+// move splits, merges and reshards until the era ends and returns the number of successes. Refusals, for
+// example because another change is in progress, are ignored.
 func move(e *era, random *rand.Rand) (n int64) {
 	key := bson.D{{Key: "g", Value: "hashed"}}
 	for e.ctx.Err() == nil {

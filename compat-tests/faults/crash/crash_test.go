@@ -25,18 +25,18 @@ import (
 // Shape of the load.
 const (
 	writers      = 4
-	keysPerWrite = 200 // each writer owns this many documents and changes them over and over
+	keysPerWrite = 200 // documents that each writer owns and changes repeatedly
 	batch        = 5   // documents of one insertMany and of one transaction
 )
 
-// model is what one writer knows about its documents. A write is either known to
-// have happened, or its answer never came and both outcomes are right.
+// model holds the expected documents of one writer. The outcome of a write is either known, or undetermined
+// because no reply came; then both outcomes are right.
 type model struct {
 	writer int
 	in     string          // the collection, "" = by writer
 	known  map[int32]int64 // _id → version of the last acknowledged write; 0 = deleted
-	maybe  map[int32]int64 // _id → version of the write whose answer never came
-	pairs  int64           // version of the last acknowledged transaction over all pair documents
+	maybe  map[int32]int64 // _id → version of an undetermined write
+	pairs  int64           // version of the last acknowledged transaction, which sets all pair documents
 	asked  int64           // version of the last transaction sent
 	next   int64           // the next version
 }
@@ -81,8 +81,7 @@ func TestKillDuringWrites(t *testing.T) {
 	}
 }
 
-// begin draws the numbers of a test and makes its data directory, which is kept when
-// the test fails.
+// begin draws the random seed of a test and makes its data directory, which is kept if the test fails.
 func begin(t *testing.T) (random *rand.Rand, dir string) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -117,7 +116,7 @@ func durable(client *mongo.Client, name string) *mongo.Collection {
 	return client.Database("crash").Collection(name, o)
 }
 
-// collectionOf says where a writer writes.
+// collectionOf returns the collection of a writer.
 func collectionOf(client *mongo.Client, m *model) *mongo.Collection {
 	if m.in != "" {
 		return durable(client, m.in)
@@ -147,7 +146,7 @@ func prepare(t *testing.T, s *harness.Server) {
 	}
 }
 
-// connect opens a client that does not retry: an answer that never came must show.
+// connect opens a client without retries, so that a missing reply is seen.
 func connect(t *testing.T, s *harness.Server) *mongo.Client {
 	client, err := harness.Connect(s.URI, options.Client().SetRetryWrites(false).SetRetryReads(false).
 		SetServerSelectionTimeout(20*time.Second)) // a machine under load may take seconds; the load ends with the server
@@ -166,13 +165,12 @@ func load(t *testing.T, s *harness.Server, models []*model, random *rand.Rand, d
 	})
 }
 
-// during writes while fn ends the server, and returns the number of acknowledged
-// writes.
+// during writes while fn ends the server, and returns the number of acknowledged writes.
 func during(t *testing.T, s *harness.Server, models []*model, random *rand.Rand, fn func(ctx context.Context, client *mongo.Client)) int {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	client := connect(t, s)
-	defer client.Disconnect(ctx) // which is over by then: nobody is left to end sessions
+	defer client.Disconnect(ctx) // ctx has ended by then: there is no server to end sessions
 	var group sync.WaitGroup
 	counts := make([]int, len(models))
 	for i, m := range models {
@@ -192,7 +190,7 @@ func during(t *testing.T, s *harness.Server, models []*model, random *rand.Rand,
 		})
 	}
 	fn(ctx, client)
-	cancel() // nobody will answer any more
+	cancel() // no reply will come any more
 	group.Wait()
 	total := 0
 	for _, n := range counts {
@@ -201,8 +199,8 @@ func during(t *testing.T, s *harness.Server, models []*model, random *rand.Rand,
 	return total
 }
 
-// unknown reports whether an error leaves open what the server did. One that waited for a
-// connection when others broke is told that the pool was cleared.
+// unknown reports whether an error leaves the outcome undetermined. An operation that waits for a connection
+// while others break gets the error that the pool was cleared.
 func unknown(err error) bool {
 	var pool driver.RetryablePoolError
 	return err != nil && (errors.As(err, &pool) || mongo.IsNetworkError(err) || errors.Is(err, mongo.ErrClientDisconnected) ||
@@ -264,7 +262,7 @@ func (m *model) write(ctx context.Context, client *mongo.Client, random *rand.Ra
 		case err == nil:
 			m.pairs = version
 		case errors.As(err, &labeled) && labeled.HasErrorLabel("TransientTransactionError") && !mongo.IsNetworkError(err):
-			m.asked = m.pairs // aborted by a conflict, for certain
+			m.asked = m.pairs // certainly aborted by a conflict
 			return nil
 		}
 		return err
@@ -307,8 +305,8 @@ func (m *model) id(random *rand.Rand) int32 { return m.base() + random.Int32N(ke
 // pair is the _id of the i-th document of the writer's transactions.
 func (m *model) pair(i int) int32 { return m.base() + 5000 + int32(i) }
 
-// document makes the document of a version. Everything in it follows from _id and
-// version, so a document that mixes two writes shows.
+// document makes the document of a version. All of it follows from _id and version, so a document that mixes
+// two writes is detected.
 func (m *model) document(id int32, version int64) bson.D {
 	tags := bson.A{}
 	for i := range version % 4 {
@@ -329,10 +327,10 @@ func filler(id int32, version int64) string {
 	return string(b)
 }
 
-// check compares the restarted server with the models, and settles what was open.
+// check compares the restarted server with the models, and resolves the undetermined writes.
 func check(t *testing.T, s *harness.Server, models []*model, round int) {
 	ctx := harness.Context(t)
-	client, err := harness.Connect(s.URI) // which waits longer than one of a server that may be dead
+	client, err := harness.Connect(s.URI) // with a longer timeout than connect sets for a server that may be dead
 	if err != nil {
 		t.Error(err)
 		return
@@ -377,7 +375,7 @@ func (m *model) read(ctx context.Context, coll *mongo.Collection) (map[int32]int
 	return found, cursor.Err()
 }
 
-// settle compares what was found with what is known, and takes it as known.
+// settle compares the found versions with the model, and stores them in it.
 func (m *model) settle(t *testing.T, found map[int32]int64, round int) {
 	for id := m.base(); id < m.base()+keysPerWrite; id++ {
 		got, known := found[id], m.known[id]
@@ -399,7 +397,7 @@ func (m *model) settle(t *testing.T, found map[int32]int64, round int) {
 	m.pairs, m.asked = first, first
 }
 
-// validate asks the server to compare its indexes with its documents.
+// validate runs the command validate, which compares indexes with documents.
 func validate(t *testing.T, ctx context.Context, c *mongo.Collection, round int) {
 	var reply bson.Raw
 	err := c.Database().RunCommand(ctx, bson.D{{Key: "validate", Value: c.Name()}, {Key: "full", Value: true}}).Decode(&reply)

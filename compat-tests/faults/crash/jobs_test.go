@@ -18,30 +18,29 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// The steps at which the server can be told to kill itself; package jobs names them.
+// The steps at which a fail point can make the server kill itself; package jobs names them.
 var (
 	rewriteSteps = []string{"begun", "copying", "copied", "applied", "blocked", "ready"}
 	reshapeSteps = []string{"prepared", "counted", "moving", "moved", "settled"}
 	cappedSteps  = []string{"capped frozen", "capped copied"}
 )
 
-// ballast is how many documents nobody writes to: enough for several transactions of
-// a job.
+// ballast is the number of documents that no client changes: enough for several transactions of a job.
 const ballast = 3000
 
-// structure is a command that changes how a collection lies.
+// structure is a command that changes the structure of a collection.
 type structure struct {
 	name  string
 	steps []string
 	run   func(f *killing) error
-	more  int // partitions that there are more of whatever step the process ended at
-	// undo gives a rewritten collection its former key back, and nil is of a change that rewrites
-	// nothing. A rewriting runs again after a kill, and ends with the key.
+	more  int // partitions that the command adds, at whichever step the process ended
+	// undo gives a rewritten collection its former key back; it is nil for a change that rewrites nothing. A
+	// rewrite starts again after a kill, and ends with key.
 	undo func(f *killing) error
 	key  bson.D
 }
 
-// state is how the collection lies.
+// state is the structure of the collection.
 type state struct {
 	key    string
 	chunks int // -1 for any number
@@ -55,10 +54,10 @@ type killing struct {
 	random *rand.Rand
 }
 
-// Structures change under load while the process is killed at each of their steps:
-// nothing that was acknowledged is lost, nothing is there twice, everything is found
-// by its shard key and by every index, and the collection lies as before or as it
-// should; a rewriting runs again. What is left over does not keep the next change from being made.
+// TestKillDuringStructureChanges kills the process at each step of a structure change under load. No
+// acknowledged write may be lost, no document duplicated, all must be found by shard key and by every index,
+// and the collection must have its structure of before or the new one; a rewrite runs again. Leftovers must
+// not prevent the next change.
 func TestKillDuringStructureChanges(t *testing.T) {
 	testenv.SkipWithURI(t)
 	rounds := 1
@@ -66,7 +65,7 @@ func TestKillDuringStructureChanges(t *testing.T) {
 		rounds = 20
 	}
 	if strings.HasPrefix(testenv.Storage(), "tikv") {
-		rounds = 1 // after each kill, others wait for the lease of the process: some 20 s
+		rounds = 1 // after each kill, the next server waits for the lease to expire: some 20 s
 	}
 	random, dir := begin(t)
 	models := make([]*model, writers)
@@ -92,7 +91,7 @@ func TestKillDuringStructureChanges(t *testing.T) {
 	var want *state // after a kill
 	for range rounds {
 		for _, change := range changes {
-			// At the end once without a kill, so that the next change has what it needs.
+			// The last run is without a kill, so that the next change finds what it needs.
 			for i, step := range append(slices.Clone(change.steps), "") {
 				o := harness.Options{Data: dir, Args: []string{"--sync=always", "--enable-test-commands"}}
 				server, err := harness.Launch(o)
@@ -110,7 +109,7 @@ func TestKillDuringStructureChanges(t *testing.T) {
 				}
 				acknowledged += during(t, server, models, random, func(ctx context.Context, client *mongo.Client) {
 					f := &killing{t, ctx, client, random}
-					if change.undo != nil && i > 0 { // the kill before has not kept it from being made
+					if change.undo != nil && i > 0 { // the change was completed in spite of the last kill
 						if err := change.undo(f); err != nil {
 							t.Errorf("%s undone: %v", change.name, err)
 						}
@@ -132,8 +131,8 @@ func TestKillDuringStructureChanges(t *testing.T) {
 	}
 }
 
-// round makes a change, at a step of which the server dies unless it is "", and
-// returns how the collection should lie afterwards, nil for unknown.
+// round makes a change. Unless step is "", the server dies at that step. It returns the expected structure
+// afterwards, nil if unknown.
 func (f *killing) round(change structure, step string) *state {
 	if step == "" {
 		if err := change.run(f); err != nil {
@@ -146,7 +145,7 @@ func (f *killing) round(change structure, step string) *state {
 		return nil
 	}
 	skip := 0
-	if step == "copying" || step == "moving" { // met once per transaction
+	if step == "copying" || step == "moving" { // reached once per transaction
 		skip = f.random.IntN(3)
 	}
 	err := f.admin(bson.D{{Key: "configureFailPoint", Value: "killAtJobStep"}, {Key: "mode", Value: bson.D{{Key: "skip", Value: skip}}},
@@ -174,8 +173,8 @@ func (f *killing) round(change structure, step string) *state {
 	return &before
 }
 
-// rest waits until what the start has resumed is done: on a slow store the fail point would meet
-// that, in place of the change. Background work has negative numbers among the operations.
+// rest waits until the jobs that the start has resumed are done: on a slow store the fail point would hit one
+// of them instead of the change. Background operations have negative opids.
 func (f *killing) rest() error {
 	for f.ctx.Err() == nil {
 		cursor, err := f.client.Database("admin").Aggregate(f.ctx, mongo.Pipeline{{{Key: "$currentOp", Value: bson.D{}}},
@@ -195,7 +194,7 @@ func (f *killing) admin(cmd bson.D) error {
 	return f.client.Database("admin").RunCommand(f.ctx, cmd).Err()
 }
 
-// settled reads the state, and waits for a rewriting that runs again.
+// settled reads the state, and waits for a rewrite that runs again.
 func (f *killing) settled(want *state) (now state, err error) {
 	for range 1200 {
 		if now, err = f.state(); err != nil || want.chunks >= 0 {
@@ -249,7 +248,7 @@ func split(f *killing) error {
 	return f.admin(bson.D{{Key: "split", Value: "crash.jobs"}, {Key: "middle", Value: bson.D{{Key: "_id", Value: at}}}})
 }
 
-// merge makes one of two neighbours, the left of which is drawn.
+// merge merges two neighbours, the left of which is drawn.
 func merge(f *killing) error {
 	cursor, err := f.client.Database("config").Collection("chunks").Find(f.ctx, bson.D{}, options.Find().SetSort(bson.D{{Key: "min", Value: 1}}))
 	if err != nil {
@@ -263,7 +262,7 @@ func merge(f *killing) error {
 		f.Error("there is nothing to merge")
 		return nil
 	}
-	i := len(chunks) - 2 // the last have the ballast
+	i := len(chunks) - 2 // the last two hold the ballast
 	return f.admin(bson.D{{Key: "mergeChunks", Value: "crash.jobs"}, {Key: "bounds", Value: bson.A{chunks[i].Min, chunks[i+1].Max}}})
 }
 
@@ -291,7 +290,7 @@ func fill(t *testing.T, s *harness.Server) {
 	}
 }
 
-// inspect compares what is there after a start with the models.
+// inspect compares the data after a start with the models.
 func inspect(t *testing.T, s *harness.Server, models []*model, kills int, want *state) {
 	ctx := harness.Context(t)
 	client := connect(t, s)
@@ -319,7 +318,7 @@ func inspect(t *testing.T, s *harness.Server, models []*model, kills int, want *
 			t.Errorf("after %d kills there are %d of %d documents of the ballast", kills, len(found), ballast)
 		}
 	}
-	// Each is found where its shard key says, and there are no others.
+	// Each document is found by its shard key, and there are no others.
 	byKey, err := coll.CountDocuments(ctx, bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: ids}}}})
 	if err != nil || int(byKey) != len(ids) {
 		t.Errorf("after %d kills %d of %d documents are found by their keys: %v", kills, byKey, len(ids), err)
@@ -333,8 +332,8 @@ func inspect(t *testing.T, s *harness.Server, models []*model, kills int, want *
 	inspectLog(t, ctx, client)
 }
 
-// inspectLog checks the collection that becomes capped: it has all its documents,
-// takes writes, and no copy of it is left.
+// inspectLog checks the collection that becomes capped: it has all its documents, accepts writes, and no copy
+// of it is left.
 func inspectLog(t *testing.T, ctx context.Context, client *mongo.Client) {
 	soon, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

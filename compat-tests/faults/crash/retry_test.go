@@ -11,9 +11,9 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// TestRetryAfterKill: a retryable write that was answered before the process was
-// killed is answered alike when it is repeated, and takes no effect again. So is
-// the commit of a transaction. Spec: retryable-writes, transactions.
+// TestRetryAfterKill checks that a retryable write whose reply was sent before the process was killed gets
+// the same reply when it is repeated, without a second effect. So is the commit of a transaction. Spec:
+// retryable-writes, transactions.
 func TestRetryAfterKill(t *testing.T) {
 	testenv.SkipWithURI(t)
 	programme.Tell(t, "kill", 0, func() (int, string) { return 1, "" })
@@ -64,7 +64,7 @@ func TestRetryAfterKill(t *testing.T) {
 	server.Kill()
 
 	_, ask = launch()
-	for i, command := range commands[1:] { // the session of the first has gone on
+	for i, command := range commands[1:] { // the session of the first has a later transaction by now
 		was, again := first[i+1], ask("%s", command)
 		for _, field := range []string{"ok", "n", "nModified", "value", "lastErrorObject"} {
 			if !again.Lookup(field).Equal(was.Lookup(field)) {

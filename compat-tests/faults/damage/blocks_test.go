@@ -21,17 +21,17 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv/wreck"
 )
 
-// gap is what a damaged block may take away: the keys behind the last of the block before
-// it and before the first of the block behind it. nil is where there is no such block. first
-// is its own first key.
+// gap is the key range that may be lost with a damaged block: the keys between the last key of the block
+// before it and the first key of the block after it, both excluded; nil if there is no such block. first is
+// the first key of the block itself.
 type gap struct{ after, before, first []byte }
 
 func (g gap) holds(key []byte) bool {
 	return (g.after == nil || bytes.Compare(key, g.after) > 0) && (g.before == nil || bytes.Compare(key, g.before) < 0)
 }
 
-// gaps returns what bytes of a table hold, as the table says before it is damaged: it is read
-// by the engine's own reader, not by what is tested.
+// gaps returns the key ranges of a byte range of a table, before the table is damaged. It uses the engine's
+// own reader and not the code under test.
 func gaps(t *testing.T, path string, from, to int64) (lost []gap) {
 	t.Helper()
 	file, err := vfs.Default.Open(path)
@@ -86,7 +86,7 @@ func gaps(t *testing.T, path string, from, to int64) (lost []gap) {
 	return lost
 }
 
-// mayLose returns which documents an injury may take away for good: those whose keys lie
+// mayLose returns a function that reports whether an injury may destroy a document: whether its key lies
 // between the blocks on both sides of the damaged ones.
 func (m *made) mayLose(t *testing.T, in injury) func(ns string, id int32) bool {
 	t.Helper()
@@ -108,14 +108,14 @@ func (m *made) mayLose(t *testing.T, in injury) func(ns string, id int32) bool {
 	}
 }
 
-// keys returns where the documents of the folder lie, before it is damaged.
+// keys returns the keys of the documents in the folder, before it is damaged.
 func (m *made) keys(t *testing.T) map[string]map[int32][]byte {
 	t.Helper()
 	if m.where != nil {
 		return m.where
 	}
 	m.where = map[string]map[int32][]byte{}
-	// Whoever looks must not open the folder that others are copied from.
+	// Opening the folder would change it, and other tests copy it: open a copy.
 	dir := filepath.Join(t.TempDir(), "store")
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join(m.dir, "store"))); err != nil {
 		t.Fatal(err)
@@ -143,5 +143,5 @@ func (m *made) keys(t *testing.T) map[string]map[int32][]byte {
 	return m.where
 }
 
-// toTheEnd is the end of what is cut off.
+// toTheEnd is the end of a range that was cut off.
 const toTheEnd = math.MaxInt64

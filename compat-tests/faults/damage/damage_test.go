@@ -19,7 +19,7 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// counts is what became of the rounds.
+// counts holds the outcomes of the rounds.
 type counts struct {
 	rounds, refused, errored, harmless, served, found, saved, lost, outside, fromLog, older int
 }
@@ -49,7 +49,7 @@ func (c *counts) String() string {
 		c.refused, c.errored, c.harmless, c.served, c.found, c.saved, c.fromLog, c.older, c.lost-c.outside, c.outside)
 }
 
-// round damages a copy of a folder and asks it everything.
+// round damages a copy of a folder and reads all data from it.
 func (c *counts) round(t *testing.T, bin string, m *made, seed int64) {
 	rng := rand.New(rand.NewPCG(uint64(seed), 7))
 	dir := filepath.Join(t.TempDir(), "data")
@@ -109,9 +109,8 @@ func (c *counts) round(t *testing.T, bin string, m *made, seed int64) {
 	s.stop(t)
 }
 
-// ask asks for all documents and for many alone, by _id and by an index, and returns how
-// many questions ended with an error. back allows the state before the last life; wrong is
-// told of wrong answers.
+// Reads all documents, and many single ones by _id and by an index, and returns the number of reads that
+// failed. back allows the state before the last life; wrong is called for wrong results.
 func ask(t *testing.T, s *server, m *made, back bool, rng *rand.Rand, wrong func(format string, args ...any)) (bad int) {
 	t.Helper()
 	client := s.client(t)
@@ -179,8 +178,8 @@ func ask(t *testing.T, s *server, m *made, back bool, rng *rand.Rand, wrong func
 	return bad
 }
 
-// known allows a version of the last life that another one followed: the log was cut
-// between them.
+// known reports whether a document can be a version that the last life wrote and replaced later: the log may
+// have been cut between the two.
 func known(m *made, ns string, id int32, got string) bool {
 	doc := bson.Raw(got)
 	n, ok := doc.Lookup("_id").Int32OK()
@@ -209,7 +208,7 @@ func all(ctx context.Context, coll *mongo.Collection, filter bson.D) (map[int32]
 	return out, cur.Err()
 }
 
-// judge counts an error that says that data are damaged; others are failures.
+// judge counts errors that report damaged data; any other error is a failure.
 func judge(err error, wrong func(format string, args ...any)) int {
 	var refused mongo.ServerError
 	switch {
@@ -225,7 +224,7 @@ func judge(err error, wrong func(format string, args ...any)) int {
 	return 1
 }
 
-// readOnly shows that a server says that it takes no writes, and takes none.
+// readOnly checks that a server reports itself as read-only and refuses writes.
 func readOnly(t *testing.T, s *server) {
 	t.Helper()
 	client := s.client(t)

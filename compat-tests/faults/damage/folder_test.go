@@ -17,25 +17,25 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// model is what the database holds: documents by namespace and _id, as bytes.
+// model holds the contents of the database: documents by namespace and _id, as bytes.
 type model struct {
 	docs map[string]map[int32]string
-	// past has what documents were before the last life of the server, "" for none, for
-	// those that it changed: what a damaged log may take back.
+	// past holds the documents that the last life of the server changed, as they were before it, "" for none.
+	// A damaged log may restore them.
 	past map[string]map[int32]string
 }
 
 var namespaces = []string{"shop.orders", "shop.items"}
 
-// made is a folder made by several lives of a server, and what it holds.
+// made is a folder that several lives of a server have written, and its expected contents.
 type made struct {
 	dir string
 	model
 	where map[string]map[int32][]byte // the keys of documents; see keys
 }
 
-// makeFolder fills a folder. The last life leaves its writes in the log; killed copies the
-// folder while the server is still there.
+// makeFolder fills a folder. The writes of the last life stay in the log. With killed, the folder is copied
+// while the server still runs.
 func makeFolder(t *testing.T, bin string, killed bool) *made {
 	t.Helper()
 	m := &made{dir: filepath.Join(t.TempDir(), "data"), model: model{docs: map[string]map[int32]string{}, past: map[string]map[int32]string{}}}
@@ -67,8 +67,8 @@ func makeFolder(t *testing.T, bin string, killed bool) *made {
 	return m
 }
 
-// forgetful cuts off the change log, as it is after a day: what a damaged block held is not
-// there a second time.
+// forgetful trims the change log, as the server does after a day, so that it holds no second copy of a
+// damaged block.
 func (m *made) forgetful(t *testing.T) *made {
 	t.Helper()
 	s, err := pebblekv.Open(filepath.Join(m.dir, "store"), pebblekv.Options{})
@@ -142,7 +142,7 @@ func (m *made) write(t *testing.T, coll *mongo.Collection, rng *rand.Rand, life 
 	}
 }
 
-// document makes one; k decides where it lies and never changes.
+// document returns a document; k decides its position and never changes.
 func document(rng *rand.Rand, id int32) bson.D {
 	pad := make([]byte, 150)
 	for i := range pad {
@@ -160,11 +160,11 @@ func raw(t *testing.T, doc bson.D) string {
 	return string(b)
 }
 
-// injury is one damage.
+// injury is one damage to a file.
 type injury struct {
 	file, what string
 	kind       string // sst, log, MANIFEST or other
-	from, to   int64  // which bytes
+	from, to   int64  // the damaged bytes
 }
 
 func (i injury) String() string { return i.what + " of " + i.file }
@@ -189,7 +189,7 @@ func hurt(t *testing.T, dir string, rng *rand.Rand) injury {
 	if err != nil {
 		t.Fatal(err)
 	}
-	used := len(strings.TrimRight(string(b), "\x00")) // logs are longer than what is in them
+	used := len(strings.TrimRight(string(b), "\x00")) // logs are longer than their contents
 	at := rng.IntN(max(used, 1))
 	in := injury{file: filepath.Base(path), kind: "other"}
 	for _, kind := range []string{"sst", "log", "MANIFEST"} {

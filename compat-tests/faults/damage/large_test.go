@@ -14,8 +14,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// A bit of a document of 15 MB: nothing takes longer over that than over any other. The
-// engine would look for the bit for ten minutes, at every read.
+// TestDamagedLargeDocument flips a bit of a document of 15 MB: no operation may take longer than with a small
+// one. The engine would search for the flipped bit for ten minutes, at every read.
 func TestDamagedLargeDocument(t *testing.T) {
 	bin, err := harness.Build("")
 	if err != nil {
@@ -28,7 +28,7 @@ func TestDamagedLargeDocument(t *testing.T) {
 	for id := range int32(4) {
 		text := make([]byte, 15<<20)
 		for i := range text {
-			text[i] = byte('0' + rng.IntN(64)) // which does not get much smaller
+			text[i] = byte('0' + rng.IntN(64)) // compresses badly
 		}
 		copy(text[7<<20:], fmt.Sprint(marker[:len(marker)-1], id))
 		doc := bson.D{{Key: "_id", Value: id}, {Key: "s", Value: string(text)}}
@@ -39,7 +39,7 @@ func TestDamagedLargeDocument(t *testing.T) {
 		}
 		_ = client.Disconnect(t.Context())
 		s.stop(t)
-		s = serve(t, bin, dir) // which writes the log into a table
+		s = serve(t, bin, dir) // writes the log into a table
 	}
 	s.stop(t)
 	(&made{dir: dir}).forgetful(t)
@@ -88,7 +88,7 @@ func TestDamagedLargeDocument(t *testing.T) {
 // marker stands in the middle of one of the documents.
 const marker = "the document number 2"
 
-// flipLarge changes a bit of one of the tables, in the middle of its data, and in no other.
+// flipLarge flips a bit in exactly one of the tables, in the middle of its data.
 func flipLarge(t *testing.T, dir string) {
 	t.Helper()
 	tables, _ := filepath.Glob(filepath.Join(dir, "store", "*.sst"))
@@ -97,7 +97,7 @@ func flipLarge(t *testing.T, dir string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for at := 0; ; at++ { // the change log has it as well
+		for at := 0; ; at++ { // the change log has the document as well
 			next := bytes.Index(b[at:], []byte(marker))
 			if next < 0 {
 				break

@@ -12,8 +12,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// salvage saves what is left, compares it with the model, and looks that the damaged folder
-// is as it was.
+// salvage runs `cantle salvage`, compares its output with the model, and checks that the damaged folder is
+// unchanged.
 func (c *counts) salvage(t *testing.T, bin, dir string, m *made, in injury, found bool) {
 	t.Helper()
 	before := fingerprint(t, dir)
@@ -60,8 +60,7 @@ func (c *counts) salvage(t *testing.T, bin, dir string, m *made, in injury, foun
 	}
 }
 
-// savedOf returns the documents of a collection that were saved, and looks whether they are
-// right.
+// savedOf returns the documents of a collection that were saved, and checks that they are right.
 func (c *counts) savedOf(t *testing.T, out, text, ns string, m *made, in injury) (seen map[int32]bool) {
 	t.Helper()
 	seen = map[int32]bool{}
@@ -93,8 +92,8 @@ func (c *counts) savedOf(t *testing.T, out, text, ns string, m *made, in injury)
 	return seen
 }
 
-// aside returns the documents that were set aside and are what they should be: a newer
-// version might have been in a damaged block.
+// aside returns the documents that were set aside, because a newer version might have been in a damaged
+// block, and reports for each whether it is right.
 func (m *made) aside(t *testing.T, out, ns string) map[int32]bool {
 	t.Helper()
 	right := map[int32]bool{}
@@ -124,7 +123,7 @@ func documents(t *testing.T, path string) (docs []string) {
 	return docs
 }
 
-// fingerprint tells whether a folder has changed.
+// fingerprint returns the names and contents of a folder's files, to detect changes.
 func fingerprint(t *testing.T, dir string) string {
 	t.Helper()
 	var out strings.Builder

@@ -18,14 +18,14 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// patience is how long anything may take: more is a hang.
+// patience is the timeout of every operation: more is a hang.
 const patience = 30 * time.Second
 
-// server is a process.
+// server is a server process.
 type server struct {
 	cmd    *exec.Cmd
 	uri    string // "" if it has not started
-	status int    // then
+	status int    // exit status, if it did not start
 	done   chan struct{}
 	mu     sync.Mutex
 	text   bytes.Buffer
@@ -88,13 +88,13 @@ func (s *server) client(t *testing.T) *mongo.Client {
 	return c
 }
 
-// kill ends the process as kill -9 does.
+// kill ends the process with SIGKILL.
 func (s *server) kill() {
 	_ = s.cmd.Process.Kill()
 	<-s.done
 }
 
-// stop ends the server and looks at what it has printed.
+// stop ends the server and checks its output.
 func (s *server) stop(t *testing.T) {
 	t.Helper()
 	select {
@@ -114,7 +114,7 @@ func (s *server) stop(t *testing.T) {
 
 var stack = regexp.MustCompile(`goroutine \d+|panic:|\.go:\d+|Error types|pebble`)
 
-// noStack fails on what only those who wrote the program could read.
+// noStack fails on output that only developers of the server understand.
 func noStack(t *testing.T, text string) {
 	t.Helper()
 	if m := stack.FindString(text); m != "" {

@@ -44,7 +44,7 @@ func TestCutCanaries(t *testing.T) {
 	}
 }
 
-// TestErrorCanaries plants bugs in what is done about errors.
+// TestErrorCanaries plants bugs in the handling of errors.
 func TestErrorCanaries(t *testing.T) {
 	for _, c := range []canary{
 		{name: "an error of writing is overheard", scenario: "insert", under: deaf, breaker: &breaker{kind: "write", n: 40, lasting: true, err: syscall.EIO}},
@@ -67,7 +67,7 @@ func TestErrorCanaries(t *testing.T) {
 	}
 }
 
-// find is the scenario of a canary.
+// find returns the scenario of a canary.
 func (c *canary) find(t *testing.T) *scenario {
 	t.Helper()
 	for i := range scenarios {
@@ -79,7 +79,7 @@ func (c *canary) find(t *testing.T) *scenario {
 	return nil
 }
 
-// lazily does not sync the files of a kind.
+// lazily returns a file system that does not sync files of a kind.
 func lazily(kind string) func(vfs.FS) vfs.FS {
 	return func(files vfs.FS) vfs.FS {
 		return changed{files, func(name string, f vfs.File) vfs.File {
@@ -91,7 +91,7 @@ func lazily(kind string) func(vfs.FS) vfs.FS {
 	}
 }
 
-// changed is a file system whose written files are not what they seem.
+// changed is a file system that wraps the files that are written.
 type changed struct {
 	vfs.FS
 	file func(name string, f vfs.File) vfs.File
@@ -120,7 +120,7 @@ func (lazy) Sync() error                { return nil }
 func (lazy) SyncData() error            { return nil }
 func (lazy) SyncTo(int64) (bool, error) { return true, nil }
 
-// deaf overhears errors of writing and syncing.
+// deaf ignores errors of writing and syncing.
 func deaf(files vfs.FS) vfs.FS {
 	return changed{files, func(_ string, f vfs.File) vfs.File { return deafFile{f} }}
 }
@@ -135,7 +135,7 @@ func (d deafFile) SyncTo(n int64) (bool, error) {
 	return full, nil
 }
 
-// forgetting leaves every fifth write of keys that begin so out of its batch.
+// forgetting drops every fifth write of keys with this first byte from its batch.
 func forgetting(kind byte) func(storage.Store) storage.Store {
 	return func(s storage.Store) storage.Store { return &forgetful{Store: s, kind: kind} }
 }
@@ -166,7 +166,7 @@ func (t forgetfulTxn) Set(key, value []byte) error {
 	return t.Txn.Set(key, value)
 }
 
-// blind takes what cannot be read for what is not there.
+// blind treats keys that cannot be read as missing.
 func blind(s storage.Store) storage.Store { return blindStore{s} }
 
 type blindStore struct{ storage.Store }

@@ -22,12 +22,12 @@ import (
 	"github.com/cantledb/cantle/wire/defects"
 )
 
-// keeps is how much of what was not synced is there after a cut, in percent.
+// keeps are the percentages of unsynced data that survive a power cut.
 var keeps = []int{0, 50, 100}
 
-// cutter copies a disk before each of its operations, and has the copies opened.
+// cutter copies a disk before each of its operations, and starts a server on each copy.
 type cutter struct {
-	data  string // folder of the servers that look at the copies
+	data  string // folder of the servers that open the copies
 	flags []string
 	base  state
 	now   *progress
@@ -35,7 +35,7 @@ type cutter struct {
 	rng   *rand.Rand
 	bad   func(where string, wrong []string)
 
-	mu     sync.Mutex // held while a copy is looked at: everybody's files stand still
+	mu     sync.Mutex // held while a copy is examined: all file operations wait
 	seed   maphash.Seed
 	known  map[uint64]*seen
 	off    bool
@@ -44,7 +44,7 @@ type cutter struct {
 	opened int
 }
 
-// seen is what a server told of a copy.
+// seen holds what a server on a copy reported.
 type seen struct {
 	state state
 	wrong []string
@@ -70,7 +70,7 @@ func (c *cutter) MaybeError(op errorfs.Op) error {
 	return nil
 }
 
-// cut takes the power away from a copy.
+// cut copies the disk as a power cut would leave it, and compares the copy with the model.
 func (c *cutter) cut(keep int, where string) {
 	at := sample{acked: load(c.now.acked)}
 	image := c.files.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: keep, RNG: c.rng})
@@ -93,7 +93,7 @@ func (c *cutter) cut(keep int, where string) {
 	}
 }
 
-// look opens a disk as a restarted machine does, and asks for everything.
+// look opens a disk as a restarted machine does, and reads everything.
 func look(s settings) *seen {
 	out := &seen{}
 	m, err := start(s)
@@ -121,7 +121,7 @@ func look(s settings) *seen {
 	return out
 }
 
-// strange are the lines of a log that only those who wrote the program could read.
+// strange returns the lines of a log that only developers of the server understand.
 func strange(log string) (out []string) {
 	for _, sign := range []string{"goroutine ", "panic", "BUG", ".go:", "Error types", defects.Mark} {
 		if strings.Contains(log, sign) {
@@ -131,7 +131,7 @@ func strange(log string) (out []string) {
 	return nil
 }
 
-// fingerprint tells disks apart.
+// fingerprint returns a hash of a disk's contents.
 func fingerprint(seed maphash.Seed, files *vfs.MemFS) uint64 {
 	var h maphash.Hash
 	h.SetSeed(seed)
@@ -161,10 +161,10 @@ func fingerprint(seed maphash.Seed, files *vfs.MemFS) uint64 {
 	return h.Sum64()
 }
 
-// base is the name of a file.
+// base returns the name of a file without its folder.
 func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
-// TestPowerCut takes the power away before every operation on files of every scenario.
+// TestPowerCut cuts the power before every file operation of every scenario.
 func TestPowerCut(t *testing.T) {
 	seed, only := firstSeed(t)
 	due, cuts, opened, rounds := programme.Due(t, "power-cut"), 0, 0, 0
@@ -191,7 +191,7 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
-// firstSeed is where seeds begin; only says that there is one.
+// firstSeed returns the seed of the first round; only reports whether the environment sets it.
 func firstSeed(t *testing.T) (seed uint64, only bool) {
 	t.Helper()
 	if seed, ok := testenv.Seed(t); ok {
@@ -200,8 +200,8 @@ func firstSeed(t *testing.T) (seed uint64, only bool) {
 	return uint64(time.Now().UnixNano() % 1e9), false
 }
 
-// cutAll runs a scenario and cuts before all of its operations. under changes the disk
-// and wrap the store of the server, for planted bugs.
+// cutAll runs a scenario and cuts the power before all of its operations. For planted bugs, under changes the
+// disk and wrap the store of the server.
 func cutAll(t *testing.T, sc *scenario, seed uint64, under func(vfs.FS) vfs.FS, wrap func(storage.Store) storage.Store, bad func(where string, wrong []string)) *cutter {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 17))
@@ -242,10 +242,10 @@ func cutAll(t *testing.T, sc *scenario, seed uint64, under func(vfs.FS) vfs.FS, 
 	return c
 }
 
-// digits are what differs between failures of a kind.
+// digits match the parts of a message that differ between failures of a kind.
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// kindName is what an operation does.
+// kindName returns the kind of an operation.
 func kindName(k errorfs.OpKind) string {
 	names := map[errorfs.OpKind]string{
 		errorfs.OpCreate: "create", errorfs.OpLink: "link", errorfs.OpOpen: "open", errorfs.OpOpenDir: "open", errorfs.OpRemove: "remove", errorfs.OpRemoveAll: "remove",

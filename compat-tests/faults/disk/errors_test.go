@@ -19,10 +19,10 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// kinds are the operations that fail.
+// kinds are the kinds of operations that fail.
 var kinds = []string{"read", "write", "sync", "create", "rename", "remove"}
 
-// breaker fails the n-th operation of a kind, and with lasting all that follow.
+// breaker fails the n-th operation of a kind, and if lasting is set all later ones.
 type breaker struct {
 	kind    string
 	n       int // 0 = never
@@ -32,7 +32,7 @@ type breaker struct {
 	mu    sync.Mutex
 	off   bool
 	count map[string]int
-	met   string // what failed first
+	met   string // the first operation that failed
 }
 
 // String implements errorfs.Injector.
@@ -66,7 +66,7 @@ func (b *breaker) heal() {
 	b.off = true
 }
 
-// trial is one life with a broken disk and the one after it.
+// trial is one life of a server with a failing disk, and the life after it.
 type trial struct {
 	sc      *scenario
 	data    string
@@ -78,13 +78,13 @@ type trial struct {
 	wrap    func(storage.Store) storage.Store
 
 	started bool
-	died    string         // why the store could not go on
+	died    string         // why the store stopped
 	told    map[string]int // errors that clients got
-	wrong   []string       // what must not be
-	images  []*vfs.MemFS   // what may be on the disk afterwards
+	wrong   []string       // violations
+	images  []*vfs.MemFS   // possible contents of the disk afterwards
 }
 
-// run lives through it.
+// run runs both lives.
 func (x *trial) run() {
 	x.told = map[string]int{}
 	files := copyOf(x.base)
@@ -94,7 +94,7 @@ func (x *trial) run() {
 	}
 	rng := rand.New(rand.NewPCG(x.seed, 5))
 	p := newProgress(x.sc.lanes(rng))
-	lost := func() { // the process ends; what it wrote stays, unless the power fails as well
+	lost := func() { // the process ends; its writes stay, unless the power fails as well
 		x.images = append(x.images, copyOf(files), files.CrashClone(vfs.CrashCloneCfg{}))
 		x.breaker.heal()
 	}
@@ -126,7 +126,7 @@ func (x *trial) run() {
 	}
 }
 
-// lives runs the scenario and asks for everything.
+// lives runs the scenario and reads everything.
 func (x *trial) lives(m *machine, p *progress) {
 	x.named("command", p.live(m))
 	if !m.dead.Load() {
@@ -155,7 +155,7 @@ func (x *trial) lives(m *machine, p *progress) {
 	}
 }
 
-// named looks whether errors say what is wrong in words for users.
+// named checks that errors name the cause in words for users.
 func (x *trial) named(what string, err error) {
 	if err == nil {
 		return
@@ -184,11 +184,11 @@ func (x *trial) named(what string, err error) {
 	}
 }
 
-// rig has what trials of a scenario begin with.
+// rig holds the initial states of trials of a scenario.
 type rig struct {
 	sc     *scenario
 	data   string
-	bases  [2]*vfs.MemFS // with and without a clean end before
+	bases  [2]*vfs.MemFS // after a clean shutdown, and without one
 	held   [2]state
 	counts [2]map[string]int
 }
@@ -212,12 +212,12 @@ func newRig(t *testing.T, sc *scenario) *rig {
 	return r
 }
 
-// trial is one with a seed.
+// trial returns a trial with a seed.
 func (r *rig) trial(seed uint64, b *breaker) *trial {
 	return &trial{sc: r.sc, data: r.data, base: r.bases[seed%2], held: r.held[seed%2], seed: seed, breaker: b}
 }
 
-// TestErrors has the n-th operation of each kind fail.
+// TestErrors fails the n-th operation of each kind.
 func TestErrors(t *testing.T) {
 	first, only := firstSeed(t)
 	due, done, died, refusedStart, met := programme.Due(t, "io-error"), 0, 0, 0, 0

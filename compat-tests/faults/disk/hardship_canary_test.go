@@ -8,13 +8,13 @@ import (
 	"testing/synctest"
 )
 
-// Bugs that are planted into hardships.
+// Bugs that are planted for hardships.
 const (
 	noReserve = "nothing of the disk is kept free"
 	wallOnly  = "the clock on the wall is taken for the time that passes"
 )
 
-// recorder keeps errors instead of failing.
+// recorder records errors instead of failing.
 type recorder struct {
 	testing.TB
 	said []string
@@ -25,7 +25,7 @@ func (r *recorder) Errorf(format string, args ...any) {
 	r.said = append(r.said, fmt.Sprintf(format, args...))
 }
 
-// TestHardshipCanaries plants bugs in what is done about hardships.
+// TestHardshipCanaries plants bugs in the handling of hardships.
 func TestHardshipCanaries(t *testing.T) {
 	base := scenario{name: "hardship", base: filled("shop.orders", "shop.items")}
 	data := folder(t)

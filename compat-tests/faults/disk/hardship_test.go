@@ -19,9 +19,9 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// hardships are what a server has to live through, and be well again afterwards without
-// help. Time is virtual, unless files take theirs: who waits for a file waits for locks as
-// well, which keep virtual time from going on.
+// hardships are conditions that a server has to survive, and recover from without help. Time is virtual,
+// unless file operations take time: a goroutine that waits for a file may hold a lock, and waiting for a lock
+// stops virtual time.
 var hardships = []struct {
 	name string
 	live func(h *hardship)
@@ -37,19 +37,19 @@ var hardships = []struct {
 	{"a sync does not end", stuckDisk, true},
 }
 
-// hardship is one round.
+// hardship is one round of a hardship.
 type hardship struct {
 	testing.TB
 	rng   *rand.Rand
 	data  string
 	files *vfs.MemFS
 	held  state
-	jump  atomic.Int64 // what the clock on the wall is off by
+	jump  atomic.Int64 // the error of the wall clock in nanoseconds
 
 	bug string // a planted bug
 }
 
-// TestHardship lives through each of them in turn.
+// TestHardship runs each of them in turn.
 func TestHardship(t *testing.T) {
 	first, _ := firstSeed(t)
 	rounds := programme.Due(t, "hardship")
@@ -81,7 +81,8 @@ func TestHardship(t *testing.T) {
 	}
 }
 
-// now is the clock on the wall.
+// now returns the time of the server: its wall clock is off by jump. With the bug wallOnly, elapsed time
+// follows the wall clock.
 func (h *hardship) now() time.Time {
 	by := time.Duration(h.jump.Load())
 	if h.bug == wallOnly {
@@ -90,7 +91,7 @@ func (h *hardship) now() time.Time {
 	return harness.Stepped(by)
 }
 
-// boot starts a server over files that an injector watches.
+// boot starts a server over files whose operations go through an injector.
 func (h *hardship) boot(by errorfs.InjectorFunc, reserve int64) *machine {
 	h.Helper()
 	if h.bug == noReserve {
@@ -103,7 +104,7 @@ func (h *hardship) boot(by errorfs.InjectorFunc, reserve int64) *machine {
 	return m
 }
 
-// must does a step, and takes note of what it changes.
+// must runs a step, which must succeed, and records its changes.
 func (h *hardship) must(m *machine, s *step) {
 	h.Helper()
 	if err := s.do(m.client); err != nil {
@@ -113,7 +114,7 @@ func (h *hardship) must(m *machine, s *step) {
 	h.held.apply(s.changes)
 }
 
-// refuses wants a step to be refused with a code.
+// refuses runs a step that must fail with a code.
 func (h *hardship) refuses(m *machine, s *step, code int32) {
 	h.Helper()
 	var r *refused
@@ -122,7 +123,7 @@ func (h *hardship) refuses(m *machine, s *step, code int32) {
 	}
 }
 
-// end compares what the server tells with what it holds, before and after a restart.
+// end compares the server's data with the expected state, before and after a restart.
 func (h *hardship) end(m *machine) {
 	h.Helper()
 	var wrong []string
@@ -153,8 +154,8 @@ func (h *hardship) some(m *machine, from int) {
 	}
 }
 
-// fullDisk fills the disk up to the reserve: writes are refused by name, reads and deletes
-// work, and when there is room again all is well.
+// fullDisk fills the disk up to the reserve: writes fail with an error that names the cause, reads and
+// deletes work, and once there is space again, writes work.
 func fullDisk(h *hardship) {
 	usage := func(free uint64) { h.files.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: free, TotalBytes: 1 << 40}) }
 	usage(1 << 39)
@@ -174,8 +175,8 @@ func fullDisk(h *hardship) {
 	h.end(m)
 }
 
-// clockSteps steps an hour ahead and two back: what is written later has a later time, what
-// has expired goes, and nothing else does.
+// clockSteps sets the clock an hour ahead and two back: later writes have later timestamps, expired documents
+// are deleted, and no others.
 func clockSteps(h *hardship) {
 	m := h.boot(func(errorfs.Op) error { return nil }, -1)
 	h.must(m, index("shop.orders", "at", bson.D{{Key: "at", Value: int32(1)}}, bson.E{Key: "expireAfterSeconds", Value: 1800}))
@@ -189,7 +190,7 @@ func clockSteps(h *hardship) {
 			h.Error(err)
 		}
 		if by > 0 {
-			h.held.apply([]change{gone("shop.orders", id-1)}) // is older than half an hour now
+			h.held.apply([]change{gone("shop.orders", id-1)}) // has expired: older than half an hour
 		}
 		h.some(m, 4000+100*i)
 		reply, err := m.ask("shop", bson.D{{Key: "ping", Value: 1}})
@@ -206,8 +207,8 @@ func clockSteps(h *hardship) {
 	h.end(m)
 }
 
-// noFiles lets no more files be opened: commands that need one fail by name, and work
-// when there are some.
+// noFiles makes opening files fail: commands that need to open one fail with an error that names the cause,
+// and work again afterwards.
 func noFiles(h *hardship) {
 	var none atomic.Bool
 	m := h.boot(func(op errorfs.Op) error {
@@ -225,7 +226,7 @@ func noFiles(h *hardship) {
 		switch err := s.do(m.client); {
 		case err == nil:
 			h.held.apply(s.changes)
-		case !errors.As(err, &r) || r.code != 39: // whether a table was open already is chance
+		case !errors.As(err, &r) || r.code != 39: // it may succeed if the table was open already
 			h.Errorf("%s: %v", s.name, err)
 		}
 	}

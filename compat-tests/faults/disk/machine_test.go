@@ -23,31 +23,31 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// memtable is small, so that the log changes files, flushes and compactions run.
+// memtable is small, so that logs rotate, and flushes and compactions run.
 const memtable = 64 << 10
 
-// machine is a server. What is asked through it goes over a connection of its own.
+// machine is a server, with a client that has a connection of its own.
 type machine struct {
 	*client
 	daemon *daemon.Daemon
 	store  storage.Store
 	pipes  *pipes
 	log    *text
-	dead   atomic.Bool // the store could not go on: nothing that comes is an answer any more
+	dead   atomic.Bool // the store has stopped: later replies do not count
 	why    atomic.Pointer[string]
-	// lost is called once when the store cannot go on.
+	// lost is called once when the store stops.
 	lost func()
 }
 
-// settings are how a machine starts.
+// settings are the parameters of a machine.
 type settings struct {
-	data  string // a folder on the real disk, for what is spilled; the store has its path on the other
+	data  string // a folder on the real disk, for spilled data; the store uses the same path on the simulated disk
 	files vfs.FS
 	wrap  func(storage.Store) storage.Store // a planted bug
 	now   func() time.Time
 	flags []string
 	lost  func()
-	// reserve is what has to be free on the disk for writes; 0 is nothing.
+	// reserve is the free disk space that writes require in bytes; 0 is none.
 	reserve int64
 }
 
@@ -81,7 +81,7 @@ func start(s settings) (*machine, error) {
 	return m, nil
 }
 
-// fatal hears why the store cannot go on, where a process would end.
+// fatal records why the store has stopped, where a real process would end.
 func (m *machine) fatal(message string) {
 	if m.dead.CompareAndSwap(false, true) {
 		m.why.Store(&message)
@@ -98,13 +98,13 @@ func (m *machine) stop() error {
 	return m.daemon.Stop()
 }
 
-// client is a connection.
+// client is a connection to a machine.
 type client struct {
 	*machine
 	conn *harness.Conn
 }
 
-// hangUp ends the connection.
+// hangUp closes the connection.
 func (c *client) hangUp() {
 	if c.conn != nil {
 		_ = c.conn.Close()
@@ -112,10 +112,10 @@ func (c *client) hangUp() {
 	}
 }
 
-// errLost says that the server ended before it answered.
+// errLost reports that the server ended before it replied.
 var errLost = errors.New("the server is gone")
 
-// refused is an error that a server told.
+// refused is an error that a server returned.
 type refused struct {
 	code    int32
 	name    string
@@ -125,7 +125,7 @@ type refused struct {
 
 func (r *refused) Error() string { return fmt.Sprintf("%s (%d): %s", r.name, r.code, r.message) }
 
-// ask sends a command. Errors: refused, of the command or of its first write; errLost.
+// Sends a command. Errors: refused, of the command or of its first write; errLost.
 func (m *client) ask(db string, cmd bson.D) (bson.Raw, error) {
 	if m.conn == nil {
 		ours, err := m.pipes.dial()
@@ -150,7 +150,7 @@ func (m *client) ask(db string, cmd bson.D) (bson.Raw, error) {
 	return reply, judge(reply)
 }
 
-// judge is the error of a reply, nil if it has none.
+// judge returns the error of a reply, nil if it has none.
 func judge(reply bson.Raw) error {
 	var r struct {
 		OK          float64
@@ -207,7 +207,7 @@ func (m *client) all(db string, cmd bson.D) (docs []bson.Raw, err error) {
 	}
 }
 
-// text is what a server says.
+// text collects the log of a server.
 type text struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -225,7 +225,7 @@ func (x *text) String() string {
 	return x.b.String()
 }
 
-// pipes are connections without a network. It implements net.Listener.
+// pipes are connections without a network. They implement net.Listener.
 type pipes struct {
 	waiting chan net.Conn
 	closed  chan struct{}
@@ -273,5 +273,5 @@ func (p *pipes) dial() (net.Conn, error) {
 	}
 }
 
-// folder is a folder on the real disk for a server.
+// folder returns a folder on the real disk for a server.
 func folder(tb testing.TB) string { return filepath.Join(tb.TempDir(), "data") }

@@ -13,37 +13,37 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// scenario is what a server does in one life.
+// scenario is a workload of one life of a server.
 type scenario struct {
 	name  string
 	flags []string
-	// base makes what is on the disk before, nil for nothing.
+	// base fills the disk before the scenario, nil for an empty disk.
 	base func(c *client) error
-	// unpack puts what others have made there; base only adds to what it holds.
+	// unpack copies the data of another version onto the disk; base only records its contents.
 	unpack func(files *vfs.MemFS, data string) error
-	// lanes are what clients do at once, each in its order. They do not touch each other's.
+	// lanes are the steps of concurrent clients, each in its order. The lanes change different documents.
 	lanes func(rng *rand.Rand) [][]*step
 }
 
-// step is something a client does, and all that it changes.
+// step is an operation of a client, with all changes that it makes.
 type step struct {
 	name    string
 	do      func(c *client) error
 	changes []change
-	whole   bool // all of it or nothing is there
+	whole   bool // the step is atomic: all or none of its changes are there
 }
 
-// change is what a key of the state has after a step; "" is that it is gone.
+// change is the value of a key of the state after a step; "" if the key is deleted.
 type change struct{ key, value string }
 
-// progress is how far the lanes of a life are.
+// progress counts the steps of each lane.
 type progress struct {
 	lanes [][]*step
 	begun []atomic.Int32 // per lane
 	acked []atomic.Int32
 }
 
-// sample is a moment of it.
+// sample is a copy of the counts of progress at a moment.
 type sample struct{ acked, begun []int32 }
 
 func newProgress(lanes [][]*step) *progress {
@@ -57,7 +57,7 @@ func load(list []atomic.Int32) (out []int32) {
 	return out
 }
 
-// expect is the state that a sample wants, and the steps whose outcome is open.
+// expect returns the expected state for a sample, and the steps whose outcome is undetermined.
 func (p *progress) expect(base state, at sample) (want state, pending []*step) {
 	want = base.clone()
 	for i, lane := range p.lanes {
@@ -69,7 +69,7 @@ func (p *progress) expect(base state, at sample) (want state, pending []*step) {
 	return want, pending
 }
 
-// live runs the lanes to their ends, or to the first error of each, which it returns.
+// live runs the lanes to their ends, or each to its first error, and returns these errors.
 func (p *progress) live(m *machine) error {
 	var lanes sync.WaitGroup
 	errs := make([]error, len(p.lanes))
@@ -81,7 +81,7 @@ func (p *progress) live(m *machine) error {
 				p.begun[i].Store(int32(n + 1))
 				err := s.do(c)
 				if err == nil && m.dead.Load() {
-					err = errLost // what was done inside the server
+					err = errLost // a step inside the server has no reply that could fail
 				}
 				if err != nil {
 					errs[i] = fmt.Errorf("%s: %w", s.name, err)
@@ -95,8 +95,8 @@ func (p *progress) live(m *machine) error {
 	return errors.Join(errs...)
 }
 
-// prepare makes what is on the disk before a scenario, and returns it with what it holds.
-// With torn the server did not end: its last writes are in the log.
+// prepare fills the disk before a scenario, and returns it with its expected state. With torn, the server was
+// not shut down: its last writes are in the log.
 func (sc *scenario) prepare(data string, torn bool) (*vfs.MemFS, state, error) {
 	files := vfs.NewCrashableMem()
 	if sc.base == nil {
@@ -131,18 +131,18 @@ func (sc *scenario) prepare(data string, torn bool) (*vfs.MemFS, state, error) {
 	return image, held, err
 }
 
-// copyOf is all that is on a disk, synced or not.
+// copyOf returns a copy of a disk, with synced and unsynced data.
 func copyOf(files *vfs.MemFS) *vfs.MemFS {
 	return files.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
 }
 
-// namespace is a database and a collection.
+// namespace splits a namespace into database and collection.
 func namespace(ns string) (db, coll string) {
 	db, coll, _ = strings.Cut(ns, ".")
 	return db, coll
 }
 
-// document is one with a text that packs badly.
+// document returns a document with a text that compresses badly.
 func document(rng *rand.Rand, id int, v int, size int) bson.D {
 	pad := make([]byte, size)
 	for i := range pad {
@@ -151,7 +151,7 @@ func document(rng *rand.Rand, id int, v int, size int) bson.D {
 	return bson.D{{Key: "_id", Value: int32(id)}, {Key: "v", Value: int32(v)}, {Key: "k", Value: int32(id % 10)}, {Key: "pad", Value: string(pad)}}
 }
 
-// held is the change that a document makes.
+// held returns the change of a stored document.
 func held(ns string, doc bson.D) change {
 	raw, err := bson.Marshal(doc)
 	if err != nil {
@@ -160,12 +160,12 @@ func held(ns string, doc bson.D) change {
 	return change{"docs " + ns + " " + bson.Raw(raw).Lookup("_id").String(), string(raw)}
 }
 
-// gone is the change that a deleted document makes.
+// gone returns the change of a deleted document.
 func gone(ns string, id int) change {
 	return change{held(ns, bson.D{{Key: "_id", Value: int32(id)}}).key, ""}
 }
 
-// command is a step of one command.
+// command returns a step of one command.
 func command(name, db string, cmd bson.D, whole bool, changes ...change) *step {
 	return &step{name: name, changes: changes, whole: whole, do: func(c *client) error {
 		_, err := c.ask(db, cmd)
@@ -173,7 +173,7 @@ func command(name, db string, cmd bson.D, whole bool, changes ...change) *step {
 	}}
 }
 
-// insert is a step that inserts documents.
+// insert returns a step that inserts documents.
 func insert(ns string, docs ...bson.D) *step {
 	db, coll := namespace(ns)
 	s := command("insert", db, bson.D{{Key: "insert", Value: coll}, {Key: "documents", Value: docs}}, false)
@@ -183,21 +183,21 @@ func insert(ns string, docs ...bson.D) *step {
 	return s
 }
 
-// replace is a step that replaces a document, or inserts it.
+// replace returns a step that replaces a document, or inserts it.
 func replace(ns string, doc bson.D) *step {
 	db, coll := namespace(ns)
 	return command("replace", db, bson.D{{Key: "update", Value: coll}, {Key: "updates", Value: bson.A{
 		bson.D{{Key: "q", Value: doc[:1]}, {Key: "u", Value: doc}, {Key: "upsert", Value: true}}}}}, false, held(ns, doc))
 }
 
-// remove is a step that deletes a document.
+// remove returns a step that deletes a document.
 func remove(ns string, id int) *step {
 	db, coll := namespace(ns)
 	return command("delete", db, bson.D{{Key: "delete", Value: coll}, {Key: "deletes", Value: bson.A{
 		bson.D{{Key: "q", Value: bson.D{{Key: "_id", Value: int32(id)}}}, {Key: "limit", Value: 1}}}}}, false, gone(ns, id))
 }
 
-// find is a step that reads a document and compares it.
+// find returns a step that reads a document and compares it.
 func find(ns string, doc bson.D) *step {
 	db, coll := namespace(ns)
 	return &step{name: "find", do: func(c *client) error {
@@ -212,24 +212,24 @@ func find(ns string, doc bson.D) *step {
 	}}
 }
 
-// wrongAnswer is an answer that is none of the right ones.
+// wrongAnswer is the error of a wrong result.
 type wrongAnswer struct{ what string }
 
 func (w *wrongAnswer) Error() string { return "a wrong answer: " + w.what }
 
-// made are the changes that a new collection makes.
+// made returns the changes of a new collection.
 func made(ns string) []change {
 	return []change{{"collection " + ns, "collection"}, {"index " + ns + " _id_", `{"_id": {"$numberInt":"1"}}`}}
 }
 
-// session is the lsid of a client.
+// session returns the lsid of a client.
 func session(n byte) bson.D {
 	id := make([]byte, 16)
 	binary.BigEndian.PutUint64(id, uint64(n)+1)
 	return bson.D{{Key: "id", Value: bson.Binary{Subtype: 4, Data: id}}}
 }
 
-// transaction is a step that does others' commands in a transaction of its own.
+// transaction returns a step that runs commands in a transaction, and commits or aborts it.
 func transaction(lsid bson.D, number int, commit bool, commands []namedCommand, changes ...change) *step {
 	s := &step{name: "transaction", changes: changes, whole: true}
 	if !commit {

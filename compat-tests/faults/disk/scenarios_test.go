@@ -12,7 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// scenarios are those of the fault programme.
+// scenarios are the workloads of the fault programme.
 var scenarios = []scenario{
 	{name: "insert", lanes: insertLanes},
 	{name: "transaction", base: filled("shop.orders", "shop.items"), lanes: transactionLanes},
@@ -29,7 +29,7 @@ var scenarios = []scenario{
 	{name: "upgrade", unpack: unpack, base: func(*client) error { return nil }, lanes: upgradeLanes},
 }
 
-// baseDocs is how many documents a collection has before a scenario.
+// baseDocs is the number of documents that a collection has before a scenario.
 const baseDocs = 40
 
 // filled makes collections with documents 0 to baseDocs and an index.
@@ -55,8 +55,8 @@ func filled(list ...string) func(c *client) error {
 	}
 }
 
-// writes are steps of one client: inserts, replacements, deletions and reads of documents
-// that nobody else touches.
+// writes returns steps of one client: inserts, replacements, deletions and reads of documents that no other
+// client uses.
 func writes(rng *rand.Rand, ns string, from, n, size int) (out []*step) {
 	var there []bson.D
 	for i := range n {
@@ -85,7 +85,7 @@ func writes(rng *rand.Rand, ns string, from, n, size int) (out []*step) {
 	return out
 }
 
-// creating adds to the first step that it makes the collection.
+// creating adds the creation of the collection to the changes of the first step.
 func creating(ns string, steps []*step) []*step {
 	steps[0].changes = append(steps[0].changes, made(ns)...)
 	return steps
@@ -108,7 +108,7 @@ func transactionLanes(rng *rand.Rand) [][]*step {
 	return [][]*step{steps, writes(rng, "shop.orders", 1000, 10, 150)}
 }
 
-// index makes or drops an index.
+// index returns a step that builds an index.
 func index(ns, name string, key bson.D, options ...bson.E) *step {
 	db, coll := namespace(ns)
 	text, _ := bson.Marshal(key)
@@ -131,7 +131,7 @@ func indexLanes(rng *rand.Rand) [][]*step {
 	}, writes(rng, "shop.orders", 1000, 12, 150)}
 }
 
-// convertLanes change the catalog by commands of which each builds an index and does more.
+// convertLanes change the catalog by commands that build an index and do more.
 func convertLanes(rng *rand.Rand) [][]*step {
 	key := func(d bson.D) string { text, _ := bson.Marshal(d); return bson.Raw(text).String() }
 	v, back, k := bson.D{{Key: "v", Value: int32(1)}}, bson.D{{Key: "v", Value: int32(-1)}}, bson.D{{Key: "k", Value: int32(1)}}
@@ -149,7 +149,7 @@ func convertLanes(rng *rand.Rand) [][]*step {
 	}, writes(rng, "shop.items", 1000, 12, 150)}
 }
 
-// ranged makes a collection that is sharded by ranges of _id.
+// ranged creates a collection that is sharded by ranges of _id.
 func ranged(c *client) error {
 	if _, err := c.ask("admin", bson.D{{Key: "shardCollection", Value: "shop.orders"}, {Key: "key", Value: bson.D{{Key: "_id", Value: 1}}}}); err != nil {
 		return err
@@ -157,12 +157,12 @@ func ranged(c *client) error {
 	return filled("shop.orders")(c)
 }
 
-// splitAt is a step that splits before an _id.
+// splitAt returns a step that splits before an _id.
 func splitAt(id int) *step {
 	return command("split", "admin", bson.D{{Key: "split", Value: "shop.orders"}, {Key: "middle", Value: bson.D{{Key: "_id", Value: int32(id)}}}}, true)
 }
 
-// parted makes a collection of four partitions.
+// parted creates a collection of four partitions.
 func parted(c *client) error {
 	if err := ranged(c); err != nil {
 		return err
@@ -197,7 +197,7 @@ func reshardLanes(rng *rand.Rand) [][]*step {
 	}, writes(rng, "shop.orders", 1000, 6, 150)}
 }
 
-// dropped are the changes of a collection's end.
+// dropped returns the changes of dropping a collection.
 func dropped(ns string) []change {
 	out := []change{{"collection " + ns, ""}, {"index " + ns + " _id_", ""}, {"index " + ns + " v", ""}}
 	for id := range baseDocs {
@@ -209,7 +209,7 @@ func dropped(ns string) []change {
 func dropLanes(rng *rand.Rand) [][]*step {
 	v := change{"index shop.renamed v", `{"v": {"$numberInt":"1"}}`}
 	renamed := append(append(dropped("shop.other"), made("shop.renamed")...), v)
-	again := rand.New(rand.NewPCG(3, 3)) // the third collection has the third part of the stream
+	again := rand.New(rand.NewPCG(3, 3)) // skips to the third part of the stream, which the third collection has
 	for range 2 * baseDocs {
 		document(again, 0, 0, 150)
 	}
@@ -224,7 +224,7 @@ func dropLanes(rng *rand.Rand) [][]*step {
 	}, writes(rng, "shop.items", 1000, 12, 150)}
 }
 
-// aging makes documents whose time is over, and others.
+// aging inserts documents that have expired, and others.
 func aging(c *client) error {
 	if _, err := c.ask("admin", bson.D{{Key: "setParameter", Value: 1}, {Key: "ttlMonitorEnabled", Value: false}}); err != nil {
 		return err
@@ -252,7 +252,7 @@ func ttlLanes(rng *rand.Rand) [][]*step {
 			if _, err := c.daemon.Jobs().Expire(context.Background()); err != nil {
 				return err
 			}
-			return c.store.Sync(context.Background()) // what expires is not synced by itself
+			return c.store.Sync(context.Background()) // the server does not sync after deleting expired documents
 		}}
 		for _, id := range ids {
 			s.changes = append(s.changes, gone("shop.aging", id))
@@ -269,7 +269,7 @@ func ttlLanes(rng *rand.Rand) [][]*step {
 	return [][]*step{{pass(ids...), insert("shop.aging", late), pass(100), pass()}, writes(rng, "shop.orders", 1000, 12, 150)}
 }
 
-// atOnce is a step that is done inside the server.
+// atOnce returns a step that runs inside the server.
 func atOnce(name string, do func(c *client) error) *step { return &step{name: name, do: do} }
 
 func checkpointLanes(rng *rand.Rand) [][]*step {
@@ -319,10 +319,10 @@ func trimLanes(rng *rand.Rand) [][]*step {
 	return [][]*step{steps}
 }
 
-// released are the folders that released formats have left.
+// released is the folder of data folders of released formats.
 const released = "../upgrade/released"
 
-// unpack puts the newest folder of a release on a disk.
+// unpack copies the newest folder of a release onto a disk.
 func unpack(files *vfs.MemFS, data string) error {
 	list, err := filepath.Glob(filepath.Join(released, "*.zip"))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// gate is what syncs of the log go through: each takes a while, or waits until the gate opens.
+// gate delays syncs: each takes a while, and those of the log wait while the gate is shut.
 type gate struct {
 	takes atomic.Int64 // nanoseconds
 
@@ -19,7 +19,7 @@ type gate struct {
 	meets chan struct{} // closed when the first sync waits
 }
 
-// pass is told of every operation on files.
+// pass is called for every file operation.
 func (g *gate) pass(op errorfs.Op) error {
 	if op.Kind != errorfs.OpFileSync && op.Kind != errorfs.OpFileSyncData && op.Kind != errorfs.OpFileSyncTo {
 		return nil
@@ -43,7 +43,7 @@ func (g *gate) pass(op errorfs.Op) error {
 	return nil
 }
 
-// close lets no sync of the log end; the channel tells when the first one waits.
+// close blocks syncs of the log; the returned channel is closed when the first sync waits.
 func (g *gate) close() (meets chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -58,8 +58,7 @@ func (g *gate) open() {
 	g.shut = nil
 }
 
-// slowDisk makes every sync take longer: all that is asked is right, and it is told that the
-// disk is slow if it is very slow.
+// slowDisk makes every sync take longer: all results must be right, and a very slow disk must be reported.
 func slowDisk(by time.Duration) func(h *hardship) {
 	return func(h *hardship) {
 		g := &gate{}
@@ -81,9 +80,8 @@ func slowDisk(by time.Duration) func(h *hardship) {
 	}
 }
 
-// stuckDisk lets a sync not end for as long as others work: who reads is not held up, a write
-// with a time limit ends with it and says that it is not known to be on the disk, and
-// when the disk goes on all is there.
+// stuckDisk blocks a sync while other clients work. Reads are not held up. A write with a time limit ends in
+// time, with an error that its durability is not known. Once the disk continues, all data are there.
 func stuckDisk(h *hardship) {
 	g := &gate{}
 	m := h.boot(g.pass, -1)

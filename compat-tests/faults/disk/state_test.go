@@ -14,12 +14,12 @@ import (
 	"github.com/cantledb/cantle/shard/checkup"
 )
 
-// state is what is kept: values by what they are of, as "docs shop.orders 7" or
-// "index shop.orders v_1".
+// state holds the stored data: values by what they belong to, for example "docs shop.orders 7" or "index
+// shop.orders v_1".
 type state map[string]string
 
-// resumes waits until what the start resumes is done, and reports whether it is: indexes that are
-// built, collections that are rewritten.
+// resumes waits until the jobs that the start resumes have ended, such as index builds and rewrites of
+// collections, and reports whether they have.
 func (m *machine) resumes() bool {
 	busy := func(c *catalog.Collection) bool {
 		return c.Rewriting != nil || slices.ContainsFunc(c.Indexes, func(ix *catalog.Index) bool { return ix.State == catalog.IndexBuilding })
@@ -33,7 +33,7 @@ func (m *machine) resumes() bool {
 	return false
 }
 
-// observe asks a server for everything.
+// observe reads everything from a server.
 func (m *machine) observe() (state, error) {
 	out := state{}
 	dbs, err := m.ask("admin", bson.D{{Key: "listDatabases", Value: 1}, {Key: "nameOnly", Value: true}})
@@ -70,7 +70,7 @@ func (m *machine) observe() (state, error) {
 	return out, nil
 }
 
-// database asks for the collections of a database.
+// database reads the collections of a database.
 func (m *machine) database(out state, db string) error {
 	colls, err := m.all(db, bson.D{{Key: "listCollections", Value: 1}})
 	if err != nil {
@@ -112,7 +112,7 @@ func (m *machine) database(out state, db string) error {
 	return nil
 }
 
-// flagsOf are the options of an index that are true.
+// flagsOf returns the options of an index that are true.
 func flagsOf(ix bson.Raw) (flags string) {
 	for _, name := range [...]string{"unique", "prepareUnique", "hidden"} {
 		if v, err := ix.LookupErr(name); err == nil && v.Boolean() {
@@ -122,7 +122,7 @@ func flagsOf(ix bson.Raw) (flags string) {
 	return flags
 }
 
-// check looks whether what the store keeps fits together.
+// check runs the consistency check over the store.
 func (m *machine) check() (found []string) {
 	report := &checkup.Report{Now: time.Now}
 	if _, err := report.Contents(context.Background(), m.store, func(int64) error { return nil }); err != nil {
@@ -134,7 +134,7 @@ func (m *machine) check() (found []string) {
 	return found
 }
 
-// with is the state after a step.
+// apply makes changes in the state.
 func (s state) apply(changes []change) {
 	for _, c := range changes {
 		if c.value == "" {
@@ -145,7 +145,7 @@ func (s state) apply(changes []change) {
 	}
 }
 
-// clone is a copy.
+// clone returns a copy.
 func (s state) clone() state {
 	out := make(state, len(s))
 	for k, v := range s {
@@ -154,10 +154,10 @@ func (s state) clone() state {
 	return out
 }
 
-// compare compares what is there with what has to be, where the changes of pending steps
-// may be there or not, those of one that is whole all or none.
+// compare compares the state with the expected one. Each change of a pending step may be there or not; those
+// of an atomic step all or none.
 func (s state) compare(want state, pending []*step) (wrong []string) {
-	open := map[string][]string{} // key → further values that are right
+	open := map[string][]string{} // key → further allowed values
 	for i, p := range pending {
 		before, after := 0, 0
 		for _, c := range p.changes {
@@ -195,8 +195,8 @@ func (s state) compare(want state, pending []*step) (wrong []string) {
 	return wrong
 }
 
-// makes reports that one of the steps gives a key that value. Several steps of a lane are
-// pending when it went on while the disk was copied.
+// makes reports whether one of the steps gives a key that value. Several steps of a lane can be pending if it
+// went on while the disk was copied.
 func makes(steps []*step, key, value string) bool {
 	for _, s := range steps {
 		for _, c := range s.changes {

@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// inTxn are the fields of a statement in a transaction.
+// inTxn returns the fields of a statement in a transaction.
 func inTxn(n byte, number int64, first bool) bson.D {
 	d := bson.D{{Key: "lsid", Value: session(n)}, {Key: "txnNumber", Value: number}, {Key: "autocommit", Value: false}}
 	if first {
@@ -17,7 +17,7 @@ func inTxn(n byte, number int64, first bool) bson.D {
 	return d
 }
 
-// code is that of an error that a server told, 0 for none.
+// code returns the code of a server's error, 0 for none, -1 for any other error.
 func code(err error) int32 {
 	var r *refused
 	if errors.As(err, &r) {
@@ -29,7 +29,7 @@ func code(err error) int32 {
 	return 0
 }
 
-// spent is how many inserts a budget lets through before it refuses one.
+// spent returns the number of inserts that a budget admits before it refuses one.
 func (h *hardship) spent(m *machine, from int) (n int) {
 	h.Helper()
 	for ; n < 5000; n++ {
@@ -47,15 +47,15 @@ func (h *hardship) spent(m *machine, from int) (n int) {
 	return n
 }
 
-// sessionsThroughSteps steps the clock while a cursor, a transaction, a snapshot and a budget
-// are in use: each goes on, none is given more than it has, and all that ends by itself ends
-// when its time has passed, not when the clock says so.
+// sessionsThroughSteps sets the clock while a cursor, a transaction, a snapshot and a budget are in use. Each
+// goes on, no budget gets more than its rate, and every timeout follows the time that has passed and not the
+// wall clock.
 func sessionsThroughSteps(h *hardship) {
 	m := h.boot(func(errorfs.Op) error { return nil }, -1)
 	h.must(m, command("paid", "shop", bson.D{{Key: "customAction", Value: "CreateCollection"}, {Key: "collection", Value: "paid"}, {Key: "offerThroughput", Value: 400}}, false, made("shop.paid")...))
 	h.spent(m, 10_000)
 	time.Sleep(time.Second)
-	usual := h.spent(m, 20_000) // of a budget that was used before
+	usual := h.spent(m, 20_000) // a budget that is not full
 	number := int64(0)
 	for i, by := range []time.Duration{time.Hour, -time.Hour, -time.Hour, time.Hour} {
 		number++
@@ -98,16 +98,16 @@ func sessionsThroughSteps(h *hardship) {
 		ask("the commit", "admin", append(bson.D{{Key: "commitTransaction", Value: 1}}, inTxn(8, number, false)...))
 		h.held.apply([]change{held("shop.items", doc)})
 
-		time.Sleep(3 * time.Minute) // a transaction lives for one
+		time.Sleep(3 * time.Minute) // a transaction times out after one
 		if _, err := m.ask("admin", append(bson.D{{Key: "commitTransaction", Value: 1}}, inTxn(9, number, false)...)); code(err) != 251 {
 			h.Errorf("step %d of %v: a transaction that was left alone for three minutes: %v", i, by, err)
 		}
-		time.Sleep(10 * time.Minute) // a cursor lives for ten
+		time.Sleep(10 * time.Minute) // a cursor times out after ten
 		if _, err := m.ask("shop", more(idle)); code(err) != 43 {
 			h.Errorf("step %d of %v: a cursor that was left alone for 13 minutes: %v", i, by, err)
 		}
 	}
-	// A session that is used is not ended by a step, and one that is not ends in its time.
+	// A step does not end a session that is used. An unused session ends in its time.
 	listed := func() bool {
 		docs, err := m.all("admin", bson.D{{Key: "aggregate", Value: int32(1)}, {Key: "cursor", Value: bson.D{}}, {Key: "pipeline", Value: bson.A{
 			bson.D{{Key: "$listLocalSessions", Value: bson.D{{Key: "allUsers", Value: true}}}}}}})

@@ -5,11 +5,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// watch tells an injector of every operation on a file system.
+// watch passes every operation of a file system to an injector.
 func watch(files vfs.FS, by errorfs.Injector) vfs.FS { return &watched{errorfs.Wrap(files, by)} }
 
-// watched is an errorfs that watches files also when they are used again under another
-// name, which the file system in memory does not do while it is being copied either.
+// watched is an errorfs that also passes on operations of files that are reused under another name. The file
+// system in memory does not do that either while it is being copied.
 type watched struct{ *errorfs.FS }
 
 // ReuseForWrite implements vfs.FS.

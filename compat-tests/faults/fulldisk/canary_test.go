@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestCanary lets a server overlook that its disk is full, and wants the test to find that out.
+// TestCanary checks that the tests find a server that ignores a full disk.
 func TestCanary(t *testing.T) {
-	newVolume(t, 16, false) // skips where there is none
+	newVolume(t, 16, false) // skips where volumes are not supported
 	harness.Caught(t, "a full disk is overlooked", "TestFull", "on a full disk", "after there was something to let go", "that fills the disk", "deadline")
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// ways are how a disk becomes full and how there is room again.
+// ways are combinations of filling a disk and freeing space again.
 var ways = []struct {
 	name string
 	live func(w *world)
@@ -33,14 +33,14 @@ var ways = []struct {
 	{"stranger", strangers},
 }
 
-// TestFull lives through each of them, on volumes in memory and in files in turn.
+// TestFull runs each of them, on volumes in memory and in files in turn.
 func TestFull(t *testing.T) {
 	rounds, first, done := programme.Due(t, "full-disk"), 0, 0
 	programme.Tell(t, "full-disk", 0, func() (int, string) { return done, fmt.Sprintf("%d ways in turn", len(ways)) })
-	if rounds < len(ways) { // so that all have their turn
+	if rounds < len(ways) { // over several runs all have their turn
 		first = rand.IntN(len(ways))
 	}
-	if os.Getenv(harness.Planted) != "" { // every way would find it, after minutes
+	if os.Getenv(harness.Planted) != "" { // one way suffices: every way would find the bug, after minutes
 		rounds, first = 1, 0
 	}
 	for i := first; i < first+rounds; i++ {
@@ -56,7 +56,8 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// inserts fills the disk; everything that adds is refused with one sentence, and a drop makes room.
+// inserts fills the disk; every write that adds data is refused with the same message, and a drop frees
+// space.
 func inserts(w *world) {
 	w.fill("side", 30)
 	w.fill("main", 0)
@@ -102,8 +103,8 @@ func inserts(w *world) {
 
 func result[T any](_ T, err error) error { return err }
 
-// untilFull repeats what adds until it fails. A compaction that ends late gives room back to a disk that
-// was full: then what is tried is taken, and the disk is filled again.
+// untilFull repeats a write until it fails. A compaction that ends late frees space on a disk that was full:
+// then the write succeeds, and the disk is filled again.
 func (w *world) untilFull(add func(try int) error) (err error) {
 	w.Helper()
 	for try := range 10 {
@@ -115,7 +116,7 @@ func (w *world) untilFull(add func(try int) error) (err error) {
 	return err
 }
 
-// updates fills the disk by changing documents: the change log holds what they were.
+// updates fills the disk by changing documents: the change log keeps their earlier versions.
 func updates(w *world) {
 	w.fill("side", 30)
 	w.fill("main", 20)
@@ -137,7 +138,7 @@ func updates(w *world) {
 	w.well()
 }
 
-// deletesMany deletes the half at once, which goes on by itself as room comes.
+// deletesMany deletes half of the documents by one command, which continues as space is freed.
 func deletesMany(w *world) {
 	w.fill("main", 0)
 	ids := w.ids("main", w.count("main")/2)
@@ -155,7 +156,7 @@ func deletesMany(w *world) {
 	w.well()
 }
 
-// deletesSingly deletes the half one by one.
+// deletesSingly deletes half of the documents one by one.
 func deletesSingly(w *world) {
 	w.fill("main", 0)
 	begun := time.Now()
@@ -214,7 +215,7 @@ func builds(w *world) {
 	w.well()
 }
 
-// backsUp has backups made on the same disk until it is full.
+// backsUp lets the server make backups on the same disk until it is full.
 func backsUp(w *world) {
 	w.server.Kill()
 	w.args = []string{"--backup-to", w.path + "/backups"}
@@ -227,19 +228,19 @@ func backsUp(w *world) {
 	w.well()
 }
 
-// restarts starts a server on a full disk: it reads, and a drop makes room.
+// restarts starts a server on a full disk: it answers reads, and a drop frees space.
 func restarts(w *world, kill bool) {
 	w.fill("side", 30)
 	w.fill("main", 0)
 	w.restart(kill)
 	w.compare()
-	w.fill("main", 0) // logs of before the restart are gone
+	w.fill("main", 0) // the restart has deleted old logs
 	w.drop("side")
 	w.well()
 }
 
-// strangers fills what is left with a file that is none of the server's, while others write, and starts
-// the server again beside it; when the file is gone all is well.
+// strangers fills the remaining space with a foreign file while clients write, and restarts the server beside
+// it; when the file is gone, writes succeed.
 func strangers(w *world) {
 	w.fill("main", 20)
 	writing, stop := context.WithCancel(context.Background())

@@ -19,12 +19,12 @@ const (
 	outOfDiskSpace = 14031
 	docBytes       = 100 << 10
 	writers        = 4
-	patience       = time.Minute // from when something can be let go until writes are taken again
+	patience       = time.Minute // from when space can be freed until writes are accepted again
 	fillMost       = 10 * time.Minute
-	fillPlanted    = time.Minute // a server that overlooks its disk holds up all inserts without end
+	fillPlanted    = time.Minute // a server with the planted bug blocks all inserts without end
 )
 
-// world is a server on a volume, and what its clients were told.
+// world is a server on a volume, and the writes that it acknowledged.
 type world struct {
 	testing.TB
 	*volume
@@ -34,7 +34,7 @@ type world struct {
 
 	mu   sync.Mutex
 	next int
-	held map[string]map[int]int // what was acknowledged: the version of each document by collection
+	held map[string]map[int]int // acknowledged versions of the documents by collection
 }
 
 // live starts a server on a new volume.
@@ -60,7 +60,7 @@ func (w *world) start() {
 	})
 }
 
-// restart ends the server, by a signal it heeds or not, and starts it again.
+// restart ends the server, by SIGKILL or by a clean shutdown, and starts it again.
 func (w *world) restart(kill bool) {
 	w.Helper()
 	if kill {
@@ -71,14 +71,14 @@ func (w *world) restart(kill bool) {
 	w.start()
 }
 
-// ctx ends a command that hangs.
+// ctx returns a context with a timeout, for a command that hangs.
 func (w *world) ctx() context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second)
 	w.Cleanup(cancel)
 	return ctx
 }
 
-// code is that of an error of the server, 0 without one, -1 for any other error.
+// code returns the code of a server's error, 0 for none, -1 for any other error.
 func code(err error) int {
 	var x mongo.ServerError
 	switch {
@@ -92,14 +92,14 @@ func code(err error) int {
 	return -1
 }
 
-// pad is a value that cannot be packed.
+// pad returns a value that cannot be compressed.
 func pad(n int) bson.Binary {
 	b := make([]byte, n)
 	_, _ = rand.Read(b)
 	return bson.Binary{Data: b}
 }
 
-// acknowledged notes a document.
+// acknowledged records an acknowledged document.
 func (w *world) acknowledged(coll string, id, version int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -124,8 +124,8 @@ func (w *world) insert(coll string, size int) error {
 	return err
 }
 
-// fill inserts documents by several writers, until so many megabytes are there, or with 0 until all
-// are refused.
+// fill inserts documents by several writers, until that many megabytes are written, or with 0 until all are
+// refused.
 func (w *world) fill(coll string, megabytes int) {
 	w.Helper()
 	var all sync.WaitGroup
@@ -163,7 +163,7 @@ func (w *world) count(coll string) int {
 	return len(w.held[coll])
 }
 
-// ids are those of some documents that are there.
+// ids returns the _ids of some documents that are there.
 func (w *world) ids(coll string, n int) (ids []int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -187,7 +187,7 @@ func (w *world) drop(coll string) {
 	w.mu.Unlock()
 }
 
-// refused wants what writes to be refused with the code and the sentence that all have.
+// refused checks that a write was refused with the code and the message of a full disk.
 func (w *world) refused(what string, err error) {
 	w.Helper()
 	if code(err) != outOfDiskSpace {
@@ -195,7 +195,7 @@ func (w *world) refused(what string, err error) {
 	}
 }
 
-// well wants writes to be taken again before patience ends, and everything to be there.
+// well checks that writes are accepted again before patience ends, and that everything is there.
 func (w *world) well() {
 	w.Helper()
 	begun := time.Now()
@@ -214,8 +214,8 @@ func (w *world) well() {
 	w.compare()
 }
 
-// compare reads everything and compares it with what was acknowledged. A delete or an insert that was not
-// answered may be there or not.
+// compare reads everything and compares it with the acknowledged writes. Deletes and inserts without a reply
+// may be there or not.
 func (w *world) compare() {
 	w.Helper()
 	for coll, held := range w.held {

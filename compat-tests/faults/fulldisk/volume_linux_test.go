@@ -12,7 +12,7 @@ import (
 // volume is a file system of its own.
 type volume struct{ path string }
 
-// newVolume mounts one of so many megabytes: in memory, or with ext4 in a file.
+// newVolume mounts a file system with that many megabytes: in memory, or with ext4 in a file.
 func newVolume(tb testing.TB, megabytes int, ext4 bool) *volume {
 	tb.Helper()
 	if os.Geteuid() != 0 {
@@ -41,10 +41,10 @@ func newVolume(tb testing.TB, megabytes int, ext4 bool) *volume {
 	return v
 }
 
-// data is the folder of the server.
+// data returns the folder of the server.
 func (v *volume) data() string { return filepath.Join(v.path, "data") }
 
-// free is how many bytes are left.
+// free returns the number of free bytes.
 func (v *volume) free() int64 {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(v.path, &st); err != nil {
@@ -53,7 +53,7 @@ func (v *volume) free() int64 {
 	return int64(st.Bavail) * st.Bsize
 }
 
-// stranger takes so many bytes for a file that is none of the server's, or all there are.
+// stranger writes a foreign file of that many bytes, or as many as there are.
 func (v *volume) stranger(tb testing.TB, bytes int64) (gone func()) {
 	tb.Helper()
 	path := filepath.Join(v.path, "stranger")

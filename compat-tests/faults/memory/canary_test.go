@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestCanary: a server that gives memory to everybody who asks holds more than it may.
+// TestCanary checks that the tests find a server without a memory limit.
 func TestCanary(t *testing.T) {
 	for test, sign := range map[string]string{
 		"TestQueriesShareMemory": "queries: {", "TestExpressionsOfOneRequest": "were not refused", "TestHalfSentMessages": "messages: {", "TestUncommittedWritesShareMemory": "0 were refused",

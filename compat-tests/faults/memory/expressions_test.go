@@ -14,7 +14,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// computed asks for a value made of a text that nobody has stored.
+// computed runs an expression over a text that is not stored.
 func computed(ctx context.Context, db *mongo.Database, text string, value any) error {
 	cur, err := db.Aggregate(ctx, bson.A{
 		bson.D{{Key: "$documents", Value: bson.A{bson.D{{Key: "s", Value: text}}}}},
@@ -26,7 +26,7 @@ func computed(ctx context.Context, db *mongo.Database, text string, value any) e
 	return err
 }
 
-// variables has many values of one expression live at once.
+// variables returns an expression with n values that are alive at once.
 func variables(n int, value any) bson.D {
 	vars := bson.D{}
 	for i := range n {
@@ -35,7 +35,7 @@ func variables(n int, value any) bson.D {
 	return bson.D{{Key: "$let", Value: bson.D{{Key: "vars", Value: vars}, {Key: "in", Value: "$$v0"}}}}
 }
 
-// limit is what the process may use, of which a quarter is working memory.
+// limit is the memory limit of the process in bytes; a quarter is working memory.
 const limit = 256 << 20
 
 func limited(t *testing.T) (*harness.Server, *mongo.Database) {
@@ -44,7 +44,8 @@ func limited(t *testing.T) (*harness.Server, *mongo.Database) {
 	return s, s.Client(t).Database("memory")
 }
 
-// within fails a test whose server held more than it may, and what lies outside of the heap.
+// within fails a test whose server exceeded its memory limit, with an allowance of half of it for memory
+// outside of the heap.
 func within(ctx context.Context, t *testing.T, s *harness.Server, db *mongo.Database) {
 	t.Helper()
 	peak, ok := s.PeakBytes()
@@ -55,7 +56,7 @@ func within(ctx context.Context, t *testing.T, s *harness.Server, db *mongo.Data
 	givenBack(ctx, t, db, "queries")
 }
 
-// judged is whether a command was refused for want of memory, by an error that says what to do.
+// judged reports whether a command was refused for lack of memory; the error must name --work-memory.
 func judged(t *testing.T, err error) (refused bool) {
 	t.Helper()
 	var e mongo.CommandError
@@ -68,8 +69,9 @@ func judged(t *testing.T, err error) (refused bool) {
 	return true
 }
 
-// One request whose values live at once holds their sum, and is refused for it: of a user with
-// no rights at all, as the text need not be stored.
+// TestExpressionsOfOneRequest checks that a request holds the sum of the values that are alive at once, and
+// is refused if it is too large. A user without privileges can send such a request, because the text need not
+// be stored.
 func TestExpressionsOfOneRequest(t *testing.T) {
 	ctx := context.Background()
 	s, db := limited(t)
@@ -89,8 +91,8 @@ func TestExpressionsOfOneRequest(t *testing.T) {
 	within(ctx, t, s, db)
 }
 
-// The requests of many connections share the memory: those that find none are refused, and
-// small ones go on.
+// TestExpressionsShareMemory checks that requests of many connections share the memory: requests that get
+// none are refused, and small ones continue.
 func TestExpressionsShareMemory(t *testing.T) {
 	ctx := context.Background()
 	s, db := limited(t)
@@ -111,7 +113,8 @@ func TestExpressionsShareMemory(t *testing.T) {
 	within(ctx, t, s, db)
 }
 
-// Each stage holds a document of its own: many stages hold their sum.
+// TestStagesOfOneRequest checks that many stages are charged the sum of the documents that each of them
+// holds.
 func TestStagesOfOneRequest(t *testing.T) {
 	ctx := context.Background()
 	s, db := limited(t)
@@ -138,7 +141,7 @@ func TestStagesOfOneRequest(t *testing.T) {
 	within(ctx, t, s, db)
 }
 
-// A pipeline that is run for each row gives back what it held with it.
+// TestLookupsGiveBack checks that a pipeline that runs for each row frees its memory after each run.
 func TestLookupsGiveBack(t *testing.T) {
 	ctx := context.Background()
 	_, db := start(t)

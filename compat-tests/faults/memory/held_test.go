@@ -16,8 +16,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// guarded starts a server with users and the least working memory there is: root, who administers
-// it, and who may administer a database of their own each.
+// guarded starts a server with the least working memory and with users: root, and dbOwners of one database
+// each.
 func guarded(t *testing.T, data string, own ...string) *harness.Server {
 	t.Helper()
 	programme.Tell(t, "memory", 0, func() (int, string) { return 1, "" })
@@ -30,7 +30,7 @@ func guarded(t *testing.T, data string, own ...string) *harness.Server {
 	return s
 }
 
-// guardedAgain starts a server over what guarded has left.
+// guardedAgain starts a server over the data that guarded has written.
 func guardedAgain(t *testing.T, data string) *harness.Server {
 	t.Helper()
 	return harness.Start(t, harness.Options{Data: data, Args: []string{"--auth", "--work-memory", "32MB", "--cache-size", "16MB"}})
@@ -54,7 +54,7 @@ func login(t *testing.T, s *harness.Server, name string) *mongo.Client {
 	return c
 }
 
-// refusal is the code that a command is refused with, 0 if it is not.
+// refusal returns the code of the error with which a command was refused, 0 if it was not.
 func refusal(t *testing.T, err error) int {
 	t.Helper()
 	var e mongo.CommandError
@@ -64,7 +64,7 @@ func refusal(t *testing.T, err error) int {
 	return int(e.Code)
 }
 
-// madeUp are ids of sessions that there are not.
+// madeUp returns ids of sessions that do not exist.
 func madeUp(n int) (ids bson.A) {
 	for range n {
 		id := make([]byte, 16)
@@ -74,8 +74,9 @@ func madeUp(n int) (ids bson.A) {
 	return ids
 }
 
-// A user without rights who takes all sessions that there are to have is refused, and leaves room for others: the
-// administrator logs in, runs commands and ends what the user has taken.
+// TestUsersShareSessions checks that a user without privileges cannot take all sessions: it is refused and
+// leaves some to others. The administrator can log in, run commands and end the sessions that the user has
+// taken.
 func TestUsersShareSessions(t *testing.T) {
 	s := guarded(t, "", "greedy")
 	admin, greedy := login(t, s, "root").Database("admin"), login(t, s, "greedy").Database("greedy")
@@ -109,8 +110,8 @@ func TestUsersShareSessions(t *testing.T) {
 	}
 }
 
-// heapWithin waits until the heap is no larger than it was before and what clients may make the server hold: so much garbage goes
-// with the next collections.
+// heapWithin waits until the heap exceeds its former size by no more than clients may make the server hold:
+// that much garbage is freed by the next collections.
 func heapWithin(t *testing.T, admin *mongo.Database, before int64) {
 	t.Helper()
 	const most = 32<<20 + 16<<20
@@ -125,7 +126,7 @@ func heapWithin(t *testing.T, admin *mongo.Database, before int64) {
 	t.Errorf("the heap is %d bytes, and was %d", now, before)
 }
 
-// heap is what the server's heap holds, in bytes.
+// heap returns the size of the server's heap in bytes.
 func heap(t *testing.T, admin *mongo.Database) int64 {
 	t.Helper()
 	r, err := admin.RunCommand(t.Context(), bson.D{{Key: "serverStatus", Value: 1}, {Key: "tcmalloc", Value: 1}}).Raw()
@@ -136,8 +137,9 @@ func heap(t *testing.T, admin *mongo.Database) int64 {
 	return n
 }
 
-// Who may make users in one database makes the server hold no more of them, and no larger ones, than it has room for, and leaves room
-// for those of others, also after a start.
+// TestUsersAreBounded checks that a user with the right to create users in one database cannot make the
+// server hold more or larger ones than its memory allows, and leaves memory for users of other databases,
+// also after a restart.
 func TestUsersAreBounded(t *testing.T) {
 	data := t.TempDir()
 	s := guarded(t, data, "greedy", "modest")
@@ -180,8 +182,9 @@ func TestUsersAreBounded(t *testing.T) {
 	}
 }
 
-// Who may define collections, views and indexes in one database makes the server hold no more of them, and no larger ones, than it has
-// room for, partitions included, and leaves room for those of others, also after a start.
+// TestDefinitionsAreBounded checks that a user with the right to define collections, views and indexes in one
+// database cannot make the server hold more or larger ones than its memory allows, partitions included, and
+// leaves memory for other databases, also after a restart.
 func TestDefinitionsAreBounded(t *testing.T) {
 	data := t.TempDir()
 	s := guarded(t, data, "greedy", "modest")

@@ -12,8 +12,8 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// Connections that wait for their clients hold little: their buffers are there only while
-// something comes or goes.
+// TestIdleConnections checks that idle connections hold little memory: they have buffers only while a message
+// is in transit.
 func TestIdleConnections(t *testing.T) {
 	const conns, bytesEach = 1000, 16 << 10
 	ctx := context.Background()

@@ -14,9 +14,9 @@ import (
 	"github.com/cantledb/cantle/compat-tests/faults/programme"
 )
 
-// A server that is given little memory divides what there is: clients that together want many
-// times as much get what they asked for or an error that names the memory, what was
-// acknowledged is there, and the process stays near its limit.
+// TestLittleMemory checks that a server with little memory divides it among clients that together need many
+// times as much: each gets a result or an error that names the memory, acknowledged writes are there, and the
+// process stays near its limit.
 func TestLittleMemory(t *testing.T) {
 	programme.Tell(t, "memory", 0, func() (int, string) { return 1, "" })
 	ctx := context.Background()

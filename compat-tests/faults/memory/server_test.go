@@ -14,8 +14,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// start starts a server with the least working memory there is, for one way to make it hold
-// much.
+// start starts a server with the least working memory, for a test that makes it hold much.
 func start(t *testing.T) (*harness.Server, *mongo.Database) {
 	t.Helper()
 	programme.Tell(t, "memory", 0, func() (int, string) { return 1, "" })
@@ -23,7 +22,7 @@ func start(t *testing.T) (*harness.Server, *mongo.Database) {
 	return s, s.Client(t).Database("memory")
 }
 
-// share is one part of the working memory, as serverStatus shows it.
+// share is the state of one part of the working memory, from serverStatus.
 type share struct {
 	MaxBytes, Bytes, PeakBytes, Refused int64
 }
@@ -61,7 +60,7 @@ func givenBack(ctx context.Context, t *testing.T, db *mongo.Database, part strin
 	t.Errorf("long after, %s hold %+v", part, s)
 }
 
-// each runs f on as many goroutines at once.
+// each runs f on n goroutines at once.
 func each(n int, f func(i int)) {
 	var wg sync.WaitGroup
 	for i := range n {

@@ -15,7 +15,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// as connects as an application of that name.
+// as connects as an application with that name.
 func as(t *testing.T, s *harness.Server, app string) *mongo.Collection {
 	t.Helper()
 	c, err := harness.Connect(s.URI, options.Client().SetAppName(app))
@@ -26,16 +26,16 @@ func as(t *testing.T, s *harness.Server, app string) *mongo.Collection {
 	return c.Database("memory").Collection("c")
 }
 
-// An application that holds all that it can get of the working memory leaves room for
-// another; it is itself what it is refused for, and told so.
+// TestApplicationsShareMemory checks that an application that takes as much of the working memory as it can
+// leaves some to another. Its own commands are refused, with an error that names the application as the
+// cause.
 func TestApplicationsShareMemory(t *testing.T) {
 	ctx := context.Background()
 	s, db := start(t)
 	fill(ctx, t, db.Collection("c"), documents)
 	greedy, modest := as(t, s, "greedy"), as(t, s, "modest")
 	sorted := bson.A{bson.D{{Key: "$sort", Value: bson.D{{Key: "k", Value: 1}}}}}
-	// Each sort has two megabytes, and keeps them while a script looks at its first document
-	// without end.
+	// Each sort has two megabytes, and keeps them while a script runs without end on its first document.
 	endless := bson.D{{Key: "$project", Value: bson.D{{Key: "n", Value: bson.D{{Key: "$function", Value: bson.D{
 		{Key: "body", Value: "function() { while (true) {} }"}, {Key: "args", Value: bson.A{}}, {Key: "lang", Value: "js"}}}}}}}}
 	var wg sync.WaitGroup
@@ -52,8 +52,8 @@ func TestApplicationsShareMemory(t *testing.T) {
 	if err := <-refused; !errors.As(err, &e) || e.Code != 292 || !strings.Contains(e.Message, "this user") {
 		t.Errorf("the greedy one is refused with %v", err)
 	}
-	// Those of the greedy one that are refused hold what they have read until they end. When they
-	// have, the others still run, and there is room.
+	// Refused commands of the greedy application hold what they have read until they end. Once they have
+	// ended, the admitted ones still run, and there is memory for the modest application.
 	for range 3 {
 		cur, err := modest.Aggregate(ctx, sorted, options.Aggregate().SetAllowDiskUse(false))
 		for tries := 0; err != nil && tries < 200; tries++ {
@@ -67,8 +67,8 @@ func TestApplicationsShareMemory(t *testing.T) {
 	}
 }
 
-// Open transactions of an application, however many, leave room for those of another, also
-// when it leaves and comes back.
+// TestApplicationsShareUncommittedWrites checks that open transactions of an application, however many, leave
+// memory for those of another, also when the latter disconnects and comes back.
 func TestApplicationsShareUncommittedWrites(t *testing.T) {
 	ctx := context.Background()
 	s, db := start(t)
@@ -118,8 +118,8 @@ func kill(ctx context.Context, t *testing.T, admin *mongo.Database, app string) 
 	}
 }
 
-// The long commands of an application take turns with those of another, however many it runs,
-// and so do its change streams.
+// TestApplicationsTakeTurns checks that the long commands of an application take turns with those of another,
+// however many there are, and so do change streams.
 func TestApplicationsTakeTurns(t *testing.T) {
 	s, db := start(t)
 	var begin struct {
@@ -145,7 +145,7 @@ func TestApplicationsTakeTurns(t *testing.T) {
 		})
 	})
 	t.Run("changes", func(t *testing.T) {
-		// From the first change to the last, which all have to be computed and none is wanted.
+		// From the first change to the last: all events have to be computed, and the stream matches none.
 		o := options.ChangeStream().SetStartAtOperationTime(&begin.OperationTime).SetMaxAwaitTime(time.Millisecond)
 		takeTurns(t, s, func(ctx context.Context, c *mongo.Collection) error {
 			cur, err := c.Watch(ctx, busy("$fullDocument.k"), o)
@@ -160,8 +160,8 @@ func TestApplicationsTakeTurns(t *testing.T) {
 	})
 }
 
-// takeTurns lets one application run a command on 24 connections and another on one, and
-// compares how often.
+// takeTurns lets one application run a command on 24 connections and another one on one, and compares the
+// numbers of completed commands.
 func takeTurns(t *testing.T, s *harness.Server, run func(ctx context.Context, c *mongo.Collection) error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -183,7 +183,7 @@ func takeTurns(t *testing.T, s *harness.Server, run func(ctx context.Context, c 
 			}
 		})
 	}
-	for range 24 { // until all are at it
+	for range 24 { // until all have started
 		<-counts
 	}
 	before := len(counts)
@@ -193,9 +193,9 @@ func takeTurns(t *testing.T, s *harness.Server, run func(ctx context.Context, c 
 			t.Fatal(err)
 		}
 	}
-	// In the time of one command of the modest one, each of 24 others would have ended one
-	// if all had the same; as it is, the greedy one has as many lanes as the modest one
-	// and what that leaves.
+	// In the time of one command of the modest application, each of 24 others would have ended one if
+	// processor time were divided by command. The greedy application has as many lanes as the modest one, and
+	// those that the modest one leaves.
 	ended := len(counts) - before
 	t.Logf("%d commands of the greedy one, %d of the modest one", ended, rounds)
 	if ended > rounds*16 {
@@ -203,8 +203,8 @@ func takeTurns(t *testing.T, s *harness.Server, run func(ctx context.Context, c 
 	}
 }
 
-// Large messages of an application, however many it sends at once, leave another's room and do
-// not stand before them.
+// TestApplicationsShareTheInbox checks that large messages of an application, however many at once, leave
+// memory for the messages of another and do not delay them.
 func TestApplicationsShareTheInbox(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -224,7 +224,7 @@ func TestApplicationsShareTheInbox(t *testing.T) {
 			}
 		}()
 	}
-	for range floods { // until all are at it
+	for range floods { // until all have started
 		<-counts
 	}
 	before := len(counts)
@@ -236,7 +236,8 @@ func TestApplicationsShareTheInbox(t *testing.T) {
 			}
 		}
 	}
-	// First come, first served, a message of the modest one waited for one of each of the greedy one's.
+	// If messages were read first come, first served, a message of the modest application would wait for one
+	// on each connection of the greedy one.
 	ended := len(counts) - before
 	t.Logf("%d messages of the greedy one, %d of the modest one", ended, rounds)
 	if ended > rounds*floods/2 {

@@ -20,7 +20,7 @@ const (
 	Release = "release"
 )
 
-// Column is the one that is due in this run.
+// Column returns the column that is due in this run.
 func Column() string {
 	switch testenv.Length() {
 	case testenv.Nightly:
@@ -31,8 +31,8 @@ func Column() string {
 	return Run
 }
 
-// Due is how much of a row is due in this run, or in this part of it (see Part), 0 for as much
-// as there is. With the race detector a run is a tenth of the usual one.
+// Due returns how much of a row is due in this run, or in this part of it (see Part); 0 means as much as
+// there is. With the race detector a run has a tenth.
 func Due(tb testing.TB, row string) int {
 	tb.Helper()
 	r, ok := find(row)
@@ -50,23 +50,23 @@ func Due(tb testing.TB, row string) int {
 	return part.of(due)
 }
 
-// Result is what one test of a row did.
+// Result is the outcome of one test of a row.
 type Result struct {
 	Row, Test, Column string
-	// Part says which part of the column it is, as "2/8"; "" is all of it.
+	// Part is the part of the column, for example "2/8"; "" is all of it.
 	Part   string `json:",omitempty"`
 	Count  int
 	Failed bool
-	// Detail is a sentence about it: what became of the faults.
+	// Detail is a sentence about the outcomes of the faults.
 	Detail string
-	// Seed is the first of its random seeds, 0 if it has none.
+	// Seed is the first random seed, 0 if there is none.
 	Seed uint64
 	At   time.Time
 	Took time.Duration
 }
 
-// Tell says, when the test ends, how much of a row it did. count and detail are asked then.
-// What is done with CANTLE_STORAGE is not counted: rows are of files.
+// Tell records, when the test ends, how much of a row it did. It calls count then. Runs with CANTLE_STORAGE
+// are not recorded: rows are about files.
 func Tell(tb testing.TB, row string, seed uint64, count func() (n int, detail string)) {
 	tb.Helper()
 	known, ok := find(row)
@@ -82,7 +82,7 @@ func Tell(tb testing.TB, row string, seed uint64, count func() (n int, detail st
 		}
 		r := Result{Row: row, Test: tb.Name(), Column: Column(), Part: part, Count: n, Failed: tb.Failed(), Detail: detail, Seed: seed, At: begun, Took: time.Since(begun)}
 		tb.Logf("%s: %s", row, r.String())
-		if racing || tb.Skipped() || testenv.Storage() != "" || os.Getenv("PLANTED_BUG") != "" { // of a canary
+		if racing || tb.Skipped() || testenv.Storage() != "" || os.Getenv("PLANTED_BUG") != "" { // the last for a canary
 			return
 		}
 		if err := Record(r); err != nil {
@@ -91,8 +91,8 @@ func Tell(tb testing.TB, row string, seed uint64, count func() (n int, detail st
 	})
 }
 
-// None says for a detail that a test which fails where it finds one has found none of
-// something.
+// None returns a detail for a test that fails if it finds one of something: "0" of it, or "some" if the test
+// has failed.
 func None(tb testing.TB, of string) string {
 	if tb.Failed() {
 		return "some " + of
@@ -100,7 +100,7 @@ func None(tb testing.TB, of string) string {
 	return "0 " + of
 }
 
-// String is the result in a line.
+// String returns the result as one line.
 func (r Result) String() string {
 	out := fmt.Sprintf("%s %d", r.Test, r.Count)
 	if row, ok := find(r.Row); ok {
@@ -122,7 +122,7 @@ func (r Result) String() string {
 	return out
 }
 
-// folder is where results are kept, from the root of the repository.
+// folder is the folder of results, relative to the root of the repository.
 const folder = ".cache/faults"
 
 // root is the folder of the repository: the one above with go.work.
@@ -140,8 +140,8 @@ func root() (string, error) {
 	}
 }
 
-// Record keeps a result in the place of an earlier one of the same test, column and part: a
-// part also in that of all and of what was divided otherwise, and all in that of parts.
+// Record stores a result and deletes those that it replaces: results of the same test and column with the
+// same part or with another division into parts.
 func Record(r Result) error {
 	dir, err := root()
 	if err != nil {
@@ -174,7 +174,7 @@ func Record(r Result) error {
 	return os.Rename(writing, path)
 }
 
-// file is the name of the file that keeps a result.
+// file returns the name of the file of a result.
 func (r Result) file() string {
 	name := r.Row + "." + r.Test + "." + r.Column
 	if r.Part != "" {
@@ -183,14 +183,14 @@ func (r Result) file() string {
 	return strings.NewReplacer("/", "_", " ", "_").Replace(name) + ".json"
 }
 
-// replacedBy reports whether the new result makes this one obsolete.
+// replacedBy reports whether a new result replaces this one.
 func (r Result) replacedBy(n Result) bool {
 	_, before, _ := strings.Cut(r.Part, "/")
 	_, now, _ := strings.Cut(n.Part, "/")
 	return r.Row == n.Row && r.Test == n.Test && r.Column == n.Column && (r.Part == n.Part || before != now)
 }
 
-// Results are those that are kept, in the order of Rows. Errors: what the disk says.
+// Results returns the stored results, in the order of Rows. Errors: those of reading files.
 func Results() (out []Result, err error) {
 	dir, err := root()
 	if err != nil {

@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// Lines prints results for counts.txt: row, column and which part of it, test, count, outcome,
-// day, and what the test says. Lines that were kept stay where their test has no newer result
-// and is still one of its row's.
+// Lines prints results for counts.txt: row, column and part, test, count, outcome, day, and detail. Earlier
+// lines stay if their test has no newer result and still belongs to its row.
 func Lines(kept string, results []Result) string {
 	newest := map[place]group{}
 	for line := range strings.Lines(kept) {
@@ -46,14 +45,14 @@ func Lines(kept string, results []Result) string {
 	return b.String()
 }
 
-// place is what has counts of its own.
+// place identifies a series of counts.
 type place struct{ row, column, test string }
 
-// group are the lines of a place: of all of it under "", or of parts.
+// group holds the lines of a place: one for the whole column, or one for each part.
 type group []string
 
-// with is the group with the line of a part, unless it has newer ones. Parts of another
-// division, or of none, go.
+// with returns the group with the line of a part added, unless the group has newer lines. Parts of another
+// division, or of none, are removed.
 func (g group) with(part, line string) group {
 	_, of, _ := strings.Cut(part, "/")
 	day := strings.Split(line, "\t")[5]
@@ -76,10 +75,10 @@ func (g group) with(part, line string) group {
 	return out
 }
 
-// fields is how many a line of counts has.
+// fields is the number of fields of a line of counts.
 const fields = 7
 
-// counted is what a column of a row came to in the run that is kept.
+// counted is the total of a column of a row in the stored run.
 type counted struct {
 	n       int
 	failed  bool
@@ -117,7 +116,7 @@ func countsOf(lines, row string) map[string]*counted {
 	return out
 }
 
-// Page prints FAULTS.md with the counts of these lines.
+// Page generates FAULTS.md with the counts of these lines.
 func Page(lines string) []byte {
 	var b bytes.Buffer
 	b.WriteString("<!-- Printed by scripts/gendocs from compat-tests/faults/programme. DO NOT EDIT. -->\n\n# Faults\n\n" +
@@ -164,7 +163,7 @@ func Page(lines string) []byte {
 	return b.Bytes()
 }
 
-// showing are the rows that show a promise, as links.
+// showing returns the rows that check a promise, as links.
 func showing(promise int) (out []string) {
 	for _, r := range Rows {
 		for _, p := range r.Promises {
@@ -176,7 +175,7 @@ func showing(promise int) (out []string) {
 	return out
 }
 
-// code puts texts in the style of code.
+// code formats texts as code.
 func code(texts []string) (out []string) {
 	for _, t := range texts {
 		out = append(out, "`"+t+"`")
@@ -184,7 +183,7 @@ func code(texts []string) (out []string) {
 	return out
 }
 
-// amount is a number with its unit, "all" for 0.
+// amount returns a number with its unit, "all" for 0.
 func amount(n int, unit string) string {
 	if n == 0 {
 		return "all " + unit
@@ -192,7 +191,7 @@ func amount(n int, unit string) string {
 	return thousands(n) + " " + unit
 }
 
-// eachRun is how much of a row a change has to pass.
+// eachRun returns how much of a row each change has to pass.
 func (r Row) eachRun() string {
 	if r.AtNight {
 		return "–"
@@ -200,7 +199,7 @@ func (r Row) eachRun() string {
 	return amount(r.Run, r.Unit)
 }
 
-// last is what the columns that have run came to.
+// last returns the results of the columns that have run.
 func last(counts map[string]*counted) string {
 	var out []string
 	for _, column := range []string{Run, Nightly, Release} {

@@ -7,11 +7,11 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// Part is one of so many equal parts of a column, from 1. Parts divide a column among runs, one after the
-// other or beside each other.
+// Part is one of Of equal parts of a column, counted from 1. Parts divide a column among runs, sequential or
+// parallel.
 type Part struct{ Number, Of int }
 
-// ParsePart reads "2/8". Errors: it is nothing of that kind.
+// ParsePart reads "2/8". Errors: the text has another form.
 func ParsePart(text string) (Part, error) {
 	if text == "" {
 		return Part{1, 1}, nil
@@ -23,28 +23,28 @@ func ParsePart(text string) (Part, error) {
 	return p, nil
 }
 
-// Split is the k-th, from 1, of n parts of a part.
+// Split returns the k-th, counted from 1, of n parts of a part.
 func (p Part) Split(k, n int) Part { return Part{(p.Number-1)*n + k, p.Of * n} }
 
-// String is the part as ParsePart reads it.
+// String returns the part in the form of ParsePart.
 func (p Part) String() string { return fmt.Sprintf("%d/%d", p.Number, p.Of) }
 
-// Variable is the part as an entry of an environment.
+// Variable returns the part as an entry of an environment.
 func (p Part) Variable() string { return testenv.SetPart(p.String()) }
 
-// of is how much of n the part has.
+// of returns the part's share of n.
 func (p Part) of(n int) int { return n*p.Number/p.Of - n*(p.Number-1)/p.Of }
 
-// Of is what a part has of a list.
+// Of returns the part's share of a list.
 func Of[T any](p Part, list []T) []T {
 	return list[len(list)*(p.Number-1)/p.Of : len(list)*p.Number/p.Of]
 }
 
 func thisPart() (Part, error) { return ParsePart(testenv.Part()) }
 
-// FirstSeed is one of which a million more follow that no other run has, not even one of
-// another part that starts at the same moment.
+// FirstSeed returns the first of a million seeds that no other run has, not even a run of another part that
+// starts at the same moment.
 func FirstSeed() uint64 {
-	part, _ := thisPart() // Due says what is wrong with it
+	part, _ := thisPart() // Due reports the error
 	return uint64(time.Now().UnixMicro()) + uint64(part.Number)<<40
 }

@@ -1,6 +1,6 @@
 package programme
 
-// Promises are what users are told about one server, in their order.
+// Promises are the promises to users about one server, in their order.
 var Promises = [...]string{
 	"**What was acknowledged is on the disk.** A write that was answered without an error is there after `kill -9`, a power cut or a restart. `--sync` with an interval gives that up for as long as the interval says; `writeConcern: {w: 0}` never had it.",
 	"**After any crash, at any moment, the server opens its folder, or says exactly what is damaged.** Nothing is half there: not a write, not a transaction, not an index, not a split. It never answers wrongly instead.",
@@ -13,7 +13,7 @@ var Promises = [...]string{
 	"**Nobody sees or changes more than their roles allow**, however a request is written: what is compared with the roles is what runs.",
 }
 
-// NotShown are what the programme does not show.
+// NotShown are the limits of what the programme checks.
 var NotShown = []string{
 	"Disks that say that something is synced when it is not: what they lose is lost. It is noticed where the log's mark (`SYNCED`) or a checksum tells.",
 	"Memory that flips bits after a checksum was compared, and bugs of the operating system or of the Go runtime.",

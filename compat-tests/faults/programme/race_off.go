@@ -2,5 +2,5 @@
 
 package programme
 
-// racing is whether the race detector is at work, which makes everything slow.
+// racing reports whether the race detector is on, which makes everything slow.
 const racing = false

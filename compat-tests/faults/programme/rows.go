@@ -1,28 +1,28 @@
 package programme
 
-// Row is a kind of fault and what shows that it is survived.
+// Row is a kind of fault, with the tests that check that the server survives it.
 type Row struct {
-	// Name is short and stays: results are kept under it.
+	// Name is short and must not change: results are stored under it.
 	Name string
-	// Promises are the numbers of those it shows.
+	// Promises are the numbers of the promises that the row checks.
 	Promises []int
-	// What is done, in a sentence for users.
+	// What describes the fault in a sentence for users.
 	What string
-	// Unit is what is counted, in plural.
+	// Unit is the plural name of what is counted.
 	Unit string
-	// Run, Nightly and Release are how many of them are due; 0 is as many as there are.
+	// Run, Nightly and Release are the numbers that are due in each column; 0 means as many as there are.
 	Run, Nightly, Release int
-	// AtNight reports that a change's run has nothing of it, but a test that is run alone has Run of it.
+	// AtNight reports that the run of a change skips the row. A test that is run alone does Run of it.
 	AtNight bool
-	// Tests are its tests: folder and name of the function.
+	// Tests are the tests of the row: folder and name of the function.
 	Tests []string
-	// Note says why the numbers are what they are, where somebody would ask; "" for nothing.
+	// Note explains unusual numbers; "" for none.
 	Note string
-	// Canary is the planted bug that the row catches, and CanaryTest the test of that.
+	// Canary is the planted bug that the row must find, and CanaryTest the test of that.
 	Canary, CanaryTest string
 }
 
-// Rows are the fault programme.
+// Rows are the rows of the fault programme.
 var Rows = []Row{
 	{
 		Name: "power-cut", Promises: []int{1, 2, 4}, Unit: "cuts", Run: 5_000, Nightly: 200_000, Release: 2_000_000,
@@ -138,7 +138,7 @@ var Rows = []Row{
 	},
 }
 
-// due is how much a column has, 0 for as much as there is.
+// due returns the number of a column, 0 for as much as there is.
 func (r Row) due(column string) int {
 	switch column {
 	case Nightly:
@@ -149,7 +149,7 @@ func (r Row) due(column string) int {
 	return r.Run
 }
 
-// find returns the row of a name.
+// find returns the row with a name.
 func find(name string) (Row, bool) {
 	for _, r := range Rows {
 		if r.Name == name {

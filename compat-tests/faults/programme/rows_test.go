@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// Every test and canary that a row names is there, and every promise has a row.
+// TestRows checks that every test and canary of a row exists, and that every promise has a row.
 func TestRows(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range Rows {
@@ -64,7 +64,7 @@ func exists(t *testing.T, name string) bool {
 	return false
 }
 
-// What a test tells comes out on the page.
+// TestPage checks that recorded results appear on the page.
 func TestPage(t *testing.T) {
 	day := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	const a, b = "TestKillDuringWrites", "TestRetryAfterKill"
@@ -100,7 +100,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// The column is what the environment says.
+// TestDue checks that the environment selects the column.
 func TestDue(t *testing.T) {
 	for _, c := range []struct {
 		length string
@@ -123,7 +123,7 @@ func setenv(t *testing.T, entry string) {
 	t.Setenv(name, value)
 }
 
-// Parts of a row have all of it together, and no less.
+// TestParts checks that the parts of a row add up to the row.
 func TestParts(t *testing.T) {
 	setenv(t, testenv.SetLength(testenv.Nightly))
 	sum, list, got := 0, []int{1, 2, 3, 4, 5}, []int(nil)

@@ -1,5 +1,5 @@
-// Package spill sorts and groups more than the server may hold in memory: the answers
-// are right, the process stays small, and nothing is left on the disk when it is killed.
+// Package spill sorts and groups more than the server may hold in memory: the results must be right, the
+// process must stay small, and a killed server must leave no files behind.
 //
 //	CANTLE_LONG   nightly: two gigabytes instead of a hundred megabytes
 package spill

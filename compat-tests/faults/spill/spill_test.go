@@ -19,16 +19,16 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// residentMax is what the server may hold while it sorts or groups any amount.
+// residentMax bounds the server's resident memory while it sorts or groups any amount.
 const residentMax = 512 << 20
 
-// Documents of a kilobyte are stored once and multiplied by the pipelines.
+// The documents, a kilobyte each, are stored once and multiplied by the pipelines.
 const (
 	stored   = 1000
 	padBytes = 1000
 )
 
-// copies is how often a pipeline repeats each stored document.
+// copies returns how many times a pipeline repeats each stored document.
 func copies() int {
 	if testenv.IsNightly() {
 		return 2000
@@ -59,7 +59,7 @@ func fill(ctx context.Context, t *testing.T, db *mongo.Database) {
 	}
 }
 
-// repeated multiplies the documents and gives each a key k that is scattered.
+// repeated returns a pipeline that multiplies the documents and gives each a key k in scattered order.
 func repeated(n int) bson.A {
 	return bson.A{
 		bson.D{{Key: "$set", Value: bson.D{{Key: "r", Value: bson.D{{Key: "$range", Value: bson.A{0, n}}}}}}},
@@ -72,7 +72,7 @@ func repeated(n int) bson.A {
 	}
 }
 
-// sorted orders all of it and delivers the keys and the sizes.
+// sorted returns a pipeline that sorts all of them and returns the keys and the sizes.
 func sorted(n int) bson.A {
 	return append(repeated(n),
 		bson.D{{Key: "$sort", Value: bson.D{{Key: "k", Value: 1}}}},
@@ -118,7 +118,7 @@ func TestMemoryOfSortAndGroup(t *testing.T) {
 	}
 }
 
-// checkResident looks at the most memory the process ever had.
+// checkResident checks the peak resident memory of the process.
 func checkResident(t *testing.T, server *harness.Server, what string) {
 	t.Helper()
 	peak, ok := server.PeakBytes()
@@ -132,8 +132,8 @@ func checkResident(t *testing.T, server *harness.Server, what string) {
 	}
 }
 
-// A server that is killed while it sorts and while it fills the target of $out leaves
-// neither files nor collections.
+// TestKillLeavesNothing checks that a server that is killed while it sorts and while it fills the target of
+// $out leaves neither files nor collections.
 func TestKillLeavesNothing(t *testing.T) {
 	testenv.SkipWithURI(t)
 	programme.Tell(t, "kill", 0, func() (int, string) { return 1, "" })
@@ -156,7 +156,7 @@ func TestKillLeavesNothing(t *testing.T) {
 	if n, ok := openScratch(server); ok && n == 0 {
 		t.Error("the sort did not spill")
 	}
-	// An $out that takes long enough to be caught.
+	// An $out that takes long enough to be interrupted.
 	go func() {
 		c, err := db.Collection("base").Aggregate(context.WithoutCancel(ctx), append(repeated(5000), bson.D{{Key: "$unset", Value: "_id"}}, bson.D{{Key: "$out", Value: "target"}}))
 		if err == nil {
@@ -209,8 +209,8 @@ func files(t *testing.T, dir string) []string {
 	return out
 }
 
-// openScratch counts the files in the folder for spilled data that the server has
-// open; ok is false where the machine does not tell.
+// openScratch returns the number of open files of the server in the folder for spilled data; ok is false
+// where the system does not report it.
 func openScratch(server *harness.Server) (n int, ok bool) {
 	dir := fmt.Sprintf("/proc/%d/fd", server.PID())
 	entries, err := os.ReadDir(dir)

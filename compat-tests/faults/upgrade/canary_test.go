@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestCanary: a server that forgets a part of what the catalog has, one that opens
-// whatever there is, and one that reads entries of indexes as if it had made them.
+// TestCanary plants three bugs: a server that loses a part of the catalog, one that opens folders of any
+// format, and one that reads index entries of older versions as its own.
 func TestCanary(t *testing.T) {
 	harness.Caught(t, "validators are forgotten", "TestReleased", "the validator takes what it should not")
 	harness.Caught(t, "every index is of this version", "TestHistory", "the word")

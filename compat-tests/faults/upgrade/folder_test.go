@@ -18,7 +18,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// expected is the file of a folder that says what the folder holds.
+// expected is the file with the expected contents of a folder.
 const expected = "expected.json"
 
 var makeRelease = flag.String("make", "", "make the folder of this `release`")
@@ -34,7 +34,7 @@ func TestMake(t *testing.T) {
 	}
 	data := filepath.Join(t.TempDir(), "data")
 	var want []byte
-	for life := range 3 { // an earlier life's writes are in tables, the last one's in the log
+	for life := range 3 { // writes of earlier lives are in tables, those of the last one in the log
 		s := launch(t, data)
 		client := s.Client(t)
 		fill(t, client, life)
@@ -70,7 +70,7 @@ func must(t *testing.T, db *mongo.Database, cmds ...bson.D) {
 	}
 }
 
-// fill makes a little of everything that is stored.
+// fill stores a little of every kind of data.
 func fill(t *testing.T, client *mongo.Client, life int) {
 	t.Helper()
 	shop, admin := client.Database("shop"), client.Database("admin")
@@ -127,10 +127,10 @@ func fill(t *testing.T, client *mongo.Client, life int) {
 	}
 }
 
-// collections are those that fill fills.
+// collections are the collections that fill fills.
 var collections = []string{"orders", "items", "ranged", "capped", "series", "clustered", "collated", "checked"}
 
-// contents is all that a folder holds, as JSON.
+// contents returns all data of a folder, as JSON.
 func contents(t *testing.T, client *mongo.Client) []byte {
 	t.Helper()
 	out := bson.D{}

@@ -22,11 +22,11 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// historyStep is how many commits lie between two of the walk.
+// historyStep is the number of commits between two commits of the walk.
 const historyStep = 50
 
-// kinds are the indexes of a folder of the history, of every kind, each with a filter that it answers. Programs that do
-// not have a kind leave it out.
+// kinds are indexes of every kind in a folder of the history, each with a filter that uses it. Programs that
+// do not support a kind leave it out.
 var kinds = []struct {
 	name    string
 	key     bson.D
@@ -47,13 +47,13 @@ var kinds = []struct {
 	{"text", bson.D{{Key: "text", Value: "text"}, {Key: "other", Value: "text"}}, bson.D{{Key: "default_language", Value: "german"}}, nil},
 }
 
-// words are asked of the text index; how many documents have each is a property of historyDoc.
+// words are searched in the text index; the number of documents with each follows from historyDoc.
 var words = []string{"katze", "laufen", "häuser", "schnell"}
 
-// historyDocs is how many documents a collection of the history has.
+// historyDocs is the number of documents of a collection of the history.
 const historyDocs = 60
 
-// historyDoc is a document with something for each index.
+// historyDoc returns a document with a value for each index.
 func historyDoc(i int) bson.D {
 	texts := []string{"Die Katzen laufen über die Dächer", "Eine Katze läuft schnell nach Haus", "Häuser stehen, und alle laufen schnelle Wege"}
 	d := bson.D{{Key: "_id", Value: i}, {Key: "n", Value: i % 20}, {Key: "u", Value: fmt.Sprintf("u%02d", i)}, {Key: "k", Value: i % 7},
@@ -81,14 +81,14 @@ func historyDoc(i int) bson.D {
 	return d
 }
 
-// layouts are how the collections of a folder of the history are kept: by name, with the key they are sharded by. A program that cannot do
-// one leaves it out.
+// layouts are the collections of a folder of the history: their names and shard keys. A program that does not
+// support one leaves it out.
 var layouts = []struct {
 	name string
 	key  bson.D
 }{{"whole", nil}, {"hashed", bson.D{{Key: "k", Value: "hashed"}}}, {"ranged", bson.D{{Key: "k", Value: 1}}}}
 
-// fillHistory makes what the program at hand can make.
+// fillHistory stores what the program supports.
 func fillHistory(t *testing.T, client *mongo.Client) {
 	t.Helper()
 	shop := client.Database("shop")
@@ -121,7 +121,7 @@ func fillHistory(t *testing.T, client *mongo.Client) {
 	}
 }
 
-// makeHistory lets a program make a folder, in two lives, and returns the documents there are by collection.
+// makeHistory lets a program make a folder, in two lives.
 func makeHistory(t *testing.T, bin, data string) error {
 	t.Helper()
 	for life := range 2 {
@@ -149,7 +149,8 @@ func makeHistory(t *testing.T, bin, data string) error {
 	return nil
 }
 
-// commits are every so many commits of the history, the oldest first, and how many there are before each.
+// commits returns every step-th commit of the history, the oldest first, and the number of commits before
+// each.
 func commits(t *testing.T, root string, step int) (hashes []string, numbers []int) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "git", "-C", root, "rev-list", "--reverse", "--first-parent", "HEAD").Output()
@@ -164,7 +165,7 @@ func commits(t *testing.T, root string, step int) (hashes []string, numbers []in
 	return hashes, numbers
 }
 
-// buildAt builds the program of a commit. Errors: it cannot be built.
+// buildAt builds the program of a commit. Errors: the build failed.
 func buildAt(t *testing.T, root, hash string) (bin string, err error) {
 	t.Helper()
 	tree := filepath.Join(t.TempDir(), "tree")
@@ -221,8 +222,9 @@ func TestMakeHistory(t *testing.T) {
 	}
 }
 
-// TestHistory opens the folders that programs of the history have left; with CANTLE_LONG also those of programs that it builds, one of each
-// fifty commits. All is as in a folder that this program makes anew: documents, every kind of index, words and places.
+// TestHistory opens the folders that programs of the history have made; with CANTLE_LONG also those of
+// programs that it builds, one for each fifty commits. All must be as in a folder that this program makes
+// anew: documents, every kind of index, words and places.
 func TestHistory(t *testing.T) {
 	list, err := filepath.Glob("history/*.zip")
 	if err != nil || len(list) == 0 {
@@ -240,7 +242,7 @@ func TestHistory(t *testing.T) {
 			opened++
 		})
 	}
-	if !testenv.IsLong() || os.Getenv(harness.Planted) != "" { // a canary is found among the few
+	if !testenv.IsLong() || os.Getenv(harness.Planted) != "" { // a canary is found with these few
 		return
 	}
 	root, err := harness.Root()
@@ -268,7 +270,8 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// openHistory opens a folder, compares it with one that is made anew, and returns how many indexes were made again.
+// openHistory opens a folder, compares it with a new one, and returns the number of indexes that were
+// rebuilt.
 func openHistory(t *testing.T, data string) (renewed int) {
 	t.Helper()
 	bin, err := harness.Binary()
@@ -304,7 +307,7 @@ func openHistory(t *testing.T, data string) (renewed int) {
 		for _, name := range names {
 			compare(t, shop.Collection(name), fresh.Collection("whole"), name == "whole")
 		}
-		// The server would wait for one that is still there.
+		// Disconnect first: the server would wait for a connected client.
 		if err := errors.Join(client.Disconnect(t.Context()), s.Stop()); err != nil {
 			t.Fatal(err)
 		}
@@ -334,7 +337,7 @@ func built(t *testing.T, db *mongo.Database) {
 	}
 }
 
-// anew makes what a folder of the history has, in another database.
+// anew makes the contents of a folder of the history in another database.
 func anew(t *testing.T, db *mongo.Database) {
 	t.Helper()
 	for _, k := range kinds {
@@ -350,7 +353,7 @@ func anew(t *testing.T, db *mongo.Database) {
 	}
 }
 
-// compare asks a collection of the history and one that was made anew the same.
+// compare runs the same queries on a collection of the history and on a new one.
 func compare(t *testing.T, old, fresh *mongo.Collection, changed bool) {
 	t.Helper()
 	ids := func(c *mongo.Collection, filter bson.D, o ...options.Lister[options.FindOptions]) (out []string) {

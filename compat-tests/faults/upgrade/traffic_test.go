@@ -17,9 +17,9 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestTraffic opens what each release has left while clients are at work, as an upgrade
-// does: the server ends and another one takes its place under the same address, twice, of
-// which the clients notice nothing but a pause. What they were told is there in the end.
+// TestTraffic opens the folder of each release while clients are at work, as in an upgrade: the server ends
+// and another one starts on the same address, twice. Clients see only a pause, and all acknowledged writes
+// are there in the end.
 func TestTraffic(t *testing.T) {
 	list, err := filepath.Glob("released/*.zip")
 	if err != nil || len(list) == 0 {
@@ -66,7 +66,7 @@ func traffic(t *testing.T, data string) (sum int64) {
 			}
 		})
 	}
-	more := func() { // until each has written again
+	more := func() { // waits until each client has written again
 		for w := range writers {
 			for was := written[w].Load(); written[w].Load() < was+20 && !t.Failed(); {
 				time.Sleep(time.Millisecond)
@@ -93,7 +93,7 @@ func traffic(t *testing.T, data string) (sum int64) {
 		t.Errorf("%d documents are there, %d were acknowledged: %v", n, sum, err)
 	}
 	works(t, client)
-	if err := client.Disconnect(t.Context()); err != nil { // while somebody is there to be told
+	if err := client.Disconnect(t.Context()); err != nil { // while the server runs and can end the sessions
 		t.Error(err)
 	}
 	if err := s.Stop(); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestReleased opens what each release has left.
+// TestReleased opens the folder of each release.
 func TestReleased(t *testing.T) {
 	list, err := filepath.Glob("released/*.zip")
 	if err != nil || len(list) == 0 {
@@ -55,8 +55,8 @@ func TestReleased(t *testing.T) {
 	}
 }
 
-// works looks whether what was stored still does its work: indexes in step, values unique,
-// a validator, and a user; and leaves everything as it was.
+// works checks that the stored definitions work: indexes agree with documents, values are unique, a validator
+// and a user are effective. It leaves everything as it was.
 func works(t *testing.T, client *mongo.Client) {
 	t.Helper()
 	shop := client.Database("shop")
@@ -90,7 +90,7 @@ func works(t *testing.T, client *mongo.Client) {
 	}
 }
 
-// firstDifference shows where two texts part.
+// firstDifference returns the first difference of two texts, with the lines before it.
 func firstDifference(got, want string) string {
 	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
 	for i := range min(len(g), len(w)) {
@@ -101,8 +101,7 @@ func firstDifference(got, want string) string {
 	return "one is longer"
 }
 
-// TestNewer shows that a folder of a format to come is refused with one sentence, and not
-// touched.
+// TestNewer checks that a folder of a newer format is refused with one message, and not changed.
 func TestNewer(t *testing.T) {
 	data := t.TempDir()
 	unpack(t, "released/0.1.zip", data)
@@ -126,7 +125,7 @@ func TestNewer(t *testing.T) {
 	}
 }
 
-// quiet is a logger that says nothing.
+// quiet is a logger that discards everything.
 type quiet struct{}
 
 func (quiet) Infof(string, ...any)      {}

@@ -12,14 +12,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// aggregation is a pipeline over collections of its own, run again and again by
-// one client. It is measured only when it is named: the documents take minutes
-// to load.
+// aggregation is a pipeline over its own collections that one client runs repeatedly. It is measured only if
+// --only names it: loading the documents takes minutes.
 type aggregation struct {
 	name string
-	on   string // the collection it runs on
-	rows int    // documents of its answer; 0 = one for each of `on`
-	// pipeline of the given number of documents in events
+	on   string // the collection that it reads
+	rows int    // documents of its result; 0 = one for each of `on`
+	// pipeline returns the pipeline, for the given number of documents in events
 	pipeline func(documents int) mongo.Pipeline
 }
 
@@ -34,9 +33,9 @@ const (
 	ordersLoaded   = 10_000
 )
 
-// aggregations in the order they run. "aggregate" names them all.
+// aggregations in the order they run. "aggregate" selects them all.
 var aggregations = []aggregation{
-	// Half of the documents, summed up in a hundred groups.
+	// Half of the documents, aggregated into a hundred groups.
 	{"match-group", events, groupsOfEvents, func(int) mongo.Pipeline {
 		return mongo.Pipeline{
 			{{Key: "$match", Value: bson.D{{Key: "n", Value: bson.D{{Key: "$lt", Value: 500}}}}}},
@@ -64,7 +63,7 @@ var aggregations = []aggregation{
 			{{Key: "$project", Value: bson.D{{Key: "event.k", Value: 1}}}},
 		}
 	}},
-	// A field computed of others while nine tenths of each document stay untouched.
+	// A field computed from others, while nine tenths of each document stay unchanged.
 	{"expression", events, 1, func(int) mongo.Pipeline {
 		return mongo.Pipeline{
 			{{Key: "$set", Value: bson.D{{Key: "x", Value: bson.D{{Key: "$multiply", Value: bson.A{"$n", bson.D{{Key: "$add", Value: bson.A{"$f", 1}}}}}}}}}},
@@ -73,10 +72,10 @@ var aggregations = []aggregation{
 	}},
 }
 
-// wantsAggregation reports whether an aggregation was asked for by name.
+// wantsAggregation reports whether --only selects an aggregation.
 func (s settings) wantsAggregation(name string) bool { return s.only["aggregate"] || s.only[name] }
 
-// aggregates reports whether any aggregation was asked for, and whether nothing else was.
+// aggregates reports whether --only selects any aggregation, and whether it selects nothing else.
 func (s settings) aggregates() (some, only bool) {
 	n := 0
 	for name := range s.only {
@@ -92,7 +91,7 @@ func isAggregation(name string) bool {
 	return name == "aggregate" || slices.ContainsFunc(aggregations, func(a aggregation) bool { return a.name == name })
 }
 
-// measureAggregations loads the collections and runs the wanted pipelines.
+// measureAggregations loads the collections and runs the selected pipelines.
 func (r *runner) measureAggregations(ctx context.Context, report func(result)) error {
 	if err := r.loadEvents(ctx); err != nil {
 		return fmt.Errorf("loading events: %w", err)
@@ -110,7 +109,7 @@ func (r *runner) measureAggregations(ctx context.Context, report func(result)) e
 	return nil
 }
 
-// aggregateRunsMin is how often a pipeline runs at least, however long it takes.
+// aggregateRunsMin is the least number of runs of a pipeline, however long they take.
 const aggregateRunsMin = 5
 
 // aggregate runs a pipeline for a while.

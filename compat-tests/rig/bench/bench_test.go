@@ -13,7 +13,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestMain lets the test binary be the stub or a noise, as the program itself can.
+// TestMain lets the test binary run as the stub or as a noise process, as the program itself can.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "serve" {
 		if err := serveStub(); err != nil {
@@ -48,7 +48,7 @@ func TestWorkloadsAgainstStub(t *testing.T) {
 	}
 }
 
-// Every workload runs against the floor as well, whose documents are there.
+// Every workload also runs against the floor, which has stored the documents at the end.
 func TestWorkloadsOnFloor(t *testing.T) {
 	s := settings{documents: 2000, seconds: 0.05, ratio: true}
 	o := harness.Options{Data: t.TempDir(), Args: []string{floorFlag}}
@@ -109,7 +109,7 @@ func TestLatency(t *testing.T) {
 	}
 }
 
-// Operations are drawn in the parts that the page names.
+// The shares of operations that are drawn are those of mixedKinds.
 func TestMixedKinds(t *testing.T) {
 	counts := make([]int, len(mixedKinds))
 	for dice := range 100 {

@@ -12,9 +12,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// What an operation costs as a store grows: in documents, in partitions, in collections.
-// Measured only when "flat" is named, or one of "flat-documents", "flat-partitions" and
-// "flat-collections". --documents is the largest collection of small documents.
+// Cost of an operation as a store grows: in documents, in partitions, in collections. Measured only if --only
+// names "flat", or one of "flat-documents", "flat-partitions" and "flat-collections". --documents is the size
+// of the largest collection of small documents.
 const (
 	flatName            = "flat"
 	flatClients         = 16
@@ -23,10 +23,10 @@ const (
 	flatWindow          = 200 // creations that are measured together
 )
 
-// isFlat reports whether a workload is one of these.
+// isFlat reports whether a workload is one of this file.
 func isFlat(name string) bool { return name == flatName || strings.HasPrefix(name, flatName+"-") }
 
-// flats reports whether one of these is wanted.
+// flats reports whether --only selects a workload of this file.
 func (s settings) flats() bool {
 	for name := range s.only {
 		if isFlat(name) {
@@ -36,7 +36,7 @@ func (s settings) flats() bool {
 	return false
 }
 
-// measureFlat measures what is wanted.
+// measureFlat measures the selected dimensions.
 func (r *runner) measureFlat(ctx context.Context, report func(result)) error {
 	for _, dimension := range []struct {
 		name string
@@ -59,7 +59,7 @@ func small(id int64) bson.D {
 	return bson.D{{Key: "_id", Value: id}, {Key: "n", Value: scatter(id)}, {Key: "text", Value: "some text"}}
 }
 
-// flatOperations are what is measured at each size; of is how many documents there are.
+// flatOperations are the operations that are measured at each size; of is the number of documents.
 var flatOperations = []struct {
 	name string
 	run  func(c *mongo.Collection, ctx context.Context, random *rand.Rand, of int64) error
@@ -86,7 +86,7 @@ var flatOperations = []struct {
 func (r *runner) flatSize(ctx context.Context, c *mongo.Collection, size string, of int64, report func(result)) error {
 	for _, o := range flatOperations {
 		if o.name == "scan" && strings.HasSuffix(size, "-partitions") {
-			continue // it is of every partition
+			continue // a scan reads every partition
 		}
 		if err := r.quiet(ctx); err != nil {
 			return err
@@ -101,8 +101,8 @@ func (r *runner) flatSize(ctx context.Context, c *mongo.Collection, size string,
 	return nil
 }
 
-// quiet waits until the server has done what is left of earlier work, such as compactions: until
-// it takes less than a twentieth of a processor for a second, at most for two minutes.
+// quiet waits until the server has finished background work, such as compactions: until it uses less than a
+// twentieth of a processor for a second, at most for two minutes.
 func (r *runner) quiet(ctx context.Context) error {
 	for range 120 {
 		before := processCPU(r.pid)
@@ -118,7 +118,7 @@ func (r *runner) quiet(ctx context.Context) error {
 	return nil
 }
 
-// grow inserts small documents until there are so many, with four clients.
+// grow inserts small documents with the _ids from up to to, with four clients.
 func grow(ctx context.Context, c *mongo.Collection, from, to int64) error {
 	const clients = 4
 	var group sync.WaitGroup
@@ -161,7 +161,7 @@ func (r *runner) flatDocuments(ctx context.Context, report func(result)) error {
 	return nil
 }
 
-// flatPartitions measures operations on collections of ever more partitions.
+// flatPartitions measures operations on collections with more and more partitions.
 func (r *runner) flatPartitions(ctx context.Context, report func(result)) error {
 	for _, n := range []int{1, 4, 16, 64} {
 		name := fmt.Sprintf("%d-partitions", n)
@@ -182,8 +182,8 @@ func (r *runner) flatPartitions(ctx context.Context, report func(result)) error 
 	return nil
 }
 
-// flatCollections measures the making of collections and of indexes beside ever more
-// collections, reads of one of them, and ten seconds in which nothing happens.
+// flatCollections measures the creation of collections and indexes while the number of collections grows,
+// reads of one of them, and ten idle seconds.
 func (r *runner) flatCollections(ctx context.Context, report func(result)) error {
 	db := r.mongo.Database("many")
 	if err := db.Drop(ctx); err != nil {

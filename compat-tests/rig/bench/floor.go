@@ -13,14 +13,14 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// floor is the stub with documents: each is a row of the server's own engine, and what changes one
-// appends a record to its log, in one commit that is on the disk before the reply. It reads and writes
-// the server's own sockets. It knows the commands of the workloads and nothing else: no query
-// language, sessions, retries, users, partitions or prices. What the server takes beyond it is what
-// the server does.
+// floor is the stub with documents: a lower bound for a server that stores. Each document is a row of the
+// server's own engine, and a write also appends a record to its log, in one commit that is on the disk before
+// the reply. It reads and writes the server's own sockets. It implements the commands of the workloads and
+// nothing else: no query language, sessions, retries, users, partitions or prices. The server's cost beyond
+// the floor is the cost of those.
 type floor struct{ store storage.Store }
 
-// floorFlag makes the stub a floor.
+// floorFlag makes the stub run as a floor.
 const floorFlag = "--floor"
 
 // openFloor opens the store in a folder as the server does.
@@ -32,10 +32,10 @@ func openFloor(dir string) (*floor, error) {
 	return &floor{s}, nil
 }
 
-// errOdd is what a floor says of what no workload sends.
+// errOdd is the floor's error for a command that no workload sends.
 var errOdd = errors.New("the floor knows the commands of the benchmark only")
 
-// rowKey is the key of a document with an _id.
+// rowKey returns the key of a document by its _id.
 func rowKey(coll string, id int64) []byte {
 	key := make([]byte, 0, 64)
 	return binary.BigEndian.AppendUint64(append(append(key, "r-the position-"...), coll...), uint64(id))
@@ -141,7 +141,7 @@ func (f *floor) insert(dst []byte, coll string, rest []byte) ([]byte, error) {
 // floorLog is the name of the log.
 var floorLog = []byte("changes")
 
-// update gives the document of one statement {q: {_id: n}, u: {$set: {field: value}}} the field's new value.
+// update sets the field of one document, for one statement {q: {_id: n}, u: {$set: {field: value}}}.
 func (f *floor) update(dst []byte, coll string, rest []byte) ([]byte, error) {
 	statements, _, _ := sequence(rest)
 	statement, _, ok := bsoncore.ReadDocument(statements)
@@ -198,7 +198,7 @@ func (f *floor) write(latch []byte, change func(storage.Txn) error) error {
 	return err
 }
 
-// changed is the reply to a write.
+// changed returns the reply to a write.
 func changed(dst []byte, n, modified int32) ([]byte, error) {
 	at, dst := bsoncore.AppendDocumentStart(dst)
 	dst = bsoncore.AppendInt32Element(dst, "n", n)

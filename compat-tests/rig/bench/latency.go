@@ -16,8 +16,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// How long clients wait while the server also does its long work. Measured only when
-// "latency" is named.
+// Latency of operations while the server also does long work. Measured only if --only names "latency".
 const (
 	latencyName    = "latency"
 	latencyClients = 16
@@ -25,7 +24,7 @@ const (
 	splitAtMost    = 48
 )
 
-// mixedKinds are the operations of the mixed load, each with its part of a hundred.
+// mixedKinds are the operations of the mixed load, each with its share in percent.
 var mixedKinds = []struct {
 	name string
 	part int
@@ -37,15 +36,13 @@ var mixedKinds = []struct {
 	{"scan", 10, (*client).scan},
 }
 
-// company is what goes on beside the mixed load: run is called again and again until its
-// context is over.
+// company is long work that runs beside the mixed load: run is called repeatedly until its context ends.
 type company struct {
 	name string
 	run  func(r *runner, ctx context.Context, turn int) error
 }
 
-// companies in the order in which they are measured. What the first line costs is what the
-// others are compared with.
+// companies in the order in which they are measured. The first row is the baseline of the others.
 var companies = []company{
 	{"alone", nil},
 	{"splits, index builds, compactions", (*runner).restructure},
@@ -59,16 +56,16 @@ var companies = []company{
 	}},
 }
 
-// latencies are how long operations took, by the place of their kind in mixedKinds.
+// latencies holds the durations of operations by the index of their kind in mixedKinds.
 type latencies [][]time.Duration
 
-// measureLatency runs the mixed load beside each of the companies and prints how long
-// operations took, and at the end a histogram of all under the heaviest one.
+// measureLatency runs the mixed load beside each of the companies and prints the latencies, and at the end a
+// histogram of all operations under the heaviest one.
 func (r *runner) measureLatency(ctx context.Context, w io.Writer) error {
 	if _, err := r.load(ctx); err != nil {
 		return err
 	}
-	if err := r.quiet(ctx); err != nil { // compactions of the load would be taken for what the mixed load costs alone
+	if err := r.quiet(ctx); err != nil { // compactions of the load would be counted in the baseline
 		return err
 	}
 	fmt.Fprintf(w, "mixed load of %d clients: reads 45 %%, updates 35 %%, inserts 10 %%, scans 10 %%; load of the machine %s\n\n", latencyClients, loadAverage())
@@ -92,7 +89,7 @@ func (r *runner) measureLatency(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// mixed runs the mixed load beside one company for as long as a workload is measured.
+// mixed runs the mixed load beside one company for the duration of a workload.
 func (r *runner) mixed(ctx context.Context, c company) (latencies, error) {
 	beside, leave := context.WithCancel(ctx)
 	defer leave()
@@ -136,7 +133,7 @@ func (r *runner) mixed(ctx context.Context, c company) (latencies, error) {
 	return out, errors.Join(append(errs, besideErr)...)
 }
 
-// kindOf is the kind of operation that a throw of a hundred-sided die stands for.
+// kindOf returns the kind of operation for a number from 0 to 99.
 func kindOf(dice int) int {
 	for i, k := range mixedKinds {
 		if dice -= k.part; dice < 0 {
@@ -146,7 +143,7 @@ func kindOf(dice int) int {
 	return len(mixedKinds) - 1
 }
 
-// printLatencies prints a line per kind; what the same kind took alone is compared with.
+// printLatencies prints a line per kind, compared with the latency of the same kind alone.
 func (r *runner) printLatencies(w io.Writer, beside string, got, alone latencies) {
 	for kind, list := range got {
 		if len(list) == 0 {
@@ -175,9 +172,8 @@ func brief(d time.Duration) string {
 	return d.Round(time.Millisecond).String()
 }
 
-// writeHistogram prints how many of the durations lie between one power of two of
-// microseconds and the next, as bars whose length is the logarithm of their number: the few
-// that take long are what is looked for.
+// writeHistogram prints a histogram of the durations by powers of two of microseconds. The length of a bar is
+// the logarithm of the count, because the few slow operations matter.
 func writeHistogram(w io.Writer, list []time.Duration) {
 	counts := make([]int, 64)
 	least, most := len(counts), 0
@@ -194,8 +190,8 @@ func writeHistogram(w io.Writer, list []time.Duration) {
 	}
 }
 
-// restructure does what changes a collection while it is used: a split every second, an index
-// that is built and dropped. Compactions come by themselves with what is written.
+// restructure changes a collection while it is used: it splits a partition every second, and builds and drops
+// an index. Compactions follow from the writes.
 func (r *runner) restructure(ctx context.Context, turn int) error {
 	began := time.Now()
 	if turn < splitAtMost {
@@ -221,7 +217,7 @@ func (r *runner) restructure(ctx context.Context, turn int) error {
 	return nil
 }
 
-// pipeline runs one stage over all documents and reads what comes.
+// pipeline runs one stage over all documents and reads the result.
 func (r *runner) pipeline(ctx context.Context, stage bson.D) error {
 	cursor, err := r.plain.Aggregate(ctx, mongo.Pipeline{stage, {{Key: "$match", Value: bson.D{{Key: "plain", Value: -1}}}}},
 		options.Aggregate().SetAllowDiskUse(true))

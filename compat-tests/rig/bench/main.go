@@ -46,7 +46,7 @@ import (
 )
 
 func main() {
-	// Started as a server by itself: be the stub.
+	// Started as a server by itself: run as the stub.
 	if len(os.Args) > 1 && os.Args[1] == "serve" {
 		if err := serveStub(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -122,7 +122,7 @@ func parseFlags() settings {
 	return s
 }
 
-// bench runs everything and prints the table.
+// bench runs all measurements and prints the table.
 func bench(ctx context.Context) error {
 	s := parseFlags()
 	for name := range s.only {
@@ -160,7 +160,7 @@ func bench(ctx context.Context) error {
 	return nil
 }
 
-// measureBoth measures the stub, if it is wanted, then for the scoreboard the floor, and then the server.
+// measureBoth measures the stub, if it is selected, then for the scoreboard the floor, and then the server.
 func measureBoth(ctx context.Context, s settings, stub bool, report func(result)) error {
 	if stub {
 		self, err := os.Executable()
@@ -182,8 +182,8 @@ func measureBoth(ctx context.Context, s settings, stub bool, report func(result)
 	return measureCantle(ctx, s, report)
 }
 
-// onDisk calls f with a folder for data. It is not in the system's directory for temporary files: that may
-// be memory.
+// onDisk calls f with a folder for data. The folder is not in the system's directory for temporary files,
+// which may be in memory.
 func onDisk(f func(dir string) error) error {
 	root, err := harness.Root()
 	if err != nil {
@@ -232,7 +232,7 @@ func measureTarget(ctx context.Context, s settings, name, binary string, o harne
 	return server.Stop()
 }
 
-// measureURI runs the wanted workloads against a running server.
+// measureURI runs the selected workloads against a running server.
 func measureURI(ctx context.Context, s settings, name, uri string, pid int, report func(result)) error {
 	r, err := newRunner(ctx, s, name, uri, pid)
 	if err != nil {
@@ -306,7 +306,7 @@ func measureURI(ctx context.Context, s settings, name, uri string, pid int, repo
 	return nil
 }
 
-// wants reports whether a workload was asked for.
+// Reports whether a workload is selected.
 func (s settings) wants(name string) bool {
 	if s.ratio {
 		return slices.ContainsFunc(scores, func(x score) bool { return x.workload == name || x.instead == name })
@@ -314,7 +314,7 @@ func (s settings) wants(name string) bool {
 	return len(s.only) == 0 || s.only[name]
 }
 
-// forStub reports whether stub and floor have answers to a workload.
+// forStub reports whether stub and floor implement a workload.
 func (w workload) forStub(s settings) bool {
 	return !w.indexed && !w.whole && (!w.durable || s.ratio && w.name != "transaction")
 }

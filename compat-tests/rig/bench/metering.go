@@ -14,9 +14,9 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// What metering costs: the same server reads with and without it, in short turns, so
-// that what else the machine does falls on both. Without means that nothing is
-// counted, priced, charged or kept as a statistic of charges.
+// Cost of metering: the same server reads with and without it, in short alternating turns, so that other load
+// of the machine affects both. Without metering nothing is counted, priced, charged or kept as a statistic of
+// charges.
 
 const (
 	meteredDocuments = 10_000
@@ -24,8 +24,8 @@ const (
 	meteredTurn      = 250 * time.Millisecond
 )
 
-// measureMetering prints throughput and the server's processor time of point reads,
-// metered and not.
+// measureMetering prints throughput and the server's processor time of point reads, with metering and
+// without.
 func measureMetering(ctx context.Context, server *harness.Server, m *mongo.Client, seconds int) error {
 	coll := m.Database("bench").Collection("metered")
 	random := rand.New(rand.NewPCG(1, 1))
@@ -56,7 +56,7 @@ func measureMetering(ctx context.Context, server *harness.Server, m *mongo.Clien
 	defer stop(nil)
 	var sides [2]side // metered, not metered
 	for i := range 2 * seconds * int(time.Second/meteredTurn) {
-		at := (i + i/2) % 2 // ABBA: a drift falls on both
+		at := (i + i/2) % 2 // ABBA: a drift affects both
 		if err := setMetering(ctx, m, at == 0); err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func measureMetering(ctx context.Context, server *harness.Server, m *mongo.Clien
 	return nil
 }
 
-// side is what was done with metering, or without.
+// side holds the totals of the turns with metering, or of those without.
 type side struct {
 	took, cpu time.Duration
 	done      int64
@@ -88,7 +88,7 @@ type side struct {
 func (s side) rate() float64   { return float64(s.done) / s.took.Seconds() }
 func (s side) micros() float64 { return micros(s.cpu) / float64(s.done) }
 
-// setMetering switches the server's metering.
+// setMetering switches the server's metering on or off.
 func setMetering(ctx context.Context, m *mongo.Client, on bool) error {
 	mode := "alwaysOn"
 	if on {

@@ -13,8 +13,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// What a collection that asks for ten times its budget does to the latency of a
-// quiet neighbour with a budget of its own.
+// Effect of a collection under a load of ten times its budget on the latency of a quiet neighbour with a
+// budget of its own.
 
 const (
 	noisyTimes     = 10
@@ -23,13 +23,12 @@ const (
 	turnSeconds    = 1
 )
 
-// besides are the loads that the neighbour is measured under, in turns. An idle
-// machine sleeps and takes time to wake, so being alone is not the fastest there
-// is: a noisy collection within its budget tells what the machine does with any
-// company, and the difference from there is what exceeding the budget does.
+// besides are the loads under which the neighbour is measured, in turns. An idle machine sleeps and takes
+// time to wake, so "alone" is not the fastest load. The noisy collection within its budget shows the effect
+// of any other load on the machine; the difference from there is the effect of exceeding the budget.
 var besides = []struct {
 	name    string
-	times   float64 // of its budget that the noisy collection asks for
+	times   float64 // load of the noisy collection as a multiple of its budget
 	backOff bool
 }{
 	{"alone", 0, false},
@@ -57,12 +56,12 @@ func measureNeighbour(ctx context.Context, server *harness.Server, m *mongo.Clie
 	}
 	defer n.stop()
 	all := make([][]time.Duration, len(besides)) // by load
-	ratios := make([][]float64, len(besides))    // of each round's p99 to that of alone
+	ratios := make([][]float64, len(besides))    // p99 of each round relative to alone
 	sent := make([]int64, len(besides))
 	for round := range seconds {
 		p99 := make([]time.Duration, len(besides))
 		for i := range besides {
-			at := (i + round) % len(besides) // none is always first after another
+			at := (i + round) % len(besides) // rotated, so that no load always follows the same one
 			if _, err := n.rate(besides[at].times*noisyRUs/insertRU, besides[at].backOff); err != nil {
 				return err
 			}
@@ -116,7 +115,7 @@ func readQuietly(ctx context.Context, quiet *mongo.Collection) (list []time.Dura
 	return list, nil
 }
 
-// quantile is the value that a part p of the list, in any order, does not exceed.
+// quantile returns the p-quantile of the list, which may be in any order.
 func quantile[T float64 | time.Duration](list []T, p float64) T {
 	sorted := slices.Sorted(slices.Values(list))
 	return sorted[int(p*float64(len(sorted)-1)+0.5)]

@@ -17,20 +17,19 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// noise is a process of its own that inserts into a collection as fast as it is told.
-// It is not the measuring process, whose timers and garbage it would disturb, and has
-// the lowest priority, because in earnest it would be another machine: what is left
-// of its influence is the server's.
+// noise is a process that inserts into a collection at a given rate. It is separate from the measuring
+// process, whose timers and garbage collection it would disturb, and has the lowest priority, because in
+// production it would be another machine: its remaining influence is the server's.
 type noise struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
 	out *bufio.Reader
 }
 
-// pressCommand makes this program a noise.
+// pressCommand is the argument that makes this program a noise process.
 const pressCommand = "press"
 
-// startNoise starts one. Errors: those of the process.
+// startNoise starts a noise process. Errors: those of the process.
 func startNoise(uri, coll string) (*noise, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -49,9 +48,8 @@ func startNoise(uri, coll string) (*noise, error) {
 	return n, n.cmd.Start()
 }
 
-// rate makes it insert so many documents in a second from now on; 0 pauses. With
-// backOff its driver sends refused inserts again by itself, else they are dropped at
-// once. It returns how many it has sent since the last time.
+// rate sets the inserts per second; 0 pauses. With backOff the driver retries refused inserts, otherwise they
+// are dropped at once. It returns the number of inserts sent since the last call.
 func (n *noise) rate(perSecond float64, backOff bool) (sent int64, err error) {
 	if _, err := fmt.Fprintln(n.in, perSecond, backOff); err != nil {
 		return 0, err
@@ -68,8 +66,7 @@ func (n *noise) stop() {
 	n.cmd.Wait()
 }
 
-// serveNoise is the process: it reads lines of rate and backOff until the end of its
-// input.
+// serveNoise runs the noise process: it reads lines of rate and backOff until its input ends.
 func serveNoise(uri, coll string) error {
 	if err := lowestPriority(); err != nil {
 		return err
@@ -112,5 +109,5 @@ func serveNoise(uri, coll string) error {
 // sent counts the inserts of serveNoise.
 var sent atomic.Int64
 
-// settleTime is how long a change of load is left to take effect.
+// settleTime is the time that a change of load gets to take effect.
 const settleTime = 200 * time.Millisecond

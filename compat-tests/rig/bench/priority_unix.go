@@ -4,5 +4,5 @@ package main
 
 import "syscall"
 
-// lowestPriority makes the process give way to all others.
+// lowestPriority gives the process the lowest scheduling priority.
 func lowestPriority() error { return syscall.Setpriority(syscall.PRIO_PROCESS, 0, 19) }

@@ -16,8 +16,8 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// Provisioned throughput under load: how exactly a steady overload of four times is
-// cut down to the provisioned rate.
+// Provisioned throughput under load: how exactly a steady overload of four times is limited to the
+// provisioned rate.
 
 const (
 	overloadRUs     = 1600 // RU/s provisioned
@@ -33,7 +33,7 @@ const (
 	meteringName  = "metering"
 )
 
-// measureProvisioned runs the wanted measurements and prints what they find.
+// measureProvisioned runs the selected measurements and prints their results.
 func measureProvisioned(ctx context.Context, s settings) error {
 	binary := testenv.Binary()
 	if binary == "" {
@@ -73,7 +73,7 @@ func withServer(binary string, args []string, run func(m *mongo.Client) error) e
 	return withLaunched(binary, args, func(_ *harness.Server, m *mongo.Client) error { return run(m) })
 }
 
-// withLaunched is withServer for measurements that need to know the server.
+// withLaunched is withServer for measurements that need the server's process.
 func withLaunched(binary string, args []string, run func(s *harness.Server, m *mongo.Client) error) error {
 	server, err := harness.LaunchBinary(binary, harness.Options{Args: args})
 	if err != nil {
@@ -94,7 +94,7 @@ func provision(ctx context.Context, db *mongo.Database, name string, rus int) er
 		{Key: "shardKey", Value: "k"}, {Key: "offerThroughput", Value: rus}}).Err()
 }
 
-// spent is the RU that a collection has been charged, and the requests refused.
+// spent returns the RU charged to a collection, the number of refused requests, and the number of partitions.
 func spent(ctx context.Context, db *mongo.Database, name string) (ru float64, refused int64, partitions int, err error) {
 	var reply struct {
 		Partitions []struct {
@@ -110,8 +110,8 @@ func spent(ctx context.Context, db *mongo.Database, name string) (ru float64, re
 	return ru, refused, len(reply.Partitions), err
 }
 
-// press inserts documents at a steady rate until ctx ends, from several clients. It
-// counts what it sent.
+// press inserts documents at a steady rate until ctx ends, from several clients. It counts the documents
+// sent.
 func press(ctx context.Context, coll *mongo.Collection, perSecond float64, sent *atomic.Int64) (wait func()) {
 	var wg sync.WaitGroup
 	pause := time.Duration(float64(time.Second) * provisionedConn / perSecond)
@@ -126,7 +126,7 @@ func press(ctx context.Context, coll *mongo.Collection, perSecond float64, sent 
 					time.Sleep(d)
 				}
 				next = next.Add(pause)
-				coll.InsertOne(ctx, bson.D{{Key: "k", Value: rng.Int64()}}) // a refusal is what is measured
+				coll.InsertOne(ctx, bson.D{{Key: "k", Value: rng.Int64()}}) // may be refused: refusals are counted at the server
 				sent.Add(1)
 			}
 		}()
@@ -145,7 +145,7 @@ func measureOverload(ctx context.Context, m *mongo.Client, partitions, seconds i
 	wait := press(load, db.Collection("over"), overloadTimes*overloadRUs/insertRU, &sent)
 	defer wait()
 	defer stop()
-	// Just before a second ends, everything it may spend has been spent.
+	// atSecondsEnd reads the totals just before a second ends, when all RU of that second have been used.
 	atSecondsEnd := func() (at time.Time, ru float64, refused int64, n int, err error) {
 		at = time.Now().Add(time.Second).Truncate(time.Second).Add(-10 * time.Millisecond)
 		if time.Until(at) < 0 {

@@ -12,22 +12,22 @@ import (
 	"strings"
 )
 
-// score is a row of the scoreboard: what an operation costs the server in CPU, and what it is
-// compared with.
+// score is a row of the scoreboard: the server's CPU time per operation, and the target that it is compared
+// with.
 type score struct {
 	label    string
 	workload string
 	clients  int
-	// against is the target it is a multiple of, by its own row of this workload or by that of
-	// instead; "" for none.
+	// against is the target of the comparison, "" for none; instead is the workload measured there if it is
+	// not the same.
 	against, instead string
-	// unit divides the microseconds of the row, for rows of a whole collection.
+	// unit is the unit in which the time is printed, for rows of a whole collection.
 	unit string
-	goal float64 // of the multiple, or of the cost where there is none; 0 = none
+	goal float64 // for the multiple, or for the time if there is no comparison; 0 = none
 }
 
-// scores in the order of the page. The multiples are of a stub server that only answers
-// canned replies: what driver, sockets and system calls cost on the machine.
+// scores in the order of the page. The multiples are of a stub server that only sends canned replies: the
+// cost of driver, sockets and system calls on the machine.
 var scores = []score{
 	{label: "C: point reads", workload: "C", clients: 16, against: stubName, goal: 1.3},
 	{label: "B: 95 % reads, 5 % updates", workload: "B", clients: 16, against: stubName, goal: 1.5},
@@ -47,19 +47,19 @@ const (
 	stubName   = "stub"
 	floorName  = "floor"
 	cantleName = "cantle"
-	// ratioRounds is how often everything is measured, in turns; the least counts.
+	// ratioRounds is the number of rounds in which everything is measured; the lowest cost counts.
 	ratioRounds = 3
 )
 
-// inRatio reports whether the scoreboard needs a workload with so many clients.
+// inRatio reports whether the scoreboard needs a workload with this number of clients.
 func inRatio(workload string, clients int) bool {
 	return slices.ContainsFunc(scores, func(s score) bool {
 		return (s.workload == workload || s.instead == workload) && s.clients == clients
 	})
 }
 
-// measureRatio measures stub and server in turns and prints the scoreboard. A running server
-// (--uri) is measured alone, for --json.
+// measureRatio measures stub and server in turns and prints the scoreboard. A running server (--uri) is
+// measured without the stub, for --json.
 func measureRatio(ctx context.Context, s settings) error {
 	var rounds [][]result
 	for i := range ratioRounds {
@@ -97,8 +97,8 @@ func measureRatio(ctx context.Context, s settings) error {
 	return f.Close()
 }
 
-// leastOf keeps of each row the round in which it cost the server least: others on the
-// machine only make it dearer.
+// leastOf keeps of each row the round with the lowest cost: other load on the machine only increases the
+// cost.
 func leastOf(rounds [][]result) (out []result) {
 	for _, round := range rounds {
 		for _, r := range round {
@@ -134,7 +134,7 @@ func othersIn(files string) (out []result, err error) {
 	return out, nil
 }
 
-// cost is what an operation of a row costs a target, 0 if that was not measured.
+// cost returns the cost per operation of a row at a target in microseconds, 0 if it was not measured.
 func cost(rows []result, target, workload string, clients int) float64 {
 	for _, r := range rows {
 		if r.Target == target && r.Workload == workload && r.Clients == clients {
@@ -183,7 +183,7 @@ func writeScores(w io.Writer, s settings, rows, beside []result) {
 	}
 }
 
-// column makes the cells of other servers.
+// column returns the cells of other servers.
 func column(others []string, cell func(string) string) string {
 	out := ""
 	for _, o := range others {
@@ -210,7 +210,7 @@ func orElse(v, otherwise string) string {
 	return v
 }
 
-// loadAverage is what /proc says, "unknown" where there is none.
+// loadAverage returns the three load averages of /proc/loadavg, "unknown" where there is none.
 func loadAverage() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	f := strings.Fields(string(text))

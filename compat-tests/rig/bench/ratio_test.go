@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestScores: the scoreboard has the least of the rounds, its multiple of the stub, and other
-// servers beside.
+// TestScores checks that the scoreboard has the least of the rounds, its multiple of the stub, and columns of
+// other servers.
 func TestScores(t *testing.T) {
 	row := func(target, workload string, clients int, micros float64) result {
 		return result{Target: target, Workload: workload, Clients: clients, ServerMicros: micros}
@@ -43,7 +43,8 @@ func TestScores(t *testing.T) {
 	}
 }
 
-// TestScoresAreMeasured: each row of the scoreboard is a workload with such clients.
+// TestScoresAreMeasured checks that each row of the scoreboard is a workload that runs with that number of
+// clients.
 func TestScoresAreMeasured(t *testing.T) {
 	for _, s := range scores {
 		found := s.workload == "load"

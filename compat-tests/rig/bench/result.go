@@ -72,8 +72,7 @@ func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
 // runs on.
 const ticksPerSecond = 100
 
-// processCPU returns the processor time that processes have used, 0 where /proc does not
-// tell.
+// processCPU returns the processor time that processes have used, 0 where /proc does not report it.
 func processCPU(pids ...int) (sum time.Duration) {
 	for _, pid := range pids {
 		sum += oneCPU(pid)
@@ -81,7 +80,7 @@ func processCPU(pids ...int) (sum time.Duration) {
 	return sum
 }
 
-// oneCPU is the processor time of one of them.
+// oneCPU returns the processor time of one process.
 func oneCPU(pid int) time.Duration {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

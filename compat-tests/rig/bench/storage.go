@@ -21,28 +21,28 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// What several servers over one cluster do together, and what it costs that they are several:
-// measured instead of everything else when --storage is given.
+// Throughput of several servers over one cluster, and the cost of coordination among them. Measured instead
+// of everything else if --storage is given.
 const (
 	fleetClients   = 8  // of each server
-	fleetShards    = 12 // of the collection, so that each server meets all of them
+	fleetShards    = 12 // of the collection, so that each server uses all of them
 	fleetDocuments = 10_000
 )
 
-// extent is how much of each is measured.
+// extent bounds each measurement.
 type extent struct {
 	servers int
-	rounds  int           // how often each definition is made
-	writes  int           // that are followed to a stream
-	idle    time.Duration // for which servers are looked at while nobody asks them for anything
+	rounds  int           // times that each definition is made
+	writes  int           // writes that are followed to a stream
+	idle    time.Duration // time for which idle servers are measured
 }
 
 var wholeExtent = extent{servers: 3, rounds: 20, writes: 100, idle: 10 * time.Second}
 
-// place is the value of --storage: where a cluster is; simulatedPlace if none is named.
+// place is the value of --storage: the address of a cluster; simulatedPlace if none is given.
 type place string
 
-const simulatedPlace place = "true" // what package flag gives to a flag without a value
+const simulatedPlace place = "true" // the value that package flag passes for a flag without a value
 
 // String implements flag.Value.
 func (p *place) String() string { return string(*p) }
@@ -55,10 +55,10 @@ func (p *place) Set(value string) error {
 	return nil
 }
 
-// IsBoolFlag lets the flag stand without a value.
+// IsBoolFlag lets the flag appear without a value.
 func (*place) IsBoolFlag() bool { return true }
 
-// fleet is some servers over one cluster, and a collection as each of them has it.
+// fleet is a number of servers over one cluster, and a client of each.
 type fleet struct {
 	s       settings
 	e       extent
@@ -69,8 +69,8 @@ type fleet struct {
 	next    int64
 }
 
-// measureStorage measures one server over a cluster, then two and so on: a simulated one whose stores
-// answer each request so much later, unless another one is named.
+// measureStorage measures one server over a cluster, then two and so on. Unless a cluster is named, it is a
+// simulated one whose stores delay each response.
 func measureStorage(ctx context.Context, w io.Writer, s settings, e extent) error {
 	binary, err := harness.Build("")
 	if err != nil {
@@ -111,7 +111,7 @@ func measureStorage(ctx context.Context, w io.Writer, s settings, e extent) erro
 	return nil
 }
 
-// cluster is where the servers keep their data, and what ends it.
+// cluster returns the address of the servers' storage, and a function that ends a simulated cluster.
 func (f *fleet) cluster() (where string, end func(), err error) {
 	if f.s.storage != simulatedPlace {
 		return string(f.s.storage), func() {}, nil
@@ -123,10 +123,10 @@ func (f *fleet) cluster() (where string, end func(), err error) {
 	return where, end, err
 }
 
-// documents is how many there are: the simulator is no place for many.
+// documents is the number of documents to load: the simulator cannot hold many.
 func (f *fleet) documents() int { return min(f.s.documents, fleetDocuments) }
 
-// coll is the collection as a server has it.
+// coll returns the collection through the client of server i.
 func (f *fleet) coll(i int) *mongo.Collection {
 	return f.clients[i].Database("bench").Collection("usertable")
 }
@@ -190,7 +190,7 @@ func (f *fleet) pids() (list []int) {
 	return list
 }
 
-// fleetKinds are what is asked of the servers to see how they scale.
+// fleetKinds are the operations that show how servers scale.
 var fleetKinds = []struct {
 	name string
 	run  func(f *fleet, ctx context.Context, coll *mongo.Collection, r *rand.Rand) error
@@ -208,15 +208,15 @@ var fleetKinds = []struct {
 	}},
 }
 
-// fleetRow is what so many servers did.
+// fleetRow is a result for a number of servers.
 type fleetRow struct {
 	servers int
 	result
 	store, bench float64 // processor time of the simulator and of this program, µs per operation
-	busy         float64 // part of the machine's processors that all of them took
+	busy         float64 // share of the machine's processors that all of them used
 }
 
-// scale has each server's clients do the same for a while.
+// scale runs each kind of operation with the clients of all servers.
 func (f *fleet) scale(ctx context.Context) (rows []fleetRow, err error) {
 	for _, kind := range fleetKinds {
 		m := &measurement{result: result{Target: cantleName, Workload: kind.name, Clients: fleetClients * len(f.servers)}, pids: f.pids(), start: time.Now(), cpu: processCPU(f.pids()...)}
@@ -256,8 +256,8 @@ func (f *fleet) scale(ctx context.Context) (rows []fleetRow, err error) {
 	return rows, nil
 }
 
-// writeScaling prints how operations scale: as measured, where the machine is the limit as soon
-// as it is busy; and as far as the servers' own processors go, if each had a machine of its own.
+// writeScaling prints how operations scale: as measured, where the machine limits as soon as it is busy; and
+// by the servers' own processor time, as if each had a machine of its own.
 func writeScaling(w io.Writer, rows []fleetRow) {
 	fmt.Fprintf(w, "\n%-8s %-7s %8s %8s %9s %9s %12s %11s %11s %6s %10s\n", "servers", "kind", "clients", "op/s", "p50 µs", "p99 µs", "server µs/op", "store µs/op", "bench µs/op", "busy", "scaling")
 	for _, kind := range fleetKinds {
@@ -320,7 +320,7 @@ func (f *fleet) define(ctx context.Context) error {
 	return nil
 }
 
-// counted names so many servers.
+// counted returns a number of servers in words.
 func counted(n int) string {
 	if n == 1 {
 		return "1 server"
@@ -337,8 +337,8 @@ func writeTimes(w io.Writer, name string, took []time.Duration) {
 	fmt.Fprintf(w, "  %-34s p50 %8v   p90 %8v   longest %8v\n", name, at(50), at(90), at(100))
 }
 
-// follow measures how long after its acknowledgement at the first server a write arrives at a
-// change stream of the last one: quiet, and while the others' clients write as fast as they can.
+// follow measures the time from the acknowledgement of a write at the first server to its arrival at a change
+// stream of the last one: without load, and while the other servers' clients write as fast as they can.
 func (f *fleet) follow(ctx context.Context) error {
 	fmt.Fprintf(f.w, "%s: from the acknowledgement of a write to a change stream of the last server\n", counted(len(f.servers)))
 	watched := f.clients[0].Database("bench").Collection("watched")
@@ -371,7 +371,7 @@ func (f *fleet) follow(ctx context.Context) error {
 	return nil
 }
 
-// delays are those of some writes.
+// delays returns the times of some writes.
 func (f *fleet) delays(ctx context.Context, watched *mongo.Collection) (took []time.Duration, err error) {
 	stream, err := f.clients[len(f.clients)-1].Database("bench").Collection("watched").Watch(ctx, mongo.Pipeline{})
 	if err != nil {
@@ -391,7 +391,7 @@ func (f *fleet) delays(ctx context.Context, watched *mongo.Collection) (took []t
 	return took, nil
 }
 
-// rest measures what servers ask of the cluster, and compute, while nobody asks them for anything.
+// rest measures the requests to the cluster and the processor time of idle servers.
 func (f *fleet) rest(ctx context.Context) error {
 	before, err := f.asked(ctx)
 	if err != nil {
@@ -414,7 +414,7 @@ func (f *fleet) rest(ctx context.Context) error {
 	return nil
 }
 
-// asked sums what the servers have asked of the cluster: requests, and times of the oracle.
+// Sums the requests that the servers have sent to the cluster: all requests, and those for timestamps.
 func (f *fleet) asked(ctx context.Context) (sum [2]int64, err error) {
 	for _, c := range f.clients {
 		var status struct {

@@ -13,8 +13,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// What change streams cost: the processor time of idle ones, and what open ones
-// take from inserts. Measured only when "streams" is named.
+// Cost of change streams: the processor time of idle ones, and the effect of open ones on inserts. Measured
+// only if --only names "streams".
 const (
 	streamsName = "streams"
 	tailsName   = "tails" // the same of tailable cursors
@@ -41,11 +41,10 @@ func (c *client) transact(ctx context.Context) error {
 	return err
 }
 
-// measureStreams measures inserts of 16 clients with no stream, with streams on
-// another collection, and with streams on theirs: such as want none of the inserts,
-// told by the operation, by one value or each by another value, and such as want
-// all, which deliver every insert a hundred times. Before some, ten seconds in which
-// nothing happens count as one operation.
+// measureStreams measures inserts of 16 clients without a stream, with streams on another collection, and
+// with streams on the same collection. Of the latter some match none of the inserts, because of the
+// operation, of one value, or of a different value each; others match all and deliver every insert a hundred
+// times. Before some, ten idle seconds are measured as one operation.
 func (r *runner) measureStreams(ctx context.Context, report func(result)) error {
 	insert := func(name string) error {
 		w := workload{name: name, durable: true, next: func(c *client, ctx context.Context, _ int) error { return c.insert(ctx) }}
@@ -93,7 +92,7 @@ func (r *runner) measureStreams(ctx context.Context, report func(result)) error 
 		err = insert("streams-" + on.name)
 		end()
 		if err == nil {
-			err = insert("insert-no-stream") // again: the server packs what was written meanwhile
+			err = insert("insert-no-stream") // again: meanwhile the server has compacted earlier writes
 		}
 		if err != nil {
 			return err
@@ -130,7 +129,7 @@ func (r *runner) measureTails(ctx context.Context, report func(result)) error {
 	defer cancel()
 	for range streamsOpen {
 		group.Go(func() {
-			for ctx.Err() == nil { // who is overtaken begins anew, at the end
+			for ctx.Err() == nil { // a cursor that is overtaken starts again at the end
 				s, err := ring.Find(ctx, bson.D{{Key: "_id", Value: bson.D{{Key: "$gt", Value: r.inserted.Load()}}}},
 					options.Find().SetCursorType(options.TailableAwait).SetMaxAwaitTime(5*time.Second))
 				if err != nil {
@@ -145,8 +144,8 @@ func (r *runner) measureTails(ctx context.Context, report func(result)) error {
 	return insert("capped-tails")
 }
 
-// idleCursors measures what a thousand streams cost that wait, each in one getMore
-// that lasts longer than the measurement.
+// idleCursors measures the cost of a thousand waiting streams, each in one getMore that lasts longer than the
+// measurement.
 func (r *runner) idleCursors(ctx context.Context, coll *mongo.Collection, idle func(name string, streams int)) error {
 	const many = 10 * streamsOpen
 	m, err := harness.Connect(r.uri, options.Client().SetMaxPoolSize(many+10))

@@ -23,9 +23,9 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// serveStub answers every command with a canned reply on a free port until it is
-// told to stop. It looks at no more than it needs: the command's name, the number of
-// documents of an insert, the limit of a find. With floorFlag it is a floor.
+// serveStub answers every command with a canned reply on a free port until it gets a signal. It reads no more
+// than it needs: the command's name, the number of documents of an insert, the limit of a find. With
+// floorFlag it runs as a floor.
 func serveStub() (err error) {
 	s := &stub{document: mustMarshal(document(rand.New(rand.NewPCG(1, 1)), 1))}
 	if i := slices.Index(os.Args, "--data"); slices.Contains(os.Args, floorFlag) && i > 0 {
@@ -63,7 +63,7 @@ func serveStub() (err error) {
 // stub holds the canned document.
 type stub struct {
 	document bson.Raw
-	floor    *floor // nil for one that looks at nothing
+	floor    *floor // nil for the stub without documents
 }
 
 // Op codes and sizes of the wire protocol.
@@ -140,7 +140,7 @@ func (s *stub) answer(dst, frame []byte) ([]byte, error) {
 	return append(dst, s.canned(first.Key(), body, rest)...), nil
 }
 
-// canned is the reply of who looks at nothing.
+// canned returns the reply of the stub without documents.
 func (s *stub) canned(name string, body bson.Raw, rest []byte) bson.Raw {
 	switch name {
 	case "hello", "isMaster", "ismaster":
@@ -180,7 +180,7 @@ func countDocuments(rest []byte) int32 {
 	return n
 }
 
-// sequence is the documents of the document sequence that rest begins with, and what comes after it.
+// sequence returns the documents of the document sequence that rest begins with, and the bytes after it.
 func sequence(rest []byte) (docs, after []byte, ok bool) {
 	if len(rest) < 5 || rest[0] != 1 {
 		return nil, nil, false
@@ -193,7 +193,7 @@ func sequence(rest []byte) (docs, after []byte, ok bool) {
 	return docs, rest[1+size:], ok
 }
 
-// hello is the handshake of a current server without sessions.
+// hello returns the handshake of a current server without sessions.
 func hello() bson.Raw {
 	return mustMarshal(bson.D{
 		{Key: "ismaster", Value: true}, {Key: "helloOk", Value: true}, {Key: "isWritablePrimary", Value: true},
@@ -204,7 +204,7 @@ func hello() bson.Raw {
 	})
 }
 
-// okReply is the reply to everything else.
+// okReply returns the reply to everything else.
 func okReply() bson.Raw { return mustMarshal(bson.D{{Key: "ok", Value: 1.0}}) }
 
 // mustMarshal encodes a document that is known to be encodable.

@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// count asks for the number of all documents, as drivers do for countDocuments({}).
+// count counts all documents, as drivers do for countDocuments({}).
 func (c *client) count(ctx context.Context) error {
 	n, err := c.coll.CountDocuments(ctx, bson.D{})
 	if err == nil && n < int64(c.runner.settings.documents) {
@@ -26,7 +26,7 @@ func (c *client) drain(ctx context.Context) error {
 	return c.rows(ctx, cursor, c.runner.settings.documents)
 }
 
-// group puts all documents into a hundred groups and adds up a number of each.
+// group groups all documents into a hundred groups and sums a number of each.
 func (c *client) group(ctx context.Context) error {
 	cursor, err := c.coll.Aggregate(ctx, mongo.Pipeline{{{Key: "$group", Value: bson.D{
 		{Key: "_id", Value: bson.D{{Key: "$mod", Value: bson.A{"$number", 100}}}},
@@ -39,7 +39,7 @@ func (c *client) group(ctx context.Context) error {
 	return c.rows(ctx, cursor, 100)
 }
 
-// rows reads a cursor to its end, which comes after so many rows or more.
+// rows reads a cursor to its end and fails if it returned fewer than least documents.
 func (c *client) rows(ctx context.Context, cursor *mongo.Cursor, least int) error {
 	defer cursor.Close(ctx)
 	n := 0

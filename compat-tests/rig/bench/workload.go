@@ -22,8 +22,8 @@ import (
 type workload struct {
 	name    string
 	durable bool // every write waits for the disk
-	indexed bool // wants the index on number
-	whole   bool // looks at every document, of which the stub has none
+	indexed bool // needs the index on number
+	whole   bool // reads all documents, of which the stub has none
 	clients []int
 	// next runs one operation; dice is uniform in [0, 100).
 	next func(c *client, ctx context.Context, dice int) error
@@ -45,7 +45,7 @@ var workloads = []workload{
 		return c.update(ctx)
 	}},
 	{name: "C", clients: few, next: func(c *client, ctx context.Context, dice int) error { return c.read(ctx) }},
-	// What looks at the whole collection, before others make it larger.
+	// Workloads over the whole collection, before others make it larger.
 	{name: "count", whole: true, clients: one, next: func(c *client, ctx context.Context, dice int) error { return c.count(ctx) }},
 	{name: "drain", whole: true, clients: one, next: func(c *client, ctx context.Context, dice int) error { return c.drain(ctx) }},
 	{name: "group", whole: true, clients: one, next: func(c *client, ctx context.Context, dice int) error { return c.group(ctx) }},
@@ -68,7 +68,7 @@ var workloads = []workload{
 	{name: "durable-update", durable: true, clients: many, next: func(c *client, ctx context.Context, dice int) error { return c.update(ctx) }},
 	// Two inserts in a transaction: compare with twice a durable insert.
 	{name: "transaction", durable: true, clients: few, next: func(c *client, ctx context.Context, dice int) error { return c.transact(ctx) }},
-	// What an index costs and gains: compare with C and with each other.
+	// Cost and gain of an index: compare with C and with each other.
 	{name: "find-indexed", indexed: true, clients: few, next: func(c *client, ctx context.Context, dice int) error { return c.find(ctx) }},
 	{name: "update-plain", indexed: true, clients: few, next: func(c *client, ctx context.Context, dice int) error { return c.set(ctx, "plain") }},
 	{name: "update-indexed", indexed: true, clients: few, next: func(c *client, ctx context.Context, dice int) error { return c.set(ctx, "number") }},
@@ -86,8 +86,8 @@ func known(name string) bool {
 	return name == "load" || name == streamsName || name == tailsName || name == latencyName || isFlat(name) || isAggregation(name) || slices.ContainsFunc(workloads, func(w workload) bool { return w.name == name })
 }
 
-// Shape of a document: _id, a number that no two have in common, another one that
-// is never indexed, and ten fields of text make about 1 KB.
+// Shape of a document: _id, a unique number, another one that is never indexed, and ten fields of text make
+// about 1 KB.
 const (
 	fields     = 10
 	fieldBytes = 90

@@ -1,5 +1,5 @@
-// Package browser finds the Chromium with which tests look at pages. `./scripts/test
-// --only=browser` installs one where there is none.
+// Package browser finds a Chromium for tests of pages. `./scripts/test --only=browser` installs one where
+// there is none.
 package browser
 
 import (
@@ -10,24 +10,24 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// names are what a Chromium is called, the first of the environment if it names one.
+// names returns the names under which a Chromium is looked up, first the one of the environment if it is set.
 func names() []string {
 	return []string{testenv.Chromium(), "chromium", "chromium-browser", "google-chrome"}
 }
 
-// Where one is installed that is none of the machine's: Version is that of the package, Folder
-// lies below the root of the repository, Program is what is started there.
+// Location of a Chromium that was installed for the tests: Version is the version of the package, Folder lies
+// below the root of the repository, Program is the executable in it.
 const (
 	Version = "147.0.0"
 	Folder  = ".cache/chromium-" + Version
 	Program = "chromium.sh"
 )
 
-// Missing is why a test is skipped that finds no browser.
+// Missing is the reason with which a test is skipped if there is no browser.
 const Missing = "no Chromium: run ./scripts/test --only=browser, or name one in CANTLE_CHROMIUM"
 
-// Path returns the path of a Chromium, "" without one: what CANTLE_CHROMIUM names, the
-// machine's, or what was installed below root.
+// Path returns the path of a Chromium, "" if there is none: the one of CANTLE_CHROMIUM, the machine's, or the
+// one installed below root.
 func Path(root string) string {
 	for _, name := range names() {
 		if path, err := exec.LookPath(name); err == nil {

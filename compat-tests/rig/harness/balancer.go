@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Balancer gives each new TCP connection to another one of its servers, in turn, as a load balancer
-// does that knows nothing of what is said on them.
+// Balancer distributes new TCP connections over its servers in turn, as a TCP load balancer does: it does not
+// look at what is sent on them.
 type Balancer struct {
 	Addr     string
 	listener net.Listener
@@ -21,7 +21,7 @@ type Balancer struct {
 	closed  bool
 }
 
-// Balance starts one, which ends with the test.
+// Balance starts a Balancer, which ends with the test.
 func Balance(t testing.TB, servers ...string) *Balancer {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -46,17 +46,17 @@ func Balance(t testing.TB, servers ...string) *Balancer {
 	return b
 }
 
-// URI is a connection string for drivers that know what it is.
+// URI returns a connection string with loadBalanced=true, so that drivers use the load balancer mode.
 func (b *Balancer) URI() string { return "mongodb://" + b.Addr + "/?loadBalanced=true" }
 
-// Leave gives a server no new connections any more.
+// Leave takes a server out of the rotation: it gets no new connections.
 func (b *Balancer) Leave(server string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.servers = slices.DeleteFunc(b.servers, func(s string) bool { return s == server })
 }
 
-// pass carries one connection.
+// pass relays one connection between a client and a server.
 func (b *Balancer) pass(client net.Conn) {
 	defer b.end(client)
 	if !b.begin(client) {
@@ -81,7 +81,7 @@ func (b *Balancer) pass(client net.Conn) {
 	<-back
 }
 
-// turn is the server that has the next connection.
+// turn returns the server for the next connection, "" if there is none.
 func (b *Balancer) turn() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

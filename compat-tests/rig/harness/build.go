@@ -48,7 +48,7 @@ func Build(tags string) (string, error) {
 	return build(tagged("cantle", tags), tags, "./cmd/cantle")
 }
 
-// tagged is the name of a program that is built with tags.
+// tagged returns the name of a program that is built with tags.
 func tagged(name, tags string) string {
 	if tags != "" {
 		name += "-" + tags

@@ -15,20 +15,18 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// RunCases runs every case file under dir, each against a server of its own started with
-// config c, so that what a file sets for the whole server, and the sessions it uses, are
-// unknown to the others; cases that name releases of MongoDB are asked of further servers,
-// one for each release. Verbs:
+// RunCases runs every case file under dir, each against a server of its own started with config c, so that
+// server-wide settings and sessions of one file do not affect another. Cases that name releases of MongoDB
+// run against further servers, one for each release. Verbs:
 //
 //	setup   commands run before each later case of the file, up to the next setup;
 //	        every one must succeed, so its output is empty
 //	run     commands and their replies, one reply (Render) per command
 //
-// A command is a document in shell notation, sent to database test unless it has
-// a $db; "more" continues the cursor opened last, and so does a getMore of cursor 0. With the argument `errmsg: yes`
-// error messages are printed too; `only: a, b.c` prints these fields of the
-// replies and no others. Every case begins with empty databases, so
-// any case can be run alone.
+// A command is a document in shell notation, sent to database test unless it has a $db; "more" continues the
+// cursor opened last, and so does a getMore of cursor 0. With the argument `errmsg: yes` error messages are
+// printed too; `only: a, b.c` prints these fields of the replies and no others. Every case begins with empty
+// databases, so any case can be run alone.
 func RunCases(t *testing.T, dir string, c *Config) {
 	paths, err := caseFiles(dir)
 	if err != nil {
@@ -86,7 +84,7 @@ func caseFiles(dir string) ([]string, error) {
 	return out, nil
 }
 
-// checkSkips fails for a skip of a file that does not exist: it has outlived its reason.
+// checkSkips fails for a skip of a file that does not exist.
 func (c *Config) checkSkips(t *testing.T, files []string) {
 	for key := range c.Skips {
 		file, _, _ := strings.Cut(key, ":")
@@ -113,8 +111,8 @@ type runner struct {
 	transactions *transactions // nil where commands run by themselves
 }
 
-// connect starts the file's server and connects to it unless that was done. With
-// CANTLE_URI set, all files have that one.
+// connect starts the file's server if it does not run yet, and connects to it. With CANTLE_URI set, all files
+// use that server.
 func (r *runner) connect(t *testing.T) {
 	if r.turns.conns != nil {
 		return
@@ -137,7 +135,7 @@ func (r *runner) connect(t *testing.T) {
 	}
 }
 
-// start starts the file's server. It outlives the case that is the first to need it.
+// start starts the file's server. The server outlives the case for which it is started.
 func (r *runner) start(t *testing.T) {
 	var err error
 	if uri := testenv.URI(); uri != "" {
@@ -267,8 +265,7 @@ func (r *runner) run(t *testing.T, c *casefile.Case) string {
 	return strings.Join(replies, "\n")
 }
 
-// wanted returns the reply that a case expects of its command n, nil where commands do not
-// run in transactions.
+// Returns the expected reply to command n of a case, nil where commands do not run in transactions.
 func (r *runner) wanted(c *casefile.Case, n int) *string {
 	if !r.config.InTxn {
 		return nil
@@ -288,8 +285,8 @@ func fieldsOf(reply bson.Raw, names []string) bson.Raw {
 	return mustMarshal(pick(reply, append([]string{"ok"}, names...)))
 }
 
-// pick returns the fields of a document that names lead to, in its order; a name with
-// dots leads into documents, and into those of arrays.
+// pick returns the fields of a document that names select, in the document's order. A name with dots selects
+// fields of embedded documents, and of documents in arrays.
 func pick(doc bson.Raw, names []string) bson.D {
 	out := bson.D{}
 	elements, _ := doc.Elements()
@@ -323,8 +320,8 @@ func pick(doc bson.Raw, names []string) bson.D {
 	return out
 }
 
-// command sends one argument of a case as a command and returns the reply.
-// With want, the reply that is to come, it may be in a transaction.
+// command sends one argument of a case as a command and returns the reply. If the expected reply is given,
+// the command may run in a transaction.
 func (r *runner) command(t *testing.T, c *casefile.Case, a casefile.Arg, want *string) bson.Raw {
 	t.Helper()
 	if a.Key != "" {
@@ -378,8 +375,8 @@ func (r *runner) withCursor(cmd bson.Raw) bson.Raw {
 	return mustMarshal(out)
 }
 
-// writers are the commands that bring a collection into being: before the first of them
-// the configuration shards and indexes it. create does so only afterwards.
+// writers are the commands that create a collection if it does not exist: before the first of them the
+// configuration shards and indexes the collection. For create it does so afterwards.
 var writers = []string{"aggregate", "bulkWrite", "create", "createIndexes", "findAndModify", "insert", "update"}
 
 // prepare applies the configuration's sharding and indexes to the collection a
@@ -428,8 +425,8 @@ func (r *runner) must(t *testing.T, db string, cmd bson.D) {
 	}
 }
 
-// sameUnordered reports whether the replies equal want when the batches of
-// commands without a sort are compared as multisets.
+// sameUnordered reports whether the replies equal the expected output. Batches of commands without a sort are
+// compared as multisets.
 func sameUnordered(commands, replies []string, want string) bool {
 	wants := blocks(want)
 	if len(wants) != len(replies) {
@@ -461,7 +458,7 @@ func blocks(text string) [][]string {
 	return out
 }
 
-// databaseOf returns where a command goes.
+// databaseOf returns the database that a command is sent to.
 func databaseOf(cmd bson.Raw) string {
 	if db, ok := cmd.Lookup("$db").StringValueOK(); ok {
 		return db

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestFilesAreIndependent: what one case file sets for the whole server, and the
-// transaction numbers its sessions have come to, are unknown to the next file.
+// TestFilesAreIndependent checks that server-wide settings of one case file, and the transaction numbers of
+// its sessions, do not reach the next file.
 func TestFilesAreIndependent(t *testing.T) {
 	dir := t.TempDir()
 	const session = `lsid: {id: UUID("00000000-0000-4000-8000-0000000000aa")}`

@@ -27,7 +27,7 @@ func (s *Server) Client(tb testing.TB, more ...*options.ClientOptions) *mongo.Cl
 		defer cancel()
 		select {
 		case <-s.done:
-			cancel() // nobody is there to end the sessions, which the driver would wait for
+			cancel() // the server may be gone: do not let the driver wait to end its sessions
 		default:
 		}
 		if err := c.Disconnect(ctx); err != nil {
@@ -37,8 +37,8 @@ func (s *Server) Client(tb testing.TB, more ...*options.ClientOptions) *mongo.Cl
 	return c
 }
 
-// Disconnect closes a client whose server may be gone: the driver would wait for one to end its sessions for as long
-// as it waits for any server.
+// Disconnect closes a client whose server may be gone. It bounds the time for which the driver tries to reach
+// a server to end the client's sessions.
 func Disconnect(c *mongo.Client) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

@@ -5,17 +5,17 @@ import (
 	"unsafe"
 )
 
-// moment is a time.Time that has a reading of the monotonic clock: from its highest bit down
-// wall has a one, 33 bits of seconds since 1885 and 30 bits of nanoseconds.
+// moment is the memory layout of a time.Time with a reading of the monotonic clock: the highest bit of wall
+// is 1, followed by 33 bits of seconds since 1885 and 30 bits of nanoseconds.
 type moment struct {
 	wall uint64
 	mono int64
 	loc  *time.Location
 }
 
-// Stepped is the present time on a clock on the wall that is off by so much, as a clock is
-// that was set: what has passed since an earlier time is told by the monotonic clock, which
-// nobody sets. (Time.Add moves both, and in a bubble of synctest there is no other.)
+// Stepped returns the present time with its wall clock off by the given duration, as after an operator has
+// set the clock; the monotonic reading stays right. (Time.Add moves both, and in a bubble of synctest there
+// is no other.)
 func Stepped(by time.Duration) time.Time {
 	now := time.Now()
 	shown := now.Round(0).Add(by)

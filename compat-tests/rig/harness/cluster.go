@@ -14,27 +14,27 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// clusterPrefix begins the line that says where a simulated cluster is.
+// clusterPrefix begins the line in which tikvfaked prints the address of a simulated cluster.
 const clusterPrefix = "tikvfaked ready "
 
-// What CANTLE_STORAGE says servers are to keep their data in; without it that is memory, or files
-// in the data directory of a test. A real cluster is tikv://PD,PD, in which each server that has
-// no data directory, and each data directory, has a keyspace of its own.
+// Values of CANTLE_STORAGE, which selects where servers keep their data. Without it data are in memory, or in
+// files in the data directory of a test. A real cluster is tikv://PD,PD; each server without a data
+// directory, and each data directory, has a keyspace of its own there.
 const (
-	// within is a simulated TiKV cluster in the server's process. Where there is a data directory,
-	// so that a later server has to find what an earlier one left, it is as with overSockets.
+	// within is a simulated TiKV cluster in the server's process. With a data directory, overSockets is used
+	// instead, so that a later server finds what an earlier one has stored.
 	within = "mock"
-	// severalWithin are three servers over such a cluster, which clients have in one connection
-	// string. Where there is a data directory it is as with overSockets, with one server.
+	// severalWithin is three servers over such a cluster, all of them in the connection string that clients
+	// get. With a data directory it is one server with overSockets.
 	severalWithin = "mock-3"
-	// overSockets is a simulated cluster as a process of its own, one for each server that has no data
+	// overSockets is a simulated cluster in a process of its own: one cluster for each server without a data
 	// directory, and one for each data directory.
 	overSockets = "tikv"
-	// troubled is the same with three stores, where all goes wrong that does in a real one.
+	// troubled is overSockets with three stores and with the faults that a real cluster has.
 	troubled = "tikv-faults"
 )
 
-// storageWanted is what CANTLE_STORAGE says.
+// storageWanted returns the value of CANTLE_STORAGE.
 func storageWanted() (string, error) {
 	switch wanted := testenv.Storage(); {
 	case wanted == "", wanted == within, wanted == severalWithin, wanted == overSockets, wanted == troubled, strings.HasPrefix(wanted, "tikv://"):
@@ -44,8 +44,8 @@ func storageWanted() (string, error) {
 	}
 }
 
-// stored changes the options of a server to what CANTLE_STORAGE says, and returns the program
-// that can do that. leave ends what was started for this server only.
+// stored changes the options of a server according to CANTLE_STORAGE, and returns the program that supports
+// them. leave ends what was started for this server only.
 func stored(binary string, o Options) (program string, changed Options, leave func(), err error) {
 	leave = func() {}
 	wanted, err := storageWanted()
@@ -65,8 +65,8 @@ func stored(binary string, o Options) (program string, changed Options, leave fu
 	return binary, o, leave, err
 }
 
-// The programs with a simulated cluster, each built when it is needed: the server with one in its
-// process, and such a cluster alone.
+// Programs with a simulated cluster, each built when it is needed: the server with a cluster in its process,
+// and a cluster alone.
 var (
 	withinProgram = sync.OnceValues(func() (string, error) {
 		return build(tagged("cantle-within", testedTags), testedTags, "./compat-tests/rig/within/inprocess")
@@ -76,17 +76,17 @@ var (
 	})
 )
 
-// clusters are the places of data directories.
+// clusters maps data directories to the storage that stands for them.
 var clusters struct {
 	sync.Mutex
 	of map[string]string
 }
 
-// keyspaces numbers those that this process has made in a real cluster.
+// keyspaces numbers the keyspaces that this process has made in a real cluster.
 var keyspaces atomic.Int64
 
-// place is where a server with a data directory, or with none, keeps its data. leave ends the
-// cluster of one that has none.
+// place returns the storage of a server: one per data directory, or a new one if data is "". leave ends a
+// simulated cluster that was started without a data directory.
 func place(wanted, data string) (where string, leave func(), err error) {
 	leave = func() {}
 	if data != "" {
@@ -120,11 +120,11 @@ func place(wanted, data string) (where string, leave func(), err error) {
 	return where, leave, nil
 }
 
-// lives are the standard inputs of clusters: one that is closed ends its cluster, as the end of
-// this process does. An open file that nobody has is closed.
+// lives holds the standard inputs of clusters. A cluster ends when its input is closed, or when this process
+// ends. The map keeps the files reachable: the garbage collector would close an unreachable file.
 var lives sync.Map
 
-// SimulatedCluster starts a cluster that ends with the test: where it is, for --storage, and its
+// SimulatedCluster starts a cluster that ends with the test. It returns the address, for --storage, and the
 // process.
 func SimulatedCluster(tb testing.TB) (where string, process *os.Process) {
 	tb.Helper()
@@ -136,15 +136,15 @@ func SimulatedCluster(tb testing.TB) (where string, process *os.Process) {
 	return where, process
 }
 
-// LaunchCluster starts a simulated cluster outside of a test, with flags of tikvfaked: where it is, for
-// --storage, and its process. It ends with end, or with this process.
+// LaunchCluster starts a simulated cluster outside of a test, with flags of tikvfaked. It returns the
+// address, for --storage, and the process. The cluster ends when end is called, or with this process.
 func LaunchCluster(flags ...string) (where string, process *os.Process, end func(), err error) {
 	program, err := fakeProgram()
 	if err != nil {
 		return "", nil, nil, err
 	}
 	cluster := exec.Command(program, append(flags, "--until-stdin-ends", "127.0.0.1:0")...)
-	cluster.Stderr = os.Stderr // it says nothing unless it panics
+	cluster.Stderr = os.Stderr // empty unless the cluster panics
 	life, err := cluster.StdinPipe()
 	if err != nil {
 		return "", nil, nil, err

@@ -24,7 +24,7 @@ const (
 // frameSecondsMax bounds one exchange of frames.
 const frameSecondsMax = 60
 
-// Conn is a raw connection: it sends what it is told and adds nothing but $db.
+// Conn is a raw connection: it sends commands as they are and adds nothing but $db.
 type Conn struct {
 	net.Conn
 	id int32
@@ -61,8 +61,8 @@ func DialAddr(addr string) (*Conn, error) {
 	return &Conn{Conn: c}, nil
 }
 
-// Command sends one command as OP_MSG and returns the reply's document, whatever
-// its ok field says. db is added as $db unless cmd has one.
+// Command sends one command as OP_MSG and returns the reply's document, whether its ok field is 1 or 0. db is
+// added as $db unless cmd has one.
 func (c *Conn) Command(db string, cmd bson.Raw) (bson.Raw, error) {
 	if err := c.Send(db, cmd, 0); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (c *Conn) Send(db string, cmd bson.Raw, flags uint32) error {
 	return err
 }
 
-// PutHeader fills the first 16 bytes of frame; the length is that of frame.
+// PutHeader fills the first 16 bytes of frame, with len(frame) as the message length.
 func PutHeader(frame []byte, requestID, responseTo int32, opCode uint32) {
 	binary.LittleEndian.PutUint32(frame[0:], uint32(len(frame)))
 	binary.LittleEndian.PutUint32(frame[4:], uint32(requestID))
@@ -110,8 +110,8 @@ func (c *Conn) ReceiveFrame() ([]byte, error) {
 	return frame, err
 }
 
-// Receive reads one OP_MSG reply and returns its body. A reply must be to the
-// last request and hold one body section.
+// Receive reads one OP_MSG reply and returns its body. The reply must answer the last request and hold one
+// body section.
 func (c *Conn) Receive() (bson.Raw, error) {
 	frame, err := c.ReceiveFrame()
 	if err != nil {

@@ -67,7 +67,7 @@ func TestParseConfig(t *testing.T) {
 	}
 }
 
-// TestPick: names with dots lead into documents and those of arrays.
+// TestPick checks that names with dots select fields of embedded documents and of documents in arrays.
 func TestPick(t *testing.T) {
 	doc := mustMarshal(bson.D{{Key: "a", Value: 1}, {Key: "b", Value: bson.D{{Key: "c", Value: 2}, {Key: "d", Value: 3}}},
 		{Key: "e", Value: bson.A{bson.D{{Key: "f", Value: 4}, {Key: "g", Value: 5}}, 6}}, {Key: "h", Value: 7}, {Key: "ok", Value: 1.0}})

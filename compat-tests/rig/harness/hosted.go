@@ -5,8 +5,8 @@ import (
 	"net/url"
 )
 
-// Hosted is a server inside this process. start starts it with out as its log, and says
-// where it listens and how it is stopped.
+// Hosted returns a server inside this process. start starts it with out as its log, and returns its
+// connection string and a function that stops it.
 func Hosted(start func(out io.Writer) (uri string, stop func() error, err error)) (*Server, error) {
 	s := &Server{}
 	uri, stop, err := start(&s.log)

@@ -14,19 +14,17 @@ import (
 // installMinutesMax bounds one installation.
 const installMinutesMax = 10
 
-// fetchTriesMax is how often a dependency is asked for: registries have bad moments.
+// fetchTriesMax bounds the attempts to fetch dependencies: registries fail now and then.
 const fetchTriesMax = 3
 
-// ErrFetch says that dependencies could not be fetched, which says nothing about
-// the server.
+// ErrFetch reports that dependencies could not be fetched. That is no failure of the server.
 var ErrFetch = errors.New("its dependencies could not be fetched")
 
-// stampName is the file that says what an installed folder was installed from.
+// stampName is the file with the digest of what an installed folder was installed from.
 const stampName = ".installed"
 
-// Install runs shell commands in dir that fetch and build what a client depends
-// on, unless that was done with the same digest before. Its errors, among them
-// ErrFetch, have what the commands said.
+// Install runs shell commands in dir that fetch and build what a client depends on, unless that was done with
+// the same digest before. Its errors, among them ErrFetch, contain the output of the commands.
 func Install(ctx context.Context, dir, digest string, fetch, build []string) error {
 	stamp := filepath.Join(dir, stampName)
 	if have, err := os.ReadFile(stamp); err == nil && string(have) == digest {

@@ -9,20 +9,19 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// transactions runs the commands of a case in multi-document transactions, as far as they
-// may be there. Commands one after another share a transaction; it is committed before a
-// command that may not be in one. A command that is to fail has one of its own, because it
-// ends the transaction and takes back what was done in it.
+// transactions runs the commands of a case in multi-document transactions where MongoDB permits that.
+// Successive commands share a transaction, which is committed before a command that may not run in one. A
+// command that is expected to fail has a transaction of its own, because its failure aborts the transaction.
 type transactions struct {
 	conn   *Conn
 	number int64 // of the last one
 	open   bool
-	held   *int // counts the commands that were in one
+	held   *int // counts the commands that ran in a transaction
 	// cursor is the number of the transaction that the cursor opened last belongs to, 0
 	// for none.
 	cursor int64
-	// refusable says that the store may refuse a transaction that nobody else's stands against,
-	// as a cluster may; then it is sent again, as the drivers' withTransaction does.
+	// refusable reports that the store may refuse a transaction although no other one conflicts with it, as a
+	// cluster may. Such a transaction is sent again, as the drivers' withTransaction does.
 	refusable bool
 	writes    []sent // of the open one
 }
@@ -45,13 +44,12 @@ func newTransactions(conn *Conn, held *int) *transactions {
 // session is the session of all transactions.
 var session = bson.D{{Key: "id", Value: bson.Binary{Subtype: bson.TypeBinaryUUID, Data: []byte("cases in session")}}}
 
-// statements are the commands that may be in a transaction. create and createIndexes may
-// too, but only of collections that are new, which is what cases about that look at.
-// Manual: core/transactions-operations.
+// statements are the commands that may run in a transaction. create and createIndexes may too, but only for
+// new collections, which the cases about that cover. Manual: core/transactions-operations.
 var statements = []string{"aggregate", "bulkWrite", "delete", "distinct", "find", "findAndModify", "findandmodify", "insert", "update"}
 
-// apart are fields that may not be in a transaction or that it decides about, or that are
-// sent by a case which is about sessions itself.
+// apart are the fields of commands that are left outside: they may not be in a transaction, or set how it
+// runs, or the case is about sessions itself.
 var apart = []string{"apiVersion", "autocommit", "lsid", "readConcern", "startTransaction", "tailable", "txnNumber", "writeConcern"}
 
 // stagesApart are the stages that may not be in a transaction.
@@ -89,7 +87,7 @@ func (x *transactions) may(db string, cmd bson.Raw, want string) bool {
 	})
 }
 
-// run runs a command whose printed reply should be want.
+// run runs a command; the last argument is the expected printed reply.
 func (x *transactions) run(t *testing.T, db string, cmd bson.Raw, want string) (bson.Raw, error) {
 	t.Helper()
 	inside, fails := x.may(db, cmd, want), strings.HasPrefix(want, "error ")
@@ -139,8 +137,9 @@ func (x *transactions) inside(db string, cmd bson.Raw) (bson.Raw, error) {
 	return reply, nil
 }
 
-// again begins the transaction again after a reply that says that it may succeed then, and
-// reports whether it did: its writes are there, and what the reply answered is to be sent.
+// again repeats the transaction if the reply has the label TransientTransactionError: it sends the earlier
+// writes again in a new one. It reports whether that succeeded; then the caller sends the refused command
+// again.
 func (x *transactions) again(t *testing.T, reply bson.Raw, err error, tries int) bool {
 	t.Helper()
 	if err != nil || !x.refusable || tries == attemptsMax || !strings.Contains(Render(reply, true), "+TransientTransactionError") {
@@ -156,15 +155,14 @@ func (x *transactions) again(t *testing.T, reply bson.Raw, err error, tries int)
 		if x.open {
 			continue
 		}
-		x.writes = before // all of them, not those that are there
+		x.writes = before // all of them: not all may have been sent again
 		t.Logf("statement %d of a transaction that is sent again: %s", i, Render(reply, true))
 		return x.again(t, reply, nil, tries+1)
 	}
 	return true
 }
 
-// partly reports whether a reply tells of writes that have failed: outside of a transaction
-// those before them stay.
+// partly reports whether a reply contains write errors: outside of a transaction the writes before them stay.
 func partly(want string) bool {
 	return strings.Contains(want, `"writeErrors":`) || strings.Contains(want, `"nErrors":`) && !strings.Contains(want, `"nErrors":0,`)
 }
@@ -183,7 +181,7 @@ func (x *transactions) commit(t *testing.T) {
 		}
 		text := Render(reply, true)
 		if x.refusable && tries < attemptsMax && strings.Contains(text, "+UnknownTransactionCommitResult") {
-			continue // nobody knows yet; asked again, the server does
+			continue // the outcome is undetermined; a second commit returns it
 		}
 		if strings.HasPrefix(text, "error ") && x.again(t, reply, nil, tries) && x.open {
 			continue

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestTransactions: commands one after another share a transaction, one that may not be in
-// it finds it committed, and one that fails takes back nothing of those before it.
+// TestTransactions checks that successive commands share a transaction, that a command which may not be in it
+// finds it committed, and that a failing command takes back nothing of those before it.
 func TestTransactions(t *testing.T) {
 	dir := t.TempDir()
 	text := `run

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// PeakBytes is the most memory that the process ever held; not ok where the system does not
-// tell.
+// PeakBytes returns the peak resident memory of the process; ok is false where the system does not report it.
 func (s *Server) PeakBytes() (n int64, ok bool) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.PID()))
 	if err != nil {

@@ -8,18 +8,17 @@ import (
 	"strings"
 )
 
-// Planted is the variable in the environment of a test, and of the server it starts, that
-// names the bug that shall be there: see bugs. With it, what Build makes is the server with
-// all of them, of which the named one is at work.
+// Planted is the environment variable, of a test and of the server that it starts, that names the active bug
+// of bugs. If it is set, Build makes the server with all bugs, of which only the named one is active.
 const Planted = "PLANTED_BUG"
 
-// bug is a bug that is planted into the server, to see that a test finds it.
+// bug is a change of the server's source that plants a bug, to check that a test finds it.
 type bug struct {
 	name, file, old, new string
 }
 
-// bugs are what is planted, in the order of the rows of the fault programme. In the new text
-// planted("name") tells whether the bug is at work.
+// bugs are all planted bugs, in the order of the rows of the fault programme. In the new text planted("name")
+// reports whether the bug is active.
 var bugs = []bug{
 	{"log in memory", "storage/pebblekv/files.go", "if n, err = l.File.Write(p); err != nil && !l.t.opening.Load() {", `if planted("log in memory") && l.what == "the log of writes" {
 		return plantedWrite(l.File, p)
@@ -103,7 +102,7 @@ var bugs = []bug{
 	{"the first of two options", "wire/command/status/currentop.go", "if !r.args.Own {", `if !r.args.Own && !(planted("the first of two options") && q.Call.Body.Get("$ownOps").Truthy()) {`},
 }
 
-// plantedSource is the file that a package with a bug has in addition.
+// plantedSource is the file that is added to each package with a bug.
 const plantedSource = `package %s
 
 import (
@@ -121,7 +120,7 @@ var plantedCalls atomic.Int64
 func plantedNow(name string, n int64) bool { return planted(name) && plantedCalls.Add(1)%%n == 0 }
 `
 
-// plantedFiles are further files.
+// plantedFiles are further files that are added, with their text by path.
 var plantedFiles = map[string]string{"storage/pebblekv/planted_log.go": `package pebblekv
 
 import (
@@ -254,8 +253,8 @@ func plantedMode(q *command.PrivilegeCheck, mode string, ns collection.Namespace
 }
 `}
 
-// plant writes the files with bugs into a folder, and the overlay of them that the compiler
-// is told of, whose path it returns.
+// plant writes the files with bugs into a folder, and the overlay file (go build -overlay) that names them;
+// it returns the path of the overlay.
 func plant(root, dir string) (string, error) {
 	replace, texts := map[string]string{}, map[string]string{}
 	for _, b := range bugs {
@@ -294,7 +293,7 @@ func plant(root, dir string) (string, error) {
 	return overlay, os.WriteFile(overlay, list, 0o600)
 }
 
-// BuildPlanted compiles the server with all bugs; who starts it names one in its environment.
+// BuildPlanted compiles the server with all bugs. Planted in the environment of the server selects one.
 func BuildPlanted(tags string) (string, error) {
 	root, err := Root()
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 	"strings"
 )
 
-// Program is somebody else's program that runs against the server, or one of ours in another
-// language: a folder of a test package with what installs its dependencies.
+// Program is a foreign program that runs against the server, or one of ours in another language: a folder of
+// a test package, and the commands that install its dependencies.
 type Program struct {
 	Folder  string   // beside the test
 	Needs   []string // executables without which it cannot run
-	Library string   // what pkg-config must know, for C; "" without
+	Library string   // a library that pkg-config must find, for C; "" without
 	Fetch   []string // shell commands that fetch dependencies, run once in the copied folder
-	Build   []string // shell commands, run after those
+	Build   []string // shell commands, run after Fetch
 }
 
 // Ready copies a program's folder to dir and installs what it depends on, unless
@@ -32,8 +32,8 @@ func (p *Program) Ready(ctx context.Context, dir string) error {
 	return Install(ctx, dir, sum, p.Fetch, p.Build)
 }
 
-// copy brings dir in step with the program's folder and returns a digest of what
-// decides the installation: the commands, and the files that name dependencies.
+// copy updates dir from the program's folder and returns a digest of what decides the installation: the
+// commands, and the files that name dependencies.
 func (p *Program) copy(dir string) (sum string, err error) {
 	h := sha256.New()
 	fmt.Fprintln(h, p.Fetch, p.Build)
@@ -57,7 +57,7 @@ func (p *Program) copy(dir string) (sum string, err error) {
 			fmt.Fprintln(h, rel, len(text))
 			h.Write(text)
 		}
-		// Unchanged files keep their time, so that nothing is compiled again.
+		// Unchanged files keep their modification time, so that nothing is compiled again.
 		if have, err := os.ReadFile(target); err == nil && string(have) == string(text) {
 			return nil
 		}
@@ -72,7 +72,7 @@ func source(name string) bool {
 	return strings.HasSuffix(name, ".mjs") || strings.HasSuffix(name, ".py")
 }
 
-// Missing returns the first thing the program needs that is not there.
+// Missing returns the first prerequisite of the program that is not installed, "" if all are.
 func (p *Program) Missing() string {
 	for _, name := range p.Needs {
 		if _, err := exec.LookPath(name); err != nil {

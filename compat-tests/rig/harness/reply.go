@@ -63,8 +63,7 @@ func renderError(reply bson.Raw, messages bool) string {
 	return line
 }
 
-// renderCursor splits a cursor into what stays on the reply's line and the lines
-// of its batch.
+// renderCursor splits a cursor into the part that stays on the reply's line and the lines of its batch.
 func renderCursor(cursor bson.Raw) (head bson.D, batch []string) {
 	elements, _ := cursor.Elements()
 	for _, e := range elements {
@@ -99,8 +98,8 @@ func Text(doc any) string {
 	return ejson.String(cbson.Raw(raw))
 }
 
-// valueText prints a batch element; batches hold documents, anything else is a
-// fault worth seeing.
+// valueText prints a batch element. A batch holds documents; anything else is printed as an error of the
+// server.
 func valueText(v bson.RawValue) string {
 	if doc, ok := v.DocumentOK(); ok {
 		return ejson.String(cbson.Raw(doc))

@@ -18,13 +18,12 @@ const (
 	userPassword = "a/secret:word?"
 )
 
-// unauthorized is the code of what needs a login, or more rights than it has.
+// unauthorized is the code of an error for lack of a login or of a privilege.
 const unauthorized = 13
 
-// StartSecure starts a server that takes nothing but TLS and nobody who is not logged
-// in, as `cantle cert` and the manual tell a user to do it: an authority made for the
-// purpose, the first user made from this machine while there is none. It returns
-// the user's connection string and the authority's certificate.
+// StartSecure starts a server that accepts only TLS and only authenticated clients, set up as `cantle cert`
+// and the manual recommend: with a new authority, and the first user made over localhost while there is none.
+// It returns the user's connection string and the authority's certificate.
 func StartSecure(t *testing.T, flags ...string) (uri, authority string) {
 	t.Helper()
 	dir, _ := Certificates(t)
@@ -61,8 +60,8 @@ func Certificates(t *testing.T, flags ...string) (dir string, printed []byte) {
 	return dir, printed
 }
 
-// makeUser makes the first user, who may do everything, and expects that it was the
-// only thing a stranger could do.
+// makeUser makes the first user, with all privileges. Before that it checks that an unauthenticated client
+// can do nothing else.
 func makeUser(t *testing.T, uri string) {
 	t.Helper()
 	client, err := mongo.Connect(options.Client().ApplyURI(uri))

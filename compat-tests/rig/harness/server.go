@@ -22,7 +22,7 @@ import (
 	"github.com/cantledb/cantle/wire/defects"
 )
 
-// readyPrefix begins the line on standard output that says where the server listens.
+// readyPrefix begins the line on standard output that holds the server's connection string.
 const readyPrefix = "cantle ready "
 
 // Bounds on waiting for a server. They are generous: a busy machine is no failure.
@@ -31,24 +31,24 @@ const (
 	stopSecondsMax  = 30
 )
 
-// Options says how to start a server.
+// Options are the settings with which a server is started.
 type Options struct {
 	Data    string   // data directory; "" keeps everything in memory
-	Storage string   // the place of a cluster that keeps everything, for --storage; "" for Data
+	Storage string   // the address of a cluster for the data, for --storage; "" for Data
 	Args    []string // further flags of `cantle serve`
 	Env     []string // further NAME=value pairs for the server's environment
-	Defects bool     // the test makes the server meet defects, which fail any other
-	Servers int      // in the process that share a simulated TiKV cluster, whatever CANTLE_STORAGE says; 0 is one
+	Defects bool     // allows defects in the server's log, which fail any other test
+	Servers int      // servers in the process that share a simulated TiKV cluster, regardless of CANTLE_STORAGE; 0 is one
 }
 
 // Server is one running server process.
 type Server struct {
 	URI  string   // connection string, as the server printed it
 	Addr string   // host:port out of URI
-	More []string // connection strings of the further addresses, if it was given several
+	More []string // connection strings of further addresses
 
-	// Others are where the servers listen that share its store, of a Server that is several:
-	// URI names all of them then.
+	// Others are the addresses of the peers in the same process, if Options.Servers is set. URI then names
+	// all servers.
 	Others []string
 
 	// CosmosURI is the connection string of the second address, of a server that
@@ -56,16 +56,15 @@ type Server struct {
 	CosmosURI string
 
 	cmd  *exec.Cmd
-	stop func() error // of one that is Hosted
+	stop func() error // for a Hosted server
 	log  tail
 	done chan struct{} // closed when the process has been waited for
 	err  error         // result of the wait; read after done
 }
 
-// Start starts a server for a test and stops it when the test ends. The test
-// fails if the server does not start, panics, or exits with an error. With
-// CANTLE_URI set and no data directory wanted, it hands out that server instead; with
-// CANTLE_STORAGE the data are in a TiKV cluster.
+// Start starts a server for a test and stops it when the test ends. The test fails if the server does not
+// start, panics, or exits with an error. With CANTLE_URI set and no data directory or flags requested, it
+// returns that server instead; with CANTLE_STORAGE the data are in a TiKV cluster.
 func Start(tb testing.TB, o Options) *Server {
 	tb.Helper()
 	if uri := testenv.URI(); uri != "" {
@@ -81,13 +80,13 @@ func Start(tb testing.TB, o Options) *Server {
 	return StartRetry(tb, func() Options { return o }, 1)
 }
 
-// StartAt is Start for a server that shows itself as a release of MongoDB.
+// StartAt is Start for a server that reports itself as a release of MongoDB.
 func StartAt(tb testing.TB, r release.Release) *Server {
 	tb.Helper()
 	return Start(tb, Options{Args: compatible(nil, r)})
 }
 
-// compatible adds what makes a server show itself as a release to its flags.
+// compatible adds the flag that makes a server report itself as a release.
 func compatible(flags []string, r release.Release) []string {
 	if r == release.Default {
 		return flags
@@ -95,8 +94,8 @@ func compatible(flags []string, r release.Release) []string {
 	return append(slices.Clip(flags), "--compat", r.String())
 }
 
-// StartRetry is Start for options that name ports, which somebody else may take
-// before the server does: they are made anew at most that many times.
+// StartRetry is Start for options that name ports. Another process may take such a port before the server
+// does: then it calls options again. times bounds the attempts.
 func StartRetry(tb testing.TB, options func() Options, times int) *Server {
 	tb.Helper()
 	if _, err := Binary(); err != nil { // before ports are chosen: it takes a while
@@ -215,7 +214,7 @@ func LaunchBinary(binary string, o Options) (*Server, error) {
 	return s, s.join()
 }
 
-// join makes the connection string that of all servers that share the store.
+// join makes the connection string list all servers that share the store.
 func (s *Server) join() error {
 	for i, uri := range s.Others {
 		u, err := url.Parse(uri)
@@ -233,13 +232,13 @@ func isCosmosListen(arg string) bool {
 	return strings.HasPrefix(strings.TrimLeft(arg, "-"), "cosmos-listen")
 }
 
-// Environment is ours without the variables that are settings of the server: a
-// test says itself how its server is set.
+// Environment returns the environment of this process without the CANTLE_ variables, which are settings of
+// the server: a test sets its server explicitly.
 func Environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CANTLE_") })
 }
 
-// external describes a server that somebody else started.
+// external describes a server that was started outside of the tests.
 func external(uri string) (*Server, error) {
 	u, err := url.Parse(uri)
 	if err != nil {
@@ -248,8 +247,8 @@ func external(uri string) (*Server, error) {
 	return &Server{URI: uri, Addr: u.Host}, nil
 }
 
-// watch copies the server's output to the log, reports as many ready lines as are
-// wanted, and waits for the process.
+// watch copies the server's output to the log, sends as many ready lines as the channel holds, and waits for
+// the process.
 func (s *Server) watch(out io.Reader, ready chan<- []string) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(make([]byte, 0, 64<<10), 4<<20)
@@ -283,8 +282,7 @@ func (s *Server) LogLines() int {
 // Log returns the last lines the server wrote.
 func (s *Server) Log() string { return s.log.String() }
 
-// Kill ends the process the hard way, as a power failure of the process would,
-// and waits for it.
+// Kill ends the process with SIGKILL and waits for it.
 func (s *Server) Kill() {
 	if s.cmd == nil {
 		return
@@ -293,8 +291,8 @@ func (s *Server) Kill() {
 	<-s.done
 }
 
-// Wait waits for a process that ends by itself or by a client's command. It returns an error
-// if it ended with a failure, or wrote a panic to its log, and that of ctx.
+// Wait waits for a process that ends by itself or by a client's command. It returns an error if the process
+// ended with a failure or wrote a panic to its log, or the error of ctx.
 func (s *Server) Wait(ctx context.Context) error {
 	select {
 	case <-s.done:
@@ -304,9 +302,8 @@ func (s *Server) Wait(ctx context.Context) error {
 	}
 }
 
-// Stop asks the server to end and waits for it. It returns an error if the server does not
-// end, ends with a failure, or wrote a panic to its log. A second call, or a call
-// after Kill, does nothing.
+// Stop signals the server to end and waits for it. It returns an error if the server does not end, ends with
+// a failure, or wrote a panic to its log. A second call, or a call after Kill, does nothing.
 func (s *Server) Stop() error {
 	if s.stop != nil {
 		stop := s.stop
@@ -344,7 +341,7 @@ func (s *Server) Stop() error {
 // the server answered. Stop checks the same.
 func (s *Server) Trouble() error { return s.trouble(nil) }
 
-// trouble adds what the log gives away to the result of the process.
+// trouble adds a trouble mark in the log to the result of the process.
 func (s *Server) trouble(err error) error {
 	if mark, around := s.log.mark(); mark != "" {
 		return errors.Join(err, fmt.Errorf("the server's log contains %q:\n%s", mark, around))
@@ -352,13 +349,13 @@ func (s *Server) trouble(err error) error {
 	return err
 }
 
-// tailBytesMax is how much of a server's log is kept.
+// tailBytesMax bounds the part of a server's log that is kept.
 const tailBytesMax = 64 << 10
 
 // troubleMarks are texts in a log that fail a test whatever the server answered.
 var troubleMarks = []string{"panic:", "BUG:", "DATA RACE", "fatal error:", defects.Mark}
 
-// TroubleIn returns the first of these texts that a log contains, "" for a good one.
+// TroubleIn returns the first of troubleMarks that a log contains, "" if there is none.
 func TroubleIn(log string) string {
 	for _, mark := range troubleMarks {
 		if strings.Contains(log, mark) {
@@ -376,9 +373,9 @@ type tail struct {
 	mu   sync.Mutex
 	text []byte
 	seen string
-	// around is what was written with the first trouble and after it, at most aroundMax bytes.
+	// around holds the log from the first trouble mark on, at most aroundMax bytes.
 	around []byte
-	// allowed is a text of trouble that the test is about.
+	// allowed is a trouble mark that the test expects.
 	allowed string
 	n       int // lines ever written
 }
@@ -403,7 +400,7 @@ func (l *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns what is kept.
+// String returns the last tailBytesMax bytes.
 func (l *tail) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

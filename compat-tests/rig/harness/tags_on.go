@@ -2,5 +2,5 @@
 
 package harness
 
-// testedTags are the build tags of the programs that tests start: those of the tests.
+// testedTags are the build tags of the programs that tests start: the same as those of the tests.
 const testedTags = "invariants"

@@ -9,21 +9,20 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// turns says which of the servers that share a store a command of a case is sent to: each to
-// another one than the one before, but what drivers send to one server goes there, such as the rest of a
-// cursor or of a transaction.
+// turns selects the server for each command of a case, of the servers that share a store. Commands go to the
+// servers in turn, except for those that drivers send to a certain server, such as the rest of a cursor or of
+// a transaction.
 type turns struct {
 	conns        []*Conn
 	last         int
-	stay         bool           // all goes to the first server
-	cursors      map[int64]int  // where those are that were opened
-	transactions map[string]int // where they are, by their session
+	stay         bool           // all commands go to the first server
+	cursors      map[int64]int  // the server of each open cursor
+	transactions map[string]int // the server of each transaction, by session
 }
 
-// own are the commands about what each server of a cluster has of its own, as each mongos or mongod
-// has: a case with one of them is sent to one server. So is one that asks for statistics: what was written at
-// other servers is in them about a second later.
-// Manual: the pages of the commands.
+// own are the commands about state that each server of a cluster has of its own, as each mongos or mongod
+// has. A case with one of them is sent to one server. So is a case that reads statistics: they include the
+// writes of peers only after about a second. Manual: the pages of the commands.
 var own = []string{
 	"autoCompact", "configureFailPoint", "connectionStatus", "currentOp", "getLastRequestStatistics", "getLog", "killOp", "killSessions",
 	"logout", "planCacheClear", "planCacheClearFilters", "planCacheListFilters", "planCacheSetFilter", "profile", "saslStart",
@@ -31,10 +30,12 @@ var own = []string{
 	"analyzeShardKey", "collStats", "dataSize", "dbStats",
 }
 
-// ownStages are such stages, and what a server writes of its sessions every few minutes.
+// ownStages are stages about such state, and the collection system.sessions, to which a server writes its
+// sessions every few minutes.
 var ownStages = []string{"$collStats", "$currentOp", "$indexStats", "$listLocalSessions", "$planCacheStats", "$shardedDataDistribution", `"system.sessions"`}
 
-// begin begins a case, with the same server in each run.
+// begin resets the state for a case. The first server depends on the case's line only, so each run uses the
+// same servers.
 func (u *turns) begin(c *casefile.Case, before *casefile.Case) {
 	u.last, u.stay = c.Line, false
 	u.cursors, u.transactions = map[int64]int{}, map[string]int{}
@@ -45,7 +46,7 @@ func (u *turns) begin(c *casefile.Case, before *casefile.Case) {
 	}
 }
 
-// isOwn reports whether a command is about what a server has of its own.
+// isOwn reports whether a command is about state of a single server.
 func isOwn(text string) bool {
 	cmd, err := parseCommand(text)
 	if err != nil {
@@ -58,7 +59,7 @@ func isOwn(text string) bool {
 	return slices.Contains(own, first.Key()) || slices.ContainsFunc(ownStages, func(stage string) bool { return strings.Contains(text, stage) })
 }
 
-// next is the number of the server that a command goes to.
+// next returns the number of the server that a command goes to.
 func (u *turns) next(cmd bson.Raw) int {
 	if u.stay || len(u.conns) == 1 {
 		return 0
@@ -74,7 +75,7 @@ func (u *turns) next(cmd bson.Raw) int {
 	return at
 }
 
-// bound is the server that a command belongs to: that of its cursor or its transaction.
+// bound returns the server that a command must go to: that of its cursor or its transaction.
 func (u *turns) bound(cmd bson.Raw) (at int, ok bool) {
 	first, err := cmd.IndexErr(0)
 	if err != nil {
@@ -100,7 +101,7 @@ func (u *turns) bound(cmd bson.Raw) (at int, ok bool) {
 	return at, ok
 }
 
-// answered notes where a cursor is.
+// answered records the server of a new cursor.
 func (u *turns) answered(at int, reply bson.Raw) {
 	if cursor, ok := reply.Lookup("cursor").DocumentOK(); ok {
 		if id, _ := cursor.Lookup("id").AsInt64OK(); id != 0 {
@@ -109,7 +110,7 @@ func (u *turns) answered(at int, reply bson.Raw) {
 	}
 }
 
-// command sends a command to the server whose turn it is.
+// command sends a command to the server that next selects.
 func (u *turns) command(db string, cmd bson.Raw) (bson.Raw, error) {
 	at := u.next(cmd)
 	reply, err := u.conns[at].Command(db, cmd)

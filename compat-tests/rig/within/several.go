@@ -15,18 +15,17 @@ import (
 	"github.com/cantledb/cantle/storage/tikvkv/tikvfake"
 )
 
-// Several are servers of this process over one simulated cluster, as so many processes would be
-// over a real one.
+// Several are servers of this process over one simulated cluster, in place of as many processes over a real
+// one.
 type Several struct {
 	cluster *tikvfake.Cluster
 	servers []*daemon.Daemon
 	stops   []func() error
 }
 
-// Start starts n servers with the arguments of cantle serve, of which all but the first have an
-// address of their own choice and no other listeners. shutdown, if not nil, is what a client's
-// command for the end of the first one calls; the others end by themselves then. out receives
-// their logs.
+// Start starts n servers with the arguments of cantle serve. All but the first listen on a free port and have
+// no other listeners. If shutdown is not nil, a client's shutdown command to the first server calls it; the
+// other servers end by themselves. out receives their logs.
 func Start(ctx context.Context, n int, args []string, shutdown func(), out io.Writer) (*Several, error) {
 	c, err := tikvfake.New()
 	if err != nil {
@@ -51,7 +50,7 @@ func (s *Several) start(ctx context.Context, i int, args []string, shutdown func
 	started := make(chan *daemon.Daemon, 1)
 	stop := sync.OnceValue(func() error { return (<-started).Stop() })
 	if i > 0 && shutdown != nil {
-		shutdown = func() { go stop() } // what it returns is told at the end
+		shutdown = func() { go stop() } // Stop returns its error at the end
 	}
 	cfg := daemon.Config{Shutdown: shutdown, Wrap: func(of storage.Store) storage.Store {
 		on, err := s.member(i)
@@ -73,7 +72,7 @@ func (s *Several) start(ctx context.Context, i int, args []string, shutdown func
 	return d, err
 }
 
-// member is the store of the i-th server.
+// member opens the store of the i-th server.
 func (s *Several) member(i int) (storage.Store, error) {
 	kv, err := s.cluster.Client()
 	if err != nil {
@@ -82,7 +81,7 @@ func (s *Several) member(i int) (storage.Store, error) {
 	return tikvkv.OpenOn(context.Background(), kv, tikvkv.Options{Keyspace: "within", Several: true, Self: fmt.Sprintf("server %d", i)})
 }
 
-// deaf is arguments without those that name an address to listen on.
+// deaf returns arguments without those that name an address to listen on.
 func deaf(args []string) (out []string) {
 	for i := 0; i < len(args); i++ {
 		name, _, value := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
@@ -95,7 +94,7 @@ func deaf(args []string) (out []string) {
 	return out
 }
 
-// Servers are all of them, in the order of their start.
+// Servers returns all of them, in the order of their start.
 func (s *Several) Servers() []*daemon.Daemon { return s.servers }
 
 // Stop ends them one after the other, and the cluster.

@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/storage/tikvkv/tikvfake"
 )
 
-// Instead closes a store and opens one over a new cluster in its place: a daemon.Config.Wrap.
-// The cluster ends with it.
+// Instead closes a store and opens a store over a new cluster in its place, for daemon.Config.Wrap. The
+// cluster ends with its store.
 func Instead(of storage.Store) storage.Store {
 	on, err := open()
 	if err = errors.Join(err, of.Close()); err != nil {
@@ -20,7 +20,7 @@ func Instead(of storage.Store) storage.Store {
 	return on
 }
 
-// store is one that drops its cluster with itself.
+// store is a store that closes its cluster with itself.
 type store struct {
 	storage.Store
 	cluster *tikvfake.Cluster

@@ -14,26 +14,27 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// account is what happened while several gateways wrote to a collection whose structure changed,
-// all by the one clock of the test: it is told when a document is missing.
+// account records the writes to a collection whose structure changes, and the steps of the jobs, from several
+// servers on one clock. A failed test prints the record of a missing document.
 type account struct {
 	g     []*gateway
 	since time.Time
-	first bson.Timestamp // of the cluster, before the first write
+	first bson.Timestamp // the cluster time before the first write
 
 	mu    sync.Mutex
 	steps []string
-	wrote map[any]span // and not deleted
+	wrote map[any]span // by _id, without deleted documents
 	gone  map[any]bool // deleted
 }
 
-// span is when a document was sent and acknowledged, and what it then had as n; -1 if nobody knows.
+// span holds the times at which a write was sent and acknowledged, and the n that the document then had; -1
+// if the outcome is undetermined.
 type span struct {
 	sent, done time.Duration
 	n          int
 }
 
-// accountOf begins an account, with the steps of the jobs of all gateways.
+// accountOf begins an account, which also records the steps of the jobs of all servers.
 func accountOf(g []*gateway) *account {
 	now := g[0].d.Jobs().Store.Latest()
 	a := &account{g: g, since: time.Now(), first: bson.Timestamp{T: uint32(now >> 32), I: uint32(now)}, wrote: map[any]span{}, gone: map[any]bool{}}
@@ -49,19 +50,19 @@ func accountOf(g []*gateway) *account {
 	return a
 }
 
-// step notes that something has happened.
+// step records an event.
 func (a *account) step(format string, args ...any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.steps = append(a.steps, fmt.Sprintf("%8v ", time.Since(a.since).Round(time.Millisecond))+fmt.Sprintf(format, args...))
 }
 
-// write inserts the n-th document of a gateway there, changes some of them and deletes others, and
-// notes what is acknowledged.
+// write inserts the n-th document of a server, changes some and deletes others, and records what is
+// acknowledged.
 func (a *account) write(ctx context.Context, at, n int) {
 	x, id, sent := a.g[at].coll("x"), fmt.Sprintf("%d-%d", at, n), time.Since(a.since)
 	if _, err := x.InsertOne(ctx, bson.M{"_id": id, "k": n % 17, "n": n}); err != nil {
-		return // a lease can also be over because the machine has too much to do
+		return // the lease can also expire because the machine is overloaded
 	}
 	a.note(id, span{sent, time.Since(a.since), n})
 	other := a.g[(at+n/3)%len(a.g)].coll("x")
@@ -84,19 +85,19 @@ func (a *account) write(ctx context.Context, at, n int) {
 			a.gone[id] = true
 			a.mu.Unlock()
 		} else if err == nil {
-			a.note(id, span{sent, time.Since(a.since), n}) // it cannot be missing
+			a.note(id, span{sent, time.Since(a.since), n}) // the delete has not found it, though it must be there
 		}
 	}
 }
 
-// note notes what a document is.
+// note records the last write of a document.
 func (a *account) note(id any, s span) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.wrote[id] = s
 }
 
-// wrong are the documents of a scan that are there although they were deleted, or not as they were left.
+// wrong returns the documents of a scan that should have been deleted or that differ from their last write.
 func (a *account) wrong(scan []bson.M) (list []any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -109,7 +110,7 @@ func (a *account) wrong(scan []bson.M) (list []any) {
 	return list
 }
 
-// missing is what was acknowledged and is not among those that a scan has found.
+// missing returns the acknowledged documents that a scan has not found.
 func (a *account) missing(scan []any) []any {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -120,8 +121,8 @@ func (a *account) missing(scan []any) []any {
 	return slices.Collect(maps.Keys(all))
 }
 
-// tell prints what is known of documents that are missing: when they were written, when the change
-// log says that they were, and what the jobs did.
+// Logs the record of missing documents: the times of their writes, the entries of the change log, and the
+// steps of the jobs.
 func (a *account) tell(t *testing.T, ids []any) {
 	t.Helper()
 	if len(ids) == 0 {

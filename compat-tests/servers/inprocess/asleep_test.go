@@ -17,19 +17,19 @@ import (
 	"github.com/cantledb/cantle/bson/bsontest"
 )
 
-// sleeper is a collection that one gateway changes while another is asleep for longer than its lease.
+// sleeper is a collection that one server changes while another one is cut off for longer than its lease.
 type sleeper struct {
-	name, after string // before the change and after it
+	name, after string // name before the change, and after it if it changes
 	db          string
 	change      bson.D
-	gone        bool // what was there before
+	gone        bool // the change removes the old documents
 
-	marked atomic.Bool // the document "marker" was written after the change
+	marked atomic.Bool // the document "marker" has been written after the change
 	mu     sync.Mutex
-	acked  []any // inserted at the gateway that sleeps, under the later name
+	acked  []any // documents acknowledged by the sleeping server under the later name
 }
 
-// sleepers are one for each kind of change.
+// sleepers returns a sleeper for each kind of change.
 func sleepers() []*sleeper {
 	index := func(name, key string, opts bson.M) bson.A {
 		spec := bson.M{"key": bson.M{key: 1}, "name": name}
@@ -50,7 +50,7 @@ func sleepers() []*sleeper {
 	}
 }
 
-// now is the name that the collection has after the change.
+// now returns the name of the collection after the change.
 func (s *sleeper) now() string {
 	if s.after != "" {
 		return s.after
@@ -58,7 +58,7 @@ func (s *sleeper) now() string {
 	return s.name
 }
 
-// prepare makes the collection.
+// prepare creates the collection with documents and indexes.
 func (s *sleeper) prepare(t *testing.T, g *gateway) {
 	if s.name == "split" || s.name == "resharded" {
 		bsontest.Must(t, g.Database("admin").RunCommand(t.Context(), bson.D{{Key: "shardCollection", Value: "test." + s.name}, {Key: "key", Value: bson.M{"_id": "hashed"}}, {Key: "numInitialChunks", Value: 2}}).Err())
@@ -73,8 +73,8 @@ func (s *sleeper) prepare(t *testing.T, g *gateway) {
 	bsontest.Must(t, err)
 }
 
-// patiently does something again while that ends as on a machine that has too much to do: its own lease
-// can be over as well. What was done the first time is not there, or twice there, the second time.
+// patiently repeats an operation that fails because of an expired lease, as can happen on an overloaded
+// machine. In a repetition, errors are accepted which show that the first attempt took effect.
 func patiently(do func() error) error {
 	for late := false; ; late = true {
 		err := do()
@@ -90,8 +90,8 @@ func patiently(do func() error) error {
 	}
 }
 
-// use writes and reads at the gateway that sleeps until ctx ends: who is answered after the change has
-// the state after it.
+// use writes and reads at the sleeping server until ctx ends. Each reply after the change must show the state
+// after the change.
 func (s *sleeper) use(ctx context.Context, t *testing.T, g *gateway) {
 	for n := 0; ctx.Err() == nil; n++ {
 		one, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
@@ -119,9 +119,9 @@ func (s *sleeper) use(ctx context.Context, t *testing.T, g *gateway) {
 	}
 }
 
-// A gateway that sleeps for longer than its lease while another one changes structures, and comes back,
-// neither reads nor writes by what it knew: with a client at it all the time, and transactions that it
-// had begun before.
+// TestAsleep checks that a server that is cut off for longer than its lease, while another one changes
+// structures, neither reads nor writes by its outdated catalog when it comes back: with a client sending all
+// the time, and with transactions begun before.
 func TestAsleep(t *testing.T) {
 	g := several(t, 2)
 	awake, asleep := g[0], g[1]

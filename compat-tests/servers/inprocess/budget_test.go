@@ -14,13 +14,13 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// budgetRU is what a collection has in these tests, a second.
+// budgetRU is the budget of a collection in these tests, in RU per second.
 const budgetRU = 400
 
-// spent is what inserts at some gateways have cost, by the charges that they were told.
+// spent sums the charges in the replies to inserts at some servers.
 type spent struct{ micro atomic.Int64 }
 
-// overload inserts at a gateway as much as it lets in until ctx ends.
+// overload inserts at a server as fast as it admits until ctx ends.
 func (s *spent) overload(ctx context.Context, g *gateway, coll string) {
 	doc := bson.M{"pad": make([]byte, 900)}
 	for ctx.Err() == nil {
@@ -35,14 +35,14 @@ func (s *spent) overload(ctx context.Context, g *gateway, coll string) {
 // insertMicro is the price of one of these inserts: 5 RU, and one index entry.
 const insertMicro = 5_400_000
 
-// budgeted makes a collection with a budget at a gateway.
+// budgeted creates a collection with a budget at a server.
 func budgeted(t *testing.T, g *gateway, name string) {
 	t.Helper()
 	bsontest.Must(t, g.Database("test").RunCommand(t.Context(), bson.D{{Key: "customAction", Value: "CreateCollection"},
 		{Key: "collection", Value: name}, {Key: "offerThroughput", Value: budgetRU}}).Err())
 }
 
-// now is the store's time.
+// now returns the time of the store's newest timestamp.
 func now(t *testing.T, g *gateway) time.Duration {
 	t.Helper()
 	ts, err := g.d.Jobs().Store.Now(t.Context())
@@ -54,7 +54,7 @@ func duration(ts storage.Timestamp) time.Duration {
 	return time.Duration(ts.Seconds())*time.Second + time.Duration(ts.Increment()>>22)*time.Millisecond
 }
 
-// TestOneBudget has one, two and three overloaded gateways admit together what the budget is.
+// TestOneBudget checks that one, two or three overloaded servers together admit the budget.
 func TestOneBudget(t *testing.T) {
 	for n := 1; n <= 3; n++ {
 		t.Run(string(rune('0'+n)), func(t *testing.T) {
@@ -69,14 +69,14 @@ func TestOneBudget(t *testing.T) {
 					wg.Go(func() { s.overload(ctx, &gateway{Client: quiet}, "x") })
 				}
 			}
-			time.Sleep(3 * time.Second) // until shares are what they stay
+			time.Sleep(3 * time.Second) // until the shares are stable
 			from, before := now(t, g[0]), s.micro.Load()
 			time.Sleep(6 * time.Second)
 			took, got := now(t, g[0])-from, s.micro.Load()-before
 			cancel()
 			wg.Wait()
-			// The seconds in which the shares of both ends came may be in or out, and so may a second's
-			// debts; more is not explained by anything.
+			// The measured time may include the seconds in which shares were granted at both ends, and a
+			// second's debts; nothing else explains an excess.
 			most := float64(took/time.Second+2) * budgetRU
 			if rus := float64(got) / 1e6; rus > most {
 				t.Errorf("%d gateways admitted %.0f RU in %v, at most %.0f", n, rus, took, most)
@@ -87,7 +87,8 @@ func TestOneBudget(t *testing.T) {
 	}
 }
 
-// TestBudgetReturns has the share of a gateway that is cut off go to the other, and come back.
+// TestBudgetReturns checks that the budget share of a server that is cut off goes to the other one, and comes
+// back.
 func TestBudgetReturns(t *testing.T) {
 	g := several(t, 2)
 	budgeted(t, g[0], "x")
@@ -107,7 +108,7 @@ func TestBudgetReturns(t *testing.T) {
 			}
 		}
 	}
-	// perSecond is what a gateway lets in during the next second and a half.
+	// perSecond returns the RU per second that a server admits in the next second and a half.
 	perSecond := func(s *spent) float64 {
 		before, from := s.micro.Load(), time.Now()
 		time.Sleep(1500 * time.Millisecond)
@@ -120,7 +121,7 @@ func TestBudgetReturns(t *testing.T) {
 	await("the gateway that is back has got nothing", func() bool { return perSecond(&b) > budgetRU/10 })
 }
 
-// TestBudgetAlone has a gateway whose neighbour has stopped go on with all of the budget.
+// TestBudgetAlone checks that a server whose only peer has stopped gets the whole budget.
 func TestBudgetAlone(t *testing.T) {
 	g := several(t, 2)
 	budgeted(t, g[0], "x")

@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/bson/bsontest"
 )
 
-// inTxn runs a transaction at a gateway: between is called before it is committed.
+// inTxn runs a transaction at a server. between is called before the commit.
 func (g *gateway) inTxn(t *testing.T, work func(ctx context.Context) error, between func()) error {
 	t.Helper()
 	s, err := g.StartSession()
@@ -30,7 +30,8 @@ func (g *gateway) inTxn(t *testing.T, work func(ctx context.Context) error, betw
 	return err
 }
 
-// transient wants an error after which a driver begins the transaction again.
+// transient checks for an error with the label TransientTransactionError, on which a driver retries the
+// transaction.
 func transient(t *testing.T, what string, err error) {
 	t.Helper()
 	var said mongo.ServerError
@@ -39,8 +40,8 @@ func transient(t *testing.T, what string, err error) {
 	}
 }
 
-// Definitions in a transaction at one gateway meet those of another one: where both cannot be, the
-// transaction is to be begun again, and nothing of it is there.
+// TestDefineInTxn checks that definitions in a transaction at one server conflict with incompatible ones of
+// another server: the transaction gets a transient error, and nothing of it is there.
 func TestDefineInTxn(t *testing.T) {
 	g := several(t, 2)
 	x, y := g[0], g[1]
@@ -80,7 +81,8 @@ func TestDefineInTxn(t *testing.T) {
 	transient(t, "a collection that another gateway drops meanwhile", err)
 	want(t, "documents of what was dropped", len(ids(t, x.coll("old"), bson.M{})), 0)
 
-	// A transaction that makes something of its own is committed, or begun again, whatever else others define.
+	// A transaction that creates a collection of its own commits, or gets a transient error, whatever other
+	// collections are defined meanwhile.
 	for n := range 5 {
 		name := fmt.Sprintf("own%d", n)
 		for {

@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/bson/bsontest"
 )
 
-// TestDroppedElsewhere: a user who is dropped at one gateway has no transaction open at another one once
-// that is answered, and a later user of the same name has nothing of it.
+// TestDroppedElsewhere checks that after dropUser at one server has returned, the user has no open
+// transaction at another one, and that a later user of the same name gets nothing of it.
 func TestDroppedElsewhere(t *testing.T) {
 	g := several(t, 2, "--auth")
 	as := func(g *gateway, user string) *mongo.Client {

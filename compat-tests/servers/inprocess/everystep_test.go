@@ -18,17 +18,17 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// change is something that a gateway does to the collection x in many transactions.
+// change is a command that changes the collection x in many transactions.
 type change struct {
 	name    string
 	db      string
 	command bson.D
-	again   []int // errors that say it is done already
-	// done reports that the collection is as the command makes it.
+	again   []int // codes of errors that report that the change was made already
+	// done reports whether the collection is as the command makes it.
 	done  func(g *gateway) bool
-	plain bool // it is for a collection that is not sharded
-	bare  bool // and leaves it without indexes
-	// before is done to the collection first.
+	plain bool // the change is for an unsharded collection
+	bare  bool // the change leaves the collection without indexes
+	// before is a command that runs on the collection first.
 	before bson.D
 }
 
@@ -55,10 +55,10 @@ func changes() []change {
 	}
 }
 
-// docs is how many documents the collection has, enough for several transactions of a job.
+// docs is the number of documents of the collection, enough for several transactions of a job.
 const docs = 600
 
-// prepare makes two gateways and the collection.
+// prepare starts two servers and creates the collection.
 func (c *change) prepare(t *testing.T) []*gateway {
 	g := several(t, 2)
 	if !c.plain {
@@ -78,15 +78,16 @@ func (c *change) prepare(t *testing.T) []*gateway {
 	return g
 }
 
-// run does the change at a gateway.
+// run makes the change at a server.
 func (c *change) run(ctx context.Context, g *gateway) error {
 	return g.Database(c.db).RunCommand(ctx, c.command).Err()
 }
 
-// TestEveryStep cuts a gateway off in the middle of a change, where it asks the cluster for a time, as it does for each
-// transaction: the other one goes on with the collection as it was or as it is to be, and ends the change if it is asked to, as
-// soon as the lease is over, and the first one sees the same when it is back. A short run does that once to each of two changes, a long
-// one at every fourth time, beginning anywhere.
+// TestEveryStep cuts a server off in the middle of a change, when it requests a timestamp of the cluster, as
+// it does for each transaction. The other server goes on with the collection as it was or as it will be. As
+// soon as the lease has expired, it can complete the change. The first server sees the same state when it is
+// back. A short run cuts once in each of two changes, a long one at every fourth timestamp, beginning at a
+// random one.
 func TestEveryStep(t *testing.T) {
 	list, share := changes(), int64(4)
 	if !testenv.IsLong() {
@@ -115,7 +116,7 @@ func TestEveryStep(t *testing.T) {
 	}
 }
 
-// cutOff does the change at a gateway that is cut off in the middle.
+// cutOff makes the change at a server that is cut off in the middle.
 func (c *change) cutOff(t *testing.T, after int64) {
 	g := c.prepare(t)
 	first, other := g[0], g[1]
@@ -128,7 +129,7 @@ func (c *change) cutOff(t *testing.T, after int64) {
 		return nil, len(told) > 0 || first.asked.Load() > first.lasts.Load()
 	})
 	first.away.Store(true)
-	// Whoever writes waits for the lease, and not longer.
+	// A writer waits for the lease to expire, and not longer.
 	extra := bson.M{"_id": "extra", "k": 1, "n": docs, "u": docs}
 	begun := time.Now()
 	bsontest.Must(t, patiently(func() error { return other.replace(t, "x", extra) }))

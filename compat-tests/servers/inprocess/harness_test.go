@@ -27,13 +27,13 @@ type gateway struct {
 	c     *tikvfake.Cluster
 	d     *daemon.Daemon
 	away  atomic.Bool  // cut off from the cluster
-	asked atomic.Int64 // how often it has asked for a time
-	lasts atomic.Int64 // how often it may before it is cut off; 0 = for ever
+	asked atomic.Int64 // timestamps that the server has requested
+	lasts atomic.Int64 // timestamps that it may request before it is cut off; 0 = any number
 	ended bool
 }
 
-// oracle says whether the gateway gets times of the cluster: without new ones it neither renews
-// its lease nor does anything else, as one that is asleep.
+// oracle returns an error if the server is cut off from the cluster's timestamps. Without new ones it neither
+// renews its lease nor makes progress, like a suspended process.
 func (g *gateway) oracle() error {
 	n, last := g.asked.Add(1), g.lasts.Load()
 	if g.away.Load() || last > 0 && n > last {
@@ -42,13 +42,13 @@ func (g *gateway) oracle() error {
 	return nil
 }
 
-// shop is the keyspace of all gateways.
+// shop is the keyspace of all servers.
 const shop = "several"
 
-// lease is how long a gateway is waited for that says nothing.
+// lease is the duration of a lease: the time that other servers wait for a silent one.
 const lease = 4 * time.Second
 
-// newCluster is a simulated cluster that ends with the test.
+// newCluster starts a simulated cluster that ends with the test.
 func newCluster(t *testing.T) *tikvfake.Cluster {
 	t.Helper()
 	c, err := tikvfake.New()
@@ -59,13 +59,13 @@ func newCluster(t *testing.T) *tikvfake.Cluster {
 	return c
 }
 
-// start starts a gateway over a cluster, with flags besides the usual ones.
+// start starts a server over a cluster, with flags in addition to the usual ones.
 func start(t *testing.T, c *tikvfake.Cluster, args ...string) *gateway {
 	t.Helper()
 	return startAtLevel(t, c, tikvkv.Level, args...)
 }
 
-// startAtLevel starts one whose program reads what was written up to a level.
+// startAtLevel starts a server whose program reads formats up to a version.
 func startAtLevel(t *testing.T, c *tikvfake.Cluster, level uint32, args ...string) *gateway {
 	t.Helper()
 	g := &gateway{c: c}
@@ -101,13 +101,13 @@ func startAtLevel(t *testing.T, c *tikvfake.Cluster, level uint32, args ...strin
 	return g
 }
 
-// startLike starts one more over the cluster of another.
+// startLike starts another server over the cluster of a given one.
 func startLike(t *testing.T, g *gateway, args ...string) *gateway {
 	t.Helper()
 	return start(t, g.c, args...)
 }
 
-// stop ends a gateway, once.
+// stop ends a server, once.
 func (g *gateway) stop() {
 	if !g.ended {
 		g.ended = true
@@ -115,7 +115,7 @@ func (g *gateway) stop() {
 	}
 }
 
-// connect is a client that ends with the test.
+// connect returns a client that ends with the test.
 func connect(t *testing.T, uri string, more ...*options.ClientOptions) *mongo.Client {
 	t.Helper()
 	c, err := mongo.Connect(append([]*options.ClientOptions{options.Client().ApplyURI(uri).SetServerSelectionTimeout(10 * time.Second)}, more...)...)
@@ -130,7 +130,7 @@ func connect(t *testing.T, uri string, more ...*options.ClientOptions) *mongo.Cl
 	return c
 }
 
-// several starts n gateways over one cluster.
+// several starts n servers over one cluster.
 func several(t *testing.T, n int, args ...string) (list []*gateway) {
 	c := newCluster(t)
 	for range n {
@@ -139,16 +139,16 @@ func several(t *testing.T, n int, args ...string) (list []*gateway) {
 	return list
 }
 
-// coll is a collection as a gateway sees it.
+// coll returns a collection as a server sees it.
 func (g *gateway) coll(name string) *mongo.Collection { return g.Database("test").Collection(name) }
 
-// replace writes a document, whatever was there under its _id.
+// replace writes a document and replaces an earlier one with the same _id.
 func (g *gateway) replace(t *testing.T, coll string, doc bson.M) error {
 	_, err := g.coll(coll).ReplaceOne(t.Context(), bson.M{"_id": doc["_id"]}, doc, options.Replace().SetUpsert(true))
 	return err
 }
 
-// want compares what was found with what is wanted.
+// Compares a result with the expected one.
 func want(t *testing.T, what string, got, want any) {
 	t.Helper()
 	if fmt.Sprint(got) != fmt.Sprint(want) {

@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/bson/bsontest"
 )
 
-// said is what a console answers to a question about the history.
+// Reply of a console to a request for the history.
 type said struct {
 	Writes     []float64
 	Rows       []struct{ Cells []byte }
@@ -31,7 +31,8 @@ func (g *gateway) history(t *testing.T, path string) (out said) {
 	return out
 }
 
-// TestHistory: the console of each gateway shows what was done at all of them, and who does not answer.
+// TestHistory checks that the console of each server shows the work of all of them, and names those that do
+// not answer.
 func TestHistory(t *testing.T) {
 	g := several(t, 2, "--console-listen", "127.0.0.1:0")
 	heard(t, g...)

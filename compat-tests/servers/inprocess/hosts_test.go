@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/bson/bsontest"
 )
 
-// hosts are the hosts of the documents that an aggregation returns, each once.
+// hosts returns the distinct hosts in the documents that an aggregation returns.
 func hosts(t *testing.T, found *mongo.Cursor, err error) string {
 	t.Helper()
 	bsontest.Must(t, err)
@@ -27,8 +27,8 @@ func hosts(t *testing.T, found *mongo.Cursor, err error) string {
 	return strings.Join(list, " ")
 }
 
-// TestHosts asks two gateways on one machine for what is about one of them: each answer says which,
-// by the address that it tells clients.
+// TestHosts sends two servers on one machine the commands about a single server: each reply names its server
+// by the address that clients use.
 func TestHosts(t *testing.T) {
 	c := newCluster(t)
 	names := []string{"one.example:27017", "two.example:27017"}

@@ -19,7 +19,7 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// soon waits until ok, with what was seen last.
+// soon waits until ok returns done. If it never does, the test fails with the value seen last.
 func soon(t *testing.T, what string, ok func() (seen any, done bool)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -39,7 +39,7 @@ func soon(t *testing.T, what string, ok func() (seen any, done bool)) {
 	}
 }
 
-// on says which gateways have a duty.
+// on returns the servers that own a duty.
 func on(g []*gateway, name string) (list []int) {
 	for i := range g {
 		if !g[i].ended && g[i].d.Jobs().Duties.Has(name) {
@@ -49,7 +49,8 @@ func on(g []*gateway, name string) (list []int) {
 	return list
 }
 
-// Each loop is the work of one gateway, and of another once that has died, slept or stopped.
+// TestDuties checks that each background job runs on one server, and on another one after that has died,
+// slept or stopped.
 func TestDuties(t *testing.T) {
 	g := several(t, 3)
 	names := []string{"counts", "delete", "resume", "balance"}
@@ -87,7 +88,8 @@ func TestDuties(t *testing.T) {
 	t.Logf("taken over %v after a clean stop", time.Since(begun))
 }
 
-// Documents expire once: each deletion is in the change log once, whoever asked for it.
+// TestExpireOnce checks that documents expire once: each deletion is in the change log once, whichever server
+// ran the job.
 func TestExpireOnce(t *testing.T) {
 	g := several(t, 3)
 	_, err := g[0].coll("x").Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.M{"at": 1}, Options: options.Index().SetExpireAfterSeconds(1)})
@@ -113,8 +115,8 @@ func TestExpireOnce(t *testing.T) {
 	want(t, "gateways that expire", len(on(g, "expire")), 1)
 }
 
-// What is written at one while another splits and reshards the collection is all there, by every
-// index, also if the lease of one that writes is over now and then.
+// TestStructure checks that writes at one server, while another one splits and reshards the collection, are
+// all there and in every index, also if the lease of a writing server expires now and then.
 func TestStructure(t *testing.T) {
 	rounds := 1
 	if testenv.IsLong() {
@@ -214,8 +216,7 @@ func structure(t *testing.T, rounds int, lapses bool) {
 	})
 }
 
-// stopAt makes a gateway's jobs wait at a step until the test ends; reached is closed when one is
-// there.
+// stopAt makes a server's jobs wait at a step until goOn is closed; reached is closed when a job is there.
 func (g *gateway) stopAt(t *testing.T, step string) (reached, goOn chan struct{}) {
 	reached, goOn = make(chan struct{}), make(chan struct{})
 	done := false
@@ -229,7 +230,7 @@ func (g *gateway) stopAt(t *testing.T, step string) (reached, goOn chan struct{}
 	return reached, goOn
 }
 
-// settled reports that a gateway sees no split under way.
+// settled reports whether a server sees no split in progress.
 func (g *gateway) settled(name string) bool {
 	for _, d := range g.entry(name).Map.Shards() {
 		if !d.Settled() {
@@ -250,8 +251,9 @@ func fill(t *testing.T, g *gateway, n int) {
 	bsontest.Must(t, err)
 }
 
-// A reshard and a split whose gateway dies end: the collection is the old one or the new one,
-// writers go on after its lease, and what the dead one does later changes nothing.
+// TestTakeover checks that a reshard and a split whose server dies come to an end: the collection is the old
+// one or the new one, writers continue after the lease has expired, and late writes of the dead server change
+// nothing.
 func TestTakeover(t *testing.T) {
 	for _, step := range []string{"blocked", "prepared"} {
 		t.Run(step, func(t *testing.T) {
@@ -280,7 +282,7 @@ func TestTakeover(t *testing.T) {
 				soon(t, "the split is ended by the other", func() (any, bool) {
 					return nil, g[1].settled("x")
 				})
-			} else { // another one can be made at once
+			} else { // another split is possible at once
 				soon(t, "another reshard", func() (any, bool) {
 					err := g[1].Database("admin").RunCommand(t.Context(), bson.D{{Key: "reshardCollection", Value: "test.x"}, {Key: "key", Value: bson.M{"n": 1}}, {Key: "numInitialChunks", Value: 1}}).Err()
 					return err, err == nil
@@ -319,8 +321,8 @@ func TestTakeover(t *testing.T) {
 	}
 }
 
-// Who works at the structure of a collection that a job has left frozen, because its gateway lost its
-// lease, lets its writers go on first: the work is a writer as well.
+// TestLeftFrozen checks a collection that a job has left frozen because its server lost the lease. Work on
+// its structure must first unfreeze it for writers, because the work writes as well.
 func TestLeftFrozen(t *testing.T) {
 	g := several(t, 2)
 	bsontest.Must(t, g[0].Database("admin").RunCommand(t.Context(), bson.D{{Key: "shardCollection", Value: "test.x"}, {Key: "key", Value: bson.M{"_id": "hashed"}}, {Key: "numInitialChunks", Value: 2}}).Err())
@@ -337,7 +339,7 @@ func TestLeftFrozen(t *testing.T) {
 	insert(t, g[0].coll("x"), bson.M{"_id": 1000, "k": 1, "n": 1})
 }
 
-// A reshard can be seen and aborted at another gateway.
+// TestAbortElsewhere checks that a reshard is visible and can be aborted at another server.
 func TestAbortElsewhere(t *testing.T) {
 	g := several(t, 2)
 	bsontest.Must(t, g[0].Database("admin").RunCommand(t.Context(), bson.D{{Key: "shardCollection", Value: "test.x"}, {Key: "key", Value: bson.M{"_id": "hashed"}}}).Err())
@@ -371,7 +373,8 @@ func TestAbortElsewhere(t *testing.T) {
 	want(t, "documents", len(ids(t, g[0].coll("x"), bson.M{})), 302)
 }
 
-// The structure of a collection is changed by one at a time, whichever gateway it is asked of.
+// TestOneAtATime checks that the structure of a collection changes by one command at a time, whichever
+// servers get the commands.
 func TestOneAtATime(t *testing.T) {
 	g := several(t, 3)
 	fill(t, g[0], 200)

@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/bson/bsontest"
 )
 
-// sleeping begins a command at a gateway that takes long, and returns its number and where its error comes.
+// sleeping starts a long command at a server, and returns its opid and a channel for its error.
 func sleeping(t *testing.T, g *gateway, name string) (opid any, ended <-chan error) {
 	t.Helper()
 	done := make(chan error, 1)
@@ -33,8 +33,8 @@ func sleeping(t *testing.T, g *gateway, name string) (opid any, ended <-chan err
 	return nil, nil
 }
 
-// TestKillsElsewhere: what runs at one gateway is ended by whoever asks another one: a command by its number, a
-// session's command and transaction.
+// TestKillsElsewhere checks that what runs at one server can be ended through another one: a command by its
+// opid, a session's command and transaction.
 func TestKillsElsewhere(t *testing.T) {
 	g := several(t, 2)
 	heard(t, g...)

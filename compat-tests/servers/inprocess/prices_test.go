@@ -23,7 +23,7 @@ func (g *gateway) address() string {
 	return strings.TrimSuffix(strings.TrimPrefix(g.URI, "mongodb://"), "/")
 }
 
-// A server warns of those over the same store that charge by another price list, and of no others.
+// TestPricesDiffer checks that a server warns of peers that charge by another price list, and of no others.
 func TestPricesDiffer(t *testing.T) {
 	first := start(t, newCluster(t), "--prices", "normative")
 	heard(t, first)

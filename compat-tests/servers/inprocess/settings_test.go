@@ -19,8 +19,8 @@ func (g *gateway) admin(t *testing.T, cmd bson.D) bson.Raw {
 	return raw
 }
 
-// What one sets for the whole cluster holds at all when the command returns, and what several
-// set at the same time is not lost.
+// TestSettings checks that a cluster-wide setting is effective at all servers when its command returns, and
+// that concurrent settings are not lost.
 func TestSettings(t *testing.T) {
 	g := several(t, 3)
 	g[0].admin(t, bson.D{{Key: "setDefaultRWConcern", Value: 1}, {Key: "defaultReadConcern", Value: bson.M{"level": "majority"}}})

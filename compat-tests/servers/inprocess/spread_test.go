@@ -18,8 +18,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// behind makes a gateway take over nothing of what others change, while its lease goes on, until
-// goOn is called.
+// behind makes a server apply no catalog changes of its peers, while its lease is renewed, until goOn is
+// called.
 func (g *gateway) behind(t *testing.T) (goOn func()) {
 	t.Helper()
 	const topic = "behind"
@@ -52,23 +52,24 @@ func (g *gateway) behind(t *testing.T) (goOn func()) {
 	return goOn
 }
 
-// entry is what the catalog of a gateway has under a name.
+// entry returns the entry in a server's catalog under a name.
 func (g *gateway) entry(name string) *catalog.Collection {
 	return g.d.Jobs().Catalog.Peek().Collection(collection.Namespace{DB: "test", Coll: name})
 }
 
-// Nobody writes by a change of the catalog that another gateway does not know yet: that one would
-// not understand what it sees. Here it lives, and has not taken over what changed.
+// TestBehind checks that no server writes by a new catalog version before every server has applied it: a
+// server with an older version would misread such writes. Here the peer is alive but has not applied the
+// change.
 func TestBehind(t *testing.T) {
 	byN := options.Find().SetHint(bson.M{"n": 1})
 	keyOf := func(g *gateway) string { return g.entry("x").Key.String() }
 	for _, one := range []struct {
 		name   string
-		change bson.D                                  // at the first
-		step   string                                  // of the change, after which the other is behind; "" for before all of it
-		known  func(g *gateway) bool                   // the first goes by the change
-		to     string                                  // what is written to
-		late   func(t *testing.T, x *mongo.Collection) // at the other, after the writes, if they are acknowledged
+		change bson.D                                  // runs at the first server
+		step   string                                  // the step of the change after which the other server stays behind; "" for before all of it
+		known  func(g *gateway) bool                   // reports whether the first server has applied the change
+		to     string                                  // the collection that is written, "" for x
+		late   func(t *testing.T, x *mongo.Collection) // runs at the other server if the writes are acknowledged
 	}{
 		{
 			name:   "an index is made, and one who does not know it deletes a document that has an entry",
@@ -162,7 +163,7 @@ func TestBehind(t *testing.T) {
 				bsontest.Must(t, err)
 				one.late(t, g[1].coll(to))
 				wrote <- nil
-			case <-time.After(500 * time.Millisecond): // it waits for the other to know
+			case <-time.After(500 * time.Millisecond): // the write waits until the other server has applied the change
 			}
 			letGo()
 			bsontest.Must(t, <-changed)

@@ -17,18 +17,18 @@ import (
 	"github.com/cantledb/cantle/bson/bsontest"
 )
 
-// stress is some time of definers and writers at several gateways, on few names.
+// stress runs definitions and writes at several servers, on few names, for some time.
 type stress struct {
 	t        *testing.T
 	g        []*gateway
 	done     atomic.Int64 // definitions that succeeded
-	refused  atomic.Int64 // and those that did not
+	refused  atomic.Int64 // definitions that failed
 	inserted atomic.Int64
 }
 
 var stressNames = []string{"a", "b", "c"}
 
-// define does one thing to a collection.
+// define runs one random definition on a collection.
 func (s *stress) define(ctx context.Context, g *gateway, r *rand.Rand) error {
 	name, other := stressNames[r.IntN(len(stressNames))], stressNames[r.IntN(len(stressNames))]
 	coll := g.coll(name)
@@ -51,7 +51,7 @@ func (s *stress) define(ctx context.Context, g *gateway, r *rand.Rand) error {
 	}
 }
 
-// run lets definers and writers work at every gateway until ctx ends.
+// run defines and writes at every server until ctx ends.
 func (s *stress) run(ctx context.Context) {
 	var wg sync.WaitGroup
 	for i, g := range s.g {
@@ -87,7 +87,7 @@ func (s *stress) run(ctx context.Context) {
 	wg.Wait()
 }
 
-// verify compares what the gateways say when all is quiet.
+// verify compares the servers' views after all load has ended.
 func (s *stress) verify() {
 	t := s.t
 	t.Helper()
@@ -108,7 +108,7 @@ func (s *stress) verify() {
 		} else if got != first {
 			t.Errorf("gateway %d has\n%s\nand the first one\n%s", i, got, first)
 		}
-		for name := range seen { // what is written at one now is there for the others
+		for name := range seen { // a write at one server is now visible at the others
 			id := fmt.Sprintf("last-%d", i)
 			insert(t, g.coll(name), bson.M{"_id": id})
 			for j := range s.g {
@@ -120,8 +120,8 @@ func (s *stress) verify() {
 	}
 }
 
-// contents is how many documents a collection has, by a scan, which is the same by each of its
-// indexes.
+// contents returns the number of documents of a collection, by a scan; each of its indexes must find the same
+// documents.
 func (s *stress) contents(g *gateway, name string) string {
 	t, coll := s.t, g.coll(name)
 	t.Helper()
@@ -146,7 +146,7 @@ func (s *stress) contents(g *gateway, name string) string {
 	return fmt.Sprint(len(scan), names)
 }
 
-// Definitions and writes at two and three gateways on few names: in the end there is one
+// TestStress runs definitions and writes at two and three servers on few names: in the end there is one
 // collection of a name, the same for all, and every index has every document.
 func TestStress(t *testing.T) {
 	for _, n := range []int{2, 3} {

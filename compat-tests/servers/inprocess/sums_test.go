@@ -14,7 +14,7 @@ import (
 	"github.com/cantledb/cantle/bson/bsontest"
 )
 
-// custom runs a custom action on the collection x, at a gateway.
+// custom runs a custom action on the collection x, at a server.
 func (g *gateway) custom(t *testing.T, action string, more ...bson.E) bson.M {
 	t.Helper()
 	var out bson.M
@@ -23,7 +23,7 @@ func (g *gateway) custom(t *testing.T, action string, more ...bson.E) bson.M {
 	return out
 }
 
-// list is an array of documents.
+// list returns the documents of an array.
 func list(v any) (out []bson.M) {
 	array, _ := v.(bson.A)
 	for _, e := range array {
@@ -41,7 +41,7 @@ func list(v any) (out []bson.M) {
 	return out
 }
 
-// partitionsOf adds up what the partitions did.
+// partitionsOf sums the statistics of the partitions.
 func partitionsOf(t *testing.T, g *gateway) (ru float64, throttled int64, hot map[string]float64, reply bson.M) {
 	t.Helper()
 	reply, hot = g.custom(t, "GetPartitions", bson.E{Key: "top", Value: 64}), map[string]float64{}
@@ -55,8 +55,7 @@ func partitionsOf(t *testing.T, g *gateway) (ru float64, throttled int64, hot ma
 	return ru, throttled, hot, reply
 }
 
-// heard waits until every gateway is asked by every other one: one that has just begun is not yet
-// known to all.
+// Waits until every server lists all others: a new server is not visible to all at once.
 func heard(t *testing.T, g ...*gateway) {
 	t.Helper()
 	for _, one := range g {
@@ -75,8 +74,8 @@ func heard(t *testing.T, g ...*gateway) {
 	}
 }
 
-// TestSums has every gateway tell what all of them did: work of each partition, hot keys, requests by their
-// shape, and the sample of them that is let fall on another key.
+// TestSums checks that every server reports the work of all: statistics of each partition, hot keys, requests
+// by shape, and the recorded requests replayed with another shard key.
 func TestSums(t *testing.T) {
 	for n := 1; n <= 3; n++ {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -84,7 +83,7 @@ func TestSums(t *testing.T) {
 			heard(t, g...)
 			bsontest.Must(t, g[0].Database("admin").RunCommand(t.Context(), bson.D{{Key: "shardCollection", Value: "test.x"}, {Key: "key", Value: bson.M{"k": "hashed"}}, {Key: "numInitialChunks", Value: 3}}).Err())
 			const inserts, finds = 12, 5
-			for i, one := range g { // the k-th inserts values of its own and one that all have
+			for i, one := range g { // each inserts values of its own, and one value that all insert
 				for j := range inserts {
 					_, err := one.coll("x").InsertOne(t.Context(), bson.M{"_id": 100*i + j, "k": fmt.Sprint("own", i)})
 					bsontest.Must(t, err)
@@ -128,7 +127,7 @@ func TestSums(t *testing.T) {
 				want(t, "statements", replay["statements"], 2*n*inserts+runs)
 				fields := one.custom(t, "GetRecordedTraffic")
 				want(t, "fields", len(list(fields["fields"])), 3)
-				if r = one.custom(t, "GetRequestReport"); first == nil { // the minutes are sums of rounded numbers
+				if r = one.custom(t, "GetRequestReport"); first == nil { // for comparison: the sums of the minutes are rounded
 					first = r
 				}
 				for _, name := range []string{"since", "ruTotal", "requests"} {
@@ -142,7 +141,7 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// TestSumOfRefusals has a gateway tell what another one refused, and the units of both.
+// TestSumOfRefusals checks that a server reports the refusals of another one, and the RU of both.
 func TestSumOfRefusals(t *testing.T) {
 	g := several(t, 2)
 	heard(t, g...)
@@ -163,7 +162,7 @@ func TestSumOfRefusals(t *testing.T) {
 	want(t, "the partition's share", list(reply["partitions"])[0]["throughput"], budgetRU)
 }
 
-// TestSilent has a gateway that is asleep named as long as its lease lasts, and no longer.
+// TestSilent checks that a sleeping server is named as missing while its lease lasts, and no longer.
 func TestSilent(t *testing.T) {
 	g := several(t, 3)
 	heard(t, g...)
@@ -180,7 +179,7 @@ func TestSilent(t *testing.T) {
 	want(t, "all are there", fmt.Sprint(incomplete, inserts), "<nil> 3")
 	address := strings.TrimSuffix(strings.TrimPrefix(g[2].URI, "mongodb://"), "/")
 	g[2].away.Store(true)
-	defer g[2].away.Store(false) // or else it cannot stop
+	defer g[2].away.Store(false) // otherwise it cannot stop
 	var asked sync.WaitGroup
 	for _, action := range []string{"GetPartitions", "GetRecordedTraffic"} {
 		asked.Go(func() {

@@ -16,7 +16,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// ids are the _ids that a find returns, in order.
+// ids returns the _ids of the documents that match a filter, in order.
 func ids(t *testing.T, c *mongo.Collection, filter any, o ...options.Lister[options.FindOptions]) (out []any) {
 	t.Helper()
 	cur, err := c.Find(t.Context(), filter, append(o, options.Find().SetSort(bson.M{"_id": 1}))...)
@@ -35,7 +35,7 @@ func insert(t *testing.T, c *mongo.Collection, doc any) {
 	bsontest.Must(t, err)
 }
 
-// 1, 2, 3, 4, 5: a collection that one makes is that of the other, at once and for new servers.
+// Cases 1 to 5: a collection that is created at one server exists at the other, at once and for new servers.
 func TestOneCollection(t *testing.T) {
 	cluster := newCluster(t)
 	a, b := start(t, cluster), start(t, cluster)
@@ -50,7 +50,7 @@ func TestOneCollection(t *testing.T) {
 	want(t, "read at a new one", ids(t, c.coll("x"), bson.M{}), []any{int32(1), int32(2)})
 }
 
-// 6: a change stream at one gateway has what is written at the other.
+// Case 6: a change stream at one server returns the writes of the other.
 func TestStream(t *testing.T) {
 	g := several(t, 2)
 	insert(t, g[0].coll("x"), bson.M{"_id": 0})
@@ -65,7 +65,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// 7: an index that one makes is kept by the other.
+// Case 7: the other server maintains an index that was built at one.
 func TestIndexEverywhere(t *testing.T) {
 	g := several(t, 2)
 	insert(t, g[1].coll("x"), bson.M{"_id": 1, "a": 5})
@@ -79,7 +79,7 @@ func TestIndexEverywhere(t *testing.T) {
 	}
 }
 
-// session is a client that sends sessions and their numbers as it likes.
+// session is a raw client that sets session ids and transaction numbers itself.
 type session struct {
 	t    *testing.T
 	conn *harness.Conn
@@ -92,7 +92,7 @@ func (g *gateway) session(t *testing.T) *session {
 	return &session{t, conn}
 }
 
-// run sends a command; it returns the reply if it says ok, and else what it says.
+// run sends a command and returns the reply; if its ok is not 1, also an error with its text.
 func (s *session) run(db string, cmd bson.D) (bson.Raw, error) {
 	s.t.Helper()
 	raw, err := bson.Marshal(cmd)
@@ -107,13 +107,13 @@ func (s *session) run(db string, cmd bson.D) (bson.Raw, error) {
 	return reply, nil
 }
 
-// lsid is a session of its own for each number.
+// lsid returns a different session id for each number.
 func lsid(n byte) bson.E {
 	return bson.E{Key: "lsid", Value: bson.M{"id": bson.Binary{Subtype: 4, Data: append([]byte("fifteen bytes.."), n)}}}
 }
 
-// 8: a retryable write that is sent again is recognised by a gateway that has not seen its
-// session, by one that has, and by both at the same time.
+// Case 8: a retried write is recognised by a server that has not seen its session, by one that has, and by
+// both at the same time.
 func TestRetry(t *testing.T) {
 	g := several(t, 2)
 	n := func() int64 {
@@ -154,8 +154,9 @@ func TestRetry(t *testing.T) {
 	t.Logf("of 80 that came at the same time %d gave up with an error that drivers retry", gave)
 }
 
-// A transaction whose gateway has died ends with TransientTransactionError, and one whose commit
-// was not answered is committed, or never will be: whoever asks decides.
+// TestTransactionElsewhere checks that a statement of a transaction that another server has gets a
+// TransientTransactionError, and that a commit sent to another server decides the outcome: it returns success
+// if the transaction is committed, and otherwise the transaction can never be committed.
 func TestTransactionElsewhere(t *testing.T) {
 	g := several(t, 2)
 	insert(t, g[0].coll("x"), bson.M{"_id": 0})
@@ -186,8 +187,8 @@ func TestTransactionElsewhere(t *testing.T) {
 	want(t, "documents", ids(t, g[1].coll("x"), bson.M{}), []any{int32(0), int32(1)})
 }
 
-// A cursor that is asked for at another gateway is not found there, which drivers understand; people
-// are told where it is.
+// TestCursorElsewhere checks that a getMore at another server gets CursorNotFound, which drivers handle; the
+// message names the server that opened the cursor.
 func TestCursorElsewhere(t *testing.T) {
 	g := several(t, 2)
 	for i := range 5 {
@@ -201,8 +202,8 @@ func TestCursorElsewhere(t *testing.T) {
 	}
 }
 
-// A gateway that stops without a word delays a change by its lease, and not longer; while it is
-// away nothing is lost.
+// TestDead checks that a server that stops without notice delays a change until its lease has expired, and
+// not longer; nothing is lost meanwhile.
 func TestDead(t *testing.T) {
 	g := several(t, 2)
 	insert(t, g[0].coll("x"), bson.M{"_id": 1, "a": 1})
@@ -215,7 +216,7 @@ func TestDead(t *testing.T) {
 		t.Errorf("a change waits for %v, the lease of who is gone is %v", took, lease)
 	}
 	g[1].away.Store(false)
-	for try := 0; ; try++ { // it comes back, with what was changed
+	for try := 0; ; try++ { // the server is back, and must have applied the change
 		_, err := g[1].coll("x").InsertOne(t.Context(), bson.M{"_id": 2, "a": 1})
 		if err == nil || mongo.IsDuplicateKeyError(err) {
 			break
@@ -227,7 +228,7 @@ func TestDead(t *testing.T) {
 	want(t, "by the index", ids(t, g[0].coll("x"), bson.M{"a": 1}, options.Find().SetHint(bson.M{"a": 1})), []any{int32(1), int32(2)})
 }
 
-// 9: counts have what the other has written.
+// Case 9: counts include the writes of the other server.
 func TestCounts(t *testing.T) {
 	g := several(t, 2)
 	for i := range 6 {
@@ -243,7 +244,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// 10: what one drops or renames is dropped and renamed for the other.
+// Case 10: a collection that was dropped or renamed at one server is dropped or renamed at the other.
 func TestDropped(t *testing.T) {
 	g := several(t, 2)
 	for round := range 5 {
@@ -258,7 +259,7 @@ func TestDropped(t *testing.T) {
 	}
 }
 
-// 12: a user whom one makes can log in at the other, and one who is dropped has no access.
+// Case 12: a user that was created at one server can log in at the other, and has no access after dropUser.
 func TestUsers(t *testing.T) {
 	g := several(t, 2)
 	run := func(at int, cmd bson.D) { bsontest.Must(t, g[at].Database("admin").RunCommand(t.Context(), cmd).Err()) }
@@ -272,7 +273,8 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-// Causal sessions hold across gateways: what one has written the other reads.
+// TestCausal checks causal consistency across servers: a causal session reads at one server its own writes at
+// another.
 func TestCausal(t *testing.T) {
 	g := several(t, 2)
 	insert(t, g[0].coll("x"), bson.M{"_id": 0, "n": 0})
@@ -297,8 +299,8 @@ func TestCausal(t *testing.T) {
 	}
 }
 
-// 11: what several insert into a capped collection has places in the order of the commits: a tail
-// misses nothing, and the collection keeps its limits.
+// Case 11: documents that several servers insert into a capped collection are in the order of the commits: a
+// tailable cursor misses none, and the collection keeps its limits.
 func TestCapped(t *testing.T) {
 	g := several(t, 3)
 	bsontest.Must(t, g[0].Database("test").CreateCollection(t.Context(), "log", options.CreateCollection().SetCapped(true).SetSizeInBytes(1<<20).SetMaxDocuments(500)))
@@ -354,8 +356,9 @@ func TestCapped(t *testing.T) {
 	want(t, "documents after some were deleted", left, 20)
 }
 
-// A cursor on a collection that has taken the name of another one is not ended because that one is
-// gone: every gateway has ended the cursors of before when the command returns.
+// TestCursorOnNext checks that a cursor on a collection that took the name of another one is not ended
+// because the other is gone: when the command returns, every server has already ended the cursors on the old
+// collection.
 func TestCursorOnNext(t *testing.T) {
 	g := several(t, 2)
 	admin := g[0].Database("admin")
@@ -377,7 +380,8 @@ func TestCursorOnNext(t *testing.T) {
 	}
 }
 
-// A cursor goes on over a collection that gets another shard key at another gateway.
+// TestCursorThroughReshard checks that a cursor continues over a collection that gets another shard key at
+// another server.
 func TestCursorThroughReshard(t *testing.T) {
 	g := several(t, 2)
 	admin := g[0].Database("admin")
@@ -394,8 +398,8 @@ func TestCursorThroughReshard(t *testing.T) {
 	}
 }
 
-// Counts have what was written at another gateway, and those of its partitions, as soon as that was
-// acknowledged.
+// TestCountsElsewhere checks that counts, also by partition, include a write at another server as soon as it
+// is acknowledged.
 func TestCountsElsewhere(t *testing.T) {
 	g := several(t, 3)
 	admin := g[0].Database("admin")

@@ -20,13 +20,14 @@ import (
 	"github.com/cantledb/cantle/storage/tikvkv/tikvfake"
 )
 
-// Three servers are replaced one after another by such of a newer level, each when clients have found the one
-// before, while clients that know all three write: what was acknowledged is there and nothing was done
-// twice, and afterwards servers of the older level are kept out. Drivers try a write again once. On a busy machine the second
-// server can end meanwhile, too: then its client, as an application would, counts the write as one that may have been done.
+// TestRollingUpgrade replaces three servers of an older format version one after another by newer ones, each
+// when clients have found the one before, while clients that use all three write. All acknowledged writes are
+// there, none is there twice, and afterwards servers of the older version are refused. Drivers retry a write
+// once. On a busy machine the next server can end before the retry: then the client counts the write as
+// undetermined, as an application would.
 func TestRollingUpgrade(t *testing.T) {
 	const writers = 3
-	const doubtfulMost = 3 // writes of a client: one for each server that ends
+	const doubtfulMost = 3 // undetermined writes of a client: one for each server that ends
 	c := newCluster(t)
 	var hosts []string
 	for range 3 {
@@ -36,7 +37,7 @@ func TestRollingUpgrade(t *testing.T) {
 	for _, host := range hosts {
 		old = append(old, startAtLevel(t, c, 1, "--listen", host))
 	}
-	found := make(chan string, 100) // the hosts that have answered a heartbeat
+	found := make(chan string, 100) // hosts that have answered a driver's heartbeat
 	monitor := &event.ServerMonitor{ServerHeartbeatSucceeded: func(e *event.ServerHeartbeatSucceededEvent) {
 		select {
 		case found <- e.ConnectionID: // begins with the host
@@ -74,14 +75,14 @@ func TestRollingUpgrade(t *testing.T) {
 			<-found
 		}
 		young = append(young, startAtLevel(t, c, 2, "--listen", host))
-		for at := range found { // a retry would meet two servers that end, and drivers try again once
+		for at := range found { // wait: with two servers ending at once a retry could fail, and drivers retry only once
 			if strings.HasPrefix(at, host+"[") {
 				break
 			}
 		}
-		bsontest.Must(t, young[i].Database("test").CreateCollection(t.Context(), "made by "+host)) // beside the older ones
+		bsontest.Must(t, young[i].Database("test").CreateCollection(t.Context(), "made by "+host)) // while older servers run
 	}
-	for takesIn(t, c, 1) { // until one of them has noticed that no older one is left
+	for takesIn(t, c, 1) { // until a server has noticed that no older one is left
 		<-time.After(lease / 4)
 	}
 	cancel()
@@ -98,12 +99,12 @@ func TestRollingUpgrade(t *testing.T) {
 	}
 }
 
-// ofStop reports an error that a server which stops gives, or whose connections end.
+// ofStop reports whether an error comes from a server that shuts down: its reply, or a broken connection.
 func ofStop(err error) bool {
 	return mongo.IsNetworkError(err) || strings.Contains(err.Error(), "ShutdownInProgress")
 }
 
-// takesIn reports whether a program of a level may use the keyspace.
+// takesIn reports whether a program of a format version may use the keyspace.
 func takesIn(t *testing.T, c *tikvfake.Cluster, level uint32) bool {
 	kv, err := c.Client()
 	bsontest.Must(t, err)

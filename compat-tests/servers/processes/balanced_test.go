@@ -17,17 +17,16 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestBalanced has a client know one address, behind which a load balancer gives each connection to
-// another server: cursors and transactions of many at once come to their end, and all servers have
-// work. Then one server gets no new connections, as one that a load balancer is told to leave, and ends:
-// all that drivers retry succeeds, and what they do not retry was either done or refused with
-// ShutdownInProgress, never cut off.
+// TestBalanced gives a client one address, of a load balancer that distributes connections over the servers:
+// many concurrent cursors and transactions complete, and all servers get work. Then one server is taken out
+// of the rotation and ends. Every operation that drivers retry succeeds; others are either done or refused
+// with ShutdownInProgress, but never cut off.
 func TestBalanced(t *testing.T) {
 	_, place := cluster(t)
 	first, second := mustLaunch(t, place), mustLaunch(t, place)
 	balancer := harness.Balance(t, first.Addr, second.Addr)
 	var mu sync.Mutex
-	seen := map[bson.ObjectID]int{} // commands by the server
+	seen := map[bson.ObjectID]int{} // commands by server
 	client, err := mongo.Connect(options.Client().ApplyURI(balancer.URI()).SetMonitor(&event.CommandMonitor{
 		Succeeded: func(_ context.Context, e *event.CommandSucceededEvent) {
 			mu.Lock()
@@ -51,7 +50,7 @@ func TestBalanced(t *testing.T) {
 	var wg sync.WaitGroup
 	var rounds atomic.Int64
 	counts := make([]count, workers)
-	once := make([]struct{ done, refused int64 }, workers) // writes that nobody retries
+	once := make([]struct{ done, refused int64 }, workers) // writes without retries
 	for w := range workers {
 		wg.Go(func() { counts[w] = increment(ctx, t, coll, w) })
 		wg.Go(func() {
@@ -128,7 +127,7 @@ func TestBalanced(t *testing.T) {
 	}
 }
 
-// readAndWrite reads docs documents in batches, and in a transaction a part of them again, and writes.
+// readAndWrite reads docs documents in batches, then in a transaction reads a part of them again and writes.
 func readAndWrite(ctx context.Context, coll *mongo.Collection, id string, docs int) error {
 	all := func(ctx context.Context) error {
 		return readPads(ctx, coll, docs, options.Find().SetBatchSize(int32(docs/3)))
@@ -147,7 +146,7 @@ func readAndWrite(ctx context.Context, coll *mongo.Collection, id string, docs i
 	})
 }
 
-// hasCode reports an error of the server with this code.
+// hasCode reports whether an error is a server's error with this code.
 func hasCode(err error, code int) bool {
 	var e mongo.ServerError
 	return errors.As(err, &e) && e.HasErrorCode(code)

@@ -11,8 +11,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// agree compares what the servers say once nothing goes wrong any more: each has the same
-// collections, every index has what a scan finds, and nothing is inconsistent.
+// agree compares the servers after all faults have ended: each must have the same collections, every index
+// must find what a scan finds, and validate must find nothing.
 func (c *chaos) agree() {
 	first := ""
 	for i := range c.addresses {
@@ -30,7 +30,7 @@ func (c *chaos) agree() {
 	}
 }
 
-// contents is what a server finds in each collection, by each way.
+// contents returns what a server finds in each collection by each of its indexes.
 func (c *chaos) contents(ctx context.Context, db *mongo.Database) (string, error) {
 	names, err := db.ListCollectionNames(ctx, bson.M{})
 	if err != nil {
@@ -89,7 +89,7 @@ func (c *chaos) contents(ctx context.Context, db *mongo.Database) (string, error
 	return out.String(), nil
 }
 
-// found are the ids of all documents by a way, in order.
+// found returns the ids of all documents by a hint, in order.
 func found(ctx context.Context, coll *mongo.Collection, hint any) (ids []string, err error) {
 	cursor, err := coll.Find(ctx, bson.M{}, options.Find().SetHint(hint).SetProjection(bson.M{"_id": 1}))
 	if err != nil {
@@ -106,8 +106,8 @@ func found(ctx context.Context, coll *mongo.Collection, hint any) (ids []string,
 	return ids, nil
 }
 
-// check looks whether what was acknowledged is there, at each server, and whether the stream has
-// an event for each document that is there.
+// check checks that all acknowledged documents are there, at each server, and that the stream had an event
+// for each document.
 func (l *inserts) check() (docs, events int) {
 	there := map[string]bool{}
 	for i := range l.addresses {

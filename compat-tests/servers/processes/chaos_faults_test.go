@@ -13,10 +13,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// nap is how long a server sleeps: longer than its lease of five seconds.
+// nap is the time for which a server is suspended: longer than its lease of five seconds.
 const nap = 6500 * time.Millisecond
 
-// wait waits, and reports whether ctx did not end before.
+// wait waits, and reports whether ctx is still valid.
 func wait(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):
@@ -26,8 +26,7 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// strike does one thing after the other to servers and cluster, each kind once before any comes
-// again.
+// strike injects one fault after the other into servers and cluster, each kind once before any is repeated.
 func (c *chaos) strike(ctx context.Context) {
 	r := rand.New(rand.NewPCG(c.seed, 1))
 	kinds := []struct {
@@ -42,7 +41,7 @@ func (c *chaos) strike(ctx context.Context) {
 			kinds[i].do(ctx, r)
 			c.mu.Lock()
 			c.blows = append(c.blows, blow{kinds[i].what, begun, time.Since(c.began)})
-			if kinds[i].what != "kill" { // which counts itself
+			if kinds[i].what != "kill" { // killOne counts itself
 				c.struck[kinds[i].what]++
 			}
 			c.mu.Unlock()
@@ -53,7 +52,7 @@ func (c *chaos) strike(ctx context.Context) {
 	}
 }
 
-// kill ends a server the hard way, and starts it again.
+// kill ends a server with SIGKILL, and starts it again.
 func (c *chaos) kill(_ context.Context, r *rand.Rand) { c.killOne(r.IntN(chaosServers)) }
 
 func (c *chaos) killOne(i int) {
@@ -75,7 +74,7 @@ func (c *chaos) killOne(i int) {
 	c.struck["kill"]++
 }
 
-// nap lets a server sleep beyond its lease. In half of the cases another one is killed meanwhile.
+// nap suspends a server for longer than its lease. In half of the cases another one is killed meanwhile.
 func (c *chaos) nap(_ context.Context, r *rand.Rand) {
 	i := r.IntN(chaosServers)
 	c.mu.Lock()
@@ -94,7 +93,7 @@ func (c *chaos) nap(_ context.Context, r *rand.Rand) {
 	}
 }
 
-// trouble lets everything go wrong in the cluster for a while.
+// trouble enables all faults of the simulated cluster for a while.
 func (c *chaos) trouble(ctx context.Context, r *rand.Rand) {
 	met, end := c.cluster.Trouble(r.Uint64())
 	wait(ctx, 4*time.Second)
@@ -102,15 +101,15 @@ func (c *chaos) trouble(ctx context.Context, r *rand.Rand) {
 	c.Logf("trouble: %v", met)
 }
 
-// silencePD takes PD away for a while.
+// silencePD makes PD unavailable for a while.
 func (c *chaos) silencePD(ctx context.Context, r *rand.Rand) {
 	c.cluster.StopPD(errors.New("PD is away"))
 	wait(ctx, time.Second+time.Duration(r.Int64N(int64(2*time.Second))))
 	c.cluster.StopPD(nil)
 }
 
-// reshape changes the structure of what the clients use, and of collections beside it. Each
-// command may be refused, or not be answered.
+// reshape changes the structure of the collections in use, and of others. Each command may be refused, or get
+// no reply.
 func (c *chaos) reshape(ctx context.Context) {
 	r := rand.New(rand.NewPCG(c.seed, 2))
 	admin := c.db.Client().Database("admin")
@@ -179,14 +178,14 @@ func (c *chaos) reshape(ctx context.Context) {
 	}
 }
 
-// shard gives a collection that nobody uses yet a hashed key and some partitions.
+// shard gives an unused collection a hashed shard key and some partitions.
 func (c *chaos) shard(name string) {
 	c.soon("shardCollection", func(ctx context.Context) error {
 		return order(ctx, c.db.Client().Database("admin"), bson.D{{Key: "shardCollection", Value: c.db.Name() + "." + name}, {Key: "key", Value: bson.M{"_id": "hashed"}}, {Key: "numInitialChunks", Value: 3}})
 	})
 }
 
-// session runs body in a transaction, once; err is nil if it is committed.
+// session runs body in a transaction, once; err is nil if the transaction was committed.
 func (c *chaos) session(ctx context.Context, body func(ctx context.Context) error, o ...options.Lister[options.TransactionOptions]) (unknown bool, err error) {
 	err = c.do(ctx, func(ctx context.Context) error {
 		s, err := c.db.Client().StartSession()

@@ -17,14 +17,14 @@ import (
 	"github.com/cantledb/cantle/compat-tests/consistency/histories"
 )
 
-// bankClients move money between accounts; whoever looks sees none lost and none made.
+// bankClients move money between accounts; every snapshot must have the same total.
 type bankClients struct {
 	*chaos
 	coll         *mongo.Collection
 	moved, looks atomic.Int64
 }
 
-// Accounts, and what each has at first.
+// Number of accounts, and the initial balance of each.
 const accounts, wealth = 12, 100
 
 func (c *chaos) newBank() *bankClients {
@@ -70,7 +70,7 @@ func (b *bankClients) look(ctx context.Context, r *rand.Rand, _ int) {
 	}
 }
 
-// sum is what all accounts have, asked for in small batches.
+// sum returns the total of all accounts, read in small batches.
 func (*bankClients) sum(ctx context.Context, coll *mongo.Collection) (total int, err error) {
 	cursor, err := coll.Find(ctx, bson.M{}, options.Find().SetBatchSize(5))
 	if err != nil {
@@ -101,17 +101,17 @@ func (b *bankClients) check() {
 	}
 }
 
-// keys are how many lists and registers there are.
+// keys is the number of lists, and of registers.
 const keys = 6
 
-// recorded is a history.
+// recorded is a history of transactions.
 type recorded struct {
 	mu     sync.Mutex
 	list   []histories.Txn
 	values atomic.Int64
 }
 
-// add notes what became of a transaction.
+// add records the outcome of a transaction.
 func (h *recorded) add(t histories.Txn, began time.Time, unknown bool, err error) {
 	switch {
 	case err == nil:
@@ -126,7 +126,7 @@ func (h *recorded) add(t histories.Txn, began time.Time, unknown bool, err error
 	h.list = append(h.list, t)
 }
 
-// judged is the history with what was read in the end, and how many were committed.
+// judged returns the history with a final read, and the number of committed transactions.
 func (h *recorded) judged(final histories.Txn) (all []histories.Txn, committed int) {
 	for _, t := range h.list {
 		if t.Outcome == histories.Committed {
@@ -164,7 +164,7 @@ func (l *listClients) transact(ctx context.Context, r *rand.Rand, _ int) {
 		_, err := l.coll().UpdateOne(ctx, bson.M{"_id": o.Key}, bson.M{"$push": bson.M{"list": o.Write}, "$set": bson.M{"f0": o.Write}}, options.UpdateOne().SetUpsert(true))
 		return err
 	}
-	if len(t.Ops) == 1 && t.Ops[0].Write != 0 { // a write of its own
+	if len(t.Ops) == 1 && t.Ops[0].Write != 0 { // a single write outside of a transaction
 		err := l.do(ctx, func(ctx context.Context) error { return push(ctx, t.Ops[0]) })
 		l.add(t, l.began, err != nil, err)
 		return
@@ -254,14 +254,14 @@ func (g *registerClients) check() {
 	}
 }
 
-// inserts are documents with a name that is used once, and a change stream of them.
+// inserts are documents with unique names, and a change stream of them.
 type inserts struct {
 	*chaos
 	coll *mongo.Collection
 
 	sync.Mutex
 	sent  map[string]bool // true = acknowledged
-	next  []int           // by writer
+	next  []int           // the next number, by writer
 	token bson.Raw
 	seen  map[string]int
 	order []int // the newest event, by writer
@@ -302,7 +302,7 @@ func (l *inserts) insert(ctx context.Context, _ *rand.Rand, who int) {
 	}
 }
 
-// follow resumes the stream, at any server, and takes some events.
+// follow resumes the stream at any server, and takes some events.
 func (l *inserts) follow(ctx context.Context, r *rand.Rand, _ int) {
 	_ = l.do(ctx, func(ctx context.Context) error { return l.take(ctx, 1+r.IntN(60)) })
 }
@@ -329,7 +329,7 @@ func (l *inserts) take(ctx context.Context, most int) error {
 	return s.Err()
 }
 
-// event checks that an event is an insert, and comes once and behind those of the same writer.
+// event checks that an event is an insert, comes once, and comes after the earlier ones of the same writer.
 func (l *inserts) event(e bson.Raw) {
 	kind, _ := e.Lookup("operationType").StringValueOK()
 	id, _ := e.Lookup("documentKey", "_id").StringValueOK()

@@ -21,47 +21,46 @@ import (
 	"github.com/cantledb/cantle/storage/tikvkv/tikvfake"
 )
 
-// Shape of the chaos.
+// Parameters of the chaos test.
 const (
 	chaosServers = 3
-	// chaosRound is how long the load of a round lasts; the checkers take more time the longer it is.
+	// chaosRound is the duration of a round's load; the longer it is, the more time the checkers take.
 	chaosRound = 22 * time.Second
-	// chaosCalm is how long it goes on without faults in a long run, which shows how soon all is well.
+	// chaosCalm is the time without faults at the end of a long run, which shows how soon latencies recover.
 	chaosCalm = 8 * time.Second
-	// patience is how long a client waits for an answer: longer than a server sleeps.
+	// patience is the timeout of a client: longer than a server is suspended.
 	patience = 12 * time.Second
 	// silenceMax bounds the time in which no write of any client succeeds.
 	silenceMax = 60 * time.Second
 )
 
-// chaos is one round: clients, faults and changes of the structure at the same time, and what
-// each of them knows.
+// chaos is one round, with clients, faults and structure changes at the same time, and their records.
 type chaos struct {
 	*testing.T
 	cluster   *tikvfake.Cluster
 	place     string
 	addresses []string
 	seed      uint64
-	db        *mongo.Database // of a client that knows all servers
+	db        *mongo.Database // of a client with the addresses of all servers
 	began     time.Time
 
 	mu      sync.Mutex
 	servers []*harness.Server
-	struck  map[string]int // what was done to servers and cluster, and to the structure
+	struck  map[string]int // counts of faults and of structure changes
 	blows   []blow
-	refused map[string]int // errors that clients met, by their code
+	refused map[string]int // counts of clients' errors, by code
 	took    [][]time.Duration
-	last    time.Time     // of a write that succeeded
-	silence time.Duration // the longest without one
+	last    time.Time     // of the last successful write
+	silence time.Duration // the longest time without a successful write
 }
 
-// blow is a fault: what, and from when to when.
+// blow is a fault with its begin and end.
 type blow struct {
 	what        string
 	begun, over time.Duration
 }
 
-// chaosSeed is CANTLE_SEED or one that nobody chose.
+// chaosSeed returns CANTLE_SEED or a random seed.
 func chaosSeed(t *testing.T) uint64 {
 	if seed, ok := testenv.Seed(t); ok {
 		return seed
@@ -69,7 +68,7 @@ func chaosSeed(t *testing.T) uint64 {
 	return rand.Uint64N(1 << 32)
 }
 
-// chaosTime is how long rounds are repeated: ten minutes in a long run.
+// chaosTime returns the time for which rounds are repeated: ten minutes in a long run.
 func chaosTime() time.Duration {
 	if testenv.IsLong() {
 		return 10 * time.Minute
@@ -77,12 +76,13 @@ func chaosTime() time.Duration {
 	return 0
 }
 
-// TestChaos: three servers over a cluster of three stores, and a client that knows all of them.
-// Servers are killed, and sleep for longer than their lease, answers of the cluster are lost, leaders
-// move, PD is away, while collections are split, resharded, indexed, made, renamed and dropped. Money
-// neither comes nor goes in any snapshot, lists and registers are what snapshot isolation allows, a
-// change stream that is resumed at any server has each event once and in order, what was acknowledged
-// is there, by each index and at each server. CANTLE_SEED draws the faults, though not what they meet.
+// TestChaos runs three servers over a cluster of three stores, and a client with the addresses of all.
+// Servers are killed, and suspended for longer than their lease, responses of the cluster are lost, region
+// leaders move, PD is unavailable, while collections are split, resharded, indexed, created, renamed and
+// dropped. The checks: the bank's total is the same in any snapshot; lists and registers satisfy snapshot
+// isolation; a change stream that is resumed at any server has each event once and in order; all acknowledged
+// writes are there, by each index and at each server. CANTLE_SEED determines the faults, but not which
+// operations they hit.
 func TestChaos(t *testing.T) {
 	cluster, err := tikvfake.NewOf(3)
 	if err != nil {
@@ -129,7 +129,7 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// round is one round; it returns how many documents were acknowledged and how many events read.
+// round runs one round; it returns the number of acknowledged documents and of events read.
 func (c *chaos) round() (docs, events int) {
 	c.began, c.blows, c.took, c.last = time.Now(), nil, nil, time.Now()
 	bank, lists, registers, log := c.newBank(), &listClients{chaos: c}, &registerClients{chaos: c}, c.newInserts()
@@ -170,7 +170,7 @@ func (c *chaos) round() (docs, events int) {
 	return log.check()
 }
 
-// do runs an operation of a client with its patience, and notes its error.
+// do runs an operation of a client with the timeout patience, and records its error.
 func (c *chaos) do(ctx context.Context, op func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -181,7 +181,7 @@ func (c *chaos) do(ctx context.Context, op func(ctx context.Context) error) erro
 	return err
 }
 
-// met counts an error, and fails for one that no fault explains.
+// met counts an error, and fails for an error that no fault explains.
 func (c *chaos) met(err error) {
 	what := "no answer"
 	var said mongo.ServerError
@@ -199,14 +199,14 @@ func (c *chaos) met(err error) {
 	c.refused[what]++
 }
 
-// unanswered reports that nobody knows whether what ended with an error was done.
+// unanswered reports whether the outcome of a failed operation is undetermined.
 func unanswered(err error) bool {
 	var said mongo.ServerError
 	return !errors.As(err, &said) || said.HasErrorLabel("RetryableWriteError") || said.HasErrorLabel("NetworkError") ||
 		said.HasErrorLabel("UnknownTransactionCommitResult") || said.HasErrorCode(89) || said.HasErrorCode(50)
 }
 
-// wrote notes a write that succeeded, and how long it took.
+// wrote records a successful write and its latency.
 func (c *chaos) wrote(begun time.Time) {
 	now := time.Now()
 	c.mu.Lock()
@@ -220,7 +220,7 @@ func (c *chaos) wrote(begun time.Time) {
 	c.last = now
 }
 
-// tallied is how often each thing was, in a line.
+// tallied returns counts as one line.
 func tallied(n map[string]int) string {
 	var out []string
 	for what, times := range n {
@@ -230,7 +230,7 @@ func tallied(n map[string]int) string {
 	return strings.Join(out, ", ")
 }
 
-// percentile is the p-th of a list, which it sorts; 0 for none.
+// percentile returns the p-th percentile of a list, which it sorts; 0 for an empty one.
 func percentile(list []time.Duration, p int) time.Duration {
 	if len(list) == 0 {
 		return 0
@@ -239,8 +239,8 @@ func percentile(list []time.Duration, p int) time.Duration {
 	return list[min(len(list)-1, len(list)*p/100)]
 }
 
-// latencies prints the 99th percentile of the writes of each second, and how long after each
-// fault it was below a bound again, if no other fault came before.
+// latencies prints the p99 of the writes of each second, and the time from each fault until it fell below a
+// bound again, unless another fault came before.
 func (c *chaos) latencies() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -276,12 +276,12 @@ func (c *chaos) latencies() {
 	}
 }
 
-// direct is a client of one server.
+// direct returns a client of one server.
 func (c *chaos) direct(i int) *mongo.Database {
 	return connect(c.T, "mongodb://"+c.addresses[i]+"/?directConnection=true").Database(c.db.Name())
 }
 
-// soon repeats what has to succeed now that nothing goes wrong any more.
+// soon retries an operation that must succeed now that there are no more faults.
 func (c *chaos) soon(what string, do func(ctx context.Context) error) {
 	c.Helper()
 	ctx, cancel := context.WithTimeout(c.Context(), silenceMax)

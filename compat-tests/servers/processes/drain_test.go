@@ -16,7 +16,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// duties are the work that the server at an address does for all.
+// duties returns the background jobs that the server at an address owns.
 func duties(t *testing.T, c *mongo.Client, address string) (names []string) {
 	t.Helper()
 	d := listed(t, c)[address]
@@ -33,19 +33,21 @@ func duties(t *testing.T, c *mongo.Client, address string) (names []string) {
 	return names
 }
 
-// loops is the work that somebody always does, beside expiry: whoever comes first has that, once a minute.
+// loops is the number of jobs that always have an owner. Expiry, which any server may take once a minute, is
+// not among them.
 const loops = 5
 
-// lookEvery is how often it is asked who has which work.
+// lookEvery is the interval of polls for the owners of jobs.
 const lookEvery = 50 * time.Millisecond
 
-// cleared reports that the driver gave an operation no connection, as it had heard in that moment that
-// the server stops. Nothing was sent; the driver of Go (2.9) repeats it in transactions only.
+// cleared reports whether the driver gave an operation no connection because it had just learned that the
+// server is shutting down. Nothing was sent. The Go driver (2.9) retries that in transactions only.
 func cleared(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "was cleared because another operation failed")
 }
 
-// sent does an operation that is one command or only reads, again while it is given no connection.
+// sent runs an operation that is one command or only reads, and repeats it while the driver gives it no
+// connection.
 func sent(f func() error) error {
 	for {
 		if err := f(); !cleared(err) {
@@ -54,7 +56,7 @@ func sent(f func() error) error {
 	}
 }
 
-// padded inserts so many documents to read.
+// padded inserts n documents to read.
 func padded(t *testing.T, coll *mongo.Collection, n int) {
 	t.Helper()
 	pad := make([]bson.M, n)
@@ -66,7 +68,7 @@ func padded(t *testing.T, coll *mongo.Collection, n int) {
 	}
 }
 
-// readPads reads what padded has inserted, in batches; it fails if that is not all.
+// readPads reads in batches what padded has inserted, and fails if documents are missing.
 func readPads(ctx context.Context, coll *mongo.Collection, n int, o ...options.Lister[options.FindOptions]) error {
 	var docs []bson.D
 	found, err := coll.Find(ctx, bson.M{"pad": true}, o...)
@@ -79,7 +81,8 @@ func readPads(ctx context.Context, coll *mongo.Collection, n int, o ...options.L
 	return err
 }
 
-// follow watches a document whose n grows by one at a time, until it is deleted, and then sends the last n.
+// follow watches a document whose n grows by one at a time, until the document is deleted, and then sends the
+// last n.
 func follow(t *testing.T, coll *mongo.Collection, id any) <-chan int64 {
 	t.Helper()
 	var stream *mongo.ChangeStream
@@ -126,9 +129,9 @@ func follow(t *testing.T, coll *mongo.Collection, id any) <-chan int64 {
 	return events
 }
 
-// A server that is asked to end hands its work back: another one takes it over at once, not when a
-// lease is over. Clients that know both see nothing of it, not even where no driver retries: those
-// are served until they have gone elsewhere.
+// TestDrain checks that a server that is shut down releases its jobs: another one takes them over at once,
+// before a lease expires. Clients with the addresses of both see no errors, even for operations that drivers
+// do not retry: the server serves them until they have switched to the other.
 func TestDrain(t *testing.T) {
 	_, place := cluster(t)
 	first := mustLaunch(t, place)
@@ -148,7 +151,7 @@ func TestDrain(t *testing.T) {
 	}
 	const pads = 300 // more than one batch
 	padded(t, coll, pads)
-	// Each of these has a document to add to, and may not fail once.
+	// Each of these increments a document of its own, and must never fail.
 	kinds := map[string]func(id string) error{
 		"updateMany": func(id string) error {
 			return sent(func() error {
@@ -240,8 +243,9 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// While a server waits for its clients to go, probes are told at once, hello says where it stands, new
-// and running commands are done, and who comes new is sent on.
+// TestDrainServes checks a server that is draining: monitoring connections get a reply at once, hello reports
+// the shutdown, commands that run or arrive on open connections are executed, and new connections are
+// refused.
 func TestDrainServes(t *testing.T) {
 	_, place := cluster(t)
 	console := freePort(t)
@@ -328,7 +332,7 @@ func receive(t *testing.T, c *harness.Conn) bson.Raw {
 	return doc
 }
 
-// ask runs a command and returns its answer, good or bad.
+// Runs a command and returns its reply, also if that is an error.
 func ask(t *testing.T, c *harness.Conn, command bson.D) bson.Raw {
 	t.Helper()
 	send(t, c, command)

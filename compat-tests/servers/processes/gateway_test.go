@@ -22,10 +22,10 @@ import (
 	"github.com/cantledb/cantle/storage/tikvkv/tikvfake"
 )
 
-// alone is what makes a place one that a single server has.
+// alone is the option of a storage address for exclusive use by one server.
 const alone = "?exclusive=true"
 
-// cluster is a simulated cluster that servers reach, and its place for --storage.
+// cluster starts a simulated cluster over sockets, and returns its address for --storage.
 func cluster(t *testing.T) (*tikvfake.Cluster, string) {
 	t.Helper()
 	c, err := tikvfake.New()
@@ -66,7 +66,7 @@ func mustLaunch(t *testing.T, place string, flags ...string) *harness.Server {
 	return s
 }
 
-// connect is a client of a server.
+// connect returns a client of a server.
 func connect(t *testing.T, uri string) *mongo.Client {
 	t.Helper()
 	c, err := mongo.Connect(options.Client().ApplyURI(uri).SetServerSelectionTimeout(20 * time.Second))
@@ -77,7 +77,7 @@ func connect(t *testing.T, uri string) *mongo.Client {
 	return c
 }
 
-// One server can have a keyspace to itself; what it stored is there for the next one.
+// TestOneAtATime checks that a server can have a keyspace exclusively, and that the next one finds its data.
 func TestOneAtATime(t *testing.T) {
 	_, place := cluster(t)
 	first := mustLaunch(t, place+alone)
@@ -113,7 +113,7 @@ func TestOneAtATime(t *testing.T) {
 	}
 }
 
-// freePort is an address nobody listens on.
+// freePort returns an address with a free port.
 func freePort(t *testing.T) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -123,14 +123,14 @@ func freePort(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// count is what one writer knows of its document.
+// count holds the outcomes of one writer's increments.
 type count struct {
 	acknowledged, unknown int64
 	slowest               time.Duration
 }
 
-// increment adds to a document of its own until ctx ends. Whenever it is not known whether an
-// increment happened, the document tells: by one more, or not, but never by two.
+// increment increments a document of its own until ctx ends. If the outcome of an increment is undetermined,
+// it reads the document, which must have grown by one or not at all, but never by two.
 func increment(ctx context.Context, t *testing.T, coll *mongo.Collection, id int) (c count) {
 	for ctx.Err() == nil {
 		begun := time.Now()
@@ -160,8 +160,8 @@ func increment(ctx context.Context, t *testing.T, coll *mongo.Collection, id int
 	return c
 }
 
-// A server is killed again and again under writers: what was acknowledged is there, and nothing
-// was done twice.
+// TestKill kills a server repeatedly under writers: all acknowledged writes are there, and none was applied
+// twice.
 func TestKill(t *testing.T) {
 	const writers = 6
 	kills := programme.Due(t, "gateway")
@@ -208,7 +208,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// While PD is away commands fail with what drivers retry, in time, and all is well after.
+// TestAway checks that while PD is unavailable commands fail in time with errors that drivers retry, and that
+// the server recovers.
 func TestAway(t *testing.T) {
 	c, place := cluster(t)
 	console, metrics := freePort(t), freePort(t)
@@ -265,7 +266,7 @@ func TestAway(t *testing.T) {
 	}
 }
 
-// must is a value without its error.
+// must returns a value, and panics on an error.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -273,7 +274,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// get is what an HTTP address answers.
+// get returns the body of an HTTP response.
 func get(t *testing.T, url string) string {
 	t.Helper()
 	resp, err := http.Get(url)
@@ -288,7 +289,7 @@ func get(t *testing.T, url string) string {
 	return strings.TrimSpace(string(body))
 }
 
-// observed makes sure that metrics and serverStatus tell of the way to the cluster.
+// observed checks that metrics and serverStatus report requests to the cluster.
 func observed(t *testing.T, url string, db *mongo.Database) {
 	t.Helper()
 	text := get(t, url)

@@ -14,9 +14,9 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestHangs: PD and the stores stand still with their connections open, as machines do that
-// are suspended or cut off. Commands end by their time limit or with an error that drivers
-// retry, the server says that it is not ready, and is well when they go on.
+// TestHangs suspends PD and the stores while their connections stay open, like machines that are suspended or
+// cut off. Commands end by their time limit or with an error that drivers retry, the server reports that it
+// is not ready, and it recovers when they continue.
 func TestHangs(t *testing.T) {
 	place, process := harness.SimulatedCluster(t)
 	console := freePort(t)
@@ -30,7 +30,7 @@ func TestHangs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = process.Signal(syscall.SIGCONT) }()
-	var state syscall.WaitStatus // on a busy machine its threads stop a moment later
+	var state syscall.WaitStatus // on a busy machine some threads stop a moment later
 	if _, err := syscall.Wait4(process.Pid, &state, syscall.WUNTRACED, nil); err != nil || !state.Stopped() {
 		t.Fatalf("the cluster does not stand still: %v", err)
 	}
@@ -53,7 +53,7 @@ func TestHangs(t *testing.T) {
 	insert := func(id int, more ...bson.E) bson.D {
 		return append(bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{bson.M{"_id": id}}}}, more...)
 	}
-	const slack = 10 * time.Second // of a busy machine
+	const slack = 10 * time.Second // for a busy machine
 	fails("a limited insert", time.Second+slack, insert(2, bson.E{Key: "maxTimeMS", Value: 1000}), 50, 89)
 	fails("a limited find", time.Second+slack, bson.D{{Key: "find", Value: "c"}, {Key: "maxTimeMS", Value: 1000}}, 50, 89)
 	fails("an insert", 20*time.Second+slack, insert(3), 89)
@@ -74,7 +74,7 @@ func TestHangs(t *testing.T) {
 	if _, err := retrying.InsertOne(t.Context(), bson.M{"_id": 4}); err != nil {
 		t.Errorf("afterwards: %v", err)
 	}
-	// What was under way may have been done when the cluster went on, but once at most.
+	// In-flight writes may have been applied when the cluster continued, but at most once.
 	for id, least := range map[int]int64{1: 1, 2: 0, 3: 0, 4: 1} {
 		if n, err := retrying.CountDocuments(t.Context(), bson.M{"_id": id}); err != nil || n < least || n > 1 {
 			t.Errorf("document %d is there %d times, %v", id, n, err)

@@ -11,7 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// listed are the documents of config.mongos by their _id.
+// listed returns the documents of config.mongos by their _id.
 func listed(t *testing.T, c *mongo.Client) map[string]bson.M {
 	t.Helper()
 	var docs []bson.M
@@ -29,14 +29,15 @@ func listed(t *testing.T, c *mongo.Client) map[string]bson.M {
 	return out
 }
 
-// Each server lists all that live, with the address that they advertise, and one that has gone is gone.
+// TestListing checks that each server lists all live ones with their advertised addresses, and no longer
+// lists one that has stopped.
 func TestListing(t *testing.T) {
 	_, place := cluster(t)
 	first := mustLaunch(t, place)
 	second := mustLaunch(t, place, "--advertise", "second.example:27017")
 	client := connect(t, first.URI)
 	var docs map[string]bson.M
-	for docs = listed(t, client); len(docs) < 2; docs = listed(t, client) { // once each has told
+	for docs = listed(t, client); len(docs) < 2; docs = listed(t, client) { // until each has written its heartbeat
 	}
 	for _, id := range []string{first.Addr, "second.example:27017"} {
 		d := docs[id]
@@ -47,7 +48,7 @@ func TestListing(t *testing.T) {
 		}
 	}
 	var out []byte
-	for text := ""; !strings.Contains(text, "collect"); text = string(out) { // until somebody has the duty
+	for text := ""; !strings.Contains(text, "collect"); text = string(out) { // until the job has an owner
 		var err error
 		if out, err = exec.Command(must(harness.Binary()), "gateways", second.URI).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)

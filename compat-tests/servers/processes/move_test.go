@@ -28,7 +28,7 @@ func run(t *testing.T, db *mongo.Database, text string) bson.Raw {
 	return out
 }
 
-// fill makes a database with what a move has to keep.
+// fill makes a database with everything that a move has to keep.
 func fill(t *testing.T, db *mongo.Database) {
 	t.Helper()
 	admin := db.Client().Database("admin")
@@ -51,12 +51,12 @@ func fill(t *testing.T, db *mongo.Database) {
 	}
 }
 
-// described is what a database says of itself, by what was asked.
+// described returns a database's metadata and hashes, by source.
 func described(t *testing.T, db *mongo.Database) map[string]any {
 	t.Helper()
 	out := map[string]any{}
 	for _, e := range lookup[bson.D](t, run(t, db, `{"dbHash": 1}`), "collections") {
-		if e.Key != "system.views" { // its document has an id of the server's own
+		if e.Key != "system.views" { // its document has an id that the server generates
 			out["hash of "+e.Key] = e.Value
 		}
 	}
@@ -99,7 +99,7 @@ func described(t *testing.T, db *mongo.Database) map[string]any {
 	return out
 }
 
-// lookup is a field of a document.
+// lookup returns a field of a document.
 func lookup[T any](t *testing.T, doc bson.Raw, name string) (out T) {
 	t.Helper()
 	v, err := doc.LookupErr(name)
@@ -112,13 +112,13 @@ func lookup[T any](t *testing.T, doc bson.Raw, name string) (out T) {
 	return out
 }
 
-// cantle runs a verb that must succeed.
+// cantle runs a verb of the program that must succeed.
 func cantle(t *testing.T, args ...string) {
 	t.Helper()
 	_ = said(t, args...)
 }
 
-// said is what a verb prints that must succeed.
+// Runs a verb of the program that must succeed, and returns its output.
 func said(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(must(harness.Binary()), args...)
@@ -130,7 +130,7 @@ func said(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// dump and restore move a database from files to a cluster and back, with all that it has.
+// TestMove moves a database with dump and restore from files to a cluster and back, with all its definitions.
 func TestMove(t *testing.T) {
 	_, place := cluster(t)
 	onFiles := func() *harness.Server {

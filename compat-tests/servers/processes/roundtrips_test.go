@@ -19,13 +19,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
 )
 
-// cost is what a command asks of the cluster: times of the oracle, and requests by kind.
+// cost holds the requests that a command sends to the cluster: requests for timestamps, and the others by
+// kind.
 type cost struct {
 	times int
 	sent  map[tikvrpc.CmdType]int
 }
 
-// all is the number of requests.
+// all returns the number of requests.
 func (c cost) all() (n int) {
 	for _, k := range c.sent {
 		n += k
@@ -33,20 +34,20 @@ func (c cost) all() (n int) {
 	return n + c.times
 }
 
-// steps is how many of them come one after the other: prewrites go out together, and a
-// commit is answered after its first key.
+// steps returns the number of sequential requests: prewrites are sent in parallel, and a commit is
+// acknowledged after its first key.
 func (c cost) steps() int {
 	return c.all() - max(0, c.sent[tikvrpc.CmdPrewrite]-1) - max(0, c.sent[tikvrpc.CmdCommit]-1)
 }
 
-// less is whether a run asked for less than another: fewer steps, and with as many fewer requests.
-// Requests alone would not do: commits of further keys follow when the command is answered, so
-// that a run that the server's own work disturbed can be seen to send fewer.
+// less reports whether a run had a lower cost: fewer steps, or as many and fewer requests. The number of
+// requests alone does not suffice: commits of further keys follow after the reply, so a run that the server's
+// background work disturbed can seem to send fewer.
 func (c cost) less(than cost) bool {
 	return cmp.Or(cmp.Compare(c.steps(), than.steps()), cmp.Compare(c.all(), than.all())) < 0
 }
 
-// String is the cost in one line.
+// String returns the cost as one line.
 func (c cost) String() string {
 	names := []struct {
 		kind tikvrpc.CmdType
@@ -59,7 +60,7 @@ func (c cost) String() string {
 	for _, x := range names {
 		n := c.sent[x.kind]
 		if x.kind == tikvrpc.CmdCommit {
-			n = min(n, 1) // the others follow in the background
+			n = min(n, 1) // those of further keys follow in the background
 		}
 		if n > 0 {
 			out = append(out, counted(n, x.name))
@@ -68,7 +69,7 @@ func (c cost) String() string {
 	return strings.Join(out, ", ")
 }
 
-// counted is a number of things.
+// counted returns a number with its noun.
 func counted(n int, name string) string {
 	switch {
 	case n == 1:
@@ -79,13 +80,13 @@ func counted(n int, name string) string {
 	return fmt.Sprintf("%d %ss", n, name)
 }
 
-// bill is a collection, and commands of which it is asked what they cost.
+// bill is a collection on which the cost of commands is measured.
 type bill struct {
 	*mongo.Collection
 	next int
 }
 
-// docs are new documents with consecutive numbers.
+// docs returns new documents with consecutive numbers.
 func (b *bill) docs(n int) (out []bson.M) {
 	for range n {
 		b.next++
@@ -94,7 +95,7 @@ func (b *bill) docs(n int) (out []bson.M) {
 	return out
 }
 
-// find reads what matches a filter.
+// find reads all documents that match a filter.
 func (b *bill) find(ctx context.Context, filter bson.M) error {
 	var out []bson.M
 	found, err := b.Find(ctx, filter)
@@ -112,14 +113,14 @@ func (b *bill) inTxn(ctx context.Context, fn func(ctx context.Context) error) er
 	})
 }
 
-// charge is a command and how many steps it may take at most.
+// charge is a command with the maximum number of steps that it may take.
 type charge struct {
 	what string
 	most int
 	do   func(ctx context.Context, b *bill) error
 }
 
-// increment adds to one document.
+// increment increments a field of one document.
 func (b *bill) increment(ctx context.Context, id int) error {
 	_, err := b.UpdateOne(ctx, bson.M{"_id": id}, bson.M{"$inc": bson.M{"n": 1}})
 	return err
@@ -131,8 +132,8 @@ func (b *bill) insertMany(ctx context.Context, n int) error {
 	return err
 }
 
-// charges are the commands of the page. The collection has one index, and those with a unique
-// one say so.
+// charges are the commands of the page. The collection has one index; the names of those with a unique one
+// mention it.
 var charges = []charge{
 	{"find by `_id`", 1, func(ctx context.Context, b *bill) error { return b.FindOne(ctx, bson.M{"_id": 7}).Err() }},
 	{"find by `_id`, linearizable", 2, func(ctx context.Context, b *bill) error {
@@ -165,7 +166,7 @@ var charges = []charge{
 	}},
 }
 
-// unique are those on a collection with a unique index.
+// unique are the commands on a collection with a unique index.
 var unique = []charge{
 	{"insert of one with a further unique index", 5, func(ctx context.Context, b *bill) error { return b.insertMany(ctx, 1) }},
 	{"insert of 1,000 with a further unique index", 5, func(ctx context.Context, b *bill) error { return b.insertMany(ctx, 1000) }},
@@ -174,16 +175,16 @@ var unique = []charge{
 	}},
 }
 
-// severalMore is how many steps a command may take more where other servers may have the keyspace
-// too: times for reads, and what it looks up of its session.
+// severalMore is the number of additional steps that a command may take if the keyspace is not exclusive:
+// timestamps for reads, and lookups for its session.
 const severalMore = 4
 
-// lookedRarely is how long after a change of a collection a server looks for more of them ten times as
-// often as later, with requests that are not those of a command.
+// lookedRarely is the time after a change of a collection in which a server polls for more changes ten times
+// as often as later. These polls would be counted with the commands.
 const lookedRarely = 3 * time.Second
 
-// What commands cost in requests to the cluster, and that docs/scale-out.md says so: of a server that
-// has its keyspace alone, and of one of several.
+// TestRoundTrips measures the cost of commands in requests to the cluster, for a server that has its keyspace
+// exclusively and for one of several, and checks that docs/scale-out.md has these numbers.
 func TestRoundTrips(t *testing.T) {
 	table := "| command | steps, alone | requests | steps, of several | requests |\n|---|---|---|---|---|\n"
 	one, several := costs(t, true), costs(t, false)
@@ -201,8 +202,8 @@ func TestRoundTrips(t *testing.T) {
 	printed(t, table)
 }
 
-// costs are those of all charges, in their order. The least of several runs counts: the server's own
-// work comes in between, and that of one of several is to look at what others do.
+// costs returns the cost of all charges, in their order. The least of several runs counts: others are
+// disturbed by background work, which on a non-exclusive server includes polls for the changes of peers.
 func costs(t *testing.T, exclusive bool) (list []cost) {
 	c, place := cluster(t)
 	times := 40
@@ -246,8 +247,8 @@ func costs(t *testing.T, exclusive bool) (list []cost) {
 	return list
 }
 
-// Background work reads what a batch of 256 documents needs together, not one by one: another
-// shard key with its copy and its unique index, a split, a further index.
+// TestBatchTrips checks that background jobs read what a batch of 256 documents needs in one request, and not
+// one by one: a reshard with its copy and its unique index, a split, a further index.
 func TestBatchTrips(t *testing.T) {
 	const docs = 1024
 	c, place := cluster(t)
@@ -284,8 +285,8 @@ func TestBatchTrips(t *testing.T) {
 	}
 }
 
-// An ordered insert into seven partitions, each a region of its own, is one transaction as
-// well: as many steps as into one.
+// TestOrderedInsertTrips checks that an ordered insert into seven partitions, each a region of its own, is
+// also one transaction: with as many steps as an insert into one.
 func TestOrderedInsertTrips(t *testing.T) {
 	c, place := cluster(t)
 	client := connect(t, mustLaunch(t, place+alone).URI)
@@ -311,14 +312,14 @@ func TestOrderedInsertTrips(t *testing.T) {
 	}
 }
 
-// The table stands between these lines of the page.
+// The lines of the page before and after the table.
 const (
 	page      = "../../../docs/scale-out.md"
 	tableHead = "<!-- measured by compat-tests/servers/processes; go test ./compat-tests/servers/processes -run RoundTrips -rewrite writes it -->\n\n"
 	tableEnd  = "\n<!-- end of what was measured -->\n"
 )
 
-// printed makes sure that the page has the table, or with -rewrite puts it there.
+// printed checks that the page has the table, or with -rewrite writes it.
 func printed(t *testing.T, table string) {
 	t.Helper()
 	text, err := os.ReadFile(page)

@@ -13,7 +13,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// servers starts several equal servers over one place.
+// servers starts several equal servers over one storage address.
 func servers(t *testing.T, n int, place string, flags ...string) (list []*harness.Server) {
 	t.Helper()
 	for range n {
@@ -22,7 +22,7 @@ func servers(t *testing.T, n int, place string, flags ...string) (list []*harnes
 	return list
 }
 
-// hosts is a connection string with all servers.
+// hosts returns a connection string with all servers.
 func hosts(list ...*harness.Server) string {
 	uri := "mongodb://"
 	for i, s := range list {
@@ -34,8 +34,8 @@ func hosts(list ...*harness.Server) string {
 	return uri + "/"
 }
 
-// Servers over one keyspace are one database: what one makes, changes or writes the others have,
-// and none goes on with what is gone.
+// TestServers checks that servers over one keyspace are one database: definitions, changes and writes of one
+// are visible at the others, and none uses what was dropped.
 func TestServers(t *testing.T) {
 	_, place := cluster(t)
 	list := servers(t, 3, place)
@@ -76,8 +76,8 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// Servers are killed, one after the other, under writers whose driver knows all of them: the others
-// go on, what was acknowledged is there, and nothing was done twice.
+// TestKillOneOfSeveral kills servers, one after the other, under writers whose driver has the addresses of
+// all: the others continue, all acknowledged writes are there, and none was applied twice.
 func TestKillOneOfSeveral(t *testing.T) {
 	const writers = 6
 	_, place := cluster(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// The verbs that read by cursors of their own stay with one server, whether they are told of several, of
-// which one may be gone, or of a load balancer.
+// TestVerbs checks that verbs which read through cursors stay with one server, whether their connection
+// string lists several servers, one of which may be down, or a load balancer.
 func TestVerbs(t *testing.T) {
 	_, place := cluster(t)
 	first, second := mustLaunch(t, place), mustLaunch(t, place)
@@ -27,7 +27,7 @@ func TestVerbs(t *testing.T) {
 	balancer := harness.Balance(t, first.Addr, second.Addr)
 	gone := strings.Replace(hosts(first, second), first.Addr, freePort(t), 1)
 	for _, uri := range []string{hosts(first, second), balancer.URI(), gone} {
-		for range 4 { // the first choice is as likely to be the one as the other
+		for range 4 { // the first choice of a server is random
 			cantle(t, "dump", "--out", t.TempDir(), uri)
 		}
 		out := said(t, "export", uri, "shop.items")
@@ -43,7 +43,7 @@ func TestVerbs(t *testing.T) {
 	}
 }
 
-// Clients are told which engine keeps the data, and whether it keeps them.
+// TestEngineShown checks that clients can read the storage engine, and whether it is persistent.
 func TestEngineShown(t *testing.T) {
 	_, place := cluster(t)
 	for want, o := range map[string]harness.Options{

@@ -14,9 +14,9 @@ import (
 	"github.com/cantledb/cantle/storage/tikvkv/tikvfake"
 )
 
-// In a cluster in which everything goes wrong now and then, writers get on, what was acknowledged is
-// there, and nothing is done twice. It fails if what is usual has not gone wrong: then the suites that
-// run with CANTLE_STORAGE=tikv-faults do not meet it either.
+// TestTrouble checks that in a cluster with all kinds of faults now and then, writers make progress, all
+// acknowledged writes are there, and none is applied twice. It fails if one of the usual faults did not
+// occur: then the suites that run with CANTLE_STORAGE=tikv-faults would not test it either.
 func TestTrouble(t *testing.T) {
 	const writers = 6
 	c, err := tikvfake.NewOf(3)
@@ -61,8 +61,9 @@ func TestTrouble(t *testing.T) {
 	}
 }
 
-// Garbage is collected past open readers, as another collector of the cluster might do: they are told
-// that their state is gone, instead of a part of it, and new reads and writes are as before.
+// TestCollectPastCursors collects garbage past the snapshots of open readers, as another collector of the
+// cluster might do: they get an error that their snapshot is gone, instead of a part of it, and new reads and
+// writes work as before.
 func TestCollectPastCursors(t *testing.T) {
 	c, place := cluster(t)
 	s := mustLaunch(t, place)

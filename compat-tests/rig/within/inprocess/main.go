@@ -1,9 +1,9 @@
-// Command inprocess is a server whose data are in a simulated TiKV cluster in the same process,
-// and gone at its end. Its arguments are those of cantle.
+// Command inprocess is a server whose data are in a simulated TiKV cluster in the same process, and are lost
+// at its end. Its arguments are those of cantle.
 //
 //	inprocess --servers=3 serve …
 //
-// is so many servers over one such cluster, of which a last line says where the others listen.
+// runs three servers over one such cluster; a last line prints the addresses of the peers.
 package main
 
 import (
@@ -44,7 +44,7 @@ func run(args []string) error {
 	shutdown := func() {
 		select {
 		case end <- syscall.SIGTERM:
-		default: // told already
+		default: // already sent
 		}
 	}
 	if servers > 0 {
@@ -84,7 +84,7 @@ func several(n int, args []string, shutdown func(), end <-chan os.Signal) error 
 	return s.Stop()
 }
 
-// announce says where a server listens.
+// announce prints the ready lines of a server.
 func announce(d *daemon.Daemon) {
 	fmt.Println("cantle ready", strings.Join(d.URIs(), " "))
 	if uri := d.CosmosURI(); uri != "" {
