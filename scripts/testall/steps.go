@@ -44,8 +44,11 @@ func (r *run) installMongosh() error {
 	// A lock file would record where each package came from, so there is none; the
 	// version in package.json is exact.
 	// Scripts of packages would compile parts in C++ that the shell does without.
-	err = r.output("npm", "install", "--prefix", mongoshDir,
-		"--no-package-lock", "--no-audit", "--no-fund", "--no-save", "--ignore-scripts", "--loglevel=error")
+	install := []string{"install", "--prefix", mongoshDir, "--no-package-lock", "--no-audit", "--no-fund", "--no-save", "--ignore-scripts", "--loglevel=error"}
+	if err = r.output("npm", install...); err != nil && r.ctx.Err() == nil {
+		fmt.Fprintln(r.out, "again, with a new look at the registry: npm may have kept a list of versions that is out of date")
+		err = r.output("npm", append(install, "--prefer-online")...)
+	}
 	if err != nil {
 		_ = os.Remove(copied) // so that the next run tries again
 		return fmt.Errorf("npm install: %w", err)
