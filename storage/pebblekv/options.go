@@ -129,6 +129,9 @@ func orElse[T comparable](v, otherwise T) T {
 	return v
 }
 
+// stopDepth is how many sublevels level 0 may have before writes stall until a compaction ends.
+const stopDepth = 24
+
 // pebble returns the options of Pebble. The caller unrefs the cache.
 func (o Options) pebble(stalls func(), t *troubles) *pebble.Options {
 	p := &pebble.Options{
@@ -139,7 +142,7 @@ func (o Options) pebble(stalls func(), t *troubles) *pebble.Options {
 		MemTableSize:                uint64(o.MemtableBytes),
 		MemTableStopWritesThreshold: o.Memtables,
 		L0CompactionThreshold:       4,
-		L0StopWritesThreshold:       24,
+		L0StopWritesThreshold:       stopDepth,
 		LBaseMaxBytes:               min(max(2*o.MemtableBytes, 4<<20), 64<<20),
 		BytesPerSync:                512 << 10,
 		WALBytesPerSync:             512 << 10,

@@ -20,6 +20,8 @@ const (
 	compactBytes = 64 << 20               // of the last level, per step
 
 	compactPatience = 10 * time.Second // per step
+
+	flushDepth = stopDepth / 2 // sublevels of level 0 above which rounds flush nothing
 )
 
 // making is the state of reclaim, which frees space on a full disk. A deleted document is also written to the
@@ -219,11 +221,15 @@ func (s *store) makeRoom(ctx context.Context) {
 	m.Lock()
 	step := max(min(max(r.part(4), 1<<20), compactBytes), m.wanted)
 	m.wanted = 0
-	shorten, due := m.shorten, m.credit < step
+	// If no compaction has enough space, a shorter log frees some: its tables are deleted without being read. While an
+	// older snapshot is open, closing it may free space instead.
+	barred := !r.above(r.part(2)) && s.oldestRead() >= s.Latest()
+	shorten, due := m.shorten, m.credit < step || barred
 	if due {
 		step = min(step-min(m.credit, 0), compactBytes)
 	}
 	m.Unlock()
+	shortened := int64(0)
 	if due && shorten != nil {
 		n, err := shorten(ctx, step)
 		if err != nil && ctx.Err() == nil {
@@ -235,9 +241,22 @@ func (s *store) makeRoom(ctx context.Context) {
 			m.credit = max(m.credit, 0)
 		}
 		m.Unlock()
+		shortened = n
 	}
-	deleted, flush := m.take(s.oldestRead())
-	if !flush {
+	deleted, drops := m.take(s.oldestRead())
+	// Each flush adds to level 0, and writes stall when that is too deep.
+	deep := s.db.Metrics().Levels[0].Sublevels > flushDepth
+	if deep || !r.above(r.part(2)) {
+		for _, span := range deleted {
+			m.again(span)
+		}
+		deleted = nil
+	}
+	switch {
+	case deep && drops:
+		m.drop()
+		return
+	case deep || !drops && shortened == 0 && len(deleted) == 0:
 		return
 	}
 	levels, err := s.db.SSTables(pebble.WithProperties())
@@ -287,9 +306,9 @@ func (s *store) oldestRead() storage.Timestamp {
 	return s.snaps.oldest()
 }
 
-// take returns the ranges to compact in this round, and reports whether a flush is needed. Ranges in held are
+// take returns the ranges to compact in this round, and reports whether a drop needs a flush. Ranges in held are
 // included if no older snapshot is open: oldest is the timestamp of the oldest one.
-func (m *making) take(oldest storage.Timestamp) (deleted spans, flush bool) {
+func (m *making) take(oldest storage.Timestamp) (deleted spans, drops bool) {
 	m.Lock()
 	defer m.Unlock()
 	if oldest >= m.heldTo {
@@ -298,9 +317,9 @@ func (m *making) take(oldest storage.Timestamp) (deleted spans, flush bool) {
 		}
 		m.held = nil
 	}
-	deleted, flush = m.spans, m.drops || len(m.spans) > 0
+	deleted, drops = m.spans, m.drops
 	m.spans, m.drops = nil, false
-	return deleted, flush
+	return deleted, drops
 }
 
 // drop requests a flush in the next round.
