@@ -54,9 +54,9 @@ func startBoth(t *testing.T, flags ...string) both {
 	return both{d, dial(d.URI()), dial(d.CosmosURI())}
 }
 
-// accountDump writes a dump as mongodump makes one of an account: indexes of version 1 with the
-// namespace, a wildcard, an expiry by _ts, the index of every field that old accounts list, no shard
-// key, and identifiers that documents of several shard keys have.
+// accountDump writes a dump as mongodump makes it of an account: indexes of version 1 with the namespace, a
+// wildcard, an expiry by _ts, the index of every field that old accounts list, no shard key, and identifiers that
+// documents of several shard keys share.
 func accountDump(t *testing.T, indexes string, docs []any) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -77,7 +77,7 @@ func accountDump(t *testing.T, indexes string, docs []any) (dir string) {
 	return dir
 }
 
-// accountIndexes are the indexes of an account's collection, behind the first.
+// accountIndexes are the indexes of an account's collection, after the first.
 const accountIndexes = `,
 	{"v": 1, "key": {"DocumentDBDefaultIndex": "2d"}, "name": "DocumentDBDefaultIndex", "ns": "shop.orders"},
 	{"v": 1, "key": {"$**": 1}, "name": "$**_1", "ns": "shop.orders"},
@@ -112,7 +112,7 @@ func count(t *testing.T, db *mongo.Database, coll string, filter any) int64 {
 	return n
 }
 
-// A dump of an account comes back whole through either address, and its documents expire there.
+// A dump of an account is restored completely through either address, and its documents expire there.
 func TestRestoreOfAccount(t *testing.T) {
 	dir := accountDump(t, accountIndexes, accountDocuments())
 	for _, name := range []string{"mongodb", "cosmos"} {
@@ -139,7 +139,7 @@ func TestRestoreOfAccount(t *testing.T) {
 			if len(got) != 5 || got["customer_1_email_1"]["unique"] != true {
 				t.Errorf("indexes: %v", got)
 			}
-			// Again: the documents are there, as they are in the dump, and so is all else.
+			// Again: the documents, and everything else, are there already.
 			if code, said := restored(t, "--shard-key", "customer", "--rename", "shop="+name, uri, dir); code != 0 || !strings.Contains(said, "0 documents restored, 50 there already, 0 failed") {
 				t.Errorf("again: status %d\n%s", code, said)
 			}
@@ -161,8 +161,8 @@ func TestRestoreOfAccount(t *testing.T) {
 	}
 }
 
-// What of an account's dump is not there in the end has its name in what is printed, and the
-// status is 1: documents that share an _id, indexes that the server refuses. All else is there.
+// Everything of an account's dump that cannot be restored is printed by name, and the status is 1: documents that
+// share an _id, indexes that the server refuses. The rest is restored.
 func TestRestoreNamesWhatIsLost(t *testing.T) {
 	s := startBoth(t)
 	dir := accountDump(t, accountIndexes+`,
@@ -196,7 +196,7 @@ func TestRestoreNamesWhatIsLost(t *testing.T) {
 	if code, said := restored(t, "--rename", "shop=typo", "--shard-key", "shop.ordes=customer", s.URI(), dir); code != 1 || !strings.Contains(said, "--shard-key shop.ordes: the dump has no such collection") {
 		t.Errorf("a collection that is not there: status %d\n%s", code, said)
 	}
-	// With MongoDB's rules a unique index begins with the shard key; with the service's it has it anywhere.
+	// By MongoDB's rules a unique index begins with the shard key; by the service's it may have it anywhere.
 	dir = accountDump(t, `, {"v": 1, "key": {"email": 1, "customer": 1}, "name": "e", "ns": "shop.orders", "unique": true}`, accountDocuments())
 	if code, said := restored(t, "--rename", "shop=prefix", "--shard-key", "customer", s.URI(), dir); code != 1 || !strings.Contains(said, "50 documents restored, 0 there already, 0 failed") || !strings.Contains(said, "prefix.orders has no index e: ") {
 		t.Errorf("a unique index that does not begin with the shard key: status %d\n%s", code, said)
@@ -209,8 +209,8 @@ func TestRestoreNamesWhatIsLost(t *testing.T) {
 	}
 }
 
-// An index {_ts: 1} is taken for MongoDB's where documents have dates there, and where the dump does not look
-// like an account's.
+// An index {_ts: 1} is treated as MongoDB's if documents have dates there, and if the dump does not look like an
+// account's.
 func TestRestoreOfExpiry(t *testing.T) {
 	s := startBoth(t)
 	lastWrite := func(db string) bool {
@@ -248,7 +248,7 @@ func TestRestoreOfExpiry(t *testing.T) {
 			t.Errorf("%s, %v: status %d, by the last write: %v\n%s", c.index, c.doc, code, lastWrite(name), said)
 		}
 	}
-	// Our own dumps say which it is, through either address.
+	// Our own dumps record the kind of the index, through either address.
 	run(t, s.db, `{createIndexes: "mine", indexes: [{key: {_ts: 1}, name: "t", expireAfterSeconds: 60}]}`)
 	run(t, s.account, `{createIndexes: "theirs", indexes: [{key: {_ts: 1}, name: "t", expireAfterSeconds: -1}]}`)
 	for i, uri := range []string{s.URI(), s.CosmosURI()} {
@@ -271,7 +271,7 @@ func TestRestoreOfExpiry(t *testing.T) {
 	}
 }
 
-// Dumps for MongoDB have what it takes, and what has no counterpart is printed by collection.
+// Dumps for MongoDB contain only what MongoDB accepts, and what has no counterpart is printed by collection.
 func TestDumpForMongoDB(t *testing.T) {
 	s := startBoth(t)
 	run(t, s.account, `{customAction: "CreateCollection", collection: "orders", shardKey: "customer", offerThroughput: 4000}`)
@@ -324,8 +324,8 @@ func TestDumpForMongoDB(t *testing.T) {
 	}
 }
 
-// The role and user files of the Azure CLI make the roles and users that they made there.
-// Source: Azure Cosmos DB for MongoDB, "how-to-setup-rbac".
+// The role and user files of the Azure CLI create the same roles and users as in the account. Source: Azure
+// Cosmos DB for MongoDB, "how-to-setup-rbac".
 func TestUsersOfAccount(t *testing.T) {
 	s := startBoth(t, "--auth")
 	dir := t.TempDir()
@@ -392,7 +392,7 @@ func TestUsersOfAccount(t *testing.T) {
 	}
 }
 
-// documentsOf are all documents of a collection in the order of what they hold.
+// documentsOf returns all documents of a collection, sorted by their contents.
 func documentsOf(t *testing.T, db *mongo.Database, coll string) (out []string) {
 	t.Helper()
 	c, err := db.Collection(coll).Find(t.Context(), driver.D{})
@@ -410,7 +410,8 @@ func documentsOf(t *testing.T, db *mongo.Database, coll string) (out []string) {
 	return out
 }
 
-// MongoDB's tools read an account and write MongoDB, where they are installed: each document comes back as it was.
+// MongoDB's tools, where they are installed, read an account and write MongoDB: each document is restored
+// unchanged.
 func TestAccountWithMongoTools(t *testing.T) {
 	mongodump, mongorestore := mongoTool(t, "mongodump"), mongoTool(t, "mongorestore")
 	tool := func(name, uri string, args ...string) string {
@@ -446,7 +447,8 @@ func TestAccountWithMongoTools(t *testing.T) {
 			t.Errorf("%s: documents do not expire by their last write: %v", to.Name(), list)
 		}
 	}
-	// Into MongoDB, whose part the MongoDB address plays: an unsharded collection, documents without shared identifiers.
+	// Into MongoDB, represented by the MongoDB address: an unsharded collection, documents without shared
+	// identifiers.
 	run(t, s.account, `{customAction: "CreateCollection", collection: "items", shardKey: "sku"}`)
 	run(t, s.account, `{createIndexes: "items", indexes: [{v: 1, key: {"$**": 1}, name: "all"}, {key: {_ts: 1}, name: "ttl", expireAfterSeconds: -1}]}`)
 	if _, err := s.db.Collection("items").InsertMany(t.Context(), []any{driver.M{"_id": 1, "sku": 5}, driver.M{"_id": "x", "sku": nil}}); err != nil {
@@ -460,7 +462,7 @@ func TestAccountWithMongoTools(t *testing.T) {
 	if got := indexes(t, other.db, "items"); len(got) != 2 || got["all"] == nil {
 		t.Errorf("mongorestore: indexes %v", got)
 	}
-	// And what mongodump makes of the MongoDB address has only what MongoDB takes.
+	// A dump that mongodump makes of the MongoDB address has only what MongoDB accepts.
 	tool(mongodump, s.URI(), "--db", "test", "--out", dir+"/plain")
 	text, err := os.ReadFile(dir + "/plain/test/items.metadata.json")
 	if err != nil || strings.Contains(string(text), "expireAfterLastWrite") || strings.Contains(string(text), `"-1"`) {
@@ -468,8 +470,8 @@ func TestAccountWithMongoTools(t *testing.T) {
 	}
 }
 
-// The driver of the verbs needs MongoDB 4.4. An earlier version of the account is reported with the
-// ways that remain.
+// The driver of the verbs needs MongoDB 4.4. For an account of an earlier version the error lists the
+// alternatives.
 func TestEarlierVersionOfAccount(t *testing.T) {
 	s := startBoth(t, "--cosmos-version", "4.2")
 	for _, verb := range [][]string{{"report", "--timeout", "1s"}, {"doctor", "--timeout", "1s"}} {

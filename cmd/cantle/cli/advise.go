@@ -76,7 +76,7 @@ func adviseVerb(f *pflag.FlagSet) action {
 	}
 }
 
-// advise does the work of the verb. Errors: those of the server; a collection without documents.
+// advise executes the verb. Errors: those of the server; a collection without documents.
 func (s *server) advise(ctx context.Context, db, coll string, a *adviseArgs, out, errs io.Writer) error {
 	requests, incomplete, err := s.requests(ctx, db, coll)
 	if err != nil {
@@ -119,7 +119,7 @@ func pricesOf(reply bson.Raw) *ratelimit.PriceList {
 	return ratelimit.Normative()
 }
 
-// requests are the shapes that the server has recorded for a collection, and its reply.
+// requests returns the shapes that the server has recorded for a collection, and its reply.
 func (s *server) requests(ctx context.Context, db, coll string) (out []shardkeys.Request, reply bson.Raw, err error) {
 	b := bson.NewBuilder(nil)
 	b.String("customAction", "GetRequestReport")
@@ -150,7 +150,7 @@ func (s *server) requests(ctx context.Context, db, coll string) (out []shardkeys
 	return out, reply, nil
 }
 
-// parseQuery is a request as a flag gives it.
+// parseQuery parses a request in the syntax of the flag.
 func parseQuery(text string) (shardkeys.Request, error) {
 	doc, err := ejson.Parse(text)
 	if err != nil {
@@ -168,7 +168,7 @@ func parseQuery(text string) (shardkeys.Request, error) {
 	return r, nil
 }
 
-// scan shows every document, or a random part of them, to d.
+// scan passes every document, or a random part of them, to d.
 func (s *server) scan(ctx context.Context, db, coll string, a *adviseArgs, partitions bson.Raw, d *shardkeys.Documents, errs io.Writer) error {
 	list, _ := partitions.Get("partitions").Array()
 	for it := list.Iter(); it.Next(); {
@@ -223,5 +223,5 @@ func (s *server) scan(ctx context.Context, db, coll string, a *adviseArgs, parti
 	return nil
 }
 
-// scanBatch is how many documents one reply of the scan brings.
+// scanBatch is the number of documents in a reply of the scan.
 const scanBatch = 1000

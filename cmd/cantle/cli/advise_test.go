@@ -9,7 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// fill inserts n documents that make writes as Extended JSON.
+// fill inserts n documents, which doc returns as Extended JSON.
 func fill(t *testing.T, db *mongo.Database, coll string, n int, doc func(i int) string) {
 	t.Helper()
 	for from := 0; from < n; from += 500 {
@@ -31,7 +31,7 @@ func advise(t *testing.T, args ...string) string {
 	return out.String()
 }
 
-// best is the key in the first line of the table.
+// best returns the key in the first line of the output.
 func best(t *testing.T, out string) string {
 	t.Helper()
 	_, rest, ok := strings.Cut(out, "Best: ")
@@ -42,7 +42,7 @@ func best(t *testing.T, out string) string {
 	return key
 }
 
-// User profiles: everything is asked for by user, so the user it is.
+// User profiles: all queries are by user, so the best key is the user.
 func TestAdviseProfiles(t *testing.T) {
 	uri, db := start(t)
 	fill(t, db, "profiles", 2000, func(i int) string {
@@ -62,7 +62,7 @@ func TestAdviseProfiles(t *testing.T) {
 	}
 }
 
-// Device telemetry, asked for by device and time.
+// Device telemetry, queried by device and time.
 func TestAdviseTelemetry(t *testing.T) {
 	uri, db := start(t)
 	day := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
@@ -84,7 +84,7 @@ func TestAdviseTelemetry(t *testing.T) {
 	}
 }
 
-// A date that everything is asked for by: a suffix spreads the writes of today.
+// All queries are by a date: a suffix spreads today's writes.
 func TestAdviseSynthetic(t *testing.T) {
 	uri, db := start(t)
 	fill(t, db, "events", 4000, func(i int) string {
@@ -104,8 +104,8 @@ func TestAdviseSynthetic(t *testing.T) {
 	if !strings.Contains(out, "day + random/40") {
 		t.Errorf("no random suffix:\n%s", out)
 	}
-	// What it prints does what it says, on an unsharded collection and on one with
-	// another key, and then the key is known.
+	// The printed commands work, on an unsharded collection and on one with another key, and afterwards the key
+	// is recognised.
 	out = advise(t, "--fields", "day", uri, "test.events")
 	if best(t, out) != "day + random/40" {
 		t.Errorf("day alone is better than a random suffix:\n%s", out)
@@ -127,7 +127,7 @@ func TestAdviseSynthetic(t *testing.T) {
 	}
 }
 
-// obey types the command that advise prints.
+// obey runs the command that advise prints.
 func obey(t *testing.T, db *mongo.Database, out string) {
 	t.Helper()
 	_, command, ok := strings.Cut(out, "db.adminCommand(")
@@ -138,8 +138,7 @@ func obey(t *testing.T, db *mongo.Database, out string) {
 	run(t, db.Client().Database("admin"), command)
 }
 
-// Tenants of very different sizes: below the tenant another field divides the
-// large one.
+// Tenants of very different sizes: a second field divides the large one.
 func TestAdviseTenants(t *testing.T) {
 	uri, db := start(t)
 	fill(t, db, "orders", 4000, func(i int) string {

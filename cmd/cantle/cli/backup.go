@@ -68,7 +68,7 @@ func backupVerb(f *pflag.FlagSet) action {
 	}
 }
 
-// askForBackup has a server make a backup, and shows how far it is.
+// askForBackup makes a server make a backup, and shows its progress.
 func askForBackup(ctx context.Context, uri, dir string, s Streams) error {
 	server, err := connect(uri, "cantle backup", func(o *options.ClientOptions) error {
 		o.SetTimeout(0)
@@ -99,7 +99,7 @@ func askForBackup(ctx context.Context, uri, dir string, s Streams) error {
 	return nil
 }
 
-// backingUp is the look at the backup of a server.
+// backingUp reads the progress of a backup at a server.
 var backingUp = look{command("serverStatus"), func(answer bson.Raw) (what string, done, total int64) {
 	status, _ := answer.Get("backup").Doc()
 	if what, _ = status.Get("unit").Str(); what != "" {
@@ -109,7 +109,7 @@ var backingUp = look{command("serverStatus"), func(answer bson.Raw) (what string
 	return what, whole(status, "done"), whole(status, "total")
 }}
 
-// printBackups prints what there is and which moments can be restored, and reports whether any can.
+// printBackups prints the backups and the moments that can be restored, and reports whether any can.
 func printBackups(s Streams, folder *backup.Folder) (any bool) {
 	t := &columns.Table{}
 	t.Row("Timeline", " Backup", "Made", " Files", " Size", " New", "By")
@@ -136,7 +136,7 @@ func printBackups(s Streams, folder *backup.Folder) (any bool) {
 	return any
 }
 
-// verifyBackups reads everything and prints what is wrong.
+// verifyBackups reads all files and prints what is damaged.
 func verifyBackups(ctx context.Context, s Streams, folder *backup.Folder) error {
 	var m meters
 	findings, err := folder.Verify(ctx, m.report(s))
@@ -172,7 +172,7 @@ func verifyBackups(ctx context.Context, s Streams, folder *backup.Folder) error 
 	return nil
 }
 
-// meters show the phases of a backup or a restore, one bar after the other.
+// meters shows the phases of a backup or a restore, one bar after the other.
 type meters struct{ p *progress.Bar }
 
 func (m *meters) report(s Streams) backup.Report {

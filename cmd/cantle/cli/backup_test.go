@@ -13,7 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// verbOut runs a verb and returns its exit status and all that it has printed.
+// verbOut runs a verb and returns its exit status and output.
 func verbOut(t *testing.T, name string, args ...string) (status int, out string) {
 	t.Helper()
 	var b strings.Builder
@@ -21,8 +21,7 @@ func verbOut(t *testing.T, name string, args ...string) (status int, out string)
 	return status, b.String()
 }
 
-// A collection comes back with options, indexes, shard key and throughput, and only where
-// nothing is in its place.
+// A collection is restored with options, indexes, shard key and throughput, and only if no other is in its place.
 func TestRestoreCollection(t *testing.T) {
 	dir := t.TempDir()
 	to := filepath.Join(dir, "backups")
@@ -90,7 +89,7 @@ func TestRestoreCollection(t *testing.T) {
 	}
 }
 
-// What a policy cannot do is seen by the doctor.
+// The doctor reports failed backups of a policy.
 func TestBackupFails(t *testing.T) {
 	dir := t.TempDir()
 	to := filepath.Join(dir, "file")
@@ -109,7 +108,7 @@ func TestBackupFails(t *testing.T) {
 	}
 }
 
-// A server without files, and one that is asked for a folder of others, say so.
+// A server without files, and a request for a folder outside, get an error.
 func TestBackupRefused(t *testing.T) {
 	dir := t.TempDir()
 	d := startWith(t, "--memory", "--cosmos-listen", "127.0.0.1:0")
@@ -130,8 +129,7 @@ func TestBackupRefused(t *testing.T) {
 	}
 }
 
-// A client chooses among the server's folder for backups and those directly in it, whatever the paths and
-// links with which it says so.
+// A client may name only the server's folder for backups and those directly in it, by any path or link.
 func TestBackupPlaces(t *testing.T) {
 	dir := t.TempDir()
 	to, real, data := filepath.Join(dir, "link"), filepath.Join(dir, "backups"), filepath.Join(dir, "data")

@@ -57,7 +57,7 @@ func checkVerb(f *pflag.FlagSet) action {
 	}
 }
 
-// check looks through a folder. Errors: why it cannot.
+// check verifies a folder. Errors: reasons why it cannot.
 func check(ctx context.Context, data string, s Streams) (*checkup.Report, error) {
 	report := &checkup.Report{Now: time.Now}
 	f, release, err := openWreck(ctx, data, s)
@@ -97,11 +97,11 @@ func check(ctx context.Context, data string, s Streams) (*checkup.Report, error)
 	return report, nil
 }
 
-// storeOf is where the files of a store lie in the folder of a database.
+// storeOf returns the folder of the store in the folder of a database.
 func storeOf(data string) string { return filepath.Join(data, "store") }
 
-// openWreck looks at the files of a folder and compares all checksums. Nobody opens it
-// until release is called. Errors: there is none; LostError; a server has it open.
+// openWreck opens the files of a folder and verifies all checksums. It holds the store's lock until release is
+// called. Errors: no store; LostError; a server has it open.
 func openWreck(ctx context.Context, data string, s Streams) (f *wreck.Folder, release func(), err error) {
 	dir := storeOf(data)
 	if _, err := daemon.Look(data); err != nil {
@@ -133,7 +133,7 @@ func openWreck(ctx context.Context, data string, s Streams) (f *wreck.Folder, re
 	return f, release, nil
 }
 
-// printCheck prints what was found.
+// printCheck prints the findings.
 func printCheck(s Streams, data string, r *checkup.Report) {
 	if len(r.Findings) > 0 {
 		t := &columns.Table{}
@@ -158,7 +158,7 @@ func printCheck(s Streams, data string, r *checkup.Report) {
 	}
 }
 
-// findings is a number of them, for people.
+// findings formats a number of findings.
 func findings(n int) string {
 	if n == 1 {
 		return "1 finding"
@@ -166,7 +166,7 @@ func findings(n int) string {
 	return fmt.Sprintf("%d findings", n)
 }
 
-// checkJSON is the report for programs.
+// checkJSON returns the report for programs.
 func checkJSON(r *checkup.Report) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.Bool("valid", len(r.Findings) == 0)

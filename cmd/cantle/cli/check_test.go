@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The exit status of check: nothing found, something found, nothing to look at.
+// The exit status of check: no findings, findings, no store.
 func TestCheckStatus(t *testing.T) {
 	data := t.TempDir()
 	verb := func(args ...string) (string, int) {

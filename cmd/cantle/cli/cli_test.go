@@ -20,7 +20,7 @@ import (
 	"github.com/cantledb/cantle/serve/daemon"
 )
 
-// start runs a server inside of the test.
+// start runs a server inside the test.
 func start(t *testing.T, args ...string) (uri string, db *mongo.Database) {
 	t.Helper()
 	var cfg daemon.Config
@@ -29,7 +29,7 @@ func start(t *testing.T, args ...string) (uri string, db *mongo.Database) {
 	if err := f.Parse(append([]string{"--memory", "--listen", "127.0.0.1:0", "--drain", "1s"}, args...)); err != nil {
 		t.Fatal(err)
 	}
-	// Not the test's context: that ends before the clients have said goodbye.
+	// Not the test's context, which is cancelled before the clients have disconnected.
 	d, err := daemon.Start(context.Background(), cfg, io.Discard)
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ func start(t *testing.T, args ...string) (uri string, db *mongo.Database) {
 	return d.URI(), client.Database("test")
 }
 
-// run is a command that must succeed.
+// run runs a command that must succeed.
 func run(t *testing.T, db *mongo.Database, text string) driver.M {
 	t.Helper()
 	doc := bsontest.Doc(t, text)
@@ -64,7 +64,7 @@ func verbStatus(t *testing.T, name, in string, out, errs io.Writer, args ...stri
 	return status
 }
 
-// Every verb has a help, tells mistakes in its words, and is done with status 2 then.
+// Every verb has a help text, and reports usage errors with status 2.
 func TestVerbs(t *testing.T) {
 	for _, v := range Verbs() {
 		var out, errs strings.Builder
@@ -82,7 +82,7 @@ func TestVerbs(t *testing.T) {
 	}
 }
 
-// The planner's charge of every operation is the one a server makes.
+// The planner's charge of every operation is the charge of a server.
 func TestEstimateIsWhatTheServerCharges(t *testing.T) {
 	for _, list := range ratelimit.PriceLists() {
 		t.Run(list.Name, func(t *testing.T) { estimateAsCharged(t, list) })
@@ -119,7 +119,7 @@ func estimateAsCharged(t *testing.T, list *ratelimit.PriceList) {
 	}
 }
 
-// With a suffix, a query of one value costs its buckets' partitions.
+// With a suffix, a query for one value is charged for the partitions of its buckets.
 func TestEstimateSuffix(t *testing.T) {
 	_, db := start(t)
 	sample := `{_id: 1, day: "d1", vin: "v1"}`

@@ -56,7 +56,7 @@ func compactVerb(f *pflag.FlagSet) action {
 	}
 }
 
-// collectionsOf names the collections of a database, or of all, without those of the system.
+// collectionsOf returns the collections of a database, or of all, without system collections.
 func collectionsOf(ctx context.Context, server *server, db string) (list []string, err error) {
 	dbs := []string{db}
 	if db == "" {
@@ -90,7 +90,7 @@ func collectionsOf(ctx context.Context, server *server, db string) (list []strin
 	return list, nil
 }
 
-// compactAll compacts one collection after the other, and prints what became free.
+// compactAll compacts one collection after the other, and prints the bytes freed.
 func compactAll(ctx context.Context, server *server, s Streams, list []string, dry bool, least int64) error {
 	t := &columns.Table{}
 	title, field := " Freed", "bytesFreed"
@@ -131,7 +131,7 @@ func compactAll(ctx context.Context, server *server, s Streams, list []string, d
 	return nil
 }
 
-// compaction returns the look at the compaction of a collection.
+// compaction returns the look that reads the progress of a collection's compaction.
 func compaction(name string) look {
 	b := bson.NewBuilder(nil)
 	b.Int32("currentOp", 1)

@@ -10,8 +10,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// What a large delete leaves in the files is found, estimated and given back; the second time
-// there is nothing. The rest of the documents is there, with its index.
+// The space that a large delete leaves in the files is found, estimated and freed; the second time there is none.
+// The other documents remain, with their index.
 func TestCompact(t *testing.T) {
 	d := startWith(t, "--data", t.TempDir())
 	client, err := mongo.Connect(options.Client().ApplyURI(d.URI()))

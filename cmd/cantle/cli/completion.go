@@ -23,7 +23,7 @@ values of these. Packages install it; otherwise say in the start file of the she
   powershell   cantle completion powershell | Out-String | Invoke-Expression
 `
 
-// Commands are all commands of the program that do something, serve among them.
+// Commands returns all commands of the program, including serve.
 func Commands() []flags.Command {
 	out := []flags.Command{daemon.Command(tikvengine.Engine())}
 	for _, v := range Verbs() {

@@ -14,12 +14,12 @@ import (
 	"github.com/cantledb/cantle/cmd/cantle/manual"
 )
 
-// completing says how each shell is asked what it offers behind words, the last of which
-// is being typed: a script that gets the file with the completions as $1, then the words.
+// completing has, for each shell, a script that prints its completions of a command line whose last word is
+// incomplete. The script gets the file with the completions as $1, then the words.
 var completing = map[string]string{
 	"bash": `source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _cantle; printf '%s\n' "${COMPREPLY[@]}"`,
 	"fish": `source $argv[1]; complete -C (string join -- ' ' $argv[2..]) | string replace -r '\t.*' ''`,
-	// A terminal is needed: the list is what is printed when Tab is pressed in one.
+	// It needs a terminal: zsh prints the list only when Tab is pressed in one.
 	"zsh": `zmodload zsh/zpty; file=$1; shift; words="$*"
 zpty z zsh -f -i
 zpty -w z "PS1=; unsetopt zle_bracketed_paste; LISTMAX=10000; autoload -U compinit; compinit -u -D; source $file; zstyle ':completion:*' list-packed no; zstyle ':completion:*' menu no; setopt no_list_beep; stty cols 400 rows 400; print re''ady"
@@ -31,7 +31,7 @@ zpty -r z out '*done*'
 print -r -- "$out"; zpty -d z`,
 }
 
-// What shells offer, asked of the shells themselves.
+// Completions, as the shells themselves print them.
 func TestCompletion(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"data.json", "folder/x"} {
@@ -68,7 +68,7 @@ func TestCompletion(t *testing.T) {
 				{"cantle help im", "import", "export"},
 			} {
 				if shell == "zsh" && len(strings.Fields(c.offers)) == 1 {
-					continue // it types what is the only possibility, and lists nothing
+					continue // it inserts the only completion, and lists nothing
 				}
 				words := strings.Split(c.typed, " ")
 				args := append([]string{"-c", script}, append([]string{"x", file}, words...)...)
@@ -95,7 +95,7 @@ func TestCompletion(t *testing.T) {
 	if status := verbStatus(t, "completion", "", &out, &errs, "csh"); status != 2 || !strings.Contains(errs.String(), "bash, fish, powershell, zsh") {
 		t.Errorf("status %d: %s", status, errs.String())
 	}
-	for _, shell := range manual.Shells { // all name all
+	for _, shell := range manual.Shells { // each page lists all shells
 		text := manual.Completion(shell, Commands())
 		for _, c := range Commands() {
 			if !strings.Contains(text, c.Name) {
@@ -112,7 +112,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// The pages for man are what its programs expect.
+// The man pages are valid for the programs that format them.
 func TestPagesForMan(t *testing.T) {
 	dir := t.TempDir()
 	pages := manual.Pages(manual.Edition{Version: "1.0.0", Date: "2026-01-02"}, Commands())

@@ -15,8 +15,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// What docs/operations.md says of how large a disk must be holds for documents of 1 to 4 KB with five
-// indexes that can hardly be packed: the documents, the change log, the logs of the newest writes.
+// The disk sizes in docs/operations.md hold for documents of 1 to 4 KB with five indexes that hardly compress:
+// the documents, the change log, the logs of the newest writes.
 func TestDiskSizeIsAsDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/operations.md")
 	if err != nil {
@@ -82,7 +82,7 @@ func TestDiskSizeIsAsDocumented(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, path := range list {
-				if info, err := os.Stat(path); err == nil { // else it has gone since it was listed
+				if info, err := os.Stat(path); err == nil { // otherwise it was deleted since it was listed
 					n += info.Size()
 				}
 			}
@@ -90,7 +90,7 @@ func TestDiskSizeIsAsDocumented(t *testing.T) {
 		return n
 	}
 	written := float64(bytes)
-	for begun := time.Now(); ; { // compactions, and the end of what they replaced, come later
+	for begun := time.Now(); ; { // compactions, and the deletion of replaced files, come later
 		var status struct {
 			StorageEngine struct{ ChangeLogBytes int64 }
 		}

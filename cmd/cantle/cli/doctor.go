@@ -60,12 +60,12 @@ func doctorVerb(f *pflag.FlagSet) action {
 	}
 }
 
-// faultsError is that something must be mended. It is told already.
+// faultsError is the number of faults, which have been printed already.
 type faultsError int
 
 func (n faultsError) Error() string { return columns.Plural(int(n), "fault") + " to mend" }
 
-// tellFindings prints what was found. Errors: faultsError.
+// tellFindings prints the findings. Errors: faultsError.
 func tellFindings(out io.Writer, found []doctor.Finding, asJSON bool) error {
 	count := map[doctor.State]int{}
 	for _, x := range found {
@@ -105,7 +105,7 @@ func tellFindings(out io.Writer, found []doctor.Finding, asJSON bool) error {
 	return nil
 }
 
-// printFindings prints a line for each, and below it what to do.
+// printFindings prints a line for each finding, and its advice below it.
 func printFindings(out io.Writer, found []doctor.Finding) {
 	const indent = 22
 	for _, x := range found {

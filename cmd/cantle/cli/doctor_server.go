@@ -20,11 +20,11 @@ import (
 	"github.com/cantledb/cantle/serve/daemon"
 )
 
-// clockMax is how far the clock of a server may be from ours without a word.
+// clockMax is the maximum difference between the server's clock and ours without a finding.
 const clockMax = time.Second
 
-// examineLocal asks the server that answers at the first address of the settings, if one
-// does. Without a login, it tells only what it tells everybody.
+// examineLocal examines the server that answers at the first address of the settings, if there is one. Without a
+// login it can read only public data.
 func examineLocal(ctx context.Context, c *daemon.Config, limit time.Duration) []doctor.Finding {
 	addresses := c.Addresses()
 	if len(addresses) == 0 {
@@ -37,7 +37,7 @@ func examineLocal(ctx context.Context, c *daemon.Config, limit time.Duration) []
 	}
 	nc, err := d.DialContext(ctx, network, address)
 	if err != nil {
-		return nil // it does not run
+		return nil // the server is not running
 	}
 	nc.Close()
 	uri := "mongodb://" + strings.ReplaceAll(address, "/", "%2F") + "/?directConnection=true"
@@ -47,7 +47,7 @@ func examineLocal(ctx context.Context, c *daemon.Config, limit time.Duration) []
 	return examine(ctx, uri, limit)
 }
 
-// examine asks a running server.
+// examine examines a running server.
 func examine(ctx context.Context, uri string, limit time.Duration) (out []doctor.Finding) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -68,7 +68,7 @@ func examine(ctx context.Context, uri string, limit time.Duration) (out []doctor
 	if secure != nil {
 		out = append(out, shownCertificates(ctx, hosts, secure)...)
 	}
-	// The first answer is waited for with the connection; the second tells how long one takes.
+	// The first answer includes the time of connecting; the second measures the time of a request.
 	if _, err := s.ask(ctx, "admin", command("hello")); err != nil {
 		add("server", doctor.Fault, strings.TrimSpace(remedy(err)), "%v", err)
 		return out
@@ -103,7 +103,7 @@ func examine(ctx context.Context, uri string, limit time.Duration) (out []doctor
 	return out
 }
 
-// version is that of the program that serves, if it tells.
+// version returns the version of the server's program, if the server reports it.
 func (s *server) version(ctx context.Context) string {
 	info, err := s.ask(ctx, "admin", command("buildInfo"))
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *server) version(ctx context.Context) string {
 	return "; it is cantle " + version
 }
 
-// health says how a server is.
+// health reports the state of a server.
 func (s *server) health(ctx context.Context) ([]doctor.Finding, error) {
 	status, err := s.ask(ctx, "admin", command("serverStatus"))
 	if err != nil {
@@ -139,7 +139,7 @@ func (s *server) health(ctx context.Context) ([]doctor.Finding, error) {
 	return out, nil
 }
 
-// complaints are what a server said against its surroundings when it started.
+// complaints returns the startup warnings of a server.
 func (s *server) complaints(ctx context.Context) (out []doctor.Finding, err error) {
 	b := bson.NewBuilder(nil)
 	b.String("getLog", "startupWarnings")
@@ -155,7 +155,7 @@ func (s *server) complaints(ctx context.Context) (out []doctor.Finding, err erro
 	return out, nil
 }
 
-// drivers says which drivers are connected now, by what they say of themselves.
+// drivers reports the connected drivers, by their client metadata.
 func (s *server) drivers(ctx context.Context) (out []doctor.Finding, err error) {
 	b := bson.NewBuilder(nil)
 	b.Int32("currentOp", 1)
@@ -206,7 +206,7 @@ func (s *server) drivers(ctx context.Context) (out []doctor.Finding, err error) 
 	return out, nil
 }
 
-// shownCertificates looks at what servers show of themselves, whether we trust them or not.
+// shownCertificates checks the certificates that servers present, trusted or not.
 func shownCertificates(ctx context.Context, hosts []string, trusted *tls.Config) (out []doctor.Finding) {
 	for _, host := range hosts {
 		if _, _, err := net.SplitHostPort(host); err != nil {
@@ -217,7 +217,7 @@ func shownCertificates(ctx context.Context, hosts []string, trusted *tls.Config)
 		d := tls.Dialer{Config: c}
 		nc, err := d.DialContext(ctx, "tcp", host)
 		if err != nil {
-			continue // asking says what is wrong
+			continue // examine reports the error
 		}
 		for _, cert := range nc.(*tls.Conn).ConnectionState().PeerCertificates {
 			out = append(out, doctor.Certificate(host, cert, time.Now()))

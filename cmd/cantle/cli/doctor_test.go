@@ -25,7 +25,7 @@ func doctored(t *testing.T, args ...string) (status int, out string) {
 	return status, o.String() + errs.String()
 }
 
-// startWith runs a server inside of the test with more flags.
+// startWith runs a server inside the test with more flags.
 func startWith(t *testing.T, args ...string) *daemon.Daemon {
 	t.Helper()
 	var cfg daemon.Config
@@ -42,7 +42,7 @@ func startWith(t *testing.T, args ...string) *daemon.Daemon {
 	return d
 }
 
-// What a running server tells: how it is, and who is connected.
+// The findings of a running server: its state, and its clients.
 func TestDoctorServer(t *testing.T) {
 	d := startWith(t, "--memory")
 	client, err := mongo.Connect(options.Client().ApplyURI(d.URI()).SetAppName("shop"))
@@ -77,7 +77,7 @@ func TestDoctorServer(t *testing.T) {
 	}
 }
 
-// Who has not logged in is told so little that the doctor says what is missing.
+// Without a login, the server returns so little that the doctor reports what is missing.
 func TestDoctorStranger(t *testing.T) {
 	d := startWith(t, "--memory", "--auth")
 	status, out := doctored(t, d.URI())
@@ -86,7 +86,7 @@ func TestDoctorStranger(t *testing.T) {
 	}
 }
 
-// With the settings of a running server both it and its machine are looked at, over TLS too.
+// Given the settings of a running server, the doctor checks the server and its machine, over TLS too.
 func TestDoctorMachine(t *testing.T) {
 	dir := t.TempDir()
 	var out strings.Builder

@@ -111,7 +111,7 @@ func dumpVerb(f *pflag.FlagSet) action {
 	}
 }
 
-// parallelCollections is how many collections are copied at a time, as mongodump's.
+// parallelCollections is how many collections are copied at a time, the default of mongodump.
 const parallelCollections = 4
 
 // appended is the function of a flag that may be given several times.
@@ -122,7 +122,6 @@ func appended(list *[]string) func(string) error {
 	}
 }
 
-// wanted reports whether a collection is asked for.
 func (a *dumpArgs) wanted(d *dumps.Collection) bool {
 	return a.names.Holds(d.NS()) && !slices.Contains(a.without, d.Coll) &&
 		!slices.ContainsFunc(a.prefixes, func(p string) bool { return strings.HasPrefix(d.Coll, p) })
@@ -190,7 +189,7 @@ func dump(ctx context.Context, uri string, a dumpArgs, out, errs io.Writer) erro
 	return d.verdict(errs)
 }
 
-// serverVersion asks which release of MongoDB the server says it is.
+// serverVersion returns the MongoDB release that the server reports.
 func (t *transfer) serverVersion(ctx context.Context) (string, error) {
 	b := bson.NewBuilder(nil)
 	b.Int32("buildInfo", 1)
@@ -199,7 +198,7 @@ func (t *transfer) serverVersion(ctx context.Context) (string, error) {
 	return version, err
 }
 
-// collections lists what there is to dump, with its metadata.
+// collections lists the collections to dump, with their metadata.
 func (a *dumping) collections(ctx context.Context) ([]*dumps.Collection, error) {
 	t := a.transfer
 	dbs := []string{a.db}
@@ -255,8 +254,8 @@ func (a *dumping) collections(ctx context.Context) ([]*dumps.Collection, error) 
 	return out, nil
 }
 
-// plainBuckets reports that all buckets of a time-series collection can be taken apart again by
-// any server. Then they are dumped, as mongodump does; otherwise the measurements are.
+// plainBuckets reports whether any server can decode all buckets of a time-series collection. If so, the buckets
+// are dumped, as mongodump does; otherwise the measurements are.
 func (t *transfer) plainBuckets(ctx context.Context, d *dumps.Collection) bool {
 	b := bson.NewBuilder(nil)
 	b.String("find", dumps.BucketsPrefix+d.Coll)

@@ -15,11 +15,11 @@ import (
 	"github.com/cantledb/cantle/collection/index"
 )
 
-// dumping is a dump on its way.
+// dumping is the state of a dump.
 type dumping struct {
 	*transfer
 	dumpArgs
-	account bool // the server is an account, or looks like one
+	account bool // the server is an account, or behaves like one
 	shows   *progress.Shared
 
 	mu     sync.Mutex
@@ -27,7 +27,7 @@ type dumping struct {
 	shared int64    // documents that share their _id with another one
 }
 
-// leave notes a part that the dump leaves out.
+// leave records a part that the dump leaves out.
 func (a *dumping) leave(ns, what string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -48,7 +48,7 @@ func (a *dumping) verdict(errs io.Writer) error {
 	return nil
 }
 
-// noteShared notes that documents of a collection share their _id.
+// noteShared records that documents of a collection share their _id.
 func (a *dumping) noteShared(d *dumps.Collection, n int64) {
 	if n == 0 {
 		return
@@ -59,7 +59,7 @@ func (a *dumping) noteShared(d *dumps.Collection, n int64) {
 	a.shared += n
 }
 
-// sharedIDs counts documents, which come in the order of _id, whose _id the one before has.
+// sharedIDs counts documents, read in the order of _id, that have the same _id as the previous one.
 type sharedIDs struct {
 	on   bool
 	last bson.Value
@@ -142,8 +142,8 @@ func offerIn(is bson.Raw) bson.Raw {
 	return offer.Doc()
 }
 
-// appendExpiry adds, if there are indexes {_ts: 1} that expire documents, which of them do so by the
-// last write, and after how many seconds: none, if they are MongoDB's.
+// appendExpiry adds, if there are indexes {_ts: 1} that expire documents, which of them expire by the last write,
+// and after how many seconds; MongoDB's do not.
 func (a *dumping) appendExpiry(own *bson.Builder, is bson.Raw, indexes []bson.Raw) {
 	indexes = slices.DeleteFunc(slices.Clone(indexes), func(x bson.Raw) bool { return !index.ExpiresByTS(x) })
 	if len(indexes) == 0 {
@@ -228,7 +228,7 @@ func (a *dumping) restorable(d *dumps.Collection, x, own bson.Raw) bson.Raw {
 	return x
 }
 
-// leaveOwn notes the properties of ownOf that the dump leaves out.
+// leaveOwn records the properties of ownOf that the dump leaves out.
 func (a *dumping) leaveOwn(d *dumps.Collection, own bson.Raw) {
 	if key, ok := own.Get("shardKey").Doc(); ok {
 		a.leave(d.NS(), account.KeyForMongoDB(d.NS(), key))

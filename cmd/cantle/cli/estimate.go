@@ -90,11 +90,10 @@ func open(name string, in io.Reader) (io.ReadCloser, error) {
 	return os.Open(name)
 }
 
-// documentMax is how long a sample may be as text.
+// documentMax is the maximum length of a sample as text.
 const documentMax = 64 << 20
 
-// readDocument reads one document. Errors: those of the file; text that is not
-// one document, or is too large for one.
+// readDocument reads one document. Errors: those of the file; text that is not a document, or is too large.
 func readDocument(name string, in io.Reader) (bson.Raw, error) {
 	r, err := open(name, in)
 	if err != nil {

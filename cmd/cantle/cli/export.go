@@ -93,7 +93,7 @@ func exportVerb(f *pflag.FlagSet) action {
 	}
 }
 
-// check looks for what does not go together.
+// check returns an error if options exclude each other.
 func (a *exportArgs) check() error {
 	switch {
 	case a.kind != "json" && a.kind != "csv":
@@ -108,8 +108,7 @@ func (a *exportArgs) check() error {
 	return nil
 }
 
-// find is the command that reads the documents.
-// Errors: text that is no document.
+// find returns the command that reads the documents. Errors: text that is not a document.
 func (a *exportArgs) find(coll string) (bson.Raw, error) {
 	b := bson.NewBuilder(nil)
 	b.String("find", coll)
@@ -144,8 +143,7 @@ func (a *exportArgs) find(coll string) (bson.Raw, error) {
 	return b.Doc(), nil
 }
 
-// projected is the path of a field without positions in arrays, which projections
-// do not know.
+// projected returns the path of a field without array positions, which projections do not support.
 func projected(name string) string {
 	parts := strings.Split(name, ".")
 	for i, p := range parts {
@@ -232,7 +230,7 @@ func within(v bson.Value, path string) bson.Value {
 	return v
 }
 
-// text is a value in a cell: as people write it, and documents as JSON.
+// text formats a value for a cell: for people, and documents as JSON.
 func text(v bson.Value) string {
 	if v.IsMissing() {
 		return ""

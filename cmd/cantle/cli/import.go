@@ -116,13 +116,13 @@ func importVerb(f *pflag.FlagSet) action {
 	}
 }
 
-// fieldsIn reads names, one a line, and returns them as --fields has them.
+// fieldsIn reads names, one per line, and returns them in the form of --fields.
 func fieldsIn(path string) (string, error) {
 	text, err := os.ReadFile(path)
 	return strings.Join(strings.Fields(string(text)), ","), err
 }
 
-// counted is a reader that knows how far it is.
+// counted is a reader that counts the bytes read.
 type counted struct {
 	io.Reader
 	n int64
@@ -134,7 +134,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// importing is an import on its way.
+// importing is the state of an import.
 type importing struct {
 	*transfer
 	importArgs
@@ -148,7 +148,7 @@ type importing struct {
 	total   written
 }
 
-// load imports what in holds, of so many bytes (0 if that is not known).
+// load imports the contents of in, whose length is size (0 if unknown).
 func load(ctx context.Context, uri, db, coll string, a importArgs, in io.Reader, size int64, errs io.Writer) error {
 	t, err := newTransfer(uri, "cantle import")
 	if err != nil {
@@ -195,7 +195,7 @@ func load(ctx context.Context, uri, db, coll string, a importArgs, in io.Reader,
 	return nil
 }
 
-// open begins to read records of the kind that was asked for.
+// open returns a reader of records of the requested kind.
 func (a *importArgs) open(in *bufio.Reader) (records.Reader, error) {
 	switch a.kind {
 	case "csv":
@@ -206,7 +206,7 @@ func (a *importArgs) open(in *bufio.Reader) (records.Reader, error) {
 	return records.NewJSON(in), nil
 }
 
-// writesOf is the command of a mode.
+// writesOf returns the write command of a mode.
 func writesOf(mode string) writes {
 	switch mode {
 	case "upsert", "merge":
@@ -217,8 +217,7 @@ func writesOf(mode string) writes {
 	return writes{command: "insert", list: "documents"}
 }
 
-// all writes every record behind those that the journal says are done; progress is
-// called for each.
+// all writes every record after those that the journal has recorded as done; it calls progress for each.
 func (m *importing) all(ctx context.Context, source records.Reader, progress func()) error {
 	behind := m.journal.At(m.ns)
 	for {
@@ -249,7 +248,7 @@ func (m *importing) all(ctx context.Context, source records.Reader, progress fun
 	}
 }
 
-// flush writes what is pending, and into the journal that it is written.
+// flush writes the pending documents, and records them in the journal.
 func (m *importing) flush(ctx context.Context) error {
 	docs := m.pending.take()
 	if len(docs) == 0 {
@@ -269,8 +268,8 @@ func (m *importing) flush(ctx context.Context) error {
 	return m.journal.Set(m.ns, m.seen)
 }
 
-// statement is the update that puts a document in the place of the one with the same
-// fields, or changes that one, or what deletes that one. A document that lacks a field is inserted.
+// statement returns the update that replaces the document with the same values of the fields, or modifies it, or
+// the delete that removes it. A document that lacks a field is inserted.
 func statement(doc bson.Raw, mode string, by []string) bson.Raw {
 	b := bson.NewBuilder(nil)
 	complete := true
@@ -285,7 +284,7 @@ func statement(doc bson.Raw, mode string, by []string) bson.Raw {
 		}
 	}
 	b.End()
-	if !complete { // found by nothing
+	if !complete { // no filter can match it
 		b = bson.NewBuilder(nil)
 		b.BeginDoc("q")
 		b.Int32("$alwaysFalse", 1)

@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// takenDocuments are those that a server refused for a value that is there already, with its messages.
+// takenDocuments are documents that a server refused because of a duplicate value, with its messages.
 type takenDocuments struct {
 	docs     []bson.Raw
 	messages []string
@@ -19,15 +19,15 @@ func (d *takenDocuments) add(doc bson.Raw, message string) {
 	d.messages = append(d.messages, message)
 }
 
-// judge looks at the documents that the server did not take: one that is there as it is was written
-// before; any other is lost, and has failed. hint is added for one whose _id another document has.
-// Errors: those of the connection.
+// judge classifies refused documents. A document that is on the server unchanged was written before; any other is
+// lost, and counts as failed. hint is added if another document has the same _id. Errors: those of the
+// connection.
 func (d *takenDocuments) judge(ctx context.Context, l *looker, db, coll, hint string, w *written) error {
 	if len(d.docs) == 0 {
 		return nil
 	}
 	there, err := l.find(ctx, db, coll, d.docs)
-	if isCode(err, codeUnauthorized) { // a user who may write only: all have failed
+	if isCode(err, codeUnauthorized) { // a user that may only write: all have failed
 		there, err = make([]int, len(d.docs)), nil
 	}
 	if err != nil {
@@ -46,23 +46,23 @@ func (d *takenDocuments) judge(ctx context.Context, l *looker, db, coll, hint st
 	return nil
 }
 
-// How a document and those with its _id on the server compare.
+// Results of comparing a document with those of its _id on the server.
 const (
 	isMissing = iota
 	isOther
 	isThere
 )
 
-// looker reads documents that are there. Safe for concurrent use; end closes it.
+// looker reads documents of the server. Safe for concurrent use; end closes it.
 type looker struct {
 	uri, verb string
 	waits     *waits
 
 	mu sync.Mutex
-	t  *transfer // with one server, because it reads by cursors; nil before it is needed
+	t  *transfer // to one server, because it reads by cursors; nil until it is needed
 }
 
-// find compares documents with those that have their _id.
+// find compares documents with those on the server that have their _id.
 func (l *looker) find(ctx context.Context, db, coll string, docs []bson.Raw) ([]int, error) {
 	byID := map[string][]int{}
 	b := bson.NewBuilder(nil)
@@ -113,8 +113,8 @@ func (l *looker) end() {
 	}
 }
 
-// equalDocument compares a document of a file with one of a server, which has _id at the front and a
-// time in the place of an empty timestamp. Manual: reference/bson-types#timestamps.
+// equalDocument compares a document of a file with one of a server, which moves _id to the front and replaces an
+// empty timestamp by the time. Manual: reference/bson-types#timestamps.
 func equalDocument(read, there bson.Raw) bool {
 	next := fieldsBesidesID(there)
 	for it := read.Iter(); it.Next(); {

@@ -12,16 +12,15 @@ import (
 	"github.com/cantledb/cantle/serve/console"
 )
 
-// What the console lends of the verbs: they ask by its connection and print into a text.
+// Verbs that the console uses: they send commands through its connection and print into a text.
 
-// lentTime bounds how long the console waits for advice, and lentSample how many documents
-// are looked at for it.
+// lentTime limits the time of advice for the console, lentSample the number of documents that are read for it.
 const (
 	lentTime   = time.Minute
 	lentSample = 50_000
 )
 
-// Advise is cantle advise for the console.
+// Advise runs cantle advise for the console.
 func Advise(ctx context.Context, ask console.Ask, namespace string) (string, error) {
 	db, coll, ok := namespaceOf(namespace)
 	if !ok {
@@ -35,7 +34,7 @@ func Advise(ctx context.Context, ask console.Ask, namespace string) (string, err
 	return out.String(), err
 }
 
-// Estimate is cantle estimate for the console.
+// Estimate runs cantle estimate for the console.
 func Estimate(ctx context.Context, args []string, document string) (string, error) {
 	for _, v := range Verbs() {
 		if v.Name != "estimate" {

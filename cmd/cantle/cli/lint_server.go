@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/collection"
 )
 
-// isURI reports an argument that is a connection string, as opposed to a file.
+// isURI reports whether an argument is a connection string, and not a file.
 func isURI(arg string) bool {
 	return strings.HasPrefix(arg, "mongodb://") || strings.HasPrefix(arg, "mongodb+srv://")
 }
@@ -23,7 +23,7 @@ type linting struct {
 	*lint.Linter
 	errs       io.Writer
 	namespaces int
-	keys       map[string]bson.Raw // shard keys by namespace; nil for a user who may not read them
+	keys       map[string]bson.Raw // shard keys by namespace; nil if the user may not read them
 	unread     int                 // databases and collections that the user may not read
 }
 
@@ -54,14 +54,14 @@ func lintServer(ctx context.Context, uri string, l *lint.Linter, limit time.Dura
 	return err
 }
 
-// unreadError is returned for a server of which a part was checked only.
+// unreadError is returned for a server that was checked only in part.
 type unreadError struct{ uri string }
 
 func (e *unreadError) Error() string {
 	return fmt.Sprintf("a part of %s was not looked at, which the user may not read: the role readAnyDatabase is enough, or read on each database", e.uri)
 }
 
-// refused notes a part that the user may not read, and returns any other error.
+// refused records a part that the user may not read, and returns any other error.
 func (c *linting) refused(what string, err error) error {
 	if !isCode(err, codeUnauthorized) {
 		return err
@@ -120,8 +120,8 @@ func (c *linting) shardKeys(ctx context.Context) error {
 	return err
 }
 
-// key returns the shard key of a collection, nil without one. A user who may not read the list of
-// all keys asks for the collection alone, which a Cantle answers.
+// key returns the shard key of a collection, nil without one. If the user may not read the list of all keys, it
+// queries the collection alone, which Cantle supports.
 func (c *linting) key(ctx context.Context, db, coll string) (bson.Raw, error) {
 	if c.keys != nil {
 		return c.keys[db+"."+coll], nil
@@ -182,7 +182,7 @@ func (c *linting) database(ctx context.Context, db string) error {
 	return nil
 }
 
-// requests reads the features that a Cantle counts. Other servers, and accounts, have no such list.
+// requests reads the features that a Cantle server counts. Other servers, and accounts, have no such list.
 func (c *linting) requests(ctx context.Context) error {
 	b := bson.NewBuilder(nil)
 	b.String("customAction", "GetRequestReport")

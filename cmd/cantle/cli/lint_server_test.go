@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// catalogOfMongoDB makes collections with what an account has and has not.
+// catalogOfMongoDB makes collections with features that an account has, and some that it lacks.
 func catalogOfMongoDB(t *testing.T, db *mongo.Database) {
 	t.Helper()
 	for _, command := range []string{
@@ -49,8 +49,8 @@ var foundInCatalog = []string{
 	"test.seen|1|parsed|views|",
 }
 
-// The collections of a server are made as an account would make them, whichever server has them, and
-// the features that its clients used are listed by application.
+// The catalog of any server is checked by the rules of an account, and the features that its clients used are
+// listed by application.
 func TestLintServer(t *testing.T) {
 	uri, db := start(t)
 	if status, out, errs := lintOf(t, nil, uri); status != 0 || errs != "" || out != "Azure Cosmos DB for MongoDB 7.0 refuses nothing of what was looked at: no command, source file or collection\n" {
@@ -103,7 +103,7 @@ func TestLintServer(t *testing.T) {
 	wantFindings(t, out, "an application without a name|1|served|a write to many documents of a sharded collection without its shard key|options, limits and rules of indexes|no capability "+capability+"|61 ")
 }
 
-// A user without rights is told which are missing, and what may be read is checked; requests that the
+// If the user lacks rights, the missing ones are listed, and the readable part is checked; requests that the
 // server throttles are repeated.
 func TestLintServerRights(t *testing.T) {
 	uri, db := start(t, "--auth", "--enable-test-commands")

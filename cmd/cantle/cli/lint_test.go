@@ -31,7 +31,7 @@ func lintOf(t *testing.T, files map[string]string, args ...string) (status int, 
 	return status, shorten(o.String()), shorten(e.String())
 }
 
-// wantFindings compares the rows of a table, with a bar between cells, by how they begin.
+// wantFindings compares the beginnings of a table's rows, whose cells are separated by bars.
 func wantFindings(t *testing.T, out string, want ...string) {
 	t.Helper()
 	var got []string
@@ -98,7 +98,7 @@ func TestLintCommands(t *testing.T) {
 	}
 }
 
-// The version and the capabilities decide what an account has.
+// The version and the capabilities determine the features of an account.
 func TestLintAccounts(t *testing.T) {
 	files := map[string]string{"a.json": `[{aggregate: "c", pipeline: [{$graphLookup: {from: "c", startWith: "$a", connectFromField: "a", connectToField: "b", as: "x"}}], cursor: {}},
 		{update: "c", updates: [{q: {}, u: [{$set: {a: 1}}]}], txnNumber: 1}]`}
@@ -136,7 +136,7 @@ const lintLog = `{"t":{"$date":"2024-05-01T10:00:00.000Z"},"s":"I","c":"NETWORK"
 2024-05-01T10:00:03Z INF ready
 `
 
-// Slow commands of a log count together, also those that cursors go on with, and statements of writes.
+// Slow commands of a log are counted together, also those continued by cursors, and statements of writes.
 func TestLintLog(t *testing.T) {
 	status, out, errs := lintOf(t, map[string]string{"mongod.log": lintLog}, "mongod.log")
 	if status != 1 || errs != "" {
@@ -149,7 +149,7 @@ func TestLintLog(t *testing.T) {
 	)
 }
 
-// Source text is searched for names that the server has and the account has in no meaning.
+// Source text is searched for names that the server has and the account does not have in any meaning.
 func TestLintSource(t *testing.T) {
 	status, out, errs := lintOf(t, map[string]string{
 		"src/orders.js":         "orders.aggregate([{ $bucket: {} }, { '$set': { a: `${x}` } }])\n$http.get(x); $scope.$watch('a')\nc.bulkWrite([]); c.mapReduce(f, g); c.eval(x)\n",

@@ -9,9 +9,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// onOne has the driver ask one server only, where the connection string has several equal ones or
-// a load balancer: commands that go on with a cursor have to come where it was opened, and
-// the driver knows nothing of cursors that are opened by commands.
+// onOne restricts the driver to one server if the connection string has several equal ones or a load balancer: a
+// getMore must be sent to the server that opened the cursor, and the driver does not track cursors that are
+// opened by RunCommand.
 func onOne(o *options.ClientOptions) error {
 	switch {
 	case balanced(o):
@@ -22,14 +22,14 @@ func onOne(o *options.ClientOptions) error {
 	return nil
 }
 
-// balanced reports a connection string that tells of a load balancer.
+// balanced reports whether a connection string is for a load balancer.
 func balanced(o *options.ClientOptions) bool { return o.LoadBalanced != nil && *o.LoadBalanced }
 
-// answersWithin is how long a server may take to be the one that is asked.
+// answersWithin is the timeout for a server to be chosen.
 const answersWithin = 2 * time.Second
 
-// answering is one of the hosts that answers, or all of them if none does, which the driver then
-// tells of. Of a replica set without a name the driver finds the others by it.
+// answering returns a random host that answers, or all of them if none does, so that the driver reports the
+// error. If it is of a replica set whose name is not in the string, the driver finds the other members by it.
 func answering(o *options.ClientOptions) []string {
 	for _, i := range rand.Perm(len(o.Hosts)) {
 		one := *o
@@ -41,7 +41,7 @@ func answering(o *options.ClientOptions) []string {
 	return o.Hosts
 }
 
-// answers reports whether a server says anything, be it that it wants another password.
+// answers reports whether a server answers at all, even with an authentication error.
 func answers(o *options.ClientOptions) bool {
 	client, err := mongo.Connect(o)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// contents are all documents of a collection by _id, whatever the order of their fields.
+// contents returns all documents of a collection by _id, whatever the order of their fields.
 func contents(t *testing.T, c *mongo.Collection) []driver.M {
 	t.Helper()
 	cursor, err := c.Find(t.Context(), driver.D{}, options.Find().SetSort(driver.M{"_id": 1}))
@@ -27,8 +27,8 @@ func contents(t *testing.T, c *mongo.Collection) []driver.M {
 	return all
 }
 
-// Many collections, several at a time, each by several writers: nothing is lost, and capped
-// collections keep their order.
+// Many collections, several at a time, each with several writers: nothing is lost, and capped collections keep
+// their order.
 func TestParallel(t *testing.T) {
 	uri, db := start(t)
 	run(t, db, `{create: "log", capped: true, size: 1000000}`)
@@ -85,7 +85,7 @@ func TestParallel(t *testing.T) {
 	}
 }
 
-// A restore that gives up ends, wherever its readers and writers are by then.
+// A restore that stops at an error ends, wherever its readers and writers are.
 func TestStopOnError(t *testing.T) {
 	uri, db := start(t)
 	for c := range 5 {
@@ -147,7 +147,7 @@ func TestChosenCollections(t *testing.T) {
 	}
 }
 
-// Measurements come back, by way of buckets.
+// Measurements are restored from buckets.
 func TestTimeSeriesDump(t *testing.T) {
 	uri, db := start(t)
 	run(t, db, `{create: "ts", timeseries: {timeField: "at", metaField: "m", granularity: "minutes"}}`)

@@ -103,7 +103,7 @@ func printPartitions(out io.Writer, reply bson.Raw, top int) {
 	}
 }
 
-// printIncomplete names the servers whose part is missing from what all of them are to tell.
+// printIncomplete lists the servers that are missing from a result over all servers.
 func printIncomplete(out io.Writer, reply bson.Raw) {
 	list, _ := reply.Get("incomplete").Array()
 	for v := range list.Values() {
@@ -111,7 +111,7 @@ func printIncomplete(out io.Writer, reply bson.Raw) {
 	}
 }
 
-// hotKey is a shard key value with what it costs or holds.
+// hotKey is a shard key value with its cost or size.
 type hotKey struct {
 	partition, value string
 	weight           float64

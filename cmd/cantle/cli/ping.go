@@ -20,7 +20,7 @@ the server of this machine is then asked with and, if that is refused, without l
 its certificate through TLS.
 `
 
-// Connection strings of the server that ping asks when it is not told which.
+// Connection strings that ping uses without an argument.
 const (
 	pingPlain = "mongodb://127.0.0.1:27017/"
 	pingTLS   = "mongodb://127.0.0.1:27017/?tls=true&tlsInsecure=true"
@@ -50,8 +50,8 @@ func pingVerb(f *pflag.FlagSet) action {
 	}
 }
 
-// ping asks one server and says what it is and how soon it has answered.
-// Errors: a bad connection string; those of the driver, shortened.
+// ping sends hello to one server and returns what the server is and how fast it answered. Errors: a bad
+// connection string; those of the driver, shortened.
 func ping(ctx context.Context, uri string, limit time.Duration) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -71,8 +71,7 @@ func ping(ctx context.Context, uri string, limit time.Duration) (string, error) 
 	return fmt.Sprintf("%s answers in %s, as %s", redact(uri), time.Since(begun).Round(10*time.Microsecond), roleOf(hello)), nil
 }
 
-// directly lets the driver speak with the one server that it is told of, or that a load balancer
-// leads it to, and leaves out the login.
+// directly makes the driver connect to the one server of the string, or of the load balancer, and not log in.
 func directly(o *options.ClientOptions) error {
 	if err := o.Validate(); err != nil {
 		return err
@@ -88,7 +87,7 @@ func directly(o *options.ClientOptions) error {
 	return nil
 }
 
-// roleOf is what a server calls itself in its reply to hello.
+// roleOf returns the role of a server from its reply to hello.
 func roleOf(hello bson.Raw) string {
 	set, _ := hello.Get("setName").Str()
 	switch {
@@ -100,7 +99,7 @@ func roleOf(hello bson.Raw) string {
 	return "member of " + set
 }
 
-// command is a command without arguments.
+// command returns a command without arguments.
 func command(name string) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.Int32(name, 1)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Ping's exit status says whether a server answers; without one it gives up in time.
+// The exit status of ping reports whether a server answers; without one it times out.
 func TestPing(t *testing.T) {
 	uri, _ := start(t)
 	address := strings.Trim(strings.TrimPrefix(uri, "mongodb://"), "/")
@@ -18,7 +18,7 @@ func TestPing(t *testing.T) {
 	for _, c := range []struct {
 		args     string
 		status   int
-		out, err string // what they begin with
+		out, err string // their expected beginnings
 	}{
 		{uri, 0, uri + " answers in ", ""},
 		{"mongodb://nobody:wrong@" + address + "/", 0, "mongodb://***@" + address + "/ answers in ", ""}, // no login is needed

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// No name writes on the terminal of who runs a verb: each is run where databases, collections,
-// fields and indexes have names that tell a terminal to do something.
+// Names with escape sequences cannot control the user's terminal: each verb is run with such names of databases,
+// collections, fields and indexes.
 func TestNamesAreShownPlain(t *testing.T) {
 	uri, db := start(t)
 	const evil = "x\x1b]0;evil\x07\u009b31m\u202e\x7f"
@@ -54,5 +54,5 @@ func TestNamesAreShownPlain(t *testing.T) {
 	}
 }
 
-// isData reports whether a verb's output is data, which are what they are.
+// isData reports whether a verb's output is data, which is not changed.
 func isData(verb string) bool { return verb == "export" || verb == "dump" }

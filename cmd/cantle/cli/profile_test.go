@@ -8,8 +8,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// What the settings say of the profiler holds from the start on for each database that there is, until
-// the command says otherwise, and again after a restart.
+// The profiler settings apply from the start to each existing database, until the command changes them, and again
+// after a restart.
 func TestProfileSettings(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {

@@ -18,7 +18,7 @@ import (
 	"github.com/cantledb/cantle/serve/flags"
 )
 
-// served starts a server, lets fn ask it, and stops it.
+// served starts a server, calls fn with a client, and stops it.
 func served(t *testing.T, fn func(c *mongo.Collection) error, args ...string) {
 	t.Helper()
 	var c daemon.Config
@@ -45,8 +45,8 @@ func served(t *testing.T, fn func(c *mongo.Collection) error, args ...string) {
 	}
 }
 
-// On a file system that was turned to reading only, as ext4 is when its disk errs, everything that rescues works: check,
-// salvage, doctor, a server for reading, and restoring from backups there.
+// On a read-only file system, as ext4 becomes after disk errors, all recovery tools work: check, salvage, doctor,
+// a read-only server, and restoring from backups there.
 func TestReadOnlyFileSystem(t *testing.T) {
 	disk := t.TempDir()
 	if err := syscall.Mount("none", disk, "tmpfs", 0, "size=128m"); err != nil {
@@ -65,7 +65,7 @@ func TestReadOnlyFileSystem(t *testing.T) {
 		}
 		return err
 	}, "--data", data, "--backup-to", backups, "--backup-interval", "0")
-	// What a copy leaves that is cut short is a remark.
+	// The file of an interrupted copy is only a remark.
 	line, _ := filepath.Glob(filepath.Join(backups, "*", "log"))
 	if err := os.WriteFile(filepath.Join(line[0], "x.part"), nil, 0o600); err != nil {
 		t.Fatal(err)

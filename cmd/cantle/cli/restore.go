@@ -65,7 +65,7 @@ type restoreArgs struct {
 	noIndexes     bool
 	noOptions     bool
 	validate      bool
-	lastWrite     bool // each index {_ts: 1} that expires documents does so by their last write
+	lastWrite     bool // all indexes {_ts: 1} that expire documents do so by the last write
 	keys          account.ShardKeys
 	journal       string
 	journalOpened *journal.Journal
@@ -152,7 +152,7 @@ func restoreVerb(f *pflag.FlagSet) action {
 	}
 }
 
-// backupArgs reads what is about backups. Errors: what does not go together.
+// backupArgs parses the flags about backups. Errors: flags that exclude each other.
 func (a *restoreArgs) backupArgs(f *pflag.FlagSet, at, ns string) (err error) {
 	if ns != "" {
 		if a.db != "" {
@@ -176,13 +176,13 @@ func (a *restoreArgs) backupArgs(f *pflag.FlagSet, at, ns string) (err error) {
 	return nil
 }
 
-// restoring is a restore on its way.
+// restoring is the state of a restore.
 type restoring struct {
 	*transfer
 	restoreArgs
 	shows *progress.Shared
 
-	account bool // the server is an account, or looks like one
+	account bool // the server is an account, or behaves like one
 
 	mu    sync.Mutex
 	total written
@@ -238,7 +238,7 @@ func restore(ctx context.Context, uri string, a restoreArgs, s Streams) error {
 	return r.verdict()
 }
 
-// lose notes a part of the dump, other than documents, that could not be restored.
+// lose records a part of the dump, other than documents, that could not be restored.
 func (r *restoring) lose(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	r.shows.Say("%s", text)
@@ -264,7 +264,6 @@ func (r *restoring) verdict() error {
 	return errors.Join(errs...)
 }
 
-// wanted reports whether a collection of the dump is asked for.
 func (r *restoring) wanted(d *dumps.Collection) bool {
 	if !r.names.Holds(d.NS()) {
 		return false
@@ -275,7 +274,7 @@ func (r *restoring) wanted(d *dumps.Collection) bool {
 	return !collection.IsInternal(d.DB) && !strings.HasPrefix(d.Coll, "system.")
 }
 
-// passing is a reader that tells how much was read.
+// passing is a reader that reports the bytes read as progress.
 type passing struct {
 	io.Reader
 	shows *progress.Shared

@@ -13,7 +13,7 @@ import (
 	"github.com/cantledb/cantle/cmd/cantle/progress"
 )
 
-// fromArchive restores what an archive holds, in the order in which it stands there.
+// fromArchive restores the contents of an archive, in their order.
 func (r *restoring) fromArchive(ctx context.Context, in io.Reader, errs io.Writer) error {
 	size := int64(0)
 	if r.archive != "-" {
@@ -70,8 +70,8 @@ func (r *restoring) fromArchive(ctx context.Context, in io.Reader, errs io.Write
 	return context.Cause(ctx)
 }
 
-// blocks reads the documents of all collections, which stand mixed. Indexes are made
-// beside the reading, of so many collections at a time; what goes wrong there cancels.
+// blocks reads the documents of all collections, which are interleaved. Indexes are made meanwhile, of a limited
+// number of collections at a time; an error there cancels the restore.
 func (r *restoring) blocks(ctx context.Context, a *dumps.ArchiveReader, cancel context.CancelCauseFunc) error {
 	var finishing sync.WaitGroup
 	defer finishing.Wait()

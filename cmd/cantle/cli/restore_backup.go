@@ -22,8 +22,8 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// findMoment finds the way to a moment, of which nothing is deleted until release is called;
-// dir is an empty folder until then.
+// findMoment returns the plan to restore a moment, whose files are not deleted until release is called. dir is an
+// empty folder until then.
 func findMoment(from string, at storage.Timestamp) (dir string, plan *backup.Plan, release func(), err error) {
 	if _, err := backup.Open(from); err != nil { // before anything is made in it
 		return "", nil, nil, err
@@ -41,8 +41,8 @@ func findMoment(from string, at storage.Timestamp) (dir string, plan *backup.Pla
 	return dir, plan, release, err
 }
 
-// restoreWhole makes the folder of a database as it was at a moment. It gets its name when it
-// is whole, so what an interruption leaves is not taken for one.
+// restoreWhole makes the folder of a database as of a moment. The folder gets its name when it is complete, so an
+// interrupted restore is not taken for a database.
 func restoreWhole(ctx context.Context, a restoreArgs, s Streams) error {
 	if list, err := os.ReadDir(a.data); err == nil && slices.ContainsFunc(list, func(e os.DirEntry) bool { return e.Name() != daemon.UnfinishedName }) {
 		return wrong("the folder %s is not empty", a.data)
@@ -69,7 +69,7 @@ func restoreWhole(ctx context.Context, a restoreArgs, s Streams) error {
 	return nil
 }
 
-// fromBackup loads collections as they were at a moment into a running server.
+// fromBackup loads collections as of a moment into a running server.
 func (r *restoring) fromBackup(ctx context.Context, s Streams) error {
 	dir, plan, release, err := findMoment(r.from, r.at)
 	if err != nil {
@@ -94,7 +94,7 @@ func (r *restoring) fromBackup(ctx context.Context, s Streams) error {
 	return errors.Join(err, store.Close())
 }
 
-// fromStore loads the collections of a store that are wanted.
+// fromStore loads the requested collections of a store.
 func (r *restoring) fromStore(ctx context.Context, store storage.Store, moment string, errs io.Writer) error {
 	r.shows = progress.Share(errs, "documents", 0)
 	cat, err := catalog.Open(ctx, store, release.Default)
@@ -138,7 +138,7 @@ func (r *restoring) fromStore(ctx context.Context, store storage.Store, moment s
 		}
 		return nil
 	})
-	for _, coll := range views { // after what they show
+	for _, coll := range views { // after the collections that they read
 		if err == nil {
 			_, err = r.begin(ctx, r.transfer, asDumped(snap, coll), nil)
 		}
@@ -146,13 +146,13 @@ func (r *restoring) fromStore(ctx context.Context, store storage.Store, moment s
 	return err
 }
 
-// asDumped describes a collection of a catalog as a dump would.
+// asDumped describes a collection of a catalog in the form of a dump.
 func asDumped(snap *catalog.Snapshot, coll *catalog.Collection) *dumps.Collection {
 	ns := coll.Namespace
 	return &dumps.Collection{DB: ns.DB, Coll: ns.Coll, Data: ns.Coll, Kind: coll.Kind(), Metadata: savedMetadata(coll, snap.Database(ns.DB))}
 }
 
-// named is the name that a collection gets on the server.
+// named returns the name of a collection on the server.
 func (r *restoring) named(d *dumps.Collection) (db, coll string) {
 	for _, x := range r.renames {
 		if ns, ok := x.Apply(d.NS()); ok {
@@ -163,7 +163,7 @@ func (r *restoring) named(d *dumps.Collection) (db, coll string) {
 	return d.DB, d.Coll
 }
 
-// mayMake refuses to mix what was with what is.
+// mayMake returns an error if restored data would be mixed with existing data.
 func (r *restoring) mayMake(ctx context.Context, snap *catalog.Snapshot, list []*catalog.Collection) error {
 	if r.drop {
 		return nil
@@ -193,7 +193,7 @@ func (r *restoring) mayMake(ctx context.Context, snap *catalog.Snapshot, list []
 	return nil
 }
 
-// appendOffer adds throughput as the extension commands take it.
+// appendOffer adds throughput in the form of the extension commands.
 func appendOffer(b *bson.Builder, t catalog.Throughput) {
 	switch t.Mode {
 	case catalog.ThroughputManual:

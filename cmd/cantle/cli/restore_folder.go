@@ -92,7 +92,7 @@ func describe(path string) (d *dumps.Collection, base string, err error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("%s: %w", path, err)
 	}
-	// A long name is cut in the file's name, and whole inside.
+	// A long name is shortened in the file's name, and complete in the file.
 	if name, ok := m.Get("collectionName").Str(); ok && name != "" {
 		d.Coll = name
 	}
@@ -103,7 +103,7 @@ func describe(path string) (d *dumps.Collection, base string, err error) {
 	return d, base, nil
 }
 
-// zipSuffix is ".gz" for what is compressed by its name.
+// zipSuffix returns ".gz" if the name of a file shows that it is compressed.
 func zipSuffix(path string) string {
 	if strings.HasSuffix(path, ".gz") {
 		return ".gz"
@@ -151,7 +151,7 @@ func (r *restoring) fromFile(ctx context.Context, t *transfer, f dumpedFile) err
 	}
 }
 
-// readWhole reads a small file, unpacked if its name says that it is compressed.
+// readWhole reads a small file, and decompresses it if its name shows that it is compressed.
 func readWhole(path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -16,8 +16,7 @@ import (
 	"github.com/cantledb/cantle/collection/index"
 )
 
-// loading is one collection of a restore: one goroutine reads it and hands batches to its
-// workers.
+// loading is one collection of a restore: one goroutine reads it and passes batches to its workers.
 type loading struct {
 	*dumps.Collection // by its names on the server
 	r                 *restoring
@@ -33,28 +32,28 @@ type loading struct {
 	asked             bson.Raw     // the shard key of --shard-key, nil for none
 
 	pending batch
-	skip    int64 // documents that a journal says are done
+	skip    int64 // documents that the journal has recorded as done
 	seen    int64 // documents read
 	sent    int   // batches
 
-	work    chan chunk // nil until there is work
+	work    chan chunk // nil until the first batch
 	workers sync.WaitGroup
 
 	mu      sync.Mutex
 	counted written
-	arrived map[int]int64 // ends of batches that are stored, while an earlier one is not
-	next    int           // the first batch that is not
+	arrived map[int]int64 // ends of stored batches, while an earlier batch is not stored
+	next    int           // the first batch that is not stored
 }
 
-// chunk is a batch on its way, and how many documents were read with it.
+// chunk is a batch for a worker, with the number of documents read for it.
 type chunk struct {
 	docs []bson.Raw
 	n    int
 	end  int64
 }
 
-// begin makes a collection from its metadata; nil if the server refuses it, after that is noted. stop ends the
-// restore when a worker fails.
+// begin makes a collection from its metadata. If the server refuses it, that is recorded, and begin returns nil.
+// stop ends the restore when a worker fails.
 func (r *restoring) begin(ctx context.Context, t *transfer, d *dumps.Collection, stop func(error)) (*loading, error) {
 	to := *d
 	to.DB, to.Coll = r.named(d)
@@ -98,7 +97,7 @@ func (r *restoring) begin(ctx context.Context, t *transfer, d *dumps.Collection,
 	return l, l.index(ctx, t, l.divide(indexes, options))
 }
 
-// divide sorts the indexes of the dump: those that come before the documents are returned.
+// divide sorts the indexes of the dump, and returns those that must be made before the documents.
 func (l *loading) divide(indexes, options bson.Raw) (first []bson.Raw) {
 	for v := range indexes.Values() {
 		x, _ := v.Doc()
@@ -118,7 +117,7 @@ func (l *loading) divide(indexes, options bson.Raw) (first []bson.Raw) {
 	return first
 }
 
-// provision gives a collection its throughput.
+// provision sets the throughput of a collection.
 func (l *loading) provision(ctx context.Context, t *transfer) {
 	if l.offer == nil {
 		return
@@ -132,8 +131,8 @@ func (l *loading) provision(ctx context.Context, t *transfer) {
 	}
 }
 
-// add takes the next document of the dump, packed when that is a bucket. Errors: buckets that cannot be taken
-// apart; why the restore has ended.
+// add adds the next document of the dump; packed means that it is a bucket. Errors: buckets that cannot be
+// decoded; the reason why the restore has ended.
 func (l *loading) add(ctx context.Context, doc bson.Raw, packed bool) error {
 	l.seen++
 	if !l.dated && l.expiring != nil {
@@ -163,7 +162,7 @@ func (l *loading) add(ctx context.Context, doc bson.Raw, packed bool) error {
 	return nil
 }
 
-// flush hands what is collected to the workers, which begin with the first batch.
+// flush passes the collected documents to the workers, which start with the first batch.
 func (l *loading) flush(ctx context.Context) error {
 	docs := l.pending.take()
 	if len(docs) == 0 {
@@ -207,7 +206,7 @@ func (l *loading) serve(ctx context.Context, work <-chan chunk) {
 	}
 }
 
-// store writes one batch and notes what is done without a gap.
+// store writes one batch, and records how many documents are done without a gap.
 func (l *loading) store(ctx context.Context, t *transfer, c chunk) error {
 	w := written{done: int64(len(c.docs))}
 	if !l.r.dry {
@@ -241,7 +240,7 @@ func (l *loading) store(ctx context.Context, t *transfer, c chunk) error {
 	return l.r.journalOpened.Set(l.source, end)
 }
 
-// hint returns what to do about documents of which several have one _id.
+// hint returns advice about documents that share an _id.
 func (l *loading) hint() string {
 	if l.asked != nil {
 		return ""
@@ -249,7 +248,7 @@ func (l *loading) hint() string {
 	return fmt.Sprintf(". In an account _id is unique by value of the shard key: a collection that was sharded is restored with --drop --shard-key %s=FIELD", l.source)
 }
 
-// abandon lets the workers go without the rest.
+// abandon ends the workers without further batches.
 func (l *loading) abandon() {
 	if l.work != nil {
 		close(l.work)
@@ -258,7 +257,7 @@ func (l *loading) abandon() {
 	l.workers.Wait()
 }
 
-// finish waits until everything is stored, and makes the indexes that are left.
+// finish waits until everything is stored, and makes the remaining indexes.
 func (r *restoring) finish(ctx context.Context, t *transfer, l *loading) error {
 	err := l.flush(ctx)
 	l.abandon()

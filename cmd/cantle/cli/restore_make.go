@@ -15,21 +15,20 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
-// This file makes collections with options and shard keys, and indexes. Those that the server refuses
-// are noted (restoring.lose), and the restore continues.
+// This file makes collections with options and shard keys, and indexes. If the server refuses one, that is
+// recorded (restoring.lose), and the restore continues.
 
-// isRefusal reports that the server answered, and refused.
+// isRefusal reports whether an error is the server's refusal of a command.
 func isRefusal(err error) bool {
 	var refused mongo.CommandError
 	return errors.As(err, &refused)
 }
 
-// errNotMade is returned for a collection that the server refuses, after it was noted.
+// errNotMade is returned for a collection that the server refuses, after that was recorded.
 var errNotMade = errors.New("the collection is not there")
 
-// create makes the collection, with its shard key. own has its properties of
-// dumping.ownOf. The throughput is set at the end, as it would slow down the load.
-// Errors: errNotMade; those of the connection.
+// create makes the collection, with its shard key. own has its properties of dumping.ownOf. The throughput is set
+// at the end, because it would slow down the load. Errors: errNotMade; those of the connection.
 func (l *loading) create(ctx context.Context, options, own bson.Raw) error {
 	if offer, ok := own.Get("throughput").Doc(); ok {
 		l.offer = offer.Clone()
@@ -72,7 +71,7 @@ func (l *loading) create(ctx context.Context, options, own bson.Raw) error {
 	return err
 }
 
-// made returns the error of a collection that was not made. One that is there stays as it is.
+// made returns the error of a collection that was not made. An existing collection stays unchanged.
 func (l *loading) made(err error, options bson.Raw) error {
 	switch {
 	case err == nil, isCode(err, 48):
@@ -87,8 +86,8 @@ func (l *loading) made(err error, options bson.Raw) error {
 	return errNotMade
 }
 
-// askedKey returns the shard key that --shard-key sets for a collection of the dump, nil for none, and
-// notes that the dump has the collection.
+// askedKey returns the shard key that --shard-key sets for a collection of the dump, nil for none, and records
+// that the dump has the collection.
 func (r *restoring) askedKey(source, kind string) bson.Raw {
 	r.mu.Lock()
 	r.keyed[source] = true
@@ -99,9 +98,8 @@ func (r *restoring) askedKey(source, kind string) bson.Raw {
 	return r.keys.Of(source)
 }
 
-// makeDatabase makes a database with the throughput that its collections share, once, before the first of them:
-// it is shared by collections that are made later. A database that is there keeps its throughput.
-// Errors: those of the connection.
+// makeDatabase makes a database with shared throughput, once, before its first collection, because only
+// collections made later share it. An existing database keeps its throughput. Errors: those of the connection.
 func (r *restoring) makeDatabase(ctx context.Context, t *transfer, db string, offer bson.Raw) error {
 	r.making.Lock()
 	defer r.making.Unlock()
@@ -125,9 +123,9 @@ func (r *restoring) makeDatabase(ctx context.Context, t *transfer, db string, of
 	return nil
 }
 
-// createInAccount makes a sharded collection by the extension command of accounts. The throughput of the dump
-// is set at once: the default of an account would slow down the load.
-// Source: Azure Cosmos DB for MongoDB, "custom-commands".
+// createInAccount makes a sharded collection by the extension command of accounts. It sets the throughput of the
+// dump at once, because the default of an account would slow down the load. Source: Azure Cosmos DB for MongoDB,
+// "custom-commands".
 func (l *loading) createInAccount(ctx context.Context, field string) error {
 	b := bson.NewBuilder(nil)
 	b.String("customAction", "CreateCollection")
@@ -185,8 +183,8 @@ func (l *loading) index(ctx context.Context, t *transfer, list []bson.Raw) error
 	return nil
 }
 
-// hasDate reports a document that an index {_ts: 1} of MongoDB expires. In an account
-// _ts is no field. Source: Azure Cosmos DB for MongoDB, "time-to-live".
+// hasDate reports whether an index {_ts: 1} of MongoDB would expire a document. In an account _ts is not a field.
+// Source: Azure Cosmos DB for MongoDB, "time-to-live".
 func hasDate(doc bson.Raw) bool {
 	switch v := doc.Get("_ts"); v.Type {
 	case bson.TypeDateTime:
@@ -202,8 +200,8 @@ func hasDate(doc bson.Raw) bool {
 	return false
 }
 
-// expiry returns the indexes {_ts: 1} that expire documents in the form of the server: by the last
-// write if they do in the dump, or if the dump is of an account.
+// expiry returns the indexes {_ts: 1} that expire documents in the form of the server: by the last write if they
+// do so in the dump, or if the dump is of an account.
 func (l *loading) expiry() (out []bson.Raw) {
 	kept, known := l.lastWrite.Doc() // a Cantle wrote the dump
 	for _, x := range l.expiring {

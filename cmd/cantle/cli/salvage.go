@@ -51,7 +51,7 @@ func salvageVerb(f *pflag.FlagSet) action {
 	}
 }
 
-// olderSuffix names the folder of what may be out of date.
+// olderSuffix is the suffix of the folder for documents that may be out of date.
 const olderSuffix = "-older"
 
 func salvageFolder(ctx context.Context, data, out string, s Streams) error {
@@ -75,7 +75,7 @@ func salvageFolder(ctx context.Context, data, out string, s Streams) error {
 	return nil
 }
 
-// printSalvage prints what was saved and what was lost.
+// printSalvage prints the saved and the lost documents.
 func printSalvage(s Streams, out string, r *salvage.Report) {
 	t := &columns.Table{}
 	t.Row("Collection", " Documents", " From the change log", " Older", " Unreadable")
@@ -102,7 +102,7 @@ func printSalvage(s Streams, out string, r *salvage.Report) {
 	fmt.Fprintf(s.Out, "\nLoad it into an empty folder with: cantle restore mongodb://127.0.0.1:27017/ %s\nUsers and roles are not part of a dump; make them again.\n", out)
 }
 
-// salvageSink writes what is saved into folders.
+// salvageSink writes saved documents into folders.
 type salvageSink struct{ main, older dumps.Folder }
 
 // Begin implements salvage.Sink.
@@ -132,8 +132,7 @@ func (k *salvageSink) Begin(snap *catalog.Snapshot, coll *catalog.Collection) (d
 	return main.Write, older, end, nil
 }
 
-// savedMetadata prints options and indexes of a collection, as transfer.metadata does of
-// a server's.
+// savedMetadata returns options and indexes of a collection as text, as dumping.metadata does for a server.
 func savedMetadata(coll *catalog.Collection, db *catalog.Database) string {
 	options := coll.Options.Raw
 	if options == nil {

@@ -13,16 +13,15 @@ import (
 	"github.com/cantledb/cantle/serve/console"
 )
 
-// server is a connection to the server that a verb asks.
+// server is a verb's connection to a server.
 type server struct {
 	client *mongo.Client
 	uri    string
-	lent   console.Ask // asks in place of client, where a verb works for the console
+	lent   console.Ask // used instead of client if a verb works for the console
 }
 
-// connect prepares a connection; nothing is sent yet. verb names the program to
-// the server; adjust changes what the connection string says.
-// Errors: a bad connection string; those of adjust.
+// connect prepares a connection; nothing is sent yet. verb is the application name that the server sees; adjust
+// changes the options of the connection string. Errors: a bad connection string; those of adjust.
 func connect(uri, verb string, adjust ...func(*options.ClientOptions) error) (*server, error) {
 	o := options.Client().ApplyURI(uri).SetAppName(verb)
 	for _, change := range adjust {
@@ -52,7 +51,7 @@ func (s *server) ask(ctx context.Context, db string, command bson.Raw) (bson.Raw
 	return bson.Parse(raw, bson.Limits{Depth: bson.MaxDepth + 1})
 }
 
-// explain says what an error of the driver means to a user of the verbs.
+// explain translates an error of the driver for users of the verbs.
 func (s *server) explain(err error) error {
 	var refused mongo.CommandError
 	switch {
@@ -68,12 +67,12 @@ func (s *server) explain(err error) error {
 	return err
 }
 
-// refusedError is what a server says to a user who may not do what was asked (code 13).
+// refusedError is a server's message that the user may not run a command (code 13).
 type refusedError struct{ message string }
 
 func (e *refusedError) Error() string { return e.message }
 
-// askOnce connects, runs one command and leaves.
+// askOnce connects, runs one command and disconnects.
 func askOnce(ctx context.Context, uri, verb, db string, command bson.Raw) (bson.Raw, error) {
 	s, err := connect(uri, verb)
 	if err != nil {
@@ -83,7 +82,7 @@ func askOnce(ctx context.Context, uri, verb, db string, command bson.Raw) (bson.
 	return s.ask(ctx, db, command)
 }
 
-// redact leaves out the password of a connection string.
+// redact removes the password from a connection string.
 func redact(uri string) string {
 	scheme, rest, ok := strings.Cut(uri, "://")
 	if at := strings.LastIndexByte(rest, '@'); ok && at >= 0 {

@@ -12,7 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// fillPool makes a database whose collections share throughput, but for one.
+// fillPool makes a database whose collections share throughput, except one.
 func fillPool(t *testing.T, db *mongo.Database, offer string) {
 	t.Helper()
 	run(t, db, `{customAction: "CreateDatabase", `+offer+`}`)
@@ -43,8 +43,8 @@ func wantPool(t *testing.T, db *mongo.Database, want string) {
 	}
 }
 
-// The throughput that the collections of a database share comes back with a dump, in folders and archives,
-// through either address; a database that is there keeps its own.
+// A dump restores the throughput that the collections of a database share, in folders and archives, through
+// either address; an existing database keeps its own.
 func TestSharedThroughput(t *testing.T) {
 	s := startBoth(t, "--default-throughput", "700") // of new collections that share nothing
 	manual, auto := s.account.Client().Database("manual"), s.db.Client().Database("auto")
@@ -79,7 +79,7 @@ func TestSharedThroughput(t *testing.T) {
 	}
 }
 
-// A database comes back from a backup with the throughput that its collections share.
+// A database is restored from a backup with the throughput that its collections share.
 func TestSharedThroughputOfBackup(t *testing.T) {
 	dir := t.TempDir()
 	to := filepath.Join(dir, "backups")

@@ -18,7 +18,7 @@ import (
 	"github.com/cantledb/cantle/collection/cosmos"
 )
 
-// Bounds of one batch of writes: Cosmos DB takes 1000, a message holds 48 MB.
+// Limits of one batch of writes: Cosmos DB accepts 1000 statements, a message 48 MB.
 const (
 	batchDocsMax  = 1000
 	batchBytesMax = 8 << 20
@@ -27,12 +27,12 @@ const (
 // codeThrottled is the error code of a refused request.
 const codeThrottled = 16500
 
-// transfer moves documents to or from a server and waits, as long as it takes, where
-// the server says that there is no throughput left.
+// transfer moves documents to or from a server, and waits without a limit while the server has no throughput
+// left.
 type transfer struct {
 	*server
-	session *mongo.Session // cursors belong to one; it serves one goroutine
-	waits   *waits         // of all workers
+	session *mongo.Session // used by one goroutine, because cursors belong to a session
+	waits   *waits         // shared by all workers
 }
 
 // waits counts how often a server had no throughput left. Safe for concurrent use.
@@ -49,8 +49,8 @@ func (w *waits) add(pause time.Duration) {
 	w.waited += pause
 }
 
-// newTransfer connects; adjust changes what the connection string says. Errors: a bad connection
-// string; those of adjust.
+// newTransfer connects; adjust changes the options of the connection string. Errors: a bad connection string;
+// those of adjust.
 func newTransfer(uri, verb string, adjust ...func(*options.ClientOptions) error) (*transfer, error) {
 	s, err := connect(uri, verb, adjust...)
 	if err != nil {
@@ -64,7 +64,7 @@ func newTransfer(uri, verb string, adjust ...func(*options.ClientOptions) error)
 	return &transfer{server: s, session: session, waits: &waits{}}, nil
 }
 
-// worker is the same transfer for another goroutine, which ends it by rest.
+// worker returns the same transfer for another goroutine, which ends it by rest.
 func (t *transfer) worker() (*transfer, error) {
 	session, err := t.client.StartSession()
 	if err != nil {
@@ -75,8 +75,8 @@ func (t *transfer) worker() (*transfer, error) {
 
 func (t *transfer) rest() { t.session.EndSession(context.Background()) }
 
-// each calls do with every item, by so many workers at once, and returns the first error,
-// after which no further items are begun.
+// each calls do with every item, by a number of workers at once, and returns the first error, after which no
+// further items are started.
 func each[T any](ctx context.Context, t *transfer, workers int, items []T, do func(ctx context.Context, t *transfer, item T) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -114,8 +114,8 @@ func (t *transfer) end() {
 	t.close()
 }
 
-// run runs a command, again while it is throttled. Errors: mongo.CommandError,
-// mongo.WriteException for single statements, and those of connections.
+// run runs a command, and repeats it while it is throttled. Errors: mongo.CommandError, mongo.WriteException for
+// single statements, and those of connections.
 func (t *transfer) run(ctx context.Context, db string, command bson.Raw) (bson.Raw, error) {
 	for {
 		raw, err := t.client.Database(db).RunCommand(mongo.NewSessionContext(ctx, t.session), []byte(command)).Raw()
@@ -135,7 +135,7 @@ func (t *transfer) run(ctx context.Context, db string, command bson.Raw) (bson.R
 
 var retryAfter = regexp.MustCompile(`RetryAfterMs=(\d+)`)
 
-// wait sleeps as long as a refusal says.
+// wait sleeps for the time in a refusal.
 func (t *transfer) wait(ctx context.Context, message string) error {
 	pause := 100 * time.Millisecond
 	if m := retryAfter.FindStringSubmatch(message); m != nil {
@@ -154,9 +154,8 @@ func (t *transfer) wait(ctx context.Context, message string) error {
 	}
 }
 
-// scan runs a command that opens a cursor and hands over its documents, which are
-// valid until emit returns. The transfer is with one server (onOne), or all documents fit
-// into one reply.
+// scan runs a command that opens a cursor, and passes its documents to emit; they are valid until emit returns.
+// The transfer must use one server (onOne), or all documents must fit into one reply.
 func (t *transfer) scan(ctx context.Context, db string, command bson.Raw, emit func(doc bson.Raw) error) error {
 	reply, err := t.run(ctx, db, command)
 	if err != nil {
@@ -195,8 +194,8 @@ func (t *transfer) all(ctx context.Context, db string, command bson.Raw) (docs [
 	return docs, err
 }
 
-// account reports a server that looks like an account of Azure Cosmos DB for MongoDB, by the
-// name of its replica set.
+// account reports whether a server looks like an account of Azure Cosmos DB for MongoDB, by the name of its
+// replica set.
 func (t *transfer) account(ctx context.Context) (bool, error) {
 	b := bson.NewBuilder(nil)
 	b.Int32("hello", 1)
@@ -205,7 +204,7 @@ func (t *transfer) account(ctx context.Context) (bool, error) {
 	return name == cosmos.ReplicaSet, err
 }
 
-// count is the number of documents as the catalog has it, 0 if that cannot be had.
+// count returns the number of documents from the collection's counter, 0 if that cannot be read.
 func (t *transfer) count(ctx context.Context, db, coll string) int64 {
 	b := bson.NewBuilder(nil)
 	b.String("count", coll)
@@ -217,10 +216,10 @@ func (t *transfer) count(ctx context.Context, db, coll string) int64 {
 	return n
 }
 
-// written is what became of documents.
+// written counts the results of writing documents.
 type written struct {
 	done, duplicates, failed int64
-	first                    string // what the first that failed was told
+	first                    string // the message of the first failure
 }
 
 func (w *written) add(o written) {
@@ -242,15 +241,15 @@ func (w *written) fail(message string) {
 type writes struct {
 	command, list string
 	db, coll      string
-	bypass        bool // validators are not asked
+	bypass        bool // without validation
 	ordered       bool // one after the other
-	stop          bool // at the first that is refused, with ordered
-	// taken gets each statement that is refused for a value that is there already; without it they fail.
+	stop          bool // at the first refusal, with ordered
+	// taken receives each statement that is refused because of a duplicate value; if it is nil, they count as
+	// failed.
 	taken func(statement bson.Raw, message string)
 }
 
-// write sends statements, those that are throttled again after the wait that they
-// are told.
+// write sends statements, and repeats throttled ones after the wait in the reply.
 //
 // Errors: those of connections, and commands that are refused as a whole.
 func (t *transfer) write(ctx context.Context, w writes, statements []bson.Raw) (out written, err error) {
@@ -286,7 +285,7 @@ func (t *transfer) write(ctx context.Context, w writes, statements []bson.Raw) (
 			}
 		}
 		out.done += int64(len(statements) - len(partly.WriteErrors))
-		if w.ordered && len(partly.WriteErrors) > 0 { // those after it were not tried
+		if w.ordered && len(partly.WriteErrors) > 0 { // the following statements were not tried
 			at := partly.WriteErrors[0].Index
 			out.done -= int64(len(statements) - at - 1)
 			if len(again) == 0 {
@@ -307,20 +306,20 @@ func (t *transfer) write(ctx context.Context, w writes, statements []bson.Raw) (
 	return out, nil
 }
 
-// summary prints how often the server had no throughput left.
+// summary prints how often the server throttled.
 func (t *transfer) summary(errs io.Writer) {
 	if w := t.waits; w.throttled > 0 {
 		fmt.Fprintf(errs, "throttled %d times, waited %s\n", w.throttled, w.waited.Round(time.Millisecond))
 	}
 }
 
-// batch collects documents until they are enough for one command.
+// batch collects documents until one command is full.
 type batch struct {
 	docs  []bson.Raw
 	bytes int
 }
 
-// add copies a document in and reports whether the batch is full.
+// add adds a copy of a document and reports whether the batch is full.
 func (b *batch) add(doc bson.Raw) bool {
 	b.docs = append(b.docs, doc.Clone())
 	b.bytes += len(doc)

@@ -19,7 +19,7 @@ import (
 	"github.com/cantledb/cantle/bson/ejson"
 )
 
-// fillShop makes a database with everything that a dump has to keep.
+// fillShop makes a database with everything that a dump must preserve.
 func fillShop(t *testing.T, db *mongo.Database) {
 	t.Helper()
 	run(t, db.Client().Database("admin"), `{shardCollection: "test.sharded", key: {k: "hashed"}, numInitialChunks: 3}`)
@@ -47,7 +47,7 @@ func fillShop(t *testing.T, db *mongo.Database) {
 	}
 }
 
-// sums are what dbHash says of each collection.
+// sums returns the dbHash of each collection.
 func sums(t *testing.T, db *mongo.Database) any {
 	t.Helper()
 	var out []driver.E
@@ -59,7 +59,7 @@ func sums(t *testing.T, db *mongo.Database) any {
 	return out
 }
 
-// indexes are the indexes of a collection by name.
+// indexes returns the indexes of a collection by name.
 func indexes(t *testing.T, db *mongo.Database, coll string) map[string]driver.M {
 	t.Helper()
 	c, err := db.Collection(coll).Indexes().List(t.Context())
@@ -77,7 +77,7 @@ func indexes(t *testing.T, db *mongo.Database, coll string) map[string]driver.M 
 	return out
 }
 
-// same fails unless both databases hold the same.
+// same fails unless both databases have the same contents.
 func same(t *testing.T, from, to *mongo.Database) {
 	t.Helper()
 	if a, b := sums(t, from), sums(t, to); !reflect.DeepEqual(a, b) {
@@ -99,7 +99,7 @@ func same(t *testing.T, from, to *mongo.Database) {
 	}
 }
 
-// sameKeys fails unless the collections are sharded as they were.
+// sameKeys fails unless the collections have their original shard keys.
 func sameKeys(t *testing.T, to *mongo.Database) {
 	t.Helper()
 	for coll, key := range map[string]string{"sharded": `{"k":"hashed"}`, "trips": `{"day":"hashed","vin":{"buckets":16}}`, "dealt": `{"day":"hashed","_id":{"buckets":16}}`} {
@@ -160,7 +160,7 @@ func TestDumpGoesOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// As after an interruption at every kind of place, also within a document.
+	// Interruptions at different positions, also within a document.
 	for _, cut := range []int{0, 3, 1000, len(whole) / 2, len(whole) - 30, len(whole) - 1} {
 		if err := os.Remove(filepath.Join(dir, "test", "plain.bson")); err != nil {
 			t.Fatal(err)
@@ -218,7 +218,7 @@ func TestDamagedDumps(t *testing.T) {
 	}
 }
 
-// Collections with less throughput than is asked of them take their time.
+// Writes into collections with too little throughput are retried until they succeed.
 func TestTransferWaits(t *testing.T) {
 	uri, db := start(t)
 	run(t, db, `{customAction: "CreateCollection", collection: "slow", shardKey: "k", offerThroughput: 1000}`)
@@ -235,7 +235,7 @@ func TestTransferWaits(t *testing.T) {
 	}
 }
 
-// A user who may write only is told what the server says of documents whose _id is there.
+// A user that may only write gets the server's message about documents whose _id exists.
 func TestImportWithoutReading(t *testing.T) {
 	uri, db := start(t, "--auth")
 	admin := db.Client().Database("admin")
@@ -350,7 +350,7 @@ func TestImportAndExport(t *testing.T) {
 		}
 	}
 
-	// Changing what is there.
+	// Changing existing documents.
 	load("{\"_id\": 1, \"k\": \"a\", \"n\": 1, \"old\": 1} {\"_id\": 2, \"k\": \"b\", \"n\": 2}", "--drop")
 	if code, said := load("k,n\na,10\nc,30\n", "--type", "csv", "--headerline", "--mode", "merge", "--upsertFields", "k"); code != 0 {
 		t.Error(said)
@@ -382,7 +382,7 @@ func TestImportAndExport(t *testing.T) {
 	}
 }
 
-// Every value comes back from JSON as it was.
+// Every value survives export and import unchanged.
 func TestExportIsImportable(t *testing.T) {
 	uri, db := start(t)
 	doc, err := ejson.Parse(`{_id: 1, a: NumberLong(1), b: 1.0, c: NumberDecimal("1.50"), d: ISODate("2020-01-01T00:00:00.001Z"), e: ObjectId("0123456789abcdef01234567"),
@@ -408,7 +408,7 @@ func TestExportIsImportable(t *testing.T) {
 	}
 }
 
-// mongoTool is the path of one of MongoDB's tools, without which the test is skipped.
+// mongoTool returns the path of one of MongoDB's tools; without it the test is skipped.
 func mongoTool(t *testing.T, name string) string {
 	t.Helper()
 	found, err := exec.LookPath(name)
@@ -418,7 +418,7 @@ func mongoTool(t *testing.T, name string) string {
 	return found
 }
 
-// The same with the tools themselves, where they are installed.
+// The same with MongoDB's tools, if they are installed.
 func TestWithMongoTools(t *testing.T) {
 	mongodump, mongorestore := mongoTool(t, "mongodump"), mongoTool(t, "mongorestore")
 	uri, db := start(t)

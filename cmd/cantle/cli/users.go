@@ -56,11 +56,11 @@ func usersVerb(f *pflag.FlagSet) action {
 	}
 }
 
-// codeRoleNotFound is the error code of a command that grants a role that is not there.
+// codeRoleNotFound is the error code of a command that grants a missing role.
 const codeRoleNotFound = 31
 
-// define makes roles, then users. A role may inherit from another one of the files, so that those that
-// lack one are tried again after the others.
+// define makes roles, then users. A role may inherit from another one of the files, so roles that fail because of
+// a missing one are retried after the others.
 func (t *transfer) define(ctx context.Context, list []*account.Definition, out io.Writer) error {
 	slices.SortStableFunc(list, func(a, b *account.Definition) int { return cmp.Compare(a.Kind(), b.Kind()) }) // "role", "user"
 	failed := 0
@@ -100,7 +100,7 @@ func (t *transfer) define(ctx context.Context, list []*account.Definition, out i
 // errNoPassword refuses a user of a list that the Azure CLI printed.
 var errNoPassword = errors.New("not made: the file has no password for it; add \"Password\" and run this again")
 
-// defineOne makes one definition, or changes the one that is there.
+// defineOne makes one role or user, or changes the existing one.
 func (t *transfer) defineOne(ctx context.Context, d *account.Definition, out io.Writer) error {
 	if d.BuiltIn {
 		fmt.Fprintf(out, "role %s.%s is built in\n", d.DB, d.Name)
@@ -124,7 +124,7 @@ func (t *transfer) defineOne(ctx context.Context, d *account.Definition, out io.
 	return nil
 }
 
-// isDefined reports whether there is a role or user of the name.
+// isDefined reports whether a role or user of the name exists.
 func (t *transfer) isDefined(ctx context.Context, d *account.Definition) (bool, error) {
 	b := bson.NewBuilder(nil)
 	b.String(d.Kind()+"sInfo", d.Name)

@@ -16,29 +16,27 @@ import (
 	"github.com/cantledb/cantle/serve/flags"
 )
 
-// Streams are what a verb reads and writes: results go to Out, all else to Err. Both are
-// for people while a verb runs; one that writes data takes columns.Raw.
+// Streams are the input and output of a verb: results go to Out, everything else to Err. Both are plain text
+// while a verb runs; a verb that writes data uses columns.Raw.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
 }
 
-// Verb is what the program does when its first argument is the name.
+// Verb is a command of the program, chosen by the first argument.
 type Verb struct {
 	Name string
-	Args string // behind the flags
+	Args string // arguments after the flags
 	Does string // for the list of verbs
-	Help string // what its users should know, beside the flags
-	// define defines the flags of the verb and returns what it does when they have been
-	// read.
+	Help string // the help text, without the flags
+	// define defines the flags of the verb and returns the action to run once the flags have been parsed.
 	define func(f *pflag.FlagSet) action
 }
 
-// action is what a verb does, with the flags and arguments it was defined with.
+// action executes a verb, with the flags and arguments it was defined with.
 type action func(ctx context.Context, s Streams) error
 
-// Verbs are all that work on their own or as clients of a server, in the order in which
-// they are shown.
+// Verbs returns all verbs that work on their own or as clients of a server, in the order in which they are shown.
 func Verbs() []Verb {
 	return []Verb{
 		{"ping", "[URI]", "ask a server whether it answers", pingHelp, pingVerb},
@@ -65,7 +63,7 @@ func Verbs() []Verb {
 	}
 }
 
-// Command is the verb as its users are told of it.
+// Command returns the verb's description for help, man pages and completion.
 func (v Verb) Command() flags.Command {
 	f := flags.New("cantle " + v.Name)
 	v.define(f)
@@ -76,8 +74,8 @@ func (v Verb) Command() flags.Command {
 	return c
 }
 
-// Run runs a verb and returns the exit status: 1 for what went wrong, 2 for what was
-// wrongly asked; both are told on s.Err. known is whether there is such a verb.
+// Run runs a verb and returns the exit status: 1 for an error, 2 for a usage error; both are printed to s.Err.
+// known reports whether the verb exists.
 func Run(ctx context.Context, name string, args []string, s Streams) (status int, known bool) {
 	for _, v := range Verbs() {
 		if v.Name == name {
@@ -88,8 +86,8 @@ func Run(ctx context.Context, name string, args []string, s Streams) (status int
 	return 2, false
 }
 
-// run reads the command line and does what it says.
-// Errors: pflag.ErrHelp after printing the help; usageError; those of the verb.
+// run parses the command line and executes it. Errors: pflag.ErrHelp after printing the help; usageError; those
+// of the verb.
 func (v Verb) run(ctx context.Context, args []string, s Streams) error {
 	f := flags.New("cantle " + v.Name)
 	do := v.define(f)
@@ -104,7 +102,7 @@ func (v Verb) run(ctx context.Context, args []string, s Streams) error {
 	return do(ctx, s)
 }
 
-// status tells an error and returns the exit status for it.
+// status prints an error and returns the exit status for it.
 func (v Verb) status(err error, errs io.Writer) int {
 	var wrong usageError
 	var faults faultsError
@@ -121,8 +119,8 @@ func (v Verb) status(err error, errs io.Writer) int {
 	return 1
 }
 
-// remedy returns the help after an error of the driver for a server of before MongoDB 4.4, which
-// a Cosmos address of an earlier --cosmos-version appears to be.
+// remedy returns advice after the driver's error for a server before MongoDB 4.4, which a Cosmos address of an
+// earlier --cosmos-version appears to be.
 func remedy(err error) string {
 	if !strings.Contains(err.Error(), "reports wire version") {
 		return ""
@@ -130,7 +128,7 @@ func remedy(err error) string {
 	return "\nOf a Cantle that shows an earlier --cosmos-version, use the address of --listen. An account of Azure Cosmos DB of that version is dumped by mongodump, whose dumps cantle restore reads."
 }
 
-// usageError is what was wrongly asked.
+// usageError is a wrong command line.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
@@ -138,7 +136,7 @@ func (e usageError) Unwrap() error { return e.error }
 // wrong makes a usageError.
 func wrong(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// namespaceOf divides "database.collection"; ok is false where a part is missing.
+// namespaceOf splits "database.collection"; ok is false if a part is missing.
 func namespaceOf(text string) (db, coll string, ok bool) {
 	db, coll, ok = strings.Cut(text, ".")
 	return db, coll, ok && db != "" && coll != ""

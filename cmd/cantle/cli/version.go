@@ -19,8 +19,8 @@ const versionHelp = `Prints the version, and which commit the program was built 
 -v come the modules that are linked into the program, with their versions.
 `
 
-// commit and date are the commit that the program was built from and its time. A release
-// sets them with -ldflags. Otherwise they are those that the Go tool has stamped, if any.
+// commit and date are those of the commit that the program was built from. A release sets them with -ldflags.
+// Otherwise they come from the Go tool's stamp, if there is one.
 var commit, date string
 
 // version describes the build of this program, as --json prints it.
@@ -33,10 +33,10 @@ type version struct {
 	Modules  []linkedModule `json:"modules"`
 }
 
-// ours is the root module; its path begins those of the other modules of the program itself.
+// ours is the path of the root module, and the prefix of those of the program's other modules.
 const ours = "github.com/cantledb/cantle"
 
-// linkedModule is a library, a module of others whose packages are linked into the program.
+// linkedModule is a library: a foreign module whose packages are linked into the program.
 type linkedModule struct {
 	Path    string `json:"path"`
 	Version string `json:"version"`
@@ -85,7 +85,7 @@ func (v version) print(out io.Writer, modules bool) error {
 	return table.Flush()
 }
 
-// versionOf collects the version of this program from what the linker has put into it.
+// versionOf returns the version of this program from the linker's build information.
 func versionOf(info *debug.BuildInfo) version {
 	v := version{Version: daemon.Version, Commit: commit, Date: date, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Modules: []linkedModule{}}
 	if v.Commit == "" {

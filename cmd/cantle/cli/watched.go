@@ -9,15 +9,15 @@ import (
 	"github.com/cantledb/cantle/cmd/cantle/progress"
 )
 
-// look is a question about long work at a server.
+// look reads the progress of long work at a server.
 type look struct {
-	question bson.Raw // on the database admin
-	// progress reads the answer; what is "" where it shows no work.
+	question bson.Raw // a command for the database admin
+	// progress reads the answer; what is "" if the answer shows no work.
 	progress func(answer bson.Raw) (what string, done, total int64)
 }
 
-// askWatched runs a command that takes long, and shows its progress on out, every second. Without the
-// right to see that, nothing is shown. Errors: those of the command.
+// askWatched runs a long command, and shows its progress on out every second. If the user lacks the right to see
+// the progress, nothing is shown. Errors: those of the command.
 func askWatched(ctx context.Context, server *server, db string, command bson.Raw, l look, out io.Writer) (bson.Raw, error) {
 	done, shown := make(chan struct{}), make(chan struct{})
 	go func() {
