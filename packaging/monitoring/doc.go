@@ -1,7 +1,7 @@
-// Package monitoring holds what people put into Prometheus and Grafana, and its tests, which
-// ask servers, some of them made to fail, through Prometheus' own engine. It is a module of
-// its own, as that engine's libraries are none of the server's.
+// Package monitoring holds files for Prometheus and Grafana, and their tests, which query servers, some of them
+// made to fail, through Prometheus' own engine. It is a module of its own, because the server does not need that
+// engine's libraries.
 //
 //	rules.yml      alert rules
-//	grafana.json   a board
+//	grafana.json   a dashboard
 package monitoring

@@ -20,7 +20,7 @@ import (
 
 const interval = time.Minute // between two scrapes
 
-// rounds of scrapes are as many as the longest "for" and the window before it take.
+// rounds is the number of scrapes that the longest "for", and the window before it, take.
 const rounds = 80
 
 // rules are the alert rules.
@@ -40,8 +40,8 @@ func engine() *promql.Engine {
 	return promql.NewEngine(promql.EngineOpts{MaxSamples: 5_000_000, Timeout: time.Minute, LookbackDelta: 5 * time.Minute})
 }
 
-// fires are the instances for which an expression has held all the time that the alert
-// wants, at the end.
+// fires returns the instances for which, at the end, an expression has held for the whole duration that the alert
+// requires.
 func (w *world) fires(r rulefmt.Rule) map[string]bool {
 	w.t.Helper()
 	q, err := engine().NewRangeQuery(w.t.Context(), w.store, nil, r.Expr, w.now.Add(-time.Duration(r.For)), w.now, interval)
@@ -62,7 +62,7 @@ func (w *world) fires(r rulefmt.Rule) map[string]bool {
 	return out
 }
 
-// collections makes those that the traffic goes to.
+// collections creates the collections for the traffic.
 func (s *server) collections() {
 	s.t.Helper()
 	s.must(bson.D{{Key: "customAction", Value: "CreateCollection"}, {Key: "collection", Value: "orders"}, {Key: "shardKey", Value: "k"}, {Key: "offerThroughput", Value: 40000}})
@@ -70,7 +70,7 @@ func (s *server) collections() {
 	s.must(bson.D{{Key: "insert", Value: "orders"}, {Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: 1}, {Key: "k", Value: 1}}}}})
 }
 
-// traffic is what a server that is well has to do in an interval.
+// traffic is the load of a healthy server in an interval.
 func (s *server) traffic(i int) {
 	s.t.Helper()
 	for j := range 4 {
@@ -79,11 +79,11 @@ func (s *server) traffic(i int) {
 	}
 }
 
-// trouble is what is made of the one that shall not be well.
+// trouble is the load that makes the other server unhealthy.
 func (s *server) trouble(i int) {
 	s.t.Helper()
 	pad := strings.Repeat("x", 20_000)
-	// Two seconds of the budget in one document: what comes behind it is refused, however fast the machine is.
+	// Two seconds of the budget in one document: the following writes are refused, however fast the machine is.
 	_ = s.do(bson.D{{Key: "insert", Value: "small"}, {Key: "documents", Value: bson.A{bson.D{{Key: "pad", Value: strings.Repeat("x", 2<<20)}}}}})
 	for range 12 { // one value, and so one partition, and a collection of one partition
 		_ = s.do(bson.D{{Key: "insert", Value: "orders"}, {Key: "documents", Value: bson.A{bson.D{{Key: "k", Value: "hot"}, {Key: "pad", Value: pad}}, bson.D{{Key: "k", Value: "hot"}, {Key: "pad", Value: pad}}}}, {Key: "ordered", Value: false}})
@@ -104,7 +104,7 @@ func (s *server) trouble(i int) {
 	}
 }
 
-// certificates makes some that end soon, and returns the server's file.
+// certificates makes certificates that expire soon, and returns the server's file.
 func certificates(t *testing.T) string {
 	t.Helper()
 	path, err := binary()
@@ -118,12 +118,12 @@ func certificates(t *testing.T) string {
 	return filepath.Join(dir, "server.pem")
 }
 
-// replaced are the numbers of the server that is not well that no test brings about.
+// replaced returns the numbers of the unhealthy server that no test can produce.
 func replaced(step *int) func(name, instance string, v float64) float64 {
 	return func(name, instance string, v float64) float64 {
 		if instance != "sick" {
 			if name == "cantle_disk_free_bytes" {
-				return 50 << 30 // whatever others do with this disk
+				return 50 << 30 // independent of other users of this disk
 			}
 			return v
 		}
@@ -153,8 +153,8 @@ func replaced(step *int) func(name, instance string, v float64) float64 {
 	}
 }
 
-// Each alert is raised for the server that deserves it, and none for the other. Each panel
-// of the board has something to show.
+// Each alert is raised for the unhealthy server, and none for the healthy one. Each panel of the dashboard has
+// data.
 func TestMonitoring(t *testing.T) {
 	well := start(t, "well", "--backup-to", t.TempDir())
 	sick := start(t, "sick", "--backup-to", t.TempDir(), "--tls-mode", "preferTLS", "--tls-certificate-key-file", certificates(t))
@@ -190,8 +190,7 @@ func TestMonitoring(t *testing.T) {
 	w.raised(list, func(alert string) bool { return alert == "CantleRestarted" })
 }
 
-// raised checks that some alerts are raised for the server that is not well, and none for
-// the other.
+// raised checks that alerts are raised for the unhealthy server, and none for the other.
 func (w *world) raised(list []rulefmt.Rule, wanted func(alert string) bool) {
 	w.t.Helper()
 	for _, r := range list {
@@ -205,13 +204,13 @@ func (w *world) raised(list []rulefmt.Rule, wanted func(alert string) bool) {
 	}
 }
 
-// panel is what the test reads of one.
+// panel holds the fields of a panel that the test reads.
 type panel struct {
 	Title   string
 	Targets []struct{ Expr, LegendFormat string }
 }
 
-// board asks every expression of the board.
+// board evaluates every expression of the dashboard.
 func (w *world) board(t *testing.T) {
 	text, err := os.ReadFile("grafana.json")
 	if err != nil {

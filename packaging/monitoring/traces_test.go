@@ -14,8 +14,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
-// collector is a collector of OpenTelemetry that reads what it is sent with the collector's
-// own code, and is busy at first.
+// collector is an OpenTelemetry collector that decodes requests with the collector's own code, and answers busy
+// at first.
 type collector struct {
 	t     *testing.T
 	spans chan ptrace.Span
@@ -88,8 +88,8 @@ func attribute(s ptrace.Span, key string) string {
 	return ""
 }
 
-// Commands become spans that a collector understands, with their charge; those of a trace
-// stand below the client's span.
+// Commands become spans that a collector can decode, with their charge; spans with a trace context have the
+// client's span as parent.
 func TestTraces(t *testing.T) {
 	c := &collector{t: t, spans: make(chan ptrace.Span, 1000), names: map[string]string{}}
 	endpoint := httptest.NewServer(c)

@@ -24,7 +24,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// binary is the server: CANTLE_BINARY, or built now.
+// binary returns the path of the server: CANTLE_BINARY, or one built now.
 var binary = sync.OnceValues(func() (string, error) {
 	if path := os.Getenv("CANTLE_BINARY"); path != "" {
 		return path, nil
@@ -42,18 +42,18 @@ var binary = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// server is a server that Prometheus looks at.
+// server is a server that Prometheus scrapes.
 type server struct {
 	t       *testing.T
 	name    string // the label instance
 	args    []string
 	cmd     *exec.Cmd
 	client  *mongo.Client
-	metrics string // where it answers Prometheus
+	metrics string // the address for Prometheus
 	down    bool
 }
 
-// start starts a server. Its folder is that of the first start when it is started again.
+// start starts a server. When it is started again, it has the folder of the first start.
 func start(t *testing.T, name string, flags ...string) *server {
 	t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
@@ -130,18 +130,17 @@ func (s *server) must(command bson.D) {
 	}
 }
 
-// world is a Prometheus whose clock stands still between scrapes, and the servers it asks.
+// world is a Prometheus whose clock stands still between scrapes, with the servers that it scrapes.
 type world struct {
 	t       *testing.T
 	store   *teststorage.TestStorage
 	servers []*server
 	now     time.Time
-	// instead says which number a server shows in place of its own, for what no test can
-	// bring about: a full disk, for one.
+	// instead replaces a number of a server, for states that a test cannot produce, such as a full disk.
 	instead func(name, instance string, v float64) float64
 }
 
-// scrape asks all servers, one interval after the last time.
+// scrape scrapes all servers, one interval after the last time.
 func (w *world) scrape(interval time.Duration) {
 	w.t.Helper()
 	w.now = w.now.Add(interval)

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// entry is a file, or a folder where the name ends with a slash, of an archive.
+// entry is a file of an archive, or a folder if the name ends with a slash.
 type entry struct {
 	name string
 	data []byte
@@ -21,7 +21,7 @@ type entry struct {
 	user int // its owner and group
 }
 
-// archiveName is the file name of the archive of a platform.
+// archiveName returns the file name of a platform's archive.
 func (r *release) archiveName(p platform) string {
 	if p.os == "windows" {
 		return r.folder(p) + ".zip"
@@ -29,11 +29,11 @@ func (r *release) archiveName(p platform) string {
 	return r.folder(p) + ".tar.gz"
 }
 
-// folder is the one folder in the archive of a platform.
+// folder returns the name of the only folder in the archive of a platform.
 func (r *release) folder(p platform) string { return "cantle-" + r.version + "-" + p.dashed() }
 
-// archives puts each binary into an archive with the licences, the README, the pages for
-// man and the completions of shells.
+// archives packs each binary into an archive with the licences, the README, the man pages and the shell
+// completions.
 func (r *release) archives() error {
 	for _, p := range r.platforms {
 		var entries []entry
@@ -67,7 +67,7 @@ func (r *release) archives() error {
 	return nil
 }
 
-// writeTar writes an archive; all that is in it is of one time.
+// writeTar writes an archive; all of its files have the same time.
 func writeTar(out io.Writer, entries []entry, at time.Time) error {
 	w := tar.NewWriter(out)
 	for _, e := range entries {

@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// bill is a bill of materials, what a binary was made of: CycloneDX 1.6, as far as it is
-// needed here.
+// bill is a bill of materials of a binary: CycloneDX 1.6, as far as it is needed here.
 type bill struct {
 	Format     string      `json:"bomFormat"`
 	Spec       string      `json:"specVersion"`
@@ -21,7 +20,7 @@ type bill struct {
 	Components []component `json:"components"`
 }
 
-// metadata says what the bill is about.
+// metadata describes the subject of the bill.
 type metadata struct {
 	Timestamp string    `json:"timestamp"`
 	Component component `json:"component"`
@@ -36,13 +35,13 @@ type component struct {
 	Properties []property `json:"properties,omitempty"`
 }
 
-// property is something else about a component.
+// property is an additional property of a component.
 type property struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// bills writes what each binary was made of, as the binary itself knows it.
+// bills writes the bill of each binary, from the build information in the binary.
 func (r *release) bills() error {
 	for _, p := range r.platforms {
 		info, err := buildinfo.ReadFile(r.binary(p))
@@ -79,10 +78,10 @@ func (r *release) billOf(p platform, info *debug.BuildInfo) bill {
 	return out
 }
 
-// ours is the root module of the repository; its path begins those of its other modules.
+// ours is the path of the repository's root module, and the prefix of those of its other modules.
 const ours = "github.com/cantledb/cantle"
 
-// libraries are the modules of others in a binary. Those of the repository are the program itself.
+// libraries returns the foreign modules in a binary. Those of the repository are the program itself.
 func libraries(info *debug.BuildInfo) []*debug.Module {
 	return slices.DeleteFunc(slices.Clone(info.Deps), func(m *debug.Module) bool {
 		return m.Path == ours || strings.HasPrefix(m.Path, ours+"/")

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// git runs git in the checkout and returns what it printed.
+// git runs git in the checkout and returns its output.
 func (r *release) git(args ...string) (string, error) { return r.command(nil, "git", args...) }
 
-// command runs a program in the checkout and returns what it printed.
+// command runs a program in the checkout and returns its output.
 func (r *release) command(env []string, name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = r.root
@@ -27,15 +27,14 @@ func (r *release) command(env []string, name string, args ...string) (string, er
 	return strings.TrimSpace(string(out)), nil
 }
 
-// binary is where the binary of a platform lies.
+// binary returns the path of a platform's binary.
 func (r *release) binary(p platform) string {
 	return filepath.Join(r.out, "binaries", p.dashed(), p.program())
 }
 
-// binaries builds the program for every platform, from the modules of go.work and by the tags that a
-// plain go build takes. Without C: one compiler makes all of them, they need no library of
-// the system, and Pebble's caches and zstd in Go cost no more than those in C
-// (./scripts/bench, workloads load and C).
+// binaries builds the program for every platform, from the modules of go.work and with the tags of a plain go
+// build. It builds without C: one compiler makes all binaries, they need no library of the system, and Pebble's
+// caches and zstd in Go cost no more than those in C (./scripts/bench, workloads load and C).
 func (r *release) binaries() error {
 	commit := r.commit
 	if r.changed {
@@ -53,13 +52,12 @@ func (r *release) binaries() error {
 	return nil
 }
 
-// plainBuild are the variables for a build without C and without the settings of whoever
-// makes it.
+// plainBuild returns the variables for a build without C and without the user's settings.
 func (r *release) plainBuild() []string {
 	return []string{"CGO_ENABLED=0", "GOFLAGS=", "GOEXPERIMENT=", "GOWORK=" + filepath.Join(r.root, "go.work")}
 }
 
-// buildFor are the variables for a build for a platform.
+// buildFor returns the variables for a build for a platform.
 func (r *release) buildFor(p platform) []string {
 	return append(r.plainBuild(), "GOOS="+p.os, "GOARCH="+p.arch, "GOAMD64=v1", "GOARM64=v8.0")
 }

@@ -11,8 +11,7 @@ import (
 	"testing"
 )
 
-// The console of the released binary speaks HTTP/2 over TLS, as it says to browsers: what is
-// left out of a release must not be that.
+// The console of the released binary speaks HTTP/2 over TLS, as it offers to browsers.
 func TestConsole(t *testing.T) {
 	r := ready(t)
 	dir := t.TempDir()

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/mod/zip"
 )
 
-// goZipMax bounds the module as `go get` fetches it.
+// goZipMax is the maximum size of the module as `go get` fetches it.
 const goZipMax = 16 << 20
 
 // fetchable writes a module of the repository into a folder as the Go tool fetches it from a module proxy.
@@ -47,7 +47,7 @@ func fetchable(t *testing.T, proxy, clone, commit, folder, version string) (zipp
 	return at + ".zip"
 }
 
-// Somebody's module imports the server and cantletest, from what `go get` would fetch.
+// A user's module imports the server and cantletest, as `go get` would fetch them.
 func TestGoModule(t *testing.T) {
 	r, err := newRelease("../..", testVersion, t.TempDir())
 	if err != nil {
@@ -81,7 +81,7 @@ func TestGoModule(t *testing.T) {
 	if out := p.run(t, "go", "test", "-count=1", "-vet=off", "./..."); !strings.HasPrefix(out, "ok") {
 		t.Errorf("go test says\n%s", out)
 	}
-	// The client of TiKV belongs to the program, the libraries of the test rig to our own tests.
+	// TiKV's client belongs to the program, the libraries of the test rig to our own tests.
 	packages := strings.Fields(p.run(t, "go", "list", "-deps", "-test", "./..."))
 	for _, path := range packages {
 		for _, foreign := range []string{"github.com/tikv/", "github.com/pingcap/", "google.golang.org/grpc", "github.com/chromedp/", "github.com/cantledb/cantle/compat-tests/"} {
@@ -96,8 +96,9 @@ func TestGoModule(t *testing.T) {
 	t.Logf("go test takes %.1f s, with libraries that were compiled before", time.Since(begun).Seconds())
 }
 
-// The program as `go install` fetches it, without go.work, is made of the libraries that the released one has: what is
-// required by the modules in folders is enough, and what else the workspace requires lifts none of it.
+// The program as `go install` fetches it, without go.work, is built from the same libraries as the released one:
+// the requirements of the modules in folders are sufficient, and no other requirement of the workspace raises a
+// version.
 func TestGoInstall(t *testing.T) {
 	r := ready(t)
 	clone, proxy := r.clone(t), t.TempDir()
@@ -148,7 +149,7 @@ func TestGoInstall(t *testing.T) {
 		t.Errorf("go install links\n%s\nand the released program is made of\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	if os.Getenv("CANTLE_LONG") == "" {
-		return // what it takes is a compilation of all that is ours
+		return // because it compiles everything of ours
 	}
 	if _, err := r.command(env, "go", "install", ours+"/cmd/cantle@"+version); err != nil {
 		t.Fatal(err)
@@ -158,7 +159,7 @@ func TestGoInstall(t *testing.T) {
 	}
 }
 
-// somebodysModule is a go.mod that requires ours, as it was fetched, and the driver.
+// somebodysModule returns a go.mod that requires ours, as it was fetched, and the driver.
 func somebodysModule(t *testing.T, fetched string, version module.Version) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(fetched, "go.mod"))

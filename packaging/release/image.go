@@ -17,14 +17,14 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// repository is where the images will be.
+// repository is the registry path of the images.
 const repository = "ghcr.io/cantledb/cantle"
 
-// imageUser is who the server is in a container: nobody that the machine knows.
+// imageUser is the user id of the server in a container; it is not that of a user of the machine.
 const imageUser = 65532
 
-// tags are what the images are called: the version and, unless it comes before a release,
-// its first two numbers. There is no "latest", which changes under its users.
+// tags returns the tags of the images: the version and, unless it is a pre-release, its first two numbers. There
+// is no "latest", because it would change without notice.
 func (r *release) tags() []string {
 	out := []string{r.version}
 	if !strings.Contains(r.version, "-") {
@@ -105,8 +105,8 @@ func (r *release) ociArchive(index v1.ImageIndex) error {
 	return os.WriteFile(filepath.Join(r.out, "cantle-"+r.version+"-oci.tar"), out.Bytes(), 0o644)
 }
 
-// image makes the image of a platform: one layer with the program, its licences, a folder for
-// the data, one for what is put aside, and names for the user.
+// image makes the image of a platform: one layer with the program, its licences, a folder for the data, one for
+// temporary files, and names for the user.
 func (r *release) image(p platform) (v1.Image, error) {
 	program, err := os.ReadFile(r.binary(p))
 	if err != nil {
@@ -160,11 +160,10 @@ func (r *release) image(p platform) (v1.Image, error) {
 	return mutate.ConfigFile(img, file)
 }
 
-// imageConfig says how a container of the image runs. The defaults are variables, so that
-// a command of one's own, "serve --replica-set rs0", keeps them. As with other databases'
-// images a container asks for no login unless told (--auth): who reaches it is decided by
-// the ports that are published. The variables for a first user are those of MongoDB's
-// image, which have logins asked for.
+// imageConfig returns the configuration of a container. The defaults are variables, so that a user's own command,
+// such as "serve --replica-set rs0", keeps them. As with other databases' images, a container requires no login
+// by default (--auth): the published ports determine which clients can reach it. The variables for a first user
+// are those of MongoDB's image, which turn logins on.
 func (r *release) imageConfig() v1.Config {
 	return v1.Config{
 		User:         "65532:65532",

@@ -22,10 +22,10 @@ import (
 type container struct {
 	root, data string
 	config     v1.Config
-	readOnly   bool // the machine lets us mount
+	readOnly   bool // the machine allows mounting
 }
 
-// unpackImage unpacks the image that docker load would be given.
+// unpackImage unpacks the image that docker load would get.
 func unpackImage(t *testing.T) *container {
 	t.Helper()
 	r := ready(t)
@@ -47,8 +47,8 @@ func unpackImage(t *testing.T) *container {
 	return c
 }
 
-// confined runs the shell's arguments in an image: as its user, in its root, which is
-// read-only but for the volume.
+// confined runs the shell's arguments in an image: as its user, in its root, which is read-only except for the
+// volume.
 const confined = `mount --bind "$1" "$1" && mount --bind "$2" "$1/data" && mount -o remount,bind,ro "$1" && root=$1 && shift 2 &&
 exec chroot --userspec=65532:65532 "$root" "$@"`
 
@@ -60,13 +60,13 @@ func (c *container) command(args ...string) *exec.Cmd {
 	if !c.readOnly {
 		cmd = exec.Command("chroot", append([]string{"--userspec=65532:65532", c.root}, args...)...)
 	}
-	// A port that is free, and otherwise what the image says.
+	// A free port, and otherwise the settings of the image.
 	cmd.Env = append(slices.Clone(c.config.Env), "CANTLE_LISTEN=127.0.0.1:0")
 	cmd.Env[0] += ":/usr/sbin:/bin" // the programs that confine it
 	return cmd
 }
 
-// asRoot skips a test that needs to be root.
+// asRoot skips a test that requires root.
 func asRoot(t *testing.T) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -100,7 +100,7 @@ func TestImage(t *testing.T) {
 	s.stop(t)
 
 	s = start(t, c.command(c.config.Cmd...))
-	// JavaScript too: its library was changed for the release.
+	// JavaScript works, too.
 	if got := verb(t, "", "export", "--query", `{$where: "this.a.toString() === '8' && [1].map(x => x).length === 1"}`, s.uri, "test.c"); !strings.Contains(got, `"_id":2`) || strings.Count(got, "_id") != 1 {
 		t.Errorf("after a restart the collection has %s", got)
 	}
@@ -110,8 +110,8 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// Behind a published port, a client that insists on the replica set is told that port, and
-// one that connects directly needs to be told nothing, as with Testcontainers.
+// Behind a published port, a client that requires the replica set needs the setting with that port, and one that
+// connects directly needs no setting, as with Testcontainers.
 func TestImageReplicaSet(t *testing.T) {
 	asRoot(t)
 	c := unpackImage(t)
@@ -141,7 +141,7 @@ func TestImageReplicaSet(t *testing.T) {
 	}
 }
 
-// With the variables of MongoDB's image a container has a first user, and asks for logins.
+// With the variables of MongoDB's image a container has a first user, and requires logins.
 func TestImageFirstUser(t *testing.T) {
 	asRoot(t)
 	c := unpackImage(t)
@@ -167,7 +167,7 @@ func TestImageFirstUser(t *testing.T) {
 	}
 }
 
-// forward does what publishing a port does, until the listener is closed.
+// forward forwards connections, as publishing a port does, until the listener is closed.
 func forward(l net.Listener, to string) {
 	for {
 		client, err := l.Accept()
@@ -225,7 +225,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// parseTag is a tag of our repository.
+// parseTag parses a tag of our repository.
 func parseTag(t *testing.T, text string) *name.Tag {
 	t.Helper()
 	tag, err := name.NewTag(repository + ":" + text)

@@ -1,7 +1,7 @@
-// Command release makes what is released of Cantle, from the commit that is checked out:
-// binaries, archives, container images, packages for Linux, npm and Python, manifests for
-// package managers, bills of materials and checksums. It needs Go and git, and no network
-// but the module proxy. Made twice from one commit, every file is the same to the byte.
+// Command release makes a release of Cantle from the commit that is checked out: binaries, archives, container
+// images, packages for Linux, npm and Python, manifests for package managers, bills of materials and checksums.
+// It needs Go and git, and the network only for the module proxy. The build is reproducible: made twice from one
+// commit, every file is the same to the byte.
 package main
 
 import (
@@ -28,7 +28,7 @@ func main() {
 	}
 }
 
-// run does what the arguments say.
+// run executes the command line.
 func run(args []string) error {
 	f := flag.NewFlagSet("release", flag.ContinueOnError)
 	out := f.String("out", "", "`folder` to write to; .cache/release/VERSION unless given")
@@ -61,23 +61,22 @@ func run(args []string) error {
 	return r.make()
 }
 
-// release is one release while it is made.
+// release holds the state of making one release.
 type release struct {
 	root      string // of the checkout
 	out       string
 	version   string // without a v
 	commit    string
-	date      time.Time // of the commit; every file that is made has it
-	changed   bool      // the checkout has changes that are not committed
+	date      time.Time // of the commit; the time of every file
+	changed   bool      // the checkout has uncommitted changes
 	platforms []platform
-	pages     []string // the files of the pages for man
+	pages     []string // the files of the man pages
 }
 
-// versionPattern is what a version looks like: what all package managers know and order
-// alike.
+// versionPattern matches the versions that all package managers parse and order in the same way.
 var versionPattern = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-(alpha|beta|rc)\.[0-9]+)?$`)
 
-// newRelease looks at the checkout in root. Errors: no version; those of git.
+// newRelease reads the state of the checkout in root. Errors: no version; those of git.
 func newRelease(root, version, out string) (*release, error) {
 	version = strings.TrimPrefix(version, "v")
 	if !versionPattern.MatchString(version) {
@@ -137,7 +136,7 @@ func (r *release) make() error {
 	return nil
 }
 
-// step is a part of the work; those of one stage do not know of each other.
+// step is a part of the work; steps of one stage do not depend on each other.
 type step struct {
 	what string
 	do   func() error

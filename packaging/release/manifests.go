@@ -11,26 +11,26 @@ import (
 	"text/template"
 )
 
-// manifestNames are the templates with what their results are called.
+// manifestNames are the templates with the names of their results.
 var manifestNames = []struct{ template, file string }{
 	{"cantle.rb", "cantle.rb"},
 	{"scoop.json", "cantle-scoop.json"},
 	{"winget.yaml", "cantle-winget.yaml"},
 }
 
-// manifest is what the templates may ask for.
+// manifest holds the values that templates can use.
 type manifest struct {
 	Home, Version string
 	r             *release
 }
 
-// URL is where the archive of a platform will be.
+// URL returns the future address of a platform's archive.
 func (m manifest) URL(p string) (string, error) {
 	of, err := m.made(p)
 	return m.Home + "/releases/download/v" + m.Version + "/" + m.r.archiveName(of), err
 }
 
-// Sum is the SHA-256 of the archive of a platform.
+// Sum returns the SHA-256 of the archive of a platform.
 func (m manifest) Sum(p string) (string, error) {
 	of, err := m.made(p)
 	if err != nil {
@@ -39,13 +39,13 @@ func (m manifest) Sum(p string) (string, error) {
 	return sumOf(filepath.Join(m.r.out, m.r.archiveName(of)))
 }
 
-// Folder is the folder in the archive of a platform.
+// Folder returns the folder in the archive of a platform.
 func (m manifest) Folder(p string) (string, error) {
 	of, err := m.made(p)
 	return m.r.folder(of), err
 }
 
-// made finds a platform by its name.
+// made returns a platform by its name.
 func (m manifest) made(p string) (platform, error) {
 	of, err := parsePlatforms(p)
 	if err != nil {
@@ -75,7 +75,7 @@ func (r *release) manifests() error {
 	return nil
 }
 
-// sumOf is the SHA-256 of a file in hexadecimal.
+// sumOf returns the SHA-256 of a file in hexadecimal.
 func sumOf(file string) (string, error) {
 	data, err := os.ReadFile(file)
 	sum := sha256.Sum256(data)
@@ -97,7 +97,7 @@ func (r *release) released() (out []string, err error) {
 // sumsName is the file with the checksums of all others.
 const sumsName = "SHA256SUMS"
 
-// close writes the notes, refuses what has become too large, and writes the checksums.
+// close writes the notes, returns an error for files that are too large, and writes the checksums.
 func (r *release) close() error {
 	if err := r.notes(); err != nil {
 		return err

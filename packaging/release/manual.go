@@ -10,12 +10,11 @@ import (
 	"time"
 )
 
-// manualFolder is where the pages for man and the completions of shells are made.
+// manualFolder is the folder of the man pages and the shell completions.
 const manualFolder = "manual"
 
-// manual prints the pages for man, also compressed as packages have them, and the
-// completions. The program that does is built as the binaries are, so that there is little
-// to compile for it.
+// manual prints the man pages, also compressed as packages have them, and the completions. It builds the printing
+// program with the settings of the binaries, so that little must be compiled for it.
 func (r *release) manual() error {
 	dir := filepath.Join(r.out, manualFolder)
 	_, err := r.command(r.plainBuild(), "go", "run", "-trimpath", "-buildvcs=false", "./scripts/gendocs",
@@ -52,7 +51,7 @@ func (r *release) manual() error {
 	return nil
 }
 
-// manualEntries are the pages and completions that the archive of a platform has.
+// manualEntries returns the pages and completions in the archive of a platform.
 func (r *release) manualEntries(p platform) (out []entry, err error) {
 	names := []string{"completions/cantle.ps1"}
 	if p.os != "windows" {

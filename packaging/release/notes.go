@@ -15,10 +15,10 @@ import (
 	"strings"
 )
 
-// notesName is the file of the sizes, which the notes of a release end with.
+// notesName is the file of the sizes, which is the end of the release notes.
 const notesName = "SIZES.md"
 
-// notes prints what the release weighs, and what of it is heavy.
+// notes prints the sizes of the release, and its largest parts.
 func (r *release) notes() error {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "## What it weighs\n\n| binary | MB | archive, MB |\n|---|---|---|\n")
@@ -43,14 +43,14 @@ func (r *release) notes() error {
 	return os.WriteFile(filepath.Join(r.out, notesName), out.Bytes(), 0o644)
 }
 
-// megabytes is a size in millions of bytes.
+// megabytes converts a size to millions of bytes.
 func megabytes(n int64) float64 { return float64(n) / 1e6 }
 
-// heaviestShown is how many modules are told.
+// heaviestShown is the number of modules listed.
 const heaviestShown = 12
 
-// heaviest prints the modules with most machine code. About as much again as all code is
-// data about it: for stack traces and the collector.
+// heaviest prints the modules with most machine code. The data about the code, for stack traces and the
+// collector, are about as large as all code.
 func heaviest(out io.Writer, binary string) error {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
@@ -102,7 +102,7 @@ func codeByModule(binary string, info *debug.BuildInfo) (map[string]int64, error
 	return out, nil
 }
 
-// moduleOf is the module of a function: the longest whose path its name begins with.
+// moduleOf returns the module of a function: the one with the longest path that is a prefix of its name.
 func moduleOf(function string, modules []string) string {
 	best := ""
 	for _, m := range modules {

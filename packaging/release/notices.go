@@ -14,11 +14,11 @@ import (
 	"github.com/google/licensecheck"
 )
 
-// noticesName is the file with the licences of all modules that are linked into the
-// binaries. Most of these licences ask that their text goes with each copy.
+// noticesName is the file with the licences of all modules that are linked into the binaries. Most of these
+// licences require that their text goes with each copy.
 const noticesName = "THIRD_PARTY_LICENSES"
 
-// noticesFile is where that file is made.
+// noticesFile returns the path of that file.
 func (r *release) noticesFile() string { return filepath.Join(r.out, "binaries", noticesName) }
 
 // notices writes the file, for the modules of all platforms together.
@@ -37,18 +37,17 @@ func (r *release) notices() error {
 	return os.WriteFile(r.noticesFile(), text, 0o644)
 }
 
-// linkedModule is a module of which packages are linked.
+// linkedModule is a module with linked packages.
 type linkedModule struct {
 	path, version string
 	dir           string
 	packages      map[string]bool // the folders of the packages
 }
 
-// name is the module with its version.
+// name returns the module with its version.
 func (m *linkedModule) name() string { return m.path + " " + m.version }
 
-// linkedModules lists the modules that the binaries of all platforms are made of, in the
-// order of their paths, and Go's own library before them.
+// linkedModules lists the modules of the binaries of all platforms, sorted by path, after Go's standard library.
 func (r *release) linkedModules() ([]*linkedModule, error) {
 	std, err := r.standardLibrary()
 	if err != nil {
@@ -88,7 +87,7 @@ func (r *release) linkedModules() ([]*linkedModule, error) {
 	return list, nil
 }
 
-// standardLibrary is Go's own library as a module.
+// standardLibrary returns Go's standard library as a module.
 func (r *release) standardLibrary() (*linkedModule, error) {
 	out, err := r.command(r.plainBuild(), "go", "env", "GOROOT", "GOVERSION")
 	if err != nil {
@@ -98,26 +97,25 @@ func (r *release) standardLibrary() (*linkedModule, error) {
 	return &linkedModule{"std", strings.TrimPrefix(strings.TrimSpace(version), "go"), strings.TrimSpace(root), nil}, nil
 }
 
-// Names of files with a licence, and with what must be told beside one.
+// Names of files with a licence, and with notices that must be reproduced beside one.
 var (
 	licenceFile = regexp.MustCompile(`(?i)^((un)?licen[cs]e|copying)([-_.].*)?$`)
 	noticeFile  = regexp.MustCompile(`(?i)^(notice|patents|copyright)([-_.].*)?$`)
 	sourceFile  = regexp.MustCompile(`(?i)\.(go|s|c|h|sh|tmpl|json|ya?ml)$`)
 )
 
-// coverageMin is how many percent of a text must be those of known licences. The rest is
-// who has the copyright.
+// coverageMin is the minimum percentage of a text that must be that of known licences. The rest names the holders
+// of the copyright.
 const coverageMin = 75
 
-// text is the text of a licence or of a notice, with whose it is.
+// text is the text of a licence or of a notice, with the modules that have it.
 type text struct {
 	of   []string // "path version: file"
 	data []byte
 }
 
-// noticesOf prints the licences of modules: a line for each module with the names of its
-// licences by SPDX, then each text once.
-// Errors: a module has no licence that is known.
+// noticesOf prints the licences of modules: a line for each module with the SPDX names of its licences, then each
+// text once. Errors: a module without a known licence.
 func noticesOf(modules []*linkedModule) ([]byte, error) {
 	var list, body bytes.Buffer
 	var texts []*text

@@ -19,7 +19,7 @@ import (
 	"github.com/sassoftware/go-rpmutils"
 )
 
-// fileOfTar returns the file of a tar whose name ends so.
+// fileOfTar returns the file of a tar whose name has the suffix end.
 func fileOfTar(t *testing.T, in io.Reader, end string) []byte {
 	t.Helper()
 	for r := tar.NewReader(in); ; {
@@ -65,8 +65,7 @@ func opened(t *testing.T, r *release, pattern string) *os.File {
 	return f
 }
 
-// packed are the kinds of files in which the binary is released, each with how the file of
-// a name is taken out of it.
+// packed lists the kinds of files that contain the binary, each with a function that extracts the file of a name.
 var packed = map[string]func(t *testing.T, r *release, name string) []byte{
 	"archive": func(t *testing.T, r *release, name string) []byte {
 		return fileOfTarGz(t, opened(t, r, r.archiveName(here)), "/"+name)
@@ -133,8 +132,8 @@ var packed = map[string]func(t *testing.T, r *release, name string) []byte{
 	},
 }
 
-// Whatever the binary is released in has the licences of all modules that are linked into
-// it, each by its name and with its text.
+// Everything that contains the binary has the licences of all modules that are linked into it, each by its name
+// and with its text.
 func TestNotices(t *testing.T) {
 	r := ready(t)
 	info, err := buildinfo.ReadFile(r.binary(here))
@@ -175,8 +174,7 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// The modules of all platforms have licences that are known: also those that only other
-// systems link.
+// The modules of all platforms, also those that only other systems link, have known licences.
 func TestNoticesOfPlatforms(t *testing.T) {
 	r, err := newRelease("../..", testVersion, t.TempDir())
 	if err != nil {
@@ -191,8 +189,8 @@ func TestNoticesOfPlatforms(t *testing.T) {
 	}
 }
 
-// A module without a licence, or with a text that is none, is not released. What two modules
-// have alike is printed once, and a package may have a licence of its own.
+// A module without a licence, or with an unknown text, is not released. A text that two modules share is printed
+// once, and a package may have a licence of its own.
 func TestNoticesOf(t *testing.T) {
 	apache, err := os.ReadFile("../../LICENSE")
 	if err != nil {

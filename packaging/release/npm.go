@@ -10,12 +10,11 @@ import (
 	"strings"
 )
 
-// unreleased is the version that the sources of packages for other languages have; a
-// release puts its own in the place of it.
+// unreleased is the version in the sources of packages for other languages; a release replaces it by its own.
 const unreleased = "0.0.0-unreleased"
 
-// npmParts are the packages for npm that hold programs in JavaScript: folders of
-// packaging/npm, with what of them runs as a program.
+// npmParts are the npm packages with programs in JavaScript: folders of packaging/npm, with the file that runs as
+// a program.
 var npmParts = []struct{ folder, name, program string }{
 	{"cantle", "cantle", "cantle.js"},
 	{"memory-server", "cantle-memory-server", ""},
@@ -24,7 +23,7 @@ var npmParts = []struct{ folder, name, program string }{
 // npmScope holds the packages with the binaries, one for each platform.
 const npmScope = "@cantledb"
 
-// npmPlatform is a platform in Node's words.
+// npmPlatform returns a platform in Node's terms.
 func npmPlatform(p platform) (system, processor string) {
 	system, processor = p.os, p.arch
 	if system == "windows" {
@@ -36,12 +35,12 @@ func npmPlatform(p platform) (system, processor string) {
 	return system, processor
 }
 
-// npmName is the file name of a package, as `npm pack` would have it.
+// npmName returns the file name of a package, as `npm pack` would choose it.
 func (r *release) npmName(name string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(name, "@"), "/", "-") + "-" + r.version + ".tgz"
 }
 
-// npm packs the packages for npm, as `npm publish` takes them.
+// npm packs the npm packages in the form that `npm publish` takes.
 func (r *release) npm() error {
 	for _, part := range npmParts {
 		entries, err := r.npmSources(part.folder, part.program)
@@ -66,7 +65,7 @@ func (r *release) npm() error {
 	return nil
 }
 
-// npmSources are the files of a package in JavaScript, with the version of the release.
+// npmSources returns the files of a package in JavaScript, with the version of the release.
 func (r *release) npmSources(folder, program string) ([]entry, error) {
 	from := os.DirFS(filepath.Join(r.root, "packaging", "npm", folder))
 	var out []entry
@@ -88,7 +87,7 @@ func (r *release) npmSources(folder, program string) ([]entry, error) {
 	return out, err
 }
 
-// npmBinary are the files of the package with the binary of a platform.
+// npmBinary returns the files of the package with the binary of a platform.
 func (r *release) npmBinary(p platform, name, system, processor string) ([]entry, error) {
 	about, err := json.MarshalIndent(map[string]any{
 		"name": name, "version": r.version, "description": "The binary of cantle for " + p.String(), "license": "Apache-2.0",

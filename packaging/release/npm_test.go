@@ -12,10 +12,10 @@ import (
 	"testing"
 )
 
-// programMax bounds the packages that hold no binary.
+// programMax is the maximum size of packages without a binary.
 const programMax = 32 << 10
 
-// packageJSON is what the tests ask of a package.
+// packageJSON holds the fields of a package that the tests read.
 type packageJSON struct {
 	Name, Version        string
 	OS, CPU              []string
@@ -24,7 +24,7 @@ type packageJSON struct {
 	OptionalDependencies map[string]string
 }
 
-// npmTarballs are the packages that this machine installs.
+// npmTarballs returns the packages that this machine installs.
 func npmTarballs(t *testing.T, r *release) (out []string) {
 	t.Helper()
 	system, processor := npmPlatform(here)
@@ -34,8 +34,8 @@ func npmTarballs(t *testing.T, r *release) (out []string) {
 	return out
 }
 
-// The packages ask for each other in this version and for this platform, run nothing when
-// they are installed, and are small.
+// The packages require each other in this version and for this platform, run nothing when they are installed, and
+// are small.
 func TestNpmPackages(t *testing.T) {
 	r := ready(t)
 	for i, file := range npmTarballs(t, r) {
@@ -96,8 +96,7 @@ func TestNpmPackages(t *testing.T) {
 	}
 }
 
-// somebodysProject is an empty folder with the files of a project in testdata, whose temporary
-// files are its own.
+// somebodysProject is an empty folder with the files of a project in testdata, with temporary files of its own.
 type somebodysProject struct {
 	dir, temp string
 	env       []string // besides that of the tests
@@ -112,8 +111,8 @@ func newProject(t *testing.T, from string) somebodysProject {
 	return p
 }
 
-// run runs a program in the project and returns all it printed. Somebody's environment names
-// no server of ours, as that of a test run does.
+// run runs a program in the project and returns its output. Unlike that of a test run, a user's environment names
+// no server of ours.
 func (p somebodysProject) run(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
@@ -127,8 +126,8 @@ func (p somebodysProject) run(t *testing.T, name string, args ...string) string 
 	return string(out)
 }
 
-// Somebody's project installs the packed packages beside Mongoose, the driver, Jest, Vitest
-// and TypeScript, and uses them.
+// A user's project installs the packed packages beside Mongoose, the driver, Jest, Vitest and TypeScript, and
+// uses them.
 func TestNpm(t *testing.T) {
 	if _, err := exec.LookPath("npm"); err != nil {
 		t.Skip("npm is not here")

@@ -10,7 +10,7 @@ import (
 	"github.com/goreleaser/nfpm/v2/rpm"
 )
 
-// What the packages say about the program.
+// Metadata of the packages.
 const (
 	home        = "https://github.com/cantledb/cantle"
 	description = "MongoDB-compatible database with Cosmos-DB-style partitions and request units"
@@ -47,7 +47,7 @@ func (r *release) linuxPackage(p platform, kind string, packager nfpm.Packager) 
 	return path, out.Close()
 }
 
-// packageInfo says what is in a package of a kind.
+// packageInfo returns the metadata and files of a package of a kind.
 func (r *release) packageInfo(p platform, kind string) *nfpm.Info {
 	part := func(name string) string { return filepath.Join(r.root, "packaging", "linux", name) }
 	file := func(from, to, kind string, mode os.FileMode) *files.Content {
@@ -84,5 +84,5 @@ func (r *release) packageInfo(p platform, kind string) *nfpm.Info {
 	return info
 }
 
-// zshFolders are where zsh looks for what packages install, by the kind of package.
+// zshFolders are the folders in which zsh searches for completions of packages, by the kind of package.
 var zshFolders = map[string]string{"deb": "vendor-completions", "rpm": "site-functions"}

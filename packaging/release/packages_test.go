@@ -29,8 +29,7 @@ func exists(parts ...string) bool {
 	return err == nil
 }
 
-// newRoot makes an empty root folder that dpkg installs into. The test is skipped where that
-// cannot be.
+// newRoot makes an empty root folder that dpkg installs into. The test is skipped if that is not possible.
 func newRoot(t *testing.T) string {
 	t.Helper()
 	asRoot(t)
@@ -52,7 +51,7 @@ func newRoot(t *testing.T) string {
 	return root
 }
 
-// releasedDeb is the package for Debian that was released.
+// releasedDeb returns the path of the released package for Debian.
 func releasedDeb(t *testing.T, r *release) string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(r.out, "*.deb"))
@@ -62,8 +61,8 @@ func releasedDeb(t *testing.T, r *release) string {
 	return found[0]
 }
 
-// The deb installs, its service starts and tells that it is ready, an upgrade leaves the
-// settings alone, and a purge leaves the data.
+// The deb installs, its service starts and notifies systemd, an upgrade keeps the settings, and a purge keeps the
+// data.
 func TestDeb(t *testing.T) {
 	root := newRoot(t)
 	r := ready(t)
@@ -108,8 +107,7 @@ func TestDeb(t *testing.T) {
 	}
 }
 
-// readManual looks at the pages for man and the completions that are installed, with the
-// programs that are to read them.
+// readManual checks the installed man pages and completions with the programs that use them.
 func readManual(t *testing.T, root string) {
 	t.Helper()
 	for _, page := range []string{"cantle", "cantle-serve", "cantle-restore"} {
@@ -137,8 +135,8 @@ func readManual(t *testing.T, root string) {
 	}
 }
 
-// startService starts what the unit in a root folder names, with its arguments and as
-// systemd would: with a folder for the data, not as root, and listening for READY=1.
+// startService starts the program that the unit in a root folder names, with its arguments, as systemd would:
+// with a folder for the data, not as root, and listening for READY=1.
 func startService(t *testing.T, root string) *running {
 	t.Helper()
 	unit, err := os.ReadFile(filepath.Join(root, "usr/lib/systemd/system/cantle.service"))
@@ -165,7 +163,7 @@ func startService(t *testing.T, root string) *running {
 	}
 	args := strings.Fields(line)
 	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Err = nil // it is looked for in the root folder
+	cmd.Err = nil // the program is in the root folder
 	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: imageUser, Gid: imageUser}}
 	cmd.Dir = "/"
 	cmd.Env = []string{"NOTIFY_SOCKET=/run/notify", "CANTLE_LISTEN=127.0.0.1:0"}
@@ -212,7 +210,7 @@ func TestRPM(t *testing.T) {
 	}
 }
 
-// systemd understands every line of the unit.
+// systemd accepts every line of the unit.
 func TestUnit(t *testing.T) {
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
 		t.Skip("systemd-analyze is not here")

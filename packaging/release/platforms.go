@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// platform is what a binary runs on, in Go's words.
+// platform is an operating system and a processor, in Go's terms.
 type platform struct{ os, arch string }
 
-// platforms are all that are released.
+// platforms are all released platforms.
 var platforms = []platform{
 	{"darwin", "amd64"}, {"darwin", "arm64"},
 	{"linux", "amd64"}, {"linux", "arm64"},
@@ -18,10 +18,10 @@ var platforms = []platform{
 
 func (p platform) String() string { return p.os + "/" + p.arch }
 
-// dashed is the platform as file names have it.
+// dashed returns the platform in the form of file names.
 func (p platform) dashed() string { return p.os + "-" + p.arch }
 
-// program is the file name of the binary.
+// program returns the file name of the binary.
 func (p platform) program() string {
 	if p.os == "windows" {
 		return "cantle.exe"
@@ -41,7 +41,7 @@ func parsePlatforms(list string) (out []platform, err error) {
 	return out, nil
 }
 
-// linux returns the platforms of Linux among those that are made.
+// linux returns the Linux platforms of the release.
 func (r *release) linux() []platform {
 	return slices.DeleteFunc(slices.Clone(r.platforms), func(p platform) bool { return p.os != "linux" })
 }

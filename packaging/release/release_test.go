@@ -31,7 +31,7 @@ const testVersion = "0.9.1"
 // here is the platform whose binaries run here.
 var here = platform{"linux", runtime.GOARCH}
 
-// TestMain takes away what the tests have made.
+// TestMain removes the files of the tests.
 func TestMain(m *testing.M) {
 	if runtime.GOOS != "linux" {
 		fmt.Println("ok: packages and images are made on Linux") // the binaries are built by the workflow on each system
@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// madeIn is where the release for this machine is made.
+// madeIn is the folder of the release for this machine.
 var madeIn string
 
 // made makes a release for this machine, once, from the checkout as it is.
@@ -70,7 +70,7 @@ func ready(t *testing.T) *release {
 	return r
 }
 
-// verb runs a verb of the released binary and returns what it printed.
+// verb runs a verb of the released binary and returns its output.
 func verb(t *testing.T, in string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -93,7 +93,7 @@ type running struct {
 	end sync.Once
 }
 
-// start starts a server and waits until it says that it is ready.
+// start starts a server and waits until it prints that it is ready.
 func start(t *testing.T, cmd *exec.Cmd) *running {
 	t.Helper()
 	var errs bytes.Buffer
@@ -121,10 +121,10 @@ func start(t *testing.T, cmd *exec.Cmd) *running {
 	return nil
 }
 
-// stop ends a server as the system does, which must end well.
+// stop ends a server with the signal of the system; its exit status must be 0.
 func (s *running) stop(t *testing.T) {
 	s.end.Do(func() {
-		if a := s.cmd.SysProcAttr; a != nil && a.Setpgid { // of npx, which hands no signal on
+		if a := s.cmd.SysProcAttr; a != nil && a.Setpgid { // a process of npx, which does not forward signals
 			_ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGTERM)
 			_ = s.cmd.Wait()
 			return
@@ -136,9 +136,8 @@ func (s *running) stop(t *testing.T) {
 	})
 }
 
-// No artefact outgrows its size: making a release looks at each, and fails. Here files that
-// are as large as they may be, and then each of them larger, are taken for those of all
-// platforms.
+// No artefact exceeds its size limit: making a release checks each, and fails. The test replaces the files of all
+// platforms by files of the maximum size, and then each of them by a larger one.
 func TestSizes(t *testing.T) {
 	made := ready(t)
 	r := *made
@@ -154,7 +153,7 @@ func TestSizes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range names { // images, packages and all else
+	for _, name := range names { // images, packages and all other files
 		if file := filepath.Join(r.out, name); sizes[file] == 0 {
 			sizes[file] = r.mostOf(name)
 		}
@@ -189,7 +188,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// The binary needs no library and no loader, has no symbols, and says what it is.
+// The binary needs no library and no loader, has no symbols, and reports its version.
 func TestBinary(t *testing.T) {
 	r := ready(t)
 	f, err := elf.Open(r.binary(here))
@@ -300,7 +299,7 @@ func unpackArchive(t *testing.T, path string) (dir string) {
 	return dir
 }
 
-// The archive unpacks to a program that runs, and every checksum is right.
+// The archive contains a program that runs, and every checksum is right.
 func TestArchive(t *testing.T) {
 	r := ready(t)
 	dir := unpackArchive(t, filepath.Join(r.out, r.archiveName(here)))
@@ -367,7 +366,7 @@ func unpack(t *testing.T, from io.Reader, dir string) {
 	}
 }
 
-// The bill of materials has every module that the binary was made of.
+// The bill of materials has every module of the binary.
 func TestBill(t *testing.T) {
 	r := ready(t)
 	text, err := os.ReadFile(filepath.Join(r.out, r.folder(here)+".cdx.json"))
@@ -392,7 +391,7 @@ func TestBill(t *testing.T) {
 	}
 }
 
-// The templates of package managers come out filled.
+// The templates of package managers are filled completely.
 func TestManifests(t *testing.T) {
 	r, err := newRelease("../..", testVersion, t.TempDir())
 	if err != nil {
@@ -434,7 +433,7 @@ func TestManifests(t *testing.T) {
 	}
 }
 
-// Versions are those that all package managers order alike.
+// Versions have the form that all package managers order in the same way.
 func TestVersions(t *testing.T) {
 	for text, tags := range map[string]string{"0.2.0": "0.2.0 0.2", "v1.12.3": "1.12.3 1.12", "0.2.0-rc.1": "0.2.0-rc.1", "0.2.0-next": "", "1.2": "", "latest": "", "1.2.3 ": "", "": ""} {
 		r, err := newRelease("../..", text, "")
@@ -446,7 +445,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// All platforms build, and nothing of them outgrows its size.
+// All platforms build, and no file of them exceeds its size limit.
 func TestPlatforms(t *testing.T) {
 	if os.Getenv("CANTLE_LONG") == "" {
 		t.Skip("compiles everything five more times; ./scripts/test --long does")

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Sizes that nothing may outgrow: what people wait for, and what old boxes hold. What is
-// heavy in a binary stands in the notes.
+// Size limits: users wait for downloads, and old machines have small disks. The largest parts of a binary are
+// listed in the notes.
 const (
 	binaryMax = 72_000_000 // of any platform
 	packedMax = 26_000_000 // with a binary in it: images, archives, packages
-	otherMax  = 64 << 10   // all else
+	otherMax  = 64 << 10   // any other file
 )
 
-// outgrown tells all that was made and has become too large.
+// outgrown returns an error for every file that exceeds its size limit.
 func (r *release) outgrown() error {
 	var all []error
 	look := func(file string, most int64) {
@@ -39,7 +39,7 @@ func (r *release) outgrown() error {
 	return errors.Join(all...)
 }
 
-// mostOf is how large a file that is published may be.
+// mostOf returns the maximum size of a published file.
 func (r *release) mostOf(name string) int64 {
 	if strings.HasSuffix(name, "-oci.tar") {
 		return packedMax * int64(len(r.linux())) // one image for each

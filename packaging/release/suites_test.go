@@ -13,8 +13,8 @@ import (
 // fence is a piece of code in a page, with its language.
 var fence = regexp.MustCompile("(?s)\n```([a-z]+)[^\n]*\n(.*?)```\n")
 
-// What docs/test-suites.md shows stands in files that the tests here run; only what it says
-// was not run does not.
+// All code in docs/test-suites.md is part of files that the tests here run, except the code that the page marks
+// as not run.
 func TestSuitesPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/test-suites.md")
 	if err != nil {

@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// The ways to start of docs/start.md in which nothing is compiled, each from nothing, with
-// the files of the release in the place of registries, to the first query. How long that
-// took is printed (-v).
+// The ways to start of docs/start.md that compile nothing, each from nothing to the first query, with the files
+// of the release in place of registries. Their durations are printed (-v).
 func TestWays(t *testing.T) {
 	r := ready(t)
 	for _, way := range []struct {
@@ -34,8 +33,8 @@ func TestWays(t *testing.T) {
 	}
 }
 
-// processorTime is what this process and those that it has waited for have used: on a
-// machine with nothing else to do a way takes no longer.
+// processorTime returns the CPU time of this process and of those that it has waited for: on an idle machine, a
+// way takes no longer.
 func processorTime(t *testing.T) (sum time.Duration) {
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
 		var u syscall.Rusage
@@ -47,7 +46,7 @@ func processorTime(t *testing.T) (sum time.Duration) {
 	return sum
 }
 
-// serveMemory are the arguments of a server that keeps nothing.
+// serveMemory are the arguments of a server in memory.
 var serveMemory = []string{"serve", "--memory", "--listen", "127.0.0.1:0"}
 
 // inFolder makes a command in a folder, with variables besides those of the tests.
@@ -58,21 +57,21 @@ func inFolder(dir string, env []string, name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// beginNpx lets npx install the packages of this machine into a cache that is empty.
+// beginNpx lets npx install the packages of this machine into an empty cache.
 func beginNpx(t *testing.T, r *release) *running {
 	if _, err := exec.LookPath("npx"); err != nil {
 		t.Skip("npx is not here")
 	}
 	packages := npmTarballs(t, r)[:2]
 	args := []string{"--yes", "--offline", "--package", packages[0], "--package", packages[1], "cantle"}
-	// The packages for other machines are not there to be left out.
+	// The packages for other machines do not exist here, so npm is set to omit optional ones.
 	cmd := inFolder(t.TempDir(), []string{"npm_config_cache=" + t.TempDir(), "npm_config_omit=optional", "npm_config_update_notifier=false"},
 		"npx", append(args, serveMemory...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return start(t, cmd)
 }
 
-// beginPip installs the wheel into an environment that is made for it.
+// beginPip installs the wheel into a new environment.
 func beginPip(t *testing.T, r *release) *running {
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -104,7 +103,7 @@ func beginDeb(t *testing.T, r *release) *running {
 	return startService(t, root)
 }
 
-// beginContainer unpacks the image and starts what is in it.
+// beginContainer unpacks the image and starts its program.
 func beginContainer(t *testing.T, _ *release) *running {
 	asRoot(t)
 	c := unpackImage(t)

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// wheelTags are the platforms in Python's words. The binaries for Linux need no library of
-// the system, so any will do; those for macOS want the oldest system that Go supports.
+// wheelTags are the platforms in Python's terms. The binaries for Linux need no library of the system, so any
+// Linux will do; those for macOS require the oldest system that Go supports.
 var wheelTags = map[platform]string{
 	{"darwin", "amd64"}:  "macosx_12_0_x86_64",
 	{"darwin", "arm64"}:  "macosx_12_0_arm64",
@@ -21,12 +21,12 @@ var wheelTags = map[platform]string{
 	{"windows", "arm64"}: "win_arm64",
 }
 
-// pythonVersion is a version in Python's words: 0.2.0rc1 for 0.2.0-rc.1.
+// pythonVersion returns the version in Python's form: 0.2.0rc1 for 0.2.0-rc.1.
 func (r *release) pythonVersion() string {
 	return strings.NewReplacer("-alpha.", "a", "-beta.", "b", "-rc.", "rc").Replace(r.version)
 }
 
-// wheelName is the file name of the wheel for a platform.
+// wheelName returns the file name of the wheel for a platform.
 func (r *release) wheelName(p platform) string {
 	return "cantle-" + r.pythonVersion() + "-py3-none-" + wheelTags[p] + ".whl"
 }
@@ -49,8 +49,8 @@ func (r *release) wheels() error {
 	return nil
 }
 
-// wheelEntries are the files of a wheel: the package with the binary, and what is said of
-// it. Manual: packaging.python.org, Binary distribution format.
+// wheelEntries returns the files of a wheel: the package with the binary, and its metadata. Manual:
+// packaging.python.org, Binary distribution format.
 func (r *release) wheelEntries(p platform) ([]entry, error) {
 	part := func(name string) string {
 		return filepath.Join(r.root, "packaging", "python", filepath.FromSlash(name))

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// A wheel says which machines it is for, lists its files as they are, and is small.
+// A wheel names its platform, lists its files correctly, and is small.
 func TestWheel(t *testing.T) {
 	r := ready(t)
 	file := filepath.Join(r.out, r.wheelName(here))
@@ -61,8 +61,7 @@ func TestWheel(t *testing.T) {
 	}
 }
 
-// The wheel installs into an empty environment, and pytest, also in parallel, PyMongo and
-// programs use it.
+// The wheel installs into an empty environment, and works with pytest (also in parallel), PyMongo and programs.
 func TestPython(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {

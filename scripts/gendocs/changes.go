@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/collection/release"
 )
 
-// renderChanges prints what releases of MongoDB changed, the oldest first, as Markdown.
+// renderChanges prints the changes by releases of MongoDB, the oldest first, as Markdown.
 func renderChanges(behaviours []release.Changed) []byte {
 	var b bytes.Buffer
 	b.WriteString("\n## What follows the release\n\n`collection/release.Behaviours`\n\n" +
@@ -24,7 +24,7 @@ func renderChanges(behaviours []release.Changed) []byte {
 	return b.Bytes()
 }
 
-// sourceLink is a link to what tells of a change: a ticket, or a page of the manual.
+// sourceLink returns a link to the source of a change: a ticket, or a page of the manual.
 func sourceLink(r release.Changed) string {
 	root := manualOf(r.Since.String())
 	if strings.HasPrefix(r.Source, "SERVER-") {

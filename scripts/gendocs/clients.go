@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// clientsBegin and clientsEnd stand around the part of README.md that is printed
-// from the matrix of compat-tests/clients/drivers.
+// clientsBegin and clientsEnd enclose the part of README.md that is printed from the matrix of
+// compat-tests/clients/drivers.
 const (
 	clientsBegin = "<!-- clients: printed by scripts/gendocs -->\n"
 	clientsEnd   = "<!-- end of clients -->\n"
 )
 
-// clientRow is what one client was seen doing.
+// clientRow holds the test results of one client.
 type clientRow struct {
 	name, title string
-	results     map[string][]string // area to what each variant came to
+	results     map[string][]string // by area: the result of each variant
 }
 
 // readClients reads the matrix; areas are in the order in which they first appear.
@@ -79,7 +79,7 @@ func cell(results []string) string {
 	return "✓"
 }
 
-// insert writes or compares a document whose part between two marks is printed.
+// insert writes or compares a document of which the part between two marks is generated.
 func insert(path, begin, end string, part []byte, check bool) error {
 	doc, err := os.ReadFile(path)
 	if err != nil {
@@ -92,7 +92,7 @@ func insert(path, begin, end string, part []byte, check bool) error {
 	return write(path, text, check)
 }
 
-// between replaces the part of a document between two marks. Errors: it lacks one.
+// between replaces the part of a document between two marks. Errors: a mark is missing.
 func between(doc []byte, begin, end string, part []byte) ([]byte, error) {
 	head, rest, ok := bytes.Cut(doc, []byte(begin))
 	_, tail, ends := bytes.Cut(rest, []byte(end))

@@ -8,11 +8,11 @@ import (
 	"github.com/cantledb/cantle/compat-tests/faults/programme"
 )
 
-// countsFile has the counts that FAULTS.md shows.
+// countsFile holds the counts that FAULTS.md shows.
 const countsFile = "compat-tests/faults/programme/counts.txt"
 
-// keepCounts writes what the fault programme did last over the counts that are kept. Those
-// of tests that have not run here since stay. Errors: nothing has run.
+// keepCounts replaces stored counts by the newest ones of the fault programme. Those of tests that have not run
+// here since stay. Errors: nothing has run.
 func keepCounts(root string) error {
 	kept, err := os.ReadFile(filepath.Join(root, countsFile))
 	if err != nil && !os.IsNotExist(err) {

@@ -1,16 +1,15 @@
-// Command gendocs prints what the server covers, from the tables the server itself
-// works by, into compat-tests/COVERAGE.md, and what each client was seen doing, from
-// compat-tests/clients/drivers/matrix.txt, into README.md, what the commands of the program
-// do, into docs/reference.md, what commands and stages need, into docs/privileges.md, what an
-// account of Azure Cosmos DB has, into docs/cosmos-features.md, and the
-// fault programme, into FAULTS.md.
+// Command gendocs prints the pages that are generated from tables: from those that the server works by, the
+// supported features into compat-tests/COVERAGE.md, the commands of the program into docs/reference.md, the
+// privileges of commands and stages into docs/privileges.md, and the features of an account of Azure Cosmos DB
+// into docs/cosmos-features.md; from compat-tests/clients/drivers/matrix.txt, the test results of clients into
+// README.md; and the fault programme into FAULTS.md.
 //
 //	go run ./scripts/gendocs
 //
-// With -faults it first takes over what the fault programme did last, from .cache/faults.
-// With -check it writes nothing and fails if a file on disk is out of step. With -man DIR
-// it writes the pages for man and the completions of shells into that folder instead, as
-// packages have them; -version and -date stand in the foot of these pages.
+// With -faults it first takes over the newest counts of the fault programme, from .cache/faults. With -check it
+// writes nothing and fails if a file on disk is out of step. With -man DIR it instead writes the man pages and
+// the shell completions into that folder, as packages have them; -version and -date are printed in the foot of
+// these pages.
 package main
 
 import (
@@ -91,7 +90,7 @@ func write(path string, text []byte, check bool) error {
 	return nil
 }
 
-// table is one kind of thing a client can name.
+// table lists one kind of names that a client can use.
 type table struct {
 	title  string
 	source string // the Go variable
@@ -103,10 +102,10 @@ type row struct {
 	name    string
 	since   string // the first release of MongoDB that has it; "" if that is old or not known
 	page    string // of the manual, relative to its root; "cosmos" for Azure's
-	refused bool   // known, and answered with an error that says why
+	refused bool   // known, but every use is answered with an explaining error
 }
 
-// refusing are the functions that answer every use of a name with an error.
+// refusing lists the functions that answer every use of a name with an error.
 var refusing = []string{"agg.parseSearch", "data.runGetLastError", "schema.runSearchIndexes", "shards.runNotSharding",
 	"shards.(*State).runDrainShard-fm", "shards.(*State).runNotDraining-fm"}
 
@@ -157,14 +156,14 @@ func tables() []table {
 	return []table{matching, updates, stages, accumulators, windows, expressions, indexes, commands}
 }
 
-// manuals are the releases whose manual is linked to, in order: each for what came after
-// the one before. The last is the newest release that a table may name.
+// manuals are the releases whose manual is linked to, in order: each for the features that came after the one
+// before. The last is the newest release that a table may name.
 var manuals = []string{"8.0", "8.3", "9.0"}
 
 // sinceMin is the oldest release that the tables name.
 const sinceMin = "3.6"
 
-// manualOf is the root of the manual that has the page of what there is since a release.
+// manualOf returns the root of the manual that describes the features added in a release.
 func manualOf(since string) string {
 	i := 0
 	for i+1 < len(manuals) && since > manuals[i] {

@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/wire/rooms"
 )
 
-// TestInStep fails if the files were not printed from the tables as they are.
+// TestInStep fails if the files were not generated from the current tables.
 func TestInStep(t *testing.T) {
 	if err := run(filepath.Join("..", ".."), true); err != nil {
 		t.Error(err)
@@ -35,8 +35,8 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// The releases in the tables are written as MongoDB's are, none older than the oldest
-// that is told, none later than the newest that is known.
+// The releases in the tables have MongoDB's form, none older than sinceMin, none later than the newest known
+// release.
 func TestSince(t *testing.T) {
 	form := regexp.MustCompile(`^[0-9]\.[0-9]$`)
 	told := 0
@@ -59,7 +59,7 @@ func TestSince(t *testing.T) {
 	}
 }
 
-// What releases changed is told in their order, each with a link to who says so.
+// Changes of releases are printed in order, each with a link to its source.
 func TestRenderChanges(t *testing.T) {
 	got := string(renderChanges([]release.Changed{
 		{Since: release.V8_3, Says: "A|b.", Source: "SERVER-1"}, {Since: release.V8_0, Says: "C.", Source: "release-notes/8.0"},
@@ -92,8 +92,8 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// The functions that refuse are found by their names: a rename must not turn what
-// is refused into what is supported.
+// The refusing functions are found by their names: after a rename, a refused name must not become a supported
+// one.
 func TestRefuses(t *testing.T) {
 	found := map[string]bool{}
 	for _, list := range tables() {

@@ -1,12 +1,12 @@
-// Command modules keeps the modules of the workspace in step: what they require of each other and of others,
+// Command modules keeps the modules of the workspace in step: their requirements of each other and of libraries,
 // without a replacement in any go.mod, so that each can be fetched by its own path.
 //
 //	go run ./scripts/modules                          tidy all of them
-//	go run ./scripts/modules example.com/lib@v1.2.3   lift a library wherever it is required
-//	go run ./scripts/modules -version v1.2.3          require each other by the version of the release to come
+//	go run ./scripts/modules example.com/lib@v1.2.3   upgrade a library wherever it is required
+//	go run ./scripts/modules -version v1.2.3          require each other by the version of the next release
 //
-// Its tests look at what is required, and at how old the modules are that the program links: what is older than
-// a year is listed in old.txt, with the reason.
+// Its tests check the requirements, and the age of the modules that the program links: those older than a year
+// are listed in old.txt, with the reason.
 package main
 
 import (
@@ -27,7 +27,7 @@ import (
 // rootModule is the module that importers of the server require; its path begins those of the others.
 const rootModule = "github.com/cantledb/cantle"
 
-// versionForm is what the Go tool accepts as the version of a release.
+// versionForm matches the versions that the Go tool accepts for a release.
 var versionForm = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+(-(alpha|beta|rc)\.[0-9]+)?$`)
 
 func main() {
@@ -39,7 +39,7 @@ func main() {
 	}
 }
 
-// run does what the arguments say, in the folder of go.work. Errors: those of the Go tool.
+// run executes the command line in the folder of go.work. Errors: those of the Go tool.
 func run(version string, libraries []string) error {
 	if version != "" && !versionForm.MatchString(version) {
 		return fmt.Errorf("%q is no version such as v0.2.0 or v0.2.0-rc.1", version)
@@ -64,7 +64,7 @@ func run(version string, libraries []string) error {
 // module is one module of the workspace.
 type module struct {
 	path, folder string          // the folder is slash-separated, from that of go.work
-	requires     []requirement   // direct and not
+	requires     []requirement   // direct and indirect
 	replaced     map[string]bool // paths
 }
 
@@ -74,11 +74,11 @@ type requirement struct {
 	Indirect      bool
 }
 
-// workspace is what go.work and the go.mod files say.
+// workspace holds the contents of go.work and the go.mod files.
 type workspace struct {
 	dir      string // absolute
 	modules  []module
-	replaced []requirement // modules of the workspace by the version that stands in the go.mod files
+	replaced []requirement // modules of the workspace, with the version in the go.mod files
 }
 
 // readWorkspace reads a workspace. Errors: those of the Go tool.
@@ -121,8 +121,8 @@ func (w *workspace) has(path string) bool {
 	return slices.ContainsFunc(w.modules, func(m module) bool { return m.path == path })
 }
 
-// tie writes the version into each go.mod that requires a module of the workspace, and into go.work, which has no
-// other place to look for a version that is not released yet.
+// tie writes the version into each go.mod that requires a module of the workspace, and into go.work, because an
+// unreleased version cannot be found anywhere else.
 func (w *workspace) tie(version string) error {
 	edit := []string{"work", "edit"}
 	for _, r := range w.replaced {
@@ -145,8 +145,8 @@ func (w *workspace) tie(version string) error {
 	return w.goTool(w.dir, edit...)
 }
 
-// tidy lifts libraries that a module requires, and tidies its go.mod and go.sum. The Go tool does both without
-// regard to go.work, so it is given a copy of go.mod in which the other modules of the workspace are replaced.
+// tidy upgrades libraries that a module requires, and tidies its go.mod and go.sum. The Go tool ignores go.work
+// for both, so it gets a copy of go.mod in which the other modules of the workspace are replaced.
 func (w *workspace) tidy(m module, libraries []string) error {
 	scratch, err := os.MkdirTemp("", "modules")
 	if err != nil {
@@ -181,7 +181,7 @@ func (w *workspace) tidy(m module, libraries []string) error {
 	return errors.Join(copyFile(mod, filepath.Join(folder, "go.mod")), copyFile(sum, filepath.Join(folder, "go.sum")))
 }
 
-// copyFile copies a file over another, if it is there: a module that requires no other has no go.sum.
+// copyFile copies a file over another, if it exists: a module that requires no other has no go.sum.
 func copyFile(from, to string) error {
 	text, err := os.ReadFile(from)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -193,7 +193,8 @@ func copyFile(from, to string) error {
 	return os.WriteFile(to, text, 0o644)
 }
 
-// goTool runs the Go tool in a folder: by go.work for what concerns that, else as for a module alone.
+// goTool runs the Go tool in a folder: with go.work for a command about the workspace, otherwise as for a single
+// module.
 func (w *workspace) goTool(folder string, args ...string) error {
 	cmd := w.command(folder, args...)
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
@@ -203,7 +204,7 @@ func (w *workspace) goTool(folder string, args ...string) error {
 	return nil
 }
 
-// read runs the Go tool and reads the object that it prints.
+// read runs the Go tool and decodes the JSON object that it prints.
 func (w *workspace) read(folder string, into any, args ...string) error {
 	text, err := w.command(folder, args...).Output()
 	if err != nil {

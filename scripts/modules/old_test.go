@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// linkedModule is what the Go tool says of one.
+// linkedModule is a module as listed by the Go tool.
 type linkedModule struct {
 	Path, Version string
 	Time          time.Time
@@ -42,7 +42,7 @@ func askIn(t *testing.T, dir string, env []string, args ...string) []byte {
 	return out
 }
 
-// linked are the modules that the program links.
+// linked returns the modules that the program links.
 func linked(t *testing.T) (list []linkedModule) {
 	t.Helper()
 	out := ask(t, "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", ".", "./cmd/cantle", "./cantletest")
@@ -62,7 +62,7 @@ func linked(t *testing.T) (list []linkedModule) {
 	}
 }
 
-// TestOldModules: what is linked is younger than a year at the date of old.txt, or listed there with its
+// TestOldModules: every linked module is younger than a year at the date of old.txt, or listed there with its
 // version and the reason.
 func TestOldModules(t *testing.T) {
 	b, err := os.ReadFile("old.txt")

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// siblings are the modules of the repository that each module may require: who requires one has all that it
-// requires in the list of his own.
+// siblings lists the modules of the repository that each module may require. An importer of a module inherits all
+// of its requirements.
 var siblings = map[string][]string{
 	rootModule:                     nil,
 	rootModule + "/storage/tikvkv": {rootModule},
@@ -21,8 +21,8 @@ var siblings = map[string][]string{
 	rootModule + "/scripts":        {rootModule, rootModule + "/cmd/cantle", rootModule + "/compat-tests", rootModule + "/storage/tikvkv"},
 }
 
-// Each module is found under its path, replaces nothing, requires of the others what it may, and all of them by one
-// version, which go.work replaces. A library has one version in all: that which is tested.
+// Each module is found under its path, replaces nothing, requires only allowed modules of the workspace, and all
+// of them by one version, which go.work replaces. A library has the same, tested version in all modules.
 func TestWorkspace(t *testing.T) {
 	w, err := readWorkspace("../..")
 	if err != nil {
@@ -68,7 +68,7 @@ func TestWorkspace(t *testing.T) {
 	}
 }
 
-// A workspace in the small: a version is tied in all files, and what is not needed any more goes.
+// A small workspace: a version is set in all files, and unneeded requirements are removed.
 func TestTie(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -111,8 +111,8 @@ func TestTie(t *testing.T) {
 	}
 }
 
-// foreign begin the paths of modules that importers of the server have no use for: TiKV's client and what it speaks
-// with, and the libraries of the tests. Others of these names stand in the go.mod of a library: older etcd in bluge's,
+// foreign are prefixes of modules that importers of the server do not need: TiKV's client and its libraries, and
+// the libraries of the tests. Other modules of these names are in the go.mod of a library: older etcd in bluge's,
 // gRPC in several.
 var foreign = []string{
 	rootModule + "/", "github.com/anishathalye/porcupine", "github.com/chromedp/", "github.com/gobwas/",
@@ -120,12 +120,12 @@ var foreign = []string{
 	"go.etcd.io/", "go.uber.org/zap", "honnef.co/",
 }
 
-// importedMax bounds the modules that an importer's graph has. Most give no package: they stand in the go.mod files of
-// libraries' libraries, which since Go 1.17 are left out only where those are newer.
+// importedMax is the maximum number of modules in an importer's graph. Most provide no package: they are in the
+// go.mod files of libraries' libraries, which graph pruning omits only for modules of Go 1.17 or newer.
 const importedMax = 220
 
-// Somebody's module with a test of an embedded server: his go.mod, and the graph behind it, name no module of TiKV's
-// client and none of the test rig.
+// A user's module with a test of an embedded server: its go.mod, and the graph behind it, have no module of
+// TiKV's client and none of the test rig.
 func TestImporter(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// figures are what benchmarks cost, by name.
+// figures holds the costs of benchmarks, by name.
 type figures map[string]float64
 
-// cpuSeconds is the figure that depends on the machine.
+// cpuSeconds is the name of the figure that depends on the machine.
 const cpuSeconds = "CPU seconds"
 
-// unjudged ends the line of a figure that is only shown.
+// unjudged is the end of the line of a figure that is only shown.
 const unjudged = "(not judged)"
 
-// slack is by how much a figure may grow beside the per cent: what a pool that was emptied, or
-// a buffer of a runtime, adds to an average.
+// slack is the absolute growth of a figure that is allowed besides the per cent: an emptied pool, or a buffer of
+// the runtime, adds that much to an average.
 var slack = map[string]float64{"allocs/op": 0.5, "B/op": 64}
 
-// takeLeast keeps the lesser of two runs.
+// takeLeast keeps the smaller figures of two runs.
 func (f figures) takeLeast(run figures) {
 	for name, n := range run {
 		if was, ok := f[name]; !ok || n < was {
@@ -28,7 +28,7 @@ func (f figures) takeLeast(run figures) {
 	}
 }
 
-// worse lists the figures that grew by more than so many per cent, by name.
+// worse lists the figures that grew by more than over per cent, by name.
 func (f figures) worse(old figures, over float64, cpu bool) (lines []string) {
 	_, counted := f["instructions"]
 	for name, now := range f {

@@ -1,7 +1,7 @@
-// Command regress compares the benchmarks of two commits and fails where the newer one needs
-// more than 5 % more of what does not depend on the machine's load: allocations and bytes
-// per operation, and instructions where the machine counts them (perf stat). Where it does not,
-// the CPU time of alternating runs is printed, and judged only if --cpu says so.
+// Command regress compares the benchmarks of two commits and fails if the newer one needs more than 5 % more of
+// the costs that do not depend on the machine's load: allocations and bytes per operation, and instructions if
+// the machine counts them (perf stat). If it does not, the CPU time of alternating runs is printed, and judged
+// only with --cpu.
 //
 //	go run ./scripts/regress                    this tree against the commit before it
 //	go run ./scripts/regress --base v0.2.0 ./storage/pebblekv ./wire/server
@@ -23,7 +23,7 @@ import (
 	"time"
 )
 
-// rooms are the packages whose benchmarks stand for what requests go through.
+// rooms are the packages whose benchmarks cover the path of requests.
 var rooms = []string{"./bson", "./bson/keystring", "./bson/path", "./collection/agg", "./collection/changelog", "./collection/exec",
 	"./collection/expr", "./collection/match", "./collection/project", "./collection/update", "./ratelimit", "./storage/pebblekv",
 	"./storage/writebuf", "./wire/rooms", "./wire/server"}
@@ -38,7 +38,7 @@ func main() {
 	}
 }
 
-// comparison is how two commits are compared.
+// comparison holds the settings of a comparison of two commits.
 type comparison struct {
 	base, iterations string
 	over             float64 // per cent
@@ -88,7 +88,7 @@ func run(ctx context.Context, out io.Writer) error {
 // compare runs the benchmarks of one package and counts the figures that are worse.
 func (c *comparison) compare(ctx context.Context, tree, pkg string) (worse int, err error) {
 	if _, err := os.Stat(filepath.Join(tree, pkg)); err != nil {
-		return 0, nil // the base did not have it
+		return 0, nil // the base does not have the package
 	}
 	old, now := filepath.Join(c.dir, "old.test"), filepath.Join(c.dir, "now.test")
 	if err := errors.Join(command(ctx, tree, "go", "test", "-c", "-o", old, pkg), command(ctx, ".", "go", "test", "-c", "-o", now, pkg)); err != nil {
@@ -135,7 +135,7 @@ func (c *comparison) measure(ctx context.Context, binary, dir string) (figures, 
 	return f, nil
 }
 
-// instructions reads what perf stat has written; false where the machine does not count.
+// instructions reads the output of perf stat; it returns false if the machine does not count instructions.
 func instructions(path string) (float64, bool) {
 	text, _ := os.ReadFile(path)
 	for line := range strings.Lines(string(text)) {
@@ -147,7 +147,7 @@ func instructions(path string) (float64, bool) {
 	return 0, false
 }
 
-// parse reads what benchmarks print.
+// parse reads the output of benchmarks.
 func parse(text string) figures {
 	f := figures{}
 	for s := bufio.NewScanner(strings.NewReader(text)); s.Scan(); {

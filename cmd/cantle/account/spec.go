@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/index"
 )
 
-// IsID reports the index on {_id: 1}, which every collection has.
+// IsID reports whether an index is that on {_id: 1}, which every collection has.
 func IsID(spec bson.Raw) bool {
 	key, _ := spec.Get("key").Doc()
 	first, ok := key.First()
@@ -20,15 +20,15 @@ func IsID(spec bson.Raw) bool {
 // Observed: hashicorp/terraform-provider-azurerm, "resource_arm_cosmosdb_mongo_collection".
 const defaultField = "DocumentDBDefaultIndex"
 
-// IsDefault reports the entry that stands for no index: an account of version 3.2 indexes every field.
+// IsDefault reports whether an entry represents no index: an account of version 3.2 indexes every field.
 func IsDefault(spec bson.Raw) bool {
 	key, _ := spec.Get("key").Doc()
 	return key.Has(defaultField)
 }
 
-// IsListed reports a specification in the form in which accounts list it: version 1 with the
-// namespace, or an expiry that MongoDB does not have.
-// Observed: Azure-Samples/cosmos-db-mongodb-api-javascript-samples, "225-get-collection-indexes".
+// IsListed reports whether a specification has the form in which accounts list it: version 1 with the namespace,
+// or an expiry that MongoDB does not have. Observed: Azure-Samples/cosmos-db-mongodb-api-javascript-samples,
+// "225-get-collection-indexes".
 func IsListed(spec bson.Raw) bool {
 	v, _ := spec.Get("v").AsInt64()
 	seconds, _ := spec.Get("expireAfterSeconds").AsInt64()

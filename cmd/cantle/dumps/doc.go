@@ -19,11 +19,10 @@ type Collection struct {
 // NS returns the namespace.
 func (d *Collection) NS() string { return d.DB + "." + d.Coll }
 
-// Capped reports a collection that keeps the order of insertion.
+// Capped reports whether a collection keeps the order of insertion.
 func (d *Collection) Capped() bool { return strings.Contains(d.Metadata, `"capped":true`) }
 
-// ByID reports a collection that is read in the order of _id, where an interrupted
-// dump can go on.
+// ByID reports whether a collection is read in the order of _id, so that an interrupted dump can resume.
 func (d *Collection) ByID() bool { return d.Kind == "collection" && !d.Capped() }
 
 // BucketsPrefix begins the names of the collections with the measurements of time series.

@@ -23,8 +23,8 @@ var runs = []string{
 // aboutDB and aboutColl are the namespace for a document that names no collection.
 const aboutDB, aboutColl = "test", "c"
 
-// isCommand reports a document that is a command, as opposed to a filter: its first field is the
-// name of one, with a collection or a number.
+// isCommand reports whether a document is a command, and not a filter: its first field is the name of a command,
+// with a collection or a number.
 func (l *Linter) isCommand(doc bson.Raw) bool {
 	first, ok := doc.First()
 	if !ok {

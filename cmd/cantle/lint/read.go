@@ -72,7 +72,7 @@ func (l *Linter) whole(ctx context.Context, name string, text []byte) (done bool
 	return true, nil
 }
 
-// isPipeline reports an array of stages.
+// isPipeline reports whether an array consists of stages.
 func isPipeline(list bson.Raw) bool {
 	for v := range list.Values() {
 		doc, _ := v.Doc()
@@ -151,8 +151,8 @@ func (l *Linter) line(ctx context.Context, at place, line string, log *bool) err
 	return l.document(ctx, at, doc)
 }
 
-// isLogged reports a line of a structured log of mongod or of this server.
-// Manual: reference/log-messages.
+// isLogged reports whether a document is a line of a structured log of mongod or of this server. Manual:
+// reference/log-messages.
 func isLogged(doc bson.Raw) bool {
 	return !doc.Get("t").IsMissing() && !doc.Get("msg").IsMissing() || !doc.Get("level").IsMissing() && !doc.Get("message").IsMissing()
 }

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Chosen are collections by patterns of their full names, in which * stands for any
-// characters: those that some of Include match, or all if there are none, and none of Exclude.
-// Manual: database-tools/mongorestore, the options nsInclude and nsExclude.
+// Chosen selects collections by patterns of their full names, in which * stands for any characters: those that a
+// pattern of Include matches, or all if there is none, and none that a pattern of Exclude matches. Manual:
+// database-tools/mongorestore, the options nsInclude and nsExclude.
 type Chosen struct{ Include, Exclude []*regexp.Regexp }
 
-// Holds reports whether a collection is among them.
+// Holds reports whether a collection is selected.
 func (n *Chosen) Holds(ns string) bool {
 	return (len(n.Include) == 0 || matchesAny(n.Include, ns)) && !matchesAny(n.Exclude, ns)
 }
@@ -26,7 +26,7 @@ func matchesAny(list []*regexp.Regexp, ns string) bool {
 	return false
 }
 
-// Pattern reads one more pattern into list; it is the function of a flag.
+// Pattern parses a pattern and adds it to list; it is the function of a flag.
 func Pattern(list *[]*regexp.Regexp) func(string) error {
 	return func(text string) error {
 		r, _, err := namespacePattern(text)
@@ -35,9 +35,9 @@ func Pattern(list *[]*regexp.Regexp) func(string) error {
 	}
 }
 
-// namespacePattern makes of "data.$customer$_*" an expression with a group for each variable and
-// each star, and their names; a star has the name "". A backslash takes away the meaning of what
-// follows. Errors: a variable without its end.
+// namespacePattern converts a pattern such as "data.$customer$_*" into a regular expression with a group for each
+// variable and each star, and returns their names; a star has the name "". A backslash escapes the next
+// character. Errors: an unterminated variable.
 func namespacePattern(text string) (*regexp.Regexp, []string, error) {
 	var b strings.Builder
 	var names []string
@@ -52,7 +52,7 @@ func namespacePattern(text string) (*regexp.Regexp, []string, error) {
 	return r, names, err
 }
 
-// eachPiece takes a pattern apart.
+// eachPiece splits a pattern into its parts.
 func eachPiece(text string, literal, variable func(string)) error {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -83,7 +83,7 @@ type Renaming struct {
 	to    string
 }
 
-// New reads a pair of patterns. Errors: what to takes that from does not give.
+// New parses a pair of patterns. Errors: variables in to that from does not have.
 func New(from, to string) (*Renaming, error) {
 	r, names, err := namespacePattern(from)
 	if err != nil {
@@ -104,7 +104,7 @@ func (x *Renaming) Apply(ns string) (renamed string, ok bool) {
 	return renamed, err == nil
 }
 
-// fill puts values into the places of to: stars take theirs by order, variables by name.
+// fill inserts values into to: for stars by order, for variables by name.
 func (x *Renaming) fill(values []string) (string, error) {
 	var b strings.Builder
 	var missing error

@@ -19,7 +19,7 @@ const (
 	fieldDepthMax = 3    // of dotted paths
 	keptMax       = 5000 // documents kept for keys of several fields
 	keptBytes     = 64 << 20
-	// PositionBuckets divide the line of positions; simulated partitions are runs of
+	// PositionBuckets is the number of equal parts of the range of positions; a simulated partition is a run of
 	// them.
 	PositionBuckets = 1024
 	// distinctBits is the size of the bitmap that counts distinct values.
@@ -33,7 +33,7 @@ type Documents struct {
 	Stored, StoredBytes int64    // of the whole collection
 	Seen, bytes         int64    // looked at
 	only                []string // paths to consider as keys, nil for all
-	order               []string // paths, as they were met
+	order               []string // paths, in the order of their first occurrence
 	fields              map[string]*field
 	kept                []bson.Raw // chosen at random
 	keptSize            int64
@@ -70,7 +70,7 @@ func NewDocuments(only string) *Documents {
 	return d
 }
 
-// Add takes in one document, which it copies if it keeps it.
+// Add counts one document, and copies it if it keeps it.
 func (d *Documents) Add(doc bson.Raw) {
 	d.Seen++
 	d.bytes += int64(len(doc))
@@ -127,7 +127,7 @@ func (d *Documents) newField(path string) *field {
 	return f
 }
 
-// patternOf is the hashed shard key of some paths.
+// patternOf returns the hashed shard key of some paths.
 func patternOf(paths ...string) (shard.KeyPattern, error) {
 	b := bson.NewBuilder(nil)
 	for _, p := range paths {
@@ -136,8 +136,7 @@ func patternOf(paths ...string) (shard.KeyPattern, error) {
 	return shard.ParseKeyPattern(b.Doc())
 }
 
-// add takes in a document under a shard key, at the place where the server would
-// put it.
+// add counts a document under a shard key, at the position where the server would store it.
 func (s *spread) add(k shard.KeyPattern, doc bson.Raw) {
 	h, err := k.Hash(doc)
 	if err != nil {
@@ -152,7 +151,7 @@ func (s *spread) add(k shard.KeyPattern, doc bson.Raw) {
 	s.positions[h>>(64-bits.Len(PositionBuckets-1))] += size
 }
 
-// fingerprint is a hash of a key for counting, not for placing.
+// fingerprint returns a hash of a key for counting, not for placing.
 func fingerprint(key []byte) uint64 {
 	h := uint64(14695981039346656037)
 	for _, c := range key {
@@ -163,7 +162,7 @@ func fingerprint(key []byte) uint64 {
 	return h ^ h>>33
 }
 
-// largest is the share of the bytes that the heaviest value has, at least.
+// largest returns a lower bound of the heaviest value's share of the bytes.
 func (s *spread) largest() float64 {
 	top := s.heavy.Top(1)
 	if len(top) == 0 || s.bytes == 0 {
@@ -172,7 +171,7 @@ func (s *spread) largest() float64 {
 	return max(float64(top[0].Weight-top[0].Error)/float64(s.bytes), 1/float64(s.docs))
 }
 
-// fullest is the largest of so many partitions compared with the average.
+// fullest returns the size of the largest of n partitions relative to the average.
 func (s *spread) fullest(partitions int) float64 {
 	if s.bytes == 0 {
 		return 1
@@ -188,7 +187,7 @@ func (s *spread) fullest(partitions int) float64 {
 	return float64(most) * float64(partitions) / float64(s.bytes)
 }
 
-// distinct counts different keys: a few exactly, many by how full a bitmap gets.
+// distinct counts different keys with a bitmap: exactly while they are few, otherwise by how full it is.
 type distinct struct{ bits []uint64 }
 
 func (d *distinct) add(h uint64) {
@@ -211,8 +210,7 @@ func (d *distinct) count() int64 {
 	return int64(math.Round(distinctBits * math.Log(distinctBits/float64(free))))
 }
 
-// estimate is count, scaled to the collection when nearly every document of a
-// sample had a value of its own.
+// estimate returns count, scaled to the collection if nearly every document of a sample has a different value.
 func (d *Documents) estimate(s *spread) int64 {
 	n := min(s.values.count(), s.docs)
 	if d.Seen < d.Stored && n > s.docs*9/10 {
@@ -221,8 +219,8 @@ func (d *Documents) estimate(s *spread) int64 {
 	return n
 }
 
-// recent are the newest of the documents kept: by their _id when it holds a time,
-// else by the latest of the dates that most of them have, else none.
+// recent returns the newest of the kept documents: by their _id if it contains a time, otherwise by the latest of
+// the dates that most of them have, otherwise none.
 func (d *Documents) recent() []bson.Raw {
 	path := d.timePath()
 	if path == "" {
@@ -268,8 +266,8 @@ func (d *Documents) timePath() string {
 	return best
 }
 
-// manySeconds reports that the ObjectIds come from different seconds: those of a
-// bulk import carry no order.
+// manySeconds reports whether the ObjectIds come from different seconds: those of a bulk import have no useful
+// order.
 func (d *Documents) manySeconds() bool {
 	seconds := map[string]bool{}
 	for _, doc := range d.kept {

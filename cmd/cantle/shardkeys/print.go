@@ -86,7 +86,7 @@ func (r *Ranking) reasons(c *candidate) (out []string) {
 	if c.newest.docs > 0 {
 		out = append(out, fmt.Sprintf("Of the newest documents one value has %s: writes can use about %s.", percent(c.newest.largest()), rate(c.reach())))
 	}
-	if c.targeted >= 0.5 { // else it is an objection
+	if c.targeted >= 0.5 { // otherwise it is an objection
 		out = append(out, fmt.Sprintf("%s of the recorded requests fix it and visit one partition.", percent(c.targeted)))
 	}
 	if bad := r.objections(c); len(bad) > 0 {

@@ -24,14 +24,14 @@ type Request struct {
 // candidate is one shard key with its rating.
 type candidate struct {
 	fields  []string
-	suffix  string // path that a synthetic suffix is made of, _id if it is random, "" without
+	suffix  string // path from which a synthetic suffix is computed, _id if it is random, "" without
 	buckets int    // of the suffix
 	pattern shard.KeyPattern
 
 	spread, newest spread
 	present        float64 // share of the documents that have every field
 	distinct       int64
-	suits          float64 // how fit the type of its values is
+	suits          float64 // suitability of the type of its values
 	targeted       float64 // share of the requests, -1 when there are none
 	ru             float64 // of the requests
 	score          float64
@@ -66,7 +66,7 @@ func (r *Ranking) Rank() {
 			continue
 		}
 		if f.arrays > 0 || f.spread.docs*2 < r.Docs.Seen {
-			continue // arrays are refused, and documents without the key lie together
+			continue // arrays are refused, and documents without the key share one partition
 		}
 		c := &candidate{fields: []string{path}, pattern: f.pattern, spread: f.spread, suits: f.suits()}
 		c.present = float64(f.spread.docs) / float64(r.Docs.Seen)
@@ -129,7 +129,7 @@ func (f *field) suits() float64 {
 	return best
 }
 
-// fixes reports a path that some request fixes.
+// fixes reports whether a request fixes a path.
 func (r *Ranking) fixes(path string) bool {
 	return slices.ContainsFunc(r.Requests, func(q Request) bool { return slices.Contains(q.Fixed, path) })
 }
@@ -184,7 +184,7 @@ func SuffixSpec(from string, buckets int) bson.Raw {
 	return b.Doc()
 }
 
-// spreadKept lets the documents kept fall on the values of a key.
+// spreadKept distributes the kept documents over the values of a key.
 func (r *Ranking) spreadKept(c *candidate) {
 	c.spread.heavy = ratelimit.NewSketch(64)
 	for _, doc := range r.Docs.kept {
@@ -192,13 +192,13 @@ func (r *Ranking) spreadKept(c *candidate) {
 	}
 }
 
-// useful reports a field that requests fix, as far as any are known: below
-// another one it makes no sense to put a second.
+// useful reports whether requests fix the first field of a key, as far as requests are known: otherwise a second
+// field below it makes no sense.
 func (r *Ranking) useful(c *candidate) bool {
 	return c.targeted < 0 || r.fixes(c.fields[0])
 }
 
-// wellSpread reports a key that needs no help.
+// wellSpread reports whether a key spreads the documents well without further fields.
 func (r *Ranking) wellSpread(c *candidate) bool {
 	return c.distinct > 20*int64(r.Partitions) && c.newest.largest() < 0.05 && c.spread.largest() < 0.05
 }
@@ -264,13 +264,12 @@ func (r *Ranking) currentBuckets(path string) int {
 	return int(n)
 }
 
-// aim finds out which requests would visit one partition, and what they would all
-// cost.
+// aim computes which requests would visit one partition, and the cost of all of them.
 func (r *Ranking) aim(c *candidate) {
 	n := float64(r.Partitions)
 	asked, hit := int64(0), int64(0)
 	c.targeted, c.ru = -1, 0
-	visitRU := r.Prices.Price(ratelimit.PartitionVisit, 1).Float() // for every partition that a query looks into
+	visitRU := r.Prices.Price(ratelimit.PartitionVisit, 1).Float() // for every partition that a query visits
 	for _, q := range r.Requests {
 		if q.Command == "insert" {
 			c.ru += q.RU

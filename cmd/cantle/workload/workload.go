@@ -23,7 +23,7 @@ import (
 // Workload is a number of operations per second on documents like one sample. Fields are set before Prepare.
 type Workload struct {
 	Reads, Queries, FanOuts, Inserts, Updates, Deletes float64  // per second
-	PerQuery, Documents                                int64    // documents that a query returns, that there will be
+	PerQuery, Documents                                int64    // documents per query, and documents in all
 	PartitionRU, PartitionGB                           int64    // of one partition; 0 RU/s are those of Azure Cosmos DB
 	Changed                                            []string // fields that an update changes
 	Prices                                             *ratelimit.PriceList
@@ -37,8 +37,8 @@ type Workload struct {
 	stored  int64 // bytes of one document with its index entries
 }
 
-// Prepare works out what the sample weighs in the indexes.
-// Errors: a bad shard key, index or field; a document the indexes refuse.
+// Prepare computes the weight of the sample in the indexes. Errors: a bad shard key, index or field; a document
+// that the indexes refuse.
 func (p *Workload) Prepare(ctx context.Context, doc bson.Raw, key string, indexes []string) error {
 	p.bytes, p.stored = int64(len(doc)), int64(len(doc))
 	prices := p.Prices
@@ -123,7 +123,7 @@ type Operation struct {
 	Rate   float64 // per second
 }
 
-// Operations prices the workload on so many partitions.
+// Operations prices the workload on a number of partitions.
 func (p *Workload) Operations(partitions int) []Operation {
 	measure := func(work func(m *ratelimit.Meter)) ratelimit.MicroRU {
 		var m ratelimit.Meter
@@ -139,7 +139,7 @@ func (p *Workload) Operations(partitions int) []Operation {
 			}
 			m.Add(0, ratelimit.DocLoaded, p.PerQuery)
 			m.Add(0, ratelimit.LoadedByte, p.PerQuery*p.bytes)
-			m.Add(0, ratelimit.ResultSet, min(int64(partitions), p.PerQuery)) // they lie on as many as they can
+			m.Add(0, ratelimit.ResultSet, min(int64(partitions), p.PerQuery)) // at most one document per partition
 			m.Add(0, ratelimit.ByteReturned, p.PerQuery*p.bytes)
 		})
 	}

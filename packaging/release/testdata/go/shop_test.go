@@ -1,4 +1,4 @@
-// Package shop is somebody's, in a module of its own.
+// Package shop is a user's package, in a module of its own.
 package shop
 
 import (
