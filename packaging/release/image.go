@@ -106,7 +106,7 @@ func (r *release) ociArchive(index v1.ImageIndex) error {
 }
 
 // image makes the image of a platform: one layer with the program, its licences, a folder for the data, one for
-// temporary files, and names for the user.
+// /tmp, and names for the user.
 func (r *release) image(p platform) (v1.Image, error) {
 	program, err := os.ReadFile(r.binary(p))
 	if err != nil {

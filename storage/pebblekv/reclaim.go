@@ -214,15 +214,15 @@ func (s *store) reclaim() {
 	}
 }
 
-// makeRoom runs one round of reclaim.
+// makeRoom runs one round of reclaim. If no compaction has enough space, a shorter log frees some: its tables are
+// deleted without being read. While an older snapshot is open, closing it may free space instead. Flushed tables end at
+// the steps: a table of deletes that spanned a whole collection could only be merged with all of it.
 func (s *store) makeRoom(ctx context.Context) {
 	r, m := &s.room, &s.making
 	r.relieve(0)
 	m.Lock()
 	step := max(min(max(r.part(4), 1<<20), compactBytes), m.wanted)
 	m.wanted = 0
-	// If no compaction has enough space, a shorter log frees some: its tables are deleted without being read. While an
-	// older snapshot is open, closing it may free space instead.
 	barred := !r.above(r.part(2)) && s.oldestRead() >= s.Latest()
 	shorten, due := m.shorten, m.credit < step || barred
 	if due {
@@ -269,8 +269,6 @@ func (s *store) makeRoom(ctx context.Context) {
 	for _, span := range deleted {
 		steps = append(steps, s.steps(span, low)...)
 	}
-	// A flushed table of deletes that spanned a whole collection could only be merged with all of it, so
-	// tables end at the steps.
 	slices.SortFunc(steps, func(a, b storage.Range) int { return bytes.Compare(a.Start, b.Start) })
 	s.cuts.Store(&steps)
 	s.anchor.lift()
