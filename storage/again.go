@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// againMax bounds how often Again runs a transaction.
+// againMax is the maximum number of times that Again runs a transaction.
 const againMax = 64
 
-// Update runs fn in a transaction and commits it, again from the beginning after a conflict.
-// Errors: those of fn, which commits nothing; those of Begin, Commit and Again.
+// Update runs fn in a transaction and commits it. After a conflict it starts again from the
+// beginning. Errors: those of fn, which commits nothing; those of Begin, Commit and Again.
 func Update(ctx context.Context, s Store, o TxnOptions, d Durability, fn func(t Txn) error) error {
 	return Again(ctx, func() error {
 		t, err := s.Begin(ctx, o)
@@ -27,10 +27,10 @@ func Update(ctx context.Context, s Store, o TxnOptions, d Durability, fn func(t 
 	})
 }
 
-// Again runs fn, a whole transaction that begins from nothing each time, until it does not
-// end with ErrConflict. Where there is one writer of a key nobody is faster, but an engine may
-// refuse a commit for reasons of its own: one over a cluster does when a commit took too long.
-// Errors: those of fn, ErrConflict after 64 tries, ctx.Err().
+// Again runs fn, a whole transaction that starts from the beginning each time, until it
+// returns no ErrConflict. Even a key with a single writer needs Again, because an engine may
+// refuse a commit for reasons of its own: one over a cluster refuses a commit that took too
+// long. Errors: those of fn, ErrConflict after 64 tries, ctx.Err().
 func Again(ctx context.Context, fn func() error) error {
 	for try := 1; ; try++ {
 		err := fn()

@@ -2,21 +2,21 @@ package storage
 
 import "context"
 
-// Compactor is a Store whose files keep what was deleted or written over until the place where it
-// lies is written anew. It does so by itself where that pays; asked for, it does so at once.
+// Compactor is a Store whose files keep deleted and overwritten data until they are rewritten. It
+// compacts by itself where that pays; Compact does it at once.
 type Compactor interface {
-	// Reclaimable estimates how many bytes of the files Compact of a range would free. live is how
-	// many bytes the keys and values take that can still be read, -1 if that is unknown: then only
-	// what was deleted is seen, and not what was written over.
+	// Reclaimable estimates how many bytes of the files a Compact of the range would free. live is the
+	// size of the keys and values that can still be read, -1 if unknown: then only deleted data are
+	// counted, and not overwritten data.
 	Reclaimable(ctx context.Context, r Range, live int64) (uint64, error)
 
-	// Compact writes anew what of a range holds anything that nobody can read any more, in pieces.
-	// What is open may still read some of it, which stays. told hears of each piece, and may wait before
-	// the next one; when ctx ends, what was done by then is done.
-	// freed is by how much the files of the range became smaller.
-	// Errors: context.Cause(ctx), ErrNotWritable, ErrClosed.
+	// Compact rewrites the parts of a range that hold data which cannot be read any more, in pieces.
+	// Data that open snapshots can read stay. told is called after each piece with its size, and may
+	// block to slow Compact down. If ctx ends, the finished pieces stay compacted. freed is the number
+	// of bytes by which the files of the range became smaller. Errors: context.Cause(ctx),
+	// ErrNotWritable, ErrClosed.
 	Compact(ctx context.Context, r Range, told func(bytes int64)) (freed int64, err error)
 
-	// RangeBytes is how many bytes of the files are of a range, without what is in memory still.
+	// RangeBytes returns the size of a range in the files, without unflushed data.
 	RangeBytes(ctx context.Context, r Range) (uint64, error)
 }

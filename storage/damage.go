@@ -2,7 +2,7 @@ package storage
 
 import "fmt"
 
-// DamageKind says what kind of file is damaged.
+// DamageKind is the kind of a damaged file.
 type DamageKind uint8
 
 // The kinds, by what is lost with them.
@@ -15,15 +15,15 @@ const (
 	DamagedManifest
 )
 
-// Damage is what is wrong with one stored file. As an error it is ErrCorruption.
+// Damage describes the damage of one stored file. As an error it is ErrCorruption.
 type Damage struct {
 	File string // its name within the store
 	Kind DamageKind
 	What string // in a few words, without the file's name
-	// Keys is what the damaged part of a table holds, with bounds that may be keys of
-	// others; both ends nil if that is unknown.
+	// Keys is the range of the keys in the damaged part of a table. Its bounds may be
+	// keys outside of that part. Both ends are nil if the range is unknown.
 	Keys Range
-	// Entries is how many keys at most are lost with it, -1 if that is unknown.
+	// Entries is the maximum number of keys that are lost, -1 if unknown.
 	Entries int64
 }
 
@@ -32,7 +32,8 @@ func (d *Damage) Error() string { return fmt.Sprintf("the file %s is damaged: %s
 // Is makes errors.Is(err, ErrCorruption) true.
 func (d *Damage) Is(target error) bool { return target == ErrCorruption }
 
-// DamagedError is why a store cannot be opened. It is ErrCorruption.
+// DamagedError lists the damages because of which a store cannot be opened. It is
+// ErrCorruption.
 type DamagedError struct{ Damages []Damage }
 
 func (e *DamagedError) Error() string {

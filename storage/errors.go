@@ -5,28 +5,27 @@ import (
 	"fmt"
 )
 
-// Errors of the seam, matched with errors.Is. Engines wrap them to add the
-// cause; callers never match text. Everything else an engine returns is
-// unexpected and means an internal error.
+// Errors of the engines, matched with errors.Is. Engines wrap them to add the cause; callers never
+// match text. Any other error of an engine is unexpected and is reported as an internal error.
 var (
 	// ErrNotFound: the key is absent in the snapshot.
 	ErrNotFound = errors.New("storage: key not found")
-	// ErrConflict: another transaction committed a write (or Lock) of a key this
-	// one wrote or locked, after this one's snapshot. Nothing was written; the
-	// whole transaction may be run again.
+	// ErrConflict: another transaction has committed a write (or Lock) of a key that this one wrote
+	// or locked, after the snapshot of this one. Nothing was written; the whole transaction may be
+	// retried.
 	ErrConflict = errors.New("storage: write conflict")
 	// ErrUndetermined: the commit may or may not have happened.
 	ErrUndetermined = errors.New("storage: commit outcome unknown")
-	// ErrUnavailable: what keeps the data cannot be reached. Of a commit: nothing was
-	// written. The same may be tried again.
+	// ErrUnavailable: the data cannot be reached. If a commit returns it, nothing was written. The
+	// operation may be retried.
 	ErrUnavailable = errors.New("storage: the store cannot be reached")
-	// ErrSnapshotTooOld: the state at the wanted timestamp is not kept.
+	// ErrSnapshotTooOld: the state at the requested timestamp is not kept any more.
 	ErrSnapshotTooOld = errors.New("storage: snapshot too old")
-	// ErrLogTruncated: records after the wanted position were already truncated.
+	// ErrLogTruncated: records after the requested position were already truncated.
 	ErrLogTruncated = errors.New("storage: log history lost")
 	// ErrTxnTooLarge: the writes of the transaction exceed the engine's bound.
 	ErrTxnTooLarge = errors.New("storage: transaction too large")
-	// ErrMemoryFull: the uncommitted writes of all transactions take up what they may.
+	// ErrMemoryFull: the uncommitted writes of all transactions have reached their memory limit.
 	ErrMemoryFull = errors.New("storage: no memory for uncommitted writes")
 	// ErrValueTooLarge: one key or value exceeds the engine's bound.
 	ErrValueTooLarge = errors.New("storage: key or value too large")
@@ -38,24 +37,24 @@ var (
 	// ErrNotWritable: the store is open for reading only, or was found to be damaged.
 	// Nothing was written.
 	ErrNotWritable = errors.New("storage: not writable")
-	// ErrDiskFull: free space is below the reserve; only commits that delete are
-	// taken. Nothing was written. See NoRoomError.
+	// ErrDiskFull: free space is below the reserve; only commits that delete are accepted. Nothing
+	// was written. See NoRoomError.
 	ErrDiskFull = errors.New("storage: disk full")
-	// ErrDiskFails: the disk did not read or write what it was to. A write's outcome is
-	// ErrUndetermined as well, unless nothing was written.
+	// ErrDiskFails: a read or write of the disk failed. The error of a commit is also
+	// ErrUndetermined, unless nothing was written.
 	ErrDiskFails = errors.New("storage: the disk fails")
 	// ErrLocked: another process has the store open.
 	ErrLocked = errors.New("storage: store is in use by another process")
 	// ErrFormat: the store was written by a version this one cannot read.
 	ErrFormat = errors.New("storage: unknown store format")
-	// ErrCorruption: stored bytes fail their checksum or make no sense.
+	// ErrCorruption: stored bytes fail their checksum or cannot be decoded.
 	ErrCorruption = errors.New("storage: corruption")
 	// ErrClosed: the store, reader or transaction is closed.
 	ErrClosed = errors.New("storage: closed")
 )
 
-// NoRoomError is an ErrDiskFull of a store that cannot be opened for writing until so many bytes of
-// the disk are free.
+// NoRoomError is an ErrDiskFull: the store cannot be opened for writing until Need bytes of the
+// disk are free.
 type NoRoomError struct{ Need, Free uint64 }
 
 func (e *NoRoomError) Error() string {

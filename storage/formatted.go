@@ -2,16 +2,18 @@ package storage
 
 import "context"
 
-// Formatted is a Store of one process that keeps the version of the format of what is in it: programs that know only
-// earlier ones refuse to open it. Where several processes share a store, they agree on a level themselves.
+// Formatted is a Store of one process that stores a format version: a program that can read only earlier
+// versions refuses to open it. Servers that share a store agree on a format version themselves.
 type Formatted interface {
-	// RaiseFormat lets programs before a version of the format refuse the store from now on, durably; a store that has
-	// it already stays as it is. Calls come one after another. Errors: as Txn.Commit.
+	// RaiseFormat raises the stored format version durably, so that programs of earlier versions refuse the
+	// store from now on. If the store has that version or a later one, nothing changes. Calls must not be
+	// concurrent. Errors: as Txn.Commit.
 	RaiseFormat(ctx context.Context, version int) error
 }
 
-// Versions of the format, each with what programs before would misread. A store has that of the newest thing that is in it.
+// Format versions, each with what earlier programs would misread. A store has the version of the newest thing
+// in it.
 const (
 	FormatFirst   = 1
-	FormatIndexes = 2 // indexes whose entries are of a later version than the first
+	FormatIndexes = 2 // indexes whose entries have a later version than the first
 )

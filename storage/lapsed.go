@@ -5,17 +5,18 @@ import (
 	"fmt"
 )
 
-// ErrLapsed says that the lease of this process is over, to somebody who may not wait until it
-// has another one: see AtOnce. It is an ErrUnavailable.
+// ErrLapsed is returned by calls with a context of AtOnce while the lease of this server has
+// expired. It is an ErrUnavailable.
 var ErrLapsed = fmt.Errorf("%w: the lease of this server is over", ErrUnavailable)
 
 type atOnceKey struct{}
 
-// AtOnce is a context for who has what a renewal of the lease needs (Shared.Rejoin): calls with it
-// end with ErrLapsed where others wait for the renewal, which would wait for them.
+// AtOnce returns a context for a caller that holds a resource which the renewal of the lease needs
+// (Shared.Rejoin). While the lease has expired, calls with it return ErrLapsed instead of waiting
+// for the renewal, which would be a deadlock.
 func AtOnce(ctx context.Context) context.Context {
 	return context.WithValue(ctx, atOnceKey{}, true)
 }
 
-// MayWait reports that a context is not of AtOnce.
+// MayWait reports whether calls with a context may wait for the renewal of the lease.
 func MayWait(ctx context.Context) bool { return ctx.Value(atOnceKey{}) == nil }

@@ -1,14 +1,15 @@
 package storage
 
-// ChangeBytes is the work of changing a document with its index entries and its record in the change log. Long work
-// counts it for each document, so that the commands of others run between two of them.
+// ChangeBytes is the work of changing a document with its index entries and its record in the change log, in
+// bytes. Long-running jobs count it for each document, so that other commands run in between.
 const ChangeBytes = 8 << 10
 
-// localRows commit together where a commit is no round trip to another process.
+// localRows is the number of documents per commit if a commit is no round trip to another process.
 const localRows = 32
 
-// CommitRows returns how many of a batch of documents commit together in long work. In a store of this process commits wait
-// for each other, so there it is fewer. On a full disk each commits alone, as it needs the least room.
+// CommitRows returns how many documents of a batch a long-running job should commit together. In a local
+// store commits wait for each other, so there it is fewer. If the disk is full, each document is committed
+// alone, because that needs the least space.
 func CommitRows(s Store, batch int) int {
 	switch {
 	case AsShared(s) != nil:

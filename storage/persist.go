@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// Passes reports an error after which the same may succeed later: another one was faster, a commit
-// came too late or was not answered, or the cluster that keeps the data cannot be reached at present.
+// Passes reports whether the same operation may succeed later: there was a conflict, a commit came too
+// late or got no answer, or the cluster that keeps the data cannot be reached at present.
 func Passes(err error) bool {
 	return errors.Is(err, ErrConflict) || errors.Is(err, ErrUnavailable) || errors.Is(err, ErrUndetermined)
 }
 
-// persistPause is between two tries of Persist.
+// persistPause is the pause between two tries of Persist.
 const persistPause = 200 * time.Millisecond
 
-// Persist runs a step until it does not end with an error that Passes, or for as long as patience;
-// a try that has begun by then goes on. The step begins from nothing each time, and can be done twice.
-// again is told of each error after which it is run again. It is for those who have nobody to tell
-// that they may try again, such as a server that starts.
-// Errors: those of the step, the last one if it never succeeds; ctx.Err().
+// Persist runs a step until it returns no error that Passes, for up to patience; a try that runs then
+// is not interrupted. The step starts from the beginning each time and must be idempotent. again is
+// called with each error before a retry. Persist is for callers without a client that could retry,
+// such as a server that starts. Errors: those of the step, the last one if it never succeeds;
+// ctx.Err().
 func Persist(ctx context.Context, patience time.Duration, step func() error, again func(err error)) error {
 	late := time.NewTimer(patience)
 	defer late.Stop()

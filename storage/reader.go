@@ -2,11 +2,11 @@ package storage
 
 import "context"
 
-// Reader is one snapshot. Its methods may be called concurrently, except Close.
-// On a Txn they also see the transaction's own writes.
+// Reader is one snapshot. Its methods may be called concurrently, except Close. The Reader methods
+// of a Txn also see the transaction's own writes.
 type Reader interface {
-	// Get appends the value of key to dst and returns the extended slice.
-	// Errors: ErrNotFound (dst is returned as it was).
+	// Get appends the value of key to dst and returns the extended slice. Errors: ErrNotFound (dst
+	// is returned unchanged).
 	Get(ctx context.Context, key, dst []byte) ([]byte, error)
 
 	// Has reports whether key exists. For a key that is usually absent it is
@@ -22,8 +22,8 @@ type Reader interface {
 	// r may be reused by the caller afterwards.
 	Iter(ctx context.Context, r Range, o IterOptions) (Iterator, error)
 
-	// ReadTimestamp is the timestamp of the snapshot: exactly the commits up to
-	// it are seen.
+	// ReadTimestamp returns the timestamp of the snapshot: it contains exactly the commits up to
+	// this timestamp.
 	ReadTimestamp() Timestamp
 
 	// Close releases the snapshot. Its iterators must be closed before. Closing
@@ -31,12 +31,12 @@ type Reader interface {
 	Close()
 }
 
-// Fetcher is a Reader, or a Txn, to which each read is a round trip.
+// Fetcher is a Reader or a Txn in which each read is a round trip.
 type Fetcher interface {
-	// Prefetch fetches keys together that are about to be read one by one, and keeps what
-	// it finds for as long as that is not much. A hint: it changes no answer. With claim the
-	// keys are also claimed, in a Txn, and the next Claim of each is answered from that.
-	// Errors: as of reads, and of Claim.
+	// Prefetch fetches keys that are about to be read one by one in few round trips, and keeps a
+	// limited number of results. It is a hint and changes no result. In a Txn with claim, the keys
+	// are also claimed, and the next Claim of each key needs no round trip. Errors: as of reads and
+	// of Claim.
 	Prefetch(ctx context.Context, keys [][]byte, claim bool) error
 }
 
@@ -61,8 +61,8 @@ type Iterator interface {
 	// Key is valid until the next Next, Seek or Close.
 	Key() []byte
 
-	// Value is valid until the next Next, Seek or Close. After a read error it is
-	// nil and Err tells.
+	// Value is valid until the next Next, Seek or Close. After a read error it is nil, and Err
+	// returns the error.
 	Value() []byte
 
 	// Err returns the first error.
@@ -72,7 +72,7 @@ type Iterator interface {
 	Close()
 }
 
-// Resumed is an Iterator that waits for something outside of this process, for as long as a context
-// lasts: that of Iter, until SetContext gives it another one. A cursor outlives the command by which
-// it was opened, and its limit of time; a getMore goes on under its own.
+// Resumed is an Iterator that may wait for another process, as long as a context lasts: the context
+// of Iter, until SetContext sets another one. A cursor outlives the command that opened it and that
+// command's time limit; each getMore uses its own context.
 type Resumed interface{ SetContext(ctx context.Context) }

@@ -1,10 +1,10 @@
 package storage
 
-// Reachable is a Store that knows whether what keeps its data answers: other processes, or a
+// Reachable is a Store that can detect that its data do not answer: other processes, or a
 // disk.
 type Reachable interface {
-	// Away is nil while the data can be reached, as far as the store knows: it looks all
-	// the time. Errors: ErrUnavailable, with how long ago it had an answer.
+	// Away returns nil while the data can be reached, as far as the store has detected; it
+	// checks all the time. Errors: ErrUnavailable, with the time since the last answer.
 	Away() error
 }
 
@@ -12,22 +12,23 @@ type Reachable interface {
 type Remote interface {
 	Reachable
 
-	// Figures are what the store knows of the way to its data, in the same order each time.
+	// Figures returns numbers about the connection to the data, in the same order each time.
 	Figures() []Figure
 }
 
 // Separator is a Store that spreads ranges of keys over machines.
 type Separator interface {
-	// Separate tells at which keys parts of the data begin that had better lie on different
-	// machines. A hint: it returns at once, and what fails is only logged.
+	// Separate passes keys at which parts of the data begin that should lie on different
+	// machines. It is a hint: it returns at once, and errors are only logged.
 	Separate(keys [][]byte)
 }
 
-// Figure is one number for people and monitoring.
+// Figure is one number for operators and monitoring.
 type Figure struct {
 	Name  string // in one word, in camel case
 	Help  string // a sentence
 	Value int64
-	// Gauge is a number that can become smaller; others count from the opening of the store.
+	// Gauge is true if the number can decrease; other numbers count from the opening of the
+	// store.
 	Gauge bool
 }

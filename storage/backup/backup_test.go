@@ -15,7 +15,7 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// world is a store, and what was in it after each commit.
+// world is a store, with its expected content after each commit.
 type world struct {
 	t      *testing.T
 	data   string
@@ -30,7 +30,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	t.Logf("seed %d", seed)
 	w := &world{t: t, data: filepath.Join(t.TempDir(), "store"), rnd: rand.New(rand.NewPCG(seed, 1)), now: map[string]string{}, states: map[storage.Timestamp]map[string]string{}}
 	w.open()
-	t.Cleanup(func() { _ = w.store.Close() }) // a compaction that went on would write into a folder that is being removed
+	t.Cleanup(func() { _ = w.store.Close() }) // otherwise a running compaction could write into a folder that is being removed
 	return w
 }
 
@@ -49,7 +49,7 @@ func (w *world) reopen() {
 	w.open()
 }
 
-// write commits some times.
+// write makes n commits.
 func (w *world) write(n int) {
 	ctx := context.Background()
 	for range n {
@@ -87,7 +87,7 @@ func (w *world) write(n int) {
 
 func (w *world) src() Source { return w.store.(Source) }
 
-// restored restores a moment and reads it.
+// restored restores a moment and returns its content.
 func restored(t *testing.T, dir string, at storage.Timestamp, documentsOnly bool) map[string]string {
 	t.Helper()
 	f, err := Open(dir)
@@ -128,7 +128,7 @@ func restored(t *testing.T, dir string, at storage.Timestamp, documentsOnly bool
 	return got
 }
 
-// bulk writes a hundred kilobytes that stay as they are.
+// bulk writes a hundred kilobytes that are not changed later.
 func bulk(w *world, n int) error {
 	txn, err := w.store.Begin(context.Background(), storage.TxnOptions{})
 	if err != nil {
@@ -147,7 +147,7 @@ func bulk(w *world, n int) error {
 	return err
 }
 
-// Every moment between the first backup and the last is restored as it was.
+// Every moment between the first backup and the last is restored exactly.
 func TestMoments(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	w := newWorld(t, seed)
@@ -171,7 +171,7 @@ func TestMoments(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if b.Copied < b.Bytes()/2 { // unless a compaction has just written all anew
+		if b.Copied < b.Bytes()/2 { // unless a compaction has just rewritten everything
 			little++
 		}
 		w.write(150)
@@ -207,7 +207,7 @@ func TestMoments(t *testing.T) {
 	verified(t, dir, "")
 }
 
-// verified looks whether all is well, or one finding of a kind is made.
+// verified checks that there are no findings, or one of the given kind.
 func verified(t *testing.T, dir, kind string) {
 	t.Helper()
 	f, err := Open(dir)
@@ -231,7 +231,7 @@ func verified(t *testing.T, dir, kind string) {
 	}
 }
 
-// What is flipped, cut off or gone is found.
+// Flipped bits, cut off files and missing files are found.
 func TestVerify(t *testing.T) {
 	w := newWorld(t, 1)
 	ctx := context.Background()
@@ -293,7 +293,7 @@ func TestVerify(t *testing.T) {
 	verified(t, dir, "")
 }
 
-// A folder that was copied does not go on with the backups of the original.
+// A copied data folder does not continue the backups of the original.
 func TestCopiedFolder(t *testing.T) {
 	w := newWorld(t, 1)
 	ctx := context.Background()
@@ -335,7 +335,7 @@ func TestCopiedFolder(t *testing.T) {
 	w.store.Close()
 }
 
-// Small segments become one; what a kill has left of that changes nothing.
+// Small segments are merged; the remains of an interrupted merge are harmless.
 func TestMerge(t *testing.T) {
 	w := newWorld(t, 1)
 	ctx := context.Background()
@@ -370,7 +370,7 @@ func TestMerge(t *testing.T) {
 		if got := restored(t, dir, ts, false); !maps.Equal(got, w.states[ts]) {
 			t.Errorf("%v is not as it was", ts)
 		}
-		if entries, err := os.ReadDir(old); err == nil && i < 2 { // as if killed before the last were removed
+		if entries, err := os.ReadDir(old); err == nil && i < 2 { // as if killed before the last ones were removed
 			for _, e := range entries[3*i:] {
 				data, err := os.ReadFile(filepath.Join(old, e.Name()))
 				if err == nil {
@@ -390,7 +390,8 @@ func TestMerge(t *testing.T) {
 	w.store.Close()
 }
 
-// What no moment since a time needs goes, and the rest can be restored.
+// Prune deletes what no moment since a timestamp needs, and the other moments can
+// still be restored.
 func TestPrune(t *testing.T) {
 	w := newWorld(t, 1)
 	ctx := context.Background()

@@ -18,11 +18,12 @@ import (
 type copying struct {
 	ctx   context.Context
 	told  progress
-	pace  *pace                   // nil = as fast as it goes
-	check func(part string) error // looks at the copy before it gets its name; nil = nobody does
+	pace  *pace                   // nil = no limit
+	check func(part string) error // checks the copy before it gets its name; nil = no check
 }
 
-// file copies a file so that it is on the disk under its name, whole, or not there. The original is read once.
+// file copies a file and syncs it before giving it its final name, so that under that name the file is
+// complete or absent. It reads the original once.
 func (c *copying) file(files pebblekv.FS, from, to string) (size int64, sum string, err error) {
 	in, err := files.Open(from)
 	if err != nil {
@@ -48,7 +49,8 @@ func (c *copying) file(files pebblekv.FS, from, to string) (size int64, sum stri
 	return size, hex.EncodeToString(h.Sum(nil)), os.Rename(part, to)
 }
 
-// listed lists the tables of a checkpoint. Errors: storage.DamagedError, where that says they are not what they should be.
+// listed lists the tables of a checkpoint. Errors: storage.DamagedError if one is missing or has the wrong
+// size.
 func listed(files pebblekv.FS, checkpoint string) (*wreck.Folder, error) {
 	f, err := wreck.Survey(files, checkpoint)
 	if err == nil {
@@ -60,8 +62,9 @@ func listed(files pebblekv.FS, checkpoint string) (*wreck.Folder, error) {
 	return f, err
 }
 
-// examine compares the checksums inside of a table in its copy, which is in memory still, so that a damaged one does
-// not take the place of a good copy. Errors: storage.DamagedError, unless only the copy is damaged.
+// examine compares the checksums within the copy of a table, which is still in memory, so that a damaged
+// table does not replace a good copy. Errors: storage.DamagedError if the table is damaged; another error if
+// only the copy is.
 func examine(tables *wreck.Folder, name, part string) error {
 	if found, _ := tables.VerifyCopy(name, wreck.Disk, part); len(found) == 0 {
 		return nil

@@ -1,22 +1,22 @@
-// Package backup keeps copies of a store's files in a folder, beside all that was written
-// since the first of them, so that the store can be brought back to any moment in between.
+// Package backup keeps copies of a store's files in a folder, together with all writes since
+// the first copy, so that the store can be restored to any moment in between.
 //
 //	server ── Take ──► a base: the tables that are not there yet, manifest, logs
-//	       ── Ship ──► a segment: every write since the one before
-//	folder ── Restore(moment) ──► the newest base before it, and the writes up to it, made again
+//	       ── Ship ──► a segment: every write since the previous segment
+//	folder ── Restore(moment) ──► the newest base before it, and a replay of the writes up to it
 //
-// What is restored is the store as it would be after a kill at that moment, which a server
-// knows how to go on from: documents, indexes, the catalog, dropped collections, splits and
-// reshards under way are all as they were, and nothing but the store's own order of writes
-// is relied upon.
+// A restored store is in the state after a kill at that moment, from which a server can
+// recover: documents, indexes, the catalog, dropped collections, splits and reshards in
+// progress are all as they were. This relies only on the store's order of writes.
 //
-//	DIR/CANTLE-BACKUP          says what the folder is
-//	DIR/LOCK                   held by who writes
+//	DIR/CANTLE-BACKUP          identifies the folder
+//	DIR/LOCK                   held while a process writes
 //	DIR/<timeline>/tables/     immutable tables, shared by the bases
-//	DIR/<timeline>/base-<n>/   manifest and logs of one base; backup.json, written last, names all its files
-//	DIR/<timeline>/log/        segments, named by the sequence numbers they reach from and to
+//	DIR/<timeline>/base-<n>/   manifest and logs of one base; backup.json, written last, lists all its files
+//	DIR/<timeline>/log/        segments, named by their first and last sequence numbers
 //
-// Glossary. Timeline: the life of one data folder; what was restored, copied or begun anew
-// has another, as its tables and sequence numbers may be other ones under the same names.
-// Chain: segments without a gap. Moment: a timestamp; the state at it has all commits up to it.
+// Terms. Timeline: the life of one data folder; a folder that was restored, copied or created
+// again gets another one, because its tables and sequence numbers may differ under the same
+// names. Chain: segments without a gap. Moment: a timestamp; the state at it has all commits up
+// to it.
 package backup

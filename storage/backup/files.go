@@ -12,10 +12,10 @@ import (
 	"runtime"
 )
 
-// copyStep is how much is copied between two looks at whether to go on.
+// copyStep is the number of bytes that are copied between two checks of the context.
 const copyStep = 1 << 20
 
-// progress is told of bytes that are done; its error ends the work.
+// progress is called with the number of bytes done; an error ends the work.
 type progress func(n int64) error
 
 // sumFile reads a file and returns its size and checksum.
@@ -30,7 +30,7 @@ func sumFile(ctx context.Context, path string, told progress) (size int64, sum s
 	return size, hex.EncodeToString(h.Sum(nil)), err
 }
 
-// pump copies step by step, at a pace unless that is nil.
+// pump copies step by step, at a pace; a nil pace has no limit.
 func pump(ctx context.Context, to io.Writer, from io.Reader, told progress, pace *pace) (size int64, err error) {
 	buf := make([]byte, copyStep)
 	for {
@@ -59,7 +59,8 @@ func pump(ctx context.Context, to io.Writer, from io.Reader, told progress, pace
 	}
 }
 
-// writeWhole writes a small file so that it is on the disk, whole, or not there.
+// writeWhole writes and syncs a small file, and then gives it its name, so that the file is
+// complete or absent.
 func writeWhole(path string, data []byte) error {
 	out, err := os.OpenFile(path+partSuffix, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -77,7 +78,7 @@ func writeWhole(path string, data []byte) error {
 
 // syncFolder makes the names in a folder durable.
 func syncFolder(dir string) error {
-	if runtime.GOOS == "windows" { // which has no such thing
+	if runtime.GOOS == "windows" { // folders cannot be synced there
 		return nil
 	}
 	d, err := os.Open(dir)
@@ -87,16 +88,17 @@ func syncFolder(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// sealPrefix begins the last line of a manifest, which has the checksum of the lines before.
+// sealPrefix begins the last line of a manifest, which has the checksum of the lines before
+// it.
 const sealPrefix = "\nsha256 "
 
-// sealed puts its checksum behind a text.
+// sealed appends a checksum to a text.
 func sealed(text []byte) []byte {
 	sum := sha256.Sum256(text)
 	return append(append(text, sealPrefix...), hex.EncodeToString(sum[:])+"\n"...)
 }
 
-// unsealed takes it away again; ok is false where it does not fit.
+// unsealed removes the checksum; ok is false if it does not match.
 func unsealed(data []byte) (text []byte, ok bool) {
 	i := bytes.LastIndex(data, []byte(sealPrefix))
 	if i < 0 {

@@ -26,25 +26,25 @@ const (
 	manifestName = "backup.json"
 	basePrefix   = "base-"
 	partSuffix   = ".part"
-	lostFound    = "lost+found" // of the file system
+	lostFound    = "lost+found" // a folder of the file system itself
 )
 
-// formatVersion is that of the folder, and what a newer program may raise.
+// formatVersion is the format version of the folder; a newer program may write a higher one.
 const formatVersion = 1
 
-// Errors of folders.
+// Errors of backup folders.
 var (
-	// ErrNoBackup: the folder is none of backups.
+	// ErrNoBackup: the folder is not a backup folder.
 	ErrNoBackup = errors.New("there are no backups in it")
-	// ErrBusy: another process is writing into it.
+	// ErrBusy: another process is writing into the folder.
 	ErrBusy = errors.New("another process is writing a backup into it, or deleting one")
-	// ErrFormat: a newer program wrote it.
+	// ErrFormat: the folder was written by a newer program.
 	ErrFormat = errors.New("a newer cantle wrote it; use that one")
-	// ErrParent: the folder that it is to be made in is not there.
+	// ErrParent: the parent folder does not exist.
 	ErrParent = errors.New("the folder above it is not there, and is not made: mount the disk that has it, or make it (mkdir -p)")
-	// ErrGone: there were backups of this server in it.
+	// ErrGone: the folder had backups of this server.
 	ErrGone = errors.New("it had backups of this database and has none now: mount the disk that has them; if they were deleted on purpose, choose another folder")
-	// ErrForeign: there are files in it that are none of backups.
+	// ErrForeign: the folder has files that do not belong to backups.
 	ErrForeign = errors.New("it is not empty, and what is in it are no backups: choose another")
 )
 
@@ -53,29 +53,29 @@ type File struct {
 	Name string `json:"name"`
 	Size int64  `json:"size"`
 	Sum  string `json:"sha256"`
-	// Table says that it lies among the tables of the timeline.
+	// Table is true if the file lies in the tables folder of the timeline.
 	Table bool `json:"table,omitempty"`
 }
 
-// Base is one copy of the store's files. It is complete when its manifest is there.
+// Base is one copy of the store's files. It is complete once its manifest exists.
 type Base struct {
 	Format   int       `json:"format"`
 	Program  string    `json:"program"` // version of the program that made it
 	Timeline string    `json:"timeline"`
 	Number   int       `json:"number"`   // counts the bases of the timeline
-	Previous int       `json:"previous"` // the number of the one before, 0 = none
+	Previous int       `json:"previous"` // the number of the previous base, 0 = none
 	Begun    time.Time `json:"begun"`
 	Ended    time.Time `json:"ended"`
-	// From is the sequence number from which on writes are to be made again.
+	// From is the sequence number from which on writes are replayed.
 	From uint64 `json:"from"`
-	// Time is the first moment that it can be brought to.
+	// Time is the first moment to which the base can be restored.
 	Time storage.Timestamp `json:"time"`
-	// Copied are the bytes that no base before had.
+	// Copied is the number of bytes that no earlier base had.
 	Copied int64  `json:"copied"`
 	Files  []File `json:"files"`
 }
 
-// Bytes is the size of all files.
+// Bytes returns the size of all files.
 func (b *Base) Bytes() (n int64) {
 	for _, f := range b.Files {
 		n += f.Size
@@ -83,32 +83,32 @@ func (b *Base) Bytes() (n int64) {
 	return n
 }
 
-// Timeline is what there is of the life of one data folder.
+// Timeline holds the backups of one data folder.
 type Timeline struct {
 	ID       string
 	Bases    []*Base    // complete ones, by number
-	Segments []*Segment // whole ones, by where they begin
+	Segments []*Segment // complete ones, by first sequence number
 	dir      string
-	findings []Finding // what is there and cannot be read, or not wholly
-	spare    []string  // segments whose writes others have as well: a merge was interrupted
+	findings []Finding // files that are incomplete or cannot be read
+	spare    []string  // segments whose writes other segments have too: a merge was interrupted
 }
 
-// Folder is a folder of backups.
+// Folder is a backup folder.
 type Folder struct {
 	Dir       string
 	ID        string
-	Timelines []*Timeline // those with the newest moments last
+	Timelines []*Timeline // in order of their newest moments
 	lock      io.Closer
 }
 
-// marker is what the file markerName has.
+// marker is the content of the file markerName.
 type marker struct {
 	Format int    `json:"format"`
 	ID     string `json:"id"`
 	About  string `json:"about"`
 }
 
-// Open looks at a folder of backups. Errors: ErrNoBackup, ErrFormat; those of the file system.
+// Open reads a backup folder. Errors: ErrNoBackup, ErrFormat; those of the file system.
 func Open(dir string) (*Folder, error) {
 	f := &Folder{Dir: dir}
 	data, err := os.ReadFile(filepath.Join(dir, markerName))
@@ -145,13 +145,13 @@ func Open(dir string) (*Folder, error) {
 	return f, nil
 }
 
-// isFolder reports a folder of backups, which may lie in another one.
+// isFolder reports whether dir is a backup folder; one may lie within another.
 func isFolder(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, markerName))
 	return err == nil
 }
 
-// forgiveWriter takes back what was found incomplete where somebody is at it.
+// forgiveWriter drops findings of incomplete files if a process is writing into the folder.
 func (f *Folder) forgiveWriter() {
 	incomplete := func(x Finding) bool { return x.Kind == "incomplete" }
 	if !slices.ContainsFunc(f.Timelines, func(t *Timeline) bool { return slices.ContainsFunc(t.findings, incomplete) }) {
@@ -164,8 +164,8 @@ func (f *Folder) forgiveWriter() {
 	}
 }
 
-// begin opens a folder for writing, and makes it if need be. It must be closed.
-// Errors: ErrBusy, ErrForeign, ErrFormat; those of the file system.
+// begin opens a folder for writing, and creates it if necessary. The caller closes it. Errors: ErrBusy,
+// ErrForeign, ErrFormat; those of the file system.
 func begin(dir string) (*Folder, error) {
 	if err := makeFolder(dir); err != nil {
 		return nil, err
@@ -201,23 +201,23 @@ func begin(dir string) (*Folder, error) {
 	return f, nil
 }
 
-// makeFolder makes a folder of backups, and none above it: where those are missing, a disk is likely not mounted, and the
-// backups would lie on that of the data. Errors: ErrParent; those of the file system.
+// makeFolder creates a backup folder, but no parents: if the parent is missing, a disk is likely not mounted,
+// and the backups would lie on the disk of the data. Errors: ErrParent; those of the file system.
 func makeFolder(dir string) error {
 	err := os.Mkdir(dir, 0o700)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return nil // what it is comes to light
+		return nil // begin finds out whether it is a backup folder
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("the folder %s: %w", dir, ErrParent)
 	}
 	return err
 }
 
-// close lets others write.
+// close unlocks the folder.
 func (f *Folder) close() error { return f.lock.Close() }
 
-// timeline returns the one of an id, which may have nothing yet.
+// timeline returns the timeline with an ID; it may not exist yet.
 func (f *Folder) timeline(id string) *Timeline {
 	for _, t := range f.Timelines {
 		if t.ID == id {
@@ -227,7 +227,7 @@ func (f *Folder) timeline(id string) *Timeline {
 	return &Timeline{ID: id, dir: filepath.Join(f.Dir, id)}
 }
 
-// make makes the folders of a timeline.
+// make creates the folders of a timeline.
 func (t *Timeline) make() error {
 	for _, name := range []string{tablesName, logName} {
 		if err := os.MkdirAll(filepath.Join(t.dir, name), 0o700); err != nil {
@@ -237,7 +237,7 @@ func (t *Timeline) make() error {
 	return errors.Join(syncFolder(t.dir), syncFolder(filepath.Dir(t.dir)))
 }
 
-// openTimeline reads what there is of one.
+// openTimeline reads the bases and segments of a timeline.
 func openTimeline(dir string) (*Timeline, error) {
 	t := &Timeline{ID: filepath.Base(dir), dir: dir}
 	entries, err := os.ReadDir(dir)
@@ -266,7 +266,7 @@ func openTimeline(dir string) (*Timeline, error) {
 	return t, t.openSegments()
 }
 
-// readBase reads the manifest of a base. Errors: fs.ErrNotExist, what is wrong with it.
+// readBase reads the manifest of a base. Errors: fs.ErrNotExist, the damage of the manifest.
 func readBase(dir string) (*Base, error) {
 	data, err := os.ReadFile(filepath.Join(dir, manifestName))
 	if err != nil {
@@ -290,7 +290,7 @@ func (t *Timeline) baseDir(b *Base) string {
 	return filepath.Join(t.dir, fmt.Sprintf("%s%06d", basePrefix, b.Number))
 }
 
-// path is where a file of a base lies.
+// path returns the path of a file of a base.
 func (t *Timeline) path(b *Base, f *File) string {
 	if f.Table {
 		return filepath.Join(t.dir, tablesName, f.Name)
@@ -298,7 +298,7 @@ func (t *Timeline) path(b *Base, f *File) string {
 	return filepath.Join(t.baseDir(b), f.Name)
 }
 
-// rel is a path as it is told.
+// rel returns a path for messages, relative to the backup folder.
 func (t *Timeline) rel(parts ...string) string {
 	return filepath.Join(append([]string{t.ID}, parts...)...)
 }
@@ -310,7 +310,7 @@ func (t *Timeline) newest() *Base {
 	return t.Bases[len(t.Bases)-1]
 }
 
-// end is the newest moment of all, 0 for none.
+// end returns the newest moment that can be restored, 0 if there is none.
 func (t *Timeline) end() (ts storage.Timestamp) {
 	for _, c := range t.Covered() {
 		ts = max(ts, c.To)
@@ -318,7 +318,7 @@ func (t *Timeline) end() (ts storage.Timestamp) {
 	return ts
 }
 
-// reason is an error in few words, without the path.
+// reason returns the cause of an error in a few words, without the path.
 func reason(err error) string {
 	var at *fs.PathError
 	if errors.As(err, &at) {

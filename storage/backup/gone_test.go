@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Backups do not begin anew where there were some and are none, as below a disk that is not mounted, nor
-// where the folder above is not there.
+// Take does not start again in a folder that had backups and has none now, as the mount point of a disk
+// that is not mounted, nor if the parent folder is missing.
 func TestGone(t *testing.T) {
 	w := newWorld(t, 1)
 	share := filepath.Join(t.TempDir(), "share")

@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Who verifies while backups are made, logs are copied and merged, and old backups are deleted is told of nothing that is needed and missing;
-// nor of what a backup has left that was cut short.
+// Verify reports no missing files while backups are made, logs are copied and merged, and old backups are
+// deleted. The remains of an interrupted backup are at most harmless findings.
 func TestVerifyBesideWriter(t *testing.T) {
 	w := newWorld(t, 1)
 	dir := filepath.Join(t.TempDir(), "backups")

@@ -8,11 +8,12 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// mergeBytesMax is up to which size segments that follow each other are made one, so that a
-// folder does not have one for each minute of a month.
+// mergeBytesMax is the size up to which consecutive segments are merged, so that a folder does
+// not have a segment for each minute of a month.
 const mergeBytesMax = 64 << 20
 
-// merge makes small segments one. The last stays: the next one goes by its nonce.
+// merge merges small segments. It leaves the last one, because the next segment refers to its
+// nonce.
 func (t *Timeline) merge(ctx context.Context) error {
 	var group []*Segment
 	size := int64(0)
@@ -29,8 +30,8 @@ func (t *Timeline) merge(ctx context.Context) error {
 	return nil
 }
 
-// join writes segments as one, and then removes them, the first one first: what is left after a
-// kill in between is a part of what is there.
+// join writes several segments as one, and then deletes them, the first one first. If it is
+// killed in between, the remaining ones are covered by the merged one.
 func (t *Timeline) join(ctx context.Context, group []*Segment) error {
 	if len(group) < 2 {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// chain are the segments without a gap in which the writes behind a base are.
+// chain returns the segments without a gap that hold the writes after a base.
 func (t *Timeline) chain(b *Base) (out []*Segment) {
 	for _, s := range t.Segments {
 		switch {
@@ -22,8 +22,8 @@ func (t *Timeline) chain(b *Base) (out []*Segment) {
 	return out
 }
 
-// span are the moments that a base can be brought to; ok is false if there is none, as the
-// log that belongs to it is lost.
+// span returns the moments to which a base can be restored. ok is false if there is none
+// because segments are missing.
 func (t *Timeline) span(b *Base) (s Span, ok bool) {
 	chain := t.chain(b)
 	if len(chain) == 0 {
@@ -38,7 +38,7 @@ func (t *Timeline) reaches(b *Base) bool {
 	return ok
 }
 
-// Covered are the moments that can be restored, in order.
+// Covered returns the moments that can be restored, in order.
 func (t *Timeline) Covered() (out []Span) {
 	for _, b := range t.Bases {
 		s, ok := t.span(b)
@@ -54,10 +54,10 @@ func (t *Timeline) Covered() (out []Span) {
 	return out
 }
 
-// ErrNotCovered: there is no way to the state at a moment.
+// ErrNotCovered: the state at a moment cannot be restored.
 var ErrNotCovered = errors.New("no backup covers this moment")
 
-// Plan is how a moment is restored.
+// Plan holds the base and the segments with which a moment is restored.
 type Plan struct {
 	At       storage.Timestamp
 	Base     *Base
@@ -65,8 +65,9 @@ type Plan struct {
 	segments []*Segment
 }
 
-// Find finds the way to a moment, 0 for the newest there is: from the newest base before it,
-// in the newest timeline that has it. Errors: ErrNotCovered, which says what is.
+// Find plans the restore of a moment, 0 for the newest one: from the newest base before it,
+// in the newest timeline that covers it. Errors: ErrNotCovered, with a list of the moments
+// that are covered.
 func (f *Folder) Find(at storage.Timestamp) (*Plan, error) {
 	for _, t := range slices.Backward(f.Timelines) {
 		moment := at
@@ -93,7 +94,7 @@ func (f *Folder) Find(at storage.Timestamp) (*Plan, error) {
 	}
 }
 
-// MomentText prints a moment as people and --at read it.
+// MomentText formats a moment so that people and --at can read it.
 func MomentText(ts storage.Timestamp) string {
 	return fmt.Sprintf("%s (%d,%d)", time.Unix(int64(ts.Seconds()), 0).UTC().Format(time.RFC3339), ts.Seconds(), ts.Increment())
 }

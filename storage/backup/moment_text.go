@@ -15,12 +15,12 @@ var (
 	agoText       = regexp.MustCompile(`^(\d+(?:\.\d+)?)\s*(s|sec|second|m|min|minute|h|hour|d|day|w|week)s?\s+ago$`)
 )
 
-// agoUnits are the units of "10 minutes ago", by their first letters.
+// agoUnits are the units of "10 minutes ago", by first letter.
 var agoUnits = map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour}
 
-// ParseMoment reads a moment: a point in time, which stands for the state before that second,
-// a timestamp such as operationTime, which stands for the state with its commit, or "" and
-// "latest" for the newest there is, which is 0.
+// ParseMoment parses a moment: a point in time, which means the state before that second; a
+// timestamp such as operationTime, which means the state with its commit; or "" or "latest"
+// for the newest one, which is 0.
 func ParseMoment(text string, now time.Time) (storage.Timestamp, error) {
 	text = strings.TrimSpace(text)
 	if text == "" || text == "latest" {

@@ -18,7 +18,7 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv/wreck"
 )
 
-// counted counts the bytes that are read of each file.
+// counted counts the bytes read from each file.
 type counted struct {
 	vfs.FS
 	mu   sync.Mutex
@@ -87,7 +87,7 @@ func TestTablesAreReadOnce(t *testing.T) {
 	}
 }
 
-// A table that is damaged on the disk fails the backup, which leaves the copies before as they are.
+// If a table is damaged on the disk, the backup fails and leaves the earlier copies unchanged.
 func TestDamagedTableIsNoCopy(t *testing.T) {
 	w := newWorld(t, 1)
 	ctx := context.Background()
@@ -107,7 +107,7 @@ func TestDamagedTableIsNoCopy(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.reopen() // and all is in tables
+	w.reopen() // so that all data are in tables
 	f, err := Open(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +129,7 @@ func TestDamagedTableIsNoCopy(t *testing.T) {
 	}
 }
 
-// hurtNewTable flips a bit of the data of a table that a base has not.
+// hurtNewTable flips a bit in the data of a table that is not in a base.
 func hurtNewTable(t *testing.T, data string, b *Base) (name string) {
 	t.Helper()
 	paths, _ := filepath.Glob(filepath.Join(data, "*.sst"))
@@ -142,9 +142,9 @@ func hurtNewTable(t *testing.T, data string, b *Base) (name string) {
 		if err != nil || len(text) < 10_000 {
 			continue
 		}
-		t.Cleanup(func() { _ = os.WriteFile(path, text, 0o600) }) // the engine may try again for as long as it cannot read it
+		t.Cleanup(func() { _ = os.WriteFile(path, text, 0o600) }) // Pebble may retry as long as it cannot read it
 		flipped := bytes.Clone(text)
-		flipped[len(text)/2] ^= 4 // in the data: without its index the engine would not go on
+		flipped[len(text)/2] ^= 4 // in the data: without the index Pebble would not go on
 		if err := os.WriteFile(path, flipped, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -161,7 +161,7 @@ func names(b *Base) (list []string) {
 	return list
 }
 
-// Copies take the time of their rate, from step to step; what took longer is not made up for.
+// Copying keeps its rate from step to step; delays are not caught up later.
 func TestPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPace(copyStep)
@@ -182,7 +182,7 @@ func TestPace(t *testing.T) {
 		time.Sleep(300 * time.Millisecond)
 		step(copyStep, 4*time.Second)
 		time.Sleep(5500 * time.Millisecond)
-		step(3*copyStep, 11*time.Second) // one tick had come
+		step(3*copyStep, 11*time.Second) // one tick was already there
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := p.wait(ctx, 1<<40); !errors.Is(err, context.Canceled) {

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// pace spreads work over time, so that others get their share of the disk.
+// pace limits the rate of work, so that other users of the disk get their share.
 type pace struct {
-	tick *time.Ticker // one step may be done for each; nil = no limit
-	done int64        // bytes that no tick was taken for
+	tick *time.Ticker // each tick allows one step; nil = no limit
+	done int64        // bytes done for which no tick was taken yet
 }
 
-// newPace makes a pace of so many bytes per second, 0 for one without a limit.
+// newPace creates a pace of rate bytes per second; 0 = no limit.
 func newPace(rate int64) *pace {
 	if rate <= 0 {
 		return &pace{}
@@ -25,7 +25,7 @@ func (p *pace) stop() {
 	}
 }
 
-// wait returns when n bytes that are done have taken their time. What took longer is not made up for.
+// wait returns when n bytes that are done have taken their time. A delay is not caught up later.
 // Errors: the context's.
 func (p *pace) wait(ctx context.Context, n int64) error {
 	if p == nil || p.tick == nil {

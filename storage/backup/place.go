@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// ErrNowhere: a client asks for a backup, and the server was given no folder for them.
+// ErrNowhere: a client requests a backup, and the server has no folder for backups.
 var ErrNowhere = errors.New("the server was started without a folder for backups, and clients do not choose where it writes: start it with --backup-to FOLDER, " +
 	"and with --backup-interval 0 if it is to make backups only when it is asked")
 
-// place is where a client's backup goes: into the folder of the policy, which "" stands for, or into one directly in it, given
-// by its name or by its path. Symbolic links are followed before that is decided.
-// Errors: ErrNowhere; a place elsewhere; those of the file system.
+// place returns the folder of a backup that a client requests: the folder of the policy, for "", or a folder
+// directly in it, given by name or path. Symbolic links are resolved before this check. Errors: ErrNowhere; a
+// folder elsewhere; those of the file system.
 func (r *Runner) place(to string) (string, error) {
 	root := r.policy.Folder
 	switch {
@@ -44,7 +44,8 @@ func (r *Runner) place(to string) (string, error) {
 	return filepath.Join(root, within), nil
 }
 
-// within is a folder as seen from that of the policy. Errors: one within the data; those of the file system.
+// within returns a folder relative to that of the policy. Errors: a folder within the data; those of the file
+// system.
 func (p *Policy) within(at string) (string, error) {
 	root, err := followed(p.Folder)
 	if err != nil {
@@ -62,10 +63,10 @@ func (p *Policy) within(at string) (string, error) {
 	return filepath.Rel(root, at)
 }
 
-// ErrInData: the folder for backups lies within that of the data.
+// ErrInData: the backup folder lies within the data folder.
 var ErrInData = errors.New("it lies within the folder of --data, and would be lost with it: choose another")
 
-// Check refuses a folder that lies within that of the data, and one in a folder that is not there.
+// Check returns an error if the backup folder lies within the data folder, or if its parent does not exist.
 // Errors: ErrInData, ErrParent; those of the file system.
 func (p *Policy) Check() error {
 	at, err := followed(p.Folder)
@@ -81,7 +82,7 @@ func (p *Policy) Check() error {
 	return nil
 }
 
-// followed is a path without symbolic links, as far as there are folders. Errors: those of the file system.
+// followed resolves the symbolic links of the existing part of a path. Errors: those of the file system.
 func followed(path string) (string, error) {
 	path, rest := filepath.Clean(path), ""
 	for {

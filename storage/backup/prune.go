@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// clean removes what backups that did not come to their end have left. Nobody else writes.
+// clean removes the remains of interrupted backups. The caller has the lock.
 func (f *Folder) clean() error {
 	entries, err := os.ReadDir(f.Dir)
 	if err != nil {
@@ -38,7 +38,7 @@ func (f *Folder) clean() error {
 	return nil
 }
 
-// locked reports a folder that somebody holds.
+// locked reports whether another process holds the lock of a folder.
 func locked(path string) bool {
 	lock, err := pebblekv.LockFolder(path)
 	if err == nil {
@@ -47,7 +47,7 @@ func locked(path string) bool {
 	return errors.Is(err, storage.ErrLocked)
 }
 
-// held reports that somebody restores from the folder.
+// held reports whether a restore from the folder is in progress.
 func (f *Folder) held() (bool, error) {
 	entries, err := os.ReadDir(f.Dir)
 	for _, e := range entries {
@@ -58,8 +58,9 @@ func (f *Folder) held() (bool, error) {
 	return false, err
 }
 
-// clean removes bases without a manifest, tables that no base has, and half files. A base
-// whose manifest is there and cannot be read keeps its tables: somebody may mend it.
+// clean removes bases without a manifest, tables that no base uses, and incomplete files.
+// If a base has an unreadable manifest, no tables are removed, because the manifest may be
+// repaired.
 func (t *Timeline) clean() error {
 	wanted := map[string]bool{}
 	for _, b := range t.Bases {
@@ -95,7 +96,7 @@ func (t *Timeline) clean() error {
 	})
 }
 
-// removeFrom removes the files of a folder that are chosen, if there is one.
+// removeFrom removes the chosen files of a folder, if the folder exists.
 func removeFrom(dir string, chosen func(name string) bool) error {
 	entries, err := os.ReadDir(dir)
 	if os.IsNotExist(err) {
@@ -114,14 +115,13 @@ func removeFrom(dir string, chosen func(name string) bool) error {
 	return nil
 }
 
-// Pruned is what was deleted.
+// Pruned counts what was deleted.
 type Pruned struct {
 	Bases, Segments, Timelines int
 }
 
-// Prune deletes what no moment since a time needs; the newest backup stays in any case, and
-// everything while somebody restores.
-// Errors: ErrBusy, those of the file system.
+// Prune deletes what no moment since a timestamp needs. It keeps the newest backup in any
+// case, and deletes nothing during a restore. Errors: ErrBusy, those of the file system.
 func Prune(dir string, since storage.Timestamp) (p Pruned, err error) {
 	f, err := begin(dir)
 	if err != nil {
@@ -146,8 +146,9 @@ func Prune(dir string, since storage.Timestamp) (p Pruned, err error) {
 	return p, nil
 }
 
-// prune deletes the bases before the last one that is not behind a moment, and the segments
-// that only they need. A manifest goes first: a base without one is cleared away.
+// prune deletes the bases before the last one at or before since, and the segments that
+// only they need. A base's manifest is deleted first, because clean removes bases without a
+// manifest.
 func (t *Timeline) prune(since storage.Timestamp, p *Pruned) error {
 	keep := 0
 	for i, b := range t.Bases {

@@ -11,13 +11,13 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv/wreck"
 )
 
-// scratchPrefix begins the names of folders for what is restored and read only.
+// scratchPrefix is the prefix of temporary folders with restored files that are only read.
 const scratchPrefix = "restore-"
 
-// Restore makes the files of a store as it was at the moment of a plan, in a folder that is
-// there and empty. For reading documents only, tables are linked where they can be, and what
-// only a server needs is left out. After an error the folder is of no use.
-// Errors: what is damaged or missing; those of ctx and the file system.
+// Restore creates the files of a store at the moment of a plan, in an existing empty folder.
+// With documentsOnly, the store is only for reading documents: tables are linked if
+// possible, and data that only a server needs are left out. After an error the folder is
+// unusable. Errors: damaged or missing files; those of ctx and the file system.
 func (p *Plan) Restore(ctx context.Context, dir string, documentsOnly bool, report Report) error {
 	told := report.meter("copying files", "bytes", p.Base.Bytes())
 	for i := range p.Base.Files {
@@ -72,7 +72,7 @@ func (p *Plan) Restore(ctx context.Context, dir string, documentsOnly bool, repo
 	})
 }
 
-// link puts a file into a folder without copying it; ok is false where that is not possible.
+// link links a file into a folder without copying it; ok is false if that is not possible.
 func link(from, to string, size int64) (ok bool) {
 	info, err := os.Stat(from)
 	if err != nil || info.Size() != size {
@@ -85,9 +85,9 @@ func link(from, to string, size int64) (ok bool) {
 	return err == nil && os.Symlink(whole, to) == nil
 }
 
-// Hold makes a folder for a restore: within that of the backups, where tables can be linked,
-// or else among the temporary files. Nothing is deleted from the folder of backups while it
-// is held, so hold it before Open; release removes it.
+// Hold creates a folder for a restore: within the backup folder, where tables can be linked,
+// or else among the temporary files. Nothing is deleted from the backup folder while it is
+// held, so call Hold before Open; release removes the folder.
 func Hold(folder string) (dir string, release func(), err error) {
 	if dir, err = os.MkdirTemp(folder, scratchPrefix); err != nil {
 		dir, err = os.MkdirTemp("", "cantle-"+scratchPrefix)

@@ -9,59 +9,60 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Policy is where a server makes backups, and what it does by itself; without a folder it makes none.
+// Policy holds the backup folder of a server, and its automatic backups. Without a folder no backups are
+// made.
 type Policy struct {
 	Folder    string
-	Data      string        // that of the data, in which no backup lies
-	Interval  time.Duration // between bases; 0 = only when it is asked
+	Data      string        // the data folder; backups must not lie in it
+	Interval  time.Duration // between bases; 0 = only on request
 	Retention time.Duration // how far back moments can be restored; 0 = for ever
-	Rate      int64         // bytes per second at which files are copied; 0 = as fast as they can be
+	Rate      int64         // bytes per second at which files are copied; 0 = no limit
 }
 
-// Automatic reports a policy of making backups without being asked.
+// Automatic reports whether the policy makes backups without a request.
 func (p *Policy) Automatic() bool { return p.Folder != "" && p.Interval > 0 }
 
-// How often the log is copied between two bases, and what failed is tried again.
+// Intervals of copying the log between two bases, and of retries after a failure.
 const (
 	shipEvery  = time.Minute
 	retryEvery = time.Minute
 )
 
-// Runner makes backups of a store, one at a time: when it is asked, and by a policy.
+// Runner makes backups of a store, one at a time: on request and by a policy.
 type Runner struct {
 	src     Source
 	policy  Policy
 	program string
 	now     func() time.Time
-	// told hears of what a policy has done, or of why it could not.
+	// told is called after an automatic backup, or with the error if it failed.
 	told func(what string, err error)
 
 	mu     sync.Mutex
 	status Status
 }
 
-// Status is what serverStatus shows.
+// Status is shown by serverStatus.
 type Status struct {
 	Policy   Policy
 	Running  bool
-	To       string // the folder of the backup on its way
+	To       string // the folder of the backup in progress
 	Since    time.Time
 	Progress Progress
 
 	Made     int64     // bases since the start
-	Shipped  int64     // segments beside them
-	Failed   int64     // tries
-	LastEnd  time.Time // of the last base that was made, or found at the start; zero = none
+	Shipped  int64     // segments besides those of bases
+	Failed   int64     // failed attempts
+	LastEnd  time.Time // of the last base, made by this process or found at the start; zero = none
 	LastTo   string
-	Covered  storage.Timestamp // the newest moment that can be restored from there
-	LastErr  string            // why the last try failed, "" if it did not
+	Covered  storage.Timestamp // the newest moment that can be restored from LastTo
+	LastErr  string            // the error of the last attempt, "" if it succeeded
 	FailedAt time.Time
 }
 
-// ErrRunning: a backup is on its way already.
+// ErrRunning: another backup is in progress.
 var ErrRunning = errors.New("a backup is being made already; wait for its end")
 
-// NewRunner makes a runner. program is the version of the program; told may be nil.
+// NewRunner creates a runner. program is the version of the program; told may be nil.
 func NewRunner(src Source, policy Policy, program string, now func() time.Time, told func(what string, err error)) *Runner {
 	if told == nil {
 		told = func(string, error) {}
@@ -69,15 +70,15 @@ func NewRunner(src Source, policy Policy, program string, now func() time.Time, 
 	return &Runner{src: src, policy: policy, program: program, now: now, told: told, status: Status{Policy: policy}}
 }
 
-// Status tells how it goes.
+// Status returns the current state.
 func (r *Runner) Status() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.status
 }
 
-// Asked makes a base where a client wants it, in the folder of the policy or directly in that, and returns where.
-// Errors: ErrNowhere, a place elsewhere; as Take.
+// Asked makes a base in the folder that a client requests, which is that of the policy or one directly in it,
+// and returns the folder. Errors: PlaceError; as Take.
 func (r *Runner) Asked(ctx context.Context, to string) (dir string, b *Base, err error) {
 	if dir, err = r.place(to); err != nil {
 		return "", nil, &PlaceError{err}
@@ -86,7 +87,7 @@ func (r *Runner) Asked(ctx context.Context, to string) (dir string, b *Base, err
 	return dir, b, err
 }
 
-// PlaceError refuses the place that a client wants.
+// PlaceError is the error for a requested folder that is not allowed.
 type PlaceError struct{ error }
 
 // take makes a base in a folder. Errors: ErrRunning; as Take.
@@ -96,7 +97,7 @@ func (r *Runner) take(ctx context.Context, dir string) (b *Base, err error) {
 	}
 	defer func() { r.leave(err) }()
 	if dir != r.policy.Folder {
-		if err := makeFolder(r.policy.Folder); err != nil { // which dir lies in
+		if err := makeFolder(r.policy.Folder); err != nil { // the parent of dir
 			return nil, err
 		}
 	}
@@ -116,7 +117,7 @@ func (r *Runner) take(ctx context.Context, dir string) (b *Base, err error) {
 	return b, nil
 }
 
-// ship copies the log of the policy's folder.
+// ship copies the log to the policy's folder.
 func (r *Runner) ship(ctx context.Context) (err error) {
 	if err := r.enter(r.policy.Folder); err != nil {
 		return err
@@ -154,9 +155,9 @@ func (r *Runner) leave(err error) {
 	}
 }
 
-// Run does what the policy says until ctx ends. A backup is due when the last one in the
-// folder, perhaps of an earlier process, is older than the interval. One without backups by themselves
-// looks whether the log is kept for anybody.
+// Run makes the backups of the policy until ctx ends. A backup is due if the last one in the folder, perhaps
+// made by an earlier process, is older than the interval. If the policy is not automatic, Run only checks
+// whether the log that is kept is still needed.
 func (r *Runner) Run(ctx context.Context) {
 	if !r.policy.Automatic() {
 		r.watchUse(ctx)
@@ -179,7 +180,7 @@ func (r *Runner) Run(ctx context.Context) {
 func (r *Runner) look() {
 	f, err := Open(r.policy.Folder)
 	if err != nil {
-		return // the first try will tell
+		return // the first attempt reports the error
 	}
 	kept, err := r.src.KeepWrites()
 	if err != nil {
@@ -206,7 +207,7 @@ func (r *Runner) step(ctx context.Context) time.Duration {
 	var err error
 	if !due {
 		err = r.ship(ctx)
-		// Without the writes in between only a new base helps.
+		// If writes are missing in between, a new base is needed.
 		due = errors.Is(err, storage.ErrLogTruncated) || errors.Is(err, errNoBase)
 	}
 	if due {

@@ -21,13 +21,13 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// A segment is all writes of a part of the log:
+// A segment holds all writes of a part of the log:
 //
 //	magic 8
-//	length 4, length when packed 4, crc 4 of what follows, packed bytes     blocks
-//	0 4, length of the end 4, crc 4, end                                    see Segment.end
+//	length 4, compressed length 4, crc 4 of what follows, compressed bytes     blocks
+//	0 4, length of the end 4, crc 4, end                                       see appendEnd
 //
-// Taken together and unpacked, the blocks are, write by write:
+// The decompressed blocks together hold, for each write:
 //
 //	length of the batch 4, first sequence number 8, count 4, time 8, batch
 const (
@@ -44,23 +44,23 @@ type Segment struct {
 	Name  string
 	Size  int64
 	First uint64            // the first sequence number
-	Next  uint64            // behind the last
+	Next  uint64            // the sequence number after the last
 	Time  storage.Timestamp // of the last write
-	Nonce uint64            // tells it from another of this name
+	Nonce uint64            // distinguishes segments of the same name
 	Count int64             // of writes
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// errDamaged is what is wrong with a segment.
+// errDamaged describes the damage of a segment.
 type errDamaged string
 
 func (e errDamaged) Error() string { return string(e) }
 
-// errDone ends a visit.
+// errDone ends a visit early.
 var errDone = errors.New("done")
 
-// appendEnd appends what stands at the end of the file.
+// appendEnd encodes the end of the file.
 func (s *Segment) appendEnd(dst []byte) []byte {
 	for _, n := range []uint64{s.First, s.Next, uint64(s.Time), s.Nonce, uint64(s.Count)} {
 		dst = binary.BigEndian.AppendUint64(dst, n)
@@ -77,7 +77,7 @@ type segmentWriter struct {
 	segment Segment
 }
 
-// newSegment begins a file in a folder.
+// newSegment creates a file in a folder.
 func newSegment(dir string, first, nonce uint64) (*segmentWriter, error) {
 	file, err := os.OpenFile(filepath.Join(dir, "next"+partSuffix), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -88,7 +88,7 @@ func newSegment(dir string, first, nonce uint64) (*segmentWriter, error) {
 	return w, err
 }
 
-// add writes one write.
+// add adds one write.
 func (w *segmentWriter) add(x pebblekv.Write) error {
 	s := &w.segment
 	s.Next, s.Time, s.Count = x.Next(), max(s.Time, x.Time), s.Count+1
@@ -113,7 +113,7 @@ func (w *segmentWriter) write(b []byte) error {
 	return nil
 }
 
-// flush writes the block.
+// flush writes the current block.
 func (w *segmentWriter) flush() error {
 	if len(w.block) == 0 {
 		return nil
@@ -136,7 +136,7 @@ func (w *segmentWriter) put(length int, b []byte) error {
 	return err
 }
 
-// finish makes the file durable, and gives it its name.
+// finish syncs the file and gives it its name.
 func (w *segmentWriter) finish(ts storage.Timestamp) (*Segment, error) {
 	s := &w.segment
 	s.Time = max(s.Time, ts)
@@ -155,13 +155,13 @@ func (w *segmentWriter) finish(ts storage.Timestamp) (*Segment, error) {
 	return s, syncFolder(dir)
 }
 
-// abandon removes what was written.
+// abandon deletes the file.
 func (w *segmentWriter) abandon() {
 	_ = w.file.Close()
 	_ = os.Remove(w.file.Name())
 }
 
-// openSegments lists the segments, and notes those whose end is not there.
+// openSegments lists the segments, and adds findings for those without an end.
 func (t *Timeline) openSegments() error {
 	entries, err := os.ReadDir(filepath.Join(t.dir, logName))
 	if err != nil {
@@ -175,7 +175,7 @@ func (t *Timeline) openSegments() error {
 		case strings.HasSuffix(e.Name(), segmentSuffix):
 			s, err := readEnd(filepath.Join(t.dir, logName, e.Name()))
 			if errors.Is(err, fs.ErrNotExist) {
-				continue // it was merged into another since it was listed
+				continue // it was merged since the folder was listed
 			}
 			if err != nil {
 				t.find("damaged", t.rel(logName, e.Name()), reason(err))
@@ -184,7 +184,8 @@ func (t *Timeline) openSegments() error {
 			t.Segments = append(t.Segments, s)
 		}
 	}
-	// Of those that begin alike the longest counts, and what others have as well does not.
+	// Of segments with the same start the longest is used; segments covered by others are
+	// not.
 	slices.SortFunc(t.Segments, func(a, b *Segment) int {
 		return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(b.Next, a.Next))
 	})
@@ -200,7 +201,7 @@ func (t *Timeline) openSegments() error {
 	return nil
 }
 
-// readEnd reads what stands at the end of a segment.
+// readEnd reads the end of a segment.
 func readEnd(path string) (*Segment, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -227,7 +228,7 @@ func readEnd(path string) (*Segment, error) {
 	return s, nil
 }
 
-// segmentReader unpacks the blocks of a segment.
+// segmentReader decompresses the blocks of a segment.
 type segmentReader struct {
 	in     *bufio.Reader
 	packed []byte
@@ -280,11 +281,12 @@ func (r *segmentReader) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// batchBytesMax bounds what is believed of a length: more than a transaction may write.
+// batchBytesMax is the largest plausible length of a batch: more than a transaction may
+// write.
 const batchBytesMax = 1 << 30
 
-// each visits the writes of a segment in order, and looks whether they are all there.
-// Errors: what is wrong with it; those of visit and ctx.
+// each visits the writes of a segment in order, and checks that all are there. Errors: the
+// damage of the segment; those of visit and ctx.
 func (t *Timeline) each(ctx context.Context, s *Segment, told progress, visit func(pebblekv.Write) error) error {
 	file, err := os.Open(filepath.Join(t.dir, logName, s.Name))
 	if err != nil {
@@ -329,7 +331,7 @@ func (t *Timeline) each(ctx context.Context, s *Segment, told progress, visit fu
 	}
 }
 
-// telling is a reader that tells what was read.
+// telling is a reader that reports the number of bytes read.
 type telling struct {
 	io.Reader
 	told progress

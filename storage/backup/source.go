@@ -17,13 +17,13 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// Source is an open store of files.
+// Source is an open store with files.
 type Source interface {
-	// Checkpoint is storage.Store's.
+	// Checkpoint is that of storage.Store.
 	Checkpoint(ctx context.Context, dir string) error
-	// Folder is where its files are.
+	// Folder returns the folder of its files.
 	Folder() string
-	// KeepWrites, Keeping, EndKeeping, MarkPlace, Writes and DropWrites are pebblekv's.
+	// KeepWrites, Keeping, EndKeeping, MarkPlace, Writes and DropWrites are those of pebblekv.
 	KeepWrites() (folder string, err error)
 	Keeping() (folder string, on bool)
 	EndKeeping() error
@@ -32,27 +32,27 @@ type Source interface {
 	DropWrites(before uint64) error
 }
 
-// identity is what a data folder knows of its backups: a file beside the logs that it keeps
-// for them, which no backup has, so that what is restored is another timeline.
+// identity holds what a data folder stores about its backups. It is a file beside the kept logs. Backups do
+// not contain it, so a restored folder has another timeline.
 type identity struct {
 	Timeline string  `json:"timeline"`
 	Places   []place `json:"places"` // the newest last
 	path     string
 }
 
-// place is a folder of backups that it has written to.
+// place is a backup folder that the data folder was backed up to.
 type place struct {
 	ID   string `json:"id"`
-	Path string `json:"path,omitempty"` // where it was
-	// Nonces are those of the last segment and of the one that was about to follow. A folder
-	// that ends with another was written to by a copy of this data folder.
+	Path string `json:"path,omitempty"` // its path then
+	// Nonces are those of the last segment and of the one that was about to follow. If the backup folder ends
+	// with another segment, a copy of this data folder has written to it.
 	Nonces [2]uint64 `json:"nonces"`
 }
 
-// placesMax bounds how many are known.
+// placesMax is the maximum number of places stored.
 const placesMax = 16
 
-// readIdentity reads the file, or makes up a timeline.
+// readIdentity reads the file, or creates a timeline.
 func readIdentity(folder string) (*identity, error) {
 	id := &identity{path: filepath.Join(folder, "TIMELINE")}
 	data, err := os.ReadFile(id.path)
@@ -66,25 +66,25 @@ func readIdentity(folder string) (*identity, error) {
 	return id, id.save()
 }
 
-// begin makes up a timeline.
+// begin creates a new timeline.
 func (id *identity) begin() {
 	id.Timeline, id.Places = hex.EncodeToString(random()), nil
 }
 
-// random are eight bytes that nobody else has.
+// random returns eight random bytes.
 func random() []byte {
 	b := make([]byte, 8)
 	_, _ = rand.Read(b) // never fails
 	return b
 }
 
-// fits reports that a segment at the end of a timeline in a folder is this data folder's own.
+// fits reports whether the last segment of a timeline in a backup folder was written from this data folder.
 func (id *identity) fits(dir string, last *Segment) bool {
 	i := slices.IndexFunc(id.Places, func(p place) bool { return p.ID == dir })
 	return i >= 0 && slices.Contains(id.Places[i].Nonces[:], last.Nonce)
 }
 
-// follow notes that a segment is about to be written, and returns its nonce.
+// follow records that a segment is about to be written, and returns its nonce.
 func (id *identity) follow(f *Folder, last *Segment) (nonce uint64, err error) {
 	p := place{ID: f.ID, Path: f.Dir}
 	id.Places = slices.DeleteFunc(id.Places, func(p place) bool { return p.ID == f.ID || p.Path == f.Dir })
@@ -108,14 +108,14 @@ func (id *identity) save() error {
 	return writeWhole(id.path, sealed(text))
 }
 
-// Span are moments that can be restored.
+// Span is a range of moments that can be restored.
 type Span struct{ From, To storage.Timestamp }
 
-// Holds reports that a moment lies in it.
+// Holds reports whether a moment lies in the span.
 func (s Span) Holds(ts storage.Timestamp) bool { return s.From <= ts && ts <= s.To }
 
-// left refuses a folder that had backups of this data folder and has none now, not even the mark of a folder of
-// backups: what is there is what the disk was mounted over. Errors: ErrGone.
+// left refuses a folder that had backups of this data folder and now is no backup folder at all: likely a
+// disk is not mounted, and the folder is the mount point. Errors: ErrGone.
 func (id *identity) left(dir string) error {
 	if !slices.ContainsFunc(id.Places, func(p place) bool { return p.Path == dir }) || isFolder(dir) {
 		return nil

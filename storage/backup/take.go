@@ -14,17 +14,17 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv/wreck"
 )
 
-// Progress is how far a backup or a restore is.
+// Progress is the state of a backup or a restore.
 type Progress struct {
-	Phase       string // what is being done
-	Unit        string // of what Done and Total count
+	Phase       string // name of the current step
+	Unit        string // unit of Done and Total
 	Done, Total int64
 }
 
-// Report is told of progress; nil = nobody asks. It must be quick.
+// Report is called with the progress; it may be nil. It must return quickly.
 type Report func(Progress)
 
-// meter makes Reports of what is done in one phase.
+// meter returns a progress function that reports one phase.
 func (r Report) meter(phase, unit string, total int64) progress {
 	p := Progress{Phase: phase, Unit: unit, Total: total}
 	return func(n int64) error {
@@ -36,20 +36,20 @@ func (r Report) meter(phase, unit string, total int64) progress {
 	}
 }
 
-// checkpointName is a folder beside the store's for the files that are about to be copied:
-// links, which keep them from being deleted.
+// checkpointName is the folder, within that of the store, with links to the files that are
+// about to be copied, so that they are not deleted meanwhile.
 const checkpointName = "checkpoint"
 
-// Options are how a backup is made.
+// Options are the options of a backup.
 type Options struct {
-	Program string // its version
+	Program string // version of the program
 	Now     func() time.Time
 	Report  Report
-	Rate    int64       // bytes per second at which files are copied; 0 = as fast as they can be
-	Files   pebblekv.FS // from which they are; nil = the disk
+	Rate    int64       // bytes per second at which files are copied; 0 = no limit
+	Files   pebblekv.FS // the file system of the store; nil = the disk
 }
 
-// taking is a backup on its way.
+// taking is a backup in progress.
 type taking struct {
 	ctx context.Context
 	src Source
@@ -59,7 +59,7 @@ type taking struct {
 	t   *Timeline
 }
 
-// start opens the folder, clears away what did not come to its end, and finds the timeline.
+// start opens the folder, removes the remains of interrupted backups, and finds the timeline.
 func start(ctx context.Context, src Source, dir string, o Options) (*taking, error) {
 	kept, err := src.KeepWrites()
 	if err != nil {
@@ -91,7 +91,7 @@ func start(ctx context.Context, src Source, dir string, o Options) (*taking, err
 	return x, nil
 }
 
-// last is the segment at the end, nil if there is none.
+// last returns the last segment, nil if there is none.
 func (t *Timeline) last() *Segment {
 	if len(t.Segments) == 0 {
 		return nil
@@ -99,9 +99,9 @@ func (t *Timeline) last() *Segment {
 	return t.Segments[len(t.Segments)-1]
 }
 
-// Take makes a base in a folder, of which only what is new is copied, and a segment up to it.
-// Only one process at a time can. Errors: ErrBusy, ErrForeign, ErrFormat; those of ctx, of the
-// source and of the file system.
+// Take makes a base in a folder, for which only new tables are copied, and a segment up to it.
+// Only one process at a time can do so. Errors: ErrBusy, ErrForeign, ErrFormat; those of ctx,
+// of the source and of the file system.
 func Take(ctx context.Context, src Source, dir string, o Options) (base *Base, err error) {
 	x, err := start(ctx, src, dir, o)
 	if err != nil {
@@ -144,19 +144,19 @@ func Take(ctx context.Context, src Source, dir string, o Options) (base *Base, e
 	}
 	x.t.Bases = append(x.t.Bases, b)
 	if held, err := x.f.held(); err == nil && !held {
-		_ = x.t.merge(ctx) // what cannot be read or written stays as it is
+		_ = x.t.merge(ctx) // on an error the segments stay as they are
 	}
 	return b, nil
 }
 
-// Clear removes what a backup has left in the folder of a store that was killed meanwhile.
+// Clear removes the checkpoint that a killed backup has left in the folder of a store.
 func Clear(src Source) error { return os.RemoveAll(filepath.Join(src.Folder(), checkpointName)) }
 
-// errNoBase: there is nothing yet that a segment could follow.
+// errNoBase: there is no base yet that a segment could follow.
 var errNoBase = errors.New("there is no backup of this server in the folder yet")
 
-// Ship writes a segment with everything written since the one before, so that moments up to
-// now can be restored. Errors: as Take; storage.ErrLogTruncated where a Take must come first.
+// Ship writes a segment with all writes since the previous segment, so that moments up to now
+// can be restored. Errors: as Take; storage.ErrLogTruncated if a Take is needed first.
 func Ship(ctx context.Context, src Source, dir string) (segment *Segment, err error) {
 	x, err := start(ctx, src, dir, Options{})
 	if err != nil {
@@ -169,8 +169,8 @@ func Ship(ctx context.Context, src Source, dir string) (segment *Segment, err er
 	return x.ship(0)
 }
 
-// ship writes a segment behind the last one. Where writes are missing in between it begins
-// at a sequence number, unless that is 0.
+// ship writes a segment after the last one. If writes in between are missing, it starts at
+// orFrom, unless that is 0.
 func (x *taking) ship(orFrom uint64) (*Segment, error) {
 	_, behind, err := x.src.MarkPlace(x.ctx)
 	if err != nil {
@@ -191,7 +191,7 @@ func (x *taking) ship(orFrom uint64) (*Segment, error) {
 	return segment, x.src.DropWrites(behind.Next)
 }
 
-// segment writes the writes from a sequence number up to a place.
+// segment writes the writes from a sequence number up to a position.
 func (x *taking) segment(from uint64, behind pebblekv.Place) (*Segment, error) {
 	nonce, err := x.id.follow(x.f, x.t.last())
 	if err != nil {
@@ -212,12 +212,13 @@ func (x *taking) segment(from uint64, behind pebblekv.Place) (*Segment, error) {
 	return w.finish(behind.Time)
 }
 
-// immutable reports a file that never changes under its name.
+// immutable reports whether a file never changes under its name.
 func immutable(name string) bool {
 	return strings.HasSuffix(name, ".sst") || strings.HasSuffix(name, ".blob")
 }
 
-// copyFiles copies the files of a checkpoint: tables that no base has, and the rest.
+// copyFiles copies the files of a checkpoint: the tables that the last base does not have, and
+// all other files.
 func (x *taking) copyFiles(checkpoint string, b *Base) error {
 	entries, err := os.ReadDir(checkpoint)
 	if err != nil {

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// usedEvery is how often backups made by hand are looked for.
+// usedEvery is the interval at which watchUse runs.
 const usedEvery = time.Minute
 
-// watchUse lets go of the log that is kept for the next backup by hand, once there is no backup
-// left that it would follow, or none can be made any more.
+// watchUse stops keeping the log for the next manual backup once there is no backup left that it
+// would follow, or none can be made any more.
 func (r *Runner) watchUse(ctx context.Context) {
 	tick := time.NewTicker(usedEvery)
 	defer tick.Stop()
@@ -29,7 +29,7 @@ func (r *Runner) watchUse(ctx context.Context) {
 	}
 }
 
-// endUnused ends keeping what no backup has any use for, and reports that.
+// endUnused stops keeping logs that no backup needs, and reports whether it did.
 func (r *Runner) endUnused() (ended bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,8 +46,8 @@ func (r *Runner) endUnused() (ended bool, err error) {
 	return true, r.src.EndKeeping()
 }
 
-// used reports that backups of a timeline lie in a folder, or in a folder of backups directly in it.
-// A disk that does not answer is taken for one that has them.
+// used reports whether a folder, or a backup folder directly in it, has backups of a timeline. If
+// the disk does not answer, the result is true.
 func used(dir, timeline string) bool {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -11,8 +11,9 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// What is kept for the next backup by hand ends with the folders of those before, and with
-// --backup-to; a folder that is there again begins anew, with the timeline that it had.
+// Logs kept for the next manual backup are dropped once the folders of the earlier backups
+// are gone, or --backup-to is. If the folder is there again, keeping starts again with the
+// same timeline.
 func TestKeptEndsWithItsBackups(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, 5)
@@ -60,7 +61,7 @@ func TestKeptEndsWithItsBackups(t *testing.T) {
 		t.Errorf("%d logs are kept after a restart", n)
 	}
 
-	// Also while the folders are there, for a server that can write into none.
+	// Also if the folders exist, for a server without a folder to write to.
 	if _, _, err := runner(dir).Asked(ctx, ""); err != nil {
 		t.Fatal(err)
 	}

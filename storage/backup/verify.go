@@ -12,26 +12,27 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// Finding is something that is wrong in a folder.
+// Finding is a defect of a backup folder.
 type Finding struct {
 	Kind  string // "missing", "truncated", "damaged", "incomplete", "gap"
 	Where string // the file, within the folder
 	What  string
 }
 
-// Harmless reports what nothing needs that could be restored: a backup was being made meanwhile, or did not come to its end.
+// Harmless reports whether no moment that could be restored is affected: a backup was in progress or was
+// interrupted.
 func (x Finding) Harmless() bool { return x.Kind == "incomplete" }
 
 func (t *Timeline) find(kind, where, what string) {
 	t.findings = append(t.findings, Finding{kind, where, what})
 }
 
-// verifyTries is how often a folder is read in which a server deletes and merges meanwhile.
+// verifyTries is the maximum number of passes while a server deletes and merges files.
 const verifyTries = 5
 
-// Verify reads every file and compares sizes and checksums. Where something is missed and the folder has changed meanwhile,
-// as the server deletes and merges what is old, it is read again. Errors: those of ctx and the
-// file system; what is wrong with the backups is among the findings.
+// Verify reads every file and compares sizes and checksums. If it finds a defect and the folder has changed
+// meanwhile, because the server deletes and merges old files, it starts again. Errors: those of ctx and the
+// file system; defects of the backups are findings.
 func (f *Folder) Verify(ctx context.Context, report Report) ([]Finding, error) {
 	for try := 1; ; try++ {
 		all, err := f.verify(ctx, report)
@@ -46,7 +47,7 @@ func (f *Folder) Verify(ctx context.Context, report Report) ([]Finding, error) {
 	}
 }
 
-// same reports that nothing was added to a folder, or deleted from it.
+// same reports whether nothing was added to the folder or deleted from it.
 func (f *Folder) same(o *Folder) bool {
 	return slices.EqualFunc(f.Timelines, o.Timelines, func(a, b *Timeline) bool {
 		return a.ID == b.ID &&
@@ -72,8 +73,7 @@ func (f *Folder) verify(ctx context.Context, report Report) ([]Finding, error) {
 	return all, nil
 }
 
-// files yields the files of all bases with the first base that each belongs to; a table that
-// several share comes once.
+// files yields the files of all bases with their first base; a shared table is yielded once.
 func (t *Timeline) files(yield func(*Base, *File) bool) {
 	seen := map[string]bool{}
 	for _, b := range t.Bases {
@@ -90,7 +90,7 @@ func (t *Timeline) files(yield func(*Base, *File) bool) {
 	}
 }
 
-// bytes is how much verify reads.
+// bytes returns the number of bytes that verify reads.
 func (t *Timeline) bytes() (n int64) {
 	for _, f := range t.files {
 		n += f.Size
@@ -133,8 +133,8 @@ func (t *Timeline) verify(ctx context.Context, told progress) error {
 	return nil
 }
 
-// needed reports that the gap before a segment is one within what a base could reach: a backup
-// that begins behind a gap says itself that moments are missing.
+// needed reports whether a gap before a segment affects moments that a base could reach. If a base starts at
+// that segment, no base needs the writes in the gap: the moments in it are just not covered.
 func (t *Timeline) needed(s *Segment) bool {
 	for _, b := range t.Bases {
 		if b.From == s.First {
@@ -144,7 +144,7 @@ func (t *Timeline) needed(s *Segment) bool {
 	return true
 }
 
-// verifyFile looks at one file of a base.
+// verifyFile checks one file of a base.
 func (t *Timeline) verifyFile(ctx context.Context, b *Base, f *File, told progress) error {
 	path := t.path(b, f)
 	where, err := filepath.Rel(filepath.Dir(t.dir), path)
