@@ -6,25 +6,27 @@ import (
 	"time"
 )
 
-// Activity is what one shard has done since the server started, for a history of it. Its numbers but Limit never fall.
+// Activity holds counters of one shard since the server started, for a history of them. All numbers but Limit
+// only increase.
 type Activity struct {
 	Limit   MicroRU // its RU/s share now; 0 when unlimited
 	Charge  MicroRU
 	Refused int64
-	Bytes   int64         // of documents, read and returned or stored
+	Bytes   int64         // of documents read, returned or stored
 	Reads   int64         // requests that only read, and succeeded
-	Writes  int64         // documents written by requests that succeeded; those that found nothing to write count as one
-	Failed  int64         // requests that did not succeed, though not for lack of units
-	Ended   int64         // requests that were not refused
-	Took    time.Duration // by those
+	Writes  int64         // documents written by requests that succeeded; a request that found nothing to write counts as one
+	Failed  int64         // requests that failed for another reason than throttling
+	Ended   int64         // requests that were not throttled
+	Took    time.Duration // total duration of those
 }
 
-// requests counts the requests that ended at one shard. Beside the bucket's mutex, which those that run want.
+// requests counts the requests that ended at one shard. It is not guarded by the bucket's mutex, for which
+// running requests compete.
 type requests struct {
 	bytes, reads, writes, failed, ended, took atomic.Int64
 }
 
-// Outcome is how a request ended.
+// Outcome is the result of a request.
 type Outcome uint8
 
 // The outcomes.
@@ -34,7 +36,7 @@ const (
 	HasFailed
 )
 
-// Ended notes at every shard where m counted work that the request which did it is over. It does not allocate.
+// Ended counts the end of a request at every shard where m counted work. It does not allocate.
 func (b *Budgets) Ended(m *Meter, o Outcome, took time.Duration) {
 	if m == nil {
 		return
@@ -57,14 +59,14 @@ func (b *Budgets) Ended(m *Meter, o Outcome, took time.Duration) {
 	})
 }
 
-// active are the collections that have something to show since EachActivity was called, so that nobody looks at
-// ten thousand of which one works.
+// active lists the collections with changed counters since the last EachActivity, so that a reader need not
+// check ten thousand collections of which one works.
 type active struct {
 	mu    sync.Mutex
 	pools []*Pool
 }
 
-// touch notes that a shard of the pool has done something. It comes after what was done.
+// touch adds the pool to active. It is called after the counters were changed.
 func (p *Pool) touch() {
 	if p.active == nil || p.touched.Load() || p.touched.Swap(true) {
 		return
@@ -74,8 +76,8 @@ func (p *Pool) touch() {
 	p.active.mu.Unlock()
 }
 
-// EachActivity calls visit with what the shards of collections have done, all in all: of every collection that met a
-// request since the last call, and of those whose throughput is limited. Only one history may ask.
+// EachActivity calls visit with the counters of shards: those of every collection that had a request since
+// the last call, and of every collection with limited throughput. There may be only one reader.
 func (b *Budgets) EachActivity(visit func(Place, Activity)) {
 	b.active.mu.Lock()
 	pools := b.active.pools
@@ -93,7 +95,7 @@ func (b *Budgets) EachActivity(visit func(Place, Activity)) {
 	}
 }
 
-// activity reads what the bucket has counted.
+// activity returns the counters of the bucket.
 func (b *Bucket) activity() Activity {
 	b.mu.Lock()
 	a := Activity{Limit: b.rate, Charge: b.use.total, Refused: b.use.throttled}

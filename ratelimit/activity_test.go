@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestEachActivity: only collections that did something since the last look are looked at, and
-// those whose throughput is limited until they are dropped.
+// TestEachActivity: only collections with activity since the last call are visited, and those
+// with limited throughput until they are dropped.
 func TestEachActivity(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	b := &Budgets{}

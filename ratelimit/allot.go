@@ -1,12 +1,13 @@
 package ratelimit
 
-// reservePart of a rate is kept for servers that have asked for nothing: a hundredth, divided evenly. So the
-// first request at any server can start, and the others miss less than can be measured.
+// reservePart is the part of a rate that is divided evenly among servers without regard to their needs: a
+// hundredth. So the first request at any server can start, and the others do not notice the loss.
 const reservePart = 100
 
-// Allot divides a rate among servers by what each of them needs, in units a second; needs of more than the rate
-// count as that. The parts add up to the rate. While there is enough each has what it needs, and the rest is
-// divided evenly; else each has its part by need, but for the reserve.
+// Allot divides a rate among servers by their needs, in units per second; a need above the rate counts as the
+// rate. The parts add up to the rate. If the rate suffices, each server gets its need, and the rest is
+// divided evenly. Otherwise the rate minus the reserve is divided in proportion to the needs, and the reserve
+// evenly.
 func Allot(rate MicroRU, needs []MicroRU) []MicroRU {
 	n := int64(len(needs))
 	if n == 0 {

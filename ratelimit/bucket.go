@@ -8,47 +8,48 @@ import (
 
 // Limits of the optional sources a bucket may draw on once the second's budget is spent.
 const (
-	burstSecondsMax  = 300         // banked idle seconds
-	burstRate        = 3000 * RU   // spent per second at most; buckets at or above it do not bank
+	burstSecondsMax  = 300         // burst credit: unused units of this many seconds
+	burstRate        = 3000 * RU   // maximum rate with burst credit; buckets at or above it get no credit
 	perMinuteFactor  = 10          // RU-per-minute add-on: this many seconds' worth in every minute
 	perMinuteRateMax = 5000 * RU   // buckets above it get no add-on
 	lowPriorityRest  = 5           // Low leaves 1/5 of the second to High
 	lowPriorityLeast = 10          // Low gets 1/10 of the second at most while High is refused
-	backgroundRest   = 2           // Background leaves 1/2 of the second to everybody else
+	backgroundRest   = 2           // Background leaves 1/2 of the second to all other requests
 	refillStep       = time.Second // budgets are refilled in whole seconds of the clock
 )
 
-// Bucket is the budget of one shard: so many units every second, reset each second. A request is admitted while the
-// balance is positive and its true price is subtracted afterwards, so the balance may become a debt, which the
-// following seconds pay off first. The zero Bucket is unlimited and only keeps statistics. Safe for concurrent use.
+// Bucket is a token bucket, the budget of one shard: it is refilled every second with its rate, and unused
+// units of a second are lost, except for burst credit. A request is admitted while the balance is positive,
+// and its true price is subtracted afterwards. So the balance may become a debt, which the following seconds
+// pay off first. The zero Bucket is unlimited and only keeps statistics. Safe for concurrent use.
 type Bucket struct {
 	limited atomic.Bool // read without mu: an unlimited bucket admits without locking
 
 	mu       sync.Mutex
 	started  bool
-	origin   time.Time // when it started, from which its time goes on: see elapsed
+	origin   time.Time // when it started; elapsed counts from here
 	second   int64     // the second that balance belongs to
 	rate     MicroRU   // of all servers together
-	own      MicroRU   // this one's part of it: all, unless there are several
-	parts    int       // servers that the rate is divided among; up to 1 this one has all of it
-	granted  bool      // this server has had a share; see Budgets.Grant
+	own      MicroRU   // this server's share: the whole rate, unless there are peers
+	parts    int       // servers that share the rate; 0 or 1 = not shared
+	granted  bool      // this server has received a share; see Budgets.Grant
 	balance  MicroRU
 	burst    bool
-	bank     MicroRU // idle units of earlier seconds
+	bank     MicroRU // burst credit: unused units of earlier seconds
 	drawn    MicroRU // taken from bank in this second
 	perMin   bool
 	minute   int64
 	minutely MicroRU // left of this minute's add-on
 	lastHigh int64   // the last second with High traffic
 	short    int64   // the last second in which High was refused
-	pending  MicroRU // expected price of queued requests let go in this second and not charged yet
+	pending  MicroRU // expected price of requests released from the queue in this second and not charged yet
 	typical  MicroRU // moving average of charges
-	need     need    // since Budgets.Needs asked
+	need     need    // since the last Budgets.Needs
 	groups   [GroupsMax]groupBudget
 	use      usage
 	queue    queue
 
-	requests requests // not under mu
+	requests requests // not guarded by mu
 }
 
 // groupBudget caps one throughput bucket within a shard.
@@ -58,7 +59,7 @@ type groupBudget struct {
 	balance MicroRU
 }
 
-// setRate changes the budget; the balance is capped but a debt stays. rate ≤ 0 makes the bucket unlimited.
+// setRate sets the rate. The balance is capped, but a debt stays. With rate ≤ 0 the bucket is unlimited.
 func (b *Bucket) setRate(now time.Time, rate MicroRU, o *Options) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -95,8 +96,8 @@ func (b *Bucket) setRate(now time.Time, rate MicroRU, o *Options) {
 	b.queue.wakeHead()
 }
 
-// Admit says whether a high-priority request may start: 0 means now, otherwise the time after which it may if nobody
-// else asks. A refusal is counted.
+// Admit decides whether a high-priority request may start: 0 means now, otherwise the result is the time
+// after which it may if there are no other requests. A refusal is counted.
 func (b *Bucket) Admit(now time.Time) (wait time.Duration) { return b.AdmitAs(now, Class{}) }
 
 // AdmitAs is Admit for a class of requests.
@@ -145,7 +146,7 @@ func (b *Bucket) ChargeAs(now time.Time, class Class, c MicroRU) {
 	b.pending = max(0, b.pending-max(b.typical, 1))
 }
 
-// Balance is what is left of this second's budget; negative is a debt.
+// Balance returns what is left of this second's budget; negative is a debt.
 func (b *Bucket) Balance(now time.Time) MicroRU {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -153,13 +154,13 @@ func (b *Bucket) Balance(now time.Time) MicroRU {
 	return b.balance
 }
 
-// elapsed is the time since the bucket started. Where times have one it is the monotonic clock's: when the clock on
-// the wall steps, budgets go on as they were, with neither seconds to spare nor an hour to wait for.
+// elapsed returns the time since the bucket started. If times have one, the monotonic clock is used: if the
+// wall clock steps, budgets continue as before, with neither extra seconds nor a long wait.
 func (b *Bucket) elapsed(now time.Time) time.Duration {
 	return now.Sub(b.origin) + time.Duration(b.origin.Nanosecond())
 }
 
-// roll brings the bucket to the second of now. A clock that goes back is taken as standing still.
+// roll advances the bucket to the second of now. A clock that goes back counts as standing still.
 func (b *Bucket) roll(now time.Time) {
 	if !b.started {
 		second := now.Unix()
@@ -185,7 +186,7 @@ func (b *Bucket) roll(now time.Time) {
 		}
 	}
 	if b.parts > 1 {
-		b.drawn = 0 // what it may use comes by Budgets.Grant
+		b.drawn = 0 // refilled by Budgets.Grant
 		return
 	}
 	for i := range b.groups {
@@ -195,8 +196,8 @@ func (b *Bucket) roll(now time.Time) {
 	b.refill(steps)
 }
 
-// refill adds the budgets of some seconds to the balance. The bank helps to pay a debt second by second; what a second
-// leaves over goes into the bank or is lost.
+// refill adds the budgets of some seconds to the balance. Burst credit helps to pay a debt second by second;
+// what is left of a second becomes burst credit or is lost.
 func (b *Bucket) refill(steps int64) {
 	b.drawn = 0
 	for steps > 0 && b.balance < 0 && b.bank > 0 {
@@ -218,7 +219,7 @@ func (b *Bucket) refill(steps int64) {
 	}
 }
 
-// refill is balance + rate·steps, saturating.
+// refill returns balance + rate·steps, saturating.
 func refill(balance, rate MicroRU, steps int64) MicroRU {
 	if rate == 0 {
 		return balance
@@ -235,7 +236,7 @@ func (b *Bucket) draw() {
 	b.drawMinute()
 }
 
-// drawBank pays a debt from the bank, as fast as bursting allows.
+// drawBank pays a debt from the burst credit, within the burst rate.
 func (b *Bucket) drawBank() {
 	if t := min(-b.balance, b.bank, b.burstLeft()); t > 0 {
 		b.balance, b.bank, b.drawn = b.balance+t, b.bank-t, b.drawn+t
@@ -249,7 +250,7 @@ func (b *Bucket) drawMinute() {
 	}
 }
 
-// bankMax is the most this bucket may bank.
+// bankMax returns the maximum burst credit of this bucket.
 func (b *Bucket) bankMax() MicroRU {
 	if !b.burst {
 		return 0
@@ -257,7 +258,7 @@ func (b *Bucket) bankMax() MicroRU {
 	return b.evenly(burstSecondsMax * b.rate)
 }
 
-// burstLeft is what may still be taken from the bank in this second.
+// burstLeft returns how much burst credit may still be used in this second.
 func (b *Bucket) burstLeft() MicroRU {
 	if !b.burst {
 		return 0
@@ -265,7 +266,7 @@ func (b *Bucket) burstLeft() MicroRU {
 	return b.shareOf(burstRate-b.rate) - b.drawn
 }
 
-// wait is the time until a request of the class may start; 0 is now. The bucket has been rolled to now.
+// wait returns the time until a request of the class may start; 0 is now. The bucket has been rolled to now.
 func (b *Bucket) wait(now time.Time, c Class) time.Duration {
 	if !b.limited.Load() {
 		return 0
@@ -285,7 +286,7 @@ func (b *Bucket) wait(now time.Time, c Class) time.Duration {
 		need = b.own / backgroundRest
 	}
 	if b.balance < 0 && c.Priority == High && c.Group == 0 && !c.NoMinute {
-		b.drawMinute() // a debt of those who did without
+		b.drawMinute() // a debt of requests that opted out of the add-on
 	}
 	wait := b.untilAbove(now, b.balance, b.rate, need)
 	if wait > 0 && c.Priority == High && c.Group == 0 && b.balance == 0 && (min(b.bank, b.burstLeft()) > 0 || b.minutely > 0 && !c.NoMinute) {
@@ -302,7 +303,8 @@ func (b *Bucket) wait(now time.Time, c Class) time.Duration {
 	return wait
 }
 
-// untilAbove is the time until a balance refilled with rate in whole seconds is above need; need < rate.
+// untilAbove returns the time until a balance that is refilled with rate in whole seconds is above need; need
+// < rate.
 func (b *Bucket) untilAbove(now time.Time, balance, rate, need MicroRU) time.Duration {
 	if balance > need {
 		return 0

@@ -72,7 +72,7 @@ func TestBucketClockBackwards(t *testing.T) {
 	}
 }
 
-// Idle for five minutes at 100 RU/s: 30 000 RU banked, spent at 3 000 RU/s for ten seconds.
+// Unused for five minutes at 100 RU/s: burst credit of 30 000 RU, spent at 3 000 RU/s for ten seconds.
 func TestBucketBurst(t *testing.T) {
 	b := limitedBucket(100*RU, Options{Burst: true})
 	start := after(301 * time.Second)
@@ -102,7 +102,7 @@ func TestBucketBurst(t *testing.T) {
 	}
 }
 
-// The bank pays a debt at burst speed, not at the provisioned speed.
+// Burst credit pays a debt at burst speed, not at the provisioned speed.
 func TestBucketBurstPaysDebt(t *testing.T) {
 	b := limitedBucket(100*RU, Options{Burst: true})
 	now := after(301 * time.Second)
@@ -227,7 +227,7 @@ func TestBucketStats(t *testing.T) {
 	}
 }
 
-// A request may do without the minute's add-on.
+// A request may opt out of the minute's add-on.
 func TestBucketPerMinuteOptOut(t *testing.T) {
 	var b Bucket
 	b.setRate(t0, 100*RU, &Options{RUPerMinute: true})
@@ -249,7 +249,7 @@ func TestBucketPerMinuteOptOut(t *testing.T) {
 	}
 }
 
-// A clock stops at the beginning of a second, moves when told, and does not go back when it runs again.
+// A clock stops at the beginning of a second, moves only by Advance, and does not go back when it runs again.
 func TestClockStopsAndRuns(t *testing.T) {
 	machine := t0.Add(300 * time.Millisecond)
 	c := FollowClock(func() time.Time { return machine })
@@ -271,7 +271,8 @@ func TestClockStopsAndRuns(t *testing.T) {
 	}
 }
 
-// While High is refused Low gets a tenth of each second at most, and from the second after the next on as before.
+// While High is refused, Low gets at most a tenth of each second; from the second after the next on, as
+// before.
 func TestLowYieldsWhileHighIsRefused(t *testing.T) {
 	b := limitedBucket(1000*RU, Options{})
 	now := t0
@@ -284,7 +285,7 @@ func TestLowYieldsWhileHighIsRefused(t *testing.T) {
 	}
 	for second := range 5 {
 		now = now.Add(time.Second)
-		low := spend(Class{Priority: Low}, 1000) // before all others, each second
+		low := spend(Class{Priority: Low}, 1000) // before all others in each second
 		high := spend(Class{}, 5000)
 		if b.AdmitAs(now, Class{}) == 0 {
 			t.Fatal("High is not refused")

@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// Scope is what a request wants to work on.
+// Scope is the collection and the shards on which a request works.
 type Scope struct {
 	Collection uint64
-	Shards     []int // as routed; nil before routing: then one shard that can pay is enough
+	Shards     []int // as routed; nil before routing: then one shard that can admit it is enough
 }
 
-// Budgets are all throughput of a server: one Pool per collection, one per database with shared throughput, and the
-// metadata budget. The zero Budgets is ready and unlimited. Safe for concurrent use.
+// Budgets holds all throughput of a server: one Pool per collection, one per database with shared throughput,
+// and the metadata budget. The zero Budgets is ready and unlimited. Safe for concurrent use.
 type Budgets struct {
-	// Clock, while it is stopped, replaces sleeping: Wait moves it on by what it would have slept. For deterministic tests.
-	// The caller's now is its time; nil never is stopped.
+	// Clock, while it is stopped, replaces sleeping: Wait advances it by the time that it would have slept.
+	// It is for deterministic tests. The caller's now is its time; nil is never stopped.
 	Clock *VirtualClock
-	// Prices is the list that the server charges by, nil for Normative. It is set before the server starts: all work on one
-	// budget has to be priced alike, at whichever address it comes in.
+	// Prices is the price list of the server, nil for Normative. It is set before the server starts: all work
+	// on one budget must have the same prices, at whichever address it arrives.
 	Prices *PriceList
 
 	collections [16]pools // by number
@@ -39,7 +39,7 @@ type pools struct {
 	m  map[uint64]*Pool
 }
 
-// Collection is the pool of a collection, made on first use: unlimited, one shard.
+// Collection returns the pool of a collection, created on first use: unlimited, one shard.
 func (b *Budgets) Collection(id uint64) *Pool {
 	s := &b.collections[id%uint64(len(b.collections))]
 	s.mu.RLock()
@@ -61,7 +61,7 @@ func (b *Budgets) Collection(id uint64) *Pool {
 	return p
 }
 
-// Database is the pool of a database, made on first use: unlimited.
+// Database returns the pool of a database, created on first use: unlimited.
 func (b *Budgets) Database(name string) *Pool {
 	b.dbMu.Lock()
 	defer b.dbMu.Unlock()
@@ -76,8 +76,8 @@ func (b *Budgets) Database(name string) *Pool {
 	return p
 }
 
-// Share makes a collection pay from a database's throughput; an empty name ends that. homes tells for each shard of the
-// collection the partition of the database that it lies on.
+// Share makes a collection pay from a database's throughput; an empty name ends that. homes maps each shard
+// of the collection to the partition of the database on which it lies.
 func (b *Budgets) Share(collection uint64, database string, homes map[int]int) {
 	p := b.Collection(collection)
 	if database == "" {
@@ -87,7 +87,7 @@ func (b *Budgets) Share(collection uint64, database string, homes map[int]int) {
 	p.parent.Store(&parent{b.Database(database), homes})
 }
 
-// Drop forgets a dropped collection.
+// Drop removes the pool of a dropped collection.
 func (b *Budgets) Drop(collection uint64) {
 	s := &b.collections[collection%uint64(len(b.collections))]
 	s.mu.Lock()
@@ -98,23 +98,23 @@ func (b *Budgets) Drop(collection uint64) {
 	}
 }
 
-// DropDatabase forgets a dropped database's throughput; its collections are dropped one by one.
+// DropDatabase removes the pool of a dropped database; its collections are dropped one by one.
 func (b *Budgets) DropDatabase(name string) {
 	b.dbMu.Lock()
 	delete(b.databases, name)
 	b.dbMu.Unlock()
 }
 
-// SetMetadataRate limits metadata commands to so many RU/s over the whole server; 0 is unlimited, MetadataRate the
-// published value.
+// SetMetadataRate limits metadata commands to rus RU/s over the whole server; 0 is unlimited, MetadataRate is
+// the published value.
 func (b *Budgets) SetMetadataRate(now time.Time, rus int64) {
 	b.metadata.setRate(now, MicroRU(rus)*RU, &Options{})
 }
 
-// Metadata is the budget of metadata commands.
+// Metadata returns the budget of metadata commands.
 func (b *Budgets) Metadata() *Bucket { return &b.metadata }
 
-// Admit says whether a request may start. nil means now; a refusal has changed nothing but statistics.
+// Admit decides whether a request may start. nil means now; a refusal changes nothing but statistics.
 func (b *Budgets) Admit(now time.Time, s Scope, c Class) *Throttled {
 	p := b.Collection(s.Collection)
 	shard, wait := p.admit(now, s.Shards, c)
@@ -127,8 +127,8 @@ func (b *Budgets) Admit(now time.Time, s Scope, c Class) *Throttled {
 	return &Throttled{Place: Place{s.Collection, shard}, RetryAfter: wait}
 }
 
-// Charge pays for everything a meter counted, at the collections and shards where it happened. It does not allocate.
-// It returns the total.
+// Charge charges everything that a meter counted, at the collections and shards where it happened, and
+// returns the total. It does not allocate.
 func (b *Budgets) Charge(now time.Time, c Class, m *Meter) (total MicroRU) {
 	m.SetPrices(b.Prices)
 	m.EachCharge(func(at Place, charge MicroRU) {
@@ -138,7 +138,7 @@ func (b *Budgets) Charge(now time.Time, c Class, m *Meter) (total MicroRU) {
 	return total
 }
 
-// ChargeAt pays for work at one place.
+// ChargeAt charges work at one place.
 func (b *Budgets) ChargeAt(now time.Time, c Class, at Place, charge MicroRU) {
 	if charge <= 0 {
 		return
@@ -151,8 +151,8 @@ func (b *Budgets) ChargeAt(now time.Time, c Class, at Place, charge MicroRU) {
 	}
 }
 
-// Enter admits a request the way its collection is configured: with server-side retry it waits, else it is refused at
-// once. Errors: *Throttled, ErrRetryTimeout, ctx.Err().
+// Enter admits a request as its collection is configured: with server-side retry the request waits, otherwise
+// it is refused at once. Errors: *Throttled, ErrRetryTimeout, ctx.Err().
 func (b *Budgets) Enter(ctx context.Context, now time.Time, s Scope, c Class) (waited time.Duration, err error) {
 	if b.Waits(s.Collection) {
 		return b.Wait(ctx, now, s, c, RetrySecondsMax*time.Second)
@@ -163,15 +163,15 @@ func (b *Budgets) Enter(ctx context.Context, now time.Time, s Scope, c Class) (w
 	return 0, nil
 }
 
-// Waits reports a collection with server-side retry: Enter may wait there.
+// Waits reports whether a collection has server-side retry, so that Enter may wait.
 func (b *Budgets) Waits(collection uint64) bool {
 	p := b.Collection(collection)
 	parent := p.parent.Load()
 	return p.retry.Load() || parent != nil && parent.retry.Load()
 }
 
-// Wait admits a request, waiting for at most limit in the order of arrival at each shard. It returns the time spent.
-// Errors: ErrRetryTimeout; *Throttled when too many wait already; ctx.Err().
+// Wait admits a request, waiting for at most limit in the order of arrival at each shard. It returns the time
+// spent. Errors: ErrRetryTimeout; *Throttled if too many requests wait already; ctx.Err().
 func (b *Budgets) Wait(ctx context.Context, now time.Time, s Scope, c Class, limit time.Duration) (waited time.Duration, err error) {
 	p := b.Collection(s.Collection)
 	for pool := range p.chain() {
@@ -191,7 +191,7 @@ func (b *Budgets) Wait(ctx context.Context, now time.Time, s Scope, c Class, lim
 			if latest == set || waited == before {
 				break
 			}
-			set = latest // the shards changed while it waited: their successors have budgets of their own
+			set = latest // the shards changed during the wait: the new ones have budgets of their own
 		}
 	}
 	return waited, nil
@@ -205,7 +205,7 @@ func (b *Budgets) waitAt(ctx context.Context, now time.Time, k *Bucket, c Class,
 	return k.Wait(ctx, now, c, limit)
 }
 
-// chain yields the pools that a request has to pass: the collection's, then its database's.
+// chain yields the pools that have to admit a request: the collection's, then its database's.
 func (p *Pool) chain() func(yield func(*Pool) bool) {
 	return func(yield func(*Pool) bool) {
 		if yield(p) {
@@ -222,8 +222,8 @@ type turn struct {
 	bucket *Bucket
 }
 
-// turns are the buckets of one of the chain's pools that a request has to wait for, by shard, each once; before routing
-// it is the one that lets the request start first.
+// turns returns the buckets of one of the chain's pools that have to admit a request, each once, in the order
+// of shards. Before routing it returns only the bucket that can admit the request first.
 func (p *Pool) turns(now time.Time, pool *Pool, set *bucketSet, shards []int, c Class) (out []turn) {
 	bucketOf := set.at
 	if parent := p.parent.Load(); pool != p && parent != nil {
@@ -250,11 +250,11 @@ func (p *Pool) turns(now time.Time, pool *Pool, set *bucketSet, shards []int, c 
 	return out
 }
 
-// NoteChange counts one change of throughput; more than ChangesMax in ChangesSeconds are refused.
-// Errors: *InvalidThroughput.
+// NoteChange counts one change of throughput; more than ChangesMax in ChangesSeconds are refused. Errors:
+// *InvalidThroughput.
 func (b *Budgets) NoteChange(now time.Time) error { return b.changes.note(now) }
 
-// changes remembers the times of the latest throughput changes.
+// changes stores the times of the latest throughput changes.
 type changes struct {
 	mu   sync.Mutex
 	at   [ChangesMax]time.Time

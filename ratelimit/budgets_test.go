@@ -119,16 +119,16 @@ func TestDivision(t *testing.T) {
 	if spent, throttled := p.Totals(); spent != 901*RU || throttled != 1 {
 		t.Errorf("totals %s, %d after a shard is gone", spent, throttled)
 	}
-	// Fan-out needs every shard, an unrouted request only one.
+	// A fan-out needs every shard, an unrouted request only one.
 	if b.Admit(t0, Scope{1, []int{3, 8}}, Class{}) == nil {
 		t.Error("a fan-out ignores the debt of one shard")
 	}
 	if b.Admit(t0, Scope{Collection: 1}, Class{}) != nil {
 		t.Error("an unrouted request is refused though shards can pay")
 	}
-	// A shard of an older map still finds a bucket.
+	// A shard of an older shard map still finds a bucket.
 	b.ChargeAt(t0, Class{}, Place{1, 7}, RU)
-	// Raising the throughput helps at once, lowering keeps the debt.
+	// A higher throughput is usable at once; a lower one keeps the debt.
 	p.Set(t0, Throughput{Manual, 100_000}, Options{})
 	if b.Admit(t0, Scope{1, []int{3}}, Class{}) != nil {
 		t.Error("a higher throughput is not usable at once")
@@ -157,7 +157,8 @@ func TestSharedDatabase(t *testing.T) {
 	}
 }
 
-// A database's throughput is divided over its partitions, and shards of its collections pay where they lie.
+// A database's throughput is divided over its partitions, and shards of its collections pay at the
+// partition on which they lie.
 func TestSharedDatabasePartitions(t *testing.T) {
 	var b Budgets
 	db := b.Database("app")
@@ -297,7 +298,7 @@ func TestThroughputRules(t *testing.T) {
 	}
 }
 
-// Shards at creation: manual throughput by 6,000 RU/s, autoscale by 10,000, a limit of one's own as it is.
+// Shards at creation: manual throughput by 6,000 RU/s, autoscale by 10,000, a configured limit as it is.
 func TestFirstShardRate(t *testing.T) {
 	for _, c := range []struct {
 		mode       Mode
@@ -309,7 +310,7 @@ func TestFirstShardRate(t *testing.T) {
 	}
 }
 
-// A serverless collection banks nothing, however small the parts of its shards are.
+// A serverless collection gets no burst credit, however small the parts of its shards are.
 func TestServerlessDoesNotBurst(t *testing.T) {
 	var b Budgets
 	p := b.Collection(1)
@@ -393,7 +394,7 @@ func TestInjected(t *testing.T) {
 	}
 }
 
-// Many goroutines on few pools: the books balance. Run it with the race detector.
+// Many goroutines use few pools: the sums are right. Run it with the race detector.
 func TestConcurrentUse(t *testing.T) {
 	var b Budgets
 	var wg sync.WaitGroup

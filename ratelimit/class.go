@@ -2,39 +2,40 @@ package ratelimit
 
 import "fmt"
 
-// Priority decides who is refused first while a budget runs low.
+// Priority decides which requests are refused first while a budget runs low.
 type Priority uint8
 
-// The priorities. High is the default. Low gives way to High: while there is High traffic it leaves the last fifth of
-// each second alone, and while High is refused, in that second and the next, it gets no more than the first tenth of one.
-// Source: Azure Cosmos DB, "priority-based-execution", which promises no order and names no share. Background (index builds, TTL deletes, split copies) uses only what is left over, never draws on
-// banked or per-minute units and is left out of the autoscale peak.
+// The priorities. High is the default. Low yields to High: while there are High requests, Low leaves the last
+// fifth of each second to them, and while High is refused, in that second and the next, Low gets at most the
+// first tenth of a second. Source: Azure Cosmos DB, "priority-based-execution", which promises no order and
+// names no share. Background (index builds, TTL deletes, split copies) uses only what is left over, never
+// uses burst credit or the minute's add-on, and does not count for the autoscale peak.
 const (
 	High Priority = iota
 	Low
 	Background
 )
 
-// GroupsMax is how many throughput buckets a collection may define.
+// GroupsMax is the maximum number of throughput buckets of a collection.
 const GroupsMax = 5
 
-// Class is how one request wants to be admitted. The zero Class is a high-priority request outside all groups.
+// Class describes how a request is admitted. The zero Class is a high-priority request outside all groups.
 type Class struct {
 	Priority Priority
 	Group    uint8 // throughput bucket 1..GroupsMax, 0 for none
-	NoMinute bool  // does without the minute's add-on
+	NoMinute bool  // opts out of the minute's add-on
 }
 
-// Group is one throughput bucket of a collection: a cap on what its requests may use, not a reservation.
+// Group is one throughput bucket of a collection: a limit for its requests, not a reservation.
 type Group struct {
 	Percent uint8  // of each shard's RU/s, 1..100; 0 leaves the group undefined, so it does not limit
-	AppName string // clients with this appName belong to the group unless they say otherwise
+	AppName string // clients with this appName belong to the group unless they choose another
 }
 
 // Groups are the throughput buckets 1..GroupsMax.
 type Groups [GroupsMax]Group
 
-// named is the groups if clients can belong to one by their appName, else nil.
+// named returns the groups if one of them is chosen by appName, else nil.
 func (g Groups) named() *Groups {
 	for i := range g {
 		if g[i].Percent != 0 && g[i].AppName != "" {
@@ -44,7 +45,7 @@ func (g Groups) named() *Groups {
 	return nil
 }
 
-// byApp is the group of a client, 0 for none. nil has none.
+// byApp returns the group of a client, 0 for none. g may be nil.
 func (g *Groups) byApp(appName string) uint8 {
 	if g == nil {
 		return 0
@@ -57,8 +58,8 @@ func (g *Groups) byApp(appName string) uint8 {
 	return 0
 }
 
-// ClassOf puts a request that has not chosen a group into the one of its client's appName: of the collection, else of
-// the database whose throughput it shares.
+// ClassOf assigns a request without a group to the group of its client's appName: of the collection, or else
+// of the database whose throughput it shares.
 func (p *Pool) ClassOf(c Class, appName string) Class {
 	if c.Group != 0 || appName == "" {
 		return c
@@ -71,9 +72,9 @@ func (p *Pool) ClassOf(c Class, appName string) Class {
 	return c
 }
 
-// ClassFor is the class of a request from what it carries: group and priority of its comment document
-// (comment: {bucket: 2, priority: "low"}; 0 and "" when absent) and the appName of its connection.
-// Errors: a plain error naming the bad value, for the command layer to report as BadValue.
+// ClassFor returns the class of a request: group and priority come from its comment document (comment:
+// {bucket: 2, priority: "low"}; 0 and "" if absent), and appName from its connection. Errors: a plain error
+// with the bad value, which the command layer reports as BadValue.
 func (g *Groups) ClassFor(group int, priority, appName string) (Class, error) {
 	var c Class
 	switch priority {

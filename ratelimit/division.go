@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// division says among how many servers the budgets are divided. The zero division is one server.
+// division holds the number of servers that share the budgets. The zero division is one server.
 type division struct {
 	parts   atomic.Int32
-	joining atomic.Bool // this server has not had a share of anything yet, and the others have all of it
+	joining atomic.Bool // this server has received no share yet, and its peers have all of them
 }
 
-// bucket is a new bucket.
+// bucket creates a bucket.
 func (d *division) bucket() *Bucket {
 	b := &Bucket{}
 	if d != nil {
@@ -23,10 +23,10 @@ func (d *division) bucket() *Bucket {
 	return b
 }
 
-// Purse names a bucket with a limit, alike at all servers.
+// Purse identifies a bucket with a limit; it is the same on all servers.
 type Purse struct {
-	Database   string // whose shared throughput it is
-	Collection uint64 // without a database; 0 is the budget of metadata commands
+	Database   string // of shared throughput, or ""
+	Collection uint64 // if there is no database; 0 is the budget of metadata commands
 	Shard      int
 }
 
@@ -34,19 +34,19 @@ func (p Purse) compare(q Purse) int {
 	return cmp.Or(cmp.Compare(p.Database, q.Database), cmp.Compare(p.Collection, q.Collection), cmp.Compare(p.Shard, q.Shard))
 }
 
-// Need is what was asked of a purse at one server since it was asked before.
+// Need is the demand for a purse at one server since the last call of Needs.
 type Need struct {
 	Purse
 	Spent      MicroRU
 	Foreground MicroRU // of Spent, without the class Background
-	Wanted     MicroRU // with what was refused, or waits, and what is owed
-	Unused     MicroRU // was left of shares and is lost
+	Wanted     MicroRU // Spent, plus the expected price of refused and queued requests, plus the debt
+	Unused     MicroRU // part of the shares that was not used and is lost
 }
 
-// refusedWeight is by how much a refusal counts: who was refused is held back, and has more to ask for.
+// refusedWeight is the weight of a refused request: its client is held back, and has more requests to send.
 const refusedWeight = 2
 
-// need counts for Budgets.Needs.
+// need counts the demand for Budgets.Needs.
 type need struct {
 	spent, foreground MicroRU
 	charges, refused  int64
@@ -61,15 +61,16 @@ func (n *need) charge(c MicroRU, foreground bool) {
 	}
 }
 
-// refuse counts a refusal. Holds b.mu.
+// refuse counts a refusal; b.mu is held.
 func (b *Bucket) refuse() {
 	b.use.refuse()
 	b.need.refused++
 }
 
-// Divide says that so many servers have these budgets, this one included. With others there this server gets
-// what it may use by Grant, and from then on nothing by the clock: until the first Grant it has what it had, and
-// new buckets an even part; or, joining others who have all of it, a part of the reserve.
+// Divide sets the number of servers that share the budgets, including this one. With more than one server,
+// buckets are refilled by Grant and not by the clock. Before its first Grant a server keeps its balances and
+// gives new buckets an even part of the rate. A server that joins running peers, which have all of the
+// budgets, starts with a part of the reserve.
 func (b *Budgets) Divide(now time.Time, parts int, joining bool) {
 	was := b.division.parts.Swap(int32(parts))
 	joining = joining && parts > 1
@@ -94,24 +95,24 @@ func (b *Budgets) Divide(now time.Time, parts int, joining bool) {
 	})
 }
 
-// Parts is what Divide was told, at least 1.
+// Parts returns the number of servers that share the budgets, at least 1.
 func (b *Budgets) Parts() int { return max(1, int(b.division.parts.Load())) }
 
-// Limited reports that there is a budget with a limit.
+// Limited reports whether there is a budget with a limit.
 func (b *Budgets) Limited() (any bool) {
 	b.eachBucket(func(Purse, *Bucket) { any = true })
 	return any
 }
 
-// Granted is what one server may use of a purse in one second, and what all have used.
+// Granted is the share of a purse that one server gets for one second, and the use of that second.
 type Granted struct {
-	Share      MicroRU // this server's, added to what it has
-	Elsewhere  MicroRU // spent at the other servers in a second
-	Foreground MicroRU // spent at all of them in a second, without the class Background
+	Share      MicroRU // this server's share, added to its balance
+	Elsewhere  MicroRU // spent at the peers in a second
+	Foreground MicroRU // spent at all servers in a second, without the class Background
 }
 
-// Grant gives every limited bucket its share of one second, of so many servers. The shares of all of them for
-// a second must not be more than the rate.
+// Grant gives every limited bucket its share of one second; parts is the number of servers. The shares of all
+// servers for a second must not exceed the rate.
 func (b *Budgets) Grant(now time.Time, parts int, share func(p Purse, rate MicroRU) Granted) {
 	b.division.parts.Store(int32(parts))
 	b.division.joining.Store(false)
@@ -124,7 +125,7 @@ func (b *Budgets) Grant(now time.Time, parts int, share func(p Purse, rate Micro
 	})
 }
 
-// grant adds the share of a second; the first one replaces what the bucket had by the clock. Holds b.mu.
+// grant adds the share of a second. The first share replaces what the clock has refilled. b.mu is held.
 func (b *Bucket) grant(now time.Time, parts int, g Granted) {
 	b.roll(now)
 	first := b.parts <= 1
@@ -146,7 +147,7 @@ func (b *Bucket) grant(now time.Time, parts int, g Granted) {
 	b.queue.wakeHead()
 }
 
-// add gives the bucket its share of a second. Holds b.mu.
+// add adds a share to the balance; b.mu is held.
 func (b *Bucket) add(share MicroRU) {
 	b.balance = addSaturating(b.balance, share)
 	if over := b.balance - b.own; over > 0 {
@@ -160,7 +161,7 @@ func (b *Bucket) add(share MicroRU) {
 	}
 }
 
-// regroup sets the caps of throughput buckets by this server's share. Holds b.mu.
+// regroup sets the limits of throughput buckets by this server's share; b.mu is held.
 func (b *Bucket) regroup() {
 	for i := range b.groups {
 		if g := &b.groups[i]; g.percent > 0 {
@@ -170,7 +171,7 @@ func (b *Bucket) regroup() {
 	}
 }
 
-// part is this server's part of a new rate. Holds b.mu.
+// part returns this server's part of a new rate; b.mu is held.
 func (b *Bucket) part(fresh bool, rate MicroRU) MicroRU {
 	switch {
 	case b.parts <= 1 || rate == 0:
@@ -183,10 +184,10 @@ func (b *Bucket) part(fresh bool, rate MicroRU) MicroRU {
 	return max(1, scale(int64(rate), int64(b.own), int64(b.rate)))
 }
 
-// evenly is an equal part of what all servers have together.
+// evenly returns an equal part of an amount for all servers.
 func (b *Bucket) evenly(all MicroRU) MicroRU { return all / MicroRU(max(1, b.parts)) }
 
-// shareOf is as much of an amount as the bucket has of its rate.
+// shareOf returns this server's part of an amount, in proportion to its part of the rate.
 func (b *Bucket) shareOf(all MicroRU) MicroRU {
 	if b.parts <= 1 || b.rate == 0 {
 		return all
@@ -194,8 +195,8 @@ func (b *Bucket) shareOf(all MicroRU) MicroRU {
 	return scale(int64(all), int64(b.own), int64(b.rate))
 }
 
-// Needs lists what was asked of every limited bucket since the last call, in the order of purses; those of
-// which nothing was asked are left out.
+// Needs returns the demand for every limited bucket since the last call, in the order of purses. Buckets
+// without demand are left out.
 func (b *Budgets) Needs(now time.Time) []Need {
 	found := map[Purse]Need{}
 	b.eachBucket(func(p Purse, k *Bucket) {

@@ -1,4 +1,5 @@
-// Package ratelimit is the meter and the valve of the server: it knows work, not commands.
+// Package ratelimit measures the work of the server in request units, and limits it. It has no notion of
+// commands.
 //
 // A Meter counts what one command did (partitions visited, documents loaded, bytes written), per shard. A PriceList
 // turns the counts into request units. A Bucket holds the budget of one shard, a Pool the provisioned throughput of one
@@ -8,9 +9,9 @@
 //	   │ runs, counting into a Meter
 //	   └──────Charge─► Budgets ─► Pool ─► Bucket        the true price, afterwards; the balance may become a debt
 //
-// Because the price is measured, no estimate of a query is needed: a large request is let through and pays by making
-// the next one wait. Prices are deterministic: the same operation on the same data costs the same, whatever the
-// cache or the clock.
+// Because the price is measured, no estimate of a query is needed: a large request is admitted, and its debt
+// delays the next one. Prices are deterministic: the same operation on the same data costs the same, whatever
+// the cache or the clock.
 //
 // Invariants: all arithmetic is integer, in millionths of a request unit; no method reads a clock (the caller passes
 // now), except that Wait sleeps on timers; nothing here imports any other package of this module.

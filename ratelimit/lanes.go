@@ -7,15 +7,16 @@ import (
 	"time"
 )
 
-// Lanes bound how many goroutines do long work at the same time. Users take turns,
-// however many of theirs ask, and each user's go in the order of asking. A nil *Lanes has room for all. Safe for concurrent use.
+// Lanes is a counting semaphore: it bounds how many goroutines do long work at the same time. Users take
+// turns, however many goroutines of theirs wait; the goroutines of one user are served first come first
+// served. A nil *Lanes has no bound. Safe for concurrent use.
 type Lanes struct {
 	mu      sync.Mutex
 	all     int
 	free    int
-	waiting list.List // of *laneWaiter: those that are preferred first, then by turn
-	// turn is that of the last who waited and got a lane; turns have that of the last
-	// goroutine of each user that waits.
+	waiting list.List // of *laneWaiter: preferred ones first, then by turn
+	// turn is the highest turn that was served. turns holds, for each user with waiting goroutines, the turn
+	// of the last one.
 	turn  uint64
 	turns map[string]uint64
 }
@@ -24,10 +25,10 @@ type laneWaiter struct {
 	granted chan struct{}
 	first   bool // preferred
 	user    string
-	turn    uint64 // a user's goroutines have turns that follow each other
+	turn    uint64 // the goroutines of one user have consecutive turns
 }
 
-// before reports whether w goes before another that asked later or at the same time.
+// before reports whether w is served before o, which came at the same time or later.
 func (w *laneWaiter) before(o *laneWaiter) bool {
 	if w.first != o.first {
 		return w.first
@@ -35,16 +36,16 @@ func (w *laneWaiter) before(o *laneWaiter) bool {
 	return w.turn <= o.turn
 }
 
-// NewLanes makes n lanes, at least one.
+// NewLanes creates n lanes, at least one.
 func NewLanes(n int) *Lanes {
 	n = max(n, 1)
 	return &Lanes{all: n, free: n}
 }
 
-// Enter waits for a lane for a user; Leave must follow if entered. A preferred one goes before
-// those that are not. After patience, if not 0, it gives up, once for each eight that
-// wait, so that those who hold lanes without using them cannot hold up everybody.
-// Errors: the cause of ctx.
+// Enter waits for a lane for a user; if entered is true, the caller calls Leave. A preferred caller is served
+// before others. After patience, if not 0, Enter gives up; the timeout is multiplied by one plus an eighth of
+// the number of waiters. So goroutines that hold lanes without using them cannot block all others. Errors:
+// the cause of ctx.
 func (l *Lanes) Enter(ctx context.Context, user string, preferred bool, patience time.Duration) (entered bool, err error) {
 	if l == nil {
 		return true, nil
@@ -78,7 +79,7 @@ func (l *Lanes) Enter(ctx context.Context, user string, preferred bool, patience
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	select {
-	case <-w.granted: // at the same time
+	case <-w.granted: // granted at the same time
 		if err != nil {
 			l.pass()
 		}
@@ -89,7 +90,7 @@ func (l *Lanes) Enter(ctx context.Context, user string, preferred bool, patience
 	}
 }
 
-// put adds a waiter where its turn is.
+// put inserts a waiter in order.
 func (l *Lanes) put(w *laneWaiter) *list.Element {
 	for e := l.waiting.Back(); e != nil; e = e.Prev() {
 		if e.Value.(*laneWaiter).before(w) {
@@ -99,7 +100,7 @@ func (l *Lanes) put(w *laneWaiter) *list.Element {
 	return l.waiting.PushFront(w)
 }
 
-// Leave gives a lane back.
+// Leave releases a lane.
 func (l *Lanes) Leave() {
 	if l == nil {
 		return
@@ -109,7 +110,7 @@ func (l *Lanes) Leave() {
 	l.pass()
 }
 
-// pass hands a lane to the next who waits.
+// pass gives a lane to the next waiter.
 func (l *Lanes) pass() {
 	if e := l.waiting.Front(); e != nil {
 		w := e.Value.(*laneWaiter)
@@ -125,7 +126,7 @@ func (l *Lanes) pass() {
 	l.free++
 }
 
-// Taken returns how many are in a lane.
+// Taken returns the number of lanes in use.
 func (l *Lanes) Taken() int {
 	if l == nil {
 		return 0
@@ -135,7 +136,7 @@ func (l *Lanes) Taken() int {
 	return l.all - l.free
 }
 
-// Wanted reports whether somebody waits.
+// Wanted reports whether a goroutine waits.
 func (l *Lanes) Wanted() bool {
 	if l == nil {
 		return false

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestLanes: so many at a time, in the order of asking, those preferred first; who is
-// cancelled or has no patience gives no lane away.
+// TestLanes: lanes are bounded, and given in the order of waiting, preferred callers
+// first. A caller that is cancelled or times out loses no lane.
 func TestLanes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLanes(1)
@@ -64,7 +64,8 @@ func TestLanes(t *testing.T) {
 	none.Leave()
 }
 
-// TestLanesConcurrently: never more than there are lanes, whoever gives up meanwhile.
+// TestLanesConcurrently: never more goroutines than lanes, even if some give up
+// meanwhile.
 func TestLanesConcurrently(t *testing.T) {
 	l := NewLanes(2)
 	var mu sync.Mutex
@@ -95,7 +96,7 @@ func TestLanesConcurrently(t *testing.T) {
 	}
 }
 
-// Users take turns, however many of theirs ask.
+// Users take turns, however many goroutines of theirs wait.
 func TestLanesTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLanes(1)

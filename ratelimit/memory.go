@@ -2,32 +2,33 @@ package ratelimit
 
 import "sync/atomic"
 
-// Memory is a number of bytes that many share: what the commands of a server hold
-// together. Nobody waits for memory, since those who wait may hold what others wait
-// for: who gets none makes do with what it has (writes to disk, sends a shorter
-// reply) or gives up. A nil *Memory has no end. Safe for concurrent use.
+// Memory is a memory limit that many holders share: the bytes that all commands of a
+// server hold together. There is no waiting for memory, because a waiting holder may
+// hold what another one waits for. If Take fails, the caller uses less (it spills, or
+// sends a shorter reply) or fails. A nil *Memory has no limit. Safe for concurrent
+// use.
 type Memory struct {
-	of         *Memory // what this one is a part of
+	of         *Memory // the memory of which this one is a part
 	max        int64
 	shared     bool // with other users: see UserShares
 	used, peak atomic.Int64
 	refused    atomic.Int64
 }
 
-// MemoryStats are the numbers of a moment, in bytes but for Refused.
+// MemoryStats are the present numbers, in bytes except Refused.
 type MemoryStats struct {
 	Max, Used, Peak int64
-	Refused         int64 // how often there was no room
+	Refused         int64 // how often Take failed
 }
 
-// NewMemory makes room for max bytes.
+// NewMemory creates a memory limit of max bytes.
 func NewMemory(max int64) *Memory { return &Memory{max: max} }
 
-// Part makes a memory of at most max bytes whose bytes count in m as well, so that one
-// kind of holders cannot take all of it from the others.
+// Part returns a memory limit of at most max bytes, which are also counted in m. So
+// one kind of holder cannot take all of m.
 func (m *Memory) Part(max int64) *Memory { return &Memory{of: m, max: max} }
 
-// Max is how many bytes there are; 0 without end.
+// Max returns the limit in bytes; 0 = no limit.
 func (m *Memory) Max() int64 {
 	if m == nil {
 		return 0
@@ -35,7 +36,7 @@ func (m *Memory) Max() int64 {
 	return m.max
 }
 
-// Take counts n bytes if there is room for them. Give must follow.
+// Take takes n bytes if there are as many. If it returns true, the caller calls Give.
 func (m *Memory) Take(n int64) bool {
 	if m == nil {
 		return true
@@ -44,7 +45,7 @@ func (m *Memory) Take(n int64) bool {
 		m.used.Add(-n)
 		m.refused.Add(1)
 		if m.shared {
-			m.of.refused.Add(1) // where it is shown
+			m.of.refused.Add(1) // shown there
 		}
 		return false
 	}
@@ -57,7 +58,8 @@ func (m *Memory) Take(n int64) bool {
 	return true
 }
 
-// Force counts n bytes that are held already, room or not. Give must follow.
+// Force takes n bytes that are held already, even above the limit. The caller calls
+// Give.
 func (m *Memory) Force(n int64) {
 	if m != nil {
 		m.used.Add(n)
@@ -66,7 +68,7 @@ func (m *Memory) Force(n int64) {
 	}
 }
 
-// Give gives n bytes back.
+// Give returns n bytes.
 func (m *Memory) Give(n int64) {
 	if m != nil {
 		m.used.Add(-n)
@@ -74,7 +76,7 @@ func (m *Memory) Give(n int64) {
 	}
 }
 
-// Free is how many bytes there is room for: never negative.
+// Free returns the number of free bytes, never negative.
 func (m *Memory) Free() int64 {
 	if m == nil {
 		return 1 << 62
@@ -86,7 +88,7 @@ func (m *Memory) Free() int64 {
 	return max(0, free)
 }
 
-// Stats returns the numbers of this moment.
+// Stats returns the present numbers.
 func (m *Memory) Stats() MemoryStats {
 	if m == nil {
 		return MemoryStats{}
@@ -94,7 +96,7 @@ func (m *Memory) Stats() MemoryStats {
 	return MemoryStats{Max: m.max, Used: m.used.Load(), Peak: m.peak.Load(), Refused: m.refused.Load()}
 }
 
-// note remembers the most that was used.
+// note updates the peak.
 func (m *Memory) note() {
 	for now := m.used.Load(); ; {
 		was := m.peak.Load()

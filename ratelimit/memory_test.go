@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A part is bounded by itself and by what it is a part of; what is refused is counted
-// nowhere.
+// A part is bounded by itself and by the memory that it is a part of; refused bytes
+// are counted nowhere.
 func TestMemoryParts(t *testing.T) {
 	all := NewMemory(100)
 	a, b := all.Part(80), all.Part(80)
@@ -19,7 +19,7 @@ func TestMemoryParts(t *testing.T) {
 	if got := all.Free(); got != 0 {
 		t.Errorf("%d bytes are free", got)
 	}
-	b.Force(10) // held already
+	b.Force(10) // already held
 	if got, want := all.Stats(), (MemoryStats{Max: 100, Used: 110, Peak: 110, Refused: 1}); got != want {
 		t.Errorf("all: %+v, want %+v", got, want)
 	}
@@ -32,7 +32,7 @@ func TestMemoryParts(t *testing.T) {
 	}
 }
 
-// Many who take at once never have more than there is.
+// Concurrent takers never exceed the limit.
 func TestMemoryIsNeverExceeded(t *testing.T) {
 	m := NewMemory(1000)
 	part := m.Part(900)
@@ -53,7 +53,7 @@ func TestMemoryIsNeverExceeded(t *testing.T) {
 	}
 }
 
-// Without a bound everything is given.
+// Without a limit every Take succeeds.
 func TestMemoryWithoutEnd(t *testing.T) {
 	var m *Memory
 	if !m.Take(1<<50) || m.Free() < 1<<60 {

@@ -1,14 +1,14 @@
 package ratelimit
 
-// Place names where work happened: one shard of one collection, by the numbers the catalog gave them.
+// Place identifies a shard of a collection where work happened, by the numbers in the catalog.
 type Place struct {
 	Collection uint64
 	Shard      int
 }
 
-// Meter counts the work of one command, per shard and item. The zero Meter is ready; a nil *Meter counts nothing, so
-// code below never asks whether somebody is counting. A Meter belongs to one goroutine: give every other goroutine its
-// own with Fork and add it up with Merge. Quantities are integers, so the order of merging does not matter.
+// Meter counts the work of one command, per shard and item. The zero Meter is ready; a nil *Meter counts
+// nothing, so callers need not check for it. A Meter belongs to one goroutine: give every other goroutine its
+// own with Fork, and add it with Merge. Quantities are integers, so the order of merging does not matter.
 type Meter struct {
 	prices     *PriceList
 	collection uint64
@@ -18,15 +18,15 @@ type Meter struct {
 	n          int // inline slots in use
 	inline     [inlineShards]slot
 	more       []slot        // the shards beyond the inline ones
-	index      map[Place]int // their places in more
+	index      map[Place]int // by place, indexes into more
 }
 
-// inlineShards is how many shards a Meter holds without allocating.
+// inlineShards is the number of shards for which a Meter does not allocate.
 const inlineShards = 4
 
-// Probing says whose work is being counted: that of one query, or of a batch of queries that the server asks in one go,
-// as $lookup does. A batch is charged as its queries (R8), by whoever makes it, so what their price includes is not
-// counted a second time where the work is done.
+// Probing distinguishes the work of one query from that of a batch of queries that the server makes itself,
+// as $lookup does. The caller charges a batch by its queries (R8), so the work that their price includes is
+// not counted a second time.
 type Probing uint8
 
 // NotProbing is one query; ProbeQueries a batch of queries (R2), whose partition visits are counted already;
@@ -37,7 +37,7 @@ const (
 	ProbePoints
 )
 
-// Probe switches to counting for a batch, and returns what it was before.
+// Probe switches to counting for a batch, and returns the previous setting.
 func (m *Meter) Probe(p Probing) (before Probing) {
 	if m == nil {
 		return NotProbing
@@ -46,10 +46,10 @@ func (m *Meter) Probe(p Probing) (before Probing) {
 	return before
 }
 
-// slot is the work at one place.
+// slot counts the work at one place.
 type slot struct {
 	place    Place
-	bytes    int64 // of the documents read, returned or stored; has no price of its own
+	bytes    int64 // of the documents read, returned or stored; it has no price
 	quantity [itemCount]int64
 }
 
@@ -71,7 +71,7 @@ func (m *Meter) SetPrices(prices *PriceList) {
 	}
 }
 
-// Prices is the list by which the meter prices.
+// Prices returns the price list of the meter.
 func (m *Meter) Prices() *PriceList {
 	if m == nil || m.prices == nil {
 		return &normative
@@ -79,7 +79,7 @@ func (m *Meter) Prices() *PriceList {
 	return m.prices
 }
 
-// Empty reports a meter that has met no place since its Reset. nil is.
+// Empty reports whether a meter has counted nothing since its Reset. A nil meter is empty.
 func (m *Meter) Empty() bool { return m == nil || m.n == 0 }
 
 // SetCollection makes Add count for another collection from now on; what was counted stays.
@@ -89,7 +89,7 @@ func (m *Meter) SetCollection(collection uint64) {
 	}
 }
 
-// Collection is the collection that Add counts for.
+// Collection returns the collection for which Add counts.
 func (m *Meter) Collection() uint64 {
 	if m == nil {
 		return 0
@@ -127,7 +127,7 @@ func (m *Meter) Merge(o *Meter) {
 	})
 }
 
-// Cut moves what was counted so far into to, whose earlier counts are forgotten. m may be nil.
+// Cut moves what was counted so far to to, and resets to before. m may be nil.
 func (m *Meter) Cut(to *Meter) {
 	if m == nil {
 		return
@@ -140,7 +140,7 @@ func (m *Meter) Cut(to *Meter) {
 	m.strong, m.probing = strong, probing
 }
 
-// Add counts a quantity of an item at one shard. Quantities that are not positive count nothing.
+// Add counts a quantity of an item at one shard. Quantities that are not positive are ignored.
 func (m *Meter) Add(shard int, i Item, quantity int64) {
 	if m == nil || quantity <= 0 || i >= itemCount || m.probing == ProbePoints && i.ofQuery() || m.probing == ProbeQueries && i == ResultSet {
 		return
@@ -152,7 +152,7 @@ func (m *Meter) Add(shard int, i Item, quantity int64) {
 	}
 }
 
-// Loaded counts one document of so many bytes that was fetched, on which predicates beyond the query's first are tested.
+// Loaded counts one fetched document of bytes bytes, on which predicates beyond the query's first are tested.
 func (m *Meter) Loaded(shard int, bytes, predicates int) {
 	if m == nil || m.probing == ProbePoints {
 		return
@@ -170,8 +170,9 @@ func (m *Meter) PointRead(shard int, bytes int) {
 	}
 }
 
-// WaiveLocate takes back the point reads of a statement that went on to write, or failed to: the price of a write by key
-// includes finding the document (R6, R12). A statement that left the document as it was still pays for them.
+// WaiveLocate removes the point reads of a statement that then wrote, or failed to: the price of a write by
+// key includes finding the document (R6, R12). A statement that left the document unchanged still pays for
+// them.
 func (m *Meter) WaiveLocate() {
 	if m == nil || m.Sum(WriteNew)+m.Sum(WriteOld)+m.Sum(Failure) == 0 {
 		return
@@ -179,8 +180,8 @@ func (m *Meter) WaiveLocate() {
 	m.each(func(s *slot) { s.quantity[PointRead], s.quantity[PointReadByte] = 0, 0 })
 }
 
-// Conflict takes back what a statement wrote that lost against another, and the reads by key before it: it costs a
-// failure instead (R12), at the shard it came to first.
+// Conflict removes the writes of a statement that had a write conflict, and its reads by key before. The
+// statement pays for a failure instead (R12), at its first shard.
 func (m *Meter) Conflict() {
 	if m == nil {
 		return
@@ -219,7 +220,7 @@ func (m *Meter) Replaced(shard int, bytes int) {
 	}
 }
 
-// Visit counts one partition looked into with the given number of index ranges, which is at least 1.
+// Visit counts the read of one partition with the given number of index ranges, at least 1.
 func (m *Meter) Visit(shard int, seeks int) {
 	if m == nil || m.probing != NotProbing {
 		return
@@ -235,10 +236,10 @@ func (m *Meter) Terms(shard int, added, removed int64) {
 	m.Add(shard, TermRemoved, removed)
 }
 
-// TermWeight is the weight of one index entry under this meter's prices.
+// TermWeight returns the weight of one index entry under this meter's prices.
 func (m *Meter) TermWeight(keyBytes int) int64 { return m.Prices().TermWeight(keyBytes) }
 
-// Quantity is what was counted of an item at one shard of the current collection.
+// Quantity returns the quantity of an item at one shard of the current collection.
 func (m *Meter) Quantity(shard int, i Item) int64 {
 	if m == nil || i >= itemCount {
 		return 0
@@ -252,7 +253,7 @@ func (m *Meter) Quantity(shard int, i Item) int64 {
 	return q
 }
 
-// Sum is what was counted of an item at all places.
+// Sum returns the quantity of an item at all places.
 func (m *Meter) Sum(i Item) int64 {
 	if m == nil || i >= itemCount {
 		return 0
@@ -262,7 +263,7 @@ func (m *Meter) Sum(i Item) int64 {
 	return q
 }
 
-// Spread is the collection that the first counted work was done in, and on how many of its shards there was some.
+// Spread returns the collection of the first counted work, and the number of its shards with counted work.
 func (m *Meter) Spread() (collection uint64, shards int) {
 	m.each(func(s *slot) {
 		if shards == 0 {
@@ -275,15 +276,15 @@ func (m *Meter) Spread() (collection uint64, shards int) {
 	return collection, shards
 }
 
-// Total is the charge for everything counted so far. A command answered in pages charges each page with the growth of
-// Total, so the pages add up to the price of the whole.
+// Total returns the charge for everything counted so far. A command answered in pages charges each page with
+// the growth of Total, so the pages add up to the price of the whole.
 func (m *Meter) Total() MicroRU {
 	var total MicroRU
 	m.EachCharge(func(_ Place, c MicroRU) { total = addSaturating(total, c) })
 	return total
 }
 
-// EachCharge calls yield with the charge of every place, in the order the places were first met. It does not allocate.
+// EachCharge calls yield with the charge of every place, in the order of first use. It does not allocate.
 func (m *Meter) EachCharge(yield func(Place, MicroRU)) {
 	if m == nil {
 		return
@@ -300,7 +301,8 @@ func (m *Meter) EachCharge(yield func(Place, MicroRU)) {
 	})
 }
 
-// sized counts one operation of the given base item and its bytes beyond the first KiB, whose item follows the base's.
+// sized counts one operation of the given base item, and its bytes beyond the first KiB as the item after the
+// base item.
 func (m *Meter) sized(shard int, base Item, bytes int) {
 	s := m.slot(Place{m.collection, shard})
 	s.bytes += int64(bytes)
@@ -308,7 +310,7 @@ func (m *Meter) sized(shard int, base Item, bytes int) {
 	s.quantity[base+1] += max(0, int64(bytes)-m.Prices().FirstBytes)
 }
 
-// slot finds or makes the slot of a place.
+// slot finds or creates the slot of a place.
 func (m *Meter) slot(p Place) *slot {
 	if m.last < m.n && m.inline[m.last].place == p {
 		return &m.inline[m.last]
@@ -336,7 +338,7 @@ func (m *Meter) slot(p Place) *slot {
 	return &m.more[len(m.more)-1]
 }
 
-// each visits the slots in the order they were made.
+// each visits the slots in the order of creation.
 func (m *Meter) each(visit func(*slot)) {
 	for i := range m.n {
 		visit(&m.inline[i])

@@ -125,7 +125,7 @@ func BenchmarkUnlimitedCommand(b *testing.B) {
 	}
 }
 
-// Cut hands over what was counted so far, and the pieces add up to the whole.
+// Cut moves what was counted so far, and the pieces add up to the whole.
 func TestMeterCut(t *testing.T) {
 	var whole, parts, m, piece Meter
 	m.Reset(3, nil)
@@ -154,7 +154,7 @@ func TestMeterCut(t *testing.T) {
 	}
 }
 
-// A statement that lost against another pays for the failure alone.
+// A statement with a write conflict pays only for the failure.
 func TestMeterConflict(t *testing.T) {
 	var m Meter
 	m.Reset(1, nil)

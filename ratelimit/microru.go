@@ -15,7 +15,8 @@ const RU MicroRU = 1_000_000
 // microMax bounds every amount so that sums of a few amounts cannot overflow.
 const microMax = MicroRU(math.MaxInt64 / 8)
 
-// Hundredths is the amount in hundredths of a request unit, rounded half up: the precision shown to users.
+// Hundredths returns the amount in hundredths of a request unit, rounded half up: the precision shown to
+// users.
 func (c MicroRU) Hundredths() int64 {
 	const unit = int64(RU) / 100
 	n := int64(c)
@@ -29,7 +30,8 @@ func (c MicroRU) Hundredths() int64 {
 	return q
 }
 
-// Float is the amount in request units rounded half up to 0.01, as replies carry it (RequestCharge is a double).
+// Float returns the amount in request units rounded half up to 0.01, as in replies (RequestCharge is a
+// double).
 func (c MicroRU) Float() float64 { return float64(c.Hundredths()) / 100 }
 
 // String prints the amount in request units with two decimals, rounded half up: "2.57".
@@ -50,7 +52,7 @@ func addSaturating(a, b MicroRU) MicroRU {
 	return max(-microMax, min(microMax, max(-microMax, min(microMax, a))+max(-microMax, min(microMax, b))))
 }
 
-// scale is n*num/den rounded half up, saturating; n ≥ 0, num ≥ 0, den > 0.
+// scale returns n*num/den rounded half up, saturating; n ≥ 0, num ≥ 0, den > 0.
 func scale(n, num, den int64) MicroRU {
 	if n <= 0 || num <= 0 {
 		return 0

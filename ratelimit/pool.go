@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Options are the switches of a collection or database beside its throughput.
+// Options are the settings of a collection or database besides its throughput.
 type Options struct {
-	Burst           bool  // bank idle units, see Bucket
+	Burst           bool  // burst credit, see Bucket
 	RUPerMinute     bool  // the retired RU-per-minute add-on
 	ServerSideRetry bool  // queue throttled requests instead of refusing them
-	ShardMax        int64 // RU/s of one shard at most, 0 is any: more take effect as shards split
+	ShardMax        int64 // maximum RU/s of one shard, 0 = no maximum; throughput above it takes effect as shards split
 	Groups          Groups
 }
 
@@ -22,28 +22,28 @@ type Share struct {
 	RUs   int64
 }
 
-// Pool is the provisioned throughput of one collection or database, divided over the buckets of its shards: evenly
-// unless redistributed. The zero Pool is not ready; Budgets makes them. Safe for concurrent use.
+// Pool is the provisioned throughput of one collection or database, divided over the buckets of its shards:
+// evenly unless redistributed. The zero Pool is not ready; Budgets creates pools. Safe for concurrent use.
 type Pool struct {
 	collection uint64
 	division   *division
 	parent     atomic.Pointer[parent] // the database whose throughput this collection shares
 	set        atomic.Pointer[bucketSet]
 	retry      atomic.Bool
-	named      atomic.Pointer[Groups] // the groups, when one is chosen by appName
+	named      atomic.Pointer[Groups] // the groups, if one is chosen by appName
 	active     *active                // of the Budgets; nil for that of a database
-	touched    atomic.Bool            // it is in active
+	touched    atomic.Bool            // the pool is in active
 	dropped    atomic.Bool
 
-	mu         sync.Mutex // changes of the fields below and of set
+	mu         sync.Mutex // guards the fields below and changes of set
 	throughput Throughput
 	options    Options
-	uneven     []Share  // as redistributed; nil is even
-	retired    totals   // of shards that are gone
+	uneven     []Share  // redistributed shares; nil is even
+	retired    totals   // of removed shards
 	hot        sync.Map // shard int → *HotKeys
 }
 
-// totals are counters that never fall.
+// totals are counters that only increase.
 type totals struct {
 	spent     MicroRU
 	throttled int64
@@ -56,8 +56,8 @@ type bucketSet struct {
 	buckets []*Bucket
 }
 
-// at is the bucket of a shard. A shard that is not in the set (a command still working with an older map of the
-// collection) is accounted to one of the others, always the same.
+// at returns the bucket of a shard. A shard that is not in the set (of a command that still uses an older
+// shard map) is accounted to one of the others, always the same.
 func (s *bucketSet) at(shard int) *Bucket {
 	if i, ok := slices.BinarySearch(s.shards, shard); ok {
 		return s.buckets[i]
@@ -65,21 +65,21 @@ func (s *bucketSet) at(shard int) *Bucket {
 	return s.buckets[uint(shard)%uint(len(s.buckets))]
 }
 
-// newPool is an unlimited pool of one shard.
+// newPool creates an unlimited pool of one shard.
 func newPool(collection uint64, d *division) *Pool {
 	p := &Pool{collection: collection, division: d}
 	p.set.Store(&bucketSet{shards: []int{0}, buckets: []*Bucket{d.bucket()}})
 	return p
 }
 
-// Throughput is what the pool has been given.
+// Throughput returns the throughput of the pool.
 func (p *Pool) Throughput() Throughput {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.throughput
 }
 
-// Options are the pool's switches.
+// Options returns the options of the pool.
 func (p *Pool) Options() Options {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,8 +89,8 @@ func (p *Pool) Options() Options {
 // Limited reports whether requests can be refused by this pool itself.
 func (p *Pool) Limited() bool { return p.set.Load().limited }
 
-// Set changes throughput and options; a redistribution ends. A higher rate is usable at once; a debt stays a debt.
-// The caller has checked t with CheckCollection or CheckDatabase.
+// Set changes throughput and options, and ends a redistribution. A higher rate is usable at once; a debt
+// stays. The caller has checked t with CheckCollection or CheckDatabase.
 func (p *Pool) Set(now time.Time, t Throughput, o Options) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,8 +100,8 @@ func (p *Pool) Set(now time.Time, t Throughput, o Options) {
 	p.divide(now, p.set.Load().shards)
 }
 
-// SetShards tells the pool the shards of the collection's current map. Shards that stay keep their balances; the
-// throughput is divided anew, evenly.
+// SetShards sets the shards of the collection's current map. Shards that stay keep their balances; the
+// throughput is divided again, evenly.
 func (p *Pool) SetShards(now time.Time, shards []int) {
 	if len(shards) == 0 {
 		return
@@ -159,7 +159,7 @@ func (p *Pool) divide(now time.Time, shards []int) {
 	for i, id := range old.shards {
 		if _, ok := slices.BinarySearch(shards, id); !ok {
 			b := old.buckets[i]
-			b.setRate(now, 0, &Options{}) // lets its waiters go
+			b.setRate(now, 0, &Options{}) // releases its waiters
 			b.mu.Lock()
 			p.retired.spent = addSaturating(p.retired.spent, b.use.total)
 			p.retired.throttled += b.use.throttled
@@ -168,7 +168,7 @@ func (p *Pool) divide(now time.Time, shards []int) {
 	}
 }
 
-// Shares lists the shards' parts of the throughput in whole RU/s, rounded down; 0 when unlimited.
+// Shares returns the shards' parts of the throughput in whole RU/s, rounded down; 0 if unlimited.
 func (p *Pool) Shares() []Share {
 	s := p.set.Load()
 	out := make([]Share, len(s.shards))
@@ -180,8 +180,8 @@ func (p *Pool) Shares() []Share {
 	return out
 }
 
-// admit says how long a request on the shards has to wait. Without shards (not routed yet) it may start if any shard
-// would let it. It counts a refusal at the shard that decided.
+// admit returns how long a request on the shards has to wait. Without shards (not routed yet) it may start if
+// any shard admits it. A refusal is counted at the shard with the decisive wait.
 func (p *Pool) admit(now time.Time, shards []int, c Class) (shard int, wait time.Duration) {
 	set := p.set.Load()
 	if !set.limited {
@@ -215,7 +215,7 @@ func (p *Pool) admit(now time.Time, shards []int, c Class) (shard int, wait time
 	return shard, wait
 }
 
-// Stats lists what each shard used, by shard number.
+// Stats returns the statistics of each shard, by shard number.
 func (p *Pool) Stats(now time.Time) []BucketStats {
 	s := p.set.Load()
 	out := make([]BucketStats, len(s.buckets))
@@ -229,7 +229,8 @@ func (p *Pool) Stats(now time.Time) []BucketStats {
 	return out
 }
 
-// Totals are the units used and the requests refused since the server started, over all shards the collection ever had.
+// Totals returns the units used and the requests refused since the server started, over all shards that the
+// collection has had.
 func (p *Pool) Totals() (spent MicroRU, throttled int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -243,8 +244,8 @@ func (p *Pool) Totals() (spent MicroRU, throttled int64) {
 	return sum.spent, sum.throttled
 }
 
-// Normalized is the Normalized RU Consumption of the last minute: the busiest shard's busiest second in percent of its
-// share, 0..100.
+// Normalized returns the Normalized RU Consumption of the last minute: the busiest shard's busiest second in
+// percent of its share, 0..100.
 func (p *Pool) Normalized(now time.Time) int {
 	highest := 0
 	for _, s := range p.Stats(now) {
@@ -253,8 +254,9 @@ func (p *Pool) Normalized(now time.Time) int {
 	return highest
 }
 
-// Autoscaled is the RU/s an autoscale pool is billed for: the highest reached in the running hour and in the hour before,
-// summed over shards, each between a tenth of its share and its share. 0, 0 in other modes.
+// Autoscaled returns the RU/s for which an autoscale pool is billed: the highest reached in the current hour
+// and in the previous hour, summed over shards, each between a tenth of its share and its share. 0, 0 in
+// other modes.
 func (p *Pool) Autoscaled(now time.Time) (thisHour, lastHour int64) {
 	if p.Throughput().Mode != Autoscale {
 		return 0, 0
@@ -281,17 +283,17 @@ func (b *Bucket) peek(now time.Time, c Class) time.Duration {
 	return b.wait(now, c)
 }
 
-// refused counts a refusal decided elsewhere.
+// refused counts a refusal that was decided elsewhere.
 func (b *Bucket) refused() {
 	b.mu.Lock()
 	b.refuse()
 	b.mu.Unlock()
 }
 
-// Shared reports that the pool's collection also pays from its database's throughput.
+// Shared reports whether the pool's collection also pays from its database's throughput.
 func (p *Pool) Shared() bool { return p.parent.Load() != nil }
 
-// SharedThroughput is that of the database, if the pool's collection pays from it.
+// SharedThroughput returns the throughput of the database, if the pool's collection pays from it.
 func (p *Pool) SharedThroughput() Throughput {
 	if parent := p.parent.Load(); parent != nil {
 		return parent.Throughput()

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// Normative is the list of the published rules: a point read of 1 KiB is 1, an insert of 1 KiB is 5.
+// Normative returns the list of the published rules: a point read of 1 KiB is 1, an insert of 1 KiB is 5.
 func Normative() *PriceList { return &normative }
 
-// PriceList is the list of the server.
+// PriceList returns the price list of the server.
 func (b *Budgets) PriceList() *PriceList { return cmp.Or(b.Prices, &normative) }
 
-// Mongo2023 is the list fitted to what accounts of Azure Cosmos DB for MongoDB charged from 2020 to 2023.
+// Mongo2023 returns the list fitted to the charges of Azure Cosmos DB for MongoDB from 2020 to 2023.
 func Mongo2023() *PriceList { return &mongo2023 }
 
-// PriceLists are all of them.
+// PriceLists returns all lists.
 func PriceLists() []*PriceList { return []*PriceList{&normative, &mongo2023} }
 
 // PriceListNames lists the names.
@@ -26,7 +26,8 @@ func PriceListNames() (names []string) {
 	return names
 }
 
-// FindPriceList is the list of a name, or of a name and version as String prints them; nil if there is none.
+// FindPriceList returns the list with a name, or with a name and version as String prints them; nil if there
+// is none.
 func FindPriceList(name string) *PriceList {
 	for _, p := range PriceLists() {
 		if name == p.Name || name == p.String() {
@@ -44,8 +45,9 @@ func ParsePriceList(name string) (*PriceList, error) {
 	return nil, fmt.Errorf("%s: there is no such list; there are %s", name, strings.Join(PriceListNames(), ", "))
 }
 
-// normative and mongo2023 are the only places with a price. A document of s KiB (at least 1) costs 1 + (s-1)/11 to read by key
-// and W0(s) = 5 + (s-1)·5/11 to write; both are a base for the first KiB plus a rate for every byte beyond.
+// normative and mongo2023 are the only places with prices. A document of s KiB (at least 1) costs 1 +
+// (s-1)/11 to read by key and W0(s) = 5 + (s-1)·5/11 to write; both are a base for the first KiB plus a rate
+// for every byte beyond.
 var normative = PriceList{
 	Name:       "normative",
 	Version:    "2026-11",
@@ -81,9 +83,10 @@ var normative = PriceList{
 	},
 }
 
-// mongo2023 differs from the first list where accounts of this API were seen to: a small write is about 10, a query that
-// returns something about 5, and documents read cost by their size and by the predicates tested on them. Each of the
-// points is compared with what a server charges in compat-tests/behaviour/prices.
+// mongo2023 differs from the first list where accounts of this API were observed to differ: a small write is
+// about 10, a query that returns something about 5, and documents read cost by their size and by the
+// predicates tested on them. Each of these points is compared with what a server charges in
+// compat-tests/behaviour/prices.
 var mongo2023 = normative.with("mongo-2023", "2026-11", []Price{
 	{Item: Predicate, Micro: 500_000, Per: 1},
 	{Item: DocLoaded, Micro: 15_500, Per: 1},
@@ -99,7 +102,7 @@ var mongo2023 = normative.with("mongo-2023", "2026-11", []Price{
 	{Item: TermRemoved, Micro: 250_000, Per: 1},
 })
 
-// with is the list with other prices for some items.
+// with returns the list with other prices for some items.
 func (p PriceList) with(name, version string, prices []Price) PriceList {
 	p.Name, p.Version = name, version
 	for _, x := range prices {

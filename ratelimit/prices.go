@@ -34,10 +34,10 @@ const (
 	itemCount                     // number of items
 )
 
-// ofQuery reports the items that only queries pay for, point reads do not.
+// ofQuery reports whether queries pay for the item and point reads do not.
 func (i Item) ofQuery() bool { return i >= PartitionVisit && i <= CountEntry }
 
-// Once reports the items whose quantity in a partition does not depend on what a query finds there.
+// Once reports whether the quantity of the item in a partition is independent of what a query finds there.
 func (i Item) Once() bool {
 	switch i {
 	case PointRead, PartitionVisit, ExtraSeek, Predicate, ResultSet:
@@ -46,7 +46,7 @@ func (i Item) Once() bool {
 	return false
 }
 
-// String is the item's name, as receipts and explain print it: "docLoaded".
+// String returns the item's name as printed by receipts and explain: "docLoaded".
 func (i Item) String() string {
 	if i >= itemCount {
 		return "unknown"
@@ -58,15 +58,15 @@ func (i Item) String() string {
 type Price struct {
 	Item  Item
 	Name  string
-	Micro int64 // 0: the list has no price for it, and receipts leave it out
+	Micro int64 // 0: no price in this list, and receipts leave the item out
 	Per   int64
 	Read  bool   // multiplied by ReadFactor under a strong consistency level
-	Rules string // the rules of the published model that it serves
+	Rules string // the rules of the published model that it implements
 }
 
 // PriceList is one version of all prices. It is immutable and safe for concurrent use.
 type PriceList struct {
-	Name       string // as --prices has it
+	Name       string // as in --prices
 	Version    string // changes whenever any number below changes
 	FirstBytes int64  // bytes of a document covered by the base price of a point read or write
 	TermBytes  int64  // key bytes of one unit of index term weight
@@ -75,15 +75,15 @@ type PriceList struct {
 	rows       [itemCount]Price
 }
 
-// String is the name and version of the list, as it is printed beside charges: "mongo-2023/2026-11".
+// String returns the name and version of the list as printed beside charges: "mongo-2023/2026-11".
 func (p *PriceList) String() string { return p.Name + "/" + p.Version }
 
 const kib = 1024
 
-// Rows lists the prices in Item order: documentation, customAction replies.
+// Rows returns the prices in Item order, for documentation and customAction replies.
 func (p *PriceList) Rows() []Price { return append([]Price(nil), p.rows[:]...) }
 
-// Price is the charge for a quantity of an item, rounded half up to a millionth.
+// Price returns the charge for a quantity of an item, rounded half up to a millionth.
 func (p *PriceList) Price(i Item, quantity int64) MicroRU {
 	if i >= itemCount {
 		return 0
@@ -100,17 +100,20 @@ func (p *PriceList) priceFor(i Item, quantity int64, strong bool) MicroRU {
 	return scale(quantity, r.Micro, r.Per)
 }
 
-// PointRead is the charge for reading one document of the given size by its key (R1). A size of 0 means nothing found.
+// PointRead returns the charge for reading one document of the given size by its key (R1). A size of 0 means
+// nothing found.
 func (p *PriceList) PointRead(bytes int64) MicroRU {
 	return p.Price(PointRead, 1) + p.Price(PointReadByte, bytes-p.FirstBytes)
 }
 
-// BaseWrite is W0: the charge for storing or removing one document of the given size, without its index entries.
+// BaseWrite returns W0: the charge for storing or removing one document of the given size, without its index
+// entries.
 func (p *PriceList) BaseWrite(bytes int64) MicroRU {
 	return p.Price(WriteNew, 1) + p.Price(WriteNewByte, bytes-p.FirstBytes)
 }
 
-// TermWeight is the weight of one index entry whose key values take the given bytes: 1 for every 128, at most 16.
+// TermWeight returns the weight of one index entry whose key values take the given bytes: 1 for every 128, at
+// most 16.
 func (p *PriceList) TermWeight(keyBytes int) int64 {
 	return max(1, min(p.TermMax, (int64(keyBytes)+p.TermBytes-1)/p.TermBytes))
 }

@@ -58,7 +58,7 @@ func count(partitions int, entries int64) op {
 
 func strong(o op) op { return func(m *Meter) { m.SetStrong(true); o(m) } }
 
-// The normative examples of the published price list, every figure.
+// All normative examples of the published price list.
 func TestNormativePrices(t *testing.T) {
 	const mib = 1024 * kib
 	for _, c := range []struct {

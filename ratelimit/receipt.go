@@ -13,7 +13,7 @@ type Receipt struct {
 	Lines  []Line // by collection, then shard
 }
 
-// Line is the part of a receipt that one shard has to pay for.
+// Line is the part of a receipt that one shard pays.
 type Line struct {
 	Place
 	Total MicroRU
@@ -27,7 +27,7 @@ type ItemCharge struct {
 	Charge   MicroRU
 }
 
-// Receipt prices everything counted so far. The receipt shares nothing with the meter.
+// Receipt returns the receipt of everything counted so far. The receipt shares no memory with the meter.
 func (m *Meter) Receipt() Receipt {
 	p := m.Prices()
 	r := Receipt{Prices: p.String()}

@@ -26,8 +26,8 @@ func (p *Pool) Redistribute(now time.Time, targets []Share, sources []int) error
 // Equalize ends a redistribution.
 func (p *Pool) Equalize(now time.Time) { p.Arrange(now, nil) }
 
-// Arrange gives the shards what an earlier redistribution gave them, as the catalog remembers it; nil is even. Shares
-// that do not fit the pool any more (its shards or the sum changed since) are as good as nil.
+// Arrange sets the shares of an earlier redistribution, as stored in the catalog; nil is even. Shares that no
+// longer fit the pool, because its shards or the sum have changed, count as nil.
 func (p *Pool) Arrange(now time.Time, shares []Share) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -42,7 +42,7 @@ func (p *Pool) Arrange(now time.Time, shares []Share) {
 	p.divide(now, set.shards)
 }
 
-// Fits reports shares that name exactly the shards, ascending, and add up to the throughput.
+// Fits reports whether shares name exactly the shards, ascending, and add up to the throughput.
 func Fits(shares []Share, shards []int, t Throughput) bool {
 	if len(shares) != len(shards) {
 		return false
@@ -57,8 +57,8 @@ func Fits(shares []Share, shards []int, t Throughput) bool {
 	return sum == t.PerSecond(len(shards))
 }
 
-// EvenShares divides a throughput over shards in whole RU/s: a remainder goes to the first ones. nil when it is
-// unlimited.
+// EvenShares divides a throughput over shards in whole RU/s; the first ones get the remainder. It returns nil
+// if the throughput is unlimited.
 func EvenShares(t Throughput, shards []int) []Share {
 	total, n := t.PerSecond(len(shards)), int64(len(shards))
 	if total == 0 || n == 0 {
@@ -75,10 +75,10 @@ func EvenShares(t Throughput, shards []int) []Share {
 	return out
 }
 
-// MoveShares moves throughput between the shards of a plan, which is in the order of shard numbers: the targets get the
-// given RU/s, the sources give up the difference in equal parts. No shard named may fall below ShardRateMin or rise
-// above ShardRateMax, and the sum stays. The plan itself is left alone. Errors: *InvalidThroughput.
-// Source: Azure Cosmos DB, "distribute-throughput-across-partitions".
+// MoveShares moves throughput between the shards of a plan, which is in the order of shard numbers: the
+// targets get the given RU/s, and the sources give up the difference in equal parts. No named shard may fall
+// below ShardRateMin or rise above ShardRateMax, and the sum does not change. The plan itself is not
+// modified. Errors: *InvalidThroughput. Source: Azure Cosmos DB, "distribute-throughput-across-partitions".
 func MoveShares(plan, targets []Share, sources []int) ([]Share, error) {
 	if len(plan) == 0 {
 		return nil, invalid(RuleShares, 0, 0, "throughput can only be redistributed where it is provisioned")

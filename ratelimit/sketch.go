@@ -7,12 +7,12 @@ import (
 	"sync"
 )
 
-// keyBytesMax is how much of a key a sketch keeps; longer keys that agree so far count as one.
+// keyBytesMax is the length to which a sketch cuts keys; longer keys with the same prefix count as one.
 const keyBytesMax = 512
 
-// Sketch finds the heaviest keys of a stream in bounded memory (the space-saving algorithm): with room for k keys, every
-// key with more than 1/k of the total weight is in it, and a weight is too high by at most its Error. The zero Sketch
-// has room for 64 keys. Safe for concurrent use.
+// Sketch finds the heaviest keys of a stream in bounded memory (the space-saving algorithm): with room for k
+// keys, every key with more than 1/k of the total weight is in it, and a weight is too high by at most its
+// Error. The zero Sketch has room for 64 keys. Safe for concurrent use.
 type Sketch struct {
 	mu    sync.Mutex
 	room  int
@@ -32,10 +32,10 @@ type hotKey struct {
 	at int // place in the heap
 }
 
-// NewSketch makes a sketch with room for k keys.
+// NewSketch creates a sketch with room for k keys.
 func NewSketch(k int) *Sketch { return &Sketch{room: max(1, k)} }
 
-// Add counts weight for a key, whose bytes it copies when it has to. A known key does not allocate.
+// Add adds weight to a key, whose bytes it copies if necessary. For a key in the sketch it does not allocate.
 func (s *Sketch) Add(key []byte, weight int64) {
 	if weight <= 0 {
 		return
@@ -56,7 +56,7 @@ func (s *Sketch) Add(key []byte, weight int64) {
 		h = &hotKey{Hot: Hot{Key: string(key)}}
 		s.index[h.Key] = h
 		heap.Push(&s.heap, h)
-	default: // take over the lightest key's place and, as possible error, its weight
+	default: // replace the lightest key; its weight becomes the possible error
 		h = s.heap[0]
 		delete(s.index, h.Key)
 		h.Key, h.Error = string(key), h.Weight
@@ -66,7 +66,7 @@ func (s *Sketch) Add(key []byte, weight int64) {
 	heap.Fix(&s.heap, h.at)
 }
 
-// Top lists the n heaviest keys, heaviest first, equal weights by key.
+// Top returns the n heaviest keys, heaviest first, equal weights by key.
 func (s *Sketch) Top(n int) []Hot {
 	s.mu.Lock()
 	out := make([]Hot, len(s.heap))
@@ -77,8 +77,8 @@ func (s *Sketch) Top(n int) []Hot {
 	return heaviest(out, n)
 }
 
-// MergeHot adds up the heaviest keys of sketches, key by key, and lists the n heaviest. A key that one of the
-// sketches had no room for is too light by what that sketch's lightest key weighs at most.
+// MergeHot adds up the heaviest keys of sketches, key by key, and returns the n heaviest. If a sketch had no
+// room for a key, the sum is too low by at most the weight of that sketch's lightest key.
 func MergeHot(n int, lists ...[]Hot) []Hot {
 	sum := map[string]Hot{}
 	for _, list := range lists {
@@ -102,7 +102,7 @@ func heaviest(list []Hot, n int) []Hot {
 	return list[:max(0, min(n, len(list)))]
 }
 
-// Halve halves all weights, so that a sketch halved every minute speaks of the last minutes.
+// Halve halves all weights, so that a sketch halved every minute represents the last minutes.
 func (s *Sketch) Halve() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,14 +127,15 @@ type HotKeys struct {
 	ByBytes Sketch // weights in bytes written
 }
 
-// Touch notes what one shard key value (in any printable or binary form the caller can show again) cost and wrote.
+// Touch counts the charge and the bytes written of one shard key value, in any form that the caller can
+// display again.
 func (p *Pool) Touch(shard int, key []byte, charge MicroRU, bytesWritten int64) {
 	h := p.Hot(shard)
 	h.ByRU.Add(key, int64(charge))
 	h.ByBytes.Add(key, bytesWritten)
 }
 
-// Hot are the heaviest shard key values of a shard.
+// Hot returns the heaviest shard key values of a shard.
 func (p *Pool) Hot(shard int) *HotKeys {
 	if h, ok := p.hot.Load(shard); ok {
 		return h.(*HotKeys)

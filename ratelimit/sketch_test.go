@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The heavy keys of a skewed stream are found and their weights bracket the truth.
+// The heavy keys of a skewed stream are found, and their weights bracket the true weights.
 func TestSketch(t *testing.T) {
 	s := NewSketch(32)
 	truth := map[string]int64{}
@@ -66,7 +66,8 @@ func TestHotKeysFollowTheMap(t *testing.T) {
 	}
 }
 
-// Sketches of two servers are added up key by key, and the heaviest of both together are told.
+// Sketches of two servers are added up key by key, and the heaviest keys of both together are
+// returned.
 func TestMergeHot(t *testing.T) {
 	a, b := NewSketch(4), NewSketch(4)
 	for key, w := range map[string]int64{"x": 5, "y": 4, "z": 1} {

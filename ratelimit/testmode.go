@@ -7,29 +7,30 @@ import (
 	"time"
 )
 
-// VirtualClock is a clock that moves only when told: the deterministic test mode. Safe for concurrent use.
+// VirtualClock is a clock that can be stopped and then moves only by Advance: the deterministic test mode.
+// Safe for concurrent use.
 type VirtualClock struct {
 	stopped atomic.Bool
 	mu      sync.Mutex
 	now     time.Time        // while it is stopped
-	machine func() time.Time // what it follows otherwise
-	ahead   time.Duration    // of the machine, from earlier stops: the clock never goes back
+	machine func() time.Time // the clock that it follows otherwise
+	ahead   time.Duration    // difference to machine, from earlier stops: the clock never goes back
 }
 
-// NewVirtualClock starts a clock that stands still.
+// NewVirtualClock creates a stopped clock.
 func NewVirtualClock(start time.Time) *VirtualClock {
 	c := &VirtualClock{now: start, machine: func() time.Time { return start }}
 	c.stopped.Store(true)
 	return c
 }
 
-// FollowClock starts a clock that goes with another one until it is stopped.
+// FollowClock creates a clock that follows another one until it is stopped.
 func FollowClock(machine func() time.Time) *VirtualClock { return &VirtualClock{machine: machine} }
 
-// Stopped reports a clock that moves only when told. nil does not.
+// Stopped reports whether the clock moves only by Advance; false for nil.
 func (c *VirtualClock) Stopped() bool { return c != nil && c.stopped.Load() }
 
-// Now is the clock's time.
+// Now returns the clock's time.
 func (c *VirtualClock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -43,8 +44,8 @@ func (c *VirtualClock) time() time.Time {
 	return c.machine().Add(c.ahead)
 }
 
-// Stop makes the clock stand still at the beginning of a second, so that what fits into one does not depend on when it was
-// stopped. It returns its new time.
+// Stop stops the clock at the beginning of the next second, so that what fits into a second does not depend
+// on the moment of the stop. It returns the new time.
 func (c *VirtualClock) Stop() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,7 +56,7 @@ func (c *VirtualClock) Stop() time.Time {
 	return c.now
 }
 
-// Run makes a stopped clock go with the other one again.
+// Run lets a stopped clock follow the other one again.
 func (c *VirtualClock) Run() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,7 +66,7 @@ func (c *VirtualClock) Run() {
 	}
 }
 
-// Advance moves the clock on and returns its new time.
+// Advance moves the clock forward and returns its new time.
 func (c *VirtualClock) Advance(d time.Duration) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,7 +78,7 @@ func (c *VirtualClock) Advance(d time.Duration) time.Time {
 	return c.time()
 }
 
-// waitVirtual waits for a bucket by moving the virtual clock.
+// waitVirtual waits for a bucket by advancing the virtual clock.
 func (b *Budgets) waitVirtual(ctx context.Context, k *Bucket, c Class, limit time.Duration) (time.Duration, error) {
 	var waited time.Duration
 	for {
@@ -97,7 +98,7 @@ func (b *Budgets) waitVirtual(ctx context.Context, k *Bucket, c Class, limit tim
 	}
 }
 
-// Kind is what a statement does, for rules that refuse only some.
+// Kind is the kind of a statement, for rules that refuse only one kind.
 type Kind uint8
 
 // The kinds of statement.
@@ -107,8 +108,8 @@ const (
 	WriteKind
 )
 
-// RefuseRule refuses statements by count, whatever the budgets say: "throttle the fifth write". A bulk write counts each
-// of its statements.
+// RefuseRule refuses statements by count, regardless of the budgets: "throttle the fifth write". A bulk write
+// counts each of its statements.
 type RefuseRule struct {
 	Collection uint64 // 0 for all
 	Kind       Kind
@@ -118,7 +119,7 @@ type RefuseRule struct {
 	RetryAfter time.Duration
 }
 
-// rules are those of Inject, while there are any.
+// rules holds the rules of Inject, while there are any.
 type rules struct {
 	active atomic.Bool
 	mu     sync.Mutex
@@ -130,7 +131,7 @@ type activeRule struct {
 	seen int64
 }
 
-// Inject replaces all rules; none switches the test mode off.
+// Inject replaces all rules; without rules the test mode is off.
 func (b *Budgets) Inject(list ...RefuseRule) {
 	b.rules.mu.Lock()
 	defer b.rules.mu.Unlock()
@@ -141,7 +142,8 @@ func (b *Budgets) Inject(list ...RefuseRule) {
 	b.rules.active.Store(len(list) > 0)
 }
 
-// Injected counts one statement about to run and says whether a rule refuses it. Without rules it costs one atomic read.
+// Injected counts one statement that is about to run, and returns an error if a rule refuses it. Without
+// rules it costs one atomic read.
 func (b *Budgets) Injected(at Place, k Kind) *Throttled {
 	if !b.rules.active.Load() {
 		return nil
@@ -162,7 +164,7 @@ func (b *Budgets) Injected(at Place, k Kind) *Throttled {
 	return out
 }
 
-// hits says whether the statement just counted is one to refuse.
+// hits reports whether the statement just counted is refused.
 func (r *activeRule) hits() bool {
 	past := r.seen - max(1, r.Nth)
 	if past < 0 {

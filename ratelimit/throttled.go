@@ -5,34 +5,35 @@ import (
 	"time"
 )
 
-// CodeThrottled is the error code clients see, named TooManyRequests.
+// CodeThrottled is the error code for clients, named TooManyRequests.
 const CodeThrottled = 16500
 
-// rateIsLarge is the service's own sentence. "No changes were made" speaks of the one statement refused.
+// rateIsLarge is the text of the service. "No changes were made" refers to the one refused statement.
 const rateIsLarge = "Request rate is large. More Request Units may be needed, so no changes were made. " +
 	"Please retry this request later. Learn more: http://aka.ms/cosmosdb-error-429"
 
 // Throttled is a refusal: nothing of the request (or of this one statement of a bulk) was executed.
 type Throttled struct {
 	Place
-	RetryAfter time.Duration // a retry after it succeeds if nobody else asks
+	RetryAfter time.Duration // a retry after it succeeds if there are no other requests
 }
 
-// RetryAfterMs is RetryAfter in whole milliseconds, rounded up and at least 1.
+// RetryAfterMs returns RetryAfter in whole milliseconds, rounded up and at least 1.
 func (t *Throttled) RetryAfterMs() int64 {
 	return max(1, int64((t.RetryAfter+time.Millisecond-1)/time.Millisecond))
 }
 
-// Error is Message.
+// Error returns Message.
 func (t *Throttled) Error() string { return t.Message() }
 
-// Message is the text of a refused command.
+// Message returns the text of a refused command.
 func (t *Throttled) Message() string {
 	return fmt.Sprintf("Error=%d, RetryAfterMs=%d, Details='Response status code does not indicate success: "+
 		"TooManyRequests (429); Substatus: 3200; Reason: (%s)'", CodeThrottled, t.RetryAfterMs(), rateIsLarge)
 }
 
-// WriteMessage is the text of a refused statement inside a bulk, as the service words it in writeErrors.
+// WriteMessage returns the text of a refused statement inside a bulk, as the service has it in
+// writeErrors.
 func (t *Throttled) WriteMessage() string {
 	return fmt.Sprintf("Error=%d, RetryAfterMs=%d, Details='Response status code does not indicate success: "+
 		`TooManyRequests (429); Substatus: 3200; Reason: ({ "Errors": [ "%s" ] });`,

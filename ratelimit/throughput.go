@@ -2,7 +2,7 @@ package ratelimit
 
 import "fmt"
 
-// Mode is how throughput is provisioned.
+// Mode is the way in which throughput is provisioned.
 type Mode uint8
 
 // The modes. Unlimited is metered and never refused: the default of a server without limits.
@@ -13,18 +13,19 @@ const (
 	Serverless
 )
 
-// String is the mode's name as administration commands print it.
+// String returns the mode's name as printed by administration commands.
 func (m Mode) String() string {
 	return [...]string{"none", "manual", "autoscale", "serverless"}[min(m, Serverless)]
 }
 
-// Throughput is what a collection or database has been given.
+// Throughput is the provisioned throughput of a collection or database.
 type Throughput struct {
 	Mode Mode
 	RUs  int64 // RU/s; for Autoscale the maximum, of which a tenth is the minimum; unused by the other modes
 }
 
-// Minimum is the RU/s that GetCollection and GetDatabase report as provisioned: a tenth of an autoscale maximum.
+// Minimum returns the RU/s that GetCollection and GetDatabase report as provisioned: a tenth of an autoscale
+// maximum.
 func (t Throughput) Minimum() int64 {
 	if t.Mode == Autoscale {
 		return t.RUs / 10
@@ -32,7 +33,7 @@ func (t Throughput) Minimum() int64 {
 	return t.RUs
 }
 
-// PerSecond is the RU/s to divide over the given number of shards; 0 is unlimited.
+// PerSecond returns the RU/s to divide over the given number of shards; 0 is unlimited.
 func (t Throughput) PerSecond(shards int) int64 {
 	switch t.Mode {
 	case Manual, Autoscale:
@@ -67,9 +68,10 @@ const (
 	serverlessShardRate = 1_000
 )
 
-// FirstShardRate is the RU/s by which the shards of a new collection are counted. most is what one carries; 0 is the
-// published limit of 10,000, under which manual throughput is given room to grow: its shards begin with 6,000.
-// Source: Azure Cosmos DB, "scaling-provisioned-throughput-best-practices".
+// FirstShardRate returns the RU/s per shard by which the number of shards of a new collection is computed.
+// most is the maximum of one shard; 0 is the published limit of 10,000, below which manual throughput has
+// room to grow: its shards begin with 6,000. Source: Azure Cosmos DB,
+// "scaling-provisioned-throughput-best-practices".
 func FirstShardRate(m Mode, most int64) int64 {
 	switch {
 	case most > 0:
@@ -80,14 +82,14 @@ func FirstShardRate(m Mode, most int64) int64 {
 	return firstAutoscale
 }
 
-// Load is what the lower limit of a collection's or database's throughput depends on.
+// Load holds what the lower limit of a collection's or database's throughput depends on.
 type Load struct {
 	StoredGB    int64 // rounded up
 	HighestRUs  int64 // the highest RU/s ever provisioned
 	Collections int   // sharing a database's throughput; 0 for a collection
 }
 
-// MinManual is the lowest manual RU/s allowed.
+// MinManual returns the lowest manual RU/s allowed.
 func MinManual(l Load) int64 {
 	m := max(ManualMin, l.StoredGB, ceilDiv(l.HighestRUs, 100))
 	if extra := int64(l.Collections) - SharedCollections; extra > 0 {
@@ -96,7 +98,7 @@ func MinManual(l Load) int64 {
 	return roundUp(m, ManualStep)
 }
 
-// MinAutoscale is the lowest autoscale maximum allowed.
+// MinAutoscale returns the lowest autoscale maximum allowed.
 func MinAutoscale(l Load) int64 {
 	m := max(AutoscaleMin, l.StoredGB*10, ceilDiv(l.HighestRUs, 10))
 	if extra := int64(l.Collections) - SharedCollections; extra > 0 {
@@ -105,17 +107,18 @@ func MinAutoscale(l Load) int64 {
 	return roundUp(m, AutoscaleStep)
 }
 
-// ToAutoscale is the maximum a manual throughput starts with after a switch to autoscale. The way back keeps the number.
+// ToAutoscale returns the autoscale maximum after a switch from manual throughput. The switch back keeps the
+// number.
 func ToAutoscale(manual int64, l Load) int64 {
 	return roundUp(max(AutoscaleMin, manual, l.StoredGB*10, ceilDiv(l.HighestRUs, 10)), AutoscaleStep)
 }
 
-// AutoscaleForStorage raises an autoscale maximum so far that a tenth of it in GB holds the data.
+// AutoscaleForStorage raises an autoscale maximum until a tenth of it in GB holds the data.
 func AutoscaleForStorage(rus, storedGB int64) int64 {
 	return max(rus, roundUp(storedGB*10, AutoscaleStep))
 }
 
-// ServerlessRate is the RU/s of a serverless collection over the given number of shards.
+// ServerlessRate returns the RU/s of a serverless collection over the given number of shards.
 func ServerlessRate(shards int) int64 {
 	return serverlessRate + max(0, int64(shards)-serverlessShards)*serverlessShardRate
 }
@@ -135,22 +138,22 @@ const (
 	RuleTooManyChanges
 )
 
-// InvalidThroughput is a refused throughput setting. Its text says what would be accepted.
+// InvalidThroughput is a refused throughput setting. Its text has the values that would be accepted.
 type InvalidThroughput struct {
 	Rule  Rule
 	Given int64
-	Want  int64 // the step, minimum, maximum or count that the rule demands
+	Want  int64 // the step, minimum, maximum or count that the rule requires
 	text  string
 }
 
-// Error is a sentence for the client.
+// Error returns a sentence for the client.
 func (e *InvalidThroughput) Error() string { return e.text }
 
 func invalid(r Rule, given, want int64, format string, args ...any) error {
 	return &InvalidThroughput{r, given, want, fmt.Sprintf(format, args...)}
 }
 
-// CheckCollection says whether a collection may have the throughput. Errors: *InvalidThroughput.
+// CheckCollection checks whether a collection may have the throughput. Errors: *InvalidThroughput.
 func CheckCollection(t Throughput, sharded bool, l Load) error {
 	l.Collections = 0
 	if err := checkAmount(t, l); err != nil {
@@ -164,12 +167,12 @@ func CheckCollection(t Throughput, sharded bool, l Load) error {
 	return nil
 }
 
-// CheckDatabase says whether a database may have the throughput shared by l.Collections collections.
+// CheckDatabase checks whether a database may have the throughput, shared by l.Collections collections.
 // Errors: *InvalidThroughput.
 func CheckDatabase(t Throughput, l Load) error { return checkAmount(t, l) }
 
-// CheckSwitch says whether an update may replace old by new: manual and autoscale do not turn into each other by
-// UpdateCollection or UpdateDatabase. Errors: *InvalidThroughput.
+// CheckSwitch checks whether an update may replace old by new: UpdateCollection and UpdateDatabase do not
+// switch between manual and autoscale. Errors: *InvalidThroughput.
 func CheckSwitch(old, new Throughput) error {
 	if old.Mode != new.Mode && (old.Mode == Manual || old.Mode == Autoscale) && (new.Mode == Manual || new.Mode == Autoscale) {
 		return invalid(RuleModeSwitch, int64(new.Mode), int64(old.Mode),
@@ -178,8 +181,8 @@ func CheckSwitch(old, new Throughput) error {
 	return nil
 }
 
-// CheckShared says whether a database with shared throughput may get one more collection.
-// Errors: *InvalidThroughput.
+// CheckShared checks whether a database with shared throughput may get one more collection. Errors:
+// *InvalidThroughput.
 func CheckShared(collections int) error {
 	if collections >= SharedCollections {
 		return invalid(RuleTooManyCollections, int64(collections)+1, SharedCollections,

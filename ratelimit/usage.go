@@ -1,14 +1,14 @@
 package ratelimit
 
-// usageSeconds is how many seconds of history a bucket keeps.
+// usageSeconds is the length of a bucket's history in seconds.
 const usageSeconds = 60
 
-// usage is the statistics of one bucket: units and refusals for each of the last usageSeconds seconds.
+// usage holds the statistics of one bucket: units and refusals for each of the last usageSeconds seconds.
 type usage struct {
 	second    int64 // the running second
 	spent     [usageSeconds]MicroRU
 	refused   [usageSeconds]int32
-	elsewhere [usageSeconds]MicroRU // units of other servers, at the second in which this one heard of them
+	elsewhere [usageSeconds]MicroRU // units of peers, in the second in which this server received the numbers
 	throttled int64                 // refusals since start
 	total     MicroRU               // units since start
 	hour      int64                 // the running hour
@@ -19,7 +19,7 @@ type usage struct {
 
 func (u *usage) start(second int64) { u.second, u.hour = second, second/3600 }
 
-// advance moves to a later second, forgetting the seconds that fall out of the window.
+// advance moves to a later second, and clears the seconds that fall out of the window.
 func (u *usage) advance(second int64) {
 	gone := second - u.second
 	for i := range min(gone, usageSeconds) {
@@ -46,7 +46,8 @@ func (u *usage) charge(c MicroRU, foreground bool) {
 	}
 }
 
-// others notes what other servers used in a second, and all of them together in the foreground.
+// others adds the units that peers used in a second; foreground is the sum of all servers without the class
+// Background.
 func (u *usage) others(spent, foreground MicroRU) {
 	s := slotOf(u.second)
 	u.elsewhere[s] = addSaturating(u.elsewhere[s], spent)
@@ -58,16 +59,16 @@ func (u *usage) refuse() {
 	u.throttled++
 }
 
-// slotOf is the ring slot of a second, also of one before 1970.
+// slotOf returns the ring slot of a second, also of one before 1970.
 func slotOf(second int64) int64 { return ((second % usageSeconds) + usageSeconds) % usageSeconds }
 
-// BucketStats is what one shard used, for hot-partition diagnosis.
+// BucketStats holds the statistics of one shard, for hot-partition diagnosis.
 type BucketStats struct {
 	Shard           int
 	Limit           MicroRU // its RU/s share; 0 when unlimited
 	LastSecond      MicroRU // used in the last complete second
 	LastMinute      MicroRU // used in the last 60 seconds, the running one included
-	Elsewhere       MicroRU // used at other servers in about that time; 0 when unlimited
+	Elsewhere       MicroRU // used at peers in about that time; 0 if unlimited
 	Total           MicroRU // used since the server started
 	Normalized      int     // busiest second of the last minute in percent of the share, 0..100; 0 when unlimited
 	Throttled       int64   // refusals since the server started
@@ -77,8 +78,8 @@ type BucketStats struct {
 	Waiting         int     // requests queued for server-side retry
 }
 
-// Add adds what the same shard used at another server. The limit is one for all servers, and what each says
-// of the busiest second has the others in it, as far as it has heard of them.
+// Add adds what the same shard used at a peer. The limit is the same for all servers. Normalized of each
+// server already includes the units of its peers, as far as it has received them.
 func (s *BucketStats) Add(o BucketStats) {
 	s.Limit = max(s.Limit, o.Limit)
 	s.LastSecond = addSaturating(s.LastSecond, o.LastSecond)

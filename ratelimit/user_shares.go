@@ -2,26 +2,26 @@ package ratelimit
 
 import "sync"
 
-// UserShares are the parts of one memory that its users have. Who is alone may hold two
-// thirds of it; each who comes finds room for two thirds of what is left, and all end up with
-// the same: what a user holds is at most ShareFactor times what nobody holds. A nil
-// *UserShares has one part without an end. Safe for concurrent use.
+// UserShares divides one memory limit among users. A user may hold at most ShareFactor times
+// the free memory. One user alone can take two thirds, a second one two thirds of the rest;
+// as memory is released, all converge on equal shares. A nil *UserShares has one part without
+// a limit. Safe for concurrent use.
 type UserShares struct {
 	of *Memory
 	mu sync.Mutex
 	by map[string]*userShare
-	// gone are those without connections that still hold something: a transaction of theirs
-	// goes on.
+	// gone holds users without connections that still hold memory, for example in a running
+	// transaction.
 	gone map[string]*userShare
 }
 
-// ShareFactor is how many times what is free one user may hold.
+// ShareFactor is the multiple of the free memory that one user may hold.
 const ShareFactor = 2
 
-// ShareMax is how much of m a user gets at most, who is alone.
+// ShareMax returns the most that a user gets of m, if there are no other users.
 func ShareMax(m *Memory) int64 { return m.Max() / (ShareFactor + 1) * ShareFactor }
 
-// userShare is a part and how many connections the user has.
+// userShare holds a user's part, and the number of the user's connections.
 type userShare struct {
 	part  *Memory
 	conns int
@@ -32,7 +32,8 @@ func NewUserShares(m *Memory) *UserShares {
 	return &UserShares{of: m, by: map[string]*userShare{}, gone: map[string]*userShare{}}
 }
 
-// Enter returns the part of a user for one more of its connections. Leave must follow.
+// Enter counts one more connection of a user, and returns the user's part. The caller calls
+// Leave.
 func (s *UserShares) Enter(user string) *Memory {
 	if s == nil || s.of == nil {
 		return nil
@@ -57,7 +58,7 @@ func (s *UserShares) Enter(user string) *Memory {
 	return u.part
 }
 
-// Leave takes a connection of a user out of the count.
+// Leave counts one connection of a user less.
 func (s *UserShares) Leave(user string) {
 	if s == nil || s.of == nil {
 		return

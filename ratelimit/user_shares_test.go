@@ -2,8 +2,8 @@ package ratelimit
 
 import "testing"
 
-// One user may hold two thirds of a memory; those who come later find room, and nobody who
-// asks again and again gets what is theirs.
+// One user may hold two thirds of a memory; users that come later find room, and a user
+// that retries again and again does not get their part.
 func TestUserShares(t *testing.T) {
 	all := NewMemory(9000)
 	s := NewUserShares(all.Part(9000))

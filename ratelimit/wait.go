@@ -6,26 +6,27 @@ import (
 	"time"
 )
 
-// RetrySecondsMax is how long server-side retry keeps a request waiting.
+// RetrySecondsMax is the longest time for which server-side retry keeps a request waiting.
 const RetrySecondsMax = 60
 
-// queueMax is how many requests may wait for one bucket; more are refused at once.
+// queueMax is the maximum number of requests that wait for one bucket; more are refused at once.
 const queueMax = 1000
 
-// ErrRetryTimeout means that server-side retry gave up; the client gets ExceededTimeLimit.
+// ErrRetryTimeout is returned if server-side retry gave up; the client gets ExceededTimeLimit.
 var ErrRetryTimeout = errors.New("ratelimit: request still throttled after server-side retry")
 
-// queue is the waiting requests of one bucket, first come first served. Guarded by the bucket's mutex.
+// queue holds the waiting requests of one bucket, first come first served. It is guarded by the bucket's
+// mutex.
 type queue struct {
 	waiters []*waiter
 }
 
-// waiter is one queued request; turn is signalled when it may look at the balance (again).
+// waiter is one queued request; turn is signalled when it may check the balance (again).
 type waiter struct{ turn chan struct{} }
 
 func (q *queue) len() int { return len(q.waiters) }
 
-// wakeHead makes the first waiter look again.
+// wakeHead lets the first waiter check the balance.
 func (q *queue) wakeHead() {
 	if len(q.waiters) == 0 {
 		return
@@ -36,7 +37,7 @@ func (q *queue) wakeHead() {
 	}
 }
 
-// remove takes a waiter out; a new head is woken.
+// remove removes a waiter, and wakes the new head.
 func (q *queue) remove(w *waiter) {
 	for i, o := range q.waiters {
 		if o == w {
@@ -49,7 +50,8 @@ func (q *queue) remove(w *waiter) {
 	}
 }
 
-// stopwatch tells the time from timers alone: the caller's now plus what timers say has passed since.
+// stopwatch computes the time from timers alone: the caller's now plus the time that has passed by timers
+// since.
 type stopwatch struct {
 	now, first time.Time
 	timer      *time.Timer
@@ -102,7 +104,7 @@ func (b *Bucket) Wait(ctx context.Context, now time.Time, c Class, limit time.Du
 			b.mu.Unlock()
 			return 0, ctx.Err()
 		case <-w.turn:
-			watch.timer.Reset(0) // ask for the time
+			watch.timer.Reset(0) // get the time
 			continue
 		case tick := <-watch.timer.C:
 			now := watch.at(tick)
@@ -122,14 +124,14 @@ func (b *Bucket) Wait(ctx context.Context, now time.Time, c Class, limit time.Du
 	}
 }
 
-// turn lets a waiter look at the balance: 0 admits it and removes it from the queue. Only the head may go, and only as
-// many in one second as the balance is expected to pay for, judged by the typical price; otherwise a whole queue
-// would start at the second's first instant, before any of it is charged.
+// turn lets a waiter check the balance: 0 admits it and removes it from the queue. Only the head is admitted,
+// and per second only as many as the balance is expected to pay for, by the typical price. Otherwise a whole
+// queue would start at the beginning of the second, before any of it is charged.
 func (b *Bucket) turn(now time.Time, c Class, w *waiter) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.queue.waiters[0] != w {
-		return waitMax // its turn is signalled
+		return waitMax // the waiter is signalled later
 	}
 	b.roll(now)
 	wait := b.wait(now, c)

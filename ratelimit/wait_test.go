@@ -54,11 +54,11 @@ func TestWaitTimeoutAndCancel(t *testing.T) {
 	})
 }
 
-// Requests go in the order they came, paced by the budget, also when one in the middle gives up.
+// Requests go in the order of arrival, paced by the budget, also if one in the middle gives up.
 func TestWaitIsFIFO(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := retryBudgets(400)
-		for range 50 { // teach the bucket the typical price
+		for range 50 { // sets the bucket's typical price
 			b.ChargeAt(time.Now(), Class{}, Place{1, 0}, 40*RU)
 		}
 		var mu sync.Mutex
@@ -84,7 +84,7 @@ func TestWaitIsFIFO(t *testing.T) {
 				order = append(order, i)
 				bySecond[int64(time.Since(start)/time.Second)]++
 				mu.Unlock()
-				time.Sleep(5 * time.Millisecond) // it runs
+				time.Sleep(5 * time.Millisecond) // the request runs
 				b.ChargeAt(time.Now(), Class{}, Place{1, 0}, 40*RU)
 			})
 			synctest.Wait()
@@ -124,7 +124,7 @@ func TestWaitQueueIsBounded(t *testing.T) {
 			t.Error(err)
 		}
 		q.waiters = q.waiters[:real]
-		// Lifting the limit lets the queue go without waiting out the old debt.
+		// Lifting the limit releases the queue without waiting for the old debt.
 		time.Sleep(100 * time.Millisecond)
 		b.Collection(1).Set(time.Now(), Throughput{}, Options{})
 		start := time.Now()
@@ -135,7 +135,7 @@ func TestWaitQueueIsBounded(t *testing.T) {
 	})
 }
 
-// A request that waits for a shard that splits goes on waiting for what took its place.
+// A request that waits for a shard that splits continues to wait for the shards that replace it.
 func TestWaitAcrossSplit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := retryBudgets(400)
