@@ -15,20 +15,21 @@ import (
 	"github.com/cantledb/cantle/wire/explained"
 )
 
-// aggregateArgs are the arguments of aggregate.
+// aggregateArgs holds the arguments of aggregate.
 type aggregateArgs struct {
-	ns       collection.Namespace // without a Coll: the database
+	ns       collection.Namespace // without a Coll for {aggregate: 1}
 	byUUID   bool                 // the collection was named by its UUID
 	pipeline *agg.Outline
 	batch    int64
 	hasBatch bool
 	cursor   bool
 	explain  bool
-	bypass   bool // what is written is not validated
+	bypass   bool // documents that are written are not validated
 	hint     bson.Value
 }
 
-// Needs notes what the first stage reads, and what the others read and write.
+// Needs notes the privileges of the collection that the first stage reads, and of those that other stages
+// read and write.
 func (a *aggregateArgs) Needs(q *command.PrivilegeCheck) {
 	if a.byUUID {
 		q.NeedOnCluster(auth.UseUUID)
@@ -78,7 +79,7 @@ func (a *aggregateArgs) Run(c *command.Call) error {
 	return nil
 }
 
-// streamPipeline opens a pipeline and answers with its first batch.
+// streamPipeline opens a pipeline and replies with its first batch.
 func streamPipeline(c *command.Call, ns collection.Namespace, pipeline *agg.Outline, hint bson.Value, size int) error {
 	if err := checkStableFirst(c, pipeline); err != nil {
 		return err
@@ -101,7 +102,7 @@ func streamPipeline(c *command.Call, ns collection.Namespace, pipeline *agg.Outl
 	return c.OpenCursor(cursor.Options{Namespace: named}, &streamSource{s: s, op: &c.Op}, size, false)
 }
 
-// aggregateNamespace is the collection, or the database for {aggregate: 1}.
+// aggregateNamespace returns the collection, or only the database for {aggregate: 1}.
 func aggregateNamespace(c *command.Call) (ns collection.Namespace, byUUID bool, err error) {
 	if c.Value.IsNumber() {
 		if n, ok := c.Value.AsFloat(); !ok || n != 1 {
@@ -167,7 +168,7 @@ func parseAggregate(c *command.Call) (command.Request, error) {
 	return a, err
 }
 
-// aggregateCursor reads the argument cursor, with how many documents the first batch has.
+// aggregateCursor reads the argument cursor, which contains the size of the first batch.
 func aggregateCursor(c *command.Call, a *aggregateArgs, v bson.Value) error {
 	d, ok := v.Doc()
 	if !ok {
@@ -186,10 +187,10 @@ func aggregateCursor(c *command.Call, a *aggregateArgs, v bson.Value) error {
 	})
 }
 
-// A read of a view is an aggregation: the view's pipeline, then stages that do
-// what the read asks for. Manual: core/views.
+// A read of a view is an aggregation: the view's pipeline, then stages that implement the read.
+// Manual: core/views.
 
-// findOnView answers a find on a view, which is an aggregate there.
+// findOnView answers a find on a view with an aggregation.
 func findOnView(c *command.Call, ns collection.Namespace, a findArgs) error {
 	if ns == cluster.OplogNamespace && a.fromTheEnd() {
 		if err := lastEntries(c, &a); err != nil {
@@ -203,7 +204,7 @@ func findOnView(c *command.Call, ns collection.Namespace, a findArgs) error {
 	return c.OpenCursor(cursor.Options{Namespace: ns, NoTimeout: a.noTimeout}, &streamSource{s: s, op: &c.Op, limit: a.Limit}, a.batchSize(c), a.single)
 }
 
-// countOnView answers a count on a view, which is an aggregate there.
+// countOnView answers a count on a view with an aggregation.
 func countOnView(c *command.Call, ns collection.Namespace, f plan.Find) error {
 	b := bson.NewBuilder(nil)
 	b.String("$count", "n")
@@ -218,7 +219,7 @@ func countOnView(c *command.Call, ns collection.Namespace, f plan.Find) error {
 	return err
 }
 
-// distinctOnView answers a distinct on a view, which is an aggregate there.
+// distinctOnView answers a distinct on a view with an aggregation.
 func distinctOnView(c *command.Call, ns collection.Namespace, a *distinctArgs) error {
 	set, err := exec.NewValueSet(a.key)
 	if err != nil {

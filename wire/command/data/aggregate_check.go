@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// checkStages refuses stages that do not go with the read concern or with the
-// stable API. Manual: reference/read-concern, reference/stable-api.
+// checkStages refuses stages that are not allowed with the read concern or with the stable API.
+// Manual: reference/read-concern, reference/stable-api.
 // Errors: InvalidOptions (72), APIStrictError (323).
 func checkStages(c *command.Call, a *aggregateArgs) error {
 	for _, s := range a.pipeline.Limited {

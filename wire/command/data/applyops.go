@@ -10,26 +10,26 @@ import (
 	"github.com/cantledb/cantle/wire/operations"
 )
 
-// entry is one operation of applyOps: an entry of an oplog.
+// entry is one operation of applyOps in the form of an oplog entry.
 type entry struct {
 	op    string
-	ns    collection.Namespace // with a UUID: that of the collection, whatever its name in the entry
+	ns    collection.Namespace // for an entry with a UUID, the current name of that collection
 	uuid  bson.Value           // ui
 	o, o2 bson.Raw
 	part  *command.Part // the command of an entry with the op c or of a view; nil if there is nothing to do
 	parts []*entry      // the entries of an applyOps in an entry
-	err   error         // why the entry cannot be applied
+	err   error         // the reason why the entry cannot be applied
 }
 
-// applyOpsArgs are the arguments of applyOps.
+// applyOpsArgs holds the arguments of applyOps.
 type applyOpsArgs struct {
 	entries []*entry
 	upsert  bool
 }
 
-// parseApplyOps reads entries of an oplog. What cannot be read of one is the error of the entry,
-// which ends the command when its turn comes: those before stay done.
-// Arguments that are not known are left aside, those that there once were are refused.
+// parseApplyOps reads entries of an oplog. If an entry cannot be read, its error ends the command when the
+// entry would be applied: the effects of earlier entries remain. Unknown arguments are ignored; arguments of
+// old releases are refused.
 // Manual: reference/command/applyOps. Observed: MongoDB 8.2.
 func parseApplyOps(c *command.Call) (command.Request, error) {
 	a := &applyOpsArgs{upsert: true}
@@ -42,7 +42,7 @@ func parseApplyOps(c *command.Call) (command.Request, error) {
 			if a.upsert, err = c.StrictBool(name, v); a.upsert {
 				err = mongoerr.New(6711601, "The argument alwaysUpsert is not supported any more")
 			}
-		case "allowAtomic": // they need not be
+		case "allowAtomic": // entries need not be atomic
 			_, err = c.StrictBool(name, v)
 		case "bypassDocumentValidation":
 			c.Op.BypassValidation, err = c.BoolArg(name, v)
@@ -67,7 +67,7 @@ func parseApplyOps(c *command.Call) (command.Request, error) {
 	return a, err
 }
 
-// readEntries reads the entries up to the first that cannot be read.
+// readEntries reads the entries up to the first invalid entry, which it includes.
 func readEntries(c *command.Call, docs []bson.Raw) (list []*entry) {
 	for _, d := range docs {
 		e, err := parseEntry(d, c.Server)
@@ -82,14 +82,14 @@ func readEntries(c *command.Call, docs []bson.Raw) (list []*entry) {
 	return list
 }
 
-// complete finds the collection of a UUID, and reads the command of an entry that has one.
+// complete looks up the collection of a UUID, and reads the command of an entry that has one.
 func (e *entry) complete(c *command.Call) (err error) {
 	switch {
 	case e.op == "n":
 		return nil
 	case e.op == "c":
 		first, ok := e.o.First()
-		if ok && string(first.Name) == c.Name() { // a transaction, or what was applied elsewhere
+		if ok && string(first.Name) == c.Name() { // a transaction, or an applyOps of another server
 			docs, err := c.DocArray(c.Name(), first.Value, command.BatchMax)
 			e.parts = readEntries(c, docs)
 			return err
@@ -113,11 +113,11 @@ func (e *entry) complete(c *command.Call) (err error) {
 	return nil
 }
 
-// find finds the collection of the entry's UUID.
+// find looks up the collection of the entry's UUID.
 func (e *entry) find(c *command.Call) (found bool, ns collection.Namespace) {
 	coll := collectionOf(c, e.uuid)
 	if named := c.Cluster.Catalog.Peek().Collection(e.ns); coll == nil && named != nil && named.Options.TimeSeries != nil {
-		coll = named // no client knows its UUID
+		coll = named // clients never see the UUID of a time-series collection
 	}
 	if coll == nil {
 		return false, e.ns
@@ -125,15 +125,15 @@ func (e *entry) find(c *command.Call) (found bool, ns collection.Namespace) {
 	return true, coll.Namespace
 }
 
-// Needs notes what each of the operations needs; entries with UUIDs besides need
-// useUUID and forceUUID. Manual: reference/command/applyOps#required-access.
+// Needs notes the privileges of each operation; entries with UUIDs also need useUUID and forceUUID.
+// Manual: reference/command/applyOps#required-access.
 func (a *applyOpsArgs) Needs(q *command.PrivilegeCheck) {
 	for _, e := range a.entries {
 		e.needs(q)
 	}
 }
 
-// needs notes what one entry needs.
+// needs notes the privileges of one entry.
 func (e *entry) needs(q *command.PrivilegeCheck) {
 	if !e.uuid.IsMissing() {
 		q.NeedOnCluster(auth.UseUUID)
@@ -157,11 +157,10 @@ func (e *entry) needs(q *command.PrivilegeCheck) {
 	}
 }
 
-// Run does what entries of an oplog say, one after the other, up to the
-// first that fails; those before stay done. MongoDB's mongos does not have it; here
-// it is the way in which mongorestore --oplogReplay and --preserveUUID reach a
-// server, however that is shown.
-// It writes applied and results; entries that say only something do not count.
+// Run applies the entries one after the other, up to the first that fails; the effects of earlier entries
+// remain. MongoDB's mongos does not have this command; here mongorestore --oplogReplay and --preserveUUID
+// need it, whatever the server presents itself as. Run appends applied and results; entries without an
+// operation do not count.
 // Errors: those of parseEntry and of the operations, with applied and results.
 func (a *applyOpsArgs) Run(c *command.Call) error {
 	good := 0
@@ -184,8 +183,7 @@ func (a *applyOpsArgs) Run(c *command.Call) error {
 	return nil
 }
 
-// appendApplied says that n entries were tried, of which the first good ones
-// succeeded.
+// appendApplied appends that n entries were tried, of which the first good entries succeeded.
 func appendApplied(b *bson.Builder, n, good int) {
 	b.Int32("applied", int32(n))
 	b.BeginArray("results")
@@ -195,7 +193,7 @@ func appendApplied(b *bson.Builder, n, good int) {
 	b.End()
 }
 
-// applyEntry applies one entry; counts is false for one that only says something.
+// applyEntry applies one entry; counts is false for an entry without an operation.
 func applyEntry(c *command.Call, e *entry, upsert bool) (counts bool, err error) {
 	if e.err != nil {
 		return true, e.err
@@ -214,7 +212,7 @@ func applyEntry(c *command.Call, e *entry, upsert bool) (counts bool, err error)
 		if !found {
 			return true, mongoerr.New(mongoerr.NamespaceNotFound, "There is no collection with the UUID that an entry on %s names", e.ns)
 		}
-		if named != e.ns { // an entry before this one has renamed it, or made it
+		if named != e.ns { // an earlier entry has renamed or created the collection
 			e.ns = named
 			if err := c.Require(e.needs); err != nil {
 				return true, err
@@ -227,8 +225,7 @@ func applyEntry(c *command.Call, e *entry, upsert bool) (counts bool, err error)
 	return true, applyDocument(c, e, upsert)
 }
 
-// parseEntry reads an entry; fields that tell where it comes from (ts, t, wall and
-// so on) are left aside.
+// parseEntry reads an entry; fields about its origin (ts, t, wall and so on) are ignored.
 // Errors: FailedToParse (9), TypeMismatch (14), InvalidNamespace (73).
 func parseEntry(d bson.Raw, secrets operations.Secrets) (e entry, err error) {
 	malformed := func(what string) error {
@@ -275,7 +272,7 @@ func parseEntry(d bson.Raw, secrets operations.Secrets) (e entry, err error) {
 	return e, nil
 }
 
-// shownEntry prints an entry for a message.
+// shownEntry formats an entry for a message.
 func shownEntry(d bson.Raw) string {
 	if len(d) > command.CommandBytesMax {
 		return "a large one"

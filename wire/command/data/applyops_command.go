@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// done are the errors by which commands of entries say that there is nothing left
-// to do: entries may be applied more than once.
+// done lists, by command, the errors that mean that there is nothing left to do: entries may be applied more
+// than once.
 var done = map[string][]mongoerr.Code{
 	"collMod":          {mongoerr.NamespaceNotFound, mongoerr.IndexNotFound},
 	"convertToCapped":  {mongoerr.NamespaceNotFound},
@@ -40,8 +40,7 @@ func applyCommand(c *command.Call, e *entry, upsert bool) error {
 	return err
 }
 
-// command is what a client would send to do what the entry says; nil when nothing
-// is to be done.
+// command returns the command that has the effect of the entry; nil if there is nothing to do.
 // Errors: CommandNotSupported (115), FailedToParse (9).
 func (e *entry) command() (bson.Raw, error) {
 	first, ok := e.o.First()
@@ -77,15 +76,15 @@ func (e *entry) command() (bson.Raw, error) {
 		b.Value("createIndexes", first.Value)
 		b.Value("indexes", e.o.Get("indexes"))
 	case "startIndexBuild", "abortIndexBuild", "dbCheck":
-		return nil, nil // an index is built when its commit comes
+		return nil, nil // the index is built by the commit entry
 	default:
 		return nil, mongoerr.New(mongoerr.CommandNotSupported, "Entries of the command %s cannot be applied", name)
 	}
 	return b.Doc(), nil
 }
 
-// runPart runs another command as a part of this one, without its reply. The UUID
-// of an entry becomes that of the collection it creates.
+// runPart runs another command as a part of this command, without its reply. A UUID in the entry becomes the
+// UUID of the collection that it creates.
 func runPart(c *command.Call, e *entry) error {
 	reply := c.Reply
 	defer func() { c.Reply, c.ForcedUUID = reply, [16]byte{} }()
@@ -112,7 +111,7 @@ func uuidOf(v bson.Value) (u [16]byte, ok bool) {
 	return [16]byte(data), true
 }
 
-// collectionOf is the collection with a UUID, nil if there is none.
+// collectionOf returns the collection with a UUID, nil if there is none.
 func collectionOf(c *command.Call, v bson.Value) *catalog.Collection {
 	u, ok := uuidOf(v)
 	if !ok {

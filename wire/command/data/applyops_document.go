@@ -12,13 +12,13 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// applyDocument applies an insert, update or delete. All can be done again: an
-// insert replaces a document with its _id, and a delete of what is gone succeeds.
+// applyDocument applies an insert, update or delete. They can be applied repeatedly: an insert replaces a
+// document with the same _id, and a delete of a missing document succeeds.
 // Errors: NamespaceNotFound (26), NoSuchKey (4), UpdateOperationFailed (218), those
 // of writes.
 func applyDocument(c *command.Call, e *entry, upsert bool) error {
 	env := c.Env()
-	env.Collation, env.DB = nil, e.ns.DB // each collection has its own
+	env.Collation, env.DB = nil, e.ns.DB // each collection has its own collation
 	c.Cluster.UseDefaultCollation(&c.Op, e.ns)
 	snap := c.Cluster.Catalog.Peek()
 	if series := snap.Series(e.ns); series != nil {
@@ -46,7 +46,7 @@ func applyDocument(c *command.Call, e *entry, upsert bool) error {
 	return err
 }
 
-// applyInsert inserts, or replaces what has the _id already.
+// applyInsert inserts a document, or replaces the document with the same _id.
 func applyInsert(c *command.Call, e *entry, coll *catalog.Collection) error {
 	if _, ok := e.o.Lookup("_id"); !ok {
 		return mongoerr.New(mongoerr.NoSuchKey, "An entry inserts a document without _id into %s", e.ns)
@@ -77,9 +77,8 @@ func applyInsert(c *command.Call, e *entry, coll *catalog.Collection) error {
 	return err
 }
 
-// measured reports that a time-series collection has a measurement already: _id
-// alone does not keep it from being there twice. It is found by the index that a
-// collection with a metaField has.
+// measured reports whether a time-series collection already has a measurement: measurements with the same _id
+// may exist. The index of a collection with a metaField serves the search.
 func measured(c *command.Call, e *entry, coll *catalog.Collection) (there bool, err error) {
 	b := bson.NewBuilder(nil)
 	for _, name := range [...]string{coll.Options.MetaField, coll.Options.TimeField, "_id"} {
@@ -143,7 +142,7 @@ func entryProgram(c *command.Call, o bson.Raw) (*update.Program, error) {
 	return nil, mongoerr.New(mongoerr.FailedToParse, "An update entry has the unknown version $v: %s", v)
 }
 
-// exactly makes the filter of the document that a document key names.
+// exactly returns the filter for the document with a document key.
 // Errors: NoSuchKey (4).
 func exactly(key bson.Raw) (bson.Raw, error) {
 	if _, ok := key.Lookup("_id"); !ok {
@@ -158,8 +157,8 @@ func exactly(key bson.Raw) (bson.Raw, error) {
 	return b.Doc(), nil
 }
 
-// applyBucket adds the measurements of a bucket, as MongoDB's oplogs have them. A
-// later change of a bucket cannot be applied: there are none here.
+// applyBucket inserts the measurements of a bucket, as oplogs of MongoDB contain them. A later change of a
+// bucket cannot be applied, because measurements are not stored in buckets here.
 // Errors: CommandNotSupported (115).
 func applyBucket(c *command.Call, e *entry, series *catalog.Collection) error {
 	if e.op != "i" {
@@ -172,7 +171,7 @@ func applyBucket(c *command.Call, e *entry, series *catalog.Collection) error {
 	return err
 }
 
-// viewCommand is what makes or drops the view of an entry: MongoDB's oplogs have views as
+// viewCommand returns the command that creates or drops the view of an entry: in oplogs of MongoDB, views are
 // documents of system.views.
 // Errors: CommandNotSupported (115).
 func (e *entry) viewCommand() (bson.Raw, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// bulkKind is what an operation of bulkWrite does.
+// bulkKind is the kind of an operation of bulkWrite.
 type bulkKind uint8
 
 // The kinds.
@@ -33,10 +33,10 @@ type bulkOp struct {
 // bulkTarget is one namespace of bulkWrite.
 type bulkTarget struct {
 	ns   collection.Namespace
-	uuid bson.Value // that the collection must have; missing: any
+	uuid bson.Value // the expected UUID of the collection; missing for any
 }
 
-// bulkArgs are the arguments of bulkWrite.
+// bulkArgs holds the arguments of bulkWrite.
 type bulkArgs struct {
 	writeArgs
 	ops        []bulkOp
@@ -45,8 +45,7 @@ type bulkArgs struct {
 	batch      int64
 }
 
-// bulkRun is a bulkWrite being run: its counts and the results of its
-// operations so far.
+// bulkRun is a running bulkWrite: its counts and the results of its operations so far.
 type bulkRun struct {
 	*command.Call
 	*bulkArgs
@@ -54,7 +53,7 @@ type bulkRun struct {
 	errors, inserted, matched, modified, upserted, deleted int64
 }
 
-// Needs notes what each operation needs on its namespace.
+// Needs notes the privileges of each operation on its namespace.
 func (a *bulkArgs) Needs(q *command.PrivilegeCheck) {
 	for i := range a.ops {
 		op := &a.ops[i]
@@ -75,8 +74,8 @@ func (a *bulkArgs) Needs(q *command.PrivilegeCheck) {
 	}
 }
 
-// Run runs inserts, updates and deletes on several collections in the
-// order they are given. Manual: reference/command/bulkWrite.
+// Run runs inserts, updates and deletes on several collections in the given order.
+// Manual: reference/command/bulkWrite.
 func (a *bulkArgs) Run(c *command.Call) error {
 	for i := range a.targets {
 		if err := c.MayWriteTo(a.targets[i].ns, "write"); err != nil {
@@ -102,7 +101,7 @@ func (a *bulkArgs) Run(c *command.Call) error {
 		i += n
 	}
 	if c.WriteConcern.Unacknowledged() {
-		return nil // and opens no cursor, which nobody would know of
+		return nil // and opens no cursor, of which the client would have no ID
 	}
 	if err := c.ReplyList(command.ManyNamespaces, r.results, a.batch); err != nil {
 		return err
@@ -118,7 +117,7 @@ func (a *bulkArgs) Run(c *command.Call) error {
 	return nil
 }
 
-// insertsFrom counts the inserts into one namespace that begin at an operation.
+// insertsFrom returns the number of consecutive inserts into one namespace, from operation i on.
 func (r *bulkRun) insertsFrom(i int) int {
 	n := 1
 	for i+n < len(r.ops) && r.ops[i+n].kind == bulkInsert && r.ops[i+n].ns == r.ops[i].ns {
@@ -132,7 +131,7 @@ func (r *bulkRun) insert(i, n int) error {
 	target := r.targets[r.ops[i].ns]
 	r.Call.Server.Stats.Insert.Add(int64(n))
 	var docs []bson.Raw
-	var todo []int // places of docs among the operations
+	var todo []int // indexes of docs among the operations
 	for at := i; at < i+n; at++ {
 		_, done, err := r.Remembered(at)
 		if err != nil {
@@ -235,7 +234,7 @@ func (r *bulkRun) expectUUID(t bulkTarget) error {
 	return snap.CheckUUID(t.ns, snap.Collection(t.ns), t.uuid)
 }
 
-// succeed notes the result of an operation; m is that of an update.
+// succeed records the result of an operation; m is nil except for an update.
 func (r *bulkRun) succeed(i int, n int64, m *cluster.Modified) {
 	if r.errorsOnly {
 		return
@@ -255,7 +254,7 @@ func (r *bulkRun) succeed(i int, n int64, m *cluster.Modified) {
 	r.results = append(r.results, b.Doc())
 }
 
-// fail notes the error of an operation.
+// fail records the error of an operation.
 func (r *bulkRun) fail(e mongoerr.WriteError) {
 	r.errors++
 	r.StatementFailed(e.Index, e.Err)
@@ -363,7 +362,7 @@ func parseTarget(c *command.Call, d bson.Raw) (t bulkTarget, err error) {
 	return t, err
 }
 
-// parseBulkOp reads one member of ops: its first field says what it does.
+// parseBulkOp reads one member of ops; its first field determines the kind.
 func parseBulkOp(c *command.Call, d bson.Raw) (op bulkOp, err error) {
 	first, _ := d.First()
 	kind := string(first.Name)
@@ -416,7 +415,7 @@ func parseBulkOp(c *command.Call, d bson.Raw) (op bulkOp, err error) {
 	return op, nil
 }
 
-// bulkDoc reads a document; missing is left to the check of required fields.
+// bulkDoc reads a document; the check of required fields refuses a missing document.
 func bulkDoc(c *command.Call, field string, v bson.Value) (bson.Raw, error) {
 	if v.IsMissing() {
 		return nil, nil

@@ -11,31 +11,31 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// changeSource makes a cursor's source of a change stream: it has no end but
-// waits, and every batch says where to go on.
+// changeSource is the source of a change stream's cursor: it never ends but waits, and every batch has a
+// token from which to resume.
 // Spec: change-streams.
 type changeSource struct {
 	streamSource
-	// token is where to go on after the last batch.
+	// token is the resume token after the last batch.
 	token bson.Raw
-	last  storage.Timestamp // last is when the last event that was delivered was committed
-	// refused is how long the budget wants it to wait: its batches are empty.
+	last  storage.Timestamp // the commit time of the last delivered event
+	// refused is the wait that the budget requires; until then batches are empty.
 	refused time.Duration
-	// again: the next Append belongs to the same poll as the previous one.
+	// again is true if the next Append belongs to the same poll as the previous one.
 	again bool
 }
 
-// newChangeSource makes the source of a cursor from a change stream.
+// newChangeSource returns the source of a cursor for a change stream.
 func newChangeSource(s *cluster.Stream, op *cluster.Op) *changeSource {
 	return &changeSource{streamSource: streamSource{s: s, op: op}, token: s.Changes.Token().Document()}
 }
 
-// Append see cursor.Source.
+// Append implements cursor.Source.
 func (x *changeSource) Append(ctx context.Context, b *bson.Builder, most, maxBytes int) (n int, more bool, err error) {
 	env := x.op.Env
 	env.SetContext(ctx)
 	start := b.Len()
-	// A throttled stream delivers nothing instead of failing: the client asks again.
+	// A throttled stream delivers an empty batch instead of an error: the client sends another getMore.
 	// Source: Azure Cosmos DB for MongoDB, "change-streams".
 	if x.refused = x.s.Refused(); x.refused > 0 {
 		return 0, true, nil
@@ -59,8 +59,8 @@ func (x *changeSource) Append(ctx context.Context, b *bson.Builder, most, maxByt
 				return n, false, err
 			}
 			if row == nil {
-				// Where nothing came behind the batch's last event its token stands for both,
-				// as clients expect that remember the last event's _id.
+				// If nothing followed the last event of the batch, its token is also the token of the batch:
+				// clients that store the _id of the last event expect that.
 				if t := x.s.Changes.Token(); n == 0 || t.Time != x.last {
 					x.token = t.Document()
 				}
@@ -87,11 +87,11 @@ func (x *changeSource) Append(ctx context.Context, b *bson.Builder, most, maxByt
 	return n, true, nil
 }
 
-// eventHeadroom is how much larger than a document an event may be.
+// eventHeadroom is the number of bytes by which an event may be larger than a document.
 const eventHeadroom = 16 << 10
 
-// check returns the token of an event that comes out of the pipeline.
-// Errors: ChangeStreamFatalError (280) when a stage has changed or removed it.
+// check returns the resume token of an event at the end of the pipeline.
+// Errors: ChangeStreamFatalError (280) if a stage has changed or removed the token.
 func (x *changeSource) check(doc bson.Raw) (bson.Raw, error) {
 	id, _ := doc.Get("_id").Doc()
 	want := x.s.Changes.Token()
@@ -121,7 +121,7 @@ func (x *changeSource) check(doc bson.Raw) (bson.Raw, error) {
 	return id, nil
 }
 
-// shownID is the _id of a document as messages show it.
+// shownID returns the _id of a document in the form of error messages.
 func shownID(doc bson.Raw) string {
 	v := doc.Get("_id")
 	if v.IsMissing() {
@@ -130,7 +130,7 @@ func shownID(doc bson.Raw) string {
 	return v.String()
 }
 
-// Wait see cursor.Waiter.
+// Wait implements cursor.Waiter.
 func (x *changeSource) Wait(ctx context.Context) error {
 	if x.refused > 0 {
 		t := time.NewTimer(x.refused)
@@ -150,5 +150,5 @@ func (x *changeSource) Wait(ctx context.Context) error {
 	return err
 }
 
-// AppendToken see tokened.
+// AppendToken implements command.Tokened.
 func (x *changeSource) AppendToken(b *bson.Builder) { b.Raw("postBatchResumeToken", x.token) }

@@ -41,7 +41,7 @@ func parseCount(c *command.Call) (f plan.Find, err error) {
 				return true, mongoerr.New(mongoerr.BadValue, "limit value is not a valid number")
 			}
 			f.Limit, err = c.IntArg(name, v)
-			f.Limit = max(f.Limit, -f.Limit) // a negative limit means the same
+			f.Limit = max(f.Limit, -f.Limit) // a negative limit counts as positive
 		case "skip":
 			f.Skip, err = c.AtLeast(name, v, 0)
 		case "hint":

@@ -15,9 +15,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runDBHash computes a checksum of each collection's documents in the order of
-// _id, so that equal data give equal hashes however they are distributed.
-// Unknown arguments are ignored. Manual: reference/command/dbHash.
+// runDBHash computes a checksum of each collection's documents in the order of _id, so that equal data has
+// equal hashes, however it is distributed. Unknown arguments are ignored. Manual: reference/command/dbHash.
 func runDBHash(c *command.Call) error {
 	only, err := hashed(c)
 	if err != nil {
@@ -86,8 +85,9 @@ func runDBHash(c *command.Call) error {
 	return nil
 }
 
-// hashed reads the names of the collections to hash; nil are all. What is no
-// array names none. Errors: BadValue (2).
+// hashed reads the names of the collections to hash; nil stands for all. An argument that is not an array is
+// ignored.
+// Errors: BadValue (2).
 func hashed(c *command.Call) (map[string]bool, error) {
 	list, ok := c.Body.Get("collections").Array()
 	if !ok || list.IsEmpty() {
@@ -104,7 +104,7 @@ func hashed(c *command.Call) (map[string]bool, error) {
 	return names, nil
 }
 
-// hashDocs feeds a collection's documents to h.
+// hashDocs writes a collection's documents to h.
 func hashDocs(c *command.Call, h hash.Hash, ns collection.Namespace) error {
 	by := bson.NewBuilder(nil)
 	by.Int32("_id", 1)

@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// deleteRequest is a delete whose arguments have been read.
+// deleteRequest is a delete with parsed arguments.
 type deleteRequest struct{ statements }
 
 // parseDelete reads the arguments of delete.
@@ -20,7 +20,7 @@ func parseDelete(c *command.Call) (command.Request, error) {
 	return &deleteRequest{s}, nil
 }
 
-// Needs notes nothing: remove stands in the row, and what is deleted is not validated.
+// Needs notes nothing: the row has remove, and deletes are not validated.
 func (s *deleteRequest) Needs(*command.PrivilegeCheck) {}
 
 // Run answers delete. Manual: reference/command/delete.

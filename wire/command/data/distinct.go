@@ -37,14 +37,14 @@ func runDistinct(c *command.Call) error {
 	return nil
 }
 
-// distinctArgs are the arguments of distinct.
+// distinctArgs holds the arguments of distinct.
 type distinctArgs struct {
 	key    string
 	filter bson.Raw
 	hint   bson.Value
 }
 
-// explained is the read that the distinct is, for its plan and shape.
+// explained returns the read of the distinct, for its plan and shape.
 func (a *distinctArgs) explained(ns collection.Namespace) *explained.Explained {
 	return &explained.Explained{Ns: ns, Only: true, Find: plan.Find{Filter: a.filter, Hint: a.hint}, Keys: []string{a.key}}
 }

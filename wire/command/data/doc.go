@@ -4,16 +4,15 @@
 //
 //	arguments ─► a plan.Find, an agg.Outline or a cluster.Modify ─► shard/cluster ─► reply
 //
-// A command's file reads its arguments, hands them to the cluster, and prints what comes
-// back; how a query is run is the business of the packages below. The room has no state of
-// its own: cursors are the server's (wire/cursor).
+// The file of a command reads the arguments, passes them to the cluster, and formats the result; the packages
+// below run the query. The room has no state of its own, except the pace of change streams: cursors belong to
+// the server (wire/cursor).
 //
-// Kinds of sources that a cursor reads from: a stream of the cluster (streamSource), the
-// changes of a change stream (changeSource), the end of a capped collection or of the change
-// log (tailSource).
+// The sources of cursors: a stream of the cluster (streamSource), the events of a change stream
+// (changeSource), the end of a capped collection (tailSource) or of the change log (oplogSource).
 //
-// Words: a statement is one element of updates or deletes, an operation one element of a
-// bulkWrite's ops. What a statement that is sent again did the first time is remembered.
+// Words. Statement: one element of updates or deletes. Operation: one element of the ops of bulkWrite.
+// Results of statements with a transaction number are stored, so that a retry gets the same result.
 //
 // Sources: the manual's pages reference/command/nav-crud and nav-aggregation; the drivers'
 // specifications CRUD, retryable writes, change streams and bulkWrite.

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/wire/explained"
 )
 
-// explainFind reads a find to be explained.
+// explainFind reads a find for explain.
 func explainFind(c *command.Call, _ command.Request) (x *explained.Explained, err error) {
 	x = &explained.Explained{}
 	if x.Ns, err = c.ReadNamespace(); err != nil {
@@ -20,7 +20,7 @@ func explainFind(c *command.Call, _ command.Request) (x *explained.Explained, er
 	return x, err
 }
 
-// explainPipeline makes what is explained of an aggregate.
+// explainPipeline returns the description of an aggregate for explain.
 func explainPipeline(c *command.Call, r command.Request) (x *explained.Explained, err error) {
 	if err := explainedConcern(c); err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func explainPipeline(c *command.Call, r command.Request) (x *explained.Explained
 	return &explained.Explained{Ns: a.ns, Pipeline: a.pipeline, Find: plan.Find{Hint: a.hint}}, nil
 }
 
-// explainedConcern refuses a write concern of a pipeline that is explained, which writes nothing.
+// explainedConcern refuses a write concern of an explained pipeline, which writes nothing.
 func explainedConcern(c *command.Call) error {
 	if c.Body.Has("writeConcern") {
 		return mongoerr.New(mongoerr.FailedToParse, "An aggregation that is explained writes nothing: it takes no 'writeConcern'")
@@ -37,23 +37,23 @@ func explainedConcern(c *command.Call) error {
 	return nil
 }
 
-// explainUpdate makes what is explained of an update.
+// explainUpdate returns the description of an update for explain.
 func explainUpdate(c *command.Call, r command.Request) (*explained.Explained, error) {
 	return explainableWrite(c, "UPDATE", &r.(*updateRequest).statements)
 }
 
-// explainDelete makes what is explained of a delete.
+// explainDelete returns the description of a delete for explain.
 func explainDelete(c *command.Call, r command.Request) (*explained.Explained, error) {
 	return explainableWrite(c, "DELETE", &r.(*deleteRequest).statements)
 }
 
-// explainMapReduce makes what is explained of a mapReduce: the read that it begins with.
+// explainMapReduce returns the description of a mapReduce for explain: its initial read.
 func explainMapReduce(_ *command.Call, r command.Request) (x *explained.Explained, err error) {
 	a := r.(*mapReduceArgs)
 	return &explained.Explained{Ns: a.ns, Find: a.Find}, nil
 }
 
-// explainFindAndModify makes what is explained of a findAndModify.
+// explainFindAndModify returns the description of a findAndModify for explain.
 func explainFindAndModify(c *command.Call, r command.Request) (x *explained.Explained, err error) {
 	a := r.(*famArgs)
 	x = &explained.Explained{Ns: a.ns, Find: plan.Find{Filter: a.query, Sort: a.sort, Hint: a.hint, Limit: 1}, Stage: "UPDATE", Upsert: a.upsert}
@@ -68,7 +68,7 @@ func explainFindAndModify(c *command.Call, r command.Request) (x *explained.Expl
 	return x, err
 }
 
-// explainCount reads a count to be explained.
+// explainCount reads a count for explain.
 func explainCount(c *command.Call, _ command.Request) (x *explained.Explained, err error) {
 	x = &explained.Explained{Stage: "COUNT", Only: true}
 	if x.Ns, err = c.ReadNamespace(); err != nil {
@@ -85,7 +85,7 @@ func explainCount(c *command.Call, _ command.Request) (x *explained.Explained, e
 	return x, nil
 }
 
-// explainDistinct reads a distinct to be explained.
+// explainDistinct reads a distinct for explain.
 func explainDistinct(c *command.Call, _ command.Request) (x *explained.Explained, err error) {
 	ns, err := c.ReadNamespace()
 	if err != nil {
@@ -98,7 +98,7 @@ func explainDistinct(c *command.Call, _ command.Request) (x *explained.Explained
 	return a.explained(ns), nil
 }
 
-// explainableWrite makes what is explained of the one statement of an update or delete.
+// explainableWrite returns the description of the only statement of an update or delete for explain.
 func explainableWrite(c *command.Call, stage string, s *statements) (x *explained.Explained, err error) {
 	x = &explained.Explained{Stage: stage, Ns: s.ns}
 	if len(s.list) != 1 {

@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runFileMD5 answers filemd5 with the MD5 digest of a stored file, over its chunks in their order.
-// Manual: reference/command/filemd5 (removed in 6.0). Errors: those of an aggregation, 50848 if a
+// runFileMD5 answers filemd5 with the MD5 digest of a stored file, over its chunks in order.
+// Manual: reference/command/filemd5 (removed in 6.0).
 // chunk is missing.
 func runFileMD5(c *command.Call) error {
 	root := "fs"
@@ -56,7 +56,7 @@ func runFileMD5(c *command.Call) error {
 	return nil
 }
 
-// chunkStages finds the chunks of a file in order.
+// chunkStages returns stages that find the chunks of a file in order.
 func chunkStages(file bson.Value) []bson.Raw {
 	match, sort := bson.NewBuilder(nil), bson.NewBuilder(nil)
 	match.BeginDoc("$match")

@@ -13,7 +13,7 @@ import (
 	"github.com/cantledb/cantle/wire/operations"
 )
 
-// findArgs are the arguments of find.
+// findArgs holds the arguments of find.
 type findArgs struct {
 	plan.Find
 	batch     int64
@@ -59,7 +59,7 @@ func runFind(c *command.Call) error {
 	return c.OpenCursor(o, &streamSource{s: s, op: &c.Op, limit: a.limitOf(s)}, a.batchSize(c), a.single)
 }
 
-// batchSize is how many documents the first batch has at most.
+// batchSize returns the maximum number of documents in the first batch.
 func (a *findArgs) batchSize(c *command.Call) int {
 	if !a.hasBatch {
 		return c.FirstBatch()
@@ -127,7 +127,8 @@ func parseFind(c *command.Call) (a findArgs, err error) {
 	return a, err
 }
 
-// limitOf is how many documents the stream of a find can deliver, 0 if that is open.
+// limitOf returns the maximum number of documents that the stream of a find can deliver, 0 if it is not
+// known.
 func (a *findArgs) limitOf(s *cluster.Stream) int64 {
 	if s.Solution != nil && s.Solution.Point {
 		return 1
@@ -135,19 +136,19 @@ func (a *findArgs) limitOf(s *cluster.Stream) int64 {
 	return a.Limit
 }
 
-// streamSource makes a cursor's source of a cluster stream.
+// streamSource is the source of a cursor over a cluster stream.
 type streamSource struct {
 	s    *cluster.Stream
 	op   *cluster.Op
 	held *heldRow
-	// parked is what the stream held beside its memory budget when it was parked last.
+	// parked is the memory that the stream held outside of its budget after it was last parked.
 	parked int64
-	// limit is how many documents the stream can deliver, 0 if that is not known: with the
-	// last of them it is at its end, without another look.
+	// limit is the maximum number of documents that the stream can deliver, 0 if it is not known: with the
+	// last of them the stream ends, without another read.
 	limit, given int64
 }
 
-// show makes a command that goes on with the stream tell what it reads and holds.
+// show publishes the plan and the memory of the stream in the progress of a command that continues it.
 func (x *streamSource) show(p *operations.Progress) {
 	p.Plan.Store(x.s.Solution)
 	p.Memory.Store(x.op.Env.Memory)
@@ -156,7 +157,7 @@ func (x *streamSource) show(p *operations.Progress) {
 // heldRow is a document that did not fit into the last batch.
 type heldRow struct{ doc bson.Raw }
 
-// Append see cursor.Source.
+// Append implements cursor.Source.
 func (x *streamSource) Append(ctx context.Context, b *bson.Builder, most, maxBytes int) (n int, more bool, err error) {
 	env := x.op.Env
 	env.SetContext(ctx)
@@ -192,13 +193,13 @@ func (x *streamSource) Append(ctx context.Context, b *bson.Builder, most, maxByt
 	return n, true, nil
 }
 
-// Close see cursor.Source.
+// Close implements cursor.Source.
 func (x *streamSource) Close() {
 	x.s.Close()
 	x.op.Env.Memory.Release()
 }
 
-// Held see cursor.Holder.
+// Held implements cursor.Holder.
 func (x *streamSource) Held() int64 {
 	n := x.op.Env.Memory.Used() + x.parked
 	if x.held != nil {
@@ -207,7 +208,7 @@ func (x *streamSource) Held() int64 {
 	return n
 }
 
-// Park see cursor.Holder.
+// Park implements cursor.Holder.
 func (x *streamSource) Park() (done bool) {
 	x.parked, done = x.s.Park()
 	return done

@@ -17,10 +17,10 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// famArgs are the arguments of findAndModify.
+// famArgs holds the arguments of findAndModify.
 type famArgs struct {
 	ns                  collection.Namespace
-	bypass              bool // what is written is not validated
+	bypass              bool // documents that are written are not validated
 	query, sort, fields bson.Raw
 	update              bson.Value
 	remove, upsert, new bool
@@ -29,7 +29,7 @@ type famArgs struct {
 	hint                bson.Value
 }
 
-// Needs notes what is needed to find, and to do then what is asked for.
+// Needs notes the privileges to find, and to remove, update or insert.
 func (a *famArgs) Needs(q *command.PrivilegeCheck) {
 	if a.bypass {
 		q.Need(auth.BypassDocumentValidation, a.ns)
@@ -113,10 +113,10 @@ func (a *famArgs) Run(c *command.Call) error {
 	return nil
 }
 
-// famFields parses the projection, nil without one. metas are the kinds of metadata that it
+// famFields parses the projection, nil without one. metas are the kinds of metadata that the projection
 // reads.
-// Errors: BadValue (2) for the sort key, and for a position in the new document, which the
-// filter did not look at; those of project.ParseFind.
+// Errors: BadValue (2) for the sort key, and for a positional projection of the new document, which the
+// filter did not examine; those of project.ParseFind.
 func famFields(env *mql.Env, a *famArgs, filter match.Node) (fields project.Transform, metas uint32, err error) {
 	if a.fields.IsEmpty() {
 		return nil, 0, nil
@@ -134,8 +134,7 @@ func famFields(env *mql.Env, a *famArgs, filter match.Node) (fields project.Tran
 	return fields, metas, nil
 }
 
-// repeats makes sure that what is remembered of the statement is the reply of a
-// command like this one.
+// repeats checks that the recorded result of the statement is the reply of a command of the same kind.
 // Errors: 40606 for another kind of command, 40607 and 40608 for a remove instead of
 // an update and the reverse.
 func (a *famArgs) repeats(was bson.Raw) error {
@@ -152,7 +151,7 @@ func (a *famArgs) repeats(was bson.Raw) error {
 	return nil
 }
 
-// famReply is the reply's own fields: lastErrorObject and value.
+// famReply returns the reply's own fields: lastErrorObject and value.
 func famReply(c *command.Call, a *famArgs, r *cluster.Modified, fields project.Transform) (bson.Raw, error) {
 	b := bson.NewBuilder(nil)
 	b.BeginDoc("lastErrorObject")

@@ -5,8 +5,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runGetLastError refuses what acknowledged writes were before write concerns. An account of Azure
-// Cosmos DB answers it: as all writes are acknowledged, there is no error to report.
+// runGetLastError refuses the command that acknowledged writes before there were write concerns. An account
+// of Azure Cosmos DB answers it: because all writes are acknowledged, there is no error to report.
 // Manual: reference/command/getLastError (removed in 5.1). Source: "feature-support-70".
 func runGetLastError(c *command.Call) error {
 	if c.Strict() {

@@ -12,12 +12,12 @@ import (
 	"github.com/cantledb/cantle/wire/operations"
 )
 
-// awaitDefault is how long a getMore of a tailable awaitData cursor waits for
-// something new when it does not say. Manual: reference/command/getMore.
+// awaitDefault is the time that a getMore without maxTimeMS waits at a tailable awaitData cursor.
+// Manual: reference/command/getMore.
 const awaitDefault = time.Second
 
-// runGetMore answers getMore. A cursor's commands share the maxTimeMS it was opened
-// with. If the client allows it, batches follow until the cursor is at its end.
+// runGetMore answers getMore. All commands of a cursor share the maxTimeMS with which it was opened. If the
+// client allows it, batches follow until the end of the cursor.
 // Manual: reference/command/getMore, reference/operator/meta/maxTimeMS.
 func (s *State) runGetMore(c *command.Call) error {
 	a, err := parseGetMore(c)
@@ -52,11 +52,11 @@ func (s *State) runGetMore(c *command.Call) error {
 	return nil
 }
 
-// getMoreArgs are the arguments of getMore.
+// getMoreArgs holds the arguments of getMore.
 type getMoreArgs struct {
-	id   cursor.ID // id is the cursor's
-	coll string    // coll is the collection that the cursor reads
-	size int       // size is how many documents there may be in the batch; 0 is as many as fit
+	id   cursor.ID // the cursor
+	coll string    // the collection that the cursor reads
+	size int       // maximum number of documents in the batch; 0 for as many as fit
 }
 
 // parseGetMore reads the arguments of getMore.
@@ -97,8 +97,8 @@ func parseGetMore(c *command.Call) (a getMoreArgs, err error) {
 	return a, err
 }
 
-// checkoutCursor takes a cursor out of the list, for this command alone, if its user may go
-// on with it. A cursor that is refused stays as it was.
+// checkoutCursor takes a cursor out of the registry, for this command alone, if its user may continue it. A
+// refused cursor stays unchanged.
 func checkoutCursor(c *command.Call, id cursor.ID, ns collection.Namespace) (*cursor.Cursor, error) {
 	op := c.Running // a copy: the Call serves the next command of the connection too
 	access := cursor.Access{Namespace: ns, Session: c.Args.ID, TxnNumber: -1, User: c.Peer.User, Interrupt: op.Interrupt}
@@ -138,8 +138,8 @@ func checkoutCursor(c *command.Call, id cursor.ID, ns collection.Namespace) (*cu
 	return cur, nil
 }
 
-// appendBatch appends the next documents of a cursor, and where a change stream stands
-// behind them. A cursor that fails, or panics, is closed.
+// appendBatch appends the next documents of a cursor, and the resume token of a change stream. A cursor that
+// fails, or panics, is closed.
 func appendBatch(c *command.Call, b *bson.Builder, cur *cursor.Cursor, size int) (n int, more bool, err error) {
 	through := false
 	defer func() {
@@ -180,8 +180,9 @@ func appendBatch(c *command.Call, b *bson.Builder, cur *cursor.Cursor, size int)
 	return n, more, nil
 }
 
-// await waits for something new, at most as long as the getMore allows and the server
-// does not stop: drivers go on with a change stream elsewhere then. What came after its user lost the right to it is not sent.
+// await waits for new documents, at most as long as the getMore allows, and only until the server stops:
+// drivers then continue a change stream at a peer. Documents that arrive after the user has lost the
+// privilege are not sent.
 // Errors: InterruptedAtShutdown (11600), CursorNotFound (43), Unauthorized (13).
 func await(c *command.Call, w cursor.Waiter, cur *cursor.Cursor, b *bson.Builder, size int) (n int, more bool, err error) {
 	limit := awaitDefault
@@ -204,7 +205,7 @@ func await(c *command.Call, w cursor.Waiter, cur *cursor.Cursor, b *bson.Builder
 				return 0, false, command.ShutDown()
 			}
 			if c.Ctx.Err() == nil {
-				return 0, true, nil // time is up: an empty batch
+				return 0, true, nil // timeout: an empty batch
 			}
 			return 0, false, err
 		}
@@ -220,8 +221,8 @@ func await(c *command.Call, w cursor.Waiter, cur *cursor.Cursor, b *bson.Builder
 	}
 }
 
-// untilStopped is a context that ends after a time, or when the server begins to stop: for a change stream, when it is to
-// go on elsewhere.
+// untilStopped returns a context that ends after a time, or when the server begins to stop; for a change
+// stream also when Leave begins.
 func untilStopped(c *command.Call, d time.Duration) (ctx context.Context, end func()) {
 	ctx, cancel := context.WithTimeout(c.Ctx, d)
 	stop := context.AfterFunc(c.Conn.Draining(), cancel)
@@ -232,7 +233,7 @@ func untilStopped(c *command.Call, d time.Duration) (ctx context.Context, end fu
 	return ctx, func() { stay(); stop(); cancel() }
 }
 
-// rest waits, without the memory of the connection's reply, and as long as that takes the command is idle.
+// rest waits without the memory for the connection's reply, and counts the wait as idle time of the command.
 func rest(c *command.Call, wait func()) {
 	c.Out.LeaveRoom()
 	idle := &c.Progress().Idle
@@ -241,7 +242,7 @@ func rest(c *command.Call, wait func()) {
 	idle.End(c.Cluster.Now())
 }
 
-// receiptOf is what a cursor has cost so far, in micro request units; 0 if nobody counts.
+// receiptOf returns the charge of a cursor so far, in micro request units; 0 for a source without a charge.
 func receiptOf(c *command.Call, cur *cursor.Cursor) int64 {
 	if s, ok := cur.Source().(charged); ok {
 		return s.charge()
@@ -249,15 +250,15 @@ func receiptOf(c *command.Call, cur *cursor.Cursor) int64 {
 	return 0
 }
 
-// addReceipt makes the charge of a getMore what its cursor cost since before.
+// addReceipt sets the charge of a getMore to the charge of its cursor since before.
 func addReceipt(c *command.Call, cur *cursor.Cursor, before int64) {
 	if s, ok := cur.Source().(charged); ok {
 		c.Page.Charge = s.charge() - before
 	}
 }
 
-// charged is a source that knows what it cost so far, in micro request units.
+// charged is a source with a charge so far, in micro request units.
 type charged interface{ charge() int64 }
 
-// charge is what the operation was charged that the documents come from.
+// charge returns the charge of the operation that produces the documents.
 func (x *streamSource) charge() int64 { return int64(x.op.Receipt.Total()) }

@@ -10,26 +10,26 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// writeArgs are the arguments that all write commands share.
+// writeArgs holds the arguments that all write commands share.
 type writeArgs struct {
 	ordered bool
-	bypass  bool // what is written is not validated
+	bypass  bool // documents that are written are not validated
 }
 
-// needs notes what writes to a namespace need that are not validated.
+// needs notes the privilege to write to a namespace without validation.
 func (w *writeArgs) needs(q *command.PrivilegeCheck, ns collection.Namespace) {
 	if w.bypass {
 		q.Need(auth.BypassDocumentValidation, ns)
 	}
 }
 
-// writeArg reads one of them; known is false for others.
+// writeArg reads one of these arguments; known is false for other arguments.
 func writeArg(c *command.Call, w *writeArgs, name string, v bson.Value) (known bool, err error) {
 	switch name {
 	case "ordered":
 		if !v.IsMissing() {
 			w.ordered, err = c.StrictBool(name, v)
-			w.ordered = w.ordered || c.Args.InTxn // which the first error ends
+			w.ordered = w.ordered || c.Args.InTxn // the first error ends a transaction
 		}
 	case "bypassDocumentValidation":
 		w.bypass, err = c.BoolArg(name, v)
@@ -42,7 +42,7 @@ func writeArg(c *command.Call, w *writeArgs, name string, v bson.Value) (known b
 	return true, err
 }
 
-// insertRequest is an insert whose arguments have been read.
+// insertRequest is an insert with parsed arguments.
 type insertRequest struct {
 	ns   collection.Namespace
 	docs []bson.Raw
@@ -77,7 +77,7 @@ func parseInsert(c *command.Call) (command.Request, error) {
 	return r, c.Args.CheckStatements(len(r.docs))
 }
 
-// Needs notes what is needed not to validate; insert stands in the row.
+// Needs notes the privilege to skip validation; the row has insert.
 func (r *insertRequest) Needs(q *command.PrivilegeCheck) { r.needs(q, r.ns) }
 
 // Run answers insert. Manual: reference/command/insert.
@@ -108,7 +108,7 @@ func (r *insertRequest) Run(c *command.Call) error {
 	}
 	command.Renumber(errs, todo)
 	if w.ordered && len(errs) > 0 {
-		tried = int(errs[0].Index) + 1 // those after it were not
+		tried = int(errs[0].Index) + 1 // later documents were not tried
 	}
 	if len(errs) > 0 && abortsTxn(c, errs[0].Err) {
 		return errs[0].Err
@@ -119,12 +119,11 @@ func (r *insertRequest) Run(c *command.Call) error {
 	return nil
 }
 
-// oneInserted is the remembered result of one inserted document.
+// oneInserted is the recorded result of one inserted document.
 var oneInserted = bson.Raw{12, 0, 0, 0, 0x10, 'n', 0, 1, 0, 0, 0, 0}
 
-// writeErrorBytesMax bounds what the errors of one command say. Those after it
-// only give their code, as in MongoDB: a reply that does not fit into a message
-// would tell nothing.
+// writeErrorBytesMax bounds the texts of the errors of one command. Errors after it only have their code, as
+// in MongoDB: a reply must fit into a message.
 const writeErrorBytesMax = 1 << 20
 
 // writeErrors appends writeErrors, if there are any.

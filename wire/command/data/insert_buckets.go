@@ -9,12 +9,11 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// insertBuckets stores the measurements of buckets, which mongorestore writes under the name
-// that begins with system.buckets. A retry of the command stores them again, as measurements need
-// no _id by which they would be known.
+// insertBuckets stores the measurements of buckets, which mongorestore writes into the namespace with the
+// prefix system.buckets. A retry of the command stores them again, because measurements need no unique _id.
 //
-// Errors: per bucket, those of its first measurement that is refused, and BadValue (2) for what
-// is no bucket, or a compressed one.
+// Errors: per bucket, the error of its first refused measurement; BadValue (2) for a document that is not a
+// bucket, or is a compressed one.
 func insertBuckets(c *command.Call, series *catalog.Collection, buckets []bson.Raw, ordered bool) (n int, errs []mongoerr.WriteError, err error) {
 	for i, doc := range buckets {
 		rows, bad := agg.Unpack(doc, cluster.BucketsOf(&series.Options))

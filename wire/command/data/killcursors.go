@@ -44,7 +44,7 @@ func runKillCursors(c *command.Call) error {
 	var killed, missing []int64
 	for _, id := range ids {
 		found, err := c.Server.Cursors.Kill(cursor.ID(id), func(o *cursor.Options) error {
-			// Only the database counts, as it does for MongoDB. An OP_KILL_CURSORS names none.
+			// Only the database must match, as in MongoDB. An OP_KILL_CURSORS has no database.
 			if o.Namespace.DB != ns.DB && c.Msg.Header.OpCode != wire.OpKillCursors {
 				return mongoerr.New(mongoerr.CursorNotFound, "cursor %d does not belong to database %s", id, ns.DB)
 			}
@@ -72,7 +72,7 @@ func runKillCursors(c *command.Call) error {
 	return nil
 }
 
-// mayKill refuses to close the cursors of others without a privilege for it.
+// mayKill refuses to close cursors of other users without a privilege for that.
 // Errors: Unauthorized (13).
 func mayKill(c *command.Call, o *cursor.Options) error {
 	if !c.Server.RequireAuth || o.User == c.Peer.User {

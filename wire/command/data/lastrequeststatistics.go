@@ -5,9 +5,9 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runLastRequestStatistics tells what the last command of the session, or
-// without a session of the connection, cost. Fields and types are those of accounts since
-// 2021: whole milliseconds, the wait by server-side retry, the request's identifier as text.
+// runLastRequestStatistics returns the charge of the last command of the session, or without a session, of
+// the connection. Fields and types are those of accounts since 2021: whole milliseconds, the wait by
+// server-side retry, the request's identifier as text.
 // Source: Azure Cosmos DB for MongoDB, find-request-unit-charge; cjoakim/azure-cosmos-db,
 // apis/mongo/java/readme.md.
 func runLastRequestStatistics(c *command.Call) error {

@@ -11,17 +11,17 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// mapReduceArgs are the arguments of mapReduce.
+// mapReduceArgs holds the arguments of mapReduce.
 type mapReduceArgs struct {
 	plan.Find
 	ns                       collection.Namespace
-	bypass                   bool         // what is written is not validated
+	bypass                   bool         // documents that are written are not validated
 	mapper, reduce, finalize *expr.Script // finalize may be nil
 	scope                    bson.Raw
 	out                      *mapReduceOut
 }
 
-// Needs notes what is needed to write where out says; find stands in the row.
+// Needs notes the privileges to write to the target of out; the row has find.
 func (a *mapReduceArgs) Needs(q *command.PrivilegeCheck) {
 	if a.out.inline {
 		return
@@ -81,7 +81,7 @@ func (a *mapReduceArgs) Run(c *command.Call) error {
 	return nil
 }
 
-// mapAll runs the map function on every document that is asked for.
+// mapAll runs the map function on every selected document.
 func mapAll(c *command.Call, ns collection.Namespace, e *emitted) error {
 	if err := e.start(); err != nil {
 		return err
@@ -106,7 +106,7 @@ func mapAll(c *command.Call, ns collection.Namespace, e *emitted) error {
 	}
 }
 
-// writeResults hands the results to the target collection.
+// writeResults writes the results to the target collection.
 func writeResults(c *command.Call, a *mapReduceArgs, e *emitted) error {
 	sink, err := c.Cluster.Sink(&c.Op, a.out.sink(e))
 	if err != nil {
@@ -136,7 +136,7 @@ func writeResults(c *command.Call, a *mapReduceArgs, e *emitted) error {
 	return sink.Finish(c.Env())
 }
 
-// How much is written at a time.
+// The maximum size of one write.
 const (
 	mapReduceBatch      = 1000
 	mapReduceBatchBytes = 4 << 20
@@ -178,7 +178,7 @@ func parseMapReduce(c *command.Call) (command.Request, error) {
 		case "bypassDocumentValidation":
 			a.bypass, err = c.BoolArg(name, v)
 			c.Op.BypassValidation = a.bypass
-		case "jsMode", "verbose": // there is one way to run and to answer
+		case "jsMode", "verbose": // they have no effect
 			_, err = c.BoolArg(name, v)
 		default:
 			known = false
@@ -198,7 +198,7 @@ func parseMapReduce(c *command.Call) (command.Request, error) {
 	return a, nil
 }
 
-// mapReduceScript compiles one of the functions; a missing value has none.
+// mapReduceScript compiles one of the functions; nil for a missing value.
 // Errors: BadValue (2), JSInterpreterFailure (139).
 func mapReduceScript(c *command.Call, name string, v bson.Value) (*expr.Script, error) {
 	switch v.Type {

@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// emitted gathers what the map function of a mapReduce emits, by key, and
-// reduces it. The key's keystring tells keys apart, so the collation counts.
+// emitted collects the results of the map function of a mapReduce by key, and reduces them. Keys are compared
+// by their keystrings, so the collation applies.
 type emitted struct {
 	env    *mql.Env
 	args   *mapReduceArgs
@@ -20,10 +20,10 @@ type emitted struct {
 	s      expr.Scratch
 	groups map[string]*emittedKey
 	key    []byte
-	held   int // bytes that the memory budget was told of
+	held   int // bytes counted in the memory budget
 }
 
-// emittedKey is one key and the values that wait to be reduced.
+// emittedKey is one key with its values that have not been reduced yet.
 type emittedKey struct {
 	key    bson.Value
 	values []bson.Value
@@ -31,16 +31,15 @@ type emittedKey struct {
 }
 
 const (
-	// emittedKeyBytes is about what a key takes beside its bytes, and
-	// emittedValueBytes what a value does.
+	// emittedKeyBytes is the approximate memory of a key beside its bytes, emittedValueBytes that of a value.
 	emittedKeyBytes   = 160
 	emittedValueBytes = 40
-	// reduceBytes is how much waits for one key before it is reduced early: the
-	// argument of the function has to fit into a document.
+	// reduceBytes is the maximum size of the values in one call of the reduce function: its argument must fit
+	// into a document.
 	reduceBytes = 4 << 20
 )
 
-// start makes the VM and its globals.
+// start creates the VM and its globals.
 func (e *emitted) start() (err error) {
 	e.groups = map[string]*emittedKey{}
 	if e.vm, err = e.s.Script(e.env); err != nil {
@@ -57,7 +56,7 @@ func (e *emitted) add(doc bson.Raw) error {
 	if err != nil || e.fits() {
 		return err
 	}
-	for _, g := range e.groups { // every key down to one value
+	for _, g := range e.groups { // reduce every key to one value
 		if err := e.reduce(g); err != nil {
 			return err
 		}
@@ -68,10 +67,10 @@ func (e *emitted) add(doc bson.Raw) error {
 	return nil
 }
 
-// fits reports whether the memory budget still holds.
+// fits reports whether the memory budget is sufficient.
 func (e *emitted) fits() bool { return e.env.Memory.Grow(0) }
 
-// grow tells the budget.
+// grow changes the memory counted in the budget.
 func (e *emitted) grow(n int) {
 	e.held += n
 	if n > 0 {
@@ -81,7 +80,7 @@ func (e *emitted) grow(n int) {
 	}
 }
 
-// emit takes one key and value of the map function.
+// emit stores one key and value of the map function.
 func (e *emitted) emit(key, value bson.Value) error {
 	if key.IsMissing() || key.Type == bson.TypeUndefined {
 		key = bson.Null
@@ -99,13 +98,13 @@ func (e *emitted) emit(key, value bson.Value) error {
 	g.values = append(g.values, value.Clone())
 	g.bytes += len(value.Data)
 	e.grow(emittedValueBytes + len(value.Data))
-	if e.held > 2*int(e.env.Memory.Max()) { // one call emits more than all the memory
+	if e.held > 2*int(e.env.Memory.Max()) { // one call emits more than the memory budget allows
 		return e.env.Memory.TooMuch("mapReduce")
 	}
 	return nil
 }
 
-// reduce makes one value of those that wait.
+// reduce reduces the values of a key to one value.
 func (e *emitted) reduce(g *emittedKey) error {
 	if len(g.values) == 1 {
 		return nil
@@ -136,7 +135,7 @@ func (e *emitted) reduced(key bson.Value, values []bson.Value) (bson.Value, erro
 	return defined(v).Clone(), err
 }
 
-// result is the document of a key: finalize may change the value.
+// result returns the document of a key: finalize may change the value.
 func (e *emitted) result(key, v bson.Value) (bson.Raw, error) {
 	if e.args.finalize != nil {
 		e.s.Reset()
@@ -152,7 +151,7 @@ func (e *emitted) result(key, v bson.Value) (bson.Raw, error) {
 	return b.Doc(), nil
 }
 
-// defined is what is stored of a value that may not be there.
+// defined returns the value to store for a value that may be missing.
 func defined(v bson.Value) bson.Value {
 	if v.IsMissing() || v.Type == bson.TypeUndefined {
 		return bson.Null
@@ -160,7 +159,7 @@ func defined(v bson.Value) bson.Value {
 	return v
 }
 
-// again reduces the value of an earlier run together with a new one.
+// again reduces the value of an earlier run together with a new value.
 func (e *emitted) again(key, old, fresh bson.Value) (bson.Raw, error) {
 	v, err := e.reduced(key, []bson.Value{defined(old), fresh})
 	if err != nil {
@@ -192,5 +191,5 @@ func (e *emitted) each(visit func(bson.Raw) error) error {
 	return nil
 }
 
-// close gives the memory back.
+// close releases the memory.
 func (e *emitted) close() { e.grow(-e.held) }

@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// mapReduceOut says where the results of mapReduce go.
+// mapReduceOut is the target of the results of mapReduce.
 type mapReduceOut struct {
 	inline bool
 	mode   string // replace, merge or reduce
@@ -74,7 +74,7 @@ func parseMapReduceOut(db string, v bson.Value) (*mapReduceOut, error) {
 	return o, nil
 }
 
-// check refuses a target that cannot be written to.
+// check refuses a target to which mapReduce cannot write.
 // Errors: 31321, InvalidNamespace (73).
 func (o *mapReduceOut) check() error {
 	if o.inline {
@@ -86,8 +86,8 @@ func (o *mapReduceOut) check() error {
 	return collection.CheckNamespace(o.ns)
 }
 
-// sink describes the writes: reduce calls the functions again, with the old
-// value before the new one.
+// sink describes the writes: the mode reduce calls the functions again, with the old value before the new
+// one.
 func (o *mapReduceOut) sink(e *emitted) *agg.SinkSpec {
 	s := &agg.SinkSpec{NS: o.ns, WhenMatched: agg.MatchReplace}
 	switch o.mode {

@@ -23,31 +23,30 @@ func tailOplog(c *command.Call, a findArgs) error {
 	return c.OpenCursor(o, &oplogSource{streamSource{s: s, op: &c.Op}}, a.batchSize(c), false)
 }
 
-// oplogSource makes a cursor's source of the change log: it has no end.
+// oplogSource is the source of a cursor over the change log: it has no end.
 type oplogSource struct{ streamSource }
 
-// Append see cursor.Source.
+// Append implements cursor.Source.
 func (x *oplogSource) Append(ctx context.Context, b *bson.Builder, most, maxBytes int) (n int, more bool, err error) {
 	n, _, err = x.streamSource.Append(ctx, b, most, maxBytes)
 	return n, err == nil, err
 }
 
-// Wait see cursor.Waiter.
+// Wait implements cursor.Waiter.
 func (x *oplogSource) Wait(ctx context.Context) error { return x.s.WaitOplog(ctx) }
 
-// lastEntriesMax is the largest limit that reads the log's end alone.
+// lastEntriesMax is the largest limit with which a find reads only the end of the log.
 const lastEntriesMax = 1000
 
-// fromTheEnd reports a find of the last few entries of the log, with which tools
-// begin: sort {$natural: -1} and a limit.
+// fromTheEnd reports whether a find reads the last few entries of the log, as tools do at first: with the
+// sort {$natural: -1} and a limit.
 func (a *findArgs) fromTheEnd() bool {
 	n, ok := a.Sort.Get("$natural").AsInt64()
 	return ok && n < 0 && a.Sort.Len() == 1 && a.Limit > 0 && a.Limit+a.Skip <= lastEntriesMax
 }
 
-// lastEntries narrows a find of the last few entries to a time in which there are
-// so many, so that the log is not read as a whole for them: the last second, or
-// eight, or sixty-four, and so on to the oldest entry.
+// lastEntries restricts a find of the last few entries to a period with enough entries, so that it does not
+// read the whole log: the last second, or eight, or sixty-four, and so on to the oldest entry.
 // Errors: those of an aggregate.
 func lastEntries(c *command.Call, a *findArgs) error {
 	oldest, newest, err := c.Cluster.OplogRange(c.Ctx)
@@ -72,7 +71,7 @@ func lastEntries(c *command.Call, a *findArgs) error {
 	return nil
 }
 
-// since adds to a filter that ts is at least a second.
+// since adds a lower bound of ts, in seconds, to a filter.
 func since(seconds uint32, filter bson.Raw) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.BeginArray("$and")

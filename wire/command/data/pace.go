@@ -8,28 +8,29 @@ import (
 	"github.com/cantledb/cantle/wire/cursor"
 )
 
-// An answer to a change stream costs some ten microseconds, whether it brings one event or twenty. Where many
-// streams deliver at a time each is therefore answered less often, and gets more at once: the pause between two
-// answers of a stream is so long that all streams together have one in paceEach. A few streams do not notice, a
-// hundred have their events 5 ms later at most, and one that was silent for as long has its event at once.
+// An answer to a change stream costs some ten microseconds, whether it has one event or twenty. If many
+// streams deliver at the same time, each stream is answered less often, and gets more events at once: the
+// pause between two answers of a stream is so long that all streams together have one answer per paceEach. A
+// few streams are not delayed. With a hundred streams, events are at most 5 ms late, and a stream without an
+// event for 5 ms gets the next event at once.
 const (
 	paceEach = 50 * time.Microsecond
 	paceMax  = 5 * time.Millisecond
 )
 
-// pace knows how many answers with events streams had of late.
+// pace counts the answers with events of all change streams in the last paceMax.
 type pace struct {
-	begun    atomic.Int64 // of this paceMax, in nanoseconds
-	now, was atomic.Int64 // answers in it, and in the one before
+	begun    atomic.Int64 // start of this paceMax, in nanoseconds
+	now, was atomic.Int64 // answers in this paceMax, and in the one before
 }
 
-// answered notes an answer.
+// answered counts an answer.
 func (p *pace) answered(at time.Time) {
 	p.turn(at)
 	p.now.Add(1)
 }
 
-// turn begins a new count when the old one is over.
+// turn starts a new count after paceMax.
 func (p *pace) turn(at time.Time) {
 	begun, now := p.begun.Load(), at.UnixNano()
 	switch passed := now - begun; {
@@ -42,14 +43,14 @@ func (p *pace) turn(at time.Time) {
 	}
 }
 
-// pause is how long the answers of one stream are to be apart.
+// pause returns the minimum time between two answers of one stream.
 func (p *pace) pause(at time.Time) time.Duration {
 	p.turn(at)
 	return min(time.Duration(max(p.was.Load(), p.now.Load()))*paceEach, paceMax)
 }
 
-// gather waits until a stream may have its next answer. It is not the stream's error if the command is to
-// end meanwhile: what comes next sees that.
+// gather waits until a stream may have its next answer. If the command is interrupted meanwhile, gather
+// returns early and the next step reports that.
 func (s *State) gather(c *command.Call, cur *cursor.Cursor) {
 	if cur.Answered.IsZero() || !c.Page.OfStream {
 		return

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// A stream waits for as long as many of them have answers, and not at all when it is one of a few or they rest.
+// The pause of a stream grows with the number of streams that have answers; it is short for few streams, and
+// after a pause of all streams.
 func TestPace(t *testing.T) {
 	var p pace
 	at := time.Unix(1_800_000_000, 0)

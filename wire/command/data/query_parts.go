@@ -5,29 +5,28 @@ import (
 	"github.com/cantledb/cantle/collection/agg"
 )
 
-// Where commands have their filters and sorts, and where they say that they write: the
-// columns Query and Outputs of the table.
+// The functions for the columns Query and Outputs of the table: they find the filters and sorts in the bodies
+// of commands, and report whether a read writes its results.
 
-// docAt is a document inside another, nil if there is none.
+// docAt returns a document inside another document, nil if there is none.
 func docAt(d bson.Raw, name string) bson.Raw {
 	r, _ := d.Get(name).Doc()
 	return r
 }
 
-// findQuery is for {find, filter, sort}.
+// findQuery reads {find, filter, sort}.
 func findQuery(d bson.Raw) (filter, sort bson.Raw) { return docAt(d, "filter"), docAt(d, "sort") }
 
-// sortedQuery is for {findAndModify, query, sort}.
+// sortedQuery reads {findAndModify, query, sort}.
 func sortedQuery(d bson.Raw) (filter, sort bson.Raw) { return docAt(d, "query"), docAt(d, "sort") }
 
-// unsortedQuery is for {count, query}.
+// unsortedQuery reads {count, query}.
 func unsortedQuery(d bson.Raw) (filter, sort bson.Raw) { return docAt(d, "query"), nil }
 
-// statementQuery is for a statement of {update, updates: [{q, sort}]}.
+// statementQuery reads a statement of {update, updates: [{q, sort}]}.
 func statementQuery(d bson.Raw) (filter, sort bson.Raw) { return docAt(d, "q"), docAt(d, "sort") }
 
-// pipelineQuery is for {aggregate, pipeline: [{$match}]}: what the first stage looks for
-// or how it sorts.
+// pipelineQuery reads {aggregate, pipeline: [{$match}]}: the filter or the sort of the first stage.
 func pipelineQuery(d bson.Raw) (filter, sort bson.Raw) {
 	stages, _ := d.Get("pipeline").Array()
 	first, _ := stages.Index(0)
@@ -35,7 +34,7 @@ func pipelineQuery(d bson.Raw) (filter, sort bson.Raw) {
 	return docAt(stage, "$match"), docAt(stage, "$sort")
 }
 
-// pipelineOutputs is for {aggregate, pipeline: [..., {$out}]}.
+// pipelineOutputs reads {aggregate, pipeline: [..., {$out}]}.
 func pipelineOutputs(d bson.Raw) bool {
 	var last bson.Raw
 	stages, _ := d.Get("pipeline").Array()
@@ -47,7 +46,7 @@ func pipelineOutputs(d bson.Raw) bool {
 	return def != nil && def.Writes && !d.Get("explain").Truthy()
 }
 
-// mapReduceOutputs is for {mapReduce, out: {merge: "coll"}}.
+// mapReduceOutputs reads {mapReduce, out: {merge: "coll"}}.
 func mapReduceOutputs(d bson.Raw) bool {
 	out, ok := d.Get("out").Doc()
 	return !ok || out.Get("inline").IsMissing()

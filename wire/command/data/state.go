@@ -2,11 +2,11 @@ package data
 
 import "github.com/cantledb/cantle/wire/command"
 
-// State is the room: what its commands share, which is the server's.
+// State is the room: the server, and the state that the commands share.
 type State struct {
 	*command.Server
 	pace pace // of change streams
 }
 
-// New makes the room.
+// New returns the room.
 func New(server *command.Server) *State { return &State{Server: server} }

@@ -2,7 +2,7 @@ package data
 
 import "github.com/cantledb/cantle/wire/command"
 
-// Commands are the commands of the room, in alphabetical order.
+// Commands returns the rows of the room, in alphabetical order.
 func (s *State) Commands() []command.Def {
 	return []command.Def{
 		{Name: "aggregate", Parse: parseAggregate, Namespace: command.FirstField, Action: "user", ArgumentActions: []string{"find", "bypassDocumentValidation", "useUUID"},

@@ -43,13 +43,13 @@ func findTail(c *command.Call, ns collection.Namespace, a findArgs) error {
 	return c.OpenCursor(o, &tailSource{t, &c.Op}, a.batchSize(c), false)
 }
 
-// tailSource makes a cursor's source of a tail: every batch is a turn.
+// tailSource is the source of a cursor over a tail: every batch is a turn of the tail.
 type tailSource struct {
 	t  *cluster.Tail
 	op *cluster.Op
 }
 
-// Append see cursor.Source.
+// Append implements cursor.Source.
 func (x *tailSource) Append(ctx context.Context, b *bson.Builder, most, maxBytes int) (n int, more bool, err error) {
 	env := x.op.Env
 	env.SetContext(ctx)
@@ -74,17 +74,17 @@ func (x *tailSource) Append(ctx context.Context, b *bson.Builder, most, maxBytes
 	return n, true, nil
 }
 
-// show makes a command that goes on with the tail tell what it reads and holds.
+// show publishes the plan and the memory of the tail in the progress of a command that continues it.
 func (x *tailSource) show(p *operations.Progress) {
 	x.op.Planned = &p.Plan // every turn is planned
 	p.Memory.Store(x.op.Env.Memory)
 }
 
-// Wait see cursor.Waiter.
+// Wait implements cursor.Waiter.
 func (x *tailSource) Wait(ctx context.Context) error { return x.t.Wait(ctx) }
 
-// Close see cursor.Source.
+// Close implements cursor.Source.
 func (x *tailSource) Close() { x.t.Pause() }
 
-// charge is what the turns so far were charged.
+// charge returns the charge of the turns so far.
 func (x *tailSource) charge() int64 { return int64(x.op.Receipt.Total()) }

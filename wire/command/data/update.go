@@ -20,7 +20,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// statementArgs are the arguments of one update or delete statement.
+// statementArgs holds the arguments of one update or delete statement.
 type statementArgs struct {
 	q, u         bson.Value
 	filters      []bson.Raw
@@ -35,15 +35,14 @@ type statementArgs struct {
 	upsertSupply bool
 }
 
-// statements is the body of an update or delete command.
+// statements holds the body of an update or delete command.
 type statements struct {
 	ns collection.Namespace
 	writeArgs
 	list []statementArgs
 }
 
-// parseStatements reads an update or delete command, whose statements stand in
-// the argument list.
+// parseStatements reads an update or delete command; the argument list contains its statements.
 func parseStatements(c *command.Call, list string, read func(bson.Raw) (statementArgs, error)) (s statements, err error) {
 	if s.ns, err = c.Namespace(); err != nil {
 		return s, err
@@ -83,8 +82,8 @@ func parseStatements(c *command.Call, list string, read func(bson.Raw) (statemen
 	return s, nil
 }
 
-// runStatements runs the statements one after the other, up to the first error
-// if they are ordered. done is told what each did.
+// runStatements runs the statements one after the other, up to the first error if they are ordered. It calls
+// done with the result of each.
 func runStatements(c *command.Call, s *statements, parse programParser, done func(i int, r cluster.Modified)) (errs []mongoerr.WriteError, err error) {
 	for i := range s.list {
 		r, err := runStatement(c, s.ns, i, &s.list[i], parse)
@@ -102,8 +101,8 @@ func runStatements(c *command.Call, s *statements, parse programParser, done fun
 	return errs, nil
 }
 
-// checkStages refuses the whole command when a pipeline in it has a stage that
-// does not exist; stages that updates may not use are errors of their statement.
+// checkStages refuses the whole command if a pipeline in it has a stage that does not exist; a stage that
+// updates may not use is an error of its statement.
 // Spec: command-logging (operation-id). Errors: 40323, 40324.
 func (s *statements) checkStages() error {
 	for i := range s.list {
@@ -126,10 +125,10 @@ func (s *statements) checkStages() error {
 	return nil
 }
 
-// programParser makes the update program of a statement; nil deletes.
+// programParser returns the update program of a statement; a nil programParser deletes.
 type programParser func(*mql.Env, *statementArgs) (*update.Program, error)
 
-// updateRequest is an update whose arguments have been read.
+// updateRequest is an update with parsed arguments.
 type updateRequest struct{ statements }
 
 // parseUpdate reads the arguments of update.
@@ -141,7 +140,7 @@ func parseUpdate(c *command.Call) (command.Request, error) {
 	return &updateRequest{s}, s.checkStages()
 }
 
-// Needs notes what updates need beside update, which stands in the row: an upsert inserts.
+// Needs notes the privileges of updates beyond update, which the row has: an upsert inserts.
 func (s *updateRequest) Needs(q *command.PrivilegeCheck) {
 	s.needs(q, s.ns)
 	if slices.ContainsFunc(s.list, func(a statementArgs) bool { return a.upsert }) {
@@ -185,10 +184,10 @@ func (s *updateRequest) Run(c *command.Call) error {
 	return nil
 }
 
-// upsert is a document that an update inserted.
+// upsert is a document that an update has inserted.
 type upsert struct {
-	index int        // index is that of the statement
-	id    bson.Value // id is the document's
+	index int        // the index of the statement
+	id    bson.Value // the _id of the document
 }
 
 // updateStatement reads one member of updates.
@@ -244,8 +243,8 @@ func updateStatement(c *command.Call, d bson.Raw) (a statementArgs, err error) {
 	return a, nil
 }
 
-// runStatement runs the i-th update or delete statement, or answers from
-// memory. parse makes its update program; nil deletes.
+// runStatement runs the i-th update or delete statement, or returns its recorded result. parse returns its
+// update program; nil deletes.
 func runStatement(c *command.Call, ns collection.Namespace, i int, a *statementArgs, parse programParser) (cluster.Modified, error) {
 	if r, ok, err := c.Remembered(i); err != nil {
 		return cluster.Modified{}, err
@@ -283,7 +282,7 @@ func runStatement(c *command.Call, ns collection.Namespace, i int, a *statementA
 			return cluster.Modified{}, mongoerr.New(mongoerr.FailedToParse, "multi update is not supported for replacement-style update")
 		}
 	}
-	if c.Cluster.Catalog.Peek().Collection(ns) == nil { // a wrong filter is wrong on nothing too
+	if c.Cluster.Catalog.Peek().Collection(ns) == nil { // a wrong filter is an error even if the collection does not exist
 		if _, err := match.Parse(env, q); err != nil {
 			return cluster.Modified{}, err
 		}
@@ -295,7 +294,7 @@ func runStatement(c *command.Call, ns collection.Namespace, i int, a *statementA
 	return c.Cluster.Modify(&c.Op, ns, &m)
 }
 
-// modifyResult is what the session remembers of an update or delete statement.
+// modifyResult returns the result of an update or delete statement for the session's record.
 func modifyResult(m *cluster.Modified) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.Int64("n", m.Matched)
@@ -304,7 +303,7 @@ func modifyResult(m *cluster.Modified) bson.Raw {
 	return b.Doc()
 }
 
-// rememberedModify reads what modifyResult wrote.
+// rememberedModify reads the result of modifyResult.
 func rememberedModify(r bson.Raw) (m cluster.Modified) {
 	m.Matched, _ = r.Get("n").Int64()
 	m.Changed, _ = r.Get("changed").Int64()
@@ -312,16 +311,16 @@ func rememberedModify(r bson.Raw) (m cluster.Modified) {
 	return m
 }
 
-// statementError adds the error of one statement to the write errors, or
-// returns it when it ends the whole command.
+// statementError adds the error of one statement to the write errors, or returns the error if it ends the
+// whole command.
 func statementError(c *command.Call, errs []mongoerr.WriteError, i int, err error) ([]mongoerr.WriteError, error) {
 	e := mongoerr.From(cluster.Translate(err))
 	switch {
 	case abortsTxn(c, e):
 		return errs, err
 	case e.Code == ratelimit.CodeThrottled && (c.RetriesStatements() || i > 0 || len(errs) > 0):
-		// Some statements took effect: not to be retried as a whole. Azure Cosmos DB
-		// never says that one is to be.
+		// Some statements took effect, so the command must not be retried as a whole. Azure Cosmos DB never
+		// reports that it is to be retried.
 		if t := (*ratelimit.Throttled)(nil); errors.As(e, &t) {
 			e = mongoerr.New(e.Code, "%s", t.WriteMessage())
 		}
@@ -332,8 +331,8 @@ func statementError(c *command.Call, errs []mongoerr.WriteError, i int, err erro
 	return append(errs, mongoerr.WriteError{Index: int32(i), Err: e}), nil
 }
 
-// abortsTxn reports the error of a statement that ends the transaction the command runs
-// in, and so is the command's.
+// abortsTxn reports whether the error of a statement ends the transaction of the command; then it is also the
+// error of the command.
 func abortsTxn(c *command.Call, e *mongoerr.Error) bool {
 	if c.Op.Txn == nil {
 		return false
