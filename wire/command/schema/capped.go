@@ -11,12 +11,12 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// cappedTemporary is by how much MongoDB's name for the collection that it fills meanwhile is
-// longer, tmpXXXXX.convertToCapped.NAME, which must be a name as well. Observed: MongoDB 8.2.
+// cappedTemporary is the additional length of the name tmpXXXXX.convertToCapped.NAME, which MongoDB gives the
+// collection that it fills, and which must be a valid name as well. Observed: MongoDB 8.2.
 const cappedTemporary = len("tmpXXXXX.convertToCapped.")
 
-// runConvertToCapped answers convertToCapped. Fields that it does not know are
-// ignored. Observed: mongod 8.2. Manual: reference/command/convertToCapped.
+// runConvertToCapped answers convertToCapped. Unknown fields are ignored.
+// Observed: mongod 8.2. Manual: reference/command/convertToCapped.
 func runConvertToCapped(c *command.Call) error {
 	s, ok := c.Value.Str()
 	ns := collection.Namespace{DB: c.DB, Coll: s}
@@ -74,7 +74,7 @@ func parseCloneAsCapped(c *command.Call) (command.Request, error) {
 	}), nil
 }
 
-// cappable refuses collections that belong to the server.
+// cappable refuses collections of the server.
 // Errors: IllegalOperation (20), BadValue (2).
 func cappable(ns collection.Namespace) error {
 	switch {

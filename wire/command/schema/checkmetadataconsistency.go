@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runCheckMetadataConsistency answers checkMetadataConsistency: what is wrong with
-// the maps, zones and indexes of sharded collections, of all on admin.
+// runCheckMetadataConsistency answers checkMetadataConsistency: it lists defects of the maps, zones and
+// indexes of sharded collections; on admin, of those of all databases.
 // Manual: reference/command/checkMetadataConsistency, reference/inconsistency-type.
 func runCheckMetadataConsistency(c *command.Call) error {
 	only := ""
@@ -51,7 +51,7 @@ func runCheckMetadataConsistency(c *command.Call) error {
 	return c.ReplyList(collection.Namespace{DB: c.DB, Coll: "$cmd.aggregate"}, docs, size)
 }
 
-// inconsistencies are what is wrong with a collection's entry.
+// inconsistencies returns the defects of a collection's catalog entry.
 func inconsistencies(coll *catalog.Collection) (docs []bson.Raw) {
 	add := func(kind, description string, details func(b *bson.Builder)) {
 		b := bson.NewBuilder(nil)
@@ -80,7 +80,7 @@ func inconsistencies(coll *catalog.Collection) (docs []bson.Raw) {
 	return docs
 }
 
-// hasKeyIndex reports an index whose leading fields are those of the shard key.
+// hasKeyIndex reports whether an index begins with the fields of the shard key.
 func hasKeyIndex(coll *catalog.Collection) bool {
 	for _, ix := range coll.Indexes {
 		it, all := ix.Key.Iter(), true

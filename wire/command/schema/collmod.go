@@ -13,9 +13,9 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// collModArgs are the arguments of collMod.
+// collModArgs holds the arguments of collMod.
 type collModArgs struct {
-	set     *bson.Builder // options in the words of create
+	set     *bson.Builder // options, with the names of create
 	options bson.Raw      // set, once all arguments are read
 	index   *indexChange
 	dryRun  bool
@@ -33,8 +33,8 @@ type collModArgs struct {
 	pipeline      bson.Raw
 
 	ns      collection.Namespace
-	view    bool         // the collection is a view whose definition is changed
-	outline *agg.Outline // of the pipeline that the view then has
+	view    bool         // the collection is a view, and its definition is changed
+	outline *agg.Outline // of the view's new pipeline
 }
 
 // parseCollMod reads the arguments of collMod.
@@ -60,8 +60,7 @@ func parseCollMod(c *command.Call) (command.Request, error) {
 	return a, nil
 }
 
-// Needs notes what a view needs whose definition is changed, as it will be; collMod stands in the
-// row.
+// Needs notes the privileges that the changed definition of a view needs; the row has collMod.
 func (a *collModArgs) Needs(q *command.PrivilegeCheck) {
 	if a.view {
 		viewNeeds(q, a.ns, a.viewOn, a.outline)
@@ -86,7 +85,7 @@ func (a *collModArgs) Run(c *command.Call) error {
 			return err
 		}
 	}
-	if coll.Options.Capped { // elsewhere they were refused or mean nothing
+	if coll.Options.Capped { // for other collections they were refused or have no effect
 		a.set.Splice(a.cap.Doc().Elements())
 	}
 	a.options = a.set.Doc()
@@ -164,7 +163,7 @@ func collModArg(c *command.Call, a *collModArgs, name string, v bson.Value) (kno
 			err = cappedArg(c, a, name, v)
 		}
 	case "expireAfterSeconds":
-		if !given { // unlike elsewhere, null is no way to leave it out
+		if !given { // null is an error here, although elsewhere it counts as absent
 			return true, mongoerr.WrongType(c.Field(name), bson.TypeNull.String(), "string", "long", "int", "decimal", "double")
 		}
 		err = expireArg(c, a, name, v)
@@ -193,7 +192,7 @@ func collModArg(c *command.Call, a *collModArgs, name string, v bson.Value) (kno
 	return true, err
 }
 
-// enabledDoc is {enabled: true}.
+// enabledDoc returns {enabled: true}.
 func enabledDoc() bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.Bool("enabled", true)
@@ -225,7 +224,7 @@ func cappedArg(c *command.Call, a *collModArgs, name string, v bson.Value) error
 	return nil
 }
 
-// expireArg reads the time to live of a clustered collection, or "off".
+// expireArg reads the time to live of a collection, or "off".
 func expireArg(c *command.Call, a *collModArgs, name string, v bson.Value) error {
 	a.expire = true
 	if s, ok := v.Str(); ok && v.Type == bson.TypeString {
@@ -247,7 +246,7 @@ func expireArg(c *command.Call, a *collModArgs, name string, v bson.Value) error
 	return nil
 }
 
-// checkCollMod looks whether the options suit the collection.
+// checkCollMod checks whether the options are allowed for the collection.
 // Errors: InvalidOptions (72), those of checkView.
 func checkCollMod(c *command.Call, ns collection.Namespace, coll *catalog.Collection, a *collModArgs) error {
 	invalid := func(format string, args ...any) error { return mongoerr.New(mongoerr.InvalidOptions, format, args...) }
@@ -274,7 +273,7 @@ func checkCollMod(c *command.Call, ns collection.Namespace, coll *catalog.Collec
 	if err := checkValidated(ns, a.validator); err != nil && a.validator != nil {
 		return err
 	}
-	if coll.IsView() && !a.view && (a.viewOn != "" || a.pipeline != nil) { // made since the arguments were read
+	if coll.IsView() && !a.view && (a.viewOn != "" || a.pipeline != nil) { // the view was created after the arguments were read
 		return mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", ns)
 	}
 	if a.view {

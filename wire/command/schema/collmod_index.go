@@ -11,15 +11,15 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// indexChange is collMod's index argument: which index, and what to set.
+// indexChange is collMod's index argument: an index, and the options to set.
 type indexChange struct {
 	name string
 	key  bson.Raw
 	has  map[string]bool
-	// What to set, where has says so.
+	// The new values, if has contains their names.
 	hidden, prepareUnique, unique bool
 	expire                        int64
-	// converts is the index that was found.
+	// converts is the index that was found, before the change.
 	converts *catalog.Index
 }
 
@@ -70,7 +70,7 @@ func indexChangeArg(c *command.Call, name string, v bson.Value) (*indexChange, e
 	return x, nil
 }
 
-// changesMore reports that something is set beside the conversion to a unique index.
+// changesMore reports whether an option other than unique is set.
 func (x *indexChange) changesMore() bool {
 	return x.has["hidden"] || x.has["prepareUnique"] || x.has["expireAfterSeconds"]
 }
@@ -100,8 +100,8 @@ func (x *indexChange) find(coll *catalog.Collection) (*catalog.Index, error) {
 	return found, nil
 }
 
-// prepareIndexChange checks a change against the index and drops from it what
-// changes nothing; done when nothing is left, or after a dry run.
+// prepareIndexChange checks a change against the index, and removes from it what is already so; done is true
+// if nothing is left, or after a dry run.
 // Errors: InvalidOptions (72), BadValue (2), CannotConvertIndexToUnique (359).
 func prepareIndexChange(c *command.Call, ns collection.Namespace, coll *catalog.Collection, a *collModArgs) (done bool, err error) {
 	x := a.index
@@ -151,7 +151,7 @@ func prepareIndexChange(c *command.Call, ns collection.Namespace, coll *catalog.
 	return nothing && a.options.IsEmpty(), nil
 }
 
-// dryRunUnique refuses an index that documents keep from becoming unique, and writes nothing.
+// dryRunUnique refuses an index that cannot become unique because of its documents, and writes nothing.
 // Errors: CannotConvertIndexToUnique (359), those of an aggregation.
 func dryRunUnique(c *command.Call, ns collection.Namespace, ix *catalog.Index) error {
 	found, err := violations(c, ns, ix)
@@ -161,8 +161,8 @@ func dryRunUnique(c *command.Call, ns collection.Namespace, ix *catalog.Index) e
 	return found.refuse()
 }
 
-// cannotConvert makes the error of a collMod whose unique index could not be built: it lists
-// the documents that keep it from becoming unique.
+// cannotConvert returns the error of a collMod whose unique index could not be built: it lists the documents
+// that prevent that.
 func (x *indexChange) cannotConvert(c *command.Call, ns collection.Namespace, err error) error {
 	if !x.has["unique"] || mongoerr.CodeOf(err) != mongoerr.DuplicateKey {
 		return err
@@ -174,7 +174,7 @@ func (x *indexChange) cannotConvert(c *command.Call, ns collection.Namespace, er
 	return found.refuse()
 }
 
-// document is what to set, in the words of createIndexes.
+// document returns the options to set, with the names of createIndexes.
 func (x *indexChange) document() bson.Raw {
 	b := bson.NewBuilder(nil)
 	if x.has["hidden"] {
@@ -192,7 +192,7 @@ func (x *indexChange) document() bson.Raw {
 	return b.Doc()
 }
 
-// report prints what was and what is.
+// report appends the old and the new values.
 func (x *indexChange) report(b *bson.Builder, before, after *catalog.Index) {
 	if x.has["expireAfterSeconds"] {
 		if before.HasTTL {

@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/index"
 )
 
-// A key pattern does not name an index that is staged for another command.
+// A key pattern does not find an index that is staged for another command.
 func TestFindLeavesStagedIndex(t *testing.T) {
 	b := bson.NewBuilder(nil)
 	b.Int32("u", 1)

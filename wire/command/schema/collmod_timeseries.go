@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// seriesChange is what collMod changes of a time-series collection.
+// seriesChange holds the options of a time-series collection that collMod changes.
 type seriesChange struct {
 	granularity          string
 	span, rounding       int64
@@ -45,7 +45,7 @@ func seriesChangeArg(c *command.Call, name string, v bson.Value) (*seriesChange,
 	})
 }
 
-// apply sets the option as it is afterwards: buckets only grow.
+// apply sets the new value of the option: the span of buckets can only grow.
 // Manual: core/timeseries/timeseries-granularity. Errors: InvalidOptions (72).
 func (s *seriesChange) apply(coll *catalog.Collection, a *collModArgs) error {
 	invalid := func(format string, args ...any) error { return mongoerr.New(mongoerr.InvalidOptions, format, args...) }

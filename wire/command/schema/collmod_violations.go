@@ -11,17 +11,17 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// How much of what stands against a unique index is told.
+// Bounds of the list of violations of a unique index.
 const (
-	violationsMax      = 1000 // groups, and documents of one
+	violationsMax      = 1000 // groups, and documents of a group
 	violationsBytesMax = 8 << 20
 )
 
-// uniqueViolations are the documents that keep an index from becoming unique: {ids: […]} for
-// values that several documents have, its documents in the order of their _id.
+// uniqueViolations lists the documents that prevent an index from becoming unique: a group {ids: […]} for
+// each value that several documents have, sorted by _id.
 type uniqueViolations struct{ groups []bson.Raw }
 
-// refuse makes the error that lists them.
+// refuse returns the error with the list.
 func (v uniqueViolations) refuse() error {
 	b := bson.NewBuilder(nil)
 	b.BeginArray("violations")
@@ -33,8 +33,8 @@ func (v uniqueViolations) refuse() error {
 		WithFields(b.Doc().Elements())
 }
 
-// violations looks for the documents that keep an index from becoming unique. It is advice:
-// values below arrays of arrays, and array elements named by position, are left out.
+// violations finds the documents that prevent an index from becoming unique. The list may be incomplete: it
+// contains no values below nested arrays, and no array elements addressed by position.
 // Manual: core/index-unique/convert-to-unique.
 func violations(c *command.Call, ns collection.Namespace, ix *catalog.Index) (out uniqueViolations, err error) {
 	simple, collation := c.Env().SimpleCollation, c.Env().Collation
@@ -57,8 +57,8 @@ func violations(c *command.Call, ns collection.Namespace, ix *catalog.Index) (ou
 	return out, nil
 }
 
-// violationStages finds the values that several documents have in an index: one
-// row for each value of each document, grouped by document, then by value.
+// violationStages returns stages that find the values that several documents have in an index: they make one
+// row for each value of each document, and group the rows by document, then by value.
 func violationStages(ix *catalog.Index) []bson.Raw {
 	var p violationPipeline
 	p.entries(ix)
@@ -66,7 +66,7 @@ func violationStages(ix *catalog.Index) []bson.Raw {
 	return p.stages
 }
 
-// violationPipeline is a pipeline being built.
+// violationPipeline is an incomplete pipeline.
 type violationPipeline struct{ stages []bson.Raw }
 
 // add appends a stage.
@@ -76,10 +76,10 @@ func (p *violationPipeline) add(fill func(b *bson.Builder)) {
 	p.stages = append(p.stages, b.Doc())
 }
 
-// violationPart is the field with the i-th part of an index key.
+// violationPart returns the name of the field for the i-th part of an index key.
 func violationPart(i int) string { return "k" + strconv.Itoa(i) }
 
-// entries makes of each document the keys that it has in an index, each once:
+// entries adds stages that compute the keys of each document in an index, each key once:
 // {_id: {values: {k0: [a], …}, id}}.
 func (p *violationPipeline) entries(ix *catalog.Index) {
 	if len(ix.PartialFilter) > 0 {
@@ -120,7 +120,7 @@ func (p *violationPipeline) entries(ix *catalog.Index) {
 		b.BeginDoc("_id")
 		b.BeginDoc("values")
 		for i := range ix.Parts {
-			b.BeginArray(violationPart(i)) // in an array a missing value is null, as in an index
+			b.BeginArray(violationPart(i)) // in an array, a missing value becomes null, as in an index
 			b.String("", "$"+violationPart(i))
 			b.End()
 		}
@@ -131,7 +131,7 @@ func (p *violationPipeline) entries(ix *catalog.Index) {
 	})
 }
 
-// repeated leaves the _ids of those documents that share a key: {ids: […]}.
+// repeated adds stages that collect the _ids of documents with the same key: {ids: […]}.
 func (p *violationPipeline) repeated() {
 	one := func(name, field string, v int32) {
 		p.add(func(b *bson.Builder) {

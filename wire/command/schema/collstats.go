@@ -63,7 +63,7 @@ func scaleArg(c *command.Call, name string, v bson.Value) (int64, error) {
 	return n, err
 }
 
-// appendNoStats is what a missing collection has.
+// appendNoStats appends the statistics of a collection that does not exist.
 func appendNoStats(b *bson.Builder, scale int64) {
 	b.Int32("size", 0)
 	b.Int32("count", 0)
@@ -79,15 +79,15 @@ func appendNoStats(b *bson.Builder, scale int64) {
 	b.Int("scaleFactor", scale)
 }
 
-// storageSizes are the bytes that a collection and its indexes take.
+// storageSizes holds the bytes on disk of a collection and of its indexes.
 type storageSizes struct {
 	storage int64
-	index   []int64 // by place in Collection.Shown
+	index   []int64 // by index in Collection.Shown
 	total   int64   // of the indexes
 }
 
-// sizes asks the store. What is written but not flushed may be missing, so the
-// documents' own bytes are the least.
+// sizes reads the sizes from the store. They may exclude data that has not been flushed, so the size of the
+// documents is the minimum.
 func (s *State) sizes(env *cluster.Op, coll *catalog.Collection, docs tally.Count) (z storageSizes, err error) {
 	ctx := env.Env.Context()
 	n, err := s.Cluster.Store.ApproximateBytes(ctx, keyspace.RecordRange(coll.ID))
@@ -109,8 +109,7 @@ func (s *State) sizes(env *cluster.Op, coll *catalog.Collection, docs tally.Coun
 	return z, nil
 }
 
-// collStats prints the statistics of a collection, and of each partition where
-// there are several.
+// collStats appends the statistics of a collection, and of each partition if there are several.
 func (s *State) collStats(c *command.Call, b *bson.Builder, coll *catalog.Collection, scale int64) error {
 	counts := c.Cluster.Tally.Of(coll.ID)
 	total := counts.Total(coll.Map)
@@ -148,7 +147,7 @@ func (s *State) collStats(c *command.Call, b *bson.Builder, coll *catalog.Collec
 	return nil
 }
 
-// appendThroughput prints the request units of a collection.
+// appendThroughput appends the request units of a collection.
 func appendThroughput(c *command.Call, b *bson.Builder, coll *catalog.Collection) {
 	ddl.AppendThroughput(b, coll.Throughput)
 	pool := c.Cluster.Budgets.Collection(uint64(coll.ID))
@@ -162,8 +161,8 @@ func appendThroughput(c *command.Call, b *bson.Builder, coll *catalog.Collection
 	b.End()
 }
 
-// shardStats prints one partition's part of a collection. The store keeps all
-// partitions together, so their bytes on disk are shared out by documents.
+// shardStats appends the statistics of one partition. The store does not measure partitions separately, so
+// their sizes on disk are estimated in proportion to the bytes of their documents.
 func (s *State) shardStats(b *bson.Builder, coll *catalog.Collection, d *shard.Descriptor, z storageSizes, total tally.Count, scale int64) {
 	n := s.Cluster.Tally.Of(coll.ID).Shard(d.ID).Get()
 	part := z
@@ -187,7 +186,7 @@ func (s *State) shardStats(b *bson.Builder, coll *catalog.Collection, d *shard.D
 	b.Int("scaleFactor", scale)
 }
 
-// appendCounts prints documents and their bytes.
+// appendCounts appends the number of documents and their bytes.
 func appendCounts(b *bson.Builder, n tally.Count, scale int64) {
 	b.Int("size", n.Bytes/scale)
 	b.Int("count", n.Docs)
@@ -196,14 +195,14 @@ func appendCounts(b *bson.Builder, n tally.Count, scale int64) {
 	}
 }
 
-// appendCap prints the bounds of a capped collection.
+// appendCap appends the bounds of a capped collection.
 func appendCap(b *bson.Builder, coll *catalog.Collection, scale int64) {
 	most := coll.Options.CapDocs
 	b.Int("max", most)
 	b.Int("maxSize", coll.Options.CapBytes/scale)
 }
 
-// appendSizes prints bytes on disk.
+// appendSizes appends the bytes on disk.
 func appendSizes(b *bson.Builder, coll *catalog.Collection, z storageSizes, scale int64) {
 	b.Int("storageSize", z.storage/scale)
 	b.Int32("freeStorageSize", 0)

@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// existing finds a collection for a stage about one.
+// existing returns a collection, or the error that it does not exist.
 func (s *State) existing(ns collection.Namespace) (*catalog.Collection, error) {
 	coll := s.Cluster.Catalog.Peek().Collection(ns)
 	if coll == nil {
@@ -19,7 +19,7 @@ func (s *State) existing(ns collection.Namespace) (*catalog.Collection, error) {
 	return coll, nil
 }
 
-// collStatsDocs is $collStats: one document per partition.
+// collStatsDocs returns the documents of $collStats: one per partition.
 // Manual: reference/operator/aggregation/collStats.
 func (s *State) collStatsDocs(o *cluster.Op, ns collection.Namespace, spec bson.Raw) (docs []bson.Raw, err error) {
 	spec = withoutNulls(spec)
@@ -81,8 +81,7 @@ func (s *State) collStatsDocs(o *cluster.Op, ns collection.Namespace, spec bson.
 	return docs, nil
 }
 
-// withoutNulls leaves out fields that are null, which means absent. A field may
-// come twice.
+// withoutNulls removes fields that are null, which counts as absent. A field may be repeated.
 func withoutNulls(d bson.Raw) bson.Raw {
 	b := bson.NewBuilder(nil)
 	for it := d.Iter(); it.Next(); {
@@ -121,7 +120,7 @@ func (s *State) statsHead(ns collection.Namespace, name string, spec bson.Raw) *
 	return b
 }
 
-// indexStatsDocs is $indexStats.
+// indexStatsDocs returns the documents of $indexStats.
 // Manual: reference/operator/aggregation/indexStats.
 func (s *State) indexStatsDocs(_ *cluster.Op, ns collection.Namespace, _ bson.Raw) (docs []bson.Raw, err error) {
 	coll, err := s.existing(ns)

@@ -7,10 +7,10 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// compactTargetMB is freeSpaceTargetMB unless given.
+// compactTargetMB is the default of freeSpaceTargetMB.
 const compactTargetMB = 20
 
-// runCompact answers compact: it ends when the space is free.
+// runCompact answers compact: it returns when the space has been freed.
 // Manual: reference/command/compact.
 func (s *State) runCompact(c *command.Call) error {
 	ns, err := c.Namespace()

@@ -12,13 +12,13 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// The validation level constraint promises that every document of a collection satisfies its
-// validator. So nobody bypasses that, nothing lets it pass with a warning, its rules stay as
-// they are, and a collection gets the level only when all its documents are found to satisfy
-// it. Manual: core/schema-validation/specify-validation-level, release-notes/9.0.
+// The validation level constraint guarantees that every document of a collection satisfies its validator. So
+// bypassing validation is not allowed, a violation is always an error, the validator cannot be changed, and a
+// collection gets the level only if all its documents satisfy the validator.
+// Manual: core/schema-validation/specify-validation-level, release-notes/9.0.
 
-// checkConstraint refuses what would break the promise, in the options of a collection as they
-// are to be. Errors: InvalidOptions (72).
+// checkConstraint refuses new options of a collection that would break the guarantee.
+// Errors: InvalidOptions (72).
 func checkConstraint(level, action string) error {
 	if level == catalog.LevelConstraint && action == "warn" {
 		return mongoerr.New(mongoerr.InvalidOptions, "validationLevel 'constraint' needs the validationAction 'error' or 'errorAndLog'")
@@ -26,7 +26,7 @@ func checkConstraint(level, action string) error {
 	return nil
 }
 
-// constrains reports that a collMod gives a collection the level that it does not have yet.
+// constrains reports whether a collMod gives a collection the level, which it did not have before.
 // Errors: InvalidOptions (72).
 func (a *collModArgs) constrains(coll *catalog.Collection) (bool, error) {
 	o, set := coll.Options, a.options
@@ -44,9 +44,9 @@ func (a *collModArgs) constrains(coll *catalog.Collection) (bool, error) {
 	return level == catalog.LevelConstraint && !had, checkConstraint(level, action)
 }
 
-// confirmConstraint looks for a document that does not satisfy the validator of a collection
-// that has just got the level, so that no further one can come, and takes the level back if
-// there is one. Who asked is told of the level only afterwards.
+// confirmConstraint searches for a document that does not satisfy the validator, after the collection has got
+// the level, so that no further such document can be written. If it finds one, it restores the old level. The
+// client gets its reply only afterwards.
 // Errors: DocumentValidationFailure (121), those of a find.
 func confirmConstraint(c *command.Call, before *catalog.Collection) error {
 	err := findInvalid(c, before.Namespace)
@@ -62,7 +62,7 @@ func confirmConstraint(c *command.Call, before *catalog.Collection) error {
 		}
 	}
 	ctx := c.Ctx
-	c.Env().SetContext(context.WithoutCancel(ctx)) // whatever ended the search
+	c.Env().SetContext(context.WithoutCancel(ctx)) // even if the command was interrupted
 	defer c.Env().SetContext(ctx)
 	if _, berr := c.Server.DDL.CollMod(&c.Op, before.Namespace, ddl.CollMod{Options: back.Doc()}); berr != nil {
 		c.Server.Log.Warn().Err(berr).Stringer("collection", before.Namespace).Msg("validationLevel constraint could not be taken back although documents do not satisfy the validator")
@@ -70,7 +70,7 @@ func confirmConstraint(c *command.Call, before *catalog.Collection) error {
 	return err
 }
 
-// findInvalid looks for a document that does not satisfy its collection's validator.
+// findInvalid searches for a document that does not satisfy its collection's validator.
 // Errors: DocumentValidationFailure (121) if there is one, those of a find.
 func findInvalid(c *command.Call, ns collection.Namespace) error {
 	coll := c.Cluster.Catalog.Peek().Collection(ns)

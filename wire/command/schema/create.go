@@ -13,7 +13,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// createRequest is a create whose arguments have been read.
+// createRequest is a create with parsed arguments.
 type createRequest struct {
 	ns collection.Namespace
 	*createOptions
@@ -37,7 +37,8 @@ func parseCreateRequest(c *command.Call) (command.Request, error) {
 	return r, nil
 }
 
-// Needs notes what is needed to make a collection; for a plain one, to insert is enough.
+// Needs notes the privileges to create a collection; for a plain collection, the privilege to insert is
+// enough.
 func (r *createRequest) Needs(q *command.PrivilegeCheck) {
 	if r.capped || r.isView() || !q.May(auth.Insert, r.ns) {
 		q.Need(auth.CreateCollection, r.ns)
@@ -66,13 +67,13 @@ func (r *createRequest) Run(c *command.Call) error {
 	return create(c, r.ns, r.createOptions)
 }
 
-// create makes the collection, with the shard key and the indexes that Azure
-// Cosmos DB's create may name.
+// create creates the collection, with the shard key and the indexes of Azure Cosmos DB's create, if they are
+// given.
 func create(c *command.Call, ns collection.Namespace, o *createOptions) error {
 	if ns.Coll == "system.views" {
-		return nil // it is there as soon as there is a view
+		return nil // it exists as soon as there is a view
 	}
-	// Tools that restore a time-series collection name its buckets.
+	// Tools that restore a time-series collection use the name of its buckets.
 	ns.Coll = strings.TrimPrefix(ns.Coll, bucketsPrefix)
 	key, err := shard.WithSuffix(o.shardKey, o.suffix)
 	if err != nil {
@@ -96,7 +97,7 @@ func checkCreatable(ns collection.Namespace, o *createOptions) error {
 	return checkValidated(ns, o.validator)
 }
 
-// checkValidated refuses validators where none may be.
+// checkValidated refuses validators on collections that cannot have one.
 // Manual: core/schema-validation#restrictions. Errors: InvalidOptions (72).
 func checkValidated(ns collection.Namespace, validator bson.Raw) error {
 	if validator.IsEmpty() {

@@ -61,8 +61,8 @@ func checkCreate(c *command.Call, ns collection.Namespace, o *createOptions) err
 	return nil
 }
 
-// checkIDIndex looks whether the description of the _id index is the one it has
-// anyway. Its name may be any: it becomes "_id_".
+// checkIDIndex checks that a description of the _id index matches the index that every collection has. Its
+// name is ignored: it becomes "_id_".
 // Errors: BadValue (2), those of index.ParseSpec.
 func checkIDIndex(c *command.Call, o *createOptions) error {
 	if key, ok := o.idIndex.Get("key").Doc(); ok && o.idIndex.Has("name") {
@@ -95,7 +95,7 @@ func checkIDIndex(c *command.Call, o *createOptions) error {
 	return nil
 }
 
-// collationDoc prints a collation with all its options.
+// collationDoc returns a collation with all its options.
 func collationDoc(c *mql.Collation) bson.Raw {
 	b := bson.NewBuilder(nil)
 	if c == nil {
@@ -107,10 +107,10 @@ func collationDoc(c *mql.Collation) bson.Raw {
 	return d
 }
 
-// document is the options as listCollections prints them and as they are kept.
+// document returns the options in the form in which they are stored and listed.
 func (o *createOptions) document() bson.Raw {
 	b := bson.NewBuilder(nil)
-	if o.encrypted != nil { // which suits no view: the catalog says so
+	if o.encrypted != nil { // not allowed for a view: the catalog refuses it
 		b.Raw("encryptedFields", o.encrypted)
 	}
 	if o.isView() {
@@ -124,7 +124,7 @@ func (o *createOptions) document() bson.Raw {
 	}
 	if o.capped {
 		b.Bool("capped", true)
-		b.Int("size", (o.size+255)/256*256) // as MongoDB rounds it
+		b.Int("size", (o.size+255)/256*256) // MongoDB rounds it in this way
 		if o.max > 0 {
 			b.Int("max", o.max)
 		}

@@ -7,8 +7,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// clusteredArg reads clusteredIndex and completes it; nil for a false one.
-// Records of unsharded collections lie in _id order in any case.
+// clusteredArg reads clusteredIndex and adds the defaults; nil for false. The records of unsharded
+// collections are always in _id order.
 // Manual: core/clustered-collections.
 // Errors: TypeMismatch (14), 5979700, 5979703, 5979704,
 // InvalidIndexSpecificationOption (197), IDLFailedToParse (40414).

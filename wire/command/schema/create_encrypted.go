@@ -10,11 +10,11 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// encryptedFieldsArg checks the fields that clients encrypt in a collection. Those that can be
-// asked for need a server that keeps tags of their values, which this one does not; the others
-// are stored as they come. Manual: core/queryable-encryption.
-// Errors: TypeMismatch (14), IDLFailedToParse (40414), IDLUnknownField (40415), those of
-// encryptedField, NotImplemented (238) for what is right and has queries.
+// encryptedFieldsArg checks the fields of a collection that clients encrypt. Queries on encrypted fields
+// require a server that stores tags of their values, which this server does not; fields without queries are
+// stored like other fields. Manual: core/queryable-encryption.
+// Errors: TypeMismatch (14), IDLFailedToParse (40414), IDLUnknownField (40415), those of encryptedField,
+// NotImplemented (238) for a valid field with queries.
 func encryptedFieldsArg(c *command.Call, name string, v bson.Value) (bson.Raw, error) {
 	d, err := c.DocArg(name, v)
 	if err != nil || v.IsMissing() {
@@ -76,7 +76,7 @@ type encrypted struct {
 	queries         int
 }
 
-// encryptedField reads one of the fields. Errors: see there.
+// encryptedField reads one of the fields. Errors: those of encryptedFieldsArg.
 func encryptedField(c *command.Call, at string, d bson.Raw) (e encrypted, err error) {
 	var queries []encryptedQuery
 	hasPath, hasKey := false, false
@@ -126,7 +126,7 @@ func encryptedField(c *command.Call, at string, d bson.Raw) (e encrypted, err er
 	return e, checkCombined(queries)
 }
 
-// checkCombined looks whether the ways to ask for one field go together.
+// checkCombined checks whether the types of queries of one field can be combined.
 func checkCombined(queries []encryptedQuery) error {
 	switch {
 	case len(queries) > 2:
@@ -137,7 +137,7 @@ func checkCombined(queries []encryptedQuery) error {
 	return nil
 }
 
-// encryptedQuery is a way in which an encrypted field can be asked for.
+// encryptedQuery is a type of query that an encrypted field allows.
 type encryptedQuery struct {
 	kind                   string
 	min, max               bson.Value
@@ -146,8 +146,8 @@ type encryptedQuery struct {
 	hasCase, hasDiacritics bool
 }
 
-// encryptedQueries reads the ways, one or several; unlike elsewhere, null is no way to leave
-// them out. Errors: TypeMismatch (14), 9783412, those of encryptedQueryArg.
+// encryptedQueries reads one or several types of queries; null is an error here, although elsewhere it counts
+// as absent. Errors: TypeMismatch (14), 9783412, those of encryptedQueryArg.
 func encryptedQueries(c *command.Call, at string, v bson.Value) ([]encryptedQuery, error) {
 	docs := []bson.Raw{nil}
 	var ok bool
@@ -174,8 +174,9 @@ func encryptedQueries(c *command.Call, at string, v bson.Value) ([]encryptedQuer
 	return out, nil
 }
 
-// encryptedQueryArg reads one way. Errors: TypeMismatch (14), BadValue (2), FailedToParse (9),
-// IDLUnknownField (40415), IDLFailedToParse (40414).
+// encryptedQueryArg reads one type of query.
+// Errors: TypeMismatch (14), BadValue (2), FailedToParse (9), IDLUnknownField (40415), IDLFailedToParse
+// (40414).
 func encryptedQueryArg(c *command.Call, at string, d bson.Raw) (q encryptedQuery, err error) {
 	err = arguments.EachField(d, c.Field(at), func(field string, v bson.Value) (_ bool, err error) {
 		full := at + "." + field
@@ -234,7 +235,7 @@ func wholeArg(c *command.Call, name string, v bson.Value, lo, hi int64) (int64, 
 	return n, arguments.Between(name, n, lo, hi)
 }
 
-// check looks whether a field of a BSON type can be asked for in that way.
+// check checks whether a field of a BSON type allows queries of this type.
 func (q *encryptedQuery) check(kind string) error {
 	switch q.kind {
 	case "equality":
@@ -250,7 +251,7 @@ func (q *encryptedQuery) check(kind string) error {
 	return nil
 }
 
-// checkRange looks whether the bounds of a range are of the field's type, and in order.
+// checkRange checks that the bounds of a range have the field's type, and are in order.
 func (q *encryptedQuery) checkRange(kind string) error {
 	switch kind {
 	case "double", "decimal", "int", "long", "date":
@@ -268,7 +269,7 @@ func (q *encryptedQuery) checkRange(kind string) error {
 	return nil
 }
 
-// checkText looks whether all is there that queries for parts of strings need.
+// checkText checks that the arguments for queries on parts of strings are complete.
 func (q *encryptedQuery) checkText(kind string) error {
 	missing := func(code mongoerr.Code, name string) error {
 		return mongoerr.New(code, "Queries of the type %s need %s", q.kind, name)

@@ -22,7 +22,7 @@ const (
 	cappedDocsMax  = math.MaxInt32
 )
 
-// createOptions are the arguments of create, checked.
+// createOptions holds the checked arguments of create.
 type createOptions struct {
 	capped, hasCapped     bool
 	size, max             int64
@@ -46,7 +46,7 @@ type createOptions struct {
 	encrypted             bson.Raw
 }
 
-// isView reports that a view is to be made.
+// isView reports whether the command creates a view.
 func (o *createOptions) isView() bool { return o.hasViewOn }
 
 // parseCreate reads and checks the arguments.
@@ -59,7 +59,7 @@ func parseCreate(c *command.Call, ns collection.Namespace) (*createOptions, erro
 	return o, checkCreate(c, ns, o)
 }
 
-// accountRules are the options of create that an account of Azure Cosmos DB refuses.
+// accountRules maps options of create to the rules by which an account of Azure Cosmos DB refuses them.
 var accountRules = map[string]cosmos.RuleID{
 	"capped": cosmos.CappedCollections, "clusteredIndex": cosmos.ClusteredCollections, "collation": cosmos.CollectionCollations,
 	"encryptedFields": cosmos.EncryptedFields, "timeseries": cosmos.TimeSeries, "validator": cosmos.Validators, "viewOn": cosmos.Views,
@@ -124,7 +124,7 @@ func createOption(c *command.Call, o *createOptions, name string, v bson.Value) 
 		o.indexDefault, err = indexDefaultsArg(c, name, v)
 	case "encryptedFields":
 		o.encrypted, err = encryptedFieldsArg(c, name, v)
-	case "shardKey": // Azure Cosmos DB's, on both listeners
+	case "shardKey": // an argument of Azure Cosmos DB, accepted on all listeners
 		if o.shardKey, err = c.ShardKeyArg(name, v); err == nil {
 			o.shardKey = o.shardKey.Clone()
 		}
@@ -167,7 +167,7 @@ var (
 	validationActions = []string{"error", "warn", "errorAndLog"}
 )
 
-// pipelineArg reads the stages of a view definition; null ones are dropped.
+// pipelineArg reads the stages of a view definition; null stages are dropped.
 // Errors: TypeMismatch (14).
 func pipelineArg(c *command.Call, name string, v bson.Value) (bson.Raw, error) {
 	if v.IsMissing() {
@@ -190,7 +190,7 @@ func pipelineArg(c *command.Call, name string, v bson.Value) (bson.Raw, error) {
 	return b.Doc(), nil
 }
 
-// collationArg reads a collation document. An empty one lacks its locale.
+// collationArg reads a collation document. An empty document is an error, because it has no locale.
 func collationArg(c *command.Call, name string, v bson.Value) (*mql.Collation, error) {
 	if v.IsMissing() {
 		return nil, nil
@@ -201,11 +201,11 @@ func collationArg(c *command.Call, name string, v bson.Value) (*mql.Collation, e
 	return mql.ParseCollation(v)
 }
 
-// validatorDepthMax is how deep a validator may nest. Observed: mongod 8.0.
+// validatorDepthMax is the maximum depth of a validator. Observed: mongod 8.0.
 const validatorDepthMax = 100
 
-// checkValidator parses a validator and refuses what needs more than the
-// document. Manual: core/schema-validation#restrictions.
+// checkValidator parses a validator, and refuses operators that need more than the document.
+// Manual: core/schema-validation#restrictions.
 // Errors: BadValue (2), 5626500, those of match.Parse.
 func checkValidator(c *command.Call, v bson.Raw) error {
 	if v.IsEmpty() {
@@ -221,8 +221,8 @@ func checkValidator(c *command.Call, v bson.Raw) error {
 	return err
 }
 
-// checkExpire bounds a time to live: it is not negative, and not longer than
-// the time since 1970. Errors: InvalidOptions (72).
+// checkExpire bounds a time to live: it must not be negative, and not exceed the time since 1970.
+// Errors: InvalidOptions (72).
 func checkExpire(c *command.Call, seconds int64) error {
 	switch {
 	case seconds < 0:
@@ -256,9 +256,9 @@ func imagesArg(c *command.Call, name string, v bson.Value) (enabled, given bool,
 	return enabled, true, err
 }
 
-// checkStorageEngine accepts options for WiredTiger and forgets them: tools
-// copy them from other servers. Errors: InvalidOptions (72), BadValue (2),
-// FailedToParse (9).
+// checkStorageEngine accepts options for WiredTiger without effect, because tools copy them from other
+// servers.
+// Errors: InvalidOptions (72), BadValue (2), FailedToParse (9).
 func checkStorageEngine(d bson.Raw) error {
 	for it := d.Iter(); it.Next(); {
 		if string(it.Name) != "wiredTiger" {
@@ -289,7 +289,7 @@ func checkStorageEngine(d bson.Raw) error {
 	return nil
 }
 
-// wiredTigerOptions are the configuration keys that people set.
+// wiredTigerOptions are configuration keys that are in use.
 // Source: WiredTiger's documentation of WT_SESSION::create.
 var wiredTigerOptions = map[string]bool{
 	"access_pattern_hint": true, "allocation_size": true, "app_metadata": true, "block_allocation": true,

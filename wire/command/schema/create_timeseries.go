@@ -13,17 +13,16 @@ import (
 // bucketSpanMax is the longest span of a bucket, a year in seconds.
 const bucketSpanMax = 31536000
 
-// bucketSpans are the seconds a bucket spans by granularity.
+// bucketSpans are the spans of buckets in seconds, by granularity.
 // Manual: core/timeseries/timeseries-granularity.
 var bucketSpans = map[string]int64{"seconds": 3600, "minutes": 86400, "hours": 2592000}
 
-// bucketsPrefix begins the names of the collections that hold the buckets in
-// MongoDB. Here they are listed, made when they are read, and taken apart when they are
-// written, for tools that copy them.
+// bucketsPrefix is the prefix of the names of the collections that hold the buckets in MongoDB. Here these
+// collections are virtual, for tools that copy them: they are listed, buckets are made when they are read,
+// and unpacked when they are written.
 const bucketsPrefix = catalog.BucketsPrefix
 
-// bucketsInfo describes the buckets of a time-series collection as
-// listCollections prints it.
+// bucketsInfo returns the description of the buckets of a time-series collection for listCollections.
 func bucketsInfo(coll *catalog.Collection, nameOnly bool) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.String("name", bucketsPrefix+coll.Namespace.Coll)
@@ -42,7 +41,7 @@ func bucketsInfo(coll *catalog.Collection, nameOnly bool) bson.Raw {
 	return b.Doc()
 }
 
-// timeseriesArg reads the timeseries option and completes it; nil for none.
+// timeseriesArg reads the timeseries option and adds the defaults; nil if it is missing.
 // Errors: TypeMismatch (14), BadValue (2), InvalidOptions (72),
 // IDLFailedToParse (40414), IDLUnknownField (40415).
 func timeseriesArg(c *command.Call, name string, v bson.Value) (bson.Raw, error) {
@@ -99,7 +98,7 @@ func timeseriesArg(c *command.Call, name string, v bson.Value) (bson.Raw, error)
 	}
 	switch {
 	case hasSpan && !hasRounding && span == bucketSpans[granularity]:
-		hasSpan = false // what the granularity says anyway
+		hasSpan = false // equal to the default of the granularity
 	case hasSpan != hasRounding || span != rounding:
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "Timeseries 'bucketMaxSpanSeconds' and 'bucketRoundingSeconds' must be set to the same value")
 	case hasSpan && granularity != "" && span != bucketSpans[granularity]:
@@ -123,7 +122,7 @@ func timeseriesArg(c *command.Call, name string, v bson.Value) (bson.Raw, error)
 	return b.Doc(), nil
 }
 
-// checkTimeField refuses what cannot be the name of a time or meta field.
+// checkTimeField refuses an invalid name of a time or meta field.
 // Errors: InvalidOptions (72).
 func checkTimeField(option, name string) error {
 	if strings.Contains(name, ".") {

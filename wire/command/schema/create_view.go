@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// checkView checks the definition of a view: that its pipeline is one, may
-// stand in a view, and ends nowhere near itself.
+// checkView checks the definition of a view: its pipeline must be valid and allowed in a view, and must not
+// read the view itself.
 // Manual: core/views. Errors: GraphContainsCycle (5), ViewDepthLimitExceeded
 // (165), ViewPipelineMaxSizeExceeded (195), InvalidNamespace (73), those of
 // agg.Parse.
@@ -36,8 +36,8 @@ func checkView(c *command.Call, ns collection.Namespace, viewOn string, pipeline
 	return g.check(base, outline, pipeline.Size())
 }
 
-// viewNeeds notes that the maker of a view that it may read must be
-// allowed to read what the view is made of, or a view would be a way around that.
+// viewNeeds notes the privileges for the definition of a view. A user that may read the view must also be
+// allowed to read its source, or else the view would bypass access control.
 func viewNeeds(q *command.PrivilegeCheck, view collection.Namespace, on string, outline *agg.Outline) {
 	if q.May(auth.Find, view) {
 		source := collection.Namespace{DB: view.DB, Coll: on}

@@ -90,7 +90,7 @@ func runDataSize(c *command.Call) error {
 	return nil
 }
 
-// coveringIndex wants an index that begins with the fields of a key.
+// coveringIndex requires an index that begins with the fields of a key.
 // Errors: OperationFailed (96).
 func coveringIndex(coll *catalog.Collection, key, lo bson.Raw) error {
 	if key.IsEmpty() {
@@ -109,11 +109,10 @@ next:
 	return mongoerr.New(mongoerr.OperationFailed, "couldn't find valid index containing key pattern %s", key)
 }
 
-// errReached ends the reading of sizeOf.
+// errReached ends the read of sizeOf.
 var errReached = errors.New("enough has been read")
 
-// sizeOf adds up the documents that stages leave, and stops at the one that is more than the
-// most that is to be read; 0 is no limit.
+// sizeOf adds up the documents that the stages return, until they exceed most; 0 is no limit.
 func sizeOf(c *command.Call, ns collection.Namespace, stages []bson.Raw, most tally.Count) (n tally.Count, reached bool, err error) {
 	err = c.Drain(ns, stages, bson.Value{}, func(d bson.Raw) error {
 		n.Docs++
@@ -129,8 +128,8 @@ func sizeOf(c *command.Call, ns collection.Namespace, stages []bson.Raw, most ta
 	return n, false, err
 }
 
-// stageBetween is the $match of the documents between two bounds of a key: a document
-// belongs when its first field lies between those of the bounds.
+// stageBetween returns the $match of the documents between two bounds of a key. Only the first field is
+// compared.
 func stageBetween(key, lo, hi bson.Raw) (bson.Raw, error) {
 	f, ok := key.First()
 	if !ok {

@@ -4,7 +4,7 @@ package schema
 
 import "syscall"
 
-// disk is how much of the disk is used, and how large it is, in bytes.
+// disk returns the used and the total bytes of the disk.
 func (s *State) disk() (used, total int64) {
 	dir := s.Cluster.ScratchDir
 	if dir == "" {

@@ -54,7 +54,7 @@ func runDrop(c *command.Call) error {
 	return nil
 }
 
-// dropViews drops every view of a database: what dropping system.views does.
+// dropViews drops every view of a database: the effect of dropping system.views.
 func dropViews(c *command.Call, ns collection.Namespace) error {
 	for _, coll := range c.Cluster.Catalog.Peek().Collections(ns.DB) {
 		if coll.IsView() {
@@ -68,8 +68,8 @@ func dropViews(c *command.Call, ns collection.Namespace) error {
 	return nil
 }
 
-// shownIndexes are the indexes that clients see: a clustered or time-series
-// collection has none on _id.
+// shownIndexes returns the indexes that clients see: a clustered or time-series collection shows no index on
+// _id.
 func shownIndexes(coll *catalog.Collection) []*catalog.Index {
 	shown := coll.Shown()
 	if unlistedID(coll) {
@@ -78,7 +78,7 @@ func shownIndexes(coll *catalog.Collection) []*catalog.Index {
 	return shown
 }
 
-// unlistedID reports a collection whose index on _id clients do not see.
+// unlistedID reports whether clients do not see the collection's index on _id.
 func unlistedID(coll *catalog.Collection) bool {
 	return (coll.Options.Clustered || coll.Options.TimeSeries != nil) && len(coll.Indexes) > 0
 }

@@ -26,7 +26,8 @@ func runDropDatabase(c *command.Call) error {
 	if collection.IsInternal(c.DB) {
 		return mongoerr.New(mongoerr.IllegalOperation, "Dropping the '%s' database is prohibited.", c.DB)
 	}
-	// A tenant that drops its database and makes it again has no larger budget than an administrator gave it.
+	// A tenant that drops and recreates its database must not get a larger budget than the administrator gave
+	// it.
 	keep := c.Server.RequireAuth && !c.Peer.Login.Allows().May(auth.SetThroughput, collection.Namespace{DB: c.DB})
 	existed, err := c.Server.DDL.DropDatabase(&c.Op, c.DB, keep)
 	if existed {

@@ -82,8 +82,9 @@ func runCreateIndexes(c *command.Call) error {
 	return nil
 }
 
-// checkStableIndex refuses the indexes that version 1 of the stable API does not have to those
-// who want that. Manual: reference/stable-api, reference/command/createIndexes.
+// checkStableIndex refuses indexes that version 1 of the stable API does not have, if the client requested
+// that.
+// Manual: reference/stable-api, reference/command/createIndexes.
 // Errors: APIStrictError (323).
 func checkStableIndex(c *command.Call, spec bson.Raw) error {
 	if !c.StableOnly() {
@@ -104,9 +105,8 @@ func checkStableIndex(c *command.Call, spec bson.Raw) error {
 	return nil
 }
 
-// indexSpec drops from a specification what concerns another server: the
-// namespace that old dumps carry. With ignoreUnknownIndexOptions the unknown
-// options go too.
+// indexSpec removes from a specification fields that concern another server, such as the namespace in old
+// dumps, and with ignoreUnknownIndexOptions all unknown options.
 // Errors: BadValue (2) for the name of the _id index on another key.
 func indexSpec(c *command.Call, s bson.Raw) (bson.Raw, error) {
 	key, _ := s.Get("key").Doc()
@@ -180,7 +180,7 @@ func runListIndexes(c *command.Call) error {
 	return c.ReplyList(ns, docs, size)
 }
 
-// indexDocs describes the indexes of a collection.
+// indexDocs returns the descriptions of the indexes of a collection.
 // Errors: NamespaceNotFound (26), CommandNotSupportedOnView (166).
 func indexDocs(c *command.Call, ns collection.Namespace, info bool) ([]bson.Raw, error) {
 	coll := c.Cluster.Catalog.Peek().Collection(ns)
@@ -198,7 +198,7 @@ func indexDocs(c *command.Call, ns collection.Namespace, info bool) ([]bson.Raw,
 	if coll.IsView() {
 		return nil, mongoerr.ViewNotAllowed(ns.String())
 	}
-	if ns.Coll == "system.profile" { // is made without an index. Observed: MongoDB 8.2
+	if ns.Coll == "system.profile" { // has no index. Observed: MongoDB 8.2
 		return nil, nil
 	}
 	var docs []bson.Raw
@@ -229,8 +229,8 @@ func indexDocs(c *command.Call, ns collection.Namespace, info bool) ([]bson.Raw,
 	return docs, nil
 }
 
-// listedSpec is a specification as listIndexes shows it to the client: the bounds of a 2d index are
-// doubles there, while $indexStats shows them as they were given. Observed: MongoDB 8.2.
+// listedSpec returns a specification in the form of listIndexes: the bounds of a 2d index are doubles there,
+// while $indexStats shows them as they were given. Observed: MongoDB 8.2.
 func listedSpec(c *command.Call, ns collection.Namespace, x *index.Spec) bson.Raw {
 	spec := x.Listed()
 	if c.Strict() {
@@ -300,7 +300,7 @@ func runDropIndexes(c *command.Call) error {
 	return nil
 }
 
-// indexChoice reads which indexes to drop: a name, several, "*" or a key.
+// indexChoice reads the indexes to drop: a name, several names, "*" or a key.
 // Errors: TypeMismatch (14).
 func indexChoice(c *command.Call, v bson.Value) (names []string, key bson.Raw, err error) {
 	switch v.Type {
@@ -324,7 +324,7 @@ func indexChoice(c *command.Call, v bson.Value) (names []string, key bson.Raw, e
 	return nil, nil, mongoerr.WrongType(c.Field("index"), v.Type.String(), "string", "array", "object")
 }
 
-// clusteredChosen reports that a choice names the clustered index.
+// clusteredChosen reports whether a choice names the clustered index.
 func clusteredChosen(coll *catalog.Collection, names []string, key bson.Raw) bool {
 	for _, n := range names {
 		if n == coll.Options.ClusteredName {
@@ -335,8 +335,7 @@ func clusteredChosen(coll *catalog.Collection, names []string, key bson.Raw) boo
 	return key != nil && key.Len() == 1 && ok && n == 1
 }
 
-// runReIndex answers reIndex: entries are always kept in step with their
-// documents, so there is nothing to rebuild.
+// runReIndex answers reIndex: index entries are always consistent with the documents, so nothing is rebuilt.
 // Manual: reference/command/reIndex.
 func runReIndex(c *command.Call) error {
 	ns, err := c.Namespace()

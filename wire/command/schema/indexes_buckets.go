@@ -7,9 +7,9 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 )
 
-// bucketIndexDocs describes the indexes of a time-series collection as those of its
-// buckets: over "meta" for the meta field, and over the least and greatest value in a
-// bucket for the time and for measured fields.
+// bucketIndexDocs describes the indexes of a time-series collection as indexes of its buckets: "meta" stands
+// for the meta field, and the minimum and maximum in a bucket stand for the time field and for measured
+// fields.
 // Manual: core/timeseries/timeseries-secondary-index.
 func bucketIndexDocs(series *catalog.Collection) []bson.Raw {
 	meta := series.Options.MetaField
@@ -34,7 +34,7 @@ func bucketIndexDocs(series *catalog.Collection) []bson.Raw {
 	return docs
 }
 
-// appendBucketKey appends the key pattern over buckets of one over measurements.
+// appendBucketKey converts a key pattern over measurements to one over buckets, and appends it.
 func appendBucketKey(b *bson.Builder, key bson.Raw, meta string) {
 	for it := key.Iter(); it.Next(); {
 		name := string(it.Name)

@@ -2,7 +2,7 @@ package schema
 
 import "github.com/cantledb/cantle/wire/virtual"
 
-// join hands the room's answers to the server.
+// join registers the stages of the room at the server.
 func (s *State) join() {
 	s.Stages.Add(
 		virtual.Stage{Name: "$collStats", Docs: s.collStatsDocs},

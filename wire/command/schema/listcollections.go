@@ -13,8 +13,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// parseListCollections reads listCollections. Every user sees the collections
-// that a role lets it see; without authentication all.
+// parseListCollections reads listCollections. With authorizedCollections, every user sees the collections on
+// which it has privileges.
 // Manual: reference/command/listCollections.
 func parseListCollections(c *command.Call) (command.Request, error) {
 	var filter bson.Raw
@@ -40,7 +40,7 @@ func parseListCollections(c *command.Call) (command.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	needs := func(q *command.PrivilegeCheck) { // nothing to see the names of what the user has privileges on
+	needs := func(q *command.PrivilegeCheck) { // no privilege is needed to list the names of collections on which the user has privileges
 		if !nameOnly || !authorized {
 			q.Need(auth.ListCollections, collection.Namespace{DB: q.DB})
 		}
@@ -61,8 +61,7 @@ func parseListCollections(c *command.Call) (command.Request, error) {
 	}), nil
 }
 
-// collectionInfos describes the collections of a database, as listCollections
-// prints them.
+// collectionInfos returns the descriptions of the collections of a database for listCollections.
 func collectionInfos(c *command.Call, db string, nameOnly bool) []bson.Raw {
 	var docs []bson.Raw
 	views := false
@@ -83,7 +82,7 @@ func collectionInfos(c *command.Call, db string, nameOnly bool) []bson.Raw {
 	return docs
 }
 
-// collectionInfo is what listCollections says of one collection.
+// collectionInfo returns the description of one collection for listCollections.
 func collectionInfo(coll *catalog.Collection, nameOnly bool) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.String("name", coll.Namespace.Coll)
@@ -111,13 +110,13 @@ func collectionInfo(coll *catalog.Collection, nameOnly bool) bson.Raw {
 	return b.Doc()
 }
 
-// systemViewsInfo describes the collection that holds a database's views. It is
-// there as soon as there is a view.
+// systemViewsInfo returns the description of the collection with a database's views. It exists as soon as
+// there is a view.
 func systemViewsInfo(db string, nameOnly bool) bson.Raw {
 	return virtualInfo(db, "system.views", nameOnly)
 }
 
-// virtualInfo describes a collection that is made up when it is read.
+// virtualInfo returns the description of a virtual collection.
 func virtualInfo(db, name string, nameOnly bool) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.String("name", name)
@@ -127,7 +126,7 @@ func virtualInfo(db, name string, nameOnly bool) bson.Raw {
 	}
 	b.BeginDoc("options")
 	if (collection.Namespace{DB: db, Coll: name}) == cluster.OplogNamespace {
-		b.Bool("capped", true) // what tools tell a log by that they can tail
+		b.Bool("capped", true) // by this, tools recognize a log that they can tail
 	}
 	b.End()
 	b.BeginDoc("info")
@@ -141,7 +140,7 @@ func virtualInfo(db, name string, nameOnly bool) bson.Raw {
 	return b.Doc()
 }
 
-// appendIDIndex prints an _id index without options.
+// appendIDIndex appends an _id index without options.
 func appendIDIndex(b *bson.Builder) {
 	b.Int32("v", 2)
 	b.BeginDoc("key")
@@ -150,8 +149,8 @@ func appendIDIndex(b *bson.Builder) {
 	b.String("name", "_id_")
 }
 
-// clusterCatalogDocs is $listClusterCatalog: the collections of a database, of
-// all on admin. Manual: reference/operator/aggregation/listClusterCatalog.
+// clusterCatalogDocs returns the documents of $listClusterCatalog: the collections of a database, or on admin
+// of all databases. Manual: reference/operator/aggregation/listClusterCatalog.
 func (s *State) clusterCatalogDocs(_ *cluster.Op, ns collection.Namespace, spec bson.Raw) (docs []bson.Raw, err error) {
 	db, all := ns.DB, ns.DB == "admin"
 	if all {

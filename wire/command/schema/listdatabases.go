@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// listDatabasesArgs are the arguments of listDatabases.
+// listDatabasesArgs holds the arguments of listDatabases.
 type listDatabasesArgs struct {
 	filter               bson.Raw
 	nameOnly, authorized bool
@@ -36,8 +36,8 @@ func parseListDatabases(c *command.Call) (command.Request, error) {
 	return a, err
 }
 
-// Needs notes what is needed to insist on all; who does not insist sees those that it has
-// privileges on.
+// Needs notes the privilege that a request for all databases needs. By default, a user sees the databases on
+// which it has privileges.
 func (a *listDatabasesArgs) Needs(q *command.PrivilegeCheck) {
 	if a.all {
 		q.NeedOnCluster(auth.ListDatabases)
@@ -86,8 +86,8 @@ func (a *listDatabasesArgs) Run(c *command.Call) error {
 	return nil
 }
 
-// databaseNames lists the databases, and the ones that every server has. An account does not
-// list these. Source: Azure-Samples/azure-cosmos-db-mongodb-python-getting-started, 200-admin.
+// databaseNames lists the databases, and those that every server has. An account does not list the latter.
+// Source: Azure-Samples/azure-cosmos-db-mongodb-python-getting-started, 200-admin.
 func databaseNames(c *command.Call) []string {
 	var names []string
 	if !c.Strict() {
@@ -102,7 +102,7 @@ func databaseNames(c *command.Call) []string {
 	return names
 }
 
-// databaseSize is what a database takes, and whether it holds no collection.
+// databaseSize returns the size of a database, and whether it has no collection.
 func databaseSize(c *command.Call, db string) (bytes int64, empty bool) {
 	empty = len(c.Server.Virtual.Names(db, c.Server.ReplicaSet.Name != "")) == 0
 	for _, coll := range c.Cluster.Catalog.Peek().Collections(db) {
@@ -114,5 +114,5 @@ func databaseSize(c *command.Call, db string) (bytes int64, empty bool) {
 	return max(bytes, collectionBytesMin), empty
 }
 
-// collectionBytesMin is the smallest size reported of anything: one page.
+// collectionBytesMin is the minimum of all reported sizes: one page.
 const collectionBytesMin = 4096

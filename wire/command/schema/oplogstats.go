@@ -2,7 +2,7 @@ package schema
 
 import "github.com/cantledb/cantle/bson"
 
-// oplogStats prints the size of the log, which is kept for a time and up to a size.
+// oplogStats appends the size of the change log, which is bounded by a time and a size.
 func (s *State) oplogStats(b *bson.Builder, scale int64) {
 	docs, bytes := s.Jobs.LogKept()
 	b.Int("size", bytes/scale)
@@ -12,7 +12,7 @@ func (s *State) oplogStats(b *bson.Builder, scale int64) {
 	}
 	onDisk := int64(s.Cluster.Store.Metrics().LogBytes)
 	if onDisk == 0 {
-		onDisk = bytes // of a cluster, or not written into a file yet
+		onDisk = bytes // the store is remote, or nothing has been written to a file yet
 	}
 	b.Int("storageSize", onDisk/scale)
 	b.Bool("capped", true)

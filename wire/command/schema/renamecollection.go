@@ -10,11 +10,11 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// renameArgs are the arguments of renameCollection.
+// renameArgs holds the arguments of renameCollection.
 type renameArgs struct {
 	from, to       collection.Namespace
-	drop           bool       // the target, if there is one
-	dropUUID, uuid bson.Value // that the target and the source must have; missing: any
+	drop           bool       // drop the target, if it exists
+	dropUUID, uuid bson.Value // expected UUIDs of the target and the source; missing for any
 }
 
 // parseRename reads the arguments of renameCollection.
@@ -68,8 +68,8 @@ func parseRename(c *command.Call) (command.Request, error) {
 	return a, nil
 }
 
-// Needs notes what is needed to rename: within a database there is an action for it; else it
-// copies.
+// Needs notes the privileges to rename: within a database there is an action for that; otherwise the user
+// needs the privileges to copy the collection.
 func (a *renameArgs) Needs(q *command.PrivilegeCheck) {
 	if a.drop {
 		q.Need(auth.DropCollection, a.to)
@@ -106,7 +106,7 @@ func (a *renameArgs) Run(c *command.Call) error {
 	return c.Server.DDL.Rename(&c.Op, a.from, a.to, a.drop)
 }
 
-// checkRenamable refuses names that can be neither source nor target.
+// checkRenamable refuses names that cannot be a source or a target.
 // Errors: InvalidNamespace (73), IllegalOperation (20).
 func checkRenamable(ns collection.Namespace) error {
 	switch {

@@ -5,8 +5,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runSearchIndexes refuses the commands about Atlas Search's indexes as a server does that nobody
-// has connected to a search server. Drivers and GUIs look for the word Atlas in the text.
+// runSearchIndexes refuses the commands about Atlas Search's indexes with the error of a server without a
+// search server. Drivers and GUIs search for the word Atlas in the text.
 // Manual: reference/command/createSearchIndexes. Spec: index-management.
 func runSearchIndexes(*command.Call) error {
 	return mongoerr.New(mongoerr.SearchNotEnabled, "Using Atlas Search Database Commands and the $listSearchIndexes aggregation stage requires additional configuration. "+

@@ -2,7 +2,7 @@ package schema
 
 import "github.com/cantledb/cantle/wire/command"
 
-// Commands are the commands of the room, in alphabetical order.
+// Commands returns the rows of the room, in alphabetical order.
 func (s *State) Commands() []command.Def {
 	return []command.Def{
 		{Name: "checkMetadataConsistency", Run: runCheckMetadataConsistency, Action: "checkMetadataConsistency", Facts: command.Metadata, Since: "7.0", Doc: "reference/command/checkMetadataConsistency"},

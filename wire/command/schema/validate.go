@@ -11,8 +11,9 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runValidate answers validate: records against index entries, at one snapshot,
-// while others go on. Manual: reference/command/validate.
+// runValidate answers validate: it compares records and index entries at one snapshot, while other commands
+// run.
+// Manual: reference/command/validate.
 func (s *State) runValidate(c *command.Call) error {
 	ns, err := validateNamespace(c)
 	if err != nil {
@@ -40,7 +41,7 @@ func (s *State) runValidate(c *command.Call) error {
 		validateDerived(c, ns, docs, flags)
 		return nil
 	}
-	// The buckets of a time-series collection are its documents, whose indexes are compared.
+	// For the buckets of a time-series collection, the collection itself is validated.
 	named := ns
 	if series := c.Cluster.Catalog.Peek().Series(ns); series != nil {
 		ns = series.Namespace
@@ -84,8 +85,8 @@ func (s *State) runValidate(c *command.Call) error {
 	return nil
 }
 
-// validateNamespace is Namespace, except that a name with a dollar sign is one
-// that does not exist.
+// validateNamespace returns the namespace as Namespace does, but a name with a leading dollar sign counts as
+// a collection that does not exist.
 func validateNamespace(c *command.Call) (ns collection.Namespace, err error) {
 	if ns, err = c.Namespace(); err != nil {
 		if s, ok := c.Value.Str(); ok && s != "" && s[0] == '$' {
@@ -95,7 +96,7 @@ func validateNamespace(c *command.Call) (ns collection.Namespace, err error) {
 	return ns, err
 }
 
-// validateTail prints the findings; v is nil when nothing was read.
+// validateTail appends the findings; v is nil if nothing was read.
 func validateTail(c *command.Call, v *verify.Collection, flags map[string]bool) {
 	var errs, warnings []string
 	var missing, extra, corrupt []bson.Raw
@@ -140,7 +141,7 @@ func validateTail(c *command.Call, v *verify.Collection, flags map[string]bool) 
 	}
 }
 
-// verdict puts what was found into words.
+// verdict formats the findings as texts.
 func verdict(v *verify.Collection) (errs, warnings []string) {
 	say := func(format string, args ...any) { errs = append(errs, mongoerr.New(0, format, args...).Msg) }
 	if v.Invalid > 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// derived is how many documents a collection has that listCollections names and that is made up
-// when it is read; ok is false for any other.
+// derived returns the number of documents of a virtual collection that listCollections lists; ok is false for
+// other collections.
 func (s *State) derived(c *command.Call, ns collection.Namespace) (docs int64, ok bool) {
 	snap := c.Cluster.Catalog.Peek()
 	if snap.Collection(ns) != nil {
@@ -21,13 +21,13 @@ func (s *State) derived(c *command.Call, ns collection.Namespace) (docs int64, o
 		return docs, true
 	}
 	list, ok := c.Server.Virtual.Docs(&c.Op, ns)
-	if !ok && ns.Coll == "system.views" { // where it is listed for time-series collections
+	if !ok && ns.Coll == "system.views" { // listed for time-series collections
 		ok = slices.ContainsFunc(snap.Collections(ns.DB), func(c *catalog.Collection) bool { return c.Options.TimeSeries != nil })
 	}
 	return int64(len(list)), ok
 }
 
-// validateDerived answers for a collection that is made up: there is nothing that might not fit.
+// validateDerived replies for a virtual collection, which cannot be inconsistent.
 func validateDerived(c *command.Call, ns collection.Namespace, docs int64, flags map[string]bool) {
 	b := c.Reply
 	b.String("ns", ns.String())

@@ -11,13 +11,13 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// validateMetadata are the arguments of validateDBMetadata.
+// validateMetadata holds the arguments of validateDBMetadata.
 type validateMetadata struct {
-	only   collection.Namespace // without a DB: all; without a Coll: all of DB
+	only   collection.Namespace // without a DB: all collections; without a Coll: all of DB
 	params bson.Raw
 }
 
-// Needs notes what is looked at, which is not the command's database.
+// Needs notes the privilege for the examined collections, which are not in the command's database.
 func (a *validateMetadata) Needs(q *command.PrivilegeCheck) {
 	if a.only.DB == "" {
 		q.NeedEverywhere(auth.Validate)
@@ -53,7 +53,7 @@ func parseValidateDBMetadata(c *command.Call) (command.Request, error) {
 	return a, err
 }
 
-// Run answers validateDBMetadata: which collections hold what the stable API does not allow.
+// Run answers validateDBMetadata: it lists collections with features that the stable API does not allow.
 // Manual: reference/command/validateDBMetadata.
 func (a *validateMetadata) Run(c *command.Call) error {
 	version, strict, err := apiParameters(c, a.params)
@@ -68,7 +68,7 @@ func (a *validateMetadata) Run(c *command.Call) error {
 	return nil
 }
 
-// checkFilterDB refuses what names no database, with the codes of this command.
+// checkFilterDB refuses an invalid name of a database, with the codes of this command.
 // Observed: mongod 8.0. Errors: 28539, InvalidNamespace (73), 13280.
 func checkFilterDB(db string) error {
 	switch {
@@ -82,7 +82,7 @@ func checkFilterDB(db string) error {
 	return nil
 }
 
-// apiParameters reads the version and strictness to check for.
+// apiParameters reads the API version and strictness to check for.
 func apiParameters(c *command.Call, params bson.Raw) (version string, strict bool, err error) {
 	const field = "apiParameters"
 	given := false

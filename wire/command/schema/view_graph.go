@@ -11,27 +11,26 @@ import (
 )
 
 const (
-	// viewDepthMax is how long a chain of views may be. Manual: core/views.
+	// viewDepthMax is the maximum length of a chain of views. Manual: core/views.
 	viewDepthMax = 20
-	// viewPipelineBytesMax bounds the pipelines of a chain of views.
+	// viewPipelineBytesMax bounds the total size of the pipelines of a chain of views, in bytes.
 	viewPipelineBytesMax = 16_000_000
 )
 
-// viewGraph is what a view that is about to be defined stands on, and what is
-// already defined on top of its name.
+// viewGraph holds the extents of the views below a new view, and of the existing views above its name.
 type viewGraph struct {
 	snap        *catalog.Snapshot
 	ns          collection.Namespace // the view
 	under, over map[collection.Namespace]extent
 }
 
-// extent is the longest chain of views, and the most bytes that the pipelines of one have.
+// extent is the length of the longest chain of views, and the largest total size of the pipelines of a chain.
 type extent struct{ depth, bytes int }
 
-// with is the greater of both, each by itself.
+// with returns the maximum of each value.
 func (e extent) with(o extent) extent { return extent{max(e.depth, o.depth), max(e.bytes, o.bytes)} }
 
-// check refuses a way back to the view, and chains through it that are too long.
+// check refuses a cycle through the view, and too long chains through it.
 //
 // Errors: GraphContainsCycle (5), ViewDepthLimitExceeded (165), ViewPipelineMaxSizeExceeded (195).
 func (g *viewGraph) check(base collection.Namespace, outline *agg.Outline, size int) error {
@@ -49,7 +48,7 @@ func (g *viewGraph) check(base collection.Namespace, outline *agg.Outline, size 
 	return nil
 }
 
-// below is the extent of what a definition reads.
+// below returns the extent of the views that a definition reads.
 func (g *viewGraph) below(base collection.Namespace, outline *agg.Outline) (most extent, err error) {
 	if outline.Err != nil {
 		return most, outline.Err
@@ -73,7 +72,7 @@ func (g *viewGraph) below(base collection.Namespace, outline *agg.Outline) (most
 	return most, nil
 }
 
-// above is the extent of the views that read a namespace.
+// above returns the extent of the views that read a namespace.
 func (g *viewGraph) above(ns collection.Namespace) (most extent) {
 	if e, done := g.over[ns]; done {
 		return e
@@ -89,7 +88,7 @@ func (g *viewGraph) above(ns collection.Namespace) (most extent) {
 	return most
 }
 
-// reads says that a view reads a namespace of its database.
+// reads reports whether a view reads a namespace of its database.
 func reads(view *catalog.Collection, ns collection.Namespace) bool {
 	if view.Options.ViewOn == ns.Coll {
 		return true
@@ -109,7 +108,7 @@ func reads(view *catalog.Collection, ns collection.Namespace) bool {
 	return false
 }
 
-// readsOf lists what a definition over base reads in its database, base first.
+// readsOf lists the namespaces of its database that a definition over base reads, base first.
 func readsOf(base collection.Namespace, outline *agg.Outline) []collection.Namespace {
 	out := []collection.Namespace{base}
 	for i := range outline.Involved {
@@ -120,7 +119,7 @@ func readsOf(base collection.Namespace, outline *agg.Outline) []collection.Names
 	return out
 }
 
-// pipelineBytes is the size of a view's pipeline.
+// pipelineBytes returns the size of a view's pipeline.
 func pipelineBytes(view *catalog.Collection) int {
 	b := bson.NewArrayBuilder(nil)
 	for _, s := range view.Options.Pipeline {
