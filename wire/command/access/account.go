@@ -15,14 +15,14 @@ import (
 	"github.com/cantledb/cantle/wire/kept"
 )
 
-// accountName is the setting that keeps the key of the account.
+// accountName is the name of the stored setting with the key of the account.
 const accountName = "cosmosAccount"
 
-// keyBytes is how long the keys of accounts are, before base64.
+// keyBytes is the length of account keys, before base64.
 const keyBytes = 64
 
-// newKey returns the base64 form of random bytes. It has neither + nor /, as keys of the service,
-// since some clients decode + in a connection string to a space.
+// newKey returns random bytes in base64. Like keys of Azure Cosmos DB, it contains neither + nor /, because
+// some clients decode + in a connection string to a space.
 func newKey() string {
 	key := make([]byte, 0, keyBytes)
 	for len(key) < keyBytes {
@@ -35,21 +35,22 @@ func newKey() string {
 	return base64.StdEncoding.EncodeToString(key)
 }
 
-// Account is that of the Cosmos listener: its name is the user, its key the password, and it may do
+// Account is the account of the Cosmos listener: its name is the user, its key the password, and it may do
 // everything. Safe for concurrent use.
 // Source: Azure Cosmos DB for MongoDB, "connect-account" (user name and password).
 type Account struct {
 	name auth.Name
 	id   [16]byte
 	key  string
-	drew bool // OpenAccount made the key, and did not find it in the store
+	drew bool // OpenAccount generated the key, instead of reading it from the store
 
 	mu   sync.Mutex
-	made *auth.User // with credentials of as many iterations as a new user would have now
+	made *auth.User // the user with credentials; recomputed after a change of the iteration counts
 }
 
-// OpenAccount makes the account. Without a key the one kept in the store is used, made at the first
-// time. Errors: those of the store; a key that SASLprep does not allow.
+// OpenAccount returns the account. If key is "", the key in the store is used; at the first start it is
+// generated.
+// Errors: those of the store; a key that SASLprep does not allow.
 func OpenAccount(ctx context.Context, s storage.Store, name, key string) (*Account, error) {
 	if name == "" {
 		return nil, fmt.Errorf("the account needs a name")
@@ -76,11 +77,11 @@ func OpenAccount(ctx context.Context, s storage.Store, name, key string) (*Accou
 	return &Account{name: auth.Name{Name: name, DB: "admin"}, id: auth.NewUserID(), key: key, drew: drew}, nil
 }
 
-// Key returns the password; drew is true if OpenAccount has just made it, so that no client has it yet.
+// Key returns the password; drew is true if OpenAccount has just generated it, so that no client has it yet.
 func (a *Account) Key() (key string, drew bool) { return a.key, a.drew }
 
-// user is the account as a user of a server, who has its credentials as others have them: nobody can
-// tell it from a name that does not exist, or from another user.
+// user returns the account as a user with credentials like those of other users, so that an attacker cannot
+// distinguish it from another user, or from a name that does not exist.
 func (a *Account) user(s *command.Server) *auth.User {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -90,7 +91,7 @@ func (a *Account) user(s *command.Server) *auth.User {
 	}
 	u := &auth.User{Name: a.name, ID: a.id, Roles: []auth.Name{{Name: "__system", DB: "admin"}}, Credentials: map[auth.Mechanism]auth.Credential{}}
 	for _, m := range []auth.Mechanism{auth.ScramSHA1, auth.ScramSHA256} {
-		if c, err := s.Auth.CredentialOf(m, a.name, a.key, iterations(s, m)); err == nil { // OpenAccount has looked at the key
+		if c, err := s.Auth.CredentialOf(m, a.name, a.key, iterations(s, m)); err == nil { // OpenAccount has checked the key
 			u.Credentials[m] = c
 		}
 	}

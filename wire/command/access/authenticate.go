@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runAuthenticate logs in by the certificate that the client's end of a TLS
-// connection has shown. Manual: core/security-x.509. Spec: auth (MONGODB-X509).
+// runAuthenticate logs in with the client's certificate of the TLS connection.
+// Manual: core/security-x.509. Spec: auth (MONGODB-X509).
 // Errors: AuthenticationFailed (18).
 func (s *State) runAuthenticate(c *command.Call) error {
 	n := auth.Name{DB: c.DB}
@@ -23,7 +23,7 @@ func (s *State) runAuthenticate(c *command.Call) error {
 		case "user":
 			n.Name, err = c.StringArg(name, v)
 		case "db":
-		default: // older mechanisms had others
+		default: // arguments of older mechanisms are ignored
 		}
 		return true, err
 	})
@@ -31,7 +31,7 @@ func (s *State) runAuthenticate(c *command.Call) error {
 		return err
 	}
 	if mechanism != string(auth.X509) {
-		return mongoerr.New(mongoerr.AuthenticationFailed, "Authentication failed.") // the others are for saslStart
+		return mongoerr.New(mongoerr.AuthenticationFailed, "Authentication failed.") // other mechanisms use saslStart
 	}
 	if err := s.x509(c, n, false); err != nil {
 		return err
@@ -40,8 +40,7 @@ func (s *State) runAuthenticate(c *command.Call) error {
 	return nil
 }
 
-// x509 logs in the subject of the client's certificate. n.Name may be empty, or has
-// to be that subject.
+// x509 logs in the subject of the client's certificate. n.Name must be empty, or equal to that subject.
 // Errors: AuthenticationFailed (18).
 func (s *State) x509(c *command.Call, n auth.Name, speculative bool) error {
 	s.begun(c, auth.X509, speculative)
@@ -73,7 +72,7 @@ func (s *State) x509(c *command.Call, n auth.Name, speculative bool) error {
 	return s.enter(c, u, auth.X509)
 }
 
-// certificate is the verified certificate of the client; nil without one.
+// certificate returns the verified certificate of the client; nil without one.
 func certificate(c *command.Call) *x509.Certificate {
 	state := c.Conn.TLS()
 	if state == nil || len(state.VerifiedChains) == 0 || len(state.PeerCertificates) == 0 {

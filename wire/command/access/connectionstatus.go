@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runConnectionStatus tells who the client is.
+// runConnectionStatus returns the logged-in user of the connection.
 // Manual: reference/command/connectionStatus.
 func (s *State) runConnectionStatus(c *command.Call) error {
 	privileges := false

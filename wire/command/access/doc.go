@@ -1,23 +1,21 @@
-// Package access is the room of who may do what: logging in and out, users and roles, and
-// what they are allowed.
+// Package access is the room of access control: logging in and out, users and roles, and their privileges.
 //
 //	saslStart ─► saslContinue ─► (proven) ─► Peer.Login     SCRAM
 //	authenticate ──────────────────────────► Peer.Login     X.509
 //
-// Users and roles stand in wire/auth's directory; the commands here read arguments, change
-// the directory and print it. The room owns what a login needs beside it: how slowly the next
-// attempt of an address that failed is answered, the counts for serverStatus, and the account
-// that the Cosmos listener knows.
+// Users and roles are stored in wire/auth's directory; the commands here read arguments, change the directory
+// and format its contents. The room owns the rest of a login's state: the delays after failed attempts of an
+// address, the counts for serverStatus, and the account of the Cosmos listener.
 //
-// It answers the chain's hooks Login, FirstUser, Speculate, Mechanisms and Security, and the
+// The room sets the chain's hooks Login, FirstUser, Speculate, Mechanisms and Security, and provides the
 // collections admin.system.users and admin.system.roles.
 //
-// Invariants: nobody learns from an answer to a login whether a user exists; passwords are in
-// no reply and no log. A login is looked up again once the directory has changed, so that a
-// change of a user's roles counts from the next command on.
+// Invariants: a reply to a login does not reveal whether a user exists; no reply and no log contains a
+// password. After a change of the directory, the privileges of a login are looked up again, so that a change
+// of a user's roles takes effect at the next command.
 //
-// Words: the directory has the users and roles of this server, the account is the one user
-// that Azure Cosmos DB has. An exchange is one message of a conversation and its answer.
+// Words. Directory: the users and roles of this server. Account: the only user of Azure Cosmos DB. Exchange:
+// one message of a conversation and its answer.
 //
 // Sources: the manual's pages reference/command/nav-authentication, nav-user-management and
 // nav-role-management; the drivers' specification auth.

@@ -5,8 +5,8 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// partFrom ends what a user who is no more has left open: cursors, transactions, sessions. A later
-// user of the same name has nothing of it. Connections find out with their next command.
+// partFrom ends the cursors, transactions and sessions of a user that was removed, so that a later user of
+// the same name gets none of them. Connections of the user are logged out at their next command.
 func (s *State) partFrom(u *auth.User) {
 	s.Cursors.KillUser(u.Key())
 	s.Sessions.EndOf(session.OwnerOf(u.Name.Name, u.DB))

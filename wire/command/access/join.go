@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/wire/virtual"
 )
 
-// join hands the room's answers to the server.
+// join registers the hooks and virtual collections of the room at the server.
 func (s *State) join() {
 	s.Auth.OnGone(s.partFrom)
 	s.Hooks.Login = s.currentLogin

@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// currentLogin returns who uses the connection, with the privileges of this
-// moment; nil for nobody. Errors: why the command is to end.
+// currentLogin returns the user of the connection with the current privileges; nil without a login.
+// Errors: the reason why the command must end.
 func (s *State) currentLogin(c *command.Call) (*command.Login, error) {
 	p := c.Peer
 	l := p.Login
@@ -27,16 +27,16 @@ func (s *State) currentLogin(c *command.Call) (*command.Login, error) {
 	}
 	n, err := s.newLogin(c, u, l.Mechanism, version)
 	if err != nil {
-		return nil, err // the next command looks again
+		return nil, err // the next command retries the lookup
 	}
 	setLogin(c, n)
 	return n, nil
 }
 
-// loginUser finds a user that the connection may log in as.
+// loginUser returns a user as which the connection may log in; nil if there is none.
 func (s *State) loginUser(c *command.Call, n auth.Name) *auth.User { return s.users(c).User(n) }
 
-// users are the users that the connection may log in as.
+// users returns the users as which the connection may log in.
 func (s *State) users(c *command.Call) peerUsers {
 	if c.Strict() {
 		return peerUsers{c.Server, s.Account}
@@ -44,14 +44,14 @@ func (s *State) users(c *command.Call) peerUsers {
 	return peerUsers{c.Server, nil}
 }
 
-// peerUsers are the users that a connection may log in as: those of the directory,
-// and through the Cosmos listener the account.
+// peerUsers holds the users as which a connection may log in: those of the directory, and through the Cosmos
+// listener the account.
 type peerUsers struct {
 	server  *command.Server
-	account *Account // account is nil for another listener, or none
+	account *Account // nil for other listeners, or without an account
 }
 
-// User see auth.Users. The account is known in every database.
+// User implements auth.Users. The account exists in every database.
 func (p peerUsers) User(n auth.Name) *auth.User {
 	if a := p.account; a != nil && n.Name == a.name.Name && n.DB != auth.External {
 		return a.user(p.server)
@@ -59,8 +59,8 @@ func (p peerUsers) User(n auth.Name) *auth.User {
 	return p.server.Auth.User(n)
 }
 
-// newLogin resolves what a user may do, who was looked up after the directory had a version.
-// Errors: why the command is to end.
+// newLogin computes the privileges of a user that was looked up after version was read.
+// Errors: the reason why the command must end.
 func (s *State) newLogin(c *command.Call, u *auth.User, m auth.Mechanism, version uint64) (*command.Login, error) {
 	l := &command.Login{Name: u.Name, ID: u.ID, Mechanism: m, Version: version, Account: s.Account != nil && u.ID == s.Account.id}
 	var err error
@@ -84,7 +84,7 @@ func (s *State) newLogin(c *command.Call, u *auth.User, m auth.Mechanism, versio
 	return l, nil
 }
 
-// setLogin makes a user that of the connection; nil for nobody.
+// setLogin sets the user of the connection; nil logs out.
 func setLogin(c *command.Call, l *command.Login) {
 	p := c.Peer
 	p.Login, p.User = l, l.User()
@@ -92,8 +92,8 @@ func setLogin(c *command.Call, l *command.Login) {
 	c.Conn.SetStranger(c.Server.RequireAuth && l == nil)
 }
 
-// enter makes a proven user that of the connection.
-// Errors: AuthenticationFailed (18), ProtocolError (17) if there is one already.
+// enter logs an authenticated user in.
+// Errors: AuthenticationFailed (18), ProtocolError (17) if another user is logged in.
 func (s *State) enter(c *command.Call, u *auth.User, m auth.Mechanism) error {
 	if l, err := s.currentLogin(c); err != nil {
 		return err
@@ -117,9 +117,9 @@ func (s *State) enter(c *command.Call, u *auth.User, m auth.Mechanism) error {
 	return nil
 }
 
-// judge looks at a proof, after the wait that failed attempts before it cost; look finds whose it is,
-// or why it is none.
-// Errors: AuthenticationFailed (18), why the command is to end.
+// judge checks a proof, after the delay caused by earlier failures. look returns the user that the proof
+// belongs to, or the reason why it is invalid.
+// Errors: AuthenticationFailed (18), the reason why the command must end.
 func (s *State) judge(c *command.Call, n auth.Name, m auth.Mechanism, look func() (u *auth.User, reason string)) (*auth.User, error) {
 	attempt, err := s.slowdown.Enter(c.Ctx, n, addressKey(c.Conn.Remote()))
 	if errors.Is(err, auth.ErrTooMany) {
@@ -148,14 +148,14 @@ func (s *State) judge(c *command.Call, n auth.Name, m auth.Mechanism, look func(
 	return u, nil
 }
 
-// loginFailed notes a failed attempt and returns the error, which does not say why.
+// loginFailed logs a failed attempt and returns the error, which does not reveal the reason.
 // Errors: AuthenticationFailed (18).
 func (s *State) loginFailed(c *command.Call, n auth.Name, m auth.Mechanism, reason string) error {
 	s.noteFailed(c, n, m, reason)
 	return mongoerr.New(mongoerr.AuthenticationFailed, "Authentication failed.")
 }
 
-// noteFailed has the log say why an attempt failed.
+// noteFailed writes the reason of a failed attempt into the log.
 func (s *State) noteFailed(c *command.Call, n auth.Name, m auth.Mechanism, reason string) {
 	if missed, ok := s.loginLog.Admit(c.Cluster.Now()); ok {
 		e := c.Server.Log.Warn().Int64("conn", c.Conn.ID()).Stringer("remote", c.Conn.Remote()).Str("user", n.String()).
@@ -167,8 +167,8 @@ func (s *State) noteFailed(c *command.Call, n auth.Name, m auth.Mechanism, reaso
 	}
 }
 
-// addressKey is what failures of one client are counted by: its host, or the network of 64 bits that
-// a host of IPv6 draws its addresses from.
+// addressKey returns the key under which failures of one client are counted: its host, or for IPv6 its
+// network of 64 bits, from which a host chooses its addresses.
 func addressKey(a net.Addr) string {
 	t, ok := a.(*net.TCPAddr)
 	switch {
@@ -180,8 +180,8 @@ func addressKey(a net.Addr) string {
 	return t.IP.String()
 }
 
-// firstUser reports a client on this machine that may make the first user or role,
-// as nobody could log in before there is one.
+// firstUser reports whether the client is on this machine and may create the first user or role, because no
+// client could log in before.
 // Manual: core/localhost-exception.
 func firstUser(c *command.Call) bool {
 	if !c.Def.Facts.Has(command.FirstUser) {

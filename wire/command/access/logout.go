@@ -2,7 +2,7 @@ package access
 
 import "github.com/cantledb/cantle/wire/command"
 
-// runLogout forgets the user of the connection.
+// runLogout logs the user of the connection out.
 // Manual: reference/command/logout.
 func runLogout(c *command.Call) error {
 	if err := c.NoArguments(); err != nil {

@@ -6,8 +6,9 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// What commands on users and roles need beyond the Action of their row, by the arguments as they
-// have been read. Manual: the section "Required Access" of each command's page.
+// The privileges that commands on users and roles need beyond the Action of their row, depending on their
+// arguments.
+// Manual: the section "Required Access" of each command's page.
 
 // onRoles notes that an action is needed on the databases of the roles.
 func onRoles(q *command.PrivilegeCheck, a auth.Action, roles []auth.Name) {
@@ -16,8 +17,8 @@ func onRoles(q *command.PrivilegeCheck, a auth.Action, roles []auth.Name) {
 	}
 }
 
-// onPrivileges notes that an action is needed on the databases that the privileges
-// are about; for those about more than one, on all.
+// onPrivileges notes that an action is needed on the databases of the privileges; for privileges on more than
+// one database, on all databases.
 func onPrivileges(q *command.PrivilegeCheck, a auth.Action, list []auth.Privilege) {
 	for _, p := range list {
 		if p.Resource.DB != "" {
@@ -28,7 +29,7 @@ func onPrivileges(q *command.PrivilegeCheck, a auth.Action, list []auth.Privileg
 	}
 }
 
-// onRestrictions notes what is needed to restrict from where somebody may log in.
+// onRestrictions notes the privilege to restrict the addresses from which a user may log in.
 func onRestrictions(q *command.PrivilegeCheck, n auth.Name, restricts bool) {
 	if restricts {
 		q.Need(auth.SetAuthenticationRestriction, collection.Namespace{DB: n.DB})

@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// roleArgs are the arguments of createRole and updateRole.
+// roleArgs holds the arguments of createRole and updateRole.
 type roleArgs struct {
 	role                                  auth.Role
 	hasPrivileges, hasRoles, hasRestrictd bool
@@ -54,7 +54,7 @@ func privilegesArg(c *command.Call, name string, v bson.Value) ([]auth.Privilege
 	return auth.ParsePrivileges(c.Env(), list)
 }
 
-// grantedArg reads privileges that a role is to have. Errors: also InvalidRoleModification (49).
+// grantedArg reads privileges to be granted to a role. Errors: also InvalidRoleModification (49).
 func grantedArg(c *command.Call, name string, v bson.Value) ([]auth.Privilege, error) {
 	list, err := privilegesArg(c, name, v)
 	for _, p := range list {
@@ -66,11 +66,11 @@ func grantedArg(c *command.Call, name string, v bson.Value) ([]auth.Privilege, e
 	return list, err
 }
 
-// noRole says that there is no such role. Errors: RoleNotFound (31).
+// noRole returns the error that a role does not exist. Errors: RoleNotFound (31).
 func noRole(n auth.Name) error { return mongoerr.New(mongoerr.RoleNotFound, "Role '%s' not found", n) }
 
-// checkRole refuses a role that would be about more than its database, that leads to
-// a role which is not there, or back to itself.
+// checkRole refuses a role that has privileges outside of its database, or that inherits from a role that
+// does not exist, or from itself.
 // Errors: RoleNotFound (31), InvalidRoleModification (49).
 func checkRole(c *command.Call, e *auth.Edit, r *auth.Role) error {
 	if err := checkRoles(e.Directory, r.Roles); err != nil {
@@ -99,7 +99,7 @@ func checkRole(c *command.Call, e *auth.Edit, r *auth.Role) error {
 	return nil
 }
 
-// createRoleRequest is a createRole whose arguments have been read.
+// createRoleRequest is a createRole with parsed arguments.
 type createRoleRequest struct{ *roleArgs }
 
 func parseCreateRole(c *command.Call) (command.Request, error) {
@@ -107,17 +107,17 @@ func parseCreateRole(c *command.Call) (command.Request, error) {
 	return &createRoleRequest{a}, err
 }
 
-// Needs notes what is needed to grant the new role what it has.
+// Needs notes the privileges to grant the roles and privileges of the new role.
 func (a *createRoleRequest) Needs(q *command.PrivilegeCheck) { a.grants(q) }
 
-// grants notes what is needed to grant what the arguments give to the role.
+// grants notes the privileges to grant the roles and privileges in the arguments.
 func (a *roleArgs) grants(q *command.PrivilegeCheck) {
 	onRoles(q, auth.GrantRole, a.role.Roles)
 	onPrivileges(q, auth.GrantRole, a.role.Privileges)
 	onRestrictions(q, a.role.Name, a.hasRestrictd)
 }
 
-// Run makes a role. Manual: reference/command/createRole.
+// Run creates a role. Manual: reference/command/createRole.
 // Errors: BadValue (2), TypeMismatch (14), RoleNotFound (31),
 // InvalidRoleModification (49), 51002 if there is one.
 func (a *createRoleRequest) Run(c *command.Call) error {
@@ -139,14 +139,14 @@ func (a *createRoleRequest) Run(c *command.Call) error {
 			return mongoerr.New(51002, "Role \"%s\" already exists", r.Name)
 		}
 		if c.Server.RequireAuth && c.Peer.Login == nil && !e.Empty() {
-			return mongoerr.New(mongoerr.Unauthorized, "Command %s requires authentication", c.Name()) // somebody was faster
+			return mongoerr.New(mongoerr.Unauthorized, "Command %s requires authentication", c.Name()) // another client was faster
 		}
 		e.PutRole(r)
 		return checkRole(c, e, r)
 	})
 }
 
-// changeRole changes a copy of a role and puts it in its place.
+// changeRole changes a copy of a role and stores the copy.
 // Errors: RoleNotFound (31), InvalidRoleModification (49), those of fn.
 func changeRole(c *command.Call, n auth.Name, fn func(e *auth.Edit, r *auth.Role) error) error {
 	return c.Server.Auth.Change(c.Ctx, func(e *auth.Edit) error {
@@ -166,7 +166,7 @@ func changeRole(c *command.Call, n auth.Name, fn func(e *auth.Edit, r *auth.Role
 	})
 }
 
-// updateRoleRequest is an updateRole whose arguments have been read.
+// updateRoleRequest is an updateRole with parsed arguments.
 type updateRoleRequest struct{ *roleArgs }
 
 func parseUpdateRole(c *command.Call) (command.Request, error) {
@@ -174,7 +174,7 @@ func parseUpdateRole(c *command.Call) (command.Request, error) {
 	return &updateRoleRequest{a}, err
 }
 
-// Needs notes what is needed to take from the role what it had, and to grant what it gets.
+// Needs notes the privileges to revoke the old roles and privileges, and to grant the new ones.
 func (a *updateRoleRequest) Needs(q *command.PrivilegeCheck) {
 	if !q.MayEverywhere(auth.RevokeRole) {
 		q.Need(auth.RevokeRole, collection.Namespace{DB: a.role.DB})
@@ -182,7 +182,7 @@ func (a *updateRoleRequest) Needs(q *command.PrivilegeCheck) {
 	a.grants(q)
 }
 
-// Run changes what is given and leaves the rest.
+// Run changes the given fields.
 // Manual: reference/command/updateRole.
 func (a *updateRoleRequest) Run(c *command.Call) error {
 	if !a.hasPrivileges && !a.hasRoles && !a.hasRestrictd {
@@ -202,7 +202,7 @@ func (a *updateRoleRequest) Run(c *command.Call) error {
 	})
 }
 
-// runDropRole takes a role away, also from everybody who has it.
+// runDropRole removes a role, also from all users and roles that have it.
 // Manual: reference/command/dropRole.
 // Errors: RoleNotFound (31), InvalidRoleModification (49).
 func runDropRole(c *command.Call) error {
@@ -224,7 +224,7 @@ func runDropRole(c *command.Call) error {
 	})
 }
 
-// runDropAllRoles takes the roles of a database away that somebody made.
+// runDropAllRoles removes the user-defined roles of a database.
 // Manual: reference/command/dropAllRolesFromDatabase.
 func runDropAllRoles(c *command.Call) error {
 	if err := c.NoArguments(); err != nil {
@@ -245,7 +245,8 @@ func runDropAllRoles(c *command.Call) error {
 	return err
 }
 
-// parseGrantRolesToRole adds roles. Manual: reference/command/grantRolesToRole.
+// parseGrantRolesToRole reads a command that adds roles to a role.
+// Manual: reference/command/grantRolesToRole.
 func parseGrantRolesToRole(c *command.Call) (command.Request, error) {
 	return changesRoles(c, auth.GrantRole, func(c *command.Call, n auth.Name, roles []auth.Name) error {
 		return changeRole(c, n, func(_ *auth.Edit, r *auth.Role) error {
@@ -255,7 +256,7 @@ func parseGrantRolesToRole(c *command.Call) (command.Request, error) {
 	})
 }
 
-// parseRevokeRolesFromRole takes roles away.
+// parseRevokeRolesFromRole reads a command that removes roles from a role.
 // Manual: reference/command/revokeRolesFromRole.
 func parseRevokeRolesFromRole(c *command.Call) (command.Request, error) {
 	return changesRoles(c, auth.RevokeRole, func(c *command.Call, n auth.Name, roles []auth.Name) error {
@@ -269,8 +270,8 @@ func parseRevokeRolesFromRole(c *command.Call) (command.Request, error) {
 // readPrivileges reads an argument that lists privileges.
 type readPrivileges func(c *command.Call, name string, v bson.Value) ([]auth.Privilege, error)
 
-// changesPrivileges reads a command that grants or revokes privileges: an action is needed on the
-// role's database, and on those that the privileges are about.
+// changesPrivileges reads a command that grants or revokes privileges: an action is needed on the role's
+// database, and on the databases of the privileges.
 func changesPrivileges(c *command.Call, a auth.Action, read readPrivileges, run func(c *command.Call, n auth.Name, list []auth.Privilege) error) (command.Request, error) {
 	n, list, err := privilegesOnly(c, read)
 	needs := func(q *command.PrivilegeCheck) {
@@ -280,8 +281,7 @@ func changesPrivileges(c *command.Call, a auth.Action, read readPrivileges, run 
 	return command.Requested(needs, func(c *command.Call) error { return run(c, n, list) }), err
 }
 
-// privilegesOnly reads the one argument of the commands that grant and revoke
-// privileges by read.
+// privilegesOnly reads the argument privileges of such a command with read; it is the only argument.
 func privilegesOnly(c *command.Call, read readPrivileges) (n auth.Name, list []auth.Privilege, err error) {
 	if n, err = entryName(c); err != nil {
 		return n, nil, err
@@ -309,7 +309,7 @@ func privilegesOnly(c *command.Call, read readPrivileges) (n auth.Name, list []a
 	return n, list, err
 }
 
-// parseGrantPrivileges adds privileges.
+// parseGrantPrivileges reads a command that adds privileges to a role.
 // Manual: reference/command/grantPrivilegesToRole.
 func parseGrantPrivileges(c *command.Call) (command.Request, error) {
 	return changesPrivileges(c, auth.GrantRole, grantedArg, func(c *command.Call, n auth.Name, list []auth.Privilege) error {
@@ -320,8 +320,8 @@ func parseGrantPrivileges(c *command.Call) (command.Request, error) {
 	})
 }
 
-// parseRevokePrivileges takes privileges away: actions on resources named exactly as
-// they were granted. Manual: reference/command/revokePrivilegesFromRole.
+// parseRevokePrivileges reads a command that removes privileges from a role: actions on exactly the resources
+// for which they were granted. Manual: reference/command/revokePrivilegesFromRole.
 func parseRevokePrivileges(c *command.Call) (command.Request, error) {
 	return changesPrivileges(c, auth.RevokeRole, privilegesArg, func(c *command.Call, n auth.Name, list []auth.Privilege) error {
 		return changeRole(c, n, func(_ *auth.Edit, r *auth.Role) error {

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// rolesInfoArgs are the arguments of rolesInfo.
+// rolesInfoArgs holds the arguments of rolesInfo.
 type rolesInfoArgs struct {
 	privileges, fragment, builtin, restrictions bool
 
@@ -45,12 +45,12 @@ func parseRolesInfo(c *command.Call) (command.Request, error) {
 	return a, err
 }
 
-// Needs notes what is needed to look at roles that the user has not.
+// Needs notes the privilege to see roles that the user does not have.
 func (a *rolesInfoArgs) Needs(q *command.PrivilegeCheck) {
 	a.needs(q, auth.ViewRole, q.Call.Peer.Login.Has)
 }
 
-// Run describes roles: one, some, those of a database.
+// Run describes one role, several roles, or all roles of a database.
 // Manual: reference/command/rolesInfo. Errors: TypeMismatch (14), BadValue (2).
 func (a *rolesInfoArgs) Run(c *command.Call) error {
 	names := a.roles(c, a.builtin)
@@ -84,7 +84,7 @@ func rolesAsked(c *command.Call) (x asked, err error) {
 	return x, nil
 }
 
-// roles finds the roles that are asked about.
+// roles returns the selected roles.
 func (x *asked) roles(c *command.Call, builtin bool) (names []auth.Name) {
 	if !x.ofDatabase {
 		return slices.DeleteFunc(slices.Clone(x.names), func(n auth.Name) bool { return !c.Server.Auth.HasRole(n) })
@@ -102,7 +102,7 @@ func (x *asked) roles(c *command.Call, builtin bool) (names []auth.Name) {
 	return names
 }
 
-// roleFragment shows what somebody with some roles would have.
+// roleFragment shows the roles and privileges that a user with some roles would have.
 func roleFragment(c *command.Call, names []auth.Name) error {
 	b := c.Reply
 	b.BeginDoc("userFragment")
@@ -112,7 +112,8 @@ func roleFragment(c *command.Call, names []auth.Name) error {
 	return err
 }
 
-// appendInherited shows what some roles lead to. Errors: why the command is to end.
+// appendInherited appends the inherited roles and privileges of some roles.
+// Errors: the reason why the command must end.
 func appendInherited(c *command.Call, b *bson.Builder, names []auth.Name) error {
 	inherited, err := c.Server.Auth.Inherited(c.Env(), names)
 	if err != nil {
@@ -132,7 +133,7 @@ func appendPrivileges(b *bson.Builder, field string, list []auth.Privilege) {
 	b.End()
 }
 
-// roleInfo describes one role. Errors: why the command is to end.
+// roleInfo describes one role. Errors: the reason why the command must end.
 func roleInfo(c *command.Call, n auth.Name, privileges, restrictions bool) error {
 	r, builtin := c.Server.Auth.Role(n), auth.IsBuiltin(n)
 	var all []auth.Privilege
@@ -146,7 +147,7 @@ func roleInfo(c *command.Call, n auth.Name, privileges, restrictions bool) error
 		r = &auth.Role{Name: n, Privileges: all}
 	}
 	if r == nil {
-		return nil // dropped just now
+		return nil // dropped since the names were read
 	}
 	inherited, err := c.Server.Auth.Inherited(c.Env(), r.Roles)
 	if err != nil {

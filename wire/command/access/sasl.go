@@ -10,22 +10,22 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// saslState is the conversation of a connection that logs in.
+// saslState is the login conversation of a connection.
 type saslState struct {
-	// talk is what has been said so far.
+	// talk holds the exchanges so far.
 	talk *auth.Conversation
-	// skipEmpty says that the client does without a last, empty exchange.
+	// skipEmpty is true if the client does not need a last, empty exchange.
 	skipEmpty bool
-	proven    bool // proven says that only the empty exchange is missing
+	proven    bool // only the empty exchange is missing
 }
 
-// saslPayloadMax bounds a client's message; real ones have a few hundred bytes.
+// saslPayloadMax is the maximum size of a client's message; usual messages have a few hundred bytes.
 const saslPayloadMax = 16 << 10
 
-// conversationID is that of every conversation: a connection has one at a time.
+// conversationID is the ID of every conversation: a connection has one at a time.
 const conversationID = 1
 
-// runSaslStart begins to log in. Manual: reference/command/saslStart.
+// runSaslStart starts a login. Manual: reference/command/saslStart.
 // Spec: auth (SCRAM). Errors: AuthenticationFailed (18), MechanismUnavailable
 // (334), TypeMismatch (14), IDLFailedToParse (40414).
 func (s *State) runSaslStart(c *command.Call) error {
@@ -71,7 +71,7 @@ func (s *State) saslStart(c *command.Call, body bson.Raw, db string, b *bson.Bui
 	return nil
 }
 
-// runSaslContinue goes on. Manual: reference/command/saslContinue.
+// runSaslContinue continues a login. Manual: reference/command/saslContinue.
 // Errors: AuthenticationFailed (18), ProtocolError (17).
 func (s *State) runSaslContinue(c *command.Call) error {
 	login := loginUnderWay(c.Peer)
@@ -159,8 +159,8 @@ func appendExchange(b *bson.Builder, done bool, payload []byte) {
 	b.Binary("payload", 0, payload)
 }
 
-// speculate handles the beginning of a login that a client sends along with its
-// first hello. If it fails, the client tries in the usual way.
+// speculate handles the first step of a login that a client sends along with its first hello. If it fails,
+// the client logs in with separate commands.
 // Spec: auth (speculative authentication).
 func (s *State) speculate(c *command.Call, v bson.Value) {
 	body, ok := v.Doc()
@@ -178,7 +178,7 @@ func (s *State) speculate(c *command.Call, v bson.Value) {
 	case "saslStart":
 		err = s.saslStart(c, body, db, b, true)
 		if login := loginUnderWay(c.Peer); login != nil && login.talk.Otherwise {
-			// The client guessed the mechanism, and the user's are in this very reply.
+			// The client guessed the mechanism; this reply contains the mechanisms of the user.
 			c.Peer.SASL = nil
 			return
 		}
@@ -202,14 +202,14 @@ func (s *State) speculate(c *command.Call, v bson.Value) {
 	}
 }
 
-// appendAuthenticated appends who has logged in with a certificate.
+// appendAuthenticated appends the user that has logged in with a certificate.
 func appendAuthenticated(b *bson.Builder, n auth.Name) {
 	b.String("dbname", n.DB)
 	b.String("user", n.Name)
 }
 
-// appendUserMechanisms answers saslSupportedMechs. A user who does not exist has them
-// all, so that nobody learns who exists.
+// appendUserMechanisms answers saslSupportedMechs. For a user that does not exist it lists all mechanisms, so
+// that the reply does not reveal which users exist.
 // Manual: reference/command/hello (saslSupportedMechs).
 func (s *State) appendUserMechanisms(c *command.Call, name auth.Name) {
 	s.logins.asked.Add(1)
@@ -227,7 +227,7 @@ func (s *State) appendUserMechanisms(c *command.Call, name auth.Name) {
 	c.Reply.End()
 }
 
-// loginUnderWay is the login that a connection has begun, nil for none.
+// loginUnderWay returns the unfinished login of a connection, nil if there is none.
 func loginUnderWay(p *command.Peer) *saslState {
 	s, _ := p.SASL.(*saslState)
 	return s

@@ -10,17 +10,17 @@ import (
 
 // loginCounts counts attempts to log in, for serverStatus.
 type loginCounts struct {
-	asked               atomic.Int64 // hellos that ask for a user's mechanisms
+	asked               atomic.Int64 // hellos that request a user's mechanisms
 	sha1, sha256, other attempts
 }
 
-// attempts are those of one mechanism.
+// attempts counts the attempts with one mechanism.
 type attempts struct{ usual, speculative received }
 
 // received counts messages that begin a login.
 type received struct{ all, successful atomic.Int64 }
 
-// of are the attempts by a mechanism.
+// of returns the counts of a mechanism.
 func (l *loginCounts) of(m auth.Mechanism) *attempts {
 	switch m {
 	case auth.ScramSHA1:
@@ -31,7 +31,7 @@ func (l *loginCounts) of(m auth.Mechanism) *attempts {
 	return &l.other
 }
 
-// begun counts an attempt, and remembers for its end whether it came with a hello.
+// begun counts an attempt, and stores whether it came with a hello, for loggedIn.
 func (s *State) begun(c *command.Call, m auth.Mechanism, speculative bool) {
 	a := s.logins.of(m)
 	c.Peer.Speculative = speculative
@@ -42,7 +42,7 @@ func (s *State) begun(c *command.Call, m auth.Mechanism, speculative bool) {
 	}
 }
 
-// loggedIn counts the success of what was begun last.
+// loggedIn counts the success of the last attempt of the connection.
 func (s *State) loggedIn(c *command.Call, m auth.Mechanism) {
 	a := s.logins.of(m)
 	if c.Peer.Speculative {
@@ -60,7 +60,7 @@ func (r *received) append(b *bson.Builder, name string) {
 	b.End()
 }
 
-// statusSecurity tells of logins and of the server's certificate.
+// statusSecurity appends the counts of logins and the server's certificate.
 // Manual: reference/command/serverStatus#security.
 func (s *State) statusSecurity(c *command.Call, b *bson.Builder) {
 	b.BeginDoc("authentication")

@@ -8,28 +8,27 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// Config is what only this room is told.
+// Config holds the parameters of this room.
 type Config struct {
-	// Account is whom the Cosmos listener knows beside the users of the directory: the
-	// account's name and key. nil = nobody.
+	// Account is the account that can log in through the Cosmos listener, besides the users of the directory;
+	// nil for none.
 	Account *Account
-	// Certificate is the server's, nil without TLS. A nil Certificate func is one without
-	// TLS.
+	// Certificate returns the certificate of the server, nil without TLS; the func itself may also be nil.
 	Certificate func() *x509.Certificate
-	// ClientAuthorities says that clients' certificates are looked at.
+	// ClientAuthorities is true if certificates of clients are verified.
 	ClientAuthorities bool
 }
 
-// State is the room: what its commands share. Safe for concurrent use.
+// State is the room: the state that its commands share. Safe for concurrent use.
 type State struct {
 	*command.Server
 	Config
-	slowdown auth.Slowdown // slowdown is of logins that fail
-	loginLog wire.LogRate  // loginLog bounds what the log says of them
-	logins   loginCounts   // logins are counted for serverStatus
+	slowdown auth.Slowdown // delays logins after failures
+	loginLog wire.LogRate  // bounds the number of log lines about failures
+	logins   loginCounts   // counts for serverStatus
 }
 
-// New makes the room, and joins it to the server.
+// New returns the room, and joins it to the server.
 func New(server *command.Server, cfg Config) *State {
 	s := &State{Server: server, Config: cfg}
 	s.join()

@@ -2,7 +2,7 @@ package access
 
 import "github.com/cantledb/cantle/wire/command"
 
-// Commands are the commands of the room, in alphabetical order.
+// Commands returns the rows of the room, in alphabetical order.
 func (s *State) Commands() []command.Def {
 	return []command.Def{
 		{Name: "authenticate", Run: s.runAuthenticate, Facts: command.Stable | command.Silent | command.Secret, Doc: "reference/command/authenticate"},

@@ -11,11 +11,11 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// userArgs are the arguments of createUser and updateUser.
+// userArgs holds the arguments of createUser and updateUser.
 type userArgs struct {
 	name                         auth.Name
 	pwd                          string
-	digested                     bool // pwd is what Digest makes of a password
+	digested                     bool // pwd is a digest of the password, as the function Digest computes it
 	roles                        []auth.Name
 	customData                   bson.Raw
 	mechanisms                   []auth.Mechanism
@@ -37,7 +37,7 @@ func entryName(c *command.Call) (auth.Name, error) {
 // entryNameMax bounds the names of users and roles.
 const entryNameMax = 1024
 
-// checkEntryName refuses what cannot be the name of a user or role. Errors: BadValue (2).
+// checkEntryName refuses an invalid name of a user or role. Errors: BadValue (2).
 func checkEntryName(s string) error {
 	switch {
 	case s == "":
@@ -89,8 +89,8 @@ func parseUserArgs(c *command.Call) (a *userArgs, err error) {
 	return a, err
 }
 
-// namesArg reads an array of names in the command's database and of documents with
-// a db; kind is the field that holds the name there.
+// namesArg reads an array of names: strings for names in the command's database, or documents with the fields
+// kind and db.
 // Errors: TypeMismatch (14), BadValue (2), IDLFailedToParse (40414),
 // IDLUnknownField (40415).
 func namesArg(c *command.Call, field, kind string, v bson.Value) ([]auth.Name, error) {
@@ -115,11 +115,11 @@ func namesArg(c *command.Call, field, kind string, v bson.Value) ([]auth.Name, e
 	return addNames(nil, names), nil
 }
 
-// nameWork is the work on a name beside its text, in bytes as Spend counts them.
+// nameWork is the work for a name beside its text, in bytes as counted by Spend.
 const nameWork = 512
 
-// nameOf reads the name of a user or role, kind says which: text for one of the command's
-// database, or a document with a db.
+// nameOf reads the name of a user or role: a string for a name in the command's database, or a document with
+// the fields kind and db.
 func nameOf(c *command.Call, field, kind string, v bson.Value) (n auth.Name, err error) {
 	if s, ok := v.Str(); ok && v.Type == bson.TypeString {
 		return auth.Name{Name: s, DB: c.DB}, checkEntryName(s)
@@ -184,7 +184,7 @@ func mechanismsArg(c *command.Call, field string, v bson.Value) ([]auth.Mechanis
 	return out, nil
 }
 
-// parseCredentials makes what is kept of a password.
+// parseCredentials returns the stored form of a password.
 // Errors: BadValue (2).
 func parseCredentials(c *command.Call, a *userArgs) (map[auth.Mechanism]auth.Credential, error) {
 	list := a.mechanisms
@@ -211,7 +211,7 @@ func parseCredentials(c *command.Call, a *userArgs) (map[auth.Mechanism]auth.Cre
 	return out, nil
 }
 
-// iterations are how many the credential of a new user has.
+// iterations returns the iteration count for credentials of new users.
 func iterations(s *command.Server, m auth.Mechanism) int {
 	if m == auth.ScramSHA1 {
 		return int(s.Hooks.Parameter("scramIterationCount"))
@@ -229,12 +229,12 @@ func checkRoles(d *auth.Directory, roles []auth.Name) error {
 	return nil
 }
 
-// noUser says that there is no such user. Errors: UserNotFound (11).
+// noUser returns the error that a user does not exist. Errors: UserNotFound (11).
 func noUser(n auth.Name) error {
 	return mongoerr.New(mongoerr.UserNotFound, "User '%s' not found", n)
 }
 
-// createRequest is a createUser whose arguments have been read.
+// createRequest is a createUser with parsed arguments.
 type createRequest struct{ *userArgs }
 
 func parseCreateUser(c *command.Call) (command.Request, error) {
@@ -242,13 +242,13 @@ func parseCreateUser(c *command.Call) (command.Request, error) {
 	return &createRequest{a}, err
 }
 
-// Needs notes what is needed to grant the new user its roles.
+// Needs notes the privileges to grant the new user its roles.
 func (r *createRequest) Needs(q *command.PrivilegeCheck) {
 	onRoles(q, auth.GrantRole, r.roles)
 	onRestrictions(q, r.name, r.hasRestricted)
 }
 
-// Run makes a user. Manual: reference/command/createUser.
+// Run creates a user. Manual: reference/command/createUser.
 // Errors: BadValue (2), TypeMismatch (14), RoleNotFound (31), 51003 if there is one,
 // IDLFailedToParse (40414), IDLUnknownField (40415).
 func (r *createRequest) Run(c *command.Call) (err error) {
@@ -276,14 +276,14 @@ func (r *createRequest) Run(c *command.Call) (err error) {
 			return mongoerr.New(51003, "User \"%s\" already exists", u.Name)
 		}
 		if c.Server.RequireAuth && c.Peer.Login == nil && !e.Empty() {
-			return mongoerr.New(mongoerr.Unauthorized, "Command %s requires authentication", c.Name()) // somebody was faster
+			return mongoerr.New(mongoerr.Unauthorized, "Command %s requires authentication", c.Name()) // another client was faster
 		}
 		e.PutUser(u)
 		return checkRoles(e.Directory, u.Roles)
 	})
 }
 
-// updateRequest is an updateUser whose arguments have been read.
+// updateRequest is an updateUser with parsed arguments.
 type updateRequest struct{ *userArgs }
 
 func parseUpdateUser(c *command.Call) (command.Request, error) {
@@ -291,8 +291,8 @@ func parseUpdateUser(c *command.Call) (command.Request, error) {
 	return &updateRequest{a}, err
 }
 
-// Needs notes what is needed to change a user, who may change its own password and data where a
-// role says so.
+// Needs notes the privileges to change a user. A user may change its own password and data if a role allows
+// that.
 func (r *updateRequest) Needs(q *command.PrivilegeCheck) {
 	db := collection.Namespace{DB: r.name.DB}
 	own := q.Call.Peer.User.Called(r.name.Name, r.name.DB)
@@ -314,7 +314,7 @@ func (r *updateRequest) Needs(q *command.PrivilegeCheck) {
 	onRestrictions(q, r.name, r.hasRestricted)
 }
 
-// Run changes what is given and leaves the rest.
+// Run changes the given fields.
 // Manual: reference/command/updateUser. Errors: UserNotFound (11) and those of
 // createUser.
 func (r *updateRequest) Run(c *command.Call) (err error) {
@@ -362,7 +362,7 @@ func (r *updateRequest) Run(c *command.Call) (err error) {
 	})
 }
 
-// changeUser changes a copy of a user and puts it in its place.
+// changeUser changes a copy of a user and stores the copy.
 // Errors: UserNotFound (11), those of fn.
 func changeUser(c *command.Call, n auth.Name, fn func(e *auth.Edit, u *auth.User) error) error {
 	return c.Server.Auth.Change(c.Ctx, func(e *auth.Edit) error {
@@ -379,7 +379,7 @@ func changeUser(c *command.Call, n auth.Name, fn func(e *auth.Edit, u *auth.User
 	})
 }
 
-// runDropUser takes a user away; whoever is logged in as it is not any more.
+// runDropUser removes a user; its connections are logged out.
 // Manual: reference/command/dropUser. Errors: UserNotFound (11).
 func runDropUser(c *command.Call) error {
 	n, err := entryName(c)
@@ -398,7 +398,7 @@ func runDropUser(c *command.Call) error {
 	})
 }
 
-// runDropAllUsers takes the users of a database away.
+// runDropAllUsers removes the users of a database.
 // Manual: reference/command/dropAllUsersFromDatabase.
 func runDropAllUsers(c *command.Call) error {
 	if err := c.NoArguments(); err != nil {
@@ -419,15 +419,15 @@ func runDropAllUsers(c *command.Call) error {
 	return nil
 }
 
-// changesRoles reads a command that grants or revokes roles: an action is needed on the database
-// of each.
+// changesRoles reads a command that grants or revokes roles: an action is needed on the database of each
+// role.
 func changesRoles(c *command.Call, a auth.Action, run func(c *command.Call, n auth.Name, roles []auth.Name) error) (command.Request, error) {
 	n, roles, err := rolesArg(c)
 	needs := func(q *command.PrivilegeCheck) { onRoles(q, a, roles) }
 	return command.Requested(needs, func(c *command.Call) error { return run(c, n, roles) }), err
 }
 
-// rolesArg reads the one argument of the commands that grant and revoke roles.
+// rolesArg reads the only argument of the commands that grant and revoke roles.
 func rolesArg(c *command.Call) (n auth.Name, roles []auth.Name, err error) {
 	if n, err = entryName(c); err != nil {
 		return n, nil, err
@@ -452,7 +452,8 @@ func rolesArg(c *command.Call) (n auth.Name, roles []auth.Name, err error) {
 	return n, roles, err
 }
 
-// parseGrantRolesToUser adds roles. Manual: reference/command/grantRolesToUser.
+// parseGrantRolesToUser reads a command that adds roles to a user.
+// Manual: reference/command/grantRolesToUser.
 // Errors: UserNotFound (11), RoleNotFound (31).
 func parseGrantRolesToUser(c *command.Call) (command.Request, error) {
 	return changesRoles(c, auth.GrantRole, func(c *command.Call, n auth.Name, roles []auth.Name) error {
@@ -463,7 +464,7 @@ func parseGrantRolesToUser(c *command.Call) (command.Request, error) {
 	})
 }
 
-// parseRevokeRolesFromUser takes roles away.
+// parseRevokeRolesFromUser reads a command that removes roles from a user.
 // Manual: reference/command/revokeRolesFromUser.
 // Errors: UserNotFound (11), RoleNotFound (31).
 func parseRevokeRolesFromUser(c *command.Call) (command.Request, error) {
@@ -475,7 +476,7 @@ func parseRevokeRolesFromUser(c *command.Call) (command.Request, error) {
 	})
 }
 
-// addNames makes a new list with more names, each once.
+// addNames returns a new list with additional names, each once.
 func addNames(list, more []auth.Name) []auth.Name {
 	out := slices.Clone(list)
 	has := nameSet(list)
@@ -488,7 +489,7 @@ func addNames(list, more []auth.Name) []auth.Name {
 	return out
 }
 
-// withoutNames makes a new list with fewer.
+// withoutNames returns a new list without some names.
 func withoutNames(list, less []auth.Name) (out []auth.Name) {
 	gone := nameSet(less)
 	for _, n := range list {
@@ -499,7 +500,7 @@ func withoutNames(list, less []auth.Name) (out []auth.Name) {
 	return out
 }
 
-// nameSet is a list of names that is asked often.
+// nameSet returns a set of the names, for fast lookups.
 func nameSet(list []auth.Name) map[auth.Name]bool {
 	set := make(map[auth.Name]bool, len(list))
 	for _, n := range list {
@@ -508,8 +509,9 @@ func nameSet(list []auth.Name) map[auth.Name]bool {
 	return set
 }
 
-// runInvalidateUserCache makes every connection look its privileges up again, which
-// it does anyway when they change. Manual: reference/command/invalidateUserCache.
+// runInvalidateUserCache makes every connection look up its privileges again, which it does anyway after a
+// change.
+// Manual: reference/command/invalidateUserCache.
 func runInvalidateUserCache(c *command.Call) error {
 	if err := c.NoArguments(); err != nil {
 		return err

@@ -2,7 +2,7 @@ package access
 
 import "github.com/cantledb/cantle/bson"
 
-// userDocs is admin.system.users, roleDocs is admin.system.roles.
+// userDocs returns the documents of admin.system.users.
 // Manual: reference/system-users-collection, reference/system-roles-collection.
 func (s *State) userDocs() (docs []bson.Raw) {
 	for _, u := range s.Auth.Users("") {
@@ -11,7 +11,7 @@ func (s *State) userDocs() (docs []bson.Raw) {
 	return docs
 }
 
-// roleDocs are the documents of admin.system.roles.
+// roleDocs returns the documents of admin.system.roles.
 func (s *State) roleDocs() (docs []bson.Raw) {
 	for _, r := range s.Auth.Roles("") {
 		docs = append(docs, r.Doc())

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// usersInfoArgs say what usersInfo shows beside the users themselves.
+// usersInfoArgs holds the arguments of usersInfo.
 type usersInfoArgs struct {
 	credentials, privileges, restrictions bool
 	customData                            bool
@@ -18,15 +18,15 @@ type usersInfoArgs struct {
 	asked
 }
 
-// asked is what the first field of usersInfo and rolesInfo asks about.
+// asked is the selection in the first field of usersInfo and rolesInfo.
 type asked struct {
 	all        bool // the users of all databases
-	ofDatabase bool // those of the command's database
+	ofDatabase bool // the users or roles of the command's database
 	names      []auth.Name
 }
 
-// needs notes the action that is needed for what is asked about, but for what the user may look at
-// in any case.
+// needs notes the action that is needed for the selection, except for names that the user may always see
+// (own).
 func (x *asked) needs(q *command.PrivilegeCheck, a auth.Action, own func(auth.Name) bool) {
 	if x.all {
 		q.NeedEverywhere(a)
@@ -57,7 +57,7 @@ func parseUsersInfo(c *command.Call) (command.Request, error) {
 			if !v.IsMissing() {
 				a.customData, err = c.BoolArg(name, v)
 			}
-		case "authenticatedMechanism": // users of every mechanism are kept in the same place
+		case "authenticatedMechanism": // users of all mechanisms are stored in the same place
 			_, err = c.StringArg(name, v)
 		case "filter":
 			a.filter, err = c.DocArg(name, v)
@@ -72,12 +72,12 @@ func parseUsersInfo(c *command.Call) (command.Request, error) {
 	return a, err
 }
 
-// Needs notes what is needed to look at others; everybody may look at itself.
+// Needs notes the privilege to see other users; every user may see itself.
 func (a *usersInfoArgs) Needs(q *command.PrivilegeCheck) {
 	a.needs(q, auth.ViewUser, func(n auth.Name) bool { return q.Call.Peer.User.Called(n.Name, n.DB) })
 }
 
-// Run describes users: one, some, those of a database, all.
+// Run describes one user, several users, or all users of a database or of the server.
 // Manual: reference/command/usersInfo. Errors: TypeMismatch (14), BadValue (2),
 // InvalidOptions (72).
 func (a *usersInfoArgs) Run(c *command.Call) (err error) {
@@ -134,7 +134,7 @@ func usersAsked(c *command.Call) (x asked, err error) {
 	return x, err
 }
 
-// users finds the users that are asked about.
+// users returns the selected users.
 func (x *asked) users(c *command.Call) (users []*auth.User) {
 	switch {
 	case x.all:
@@ -150,7 +150,7 @@ func (x *asked) users(c *command.Call) (users []*auth.User) {
 	return users
 }
 
-// namesOf reads a first field that is a name or an array of names.
+// namesOf reads a first field with a name or an array of names.
 func namesOf(c *command.Call, kind string) ([]auth.Name, error) {
 	if _, ok := c.Value.Array(); ok {
 		return namesArg(c, c.Name(), kind, c.Value)
@@ -162,7 +162,7 @@ func namesOf(c *command.Call, kind string) ([]auth.Name, error) {
 	return []auth.Name{n}, err
 }
 
-// userInfo describes one user. Errors: why the command is to end.
+// userInfo describes one user. Errors: the reason why the command must end.
 func userInfo(c *command.Call, u *auth.User, a *usersInfoArgs) (bson.Raw, error) {
 	b := bson.NewBuilder(nil)
 	b.String("_id", u.DB+"."+u.Name.Name)

@@ -1,17 +1,16 @@
-// Package failpoint is the room of failures on demand: configureFailPoint, with which the
-// tests of drivers and of applications let commands fail, connections break and this server
-// end.
+// Package failpoint is the room of failures on demand: configureFailPoint, with which the tests of drivers
+// and of applications make commands fail, close connections and kill this server.
 //
-// It owns the fail points that are switched on, each address that the server listens on its
-// own, and the one that kills the process at a step of a background job. It answers the
-// chain's hook Fail, which the chain and commands call at the places where something can
-// fail (command.FailPlace), and the steps of the jobs.
+// The room owns the fail points that are on, which each listening address has separately, and the fail point
+// that kills the process at a step of a background job. It sets the chain's hook Fail, which the chain and
+// commands call at places where a failure can be injected (command.FailPlace), and observes the steps of the
+// jobs.
 //
-// Invariants: without --enable-test-commands there is no fail point, and the hook costs a
-// look at one number. A fail point that is off fails nothing.
+// Invariants: without --enable-test-commands there are no fail points, and the hook costs one atomic read. A
+// fail point that is off has no effect.
 //
-// Words: a mode says how often a fail point fires: always, a number of times, after a
-// number, or by chance.
+// Words. Mode: how often a fail point fires: always, a number of times, after a number of times, or with a
+// probability.
 //
 // Sources: the drivers' specification of unified tests (fail points), and the public
 // descriptions of MongoDB's failCommand.

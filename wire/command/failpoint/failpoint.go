@@ -16,38 +16,36 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// failPoints are the failures a test has asked for. Each address the server
-// listens on has its own, as each mongos has: a test of pinning makes the one
-// fail that it talks to and not the other.
+// failPoints holds the fail points. Each address on which the server listens has its own, as each mongos has:
+// a test of pinning makes one mongos fail and not the other.
 // Spec: the drivers' tests (fail points), MongoDB's failCommand.
 type failPoints struct {
-	on    atomic.Int32 // how many are enabled: all that commands look at otherwise
+	on    atomic.Int32 // number of enabled fail points: the only field that commands read while it is 0
 	mu    sync.Mutex
 	fails map[failPlace]*failCommand
 }
 
-// failPlace is where a fail point stands.
+// failPlace identifies a fail point at an address.
 type failPlace struct{ name, address string }
 
-// The fail points there are.
+// The names of the fail points.
 const (
 	// failCommandPoint makes commands fail before they run.
 	failCommandPoint = "failCommand"
-	// failGetMorePoint makes a getMore fail that has found its cursor.
+	// failGetMorePoint makes a getMore fail after it has found its cursor.
 	failGetMorePoint = "failGetMoreAfterCursorCheckout"
-	// timeOutPoint makes every time limit be over at once.
+	// timeOutPoint makes every time limit expire at once.
 	timeOutPoint = "maxTimeAlwaysTimeOut"
-	// endlessPoint makes no time limit hold.
+	// endlessPoint disables all time limits.
 	endlessPoint = "maxTimeNeverTimeOut"
-	// noMeteringPoint lets commands run without counting and charging what they do,
-	// on all addresses: for measuring what that costs.
+	// noMeteringPoint lets commands run without counting and charging their work, on all addresses: for
+	// measurements of the cost of metering.
 	noMeteringPoint = "noMetering"
-	// parkCursorsPoint parks cursors after each batch, on all addresses, and not only when there
-	// are many.
+	// parkCursorsPoint parks cursors after each batch, on all addresses, and not only if there are many.
 	parkCursorsPoint = "parkCursors"
 )
 
-// failMode says how often a fail point fails.
+// failMode is the mode of a fail point: how often it fires.
 type failMode struct {
 	always bool
 	skip   int64
@@ -55,7 +53,7 @@ type failMode struct {
 	chance float64
 }
 
-// share returns the chance of a failure, for a fail point that does not count.
+// share returns the probability of a failure, for a fail point that does not count.
 func (m failMode) share() float64 {
 	switch {
 	case m == failMode{}:
@@ -66,7 +64,7 @@ func (m failMode) share() float64 {
 	return 1
 }
 
-// next reports whether this time is one. done reports that none will follow.
+// next reports whether the fail point fires this time. done is true if it will never fire again.
 func (m *failMode) next() (yes, done bool) {
 	switch {
 	case m.always:
@@ -84,7 +82,7 @@ func (m *failMode) next() (yes, done bool) {
 	return false, true
 }
 
-// failCommand makes commands fail.
+// failCommand is a fail point that makes commands fail.
 type failCommand struct {
 	mode      failMode
 	enabled   bool
@@ -94,11 +92,11 @@ type failCommand struct {
 	namespace string
 	code      mongoerr.Code
 	hasCode   bool
-	text      string // text is the error's; "" is the usual one
+	text      string // of the error; "" for the default
 	labels    mongoerr.Labels
 	hasLabels bool
-	thread    string // of the connection, "conn" and its number; "" for any
-	all       bool   // commands, whatever their names
+	thread    string // the connection, "conn" and its number; "" for any
+	all       bool   // all commands, whatever their names
 	close     bool
 	panics    bool // ours: the command panics
 	block     time.Duration
@@ -106,8 +104,8 @@ type failCommand struct {
 	extra     []byte   // errorExtraInfo, as elements
 }
 
-// failAt fails a command at a place if a test has asked for that. Errors: any; for a
-// connection to be closed wire.ErrHangUp.
+// failAt returns an error if a fail point is set at this place. Errors: any; wire.ErrHangUp closes the
+// connection.
 func (s *State) failAt(c *command.Call, at command.FailPlace) error {
 	if s.failPoints.on.Load() == 0 {
 		return nil
@@ -147,7 +145,7 @@ func (s *State) failGetMore(c *command.Call) error {
 	return p.fail(c)
 }
 
-// failTimeLimit fails a command with maxTimeMS, or takes its limit away.
+// failTimeLimit fails a command with maxTimeMS, or removes its limit.
 // Errors: cluster.ErrTimeLimit, command.ErrEndless.
 func (s *State) failTimeLimit(c *command.Call) error {
 	if _, yes := s.failPoints.enter(failPlace{timeOutPoint, c.Conn.Local().String()}, c); yes {
@@ -159,7 +157,7 @@ func (s *State) failTimeLimit(c *command.Call) error {
 	return nil
 }
 
-// enter counts a command that comes by and reports whether it has to fail.
+// enter counts a command that reaches a fail point, and reports whether it must fail.
 func (f *failPoints) enter(at failPlace, c *command.Call) (failCommand, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -178,7 +176,7 @@ func (f *failPoints) enter(at failPlace, c *command.Call) (failCommand, bool) {
 	return *p, yes
 }
 
-// set replaces a fail point and returns how often it was entered so far.
+// set replaces a fail point and returns how often the fail point has fired so far.
 func (f *failPoints) set(at failPlace, p failCommand) int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -198,7 +196,7 @@ func (f *failPoints) set(at failPlace, p failCommand) int64 {
 	return p.entered
 }
 
-// fail does what was asked for.
+// fail carries out the failure.
 func (p *failCommand) fail(c *command.Call) error {
 	if p.block > 0 {
 		if err := command.Wait(c.Ctx, p.block); err != nil {
@@ -230,7 +228,7 @@ func (p *failCommand) fail(c *command.Call) error {
 	return nil
 }
 
-// concerns reports that the fail point is about the command.
+// concerns reports whether the fail point applies to the command.
 func (p *failCommand) concerns(c *command.Call) bool {
 	if p.appName != "" && p.appName != appName(c) || p.thread != "" && p.thread != fmt.Sprintf("conn%d", c.Conn.ID()) {
 		return false
@@ -252,8 +250,8 @@ func (p *failCommand) concerns(c *command.Call) bool {
 	return false
 }
 
-// appName is the name of the client's application. The hello that opens a
-// connection brings it along, and fail points look before that hello runs.
+// appName returns the name of the client's application. The first hello of a connection contains the name,
+// and fail points are checked before that hello runs.
 func appName(c *command.Call) string {
 	if c.Peer.Client.Load() != nil {
 		return c.Peer.AppName
@@ -350,7 +348,7 @@ func parseFailMode(v bson.Value) (m failMode, err error) {
 		default:
 			return m, mongoerr.New(mongoerr.BadValue, "unknown mode option: %s", it.Name)
 		}
-		if how == "times" || how == "skip" && name != "times" { // drivers send those they do not mean as zeros
+		if how == "times" || how == "skip" && name != "times" { // drivers send unused options as zeros
 			continue
 		}
 		how, m = name, failMode{}
@@ -424,7 +422,7 @@ func (p *failCommand) parse(data bson.Raw) error {
 			p.thread, ok = v.Str()
 		case "failAllCommands":
 			p.all, ok = v.Boolean()
-		case "failInternalCommands", "failLocalClients": // which there are none of
+		case "failInternalCommands", "failLocalClients": // there are none of these
 			_, ok = v.Boolean()
 		default:
 			return mongoerr.New(mongoerr.BadValue, "unknown data of failCommand: %s", it.Name)

@@ -10,21 +10,21 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// killAtJobStepPoint is a fail point of ours: the server process kills itself when a
-// background job comes to a step, as kill -9 would.
+// killAtJobStepPoint is a fail point of ours: the server process kills itself when a background job reaches a
+// step, as kill -9 would.
 //
 //	{configureFailPoint: "killAtJobStep", mode: "alwaysOn", data: {step: "copied", pauseMS: 5}}
 const killAtJobStepPoint = "killAtJobStep"
 
-// jobKill is that fail point. Safe for concurrent use.
+// jobKill holds the state of that fail point. Safe for concurrent use.
 type jobKill struct {
 	mu    sync.Mutex
 	mode  failMode
 	step  string
-	pause time.Duration // between coming to the step and the end: others go on
+	pause time.Duration // the delay before the process is killed, in which others continue
 }
 
-// set turns it on or off. Errors: TypeMismatch (14), BadValue (2).
+// set turns the fail point on or off. Errors: TypeMismatch (14), BadValue (2).
 func (k *jobKill) set(mode failMode, data bson.Raw) error {
 	step, pause := "", int64(0)
 	for it := data.Iter(); it.Next(); {
@@ -48,7 +48,7 @@ func (k *jobKill) set(mode failMode, data bson.Raw) error {
 	return nil
 }
 
-// at is told of the steps of jobs.
+// at is called at each step of a job.
 func (k *jobKill) at(step string) {
 	k.mu.Lock()
 	yes := false
@@ -64,5 +64,5 @@ func (k *jobKill) at(step string) {
 	if p, err := os.FindProcess(os.Getpid()); err == nil {
 		_ = p.Kill()
 	}
-	select {} // nothing more is done until the end comes
+	select {} // no further step runs before the process ends
 }

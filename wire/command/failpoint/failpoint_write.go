@@ -6,12 +6,12 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// failWritePoint makes retryable writes fail, and writes of transactions, around
-// the commit of a statement. Spec: retryable-writes/tests (onPrimaryTransactionalWrite).
+// failWritePoint makes retryable writes and writes of transactions fail around the commit of a statement.
+// Spec: retryable-writes/tests (onPrimaryTransactionalWrite).
 const failWritePoint = "onPrimaryTransactionalWrite"
 
-// parseWrite reads the data of onPrimaryTransactionalWrite: closeConnection, true
-// unless it says otherwise, and failBeforeCommitExceptionCode.
+// parseWrite reads the data of onPrimaryTransactionalWrite: closeConnection (default true) and
+// failBeforeCommitExceptionCode.
 // Errors: TypeMismatch (14), BadValue (2).
 func (p *failCommand) parseWrite(data bson.Raw) error {
 	p.close = true
@@ -34,9 +34,9 @@ func (p *failCommand) parseWrite(data bson.Raw) error {
 	return nil
 }
 
-// failWrite is called inside the transaction that has the effect of a statement.
-// An error keeps it from committing; the connection may be closed either way.
-// Errors: the one that the fail point names.
+// failWrite is called inside the transaction with the effect of a statement. An error prevents its commit;
+// the connection may be closed in both cases.
+// Errors: the error of the fail point.
 func (s *State) failWrite(c *command.Call) error {
 	p, yes := s.failPoints.enter(failPlace{failWritePoint, c.Conn.Local().String()}, c)
 	if !yes {

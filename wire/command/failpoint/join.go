@@ -1,6 +1,6 @@
 package failpoint
 
-// join hands the room's answers to the server.
+// join registers the hook and the observer of the room at the server.
 func (s *State) join() {
 	s.Hooks.Fail = s.failAt
 	if s.TestCommands && s.Jobs != nil {

@@ -2,14 +2,14 @@ package failpoint
 
 import "github.com/cantledb/cantle/wire/command"
 
-// State is the room: what its commands share. Safe for concurrent use.
+// State is the room: the state that its commands share. Safe for concurrent use.
 type State struct {
 	*command.Server
-	failPoints failPoints // failPoints are those that are on
-	jobKill    jobKill    // jobKill is the one that ends the process
+	failPoints failPoints // the fail points that are on
+	jobKill    jobKill    // the fail point that kills the process
 }
 
-// New makes the room, and joins it to the server.
+// New returns the room, and joins it to the server.
 func New(server *command.Server) *State {
 	s := &State{Server: server}
 	s.join()

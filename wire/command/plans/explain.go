@@ -10,8 +10,7 @@ import (
 	"github.com/cantledb/cantle/wire/explained"
 )
 
-// explainRequest is an explain whose arguments have been read, those of the command in it among
-// them.
+// explainRequest is an explain with parsed arguments, including those of the command in it.
 type explainRequest struct {
 	state *State
 	part  *command.Part
@@ -66,11 +65,11 @@ func (s *State) parseExplain(c *command.Call) (command.Request, error) {
 	return r, nil
 }
 
-// Needs notes what the explained command needs.
+// Needs notes the privileges of the explained command.
 func (r *explainRequest) Needs(q *command.PrivilegeCheck) { q.Part(r.part) }
 
-// Run answers explain: the plan of a command, and with executionStats
-// what running it did. Writes are not carried out.
+// Run answers explain: with the plan of a command, and with executionStats also with counters of its
+// execution. Writes are not carried out.
 // Manual: reference/command/explain, reference/explain-results.
 func (r *explainRequest) Run(c *command.Call) error {
 	p := r.part
@@ -85,14 +84,14 @@ func (r *explainRequest) Run(c *command.Call) error {
 	}
 	x.Command, x.Level = p.Body, r.level
 	err = r.state.explain(&inner, x)
-	c.Op.Receipt.Merge(&inner.Op.Receipt) // the explain costs what its run costs
+	c.Op.Receipt.Merge(&inner.Op.Receipt) // the charge of explain is that of the run
 	return err
 }
 
-// explain opens the read, runs it if asked for, and prints what it knows.
+// explain opens the read, runs it if the verbosity requires that, and appends the report.
 func (s *State) explain(c *command.Call, x *explained.Explained) error {
 	r := &report{c: c, x: x, trace: &cluster.Trace{}}
-	if shape, err := queryShape(c, x); err == nil { // else the command has the error to tell
+	if shape, err := queryShape(c, x); err == nil { // else opening the read returns the error
 		r.shapeHash = shapeHash(shape)
 		if r.setting = s.querySettings.of(x, r.shapeHash); r.setting != nil {
 			c.Op.Allowed = r.setting.allowed
@@ -119,7 +118,7 @@ func (s *State) explain(c *command.Call, x *explained.Explained) error {
 	}
 	r.s = stream
 	if r.estimate, err = stream.Estimate(c.Env(), x.Modify); r.ownFault(err) != nil {
-		r.estimate, err = cluster.Estimate{}, nil // what fails has no price
+		r.estimate, err = cluster.Estimate{}, nil // a query that fails has no estimate
 	}
 	if err == nil {
 		err = r.run()
@@ -129,5 +128,5 @@ func (s *State) explain(c *command.Call, x *explained.Explained) error {
 		return err
 	}
 	r.print(c.Reply)
-	return c.Env().Interrupted() // then it has left things out
+	return c.Env().Interrupted() // after an interrupt the report is incomplete
 }

@@ -14,17 +14,15 @@ import (
 	"github.com/cantledb/cantle/wire/explained"
 )
 
-// On the Cosmos listener an explanation has Azure Cosmos DB's shape besides
-// MongoDB's: a stage $query with the paths of its filter that have an index and
-// those that have none, and what running it met, or $pointLookup with the record that
-// was read. It holds what is known here: Cosmos DB's times of single phases and the
-// sizes of documents that are not returned are left out. A pipeline keeps MongoDB's shape
-// alone, which has another field stages.
-// Source: Azure Cosmos DB for MongoDB, "troubleshoot-query-performance"; the replies of
-// accounts in cjoakim/azure-cosmos-db, apis/mongo/java/readme.md (2023), whose numbers are
-// doubles.
+// On the Cosmos listener an explanation has Azure Cosmos DB's form besides MongoDB's: a stage $query with the
+// paths of its filter with and without an index, and counters of the execution, or $pointLookup with the
+// record that was read. Values that are not available here are left out: Cosmos DB's times of single phases,
+// and the sizes of documents that are not returned. A pipeline has MongoDB's form only, which has a different
+// field stages.
+// Source: Azure Cosmos DB for MongoDB, "troubleshoot-query-performance"; the replies of accounts in
+// cjoakim/azure-cosmos-db, apis/mongo/java/readme.md (2023), whose numbers are doubles.
 
-// cosmosVerbosity reads a verbosity as clients of Azure Cosmos DB write it, as in
+// cosmosVerbosity reads a verbosity in the form that clients of Azure Cosmos DB use, as in
 // {executionStatistics: true}. ok is false for a verbosity of MongoDB's.
 // Errors: BadValue (2) for a name other than executionStatistics.
 func cosmosVerbosity(c *command.Call, v bson.Value) (level explained.Verbosity, ok bool, err error) {
@@ -43,7 +41,7 @@ func cosmosVerbosity(c *command.Call, v bson.Value) (level explained.Verbosity, 
 	return level, true, nil
 }
 
-// cosmosStages prints the report as Azure Cosmos DB does.
+// cosmosStages appends the report in Azure Cosmos DB's form.
 func (r *report) cosmosStages(b *bson.Builder) {
 	ran := r.x.Level != explained.PlanOnly
 	id, point := r.pointRead()
@@ -60,7 +58,7 @@ func (r *report) cosmosStages(b *bson.Builder) {
 		b.Double("in", float64(r.returned))
 		b.Double("out", float64(r.returned))
 		b.BeginDoc("dependency")
-		b.Double("getNextPageCount", 1) // it was read to the end at once
+		b.Double("getNextPageCount", 1) // it was read to the end in one page
 		b.Double("count", float64(len(r.s.Shards)))
 		b.Double("time", inMillis(r.took))
 		b.Int64("bytes", r.bytes)
@@ -105,8 +103,7 @@ func (r *report) cosmosStages(b *bson.Builder) {
 	b.String("ActivityId", command.NewActivity().String())
 }
 
-// pointRead returns the _id of the one record that the plan reads by its key; ok is false for any
-// other plan.
+// pointRead returns the _id of the only record that the plan reads by its key; ok is false for other plans.
 func (r *report) pointRead() (id bson.Value, ok bool) {
 	if r.s.Solution == nil || !r.s.Solution.Point || r.s.Coll == nil {
 		return id, false
@@ -127,8 +124,8 @@ func equals(v bson.Value) bson.Value {
 	return v
 }
 
-// cosmosItem prints the record of a point read: its _id and, if the shard key has
-// one field, that value.
+// cosmosItem appends the record of a point read: its _id and, if the shard key has one field, the value of
+// that field.
 func (r *report) cosmosItem(b *bson.Builder, id bson.Value) {
 	b.BeginArray("items")
 	b.BeginDoc("")
@@ -142,8 +139,8 @@ func (r *report) cosmosItem(b *bson.Builder, id bson.Value) {
 	b.End()
 }
 
-// cosmosShards prints what each partition did. Partitions are read side by side, so
-// that the time of one is known only where it is alone.
+// cosmosShards appends counters of each partition. Partitions are read concurrently, so the time of a
+// partition is available only if there is one.
 func (r *report) cosmosShards(b *bson.Builder, ran bool) {
 	b.BeginArray("shardInformation")
 	for _, p := range r.trace.Parts {
@@ -165,8 +162,8 @@ func (r *report) cosmosShards(b *bson.Builder, ran bool) {
 	b.End()
 }
 
-// cosmosMetrics prints the sums over all partitions. The hit ratio is that of the
-// documents that were loaded; there is none where none was.
+// cosmosMetrics appends the sums over all partitions. The hit ratio refers to the loaded documents; it is
+// missing if none was loaded.
 func (r *report) cosmosMetrics(b *bson.Builder) {
 	var retrieved int64
 	for _, p := range r.trace.Parts {
@@ -185,10 +182,10 @@ func (r *report) cosmosMetrics(b *bson.Builder) {
 	b.End()
 }
 
-// cosmosPaths prints the paths of the filter, by whether an index leads to them.
+// cosmosPaths appends the paths of the filter, those with an index and those without.
 func (r *report) cosmosPaths(b *bson.Builder) {
 	var paths []string
-	if n, err := match.Parse(r.c.Env(), r.x.Find.Filter); err == nil { // else the read has told the error
+	if n, err := match.Parse(r.c.Env(), r.x.Find.Filter); err == nil { // else the read has returned the error
 		filterPaths(n, "", func(p string) {
 			if p != "" && !slices.Contains(paths, p) {
 				paths = append(paths, p)
@@ -219,9 +216,9 @@ func appendPaths(b *bson.Builder, name string, paths []string, in func(string) b
 	b.End()
 }
 
-// usable returns the paths of a filter whose values can be found by an index: one of one field or
-// a wildcard, or a compound one that begins with the path or with others of the filter. A
-// partial index counts where the plan uses it.
+// usable returns the paths of a filter whose values can be found in an index: in a single-field or wildcard
+// index, or in a compound index that begins with the path or with other paths of the filter. A partial index
+// counts only if the plan uses it.
 func (r *report) usable(paths []string) (single, compound map[string]bool) {
 	single, compound = map[string]bool{}, map[string]bool{}
 	if r.s.Coll == nil {
@@ -256,7 +253,7 @@ func (r *report) usable(paths []string) (single, compound map[string]bool) {
 	return single, compound
 }
 
-// filterPaths reports the paths that a filter looks at, from the document's root.
+// filterPaths calls add with the paths that a filter examines, from the document's root.
 func filterPaths(n match.Node, under string, add func(string)) {
 	switch n := n.(type) {
 	case *match.ElemMatch:
@@ -274,12 +271,12 @@ func filterPaths(n match.Node, under string, add func(string)) {
 	}
 }
 
-// countersOf is the tree of stages with what they have counted.
+// countersOf returns the tree of stages with their counters.
 func countersOf(op exec.Operator) bson.Raw {
 	b := bson.NewBuilder(nil)
 	op.Explain(b, true)
 	return b.Doc()
 }
 
-// inMillis is a duration in milliseconds.
+// inMillis returns a duration in milliseconds.
 func inMillis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -20,7 +20,7 @@ import (
 	"github.com/cantledb/cantle/wire/explained"
 )
 
-// report prints one explanation.
+// report formats one explanation.
 type report struct {
 	c         *command.Call
 	x         *explained.Explained
@@ -32,11 +32,10 @@ type report struct {
 	returned  int64
 	bytes     int64 // of the documents returned
 	took      time.Duration
-	failed    *mongoerr.Error // why it did not come to its end; nil: it did
+	failed    *mongoerr.Error // the error that ended the execution; nil if it succeeded
 }
 
-// run reads to the end where counters are asked for. A pipeline that writes is
-// only planned.
+// run executes the read to its end if counters are requested. A pipeline that writes is only planned.
 func (r *report) run() error {
 	defer r.s.Settle()
 	if r.x.Level == explained.PlanOnly || r.s.Pipeline != nil && r.s.Pipeline.Writes() {
@@ -46,7 +45,7 @@ func (r *report) run() error {
 	for {
 		row, err := r.s.Next(r.c.Env())
 		if r.failed = r.ownFault(err); r.failed != nil {
-			break // which is part of the explanation
+			break // the error is part of the explanation
 		}
 		if err != nil {
 			return err
@@ -61,7 +60,7 @@ func (r *report) run() error {
 	return nil
 }
 
-// ownFault is the error of a query that fails by itself, nil for any other.
+// ownFault returns the error of a query that fails by itself, nil for an interrupt and other errors.
 func (r *report) ownFault(err error) (e *mongoerr.Error) {
 	if r.c.Ctx.Err() == nil && errors.As(err, &e) {
 		return e
@@ -69,7 +68,7 @@ func (r *report) ownFault(err error) (e *mongoerr.Error) {
 	return nil
 }
 
-// print writes the reply.
+// print appends the reply.
 func (r *report) print(b *bson.Builder) {
 	b.String("explainVersion", "1")
 	if r.x.Pipeline != nil {
@@ -97,7 +96,7 @@ func (r *report) print(b *bson.Builder) {
 	b.End()
 }
 
-// withDB is the command with its database.
+// withDB returns the command with its database as $db.
 func (r *report) withDB() bson.Raw {
 	b := bson.NewBuilder(nil)
 	for it := r.x.Command.Iter(); it.Next(); {
@@ -109,7 +108,7 @@ func (r *report) withDB() bson.Raw {
 	return b.Doc()
 }
 
-// serverInfo prints which server explains.
+// serverInfo appends the address and version of the server.
 func (r *report) serverInfo(b *bson.Builder) {
 	host, port, _ := net.SplitHostPort(r.c.Server.Address())
 	n, _ := strconv.Atoi(port)
@@ -121,7 +120,7 @@ func (r *report) serverInfo(b *bson.Builder) {
 	b.End()
 }
 
-// queryPlanner prints the plan; winning prints the winning one.
+// queryPlanner appends the plan; winning appends the winning plan.
 func (r *report) queryPlanner(b *bson.Builder, winning func(b *bson.Builder)) {
 	b.BeginDoc("queryPlanner")
 	r.plannerHead(b)
@@ -136,7 +135,7 @@ func (r *report) queryPlanner(b *bson.Builder, winning func(b *bson.Builder)) {
 	b.End()
 }
 
-// plannerHead prints what is known before there is a plan.
+// plannerHead appends the fields that do not depend on the plan.
 func (r *report) plannerHead(b *bson.Builder) {
 	ns := r.x.Ns
 	if r.s.Coll != nil {
@@ -159,7 +158,7 @@ func (r *report) plannerHead(b *bson.Builder) {
 	b.Bool("prunedSimilarIndexes", false)
 }
 
-// filter is that of the read: a pipeline's leading $match.
+// filter returns the filter of the read; for a pipeline its leading $match.
 func (r *report) filter() bson.Raw {
 	if r.x.Pipeline == nil {
 		return r.x.Find.Filter
@@ -170,7 +169,7 @@ func (r *report) filter() bson.Raw {
 	return bson.Empty
 }
 
-// rejected prints the plans that were not chosen.
+// rejected appends the plans that were not chosen.
 func (r *report) rejected(b *bson.Builder) {
 	if r.s.Solution == nil {
 		return
@@ -182,7 +181,7 @@ func (r *report) rejected(b *bson.Builder) {
 	}
 }
 
-// trials prints how the candidates did before one of them was chosen.
+// trials appends the counters of the candidates before one of them was chosen.
 func (r *report) trials(b *bson.Builder) {
 	b.BeginArray("allPlansExecution")
 	defer b.End()
@@ -202,8 +201,8 @@ func (r *report) trials(b *bson.Builder) {
 	}
 }
 
-// plan prints the winning plan: the tree of an unsharded collection, or what
-// every shard does and how the rows meet.
+// plan appends the winning plan: the tree of an unsharded collection, or the plan of every shard and the way
+// in which their rows are merged.
 func (r *report) plan(b *bson.Builder) {
 	r.wrap(b, false, func(b *bson.Builder) {
 		if r.s.Coll == nil {
@@ -232,7 +231,7 @@ func (r *report) plan(b *bson.Builder) {
 	})
 }
 
-// wrap prints the stage of a write or count around a plan.
+// wrap appends the stage of a write or count around a plan.
 func (r *report) wrap(b *bson.Builder, stats bool, inside func(b *bson.Builder)) {
 	if r.x.Stage == "" || r.s.Coll != nil && r.s.Coll.Sharded() && !stats {
 		inside(b)
@@ -263,7 +262,7 @@ func (r *report) wrap(b *bson.Builder, stats bool, inside func(b *bson.Builder))
 	b.End()
 }
 
-// mergeStage names how the rows of shards meet.
+// mergeStage returns the name of the stage that merges the rows of shards.
 func (r *report) mergeStage() string {
 	switch {
 	case len(r.s.Shards) == 1:
@@ -274,13 +273,13 @@ func (r *report) mergeStage() string {
 	return "SHARD_MERGE"
 }
 
-// shardHead prints which shard a part of a plan is about.
+// shardHead appends the shard of a part of a plan.
 func (r *report) shardHead(b *bson.Builder, p cluster.Part) {
 	b.String("shardName", command.ShardName(p.Shard.ID))
 	b.String("connectionString", r.c.Server.Address())
 }
 
-// executionStats prints counters; stages prints the tree with them.
+// executionStats appends counters; stages appends the tree with counters.
 func (r *report) executionStats(b *bson.Builder, stages func(b *bson.Builder)) {
 	tree := bson.NewBuilder(nil)
 	stages(tree)
@@ -296,7 +295,7 @@ func (r *report) executionStats(b *bson.Builder, stages func(b *bson.Builder)) {
 	}
 }
 
-// success prints whether the command would have come to its end, and why not.
+// success appends whether the execution succeeded, and the error if it did not.
 // Manual: reference/explain-results#mongodb-data-explain.executionStats.executionSuccess.
 func (r *report) success(b *bson.Builder) {
 	b.Bool("executionSuccess", r.failed == nil)
@@ -306,7 +305,7 @@ func (r *report) success(b *bson.Builder) {
 	}
 }
 
-// rows is what the command would return.
+// rows returns the number of rows that the command would return.
 func (r *report) rows() int64 {
 	if r.x.Stage != "" {
 		return 0
@@ -314,7 +313,7 @@ func (r *report) rows() int64 {
 	return r.returned
 }
 
-// executed prints the stages with their counters.
+// executed appends the stages with their counters.
 func (r *report) executed(b *bson.Builder) {
 	r.wrap(b, true, func(b *bson.Builder) {
 		if r.s.Coll == nil {
@@ -339,7 +338,7 @@ func (r *report) executed(b *bson.Builder) {
 	})
 }
 
-// shardStats prints the counters of one shard.
+// shardStats appends the counters of one shard.
 func (r *report) shardStats(b *bson.Builder, op exec.Operator, name string) {
 	tree := bson.NewBuilder(nil)
 	op.Explain(tree, true)
@@ -354,8 +353,8 @@ func (r *report) shardStats(b *bson.Builder, op exec.Operator, name string) {
 	b.Raw("executionStages", d)
 }
 
-// printPipeline prints the plan of an aggregation: as a find's when the query
-// does all the work, else its stages; by shard when there are several.
+// printPipeline appends the plan of an aggregation: like that of a find if the query does all the work, else
+// its stages; by shard if there are several.
 func (r *report) printPipeline(b *bson.Builder) {
 	if r.s.Coll != nil && r.s.Coll.Sharded() {
 		r.printDivided(b)
@@ -368,7 +367,7 @@ func (r *report) printPipeline(b *bson.Builder) {
 	r.printStages(b, op)
 }
 
-// printStages prints what runs in one place.
+// printStages appends the stages that run in one place.
 func (r *report) printStages(b *bson.Builder, op exec.Operator) {
 	bare, full := stagesOf(op, false), stagesOf(op, true)
 	first, _ := bare.Index(0)
@@ -388,14 +387,14 @@ func (r *report) printStages(b *bson.Builder, op exec.Operator) {
 	r.stageList(b, bare, full, tree, stats)
 }
 
-// stagesOf lists an operator and those that it reads from, with stats what they did.
+// stagesOf lists an operator and the operators below it, with their counters if stats is true.
 func stagesOf(op exec.Operator, stats bool) bson.Raw {
 	b := bson.NewArrayBuilder(nil)
 	agg.ExplainStages(b, op, stats)
 	return b.Doc()
 }
 
-// cursor prints the part of a pipeline that is a query.
+// cursor appends the part of a pipeline that is a query.
 func (r *report) cursor(b *bson.Builder, tree, stats bson.Raw) {
 	r.queryPlanner(b, func(b *bson.Builder) { b.Splice(tree.Elements()) })
 	if r.x.Level == explained.PlanOnly {
@@ -415,7 +414,7 @@ func (r *report) cursor(b *bson.Builder, tree, stats bson.Raw) {
 	b.End()
 }
 
-// stageList prints the stages of a pipeline; the first may be a query.
+// stageList appends the stages of a pipeline; the first may be a query.
 func (r *report) stageList(b *bson.Builder, bare, full, tree, stats bson.Raw) {
 	list := full
 	if r.x.Level == explained.PlanOnly {
@@ -441,8 +440,8 @@ func (r *report) stageList(b *bson.Builder, bare, full, tree, stats bson.Raw) {
 	b.End()
 }
 
-// printDivided prints a pipeline that is cut into what runs on the shards and
-// what runs on their rows.
+// printDivided appends a pipeline that is divided into a part that runs on the shards and a part that runs on
+// their merged rows.
 func (r *report) printDivided(b *bson.Builder) {
 	if len(r.s.Shards) <= 1 || r.s.Pipeline == nil {
 		b.String("mergeType", "none")
@@ -469,7 +468,7 @@ func (r *report) printDivided(b *bson.Builder) {
 	b.End()
 }
 
-// appendStages prints the stages of a pipeline.
+// appendStages appends the stages of a pipeline.
 func appendStages(b *bson.Builder, name string, p *agg.Pipeline) {
 	b.BeginArray(name)
 	for _, s := range p.Stages() {
@@ -480,9 +479,9 @@ func appendStages(b *bson.Builder, name string, p *agg.Pipeline) {
 	b.End()
 }
 
-// charge prints the request units by partition, in the words of Azure Cosmos DB:
-// what the command was expected to cost, and, if it ran, what it has cost. A write
-// is not carried out, so its bill leaves out what the estimate has of writing.
+// charge appends the request units by partition, with the names of Azure Cosmos DB: the estimate of the
+// command, and if it ran, its charge. A write is not carried out, so its charge excludes the part of the
+// estimate for writing.
 func (r *report) charge(b *bson.Builder) {
 	receipt := r.c.Op.Receipt.Receipt()
 	if r.s.Coll != nil && len(r.estimate.Receipt.Lines) > 0 {
@@ -525,7 +524,7 @@ func (r *report) charge(b *bson.Builder) {
 	b.End()
 }
 
-// charges prints the parts of a receipt over all shards.
+// charges appends the parts of a receipt, summed up over all shards.
 func (r *report) charges(b *bson.Builder, receipt ratelimit.Receipt) {
 	sums := map[ratelimit.Item]ratelimit.MicroRU{}
 	for _, line := range receipt.Lines {

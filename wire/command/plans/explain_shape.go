@@ -15,15 +15,15 @@ import (
 	"github.com/cantledb/cantle/wire/explained"
 )
 
-// Shapes are commands without their values, as hashes: by them logs and explain
-// put together what is the same query with other arguments.
+// Shapes are commands without their values, represented by hashes: with them logs and explain group commands
+// that are the same query with different arguments.
 //
-// The plan's shape (planCacheShapeHash) is what the planner looks at: filter in
-// any order, sort, projection, collation. The query's shape (queryShapeHash) is
-// the command as it was written.
+// The plan's shape (planCacheShapeHash) consists of everything that influences the planner: the filter in any
+// order, the sort, projection and collation. The query's shape (queryShapeHash) is the command as it was
+// written.
 // Manual: core/query-plans#plan-cache-query-shape.
 
-// planShape is the hash of the plan's shape.
+// planShape returns the hash of the plan's shape.
 func (r *report) planShape() string {
 	b := bson.NewBuilder(nil)
 	if f, err := match.Parse(r.c.Env(), r.filter()); err == nil {
@@ -52,9 +52,8 @@ func (r *report) planShape() string {
 	return strings.ToUpper(hex.EncodeToString(sum[:4]))
 }
 
-// queryShape is the query's shape: a command as $querySettings shows it.
-// Manual: core/query-shapes. Errors: those of parsing the filter, why the
-// command is to end.
+// queryShape returns the query's shape: a command in the form of $querySettings.
+// Manual: core/query-shapes. Errors: those of parsing the filter, the reason why the command must end.
 func queryShape(c *command.Call, x *explained.Explained) (bson.Raw, error) {
 	b := bson.NewBuilder(nil)
 	b.BeginDoc("cmdNs")
@@ -100,16 +99,16 @@ func queryShape(c *command.Call, x *explained.Explained) (bson.Raw, error) {
 		}
 		b.End()
 	}
-	return b.Doc(), c.Env().Interrupted() // then it is not whole
+	return b.Doc(), c.Env().Interrupted() // after an interrupt the shape is incomplete
 }
 
-// shapeHash is the hash that stands for a query's shape.
+// shapeHash returns the hash of a query's shape.
 func shapeHash(shape bson.Raw) string {
 	sum := sha256.Sum256(shape)
 	return strings.ToUpper(hex.EncodeToString(sum[:]))
 }
 
-// sortedFields is a document with its fields in order of their names.
+// sortedFields returns a document with its fields sorted by name.
 func sortedFields(d bson.Raw) bson.Raw {
 	var fields []bson.Field
 	for it := d.Iter(); it.Next(); {
@@ -123,13 +122,13 @@ func sortedFields(d bson.Raw) bson.Raw {
 	return b.Doc()
 }
 
-// shaper takes the values out of filters, expressions and stages.
+// shaper removes the values from filters, expressions and stages.
 type shaper struct {
 	env  *mql.Env
-	plan bool // as the planner sees it
+	plan bool // for the plan's shape
 }
 
-// doc is a document without its values.
+// doc returns a document without its values.
 func (s shaper) doc(d bson.Raw) bson.Raw {
 	b := bson.NewBuilder(nil)
 	for it := d.Iter(); it.Next(); {
@@ -142,7 +141,7 @@ func (s shaper) doc(d bson.Raw) bson.Raw {
 	return out
 }
 
-// value is what stands for the value of an operator or path.
+// value returns the placeholder for the value of an operator or path.
 func (s shaper) value(name string, v bson.Value) bson.Value {
 	switch name {
 	case "$exists", "$jsonSchema":
@@ -176,13 +175,13 @@ func (s shaper) value(name string, v bson.Value) bson.Value {
 	return mark("?" + v.Type.String())
 }
 
-// list is an array without its values; the branches of a logical operator are
-// in no order for the planner.
+// list returns an array without its values; for the plan's shape, the branches of a logical operator are
+// sorted.
 func (s shaper) list(name string, list bson.Raw) bson.Value {
 	var parts []bson.Value
 	for v := range list.Values() {
 		if s.env.Tick() != nil || s.env.Interrupted() != nil {
-			break // the command is to end
+			break // the command must end
 		}
 		parts = append(parts, s.value("", v))
 	}
@@ -196,7 +195,7 @@ func (s shaper) list(name string, list bson.Raw) bson.Value {
 	return b.Doc().ArrayValue()
 }
 
-// mark is a text value that stands for others.
+// mark returns a string value that serves as a placeholder.
 func mark(s string) bson.Value {
 	b := bson.NewBuilder(nil)
 	b.String("v", s)

@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/wire/virtual"
 )
 
-// join hands the room's answers to the server.
+// join registers the settings, hooks and stages of the room at the server.
 func (s *State) join() {
 	s.Keep("the query settings", &s.querySettings.Setting, querySettingsName, s.takeQuerySettings)
 	s.Hooks.HasSettings = s.querySettings.concern

@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runPlanCacheClear answers planCacheClear and planCacheClearFilters: what is
-// known about one query shape, or about all if no query is given.
+// runPlanCacheClear answers planCacheClear and planCacheClearFilters: it removes the entries of one query
+// shape, or all entries if no query is given.
 // Manual: reference/command/planCacheClear,
 // reference/command/planCacheClearFilters.
 func runPlanCacheClear(c *command.Call) error {
@@ -35,8 +35,8 @@ func runPlanCacheClear(c *command.Call) error {
 	return nil
 }
 
-// plannedCollection finds the collection of a plan cache command, nil if there is
-// none. Errors: CommandNotSupportedOnView (166).
+// plannedCollection returns the collection of a plan cache command, nil if it does not exist.
+// Errors: CommandNotSupportedOnView (166).
 func plannedCollection(c *command.Call) (*catalog.Collection, error) {
 	ns, err := c.Namespace()
 	if err != nil {
@@ -49,8 +49,8 @@ func plannedCollection(c *command.Call) (*catalog.Collection, error) {
 	return coll, nil
 }
 
-// queryShapeArgs reads the arguments that name a query shape; others are of no
-// interest. The query is nil without a collection.
+// queryShapeArgs reads the arguments that describe a query shape; others are ignored. The query is nil
+// without a collection.
 // Errors: BadValue (2), those of parsing the query.
 func queryShapeArgs(c *command.Call, coll *catalog.Collection) (q *plan.Query, f plan.Find, err error) {
 	if f.Filter, err = shapeArg(c, "query"); err == nil && f.Filter == nil {
@@ -81,7 +81,7 @@ func queryShapeArgs(c *command.Call, coll *catalog.Collection) (q *plan.Query, f
 	return q, f, err
 }
 
-// shapeArg is an argument that must be an object, or an array, if it is there.
+// shapeArg returns an argument that must be an object or an array; nil if it is missing.
 func shapeArg(c *command.Call, name string) (bson.Raw, error) {
 	v, ok := c.Body.Lookup(name)
 	if !ok {
@@ -93,8 +93,7 @@ func shapeArg(c *command.Call, name string) (bson.Raw, error) {
 	return bson.Raw(v.Data).Clone(), nil
 }
 
-// runPlanCacheSetFilter answers planCacheSetFilter: a query shape may use only
-// the named indexes from now on.
+// runPlanCacheSetFilter answers planCacheSetFilter: from now on a query shape may use only the given indexes.
 // Manual: reference/command/planCacheSetFilter.
 func runPlanCacheSetFilter(c *command.Call) error {
 	coll, err := plannedCollection(c)
@@ -154,7 +153,7 @@ func runPlanCacheListFilters(c *command.Call) error {
 	return nil
 }
 
-// appendIndexFilter prints an index filter.
+// appendIndexFilter appends an index filter.
 func appendIndexFilter(b *bson.Builder, f *plan.IndexFilter) {
 	orEmpty := func(name string, d bson.Raw) {
 		if d == nil {
@@ -175,7 +174,7 @@ func appendIndexFilter(b *bson.Builder, f *plan.IndexFilter) {
 	b.End()
 }
 
-// planCacheDocs is $planCacheStats.
+// planCacheDocs returns the documents of $planCacheStats.
 // Manual: reference/operator/aggregation/planCacheStats.
 func (s *State) planCacheDocs(_ *cluster.Op, ns collection.Namespace, _ bson.Raw) ([]bson.Raw, error) {
 	coll := s.Cluster.Catalog.Peek().Collection(ns)

@@ -14,18 +14,18 @@ import (
 	"github.com/cantledb/cantle/wire/kept"
 )
 
-// querySetting is what was set for one query shape. Immutable.
+// querySetting holds the settings of one query shape. Immutable.
 type querySetting struct {
 	hash     string   // of the shape
-	query    bson.Raw // one of its queries; nil if it was named by its hash
+	query    bson.Raw // one of its queries; nil if only the hash was given
 	shape    bson.Raw // nil without query
 	settings bson.Raw
 
-	allowed []plan.Allowed // of the settings
+	allowed []plan.Allowed // from settings
 	reject  bool
 }
 
-// newQuerySetting reads the settings once for all queries of the shape.
+// newQuerySetting evaluates the settings once for all queries of the shape.
 func newQuerySetting(hash string, query, shape, settings bson.Raw) *querySetting {
 	q := &querySetting{hash: hash, query: query, shape: shape, settings: settings, reject: settings.Get("reject").Truthy()}
 	hints, _ := settings.Get("indexHints").Array()
@@ -49,7 +49,7 @@ func shapeNamespace(d bson.Raw) (ns collection.Namespace) {
 	return ns
 }
 
-// append prints the settings of one shape.
+// append appends the settings of one shape.
 func (q *querySetting) append(b *bson.Builder) {
 	b.String("queryShapeHash", q.hash)
 	if q.query != nil {
@@ -58,15 +58,15 @@ func (q *querySetting) append(b *bson.Builder) {
 	b.Raw("settings", q.settings)
 }
 
-// settingsTable is the settings of all shapes. Immutable.
+// settingsTable holds the settings of all shapes. Immutable.
 type settingsTable struct {
-	list       []*querySetting // in the order they were first set
+	list       []*querySetting // in the order in which they were first set
 	byHash     map[string]*querySetting
 	namespaces map[collection.Namespace]bool // of the queries
-	nameless   bool                          // a setting has no query
+	nameless   bool                          // there is a setting without a query
 }
 
-// newSettingsTable makes the table that readers look into.
+// newSettingsTable builds the table for readers.
 func newSettingsTable(list []*querySetting) *settingsTable {
 	t := &settingsTable{list: list, byHash: map[string]*querySetting{}, namespaces: map[collection.Namespace]bool{}}
 	for _, q := range list {
@@ -81,18 +81,18 @@ func newSettingsTable(list []*querySetting) *settingsTable {
 	return t
 }
 
-// querySettings are the settings of query shapes, which last beyond a restart.
-// Safe for concurrent use: readers see one table, writers make the next.
+// querySettings holds the settings of query shapes, which survive a restart. Safe for concurrent use: readers
+// use one immutable table, and writers replace it.
 // Manual: reference/command/setQuerySettings.
 type querySettings struct {
 	kept.Setting
 	table atomic.Pointer[settingsTable]
 }
 
-// querySettingsName is the setting that keeps them.
+// querySettingsName is the name of the stored setting.
 const querySettingsName = "querySettings"
 
-// takeQuerySettings makes what was kept what holds.
+// takeQuerySettings applies the stored setting.
 func (s *State) takeQuerySettings(doc bson.Raw) {
 	var all []*querySetting
 	list, _ := doc.Get("list").Array()
@@ -113,7 +113,7 @@ func (s *State) takeQuerySettings(doc bson.Raw) {
 	}
 }
 
-// all are the settings as they are now.
+// all returns the current settings.
 func (s *querySettings) all() []*querySetting {
 	if t := s.table.Load(); t != nil {
 		return t.list
@@ -121,8 +121,8 @@ func (s *querySettings) all() []*querySetting {
 	return nil
 }
 
-// printQuerySettings makes the document that keeps settings.
-// Errors: BSONObjectTooLarge (10334) for more than a document holds.
+// printQuerySettings returns the document to store.
+// Errors: BSONObjectTooLarge (10334) for more settings than a document can hold.
 func printQuerySettings(list []*querySetting) (bson.Raw, error) {
 	b := bson.NewBuilder(nil)
 	b.BeginArray("list")
@@ -142,15 +142,14 @@ func printQuerySettings(list []*querySetting) (bson.Raw, error) {
 	return doc, nil
 }
 
-// concern reports that a read of a collection may have settings: only then is its
-// shape worth finding out.
+// concern reports whether a read of a collection may have settings: otherwise its shape need not be computed.
 func (s *querySettings) concern(ns collection.Namespace) bool {
 	t := s.table.Load()
 	return t != nil && (t.nameless || t.namespaces[ns])
 }
 
-// of finds the settings of a read's shape, nil if there are none. What shows the
-// settings has none, lest it be shut out.
+// of returns the settings of a read's shape, nil if there are none. A pipeline that shows the settings never
+// has any, so that it cannot be rejected by them.
 func (s *querySettings) of(x *explained.Explained, hash string) *querySetting {
 	t := s.table.Load()
 	if t == nil {
@@ -162,13 +161,13 @@ func (s *querySettings) of(x *explained.Explained, hash string) *querySetting {
 	return t.byHash[hash]
 }
 
-// querySettingsDocs is $querySettings.
+// querySettingsDocs returns the documents of $querySettings.
 // Manual: reference/operator/aggregation/querySettings.
 func (s *State) querySettingsDocs(_ *cluster.Op, _ collection.Namespace, spec bson.Raw) ([]bson.Raw, error) {
 	return s.querySettings.docs(spec.Get("showDebugQueryShape").Truthy()), nil
 }
 
-// docs describes all settings, with their shapes if debug asks for them.
+// docs describes all settings, with their shapes if debug is true.
 func (s *querySettings) docs(debug bool) (out []bson.Raw) {
 	for _, q := range s.all() {
 		b := bson.NewBuilder(nil)
@@ -181,12 +180,12 @@ func (s *querySettings) docs(debug bool) (out []bson.Raw) {
 	return out
 }
 
-// applyQuerySettings lets the settings of its shape take effect on a read.
+// applyQuerySettings applies the settings of its shape to a read.
 // Errors: QueryRejectedBySettings (411).
 func (s *State) applyQuerySettings(c *command.Call, x *explained.Explained) error {
 	shape, err := queryShape(c, x)
 	if err != nil {
-		return nil // running it tells what is wrong with it
+		return nil // running the command returns the error
 	}
 	q := s.querySettings.of(x, shapeHash(shape))
 	if q == nil {
@@ -199,8 +198,8 @@ func (s *State) applyQuerySettings(c *command.Call, x *explained.Explained) erro
 	return nil
 }
 
-// runSetQuerySettings answers setQuerySettings: what is set is added to what
-// was set for the shape before, field by field.
+// runSetQuerySettings answers setQuerySettings: the given fields are merged into the existing settings of the
+// shape.
 // Manual: reference/command/setQuerySettings.
 func (s *State) runSetQuerySettings(c *command.Call) error {
 	var change bson.Raw
@@ -256,7 +255,7 @@ func (s *State) runSetQuerySettings(c *command.Call) error {
 	return nil
 }
 
-// runRemoveQuerySettings answers removeQuerySettings; there need be none.
+// runRemoveQuerySettings answers removeQuerySettings; it succeeds if there are no settings.
 // Manual: reference/command/removeQuerySettings.
 func (s *State) runRemoveQuerySettings(c *command.Call) error {
 	if err := c.Each(func(string, bson.Value) (bool, error) { return false, nil }); err != nil {
@@ -276,7 +275,7 @@ func (s *State) runRemoveQuerySettings(c *command.Call) error {
 	})
 }
 
-// forgetPlans drops the plans that were made without the settings, or with them.
+// forgetPlans drops the cached plans of the collections in the settings.
 func (s *State) forgetPlans(q *querySetting) {
 	for _, a := range q.allowed {
 		if coll := s.Cluster.Catalog.Peek().Collection(a.Namespace); coll != nil {

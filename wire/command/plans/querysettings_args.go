@@ -12,10 +12,10 @@ import (
 	"github.com/cantledb/cantle/wire/explained"
 )
 
-// shapeOrHash reads the query shape that a command about settings names: by its
-// hash, or by a query of the shape with its database as $db.
-// Errors: BadValue (2) and InvalidLength (16) for what is no hash, TypeMismatch
-// (14), those of representative.
+// shapeOrHash reads the query shape of a command about settings: its hash, or a query of the shape with its
+// database as $db.
+// Errors: BadValue (2) and InvalidLength (16) for an invalid hash, TypeMismatch (14), those of
+// representative.
 func shapeOrHash(c *command.Call, check func(*command.Def, *explained.Explained) error) (hash string, query, shape bson.Raw, err error) {
 	if s, ok := c.Value.Str(); ok && c.Value.Type == bson.TypeString {
 		hash = strings.ToUpper(s)
@@ -39,8 +39,7 @@ func shapeOrHash(c *command.Call, check func(*command.Def, *explained.Explained)
 	return shapeHash(shape), query, shape, nil
 }
 
-// representative is the shape of a query that stands for others like it. check looks at
-// the query too, unless it is nil.
+// representative returns the shape of an example query. If check is not nil, it also checks the query.
 // Errors: 7746402 for a command that has no settings, IDLFailedToParse (40414)
 // without $db; those of check and of the command itself.
 func representative(c *command.Call, query bson.Raw, check func(*command.Def, *explained.Explained) error) (bson.Raw, error) {
@@ -87,7 +86,7 @@ func representative(c *command.Call, query bson.Raw, check func(*command.Def, *e
 	return queryShape(&inner, x)
 }
 
-// mayHaveSettings refuses queries for which nothing can be set.
+// mayHaveSettings refuses queries that cannot have settings.
 // Errors: 8584900 for the server's own collections, 7746606 for a lookup by _id.
 func mayHaveSettings(def *command.Def, x *explained.Explained) error {
 	if ownCollection(x.Ns) {
@@ -99,12 +98,12 @@ func mayHaveSettings(def *command.Def, x *explained.Explained) error {
 	return nil
 }
 
-// ownCollection reports the collections that the server keeps for itself.
+// ownCollection reports whether a collection belongs to the server.
 func ownCollection(ns collection.Namespace) bool {
 	return collection.IsInternal(ns.DB) || strings.HasPrefix(ns.Coll, "system.")
 }
 
-// findsByID reports a find of one document by its _id.
+// findsByID reports whether a query finds one document by its _id.
 func findsByID(x *explained.Explained) bool {
 	f := &x.Find
 	if f.Filter.Len() != 1 || f.Skip > 0 || !f.Hint.IsMissing() || !f.Min.IsEmpty() || !f.Max.IsEmpty() || f.ShowRecordID {
@@ -122,7 +121,7 @@ func findsByID(x *explained.Explained) bool {
 	return !strings.HasPrefix(string(op.Name), "$") || d.Len() == 1 && string(op.Name) == "$eq"
 }
 
-// settingsArg reads and tidies the argument settings: indexHints become an array.
+// settingsArg reads the argument settings and normalizes it: indexHints become an array.
 // Errors: 8727502 without any, BadValue (2), FailedToParse (9), TypeMismatch
 // (14), those of indexHintArg.
 func settingsArg(c *command.Call, d bson.Raw) (bson.Raw, error) {
@@ -162,7 +161,7 @@ func settingsArg(c *command.Call, d bson.Raw) (bson.Raw, error) {
 }
 
 // indexHintsArg reads one index hint or an array of them.
-// Errors: 7746608 for two of one collection, those of indexHintArg.
+// Errors: 7746608 for two hints of one collection, those of indexHintArg.
 func indexHintsArg(c *command.Call, b *bson.Builder, v bson.Value) error {
 	hints := []bson.Value{v}
 	if list, ok := v.Array(); ok {
@@ -266,7 +265,7 @@ func indexHintArg(c *command.Call, v bson.Value) (ns collection.Namespace, index
 // settingsFields are the fields of settings in the order they are shown.
 var settingsFields = [...]string{"indexHints", "queryFramework", "reject", "comment"}
 
-// mergedSettings are earlier settings with the fields of a change in their place.
+// mergedSettings returns earlier settings with the fields of a change replaced.
 func mergedSettings(old, change bson.Raw) bson.Raw {
 	b := bson.NewBuilder(nil)
 	for _, name := range settingsFields {
@@ -281,8 +280,8 @@ func mergedSettings(old, change bson.Raw) bson.Raw {
 	return b.Doc()
 }
 
-// effectiveSettings leaves out of merged settings what says nothing: hints that
-// allow no index, and reject: false.
+// effectiveSettings removes fields without effect from merged settings: hints that allow no index, and
+// reject: false.
 // Errors: 7746604 if nothing but a comment remains.
 func effectiveSettings(d bson.Raw) (bson.Raw, error) {
 	b := bson.NewBuilder(nil)

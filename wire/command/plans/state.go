@@ -2,13 +2,13 @@ package plans
 
 import "github.com/cantledb/cantle/wire/command"
 
-// State is the room: what its commands share. Safe for concurrent use.
+// State is the room: the state that its commands share. Safe for concurrent use.
 type State struct {
 	*command.Server
-	querySettings querySettings // querySettings are those of all shapes
+	querySettings querySettings // the settings of all shapes
 }
 
-// New makes the room, and joins it to the server.
+// New returns the room, and joins it to the server.
 func New(server *command.Server) *State {
 	s := &State{Server: server}
 	s.join()

@@ -2,7 +2,7 @@ package plans
 
 import "github.com/cantledb/cantle/wire/command"
 
-// Commands are the commands of the room, in alphabetical order.
+// Commands returns the rows of the room, in alphabetical order.
 func (s *State) Commands() []command.Def {
 	return []command.Def{
 		{Name: "explain", Parse: s.parseExplain, Action: "user",

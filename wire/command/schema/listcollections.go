@@ -14,7 +14,7 @@ import (
 )
 
 // parseListCollections reads listCollections. With authorizedCollections, every user sees the collections on
-// which it has privileges.
+// which it has privileges; without access control, all.
 // Manual: reference/command/listCollections.
 func parseListCollections(c *command.Call) (command.Request, error) {
 	var filter bson.Raw

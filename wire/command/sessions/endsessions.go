@@ -2,7 +2,7 @@ package sessions
 
 import "github.com/cantledb/cantle/wire/command"
 
-// runEndSessions forgets sessions before their time.
+// runEndSessions ends sessions before their timeout.
 // Manual: reference/command/endSessions.
 func runEndSessions(c *command.Call) error {
 	ids, err := sessionIDs(c, "endSessionsFromClient")

@@ -11,17 +11,17 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// kind of what servers over one store are asked to do with sessions: whoever ends what a session does wants it
-// ended at all of them, as mongos does.
+// kind is the kind of a call to peers to kill sessions: as with mongos, commands of a session are killed at
+// all servers.
 const kind = "killSessions"
 
-// patternsMax is how many patterns are told at a time.
+// patternsMax is the maximum number of patterns in a call.
 const patternsMax = 10_000
 
-// told is a sessionPattern as it is told to another server.
+// told is the form of a sessionPattern in a call to peers.
 type told struct {
 	UUID, Owner []byte   `json:",omitempty"`
-	Users       [][]byte // nil: those of any
+	Users       [][]byte // nil: those of any user
 	UID         []byte   `json:",omitempty"`
 }
 
@@ -56,7 +56,7 @@ func (t *told) pattern() (p sessionPattern) {
 	return p
 }
 
-// answerKill ends what sessions do here, for another server.
+// answerKill kills sessions at this server for a peer.
 func (s *State) answerKill(_ context.Context, body []byte) ([]byte, error) {
 	var list []told
 	if err := json.Unmarshal(body, &list); err != nil {
@@ -75,8 +75,8 @@ func (s *State) answerKill(_ context.Context, body []byte) ([]byte, error) {
 	return nil, nil
 }
 
-// killElsewhere has the other servers do the same.
-// Errors: HostUnreachable (6) if one does not answer; those of the store.
+// killElsewhere kills the sessions at all peers.
+// Errors: HostUnreachable (6) if a peer does not answer; those of the store.
 func killElsewhere(c *command.Call, patterns []sessionPattern) error {
 	if c.Cluster.Others == nil {
 		return nil

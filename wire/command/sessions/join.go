@@ -2,7 +2,7 @@ package sessions
 
 import "github.com/cantledb/cantle/wire/virtual"
 
-// join hands the room's answers to the server.
+// join registers the virtual collection, the call and the stages of the room at the server.
 func (s *State) join() {
 	s.Virtual.Add(virtual.Collection{DB: "config", Coll: "system.sessions", Docs: s.allSessionDocs, OfMembers: true})
 	s.Cluster.Others.Answer(kind, s.answerKill)

@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// runKillAllSessions aborts what the sessions of users do now; without any user,
-// what all do. Manual: reference/command/killAllSessions.
+// runKillAllSessions kills the sessions of the given users; without any, all sessions.
+// Manual: reference/command/killAllSessions.
 func (s *State) runKillAllSessions(c *command.Call) error {
 	const field = "KillAllSessionsCmd.killAllSessions"
 	list, err := sessionList(c, field)
@@ -72,23 +72,23 @@ func parseUsers(list bson.Raw, field string) (map[session.Owner]bool, error) {
 	return owners, nil
 }
 
-// sessionPattern is what a session must fit.
+// sessionPattern is a condition on sessions.
 type sessionPattern struct {
-	id     session.ID // zero: any
+	id     session.ID // zero for any session
 	users  map[session.Owner]bool
 	owner  session.Owner
 	hasUID bool
-	roles  bool // of users with some roles was asked, too
+	roles  bool // the pattern also had roles
 }
 
-// of reports that the pattern is about the sessions of a user.
+// of reports whether the pattern matches the sessions of a user.
 func (p *sessionPattern) of(owner session.Owner) bool {
 	return (p.users == nil || p.users[owner]) && (!p.hasUID || p.owner == owner)
 }
 
-// parseKillByPattern reads killAllSessionsByPattern, which aborts what the sessions that fit one
-// of the patterns do now; without any, what all do. A pattern by users or roles acts in their
-// name. Manual: reference/command/killAllSessionsByPattern#access-control.
+// parseKillByPattern reads killAllSessionsByPattern, which kills the sessions that match one of the patterns;
+// without patterns, all sessions. A pattern with users or roles needs the privilege to impersonate.
+// Manual: reference/command/killAllSessionsByPattern#access-control.
 func (s *State) parseKillByPattern(c *command.Call) (command.Request, error) {
 	const field = "KillAllSessionsByPatternCmd.killAllSessionsByPattern"
 	list, err := sessionList(c, field)
@@ -118,7 +118,7 @@ func (s *State) parseKillByPattern(c *command.Call) (command.Request, error) {
 		}
 	}, func(c *command.Call) error {
 		if patterns == nil && !list.IsEmpty() {
-			return nil // nulls, which are about nobody
+			return nil // only nulls, which match no session
 		}
 		return s.killSessions(c, patterns)
 	}), nil

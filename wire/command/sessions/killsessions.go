@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// runKillSessions aborts what sessions do now; without any, all of the user's.
+// runKillSessions kills the given sessions; without any, all sessions of the user.
 // Manual: reference/command/killSessions.
 func (s *State) runKillSessions(c *command.Call) error {
 	ids, err := sessionIDs(c, "killSessionsFromClient")
@@ -24,14 +24,15 @@ func (s *State) runKillSessions(c *command.Call) error {
 	return s.killSessions(c, patterns)
 }
 
-// killSessions aborts the transactions, commands and cursors of the sessions that fit one of the patterns, of
-// all without any, at all servers; the command that asks for it goes on. Errors: those of killElsewhere.
+// killSessions aborts the transactions, commands and cursors of the sessions that match one of the patterns,
+// or of all sessions if there are no patterns, at all servers. The calling command itself continues.
+// Errors: those of killElsewhere.
 func (s *State) killSessions(c *command.Call, patterns []sessionPattern) error {
 	s.kill(patterns, c.Running.ID)
 	return killElsewhere(c, patterns)
 }
 
-// kill does so at this server, but for one operation.
+// kill does so at this server, except for the operation but.
 func (s *State) kill(patterns []sessionPattern, but int64) {
 	match := fitting(patterns)
 	for _, op := range s.Ops.List() {
@@ -42,8 +43,8 @@ func (s *State) kill(patterns []sessionPattern, but int64) {
 	s.Sessions.Kill(match)
 }
 
-// fitting reports what sessions fit one of the patterns, all without any. Each session is looked up, as there may be many of
-// both.
+// fitting returns a function that reports whether a session matches one of the patterns; without patterns,
+// every session matches. It uses maps, because there may be many sessions and many patterns.
 func fitting(patterns []sessionPattern) func(session.ID) bool {
 	all, ids, owners := len(patterns) == 0, map[session.ID]bool{}, map[session.Owner]bool{}
 	for i := range patterns {

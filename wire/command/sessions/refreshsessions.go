@@ -2,7 +2,7 @@ package sessions
 
 import "github.com/cantledb/cantle/wire/command"
 
-// runRefreshSessions keeps sessions from ending unused.
+// runRefreshSessions extends the timeout of sessions.
 // Manual: reference/command/refreshSessions.
 func runRefreshSessions(c *command.Call) error {
 	ids, err := sessionIDs(c, "refreshSessionsFromClient")

@@ -7,8 +7,8 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// sessionIDs reads the sessions a command is about: the array that is its first
-// field. Nulls in it are skipped and other arguments ignored.
+// sessionIDs reads the sessions in the first field of a command, an array. Nulls in it are skipped and other
+// arguments ignored.
 // Errors: those of sessionList, TypeMismatch (14), IDLFailedToParse (40414), those of session.ParseID.
 func sessionIDs(c *command.Call, field string) ([]session.ID, error) {
 	field = c.Field(field)
@@ -36,11 +36,11 @@ func sessionIDs(c *command.Call, field string) ([]session.ID, error) {
 	return ids, nil
 }
 
-// listedMax is how many sessions, users or patterns a command may name. Drivers end so many at a
-// time. Spec: driver-sessions (endSessions).
+// listedMax is the maximum number of sessions, users or patterns in a command. Drivers end this many sessions
+// at a time. Spec: driver-sessions (endSessions).
 const listedMax = 10_000
 
-// sessionList is the array that is the command's first field.
+// sessionList returns the array in the command's first field.
 // Errors: BadValue (2) if it is too long.
 func sessionList(c *command.Call, field string) (bson.Raw, error) {
 	if c.Value.IsNullish() {

@@ -9,20 +9,21 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// listSessionDocs is $listSessions.
+// listSessionDocs returns the documents of $listSessions.
 // Manual: reference/operator/aggregation/listSessions.
 func (s *State) listSessionDocs(o *cluster.Op, _ collection.Namespace, spec bson.Raw) ([]bson.Raw, error) {
 	return s.sessionsOf(o.User, spec, "$listSessions.users")
 }
 
-// localSessionDocs is $listLocalSessions: there is one server, which knows them all.
+// localSessionDocs returns the documents of $listLocalSessions: the same sessions of this server as
+// $listSessions.
 // Manual: reference/operator/aggregation/listLocalSessions.
 func (s *State) localSessionDocs(o *cluster.Op, _ collection.Namespace, spec bson.Raw) ([]bson.Raw, error) {
 	return s.sessionsOf(o.User, spec, "$listLocalSessions.users")
 }
 
-// sessionsOf describes the sessions that a user asks about: by default the user's own.
-// field is where the users of others are named.
+// sessionsOf describes the selected sessions: by default those of the user. field is the name in errors of
+// the argument with other users.
 func (s *State) sessionsOf(user collection.User, spec bson.Raw, field string) ([]bson.Raw, error) {
 	own := session.OwnerOf(user.Name, user.DB)
 	all := !s.RequireAuth || spec.Get("allUsers").Truthy()
@@ -41,9 +42,8 @@ func (s *State) sessionsOf(user collection.User, spec bson.Raw, field string) ([
 	}), nil
 }
 
-// sessionDocs describes the sessions that are wanted:
-// {_id: {id: UUID, uid: digest}, lastUse: date, user: {name: "user@db"}}, the user
-// where there are some.
+// sessionDocs describes the selected sessions: {_id: {id: UUID, uid: digest}, lastUse: date, user:
+// {name: "user@db"}}, with the user if there is access control.
 // Manual: reference/operator/aggregation/listSessions.
 func (s *State) sessionDocs(wanted func(session.ID) bool) (docs []bson.Raw) {
 	names := map[session.Owner]string{}
@@ -73,7 +73,7 @@ func (s *State) sessionDocs(wanted func(session.ID) bool) (docs []bson.Raw) {
 	return docs
 }
 
-// allSessionDocs is config.system.sessions.
+// allSessionDocs returns the documents of config.system.sessions.
 // Manual: reference/config-database#config.system.sessions.
 func (s *State) allSessionDocs() []bson.Raw {
 	return s.sessionDocs(func(session.ID) bool { return true })

@@ -5,7 +5,7 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// runStartSession makes a session. Unknown arguments are ignored.
+// runStartSession starts a session. Unknown arguments are ignored.
 // Manual: reference/command/startSession.
 func runStartSession(c *command.Call) error {
 	id := session.NewID(c.Peer.Owner)

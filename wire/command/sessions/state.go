@@ -2,10 +2,10 @@ package sessions
 
 import "github.com/cantledb/cantle/wire/command"
 
-// State is the room: what its commands share, which is the server's.
+// State is the room; it has only the server's state.
 type State struct{ *command.Server }
 
-// New makes the room, and joins it to the server.
+// New returns the room, and joins it to the server.
 func New(server *command.Server) *State {
 	s := &State{server}
 	s.join()

@@ -15,10 +15,10 @@ import (
 	"github.com/cantledb/cantle/wire/kept"
 )
 
-// clusterKind is the shape of a cluster parameter's field.
+// clusterKind is the type of a cluster parameter's field.
 type clusterKind uint8
 
-// The shapes: a boolean, a number of at least 1, a number of at least 0, and
+// The types: a boolean, a number of at least 1, a number of at least 0, and
 // {expireAfterSeconds: number or "off"}.
 const (
 	clusterBool clusterKind = iota
@@ -31,7 +31,7 @@ const (
 type clusterParam struct {
 	name, field string
 	kind        clusterKind
-	num         int64 // the standard value; 1 is true, and -1 "off"
+	num         int64 // the default; 1 is true, and -1 "off"
 }
 
 // clusterParams lists the parameters in alphabetical order.
@@ -45,24 +45,24 @@ func clusterParams() []clusterParam {
 	}
 }
 
-// clusterSettings are the present values. Safe for concurrent use.
+// clusterSettings holds the current values. Safe for concurrent use.
 type clusterSettings struct {
 	readMillis atomic.Int64 // defaultMaxTimeMS.readOperations
 
 	kept.Setting
-	now map[string]clusterSetting // those that were set
+	now map[string]clusterSetting // only values that were set
 }
 
-// clusterSetting is the value of a parameter and when it was set.
+// clusterSetting is the value of a parameter, with the time when it was set.
 type clusterSetting struct {
 	num int64
 	at  storage.Timestamp
 }
 
-// clusterParamsName is the setting that keeps them.
+// clusterParamsName is the name of the stored setting.
 const clusterParamsName = "clusterParameters"
 
-// take makes what was kept what holds.
+// take applies the stored setting.
 func (p *clusterSettings) take(doc bson.Raw) {
 	p.now = map[string]clusterSetting{}
 	for it := doc.Iter(); it.Next(); {
@@ -74,7 +74,7 @@ func (p *clusterSettings) take(doc bson.Raw) {
 	p.readMillis.Store(p.now["defaultMaxTimeMS"].num)
 }
 
-// put keeps a value.
+// put stores a value.
 func (p *clusterSettings) put(ctx context.Context, s storage.Store, d clusterParam, num int64) error {
 	return p.Change(ctx, s, func() (bson.Raw, error) {
 		at := max(s.Latest(), p.now[d.name].at+1)
@@ -95,12 +95,13 @@ func (p *clusterSettings) put(ctx context.Context, s storage.Store, d clusterPar
 	})
 }
 
-// takeEffect tells the cluster, once it is attached, which does not ask for the values.
+// takeEffect passes values to the cluster that it does not read itself; it is called when the cluster is
+// attached.
 func (p *clusterSettings) takeEffect(c *cluster.Cluster) {
 	c.SetImageLife(time.Duration(max(p.now["changeStreamOptions"].num, 0)) * time.Second)
 }
 
-// append prints a parameter with its present value.
+// append appends a parameter with its current value.
 func (p *clusterSettings) append(b *bson.Builder, d clusterParam) {
 	v, ok := p.now[d.name]
 	if !ok {
@@ -128,8 +129,8 @@ func (p *clusterSettings) append(b *bson.Builder, d clusterParam) {
 	b.End()
 }
 
-// runGetClusterParameter returns one parameter, some, or with "*" all. Unknown
-// arguments are ignored. Manual: reference/command/getClusterParameter.
+// runGetClusterParameter returns one parameter, several, or with "*" all. Unknown arguments are ignored.
+// Manual: reference/command/getClusterParameter.
 func (s *State) runGetClusterParameter(c *command.Call) error {
 	var names []string
 	all := false
@@ -172,7 +173,7 @@ func (s *State) runGetClusterParameter(c *command.Call) error {
 	return nil
 }
 
-// findClusterParam finds the row of a parameter.
+// findClusterParam returns the row of a parameter.
 func findClusterParam(name string) (clusterParam, bool) {
 	for _, d := range clusterParams() {
 		if d.name == name {
@@ -182,7 +183,7 @@ func findClusterParam(name string) (clusterParam, bool) {
 	return clusterParam{}, false
 }
 
-// unknownClusterParam says that there is no such parameter. Errors: NoSuchKey (4).
+// unknownClusterParam returns the error that a parameter does not exist. Errors: NoSuchKey (4).
 func unknownClusterParam(name string) error {
 	return mongoerr.New(mongoerr.NoSuchKey, "Unknown server parameter: %s", name)
 }
@@ -220,8 +221,7 @@ func (s *State) runSetClusterParameter(c *command.Call) error {
 	return s.clusterSettings.put(c.Ctx, c.Cluster.Store, d, num)
 }
 
-// parse reads a parameter's value; set is false for one that changes nothing. A
-// null resets a plain field.
+// parse reads a parameter's value; set is false if the value changes nothing. A null resets a plain field.
 // Errors: BadValue (2), TypeMismatch (14), DollarPrefixedFieldName (52).
 func (d clusterParam) parse(v bson.Raw) (num int64, set bool, err error) {
 	num = d.num
@@ -276,7 +276,7 @@ func (d clusterParam) parse(v bson.Raw) (num int64, set bool, err error) {
 	return num, set, nil
 }
 
-// parseImages reads {expireAfterSeconds: number or "off"}; -1 is off.
+// parseImages reads {expireAfterSeconds: number or "off"}; -1 stands for off.
 // Errors: BadValue (2).
 func parseImages(v bson.Value) (int64, error) {
 	doc, ok := v.Doc()

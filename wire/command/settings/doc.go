@@ -1,16 +1,15 @@
-// Package settings is the room of what can be set while the server runs: server parameters,
-// cluster parameters, the default read and write concern, and the feature compatibility
-// version.
+// Package settings is the room of everything that can be set while the server runs: server parameters,
+// cluster parameters, the default read and write concern, and the feature compatibility version.
 //
-// The room owns all of them but the last: parameters are lost with the process, the others
-// are kept in the store and read again (command.Server.Keep). It answers the chain's hooks
-// DefaultConcerns, ReadLimit, Attached and Parameter.
+// The room owns all of them but the last. Parameters are lost when the process ends; the other settings are
+// stored and read again (command.Server.Keep). The room sets the chain's hooks DefaultConcerns, ReadLimit,
+// Attached and Parameter.
 //
-// Invariants: what has no row in paramTable, or in clusterParams, cannot be set. A value is complete before it
-// takes effect: readers see the old or the new one.
+// Invariants: a parameter without a row in paramTable or in clusterParams cannot be set. A value takes effect
+// as a whole: readers see the old value or the new one.
 //
-// Words: a parameter belongs to this process (setParameter), a cluster parameter to the data
-// (setClusterParameter), a default is what commands mean that leave a concern out.
+// Words. Parameter: belongs to this process (setParameter). Cluster parameter: belongs to the data
+// (setClusterParameter). Default: the concern of commands that have none.
 //
 // Sources: the manual's pages reference/parameters, reference/cluster-parameters and
 // reference/command/setDefaultRWConcern.

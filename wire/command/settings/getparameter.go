@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runGetParameter answers getParameter: some parameters by name, or all.
+// runGetParameter answers getParameter: several parameters by name, or all.
 // Manual: reference/command/getParameter.
 func (s *State) runGetParameter(c *command.Call) error {
 	all, details := false, false

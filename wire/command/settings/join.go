@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// join hands the room's answers to the server.
+// join registers the settings and hooks of the room at the server.
 func (s *State) join() {
 	s.params.init()
 	if s.ReplyCharge {

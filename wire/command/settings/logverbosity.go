@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// logComponents are the parts of the log whose verbosity can be set, a part after
-// the whole it belongs to. Manual: reference/log-messages#components.
+// logComponents returns the components of the log whose verbosity can be set; a component comes before its
+// subcomponents. Manual: reference/log-messages#components.
 func logComponents() []string {
 	return []string{
 		"accessControl", "assert", "command", "control", "executor", "ftdc", "geo", "index",
@@ -23,8 +23,8 @@ func logComponents() []string {
 	}
 }
 
-// appendVerbosity appends {verbosity, component: {verbosity, ...}, ...}; -1 means
-// that of the whole.
+// appendVerbosity appends {verbosity, component: {verbosity, ...}, ...}; -1 means that the verbosity of the
+// parent component applies.
 func appendVerbosity(s *State, c *command.Call, name string) {
 	b := c.Reply
 	b.BeginDoc(name)
@@ -58,7 +58,7 @@ func appendVerbosity(s *State, c *command.Call, name string) {
 	b.End()
 }
 
-// setVerbosity reads what appendVerbosity writes; a number stands for
+// setVerbosity reads the form of appendVerbosity; a number stands for
 // {verbosity: number}. Errors: TypeMismatch (14), BadValue (2).
 func setVerbosity(s *State, v bson.Value, check bool) error {
 	d, ok := v.Doc()
@@ -68,8 +68,7 @@ func setVerbosity(s *State, v bson.Value, check bool) error {
 	return s.params.verbosity("", d, check)
 }
 
-// verbosity reads {verbosity, component: {…}} for the components below prefix; check alone
-// finds errors without a change.
+// verbosity reads {verbosity, component: {…}} for the components below prefix; with check it only validates.
 func (p *parameters) verbosity(prefix string, d bson.Raw, check bool) error {
 	for it := d.Iter(); it.Next(); {
 		name := prefix + string(it.Name)

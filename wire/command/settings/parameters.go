@@ -38,20 +38,20 @@ type paramDef struct {
 	name     string
 	kind     paramKind
 	when     uint8
-	num      float64 // the standard value, of whatever kind; 1 is true
+	num      float64 // the default, of any kind; 1 is true
 	text     string
-	min, max float64 // of a number; both 0: unbounded; of a string max is its length
+	min, max float64 // of a number; both 0: unbounded; max also bounds the length of a string
 	// value appends a computed parameter.
 	value func(s *State, c *command.Call, name string)
-	// set changes a computed parameter; check alone finds errors without a change.
+	// set changes a computed parameter; with check it only validates.
 	set func(s *State, v bson.Value, check bool) error
-	// apply makes a change take effect; nil for parameters that are looked up
-	// where they matter or that have no effect here.
+	// apply makes a change take effect; nil for parameters that are read where they are used, or that have no
+	// effect here.
 	apply func(s *State, n float64)
 }
 
-// paramTable lists the parameters in alphabetical order, capitals first. It is a
-// function because rows refer to methods that read the table.
+// paramTable returns the parameters in alphabetical order, capitals first. It is a function because rows
+// refer to methods that read the table.
 // Manual: reference/parameters.
 func paramTable() []paramDef {
 	return []paramDef{
@@ -144,8 +144,8 @@ func paramTable() []paramDef {
 	}
 }
 
-// establishing makes a change of one of the parameters about new connections take
-// effect. Manual: tutorial/configure-rate-limiter.
+// establishing returns the apply of a parameter about new connections.
+// Manual: tutorial/configure-rate-limiter.
 func establishing(change func(e *wire.Establishment, n float64)) func(s *State, n float64) {
 	return func(s *State, n float64) {
 		change(&s.params.establishment, n)
@@ -155,25 +155,24 @@ func establishing(change func(e *wire.Establishment, n float64)) func(s *State, 
 	}
 }
 
-// parameters are the settings of the server that change while it runs. Safe for
-// concurrent use.
+// parameters holds the settings of the server that can change while it runs. Safe for concurrent use.
 type parameters struct {
 	mu    sync.RWMutex
 	defs  []paramDef
-	at    map[string]int // place in defs and now
+	at    map[string]int // index in defs and now
 	now   []setting
 	verbo map[string]int32 // log components that were set, by dotted name
 
 	establishment wire.Establishment // the parameters about new connections
 }
 
-// setting is the present value of a parameter.
+// setting is the current value of a parameter.
 type setting struct {
 	num  float64
 	text string
 }
 
-// init gives every parameter the value that it has at the start.
+// init sets every parameter to its default.
 func (p *parameters) init() {
 	p.defs = paramTable()
 	p.at = make(map[string]int, len(p.defs))
@@ -186,15 +185,15 @@ func (p *parameters) init() {
 	}
 }
 
-// number returns the value of a parameter that is a number or a boolean.
+// number returns the value of a numeric or boolean parameter.
 func (p *parameters) number(name string) float64 {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return p.now[p.at[name]].num
 }
 
-// Parameter returns the value of a parameter that is a number or a boolean (1 is
-// true), for the parts of the program that a parameter steers.
+// Parameter returns the value of a numeric or boolean parameter (1 is true), for the parts of the program
+// that it controls.
 func (s *State) Parameter(name string) float64 { return s.params.number(name) }
 
 // convert checks a value against the parameter's type and bounds.
@@ -235,7 +234,7 @@ func (d *paramDef) convert(v bson.Value) (setting, error) {
 	return setting{num: n}, nil
 }
 
-// appendValue appends the present value under a name.
+// appendValue appends the current value under a name.
 func (p *parameters) appendValue(s *State, c *command.Call, name string, i int) {
 	b := c.Reply
 	d, now := &p.defs[i], p.now[i]
@@ -255,7 +254,7 @@ func (p *parameters) appendValue(s *State, c *command.Call, name string, i int) 
 	}
 }
 
-// longOf is int64(f), clamped.
+// longOf converts f to int64, clamped.
 func longOf(f float64) int64 {
 	if f >= math.MaxInt64 {
 		return math.MaxInt64
@@ -263,7 +262,7 @@ func longOf(f float64) int64 {
 	return int64(f)
 }
 
-// appendMechanisms prints the ways to log in.
+// appendMechanisms appends the login mechanisms.
 func appendMechanisms(_ *State, c *command.Call, name string) {
 	b := c.Reply
 	b.BeginArray(name)
@@ -273,12 +272,12 @@ func appendMechanisms(_ *State, c *command.Call, name string) {
 	b.End()
 }
 
-// appendFCV prints the feature compatibility version.
+// appendFCV appends the feature compatibility version.
 func appendFCV(_ *State, c *command.Call, name string) {
 	c.Reply.BeginDoc(name)
 	c.Reply.String("version", c.FeatureVersion())
 	c.Reply.End()
 }
 
-// asBytes converts the value of a parameter.
+// asBytes converts the value of a parameter to a number of bytes.
 func asBytes(n float64) int64 { return int64(min(n, 1<<62)) }

@@ -2,7 +2,7 @@ package settings
 
 import "testing"
 
-// TestParameterTable: the table is in order, and every row can be read.
+// TestParameterTable checks that the table is sorted, and that every row has a value.
 func TestParameterTable(t *testing.T) {
 	last := ""
 	for _, d := range paramTable() {

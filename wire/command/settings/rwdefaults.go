@@ -12,17 +12,16 @@ import (
 	"github.com/cantledb/cantle/wire/kept"
 )
 
-// rwDefaults are the default read and write concern of all commands. Safe for
-// concurrent use.
+// rwDefaults holds the default read and write concern of all commands. Safe for concurrent use.
 type rwDefaults struct {
 	kept.Setting
 	setConcerns
-	local int64 // when this server saw it
+	local int64 // when this server read it
 
-	holds atomic.Pointer[heldDefaults] // what commands without a concern have; nil: nothing was set
+	holds atomic.Pointer[heldDefaults] // in the form that commands use; nil: nothing was set
 }
 
-// setConcerns are the concerns as they were set.
+// setConcerns holds the concerns as they were set.
 type setConcerns struct {
 	read  bson.Raw // nil: never set, or unset again
 	write bson.Raw
@@ -30,13 +29,13 @@ type setConcerns struct {
 	wall  int64
 }
 
-// heldDefaults are the default concerns as commands take them.
+// heldDefaults holds the default concerns in the form that commands use.
 type heldDefaults struct {
 	read  string
 	write concern.Write
 }
 
-// hold makes commands take what is set.
+// hold makes the concerns that were set take effect.
 func (d *rwDefaults) hold() {
 	h := &heldDefaults{}
 	if d.read != nil {
@@ -49,8 +48,8 @@ func (d *rwDefaults) hold() {
 	d.holds.Store(h)
 }
 
-// fill gives a command that names no concern the default. The statements of a
-// transaction have none of their own: its commit has.
+// fill gives a command without a concern the default. Statements of a transaction have no write concern of
+// their own; its commit has one.
 // Manual: reference/command/setDefaultRWConcern#behavior.
 func (d *rwDefaults) fill(c *command.Call) {
 	h := d.holds.Load()
@@ -66,10 +65,10 @@ func (d *rwDefaults) fill(c *command.Call) {
 	}
 }
 
-// rwDefaultsName is the setting that keeps them.
+// rwDefaultsName is the name of the stored setting.
 const rwDefaultsName = "rwDefaults"
 
-// take makes what was kept what holds.
+// take applies the stored setting.
 func (d *rwDefaults) take(doc bson.Raw) {
 	d.local = time.Now().UnixMilli()
 	if doc == nil {
@@ -83,7 +82,7 @@ func (d *rwDefaults) take(doc bson.Raw) {
 	d.wall, _ = doc.Get("updateWallClockTime").DateTime()
 }
 
-// appendSet appends what was set.
+// appendSet appends the concerns that were set.
 func (d *setConcerns) appendSet(b *bson.Builder) {
 	if d.read != nil {
 		b.Raw("defaultReadConcern", d.read)
@@ -97,7 +96,7 @@ func (d *setConcerns) appendSet(b *bson.Builder) {
 	}
 }
 
-// append appends what holds, set or not.
+// append appends the concerns that apply, set or implicit.
 func (d *rwDefaults) append(b *bson.Builder) {
 	source := func(set bson.Raw) string {
 		if set == nil {
@@ -123,7 +122,7 @@ func (d *rwDefaults) append(b *bson.Builder) {
 	b.DateTime("localUpdateWallClockTime", d.local)
 }
 
-// runGetDefaultRWConcern tells the default concerns.
+// runGetDefaultRWConcern returns the default concerns.
 // Manual: reference/command/getDefaultRWConcern.
 func (s *State) runGetDefaultRWConcern(c *command.Call) error {
 	memory := false
@@ -148,8 +147,8 @@ func (s *State) runGetDefaultRWConcern(c *command.Call) error {
 	return nil
 }
 
-// runSetDefaultRWConcern changes the default concerns. An empty read concern
-// unsets it; a write concern once set stays.
+// runSetDefaultRWConcern changes the default concerns. An empty read concern unsets the default; a write
+// concern cannot be unset.
 // Manual: reference/command/setDefaultRWConcern.
 func (s *State) runSetDefaultRWConcern(c *command.Call) error {
 	var read, write bson.Raw
@@ -187,7 +186,7 @@ func (s *State) runSetDefaultRWConcern(c *command.Call) error {
 				return nil, err
 			}
 		}
-		// A change has a time of its own, later than all commits it follows.
+		// A change has its own timestamp, later than all commits before it.
 		next.at, next.wall = max(c.Time, d.at+1), c.Cluster.Now().UnixMilli()
 		b := bson.NewBuilder(nil)
 		next.appendSet(b)
@@ -220,7 +219,7 @@ func defaultRead(doc bson.Raw) (bson.Raw, error) {
 	return doc.Clone(), nil
 }
 
-// defaultWrite checks a default write concern and completes it.
+// defaultWrite checks a default write concern and adds its missing fields.
 // Errors: those of concern.ParseWrite, BadValue (2), IllegalOperation (20),
 // UnknownReplWriteConcern (79).
 func defaultWrite(c *command.Call, doc bson.Raw, was bool) (bson.Raw, error) {

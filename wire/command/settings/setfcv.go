@@ -9,10 +9,9 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runSetFCV sets the feature compatibility version: to the server's release, or down to a
-// release before it and back. Both have to be confirmed. It lasts beyond a restart; with
-// dryRun only the request is looked at, as there is no data that stands against any; what
-// follows from it is told at command.Server.FeatureVersion.
+// runSetFCV sets the feature compatibility version: to the server's release, or down to an earlier release
+// and back. Both need confirm. The version is stored. With dryRun only the request is checked, because no
+// data can conflict with a version; command.Server.FeatureVersion describes the effect.
 // Manual: reference/command/setFeatureCompatibilityVersion.
 // Errors: 4926900, 7369100, those of the arguments and of the store.
 func (s *State) runSetFCV(c *command.Call) error {
@@ -61,7 +60,7 @@ func (s *State) runSetFCV(c *command.Call) error {
 	})
 }
 
-// lower sets the version down, if it is one of those before the server's release.
+// lower lowers the version, if it is an earlier one than the server's release.
 func (s *State) lower(version string) {
 	s.Lowered.Store(nil)
 	if slices.Contains(s.Release.LowerFeatures(), version) {
@@ -70,11 +69,11 @@ func (s *State) lower(version string) {
 	}
 }
 
-// fcvName is the setting that keeps the feature compatibility version.
+// fcvName is the name of the stored setting.
 const fcvName = "featureCompatibilityVersion"
 
-// takeFCV makes what was kept what holds. A version that is not one of this release's, because
-// the server was shown as another release then, is as if it had not been set.
+// takeFCV applies the stored setting. A version that this release does not offer is ignored: it was set while
+// the server presented itself as another release.
 func (s *State) takeFCV(doc bson.Raw) {
 	version, _ := doc.Get("version").Str()
 	s.lower(version)

@@ -6,8 +6,9 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// runSetParameter changes parameters, all of them or, after an error, none. The
-// reply tells the value that the first one had.
+// runSetParameter changes all given parameters or, after an error, none. The reply contains the old value of
+// the first.
+// Manual: reference/command/setParameter.
 // Manual: reference/command/setParameter.
 func (s *State) runSetParameter(c *command.Call) error {
 	type change struct {

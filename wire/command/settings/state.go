@@ -8,27 +8,27 @@ import (
 	"github.com/cantledb/cantle/wire/kept"
 )
 
-// Config is what only this room is told.
+// Config holds the parameters of this room.
 type Config struct {
-	// Establish changes how fast connections may be opened; nil = they may.
+	// Establish changes the rate limit of new connections; nil if there is none.
 	Establish func(wire.Establishment)
-	// ReplyCharge adds requestCharge to every reply, not only on the Cosmos listener; it
-	// is the parameter of that name when the server starts.
+	// ReplyCharge adds requestCharge to every reply, not only on the Cosmos listener; it is the initial value
+	// of the parameter replyCharge.
 	ReplyCharge bool
 }
 
-// State is the room: what its commands share. Safe for concurrent use.
+// State is the room: the state that its commands share. Safe for concurrent use.
 type State struct {
 	*command.Server
 	Config
-	params          parameters      // params are the values of the server parameters
-	clusterSettings clusterSettings // clusterSettings are the values of the cluster parameters
-	rwDefaults      rwDefaults      // rwDefaults are the concerns of commands that have none
-	fcv             kept.Setting    // fcv is the feature compatibility version
-	attached        atomic.Bool     // attached says that the server stands above its cluster
+	params          parameters      // the values of the server parameters
+	clusterSettings clusterSettings // the values of the cluster parameters
+	rwDefaults      rwDefaults      // the concerns of commands without any
+	fcv             kept.Setting    // stores the feature compatibility version
+	attached        atomic.Bool     // the server has been attached to its cluster
 }
 
-// New makes the room, and joins it to the server.
+// New returns the room, and joins it to the server.
 func New(server *command.Server, cfg Config) *State {
 	s := &State{Server: server, Config: cfg}
 	s.join()

@@ -2,7 +2,7 @@ package settings
 
 import "github.com/cantledb/cantle/wire/command"
 
-// Commands are the commands of the room, in alphabetical order.
+// Commands returns the rows of the room, in alphabetical order.
 func (s *State) Commands() []command.Def {
 	return []command.Def{
 		{Name: "getClusterParameter", Run: s.runGetClusterParameter, Action: "getClusterParameter", Facts: command.AdminOnly | command.Silent, Since: "6.0", Doc: "reference/command/getClusterParameter"},
