@@ -124,7 +124,7 @@ func (r *Roster) Take(ctx context.Context, name string, note []byte) (bool, erro
 	if err != nil {
 		return false, err
 	}
-	if was.Epoch > 0 && was.Owner != r.store.Member() { // an owner that is not a member now has lost the duty before the row was read
+	if was.Epoch > 0 && was.Owner != r.store.Member() { // an owner without a lease now has lost the duty that the row gave it
 		if alive, err := r.alive(ctx, was.Owner); alive || err != nil {
 			return false, err
 		}

@@ -12,9 +12,9 @@ import (
 // shares of memory: the logged-in user, or else the application by its name, or else the client's address.
 type account struct {
 	name   string
-	user   collection.User   // from which the name was made; the zero User
-	app    string            // the user from which the name was made, or the zero User
-	memory *ratelimit.Memory // the application from which the name was made if there is no user
+	user   collection.User   // the user from which the name was made, or the zero User
+	app    string            // the application from which the name was made if there is no user
+	memory *ratelimit.Memory // the user's share of WorkMemory
 	writes *ratelimit.Memory // the user's share of WriteMemory
 	server *Server
 }

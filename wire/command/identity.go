@@ -12,7 +12,7 @@ import (
 // the next command of the connection makes a new one.
 type Login struct {
 	Name      auth.Name
-	ID        [16]byte // of the user; a later user of the same name has another one
+	ID        [16]byte // of the user; a later user of the same name has a different ID
 	Mechanism auth.Mechanism
 	Account   bool // it is the account of the Cosmos listener, which is not in the directory
 	Version   uint64

@@ -15,7 +15,7 @@ import (
 // writeBlock refuses writes of users while it is on. It is stored, so it survives a restart. Safe for
 // concurrent use.
 type writeBlock struct {
-	on atomic.Bool // the only field that a write reads
+	on atomic.Bool // the only field that a write reads while it is false
 
 	kept.Setting
 	reason string // the reason given when it was switched on; "" while it is off
