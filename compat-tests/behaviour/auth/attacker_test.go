@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// parse reads a command in extended JSON, whose field names may go without quotes.
+// parse reads a command in extended JSON, with or without quotes around field names.
 func parse(t *testing.T, text string) bson.D {
 	t.Helper()
 	var d bson.D
@@ -22,13 +22,13 @@ func parse(t *testing.T, text string) bson.D {
 	return d
 }
 
-// attempt is a command that somebody may not run.
+// attempt is a command that must be refused.
 type attempt struct{ db, command string }
 
-// attempts by eve, who may read and write database eve, administer its users, and in
-// database p read collection a and make collections.
+// attempts are commands by user eve. Eve may read and write database eve, administer its users, and in
+// database p read collection a and create collections.
 var attempts = []attempt{
-	// What lies in a database of others.
+	// Access to a database of another user.
 	{"s", `{"find": "c"}`},
 	{"s", `{"count": "c"}`},
 	{"s", `{"distinct": "c", "key": "x"}`},
@@ -70,7 +70,7 @@ var attempts = []attempt{
 	{"s", `{"customAction": "GetCollection", "collection": "c"}`},
 	{"s", `{"customAction": "UpdateCollection", "collection": "c", "offerThroughput": 400}`},
 
-	// What a collection beside the one that may be read holds.
+	// Access to a collection beside the one that eve may read.
 	{"p", `{"find": "secret"}`},
 	{"p", `{"aggregate": "a", "pipeline": [{"$lookup": {"from": "secret", "localField": "x", "foreignField": "x", "as": "y"}}], "cursor": {}}`},
 	{"p", `{"aggregate": "a", "pipeline": [{"$lookup": {"from": "a", "as": "y", "pipeline": [{"$unionWith": "secret"}]}}], "cursor": {}}`},
@@ -85,7 +85,7 @@ var attempts = []attempt{
 	{"p", `{"insert": "system.views", "documents": [{"_id": "p.w", "viewOn": "secret", "pipeline": []}]}`},
 	{"p", `{"find": "system.profile"}`},
 
-	// The server's own.
+	// Access to the server's own collections.
 	{"admin", `{"find": "system.users"}`},
 	{"admin", `{"insert": "system.users", "documents": [{"_id": "admin.x"}]}`},
 	{"admin", `{"update": "system.users", "updates": [{"q": {}, "u": {"$set": {"roles": []}}}]}`},
@@ -119,7 +119,7 @@ var attempts = []attempt{
 	{"admin", `{"setDefaultRWConcern": 1, "defaultReadConcern": {"level": "local"}}`},
 	{"eve", `{"profile": 2}`},
 
-	// Users and roles beyond one's own.
+	// Privileges and roles beyond those of eve.
 	{"eve", `{"createUser": "x", "pwd": "x", "roles": [{"role": "root", "db": "admin"}]}`},
 	{"eve", `{"createUser": "x", "pwd": "x", "roles": [{"role": "read", "db": "s"}]}`},
 	{"admin", `{"createUser": "x", "pwd": "x", "roles": []}`},
@@ -141,8 +141,8 @@ var attempts = []attempt{
 	{"admin", `{"invalidateUserCache": 1}`},
 }
 
-// TestAttacker: a user with few privileges gets no further, by whatever command, and
-// neither does a stranger; nothing has changed afterwards.
+// TestAttacker checks that a user with few privileges, and an unauthenticated client, get no further with any
+// command; nothing has changed afterwards.
 func TestAttacker(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--auth"}})
 	createRoot(t, dial(t, s.URI))
@@ -165,13 +165,13 @@ func TestAttacker(t *testing.T) {
 	stranger := dial(t, s.URI)
 	do(eve, "eve", `{"createRole": "own", "privileges": [], "roles": []}`)
 
-	// What she may do, so that the rest is refused for the right reason.
+	// Commands that eve may run, so that the others are refused for the right reason.
 	do(eve, "p", `{"find": "a"}`)
 	do(eve, "p", `{"find": "v"}`)
 	do(eve, "p", `{"aggregate": "a", "pipeline": [{"$unionWith": "v"}], "cursor": {}}`)
 	do(eve, "eve", `{"explain": {"find": "c"}, "verbosity": "executionStats"}`)
 
-	// A cursor of somebody else on a collection that she may read as well.
+	// A cursor of another user on a collection that eve may read as well.
 	do(root, "p", `{"insert": "a", "documents": [{"_id": 2}, {"_id": 3}]}`)
 	var open struct{ Cursor struct{ ID int64 } }
 	bsontest.Must(t, root.Database("p").RunCommand(harness.Context(t), parse(t, `{"find": "a", "batchSize": 1}`)).Decode(&open))
@@ -205,7 +205,7 @@ func TestAttacker(t *testing.T) {
 	}
 }
 
-// TestRolesDoNotTurn: a role cannot lead to itself.
+// TestRolesDoNotTurn checks that a role cannot inherit itself.
 func TestRolesDoNotTurn(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--auth"}})
 	createRoot(t, dial(t, s.URI))
@@ -221,7 +221,7 @@ func TestRolesDoNotTurn(t *testing.T) {
 	bsontest.Must(t, run(t, root, "x", parse(t, `{"rolesInfo": "c", "showPrivileges": true}`)))
 }
 
-// TestLinesOfOthers: what a client says of itself does not make lines of the log.
+// TestLinesOfOthers checks that text from a client cannot add lines to the log.
 func TestLinesOfOthers(t *testing.T) {
 	for _, format := range []string{"console", "json"} {
 		s := harness.Start(t, harness.Options{Args: []string{"--auth", "--log-format", format, "--log-level", "debug"}})

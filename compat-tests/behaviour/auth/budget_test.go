@@ -10,16 +10,17 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// userWith makes a user of admin with roles, an array as text, and is a client of it.
+// userWith creates a user of admin with roles, an array as text, and returns a client that is logged in as
+// that user.
 func userWith(t *testing.T, s *harness.Server, root *mongo.Client, name, roles string) *mongo.Client {
 	t.Helper()
 	bsontest.Must(t, run(t, root, "admin", parse(t, `{"createUser": "`+name+`", "pwd": "pass", "roles": `+roles+`}`)))
 	return as(t, s, options.Credential{Username: name, Password: "pass"})
 }
 
-// TestTenantsBudget: who owns a database and is limited by its budget neither chooses another one nor
-// gets rid of it by making the database again, nor gives itself the right to; an administrator gives
-// it for one database.
+// TestTenantsBudget checks that the owner of a database with a budget cannot choose another budget, remove it
+// by recreating the database, or grant itself the privilege for that. An administrator can grant the
+// privilege for one database.
 func TestTenantsBudget(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--auth"}})
 	createRoot(t, dial(t, s.URI))

@@ -13,7 +13,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// The codes with which a way around authorization is refused.
+// The error codes of refused attempts to bypass authorization.
 const (
 	unauthorized = 13
 	repeated     = 40413
@@ -22,8 +22,8 @@ const (
 // mark is in every document that a user of these tests must not see.
 const mark = "MARKED"
 
-// guarded is a server on which db "victim" and collection mine.secret are marked, root, and a user
-// with roles.
+// guarded returns clients of a server on which database "victim" and collection mine.secret are marked: root,
+// and a user with roles.
 func guarded(t *testing.T, roles string) (root, user *mongo.Client) {
 	t.Helper()
 	s := harness.Start(t, harness.Options{Args: []string{"--auth"}})
@@ -40,7 +40,7 @@ func guarded(t *testing.T, roles string) (root, user *mongo.Client) {
 	return root, userWith(t, s, root, "me", roles)
 }
 
-// d is a document of names and values in turn; a name may come twice.
+// d returns a document of alternating names and values; a name may come twice.
 func d(pairs ...any) bson.D {
 	doc := bson.D{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -49,8 +49,8 @@ func d(pairs ...any) bson.D {
 	return doc
 }
 
-// refuse runs a command that goes around authorization: it must end with one of the codes, and its
-// reply must hold no mark.
+// refuse runs a command that tries to bypass authorization: it must end with one of the codes, and its reply
+// must not contain the mark.
 func refuse(t *testing.T, c *mongo.Client, db string, cmd bson.D, codes ...int) {
 	t.Helper()
 	reply, err := c.Database(db).RunCommand(t.Context(), cmd).Raw()
@@ -77,8 +77,8 @@ func unchanged(t *testing.T, root *mongo.Client) {
 	}
 }
 
-// pipelines are stages that name a namespace twice, or in another way than the rest of the
-// pipeline, so that the first reading is own and the last is not.
+// pipelines returns stages that name a namespace twice, or in another form than the rest of the pipeline. A
+// reader of the first name sees a permitted namespace, and a reader of the last a forbidden one.
 func pipelines() map[string]bson.A {
 	both := func(name string, first, last any) []any { return []any{name, first, name, last} }
 	stage := func(name string, arg any) bson.A { return bson.A{d(name, arg)} }
@@ -106,8 +106,8 @@ func pipelines() map[string]bson.A {
 	return all
 }
 
-// TestRepeatedInPipelines: a stage in which a named argument comes twice is refused, alone, in
-// $facet, in explain and in views.
+// TestRepeatedInPipelines checks that a stage with a repeated argument is refused, alone, in $facet, in
+// explain and in views.
 func TestRepeatedInPipelines(t *testing.T) {
 	root, me := guarded(t, `[{"role": "readWrite", "db": "admin"}]`)
 	bsontest.Must(t, run(t, root, "admin", parse(t, `{"createRole": "own", "roles": [], "privileges": [
@@ -129,8 +129,8 @@ func TestRepeatedInPipelines(t *testing.T) {
 	unchanged(t, root)
 }
 
-// TestDatabaseOfSubPipelines: a stage without a database is about that of the pipeline it stands in,
-// which may be another than the command's.
+// TestDatabaseOfSubPipelines checks that a stage without a database uses that of its pipeline, which may
+// differ from the command's.
 func TestDatabaseOfSubPipelines(t *testing.T) {
 	root, me := guarded(t, `[{"role": "read", "db": "admin"}]`)
 	bsontest.Must(t, run(t, root, "victim", parse(t, `{"create": "open"}`)))
@@ -150,7 +150,7 @@ func TestDatabaseOfSubPipelines(t *testing.T) {
 	bsontest.Must(t, run(t, me, "mine", d("aggregate", "own", "pipeline", bson.A{lookup}, "cursor", d())))
 }
 
-// TestRepeatedNames: commands on users and roles read a name once.
+// TestRepeatedNames checks that commands on users and roles refuse repeated names.
 func TestRepeatedNames(t *testing.T) {
 	root, me := guarded(t, `[{"role": "userAdmin", "db": "mine"}]`)
 	rootRole := bson.A{d("role", "root", "db", "mine", "db", "admin")}
@@ -174,8 +174,8 @@ func TestRepeatedNames(t *testing.T) {
 	}
 }
 
-// TestNumbersOfBulkWrite: the namespace that an operation means is the one that was authorized,
-// whatever number says so.
+// TestNumbersOfBulkWrite checks that an operation uses the namespace that was authorized, whatever the type
+// of the number that selects it.
 func TestNumbersOfBulkWrite(t *testing.T) {
 	root, me := guarded(t, `[]`)
 	half, err := bson.ParseDecimal128("0.4")
@@ -194,7 +194,8 @@ func TestNumbersOfBulkWrite(t *testing.T) {
 	unchanged(t, root)
 }
 
-// TestUUIDs: a collection that is named by its UUID needs what its name needs, and useUUID.
+// TestUUIDs checks that a collection that is named by its UUID requires the same privileges as by name, and
+// useUUID.
 func TestUUIDs(t *testing.T) {
 	root, me := guarded(t, `[]`)
 	bsontest.Must(t, run(t, root, "admin", parse(t, `{"createRole": "own", "roles": [], "privileges": [{"resource": {"db": "mine", "collection": ""}, "actions": ["find"]}]}`)))
@@ -204,7 +205,7 @@ func TestUUIDs(t *testing.T) {
 		bsontest.Must(t, err)
 		return *specs[0].UUID
 	}
-	none := bson.Binary{Subtype: 4, Data: make([]byte, 16)} // no collection's: its errors tell nothing
+	none := bson.Binary{Subtype: 4, Data: make([]byte, 16)} // of no collection: the error must be the same
 	bsontest.Must(t, run(t, root, "mine", parse(t, `{"insert": "system.js", "documents": [{"_id": "MARKED", "value": 1}]}`)))
 	for _, x := range []struct{ db, coll string }{{"victim", "secret"}, {"mine", "own"}, {"mine", "system.js"}} {
 		for _, id := range []bson.Binary{uuid(x.db, x.coll), none} {
@@ -226,8 +227,8 @@ func TestUUIDs(t *testing.T) {
 	refuse(t, me, "mine", d("find", uuid("mine", "system.js")), unauthorized)
 }
 
-// TestMetadataOfOthers: validateDBMetadata looks at the database that its arguments name, or at all, and
-// needs validate there.
+// TestMetadataOfOthers checks that validateDBMetadata requires validate on the database that its arguments
+// name, or on all.
 func TestMetadataOfOthers(t *testing.T) {
 	root, me := guarded(t, `[{"role": "dbAdmin", "db": "mine"}]`)
 	for _, db := range []string{"victim", "mine"} {
@@ -247,8 +248,8 @@ func TestMetadataOfOthers(t *testing.T) {
 	bsontest.Must(t, run(t, me, "admin", d("validateDBMetadata", 1, "apiParameters", strict, "db", "mine", "collection", "secret")))
 }
 
-// TestViewsKeepTheirSource: a view whose pipeline is changed needs what the pipeline reads, whether
-// its source is named again or not.
+// TestViewsKeepTheirSource checks that changing a view's pipeline requires the privileges of the pipeline,
+// whether the command names the source or not.
 func TestViewsKeepTheirSource(t *testing.T) {
 	root, me := guarded(t, `[]`)
 	bsontest.Must(t, run(t, root, "mine", parse(t, `{"create": "view", "viewOn": "own", "pipeline": []}`)))
@@ -263,7 +264,7 @@ func TestViewsKeepTheirSource(t *testing.T) {
 	refuse(t, me, "mine", d("find", "view", "filter", d("text", mark)), 0)
 }
 
-// TestOutOfMapReduce: the fields of out mean the same in every order.
+// TestOutOfMapReduce checks that the fields of out have the same meaning in every order.
 func TestOutOfMapReduce(t *testing.T) {
 	root, me := guarded(t, `[]`)
 	bsontest.Must(t, run(t, root, "admin", parse(t, `{"createRole": "own", "roles": [], "privileges": [
@@ -276,7 +277,7 @@ func TestOutOfMapReduce(t *testing.T) {
 	unchanged(t, root)
 }
 
-// TestOwnOperations: a repeated field does not show what others do.
+// TestOwnOperations checks that a repeated field does not reveal operations of other users.
 func TestOwnOperations(t *testing.T) {
 	_, me := guarded(t, `[]`)
 	refuse(t, me, "admin", d("currentOp", 1, "$ownOps", true, "$ownOps", false), repeated)
@@ -293,8 +294,8 @@ func TestOwnOperations(t *testing.T) {
 	refuse(t, me, "admin", d("aggregate", 1, "pipeline", bson.A{d("$currentOp", d("allUsers", false, "allUsers", true))}, "cursor", d()), repeated)
 }
 
-// TestViewsByApplyOps: a view that an entry of applyOps makes as a document of system.views needs
-// what the view needs.
+// TestViewsByApplyOps checks that an applyOps entry that creates a view by inserting into system.views
+// requires the privileges of the view.
 func TestViewsByApplyOps(t *testing.T) {
 	root, me := guarded(t, `[]`)
 	bsontest.Must(t, run(t, root, "admin", parse(t, `{"createRole": "views", "roles": [], "privileges": [
@@ -305,8 +306,8 @@ func TestViewsByApplyOps(t *testing.T) {
 	refuse(t, me, "mine", d("find", "v"), 0)
 }
 
-// TestRepeatedArguments: no argument of a command comes twice, whoever reads it, but the one that Go's
-// driver adds to a command that has it.
+// TestRepeatedArguments checks that every command refuses repeated arguments, except for the one that the Go
+// driver adds to a command that already has it.
 func TestRepeatedArguments(t *testing.T) {
 	_, me := guarded(t, `[{"role": "readWrite", "db": "mine"}]`)
 	for _, cmd := range []bson.D{
@@ -323,5 +324,5 @@ func TestRepeatedArguments(t *testing.T) {
 		refuse(t, me, "mine", cmd, repeated)
 	}
 	bsontest.Must(t, run(t, me, "mine", d("find", "own", "maxTimeMS", 60_000, "maxTimeMS", 50_000)))
-	bsontest.Must(t, run(t, me, "mine", d("insert", "own", "documents", bson.A{d("a", 1, "a", 2)}))) // a document is the user's own
+	bsontest.Must(t, run(t, me, "mine", d("insert", "own", "documents", bson.A{d("a", 1, "a", 2)}))) // stored documents may repeat names
 }

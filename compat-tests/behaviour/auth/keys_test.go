@@ -30,9 +30,8 @@ func pair(t *testing.T, dir, cert, key string) (*x509.Certificate, *ecdsa.Privat
 	return p.Leaf, p.PrivateKey.(*ecdsa.PrivateKey)
 }
 
-// TestEncryptedKey: a key may be encrypted, in both ways there are; without the right
-// password the server says so and does not start. serverStatus names the certificate,
-// and nobody sees the password.
+// TestEncryptedKey checks that a key may be encrypted, in both formats; with a wrong password the server
+// reports that and does not start. serverStatus names the certificate, and the password appears nowhere.
 func TestEncryptedKey(t *testing.T) {
 	dir, _ := certificates(t)
 	cert, key := pair(t, dir, "server.pem", "server.pem")
@@ -91,8 +90,8 @@ func revoke(t *testing.T, dir, file string, until time.Time, serials ...*big.Int
 	bsontest.Must(t, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "X509 CRL", Bytes: der}), 0o600))
 }
 
-// TestRevoked: a client with a certificate of the list does not get in, others do; an
-// expired list lets in nobody; a list of somebody else is refused at the start.
+// TestRevoked checks that a client with a revoked certificate is refused and others are accepted, that with
+// an expired list all are refused, and that a list of another authority is refused at the start.
 func TestRevoked(t *testing.T) {
 	dir, _ := certificates(t)
 	cert, _ := pair(t, dir, "client.pem", "client.pem")
@@ -136,7 +135,7 @@ func TestRevoked(t *testing.T) {
 	}
 }
 
-// TestLoginsAreCounted: serverStatus tells how many attempts there were, by mechanism.
+// TestLoginsAreCounted checks that serverStatus has the number of attempts by mechanism.
 func TestLoginsAreCounted(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--auth"}})
 	createRoot(t, dial(t, s.URI))

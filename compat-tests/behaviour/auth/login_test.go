@@ -16,8 +16,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// dial returns a client that is not waited for at its end: it may not be able to
-// say goodbye.
+// dial returns a client that is disconnected without waiting, because it may have no access to end its
+// sessions.
 func dial(t *testing.T, uri string, o ...*options.ClientOptions) *mongo.Client {
 	t.Helper()
 	c, err := harness.Connect(uri, o...)
@@ -36,7 +36,7 @@ func as(t *testing.T, s *harness.Server, c options.Credential, more ...*options.
 	return dial(t, s.URI, append([]*options.ClientOptions{options.Client().SetAuth(c).SetServerSelectionTimeout(5 * time.Second)}, more...)...)
 }
 
-// code is the server's error code, 0 without an error, -1 for another error.
+// code returns the server's error code, 0 without an error, -1 for any other error.
 func code(err error) int {
 	var server mongo.ServerError
 	switch {
@@ -57,7 +57,7 @@ func run(t *testing.T, c *mongo.Client, db string, cmd bson.D) error {
 	return c.Database(db).RunCommand(harness.Context(t), cmd).Err()
 }
 
-// createRoot makes the first user, as somebody on the same machine may.
+// createRoot creates the first user, which is allowed from the same machine.
 func createRoot(t *testing.T, c *mongo.Client) {
 	t.Helper()
 	bsontest.Must(t, run(t, c, "admin", bson.D{{Key: "createUser", Value: "root"}, {Key: "pwd", Value: "secret"}, {Key: "roles", Value: bson.A{"root"}}}))
@@ -65,8 +65,8 @@ func createRoot(t *testing.T, c *mongo.Client) {
 
 var rootCredential = options.Credential{Username: "root", Password: "secret"}
 
-// TestScram: users get in by both mechanisms with the right password only, do what
-// their roles allow, in all kinds of work that needs several commands.
+// TestScram checks that users can log in by both mechanisms, with the right password only, and can do what
+// their roles allow, including work of several commands.
 func TestScram(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--auth"}})
 	stranger := dial(t, s.URI)
@@ -113,7 +113,7 @@ func TestScram(t *testing.T) {
 				{AuthMechanism: mechanism, AuthSource: "admin", Username: "writer", Password: "pass\u00adword"},
 			}
 			if mechanism != "" {
-				wrong = wrong[:1] // each costs time, by intent
+				wrong = wrong[:1] // the server delays each attempt
 			}
 			for _, wrong := range wrong {
 				if err := run(t, as(t, s, wrong), "app", bson.D{{Key: "ping", Value: 1}}); code(err) != 18 {
@@ -139,8 +139,8 @@ func TestScram(t *testing.T) {
 	}
 }
 
-// TestUsersSurvive: users are there after a restart, and nobody may make a first one
-// any more.
+// TestUsersSurvive checks that users are there after a restart, and that then no further first user can be
+// created.
 func TestUsersSurvive(t *testing.T) {
 	o := harness.Options{Data: t.TempDir(), Args: []string{"--auth"}}
 	s, err := harness.Launch(o)
@@ -154,8 +154,8 @@ func TestUsersSurvive(t *testing.T) {
 	}
 }
 
-// TestCosmosAccount: the account's name and key are user and password on its
-// address, and only there.
+// TestCosmosAccount checks that the account's name and key are user and password on its address, and only
+// there.
 func TestCosmosAccount(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--auth", "--cosmos-listen", "127.0.0.1:0", "--cosmos-account", "shop", "--cosmos-key", "a+key/=="}})
 	u, err := url.Parse(s.CosmosURI)
@@ -178,7 +178,8 @@ func TestCosmosAccount(t *testing.T) {
 	}
 }
 
-// A key that the server makes is in the ready line of the start that makes it, and in no later one.
+// TestCosmosKeyShownOnce checks that a key that the server generates is in the ready line of that start, and
+// in no later one.
 func TestCosmosKeyShownOnce(t *testing.T) {
 	o := harness.Options{Data: t.TempDir(), Args: []string{"--auth", "--cosmos-listen", "127.0.0.1:0"}}
 	s, err := harness.Launch(o)

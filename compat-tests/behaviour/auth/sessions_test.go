@@ -11,9 +11,9 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestListSessions: everybody sees the own sessions, those of others only who may,
-// and a session that ended is not there.
-// Manual: reference/operator/aggregation/listSessions, listLocalSessions.
+// TestListSessions checks that users see their own sessions, that those of others require a privilege, and
+// that an ended session is not listed. Manual: reference/operator/aggregation/listSessions,
+// listLocalSessions.
 func TestListSessions(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--auth"}})
 	createRoot(t, dial(t, s.URI))
@@ -97,15 +97,15 @@ func TestListSessions(t *testing.T) {
 	}
 }
 
-// TestStrangersHaveNoSessions: commands that need no login make none, so that whoever
-// reaches the server cannot fill its table of sessions.
-// Spec: driver-sessions#sending-the-session-id-to-the-server-on-all-commands.
+// TestStrangersHaveNoSessions checks that commands that require no login create no sessions, so that
+// unauthenticated clients cannot fill the server's table of sessions. Spec:
+// driver-sessions#sending-the-session-id-to-the-server-on-all-commands.
 func TestStrangersHaveNoSessions(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--auth"}})
 	stranger := dial(t, s.URI)
 	createRoot(t, stranger)
 	for range 3 {
-		bsontest.Must(t, run(t, stranger, "admin", bson.D{{Key: "ping", Value: 1}})) // to which the driver adds the id of a session
+		bsontest.Must(t, run(t, stranger, "admin", bson.D{{Key: "ping", Value: 1}})) // the driver adds the id of a session
 	}
 	cur, err := as(t, s, rootCredential).Database("admin").Aggregate(harness.Context(t),
 		mongo.Pipeline{{{Key: "$listLocalSessions", Value: bson.D{{Key: "allUsers", Value: true}}}}})

@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestStrangersAreBrief: before a login a message may be no longer than a login
-// needs; afterwards it may.
+// TestStrangersAreBrief checks that messages are limited to the length of a login until the client has logged
+// in.
 func TestStrangersAreBrief(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--auth"}})
 	big := func() bson.D {
@@ -26,8 +26,8 @@ func TestStrangersAreBrief(t *testing.T) {
 	bsontest.Must(t, run(t, as(t, s, rootCredential), "test", big()))
 }
 
-// TestConnectionsPerAddress: what is over the bound is closed at once, and what is
-// below it works.
+// TestConnectionsPerAddress checks that connections beyond the limit are closed at once, and that those below
+// it work.
 func TestConnectionsPerAddress(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--max-connections-per-address", "4"}})
 	ping, err := bson.Marshal(bson.D{{Key: "ping", Value: 1}})
@@ -48,7 +48,7 @@ func TestConnectionsPerAddress(t *testing.T) {
 		bsontest.Must(t, err)
 	}
 	_ = net.Conn(conns[0]).Close()
-	for range 100 { // the server may need a moment to see it
+	for range 100 { // until the server has noticed the close
 		if _, err := s.Dial(t).Command("admin", ping); err == nil {
 			return
 		}

@@ -38,8 +38,8 @@ func serverFlags(dir, mode string, more ...string) []string {
 	return append([]string{"--tls-mode", mode, "--tls-certificate-key-file", filepath.Join(dir, "server.pem")}, more...)
 }
 
-// trust is a client's configuration that trusts the authority of a folder, and shows
-// its certificate if client is set.
+// trust returns a client's configuration that trusts the authority of a folder, and has a certificate if
+// client is set.
 func trust(t *testing.T, dir string, client bool) *tls.Config {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "ca.pem"))
@@ -59,7 +59,7 @@ func quick() *options.ClientOptions { return options.Client().SetServerSelection
 
 var ping = bson.D{{Key: "ping", Value: 1}}
 
-// TestModes: which clients each mode takes.
+// TestModes checks which clients each mode accepts.
 func TestModes(t *testing.T) {
 	dir, _ := certificates(t)
 	for mode, want := range map[string]struct{ plain, encrypted bool }{
@@ -86,8 +86,8 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// TestClientCertificates: with an authority for clients they need a certificate, and
-// it can be a login.
+// TestClientCertificates checks that with an authority for clients a certificate is required, and that it can
+// be a login.
 func TestClientCertificates(t *testing.T) {
 	dir, subject := certificates(t, "--client", "alice, of \"sales\"")
 	stranger, _ := certificates(t)
@@ -123,8 +123,8 @@ func TestClientCertificates(t *testing.T) {
 	}
 }
 
-// TestReload: after SIGHUP new connections get the new certificate, and a broken file
-// changes nothing.
+// TestReload checks that after SIGHUP new connections get the new certificate, and that a broken file changes
+// nothing.
 func TestReload(t *testing.T) {
 	dir, _ := certificates(t)
 	s := harness.Start(t, harness.Options{Args: serverFlags(dir, "requireTLS")})
@@ -165,7 +165,7 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// TestUnixSocket: a socket in the file system is neither encrypted nor far away.
+// TestUnixSocket checks that a Unix domain socket needs no encryption and counts as local.
 func TestUnixSocket(t *testing.T) {
 	dir, _ := certificates(t)
 	path := filepath.Join(t.TempDir(), "s.sock")
@@ -175,7 +175,7 @@ func TestUnixSocket(t *testing.T) {
 	bsontest.Must(t, run(t, as(t, s, rootCredential), "test", bson.D{{Key: "find", Value: "c"}}))
 }
 
-// TestSilentClients: who begins a handshake and stops does not keep others waiting.
+// TestSilentClients checks that a client that stops during a handshake does not block others.
 func TestSilentClients(t *testing.T) {
 	dir, _ := certificates(t)
 	s := harness.Start(t, harness.Options{Args: serverFlags(dir, "preferTLS")})
@@ -189,8 +189,7 @@ func TestSilentClients(t *testing.T) {
 	bsontest.Must(t, run(t, dial(t, s.URI, quick()), "test", ping))
 }
 
-// TestRefusesToBeOpen: a server that other machines reach wants --auth or a word that
-// it may do without.
+// TestRefusesToBeOpen checks that a server on a public address requires --auth or --allow-open.
 func TestRefusesToBeOpen(t *testing.T) {
 	start := func(flags ...string) error {
 		s, err := harness.Launch(harness.Options{Args: append([]string{"--listen", "0.0.0.0:0"}, flags...)})

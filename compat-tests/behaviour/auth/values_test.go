@@ -10,9 +10,9 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestValuesOfPartitions: what partitions do is told to those who may see it, the shard key values that they
-// do it for only to those who may read the documents, and where partitions begin also to those who may read
-// config.chunks.
+// TestValuesOfPartitions checks the privileges for statistics of partitions: their load requires the
+// privilege for statistics, hot shard key values also the privilege to read the documents, and bounds of
+// partitions that or the privilege to read config.chunks.
 func TestValuesOfPartitions(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--auth"}})
 	createRoot(t, dial(t, s.URI))

@@ -13,8 +13,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestRevokedWhileWaiting: what comes after a role was revoked is not sent to a getMore that was waiting for it
-// then, and the cursor ends.
+// TestRevokedWhileWaiting checks that a getMore that waits while a role is revoked returns nothing that is
+// written afterwards, and that its cursor ends.
 func TestRevokedWhileWaiting(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--auth"}})
 	createRoot(t, dial(t, s.URI))
@@ -28,7 +28,7 @@ func TestRevokedWhileWaiting(t *testing.T) {
 	for i, open := range opens {
 		user := fmt.Sprint("reader", i)
 		c := userWith(t, s, root, user, `[{"role": "read", "db": "shop"}]`)
-		session, err := c.StartSession() // a cursor belongs to one
+		session, err := c.StartSession() // a cursor belongs to its session
 		bsontest.Must(t, err)
 		defer session.EndSession(context.Background())
 		ctx := mongo.NewSessionContext(harness.Context(t), session)

@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// TestCanary: TestGap finds each way in which what is compared with the roles was once not what
-// ran. The signs are what it says of the finding.
+// TestCanary plants bugs by which the server once authorized something else than it ran, and checks that
+// TestGap finds each. The signs are texts of the findings.
 func TestCanary(t *testing.T) {
 	for _, c := range []struct {
 		bug   string

@@ -9,18 +9,18 @@ import (
 	"testing"
 )
 
-// corpus is what requests are made of.
+// corpus holds the valid requests from which requests are drawn.
 type corpus struct {
 	commands map[string][]*node // by the first field's name, each with $db
-	names    []string           // of these, in the order of the lists
-	stages   map[string][]*node // by name; their text says where they belong
-	// lines and stageLines are those of the lists, each as often as it names something and once more:
-	// what is about names is what requests are about.
+	names    []string           // names of commands, in the order of the lists
+	stages   map[string][]*node // by name; the node's text is the place of the stage
+	// lines and stageLines hold the requests of the lists, each once plus once for each name in it: requests
+	// with names are drawn more often.
 	lines, stageLines []*node
-	listed            map[string][]*node // the lines of a command
+	listed            map[string][]*node // the lines by command
 }
 
-// newCorpus reads the lists, and the case files, which have the arguments that users send.
+// newCorpus reads the lists, and the case files, whose arguments are those of real users.
 func newCorpus(t testing.TB) *corpus {
 	t.Helper()
 	c := &corpus{commands: map[string][]*node{}, stages: map[string][]*node{}, listed: map[string][]*node{}}
@@ -64,7 +64,7 @@ func newCorpus(t testing.TB) *corpus {
 	return c
 }
 
-// weight is how often a request of a list is drawn, beside others.
+// weight returns how many times a request of a list is entered into lines: 1 plus the number of its names.
 func weight(n *node) int {
 	w := 1
 	n.visit(func(k *node) {
@@ -86,8 +86,8 @@ func (c *corpus) add(n *node) {
 	c.commands[name] = append(c.commands[name], n)
 }
 
-// read takes the commands and stages out of a case file. What is no command that the lists have is left
-// out, and so are long ones.
+// read takes the commands and stages out of a case file. Commands that are not in the lists are left out, and
+// so are long ones.
 func (c *corpus) read(file string) {
 	for line := range strings.Lines(file) {
 		line = strings.TrimSpace(line)
@@ -116,11 +116,11 @@ func (c *corpus) read(file string) {
 	}
 }
 
-// places are the names of fields that name something.
+// places are the fields that hold names, with the token for each.
 var places = map[string]string{"from": "@coll", "coll": "@coll", "into": "@coll", "viewOn": "@coll", "$out": "@coll", "$merge": "@coll", "$unionWith": "@coll",
 	"db": "@db", "$db": "@db", "ns": "@ns", "namespace": "@ns", "to": "@ns", "user": "@user", "role": "@role", "replace": "@coll", "merge": "@coll", "reduce": "@coll", "out": "@coll", "collection": "@coll"}
 
-// aim has a request of a case name what is in a world.
+// aim replaces the names in a request of a case file by tokens.
 func aim(n *node) {
 	if first := n.kids[0]; first.typ == typeText {
 		switch {

@@ -233,5 +233,5 @@ var commandLines = split(`
 {top: 1, $db: "admin"}
 `)
 
-// split are the lines of a list.
+// split returns the lines of a list.
 func split(s string) []string { return strings.Split(strings.TrimSpace(s), "\n") }

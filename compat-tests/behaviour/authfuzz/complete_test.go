@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/collection/agg"
 )
 
-// TestComplete: there is a request for every command and every stage.
+// TestComplete checks that there is a request for every command and every stage.
 func TestComplete(t *testing.T) {
 	c := newCorpus(t)
 	w := newWorld(t, rand.New(rand.NewPCG(1, 2)))

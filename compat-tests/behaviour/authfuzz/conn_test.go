@@ -20,11 +20,11 @@ import (
 
 const opMsg = 2013
 
-// replyWithin bounds the wait for a reply: some commands wait for a transaction to end that the same
-// user has begun.
+// replyWithin bounds the wait for a reply: some commands wait for another transaction of the same user to
+// end.
 const replyWithin = 5 * time.Second
 
-// conn is a connection, that a user may have logged in on.
+// conn is a connection, with or without a login.
 type conn struct{ net.Conn }
 
 func dial(addr string) (*conn, error) {
@@ -68,7 +68,7 @@ func (c *conn) receive(within time.Duration) (cbson.Raw, error) {
 	return cbson.Raw(b[5:]), nil
 }
 
-// do runs a command that is well-formed.
+// do runs a well-formed command.
 func (c *conn) do(db, cmd string, args ...any) (cbson.Raw, error) {
 	n, err := parse(fmt.Sprintf(cmd, args...))
 	if err != nil {
@@ -85,7 +85,7 @@ func (c *conn) do(db, cmd string, args ...any) (cbson.Raw, error) {
 	return reply, nil
 }
 
-// login is SCRAM-SHA-256. Spec: RFC 5802, auth.
+// login logs in by SCRAM-SHA-256. Spec: RFC 5802, auth.
 func (c *conn) login(db, user, password string) error {
 	random := make([]byte, 18)
 	if _, err := rand.Read(random); err != nil {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// draw is a request with names in the place of tokens; whose names they are is noted in the one it is
-// made of. What is another in each world stays a token, numbered: "@uuid/1/3".
+// draw returns a request with tokens replaced by names, and records in `from` for each name whether it is the
+// user's own. Names that differ from world to world stay numbered tokens: "@uuid/1/3".
 func (d *drawer) draw(from *request, w *world, u *user) *request {
 	names := w.names(u)
 	var sides func(n *node, whose side)
@@ -43,7 +43,7 @@ func (d *drawer) draw(from *request, w *world, u *user) *request {
 		}
 		for _, k := range n.kids {
 			if k.text == loggedNever {
-				k.text = "x" // no password: nobody promises to hide it
+				k.text = "x" // not the password: a command need not hide it here
 			}
 		}
 	})
@@ -55,7 +55,7 @@ func (d *drawer) draw(from *request, w *world, u *user) *request {
 	return r
 }
 
-// drawn is a text with a name in the place of its token.
+// drawn returns a text with its token replaced by a name.
 func (d *drawer) drawn(s string, side int, names map[string][2][]string) string {
 	before, token, ok := strings.Cut(s, "@")
 	if !ok || strings.Contains(token, "/") {
@@ -76,7 +76,7 @@ func (d *drawer) drawn(s string, side int, names map[string][2][]string) string 
 	return s
 }
 
-// bind puts what a world has in the place of the tokens that draw left.
+// bind replaces the tokens that draw left by the names of a world.
 func (w *world) bind(r *request) *request {
 	r = r.clone()
 	bind := func(n *node) {

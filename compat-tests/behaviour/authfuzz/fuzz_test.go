@@ -15,13 +15,13 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// batchSize is how many requests of a user are sent before what there is is compared.
+// batchSize is the number of requests of a user between two comparisons of the state.
 const batchSize = 256
 
-// groupSize is how many of them are sent before the first is answered.
+// groupSize is the number of requests that are sent before the first reply is read.
 const groupSize = 16
 
-// findingsMax is how many different findings end a run.
+// findingsMax is the number of different findings after which a run ends.
 const findingsMax = 10
 
 // shrinkTries bounds the requests that look for a smaller one, and shrinkNewServers those that need a
@@ -31,7 +31,7 @@ const (
 	shrinkNewServers = 15
 )
 
-// TestGap: nobody sees or changes more than their role allows, whatever they send.
+// TestGap checks that no user sees or changes more than the role allows, whatever requests the user sends.
 func TestGap(t *testing.T) {
 	due := programme.Due(t, "authorization")
 	seed, ok := testenv.Seed(t)
@@ -39,7 +39,7 @@ func TestGap(t *testing.T) {
 		seed = programme.FirstSeed()
 	}
 	f := &fuzzer{t: t, seed: seed, corpus: newCorpus(t), open: map[*user]*pool{}, turns: turns(), found: map[string]bool{}, most: findingsMax, start: time.Now()}
-	if os.Getenv(harness.Planted) != "" { // the first finding ends it; the rarest comes once in 100,000 requests
+	if os.Getenv(harness.Planted) != "" { // the first finding ends the run; the rarest comes once in 100,000 requests
 		f.most, due = 1, 10*due
 	}
 	programme.Tell(t, "authorization", seed, func() (int, string) {
@@ -66,9 +66,9 @@ type fuzzer struct {
 	open    map[*user]*pool
 	turns   []*user
 	w       *world
-	base    state // what there is, before the next request
+	base    state // the state before the next request
 	found   map[string]bool
-	most    int // findings that end the run
+	most    int // number of findings that ends the run
 	start   time.Time
 	sent    int
 	allowed int
@@ -76,7 +76,7 @@ type fuzzer struct {
 	lost    int
 }
 
-// renew begins a new world.
+// renew starts a new world.
 func (f *fuzzer) renew() {
 	if f.w != nil {
 		if err := f.w.end(); err != nil {
@@ -88,7 +88,7 @@ func (f *fuzzer) renew() {
 	f.base = f.look()
 }
 
-// look is the state of the world.
+// look returns the state of the world.
 func (f *fuzzer) look() state {
 	s, err := f.w.state()
 	if err != nil {
@@ -97,13 +97,13 @@ func (f *fuzzer) look() state {
 	return s
 }
 
-// batch is so many requests of one user.
+// batch sends batchSize requests of one user.
 func (f *fuzzer) batch(n uint64) {
 	u := f.turns[int(n)%len(f.turns)]
 	d := &drawer{rand.New(rand.NewPCG(f.seed, n)), f.corpus, f.open[u], u.about}
 	var sent []*request
 	for n := 0; n < batchSize; n += groupSize {
-		if f.w.users[u] == nil { // it waits for itself, or has changed its own password
+		if f.w.users[u] == nil { // the user waits for itself, or has changed its own password
 			f.compare(u, sent)
 			sent = nil
 		}
@@ -120,7 +120,7 @@ func (f *fuzzer) batch(n uint64) {
 			if a.leak == "" {
 				continue
 			}
-			if outside(u, f.base, f.look()) != "" { // an earlier request has made it so
+			if outside(u, f.base, f.look()) != "" { // an earlier request has changed this
 				f.compare(u, sent)
 				return
 			}
@@ -130,7 +130,7 @@ func (f *fuzzer) batch(n uint64) {
 	f.compare(u, sent)
 }
 
-// leaked reports a reply that shows what it should not, if none like it was reported.
+// leaked reports a reply with data that its user must not see, unless a similar one was reported.
 func (f *fuzzer) leaked(u *user, q *request, a answer) {
 	if !f.new(q, a.leak) {
 		return
@@ -139,19 +139,20 @@ func (f *fuzzer) leaked(u *user, q *request, a answer) {
 	f.report(u, least, a.leak, a.reply)
 }
 
-// answer is what came of a request: a reply, and what it shows that it should not.
+// answer is the outcome of a request: a reply, and a description of the data in it that the user must not
+// see.
 type answer struct {
 	reply cbson.Raw
 	leak  string
 }
 
-// allowed reports that the request was not refused.
+// allowed reports whether the request succeeded.
 func (a answer) allowed() bool {
 	ok, _ := a.reply.Get("ok").AsFloat()
 	return a.reply != nil && ok == 1
 }
 
-// ask sends requests, all before the first is answered.
+// Sends requests, all before the first reply is read.
 func (f *fuzzer) ask(u *user, group []*request) []answer {
 	out := make([]answer, len(group))
 	c, err := f.w.as(u)
@@ -183,14 +184,13 @@ func (f *fuzzer) ask(u *user, group []*request) []answer {
 	if reply, err := c.do("admin", `{connectionStatus: 1}`); err == nil {
 		info, _ := reply.Get("authInfo").Doc()
 		if who, _ := info.Get("authenticatedUsers").Array(); who.IsEmpty() {
-			f.w.leave(u) // a request was a logout, or another login
+			f.w.leave(u) // a request logged out, or logged in as another user
 		}
 	}
 	return out
 }
 
-// compare looks what a batch has changed, and which request did if it is what the user
-// may not change.
+// compare looks for changes of a batch that the user may not make, and for the request that made them.
 func (f *fuzzer) compare(u *user, sent []*request) {
 	if _, err := f.w.root.do("admin", `{killAllSessions: [{user: "%s", db: "%s"}]}`, u.name, u.db); err != nil {
 		f.culprit(u, sent, "the server: "+err.Error())
@@ -199,7 +199,7 @@ func (f *fuzzer) compare(u *user, sent []*request) {
 	if there, err := f.w.logged(); err != nil {
 		f.t.Fatal(err)
 	} else if there && !f.found[passwordLogged] {
-		f.found[passwordLogged] = true // one is enough: it takes long to find out whose it is
+		f.found[passwordLogged] = true // report one only: finding its request takes long
 		f.culprit(u, sent, passwordLogged)
 		return
 	}
@@ -213,7 +213,8 @@ func (f *fuzzer) compare(u *user, sent []*request) {
 
 const passwordLogged = "the log: it has a password"
 
-// wrong says what has gone wrong since a new world began, of the kind that was seen first; "" for nothing.
+// wrong returns a violation since the start of the world, of the same kind as the first one seen; "" for
+// none.
 func (f *fuzzer) wrong(u *user, first string) string {
 	if first == passwordLogged {
 		if there, err := f.w.logged(); err != nil || !there {
@@ -228,7 +229,7 @@ func (f *fuzzer) wrong(u *user, first string) string {
 	return outside(u, f.base, after)
 }
 
-// refresh makes anew what the user may change and has changed, for whoever comes next.
+// refresh restores data that the user has changed and was allowed to change, for the next user.
 func (f *fuzzer) refresh(after state) {
 	mine, realm := false, f.w.gone
 	for key := range f.base.keys(after) {
@@ -251,9 +252,9 @@ func (f *fuzzer) refresh(after state) {
 	}
 }
 
-// culprit sends the requests of a batch again, in a new world, until one does what is wrong.
+// culprit repeats the requests of a batch in a new world until one causes the violation.
 func (f *fuzzer) culprit(u *user, sent []*request, first string) {
-	// again looks what is wrong after each so many of them from an index on.
+	// again checks for the violation after each group of requests, from an index on.
 	again := func(list []*request, from, each int) (what string, at int, reply cbson.Raw) {
 		f.renew()
 		for i, q := range list {
@@ -285,13 +286,13 @@ func (f *fuzzer) culprit(u *user, sent []*request, first string) {
 	f.renew()
 }
 
-// kindOf is the part of a change that tells it apart from others.
+// kindOf returns the part of a change that identifies its kind.
 func kindOf(what string) string {
 	kind, _, _ := strings.Cut(what, ":")
 	return kind
 }
 
-// new reports that nothing like it was found yet.
+// new reports whether a finding is the first of its kind.
 func (f *fuzzer) new(q *request, what string) bool {
 	key := q.what + " " + what
 	if f.found[key] {

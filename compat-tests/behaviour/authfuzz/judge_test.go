@@ -9,11 +9,11 @@ import (
 	cbson "github.com/cantledb/cantle/bson"
 )
 
-// classNames say what a mark was in.
+// classNames describe the data in which a mark was.
 var classNames = map[byte]string{inVault: "a document of vault", inGold: "a document of mine.gold", ofVault: "a definition or a name of vault", ofMine: "a definition or a name of mine",
 	ofUsers: "a user or a role", ofSecrets: "what a password leaves", ofActivity: "what somebody else does", ofServer: "a setting", inProfile: "vault's profiler"}
 
-// leak says what a reply shows that its user may not see; "" for nothing.
+// leak describes data in a reply that its user may not see; "" for none.
 func (w *world) leak(u *user, frame []byte, reply cbson.Raw) string {
 	for rest := []byte(reply); ; {
 		i := bytes.Index(rest, []byte(w.prefix))
@@ -48,10 +48,10 @@ func (w *world) leak(u *user, frame []byte, reply cbson.Raw) string {
 var counts = map[string]bool{"n": true, "nMatched": true, "nModified": true, "nReturned": true, "nDeleted": true, "count": true, "numObjects": true, "objects": true, "nrecords": true,
 	"totalDocsExamined": true, "docsExamined": true, "keysExamined": true, "totalKeysExamined": true, "input": true, "emit": true, "numberOfDocs": true}
 
-// written are the fields of replies that count what a write found.
+// written are the fields of replies that count documents that a write matched or changed.
 var written = map[string]bool{"nMatched": true, "nModified": true, "nDeleted": true, "nInserted": true, "nUpserted": true, "nWouldModify": true, "nWouldDelete": true}
 
-// outside says what has changed that the user may not change; "" for nothing.
+// outside describes changes that the user may not make; "" for none.
 func outside(u *user, before, after state) string {
 	var out []string
 	for key := range before.keys(after) {
@@ -63,7 +63,7 @@ func outside(u *user, before, after state) string {
 	return strings.Join(out, "; ")
 }
 
-// brief is the beginning of a long text.
+// brief returns the beginning of a long text.
 func brief(s string) string {
 	if s == "" {
 		return "not there"
@@ -74,7 +74,7 @@ func brief(s string) string {
 	return s
 }
 
-// logged reports that the log has a password.
+// logged reports whether the log contains a password.
 func (w *world) logged() (bool, error) {
 	if strings.Contains(w.server.Log(), loggedNever) {
 		return true, nil

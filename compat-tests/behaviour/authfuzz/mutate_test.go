@@ -11,20 +11,20 @@ import (
 type drawer struct {
 	*rand.Rand
 	corpus *corpus
-	open   *pool    // of the user
-	about  []string // commands
+	open   *pool    // accepted requests of the user
+	about  []string // commands that the user's role allows
 }
 
-// pool is what a user was not refused, by what it is about: what is mutated further.
+// pool holds requests that a user was allowed, by subject, as a basis of further mutations.
 type pool struct {
 	by    map[string][]*request
 	whats []string
 }
 
-// poolEach is how many requests about one thing a pool has at most.
+// poolEach is the maximum number of requests about one subject in a pool.
 const poolEach = 12
 
-// add takes a request, whose names are not drawn, if it names something.
+// add adds a request without drawn names, if it has tokens.
 func (p *pool) add(r *request, d *drawer) {
 	if !r.body.tokens() || slow[r.what] {
 		return
@@ -40,8 +40,7 @@ func (p *pool) add(r *request, d *drawer) {
 	}
 }
 
-// further is a request that was not refused, with some of the names those of others, and
-// mutated once or twice.
+// further returns an accepted request in which some names become those of others, with one or two mutations.
 func (d *drawer) further() *request {
 	r := pick(d, d.open.by[pick(d, d.open.whats)]).clone()
 	first := r.body.kids[0]
@@ -58,7 +57,7 @@ func (d *drawer) further() *request {
 
 func pick[T any](d *drawer, list []T) T { return list[d.IntN(len(list))] }
 
-// request is a valid request with up to three mutations, whose names are not drawn yet.
+// request returns a valid request with up to three mutations, whose names are not drawn yet.
 func (d *drawer) request() *request {
 	if len(d.open.whats) > 0 && d.IntN(5) < 2 {
 		return d.further()
@@ -96,10 +95,10 @@ func (d *drawer) request() *request {
 	return r
 }
 
-// slow are commands whose answer is held back for seconds when they have failed before.
+// slow are commands whose reply is delayed for seconds after failures.
 var slow = map[string]bool{"saslStart": true, "saslContinue": true, "authenticate": true}
 
-// pipeline is an aggregate of one or two stages.
+// pipeline returns an aggregate of one or two stages.
 func (d *drawer) pipeline() (body *node, what string) {
 	s := d.stage()
 	list := array()
@@ -121,7 +120,7 @@ func (d *drawer) pipeline() (body *node, what string) {
 	return doc(named("aggregate", target), named("pipeline", list), named("cursor", doc()), named("$db", text(db))), s.kids[0].name
 }
 
-// stage is a valid stage.
+// stage returns a valid stage.
 func (d *drawer) stage() *node {
 	s := pick(d, d.corpus.stageLines)
 	if d.IntN(4) == 0 {
@@ -130,7 +129,7 @@ func (d *drawer) stage() *node {
 	return s.clone()
 }
 
-// mutate changes something.
+// mutate makes one random mutation.
 func (d *drawer) mutate(r *request) {
 	switch d.IntN(28) {
 	case 0, 1, 2, 3, 4, 5, 6:
@@ -162,7 +161,7 @@ func (d *drawer) mutate(r *request) {
 	}
 }
 
-// spot is a field or an element: the one at an index of its parent.
+// spot is the position of a field or an element: an index in its parent.
 type spot struct {
 	in *node
 	at int
@@ -170,7 +169,7 @@ type spot struct {
 
 func (s spot) node() *node { return s.in.kids[s.at] }
 
-// spots are all that keep accepts.
+// spots returns all positions that keep accepts.
 func spots(n *node, keep func(in, k *node) bool) []spot {
 	var out []spot
 	n.visit(func(n *node) {
@@ -183,7 +182,7 @@ func spots(n *node, keep func(in, k *node) bool) []spot {
 	return out
 }
 
-// field draws a field of a document, more often one with names below.
+// field draws a field of a document, more often one that contains names.
 func (d *drawer) field(body *node) (spot, bool) {
 	list := spots(body, func(in, k *node) bool { return in.typ == typeDoc && k.tokens() })
 	if len(list) == 0 || d.IntN(3) == 0 {
@@ -195,7 +194,7 @@ func (d *drawer) field(body *node) (spot, bool) {
 	return pick(d, list), true
 }
 
-// repeat has a field come twice: once as the user may have it and once as not.
+// repeat repeats a field: once with a permitted name and once with a forbidden one.
 func (d *drawer) repeat(body *node) {
 	s, ok := d.field(body)
 	if !ok {
@@ -227,7 +226,7 @@ func (d *drawer) repeat(body *node) {
 		at++
 	}
 	if s.in == body && at == 0 {
-		at = 1 // the first field is the command
+		at = 1 // the first field must stay the command
 	}
 	s.in.insert(at, second)
 }
@@ -245,7 +244,7 @@ func (d *drawer) change(n *node) {
 	*n = *named(n.name, d.odd())
 }
 
-// ghost puts a field of the same name before or behind, with a value that is none.
+// ghost inserts a field of the same name before or after another one, with an odd value.
 func (d *drawer) ghost(body *node) {
 	s, ok := d.field(body)
 	if !ok {
@@ -258,7 +257,7 @@ func (d *drawer) ghost(body *node) {
 	s.in.insert(at, named(s.node().name, d.odd()))
 }
 
-// replace puts something else in the place of a value.
+// replace replaces a value by another one.
 func (d *drawer) replace(body *node) {
 	all := d.IntN(2) == 0
 	list := spots(body, func(_, k *node) bool { return k.name != "$db" && (all || k.tokens()) })
@@ -280,7 +279,7 @@ func (d *drawer) number(body *node) {
 	}
 }
 
-// retype has a text come as another type.
+// retype sends a text as another type.
 func (d *drawer) retype(body *node) {
 	list := spots(body, func(_, k *node) bool { return k.isText() })
 	if len(list) == 0 {
@@ -299,7 +298,7 @@ func (d *drawer) retype(body *node) {
 	}
 }
 
-// drop leaves something out.
+// drop removes a field or an element.
 func (d *drawer) drop(body *node) {
 	list := spots(body, func(in, k *node) bool { return k.name != "$db" && (in != body || k != body.kids[0]) })
 	if len(list) > 0 {
@@ -308,7 +307,7 @@ func (d *drawer) drop(body *node) {
 	}
 }
 
-// reorder has fields come in another order.
+// reorder changes the order of fields.
 func (d *drawer) reorder(body *node) {
 	list := spots(body, func(_, k *node) bool { return k.isInner() && len(k.kids) > 1 })
 	if len(list) == 0 || d.IntN(4) == 0 {
@@ -320,7 +319,7 @@ func (d *drawer) reorder(body *node) {
 	d.Shuffle(len(kids), func(i, j int) { kids[i], kids[j] = kids[j], kids[i] })
 }
 
-// graft puts a field of another request of the same command somewhere.
+// graft inserts a field of another request of the same command.
 func (d *drawer) graft(r *request) {
 	from := r.what
 	if d.corpus.commands[from] == nil {
@@ -351,7 +350,7 @@ func (d *drawer) graft(r *request) {
 	to.insert(at, k)
 }
 
-// nest puts a value into an array or a document, or takes it out of one.
+// nest wraps a value in an array or a document, or unwraps it.
 func (d *drawer) nest(body *node) {
 	list := spots(body, func(_, k *node) bool { return k.name != "$db" })
 	if len(list) == 0 {
@@ -371,7 +370,7 @@ func (d *drawer) nest(body *node) {
 	}
 }
 
-// wrapPipeline has a pipeline run within another.
+// wrapPipeline wraps a pipeline in another one.
 func (d *drawer) wrapPipeline(body *node) {
 	list := spots(body, func(_, k *node) bool { return k.name == "pipeline" && k.typ == typeArray })
 	if len(list) == 0 {
@@ -398,7 +397,7 @@ func (d *drawer) wrapPipeline(body *node) {
 	}
 }
 
-// wrapCommand has a command run within another: explain, applyOps, a view of its pipeline.
+// wrapCommand wraps a command in another one: explain, applyOps, a view with its pipeline.
 func (d *drawer) wrapCommand(r *request) {
 	db := r.body.get("$db")
 	if db == nil {
@@ -452,7 +451,8 @@ func (d *drawer) generic(body *node) {
 	}
 }
 
-// sequence sends an array of documents as a document sequence, also beside the field in the body.
+// sequence sends an array of documents as a document sequence, in some cases in addition to the field in the
+// body.
 func (d *drawer) sequence(r *request) {
 	list := spots(r.body, func(in, k *node) bool { return in == r.body && k.typ == typeArray && k != r.body.kids[0] })
 	if len(list) == 0 {
@@ -483,7 +483,7 @@ func (d *drawer) sequence(r *request) {
 	}
 }
 
-// odd is a value that does not belong anywhere.
+// odd returns a value that is valid nowhere.
 func (d *drawer) odd() *node {
 	switch d.IntN(14) {
 	case 0, 1:
@@ -509,7 +509,7 @@ func (d *drawer) odd() *node {
 	return &node{typ: typeCode, text: pick(d, []string{"@coll", "@db", "function() { return 1 }"})}
 }
 
-// oddNumber is a number as no driver would send it.
+// oddNumber returns a number that no driver would send.
 func (d *drawer) oddNumber() *node {
 	double := func(f float64) *node {
 		return leaf(typeDouble, binary.LittleEndian.AppendUint64(nil, math.Float64bits(f))...)

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/bson/ejson"
 )
 
-// Types of BSON that the mutations make or look at. Spec: bsonspec.org.
+// Types of BSON that the mutations create or inspect. Spec: bsonspec.org.
 const (
 	typeDouble    = 0x01
 	typeText      = 0x02
@@ -32,8 +32,8 @@ const (
 	typeMinKey    = 0xff
 )
 
-// side says whose names stand in a part of a request: those of the user, of others, or of
-// either, drawn for each name.
+// side selects the names in a part of a request: those of the user, of others, or of either, drawn for each
+// name.
 type side uint8
 
 const (
@@ -124,7 +124,7 @@ func (n *node) clone() *node {
 	return &c
 }
 
-// get returns the first field of a name, nil if there is none.
+// get returns the first field with a name, nil if there is none.
 func (n *node) get(name string) *node {
 	for _, k := range n.kids {
 		if k.name == name {
@@ -134,7 +134,7 @@ func (n *node) get(name string) *node {
 	return nil
 }
 
-// visit calls f for n and all below.
+// visit calls f for n and all nodes below it.
 func (n *node) visit(f func(*node)) {
 	f(n)
 	for _, k := range n.kids {
@@ -142,14 +142,14 @@ func (n *node) visit(f func(*node)) {
 	}
 }
 
-// insert puts a field at a place.
+// insert inserts a field at an index.
 func (n *node) insert(at int, k *node) {
 	n.kids = append(n.kids[:at:at], append([]*node{k}, n.kids[at:]...)...)
 }
 
 func (n *node) remove(at int) { n.kids = append(n.kids[:at:at], n.kids[at+1:]...) }
 
-// tokens reports that names are drawn in n or below.
+// tokens reports whether n or a node below it has a token.
 func (n *node) tokens() bool {
 	found := false
 	n.visit(func(n *node) { found = found || strings.Contains(n.text, "@") })
@@ -180,7 +180,7 @@ func (n *node) append(b []byte) []byte {
 	return append(b, n.data...)
 }
 
-// String is the document as extended JSON.
+// String returns the document as extended JSON.
 func (n *node) String() string { return ejson.String(cbson.Raw(n.append(nil))) }
 
 // section is a document sequence of a request.
@@ -193,7 +193,7 @@ type section struct {
 type request struct {
 	body     *node
 	sections []section
-	what     string // the command, and the stages or the action that it is about, to tell findings apart
+	what     string // the command, and its stages or action; identifies findings
 }
 
 func (r *request) clone() *request {
@@ -208,7 +208,7 @@ func (r *request) clone() *request {
 	return c
 }
 
-// String is the request as extended JSON, each sequence behind its name.
+// String returns the request as extended JSON, each sequence after its name.
 func (r *request) String() string {
 	out := r.body.String()
 	for _, s := range r.sections {

@@ -1,6 +1,6 @@
 package authfuzz
 
-// smaller leaves out of a request what is not needed for it to fail.
+// smaller removes parts of a request that are not needed for it to fail.
 func smaller(r *request, fails func(*request) bool, tries int) *request {
 	for again := true; again && tries > 0; {
 		again = false
@@ -30,7 +30,7 @@ func smaller(r *request, fails func(*request) bool, tries int) *request {
 	return r
 }
 
-// paths are those of all fields and elements, outer ones first.
+// paths returns the paths of all fields and elements, outer ones first.
 func paths(n *node, to []int) (out [][]int) {
 	for i := range n.kids {
 		out = append(out, append(to[:len(to):len(to)], i))
@@ -41,7 +41,7 @@ func paths(n *node, to []int) (out [][]int) {
 	return out
 }
 
-// follow finds the node that a path leads into, and the index in it.
+// follow returns the parent of the node at a path, and the index in it.
 func (n *node) follow(path []int) (in *node, at int) {
 	for _, i := range path[:len(path)-1] {
 		if i >= len(n.kids) {

@@ -1,7 +1,7 @@
 package authfuzz
 
-// stageLines are valid stages, each kind's first; words with @ as in commandLines. One that belongs to
-// a database, or another collection than the user's, says so behind " on ".
+// stageLines are valid stages, one of each kind first; tokens with @ as in commandLines. A stage that
+// requires a certain database, or another collection than the user's, has it after " on ".
 var stageLines = split(`
 {$addFields: {a: "$x"}}
 {$bucket: {groupBy: "$_id", boundaries: [0, 10, 100000], default: "other", output: {s: {$push: "$s"}}}}

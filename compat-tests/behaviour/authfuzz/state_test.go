@@ -12,10 +12,10 @@ import (
 	"github.com/cantledb/cantle/bson/ejson"
 )
 
-// state is all that a request may change, by what it is of: "documents vault.gold".
+// state holds everything that a request can change, by keys such as "documents vault.gold".
 type state map[string]string
 
-// keys are those of either.
+// keys returns the keys of both states.
 func (s state) keys(t state) map[string]bool {
 	out := map[string]bool{}
 	for k := range maps.Keys(s) {
@@ -27,7 +27,7 @@ func (s state) keys(t state) map[string]bool {
 	return out
 }
 
-// state asks the administrator's connection for what there is.
+// state reads the state through the administrator's connection.
 func (w *world) state() (state, error) {
 	s := state{}
 	reply, err := w.root.do("admin", `{listDatabases: 1, nameOnly: true}`)
@@ -60,14 +60,14 @@ func (w *world) state() (state, error) {
 	return s, nil
 }
 
-// kept are the server's own collections whose documents nobody may change; those of users and roles are
-// looked at one by one, and others show what there is otherwise.
+// kept are the server's own collections whose documents no user may change. Users and roles are checked one
+// by one; the contents of other such collections show elsewhere in the state.
 var kept = []string{"admin.system.version", "config.settings", "config.tags", "config.shards"}
 
-// beyond finds in the definition of a view what is not its maker's.
+// beyond matches names in the definition of a view that are not its owner's.
 var beyond = regexp.MustCompile(`"(gold|view|ruled|vault|admin|config|local|system\..*|Zq.*)"`)
 
-// database notes the collections of a database.
+// database reads the collections of a database.
 func (w *world) database(s state, db string) error {
 	reply, err := w.root.do(db, `{listCollections: 1, cursor: {batchSize: 10000}}`)
 	if err != nil {
@@ -76,7 +76,7 @@ func (w *world) database(s state, db string) error {
 	for c := range batch(reply) {
 		name, _ := c.Get("name").Str()
 		ns := db + "." + name
-		if strings.HasPrefix(ns, "config.sampledQueries") { // where queries go that configureQueryAnalyzer samples
+		if strings.HasPrefix(ns, "config.sampledQueries") { // the server writes sampled queries there (configureQueryAnalyzer)
 			continue
 		}
 		s["collection "+ns] = ejson.String(c)
@@ -122,7 +122,7 @@ func (w *world) database(s state, db string) error {
 	return nil
 }
 
-// settings notes what there is of parameters and the like.
+// settings reads parameters and the like.
 func (w *world) settings(s state) error {
 	for _, cmd := range []string{`{getParameter: "*"}`, `{getClusterParameter: "*"}`, `{getDefaultRWConcern: 1}`, `{balancerStatus: 1}`, `{listShards: 1}`,
 		`{aggregate: 1, pipeline: [{$querySettings: {}}], cursor: {}}`} {
@@ -145,7 +145,7 @@ func (w *world) settings(s state) error {
 	return nil
 }
 
-// activity notes what somebody else does: it must go on.
+// activity reads the activity of another user, which must go on.
 func (w *world) activity(s state) error {
 	reply, err := w.root.do("admin", `{aggregate: 1, pipeline: [{$currentOp: {allUsers: true, idleSessions: true, idleCursors: true}}, {$project: {type: 1, lsid: 1, cursor: {cursorId: 1}, transaction: {parameters: {txnNumber: 1}}}}], cursor: {batchSize: 10000}}`)
 	if err != nil {
@@ -162,7 +162,8 @@ func (w *world) activity(s state) error {
 	return nil
 }
 
-// people notes users and roles, and in a realm that has an administrator what they may elsewhere.
+// people reads users and roles. If a database has a user administrator, it also reads the privileges of its
+// users in other databases.
 func (w *world) people(s state) error {
 	for _, kind := range []string{"user", "role"} {
 		reply, err := w.root.do("admin", `{find: "system.%ss", batchSize: 10000}`, kind)

@@ -5,37 +5,37 @@ import (
 	"strings"
 )
 
-// Classes of marks: what they stand in.
+// Classes of marks, by the data that they are in.
 const (
 	inVault    = 'D' // documents of database vault
 	inGold     = 'M' // documents of mine.gold
-	ofVault    = 'N' // definitions and names of collections, indexes, views of vault and a database nobody told of
+	ofVault    = 'N' // definitions and names of collections, indexes, views of vault and of a hidden database
 	ofMine     = 'O' // those of mine
 	ofUsers    = 'U' // users and roles beyond those of realm, and their data
-	ofSecrets  = 'C' // what passwords leave behind
+	ofSecrets  = 'C' // traces of passwords
 	ofActivity = 'Q' // operations, cursors and sessions of others
 	ofServer   = 'S' // settings
-	inProfile  = 'P' // what the profiler of vault has
+	inProfile  = 'P' // entries of vault's profiler
 )
 
-// user is somebody who sends requests: one narrow role, or none.
+// user is a sender of requests with one narrow role, or none.
 type user struct {
 	name, db string
-	// privileges and roles are lists of those of createRole and createUser, as extended JSON.
+	// privileges and roles are lists for createRole and createUser, as extended JSON.
 	privileges, roles string
-	// sees are the classes of marks that the role shows, and v or m for one that shows how many
-	// documents vault.gold or mine.gold has.
+	// sees holds the classes of marks that the role may see, and v or m if it may see the number of documents
+	// of vault.gold or mine.gold.
 	sees string
-	// matches says that a write may tell how many documents of the user's own it found.
+	// matches allows the reply to a write to have the number of matched documents of the user's own.
 	matches bool
-	// about are the commands that the role opens: half of what the user sends is about them. The others are
-	// what everybody sends.
+	// about are commands that the role allows: half of the user's requests are about them. The others are the
+	// same for all users.
 	about []string
-	// may reports a change that the role allows; nil for none. What it is of is a key of state.
+	// may reports whether the role allows a change, by its key in state; nil allows none.
 	may func(key string) bool
 }
 
-// in are changes of what is in the user's own database.
+// in returns a function that allows changes of these kinds in a database.
 func in(db string, kinds ...string) func(string) bool {
 	return func(key string) bool {
 		kind, of, _ := strings.Cut(key, " ")
@@ -43,7 +43,7 @@ func in(db string, kinds ...string) func(string) bool {
 	}
 }
 
-// just are these changes.
+// just returns a function that allows only these changes.
 func just(keys ...string) func(string) bool {
 	return func(key string) bool { return slices.Contains(keys, key) }
 }
@@ -51,7 +51,7 @@ func just(keys ...string) func(string) bool {
 // structure are the kinds of changes that DDL makes.
 var structure = []string{"database", "collection", "indexes", "documents", "kept", "beyond", "profile"}
 
-// privilege is one on a collection of mine, "" for all of them, as createRole takes it.
+// privilege returns a privilege on a collection of mine, "" for all of them, for createRole.
 func privilege(coll, actions string) string {
 	return `{resource: {db: "mine", collection: "` + coll + `"}, actions: [` + actions + `]}`
 }
@@ -71,7 +71,8 @@ var users = []*user{
 	{name: "creator", db: "mine", privileges: privilege("", `"createCollection"`) + ", " + privilege("own", `"find"`) + ", " + privilege("made", `"find"`), sees: "O",
 		about: []string{"create", "aggregate", "cloneCollectionAsCapped", "renameCollection", "applyOps"},
 		may: func(key string) bool {
-			// Manual: reference/command/create#required-access. A view that its maker cannot read may be of anything.
+			// Manual: reference/command/create#required-access. A view that its owner cannot read may be over
+			// anything.
 			return in("mine", "collection", "indexes", "documents", "beyond")(key) && key != "beyond mine.made"
 		}},
 	{name: "dbadmin", db: "mine", roles: `"dbAdmin"`, sees: "Om", may: in("mine", structure...),
@@ -83,7 +84,7 @@ var users = []*user{
 		{resource: {db: "", collection: ""}, actions: ["collStats", "dbStats", "indexStats"]}`},
 }
 
-// owner is the database in which the user's own things are.
+// owner returns the database of the user's own data.
 func (u *user) owner() string {
 	if u.db == "admin" {
 		return "mine"
@@ -91,7 +92,7 @@ func (u *user) owner() string {
 	return u.db
 }
 
-// names are what tokens stand for: first what the user has, then what others have.
+// names returns the names for each token: first the user's own, then those of others.
 func (w *world) names(u *user) map[string][2][]string {
 	db := u.owner()
 	foreign := []string{"vault", "vault", "vault", "admin", "config", "local", "mine"}
@@ -114,8 +115,8 @@ func (w *world) names(u *user) map[string][2][]string {
 	}
 }
 
-// turns are the users in the order in which they send a batch: some of them more often, as little of what
-// they send gets as far as what their role opens.
+// turns returns the users in the order in which they send batches. Some come more often, because few of their
+// requests get as far as the commands that their role allows.
 func turns() []*user {
 	var often []*user
 	for _, u := range users {

@@ -16,44 +16,44 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// How many documents the collections that are counted have: no other number of documents is like these.
+// Numbers of documents of the marked collections, which no other collection has.
 const (
 	vaultGold    = 2711
 	mineGold     = 1709
-	ownDocuments = 3 // of each collection with the name own, which are not counted
+	ownDocuments = 3 // of each collection with the name own, whose count is not secret
 )
 
-// needle is something that must not be found in a reply.
+// needle is a value that must not be in a reply.
 type needle struct {
 	bytes []byte
 	class byte
-	of    string // the user who may see it; "" for nobody
+	of    string // the user that may see it; "" for none
 }
 
-// world is a server in which everything is marked.
+// world is a server in which all data are marked.
 type world struct {
 	server   *harness.Server
 	root     *conn
-	prefix   string // of every mark; the letter behind it is its class
+	prefix   string // of every mark; the next letter is its class
 	needles  []needle
 	uuids    [2][][]byte // of collections: own, of others
 	cursors  []int64     // of others
 	sessions [][]byte    // of others
 	ops      []string    // of others
-	hidden   *conn       // somebody else's, with an operation that runs
-	other    *conn       // of a user of mine, with a session
-	ended    atomic.Bool // the operation of somebody else ended
+	hidden   *conn       // of another user, with a running operation
+	other    *conn       // of another user, with a session
+	ended    atomic.Bool // the other user's operation has ended
 	stopped  atomic.Bool
-	volatile map[string]bool // keys of state that change by themselves
+	volatile map[string]bool // keys of state that change without requests
 	users    map[*user]*conn
 	peopled  bool // all users were made once
-	gone     bool // those of realm are to be made anew, as their administrator is no user any more
+	gone     bool // the users of realm must be recreated, because their administrator was dropped
 }
 
 const (
 	rootPassword = "rootpw"
 	userPassword = "userpw"
-	loggedNever  = "Pwhvxnqzwkjb" // what requests have for a password
+	loggedNever  = "Pwhvxnqzwkjb" // the password in all requests
 )
 
 // newWorld starts a server and fills it.
@@ -72,7 +72,7 @@ func newWorld(t testing.TB, r *rand.Rand) *world {
 	return w
 }
 
-// word is one that nobody can guess.
+// word returns a random word.
 func word(r *rand.Rand, n int) string {
 	b := make([]byte, n)
 	for i := range b {
@@ -81,10 +81,10 @@ func word(r *rand.Rand, n int) string {
 	return string(b)
 }
 
-// mark is one more mark of a class.
+// mark returns a new mark of a class.
 func (w *world) mark(class byte, r *rand.Rand) string { return w.prefix + string(class) + word(r, 5) }
 
-// end ends the server: it has operations that go on, for which it would wait if it was stopped.
+// end kills the server: a shutdown would wait for its operations.
 func (w *world) end() error {
 	w.stopped.Store(true)
 	defer w.server.Kill()
@@ -176,7 +176,7 @@ func (w *world) fill(r *rand.Rand) error {
 	return nil
 }
 
-// insert makes documents with a mark each, if class is not 0.
+// insert inserts documents, each with a mark if class is not 0.
 func (w *world) insert(db, coll string, class byte, n int, r *rand.Rand) error {
 	var docs strings.Builder
 	for i := range n {
@@ -194,7 +194,7 @@ func (w *world) insert(db, coll string, class byte, n int, r *rand.Rand) error {
 	return err
 }
 
-// makeMine fills the databases that users may change, anew.
+// makeMine recreates the databases that users may change.
 func (w *world) makeMine(r *rand.Rand) error {
 	m := func() string { return w.mark(ofMine, r) }
 	err := w.commands(w.root, `mine: {dropDatabase: 1}`, `realm: {dropDatabase: 1}`, `mine: {profile: 0, slowms: 0, sampleRate: 1.0, filter: "unset"}`, `realm: {profile: 0}`)
@@ -230,7 +230,7 @@ func (w *world) makeMine(r *rand.Rand) error {
 	return nil
 }
 
-// makeUsers makes those who send requests, anew.
+// makeUsers recreates the users that send requests.
 func (w *world) makeUsers() error {
 	err := w.commands(w.root, `realm: {dropAllUsersFromDatabase: 1}`, `realm: {dropAllRolesFromDatabase: 1}`,
 		`realm: {createRole: "pals", privileges: [], roles: []}`, `realm: {createUser: "pal", pwd: "x", roles: []}`)
@@ -262,7 +262,7 @@ func (w *world) makeUsers() error {
 	return nil
 }
 
-// as is a connection of a user.
+// as returns a connection of a user.
 func (w *world) as(u *user) (*conn, error) {
 	if c := w.users[u]; c != nil {
 		return c, nil
@@ -290,7 +290,7 @@ func (w *world) leave(u *user) {
 	}
 }
 
-// secrets makes needles of what passwords have left behind.
+// secrets adds needles for the traces of passwords.
 func (w *world) secrets() error {
 	reply, err := w.root.do("admin", `{find: "system.users"}`)
 	if err != nil {
@@ -313,10 +313,10 @@ func (w *world) secrets() error {
 	return nil
 }
 
-// unnamed is the session that no request names, so that a reply with it shows what it should not.
+// unnamed is the index of the session that no request names: a reply with its id reveals it.
 const unnamed = 2
 
-// busy gives somebody else an operation that runs, a cursor, a session and a transaction.
+// busy gives another user a running operation, a cursor, a session and a transaction.
 func (w *world) busy(r *rand.Rand) (err error) {
 	if w.hidden, err = dial(w.server.Addr); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// reference is the configuration whose answers -rewrite accepts.
+// reference is the configuration whose output -rewrite stores.
 const reference = "memory"
 
 func TestCases(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// explainer sends commands in Extended JSON and looks into the replies.
+// explainer sends commands in Extended JSON and checks the replies.
 type explainer struct {
 	t    *testing.T
 	conn *harness.Conn
@@ -31,7 +31,7 @@ func (e *explainer) run(cmd string) bson.Raw {
 	return reply
 }
 
-// want compares one field of a reply, found by its path.
+// Compares one field of a reply, found by its path, with the expected text.
 func (e *explainer) want(reply bson.Raw, want string, path ...string) {
 	e.t.Helper()
 	v, err := reply.LookupErr(path...)
@@ -45,8 +45,8 @@ func (e *explainer) want(reply bson.Raw, want string, path ...string) {
 	}
 }
 
-// TestExplainCounters runs commands under explain and checks what they counted,
-// and that writes were not carried out. Manual: reference/explain-results
+// TestExplainCounters runs commands under explain and checks their counters, and that writes are not
+// executed. Manual: reference/explain-results
 func TestExplainCounters(t *testing.T) {
 	e := &explainer{t, harness.Start(t, harness.Options{}).Dial(t)}
 	e.run(`{"insert": "c", "documents": [{"_id": 1, "a": 1, "b": 1}, {"_id": 2, "a": 2, "b": 1}, {"_id": 3, "a": 3, "b": 2}]}`)
@@ -82,8 +82,8 @@ func TestExplainCounters(t *testing.T) {
 	e.want(e.run(`{"count": "c", "query": {"x": 1}}`), `0`, "n")
 }
 
-// TestExplainQuerySettings checks that the indexes of query settings are those
-// that plans use, that there is a plan without them, and what explain says.
+// TestExplainQuerySettings checks that plans use the indexes of query settings, that there is a plan if these
+// indexes do not exist, and the output of explain.
 func TestExplainQuerySettings(t *testing.T) {
 	e := &explainer{t, harness.Start(t, harness.Options{}).Dial(t)}
 	e.run(`{"insert": "c", "documents": [{"_id": 1, "a": 1, "b": 1}, {"_id": 2, "a": 2, "b": 1}, {"_id": 3, "a": 3, "b": 2}]}`)
@@ -108,7 +108,7 @@ func TestExplainQuerySettings(t *testing.T) {
 		{`"$natural"`, false, `"COLLSCAN"`},
 		{`{"$natural": -1}`, false, `"COLLSCAN"`},
 		{`"gone", "$natural"`, false, `"COLLSCAN"`},
-		{`"gone"`, true, `"a_1"`}, // no plan: the hint decides
+		{`"gone"`, true, `"a_1"`}, // no plan is possible: the hint decides
 	} {
 		set(shape, c.allowed)
 		r := explain(`, "hint": "a_1"`)
@@ -123,7 +123,7 @@ func TestExplainQuerySettings(t *testing.T) {
 
 	set(shape, `"b_1"`)
 	e.run(`{"setQuerySettings": ` + shape + `, "settings": {"reject": true}, "$db": "admin"}`)
-	r := explain("") // is not rejected
+	r := explain("") // the query is not rejected
 	e.want(r, `"b_1"`, index...)
 	e.want(r, "true", "queryPlanner", "querySettings", "reject")
 	e.run(`{"removeQuerySettings": ` + shape + `, "$db": "admin"}`)
@@ -139,8 +139,8 @@ func TestExplainQuerySettings(t *testing.T) {
 	e.want(e.run(`{"explain": `+distinct+`}, "verbosity": "queryPlanner"}`), `"b_1"`, index...)
 }
 
-// TestExplainPartitions checks the shape for sharded collections: which
-// partitions were asked, and how their rows met.
+// TestExplainPartitions checks the plan of queries on sharded collections: the partitions that are read, and
+// the stage that merges their rows.
 func TestExplainPartitions(t *testing.T) {
 	e := &explainer{t, harness.Start(t, harness.Options{}).Dial(t)}
 	e.run(`{"shardCollection": "test.s", "key": {"k": "hashed"}, "numInitialChunks": 3}`)

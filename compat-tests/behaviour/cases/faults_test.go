@@ -15,24 +15,23 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// faults are what the contract of package storage allows a store to do, and a client of
-// the server never sees.
+// faults are faults that the contract of package storage allows and the server must hide from its clients.
 var faults = []faultkv.Rule{
-	// Statements run again, and so do the transactions that fill the copy of a reshard.
+	// The server retries statements, and transactions that fill the copy of a reshard.
 	{Op: faultkv.Commit, Key: isRecord, Probability: 0.6, Err: storage.ErrConflict},
-	// Changes of the catalog, of users and of settings have one writer at a time; an engine
-	// may refuse them all the same.
+	// Changes of the catalog, of users and of settings are serialized, but an engine may refuse them all the
+	// same.
 	{Op: faultkv.Commit, Key: isDefinition, Unless: isRecord, Probability: 0.3, Err: storage.ErrConflict},
-	// A state that is not kept is made from the change log.
+	// A snapshot that is no longer kept is rebuilt from the change log.
 	{Op: faultkv.Snapshot, Named: true, Err: storage.ErrSnapshotTooOld},
-	// A slow disk: who was first is last.
+	// A slow disk, which changes the order of operations.
 	{Op: faultkv.Get, Probability: 0.1, Delay: 200 * time.Microsecond},
 	{Op: faultkv.Iter, Probability: 0.1, Delay: 200 * time.Microsecond},
 	{Op: faultkv.Commit, Probability: 0.05, Delay: time.Millisecond},
 }
 
-// least is how often each kind of call must have been struck, in all files together, for the
-// cases to have proved anything: about half of what they come to.
+// least are the numbers of faults of each kind that must occur in all files together, so that the cases test
+// anything: about half of what usually occur.
 var least = []struct {
 	calls string
 	op    faultkv.Op
@@ -48,7 +47,7 @@ func isRecord(key []byte) bool {
 	return ok
 }
 
-// isDefinition reports whether a key is of what commands define.
+// isDefinition reports whether a key is that of a definition.
 func isDefinition(key []byte) bool {
 	kind, _, ok := keyspace.SplitMeta(key)
 	switch kind {
@@ -58,14 +57,14 @@ func isDefinition(key []byte) bool {
 	return false
 }
 
-// faulty starts whole servers in this process, over stores with faults.
+// faulty starts whole servers in this process, over stores that inject faults.
 type faulty struct {
 	mu     sync.Mutex
 	stores []*faultkv.Store
 }
 
-// launch is a harness.Config.Launch. Every server strikes at the same calls, so that a
-// file meets the same faults whether it runs alone or not.
+// launch is a harness.Config.Launch. Every server has faults at the same calls, so a file has the same faults
+// whether it runs alone or not.
 func (f *faulty) launch(o harness.Options) (*harness.Server, error) {
 	return hosted(o, func(s storage.Store) storage.Store {
 		store := faultkv.New(s, 1, faults...)
@@ -94,7 +93,7 @@ func hosted(o harness.Options, wrap func(storage.Store) storage.Store) (*harness
 	})
 }
 
-// struck fails a test of all files unless faults have happened.
+// struck fails a run of all files unless enough faults have occurred.
 func (f *faulty) struck(t *testing.T) {
 	if !all() {
 		return

@@ -12,10 +12,10 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// axeVersion is that of axe-core, which npm installs for this test alone.
+// axeVersion is the version of axe-core, which npm installs for this test alone.
 const axeVersion = "4.14.1"
 
-// axe is the text of axe-core, installed on first use.
+// axe returns the source of axe-core, which it installs on first use.
 func axe(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.Abs("../../../.cache/axe-" + axeVersion)
@@ -38,7 +38,7 @@ func axe(t *testing.T) string {
 	return string(text)
 }
 
-// finding is what axe found.
+// finding is a violation that axe-core reports.
 type finding struct {
 	ID, Impact, Help string
 	Nodes            []struct {
@@ -47,8 +47,8 @@ type finding struct {
 	}
 }
 
-// Each view can be used by everybody, as far as a program can tell: in both colours, and as
-// wide as a telephone, where nothing is wider than the screen.
+// TestAccess checks the accessibility of each view by a program: in both colour schemes, and at the width of
+// a phone, where nothing may be wider than the screen.
 func TestAccess(t *testing.T) {
 	library := axe(t)
 	s := start(t, "--console-write")

@@ -12,7 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// heatReply is the part of /heat that tests look at.
+// heatReply holds the fields of /heat that tests read.
 type heatReply struct {
 	Step, From int64
 	Columns    int
@@ -61,8 +61,8 @@ func TestHistory(t *testing.T) {
 	s.get("/api/v1/heat?ns=orders").want(400, "a database and a collection")
 }
 
-// A partition that refuses requests is told of, and a replay says what would have been
-// enough.
+// TestThrottled checks that a partition that refuses requests is reported, and that a replay computes a
+// sufficient budget.
 func TestThrottled(t *testing.T) {
 	s := start(t)
 	s.stop()
@@ -124,7 +124,7 @@ func TestDocuments(t *testing.T) {
 	s.post("/api/v1/partitions/merge", `{"ns": "test.orders", "whatIf": true}`).want(200, `"before":4`)
 }
 
-// What the verbs of the command line say is said here as well.
+// TestTools checks that the API returns the output of the command line verbs.
 func TestTools(t *testing.T) {
 	s := start(t)
 	s.orders()
@@ -147,7 +147,7 @@ func TestWrites(t *testing.T) {
 	s.post("/api/v1/documents/delete", `{"ns": "test.orders", "id": 1000}`).want(200, `"n":1`)
 }
 
-// Live data come once a second as server-sent events.
+// TestLive checks that live data come once a second as server-sent events.
 func TestLive(t *testing.T) {
 	s := start(t)
 	s.stop()
@@ -196,7 +196,7 @@ func TestHealth(t *testing.T) {
 	s.get("/api/v1/server").want(200, `"auth":false`, `"virtual":false`)
 }
 
-// listed are the addresses of the API.
+// listed returns the addresses of the API.
 func listed(t *testing.T) map[string]bool {
 	t.Helper()
 	source, err := os.ReadFile("../../../serve/console/routes.go")
@@ -210,7 +210,7 @@ func listed(t *testing.T) map[string]bool {
 	return out
 }
 
-// docs/console.md lists every address of the API, and no other.
+// TestDocumented checks that docs/console.md lists every address of the API, and no other.
 func TestDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/console.md")
 	if err != nil {

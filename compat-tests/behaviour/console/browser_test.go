@@ -20,11 +20,11 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/browser"
 )
 
-// picturesDir is where screenshots go, for people to look at; docs/console.md shows some.
+// picturesDir is the folder of screenshots, for visual checks; docs/console.md shows some.
 const picturesDir = "../../../.cache/console"
 
-// tab is a page in a browser without a window. An error of JavaScript, a request to another
-// host and a refused load each fail the test.
+// tab is a page in a headless browser. An error of JavaScript, a request to another host and a refused load
+// each fail the test.
 type tab struct {
 	t   *testing.T
 	s   *server
@@ -44,7 +44,7 @@ func browse(t *testing.T, s *server, width, height int64) *tab {
 	}
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-dev-shm-usage", true),
-		// What is drawn in parts has other edges than what is drawn at once.
+		// Elements that are drawn in parts have other edges than those drawn at once.
 		chromedp.Flag("disable-partial-raster", true), chromedp.Flag("num-raster-threads", "1"), chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("disable-lcd-text", true),
 		chromedp.Flag("ignore-certificate-errors", strings.HasPrefix(s.url, "https:")))...)
 	t.Cleanup(cancel)
@@ -100,13 +100,13 @@ func (b *tab) do(actions ...chromedp.Action) {
 	}
 }
 
-// open goes to a view.
+// open navigates to a view.
 func (b *tab) open(hash string) {
 	b.t.Helper()
 	b.do(chromedp.Navigate("about:blank"), chromedp.Navigate(b.s.url+"/"+hash), chromedp.WaitVisible("nav, form", chromedp.ByQuery))
 }
 
-// ask evaluates an expression.
+// Evaluates an expression and returns its value.
 func ask[T any](b *tab, expression string) T {
 	b.t.Helper()
 	var v T
@@ -137,8 +137,8 @@ func (b *tab) has(what, text string) {
 	b.check(what, fmt.Sprintf("document.querySelector('main').innerText.includes(%q)", text))
 }
 
-// click clicks the first element that a selector finds, or the button with a text. It is the
-// element that is clicked, and not a place: what is drawn meanwhile may move it.
+// click clicks the first element that a selector finds, or the button with a text. It clicks the element and
+// not a position, which redrawing may change.
 func (b *tab) click(selector string) {
 	b.t.Helper()
 	find := fmt.Sprintf("document.querySelector(%q)", selector)
@@ -156,7 +156,7 @@ func (b *tab) fill(selector, text string) {
 		Object.getOwnPropertyDescriptor(p.prototype, 'value').set.call(e, %q); e.dispatchEvent(new Event('input', {bubbles: true})); })()`, selector, text), nil))
 }
 
-// picture keeps a screenshot, once what was drawn has been shown.
+// picture takes a screenshot, after pending drawing has been shown.
 func (b *tab) picture(name string) []byte {
 	b.t.Helper()
 	var shot []byte
@@ -173,8 +173,8 @@ func (b *tab) picture(name string) []byte {
 	return shot
 }
 
-// burst lets one customer of test.orders keep a partition busy for so many seconds, while
-// the others do little.
+// burst lets one customer of test.orders keep a partition busy for that many seconds, while the others do
+// little.
 func (s *server) burst(seconds int) {
 	s.t.Helper()
 	for i := range seconds {
@@ -194,7 +194,7 @@ func (s *server) burst(seconds int) {
 	}
 }
 
-// cancel and confirm end the dialog that is open.
+// cancel and confirm close the open dialog.
 func (b *tab) cancel() {
 	b.t.Helper()
 	b.click("text=Cancel")

@@ -14,22 +14,22 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// TestAPI runs the verb api of testdata: a server of its own whose clock stands still, and what
-// is done there, line by line.
+// TestAPI runs the verb api of testdata: each case has a server of its own with a stopped clock, and runs the
+// steps line by line.
 //
 //	flags: --auth            of the server; the first line, if there is one. There is a user root
-//	                         with the password p then, who runs the commands
+//	                         with the password p then, which runs the commands
 //	run: test {ping: 1}      a command by a driver, which must succeed
 //	try: test {ping: 1}      one that may fail
 //	orders: 4                the collection test.orders on so many partitions, with 200 documents
 //	pass: 5                  so many seconds pass
-//	user: ada:secret         who asks from now on
+//	user: ada:secret         the user of requests from now on
 //	show: rows.cells ns      what is shown of answers from now on; all of them without
 //	get: /heat?ns=test.c     a request, below /api/v1
 //	post: /find {ns: …}      one with a body
 //
-// Of a request the status is shown, and the answer. Times are seconds since the clock
-// was stopped (T+1); a path goes into each element of a list, or into the one it numbers.
+// For each request the status and the answer are printed. Times are seconds since the clock was stopped
+// (T+1); a path goes into each element of a list, or into the element with a given index.
 func TestAPI(t *testing.T) {
 	casefile.Run(t, "testdata", func(t *testing.T, c *casefile.Case) string {
 		if c.Verb != "api" {
@@ -52,7 +52,7 @@ func TestAPI(t *testing.T) {
 	})
 }
 
-// script is one case that is being run.
+// script is the state of a running case.
 type script struct {
 	server  *server
 	stopped int64 // the second at which the clock was stopped
@@ -60,7 +60,7 @@ type script struct {
 	out     strings.Builder
 }
 
-// second notes when the clock was stopped.
+// second records the second at which the clock was stopped.
 func (x *script) second() {
 	var lines struct{ Step, From int64 }
 	x.server.get("/api/v1/lines?from=-1").into(&lines)
@@ -125,7 +125,7 @@ func jsonText(v any) string {
 	return strings.TrimSpace(b.String())
 }
 
-// at finds a part of an answer; a path goes into each element of a list, or into one.
+// at returns a part of an answer; a path goes into each element of a list, or into one.
 func at(v any, path []string) any {
 	if len(path) == 0 {
 		return v
@@ -146,10 +146,10 @@ func at(v any, path []string) any {
 	return nil
 }
 
-// around is how far from the stopped clock a number is taken for a second.
+// around is the distance from the stopped clock, in seconds, within which a number counts as a time.
 const around = 8 * 86400
 
-// settle takes out what differs from run to run.
+// settle replaces what differs from run to run.
 func (x *script) settle(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -172,7 +172,7 @@ func (x *script) settle(v any) any {
 	return v
 }
 
-// Every address of the API stands in a case.
+// TestAllInCases checks that a case requests every address of the API.
 func TestAllInCases(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil {
@@ -189,7 +189,7 @@ func TestAllInCases(t *testing.T) {
 		}
 	}
 	for x := range listed(t) {
-		if !asked[x] && x != "GET /live" { // which does not end
+		if !asked[x] && x != "GET /live" { // a live request does not end
 			t.Errorf("no case asks %s", x)
 		}
 	}

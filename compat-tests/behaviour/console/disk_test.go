@@ -9,7 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// measured is what /collections and /collection have of sizes.
+// measured holds the sizes in /collections and /collection.
 type measured struct {
 	NS             string
 	Bytes          int64
@@ -18,7 +18,8 @@ type measured struct {
 	IndexDisk      map[string]int64
 }
 
-// What lies on the disk is told as serverStatus tells it, and of each collection and index as /metrics.
+// TestDiskSizes checks that the reported disk sizes match serverStatus, and that those of each collection and
+// index match /metrics.
 func TestDiskSizes(t *testing.T) {
 	s := startLarge(t)
 	var d struct {
@@ -29,7 +30,7 @@ func TestDiskSizes(t *testing.T) {
 	engine := s.run("admin", `{"serverStatus": 1}`)["storageEngine"].(bson.D)
 	for name, n := range map[string]int64{"diskBytes": d.DiskBytes, "changeLogBytes": d.ChangeLogBytes, "keptLogBytes": d.KeptLogBytes} {
 		i := slices.IndexFunc(engine, func(e bson.E) bool { return e.Key == name })
-		if told := engine[i].Value.(int64); told < n/2 || told > 2*n { // background work goes on between both
+		if told := engine[i].Value.(int64); told < n/2 || told > 2*n { // background work goes on between the two reads
 			t.Errorf("%s: %d, and serverStatus has %d", name, n, told)
 		}
 	}
@@ -60,7 +61,8 @@ func TestDiskSizes(t *testing.T) {
 	b.check("an index has its size", "[...document.querySelectorAll('tbody tr')].some((r) => r.innerText.includes('n_1') && /B$/.test(r.lastElementChild.innerText))")
 }
 
-// startLarge starts a server with files, in which a collection of 2,000 documents and an index lie on the disk.
+// startLarge starts a server with files, with a collection of 2,000 documents and an index that are written
+// to disk.
 func startLarge(t *testing.T) *server {
 	t.Helper()
 	s := startWith(t, nil, "--data", t.TempDir())
@@ -70,6 +72,6 @@ func startLarge(t *testing.T) *server {
 		docs = append(docs, fmt.Sprintf(`{"_id": %d, "n": %d, "text": "%064d"}`, i, i*7919%2000, i))
 	}
 	s.run("test", `{"insert": "large", "documents": [%s]}`, strings.Join(docs, ","))
-	s.run("test", `{"compact": "large"}`) // which writes out what is in memory
+	s.run("test", `{"compact": "large"}`) // writes the memtable to disk
 	return s
 }

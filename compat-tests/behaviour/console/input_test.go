@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// mouse moves or presses the mouse at a place of an element, in parts of its size.
+// mouse moves or presses the mouse at a position in an element, as fractions of its size.
 func mouse(kind, selector string, x, y float64) chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) error {
 		var at []float64
@@ -26,7 +26,7 @@ func mouse(kind, selector string, x, y float64) chromedp.Action {
 	})
 }
 
-// keys presses keys while an element has the focus; shift+ goes before one that is pressed with it.
+// keys presses keys while an element has the focus; the prefix shift+ means that the shift key is pressed.
 func keys(selector string, names ...string) chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) error {
 		for _, n := range names {
@@ -50,5 +50,5 @@ func chordT() chromedp.Action {
 	return chromedp.Evaluate("document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 't', bubbles: true}))", nil)
 }
 
-// awaited makes an expression's promise be waited for.
+// awaited makes an evaluation wait for the expression's promise.
 func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }

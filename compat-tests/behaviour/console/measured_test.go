@@ -10,13 +10,13 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// loads is how often a page is loaded, and brushed through, in alternation: the best run is what
-// the page needs, the others are what the machine had to do besides.
+// loads is the number of measurements of loading and of brushing, in alternation: the best one is the page's
+// own time, the others include other work of the machine.
 const loads = 5
 
-// What a viewer waits for, and whether brushing is smooth: measured and told (-v), not asserted,
-// for it depends on the machine. The heat map is the largest there is: 512 partitions over
-// seven days.
+// TestMeasured measures how long a viewer waits, and how smooth brushing is. The results are logged (-v) and
+// not asserted, because they depend on the machine. The heat map is the largest one possible: 512 partitions
+// over seven days.
 func TestMeasured(t *testing.T) {
 	s := start(t)
 	s.stop()
@@ -27,7 +27,7 @@ func TestMeasured(t *testing.T) {
 		s.pass(7 * 86400 / 61)
 	}
 	b := browse(t, s, 1600, 1000)
-	b.do(performance.Enable().WithTimeDomain(performance.EnableTimeDomainThreadTicks)) // time of the processor, not of the clock
+	b.do(performance.Enable().WithTimeDomain(performance.EnableTimeDomainThreadTicks)) // processor time, not wall time
 	for range loads {
 		for _, hash := range []string{"#/now", "#/heat?ns=test.wide&range=604800"} {
 			b.open(hash)
@@ -42,7 +42,7 @@ func TestMeasured(t *testing.T) {
 	b.picture("wide")
 }
 
-// brush drags through the heat map and says how smooth that was.
+// brush drags through the heat map and returns a description of how smooth that was.
 func (b *tab) brush() string {
 	b.t.Helper()
 	var box []float64
@@ -67,7 +67,7 @@ func (b *tab) brush() string {
 	return fmt.Sprintf("%s; of each move %.2f ms of the page's thread, scripts %.2f, style and layout %.2f", told, each("TaskDuration"), each("ScriptDuration"), each("LayoutDuration")+each("RecalcStyleDuration"))
 }
 
-// spent is what the page's thread has spent its time on, in seconds.
+// spent returns the time that the page's thread has spent on each kind of work, in seconds.
 func (b *tab) spent() map[string]float64 {
 	b.t.Helper()
 	out := map[string]float64{}

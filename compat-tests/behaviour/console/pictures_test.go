@@ -17,18 +17,17 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// shown has the pictures of docs/console.md made anew.
+// shown is set to write the pictures of docs/console.md.
 var shown = flag.Bool("pictures", false, "write the pictures that docs/console.md shows")
 
-// docsDir is where those are.
+// docsDir is the folder of these pictures.
 const docsDir = "../../../docs/console"
 
-// noon is the time of all servers whose clock stands still, so that pictures show the same times
-// whenever they are made. It lies ahead: clocks do not go back.
+// noon is the time of all servers with a stopped clock, so that pictures show the same times whenever they
+// are made. It lies in the future, because clocks cannot go back.
 var noon = time.Date(2034, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// still lets a page stand still: it takes the server's time for the present, in one zone, and
-// moves nothing by itself.
+// still freezes a page: it uses the server's time, in one time zone, and shows no animations.
 func (b *tab) still() {
 	b.t.Helper()
 	b.do(emulation.SetTimezoneOverride("UTC"), reduced("light"),
@@ -42,12 +41,12 @@ func (b *tab) still() {
 		}))
 }
 
-// reduced are the wishes of a user: colours, and that nothing moves.
+// reduced emulates user preferences: a colour scheme, and reduced motion.
 func reduced(colours string) chromedp.Action {
 	return emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: colours}, {Name: "prefers-reduced-motion", Value: "reduce"}})
 }
 
-// tour makes a picture of each view, over a server of its own.
+// tour takes a picture of each view, with a server of its own.
 func tour(t *testing.T) map[string][]byte {
 	s := start(t)
 	s.stop()
@@ -94,7 +93,7 @@ func tour(t *testing.T) map[string][]byte {
 	return pictures
 }
 
-// With the clock stopped two runs make the same pictures, byte for byte.
+// TestPictures checks that with a stopped clock two runs make the same pictures, byte for byte.
 func TestPictures(t *testing.T) {
 	first, second := tour(t), tour(t)
 	if len(first) != 19 {
@@ -106,7 +105,7 @@ func TestPictures(t *testing.T) {
 		}
 		if file := filepath.Join(docsDir, name+".png"); *shown {
 			if _, err := os.Stat(file); err != nil {
-				continue // not one that is shown
+				continue // not shown in the page
 			}
 			if err := os.WriteFile(file, a, 0o644); err != nil {
 				t.Fatal(err)
@@ -115,7 +114,7 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// difference keeps the other picture and says where the two differ.
+// difference stores the other picture and returns a description of the difference.
 func difference(t *testing.T, name string, a, b []byte) string {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(picturesDir, name+"-other.png"), b, 0o644); err != nil {

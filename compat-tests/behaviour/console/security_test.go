@@ -22,8 +22,8 @@ func header(name, value string) func(*http.Request) {
 	}
 }
 
-// Foreign pages reach nothing: neither by a name of theirs for this address, nor by requests
-// that a browser sends on their behalf.
+// TestForeign checks that foreign pages reach nothing: neither through a host name of theirs that resolves to
+// this address, nor through requests that a browser sends on their behalf.
 func TestForeign(t *testing.T) {
 	s := start(t)
 	for _, host := range []string{"evil.example", "evil.example:8080", "127.0.0.1.evil.example", "10.0.0.1", ""} {
@@ -50,7 +50,7 @@ func TestForeign(t *testing.T) {
 	s.send("POST", "/api/v1/find", `{"ns": "`+strings.Repeat("x", 2<<20)+`"}`).want(400, "more than")
 }
 
-// The console is never open by accident.
+// TestNeverOpen checks that the console cannot be open by accident.
 func TestNeverOpen(t *testing.T) {
 	for _, flags := range [][]string{
 		{"--console-listen", "0.0.0.0:0"},
@@ -73,7 +73,7 @@ func TestNeverOpen(t *testing.T) {
 	}
 }
 
-// users makes root, a reader of one database, and one who watches the load.
+// users creates root, a reader of one database, and a user that monitors the load.
 func (s *server) users() {
 	s.t.Helper()
 	s.run("admin", `{"createUser": "root", "pwd": "r", "roles": ["root"]}`)
@@ -84,7 +84,7 @@ func (s *server) users() {
 	s.run("admin", `{"createUser": "old", "pwd": "o", "roles": [], "mechanisms": ["SCRAM-SHA-1"]}`)
 }
 
-// What each user sees is what the commands would show.
+// TestPrivileges checks that each user sees the same as through commands.
 func TestPrivileges(t *testing.T) {
 	s := start(t, "--auth")
 	s.users()
@@ -152,7 +152,8 @@ func TestPrivileges(t *testing.T) {
 	}
 }
 
-// A login is a cookie that scripts and other sites do not get, and ends when told.
+// TestLogin checks that a login is a cookie that scripts and other sites do not get, and that it ends on
+// logout.
 func TestLogin(t *testing.T) {
 	s := start(t, "--auth")
 	s.users()
@@ -171,7 +172,7 @@ func TestLogin(t *testing.T) {
 	s.post("/api/v1/find", `{"ns": "test.orders"}`).want(200)
 	s.post("/api/v1/find", `{"ns": "secret.c"}`).want(403)
 	s.run("admin", `{"grantRolesToUser": "reader", "roles": [{"role": "read", "db": "secret"}]}`)
-	s.post("/api/v1/find", `{"ns": "secret.c"}`).want(200) // as it would for a driver's connection
+	s.post("/api/v1/find", `{"ns": "secret.c"}`).want(200) // as for a driver's connection
 	s.post("/api/v1/logout", ``).want(200)
 	s.post("/api/v1/find", `{"ns": "test.orders"}`).want(401, "Log in first")
 	s.cookie = ""

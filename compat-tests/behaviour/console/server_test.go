@@ -20,15 +20,15 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// server is a server with a console, and who asks it.
+// server is a server with a console, and the credentials of its requests.
 type server struct {
 	t       testing.TB
 	daemon  *daemon.Daemon
 	url     string // of the console, without a slash at the end
 	client  *mongo.Client
-	user    string // name:password, "" for nobody
+	user    string // name:password, "" for no login
 	cookie  string
-	stopped bool // its clock stands still
+	stopped bool // the server's clock is stopped
 }
 
 // start starts a server with a console.
@@ -37,7 +37,7 @@ func start(t testing.TB, flags ...string) *server {
 	return startWith(t, nil, append([]string{"--memory"}, flags...)...)
 }
 
-// startWith starts one whose files lie where the test wants them.
+// startWith starts a server with given options for its files.
 func startWith(t testing.TB, files func(*pebblekv.Options), flags ...string) *server {
 	t.Helper()
 	var cfg daemon.Config
@@ -104,7 +104,7 @@ func (s *server) try(db, command string) {
 	_ = s.client.Database(db).RunCommand(s.t.Context(), d).Err()
 }
 
-// stop stops the clock at noon of a day ahead; pass lets so many seconds pass.
+// stop stops the clock at noon of a day in the future; pass advances it by seconds.
 func (s *server) stop() {
 	s.t.Helper()
 	at := s.run("admin", `{"customAction": "Clock", "stop": true}`)["now"].(bson.DateTime).Time()
@@ -115,12 +115,12 @@ func (s *server) stop() {
 
 func (s *server) pass(seconds int) {
 	s.t.Helper()
-	s.get("/api/v1/lines?from=-1") // so that what was done until now counts for the second that ends
+	s.get("/api/v1/lines?from=-1") // count earlier work in the second that ends
 	s.run("admin", `{"customAction": "Clock", "advanceMs": %d}`, seconds*1000)
 	s.get("/api/v1/lines?from=-1")
 }
 
-// answer is what the console answered.
+// answer is a response of the console.
 type answer struct {
 	t      testing.TB
 	status int
@@ -173,7 +173,7 @@ func (a answer) into(v any) {
 	}
 }
 
-// want checks the status, and that the answer has all of some texts.
+// Checks the status, and that the response contains all of some texts.
 func (a answer) want(status int, texts ...string) {
 	a.t.Helper()
 	if a.status != status {
@@ -186,8 +186,7 @@ func (a answer) want(status int, texts ...string) {
 	}
 }
 
-// orders makes the collection test.orders on four partitions, with 200 documents of 50
-// customers, one of whom orders much more than the others.
+// orders creates the collection test.orders on four partitions, with 200 documents of 50 customers.
 func (s *server) orders() {
 	s.t.Helper()
 	s.run("admin", `{"shardCollection": "test.orders", "key": {"customer": "hashed"}, "numInitialChunks": 4}`)

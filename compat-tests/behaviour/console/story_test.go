@@ -12,8 +12,8 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// tenants makes shop.orders, whose shard key is the tenant: four partitions, 40 tenants, and
-// one of them, t7, begins to ask for much more than the others after some of the seconds.
+// tenants creates shop.orders, sharded by tenant: four partitions and 40 tenants. After quiet of the seconds,
+// tenant t7 begins to send much more load than the others.
 func (s *server) tenants(seconds, quiet int) {
 	s.t.Helper()
 	s.run("admin", `{"shardCollection": "shop.orders", "key": {"tenant": "hashed"}, "numInitialChunks": 4}`)
@@ -42,8 +42,8 @@ func (s *server) tenants(seconds, quiet int) {
 	}
 }
 
-// A tenant's burst makes one partition hot. From opening the page, the value behind it, a
-// better shard key and the request that causes it are found in three clicks.
+// TestStory checks that, when the burst of a tenant makes one partition hot, three clicks from the start page
+// lead to the value behind it, a better shard key and the request that causes it.
 func TestStory(t *testing.T) {
 	s := start(t)
 	s.stop()
@@ -69,7 +69,8 @@ func TestStory(t *testing.T) {
 	}
 }
 
-// One shape shows its past by the minute, and a selected time shows what was done then.
+// TestShapeHistory checks that a query shape shows its history by the minute, and that a selected time shows
+// the requests of that time.
 func TestShapeHistory(t *testing.T) {
 	s := start(t)
 	s.stop()
@@ -92,7 +93,8 @@ func TestShapeHistory(t *testing.T) {
 	b.check("has what was done then", "document.querySelectorAll('main tbody tr').length === 1 && document.querySelector('main tbody tr').innerText.includes('{total: ?}')")
 }
 
-// The page asks for a login where the server does, and shows what the user may see.
+// TestLoginPage checks that the page shows a login form where the server requires one, and shows what the
+// user may see.
 func TestLoginPage(t *testing.T) {
 	s := start(t, "--auth")
 	s.run("admin", `{"createUser": "root", "pwd": "p", "roles": ["root"]}`)
@@ -123,7 +125,8 @@ func TestLoginPage(t *testing.T) {
 	b.check("scripts see no cookie", "document.cookie === ''")
 }
 
-// The page works over TLS with the server's certificate; one that ends soon is warned of.
+// TestTLSPage checks that the page works over TLS with the server's certificate, and warns of a certificate
+// that expires soon.
 func TestTLSPage(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := certificates.Make(dir, []string{"127.0.0.1"}, "client", 20*24*3600e9); err != nil {
@@ -142,7 +145,7 @@ func TestTLSPage(t *testing.T) {
 	b.picture("certificate")
 }
 
-// nearlyFull is a disk of a terabyte that others have filled.
+// nearlyFull is a disk of a terabyte that other data have filled.
 type nearlyFull struct {
 	vfs.FS
 	free uint64
@@ -152,7 +155,7 @@ func (d nearlyFull) GetDiskUsage(string) (vfs.DiskUsage, error) {
 	return vfs.DiskUsage{AvailBytes: d.free, TotalBytes: 1 << 40}, nil
 }
 
-// A disk that gets full is warned of, and so is one on which writes are refused.
+// TestDiskPage checks that the page warns of a disk that gets full, and of one on which writes are refused.
 func TestDiskPage(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -180,7 +183,7 @@ func TestDiskPage(t *testing.T) {
 	}
 }
 
-// Who is throttled stands in Operations: the partition, and the request.
+// TestThrottledPage checks that Operations shows what is throttled: the partition, and the request.
 func TestThrottledPage(t *testing.T) {
 	s := start(t)
 	s.stop()

@@ -14,8 +14,8 @@ import (
 	"github.com/cantledb/cantle/serve/visitors"
 )
 
-// A live stream ends with what it was opened by: a role, the user, its password, the login of a browser.
-// It goes on while others lose theirs.
+// TestLiveEnds checks that a live stream ends when its authorization does: with a role, the user, its
+// password, or the login of the browser. Other streams go on.
 func TestLiveEnds(t *testing.T) {
 	s := start(t, "--auth")
 	s.run("admin", `{"createUser": "root", "pwd": "r", "roles": ["root"]}`)
@@ -88,7 +88,8 @@ func TestLiveEnds(t *testing.T) {
 	}
 }
 
-// What strangers hold open is bounded, for one address too, and whoever is over that is turned away at once.
+// TestConnections checks that connections without a login are bounded, also for each address, and that
+// further ones are closed at once.
 func TestConnections(t *testing.T) {
 	s := start(t, "--metrics-listen", "127.0.0.1:0")
 	for name, url := range map[string]string{"console": s.url, "metrics": s.daemon.MetricsURL()} {
@@ -108,7 +109,7 @@ func TestConnections(t *testing.T) {
 		for len(held) < visitors.PerAddress {
 			c, err := ask()
 			if err != nil {
-				break // a client of the test's own has one
+				break // a client of the test itself has one
 			}
 			held = append(held, c)
 		}
@@ -130,7 +131,7 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// Metrics of an address that only this machine reaches are for pages of no other name.
+// TestForeignMetrics checks that metrics on a local address are refused to requests with a foreign host name.
 func TestForeignMetrics(t *testing.T) {
 	s := start(t, "--metrics-listen", "127.0.0.1:0")
 	s.url = s.daemon.MetricsURL()

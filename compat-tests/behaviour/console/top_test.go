@@ -23,7 +23,7 @@ func (s *server) top(args ...string) (status int, out, errs string) {
 	return status, o.String(), e.String()
 }
 
-// lineOf is the line of a text that has a part.
+// lineOf returns the line of a text that contains a part.
 func lineOf(text, part string) string {
 	for line := range strings.Lines(text) {
 		if strings.Contains(line, part) {
@@ -33,7 +33,7 @@ func lineOf(text, part string) string {
 	return ""
 }
 
-// hotLine is a partition that has been busy for long, with its share.
+// hotLine matches a partition that has been busy for long, with its share.
 var hotLine = regexp.MustCompile(`(?m)^test\.orders \d +█[▃-█]{25,} +[\d.]+ RU/s +[56]\d%$`)
 
 func TestTopOnce(t *testing.T) {
@@ -78,7 +78,7 @@ func TestTopOnce(t *testing.T) {
 	}
 }
 
-// With --auth the user's name and password go along, from either kind of address.
+// TestTopLogin checks that with --auth the credentials are used, from either kind of address.
 func TestTopLogin(t *testing.T) {
 	s := start(t, "--auth")
 	s.run("admin", `{"createUser": "ada", "pwd": "p", "roles": ["root"]}`)
@@ -96,7 +96,7 @@ func TestTopLogin(t *testing.T) {
 	}
 }
 
-// On a terminal it goes on, and keys change what is shown.
+// TestTopTerminal checks that on a terminal the program keeps running, and that keys change the view.
 func TestTopTerminal(t *testing.T) {
 	s := start(t)
 	s.stop()

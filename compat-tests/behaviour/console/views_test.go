@@ -8,7 +8,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// TestViews loads each view, does something, and checks what came of it.
+// TestViews loads each view, performs an action, and checks the result.
 func TestViews(t *testing.T) {
 	s := start(t, "--console-write")
 	s.stop()
@@ -105,7 +105,7 @@ func (b *tab) partitions() {
 	b.has("and done", "1\u202f200")
 }
 
-// split looks for the split in the heat map: a line from when it happened to the right edge.
+// split checks that the heat map shows the split: a line from its time to the right edge.
 func (b *tab) split() {
 	b.s.pass(9)
 	b.open("#/heat?ns=test.orders")

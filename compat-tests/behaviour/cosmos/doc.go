@@ -1,4 +1,3 @@
-// Package cosmos tests the address that looks like Azure Cosmos DB for MongoDB as
-// applications of an account use it: drivers with the account's connection string, and what
-// the service's own samples send.
+// Package cosmos tests the address that emulates Azure Cosmos DB for MongoDB, with the requests of an
+// account's applications: drivers with the account's connection string, and the service's own samples.
 package cosmos

@@ -32,8 +32,8 @@ type sample struct {
 	db     *mongo.Database
 }
 
-// Eight public samples for accounts, by their statements, at the throughput that they ask for.
-// Their writers that go over the throughput would fail: they do not retry.
+// TestSamples runs the statements of eight public samples for accounts, at the throughput that they
+// provision. Their writers that exceed the throughput would fail: they do not retry.
 func TestSamples(t *testing.T) {
 	s := start(t)
 	for _, x := range []struct {

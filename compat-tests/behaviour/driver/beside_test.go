@@ -12,13 +12,13 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// unending is an expression that would take days.
+// unending is an expression that would take days to evaluate.
 var unending = d("$size", d("$filter", d("input", d("$range", bson.A{0, 1_000_000}), "cond", d("$in", bson.A{"$$this", d("$range", bson.A{2_000_000, 3_000_000})}))))
 
-// slowWork is what takes longer than this test: each works on the collection slow.
+// slowWork are commands that take longer than this test: each works on the collection slow.
 var slowWork = []struct {
 	name string
-	// field is where the command that runs has the name of its collection.
+	// field is the field with the name of the collection in the running command.
 	field string
 	cmd   bson.D
 }{
@@ -33,8 +33,8 @@ var slowWork = []struct {
 	{"a validation", "validate", d("validate", "slow", "full", true)},
 }
 
-// No slow writer, index build or open transaction holds up what is done to other collections:
-// all that is done while the slow one goes on.
+// TestDDLBesideSlowWork checks that no slow writer, index build or open transaction blocks operations on
+// other collections.
 func TestDDLBesideSlowWork(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
@@ -103,7 +103,7 @@ func TestDDLBesideSlowWork(t *testing.T) {
 	})
 }
 
-// working is the number of the command that runs on a collection of the test; there must be one.
+// working returns the opid of the command that runs on a collection of the test; there must be one.
 func (s *surveyed) working(field string, ended chan error) int64 {
 	s.Helper()
 	for {
@@ -123,7 +123,7 @@ func (s *surveyed) working(field string, ended chan error) int64 {
 	}
 }
 
-// ddl does to other collections, of this database and of another one, what can be done.
+// ddl runs all kinds of DDL on other collections, of this database and of another one.
 func (s *surveyed) ddl() {
 	s.Helper()
 	admin := s.client.Database("admin")

@@ -15,7 +15,7 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// event is what the tests look at of a change event.
+// event holds the fields of a change event that the tests check.
 type event struct {
 	ID            bson.Raw       `bson:"_id"`
 	OperationType string         `bson:"operationType"`
@@ -76,14 +76,14 @@ func TestWatch(t *testing.T) {
 		if s.Next(f.ctx) || s.Err() != nil || s.ID() != 0 {
 			f.Errorf("after invalidate: id %d, %v", s.ID(), s.Err())
 		}
-		// Required images are an error where there are none, and the post-image of
-		// an update is kept.
+		// A required image that does not exist is an error, and the post-image of an update is stored.
 		s = f.watch(mongo.Pipeline{}, options.ChangeStream().SetResumeAfter(first).SetFullDocument(options.Required))
 		f.equal("post-image", f.next(s).FullDocument, d("_id", int32(1), "a", int32(2)))
 	})
 }
 
-// All changes of a transaction come in order, at one time, with its number.
+// TestWatchTransaction checks that all changes of a transaction come in order, with one time and with its
+// number.
 func TestWatchTransaction(t *testing.T) {
 	each(t, func(f *fixture) {
 		s := f.watch(mongo.Pipeline{})
@@ -118,8 +118,8 @@ func TestWatchTransaction(t *testing.T) {
 	})
 }
 
-// Writers change documents while shards split; readers stop and resume all the
-// time. Each reader sees each change exactly once, those of a document in order.
+// TestWatchSplits lets writers change documents while shards split, and readers stop and resume all the time.
+// Each reader must see each change exactly once, those of a document in order.
 func TestWatchSplits(t *testing.T) {
 	server := harness.Start(t, harness.Options{})
 	client := server.Client(t)
@@ -183,7 +183,7 @@ func TestWatchSplits(t *testing.T) {
 	group.Wait()
 }
 
-// The streams of all partitions together deliver every change once, also after
+// TestWatchPartitions checks that the streams of all partitions together return every change once, also after
 // a split.
 func TestWatchPartitions(t *testing.T) {
 	server := harness.Start(t, harness.Options{})
@@ -227,8 +227,8 @@ func TestWatchPartitions(t *testing.T) {
 	}
 }
 
-// A stream goes on after the server was killed and started again, and after its
-// collection was renamed, resharded and dropped.
+// TestWatchRestart checks that a stream can be resumed after the server was killed and restarted, and after
+// its collection was renamed, resharded and dropped.
 func TestWatchRestart(t *testing.T) {
 	testenv.SkipWithURI(t)
 	o := harness.Options{Data: t.TempDir()}
@@ -285,8 +285,8 @@ func (f *fixture) waiting(n int) {
 	}
 }
 
-// A waiting stream hears of a change when it happens, not when its wait is over, which
-// would be after this test: also while 100 others wait.
+// TestIdleStreams checks that a waiting stream gets a change when it happens and not at the end of its wait,
+// which would be after this test: also while 100 others wait.
 func TestIdleStreams(t *testing.T) {
 	server := harness.Start(t, harness.Options{})
 	client := server.Client(t, options.Client().SetMaxPoolSize(200))
@@ -294,7 +294,7 @@ func TestIdleStreams(t *testing.T) {
 	f.coll = f.db.Collection("idle")
 	f.insert(d("_id", 0))
 	const streams = 100
-	ctx, cancel := context.WithCancel(t.Context()) // the driver takes no longer waits than a deadline
+	ctx, cancel := context.WithCancel(t.Context()) // without a deadline, because the driver shortens waits to it
 	defer time.AfterFunc(2*time.Minute, cancel).Stop()
 	f.ctx = ctx
 	var group sync.WaitGroup

@@ -13,7 +13,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// Every compressor the driver offers, large enough documents to be worth it.
+// TestCompression uses every compressor of the driver, with documents large enough to be compressed.
 func TestCompression(t *testing.T) {
 	server := harness.Start(t, harness.Options{})
 	for _, name := range []string{"snappy", "zlib", "zstd"} {
@@ -30,7 +30,7 @@ func TestCompression(t *testing.T) {
 	}
 }
 
-// Concurrent increments of few documents: none is lost, none done twice.
+// TestConcurrentIncrements increments few documents concurrently: none is lost, none done twice.
 func TestConcurrentIncrements(t *testing.T) {
 	each(t, func(f *fixture) {
 		const writers, increments, counters = 16, 50, 3
@@ -62,7 +62,8 @@ func TestConcurrentIncrements(t *testing.T) {
 	})
 }
 
-// Transfers between accounts in transactions, while a reader sums: the sum never changes.
+// TestConcurrentTransfers transfers between accounts in transactions, while a reader sums: the sum never
+// changes.
 func TestConcurrentTransfers(t *testing.T) {
 	each(t, func(f *fixture) {
 		const accounts, writers, transfers = 8, 4, 25

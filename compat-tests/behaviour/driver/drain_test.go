@@ -12,10 +12,10 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// A server that is told to end does not wait for getMores that wait for something
-// new: each is told 11600, at which drivers go on elsewhere, and the process ends
-// well. Left alone, the wait below outlasts what a drain may take, and a drain
-// that gives up is a failure of the process.
+// TestDrainWakesWaiters checks that a server that shuts down does not wait for getMores that wait for new
+// data: each gets the error 11600, on which drivers switch to another server, and the process ends without an
+// error. If they were not interrupted, their wait would outlast the maximum time of a drain, and a drain that
+// gives up is a failure of the process.
 func TestDrainWakesWaiters(t *testing.T) {
 	server, err := harness.Launch(harness.Options{})
 	if err != nil {
@@ -27,7 +27,7 @@ func TestDrainWakesWaiters(t *testing.T) {
 		t.Fatal(err)
 	}
 	goodbye, cancel := context.WithCancel(context.Background())
-	defer client.Disconnect(goodbye) // from nobody
+	defer client.Disconnect(goodbye) // without waiting: the server is gone
 	defer cancel()
 	f := &fixture{T: t, ctx: harness.Context(t), client: client, db: client.Database("driver")}
 	f.ok(f.db.RunCommand(f.ctx, d("create", "log", "capped", true, "size", 4096)).Err())
@@ -63,7 +63,7 @@ func TestDrainWakesWaiters(t *testing.T) {
 		more := bson.D{{Key: "getMore", Value: reply.Cursor.ID}, {Key: "collection", Value: coll}, {Key: "maxTimeMS", Value: 60_000}}
 		go func() { answers <- db.RunCommand(ctx, more).Err() }()
 	}
-	// All of them wait once the server says that they run.
+	// All of them are waiting once the server lists them.
 	for running := 0; running < len(opens); time.Sleep(10 * time.Millisecond) {
 		select {
 		case err := <-answers:
@@ -84,8 +84,8 @@ func TestDrainWakesWaiters(t *testing.T) {
 	}
 }
 
-// A command that runs when the time to stop is over is ended, and its client is told so, with the labels by which
-// drivers know what to do again elsewhere.
+// TestDrainGivesUp checks that a command that still runs at the end of the drain is interrupted, and that its
+// client gets an error with the labels by which drivers retry on another server.
 func TestDrainGivesUp(t *testing.T) {
 	server, err := harness.Launch(harness.Options{Args: []string{"--drain", "1s"}})
 	if err != nil {
@@ -104,7 +104,7 @@ func TestDrainGivesUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	session := func(n byte) bson.D { return d("id", bson.Binary{Subtype: 4, Data: append(make([]byte, 15), n)}) }
-	long := d("$where", "while (true) {}") // asks whether it is to end, as all scripts
+	long := d("$where", "while (true) {}") // can be interrupted, as all scripts
 	cases := map[string]struct {
 		command bson.D
 		labels  bson.A

@@ -93,7 +93,7 @@ func (f *fixture) ids(filter any, o ...options.Lister[options.FindOptions]) []in
 	return idsOf(f, cursor)
 }
 
-// idsOf drains a cursor.
+// idsOf reads a cursor to its end.
 func idsOf(f *fixture, cursor *mongo.Cursor) []int32 {
 	f.Helper()
 	defer cursor.Close(f.ctx)
@@ -210,7 +210,7 @@ func TestBulkWrite(t *testing.T) {
 		f.equal("failed at", at, []int{0, 2})
 		f.equal("left", f.ids(d(), options.Find().SetSort(d("_id", 1))), []int32{2, 3, 9})
 
-		// More than one message: the driver divides, the server counts.
+		// More than one message: the driver splits the batch, and the server counts all.
 		docs := make([]any, 2500)
 		for i := range docs {
 			docs[i] = d("_id", 1000+i)
@@ -238,7 +238,7 @@ func TestCursors(t *testing.T) {
 		if n := len(f.ids(d(), options.Find().SetBatchSize(3))); n != 1000 {
 			f.Errorf("unsorted find returned %d", n)
 		}
-		// The limit of time of the command that opens a cursor is not that of the following ones.
+		// The time limit of the command that opens a cursor does not apply to its getMores.
 		_, err := f.coll.Indexes().CreateOne(f.ctx, mongo.IndexModel{Keys: d("k", 1)})
 		f.ok(err)
 		for _, hint := range []bson.D{d("$natural", 1), d("k", 1)} {
@@ -251,7 +251,7 @@ func TestCursors(t *testing.T) {
 				f.equal(fmt.Sprint(command), len(idsOf(f, limited)), 1000)
 			}
 		}
-		// A cursor is not disturbed by writes behind it, and can be left early.
+		// Writes after its position do not disturb a cursor, and it can be closed early.
 		cursor, err := f.coll.Find(f.ctx, d(), options.Find().SetSort(d("_id", 1)).SetBatchSize(10))
 		f.ok(err)
 		for range 5 {
@@ -431,7 +431,7 @@ func TestThrottling(t *testing.T) {
 	for _, e := range bulk.WriteErrors {
 		f.equal("code", e.Code, 16500)
 	}
-	// The refused ones are not there, the others are.
+	// The refused documents are not there, the others are.
 	deadline := time.Now().Add(30 * time.Second)
 	for {
 		n, err := f.coll.EstimatedDocumentCount(f.ctx)

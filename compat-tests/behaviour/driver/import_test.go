@@ -17,8 +17,8 @@ import (
 // readings is the size of the data set.
 const readings = 100_000
 
-// reading is one hourly report of a weather station. Everything in it is computed
-// from its number, so the test knows all answers without the server.
+// reading is one hourly report of a weather station. All of it is computed from its number, so the test can
+// compute all answers without the server.
 type reading struct {
 	ID          int32     `bson:"_id"`
 	Station     string    `bson:"station"`
@@ -94,7 +94,7 @@ func TestImport(t *testing.T) {
 	t.Run("indexed", func(t *testing.T) { f.T = t; f.queries(all) })
 }
 
-// queries compares the server's answers with those computed over all.
+// queries compares the server's answers with those computed from all readings.
 func (f *fixture) queries(all []reading) {
 	count := func(name string, filter bson.D, keep func(r *reading) bool) {
 		f.Helper()

@@ -13,10 +13,9 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// A transaction on the address that looks like Azure Cosmos DB ends after five
-// seconds, and what comes later is told in its words; one on the other address
-// lives on meanwhile. Both see nothing of the one that expired.
-// Source: Azure Cosmos DB for MongoDB, "use-multi-document-transactions".
+// TestCosmosTransactionLifetime checks that a transaction on the Cosmos address expires after five seconds,
+// with the service's error for later statements, while one on the other address goes on. Both see nothing of
+// the one that expired. Source: Azure Cosmos DB for MongoDB, "use-multi-document-transactions".
 func TestCosmosTransactionLifetime(t *testing.T) {
 	server := harness.Start(t, harness.Options{Args: []string{"--cosmos-listen", "127.0.0.1:0"}})
 	cosmos, err := harness.Connect(server.CosmosURI)
@@ -44,7 +43,7 @@ func TestCosmosTransactionLifetime(t *testing.T) {
 	}
 	start := time.Now()
 	lasts, writes, commits := begin(f.client, 1), begin(cosmos, 2), begin(cosmos, 3)
-	// In time only the first one is open.
+	// At some time only the other transaction is open.
 	for ; ; time.Sleep(100 * time.Millisecond) {
 		c, err := f.client.Database("admin").Aggregate(f.ctx, mongo.Pipeline{
 			d("$currentOp", d("idleSessions", true)), d("$match", d("transaction", d("$exists", true)))})
@@ -52,7 +51,7 @@ func TestCosmosTransactionLifetime(t *testing.T) {
 		var ops []bson.M
 		f.ok(c.All(f.ctx, &ops))
 		if len(ops) <= 1 {
-			if time.Since(start) < 5*time.Second { // it began later
+			if time.Since(start) < 5*time.Second { // the transaction began after start
 				t.Errorf("after %v only %v is open", time.Since(start), ops)
 			}
 			break

@@ -9,9 +9,9 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// What was set for sharding is still set after a restart: zones of a collection that is
-// not there yet, the number of a moved partition, sampling and its samples, and what the
-// balancer must not do.
+// TestShardingSettingsSurviveRestart checks that settings of sharding survive a restart: zones of a
+// collection that does not exist yet, the version of a moved partition, query sampling and its samples, and
+// restrictions of the balancer.
 func TestShardingSettingsSurviveRestart(t *testing.T) {
 	ctx := harness.Context(t)
 	o := harness.Options{Data: t.TempDir()}
@@ -71,7 +71,7 @@ func TestShardingSettingsSurviveRestart(t *testing.T) {
 		}
 	}()
 	app = client.Database("app")
-	if err := app.Collection("plain").FindOne(ctx, bson.D{{Key: "_id", Value: 2}}).Err(); err != nil { // sampled again
+	if err := app.Collection("plain").FindOne(ctx, bson.D{{Key: "_id", Value: 2}}).Err(); err != nil { // must be sampled after the restart
 		t.Fatal(err)
 	}
 	if n := count("sampledQueries", bson.D{{Key: "ns", Value: "app.plain"}}); n != 2 {

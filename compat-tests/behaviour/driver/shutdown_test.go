@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// The command shutdown is answered, lets what runs end, and the process ends without an error;
-// what was written is there after the next start.
+// TestShutdownCommand checks that the command shutdown gets a reply, that running commands complete, and that
+// the process ends without an error; all writes are there after the next start.
 func TestShutdownCommand(t *testing.T) {
 	ctx, cancel := context.WithTimeout(harness.Context(t), time.Minute)
 	defer cancel()

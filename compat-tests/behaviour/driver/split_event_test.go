@@ -10,10 +10,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// An update of a large document with both images is an event of over 16 MiB. A
-// stream fails on it, unless $changeStreamSplitLargeEvent divides it: then it comes
-// in fragments that a client puts together again, and a stream resumed after one
-// delivers the next one. Manual: reference/operator/aggregation/changeStreamSplitLargeEvent.
+// TestWatchSplitEvent updates a large document with both images, which makes an event of over 16 MiB. A
+// stream fails on it, unless it has $changeStreamSplitLargeEvent: then it returns fragments that the client
+// reassembles, and a stream that is resumed after one returns the next one. Manual:
+// reference/operator/aggregation/changeStreamSplitLargeEvent.
 func TestWatchSplitEvent(t *testing.T) {
 	f := single(t)
 	f.ok(f.db.RunCommand(f.ctx, d("create", "c", "changeStreamPreAndPostImages", d("enabled", true))).Err())

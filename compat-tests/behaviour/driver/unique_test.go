@@ -10,7 +10,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// The error of an index that cannot become unique lists the documents in its way.
+// TestMakeUniqueViolations checks that the error of an index that cannot become unique lists the conflicting
+// documents.
 func TestMakeUniqueViolations(t *testing.T) {
 	each(t, func(f *fixture) {
 		f.insert(d("_id", 2, "a", 1), d("_id", 1, "a", 1.0), d("_id", 3, "a", 2), d("_id", 4, "a", bson.A{2, 7, 7}),
@@ -21,7 +22,7 @@ func TestMakeUniqueViolations(t *testing.T) {
 			return f.db.RunCommand(f.ctx, d("collMod", f.coll.Name(), "index", d("name", "a_1", field, true))).Err()
 		}
 		if err := collMod("prepareUnique"); err != nil {
-			f.code(err, 72) // the index of a sharded collection begins with another key
+			f.code(err, 72) // the index of a sharded collection must begin with the shard key
 			return
 		}
 		err = collMod("unique")
@@ -38,8 +39,8 @@ func TestMakeUniqueViolations(t *testing.T) {
 	})
 }
 
-// Two open transactions insert the same value of a unique index: one of them may
-// commit, the other one is told to start again, and finds the duplicate then.
+// TestUniqueConflict lets two open transactions insert the same value of a unique index: one of them may
+// commit, the other one gets a transient error, and finds the duplicate when it is retried.
 func TestUniqueConflict(t *testing.T) {
 	f := single(t)
 	_, err := f.coll.Indexes().CreateOne(f.ctx, mongo.IndexModel{Keys: d("a", 1), Options: options.Index().SetUnique(true)})
@@ -62,8 +63,7 @@ func TestUniqueConflict(t *testing.T) {
 			t.Errorf("%v is no error to start again after", err)
 		}
 	}
-	// The first one commits, so the second one may not, and not because of what its
-	// snapshot holds.
+	// The first one commits, so the second one may not, although its snapshot has no duplicate.
 	one, first := begin()
 	two, second := begin()
 	if err := f.coll.FindOne(two, d()).Err(); err != mongo.ErrNoDocuments {
@@ -73,7 +73,7 @@ func TestUniqueConflict(t *testing.T) {
 	if err := insert(two, 2); err != nil {
 		transient(err)
 		f.ok(first.CommitTransaction(f.ctx))
-	} else { // as long as both are open either may still be the one
+	} else { // while both are open, either may be the one that conflicts
 		f.ok(first.CommitTransaction(f.ctx))
 		transient(second.CommitTransaction(f.ctx))
 	}
@@ -82,7 +82,7 @@ func TestUniqueConflict(t *testing.T) {
 	_ = third.AbortTransaction(f.ctx)
 	f.equal("documents", f.ids(d("a", 1)), []int32{1})
 
-	// The first one aborts: nothing of it is in anyone's way.
+	// The first one aborts: nothing of it blocks the second one.
 	_, err = f.coll.DeleteMany(f.ctx, d())
 	f.ok(err)
 	one, first = begin()

@@ -12,8 +12,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// surveyed is a server with a collection whose validation takes minutes, as its validator
-// is slow: what ends one in this test has ended it.
+// surveyed is a server with a collection whose validation takes minutes, because its validator is slow. A
+// validation that ends earlier was interrupted by the test.
 type surveyed struct {
 	*testing.T
 	ctx    context.Context
@@ -26,9 +26,9 @@ func newSurveyed(t *testing.T) *surveyed {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
-	// Nobody is let end for less than this test lasts.
+	// The drain outlasts this test, so that the server does not interrupt commands by itself.
 	server := harness.Start(t, harness.Options{Data: t.TempDir(), Args: []string{"--drain", "10m"}})
-	client, err := harness.Connect(server.URI) // which outlasts the server
+	client, err := harness.Connect(server.URI) // stays open longer than the server
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func (s *surveyed) run(db *mongo.Database, cmd bson.D) {
 	}
 }
 
-// running are the numbers of the validations that run.
+// running returns the opids of the running validations.
 func (s *surveyed) running() (ids []int64) {
 	s.Helper()
 	var r struct{ Inprog []struct{ Opid int64 } }
@@ -92,7 +92,7 @@ func (s *surveyed) begin(ctx context.Context, cmd bson.D) (id int64, ended chan 
 	}
 }
 
-// want compares the code a validation ended with, and looks that none goes on.
+// Compares the code with which a validation ended, and checks that none is running.
 func (s *surveyed) want(ended chan error, code int) {
 	s.Helper()
 	var e mongo.CommandError
@@ -112,8 +112,8 @@ func (s *surveyed) nothingLeft() {
 	}
 }
 
-// A validation ends with killOp, its time limit, its client, its collection and its server,
-// and leaves a collection that can be worked with.
+// TestValidateEnds checks that a validation ends with killOp, its time limit, its client, its collection and
+// its server, and that the collection can be used afterwards.
 func TestValidateEnds(t *testing.T) {
 	for _, option := range []string{"", "full", "background"} {
 		t.Run("option "+option, func(t *testing.T) {
@@ -140,20 +140,21 @@ func TestValidateEnds(t *testing.T) {
 			s.nothingLeft()
 
 			_, ended = s.begin(s.ctx, cmd)
-			s.run(s.db, d("createIndexes", "c", "indexes", bson.A{d("key", d("x", 1), "name", "x")})) // which nothing holds up
+			s.run(s.db, d("createIndexes", "c", "indexes", bson.A{d("key", d("x", 1), "name", "x")})) // nothing blocks it
 			s.run(s.client.Database("admin"), d("renameCollection", "survey.c", "to", "survey.d"))
 			if len(s.running()) != 1 {
 				t.Error("a validation does not outlast the building of an index and a new name")
 			}
 			s.run(s.db, d("drop", "d"))
 			s.want(ended, 175)
-			s.fill("c") // in its place
+			s.fill("c") // recreates the collection
 			s.run(s.db, d("drop", "c"))
 		})
 	}
 }
 
-// The end of the server does not wait for a validation as it does for other commands.
+// TestValidateEndsWithTheServer checks that a shutdown does not wait for a validation as it does for other
+// commands.
 func TestValidateEndsWithTheServer(t *testing.T) {
 	s := newSurveyed(t)
 	s.fill("c")

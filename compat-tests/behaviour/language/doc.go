@@ -1,20 +1,19 @@
-// Package language asks the case files of the language packages once more, of a whole
-// server: the documents of a case go into a collection, its filter, update, projection
-// or sort goes over the wire, and the answer must be what the file expects of the
-// package alone.
+// Package language runs the case files of the language packages against a whole server: the documents of a
+// case go into a collection, its filter, update, projection or sort goes over the wire, and the reply must be
+// the expected output of the file, as in the package alone.
 //
-// Every case runs in four layouts: one partition and eight, each without and with
-// indexes on the paths that the case names, so that plans differ and answers must not.
+// Every case runs in four layouts: one partition and eight, each without and with indexes on the paths that
+// the case names, so that plans differ and answers must not.
 //
-// The verbs match, apply, upsert, project, sort, pattern, collation, eval and run are
-// asked; the others (normalize, bounds, ...) look into the packages and stay there. Some
-// arguments of a case are for this package and mean nothing to the others:
+// The verbs match, apply, upsert, project, sort, pattern, collation, eval and run are sent; the others
+// (normalize, bounds, ...) test internals of the packages. Some arguments of a case are for this package and
+// have no effect in the others:
 //
 //	index: {a: "2dsphere"}   an index the case needs, made in every layout
 //	order: kept              the answer of a pipeline depends on the order of the documents
 //	wire: reason             the case holds only inside its package, and why
 //
-// Documents without _id get one, which is taken away again before the comparison.
+// Documents without _id get one, which is removed again before the comparison.
 //
 //	go test ./compat-tests/behaviour/language -run 'TestLanguage/match/mod.txt:3'
 package language

@@ -17,10 +17,10 @@ type document struct {
 	text   string
 	stored cbson.Raw
 	id     cbson.Value // of stored
-	given  bool        // whether the case wrote the _id itself
+	given  bool        // the case specifies the _id itself
 }
 
-// documents returns the documents of a case; each without _id gets its number.
+// documents returns the documents of a case; each one without _id gets its index as _id.
 func documents(t *testing.T, c *casefile.Case) []document {
 	t.Helper()
 	var out []document
@@ -41,8 +41,8 @@ func documents(t *testing.T, c *casefile.Case) []document {
 	return out
 }
 
-// groups cuts documents into runs that can be stored together: all of them if their ids
-// are ours, else one by one.
+// groups divides documents into groups that can be stored together: one group if the _ids are ours, otherwise
+// one per document.
 func groups(docs []document) [][]document {
 	if !slices.ContainsFunc(docs, func(d document) bool { return d.given }) {
 		return [][]document{docs}
@@ -50,7 +50,7 @@ func groups(docs []document) [][]document {
 	return alone(docs)
 }
 
-// alone is every document for itself.
+// alone returns a group for each document.
 func alone(docs []document) [][]document {
 	var out [][]document
 	for i := range docs {
@@ -59,7 +59,7 @@ func alone(docs []document) [][]document {
 	return out
 }
 
-// stored are the documents as they are inserted.
+// stored returns the documents as they are inserted.
 func stored(docs []document) []cbson.Raw {
 	var out []cbson.Raw
 	for _, d := range docs {
@@ -79,8 +79,8 @@ func without(d cbson.Raw) cbson.Raw {
 	return b.Doc()
 }
 
-// indexes are the indexes of a case in a layout: those it demands, and, where the layout
-// is indexed, one on each of the paths.
+// indexes returns the indexes of a case in a layout: those that it demands, and, if the layout is indexed,
+// one on each of the paths.
 func indexes(t *testing.T, l *layout, c *casefile.Case, paths []string, collation cbson.Raw) []index {
 	t.Helper()
 	var out []index
@@ -101,7 +101,7 @@ func indexes(t *testing.T, l *layout, c *casefile.Case, paths []string, collatio
 	return out
 }
 
-// indexable reports whether an index may have the path.
+// indexable reports whether a path can be indexed.
 func indexable(p string) bool {
 	for _, part := range strings.Split(p, ".") {
 		if part == "" || strings.HasPrefix(part, "$") {
@@ -111,7 +111,7 @@ func indexable(p string) bool {
 	return p != "_id" && !strings.ContainsRune(p, 0)
 }
 
-// pathsOf collects the paths that a filter names.
+// pathsOf returns the paths in a filter.
 func pathsOf(filter cbson.Raw) []string {
 	var out []string
 	for name, v := range filter.Fields() {

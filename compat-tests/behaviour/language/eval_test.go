@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/internal/casefile/show"
 )
 
-// askEval answers the verb eval: the value of an expression for each document, from a
-// pipeline over all of them, or, where one fails, over each alone.
+// askEval runs the verb eval: it returns the value of an expression for each document, from a pipeline over
+// all of them, or, if one fails, over each alone.
 func askEval(t *testing.T, l *layout, c *casefile.Case) string {
 	text, _ := c.Get("expr")
 	docs := documents(t, c)
@@ -29,25 +29,25 @@ func askEval(t *testing.T, l *layout, c *casefile.Case) string {
 	}
 	l.empty(t, coll)
 	if failure, failed := refusal(l.ask(t, cmd)); failed {
-		return failure // of the expression itself
+		return failure // the expression itself is refused
 	}
 	var out []string
 	for _, group := range groups(docs) {
 		out = append(out, l.evaluated(t, coll, cmd, group)...)
 	}
-	if _, ok := c.Get("paths"); ok { // which only the package can tell
+	if _, ok := c.Get("paths"); ok { // only the package can compute these
 		lines := strings.Split(c.Want(), "\n")
 		out = append(out, lines[len(lines)-1])
 	}
 	return strings.Join(out, "\n")
 }
 
-// evaluated are the values for some documents.
+// evaluated returns the values for some documents.
 func (l *layout) evaluated(t *testing.T, coll string, cmd bson.D, docs []document) []string {
 	t.Helper()
 	l.empty(t, coll)
 	if _, refused := writeFailure(l.insertion(t, coll, stored(docs))); refused {
-		coll = l.collection(t, nil) // an index of the layout cannot hold one of them
+		coll = l.collection(t, nil) // an index of the layout cannot hold one of the documents
 		cmd = append(bson.D{{Key: "aggregate", Value: coll}}, cmd[1:]...)
 		l.empty(t, coll)
 		l.insert(t, coll, stored(docs))
@@ -70,7 +70,7 @@ func (l *layout) evaluated(t *testing.T, coll string, cmd bson.D, docs []documen
 	return out
 }
 
-// fieldsOf are the first fields of documents, for indexes.
+// fieldsOf returns the first fields of documents, for indexes.
 func fieldsOf(docs []document) []string {
 	const enough = 2
 	var out []string

@@ -11,10 +11,10 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// rooms are the packages whose cases are asked.
+// rooms are the packages whose cases are run.
 var rooms = []string{"agg", "expr", "match", "mql", "order", "project", "update"}
 
-// verbs are the questions that a server can be asked.
+// verbs are the verbs that can be run on a server.
 var verbs = map[string]func(*testing.T, *layout, *casefile.Case) string{
 	"apply":     askApply,
 	"collation": askCollation,
@@ -27,7 +27,7 @@ var verbs = map[string]func(*testing.T, *layout, *casefile.Case) string{
 	"upsert":    askUpsert,
 }
 
-// casesMin keeps the corpus from shrinking unseen.
+// casesMin detects a corpus that shrinks unnoticed.
 const casesMin = 1500
 
 func TestLanguage(t *testing.T) {
@@ -67,7 +67,7 @@ func TestLanguage(t *testing.T) {
 	}
 }
 
-// everywhere asks one case in every layout.
+// everywhere runs one case in every layout.
 func everywhere(t *testing.T, ways []*layout, c *casefile.Case, ask func(*testing.T, *layout, *casefile.Case) string) {
 	if reason, ok := c.Get("wire"); ok {
 		t.Skip(reason)

@@ -12,19 +12,18 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// layout is one way of keeping a case's documents; its collections live in a database of
-// its name.
+// layout is one way of storing a case's documents; its collections are in a database of its name.
 type layout struct {
 	name    string
 	shards  int  // partitions, 0 for an unsharded collection
-	indexed bool // whether the paths a case names are indexed
+	indexed bool // the paths that a case names are indexed
 
 	conn        *harness.Conn
-	collections map[string]string // index set to the collection that has it
-	others      map[string]string // collections that pipelines name, and how they were made
+	collections map[string]string // names of collections by their set of indexes
+	others      map[string]string // further collections that pipelines name, with the parameters of their creation
 }
 
-// layouts are the four ways every case is asked.
+// layouts returns the four layouts in which every case runs.
 func layouts(conn *harness.Conn) []*layout {
 	return []*layout{
 		{name: "one", conn: conn, collections: map[string]string{}, others: map[string]string{}},
@@ -40,8 +39,8 @@ type index struct {
 	collation cbson.Raw // nil for none
 }
 
-// collection returns the collection that has exactly these indexes. It is kept from case
-// to case, with the documents of the last one, and an index may have met arrays before.
+// collection returns a collection that has exactly these indexes. It is reused by later cases: it still holds
+// the documents of the last case, and its indexes may be multikey.
 func (l *layout) collection(t *testing.T, indexes []index) string {
 	t.Helper()
 	var set strings.Builder
@@ -104,7 +103,7 @@ func (l *layout) empty(t *testing.T, coll string) {
 	l.must(t, bson.D{{Key: "delete", Value: coll}, {Key: "deletes", Value: bson.A{all}}})
 }
 
-// ask sends a command and returns its reply.
+// Sends a command and returns its reply.
 func (l *layout) ask(t *testing.T, cmd bson.D) bson.Raw {
 	t.Helper()
 	doc, err := bson.Marshal(cmd)
@@ -142,8 +141,7 @@ func refusal(reply bson.Raw) (text string, failed bool) {
 	return harness.Render(reply, false), true
 }
 
-// batch returns the documents of a reply's first batch; the cases are small enough to
-// fit into one.
+// batch returns the documents of a reply's first batch, which is large enough for all cases.
 func batch(t *testing.T, reply bson.Raw) []cbson.Raw {
 	t.Helper()
 	values, err := reply.Lookup("cursor", "firstBatch").Array().Values()
@@ -157,5 +155,5 @@ func batch(t *testing.T, reply bson.Raw) []cbson.Raw {
 	return out
 }
 
-// raw hands a document to the driver's encoder.
+// raw converts a document for the driver's encoder.
 func raw(d cbson.Raw) bson.Raw { return bson.Raw(d) }

@@ -13,8 +13,8 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// askMatch answers the verb match: for each filter a line per document, or the error of
-// the filter itself.
+// askMatch runs the verb match: it returns for each filter a line per document, or the error of the filter
+// itself.
 func askMatch(t *testing.T, l *layout, c *casefile.Case) string {
 	docs := documents(t, c)
 	var out []string
@@ -35,9 +35,9 @@ func askMatch(t *testing.T, l *layout, c *casefile.Case) string {
 	return strings.Join(out, "\n")
 }
 
-// refusedAnyway returns the error of a command in an empty collection, "" if there is
-// none. It looks only where the case has no documents or expects errors: a filter that is
-// refused for itself has one line of output, not one for each document.
+// refusedAnyway returns the error of a command in an empty collection, "" if there is none. It runs only if
+// the case has no documents or expects errors: the output of a filter that is invalid itself has one line,
+// not one for each document.
 func refusedAnyway(t *testing.T, l *layout, c *casefile.Case, coll string, cmd bson.D) string {
 	t.Helper()
 	if _, ok := c.Get("doc"); ok && !strings.Contains(c.Want(), "error") {
@@ -48,13 +48,13 @@ func refusedAnyway(t *testing.T, l *layout, c *casefile.Case, coll string, cmd b
 	return failure
 }
 
-// matches asks a find, and a count of the same, of some documents together. Where a
-// document makes the find fail, every one is asked alone.
+// matches runs a find and a count with the same filter on some documents together. If a document makes the
+// find fail, it runs them for each document alone.
 func matches(t *testing.T, l *layout, c *casefile.Case, coll string, find bson.D, docs []document) []string {
 	t.Helper()
 	l.empty(t, coll)
 	if _, refused := writeFailure(l.insertion(t, coll, stored(docs))); refused {
-		coll = l.collection(t, nil) // an index of the layout cannot hold one of them
+		coll = l.collection(t, nil) // an index of the layout cannot hold one of the documents
 		find = append(bson.D{{Key: "find", Value: coll}}, find[1:]...)
 		l.empty(t, coll)
 		l.insert(t, coll, stored(docs))
@@ -87,7 +87,7 @@ func matches(t *testing.T, l *layout, c *casefile.Case, coll string, find bson.D
 	return out
 }
 
-// textOf prints a result as the case's file does: as want if it says the same.
+// textOf prints a result in the notation of the case file: as the expected text if they are equal.
 func textOf(got cbson.Raw, want string) string {
 	text := ejson.String(got)
 	if expected, err := ejson.Parse(want); err == nil && text != want {

@@ -16,12 +16,11 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// askRun answers the verb run: a document per line, in any order unless the pipeline
-// ends in one, and then what the collections named by show hold.
+// askRun runs the verb run: it returns a document per line, in any order unless the pipeline ends with a
+// sort, and then the contents of the collections named by show.
 //
-// "order: kept" in a case says that its answer depends on the order of its documents: in
-// several partitions the pipeline then begins with a sort by _id, and the other
-// collections are not sharded.
+// "order: kept" in a case declares that its result depends on the order of its documents: in several
+// partitions the pipeline then begins with a sort by _id, and the other collections are not sharded.
 func askRun(t *testing.T, l *layout, c *casefile.Case) string {
 	for _, key := range []string{"memory", "nospill", "on"} {
 		if _, ok := c.Get(key); ok {
@@ -33,13 +32,13 @@ func askRun(t *testing.T, l *layout, c *casefile.Case) string {
 	own := l.collection(t, l.caseIndexes(t, c, docs))
 	l.empty(t, own)
 	if _, refused := writeFailure(l.insertion(t, own, docs)); refused && len(docs) > 0 {
-		own = l.collection(t, nil) // an index of the layout cannot hold one of them
+		own = l.collection(t, nil) // an index of the layout cannot hold one of the documents
 		l.empty(t, own)
 		l.insert(t, own, docs)
 	}
 	names := []string{}
 	if text, _ := c.Get("pipeline"); strings.Contains(text, `from: "c"`) {
-		l.refill(t, "c", docs, othersShards(l, ordered)) // the case's name of its own collection
+		l.refill(t, "c", docs, othersShards(l, ordered)) // under the name by which the case uses it
 	}
 	for _, text := range c.All("foreign") {
 		name, list, _ := strings.Cut(text, " ")
@@ -73,7 +72,7 @@ func askRun(t *testing.T, l *layout, c *casefile.Case) string {
 	return got
 }
 
-// othersShards is how many partitions the other collections of a case have.
+// othersShards returns the number of partitions of the other collections of a case.
 func othersShards(l *layout, ordered bool) int {
 	if ordered {
 		return 0
@@ -81,7 +80,7 @@ func othersShards(l *layout, ordered bool) int {
 	return l.shards
 }
 
-// pipeline makes the command of a case.
+// pipeline returns the command of a case.
 func (l *layout) pipeline(t *testing.T, c *casefile.Case, coll string) bson.D {
 	t.Helper()
 	text, _ := c.Get("pipeline")
@@ -108,7 +107,7 @@ func (l *layout) pipeline(t *testing.T, c *casefile.Case, coll string) bson.D {
 	return cmd
 }
 
-// refill makes a collection hold exactly the documents. It is kept from case to case.
+// refill makes a collection hold exactly the documents. The collection is reused by later cases.
 func (l *layout) refill(t *testing.T, coll string, docs []cbson.Raw, shards int) {
 	t.Helper()
 	kind := fmt.Sprintf("%s over %d", coll, shards)
@@ -122,8 +121,8 @@ func (l *layout) refill(t *testing.T, coll string, docs []cbson.Raw, shards int)
 	l.insert(t, coll, docs)
 }
 
-// caseIndexes are the indexes that a case demands and, in the layouts that have indexes, one
-// on each of the first fields of the documents.
+// caseIndexes returns the indexes that a case demands and, in the indexed layouts, one on each of the first
+// fields of the documents.
 func (l *layout) caseIndexes(t *testing.T, c *casefile.Case, docs []cbson.Raw) []index {
 	t.Helper()
 	var list []document
@@ -133,8 +132,8 @@ func (l *layout) caseIndexes(t *testing.T, c *casefile.Case, docs []cbson.Raw) [
 	return indexes(t, l, c, fieldsOf(list), nil)
 }
 
-// caseDocs are the documents of a case's own collection. Each without _id gets its
-// number, plus a million so that plain knows it again.
+// caseDocs returns the documents of a case's own collection. Each one without _id gets its index plus a
+// million, by which plain recognizes it.
 func caseDocs(t *testing.T, c *casefile.Case) []cbson.Raw {
 	t.Helper()
 	var out []cbson.Raw
@@ -177,15 +176,15 @@ func docList(t *testing.T, text string) []cbson.Raw {
 	return out
 }
 
-// ownID is an _id that numbered gave, as printed.
+// ownID matches an _id that numbered has added, as printed.
 var ownID = regexp.MustCompile(`"_id":` + strconv.Itoa(ownIDs/1000) + `\d{3},?`)
 
-// plain prints a document without the ids that the test gave, wherever it is nested.
+// plain prints a document without the added ids, wherever they are nested.
 func plain(d cbson.Raw) string {
 	return strings.ReplaceAll(ownID.ReplaceAllString(ejson.String(d), ""), ",}", "}")
 }
 
-// longNumber is a double whose last digits depend on the order of additions.
+// longNumber matches a double whose last digits depend on the order of additions.
 var longNumber = regexp.MustCompile(`\d+\.\d{12,}`)
 
 // sameLines compares answers line by line in any order, doubles to twelve digits.

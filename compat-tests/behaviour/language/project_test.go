@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// askProject answers the verb project: a line per document, from a find or from a
-// pipeline of one stage.
+// askProject runs the verb project: it returns a line per document, from a find or from a pipeline of one
+// stage.
 func askProject(t *testing.T, l *layout, c *casefile.Case) string {
 	docs, want := documents(t, c), strings.Split(c.Want(), "\n")
 	filter := filterOf(t, c)
@@ -35,7 +35,7 @@ func askProject(t *testing.T, l *layout, c *casefile.Case) string {
 	return strings.Join(out, "\n")
 }
 
-// projection makes the command of a case, which sorts by _id.
+// projection returns the command of a case, with a sort by _id.
 func projection(t *testing.T, c *casefile.Case, coll string, filter cbson.Raw) bson.D {
 	t.Helper()
 	text, _ := c.Get("spec")
@@ -53,8 +53,8 @@ func projection(t *testing.T, c *casefile.Case, coll string, filter cbson.Raw) b
 	})
 }
 
-// projected asks some documents together, and each alone where one makes the command
-// fail. want are the lines expected from here on.
+// projected runs a command on some documents together. If one of them makes the command fail, it runs the
+// command on each alone. The last argument holds the expected lines of these documents.
 func projected(t *testing.T, l *layout, coll string, cmd bson.D, docs []document, want []string) []string {
 	t.Helper()
 	l.empty(t, coll)
@@ -80,8 +80,8 @@ func projected(t *testing.T, l *layout, coll string, cmd bson.D, docs []document
 	return out
 }
 
-// includedPaths are the fields that a find's projection includes by 1 or true: with an index on
-// them the find may be covered.
+// includedPaths returns the fields that a find's projection includes by 1 or true: with an index on them the
+// find may be covered.
 func includedPaths(t *testing.T, c *casefile.Case) []string {
 	t.Helper()
 	text, _ := c.Get("spec")

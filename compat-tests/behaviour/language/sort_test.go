@@ -14,8 +14,8 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// askSort answers the verb sort: the documents in order, or, of a case with strings, the
-// strings under a collation.
+// askSort runs the verb sort: it returns the documents in order, or, for a case with strings, the strings
+// under a collation.
 func askSort(t *testing.T, l *layout, c *casefile.Case) string {
 	if _, ok := c.Get("strings"); ok {
 		return askStrings(t, l, c)
@@ -30,7 +30,7 @@ func askSort(t *testing.T, l *layout, c *casefile.Case) string {
 	coll := l.collection(t, list)
 	l.empty(t, coll)
 	if _, parallel := writeFailure(l.insertion(t, coll, stored(docs))); parallel {
-		coll = l.collection(t, nil) // a compound index takes one array of a document
+		coll = l.collection(t, nil) // a compound index can hold only one array of a document
 		l.empty(t, coll)
 		l.insert(t, coll, stored(docs))
 	}
@@ -48,8 +48,8 @@ func askSort(t *testing.T, l *layout, c *casefile.Case) string {
 	return inGroups(lines, strings.Split(c.Want(), "\n"))
 }
 
-// inGroups returns the expected lines if lines has them in order, where those that begin
-// with "= " are equal to the line before and may change places with it; otherwise lines.
+// Returns the expected lines if lines has them in order; otherwise lines. Expected lines that begin with "= "
+// are equal to the line before and may be swapped with it.
 func inGroups(lines, want []string) string {
 	var at int
 	for at < len(want) {
@@ -78,7 +78,7 @@ func inGroups(lines, want []string) string {
 	return strings.Join(want, "\n")
 }
 
-// askStrings sorts strings under a collation and asks how many are equal to each.
+// askStrings sorts strings under a collation and counts the strings that are equal to each.
 func askStrings(t *testing.T, l *layout, c *casefile.Case) string {
 	text, _ := c.Get("strings")
 	var list []index
@@ -104,7 +104,7 @@ func askStrings(t *testing.T, l *layout, c *casefile.Case) string {
 		return failure
 	}
 	var out strings.Builder
-	equal := 0 // how many more are equal to the one before
+	equal := 0 // number of further strings that are equal to the previous one
 	for i, d := range batch(t, reply) {
 		s := d.Get("s")
 		same := int(l.must(t, collated(t, c, bson.D{
@@ -126,7 +126,7 @@ func askStrings(t *testing.T, l *layout, c *casefile.Case) string {
 	return out.String()
 }
 
-// askPattern answers the verb pattern where it is refused: by the stage $sort.
+// askPattern runs the verb pattern for patterns that the stage $sort refuses.
 func askPattern(t *testing.T, l *layout, c *casefile.Case) string {
 	text, _ := c.Get("pattern")
 	reply := l.ask(t, collated(t, c, bson.D{{Key: "aggregate", Value: l.collection(t, nil)}, {Key: "cursor", Value: bson.D{}}, {Key: "pipeline", Value: bson.A{
@@ -141,7 +141,7 @@ func askPattern(t *testing.T, l *layout, c *casefile.Case) string {
 	return c.Want()
 }
 
-// askCollation answers the verb collation: as a collection keeps it.
+// askCollation runs the verb collation: it returns the collation as a collection stores it.
 func askCollation(t *testing.T, l *layout, c *casefile.Case) string {
 	const name = "collated"
 	defer l.must(t, bson.D{{Key: "drop", Value: name}})
@@ -157,5 +157,5 @@ func askCollation(t *testing.T, l *layout, c *casefile.Case) string {
 	return fmt.Sprintf(`{"collation":%s}`, ejson.ValueString(v))
 }
 
-// parseDriver reads a document in shell notation for the driver's encoder.
+// parseDriver parses a document in shell notation for the driver's encoder.
 func parseDriver(t *testing.T, text string) bson.Raw { return raw(bsontest.Doc(t, text)) }

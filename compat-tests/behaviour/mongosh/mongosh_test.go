@@ -15,8 +15,8 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// One shell takes about a second to start, so several scripts share one. Each has
-// a server of its own all the same.
+// One shell takes about a second to start, so several scripts share one. Each script still has a server of
+// its own.
 const scriptsPerShell = 8
 
 // shellSecondsMax bounds one shell with all its scripts.
@@ -81,8 +81,8 @@ const (
 	endMark   = "@@ end "
 )
 
-// runShell runs the scripts in one shell and fills in their outputs. It returns
-// what was printed outside of any script: what the shell says if it fails.
+// runShell runs the scripts in one shell and fills in their outputs. It returns the output outside of any
+// script, such as an error message of the shell.
 func runShell(t *testing.T, shell string, batch []*script) string {
 	prelude, err := os.ReadFile("prelude.js")
 	if err != nil {
@@ -115,13 +115,13 @@ func runShell(t *testing.T, shell string, batch []*script) string {
 	return rest
 }
 
-// withDatabase is a connection string with the database test, of any number of hosts.
+// withDatabase returns a connection string with the database test, for any number of hosts.
 func withDatabase(uri string) string {
 	at := strings.LastIndex(uri, "/") + 1
 	return uri[:at] + "test" + uri[at:]
 }
 
-// split hands each script what it printed between its marks and returns the rest.
+// split assigns each script the output between its marks, and returns the rest.
 func split(text string, batch []*script) string {
 	var rest strings.Builder
 	var current *script

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Patterns of what differs from run to run in the shell's output.
+// Patterns of output of the shell that differs from run to run.
 var (
 	objectIDs  = regexp.MustCompile(`ObjectId\('[0-9a-f]{24}'\)`)
 	uuids      = regexp.MustCompile(`UUID\('[0-9a-f-]{36}'\)`)
@@ -16,8 +16,8 @@ var (
 	ports      = regexp.MustCompile(`(127\.0\.0\.1|localhost):\d+`)
 )
 
-// nowWindow is how far from the present a date may be to count as "now": dates
-// that a script wrote itself are compared as they are.
+// nowWindow is the distance from the present within which a date counts as "now". Dates that a script has
+// written itself are compared as they are.
 const nowWindow = 48 * time.Hour
 
 // normalize replaces what differs from run to run. The same ObjectId or UUID gets
@@ -42,7 +42,7 @@ func normalize(text string, now time.Time) string {
 	return ports.ReplaceAllString(text, "$1:port")
 }
 
-// numbered returns a replacer that numbers distinct values in the order they come.
+// numbered returns a replacer that numbers distinct values in the order of their first occurrence.
 func numbered(kind string) func(string) string {
 	seen := map[string]int{}
 	return func(s string) string {

@@ -11,7 +11,7 @@ import (
 type page struct {
 	name   string // "README", "docs/start"
 	server []string
-	none   bool // none is that it wants no server
+	none   bool // the page needs no server
 	blocks []*block
 }
 
@@ -26,10 +26,10 @@ type block struct {
 	text     string
 }
 
-// languages are those that run.
+// languages are the languages whose blocks run.
 var languages = []string{"go", "js", "mjs", "py", "sh"}
 
-// parse finds the blocks of a document. Errors name the line.
+// parse returns the page with its blocks. Errors name the line.
 func parse(name, text string) (*page, error) {
 	p := &page{name: name}
 	var inside *block
@@ -62,7 +62,7 @@ func parse(name, text string) (*page, error) {
 	return p, nil
 }
 
-// parseFence reads what stands behind a fence.
+// parseFence parses the text after a fence.
 func parseFence(line int, info string) (*block, error) {
 	b := &block{line: line}
 	for i, w := range words(info) {
@@ -83,7 +83,7 @@ func parseFence(line int, info string) (*block, error) {
 	return b, nil
 }
 
-// words divides a text at blanks that are not between quotes.
+// words splits a text at blanks outside of quotes.
 func words(s string) []string {
 	quoted := false
 	return strings.FieldsFunc(s, func(r rune) bool {
@@ -94,7 +94,7 @@ func words(s string) []string {
 	})
 }
 
-// judge says what is wrong with a block at its place.
+// judge returns the error of a block at its place in the page, nil if it is valid.
 func (p *page) judge(b *block) error {
 	switch {
 	case b.language == "":

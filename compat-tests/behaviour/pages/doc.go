@@ -1,8 +1,8 @@
-// Package pages does what the README and the pages in docs tell their readers: it runs
-// every fenced block of every page, from the top to the bottom, in a folder of the page's
-// own and against a server that is started for it.
+// Package pages follows the instructions of the README and of the pages in docs: it runs every fenced block
+// of every page, from the top to the bottom, in a folder of the page's own and against a server that is
+// started for it.
 //
-// The first word behind the fence says what a block is:
+// The first word behind the fence is the kind of the block:
 //
 //	sh     runs in bash, which ends at the first command that fails. cantle and
 //	       mongosh are in the PATH, ./cantle is there as well. `cantle serve` is started
@@ -17,10 +17,10 @@
 //	go     a program, or tests if it imports testing, that may import what this module may
 //	text   nothing that runs
 //
-// Words behind it, which readers do not see, change that:
+// Further words, which readers do not see, change that:
 //
 //	file=NAME      the block, of any language, is written to that file
-//	output         the block, of text, is what the one before must have printed. … stands
+//	output         the block, of text, is the expected output of the one before. … stands
 //	               for anything within a line, a line of … for any lines
 //	uri=URI        the address of the shell that a js block is typed into
 //	skip="WHY"     the block cannot run here. The test lists these
@@ -29,11 +29,10 @@
 //
 //	<!-- server: --flag ... -->
 //
-// before the first block gives the page's server flags; "none" starts none. Addresses with
-// ports (127.0.0.1:27017, localhost:27018) become free ports, the same one everywhere on a
-// page.
+// before the first block gives the page's server flags; "none" starts none. Addresses with ports
+// (127.0.0.1:27017, localhost:27018) are replaced by free ports, the same one everywhere on a page.
 //
-// With -rewrite a line of js gets the comment that it prints.
+// With -rewrite a line of js gets its output as comment.
 //
-// What a page told stays in .cache/pages/NAME, with the logs of its servers.
+// The files of a page stay in .cache/pages/NAME, with the logs of its servers.
 package pages

@@ -12,8 +12,7 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// pagesAtOnce is how many pages are followed at a time: they wait for shells and servers for
-// most of theirs.
+// pagesAtOnce is the number of pages that run at a time. Most of their time they wait for shells and servers.
 const pagesAtOnce = "5"
 
 func TestMain(m *testing.M) {
@@ -24,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Every block of every page can be followed, and does what the page says.
+// TestPages checks that every block of every page can be run and has the printed result.
 func TestPages(t *testing.T) {
 	testenv.SkipWithURI(t)
 	root, err := harness.Root()
@@ -53,7 +52,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// follow does what a page says. What comes behind a block that failed is not tried.
+// follow runs the blocks of a page. Blocks after a failed one are not run.
 func follow(t *testing.T, p *page) {
 	var r *reader
 	if slices.ContainsFunc(p.blocks, (*block).runs) {
@@ -73,7 +72,7 @@ func follow(t *testing.T, p *page) {
 	r.rewrite(t)
 }
 
-// rewrite puts into the page what its lines have printed.
+// rewrite stores the output of lines in the page.
 func (r *reader) rewrite(t *testing.T) {
 	if len(r.news) == 0 {
 		return

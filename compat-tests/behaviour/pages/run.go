@@ -20,22 +20,22 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// blockLimit bounds what one block does.
+// blockLimit bounds the duration of a block.
 const blockLimit = 3 * time.Minute
 
-// reader does what one page says.
+// reader runs the blocks of one page.
 type reader struct {
 	page   *page
 	root   string // of the repository
 	folder string
 	env    []string
-	ports  map[string]string // those of the page and those that stand for them here
+	ports  map[string]string // free ports by the ports of the page
 	shells map[string]*shell // by address
-	said   string            // what the last block printed
-	news   map[int]string    // what lines of js print that promise something else, by their numbers
+	said   string            // the output of the last block
+	news   map[int]string    // output of lines of js that differs from the page, by line number
 }
 
-// newReader makes the folder of a page and what its blocks find there.
+// newReader prepares the folder of a page and starts its server.
 func newReader(t *testing.T, p *page) *reader {
 	t.Helper()
 	root, err := harness.Root()
@@ -55,7 +55,7 @@ func newReader(t *testing.T, p *page) *reader {
 	harness.MongoshHome(t, home)
 	r.env = append(harness.Environment(), "HOME="+home, "NO_COLOR=1", "PAGE_BINARY="+binary, "PAGE_LOGS="+r.folder+"/.logs",
 		"PAGE_LISTEN="+r.here("127.0.0.1:27017"), "PATH="+bin+":"+os.Getenv("PATH"))
-	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH"} { // not those of that home
+	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH"} { // keep those outside of the new home
 		value, err := exec.Command("go", "env", name).Output()
 		if err != nil {
 			t.Fatal(err)
@@ -78,9 +78,8 @@ func newReader(t *testing.T, p *page) *reader {
 	return r
 }
 
-// inBackground is cantle as the blocks find it: a server does not hold up what comes after
-// it, and takes the place of the one before it at the same address, as when the reader
-// had ended that one.
+// inBackground is the cantle program of the blocks: it runs a server in the background, and first stops an
+// earlier server at the same address, as the reader would have done.
 const inBackground = `#!/usr/bin/env bash
 case " $* " in
 " serve "*) ;;
@@ -113,7 +112,7 @@ echo "the server did not start" >&2
 exit 1
 `
 
-// leave stops the shells and the servers of a page, and looks into the logs of these.
+// leave stops the shells and the servers of a page, and checks the logs of the servers.
 func (r *reader) leave(t *testing.T) {
 	for _, s := range r.shells {
 		s.close()
@@ -174,16 +173,16 @@ func (r *reader) do(t *testing.T, b *block) {
 	}
 }
 
-// How the drivers of other languages are installed.
+// Commands that install the drivers of other languages.
 var (
 	npm = []string{"npm install --no-package-lock --no-audit --no-fund --loglevel=error"}
 	pip = []string{"rm -rf venv", "python3 -m venv venv", "venv/bin/pip install -q --disable-pip-version-check -r requirements.txt"}
 )
 
-// installing is held by who installs: pages share what is installed.
+// installing is held during an installation: pages share what is installed.
 var installing sync.Mutex
 
-// install puts a language's driver into the folder of the page.
+// install installs a language's driver in the folder of the page.
 func (r *reader) install(t *testing.T, language, part string, fetch []string) {
 	t.Helper()
 	link := filepath.Join(r.folder, part)
@@ -202,7 +201,7 @@ func (r *reader) install(t *testing.T, language, part string, fetch []string) {
 	}
 }
 
-// scratch names a file of one block, in a folder of its own.
+// scratch returns the name of a file of one block, in a folder of its own.
 func (r *reader) scratch(b *block, name string) string {
 	return filepath.Join(r.folder, fmt.Sprintf("line%d", b.line), name)
 }
@@ -225,7 +224,7 @@ func (r *reader) bash(t *testing.T, script string) string {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-eu", "-o", "pipefail", "-c", script)
 	cmd.Dir, cmd.Env = r.folder, r.env
-	// A file, not a pipe, which a server in the background would keep open.
+	// A file and not a pipe: a server in the background would keep a pipe open.
 	out, err := os.CreateTemp(t.TempDir(), "out")
 	if err != nil {
 		t.Fatal(err)
@@ -251,10 +250,10 @@ func (r *reader) write(t *testing.T, path, text string) {
 	}
 }
 
-// addresses are those that stand for others here.
+// addresses matches the addresses that are replaced.
 var addresses = regexp.MustCompile(`\b(127\.0\.0\.1|localhost|0\.0\.0\.0):(\d{4,5})\b`)
 
-// here puts free ports for those of the page.
+// here replaces the ports of the page by free ports.
 func (r *reader) here(text string) string {
 	return addresses.ReplaceAllStringFunc(text, func(address string) string {
 		host, port, _ := strings.Cut(address, ":")
@@ -270,7 +269,7 @@ func (r *reader) here(text string) string {
 	})
 }
 
-// holds reports whether a text is what was expected, in which … stands for anything.
+// Reports whether a text matches the expected one, in which … matches anything.
 func holds(want, got string) bool {
 	var pattern bytes.Buffer
 	for i, line := range strings.Split(strings.TrimSpace(want), "\n") {

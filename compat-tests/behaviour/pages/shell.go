@@ -13,7 +13,7 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// prompt is that of the shells: what they print is told from it.
+// prompt is the prompt of the shells, which separates it from their output.
 const prompt = "@@> "
 
 // shell is one mongosh, into which a page is typed.
@@ -24,7 +24,7 @@ type shell struct {
 	marks int
 }
 
-// defaultURI is where a shell is connected to unless the block says otherwise.
+// defaultURI is the address of a shell if the block has none.
 const defaultURI = "mongodb://127.0.0.1:27017/test"
 
 // typed types a block into the shell of its address.
@@ -52,20 +52,18 @@ func (r *reader) typed(t *testing.T, b *block, text string) {
 	}
 }
 
-// failed recognises what the shell prints of an error.
+// failed recognizes an error in the output of the shell.
 func failed(printed string) bool {
 	return strings.Contains(printed, "Error: ") || strings.Contains(printed, "Error[") || strings.Contains(printed, "MongoServerError")
 }
 
-// statement is what is typed at once; end is the number of its last line in the block,
-// counted from 1.
+// statement is the input of one step; end is the number of its last line in the block, counted from 1.
 type statement struct {
 	text string
 	end  int
 }
 
-// statements divides a block. A line that is indented or closes a bracket belongs to the
-// one before it.
+// statements splits a block. A line that is indented or closes a bracket belongs to the one before it.
 func statements(text string) (out []statement) {
 	n := 0
 	for line := range strings.Lines(text) {
@@ -83,7 +81,7 @@ func statements(text string) (out []statement) {
 	return out
 }
 
-// lastLine is the last line of a statement.
+// lastLine returns the last line of a statement.
 func lastLine(s string) string { return s[strings.LastIndexByte(s, '\n')+1:] }
 
 // open starts a shell.
@@ -114,7 +112,7 @@ func (r *reader) open(t *testing.T, uri string) *shell {
 	return s
 }
 
-// run types a statement and returns what is printed until it is done.
+// run types a statement and returns its output.
 func (s *shell) run(t *testing.T, statement string) string {
 	t.Helper()
 	s.marks++
@@ -146,7 +144,7 @@ func (s *shell) close() {
 	s.in.Close()
 	timer := time.AfterFunc(10*time.Second, func() { _ = s.cmd.Process.Kill() })
 	defer timer.Stop()
-	for range s.lines { // until it has said all
+	for range s.lines { // until its output ends
 	}
 	_ = s.cmd.Wait()
 }

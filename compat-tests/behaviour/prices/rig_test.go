@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/bson/ejson"
 )
 
-// rig is a database of a server that puts charges into replies, for one point.
+// rig is a database for one point, on a server that adds charges to replies.
 type rig struct {
 	db  *mongo.Database
 	err error // the first one
@@ -52,10 +52,10 @@ func (r *rig) index(keys ...string) {
 	}
 }
 
-// text is a text of so many bytes.
+// text returns a text with a length in bytes.
 func text(bytes int) string { return strings.Repeat("x", bytes) }
 
-// document has an _id, the fields and so many bytes.
+// document returns a document with an _id, the fields and a size in bytes.
 func document(id, bytes int, fields string) string {
 	if fields != "" {
 		fields = ", " + fields
@@ -78,7 +78,7 @@ func (r *rig) insert(docs []string) (sum float64) {
 	return sum
 }
 
-// fill inserts so many documents, whose fields have the number in the place of %d.
+// fill inserts n documents, in whose fields %d is replaced by the number.
 func (r *rig) fill(n, bytes int, fields string) {
 	var docs []string
 	for i := range n {
@@ -113,7 +113,7 @@ func (r *rig) update(filter, set string) float64 {
 	return r.run(`{update: "c", updates: [{q: {` + filter + `}, u: {$set: {` + set + `}}}]}`)
 }
 
-// matching finds so many documents by an index, beside others.
+// matching finds n documents by an index, among others.
 func (r *rig) matching(n, bytes int) float64 {
 	r.index(`{k: 1}`)
 	var docs []string
@@ -124,14 +124,14 @@ func (r *rig) matching(n, bytes int) float64 {
 	return r.find(`k: 0`)
 }
 
-// newest finds so many documents in the order of an index, beside others.
+// newest finds n documents in the order of an index, among others.
 func (r *rig) newest(n, bytes int) float64 {
 	r.index(`{at: 1}`)
 	r.fill(2*n, bytes, `at: %d`)
 	return r.find(``, `sort: {at: -1}`, fmt.Sprintf(`limit: %d`, n))
 }
 
-// fanOut finds nothing by an index in so many partitions.
+// fanOut runs a query by an index that finds nothing in each of the partitions.
 func (r *rig) fanOut(partitions int) float64 {
 	r.index(`{k: 1}`)
 	r.run(fmt.Sprintf(`{shardCollection: "%s.c", key: {_id: "hashed"}, numInitialChunks: %d}`, r.db.Name(), partitions))
@@ -153,7 +153,8 @@ func (r *rig) tenfold(n, bytes int, filter string) float64 {
 	return none + 10*(r.run(scan)-none)
 }
 
-// vehicles makes the collection of one author: documents of about 490 bytes sharded by pk, three indexes and one on _ts.
+// vehicles creates the collection of one author: documents of about 490 bytes sharded by pk, three indexes
+// and one on _ts.
 func (r *rig) vehicles(n int) {
 	r.run(fmt.Sprintf(`{shardCollection: "%s.c", key: {pk: "hashed"}, numInitialChunks: 1}`, r.db.Name()))
 	r.index(`{pk: 1}`, `{transponder: 1}`, `{plate: 1}`, `{_ts: 1}`)
@@ -168,8 +169,8 @@ func (r *rig) insertVehicles(n int) float64 {
 	return r.insert(docs)
 }
 
-// products makes the collection of another: 295 documents, of which three are of the category; the query has five predicates and
-// finds one.
+// products creates the collection of another author: 295 documents, of which three are of the category; the
+// query has five predicates and finds one.
 func (r *rig) products(indexes ...string) float64 {
 	for _, path := range indexes {
 		r.run(fmt.Sprintf(`{createIndexes: "c", indexes: [{key: {"%s": 1}, name: "%s"}]}`, path, path))
@@ -182,7 +183,8 @@ func (r *rig) products(indexes ...string) float64 {
 	return r.find(`$and: [{CategoryName: "category 2"}, {Sku: "sku7"}, {Name: "name 7"}, {Description: "The product called 7"}, {Price: 7.5}]`)
 }
 
-// tiny makes the collection of a third: documents of two numbers, a hundred for each of ten values of y.
+// tiny creates the collection of a third author: documents of two numbers, a hundred for each of ten values
+// of y.
 func (r *rig) tiny() {
 	r.index(`{y: 1}`)
 	var docs []string

@@ -1,17 +1,17 @@
 package privileges
 
-// request is a command, or a stage, with arguments that are enough to be let through, and
-// what the manual says that it needs. In both @db and @coll stand for the target's
-// database and collection, @ns for "@db.@coll".
+// request is a command, or a stage, with sufficient arguments to be executed, and the privileges that it
+// requires by the manual. In both @db and @coll stand for the target's database and collection, @ns for
+// "@db.@coll".
 type request struct {
-	name  string // of the command or stage, and in brackets what is particular
+	name  string // of the command or stage, and in brackets the variant
 	text  string
 	needs string // as in allowed
 }
 
-// commands has each command of the tables at least once, in alphabetical order. Source: "Required
-// access" of its page in the manual, else reference/privilege-actions. Those without a page
-// there, or whose page does not say, have what the server's table says.
+// commands has each command of the tables at least once, in alphabetical order. Source: "Required access" of
+// its page in the manual, else reference/privilege-actions. For commands without a page there, or whose page
+// does not list privileges, the privileges are those of the server's table.
 var commands = []request{
 	{"abortMoveCollection", `{abortMoveCollection: "@ns"}`, "moveCollection @ns"},
 	{"abortReshardCollection", `{abortReshardCollection: "@ns"}`, "reshardCollection @ns"},

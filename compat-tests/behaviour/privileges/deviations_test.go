@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// deviation is where the server does not do what the manual says, and why not.
+// deviation is a difference between the server and the manual, with its reason.
 type deviation struct {
-	requests string // names, as path.Match has them, separated by "|"
-	targets  string // namespaces likewise; "" for all
+	requests string // patterns of names, for path.Match, separated by "|"
+	targets  string // patterns of namespaces likewise; "" for all
 	roles    string // separated by spaces; "" for all
 	why      string
 }
@@ -17,7 +17,7 @@ type deviation struct {
 // ofUsers are the requests about users and roles.
 const ofUsers = "createRole*|createUser*|dropAllRoles*|dropAllUsers*|dropRole|dropUser|grant*|revoke*|rolesInfo|updateRole|updateUser*|usersInfo*"
 
-// The first that fits counts.
+// deviations are the known deviations. The first one that matches applies.
 var deviations = []deviation{
 	{"getMore", "", "", "a cursor belongs to the user who opened it; it is refused to others, and one that does not exist is not found"},
 	{"split|splitVector|mergeChunks", "", "clusterAdmin clusterManager root", "splitChunk and splitVector are among the actions of clusterManager in the manual of 7.0; 8.0 has them no more, and the commands are there"},

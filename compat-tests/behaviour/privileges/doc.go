@@ -1,15 +1,13 @@
-// Package privileges runs every command and every stage as a user of each built-in role, on a
-// database of the role, on another one and on collections of the system, and compares who is
-// refused with what the manual says.
+// Package privileges runs every command and every stage as a user of each built-in role, on a database of the
+// role, on another one and on system collections, and compares the refusals with the manual.
 //
-// testdata/matrix.txt is what the server does, a letter for each role that is let through;
+// testdata/matrix.txt records the behaviour of the server, a letter for each role that is authorized;
 //
 //	go test ./compat-tests/behaviour/privileges -rewrite
 //
-// writes it anew. What the manual says stands in testdata/roles.txt (which role may do what) and beside each
-// request (what it needs). Where the two differ the deviation stands, with its reason, in
-// deviations_test.go.
+// writes the file anew. The privileges by the manual are in testdata/roles.txt (the actions of each role) and
+// beside each request (the required actions). Where the server differs from the manual, deviations_test.go
+// has the deviation with its reason.
 //
-// Which privilege each command needs, and that it does not get by with less, is tested
-// beside the table: TestPrivileges in wire/rooms.
+// TestPrivileges in wire/rooms tests each command with its privileges in the table, and without one of them.
 package privileges

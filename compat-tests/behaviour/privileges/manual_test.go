@@ -7,23 +7,23 @@ import (
 	"testing"
 )
 
-// own is the database that the roles which exist in every database are given on.
+// own is the database in which roles are granted that exist in every database.
 const own = "own"
 
-// onAdmin ends the names of those roles where they are given on admin.
+// onAdmin is the suffix of the names of those roles when they are granted on admin.
 const onAdmin = "@admin"
 
-// role is what a built-in role allows as the manual says: actions by resource.
+// role holds the actions of a built-in role by resource, as in the manual.
 type role map[string][]string
 
-// readRoles reads testdata/roles.txt, which says how it is written.
+// readRoles reads testdata/roles.txt, which describes its own format.
 func readRoles(t *testing.T) map[string]role {
 	t.Helper()
 	text, err := os.ReadFile("testdata/roles.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Resources with DB in place of the role's database, and then what each role inherits.
+	// First the resources, with DB for the role's database, and then the roles that each role inherits.
 	plain, inherits := map[string]role{}, map[string][]string{}
 	name := ""
 	for line := range strings.Lines(string(text)) {
@@ -94,9 +94,9 @@ func (r role) may(action, on string) bool {
 	})
 }
 
-// allowed evaluates needs such as "find own.c, insert admin. | anyAction cluster" for a
-// user; a nil role is nobody, who has not logged in. "anybody" needs nothing, "user" a login,
-// and "!find own.c" that it is not allowed.
+// allowed evaluates requirements such as "find own.c, insert admin.c | anyAction cluster" for a user; a nil
+// role is an unauthenticated client. "anybody" requires nothing, "user" a login, and "!find own.c" that the
+// action is not allowed.
 func allowed(r role, needs string) bool {
 	if needs == "anybody" {
 		return true

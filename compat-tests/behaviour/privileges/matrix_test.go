@@ -21,22 +21,22 @@ import (
 	"github.com/cantledb/cantle/wire/rooms"
 )
 
-// unauthorized is the code of a refusal; any other answer is one to a request that was let
-// through.
+// unauthorized is the error code of a refusal; any other result means that the request was authorized.
 const unauthorized = 13
 
-// targets are the namespaces that each request is about.
+// targets are the namespaces to which each request is sent.
 var targets = []string{"own.c", "own.system.js", "own.system.profile", "own.system.views", "other.c", "other.system.js",
 	"other.system.profile", "admin.c", "admin.system.users", "admin.system.version", "config.chunks", "config.settings", "local.oplog.rs"}
 
-// people is the database of the users, which no request is about.
+// people is the database of the users, which no request uses.
 const people = "people"
 
-// asker is one column of the matrix: a user with one role, without any, or nobody.
+// asker is one column of the matrix: a user with one role, a user without roles, or an unauthenticated
+// client.
 type asker struct {
 	name   string
 	letter byte
-	may    role // as the manual says; nil for nobody
+	may    role // by the manual; nil without a login
 	db     *mongo.Client
 }
 
@@ -54,7 +54,7 @@ func TestMatrix(t *testing.T) {
 	}
 	used := map[*deviation]bool{}
 	for _, r := range slices.Concat(commands, stages) {
-		m := map[string][]string{} // the targets by who is let through
+		m := map[string][]string{} // targets by the letters of the authorized askers
 		var order []string
 		for _, target := range r.targets() {
 			refill(t, root)
@@ -114,14 +114,14 @@ func compare(t *testing.T, path, got string) {
 	}
 }
 
-// TestNothingIsMissing: every command, every stage and every built-in role is in the matrix.
+// TestNothingIsMissing checks that every command, every stage and every built-in role is in the matrix.
 func TestNothingIsMissing(t *testing.T) {
 	has := func(list []request, name string) bool {
 		return slices.ContainsFunc(list, func(r request) bool { n, _, _ := strings.Cut(r.name, " ("); return n == name })
 	}
 	for _, c := range rooms.Commands() {
 		if c.Facts.Has(command.AccountOnly) {
-			continue // not at the address of the matrix; wire/rooms tests its privileges
+			continue // not available at the address of the matrix; wire/rooms tests its privileges
 		}
 		if !has(commands, c.Name) {
 			t.Errorf("commands_test.go has no request of %s", c.Name)
@@ -140,7 +140,7 @@ func TestNothingIsMissing(t *testing.T) {
 	}
 }
 
-// server is a server in this process whose users must log in.
+// server is a server in this process that requires a login.
 type server struct{ *cantle.Server }
 
 func start(t *testing.T) server {
@@ -157,7 +157,7 @@ func start(t *testing.T) server {
 	return server{s}
 }
 
-// connect connects as a user, nil for nobody.
+// connect connects as a user, nil for no login.
 func (s server) connect(t *testing.T, as *options.Credential) *mongo.Client {
 	t.Helper()
 	o := options.Client().ApplyURI(s.URI()).SetDialer(s.Server).SetMaxPoolSize(1).SetRetryReads(false).SetRetryWrites(false)
@@ -172,7 +172,7 @@ func (s server) connect(t *testing.T, as *options.Credential) *mongo.Client {
 	return c
 }
 
-// askers makes a user for each column.
+// askers creates a user for each column.
 func (s server) askers(t *testing.T, root *mongo.Client) []asker {
 	t.Helper()
 	manual := readRoles(t)
@@ -205,7 +205,7 @@ func (s server) askers(t *testing.T, root *mongo.Client) []asker {
 	return list
 }
 
-// refill puts back what requests may have taken away.
+// refill restores data that requests may have removed.
 func refill(t *testing.T, root *mongo.Client) {
 	t.Helper()
 	for _, db := range []string{own, "other"} {
@@ -215,8 +215,8 @@ func refill(t *testing.T, root *mongo.Client) {
 	}
 }
 
-// targets are the namespaces a request is sent for: one of each database if it names no
-// collection, "" alone if it names neither.
+// targets returns the namespaces to which a request is sent: one of each database if it names no collection,
+// only "" if it names neither.
 func (r *request) targets() (list []string) {
 	switch text := r.command(); {
 	case strings.Contains(text, "@ns"), strings.Contains(text, "@coll"):
@@ -233,13 +233,13 @@ func (r *request) targets() (list []string) {
 	return []string{""}
 }
 
-// place puts a target into a text.
+// place replaces the placeholders in a text by a target.
 func place(text, target string) string {
 	db, coll, _ := strings.Cut(target, ".")
 	return strings.NewReplacer("@ns", target, "@db", db, "@coll", coll).Replace(text)
 }
 
-// passes reports whether a request is let through.
+// passes reports whether a request is authorized.
 func (s server) passes(t *testing.T, a asker, r *request, target string) bool {
 	t.Helper()
 	db, _, _ := strings.Cut(target, ".")
@@ -248,7 +248,7 @@ func (s server) passes(t *testing.T, a asker, r *request, target string) bool {
 		db = "admin"
 	}
 	text := place(r.command(), target)
-	if name == "logout" { // on a connection that nobody needs any more
+	if name == "logout" { // on a connection that is not used any more
 		other := a
 		other.db = s.connect(t, nil)
 		a = other
@@ -256,7 +256,7 @@ func (s server) passes(t *testing.T, a asker, r *request, target string) bool {
 	return answer(t, a.db, db, text) != unauthorized
 }
 
-// defs are the rows of commands.
+// defs maps names to the rows of commands.
 var defs = func() map[string]*command.Def {
 	m := map[string]*command.Def{}
 	for _, d := range rooms.Commands() {

@@ -2,8 +2,8 @@ package privileges
 
 import "strings"
 
-// stages has each stage of the table at least once, in alphabetical order. A text that is no
-// command is a stage of a pipeline on the target.
+// stages has each stage of the table at least once, in alphabetical order. A text that is not a command is a
+// stage of a pipeline on the target.
 var stages = []request{
 	{"$addFields", `{$addFields: {x: 1}}`, "find @ns"},
 	{"$bucket", `{$bucket: {groupBy: "$a", boundaries: [0, 1], default: 2}}`, "find @ns"},
@@ -66,22 +66,22 @@ var stages = []request{
 	{"$vectorSearch", `{$vectorSearch: {}}`, "find @ns"},
 }
 
-// on is a pipeline on the collection d beside the target, which its stages name.
+// on returns a pipeline on the collection d beside the target; its stages name the target.
 func on(pipeline string) string {
 	return `{aggregate: "d", pipeline: [` + pipeline + `], cursor: {}, $db: "@db"}`
 }
 
-// database is a pipeline on the target's database.
+// database returns a pipeline on the target's database.
 func database(pipeline string) string {
 	return `{aggregate: 1, pipeline: [` + pipeline + `], cursor: {}, $db: "@db"}`
 }
 
-// admin is a pipeline on the database admin.
+// admin returns a pipeline on the database admin.
 func admin(pipeline string) string {
 	return `{aggregate: 1, pipeline: [` + pipeline + `], cursor: {}, $db: "admin"}`
 }
 
-// command is the text of a request as a command.
+// command returns the text of a request as a command.
 func (r *request) command() string {
 	if strings.HasPrefix(r.name, "$") && strings.HasPrefix(r.text, "{$") {
 		return `{aggregate: "@coll", pipeline: [` + r.text + `], cursor: {}, $db: "@db"}`

@@ -1,4 +1,3 @@
-// Package protocol sends frames that no driver sends: broken ones, huge ones, half
-// ones. Whatever comes, the server answers with an error or closes that connection, and goes on
-// serving the others.
+// Package protocol sends frames that no driver sends: broken, huge or incomplete ones. The server must answer
+// each with an error or close that connection, and continue to serve others.
 package protocol

@@ -10,9 +10,9 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// Long work on a collection goes on when its client disconnects. The command
-// is held before it begins, until after the server has noticed the disconnect.
-// Manual: core/index-creation, core/sharding-reshard-a-collection.
+// TestWorkOutlivesItsClient checks that long work on a collection goes on when its client disconnects. The
+// command is held before it begins, until after the server has noticed the disconnect. Manual:
+// core/index-creation, core/sharding-reshard-a-collection.
 func TestWorkOutlivesItsClient(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--enable-test-commands"}})
 	db := s.Client(t).Database("shop")

@@ -68,8 +68,8 @@ func TestHelloByQuery(t *testing.T) {
 	}
 }
 
-// What a client says of itself is complete or nothing at all, as the Node driver's is in
-// the environments of Jest.
+// TestClientMetadata checks that client metadata must be complete or empty. The Node driver sends empty
+// metadata in environments of Jest.
 func TestClientMetadata(t *testing.T) {
 	s := harness.Start(t, harness.Options{})
 	part := func(name string, value any) bson.D { return bson.D{{Key: name, Value: value}} }
@@ -91,7 +91,8 @@ func TestClientMetadata(t *testing.T) {
 	}
 }
 
-// A write with moreToCome gets no reply, so the next reply belongs to the next command.
+// TestMoreToComeIsNotAnswered checks that a write with moreToCome gets no reply, so the next reply belongs to
+// the next command.
 func TestMoreToComeIsNotAnswered(t *testing.T) {
 	s := harness.Start(t, harness.Options{})
 	c := s.Dial(t)
@@ -111,7 +112,8 @@ func TestMoreToComeIsNotAnswered(t *testing.T) {
 	}
 }
 
-// Document sequences may come in any order with the body, and more than one at a time.
+// TestSequences checks that document sequences may come before or after the body, and more than one in a
+// message.
 func TestSequences(t *testing.T) {
 	s := harness.Start(t, harness.Options{})
 	c := s.Dial(t)
@@ -203,7 +205,7 @@ func TestBrokenFrames(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !strings.HasPrefix(name, "half") && !strings.Contains(name, "cuts") {
-				// An answer must be an error; none at all (a closed connection) is right too.
+				// A reply must be an error; a closed connection without a reply is right too.
 				if reply, err := c.ReceiveFrame(); err == nil && len(reply) > 21 {
 					if ok, _ := bson.Raw(reply[21:]).Lookup("ok").AsFloat64OK(); ok == 1 {
 						t.Errorf("answered ok: %s", bson.Raw(reply[21:]))
@@ -216,7 +218,7 @@ func TestBrokenFrames(t *testing.T) {
 	}
 }
 
-// Commands that do not exist or make no sense get their error, on a connection that
+// TestErrorsKeepTheConnection checks that unknown or invalid commands get their error, on a connection that
 // stays open.
 func TestErrorsKeepTheConnection(t *testing.T) {
 	s := harness.Start(t, harness.Options{})
@@ -241,7 +243,8 @@ func TestErrorsKeepTheConnection(t *testing.T) {
 	}
 }
 
-// A reply of more than 16 MB is divided into batches, one document of nearly 16 MB passes.
+// TestLargeDocuments checks that a reply of more than 16 MB is divided into batches, and that a document of
+// nearly 16 MB fits.
 func TestLargeDocuments(t *testing.T) {
 	s := harness.Start(t, harness.Options{})
 	c := s.Dial(t)

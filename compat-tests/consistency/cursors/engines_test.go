@@ -13,7 +13,7 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// engine is a way to keep the data.
+// engine is a storage engine with the number of servers over it.
 type engine struct {
 	name  string
 	share int // seconds of each run
@@ -29,12 +29,12 @@ var engines = []engine{
 	}},
 }
 
-// servers are those that have one database together.
+// servers are the servers of one database.
 type servers struct {
 	t       *testing.T
 	program string
 	list    []*harness.Server
-	options []harness.Options // to start each of them again at its address
+	options []harness.Options // to restart each of them at its address
 	kills   int
 }
 
@@ -59,7 +59,7 @@ func launch(t *testing.T, o harness.Options, n int) *servers {
 	return s
 }
 
-// stop stops them, once.
+// stop stops the servers, once.
 func (s *servers) stop() {
 	for _, one := range s.list {
 		if err := one.Stop(); err != nil {
@@ -69,7 +69,7 @@ func (s *servers) stop() {
 	s.list = nil
 }
 
-// kill ends a server the hard way, and starts it again.
+// kill ends a server with SIGKILL, and restarts it.
 func (s *servers) kill(r *rand.Rand) {
 	s.kills++
 	i := r.IntN(len(s.list))
@@ -109,7 +109,7 @@ func due(seconds int) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// firstSeed is CANTLE_SEED, else a random seed.
+// firstSeed returns CANTLE_SEED, or a random seed.
 func firstSeed(t *testing.T) uint64 {
 	if seed, ok := testenv.Seed(t); ok {
 		return seed

@@ -51,10 +51,10 @@ type world struct {
 	wrong   []string
 }
 
-// now is the clock of the run; it is never 0.
+// now returns the time since the start of the run in nanoseconds; it is never 0.
 func (w *world) now() int64 { return 1 + time.Since(w.began).Nanoseconds() }
 
-// did counts something.
+// did adds to a count.
 func (w *world) did(what string, n int) {
 	w.know.Lock()
 	defer w.know.Unlock()
@@ -70,14 +70,14 @@ func (w *world) bad(format string, args ...any) {
 	}
 }
 
-// changed takes changes down.
+// changed records changes.
 func (w *world) changed(ns string, list ...histories.Change) {
 	w.know.Lock()
 	defer w.know.Unlock()
 	w.changes[ns] = append(w.changes[ns], list...)
 }
 
-// of are the changes of some collections.
+// of returns the changes of some collections.
 func (w *world) of(names ...string) (out []histories.Change) {
 	w.know.Lock()
 	defer w.know.Unlock()
@@ -87,13 +87,13 @@ func (w *world) of(names ...string) (out []histories.Change) {
 	return out
 }
 
-// coll is a collection as a client sees it.
+// coll returns a collection through a client.
 func coll(c *mongo.Client, ns string) *mongo.Collection {
 	db, name, _ := strings.Cut(ns, ".")
 	return c.Database(db).Collection(name)
 }
 
-// any is a client of one server.
+// any returns a client of a random server.
 func (w *world) any(r *rand.Rand) *mongo.Client { return w.direct[r.IntN(len(w.direct))] }
 
 // away reports whether err is caused by a killed server, in a run that kills servers.
@@ -109,13 +109,13 @@ func (w *world) away(err error) bool {
 		said.HasErrorLabel("UnknownTransactionCommitResult") || said.HasErrorLabel("ResumableChangeStreamError") || code(err, 43, 91, 11600, 189)
 }
 
-// code reports that a server answered with one of some codes.
+// code reports whether an error is a server's error with one of some codes.
 func code(err error, codes ...int) bool {
 	var said mongo.ServerError
 	return errors.As(err, &said) && slices.ContainsFunc(codes, said.HasErrorCode)
 }
 
-// rest waits, and reports whether ctx did not end before.
+// rest waits, and reports whether ctx is still valid.
 func rest(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):
@@ -146,7 +146,8 @@ func (w *world) prepare(ctx context.Context) {
 	}
 }
 
-// move changes the structure until ctx ends. A command may be refused, as when another one is at work.
+// move changes the structure until ctx ends. A command may be refused, for example because another one is in
+// progress.
 func (w *world) move(ctx context.Context) {
 	r := rand.New(rand.NewPCG(w.seed, 1))
 	admin := w.all.Database("admin")
@@ -185,7 +186,8 @@ func (w *world) move(ctx context.Context) {
 	}
 }
 
-// kills kills a server now and then until ctx ends: several live longer, so that others get to their work.
+// kills kills a server now and then until ctx ends. With several servers the intervals are longer, so that
+// each has time to take over jobs.
 func (w *world) kills(ctx context.Context) {
 	r := rand.New(rand.NewPCG(w.seed, 2))
 	for rest(ctx, time.Duration(800+r.IntN(1200))*time.Millisecond*time.Duration(len(w.direct))) {
@@ -193,11 +195,11 @@ func (w *world) kills(ctx context.Context) {
 	}
 }
 
-// last is the client and the key of the documents that are written last. A reader that has read one of
-// them has also read all changes that were acknowledged before.
+// last is the client and the key of the final documents. A reader that has read one of them has also read all
+// changes that were acknowledged before.
 const last = 1_000_000_000
 
-// finish writes the last documents.
+// finish writes the final documents.
 func (w *world) finish(ctx context.Context) {
 	for _, ns := range []string{more, beside, tail, small, docs} {
 		p := &writer{world: w, client: last, ns: ns, has: map[int]int{}, r: rand.New(rand.NewPCG(w.seed, 3))}
@@ -231,7 +233,7 @@ func (w *world) settled(ctx context.Context) {
 	}
 }
 
-// run is one run.
+// run does one run.
 func (w *world) run(ctx context.Context, length time.Duration) {
 	w.prepare(ctx)
 	followers, err := w.followers(ctx)
@@ -281,7 +283,7 @@ func (w *world) run(ctx context.Context, length time.Duration) {
 	}
 }
 
-// TestMoving: see the comment of the package.
+// TestMoving is described in the comment of the package.
 func TestMoving(t *testing.T) {
 	seed, rows := firstSeed(t), 0
 	sum := map[string]int{}
@@ -322,7 +324,7 @@ func TestMoving(t *testing.T) {
 // roundMax is the maximum duration of one run. The check at the end takes longer after more events.
 const roundMax = 10 * time.Second
 
-// tallied prints counts in the order of their names.
+// tallied returns counts as one line, sorted by name.
 func tallied(counts map[string]int) string {
 	var b strings.Builder
 	for i, what := range slices.Sorted(maps.Keys(counts)) {

@@ -66,7 +66,7 @@ func batches(ctx context.Context, cursor *mongo.Cursor, each func(rows []histori
 	}
 }
 
-// reads are those of one reader.
+// reads is the state of one reader.
 type reads struct {
 	*world
 	r    *rand.Rand
@@ -108,7 +108,7 @@ func (d *reads) work(working, ctx context.Context) {
 	}
 }
 
-// take takes a batch, and time.
+// take adds a batch to the result, and records the time of the first one.
 func (d *reads) take(s *seen, rows []histories.Row) {
 	if s.back == 0 {
 		s.back = d.now()
@@ -119,7 +119,7 @@ func (d *reads) take(s *seen, rows []histories.Row) {
 	}
 }
 
-// snapshot reads in a snapshot session, of whose moment others read later.
+// snapshot reads in a snapshot session, and keeps its cluster time for later reads.
 func (d *reads) snapshot(ctx context.Context, one *mongo.Client, s *seen) error {
 	session, err := one.StartSession(options.Session().SetSnapshot(true))
 	if err != nil {
@@ -138,7 +138,7 @@ func (d *reads) snapshot(ctx context.Context, one *mongo.Client, s *seen) error 
 	return nil
 }
 
-// again reads at a moment that was read before.
+// again reads at the cluster time of an earlier snapshot.
 func (d *reads) again(ctx context.Context, one *mongo.Client, s *seen) error {
 	if len(d.past) == 0 {
 		return nil
@@ -174,7 +174,7 @@ func (w *world) keep(s seen) {
 	w.counts["rows"] += len(s.rows)
 }
 
-// judgeReads judges all that was read.
+// judgeReads checks all recorded reads.
 func (w *world) judgeReads() {
 	lists := map[string][]histories.Change{}
 	for _, s := range w.seen {
@@ -193,7 +193,8 @@ func (w *world) judgeReads() {
 	}
 }
 
-// opened is a cursor that stays open for the whole run, parked as there are so many.
+// opened is a cursor that stays open for the whole run. The server parks such cursors, because there are so
+// many.
 type opened struct {
 	seen
 	from *mongo.Cursor

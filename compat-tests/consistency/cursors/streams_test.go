@@ -18,8 +18,7 @@ import (
 // patience is the time limit of a stream for the last document.
 const patience = 30 * time.Second
 
-// follower follows changes, with one stream after the other, each of which goes on where the last one
-// stopped.
+// follower follows changes through a sequence of streams, each of which resumes where the last one stopped.
 type follower struct {
 	*world
 	what     string
@@ -28,15 +27,15 @@ type follower struct {
 	pipeline mongo.Pipeline
 	wants    func(x histories.Change) bool
 	options  func() *options.ChangeStreamOptionsBuilder
-	before   bool                 // with images of the document before
-	after    options.FullDocument // with those behind updates, "" = without
+	before   bool                 // with pre-images
+	after    options.FullDocument // the option for post-images of updates, "" = without
 
 	token      bson.Raw
 	sent, back int64
 	events     []told
 }
 
-// told is a change event with its resume token and its cluster time.
+// Change event with its resume token and its cluster time.
 type told struct {
 	histories.Event
 	token bson.Raw
@@ -59,7 +58,7 @@ func ofCluster(c *mongo.Client, ctx context.Context, pipeline any, o ...options.
 	return c.Watch(ctx, pipeline, o...)
 }
 
-// followers are those of a run, with their streams opened.
+// followers returns the followers of a run, with their streams opened.
 func (w *world) followers(ctx context.Context) ([]*follower, error) {
 	plain := options.ChangeStream
 	even := mongo.Pipeline{
@@ -108,7 +107,7 @@ func (f *follower) work(working, ctx context.Context, r *rand.Rand) {
 	}
 }
 
-// from goes on behind a token.
+// from returns options that resume after a token.
 func from(r *rand.Rand, token bson.Raw) *options.ChangeStreamOptionsBuilder {
 	o := options.ChangeStream().SetMaxAwaitTime(100 * time.Millisecond).SetBatchSize(int32(r.IntN(40)))
 	if r.IntN(2) == 0 {
@@ -117,7 +116,7 @@ func from(r *rand.Rand, token bson.Raw) *options.ChangeStreamOptionsBuilder {
 	return o.SetStartAfter(token)
 }
 
-// some takes at most so many events.
+// some takes at most that many events.
 func (f *follower) some(ctx context.Context, r *rand.Rand, most int) {
 	list, token, err := f.take(ctx, f.any(r), from(r, f.token), most, 3)
 	f.events = append(f.events, list...)
@@ -163,7 +162,7 @@ func (f *follower) take(ctx context.Context, c *mongo.Client, o *options.ChangeS
 	return list, token, s.Err()
 }
 
-// event reads an event.
+// event decodes an event.
 func (f *follower) event(e bson.Raw) (out told, err error) {
 	ns := e.Lookup("ns", "db").StringValue() + "." + e.Lookup("ns", "coll").StringValue()
 	key, ok := e.Lookup("documentKey", "_id").AsInt64OK()
@@ -226,10 +225,10 @@ func (f *follower) end(ctx context.Context, r *rand.Rand) {
 	}
 }
 
-// over reports that the last document has come.
+// over reports whether the last document has come.
 func (f *follower) over() bool { return len(f.events) > 0 && f.events[len(f.events)-1].last }
 
-// same resumes behind an event, or at its time, and compares the events with the recorded ones.
+// same resumes after an event, or at its time, and compares the events with the recorded ones.
 func (f *follower) same(ctx context.Context, r *rand.Rand, at int) {
 	o, want, how := from(r, f.events[at].token), f.events[at+1:], "behind"
 	if r.IntN(3) == 0 {

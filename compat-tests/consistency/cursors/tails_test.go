@@ -18,17 +18,17 @@ type tails struct {
 	list []tailed
 }
 
-// tailed is one of them.
+// tailed is the result of one tailable cursor.
 type tailed struct {
 	ns       string
 	await    bool
 	back     int64
 	events   []histories.Event
 	complete bool
-	least    int // only groups from this one on
+	least    int // the filter: only groups of at least this value
 }
 
-// tail follows capped collections until working ends, with one cursor after the other.
+// tail follows capped collections until working ends, through a sequence of cursors.
 func (w *world) tail(working, ctx context.Context, r *rand.Rand, to *tails) {
 	for working.Err() == nil {
 		one := tailed{ns: []string{tail, tail, small}[r.IntN(3)], await: r.IntN(2) == 0}
@@ -38,7 +38,7 @@ func (w *world) tail(working, ctx context.Context, r *rand.Rand, to *tails) {
 		length, cancel := context.WithTimeout(working, time.Duration(500+r.IntN(4000))*time.Millisecond)
 		err := w.follow(length, ctx, r, &one)
 		cancel()
-		// CappedPositionLost: more was written than there is room for, before it was read.
+		// CappedPositionLost: the cursor was overtaken by writes.
 		if err != nil && !w.away(err) && !(one.ns == small && code(err, 136, 43)) {
 			w.bad("a tailable cursor of %s, await %v: %v", one.ns, one.await, err)
 		}
@@ -102,7 +102,7 @@ func (t *tailed) take(ctx context.Context, cursor *mongo.Cursor) (more bool, err
 	}
 }
 
-// judgeTails opens two more, which read to the end, and judges all.
+// judgeTails opens two more cursors, which read to the end, and checks all results.
 func (w *world) judgeTails(ctx context.Context, to *tails) {
 	for _, await := range []bool{false, true} {
 		t := tailed{ns: tail, await: await}

@@ -18,7 +18,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/faults/programme"
 )
 
-// document is one of version v. g and h follow from its key, so they never change; g is indexed, and so is v.
+// document returns a document with version v. g and h follow from its key, so they never change; g is
+// indexed, and so is v.
 func document(key, version int) bson.D {
 	return bson.D{{Key: "_id", Value: key}, {Key: "v", Value: version}, {Key: "g", Value: groupOf(key)}, {Key: "h", Value: heapOf(key)}, {Key: "filler", Value: string(make([]byte, key*37%300))}}
 }
@@ -26,7 +27,7 @@ func document(key, version int) bson.D {
 func groupOf(key int) int { return key * 7919 % 1009 }
 func heapOf(key int) int  { return key * 31 % 503 }
 
-// rowOf is a document as judges see it.
+// rowOf returns the key and the version of a document.
 func rowOf(raw bson.Raw) (histories.Row, error) {
 	key, ok := raw.Lookup("_id").AsInt64OK()
 	version, is := raw.Lookup("v").AsInt64OK()
@@ -47,7 +48,7 @@ type question struct {
 	sort   bson.D
 	order  func(a, b histories.Row) int // the sort as a function, nil = none
 	hint   any
-	stages bool // by aggregate
+	stages bool // sent as an aggregate
 	batch  int32
 }
 
@@ -56,15 +57,15 @@ func byGroup(a, b histories.Row) int { return cmp.Compare(groupOf(a.Key), groupO
 func byHeap(a, b histories.Row) int  { return cmp.Compare(heapOf(a.Key), heapOf(b.Key)) }
 func byV(a, b histories.Row) int     { return cmp.Compare(a.Version, b.Version) }
 
-// reversed is the other direction of an order.
+// reversed returns the reverse of an order.
 func reversed(order func(a, b histories.Row) int) func(a, b histories.Row) int {
 	return func(a, b histories.Row) int { return order(b, a) }
 }
 
-// on is a condition on a field.
+// on returns a condition on a field.
 func on(field string, condition any) bson.D { return bson.D{{Key: field, Value: condition}} }
 
-// ask draws a question about documents with keys from low to high.
+// Draws a find or an aggregate over documents with keys from low to high.
 func ask(r *rand.Rand, low, high int) question {
 	q := question{batch: []int32{1, 2, 7, 50, 101, 180, 1000}[r.IntN(7)], stages: r.IntN(3) == 0}
 	from := low + r.IntN(high-low)
@@ -105,7 +106,7 @@ func (q question) String() string {
 	return fmt.Sprintf("%s %s in batches of %d", by, q.what, q.batch)
 }
 
-// open sends the question.
+// open opens a cursor.
 func (q question) open(ctx context.Context, coll *mongo.Collection) (*mongo.Cursor, error) {
 	filter := q.filter
 	if filter == nil {
@@ -158,7 +159,7 @@ func (r *reading) batch(ctx context.Context) error {
 		}
 		r.from.Next(ctx)
 	}
-	if len(r.Rows) > len(r.Opened)+len(r.Own) { // that is too many for ever
+	if len(r.Rows) > len(r.Opened)+len(r.Own) { // more rows than any correct result has
 		r.closed = true
 	}
 	return nil
@@ -169,18 +170,18 @@ type txn struct {
 	*testing.T
 	rng     *rand.Rand
 	db      *mongo.Database
-	names   []string               // of collections, in the order in which they were made
+	names   []string               // of collections, in the order of their creation
 	has     map[string]map[int]int // versions in the transaction, by collection and key
 	open    []*reading
 	version int
-	crowd   []*mongo.Cursor // of others: so many that those of the transaction are parked
+	crowd   []*mongo.Cursor // other cursors: reading them makes the server park those of the transaction
 	writes  int
 }
 
 // keysMax is the end of the keys. Keys without a document lie between the others.
 const keysMax = 4000
 
-// pick draws a key that is there, or one that is not.
+// pick draws a key that has a document, or one that has none.
 func (x *txn) pick(coll string, there bool) (key int, ok bool) {
 	for range 100 {
 		key = x.rng.IntN(keysMax)
@@ -194,7 +195,7 @@ func (x *txn) pick(coll string, there bool) (key int, ok bool) {
 	return 0, false
 }
 
-// wrote takes down a write for all cursors of the collection.
+// wrote records a write for all cursors of the collection.
 func (x *txn) wrote(coll string, key, version int) {
 	x.writes++
 	for _, r := range x.open {
@@ -244,7 +245,7 @@ func (x *txn) change(ctx context.Context, coll string, key int) error {
 	return nil
 }
 
-// write does one thing or several to a collection of the transaction.
+// write makes one or several random writes to a collection of the transaction.
 func (x *txn) write(ctx context.Context) error {
 	coll := x.names[x.rng.IntN(len(x.names))]
 	if len(x.open) > 0 && x.rng.IntN(2) == 0 {
@@ -322,9 +323,9 @@ func (x *txn) park(ctx context.Context) error {
 	return nil
 }
 
-// run is the transaction; an error ends it.
+// run runs the transaction; an error ends it.
 func (x *txn) run(ctx, outside context.Context) error {
-	first := x.rng.IntN(3) > 0 // else a cursor is opened before anything is written
+	first := x.rng.IntN(3) > 0 // otherwise a cursor is opened before the first write
 	for _, coll := range x.names {
 		if first && x.rng.IntN(4) > 0 {
 			if err := x.insert(ctx, coll, x.rng.IntN(500)); err != nil {
@@ -365,7 +366,7 @@ func (x *txn) run(ctx, outside context.Context) error {
 	return nil
 }
 
-// judge returns the violations of its cursors.
+// judge returns the violations of the transaction's cursors.
 func (x *txn) judge() (wrong []string) {
 	for _, r := range x.open {
 		for _, text := range r.Judge() {
@@ -447,7 +448,7 @@ func transact(t *testing.T, client *mongo.Client, seed uint64, crowd []*mongo.Cu
 	return wrong, rows, x.writes
 }
 
-// crowd are more cursors than the server keeps open at a time.
+// crowd opens more cursors than the server keeps unparked.
 func crowd(t *testing.T, client *mongo.Client) (out []*mongo.Cursor) {
 	ctx := t.Context()
 	coll := client.Database("crowd").Collection("c")

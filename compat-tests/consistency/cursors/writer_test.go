@@ -13,8 +13,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/consistency/histories"
 )
 
-// writer has documents of its own, and changes them one after the other: each change is sent again until
-// it is acknowledged, and is the same when it is made twice.
+// writer owns documents, and changes them one after the other. Each change is idempotent, and is sent again
+// until it is acknowledged.
 type writer struct {
 	*world
 	client int
@@ -90,8 +90,8 @@ func (p *writer) draw(key int) change {
 
 var errNotThere = errors.New("a document that was acknowledged is not there")
 
-// until repeats something until it succeeds. A server that was killed, and a transaction that has to begin
-// anew, are no wonder.
+// until repeats an operation until it succeeds. Errors of a killed server, and of a transaction that has to
+// be retried, are expected.
 func (p *writer) until(ctx context.Context, what string, do func() error) {
 	for {
 		err := do()
@@ -123,7 +123,7 @@ func (p *writer) alone(ctx context.Context, x change) {
 	p.made(x)
 }
 
-// made takes changes down.
+// made records changes.
 func (p *writer) made(list ...change) {
 	for _, x := range list {
 		if p.has[x.Key] = x.Version; x.Removes {
@@ -173,7 +173,7 @@ func (p *writer) together(ctx context.Context, list []change) {
 	p.committed(list, begin, p.now())
 }
 
-// committed takes down the changes of a transaction.
+// committed records the changes of a transaction.
 func (p *writer) committed(list []change, begin, end int64) {
 	for i := range list {
 		list[i].Together, list[i].Begin, list[i].End = list[0].Version, begin, end
@@ -198,7 +198,8 @@ func (p *writer) append(ctx context.Context, key int) {
 	p.made(x)
 }
 
-// transactions read all documents by batches and change their own ones between, until working ends.
+// transactions runs transactions until working ends. Each reads all documents in batches, and changes the
+// client's own documents between the batches.
 func (w *world) transactions(working, ctx context.Context, client int) {
 	p := w.writer(client, docs)
 	for rest(working, time.Duration(p.r.IntN(30))*time.Millisecond) {
@@ -206,8 +207,8 @@ func (w *world) transactions(working, ctx context.Context, client int) {
 	}
 }
 
-// transaction is one of those. What it read is judged as a snapshot, in which its own documents are as they
-// were when the cursor was opened.
+// transaction runs one such transaction. Its read is checked as a snapshot that contains the client's own
+// documents in their state at the opening of the cursor.
 func (p *writer) transaction(ctx context.Context) {
 	one := p.any(p.r)
 	session, err := one.StartSession()
@@ -223,7 +224,7 @@ func (p *writer) transaction(ctx context.Context) {
 	write := func() error {
 		x := p.draw(p.key())
 		for _, y := range list {
-			if y.Key == x.Key { // each is changed once, so that all can be done again
+			if y.Key == x.Key { // each document is changed once, so that the changes can be repeated
 				return nil
 			}
 		}
@@ -273,7 +274,7 @@ func (p *writer) transaction(ctx context.Context) {
 	}
 }
 
-// again makes the changes of a transaction that may have been committed.
+// again repeats the changes of a transaction that may have been committed.
 func (p *writer) again(ctx context.Context, list []change, begin int64) {
 	p.together(ctx, list)
 	for i := range list {

@@ -7,12 +7,12 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// isPositional reports a projection whose element the filter decides.
+// isPositional reports whether a projection selects an array element by the filter.
 func isPositional(projection bson.D) bool {
 	return slices.ContainsFunc(projection, func(e bson.E) bool { return strings.HasSuffix(e.Key, ".$") })
 }
 
-// ofElements draws a find that takes elements out of an array.
+// ofElements draws a find that projects elements of an array.
 func (d drawer) ofElements() *question {
 	q := &question{kind: "find", filter: d.filter(1)}
 	path := oneOf(d, "a", "a", "b", "c")
@@ -20,7 +20,7 @@ func (d drawer) ofElements() *question {
 	switch d.IntN(6) {
 	case 0, 1, 2:
 		q.filter = one(path, d.forElements(path))
-		if d.rarely(3) { // not an array, so that the position is that of the other condition
+		if d.rarely(3) { // not an array, so that the position comes from the other condition
 			q.filter = append(q.filter, bson.E{Key: "_id", Value: one(d.order(), int32(d.IntN(40)))})
 		}
 		q.projection = one(path+".$", int32(1))
@@ -53,8 +53,8 @@ func (d drawer) ofElements() *question {
 	return q
 }
 
-// forElements draws a condition that holds for an array by one of its elements, never by the whole.
-// Manual: reference/operator/projection/positional
+// forElements draws a condition that an array meets through one of its elements, never as a whole. Manual:
+// reference/operator/projection/positional
 func (d drawer) forElements(path string) any {
 	if d.rarely(3) {
 		return one("$elemMatch", d.elemMatch(path, 1))
@@ -71,7 +71,7 @@ func (d drawer) forElements(path string) any {
 	}
 }
 
-// projected is a document with a projection of elements, other fields by name.
+// projected applies a projection of elements to a document, with other fields by name.
 func (c collator) projected(doc bson.D, q *question) bson.D {
 	inclusive, named := false, map[string]any{}
 	for _, e := range q.projection {
@@ -132,7 +132,7 @@ func (c collator) projected(doc bson.D, q *question) bson.D {
 	return out
 }
 
-// position is that of the first element that a condition holds for.
+// position returns the position of the first element that meets a condition.
 func (c collator) position(a bson.A, condition any) int {
 	operators := conditions(condition)
 	at := slices.IndexFunc(a, func(v any) bool {
@@ -147,7 +147,7 @@ func (c collator) position(a bson.A, condition any) int {
 	return at
 }
 
-// sliced is the result of $slice on an array.
+// sliced returns the result of $slice on an array.
 func sliced(a bson.A, argument any) bson.A {
 	from, to := 0, len(a)
 	switch v := argument.(type) {

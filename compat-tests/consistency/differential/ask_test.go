@@ -15,24 +15,24 @@ type manner struct {
 	hint    any         // an index, or $natural
 	warm    []*question // sent before, so that their plans are cached
 	rewrite *rewrite
-	aside   bson.D // the filter that a rewritten form needs beside its own
-	parked  bool   // between two batches other cursors are read, until the server parks this one
+	aside   bson.D // an additional filter for some rewritten forms
+	parked  bool   // between two batches other cursors are read, so that the server parks this one
 }
 
-// cursor is an answer that is not whole yet.
+// cursor is an incomplete answer.
 type cursor struct {
 	answer
 	id   int64
 	coll string
 }
 
-// allRows is a batch that every answer fits into.
+// allRows is a batch size that exceeds every answer.
 const allRows = 1 << 20
 
-// rowsMost ends cursors that do not end.
+// rowsMost bounds the rows of a cursor: a cursor that never ends is an error.
 const rowsMost = 20_000
 
-// command is the command of a question.
+// command returns the command of a question.
 func (k *kept) command(q *question, m manner) bson.D {
 	if k.own {
 		other := *q
@@ -72,7 +72,7 @@ func (k *kept) open(q *question, m manner) (*cursor, error) {
 	return opened(q, reply)
 }
 
-// opened is the answer after the first reply.
+// opened returns the answer after the first reply.
 func opened(q *question, reply bson.Raw) (*cursor, error) {
 	c := &cursor{}
 	if c.code, c.message = failed(reply); c.code != 0 {
@@ -150,7 +150,7 @@ func (k *kept) askPlain(q *question, m manner) (answer, error) {
 	return k.rest(c, m)
 }
 
-// rest takes all batches that are left of an answer.
+// rest takes all remaining batches of an answer.
 func (k *kept) rest(c *cursor, m manner) (answer, error) {
 	var beside []*cursor
 	for c.id != 0 {
@@ -179,7 +179,7 @@ func (k *kept) rest(c *cursor, m manner) (answer, error) {
 	return c.answer, nil
 }
 
-// ask sends a question in a manner, after its warm questions.
+// Sends a question in a manner, after its warm questions.
 func (k *kept) ask(q *question, m manner) (answer, error) {
 	for _, w := range m.warm {
 		if a, err := k.askPlain(w, manner{}); err != nil || a.code != 0 && k.inTransaction {
@@ -199,7 +199,7 @@ func (k *kept) ask(q *question, m manner) (answer, error) {
 	return a, problem
 }
 
-// asking is a question to one way. askTogether sends it together with those to other ways.
+// asking is a question to one way, for askTogether.
 type asking struct {
 	k *kept
 	m manner
@@ -256,16 +256,16 @@ func askTogether(q *question, list []*asking) error {
 // rewrite is another form of a question with a filter.
 type rewrite struct {
 	name string
-	// fits reports that the question has this form; nil fits all.
+	// fits reports whether the question has this form; nil fits all.
 	fits func(q *question) bool
-	// of reports that it is a form of the question if these are the documents; nil is any documents.
+	// of reports whether the form is equivalent over these documents; nil if over any.
 	of func(q *question, docs []bson.D) bool
-	// in reports that it is one in a way; nil is all ways.
+	// in reports whether the form is equivalent in a way; nil if in all.
 	in  func(k *kept) bool
 	ask func(q *question, g bson.D, ask func(*question) answer) answer
 }
 
-// filtered makes a rewrite that changes the filter only.
+// filtered returns a rewrite that changes the filter only.
 func filtered(name string, change func(f, g bson.D) bson.D) *rewrite {
 	return &rewrite{name: name, ask: func(q *question, g bson.D, ask func(*question) answer) answer {
 		other := *q
@@ -274,7 +274,7 @@ func filtered(name string, change func(f, g bson.D) bson.D) *rewrite {
 	}}
 }
 
-// piped makes a rewrite that sends a pipeline.
+// piped returns a rewrite that sends a pipeline.
 func piped(name string, fits func(q *question) bool, change func(q *question, g bson.D) bson.A) *rewrite {
 	return &rewrite{name: name, fits: fits, ask: func(q *question, g bson.D, ask func(*question) answer) answer {
 		p := change(q, g)
@@ -298,12 +298,13 @@ func all(of ...any) bson.D      { return one("$and", bson.A(of)) }
 func not(f bson.D) bson.D       { return one("$nor", bson.A{f}) }
 func either(f, g bson.D) bson.D { return one("$or", bson.A{f, g}) }
 
-// isFind reports a find without features that only find has: operators of projections, min and max.
+// isFind reports whether a question is a find without features that only find has: operators of projections,
+// min and max.
 func isFind(q *question) bool {
 	return q.kind == "find" && !hasOperator(q.projection) && q.bounds == nil
 }
 
-// rewrites is the table.
+// rewrites are the equivalent forms of questions.
 var rewrites = slices.Concat(backwards, []*rewrite{
 	filtered("$and of it", func(f, _ bson.D) bson.D { return all(f, bson.D{}) }),
 	filtered("$and of its fields", func(f, _ bson.D) bson.D {
@@ -427,7 +428,7 @@ var rewrites = slices.Concat(backwards, []*rewrite{
 	}},
 })
 
-// mayRewrite reports that a rewrite is a form of a question over the documents of a set.
+// mayRewrite reports whether a rewrite is equivalent to a question over the documents of a set.
 func mayRewrite(q *question, w *rewrite, docs []bson.D) bool {
 	return q.filter != nil && !q.needs && q.kind != "aggregate" && !isPositional(q.projection) &&
 		(w.fits == nil || w.fits(q)) && (w.of == nil || w.of(q, docs))

@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// turned is an order the other way round.
+// turned returns the reverse of an order.
 func turned(sort bson.D) bson.D {
 	out := slices.Clone(sort)
 	for i := range out {
@@ -17,12 +17,12 @@ func turned(sort bson.D) bson.D {
 	return out
 }
 
-// backwards are forms that read in the other direction.
+// backwards are forms that read in the reverse direction.
 var backwards = []*rewrite{
 	{name: "sorted backwards", fits: func(q *question) bool {
 		return isFind(q) && q.sort != nil && q.skip+q.limit == 0 && !strings.Contains(js(q.projection), "sortKey")
 	}, of: func(q *question, docs []bson.D) bool {
-		return scalar(q.sort, docs) // of arrays, one direction takes the least and the other the greatest
+		return scalar(q.sort, docs) // of an array, one direction sorts by the least element and the other by the greatest
 	}, ask: func(q *question, _ bson.D, ask func(*question) answer) answer {
 		other := *q
 		other.sort = turned(q.sort)
@@ -31,7 +31,7 @@ var backwards = []*rewrite{
 		return a
 	}},
 	{name: "$natural backwards", fits: func(q *question) bool { return isFind(q) && q.sort == nil && q.skip+q.limit == 0 }, in: func(k *kept) bool {
-		return k.shard == nil && !k.view && !k.moves // partitions have no order among each other
+		return k.shard == nil && !k.view && !k.moves // there is no order between partitions
 	}, ask: func(q *question, _ bson.D, ask func(*question) answer) answer {
 		natural := func(direction int32) answer {
 			other := *q

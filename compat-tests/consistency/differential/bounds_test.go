@@ -7,11 +7,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// common is the name of the index that all indexed ways of some sets have: one that min and max are
-// given for, and that is read in both directions.
+// common is the name of an index that all indexed ways of some sets have, for min and max, and for reads in
+// both directions.
 const common = "common"
 
-// keyRange is min and max of a find. Manual: reference/method/cursor.min
+// keyRange holds min and max of a find. Manual: reference/method/cursor.min
 type keyRange struct {
 	key      bson.D // of the common index
 	min, max bson.D // nil is none
@@ -36,7 +36,7 @@ func (d drawer) commonKey() bson.D {
 	return out
 }
 
-// commonIndex is the index with that key.
+// commonIndex returns the specification of the common index.
 func (d drawer) commonIndex() index {
 	return index{{Key: "key", Value: d.common}, {Key: "name", Value: common}}
 }
@@ -60,7 +60,7 @@ func (d drawer) bounded() *question {
 			b.min, b.max = end(), end()
 		}
 		if c, ok := judged(func() int { return b.compare(values(b.min), values(b.max)) }); b.min != nil && b.max != nil {
-			if !ok || c == 0 { // an error, by an order that has to be certain
+			if !ok || c == 0 { // an empty range is an error, so the order of the bounds must be certain
 				continue
 			}
 			if c > 0 {
@@ -81,7 +81,7 @@ func (d drawer) bounded() *question {
 	}
 }
 
-// values are those of the fields.
+// values returns the values of the fields.
 func values(key bson.D) (out []any) {
 	for _, e := range key {
 		out = append(out, e.Value)
@@ -99,7 +99,7 @@ func (b *keyRange) compare(x, y []any) int {
 	return 0
 }
 
-// has reports that a document has a key between the bounds: from min on, before max.
+// has reports whether a document has a key within the bounds: min included, max excluded.
 func (b *keyRange) has(doc bson.D) bool {
 	keys := [][]any{nil}
 	for _, e := range b.key {
@@ -120,7 +120,7 @@ func (b *keyRange) has(doc bson.D) bool {
 	})
 }
 
-// filter is a filter with the same result, for ways without the index. Each document must have one key.
+// filter returns an equivalent filter, for ways without the index. Each document must have one key.
 func (b *keyRange) filter() bson.D {
 	parts := bson.A{}
 	if b.min != nil {
@@ -132,7 +132,8 @@ func (b *keyRange) filter() bson.D {
 	return one("$expr", one("$and", parts))
 }
 
-// beyond is an expression: the key lies behind an end (side 1) or before it (-1), or is that end.
+// beyond returns an expression: the key lies after a bound (side 1) or before it (-1), or equals it if
+// orEqual is set.
 func (b *keyRange) beyond(end bson.D, side int32, orEqual bool) bson.D {
 	alternatives, same := bson.A{}, bson.A{}
 	for i, e := range end {
@@ -150,8 +151,8 @@ func (b *keyRange) beyond(end bson.D, side int32, orEqual bool) bson.D {
 	return one("$or", alternatives)
 }
 
-// scalar reports that every document has one value for each of the fields, which an expression
-// compares as an index does.
+// scalar reports whether every document has one value for each of the fields, so that an expression compares
+// it as an index does.
 func scalar(fields bson.D, docs []bson.D) bool {
 	for _, e := range fields {
 		if strings.Contains(e.Key, ".") {
@@ -172,7 +173,7 @@ func (k *kept) bounded() bool {
 	return !k.view && slices.ContainsFunc(k.indexes, func(x index) bool { return x.name() == common })
 }
 
-// filtered is a question with bounds as one without.
+// filtered returns a question with bounds as one without.
 func (q *question) filtered() *question {
 	other := *q
 	other.bounds, other.filter = nil, all(q.filter, q.bounds.filter())

@@ -11,7 +11,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// cachedShape is a filter of which the plan cache has a plan: for a small result first, then for any.
+// cachedShape is a filter for which the plan cache gets a plan: from a small result first, then used for any
+// size.
 type cachedShape struct {
 	name   string
 	filter string // %[1]d: documents whose _id is smaller match
@@ -82,9 +83,9 @@ func TestCachedPlans(t *testing.T) {
 				}
 				command := cachedCommands[(i*3+l+s)%len(cachedCommands)]
 				if command.writes && l < 2 && n%20 != 13 {
-					command = cachedCommands[(i+l)%2] // the documents have to be put back after each
+					command = cachedCommands[(i+l)%2] // mostly a read instead: after a write the documents must be restored
 				}
-				for range 2 { // the second confirms the entry of the first
+				for range 2 { // the second run activates the entry of the first
 					small := *q
 					small.n, small.batch = few, 0
 					small.find()
@@ -115,7 +116,7 @@ var cachedCommands = []struct {
 		q.rows(`{find: "c", filter: FILTER, sort: {z: -1, _id: 1}, projection: {_id: 1} BATCH}`)
 	}},
 	{"count", false, func(q *cachedQuestion) {
-		if q.txn == 0 { // MongoDB refuses count in transactions
+		if q.txn == 0 { // count is not allowed in transactions
 			q.number(`{count: "c", query: FILTER}`, "n")
 			return
 		}
@@ -161,7 +162,7 @@ type cachedQuestion struct {
 	db    string
 	shape cachedShape
 	n     int
-	batch int   // 0: the default
+	batch int   // batch size; 0: the default
 	txn   int64 // the number of its transaction, 0 for none
 	begun bool
 }
@@ -181,7 +182,7 @@ func (q *cachedQuestion) fail(format string, args ...any) {
 	q.t.Fatalf("%s, %s, n %d, batches of %d, transaction %d: "+format, append([]any{q.db, q.shape.name, q.n, q.batch, q.txn}, args...)...)
 }
 
-// inTxn puts a command into the transaction, if there is one.
+// inTxn adds the fields of the transaction to a command, if there is one.
 func (q *cachedQuestion) inTxn(text string) string {
 	if q.txn == 0 {
 		return text

@@ -11,13 +11,13 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// collations are some by which strings are equal more often than their bytes.
+// collations are collations under which different strings are often equal.
 var collations = []bson.D{
 	{{Key: "locale", Value: "en"}, {Key: "strength", Value: 2}},
 	{{Key: "locale", Value: "de"}, {Key: "strength", Value: 1}},
 }
 
-// collatedWrites is how many writes one seed draws.
+// collatedWrites is the number of writes of one seed.
 const collatedWrites = 120
 
 // TestDefaultCollation runs random writes on a collection with a default collation, on one
@@ -57,8 +57,9 @@ func TestDefaultCollation(t *testing.T) {
 	}
 }
 
-// TestValidatorCollation inserts random documents under random validators into a collection
-// with a default collation: what is refused is what a find by that collation does not match.
+// TestValidatorCollation inserts random documents under random validators into a collection with a default
+// collation. The server must refuse exactly the documents that a find with the validator as its filter does
+// not match under that collation.
 func TestValidatorCollation(t *testing.T) {
 	server := harness.Start(t, harness.Options{})
 	client := server.Client(t)
@@ -109,7 +110,7 @@ func sent(t *testing.T, db *mongo.Database, command bson.D) bson.Raw {
 	return reply
 }
 
-// outcome runs a write, and prints what its reply says and what the collection holds then.
+// outcome runs a write, and prints the fields of its reply and the contents of the collection afterwards.
 func outcome(t *testing.T, db *mongo.Database, name string, command bson.D) string {
 	t.Helper()
 	reply, err := db.RunCommand(t.Context(), command).Raw()
@@ -130,8 +131,8 @@ func outcome(t *testing.T, db *mongo.Database, name string, command bson.D) stri
 	return out
 }
 
-// collatedWrite draws a write of one document or of many. The function makes its command for
-// a collection; more are options of its statement.
+// collatedWrite draws a write of one document or of many. The returned function makes the command for a
+// collection; more are options of its statement.
 func (g generator) collatedWrite() func(coll string, more ...bson.E) bson.D {
 	q, u, filters := g.collatedUpdate()
 	multi := g.IntN(2) == 0
@@ -159,8 +160,8 @@ func (g generator) collatedWrite() func(coll string, more ...bson.E) bson.D {
 	}
 }
 
-// collatedUpdate draws a filter, an update that cannot fail on what it matches, and the array
-// filters of that. Most of them compare strings.
+// collatedUpdate draws a filter, an update that cannot fail on matching documents, and its array filters.
+// Most of them compare strings.
 func (g generator) collatedUpdate() (q bson.D, u any, filters bson.A) {
 	list := func() bson.A { return bson.A{g.text(), g.scalar(), g.text()} }
 	one := func(operator, path string, argument any) bson.D { return bson.D{operation(operator, path, argument)} }
@@ -178,7 +179,7 @@ func (g generator) collatedUpdate() (q bson.D, u any, filters bson.A) {
 		return q, one("$addToSet", "t", bson.D{{Key: "$each", Value: list()}}), nil
 	case 5:
 		return q, one("$push", "t", bson.D{{Key: "$each", Value: list()}, {Key: "$sort", Value: oneOf(g, 1, -1)}}), nil
-	case 6: // an element that the filter has found
+	case 6: // the element that the filter has matched
 		return bson.D{{Key: "t", Value: g.text()}}, one("$set", "t.$", g.scalar()), nil
 	case 7: // elements by their own filter
 		q = append(bson.D{{Key: "t", Value: bson.D{{Key: "$exists", Value: true}}}}, q...)
@@ -195,7 +196,7 @@ func (g generator) collatedUpdate() (q bson.D, u any, filters bson.A) {
 	return q, g.update(), nil
 }
 
-// dropped leaves out what a filter says of a field after the first time.
+// dropped removes the conditions on a field from a filter, except the first element.
 func dropped(q bson.D, name string) bson.D {
 	out := q[:1:1]
 	for _, e := range q[1:] {

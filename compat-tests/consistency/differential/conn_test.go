@@ -24,8 +24,8 @@ type conn struct {
 	due []awaited // in order
 }
 
-// dial opens one and sends a first command: a server closes a connection that sends nothing for a
-// minute, and the turn of one among several servers can come later than that.
+// dial opens a connection and sends a first command. A server closes a connection that sends nothing for a
+// minute, and with several servers the turn of one can come later than that.
 func dial(addr string) (*conn, error) {
 	nc, err := net.DialTimeout("tcp", addr, answerMost)
 	if err != nil {
@@ -81,12 +81,12 @@ type awaited struct {
 	command bson.D
 }
 
-// awayMost bounds how long a command is sent again while the simulated cluster gets no time of the
-// processors.
+// awayMost bounds the time for which a command is repeated while the simulated cluster gets no processor
+// time.
 const awayMost = time.Minute
 
-// repeatable reports an answer with NetworkTimeout (89), of which nothing was done, to a command that
-// can be sent again: it is in no transaction, and no other answer is due.
+// repeatable reports whether a reply has the error NetworkTimeout (89), after which nothing was done, and the
+// command can be repeated: it is in no transaction, and no other reply is due.
 func (c *conn) repeatable(s awaited, reply bson.Raw) bool {
 	code, _ := failed(reply)
 	return code == 89 && len(c.due) == 0 && len(s.command) > 0 && s.command[0].Key != "getMore" &&
@@ -145,7 +145,7 @@ func (c *conn) reply(db string, command bson.D) (bson.Raw, error) {
 	return c.receive()
 }
 
-// failed is the error of a reply, or its first write error; 0 is none.
+// failed returns the error of a reply, or its first write error; code 0 is none.
 func failed(reply bson.Raw) (code int32, message string) {
 	where := reply
 	if ok, _ := reply.Lookup("ok").AsFloat64OK(); ok == 1 {
@@ -163,7 +163,7 @@ func failed(reply bson.Raw) (code int32, message string) {
 	return int32(n), message
 }
 
-// run sends a command that does not answer with rows. Errors: of the connection.
+// run sends a command that does not return rows. Errors: of the connection.
 func (c *conn) run(db string, command bson.D) (answer, error) {
 	reply, err := c.reply(db, command)
 	if err != nil {

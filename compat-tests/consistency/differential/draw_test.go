@@ -30,13 +30,13 @@ type drawer struct {
 // oneOf draws one of some values.
 func oneOf[T any](d interface{ IntN(n int) int }, of ...T) T { return of[d.IntN(len(of))] }
 
-// one in n times.
+// Reports true once in n times.
 func (d drawer) rarely(n int) bool { return d.IntN(n) == 0 }
 
 // keys is the number of values of k.
 const keys = 5
 
-// id is the _id of the i-th document: never twice the same, whatever their types.
+// id draws the _id of the i-th document. No two are equal, whatever their types.
 func (d drawer) id(i int) any {
 	switch d.IntN(12) {
 	case 0:
@@ -113,7 +113,7 @@ func (d drawer) fieldName() string {
 	return oneOf(d, "a", "b", "b", "c", "0", "1")
 }
 
-// nested draws arrays in arrays and numbers as names, few enough that equal ones meet.
+// nested draws arrays in arrays and numbers as field names, from few values, so that equal ones are frequent.
 func (d drawer) nested() any {
 	if d.odd && d.rarely(3) {
 		return oneOf[any](d, one("", int32(1)), bson.A{one("", int32(1))}, one("", one("b", int32(1))))
@@ -214,7 +214,7 @@ func (d drawer) geometry() any {
 	return bson.D{{Key: "type", Value: "Point"}, {Key: "coordinates", Value: bson.A{x, y}}}
 }
 
-// polygon is a square.
+// polygon returns a square.
 func polygon(x, y, side float64) bson.D {
 	ring := bson.A{}
 	for _, at := range [][2]float64{{0, 0}, {1, 0}, {1, 1}, {0, 1}, {0, 0}} {
@@ -223,7 +223,7 @@ func polygon(x, y, side float64) bson.D {
 	return bson.D{{Key: "type", Value: "Polygon"}, {Key: "coordinates", Value: bson.A{ring}}}
 }
 
-// date draws a time, of some days around the first of all.
+// date draws a time within some days around 1970.
 func (d drawer) date() bson.DateTime { return bson.DateTime((d.IntN(200) - 20) * 1_800_000) }
 
 // path draws a path.
@@ -240,7 +240,7 @@ func (d drawer) path() string {
 	return oneOf(d, "_id", "k", "n", "n", "s", "s", "a", "a", "a", "b", "b", "c", "a.b", "a.b", "a.a", "a.c", "b.a", "b.b", "c.b", "a.0", "a.0", "a.1", "b.0", "a.0.b", "a.0.0", "a.1.b", "a.b.0", "a.b.c", "b.0.a", "c.0")
 }
 
-// one field of a filter.
+// Returns a filter or document of one field.
 func one(key string, value any) bson.D { return bson.D{{Key: key, Value: value}} }
 
 // operand draws a value that a path is compared with.
@@ -262,7 +262,7 @@ func (d drawer) operand(path string) any {
 		v = d.value(2)
 	}
 	switch v.(type) {
-	case bson.Undefined, bson.Regex, bson.Symbol: // errors, and other meanings
+	case bson.Undefined, bson.Regex, bson.Symbol: // these cause errors, or have other meanings
 		return d.number()
 	}
 	return v
@@ -380,7 +380,7 @@ func (d drawer) filter(depth int) bson.D {
 	return out
 }
 
-// special draws a filter that only some indexes serve, or any scan: geometry.
+// region draws a geometry filter, which only some indexes and any scan support.
 func (d drawer) region() bson.D {
 	x, y, side := float64(d.IntN(15)), float64(d.IntN(15)), float64(1+d.IntN(10))
 	switch d.IntN(4) {
@@ -394,10 +394,10 @@ func (d drawer) region() bson.D {
 	return one("p", one("$geoWithin", one("$box", bson.A{bson.A{x, y}, bson.A{x + side, y + side}})))
 }
 
-// direction is 1 or -1.
+// direction draws 1 or -1.
 func (d drawer) direction() int32 { return oneOf(d, int32(1), int32(-1)) }
 
-// sort draws an order that leaves no choice.
+// sort draws a unique order.
 func (d drawer) sort() bson.D {
 	if n := len(d.common); n > 0 && d.common[n-1].Key == "_id" && d.rarely(2) {
 		if d.rarely(2) {
@@ -411,7 +411,7 @@ func (d drawer) sort() bson.D {
 			out = put(out, path, d.direction())
 		}
 	}
-	// Two sorts by parallel arrays are an error that depends on the documents that are looked at.
+	// A sort by two parallel arrays is an error only if a document with both is read.
 	if len(out) > 1 && out[0].Key != "n" && out[0].Key != "s" && out[0].Key != "k" {
 		out = out[:1]
 	}

@@ -83,7 +83,7 @@ func (g generator) projection() bson.D {
 	return out
 }
 
-// errorCode is the code of a command's error as text.
+// errorCode returns the code of a command's error as text.
 func errorCode(err error) string {
 	var e mongo.CommandError
 	if errors.As(err, &e) {

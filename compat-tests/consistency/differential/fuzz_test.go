@@ -25,7 +25,7 @@ import (
 // writes, a quarter of it follows.
 const questionsPerSet = 40
 
-// findingsMost ends a run.
+// findingsMost is the number of findings after which a run ends.
 const findingsMost = 8
 
 // waysMost is the time limit of TestWays in each run and in a night, also on a busy machine. In other
@@ -38,7 +38,7 @@ const noSpilling = 292
 // tightParameters make a server spill at once.
 var tightParameters = []string{"internalQueryMaxBlockingSortMemoryUsageBytes", "internalDocumentSourceGroupMaxMemoryBytes"}
 
-// TestWays: one question has one answer, whatever the way.
+// TestWays checks that a question has the same answer in every way.
 func TestWays(t *testing.T) {
 	if testenv.Storage() != "" {
 		t.Skip("its row of the fault programme is of memory: transactions of a cluster may end for reasons of their own")
@@ -116,7 +116,7 @@ type fuzzer struct {
 	found  map[string]bool
 }
 
-// full reports that enough was found.
+// full reports whether enough has been found.
 func (f *fuzzer) full() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -161,7 +161,7 @@ type round struct {
 	initial []bson.D // the documents before the writes
 	kept    []*kept
 	drawn   [][]index
-	writes  []*write // that all ways have seen
+	writes  []*write // applied in all ways
 }
 
 // set draws documents, keeps them in all ways, and sends questions and writes.
@@ -215,8 +215,8 @@ func (f *fuzzer) set(seed uint64) error {
 	return f.walk(seed)
 }
 
-// launch starts the servers that the set's ways need and that are not there yet: that takes longer than
-// a server waits for the first word of a connection, and than transactions live.
+// launch starts the servers of the set's ways that do not run yet. That takes longer than a server waits for
+// the first message of a connection, and than transactions may last.
 func (r *round) launch() error {
 	for _, w := range ways {
 		if w.place != "" && w.in(r.set) {
@@ -249,7 +249,7 @@ func (r *round) end() {
 	}
 }
 
-// keepAll makes all ways.
+// keepAll stores the set in all ways.
 func (r *round) keepAll() error {
 	for i, w := range ways {
 		if !w.in(r.set) {
@@ -287,7 +287,7 @@ func (r *round) manner(q *question, k *kept) (m manner) {
 	if r.large && r.rarely(3) {
 		kind = 3
 	}
-	if q.bounds != nil && kind < 3 { // they have a hint of their own
+	if q.bounds != nil && kind < 3 { // min and max require their own hint
 		return m
 	}
 	switch kind {
@@ -317,7 +317,7 @@ func (r *round) manner(q *question, k *kept) (m manner) {
 	return m
 }
 
-// alike is a filter of the same shape, with other operands.
+// alike returns a filter of the same shape, with other operands.
 func (d drawer) alike(v any) any {
 	switch v := v.(type) {
 	case bson.D:
@@ -333,7 +333,7 @@ func (d drawer) alike(v any) any {
 		}
 		return out
 	case int32:
-		if d.large { // few documents have it
+		if d.large { // a value that few documents have
 			return int32(1)
 		}
 		if v >= 0 && v < 4 {
@@ -347,7 +347,7 @@ func (d drawer) alike(v any) any {
 	return v
 }
 
-// ask sends n questions to all ways.
+// Sends n questions to all ways.
 func (r *round) ask(n int) error {
 	for range n {
 		if r.full() {
@@ -368,7 +368,7 @@ func (r *round) ask(n int) error {
 				r.differs(&trial{seed: r.seed, docs: r.docs, foreign: r.foreign, q: q, way: nil, needs: r.needs, want: want, got: model})
 			}
 		}
-		if len(want.rows) > rowsMost { // rowsMost would end a correct cursor
+		if len(want.rows) > rowsMost { // rowsMost would cut off a correct cursor
 			continue
 		}
 		var list []*asking
@@ -397,7 +397,7 @@ func (r *round) ask(n int) error {
 	return nil
 }
 
-// trial completes a trial of a way.
+// trial fills in the state of the round in a trial of a way.
 func (r *round) trial(k *kept, x *trial) *trial {
 	x.seed, x.docs, x.foreign, x.needs = r.seed, r.initial, r.foreign, r.needs
 	x.way, x.at, x.indexes = k.way, slices.Index(r.kept, k), k.indexes
@@ -407,7 +407,7 @@ func (r *round) trial(k *kept, x *trial) *trial {
 	return x
 }
 
-// String is the name of a manner in the counts.
+// String returns the name of a manner in the counts.
 func (m manner) String() string {
 	switch {
 	case m.rewrite != nil:
@@ -422,7 +422,7 @@ func (m manner) String() string {
 	return fmt.Sprintf("manner batches of %d", m.batch)
 }
 
-// restore begins a transaction anew after an error has ended it.
+// restore repeats a transaction after an error has ended it.
 func (r *round) restore(k *kept) error {
 	if !k.inTransaction {
 		return nil

@@ -11,19 +11,19 @@ import (
 // index is an index as createIndexes takes it.
 type index bson.D
 
-// key is the pattern.
+// key returns the key pattern.
 func (x index) key() bson.D { return get(bson.D(x), "key").(bson.D) }
 
-// name is its name.
+// name returns the name.
 func (x index) name() string { return get(bson.D(x), "name").(string) }
 
-// has reports an option.
+// has reports whether an option is set.
 func (x index) has(option string) bool {
 	_, absent := get(bson.D(x), option).(missing)
 	return !absent
 }
 
-// plain reports that the index may be named as a hint for any question: it has every document.
+// plain reports whether the index can be the hint of any question: it has every document.
 func (x index) plain() bool {
 	for _, e := range x.key() {
 		if _, ok := e.Value.(int32); !ok || strings.Contains(e.Key, "$**") {
@@ -48,7 +48,7 @@ func (d drawer) indexes() (out []index) {
 	return out
 }
 
-// index draws one.
+// index draws an index.
 func (d drawer) index() index {
 	key := bson.D{}
 	if d.large && d.rarely(2) {
@@ -92,7 +92,7 @@ func (d drawer) index() index {
 	}
 	x := index{{Key: "key", Value: key}}
 	if d.rarely(3) {
-		if _, absent := get(key, "_id").(missing); !absent { // it has every document once
+		if _, absent := get(key, "_id").(missing); !absent { // unique, because _id is
 			x = append(x, bson.E{Key: "unique", Value: true})
 		}
 	}
@@ -129,7 +129,7 @@ func (d drawer) partial() bson.D {
 	return one(path, one(d.order(), d.operand(path)))
 }
 
-// collation draws one.
+// collation draws a collation.
 func (d drawer) collation() bson.D {
 	return bson.D{{Key: "locale", Value: "en"}, {Key: "strength", Value: int32(1 + d.IntN(2))}}
 }

@@ -6,7 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// The model is checked by hand-made examples, for nothing else checks it.
+// TestModelMatches checks the model with hand-made examples, because no other test checks it.
 func TestModelMatches(t *testing.T) {
 	parse := func(s string) bson.D {
 		var out bson.D
@@ -60,8 +60,8 @@ func TestModelMatches(t *testing.T) {
 	}
 }
 
-// The generator must reach every kind of operation, and filters must neither match
-// all nor nothing.
+// TestGeneratorIsBalanced checks that the generator draws every kind of operation, and that its filters match
+// neither all documents nor none.
 func TestGeneratorIsBalanced(t *testing.T) {
 	kinds := map[string]int{}
 	matched, tried := 0, 0

@@ -10,10 +10,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// unjudged is the panic value of the evaluator if MongoDB's answer is not certain.
+// unjudged is the panic value of the evaluator for a question whose MongoDB answer is not certain.
 type unjudged struct{ why string }
 
-// judged runs the evaluator; not ok where it has no answer.
+// judged runs the evaluator; ok is false where it has no answer.
 func judged[T any](f func() T) (out T, ok bool) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -79,7 +79,7 @@ func (c collator) expression(doc bson.D, e bson.D) bool {
 	return compared(e[0].Key, c.compare(get(doc, path[1:]), arguments[1]))
 }
 
-// compared turns the result of a comparison into the answer of an operator.
+// compared returns the result of a comparison operator for the sign of a comparison.
 func compared(operator string, c int) bool {
 	switch operator {
 	case "$eq":
@@ -98,7 +98,7 @@ func compared(operator string, c int) bool {
 	panic(unjudged{operator})
 }
 
-// conditions are the operators of a condition on a path.
+// conditions returns the operators of a condition on a path.
 func conditions(condition any) bson.D {
 	operators, ok := condition.(bson.D)
 	if !ok || len(operators) == 0 || !strings.HasPrefix(operators[0].Key, "$") {
@@ -125,7 +125,7 @@ func (c collator) field(doc bson.D, path string, condition any) bool {
 	return true
 }
 
-// regexOf makes of {$regex, $options} one regular expression.
+// regexOf combines {$regex, $options} into one regular expression.
 func regexOf(op bson.E, all bson.D) bson.E {
 	if pattern, ok := op.Value.(string); ok {
 		options, _ := get(all, "$options").(string)
@@ -318,7 +318,7 @@ func (c collator) comparison(v any, op bson.E) bool {
 		return false
 	}
 	if _, absent := v.(missing); absent {
-		v = nil // for equality a missing field is null
+		v = nil // $eq and the like treat a missing field as null
 	}
 	if rank(v) != rank(op.Value) {
 		return false // comparisons stay within a type
@@ -361,7 +361,7 @@ func (c collator) element(a bson.A, all bson.D) bool {
 	return false
 }
 
-// named is an array as a document of its positions.
+// named returns an array as a document with positions as names.
 func named(a bson.A) bson.D {
 	out := bson.D{}
 	for i, e := range a {
@@ -370,7 +370,7 @@ func named(a bson.A) bson.D {
 	return out
 }
 
-// compiled is a regular expression of the generator, which Go reads as PCRE does.
+// compiled returns a regular expression of the generator as one of Go, which has the same meaning there.
 func compiled(r bson.Regex) *regexp.Regexp {
 	flags := ""
 	if strings.Contains(r.Options, "i") {
@@ -396,7 +396,7 @@ func isType(v, want any) bool {
 	return want == name || want == "number" && slices.Contains([]string{"int", "long", "double", "decimal"}, name)
 }
 
-// typeOf is the alias of a value's type. Manual: reference/bson-types
+// typeOf returns the alias of a value's type. Manual: reference/bson-types
 func typeOf(v any) string {
 	switch v.(type) {
 	case int32:

@@ -12,8 +12,8 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// mergeLayouts are ways of keeping the target of $merge: by the field that identifies its
-// documents, in one partition and in eight.
+// mergeLayouts are ways of storing the target of $merge: by the field that identifies its documents, in one
+// partition and in eight.
 var mergeLayouts = []struct {
 	name, on string
 	sharded  bool
@@ -24,8 +24,8 @@ var mergeLayouts = []struct {
 	{"merge_k_eight", "k", true},
 }
 
-// TestMerges merges random documents into random ones in every mode, by _id and by another
-// field, and wants of each layout what a naive model says.
+// TestMerges merges random documents into random ones in every mode, by _id and by another field, and
+// compares the result in each layout with a naive model.
 func TestMerges(t *testing.T) {
 	server := harness.Start(t, harness.Options{})
 	conn := server.Dial(t)
@@ -44,7 +44,7 @@ func TestMerges(t *testing.T) {
 			m.fill()
 			ids := m.IntN(2) == 0
 			for _, l := range mergeLayouts {
-				m.ids = l.on == "_id" || ids && !l.sharded // an _id may be twice in what is sharded by k
+				m.ids = l.on == "_id" || ids && !l.sharded // a collection sharded by k can have an _id twice
 				want := m.answer(l.on)
 				must(t, conn, l.name, `{delete: "t", deletes: [{q: {}, limit: 0}]}`)
 				must(t, conn, l.name, `{insert: "t", documents: [`+showMerge(m.target)+`]}`)
@@ -92,10 +92,10 @@ type merges struct {
 	*rand.Rand
 	source, target   []mergeDoc
 	matched, missing string
-	ids              bool // the fresh documents keep their _ids
+	ids              bool // the source documents keep their _ids
 }
 
-// fill picks everything.
+// fill draws the documents and the modes.
 func (m *merges) fill() {
 	m.source, m.target = nil, nil
 	for i := range 8 {
@@ -126,7 +126,7 @@ func (m *merges) pipeline(on string) string {
 	return fmt.Sprintf(`[{$sort: {_id: 1}}, %s{$merge: {into: "t", on: %q, whenMatched: %s, whenNotMatched: %q}}]`, project, on, m.matched, m.missing)
 }
 
-// answer is what the target holds in the end, after the error if there was one.
+// answer returns the expected contents of the target, after the error if there is one.
 func (m *merges) answer(on string) string {
 	var docs []mergeDoc
 	for _, d := range m.target {

@@ -15,7 +15,7 @@ func collatorOf(q *question) collator {
 	return byLetters(int(number(get(q.collation, "strength"))))
 }
 
-// modelled answers a question from decoded documents; not ok where the evaluator does not judge.
+// modelled answers a question from decoded documents; ok is false where the evaluator has no answer.
 func modelled(q *question, docs []bson.D) (answer, bool) {
 	if q.kind == "aggregate" && (len(q.pipeline) == 0 || slices.ContainsFunc(q.pipeline, func(s any) bool { return s.(bson.D)[0].Key != "$match" })) || q.needs {
 		return answer{}, false
@@ -23,7 +23,7 @@ func modelled(q *question, docs []bson.D) (answer, bool) {
 	return judged(func() answer { return answerOf(q, docs) })
 }
 
-// answerOf is the answer to a question of a kind that modelled lets through.
+// answerOf answers a question of a kind that modelled accepts.
 func answerOf(q *question, docs []bson.D) answer {
 	c := collatorOf(q)
 	var found []bson.D
@@ -63,7 +63,7 @@ func answerOf(q *question, docs []bson.D) answer {
 	return raws(found)
 }
 
-// raws are documents as rows.
+// raws returns documents as rows.
 func raws(docs []bson.D) (out answer) {
 	for _, d := range docs {
 		raw, err := bson.Marshal(d)
@@ -75,7 +75,7 @@ func raws(docs []bson.D) (out answer) {
 	return out
 }
 
-// whole refuses paths with positions and without names.
+// whole splits a path, and refuses paths with positions and with empty names.
 func whole(path string) []string {
 	names := strings.Split(path, ".")
 	for _, n := range names {
@@ -86,7 +86,7 @@ func whole(path string) []string {
 	return names
 }
 
-// entries are the sort keys of a path of a document: of an array, each element.
+// entries returns the sort keys of a path of a document: of an array, each element.
 func entries(v any, path []string) []any {
 	a, isArray := v.(bson.A)
 	switch d, isDoc := v.(bson.D); {
@@ -151,7 +151,7 @@ func (c collator) arrange(docs []bson.D, by bson.D) {
 	}
 }
 
-// distinct are the values of a path.
+// distinct returns the values of a path.
 func (c collator) distinct(path string, docs []bson.D) (out []bson.D) {
 	var values []any
 	var collect func(v any, path []string)

@@ -17,10 +17,10 @@ import (
 //	t     [scalar, ...] or missing    safe for $push and $pull
 type generator struct{ *rand.Rand }
 
-// newGenerator makes a generator whose draws follow from seed.
+// newGenerator returns a generator whose draws follow from seed.
 func newGenerator(seed uint64) generator { return generator{rand.New(rand.NewPCG(seed, 0))} }
 
-// ids is the range of _ids; small, so that operations meet.
+// ids is the range of _ids; small, so that operations often hit the same document.
 const ids = 60
 
 // scalar draws a value that is no array and no document, and not null.

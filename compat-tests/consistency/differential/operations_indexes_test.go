@@ -6,14 +6,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// plainIndexes have one for every field, and a compound one.
+// plainIndexes index every field, and two of them together.
 var plainIndexes = []bson.D{
 	{{Key: "a", Value: 1}}, {{Key: "b", Value: -1}}, {{Key: "n", Value: 1}}, {{Key: "s", Value: 1}, {Key: "n", Value: -1}},
 	{{Key: "o.x", Value: 1}}, {{Key: "l.x", Value: 1}}, {{Key: "l.y", Value: -1}}, {{Key: "t", Value: 1}},
 }
 
-// otherKeys are further key patterns. No two of their fields can be arrays in one
-// document, unless in the same one.
+// otherKeys are further key patterns. No two of their fields can be arrays in one document, unless within the
+// same array.
 var otherKeys = []bson.D{
 	{{Key: "$**", Value: 1}}, {{Key: "o.$**", Value: -1}}, {{Key: "a.$**", Value: 1}},
 	{{Key: "s", Value: "hashed"}}, {{Key: "n", Value: "hashed"}, {Key: "s", Value: -1}},
@@ -28,9 +28,8 @@ var partials = []bson.D{
 	{{Key: "a", Value: bson.D{{Key: "$type", Value: "string"}}}}, {{Key: "n", Value: bson.D{{Key: "$in", Value: bson.A{1, 2, nil}}}}},
 }
 
-// indexes draws the indexes of the indexed variants: the plain ones half of the time,
-// any others otherwise, some of them sparse, partial, or under a collation, which the
-// operations do not have.
+// indexes draws the indexes of the indexed variants: plainIndexes half of the time, random ones otherwise,
+// some of them sparse, partial, or with a collation that the operations do not have.
 func (g generator) indexes() bson.A {
 	out := bson.A{}
 	add := func(key bson.D, options ...bson.E) {

@@ -115,7 +115,7 @@ func (m *model) where(filter bson.D) []bson.D {
 	return out
 }
 
-// find filters, sorts and cuts.
+// find filters, sorts, and applies skip and limit.
 func (m *model) find(o op) []bson.D {
 	out := m.where(o.filter)
 	slices.SortStableFunc(out, func(a, b bson.D) int {
@@ -134,8 +134,8 @@ func (m *model) find(o op) []bson.D {
 	return out
 }
 
-// sortKey is what a value sorts by: an array by its smallest or largest element, an
-// empty one before null, a missing field as null.
+// sortKey returns the value by which a field sorts: of an array its smallest or largest element; an empty
+// array sorts before null, a missing field as null.
 func sortKey(v any, direction int) any {
 	switch v := v.(type) {
 	case missing:

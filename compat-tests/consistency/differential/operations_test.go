@@ -19,13 +19,13 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// variant is one way of keeping the documents.
+// variant is one way of storing the documents.
 type variant struct {
 	name    string
-	key     string // shard key; "" = unsharded
+	key     string // number of hashed partitions; 0 is a ranged key
 	shards  int    // hashed over so many; 0 is a ranged key
 	indexed bool
-	suffix  bson.D // of the shard key; nil is none
+	suffix  bson.D // the suffix of the shard key; nil is none
 }
 
 var variants = [...]variant{
@@ -61,7 +61,7 @@ func TestMetamorphic(t *testing.T) {
 	}
 }
 
-// drawn are the operations and the indexes of a seed.
+// drawn returns the operations and the indexes of a seed.
 func drawn(seed uint64) ([]op, bson.A) {
 	g := newGenerator(seed)
 	ops := make([]op, operationsPerRun)
@@ -77,7 +77,7 @@ type failure struct {
 	what string
 }
 
-// String prints the difference; nil prints that there is none.
+// String prints the difference, or for nil that the run does not fail every time.
 func (f *failure) String() string {
 	if f == nil {
 		return "(which does not fail every time)"
@@ -85,11 +85,11 @@ func (f *failure) String() string {
 	return f.what
 }
 
-// runMost is how long a run may take, also on a cluster where everything goes wrong: some answers
-// are waited for there until the server asks what became of a commit.
+// runMost bounds the duration of a run, also on a cluster with all faults: some replies arrive there only
+// after the server has resolved an undetermined commit.
 const runMost = 4 * time.Minute
 
-// database is where runs happen.
+// database is the database of the runs.
 const database = "differential"
 
 // run applies operations to all variants and the model, from empty collections, and
@@ -123,8 +123,7 @@ func run(t *testing.T, client *mongo.Client, indexes bson.A, ops []op) *failure 
 	return nil
 }
 
-// bounds divide the ranged variant between types and between the strings that s
-// has.
+// bounds divide the ranged variant between types, and between the values of s.
 var bounds = []any{0, "", "b", "c"}
 
 // shard shards a variant's collection.
@@ -164,8 +163,8 @@ func (v variant) prepare(ctx context.Context, client *mongo.Client, indexes bson
 	return client.Database(database).RunCommand(ctx, bson.D{{Key: "createIndexes", Value: v.name}, {Key: "indexes", Value: indexes}}).Err()
 }
 
-// apply runs an operation on a collection and prints its outcome as the model does.
-// shardValue is the field s of the document that a single update is about.
+// apply runs an operation on a collection and prints its outcome as the model does. shardValue is the field s
+// of the document of a single update.
 func (v variant) apply(ctx context.Context, c *mongo.Collection, o op, shardValue any) (string, error) {
 	switch o.kind {
 	case "insert":
@@ -206,7 +205,7 @@ func (v variant) apply(ctx context.Context, c *mongo.Collection, o op, shardValu
 		return fmt.Sprintf("matched %d", got.MatchedCount), nil
 	case "upsert":
 		if _, absent := shardValue.(missing); v.key == "s" && absent {
-			// An upsert must name the shard key; a missing one cannot be named.
+			// An upsert must name the shard key, and cannot name a missing one.
 			return v.upsertByHand(ctx, c, o)
 		}
 		got, err := c.UpdateOne(ctx, v.single(o.id, shardValue), o.update, options.UpdateOne().SetUpsert(true))
@@ -263,7 +262,7 @@ func (v variant) upsertByHand(ctx context.Context, c *mongo.Collection, o op) (s
 	return fmt.Sprintf("matched %d", got.MatchedCount), nil
 }
 
-// single is the filter for one document, with its shard key.
+// single returns the filter for one document, with its shard key.
 func (v variant) single(id int32, shardValue any) bson.D {
 	filter := bson.D{{Key: "_id", Value: id}}
 	if v.key == "s" {
@@ -304,8 +303,8 @@ func compareAll(ctx context.Context, db *mongo.Database, m *model, at int) *fail
 	})
 }
 
-// everywhere asks all variants at once, and returns the first that answers otherwise than
-// the model.
+// everywhere runs a question in all variants at once, and returns the first answer that differs from the
+// model.
 func everywhere(at int, what, want string, ask func(v variant) (string, error)) *failure {
 	var group sync.WaitGroup
 	var found [len(variants)]*failure
@@ -335,7 +334,7 @@ const (
 	shrinkMost    = 2 * time.Minute
 )
 
-// shrink leaves out operations as long as the rest still fails.
+// shrink removes operations as long as the rest still fails.
 func shrink(t *testing.T, client *mongo.Client, indexes bson.A, ops []op) []op {
 	runs, until := 0, time.Now().Add(shrinkMost)
 	for size := len(ops) / 2; size > 0; size /= 2 {

@@ -12,8 +12,8 @@ import (
 // only updates that cannot fail.
 func updated(doc bson.D, update bson.D) bson.D {
 	doc = clone(doc).(bson.D)
-	// New fields appear in the order of their names, whatever the order of the operators.
-	// Manual: reference/operator/update (behavior)
+	// New fields are added in the order of their names, whatever the order of the operators. Manual:
+	// reference/operator/update (behavior)
 	update = slices.Clone(update)
 	slices.SortStableFunc(update, func(a, b bson.E) int { return strings.Compare(target(a), target(b)) })
 	for _, op := range update {
@@ -23,7 +23,7 @@ func updated(doc bson.D, update bson.D) bson.D {
 	return doc
 }
 
-// target is the path an operator writes.
+// target returns the path that an operator writes.
 func target(op bson.E) string {
 	e := op.Value.(bson.D)[0]
 	if op.Key == "$rename" {
@@ -51,7 +51,7 @@ func modified(doc bson.D, operator string, path []string, argument any) bson.D {
 		}
 		value := doc[i].Value
 		doc = slices.Delete(doc, i, i+1)
-		// A target that exists is replaced where it stands.
+		// A target that exists is replaced in its position.
 		return put(doc, argument.(string), value)
 	}
 	if i < 0 {

@@ -17,7 +17,7 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// pipelineLayout is a way of keeping the documents that pipelines run over.
+// pipelineLayout is a way of storing the documents that pipelines read.
 type pipelineLayout struct {
 	name    string
 	key     string // shard key of both collections, hashed; "" = unsharded
@@ -26,7 +26,7 @@ type pipelineLayout struct {
 	suffix  string // of the shard key
 }
 
-// The first one says what the others must answer.
+// pipelineLayouts are the layouts; the answers of the others must equal that of the first.
 var pipelineLayouts = []pipelineLayout{
 	{"pipes_one", "", false, false, ""},
 	{"pipes_spilled", "", false, true, ""},
@@ -42,10 +42,9 @@ const (
 	tightBytes       = 64 << 10
 )
 
-// TestPipelines runs random pipelines over the same random documents, kept in one
-// partition and in eight, in memory and spilled, and wants one answer. The pipelines
-// keep to what MongoDB defines: what depends on the order of documents comes after a
-// sort that leaves no choice.
+// TestPipelines runs random pipelines over the same random documents, in one partition and in eight, in
+// memory and spilled. All must have the same result. The pipelines use only what MongoDB defines: a stage
+// whose result depends on the order of documents follows a sort with a unique order.
 func TestPipelines(t *testing.T) {
 	server := harness.Start(t, harness.Options{})
 	conn := server.Dial(t)
@@ -73,7 +72,7 @@ func TestPipelines(t *testing.T) {
 	}
 }
 
-// ask sends a command written in shell notation.
+// Sends a command written in shell notation.
 func ask(t *testing.T, conn *harness.Conn, db, text string) bson.Raw {
 	t.Helper()
 	cmd := bsontest.Doc(t, text)
@@ -84,7 +83,7 @@ func ask(t *testing.T, conn *harness.Conn, db, text string) bson.Raw {
 	return reply
 }
 
-// must is ask for a command that has to succeed.
+// must sends a command that has to succeed.
 func must(t *testing.T, conn *harness.Conn, db, text string) bson.Raw {
 	t.Helper()
 	reply := ask(t, conn, db, text)
@@ -94,7 +93,7 @@ func must(t *testing.T, conn *harness.Conn, db, text string) bson.Raw {
 	return reply
 }
 
-// run answers a pipeline with a line for each document, sorted, or its error.
+// run runs a pipeline and returns its documents, one per line and sorted, or its error.
 func (l pipelineLayout) run(t *testing.T, conn *harness.Conn, pipeline string) string {
 	t.Helper()
 	limit := 100 << 20
@@ -124,8 +123,8 @@ func (l pipelineLayout) run(t *testing.T, conn *harness.Conn, pipeline string) s
 // typedNumber is a number in relaxed Extended JSON.
 var typedNumber = regexp.MustCompile(`\{"\$numberDecimal":"([^"]*)"\}|-?\d+\.?\d*(?:[eE][-+]?\d+)?`)
 
-// oneNumber prints numbers of all types alike, to eleven digits: of equal numbers of
-// several types, any may stand for a group.
+// oneNumber prints numbers of all types alike, to eleven digits: of equal numbers of several types, any may
+// be the key of a group.
 func oneNumber(s string) string {
 	return typedNumber.ReplaceAllStringFunc(s, func(n string) string {
 		if m := typedNumber.FindStringSubmatch(n); m[1] != "" {
@@ -142,8 +141,8 @@ func oneNumber(s string) string {
 // pipes draws documents and pipelines, in shell notation.
 type pipes struct {
 	*rand.Rand
-	// unique says that the documents at this point of the pipeline have an _id each,
-	// no array among them, so that a sort by it leaves no choice.
+	// unique reports that each document at this point of the pipeline has an _id of its own, none of them an
+	// array, so that a sort by _id is unique.
 	unique bool
 }
 
@@ -203,7 +202,7 @@ func (p *pipes) path() string {
 	return p.pick("a", "b", "c", "d", "s", "n", "a.x", "b.y", "c.x.y", "_id")
 }
 
-// condition is what a filter asks of a path. It does not tell equal values apart.
+// condition draws a condition on a path. It must not distinguish equal values.
 func (p *pipes) condition() string {
 	switch p.IntN(6) {
 	case 0:
@@ -239,7 +238,7 @@ func (p *pipes) pipeline() string {
 	return "[" + strings.Join(stages, ", ") + "]"
 }
 
-// groupKeys are what documents are grouped by.
+// groupKey draws the key of a group.
 func (p *pipes) groupKey() string {
 	return p.pick(`"$a"`, `"$s"`, `{a: "$a", s: "$s"}`, "null", `"$b.x"`, `{$type: "$c"}`, `{$mod: ["$n", 7]}`)
 }

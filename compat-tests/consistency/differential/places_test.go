@@ -14,14 +14,14 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// places are servers beside those in memory, each started when a set first needs it. An address for
-// each server that has the data.
+// places are servers beside those in memory, each started when a set first needs it. The functions return the
+// addresses of all servers over the same data.
 type places struct {
 	files   func() ([]string, error)
 	cluster func() ([]string, error)
 }
 
-// newPlaces makes them; they end with the test.
+// newPlaces returns places whose servers end with the test.
 func newPlaces(t *testing.T) *places {
 	start := func(build func() (string, error), options func() (harness.Options, error), n int) func() ([]string, error) {
 		return sync.OnceValues(func() (addrs []string, err error) {
@@ -60,7 +60,7 @@ func newPlaces(t *testing.T) *places {
 	}
 }
 
-// of are the addresses at a place, whose servers are started if they are not yet.
+// of returns the addresses of the servers at a place, and starts them if necessary.
 func (p *places) of(at where) ([]string, error) {
 	switch at {
 	case onFiles:
@@ -72,7 +72,7 @@ func (p *places) of(at where) ([]string, error) {
 	return addrs[:min(1, len(addrs))], err
 }
 
-// settle connects a way to the servers that it is on. Errors: of starting them.
+// settle connects a way to its servers. Errors: of starting them.
 func (k *kept) settle() error {
 	switch {
 	case k.way.tight:
@@ -99,7 +99,7 @@ func (k *kept) settle() error {
 	return nil
 }
 
-// turn goes on to the next of several servers.
+// turn switches to the next of several servers.
 func (k *kept) turn() {
 	if len(k.turns) > 1 {
 		k.asks++
@@ -107,7 +107,7 @@ func (k *kept) turn() {
 	}
 }
 
-// launch starts a server that this way alone has.
+// launch starts a server for this way alone.
 func (k *kept) launch() error {
 	binary, err := harness.Binary()
 	if err != nil {
@@ -125,17 +125,17 @@ func (k *kept) launch() error {
 	return err
 }
 
-// backups is the folder of them.
+// backups returns the folder of backups.
 func (k *kept) backups() string { return k.data + "-backups" }
 
-// restart ends its server as a failure of the machine does, and starts it again.
+// restart kills the way's server, and starts it again.
 func restart(k *kept) error {
 	k.server.Kill()
 	_ = k.conn.Close()
 	return k.launch()
 }
 
-// restored makes a backup and goes on with a server in a folder that was restored from it.
+// restored makes a backup and switches to a server in a folder that was restored from it.
 func restored(k *kept) error {
 	binary, err := harness.Binary()
 	if err != nil {
@@ -186,7 +186,8 @@ func passed(k *kept) error {
 	return nil
 }
 
-// move splits, merges, moves or reshards; it may be refused, as when there is nothing to merge.
+// move splits, merges, moves or reshards; the command may be refused, for example if there is nothing to
+// merge.
 func (k *kept) move(kind int) {
 	ns := k.set.db + "." + k.coll
 	if k.rng == nil {
@@ -207,7 +208,7 @@ func (k *kept) move(kind int) {
 	_, _ = k.conn.run("admin", command)
 }
 
-// queryPlanKilled is the code of a cursor whose collection was resharded.
+// queryPlanKilled is the error code of a cursor whose collection was resharded.
 const queryPlanKilled = 175
 
 // excuses reports whether code is an error that only this way may return.
@@ -226,7 +227,7 @@ func (k *kept) between(batches bool) {
 	switch n := k.rng.IntN(24); {
 	case n < 6:
 		k.move(n % 3)
-	case n == 6 && !batches: // it would end the cursor
+	case n == 6 && !batches: // resharding would end the cursor
 		k.move(3)
 	}
 }

@@ -86,7 +86,7 @@ func keyed(key bson.D, options ...bson.E) bson.D {
 	return append(bson.D{{Key: "key", Value: key}}, options...)
 }
 
-// nested draws a value of which numbers, empty names and arrays in arrays are frequent.
+// nested draws a value in which numbers, empty names and arrays in arrays are frequent.
 func (g generator) nested(depth int) any {
 	k := g.IntN(9)
 	if depth == 0 {
@@ -203,7 +203,7 @@ func holdsUndefined(v any) bool {
 
 var natural = bson.D{{Key: "$natural", Value: 1}}
 
-// samePositions compares the answers of reads with one filter, by the index and by a scan.
+// samePositions compares the results of reads with one filter, through the index and through a scan.
 func samePositions(t *testing.T, db *mongo.Database, name string, seed uint64, index, filter bson.D) {
 	t.Helper()
 	scan := bson.E{Key: "hint", Value: natural}
@@ -237,7 +237,7 @@ func samePositions(t *testing.T, db *mongo.Database, name string, seed uint64, i
 	}
 }
 
-// sameWrites changes by a filter in the collection and in a copy of it that has no index.
+// sameWrites runs a write with one filter in the collection and in a copy without the index.
 func sameWrites(t *testing.T, g generator, db *mongo.Database, name string, seed uint64, index bson.D) {
 	t.Helper()
 	sent(t, db, bson.D{{Key: "aggregate", Value: name}, {Key: "pipeline", Value: bson.A{bson.D{{Key: "$out", Value: "copy"}}}}, {Key: "cursor", Value: bson.D{}}})

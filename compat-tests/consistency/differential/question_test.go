@@ -9,8 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// self stands for the collection of the question, other for the second collection of joins, copied
-// for the target of $out.
+// self is the placeholder for the collection of the question, other for the second collection of joins,
+// copied for the target of $out.
 type (
 	self   struct{}
 	other  struct{}
@@ -21,20 +21,20 @@ type (
 type question struct {
 	kind        string // find, count, distinct, aggregate
 	filter      bson.D
-	sort        bson.D // leaves no choice; nil is none
+	sort        bson.D // a unique order; nil is none
 	skip, limit int64
 	projection  bson.D
-	key         string // of distinct
+	key         string // the path of distinct
 	pipeline    bson.A
 	collation   bson.D
 	ordered     bool // the order of the rows of an aggregate is defined
 	of          any  // the collection; nil is self
-	needs       bool // an index that every way has: $text, $near
+	needs       bool // requires an index that every way has: $text, $near
 	bounds      *keyRange
-	anyOrder    bool // of fields, in the way that answers
+	anyOrder    bool // the way may return fields in any order
 }
 
-// command is the question as a command, for self.
+// command returns the question as a command, for self.
 func (q *question) command() bson.D {
 	var out bson.D
 	add := func(name string, v any) { out = append(out, bson.E{Key: name, Value: v}) }
@@ -81,7 +81,7 @@ func (q *question) command() bson.D {
 	return out
 }
 
-// bind puts names in the place of self and other.
+// bind replaces self and other by names.
 func bind(v any, own, beside string) any {
 	switch v := v.(type) {
 	case self:
@@ -106,23 +106,23 @@ func bind(v any, own, beside string) any {
 	return v
 }
 
-// answer is the answer of a way: rows, or the code of an error.
+// answer is the result in a way: rows, or the code of an error.
 type answer struct {
 	rows    []bson.Raw
 	code    int32
 	message string
 }
 
-// inOrder reports that the order of the rows is defined.
+// inOrder reports whether the order of the rows is defined.
 func (q *question) inOrder() bool { return q.kind == "find" && q.sort != nil || q.ordered }
 
-// byName reports that fields of rows may come in any order: an index that covers the question has
+// byName reports whether fields of rows may come in any order, because an index that covers the question has
 // an order of its own.
 func (q *question) byName() bool {
 	return q.anyOrder || q.kind == "find" && q.projection != nil || q.kind == "aggregate" && strings.Contains(js(q.pipeline), "$project")
 }
 
-// loose reports that any of equal values may stand for all of them.
+// loose reports whether any of equal values may represent all of them.
 func (q *question) loose() bool {
 	if q.kind != "aggregate" {
 		return q.kind == "distinct"
@@ -136,7 +136,7 @@ func (q *question) loose() bool {
 	})
 }
 
-// String is the name of the kind of a question in the counts.
+// String returns the name of the kind of a question in the counts.
 func (q *question) String() string {
 	switch {
 	case q.bounds != nil:
@@ -149,7 +149,7 @@ func (q *question) String() string {
 	return q.kind
 }
 
-// canon prints rows in a canonical form, without allowed differences.
+// canon prints rows in a canonical form, without the differences that are allowed.
 func (q *question) canon(a answer) []string {
 	if a.code != 0 {
 		return []string{"error " + strconv.Itoa(int(a.code))}
@@ -266,5 +266,5 @@ func (q *question) show(a answer) string {
 	return fmt.Sprintf("%d rows\n  %s", len(out), text)
 }
 
-// script is the question in the shell.
+// script returns the question as a statement of the shell.
 func (q *question) script() string { return "db.runCommand(" + js(q.command()) + ")" }

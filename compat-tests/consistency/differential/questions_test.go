@@ -6,7 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// question draws one.
+// question draws a question.
 func (d drawer) question(needs bool) *question {
 	switch {
 	case d.common != nil && d.rarely(8):
@@ -49,7 +49,7 @@ func (d drawer) question(needs bool) *question {
 	return q
 }
 
-// needing draws a question that needs an index.
+// needing draws a question that requires an index.
 func (d drawer) needing() *question {
 	near := bson.D{{Key: "$geometry", Value: bson.D{{Key: "type", Value: "Point"}, {Key: "coordinates", Value: bson.A{float64(d.IntN(20)), 5.0}}}}, {Key: "$maxDistance", Value: float64(100000 * (1 + d.IntN(10)))}}
 	q := &question{kind: "find", needs: true}
@@ -127,7 +127,7 @@ type pipe struct {
 	joined  bool // documents were joined, and each pair is a row
 }
 
-// everyRow is a limit that nothing meets.
+// everyRow is a limit that no result reaches.
 const everyRow = 1_000_000
 
 func (p *pipe) add(name string, argument any) { p.stages = append(p.stages, one(name, argument)) }
@@ -147,7 +147,7 @@ func (p *pipe) arrange() {
 	p.ordered = true
 }
 
-// stage draws one more.
+// stage draws another stage.
 func (p *pipe) stage() {
 	switch p.IntN(20) {
 	case 0, 1, 2:
@@ -217,7 +217,7 @@ func (d drawer) projectStage() bson.D {
 	}
 }
 
-// expression draws one that cannot fail.
+// expression draws an expression that cannot fail.
 func (p *pipe) expression() any {
 	switch p.IntN(6) {
 	case 0:
@@ -247,7 +247,7 @@ func (p *pipe) unwind() {
 	p.unique, p.ordered = false, false
 }
 
-// group draws $group. Accumulators that depend on the order of documents come behind a sort.
+// group draws $group. Accumulators that depend on the order of documents come after a sort.
 func (p *pipe) group() {
 	key := any(nil)
 	switch p.IntN(6) {
@@ -267,10 +267,10 @@ func (p *pipe) group() {
 		g = append(g, bson.E{Key: "v" + string(rune('0'+i)), Value: p.accumulator(sorted)})
 	}
 	p.add("$group", g)
-	p.unique, p.ordered = false, false // an order by arrays leaves choices
+	p.unique, p.ordered = false, false // an order by arrays is not unique
 }
 
-// accumulator draws one.
+// accumulator draws an accumulator.
 func (p *pipe) accumulator(sorted bool) bson.D {
 	if sorted {
 		switch p.IntN(8) {
@@ -295,7 +295,7 @@ func (p *pipe) accumulator(sorted bool) bson.D {
 		return one(oneOf(p.drawer, "$min", "$max"), p.reference())
 	case 4:
 		if !p.unique {
-			break // the order leaves choices
+			break // the order is not unique
 		}
 		return one(oneOf(p.drawer, "$top", "$bottom"), bson.D{{Key: "sortBy", Value: bson.D{{Key: oneOf(p.drawer, "n", "s", "k"), Value: p.direction()}, {Key: "_id", Value: int32(1)}}}, {Key: "output", Value: oneOf(p.drawer, "$n", "$s", "$_id")}})
 	case 5:
@@ -312,7 +312,7 @@ func (p *pipe) lookup() {
 	fields := p.IntN(5) > 0
 	if fields {
 		local, foreign := p.reference()[1:], p.reference()[1:]
-		if p.rarely(2) { // values that are likely to meet
+		if p.rarely(2) { // values that are likely to match
 			local = oneOf(p.drawer, "a", "a", "b", "a.0")
 			foreign = oneOf(p.drawer, "a", "a.0", "b.0", "a.b", "b")
 		}
@@ -328,7 +328,7 @@ func (p *pipe) lookup() {
 	}
 	l = append(l, bson.E{Key: "as", Value: "r"})
 	if p.rarely(2) {
-		p.add("$limit", int64(everyRow)) // the following stages stay behind it
+		p.add("$limit", int64(everyRow)) // a barrier: no later stage can be moved before it
 	}
 	p.add("$lookup", l)
 	if !p.large && !p.joined && p.rarely(3) { // not too many rows

@@ -10,11 +10,10 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// fresh is where the seeds of a long run begin.
+// fresh returns the first seed of a long run.
 var fresh = sync.OnceValue(func() uint64 { return uint64(time.Now().Unix()) })
 
-// first is the first seed: of an ordinary run a fixed one, so that it is the same
-// everywhere.
+// first returns the first seed. An ordinary run has a fixed one, so that it is the same everywhere.
 func first(t *testing.T) uint64 {
 	t.Helper()
 	if seed, ok := testenv.Seed(t); ok {
@@ -26,12 +25,11 @@ func first(t *testing.T) uint64 {
 	return fresh()
 }
 
-// longer is how many times as long other tests than those of the fault programme run when
-// not only what is due each run is.
+// longer is the factor by which tests outside of the fault programme run longer if more is due than in each
+// run.
 const longer = 100
 
-// seeds are those of a run: so many, or more where more is due; that of CANTLE_SEED alone
-// where it is set.
+// seeds returns the seeds of a run: runs of them, or more where more is due; only CANTLE_SEED if it is set.
 func seeds(t *testing.T, runs int) iter.Seq[uint64] {
 	t.Helper()
 	if programme.Column() != programme.Run {
@@ -40,14 +38,13 @@ func seeds(t *testing.T, runs int) iter.Seq[uint64] {
 	return counted(t, runs)
 }
 
-// due are as many seeds as one part in share of the operations that are due takes, of which
-// a seed has each.
+// due returns the seeds for one part in share of the operations that are due, with each operations per seed.
 func due(t *testing.T, each, share int) iter.Seq[uint64] {
 	t.Helper()
 	return counted(t, (programme.Due(t, "random")/share+each-1)/each)
 }
 
-// counted are so many seeds from the first one, or the one that the environment names.
+// counted returns runs seeds from the first one, or only the one of the environment.
 func counted(t *testing.T, runs int) iter.Seq[uint64] {
 	t.Helper()
 	if _, ok := testenv.Seed(t); ok {

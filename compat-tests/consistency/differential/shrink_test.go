@@ -10,7 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// trial is a question whose answer by a way is not that of the scan, or not that of the evaluator.
+// trial is a question whose answer in a way differs from that of the scan, or from that of the evaluator.
 type trial struct {
 	seed          uint64
 	docs, foreign []bson.D
@@ -22,7 +22,7 @@ type trial struct {
 	at            int
 	indexes       []index
 	m             manner
-	asked         []*question // sent before, to the same way
+	asked         []*question // earlier questions to the same way
 	want, got     answer
 }
 
@@ -51,10 +51,10 @@ func (r *round) differs(x *trial) {
 	r.report(x.kind(), fmt.Sprintf("CANTLE_SEED=%d%s\n%s", x.seed, note, x))
 }
 
-// operators are the words of a question.
+// operators matches the characteristic parts of a question.
 var operators = regexp.MustCompile(`\$[a-zA-Z*]+|\.\d|""`)
 
-// kind is a name that findings with the same cause probably share.
+// kind returns a name that findings with the same cause probably share.
 func (x *trial) kind() string {
 	way := "evaluator"
 	if x.way != nil {
@@ -75,7 +75,7 @@ func (x *trial) kind() string {
 	return way + " " + x.q.kind + " " + rewrite + strings.Join(slices.Compact(words), "")
 }
 
-// listed are documents as an array.
+// listed returns documents as an array.
 func listed(docs []bson.D) bson.A {
 	out := bson.A{}
 	for _, d := range docs {
@@ -150,11 +150,11 @@ type shrinker struct {
 	*fuzzer
 	until time.Time
 	n     int
-	// want and got are the error codes of the trial. A smaller trial must have the same codes.
+	// The error codes of the trial. A smaller trial must have the same codes.
 	want, got int32
 }
 
-// fails makes everything of a trial anew and reports that it still differs.
+// fails repeats a trial from the beginning and reports whether the answers still differ.
 func (s *shrinker) fails(x *trial) bool {
 	s.n++
 	r := &round{fuzzer: s.fuzzer, set: &set{seed: x.seed, db: fmt.Sprintf("shrink%d_%d", x.seed, s.n), docs: x.docs, foreign: x.foreign, needs: x.needs}}
@@ -311,7 +311,7 @@ func (s *shrinker) shrink(x *trial) *trial {
 	return x
 }
 
-// writes leaves out writes and parts of them.
+// writes removes writes and parts of them.
 func (s *shrinker) writes(x **trial) (changed bool) {
 	keep := 0 // the last write is the one that differs
 	if (*x).write != nil {
@@ -362,7 +362,7 @@ func (s *shrinker) manner(x **trial) {
 	}
 }
 
-// lists leaves out elements of a list, many at a time first.
+// lists removes elements of a list, many at a time first.
 func lists[T any](s *shrinker, x **trial, of func(*trial) *[]T) (changed bool) {
 	for size := (len(*of(*x)) + 1) / 2; size > 0; size /= 2 {
 		for at := 0; at < len(*of(*x)); {
@@ -379,7 +379,7 @@ func lists[T any](s *shrinker, x **trial, of func(*trial) *[]T) (changed bool) {
 	return changed
 }
 
-// question leaves out parts of the question.
+// question removes parts of the question.
 func (s *shrinker) question(x **trial) (changed bool) {
 	for _, change := range []func(*trial){
 		func(x *trial) { x.q.sort, x.q.skip, x.q.limit = nil, 0, 0 },
@@ -416,7 +416,7 @@ func (s *shrinker) question(x **trial) (changed bool) {
 	return changed
 }
 
-// tree leaves out parts of a value.
+// tree removes parts of a value.
 func (s *shrinker) tree(x **trial, get func(*trial) any, set func(*trial, any)) (changed bool) {
 	for again := true; again && time.Now().Before(s.until); {
 		again = false
@@ -430,14 +430,14 @@ func (s *shrinker) tree(x **trial, get func(*trial) any, set func(*trial, any)) 
 	return changed
 }
 
-// smaller are a value without one of its parts, or with a smaller one, of the same type.
+// smaller returns variants of a value without one of its parts, or with a smaller one, of the same type.
 func smaller(v any) (out []any) {
 	switch v := v.(type) {
 	case bson.D:
 		for i := range v {
 			out = append(out, slices.Concat(v[:i], v[i+1:]))
 		}
-		for _, e := range v { // a document within in its place
+		for _, e := range v { // an embedded document in place of its parent
 			if list, ok := e.Value.(bson.A); ok && (e.Key == "$and" || e.Key == "$or") {
 				for _, in := range list {
 					if d, ok := in.(bson.D); ok {
@@ -468,7 +468,7 @@ func smaller(v any) (out []any) {
 	return out
 }
 
-// smallerValue are simpler values in the place of one, of any type.
+// smallerValue returns simpler values, of any type.
 func smallerValue(v any) []any {
 	switch v := v.(type) {
 	case bson.D, bson.A:
@@ -507,7 +507,7 @@ func (s *shrinker) documents(x **trial, of func(*trial) *[]bson.D) (changed bool
 	return changed
 }
 
-// options leaves out options and fields of indexes.
+// options removes options and fields of indexes.
 func (s *shrinker) options(x **trial) (changed bool) {
 	for i := range (*x).indexes {
 		for _, d := range smaller(bson.D((*x).indexes[i])) {

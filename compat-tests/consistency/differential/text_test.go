@@ -11,7 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// js prints a value as it is written in the shell.
+// js prints a value in the notation of the shell.
 func js(v any) string {
 	switch v := v.(type) {
 	case nil, bson.Null:

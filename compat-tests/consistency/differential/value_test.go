@@ -10,7 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// missing stands for an absent field.
+// missing represents an absent field.
 type missing struct{}
 
 // collator compares strings; nil is by bytes.
@@ -24,7 +24,7 @@ func (c collator) strings(a, b string) int {
 	return c(a, b)
 }
 
-// rank is the place of a value's type in the comparison order. Manual:
+// rank returns the rank of a value's type in the comparison order. Manual:
 // reference/bson-type-comparison-order
 func rank(v any) int {
 	switch v.(type) {
@@ -62,7 +62,7 @@ func rank(v any) int {
 	panic(unjudged{"a value of a type that the model has not"})
 }
 
-// number is a numeric value as a float64.
+// number returns a numeric value as a float64.
 func number(v any) float64 {
 	switch v := v.(type) {
 	case int32:
@@ -78,7 +78,7 @@ func number(v any) float64 {
 	panic("not a number")
 }
 
-// special is NaN, -Inf or +Inf as a float64; ok is false for all other numbers.
+// special returns NaN, -Inf or +Inf as a float64; ok is false for all other numbers.
 func special(v any) (f float64, ok bool) {
 	switch v := v.(type) {
 	case float64:
@@ -92,7 +92,7 @@ func special(v any) (f float64, ok bool) {
 	return 0, false
 }
 
-// exact is a finite number.
+// exact returns a finite number as a fraction.
 func exact(v any) *big.Rat {
 	switch v := v.(type) {
 	case int32:
@@ -115,7 +115,7 @@ func exact(v any) *big.Rat {
 	return r.Mul(r, new(big.Rat).SetInt(ten))
 }
 
-// small is a number that a float64 holds exactly.
+// small returns a number that a float64 holds exactly.
 func small(v any) (float64, bool) {
 	switch v := v.(type) {
 	case int32:
@@ -200,7 +200,7 @@ func (c collator) compare(a, b any) int {
 	return 0
 }
 
-// asString is a string or a symbol.
+// asString returns the text of a string or a symbol.
 func asString(v any) string {
 	if s, ok := v.(bson.Symbol); ok {
 		return string(s)
@@ -208,7 +208,7 @@ func asString(v any) string {
 	return v.(string)
 }
 
-// bit makes a bool comparable.
+// bit returns a bool as a number.
 func bit(b bool) int {
 	if b {
 		return 1
@@ -226,7 +226,7 @@ func get(doc bson.D, name string) any {
 	return missing{}
 }
 
-// folds are the letters of the generator without their accents.
+// folds removes the accents from the letters of the generator.
 var folds = strings.NewReplacer("é", "e", "É", "E")
 
 // byLetters compares by letters, then (from strength 2) accents, then (from 3) case, lower case

@@ -17,15 +17,15 @@ type walk struct {
 	inTransaction bool
 	shard         bson.D
 	indexes       []index
-	committed     int // documents of each collection that are there before
+	committed     int // documents of each collection before the walk
 	steps         []step
 }
 
-// step is one of a write, an opened cursor, or a batch of one.
+// step is a write, the opening of a cursor, or a batch of a cursor.
 type step struct {
 	write  bson.D
 	open   *question
-	cursor int // its number; of a batch, that of the cursor
+	cursor int // the number of the cursor
 	batch  int32
 }
 
@@ -93,7 +93,7 @@ func (d drawer) walkWrite(w *walk, n int) bson.D {
 	case 0, 1, 2:
 		list := bson.A{}
 		for range n {
-			// Other numbers than those that are there: a duplicate ends the transaction.
+			// Numbers that no document has yet: a duplicate would end the transaction.
 			list = append(list, bson.D{{Key: "_id", Value: float64(d.IntN(10_000)) + d.Float64()}, {Key: "x", Value: int32(d.IntN(100))}})
 		}
 		return bson.D{{Key: "insert", Value: coll}, {Key: "documents", Value: list}}

@@ -12,44 +12,44 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// way is a way of keeping the documents of a set.
+// way is a way of storing the documents of a set.
 type way struct {
 	name string
-	// options are those of create; nil makes no collection before the first insert.
+	// options are those of create; nil creates no collection before the first insert.
 	options bson.D
 	// shard is the shard key, over so many partitions; nil is none. A ranged one is split at each key.
 	shard  bson.D
 	shards int
 	// indexed ways have random indexes.
 	indexed bool
-	// tight ways are on a server that spills at once, and puts each cursor aside after each batch.
+	// tight ways are on a server that spills at once, and parks each cursor after each batch.
 	tight bool
 	// inTransaction keeps half of the documents in an uncommitted transaction. All questions are sent
 	// in it.
 	inTransaction bool
 	// view ways answer through a view of the collection.
 	view bool
-	// series ways are time-series collections. If a document has no date, the set does not have them.
-	// Manual: core/timeseries-collections
+	// series ways are time-series collections. Sets with a document without a date do not have them. Manual:
+	// core/timeseries-collections
 	series bool
-	// reads reports that no writes are made, as the way refuses some.
+	// reads reports that no writes are sent, because the way refuses some.
 	reads bool
-	// own ways have a collation as their default, which questions do not name.
+	// own ways have a default collation, which questions leave out.
 	own bool
-	// place is the place of its servers, "" for those in memory. alone ways have their own server on files.
+	// place is the place of the servers, "" for those in memory. alone ways have their own server on files.
 	place where
 	alone bool
 	// moves ways split, merge, move and reshard their partitions between batches and before questions.
 	moves bool
 	// then runs after the documents and the indexes are made.
 	then func(k *kept) error
-	// every n: one of n sets has the way; 0: all sets have it.
+	// every n: one in n sets has the way; 0: all sets have it.
 	every uint64
 	// takes reports whether the way supports a question; nil supports all.
 	takes func(q *question) bool
 }
 
-// ways is the table. The first way is a scan. The other ways must return its answers.
+// ways are all ways. The first is a scan. The others must return its answers.
 var ways = []*way{
 	{name: "scan"},
 	{name: "indexed", indexed: true},
@@ -102,8 +102,8 @@ func timeSeries(more ...bson.E) bson.D {
 	return one("timeseries", append(one("timeField", "at"), more...))
 }
 
-// in reports that a set has the way: which sets do differs from way to way. With a planted bug there is
-// no cluster, for which that would have to be built once more.
+// in reports whether a set has the way; the choice differs from way to way. With a planted bug there is no
+// cluster, because that would require another build.
 func (w *way) in(s *set) bool {
 	if w.series && !s.dated {
 		return false
@@ -114,7 +114,7 @@ func (w *way) in(s *set) bool {
 	return w.every == 0 || (s.seed+uint64(len(w.name)))%w.every == 0
 }
 
-// ownCollation is the default of a way that has one.
+// ownCollation is the default collation of own ways.
 var ownCollation = bson.D{{Key: "locale", Value: "en"}, {Key: "strength", Value: int32(2)}}
 
 // hasOperator reports whether a projection selects elements of arrays, which find on a view refuses.
@@ -125,10 +125,11 @@ func hasOperator(projection bson.D) bool {
 	})
 }
 
-// unites reports a stage that no transaction takes. Manual: core/transactions-operations
+// unites reports whether a pipeline has a stage that is not allowed in transactions. Manual:
+// core/transactions-operations
 func (q *question) unites() bool { return strings.Contains(js(q.pipeline), "$unionWith") }
 
-// set are documents, kept in all ways, in a database of their own.
+// set holds documents, stored in all ways, in a database of their own.
 type set struct {
 	seed    uint64
 	db      string
@@ -139,10 +140,10 @@ type set struct {
 	dated   bool // every document has a date
 	needs   bool // every way has the indexes that $text and $near need
 	places  *places
-	scratch func() string // a folder for servers of its own
+	scratch func() string // returns a folder for servers of a single way
 }
 
-// kept is a way with the documents in it.
+// kept is a way with the documents stored in it.
 type kept struct {
 	*way
 	set     *set
@@ -152,12 +153,12 @@ type kept struct {
 	indexes []index
 	session bson.D  // of the transaction
 	concern bson.D  // the read concern
-	turns   []*conn // to its servers, unless those are of all ways
+	turns   []*conn // connections to servers of this way alone
 	asks    int
-	server  *harness.Server // of its own, with its data in a folder
+	server  *harness.Server // for this way alone, with its data in a folder
 	data    string
 	rng     *rand.Rand // draws the moves of partitions
-	out     bool       // left out after an error that only this way may return
+	out     bool       // excluded after an error that only this way may return
 	asked   []*question
 }
 
@@ -168,14 +169,14 @@ var needed = []index{
 	{{Key: "key", Value: one("p", "2d")}, {Key: "name", Value: "p"}},
 }
 
-// refusesDocuments are codes of indexes that cannot hold some document, or are there already.
+// refusesDocuments are error codes of indexes that cannot index some document, or exist already.
 var refusesDocuments = []int32{2, 67, 85, 86, 171, 16755, 16766, 13067, 16804, 11000, 17261, 17280, 16770, 17253, 5429513, 31253, 13026, 197, 13268, 13654, 16746}
 
-// refusesSeries are codes of indexes that a time-series collection does not have.
+// refusesSeries are error codes of indexes that a time-series collection does not support.
 var refusesSeries = []int32{72, 7246201}
 
-// keep makes a way with the documents of a set in it. Indexes that the documents do not allow are
-// left out. Errors: of the connection, and of commands that should not fail.
+// keep stores the documents of a set in a way. Indexes that the documents do not allow are left out. Errors:
+// of the connection, and of commands that should not fail.
 func (s *set) keep(w *way, at int, indexes []index) (*kept, error) {
 	k := &kept{way: w, set: s, coll: fmt.Sprintf("c%d", at), foreign: fmt.Sprintf("f%d", at)}
 	if err := k.settle(); err != nil {
@@ -195,7 +196,7 @@ func (s *set) keep(w *way, at int, indexes []index) (*kept, error) {
 	return k, nil
 }
 
-// fill makes the collections, the documents and the indexes.
+// fill creates the collections, the documents and the indexes.
 func (k *kept) fill(indexes []index) error {
 	w, s := k.way, k.set
 	if err := k.create(k.coll); err != nil {
@@ -224,7 +225,7 @@ func (k *kept) fill(indexes []index) error {
 			return err
 		}
 	}
-	if w.indexed && !w.reads && s.seed%2 == 0 && half == len(s.docs) { // the entries are made by writes then
+	if w.indexed && !w.reads && s.seed%2 == 0 && half == len(s.docs) { // then writes create the index entries
 		if _, err := k.conn.must(s.db, bson.D{{Key: "delete", Value: k.coll}, {Key: "deletes", Value: bson.A{bson.D{{Key: "q", Value: bson.D{}}, {Key: "limit", Value: 0}}}}}); err != nil {
 			return err
 		}
@@ -284,7 +285,7 @@ func (k *kept) insert(coll string, docs []bson.D, session bson.D) error {
 	return nil
 }
 
-// index makes those indexes that the documents allow.
+// index creates the indexes that the documents allow.
 func (k *kept) index(indexes []index) error {
 	for _, x := range indexes {
 		a, err := k.conn.run(k.set.db, bson.D{{Key: "createIndexes", Value: k.coll}, {Key: "indexes", Value: bson.A{bson.D(x)}}})
@@ -300,8 +301,8 @@ func (k *kept) index(indexes []index) error {
 	return nil
 }
 
-// begin begins the transaction, with the other documents in it. Those that indexes refuse are an
-// error that ends it: then the indexes go, one after the other.
+// begin starts the transaction and inserts the other documents in it. A document that an index refuses ends
+// it with an error: then begin drops the indexes one after the other, and tries again.
 func (k *kept) begin(half int) error {
 	for {
 		k.session = bson.D{{Key: "lsid", Value: one("id", k.conn.newSession())}, {Key: "txnNumber", Value: int64(1)}, {Key: "autocommit", Value: false}}
@@ -309,7 +310,7 @@ func (k *kept) begin(half int) error {
 		for _, i := range rand.New(rand.NewPCG(k.set.seed, 5)).Perm(len(k.set.docs) - half) { // not in the order of their keys
 			list = append(list, k.set.docs[half+i])
 		}
-		if len(list) == 0 { // a transaction begins with a read then
+		if len(list) == 0 { // then the transaction begins with a read
 			a, err := k.conn.run(k.set.db, append(bson.D{{Key: "find", Value: k.coll}, {Key: "startTransaction", Value: true}}, k.session...))
 			if err == nil && a.code != 0 {
 				err = fmt.Errorf("error %d: %s", a.code, a.message)
@@ -331,7 +332,7 @@ func (k *kept) begin(half int) error {
 	}
 }
 
-// again begins the transaction anew, if the way has one that an error has ended.
+// again repeats the transaction, if the way has one that an error has ended.
 func (k *kept) again() error {
 	if !k.inTransaction {
 		return nil

@@ -17,7 +17,7 @@ type write struct {
 // writesPerSet is the number of writes to a set.
 const writesPerSet = 12
 
-// write draws one. Single writes name one document, or the first of an order that leaves no choice.
+// write draws a write. Single writes name one document, or the first in a unique order.
 func (d drawer) write(n int) *write {
 	some := d.filter(1)
 	single := bson.D{{Key: "_id", Value: d.someID(n)}}
@@ -88,7 +88,7 @@ func (d drawer) write(n int) *write {
 	return &write{"update", update(some, bson.A{one("$set", bson.D{{Key: "x", Value: (&pipe{drawer: d}).expression()}})}, multi), true}
 }
 
-// someID is the _id of a document that is likely to be there.
+// someID returns the _id of a document that probably exists.
 func (d drawer) someID(n int) any { return int32(d.IntN(n + 1)) }
 
 // update draws operators that do not fail on the documents of the filter.
@@ -139,7 +139,7 @@ func drop(q bson.D, name string) bson.D {
 	return slices.DeleteFunc(slices.Clone(q), func(e bson.E) bool { return e.Key == name })
 }
 
-// writeCommand is a write for a way.
+// writeCommand returns the command of a write in a way.
 func (k *kept) writeCommand(w *write) bson.D {
 	return append(bind(w.command, k.coll, k.foreign).(bson.D), k.session...)
 }
@@ -153,7 +153,7 @@ func (k *kept) apply(w *write) (answer, error) {
 	return written(reply)
 }
 
-// written is the reply of a write as a row, for comparison.
+// written returns the reply to a write as a row, for comparison.
 func written(reply bson.Raw) (a answer, err error) {
 	if a.code, a.message = failed(reply); a.code != 0 {
 		return a, nil
@@ -169,10 +169,10 @@ func written(reply bson.Raw) (a answer, err error) {
 	return a, err
 }
 
-// writeConflict is the code of a write in a transaction that is to begin anew.
+// writeConflict is the error code of a write after which the transaction must be retried.
 const writeConflict = 112
 
-// everything is a question for all documents, sorted by _id.
+// everything returns a question for all documents, sorted by _id.
 func everything() *question {
 	return &question{kind: "find", filter: bson.D{}, sort: one("_id", int32(1))}
 }
@@ -208,7 +208,7 @@ func (r *round) write(n int) error {
 				continue
 			}
 			if k.inTransaction && got.code == writeConflict {
-				k.out = true // others have written so much since it began that the store keeps no track of it
+				k.out = true // so much has been written since the transaction began that the store cannot detect conflicts with it
 				continue
 			}
 			if !plainReply.same(want, got) {
@@ -231,7 +231,7 @@ func (r *round) write(n int) error {
 	return r.verify()
 }
 
-// compareAll compares the documents of all ways that have seen every write.
+// compareAll compares the documents of all ways in which every write was applied.
 func (r *round) compareAll() error {
 	q := everything()
 	want, err := r.kept[0].askPlain(q, manner{})
@@ -257,7 +257,7 @@ func (r *round) compareAll() error {
 	return nil
 }
 
-// writing are the ways that take part in writes, without the first.
+// writing returns the ways that take part in writes, without the first.
 func (r *round) writing() (out []*kept) {
 	for _, k := range r.kept[1:] {
 		if !k.out && !k.reads {
@@ -291,8 +291,8 @@ func together(list []*kept, command func(k *kept) bson.D) (out []bson.Raw, err e
 	return out, nil
 }
 
-// reread takes the documents as they are now for those of the set, and leaves out the ways that have
-// not seen the writes.
+// reread makes the present documents those of the set, and excludes the ways in which writes were not
+// applied.
 func (r *round) reread() error {
 	a, err := r.kept[0].askPlain(everything(), manner{})
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 // acknowledged, and only then sends the next one. So the changes of a client are a causal chain.
 type Change struct {
 	Client, Key int
-	Version     int  // names the change, and grows with each of the client
-	Removes     bool // the document is gone then
-	// Together names the transaction that made it, of several changes that follow each other; 0 = none.
+	Version     int  // identifies the change, and grows with each change of the client
+	Removes     bool // the change deletes the document
+	// Together identifies the transaction of several consecutive changes; 0 = none.
 	Together int
 	// Begin is the time when the change, or the commit of its transaction, was sent. End is the time of
 	// the acknowledgement, on the same clock. End is 0 if no acknowledgement arrived. Then the change is
@@ -23,7 +23,7 @@ type Change struct {
 // Row is a document in the result of a read.
 type Row struct{ Key, Version int }
 
-// chains are the changes of each client, in their order.
+// chains holds the changes of each client, in their order.
 type chains map[int][]Change
 
 func chainsOf(changes []Change) chains {
@@ -40,7 +40,7 @@ func chainsOf(changes []Change) chains {
 	return c
 }
 
-// clients are the clients in order, so that violations are reported in the same order each time.
+// clients returns the clients in order, so that violations are reported in the same order each time.
 func (c chains) clients() []int {
 	var out []int
 	for client := range c {
@@ -50,7 +50,7 @@ func (c chains) clients() []int {
 	return out
 }
 
-// owners are the clients of the documents, by key.
+// owners returns the clients of the documents, by key.
 func (c chains) owners() map[int]int {
 	out := map[int]int{}
 	for client, chain := range c {
@@ -61,7 +61,7 @@ func (c chains) owners() map[int]int {
 	return out
 }
 
-// span is the minimum and the maximum number of changes of a chain that a read can contain. The read was
+// span returns the minimum and the maximum number of changes of a chain that a read can contain. The read was
 // sent at sent and its answer arrived at back.
 func span(chain []Change, sent, back int64) (least, most int) {
 	for i, x := range chain {
@@ -75,12 +75,12 @@ func span(chain []Change, sent, back int64) (least, most int) {
 	return least, most
 }
 
-// between reports that a cut of a chain would divide a transaction.
+// between reports whether a cut of a chain would divide a transaction.
 func between(chain []Change, cut int) bool {
 	return cut > 0 && cut < len(chain) && chain[cut].Together != 0 && chain[cut].Together == chain[cut-1].Together
 }
 
-// found is the list of the first violations.
+// found collects the first violations.
 type found []string
 
 func (f *found) bad(format string, args ...any) {
@@ -89,7 +89,7 @@ func (f *found) bad(format string, args ...any) {
 	}
 }
 
-// inOrder looks whether rows are in the order of a reader, nil for none.
+// inOrder checks that rows are in the order of a reader, nil for none.
 func (f *found) inOrder(rows []Row, order func(a, b Row) int) {
 	if order == nil {
 		return

@@ -5,27 +5,27 @@ import (
 	"slices"
 )
 
-// Op is a write of a value to a key, or a read of the key: an append to a list and a read
-// of all of it, or a write of a register and a read of that.
+// Op is a write of a value to a key, or a read of the key: an append to a list and a read of the whole list,
+// or a write of a register and a read of it.
 type Op struct {
 	Key   int
 	Write int   // the value; 0 = a read
 	Read  []int // what a read returned: a list, or the value of a register if it has one
 }
 
-// Outcome is what is known of a transaction.
+// Outcome is the outcome of a transaction as its client saw it.
 type Outcome uint8
 
 // The outcomes.
 const (
 	Committed Outcome = iota
 	Aborted
-	Unknown // the commit's outcome was not learned
+	Unknown // the commit is undetermined
 )
 
-// Txn is a transaction: what it did in its order, and what became of it. Begin and End are
-// when its first command was sent and when it was told that it is committed, on one
-// clock; without an End nothing follows from them.
+// Txn is a transaction: its operations in their order, and its outcome. Begin is the time when its first
+// command was sent, End the time when its commit was acknowledged, on one clock; without End the real-time
+// order is not checked.
 type Txn struct {
 	Ops        []Op
 	Outcome    Outcome
@@ -35,7 +35,7 @@ type Txn struct {
 // place is a value of a key.
 type place struct{ key, value int }
 
-// checker is a history and what was found out about it.
+// checker holds a history and the results of its analysis.
 type checker struct {
 	history []Txn
 	writer  map[place]int
@@ -43,7 +43,7 @@ type checker struct {
 	graph   [][]edge
 }
 
-// edge says that a transaction depends on another one.
+// edge is a dependency of one transaction on another.
 type edge struct {
 	to   int
 	kind kind
@@ -60,7 +60,7 @@ const (
 
 func (k kind) String() string { return [...]string{"ww", "wr", "rt", "rw"}[k] }
 
-// wrongMax is how many violations are told.
+// wrongMax bounds the number of violations that are reported.
 const wrongMax = 20
 
 func (c *checker) bad(format string, args ...any) {
@@ -75,7 +75,7 @@ func (c *checker) link(from, to int, k kind) {
 	}
 }
 
-// newChecker finds who wrote what.
+// newChecker records the writer of each value.
 func newChecker(history []Txn) *checker {
 	c := &checker{history: history, writer: map[place]int{}, graph: make([][]edge, len(history))}
 	for i, t := range history {
@@ -88,7 +88,7 @@ func newChecker(history []Txn) *checker {
 	return c
 }
 
-// finish adds what follows from times and looks for circles.
+// finish adds the real-time dependencies and looks for cycles.
 func (c *checker) finish() []string {
 	if len(c.wrong) == 0 {
 		c.realTime()
@@ -100,7 +100,7 @@ func (c *checker) finish() []string {
 // Lists judges transactions that append to lists.
 func Lists(history []Txn) []string {
 	c := newChecker(history)
-	last := map[place]bool{} // the last of its key that the transaction appended
+	last := map[place]bool{} // true for the last append of a transaction to a key
 	for _, t := range history {
 		mine := map[int]int{}
 		for _, o := range t.Ops {
@@ -124,7 +124,7 @@ func Lists(history []Txn) []string {
 	return c.finish()
 }
 
-// lists looks at the lists that a transaction read.
+// lists checks the lists that a transaction read.
 func (c *checker) lists(i int, t Txn, last map[place]bool, longest map[int][]int) {
 	own := map[int][]int{}
 	for _, o := range t.Ops {
@@ -166,8 +166,7 @@ func (c *checker) lists(i int, t Txn, last map[place]bool, longest map[int][]int
 	}
 }
 
-// orderLists says who appended after whom, who read whose append, and who read before whom
-// appended.
+// orderLists adds the ww, wr and rw dependencies of list keys to the graph.
 func (c *checker) orderLists(longest map[int][]int) {
 	for key, list := range longest {
 		for i := 1; i < len(list); i++ {
@@ -201,8 +200,8 @@ func (c *checker) orderLists(longest map[int][]int) {
 // no value.
 func Registers(history []Txn) []string {
 	c := newChecker(history)
-	after := map[place][]int{} // the transactions that wrote over a value that they had read
-	final := map[place]bool{}  // the last of its key that the transaction wrote
+	after := map[place][]int{} // the transactions that overwrote a value that they had read
+	final := map[place]bool{}  // true for the last write of a transaction to a key
 	for i, t := range history {
 		read, mine := map[int]int{}, map[int]int{}
 		for _, o := range t.Ops {
@@ -237,7 +236,7 @@ func Registers(history []Txn) []string {
 	return c.finish()
 }
 
-// value is what a register was read as, 0 for none.
+// value returns the value of a read register, 0 for none.
 func value(o Op) int {
 	if len(o.Read) == 0 {
 		return 0
@@ -245,7 +244,7 @@ func value(o Op) int {
 	return o.Read[0]
 }
 
-// registers looks at the registers that a transaction read.
+// registers checks the registers that a transaction read.
 func (c *checker) registers(i int, t Txn, after map[place][]int, final map[place]bool) {
 	mine, seen := map[int]int{}, map[int]int{}
 	for _, o := range t.Ops {

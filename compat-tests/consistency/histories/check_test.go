@@ -9,7 +9,8 @@ func read(key int, values ...int) Op { return Op{Key: key, Read: values} }
 func write(key, value int) Op        { return Op{Key: key, Write: value} }
 func txn(ops ...Op) Txn              { return Txn{Ops: ops} }
 
-// Each anomaly is found, as what it is, and what snapshot isolation allows is not.
+// TestCheck checks that each anomaly is found under its name, and that histories which snapshot isolation
+// allows have none.
 func TestCheck(t *testing.T) {
 	aborted := txn(write(1, 1))
 	aborted.Outcome = Aborted

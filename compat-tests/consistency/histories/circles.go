@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// realTime links who was told to be committed to those who began afterwards. Of those who
-// ended, only such are linked from after whose end none of the others both began and ended:
-// the rest follows.
+// realTime adds an edge from a transaction that was acknowledged to each one that began afterwards. Edges
+// that follow from others are left out: at each begin, front holds only the transactions that ended before it
+// and not before the begin of another such transaction.
 func (c *checker) realTime() {
 	var ended, all []int
 	for i, t := range c.history {
@@ -20,7 +20,7 @@ func (c *checker) realTime() {
 	}
 	slices.SortFunc(ended, func(a, b int) int { return cmp.Compare(c.history[a].End, c.history[b].End) })
 	slices.SortFunc(all, func(a, b int) int { return cmp.Compare(c.history[a].Begin, c.history[b].Begin) })
-	var front []int // those that have ended last
+	var front []int // those from which edges are added
 	for _, i := range all {
 		for len(ended) > 0 && c.history[ended[0]].End < c.history[i].Begin {
 			next := ended[0]
@@ -34,9 +34,9 @@ func (c *checker) realTime() {
 	}
 }
 
-// circles looks for circles in which each rw follows another kind. They are the circles of
-// a graph that has each transaction twice: node 2i may go on by any edge, node 2i+1 was
-// reached by rw and may not go on by rw.
+// circles looks for cycles in which each rw edge is followed by an edge of another kind. They are the cycles
+// of a graph that has each transaction twice: from node 2i any edge leads on; node 2i+1 was reached by an rw
+// edge, and no rw edge leads on from it.
 func (c *checker) circles() {
 	n := 2 * len(c.graph)
 	s := &strong{next: c.next, index: make([]int, n), low: make([]int, n), in: make([]bool, n)}
@@ -50,7 +50,7 @@ func (c *checker) circles() {
 	}
 }
 
-// next calls f for the nodes that an edge leads to from a node.
+// next calls f for the successors of a node.
 func (c *checker) next(v int, f func(to int, k kind)) {
 	for _, e := range c.graph[v/2] {
 		switch {
@@ -62,13 +62,13 @@ func (c *checker) next(v int, f func(to int, k kind)) {
 	}
 }
 
-// step is one of a circle.
+// step is an edge of a cycle.
 type step struct {
 	from int
 	kind kind
 }
 
-// circle is a shortest way from the first node of a group back to it.
+// circle returns a shortest cycle through the first node of a group.
 func (c *checker) circle(group []int) (way []step) {
 	within := map[int]bool{}
 	for _, v := range group {
@@ -99,7 +99,7 @@ func (c *checker) circle(group []int) (way []step) {
 	return way
 }
 
-// name says what a circle is.
+// name returns the name of the anomaly of a cycle, with the cycle.
 func (c *checker) name(way []step) string {
 	var count [4]int
 	var b strings.Builder
@@ -122,11 +122,11 @@ func (c *checker) name(way []step) string {
 	return fmt.Sprintf("%s: %s%d", name, b.String(), way[0].from)
 }
 
-// strong finds the groups of nodes that reach each other (Tarjan), without recursion that
-// grows with the graph.
+// strong finds the strongly connected components of a graph (Tarjan), without recursion that grows with the
+// graph.
 type strong struct {
 	next   func(v int, f func(to int, k kind))
-	index  []int // 0 = not seen
+	index  []int // 0 = not visited
 	low    []int
 	in     []bool // on the stack
 	stack  []int

@@ -7,7 +7,7 @@ type Cursor struct {
 	Own    []Row       // later writes of the transaction, to describe a wrong row
 	Rows   []Row
 	Order  func(a, b Row) int // nil = none
-	Ended  bool               // no further batch
+	Ended  bool               // all batches have been read
 }
 
 // Judge returns the violations.

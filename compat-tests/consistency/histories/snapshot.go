@@ -7,11 +7,11 @@ type Snapshot struct {
 	Rows       []Row
 	Sent, Back int64
 	Order      func(a, b Row) int // nil = none
-	Wants      func(r Row) bool   // its filter; nil = all
+	Wants      func(r Row) bool   // the filter of the read; nil = all
 }
 
-// cuts is the number of changes of a client in a snapshot: the minimum and the maximum that fit. They
-// differ if the changes between them are not visible in the rows.
+// cuts is the number of changes of a client in a snapshot: the minimum and the maximum that are consistent
+// with the rows. They differ if the changes between them are not visible in the rows.
 type cuts struct{ least, most int }
 
 // Judge returns the violations.
@@ -57,7 +57,7 @@ func (s *Snapshot) Judge() []string {
 // cut finds the prefixes of a client's chain that produce the rows.
 func (s *Snapshot) cut(wrong *found, client int, chain []Change, rows map[int]int) (out cuts, fits bool) {
 	least, most := span(chain, s.Sent, s.Back)
-	state, last := map[int]int{}, map[int]int{} // last is the change that put the state there
+	state, last := map[int]int{}, map[int]int{} // last is the change that set the state
 	differ := len(rows)
 	fewest, best := differ+len(chain)+1, 0
 	visible := func(key int) int {
@@ -97,7 +97,7 @@ func (s *Snapshot) cut(wrong *found, client int, chain []Change, rows map[int]in
 	return out, fits
 }
 
-// differs adds to wrong the documents whose row differs from the nearest moment.
+// differs reports the documents whose row differs from the nearest moment.
 func (s *Snapshot) differs(wrong *found, client int, had, later []Change, rows map[int]int) {
 	state := map[int]int{}
 	for _, x := range had {

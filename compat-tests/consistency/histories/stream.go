@@ -6,17 +6,17 @@ import "fmt"
 // Each change must come once. The changes of a client come in order. If change b was sent after change a
 // was acknowledged, b comes after a.
 type Stream struct {
-	Changes []Change // those that its pipeline lets through
+	Changes []Change // those that match its pipeline
 	Events  []Event
-	// Sent and Back are the times before and after the first open. Changes that were acknowledged before
-	// Sent do not come. Changes that were sent after Back come.
+	// Sent and Back are the times before and after the first open. The stream has no changes that were
+	// acknowledged before Sent, and all that were sent after Back.
 	Sent, Back int64
-	Complete   bool // it was read to its end, behind the last change
+	Complete   bool // the stream was read to its end, after the last change
 }
 
 // Event is a change in a stream.
 type Event struct {
-	Key, Version int // 0 = it is removed
+	Key, Version int // version 0 = the document was deleted
 	Time         uint64
 	// Before and After are the versions of its images, if it has them. If Looked is true, After was looked
 	// up later: it can be a later version, or 0 if the document no longer exists.
@@ -30,7 +30,7 @@ func (s *Stream) Judge() []string {
 	var wrong found
 	chains := chainsOf(s.Changes)
 	owners := chains.owners()
-	at := map[int]int{} // the next of each client
+	at := map[int]int{} // the next change of each client
 	is := make([]*Change, len(s.Events))
 	for i, e := range s.Events {
 		client, known := owners[e.Key]
@@ -59,7 +59,7 @@ func (e Event) matches(x Change) bool {
 	return e.Key == x.Key && (x.Removes && e.Version == 0 || !x.Removes && e.Version == x.Version)
 }
 
-// next finds the change of an event, which should be the next of its client's chain, -1 for none.
+// next finds the change of an event, normally the next of its client's chain; -1 for none.
 func (s *Stream) next(chain []Change, e Event, next int, begun bool) (n int, problem string) {
 	least, most := next, next
 	if !begun {
@@ -107,9 +107,9 @@ func (s *Stream) ends(wrong *found, chains chains, at map[int]int) {
 	}
 }
 
-// order looks whether times grow, transactions are in one piece, and causes come first.
+// order checks that times grow, that transactions are contiguous, and that causes come first.
 func (s *Stream) order(wrong *found, is []*Change) {
-	var earliest *Change // of those behind, the one that was acknowledged first
+	var earliest *Change // of the later events, the change that was acknowledged first
 	for i := len(is) - 1; i >= 0; i-- {
 		x := is[i]
 		if x == nil {
@@ -172,7 +172,7 @@ func (s *Stream) images(wrong *found, i int, e Event, chain []Change, n int) {
 	}
 }
 
-// later reports that a document had a version in the changes that follow, 0 for none.
+// later reports whether a document has a version, 0 for deleted, in the changes that follow.
 func later(chain []Change, key, version int) bool {
 	for _, x := range chain {
 		if x.Key == key && (version == 0 && x.Removes || version != 0 && !x.Removes && x.Version == version) {

@@ -50,8 +50,8 @@ func (f *fixture) conflict(err error) {
 	}
 }
 
-// refused is told how a statement ended that conflicts with a transaction that is committed by
-// now: with a conflict, or, if that one was at another server, its commit does.
+// refused checks that a statement fails with a conflict if a conflicting transaction has committed. If that
+// transaction was at another server, the commit fails instead.
 func (o *open) refused(err error) {
 	o.Helper()
 	if err == nil && o.several {
@@ -67,7 +67,7 @@ func (f *fixture) want(what string, got, want int) {
 	}
 }
 
-// value reads outside of transactions.
+// value reads a document outside of transactions.
 func (f *fixture) value(n int) int {
 	f.Helper()
 	var doc struct{ V int }
@@ -154,7 +154,7 @@ func TestAnomalies(t *testing.T) {
 				f.ok(err)
 				f.want("after", int(n), 2)
 			}},
-			// Snapshot isolation allows it, and so does MongoDB.
+			// Write skew: snapshot isolation allows it, and so does MongoDB.
 			{"G2-item write skew", func(a, b *open) {
 				f.want("a", a.read(1)+a.read(2), 30)
 				f.want("b", b.read(1)+b.read(2), 30)
@@ -163,10 +163,10 @@ func TestAnomalies(t *testing.T) {
 				f.ok(a.commit())
 				f.ok(b.commit())
 			}},
-			// A write without a transaction waits for one that has written the document.
+			// A write outside of transactions waits for a transaction that has written the document.
 			{"write outside", func(a, _ *open) {
 				if f.several {
-					return // it waits at the server of the transaction only: elsewhere that one is refused when it commits
+					return // the write waits only at the transaction's server; at another one the transaction fails to commit
 				}
 				f.ok(a.write(1, 11))
 				done := make(chan error, 1)

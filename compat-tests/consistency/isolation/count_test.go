@@ -10,14 +10,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// Documents come and go, in each transaction as many as the other; whoever counts them
-// counts the same number, with a filter and without.
+// TestCounts inserts and deletes documents, as many in each transaction: every count must be the same, with a
+// filter and without.
 func TestCounts(t *testing.T) { each(t, counts) }
 
 func counts(f *fixture) {
 	const documents, ids = 60, 1 << 16
 	for i := range documents {
-		_, err := f.coll.InsertOne(f.ctx, id(i*ids/documents)) // apart, so that the first ones are found too
+		_, err := f.coll.InsertOne(f.ctx, id(i*ids/documents)) // spread, so that the first ids are used too
 		f.ok(err)
 	}
 	var exchanged, counted atomic.Int64

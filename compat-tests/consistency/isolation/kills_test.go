@@ -19,9 +19,8 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// The workloads again, while the server is killed at random times and started
-// again: what was acknowledged is there, what was not is there as a whole or not
-// at all.
+// TestKills runs the workloads while the server is killed at random times and restarted: acknowledged writes
+// are there, and others are there as a whole or not at all.
 func TestKills(t *testing.T) {
 	testenv.SkipWithURI(t)
 	for round, began := 1, time.Now(); round == 1 || time.Since(began) < soak() && !t.Failed(); round++ {
@@ -31,8 +30,8 @@ func TestKills(t *testing.T) {
 	}
 }
 
-// soak is how long rounds are repeated: ten minutes in a night. Each round has a history of its own, as
-// the checkers take more time the longer it is.
+// soak returns the time for which rounds are repeated: ten minutes at night. Each round has a history of its
+// own, because the checkers take more time the longer it is.
 func soak() time.Duration {
 	if testenv.IsNightly() {
 		return 10 * time.Minute
@@ -40,8 +39,7 @@ func soak() time.Duration {
 	return 0
 }
 
-// killed runs a workload on a sharded collection of a server on disk that is
-// killed again and again.
+// killed runs a workload on a sharded collection of a server on disk that is killed repeatedly.
 func killed(t *testing.T, name string, work func(*fixture)) {
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute+2*duration())
 	defer cancel()
@@ -74,7 +72,7 @@ func killed(t *testing.T, name string, work func(*fixture)) {
 				if kills > 0 {
 					return
 				}
-				// A machine that is slow enough gets here first: kill it after its work.
+				// On a slow machine the server can be killed only after its work.
 			case <-time.After(300*time.Millisecond + rand.N(1500*time.Millisecond)):
 			}
 			if err := current.Load().Trouble(); err != nil {
@@ -97,8 +95,8 @@ func killed(t *testing.T, name string, work func(*fixture)) {
 	}
 }
 
-// lost reports an error that says that the server went away, in a run that kills
-// it: what the client asked for has happened or not.
+// lost reports whether an error is explained by the kill of the server, in a run that kills it: the operation
+// is undetermined.
 func (f *fixture) lost(err error) bool {
 	if f.kills == nil {
 		return false
@@ -110,24 +108,24 @@ func (f *fixture) lost(err error) bool {
 	case mongo.IsNetworkError(err), mongo.IsTimeout(err), errors.As(err, &selection):
 		return true
 	case errors.As(err, &pool):
-		// Who waits for a connection while another operation loses one is told so,
-		// without being counted among the network's errors: nothing was sent.
+		// An operation that waits for a connection while another one loses its connection gets this error,
+		// which does not count as a network error: nothing was sent.
 		return true
 	case errors.As(err, &server):
-		// A cursor of before; a server that is starting or stopping.
+		// A cursor from before the kill; a server that is starting or stopping.
 		return server.HasErrorCode(43) || server.HasErrorCode(91) || server.HasErrorCode(11600) ||
 			server.HasErrorLabel("TransientTransactionError")
 	}
 	return false
 }
 
-// cleared stands for what the driver tells who waited for a connection when the pool was
+// cleared represents the driver's error for an operation that waited for a connection when the pool was
 // cleared; its own type is not exported.
 type cleared struct{ error }
 
 func (cleared) Retryable() bool { return true }
 
-// TestLost: the client's errors that a kill explains, and the server's that it does not.
+// TestLost checks which errors of the client a kill explains, and which errors of the server it does not.
 func TestLost(t *testing.T) {
 	f := &fixture{T: t, kills: func(context.Context) {}}
 	for _, err := range []error{

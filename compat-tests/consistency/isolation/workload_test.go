@@ -22,7 +22,7 @@ import (
 
 const clients = 16
 
-// duration is how long a workload runs.
+// duration returns the duration of a workload.
 func duration() time.Duration {
 	return 2 * time.Second
 }
@@ -33,9 +33,9 @@ type fixture struct {
 	ctx    context.Context
 	client *mongo.Client
 	coll   *mongo.Collection
-	// several says that servers share the data, and the client goes to any of them.
+	// several reports that servers share the data, and the client uses any of them.
 	several bool
-	kills   func(ctx context.Context) // kills and restarts the server meanwhile, nil = does not
+	kills   func(ctx context.Context) // kills and restarts the server meanwhile, nil = no kills
 }
 
 // each runs a test on an unsharded collection and on one of seven shards.
@@ -119,13 +119,14 @@ func (f *fixture) transact(body func(ctx context.Context) error) (histories.Outc
 	return histories.Committed, nil
 }
 
-// transient reports an error after which a client begins its transaction anew.
+// transient reports whether an error has the label TransientTransactionError, after which a client retries
+// its transaction.
 func transient(err error) bool {
 	var server mongo.ServerError
 	return errors.As(err, &server) && server.HasErrorLabel("TransientTransactionError")
 }
 
-// Money moves between accounts; whoever looks sees none lost and none made.
+// TestBank moves money between accounts; every reader must see the same total.
 func TestBank(t *testing.T) { each(t, bank) }
 
 func bank(f *fixture) {
@@ -148,7 +149,7 @@ func bank(f *fixture) {
 	}
 	var moved, conflicts, looks atomic.Int64
 	f.run(func(c int, rng *rand.Rand) error {
-		if c < 3 { // one looks by find, one by aggregate, one outside of transactions
+		if c < 3 { // readers by find, by aggregate, and outside of transactions
 			var total int
 			look := func(ctx context.Context) (err error) {
 				if c != 1 {
@@ -204,8 +205,7 @@ func bank(f *fixture) {
 	}
 }
 
-// Transactions append to lists and read them; the lists show who came after
-// whom.
+// TestAppend runs transactions that append to lists and read them; the lists show the order of the appends.
 func TestAppend(t *testing.T) { each(t, appends) }
 
 func appends(f *fixture) {
@@ -214,7 +214,7 @@ func appends(f *fixture) {
 	var mu sync.Mutex
 	var history []histories.Txn
 	var values atomic.Int64
-	// appendTo and readOf are the two actions.
+	// appendTo and readOf run the two kinds of operations.
 	appendTo := func(ctx context.Context, a histories.Op) error {
 		_, err := f.coll.UpdateOne(ctx, id(a.Key), set("$push", "list", a.Write), options.UpdateOne().SetUpsert(true))
 		return err
@@ -237,7 +237,7 @@ func appends(f *fixture) {
 			}
 		}
 		var err error
-		if len(t.Ops) == 1 && t.Ops[0].Write != 0 { // a write of its own
+		if len(t.Ops) == 1 && t.Ops[0].Write != 0 { // a single write outside of a transaction
 			err = appendTo(f.ctx, t.Ops[0])
 		} else {
 			t.Outcome, err = f.transact(func(ctx context.Context) error {
@@ -291,19 +291,17 @@ func appends(f *fixture) {
 	}
 }
 
-// register is one document, and what clients do to it.
+// register is an operation on one document.
 type register struct {
 	key, value int
 	kind       string // read, write, swap
 	old        int    // swap writes value only over it
 }
 
-// noAnswer is the output of a write whose answer never came: it takes effect some
-// time after the call, or never.
+// noAnswer is the output of an undetermined write: it takes effect some time after the call, or never.
 const noAnswer = -1
 
-// Single documents, read, written and swapped by many clients, behave as if one
-// client did one thing after the other.
+// TestRegisters checks that single documents, read, written and swapped by many clients, are linearizable.
 func TestRegisters(t *testing.T) { each(t, registers) }
 
 func registers(f *fixture) {
@@ -329,7 +327,7 @@ func registers(f *fixture) {
 			case "write":
 				return true, in.value
 			}
-			if output.(int) == noAnswer { // it may have been too late, or never there
+			if output.(int) == noAnswer { // undetermined; if the old value does not match, it has no effect
 				if now == in.old {
 					return true, in.value
 				}
@@ -341,7 +339,7 @@ func registers(f *fixture) {
 			return true, in.value
 		},
 	}
-	// Only such reads are never taken back: others see writes that are not on disk yet.
+	// Only linearizable reads are never taken back: others can return writes that are not on disk yet.
 	coll := f.coll.Clone(options.Collection().SetReadConcern(readconcern.Linearizable()))
 	const keys = 6
 	for k := range keys {
@@ -350,7 +348,7 @@ func registers(f *fixture) {
 	}
 	var mu sync.Mutex
 	var history []porcupine.Operation
-	var seat atomic.Int64 // a client that had no answer goes on as another one
+	var seat atomic.Int64 // a client without a reply continues under a new number
 	began := time.Now()
 	f.run(func(c int, rng *rand.Rand) error {
 		in := register{key: rng.IntN(keys), value: rng.IntN(5), old: rng.IntN(5), kind: []string{"read", "write", "swap"}[rng.IntN(3)]}

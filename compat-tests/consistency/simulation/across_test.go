@@ -7,19 +7,18 @@ import (
 	"testing"
 )
 
-// TestMain lets the heap grow: a server and its clients live on little memory, and would
-// spend a tenth of their time on collecting it.
+// TestMain makes garbage collection rarer: a server and its clients need little memory, and would spend a
+// tenth of their time on collecting it.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
 	os.Exit(m.Run())
 }
 
-// across runs seeds from the first one until one fails or enough have run. enough is asked,
-// and done told, in between.
+// across runs seeds from the first one until one fails or enough returns true, which is called before each
+// seed. The function that run returns is called after it.
 //
-// Three of four seeds have one core: waking others costs a third of the time, and what goroutines
-// do in turns finds nearly all. The fourth has two. More is due at night: that is divided among
-// processes.
+// Three of four seeds run on one core: waking other cores costs a third of the time, and taking turns finds
+// nearly all bugs. The fourth has two. More is due at night: that is divided among processes.
 func across(t *testing.T, first uint64, enough func() bool, run func(t *testing.T, seed uint64) (done func())) {
 	t.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
@@ -29,7 +28,7 @@ func across(t *testing.T, first uint64, enough func() bool, run func(t *testing.
 	}
 }
 
-// scratch is a folder for a server, which is gone when a seed has been run: there are many.
+// scratch returns a folder for a server. remove deletes it after the seed has been run: there are many.
 func scratch(t *testing.T) (dir string, remove func()) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "simulation")

@@ -10,10 +10,10 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// canarySeeds is after how many seeds a planted bug must have been found.
+// canarySeeds is the number of seeds within which a planted bug must be found.
 const canarySeeds = 20
 
-// TestCanary plants bugs, each of which must be found, as what it is.
+// TestCanary plants bugs, each of which must be found with its own message.
 func TestCanary(t *testing.T) {
 	for _, x := range []struct {
 		name, sign string
@@ -44,19 +44,19 @@ func TestCanary(t *testing.T) {
 
 // write is a write of a transaction: to a key, or to the change log.
 type write struct {
-	key     []byte // nil = to the log
+	key     []byte // nil = to the change log
 	deletes bool
-	number  int // in its transaction
+	number  int // position in its transaction
 }
 
-// planted leaves out one in fifty of some writes.
+// planted drops one in fifty of some writes.
 func planted(which func(w *write) bool) func(storage.Store) storage.Store {
 	return func(s storage.Store) storage.Store {
 		return &forgetful{Store: s, which: which, rng: rand.New(rand.NewPCG(1, 1))}
 	}
 }
 
-// late is a store whose transactions have no fixed state to read.
+// late is a store whose transactions do not read from a fixed snapshot.
 type late struct{ storage.Store }
 
 // Begin implements storage.Store.
@@ -72,7 +72,7 @@ type lateTxn struct{ storage.Txn }
 
 func (t lateTxn) Snapshot() storage.Reader { return t.Txn }
 
-// forgetful is a store that leaves out some writes.
+// forgetful is a store that drops some writes.
 type forgetful struct {
 	storage.Store
 	which func(w *write) bool
@@ -89,14 +89,14 @@ func (f *forgetful) Begin(ctx context.Context, o storage.TxnOptions) (storage.Tx
 	return &forgetfulTxn{Txn: t, of: f}, nil
 }
 
-// forgetfulTxn is a transaction of it.
+// forgetfulTxn is a transaction of a forgetful store.
 type forgetfulTxn struct {
 	storage.Txn
 	of     *forgetful
 	number int
 }
 
-// forgets draws whether a write is left out.
+// forgets draws whether a write is dropped.
 func (t *forgetfulTxn) forgets(w *write) bool {
 	t.number++
 	w.number = t.number
@@ -126,8 +126,8 @@ func (t *forgetfulTxn) AppendLog(stream, record []byte) error {
 	return t.Txn.AppendLog(stream, record)
 }
 
-// TestAgain runs seeds twice and prints how often all went the same way: no test, as Go
-// decides some of it.
+// TestAgain runs seeds twice and logs how many runs were identical. It does not fail, because the Go runtime
+// decides some of that.
 func TestAgain(t *testing.T) {
 	same, cut := 0, 0
 	const seeds = 5

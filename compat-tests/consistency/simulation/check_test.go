@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// found is what a server has.
+// found holds the contents of a server.
 type found struct {
 	counted map[place]*counted
 	ledger  map[int64]bool
@@ -31,8 +31,8 @@ func (c *client) all(coll string) (rows []bson.Raw) {
 	return nil
 }
 
-// check compares what a server has with the model. fresh says that it has just started:
-// what nobody knew of is settled by what is there.
+// check compares the contents of a server with the model. If fresh is set, the server has just started: its
+// contents resolve the undetermined writes.
 func (w *world) check(fresh bool) *found {
 	c := w.newClient(900)
 	defer c.hangUp()
@@ -101,7 +101,7 @@ func (w *world) checkLedger(c *client, f *found, fresh bool) {
 	}
 }
 
-// checkThings compares the documents that come and go.
+// checkThings compares the documents that are inserted and deleted.
 func (w *world) checkThings(c *client, f *found, fresh bool) {
 	for _, raw := range c.all(things) {
 		id, v := raw.Lookup("_id").AsInt64(), raw.Lookup("v").AsInt64()
@@ -131,7 +131,7 @@ func (w *world) checkThings(c *client, f *found, fresh bool) {
 	}
 }
 
-// validate lets the server compare indexes and counts with the documents.
+// validate runs the command validate, which compares indexes and counts with the documents.
 func (w *world) validate(c *client, coll string) {
 	r, err := c.run(bson.D{{Key: "validate", Value: coll}, {Key: "full", Value: true}})
 	if valid, ok := r.at("valid").BooleanOK(); err != nil || !ok || !valid {
@@ -145,12 +145,12 @@ func (w *world) validate(c *client, coll string) {
 	}
 }
 
-// rests is how long budgets are not charged when no job of the server is under way.
+// rests is the interval of polls for unchanged charges, which show that no job of the server is running.
 const rests = 5 * time.Second
 
-// charges compares what replies said they cost with what budgets were charged, while nobody
-// else asks for anything. What the last life left to do, as a split that has not settled, is
-// charged too and no reply tells of it: it waits for the end of that.
+// charges compares the charges in replies with those of the budgets, while there are no other requests. Jobs
+// that the last life has left, such as an unsettled split, are also charged but appear in no reply: charges
+// waits for their end first.
 func (w *world) charges() {
 	c := w.newClient(901)
 	defer c.hangUp()
@@ -189,7 +189,7 @@ func (w *world) charges() {
 	}
 }
 
-// budget lets clients ask for more than there is, and compares what they got with the rate.
+// budget lets clients send more than the budget, and compares the charges with the rate.
 func (w *world) budget() {
 	const rate, seconds, clients, dearest = 400, 4, 4, 60
 	c := w.newClient(904)
@@ -204,7 +204,7 @@ func (w *world) budget() {
 	}
 	r, err := c.run(bson.D{{Key: "customAction", Value: "UpdateCollection"}, {Key: "collection", Value: counters}, {Key: "offerThroughput", Value: rate}})
 	if err != nil || r.code() != 0 {
-		return // it has more partitions than so little can be divided by
+		return // a rate so low cannot be divided among its partitions
 	}
 	before, begun := spent(), time.Now()
 	var group sync.WaitGroup
@@ -219,7 +219,7 @@ func (w *world) budget() {
 		})
 	}
 	group.Wait()
-	// A request begins while anything is left, and pays afterwards.
+	// A request is admitted while anything is left, and is charged afterwards.
 	if got := spent() - before; got > rate*(time.Since(begun).Seconds()+1)+clients*dearest {
 		w.bad("%.0f RU were spent in %v of %d RU/s", got, time.Since(begun), rate)
 	}

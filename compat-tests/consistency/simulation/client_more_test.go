@@ -8,10 +8,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// thingsEach is how many documents that come and go a client has.
+// thingsEach is the number of a client's documents that it inserts and deletes.
 const thingsEach = 20
 
-// thing makes, changes or removes a document of the client's own.
+// thing inserts, updates or deletes a document of the client's own.
 func (c *client) thing() {
 	id := int64(c.number*thingsEach + c.rng.IntN(thingsEach))
 	m := c.w.model
@@ -44,7 +44,7 @@ func (c *client) thing() {
 	c.w.note("client %d: thing %d becomes %d: %d", c.number, id, version, o)
 }
 
-// document is one that comes and goes: all follows from its version.
+// document returns a document of things: all of it follows from its version.
 func document(id, version int64) bson.D {
 	tags := bson.A{}
 	for i := range version % 4 {
@@ -53,7 +53,7 @@ func document(id, version int64) bson.D {
 	return bson.D{{Key: "_id", Value: id}, {Key: "v", Value: version}, {Key: "tags", Value: tags}, {Key: "filler", Value: string(make([]byte, version*37%900))}}
 }
 
-// sameThing compares a document with what is known of it.
+// sameThing compares the version of a document with the model.
 func (m *model) sameThing(id, version int64) error {
 	x := m.things[id]
 	if x == nil {
@@ -65,7 +65,7 @@ func (m *model) sameThing(id, version int64) error {
 	return fmt.Errorf("thing %d has version %d; acknowledged is %d, possible %v", id, version, x.known, x.maybe)
 }
 
-// mortal inserts a document that expires, or looks for those that must be there yet.
+// mortal inserts a document that expires, or checks those that must not have expired yet.
 func (c *client) mortal() {
 	m := c.w.model
 	if c.rng.IntN(3) == 0 {
@@ -85,7 +85,7 @@ func (c *client) mortal() {
 	m.expires[id] = mortal{at, o}
 }
 
-// lookMortals compares the documents that expire with the clock on the wall.
+// lookMortals compares the expiring documents with the wall clock.
 func (c *client) lookMortals() {
 	m := c.w.model
 	m.mu.Lock()
@@ -119,7 +119,7 @@ func (c *client) lookMortals() {
 	}
 }
 
-// tick looks at the clock on the wall.
+// tick reads the wall clock.
 func (w *world) tick() {
 	w.model.mu.Lock()
 	defer w.model.mu.Unlock()
@@ -128,7 +128,7 @@ func (w *world) tick() {
 	}
 }
 
-// shape changes how collections lie until the life ends.
+// shape changes the structure of collections until the life ends.
 func (c *client) shape() {
 	defer c.hangUp()
 	for !c.net.dead.Load() {

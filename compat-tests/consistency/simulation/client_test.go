@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// client is one that works for a life of the server.
+// client is a client for one life of the server.
 type client struct {
 	*line
 	w       *world
@@ -32,7 +32,7 @@ func (c *client) in(cmd bson.D, more ...bson.E) bson.D {
 	return append(cmd, more...)
 }
 
-// run sends a command on the database and takes its charge down.
+// run sends a command to the database and records its charge.
 func (c *client) run(cmd bson.D) (reply, error) { return c.runOn(db, cmd) }
 
 func (c *client) runOn(name string, cmd bson.D) (reply, error) {
@@ -74,10 +74,10 @@ func (c *client) live() {
 	}
 }
 
-// tries is how often a client sends a command whose answer does not come.
+// tries is the number of times that a client sends a command that gets no reply.
 const tries = 3
 
-// retried sends a statement again while no answer comes, as drivers do.
+// retried repeats a statement while no reply comes, as drivers do.
 func (c *client) retried(cmd bson.D) (reply, error) {
 	c.txn++
 	for try := 1; ; try++ {
@@ -91,7 +91,7 @@ func (c *client) retried(cmd bson.D) (reply, error) {
 	}
 }
 
-// judge says what an answer to a write means, and takes down what must not be.
+// judge returns the outcome of a write by its reply, and records unexpected errors.
 func (c *client) judge(what string, r reply, err error) outcome {
 	switch code := r.code(); {
 	case err != nil:
@@ -119,7 +119,7 @@ func (c *client) place() place {
 	return place{[]string{counters, counters, plain}[c.rng.IntN(3)], int64(c.rng.IntN(countersDocs))}
 }
 
-// change is the update of a document by a token.
+// change returns the update of a document by a token.
 func change(p place, token int64) bson.D {
 	return bson.D{{Key: "update", Value: p.coll}, {Key: "updates", Value: bson.A{bson.D{{Key: "q", Value: p.filter()}, {Key: "u", Value: bson.D{
 		{Key: "$inc", Value: bson.D{{Key: "n", Value: int64(1)}}}, {Key: "$push", Value: bson.D{{Key: "log", Value: token}}}}}}}}}
@@ -143,7 +143,8 @@ func (c *client) bump() {
 	c.w.note("client %d: change %d of %v: %d", c.number, token, p, o)
 }
 
-// transact changes two documents and notes it in the ledger, all or nothing. Some read by batches meanwhile.
+// transact changes two documents and adds an entry to the ledger, atomically. Some transactions also read in
+// batches meanwhile.
 func (c *client) transact() {
 	a, b := c.place(), c.place()
 	if a == b {
@@ -194,7 +195,7 @@ func (c *client) statements(in inside, token int64, a, b place) (ok bool) {
 		return false
 	}
 	var cursor *browse
-	opened := -1 // before which statement
+	opened := -1 // the statement before which the cursor is opened
 	if c.rng.IntN(2) == 0 {
 		cursor, opened = c.newBrowse(a.coll), c.rng.IntN(3)
 	}
@@ -219,7 +220,7 @@ func (c *client) statements(in inside, token int64, a, b place) (ok bool) {
 	return cursor == nil || good(cursor.end(c, in))
 }
 
-// commit commits, again while nobody knows.
+// commit commits, and repeats that while the outcome is undetermined.
 func (c *client) commit() outcome {
 	life := c.w.life
 	for try := 1; ; try++ {
@@ -244,7 +245,7 @@ func (c *client) commit() outcome {
 	}
 }
 
-// concern draws how a read is to be sure.
+// concern draws a read concern.
 func (c *client) concern() bson.E {
 	level := []string{"local", "majority", "linearizable", "available"}[c.rng.IntN(4)]
 	return bson.E{Key: "readConcern", Value: bson.D{{Key: "level", Value: level}}}
@@ -267,7 +268,7 @@ func (c *client) read() {
 	c.look(p.coll, rows[0], map[place][]int64{p: must})
 }
 
-// mayFail reports that a command has failed as it may.
+// mayFail reports whether a command has failed with an error that is allowed.
 func (c *client) mayFail(what string, r reply) bool {
 	switch code := r.code(); {
 	case code == 0:
@@ -322,7 +323,7 @@ func (c *client) scan() {
 		time.Sleep(time.Duration(c.rng.IntN(50)) * time.Millisecond)
 		r, err = c.run(bson.D{{Key: "getMore", Value: cursor}, {Key: "collection", Value: coll}, {Key: "batchSize", Value: 5}})
 		if err == nil && (r.code() == 43 || r.code() == 175) {
-			return // it was resharded meanwhile
+			return // the collection was resharded meanwhile
 		}
 	}
 	c.w.count(&c.w.counts.reads)

@@ -22,7 +22,7 @@ type browse struct {
 // inside sends a command within the transaction.
 type inside func(cmd bson.D) (reply, error)
 
-// newBrowse draws one.
+// newBrowse draws a browse.
 func (c *client) newBrowse(coll string) *browse {
 	b := &browse{coll: coll, hint: bson.D{{Key: []string{"$natural", "n", "n"}[c.rng.IntN(3)], Value: 1}}}
 	b.Opened = map[int]int{}
@@ -32,7 +32,7 @@ func (c *client) newBrowse(coll string) *browse {
 	return b
 }
 
-// rows are the documents of a reply.
+// rows returns the documents of a reply.
 func (b *browse) rows(r reply) (out []histories.Row) {
 	for _, raw := range r.rows() {
 		out = append(out, histories.Row{Key: int(raw.Lookup("_id").AsInt64()), Version: int(raw.Lookup("n").AsInt64())})
@@ -40,7 +40,7 @@ func (b *browse) rows(r reply) (out []histories.Row) {
 	return out
 }
 
-// open reads all documents at once, and opens the cursor, which has to give the same.
+// open reads all documents at once, and opens the cursor, which has to return the same.
 func (b *browse) open(c *client, in inside) (reply, error) {
 	find := bson.D{{Key: "find", Value: b.coll}, {Key: "hint", Value: b.hint}}
 	if b.Order != nil {
@@ -79,7 +79,7 @@ func (b *browse) more(c *client, in inside, most int) (r reply, err error) {
 	return r, nil
 }
 
-// wrote notes that the transaction has changed a document.
+// wrote records that the transaction has changed a document.
 func (b *browse) wrote(p place) {
 	if p.coll == b.coll {
 		key := int(p.id)
@@ -87,7 +87,7 @@ func (b *browse) wrote(p place) {
 	}
 }
 
-// end reads the rest and judges all.
+// end reads the rest and checks all rows.
 func (b *browse) end(c *client, in inside) (reply, error) {
 	r, err := b.more(c, in, 100)
 	for _, text := range b.Judge() {

@@ -21,16 +21,16 @@ type disk struct {
 
 	mu      sync.Mutex
 	rng     *rand.Rand
-	slowest time.Duration // a sync of the log takes up to so long
+	slowest time.Duration // the maximum duration of a sync of the log
 	failAt  int           // the number of the write operation that fails, 0 = none
 	ops     int
 	failed  bool
-	halt    func()     // ends the life where the process would end
-	left    *vfs.MemFS // what was on the disk then
+	halt    func()     // called where the process would end
+	left    *vfs.MemFS // the contents of the disk at that moment
 }
 
-// MaybeError implements errorfs.Injector. Nothing takes time here: those who wait for a lock
-// that is held meanwhile would keep the virtual time from going on.
+// MaybeError implements errorfs.Injector. It does not sleep: a caller that sleeps may hold a lock, and
+// waiting for a lock stops virtual time.
 func (d *disk) MaybeError(op errorfs.Op) error {
 	if op.Kind.ReadOrWrite() == errorfs.OpIsRead {
 		return nil
@@ -46,8 +46,8 @@ func (d *disk) MaybeError(op errorfs.Op) error {
 	case op.Kind == errorfs.OpRemove, strings.HasSuffix(op.Path, ".sst"), strings.HasSuffix(op.Path, "SYNCED"):
 		return syscall.EIO
 	}
-	// The process would end here, with the log or the manifest unwritten (TestLogThatFails of
-	// package pebblekv); this one goes on, unheard.
+	// The process would end here, with the log or the manifest unwritten (TestLogThatFails of package
+	// pebblekv). This one goes on, but clients get nothing from it.
 	d.halt()
 	return nil
 }
@@ -55,24 +55,24 @@ func (d *disk) MaybeError(op errorfs.Op) error {
 // String implements errorfs.Injector.
 func (d *disk) String() string { return "disk" }
 
-// heal ends the faults: what a server does that has lost its power is of no interest.
+// heal ends the faults: they do not matter after a power cut.
 func (d *disk) heal() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.failAt, d.slowest = 0, time.Nanosecond
 }
 
-// fs is the disk as the store sees it.
+// fs returns the disk as the store sees it.
 func (d *disk) fs() vfs.FS { return errorfs.Wrap(d.files, d) }
 
-// slow is a store that takes its time.
+// slow is a store with delays.
 type slow struct {
 	*faultkv.Store
 	disk *disk
 }
 
-// slowed makes commits of documents and syncs wait: others go on in between. Background
-// work commits with locks held that others wait for, so it is spared.
+// slowed delays commits of documents, and syncs, so that other clients run in between. Background work is not
+// delayed, because it commits while it holds locks.
 func slowed(s storage.Store, d *disk, seed uint64) storage.Store {
 	var rules []faultkv.Rule
 	document := func(key []byte) bool { return len(key) > 0 && key[0] == 'r' }

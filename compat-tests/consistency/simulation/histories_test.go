@@ -20,19 +20,18 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// hotDocs is how many documents of a collection histories are about: few, so that
-// transactions meet.
+// hotDocs is the number of documents of a collection in histories: few, so that transactions conflict.
 const hotDocs = 8
 
 func (w *world) hotDocs() int {
 	return cmp.Or(w.plan.hotDocs, hotDocs)
 }
 
-// recorder has the histories of one simulation: of the lists log and of the registers v.
+// recorder holds the histories of one simulation: of the lists log and of the registers v.
 type recorder struct {
 	mu               sync.Mutex
 	lists, registers []histories.Txn
-	operations       int // of those that committed
+	operations       int // of committed transactions
 }
 
 func (r *recorder) add(register bool, t histories.Txn) {
@@ -48,7 +47,7 @@ func (r *recorder) add(register bool, t histories.Txn) {
 	}
 }
 
-// key is a document as histories name it.
+// key returns the key of a document in histories.
 func (p place) key() int {
 	if p.coll == plain {
 		return 100 + int(p.id)
@@ -61,13 +60,13 @@ func (c *client) hot() place {
 	return place{[]string{counters, plain}[c.rng.IntN(2)], int64(c.rng.IntN(c.w.hotDocs()))}
 }
 
-// set writes the register of a document.
+// set returns a write of the register of a document.
 func set(p place, value int) bson.D {
 	return bson.D{{Key: "update", Value: p.coll}, {Key: "updates", Value: bson.A{bson.D{{Key: "q", Value: p.filter()},
 		{Key: "u", Value: bson.D{{Key: "$set", Value: bson.D{{Key: "v", Value: value}}}}}}}}}
 }
 
-// valuesOf are what a read found: the list, or the register's value.
+// valuesOf returns the values of a read: the list, or the register's value.
 func valuesOf(r reply, register bool) (out []int) {
 	for _, raw := range r.rows() {
 		var d struct {
@@ -106,7 +105,7 @@ func (c *client) remember(to *recorder) {
 	}
 }
 
-// write is the command of a write, which is added to the transaction.
+// write adds a write to the transaction, and returns its command.
 func (c *client) write(t *histories.Txn, register bool) bson.D {
 	c.w.model.mu.Lock()
 	c.w.model.next++
@@ -120,13 +119,13 @@ func (c *client) write(t *histories.Txn, register bool) bson.D {
 	return change(p, value)
 }
 
-// alone is a write of its own.
+// alone runs a write outside of a transaction.
 func (c *client) alone(t *histories.Txn, register bool) {
 	r, err := c.retried(c.write(t, register))
 	t.Outcome = map[outcome]histories.Outcome{done: histories.Committed, refused: histories.Aborted, unknown: histories.Unknown}[c.judge("a write", r, err)]
 }
 
-// together is a transaction of reads and writes.
+// together runs a transaction of reads and writes.
 func (c *client) together(t *histories.Txn, register bool) {
 	c.txn++
 	t.Outcome = histories.Aborted
@@ -160,7 +159,7 @@ func (c *client) together(t *histories.Txn, register bool) {
 	t.Outcome = map[outcome]histories.Outcome{done: histories.Committed, refused: histories.Aborted, unknown: histories.Unknown}[c.commit()]
 }
 
-// recorded is a simulation that records histories; it returns what is wrong with them.
+// recorded runs a simulation that records histories, and returns the violations.
 func recorded(t *testing.T, seed uint64, p plan) (wrong []string, operations int, sum counts) {
 	dir, remove := scratch(t)
 	defer remove()
@@ -239,8 +238,8 @@ func TestHistories(t *testing.T) {
 	})
 }
 
-// TestHistoriesCanary: without the check of conflicts at the commit, updates are lost, and
-// that is found.
+// TestHistoriesCanary removes the check for conflicts at commit, so that updates are lost, and checks that
+// this is found.
 func TestHistoriesCanary(t *testing.T) {
 	for seed := range uint64(canarySeeds) {
 		wrong, _, _ := recorded(t, 1+seed, plan{hotDocs: 2, wrap: func(s storage.Store) storage.Store { return reckless{s} }})
@@ -252,7 +251,7 @@ func TestHistoriesCanary(t *testing.T) {
 	t.Errorf("%d seeds did not find it", canarySeeds)
 }
 
-// reckless is a store that commits what conflicts.
+// reckless is a store that commits conflicting transactions.
 type reckless struct{ storage.Store }
 
 // Begin implements storage.Store.
@@ -264,7 +263,7 @@ func (s reckless) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn,
 	return &recklessTxn{Txn: t, s: s.Store}, nil
 }
 
-// recklessTxn remembers what it wrote.
+// recklessTxn records its writes.
 type recklessTxn struct {
 	storage.Txn
 	s      storage.Store

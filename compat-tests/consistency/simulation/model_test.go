@@ -9,14 +9,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// The collections. Of counters and plain the documents are there from the beginning; each
-// counts its changes in n and has the token of each in log.
+// The collections. The documents of counters and plain exist from the beginning; each counts its changes in n
+// and has the token of each change in log.
 const (
 	db       = "sim"
 	counters = "counters" // on several partitions, with few request units
 	plain    = "plain"    // on one, without a limit
 	ledger   = "ledger"   // a document for each transaction
-	things   = "things"   // documents that come and go
+	things   = "things"   // documents that are inserted and deleted
 	expiring = "expiring" // documents that expire
 )
 
@@ -26,46 +26,46 @@ const (
 	expireEvery  = time.Second
 )
 
-// outcome is what is known about a change.
+// outcome is the state of a change.
 type outcome uint8
 
 const (
-	open    outcome = iota // asked for, and not answered yet
+	open    outcome = iota // sent, and not answered yet
 	done                   // acknowledged
-	refused                // for certain not made
-	unknown                // nobody was told
+	refused                // certainly not made
+	unknown                // undetermined
 )
 
-// place is a document.
+// place identifies a document.
 type place struct {
 	coll string
 	id   int64
 }
 
-// record is what is known about a document that counts its changes.
+// record holds the changes of a document that counts them.
 type record struct {
 	tokens  map[int64]outcome
 	longest []int64 // the longest log that was seen in this life
 }
 
-// thing is what is known about a document that comes and goes: its version, 0 if it is not
-// there, and those it may have as well.
+// thing holds the expected version of a document that is inserted and deleted, 0 if it does not exist, and
+// other versions that it may have.
 type thing struct {
 	known int64
 	maybe []int64
 }
 
-// model is what the clients know together.
+// model holds the expected state, shared by all clients.
 type model struct {
 	mu      sync.Mutex
 	records map[place]*record
-	entries map[int64]outcome // of the ledger
+	entries map[int64]outcome // entries of the ledger
 	things  map[int64]*thing
 	expires map[int64]mortal
-	wall    time.Time // the latest that the clock on the wall has shown
+	wall    time.Time // the latest time that the wall clock has shown
 	next    int64     // the next token
-	charged float64   // what replies of this life have said
-	replies int       // how many they were
+	charged float64   // the sum of the charges in replies of this life
+	replies int       // the number of these replies
 }
 
 // mortal is a document that expires.
@@ -84,12 +84,12 @@ func newModel() *model {
 	return m
 }
 
-// filter finds a document.
+// filter returns the filter for a document.
 func (p place) filter() bson.D {
 	return bson.D{{Key: "_id", Value: p.id}, {Key: "k", Value: p.id % 7}, {Key: "g", Value: p.id % 5}}
 }
 
-// token is the name of a new change of some documents.
+// token returns the token of a new change of some documents.
 func (m *model) token(places ...place) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -100,7 +100,7 @@ func (m *model) token(places ...place) int64 {
 	return m.next
 }
 
-// settle says what became of a change.
+// settle sets the outcome of a change.
 func (m *model) settle(token int64, o outcome, places ...place) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -109,7 +109,7 @@ func (m *model) settle(token int64, o outcome, places ...place) {
 	}
 }
 
-// acknowledged are the changes of a document that everybody must see from now on.
+// acknowledged returns the acknowledged changes of a document, which every later read must return.
 func (m *model) acknowledged(p place) (out []int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -130,8 +130,8 @@ type counted struct {
 	Log []int64
 }
 
-// look compares a document that was read with what is known; must has the changes that
-// were acknowledged when the read began. A later life may have lost what nobody acknowledged.
+// look compares a document that was read with the model; must has the changes that were acknowledged when the
+// read began. A later life may have lost changes that were not acknowledged.
 func (m *model) look(p place, d *counted, must []int64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -168,8 +168,8 @@ func (m *model) look(p place, d *counted, must []int64) error {
 	return nil
 }
 
-// restarted settles what was unknown by what a new life has: what is not there will not
-// come any more.
+// restarted resolves undetermined changes by the contents of a new life: changes that are not there will
+// never be.
 func (m *model) restarted(p place, d *counted) error {
 	m.mu.Lock()
 	r := m.records[p]

@@ -17,7 +17,7 @@ import (
 type network struct {
 	waiting chan net.Conn
 	closed  chan struct{}
-	dead    atomic.Bool // the power has failed: nothing that comes is heard any more
+	dead    atomic.Bool // the power has failed: later messages are lost
 }
 
 func newNetwork() *network {
@@ -44,16 +44,16 @@ func (n *network) Close() error {
 
 func (n *network) Addr() net.Addr { return address{} }
 
-// address is everybody's.
+// address is the address of all connections.
 type address struct{}
 
 func (address) Network() string { return "pipe" }
 func (address) String() string  { return "simulation:27017" }
 
-// errLost says that a connection broke, or the server, before the answer came.
+// errLost reports that the connection broke, or the server ended, before the reply came.
 var errLost = errors.New("no answer")
 
-// line is a client's connection, which is made again when it is lost.
+// line is a client's connection, which is reopened after it was lost.
 type line struct {
 	net  *network
 	rng  *rand.Rand
@@ -61,7 +61,7 @@ type line struct {
 	loss float64 // the probability that a message is lost, with its connection
 }
 
-// ask sends a command and waits for its reply. Errors: errLost.
+// Sends a command and waits for its reply. Errors: errLost.
 func (l *line) ask(db string, cmd bson.D) (reply, error) {
 	if err := l.dial(); err != nil {
 		return reply{}, err
@@ -73,7 +73,7 @@ func (l *line) ask(db string, cmd bson.D) (reply, error) {
 	l.travel()
 	lose := l.rng.Float64() < l.loss
 	if lose && l.rng.IntN(3) == 0 {
-		l.hangUp() // before it was sent
+		l.hangUp() // before the command was sent
 		return reply{}, errLost
 	}
 	if err := l.conn.Send(db, text, 0); err != nil {
@@ -116,10 +116,10 @@ func (l *line) dial() error {
 	return nil
 }
 
-// travel is the time of a message.
+// travel waits for the latency of a message.
 func (l *line) travel() { time.Sleep(time.Duration(l.rng.IntN(400)) * time.Microsecond) }
 
-// hangUp ends the connection.
+// hangUp closes the connection.
 func (l *line) hangUp() {
 	if l.conn != nil {
 		_ = l.conn.Close()
@@ -127,16 +127,16 @@ func (l *line) hangUp() {
 	}
 }
 
-// reply is what a server answers.
+// reply is the reply of a server.
 type reply struct{ bson.Raw }
 
-// at is a field, zero if it is missing.
+// at returns a field, zero if it is missing.
 func (r reply) at(path ...string) bson.RawValue {
 	v, _ := r.LookupErr(path...)
 	return v
 }
 
-// code is that of the error, of the command or of its first write, 0 for none.
+// code returns the error code of the command or of its first write, 0 for none.
 func (r reply) code() int {
 	if n, ok := r.at("code").AsInt64OK(); ok {
 		return int(n)
@@ -145,7 +145,7 @@ func (r reply) code() int {
 	return int(n)
 }
 
-// label reports that the error has a label.
+// label reports whether the error has a label.
 func (r reply) label(name string) bool {
 	list, ok := r.at("errorLabels").ArrayOK()
 	if !ok {
@@ -160,7 +160,7 @@ func (r reply) label(name string) bool {
 	return false
 }
 
-// rows are the documents of a first or next batch.
+// rows returns the documents of a first or next batch.
 func (r reply) rows() (out []bson.Raw) {
 	for _, name := range []string{"firstBatch", "nextBatch"} {
 		list, ok := r.at("cursor", name).ArrayOK()

@@ -16,10 +16,10 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// hangsAfter is the real time that nothing takes: then goroutines wait for each other.
+// hangsAfter is a real time that no simulation takes: after it there is a deadlock.
 const hangsAfter = time.Minute
 
-// simulate runs a seed and returns what is wrong.
+// simulate runs a seed and returns the violations.
 func simulate(t *testing.T, seed uint64, p plan) (wrong []string, c counts, trace string) {
 	dir, remove := scratch(t)
 	defer remove()
@@ -64,7 +64,7 @@ func (w *world) run() {
 	w.end()
 }
 
-// prepare makes the collections, and opens the streams behind that.
+// prepare creates the collections, and then opens the streams.
 func (w *world) prepare(streams []*stream) {
 	c := w.newClient(902)
 	defer c.hangUp()
@@ -97,7 +97,7 @@ func (w *world) prepare(streams []*stream) {
 	}
 }
 
-// spend lets clients live for a while, and ends it; it returns what is on the disk then.
+// spend lets clients run for a while, then ends the life and returns the contents of the disk.
 func (w *world) spend(streams []*stream) *vfs.MemFS {
 	loss := []float64{0, 0, 0.02, 0.1}[w.rng.IntN(4)]
 	var group sync.WaitGroup
@@ -140,14 +140,14 @@ func (w *world) spend(streams []*stream) *vfs.MemFS {
 	return files
 }
 
-// broken says that a fault of the disk explains errors.
+// broken reports whether a fault of the disk or of the power explains errors.
 func (w *world) broken() bool {
 	w.disk.mu.Lock()
 	defer w.disk.mu.Unlock()
 	return w.disk.failed || w.net.dead.Load()
 }
 
-// last lets the streams tell of everything, and what should expire expire.
+// last checks that the streams have returned all changes, and that expiring documents have expired.
 func (w *world) last(streams []*stream, f *found) {
 	c := w.newClient(903)
 	defer c.hangUp()
@@ -172,7 +172,7 @@ func (w *world) last(streams []*stream, f *found) {
 	w.validate(c, expiring)
 }
 
-// TestSeeds runs simulations; what is wrong in one shows the command that runs it again.
+// TestSeeds runs simulations; a failure prints the command that runs the seed again.
 func TestSeeds(t *testing.T) {
 	if seed, ok := testenv.Seed(t); ok {
 		found, c, trace := simulate(t, seed, plan{})

@@ -13,14 +13,14 @@ type stream struct {
 	token  bson.Raw
 	counts map[place]int64 // the last change seen
 	ledger map[int64]bool
-	things map[int64]int64 // their versions, 0 = not there
+	things map[int64]int64 // versions, 0 = deleted
 }
 
 func newStream(coll string) *stream {
 	return &stream{coll: coll, counts: map[place]int64{}, ledger: map[int64]bool{}, things: map[int64]int64{}}
 }
 
-// open opens the stream where the last one stopped. The cursor is 0 if it could not.
+// open resumes the stream. The returned cursor is 0 on an error.
 func (s *stream) open(c *client) int64 {
 	stage := bson.D{}
 	if s.token != nil {
@@ -43,7 +43,7 @@ func (s *stream) open(c *client) int64 {
 	return id
 }
 
-// follow reads the stream until the life ends; it is opened again now and then.
+// follow reads the stream until the life ends; now and then it reopens the stream.
 func (s *stream) follow(c *client) {
 	defer c.hangUp()
 	for !c.net.dead.Load() {
@@ -72,7 +72,7 @@ func (s *stream) some(c *client, batches int) (events int) {
 	return c.w.counts.events - before
 }
 
-// name is the collection that getMore names.
+// name returns the collection name for getMore.
 func (s *stream) name() string {
 	if s.coll == "" {
 		return "$cmd.aggregate"
@@ -103,7 +103,7 @@ func (s *stream) event(e bson.Raw) error {
 	switch coll {
 	case counters, plain:
 		if kind != "update" {
-			return nil // of the preparation, or of a change of the structure
+			return nil // of the preparation, or of a structure change
 		}
 		p := place{coll, id}
 		n, ok := r.at("updateDescription", "updatedFields", "n").AsInt64OK()
@@ -130,7 +130,7 @@ func (s *stream) event(e bson.Raw) error {
 	return nil
 }
 
-// complete reports what the stream has not told yet of what there is.
+// complete returns a change that the stream has not returned yet, "" for none.
 func (s *stream) complete(f *found) (missing string) {
 	for p, d := range f.counted {
 		if (s.coll == "" || s.coll == p.coll) && s.counts[p] != d.N {

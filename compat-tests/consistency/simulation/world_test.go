@@ -21,20 +21,19 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// plan is what differs between simulations besides their seeds.
+// plan holds the parameters of a simulation besides its seed.
 type plan struct {
 	flags   []string                          // further flags of the server
 	wrap    func(storage.Store) storage.Store // a planted bug
-	forgets bool                              // a planted bug: clients retry as if it were something new
-	hotDocs int                               // how many documents histories are about; 0 = hotDocs
+	forgets bool                              // a planted bug: clients retry a write as a new one
+	hotDocs int                               // number of documents in histories; 0 = hotDocs
 }
 
-// world is one simulation: a disk, a server that lives on it again and again, clients and
-// what they know.
+// world is one simulation: a disk, a server that is restarted on it, clients and their model.
 type world struct {
 	t     *testing.T
 	seed  uint64
-	rng   *rand.Rand // of what happens in the world; clients have their own
+	rng   *rand.Rand // for events of the world; clients have their own
 	plan  plan
 	dir   string
 	model *model
@@ -45,7 +44,7 @@ type world struct {
 	server *daemon.Daemon
 	log    *log
 	life   int
-	jump   atomic.Int64  // what the clock on the wall is off by
+	jump   atomic.Int64  // the error of the wall clock
 	fatal  chan struct{} // the process would have ended
 
 	mu     sync.Mutex
@@ -53,12 +52,12 @@ type world struct {
 	counts counts
 }
 
-// counts are what happened, to show that something did.
+// counts are numbers of events, which show that a simulation did something.
 type counts struct {
 	lives, cuts, failures, lost, acknowledged, refused, unknown, throttled, transactions, structure, events, expired, reads, browsed int
 }
 
-// String is the counts in a sentence.
+// String returns the counts as a sentence.
 func (c *counts) String() string {
 	return fmt.Sprintf("%d lives of servers ended by %d power cuts and %d logs or manifests that could not be written; %d writes and %d transactions acknowledged, %d refused by conflicts and %d by budgets, %d answers lost, of %d writes nobody was told; %d splits, merges, reshardings and indexes; %d reads, %d cursors of transactions that wrote meanwhile, %d events of streams, %d documents expired",
 		c.lives, c.cuts-c.failures, c.failures, c.acknowledged, c.transactions, c.refused, c.throttled, c.lost, c.unknown, c.structure, c.reads, c.browsed, c.events, c.expired)
@@ -72,7 +71,7 @@ func (c *counts) add(o counts) {
 	}
 }
 
-// log is what the server says.
+// log collects the log of the server.
 type log struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -84,14 +83,14 @@ func (l *log) Write(b []byte) (int, error) {
 	return l.text.Write(b)
 }
 
-// bad notes what must not be.
+// bad records a violation.
 func (w *world) bad(format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.wrong = append(w.wrong, fmt.Sprintf("life %d: ", w.life)+fmt.Sprintf(format, args...))
 }
 
-// note writes down what happened, for who looks at one seed.
+// note records an event, for the analysis of one seed.
 func (w *world) note(format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -105,10 +104,10 @@ func (w *world) count(which *int) {
 	*which++
 }
 
-// now is the clock on the wall.
+// now returns the time of the wall clock.
 func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.jump.Load())) }
 
-// boot starts a server on what is on the disk.
+// boot starts a server on a disk.
 func (w *world) boot(files *vfs.MemFS) bool {
 	w.life++
 	w.counts.lives++
@@ -134,8 +133,8 @@ func (w *world) boot(files *vfs.MemFS) bool {
 	}
 	cfg.Files = func(o *pebblekv.Options) {
 		o.FS, o.MemtableBytes, o.ReserveBytes = w.disk.fs(), 64<<10, -1
-		// A write that waits for room has a lock for which others wait, and virtual time does
-		// not pass while anybody waits for a lock: nothing would ever be written out.
+		// A write that waits for a flush holds a lock. While other writes wait for the lock, virtual time
+		// stands still, so that the flush would never happen.
 		o.Memtables = 1000
 	}
 	var err error
@@ -153,12 +152,12 @@ func (w *world) boot(files *vfs.MemFS) bool {
 	return true
 }
 
-// clone is what a power cut would leave of the disk.
+// clone returns the contents of the disk after a power cut.
 func (w *world) clone(keep int) *vfs.MemFS {
 	return w.disk.files.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: keep, RNG: rand.New(rand.NewPCG(w.seed, uint64(100+w.life)))})
 }
 
-// cut takes the power away and returns what is on the disk.
+// cut cuts the power and returns the contents of the disk.
 func (w *world) cut(keep int) *vfs.MemFS {
 	w.net.dead.Store(true)
 	files := w.disk.left
@@ -172,7 +171,7 @@ func (w *world) cut(keep int) *vfs.MemFS {
 	return files
 }
 
-// end ends what is left of a life.
+// end cleans up after a life.
 func (w *world) end() {
 	_ = w.server.Stop()
 	if panics, _ := w.server.Defects(); panics > 0 {
