@@ -1,5 +1,5 @@
-// Package cantle holds a server inside a Go program: MongoDB's wire protocol over
-// partitions with request units, in memory or in a folder.
+// Package cantle runs a server inside a Go program: MongoDB's wire protocol over partitions
+// with request units, in memory or in a folder.
 //
 //	srv, err := cantle.Open(cantle.Options{Data: "./db"})
 //	…
@@ -8,14 +8,15 @@
 //
 // Tests have it shorter with package cantletest.
 //
-// Several servers in one program do not know of each other. They share its processors and
-// memory, of which each takes itself to have the machine's (see the flag work-memory).
+// Several servers in one program are independent of each other. They share its processors and
+// memory, but each assumes that it has the machine's memory for itself (see the flag
+// work-memory).
 //
 // # Compatibility
 //
-// What this package and cantletest export stays as it is through all releases with the
-// same major version, and flags keep their names and meaning; before 1.0 a change is told
-// in the change log, with what to write instead, one release ahead. The other packages of
+// The exported API of this package and of cantletest stays compatible through all releases with
+// the same major version, and flags keep their names and meaning; before 1.0 a change is
+// announced in the change log, with its replacement, one release ahead. The other packages of
 // this module are parts of the server: they may change at any time.
 package cantle
 
@@ -33,39 +34,39 @@ import (
 	"github.com/cantledb/cantle/serve/flags"
 )
 
-// Options say what server to open. The zero Options are one in memory that only the
-// program itself reaches, by DialContext.
+// Options configure a server. The zero Options are a server in memory that only the program
+// itself can reach, by DialContext.
 type Options struct {
-	// Data is the folder of the database, made when it is missing; "" keeps everything in
-	// memory. When its disk cannot be written any more the process ends with status 3, as
-	// what was acknowledged is safe only then.
+	// Data is the folder of the database, made if it is missing; "" keeps everything in memory. If
+	// its disk cannot be written any more, the process ends with status 3, because acknowledged
+	// writes are safe only then.
 	Data string
 
-	// Listen has addresses for clients, separated by commas: host:port, where port 0 picks a
-	// free one, or unix:/path. "" opens none.
+	// Listen holds addresses for clients, separated by commas: host:port, where port 0 picks a
+	// free port, or unix:/path. "" opens none.
 	Listen string
 
-	// ReplicaSet is the name of a replica set whose only member the server is, as
-	// "name" or "name/host:port". "" lets it look like a mongos.
+	// ReplicaSet is the name of a replica set whose only member is the server, as "name" or
+	// "name/host:port". With "" the server looks like a mongos.
 	ReplicaSet string
 
-	// VirtualClock lets the program stop and advance the clock that budgets, expiry and $$NOW
-	// go by; see Server.Clock. Commands for tests, such as configureFailPoint, are allowed then.
+	// VirtualClock lets the program stop and advance the clock of budgets, expiry and $$NOW; see
+	// Server.Clock. It also allows commands for tests, such as configureFailPoint.
 	VirtualClock bool
 
-	// Log receives what the server has to say, in lines; nil drops it.
+	// Log receives the lines of the server's log; nil drops them.
 	Log io.Writer
 
-	// Flags are further settings, as `cantle serve --help` and docs/reference.md have them:
-	// "--default-throughput=400". Variables of the environment are not looked at.
+	// Flags are further settings, as in `cantle serve --help` and docs/reference.md:
+	// "--default-throughput=400". Environment variables are not read.
 	Flags []string
 }
 
-// notHere are flags that have no meaning inside of a program.
+// notHere are flags that have no meaning inside a program.
 var notHere = []string{"check-config", "config", "until-stdin-ends"}
 
-// Server is a server that runs. Its methods may be called at any time by several
-// goroutines. As it has DialContext, it is a dialer for options.Client().SetDialer.
+// Server is a running server. Its methods are safe for concurrent use. It is a dialer for
+// options.Client().SetDialer, because it has DialContext.
 type Server struct {
 	daemon *daemon.Daemon
 	pipes  *pipes
@@ -74,7 +75,7 @@ type Server struct {
 }
 
 // Open starts a server; it serves when Open returns.
-// Errors: what is wrong with the options, the folder or an address.
+// Errors: invalid options, folder or address.
 func Open(o Options) (*Server, error) {
 	s := &Server{pipes: newPipes()}
 	cfg, err := o.config()
@@ -131,22 +132,22 @@ func (o *Options) config() (cfg daemon.Config, err error) {
 	return cfg, nil
 }
 
-// URI is the connection string: of the first address, or, without one, a string that only a
-// client with this server as its dialer can use.
+// URI returns the connection string of the first address. Without an address, only a client
+// with this server as its dialer can use the returned string.
 func (s *Server) URI() string { return s.uri }
 
-// CosmosURI is the connection string of the address that looks like Azure Cosmos DB, "" without
-// the flag --cosmos-listen.
+// CosmosURI returns the connection string of the address that looks like Azure Cosmos DB, ""
+// without the flag --cosmos-listen.
 func (s *Server) CosmosURI() string { return s.daemon.CosmosURI() }
 
-// DialContext connects to the server inside the process, without a socket and whatever the
-// network and the address are.
+// DialContext connects to the server inside the process, without a socket. It ignores the
+// network and the address.
 // Errors: that of ctx; net.ErrClosed after Close.
 func (s *Server) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
 	return s.pipes.dial(ctx)
 }
 
-// Clock is the clock of a server with Options.VirtualClock, else nil.
+// Clock returns the clock of a server with Options.VirtualClock, else nil.
 func (s *Server) Clock() *Clock {
 	if c := s.daemon.Clock(); c != nil {
 		return &Clock{c}
@@ -154,11 +155,11 @@ func (s *Server) Clock() *Clock {
 	return nil
 }
 
-// Failed delivers the error of an address that cannot be listened on any more.
+// Failed returns the errors of addresses on which the server cannot listen any more.
 func (s *Server) Failed() <-chan error { return s.daemon.Failed() }
 
-// Close ends the server: running commands may finish, for as long as the flag --drain says.
-// Further calls return what the first did.
+// Close ends the server: running commands may finish within the time of the flag --drain.
+// Further calls return the result of the first.
 func (s *Server) Close() error {
 	err := s.close()
 	if errors.Is(err, context.DeadlineExceeded) {

@@ -32,7 +32,7 @@ func open(t *testing.T, o cantle.Options) *cantle.Server {
 	return srv
 }
 
-// connect makes a client that dials a server inside the process.
+// connect returns a client that dials a server inside the process.
 func connect(t *testing.T, srv *cantle.Server) *mongo.Client {
 	t.Helper()
 	client, err := mongo.Connect(options.Client().ApplyURI(srv.URI()).SetDialer(srv))
@@ -43,15 +43,15 @@ func connect(t *testing.T, srv *cantle.Server) *mongo.Client {
 	return client
 }
 
-// leave ends a client, also one whose server is gone.
+// leave disconnects a client, even if its server is gone.
 func leave(client *mongo.Client) {
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
 	_ = client.Disconnect(ctx)
 }
 
-// Without a socket everything works that works with one: large messages, transactions,
-// streams, many clients at once; as a mongos and as a replica set.
+// Without a socket everything works as with one: large messages, transactions, streams, many
+// clients at once; as a mongos and as a replica set.
 func TestWithoutSocket(t *testing.T) {
 	for _, set := range []string{"", "rs0"} {
 		t.Run("set "+set, func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestWithoutSocket(t *testing.T) {
 	}
 }
 
-// Who forgets the dialer is told of an address that says what is missing.
+// A client without the dialer gets an error with an address that explains what is missing.
 func TestForgottenDialer(t *testing.T) {
 	srv := open(t, cantle.Options{})
 	client, err := mongo.Connect(options.Client().ApplyURI(srv.URI()).SetServerSelectionTimeout(100 * time.Millisecond))
@@ -116,7 +116,7 @@ func TestForgottenDialer(t *testing.T) {
 	}
 }
 
-// admin runs a command on admin and returns what a field of the reply is.
+// admin runs a command on admin and returns a field of the reply.
 func admin(t *testing.T, client *mongo.Client, field string, cmd ...bson.E) string {
 	t.Helper()
 	reply, err := client.Database("admin").RunCommand(t.Context(), bson.D(cmd)).Raw()
@@ -126,8 +126,8 @@ func admin(t *testing.T, client *mongo.Client, field string, cmd ...bson.E) stri
 	return reply.Lookup(strings.Split(field, ".")...).String()
 }
 
-// Servers in one process do not see each other's settings, clocks, fail points, operations,
-// logs and data.
+// Servers in one process do not share settings, clocks, fail points, operations, logs and
+// data.
 func TestServersApart(t *testing.T) {
 	one := open(t, cantle.Options{VirtualClock: true, Listen: "127.0.0.1:0", Flags: []string{"--compat=7.0"}})
 	two := open(t, cantle.Options{VirtualClock: true, Listen: "127.0.0.1:0", ReplicaSet: "two"})
@@ -175,7 +175,7 @@ func TestServersApart(t *testing.T) {
 	}
 }
 
-// What is closed leaves no goroutine, no descriptor and no file, whatever clients still do.
+// A closed server leaves no goroutine, no descriptor and no file, whatever clients still do.
 func TestNothingIsLeft(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
@@ -218,8 +218,8 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-// goroutines are the stacks of those that belong to servers and their stores; the driver's end
-// by and by.
+// goroutines returns the stacks of goroutines of servers and their stores; those of the driver
+// end later.
 func goroutines() (out string) {
 	stacks := make([]byte, 4<<20)
 	for stack := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
@@ -231,13 +231,13 @@ func goroutines() (out string) {
 	return out
 }
 
-// openFiles counts the descriptors of the process, where it can.
+// openFiles counts the descriptors of the process, if the system can list them.
 func openFiles() int {
 	files, _ := os.ReadDir("/proc/self/fd")
 	return len(files)
 }
 
-// Options that make no sense are refused with a sentence.
+// Options that make no sense are refused with an explanation.
 func TestOptions(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct {
@@ -263,7 +263,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// A folder keeps what was written, and belongs to one server at a time.
+// A folder keeps its documents, and belongs to one server at a time.
 func TestFolder(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 2 {
@@ -287,7 +287,7 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// A round trip without a socket, beside one with.
+// A round trip without a socket, compared with one over a socket.
 func BenchmarkPing(b *testing.B) {
 	srv, err := cantle.Open(cantle.Options{Listen: "127.0.0.1:0"})
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/cantledb/cantle"
 )
 
-// A server in memory that only this program reaches.
+// A server in memory that only this program can reach.
 func ExampleOpen() {
 	srv, err := cantle.Open(cantle.Options{})
 	if err != nil {
@@ -36,7 +36,7 @@ func ExampleOpen() {
 	// Output: 1 <nil>
 }
 
-// A durable server that others reach as well.
+// A durable server that other programs can reach, too.
 func ExampleOptions() {
 	dir, err := os.MkdirTemp("", "cantle-")
 	if err != nil {
@@ -58,7 +58,7 @@ func ExampleOptions() {
 	// Output: <nil>
 }
 
-// Request units that are spent, and a second that passes when the program says so.
+// Request units are spent, and a second passes when the program advances the clock.
 func ExampleServer_Clock() {
 	srv, err := cantle.Open(cantle.Options{VirtualClock: true, Flags: []string{"--default-throughput=400"}})
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package cantletest gives tests a MongoDB-compatible server of their own, inside the test's
-// process: in memory, on a free port, primary of its replica set, with a clock that the test
-// can stop. It is there in milliseconds and gone with the test, which may run in parallel
-// with others. The promise of package cantle about compatibility holds here as well.
+// Package cantletest gives each test a MongoDB-compatible server of its own, inside the
+// test's process: in memory, on a free port, primary of its replica set, with a clock that
+// the test can stop. It starts in milliseconds and ends with the test, which may run in
+// parallel with others. Package cantle's promise of compatibility applies here, too.
 package cantletest
 
 import (
@@ -14,8 +14,8 @@ import (
 )
 
 // Start starts a server for a test or a benchmark, and stops it at its end. flags are
-// settings as `cantle serve --help` has them, such as "--default-throughput=400". The log is
-// shown if the test fails.
+// settings as in `cantle serve --help`, such as "--default-throughput=400". The log is shown
+// if the test fails.
 //
 //	srv := cantletest.Start(t)
 //	client, err := mongo.Connect(options.Client().ApplyURI(srv.URI()))
@@ -38,10 +38,10 @@ func Start(tb testing.TB, flags ...string) *cantle.Server {
 	return srv
 }
 
-// kept is how many lines of the log are kept.
+// kept is the number of lines of the log that are kept.
 const kept = 50
 
-// tail keeps the last lines of a log; every Write is one.
+// tail keeps the last lines of a log; every Write is a line.
 type tail struct {
 	mu    sync.Mutex
 	lines []string
@@ -55,7 +55,7 @@ func (t *tail) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// String is what is kept.
+// String returns the kept lines.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -26,7 +26,7 @@ func connect(t *testing.T, uri string) *mongo.Client {
 	return client
 }
 
-// Tests in parallel have servers of their own.
+// Parallel tests have servers of their own.
 func TestParallel(t *testing.T) {
 	for i := range 12 {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestParallel(t *testing.T) {
 	}
 }
 
-// A test of throttling waits for no second to pass.
+// A test of throttling does not wait for seconds to pass.
 func TestThrottling(t *testing.T) {
 	srv := cantletest.Start(t, "--default-throughput=400")
 	c := connect(t, srv.URI()).Database("test").Collection("c")
@@ -61,8 +61,8 @@ func TestThrottling(t *testing.T) {
 	}
 }
 
-// With a clock that stands still an unordered insert keeps what the budget lets in, on either
-// address, and refuses the rest one by one.
+// With a stopped clock, an unordered insert stores the documents that the budget admits, on
+// either address, and refuses the rest one by one.
 func TestUnordered(t *testing.T) {
 	srv := cantletest.Start(t, "--cosmos-listen=127.0.0.1:0", "--prices=normative")
 	srv.Clock().Stop()
@@ -84,7 +84,7 @@ func TestUnordered(t *testing.T) {
 	}
 }
 
-// Starting and stopping a server is quick.
+// Starting and stopping a server is fast.
 func TestQuick(t *testing.T) {
 	var took []time.Duration
 	for range 20 {

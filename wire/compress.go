@@ -23,8 +23,8 @@ const (
 	Zstd   Compressor = 3
 )
 
-// compressedHead is what stands between header and compressed bytes: original opcode,
-// uncompressed size, method.
+// compressedHead is the number of bytes between the header and the compressed bytes:
+// original opcode, uncompressed size, method.
 const compressedHead = 9
 
 // String returns the name used in the handshake, "noop" for none.
@@ -42,7 +42,7 @@ func (c Compressor) String() string {
 	return "unknown"
 }
 
-// CompressorByName returns the method a handshake names.
+// CompressorByName returns the method of a name in the handshake.
 func CompressorByName(name string) (c Compressor, ok bool) {
 	switch name {
 	case "noop":
@@ -60,7 +60,7 @@ func CompressorByName(name string) (c Compressor, ok bool) {
 // Compressors is a set of methods.
 type Compressors uint8
 
-// AllCompressors is every method there is.
+// AllCompressors is the set of all methods.
 const AllCompressors = Compressors(1<<Noop | 1<<Snappy | 1<<Zlib | 1<<Zstd)
 
 // Has reports whether c is in the set.
@@ -69,7 +69,7 @@ func (s Compressors) Has(c Compressor) bool { return c <= Zstd && s&(1<<c) != 0 
 // With returns the set with c.
 func (s Compressors) With(c Compressor) Compressors { return s | 1<<c }
 
-// codecs are encoders and decoders kept for reuse. Safe for concurrent use.
+// codecs holds encoders and decoders for reuse. Safe for concurrent use.
 type codecs struct {
 	zlibWriters sync.Pool // *zlib.Writer
 	zlibReaders sync.Pool // io.ReadCloser that is a zlib.Resetter
@@ -79,7 +79,8 @@ type codecs struct {
 	decoder  *zstd.Decoder
 }
 
-// zstd starts the zstd coders, which hold much memory, when somebody needs them.
+// zstd returns the zstd coders. It starts them at the first call, because they hold much
+// memory.
 func (k *codecs) zstd() (*zstd.Encoder, *zstd.Decoder) {
 	k.zstdOnce.Do(func() {
 		// Errors come only from bad options. One stateless coder serves all connections.
@@ -128,8 +129,8 @@ func (k *codecs) compress(dst, src []byte, c Compressor) ([]byte, error) {
 	return dst, broken("compression method %d is unknown", c)
 }
 
-// decompress fills dst exactly with the decompressed form of src. Nothing beyond
-// len(dst) is produced, whatever src claims.
+// decompress fills dst exactly with the decompressed form of src. It never produces more
+// than len(dst) bytes, whatever length src claims.
 // Errors: ErrFrame.
 func (k *codecs) decompress(dst, src []byte, c Compressor) error {
 	switch c {

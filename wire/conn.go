@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// Conn is what those who run commands see of a client connection. It stands here, below
-// both, because wire/command does not know wire/server, which implements it.
+// Conn is the interface of a client connection for the code that runs commands. It is defined here
+// because wire/command does not import wire/server, which implements it.
 //
 // State, SetState, Agree, Outlive and HangUpAfterReply may be called only by the goroutine that runs
 // the connection's command.
 type Conn interface {
 	ID() int64         // counts up from 1 in this process
-	Tag() string       // the name its listener was given
+	Tag() string       // the name of its listener
 	Remote() net.Addr  // the client
-	Local() net.Addr   // our side
+	Local() net.Addr   // the server's address
 	Opened() time.Time // when it was accepted
 
-	// State returns what SetState was given: whatever the handler keeps per connection.
+	// State returns the value of SetState: the handler's data of the connection.
 	State() any
 	SetState(v any)
 
@@ -28,28 +28,27 @@ type Conn interface {
 	// Safe to call from any goroutine.
 	Close(cause error)
 
-	// Draining ends when the server begins to stop: running commands may finish, but
-	// one that waits for something that may never come should not go on, and hello says
-	// so. Its cause is a Stopping. Safe to call from any goroutine.
+	// Draining returns a context that ends when the server begins to stop. Running commands may finish,
+	// but a command that waits for an event should end, and the reply to hello announces the stop. The
+	// context's cause is a Stopping. Safe to call from any goroutine.
 	Draining() context.Context
 
-	// Outlive lets the running command go on when the client disconnects. Called as State.
+	// Outlive lets the running command continue if the client disconnects. Called as State.
 	Outlive()
 
 	// HangUpAfterReply closes the connection once the running command's reply is sent.
 	HangUpAfterReply()
 
-	// Agree is called by hello with the methods the client offers. It returns those the
-	// connection may use; messages compressed otherwise end it.
+	// Agree is called by hello with the compression methods that the client offers. It returns those
+	// that the connection may use; a message compressed by another method ends the connection.
 	// Spec: compression/OP_COMPRESSED.
 	Agree(offered Compressors) Compressors
 
-	// SetStranger says whether nobody has logged in yet where somebody has to: a
-	// stranger may send only small messages, and not be silent for long. A connection
-	// begins as none. Called as State.
+	// SetStranger sets whether the client must log in and has not. Such a client may send only small
+	// messages, and may not be silent for long. A new connection is no stranger. Called as State.
 	SetStranger(yes bool)
 
-	// CountFor says whose large messages come on this connection from now on: users
+	// CountFor sets the user to which large messages of this connection are charged from now on: users
 	// have shares of the memory for them. Called as State.
 	CountFor(user string)
 
@@ -57,9 +56,9 @@ type Conn interface {
 	TLS() *tls.ConnectionState
 }
 
-// Stopping is the cause with which Conn.Draining ends.
+// Stopping is the cause of the end of the context of Conn.Draining.
 type Stopping struct {
-	Until time.Time // when the server takes no more commands at the latest
+	Until time.Time // the time at which the server accepts no more commands, at the latest
 }
 
 func (Stopping) Error() string { return ErrShutdown.Error() }
@@ -70,6 +69,6 @@ var (
 	ErrClientGone = errors.New("client disconnected")
 	// ErrShutdown: the server stops and does not wait any longer.
 	ErrShutdown = errors.New("server is shutting down")
-	// ErrHangUp is what a handler returns to close a connection on purpose and silently.
+	// ErrHangUp is returned by a handler to close a connection without an error in the log.
 	ErrHangUp = errors.New("hang up")
 )

@@ -1,20 +1,20 @@
-// Package wire turns bytes of a connection into messages and back: headers, OP_MSG
-// sections and checksums, the OP_QUERY that old drivers open a connection with, and
+// Package wire converts the bytes of a connection into messages and back: headers, OP_MSG
+// sections and checksums, the OP_QUERY with which old drivers open a connection, and
 // OP_COMPRESSED.
 //
 //	socket ── Reader.Read ──► Message ── (command) ──► Reply ── Finish ──► socket
 //	              │                                      │
 //	              └────────────── Pool ──────────────────┘
 //
-// Memory: a Message aliases the frame its Reader read last; both are valid until the
-// next Read or Release. A Reply's buffer is reused for the next reply. Buffers above
-// 64 KiB go back to the Pool shared by all connections of a server, so that an idle
-// connection holds little. In the steady state nothing is allocated per message.
+// Memory: a Message aliases the frame that its Reader read last; both are valid until the
+// next Read or Release. A Reply's buffer is reused for the next reply. Buffers above 64 KiB
+// go back to the Pool shared by all connections of a server, so that an idle connection
+// holds little. In the steady state nothing is allocated per message.
 //
-// Every document in a Message passed bson.Parse; nobody validates again.
+// Every document in a Message has passed bson.Parse; no other package validates it again.
 //
-// Glossary. Frame: the memory of one message. Section: part of an OP_MSG, kind 0 the
-// body, kind 1 a document sequence. Exhaust: one request, many replies.
+// Glossary. Frame: the memory of one message. Section: part of an OP_MSG, kind 0 the body,
+// kind 1 a document sequence. Exhaust: one request, many replies.
 //
 // Spec: message/OP_MSG, compression/OP_COMPRESSED. Manual: reference/mongodb-wire-protocol.
 package wire

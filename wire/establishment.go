@@ -1,22 +1,23 @@
 package wire
 
-// Establishment bounds how fast connections are opened, those of all clients
-// together. Manual: tutorial/configure-rate-limiter.
+// Establishment limits the rate at which the connections of all clients together are
+// opened.
+// Manual: tutorial/configure-rate-limiter.
 type Establishment struct {
 	Enabled      bool
 	PerSecond    float64 // connections
-	BurstSeconds float64 // of them that may come at once after a pause
+	BurstSeconds float64 // of them that may open at once after a pause
 	QueueMax     int     // connections that wait for their turn; further ones are closed
 }
 
 // ConnStats counts connections.
 // Manual: reference/command/serverStatus#connections.
 type ConnStats struct {
-	Current  int   // open now, those that wait for their turn included
+	Current  int   // open now, including those that wait for their turn
 	Active   int   // of these, running a command
 	Queued   int   // of these, waiting for their turn under an Establishment
-	Total    int64 // opened since the start
-	Rejected int64 // closed at once because of a bound on connections
+	Total    int64 // connections since the start
+	Rejected int64 // closed at once because of a limit on connections
 	TooFast  int64 // closed at once because of the Establishment
 	Free     int   // how many more may open
 }

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// Sizes in bytes that both sides of a connection must know.
+// Sizes in bytes that server and clients share.
 const (
 	// HeaderSize is the length of a message header.
 	HeaderSize = 16
@@ -14,12 +14,12 @@ const (
 	MessageSizeMax = 48_000_000
 )
 
-// OpCode says how the bytes after the header are laid out.
+// OpCode is the type of a message, which defines the bytes after the header.
 type OpCode int32
 
-// The opcodes. OpMsg, OpCompressed and, for the first hello of a connection, OpQuery are served. An
-// address of an earlier version serves all of OpQuery, OpGetMore and OpKillCursors. The others are
-// named for logs.
+// The opcodes. The server serves OpMsg, OpCompressed and, for the first hello of a connection,
+// OpQuery. A Cosmos address of an early version serves all of OpQuery, OpGetMore and OpKillCursors.
+// The others have names for logs.
 const (
 	OpReply       OpCode = 1
 	OpUpdate      OpCode = 2001

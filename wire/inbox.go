@@ -13,39 +13,40 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// Large messages on their way in share Pool.Messages. One that has shown that it comes,
-// by its first 64 KiB, takes memory for all of itself before the next byte is read; if there
-// is none it waits, while its sender is held up by TCP. Nobody waits who holds some, so
-// those who hold it get through: they receive, run, and give it back. A sender that takes
-// too long over that loses its connection as soon as others wait.
+// Large incoming messages share Pool.Messages. When the first 64 KiB of a message have
+// arrived, the memory of all of it is reserved before the next byte is read. If there is
+// none, the message waits, and TCP holds up its sender. A message never waits while it holds
+// memory, so those that hold memory make progress: they are received, run, and release it.
+// If a sender is too slow, its connection is closed as soon as others wait.
 //
-// Users have shares of it, as of all working memory, and each has a line of its own, so
-// that nobody's messages wait behind another's flood. A user who has none on the way stands,
-// with one message, in a line with all such users, first come first served; one who has some
-// gets more while nobody stands there.
+// Users have shares of this memory, as of all working memory, and each has a queue of its
+// own, so that no user's messages wait behind a flood of another user's. A user without a
+// message in progress waits, with one message, in a queue of all such users, first come
+// first served. A user with messages in progress gets more memory only while that queue is
+// empty.
 const (
-	// inboxPatience is how long a message waits for memory before it is refused.
+	// inboxPatience is the time that a message waits for memory before it is refused.
 	inboxPatience = 10 * time.Second
-	// After slowAfter a message must have come at slowRate bytes a second.
+	// After slowAfter, slowRate bytes a second of a message must have arrived.
 	slowAfter = time.Second
 	slowRate  = 256 << 10
-	// askEvery is how often the first in line asks.
+	// askEvery is the interval at which the first in a queue retries.
 	askEvery = 5 * time.Millisecond
 )
 
-// ErrTooSlow ends a connection whose large message came so slowly that others waited
-// for its memory. ErrNoMemory ends one whose compressed message found none in time;
-// nothing can be answered before it is unpacked.
+// ErrTooSlow ends a connection whose large message arrived so slowly that others waited for
+// its memory. ErrNoMemory ends a connection whose compressed message got no memory in time;
+// it cannot be answered before it is decompressed.
 var (
 	ErrTooSlow  = errors.New("a large message came too slowly while others waited for memory")
 	ErrNoMemory = errors.New("no memory for a compressed message: other large messages take up all there is")
 )
 
-// inbox is who waits for the memory of large messages, and who has some and is not
-// complete. The zero inbox is ready.
+// inbox holds the queues for the memory of large messages, and the messages that have memory
+// and are not complete. The zero inbox is ready.
 type inbox struct {
 	once   sync.Once
-	line   *ratelimit.Lanes // of one: which of the users that hold nothing asks for memory
+	line   *ratelimit.Lanes // a semaphore of one: the user without memory whose turn it is
 	shares *ratelimit.UserShares
 
 	mu      sync.Mutex
@@ -57,20 +58,20 @@ type inbox struct {
 type sender struct {
 	name  string
 	share *ratelimit.Memory
-	line  *ratelimit.Lanes // of one: which of the user's messages asks for memory
+	line  *ratelimit.Lanes // a semaphore of one: the user's message whose turn it is
 	conns int
 }
 
-// arrival is a large message on its way in.
+// arrival is a large message that is being received.
 type arrival struct {
 	from  *sender
 	began time.Time
 	got   atomic.Int64
 	cut   atomic.Bool
-	end   func() // makes the reading fail
+	end   func() // makes reading fail
 }
 
-// roomFor is the memory of a message of n bytes that is counted.
+// roomFor returns the bytes to reserve for a message of n bytes.
 func roomFor(n int) int64 {
 	if n <= smallBytesMax {
 		return 0
@@ -78,8 +79,8 @@ func roomFor(n int) int64 {
 	return int64(room(n))
 }
 
-// CountFor says whose messages come from now on; "" is nobody's, as at the end of a
-// connection.
+// CountFor sets the user to which messages are charged from now on; "" means none, as at the
+// end of a connection.
 func (r *Reader) CountFor(user string) {
 	x := &r.pool.inbox
 	x.once.Do(func() { x.init(r.pool.Messages) })
@@ -105,16 +106,17 @@ func (r *Reader) CountFor(user string) {
 	r.sender = s
 }
 
-// init makes the lines for a memory, which may be nil.
+// init makes the queue and the shares of a memory, which may be nil.
 func (x *inbox) init(m *ratelimit.Memory) {
 	x.line, x.shares = ratelimit.NewLanes(1), ratelimit.NewUserShares(m)
 	x.senders = map[string]*sender{}
 }
 
-// unknown is who sends messages on connections of which nobody has said whose they are.
+// unknown is the user of messages on connections without CountFor.
 const unknown = "unknown"
 
-// reserve takes memory for a message, waiting for it. Release gives it back.
+// reserve reserves memory for a message, and waits for it if necessary. It returns false on
+// a timeout. Release gives the memory back.
 func (r *Reader) reserve(n int64) bool {
 	m := r.pool.Messages
 	if m == nil || n == 0 {
@@ -123,7 +125,7 @@ func (r *Reader) reserve(n int64) bool {
 	if r.sender == nil {
 		r.CountFor(unknown)
 	}
-	n = min(n, ratelimit.ShareMax(m)) // who is alone gets every message through
+	n = min(n, ratelimit.ShareMax(m)) // a user that is alone gets every message through
 	if !r.pool.inbox.take(r.sender, n) {
 		return false
 	}
@@ -131,7 +133,7 @@ func (r *Reader) reserve(n int64) bool {
 	return true
 }
 
-// take takes n bytes of a user's share in turn.
+// take reserves n bytes of a user's share in turn.
 func (x *inbox) take(s *sender, n int64) bool {
 	if s.line.Taken() == 0 && x.line.Taken() == 0 && s.share.Take(n) {
 		return true
@@ -149,7 +151,7 @@ func (x *inbox) take(s *sender, n int64) bool {
 	})
 }
 
-// await waits for memory in the line of those who hold nothing.
+// await waits for memory in the queue of users that hold none.
 func (x *inbox) await(s *sender, n int64) bool {
 	if entered, _ := x.line.Enter(context.Background(), "", false, inboxPatience); !entered {
 		return false
@@ -161,8 +163,8 @@ func (x *inbox) await(s *sender, n int64) bool {
 	})
 }
 
-// asked asks again and again until it is done, and returns what the last answer was; not
-// ok when that takes too long.
+// asked calls ask until it is done, and returns the last ok; false if that takes longer than
+// inboxPatience.
 func asked(ask func() (done, ok bool)) bool {
 	t := time.NewTicker(askEvery)
 	defer t.Stop()
@@ -174,8 +176,8 @@ func asked(ask func() (done, ok bool)) bool {
 	return false
 }
 
-// hurry ends the connections whose messages come too slowly: those of a user that waits
-// for itself, or, if that is nil, all.
+// hurry closes the connections whose messages arrive too slowly: those of one user, or all
+// if of is nil.
 func (x *inbox) hurry(of *sender) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -190,7 +192,7 @@ func (x *inbox) hurry(of *sender) {
 	}
 }
 
-// enter notes a message that has its memory and begins to come; leave follows.
+// enter registers a message that has its memory and is being received; leave must follow.
 func (x *inbox) enter(a *arrival, from *sender, end func()) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -209,8 +211,8 @@ func (x *inbox) leave(a *arrival) {
 	delete(x.coming, a)
 }
 
-// refused lets the rest of a message pass, of which first has been read, and says so: as
-// an error that the sender can be told if the message allows that.
+// refused reads and discards the rest of a message, of which first has been read. It returns
+// an error for the sender, if the message can be answered.
 func (r *Reader) refused(m *Message, h Header, first []byte) error {
 	if h.OpCode == OpCompressed {
 		return ErrNoMemory

@@ -12,12 +12,12 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// insertOf is a message of about n bytes.
+// insertOf returns a message of about n bytes.
 func insertOf(n int, f Flags) []byte {
 	return AppendMsg(nil, 7, f, doc("insert", 1), Sequence{Name: []byte("documents"), Data: big(n)})
 }
 
-// connected is a reader and the sender's end of its connection.
+// connected returns a reader and the client's end of its connection.
 func connected(p *Pool) (*Reader, net.Conn) {
 	client, server := net.Pipe()
 	r := NewReader(server, p)
@@ -25,7 +25,8 @@ func connected(p *Pool) (*Reader, net.Conn) {
 	return r, client
 }
 
-// Large messages take memory once their first bytes are there, and give it back.
+// Memory for a large message is reserved once its first bytes have arrived, and released
+// afterwards.
 func TestLargeMessagesAreCounted(t *testing.T) {
 	m := ratelimit.NewMemory(64 << 20)
 	p := &Pool{Messages: m}
@@ -56,7 +57,7 @@ func TestLargeMessagesAreCounted(t *testing.T) {
 	}
 }
 
-// A message without memory waits for that of others, and is run.
+// A message without memory waits until others release theirs, and is then run.
 func TestMessageWaitsForMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := ratelimit.NewMemory(2 << 20)
@@ -77,8 +78,8 @@ func TestMessageWaitsForMemory(t *testing.T) {
 	})
 }
 
-// A message that finds none in time is read to its end and refused; the connection goes
-// on.
+// A message that gets no memory in time is read to its end and refused; the connection stays
+// open.
 func TestMessageIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := ratelimit.NewMemory(2 << 20)
@@ -102,7 +103,7 @@ func TestMessageIsRefused(t *testing.T) {
 	})
 }
 
-// Who sends slowly loses the connection when others wait, and not before.
+// A slow sender loses its connection when others wait, and not before.
 func TestSlowSenderGivesWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := ratelimit.NewMemory(2 << 20)
@@ -141,15 +142,15 @@ func TestSlowSenderGivesWay(t *testing.T) {
 		quick.Release()
 		slowEnd.Close()
 		quickEnd.Close()
-		time.Sleep(time.Minute) // the sender notices
+		time.Sleep(time.Minute) // until the sender notices
 		if got := m.Stats().Used; got != 0 {
 			t.Errorf("%d bytes are counted at the end", got)
 		}
 	})
 }
 
-// sending is a user's message on its way: in gets the end of its Read, and when done is closed
-// its memory is given back and the connection ends.
+// sending receives a message of a user: in gets the result of its Read. When done is closed,
+// its memory is released and the connection ends.
 func sending(p *Pool, user string, n int) (in chan error, done chan struct{}) {
 	in, done = make(chan error, 1), make(chan struct{})
 	r, client := connected(p)
@@ -166,8 +167,8 @@ func sending(p *Pool, user string, n int) (in chan error, done chan struct{}) {
 	return in, done
 }
 
-// A user whose messages take all that they can get, and wait for more, leaves room for
-// another's, which do not wait behind them.
+// A user whose messages take all memory that they can get, and wait for more, leaves room for
+// messages of another user, which do not wait behind them.
 func TestUsersShareTheInbox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := ratelimit.NewMemory(9 << 20)
@@ -186,8 +187,8 @@ func TestUsersShareTheInbox(t *testing.T) {
 		}
 		close(done)
 		synctest.Wait()
-		// One too large for what is left waits for what the greedy one has, which gets no more
-		// meanwhile, however often it gives some back.
+		// A message that is too large for the rest waits for the memory of the greedy user, which
+		// gets no more meanwhile, however often it releases some.
 		large, largeDone := sending(p, "modest", 3<<20)
 		given := 0
 		for ; len(large) == 0 && given < len(greedy); given++ {
@@ -209,8 +210,7 @@ func TestUsersShareTheInbox(t *testing.T) {
 	})
 }
 
-// Replies get shorter while others take much, and what one takes is counted until it is
-// sent.
+// Replies get shorter while others use much memory, and a reply is charged until it is sent.
 func TestRepliesShareMemory(t *testing.T) {
 	m := ratelimit.NewMemory(20 << 20)
 	p := &Pool{Replies: m}

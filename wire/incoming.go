@@ -5,21 +5,21 @@ import (
 	"syscall"
 )
 
-// pieceBytes is how much is read from a connection at once: a request of usual size comes
-// with one system call. Measured best for request/reply traffic.
+// pieceBytes is the number of bytes that one read requests: a request of usual size takes
+// one system call. Measured as best for request/reply traffic.
 const pieceBytes = 16 << 10
 
-// incoming is what has come from a connection and is not used yet. Where the system can
-// tell that something has come it has memory only then, so that a connection that waits
-// for its client costs none. Not safe for concurrent use.
+// incoming buffers the bytes that were read from a connection and are not used yet. If the
+// system can wait for bytes without a buffer, incoming holds memory only while it has
+// bytes, so that an idle connection costs none. Not safe for concurrent use.
 type incoming struct {
 	from io.Reader
 	pool *Pool
 
-	frame *Frame // of pieceBytes, from the pool; nil while nothing is there
+	frame *Frame // of pieceBytes, from the pool; nil while there are no bytes
 	r, w  int    // frame.buf[r:w] is not used yet
 
-	socket syscall.RawConn // nil: from cannot be waited for without memory
+	socket syscall.RawConn // nil: waiting for bytes of from needs a buffer
 	last   transfer        // the last read
 }
 
@@ -27,8 +27,8 @@ func newIncoming(from io.Reader, p *Pool) incoming {
 	return incoming{from: from, pool: p, socket: socketOf(from)}
 }
 
-// peek returns the next n bytes, at most pieceBytes, without using them up; fewer with the
-// error. They are valid until the next call after take.
+// peek returns the next n bytes, at most pieceBytes, without consuming them; fewer with
+// the error. They are valid until the next call after take.
 func (x *incoming) peek(n int) ([]byte, error) {
 	for x.w-x.r < n {
 		if err := x.more(n); err != nil {
@@ -41,10 +41,10 @@ func (x *incoming) peek(n int) ([]byte, error) {
 	return x.frame.buf[x.r : x.r+n], nil
 }
 
-// take uses up n bytes that peek returned.
+// take consumes n bytes that peek returned.
 func (x *incoming) take(n int) { x.r += n }
 
-// more reads what comes, with room for n bytes in one piece.
+// more reads the bytes that have arrived, and makes room for n contiguous bytes.
 func (x *incoming) more(n int) error {
 	switch {
 	case x.r == x.w:
@@ -77,7 +77,7 @@ func (x *incoming) more(n int) error {
 	return io.ErrNoProgress
 }
 
-// hold gets memory if there is none.
+// hold takes a buffer if there is none.
 func (x *incoming) hold() {
 	if x.frame == nil {
 		x.frame = x.pool.take(pieceBytes)
@@ -85,7 +85,7 @@ func (x *incoming) hold() {
 	}
 }
 
-// rest gives the memory back if nothing is in it.
+// rest returns the buffer if it is empty.
 func (x *incoming) rest() {
 	if x.frame != nil && x.r == x.w {
 		x.pool.put(x.frame)
@@ -93,7 +93,7 @@ func (x *incoming) rest() {
 	}
 }
 
-// Read implements io.Reader: large messages come right into their own memory.
+// Read implements io.Reader: large messages are read directly into their own memory.
 func (x *incoming) Read(b []byte) (int, error) {
 	if x.r == x.w {
 		return x.from.Read(b)
@@ -103,11 +103,11 @@ func (x *incoming) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// transfer is a Read or a Write that is under way.
+// transfer is a Read or a Write in progress.
 type transfer struct {
 	b   []byte
-	n   int   // how much of b is done
-	err error // why not all of it
+	n   int   // the number of bytes of b that are done
+	err error // the reason if that is not all
 	try func(fd uintptr) bool
 }
 

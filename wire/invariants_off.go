@@ -2,5 +2,5 @@
 
 package wire
 
-// invariants is on under the build tag of that name.
+// invariants is set by the build tag of that name.
 const invariants = false

@@ -2,5 +2,5 @@
 
 package wire
 
-// invariants makes released buffers unreadable.
+// invariants makes Release overwrite buffers, so that tests detect uses after it.
 const invariants = true

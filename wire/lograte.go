@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// LogRate lets so many lines a second into the log, whatever clients do. The zero
+// LogRate limits the lines that are logged per second, whatever clients do. The zero
 // LogRate is ready. Safe for concurrent use.
 type LogRate struct {
 	mu     sync.Mutex
@@ -14,10 +14,10 @@ type LogRate struct {
 	missed int64
 }
 
-// logLinesMax is how many lines of a kind one second may bring.
+// logLinesMax is the number of lines of a kind per second.
 const logLinesMax = 5
 
-// Admit reports whether a line may be logged now, and how many were not since the
+// Admit reports whether a line may be logged now, and how many were dropped since the
 // last one.
 func (r *LogRate) Admit(now time.Time) (missed int64, ok bool) {
 	r.mu.Lock()

@@ -10,7 +10,8 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// sequencesMax is the most document sequences of one message; no command knows more than two.
+// sequencesMax is the maximum number of document sequences in a message; commands use two at
+// most.
 const sequencesMax = 16
 
 // requestLimits bound the documents of a message. A command may nest 200 levels below its
@@ -21,27 +22,27 @@ var requestLimits = bson.Limits{Depth: bson.MaxDepth + 1}
 // Message is a request (or, on the client's side of a test, a reply). All bytes alias
 // the Reader's frame and are valid until its next Read or Release.
 type Message struct {
-	Header     Header // OpCode is the one inside OP_COMPRESSED
+	Header     Header // OpCode is the opcode inside OP_COMPRESSED
 	Flags      Flags
 	Body       bson.Raw   // OP_MSG: the body; OP_QUERY: the query; OP_REPLY: the first document; of OP_GET_MORE and OP_KILL_CURSORS the command
 	Sequences  []Sequence // of an OP_MSG
-	Namespace  []byte     // of an older opcode: database and .$cmd, or of an OP_QUERY its collection
-	Compressed bool       // came as OP_COMPRESSED, so the reply goes as one
+	Namespace  []byte     // of an older opcode: database and .$cmd, or the collection of an OP_QUERY
+	Compressed bool       // it was an OP_COMPRESSED, so the reply is one, too
 	Compressor Compressor // the method, if Compressed
 
-	// Repeat counts the replies already sent to this request: above 0 only while an
-	// exhaust request is answered again.
+	// Repeat counts the replies already sent to this request: above 0 only for further replies
+	// to an exhaust request.
 	Repeat int
 
 	space [2]Sequence // memory of Sequences
 }
 
-// Sequence is a document sequence: the members of an array field that travels outside
-// of the body.
+// Sequence is a document sequence: the elements of an array field that are sent outside of
+// the body.
 type Sequence struct {
-	Name  []byte // the field it stands for
+	Name  []byte // the field that it replaces
 	Data  []byte // the documents, one after the other, each validated
-	Count int    // how many
+	Count int    // number of documents
 }
 
 // Docs ranges over the documents; each aliases the message.
@@ -83,7 +84,7 @@ func (m *Message) Sequence(name string) (Sequence, bool) {
 	return Sequence{}, false
 }
 
-// WantsReply reports whether the sender waits for an answer.
+// WantsReply reports whether the sender expects an answer.
 func (m *Message) WantsReply() bool { return m.Flags&MoreToCome == 0 }
 
 // Database returns the database of the command: $db of an OP_MSG, the first part of
@@ -97,13 +98,13 @@ func (m *Message) Database() string {
 	return db
 }
 
-// reset forgets the last message.
+// reset clears the message.
 func (m *Message) reset() { *m = Message{} }
 
 // parse reads the bytes of a whole, uncompressed message.
 //
-// Errors: ErrFrame if the connection cannot go on; *mongoerr.Error if the sender can be
-// told (Header and Flags are set then).
+// Errors: ErrFrame if the connection cannot continue; *mongoerr.Error if the sender can get
+// an answer (Header and Flags are set then).
 func (m *Message) parse(b []byte) error {
 	m.Header = parseHeader(b)
 	switch m.Header.OpCode {

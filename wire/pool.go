@@ -7,8 +7,8 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// smallBytesMax is how large a message or a reply may be without being counted in the
-// memory that large ones share.
+// smallBytesMax is the maximum size of a message or a reply that is not charged to the
+// memory for large ones.
 const smallBytesMax = 64 << 10
 
 // Size classes of the pool: powers of two from 2^classMin to 2^classMax bytes.
@@ -17,11 +17,11 @@ const (
 	classMax = 27
 )
 
-// Pool is the memory and the compressors shared by the connections of one server. The
+// Pool holds the memory and the compressors shared by the connections of one server. The
 // zero Pool is ready; it must not be copied. Safe for concurrent use.
 type Pool struct {
-	// Messages is the memory that large messages share on their way in, Replies that
-	// of large replies; nil has no end. To be set before the first use.
+	// Messages is the memory for large incoming messages, Replies that for large replies;
+	// nil means no limit. They must be set before the first use.
 	Messages, Replies *ratelimit.Memory
 
 	inbox  inbox
@@ -33,7 +33,7 @@ type Pool struct {
 type Frame struct{ buf []byte }
 
 // get returns a frame whose buffer has at least n bytes of capacity, nil if the pool has
-// none in stock.
+// none.
 func (p *Pool) get(n int) *Frame {
 	c := max(bits.Len(uint(n-1)), classMin)
 	if c > classMax {
@@ -51,7 +51,8 @@ func (p *Pool) take(n int) *Frame {
 	return &Frame{buf: make([]byte, room(n))}
 }
 
-// put takes a frame back. Too small and too large ones are left to the collector.
+// put returns a frame to the pool. Frames of other sizes are left to the garbage
+// collector.
 func (p *Pool) put(f *Frame) {
 	if f == nil {
 		return
@@ -66,7 +67,7 @@ func (p *Pool) put(f *Frame) {
 	p.frames[c-classMin].Put(f)
 }
 
-// room rounds n up to what a new buffer should have, so that it can be pooled later.
+// room rounds n up to a size class, so that a new buffer can be pooled later.
 func room(n int) int {
 	return 1 << max(bits.Len(uint(n-1)), classMin)
 }

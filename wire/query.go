@@ -9,13 +9,13 @@ import (
 // queryFailure is the flag of an OP_REPLY that carries an error.
 const queryFailure = 1 << 1
 
-// replyHead is what stands between header and documents of an OP_REPLY: flags, cursor id,
-// starting from, number returned.
+// replyHead is the number of bytes between the header and the documents of an OP_REPLY:
+// flags, cursor id, starting from, number returned.
 const replyHead = 20
 
-// parseQuery reads an OP_QUERY after its header: flags, namespace, skip, limit, query,
-// and perhaps a projection, which no command has use for. A query wrapped as
-// {$query: {…}, $readPreference: …} is unwrapped.
+// parseQuery reads an OP_QUERY after its header: flags, namespace, skip, limit, query, and
+// perhaps a projection, which it ignores. A query wrapped as {$query: {…}, $readPreference:
+// …} is unwrapped.
 func (m *Message) parseQuery(b []byte) error {
 	if len(b) < 4 {
 		return broken("OP_QUERY of %d bytes", len(b))
@@ -41,8 +41,8 @@ func (m *Message) parseQuery(b []byte) error {
 	return nil
 }
 
-// IsHello reports a command that opens a connection or watches the server: the only one that
-// is still served as an OP_QUERY.
+// IsHello reports whether the message is a command that opens a connection or monitors the
+// server: the only command that is still served as an OP_QUERY.
 // Manual: reference/command/hello. Spec: mongodb-handshake.
 func (m *Message) IsHello() bool {
 	if m.Header.OpCode == OpQuery && !bytes.HasSuffix(m.Namespace, []byte(".$cmd")) {

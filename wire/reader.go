@@ -8,29 +8,29 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// growStep is how much memory a message may claim before its bytes arrive.
+// growStep is the memory in bytes that is allocated for a message before its bytes arrive.
 const growStep = 128 << 10
 
 // Reader reads messages from one connection. Not safe for concurrent use.
 type Reader struct {
-	Accept Compressors // methods a sender may use; none: OP_COMPRESSED is refused
+	Accept Compressors // methods that a sender may use; if empty, OP_COMPRESSED is refused
 	// BytesMax bounds a message, before and after decompression; at most
 	// MessageSizeMax.
 	BytesMax int
-	// Lanes, if not nil, are shared by all who take large messages apart.
+	// Lanes, if not nil, bounds the large messages that all connections parse at once.
 	Lanes *ratelimit.Lanes
-	// Cut, if not nil, makes reading from the connection fail from now on. It is called
-	// from other goroutines, when a large message comes too slowly and others wait.
+	// Cut, if not nil, makes reading from the connection fail from now on. It is called from
+	// other goroutines, when a large message arrives too slowly and others wait.
 	Cut func()
 
 	in    incoming
 	pool  *Pool
-	piece []byte    // the message where it came, if it is not larger
-	large [2]*Frame // memory of one that is, and of what was decompressed
+	piece []byte    // the message in the buffer of in, if it fits there
+	large [2]*Frame // memory of a larger message, and of a decompressed one
 
-	sender   *sender           // whose messages they are; nil if nobody has said
+	sender   *sender           // the user of the messages; nil before CountFor
 	reserved int64             // of Pool.Messages
-	from     *ratelimit.Memory // the share that it is of
+	from     *ratelimit.Memory // of which it was reserved
 	arrival  arrival
 }
 
@@ -41,9 +41,9 @@ func NewReader(r io.Reader, p *Pool) *Reader {
 
 // Read reads the next message into m and releases the one before.
 //
-// Errors: io.EOF if the peer closed between two messages; ErrFrame, ErrHTTP or an
-// error of the connection if it cannot go on; *mongoerr.Error if the message cannot be
-// run but the sender can be told, unless m.WantsReply is false.
+// Errors: io.EOF if the client closed between two messages; ErrFrame, ErrHTTP or an error
+// of the connection if it cannot continue; *mongoerr.Error if the message cannot be run
+// but the sender can get an answer, unless m.WantsReply returns false.
 func (r *Reader) Read(m *Message) error {
 	r.Release()
 	m.reset()
@@ -87,14 +87,14 @@ func (r *Reader) Read(m *Message) error {
 	return r.readCompressed(m, h, b)
 }
 
-// LargeBytes is a message whose taking apart would keep others from a processor.
+// LargeBytes is the size of a message from which parsing takes so long that it needs a
+// lane.
 const LargeBytes = 256 << 10
 
-// lanePatience is how long a large message waits for others to be taken apart.
+// lanePatience is the time that a large message waits for a lane.
 const lanePatience = 200 * time.Millisecond
 
-// lane waits until a message of n bytes may be taken apart; what it returns is called
-// afterwards.
+// lane waits until a message of n bytes may be parsed; the caller calls leave afterwards.
 func (r *Reader) lane(n int) (leave func()) {
 	if r.Lanes == nil || n < LargeBytes {
 		return func() {}
@@ -109,9 +109,9 @@ func (r *Reader) lane(n int) (leave func()) {
 	return r.Lanes.Leave
 }
 
-// fill reads the message of a header into memory of this reader. A large message gets its
-// memory, need bytes, when its first part has arrived, and as it arrives, so that a
-// header alone cannot claim 48 MB.
+// fill reads the message of a header into memory of this reader. The memory of a large
+// message, need bytes, is reserved when its first part has arrived, and allocated as more
+// arrives, so that a header alone cannot claim 48 MB.
 func (r *Reader) fill(m *Message, h Header, need int64) ([]byte, error) {
 	n := int(h.Length)
 	if n <= pieceBytes {
@@ -163,8 +163,8 @@ func (r *Reader) fill(m *Message, h Header, need int64) ([]byte, error) {
 	}
 }
 
-// begin reads the first n bytes of a message that is larger than a piece, into memory that
-// it takes when a piece of them has come.
+// begin reads the first n bytes of a message that is larger than a piece. It takes memory
+// for them when a piece has arrived.
 func (r *Reader) begin(n int) ([]byte, error) {
 	if _, err := r.in.peek(pieceBytes); err != nil {
 		return nil, noEOF(err)
@@ -176,7 +176,7 @@ func (r *Reader) begin(n int) ([]byte, error) {
 	return f.buf, noEOF(err)
 }
 
-// noEOF makes the end of input inside a message an error of its own.
+// noEOF converts io.EOF inside a message into io.ErrUnexpectedEOF.
 func noEOF(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
@@ -184,7 +184,8 @@ func noEOF(err error) error {
 	return err
 }
 
-// readCompressed unpacks b, the bytes of an OP_COMPRESSED, and parses what is inside.
+// readCompressed decompresses b, the bytes of an OP_COMPRESSED, and parses the message
+// inside.
 func (r *Reader) readCompressed(m *Message, h Header, b []byte) error {
 	op, size, c, body, err := parseCompressedHead(b[HeaderSize:])
 	if err != nil {
@@ -214,7 +215,8 @@ func (r *Reader) readCompressed(m *Message, h Header, b []byte) error {
 	return err
 }
 
-// Release gives the memory of the last message back. Its Message must not be used after.
+// Release releases the memory of the last message. Its Message must not be used
+// afterwards.
 func (r *Reader) Release() {
 	for i, f := range r.large {
 		r.pool.put(f)

@@ -19,8 +19,8 @@ const keptBytes = 1 << 10
 // Reply is the answer being written to one request; its memory is reused for the next.
 // Not safe for concurrent use; must not be copied.
 type Reply struct {
-	// More asks for the same request to be handled again after this reply went out. The
-	// handler may set it only if the request has ExhaustAllowed; ignored otherwise.
+	// More makes the server run the same request again after this reply was sent. The handler
+	// may set it only if the request has ExhaustAllowed; otherwise it is ignored.
 	More bool
 
 	pool  *Pool
@@ -32,7 +32,7 @@ type Reply struct {
 	flags Flags // of the request
 	comp  Compressor
 	isZip bool
-	last  int  // length of the last reply if it was not kept: the next is likely as long
+	last  int  // length of the last reply if it exceeded kept: the next is probably as long
 	fail  bool // OP_REPLY: queryFailure
 	none  [8]byte
 
@@ -47,8 +47,8 @@ func NewReply(p *Pool) *Reply {
 	return r
 }
 
-// grow moves the answer to memory with room for n more bytes: at least twice as large, so
-// that an answer moves seldom.
+// grow moves the reply to memory with room for n more bytes: at least twice as large, so
+// that a reply moves rarely.
 func (r *Reply) grow(buf []byte, n int) []byte {
 	f := r.pool.take(max(len(buf)+n, 2*cap(buf)))
 	f.buf = append(f.buf[:0], buf...)
@@ -59,7 +59,7 @@ func (r *Reply) grow(buf []byte, n int) []byte {
 	return f.buf
 }
 
-// Start begins the answer to m. The answer is valid until Release.
+// Start begins the reply to m. The reply is valid until Release.
 func (r *Reply) Start(m *Message) {
 	r.to, r.flags = m.Header, m.Flags
 	r.comp, r.isZip = m.Compressor, m.Compressed
@@ -72,10 +72,10 @@ func (r *Reply) Start(m *Message) {
 	r.begin(r.frame.buf[:0])
 }
 
-// Restart drops what was written to the body.
+// Restart discards the body.
 func (r *Reply) Restart() { r.begin(r.b.Finish()[:0]) }
 
-// begin leaves room for the head and opens the body.
+// begin reserves the bytes of the head and opens the body.
 func (r *Reply) begin(buf []byte) {
 	r.More, r.fail = false, false
 	head := msgHead
@@ -88,12 +88,11 @@ func (r *Reply) begin(buf []byte) {
 	r.b.Reset(buf)
 }
 
-// roomMin is what a reply may always take.
+// roomMin is the size that a reply may always have, in bytes.
 const roomMin = 64 << 10
 
-// Room is how many bytes the reply may take, at most so many, if all replies are to stay
-// within the memory they share: less than was asked for while others take much, never less
-// than roomMin.
+// Room returns how many bytes the reply may have, at most most. If other replies use much
+// of the shared memory, it returns less, but never less than roomMin.
 func (r *Reply) Room(most int) int {
 	for n := most; n > roomMin; n /= 2 {
 		if r.pool.Replies.Take(int64(n)) {
@@ -104,13 +103,13 @@ func (r *Reply) Room(most int) int {
 	return min(most, roomMin)
 }
 
-// LeaveRoom gives up what Room gave, as nothing is to be written soon.
+// LeaveRoom releases the memory of Room, because nothing will be written soon.
 func (r *Reply) LeaveRoom() { r.settle(0) }
 
-// Large is how many bytes are counted in the memory that replies share.
+// Large returns the bytes that are charged to the shared memory of replies.
 func (r *Reply) Large() int64 { return r.counted }
 
-// settle makes what is counted what the finished reply takes.
+// settle sets the charge to the size of the finished reply.
 func (r *Reply) settle(n int) {
 	if n <= smallBytesMax {
 		n = 0
@@ -124,20 +123,20 @@ func (r *Reply) settle(n int) {
 	r.counted = int64(n)
 }
 
-// Body is the builder of the reply document, open until Finish.
+// Body returns the builder of the reply document, open until Finish.
 func (r *Reply) Body() *bson.Builder { return &r.b }
 
-// Fail marks an OP_REPLY as one that carries an error; without effect on OP_MSG.
+// Fail marks an OP_REPLY as an error; it has no effect on an OP_MSG.
 func (r *Reply) Fail() { r.fail = true }
 
 // Exhausts reports whether the request allows more than one reply.
 func (r *Reply) Exhausts() bool { return r.flags&ExhaustAllowed != 0 }
 
-// Finish closes the body and returns the bytes of the whole message, compressed and
-// checksummed as the request was. id is the id of this message; to is the id of the
-// message it answers, which differs from the request's for the later replies of an
-// exhaust request.
-// Errors: only of a compressor that refuses.
+// Finish closes the body and returns the bytes of the whole message, compressed and with a
+// checksum like the request. id is the id of this message; to is the id of the message
+// that it answers, which differs from the request's for the later replies to an exhaust
+// request.
+// Errors: only those of a compressor.
 func (r *Reply) Finish(id, to int32) ([]byte, error) {
 	b := r.b.Finish()
 	h := Header{RequestID: id, ResponseTo: to, OpCode: OpMsg}
@@ -185,9 +184,9 @@ func (r *Reply) Finish(id, to int32) ([]byte, error) {
 	return z, err
 }
 
-// Release gives the memory back after the reply was written.
+// Release releases the memory after the reply was written.
 func (r *Reply) Release() {
-	r.b.Reset(r.none[:0]) // forgets the buffer that frame owns
+	r.b.Reset(r.none[:0]) // drops the buffer that frame owns
 	r.settle(0)
 	if r.frame != &r.kept {
 		r.pool.put(r.frame)
@@ -217,8 +216,8 @@ func AppendCompressed(dst, msg []byte, c Compressor, p *Pool) ([]byte, error) {
 	return dst, nil
 }
 
-// AppendMsg appends an OP_MSG as a client sends it. With ChecksumPresent among the
-// flags a checksum follows.
+// AppendMsg appends an OP_MSG as a client sends it. If the flags contain ChecksumPresent,
+// a checksum follows.
 func AppendMsg(dst []byte, id int32, f Flags, body bson.Raw, sequences ...Sequence) []byte {
 	start := len(dst)
 	dst = append(dst, make([]byte, HeaderSize)...)
@@ -241,7 +240,7 @@ func AppendMsg(dst []byte, id int32, f Flags, body bson.Raw, sequences ...Sequen
 	return dst
 }
 
-// AppendQuery appends an OP_QUERY of one command, as old drivers say hello.
+// AppendQuery appends an OP_QUERY of one command, as old drivers send hello.
 func AppendQuery(dst []byte, id int32, namespace string, query bson.Raw) []byte {
 	start := len(dst)
 	dst = append(dst, make([]byte, HeaderSize+4)...)

@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// NewSocket is c: sockets of this system are read and written as net does.
+// NewSocket returns c: on this system sockets are read and written as package net does.
 func NewSocket(c net.Conn) net.Conn { return c }
 
-// socketOf is nil: they are read into memory that waits for them.
+// socketOf returns nil: sockets are read into a buffer that waits for bytes.
 func socketOf(any) syscall.RawConn { return nil }
 
 func (x *incoming) attempt(uintptr) bool { return true }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// pair is a connection over TCP, from both ends. The server's takes little at once.
+// pair returns both ends of a TCP connection. The server's end has small buffers.
 func pair(t *testing.T) (server, client net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -32,7 +32,7 @@ func pair(t *testing.T) (server, client net.Conn) {
 	return NewSocket(accepted), client
 }
 
-// Pieces of every size arrive whole, in both directions, also where the socket takes only a part at
+// Data of every size arrives complete, in both directions, also if the socket accepts only a part at
 // once because the other side is slow.
 func TestSocket(t *testing.T) {
 	server, client := pair(t)
@@ -74,8 +74,8 @@ func TestSocket(t *testing.T) {
 	}
 }
 
-// Who is silent, or takes nothing, is waited for until the deadline; one that has hung up is an error
-// of the connection.
+// If the other side is silent, or accepts nothing, a call fails at the deadline; if it has closed the
+// connection, a call returns an error.
 func TestSocketFails(t *testing.T) {
 	server, client := pair(t)
 	piece := make([]byte, smallBytesMax)
@@ -107,7 +107,7 @@ func TestSocketFails(t *testing.T) {
 	}
 }
 
-// Reading and writing need no memory but what they are given.
+// Reading and writing allocate nothing.
 func TestSocketAllocates(t *testing.T) {
 	server, client := pair(t)
 	go io.Copy(client, client)

@@ -9,16 +9,16 @@ import (
 	"syscall"
 )
 
-// socket is a connection that is read and written in steps that cost little (see readSocket). A
-// deadline or the end of the connection, set by anybody, makes both fail.
+// socket is a connection whose reads and writes cost little (see readSocket). A deadline or the
+// end of the connection, set by any goroutine, makes both fail.
 type socket struct {
 	net.Conn
 	raw     syscall.RawConn
 	in, out transfer
 }
 
-// NewSocket is a socket of what Accept returned, which has one goroutine that reads and one that
-// writes at a time.
+// NewSocket wraps a connection that Accept returned. One goroutine may read and one may write at a
+// time.
 func NewSocket(c net.Conn) net.Conn {
 	raw := socketOf(c)
 	if raw == nil {
@@ -32,7 +32,7 @@ func NewSocket(c net.Conn) net.Conn {
 // SyscallConn implements syscall.Conn.
 func (s *socket) SyscallConn() (syscall.RawConn, error) { return s.raw, nil }
 
-// NetConn is the connection below.
+// NetConn returns the wrapped connection.
 func (s *socket) NetConn() net.Conn { return s.Conn }
 
 // Read implements net.Conn.
@@ -57,7 +57,7 @@ func (s *socket) Write(b []byte) (int, error) {
 	return s.out.end(s.raw.Write(s.out.try))
 }
 
-// socketOf is the system's socket behind a connection, nil if there is none or it is encrypted.
+// socketOf returns the system's socket of a connection, nil if there is none or it is encrypted.
 func socketOf(conn any) syscall.RawConn {
 	c, ok := conn.(syscall.Conn)
 	if !ok {
@@ -70,20 +70,21 @@ func socketOf(conn any) syscall.RawConn {
 	return raw
 }
 
-// attempt reads what has come, for which it has memory; it reports false when that is nothing yet.
+// attempt takes a buffer and reads the bytes that have arrived; it returns false if there are none
+// yet.
 func (x *incoming) attempt(fd uintptr) bool {
 	x.hold()
 	x.last.begin(x.frame.buf[x.w:pieceBytes])
 	done := x.last.read(fd)
-	x.last.b = nil // of the frame, which others may have next
+	x.last.b = nil // belongs to the frame, which another connection may use next
 	if !done {
 		x.rest()
 	}
 	return done
 }
 
-// end is called when try has reported true, or with the error because of which it was not
-// called any more.
+// end returns the result. It is called when try has returned true, or with the error that ended
+// the wait.
 func (x *transfer) end(err error) (int, error) {
 	x.b = nil
 	if err == nil {
@@ -92,7 +93,7 @@ func (x *transfer) end(err error) (int, error) {
 	return x.n, err
 }
 
-// read takes what has come; it reports false when that is nothing yet.
+// read reads the bytes that have arrived; it returns false if there are none yet.
 func (x *transfer) read(fd uintptr) bool {
 	for {
 		n, err := readSocket(int(fd), x.b)
@@ -110,7 +111,7 @@ func (x *transfer) read(fd uintptr) bool {
 	}
 }
 
-// write gives the socket what it takes; it reports false when there is more.
+// write writes the bytes; it returns false if the socket accepts no more for now.
 func (x *transfer) write(fd uintptr) bool {
 	for x.n < len(x.b) {
 		n, err := writeSocket(int(fd), x.b[x.n:])
@@ -128,7 +129,7 @@ func (x *transfer) write(fd uintptr) bool {
 	return true
 }
 
-// socketError is the error as net would return it.
+// socketError returns the error as package net would.
 func socketError(op string, err error) error {
 	return &net.OpError{Op: op, Net: "socket", Err: os.NewSyscallError(op, err)}
 }

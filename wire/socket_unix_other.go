@@ -4,8 +4,8 @@ package wire
 
 import "syscall"
 
-// readSocket reads what has come.
+// readSocket reads the bytes that have arrived.
 func readSocket(fd int, b []byte) (int, error) { return syscall.Read(fd, b) }
 
-// writeSocket writes what the socket takes.
+// writeSocket writes as many bytes as the socket accepts.
 func writeSocket(fd int, b []byte) (int, error) { return syscall.Write(fd, b) }

@@ -66,8 +66,8 @@ func TestReadMsg(t *testing.T) {
 	}
 }
 
-// TestRefused lists what must not be accepted: ErrFrame ends the connection, a code is
-// told to the sender.
+// TestRefused: these messages are refused. ErrFrame ends the connection; a code is sent to
+// the client.
 func TestRefused(t *testing.T) {
 	ping := doc("ping", 1)
 	edit := func(b []byte, f func([]byte)) []byte { f(b); return b }
@@ -227,8 +227,8 @@ func TestReplyRoundTrip(t *testing.T) {
 	}
 }
 
-// TestDecompressBounds proves that a small message cannot claim much memory and that
-// sizes that disagree are refused.
+// TestDecompressBounds: a small message cannot claim much memory, and sizes that differ are
+// refused.
 func TestDecompressBounds(t *testing.T) {
 	pool := &Pool{}
 	msg := AppendMsg(nil, 1, 0, big(200_000))
@@ -262,7 +262,7 @@ func TestDecompressBounds(t *testing.T) {
 	}
 }
 
-// TestClaim proves that a header alone cannot claim the memory of a whole message.
+// TestClaim: a header alone cannot claim the memory of a whole message.
 func TestClaim(t *testing.T) {
 	b := AppendMsg(nil, 1, 0, doc("ping", 1))
 	binary.LittleEndian.PutUint32(b, MessageSizeMax)
@@ -275,7 +275,7 @@ func TestClaim(t *testing.T) {
 	}
 }
 
-// TestAllocs pins the steady state: reading a request and finishing a reply is free.
+// TestAllocs: in the steady state, reading a request and finishing a reply allocate nothing.
 func TestAllocs(t *testing.T) {
 	if invariants {
 		t.Skip("released memory is overwritten")
@@ -313,7 +313,7 @@ func TestAllocs(t *testing.T) {
 	}
 }
 
-// TestAllocsOfGrownReply: a reply of many documents grows in memory that is used again, also
+// TestAllocsOfGrownReply: a reply of many documents grows in memory that is reused, also
 // when the reply before it was small.
 func TestAllocsOfGrownReply(t *testing.T) {
 	if invariants {
@@ -349,20 +349,21 @@ func TestAllocsOfGrownReply(t *testing.T) {
 		answer(1000)
 	}
 	runtime.ReadMemStats(&after)
-	// Some, as the collector empties the pool; append would take five times the reply.
+	// A few, because garbage collections empty the pool; append would allocate five times the
+	// reply.
 	if n := (after.TotalAlloc - before.TotalAlloc) / rounds; n > 2<<20 {
 		t.Errorf("a small reply and one of 1 MB allocate %d bytes", n)
 	}
 }
 
-// at is the document at a place of an array.
+// at returns the document at an index of an array.
 func at(list bson.Raw, i int) bson.Raw {
 	d, _ := list.Get(strconv.Itoa(i)).Doc()
 	return d
 }
 
-// FuzzReadMessage feeds any bytes to a reader: it must end, never panic, and what it
-// accepts as an OP_MSG must survive being written and read again.
+// FuzzReadMessage reads arbitrary bytes: the reader must end and not panic, and an accepted
+// OP_MSG must survive being written and read again.
 func FuzzReadMessage(f *testing.F) {
 	pool := &Pool{}
 	seq := Sequence{Name: []byte("documents"), Data: doc("x", 1)}

@@ -19,17 +19,17 @@ import (
 	"github.com/cantledb/cantle/wire/auth"
 )
 
-// Soon is how long before its end a certificate is told of.
+// Soon is the remaining lifetime of a certificate below which operators are warned.
 const Soon = 30 * 24 * time.Hour
 
-// signer is an authority: its certificate and key.
+// signer holds the certificate and the key of an authority.
 type signer struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 }
 
-// Make writes the files of an authority, of a server and of a client,
-// and returns the name that the client logs in by.
+// Make writes the certificates and keys of an authority, of a server and of a client into
+// a folder, and returns the name by which the client logs in.
 func Make(dir string, hosts []string, client string, life time.Duration) (subject string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
@@ -50,7 +50,8 @@ func Make(dir string, hosts []string, client string, life time.Duration) (subjec
 	if _, err := ca.issue(server, filepath.Join(dir, "server.pem")); err != nil {
 		return "", err
 	}
-	// As MongoDB asks: a client differs from a server in its organisation.
+	// MongoDB requires that a client's certificate differs from a server's in its
+	// organisation.
 	cert, err := ca.issue(leaf(pkix.Name{CommonName: client, OrganizationalUnit: []string{"clients"}}, now, life, x509.ExtKeyUsageClientAuth),
 		filepath.Join(dir, "client.pem"))
 	if err != nil {
@@ -59,7 +60,7 @@ func Make(dir string, hosts []string, client string, life time.Duration) (subjec
 	return auth.Subject(cert), nil
 }
 
-// authorityLife is how long an authority is good for.
+// authorityLife is the lifetime of an authority's certificate.
 const authorityLife = 10 * 365 * 24 * time.Hour
 
 // openAuthority reads the authority in a folder, or makes one.
@@ -71,7 +72,7 @@ func openAuthority(dir string, now time.Time) (*signer, error) {
 			return &signer{cert, key}, err
 		}
 	} else if _, missing := os.Stat(keyFile); missing == nil {
-		return nil, err // never overwrite an authority that somebody may trust
+		return nil, err // never overwrite an authority that clients may trust
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -97,7 +98,7 @@ func openAuthority(dir string, now time.Time) (*signer, error) {
 	return &signer{cert, key}, err
 }
 
-// leaf is a certificate to be signed.
+// leaf returns a certificate to be signed.
 func leaf(name pkix.Name, now time.Time, life time.Duration, usage ...x509.ExtKeyUsage) *x509.Certificate {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {
@@ -141,7 +142,7 @@ func pemKey(key *ecdsa.PrivateKey) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
 }
 
-// writeSecret writes a file that only its owner may read, in one piece.
+// writeSecret writes a file that only its owner may read, atomically.
 func writeSecret(path string, parts ...[]byte) error {
 	temp := path + ".new"
 	var all []byte

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 )
 
-// Help is what users of cantle cert should know.
+// Help is the help text of cantle cert.
 const Help = `Makes certificates for development: an authority of your own, a certificate of the
 server that it vouches for, and one of a client, which is a login too. An authority
 that is in the folder already is used again, so that who trusts it goes on to.
@@ -16,8 +16,8 @@ that is in the folder already is used again, so that who trusts it goes on to.
   client.pem    a client's certificate and key
 `
 
-// Told says what can be done with what Make has written into a folder, for a server that is called
-// host and a client that is called subject.
+// Told returns instructions for the use of the files that Make has written into a folder, for a
+// server named host and a client named subject.
 func Told(dir, host, subject string) string {
 	path := func(name string) string {
 		p, err := filepath.Abs(filepath.Join(dir, name))

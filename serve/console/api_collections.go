@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	collectionsMax = 5000 // are listed
-	measuredMax    = 500  // of them, the largest, are measured on the disk
+	collectionsMax = 5000 // in the list
+	measuredMax    = 500  // the largest of them, whose sizes on disk are measured
 )
 
-// listed is one collection of the catalogue.
+// listed is a collection in the list of all.
 type listed struct {
 	NS         string          `json:"ns"`
 	DB         string          `json:"db"`
@@ -26,15 +26,15 @@ type listed struct {
 	Partitions int             `json:"partitions"`          // 0 for a view
 	Mode       string          `json:"mode"`                // manual, autoscale, serverless, shared or none
 	RU         int64           `json:"ru"`                  // provisioned
-	Indexes    int             `json:"indexes"`             // beside _id_
-	Documents  *int64          `json:"documents,omitempty"` // missing for who may not see statistics
+	Indexes    int             `json:"indexes"`             // besides _id_
+	Documents  *int64          `json:"documents,omitempty"` // missing if the user may not see statistics
 	Bytes      *int64          `json:"bytes,omitempty"`
-	// Bytes on disk of the documents and of the indexes; missing too where the files are not the server's.
+	// Bytes on disk of the documents and of the indexes; missing, too, if the store has no files here.
 	DiskBytes      *uint64 `json:"diskBytes,omitempty"`
 	IndexDiskBytes *uint64 `json:"indexDiskBytes,omitempty"`
 }
 
-// size returns the bytes of its documents, 0 without the right to see them.
+// size returns the bytes of the collection's documents, 0 if the user may not see them.
 func (l *listed) size() int64 {
 	if l.Bytes == nil {
 		return 0
@@ -42,8 +42,8 @@ func (l *listed) size() int64 {
 	return *l.Bytes
 }
 
-// collections answers the catalogue: what listDatabases and listCollections show this user,
-// with what the catalog knows of it.
+// collections returns all databases and collections that listDatabases and listCollections show to this
+// user, with their data in the catalog.
 func collections(q *query) (any, error) {
 	reply, err := q.ask("admin", func(b *bson.Builder) {
 		b.Int32("listDatabases", 1)
@@ -90,7 +90,7 @@ func collections(q *query) (any, error) {
 	}{out}, nil
 }
 
-// describe says what the catalog knows of a collection.
+// describe returns the catalog's data of a collection.
 func (q *query) describe(ns collection.Namespace, kind string) listed {
 	l := listed{NS: ns.String(), DB: ns.DB, Name: ns.Coll, Kind: kind, Mode: "none"}
 	cl := q.Server.Cluster
@@ -114,7 +114,7 @@ func (q *query) describe(ns collection.Namespace, kind string) listed {
 	return l
 }
 
-// measure adds the sizes of a collection on disk, and returns those of its indexes; nil without the right to
+// measure adds the sizes of a collection on disk, and returns those of its indexes; nil if the user may not
 // see statistics.
 func (q *query) measure(l *listed) map[string]uint64 {
 	coll := q.Server.Cluster.Catalog.Peek().Collection(collection.Namespace{DB: l.DB, Coll: l.Name})
@@ -134,18 +134,18 @@ func (q *query) measure(l *listed) map[string]uint64 {
 	return indexes
 }
 
-// oneReply is what is known of one collection.
+// oneReply describes one collection.
 type oneReply struct {
 	listed
-	// IndexDisk has the bytes of each index on disk; an _id_ that is the documents is not there.
+	// IndexDisk has the bytes of each index on disk, without an _id_ that is stored as the documents.
 	IndexDisk  map[string]uint64 `json:"indexDisk,omitempty"`
 	Options    json.RawMessage   `json:"options"`
 	Indexes    json.RawMessage   `json:"indexDetails"`
-	Uses       json.RawMessage   `json:"uses"`       // of each index, since the start
-	Statistics json.RawMessage   `json:"statistics"` // null without the right to see them
+	Uses       json.RawMessage   `json:"uses"`       // of each index since the start
+	Statistics json.RawMessage   `json:"statistics"` // null if the user may not see them
 }
 
-// oneCollection answers everything about one collection.
+// oneCollection returns all data of one collection.
 func oneCollection(q *query) (any, error) {
 	ns, err := q.namespace()
 	if err != nil {
@@ -204,14 +204,14 @@ func (q *query) aggregate(ns collection.Namespace, stage func(b *bson.Builder)) 
 	})
 }
 
-// batchOf is the first batch of a reply as JSON.
+// batchOf returns the first batch of a reply as JSON.
 func batchOf(reply bson.Raw) json.RawMessage {
 	cursor, _ := reply.Get("cursor").Doc()
 	list, _ := cursor.Get("firstBatch").Array()
 	return listOf(list)
 }
 
-// listOf is a list of documents as JSON.
+// listOf returns a list of documents as JSON.
 func listOf(list bson.Raw) json.RawMessage {
 	out := []json.RawMessage{}
 	for v := range list.Values() {
@@ -257,7 +257,7 @@ func createIndex(q *query) (any, error) {
 	return raw(reply), nil
 }
 
-// indexName is the name that an index has by default: a_1_b_-1.
+// indexName returns the default name of an index: a_1_b_-1.
 func indexName(key bson.Raw) string {
 	var parts []string
 	for name, v := range key.Fields() {

@@ -1,18 +1,19 @@
 package console
 
-// diskReply has the sizes on the disk of a server, by their names in serverStatus.
+// diskReply has the sizes on the disk of a server, under their names in serverStatus.
 type diskReply struct {
 	Disk         uint64 `json:"diskBytes"`      // the files of the store
 	ChangeLog    uint64 `json:"changeLogBytes"` // of these
-	KeptLog      int64  `json:"keptLogBytes"`   // beside these, for the next backup
+	KeptLog      int64  `json:"keptLogBytes"`   // in addition, for the next backup
 	DiskFree     uint64 `json:"diskFreeBytes"`
-	DiskTotal    uint64 `json:"diskTotalBytes"`   // 0 if the data do not lie on a disk of this server
-	DiskReserve  uint64 `json:"diskReserveBytes"` // what has to be free
-	DiskBallast  uint64 `json:"diskBallastBytes"` // in a file that is let go when the reserve is gone
-	RefusesWrite bool   `json:"refusesWrites"`    // for lack of room
+	DiskTotal    uint64 `json:"diskTotalBytes"`   // 0 if the data is not on a disk of this server
+	DiskReserve  uint64 `json:"diskReserveBytes"` // below which writes are refused
+	DiskBallast  uint64 `json:"diskBallastBytes"` // in a file that is deleted when the reserve is used up
+	RefusesWrite bool   `json:"refusesWrites"`    // because the disk is full
 }
 
-// disk answers what lies on the disk, and whether writes are refused for lack of room.
+// disk returns the sizes on the disk, and whether writes are refused because the disk is
+// full.
 func disk(q *query) (any, error) {
 	if err := q.mayLoad(); err != nil {
 		return nil, err

@@ -11,18 +11,20 @@ import (
 // findReply is a page of documents.
 type findReply struct {
 	Documents []json.RawMessage `json:"documents"`
-	// Estimate is what the query was expected to cost before it ran, and Charge what it cost.
+	// Estimate is the expected cost of the query, computed before it ran, and Charge the
+	// actual cost.
 	Estimate json.RawMessage `json:"estimate"`
 	Charge   float64         `json:"charge"`
 	Millis   float64         `json:"millis"`
-	// More reports that there are documents after these.
+	// More reports whether there are documents after these.
 	More bool `json:"more"`
 }
 
-// pageBytes bounds what a page of documents has.
+// pageBytes bounds the documents of a page.
 const pageBytes = 8 << 20
 
-// find answers a page of documents. With estimate: true it only says what they would cost.
+// find returns a page of documents. With estimate: true it returns only their expected
+// cost.
 func find(q *query) (any, error) {
 	ns, err := q.namespace()
 	if err != nil {
@@ -54,7 +56,7 @@ func find(q *query) (any, error) {
 				b.ValueBytes(it.Name, it.Value)
 			}
 		}
-		b.Int64("limit", limit+1) // one more tells whether there are more
+		b.Int64("limit", limit+1) // one more shows whether there are more
 		b.Bool("singleBatch", true)
 		b.Int64("batchSize", limit+1)
 		b.Int64("maxTimeMS", 60_000)
@@ -85,7 +87,8 @@ func find(q *query) (any, error) {
 	return out, nil
 }
 
-// mayWrite refuses changes of documents unless the server was started for them.
+// mayWrite refuses changes of documents unless the server was started with
+// --console-write.
 // Errors: Unauthorized (13).
 func (q *query) mayWrite() error {
 	if q.Writable {

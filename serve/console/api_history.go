@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/shard/history"
 )
 
-// linesReply is what the whole server did, column by column.
+// linesReply is the load of the whole server, column by column.
 type linesReply struct {
 	Step        int64     `json:"step"` // seconds of a column
 	From        int64     `json:"from"` // second at which the first column begins
@@ -23,10 +23,10 @@ type linesReply struct {
 	P50         []float32 `json:"p50"`
 	P99         []float32 `json:"p99"`
 	Connections []float32 `json:"connections"`
-	Incomplete  []string  `json:"incomplete,omitempty"` // servers whose part is missing
+	Incomplete  []string  `json:"incomplete,omitempty"` // servers that did not answer
 }
 
-// newLines turns columns into a list for each number.
+// newLines converts columns into a list per number.
 func newLines(l history.Lines) *linesReply {
 	out := &linesReply{Step: l.Step, From: l.From}
 	for _, row := range out.rows() {
@@ -42,13 +42,13 @@ func newLines(l history.Lines) *linesReply {
 	return out
 }
 
-// rows are the lists of a reply, in the order of its fields.
+// rows returns the lists of a reply, in the order of its fields.
 func (l *linesReply) rows() []*[]float32 {
 	return []*[]float32{&l.RU, &l.Provisioned, &l.Busiest, &l.Reads, &l.Writes, &l.Refused, &l.Failed, &l.KiB, &l.P50, &l.P99, &l.Connections}
 }
 
-// window reads from and to, in seconds since 1970; a negative from counts back from to, and
-// without to it is now. The level is the finest that reaches back so far.
+// window reads from and to, in seconds since 1970. A negative from counts back from to; the
+// default of to is now. level is the finest level that reaches back to from.
 func (q *query) window() (level int, from, to int64, err error) {
 	now := q.History.Second()
 	if to, err = q.number("to", now, 0, math.MaxInt32); err != nil {
@@ -66,7 +66,7 @@ func (q *query) window() (level int, from, to int64, err error) {
 	return history.LevelFor(now - from), from, to, nil
 }
 
-// lines answers what the whole server did.
+// lines returns the load of the whole server over time.
 func lines(q *query) (any, error) {
 	if err := q.mayLoad(); err != nil {
 		return nil, err
@@ -90,29 +90,29 @@ type heatReply struct {
 	From       int64     `json:"from"`
 	Columns    int       `json:"columns"`
 	Metric     string    `json:"metric"`
-	Least      float64   `json:"least"` // what the cell 1 stands for
+	Least      float64   `json:"least"` // the value of cell 1
 	Ratio      float64   `json:"ratio"` // of one cell to the cell before
 	Rows       []heatRow `json:"rows"`
 	Pattern    pattern   `json:"pattern"`
-	Incomplete []string  `json:"incomplete,omitempty"` // servers whose part is missing
+	Incomplete []string  `json:"incomplete,omitempty"` // servers that did not answer
 }
 
 // heatRow is one partition.
 type heatRow struct {
 	Partition  int     `json:"partition"`
-	Collection uint64  `json:"collection"` // tells a collection from the one it was resharded to
+	Collection uint64  `json:"collection"` // distinguishes a collection from the one that it was resharded to
 	NS         string  `json:"ns"`
-	Lo         string  `json:"lo"` // "" if the collection has no shard key, or for those who may not see values
+	Lo         string  `json:"lo"` // "" if the collection has no shard key, or if the user may not see values
 	Hi         string  `json:"hi"`
 	From       float64 `json:"from"` // of the line of hashes, from 0 to 1
 	To         float64 `json:"to"`
 	First      int64   `json:"first"` // second of the first cell
-	Until      int64   `json:"until"` // when it ceased to be, 0 if it has not
+	Until      int64   `json:"until"` // when it ceased to exist, 0 if it exists
 	Others     int     `json:"others"`
 	Cells      []byte  `json:"cells"` // base64
 }
 
-// heat answers one metric of every partition.
+// heat returns one metric of every partition over time.
 func heat(q *query) (any, error) {
 	name := q.text("ns")
 	if name == "" {
@@ -157,7 +157,7 @@ func heat(q *query) (any, error) {
 	return out, nil
 }
 
-// event is one change of how a collection is divided or paid for.
+// event is a change of the partitions or of the throughput of a collection.
 type event struct {
 	At         int64  `json:"at"`
 	Kind       string `json:"kind"`
@@ -166,7 +166,7 @@ type event struct {
 	Partitions []int  `json:"partitions,omitempty"`
 }
 
-// newEvents turns events into what is sent.
+// newEvents converts events for the reply.
 func newEvents(list []history.Event) []event {
 	out := []event{}
 	for _, e := range list {
@@ -175,7 +175,7 @@ func newEvents(list []history.Event) []event {
 	return out
 }
 
-// events answers what happened to collections.
+// events returns the events of collections.
 func events(q *query) (any, error) {
 	name := q.text("ns")
 	if name == "" {

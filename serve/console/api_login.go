@@ -8,23 +8,23 @@ import (
 	"github.com/cantledb/cantle/wire/auth"
 )
 
-// aboutReply is what the page has to know before anything else.
+// aboutReply holds what the page needs first.
 type aboutReply struct {
 	Version string   `json:"version"`
 	Compat  string   `json:"compat"`
 	Prices  string   `json:"prices"` // name and version of the price list
 	Auth    bool     `json:"auth"`   // users have to log in
-	User    string   `json:"user"`   // "name@db", "" for nobody
+	User    string   `json:"user"`   // "name@db", "" without a login
 	Roles   []string `json:"roles"`
 	Write   bool     `json:"write"`  // documents may be changed
 	Load    bool     `json:"load"`   // the user may see the load of the server
 	Second  int64    `json:"second"` // by the server's clock
 	Started int64    `json:"started"`
-	// Virtual reports a clock that stands still, for tests.
+	// Virtual reports whether the server's clock is stopped, for tests.
 	Virtual bool `json:"virtual"`
 }
 
-// about answers what there is; of the user, only to who has logged in.
+// about describes the server, and the user if one is logged in.
 func (c *Console) about(q *query) (any, error) {
 	s := c.Server
 	out := aboutReply{Version: s.Version, Compat: s.Release.String(), Prices: s.Cluster.Budgets.PriceList().String(), Auth: s.RequireAuth,
@@ -42,7 +42,7 @@ func (c *Console) about(q *query) (any, error) {
 	return out, nil
 }
 
-// logIn proves a user's password by SCRAM, and begins a login.
+// logIn checks a user's password by SCRAM, and begins a login.
 func (c *Console) logIn(q *query) (any, error) {
 	if !c.Server.RequireAuth {
 		return nil, mongoerr.New(mongoerr.BadValue, "The server was started without --auth: nobody has to log in")

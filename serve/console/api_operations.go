@@ -9,14 +9,15 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// operationsReply is what goes on.
+// operationsReply lists running operations.
 type operationsReply struct {
 	Operations json.RawMessage `json:"operations"`
-	// All reports that the list has the operations of other users as well.
+	// All reports whether the list includes the operations of other users.
 	All bool `json:"all"`
 }
 
-// operations answers $currentOp: of all users for who may see that, else of this one.
+// operations returns $currentOp: of all users if this user may see that, otherwise of
+// this user.
 func operations(q *query) (any, error) {
 	for _, all := range []bool{true, false} {
 		reply, err := q.aggregate(collection.Namespace{DB: "admin"}, func(b *bson.Builder) {
@@ -39,7 +40,7 @@ func operations(q *query) (any, error) {
 	return nil, errNobody
 }
 
-// killOperation ends a command that runs.
+// killOperation ends a running command.
 func killOperation(q *query) (any, error) {
 	id := q.body.Get("id")
 	if id.IsNullish() {

@@ -11,38 +11,38 @@ import (
 	"github.com/cantledb/cantle/shard/history"
 )
 
-// recordedSeconds is how long statements are remembered.
+// recordedSeconds is the time for which the server keeps recorded statements, in seconds.
 const recordedSeconds = 3600
 
-// otherKey is what recorded statements would do under another shard key.
+// otherKey describes how recorded statements would run under another shard key.
 type otherKey struct {
 	ShardKey json.RawMessage `json:"shardKey"`
-	// Statements is how many there were, Samples how many of them are remembered, Cost what all would
-	// cost in parts of what they did.
+	// Statements counts the statements, Samples those of them that were recorded. Cost is the cost of all
+	// under the other key, divided by their actual cost.
 	Statements int64   `json:"statements"`
 	Samples    int64   `json:"samples"`
 	Cost       float64 `json:"cost"`
 	// GoTo has the parts of the work, from 0 to 1, that would go to one partition, to some, to all, and to
-	// where nobody knows.
+	// unknown partitions.
 	GoTo json.RawMessage `json:"goTo"`
-	// Values are the shard key values with most work; share is a part of the work.
+	// Values are the shard key values with most work; share is the part of the work.
 	Values json.RawMessage `json:"values"`
 	// Shares are the parts of the work that each partition would have.
 	Shares []float64 `json:"shares"`
-	// Guessed is the part of the work, from 0 to 1, of minutes of which no statement is remembered.
+	// Guessed is the part of the work, from 0 to 1, in minutes without recorded statements.
 	Guessed float64 `json:"guessed"`
-	// Notes say in sentences how this is known, and what is not.
+	// Notes are sentences about the method and its limits.
 	Notes []string `json:"notes"`
 }
 
-// recorded answers the fields that recorded statements fix.
+// recorded returns the fields that recorded statements fix.
 func recorded(q *query) (any, error) {
 	return q.custom("GetRecordedTraffic", func(*bson.Builder) {})
 }
 
-// onOtherKey lets the work of a collection, which the history has column by column, fall on the
-// partitions of another key, as the remembered statements of each minute would have. n partitions, 0 for as
-// many as there are.
+// onOtherKey distributes the work of a collection, which the history has column by column, over n
+// partitions of another key, as the recorded statements of each minute would be distributed. n = 0 means
+// the present number of partitions.
 func (q *query) onOtherKey(ns collection.Namespace, used *history.Heat, was [][]float64, n int) (*otherKey, [][]float64, error) {
 	spec, err := q.document("shardKey")
 	if err != nil {
@@ -79,7 +79,7 @@ func (q *query) onOtherKey(ns collection.Namespace, used *history.Heat, was [][]
 	return k, loads, nil
 }
 
-// jsonOf is a field of a reply as JSON.
+// jsonOf returns a field of a reply as JSON.
 func jsonOf(reply bson.Raw, name string) json.RawMessage {
 	v := reply.Get(name)
 	if list, ok := v.Array(); ok && v.Type == bson.TypeArray {
@@ -89,7 +89,8 @@ func jsonOf(reply bson.Raw, name string) json.RawMessage {
 	return json.RawMessage(ejson.String(d))
 }
 
-// minutesOf are the loads of partitions in each minute, in parts of what was paid then, and on average.
+// minutesOf returns the loads of the partitions in each minute, as parts of the minute's RU, and their
+// average.
 func minutesOf(reply bson.Raw, parts int) (by map[int64][]float64, average []float64) {
 	by, average = map[int64][]float64{}, make([]float64, parts)
 	all := 0.0
@@ -117,7 +118,7 @@ func minutesOf(reply bson.Raw, parts int) (by map[int64][]float64, average []flo
 	return by, average
 }
 
-// fall divides the work of each column as the statements of its minute were.
+// fall distributes the work of each column over the partitions like the statements of its minute.
 func (k *otherKey) fall(used *history.Heat, was [][]float64, minutes map[int64][]float64, average []float64) [][]float64 {
 	out := make([][]float64, len(average))
 	for p := range out {
@@ -152,7 +153,7 @@ func (k *otherKey) fall(used *history.Heat, was [][]float64, minutes map[int64][
 	return out
 }
 
-// explain says how this is known, and what is not.
+// explain adds notes about the method and its limits.
 func (k *otherKey) explain(goTo bson.Raw, parts, fields int) {
 	part := func(name string) float64 { f, _ := goTo.Get(name).AsFloat(); return f }
 	whole := "all of them"

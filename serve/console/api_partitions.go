@@ -22,7 +22,7 @@ func (q *query) custom(action string, more func(b *bson.Builder)) (any, error) {
 	return raw(reply), nil
 }
 
-// partitions answers GetPartitions.
+// partitions returns the reply of GetPartitions.
 func partitions(q *query) (any, error) {
 	top, err := q.number("top", 10, 1, 64)
 	if err != nil {
@@ -31,7 +31,7 @@ func partitions(q *query) (any, error) {
 	return q.custom("GetPartitions", func(b *bson.Builder) { b.Int64("top", top) })
 }
 
-// copyFields copies arguments of the body that are there.
+// copyFields copies those of the arguments that the body has.
 func (q *query) copyFields(b *bson.Builder, names ...string) {
 	for _, name := range names {
 		if v := q.body.Get(name); !v.IsNullish() {
@@ -40,17 +40,18 @@ func (q *query) copyFields(b *bson.Builder, names ...string) {
 	}
 }
 
-// mergePartitions answers MergePartitions.
+// mergePartitions runs MergePartitions.
 func mergePartitions(q *query) (any, error) {
 	return q.custom("MergePartitions", func(b *bson.Builder) { b.Bool("whatIf", q.body.Get("whatIf").Truthy()) })
 }
 
-// redistribute answers RedistributeThroughput.
+// redistribute runs RedistributeThroughput.
 func redistribute(q *query) (any, error) {
 	return q.custom("RedistributeThroughput", func(b *bson.Builder) { q.copyFields(b, "targets", "sources", "equal") })
 }
 
-// setThroughput changes the throughput: the number of RU/s, or from one kind to the other.
+// setThroughput changes the throughput of a collection, from manual to autoscale and back
+// if necessary.
 func setThroughput(q *query) (any, error) {
 	manual, err := q.number("manual", 0, 0, 1<<40)
 	if err != nil {
@@ -74,7 +75,7 @@ func setThroughput(q *query) (any, error) {
 	})
 }
 
-// splitPartition halves a partition, which GetPartitions tells by its bounds.
+// splitPartition halves a partition; GetPartitions returns its bounds.
 func splitPartition(q *query) (any, error) {
 	ns, err := q.namespace()
 	if err != nil {

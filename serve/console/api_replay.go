@@ -7,40 +7,41 @@ import (
 	"github.com/cantledb/cantle/shard/history"
 )
 
-// replayReply is what recorded traffic would meet under another throughput.
+// replayReply describes how recorded traffic would run with another throughput.
 type replayReply struct {
 	From       int64   `json:"from"`
 	Step       int64   `json:"step"`
 	Partitions int     `json:"partitions"`
 	RU         float64 `json:"ru"`
-	// Refused is the share of the request units that would be refused, from 0 to 1, and
-	// RefusedColumns in how many columns there would be refusals.
+	// Refused is the share of the request units that would be refused, from 0 to 1, and RefusedColumns
+	// the number of columns with refusals.
 	Refused        float64 `json:"refused"`
 	RefusedColumns int     `json:"refusedColumns"`
 	Columns        int     `json:"columns"`
-	Peak           float64 `json:"peak"`    // RU/s that the busiest partition was asked for
-	Balance        float64 `json:"balance"` // the busiest partition compared with the average
-	// Enough is the least RU/s under which nothing would be refused.
+	Peak           float64 `json:"peak"`    // RU/s demanded of the busiest partition
+	Balance        float64 `json:"balance"` // the busiest partition divided by the average
+	// Enough is the least RU/s with which nothing would be refused.
 	Enough float64 `json:"enough"`
-	// Manual and Autoscale are what would be billed in request units per second times hours.
+	// Manual and Autoscale are the amounts that would be billed, in RU/s times hours.
 	Manual    float64   `json:"manualRUHours"`
 	Autoscale float64   `json:"autoscaleRUHours"`
-	Demand    []float64 `json:"demand"`  // RU/s asked for, by column
+	Demand    []float64 `json:"demand"`  // RU/s demanded, by column
 	Served    []float64 `json:"served"`  // RU/s that would be served
-	Busiest   []float64 `json:"busiest"` // RU/s that the busiest partition would be asked for
-	// Recorded reports that the partitions are those there were; else the work of each is taken
-	// to be spread evenly within its range.
+	Busiest   []float64 `json:"busiest"` // RU/s that would be demanded of the busiest partition
+	// Recorded reports whether the partitions are the recorded ones; otherwise the work of each is
+	// spread evenly over its range.
 	Recorded bool `json:"recorded"`
-	// Key is what another shard key would change, nil if none was asked for.
+	// Key describes the effect of another shard key; nil if the request has none.
 	Key *otherKey `json:"key,omitempty"`
-	// Incomplete are servers whose part is missing.
+	// Incomplete lists servers that did not answer.
 	Incomplete []string `json:"incomplete,omitempty"`
 }
 
-// partitionsMost bounds a replay.
+// partitionsMost bounds the partitions of a replay.
 const partitionsMost = 512
 
-// replay answers how recorded traffic would do.
+// replay computes how recorded traffic would run with another throughput, number of partitions or
+// shard key.
 func replay(q *query) (any, error) {
 	ns, err := q.namespace()
 	if err == nil {
@@ -62,7 +63,7 @@ func replay(q *query) (any, error) {
 		return nil, err
 	}
 	other := !q.body.Get("shardKey").IsNullish()
-	if other { // whose statements are remembered for an hour
+	if other { // statements are recorded for an hour
 		from = max(from, to-recordedSeconds)
 		level = history.LevelFor(q.History.Second() - from)
 	}
@@ -97,15 +98,15 @@ func replay(q *query) (any, error) {
 	return out, nil
 }
 
-// traffic is what was recorded of a collection.
+// traffic is the recorded traffic of a collection.
 type traffic struct {
 	used                   *history.Heat
 	reads, writes, refused history.Heat
 }
 
-// loads is what each partition was asked for, column by column: what it used, and what the
-// requests would have that it refused, if they cost what the others did; gone where there was no such
-// partition. n partitions of equal size take the place of those there were; 0 leaves them.
+// loads returns the demand on each partition, column by column: the RU used, plus those of the
+// refused requests, estimated at the average cost of the others. The load is gone in columns in which
+// a partition did not exist. If n is not 0, n partitions of equal size replace the recorded ones.
 func (t *traffic) loads(n int) [][]float64 {
 	var out [][]float64
 	for range n {
@@ -133,7 +134,7 @@ func (t *traffic) loads(n int) [][]float64 {
 			continue
 		}
 		lo, hi := r.Part.From, r.Part.To
-		if hi <= lo { // values have no distances
+		if hi <= lo { // the values have no distances
 			lo, hi = 0, 1
 		}
 		for k := range out {
@@ -146,11 +147,11 @@ func (t *traffic) loads(n int) [][]float64 {
 	return out
 }
 
-// gone is the load of a partition that there was not, or not any more.
+// gone is the load of a partition that did not exist yet or any more.
 const gone = -1
 
-// cell is the value of a cell, 0 for one that there is no more: another metric is read a
-// moment later.
+// cell returns the value of a cell, or 0 if the cell does not exist: each metric is read at a
+// slightly later time, so the tables may differ.
 func cell(h *history.Heat, row, column int) float64 {
 	if row >= len(h.Rows) || column >= len(h.Rows[row].Cells) {
 		return 0
@@ -158,11 +159,11 @@ func cell(h *history.Heat, row, column int) float64 {
 	return history.Value(h.Rows[row].Cells[column])
 }
 
-// meet lets loads meet a throughput that is divided evenly: what a partition is asked for
-// beyond its share is refused.
+// meet applies loads to a throughput that is divided evenly: the demand on a partition beyond its
+// share is refused.
 func meet(loads [][]float64, columns int, ru float64) *replayReply {
 	out := &replayReply{Partitions: len(loads), RU: ru, Columns: columns, Demand: make([]float64, columns), Served: make([]float64, columns), Busiest: make([]float64, columns)}
-	parts := make([]float64, columns) // how many partitions there were
+	parts := make([]float64, columns) // number of partitions in each column
 	for _, load := range loads {
 		for j, v := range load {
 			if v != gone {

@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// requests answers GetRequestReport: of a collection, or of all of them; with history=1 what
-// each shape did in the minutes of the last hour.
+// requests returns GetRequestReport of a collection, or of all; with history=1 also the
+// history of each shape by the minute for the last hour.
 func requests(q *query) (any, error) {
 	top, err := q.number("top", 100, 1, 1000)
 	if err != nil {
@@ -37,9 +37,9 @@ func requests(q *query) (any, error) {
 	return raw(reply), nil
 }
 
-// explain answers the plan of a query, and what it costs: as estimated, or with run as
-// counted. The filter may be a shape of the request report: its question marks get the
-// values of a document there is.
+// explain returns the plan of a query and its cost: the estimated cost, or with run the
+// counted one. The filter may be a shape of the request report: its question marks are
+// replaced by values of an existing document.
 func explain(q *query) (any, error) {
 	ns, err := q.namespace()
 	if err != nil {
@@ -63,7 +63,7 @@ func explain(q *query) (any, error) {
 	return raw(reply), nil
 }
 
-// findCommand is the find that the arguments describe.
+// findCommand returns the find command that the arguments describe.
 func (q *query) findCommand(ns collection.Namespace) (bson.Raw, error) {
 	b := bson.NewBuilder(nil)
 	b.String("find", ns.Coll)
@@ -97,10 +97,10 @@ func (q *query) findCommand(ns collection.Namespace) (bson.Raw, error) {
 	return b.Doc(), nil
 }
 
-// unknown stands for a question mark of a shape while it is parsed.
+// unknown replaces a question mark of a shape while the shape is parsed.
 const unknown = "\x01"
 
-// fillShape makes a filter of a shape, with the values of a document of the collection.
+// fillShape makes a filter of a shape, with values of a document of the collection.
 // Errors: FailedToParse (9); those of find.
 func (q *query) fillShape(ns collection.Namespace, shape string) (bson.Raw, error) {
 	d, err := parse(strings.ReplaceAll(strings.ReplaceAll(shape, "…", ""), "?", `"\u0001"`))
@@ -126,8 +126,8 @@ func (q *query) fillShape(ns collection.Namespace, shape string) (bson.Raw, erro
 	return b.Doc(), nil
 }
 
-// fill writes the elements of a shape with values of a sample. path is the field that
-// operators are about.
+// fill writes the elements of a shape with values of a sample. path is the field to which
+// operators apply.
 func fill(b *bson.Builder, shape, sample bson.Raw, path string) {
 	for it := shape.Iter(); it.Next(); {
 		name := string(it.Name)
@@ -175,7 +175,8 @@ func fillValue(b *bson.Builder, name string, v bson.Value) {
 	}
 }
 
-// valueAt finds the value of a dotted path, the first one in arrays; null without.
+// valueAt returns the value at a dotted path, of arrays the first element; null if there is
+// none.
 func valueAt(d bson.Raw, path string) bson.Value {
 	first, rest, deeper := strings.Cut(path, ".")
 	v := d.Get(first)

@@ -7,12 +7,12 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// textReply is what a program of the command line prints.
+// textReply is the output of a program of the command line.
 type textReply struct {
 	Text string `json:"text"`
 }
 
-// advise answers what cantle advise prints.
+// advise returns the output of cantle advise.
 func advise(q *query) (any, error) {
 	ns, err := q.namespace()
 	if err != nil {
@@ -30,7 +30,7 @@ func advise(q *query) (any, error) {
 	return textReply{text}, nil
 }
 
-// known is an error whose text is for the user.
+// known returns an error whose text is for the user.
 func known(err error) error {
 	if e := mongoerr.From(err); e.Code != mongoerr.InternalError {
 		return e
@@ -38,7 +38,7 @@ func known(err error) error {
 	return mongoerr.New(mongoerr.BadValue, "%s", err)
 }
 
-// estimate answers what cantle estimate prints.
+// estimate returns the output of cantle estimate.
 func estimate(q *query) (any, error) {
 	if q.Estimate == nil {
 		return nil, mongoerr.New(mongoerr.CommandNotSupported, "This program has no cantle estimate")

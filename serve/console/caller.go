@@ -15,12 +15,12 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// callerIDs begins the numbers of connections without a network, far above those of
-// clients.
+// callerIDs is added to the numbers of connections without a network, so that they are far above those
+// of clients.
 const callerIDs = 1 << 40
 
-// caller is a connection without a network. It implements wire.Conn. Not safe for
-// concurrent use, but for Close.
+// caller is a connection without a network. It implements wire.Conn. Not safe for concurrent use,
+// except Close.
 type caller struct {
 	server        *command.Server
 	id            int64
@@ -31,13 +31,13 @@ type caller struct {
 	ctx           context.Context
 	close         context.CancelCauseFunc
 	pool          wire.Pool
-	proven        *auth.User // as it was when it proved its password, nil for nobody
+	proven        *auth.User // as of its login, nil without a login
 }
 
-// callers counts connections.
+// callers numbers connections.
 type callers struct{ n atomic.Int64 }
 
-// dial opens a connection in the name of whoever is at remote.
+// dial opens a connection for a request from remote.
 func (n *callers) dial(s *command.Server, remote, local net.Addr, state *tls.ConnectionState) (*caller, error) {
 	c := &caller{server: s, id: callerIDs + n.n.Add(1), remote: remote, local: local, opened: time.Now(), tls: state}
 	c.ctx, c.close = context.WithCancelCause(context.Background())
@@ -70,7 +70,7 @@ func (c *caller) Draining() context.Context                      { return c.ctx 
 func (c *caller) Agree(wire.Compressors) (none wire.Compressors) { return none }
 func (c *caller) TLS() *tls.ConnectionState                      { return c.tls }
 
-// introduce says hello, so that currentOp and the log name the console.
+// introduce sends hello, so that currentOp and the log name the console.
 func (c *caller) introduce(ctx context.Context) error {
 	b := bson.NewBuilder(nil)
 	b.Int32("hello", 1)
@@ -90,7 +90,8 @@ func (c *caller) introduce(ctx context.Context) error {
 	return err
 }
 
-// enter makes the user of another connection the one of this, if what proved it there would do so now.
+// enter takes over the user of another connection, if the credential that proved the user is still
+// valid.
 // Errors: Unauthorized (13).
 func (c *caller) enter(other *caller) error {
 	l := other.login()
@@ -103,14 +104,14 @@ func (c *caller) enter(other *caller) error {
 	return nil
 }
 
-// login is who uses the connection, nil for nobody.
+// login returns the login of the connection, nil if there is none.
 func (c *caller) login() *command.Login { return c.state.(*command.Peer).Login }
 
 // errClosed is the error of a command whose connection was closed meanwhile.
 var errClosed = errors.New("the connection was closed")
 
-// ask runs a command and returns the reply, a copy.
-// Errors: *mongoerr.Error as the server tells it; errClosed.
+// ask runs a command and returns a copy of the reply.
+// Errors: *mongoerr.Error as in the reply; errClosed.
 func (c *caller) ask(ctx context.Context, db string, body bson.Raw) (bson.Raw, error) {
 	b := bson.NewBuilder(nil)
 	b.Splice(body.Elements())
@@ -146,7 +147,8 @@ func (c *caller) ask(ctx context.Context, db string, body bson.Raw) (bson.Raw, e
 	return nil, mongoerr.New(mongoerr.Code(code), "%s", text)
 }
 
-// prove logs a user in by SCRAM. Errors: AuthenticationFailed (18).
+// prove logs a user in by SCRAM.
+// Errors: AuthenticationFailed (18).
 func (c *caller) prove(ctx context.Context, n auth.Name, password string) error {
 	m, err := c.mechanismOf(ctx, n)
 	if err != nil {
@@ -189,7 +191,7 @@ func (c *caller) prove(ctx context.Context, n auth.Name, password string) error 
 	}
 }
 
-// mechanismOf asks how a user can log in.
+// mechanismOf returns the mechanism by which a user can log in.
 func (c *caller) mechanismOf(ctx context.Context, n auth.Name) (auth.Mechanism, error) {
 	b := bson.NewBuilder(nil)
 	b.Int32("hello", 1)

@@ -14,7 +14,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// Config is what a Console is made of.
+// Config holds the parts and settings of a Console.
 type Config struct {
 	Server  *command.Server
 	History *history.Everywhere
@@ -22,23 +22,24 @@ type Config struct {
 	Now func() time.Time
 	// Writable lets users change documents, as far as their roles allow.
 	Writable bool
-	// Ready says why the server takes no commands, nil if it does; nil = it always does.
+	// Ready returns why the server takes no commands, nil if it does; a nil func means that it
+	// always does.
 	Ready func() error
-	// Certificate is the one that the server shows, nil without TLS; a nil func is the same.
+	// Certificate returns the server's certificate, nil without TLS; a nil func means the same.
 	Certificate func() *x509.Certificate
-	// Tools are lent from the command line.
+	// Tools are functions of the command line.
 	Tools
 }
 
-// Ask runs a command on a database, in the name of who asks.
+// Ask runs a command on a database, in the name of the console's user.
 type Ask func(ctx context.Context, db string, command []byte) ([]byte, error)
 
-// Tools are programs that the console lends from the command line; nil is missing.
+// Tools are functions of the command line that the console offers; nil is not offered.
 type Tools struct {
-	// Advise ranks the shard keys that a collection could have, and returns its text.
+	// Advise ranks the possible shard keys of a collection, and returns its text.
 	Advise func(ctx context.Context, ask Ask, namespace string) (string, error)
-	// Estimate prices a workload on documents like one sample, and returns its text. args are
-	// flags of cantle estimate.
+	// Estimate computes the cost of a workload on documents like the given one, and returns its
+	// text. args are flags of cantle estimate.
 	Estimate func(ctx context.Context, args []string, document string) (string, error)
 }
 
@@ -47,15 +48,15 @@ type Console struct {
 	Config
 	callers  callers
 	sessions sessions
-	viewers  chan struct{} // a place for each live stream
+	viewers  chan struct{} // a semaphore of live streams
 	frames   frames
 	local    net.Addr
-	loopback bool // nobody from another machine reaches it
-	secure   bool // it speaks TLS
+	loopback bool // no other machine can reach it
+	secure   bool // it uses TLS
 	server   *http.Server
 }
 
-// Bounds of what strangers can make the console hold.
+// Limits of what clients without a login can make the console hold.
 const (
 	viewersMax = 64      // live streams at a time
 	bodyMax    = 1 << 20 // bytes of a request
@@ -69,9 +70,8 @@ func New(cfg Config) *Console {
 	return &Console{Config: cfg, viewers: make(chan struct{}, viewersMax), sessions: sessions{list: map[[32]byte]*session{}}}
 }
 
-// Serve answers on a listener until Stop. config is that of TLS, nil without. loopback says
-// that other machines cannot reach the listener. The error of a listener that breaks is told
-// to failed.
+// Serve serves a listener until Stop. config is that of TLS, nil without TLS. loopback means that
+// other machines cannot reach the listener. If the listener breaks, its error is sent to failed.
 func (c *Console) Serve(l net.Listener, loopback bool, config *tls.Config, failed chan<- error) {
 	c.local, c.loopback, c.secure = l.Addr(), loopback, config != nil
 	l = visitors.Limit(l)
@@ -87,8 +87,8 @@ func (c *Console) Serve(l net.Listener, loopback bool, config *tls.Config, faile
 	}()
 }
 
-// ofBrowsers is a configuration of TLS with which browsers speak HTTP/2: over one connection they
-// keep a live stream open and ask besides, as often as they like.
+// ofBrowsers returns a configuration of TLS that offers HTTP/2: over one connection, browsers can
+// then keep a live stream open and send any number of requests.
 func ofBrowsers(config *tls.Config) *tls.Config {
 	config = config.Clone()
 	config.NextProtos = []string{"h2", "http/1.1"}
@@ -104,7 +104,7 @@ func ofBrowsers(config *tls.Config) *tls.Config {
 	return config
 }
 
-// URL is where a browser finds the page.
+// URL returns the address of the page.
 func (c *Console) URL() string {
 	if c.secure {
 		return "https://" + c.local.String() + "/"
@@ -112,7 +112,7 @@ func (c *Console) URL() string {
 	return "http://" + c.local.String() + "/"
 }
 
-// Stop ends the console: live streams at once, other answers may be finished until ctx ends.
+// Stop ends the console: live streams at once; other requests may finish until ctx ends.
 func (c *Console) Stop(ctx context.Context) error {
 	c.sessions.end()
 	if err := c.server.Shutdown(ctx); err != nil {

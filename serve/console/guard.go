@@ -12,13 +12,13 @@ import (
 	"github.com/cantledb/cantle/wire/auth"
 )
 
-// policy is what the page may load: what comes from here, and nothing else. Forms go
-// nowhere, and no other page may frame it.
+// policy allows the page to load from this server and nothing else. Forms go nowhere, and no other
+// page may frame it.
 const policy = "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
 
-// guard lets those requests through that may be meant for the console: to a name of this
-// machine, where no other machine reaches it, so that a foreign page whose name was bound
-// to this address learns nothing; and not sent by a foreign page.
+// guard refuses requests that are not meant for the console: requests sent by a page of another site,
+// and, if no other machine can reach the console, requests to a name other than this machine's. The
+// latter prevents DNS rebinding: a foreign page whose name was bound to this address gets no answers.
 func (c *Console) guard(next http.Handler) http.Handler {
 	origins := http.NewCrossOriginProtection()
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -43,7 +43,7 @@ func (c *Console) guard(next http.Handler) http.Handler {
 	})
 }
 
-// asJSON refuses bodies that say they are something else.
+// asJSON refuses bodies whose content type is not JSON.
 func asJSON(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost && !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
@@ -54,20 +54,21 @@ func asJSON(next http.Handler) http.Handler {
 	})
 }
 
-// open opens a connection for a request in the name of its user, who is known by the cookie
-// of a login or by name and password in the request.
-// Errors: Unauthorized (13) for nobody; AuthenticationFailed (18).
+// open opens a connection for a request in the name of its user, identified by the cookie of a login
+// or by name and password in the request.
+// Errors: Unauthorized (13) without a login; AuthenticationFailed (18).
 func (c *Console) open(r *http.Request) (*caller, error) {
 	return c.openAs(r, func(in *caller) error { return c.identify(in, r) })
 }
 
-// again opens a connection for a request whose user has proven itself before, with what it may do now.
-// Errors: Unauthorized (13) if its password was changed, or it is gone.
+// again opens a connection for a request whose user has logged in before, with the user's present
+// privileges.
+// Errors: Unauthorized (13) if the password was changed, or the user was dropped.
 func (c *Console) again(r *http.Request, before *caller) (*caller, error) {
 	return c.openAs(r, func(in *caller) error { return in.enter(before) })
 }
 
-// openAs opens a connection for a request; identify makes it that of a user.
+// openAs opens a connection for a request; identify logs its user in.
 func (c *Console) openAs(r *http.Request, identify func(in *caller) error) (*caller, error) {
 	remote, err := addressOf(r)
 	if err != nil {
@@ -81,7 +82,7 @@ func (c *Console) openAs(r *http.Request, identify func(in *caller) error) (*cal
 		err = identify(in)
 	}
 	if err == nil {
-		err = in.introduce(r.Context()) // which finds out as well what its user may do now
+		err = in.introduce(r.Context()) // also loads the user's present privileges
 	}
 	if err == nil && c.Server.RequireAuth && in.login() == nil {
 		err = errNobody // the user was dropped
@@ -93,14 +94,14 @@ func (c *Console) openAs(r *http.Request, identify func(in *caller) error) (*cal
 	return in, nil
 }
 
-// addressOf is where a request comes from.
+// addressOf returns the client address of a request.
 func addressOf(r *http.Request) (net.Addr, error) {
 	at, err := netip.ParseAddrPort(r.RemoteAddr)
 	return net.TCPAddrFromAddrPort(at), err
 }
 
-// identify makes a connection that of the user of a request.
-// Errors: Unauthorized (13) for nobody; AuthenticationFailed (18).
+// identify logs the user of a request in on a connection.
+// Errors: Unauthorized (13) without a login; AuthenticationFailed (18).
 func (c *Console) identify(in *caller, r *http.Request) error {
 	if name, password, ok := r.BasicAuth(); ok {
 		db := r.URL.Query().Get("authSource")

@@ -5,7 +5,7 @@ import (
 	"runtime/debug"
 )
 
-// guarded notes a panic of a handler, and ends its connection.
+// guarded logs a panic of a handler, and ends its connection.
 func (c *Console) guarded(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {

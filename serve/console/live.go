@@ -13,15 +13,15 @@ import (
 	"github.com/cantledb/cantle/shard/history"
 )
 
-// frame is what a viewer is sent every second.
+// frame is the message that a viewer receives every second.
 type frame struct {
-	Second int64       `json:"second"` // the one that has just ended
+	Second int64       `json:"second"` // the second that has just ended
 	Lines  *linesReply `json:"lines"`  // of the seconds since the frame before
 	Hot    []hotNow    `json:"hot"`    // the busiest partitions
 	Events []event     `json:"events"`
 }
 
-// hotNow is a partition and what it did in the last second.
+// hotNow holds the load of a partition in the last second.
 type hotNow struct {
 	NS        string  `json:"ns"`
 	Partition int     `json:"partition"`
@@ -31,11 +31,11 @@ type hotNow struct {
 
 const (
 	hotMax    = 5
-	frameTime = 10 * time.Second // a viewer that takes no frame for so long is cut off
-	aliveTime = 15 * time.Second // without anything new a viewer is told that the server lives
+	frameTime = 10 * time.Second // a viewer that does not accept a frame for that time is disconnected
+	aliveTime = 15 * time.Second // after that time without news a viewer receives a sign of life
 )
 
-// live answers server-sent events: a frame every second.
+// live serves a stream of server-sent events: a frame every second.
 func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 	q := &query{Console: c, Request: r, w: w}
 	var err error
@@ -62,7 +62,7 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 	ended, tick := c.sessions.ended(), time.NewTicker(time.Second)
 	defer tick.Stop()
 	last, said := c.History.Second()-1, time.Now()
-	until := said.Add(sessionLife) // then the browser asks again, and may have to log in
+	until := said.Add(sessionLife) // then the browser connects again, and may have to log in
 	for {
 		second := c.History.Second()
 		text := ""
@@ -102,8 +102,9 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// mayGoOn refuses a user who has logged out, was dropped or given another password, or may not see the load any
-// more. It costs a look into a map while nobody changes users and roles. Errors: Unauthorized (13), as open.
+// mayGoOn refuses a user that has logged out, was dropped or given another password, or may not see the load
+// any more. It costs one map look-up as long as users and roles do not change.
+// Errors: Unauthorized (13), as open.
 func (q *query) mayGoOn() error {
 	if !q.Server.RequireAuth {
 		return nil
@@ -123,15 +124,14 @@ func (q *query) mayGoOn() error {
 	return q.mayLoad()
 }
 
-// frames is the newest frame, which all viewers are sent: where there are several servers it takes a
-// question to all of them.
+// frames holds the newest frame for all viewers, because with peers a frame takes a call to all of them.
 type frames struct {
 	mu       sync.Mutex
 	from, to int64
 	newest   *frame
 }
 
-// of is the frame from one second to another, which is made if it is not the newest.
+// of returns the frame of a range of seconds, and makes it if it is not the newest one.
 func (x *frames) of(ctx context.Context, from, to int64, make func(ctx context.Context, from, to int64) (*frame, error)) (*frame, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -145,7 +145,7 @@ func (x *frames) of(ctx context.Context, from, to int64, make func(ctx context.C
 	return f, err
 }
 
-// frame is what happened from one second to another.
+// frame returns the events and loads of a range of seconds.
 func (c *Console) frame(ctx context.Context, from, to int64) (*frame, error) {
 	l, silent, err := c.History.Lines(ctx, history.Seconds, from, to)
 	if err != nil {

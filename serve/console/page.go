@@ -18,14 +18,14 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// file is one file of the page, ready to be sent.
+// file is one file of the page, prepared for sending.
 type file struct {
-	kind, tag  string // its type, and what changes when it does
+	kind, tag  string // its content type, and its ETag
 	plain, zip []byte
 }
 
-// page serves the files of the page, compressed once at the start. Anything that is no
-// file is the page itself: its views have addresses of their own.
+// page serves the files of the page, compressed once at the start. A path without a file
+// is the page itself, because its views have addresses of their own.
 func page() http.Handler {
 	files := map[string]*file{}
 	_ = fs.WalkDir(assets, "assets", func(name string, d fs.DirEntry, err error) error {
@@ -38,7 +38,7 @@ func page() http.Handler {
 		}
 		sum := sha256.Sum256(text)
 		f := &file{kind: mime.TypeByExtension(path.Ext(name)), tag: `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`, plain: text}
-		switch path.Ext(name) { // whatever the machine's own table says
+		switch path.Ext(name) { // independent of the machine's own table
 		case ".js":
 			f.kind = "text/javascript; charset=utf-8"
 		case ".css":
@@ -74,11 +74,11 @@ func page() http.Handler {
 	})
 }
 
-// send sends a file, or says that the browser has it.
+// send sends a file, or Not Modified if the browser has it.
 func (f *file) send(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", f.kind)
-	h.Set("Cache-Control", "no-cache") // asks each time whether it has changed
+	h.Set("Cache-Control", "no-cache") // the browser revalidates each time
 	h.Set("ETag", f.tag)
 	h.Set("Vary", "Accept-Encoding")
 	if r.Header.Get("If-None-Match") == f.tag {

@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// scriptMax is how many bytes of script, compressed, the page may have.
+// scriptMax bounds the compressed script of the page, in bytes.
 const scriptMax = 80 << 10
 
-// The libraries are those that NOTICE.txt names, with their licences, and the script of the
-// page stays small.
+// The vendored libraries are those that NOTICE.txt lists, with their licences, and the
+// script of the page stays small.
 func TestAssets(t *testing.T) {
 	notice, err := assets.ReadFile("assets/vendor/NOTICE.txt")
 	if err != nil {

@@ -6,16 +6,17 @@ import (
 	"github.com/cantledb/cantle/shard/history"
 )
 
-// pattern is what a heat map looks like, in a word and a sentence.
+// pattern describes a heat map in a word and a sentence.
 type pattern struct {
 	Kind string `json:"kind"` // nothing, one, even, hot, moving or waves
 	Text string `json:"text"`
-	// Partition is the one that the sentence is about, with its collection's number; -1 for none.
+	// Partition is the partition that the sentence is about, with its collection's number; -1 for
+	// none.
 	Partition int     `json:"partition"`
 	Share     float64 `json:"share"` // of the partition, from 0 to 1
 }
 
-// patternOf names what is seen. The kinds are those that people are taught to look for:
+// patternOf classifies a heat map. The kinds are those that operators learn to recognise:
 // even, one hot line, a diagonal, waves.
 // Source: TiDB, "key visualizer".
 func patternOf(h *history.Heat, m history.Metric) pattern {
@@ -66,7 +67,8 @@ func patternOf(h *history.Heat, m history.Metric) pattern {
 	return p
 }
 
-// moving reports that the row with most goes one way through at least four rows.
+// moving reports whether the row with most load moves in one direction through at least four
+// rows.
 func moving(tops []int, best []float64, rows int) bool {
 	steps, back, last := 0, 0, -1
 	for i, t := range tops {
@@ -83,8 +85,8 @@ func moving(tops []int, best []float64, rows int) bool {
 	return rows >= 4 && steps >= 3 && back <= steps/4
 }
 
-// period is after how many columns a line repeats itself, 0 if it does not: where it
-// correlates with itself moved by that.
+// period returns the number of columns after which a line repeats itself, by autocorrelation;
+// 0 if it does not.
 func period(line []float64) int {
 	n := len(line)
 	mean, square := 0.0, 0.0
@@ -114,7 +116,7 @@ func period(line []float64) int {
 	return lag
 }
 
-// duration prints seconds as people say them.
+// duration prints seconds in a readable unit.
 func duration(seconds int64) string {
 	switch {
 	case seconds < 120:

@@ -17,11 +17,11 @@ import (
 	"github.com/cantledb/cantle/wire/auth"
 )
 
-// route is one address of the API. Everything that is asked for by GET changes nothing.
+// route is one address of the API. GET routes change nothing.
 type route struct {
 	method, path string
 	answer       func(*query) (any, error)
-	doc          string // as docs/console.md says it
+	doc          string // as in docs/console.md
 }
 
 // routes are the addresses of the API, below /api/v1.
@@ -67,7 +67,7 @@ type query struct {
 	body bson.Raw // of a POST
 }
 
-// Handler answers everything.
+// Handler returns the handler of all addresses.
 func (c *Console) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for _, r := range c.routes() {
@@ -83,7 +83,7 @@ func (c *Console) Handler() http.Handler {
 	return c.guard(mux)
 }
 
-// readyz says whether the server takes commands.
+// readyz reports whether the server takes commands.
 func (c *Console) readyz(w http.ResponseWriter, _ *http.Request) {
 	if err := c.Ready(); err != nil {
 		w.WriteHeader(http.StatusServiceUnavailable)
@@ -116,15 +116,16 @@ func (c *Console) answer(w http.ResponseWriter, r *http.Request, to route) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	_ = json.NewEncoder(w).Encode(out) // who does not listen any more misses nothing
+	_ = json.NewEncoder(w).Encode(out) // an error means that the client has disconnected
 }
 
-// anonymous reports a route that asks for no login.
+// anonymous reports whether the route needs no login.
 func (r *route) anonymous() bool {
 	return r.path == "/server" || r.path == "/login" || r.path == "/logout"
 }
 
-// read reads the body, Extended JSON or as a shell writes it. Errors: FailedToParse (9).
+// read reads the body: Extended JSON, or the syntax of the shell.
+// Errors: FailedToParse (9).
 func (q *query) read() error {
 	text, err := io.ReadAll(http.MaxBytesReader(q.w, q.Body, bodyMax))
 	if err != nil {
@@ -164,7 +165,7 @@ func (q *query) namespace() (collection.Namespace, error) {
 	return ns, collection.CheckNamespace(ns)
 }
 
-// text is a text argument, "" if it is missing.
+// text returns a text argument, "" if it is missing.
 func (q *query) text(name string) string {
 	if q.body != nil {
 		s, _ := q.body.Get(name).Str()
@@ -173,7 +174,8 @@ func (q *query) text(name string) string {
 	return q.Request.URL.Query().Get(name)
 }
 
-// number is a number argument within bounds. Errors: BadValue (2).
+// number returns a number argument within bounds.
+// Errors: BadValue (2).
 func (q *query) number(name string, otherwise, least, most int64) (int64, error) {
 	n := otherwise
 	if q.body != nil {
@@ -197,8 +199,9 @@ func (q *query) number(name string, otherwise, least, most int64) (int64, error)
 	return n, nil
 }
 
-// document is an argument of the body that is a document, or the text of one; the empty
-// document if it is missing. Errors: FailedToParse (9).
+// document returns an argument of the body that is a document or the text of one; the
+// empty document if it is missing.
+// Errors: FailedToParse (9).
 func (q *query) document(name string) (bson.Raw, error) {
 	v := q.body.Get(name)
 	if d, ok := v.Doc(); ok {
@@ -214,7 +217,8 @@ func (q *query) document(name string) (bson.Raw, error) {
 	return bson.NewBuilder(nil).Doc(), nil
 }
 
-// mayLoad refuses who may not see the load of the server. Errors: Unauthorized (13).
+// mayLoad refuses a user that may not see the load of the server.
+// Errors: Unauthorized (13).
 func (q *query) mayLoad() error {
 	if !q.Server.RequireAuth || q.in.login().Allows().MayCluster(auth.ServerStatus) {
 		return nil
@@ -222,8 +226,9 @@ func (q *query) mayLoad() error {
 	return mongoerr.New(mongoerr.Unauthorized, "Seeing the load of the whole server needs the privilege serverStatus, which the role clusterMonitor has")
 }
 
-// mayNamespace refuses who may see neither the load of the server nor the statistics of a
-// collection. Errors: Unauthorized (13).
+// mayNamespace refuses a user that may see neither the load of the server nor the
+// statistics of a collection.
+// Errors: Unauthorized (13).
 func (q *query) mayNamespace(ns collection.Namespace) error {
 	if q.mayLoad() == nil || q.in.login().Allows().May(auth.CollStats, ns) {
 		return nil
@@ -231,7 +236,7 @@ func (q *query) mayNamespace(ns collection.Namespace) error {
 	return mongoerr.New(mongoerr.Unauthorized, "Seeing the load of %s needs the privilege collStats, which the role read has", ns)
 }
 
-// raw is a reply as JSON, without what only drivers read.
+// raw returns a reply as JSON, without the fields for drivers.
 func raw(reply bson.Raw) json.RawMessage {
 	b := bson.NewBuilder(nil)
 	for it := reply.Iter(); it.Next(); {
@@ -244,7 +249,7 @@ func raw(reply bson.Raw) json.RawMessage {
 	return json.RawMessage(ejson.String(b.Doc()))
 }
 
-// problem is how an error is told.
+// problem is the JSON form of an error.
 type problem struct {
 	Error struct {
 		Code     int    `json:"code"`
@@ -279,7 +284,7 @@ func failed(w http.ResponseWriter, err error) {
 	case e.Code == mongoerr.InternalError:
 		status = http.StatusInternalServerError
 	case errors.Is(err, context.Canceled):
-		status = 499 // nobody reads it
+		status = 499 // the client has disconnected
 	}
 	fail(w, status, e)
 }

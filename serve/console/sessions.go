@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// How long a login lasts, and how many there are.
+// The lifetime of a login, and the maximum number of logins.
 const (
 	sessionIdle = time.Hour
 	sessionLife = 12 * time.Hour
 	sessionsMax = 1000
 )
 
-// cookieName is that of the cookie that stands for a login.
+// cookieName is the name of the cookie that identifies a login.
 const cookieName = "cantle_console"
 
 // session is one login of a browser.
@@ -26,21 +26,21 @@ type session struct {
 	begun, used time.Time
 }
 
-// sessions are the logins there are, by the hash of their token: what lies in memory does
-// not open anything.
+// sessions are the logins by the hash of their token: the hashes in memory do not allow
+// to log in.
 type sessions struct {
 	mu     sync.Mutex
 	list   map[[32]byte]*session
 	closed chan struct{} // closed by end
 }
 
-// over reports a login that has ended by itself.
+// over reports whether the login has expired.
 func (s *session) over(now time.Time) bool {
 	return now.Sub(s.used) > sessionIdle || now.Sub(s.begun) > sessionLife
 }
 
-// add begins a login and returns its token. Where there are too many the one that was not
-// used for longest ends.
+// add begins a login and returns its token. If there are too many logins, the least
+// recently used one ends.
 func (s *sessions) add(c *caller, now time.Time) string {
 	secret := make([]byte, 32)
 	rand.Read(secret) // never fails
@@ -70,7 +70,7 @@ func (s *sessions) drop(id [32]byte) {
 	}
 }
 
-// of finds the login of a request, nil for none.
+// of returns the connection of a request's login, nil if there is none.
 func (s *sessions) of(r *http.Request, now time.Time) *caller {
 	cookie, err := r.Cookie(cookieName)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *sessions) forget(r *http.Request) {
 	}
 }
 
-// ended is done when the console stops.
+// ended returns a channel that is closed when the console stops.
 func (s *sessions) ended() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,7 +125,7 @@ func (s *sessions) end() {
 	}
 }
 
-// cookie is what the browser keeps of a login; an empty token ends it.
+// cookie returns the cookie of a login; an empty token deletes the cookie.
 func (c *Console) cookie(token string) *http.Cookie {
 	k := &http.Cookie{Name: cookieName, Value: token, Path: "/", HttpOnly: true, Secure: c.secure, SameSite: http.SameSiteStrictMode, MaxAge: int(sessionLife / time.Second)}
 	if token == "" {

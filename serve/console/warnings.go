@@ -12,27 +12,27 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// warning is something that somebody should look at.
+// warning is a problem that an operator should look at.
 type warning struct {
 	Kind string `json:"kind"` // disk, certificate, throttled, hot, request, account or value
 	NS   string `json:"ns"`
 	Text string `json:"text"`
-	// View is the view of the page that shows why.
+	// View is the view of the page that shows the reason.
 	View      string `json:"view"`
 	Partition int    `json:"partition"` // -1 for none
 }
 
-// Bounds of what is looked at for warnings.
+// Thresholds and limits of warnings.
 const (
 	warnedSeconds     = 60
 	warnedShapes      = 50
 	warnedCollections = 20
-	hotShare          = 0.5 // of a collection's work on one partition is worth a warning
-	hotLeast          = 10  // RU/s, below which nobody cares
-	largePart         = 0.8 // of what a shard key value may hold is worth a warning
+	hotShare          = 0.5 // share of a collection's work on one partition above which there is a warning
+	hotLeast          = 10  // RU/s below which there is none
+	largePart         = 0.8 // share of the maximum size of a shard key value above which there is a warning
 )
 
-// warnings answers what is wrong now. Who may not see a part of it, is not told that part.
+// warnings returns the present problems. It leaves out those that the user may not see.
 func warnings(q *query) (any, error) {
 	out := []warning{}
 	if q.mayLoad() == nil {
@@ -61,7 +61,7 @@ func warnings(q *query) (any, error) {
 	}{out}, nil
 }
 
-// refusals returns a warning for each of the features that clients used and an account of Azure Cosmos DB does not have.
+// refusals returns a warning for each feature that clients used and that an account of Azure Cosmos DB does not have.
 func refusals(report bson.Raw) (out []warning) {
 	account, _ := report.Get("account").Doc()
 	version, _ := account.Get("version").Str()
@@ -80,7 +80,7 @@ func refusals(report bson.Raw) (out []warning) {
 	return out
 }
 
-// machine finds what the server will soon lack: room on its disk, a certificate.
+// machine returns warnings about disk space and the certificate.
 func (q *query) machine() (out []warning) {
 	store := q.Server.Cluster.Store
 	m := store.Metrics()
@@ -110,7 +110,7 @@ func (q *query) machine() (out []warning) {
 	return out
 }
 
-// texts are the texts of an array.
+// texts returns the strings of an array.
 func texts(v bson.Value) (out []string) {
 	list, _ := v.Array()
 	for v := range list.Values() {
@@ -120,8 +120,8 @@ func texts(v bson.Value) (out []string) {
 	return out
 }
 
-// hotPartitions finds partitions that refused requests in the last minute, or that have
-// most of their collection's work.
+// hotPartitions returns warnings about partitions that refused requests in the last minute, or that do most of their
+// collection's work.
 func (q *query) hotPartitions() (out []warning) {
 	now := q.History.Second()
 	heats, _, err := q.History.Heats(q.Context(), history.Seconds, "", now-warnedSeconds, now, history.RU, history.Refused)
@@ -159,7 +159,7 @@ func (q *query) hotPartitions() (out []warning) {
 	return out
 }
 
-// sum adds up cells of one second each.
+// sum returns the sum of cells of one second each.
 func sum(cells []byte) (all float64) {
 	for _, c := range cells {
 		all += history.Value(c)
@@ -167,7 +167,7 @@ func sum(cells []byte) (all float64) {
 	return all
 }
 
-// partitionsOf is how many partitions the collection of one has now.
+// partitionsOf returns the present number of partitions of the collection to which the partition p belongs.
 func (q *query) partitionsOf(p *history.Part) int {
 	for _, coll := range q.Server.Cluster.Catalog.Peek().Collections("") {
 		if uint64(coll.ID) == p.Place.Collection && coll.Map != nil {
@@ -177,8 +177,8 @@ func (q *query) partitionsOf(p *history.Part) int {
 	return 0
 }
 
-// mayHoldLarge reports a partition with so much in it that a value may be large. Others need not be asked
-// about, which takes a question to all servers where there are several.
+// mayHoldLarge reports whether a partition is so large that it may hold a large value. Other collections need no
+// GetPartitions, which with peers takes a call to all of them.
 func (q *query) mayHoldLarge(coll *catalog.Collection) bool {
 	limit := q.Server.Cluster.LogicalKeyBytes
 	if coll.Map == nil || limit <= 0 {
@@ -193,8 +193,8 @@ func (q *query) mayHoldLarge(coll *catalog.Collection) bool {
 	return false
 }
 
-// largeValues finds shard key values that come near the size they may have, in collections
-// with provisioned throughput.
+// largeValues returns warnings about shard key values that come near their maximum size, in collections with
+// provisioned throughput.
 func (q *query) largeValues() (out []warning) {
 	asked := 0
 	for _, coll := range q.Server.Cluster.Catalog.Peek().Collections("") {
@@ -208,7 +208,7 @@ func (q *query) largeValues() (out []warning) {
 			b.Int32("top", 1)
 		})
 		if err != nil {
-			continue // not for this user
+			continue // not allowed for this user
 		}
 		for _, text := range texts(reply.Get("warnings")) {
 			out = append(out, warning{Kind: "value", NS: coll.Namespace.String(), Text: text, View: "partitions", Partition: -1})

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// set is a flag set with one flag of each kind.
+// set returns a flag set with one flag of each kind.
 func set() *pflag.FlagSet {
 	f := New("try")
 	f.String("listen", "here", "`address` to listen on")

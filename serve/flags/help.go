@@ -8,29 +8,29 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Measures of the help, in columns.
+// Widths of the help, in columns.
 const (
 	helpWidth  = 88
-	helpIndent = 24 // of what flags mean
+	helpIndent = 24 // of the descriptions of flags
 )
 
-// Command is what the program does after one word, as its users are told of it.
+// Command describes a verb of the program, for its help.
 type Command struct {
-	Name string // the word
-	Args string // what stands behind the flags
+	Name string // the verb
+	Args string // the arguments after the flags
 	Does string // in a few words
-	Help string // in paragraphs; lines that are indented stay as they are
-	// Groups are the flags by what they are about.
+	Help string // paragraphs; indented lines stay as they are
+	// Groups are the flags by topic.
 	Groups []Group
 }
 
-// Group is flags with a title.
+// Group is a group of flags with a title.
 type Group struct {
 	Title string
 	Flags *pflag.FlagSet
 }
 
-// Usage is how the command is written: "cantle dump [flags] URI".
+// Usage returns the syntax of the command: "cantle dump [flags] URI".
 func (c Command) Usage() string {
 	usage := "cantle " + c.Name
 	if len(c.Groups) > 0 {
@@ -48,14 +48,14 @@ func (c Command) Print(out io.Writer) {
 	}
 }
 
-// Flag is a flag as users are told of it. Flags with the same meaning are one.
+// Flag describes a flag for the help. Flags with the same meaning are one Flag.
 type Flag struct {
 	Names []string // with their dashes
-	Value string   // what its value is called, "" if it has none
+	Value string   // the name of its value, "" if it has none
 	Usage string
-	// Default is what it is when it is not given, "" where that is nothing.
+	// Default is the value if the flag is not given, "" if that is a zero value.
 	Default string
-	// Choices are all values that it takes, nil where these cannot be listed.
+	// Choices are the allowed values, nil if they cannot be listed.
 	Choices []string
 }
 
@@ -82,22 +82,22 @@ func List(f *pflag.FlagSet) (out []Flag) {
 	return out
 }
 
-// choices is the name of the annotation that Choose makes.
+// choices is the name of the annotation that Choose sets.
 const choices = "choices"
 
-// Choose notes that a flag takes these values and no others.
+// Choose declares the allowed values of a flag.
 func Choose(f *pflag.FlagSet, name string, values ...string) {
 	if err := f.SetAnnotation(name, choices, values); err != nil {
 		panic(err)
 	}
 }
 
-// Label is the flag as the help shows it: "-j, --jobs number".
+// Label returns the flag as the help shows it: "-j, --jobs number".
 func (x Flag) Label() string {
 	return strings.TrimSpace(strings.Join(x.Names, ", ") + " " + x.Value)
 }
 
-// Print prints what flags mean, in alphabetical order.
+// Print prints the descriptions of flags, in alphabetical order.
 func Print(out io.Writer, f *pflag.FlagSet) {
 	for _, x := range List(f) {
 		usage := x.Usage
@@ -108,7 +108,7 @@ func Print(out io.Writer, f *pflag.FlagSet) {
 	}
 }
 
-// defaultOf is what a flag is when it is not given, "" where that is nothing.
+// defaultOf returns the default value of a flag, "" for a zero value.
 func defaultOf(x *pflag.Flag) string {
 	switch x.DefValue {
 	case "", "0", "0s", "false", "[]":
@@ -123,7 +123,7 @@ func defaultOf(x *pflag.Flag) string {
 	return d
 }
 
-// printOne prints a flag: its label, and what it means beside or below it.
+// printOne prints a flag: its label, and its description beside or below the label.
 func printOne(out io.Writer, label, text string) {
 	line := "  " + label
 	if len([]rune(line))+2 > helpIndent {
@@ -133,8 +133,8 @@ func printOne(out io.Writer, label, text string) {
 	Wrap(out, line+strings.Repeat(" ", helpIndent-len([]rune(line))), helpIndent, text)
 }
 
-// Wrap prints a text behind the beginning of a line, and what does not fit below it, after
-// so many blanks.
+// Wrap prints a text after the beginning of a line, and continues it on further lines with
+// an indent of so many blanks.
 func Wrap(out io.Writer, line string, indent int, text string) {
 	empty := true
 	for _, word := range strings.Fields(text) {

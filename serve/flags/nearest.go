@@ -2,9 +2,9 @@ package flags
 
 import "strings"
 
-// Nearest returns the name that was probably meant by a mistyped one: one that differs
-// in case or hyphens only, or in so few letters that it can be no other; "" if none is
-// near enough.
+// Nearest returns the name that was probably meant by a mistyped name: a name that
+// differs only in case or hyphens, or in so few letters that it is the likely one; "" if
+// no name is near enough.
 func Nearest(typed string, names []string) string {
 	plain := func(s string) string { return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(s)) }
 	best, least := "", min(3, len(plain(typed))/2+1)
@@ -16,7 +16,8 @@ func Nearest(typed string, names []string) string {
 	return best
 }
 
-// distance is how many letters must be typed, left out or replaced to make a into b.
+// distance returns the edit distance of a and b: how many letters must be inserted,
+// deleted or replaced.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

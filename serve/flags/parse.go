@@ -18,15 +18,15 @@ func New(name string) *pflag.FlagSet {
 	return f
 }
 
-// Parse reads a command line; flags and other arguments may be mixed, and nothing
-// behind "--" is a flag. f.Args has the others.
-// Errors: pflag.ErrHelp; what is wrong with a flag, for people.
+// Parse parses a command line; flags and other arguments may be mixed, and nothing after
+// "--" is a flag. f.Args returns the other arguments.
+// Errors: pflag.ErrHelp; invalid flags, with texts for people.
 func Parse(f *pflag.FlagSet, args []string) error {
 	return explain(f, f.Parse(withDashes(f, args)))
 }
 
 // withDashes returns the arguments with two dashes before long names and one before
-// letters: -listen is as good as --listen, as in Go's own programs.
+// letters, so that -listen works like --listen, as in programs with Go's flag package.
 func withDashes(f *pflag.FlagSet, args []string) []string {
 	args = slices.Clone(args)
 	for i := 0; i < len(args) && args[i] != "--"; i++ {
@@ -38,17 +38,17 @@ func withDashes(f *pflag.FlagSet, args []string) []string {
 		}
 		args[i] = shown(before) + name[len(before):]
 		if x := f.Lookup(before); x != nil && x.NoOptDefVal == "" && !hasValue {
-			i++ // its value, whatever that begins with
+			i++ // its value, even if that begins with a dash
 		}
 	}
 	return args
 }
 
 // Set sets one flag by its name.
-// Errors: what is wrong with the value, for people.
+// Errors: an invalid value, with a text for people.
 func Set(f *pflag.FlagSet, name, value string) error { return explain(f, f.Set(name, value)) }
 
-// explain words an error of package pflag anew, for people.
+// explain rewords an error of package pflag for people.
 func explain(f *pflag.FlagSet, err error) error {
 	var unknown *pflag.NotExistError
 	var silent *pflag.ValueRequiredError
@@ -65,7 +65,7 @@ func explain(f *pflag.FlagSet, err error) error {
 	return err
 }
 
-// badValue says what a flag takes instead of the value that it got.
+// badValue returns an error with the kind of value that a flag requires.
 func badValue(e *pflag.InvalidValueError) error {
 	name, value := shown(e.GetFlag().Name), e.GetValue()
 	switch e.GetFlag().Value.Type() {
@@ -81,7 +81,7 @@ func badValue(e *pflag.InvalidValueError) error {
 	return fmt.Errorf("%s %q: %w", name, value, e.Unwrap())
 }
 
-// shown is a flag as the help shows it: -j, but --jobs.
+// shown returns a flag as the help shows it: -j, but --jobs.
 func shown(name string) string {
 	if len(name) == 1 {
 		return "-" + name
@@ -89,7 +89,7 @@ func shown(name string) string {
 	return "--" + name
 }
 
-// suggestion asks whether the flag with the nearest name was meant.
+// suggestion returns a suggestion of the flag with the nearest name, for an error.
 func suggestion(f *pflag.FlagSet, name string) string {
 	var names []string
 	f.VisitAll(func(x *pflag.Flag) { names = append(names, x.Name) })

@@ -7,21 +7,21 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// parent is a span of the client, below which that of its command stands.
+// parent is a span of the client, the parent of its command's span.
 type parent struct {
 	trace   [16]byte
 	span    [8]byte
 	sampled bool
 }
 
-// traceparentLen is how long one of version 00 is, and what begins it.
+// traceparentLen is the length of a traceparent of version 00, and version00 its prefix.
 const (
 	traceparentLen = len("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
 	version00      = "00-"
 )
 
 // contextOf finds a trace context in the comment of a command: a field traceparent, or a text
-// that is or has one, as in "checkout traceparent=00-…-01".
+// that is or contains a traceparent, as in "checkout traceparent=00-…-01".
 func contextOf(comment bson.Value) (p parent, ok bool) {
 	if d, isDoc := comment.Doc(); isDoc {
 		comment = d.Get("traceparent")

@@ -16,14 +16,14 @@ import (
 	"time"
 )
 
-// Config says where spans go.
+// Config holds the settings of an Exporter.
 type Config struct {
-	Endpoint string  // of the collector, such as http://127.0.0.1:4318; /v1/traces is added to one without a path
-	Headers  string  // "name=value,name=value", for collectors that want to know who sends
+	Endpoint string  // of the collector, such as http://127.0.0.1:4318; without a path, /v1/traces is used
+	Headers  string  // "name=value,name=value", for collectors that authenticate senders
 	Ratio    float64 // of the commands that are recorded, from 0 to 1
 	Version  string  // of the server
-	Instance string  // which server it is
-	// Failed is told what a collector does not take, at most once a minute.
+	Instance string  // name of this server
+	// Failed is called when spans were lost, at most once a minute.
 	Failed func(err error, lost int64)
 }
 
@@ -34,7 +34,7 @@ type Exporter struct {
 	url     string
 	headers http.Header
 	queue   chan span
-	lost    atomic.Int64 // spans that were left out
+	lost    atomic.Int64 // dropped spans
 	client  http.Client
 	told    time.Time
 }
@@ -43,15 +43,16 @@ type Exporter struct {
 const (
 	queueMax  = 4096
 	batchMax  = 512
-	batchTime = 2 * time.Second  // a span waits at most so long for others
-	sendTime  = 10 * time.Second // a collector has to answer
+	batchTime = 2 * time.Second  // the longest wait of a span for a batch
+	sendTime  = 10 * time.Second // timeout of the collector
 	sendTries = 3
 	tellEvery = time.Minute
-	replyMax  = 64 << 10 // bytes of an answer that are read
+	replyMax  = 64 << 10 // bytes of a reply that are read
 	pauseMost = 10 * time.Second
 )
 
-// New makes an Exporter that sends nothing yet. Errors: what is wrong with the settings.
+// New makes an Exporter that sends nothing yet.
+// Errors: invalid settings.
 func New(cfg Config) (*Exporter, error) {
 	u, err := url.Parse(cfg.Endpoint)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -79,7 +80,8 @@ func New(cfg Config) (*Exporter, error) {
 	return e, nil
 }
 
-// add puts a span into the queue, or counts it as lost: nobody waits for a collector.
+// add puts a span into the queue. If the queue is full, the span is dropped and counted:
+// commands do not wait for the collector.
 func (e *Exporter) add(s span) {
 	select {
 	case e.queue <- s:
@@ -88,7 +90,7 @@ func (e *Exporter) add(s span) {
 	}
 }
 
-// Run sends batches until ctx ends, and then what is left, once.
+// Run sends batches until ctx ends, and then tries once to send the rest.
 func (e *Exporter) Run(ctx context.Context) {
 	var batch []span
 	timer := time.NewTimer(batchTime)
@@ -115,7 +117,7 @@ func (e *Exporter) Run(ctx context.Context) {
 	}
 }
 
-// send sends a batch. A collector that is busy or cannot be reached is tried again.
+// send sends a batch, with retries if the collector is busy or unreachable.
 func (e *Exporter) send(ctx context.Context, batch []span, tries int) {
 	var err error
 	if len(batch) > 0 {
@@ -135,7 +137,8 @@ func (e *Exporter) send(ctx context.Context, batch []span, tries int) {
 	}
 }
 
-// try sends a batch several times. Errors: the last of them.
+// try sends a batch with retries.
+// Errors: the last one.
 func (e *Exporter) try(ctx context.Context, batch []span, tries int) error {
 	var body bytes.Buffer
 	z := gzip.NewWriter(&body)
@@ -160,8 +163,8 @@ func (e *Exporter) try(ctx context.Context, batch []span, tries int) error {
 	}
 }
 
-// post sends a message. again is whether it is worth trying once more, and after how long, if
-// the collector says so.
+// post sends a message. again reports whether a retry may succeed, and after the pause that
+// the collector requests.
 // Source: OpenTelemetry, "OTLP Specification", "OTLP/HTTP Response".
 func (e *Exporter) post(ctx context.Context, body []byte) (again bool, after time.Duration, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, bytes.NewReader(body))

@@ -5,8 +5,7 @@ import (
 	"strconv"
 )
 
-// The messages of OTLP that are sent, in their JSON form: numbers of 64 bits are texts, ids
-// are hexadecimal.
+// The messages of OTLP in their JSON form: numbers of 64 bits are strings, ids are hexadecimal.
 // Source: OpenTelemetry, "OTLP Specification", "JSON Protobuf Encoding".
 type (
 	exportRequest struct {
@@ -69,7 +68,8 @@ func integer(key string, v int64) attribute {
 	return attribute{key, value{Int: &s}}
 }
 
-// otlp is a span as it is sent. Neither values nor the texts of errors are: these quote values.
+// otlp returns the span's message. It contains neither values nor the texts of errors, which
+// may quote values.
 func (s *span) otlp() otlpSpan {
 	name := s.operation
 	if s.coll != "" {
@@ -101,7 +101,7 @@ func (s *span) otlp() otlpSpan {
 	return out
 }
 
-// request is the message for a batch.
+// request returns the message for a batch.
 func (e *Exporter) request(batch []span) exportRequest {
 	var r resourceSpans
 	r.Resource.Attributes = []attribute{text("service.name", "cantle"), text("service.version", e.Version), text("service.instance.id", e.Instance)}

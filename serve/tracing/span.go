@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// span is what is known of a command.
+// span holds the data of a command.
 type span struct {
 	parent
 	id         [8]byte
@@ -30,7 +30,7 @@ type span struct {
 	throttled  bool
 }
 
-// Note has the span of a command sent, if it is to be recorded.
+// Note queues the span of a command, if it is to be recorded.
 func (e *Exporter) Note(c *command.Call, ended command.Ended) {
 	if c.Def.Facts.Has(command.Silent|command.Secret) || c.Op.Unmetered {
 		return

@@ -54,7 +54,7 @@ func FuzzContext(f *testing.F) {
 	})
 }
 
-// The queue is bounded: what does not fit is counted, and nobody waits.
+// The queue is bounded: spans that do not fit are counted, and no command waits.
 func TestQueue(t *testing.T) {
 	e, err := New(Config{Endpoint: "http://127.0.0.1:1", Ratio: 1})
 	if err != nil {
@@ -70,7 +70,7 @@ func TestQueue(t *testing.T) {
 	e.Failed = func(_ error, lost int64) { told += lost }
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	e.Run(ctx) // nobody listens there
+	e.Run(ctx) // no collector listens there
 	if told != queueMax+7 {
 		t.Errorf("told of %d", told)
 	}
@@ -88,7 +88,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// A command that is not recorded costs a random number.
+// A command that is not recorded costs one random number.
 func TestAllocsNotRecorded(t *testing.T) {
 	e, err := New(Config{Endpoint: "http://127.0.0.1:1"})
 	if err != nil {

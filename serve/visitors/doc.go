@@ -1,3 +1,3 @@
-// Package visitors bounds what those who reach an HTTP address of the server can do to it before they have said who they are:
-// how many connections they hold, and by which name they may ask.
+// Package visitors limits what HTTP clients without a login can do to the server: the number of their connections,
+// and the host names in their requests.
 package visitors

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// OfThisMachine refuses requests to any name but those that can only be this machine, for an address that no other machine
-// reaches: so a foreign page whose name was bound to it learns nothing.
+// OfThisMachine refuses requests whose host name is not one of this machine, for an address that no other machine can
+// reach. This prevents DNS rebinding: a foreign page whose name was bound to the address gets no answers.
 func OfThisMachine(next http.Handler, refuse func(w http.ResponseWriter, host string)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !namesThisMachine(r.Host) {
@@ -18,7 +18,7 @@ func OfThisMachine(next http.Handler, refuse func(w http.ResponseWriter, host st
 	})
 }
 
-// namesThisMachine reports the host of a request that can only be this machine.
+// namesThisMachine reports whether the host of a request can only be this machine.
 func namesThisMachine(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -5,13 +5,14 @@ import (
 	"sync"
 )
 
-// Limits of connections; what is over is closed at once, so that visitors never use up the files of the process.
+// InAll and PerAddress are the maximum numbers of connections. Connections above them are closed at once, so
+// that clients cannot use up the file descriptors of the process.
 const (
 	InAll      = 256
-	PerAddress = 128 // a proxy, or ssh -L, brings many people from one
+	PerAddress = 128 // a proxy, or ssh -L, connects many people from one address
 )
 
-// Limit is a listener that holds at most InAll connections, and PerAddress of one address.
+// Limit returns a listener that holds at most InAll connections, and PerAddress of one address.
 func Limit(l net.Listener) net.Listener { return &listener{Listener: l, of: map[string]int{}} }
 
 type listener struct {
@@ -21,7 +22,7 @@ type listener struct {
 	of  map[string]int // by address
 }
 
-// Accept waits for a connection for which there is room.
+// Accept waits for a connection within the limits.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -59,7 +60,7 @@ func (l *listener) leave(from string) {
 	}
 }
 
-// conn gives its place back when it is closed.
+// conn releases its place when it is closed.
 type conn struct {
 	net.Conn
 	leave func()

@@ -5,18 +5,18 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// WantsCharge reports a comment that asks for the charge of the command in its
+// WantsCharge reports whether the comment requests the charge of the command in its
 // reply: {requestCharge: true}.
 func WantsCharge(comment bson.Value) bool {
 	d, ok := comment.Doc()
 	return ok && comment.Type == bson.TypeDocument && d.Get("requestCharge").Truthy()
 }
 
-// ClassOf is how a command wants to be admitted, as its comment says:
-// {bucket: 2, priority: "low", ruPerMinute: false}. A comment may be anything, so
-// one that says something else is left alone.
+// ClassOf returns the class of admission that the comment of a command selects: {bucket:
+// 2, priority: "low", ruPerMinute: false}. A comment may be anything, so other fields and
+// values are ignored.
 // Source: Azure Cosmos DB, "throughput-buckets", "priority-based-execution",
-// "request-units-per-minute"; the way to choose them is ours.
+// "request-units-per-minute"; selection by comments is ours.
 func ClassOf(comment bson.Value) ratelimit.Class {
 	d, ok := comment.Doc()
 	if !ok || comment.Type != bson.TypeDocument {

@@ -1,7 +1,7 @@
-// Package arguments reads what a client says in the document of a command: its own arguments,
-// each by name and type, in the words that MongoDB has for what is wrong with them.
+// Package arguments reads the arguments in the document of a command by name and type, and
+// returns MongoDB's errors for invalid ones.
 //
-// A command visits its arguments with Reader.Each, which refuses unknown and repeated ones
-// and leaves out the generic ones, which the chain of wire/command reads. Null is as good as
-// absent: a missing value gives the zero and no error.
+// A command visits its arguments with Reader.Each, which refuses unknown arguments and omits
+// the generic ones, which the chain of wire/command reads. Null means absent: a missing value
+// gives the zero value and no error.
 package arguments

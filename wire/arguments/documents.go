@@ -5,8 +5,8 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// Docs collects the documents of an argument that comes as an array of the body
-// or as a document sequence.
+// Docs collects the documents of an argument that is an array of the body or a document
+// sequence.
 // Errors: TypeMismatch (14), InvalidLength (16).
 func (r *Reader) Docs(name string, most int) ([]bson.Raw, error) {
 	if s, ok := r.Msg.Sequence(name); ok {
@@ -22,7 +22,7 @@ func (r *Reader) Docs(name string, most int) ([]bson.Raw, error) {
 	return r.DocArray(name, v, most)
 }
 
-// DocArray reads an argument that is an array of at most so many documents.
+// DocArray reads an argument that is an array of at most most documents.
 // Errors: TypeMismatch (14), InvalidLength (16).
 func (r *Reader) DocArray(name string, v bson.Value, most int) ([]bson.Raw, error) {
 	list, ok := v.Array()
@@ -43,7 +43,8 @@ func (r *Reader) DocArray(name string, v bson.Value, most int) ([]bson.Raw, erro
 	return docs, nil
 }
 
-// TooMany is the error for a batch of too many writes, or of none: InvalidLength (16).
+// TooMany returns the error for a batch of too many writes, or of none: InvalidLength
+// (16).
 func TooMany(most, n int) error {
 	return mongoerr.New(mongoerr.InvalidLength, "Write batch sizes must be between 1 and %d. Got %d operations.", most, n)
 }

@@ -1,7 +1,6 @@
 package arguments
 
-// Name returns a name of an argument as a string. Those that nearly every
-// request has cost no allocation.
+// Name returns a name of an argument as a string. Frequent names cost no allocation.
 func Name(name []byte) string {
 	if s, ok := frequent[string(name)]; ok {
 		return s
@@ -9,7 +8,7 @@ func Name(name []byte) string {
 	return string(name)
 }
 
-// frequent are the arguments that drivers send all the time.
+// frequent are the arguments that drivers send often.
 var frequent = func(names ...string) map[string]string {
 	m := make(map[string]string, len(names))
 	for _, n := range names {

@@ -1,6 +1,6 @@
 package arguments
 
-// Generic reports arguments that any command takes; the chain reads them.
+// Generic reports whether any command takes the argument; the chain reads such arguments.
 // Spec: driver-sessions, versioned-api, max-staleness and others.
 func Generic(name string) bool {
 	switch name {

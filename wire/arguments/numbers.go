@@ -8,9 +8,10 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// LongArg reads a number as an integer: doubles lose their fraction, decimals
-// are rounded half to even, NaN is 0, what is too large is clamped.
-// Observed: mongod 8.0, arguments of type safeInt64. Errors: TypeMismatch (14).
+// LongArg reads a number as an integer: doubles lose their fraction, decimals are rounded
+// half to even, NaN is 0, numbers out of range are clamped.
+// Observed: mongod 8.0, arguments of type safeInt64.
+// Errors: TypeMismatch (14).
 func (r *Reader) LongArg(name string, v bson.Value) (int64, error) {
 	if v.IsMissing() {
 		return 0, nil
@@ -22,7 +23,7 @@ func (r *Reader) LongArg(name string, v bson.Value) (int64, error) {
 	return n, nil
 }
 
-// RoundedLong is the conversion of LongArg; ok is false for what is no number.
+// RoundedLong is the conversion of LongArg; ok is false if v is not a number.
 func RoundedLong(v bson.Value) (n int64, ok bool) {
 	d, isDecimal := v.Decimal()
 	if !isDecimal {
@@ -52,7 +53,7 @@ func (r *Reader) IntArg(name string, v bson.Value) (int64, error) {
 	return n, nil
 }
 
-// AtLeast reads a number that must not be below a bound.
+// AtLeast reads a number with a lower bound.
 // Errors: TypeMismatch (14), BadValue (2, "must be >=").
 func (r *Reader) AtLeast(name string, v bson.Value, least int64) (int64, error) {
 	n, err := r.LongArg(name, v)

@@ -6,21 +6,21 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// Reader reads the arguments of one command from its document. What it returns aliases
-// that.
+// Reader reads the arguments of one command from its document. Values that it returns alias the
+// document.
 type Reader struct {
-	Command string        // its canonical name
-	Body    bson.Raw      // its document
+	Command string        // canonical name of the command
+	Body    bson.Raw      // document of the command
 	Msg     *wire.Message // whose document sequences belong to Body
 }
 
-// Field is the full name of an argument for messages: "find.limit".
+// Field returns the full name of an argument for messages: "find.limit".
 func (r *Reader) Field(name string) string { return r.Command + "." + name }
 
-// Each visits the command's own arguments in order: not the first field, not
-// the generic ones. One that is null or undefined comes as a missing value, which means absent.
-// fn reports whether it knows the name; an unknown one is an error. That none comes twice is
-// looked at before, by the chain.
+// Each visits the command's own arguments in order, without the first field and the generic
+// arguments. An argument that is null or undefined is passed as a missing value, which means
+// absent. fn reports whether the command has an argument of the name; an unknown argument is an
+// error. The chain has checked before that no argument occurs twice.
 // Errors: IDLUnknownField (40415), those of fn.
 func (r *Reader) Each(fn func(name string, v bson.Value) (known bool, err error)) error {
 	it := r.Body.Iter()
@@ -46,9 +46,9 @@ func (r *Reader) Each(fn func(name string, v bson.Value) (known bool, err error)
 	return nil
 }
 
-// CheckOnce refuses a command in which a field comes twice, also a generic one, except maxTimeMS:
-// Go's driver adds one for the deadline of a context, also to a command that has one. All readers
-// take the first.
+// CheckOnce refuses a command in which a field occurs twice, even a generic one. maxTimeMS is an
+// exception: Go's driver adds one for the deadline of a context, even to a command that has one.
+// All readers use the first.
 // Errors: IDLDuplicateField (40413).
 func (r *Reader) CheckOnce() error {
 	var seen bson.Names
@@ -66,7 +66,8 @@ func (r *Reader) NoArguments() error {
 	return r.Each(func(string, bson.Value) (bool, error) { return false, nil })
 }
 
-// EachField visits the fields of an argument that is a document; null ones come as missing.
+// EachField visits the fields of an argument that is a document; null fields are passed as
+// missing.
 // Errors: IDLUnknownField (40415), IDLDuplicateField (40413), those of fn.
 func EachField(d bson.Raw, field string, fn func(name string, v bson.Value) (known bool, err error)) error {
 	if name, twice := d.Repeated(); twice {

@@ -9,14 +9,14 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// of is a reader of a command's document.
+// of returns a reader of a command's document.
 func of(tb testing.TB, text string) *Reader {
 	d := bsontest.Doc(tb, text)
 	first, _ := d.First()
 	return &Reader{Command: string(first.Name), Body: d, Msg: &wire.Message{Body: d}}
 }
 
-// TestEach: own arguments only, null as missing, none unknown.
+// TestEach: only the command's own arguments, null as missing, unknown ones refused.
 func TestEach(t *testing.T) {
 	for text, want := range map[string]string{
 		`{find: "c", limit: 1, lsid: {}, $db: "test", skip: null}`: "limit=1 skip=missing",
@@ -44,7 +44,7 @@ func TestEach(t *testing.T) {
 	}
 }
 
-// TestAllocsEach: reading the arguments that drivers send all the time costs no memory.
+// TestAllocsEach: reading arguments that drivers send often allocates nothing.
 func TestAllocsEach(t *testing.T) {
 	r := of(t, `{find: "c", filter: {a: 1}, limit: 1, batchSize: 2.0, singleBatch: true, lsid: {}}`)
 	var limit int64
@@ -71,7 +71,7 @@ func TestAllocsEach(t *testing.T) {
 	}
 }
 
-// TestDocs: an argument that must be there, be an array of documents, and not too long.
+// TestDocs: a required argument that must be an array of documents, and not too long.
 func TestDocs(t *testing.T) {
 	for text, want := range map[string]string{
 		`{insert: "c", documents: [{a: 1}, {a: 2}]}`: "",

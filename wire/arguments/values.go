@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// Readers of argument values. A missing value (absent or null) gives the zero
-// and no error.
+// Readers of argument values. A missing value (absent or null) gives the zero value and
+// no error.
 
 // DocArg reads a document. Errors: TypeMismatch (14).
 func (r *Reader) DocArg(name string, v bson.Value) (bson.Raw, error) {
@@ -33,7 +33,7 @@ func (r *Reader) StringArg(name string, v bson.Value) (string, error) {
 	return s, nil
 }
 
-// EnumArg reads a string that must be one of the given ones.
+// EnumArg reads a string that must be one of the allowed ones.
 // Errors: TypeMismatch (14), BadValue (2).
 func (r *Reader) EnumArg(name string, v bson.Value, allowed ...string) (string, error) {
 	s, err := r.StringArg(name, v)
@@ -72,7 +72,7 @@ func (r *Reader) StrictBool(name string, v bson.Value) (bool, error) {
 	return b, nil
 }
 
-// GivenHint is HintArg where null is no way to leave it out.
+// GivenHint is HintArg, except that the hint must not be null.
 // Errors: FailedToParse (9).
 func (r *Reader) GivenHint(v bson.Value) (bson.Value, error) {
 	if v.IsMissing() {
@@ -111,7 +111,7 @@ func (r *Reader) CheckUUIDArg(name string, v bson.Value) error {
 	return nil
 }
 
-// CursorArg reads {cursor: {batchSize: n}}; -1 when there is no size.
+// CursorArg reads {cursor: {batchSize: n}}; size is -1 without a batchSize.
 // Errors: TypeMismatch (14), BadValue (2), IDLUnknownField (40415).
 func (r *Reader) CursorArg(name string, v bson.Value) (size int64, err error) {
 	size = -1

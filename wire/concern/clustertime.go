@@ -8,13 +8,13 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// clusterDriftMax is how far a client's cluster time may be ahead of the clock.
+// clusterDriftMax is the longest time that a client's cluster time may be ahead of the clock.
 // Manual: reference/parameters (maxAcceptableLogicalClockDriftSecs).
 const clusterDriftMax = 365 * 24 * time.Hour
 
-// CheckClusterTime looks at the $clusterTime that drivers pass on. The server's own
-// time does not follow it: times are signed by nobody here, and one that a client
-// has made up must not move what everybody's commits are called.
+// CheckClusterTime validates the $clusterTime that drivers gossip. The server's own time
+// does not follow it: times are not signed here, and a time that a client invents must
+// not change the timestamps of all commits.
 // Spec: driver-sessions#gossipping-the-cluster-time.
 // Errors: TypeMismatch (14), IDLFailedToParse (40414), ClusterTimeFailsRateLimiter (205).
 func CheckClusterTime(v bson.Value, now time.Time) error {
@@ -42,9 +42,9 @@ func CheckClusterTime(v bson.Value, now time.Time) error {
 	return nil
 }
 
-// AheadOf is the error of a read that wants to see a time which has not come.
+// AheadOf returns the error of a read at a time in the future.
 func AheadOf(name string, want, latest storage.Timestamp) error {
-	// The time of another deployment: there is nothing to wait for.
+	// It is the time of another deployment, so a wait would not help.
 	return mongoerr.New(mongoerr.InvalidOptions, "readConcern %s value must not be greater than the current clusterTime. "+
 		"Requested clusterTime: %s; current clusterTime: %s", name, want, latest)
 }

@@ -68,7 +68,7 @@ func ParseRead(v bson.Value) (level string, after, at storage.Timestamp, err err
 	return level, after, at, err
 }
 
-// checkProvenance refuses what cannot say where a concern came from.
+// checkProvenance refuses a provenance that is not one of MongoDB's.
 // Errors: TypeMismatch (14), BadValue (2).
 func checkProvenance(concern string, v bson.Value) error {
 	p, ok := v.Str()

@@ -5,15 +5,15 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// stalenessMin is the least staleness in seconds that a client may name.
+// stalenessMin is the least maxStalenessSeconds that a client may set.
 // Spec: max-staleness.
 const stalenessMin = 90
 
-// CheckReadPreference looks at $readPreference. There is one server to read from,
-// so that it decides nothing, but what a mongos refuses is refused.
+// CheckReadPreference validates $readPreference. It has no effect, because there is one
+// server to read from, but what a mongos refuses is refused.
 // Manual: core/read-preference, core/read-preference-staleness. Spec: server-selection.
-// Errors: BadValue (2), TypeMismatch (14), MaxStalenessOutOfRange (160),
-// missing field (40414).
+// Errors: BadValue (2), TypeMismatch (14), MaxStalenessOutOfRange (160), missing field
+// (40414).
 func CheckReadPreference(v bson.Value) error {
 	d, ok := v.Doc()
 	if !ok || v.Type != bson.TypeDocument {

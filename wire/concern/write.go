@@ -8,13 +8,13 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Write is what a client wants to know of its write.
+// Write is a write concern.
 // Manual: reference/write-concern.
 type Write struct {
 	Given      bool
 	W          int64
 	Majority   bool
-	Tagged     bool // by a mode, which nobody has defined here
+	Tagged     bool // by the name of a mode; no modes are defined here
 	tag        string
 	tags       bson.Raw // {tag: number, …} instead of a tag's name
 	journal    bool
@@ -23,8 +23,8 @@ type Write struct {
 	Inherited  bool  // from setDefaultRWConcern
 }
 
-// Durability is what a commit under the concern promises: on disk, unless the
-// client asked for no acknowledgement or no journal.
+// Durability returns the durability of a commit under the concern: standard, or Buffered if the
+// client requested no acknowledgement or no journal.
 func (w Write) Durability(standard storage.Durability) storage.Durability {
 	if w.Given && (w.hasJournal && !w.journal || w.Unacknowledged()) {
 		return storage.Buffered
@@ -32,13 +32,13 @@ func (w Write) Durability(standard storage.Durability) storage.Durability {
 	return standard
 }
 
-// Unacknowledged reports that the client does not want to know.
+// Unacknowledged reports whether the client requested no acknowledgement.
 func (w Write) Unacknowledged() bool {
 	return w.Given && w.W == 0 && !w.Majority && !w.Tagged && !w.journal
 }
 
-// Failure is the error of a write concern that cannot be met: the mode is not
-// defined, or there are too few members. nil if it can.
+// Failure returns the error of a write concern that cannot be satisfied, because the mode is not
+// defined or there are too few members; nil if it can.
 func (w Write) Failure() *mongoerr.Error {
 	switch {
 	case w.Tagged:
@@ -58,8 +58,8 @@ func (w Write) Uncounted() Write {
 	return w
 }
 
-// info is the errInfo of an error: the concern that was not met and where it came
-// from. Manual: reference/method/WriteResult#writeresult.writeconcernerror.
+// info returns the errInfo of an error: the concern that was not satisfied and its provenance.
+// Manual: reference/method/WriteResult#writeresult.writeconcernerror.
 func (w Write) info() []byte {
 	b := bson.NewBuilder(nil)
 	b.BeginDoc("errInfo")
@@ -137,8 +137,8 @@ func ParseWrite(v bson.Value) (w Write, err error) {
 	return w, nil
 }
 
-// parseW reads w: a number of members, "majority", the name of a mode, or
-// numbers by tag. Errors: FailedToParse (9).
+// parseW reads w: a number of members, "majority", the name of a mode, or numbers by tag.
+// Errors: FailedToParse (9).
 func (w *Write) parseW(v bson.Value) error {
 	switch {
 	case v.IsNumber():

@@ -10,14 +10,15 @@ import (
 	"time"
 )
 
-// Bounds of what is kept in files.
+// Limits of the files.
 const (
 	filesMax     = 32
 	fileBytesMax = 64 << 10
 )
 
-// keep writes the file of a kind, and returns its name; "" if there is no folder. A file of
-// the same kind, from before a restart, is replaced, and the oldest make room.
+// keep writes the file of a kind, and returns its name; "" if there is no folder. It
+// replaces a file of the same kind from before a restart, and removes the oldest files if
+// there are too many.
 func (j *Journal) keep(where, what string, id uint64, stack []byte) (string, error) {
 	if j.Folder == "" {
 		return "", nil
@@ -32,13 +33,13 @@ func (j *Journal) keep(where, what string, id uint64, stack []byte) (string, err
 	text := fmt.Sprintf("cantle %s\n%s\nin: %s\n\n%.4096s\n\n%s", j.Version, time.Now().UTC().Format(time.RFC3339), where, what, stack)
 	path := filepath.Join(j.Folder, name)
 	if err := os.WriteFile(path, []byte(text[:min(len(text), fileBytesMax)]), 0o600); err != nil {
-		_ = os.Remove(path) // it may be half written, by a full disk
+		_ = os.Remove(path) // a full disk may have left it half written
 		return "", err
 	}
 	return path, nil
 }
 
-// makeRoom removes the oldest files of others if there are too many for one more.
+// makeRoom removes the oldest files of other kinds if there are too many for one more.
 func (j *Journal) makeRoom(name string) error {
 	list, err := os.ReadDir(j.Folder)
 	if err != nil {
@@ -49,7 +50,7 @@ func (j *Journal) makeRoom(name string) error {
 		if !strings.HasPrefix(e.Name(), "defect-") || e.Name() == name {
 			continue
 		}
-		if info, err := e.Info(); err == nil { // else it is gone
+		if info, err := e.Info(); err == nil { // otherwise it is gone
 			others = append(others, info)
 		}
 	}

@@ -16,28 +16,28 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// Mark is in each line of the log about a defect: tests look for it.
+// Mark is in each line of the log about a defect: tests search for it.
 const Mark = "a defect of the server"
 
-// kindsMax is how many kinds are kept. Defects of further ones are counted and not logged.
+// kindsMax is the maximum number of kinds. Defects of further kinds are counted and not logged.
 const kindsMax = 256
 
 // Journal counts defects, and writes them to the log and to files. The zero Journal writes to no
 // log and no folder. Safe for concurrent use.
 type Journal struct {
 	Log     zerolog.Logger
-	Folder  string // of the files, made when there is something to write; "" writes stacks to the log
+	Folder  string // folder of the files, made before the first file; with "", stacks are logged
 	Version string // of the program, for the files
 
 	panics, errors atomic.Int64
 	mu             sync.Mutex
-	kinds          map[uint64]int64 // how often each has happened
+	kinds          map[uint64]int64 // number of defects of each kind
 }
 
 // Counts returns the numbers of panics and of unforeseen errors.
 func (j *Journal) Counts() (panics, unforeseen int64) { return j.panics.Load(), j.errors.Load() }
 
-// Panic notes a panic in a command or job, where, as "command find".
+// Panic records a panic in a command or job; where is, for example, "command find".
 func (j *Journal) Panic(where string, value any, stack []byte) {
 	j.panics.Add(1)
 	n, id := j.count(kindOf(stack))
@@ -50,7 +50,7 @@ func (j *Journal) Panic(where string, value any, stack []byte) {
 	}
 }
 
-// Error notes an unforeseen error; a mongoerr.Panicked is noted as a panic.
+// Error records an unforeseen error; a mongoerr.Panicked is recorded as a panic.
 func (j *Journal) Error(where string, err error) {
 	if p := (*mongoerr.Panicked)(nil); errors.As(err, &p) {
 		j.Panic(where, p.Value, p.Stack)
@@ -66,7 +66,7 @@ func (j *Journal) Error(where string, err error) {
 	}
 }
 
-// Guard runs fn, and notes its panic and returns false if it ends in one.
+// Guard runs fn. If fn panics, Guard records the panic and returns false.
 func (j *Journal) Guard(where string, fn func()) (well bool) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -94,7 +94,7 @@ func (j *Journal) count(kind string) (n int64, id uint64) {
 	return j.kinds[id], id
 }
 
-// logged reports that the n-th defect of a kind gets a line: the 10th, 100th and so on.
+// logged reports whether the n-th defect of a kind is logged: the 1st, 10th, 100th and so on.
 func logged(n int64) bool {
 	for n >= 10 && n%10 == 0 {
 		n /= 10
@@ -102,8 +102,8 @@ func logged(n int64) bool {
 	return n == 1
 }
 
-// first begins the line about the first of a kind, with the name of its file, or with the stack
-// if there is no file.
+// first begins the log line for the first defect of a kind, with the name of its file, or with the
+// stack if there is no file.
 func (j *Journal) first(where, what string, id uint64, stack []byte) *zerolog.Event {
 	line := j.Log.Error()
 	path, err := j.keep(where, what, id, stack)

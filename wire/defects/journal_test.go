@@ -14,7 +14,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// deep panics below some calls.
+// deep panics below n calls.
 func deep(n int, what any) {
 	if n == 0 {
 		panic(what)
@@ -22,7 +22,8 @@ func deep(n int, what any) {
 	deep(n-1, what)
 }
 
-// TestJournal: each kind of defect is told once, with a file that has its stack, and counted.
+// TestJournal: each kind of defect is logged once, with a file that has its stack, and
+// counted.
 func TestJournal(t *testing.T) {
 	var log bytes.Buffer
 	j := &Journal{Log: zerolog.New(&log), Folder: filepath.Join(t.TempDir(), "defects"), Version: "1.2.3"}

@@ -1,5 +1,5 @@
-// Package explained says what a command under explanation is: the rooms with queries
-// make it of their commands, and the room of the plans answers for it.
+// Package explained describes a command under explain: the packages of commands with
+// queries build the description, and the package of plans answers explain with it.
 package explained
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
-// Verbosity is how much explain tells.
+// Verbosity is the verbosity of explain.
 type Verbosity uint8
 
 // The verbosities: queryPlanner, executionStats, allPlansExecution.
@@ -20,18 +20,19 @@ const (
 	AllPlans
 )
 
-// Explained is a command under explanation: the read that it begins with, and
-// what it does with the rows.
+// Explained is a command under explain: the read that it begins with, and what it does
+// with the rows.
 type Explained struct {
 	Ns      collection.Namespace
 	Find    plan.Find
 	Keys    []string // fields read, for a count or distinct
-	Only    bool     // Keys says all that is read
+	Only    bool     // only the fields of Keys are read
 	Stage   string   // COUNT, UPDATE, DELETE or "" above the read
 	Skipped int64    // of a count
 	Upsert  bool
 	Modify  *cluster.Modify // of a write
-	// Pipeline is that of an aggregate or of a read of a view; nil for others.
+	// Pipeline is the pipeline of an aggregate, or of a read of a view; nil for other
+	// commands.
 	Pipeline *agg.Outline
 	Command  bson.Raw
 	Level    Verbosity

@@ -1,6 +1,6 @@
-// Package kept has the settings of the server that last beyond a restart: a document for each
-// name, under a key of its own beside the catalog's. A room has in memory what its documents
-// say; where several processes use the store it takes over what the others change.
+// Package kept stores settings of the server that survive a restart: a document per name, under
+// keys of their own beside the catalog. A package of commands caches the values of its documents
+// in memory; with peers, it also applies their changes.
 package kept
 
 import (
@@ -24,8 +24,8 @@ func read(ctx context.Context, r storage.Reader, name string) (bson.Raw, error) 
 
 func key(name string) []byte { return keyspace.AppendMeta(nil, keyspace.MetaSetting, []byte(name)) }
 
-// change writes what next makes of a setting and waits until that is durable; nil changes
-// nothing. next is called again after a conflict with another process.
+// change writes the result of next as the setting and waits until it is durable; if the result is
+// nil, nothing changes. next is called again after a conflict with a peer.
 func change(ctx context.Context, s storage.Store, name string, next func(t storage.Txn, was bson.Raw) (bson.Raw, error)) (at storage.Timestamp, err error) {
 	err = storage.Again(ctx, func() error {
 		t, err := s.Begin(ctx, storage.TxnOptions{})
@@ -54,38 +54,39 @@ func change(ctx context.Context, s storage.Store, name string, next func(t stora
 	return at, err
 }
 
-// Change makes a setting what next makes of it, nil if it was never saved, and waits until that
-// is durable. Errors: those of next and of the store.
+// Change sets a setting to the result of next and waits until it is durable. was is nil if the
+// setting was never saved.
+// Errors: those of next and of the store.
 func Change(ctx context.Context, s storage.Store, name string, next func(was bson.Raw) (bson.Raw, error)) error {
 	_, err := change(ctx, s, name, func(_ storage.Txn, was bson.Raw) (bson.Raw, error) { return next(was) })
 	return err
 }
 
-// topic names a setting among what several processes have in memory.
+// topic returns the name of a setting among the data that servers over one store cache in memory.
 func topic(name string) string { return "setting." + name }
 
-// Setting is a setting with what a room has made of it in memory.
+// Setting is a setting with its value cached in memory.
 type Setting struct {
-	sync.Mutex // guards what Take makes
+	sync.Mutex // guards the cached value, which take sets
 
 	name string
 	take func(doc bson.Raw)
 
-	changes    sync.Mutex                                            // is held by who changes it
-	everywhere func(ctx context.Context, at storage.Timestamp) error // nil: there are no others
+	changes    sync.Mutex                                            // held during a change
+	everywhere func(ctx context.Context, at storage.Timestamp) error // nil without peers
 	asOf       storage.Timestamp                                     // of the document that was taken last
 }
 
-// Follower calls for what other processes over the store have changed.
+// Follower applies the changes of peers over the same store.
 type Follower interface {
-	// OnTopic sets what is called with a state in which others have changed a topic.
+	// OnTopic sets a function that is called with a snapshot in which peers have changed a topic.
 	OnTopic(topic string, load func(ctx context.Context, r storage.Reader) error)
-	// Everywhere waits until all others have taken over what was committed up to a time.
+	// Everywhere waits until all peers have applied what was committed up to a time.
 	Everywhere(ctx context.Context, at storage.Timestamp) error
 }
 
-// Open reads the setting of a name for the first time and follows it. take makes what a
-// document says what holds from then on, with nil if it was never saved; the mutex is held.
+// Open reads the setting of a name and follows its changes. take sets the cached value from a
+// document, nil if the setting was never saved; the mutex is held during take.
 func (x *Setting) Open(ctx context.Context, s storage.Store, others Follower, name string, take func(doc bson.Raw)) error {
 	x.name, x.take = name, take
 	if others != nil && storage.AsShared(s) != nil {
@@ -100,7 +101,7 @@ func (x *Setting) Open(ctx context.Context, s storage.Store, others Follower, na
 	return x.reload(ctx, r)
 }
 
-// reload takes what a reader finds, unless there is something newer.
+// reload reads the setting from a snapshot, unless the cached value is newer.
 func (x *Setting) reload(ctx context.Context, r storage.Reader) error {
 	doc, err := read(ctx, r, x.name)
 	if err != nil {
@@ -112,7 +113,8 @@ func (x *Setting) reload(ctx context.Context, r storage.Reader) error {
 	return nil
 }
 
-// taken takes a document of a time. The mutex is held.
+// taken sets the cached value from a document as of a time, unless the value is newer. The mutex
+// is held.
 func (x *Setting) taken(doc bson.Raw, at storage.Timestamp) {
 	if at >= x.asOf {
 		x.asOf = at
@@ -120,10 +122,10 @@ func (x *Setting) taken(doc bson.Raw, at storage.Timestamp) {
 	}
 }
 
-// Change keeps what next makes of the setting and then lets it take effect, here and at all other
-// processes over the store. next is called with the mutex held, when what is in memory
-// is what the store has, and again after a conflict; nil changes nothing.
-// Errors: those of next and of the store; then nothing has changed.
+// Change stores the result of next and then applies it, here and at all peers. next is called
+// with the mutex held, when the cached value is that of the store, and again after a conflict; if
+// its result is nil, nothing changes.
+// Errors: those of next and of the store; nothing has changed then.
 func (x *Setting) Change(ctx context.Context, s storage.Store, next func() (bson.Raw, error)) error {
 	x.changes.Lock()
 	var doc bson.Raw

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// After two thousand million commands numbers begin anew, and killOp still finds what they name.
+// After 2,147,483,647 commands the numbers start again, and killOp still finds their operations.
 func TestNumbersBeginAnew(t *testing.T) {
 	var r Registry
 	r.next.Store(math.MaxInt32 - 1)

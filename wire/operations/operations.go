@@ -1,5 +1,4 @@
-// Package operations lists the commands that run now, so that others may look at them and
-// end them.
+// Package operations lists the running commands, so that clients can see and kill them.
 package operations
 
 import (
@@ -18,14 +17,14 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// Registry is the commands that run now: currentOp lists them, killOp ends
-// one. Each connection runs one at a time, in its slot.
+// Registry holds the running commands: currentOp lists them, killOp kills one. Each connection runs one
+// command at a time, in its slot.
 type Registry struct {
 	next  atomic.Int64
 	slots sync.Map // connection id → *Slot
 }
 
-// Operation is one running command, as it was when somebody looked.
+// Operation is a running command, as of the time it was listed.
 type Operation struct {
 	ID      int64
 	Name    string
@@ -34,22 +33,22 @@ type Operation struct {
 	Conn    wire.Conn
 	Client  *Client // nil before the connection's first hello
 	InTxn   bool
-	Writes  bool // or puts what it reads into a collection
+	Writes  bool // or it writes the documents that it reads into a collection
 	Start   time.Time
 	User    collection.User
-	Secrets Secrets // by which Command leaves out passwords; nil leaves out nothing
+	Secrets Secrets // by which Command omits passwords; nil omits nothing
 	slot    *Slot
 }
 
-// Client is what a client says of itself.
+// Client is the description that a client sends of itself in hello.
 type Client struct {
 	AppName string
-	Driver  string // its name
+	Driver  string // name of the driver
 	Doc     bson.Raw
 }
 
-// Slot is where a connection lists the command it runs. Its context is made
-// once and serves all commands until one is killed.
+// Slot holds the command that a connection is running. Its context is made once and serves all commands
+// until one is killed.
 type Slot struct {
 	Progress
 
@@ -60,10 +59,10 @@ type Slot struct {
 	cancel context.CancelCauseFunc
 }
 
-// Open gives a connection its slot.
+// Open registers the slot of a connection.
 func (r *Registry) Open(conn int64, s *Slot) { r.slots.Store(conn, s) }
 
-// Close takes the slot of a connection that has ended.
+// Close removes the slot of a connection that has ended.
 func (r *Registry) Close(conn int64) {
 	if v, ok := r.slots.LoadAndDelete(conn); ok {
 		if s := v.(*Slot); s.cancel != nil {
@@ -72,8 +71,8 @@ func (r *Registry) Close(conn int64) {
 	}
 }
 
-// Enter lists a command in the slot of its connection, and gives op its number. It returns
-// the context of the slot, under which the command is to run.
+// Enter puts a command into the slot of its connection, and numbers op. It returns the context of the
+// slot, under which the command must run.
 func (r *Registry) Enter(ctx context.Context, s *Slot, op *Operation, body bson.Raw) context.Context {
 	op.ID, op.slot = r.number(), s
 	s.mu.Lock()
@@ -85,7 +84,7 @@ func (r *Registry) Enter(ctx context.Context, s *Slot, op *Operation, body bson.
 	return s.ctx
 }
 
-// number is the next number: clients see, and kill by, one that has 31 bits, and is not 0.
+// number returns the next number. Clients see it and use it for killOp, so it has 31 bits and is not 0.
 func (r *Registry) number() int64 {
 	for {
 		if n := r.next.Add(1) & math.MaxInt32; n != 0 {
@@ -94,18 +93,18 @@ func (r *Registry) number() int64 {
 	}
 }
 
-// Leave ends the listing, and waits for whoever looks at the command's bytes.
+// Leave removes the command from the slot, and waits for readers of the command's bytes.
 func (s *Slot) Leave() {
 	s.mu.Lock()
 	s.op, s.body = Operation{}, nil
 	s.mu.Unlock()
 }
 
-// Progress is how far the command has come; what it says is that of the next command of the
-// connection once this one is over.
+// Progress returns the progress of the command. When the command has ended, it is the progress of the
+// connection's next command.
 func (op *Operation) Progress() *Progress { return &op.slot.Progress }
 
-// Command returns a copy of the request without its secrets, nil if it is over.
+// Command returns a copy of the request without its secrets, nil if the command has ended.
 func (op *Operation) Command() bson.Raw {
 	op.slot.mu.Lock()
 	defer op.slot.mu.Unlock()
@@ -115,7 +114,7 @@ func (op *Operation) Command() bson.Raw {
 	return Redact(op.slot.body.Clone(), op.Secrets)
 }
 
-// Interrupt ends the command, unless it is over.
+// Interrupt interrupts the command, unless it has ended.
 func (op *Operation) Interrupt(cause error) {
 	op.slot.mu.Lock()
 	defer op.slot.mu.Unlock()
@@ -141,7 +140,7 @@ func (r *Registry) List() []*Operation {
 	return list
 }
 
-// Kill interrupts an operation, if it still runs; found says so.
+// Kill interrupts an operation; found reports whether it was running.
 func (r *Registry) Kill(id int64, cause error) (found bool) {
 	for _, op := range r.List() {
 		if op.ID == id {
@@ -152,6 +151,6 @@ func (r *Registry) Kill(id int64, cause error) (found bool) {
 	return found
 }
 
-// Scatter begins to number operations at a random number, where several servers share a store: one that is
-// not an operation's here is then hardly that of another one elsewhere.
+// Scatter starts the numbers of operations at a random number, for servers with peers: a number that is
+// not an operation's here is then unlikely to be that of an operation at a peer.
 func (r *Registry) Scatter() { r.next.Store(rand.Int64N(1 << 30)) }

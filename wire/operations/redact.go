@@ -2,17 +2,17 @@ package operations
 
 import "github.com/cantledb/cantle/bson"
 
-// Secrets says which commands carry passwords or proofs of them.
+// Secrets reports which commands contain passwords or proofs of passwords.
 type Secrets interface {
 	IsSecret(command string) bool
 }
 
-// hidden stands for a value that nobody else sees.
+// hidden replaces a secret value.
 const hidden = "xxx"
 
-// Redact is a command as somebody else may see it: without passwords and proofs of them, also in
-// commands that are in it, at whatever depth. Of a command that carries such, only what is known
-// to be harmless is shown: who mistypes a field has put the password under another name.
+// Redact returns a command for display: without passwords and proofs of them, also in commands
+// nested in it, at any depth. Of a command with secrets, only fields that are known to be
+// harmless are shown: with a mistyped field name, the password is under another name.
 func Redact(body bson.Raw, secrets Secrets) bson.Raw {
 	if secrets == nil || !holdsSecret(body, secrets) {
 		return body
@@ -22,12 +22,12 @@ func Redact(body bson.Raw, secrets Secrets) bson.Raw {
 	return b.Doc()
 }
 
-// isProof reports whether a field holds a password, or a proof of one, in whatever command.
+// isProof reports whether a field holds a password, or a proof of one, in any command.
 func isProof(name string) bool {
 	return name == "speculativeAuthenticate" || name == "credentials" || name == "pwd"
 }
 
-// holdsSecret reports whether there is something to hide in a document or an array.
+// holdsSecret reports whether a document or an array contains secrets.
 func holdsSecret(d bson.Raw, secrets Secrets) bool {
 	for it := d.Iter(); it.Next(); {
 		if isProof(string(it.Name)) || secrets.IsSecret(string(it.Name)) {
@@ -65,8 +65,8 @@ func redact(b *bson.Builder, d bson.Raw, secrets Secrets) {
 	}
 }
 
-// isHarmless reports whether a field of a command with secrets has none: its name, whom it is
-// about, and what every command may have.
+// isHarmless reports whether a field of a command with secrets holds none: the command's name,
+// the user it applies to, and generic fields.
 func isHarmless(name string, v bson.Value, secrets Secrets) bool {
 	switch name {
 	case "$db", "db", "user", "mechanism":

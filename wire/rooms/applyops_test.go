@@ -11,9 +11,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// TestApplyOpsReplay: what one server's log tells makes another server the same,
-// whether it begins with nothing or, as after mongodump --oplog, with documents
-// that have some of the changes already.
+// TestApplyOpsReplay: replaying one server's log gives another server the same contents, whether it
+// begins empty or, as after mongodump --oplog, with documents that have some of the changes already.
 func TestApplyOpsReplay(t *testing.T) {
 	source := newWorld(t, nil).dial()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -114,7 +113,7 @@ func asRestored(e bson.Raw) string {
 	return ejson.Canonical(b.Doc())
 }
 
-// TestApplyOpsFailure: the reply of one that fails tells how far it came.
+// TestApplyOpsFailure: the reply of a failed applyOps shows how many operations were applied.
 func TestApplyOpsFailure(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{create: "c"}`)
@@ -130,7 +129,7 @@ func TestApplyOpsFailure(t *testing.T) {
 	}
 }
 
-// TestApplyOpsHidesPasswords: the error for an entry that is not well-formed shows it without passwords.
+// TestApplyOpsHidesPasswords: the error for a malformed entry quotes it without passwords.
 func TestApplyOpsHidesPasswords(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	r := c.run(`{applyOps: [{op: "x", ns: "test.$cmd", o: {createUser: "u", pwd: "verysecret"}}], $db: "admin"}`)

@@ -6,8 +6,9 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// TestBalancedHello: a client that comes through a load balancer learns which server it has. One
-// that is shown a replica set does not, and its driver says that this is not supported.
+// TestBalancedHello: a client that connects through a load balancer gets the server's id. A client of
+// the Cosmos address, which looks like a replica set, does not get one, so its driver reports that
+// this is not supported.
 func TestBalancedHello(t *testing.T) {
 	service := func(c *client, hello string) (id [12]byte) {
 		v := c.ok(hello).Get("serviceId")
@@ -36,8 +37,8 @@ func TestBalancedHello(t *testing.T) {
 	}
 }
 
-// TestBalancedEnds: what a client has at a server through a load balancer ends with the connection on
-// which it began, and only that.
+// TestBalancedEnds: what a client has opened at a server through a load balancer ends with the
+// connection on which it was opened, and nothing else does.
 func TestBalancedEnds(t *testing.T) {
 	w := newWorld(t, nil)
 	other := w.dial()
@@ -74,7 +75,7 @@ func TestBalancedEnds(t *testing.T) {
 		t.Errorf("the transaction of another connection is not committed: %d", code)
 	}
 
-	// The next transaction of the session, on another connection, is not the one that was bound.
+	// The next transaction of the session, on another connection, is not bound to that one.
 	const second = `autocommit: false, txnNumber: {$numberLong: "2"}, `
 	late := w.dial()
 	late.ok(`{hello: 1, loadBalanced: true}`)

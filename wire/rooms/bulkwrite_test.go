@@ -7,8 +7,7 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// TestBulkWrite: operations run in order, each has its result, and the counts
-// add up.
+// TestBulkWrite: operations run in order, each has a result, and the counts add up.
 func TestBulkWrite(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	r := c.ok(`{bulkWrite: 1, $db: "admin", nsInfo: [{ns: "test.a"}, {ns: "other.b"}], ops: [
@@ -36,8 +35,8 @@ func TestBulkWrite(t *testing.T) {
 	}
 }
 
-// TestBulkWriteErrors: an error ends an ordered bulkWrite and no other; results
-// that do not fit come with getMore.
+// TestBulkWriteErrors: an error ends an ordered bulkWrite but not an unordered one;
+// results that do not fit into the reply are returned by getMore.
 func TestBulkWriteErrors(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	const ops = `nsInfo: [{ns: "test.a"}], ops: [{insert: 0, document: {_id: 1}}, {insert: 0, document: {_id: 1}},
@@ -83,7 +82,8 @@ func TestBulkWriteErrors(t *testing.T) {
 	}
 }
 
-// TestBulkWriteRetried: what was done is not done again, what failed is.
+// TestBulkWriteRetried: a retry does not repeat operations that succeeded, and repeats
+// those that failed.
 func TestBulkWriteRetried(t *testing.T) {
 	store := memkv.Open(memkv.Options{})
 	defer store.Close()

@@ -12,8 +12,7 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// TestUniqueIsModify: of an index that collMod makes unique one event tells, and none of the
-// index that is built for it.
+// TestUniqueIsModify: a collMod that makes an index unique has one event, and the index built for it has none.
 func TestUniqueIsModify(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{insert: "c", documents: [{_id: 1, a: 1}, {_id: 2, a: 2}]}`)
@@ -33,13 +32,13 @@ type watched struct {
 	coll   string // of the cursor's namespace
 	db     string
 	id     int64
-	tokens []bson.Raw // of the events read, the last one of the batch behind them
-	fails  int        // the code that ended it
+	tokens []bson.Raw // of the events read, followed by the one of the batch
+	fails  int        // the code of the error that ended it
 	labels string
 }
 
-// watch opens a change stream: coll is {aggregate: …}'s value, arg that of
-// $changeStream, and rest the further stages.
+// watch opens a change stream: coll is the value of {aggregate: …}, arg that of $changeStream, and rest the
+// further stages.
 func (c *client) watch(db, coll, arg string, rest ...string) *watched {
 	c.w.t.Helper()
 	stages := strings.Join(append([]string{"{$changeStream: " + arg + "}"}, rest...), ", ")
@@ -53,7 +52,7 @@ func (c *client) watch(db, coll, arg string, rest ...string) *watched {
 	return s
 }
 
-// read returns the events that have come, without what differs between runs.
+// read returns the events that have arrived, without fields that differ between runs.
 func (s *watched) read() (events []string) {
 	s.c.w.t.Helper()
 	if err := s.c.w.Cluster.Store.Sync(s.c.w.t.Context()); err != nil {
@@ -82,8 +81,8 @@ func (s *watched) read() (events []string) {
 	return events
 }
 
-// plainEvent is an event without its token, its times and its UUIDs, in which
-// fields that must be there are counted.
+// plainEvent returns an event without its token and its times, and with UUIDs replaced. If one of the fields _id,
+// clusterTime and wallTime is missing, the event contains the number of those it had.
 func plainEvent(e bson.Raw) string {
 	b := bson.NewBuilder(nil)
 	had := 0
@@ -120,7 +119,7 @@ func withoutUUIDs(d bson.Raw) bson.Raw {
 	return b.Doc()
 }
 
-// expect compares the events that have come with some.
+// expect compares the events that have arrived with the expected ones.
 func (s *watched) expect(want ...string) {
 	s.c.w.t.Helper()
 	got := s.read()
@@ -138,8 +137,8 @@ func (s *watched) expect(want ...string) {
 	}
 }
 
-// TestChangeEvents: what streams on a collection, its database and everything show
-// of each kind of change. Manual: reference/change-events and the pages below it.
+// TestChangeEvents: the events of each kind of change in streams on a collection, its database and the whole
+// deployment. Manual: reference/change-events and the pages below it.
 func TestChangeEvents(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{create: "c", changeStreamPreAndPostImages: {enabled: true}}`)
@@ -182,7 +181,7 @@ func TestChangeEvents(t *testing.T) {
 	expanded.expect(documents...)
 }
 
-// TestChangeCommands: the events of DDL commands, and which streams they end.
+// TestChangeCommands: the events of DDL commands, and the streams that they end.
 func TestChangeCommands(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{create: "c"}`)
@@ -256,7 +255,7 @@ func TestChangeCommands(t *testing.T) {
 	if all.id == 0 || other.id == 0 {
 		t.Error("a stream ended that has nothing to do with it")
 	}
-	// The one that ended goes on behind its end, but not by resumeAfter.
+	// A stream that has ended can continue after its end, but not by resumeAfter.
 	last := one.tokens[len(one.tokens)-1].String()
 	if got := c.code(`{aggregate: "c", pipeline: [{$changeStream: {resumeAfter: ` + last + `}}], cursor: {}}`); got != 260 {
 		t.Errorf("resumed after invalidate: %d", got)
@@ -266,8 +265,9 @@ func TestChangeCommands(t *testing.T) {
 	s.expect(`{ operationType: "insert", fullDocument: { _id: 9 }, ns: { db: "test", coll: "c" }, documentKey: { _id: 9 } }`)
 }
 
-// TestChangeImages: the documents before and after an update in each mode, with
-// images, without, and after their time. Manual: changeStreams#change-streams-with-document-pre--and-post-images.
+// TestChangeImages: the documents before and after an update in each mode, with images, without images, and after
+// images have expired.
+// Manual: changeStreams#change-streams-with-document-pre--and-post-images.
 func TestChangeImages(t *testing.T) {
 	late := time.Duration(0)
 	c := newWorldAt(t, nil, func() time.Time { return time.Now().Add(late) }, &ratelimit.Budgets{}).dial()
@@ -282,7 +282,7 @@ func TestChangeImages(t *testing.T) {
 		s.read()
 		tokens[coll] = s.tokens[0].String()
 	}
-	// first is what the first update shows: after/before, or the code it fails with.
+	// first returns the images of the first update as after/before, or the code of its error.
 	first := func(coll, options string) string {
 		s := c.watch("test", `"`+coll+`"`, `{resumeAfter: `+tokens[coll]+`, `+options+`}`)
 		if err := c.w.Cluster.Store.Sync(t.Context()); err != nil {
@@ -332,8 +332,8 @@ func TestChangeImages(t *testing.T) {
 	}
 }
 
-// TestChangeResume: a stream is resumed after every event, and from every time,
-// while the collection is split, merged and resharded, and delivers what is left.
+// TestChangeResume: a stream can be resumed after every event, and from every time, while the collection is
+// split, merged and resharded, and delivers the remaining events.
 func TestChangeResume(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{shardCollection: "test.c", key: {_id: "hashed"}, numInitialChunks: 2, $db: "admin"}`)
@@ -352,7 +352,7 @@ func TestChangeResume(t *testing.T) {
 	if len(want) != 8 {
 		t.Fatalf("%d events of 8: %v", len(want), want)
 	}
-	from, before := 0, "" // the first event of a time
+	from, before := 0, "" // index of the first event of a time
 	for i, token := range s.tokens {
 		c.watch("test", `"c"`, `{resumeAfter: `+token.String()+`}`).expect(want[i+1:]...)
 		c.watch("test", `"c"`, `{startAfter: `+token.String()+`}`).expect(want[i+1:]...)
@@ -370,8 +370,8 @@ func TestChangeResume(t *testing.T) {
 	c.watch("test", `"c"`, `{startAtOperationTime: {$timestamp: {t: 0, i: 0}}}`).expect(want...)
 }
 
-// TestChangeHistoryLost: a stream whose place the log no longer has fails for good,
-// when it is opened and when it is read. Spec: change-streams (resumable errors).
+// TestChangeHistoryLost: if the log no longer has the position of a stream, the stream fails for good, when it is
+// opened and when it is read. Spec: change-streams (resumable errors).
 func TestChangeHistoryLost(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()
@@ -400,8 +400,8 @@ func TestChangeHistoryLost(t *testing.T) {
 	fresh.expect(`{ operationType: "insert", fullDocument: { _id: 4 }, ns: { db: "test", coll: "c" }, documentKey: { _id: 4 } }`)
 }
 
-// TestChangeToken: a pipeline that takes an event's token away, or changes it, ends
-// the stream for good; so does a token that the stream does not come by.
+// TestChangeToken: a pipeline that removes or changes an event's token ends the stream for good; so does a token
+// that the stream does not reach.
 func TestChangeToken(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{create: "c"}`)
@@ -419,15 +419,15 @@ func TestChangeToken(t *testing.T) {
 			t.Errorf("stream %d: %v, error %d %s", i, got, s.fails, s.labels)
 		}
 	}
-	// Stages that leave it alone are allowed.
+	// Stages that keep the token are allowed.
 	s := c.watch("test", `"c"`, "{startAtOperationTime: {$timestamp: {t: 0, i: 1}}}", `{$match: {operationType: "insert"}}`, `{$project: {"fullDocument._id": 1}}`, `{$set: {x: 1}}`, `{$redact: "$$KEEP"}`)
 	if got := s.read(); len(got) != 1 || !strings.HasPrefix(got[0], `{ fullDocument: { _id: 1 }, x: 1`) {
 		t.Error(got)
 	}
 }
 
-// TestChangeFields: the fields of an event and their order, which the events of a
-// transaction's commands have too. Manual: reference/change-events/create#example.
+// TestChangeFields: the fields of an event and their order, also for the events of a transaction's commands.
+// Manual: reference/change-events/create#example.
 func TestChangeFields(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	begun := c.w.Cluster.Now().UnixMilli()
@@ -465,7 +465,7 @@ func TestChangeFields(t *testing.T) {
 				for it := e.Iter(); it.Next(); {
 					line = append(line, string(it.Name))
 				}
-				if wall, _ := e.Get("wallTime").DateTime(); wall < begun { // as one of full seconds would be
+				if wall, _ := e.Get("wallTime").DateTime(); wall < begun { // a time in full seconds would be earlier
 					t.Errorf("the wall time %d lies before %d", wall, begun)
 				}
 				kind, _ := e.Get("operationType").Str()
@@ -509,8 +509,8 @@ func TestChangeFields(t *testing.T) {
 	)
 }
 
-// TestChangeFragments: the example of the manual, a document just below 16 MiB that is
-// replaced with both images shown: small fields come first, and as many as fit.
+// TestChangeFragments: the example of the manual, with a document just below 16 MiB that is replaced and both
+// images shown: small fields come first, and as many as fit.
 // Manual: reference/operator/aggregation/changeStreamSplitLargeEvent#examples.
 func TestChangeFragments(t *testing.T) {
 	c := newWorld(t, nil).dial()
@@ -548,8 +548,8 @@ func TestChangeFragments(t *testing.T) {
 	}
 }
 
-// A batch whose last event is the newest there is has that event's token, which clients keep;
-// one behind which more was written has the place behind that.
+// If the last event of a batch is the newest in the log, the batch's token is that event's, which clients store.
+// If more was written after the last event, the token is the position after that.
 func TestBatchToken(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	w := c.watch("test", `"c"`, `{}`)

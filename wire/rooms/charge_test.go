@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/bson/bsontest"
 )
 
-// sized is a document of exactly so many bytes with the given fields.
+// sized returns a document of exactly that many bytes with the given fields.
 func sized(t testing.TB, bytes int, fields string) string {
 	t.Helper()
 	with := func(pad int) string { return "{" + fields + `, pad: "` + strings.Repeat("x", pad) + `"}` }
@@ -17,14 +17,14 @@ func sized(t testing.TB, bytes int, fields string) string {
 	return with(bytes - len(empty))
 }
 
-// charge is what the client's last command cost.
+// charge returns the charge of the client's last command.
 func (c *client) charge() float64 {
 	c.w.t.Helper()
 	ru, _ := c.ok(`{getLastRequestStatistics: 1}`).Get("RequestCharge").AsFloat()
 	return ru
 }
 
-// costs runs a command that must succeed and looks what it cost.
+// costs runs a command that must succeed, and checks its charge.
 func (c *client) costs(name string, want float64, command string) {
 	c.w.t.Helper()
 	c.ok(command)
@@ -33,8 +33,7 @@ func (c *client) costs(name string, want float64, command string) {
 	}
 }
 
-// The functions in system.js that the first script of a command reads cost what reading these
-// documents does.
+// Reading the functions in system.js for the first script of a command costs as much as reading these documents.
 func TestChargesOfStoredFunctions(t *testing.T) {
 	w := newWorld(t, nil)
 	w.JavaScript = true
@@ -57,7 +56,7 @@ func TestChargesOfStoredFunctions(t *testing.T) {
 
 const kb = 1024
 
-// The published prices of reads by key and of inserts, as a client meets them.
+// The published prices of reads by key and of inserts.
 // Source: the price list, rules R1 and R4.
 func TestChargesBySize(t *testing.T) {
 	w := newWorld(t, nil)
@@ -92,8 +91,8 @@ func TestChargesBySize(t *testing.T) {
 	}
 }
 
-// A field costs the same under whichever index: an entry of a wildcard index holds a path and a value, one of a text
-// index a term and its weight, and both are about one field. Source: the price list, rule R4.
+// A field costs the same in every kind of index: an entry of a wildcard index holds a path and a value, one of a
+// text index a term and its weight, and both are charged as one field. Source: the price list, rule R4.
 func TestChargesByKindOfIndex(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()
@@ -117,8 +116,7 @@ func TestChargesByKindOfIndex(t *testing.T) {
 	c.costs("a delete under a wildcard index", 7.40, `{delete: "wildcard", deletes: [{q: {_id: 1}, limit: 1}]}`)
 }
 
-// The published prices of writes, by key and by query: a write by key does not
-// pay for finding the document.
+// The published prices of writes, by key and by query: a write by key does not pay for finding the document.
 // Source: the price list, rules R4 to R7 and R12.
 func TestChargesOfWrites(t *testing.T) {
 	w := newWorld(t, nil)
@@ -166,8 +164,8 @@ func TestChargesOfWrites(t *testing.T) {
 	c.costs("update that makes a duplicate", 5, `{update: "unique", updates: [{q: {_id: 1}, u: {$set: {a: 2}}}]}`)
 }
 
-// A statement of a transaction that loses against another costs a failure, and a
-// commit nothing. Source: the price list, rules R10 and R12.
+// A statement of a transaction that fails with a write conflict is charged as a failure, and a commit costs nothing.
+// Source: the price list, rules R10 and R12.
 func TestChargesOfTransactions(t *testing.T) {
 	w := newWorld(t, nil)
 	c, other := w.dial(), w.dial()
@@ -253,14 +251,14 @@ func TestChargesOfQueries(t *testing.T) {
 		c.ok(fmt.Sprintf(`{insert: "other", documents: [%s]}`, sized(t, kb, fmt.Sprintf("_id: %d, k: %d", 5000+i, i))))
 	}
 	c.ok(`{createIndexes: "other", indexes: [{key: {k: 1}, name: "k"}]}`)
-	// 3.45 for the inputs and 2.61 for each of twenty queries, though they are asked in
-	// batches; the last digits are the result's bytes.
+	// 3.45 for the inputs and 2.61 for each of twenty queries, although they run in batches; the last digits are the
+	// bytes of the result.
 	join := func(from, foreign string) string {
 		return `{aggregate: "c1", pipeline: [{$match: {a: {$gte: 0, $lt: 2}}}, {$lookup: {from: "` + from + `", localField: "_id", foreignField: "` + foreign +
 			`", as: "x"}}, {$project: {_id: 0, n: {$size: "$x"}}}], cursor: {}}`
 	}
 	c.costs("$lookup", 55.61, join("other", "k"))
-	// By key, each is a point read of one partition.
+	// By key, each query is a point read of one partition.
 	c.costs("$lookup by _id", 23.46, join("c4", "_id"))
 	c.costs("$lookup by _id of one partition", 23.46, join("c1", "_id"))
 	w.ChargeStrongReads = true
@@ -270,8 +268,8 @@ func TestChargesOfQueries(t *testing.T) {
 	c.costs("updateMany", 1087.25, `{update: "c1", updates: [{q: {a: {$gte: 10, $lt: 20}}, u: {$inc: {a: 1000}}, multi: true}]}`)
 }
 
-// TestChargeIsDeterministic: the same operation on the same data costs the same,
-// whatever was read ahead, and with the pages of a cursor in whatever sizes.
+// TestChargeIsDeterministic: the same operation on the same data has the same charge, independent of read-ahead and
+// of the page sizes of a cursor.
 func TestChargeIsDeterministic(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()
@@ -302,8 +300,7 @@ func TestChargeIsDeterministic(t *testing.T) {
 			}
 		}
 	}
-	// Which plan is taken does not depend on whether there was a trial before, and
-	// the trial is free.
+	// The choice of a plan does not depend on an earlier trial, and the trial is free.
 	c.ok(`{createIndexes: "p", indexes: [{key: {a: 1}, name: "a"}, {key: {b: 1}, name: "b"}]}`)
 	docs := make([]string, 500)
 	for i := range docs {
@@ -317,8 +314,8 @@ func TestChargeIsDeterministic(t *testing.T) {
 	}
 }
 
-// explain says what a read is expected to cost, and what it has cost, item by
-// item: the parts add up, and the estimate is the bill where it can be known.
+// explain shows the estimated and the actual charge of a read, item by item: the items add up, and the estimate
+// equals the charge if it can be computed.
 func TestExplainCharges(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()
@@ -333,7 +330,7 @@ func TestExplainCharges(t *testing.T) {
 	}
 	for _, x := range []struct {
 		command    string
-		writing    float64 // what the estimate has and the bill has not, for nothing is written
+		writing    float64 // part of the estimate that is not charged, because nothing is written
 		bill       float64
 		partitions int
 	}{
@@ -374,7 +371,7 @@ func TestExplainCharges(t *testing.T) {
 	}
 }
 
-// The estimate of a write is what it costs when it is carried out.
+// The estimate of a write equals its charge when it runs.
 func TestExplainChargesOfWrites(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()
@@ -385,7 +382,7 @@ func TestExplainChargesOfWrites(t *testing.T) {
 	}
 	for _, command := range []string{
 		`{update: "c", updates: [{q: {_id: 1, k: 1}, u: {$set: {b: 1}}}]}`,
-		`{update: "c", updates: [{q: {_id: 1, k: 1}, u: {$set: {b: 1}}}]}`, // nothing to change any more
+		`{update: "c", updates: [{q: {_id: 1, k: 1}, u: {$set: {b: 1}}}]}`, // nothing is left to change
 		`{update: "c", updates: [{q: {_id: 1, k: 1}, u: {$set: {a: 77}}}]}`,
 		`{update: "c", updates: [{q: {_id: 1, k: 1}, u: [{$set: {a: "$$x"}}]}], let: {x: 78}}`,
 		`{update: "c", updates: [{q: {a: 4}, u: {$inc: {a: 100}, $push: {tags: 3}}, multi: true}]}`,

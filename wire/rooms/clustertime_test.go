@@ -12,8 +12,8 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// askedStore counts how often it is asked for the newest time, and lets others commit
-// just before a read opens its state.
+// askedStore counts reads of the newest timestamp, and lets a test commit just before a
+// read opens its snapshot.
 type askedStore struct {
 	storage.Store
 	asked  atomic.Int64
@@ -33,7 +33,7 @@ func (s *askedStore) Snapshot(ctx context.Context, at storage.Timestamp) (storag
 	return s.Store.Snapshot(ctx, at)
 }
 
-// A command that reads or writes asks the store for the time once.
+// A command that reads or writes reads the store's timestamp once.
 func TestTimeAskedOnce(t *testing.T) {
 	store := &askedStore{Store: memkv.Open(memkv.Options{})}
 	t.Cleanup(func() { store.Close() })
@@ -50,7 +50,7 @@ func TestTimeAskedOnce(t *testing.T) {
 		`{find: "c", readConcern: {afterClusterTime: {$timestamp: {t: 0, i: 1}}}}`:      1,
 		`{aggregate: "c", pipeline: [{$match: {a: "$$CLUSTER_TIME"}}], cursor: {}}`:     1,
 		`{aggregate: "c", pipeline: [{$group: {_id: null, n: {$sum: 1}}}], cursor: {}}`: 1,
-		`{hello: 1}`: 2, // how new what it shows is, is not known
+		`{hello: 1}`: 2, // the age of its data is unknown
 	} {
 		store.asked.Store(0)
 		c.ok(command)
@@ -60,7 +60,8 @@ func TestTimeAskedOnce(t *testing.T) {
 	}
 }
 
-// The times of a reply are not before what the command has seen or written.
+// The times of a reply are not before those of the data that the command has read or
+// written.
 func TestTimesOfReply(t *testing.T) {
 	store := &askedStore{Store: memkv.Open(memkv.Options{})}
 	t.Cleanup(func() { store.Close() })
@@ -77,7 +78,7 @@ func TestTimesOfReply(t *testing.T) {
 		var theirs storage.Timestamp
 		store.before = func() { theirs = timeOf(other.ok(`{insert: "c", documents: [{}]}`).Get("operationTime")) }
 		r := c.ok(command)
-		if store.before != nil { // it opens no state by itself
+		if store.before != nil { // the command opens no snapshot itself
 			store.before()
 			store.before = nil
 			r = c.ok(command)
@@ -89,7 +90,7 @@ func TestTimesOfReply(t *testing.T) {
 	}
 }
 
-// otherStore is a store over which others commit what this process has not met yet.
+// otherStore is a store with commits of peers that this process has not seen yet.
 type otherStore struct {
 	storage.Store
 	met storage.Timestamp
@@ -105,8 +106,8 @@ func (s *otherStore) Now(ctx context.Context) (storage.Timestamp, error) {
 	return s.Store.Now(ctx)
 }
 
-// A read after the write of another process is not refused for being ahead of its time;
-// one ahead of everybody's is.
+// A read after the write of a peer is not refused for being ahead of this server's time;
+// a read ahead of all servers' time is.
 func TestReadAfterOthers(t *testing.T) {
 	store := &otherStore{Store: memkv.Open(memkv.Options{Clock: time.Now})}
 	t.Cleanup(func() { store.Close() })

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// slowStore is a store whose compactions come to half of their bytes and go no further.
+// slowStore is a store whose compactions stop after half of their bytes.
 type slowStore struct{ storage.Store }
 
 func (slowStore) Reclaimable(context.Context, storage.Range, int64) (uint64, error) {
@@ -22,8 +22,8 @@ func (slowStore) Compact(ctx context.Context, _ storage.Range, told func(bytes i
 	return 0, context.Cause(ctx)
 }
 
-// A compaction is listed with how far it is, ended by its number or its time limit, and begun
-// only where enough is to be had.
+// A compaction is listed with its progress, ended by its operation number or its time limit,
+// and started only if it would free enough.
 func TestCompactIsWatchedAndEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memkv.Open(memkv.Options{})

@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// meddler is a store in which something happens before a commit.
+// meddler is a store that calls a function before a commit.
 type meddler struct {
 	storage.Store
 	before func() // called once, by the commit of the next transaction that wrote
@@ -35,8 +35,9 @@ func (t *meddledTxn) Commit(ctx context.Context, d storage.Durability) (storage.
 	return t.Txn.Commit(ctx, d)
 }
 
-// TestRetriedAfterConflict: of an ordered insert that met a conflict and then got
-// less far, the session remembers no more than what was inserted in the end.
+// TestRetriedAfterConflict: if an ordered insert is repeated after a conflict and then
+// inserts fewer documents, the session stores only the results of those that were
+// inserted in the end.
 func TestRetriedAfterConflict(t *testing.T) {
 	store := &meddler{Store: memkv.Open(memkv.Options{})}
 	defer store.Close()
@@ -60,8 +61,8 @@ func TestRetriedAfterConflict(t *testing.T) {
 	}
 }
 
-// TestArraysInTransaction: a transaction that puts the first array into an index
-// finds its document once.
+// TestArraysInTransaction: a transaction that adds the first array to an index finds its
+// document once.
 func TestArraysInTransaction(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{createIndexes: "c", indexes: [{key: {a: 1}, name: "a"}]}`)
@@ -76,8 +77,8 @@ func TestArraysInTransaction(t *testing.T) {
 	c.ok(`{commitTransaction: 1, $db: "admin", ` + txn + `}`)
 }
 
-// TestManyOnView: an update or delete of many documents of a view is refused as
-// one of a single document is.
+// TestManyOnView: an update or delete of many documents of a view is refused like one of
+// a single document.
 func TestManyOnView(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{create: "v", viewOn: "c", pipeline: []}`)
@@ -91,8 +92,8 @@ func TestManyOnView(t *testing.T) {
 	}
 }
 
-// TestPanicInTransaction: a command that panics ends its transaction and lets the
-// session and the documents it wrote be used again.
+// TestPanicInTransaction: a command that panics aborts its transaction; the session and
+// the documents that it wrote can be used again.
 func TestPanicInTransaction(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()
@@ -131,7 +132,7 @@ func TestManyWriteErrors(t *testing.T) {
 	}
 }
 
-// TestManyInTransaction: an update of many documents does not meet those again
+// TestManyInTransaction: an update of many documents does not read again the documents
 // that it has moved, in the index or to another shard.
 func TestManyInTransaction(t *testing.T) {
 	c := newWorld(t, nil).dial()

@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// At the Cosmos address an expired document is in no answer and blocks no insert, also before the job
-// that deletes it has run; at the other address it is there until it is deleted.
+// At the Cosmos address, an expired document is in no result and blocks no insert, even before the
+// job that deletes it has run; at the other address, it exists until it is deleted.
 // Source: Azure Cosmos DB, "time-to-live". Manual: core/index-ttl.
 func TestExpiredDocuments(t *testing.T) {
 	for name, asked := range map[string]string{
@@ -65,7 +65,8 @@ func TestExpiredDocuments(t *testing.T) {
 	}
 }
 
-// An expired document blocks no insert, by _id or by a unique index, and an upsert makes a new one.
+// An expired document blocks no insert, neither by _id nor by a unique index, and an upsert makes a
+// new document.
 func TestExpiredValues(t *testing.T) {
 	for _, again := range []string{
 		`{insert: "c", documents: [{_id: 1, u: 2}]}`,
@@ -87,8 +88,8 @@ func TestExpiredValues(t *testing.T) {
 	}
 }
 
-// The deletion takes no request units of clients: expired documents are gone for reads also where a
-// budget is small, and only the charges of reads use it up.
+// The deletion does not use request units of clients: even with a small budget reads do not return
+// expired documents, and only the charges of reads use the budget.
 func TestExpiredCostsNothing(t *testing.T) {
 	w, clock := clockWorld(t, nil)
 	c := w.dialAs(command.TagCosmos)
@@ -110,5 +111,5 @@ func TestExpiredCostsNothing(t *testing.T) {
 	}
 }
 
-// missing reports that a reply has nothing at a path.
+// missing reports whether a reply has nothing at a path.
 func missing(r bson.Raw, path string) bool { return at(r, path).IsMissing() }

@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// TestCosmosExplain: on the Cosmos listener an explanation has the shape of Azure
-// Cosmos DB besides MongoDB's, with figures that agree with it.
+// TestCosmosExplain: at the Cosmos address the output of explain has the shape of Azure
+// Cosmos DB in addition to MongoDB's, with figures that agree with it.
 // Source: Azure Cosmos DB for MongoDB, "troubleshoot-query-performance".
 func TestCosmosExplain(t *testing.T) {
 	w := newWorld(t, nil)

@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// TestFailCommand: what driver tests ask of the fail point.
+// TestFailCommand: the options of the fail point that driver tests use.
 func TestFailCommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
@@ -61,8 +61,8 @@ func TestFailCommand(t *testing.T) {
 	})
 }
 
-// TestFailHandshake: a fail point for an application meets the hello in which that
-// application says its name.
+// TestFailHandshake: a fail point for an application applies to the hello that contains the
+// application's name.
 func TestFailHandshake(t *testing.T) {
 	w := newWorld(t, nil)
 	w.dial().ok(`{configureFailPoint: "failCommand", mode: {times: 1}, data: {failCommands: ["isMaster", "hello"], errorCode: 91, appName: "probed"}, $db: "admin"}`)
@@ -78,8 +78,8 @@ func TestFailHandshake(t *testing.T) {
 	}
 }
 
-// TestTestVersion2: a command that only tests know is refused as every command that
-// the stable API does not have.
+// TestTestVersion2: the stable API refuses a command for tests like every command outside
+// the API.
 func TestTestVersion2(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()
@@ -98,7 +98,7 @@ func TestTestVersion2(t *testing.T) {
 	}
 }
 
-// TestFailPointArguments: what is no fail point is refused.
+// TestFailPointArguments: invalid fail points are refused.
 func TestFailPointArguments(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()
@@ -122,8 +122,8 @@ func TestFailPointArguments(t *testing.T) {
 	}
 }
 
-// TestFailWrite: a retryable write whose connection is lost after the commit is
-// answered from memory when it is repeated, and one that fails before it runs.
+// TestFailWrite: if the connection is lost after the commit of a retryable write, a retry
+// returns the stored result; if the write failed before the commit, the retry runs it.
 func TestFailWrite(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()
@@ -154,7 +154,7 @@ func TestFailWrite(t *testing.T) {
 		t.Errorf("two writes: %v", r)
 	}
 	set(`"alwaysOn"`, ``)
-	c.ok(`{update: "c", updates: [{q: {_id: 0}, u: {$inc: {n: 1}}}]}`) // no retryable write
+	c.ok(`{update: "c", updates: [{q: {_id: 0}, u: {$inc: {n: 1}}}]}`) // not a retryable write
 	for _, data := range []string{`closeConnection: 1`, `failBeforeCommitExceptionCode: "a"`, `x: 1`} {
 		if got := c.code(`{configureFailPoint: "onPrimaryTransactionalWrite", mode: "off", data: {` + data + `}, $db: "admin"}`); got != 14 && got != 2 {
 			t.Errorf("%s: %d", data, got)
@@ -162,7 +162,7 @@ func TestFailWrite(t *testing.T) {
 	}
 }
 
-// TestFailTimeLimit: commands with maxTimeMS, and only those, are out of time.
+// TestFailTimeLimit: commands with maxTimeMS fail, and no others.
 func TestFailTimeLimit(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{configureFailPoint: "maxTimeAlwaysTimeOut", mode: "alwaysOn", $db: "admin"}`)
@@ -171,7 +171,7 @@ func TestFailTimeLimit(t *testing.T) {
 	}
 }
 
-// TestNoTimeLimit: while the fail point is on, commands take as long as they like.
+// TestNoTimeLimit: while the fail point is on, commands have no time limit.
 func TestNoTimeLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newWorld(t, nil).dial()
@@ -186,7 +186,8 @@ func TestNoTimeLimit(t *testing.T) {
 	})
 }
 
-// TestFailCommandOf: fail points of a connection, of all commands, of the handshake.
+// TestFailCommandOf: fail points for one connection, for all commands, and for the
+// handshake.
 func TestFailCommandOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
@@ -215,7 +216,8 @@ func TestFailCommandOf(t *testing.T) {
 	})
 }
 
-// The fail point parkCursors parks a cursor after each batch, and each goes on where it was.
+// The fail point parkCursors parks a cursor after each batch, and the cursor continues at
+// its position.
 func TestParkCursors(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()
@@ -235,7 +237,7 @@ func TestParkCursors(t *testing.T) {
 	}
 }
 
-// The fail point noMetering lets commands run without being charged.
+// The fail point noMetering makes commands free of charge.
 func TestNoMetering(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()

@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/wire/cursor"
 )
 
-// filled is a connection to a world with a collection of n documents.
+// filled returns a connection to a world with a collection of n documents.
 func filled(t *testing.T, n int) *client {
 	t.Helper()
 	c := newWorld(t, nil).dial()
@@ -20,8 +20,8 @@ func filled(t *testing.T, n int) *client {
 	return c
 }
 
-// TestExhaust: a client that allows it gets batch after batch until the cursor is at
-// its end.
+// TestExhaust: a client that allows exhaust receives batch after batch until the end of
+// the cursor.
 func TestExhaust(t *testing.T) {
 	c := filled(t, 5)
 	id := openCursor(t, c, `{find: "c", batchSize: 2}`)
@@ -41,8 +41,8 @@ func TestExhaust(t *testing.T) {
 	}
 }
 
-// TestExhaustGone: the cursor of a client that went away while batches followed each
-// other goes with it; one that waits to be asked stays.
+// TestExhaustGone: if a client disconnects while it receives an exhaust reply, its cursor
+// is closed; a cursor that waits for the next getMore stays open.
 func TestExhaustGone(t *testing.T) {
 	c := filled(t, 5)
 	for _, ended := range []bool{true, false} {
@@ -62,7 +62,7 @@ func TestExhaustGone(t *testing.T) {
 	}
 }
 
-// TestTimeLeft: the commands of a cursor share the maxTimeMS it was opened with.
+// TestTimeLeft: the commands of a cursor share the maxTimeMS with which it was opened.
 func TestTimeLeft(t *testing.T) {
 	c := filled(t, 300)
 	find := func(options string) (id int64, cur *cursor.Cursor) {
@@ -82,7 +82,7 @@ func TestTimeLeft(t *testing.T) {
 	} else {
 		cur.Checkin(0, true)
 	}
-	// The fail point about time limits meets the second kind of cursor only.
+	// The fail point about time limits applies only to cursors with a maxTimeMS.
 	for options, want := range map[string]int64{"": 0, ", maxTimeMS: 1000000": 50} {
 		id, cur := find(options)
 		cur.Checkin(0, true)

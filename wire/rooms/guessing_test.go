@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/wire/auth"
 )
 
-// logIn logs in as a user of the database test by SCRAM. code is the error's that the server answers the
-// proof with, 0 for none; -1 says that the client had hung up before.
+// logIn logs in as a user of the database test by SCRAM. code is the error code of the reply to the
+// proof, 0 for none, or -1 if the client disconnected before the reply.
 func (c *client) logIn(m auth.Mechanism, user, password string, patient time.Duration) (code int64) {
 	c.w.t.Helper()
 	proof, err := auth.NewProof(m, user, password)
@@ -34,7 +34,7 @@ func (c *client) logIn(m auth.Mechanism, user, password string, patient time.Dur
 	return c.hangingUp(ctx, `{saslContinue: 1, conversationId: 1, payload: "`+encoded(message)+`"}`)
 }
 
-// hangingUp runs a command on a connection that ends with ctx, which is -1.
+// hangingUp runs a command on a connection that ends with ctx; the code is -1 then.
 func (c *client) hangingUp(ctx context.Context, text string) (code int64) {
 	r, _, err := c.send(ctx, 0, text)
 	if err != nil || ctx.Err() != nil {
@@ -44,8 +44,8 @@ func (c *client) hangingUp(ctx context.Context, text string) (code int64) {
 	return n
 }
 
-// TestGuessingIsSlow: a proof that follows failed ones is not looked at before its time, so that a client
-// which hangs up, or has many connections, does not learn more. The right password is let in.
+// TestGuessingIsSlow: a proof after failed ones is not checked before its time, so that a client that
+// disconnects, or uses many connections, learns no more. The right password is accepted.
 func TestGuessingIsSlow(t *testing.T) {
 	for _, m := range []auth.Mechanism{auth.ScramSHA1, auth.ScramSHA256} {
 		synctest.Test(t, func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestGuessingIsSlow(t *testing.T) {
 			for i := range 200 {
 				password := "wrong"
 				if i == 100 {
-					password = "p" // which the guesser does not learn, as it hangs up
+					password = "p" // the guesser does not learn that, because it disconnects
 				}
 				switch w.dial().logIn(m, "reader", password, 20*time.Millisecond) {
 				case 18:
@@ -80,7 +80,7 @@ func TestGuessingIsSlow(t *testing.T) {
 	}
 }
 
-// TestCertificatesAreSlowedToo: attempts by X.509 that fail wait as those by passwords do.
+// TestCertificatesAreSlowedToo: failed attempts by X.509 wait like those by password.
 func TestCertificatesAreSlowedToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, _, _ := secured(t)
@@ -98,7 +98,8 @@ func TestCertificatesAreSlowedToo(t *testing.T) {
 	})
 }
 
-// TestRefusedAttempt: of many attempts at a time those that would wait too long are refused, and say so.
+// TestRefusedAttempt: of many concurrent attempts, those that would wait too long are refused with an
+// explanation.
 func TestRefusedAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, _, _ := secured(t)

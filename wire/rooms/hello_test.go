@@ -28,7 +28,7 @@ func TestHelloPersonality(t *testing.T) {
 	}
 }
 
-// TestHelloArguments: what a handshake may say.
+// TestHelloArguments: the allowed arguments of a handshake.
 func TestHelloArguments(t *testing.T) {
 	const driver, os = `driver: {name: "d", version: "1"}`, `os: {type: "Linux"}`
 	for cmd, want := range map[string]int64{
@@ -61,8 +61,8 @@ func TestHelloArguments(t *testing.T) {
 	}
 }
 
-// TestHelloAwaits: with the present topology version it waits, with another it
-// does not, and it ends when the client is gone.
+// TestHelloAwaits: with the present topology version hello waits, with another it does
+// not, and it ends when the client disconnects.
 func TestHelloAwaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
@@ -107,7 +107,7 @@ func TestHelloAwaits(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(10*time.Millisecond, func() { cancel(wire.ErrClientGone) })
-		r, _, err := w.dial().send(ctx, 0, await(id, "60000")) // another connection: each has one context
+		r, _, err := w.dial().send(ctx, 0, await(id, "60000")) // on another connection, because each has one context
 		if err != nil || number(r.Get("code")) != 279 {
 			t.Errorf("the client was gone: %v %v", r, err)
 		}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Queries that fix leading levels of a hierarchical key read the documents of that
-// prefix and no others, on the partitions that hold it: one, until it is divided.
+// Queries that fix the leading levels of a hierarchical key read only the documents of
+// that prefix, on the partitions that hold it: one, until the prefix is divided.
 // Source: Azure Cosmos DB, "hierarchical-partition-keys".
 func TestHierarchicalPrefixes(t *testing.T) {
 	c := newWorld(t, nil).dial()
@@ -26,7 +26,7 @@ func TestHierarchicalPrefixes(t *testing.T) {
 			for range visited.Values() {
 				n++
 			}
-			if got := number(at(r, "executionStats.totalDocsExamined")); n != visits || got < examined || got > examined+10 { // levels of 16 bits may meet
+			if got := number(at(r, "executionStats.totalDocsExamined")); n != visits || got < examined || got > examined+10 { // hashes of levels have 16 bits, so two may be equal
 				t.Errorf("%s of %s: %d partitions and %d documents, want %d and %d", command[:8], filter, n, got, visits, examined)
 			}
 		}
@@ -39,7 +39,7 @@ func TestHierarchicalPrefixes(t *testing.T) {
 	expect(`{tenant: "t3", user: "u4", session: 27}`, 1, 1, 1)
 	expect(`{tenant: "t3", user: {$in: ["u4", "u5", "none"]}}`, 1, 20, 20)
 	expect(`{tenant: "t3", user: {$gt: "u7"}}`, 1, 100, 20)
-	expect(`{tenant: "t3", session: 27}`, 1, 100, 1) // the middle is open
+	expect(`{tenant: "t3", session: 27}`, 1, 100, 1) // the middle level is not fixed
 	expect(`{user: "u4"}`, 64, 600, 60)
 	expect(`{user: "u4", session: 27}`, 64, 600, 1)
 	expect(`{tenant: null}`, 1, 0, 0)

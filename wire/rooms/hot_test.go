@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestHotKeys: GetPartitions names the shard key values that cost most and those
-// that were written most.
+// TestHotKeys: GetPartitions lists the shard key values with the highest cost and those
+// with the most writes.
 func TestHotKeys(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()

@@ -17,17 +17,18 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// hotDocs is how many documents of 1 KB collection c has, and whole and divided, which have one
-// and 64 partitions; those that benchmarks add go into another. Each of hotGroups values of an indexed field is in as many of them.
+// hotDocs is the number of documents of 1 KB in the collections c, whole and divided; the latter two have one and 64
+// partitions. Benchmarks add documents to another collection. An indexed field has hotGroups values, each in
+// hotGroups documents.
 const (
 	hotDocs   = 10_000
 	hotGroups = 100
 )
 
-// hotPaths are the commands whose cost matters most, as drivers send them.
+// hotPaths are the commands whose cost matters most, in the form that drivers send.
 var hotPaths = []struct {
 	name    string
-	clients int // durable writes share their waits, so they come from many
+	clients int // durable writes share their syncs, so they come from many clients
 	command func(m *hotMessage, i int64)
 	prepare func(w *hotWorld, first, n int64)
 }{
@@ -186,7 +187,7 @@ var hotPaths = []struct {
 	}},
 }
 
-// readOf is a read of one document by _id.
+// readOf builds a read of one document by _id.
 func readOf(m *hotMessage, coll string, i int64) {
 	m.String("find", coll)
 	byID(m.Builder, "filter", i)
@@ -194,12 +195,12 @@ func readOf(m *hotMessage, coll string, i int64) {
 	m.Bool("singleBatch", true)
 }
 
-// hotNew is where the numbers of added documents begin.
+// hotNew is the number of the first added document.
 const hotNew = 1 << 40
 
-// BenchmarkHot measures the commands of hotPaths on a store on disk: all that a server
-// does but the network. Writes are durable and retryable. Judge by cpu-µs/op, which hardly
-// depends on what else the machine does, and by the allocations.
+// BenchmarkHot measures the commands of hotPaths on a store on disk: all work of a server except the network. Writes
+// are durable and retryable. Compare cpu-µs/op, which hardly depends on other load of the machine, and the
+// allocations.
 func BenchmarkHot(b *testing.B) {
 	w := newHotWorld(b)
 	for _, p := range hotPaths {
@@ -229,7 +230,7 @@ func BenchmarkHot(b *testing.B) {
 	}
 }
 
-// hotWorld is a world with the collection of the hot paths.
+// hotWorld is a world with the collections of the hot paths.
 type hotWorld struct {
 	*world
 	b *testing.B
@@ -269,15 +270,15 @@ func (w *hotWorld) insert(coll string, first, n int64) {
 	}
 }
 
-// hotMessage is a command being made: its body, and the document sequence of that name.
+// hotMessage builds a command: its body, and a document sequence of the given name.
 type hotMessage struct {
 	*bson.Builder
 	name     string
 	sequence []byte
-	document *bson.Builder // memory of a member
+	document *bson.Builder // memory of a document
 }
 
-// add appends a member to the sequence.
+// add appends a document to the sequence.
 func (m *hotMessage) add(fill func(s *bson.Builder)) {
 	m.document.Reset(m.document.Since(0)[:0])
 	fill(m.document)
@@ -303,7 +304,7 @@ func (w *hotWorld) client() *hotClient {
 	}
 }
 
-// run has a command handled, and what its cursor has more, which must succeed.
+// run runs a command and the getMores of its cursor, which must succeed.
 func (c *hotClient) run(b *testing.B, command func(m *hotMessage)) {
 	r := c.handle(b, command)
 	cursor, _ := r.Get("cursor").Doc()
@@ -360,15 +361,14 @@ func (c *hotClient) handle(b *testing.B, command func(m *hotMessage)) bson.Raw {
 	return r
 }
 
-// byID is a filter for one of the documents that are there from the beginning, in no
-// particular order.
+// byID builds a filter for one of the documents that exist from the beginning, in pseudo-random order.
 func byID(b *bson.Builder, name string, i int64) {
 	b.BeginDoc(name)
 	b.Int64("_id", i*7919%hotDocs)
 	b.End()
 }
 
-// oneStage is an aggregate of one stage.
+// oneStage builds an aggregate of one stage.
 func oneStage(b *bson.Builder, stage string, fill func()) {
 	b.String("aggregate", "c")
 	b.BeginArray("pipeline")
@@ -403,7 +403,7 @@ func closeStore(b *testing.B, s storage.Store) {
 	}
 }
 
-// cpuTime is the user and system time of the process.
+// cpuTime returns the user and system time of the process.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/wire/virtual"
 )
 
-// Every source that does not make its documents by itself is answered by a room, and what
-// rooms answer are sources.
+// Every source stage that does not make its documents itself is implemented by a room,
+// and the rooms implement only source stages.
 func TestEverySourceHasDocuments(t *testing.T) {
 	answered := newWorld(t, nil).Stages
 	byItself := []string{"$changeStream", "$documents", "$rankFusion", "$scoreFusion"}
@@ -27,8 +27,8 @@ func TestEverySourceHasDocuments(t *testing.T) {
 	}
 }
 
-// The privileges of stages are actions that exist, on what they may be on. A source
-// that shows something else than documents needs one, or says in its row when.
+// The privileges of stages are existing actions, on resources that they apply to. A
+// source of other data than documents needs a privilege, or its row states when it does.
 func TestStagePrivileges(t *testing.T) {
 	for _, d := range agg.Stages {
 		for _, p := range d.Privileges {

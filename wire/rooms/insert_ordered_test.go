@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// An ordered insert into several partitions commits its documents together, whichever partition
-// each goes to: up to the first that fails, and at the price of each by itself.
+// An ordered insert into several partitions commits its documents together, whichever
+// partitions they go to: up to the first document that fails, and at the price of separate
+// inserts.
 func TestOrderedInsertOverPartitions(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()

@@ -7,8 +7,8 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// TestInterruptedSaysWhy: a command that ends because its client has gone says so, be it a
-// read or a write, also to who looks into the profile.
+// TestInterruptedSaysWhy: if a read or write ends because its client has disconnected, its
+// error and the profile contain that reason.
 func TestInterruptedSaysWhy(t *testing.T) {
 	w := newWorld(t, nil)
 	w.dial().ok(`{insert: "c", documents: [{_id: 1}, {_id: 2}]}`)

@@ -14,7 +14,8 @@ import (
 	"github.com/cantledb/cantle/shard/tally"
 )
 
-// withBalancer gives a world a balancer that works when told, and its log.
+// withBalancer adds a balancer to a world that runs only when the test calls it; it also
+// returns the balancer's log.
 func (w *world) withBalancer(p balance.Policy) (*balance.Balancer, *bytes.Buffer) {
 	var log bytes.Buffer
 	cl := w.Cluster
@@ -24,8 +25,8 @@ func (w *world) withBalancer(p balance.Policy) (*balance.Balancer, *bytes.Buffer
 	return b, &log
 }
 
-// insertInto adds 1-KB documents of one shard key value until one is refused, and
-// returns how many went in and the code of the refusal.
+// insertInto adds 1-KB documents of one shard key value until one is refused, and returns
+// the number of inserted documents and the code of the error.
 func (c *client) insertInto(coll string, k, most int) (n int, code int64, message string) {
 	for ; n < most; n++ {
 		r := c.run(fmt.Sprintf(`{insert: "%s", documents: [%s]}`, coll, sized(c.w.t, kb, fmt.Sprintf(`k: %d, _id: "%d-%d"`, k, k, n))))
@@ -36,9 +37,9 @@ func (c *client) insertInto(coll string, k, most int) (n int, code int64, messag
 	return n, 0, ""
 }
 
-// A shard key value holds no more than its limit: there is a warning at 80 %, and
-// then a refusal that names it. Deleting makes room; other values are not
-// concerned, nor are collections without throughput.
+// A shard key value has a size limit: there is a warning at 80 %, and then an error that
+// names the value. Deletes make room; other values are not affected, nor are collections
+// without throughput.
 // Source: Azure Cosmos DB, "concepts-limits" (logical partition).
 func TestLogicalPartitionLimit(t *testing.T) {
 	w, clock := clockWorld(t, nil)
@@ -69,7 +70,7 @@ func TestLogicalPartitionLimit(t *testing.T) {
 		t.Errorf("warnings: %v", r.Get("warnings"))
 	}
 	w.RequireAuth = true
-	keeper := w.dialWith(t, []string{"test.: collStats"}) // who may not read documents
+	keeper := w.dialWith(t, []string{"test.: collStats"}) // may not read documents
 	r = keeper.ok(`{customAction: "GetPartitions", collection: "c"}`)
 	if v := at(r, "largestValues.0.key"); !v.IsMissing() || number(at(r, "largestValues.0.percentOfLimit")) != 85 {
 		t.Errorf("largest to others: %v", r.Get("largestValues"))
@@ -102,7 +103,8 @@ func TestLogicalPartitionLimit(t *testing.T) {
 	}
 }
 
-// A collection without a shard key is one partition, which holds no more.
+// A collection without a shard key is one partition, and the limit of a partition
+// applies.
 func TestFixedCollectionLimit(t *testing.T) {
 	w, clock := clockWorld(t, nil)
 	c := w.dial()
@@ -126,8 +128,8 @@ func TestFixedCollectionLimit(t *testing.T) {
 	}
 }
 
-// More RU/s than the partitions carry take effect as they split; until then the
-// next change is refused. Less is instant.
+// A throughput of more RU/s than the partitions can serve takes effect as they split;
+// until then the next change is refused. A lower throughput takes effect at once.
 // Source: Azure Cosmos DB, "scaling-provisioned-throughput-best-practices".
 func TestScaling(t *testing.T) {
 	w, clock := clockWorld(t, nil)
@@ -169,8 +171,9 @@ func TestScaling(t *testing.T) {
 	}
 }
 
-// A serverless collection has no setting: 5,000 RU/s, and 1,000 more for every
-// partition beyond five, and 1 TB. Source: Azure Cosmos DB, "serverless-performance".
+// A serverless collection has no settings: it has 5,000 RU/s, 1,000 more for every
+// partition beyond five, and 1 TB.
+// Source: Azure Cosmos DB, "serverless-performance".
 func TestServerless(t *testing.T) {
 	w, clock := clockWorld(t, nil)
 	c := w.dial()
@@ -197,7 +200,7 @@ func TestServerless(t *testing.T) {
 	}
 }
 
-// An autoscale maximum grows with the data: a tenth of it in GB holds them.
+// An autoscale maximum grows with the data: it allows a tenth of its RU/s in GB.
 // Source: Azure Cosmos DB, "concepts-limits" (autoscale storage).
 func TestAutoscaleForStorage(t *testing.T) {
 	w, _ := clockWorld(t, nil)

@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// dialUser is a connection that a user of the directory has logged in on.
+// dialUser returns a connection on which a user of the directory has logged in.
 func (w *world) dialUser(t *testing.T, name string) *client {
 	t.Helper()
 	c := w.dial()
@@ -19,11 +19,11 @@ func (w *world) dialUser(t *testing.T, name string) *client {
 	if u == nil {
 		t.Fatalf("there is no user %s", name)
 	}
-	w.enter(c, &command.Login{Name: u.Name, ID: u.ID, Mechanism: auth.ScramSHA256, Version: math.MaxUint64}) // the next command looks up what it may do
+	w.enter(c, &command.Login{Name: u.Name, ID: u.ID, Mechanism: auth.ScramSHA256, Version: math.MaxUint64}) // the next command resolves its privileges
 	return c
 }
 
-// secured is a world with a root user and one who only reads.
+// secured returns a world with a root user and a user that can only read.
 func secured(t *testing.T) (w *world, root, reader *client) {
 	w = newWorld(t, nil)
 	c := w.dial()
@@ -45,8 +45,8 @@ func openCursor(t *testing.T, c *client, cmd string) int64 {
 	return id
 }
 
-// TestChangesTakeEffect: what is granted, revoked or dropped counts from the next
-// command on, for connections and cursors that are open.
+// TestChangesTakeEffect: grants, revocations and drops apply from the next command on,
+// also to open connections and cursors.
 func TestChangesTakeEffect(t *testing.T) {
 	_, root, reader := secured(t)
 	id := openCursor(t, reader, `{find: "c", batchSize: 1}`)
@@ -78,7 +78,8 @@ func TestChangesTakeEffect(t *testing.T) {
 	}
 }
 
-// TestOthersCursorsAndSessions: a user cannot use or end what belongs to another.
+// TestOthersCursorsAndSessions: a user can neither use nor end the cursors and sessions
+// of another.
 func TestOthersCursorsAndSessions(t *testing.T) {
 	w, root, reader := secured(t)
 	id := openCursor(t, root, `{find: "c", batchSize: 1}`)
@@ -114,8 +115,8 @@ func TestOthersCursorsAndSessions(t *testing.T) {
 	}
 }
 
-// TestFirstUser: without users a client on this machine may make the first one, in
-// admin, and nothing else.
+// TestFirstUser: if there are no users, a client on this machine may make the first user,
+// in admin, and do nothing else.
 func TestFirstUser(t *testing.T) {
 	w := newWorld(t, nil)
 	w.RequireAuth = true
@@ -136,8 +137,8 @@ func TestFirstUser(t *testing.T) {
 	}
 }
 
-// TestViewsAreNoWayAround: a reader of a view needs nothing below it; its maker has
-// to be allowed to read all of it.
+// TestViewsAreNoWayAround: a reader of a view needs no privileges on the collections
+// below; its creator needs privileges to read all of them.
 func TestViewsAreNoWayAround(t *testing.T) {
 	w, root, _ := secured(t)
 	root.ok(`{create: "v", viewOn: "c", pipeline: []}`)
@@ -163,8 +164,8 @@ func TestViewsAreNoWayAround(t *testing.T) {
 	}
 }
 
-// TestListsShowWhatIsAllowed: names of databases and collections that a user has
-// nothing to do with stay hidden.
+// TestListsShowWhatIsAllowed: names of databases and collections are hidden from users
+// without privileges on them.
 func TestListsShowWhatIsAllowed(t *testing.T) {
 	w, root, reader := secured(t)
 	root.ok(`{insert: "c", documents: [{}], $db: "hidden"}`)
@@ -213,8 +214,8 @@ func TestSecretsAreHidden(t *testing.T) {
 	}
 }
 
-// TestSpeculation: a hello begins the login, but not by a mechanism that the user
-// does not have. Names that nobody has are met as if they had all.
+// TestSpeculation: a hello begins the login, but not by a mechanism that the user does
+// not have. A user that does not exist seems to have all mechanisms.
 func TestSpeculation(t *testing.T) {
 	_, root, _ := secured(t)
 	root.ok(`{createUser: "old", pwd: "p", roles: [], mechanisms: ["SCRAM-SHA-1"]}`)
@@ -236,7 +237,7 @@ func TestSpeculation(t *testing.T) {
 	}
 }
 
-// TestUserRoles: $$USER_ROLES are the roles of who asks.
+// TestUserRoles: $$USER_ROLES are the roles of the command's user.
 func TestUserRoles(t *testing.T) {
 	_, _, reader := secured(t)
 	r := reader.ok(`{aggregate: "c", pipeline: [{$limit: 1}, {$project: {r: "$$USER_ROLES"}}], cursor: {}}`)

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestListTooLong: what lists all that there is ends where a reply does, and says so; what lists less is answered.
+// TestListTooLong: a list that does not fit into a reply fails with an error that explains it; a shorter list is
+// returned.
 func TestListTooLong(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	text := strings.Repeat("x", 16_000)
@@ -26,7 +27,7 @@ func TestListTooLong(t *testing.T) {
 	}
 }
 
-// TestFiltersAreBounded: index filters hold at most 16 MB, and make room again.
+// TestFiltersAreBounded: index filters hold at most 16 MB, and removing some makes room.
 func TestFiltersAreBounded(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{create: "c"}`)

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestReplyTooLong: a reply that no message can hold is refused, and the connection goes on.
+// TestReplyTooLong: a reply that exceeds the size of a message is refused, and the connection
+// stays open.
 func TestReplyTooLong(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{createIndexes: "c", indexes: [{key: {a: 1}, name: "a_1"}]}`)
@@ -23,7 +24,8 @@ func TestReplyTooLong(t *testing.T) {
 	}
 }
 
-// TestInsertsCounted: what comes after the insert at which an ordered batch ends was not tried.
+// TestInsertsCounted: inserts after the one at which an ordered batch ends are not counted as
+// attempted.
 func TestInsertsCounted(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	counted := func() int64 { return number(at(c.ok(`{serverStatus: 1}`), "opcounters.insert")) }

@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// gathered are the metrics by name and labels: name{v1,v2}.
+// gathered returns the metrics by name and labels: name{v1,v2}.
 func gathered(t *testing.T, m *status.Metrics) map[string]float64 {
 	t.Helper()
 	r := prometheus.NewPedanticRegistry()
@@ -38,8 +38,8 @@ func gathered(t *testing.T, m *status.Metrics) map[string]float64 {
 	return out
 }
 
-// The metrics are those of getLastRequestStatistics and GetPartitions, and there
-// are no more series than the bounds say.
+// The metrics agree with getLastRequestStatistics and GetPartitions, and the number of series is
+// bounded.
 func TestMetrics(t *testing.T) {
 	w, _ := clockWorld(t, nil)
 	m := w.Status.Metrics()
@@ -121,7 +121,7 @@ func TestMetricsOfSizes(t *testing.T) {
 	for i := range 150 {
 		c.ok(fmt.Sprintf(`{insert: "small%d", documents: [{_id: 1, b: %q}, {_id: 2, b: %q}, {_id: 3, b: %q}, {_id: 4, b: %q}]}`, i, text(), text(), text(), text()))
 	}
-	for range 20 { // what is in memory goes into files
+	for range 20 { // flushes the memory into files
 		c.ok(fmt.Sprintf(`{insert: "big", documents: [{b: %q}]}`, text()))
 	}
 	c.ok(`{compact: "big", dryRun: true}`)
@@ -129,7 +129,7 @@ func TestMetricsOfSizes(t *testing.T) {
 	for name, want := range map[string][2]float64{
 		"cantle_collection_disk_bytes{big,test,}":        {2.5e6, 5e6},
 		"cantle_index_disk_bytes{big,test,a,}":           {50e3, 400e3},
-		"cantle_collection_disk_bytes{$other,$other,}":   {100e3, 4.5e6}, // estimated by blocks, which several share
+		"cantle_collection_disk_bytes{$other,$other,}":   {100e3, 4.5e6}, // estimated by blocks, which several collections share
 		"cantle_index_disk_bytes{$other,$other,$other,}": {0, 50e3},
 		"cantle_change_log_bytes{}":                      {8e6, 20e6},
 		"cantle_kept_log_bytes{}":                        {0, 0},
@@ -147,7 +147,7 @@ func TestMetricsOfSizes(t *testing.T) {
 	if series != 101 {
 		t.Errorf("%d collections have series of their own", series)
 	}
-	// A table may be written in between.
+	// A flush may happen in between.
 	same := func(n int64) bool { return math.Abs(float64(n)/got["cantle_change_log_bytes{}"]-1) < 0.25 }
 	if n := number(at(c.ok(`{serverStatus: 1, $db: "admin"}`), "storageEngine.changeLogBytes")); !same(n) {
 		t.Errorf("serverStatus says %d", n)

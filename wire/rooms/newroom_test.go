@@ -15,13 +15,13 @@ import (
 	"github.com/cantledb/cantle/wire/explained"
 )
 
-// newRoom is a room nobody has heard of, with a command that reads, one that writes and
-// one that does neither. Their rows are all that the rest of the server gets to know.
+// newRoom is a room that the rest of the server has no code for, with a command that reads,
+// one that writes and one that does neither. The rest of the server uses only their rows.
 type newRoom struct {
 	during func() // called while a tally runs
 }
 
-// Commands are the commands of the room, in alphabetical order.
+// Commands returns the commands of the room, in alphabetical order.
 func (r *newRoom) Commands() []command.Def {
 	return []command.Def{
 		{Name: "mark", Run: runMark, Namespace: command.FirstField, Action: "update",
@@ -34,7 +34,7 @@ func (r *newRoom) Commands() []command.Def {
 	}
 }
 
-// runMark answers {mark: "c", marks: [{which: filter}]}: it marks one document.
+// runMark runs {mark: "c", marks: [{which: filter}]}, which marks one document.
 func runMark(c *command.Call) error {
 	ns, err := c.Namespace()
 	if err != nil {
@@ -93,7 +93,7 @@ func explainMark(c *command.Call, _ command.Request) (x *explained.Explained, er
 	return x, nil
 }
 
-// runTally answers {tally: "c", which: filter, by: sort}: it counts documents.
+// runTally runs {tally: "c", which: filter, by: sort}, which counts documents.
 func (r *newRoom) runTally(c *command.Call) error {
 	x, err := explainTally(c, nil)
 	if err != nil {
@@ -129,10 +129,10 @@ func explainTally(c *command.Call, _ command.Request) (x *explained.Explained, e
 	return x, err
 }
 
-// runRest answers {rest: "c"}: it does nothing.
+// runRest runs {rest: "c"}, which does nothing.
 func runRest(*command.Call) error { return nil }
 
-// newRoomWorld is a server with the room, and ten documents to read and to write.
+// newRoomWorld returns a server with the room, and ten documents to read and to write.
 func newRoomWorld(t *testing.T) (*world, *newRoom) {
 	w, r := newWorld(t, nil), &newRoom{}
 	w.Add(r)
@@ -143,7 +143,7 @@ func newRoomWorld(t *testing.T) (*world, *newRoom) {
 	return w, r
 }
 
-// A command is one function and one row: what the chain allows and refuses follows from it.
+// A command is one function and one row: the checks of the chain follow from the row.
 func TestCommandIsOneRow(t *testing.T) {
 	const number1 = `, txnNumber: {$numberLong: "1"}`
 	w, _ := newRoomWorld(t)
@@ -185,7 +185,7 @@ func TestCommandIsOneRow(t *testing.T) {
 	}
 }
 
-// Its user needs the action of the row on the collection, under explain as well.
+// The user needs the action of the row on the collection, under explain as well.
 func TestNewCommandIsAuthorized(t *testing.T) {
 	w, _ := newRoomWorld(t)
 	w.RequireAuth = true
@@ -200,8 +200,8 @@ func TestNewCommandIsAuthorized(t *testing.T) {
 	}
 }
 
-// Whoever counts and records commands counts and records these: their kind, their query
-// and their statements stand in the rows.
+// All counts and records of commands include these commands: their rows have the kind,
+// query and statements.
 func TestNewCommandIsCounted(t *testing.T) {
 	w, room := newRoomWorld(t)
 	c, other := w.dial(), w.dial()
@@ -255,8 +255,8 @@ func TestNewCommandIsCounted(t *testing.T) {
 	found("config.sampledQueries", `{ns: "test.c", cmdName: "mark", "cmd.marks.which": {a: {$gt: 0}}}`, 1)
 }
 
-// What others do to commands they do to these: explain, query settings, time limits, a
-// locked fsync, fail points.
+// Explain, query settings, time limits, a locked fsync and fail points apply to these
+// commands, too.
 func TestNewCommandIsSteered(t *testing.T) {
 	w, _ := newRoomWorld(t)
 	c := w.dial()
@@ -289,7 +289,7 @@ func TestNewCommandIsSteered(t *testing.T) {
 	}
 }
 
-// A retryable write is done once, and both commands run in transactions.
+// A retryable write runs once, and both commands run in transactions.
 func TestNewCommandHasSessions(t *testing.T) {
 	w, _ := newRoomWorld(t)
 	c := w.dial()

@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// TestCurrentOp: a running command is listed, filtered, and ended by its number;
-// the listing shows it as it was sent.
+// TestCurrentOp: a running command is listed as it was sent, filtered, and ended by its
+// number.
 func TestCurrentOp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
@@ -65,8 +65,8 @@ func TestKillOpArguments(t *testing.T) {
 	}
 }
 
-// TestFsyncLock: writes wait until the lock is given back as often as it was
-// taken, reads do not.
+// TestFsyncLock: writes wait until fsyncUnlock has run as often as fsync with lock; reads do
+// not wait.
 func TestFsyncLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
@@ -124,8 +124,8 @@ func TestFsyncLock(t *testing.T) {
 	})
 }
 
-// TestUserWriteBlock: while users' writes are blocked, those who may bypass that write all the
-// same; the block outlasts a restart.
+// TestUserWriteBlock: while users' writes are blocked, users with the privilege to bypass the
+// block can write; the block survives a restart.
 func TestUserWriteBlock(t *testing.T) {
 	store := memkv.Open(memkv.Options{})
 	defer store.Close()
@@ -148,7 +148,7 @@ func TestUserWriteBlock(t *testing.T) {
 	}
 }
 
-// serverStatus tells how many updates were pipelines, and how many had array filters.
+// serverStatus counts updates with a pipeline, and updates with array filters.
 func TestUpdatesCounted(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{update: "c", updates: [{q: {}, u: [{$set: {a: 1}}]}, {q: {}, u: {$set: {"a.$[x]": 1}}, arrayFilters: [{x: 1}]}, {q: {}, u: {$set: {a: 1}}}]}`)

@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// brittle is a store whose iterators cannot be opened while broken is set: a bug
-// below a command.
+// brittle is a store whose iterators cannot be opened while broken is set: it simulates a
+// bug below a command.
 type brittle struct {
 	storage.Store
 	broken atomic.Bool
@@ -36,8 +36,8 @@ func (r brittleReader) Iter(ctx context.Context, of storage.Range, o storage.Ite
 	return r.Reader.Iter(ctx, of, o)
 }
 
-// TestPanicClosesSnapshots: a read that panics, while it is planned or while it
-// runs, leaves no snapshot open, which would keep every later version of a document.
+// TestPanicClosesSnapshots: a read that panics while it is planned or while it runs
+// leaves no snapshot open, which would keep every later version of a document.
 func TestPanicClosesSnapshots(t *testing.T) {
 	store := &brittle{Store: memkv.Open(memkv.Options{})}
 	t.Cleanup(func() { store.Close() })
@@ -48,7 +48,7 @@ func TestPanicClosesSnapshots(t *testing.T) {
 	store.broken.Store(true)
 	for _, command := range []string{
 		`{find: "c"}`,
-		`{find: "c", filter: {a: {$gt: 0}, b: {$gt: 0}}}`, // a trial of two plans
+		`{find: "c", filter: {a: {$gt: 0}, b: {$gt: 0}}}`, // runs a trial of two plans
 		`{find: "v"}`,
 		`{aggregate: "c", pipeline: [{$match: {z: null}}], cursor: {}}`,
 		`{aggregate: "c", pipeline: [{$match: {a: {$gt: 0}, b: {$gt: 0}}}], cursor: {}}`,
@@ -67,7 +67,7 @@ func TestPanicClosesSnapshots(t *testing.T) {
 	}
 }
 
-// TestInsertWhileDropped: an insert or upsert that meets the drop of its collection
+// TestInsertWhileDropped: an insert or upsert concurrent with the drop of its collection
 // makes the collection again, as it would have done a moment later.
 func TestInsertWhileDropped(t *testing.T) {
 	w := newWorld(t, nil)

@@ -7,8 +7,8 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// TestParameters: values have types and bounds; several are set together or not
-// at all.
+// TestParameters: values have types and bounds; several parameters are set together or not at
+// all.
 func TestParameters(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	for _, x := range []struct {
@@ -88,7 +88,7 @@ func TestKeptSettings(t *testing.T) {
 	}
 }
 
-// TestExpiryParameters: the parameters of the deleter of what has expired reach it.
+// TestExpiryParameters: the parameters of the job that deletes expired documents take effect.
 func TestExpiryParameters(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()

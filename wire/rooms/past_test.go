@@ -13,27 +13,27 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv"
 )
 
-// moment is a time at which a test knows what a collection held.
+// moment is a time with the contents of a collection at that time.
 type moment struct {
 	at   bson.Value // operationTime
 	docs string
 }
 
-// content is all documents of test.c by _id, read as a read concern says.
+// content returns all documents of test.c by _id, read with a read concern.
 func content(c *client, concern string) string {
 	c.w.t.Helper()
 	return batch(c.ok(`{find: "c", sort: {_id: 1}, batchSize: 10000` + concern + `}`))
 }
 
-// batch is the documents of a first batch, as text.
+// batch returns the documents of a first batch, as text.
 func batch(reply bson.Raw) string { return at(reply, "cursor.firstBatch").String() }
 
-// atTime is a read concern.
+// atTime returns a read concern for a time.
 func atTime(ts bson.Value) string {
 	return `, readConcern: {level: "snapshot", atClusterTime: ` + ts.String() + `}`
 }
 
-// history is a client that changes test.c at random.
+// historian is a client that changes test.c at random.
 type historian struct {
 	*client
 	rng *rand.Rand
@@ -48,7 +48,7 @@ func (h *historian) document(id int) string {
 	return "{" + strings.Join(fields[:2+h.rng.IntN(4)], ", ") + "}"
 }
 
-// write is one random write command, without its closing brace.
+// write returns a random write command, without its closing brace.
 func (h *historian) write() string {
 	id := h.rng.IntN(40)
 	update := func(u string, more string) string {
@@ -101,8 +101,8 @@ func (h *historian) step() {
 	h.ok(end + session(""))
 }
 
-// TestEveryTimeCanBeRead changes a collection at random and then reads it as it was at
-// any time of its history, by every index, also after a restart.
+// TestEveryTimeCanBeRead changes a collection at random and then reads its state at any
+// time of its history, by every index, also after a restart.
 func TestEveryTimeCanBeRead(t *testing.T) {
 	engines := map[string]func(t *testing.T) storage.Store{
 		"memory": func(*testing.T) storage.Store { return memkv.Open(memkv.Options{Clock: time.Now}) },
@@ -189,7 +189,7 @@ func TestEveryTimeCanBeRead(t *testing.T) {
 	}
 }
 
-// load fills a collection with what a moment held.
+// load fills a collection with the documents of a moment.
 func (m *moment) load(c *client, coll string) {
 	c.ok(`{delete: "` + coll + `", deletes: [{q: {}, limit: 0}]}`)
 	if m.docs != "[]" {
@@ -197,7 +197,7 @@ func (m *moment) load(c *client, coll string) {
 	}
 }
 
-// clocked is a world whose times are of the clock.
+// clocked returns a client of a world whose timestamps follow the clock.
 func clocked(t *testing.T) *client {
 	store := memkv.Open(memkv.Options{Clock: time.Now})
 	t.Cleanup(func() { store.Close() })
@@ -206,10 +206,10 @@ func clocked(t *testing.T) *client {
 	return w.dial()
 }
 
-// now is the time of the last write.
+// now returns the time of the last write.
 func (c *client) now() bson.Value { return c.ok(`{ping: 1}`).Get("operationTime") }
 
-// What namespaces meant then decides what a read finds.
+// A read at a past time uses the namespaces of that time.
 func TestPastOfNamespaces(t *testing.T) {
 	for name, s := range map[string]struct {
 		since []string // commands after the time at which c held {_id: 1}
@@ -247,7 +247,7 @@ func TestPastOfNamespaces(t *testing.T) {
 	}
 }
 
-// What did not exist yet is empty.
+// A collection that did not exist yet is empty.
 func TestPastBeforeTheCollection(t *testing.T) {
 	c := clocked(t)
 	c.ok(`{insert: "other", documents: [{}]}`)
@@ -268,7 +268,7 @@ func TestPastBeforeTheCollection(t *testing.T) {
 	}
 }
 
-// An index made since may have no place for the documents as they were.
+// An index made later may lack entries of the documents of a past time.
 func TestPastUnderANewIndex(t *testing.T) {
 	c := clocked(t)
 	c.ok(`{insert: "c", documents: [{_id: 1, a: [1], b: [1]}, {_id: 2, u: 1}, {_id: 3, u: 1}]}`)
@@ -284,8 +284,8 @@ func TestPastUnderANewIndex(t *testing.T) {
 	}
 }
 
-// A transaction at a time in the past reads that time, writes what was not changed
-// since, and conflicts with what was.
+// A transaction at a past time reads that time, can write documents that were not changed
+// since, and conflicts on those that were.
 func TestTransactionInThePast(t *testing.T) {
 	c := clocked(t)
 	c.ok(`{insert: "c", documents: [{_id: 1, n: 0}, {_id: 2, n: 0}]}`)

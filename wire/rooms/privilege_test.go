@@ -9,15 +9,15 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// needs is a command and everything it needs, one "resource: action" each; a
-// resource is "cluster", a database with a dot at its end, or a namespace.
+// needsOf is a command and everything it needs, one "resource: action" each; a resource
+// is "cluster", a database with a dot at its end, or a namespace.
 type needsOf struct {
 	cmd  string
 	need []string
 }
 
-// argumentNeeds are the commands whose arguments say what they need. The others get
-// along with a name, and the table says what they need.
+// argumentNeeds are the commands whose privileges depend on their arguments. The
+// privileges of the others follow from the table.
 var argumentNeeds = map[string][]needsOf{
 	"addShardToZone": {
 		{`{addShardToZone: "x", zone: "z", $db: "admin"}`, []string{"config.shards: update"}},
@@ -149,7 +149,7 @@ var argumentNeeds = map[string][]needsOf{
 	"usersInfo": {{`{usersInfo: 1}`, []string{"test.: viewUser"}}, {`{usersInfo: {user: "u", db: "x"}}`, []string{"x.: viewUser"}}},
 }
 
-// privileges makes privileges of "resource: action".
+// privileges parses privileges of the form "resource: action".
 func privileges(t *testing.T, list []string) (out []auth.Privilege) {
 	t.Helper()
 	for _, s := range list {
@@ -168,7 +168,7 @@ func privileges(t *testing.T, list []string) (out []auth.Privilege) {
 	return out
 }
 
-// dialWith is a connection of a user with some privileges.
+// dialWith returns a connection of a user with some privileges.
 func (w *world) dialWith(t *testing.T, need []string) *client {
 	t.Helper()
 	c := w.dial()
@@ -176,7 +176,7 @@ func (w *world) dialWith(t *testing.T, need []string) *client {
 	return c
 }
 
-// tableNeeds makes a command of a row, and what the row says that it needs.
+// tableNeeds makes a command of a row, with the privileges that the row requires.
 func tableNeeds(d *command.Def) needsOf {
 	value, db := "1", "test"
 	switch d.Namespace {
@@ -191,7 +191,7 @@ func tableNeeds(d *command.Def) needsOf {
 	n := needsOf{cmd: fmt.Sprintf(`{%s: %s, $db: "%s"}`, d.Name, value, db)}
 	a, ok := auth.ActionNamed(d.Action)
 	switch {
-	case !ok: // nothing but a user, or nobody
+	case !ok: // a login only, or nothing
 	case a.OfCluster():
 		n.need = []string{"cluster: " + d.Action}
 	case d.Namespace == command.NoNamespace:
@@ -202,9 +202,9 @@ func tableNeeds(d *command.Def) needsOf {
 	return n
 }
 
-// TestPrivileges: every command of the table runs with exactly what it needs and is
-// refused with one thing less, by somebody without privileges, and, but for those
-// that come before a login, by nobody at all.
+// TestPrivileges: every command of the table runs with exactly the privileges it needs.
+// It is refused with one privilege less, for a user without privileges, and, except for
+// commands that are allowed before a login, without a login.
 func TestPrivileges(t *testing.T) {
 	for _, row := range Commands() {
 		name := row.Name
@@ -223,7 +223,7 @@ func TestPrivileges(t *testing.T) {
 				cases = append(cases, tableNeeds(d))
 			}
 			for _, n := range cases {
-				// The text tells a refusal by privilege from other uses of the code.
+				// The text distinguishes missing privileges from other uses of the code.
 				refused := func(c *client, text string) bool {
 					r := c.run(n.cmd)
 					s, _ := r.Get("errmsg").Str()

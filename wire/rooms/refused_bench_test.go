@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// BenchmarkRefused measures what a refusal costs: a noisy client gets thousands of
-// them in a second.
+// BenchmarkRefused measures the cost of a refusal: a noisy client causes thousands per
+// second.
 func BenchmarkRefused(b *testing.B) {
 	for name, text := range map[string]string{
 		"insert": `{insert: "c", documents: [{_id: 1, k: 7, pad: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"}], $db: "test"}`,
@@ -34,8 +34,8 @@ func BenchmarkRefused(b *testing.B) {
 	}
 }
 
-// BenchmarkMetering measures a point read with and without metering, without a
-// network: the difference is what metering costs.
+// BenchmarkMetering measures a point read with and without metering, without a network:
+// the difference is the cost of metering.
 func BenchmarkMetering(b *testing.B) {
 	for _, name := range []string{"with", "without", "with", "without"} {
 		b.Run(name, func(b *testing.B) {
@@ -48,7 +48,7 @@ func BenchmarkMetering(b *testing.B) {
 	}
 }
 
-// answer has one command handled again and again, without a network.
+// answer runs one command repeatedly, without a network.
 func answer(b *testing.B, w *world, c *client, text string, check func(reply bson.Raw)) {
 	b.Helper()
 	doc := bsontest.Doc(b, text)

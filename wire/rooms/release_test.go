@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// TestReleases: every command that tells which server this is says the same release, and the
-// Cosmos listener says 7.0 whatever the others do.
+// TestReleases: all commands that show the server's release show the same one, and the
+// Cosmos address always shows 7.0.
 func TestReleases(t *testing.T) {
 	for _, shown := range []release.Release{release.V7_0, release.V8_0, release.V8_3, release.V9_0} {
 		w := newWorld(t, nil)
@@ -40,14 +40,14 @@ func TestReleases(t *testing.T) {
 	}
 }
 
-// featureVersion asks for the feature compatibility version.
+// featureVersion returns the feature compatibility version.
 func featureVersion(c *client) string {
 	r := c.ok(`{getParameter: 1, featureCompatibilityVersion: 1, $db: "admin"}`)
 	return text(at(r, "featureCompatibilityVersion.version"))
 }
 
-// TestFeatureVersion: the feature compatibility version can be set down by one release and
-// back, and lasts beyond a restart.
+// TestFeatureVersion: the feature compatibility version can be lowered by one release and
+// raised again, and survives a restart.
 func TestFeatureVersion(t *testing.T) {
 	store := memkv.Open(memkv.Options{})
 	defer store.Close()
@@ -78,7 +78,7 @@ func TestFeatureVersion(t *testing.T) {
 	if got := featureVersion(c); got != "7.0" {
 		t.Errorf("after a restart: %s", got)
 	}
-	w := newWorld(t, nil) // both the last major release and the last minor one
+	w := newWorld(t, nil) // may be lowered to both the last major release and the last minor one
 	w.Release = release.V8_3
 	for _, lower := range []string{"8.2", "8.0", "8.3"} {
 		if got := w.dial(); got.ok(`{setFeatureCompatibilityVersion: "`+lower+`", confirm: true, $db: "admin"}`) == nil || featureVersion(got) != lower {
@@ -90,7 +90,7 @@ func TestFeatureVersion(t *testing.T) {
 	}
 }
 
-// TestNewerMetrics: what serverStatus counts since 7.1 and 7.2, and where 9.0 tells it.
+// TestNewerMetrics: the counters of serverStatus since 7.1 and 7.2, and their paths in 9.0.
 func TestNewerMetrics(t *testing.T) {
 	for shown, path := range map[release.Release]string{
 		release.V8_0: "metrics.changeStreams.showExpandedEvents", release.V9_0: "metrics.changeStreams.option.showExpandedEvents",

@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// TestParseReplicaSet: what --replica-set may say.
+// TestParseReplicaSet: the allowed values of --replica-set.
 func TestParseReplicaSet(t *testing.T) {
 	for text, want := range map[string]command.ReplicaSet{
 		"": {}, "rs0": {Name: "rs0"}, "rs0/db.example:27017": {Name: "rs0", Member: "db.example:27017"}, "a/[::1]:1": {Name: "a", Member: "[::1]:1"},
@@ -24,8 +24,8 @@ func TestParseReplicaSet(t *testing.T) {
 	}
 }
 
-// TestReplicaSet: what a server tells that is shown as a set with one member, and
-// what it does not then.
+// TestReplicaSet: the replies of a server that appears as a set with one member, and what
+// they do not contain then.
 func TestReplicaSet(t *testing.T) {
 	w := newWorld(t, nil)
 	w.ReplicaSet = command.ReplicaSet{Name: "rs0"}
@@ -89,7 +89,7 @@ func TestReplicaSet(t *testing.T) {
 	}
 }
 
-// TestReplicaSetMember: clients are told the address that the flag names.
+// TestReplicaSetMember: clients receive the address of the flag.
 func TestReplicaSetMember(t *testing.T) {
 	w := newWorld(t, nil)
 	w.ReplicaSet = command.ReplicaSet{Name: "rs0", Member: "db.example:27017"}
@@ -99,8 +99,8 @@ func TestReplicaSetMember(t *testing.T) {
 	}
 }
 
-// TestOplogFromATime: a time the filter names is where the log is read from, and
-// the last entries are found whatever came before.
+// TestOplogFromATime: a read of the log starts at a time in the filter, and the last
+// entries are found whatever came before.
 func TestOplogFromATime(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()

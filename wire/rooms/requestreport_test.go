@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// reported finds the line of a command and filter in the report.
+// reported returns the line of a command and filter in the report.
 func (c *client) reported(command, filter string) bson.Raw {
 	c.w.t.Helper()
 	r := c.ok(`{customAction: "GetRequestReport", top: 1000}`)
@@ -23,8 +23,8 @@ func (c *client) reported(command, filter string) bson.Raw {
 	return nil
 }
 
-// Commands are added up by their shape, whatever their values; the pages of a
-// cursor belong to the command that opened it.
+// Commands are summed up by shape, whatever their values; the pages of a cursor count for
+// the command that opened it.
 func TestRequestReport(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()
@@ -77,8 +77,8 @@ func TestRequestReport(t *testing.T) {
 	}
 }
 
-// However many shapes there are, the table stays small, and what costs most
-// stays in it.
+// However many shapes there are, the table stays small, and keeps the shapes with the
+// highest cost.
 func TestRequestReportIsBounded(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()
@@ -103,8 +103,8 @@ func TestRequestReportIsBounded(t *testing.T) {
 	}
 }
 
-// All commands that read and write documents are counted, each under its one name, and
-// those on several collections under a namespace of their own.
+// All commands that read and write documents are counted, each under its canonical name,
+// and those on several collections under a namespace of their own.
 func TestRequestReportCommands(t *testing.T) {
 	w := newWorld(t, nil)
 	w.JavaScript = true

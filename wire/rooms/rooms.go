@@ -1,6 +1,7 @@
-// Package rooms lists the rooms of commands and puts a command server together from them.
+// Package rooms lists the packages of commands, called rooms, and assembles a command
+// server from them.
 //
-//	access     who is there: logins, users, roles
+//	access     logins, users, roles
 //	data       find … bulkWrite, cursors, mapReduce
 //	failpoint  failures on demand, for tests
 //	plans      explain, the plan cache, query settings
@@ -10,8 +11,8 @@
 //	shards     partitions, throughput, zones, custom actions
 //	status     hello, serverStatus, currentOp, the profiler, metrics
 //
-// A room knows wire/command, the chain around every command, and no other room. What one
-// needs of another goes through the chain's hooks.
+// A room imports wire/command, the chain around every command, and no other room. If a
+// room needs something of another room, it uses the chain's hooks.
 package rooms
 
 import (
@@ -30,7 +31,7 @@ import (
 	"github.com/cantledb/cantle/wire/command/status"
 )
 
-// Config is what a server is made of: the chain's part, and what single rooms are told.
+// Config holds the settings of the chain and of single rooms.
 type Config struct {
 	command.Config
 	Access   access.Config
@@ -42,7 +43,7 @@ type Config struct {
 // Server runs all commands. It is the Handler of wire/server. Safe for concurrent use.
 type Server struct {
 	*command.Server
-	Status *status.State // whose Metrics are for Prometheus
+	Status *status.State // its Metrics are for Prometheus
 }
 
 // New makes a Server with all rooms.
@@ -63,7 +64,7 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// Commands lists the rows of all rooms in alphabetical order, for those who print them.
+// Commands returns the rows of all rooms in alphabetical order, for lists of commands.
 func Commands() []command.Def {
 	var all []command.Def
 	for _, room := range []command.Room{

@@ -11,14 +11,14 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// dialAsUser is a connection that a user of some database has logged in on.
+// dialAsUser returns a connection on which a user of any database has logged in.
 func (w *world) dialAsUser(n auth.Name) *client {
 	c, u := w.dial(), w.Auth.User(n)
 	w.enter(c, &command.Login{Name: u.Name, ID: u.ID, Mechanism: auth.ScramSHA256, Version: math.MaxUint64})
 	return c
 }
 
-// statement is a command of a transaction.
+// statement returns a command of a transaction.
 func statement(cmd string, first bool) string {
 	s := cmd + `, lsid: {id: {$binary: {base64: "AAECAwQFBgcICQoLDA0ODw==", subType: "04"}}}, txnNumber: {$numberLong: "1"}, autocommit: false`
 	if first {
@@ -27,7 +27,8 @@ func statement(cmd string, first bool) string {
 	return s + `}`
 }
 
-// TestNamesWithAt: the users a of b@c and a@b of c are two, whose names look the same as text.
+// TestNamesWithAt: the users a of b@c and a@b of c are different, although their names are equal as
+// text.
 func TestNamesWithAt(t *testing.T) {
 	w, root, _ := secured(t)
 	root.ok(`{createUser: "a", pwd: "p", roles: [{role: "readWrite", db: "test"}], $db: "b@c"}`)
@@ -60,8 +61,8 @@ func TestNamesWithAt(t *testing.T) {
 	one.ok(fmt.Sprintf(`{getMore: {$numberLong: "%d"}, collection: "c"}`, id))
 }
 
-// TestNamesWithAtInLists: who runs what is listed by both parts of the name, and nobody sees what
-// another one runs.
+// TestNamesWithAtInLists: running commands are listed with both parts of the user's name, and a user
+// does not see those of another.
 func TestNamesWithAtInLists(t *testing.T) {
 	w, root, _ := secured(t)
 	root.ok(`{createUser: "me@example.org", pwd: "p", roles: [{role: "read", db: "test"}], $db: "b@c"}`)
@@ -84,7 +85,7 @@ func TestNamesWithAtInLists(t *testing.T) {
 }
 
 // TestDroppedUsersLeaveNothing: the transactions, sessions and cursors of a dropped user end; a later
-// one of the same name has nothing of them.
+// user of the same name gets none of them.
 func TestDroppedUsersLeaveNothing(t *testing.T) {
 	for _, drop := range []string{`{dropUser: "writer"}`, `{dropAllUsersFromDatabase: 1}`} {
 		w, root, _ := secured(t)
@@ -113,8 +114,8 @@ func TestDroppedUsersLeaveNothing(t *testing.T) {
 	}
 }
 
-// TestLoginOfDroppedUser: who was dropped, or has another password, while a login was under way is not
-// let in by the proof that was right when it began.
+// TestLoginOfDroppedUser: a login fails if the user was dropped or given another password while the
+// login was in progress, although its proof was right when it began.
 func TestLoginOfDroppedUser(t *testing.T) {
 	for _, change := range []string{`{dropUser: "reader"}`, `{updateUser: "reader", pwd: "other"}`} {
 		w, root, _ := secured(t)

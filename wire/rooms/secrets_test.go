@@ -8,8 +8,8 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// A password stands nowhere, whatever it was sent in: under a mistyped name, in a command inside
-// another, in one that is refused.
+// A password is shown nowhere, whatever command it was sent in: under a mistyped name, in a
+// nested command, in a refused command.
 func TestPasswordsAreNotShown(t *testing.T) {
 	const marker = "MARKER-of-a-password"
 	w := newWorld(t, nil)

@@ -10,8 +10,7 @@ import (
 
 const lsid = `lsid: {id: {$binary: {base64: "AAAAAAAAAAAAAAAAAAAAAQ==", subType: "04"}}}`
 
-// TestRetriedWrite: a write that is sent again answers as the first time, also
-// after a restart.
+// TestRetriedWrite: a retried write returns the first result, also after a restart.
 func TestRetriedWrite(t *testing.T) {
 	store := memkv.Open(memkv.Options{})
 	defer store.Close()
@@ -37,8 +36,8 @@ func TestRetriedWrite(t *testing.T) {
 	}
 }
 
-// TestKilledSession: killing a session aborts its transaction, closes its
-// cursors and spares those of others.
+// TestKilledSession: killing a session aborts its transaction and closes its cursors, but
+// not those of other sessions.
 func TestKilledSession(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{insert: "c", documents: [{_id: 1}, {_id: 2}, {_id: 3}]}`)
@@ -75,7 +74,7 @@ func ejsonNumber(n int64) string {
 	return s[len(`{"n":{"$numberLong":"`) : len(s)-3]
 }
 
-// TestSessionArguments: lists of sessions and users are checked to the bottom.
+// TestSessionArguments: lists of sessions and users are validated completely.
 func TestSessionArguments(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	const id = `{id: {$binary: {base64: "AAAAAAAAAAAAAAAAAAAAAQ==", subType: "04"}}}`

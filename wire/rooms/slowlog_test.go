@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/bson/bsontest"
 )
 
-// slowLines are the lines of a log with a message, each with its attributes.
+// slowLines returns the lines of a log with a message, each with its attributes.
 func slowLines(t *testing.T, log *bytes.Buffer, message string) (list []bson.Raw) {
 	t.Helper()
 	for line := range strings.Lines(log.String()) {
@@ -25,8 +25,9 @@ func slowLines(t *testing.T, log *bytes.Buffer, message string) (list []bson.Raw
 	return list
 }
 
-// TestSlowQueryLog: a slow command is logged although nothing is profiled, while it goes on
-// only once, and what it waited for the lock of fsync is no work; a quick one is not logged.
+// TestSlowQueryLog: a slow command is logged although nothing is profiled, and only once while
+// it runs. Its wait for the lock of fsync does not count as its time; a fast command is not
+// logged.
 func TestSlowQueryLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
@@ -70,8 +71,8 @@ func TestSlowQueryLog(t *testing.T) {
 	})
 }
 
-// TestSlowLogSettings: the threshold of what goes on belongs to a database; what a getMore waits
-// for something new counts as no time; passwords are not shown.
+// TestSlowLogSettings: the threshold for running commands is set per database; the time that a
+// getMore waits for new documents does not count; passwords are not shown.
 func TestSlowLogSettings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestSnapshotWindow: the time that a snapshot read tells stays readable for
+// TestSnapshotWindow: the time in the reply to a snapshot read stays readable for
 // minSnapshotHistoryWindowInSeconds.
 func TestSnapshotWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

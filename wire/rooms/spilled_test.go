@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestSpilled: what a stage puts into files is told by explain, by the profiler and by
-// serverStatus, under one name.
+// TestSpilled: explain, the profiler and serverStatus report the data that a stage spills
+// to files, under one name.
 func TestSpilled(t *testing.T) {
 	w := newWorld(t, nil)
 	w.Cluster.ScratchDir = t.TempDir()
@@ -53,7 +53,7 @@ func TestSpilled(t *testing.T) {
 	}
 }
 
-// spillsOf is how often operators of a stage have spilled since the start.
+// spillsOf returns how often operators of a stage have spilled since the start.
 func spillsOf(c *client, stage string) int64 {
 	metrics, _ := c.ok(`{serverStatus: 1}`).Get("metrics").Doc()
 	return number(at(metrics, "query."+stage+".spills"))

@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/bson/ejson"
 )
 
-// TestStrictSort: what Azure Cosmos DB for MongoDB refuses to sort.
+// TestStrictSort: the sorts that Azure Cosmos DB for MongoDB refuses.
 func TestStrictSort(t *testing.T) {
 	w := newWorld(t, nil)
 	c, relaxed := w.dialAs("cosmos"), w.dial()
@@ -64,8 +64,8 @@ func TestStrictSort(t *testing.T) {
 	}
 }
 
-// Single-document writes name one value of each field of the shard key. What holds an
-// array is told by its name.
+// Single-document writes fix one value of each field of the shard key. The error for an array names its
+// field.
 // Source: Azure Cosmos DB, "partitioning-overview".
 func TestStrictSingleShardKey(t *testing.T) {
 	w := newWorld(t, nil)
@@ -106,8 +106,8 @@ func TestStrictSingleShardKey(t *testing.T) {
 	}
 }
 
-// TestStrictShardKey: which documents Azure Cosmos DB for MongoDB refuses for their
-// shard key, and what becomes of them elsewhere.
+// TestStrictShardKey: the documents that Azure Cosmos DB for MongoDB refuses for their shard key, and their
+// result at other addresses.
 func TestStrictShardKey(t *testing.T) {
 	w := newWorld(t, nil)
 	strict, relaxed := w.dialAs("cosmos"), w.dial()
@@ -148,14 +148,15 @@ func TestStrictShardKey(t *testing.T) {
 	}
 }
 
-// listed are the indexes of a collection as listIndexes shows them.
+// listed returns the indexes of a collection from listIndexes.
 func (c *client) listed(coll string) bson.Value {
 	cursor, _ := c.ok(`{listIndexes: "` + coll + `"}`).Get("cursor").Doc()
 	return cursor.Get("firstBatch")
 }
 
-// On the Cosmos address an index has the form that accounts list, version 1 with the name of the
-// collection, and in this form each kind is taken. On the other address the same indexes have MongoDB's form.
+// At the Cosmos address an index is listed in the form of accounts, version 1 with the name of the
+// collection, and each kind can be created in this form. At the other address the same indexes have MongoDB's
+// form.
 // Source: Azure Cosmos DB for MongoDB, "indexing", "time-to-live".
 func TestStrictIndexForm(t *testing.T) {
 	w := newWorld(t, nil)
@@ -177,7 +178,7 @@ func TestStrictIndexForm(t *testing.T) {
 		`{ v: 2, key: { _ts: 1 }, name: "ts", expireAfterSeconds: 2147483647 } ]`; listed != want {
 		t.Errorf("listIndexes with MongoDB's rules: %s", listed)
 	}
-	for _, c := range []*client{c, relaxed} { // what is listed is there already
+	for _, c := range []*client{c, relaxed} { // the listed indexes exist already
 		b := bson.NewBuilder(nil)
 		b.String("createIndexes", "c")
 		b.Value("indexes", c.listed("c"))

@@ -24,7 +24,7 @@ func trips(c *client, partitions int) {
 }
 
 // Every statement visits the partition of day and vin, those of the day's buckets, or
-// all, and explain says which.
+// all, and explain shows which.
 func TestSuffixTargets(t *testing.T) {
 	for _, partitions := range []int{1, 8} {
 		c := newWorld(t, nil).dial()
@@ -63,7 +63,7 @@ func TestSuffixTargets(t *testing.T) {
 					n++
 				}
 				want := min(most, partitions)
-				// Two days may have buckets on the same partitions, by chance.
+				// By chance, two days may have buckets on the same partitions.
 				if n != want && (!strings.Contains(filter, "d0") || n < 4 || n > want) {
 					t.Errorf("%d partitions: %s visits %d, want %d", partitions, fmt.Sprintf(command, filter), n, want)
 				}
@@ -72,7 +72,7 @@ func TestSuffixTargets(t *testing.T) {
 	}
 }
 
-// Values that share a bucket share a position; a read by key takes none for another.
+// Values that share a bucket share a position; a read by key distinguishes them.
 func TestSuffixPointReads(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{shardCollection: "test.c", key: {day: "hashed"}, suffix: {from: "vin", buckets: 2}}`)
@@ -101,7 +101,8 @@ func TestSuffixPointReads(t *testing.T) {
 	}
 }
 
-// A random suffix follows from _id: with it, one partition; without, the buckets.
+// A random suffix is computed from _id: with _id, a statement visits one partition;
+// without it, those of the buckets.
 func TestRandomSuffixTargets(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{shardCollection: "test.c", key: {day: "hashed"}, suffix: {random: true, buckets: 400}, numInitialChunks: 8}`)
@@ -126,7 +127,8 @@ func TestRandomSuffixTargets(t *testing.T) {
 	}
 }
 
-// What fans out to the buckets of a value is told from what the key does not help.
+// The report distinguishes statements that fan out to the buckets of a value from those
+// that do not use the key.
 func TestSuffixReport(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	trips(c, 8)
@@ -150,8 +152,9 @@ func TestSuffixReport(t *testing.T) {
 	}
 }
 
-// Events name a document by shard key, with the field that a suffix is made from, and
-// _id, once. One that stays in its bucket is updated; one that leaves it is moved.
+// Events identify a document by its shard key, the field of the suffix, and _id, each
+// once. An update that keeps a document in its bucket is an update; one that changes the
+// bucket is a move.
 // Manual: core/sharding-change-shard-key-value, reference/change-events
 func TestSuffixEvents(t *testing.T) {
 	for key, want := range map[string]string{
@@ -189,7 +192,7 @@ func TestSuffixEvents(t *testing.T) {
 	}
 	met := map[string]int{}
 	seen := 0
-	for _, e := range events(c, stream, 22) { // with at least one move
+	for _, e := range events(c, stream, 22) { // including at least one move
 		met[text(e.Get("operationType"))]++
 		seen++
 	}
@@ -201,7 +204,7 @@ func TestSuffixEvents(t *testing.T) {
 	}
 }
 
-// events reads some events of a stream.
+// events reads n events of a stream.
 func events(c *client, stream int64, n int) (out []bson.Raw) {
 	c.w.t.Helper()
 	for range 100 {
@@ -218,9 +221,9 @@ func events(c *client, stream int64, n int) (out []bson.Raw) {
 	return nil
 }
 
-// Under the rules of Azure Cosmos DB the field that a suffix is made from belongs to
-// the shard key: it must be there, single writes name it, and it does not change what
-// partition a document is in.
+// Under the rules of Azure Cosmos DB the field of the suffix belongs to the shard key: a
+// document must have it, single writes must fix it, and it cannot be changed so that the
+// document moves to another partition.
 // Source: Azure Cosmos DB, "partitioning-overview", "synthetic-partition-keys"
 func TestSuffixStrict(t *testing.T) {
 	w := newWorld(t, nil)
@@ -270,7 +273,7 @@ func TestSuffixStrict(t *testing.T) {
 	}
 }
 
-// The limit of a logical partition is one of each bucket.
+// The limit of a logical partition applies to each bucket.
 func TestSuffixLogicalPartitionLimit(t *testing.T) {
 	w, _ := clockWorld(t, nil)
 	c := w.dial()
@@ -282,12 +285,12 @@ func TestSuffixLogicalPartitionLimit(t *testing.T) {
 		return r
 	}
 	n := 0
-	for ; n < 100; n++ { // of all buckets: more than one of them may hold
+	for ; n < 100; n++ { // to all buckets: more than one bucket may hold
 		if r := one(n, n); number(r.Get("n")) != 1 {
 			t.Fatalf("document %d: %v", n, r)
 		}
 	}
-	for ; n < 200; n++ { // all into one
+	for ; n < 200; n++ { // all into one bucket
 		r := one(n, 5)
 		if v := at(r, "writeErrors.0.code"); !v.IsMissing() {
 			if message := text(at(r, "writeErrors.0.errmsg")); number(v) != 1014 || !strings.Contains(message, "{ day: 1, vin: { bucket: ") {
@@ -308,8 +311,8 @@ func TestSuffixLogicalPartitionLimit(t *testing.T) {
 	}
 }
 
-// The load of one date that one partition refuses for the most part is within the
-// budget of all of them when the date has a suffix.
+// A load of one date that one partition refuses for the most part is within the budget of
+// all partitions if the key has a suffix.
 func TestSuffixSpreadsRequestUnits(t *testing.T) {
 	refused := func(suffix string) (n int64) {
 		w, clock := clockWorld(t, nil)
@@ -345,7 +348,7 @@ func TestSuffixSpreadsRequestUnits(t *testing.T) {
 	}
 }
 
-// Documents are where they were after a restart, and after splits.
+// Documents are found at the same positions after a restart, and after splits.
 func TestSuffixRestart(t *testing.T) {
 	store := memkv.Open(memkv.Options{})
 	defer store.Close()

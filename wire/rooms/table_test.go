@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// TestTable: rows stand in alphabetical order, each can run, says where it is
-// written down, and no spelling means two commands.
+// TestTable: rows are in alphabetical order, each has a function and a reference to its
+// documentation, and no spelling means two commands.
 func TestTable(t *testing.T) {
 	seen := map[string]bool{}
 	last := ""
@@ -30,7 +30,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestFacts: what a row says fits together.
+// TestFacts: the facts of a row are consistent.
 func TestFacts(t *testing.T) {
 	imply := func(d *command.Def, has bool, wants bool, text string) {
 		if has && !wants {
@@ -56,8 +56,8 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// TestDescribing: the commands that describe the server answer, and refuse
-// arguments they do not have where MongoDB does.
+// TestDescribing: the commands that describe the server succeed, and refuse unknown
+// arguments if MongoDB does.
 func TestDescribing(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	for cmd, want := range map[string]int64{
@@ -100,7 +100,7 @@ func TestDescribing(t *testing.T) {
 	}
 }
 
-// TestCounters: serverStatus counts what happened, and leaves sections out.
+// TestCounters: serverStatus counts operations, and can omit sections.
 func TestCounters(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{insert: "c", documents: [{_id: 1}, {_id: 2}]}`)
@@ -127,8 +127,8 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// TestLastRequestStatistics: the price of the last command, of the session or of
-// the connection.
+// TestLastRequestStatistics: the price of the last command of the session or of the
+// connection.
 func TestLastRequestStatistics(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()
@@ -157,7 +157,7 @@ func TestLastRequestStatistics(t *testing.T) {
 	}
 }
 
-// TestDBHash: equal documents give equal hashes in whatever order they came.
+// TestDBHash: equal documents give equal hashes in any order.
 func TestDBHash(t *testing.T) {
 	c := newWorld(t, nil).dial()
 	c.ok(`{insert: "a", documents: [{_id: 1}, {_id: 2}]}`)

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 )
 
-// TestAwaitData: a getMore of a tailable cursor returns as soon as a document
-// comes, which another connection inserts, and ends when the collection goes.
+// TestAwaitData: a getMore of a tailable cursor returns as soon as another connection
+// inserts a document, and ends when the collection is dropped.
 func TestAwaitData(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
@@ -48,8 +48,8 @@ func TestAwaitData(t *testing.T) {
 	})
 }
 
-// TestTailConcurrent: with many writers a tail gets every document once, in the
-// order in which the collection keeps them.
+// TestTailConcurrent: with many writers, a tailable cursor returns every document once,
+// in the order of the collection.
 func TestTailConcurrent(t *testing.T) {
 	const writers, each = 4, 50
 	w := newWorld(t, nil)
@@ -92,7 +92,7 @@ func TestTailConcurrent(t *testing.T) {
 	}
 }
 
-// TestCappedConcurrent: the limits hold whoever writes, and after every commit.
+// TestCappedConcurrent: with concurrent writers, the limits hold after every commit.
 func TestCappedConcurrent(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.dial()
@@ -115,8 +115,8 @@ func TestCappedConcurrent(t *testing.T) {
 	}
 }
 
-// TestOplogTail: a tailable cursor on the change log, as a tool that follows a
-// server opens it, delivers what comes after its time at once and goes on.
+// TestOplogTail: a tailable cursor on the change log, opened like replication tools do,
+// returns the entries since its time at once and then new ones.
 func TestOplogTail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
@@ -153,8 +153,8 @@ func TestOplogTail(t *testing.T) {
 	})
 }
 
-// TestWaitingCursorIsShown: currentOp tells of a getMore which cursor it has, as what it
-// was opened, and shows the comment of a command that is too long to be shown.
+// TestWaitingCursorIsShown: for a getMore, currentOp shows its cursor and the command
+// that opened it; of a command that is too long to be shown, it shows the comment.
 func TestWaitingCursorIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)

@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// A database's throughput is divided over its partitions: one hot value gets the
-// part of the partition that it lies on, whatever collection it is in.
+// A database's throughput is divided among its partitions: one hot value gets the share of
+// its partition, whatever collection it is in.
 // Source: Azure Cosmos DB, "set-throughput" (database with shared throughput).
 func TestSharedDatabasePartitions(t *testing.T) {
 	w, clock := clockWorld(t, nil)
@@ -25,7 +25,7 @@ func TestSharedDatabasePartitions(t *testing.T) {
 			t.Errorf("%s begins with %v", name, r.Get("partitions"))
 		}
 	}
-	on := func(coll string) map[string]int { // a shard key value on each partition
+	on := func(coll string) map[string]int { // a shard key value for each partition
 		of := map[string]int{}
 		for k := 0; len(of) < 2; k++ {
 			r := c.ok(fmt.Sprintf(`{explain: {find: "%s", filter: {k: %d}}, verbosity: "queryPlanner"}`, coll, k))
@@ -44,7 +44,7 @@ func TestSharedDatabasePartitions(t *testing.T) {
 	}
 	clock.Advance(time.Second)
 	for first, k := range a {
-		if n := insert("a", k, 250); n < 60 || n > 90 { // 5.8 RU each into 1000
+		if n := insert("a", k, 250); n < 60 || n > 90 { // 5.8 RU each, of 1000
 			t.Errorf("a hot value: %d of 250 were refused", n)
 		}
 		for id, k := range b {
@@ -61,9 +61,9 @@ func TestSharedDatabasePartitions(t *testing.T) {
 	}
 }
 
-// Collections without a shard key share the throughput of their database too, at the address
-// that looks like the service as well: each lies whole on one of its partitions, and what two
-// spend comes out of one second.
+// Collections without a shard key share the throughput of their database, too, also at the
+// Cosmos address: each is entirely in one partition, and collections in the same partition
+// share its RU/s.
 // Source: Azure Cosmos DB for MongoDB, "custom-commands" (CreateCollection, insert).
 func TestSharedUnsharded(t *testing.T) {
 	w, clock := clockWorld(t, nil)
@@ -84,7 +84,7 @@ func TestSharedUnsharded(t *testing.T) {
 	}
 	clock.Advance(time.Second)
 	a, b, third := spent("a"), spent("b"), spent("c")
-	// a and c, or b and c, lie on one partition of 1000 RU/s; documents cost 5.4 each.
+	// a and c, or b and c, are in one partition of 1000 RU/s; documents cost 5.4 each.
 	if a < 180 || a > 195 || b < 180 || b > 195 || third > 3 {
 		t.Errorf("within a second %d, %d and %d documents went in", a, b, third)
 	}

@@ -13,13 +13,13 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// clockWorld is a world whose time moves only by the test.
+// clockWorld returns a world whose clock only the test advances.
 func clockWorld(t *testing.T, store storage.Store) (*world, *ratelimit.VirtualClock) {
 	clock := ratelimit.NewVirtualClock(time.Unix(1_800_000_000, 0))
 	return newWorldAt(t, store, clock.Now, &ratelimit.Budgets{Clock: clock}), clock
 }
 
-// throttled is how many of n inserts of 1-KB documents are refused.
+// throttled returns how many of n inserts of 1-KB documents are refused.
 func (c *client) throttled(coll, extra string, n int) (refused int) {
 	for range n {
 		r := c.run(fmt.Sprintf(`{insert: "%s", documents: [{k: 1, pad: "%s"}]%s}`, coll, strings.Repeat("x", 900), extra))
@@ -33,7 +33,7 @@ func (c *client) throttled(coll, extra string, n int) (refused int) {
 	return refused
 }
 
-// Burst capacity: what an idle collection saves is spent by a later second.
+// Burst capacity: units that an idle collection saves can be spent in a later second.
 func TestBurstSwitch(t *testing.T) {
 	w, clock := clockWorld(t, nil)
 	c := w.dial()
@@ -47,8 +47,8 @@ func TestBurstSwitch(t *testing.T) {
 	}
 }
 
-// Throughput buckets are chosen by comment or appName and cap what their requests
-// use; others are not concerned.
+// Throughput buckets are selected by comment or appName and limit the RU/s of their
+// requests; other requests are not affected.
 func TestThroughputBuckets(t *testing.T) {
 	w, _ := clockWorld(t, nil)
 	c := w.dial()
@@ -75,7 +75,8 @@ func TestThroughputBuckets(t *testing.T) {
 	}
 }
 
-// Low priority gives way to high: it leaves the last fifth of a second alone.
+// Requests of low priority leave the last fifth of each second's budget to those of high
+// priority.
 func TestPriority(t *testing.T) {
 	w, _ := clockWorld(t, nil)
 	c := w.dial()
@@ -94,7 +95,7 @@ func TestPriority(t *testing.T) {
 	}
 }
 
-// Server-side retry waits instead of refusing, and gives up after 60 s.
+// With server-side retry, requests wait instead of being refused, and fail after 60 s.
 func TestServerSideRetry(t *testing.T) {
 	w, clock := clockWorld(t, nil)
 	c := w.dial()
@@ -145,7 +146,7 @@ func TestServerSideRetry(t *testing.T) {
 	}
 }
 
-// Switches and redistributed shares are there again after a restart.
+// Switches and redistributed shares survive a restart.
 func TestThroughputRestart(t *testing.T) {
 	store := memkv.Open(memkv.Options{})
 	t.Cleanup(func() { store.Close() })
@@ -169,7 +170,7 @@ func TestThroughputRestart(t *testing.T) {
 	}
 }
 
-// The test mode refuses exactly the statements it was told to.
+// The test mode refuses exactly the statements that it selects.
 func TestInjectThrottle(t *testing.T) {
 	w, _ := clockWorld(t, nil)
 	c := w.dial()
@@ -199,7 +200,7 @@ func TestInjectThrottle(t *testing.T) {
 	}
 }
 
-// The test mode refuses writes also where throttled ones would wait.
+// The test mode refuses writes even if throttled writes would wait.
 func TestInjectThrottleWhereWritesWait(t *testing.T) {
 	w, _ := clockWorld(t, nil)
 	c := w.dial()
@@ -234,8 +235,9 @@ func TestMetadataBudget(t *testing.T) {
 	c.ok(`{create: "late"}`)
 }
 
-// A bulk write says which documents were written and which were refused; only one
-// that did nothing at all fails as a whole, with the labels that drivers retry on.
+// The reply to a bulk write shows which documents were written and which were refused.
+// Only a bulk write that wrote nothing fails as a whole, with the labels on which drivers
+// retry.
 func TestThrottledBulk(t *testing.T) {
 	w, _ := clockWorld(t, nil)
 	c := w.dial()
@@ -291,8 +293,8 @@ func TestThrottledBulk(t *testing.T) {
 	}
 }
 
-// On the Cosmos address a refusal looks as it does there: no labels, no fields
-// beside code and text, and writes have it in writeErrors.
+// At the Cosmos address an error has the form of the service: no labels, no fields
+// besides code and text; writes have it in writeErrors.
 // Source: the replies quoted in MicrosoftDocs/azure-docs#69351.
 func TestThrottledAsOnCosmos(t *testing.T) {
 	w, _ := clockWorld(t, nil)
@@ -319,7 +321,7 @@ func TestThrottledAsOnCosmos(t *testing.T) {
 	}
 }
 
-// R11: strong reads cost twice where the server is told so.
+// Rule R11: with the setting for it, strong reads cost twice as much.
 func TestStrongReads(t *testing.T) {
 	w, _ := clockWorld(t, nil)
 	c := w.dial()
@@ -340,8 +342,8 @@ func TestStrongReads(t *testing.T) {
 	}
 }
 
-// MergePartitions joins cold neighbours as far as the RU/s allow; whatIf tells the
-// same and changes nothing.
+// MergePartitions joins cold neighbours as far as the RU/s allow; whatIf returns the same
+// result and changes nothing.
 func TestMergePartitions(t *testing.T) {
 	w, _ := clockWorld(t, nil)
 	c := w.dial()
@@ -363,7 +365,7 @@ func TestMergePartitions(t *testing.T) {
 			t.Errorf("%s: whatIf says %s, the merge %s", field, a, b)
 		}
 	}
-	if n := partitions(); n != 5 { // 42000 RU/s need five
+	if n := partitions(); n != 5 { // 42000 RU/s need five partitions
 		t.Errorf("%d partitions after it", n)
 	}
 	c.ok(`{create: "plain"}`)
@@ -380,8 +382,8 @@ func TestMergePartitions(t *testing.T) {
 	}
 }
 
-// A change stream that is throttled delivers empty pages instead of failing, and
-// loses nothing. Source: Azure Cosmos DB for MongoDB, "change-streams".
+// A throttled change stream returns empty pages instead of failing, and loses no events.
+// Source: Azure Cosmos DB for MongoDB, "change-streams".
 func TestThrottledChangeStream(t *testing.T) {
 	w, clock := clockWorld(t, nil)
 	c := w.dial()
@@ -420,7 +422,7 @@ func TestThrottledChangeStream(t *testing.T) {
 	}
 }
 
-// Every reply carries the charge where the parameter says so, or a comment asks.
+// Every reply contains the charge if the parameter is set, or if a comment requests it.
 func TestReplyCharge(t *testing.T) {
 	w, _ := clockWorld(t, nil)
 	c := w.dial()
@@ -449,7 +451,7 @@ func TestReplyCharge(t *testing.T) {
 	}
 }
 
-// MigrateThroughput goes between manual and autoscale, which updates do not.
+// MigrateThroughput changes between manual and autoscale, which updates cannot do.
 // Source: Azure Cosmos DB, "autoscale-faq".
 func TestMigrateThroughput(t *testing.T) {
 	w, _ := clockWorld(t, nil)
@@ -469,7 +471,7 @@ func TestMigrateThroughput(t *testing.T) {
 		{`{customAction: "MigrateThroughput", $db: "d", throughputType: "autoscale"}`, "100 1000"},
 		{`{customAction: "GetDatabase", $db: "d"}`, "100 1000"},
 		{`{customAction: "MigrateThroughput", $db: "d", throughputType: "manual"}`, "1000 0"},
-		{`{customAction: "MigrateThroughput", throughputType: "manual"}`, "2"}, // the database test has none
+		{`{customAction: "MigrateThroughput", throughputType: "manual"}`, "2"}, // the database test has no throughput
 		{`{customAction: "MigrateThroughput", collection: "none", throughputType: "manual"}`, "26"},
 		{`{customAction: "MigrateThroughput", collection: "c", throughputType: "serverless"}`, "2"},
 		{`{customAction: "MigrateThroughput", collection: "c"}`, "40414"},
@@ -485,8 +487,8 @@ func TestMigrateThroughput(t *testing.T) {
 	}
 }
 
-// An application's test stops the clock: the same requests are refused every time,
-// and a second passes when the test says so.
+// If an application's test stops the clock, the same requests are refused every time, and
+// a second passes when the test advances the clock.
 func TestClock(t *testing.T) {
 	clock := ratelimit.FollowClock(time.Now)
 	w := newWorldAt(t, nil, clock.Now, &ratelimit.Budgets{Clock: clock})
@@ -516,8 +518,9 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// The add-on of request units per minute is spent above the second's budget, unless
-// a request does without. Source: Azure Cosmos DB, "request-units-per-minute" (2017).
+// The add-on of request units per minute is spent above the second's budget, unless a
+// request declines it.
+// Source: Azure Cosmos DB, "request-units-per-minute" (2017).
 func TestPerMinute(t *testing.T) {
 	w, clock := clockWorld(t, nil)
 	c := w.dial()
@@ -538,12 +541,12 @@ func TestPerMinute(t *testing.T) {
 	}
 }
 
-// An account has so many databases and collections on the Cosmos address.
+// At the Cosmos address an account has a maximum number of databases and collections.
 // Source: Azure Cosmos DB, "concepts-limits".
 func TestAccountLimit(t *testing.T) {
 	w, _ := clockWorld(t, nil)
 	c := w.dial()
-	for i := range 499 { // and their database
+	for i := range 499 { // besides their database
 		c.ok(fmt.Sprintf(`{create: "c%d"}`, i))
 	}
 	strict := w.dialAs(command.TagCosmos)

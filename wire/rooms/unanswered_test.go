@@ -10,7 +10,8 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// unanswered is a server over a store that does not answer one commit, which takes effect or not.
+// unanswered returns a client of a server whose store can leave one commit undetermined; the
+// commit takes effect or not.
 func unanswered(t *testing.T) (*client, func(takesEffect bool)) {
 	store := faultkv.New(memkv.Open(memkv.Options{}), 1)
 	t.Cleanup(func() { store.Close() })
@@ -19,12 +20,12 @@ func unanswered(t *testing.T) (*client, func(takesEffect bool)) {
 	}
 }
 
-// hasLabel reports that a reply has a label.
+// hasLabel reports whether a reply has a label.
 func hasLabel(reply fmt.Stringer, label string) bool {
 	return strings.Contains(reply.String(), label)
 }
 
-// A retryable write whose commit is not answered may be sent again, and happens once.
+// A retryable write with an undetermined commit can be retried, and takes effect once.
 func TestUnansweredWrite(t *testing.T) {
 	c, unanswer := unanswered(t)
 	c.ok(`{insert: "c", documents: [{_id: 1, n: 0}]}`)
@@ -56,8 +57,8 @@ func TestUnansweredWrite(t *testing.T) {
 	}
 }
 
-// A transaction whose commit is not answered is committed or not, as a further
-// commitTransaction finds out.
+// A transaction with an undetermined commit is committed or not; a further commitTransaction
+// determines which.
 func TestUnansweredTransaction(t *testing.T) {
 	c, unanswer := unanswered(t)
 	c.ok(`{insert: "c", documents: [{_id: 0}]}`)

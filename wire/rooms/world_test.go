@@ -32,16 +32,16 @@ type world struct {
 	*Server
 	t     testing.TB
 	conns int64
-	tag   string // of the listener that dial reaches; "" for that of a mongos
+	tag   string // of the listener to which dial connects; "" for that of a mongos
 }
 
-// newWorld makes a server over a store; nil is a fresh one.
+// newWorld makes a server over a store; nil means a new store.
 func newWorld(t testing.TB, store storage.Store) *world {
 	t.Helper()
 	return newWorldAt(t, store, time.Now, &ratelimit.Budgets{})
 }
 
-// newWorldAt is newWorld with a clock and budgets of the test's.
+// newWorldAt is newWorld with a clock and budgets of the test.
 func newWorldAt(t testing.TB, store storage.Store, now func() time.Time, budgets *ratelimit.Budgets) *world {
 	t.Helper()
 	if store == nil {
@@ -81,7 +81,7 @@ type client struct {
 	id    int64
 	tag   string
 	state any
-	local bool // it comes from this machine
+	local bool // it connects from this machine
 	pool  wire.Pool
 }
 
@@ -96,7 +96,7 @@ func (w *world) dialAs(tag string) *client {
 	return c
 }
 
-// enter makes a user that of a connection.
+// enter logs a user in on a connection.
 func (w *world) enter(c *client, l *command.Login) {
 	p := c.state.(*command.Peer)
 	p.Login, p.User = l, l.User()
@@ -119,7 +119,7 @@ func (c *client) Close(error)       {}
 func (c *client) Outlive()          {}
 func (c *client) HangUpAfterReply() {}
 
-// Draining: the world has no server that stops.
+// Draining returns a context that never ends: the world has no server that stops.
 func (c *client) Draining() context.Context { return context.Background() }
 
 func (c *client) SetStranger(bool) {}
@@ -130,8 +130,8 @@ func (c *client) Agree(offered wire.Compressors) wire.Compressors {
 }
 func (c *client) TLS() *tls.ConnectionState { return nil }
 
-// send runs a command given as Extended JSON on the database test, unless it
-// says which, and returns the reply.
+// send runs a command given as Extended JSON, on the database test unless it has $db, and
+// returns the reply.
 func (c *client) send(ctx context.Context, flags wire.Flags, text string) (reply bson.Raw, more bool, err error) {
 	doc, err := ejson.Parse(text)
 	if err != nil {
@@ -158,7 +158,7 @@ func (c *client) send(ctx context.Context, flags wire.Flags, text string) (reply
 	return raw.Clone(), more, err
 }
 
-// run is send for commands that must be answered.
+// run is send for commands that must have a reply.
 func (c *client) run(text string) bson.Raw {
 	c.w.t.Helper()
 	r, _, err := c.send(c.w.t.Context(), 0, text)
@@ -185,7 +185,7 @@ func (c *client) code(text string) int64 {
 	return n
 }
 
-// at finds a value by dotted path.
+// at returns the value at a dotted path.
 func at(doc bson.Raw, path string) bson.Value {
 	v := doc.Value()
 	for name := range strings.SplitSeq(path, ".") {

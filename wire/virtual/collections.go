@@ -10,21 +10,22 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
-// Collection is a collection that is made up when it is read: the users, what a sharded
-// cluster keeps in its config database, told from the live catalog, and the like. A
-// collection of that name that somebody made takes its place.
+// Collection is a virtual collection, whose documents are computed when it is read: the
+// users, the config database of a sharded cluster, derived from the current catalog, and
+// others. If a client creates a collection of the same name, that one replaces it.
 // Manual: reference/config-database, reference/local-database.
 type Collection struct {
 	DB, Coll string
 	Docs     func() []bson.Raw
-	// WhenFilled leaves it out of listCollections while it has no documents.
+	// WhenFilled omits the collection from listCollections while it has no documents.
 	WhenFilled bool
-	// OfMembers has a member of a replica set list it, although it is in config, of which
-	// such a member has little.
+	// OfMembers makes a member of a replica set list the collection although it is in config,
+	// where such a member has few collections.
 	OfMembers bool
 }
 
-// Collections are the virtual collections of a server, beside the catalog of its cluster.
+// Collections are the virtual collections of a server, in addition to the catalog of its
+// cluster.
 type Collections struct {
 	Cluster *cluster.Cluster
 	rows    []Collection
@@ -36,8 +37,8 @@ func (v *Collections) Add(rows ...Collection) {
 	slices.SortFunc(v.rows, func(a, b Collection) int { return cmp.Or(cmp.Compare(a.DB, b.DB), cmp.Compare(a.Coll, b.Coll)) })
 }
 
-// All are the virtual collections in the order of their names, but system.views, which
-// each database has.
+// All returns the virtual collections in the order of their names, without system.views,
+// which each database has.
 func (v *Collections) All() []Collection { return v.rows }
 
 // find returns the row of a namespace, nil if it has none.
@@ -50,8 +51,8 @@ func (v *Collections) find(ns collection.Namespace) *Collection {
 	return nil
 }
 
-// Docs returns the documents of a virtual collection; ok is false when the
-// namespace is none. It is what a cluster reads in the place of such a collection.
+// Docs returns the documents of a virtual collection; ok is false if the namespace has
+// none. A cluster reads such collections by it.
 func (v *Collections) Docs(_ *cluster.Op, ns collection.Namespace) (docs []bson.Raw, ok bool) {
 	if ns.Coll == "system.views" {
 		return v.viewDocs(ns.DB)
@@ -62,8 +63,8 @@ func (v *Collections) Docs(_ *cluster.Op, ns collection.Namespace) (docs []bson.
 	return nil, false
 }
 
-// IsDerived reports a namespace without documents of its own, a view or a
-// virtual collection: reads of it are aggregations.
+// IsDerived reports whether the namespace is a view or a virtual collection, which have no
+// stored documents: reads of it are aggregations.
 func (v *Collections) IsDerived(ns collection.Namespace) bool {
 	if coll := v.Cluster.Catalog.Peek().Collection(ns); coll != nil {
 		return coll.IsView()
@@ -71,8 +72,8 @@ func (v *Collections) IsDerived(ns collection.Namespace) bool {
 	return v.Is(ns) || v.Cluster.Catalog.Peek().Series(ns) != nil
 }
 
-// Is reports a namespace that is made up, so that reads of it go the way
-// of views.
+// Is reports whether the namespace is a virtual collection; reads of it are processed like
+// reads of views.
 func (v *Collections) Is(ns collection.Namespace) bool {
 	if ns.Coll == "system.views" {
 		return v.Cluster.Catalog.Peek().Collection(ns) == nil && v.HasViews(ns.DB)
@@ -80,8 +81,8 @@ func (v *Collections) Is(ns collection.Namespace) bool {
 	return v.find(ns) != nil && v.Cluster.Catalog.Peek().Collection(ns) == nil
 }
 
-// Names lists the virtual collections of a database that listCollections shows; member says
-// that the server is shown as a member of a replica set.
+// Names lists the virtual collections of a database that listCollections shows; member
+// means that the server appears as a member of a replica set.
 func (v *Collections) Names(db string, member bool) (names []string) {
 	for _, row := range v.rows {
 		switch {
@@ -95,12 +96,13 @@ func (v *Collections) Names(db string, member bool) (names []string) {
 	return names
 }
 
-// HasViews reports a database with views.
+// HasViews reports whether the database has views.
 func (v *Collections) HasViews(db string) bool {
 	return slices.ContainsFunc(v.Cluster.Catalog.Peek().Collections(db), (*catalog.Collection).IsView)
 }
 
-// viewDocs is <db>.system.views. Manual: core/views.
+// viewDocs returns the documents of <db>.system.views.
+// Manual: core/views.
 func (v *Collections) viewDocs(db string) (docs []bson.Raw, ok bool) {
 	for _, coll := range v.Cluster.Catalog.Peek().Collections(db) {
 		if !coll.IsView() {

@@ -1,4 +1,4 @@
-// Package virtual has what is made up when it is read: collections that tell of the server
-// and its cluster, and the documents of the stages that do. The rooms that know the
-// answers add the rows.
+// Package virtual has collections whose documents are computed when they are read, about
+// the server and its cluster, and the documents of aggregation stages about them. The
+// packages of commands add the rows.
 package virtual
