@@ -1,6 +1,6 @@
-// Package faultkv wraps a store and makes it misbehave as the contract of package
-// storage allows, by rule: conflicts, commits of unknown outcome, lost snapshots,
-// full disks, delays. Tests put it under code that must cope.
+// Package faultkv wraps a store and injects faults that the contract of package storage
+// allows, by rules: conflicts, undetermined commits, lost snapshots, full disks, delays.
+// Tests use it under code that has to handle them.
 package faultkv
 
 import (
@@ -30,43 +30,44 @@ const (
 // Rule makes some calls of one kind fail or wait.
 type Rule struct {
 	Op          Op
-	Skip        int           // this many calls are spared first
-	Times       int           // then it strikes so often; 0 = without end
-	Probability float64       // of striking at a call; 0 = always
+	Skip        int           // skip the first Skip calls
+	Times       int           // affect this many calls, then no more; 0 = no limit
+	Probability float64       // probability to affect a call; 0 = always
 	Delay       time.Duration // waited before the call, or until its context ends
 	Err         error         // returned; nil = only the delay
 
-	// Named lets only a Begin or Snapshot count that names the time it wants: a store
+	// Named limits the rule to Begin and Snapshot calls with a given timestamp: a store
 	// always has its newest state.
 	Named bool
 
-	// Key and Unless, if not nil, let only commits count that write a key that Key is true
-	// of, and none that Unless is true of: where there is one writer at a time nothing
-	// conflicts.
+	// Key and Unless, if not nil, limit the rule to commits that write a key for which Key
+	// is true, and none for which Unless is true: keys with one writer at a time never
+	// conflict.
 	Key, Unless func(key []byte) bool
 
-	// After does the call first and then returns Err: with ErrUndetermined a
-	// commit that happened although its caller is told that nobody knows. Without
-	// After the commit is abandoned.
+	// After executes the call and then returns Err. With ErrUndetermined, the commit has
+	// then happened although the caller gets an unknown outcome. Without After the commit
+	// is abandoned.
 	After bool
 }
 
-// Conflict refuses commits with a probability, as the following rules do theirs.
+// Conflict makes commits fail with ErrConflict, with probability p. The functions below
+// return similar rules.
 func Conflict(p float64) Rule {
 	return Rule{Op: Commit, Probability: p, Err: storage.ErrConflict}
 }
 
-// UnknownDone commits and says ErrUndetermined.
+// UnknownDone commits and returns ErrUndetermined.
 func UnknownDone(p float64) Rule {
 	return Rule{Op: Commit, Probability: p, Err: storage.ErrUndetermined, After: true}
 }
 
-// UnknownLost does not commit and says ErrUndetermined.
+// UnknownLost does not commit and returns ErrUndetermined.
 func UnknownLost(p float64) Rule {
 	return Rule{Op: Commit, Probability: p, Err: storage.ErrUndetermined}
 }
 
-// OldSnapshot refuses to open snapshots.
+// OldSnapshot makes Snapshot fail with ErrSnapshotTooOld.
 func OldSnapshot(p float64) Rule {
 	return Rule{Op: Snapshot, Probability: p, Err: storage.ErrSnapshotTooOld}
 }
@@ -81,21 +82,21 @@ type Store struct {
 	calls [opCount]int
 }
 
-// active is a rule and what it has done.
+// active is a rule with its counters.
 type active struct {
 	Rule
 	seen, struck int
 }
 
-// New wraps s; the seed decides where probabilities strike. Closing the result
-// closes s.
+// New wraps s; the seed determines which calls rules with a probability affect. Closing
+// the result closes s.
 func New(s storage.Store, seed uint64, rules ...Rule) *Store {
 	f := &Store{Store: s, rng: rand.New(rand.NewPCG(seed, 0))}
 	f.SetRules(rules...)
 	return f
 }
 
-// SetRules replaces the rules; counts start anew.
+// SetRules replaces the rules and resets their counters.
 func (f *Store) SetRules(rules ...Rule) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -105,7 +106,7 @@ func (f *Store) SetRules(rules ...Rule) {
 	}
 }
 
-// Struck is how many calls of a kind the rules made fail or wait.
+// Struck returns the number of calls of a kind that the rules made fail or wait.
 func (f *Store) Struck(op Op) (n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -117,24 +118,25 @@ func (f *Store) Struck(op Op) (n int) {
 	return n
 }
 
-// Calls is how many calls of a kind were made.
+// Calls returns the number of calls of a kind.
 func (f *Store) Calls(op Op) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.calls[op]
 }
 
-// call is one call, as far as rules ask about it.
+// call describes a call for the rules.
 type call struct {
 	op    Op
-	named bool              // it names the time it wants
+	named bool              // it has a timestamp
 	wrote map[*active]wrote // what the transaction has written
 }
 
-// wrote is what a transaction has written, as far as a rule asks about it.
+// wrote records for a rule which keys a transaction has written: key if Key was true for
+// one, unless if Unless was.
 type wrote struct{ key, unless bool }
 
-// concerns reports that a rule is about a call.
+// concerns reports whether a rule applies to a call.
 func (r *active) concerns(c call) bool {
 	w := c.wrote[r]
 	return r.Op == c.op && (c.named || !r.Named) && (w.key || r.Key == nil) && !w.unless
@@ -254,7 +256,7 @@ type txn struct {
 // Snapshot implements storage.Txn.
 func (t *txn) Snapshot() storage.Reader { return &reader{Reader: t.Txn.Snapshot(), f: t.f} }
 
-// write strikes at a write and remembers what rules ask of its key.
+// write applies the rules to a write, and records for them which keys were written.
 func (t *txn) write(key []byte) error {
 	if _, err := t.f.strike(context.Background(), call{op: Set}); err != nil {
 		return err

@@ -95,7 +95,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestKey: a rule may be for commits that write some keys.
+// TestKey: a rule may be limited to commits that write some keys.
 func TestKey(t *testing.T) {
 	f := New(&stub{}, 1, Rule{Op: Commit, Err: storage.ErrConflict,
 		Key: func(key []byte) bool { return key[0] == 'a' }, Unless: func(key []byte) bool { return key[0] == 'u' }})

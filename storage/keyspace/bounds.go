@@ -3,9 +3,9 @@ package keyspace
 import "github.com/cantledb/cantle/storage"
 
 // Bounds is an interval of keystrings. Each end is the keystrings of the leading
-// values, of all fields or of fewer, and speaks of every entry that begins with
-// them: closed takes them all in, open leaves them all out. An empty end is
-// unbounded. The zero value is everything.
+// values, of all fields or of fewer, and applies to every entry that begins with
+// them: a closed end includes all of these, an open end excludes all. An empty end
+// is unbounded. The zero value is everything.
 //
 // An end is never made inclusive by appending a byte: what follows the values in
 // an entry is a position, whose bytes are arbitrary.
@@ -14,7 +14,7 @@ type Bounds struct {
 	LoOpen, HiOpen bool
 }
 
-// Point is the entries that begin with exactly these values.
+// Point returns the bounds of the entries that begin with exactly these values.
 func Point(values []byte) Bounds { return Bounds{Lo: values, Hi: values} }
 
 // under returns the bounds as a range of keys below prefix.
@@ -31,7 +31,8 @@ func (b Bounds) under(prefix []byte) storage.Range {
 	return storage.Range{Start: start, End: end}
 }
 
-// PrefixRange is all keys that begin with prefix. It aliases prefix.
+// PrefixRange returns the range of all keys that begin with prefix. It aliases
+// prefix.
 func PrefixRange(prefix []byte) storage.Range {
 	return storage.Range{Start: prefix, End: PrefixEnd(append([]byte(nil), prefix...))}
 }

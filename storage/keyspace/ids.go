@@ -6,14 +6,14 @@ import (
 	"math"
 )
 
-// CollectionID names a collection for ever; a dropped one is not reused.
+// CollectionID identifies a collection; it is never reused.
 type CollectionID uint64
 
-// IndexID names an index within its collection; never reused within it.
+// IndexID identifies an index within its collection; it is never reused within it.
 type IndexID uint32
 
-// PartitionID names one generation of index entries of one shard within its
-// collection; never reused within it.
+// PartitionID identifies one generation of index entries of one shard within its
+// collection; it is never reused within it.
 type PartitionID uint32
 
 // Hash is the first eight bytes of a position: all of one under a hashed shard

@@ -6,11 +6,11 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// entryValuesAt is where the keystrings of the values begin in an entry's key.
+// entryValuesAt is the offset of the keystrings of the values in an entry's key.
 const entryValuesAt = 1 + 8 + 4 + 4
 
-// AppendEntryPrefix appends what all entries of a partition of an index begin
-// with. A caller that builds many keys keeps it and appends to a copy.
+// AppendEntryPrefix appends the common prefix of all entries of a partition of an index. A
+// caller that builds many keys keeps the prefix and appends to a copy.
 func AppendEntryPrefix(dst []byte, c CollectionID, ix IndexID, p PartitionID) []byte {
 	return binary.BigEndian.AppendUint32(appendIndex(dst, c, ix), uint32(p))
 }
@@ -56,8 +56,8 @@ func AppendUniqueValue(dst []byte, h Hash, id, typeBits []byte) []byte {
 // a negative number if there is none.
 type Skipper func(b []byte) int
 
-// SplitEntry takes the key of a non-unique entry over so many fields apart;
-// values and id alias key.
+// SplitEntry splits the key of a non-unique entry with so many fields; values and id alias
+// key.
 func SplitEntry(key []byte, fields int, skip Skipper) (values []byte, h Hash, id []byte, ok bool) {
 	if len(key) < entryValuesAt || key[0] != familyIndex {
 		return nil, 0, nil, false
@@ -70,8 +70,8 @@ func SplitEntry(key []byte, fields int, skip Skipper) (values []byte, h Hash, id
 	return rest[:n], Hash(binary.BigEndian.Uint64(rest[n:])), rest[n+hashLen:], true
 }
 
-// SplitEntryAt is SplitEntry for a caller that knows how long the values are,
-// for instance because it looks at entries of one value only.
+// SplitEntryAt is SplitEntry for a caller that has the length of the values, for instance
+// because it reads entries of one value only.
 func SplitEntryAt(key []byte, valuesLen int) (h Hash, id []byte, ok bool) {
 	n := entryValuesAt + valuesLen
 	if len(key) <= n+hashLen || key[0] != familyIndex {
@@ -88,8 +88,8 @@ func SplitUnique(key []byte) (values []byte, ok bool) {
 	return key[entryValuesAt:], true
 }
 
-// SplitUniqueValue takes the stored value of a unique entry apart, of whose id so
-// many keystrings are part; id and typeBits alias value.
+// SplitUniqueValue splits the stored value of a unique entry. The id consists of parts
+// keystrings; id and typeBits alias value.
 func SplitUniqueValue(value []byte, parts int, skip Skipper) (h Hash, id, typeBits []byte, ok bool) {
 	if len(value) <= hashLen {
 		return 0, nil, nil, false
@@ -111,7 +111,7 @@ func EntryTypeBits(value []byte) []byte {
 	return value
 }
 
-// EntryOwner returns what an entry's key begins with, of either form.
+// EntryOwner returns the collection, index and partition of an entry's key, of either form.
 func EntryOwner(key []byte) (c CollectionID, ix IndexID, p PartitionID, ok bool) {
 	if len(key) < entryValuesAt || key[0] != familyIndex {
 		return 0, 0, 0, false
@@ -136,24 +136,24 @@ func skipMany(b []byte, n int, skip Skipper) int {
 	return at
 }
 
-// AllIndexes are the entries of all indexes of all collections.
+// AllIndexes returns the range of the entries of all indexes of all collections.
 func AllIndexes() storage.Range { return PrefixRange([]byte{familyIndex}) }
 
-// CollectionIndexRange is the entries of all indexes of a collection.
+// CollectionIndexRange returns the range of the entries of all indexes of a collection.
 func CollectionIndexRange(c CollectionID) storage.Range { return PrefixRange(appendIndexes(nil, c)) }
 
-// IndexRange is all entries of an index, over all partitions.
+// IndexRange returns the range of all entries of an index, over all partitions.
 func IndexRange(c CollectionID, ix IndexID) storage.Range {
 	return PrefixRange(appendIndex(nil, c, ix))
 }
 
-// PartitionRange is all entries of a partition of an index.
+// PartitionRange returns the range of all entries of a partition of an index.
 func PartitionRange(c CollectionID, ix IndexID, p PartitionID) storage.Range {
 	return PrefixRange(AppendEntryPrefix(nil, c, ix, p))
 }
 
-// EntryRange is the entries of a partition, of either form, whose values lie
-// within b.
+// EntryRange returns the range of the entries of a partition, of either form, whose values
+// lie within b.
 func EntryRange(c CollectionID, ix IndexID, p PartitionID, b Bounds) storage.Range {
 	return b.under(AppendEntryPrefix(nil, c, ix, p))
 }

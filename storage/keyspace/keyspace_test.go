@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// skip1 stands in for keystring: a value is a length byte 05.. and the bytes.
+// skip1 replaces keystring: a value is a length byte 05.. and the bytes.
 func skip1(b []byte) int { return int(b[0]-5) + 1 }
 
 func val(s string) []byte { return append([]byte{byte(5 + len(s))}, s...) }

@@ -16,16 +16,16 @@ type MetaKind byte
 const (
 	MetaCollection  MetaKind = 'c' // catalog entry, by id
 	MetaDatabase    MetaKind = 'd' // catalog entry, by name
-	MetaHistory     MetaKind = 'h' // what partitions did, by time
-	MetaJob         MetaKind = 'j' // background work and its progress
+	MetaHistory     MetaKind = 'h' // history of the load of partitions, by time
+	MetaJob         MetaKind = 'j' // background jobs and their progress
 	MetaCounter     MetaKind = 'n' // id generators and statistics
-	MetaQuota       MetaKind = 'q' // what servers over one store need of budgets, by server
+	MetaQuota       MetaKind = 'q' // what each server needs of shared budgets, by server
 	MetaRole        MetaKind = 'r'
 	MetaSetting     MetaKind = 's' // server-wide settings and identity
 	MetaTransaction MetaKind = 't' // retryable-write and transaction records, by session
 	MetaUser        MetaKind = 'u'
 	MetaVersion     MetaKind = 'v' // catalog version
-	MetaSurvey      MetaKind = 'y' // what servers over one store ask each other, and answers
+	MetaSurvey      MetaKind = 'y' // calls between servers, and their answers
 )
 
 // AppendMeta appends the key of a metadata value.
@@ -33,15 +33,16 @@ func AppendMeta(dst []byte, kind MetaKind, name []byte) []byte {
 	return append(append(dst, familyMeta, byte(kind)), name...)
 }
 
-// MetaRange is all keys of a kind.
+// MetaRange returns the range of all keys of a kind.
 func MetaRange(kind MetaKind) storage.Range { return PrefixRange([]byte{familyMeta, byte(kind)}) }
 
-// MetaPrefixRange is all keys of a kind whose name begins with prefix.
+// MetaPrefixRange returns the range of all keys of a kind whose name begins with
+// prefix.
 func MetaPrefixRange(kind MetaKind, prefix []byte) storage.Range {
 	return PrefixRange(AppendMeta(nil, kind, prefix))
 }
 
-// SplitMeta takes a metadata key apart; name aliases key.
+// SplitMeta splits a metadata key; name aliases key.
 func SplitMeta(key []byte) (kind MetaKind, name []byte, ok bool) {
 	if len(key) < 2 || key[0] != familyMeta {
 		return 0, nil, false

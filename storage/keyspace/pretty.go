@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// Pretty prints a key for people: debugging, logs, the inspect command. What it
-// cannot take apart without a keystring decoder stays hexadecimal.
+// Pretty formats a key for people: debugging, logs, the inspect command. Parts that
+// need a keystring decoder stay hexadecimal.
 func Pretty(key []byte) string {
 	if kind, name, ok := SplitMeta(key); ok {
 		return fmt.Sprintf("m/%c/%s", kind, printable(name))

@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// recordIDAt is where the keystring of _id begins in a record key.
+// recordIDAt is the offset of the keystring of _id in a record key.
 const recordIDAt = 1 + 8 + hashLen
 
 // AppendRecord appends the key of a document; id is the keystring of its _id,
@@ -22,7 +22,7 @@ func appendRecords(dst []byte, c CollectionID) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, familyRecord), uint64(c))
 }
 
-// SplitRecord takes a record key apart; id aliases key.
+// SplitRecord splits a record key; id aliases key.
 func SplitRecord(key []byte) (c CollectionID, h Hash, id []byte, ok bool) {
 	if len(key) <= recordIDAt || key[0] != familyRecord {
 		return 0, 0, nil, false
@@ -30,7 +30,7 @@ func SplitRecord(key []byte) (c CollectionID, h Hash, id []byte, ok bool) {
 	return CollectionID(binary.BigEndian.Uint64(key[1:])), Hash(binary.BigEndian.Uint64(key[9:])), key[recordIDAt:], true
 }
 
-// CollectionOf is the collection of a document's or an index entry's key.
+// CollectionOf returns the collection of a document's or an index entry's key.
 func CollectionOf(key []byte) (CollectionID, bool) {
 	if len(key) < 1+8 || key[0] != familyRecord && key[0] != familyIndex {
 		return 0, false
@@ -38,14 +38,15 @@ func CollectionOf(key []byte) (CollectionID, bool) {
 	return CollectionID(binary.BigEndian.Uint64(key[1:])), true
 }
 
-// RecordRange is all documents of a collection.
+// RecordRange returns the range of all documents of a collection.
 func RecordRange(c CollectionID) storage.Range { return PrefixRange(appendRecords(nil, c)) }
 
-// AllRecords are the documents of all collections.
+// AllRecords returns the range of the documents of all collections.
 func AllRecords() storage.Range { return PrefixRange([]byte{familyRecord}) }
 
-// RecordSpan is the documents from one position up to another, which is left out.
-// An empty lo is the beginning of the collection, an empty hi its end.
+// RecordSpan returns the range of the documents from position lo to position hi,
+// which is excluded. An empty lo is the beginning of the collection, an empty hi
+// its end.
 func RecordSpan(c CollectionID, lo, hi []byte) storage.Range {
 	r := RecordRange(c)
 	r.Start = append(r.Start, lo...)
@@ -55,8 +56,8 @@ func RecordSpan(c CollectionID, lo, hi []byte) storage.Range {
 	return r
 }
 
-// RecordHashRange is the documents of a collection with lo <= hash <= hi.
-// HashMin, HashMax gives them all.
+// RecordHashRange returns the range of the documents of a collection with lo <=
+// hash <= hi. HashMin and HashMax give all documents.
 func RecordHashRange(c CollectionID, lo, hi Hash) storage.Range {
 	return storage.Range{
 		Start: lo.Append(appendRecords(nil, c)),
@@ -64,8 +65,8 @@ func RecordHashRange(c CollectionID, lo, hi Hash) storage.Range {
 	}
 }
 
-// RecordIDRange is the documents at one hash whose id lies within b. On an
-// unsharded collection (hash HashMin) it is the _id index.
+// RecordIDRange returns the range of the documents at one hash whose id lies within
+// b. On an unsharded collection (hash HashMin) it is the _id index.
 func RecordIDRange(c CollectionID, h Hash, b Bounds) storage.Range {
 	return b.under(h.Append(appendRecords(nil, c)))
 }

@@ -8,20 +8,20 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// A topic is something that each of several processes over one store keeps in memory beside
-// the catalog: users, settings. Who changes it touches it in the same transaction, and the others
-// load it again.
+// A topic is data besides the catalog that each server over one store keeps in memory: users,
+// settings. A transaction that changes such data also touches the topic, and the peers then load
+// the data again.
 const (
-	// ChangePrefix begins the names of all notes of changes, of the kind MetaVersion.
+	// ChangePrefix is the prefix of the names of all notes of changes, of the kind MetaVersion.
 	ChangePrefix = "change."
 	topicPrefix  = ChangePrefix + "topic."
 )
 
-// TopicKey is the key of the note that a topic has changed.
+// TopicKey returns the key of the note that a topic has changed.
 func TopicKey(topic string) []byte { return AppendMeta(nil, MetaVersion, []byte(topicPrefix+topic)) }
 
-// TouchTopic notes in a transaction that a topic has changed, where other processes use the
-// store; two such transactions at the same time conflict.
+// TouchTopic records in a transaction that a topic has changed, if the store is shared; two such
+// transactions at the same time conflict.
 func TouchTopic(ctx context.Context, s storage.Store, t storage.Txn, topic string) error {
 	if storage.AsShared(s) == nil {
 		return nil

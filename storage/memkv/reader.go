@@ -88,11 +88,11 @@ func (v *view) Close() {
 	v.s.mu.Unlock()
 }
 
-// iterator finds each next key anew, so the store may change under it.
+// iterator searches for each next key, so the store may change meanwhile.
 type iterator struct {
 	v              *view
 	start, end     string
-	bounded        bool // end counts
+	bounded        bool // end is valid
 	reverse        bool
 	started, ended bool
 	key            string
@@ -129,7 +129,7 @@ func (i *iterator) Seek(key []byte) bool {
 	return i.from(k, true)
 }
 
-// from stands on the first visible key at or beyond k; beyond it if not inclusive.
+// from moves to the first visible key at or beyond k; beyond k if not inclusive.
 func (i *iterator) from(k string, inclusive bool) bool {
 	s := i.v.s
 	s.mu.Lock()

@@ -16,11 +16,11 @@ import (
 
 // Options are the settings of a store.
 type Options struct {
-	// Clock gives timestamps their seconds; nil = they count from 1.
+	// Clock gives timestamps their seconds; nil = timestamps count from 1.
 	Clock func() time.Time
 }
 
-// bounds are those of one transaction.
+// bounds limit one transaction.
 var bounds = writebuf.Bounds{Txn: 256 << 20, Value: 64 << 20}
 
 // store implements storage.Store.
@@ -74,7 +74,8 @@ func (s *store) clock() storage.Timestamp {
 	return storage.MakeTimestamp(uint32(s.o.Clock().Unix()), 1)
 }
 
-// lock takes the mutex for a call. Errors: ErrClosed, ctx.Err(), not holding it.
+// lock checks the context and locks the mutex. Errors: ErrClosed, ctx.Err(); then
+// the mutex is not locked.
 func (s *store) lock(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -141,7 +142,7 @@ func (s *store) release(ts storage.Timestamp) {
 	}
 }
 
-// at is the value of a key in a snapshot, nil if absent; mu is held.
+// at returns the value of a key in a snapshot, nil if absent; mu is held.
 func (s *store) at(key string, ts storage.Timestamp) []byte {
 	vs := s.versions[key]
 	for i := len(vs) - 1; i >= 0; i-- {
@@ -152,7 +153,7 @@ func (s *store) at(key string, ts storage.Timestamp) []byte {
 	return nil
 }
 
-// put adds a version and drops those nobody can read; mu is held.
+// put adds a version and drops those that no reader can see; mu is held.
 func (s *store) put(key string, ts storage.Timestamp, value []byte) {
 	vs, known := s.versions[key]
 	if !known {
@@ -169,7 +170,8 @@ func (s *store) put(key string, ts storage.Timestamp, value []byte) {
 	s.versions[key] = append(slices.Clip(vs), version{ts, value})
 }
 
-// next starts a commit with a number of log records; mu is held.
+// next returns the timestamp of a commit with a number of log records, and counts
+// the commit; mu is held.
 func (s *store) next(records int) storage.Timestamp {
 	s.latest = max(s.latest+1, s.clock()) + storage.Timestamp(max(records, 1)-1)
 	s.commits++

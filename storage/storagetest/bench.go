@@ -13,9 +13,9 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Benchmarks measures the operations the server is made of, single and with 64
-// goroutines. Judge by cpu-µs/op (user and system time of the process): it hardly
-// depends on what else the machine does.
+// Benchmarks measures the operations of which the server consists, with one and
+// with 64 goroutines. Compare cpu-µs/op (user and system time of the process),
+// which hardly depends on the load of the machine.
 func Benchmarks(b *testing.B, open Open) {
 	for _, n := range []int{1, 64} {
 		b.Run(fmt.Sprintf("insert-synced/%d", n), func(b *testing.B) { insert(b, open, n, storage.Synced) })
@@ -28,14 +28,14 @@ func Benchmarks(b *testing.B, open Open) {
 	b.Run("scan", func(b *testing.B) { scan(b, open) })
 }
 
-// benchKey is a record key with a scattered position.
+// benchKey appends a record key with a scattered position.
 func benchKey(dst []byte, i uint64) []byte {
 	dst = append(dst, "r\x00\x00\x00\x00\x00\x00\x00\x01"...)
 	dst = binary.BigEndian.AppendUint64(dst, i*0x9E3779B97F4A7C15)
 	return binary.BigEndian.AppendUint64(append(dst, 0x40), i)
 }
 
-// benchValue is 1 KiB, half of it compressible.
+// benchValue returns 1 KiB, half of it compressible.
 func benchValue() []byte {
 	v := make([]byte, 1024)
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -25,7 +25,7 @@ func Conformance(t *testing.T, open Open) {
 	}
 }
 
-// conformance lists the sentences.
+// conformance lists the sentences of the contract.
 var conformance = []struct {
 	name string
 	run  func(e env)
@@ -141,7 +141,7 @@ func (e env) conflict(t storage.Txn) {
 	e.is(err, storage.ErrConflict)
 }
 
-// get is the value or "".
+// get returns the value, or "" if there is none.
 func (e env) get(r storage.Reader, key string) string {
 	e.t.Helper()
 	v, err := r.Get(e.ctx, []byte(key), nil)
@@ -161,7 +161,7 @@ func (e env) want(r storage.Reader, pairs ...string) {
 	}
 }
 
-// scan is "k=v k=v …" of a range.
+// scan returns a range as "k=v k=v …".
 func (e env) scan(r storage.Reader, start, end string, reverse bool) string {
 	e.t.Helper()
 	rg := storage.Range{Start: []byte(start)}

@@ -48,7 +48,7 @@ func nowIsNotBefore(e env) {
 	}
 }
 
-// log is "ts:rec ts:rec …" of a stream.
+// log returns the records of a stream as "ts:rec ts:rec …".
 func (e env) log(stream string, after storage.Timestamp) string {
 	e.t.Helper()
 	var out []byte
@@ -89,8 +89,8 @@ func logOrder(e env) {
 	e.equal(e.log("", 0), "")
 }
 
-// logOwn: each record has a timestamp of its own, above the commits before and not
-// above that of its commit, whatever stream it is in.
+// logOwn checks that each record has a timestamp of its own, above all earlier
+// commits and at most that of its commit, in any stream.
 func logOwn(e env) {
 	before := e.put("a", "1")
 	ts := e.logged(storage.Synced, "s", "1", "s", "2", "t", "3", "s", "4")
@@ -114,7 +114,7 @@ func logResumes(e env) {
 	next, err := e.s.ReadLog(e.ctx, []byte("s"), 0, func(_, _ storage.Timestamp, _ []byte) bool { n++; return n < 4 })
 	e.check(err)
 	e.equal(next, ts-1)
-	e.equal(e.log("s", next), fmt.Sprintf("%d:3 %d:4", ts, ts)) // the commit in hand comes whole again
+	e.equal(e.log("s", next), fmt.Sprintf("%d:3 %d:4", ts, ts)) // the current commit is repeated from its first record
 	next, err = e.s.ReadLog(e.ctx, []byte("s"), 0, func(_, _ storage.Timestamp, _ []byte) bool { return true })
 	e.check(err)
 	e.equal(next, e.s.Durable())
@@ -162,7 +162,7 @@ func logDurable(e env) {
 		return true
 	})
 	e.check(err)
-	e.check(e.s.WaitLog(e.ctx, ts-1)) // the background sync comes
+	e.check(e.s.WaitLog(e.ctx, ts-1)) // the background sync makes the commit durable
 	e.equal(e.log("s", 0), fmt.Sprintf("%d:1", ts))
 }
 
@@ -199,7 +199,8 @@ func truncateLog(e env) {
 	_, err := e.s.ReadLog(e.ctx, []byte("s"), ts1, func(_, _ storage.Timestamp, _ []byte) bool { return true })
 	e.is(err, storage.ErrLogTruncated)
 	e.equal(e.log("other", 0), fmt.Sprintf("%d:1", ts1))
-	// What drops nothing, or nothing that a reader has not read, loses nothing.
+	// A truncation of nothing, or of records that a reader has read already, loses
+	// nothing.
 	e.put("a", "1")
 	last := e.logged(storage.Synced, "other", "2")
 	e.check(e.s.TruncateLog(e.ctx, []byte("s"), last))

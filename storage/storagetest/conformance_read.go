@@ -156,8 +156,8 @@ func iterKeepsSnapshot(e env) {
 	r.Close()
 }
 
-// iterResumed: an iterator goes on after the context has ended under which it was opened, once it has
-// another one, or if it never waits.
+// iterResumed checks that an iterator whose context has ended continues with another context; or
+// without one, if it never waits.
 func iterResumed(e env) {
 	const rows = 2000
 	t := e.begin(storage.TxnOptions{})
@@ -220,12 +220,12 @@ func deleteRange(e env) {
 	e.equal(e.log("s", 0), fmt.Sprintf("%d:kept", ts))
 }
 
-// collector is an engine that removes ranges when it collects garbage.
+// collector is an engine that destroys deleted ranges when it collects garbage.
 type collector interface {
 	Collect(ctx context.Context) error
 }
 
-// deleteRange removes a range, and sees to it that it is done.
+// deleteRange deletes a range, and makes sure that it is destroyed.
 func (e env) deleteRange(r storage.Range) {
 	e.t.Helper()
 	e.check(e.s.DeleteRange(e.ctx, r))

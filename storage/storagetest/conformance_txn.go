@@ -149,7 +149,7 @@ func beginInThePast(e env) {
 
 func unknownTimestamps(e env) {
 	ts := e.put("a", "1")
-	later := ts + storage.MakeTimestamp(10, 0) // an oracle's times pass while nothing is written
+	later := ts + storage.MakeTimestamp(10, 0) // timestamps of an oracle increase while nothing is written
 	_, err := e.s.Snapshot(e.ctx, later)
 	e.is(err, storage.ErrSnapshotTooOld)
 	_, err = e.s.Begin(e.ctx, storage.TxnOptions{At: later})
@@ -225,7 +225,7 @@ func snapshotOfTxn(e env) {
 		its = append(its, it)
 	}
 	sp := t.Savepoint()
-	for i := range 300 { // the buffer splits its blocks
+	for i := range 300 { // so that the buffer splits its blocks
 		e.sets(t, fmt.Sprintf("aa%03d", i), "later", fmt.Sprintf("dd%03d", i), "later")
 	}
 	t.RollbackTo(sp)

@@ -4,5 +4,5 @@ package storagetest
 
 import "time"
 
-// cpuTime is not known here; the metric reads 0.
+// cpuTime is not available here; the metric is 0.
 func cpuTime() time.Duration { return 0 }

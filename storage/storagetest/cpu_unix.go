@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// cpuTime is the user and system time this process has used.
+// cpuTime returns the user and system time that this process has used.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -14,19 +14,19 @@ import (
 
 // Disk is a store's disk in a crash test.
 type Disk interface {
-	// Open opens the store that lies on the disk.
+	// Open opens the store on the disk.
 	Open(tb testing.TB) storage.Store
 	// Cut returns the disk as a power cut at this moment might leave it: synced
-	// data is there, of the rest a share of keepPercent chosen by rng. The old
-	// disk may be written on; nobody looks at it again.
+	// data are there, and of the other data keepPercent percent, chosen by rng. The
+	// old disk may still be written to; it is not read any more.
 	Cut(rng *rand.Rand, keepPercent int) Disk
 }
 
 // Crash runs rounds of: concurrent transactions, a power cut in their midst,
-// reopening, checking. A transaction writes two keys and a log record with the
-// same content. Checked: every acknowledged Synced commit is there, and every
-// durable one; no commit is there in part; the log has no gap, that is if one
-// commit is there, all before it are; timestamps go on rising.
+// reopening, checking. A transaction writes two keys and a log record with the same
+// content. Checked: every acknowledged Synced commit is there, and every durable
+// one; no commit is there in part; the log has no gap: if a commit is there, all
+// earlier ones are; timestamps still increase.
 func Crash(t *testing.T, disk Disk, rounds int, seed uint64) {
 	c := &crash{t: t, rng: rand.New(rand.NewPCG(seed, 7))}
 	for round := range rounds {
@@ -42,7 +42,7 @@ type crash struct {
 	t    *testing.T
 	rng  *rand.Rand
 	base storage.Timestamp // after the last reopening
-	kept int               // records in the log by then
+	kept int               // records in the log then
 }
 
 const (
@@ -110,7 +110,7 @@ func (c *crash) round(disk Disk, round int) Disk {
 	return after
 }
 
-// crashWrite puts content under two keys and into the log.
+// crashWrite writes content under two keys and to the log.
 func crashWrite(ctx context.Context, s storage.Store, key int, content string, d storage.Durability) (storage.Timestamp, error) {
 	tx, err := s.Begin(ctx, storage.TxnOptions{})
 	if err != nil {
@@ -125,7 +125,7 @@ func crashWrite(ctx context.Context, s storage.Store, key int, content string, d
 }
 
 // verify reads the disk after the cut. must is the newest timestamp that was
-// durable before it; made the commits of the round.
+// durable before the cut; made holds the commits of the round.
 func (c *crash) verify(disk Disk, made map[storage.Timestamp]bool, must storage.Timestamp) {
 	s := disk.Open(c.t)
 	defer func() {
@@ -147,7 +147,7 @@ func (c *crash) verify(disk Disk, made map[storage.Timestamp]bool, must storage.
 	}); err != nil {
 		c.t.Errorf("ReadLog: %v", err)
 	}
-	expect := c.kept // records up to last, if there is no gap
+	expect := c.kept // number of records up to last, if there is no gap
 	for ts := range made {
 		if ts <= max(last, must) {
 			expect++

@@ -21,7 +21,7 @@ func openPebble(tb testing.TB) storage.Store {
 	return s
 }
 
-// TestFaultyStores: the nemesis's promises hold over conflicts, lost answers,
+// TestFaultyStores: the checks of Nemesis hold under conflicts, lost answers,
 // refused snapshots and delays; without rules the wrapper is a conforming engine.
 func TestFaultyStores(t *testing.T) {
 	for name, open := range map[string]storagetest.Open{"memkv": openMemkv, "pebblekv": openPebble} {

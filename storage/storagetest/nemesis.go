@@ -13,15 +13,16 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// NemesisOptions shapes a run; zero fields have defaults.
+// NemesisOptions are the options of a run; zero fields have defaults.
 type NemesisOptions struct {
 	Rounds  int // transactions of each worker; 300
 	Workers int // of each kind; 4
 	Seed    uint64
-	Unknown bool // the store may answer ErrUndetermined; sums are checked, exact counts are not
+	Unknown bool // the store may return ErrUndetermined; sums are checked, exact counts are not
 }
 
-// accounts is how many accounts money moves between; their sum never changes.
+// accounts is the number of accounts between which money moves; their sum never
+// changes.
 const (
 	accounts = 20
 	startSum = accounts * 100
@@ -94,8 +95,8 @@ func (n *nemesis) setup() {
 	})
 }
 
-// retry runs f in transactions until one commits; latch keys are optional.
-// It returns whether the outcome is known.
+// retry runs f in transactions until one commits; latch keys are optional. It
+// reports whether the outcome is known.
 func (n *nemesis) retry(f func(tx storage.Txn) error, latch ...[]byte) bool {
 	for i := 0; ; i++ {
 		tx, err := n.s.Begin(n.ctx, storage.TxnOptions{Latch: latch})
@@ -190,7 +191,7 @@ func (n *nemesis) sums(rng *rand.Rand) {
 			}
 			continue
 		}
-		for range 3 { // the same snapshot again and again
+		for range 3 { // the same snapshot several times
 			sum, err := n.sum(r, rng.IntN(3))
 			if err != nil {
 				n.t.Error(err)
@@ -292,7 +293,7 @@ func (n *nemesis) finish() {
 			missing++
 		}
 	}
-	if missing > 1 { // the setup has no record
+	if missing > 1 { // the setup has no log record
 		n.t.Errorf("%d acknowledged commits are missing in the log", missing-1)
 	}
 	if len(n.seen) > len(n.commits)-1 && !n.o.Unknown {

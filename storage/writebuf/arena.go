@@ -9,12 +9,12 @@ const (
 
 // arena hands out memory that is never moved or freed before reset.
 type arena struct {
-	chunks [][]byte // chunks[:at] are done with, chunks[at] is being filled, the rest are empty
+	chunks [][]byte // chunks[:at] are full, chunks[at] is being filled, the rest are empty
 	at     int
 	bytes  int // stored
 }
 
-// arenaMark is a fill state to go back to.
+// arenaMark is a fill state to which the arena can return.
 type arenaMark struct{ at, used, bytes int }
 
 // copy stores b and returns the stored bytes, with no spare capacity. It never

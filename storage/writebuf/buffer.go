@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// What a Buffer keeps over Reset, to be pooled: the memory that a command with a
-// thousand documents of usual size takes.
+// What a pooled Buffer keeps over Reset: the memory of a command with a thousand documents
+// of usual size.
 const (
 	keepBytes   = 4 << 20
 	keepEntries = 4096
@@ -17,13 +17,13 @@ const (
 // LogRecord is one AppendLog call.
 type LogRecord struct{ Stream, Rec []byte }
 
-// State is what a Buffer knows of a key.
+// State is the state of a key in a Buffer.
 type State uint8
 
 const (
-	Untouched State = iota // ask the snapshot
+	Untouched State = iota // read the snapshot
 	Written                // the buffer has the value
-	Deleted                // absent, whatever the snapshot says
+	Deleted                // absent, even if the snapshot has the key
 )
 
 // Buffer is the uncommitted content of one transaction. The zero value is empty
@@ -39,7 +39,7 @@ type Buffer struct {
 
 	epoch    uint32 // counts the snapshots; an entry has the epoch that it was written in
 	dirty    bool   // something was written in this epoch
-	versions int    // older ones that were made
+	versions int    // number of older versions
 }
 
 // undo restores one key: to prev, or to untouched.
@@ -48,13 +48,13 @@ type undo struct {
 	existed bool
 }
 
-// mark is a savepoint: the lengths to go back to.
+// mark is a savepoint: the lengths to which a rollback returns.
 type mark struct {
 	undo, locks, logs, size, versions int
 	arena                             arenaMark
 }
 
-// CheckKey tells whether key may be used. Errors: ErrInvalidKey.
+// CheckKey checks whether key may be used. Errors: ErrInvalidKey.
 func CheckKey(key []byte) error {
 	if len(key) == 0 || key[0] == 0 || key[0] == 0xFF {
 		return storage.ErrInvalidKey
@@ -107,13 +107,14 @@ func (b *Buffer) AppendLog(stream, rec []byte) {
 // Get returns the buffered value of key, aliasing the buffer.
 func (b *Buffer) Get(key []byte) ([]byte, State) { return b.Newest().Get(key) }
 
-// Len is the number of keys written or deleted.
+// Len returns the number of keys written or deleted.
 func (b *Buffer) Len() int { return b.writes.count }
 
-// Bytes is the size of all keys, values, locks and records that a commit writes.
+// Bytes returns the size of all keys, values, locks and records that a commit writes.
 func (b *Buffer) Bytes() int { return b.size }
 
-// Held is the memory that the buffer holds, in bytes: also of what was written over since.
+// Held returns the memory that the buffer holds, in bytes, including values that were
+// overwritten.
 func (b *Buffer) Held() int { return b.arena.bytes + b.versions*versionBytes }
 
 // Empty reports whether a commit would have nothing to do.
@@ -138,7 +139,7 @@ func (b *Buffer) All() iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// Savepoint marks the present state.
+// Savepoint marks the current state.
 func (b *Buffer) Savepoint() storage.Savepoint {
 	m := mark{len(b.undo), len(b.locks), len(b.logs), b.size, b.versions, b.arena.mark()}
 	if n := len(b.marks); n == 0 || b.marks[n-1] != m {
@@ -147,7 +148,7 @@ func (b *Buffer) Savepoint() storage.Savepoint {
 	return storage.Savepoint(len(b.marks) - 1)
 }
 
-// RollbackTo goes back to a savepoint, which stays valid.
+// RollbackTo returns to a savepoint, which stays valid.
 func (b *Buffer) RollbackTo(s storage.Savepoint) {
 	if int(s) < 0 || int(s) >= len(b.marks) {
 		panic("BUG: writebuf: unknown savepoint")

@@ -4,5 +4,5 @@ package writebuf
 
 import "github.com/cantledb/cantle/storage"
 
-// Guard returns it; in the invariants build it adds checks.
+// Guard returns the iterator unchanged; in the invariants build it adds checks.
 func Guard(it storage.Iterator) storage.Iterator { return it }

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Guard wraps an iterator so that keys and values are overwritten at the next
+// Guard wraps an iterator with checks: keys and values are overwritten at the next
 // step, keys must be ordered, and use after Close panics.
 func Guard(it storage.Iterator) storage.Iterator { return &guard{it: it} }
 

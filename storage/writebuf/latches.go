@@ -7,37 +7,37 @@ import (
 	"sync"
 )
 
-// latchStripes is the number of queues keys are spread over: with 64 writers two
-// different keys meet in one queue in about one of sixteen writes, for the few
+// latchStripes is the number of queues over which keys are spread: with 64 writers,
+// two different keys share a queue in about one of sixteen writes, for the few
 // microseconds of a single-document transaction.
 const latchStripes = 1024
 
-// Latches are short first-come-first-served waits for keys, as described at
-// storage.TxnOptions.Latch. Make one with NewLatches.
+// Latches are short first-come-first-served waits for keys, see
+// storage.TxnOptions.Latch. NewLatches creates them.
 type Latches struct {
 	seed    maphash.Seed
 	stripes [latchStripes]latch
 }
 
-// latch is one queue; the holder hands over to the first waiter.
+// latch is one queue; the holder passes the latch to the first waiter.
 type latch struct {
 	mu    sync.Mutex
 	held  bool
 	queue []chan struct{}
 }
 
-// Held is the latches one transaction has. The zero value holds none.
+// Held holds the latches of one transaction. The zero value holds none.
 type Held struct {
 	l    *Latches
 	one  [1]uint16
 	many []uint16 // sorted, without repetition; nil if only one
 }
 
-// NewLatches returns latches nobody holds.
+// NewLatches creates free latches.
 func NewLatches() *Latches { return &Latches{seed: maphash.MakeSeed()} }
 
-// Acquire waits for all keys, in an order in which two callers cannot wait for
-// each other. Errors: ctx.Err(), holding nothing.
+// Acquire waits for the latches of all keys, in an order in which two callers
+// cannot wait for each other. Errors: ctx.Err(); then no latch is held.
 func (l *Latches) Acquire(ctx context.Context, keys [][]byte) (Held, error) {
 	h := Held{l: l}
 	stripes := h.one[:]
@@ -65,7 +65,7 @@ func (l *Latches) Acquire(ctx context.Context, keys [][]byte) (Held, error) {
 	return h, nil
 }
 
-// Release lets the next ones go on; releasing twice does nothing.
+// Release passes the latches to the next waiters; releasing twice does nothing.
 func (h *Held) Release() {
 	if h.l == nil {
 		return
@@ -105,7 +105,7 @@ func (l *latch) acquire(ctx context.Context) error {
 		return ctx.Err()
 	}
 	l.mu.Unlock()
-	l.release() // our turn came at the same moment: pass it on
+	l.release() // the latch came at the same moment: pass it on
 	return ctx.Err()
 }
 

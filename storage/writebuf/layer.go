@@ -6,15 +6,15 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Layer is the content of a Buffer up to an epoch: what lies over the transaction's
-// snapshot. The zero value is empty. Later writes and rollbacks of them do not change a
-// layer of Snapshot, nor iterators over it; they may not run at the same time as its reads.
+// Layer is the content of a Buffer up to an epoch: the writes over the transaction's snapshot.
+// The zero value is empty. Later writes and rollbacks of them do not change a layer of
+// Snapshot, nor iterators over it; they may not run at the same time as its reads.
 type Layer struct {
 	b    *Buffer
-	upTo uint32 // the last epoch that it has
+	upTo uint32 // the last epoch that it includes
 }
 
-// version is a value that was written over after a snapshot had been taken; nil is a deletion.
+// version is a value that was overwritten after a snapshot had been taken; nil is a deletion.
 type version struct {
 	value []byte
 	older *version
@@ -24,11 +24,11 @@ type version struct {
 // versionBytes is the size of a version, whose value lies in the arena.
 const versionBytes = 48
 
-// Newest is the layer that has all writes, also those to come. Its iterators must be
-// closed before the next write.
+// Newest returns the layer of all writes, including later ones. Its iterators must be closed
+// before the next write.
 func (b *Buffer) Newest() Layer { return Layer{b, math.MaxUint32} }
 
-// Snapshot is the layer that has the writes up to now, and none that comes later.
+// Snapshot returns the layer of the writes up to now, without later ones.
 func (b *Buffer) Snapshot() Layer {
 	if b.dirty {
 		b.epoch++
@@ -40,7 +40,8 @@ func (b *Buffer) Snapshot() Layer {
 	return Layer{b, b.epoch - 1}
 }
 
-// IsEmpty reports that nothing was written. It may be false for a layer without writes.
+// IsEmpty reports whether the layer certainly has no writes. It may be false for a layer
+// without writes.
 func (l Layer) IsEmpty() bool { return l.b == nil || l.b.writes.count == 0 }
 
 // Get returns the value of key, aliasing the buffer.
@@ -62,7 +63,7 @@ func (l Layer) Get(key []byte) ([]byte, State) {
 	return v, Written
 }
 
-// version is the value of an entry in the layer; false if the entry is newer.
+// version returns the value of an entry in the layer; false if the entry is newer.
 func (l Layer) version(e *entry) ([]byte, bool) {
 	if e.epoch <= l.upTo {
 		return e.value, true
@@ -75,7 +76,7 @@ func (l Layer) version(e *entry) ([]byte, bool) {
 	return nil, false
 }
 
-// Over lays the layer over an iterator, see Merge.
+// Over returns an iterator over base with the layer over it, see Merge.
 func (l Layer) Over(base storage.Iterator, r storage.Range, reverse bool) storage.Iterator {
 	if l.IsEmpty() {
 		return Guard(base)

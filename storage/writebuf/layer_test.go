@@ -19,7 +19,7 @@ type reading struct {
 	ended bool
 }
 
-// TestSnapshotsStay writes and rolls back beneath open iterators of snapshots.
+// TestSnapshotsStay writes and rolls back while iterators of snapshots are open.
 func TestSnapshotsStay(t *testing.T) {
 	var b Buffer
 	for seed := range uint64(45) {
@@ -101,7 +101,8 @@ func TestSnapshotsStay(t *testing.T) {
 	}
 }
 
-// TestHeldCountsWhatWasWrittenOver shows that overwriting is counted as memory.
+// TestHeldCountsWhatWasWrittenOver checks that overwritten values count as held
+// memory.
 func TestHeldCountsWhatWasWrittenOver(t *testing.T) {
 	var b Buffer
 	for range 100 {

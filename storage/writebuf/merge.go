@@ -7,27 +7,28 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Merge returns an iterator over base with a layer laid over it. base walks r in the
-// direction of reverse and is closed with the result. The layer is not empty.
+// Merge returns an iterator over base with a layer over it. base iterates over r in
+// the direction of reverse and is closed with the result. The layer is not empty.
 func Merge(base storage.Iterator, l Layer, r storage.Range, reverse bool) storage.Iterator {
 	resumed, _ := base.(storage.Resumed)
 	return &merge{base: base, resumed: resumed, layer: l, b: &l.b.writes, r: storage.Range{Start: bytes.Clone(r.Start), End: bytes.Clone(r.End)}, reverse: reverse}
 }
 
-// merge walks two sorted sequences; where both have a key the buffer wins.
+// merge iterates over two sorted sequences; if both have a key, the buffer's is
+// returned.
 type merge struct {
 	base           storage.Iterator
 	resumed        storage.Resumed // base, if it is one
 	layer          Layer
 	b              *sorted
 	r              storage.Range
-	at             place  // of key, as long as moves is that of b
+	at             place  // place of key, valid while moves equals that of b
 	moves          uint64 // see sorted
-	key, value     []byte // of the buffer's side, in the arena: they stay while b changes
+	key, value     []byte // the buffer's current entry, in the arena: both stay valid while b changes
 	reverse        bool
 	started        bool
-	baseOK, bufOK  bool // the side stands on an entry
-	onBase, onBuf  bool // the current entry comes from, or hides one of, the side
+	baseOK, bufOK  bool // the side has a current entry
+	onBase, onBuf  bool // the current entry comes from this side, or hides one of it
 	closed, failed bool
 }
 
@@ -136,7 +137,7 @@ func (m *merge) seekBuf(key []byte) {
 func (m *merge) stepBuf() {
 	if m.moves != m.b.moves {
 		p, ok := m.b.find(m.key)
-		if m.at = p; !ok { // it was removed by a rollback: p is the next greater one
+		if m.at = p; !ok { // a rollback removed it: p is the next greater key
 			if m.reverse {
 				m.at = m.b.prev(p)
 			}
@@ -156,7 +157,7 @@ func (m *merge) step() {
 	}
 }
 
-// checkBuf moves on to the first entry from at on that the layer has.
+// checkBuf moves to the first entry from at on that the layer includes.
 func (m *merge) checkBuf() {
 	m.moves = m.b.moves
 	for ; m.b.valid(m.at); m.step() {

@@ -15,14 +15,15 @@ type Below interface {
 	Lookup(ctx context.Context, key, dst []byte) ([]byte, error)
 	// Contains see storage.Reader.Has.
 	Contains(ctx context.Context, key []byte) (bool, error)
-	// LookupMany is storage.Reader.GetMany; a key that l has is emitted with the value of l.
+	// LookupMany is storage.Reader.GetMany; a key that l includes is emitted with the value of
+	// l.
 	LookupMany(ctx context.Context, l Layer, keys [][]byte, emit func(i int, value []byte) error) error
 	// Walk see storage.Reader.Iter.
 	Walk(ctx context.Context, r storage.Range, o storage.IterOptions) (storage.Iterator, error)
 }
 
 // Reads is the half of a storage.Reader, and of a storage.Txn, that reads: an engine embeds it.
-// The zero Layer is that of a reader without writes.
+// A reader without writes has the zero Layer.
 type Reads struct {
 	Below
 	Layer Layer
@@ -73,16 +74,16 @@ func (r *Reads) Iter(ctx context.Context, rg storage.Range, o storage.IterOption
 	return r.Layer.Over(it, rg, o.Reverse), nil
 }
 
-// At is a reader with another layer over the same snapshot. Its Close does nothing.
+// At returns a reader with another layer over the same snapshot. Its Close does nothing.
 func (r *Reads) At(l Layer) storage.Reader { return &fixed{Reads{r.Below, l}} }
 
-// fixed is a reader over the snapshot of another reader, which ends it.
+// fixed is a reader over the snapshot of another reader, which owns the snapshot.
 type fixed struct{ Reads }
 
 // Close implements storage.Reader.
 func (*fixed) Close() {}
 
-// Over lays l over a reader, whose Close stays with its owner.
+// Over returns reads of under with the layer l over it. Closing under is up to its owner.
 func Over(under storage.Reader, l Layer) Reads { return Reads{unchecked{under}, l} }
 
 // unchecked is a reader that checks itself in each read.
@@ -99,7 +100,7 @@ func (u unchecked) Lookup(ctx context.Context, key, dst []byte) ([]byte, error) 
 // Contains implements Below.
 func (u unchecked) Contains(ctx context.Context, key []byte) (bool, error) { return u.Has(ctx, key) }
 
-// LookupMany implements Below: it reads all keys, also those that l has.
+// LookupMany implements Below: it reads all keys, also those that l includes.
 func (u unchecked) LookupMany(ctx context.Context, l Layer, keys [][]byte, emit func(i int, value []byte) error) error {
 	return u.GetMany(ctx, keys, func(i int, value []byte) error {
 		if v, state := l.Get(keys[i]); state != Untouched {

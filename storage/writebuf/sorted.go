@@ -12,22 +12,22 @@ const blockMax = 128
 // entry is the newest version of one buffered write; value nil is a deletion.
 type entry struct {
 	key, value []byte
-	older      *version // before the last snapshot of the buffer
+	older      *version // versions from before the last snapshot of the buffer
 	epoch      uint32   // of the buffer when value was written
 }
 
-// sorted is the entries in key order, in a row of blocks none of which is empty.
+// sorted holds the entries in key order, in a row of non-empty blocks.
 type sorted struct {
 	blocks [][]entry
-	spare  [][]entry // empty ones of the last use
+	spare  [][]entry // empty ones of earlier use
 	count  int
-	moves  uint64 // insertions and removals: each moves the places of other entries
+	moves  uint64 // number of insertions and removals: each changes the places of other entries
 }
 
 // place is the position of an entry, or the one past the last: (len(blocks), 0).
 type place struct{ block, at int }
 
-// find returns where key is, or where the first larger key is.
+// find returns the place of key, or of the first larger key.
 func (s *sorted) find(key []byte) (p place, ok bool) {
 	// The last block whose first key is <= key is the only one that can hold it.
 	lo, hi := 0, len(s.blocks)
@@ -64,12 +64,12 @@ func (s *sorted) find(key []byte) (p place, ok bool) {
 
 func (s *sorted) entry(p place) *entry { return &s.blocks[p.block][p.at] }
 
-// insert puts e before p, as returned by find for e.key.
+// insert inserts e before p, as returned by find for e.key.
 func (s *sorted) insert(p place, e entry) {
 	s.count++
 	s.moves++
 	if p.at == 0 && p.block > 0 {
-		p = place{p.block - 1, len(s.blocks[p.block-1])} // append to the block before
+		p = place{p.block - 1, len(s.blocks[p.block-1])} // append to the previous block
 	}
 	if len(s.blocks) == 0 {
 		s.blocks = append(s.blocks, append(s.block(8), e))
@@ -80,7 +80,7 @@ func (s *sorted) insert(p place, e entry) {
 		s.blocks[p.block] = slices.Insert(b, p.at, e)
 		return
 	}
-	if p.block == len(s.blocks)-1 && p.at == len(b) { // ascending load: leave full blocks behind
+	if p.block == len(s.blocks)-1 && p.at == len(b) { // ascending load: leave full blocks
 		s.blocks = append(s.blocks, append(s.block(blockMax), e))
 		return
 	}
@@ -96,7 +96,7 @@ func (s *sorted) insert(p place, e entry) {
 	}
 }
 
-// block returns an empty block, a new one with the given room if there is no spare one.
+// block returns an empty block: a spare one, or a new one with the given capacity.
 func (s *sorted) block(room int) []entry {
 	if n := len(s.spare); n > 0 {
 		b := s.spare[n-1]
@@ -106,7 +106,7 @@ func (s *sorted) block(room int) []entry {
 	return make([]entry, 0, room)
 }
 
-// remove takes out the entry at p.
+// remove removes the entry at p.
 func (s *sorted) remove(p place) {
 	s.count--
 	s.moves++
@@ -117,7 +117,7 @@ func (s *sorted) remove(p place) {
 	}
 }
 
-// next and prev step; prev of the first place has block -1.
+// next and prev return the neighbouring places; prev of the first place has block -1.
 func (s *sorted) next(p place) place {
 	if p.at+1 < len(s.blocks[p.block]) {
 		return place{p.block, p.at + 1}

@@ -7,31 +7,31 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Bounds are what a transaction may write, in bytes.
+// Bounds limit what a transaction may write, in bytes.
 type Bounds struct {
-	Key   int // of one key; 0 is as Value
+	Key   int // of one key; 0 = the same as Value
 	Value int // of a key and its value
 	Txn   int // of everything
-	// Copies is in how many copies a commit holds what was written; 0 is 1.
+	// Copies is the number of copies of the writes that a commit holds; 0 = 1.
 	Copies int
 }
 
 // streamBytesMax bounds the name of a stream of log records.
 const streamBytesMax = 1 << 10
 
-// What a transaction takes of the memory that all share: nothing while it is small, so
-// that small ones are never refused, then in steps.
+// The part of the shared memory budget that a transaction takes: nothing while it is small, so
+// that small transactions are never refused, then in steps.
 const (
 	uncountedBytes = 64 << 10
 	stepBytes      = 256 << 10
 )
 
-// Writer is what a storage.Txn does of itself when something is written: an engine embeds it. It
-// checks bounds and memory and fills a Buffer.
+// Writer is the half of a storage.Txn that writes: an engine embeds it. It checks bounds and
+// memory, and fills a Buffer.
 type Writer struct {
-	Buf    *Buffer // nil: nothing may be written, or the transaction has ended
+	Buf    *Buffer // nil: the transaction is read-only or has ended
 	Bounds *Bounds
-	Memory storage.Memory // nil is without a bound
+	Memory storage.Memory // nil = no limit
 	Closed *atomic.Bool   // the transaction has ended
 
 	taken int64 // of Memory
@@ -61,7 +61,7 @@ func (w *Writer) check(key []byte, n int) error {
 	return nil
 }
 
-// room takes memory for n bytes in all, and reports whether there is some.
+// room takes memory for n bytes in total, and reports whether there was enough.
 func (w *Writer) room(n int64) bool {
 	if w.Memory != nil && n > w.taken+uncountedBytes {
 		step := max(n-w.taken, stepBytes)
@@ -73,7 +73,7 @@ func (w *Writer) room(n int64) bool {
 	return true
 }
 
-// Free gives the memory back, once the transaction has ended.
+// Free returns the memory, once the transaction has ended.
 func (w *Writer) Free() {
 	if w.taken > 0 {
 		w.Memory.Give(w.taken)
@@ -81,7 +81,7 @@ func (w *Writer) Free() {
 	}
 }
 
-// Written is the layer of what was written so far.
+// Written returns the layer of the writes so far.
 func (w *Writer) Written() Layer {
 	if w.Buf == nil {
 		return Layer{}
@@ -121,7 +121,7 @@ func (w *Writer) Lock(_ context.Context, keys ...[]byte) error {
 	return nil
 }
 
-// anyKey is a key that may be used, for writes that have none.
+// anyKey is a valid key, for checks of writes without a key.
 var anyKey = []byte{1}
 
 // AppendLog implements storage.Txn.

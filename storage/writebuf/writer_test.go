@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// purse is a memory of a test.
+// purse is a memory budget for tests.
 type purse struct{ left, taken int64 }
 
 func (p *purse) Take(n int64) bool {
@@ -21,7 +21,8 @@ func (p *purse) Take(n int64) bool {
 
 func (p *purse) Give(n int64) { p.taken -= n }
 
-// A Writer refuses what is beyond its bounds, takes memory for the copies of what is large, and gives all of it back.
+// A Writer refuses writes beyond its bounds, takes memory for the copies of large transactions, and returns
+// all of it.
 func TestWriter(t *testing.T) {
 	var buf Buffer
 	var closed atomic.Bool
