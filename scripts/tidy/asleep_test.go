@@ -2,16 +2,16 @@ package tidy
 
 import "go/ast"
 
-// polls has the test files that look again and again until something holds, each with the
-// reason why nothing tells them.
+// polls lists the test files that poll until a condition holds, each with the reason why they cannot wait for an
+// event.
 var polls = map[string]string{
 	"scripts/testall/command_test.go": "only its parent is told when a process ends",
 	"shard/jobs/main_test.go":         "nobody is told when a goroutine has ended",
 	"wire/server/server_test.go":      "real sockets cannot be in a bubble of synctest",
 }
 
-// checkAsleep looks for tests of packages that sleep. A file that uses testing/synctest may:
-// its time is virtual. compat-tests watch a whole server from outside.
+// checkAsleep reports tests of packages that sleep. A file that uses testing/synctest may: its time is virtual.
+// compat-tests watch a whole server from outside.
 func checkAsleep(r *repo, report reporter) {
 	for _, f := range r.files {
 		if !f.test || under(f.dir, "compat-tests") {

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// namingWords are the names of arguments by which commands name a namespace, a database, a user or
-// a role, or hold what does.
+// namingWords are the names of arguments by which commands name a namespace, a database, a user or a role, or
+// that contain such arguments.
 var namingWords = []string{"coll", "collection", "collections", "db", "dbName", "database", "dbs", "from", "into", "namespace", "namespaces", "ns",
 	"nsInfo", "nss", "out", "ops", "pipeline", "pipelines", "privileges", "role", "roles", "source", "target", "to", "toCollection", "toDb",
 	"user", "users", "viewOn"}
 
-// namingAllowed are arguments of such a name that rows without Parse read, each with the reason why
-// the Action of the row is all that they need. A row's argument is "command.argument".
+// namingAllowed lists arguments of such a name that rows without Parse read, each with the reason why they need
+// no more than the Action of the row. A row's argument is "command.argument".
 var namingAllowed = map[string]string{
 	"authenticate.db":               "before a login nobody has privileges",
 	"authenticate.user":             "before a login nobody has privileges",
@@ -34,9 +34,9 @@ var namingAllowed = map[string]string{
 	"split.to":                      "a partition",
 }
 
-// checkAuthorized looks for arguments that name something in what runs a command whose row has no
-// Parse, and in what parses a stage whose row is not made by reading: what its user needs would not
-// be made of what was read. It follows the calls within the folder.
+// checkAuthorized reports arguments that name something and are read by the function of a command whose row has
+// no Parse, or by the parser of a stage whose row is not made by reading: the privileges would not be computed
+// from the parsed arguments. It follows the calls within the folder.
 func checkAuthorized(r *repo, report reporter) {
 	looked := func(dir string) bool { return under(dir, "wire/command") || under(dir, "collection/agg") }
 	functions := map[string]map[string]*ast.FuncDecl{} // by folder and name
@@ -83,7 +83,7 @@ func checkAuthorized(r *repo, report reporter) {
 	}
 }
 
-// hasKey reports a composite literal with a field of a name.
+// hasKey reports whether a composite literal has a field of a name.
 func hasKey(lit *ast.CompositeLit, name string) bool {
 	return slices.ContainsFunc(lit.Elts, func(e ast.Expr) bool {
 		kv, ok := e.(*ast.KeyValueExpr)
@@ -91,7 +91,8 @@ func hasKey(lit *ast.CompositeLit, name string) bool {
 	})
 }
 
-// readWords are the naming words that a function and those that it calls in its folder compare with or look up.
+// readWords returns the naming words that a function, and those that it calls in its folder, compare with or look
+// up.
 func readWords(functions map[string]*ast.FuncDecl, name string) (words []string) {
 	seen := map[string]bool{}
 	var walk func(name string)

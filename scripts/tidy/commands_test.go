@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// commandWords are files, by their base name, with words that are names of commands and
-// mean something else there, or must be there.
+// commandWords lists, by the base names of files, names of commands that have another meaning there, or are
+// necessary there.
 var commandWords = map[string]string{
 	"applyops_command.go": "entries of the change log have words of their own for what commands did",
 	"bulkwrite.go":        "the operations of a bulkWrite are insert, update and delete",
@@ -18,9 +18,9 @@ var commandWords = map[string]string{
 	"zones.go":            "actions of roles have names of commands",
 }
 
-// checkCommands looks below wire for who knows a command by its name: compares with it,
-// looks it up, or lists several. Only the file with the function that runs the command
-// may; to everybody else, what is true of a command is a field of its row.
+// checkCommands reports code below wire that names a command: compares with its name, looks it up, or lists
+// several. Only the file with the function that runs the command may; all other code uses a field of the
+// command's row.
 func checkCommands(r *repo, report reporter) {
 	homes := r.commandHomes()
 	for _, f := range r.files {
@@ -37,8 +37,8 @@ func checkCommands(r *repo, report reporter) {
 	}
 }
 
-// commandHomes returns every name and alias in a table of commands, with the file of the
-// function that runs it; "" where that is not found.
+// commandHomes returns every name and alias in a table of commands, with the file of the function that runs it;
+// "" if that is not found.
 func (r *repo) commandHomes() map[string]string {
 	functions := map[string]string{} // by folder and name
 	for _, f := range r.files {
@@ -96,14 +96,14 @@ func commandRow(row *ast.CompositeLit) (names []string, run string) {
 	return names, run
 }
 
-// commandSearch looks through one file.
+// commandSearch is the search in one file.
 type commandSearch struct {
 	own   string            // the path of the file
 	homes map[string]string // commandHomes
 	known map[string]bool   // variables that hold the name of a command
 }
 
-// names returns the commands that a node knows by their names.
+// names returns the commands whose names a node uses.
 func (s *commandSearch) names(n ast.Node) []string {
 	switch n := n.(type) {
 	case *ast.FuncDecl:
@@ -150,8 +150,8 @@ func (s *commandSearch) names(n ast.Node) []string {
 	return nil
 }
 
-// isName reports an expression that is the name of a command: c.Name(), d.Name of a row,
-// the first field of a command's document, a variable that holds one of them.
+// isName reports whether an expression is the name of a command: c.Name(), d.Name of a row, the first field of a
+// command's document, or a variable that holds one of them.
 func (s *commandSearch) isName(x ast.Expr) bool {
 	switch x := x.(type) {
 	case *ast.Ident:
@@ -174,8 +174,8 @@ func (s *commandSearch) isName(x ast.Expr) bool {
 	return false
 }
 
-// onlyCommands reports two words or more that are all names of commands. In a long list
-// one word in eight may be another: it may be a command that is gone.
+// onlyCommands reports whether there are two words or more, all names of commands. In a long list one word in
+// eight may be another, such as a removed command.
 func (s *commandSearch) onlyCommands(words []string) bool {
 	others := 0
 	for _, w := range words {

@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// checkDescribed wants the comment above a declaration, a field or a method of an
-// interface to begin with its name. A comment above several speaks for all of them, and
-// may begin with anything.
+// checkDescribed checks that the comment above a declaration, a field or a method of an interface begins with its
+// name. A comment above several declarations applies to all of them, and may begin with any word.
 func checkDescribed(r *repo, report reporter) {
 	for _, f := range r.files {
 		if f.test || ast.IsGenerated(f.syntax) || isRig(f.dir) {
@@ -62,8 +61,8 @@ func checkDescribed(r *repo, report reporter) {
 	}
 }
 
-// together reports that two declarations or fields stand on neighbouring lines, and the
-// second has no comment of its own above it: one above the first speaks for both.
+// together reports whether two declarations or fields are on neighbouring lines, and the second has no comment of
+// its own above it, so that the comment above the first applies to both.
 func (r *repo) together(first, second ast.Node, doc *ast.CommentGroup) bool {
 	return doc == nil && r.set.Position(second.Pos()).Line == r.set.Position(first.End()).Line+1
 }
@@ -112,8 +111,8 @@ func fieldNames(f *ast.Field) []*ast.Ident {
 	}
 }
 
-// beginsWith reports that a text begins with one of the names, after an article if it
-// likes, or with a list of names that has it: "Open, Sink and Close make …".
+// beginsWith reports whether a text begins with one of the names, optionally after an article, or with a list of
+// names that has it: "Open, Sink and Close make …".
 func beginsWith(text string, names []*ast.Ident) bool {
 	for _, word := range strings.Fields(text) {
 		name := strings.TrimRight(word, ",.:;()")
@@ -131,7 +130,7 @@ func beginsWith(text string, names []*ast.Ident) bool {
 	return false
 }
 
-// listed reports that a word is followed by "and" or "or", as in a list of names.
+// listed reports whether a word is followed by "and" or "or", as in a list of names.
 func listed(text, word string) bool {
 	_, after, _ := strings.Cut(text, word)
 	after = strings.TrimSpace(after)
@@ -141,12 +140,12 @@ func listed(text, word string) bool {
 // spelled finds names in the spelling of Go: pkg.Name, Type.Method and mixedCaps.
 var spelled = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)+|\b[A-Za-z]+[a-z0-9][A-Z][A-Za-z0-9]*\b`)
 
-// foreignNames are names of others that comments speak of: options of MongoDB and its
-// tools that we do not have, and proper names.
+// foreignNames are foreign names that occur in comments: options of MongoDB and its tools that we do not have,
+// and proper names.
 var foreignNames = []string{"ClientSession", "GiB", "OpenSSL", "analyzeShardKeyNumRanges", "fullCollectionName", "preserveUUID"}
 
-// checkNamed wants the names in comments to exist: what was renamed is called by its old
-// name for years otherwise.
+// checkNamed checks that the names in comments exist: otherwise, comments keep the old names of renamed things
+// for years.
 func checkNamed(r *repo, report reporter) {
 	known := r.knownWords()
 	packages := r.declaredNames()
@@ -178,7 +177,7 @@ func checkNamed(r *repo, report reporter) {
 	}
 }
 
-// source reports that a line of a comment names where a behaviour comes from.
+// source reports whether a line of a comment names the source of a behaviour.
 func source(line string) bool {
 	for _, mark := range []string{"Manual: ", "Spec: ", "Source: ", "Observed: ", "://", "#"} {
 		if strings.Contains(line, mark) {
@@ -188,8 +187,8 @@ func source(line string) bool {
 	return false
 }
 
-// declaredNames returns what each package of ours declares, with fields and methods, by
-// the last part of its path.
+// declaredNames returns the names that each package of ours declares, with fields and methods, by the last part
+// of the package's path.
 func (r *repo) declaredNames() map[string]map[string]bool {
 	out := map[string]map[string]bool{}
 	for _, f := range r.files {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// ARCHITECTURE.md shows the table of levels as it is enforced.
+// ARCHITECTURE.md has the table of levels that is enforced.
 func TestLevelsDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../ARCHITECTURE.md")
 	if err != nil {
@@ -31,8 +31,8 @@ func TestLevelsDocumented(t *testing.T) {
 	}
 }
 
-// Every link of a document to a file of the repository leads somewhere, and so does
-// every path in code quotes that looks like one.
+// Every link of a document to a file of the repository is valid, and so is every path in code quotes that looks
+// like one.
 func TestDocumentLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#:]+)\)`)
 	quoted := regexp.MustCompile("`\\.?/?((?:bson|cmd|collection|compat-tests|internal|packaging|ratelimit|scripts|serve|shard|storage|wire)/[a-z_0-9/.-]*[a-z])`")

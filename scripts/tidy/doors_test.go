@@ -2,8 +2,8 @@ package tidy
 
 import "slices"
 
-// doors says which packages may import which library. A library is an import path
-// with everything below it; the longest row that fits an import decides.
+// doors lists the packages that may import each library. A library is an import path with everything below it;
+// the longest row that matches an import decides.
 var doors = []struct {
 	path  string
 	users []string // packages with everything below them
@@ -48,7 +48,7 @@ func doorOf(p string) int {
 	return row
 }
 
-// doorUsers is how many users the rows of doors have.
+// doorUsers returns the number of users in the rows of doors.
 func doorUsers() (n int) {
 	for _, d := range doors {
 		n += len(d.users)
@@ -56,8 +56,7 @@ func doorUsers() (n int) {
 	return n
 }
 
-// checkWalls looks for doors that nobody walks through: users of a row that do not use
-// its library.
+// checkWalls reports unnecessary rows of doors: users of a row that do not import its library.
 func checkWalls(r *repo, report reporter) {
 	for row, d := range doors {
 		for _, user := range d.users {

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// clientProgram is run by a suite as a program of a user is, and gets its variables from the suite.
+// clientProgram is a program that a suite runs as a user would; it gets its variables from the suite.
 const clientProgram = "compat-tests/clients/drivers/godriver"
 
-// checkEnvironment looks for tests that read variables of the environment beside the table.
+// checkEnvironment reports tests that read environment variables that are not in the table.
 func checkEnvironment(r *repo, report reporter) {
 	for _, f := range r.files {
 		if !f.test && !isRig(f.dir) || under(f.dir, "internal/testenv", clientProgram) {

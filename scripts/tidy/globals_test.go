@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// checkInit looks for init functions in the product.
+// checkInit reports init functions in the product.
 func checkInit(r *repo, report reporter) {
 	for _, f := range r.files {
 		if f.test || isRig(f.dir) {
@@ -20,12 +20,11 @@ func checkInit(r *repo, report reporter) {
 	}
 }
 
-// statefulTypes are types whose only use at package level is shared state. sync.Pool and
-// sync.Once, which hold nothing a caller can tell apart, are not among them.
+// statefulTypes are types whose only use at package level is shared state. sync.Pool and sync.Once, whose state
+// does not change a caller's results, are not among them.
 var statefulTypes = []string{"atomic.", "sync.Map", "sync.Mutex", "sync.RWMutex", "sync.WaitGroup"}
 
-// checkGlobals looks for package-level variables that are written, or whose type
-// can only hold state.
+// checkGlobals reports package-level variables that are written, or whose type can only hold state.
 func checkGlobals(r *repo, report reporter) {
 	type variable struct{ dir, name string }
 	specs := map[*ast.ValueSpec]bool{}

@@ -2,8 +2,8 @@ package tidy
 
 import "slices"
 
-// levels says which packages may import which: only packages of a lower level.
-// A new package gets the lowest level that is above everything it imports.
+// levels lists packages by import level: a package imports only packages of a lower level. A new package gets the
+// lowest level that is above everything it imports.
 var levels = [][]string{
 	0:  {"bson", "cmd/cantle/columns", "cmd/cantle/journal", "cmd/cantle/namespaces", "collection/mongoerr", "collection/release", "ratelimit", "serve/flags", "serve/visitors", "storage"},
 	1:  {"bson/decimal", "bson/ejson", "bson/keystring", "bson/path", "cmd/cantle/dumps", "cmd/cantle/manual", "cmd/cantle/top", "collection", "collection/cosmos", "collection/geo", "collection/text", "storage/keyspace", "storage/pebblekv/wreck", "storage/writebuf", "wire", "wire/concern", "wire/defects"},
@@ -27,8 +27,7 @@ var levels = [][]string{
 	19: {"cmd/cantle"},
 }
 
-// levelOf returns the level of a package; ok is false for one without a row.
-// The rig stands above everything.
+// levelOf returns the level of a package; ok is false for one without a row. The rig is above everything.
 func levelOf(dir string) (level int, ok bool) {
 	if isRig(dir) {
 		return len(levels), true
@@ -41,14 +40,12 @@ func levelOf(dir string) (level int, ok bool) {
 	return 0, false
 }
 
-// floors are the top-level folders from the ground up, by what stands on what: no
-// package of a floor imports one of a floor above. Folders in one row do not import each
-// other either.
+// floors are the top-level folders, the lowest first: no package of a floor imports one of a higher floor.
+// Folders in one row do not import each other either.
 var floors = [][]string{{"bson", "ratelimit", "storage"}, {"collection"}, {"shard"}, {"wire"}, {"serve"}, {"cmd"}, {"."}, {"cantletest"}}
 
-// separations are imports that the levels would allow and the design does not.
-// From and to are packages with everything below them; but is a package below to that
-// may be imported all the same, "" for none.
+// separations are imports that the levels would allow and the design does not. from and to are packages with
+// everything below them; but is a package below to that may still be imported, "" for none.
 var separations = []struct{ from, to, but, why string }{
 	{"bson", "collection", "", "the value room knows no namespace"},
 	{"bson", "wire", "", "the value room knows no command and no error code; it returns its own sentinels"},

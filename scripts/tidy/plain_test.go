@@ -31,14 +31,14 @@ var plainPatterns = []struct {
 	{"who", regexp.MustCompile(`(?i)\b(who|whoever|whom|nobody|somebody|anybody|everybody)\b`)},
 }
 
-// plainCount is how many sentences a package or page has, and how many each pattern matches.
+// plainCount holds the number of sentences of a package or page, and of those that each pattern matches.
 type plainCount struct {
 	sentences int
 	matched   [3]int
 	first     [3]string // the first sentence of each
 }
 
-// sentenceEnds split a text into sentences: punctuation before white space, empty lines, items of lists.
+// sentenceEnds matches the ends of sentences: punctuation before white space, empty lines, items of lists.
 var sentenceEnds = regexp.MustCompile(`[.!?]["')]*\s+|\n\s*\n|\n\s*[-*|] |:\n`)
 
 // add counts the sentences of a text.
@@ -59,7 +59,7 @@ func (c *plainCount) add(where, text string) {
 	}
 }
 
-// spans of a page that are no prose: code and links' addresses.
+// notProse matches the parts of a page that are not prose: code and links' addresses.
 var notProse = regexp.MustCompile("(?s)```.*?```|<pre.*?</pre>|`[^`\n]*`|\\]\\([^)]*\\)")
 
 // countPlain counts the sentences of comments and log messages by package, and those of pages.
@@ -107,7 +107,7 @@ func countPlain(r *repo) map[string]*plainCount {
 	return counts
 }
 
-// plainLines are the lines of plainFile, sorted by name, with the total at the end.
+// plainLines returns the lines of plainFile, sorted by name, with the total at the end.
 func plainLines(counts map[string]*plainCount) string {
 	var b strings.Builder
 	total := plainCount{}

@@ -12,13 +12,13 @@ import (
 	"strings"
 )
 
-// modulePath is the path in go.mod, and begins those of the other modules.
+// modulePath is the path in go.mod, and the prefix of those of the other modules.
 const modulePath = "github.com/cantledb/cantle"
 
-// rig are the folders of tests and of what works on the repository: no part of the product.
+// rig lists the folders of tests and of tools for the repository, which are not part of the product.
 var rig = []string{"compat-tests", "internal", "scripts", "storage/tikvkv/tikvfake"}
 
-// isRig reports whether a package is no part of the product.
+// isRig reports whether a package is not part of the product.
 func isRig(dir string) bool { return under(dir, rig...) }
 
 // file is one parsed Go file.
@@ -30,7 +30,7 @@ type file struct {
 	syntax *ast.File
 }
 
-// repo is everything the rules look at.
+// repo holds everything that the rules check.
 type repo struct {
 	fsys  fs.FS
 	set   *token.FileSet
@@ -59,7 +59,7 @@ func load(fsys fs.FS) (*repo, error) {
 	return r, err
 }
 
-// ignored reports whether a directory holds no package of the workspace.
+// ignored reports whether a directory has no package of the workspace.
 func ignored(fsys fs.FS, name string) bool {
 	base := path.Base(name)
 	if strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || base == "testdata" || base == "node_modules" {
@@ -98,8 +98,8 @@ func (r *repo) packages() []string {
 	return slices.Compact(out)
 }
 
-// product returns the files of the product itself: no tests, nothing of the rig, not the
-// process around a server and no commands.
+// product returns the files of the product itself: without tests, the rig, the process around a server and
+// commands.
 func (r *repo) product() []*file {
 	var out []*file
 	for _, f := range r.files {
@@ -168,7 +168,7 @@ func under(dir string, roots ...string) bool {
 	return false
 }
 
-// position prints a place in a file.
+// position formats a position in a file.
 func (r *repo) position(pos token.Pos) string {
 	p := r.set.Position(pos)
 	return fmt.Sprintf("%s:%d", p.Filename, p.Line)

@@ -5,9 +5,9 @@ import (
 	"path"
 )
 
-// checkRooms wants every package under wire/command that has a table of commands in
-// wire/rooms: made for the server by its New, and in the list of all rows by its State; and
-// among the tables that the other rules look at.
+// checkRooms checks that every package under wire/command with a table of commands is registered in wire/rooms:
+// made for the server by its New, and in the list of all rows by its State; and that it is among the tables that
+// the other rules check.
 func checkRooms(r *repo, report reporter) {
 	used := map[string]bool{} // such as data.New
 	for _, f := range r.files {

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// reporter takes one violation: where, and what is wrong there.
+// reporter receives one violation: its position, and a description.
 type reporter func(where, what string)
 
 // rule is one check over the whole repository.
@@ -97,7 +97,7 @@ func checkLevels(r *repo, report reporter) {
 				report(r.position(pos), f.dir+" may not import "+to+": it is not on a lower level")
 			}
 			for _, s := range separations {
-				// A package may import its own room, even if a row speaks of a part of it.
+				// A package may import its own subtree, even if a row names a part of it.
 				if under(f.dir, s.from) && under(to, s.to) && !under(to, s.from) && to != s.but {
 					report(r.position(pos), f.dir+" may not import "+to+": "+s.why)
 				}
@@ -106,7 +106,7 @@ func checkLevels(r *repo, report reporter) {
 	}
 }
 
-// checkFloors compares every import of our own packages with the floors they stand on.
+// checkFloors compares every import of our own packages with the floors.
 func checkFloors(r *repo, report reporter) {
 	for _, f := range r.files {
 		own := floorOf(f.dir)
@@ -154,7 +154,7 @@ func checkDoors(r *repo, report reporter) {
 	}
 }
 
-// checkRig looks for imports of the test rig in the product.
+// checkRig reports imports of the test rig in the product.
 func checkRig(r *repo, report reporter) {
 	for _, f := range r.files {
 		if f.test || isRig(f.dir) {
@@ -168,7 +168,7 @@ func checkRig(r *repo, report reporter) {
 	}
 }
 
-// checkClock looks for the clock below wire.
+// checkClock reports uses of the clock below wire.
 func checkClock(r *repo, report reporter) {
 	for _, f := range r.product() {
 		if under(f.dir, "wire", "shard/jobs") {
@@ -180,7 +180,7 @@ func checkClock(r *repo, report reporter) {
 	}
 }
 
-// checkContext looks for context.TODO everywhere.
+// checkContext reports context.TODO everywhere.
 func checkContext(r *repo, report reporter) {
 	for _, f := range r.files {
 		f.uses("context", []string{"TODO"}, func(pos token.Pos, name string) {
@@ -189,7 +189,7 @@ func checkContext(r *repo, report reporter) {
 	}
 }
 
-// checkOutput looks for printing in library code.
+// checkOutput reports printing in library code.
 func checkOutput(r *repo, report reporter) {
 	for _, f := range r.product() {
 		f.uses("fmt", []string{"Print", "Printf", "Println"}, func(pos token.Pos, name string) {
@@ -211,8 +211,7 @@ func checkOutput(r *repo, report reporter) {
 	}
 }
 
-// checkDecoded looks for decoded documents in library code. bson/ejson is the
-// door through which tests and tools decode.
+// checkDecoded reports decoded documents in library code. Tests and tools decode by bson/ejson.
 func checkDecoded(r *repo, report reporter) {
 	for _, f := range r.product() {
 		if f.dir == "bson/ejson" {
@@ -244,10 +243,10 @@ func isAny(x ast.Expr) bool {
 	return isNamed(x, "any")
 }
 
-// namelessNames are package names that say nothing.
+// namelessNames are package names without a meaning.
 var namelessNames = []string{"base", "common", "core", "helper", "helpers", "lib", "misc", "shared", "types", "util", "utils"}
 
-// checkNames looks at the names of packages.
+// checkNames checks the names of packages.
 func checkNames(r *repo, report reporter) {
 	for _, dir := range r.packages() {
 		if slices.Contains(namelessNames, path.Base(dir)) {
@@ -256,7 +255,7 @@ func checkNames(r *repo, report reporter) {
 	}
 }
 
-// checkFormat compares every file with what gofmt makes of it.
+// checkFormat compares every file with the output of gofmt.
 func checkFormat(r *repo, report reporter) {
 	for _, f := range r.files {
 		formatted, err := format.Source(f.source)
@@ -266,9 +265,9 @@ func checkFormat(r *repo, report reporter) {
 	}
 }
 
-// checkComments looks for exported declarations without a comment in the product
-// and the rig. Methods of an interface are described there: an implementation says
-// only what differs, and may say nothing.
+// checkComments reports exported declarations without a comment in the product and the rig. The methods of an
+// interface are described at the interface: an implementation describes only differences, and may have no
+// comment.
 func checkComments(r *repo, report reporter) {
 	contracts := r.interfaceMethods()
 	for _, f := range r.files {
@@ -313,7 +312,7 @@ func (r *repo) interfaceMethods() map[string]bool {
 	return out
 }
 
-// exportedReceiver reports whether a function is no method or one of an exported type.
+// exportedReceiver reports whether a function is not a method, or a method of an exported type.
 func exportedReceiver(d *ast.FuncDecl) bool {
 	if d.Recv == nil || len(d.Recv.List) == 0 {
 		return true
@@ -335,8 +334,8 @@ func exportedReceiver(d *ast.FuncDecl) bool {
 	}
 }
 
-// checkSpecComments checks one const, var or type declaration. A comment on a group
-// speaks for all its names; so does one at the end of a line.
+// checkSpecComments checks one const, var or type declaration. A comment on a group applies to all its names; so
+// does one at the end of a line.
 func checkSpecComments(r *repo, d *ast.GenDecl, report reporter) {
 	for _, s := range d.Specs {
 		switch s := s.(type) {

@@ -7,7 +7,7 @@ import (
 	"testing/fstest"
 )
 
-// Each rule must fail on code that breaks it and pass on code beside it.
+// Each rule must fail on code that breaks it and pass on similar code that does not.
 func TestRulesFail(t *testing.T) {
 	cases := []struct {
 		rule  string

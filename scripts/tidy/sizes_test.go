@@ -7,18 +7,18 @@ import (
 	"slices"
 )
 
-// Bounds of what is read at one sitting, in lines.
+// Maximum sizes, in lines, of code that is read in one sitting.
 const (
 	fileMax     = 600
 	packageMax  = 6000
 	functionMax = 80
 )
 
-// languages are the packages without a bound: they grow by a file per word.
+// languages are the packages without a limit: they grow by a file per operator.
 var languages = []string{"collection/agg", "collection/expr"}
 
-// sizes are the packages, and the functions in them or below, that may be larger, with how
-// large and why. The table shrinks: a row that is not needed is a violation.
+// sizes lists the packages, and the functions in them or below, that may be larger, with their limit and the
+// reason. The table shrinks: an unnecessary row is a violation.
 var sizes = []struct {
 	dir      string
 	function string // function is "" for the package itself
@@ -26,8 +26,8 @@ var sizes = []struct {
 	why      string
 }{}
 
-// checkSizes looks for files, functions and packages that are too long. What a program
-// wrote is not counted, and of tests only the files.
+// checkSizes reports files, functions and packages that are too long. Generated code is not counted, and of tests
+// only the files.
 func checkSizes(r *repo, report reporter) {
 	lines, needed := map[string]int{}, map[int]bool{}
 	for _, f := range r.files {
@@ -66,8 +66,8 @@ func checkSizes(r *repo, report reporter) {
 	}
 }
 
-// sizeLimit is how many lines a function, or a package, may have, and notes the row that
-// something of n lines needs to have more than usual.
+// sizeLimit returns the maximum number of lines of a function, or a package. If n lines need a row that allows
+// more than usual, it marks the row as needed.
 func sizeLimit(dir, function string, needed map[int]bool, n, usual int) int {
 	for i, row := range sizes {
 		if row.function == function && (row.dir == dir || function != "" && under(dir, row.dir)) && n > usual {
@@ -78,7 +78,7 @@ func sizeLimit(dir, function string, needed map[int]bool, n, usual int) int {
 	return usual
 }
 
-// isTable reports whether a function does nothing but return a literal.
+// isTable reports whether a function only returns a literal.
 func isTable(fn *ast.FuncDecl) bool {
 	if fn.Body == nil || len(fn.Body.List) != 1 {
 		return false

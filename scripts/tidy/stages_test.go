@@ -6,8 +6,8 @@ import (
 	"path"
 )
 
-// stageWords are files, by their base name, with words that are names of stages and mean
-// something else there, or must be there.
+// stageWords lists, by the base names of files, names of stages that have another meaning there, or are necessary
+// there.
 var stageWords = map[string]string{
 	"array_push.go":      "$push has a $sort of its own",
 	"cosmos.go":          "Cosmos DB wants $match and $project, in this order, behind $changeStream",
@@ -20,9 +20,8 @@ var stageWords = map[string]string{
 	"text.go":            "$text has its words in a field $search",
 }
 
-// checkStages looks in collection, shard and wire for who knows a stage by its name:
-// compares with it, looks it up, or lists it. Only the file with its row may; to
-// everybody else, what is true of a stage is a field of its row. Whoever writes a
+// checkStages reports code in collection, shard and wire that names a stage: compares with its name, looks it up,
+// or lists it. Only the file with the stage's row may; all other code uses a field of the row. Code that builds a
 // pipeline names stages too, and may.
 func checkStages(r *repo, report reporter) {
 	homes := r.stageHomes()
@@ -41,7 +40,7 @@ func checkStages(r *repo, report reporter) {
 	}
 }
 
-// stageHomes returns the names of all stages, with the files in which their rows stand.
+// stageHomes returns the names of all stages, with the files of their rows.
 func (r *repo) stageHomes() map[string]string {
 	homes := map[string]string{}
 	for _, f := range r.files {
@@ -59,8 +58,8 @@ func (r *repo) stageHomes() map[string]string {
 	return homes
 }
 
-// knownWords returns the string literals by which a node tells one case from others:
-// what it compares with, what a switch or a list has, what it looks up.
+// knownWords returns the string literals by which a node distinguishes cases: operands of comparisons, cases of a
+// switch, elements of a list, keys of a lookup.
 func knownWords(n ast.Node) []string {
 	switch n := n.(type) {
 	case *ast.BinaryExpr:

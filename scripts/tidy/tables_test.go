@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// tables are the package-level literals, or those that a method returns, whose rows are things a client can name, and
-// where the cases of a row stand; the star is its name. A table that does not exist yet
-// is no violation.
+// tables are the package-level literals, or those that a method returns, whose rows are things that a client can
+// name, and the position of a row's cases; the star is its name. A table that does not exist yet is not a
+// violation.
 var tables = []struct{ dir, name, cases string }{
 	{"collection/agg", "Accumulators", "testdata/acc_*.txt"},
 	{"collection/agg", "Stages", "testdata/*.txt"},
@@ -22,7 +22,7 @@ var tables = []struct{ dir, name, cases string }{
 	{"collection/index", "Kinds", "testdata/*.txt"},
 	{"collection/match", "Operators", "testdata/*.txt"},
 	{"collection/update", "Operators", "testdata/*.txt"},
-	// The commands have their cases by what a client does, in compat-tests/behaviour/cases.
+	// The cases of commands are ordered by a client's actions, in compat-tests/behaviour/cases.
 	{"wire/command/access", "Commands", ""},
 	{"wire/command/data", "Commands", ""},
 	{"wire/command/failpoint", "Commands", ""},
@@ -111,7 +111,7 @@ func returned(d ast.Decl, name string) *ast.CompositeLit {
 	return lit
 }
 
-// readRow reads the fields the rules look at.
+// readRow reads the fields that the rules use.
 func readRow(lit *ast.CompositeLit, at ast.Expr) row {
 	out := row{node: at}
 	for _, e := range lit.Elts {
@@ -135,7 +135,7 @@ func readRow(lit *ast.CompositeLit, at ast.Expr) row {
 	return out
 }
 
-// checkTables wants every table alphabetical, without doubles, and every row with its Doc.
+// checkTables checks that every table is alphabetical, without duplicates, and that every row has its Doc.
 func checkTables(r *repo, report reporter) {
 	for _, t := range tables {
 		_, rows := r.tableRows(t.dir, t.name)
@@ -159,7 +159,7 @@ func checkTables(r *repo, report reporter) {
 	}
 }
 
-// checkTested wants every implemented row named in a case file.
+// checkTested checks that every implemented row is named in a case file.
 func checkTested(r *repo, report reporter) {
 	for _, t := range tables {
 		_, rows := r.tableRows(t.dir, t.name)
@@ -180,8 +180,8 @@ func checkTested(r *repo, report reporter) {
 	}
 }
 
-// checkCaseFiles wants a case file for every implemented row of the tables whose cases
-// stand beside the code. In its name an underscore may stand between words.
+// checkCaseFiles checks that there is a case file for every implemented row of the tables whose cases are beside
+// the code. In its name an underscore may be between words.
 func checkCaseFiles(r *repo, report reporter) {
 	for _, t := range tables {
 		_, rows := r.tableRows(t.dir, t.name)
@@ -246,7 +246,7 @@ func isLetter(b byte) bool {
 	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '_'
 }
 
-// Generated files are in step with what they are made from.
+// Generated files match their sources.
 func TestGenerated(t *testing.T) {
 	for _, command := range [][]string{
 		{"run", "./scripts/gencodes", "-check"},
