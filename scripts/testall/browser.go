@@ -15,8 +15,8 @@ import (
 // package itself, so that nothing is loaded from elsewhere.
 const chromiumPackage = "@sparticuz/chromium@" + browser.Version
 
-// unpackChromium unpacks that package, with Node's own decompression. Its font list names
-// folders of another machine, and is written anew.
+// unpackChromium unpacks that package, with Node's own decompression. Its font list names folders of another
+// machine, and is replaced.
 const unpackChromium = `
 const fs = require('fs'), zlib = require('zlib'), { execFileSync } = require('child_process');
 const from = 'node_modules/@sparticuz/chromium/bin/', unpack = (n) => zlib.brotliDecompressSync(fs.readFileSync(from + n + '.br'));
@@ -26,15 +26,15 @@ fs.writeFileSync('chromium', unpack('chromium'), { mode: 0o755 });
 fs.rmSync('node_modules', { recursive: true });
 `
 
-// startChromium starts it. It was made to run in few processes.
+// startChromium starts it. This build runs in few processes only.
 const startChromium = `#!/bin/sh
 here=$(dirname "$0")
 LANG=en_US.UTF-8 LC_ALL=en_US.UTF-8 LD_LIBRARY_PATH=$here/lib FONTCONFIG_PATH=$here exec "$here/chromium" --lang=en-US --no-zygote --in-process-gpu "$@"
 `
 
-// installBrowser sees to a Chromium for the tests that look at pages: the machine's if there
-// is one, else that of the distribution where we may install it, else one from npm. Without
-// any those tests are skipped, and so is this step, with the reason.
+// installBrowser provides a Chromium for the tests that open pages: the machine's if there is one, otherwise that
+// of the distribution if it may be installed, otherwise one from npm. Without any, those tests are skipped, and
+// so is this step, with the reason.
 func (r *run) installBrowser() error {
 	var failed []error
 	for _, install := range []func() error{nil, r.aptBrowser, r.npmBrowser} {
@@ -58,7 +58,7 @@ func (r *run) installBrowser() error {
 	return nil
 }
 
-// aptBrowser installs that of Debian and its kin.
+// aptBrowser installs the Chromium of Debian and its derivatives.
 func (r *run) aptBrowser() error {
 	apt, err := exec.LookPath("apt-get")
 	switch {
@@ -77,7 +77,7 @@ func (r *run) aptBrowser() error {
 	return nil
 }
 
-// npmBrowser installs the one of the registry, in the cache.
+// npmBrowser installs the Chromium of the npm registry, in the cache.
 func (r *run) npmBrowser() error {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		return fmt.Errorf("npm: %s is for linux/amd64", chromiumPackage)
@@ -101,6 +101,6 @@ func (r *run) npmBrowser() error {
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("unpacking %s: %w", chromiumPackage, err)
 	}
-	// The last of all, so that half an installation is none.
+	// Written last, so that an interrupted installation is not used.
 	return os.WriteFile(filepath.Join(browser.Folder, browser.Program), []byte(startChromium), 0o755)
 }

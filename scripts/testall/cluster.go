@@ -7,20 +7,20 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// clusterRun is suites over a simulated TiKV cluster: see compat-tests/rig/harness/cluster.go.
+// clusterRun is a run of suites over a simulated TiKV cluster: see compat-tests/rig/harness/cluster.go.
 type clusterRun struct {
 	storage string   // CANTLE_STORAGE
 	suites  []string // under compat-tests
 	flags   []string // of go test
-	env     []string // what it sets besides
+	env     []string // further variables
 }
 
-// clusterSuites are those that ask servers what clients may expect of any engine.
+// clusterSuites are the suites whose results must not depend on the engine.
 var clusterSuites = []string{"cases", "driver", "isolation", "differential"}
 
-// clusterShare is what a run does that has the step without --long: where everything goes wrong, the tests of each
-// suite that take some seconds there. Each run has the case files on a cluster in the server's process,
-// and several servers over one, in the step end, and the tests of the engine in the step unit.
+// clusterShare is the share of a run with this step and without --long: on a cluster with random failures, the
+// tests of each suite that take some seconds there. Each run has the case files on a cluster in the server's
+// process, and several servers over one, in the step end, and the tests of the engine in the step unit.
 var clusterShare = []clusterRun{
 	{"tikv-faults", []string{"driver"}, []string{"-run", "Watch|Transactions|Retry|Bulk|Cursor", "-skip", "SplitEvent|Lifetime|TestBulkWrite"}, nil},
 	{"tikv-faults", []string{"isolation"}, []string{"-run", "Anomalies|Counts|Kills"}, nil},
@@ -29,19 +29,19 @@ var clusterShare = []clusterRun{
 	{"tikv-faults", []string{"cases"}, []string{"-run", "TestCases/memory/(crud|session)"}, nil},
 }
 
-// severalShare is what both do at three servers over one cluster in their process, which the client
-// has in one connection string. Left out is what speaks to one server of its own, and what many writers do
-// to few documents: at several servers they wait for each other by turns of a tenth of a second.
+// severalShare is run by both, at three servers over one cluster in their process, which the client has in one
+// connection string. It omits tests that connect to one server of their own, and tests with many writers of few
+// documents: at several servers these wait for each other in turns of a tenth of a second.
 var severalShare = []clusterRun{
 	{"mock-3", []string{"isolation"}, []string{"-run", "Anomalies|Bank|Append|Registers|Counts"}, nil},
 	{"mock-3", []string{"differential"}, []string{"-run", "Metamorphic|Fields"}, []string{"CANTLE_SEED=1"}},
 	{"mock-3", []string{"driver"}, []string{"-run", "Watch|Transactions|Retry|Bulk|Cursor", "-skip", "Split|Lifetime|TestBulkWrite"}, nil},
 }
 
-// halfOfIt is the half of the amount of a row of the fault programme.
+// halfOfIt selects half of the amount of a row of the fault programme.
 var halfOfIt = []string{testenv.SetPart("1/2")}
 
-// clusterAll is what a long run does.
+// clusterAll is the share of a long run.
 var clusterAll = []clusterRun{
 	{"mock", clusterSuites, nil, nil},
 	{"mock", []string{"crash"}, nil, halfOfIt},

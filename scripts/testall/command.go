@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// command prepares a command in the module's root without standard input. It leads a
-// process group, so that its end can be the end of everything it started. The returned function
-// ends that group, and adds the processor time of the command to that of the step.
+// command prepares a command in the module's root without standard input. The command leads a process group, so
+// that everything it has started can be ended with it. The returned function ends that group, and adds the
+// processor time of the command to that of the step.
 func (r *run) command(name string, args ...string) (*exec.Cmd, func()) {
 	ctx, cancel := context.WithCancel(r.ctx)
 	cmd := exec.CommandContext(ctx, name, args...)
@@ -24,11 +24,11 @@ func (r *run) command(name string, args ...string) (*exec.Cmd, func()) {
 	}
 	return cmd, func() {
 		cancel()
-		if cmd.ProcessState != nil { // with all that it started and waited for
+		if cmd.ProcessState != nil { // includes the processes that it started and waited for
 			r.cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 		}
 		if cmd.Process != nil {
-			_ = kill(syscall.SIGKILL) // what it left behind
+			_ = kill(syscall.SIGKILL) // processes that it left behind
 		}
 	}
 }

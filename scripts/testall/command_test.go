@@ -36,7 +36,7 @@ func TestCommandLeavesNothingBehind(t *testing.T) {
 				t.Fatal(err)
 			}
 			gone := false
-			for range 100 { // only its parent is told when a process ends, and that is not we
+			for range 100 { // only a process's parent is notified of its end, and that is not the test
 				out, err := exec.Command("ps", "-o", "stat=", "-p", strings.TrimSpace(string(pid))).Output()
 				if gone = err != nil || strings.HasPrefix(strings.TrimSpace(string(out)), "Z"); gone {
 					break
@@ -50,7 +50,7 @@ func TestCommandLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// What a step says of its processor time has that of its commands' commands.
+// The processor time of a step includes that of its commands' commands.
 func TestProcessorTime(t *testing.T) {
 	r := &run{ctx: t.Context()}
 	cmd, end := r.command("bash", "-c", "bash -c 'for ((i = 0; i < 200000; i++)); do :; done'; true")

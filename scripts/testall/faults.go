@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/faults/programme"
 )
 
-// reportFaults prints what the fault programme did since a time.
+// reportFaults prints the results of the fault programme since a time.
 func reportFaults(w io.Writer, since time.Time) {
 	results, err := programme.Results()
 	if err != nil {
@@ -21,7 +21,7 @@ func reportFaults(w io.Writer, since time.Time) {
 	}
 }
 
-// tellFuzz keeps what the step fuzz did for the row of that name.
+// tellFuzz stores the result of the step fuzz for its row of the fault programme.
 func (r *run) tellFuzz(begun time.Time, targets, failed int) error {
 	inputs := fmt.Sprintf("%d inputs each", fuzzInputs)
 	column := programme.Run

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/faults/programme"
 )
 
-// fuzzInputs is how many inputs a target gets in each run.
+// fuzzInputs is the number of inputs that a target gets in each run.
 const fuzzInputs = 500
 
 // fuzz runs every fuzz target, or a part of them, for a short time, or a longer one with --long.
@@ -27,8 +27,8 @@ func (r *run) fuzz() error {
 		return errNothing
 	}
 	begun, failed := time.Now(), 0
-	// Counted and not timed: at the end of a timed run on a busy machine the
-	// fuzzer may report its own deadline as a failure of the target.
+	// The amount is a count and not a time: at the end of a timed run on a busy machine the fuzzer may report its
+	// own deadline as a failure of the target.
 	amount := fmt.Sprintf("%dx", fuzzInputs)
 	if r.speed == night {
 		amount = "5m"

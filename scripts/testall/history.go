@@ -18,7 +18,7 @@ import (
 
 // Bounds of one run of the step.
 const (
-	historyTime = 30 * time.Second // after which no further commit is vetted, if it is not a night
+	historyTime = 30 * time.Second // after which no further commit is vetted, except at night
 	subjectMax  = 120              // characters of a commit's subject
 )
 
@@ -27,8 +27,8 @@ const (
 //go:embed history.txt
 var historyStart string
 
-// history checks that every new commit vets, and so compiles, and says what it changed, so that
-// a fault can be searched by bisection and a change can be understood later.
+// history checks that every new commit passes vet, and so compiles, and has a message that explains it, so that
+// bugs can be found by bisection and changes can be understood later.
 func (r *run) history() error {
 	root, err := os.Getwd()
 	if err != nil {
@@ -50,7 +50,7 @@ func (r *run) history() error {
 	return err
 }
 
-// history is one look at the new commits of a repository.
+// history is one check of the new commits of a repository.
 type history struct {
 	run    *run
 	root   string        // root is the folder of the repository
@@ -60,17 +60,16 @@ type history struct {
 	// current is the commit whose files are those of the folder: other steps compile and vet them.
 	current string
 
-	said string // said is what was checked and what was not, for people
+	said string // description of the checked and the unchecked commits, for people
 }
 
-// commit is one of the commits looked at.
+// commit is a checked commit.
 type commit struct{ hash, tree, parents, subject, body string }
 
 func (c commit) String() string { return c.hash[:7] + " " + c.subject }
 
-// check looks at the new commits, the newest first, and returns what is wrong with them,
-// each with its reasons behind the first line.
-// Errors: what git cannot do; a repository whose history is not here is no error.
+// check checks the new commits, the newest first, and returns those with faults, each with its reasons after the
+// first line. Errors: those of git; a repository without its history is not an error.
 func (h *history) check() (found []string, err error) {
 	base, why := h.base()
 	if base == "" {
@@ -119,8 +118,8 @@ func (h *history) check() (found []string, err error) {
 	return found, nil
 }
 
-// base is the commit after which commits are new, or why there is none: what a branch
-// adds to the main one, or what the main one has since the recorded commit.
+// base returns the commit after which commits are new, or the reason why there is none. New are the commits that
+// a branch adds to the main one, or those of the main one since the recorded commit.
 func (h *history) base() (base, why string) {
 	if top, err := h.git("rev-parse", "--show-toplevel"); err != nil || !sameFolder(top, h.root) {
 		return "", "this is no clone of the repository"
@@ -152,10 +151,10 @@ func (h *history) commits(base string) (out []commit, err error) {
 	return out, nil
 }
 
-// subjectForm is how a subject begins: with the rooms that changed.
+// subjectForm matches the beginning of a subject: the changed packages.
 var subjectForm = regexp.MustCompile(`^[^\s:][^:]*: \S`)
 
-// misworded says what is wrong with the message of a commit. Merges are worded by git.
+// misworded returns the fault of a commit's message, "" for none. Messages of merges come from git.
 func misworded(c commit) string {
 	switch n := utf8.RuneCountInString(c.subject); {
 	case strings.Contains(c.parents, " "):
@@ -174,7 +173,7 @@ func misworded(c commit) string {
 func (h *history) changesCode(c commit) (bool, error) {
 	against, _, _ := strings.Cut(c.parents, " ")
 	if against == "" {
-		return true, nil // the first of all
+		return true, nil // the first commit
 	}
 	files, err := h.git("diff", "--name-only", "--no-renames", against, c.hash)
 	for name := range strings.SplitSeq(files, "\n") {
@@ -185,15 +184,16 @@ func (h *history) changesCode(c commit) (bool, error) {
 	return false, err
 }
 
-// vets takes the files of a commit out into a folder of their own, vets them, for which all that
-// others import is compiled, and returns what is wrong. With the tag of tests it shares what the steps build and vet
-// have done for all packages that the commits after it leave as they are: paths of folders are left out (see releaseFlags).
+// vets checks out the files of a commit into a folder of their own, vets them, which compiles all imported
+// packages, and returns the failure, "" for none. With the tag of tests it shares the cached results of the steps
+// build and vet for all packages that later commits do not change: paths of folders are left out (see
+// releaseFlags).
 func (h *history) vets(c commit) (reason string, err error) {
 	files := h.cache("tree")
 	if err := os.MkdirAll(files, 0o755); err != nil {
 		return "", err
 	}
-	// With an index of its own, so that the clone's stays as it is.
+	// With a separate index, so that the clone's stays unchanged.
 	if _, err := h.in(h.root, []string{"GIT_INDEX_FILE=" + h.cache("index")}, "git", "--work-tree="+files, "read-tree", "--reset", "-u", c.hash); err != nil {
 		return "", err
 	}
@@ -205,8 +205,8 @@ func (h *history) vets(c commit) (reason string, err error) {
 	return "", nil
 }
 
-// workspace is the go.work of a commit's files, "off" for a commit that is a single module: the Go tool would take
-// the clone's own, which lies above them.
+// workspace returns the go.work of a commit's files, "off" for a commit that is a single module: otherwise the Go
+// tool would use the clone's own, in a parent folder.
 func workspace(files string) string {
 	work := filepath.Join(files, "go.work")
 	if _, err := os.Stat(work); err != nil {
@@ -215,17 +215,16 @@ func workspace(files string) string {
 	return work
 }
 
-// remembered is the line by which a commit that vets is known later: what it holds, and
-// what compiled it.
+// remembered returns the line by which a later run recognises a vetted commit: its tree, and the version of Go.
 func remembered(c commit) string { return c.tree + " " + runtime.Version() }
 
-// known returns the lines of the commits that were vetted in earlier runs.
+// known returns the lines of commits vetted in earlier runs.
 func (h *history) known() []string {
 	lines, _ := os.ReadFile(h.cache("checked"))
 	return strings.Split(string(lines), "\n")
 }
 
-// remember adds the line of a commit to those that are known.
+// remember stores the line of a commit.
 func (h *history) remember(c commit) error {
 	f, err := os.OpenFile(h.cache("checked"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -235,13 +234,13 @@ func (h *history) remember(c commit) error {
 	return errors.Join(err, f.Close())
 }
 
-// cache is the path of a file that is kept between runs.
+// cache returns the path of a file that is kept between runs.
 func (h *history) cache(name string) string { return filepath.Join(h.root, ".cache", "history", name) }
 
-// git runs git in the repository and returns what it prints.
+// git runs git in the repository and returns its output.
 func (h *history) git(args ...string) (string, error) { return h.in(h.root, nil, "git", args...) }
 
-// in runs a command in a folder and returns all it prints.
+// in runs a command in a folder and returns its output.
 func (h *history) in(dir string, env []string, name string, args ...string) (string, error) {
 	cmd, end := h.run.command(name, args...)
 	defer end()

@@ -53,7 +53,7 @@ func (r *repository) commit(message string) string {
 	return r.git("rev-parse", "HEAD")
 }
 
-// check looks at the commits after start and returns what was found and said.
+// check checks the commits after start and returns the faults and the description.
 func (r *repository) check(start string, change func(*history)) (found []string, said string) {
 	r.t.Helper()
 	h := &history{run: &run{ctx: r.t.Context()}, root: r.root, start: start, budget: time.Hour}
@@ -67,8 +67,7 @@ func (r *repository) check(start string, change func(*history)) (found []string,
 	return found, h.said
 }
 
-// expect compares what a check found, each by its beginning and a part of the rest, and
-// what it said.
+// expect compares the faults of a check, each by its beginning and a part of the rest, and its description.
 func (r *repository) expect(start string, change func(*history), said string, want ...[2]string) {
 	r.t.Helper()
 	found, got := r.check(start, change)
@@ -85,8 +84,8 @@ func (r *repository) expect(start string, change func(*history), said string, wa
 	}
 }
 
-// A commit that does not compile is found though the next one has mended it, and so is
-// one that does not vet; what builds is not built again.
+// A commit that does not compile is found even if the next one fixes it, and so is one that fails vet; vetted
+// commits are not vetted again.
 func TestHistoryFindsBrokenCommits(t *testing.T) {
 	r := newRepository(t)
 	start := r.commit("m: first\n\nWhy.")
@@ -108,8 +107,8 @@ func TestHistoryFindsBrokenCommits(t *testing.T) {
 	}
 }
 
-// A clone with several modules has commits of the time when it was one: each is vetted by its own go.work, or without one,
-// and in all its modules.
+// A clone with several modules has commits from before the division: each is vetted with its own go.work, or
+// without one, and in all its modules.
 func TestHistoryAcrossWorkspaces(t *testing.T) {
 	r := newRepository(t)
 	start := r.commit("m: first\n\nWhy.")
@@ -132,7 +131,7 @@ func TestHistoryAcrossWorkspaces(t *testing.T) {
 		[2]string{mod, "go vet fails"}, [2]string{inner, "go vet fails"}, [2]string{single, "go vet fails"})
 }
 
-// What there was no time for is said.
+// Commits that were not checked for lack of time are counted.
 func TestHistorySaysWhatItLeaves(t *testing.T) {
 	r := newRepository(t)
 	start := r.commit("m: first\n\nWhy.")
@@ -147,7 +146,7 @@ func TestHistorySaysWhatItLeaves(t *testing.T) {
 		"3"+since+"2 vetted, 1 vetted by another step or an earlier run, 0 change no code")
 }
 
-// The message of a commit has rooms, a change and a reason.
+// The message of a commit has packages, a change and a reason.
 func TestHistoryReadsMessages(t *testing.T) {
 	r := newRepository(t)
 	start := r.commit("m: first\n\nWhy.")
@@ -173,7 +172,7 @@ func TestHistoryReadsMessages(t *testing.T) {
 	}
 }
 
-// New is what a branch adds to the main one, else what came after the recorded commit.
+// New are the commits that a branch adds to the main one, otherwise those after the recorded commit.
 func TestHistoryBegins(t *testing.T) {
 	r := newRepository(t)
 	start := r.commit("m: first\n\nWhy.")

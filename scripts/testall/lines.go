@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// all runs steps in their lines at the same time, prints their output in the order of the
-// steps, and adds up their counts.
+// all runs steps in their lines at the same time, prints their output in the order of the steps, and adds up
+// their counts.
 func (r *run) all(chosen []step) {
 	runs, ended := make([]*run, len(chosen)), map[string]chan struct{}{}
 	var before *page
@@ -84,8 +84,8 @@ func (r *run) do(s step) {
 	}
 }
 
-// page is the output of a step. Steps run at the same time: a page is kept until the pages
-// before it are complete, and goes to standard output from then on.
+// page holds the output of a step. Steps run at the same time: a page is kept until the pages before it are
+// complete, and from then on is written to standard output.
 type page struct {
 	mu     sync.Mutex
 	opened bool
@@ -94,7 +94,7 @@ type page struct {
 	next   *page // nil for the last
 }
 
-// Write keeps or prints.
+// Write keeps or prints the bytes.
 func (p *page) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,7 +104,7 @@ func (p *page) Write(b []byte) (int, error) {
 	return p.kept.Write(b)
 }
 
-// open prints what was kept, and lets the page print. A complete one opens the next.
+// open prints the kept output, and from then on prints directly. A complete page opens the next.
 func (p *page) open() {
 	p.mu.Lock()
 	p.opened = true
@@ -117,7 +117,7 @@ func (p *page) open() {
 	}
 }
 
-// close says that the page is complete.
+// close marks the page as complete.
 func (p *page) close() {
 	p.mu.Lock()
 	p.closed = true

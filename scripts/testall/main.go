@@ -1,9 +1,9 @@
-// Command testall runs the checks of a change and ends with one line,
-// "N passed, N failed, N skipped", counted from the tests that ran.
+// Command testall runs the checks of a change and ends with one line, "N passed, N failed, N skipped", counted
+// from the tests that ran.
 //
-// It has three speeds: --quick before a commit, without a flag for every change, as in
-// continuous integration, and --long for a night. Every step runs even if an earlier one
-// failed, so that one run shows all there is to repair. Nothing reads standard input.
+// It has three speeds: --quick before a commit, no flag for every change, as in continuous integration, and
+// --long for a night. Every step runs even if an earlier one failed, so that one run shows all failures. It never
+// reads standard input.
 package main
 
 import (
@@ -23,11 +23,11 @@ import (
 type run struct {
 	ctx      context.Context
 	speed    speed
-	rows     string // of the fault programme that soak does; "" = all
-	part     string // of what soak and fuzz do, as "2/8"; "" = all
+	rows     string // of the fault programme, for soak; "" = all
+	part     string // of the work of soak and fuzz, as "2/8"; "" = all
 	tags     string // build tags of tests
 	packages string // pattern the unit, vet and staticcheck steps work on
-	races    bool   // the step race is one of a change's
+	races    bool   // the run has the step race
 	count    tally
 	env      []string // added to the environment of every command
 	out      *page    // of the step
@@ -99,8 +99,7 @@ func usage() {
 // errNothing is returned by a step that found nothing to run.
 var errNothing = errors.New("nothing to run")
 
-// lacking is returned by a step that cannot run on this machine. Its text says which
-// program it needs.
+// lacking is returned by a step that cannot run on this machine. Its text names the missing program.
 type lacking string
 
 func (l lacking) Error() string { return "needs " + string(l) }

@@ -11,23 +11,23 @@ import (
 	"time"
 )
 
-// module is the root module; its path begins those of all packages.
+// module is the root module, and the prefix of all package paths.
 const module = "github.com/cantledb/cantle"
 
 // Packages of tests that start servers, by the last part of their path.
 var (
-	// foreignSuites are the tests that drivers bring along.
+	// foreignSuites are the drivers' own tests.
 	foreignSuites = []string{"driverspecs", "nodesuite", "pymongosuite"}
-	// clusterProcesses are servers as processes over a simulated cluster.
+	// clusterProcesses run servers as processes over a simulated cluster.
 	clusterProcesses = []string{"processes"}
-	// longest begin first, so that none is left alone at the end of a step. Those that mostly wait stand
-	// among those that compute.
+	// longest are started first, so that none is left alone at the end of a step. Packages that mostly wait are
+	// mixed with those that compute.
 	longest = []string{"memory", "inprocess", "differential", "fulldisk", "disk", "abuse", "simulation", "cases", "console", "crash", "authfuzz",
 		"isolation", "tools", "language", "upgrade", "spill", "bench", "driver", "pages", "expr", "tikvkv", "cli", "pebblekv", "jobs", "agg", "rooms"}
 )
 
-// clientPrograms is the package that installs and runs other languages' drivers; it has a step of its
-// own, as it compiles much.
+// clientPrograms is the package that installs and runs other languages' drivers; it has a step of its own,
+// because it compiles much.
 const clientPrograms = "drivers"
 
 // startsServers reports whether the tests of a package start servers.
@@ -35,13 +35,12 @@ func startsServers(pkg string) bool {
 	return strings.HasPrefix(pkg, module+"/compat-tests/")
 }
 
-// among accepts the packages of some names that start servers.
+// among returns a function that accepts packages that start servers and have one of the names.
 func among(names ...string) func(pkg string) bool {
 	return func(pkg string) bool { return startsServers(pkg) && slices.Contains(names, path.Base(pkg)) }
 }
 
-// waitingFlags let several packages run at a time on each core: many wait for clients, leases, kills and time
-// limits.
+// waitingFlags run several packages at a time on each core: many wait for clients, leases, kills and time limits.
 func waitingFlags() []string { return []string{fmt.Sprintf("-p=%d", 2*runtime.NumCPU())} }
 
 // list runs go list with a format over the packages of the run.
@@ -86,8 +85,8 @@ func (r *run) testPackages(keep func(pkg string) bool, flags []string) error {
 	return r.test(append(append(args, flags...), packages...)...)
 }
 
-// hang is the flag of go test that ends a package that hangs, and shows where. It is no limit of what
-// is slow: a run with a limit ends by that, a minute before the whole.
+// hang returns the flag of go test that ends a package that hangs, and prints its stacks. It does not limit slow
+// packages: a run with a limit ends by that, a minute before the whole.
 func (r *run) hang() string {
 	after := 3 * time.Hour
 	if r.speed == night {
@@ -99,9 +98,8 @@ func (r *run) hang() string {
 	return "-timeout=" + after.Round(time.Second).String()
 }
 
-// test runs `go test -json` and counts its tests. Failing tests are counted, not
-// returned: an error means the run itself went wrong. What fails because the run has ended
-// is counted as not run.
+// test runs `go test -json` and counts its tests. Failing tests are counted, not returned: an error means that
+// the run itself failed. Failures after the end of the run are counted as not run.
 func (r *run) test(args ...string) error {
 	cmd, end := r.command("go", args...)
 	defer end()

@@ -11,8 +11,9 @@ import (
 // raced are the folders whose tests every change runs with the race detector.
 var raced = []string{"/collection/catalog", "/shard", "/storage", "/wire"}
 
-// alone are tests of those folders, by package, in which one client after the other moves megabytes or hashes passwords, for
-// which the race detector takes ten times as long and has no two goroutines to compare. A change runs them without it.
+// alone lists tests of those folders, by package, in which a single client moves megabytes or hashes passwords,
+// for which the race detector takes ten times as long and has no concurrent goroutines to check. A change runs
+// them without it.
 var alone = map[string][]string{
 	"/storage/pebblekv": {"TestCrash", "TestDamageAtOpening", "TestDamagedLargeBlock", "TestGrowingKeysAreWrittenOnce"},
 	"/wire/rooms": {
@@ -24,12 +25,12 @@ var alone = map[string][]string{
 // hasAlone reports whether a package has such tests.
 func hasAlone(pkg string) bool { return alone[strings.TrimPrefix(pkg, module)] != nil }
 
-// aloneTests is the pattern by which go test runs (-run) or leaves out (-skip) them.
+// aloneTests returns the pattern by which go test runs (-run) or omits (-skip) them.
 func aloneTests() string {
 	return "^(" + strings.Join(slices.Concat(slices.Collect(maps.Values(alone))...), "|") + ")$"
 }
 
-// race runs tests with the race detector: those of the folders where goroutines meet, at night all.
+// race runs tests with the race detector: those of the folders with concurrent code, at night all.
 func (r *run) race() error {
 	if err := r.compilesC(); err != nil {
 		return err
@@ -42,12 +43,12 @@ func (r *run) race() error {
 	return r.testPackages(isRaced, []string{"-race", "-skip", aloneTests()})
 }
 
-// isRaced reports whether a package is one of the folders.
+// isRaced reports whether a package is in one of the folders.
 func isRaced(pkg string) bool {
 	return slices.ContainsFunc(raced, func(folder string) bool { return strings.HasPrefix(pkg+"/", module+folder+"/") })
 }
 
-// compilesC reports a C compiler that is missing and without which Go has no race detector.
+// compilesC returns an error if there is no C compiler, which Go's race detector needs.
 func (r *run) compilesC() error {
 	if runtime.GOOS != "linux" {
 		return nil

@@ -13,8 +13,8 @@ var releasedSuites = []string{"cursors"}
 // releasedBinary is the server as it is released, for the end-to-end tests.
 const releasedBinary = ".cache/bin/cantle-released"
 
-// released runs on the server as it is released what the absence of the tag can change: replies, by the case
-// files and by operations at random, cursors that the self-checks would park, and counts of allocations.
+// released runs, on the server as it is released, the tests whose results may depend on the tag: replies, by the
+// case files and by random operations, cursors that the self-checks would park, and counts of allocations.
 func (r *run) released() error {
 	r.tags = ""
 	if err := r.output("go", "build", "-ldflags", "-s -w", "-o", releasedBinary, "./cmd/cantle"); err != nil {
@@ -31,9 +31,9 @@ func (r *run) released() error {
 		r.testPackages(among(releasedSuites...), nil))
 }
 
-// releaseFlags are the variables by which Go compiles as for a release, without C and without the path of the folder. All
-// steps have them, but for the C of the race detector: what is tested is what is released, no C compiler is needed, and
-// steps share what they compile, as do clones.
+// releaseFlags returns the variables by which Go compiles as for a release, without C and without the path of the
+// folder. All steps have them, except for the C of the race detector: so the released program is tested, no C
+// compiler is needed, and steps share compiled packages, as do clones.
 func releaseFlags() []string {
 	return []string{"CGO_ENABLED=0", "GOFLAGS=" + strings.TrimSpace(os.Getenv("GOFLAGS")+" -trimpath")}
 }

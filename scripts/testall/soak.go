@@ -12,16 +12,14 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// simulated is the folder whose tests use all cores by themselves.
+// simulated is the folder of the simulation, whose tests use all cores.
 const simulated = "compat-tests/consistency/simulation"
 
-// soak does the nightly column of the fault programme: all tests of the packages of its rows,
-// or those of some rows alone, or a part of it. Never from Go's cache of results: every night
-// draws anew.
+// soak runs the nightly column of the fault programme: all tests of the packages of its rows, or those of some
+// rows only, or a part of it. It never uses Go's cached results: every night draws new random numbers.
 //
-// The simulation runs by itself, a process on each core, and as it is released, without the
-// costly self-checks that it has in each run: in the same time it gets through twice as many
-// seeds.
+// The simulation runs alone, a process on each core, and as it is released, without the costly self-checks that
+// it has in each run: it completes twice as many seeds in the same time.
 func (r *run) soak() error {
 	part, err := programme.ParsePart(r.part)
 	if err != nil {
@@ -76,8 +74,8 @@ func (r *run) simulate(part programme.Part, flags []string) error {
 	return errors.Join(errs...)
 }
 
-// soaked are the folders and tests of rows, canaries included; of all if none is named.
-// Errors: there is no such row.
+// soaked returns the folders and tests of rows, canaries included; of all rows if none is named. Errors: an
+// unknown row.
 func soaked(names string) (packages, tests []string, err error) {
 	for _, row := range programme.Rows {
 		if names != "" && !slices.Contains(strings.Split(names, ","), row.Name) {

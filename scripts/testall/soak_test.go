@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The night has all rows, and some of it can be run alone.
+// The night has all rows, and some can be run alone.
 func TestSoaked(t *testing.T) {
 	all, _, err := soaked("")
 	for _, want := range []string{"compat-tests/consistency/simulation", "compat-tests/faults/backup", "compat-tests/faults/memory", "compat-tests/faults/damage"} {

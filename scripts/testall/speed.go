@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// speed is how much a run does.
+// speed selects the amount of a run.
 type speed int
 
 const (
@@ -26,18 +26,18 @@ type step struct {
 	run   func(r *run) error
 }
 
-// line is one of the lines in which steps run, each in the order of the table, at the same time as the others.
+// line is a sequence of steps, each in the order of the table, that runs at the same time as the other lines.
 type line int
 
 const (
 	mainLine line = iota
-	beside        // uses the processors while the tests of servers wait
-	installs      // waits for networks
-	lines         // how many there are
+	beside        // computes while the tests of servers wait
+	installs      // waits for the network
+	lines         // the number of lines
 )
 
-// steps in the order in which their output is printed: first those that show a newcomer that his
-// clone works, last those that only the authors of a change care for.
+// steps are in the order in which their output is printed: first those that show a newcomer that the clone works,
+// last those that matter only to the authors of a change.
 var steps = []step{
 	{"build", "compile everything, and the server that the tests start", quick, night, mainLine, nil, (*run).build},
 	{"vet", "go vet", quick, night, beside, []string{"build"}, (*run).vet},
@@ -59,7 +59,7 @@ var steps = []step{
 	{"soak", "the fault programme's nightly column; --rows and --part for some of it", night, night, mainLine, nil, (*run).soak},
 }
 
-// when says for -h which runs have a step, if not all have it.
+// when returns for -h which runs have a step, if not all have it.
 func (s step) when() string {
 	switch {
 	case s.from == night:

@@ -21,7 +21,7 @@ func names(list []step) (out []string) {
 	return out
 }
 
-// Each speed has all steps of the quicker one but the case files in memory, which are among those of "end".
+// Each speed has all steps of the quicker one, except the case files in memory, which are part of "end".
 func TestSpeeds(t *testing.T) {
 	var before []string
 	for _, v := range []speed{quick, change, night} {
@@ -45,7 +45,7 @@ func TestSpeeds(t *testing.T) {
 	}
 }
 
-// A step waits only for steps that do not wait for it: those before it in its line, and those it is after.
+// A step waits only for steps that do not wait for it: those before it in its line, and those in its after.
 func TestStepsEnd(t *testing.T) {
 	ended := map[string]bool{}
 	for range steps {
@@ -67,7 +67,7 @@ func TestLines(t *testing.T) {
 	gate := make(chan struct{})
 	chosen := []step{
 		{name: "first", line: mainLine, run: func(r *run) error {
-			<-gate // which the other opens
+			<-gate // closed by the other step
 			r.count.passed += 2
 			_, err := io.WriteString(r.out, "one\n")
 			return err
@@ -99,7 +99,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// After the end of a run no step begins, and none has failed.
+// After the end of a run no step begins, and none counts as failed.
 func TestNothingBeginsAfterTheEnd(t *testing.T) {
 	ctx, end := context.WithCancelCause(t.Context())
 	r := &run{ctx: ctx}
@@ -117,7 +117,7 @@ func TestNothingBeginsAfterTheEnd(t *testing.T) {
 	}
 }
 
-// printed returns what a function prints on standard output.
+// printed returns the output of a function on standard output.
 func printed(t *testing.T, f func()) string {
 	t.Helper()
 	in, out, err := os.Pipe()
@@ -138,7 +138,7 @@ func printed(t *testing.T, f func()) string {
 	return <-read
 }
 
-// Which packages have the race detector in each run.
+// The packages with the race detector in each run.
 func TestRaced(t *testing.T) {
 	for _, pkg := range []string{"/shard", "/shard/jobs", "/storage/pebblekv/wreck", "/wire", "/wire/command/data", "/collection/catalog"} {
 		if !isRaced(module + pkg) {
@@ -152,8 +152,8 @@ func TestRaced(t *testing.T) {
 	}
 }
 
-// Each test that a change runs without the race detector is where the table has it, and in no other package that has the
-// detector, so that none is left out.
+// Each test that a change runs without the race detector is in the package where the table has it, and in no
+// other package with the detector, so that none is left out.
 func TestAlone(t *testing.T) {
 	found := map[string][]string{}
 	for _, folder := range raced {

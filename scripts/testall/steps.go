@@ -16,7 +16,7 @@ import (
 // testTags are set for all tests: invariants turns on the costly self-checks.
 const testTags = "invariants"
 
-// mongoshDir is where npm puts mongosh. The leading dot keeps the Go tool out of it.
+// mongoshDir is the folder of mongosh. Because of the leading dot, the Go tool ignores it.
 const mongoshDir = ".cache/mongosh"
 
 // installMongosh installs the version named in compat-tests/behaviour/mongosh/package.json.
@@ -41,9 +41,8 @@ func (r *run) installMongosh() error {
 	if err := os.WriteFile(copied, wanted, 0o644); err != nil {
 		return err
 	}
-	// A lock file would record where each package came from, so there is none; the
-	// version in package.json is exact.
-	// Scripts of packages would compile parts in C++ that the shell does without.
+	// A lock file would record the origin of each package, so there is none; the version in package.json is
+	// exact. Scripts of packages would compile C++ parts that the shell does not need.
 	install := []string{"install", "--prefix", mongoshDir, "--no-package-lock", "--no-audit", "--no-fund", "--no-save", "--ignore-scripts", "--loglevel=error"}
 	if err = r.output("npm", install...); err != nil && r.ctx.Err() == nil {
 		fmt.Fprintln(r.out, "again, with a new look at the registry: npm may have kept a list of versions that is out of date")
@@ -59,8 +58,8 @@ func (r *run) installMongosh() error {
 // testedBinary is the server with the tag, for the end-to-end tests.
 const testedBinary = ".cache/bin/cantle-tested"
 
-// build compiles everything, and the server that the end-to-end tests start. It compiles with the tag, as
-// nearly all tests do, so that little is compiled twice.
+// build compiles everything, and the server that the end-to-end tests start. It compiles with the tag, as nearly
+// all tests do, so that little is compiled twice.
 func (r *run) build() error {
 	fmt.Fprintln(r.out, "compiling Cantle and its libraries: a minute or two on a fast machine the first time, ten on a slow one, seconds later on")
 	begun := time.Now()
@@ -86,7 +85,7 @@ func (r *run) use(binary string) {
 	}
 }
 
-// useLength makes tests of a long run do what only nights have time for.
+// useLength gives the tests of a long run the amount that only nights have time for.
 func (r *run) useLength() {
 	if r.speed == night {
 		r.env = append(r.env, testenv.SetLength(testenv.Long))
@@ -103,8 +102,8 @@ func (r *run) staticcheck() error {
 	return r.output("go", "tool", "staticcheck", "-tags", testTags, r.packages)
 }
 
-// unit runs the tests of every package that starts no server. Those that the same run has with the race detector
-// are left to it, where there is a C compiler.
+// unit runs the tests of every package that starts no server. If the same run has the step race, and there is a C
+// compiler, that step runs the tests of its packages.
 func (r *run) unit() error {
 	if !r.races || r.compilesC() != nil {
 		return r.testPackages(func(pkg string) bool { return !startsServers(pkg) }, waitingFlags())
@@ -128,25 +127,24 @@ func (r *run) endToEnd() error {
 	return r.testPackages(func(path string) bool { return startsServers(path) && !left(path) }, waitingFlags())
 }
 
-// clients runs the drivers of other languages. What takes minutes to compile is left
-// to --long.
+// clients runs the drivers of other languages. Those that take minutes to compile run only with --long.
 func (r *run) clients() error {
 	r.use(testedBinary)
 	r.useLength()
 	return r.testPackages(among(clientPrograms), nil)
 }
 
-// suites runs the tests that drivers bring along.
+// suites runs the drivers' own tests.
 func (r *run) suites() error {
 	r.use(testedBinary)
 	r.useLength()
 	return r.testPackages(among(foreignSuites...), waitingFlags())
 }
 
-// artefacts makes a release for this machine and uses it. The program that makes releases
-// is a module of its own, outside of the workspace, as its libraries are none of the server's. Never from Go's cache of
-// results, which has no record that they depend on the server. Alert rules and the board are a module of their own,
-// as they are tested by Prometheus.
+// artefacts makes a release for this machine and uses it. The program that makes releases is a module of its own,
+// outside of the workspace, because its libraries are not the server's. It never uses Go's cached results,
+// because Go does not record that they depend on the server. Alert rules and the dashboard are a module of their
+// own, because Prometheus' code tests them.
 func (r *run) artefacts() error {
 	r.useLength()
 	r.env = append(r.env, "GOWORK=off")

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// tally counts what ran. Tests are counted by their leaves: a test with subtests
-// stands for itself only if it fails although none of them did.
+// tally counts test results. Tests are counted by their leaves: a test with subtests counts only if it fails
+// although none of them did.
 type tally struct {
 	passed, failed, skipped int
-	failures                []string // what failed, for the end of the report
-	missed                  []string // what was not run, each with the reason
-	skips                   []skips  // what was skipped, by reason
+	failures                []string // the failures, for the end of the report
+	missed                  []string // the steps and packages that were not run, each with the reason
+	skips                   []skips  // the skipped tests, by reason
 }
 
 // skips are the tests that were skipped for one reason.
@@ -26,10 +26,10 @@ type skips struct {
 	count  int
 }
 
-// total returns how much was counted.
+// total returns the number of counted results.
 func (c *tally) total() int { return c.passed + c.failed + c.skipped }
 
-// miss counts what was not run, which is no failure.
+// miss records a step or package that was not run, which is not a failure.
 func (c *tally) miss(what, reason string) {
 	c.missed = append(c.missed, what+": "+reason)
 }
@@ -52,7 +52,7 @@ func (c *tally) skip(what, reason string) {
 	c.skips = append(c.skips, skips{reason: reason, first: what, count: 1})
 }
 
-// add counts what another has counted.
+// add adds the counts of another tally.
 func (c *tally) add(o *tally) {
 	c.passed += o.passed
 	c.failed += o.failed
@@ -65,7 +65,7 @@ func (c *tally) add(o *tally) {
 	}
 }
 
-// report prints what was skipped, failed and was not run, and the closing line.
+// report prints skips, failures and what was not run, and the closing line.
 func (c *tally) report(w io.Writer) {
 	for _, s := range c.skips {
 		more := ""
@@ -96,21 +96,21 @@ type event struct {
 	Output     string
 }
 
-// listener turns the events of one `go test -json` into counts and prints the
-// closing line of each package and everything a failing test said.
+// listener converts the events of one `go test -json` into counts and prints the closing line of each package and
+// all output of a failing test.
 type listener struct {
 	count    *tally
 	out      io.Writer
 	said     map[string][]string // package + test → its output
 	parents  map[string]bool     // tests with subtests
 	broken   map[string]bool     // tests and packages with a failure inside
-	finished map[string]bool     // tests that reported a result
-	cutOff   func() error        // why the run has ended, nil while it goes on
-	rest     map[string]bool     // packages that were cut off by that
+	finished map[string]bool     // tests with a result
+	cutOff   func() error        // returns why the run has ended, nil while it runs
+	rest     map[string]bool     // packages that were cut off by the end of the run
 }
 
-// listen reads events until the stream ends. Lines that are no events are printed. What fails after the
-// run was cut off has not failed by itself: its package is counted as not run.
+// listen reads events until the stream ends. Lines that are not events are printed. A failure after the end of
+// the run is not the package's own: the package is counted as not run.
 func listen(count *tally, in io.Reader, out io.Writer, cutOff func() error) error {
 	l := &listener{
 		count: count, out: out, cutOff: cutOff, rest: map[string]bool{},
@@ -160,7 +160,7 @@ func (l *listener) take(e event) {
 	}
 }
 
-// output keeps what a test says and prints the closing lines of packages.
+// output keeps the output of a test and prints the closing lines of packages.
 func (l *listener) output(key string, e event) {
 	if e.Test != "" {
 		if !strings.HasPrefix(strings.TrimSpace(e.Output), "=== ") {
@@ -201,7 +201,7 @@ func (l *listener) packageDone(e event) {
 	if e.Action != "fail" {
 		return
 	}
-	// A panic or a timeout leaves tests without a result; what they said matters.
+	// A panic or a timeout leaves tests without a result; their output is needed.
 	for _, key := range slices.Sorted(maps.Keys(l.said)) {
 		if strings.HasPrefix(key, e.Package+"\x00") && !l.finished[key] {
 			for _, line := range l.said[key] {
@@ -225,7 +225,7 @@ func (l *listener) breakParents(e event) {
 	}
 }
 
-// reason finds what a skipped test said.
+// reason returns the reason in the output of a skipped test.
 func reason(said []string) string {
 	for _, line := range said {
 		line = strings.TrimSpace(line)

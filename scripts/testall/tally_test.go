@@ -76,7 +76,7 @@ func TestReportEndsWithTheClosingLine(t *testing.T) {
 	}
 }
 
-// What fails because the run was ended is not run, once for each package, and that is in the closing line.
+// Failures after the end of the run count as not run, once for each package, and the closing line has that count.
 func TestCutOff(t *testing.T) {
 	var got tally
 	cut := false

@@ -7,21 +7,21 @@ import (
 	"os/exec"
 )
 
-// govulncheck is the tool that compares what is called with the Go vulnerability database.
+// govulncheck is the tool that compares the called functions with the Go vulnerability database.
 const govulncheck = "golang.org/x/vuln/cmd/govulncheck@v1.9.0"
 
-// calledVulnerable is its exit code if something that is vulnerable is called.
+// calledVulnerable is its exit code if a vulnerable function is called.
 const calledVulnerable = 3
 
-// vulnerable looks for known vulnerabilities in what the program calls. Where the tool or its database is
-// out of reach, it says so in one line and passes.
+// vulnerable reports known vulnerabilities in the functions that the program calls. If the tool or its database
+// is not reachable, it prints that in one line and passes.
 func (r *run) vulnerable() error {
 	cmd, end := r.command("go", "run", govulncheck, "./cmd/cantle")
 	defer end()
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	err := cmd.Run()
-	// go run has an exit code of its own, and prints that of the program.
+	// go run has an exit code of its own, and prints the program's.
 	failed := (*exec.ExitError)(nil)
 	switch {
 	case err == nil:
