@@ -3,9 +3,9 @@ package command
 import "github.com/cantledb/cantle/storage"
 
 // fixReadTime sets the timestamp of a read with the level "snapshot" outside of transactions, unless the
-// client named one. For the level "linearizable" it reads the time from the store, which confirms that the
-// server still has its lease; reads with other levels rely on that, although the process may have been
-// suspended.
+// client named one. For the level "linearizable" it fetches a new timestamp from the store, as another server
+// may have committed. Reads of other levels may use a timestamp that this server already has: they trust that
+// its lease has not expired while the process was suspended.
 // Manual: reference/read-concern-snapshot, reference/read-concern-linearizable.
 // Errors: those of SnapshotTime, storage errors.
 func (c *Call) fixReadTime() (err error) {

@@ -20,5 +20,4 @@
 //
 // Words. Call: one running command. Peer: the state of a client connection (not a peer server). Page: the
 // batch that a getMore returns. Statement: one of the writes in a batch command.
-// getMore is about. Statement: one of several writes that a command holds.
 package command

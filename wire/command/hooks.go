@@ -43,9 +43,9 @@ type Hooks struct {
 	// connection. Set by failpoint.
 	Fail func(c *Call, at FailPlace) error
 
-	// EnterWrite waits until writes are admitted, and increments the count of running writes. While users may
-	// not write, currentOp shows the wait. Errors: the cause of the command's context. Set by status, which
-	// has the commands fsync and setUserWriteBlockMode.
+	// EnterWrite waits until writes are admitted, and increments the count of running writes. While writes
+	// of users are blocked, it sets WriteBlock of the command's Op to the error. Errors: the cause of the
+	// command's context. Set by status, which has the commands fsync and setUserWriteBlockMode.
 	EnterWrite func(c *Call) error
 	// LeaveWrite decrements the count that EnterWrite incremented.
 	LeaveWrite func()

@@ -12,6 +12,7 @@ type Tokened interface{ AppendToken(b *bson.Builder) }
 
 // FirstBatch returns the number of documents in the first batch of a find or aggregate without a batch size:
 // 101. On a leaving server (see Leave) a batch has as many as fit, so that fewer cursors remain open.
+// Manual: tutorial/iterate-a-cursor.
 func (c *Call) FirstBatch() int {
 	if c.Leaving() {
 		return math.MaxInt32

@@ -32,6 +32,7 @@ func (r requested) Run(c *Call) error       { return r.run(c) }
 // read reads the arguments of a command whose row has a Parse, and refuses the command if its user may not
 // run it with these arguments. An error of Parse is stored until perform returns it, so that it ends a
 // transaction as any other error does.
+// Errors: Unauthorized (13).
 func (c *Call) read() error {
 	c.request, c.unread = c.Def.read(c)
 	return c.authorizeRequest()

@@ -13,7 +13,7 @@ import (
 
 // runFileMD5 answers filemd5 with the MD5 digest of a stored file, over its chunks in order.
 // Manual: reference/command/filemd5 (removed in 6.0).
-// chunk is missing.
+// Errors: those of an aggregation, 50848 if a chunk is missing.
 func runFileMD5(c *command.Call) error {
 	root := "fs"
 	err := c.Each(func(name string, v bson.Value) (bool, error) {

@@ -19,6 +19,7 @@ import (
 // Some helpers of mongosh update documents of the config database. For virtual documents, an update is
 // applied to the state that they show: the balancer's state and a collection's noBalance. Other settings are
 // stored unchanged.
+// Manual: reference/config-database.
 
 // configSettings holds the documents of config.settings except the balancer's. Safe for concurrent use.
 type configSettings struct {
