@@ -94,7 +94,7 @@ func (f engineFiles) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vf
 
 // log creates a file that is not a table, and checks the writes of a log. While the store is being
 // opened, a failure of any such file ends the process, because Pebble already works in the background
-// and would crash in an open that fails. Later, files that are not logs wait for space.
+// and would crash in an open that fails. Later, creating such a file waits for space.
 func (f engineFiles) log(name string, make func() (vfs.File, error)) (vfs.File, error) {
 	var file vfs.File
 	create := func() (err error) {

@@ -23,8 +23,8 @@ const (
 )
 
 // keptAgeMax is the age at which logs that no backup has fetched are deleted; the oldest are also
-// deleted when all exceed Options.KeptBytes. Then writes since the last backup cannot be restored one
-// by one, and the next backup reports that.
+// deleted when all exceed Options.KeptBytes. Then the writes since the last backup cannot be
+// replayed, and the next backup reports that.
 const keptAgeMax = 48 * time.Hour
 
 // logSuffix is the suffix of write-ahead logs.
