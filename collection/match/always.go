@@ -12,8 +12,8 @@ var (
 	opAlwaysTrue  = Operator{Name: "$alwaysTrue", Where: Top, Parse: parseAlways, Doc: "reference/operator/query"}
 )
 
-// parseAlways reads {$alwaysTrue: 1} and {$alwaysFalse: 1}: what explain
-// prints for a filter without choice, and tools send back.
+// parseAlways reads {$alwaysTrue: 1} and {$alwaysFalse: 1}. explain prints them for constant filters,
+// and tools send them back.
 func parseAlways(_ *parser, a operand) (Node, error) {
 	n, ok := a.value.AsInt64()
 	switch {
@@ -28,15 +28,15 @@ func parseAlways(_ *parser, a operand) (Node, error) {
 // Always matches every document or none.
 type Always bool
 
-// Matches see Node.
+// Matches implements Node.
 func (n Always) Matches(*mql.Env, bson.Raw, *expr.Scratch) (bool, error) { return bool(n), nil }
 
 func (n Always) holds(*mql.Env, bson.Value, *expr.Scratch) (bool, error) { return bool(n), nil }
 
-// Children see Node.
+// Children implements Node.
 func (n Always) Children() []Node { return nil }
 
-// Append see Node.
+// Append implements Node.
 func (n Always) Append(b *bson.Builder) {
 	if n {
 		b.Int32("$alwaysTrue", 1)

@@ -6,9 +6,9 @@ import (
 
 var opAll = Operator{Name: "$all", Where: Field, Parse: parseAll, Doc: "reference/operator/query/all"}
 
-// parseAll reads {$all: […]}: each of the values or patterns must be there, or
-// each of the $elemMatch conditions hold. It is a conjunction, as MongoDB sees
-// it: {$all: [[1, 2]]} also matches the array [1, 2] itself.
+// parseAll reads {$all: […]}: each of the values or patterns must be present, or each of the $elemMatch
+// conditions must hold. It makes a conjunction, as MongoDB does: {$all: [[1, 2]]} also matches the array
+// [1, 2] itself.
 func parseAll(p *parser, a operand) (Node, error) {
 	arr, ok := a.value.Array()
 	if !ok {

@@ -10,8 +10,8 @@ import (
 
 var opElemMatch = Operator{Name: "$elemMatch", Where: Field, Parse: parseElemMatch, Doc: "reference/operator/query/elemMatch"}
 
-// parseElemMatch tells the two forms apart: operators on the elements
-// themselves, {$gt: 1}, or a filter on elements that are documents, {b: 1}.
+// parseElemMatch distinguishes the two forms: operators on the elements themselves, {$gt: 1}, or a
+// filter on elements that are documents, {b: 1}.
 func parseElemMatch(p *parser, a operand) (Node, error) {
 	d, ok := a.value.Doc()
 	if !ok {
@@ -47,7 +47,7 @@ func (p *parser) isValueForm(d bson.Raw) bool {
 	return p.find(firstName(d), Top) == nil || firstName(d) == "$comment"
 }
 
-// elemValue asks for an array one of whose elements satisfies all conditions.
+// elemValue matches an array with an element that satisfies all conditions.
 type elemValue struct {
 	sub  []valued
 	list []Node
@@ -99,8 +99,8 @@ func (e *elemValue) append(b *bson.Builder) {
 
 func (e *elemValue) shape(dst []byte) []byte { return appendList(dst, "$elemMatch", e.list) }
 
-// bounds: one element lies within the bounds of all conditions. They are not
-// exact, as a value that is no array has the same keys.
+// bounds returns the intersection of the bounds of all conditions, as one element must satisfy them all.
+// The bounds are not exact, because a value that is no array has the same keys.
 func (e *elemValue) bounds(add func(Interval)) (exact bool) {
 	list := []Interval{AllValues()}
 	for _, c := range e.sub {
@@ -111,7 +111,7 @@ func (e *elemValue) bounds(add func(Interval)) (exact bool) {
 		var own []Interval
 		p.Bounds(func(i Interval) { own = append(own, i) })
 		if l, ok := c.(*Leaf); ok && l.asksArray() {
-			// An array that is an element is a key itself.
+			// An element that is an array has its own key.
 			own = []Interval{classBounds(bson.TypeArray)}
 		}
 		list = intersect(list, own)
@@ -122,7 +122,7 @@ func (e *elemValue) bounds(add func(Interval)) (exact bool) {
 	return false
 }
 
-// asksArray reports a condition that only arrays satisfy.
+// asksArray reports whether only arrays satisfy the condition.
 func (l *Leaf) asksArray() bool {
 	switch l.pred.(type) {
 	case size, *elemValue, *elemDoc:
@@ -131,18 +131,17 @@ func (l *Leaf) asksArray() bool {
 	return false
 }
 
-// ElemMatch is $elemMatch on elements that are documents or arrays: one of
-// them must match a filter. An index on a path below needs it: the conditions
-// of Sub hold for the same element.
+// ElemMatch is $elemMatch on elements that are documents or arrays: one of them must match a filter. The
+// bounds of an index on a path below use that the conditions of Sub hold for the same element.
 type ElemMatch struct {
 	Leaf
 	sub Node
 }
 
-// Sub is the filter on the elements.
+// Sub returns the filter on the elements.
 func (n *ElemMatch) Sub() Node { return n.sub }
 
-// Children see Node.
+// Children implements Node.
 func (n *ElemMatch) Children() []Node { return []Node{n.sub} }
 
 // elemDoc is the predicate of ElemMatch.
@@ -199,8 +198,8 @@ func (e *elemDoc) bounds(add func(Interval)) (exact bool) {
 	return false
 }
 
-// ElemFirst finds the first element of an array that an $elemMatch wants: the
-// projection operator of that name.
+// ElemFirst finds the first element of an array that matches an $elemMatch, for the projection operator
+// of that name.
 type ElemFirst struct {
 	f      finder
 	node   Node
@@ -234,8 +233,8 @@ func ParseElemMatch(env *mql.Env, arg bson.Value) (*ElemFirst, error) {
 	return e, err
 }
 
-// Find returns the first element of the array v that is wanted; ok is false if
-// there is none or v is no array. The element aliases v.
+// Find returns the first element of the array v that matches; ok is false if there is none or v is no
+// array. The element aliases v.
 func (e *ElemFirst) Find(env *mql.Env, v bson.Value, s *expr.Scratch) (elem bson.Value, ok bool, err error) {
 	i, err := e.f.find(env, v, s)
 	if i < 0 || err != nil {

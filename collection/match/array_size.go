@@ -23,7 +23,7 @@ func parseSize(_ *parser, a operand) (Node, error) {
 	return newWholeLeaf(a.path, size(n)), nil
 }
 
-// size asks for an array of that many elements.
+// size matches an array with that number of elements.
 type size int32
 
 func (n size) name() string { return "$size" }

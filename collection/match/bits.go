@@ -11,25 +11,25 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// bits asks whether all or any of some bits of a value are set or clear. Of an
-// integer, bits beyond the 63rd repeat the sign; of binary data, in which the
-// first byte holds the lowest bits, those beyond the end are clear. A double with a fraction
-// never matches, a decimal counts without it, and nothing matches that does not fit into 64 bits.
+// bits tests whether all or any of some bits of a value are set or clear. In an integer, bits beyond the
+// 63rd repeat the sign. In binary data, the first byte holds the lowest bits, and bits beyond the end
+// are clear. A double with a fraction never matches. The fraction of a decimal is ignored. A number that
+// does not fit into 64 bits never matches.
 // Manual: reference/operator/query-bitwise. Observed: mongod 7.0 (decimals).
 type bits struct {
 	op       string
 	set, any bool
 	source   bson.Value
-	// The bits asked for: positions, or those set in data.
+	// The bits to test: positions, or the bits set in data.
 	positions []uint32
 	data      []byte
-	// mask has those below 64, for integers; high says that there are others,
-	// which ask for the sign.
+	// mask has the bits below 64, for integers. high reports that there are higher bits, which test the
+	// sign.
 	mask uint64
 	high bool
 }
 
-// bitsParser makes the parse function of a bit test.
+// bitsParser returns the parse function of a bit test.
 func bitsParser(set, any bool) func(*parser, operand) (Node, error) {
 	return func(_ *parser, a operand) (Node, error) {
 		n := &bits{op: a.op.Name, set: set, any: any, source: a.value}

@@ -1,7 +1,7 @@
 package match
 
-// AllOf is the filter that holds when every one of nodes does; nothing given
-// holds always. The planner makes residual filters with it.
+// AllOf returns the filter that matches if all nodes match. Without nodes it always matches. The planner
+// makes residual filters with it.
 func AllOf(nodes ...Node) Node {
 	switch len(nodes) {
 	case 0:

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// relation is what a comparison asks for.
+// relation is the operator of a comparison.
 type relation uint8
 
 const (
@@ -31,7 +31,7 @@ type comparison struct {
 	nan  bool // with is NaN
 }
 
-// comparison makes the node of a comparison on a field.
+// comparison returns the node of a comparison on a field.
 func (p *parser) comparison(at path.Path, rel relation, v bson.Value) (Node, error) {
 	switch {
 	case v.Type == bson.TypeUndefined:
@@ -39,7 +39,7 @@ func (p *parser) comparison(at path.Path, rel relation, v bson.Value) (Node, err
 	case v.Type == bson.TypeRegex && rel != opEqual:
 		return nil, badValue("Can't have RegEx as arg to predicate over field '%s'.", at.String())
 	}
-	x := &struct { // in one piece of memory
+	x := &struct { // one allocation
 		leaf Leaf
 		pred comparison
 	}{pred: *newComparison(rel, v, p.rules)}
@@ -76,7 +76,7 @@ func (c *comparison) holds(_ *mql.Env, v bson.Value, _ *expr.Scratch) (bool, err
 		return c.acrossClasses(v), nil
 	}
 	if c.rel == opEqual && v.Type == c.with.Type && len(v.Data) <= 12 && bytes.Equal(v.Data, c.with.Data) {
-		return true, nil // short cut for numbers, ObjectIds, booleans, dates
+		return true, nil // fast path for numbers, ObjectIds, booleans and dates
 	}
 	if v.IsNumber() && (c.nan || isNaN(v)) {
 		// NaN equals NaN and is neither less nor greater than anything.
@@ -96,14 +96,13 @@ func (c *comparison) holds(_ *mql.Env, v bson.Value, _ *expr.Scratch) (bool, err
 	return n == 0, nil
 }
 
-// takesNull reports a comparison that null satisfies.
+// takesNull reports whether null satisfies the comparison.
 func (c *comparison) takesNull() bool {
 	return c.with.Type == bson.TypeNull && c.rel != opGreater && c.rel != opLess
 }
 
-// acrossClasses compares with a value of another class: only null, which
-// missing and perhaps undefined equal, and MinKey and MaxKey, which are below and above
-// everything, can hold.
+// acrossClasses compares with a value of another class. Only comparisons with null, which equals missing
+// and perhaps undefined, and with MinKey and MaxKey, which are below and above everything, can hold.
 // Manual: reference/bson-type-comparison-order.
 func (c *comparison) acrossClasses(v bson.Value) bool {
 	switch c.with.Type {
@@ -132,7 +131,7 @@ func (c *comparison) bounds(add func(Interval)) (exact bool) {
 	case v.Type == bson.TypeNull:
 		return c.nullBounds(add)
 	case v.Type == bson.TypeArray:
-		// Whole arrays are not in an index: their elements may be anything.
+		// An index does not hold whole arrays, and their elements may be anything.
 		add(AllValues())
 		return false
 	case c.nan:
@@ -142,8 +141,8 @@ func (c *comparison) bounds(add func(Interval)) (exact bool) {
 		add(point(nan))
 		return true
 	case v.Type == bson.TypeMinKey && c.rel <= opGreaterEqual, v.Type == bson.TypeMaxKey && c.rel >= opLess:
-		// Also arrays as a whole lie between, whatever their elements are, and
-		// a null key may stand for nothing at all.
+		// Whole arrays lie in the range too, whatever their elements are, and a null key may stand for
+		// no value.
 		add(AllValues())
 		return false
 	case v.Type == bson.TypeMinKey, v.Type == bson.TypeMaxKey:
@@ -173,8 +172,7 @@ func (c *comparison) bounds(add func(Interval)) (exact bool) {
 	return true
 }
 
-// proofs see prover: where the path is a single field, a null key is a null or
-// a missing value.
+// proofs implements prover. If the path is a single field, a null key is a null or a missing value.
 func (c *comparison) proofs(single bool, add func(Interval)) {
 	if c.takesNull() {
 		if single {
@@ -190,13 +188,13 @@ func (c *comparison) proofs(single bool, add func(Interval)) {
 	}
 }
 
-// equalBounds are the bounds of equality with v.
+// equalBounds adds the bounds of equality with v.
 func (r rules) equalBounds(v bson.Value, add func(Interval)) (exact bool) {
 	switch v.Type {
 	case bson.TypeNull:
 		return r.nullBounds(add)
 	case bson.TypeArray:
-		// An index holds the elements; as an element, an array is a key itself.
+		// An index holds the elements; an array that is an element has its own key.
 		first, ok := bson.Raw(v.Data).Index(0)
 		switch {
 		case !ok:
@@ -217,9 +215,9 @@ func (r rules) equalBounds(v bson.Value, add func(Interval)) (exact bool) {
 	return true
 }
 
-// nullBounds are the keys of null and of missing fields, perhaps of undefined too. A null
-// key also stands for a path that ends inside an array of scalars, where
-// nothing may equal null; where it does, an empty array does too, and undefined is its key.
+// nullBounds adds the keys of null and of missing fields, perhaps of undefined too. A null key also
+// stands for a path that ends inside an array of scalars, where nothing may equal null. If through is
+// set, such a path equals null; then an empty array does too, and its key is undefined.
 func (r rules) nullBounds(add func(Interval)) (exact bool) {
 	if r.undefined || r.through {
 		add(Interval{undefined, bson.Null, true, true})

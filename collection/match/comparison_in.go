@@ -55,16 +55,16 @@ func (p *parser) in(a operand) (Node, error) {
 	return newLeaf(a.path, in), nil
 }
 
-// in asks whether a value equals one of many, or matches one of the patterns.
+// in matches a value that equals one of many, or matches one of the patterns.
 type in struct {
 	rules
-	values  []bson.Value // sorted by order, without repetitions
+	values  []bson.Value // sorted by order, without duplicates
 	regexes []*regex
 	null    bool       // values has null
-	written bson.Value // the array that a filter gave; missing if none did
+	written bson.Value // the array in the filter; missing if there was none
 }
 
-// newIn makes the predicate from values that are no regular expressions.
+// newIn makes the predicate from values without regular expressions.
 func newIn(values []bson.Value, r rules) *in {
 	n := &in{rules: r, values: values}
 	n.sort()
@@ -89,7 +89,7 @@ func (n *in) holds(env *mql.Env, v bson.Value, s *expr.Scratch) (bool, error) {
 	if v.IsNullish() {
 		return n.null && n.equalsNull(v), nil
 	}
-	// Binary search by hand: the generic one takes a closure.
+	// A hand-written binary search, because the generic one takes a closure.
 	lo, hi := 0, len(n.values)
 	for lo < hi {
 		m := int(uint(lo+hi) / 2)
@@ -153,11 +153,11 @@ func (n *in) bounds(add func(Interval)) (exact bool) {
 	return exact
 }
 
-// proofsMax is how many values $nin may have for its gaps to be bounds: with more of
-// them the gaps cost more to find and to seek than a scan leaves out.
+// proofsMax is the largest number of values of a $nin whose gaps are used as bounds. With more values,
+// the gaps cost more to compute and to seek than a scan.
 const proofsMax = 10_000
 
-// proofs see prover.
+// proofs implements prover.
 func (n *in) proofs(single bool, add func(Interval)) {
 	if len(n.values) > proofsMax {
 		return
@@ -172,7 +172,7 @@ func (n *in) proofs(single bool, add func(Interval)) {
 	}
 }
 
-// leafIn is the node {path: {$in: values}}.
+// leafIn returns the node {path: {$in: values}}.
 func leafIn(p path.Path, values []bson.Value, r rules) *Leaf {
 	return newLeaf(p, newIn(values, r))
 }

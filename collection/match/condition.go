@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// Condition is a filter on single values instead of documents: what $pull asks
-// of the elements of an array. Immutable, safe for concurrent use.
+// Condition is a filter on single values instead of documents, for $pull's condition on the elements of
+// an array. Immutable, safe for concurrent use.
 type Condition struct {
 	wrapped Node // operators and patterns, on the document {"": value}
 	doc     Node // a filter on a value that is a document
@@ -18,10 +18,9 @@ type Condition struct {
 	order   bson.StringOrder
 }
 
-// ParseCondition reads {$gt: 5} (operators on the value, which look into it if
-// it is an array), {a: 1} (a filter on values that are documents), a regular
-// expression, or any other value, which the value must equal. It keeps no
-// reference to v's bytes.
+// ParseCondition reads {$gt: 5} (operators on the value, or on its elements if it is an array), {a: 1}
+// (a filter on values that are documents), a regular expression, or any other value, which the value
+// must equal. It keeps no reference to v's bytes.
 // Manual: reference/operator/update/pull.
 //
 // Errors: as Parse.
@@ -31,7 +30,7 @@ func ParseCondition(env *mql.Env, v bson.Value) (*Condition, error) {
 	return p.condition(v)
 }
 
-// condition is ParseCondition with this parser.
+// condition implements ParseCondition with the parser p.
 func (p *parser) condition(v bson.Value) (*Condition, error) {
 	v = v.Clone()
 	c := &Condition{order: p.rules.order}

@@ -8,7 +8,7 @@ import (
 
 var opExists = Operator{Name: "$exists", Where: Field, Parse: parseExists, Doc: "reference/operator/query/exists"}
 
-// parseExists takes any value: what is true as a condition asks for existence.
+// parseExists accepts any value. A value that is true as a condition requires existence.
 func parseExists(_ *parser, a operand) (Node, error) {
 	n := newWholeLeaf(a.path, exists{})
 	if a.value.Truthy() {
@@ -17,7 +17,7 @@ func parseExists(_ *parser, a operand) (Node, error) {
 	return &Not{a.path, n}, nil
 }
 
-// exists asks whether there is a value, null included.
+// exists matches any value, null included, but not a missing one.
 type exists struct{}
 
 func (exists) name() string { return "$exists" }
@@ -36,13 +36,13 @@ func (exists) append(b *bson.Builder) { b.Bool("$exists", true) }
 
 func (exists) shape(dst []byte) []byte { return append(dst, "$exists"...) }
 
-// bounds: a null key can be a null or a missing value.
+// bounds adds all keys, because a null key can be a null or a missing value.
 func (exists) bounds(add func(Interval)) (exact bool) {
 	add(AllValues())
 	return false
 }
 
-// proofs see prover.
+// proofs implements prover.
 func (exists) proofs(_ bool, add func(Interval)) {
 	add(Interval{bson.MinKey, bson.Null, true, false})
 	add(Interval{bson.Null, bson.MaxKey, false, true})

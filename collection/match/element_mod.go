@@ -40,8 +40,7 @@ func parseMod(_ *parser, a operand) (Node, error) {
 	return newLeaf(a.path, &m), nil
 }
 
-// truncated cuts a number to an integer; ok is false for NaN and for what lies
-// outside of int64.
+// truncated cuts a number to an integer; ok is false for NaN and for values outside of int64.
 func truncated(v bson.Value) (n int64, ok bool) {
 	if n, ok := v.AsInt64(); ok {
 		return n, true
@@ -53,7 +52,7 @@ func truncated(v bson.Value) (n int64, ok bool) {
 	return v.TruncInt64()
 }
 
-// mod asks for the remainder of the integral part of a number.
+// mod compares the remainder of the integral part of a number.
 type mod struct{ divisor, remainder int64 }
 
 func (m *mod) name() string { return "$mod" }
@@ -72,7 +71,8 @@ func (m *mod) holds(_ *mql.Env, v bson.Value, _ *expr.Scratch) (bool, error) {
 	return ok && remainder(n, m.divisor) == m.remainder, nil
 }
 
-// remainder has the sign of n; the least int64 divided by -1 leaves none.
+// remainder returns n % divisor, with the sign of n. The smallest int64 divided by -1 has the remainder
+// 0.
 func remainder(n, divisor int64) int64 {
 	if divisor == -1 {
 		return 0

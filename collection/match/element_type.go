@@ -30,9 +30,9 @@ func parseType(_ *parser, a operand) (Node, error) {
 // typeSet is a set of BSON types; it is the predicate of $type.
 type typeSet struct {
 	types [8]uint32 // a bit per type
-	// numbers is the alias "number": printed as such.
+	// numbers reports the alias "number", which is printed as such.
 	numbers bool
-	written bson.Value // what a filter gave; missing if none did
+	written bson.Value // the operand in the filter; missing if there was none
 }
 
 func (t *typeSet) add(x bson.Type) { t.types[x>>5] |= 1 << (x & 31) }
@@ -101,8 +101,8 @@ func (t *typeSet) append(b *bson.Builder) {
 
 func (t *typeSet) shape(dst []byte) []byte { return append(dst, "$type"...) }
 
-// bounds are those of the classes: an array is indexed by its elements, which
-// may be anything, and a class holds more than one type.
+// bounds adds the bounds of the types' classes. The elements of an array, which are its keys, may have
+// any type, and a class contains more than one type.
 func (t *typeSet) bounds(add func(Interval)) (exact bool) {
 	if t.has(bson.TypeArray) {
 		add(AllValues())

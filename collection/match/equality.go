@@ -6,10 +6,9 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// Equalities reports the paths that a matching document must have equal to a
-// value, in the order of the filter: equalities alone, under $and, in $or, $in
-// and $all of one member. An upsert starts from them; it looks itself for paths
-// that come twice or that contain each other.
+// Equalities reports the paths that a matching document must have equal to a value, in the order of the
+// filter: equalities alone, under $and, in $or, $in and $all of one member. An upsert starts from them;
+// the caller checks for paths that are repeated or contain each other.
 // Manual: reference/method/db.collection.update#upsert-with-dotted-_id-query.
 func Equalities(n Node, add func(p string, v bson.Value)) {
 	switch n := n.(type) {
@@ -40,12 +39,11 @@ func singleValue(l *Leaf) (bson.Value, bool) {
 	return bson.Value{}, false
 }
 
-// Points returns values of path such that every matching document has one of
-// them there, under simple string comparison; ok is false if the filter does
-// not tell. An empty list with ok means that nothing can match. Shard targeting
-// asks with each field of the key, in which arrays cannot stand. A compared
-// array, which other values match as well, gives ok false; null stands for a
-// missing field and undefined too.
+// Points returns values of path such that every matching document has one of them there, under simple
+// string comparison; ok is false if the filter does not determine them. An empty list with ok means that
+// nothing can match. Shard targeting calls Points with each field of the key, which cannot hold arrays.
+// For a comparison with an array, which other values match too, ok is false. null also stands for a
+// missing field and undefined.
 func Points(n Node, path string) (values []bson.Value, ok bool) {
 	switch n := n.(type) {
 	case Always:
@@ -87,7 +85,7 @@ func Points(n Node, path string) (values []bson.Value, ok bool) {
 	return values, ok
 }
 
-// common are the values of a that are in b; null and undefined are one.
+// common returns the values of a that are in b; null and undefined are equal.
 func common(a, b []bson.Value) (out []bson.Value) {
 	plain := func(v bson.Value) bson.Value {
 		if v.IsNullish() {
@@ -106,7 +104,7 @@ func common(a, b []bson.Value) (out []bson.Value) {
 	return out
 }
 
-// hasText reports a value whose comparison depends on the collation.
+// hasText reports whether the comparison of a value depends on the collation.
 func hasText(v bson.Value) bool {
 	switch v.Type {
 	case bson.TypeString, bson.TypeSymbol:

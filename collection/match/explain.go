@@ -7,10 +7,10 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// Explain says why doc does not match n: the document errInfo.details of a
-// failed validation. It is empty if doc does match.
-// Manual: core/schema-validation/specify-json-schema/json-schema-tips (error
-// output). Errors: those of Matches.
+// Explain returns the reasons why doc does not match n: the document errInfo.details of a failed
+// validation. It is empty if doc matches.
+// Manual: core/schema-validation/specify-json-schema/json-schema-tips (error output). Errors: those of
+// Matches.
 func Explain(env *mql.Env, n Node, doc bson.Raw, s *expr.Scratch) (bson.Raw, error) {
 	b := bson.NewBuilder(nil)
 	e := explainer{env: env, doc: doc, s: s, b: b}
@@ -18,9 +18,8 @@ func Explain(env *mql.Env, n Node, doc bson.Raw, s *expr.Scratch) (bson.Raw, err
 	return b.Doc(), e.err
 }
 
-// explainer appends explanations; want is what the node should not have given:
-// false for a condition that does not hold, true below a negation for one that
-// does.
+// explainer appends explanations. The boolean parameter of its methods is the result to be explained: false for a
+// condition that does not hold, true below a negation for a condition that holds.
 type explainer struct {
 	env *mql.Env
 	doc bson.Raw
@@ -37,7 +36,7 @@ func (e *explainer) is(n Node, want bool) bool {
 	return ok == want
 }
 
-// node appends the fields that explain n, if it gave the answer want.
+// node appends the fields that explain n, if its result is the given one.
 func (e *explainer) node(n Node, want bool) {
 	if !e.is(n, want) {
 		return
@@ -86,7 +85,7 @@ func (e *explainer) node(n Node, want bool) {
 	}
 }
 
-// specified appends the node, as the filter has it where that is known.
+// specified appends the node, as written in the filter if that is stored.
 func (e *explainer) specified(n Node) {
 	e.b.BeginDoc("specifiedAs")
 	switch x := n.(type) {
@@ -115,7 +114,8 @@ func (e *explainer) written(l *Leaf, op string, v bson.Value) {
 	e.b.End()
 }
 
-// writtenIn is the operand of an operator that keeps another form of it, missing for others.
+// writtenIn returns the operand as written, for operators that store it in another form too; missing for
+// others.
 func writtenIn(l *Leaf) bson.Value {
 	switch p := l.pred.(type) {
 	case *in:
@@ -126,7 +126,7 @@ func writtenIn(l *Leaf) bson.Value {
 	return bson.Value{}
 }
 
-// clauses explains $and, $or and $nor by those of their clauses that gave want.
+// clauses explains $and, $or and $nor by those of their clauses that have the given result.
 func (e *explainer) clauses(op string, list []Node, want bool) {
 	e.b.String("operatorName", op)
 	if want {
@@ -148,7 +148,7 @@ func (e *explainer) clauses(op string, list []Node, want bool) {
 	e.b.End()
 }
 
-// not explains $not; those that stand for other operators explain themselves.
+// not explains $not. A Not that represents another operator is explained as that operator.
 func (e *explainer) not(n *Not, want bool) {
 	if l, ok := n.child.(*Leaf); ok {
 		switch l.pred.(type) {
@@ -194,7 +194,7 @@ func (e *explainer) leaf(l *Leaf, want bool) {
 	e.reason(l, want)
 }
 
-// reason appends why the leaf gave want, and the values it looked at.
+// reason appends the reason for the result of the leaf, and the values that the leaf examined.
 func (e *explainer) reason(l *Leaf, want bool) {
 	var values []bson.Value
 	l.path.Walk(e.doc, path.Traverse, func(v bson.Value, _ []int32) bool {

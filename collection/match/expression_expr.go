@@ -22,25 +22,25 @@ func parseExpr(p *parser, a operand) (Node, error) {
 // Expr matches when an aggregation expression is true for the document.
 type Expr struct {
 	e      expr.Expr
-	source bson.Value // as it was written, for errors that quote it; the node's own memory
+	source bson.Value // as written, for errors that quote it; in the node's own memory
 }
 
 // Expression returns the expression.
 func (n *Expr) Expression() expr.Expr { return n.e }
 
-// Matches see Node.
+// Matches implements Node.
 func (n *Expr) Matches(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bool, error) {
 	v, err := n.e.Eval(env, doc, s)
 	return v.Truthy() && err == nil, err
 }
 
-// Children see Node.
+// Children implements Node.
 func (n *Expr) Children() []Node { return nil }
 
-// Append see Node.
+// Append implements Node.
 func (n *Expr) Append(b *bson.Builder) { n.e.Append(b, "$expr") }
 
-// shape keeps the values: an expression is planned as it stands.
+// shape keeps the values, because an expression is planned with them.
 func (n *Expr) shape(dst []byte) []byte {
 	return appendName(append(dst, "$expr "...), string(String(n)))
 }

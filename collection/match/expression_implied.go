@@ -7,19 +7,17 @@ import (
 	"github.com/cantledb/cantle/bson/path"
 )
 
-// Implied is an interval in which the key of a document must lie, in an index
-// on Path that holds no array for any document (not multikey), if an $expr is
-// to be true for it.
+// Implied is an interval that contains the key of every document for which an $expr is true, in an index
+// on Path that is not multikey.
 type Implied struct {
 	Path path.Path
 	Interval
 }
 
-// Implied returns what the comparisons of field paths with constants imply
-// that the expression consists of, alone or under $and. An expression compares
-// across types, and takes an array as one value: so the intervals differ from
-// those of the query operators, hold only for indexes without arrays, and the
-// expression has to be asked all the same.
+// Implied returns the intervals implied by comparisons of field paths with constants, if the expression
+// is such a comparison or an $and of them. An expression compares across types and treats an array as
+// one value. So the intervals differ from those of the query operators, hold only for indexes without
+// arrays, and the expression must still be evaluated.
 // Manual: reference/operator/query/expr#behavior (index use).
 func (n *Expr) Implied() []Implied {
 	b := bson.NewBuilder(nil)
@@ -57,7 +55,7 @@ func implied(list []Implied, v bson.Value) []Implied {
 		right, op = left, mirrored(op)
 	}
 	c, ok := constantOf(right)
-	// Missing is below null, yet has the key of null.
+	// Missing sorts below null, but has the key of null.
 	if !ok || c.IsNullish() || c.Type == bson.TypeMinKey {
 		return list
 	}
@@ -79,7 +77,7 @@ func implied(list []Implied, v bson.Value) []Implied {
 	return append(list, Implied{p, i})
 }
 
-// mirrored is the comparison with its operands exchanged.
+// mirrored returns the comparison with its operands exchanged.
 func mirrored(op string) string {
 	switch op {
 	case "$gt":

@@ -16,10 +16,9 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// FuzzMatch compares Matches with a naive evaluator that first lists all values
-// a path reaches, on filters and documents drawn to hit types, arrays and
-// missing fields. It also holds Normalize to the same answers, and Bounds to
-// its promises on the keys that an index would have.
+// FuzzMatch compares Matches with a naive evaluator that first lists all values that a path reaches, on
+// random filters and documents with all types, arrays and missing fields. It also checks that Normalize
+// keeps the results, and that Bounds is correct for the keys that an index would have.
 func FuzzMatch(f *testing.F) {
 	for i := range 64 {
 		f.Add([]byte(strings.Repeat(strconv.Itoa(i*7919), 12)))
@@ -70,8 +69,8 @@ func compareWithNaive(t *testing.T, seed []byte) {
 	})
 }
 
-// checkBounds looks at the keys of an index on the node's path: a match has
-// one inside the intervals, and if they are exact, one inside is a match.
+// checkBounds checks the keys of an index on the node's path: a match has a key inside the intervals,
+// and if the intervals are exact, a document with a key inside is a match.
 func checkBounds(t *testing.T, env *mql.Env, p match.Pathed, doc bson.Raw, s *expr.Scratch) {
 	var list []match.Interval
 	exact := p.Bounds(func(i match.Interval) { list = append(list, i) })
@@ -209,8 +208,8 @@ func (g *drawer) ops(depth int) bson.Raw {
 	return b.Doc()
 }
 
-// naive evaluates a filter slowly: every path first becomes the list of values
-// it reaches, as the manual describes it.
+// naive evaluates a filter slowly: it first expands every path to the list of values that the path
+// reaches, as the manual describes it.
 func naive(filter, doc bson.Raw) bool {
 	for name, v := range filter.Fields() {
 		var ok bool
@@ -239,8 +238,8 @@ func naive(filter, doc bson.Raw) bool {
 	return true
 }
 
-// reached is a value at the end of a path; whole tells one that is not looked
-// into because a position in the path named it.
+// reached is a value at the end of a path. whole reports that the path selects it by position, so that
+// naive does not look into it.
 type reached struct {
 	v     bson.Value
 	whole bool

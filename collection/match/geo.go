@@ -35,7 +35,7 @@ func parseGeo(p *parser, a operand) (Node, error) {
 	return newLeaf(a.path, n), nil
 }
 
-// checkShape refuses a shape that an account of Azure Cosmos DB does not have.
+// checkShape rejects a shape that an account of Azure Cosmos DB does not support.
 func checkShape(env *mql.Env, arg bson.Value) error {
 	d, ok := arg.Doc()
 	if !ok || env.Cosmos == nil {
@@ -49,15 +49,15 @@ func checkShape(env *mql.Env, arg bson.Value) error {
 	return nil
 }
 
-// geoPredicate asks whether a geometry lies within a shape or meets it.
+// geoPredicate tests whether a geometry lies within a shape or intersects it.
 type geoPredicate struct {
 	op     string
 	arg    bson.Value
 	region *geo.Shape
 }
 
-// GeoShape returns the shape of a $geoWithin or $geoIntersects, for indexes.
-// within tells the two apart.
+// GeoShape returns the shape of a $geoWithin or $geoIntersects, for indexes. within is set for
+// $geoWithin.
 func (l *Leaf) GeoShape() (s *geo.Shape, within, ok bool) {
 	g, ok := l.pred.(*geoPredicate)
 	if !ok {
@@ -99,8 +99,8 @@ func (g *geoPredicate) append(b *bson.Builder) { b.Value(g.op, g.arg) }
 
 func (g *geoPredicate) shape(dst []byte) []byte { return append(dst, g.op...) }
 
-// bounds of an ordinary index: a geometry is a document or an array, whose
-// elements may be anything.
+// bounds adds all keys of an ordinary index: a geometry is a document or an array, whose elements may be
+// anything.
 func (g *geoPredicate) bounds(add func(Interval)) (exact bool) {
 	add(AllValues())
 	return false

@@ -13,13 +13,14 @@ var (
 	opNearSphere = Operator{Name: "$nearSphere", Where: Field, Parse: misplacedNear, Doc: "reference/operator/query/nearSphere"}
 )
 
-// misplacedNear: a $near that is in its place is read by parser.near.
+// misplacedNear returns the error for a $near that is not the first operator; parser.near parses one
+// that is.
 func misplacedNear(_ *parser, a operand) (Node, error) {
 	return nil, badValue("%s must be the first operator on field '%s'", a.op.Name, a.path.String())
 }
 
-// near reads {$near: …, $maxDistance: …}, which cannot stand with other
-// operators; ok is false if doc is something else.
+// near reads {$near: …, $maxDistance: …}, which cannot be combined with other operators; ok is false if
+// doc does not begin with $near or the like.
 func (p *parser) near(at path.Path, doc bson.Raw) (n Node, ok bool, err error) {
 	name := firstName(doc)
 	if name != "$near" && name != "$nearSphere" && name != "$geoNear" {
@@ -32,7 +33,7 @@ func (p *parser) near(at path.Path, doc bson.Raw) (n Node, ok bool, err error) {
 	return &Near{Leaf{path: at, parts: at.Components(), pred: &nearPredicate{near, doc}}}, true, nil
 }
 
-// NewNear makes the node of a $near on a path: what $geoNear looks for.
+// NewNear returns the node of a $near on a path, for $geoNear.
 func NewNear(at path.Path, near *geo.Near) *Near {
 	b := bson.NewBuilder(nil)
 	b.BeginDoc("$near")
@@ -44,15 +45,15 @@ func NewNear(at path.Path, near *geo.Near) *Near {
 	return &Near{Leaf{path: at, parts: at.Components(), pred: &nearPredicate{near, b.Doc()}}}
 }
 
-// Near asks for documents by distance. The order is the work of an index; here
-// a document matches if it lies within the bounds of the distance.
+// Near requests documents by distance. An index delivers the order; Matches only tests whether a
+// document lies within the bounds of the distance.
 type Near struct{ Leaf }
 
-// Geo returns what is asked for.
+// Geo returns the parsed arguments.
 func (n *Near) Geo() *geo.Near { return n.pred.(*nearPredicate).near }
 
-// Distance is the least distance of a geometry at the node's path; ok is false
-// if none lies within the bounds.
+// Distance returns the smallest distance of a geometry at the node's path; ok is false if none lies
+// within the bounds.
 func (n *Near) Distance(doc bson.Raw) (d float64, ok bool) {
 	near := n.Geo()
 	n.path.Walk(doc, path.TraverseLeaf, func(v bson.Value, _ []int32) bool {

@@ -14,12 +14,11 @@ import (
 	"github.com/cantledb/cantle/internal/casefile/giant"
 )
 
-// TestGiantValues asks the filters of all cases, so every operator, of documents as extreme
-// as a client can make them, and with extreme operands: each ends soon after the command's
-// time is over.
+// TestGiantValues evaluates the filters of all cases (every operator) on documents as extreme as a
+// client can make them, and with extreme operands: each ends soon after the command's time is over.
 func TestGiantValues(t *testing.T) { giant.Cases(t, extremes) }
 
-// extremes asks the filters of a case in one way.
+// extremes evaluates the filters of a case in one way.
 func extremes(t *testing.T, c *casefile.Case, variant int) {
 	if c.Verb != "match" {
 		return

@@ -6,25 +6,24 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// Interval is a range of index keys in ascending BSON order. Lo and Hi are
-// values as an index holds them; of a string under a collation they are the
-// string itself, which the planner replaces by its sort key.
+// Interval is a range of index keys in ascending BSON order. Lo and Hi are values as an index holds
+// them. Under a collation, a string is the string itself; the planner replaces it by its sort key.
 type Interval struct {
 	Lo, Hi                   bson.Value
 	LoInclusive, HiInclusive bool
 }
 
-// IsPoint reports an interval of one value.
+// IsPoint reports whether the interval is a single value.
 func (i Interval) IsPoint() bool {
 	return i.LoInclusive && i.HiInclusive && bson.Compare(i.Lo, i.Hi, nil) == 0
 }
 
-// IsAll reports the interval of all keys.
+// IsAll reports whether the interval contains all keys.
 func (i Interval) IsAll() bool {
 	return i.Lo.Type == bson.TypeMinKey && i.Hi.Type == bson.TypeMaxKey && i.LoInclusive && i.HiInclusive
 }
 
-// AllValues is the interval of all keys.
+// AllValues returns the interval of all keys.
 func AllValues() Interval { return Interval{bson.MinKey, bson.MaxKey, true, true} }
 
 func point(v bson.Value) Interval { return Interval{v, v, true, true} }
@@ -127,7 +126,7 @@ func WithArrays(list []Interval) []Interval {
 	return union(append([]Interval{classBounds(bson.TypeArray)}, list...))
 }
 
-// intersect returns what two sorted lists of intervals have in common.
+// intersect returns the intersection of two sorted lists of intervals.
 func intersect(a, b []Interval) []Interval {
 	var out []Interval
 	for len(a) > 0 && len(b) > 0 {
@@ -152,8 +151,7 @@ func intersect(a, b []Interval) []Interval {
 	return out
 }
 
-// Intersect returns the common part of two ascending lists of intervals; never
-// nil.
+// Intersect returns the intersection of two ascending lists of intervals; never nil.
 func Intersect(a, b []Interval) []Interval {
 	out := []Interval{}
 	for i, j := 0, 0; i < len(a) && j < len(b); {
@@ -183,9 +181,9 @@ func Intersect(a, b []Interval) []Interval {
 	return out
 }
 
-// Bounded are the intervals in which a path lies in every match of a filter, when
-// its value is no array; ok is false when the filter does not say. Those of a $or
-// come in the order of its clauses and may overlap.
+// Bounded returns the intervals that contain the value of a path in every match of a filter, if the
+// value is no array; ok is false if the filter does not bound it. The intervals of an $or are in the
+// order of its clauses and may overlap.
 func Bounded(n Node, path string) (ivs []Interval, ok bool) {
 	switch n := n.(type) {
 	case *And:

@@ -9,56 +9,57 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// predicate is what an operator asks of one value.
+// predicate is the condition of an operator on one value.
 type predicate interface {
 	// name is the operator's name as in the table ("$gt").
 	name() string
-	// holds answers for one value, missing where the path leads nowhere.
+	// holds reports whether one value satisfies the condition. v is missing if the path leads nowhere.
 	holds(env *mql.Env, v bson.Value, s *expr.Scratch) (bool, error)
-	// append appends the operator as {field: {…}} holds it.
+	// append appends the operator in the form of {field: {…}}.
 	append(b *bson.Builder)
-	// bounds is Pathed.Bounds.
+	// bounds implements Pathed.Bounds.
 	bounds(add func(Interval)) (exact bool)
 	// shape appends the operator without its values.
 	shape(dst []byte) []byte
-	// reasons say why a value is not what the operator asks for, and why it is: see Explain.
+	// reasons are the texts for a value that does not satisfy the operator, and for one that does: see
+	// Explain.
 	reasons() (no, yes string)
-	// sameForEqual reports that the operator cannot tell values that compare equal apart,
-	// nor null from missing: see SaysTheSame.
+	// sameForEqual reports whether the operator cannot distinguish values that compare equal, nor null
+	// from missing: see SaysTheSame.
 	sameForEqual() bool
 }
 
-// Leaf applies a predicate to the values of a path: it matches when one of
-// them satisfies it. Arrays on the way are looked into; so is an array at the
-// end, whose elements are asked before the array itself, unless whole is set.
+// Leaf applies a predicate to the values of a path: it matches if one of them satisfies the predicate.
+// Leaf looks into arrays on the path. Unless whole is set, it also looks into an array at the end, and
+// tests the elements before the array itself.
 // Manual: tutorial/query-arrays.
 type Leaf struct {
 	path  path.Path
 	parts []path.Component
 	pred  predicate
-	// whole asks only the array itself ($exists, $size).
+	// whole tests only the array itself ($exists, $size).
 	whole bool
-	// through asks for a missing value where the path ends inside an array without documents.
+	// through tests a missing value if the path ends inside an array without documents.
 	through bool
 }
 
-// newLeaf makes a Leaf that looks into arrays at the end of the path.
+// newLeaf returns a Leaf that looks into arrays at the end of the path.
 func newLeaf(p path.Path, pred predicate) *Leaf {
 	return &Leaf{path: p, parts: p.Components(), pred: pred, through: nullThrough(pred)}
 }
 
-// newWholeLeaf makes a Leaf that takes an array at the end as one value.
+// newWholeLeaf returns a Leaf that treats an array at the end as one value.
 func newWholeLeaf(p path.Path, pred predicate) *Leaf {
 	return &Leaf{path: p, parts: p.Components(), pred: pred, whole: true}
 }
 
-// Path is the path whose values are asked.
+// Path returns the path of the tested values.
 func (l *Leaf) Path() path.Path { return l.path }
 
-// Operator is the name of the operator ("$gt").
+// Operator returns the name of the operator ("$gt").
 func (l *Leaf) Operator() string { return l.pred.name() }
 
-// WantsValue reports that the operator does not hold where the path leads nowhere.
+// WantsValue reports whether the operator does not match a missing value.
 func (l *Leaf) WantsValue() bool {
 	ok, err := l.pred.holds(mql.NewEnv(context.Background()), bson.Value{}, &expr.Scratch{})
 	return !ok && err == nil
@@ -67,11 +68,10 @@ func (l *Leaf) WantsValue() bool {
 // Children returns nil.
 func (l *Leaf) Children() []Node { return nil }
 
-// Bounds see Pathed. A position in the path reaches other values in an index
-// than in a document, so bounds are not exact there. An operator that takes a missing
-// value may find one in a document of an array, where the index has only the value at
-// the position: its bounds are all keys. An operator that matches arrays as a whole may match
-// an element that a position named, which is a key itself.
+// Bounds implements Pathed. A position in the path reaches other values in an index than in a document,
+// so the bounds are not exact then. If the operator matches a missing value, that may be a value in a
+// document of an array, while the index has only the value at the position: the bounds are all keys. An
+// operator that matches whole arrays may match an element selected by position, which has its own key.
 func (l *Leaf) Bounds(add func(Interval)) (exact bool) {
 	if !l.path.HasPosition() {
 		return l.pred.bounds(add)
@@ -92,7 +92,7 @@ func (l *Leaf) Bounds(add func(Interval)) (exact bool) {
 	return false
 }
 
-// Append see Node.
+// Append implements Node.
 func (l *Leaf) Append(b *bson.Builder) {
 	b.BeginDoc(l.path.String())
 	l.pred.append(b)
@@ -105,7 +105,7 @@ func (l *Leaf) shape(dst []byte) []byte {
 	return l.pred.shape(append(appendName(dst, l.path.String()), ' '))
 }
 
-// Matches see Node.
+// Matches implements Node.
 func (l *Leaf) Matches(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bool, error) {
 	return l.inDocument(env, doc, 0, s)
 }
@@ -114,7 +114,7 @@ func (l *Leaf) holds(env *mql.Env, v bson.Value, s *expr.Scratch) (bool, error) 
 	return l.pred.holds(env, v, s)
 }
 
-// inDocument goes on with component i in a document.
+// inDocument continues with component i of the path in a document.
 func (l *Leaf) inDocument(env *mql.Env, doc bson.Raw, i int, s *expr.Scratch) (bool, error) {
 	for ; ; i++ {
 		v, _ := doc.Lookup(l.parts[i].Name)
@@ -131,10 +131,9 @@ func (l *Leaf) inDocument(env *mql.Env, doc bson.Raw, i int, s *expr.Scratch) (b
 	}
 }
 
-// inArray goes on with component i in the elements of an array: in each
-// document, and in the element whose position the component names. Elements
-// that cannot go on are not "missing": {"a.b": null} does not match {a: [1]}, unless
-// through is set and none of them can.
+// inArray continues with component i of the path in the elements of an array: in each document, and in
+// the element whose position the component names. Other elements do not count as missing values: {"a.b":
+// null} does not match {a: [1]}, unless through is set and the path continues in no element.
 func (l *Leaf) inArray(env *mql.Env, arr bson.Raw, i int, s *expr.Scratch) (bool, error) {
 	n, through := int32(0), l.through
 	for it := arr.Iter(); it.Next(); n++ {
@@ -156,7 +155,7 @@ func (l *Leaf) inArray(env *mql.Env, arr bson.Raw, i int, s *expr.Scratch) (bool
 		var err error
 		switch {
 		case i == len(l.parts)-1:
-			// An element named by position is one value, even if it is an array.
+			// An element selected by position is one value, even if it is an array.
 			ok, err = l.pred.holds(env, v, s)
 		case v.Type == bson.TypeDocument:
 			ok, err = l.inDocument(env, bson.Raw(v.Data), i+1, s)
@@ -173,7 +172,7 @@ func (l *Leaf) inArray(env *mql.Env, arr bson.Raw, i int, s *expr.Scratch) (bool
 	return false, nil
 }
 
-// value asks the value at the end of the path.
+// value tests the value at the end of the path.
 func (l *Leaf) value(env *mql.Env, v bson.Value, s *expr.Scratch) (bool, error) {
 	if v.Type == bson.TypeArray && !l.whole {
 		for it := bson.Raw(v.Data).Iter(); it.Next(); {

@@ -40,24 +40,24 @@ func (p *parser) clauses(a operand) ([]Node, error) {
 	return list, nil
 }
 
-// And matches when all its children do; without children it matches all.
+// And matches if all its children match; without children it matches everything.
 type And struct {
 	list []Node
-	// fields are the children on top-level fields, grouped by field, and rest
-	// the others: the fields are read in one pass over the document.
+	// fields are the children on top-level fields, grouped by field, and rest are the other children:
+	// Matches reads the fields in one pass over the document.
 	fields []topField
 	names  []string // of fields
 	rest   []Node
 }
 
-// topField is a top-level field and what is asked of its value, most often one thing.
+// topField is a top-level field with its conditions; most often there is only one.
 type topField struct {
 	name  string
 	first *Leaf
 	more  []*Leaf
 }
 
-// topFieldsMax is how many fields one pass looks for; a bit marks each.
+// topFieldsMax is the number of fields that one pass looks for; a bit marks each.
 const topFieldsMax = 64
 
 func newAnd(list []Node) *And {
@@ -79,13 +79,13 @@ func newAnd(list []Node) *And {
 	return n
 }
 
-// topLeaf is a condition on a top-level field.
+// topLeaf returns c if it is a condition on a top-level field.
 func topLeaf(c Node) (l *Leaf, ok bool) {
 	l, ok = c.(*Leaf)
 	return l, ok && len(l.parts) == 1
 }
 
-// manyTops reports conditions on more than one top-level field.
+// manyTops reports whether there are conditions on more than one top-level field.
 func manyTops(list []Node) bool {
 	var first *Leaf
 	for _, c := range list {
@@ -115,7 +115,7 @@ func (n *And) addTop(l *Leaf) bool {
 	return true
 }
 
-// conjunction is the node for a list of conditions: alone without $and.
+// conjunction returns the node for a list of conditions, without $and for a single one.
 func conjunction(list []Node) Node {
 	if len(list) == 1 {
 		return list[0]
@@ -123,7 +123,7 @@ func conjunction(list []Node) Node {
 	return newAnd(list)
 }
 
-// Matches see Node.
+// Matches implements Node.
 func (n *And) Matches(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bool, error) {
 	if n.fields != nil {
 		if ok, err := n.scan(env, doc, s); !ok || err != nil {
@@ -141,10 +141,10 @@ func (n *And) Matches(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bool, error)
 	return true, nil
 }
 
-// clausesPerTick is how many clauses of one filter a document is compared with for one Tick.
+// clausesPerTick is the number of clauses of one filter that are evaluated on a document per Tick.
 const clausesPerTick = 128
 
-// tickClause is called before a document is compared with the i-th clause. Errors: those of Tick.
+// tickClause is called before the i-th clause is evaluated on a document. Errors: those of Tick.
 func tickClause(env *mql.Env, i int) error {
 	if i%clausesPerTick != clausesPerTick-1 {
 		return nil
@@ -152,7 +152,7 @@ func tickClause(env *mql.Env, i int) error {
 	return env.Tick()
 }
 
-// scan reads the document once and asks each top-level field as it comes by.
+// scan reads the document once and tests each top-level field when it reaches it.
 func (n *And) scan(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bool, error) {
 	found := uint64(0)
 	for left, at := len(n.fields), 4; left > 0; {
@@ -204,10 +204,10 @@ func (n *And) holds(env *mql.Env, v bson.Value, s *expr.Scratch) (bool, error) {
 	return true, nil
 }
 
-// Children see Node.
+// Children implements Node.
 func (n *And) Children() []Node { return n.list }
 
-// Append see Node.
+// Append implements Node.
 func (n *And) Append(b *bson.Builder) { appendClauses(b, "$and", n.list) }
 
 func (n *And) appendOps(b *bson.Builder) {

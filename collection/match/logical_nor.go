@@ -16,10 +16,10 @@ func parseNor(p *parser, a operand) (Node, error) {
 	return &Nor{list}, nil
 }
 
-// Nor matches when none of its children does.
+// Nor matches if none of its children matches.
 type Nor struct{ list []Node }
 
-// Matches see Node.
+// Matches implements Node.
 func (n *Nor) Matches(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bool, error) {
 	for i, c := range n.list {
 		if err := tickClause(env, i); err != nil {
@@ -32,10 +32,10 @@ func (n *Nor) Matches(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bool, error)
 	return true, nil
 }
 
-// Children see Node.
+// Children implements Node.
 func (n *Nor) Children() []Node { return n.list }
 
-// Append see Node.
+// Append implements Node.
 func (n *Nor) Append(b *bson.Builder) { appendClauses(b, "$nor", n.list) }
 
 func (n *Nor) shape(dst []byte) []byte { return appendList(dst, "nor", n.list) }

@@ -41,13 +41,13 @@ func firstName(d bson.Raw) string {
 	return string(f.Name)
 }
 
-// Not matches when its only child, conditions on one path, does not.
+// Not matches if its only child, conditions on one path, does not match.
 type Not struct {
 	path  path.Path
 	child Node
 }
 
-// Matches see Node.
+// Matches implements Node.
 func (n *Not) Matches(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bool, error) {
 	ok, err := n.child.Matches(env, doc, s)
 	return !ok && err == nil, err
@@ -58,14 +58,14 @@ func (n *Not) holds(env *mql.Env, v bson.Value, s *expr.Scratch) (bool, error) {
 	return !ok && err == nil, err
 }
 
-// Children see Node.
+// Children implements Node.
 func (n *Not) Children() []Node { return []Node{n.child} }
 
-// Path is the field that the negated conditions are about.
+// Path returns the path of the negated conditions.
 func (n *Not) Path() path.Path { return n.path }
 
-// Bounds is what the keys that prove a match of the child leave over. They are
-// not exact: another element of the same array may satisfy the child.
+// Bounds adds all keys but those that prove a match of the child. The bounds are not exact: another
+// element of the same array may satisfy the child.
 func (n *Not) Bounds(add func(Interval)) (exact bool) {
 	lo, open := bson.MinKey, true
 	for _, i := range proofs(n.child) {
@@ -80,15 +80,14 @@ func (n *Not) Bounds(add func(Interval)) (exact bool) {
 	return false
 }
 
-// prover is a predicate some of whose intervals prove a match though its bounds
-// as a whole are not exact.
+// prover is a predicate for which some intervals prove a match, although its bounds as a whole are not
+// exact.
 type prover interface {
-	// proofs adds intervals in ascending order; single says that the path has
-	// one component.
+	// proofs adds intervals in ascending order. single reports that the path has one component.
 	proofs(single bool, add func(Interval))
 }
 
-// proofs returns the intervals every key of which belongs to a match of n.
+// proofs returns the intervals whose keys all belong to matches of n.
 func proofs(n Node) (list []Interval) {
 	l, ok := n.(*Leaf)
 	if !ok || l.path.HasPosition() {
@@ -103,8 +102,8 @@ func proofs(n Node) (list []Interval) {
 	return list
 }
 
-// Append see Node. What is not {field: {$not: {…}}} with one condition is
-// printed as $nor, as MongoDB does.
+// Append implements Node. A negation other than {field: {$not: {…}}} with one condition is printed as
+// $nor, as MongoDB does.
 func (n *Not) Append(b *bson.Builder) {
 	if _, ok := n.child.(*And); ok {
 		appendClauses(b, "$nor", []Node{n.child})

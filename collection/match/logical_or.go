@@ -16,10 +16,10 @@ func parseOr(p *parser, a operand) (Node, error) {
 	return &Or{list}, nil
 }
 
-// Or matches when one of its children does.
+// Or matches if one of its children matches.
 type Or struct{ list []Node }
 
-// Matches see Node.
+// Matches implements Node.
 func (n *Or) Matches(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bool, error) {
 	for i, c := range n.list {
 		if err := tickClause(env, i); err != nil {
@@ -32,10 +32,10 @@ func (n *Or) Matches(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bool, error) 
 	return false, nil
 }
 
-// Children see Node.
+// Children implements Node.
 func (n *Or) Children() []Node { return n.list }
 
-// Append see Node.
+// Append implements Node.
 func (n *Or) Append(b *bson.Builder) { appendClauses(b, "$or", n.list) }
 
 func (n *Or) shape(dst []byte) []byte { return appendList(dst, "or", n.list) }

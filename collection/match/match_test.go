@@ -22,11 +22,11 @@ import (
 //	normalize   the filter as canonical MQL after Normalize
 //	bounds      the intervals of each node with a path, and whether they are exact
 //	shape       a line per `filter`
-//	equalities  what an upsert takes from the filter
+//	equalities  the values that an upsert takes from the filter
 //	points      the values that `path` can have
 //	position    a line per `doc`: the position that $ stands for
-//	implied     what $expr implies for the keys of an index
-//	explain     a line per `doc`: why it does not match
+//	implied     the intervals that $expr implies for the keys of an index
+//	explain     a line per `doc`: the reasons why it does not match
 func TestCases(t *testing.T) {
 	casefile.Run(t, "testdata", func(t *testing.T, c *casefile.Case) string {
 		env := newEnv(t, c)

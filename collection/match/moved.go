@@ -2,9 +2,8 @@ package match
 
 import "github.com/cantledb/cantle/bson/path"
 
-// Moved returns the filter that asks of other paths what n asks of its own: to
-// tells where the values of a path are found. ok is false for a filter that has
-// no such form, or where to says so.
+// Moved returns the filter with the conditions of n on other paths: to returns the path at which the
+// values of a path are found. ok is false for a filter that cannot be moved, or if to returns false.
 func Moved(n Node, to func(path.Path) (path.Path, bool)) (moved Node, ok bool) {
 	switch n := n.(type) {
 	case Always:
@@ -47,8 +46,8 @@ func (l *Leaf) moved(to func(path.Path) (path.Path, bool)) (Node, bool) {
 	return &Leaf{path: at, parts: at.Components(), pred: l.pred, whole: l.whole, through: l.through}, true
 }
 
-// SaysTheSame reports that n cannot tell values that compare equal apart, nor
-// null from missing: where one document of a group satisfies it, all do.
+// SaysTheSame reports whether n cannot distinguish values that compare equal, nor null from missing: if
+// one document of a group satisfies n, all do.
 func SaysTheSame(n Node) bool {
 	same := true
 	Walk(n, func(n Node) {

@@ -8,8 +8,7 @@ import (
 	"github.com/cantledb/cantle/internal/casefile/giant"
 )
 
-// Every operator of the table has a case that names it, so that TestGiantValues has it as
-// well.
+// Every operator of the table occurs in a case, so that TestGiantValues runs it too.
 func TestOperatorsHaveCases(t *testing.T) {
 	all := giant.CaseText(t)
 	for _, op := range match.Operators {

@@ -15,7 +15,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// Operators nobody has heard of: one on a field, and one that stands in place of a field.
+// New operators: one on a field, and one in place of a field.
 var (
 	opEven   = Operator{Name: "$even", Where: Field, Parse: parseEven}
 	opUnless = Operator{Name: "$unless", Where: Top, Parse: parseUnless}
@@ -29,7 +29,7 @@ func parseEven(_ *parser, a operand) (Node, error) {
 	return newLeaf(a.path, even(want)), nil
 }
 
-// even asks for a whole number that is even, or for one that is not.
+// even matches a whole number that is even, or one that is not.
 type even bool
 
 func (e even) name() string { return opEven.Name }
@@ -59,7 +59,7 @@ func parseUnless(p *parser, a operand) (Node, error) {
 	return &Nor{list: []Node{n}}, err
 }
 
-// newOperators makes a parser that has the two operators as well.
+// newOperators returns a parser with the two new operators.
 func newOperators(env *mql.Env) *parser {
 	p := newParser(env)
 	p.operators = append(slices.Clone(p.operators), opEven, opUnless)
@@ -67,7 +67,7 @@ func newOperators(env *mql.Env) *parser {
 	return p
 }
 
-// ParseNew is Parse with the two operators, for the tests outside of the package.
+// ParseNew is Parse with the two new operators, for the tests outside of the package.
 func ParseNew(env *mql.Env, filter bson.Raw) (Node, error) { return newOperators(env).filter(filter) }
 
 func parseNew(t *testing.T, filter string) Node {
@@ -79,8 +79,8 @@ func parseNew(t *testing.T, filter string) Node {
 	return n
 }
 
-// An operator is one file with one row: with a row in a copy of the table it is parsed
-// wherever a filter may stand, matches, and is refused.
+// An operator is one file with one row: with a row in a copy of the table it is parsed wherever a filter
+// is allowed, matches, and is rejected.
 func TestOperatorIsOneRow(t *testing.T) {
 	env, s := mql.NewEnv(context.Background()), &expr.Scratch{}
 	for _, tc := range []struct{ filter, yes, no string }{
@@ -122,7 +122,7 @@ func TestOperatorIsOneRow(t *testing.T) {
 	}
 }
 
-// What others do with filters they do with these.
+// Functions on filters work with the new operators too.
 func TestNewOperatorIsKnown(t *testing.T) {
 	env, s := mql.NewEnv(context.Background()), &expr.Scratch{}
 	n := parseNew(t, `{b: 1, a: {$even: true}}`)

@@ -15,9 +15,9 @@ import (
 // The concrete types are those of this package: And, Or, Nor, Not, Leaf,
 // ElemMatch, Near, Expr, Text, Where, Schema, Always and Sample.
 type Node interface {
-	// Matches reports whether doc satisfies the node. It allocates nothing
-	// except where expressions, JavaScript or patterns do; computed values live
-	// in s. Errors: those of evaluating $expr and $where.
+	// Matches reports whether doc satisfies the node. It allocates nothing unless expressions,
+	// JavaScript or patterns do. Computed values are in the memory of s. Errors: those of evaluating
+	// $expr and $where.
 	Matches(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bool, error)
 	// Children returns the sub-filters; the caller must not change the slice.
 	Children() []Node
@@ -29,32 +29,29 @@ type Node interface {
 	shape(dst []byte) []byte
 }
 
-// Pathed is a node about the values of one path: what the planner turns into
-// index bounds.
+// Pathed is a node about the values of one path, from which the planner makes index bounds.
 type Pathed interface {
 	Node
-	// Path is the dotted path from the node's document.
+	// Path returns the dotted path from the node's document.
 	Path() path.Path
-	// Bounds adds the intervals of index keys outside of which no document can
-	// match, in ascending order and without overlap. exact reports that each
-	// key inside belongs to a match, so that the document need not be looked
-	// at again. Keys are the values of an ascending index on Path: elements of
-	// arrays, undefined for an empty array, null for missing.
+	// Bounds adds the intervals of index keys that contain a key of every match, in ascending order and
+	// without overlap. exact reports that each key inside belongs to a match, so that the document need
+	// not be checked again. Keys are the values of an ascending index on Path: elements of arrays,
+	// undefined for an empty array, null for missing.
 	Bounds(add func(Interval)) (exact bool)
 }
 
-// valued is a node that can be asked about one value instead of a document:
-// what may stand inside $not and the value form of $elemMatch.
+// valued is a node that can be evaluated on one value instead of a document. $not and the value form of
+// $elemMatch can contain such nodes.
 type valued interface {
 	Node
-	// holds reports whether v satisfies the node. v is missing where a path
-	// leads nowhere.
+	// holds reports whether v satisfies the node. v is missing if a path leads nowhere.
 	holds(env *mql.Env, v bson.Value, s *expr.Scratch) (bool, error)
-	// appendOps appends the operators as {field: {…}} holds them.
+	// appendOps appends the operators in the form of {field: {…}}.
 	appendOps(b *bson.Builder)
 }
 
-// String is the filter as canonical MQL.
+// String returns the filter as canonical MQL.
 func String(n Node) bson.Raw {
 	b := bson.NewBuilder(nil)
 	n.Append(b)
@@ -69,14 +66,13 @@ func Walk(n Node, visit func(Node)) {
 	}
 }
 
-// Shape returns the filter without its values: filters of one shape can be
-// answered by the same plan. What changes the plans that are possible stays in:
-// paths, operators, and whether a compared value is null, an array, a string or
-// anything else (a collation concerns only some of them).
+// Shape returns the filter without its values: the same plan can answer filters of one shape. The shape
+// contains everything on which the possible plans depend: paths, operators, and whether a compared value
+// is null, an array, a string or anything else (a collation concerns only some of them).
 func Shape(n Node) string { return string(n.shape(nil)) }
 
-// Form is the Shape without the kinds of values: paths and operators only, in an
-// order that does not depend on values either.
+// Form is the Shape without the kinds of values: only paths and operators, in an order that does not
+// depend on values.
 func Form(n Node) string {
 	op := ""
 	switch n.(type) {
@@ -99,13 +95,13 @@ func Form(n Node) string {
 	return op + "(" + strings.Join(parts, ",") + ")"
 }
 
-// withoutKinds is the shape of a node without the kinds of values.
+// withoutKinds returns the shape of a node without the kinds of values.
 func withoutKinds(n Node) string {
 	shape := n.shape(nil)
 	out := shape[:0]
 	for i := 0; i < len(shape); i++ {
 		switch c := shape[i]; c {
-		case '\\': // of a name
+		case '\\': // escape within a name
 			out = append(out, c, shape[i+1])
 			i++
 		case ' ':
@@ -123,10 +119,10 @@ func withoutKinds(n Node) string {
 	return string(out)
 }
 
-// valueKinds are what valueShape returns.
+// valueKinds are the results of valueShape.
 const valueKinds = "nadsrkv"
 
-// valueShape is what Shape tells about a value.
+// valueShape returns the kind of a value for Shape.
 func valueShape(v bson.Value) byte {
 	switch v.Type {
 	case bson.TypeNull, bson.TypeUndefined, bson.TypeMissing:
@@ -145,7 +141,7 @@ func valueShape(v bson.Value) byte {
 	return 'v'
 }
 
-// appendName appends a path to a shape so that no two paths can be confused.
+// appendName appends a path to a shape, with escapes that keep different paths different.
 func appendName(dst []byte, name string) []byte {
 	for i := range len(name) {
 		switch c := name[i]; c {

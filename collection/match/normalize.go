@@ -8,30 +8,31 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// Normalize returns an equal filter in the form that planning and plan caching
-// expect: nested $and and $or are flattened, those of one child replaced by it,
-// constants folded, an $in of one value made $eq, an $or of equalities on one
-// path made $in, double negations dropped, and children sorted.
+// Normalize returns an equivalent filter in the form that planning and plan caching expect: nested $and
+// and $or are flattened, an $and or $or of one child is replaced by the child, constants are folded, an
+// $in of one value becomes $eq, an $or of equalities on one path becomes $in, double negations are
+// dropped, and children are sorted.
 func Normalize(n Node) Node {
 	var z normalizer
 	return z.node(n)
 }
 
-// NormalizeAsked is Normalize for a filter that a command has, which may be long.
-// Errors: why the command is to end.
+// NormalizeAsked is Normalize for a command's filter, which may be long.
+// Errors: the reason why the command must end.
 func NormalizeAsked(env *mql.Env, n Node) (Node, error) {
 	z := normalizer{env: env}
 	n = z.node(n)
 	return n, z.err
 }
 
-// normalizer is one Normalize. After an error what it returns is of no use.
+// normalizer holds the state of one Normalize. After an error, its results are useless.
 type normalizer struct {
-	env *mql.Env // nil: nobody ends it
+	env *mql.Env // nil: it cannot be interrupted
 	err error
 }
 
-// goesOn asks, before a piece of work on so many bytes, whether to go on.
+// goesOn counts work on a number of bytes before it is done, and reports whether the normalizer may
+// continue.
 func (z *normalizer) goesOn(bytes int) bool {
 	if z.err == nil && z.env != nil {
 		z.err = z.env.Spend(bytes)
@@ -60,7 +61,7 @@ func (z *normalizer) node(n Node) Node {
 	return n
 }
 
-// nodeWork is the work on a node of a filter beside its values, in bytes as Spend counts them.
+// nodeWork is the cost of a node of a filter without its values, in bytes for Env.Spend.
 const nodeWork = 256
 
 func (z *normalizer) and(n *And) Node {
@@ -113,13 +114,13 @@ func (z *normalizer) or(n *Or) Node {
 	return &Or{list}
 }
 
-// joinEqualities makes one $in of the $eq and $in on the same path.
+// joinEqualities joins the $eq and $in on the same path into one $in.
 func joinEqualities(list []Node) []Node {
 	type group struct {
-		leaf  *Leaf // the first
-		at    int   // where it stands
+		leaf  *Leaf // the first leaf
+		at    int   // its index
 		rules rules
-		more  []bson.Value // of all of them; nil while there is one
+		more  []bson.Value // values of all leaves; nil while there is one
 	}
 	var out []Node
 	var groups []*group
@@ -151,13 +152,13 @@ func joinEqualities(list []Node) []Node {
 	}
 	for _, g := range groups {
 		if g.more != nil {
-			out[g.at] = leafIn(g.leaf.path, g.more, g.rules) // once: its values are sorted
+			out[g.at] = leafIn(g.leaf.path, g.more, g.rules) // newIn sorts the values, so it is called once
 		}
 	}
 	return out
 }
 
-// equalTo returns the values that a leaf compares for equality, and how.
+// equalTo returns the values that a leaf compares for equality, and the rules of the comparison.
 func equalTo(l *Leaf) (values []bson.Value, r rules, ok bool) {
 	switch p := l.pred.(type) {
 	case *comparison:
@@ -236,10 +237,9 @@ func normalLeaf(l *Leaf) Node {
 	return l
 }
 
-// sorted orders children by kind, path and at last text, so that equal filters
-// written in another order become the same, and leaves out repetitions. The order of kinds
-// is MongoDB's, as it shows: of several conditions on arrays, the last one decides what the
-// positional operator stands for.
+// sorted sorts children by kind, path and text, so that equal filters in a different order become the
+// same, and removes duplicates. The order of kinds is MongoDB's, because it is visible: if there are
+// several conditions on arrays, the last one determines the positional operator.
 func (z *normalizer) sorted(list []Node) []Node {
 	if len(list) < 2 {
 		return list
@@ -274,7 +274,7 @@ func (z *normalizer) sorted(list []Node) []Node {
 	return out
 }
 
-// sortEntry is a child that sorted looks at; text only where others are of the same kind and path.
+// sortEntry is a child to be sorted. text is only set if another child has the same kind and path.
 type sortEntry struct {
 	n    Node
 	rank int
@@ -282,7 +282,7 @@ type sortEntry struct {
 	text string
 }
 
-// sortByText sorts children of one kind and path; it is false after an error.
+// sortByText sorts children of one kind and path. It returns false after an error.
 func (z *normalizer) sortByText(alike []sortEntry) bool {
 	for i := range alike {
 		e := &alike[i]
@@ -295,7 +295,7 @@ func (z *normalizer) sortByText(alike []sortEntry) bool {
 	return true
 }
 
-// compare orders children by kind, path and text. After an error all are equal, so that a sort ends.
+// compare compares children by kind, path and text. After an error all are equal, so that a sort ends.
 func (z *normalizer) compare(a, b sortEntry) int {
 	if !z.goesOn(0) {
 		return 0
@@ -303,7 +303,7 @@ func (z *normalizer) compare(a, b sortEntry) int {
 	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.path, b.path), cmp.Compare(a.text, b.text))
 }
 
-// kinds are the names of operators in the order of sorted.
+// kinds are the names of operators in the order in which sorted sorts them.
 var kinds = [...]string{
 	"$and", "$or", "$elemMatch{}", "$elemMatch", "$size", "$eq", "$lte", "$lt", "$gt", "$gte", "$regex", "$mod",
 	"$exists", "$in", "$bitsAllSet", "$bitsAllClear", "$bitsAnySet", "$bitsAnyClear", "$not", "$nor", "$type",
@@ -341,10 +341,10 @@ func rank(n Node) int {
 	return slices.Index(kinds[:], name)
 }
 
-// Same reports that two filters that went through Normalize mean the same.
+// Same reports whether two filters from Normalize are equivalent.
 func Same(a, b Node) bool { return same(a, b) }
 
-// same reports that two filters are written alike.
+// same reports whether two filters have the same text.
 func same(a, b Node) bool {
 	if _, ok := a.(Sample); ok {
 		return false

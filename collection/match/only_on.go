@@ -1,7 +1,6 @@
 package match
 
-// OnlyOn reports that a filter looks at nothing but one field of the document and
-// what is in it.
+// OnlyOn reports whether a filter reads only one field of the document and the field's contents.
 func OnlyOn(n Node, field string) bool {
 	if p, ok := n.(Pathed); ok {
 		return p.Path().First() == field

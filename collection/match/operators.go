@@ -8,14 +8,14 @@ import (
 	"github.com/cantledb/cantle/bson/path"
 )
 
-// Level says where in a filter an operator may stand.
+// Level is the set of places where an operator is allowed.
 type Level uint8
 
 // The levels.
 const (
-	// Field operators stand in {field: {$op: …}}.
+	// Field operators occur in {field: {$op: …}}.
 	Field Level = 1 << iota
-	// Top operators stand in place of a field: {$op: …}.
+	// Top operators occur in place of a field: {$op: …}.
 	Top
 )
 
@@ -23,18 +23,18 @@ const (
 type Operator struct {
 	// Name with the dollar sign.
 	Name string
-	// Where the operator may stand.
+	// Where the operator is allowed.
 	Where Level
 	// Parse reads the operator; a nil Node without error adds nothing.
 	Parse func(p *parser, a operand) (Node, error)
-	// Since is the first release of MongoDB that has it, such as "8.2"; "" if that is older
-	// than 3.6 or the manual does not say.
+	// Since is the first release of MongoDB with the operator, such as "8.2"; "" if it is older than 3.6
+	// or not in the manual.
 	Since string
 	// Doc is the page of the manual.
 	Doc string
 }
 
-// operand is what an operator's parse function is given.
+// operand holds the arguments of an operator's parse function.
 type operand struct {
 	// op is the row of the operator.
 	op *Operator
@@ -43,8 +43,8 @@ type operand struct {
 	path path.Path
 	// value is the operator's argument.
 	value bson.Value
-	// all is the document the operator stands in, for those that look at their
-	// neighbours ($regex and $options, $near and $maxDistance).
+	// all is the document that contains the operator, for operators that depend on others beside them
+	// ($regex and $options, $near and $maxDistance).
 	all bson.Raw
 }
 
@@ -90,7 +90,7 @@ var Operators = []Operator{
 	opWithin,
 }
 
-// find looks an operator up that may stand at w.
+// find returns the row of an operator that is allowed at w.
 func (p *parser) find(name string, w Level) *Operator {
 	i, ok := slices.BinarySearchFunc(p.operators, name, func(o Operator, n string) int { return strings.Compare(o.Name, n) })
 	if !ok || p.operators[i].Where&w == 0 {

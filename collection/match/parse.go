@@ -8,25 +8,25 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// parser holds what one Parse needs.
+// parser holds the state of one Parse.
 type parser struct {
 	env       *mql.Env
-	operators []Operator // not the globals themselves: their rows refer to parse functions
+	operators []Operator // a copy of the global, whose rows refer to parse functions
 	keywords  []schemaKeyword
 	rules     rules
 	depth     int
-	// nested is set inside $elemMatch, where $where, $text and $expr may not stand.
+	// nested is set inside $elemMatch, where $where, $text and $expr are not allowed.
 	nested bool
 }
 
-// depthMax is how deep filters may nest; a document cannot nest deeper either.
+// depthMax is the maximal depth of filters; documents have the same limit.
 const depthMax = 200
 
-// Parse reads a filter. Nodes keep no reference to its bytes. Strings will
-// compare by env's collation; variables of env.Vars may be used in $expr.
+// Parse reads a filter. Nodes keep no reference to its bytes. Strings compare by env's collation. $expr
+// may use the variables of env.Vars.
 //
-// Errors: 2 BadValue for unknown operators and bad arguments, 14, 9 and
-// numbered codes of single operators, those of expr.Parse.
+// Errors: 2 BadValue for unknown operators and bad arguments, 14, 9 and numbered codes of single
+// operators, those of expr.Parse.
 func Parse(env *mql.Env, filter bson.Raw) (Node, error) {
 	return newParser(env).filter(filter.Clone())
 }
@@ -35,7 +35,7 @@ func newParser(env *mql.Env) *parser {
 	return &parser{env: env, operators: Operators, keywords: schemaKeywords, rules: rulesOf(env)}
 }
 
-// filter reads {field: condition, …}; all fields must hold.
+// filter reads {field: condition, …}; all conditions must hold.
 func (p *parser) filter(doc bson.Raw) (Node, error) {
 	if p.depth++; p.depth > depthMax {
 		return nil, mongoerr.New(mongoerr.BadValue, "exceeded maximum query tree depth of %d", depthMax)
@@ -113,7 +113,7 @@ func (p *parser) ops(list []Node, at path.Path, doc bson.Raw) ([]Node, error) {
 	return list, nil
 }
 
-// operator reads one operator, if the client's account has it.
+// operator parses one operator, if the client's account supports it.
 func (p *parser) operator(a operand) (Node, error) {
 	if err := p.env.Cosmos.Check(cosmos.Query, a.op.Name); err != nil {
 		return nil, err
@@ -121,9 +121,8 @@ func (p *parser) operator(a operand) (Node, error) {
 	return a.op.Parse(p, a)
 }
 
-// isOperatorDoc tells {$op: …} from a document to compare with. The first
-// field decides; the fields of a DBRef are data. incomplete admits a DBRef of
-// which not all fields are there.
+// isOperatorDoc reports whether v is {$op: …}, and not a document to compare with. The first field
+// decides; the fields of a DBRef are data. incomplete also accepts a DBRef without all of its fields.
 // Manual: reference/database-references.
 func isOperatorDoc(v bson.Value, incomplete bool) bool {
 	d, ok := v.Doc()
@@ -154,7 +153,7 @@ func isDBRef(d bson.Raw, incomplete bool) bool {
 
 func isDBRefField(name string) bool { return name == "$ref" || name == "$id" || name == "$db" }
 
-// badValue makes the error of most bad arguments.
+// badValue returns the error of most bad arguments.
 func badValue(format string, args ...any) error {
 	return mongoerr.New(mongoerr.BadValue, format, args...)
 }

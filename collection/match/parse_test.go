@@ -86,9 +86,9 @@ func TestBindText(t *testing.T) {
 	}
 }
 
-// FuzzParse feeds any BSON document as filter and as document: whatever comes
-// in, there is an answer or an error that a client understands, and the printed
-// filter parses again unless it holds what only a parser of the stage knows.
+// FuzzParse uses any BSON document as filter and as document: the result is an answer or an error of the
+// protocol, and the printed filter parses again, unless it contains something that only the parser of a
+// stage accepts.
 func FuzzParse(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*.txt")
 	for _, name := range files {

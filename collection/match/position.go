@@ -6,12 +6,11 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// MatchPosition returns the index that the positional operator $ stands for: in
-// a document that n matches, the position of the array element that made it
-// match, of the outermost array where several nest, of the last condition where
-// several meet arrays. Conditions under $or, $nor and $not do not count. ok is
-// false when no condition met an array. n should be normalised: an $or on one
-// field becomes $in, which does count.
+// MatchPosition returns the index that the positional operator $ refers to: in a document that n
+// matches, the index of the array element that matches. If arrays are nested, it is the index in the
+// outermost array; if several conditions reach arrays, the last condition determines it. Conditions
+// under $or, $nor and $not do not count. ok is false if no condition reached an array. n should be
+// normalised: an $or on one field becomes $in, which counts.
 // Manual: reference/operator/update/positional, reference/operator/projection/positional.
 func MatchPosition(env *mql.Env, doc bson.Raw, n Node, s *expr.Scratch) (index int, ok bool, err error) {
 	p := positioner{env: env, s: s, index: -1}
@@ -22,7 +21,7 @@ func MatchPosition(env *mql.Env, doc bson.Raw, n Node, s *expr.Scratch) (index i
 	return p.index, true, nil
 }
 
-// positioner matches once more, slowly, and remembers positions.
+// positioner matches once more, slowly, and records positions.
 type positioner struct {
 	env   *mql.Env
 	s     *expr.Scratch
@@ -48,12 +47,12 @@ func (p *positioner) node(n Node, doc bson.Raw) (bool, error) {
 	return n.Matches(p.env, doc, p.s)
 }
 
-// finder is a predicate on an array that knows which element made it hold.
+// finder is a predicate on an array that returns the index of the element that satisfies it, -1 if none.
 type finder interface {
 	find(env *mql.Env, v bson.Value, s *expr.Scratch) (int, error)
 }
 
-// hold asks for one value; at is the outermost array position so far, or -1.
+// hold tests one value; at is the index in the outermost array so far, or -1.
 func (p *positioner) hold(l *Leaf, v bson.Value, at int) (bool, error) {
 	if f, ok := l.pred.(finder); ok {
 		i, err := f.find(p.env, v, p.s)
@@ -106,7 +105,7 @@ func (p *positioner) array(l *Leaf, arr bson.Raw, i, at int) (bool, error) {
 		if int32(n) != l.parts[i].Index {
 			continue
 		}
-		// A position that the path names is not one that $ stands for.
+		// $ does not refer to a position that the path names.
 		var ok bool
 		var err error
 		switch {

@@ -15,7 +15,7 @@ var (
 	opRegex   = Operator{Name: "$regex", Where: Field, Parse: parseRegex, Doc: "reference/operator/query/regex"}
 )
 
-// parseOptions leaves the work to $regex, which must stand beside.
+// parseOptions only checks that $regex is present, which reads $options.
 func parseOptions(_ *parser, a operand) (Node, error) {
 	if _, ok := a.all.Lookup("$regex"); !ok {
 		return nil, badValue("$options needs a $regex")
@@ -67,7 +67,7 @@ func parseRegex(p *parser, a operand) (Node, error) {
 	return newLeaf(a.path, r), nil
 }
 
-// regexLeaf makes the node {path: /pattern/options}.
+// regexLeaf returns the node {path: /pattern/options}.
 func (p *parser) regexLeaf(at path.Path, v bson.Value) (Node, error) {
 	r, err := p.regexOf(v)
 	if err != nil {
@@ -93,14 +93,14 @@ func (p *parser) newRegex(pattern, options string, arena *bson.Arena) (*regex, e
 	return r, nil
 }
 
-// regex asks whether a string contains a match of a pattern, or a value is the
-// same regular expression. A collation plays no part.
+// regex matches a string that contains a match of a pattern, or a value that is the same regular
+// expression. Collations do not apply.
 type regex struct {
 	source           bson.Value // the BSON value
 	pattern, options string
 	re               *mql.Regex
-	prefix           string // what each match starts with
-	whole            bool   // the pattern asks for nothing but the prefix
+	prefix           string // every match begins with it
+	whole            bool   // every string with the prefix matches
 }
 
 func (r *regex) name() string { return "$regex" }
@@ -157,7 +157,7 @@ func (r *regex) bounds(add func(Interval)) (exact bool) {
 	return r.whole
 }
 
-// successor is the least string above all that start with s, "" if none is.
+// successor returns the least string above all that start with s, "" if there is none.
 func successor(s string) string {
 	b := []byte(s)
 	for len(b) > 0 && b[len(b)-1] == 0xff {

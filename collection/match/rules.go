@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/collection/release"
 )
 
-// rules are how a filter compares values: by the collation of its command, and as the release
-// of MongoDB does that the client is shown.
+// rules determine how a filter compares values: by the collation of its command, and like the release of
+// MongoDB that the client sees.
 type rules struct {
 	order     bson.StringOrder
 	undefined bool // null equals undefined
@@ -27,8 +27,8 @@ func (r rules) equalsNull(v bson.Value) bool {
 	return v.IsNullish() && (r.undefined || v.Type != bson.TypeUndefined)
 }
 
-// nullThrough reports a predicate for which a path that ends inside an array without documents
-// is null.
+// nullThrough reports whether the predicate matches null, and a path that ends inside an array without
+// documents counts as null.
 func nullThrough(p predicate) bool {
 	switch p := p.(type) {
 	case *comparison:

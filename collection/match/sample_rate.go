@@ -28,19 +28,19 @@ func parseSampleRate(p *parser, a operand) (Node, error) {
 	return Sample(f), nil
 }
 
-// Sample matches a document by chance, with this probability.
+// Sample matches a document at random, with this probability.
 type Sample float64
 
-// Matches see Node.
+// Matches implements Node.
 func (n Sample) Matches(env *mql.Env, _ bson.Raw, _ *expr.Scratch) (bool, error) {
 	env.Draw()
 	return rand.Float64() < float64(n), nil
 }
 
-// Children see Node.
+// Children implements Node.
 func (n Sample) Children() []Node { return nil }
 
-// Append see Node.
+// Append implements Node.
 func (n Sample) Append(b *bson.Builder) { b.Double("$sampleRate", float64(n)) }
 
 func (n Sample) shape(dst []byte) []byte { return append(dst, "$sampleRate"...) }

@@ -27,31 +27,31 @@ type Schema struct {
 	source bson.Value
 }
 
-// Matches see Node.
+// Matches implements Node.
 func (n *Schema) Matches(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bool, error) {
 	j := judge{env: env}
 	ok := n.root.accepts(&j, doc.Value())
 	return ok && j.err == nil, j.err
 }
 
-// Children see Node.
+// Children implements Node.
 func (n *Schema) Children() []Node { return nil }
 
-// Append see Node.
+// Append implements Node.
 func (n *Schema) Append(b *bson.Builder) { b.Value("$jsonSchema", n.source) }
 
 func (n *Schema) shape(dst []byte) []byte {
 	return appendName(append(dst, "$jsonSchema "...), string(n.source.Data))
 }
 
-// judge is the environment of one document's schema. What the rules say has no meaning once
-// err is set: they only come to an end.
+// judge holds the state of evaluating a schema on one document. Once err is set, the results of rules
+// have no meaning, and the rules only end quickly.
 type judge struct {
 	env *mql.Env
-	err error // why the command ends
+	err error // the reason why the command must end
 }
 
-// over is asked once for each value that a schema looks at.
+// over reports whether the evaluation must end. It is called once for each value that a schema examines.
 func (j *judge) over() bool {
 	if j.err == nil {
 		j.err = j.env.Tick()
@@ -59,7 +59,7 @@ func (j *judge) over() bool {
 	return j.err != nil
 }
 
-// spend is over for a look at so many bytes.
+// spend is over for work on a number of bytes.
 func (j *judge) spend(bytes int) bool {
 	if j.err == nil {
 		j.err = j.env.Spend(bytes)
@@ -67,7 +67,7 @@ func (j *judge) spend(bytes int) bool {
 	return j.err != nil
 }
 
-// matches asks a pattern.
+// matches tests a pattern.
 func (j *judge) matches(re *mql.Regex, text []byte) bool {
 	if j.over() {
 		return false
@@ -93,13 +93,12 @@ type schema struct {
 	rules              []rule
 }
 
-// rule is one keyword of a schema with those that modify it.
+// rule is a keyword of a schema, with the keywords that modify it.
 type rule interface {
-	// accepts reports that the keyword has no objection to v; a keyword has
-	// none to values of types it is not about.
+	// accepts reports whether v satisfies the keyword. Every value of a type that the keyword does not
+	// apply to satisfies it.
 	accepts(j *judge, v bson.Value) bool
-	// explain appends the fields of the reason why it does not accept v. See
-	// Explain.
+	// explain appends the fields of the reason why the rule does not accept v. See Explain.
 	explain(j *judge, b *bson.Builder, v bson.Value)
 }
 
@@ -131,8 +130,7 @@ func (s *schema) annotate(b *bson.Builder) {
 	b.Value("description", s.description)
 }
 
-// keyword is how a rule is called and what it was given: the head of most
-// explanations.
+// keyword holds the name and the argument of a rule, the head of most explanations.
 type keyword struct {
 	name string
 	arg  bson.Value

@@ -16,7 +16,7 @@ type requiredRule struct {
 
 func (r *requiredRule) accepts(j *judge, v bson.Value) bool { return len(missing(j, v, r.names)) == 0 }
 
-// missing returns the names that a document does not have; none of another value.
+// missing returns the names that a document lacks; none if v is no document.
 func missing(j *judge, v bson.Value, names []string) []string {
 	d, ok := v.Doc()
 	if !ok {
@@ -120,12 +120,12 @@ func (p *schemaParser) properties(v bson.Value) error {
 	return p.add(r)
 }
 
-// othersRule is patternProperties and additionalProperties: what the names
-// that properties does not know must be like.
+// othersRule is patternProperties and additionalProperties: the schemas of the names that are not in
+// properties.
 type othersRule struct {
 	known    []property
 	patterns []property
-	// rest is for names that neither knows; nil allows anything, closed nothing.
+	// rest is the schema of names that match neither; nil allows anything. closed allows none.
 	rest   *schema
 	closed bool
 }
@@ -134,8 +134,8 @@ func (r *othersRule) isKnown(name []byte) bool {
 	return slices.ContainsFunc(r.known, func(p property) bool { return p.name == string(name) })
 }
 
-// objections calls add for every field that is not accepted: with the pattern
-// that fits its name, or nil if only the rest does.
+// objections calls add for every field that is not accepted, with the pattern that its name matches, or
+// nil for a field that only the rest rejects.
 func (r *othersRule) objections(j *judge, v bson.Value, add func(name []byte, e bson.Value, p *property) bool) {
 	d, ok := v.Doc()
 	if !ok {
@@ -196,7 +196,7 @@ func (r *othersRule) explain(j *judge, b *bson.Builder, v bson.Value) {
 	r.explainRest(j, b, v)
 }
 
-// explainRest is explain when nothing is wrong with the patterns.
+// explainRest is explain if no pattern rejects a field.
 func (r *othersRule) explainRest(j *judge, b *bson.Builder, v bson.Value) {
 	b.String("operatorName", "additionalProperties")
 	if !r.closed {
@@ -219,8 +219,7 @@ func (r *othersRule) explainRest(j *judge, b *bson.Builder, v bson.Value) {
 	b.End()
 }
 
-// objectKeywords reads the keywords that modify others, whether those are
-// given or not.
+// objectKeywords reads the keywords that modify others, whether the others are present or not.
 func (p *schemaParser) objectKeywords() (err error) {
 	r := &othersRule{known: p.known}
 	if v, ok := p.args["patternProperties"]; ok {
@@ -249,7 +248,7 @@ func (p *schemaParser) objectKeywords() (err error) {
 	return nil
 }
 
-// additional reads a boolean or a schema for what other keywords leave over.
+// additional reads a boolean or a schema for the values that other keywords do not cover.
 func (p *schemaParser) additional(name string) (rest *schema, closed bool, err error) {
 	v, ok := p.args[name]
 	if !ok {
@@ -265,8 +264,8 @@ func (p *schemaParser) additional(name string) (rest *schema, closed bool, err e
 	return nil, false, p.wrongType(name, "either an object or a boolean")
 }
 
-// dependency is one field of dependencies: if it is there, others must be, or
-// the document must be accepted by a schema.
+// dependency is one field of dependencies: if the field is present, other fields must be present, or the
+// document must satisfy a schema.
 type dependency struct {
 	name  string
 	names []string

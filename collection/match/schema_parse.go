@@ -10,20 +10,20 @@ import (
 // schemaParser reads one schema.
 type schemaParser struct {
 	*parser
-	keyword // the one being read
+	keyword // the keyword being read
 	args    map[string]bson.Value
 	out     *schema
 	known   []property // of the keyword properties
 }
 
-// schemaKeyword is a row of the table of keywords; parse is nil for those that
-// are read together with another one.
+// schemaKeyword is a row of the table of keywords; parse is nil for keywords that are read together with
+// another one.
 type schemaKeyword struct {
 	name  string
 	parse func(*schemaParser, bson.Value) error
 }
 
-// schemaKeywords are read in this order, which explanations show.
+// schemaKeywords are read in this order, which is visible in explanations.
 var schemaKeywords = []schemaKeyword{
 	{"allOf", (*schemaParser).combination},
 	{"anyOf", (*schemaParser).combination},
@@ -58,7 +58,7 @@ var schemaKeywords = []schemaKeyword{
 	{"patternProperties", nil},
 }
 
-// unsupportedKeywords are those of draft 4 that MongoDB refuses by name.
+// unsupportedKeywords are the keywords of draft 4 that MongoDB rejects by name.
 var unsupportedKeywords = []string{"$ref", "$schema", "default", "definitions", "format", "id"}
 
 // schema reads a schema.
@@ -108,7 +108,7 @@ func (p *parser) schema(d bson.Raw) (*schema, error) {
 	return sp.out, nil
 }
 
-// exclusions checks which keywords exclude each other.
+// exclusions rejects keywords that exclude each other.
 func (p *schemaParser) exclusions() error {
 	has := func(name string) bool { _, ok := p.args[name]; return ok }
 	pairs := [...][2]string{
@@ -155,7 +155,7 @@ func (p *schemaParser) annotation(v bson.Value) error {
 	return nil
 }
 
-// object returns the document v that a keyword demands.
+// object returns the argument v of a keyword, which must be a document.
 func (p *schemaParser) object(name string, v bson.Value) (bson.Raw, error) {
 	d, ok := v.Doc()
 	if !ok {
@@ -173,7 +173,7 @@ func (p *schemaParser) sub(name string, v bson.Value) (*schema, error) {
 	return p.schema(d)
 }
 
-// strings reads an array of different strings, not empty.
+// strings reads a non-empty array of distinct strings.
 func (p *schemaParser) strings(name string, v bson.Value) ([]string, error) {
 	arr, ok := v.Array()
 	switch {
@@ -196,7 +196,7 @@ func (p *schemaParser) strings(name string, v bson.Value) ([]string, error) {
 	return list, nil
 }
 
-// count reads an integer that is not negative.
+// count reads a non-negative integer.
 func (p *schemaParser) count(v bson.Value) (int64, error) {
 	n, ok := v.AsInt64()
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// consider appends the value that did not please.
+// consider appends the value that was not accepted.
 func consider(b *bson.Builder, v bson.Value) { b.Value("consideredValue", v) }
 
 // typeRule is type and bsonType.
@@ -33,7 +33,7 @@ func (p *schemaParser) bsonType(v bson.Value) error {
 	})
 }
 
-// jsonType reads the keyword type, which has names of its own.
+// jsonType reads the keyword type, which has its own names of types.
 func (p *schemaParser) jsonType(v bson.Value) error {
 	return p.types(v, func(set *typeSet, name string) error {
 		switch name {
@@ -82,7 +82,7 @@ func (p *schemaParser) types(v bson.Value, parse func(*typeSet, string) error) e
 	return p.add(r)
 }
 
-// encryptRule wants a value that a client has encrypted.
+// encryptRule requires a value that a client has encrypted.
 type encryptRule struct{ keyword }
 
 // encryptedSubtype is the binary subtype of encrypted values.
@@ -116,7 +116,7 @@ func (p *schemaParser) encrypt(v bson.Value) error {
 	return p.add(&encryptRule{p.keyword})
 }
 
-// encryptMetadata is for clients; it demands nothing.
+// encryptMetadata only validates the keyword. It is for clients and restricts no values.
 func (p *schemaParser) encryptMetadata(v bson.Value) error {
 	d, err := p.object(p.name, v)
 	if err == nil && d.IsEmpty() {
@@ -125,7 +125,7 @@ func (p *schemaParser) encryptMetadata(v bson.Value) error {
 	return err
 }
 
-// enumRule wants one of some values.
+// enumRule requires one of a list of values.
 type enumRule struct {
 	keyword
 	values []bson.Value // canonical and sorted
@@ -165,7 +165,7 @@ func (p *schemaParser) enum(v bson.Value) error {
 // boundRule is minimum and maximum.
 type boundRule struct {
 	keyword
-	exclusive bson.Value // of the modifying keyword; missing without
+	exclusive bson.Value // of the modifying keyword; missing if there is none
 	test      *comparison
 }
 
@@ -235,8 +235,7 @@ func (p *schemaParser) multipleOf(v bson.Value) error {
 	return p.add(&multipleRule{p.keyword, d})
 }
 
-// lengthRule is the least or greatest length of a string (in characters), an
-// array or a document.
+// lengthRule is the minimal or maximal length of a string (in characters), an array or a document.
 type lengthRule struct {
 	keyword
 	of     bson.Type
@@ -289,7 +288,7 @@ func (p *schemaParser) length(v bson.Value) error {
 	return p.add(r)
 }
 
-// patternRule wants a string to match a regular expression.
+// patternRule requires that a string matches a regular expression.
 type patternRule struct {
 	keyword
 	re *mql.Regex

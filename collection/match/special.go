@@ -1,7 +1,7 @@
 package match
 
-// CheckNearAndText looks whether $near and $text stand where an index can answer
-// them: at the top or under $and, one of each at most and not both.
+// CheckNearAndText rejects $near and $text in places that an index cannot answer. They must be at the top or under
+// $and, at most one of each and not both.
 //
 // Errors: 2 BadValue.
 func CheckNearAndText(n Node) error {
@@ -19,7 +19,7 @@ func CheckNearAndText(n Node) error {
 			}
 		case *And:
 		case *Or:
-			top = top && len(n.Children()) == 1 // which means the same as its child
+			top = top && len(n.Children()) == 1 // equivalent to its child
 		case *Nor, *Not:
 			top, under = false, "$nor"
 		default:
@@ -43,7 +43,7 @@ func CheckNearAndText(n Node) error {
 	return nil
 }
 
-// Feature is a set of things that not every place admits a filter to use.
+// Feature is a set of language features that are not allowed everywhere.
 type Feature uint8
 
 // The features.
@@ -56,8 +56,8 @@ const (
 	UsesSample
 )
 
-// Features returns what the filter uses: validators, partial indexes, views
-// and change streams each forbid some of it, with errors of their own.
+// Features returns the features that the filter uses. Validators, partial indexes, views and change
+// streams each forbid some of them, with their own errors.
 func Features(n Node) Feature {
 	var f Feature
 	Walk(n, func(n Node) {

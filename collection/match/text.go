@@ -61,18 +61,17 @@ func parseText(p *parser, a operand) (Node, error) {
 const textLanguages = " danish da dutch nl english en finnish fi french fr german de hungarian hu italian it" +
 	" norwegian nb portuguese pt romanian ro russian ru spanish es swedish sv turkish tr none "
 
-// TextLanguage reports that a language is known to text search; names are not
-// case-sensitive.
+// TextLanguage reports whether text search supports a language. Names are not case-sensitive.
 func TextLanguage(name string) bool {
 	return name != "" && !strings.Contains(name, " ") && strings.Contains(textLanguages, " "+strings.ToLower(name)+" ")
 }
 
-// Text is $text: what to search for. Only a text index can answer it; it turns
-// the words into terms by its own language and matches documents by its keys.
+// Text is $text: the search string and its options. Only a text index can answer it: the index converts
+// the words into terms by its own language and finds documents by its keys.
 type Text struct {
 	// Search is the text as given: words, "phrases" in quotes and -negations.
 	Search string
-	// Language overrides that of the index; "" does not.
+	// Language overrides the language of the index; "" does not.
 	Language                          string
 	CaseSensitive, DiacriticSensitive bool
 
@@ -80,14 +79,14 @@ type Text struct {
 	matcher  TextMatcher
 }
 
-// TextMatcher answers $text for documents by the rules of a text index.
-// Implementations are safe for concurrent use.
+// TextMatcher evaluates $text on documents by the rules of a text index. Implementations are safe for
+// concurrent use.
 type TextMatcher interface {
-	// MatchText reports whether doc satisfies what t searches for.
+	// MatchText reports whether doc matches t.
 	MatchText(t *Text, doc bson.Raw) bool
 }
 
-// BindText returns the filter with its $text answered by m.
+// BindText returns the filter with its $text evaluated by m.
 func BindText(n Node, m TextMatcher) Node {
 	switch n := n.(type) {
 	case *Text:
@@ -99,7 +98,7 @@ func BindText(n Node, m TextMatcher) Node {
 	case *Or:
 		return &Or{bindAll(n.list, m)}
 	}
-	return n // $text stands nowhere else
+	return n // $text does not occur elsewhere
 }
 
 func bindAll(list []Node, m TextMatcher) []Node {
@@ -110,9 +109,9 @@ func bindAll(list []Node, m TextMatcher) []Node {
 	return out
 }
 
-// Matches asks the TextMatcher that BindText gave.
+// Matches calls the TextMatcher from BindText.
 //
-// Errors: 27 IndexNotFound without one.
+// Errors: 27 IndexNotFound without a TextMatcher.
 func (n *Text) Matches(_ *mql.Env, doc bson.Raw, _ *expr.Scratch) (bool, error) {
 	if n.matcher == nil {
 		return false, mongoerr.New(mongoerr.IndexNotFound, "text index required for $text query")
@@ -120,10 +119,10 @@ func (n *Text) Matches(_ *mql.Env, doc bson.Raw, _ *expr.Scratch) (bool, error) 
 	return n.matcher.MatchText(n, doc), nil
 }
 
-// Children see Node.
+// Children implements Node.
 func (n *Text) Children() []Node { return nil }
 
-// Append see Node.
+// Append implements Node.
 func (n *Text) Append(b *bson.Builder) {
 	b.BeginDoc("$text")
 	b.String("$search", n.Search)

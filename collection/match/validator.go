@@ -5,7 +5,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// RefuseInValidator looks for operators that a validator may not use.
+// RefuseInValidator rejects operators that a validator may not use.
 func RefuseInValidator(d bson.Raw) error {
 	for it := d.Iter(); it.Next(); {
 		switch name := string(it.Name); name {

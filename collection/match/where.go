@@ -31,16 +31,17 @@ func parseWhere(p *parser, a operand) (Node, error) {
 	return &Where{script}, nil
 }
 
-// Where matches when JavaScript says so: an expression or a function without
-// arguments, in which this is the document, and obj too.
+// Where matches if JavaScript returns true: an expression or a function without arguments, in which the
+// document is bound to this and obj.
 type Where struct {
 	script *expr.Script
 }
 
-// Code is the source.
+// Code returns the source.
 func (n *Where) Code() string { return n.script.Source() }
 
-// Matches see Node. Errors: 139 JSInterpreterFailure for what the code throws.
+// Matches implements Node.
+// Errors: 139 JSInterpreterFailure for exceptions of the code.
 func (n *Where) Matches(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bool, error) {
 	vm, err := s.Script(env)
 	if err != nil {
@@ -56,10 +57,10 @@ func (n *Where) Matches(env *mql.Env, doc bson.Raw, s *expr.Scratch) (bool, erro
 	return v.Truthy() && !isNaN(v), nil
 }
 
-// Children see Node.
+// Children implements Node.
 func (n *Where) Children() []Node { return nil }
 
-// Append see Node.
+// Append implements Node.
 func (n *Where) Append(b *bson.Builder) {
 	var arena bson.Arena
 	v := arena.String(n.Code())
