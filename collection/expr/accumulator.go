@@ -5,8 +5,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// operands iterates the arguments of an accumulator used as an expression: the
-// elements of a single array argument, or the arguments themselves.
+// operands calls f with the operands of an accumulator used as an expression: the elements of a single
+// array argument, or the arguments themselves.
 func operands(a []bson.Value, f func(bson.Value)) {
 	if len(a) == 1 {
 		if d, ok := a[0].Array(); ok {
@@ -35,7 +35,7 @@ func avgOf(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	return t.Average(&s.Arena), nil
 }
 
-// extreme makes $max (sign 1) and $min (sign -1) as expressions.
+// extreme returns the functions of $max (sign 1) and $min (sign -1) as expressions.
 func extreme(sign int) function {
 	return func(env *mql.Env, _ *Scratch, a []bson.Value) (bson.Value, error) {
 		best, o := bson.Null, env.Order()
@@ -48,7 +48,7 @@ func extreme(sign int) function {
 	}
 }
 
-// stdDev makes $stdDevPop and $stdDevSamp as expressions.
+// stdDev returns the functions of $stdDevPop and $stdDevSamp as expressions.
 func stdDev(sample bool) function {
 	return func(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 		var d Deviation

@@ -11,9 +11,9 @@ var nSignature = &signature{
 	notObject: 5787900, unknown: 5787901,
 }
 
-// CountOfN reads the n of $firstN and its kin.
+// CountOfN reads the n of $firstN and similar operators.
 //
-// Errors: 7548606 for what is no positive integer.
+// Errors: 7548606 for a value that is not a positive integer.
 func CountOfN(op string, v bson.Value) (int64, error) {
 	n, ok := v.AsInt64()
 	if !ok {
@@ -25,7 +25,7 @@ func CountOfN(op string, v bson.Value) (int64, error) {
 	return n, nil
 }
 
-// nOf makes $firstN, $lastN, $minN and $maxN of an array.
+// nOf returns the functions of $firstN, $lastN, $minN and $maxN of an array.
 func nOf(op string) namedFunction {
 	return func(env *mql.Env, s *Scratch, a []bson.Value, _ given) (bson.Value, error) {
 		n, err := CountOfN(op, a[0])

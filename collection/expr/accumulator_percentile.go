@@ -23,12 +23,11 @@ type Quantile struct {
 	One   bool       // $median: one value instead of an array
 }
 
-// ParseQuantile reads {input:, method:, p:} of $percentile or {input:,
-// method:} of $median. p and method must be constants; variables of env.Vars
-// count as such.
+// ParseQuantile reads {input:, method:, p:} of $percentile or {input:, method:} of $median. p and method
+// must be constants; variables of env.Vars count as constants.
 //
-// Errors: TypeMismatch, IDLFailedToParse (missing), IDLUnknownField, BadValue
-// for the method, 7750301, 7750302, 7750303 for p.
+// Errors: TypeMismatch, IDLFailedToParse (missing), IDLUnknownField, BadValue for the method, 7750301,
+// 7750302, 7750303 for p.
 func ParseQuantile(env *mql.Env, name string, v bson.Value) (q Quantile, err error) {
 	d, ok := v.Doc()
 	if !ok {
@@ -148,8 +147,8 @@ func (q *quantile) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, err
 	return s.endArray(env, b)
 }
 
-// PercentileOf is the discrete percentile of sorted numbers, at least one: the
-// least one that a share p of them does not exceed.
+// PercentileOf returns the discrete percentile of a non-empty list of sorted numbers: the least number
+// that is not exceeded by a share p of them.
 func PercentileOf(sorted []float64, p float64) float64 {
 	i := int(math.Ceil(p*float64(len(sorted)))) - 1
 	return sorted[min(max(i, 0), len(sorted)-1)]

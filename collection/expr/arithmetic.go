@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// notNumeric is the error of operators that take one number.
+// notNumeric returns the error of operators that take one number.
 func notNumeric(op string, v bson.Value) error {
 	return mongoerr.New(28765, "%s only supports numeric types, not %s", op, v.Type)
 }
@@ -42,7 +42,7 @@ func abs(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	}
 }
 
-// whole makes $ceil and $floor: integers stay as they are.
+// whole returns the functions of $ceil and $floor. Integers are not changed.
 func whole(op string, double func(float64) float64, dec func(bson.Decimal128) bson.Decimal128) function {
 	return func(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 		switch v := a[0]; v.Type {
@@ -62,16 +62,16 @@ func whole(op string, double func(float64) float64, dec func(bson.Decimal128) bs
 	}
 }
 
-// analytic makes an operator of one number that gives a double, or a decimal
-// for a decimal. Outside of its domain it fails with code.
+// analytic is an operator on one number with a double as result, or a decimal for a decimal. Outside of
+// its domain it fails with code.
 type analytic struct {
 	op     string
 	double func(float64) float64
 	dec    func(bson.Decimal128) bson.Decimal128
-	domain func(float64) bool // nil: everything; NaN is let through
+	domain func(float64) bool // nil: all numbers; NaN is always accepted
 	code   mongoerr.Code
 	text   string
-	nan    bool // a decimal NaN gives a double NaN. Observed for logarithms.
+	nan    bool // the result for a decimal NaN is a double NaN. Observed for logarithms.
 }
 
 func (f analytic) eval(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
@@ -93,8 +93,8 @@ func (f analytic) eval(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, erro
 	return s.Double(f.double(x)), nil
 }
 
-// exact keeps decimals that round to a bound of the domain, or to zero, on
-// their side of it.
+// exact corrects a decimal that rounds to a bound of the domain, or to zero, so that it stays on the
+// same side of it.
 func (f analytic) exact(x float64, d bson.Decimal128, isDecimal bool) float64 {
 	if !isDecimal || math.IsInf(x, 0) {
 		return x
@@ -160,7 +160,7 @@ func mod(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	n, _ := x.Int64()
 	m, _ := y.Int64()
 	rest := int64(0)
-	if m != -1 { // the least int64 has no quotient by -1
+	if m != -1 { // the smallest int64 has no quotient by -1
 		rest = n % m
 	}
 	if x.Type == bson.TypeInt64 || y.Type == bson.TypeInt64 {
@@ -205,7 +205,7 @@ func logBase(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	return s.Double(ln(f) / ln(g)), nil
 }
 
-// ln is the natural logarithm. Go's is wrong for subnormal numbers on amd64.
+// ln returns the natural logarithm. math.Log is wrong for subnormal numbers on amd64.
 func ln(f float64) float64 {
 	if f > 0 && f < 0x1p-1022 {
 		return math.Log(f*0x1p60) - 60*math.Ln2
@@ -213,7 +213,7 @@ func ln(f float64) float64 {
 	return math.Log(f)
 }
 
-// log10 is the decimal logarithm, exact for powers of ten.
+// log10 returns the decimal logarithm, exact for powers of ten.
 func log10(f float64) float64 {
 	y := ln(f) / math.Ln10
 	if n := math.Round(y); math.Abs(y-n) < 1e-9 && math.Pow10(int(n)) == f {
@@ -222,7 +222,7 @@ func log10(f float64) float64 {
 	return y
 }
 
-// parseSigmoid takes its operand as it is: an array is not a list of operands.
+// parseSigmoid takes its operand unchanged: an array is not a list of operands.
 func parseSigmoid(p *parser, op *Operator, v bson.Value) (Expr, error) {
 	e, err := p.parse(v)
 	if err != nil {

@@ -44,11 +44,10 @@ func pow(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	return s.Int(power), nil
 }
 
-// cPow is the pow of C, which differs from Go's in no finite case but gives 1
-// for 1^NaN and NaN^0 alike.
+// cPow is C's pow. It equals Go's for all finite numbers, and gives 1 for both 1^NaN and NaN^0.
 func cPow(x, y float64) float64 { return math.Pow(x, y) }
 
-// powInt64 computes n^m; ok is false if that is no int64.
+// powInt64 computes n^m; ok is false if the result does not fit into an int64.
 func powInt64(n, m int64) (power int64, ok bool) {
 	switch n {
 	case 0:

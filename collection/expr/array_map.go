@@ -8,11 +8,11 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// loop is $map and $filter: an expression for each element of an array, which
-// is in a slot meanwhile, as its index is in the next.
+// loop is $map and $filter: it evaluates an expression for each element of an array. The element is in a
+// slot meanwhile, its index in the next slot.
 type loop struct {
 	name  string // operator
-	body  string // name of the argument that is evaluated per element
+	body  string // name of the argument that is evaluated for each element
 	as    string // variable; "this" if not given
 	index string // variable; "IDX" if not given
 	slot  int
@@ -21,7 +21,7 @@ type loop struct {
 	limit Expr // $filter; nil if absent
 }
 
-// indexVariable is the name of an element's index where arrayIndexAs gives none.
+// indexVariable is the default name of the variable for an element's index (arrayIndexAs).
 // Manual: reference/aggregation-variables.
 const indexVariable = "IDX"
 
@@ -35,7 +35,7 @@ var filterSignature = &signature{
 	notObject: 28646, unknown: 28647,
 }
 
-// parseLoop makes the parse function of $map and $filter.
+// parseLoop returns the parse function of $map and $filter.
 func parseLoop(sig *signature) func(*parser, *Operator, bson.Value) (Expr, error) {
 	return func(p *parser, op *Operator, v bson.Value) (Expr, error) {
 		raw, err := p.namedValues(op, sig, v)
@@ -55,7 +55,7 @@ func parseLoop(sig *signature) func(*parser, *Operator, bson.Value) (Expr, error
 		if l.input, err = p.parse(raw[0]); err != nil {
 			return nil, err
 		}
-		p.lazy++ // an empty array never evaluates it
+		p.lazy++ // not evaluated for an empty array
 		l.each, err = p.parseIn(raw[2], l.as, l.index)
 		p.lazy--
 		if err != nil {
@@ -70,8 +70,8 @@ func parseLoop(sig *signature) func(*parser, *Operator, bson.Value) (Expr, error
 	}
 }
 
-// variableName reads the name that an argument gives a variable, which has a
-// name of its own where the argument is absent.
+// variableName reads the name of a variable from an argument. If the argument is absent, it returns
+// otherwise.
 //
 // Errors: FailedToParse.
 func variableName(v bson.Value, otherwise string) (string, error) {
@@ -85,8 +85,8 @@ func variableName(v bson.Value, otherwise string) (string, error) {
 	return name, checkVariable(name, true)
 }
 
-// distinctVariables refuses one name for two variables of an operator, as one
-// would hide the other.
+// distinctVariables rejects the same name for two variables of an operator, because one would hide the
+// other.
 //
 // Errors: FailedToParse.
 func distinctVariables(op string, names ...string) error {
@@ -147,7 +147,7 @@ func (l *loop) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error) 
 	return s.endArray(env, b)
 }
 
-// evalLimit returns how many elements $filter lets pass, -1 for all.
+// evalLimit returns the maximal number of elements that $filter keeps, -1 for all.
 func (l *loop) evalLimit(env *mql.Env, doc bson.Raw, s *Scratch) (int64, error) {
 	v, err := l.limit.Eval(env, doc, s)
 	if err != nil {

@@ -35,11 +35,11 @@ func objectToArray(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error)
 	return s.endArray(env, b)
 }
 
-// lookupBytes is about what a map of names takes up for each of them, beside the text.
+// lookupBytes is the approximate overhead of each name in a map of names, in addition to its text.
 const lookupBytes = 96
 
-// arrayToObject is $arrayToObject: of [[k, v], …] or [{k:, v:}, …]. The last
-// of several equal names wins, at the place of the first.
+// arrayToObject is $arrayToObject, from [[k, v], …] or [{k:, v:}, …]. If a name is repeated, the last
+// value wins, in the place of the first.
 func arrayToObject(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	if a[0].IsNullish() {
 		return bson.Null, nil

@@ -8,12 +8,12 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// sortArray is $sortArray. With keys, elements are compared by the values at
-// their paths, a missing one as null; without, as whole values.
+// sortArray is $sortArray. With keys, it compares elements by the values at their paths, a missing value
+// as null; without keys, it compares whole values.
 type sortArray struct {
 	input Expr
 	by    bson.Value // as given
-	whole int        // 1 or -1 without keys
+	whole int        // 1 or -1 to compare whole values, without keys
 	keys  []sortKey
 }
 
@@ -93,7 +93,8 @@ func (e *sortArray) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, er
 	return s.arrayOf(env, s.stack[base:])
 }
 
-// sort orders the elements; its error is why the command ends.
+// sort sorts the elements.
+// Errors: the reason why the command must end.
 func (e *sortArray) sort(env *mql.Env, vs []bson.Value) error {
 	if e.keys == nil {
 		return mql.SortValues(env, vs, e.whole)
@@ -109,7 +110,7 @@ func (e *sortArray) sort(env *mql.Env, vs []bson.Value) error {
 	})
 }
 
-// keyAt is the value at a path; positions in arrays are names.
+// keyAt returns the value at a path. Positions in arrays are treated as names.
 func keyAt(v bson.Value, path []string) bson.Value {
 	if v.Type != bson.TypeDocument {
 		return bson.Null

@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// zip is $zip: the i-th elements of all inputs together, for each i.
+// zip is $zip: for each i, an array of the i-th elements of all inputs.
 type zip struct {
 	inputs, defaults []Expr
 	longest          bool

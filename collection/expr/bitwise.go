@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// bitwise makes $bitAnd, $bitOr and $bitXor; start is the result for no operands.
+// bitwise returns the functions of $bitAnd, $bitOr and $bitXor; start is the result without operands.
 func bitwise(op string, start int64, f func(x, y int64) int64) function {
 	return func(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 		n, long, null := start, false, false

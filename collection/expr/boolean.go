@@ -5,14 +5,14 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// junction is $and or $or: it stops at the first operand that decides.
+// junction is $and or $or: it stops at the first operand that determines the result.
 type junction struct {
 	name    string
-	decides bool // the truth that ends the evaluation
+	decides bool // the truth value that ends the evaluation
 	args    []Expr
 }
 
-// parseJunction makes the parse function of $and (decides false) and $or.
+// parseJunction returns the parse function of $and (decides false) and $or.
 func parseJunction(decides bool) func(*parser, *Operator, bson.Value) (Expr, error) {
 	return func(p *parser, op *Operator, v bson.Value) (Expr, error) {
 		p.lazy++

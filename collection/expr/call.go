@@ -17,10 +17,10 @@ type call struct {
 	name string
 	fn   function
 	args []Expr
-	flat bool // prints without the array around a single argument
+	flat bool // printed without an array around a single argument
 }
 
-// positional makes the parse function of an operator {$op: [a, b, …]}.
+// positional returns the parse function of an operator {$op: [a, b, …]}.
 func positional(fn function) func(*parser, *Operator, bson.Value) (Expr, error) {
 	return func(p *parser, op *Operator, v bson.Value) (Expr, error) {
 		args, err := p.list(op, v)
@@ -31,8 +31,8 @@ func positional(fn function) func(*parser, *Operator, bson.Value) (Expr, error) 
 	}
 }
 
-// commutative is positional with constant arguments moved behind the others,
-// so that what documents hold decides first, as in MongoDB.
+// commutative is positional with constant arguments moved behind the others, so that errors of values in
+// documents come first, as in MongoDB.
 func commutative(fn function) func(*parser, *Operator, bson.Value) (Expr, error) {
 	return func(p *parser, op *Operator, v bson.Value) (Expr, error) {
 		args, err := p.list(op, v)
@@ -76,11 +76,11 @@ func (c *call) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error) 
 	return v, err
 }
 
-// spentBytes is how long the arguments of one call are together before they count.
+// spentBytes is the total length of a call's arguments from which on they are counted.
 const spentBytes = 512
 
-// spend counts what a call has to look at, so that few calls on much end with their
-// command as many on little do.
+// spend counts the bytes that a call examines, so that few calls on large values are interrupted as
+// quickly as many calls on small ones.
 // Errors: the context's cause.
 func spend(env *mql.Env, args []bson.Value) error {
 	n := 0
@@ -118,7 +118,7 @@ func (c *call) Append(b *bson.Builder, name string) {
 // field is one named argument of an operator.
 type field struct {
 	name string
-	// missing is the error code when the argument is absent; 0 if it is optional.
+	// missing is the error code for an absent argument; 0 if the argument is optional.
 	missing mongoerr.Code
 	// missingText overrides the usual message.
 	missingText string
@@ -129,17 +129,17 @@ type signature struct {
 	fields    []field
 	notObject mongoerr.Code
 	unknown   mongoerr.Code
-	// check looks at constant arguments at parse time; args[i] is nil if absent.
+	// check validates constant arguments at parse time; args[i] is nil if absent.
 	check func(p *parser, args []Expr) error
 }
 
-// given says which named arguments are present, by position.
+// given is the set of present named arguments, as bits by position.
 type given uint32
 
 func (g given) has(i int) bool { return g&(1<<i) != 0 }
 
-// namedFunction computes an operator with named arguments, in the order of its
-// signature; g tells an absent argument from one that is missing in the document.
+// namedFunction computes an operator with named arguments, in the order of its signature. g
+// distinguishes an absent argument from one whose value is missing.
 type namedFunction func(env *mql.Env, s *Scratch, a []bson.Value, g given) (bson.Value, error)
 
 // namedCall is an operator with named arguments that evaluates all of them.
@@ -151,7 +151,7 @@ type namedCall struct {
 	g    given
 }
 
-// named makes the parse function of an operator {$op: {name: arg, …}}.
+// named returns the parse function of an operator {$op: {name: arg, …}}.
 func named(sig *signature, fn namedFunction) func(*parser, *Operator, bson.Value) (Expr, error) {
 	return func(p *parser, op *Operator, v bson.Value) (Expr, error) {
 		args, err := p.namedArgs(op, sig, v)
@@ -191,8 +191,8 @@ func (p *parser) namedArgs(op *Operator, sig *signature, v bson.Value) ([]Expr, 
 	return args, nil
 }
 
-// namedValues checks the shape of {name: arg, …} and returns the unparsed
-// arguments in the order of sig, missing where absent.
+// namedValues validates the form {name: arg, …} and returns the unparsed arguments in the order of sig,
+// missing if absent.
 func (p *parser) namedValues(op *Operator, sig *signature, v bson.Value) ([]bson.Value, error) {
 	d, ok := v.Doc()
 	if !ok {

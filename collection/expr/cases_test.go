@@ -13,18 +13,16 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// Operators that take any argument, and those that take no argument of the
-// document.
+// Operators without invalid arguments, and operators without an argument from the document.
 var (
 	infallible = []string{"$avg", "$const", "$isArray", "$isNumber", "$literal", "$max", "$min", "$stdDevPop", "$stdDevSamp", "$sum", "$toHashedIndexKey", "$type"}
 	constants  = []string{"$const", "$createObjectId", "$currentDate", "$literal", "$meta", "$rand"}
 )
 
-// seen is what the cases of an operator ask.
+// seen records which kinds of cases an operator has.
 type seen struct{ value, null, missing, failure bool }
 
-// Every operator has cases for a value, for null, for a field that is not there,
-// and for an error.
+// Every operator has cases for a value, for null, for a missing field, and for an error.
 func TestEveryOperatorHasCases(t *testing.T) {
 	for _, op := range expr.Operators {
 		f, err := casefile.Open(filepath.Join("testdata", snake(op.Name)+".txt"))
@@ -50,7 +48,7 @@ func TestEveryOperatorHasCases(t *testing.T) {
 	}
 }
 
-// add looks at one case.
+// add examines one case.
 func (s *seen) add(t *testing.T, c *casefile.Case) {
 	t.Helper()
 	for line := range strings.SplitSeq(c.Want(), "\n") {

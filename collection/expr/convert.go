@@ -7,8 +7,8 @@ import (
 	"github.com/cantledb/cantle/collection/release"
 )
 
-// convert is $convert and its short forms $toInt, $toDate, …, which have a
-// constant target and no options.
+// convert is $convert and its short forms $toInt, $toDate and so on, which have a constant target and no
+// options.
 type convert struct {
 	name                                              string // of a short form, "" for $convert
 	input, to, onError, onNull, format, base, byteOrd Expr   // nil if absent
@@ -37,8 +37,8 @@ func parseConvert(p *parser, op *Operator, v bson.Value) (Expr, error) {
 	return p.fold(&convert{"", args[0], args[1], args[2], args[3], args[4], args[5], args[6]})
 }
 
-// parseConvertTo makes the parse function of a short form. format is what
-// $convert would need to be told beside the type, "" if nothing.
+// parseConvertTo returns the parse function of a short form. format is the equivalent format argument of
+// $convert, "" for none.
 func parseConvertTo(t bson.Type, subtype int, format string) func(*parser, *Operator, bson.Value) (Expr, error) {
 	return func(p *parser, op *Operator, v bson.Value) (Expr, error) {
 		c := &convert{name: op.Name, to: Constant((&bson.Arena{}).String(t.String()))}
@@ -65,14 +65,14 @@ func parseConvertTo(t bson.Type, subtype int, format string) func(*parser, *Oper
 	}
 }
 
-// target is what `to` asks for.
+// target is the value of `to`.
 type target struct {
 	t       bson.Type
 	subtype byte
 }
 
-// parseTarget reads a type name, a type number or {type:, subtype:}; ok is
-// false for a nullish target. typeOnly leaves the subtype unchecked.
+// parseTarget reads a type name, a type number or {type:, subtype:}; ok is false for a nullish target.
+// typeOnly does not check the subtype.
 func parseTarget(v bson.Value, typeOnly bool) (t target, ok bool, err error) {
 	if d, isDoc := v.Doc(); isDoc {
 		if v, ok = d.Lookup("type"); !ok || v.IsNullish() {
@@ -158,16 +158,16 @@ func (c *convert) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, erro
 	return out, err
 }
 
-// convertOptions are the further arguments of $convert.
+// convertOptions are the other arguments of $convert.
 type convertOptions struct {
 	format    string
 	hasFormat bool
-	base      int // 0: not given
+	base      int // 0: absent
 	bigEndian bool
-	subnormal bool // strings may stand for subnormal doubles
+	subnormal bool // strings may denote subnormal doubles
 }
 
-// options evaluates the options; a nullish one counts as absent.
+// options evaluates the options; null counts as absent.
 func (c *convert) options(env *mql.Env, doc bson.Raw, s *Scratch) (o convertOptions, err error) {
 	o.subnormal = env.Release.Has(release.SubnormalsParse)
 	var v [3]bson.Value
@@ -244,12 +244,12 @@ func (c *convert) Append(b *bson.Builder, name string) {
 	b.End()
 }
 
-// unsupported is the error of a pair of types that do not convert.
+// unsupported returns the error for a pair of types without a conversion.
 func unsupported(v bson.Value, to bson.Type) error {
 	return mongoerr.New(mongoerr.ConversionFailure, "Unsupported conversion from %s to %s in $convert with no onError value", v.Type, to)
 }
 
-// failed is the error of a value that does not convert.
+// failed returns the error for a value that cannot be converted.
 func failed(format string, args ...any) error {
 	return mongoerr.New(mongoerr.ConversionFailure, format+" in $convert with no onError value", args...)
 }
@@ -283,7 +283,7 @@ func convertValue(env *mql.Env, s *Scratch, v bson.Value, t target, o convertOpt
 	return v, unsupported(v, t.t)
 }
 
-// toBool is true for everything that is not a false boolean or a zero.
+// toBool returns true for every value but false and zero.
 func toBool(v bson.Value) (bson.Value, error) {
 	return bson.Bool(v.Truthy()), nil
 }

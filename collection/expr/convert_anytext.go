@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// anyText prints what older releases do not convert to a string: documents and arrays as
-// JSON, the rest as the shell does.
+// anyText prints values that older releases cannot convert to a string: documents and arrays as JSON,
+// other values as the shell prints them.
 //
 // Errors: ConversionFailure, ExceededMemoryLimit.
 func anyText(env *mql.Env, s *Scratch, v bson.Value) (bson.Value, error) {
@@ -33,7 +33,7 @@ func anyText(env *mql.Env, s *Scratch, v bson.Value) (bson.Value, error) {
 	return v, unsupported(v, bson.TypeString)
 }
 
-// shellText prints a value that is neither a number nor text, a document or an array.
+// shellText prints a value other than a number, a string, a document or an array.
 func shellText(v bson.Value) string {
 	switch v.Type {
 	case bson.TypeRegex:
@@ -53,7 +53,7 @@ func shellText(v bson.Value) string {
 	return v.Type.String()
 }
 
-// appendJSON prints v as JSON. What JSON has no form for is a string of its own text.
+// appendJSON prints v as JSON. A value of a type that JSON lacks is printed as a string.
 func appendJSON(env *mql.Env, s *Scratch, dst []byte, v bson.Value) ([]byte, error) {
 	if err := env.Tick(); err != nil {
 		return dst, err
@@ -97,10 +97,11 @@ func appendJSON(env *mql.Env, s *Scratch, dst []byte, v bson.Value) ([]byte, err
 	return appendQuoted(dst, text)
 }
 
-// quotedBytes is what a byte of text becomes at most in JSON: an escape.
+// quotedBytes is the maximal number of bytes that a byte of text takes in JSON: an escape.
 const quotedBytes = 6
 
-// print asks before more bytes are printed behind dst, which may move to twice the room.
+// print reserves memory before more bytes are appended to dst, which may be moved to a buffer of twice
+// the size.
 // Errors: ExceededMemoryLimit.
 func (s *Scratch) print(env *mql.Env, dst []byte, more int) error {
 	n := len(dst) + more

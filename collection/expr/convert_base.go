@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// parseInBase reads the digits of an integer of any size, with a sign before them.
+// parseInBase reads an integer of any size with an optional sign.
 //
 // Errors: ConversionFailure.
 func parseInBase(v bson.Value, base int) (*big.Int, error) {
@@ -19,10 +19,10 @@ func parseInBase(v bson.Value, base int) (*big.Int, error) {
 	return n, nil
 }
 
-// digitsMax is how many digits of a base are read: no double or decimal is as large.
+// digitsMax is the maximal number of digits: larger numbers fit into no double or decimal.
 const digitsMax = 1 << 15
 
-// printInBase prints a number that is an integer, in upper-case digits.
+// printInBase prints an integral number with upper-case digits.
 //
 // Errors: ConversionFailure.
 func printInBase(s *Scratch, v bson.Value, base int) (bson.Value, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// toObject converts to a document: text that is a JSON object.
+// toObject converts a string with a JSON object to a document.
 //
 // Errors: ConversionFailure.
 func toObject(env *mql.Env, s *Scratch, v bson.Value) (bson.Value, error) {
@@ -25,7 +25,7 @@ func toObject(env *mql.Env, s *Scratch, v bson.Value) (bson.Value, error) {
 	return v, unsupported(v, bson.TypeDocument)
 }
 
-// toArray converts to an array: text that is a JSON array, and vectors in binary form.
+// toArray converts a string with a JSON array, or a binary vector, to an array.
 //
 // Errors: ConversionFailure.
 func toArray(env *mql.Env, s *Scratch, v bson.Value) (bson.Value, error) {
@@ -40,7 +40,7 @@ func toArray(env *mql.Env, s *Scratch, v bson.Value) (bson.Value, error) {
 	return v, unsupported(v, bson.TypeArray)
 }
 
-// jsonReader makes BSON of JSON text: {$oid: …} and the like stay documents.
+// jsonReader makes BSON from JSON text. It does not interpret {$oid: …} and the like.
 type jsonReader struct {
 	env *mql.Env
 	s   *Scratch
@@ -48,7 +48,7 @@ type jsonReader struct {
 	out *making
 }
 
-// parseJSON reads the text of v, which must be a document or an array as t says.
+// parseJSON parses the text of v, which must be a value of type t, a document or an array.
 //
 // Errors: ConversionFailure.
 func parseJSON(env *mql.Env, s *Scratch, v bson.Value, t bson.Type) (bson.Value, error) {
@@ -105,7 +105,7 @@ func (r *jsonReader) value(name string, depth int) error {
 	return nil
 }
 
-// elements reads an array that has been opened.
+// elements reads the rest of an array after its opening bracket.
 func (r *jsonReader) elements(name string, depth int) error {
 	r.out.BeginArray(name)
 	for r.in.More() {
@@ -118,12 +118,12 @@ func (r *jsonReader) elements(name string, depth int) error {
 	return err
 }
 
-// fields reads an object that has been opened. Of several fields of one name the last
-// gives the value, and the first the place.
+// fields reads the rest of an object after its opening brace. If a name is repeated, the last value
+// wins, in the place of the first.
 func (r *jsonReader) fields(name string, depth int) error {
 	begin := r.out.Mark()
 	r.out.BeginDoc(name)
-	body := r.out.Len() - 4 // behind the length of the document
+	body := r.out.Len() - 4 // start of the document with its length
 	seen, twice, look := map[string]bool{}, false, 0
 	defer func() { r.s.outside -= look }()
 	for r.in.More() {
@@ -161,7 +161,7 @@ func (r *jsonReader) fields(name string, depth int) error {
 	return err
 }
 
-// lastOfEach appends doc with one field of each name.
+// lastOfEach appends doc with the last value of each name.
 func (r *jsonReader) lastOfEach(name string, doc bson.Raw) {
 	last := map[string]bson.Value{}
 	for it := doc.Iter(); it.Next(); {
@@ -177,8 +177,8 @@ func (r *jsonReader) lastOfEach(name string, doc bson.Raw) {
 	r.out.End()
 }
 
-// number appends an integer of 32 or 64 bits, or a double: of what has a fraction or an
-// exponent, or does not fit.
+// number appends an integer of 32 or 64 bits. A number with a fraction or an exponent, or one that does
+// not fit, becomes a double.
 func (r *jsonReader) number(name, text string) error {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		if n >= math.MinInt32 && n <= math.MaxInt32 {

@@ -11,8 +11,7 @@ import (
 	"github.com/cantledb/cantle/bson/decimal"
 )
 
-// numberText returns the text of a number after the checks that all numeric
-// types share.
+// numberText returns the text of a number after the checks that all numeric types have in common.
 func numberText(v bson.Value) (text string, err error) {
 	text, _ = v.Str()
 	switch {
@@ -26,8 +25,8 @@ func numberText(v bson.Value) (text string, err error) {
 	return text, nil
 }
 
-// parseDouble reads what C's strtod reads: besides decimal text hexadecimal
-// digits with or without an exponent.
+// parseDouble accepts the syntax of C's strtod: decimal text, and hexadecimal digits with or without an
+// exponent.
 func parseDouble(text string) (f float64, ok bool) {
 	body := strings.TrimLeft(text, "+-")
 	hex := len(body) > 1 && body[0] == '0' && body[1]|32 == 'x'
@@ -38,7 +37,7 @@ func parseDouble(text string) (f float64, ok bool) {
 	if err != nil {
 		return 0, false
 	}
-	if f == 0 { // underflow is an error: were there digits other than zero?
+	if f == 0 { // an underflow is an error, unless all digits are zero
 		if !hex && hasDigits(body) {
 			return 0, false
 		}
@@ -225,8 +224,8 @@ func toDecimalValue(s *Scratch, v bson.Value, o convertOptions) (bson.Value, err
 	return v, unsupported(v, bson.TypeDecimal128)
 }
 
-// hasDigits reports digits other than zero before the exponent: a number that
-// is not zero whatever it was rounded to.
+// hasDigits reports whether there are digits other than zero before the exponent: then the number is not
+// zero, whatever it was rounded to.
 func hasDigits(text string) bool {
 	mantissa, _, _ := strings.Cut(strings.ToLower(text), "e")
 	return strings.ContainsAny(mantissa, "123456789")

@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// subtype is $subtype: that of binary data, which alone has one.
+// subtype is $subtype: the subtype of binary data.
 //
 // Errors: TypeMismatch.
 func subtype(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {

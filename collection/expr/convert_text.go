@@ -13,7 +13,7 @@ import (
 	"github.com/cantledb/cantle/collection/release"
 )
 
-// toText converts a value that is not nullish to a string as $toString does.
+// toText converts a value other than null and missing to a string, like $toString.
 //
 // Errors: ConversionFailure.
 func toText(env *mql.Env, s *Scratch, v bson.Value, o convertOptions) (bson.Value, error) {

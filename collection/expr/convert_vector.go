@@ -8,9 +8,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// vectorSubtype is that of binary data that holds a vector: a byte for the type of its
-// elements, one for how many bits at the end are none, and the elements.
-// Spec: bson-binary-vector.
+// vectorSubtype is the subtype of binary data that holds a vector: a byte for the type of its elements,
+// a byte for the number of unused bits at the end, and the elements. Spec: bson-binary-vector.
 const vectorSubtype = 9
 
 // The types of a vector's elements.
@@ -111,7 +110,7 @@ func vectorOf(env *mql.Env, s *Scratch, v bson.Value, subtype byte) (bson.Value,
 	return s.Binary(vectorSubtype, data), nil
 }
 
-// packBits makes a vector of booleans.
+// packBits returns a vector of booleans.
 func packBits(a bson.Raw, count int) []byte {
 	data := make([]byte, 2+(count+7)/8)
 	data[0], data[1] = vectorPackedBit, byte((8-count%8)%8)

@@ -12,7 +12,7 @@ var dateAddSignature = &signature{
 	notObject: 5166400, unknown: 5166401,
 }
 
-// dateAdd makes $dateAdd and $dateSubtract (sign -1).
+// dateAdd returns the functions of $dateAdd and $dateSubtract (sign -1).
 func dateAdd(op string, sign int64) namedFunction {
 	return func(env *mql.Env, s *Scratch, a []bson.Value, g given) (bson.Value, error) {
 		if a[0].IsNullish() || a[1].IsNullish() || a[2].IsNullish() || g.has(3) && a[3].IsNullish() {
@@ -45,20 +45,20 @@ func dateAdd(op string, sign int64) namedFunction {
 	}
 }
 
-// spanMonths is the number of months that all dates span.
+// spanMonths is the number of months in the range of dates.
 const spanMonths = 584554049 * 12
 
-// addUnits adds n units to an instant as a release does: months and days on the local clock,
-// hours and less in real time.
+// addUnits adds n units to an instant with the semantics of a release: months and days on the local
+// clock, hours and smaller units in real time.
 func addUnits(r release.Release, op string, ms int64, u unit, n int64, z *zone) (int64, error) {
 	out, err := addWhole(op, ms, u, n, z)
 	if ms < 0 && ms%msPerSecond != 0 && u != unitMillisecond && !r.Has(release.EarlySums) {
-		out -= msPerSecond // the part of the second was taken off twice
+		out -= msPerSecond // older releases subtract the fraction of the second twice
 	}
 	return out, err
 }
 
-// addWhole is addUnits, right in every release.
+// addWhole is addUnits with the correct result of newer releases.
 func addWhole(op string, ms int64, u unit, n int64, z *zone) (int64, error) {
 	overflow := mongoerr.New(5166406, "%s overflowed", op)
 	large := mongoerr.New(5976500, "invalid %s 'amount' parameter value: %d %s", op, n, unitNames[u])
@@ -70,7 +70,7 @@ func addWhole(op string, ms int64, u unit, n int64, z *zone) (int64, error) {
 		}
 		local := z.local(ms)
 		out := addMonths(local, n*months)
-		// Beyond the range of dates the arithmetic wraps around.
+		// Beyond the range of dates, the arithmetic overflows.
 		if (out > local) != (n > 0) && n != 0 {
 			return 0, overflow
 		}

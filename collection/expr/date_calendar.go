@@ -10,7 +10,7 @@ const (
 	msPerDay    = 24 * msPerHour
 )
 
-// floorDiv divides rounding down; floorMod is its remainder.
+// floorDiv divides and rounds down; floorMod is the remainder.
 func floorDiv(a, b int64) int64 {
 	q := a / b
 	if a%b != 0 && (a < 0) != (b < 0) {
@@ -21,7 +21,7 @@ func floorDiv(a, b int64) int64 {
 
 func floorMod(a, b int64) int64 { return a - floorDiv(a, b)*b }
 
-// daysOf is the day number of a civil date; day may be any number.
+// daysOf returns the day number of a civil date. day may be any number.
 func daysOf(year int64, month, day int64) int64 {
 	if month <= 2 {
 		year--
@@ -42,7 +42,7 @@ type civil struct {
 	days                     int64 // day number
 }
 
-// civilOf breaks milliseconds since the epoch down.
+// civilOf converts milliseconds since the epoch.
 func civilOf(ms int64) (c civil) {
 	c.days = floorDiv(ms, msPerDay)
 	rest := ms - c.days*msPerDay
@@ -53,7 +53,7 @@ func civilOf(ms int64) (c civil) {
 	return c
 }
 
-// dateOf is the civil date of a day number.
+// dateOf returns the civil date of a day number.
 func dateOf(days int64) (year, month, day int64) {
 	z := days + 719468
 	era := floorDiv(z, 146097)
@@ -71,37 +71,37 @@ func dateOf(days int64) (year, month, day int64) {
 	return year, month, day
 }
 
-// weekday is 0 for Sunday to 6.
+// weekday returns 0 for Sunday to 6 for Saturday.
 func weekday(days int64) int64 { return floorMod(days+4, 7) }
 
-// isoWeekday is 1 for Monday to 7.
+// isoWeekday returns 1 for Monday to 7 for Sunday.
 func isoWeekday(days int64) int64 { return floorMod(days+3, 7) + 1 }
 
-// yearDay counts from 1.
+// yearDay returns the day of the year, from 1.
 func yearDay(days int64) int64 {
 	year, _, _ := dateOf(days)
 	return days - daysOf(year, 1, 1) + 1
 }
 
-// isoWeek is the ISO 8601 year and week: weeks begin on Monday, the first one
-// has the year's first Thursday.
+// isoWeek returns the ISO 8601 year and week: weeks begin on Monday, and the first week contains the
+// year's first Thursday.
 func isoWeek(days int64) (year, week int64) {
 	thursday := days - isoWeekday(days) + 4
 	year, _, _ = dateOf(thursday)
 	return year, (thursday-daysOf(year, 1, 1))/7 + 1
 }
 
-// isoWeekStart is the Monday of the first ISO week of a year.
+// isoWeekStart returns the Monday of the first ISO week of a year.
 func isoWeekStart(year int64) int64 {
 	d := daysOf(year, 1, 4)
 	return d - isoWeekday(d) + 1
 }
 
-// sundayWeek counts weeks that begin on Sundays; days before the first Sunday
-// of the year are in week 0.
+// sundayWeek returns the number of the week, with weeks from Sunday; days before the first Sunday of the
+// year are in week 0.
 func sundayWeek(days int64) int64 { return (yearDay(days) - 1 + 7 - weekday(days)) / 7 }
 
-// monthDays is the length of a month.
+// monthDays returns the length of a month.
 func monthDays(year, month int64) int64 {
 	switch month {
 	case 4, 6, 9, 11:
@@ -115,7 +115,7 @@ func monthDays(year, month int64) int64 {
 	return 31
 }
 
-// appendPadded appends n with leading zeros to a width.
+// appendPadded appends n, padded with leading zeros to a width.
 func appendPadded(dst []byte, n int64, width int) []byte {
 	if n < 0 {
 		dst = append(dst, '-')

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/collection/expr"
 )
 
-// $currentDate goes with the clock from one evaluation to the next, $$NOW does not.
+// $currentDate advances with the clock from one evaluation to the next, $$NOW does not.
 func TestCurrentDateGoesOn(t *testing.T) {
 	v := bsontest.Value(t, `{$subtract: [{$currentDate: {}}, "$$NOW"]}`)
 	env := newEnv(t.Context())

@@ -24,11 +24,10 @@ func checkToString(_ *parser, args []Expr) error {
 	return nil
 }
 
-// formatLetters are the specifiers of $dateToString; $dateFromString does not
-// know %U and %w.
+// formatLetters are the specifiers of $dateToString. $dateFromString does not support %U and %w.
 const formatLetters = "dGHjLmMSUuVwYzZ%bB"
 
-// checkFormat validates a format.
+// checkFormat validates a format string.
 //
 // Errors: 18535 for a lone per cent sign at the end, 18536 for an unknown specifier.
 func checkFormat(format, letters string) error {

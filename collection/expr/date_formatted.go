@@ -2,9 +2,9 @@ package expr
 
 import "strings"
 
-// formattedDate is a text that is read by a format, part by part.
+// formattedDate is a text that is parsed by a format, part by part.
 type formattedDate struct {
-	text, rest string // all of it, and what is not yet read
+	text, rest string // the whole text, and the unread rest
 	c          clock
 }
 
@@ -34,7 +34,7 @@ func parseFormatted(text, format string, def *zone) (int64, error) {
 	return d.c.instant(text, def)
 }
 
-// literal reads one character as it stands in the format.
+// literal reads one literal character of the format.
 func (d *formattedDate) literal(want byte) bool {
 	if d.rest == "" || d.rest[0] != want {
 		return false
@@ -43,7 +43,7 @@ func (d *formattedDate) literal(want byte) bool {
 	return true
 }
 
-// digits reads up to most digits, at least least, into a part of the date.
+// digits reads at least least and at most most digits into a part of the date.
 func (d *formattedDate) digits(part *int64, least, most int) bool {
 	n := min(span(d.rest), most)
 	if n < least {
@@ -55,7 +55,7 @@ func (d *formattedDate) digits(part *int64, least, most int) bool {
 	return true
 }
 
-// specifier reads what the letter behind a % stands for.
+// specifier reads the part that the letter after a % denotes.
 func (d *formattedDate) specifier(letter byte) bool {
 	c := &d.c
 	switch letter {
@@ -96,7 +96,7 @@ func (d *formattedDate) specifier(letter byte) bool {
 	return true
 }
 
-// fraction reads one to three digits of a second's fraction.
+// fraction reads one to three digits of the fraction of a second.
 func (d *formattedDate) fraction() bool {
 	n := min(span(d.rest), 3)
 	ok := d.digits(&d.c.ms, 1, 3)
@@ -115,7 +115,7 @@ func (d *formattedDate) monthName() bool {
 	return true
 }
 
-// zone reads an offset such as +02:00 or the name of a zone.
+// zone reads an offset such as +02:00, or the name of a zone.
 func (d *formattedDate) zone() (ok bool) {
 	p := dateText{rest: d.rest, c: d.c}
 	p.c.hasDate, p.c.hasTime = true, true
@@ -144,7 +144,7 @@ func (d *formattedDate) minutes() bool {
 	return ok
 }
 
-// check looks for what does not go together.
+// check rejects contradictory parts.
 func (d *formattedDate) check(def *zone) error {
 	c := &d.c
 	switch {

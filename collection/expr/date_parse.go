@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// clock is a date and time as text names it; fields that are absent are -1.
+// clock holds the parts of a date and time in a text; absent parts are -1.
 type clock struct {
 	year, month, day, yearDay          int64
 	isoYear, isoWeek, isoDay           int64
@@ -15,23 +15,22 @@ type clock struct {
 	hasDate, hasTime, pm, twelve, hasZ bool
 }
 
-// noYear is a year that was not given; other parts are -1 then.
+// noYear marks an absent year; for other parts, -1 does.
 const noYear = -1 << 40
 
-// newClock has nothing set.
+// newClock returns a clock without any part.
 func newClock() clock {
 	return clock{year: noYear, month: -1, day: -1, yearDay: -1, isoYear: noYear, isoWeek: -1, isoDay: -1, hour: -1, minute: -1, second: -1, ms: -1}
 }
 
-// badDate is the error of text that is no date.
+// badDate returns the error for text that is not a date.
 func badDate(text, why string) error {
 	return mongoerr.New(mongoerr.ConversionFailure, "Error parsing date string '%.100s'; %s", text, why)
 }
 
-// parseDate reads a date in one of the usual forms: ISO 8601, with or without
-// time, fraction and zone; RFC 2822 and the American and written-out forms.
-// def is the zone of text that names none, nil for UTC. Words relative to the
-// present are refused.
+// parseDate reads a date in one of the usual forms: ISO 8601, with or without time, fraction and zone;
+// RFC 2822 and the American and written-out forms. def is the zone for text without a zone, nil for UTC.
+// Words relative to the present are errors.
 // Manual: reference/operator/aggregation/dateFromString.
 //
 // Errors: ConversionFailure.
@@ -71,7 +70,7 @@ func clip(s string) string {
 	return s
 }
 
-// instant resolves the fields; z is the zone if the text had none.
+// instant resolves the parts. z is the zone for a text without one.
 func (c *clock) instant(text string, z *zone) (int64, error) {
 	if c.zone != nil {
 		z = c.zone
@@ -113,7 +112,7 @@ func (c *clock) instant(text string, z *zone) (int64, error) {
 	return z.instant(days*msPerDay + hour*msPerHour + minute*msPerMinute + second*msPerSecond + ms), nil
 }
 
-// dateText reads free text part by part.
+// dateText parses free text part by part.
 type dateText struct {
 	text, rest string
 	c          clock
@@ -122,7 +121,7 @@ type dateText struct {
 var months = [12]string{"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"}
 var weekdays = [7]string{"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"}
 
-// part reads one part and reports whether it made sense.
+// part reads one part and reports whether the part is valid.
 func (p *dateText) part() bool {
 	c := p.rest[0]
 	switch {
@@ -139,14 +138,14 @@ func (p *dateText) part() bool {
 	return false
 }
 
-// afterSpace reports whether a space stands before what is left: a minus there
-// begins an offset (2018-03-05 -10:00), and otherwise goes on with the date.
+// afterSpace reports whether the unread text follows a space: then a minus begins an offset (2018-03-05
+// -10:00), otherwise it continues the date.
 func (p *dateText) afterSpace() bool {
 	before := strings.TrimSuffix(strings.TrimRight(p.text, " \t\n\v\f\r\x00\u00a0"), p.rest)
 	return strings.HasSuffix(before, " ")
 }
 
-// span is the number of digits at the beginning.
+// span returns the number of digits at the beginning.
 func span(s string) int {
 	n := 0
 	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
@@ -203,7 +202,7 @@ func (p *dateText) numeric() bool {
 		return p.year()
 	case n == 4 && p.c.month >= 0:
 		return p.year()
-	case n <= 2 && p.c.day < 0: // a day beside a written month
+	case n <= 2 && p.c.day < 0: // the day of a written month
 		p.c.day = p.take(n)
 		for _, s := range [...]string{"st", "nd", "rd", "th"} {
 			if len(p.rest) >= 2 && strings.EqualFold(p.rest[:2], s) {
@@ -302,7 +301,7 @@ func (p *dateText) yearFirst(sep byte) bool {
 	return p.afterDate()
 }
 
-// afterDate takes the T between date and time.
+// afterDate reads the T between date and time.
 func (p *dateText) afterDate() bool {
 	if len(p.rest) > 1 && (p.rest[0] == 'T' || p.rest[0] == 't') && span(p.rest[1:]) > 0 {
 		p.rest = p.rest[1:]
@@ -345,7 +344,7 @@ func (p *dateText) time() bool {
 	return p.fraction() && p.meridian()
 }
 
-// dotted reports seconds behind a dot, as in 11:56.02.
+// dotted reports whether seconds follow a dot, as in 11:56.02.
 func (p *dateText) dotted() bool {
 	n := span(p.rest[1:])
 	return p.rest[0] == '.' && (n == 1 || n == 2)
@@ -368,7 +367,7 @@ func (p *dateText) fraction() bool {
 	return true
 }
 
-// meridian is the length of an am or pm at the beginning.
+// meridian returns the length of an am or pm at the beginning.
 func meridian(s string) int {
 	t := strings.ToLower(strings.TrimLeft(s, " "))
 	skipped := len(s) - len(t)
@@ -467,7 +466,7 @@ func (p *dateText) word() bool {
 	return true
 }
 
-// abbreviation resolves the zone abbreviations that mail headers use.
+// abbreviation returns the zone of an abbreviation of mail headers.
 func abbreviation(s string) *zone {
 	for _, a := range [...]struct {
 		name  string

@@ -11,12 +11,11 @@ import (
 type datePart struct {
 	name       string
 	get        func(local int64) int64
-	long       bool // gives an int64
+	long       bool // the result is an int64
 	date, zone Expr // zone nil if absent
 }
 
-// parseDatePart makes the parse function; get computes the part from
-// milliseconds on the local clock.
+// parseDatePart returns the parse function. get computes the part from milliseconds on the local clock.
 func parseDatePart(get func(local int64) int64, long bool) func(*parser, *Operator, bson.Value) (Expr, error) {
 	return func(p *parser, op *Operator, v bson.Value) (Expr, error) {
 		e := &datePart{name: op.Name, get: get, long: long}
@@ -92,7 +91,7 @@ func (e *datePart) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, err
 
 // dateArg reads an instant.
 //
-// Errors: 16006 for a type that holds none.
+// Errors: 16006 for a type without an instant.
 func dateArg(v bson.Value) (int64, error) {
 	ms, ok := dateOfValue(v)
 	if !ok {

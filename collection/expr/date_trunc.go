@@ -12,8 +12,8 @@ var dateTruncSignature = &signature{
 	notObject: 5439007, unknown: 5439008, check: checkDateTrunc,
 }
 
-// checkDateTrunc drops a startOfWeek that has no meaning if all else is
-// constant too. Observed: only otherwise a null one makes the result null.
+// checkDateTrunc drops a startOfWeek without effect if all other arguments are constant too. Observed: a
+// null startOfWeek makes the result null only if another argument is not constant.
 func checkDateTrunc(_ *parser, args []Expr) error {
 	for _, e := range args {
 		if e != nil {
@@ -29,8 +29,8 @@ func checkDateTrunc(_ *parser, args []Expr) error {
 	return nil
 }
 
-// dateTrunc is $dateTrunc: the beginning of the bin of time that a date lies
-// in. Bins are counted from 2000-01-01 on the local clock.
+// dateTrunc is $dateTrunc: the beginning of the bin of time that contains a date. Bins are counted from
+// 2000-01-01 on the local clock.
 func dateTrunc(_ *mql.Env, s *Scratch, a []bson.Value, g given) (bson.Value, error) {
 	const op = "$dateTrunc"
 	if a[0].IsNullish() || a[1].IsNullish() || g.has(2) && a[2].IsNullish() {
@@ -77,7 +77,7 @@ func dateTrunc(_ *mql.Env, s *Scratch, a []bson.Value, g given) (bson.Value, err
 // referenceDay is 2000-01-01, a Saturday.
 const referenceDay = 10957
 
-// truncate returns the beginning of the bin of size units that ms lies in.
+// truncate returns the beginning of the bin of size units that contains ms.
 func truncate(ms int64, u unit, size int64, z *zone, firstDay int64) (int64, error) {
 	tooLarge := func(code mongoerr.Code) error {
 		return mongoerr.New(code, "'binSize' value %d is too large for the unit %s", size, unitNames[u])

@@ -12,10 +12,10 @@ import (
 // dates: $densify, $setWindowFields.
 type DateUnit struct {
 	u       unit
-	release release.Release // by which units are added
+	release release.Release // release whose semantics apply
 }
 
-// DateUnitOf finds a unit by its name ("day").
+// DateUnitOf returns a unit by its name ("day").
 //
 // Errors: FailedToParse.
 func DateUnitOf(env *mql.Env, name string) (DateUnit, error) {
@@ -26,15 +26,15 @@ func DateUnitOf(env *mql.Env, name string) (DateUnit, error) {
 	return DateUnit{unit(i), env.Release}, nil
 }
 
-// String is the unit's name.
+// String returns the unit's name.
 func (d DateUnit) String() string { return unitNames[d.u] }
 
-// Millis is the length of the unit; 0 for months and longer ones, which have none.
+// Millis returns the length of the unit; 0 for months and longer units, whose length varies.
 func (d DateUnit) Millis() int64 { return millis[d.u] }
 
 // Add adds n units to an instant in milliseconds.
 //
-// Errors: those of $dateAdd for what is out of range.
+// Errors: those of $dateAdd for a result out of range.
 func (d DateUnit) Add(op string, ms, n int64) (int64, error) {
 	return addUnits(d.release, op, ms, d.u, n, utc)
 }

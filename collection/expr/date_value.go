@@ -6,8 +6,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// dateOfValue reads the types that hold an instant: dates, timestamps and
-// ObjectIds.
+// dateOfValue returns the instant of a date, a timestamp or an ObjectId.
 func dateOfValue(v bson.Value) (ms int64, ok bool) {
 	switch v.Type {
 	case bson.TypeDateTime:

@@ -3,7 +3,7 @@ package expr
 import (
 	"strings"
 	"time"
-	_ "time/tzdata" // zones work wherever the server runs
+	_ "time/tzdata" // zone data for servers without them
 
 	"github.com/cantledb/cantle/bson"
 	"github.com/cantledb/cantle/collection/mongoerr"
@@ -19,10 +19,10 @@ type zone struct {
 // utc is the zone of dates without one.
 var utc = &zone{name: "UTC"}
 
-// isUTC reports UTC or no zone at all.
+// isUTC reports whether z is UTC or nil.
 func (z *zone) isUTC() bool { return z == nil || z.loc == nil && z.offset == 0 }
 
-// offsetAt is the offset in seconds at an instant.
+// offsetAt returns the offset in seconds at an instant.
 func (z *zone) offsetAt(ms int64) int64 {
 	if z.loc == nil {
 		return z.offset
@@ -31,12 +31,11 @@ func (z *zone) offsetAt(ms int64) int64 {
 	return int64(o)
 }
 
-// local converts an instant to milliseconds on the local clock, as if that
-// were UTC.
+// local converts an instant to milliseconds on the local clock, as if the local time were UTC.
 func (z *zone) local(ms int64) int64 { return ms + z.offsetAt(ms)*msPerSecond }
 
-// instant is the inverse of local: of two instants with the same local time it
-// takes the first, and local times that the clock skips move forward.
+// instant is the inverse of local. If two instants have the same local time, it returns the first. Local
+// times that the clock skips are moved forward.
 func (z *zone) instant(local int64) int64 {
 	if z.loc == nil {
 		return local - z.offset*msPerSecond
@@ -51,7 +50,7 @@ func (z *zone) instant(local int64) int64 {
 	return local - before
 }
 
-// zoneOf resolves the value of a `timezone` argument; nullish is ok=false.
+// zoneOf resolves the value of a `timezone` argument; ok is false for null and missing.
 //
 // Errors: 40517 for a wrong type, 40485 for an unknown name.
 func (s *Scratch) zoneOf(v bson.Value) (z *zone, ok bool, err error) {
@@ -96,8 +95,8 @@ func parseZone(text string) *zone {
 	return &zone{name: text, loc: loc}
 }
 
-// parseOffset reads +hh, +hhmm or +hh:mm at the beginning of text and returns
-// how many bytes it is; 0 if there is none.
+// parseOffset reads +hh, +hhmm or +hh:mm at the beginning of text and returns the number of bytes read;
+// 0 if there is no offset.
 func parseOffset(text string) (*zone, int) {
 	if len(text) < 3 || text[0] != '+' && text[0] != '-' || !digits(text[1:3]) {
 		return nil, 0
@@ -118,7 +117,7 @@ func parseOffset(text string) (*zone, int) {
 	return &zone{name: text[:n], offset: o}, n
 }
 
-// digits reports a text of nothing but digits.
+// digits reports whether a text consists of digits only.
 func digits(s string) bool {
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {
@@ -128,7 +127,7 @@ func digits(s string) bool {
 	return s != ""
 }
 
-// number is the value of up to 18 digits.
+// number returns the value of up to 18 digits.
 func number(s string) (n int64) {
 	for i := range len(s) {
 		n = n*10 + int64(s[i]-'0')

@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// DeclareLet evaluates the variables of a let document, in order, so that each
-// may use those before it, and declares them.
+// DeclareLet evaluates and declares the variables of a let document, in order, so that each may use the
+// previous ones.
 // Errors: FailedToParse (9) for bad names, those of expressions.
 func DeclareLet(env *mql.Env, d bson.Raw) error {
 	for it := d.Iter(); it.Next(); {
@@ -29,7 +29,7 @@ func DeclareLet(env *mql.Env, d bson.Raw) error {
 		if err != nil {
 			return err
 		}
-		// It lives as long as the command, whose memory counts it.
+		// The value lives as long as the command and counts in its memory.
 		if err := env.Memory.Hold(len(x.Data), "a variable of let"); err != nil {
 			return err
 		}

@@ -6,12 +6,12 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// ejsonCall is $serializeEJSON or $deserializeEJSON: BSON values to documents that name their
-// types, as Extended JSON does, and back. Spec: extended-json.
+// ejsonCall is $serializeEJSON or $deserializeEJSON: it converts BSON values to documents of Extended
+// JSON, which have the names of the types, or back. Spec: extended-json.
 type ejsonCall struct {
 	name                    string // operator
 	input, relaxed, onError Expr   // nil if absent
-	// convert makes the result of a value that is not nullish.
+	// convert returns the result for a value other than null and missing.
 	convert func(env *mql.Env, s *Scratch, v bson.Value, relaxed bool) (bson.Value, error)
 }
 
@@ -96,16 +96,16 @@ func (e *ejsonCall) Append(b *bson.Builder, name string) {
 	b.End()
 }
 
-// ejsonWalk makes a value of another under construction in a builder.
+// ejsonWalk converts a value; the result is built in out.
 type ejsonWalk struct {
 	env     *mql.Env
 	s       *Scratch
 	out     *making
 	relaxed bool
-	what    string // what is made, for messages
+	what    string // description of the result, for messages
 }
 
-// run returns what value appends for v.
+// run returns the value that value appends for v.
 func (w *ejsonWalk) run(v bson.Value, value func(name string, v bson.Value, depth int) error) (bson.Value, error) {
 	w.out = w.s.newArray()
 	if err := value("", v, 0); err != nil {
@@ -115,7 +115,7 @@ func (w *ejsonWalk) run(v bson.Value, value func(name string, v bson.Value, dept
 	return w.s.endOnly(w.env, w.out)
 }
 
-// enter asks before each value whether it is to be made.
+// enter checks the limits before each value is appended.
 func (w *ejsonWalk) enter(name string, v bson.Value, depth int) error {
 	if err := w.env.Tick(); err != nil {
 		return err
@@ -125,12 +125,12 @@ func (w *ejsonWalk) enter(name string, v bson.Value, depth int) error {
 	}
 	n := len(name) + 6*headBytes
 	if v.Type != bson.TypeDocument && v.Type != bson.TypeArray {
-		n += 2 * len(v.Data) // digits, at most
+		n += 2 * len(v.Data) // at most two digits per byte
 	}
 	return w.s.room(w.env, w.out, n)
 }
 
-// each appends a document or an array, its fields by value.
+// each appends a document or an array, each field by calling value.
 func (w *ejsonWalk) each(name string, v bson.Value, depth int, value func(name string, v bson.Value, depth int) error) error {
 	if v.Type == bson.TypeArray {
 		w.out.BeginArray(name)
@@ -150,7 +150,7 @@ func (w *ejsonWalk) each(name string, v bson.Value, depth int, value func(name s
 	return nil
 }
 
-// failedEJSON is the error of a value that does not convert.
+// failedEJSON returns the error for a value that cannot be converted.
 func failedEJSON(format string, args ...any) error {
 	return mongoerr.New(mongoerr.ConversionFailure, format, args...)
 }

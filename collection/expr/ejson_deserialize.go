@@ -14,8 +14,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// deserializeEJSON makes what $deserializeEJSON returns. Documents that begin with a name
-// that says a type are values of that type; others stay documents.
+// deserializeEJSON computes $deserializeEJSON. A document that begins with the name of a type becomes a
+// value of that type; other documents are kept.
 //
 // Errors: ConversionFailure, ExceededMemoryLimit.
 func deserializeEJSON(env *mql.Env, s *Scratch, v bson.Value, _ bool) (bson.Value, error) {
@@ -23,7 +23,7 @@ func deserializeEJSON(env *mql.Env, s *Scratch, v bson.Value, _ bool) (bson.Valu
 	return w.run(v, w.deserialize)
 }
 
-// deserialize appends the value that v is the form of.
+// deserialize appends the value that v represents.
 func (w *ejsonWalk) deserialize(name string, v bson.Value, depth int) error {
 	if err := w.enter(name, v, depth); err != nil {
 		return err
@@ -46,7 +46,7 @@ func (w *ejsonWalk) deserialize(name string, v bson.Value, depth int) error {
 	default:
 		made, known := unwrap(w.s, key, first.Value)
 		switch {
-		case !known: // $ref of a DBRef, for one
+		case !known: // for example $ref of a DBRef
 			return w.each(name, v, depth, w.deserialize)
 		case made.IsMissing() || d.Len() != 1:
 			return failedEJSON("Failed to parse %s in Extended JSON", key)
@@ -56,7 +56,7 @@ func (w *ejsonWalk) deserialize(name string, v bson.Value, depth int) error {
 	return nil
 }
 
-// code appends JavaScript, with the values around it if there is a scope.
+// code appends JavaScript; if there is a scope, with the scope's values.
 func (w *ejsonWalk) code(name string, d bson.Raw, depth int) error {
 	code, ok := d.Get("$code").Str()
 	scope := d.Get("$scope")
@@ -82,8 +82,8 @@ func (w *ejsonWalk) code(name string, d bson.Raw, depth int) error {
 	return nil
 }
 
-// unwrap makes the value of {key: v}; known says that the key is that of a type, and a
-// missing value that v is not of its form.
+// unwrap returns the value of {key: v}. known reports that the key is that of a type. A missing value
+// means that v has the wrong form.
 func unwrap(s *Scratch, key string, v bson.Value) (made bson.Value, known bool) {
 	text, isText := v.Str()
 	isText = isText && v.Type == bson.TypeString
@@ -142,7 +142,7 @@ func unwrap(s *Scratch, key string, v bson.Value) (made bson.Value, known bool) 
 	return bson.Value{}, true
 }
 
-// unwrapDouble reads the text of $numberDouble.
+// unwrapDouble parses the text of $numberDouble.
 func unwrapDouble(s *Scratch, text string, isText bool) bson.Value {
 	switch {
 	case !isText:
@@ -161,7 +161,7 @@ func unwrapDouble(s *Scratch, text string, isText bool) bson.Value {
 	return s.Double(f)
 }
 
-// unwrapDate reads what $date holds: a text or {$numberLong: …}, which may be a number too.
+// unwrapDate parses the value of $date: a text or {$numberLong: …}, which may be a number too.
 func unwrapDate(s *Scratch, v bson.Value) bson.Value {
 	if d, ok := v.Doc(); ok && d.Len() == 1 {
 		if n, known := unwrap(s, "$numberLong", d.Get("$numberLong")); known {
@@ -181,7 +181,7 @@ func unwrapDate(s *Scratch, v bson.Value) bson.Value {
 	return bson.Value{}
 }
 
-// unwrapParts reads the types whose form has two fields.
+// unwrapParts parses the types whose representation has two fields.
 func unwrapParts(s *Scratch, key string, v bson.Value) bson.Value {
 	d, ok := v.Doc()
 	if !ok || d.Len() != 2 {

@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// serializeEJSON makes what $serializeEJSON returns; relaxed leaves numbers as they are.
+// serializeEJSON computes $serializeEJSON. With relaxed, numbers are not changed.
 //
 // Errors: ConversionFailure, ExceededMemoryLimit.
 func serializeEJSON(env *mql.Env, s *Scratch, v bson.Value, relaxed bool) (bson.Value, error) {
@@ -19,7 +19,7 @@ func serializeEJSON(env *mql.Env, s *Scratch, v bson.Value, relaxed bool) (bson.
 	return w.run(v, w.serialize)
 }
 
-// serialize appends the form of v under name.
+// serialize appends the representation of v under name.
 func (w *ejsonWalk) serialize(name string, v bson.Value, depth int) error {
 	if err := w.enter(name, v, depth); err != nil {
 		return err
@@ -87,7 +87,7 @@ func (w *ejsonWalk) serialize(name string, v bson.Value, depth int) error {
 		b.BeginDoc(name)
 		b.Int32("$"+v.Type.String(), 1)
 		b.End()
-	default: // text, booleans and null are JSON's own
+	default: // strings, booleans and null exist in JSON
 		b.Value(name, v)
 	}
 	return nil
@@ -100,7 +100,7 @@ func (w *ejsonWalk) wrap(name, key, text string) {
 	w.out.End()
 }
 
-// serializeNumber appends a number: by its type, or as it is if relaxed and finite.
+// serializeNumber appends a number with its type; if relaxed, a finite number is not changed.
 func (w *ejsonWalk) serializeNumber(name string, v bson.Value) {
 	f, isDouble := v.Double()
 	switch {
@@ -118,7 +118,7 @@ func (w *ejsonWalk) serializeNumber(name string, v bson.Value) {
 	}
 }
 
-// ejsonDouble prints a double so that it is not taken for an integer.
+// ejsonDouble prints a double so that it cannot be read as an integer.
 func ejsonDouble(f float64) string {
 	switch {
 	case f != f:
@@ -135,8 +135,7 @@ func ejsonDouble(f float64) string {
 	return text
 }
 
-// serializeDate appends a date: its milliseconds, or, relaxed and of the years 1970 to 9999,
-// its text.
+// serializeDate appends a date: its milliseconds, or its text if relaxed and in the years 1970 to 9999.
 func (w *ejsonWalk) serializeDate(name string, v bson.Value) {
 	ms, _ := v.DateTime()
 	if c := civilOf(ms); w.relaxed && c.year >= 1970 && c.year <= 9999 {

@@ -7,11 +7,10 @@ import (
 
 // Expr is a parsed expression. Immutable, safe for concurrent use.
 type Expr interface {
-	// Eval computes the value for doc, which is $$CURRENT, and $$ROOT unless
-	// s.Root says otherwise. A missing result is the zero Value. The result may
-	// alias doc, s or the expression itself.
+	// Eval computes the value for doc, which is $$CURRENT, and also $$ROOT unless s.Root is set. A
+	// missing result is the zero Value. The result may alias doc, s or the expression itself.
 	Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error)
-	// Paths reports the dotted paths of the document that are read; "" is the
+	// Paths calls add with the dotted paths of the document that the expression reads; "" means the
 	// whole document.
 	Paths(add func(path string))
 	// Append appends the expression as canonical MQL under name.
@@ -23,12 +22,11 @@ type parent interface {
 	children(add func(Expr))
 }
 
-// Parse reads an expression. Variables declared in env.Vars may be referred to;
-// what has only constant arguments is evaluated now.
+// Parse reads an expression. It may refer to variables declared in env.Vars. Operators with only
+// constant arguments are evaluated now.
 //
-// Errors: 168 for an unknown operator, 16020 for a wrong number of arguments,
-// 15983 for an operator beside other fields, 17276 for an unknown variable, and
-// those of the operators.
+// Errors: 168 for an unknown operator, 16020 for a wrong number of arguments, 15983 for an operator
+// beside other fields, 17276 for an unknown variable, and those of the operators.
 func Parse(env *mql.Env, v bson.Value) (Expr, error) {
 	p := parser{env: env, operators: Operators, quantile: ParseQuantile}
 	defer p.scratch.Close()
@@ -43,7 +41,7 @@ func Walk(e Expr, visit func(Expr)) {
 	}
 }
 
-// pathsOf reports the paths of every child.
+// pathsOf calls add with the paths of every child.
 func pathsOf(p parent, add func(string)) {
 	p.children(func(c Expr) { c.Paths(add) })
 }

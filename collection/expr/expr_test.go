@@ -20,7 +20,7 @@ import (
 	"github.com/cantledb/cantle/internal/casefile/show"
 )
 
-// newEnv is the environment of all cases: fixed times, roles, JavaScript on.
+// newEnv returns the environment of all cases: fixed times, roles, JavaScript enabled.
 func newEnv(ctx context.Context) *mql.Env {
 	env := mql.NewEnv(ctx)
 	env.NowMillis = 1704164645678 // 2024-01-02T03:04:05.678Z
@@ -29,7 +29,7 @@ func newEnv(ctx context.Context) *mql.Env {
 	return env
 }
 
-// evalCase answers a case: the value of expr for each doc, or its error.
+// evalCase returns the output of a case: the value of expr for each doc, or its error.
 func evalCase(t *testing.T, c *casefile.Case) string {
 	if c.Verb != "eval" {
 		t.Fatalf("unknown verb %q", c.Verb)
@@ -67,7 +67,7 @@ func evalCase(t *testing.T, c *casefile.Case) string {
 	if err != nil {
 		return failure(err)
 	}
-	// What it prints must read back as the same expression.
+	// The printed expression must parse as the same expression.
 	if printed := printOf(e); printed.Type != bson.TypeMissing {
 		again, err := expr.Parse(env, printed)
 		if err != nil {
@@ -116,7 +116,7 @@ func printOf(e expr.Expr) bson.Value {
 
 func TestCases(t *testing.T) { casefile.Run(t, "testdata", evalCase) }
 
-// snake turns $dateTrunc into date_trunc and $strLenCP into str_len_cp.
+// snake converts $dateTrunc to date_trunc and $strLenCP to str_len_cp.
 func snake(name string) string {
 	var b strings.Builder
 	name = name[1:]
@@ -199,7 +199,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// What would take too much memory is an error, and soon.
+// An expression that would need too much memory soon ends with an error.
 func TestMemoryLimits(t *testing.T) {
 	env := newEnv(t.Context())
 	for _, c := range []struct {
@@ -227,7 +227,7 @@ func TestMemoryLimits(t *testing.T) {
 	}
 }
 
-// Expressions nested beyond the limit are refused, those within it are not.
+// Expressions nested beyond the limit are rejected, those within it are not.
 func TestNestingLimit(t *testing.T) {
 	env := newEnv(t.Context())
 	for _, c := range []struct {
@@ -247,8 +247,8 @@ func TestNestingLimit(t *testing.T) {
 	}
 }
 
-// FuzzExpr holds Parse and Eval to this: no panic on any expression, what
-// parses prints as something that parses, and both evaluate alike.
+// FuzzExpr checks that no expression makes Parse or Eval panic, that a parsed expression prints as one
+// that parses, and that both have the same value.
 func FuzzExpr(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*.txt")
 	for _, file := range files {

@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// source says where a field path starts.
+// source is the start of a field path.
 type source uint8
 
 const (
@@ -28,12 +28,12 @@ const (
 type fieldPath struct {
 	from source
 	slot int
-	text string   // as it is printed
+	text string   // as printed
 	path string   // dotted path below the start
 	list []string // its components
 }
 
-// pathDepthMax is how many components a field path may have.
+// pathDepthMax is the maximal number of components of a field path.
 // Manual: reference/limits#std-label-limit-nested-depth.
 const pathDepthMax = 200
 
@@ -84,7 +84,7 @@ func (p *parser) parseField(text string) (Expr, error) {
 	return e, nil
 }
 
-// variable resolves a name, innermost scope first; nil if there is none.
+// variable returns the variable of a name in the innermost scope; nil if there is none.
 func (p *parser) variable(name string) *fieldPath {
 	for i := len(p.scope) - 1; i >= 0; i-- {
 		if p.scope[i] == name {
@@ -136,8 +136,8 @@ func checkPath(path string) error {
 	return nil
 }
 
-// checkVariable validates a variable name. Names that users define begin with
-// a lower-case letter; CURRENT may be defined as well.
+// checkVariable validates a variable name. Names that users define begin with a lower-case letter;
+// CURRENT may also be defined.
 func checkVariable(name string, define bool) error {
 	if name == "" {
 		return mongoerr.New(mongoerr.FailedToParse, "empty variable names are not allowed")
@@ -187,8 +187,8 @@ func (f *fieldPath) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, er
 	return follow(env, v, f.list, s)
 }
 
-// follow walks names below v. Arrays on the way are mapped over, their
-// elements that are not documents left out; positions are not names here.
+// follow returns the value at the path names below v. An array on the path becomes an array of the
+// values of its elements; elements that are not documents are left out. Positions are not names here.
 // Manual: core/document#dot-notation (aggregation).
 //
 // Errors: ExceededMemoryLimit, and the context's cause.

@@ -13,8 +13,8 @@ import (
 	"github.com/cantledb/cantle/internal/casefile/giant"
 )
 
-// TestGiantValues gives every operator what its cases give it, but as much of it as a
-// client can: each ends soon after the command's time is over.
+// TestGiantValues runs every operator with the arguments of its cases, made as large as a client can:
+// each ends soon after the command's time is over.
 func TestGiantValues(t *testing.T) {
 	for _, op := range expr.Operators {
 		if op.Name == "$function" { // scripts are interrupted from outside
@@ -32,8 +32,8 @@ func TestGiantValues(t *testing.T) {
 	}
 }
 
-// extremes asks a case, the i-th of its operator, with extreme documents and operands:
-// in one way, or in a soak in all.
+// extremes runs a case, the i-th of its operator, with extreme documents and operands: in one variant,
+// in a soak test in all variants.
 func extremes(t *testing.T, c *casefile.Case, i int) {
 	text, _ := c.Get("expr")
 	v := bsontest.Value(t, text)
@@ -46,7 +46,7 @@ func extremes(t *testing.T, c *casefile.Case, i int) {
 		}
 	}
 	if _, err := evaluated(t.Context(), v, doc); err != nil {
-		return // wrong in itself
+		return // invalid expression
 	}
 	for _, variant := range giant.Ways(i) {
 		giant.Watch(t, fmt.Sprintf("%s, variant %d", c.Position(), variant), func(ctx context.Context) {

@@ -17,24 +17,25 @@ import (
 // Limits of one call into JavaScript.
 const (
 	// scriptTimeMax is the longest run of one call.
-	// Manual: reference/parameters#mongodb-parameter-param.internalQueryJavaScriptFnTimeoutMillis
-	// is longer; a runaway function holds a whole processor.
+	// Manual: reference/parameters#mongodb-parameter-param.internalQueryJavaScriptFnTimeoutMillis is
+	// longer, but a runaway function occupies a whole processor.
 	scriptTimeMax = 10 * time.Second
-	// scriptTimeWanted is that while others wait to run theirs.
+	// scriptTimeWanted replaces scriptTimeMax while others wait to run scripts.
 	scriptTimeWanted = 2 * time.Second
-	// scriptStackMax is how deep calls may nest.
+	// scriptStackMax is the maximal depth of calls.
 	scriptStackMax = 400
-	// scriptHeapMax is by how much the process' heap may grow during one call.
+	// scriptHeapMax is the maximal growth of the process' heap during one call.
 	scriptHeapMax = 128 << 20
 )
 
-// scriptError is the error of a script, for clients. What was thrown makes its text with the
-// script's own functions, so a guard watches.
+// scriptError returns the error of a script for clients. The text of a thrown value is computed by the
+// script's own functions, so it must be called under a guard.
 func scriptError(err error) error {
 	return mongoerr.New(mongoerr.JSInterpreterFailure, "%.500s", thrownText(err))
 }
 
-// thrownText is the text of an error, or says that what was thrown has none: it nests too deep.
+// thrownText returns the text of an error. If computing the text panics because the value nests too
+// deep, it returns a placeholder.
 func thrownText(err error) (text string) {
 	defer func() {
 		if recover() != nil {
@@ -44,19 +45,18 @@ func thrownText(err error) (text string) {
 	return err.Error()
 }
 
-// VM runs scripts, one at a time, without access to the host: no modules, no
-// files, no network, no clock but Date. Globals that a script sets stay for
-// later calls. Not safe for concurrent use.
+// VM runs scripts, one at a time, without access to the host: no modules, no files, no network, no clock
+// but Date. Globals that a script sets are kept for later calls. Not safe for concurrent use.
 type VM struct {
 	rt    *goja.Runtime
 	funcs map[*Script]goja.Callable
 	emit  func(key, value bson.Value) error
 	boxes prototypes
-	key   *goja.Symbol // of the property that holds a box
-	guard *guard       // of the call under way
+	key   *goja.Symbol // of the property that holds an object's box
+	guard *guard       // of the current call
 	left  left
 	aside func(wait func()) error
-	code  func(source string) (goja.Value, error) // code makes a function of what a BSON value has
+	code  func(source string) (goja.Value, error) // makes a function from the source in a BSON value
 }
 
 // NewVM makes a VM with the types and helper functions that MongoDB scripts
@@ -66,7 +66,7 @@ func NewVM() (*VM, error) {
 	return vm, vm.make()
 }
 
-// make makes the runtime, without what a command sets.
+// make makes the runtime, without the settings of a command.
 func (vm *VM) make() error {
 	vm.rt, vm.funcs = goja.New(), map[*Script]goja.Callable{}
 	vm.rt.SetMaxCallStackSize(scriptStackMax)
@@ -77,8 +77,8 @@ func (vm *VM) make() error {
 	return nil
 }
 
-// SetScope defines global variables: the scope of mapReduce, or the functions that a database
-// keeps. Errors: as Call.
+// SetScope defines global variables: the scope of mapReduce, or the functions stored in a database.
+// Errors: as Call.
 func (vm *VM) SetScope(env *mql.Env, scope bson.Raw) error {
 	vm.left.scoped = vm.left.scoped || scope.Len() > 0
 	return vm.define(env, scope)
@@ -102,11 +102,11 @@ func (vm *VM) define(env *mql.Env, scope bson.Raw) error {
 // OnEmit makes emit(key, value) call f: the map function of mapReduce.
 func (vm *VM) OnEmit(f func(key, value bson.Value) error) { vm.emit = f }
 
-// Call runs a script as a function with `this` (missing for none) and
-// arguments. The result is made in a.
+// Call runs a script as a function with `this` (missing for none) and arguments. The result is in the
+// memory of a.
 //
-// Errors: JSInterpreterFailure for what the script throws, ExceededMemoryLimit,
-// ExceededTimeLimit, and the context's cause.
+// Errors: JSInterpreterFailure for exceptions of the script, ExceededMemoryLimit, ExceededTimeLimit, and
+// the context's cause.
 func (vm *VM) Call(env *mql.Env, c *Script, a *bson.Arena, this bson.Value, args ...bson.Value) (bson.Value, error) {
 	var out bson.Value
 	err := vm.solid(env, func() error {
@@ -145,7 +145,7 @@ func (vm *VM) Call(env *mql.Env, c *Script, a *bson.Arena, this bson.Value, args
 	return out, err
 }
 
-// solid runs f, which runs scripts, in a lane for solid work and under the limits of a call.
+// solid runs f, which runs scripts, in a solid lane (see mql.Env.Solid) and under the limits of a call.
 func (vm *VM) solid(env *mql.Env, f func() error) error {
 	done, err := env.Solid()
 	if err != nil {
@@ -170,21 +170,21 @@ func (vm *VM) solid(env *mql.Env, f func() error) error {
 	return vm.guarded(env, f)
 }
 
-// guard watches over one call.
+// guard enforces the limits of one call.
 type guard struct {
 	mu    sync.Mutex
 	rt    *goja.Runtime
 	timer *time.Timer
-	base  uint64 // heap at the start, or the smallest since
-	ticks int64  // of watchEvery, with the time in which the command's scripts were compiled
+	base  uint64 // heap size at the start, or the smallest since
+	ticks int64  // time in units of watchEvery, including the time in which the command's scripts were compiled
 	done  bool
 	cause error
 	ended chan struct{} // closed with the first cause
-	// wanted says that others wait for their call.
+	// wanted reports whether others wait to run scripts.
 	wanted func() bool
 }
 
-// interrupt ends the call, if it is not over, for a reason.
+// interrupt ends the call with a cause, unless the call has ended.
 func (g *guard) interrupt(cause error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -195,14 +195,14 @@ func (g *guard) interrupt(cause error) {
 	}
 }
 
-// why is the reason for which the call was ended, nil if it was not.
+// why returns the cause with which the call was ended, nil if it was not.
 func (g *guard) why() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.cause
 }
 
-// look checks the limits from time to time.
+// look checks the limits periodically.
 func (g *guard) look() {
 	g.mu.Lock()
 	over := g.done
@@ -228,14 +228,14 @@ func (g *guard) look() {
 	}
 }
 
-// growth is by how much the heap is larger than when it was smallest during the call.
+// growth returns the growth of the heap since its smallest size during the call.
 func (g *guard) growth() uint64 {
 	now := heapBytes()
 	g.base = min(g.base, now)
 	return now - g.base
 }
 
-// guarded runs f under the limits and translates what goes wrong.
+// guarded runs f under the limits and translates its errors.
 func (vm *VM) guarded(env *mql.Env, f func() error) (err error) {
 	ctx := env.Context()
 	g := &guard{rt: vm.rt, base: heapBytes(), ended: make(chan struct{}), wanted: env.SolidWanted,
@@ -266,15 +266,15 @@ func (vm *VM) guarded(env *mql.Env, f func() error) (err error) {
 	return err
 }
 
-// sleep waits so many milliseconds, or until the call is ended by a limit or its
-// client. Observed: mongod 7.0; tests of clients use it to make a command slow.
+// sleep waits for ms milliseconds, or until a limit or the client ends the call. Observed: mongod 7.0;
+// tests of clients use it to make a command slow.
 func (vm *VM) sleep(ms float64) {
 	if vm.guard == nil || !(ms > 0) {
 		return
 	}
 	wait := time.NewTimer(time.Duration(min(ms, float64(scriptTimeMax/time.Millisecond))) * time.Millisecond)
 	defer wait.Stop()
-	// An error is that of the command's end, which ends the call as well.
+	// An error means that the command must end, which ends the call as well.
 	_ = vm.aside(func() {
 		select {
 		case <-wait.C:
@@ -283,10 +283,10 @@ func (vm *VM) sleep(ms float64) {
 	})
 }
 
-// watchEvery is how often a running script is looked at.
+// watchEvery is the interval of the checks.
 const watchEvery = 20 * time.Millisecond
 
-// heapBytes is the size of the live and not yet swept heap.
+// heapBytes returns the size of the live and not yet swept heap.
 func heapBytes() uint64 {
 	s := [1]metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(s[:])

@@ -5,26 +5,25 @@ import (
 	"sync"
 )
 
-// Bounds of the scripts that are kept for those who send them again.
+// Limits of the cache of compiled scripts.
 const (
 	cachedScriptsMax = 1000
 	cachedBytesMax   = 16 << 20
 )
 
-// scripts are those that were compiled lately, for all commands of the process.
+// scripts are the recently compiled scripts of all commands of the process.
 var scripts = scriptCache{bySource: map[string]*list.Element{}}
 
-// scriptCache keeps scripts by their sources; who was not asked for longest goes first. Safe
-// for concurrent use.
+// scriptCache is an LRU cache of scripts by their sources. Safe for concurrent use.
 type scriptCache struct {
 	mu       sync.Mutex
 	bySource map[string]*list.Element // of *Script
-	order    list.List                // newest first
+	order    list.List                // most recently used first
 	bytes    int
-	compiled int // ever
+	compiled int // total number of compilations
 }
 
-// get is the script of a source, nil if there is none.
+// get returns the script of a source, nil if it is not cached.
 func (c *scriptCache) get(source string) *Script {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -36,13 +35,13 @@ func (c *scriptCache) get(source string) *Script {
 	return e.Value.(*Script)
 }
 
-// add keeps a script that was compiled just now.
+// add stores a newly compiled script.
 func (c *scriptCache) add(s *Script) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.compiled++
 	if c.bySource[s.source] != nil {
-		return // another command was as quick
+		return // another command has stored it meanwhile
 	}
 	c.bySource[s.source] = c.order.PushFront(s)
 	c.bytes += s.bytes

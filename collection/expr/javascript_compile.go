@@ -13,38 +13,36 @@ import (
 	"github.com/dop251/goja/ast"
 )
 
-// Script is the source of a JavaScript function, compiled: the body of
-// $function, $where, $accumulator or mapReduce. Immutable, safe for concurrent
-// use by all commands; it runs in a VM.
+// Script is a compiled JavaScript function: the body of $function, $where, $accumulator or mapReduce.
+// Immutable, safe for concurrent use by all commands; it runs in a VM.
 type Script struct {
 	program *goja.Program
 	source  string
-	bytes   int // that it takes, about
+	bytes   int // approximate memory
 }
 
-// Source is the text the script was compiled from.
+// Source returns the source text.
 func (c *Script) Source() string { return c.source }
 
-// sourceBytesMax is the longest source text. The library compiles it without looking whether
-// it is to end, so what is short enough takes some 50 ms at most, see complexity.
+// sourceBytesMax is the length of the longest source text. The library cannot be interrupted while it
+// compiles; a text of this length takes some 50 ms at most, see complexity.
 const sourceBytesMax = 64 << 10
 
-// parseBytes is what parsing and compiling holds for each byte of the source, about.
+// parseBytes is the approximate memory for parsing and compiling a byte of the source.
 const parseBytes = 64
 
-// unsafeSource finds what would run without limits: regular expressions that
-// need backtracking, and integers of any size.
+// unsafeSource matches constructs that the limits cannot interrupt: regular expressions that need
+// backtracking, and integers of any size.
 var unsafeSource = regexp.MustCompile(`\(\?[=!<]|\\[1-9k]|(?:^|[^\w$.])(?:0[xXoObB])?[0-9a-fA-F_]+n\b`)
 
-// CompileScript compiles a function: "function(a) { … }", an arrow function, or
-// statements without a function around them, whose value is that of `return`
-// or of the last expression. Comments may stand before. A source that was compiled lately,
-// for whatever command, is not compiled again.
+// CompileScript compiles a function: "function(a) { … }", an arrow function, or statements without a
+// function around them, whose value is that of `return` or of the last expression. Comments may precede
+// it. A source that any command has compiled recently is not compiled again.
 //
-// Errors: JSInterpreterFailure for a syntax error, for more than 64 KiB of
-// source, for what nests too deep, and for look-around, back-references and big integers, which the
-// limits of a run do not reach; ExceededTimeLimit for scripts that take as long to compile as one
-// may run, ExceededMemoryLimit, and the context's cause.
+// Errors: JSInterpreterFailure for a syntax error, for more than 64 KiB of source, for code that nests
+// too deep, and for look-around, back-references and big integers, which the limits of a call cannot
+// interrupt; ExceededTimeLimit for scripts whose compilation takes as long as one call may run,
+// ExceededMemoryLimit, and the context's cause.
 func CompileScript(env *mql.Env, source string) (*Script, error) {
 	done, err := env.Solid()
 	if err != nil {
@@ -54,7 +52,7 @@ func CompileScript(env *mql.Env, source string) (*Script, error) {
 	return compile(env, source)
 }
 
-// compile is CompileScript for who has a lane for solid work.
+// compile is CompileScript for a caller that holds a solid lane.
 func compile(env *mql.Env, source string) (*Script, error) {
 	if err := env.Interrupted(); err != nil {
 		return nil, err
@@ -92,7 +90,7 @@ func compile(env *mql.Env, source string) (*Script, error) {
 	return c, env.Memory.Need(bytes, "compiled JavaScript")
 }
 
-// clockOf is what the time is while a command runs.
+// clockOf returns the current time of a command.
 func clockOf(env *mql.Env) time.Time {
 	if env.Clock == nil {
 		return time.UnixMilli(env.NowMillis)
@@ -100,7 +98,7 @@ func clockOf(env *mql.Env) time.Time {
 	return env.Clock()
 }
 
-// compileText compiles a source as a function, or else as the statements of one.
+// compileText compiles a source as a function, or else as the body of a function.
 func compileText(env *mql.Env, source string) (program *goja.Program, bytes int, err error) {
 	text := source[len(comments.FindString(source)):]
 	text = strings.TrimRight(text, "; \t\r\n")
@@ -126,7 +124,7 @@ func compileText(env *mql.Env, source string) (program *goja.Program, bytes int,
 	return program, bytes + len(form), nil
 }
 
-// compileError is the error of a source that cannot be compiled.
+// compileError returns the error for a source that cannot be compiled.
 func compileError(env *mql.Env, err error) error {
 	var known *mongoerr.Error
 	switch {
@@ -138,7 +136,8 @@ func compileError(env *mql.Env, err error) error {
 	return scriptError(err)
 }
 
-// parseStatements puts a function around statements. The last is its value if it is an expression.
+// parseStatements wraps statements in a function. If the last statement is an expression, the function
+// returns it.
 func parseStatements(text string) (*ast.Program, error) {
 	const head = "(function(){ "
 	form := head + text + "\n})"
@@ -158,13 +157,13 @@ func parseStatements(text string) (*ast.Program, error) {
 	if !ok {
 		return tree, nil
 	}
-	at := int(last.Idx0()) - 1 // they count from 1
+	at := int(last.Idx0()) - 1 // Idx0 counts from 1
 	tree, err = parseScript(form[:at] + "return " + form[at:])
 	return tree, err
 }
 
-// comments are what may stand before a function.
+// comments matches comments before a function.
 var comments = regexp.MustCompile(`^(?:\s+|//[^\n]*(?:\n|$)|/\*(?s:.*?)\*/)*`)
 
-// functionStart tells a function from statements.
+// functionStart matches the beginning of a function, to distinguish it from statements.
 var functionStart = regexp.MustCompile(`^(?:async\s+)?(?:function\b|\([\w\s,.={}\[\]:$]*\)\s*=>|[\w$]+\s*=>)`)

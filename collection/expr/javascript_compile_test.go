@@ -14,8 +14,8 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// What the library would take seconds or for ever to compile is refused before it tries: each of
-// these is as long as a source may be, or the shortest that is known to be bad.
+// Sources that the library would compile for seconds or for ever are rejected before: each of these is
+// as long as a source may be, or the shortest known to be slow.
 func TestCompileRefused(t *testing.T) {
 	chain := func(head, link, end string) string {
 		return head + strings.Repeat(link, (sourceBytesMax-len(head)-len(end))/len(link)) + end
@@ -34,11 +34,11 @@ func TestCompileRefused(t *testing.T) {
 		nest("(", "1", ")"), nest("[", "", "]"), nest("a(", "", ")"), nest("({a:", "1", "})"), nest("`${", "1", "}`"), nest("(function(){", "", "})"),
 		nest("{", "", "}") + "return 1", nest("try{", "", "}catch(e){}") + "return 1", nest("switch(a){case 1:", "", "}"),
 		strings.Repeat("1"+strings.Repeat("+1", 900)+";\n", 30),
-		// These took twice as long with each more of them.
+		// The time for these doubles with each repetition.
 		"1" + strings.Repeat("||1", 40), "0" + strings.Repeat("&&0", 40), "null" + strings.Repeat("??null", 40),
 		strings.Repeat("(a=", 40) + "1" + strings.Repeat(")=>1", 40), strings.Repeat("([a=", 40) + "1" + strings.Repeat("])=>1", 40),
 		strings.Repeat("async(a=", 40) + "1" + strings.Repeat(")=>1", 40),
-		// Also behind a mistake, from where the parser goes on.
+		// Also after a syntax error, from where the parser continues.
 		"@ " + strings.Repeat("(a=", 40) + "1" + strings.Repeat(")=>1", 40),
 		"/" + strings.Repeat("a{999}", 300) + "/", "/" + strings.Repeat("(?:", 60) + "a" + strings.Repeat("){2}", 60) + "/",
 	} {
@@ -52,11 +52,11 @@ func TestCompileRefused(t *testing.T) {
 	}
 }
 
-// What people write is compiled.
+// Ordinary sources are compiled.
 func TestCompileAllowed(t *testing.T) {
 	for _, source := range []string{
 		"1" + strings.Repeat(" + 1", 900),
-		"function() { var f = (a, {b}, [c] = [1]) => a + b + c; return 010 }", // which only the library reads
+		"function() { var f = (a, {b}, [c] = [1]) => a + b + c; return 010 }", // only the library can parse it
 		"function() { return '' " + strings.Repeat("\n + 'a line of text'", 500) + " }",
 		"function() { return true" + strings.Repeat(" && this.a", 100) + " }",
 		"function() { " + strings.Repeat("if (this.a) { f(x => [x, (y, z = () => 1) => y]) } else ", 100) + "{ return 1 } }",
@@ -69,7 +69,7 @@ func TestCompileAllowed(t *testing.T) {
 	}
 }
 
-// A body is compiled once, for whoever sends it; and the scripts that are kept do not grow.
+// A body is compiled once, for all commands that send it; and the cache does not grow without limit.
 func TestCompileOnce(t *testing.T) {
 	const source = "function() { return 'compiled once' }"
 	first, err := CompileScript(mql.NewEnv(t.Context()), source)
@@ -111,7 +111,7 @@ func TestCompileOnce(t *testing.T) {
 	}
 }
 
-// endsAfter is a context that ends once it was looked at so often.
+// endsAfter is a context that ends after a number of checks.
 type endsAfter struct {
 	context.Context
 	looks int
@@ -126,8 +126,8 @@ func (c *endsAfter) Err() error {
 	return nil
 }
 
-// A command of many large functions ends between two, and while one is parsed; their time is that
-// of its scripts, their memory that of the command.
+// A command with many large functions ends between two of them, and while one is parsed. Their time
+// counts as time of its scripts, their memory as memory of the command.
 func TestCompileEnds(t *testing.T) {
 	large := func(i int) string {
 		return fmt.Sprint("function() { return ", i, strings.Repeat("; a = b + c", 5000), " }")
@@ -176,7 +176,7 @@ func TestCompileEnds(t *testing.T) {
 	}
 }
 
-// What is thrown makes its text with functions of the script, and may have none.
+// The text of an exception is computed by functions of the script, and may not exist.
 func TestThrown(t *testing.T) {
 	deep := "function() { var a = []; for (var i = 0; i < 1e5; i++) a = [a]; throw a }"
 	if got := runScript(t, t.Context(), deep); !strings.HasPrefix(got, "JSInterpreterFailure") || len(got) > 600 {
@@ -192,7 +192,7 @@ func TestThrown(t *testing.T) {
 	}
 }
 
-// A stored function that runs when it is read is under the limits of a call.
+// A stored function that runs when it is loaded is under the limits of a call.
 func TestScopeEnds(t *testing.T) {
 	vm, err := NewVM()
 	if err != nil {

@@ -12,24 +12,24 @@ import (
 	"github.com/dop251/goja/token"
 )
 
-// The library looks at all that is below an operator at each level of a chain (it computes
-// constants), several times below || of constants, and writes repetitions in a regular expression
-// out. So the time that it takes is bounded by these.
+// The library examines everything below an operator at each level of a chain (it folds constants),
+// several times below || of constants, and expands repetitions in regular expressions. So its time is
+// limited by these bounds.
 const (
-	// complexDepthMax is how deep a tree may be: a chain of operators is as deep as it is long.
+	// complexDepthMax is the maximal depth of a tree. A chain of operators is as deep as it is long.
 	complexDepthMax = 1000
-	// complexWorkMax is the sum of the depths of all nodes.
+	// complexWorkMax is the maximal sum of the depths of all nodes.
 	complexWorkMax = 2 << 20
-	// patternMax is how many characters and repetitions the regular expressions of a source may
-	// have together, written out.
+	// patternMax is the maximal number of characters and repetitions in the expanded regular expressions
+	// of a source.
 	patternMax = 50_000
 )
 
-// nodeBytes is what a node takes when it is compiled, about.
+// nodeBytes is the approximate memory of a compiled node.
 const nodeBytes = 100
 
-// complexity measures a tree: bytes is what it takes when it is compiled.
-// Errors: JSInterpreterFailure for one that would take long to compile.
+// complexity measures a tree. bytes is its approximate memory once it is compiled.
+// Errors: JSInterpreterFailure for a tree that would take long to compile.
 func complexity(tree *ast.Program) (bytes int, err error) {
 	var c measurement
 	if c.children(reflect.ValueOf(tree).Elem(), 0); c.err != nil {
@@ -38,13 +38,13 @@ func complexity(tree *ast.Program) (bytes int, err error) {
 	return c.nodes*nodeBytes + c.patterns*nodeBytes, nil
 }
 
-// measurement is what was found of a tree so far.
+// measurement holds the counts of a tree so far.
 type measurement struct {
 	nodes, work, patterns int
 	err                   error
 }
 
-// tooComplex is the error of a source that would take long to compile.
+// tooComplex returns the error for a source that would take long to compile.
 func tooComplex(what string, args ...any) error {
 	return mongoerr.New(mongoerr.JSInterpreterFailure, "JavaScript code "+what, args...)
 }
@@ -55,14 +55,14 @@ func (c *measurement) add(work int) {
 	}
 }
 
-// folded is what the library makes of an expression that it computes when it compiles.
+// folded describes the result of constant folding by the library.
 type folded struct {
-	known bool // known says that it is computed
-	sure  int  // sure is 1 for what is true in JavaScript, -1 for what is false, 0 for what may be either
-	work  int  // work is how much the library looks at for it
+	known bool // known reports that the expression is folded
+	sure  int  // sure is 1 for a value that is true in JavaScript, -1 for one that is false, 0 if it may be either
+	work  int  // work is the number of nodes that the library examines to fold it
 }
 
-// foldedLiteral is a constant that stands in the source.
+// foldedLiteral returns the result for a constant in the source.
 func foldedLiteral(truth bool) folded {
 	if truth {
 		return folded{true, 1, 1}
@@ -70,7 +70,7 @@ func foldedLiteral(truth bool) folded {
 	return folded{true, -1, 1}
 }
 
-// node measures a node and what is below it.
+// node measures a node and the nodes below it.
 func (c *measurement) node(n ast.Node, depth int) folded {
 	if depth > complexDepthMax && c.err == nil {
 		c.err = tooComplex("nests too deep, or has too long a chain of operators: %d are allowed", complexDepthMax)
@@ -104,11 +104,11 @@ func (c *measurement) node(n ast.Node, depth int) folded {
 	return folded{}
 }
 
-// binary measures an operator between two operands. Where && || and ?? have a folded on
-// their left, the library computes it anew at each level above.
+// binary measures an operator with two operands. If the left operand of &&, || or ?? is folded, the
+// library folds it again at each level above.
 func (c *measurement) binary(n *ast.BinaryExpression, depth int) folded {
 	left, right := c.node(n.Left, depth+1), c.node(n.Right, depth+1)
-	ends := 0 // the truth of the left side that the right one does not count beside
+	ends := 0 // truth value of the left operand that ends the evaluation
 	switch n.Operator {
 	case token.LOGICAL_AND:
 		ends = -1
@@ -129,7 +129,7 @@ func (c *measurement) binary(n *ast.BinaryExpression, depth int) folded {
 // children measures the nodes in the fields of a struct.
 func (c *measurement) children(v reflect.Value, depth int) {
 	for i := range v.NumField() {
-		// Declarations are listed a second time.
+		// The nodes of DeclarationList also occur elsewhere.
 		if f := v.Type().Field(i); f.IsExported() && f.Name != "DeclarationList" {
 			c.value(v.Field(i), depth)
 		}
@@ -167,7 +167,7 @@ func (c *measurement) value(v reflect.Value, depth int) {
 
 // pattern measures a regular expression.
 func (c *measurement) pattern(pattern, flags string) {
-	// What fails here fails when it is compiled, with a better text.
+	// A pattern that fails here fails again during compilation, with a better message.
 	text, err := gojaparser.TransformRegExp(pattern, strings.Contains(flags, "s"), strings.Contains(flags, "u"))
 	if err != nil {
 		c.patterns += len(pattern)
@@ -182,7 +182,7 @@ func (c *measurement) pattern(pattern, flags string) {
 	}
 }
 
-// writtenOut is how many characters and repetitions a regular expression has.
+// writtenOut returns the number of characters and repetitions of an expanded regular expression.
 func writtenOut(r *syntax.Regexp) int {
 	n := 1 + len(r.Rune)
 	for _, sub := range r.Sub {

@@ -67,8 +67,8 @@ func parseFunction(p *parser, op *Operator, v bson.Value) (Expr, error) {
 	return e, err
 }
 
-// ScriptSource is the source text of a function given as a string or as code. Code
-// with a scope is refused, an empty one too.
+// ScriptSource returns the source text of a function given as a string or as code. Code with a scope,
+// even an empty one, is an error.
 // Manual: reference/operator/query/where, reference/command/mapReduce.
 //
 // Errors: BadValue for another type.
@@ -82,7 +82,7 @@ func ScriptSource(v bson.Value) (string, error) {
 	return "", mongoerr.New(mongoerr.BadValue, "a function must be a string or code, not %s", v.Type)
 }
 
-// Eval does not fold: a function need not give the same answer twice.
+// Eval is not folded, because a function may return a different result each time.
 func (e *functionCall) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error) {
 	var args []bson.Value
 	for _, a := range e.args {

@@ -7,25 +7,26 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// What scripts leave in a VM stays for later calls. The runtime does not count it, so it is
-// taken for what the process' heap grew by during the calls, garbage included; once that is too
-// much, settle finds out how much of it is garbage.
+// Values that scripts store in a VM's globals are kept for later calls. The runtime does not count their
+// memory, so it is estimated by the growth of the process' heap during the calls, garbage included. If
+// the estimate is too large, settle determines how much of it is garbage.
 
-// heldStep is by how much the growth must differ from what the command's memory counts.
+// heldStep is the minimal difference between the growth and the count in the command's memory before the
+// count is updated.
 const heldStep = 1 << 20
 
-// left is what the calls of a VM may have left in it.
+// left estimates the memory that the calls of a VM have left in it.
 type left struct {
-	birth   uint64      // heap when the VM was made, or the smallest that was seen since
-	grown   uint64      // by how much the heap grew during the calls
-	counted int         // of grown, by memory
+	birth   uint64      // heap size when the VM was made, or the smallest since
+	grown   uint64      // growth of the heap during the calls
+	counted int         // bytes of grown that memory counts
 	memory  *mql.Memory // of the first call that counted
-	globals int         // names in the global object before the first call
-	scoped  bool        // the command gave global variables
+	globals int         // number of names in the global object before the first call
+	scoped  bool        // the command has set global variables
 }
 
-// grow adds by how much the heap grew during a call.
-// Errors: ExceededMemoryLimit (146) for what the calls of one VM hold in sum.
+// grow adds the growth of the heap during a call.
+// Errors: ExceededMemoryLimit (146) if the calls of one VM together hold too much.
 func (vm *VM) grow(env *mql.Env, from, to uint64) error {
 	l := &vm.left
 	l.birth = min(l.birth, from, to)
@@ -50,7 +51,7 @@ func (vm *VM) grow(env *mql.Env, from, to uint64) error {
 	return l.count()
 }
 
-// count makes the command's memory count what the calls have left.
+// count updates the count in the command's memory.
 func (l *left) count() error {
 	n := int(l.grown) - l.counted
 	if n < 0 {
@@ -62,8 +63,8 @@ func (l *left) count() error {
 	return nil
 }
 
-// settle finds out what of the growth is garbage. A VM in which no call has left a global
-// variable is made anew, and holds nothing then.
+// settle determines how much of the growth is garbage. If no call has set a global variable, it replaces
+// the runtime by a new one, which holds nothing.
 func (vm *VM) settle(env *mql.Env) error {
 	l := &vm.left
 	if !l.scoped && vm.globals() == l.globals {
@@ -83,7 +84,7 @@ func (vm *VM) settle(env *mql.Env) error {
 	return nil
 }
 
-// globals is how many global variables there are, beside the document of the call.
+// globals returns the number of global variables, without the call's document.
 func (vm *VM) globals() int {
 	n := 0
 	for _, name := range vm.rt.GlobalObject().GetOwnPropertyNames() {

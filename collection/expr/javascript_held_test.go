@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// What the calls of a command keep in global variables is bounded in sum, by the VM's limit and by
-// the memory of all commands; what they let go of is not counted, and variables stay.
+// The memory that the calls of a command keep in global variables is limited in sum, by the VM's limit
+// and by the memory of all commands. Freed memory is not counted, and variables are kept.
 func TestScriptKeeps(t *testing.T) {
 	const keep = "function() { if (typeof kept == 'undefined') kept = []; kept.push(new Array(200000).fill(1)); return kept.length }"
 	const drop = "function() { var a = new Array(200000).fill(1); calls = (typeof calls == 'undefined' ? 0 : calls) + 1; return calls }"

@@ -10,19 +10,19 @@ import (
 	"github.com/tdewolff/parse/v2/js"
 )
 
-// The library's parser reads the parameters of an arrow function twice, those of arrow functions in
-// them four times and so on, calls itself as deep as a text nests, and cannot be stopped. Another
-// parser, whose work grows with the text alone and which bounds what nests, reads a text before it.
+// The library's parser reads the parameters of an arrow function twice, those of nested arrow functions
+// four times and so on, recurses as deep as a text nests, and cannot be interrupted. So another parser
+// reads a text first: its work grows only with the length of the text, and it limits the nesting.
 const (
-	// arrowsMax is how deep arrow functions may stand in the parameters of others.
+	// arrowsMax is the maximal depth of arrow functions in the parameters of others.
 	arrowsMax = 3
-	// briefBytes is how long a text may be that only the library reads, as it knows more of the
-	// language's past: what takes long of that is no longer either.
+	// briefBytes is the maximal length of a text that only the library can parse, because it supports
+	// more obsolete syntax. The slowest such texts are not longer.
 	briefBytes = 4 << 10
 )
 
-// parseScript parses a text. Maps of its source, which it can name, are not read.
-// Errors: JSInterpreterFailure for what nests too deep, those of the library for a syntax error.
+// parseScript parses a text. It does not load source maps that the text refers to.
+// Errors: JSInterpreterFailure for code that nests too deep, those of the library for a syntax error.
 func parseScript(text string) (*ast.Program, error) {
 	tree, err := js.Parse(parse.NewInputString(text), js.Options{})
 	switch {
@@ -41,11 +41,11 @@ func parseScript(text string) (*ast.Program, error) {
 
 // arrows looks for arrow functions in the parameters of others.
 type arrows struct {
-	depth int // of the parameters that the visitor is in
+	depth int // depth of the parameters being visited
 	deep  bool
 }
 
-// Enter visits the parameters of an arrow function a level deeper than the rest.
+// Enter visits the parameters of an arrow function one level deeper than its body.
 func (v *arrows) Enter(n js.INode) js.IVisitor {
 	f, ok := n.(*js.ArrowFunc)
 	if v.deep || !ok {

@@ -18,8 +18,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// preludeSource defines what is easiest said in JavaScript. Functions that
-// could take gigabytes in one step are bounded or removed.
+// preludeSource defines the functions that are easiest to define in JavaScript. Functions that could
+// allocate gigabytes in one step are limited or removed.
 const preludeSource = `
 (function(global) {
 	"use strict";
@@ -201,7 +201,7 @@ const preludeSource = `
 })(this);
 `
 
-// preludeProgram is the prelude, compiled when the first VM is made.
+// preludeProgram is the compiled prelude, made with the first VM.
 var preludeProgram = sync.OnceValue(func() *goja.Program { return goja.MustCompile("", preludeSource, false) })
 
 // prelude fills a new VM's global object.
@@ -268,7 +268,7 @@ func (vm *VM) prelude() error {
 	})
 }
 
-// bsonSize is Object.bsonsize: how many bytes a document takes, as it would be stored.
+// bsonSize is Object.bsonsize: the size of a stored document in bytes.
 func (vm *VM) bsonSize(call goja.FunctionCall) goja.Value {
 	if goja.IsUndefined(call.Argument(0)) || goja.IsNull(call.Argument(0)) {
 		return vm.rt.ToValue(0)
@@ -285,7 +285,7 @@ func (vm *VM) bsonSize(call goja.FunctionCall) goja.Value {
 	return vm.rt.ToValue(len(d))
 }
 
-// constructor defines a type that works with and without new.
+// constructor defines a type whose constructor works with and without new.
 func (vm *VM) constructor(name string, t bson.Type, make func([]goja.Value) (bson.Value, bool)) error {
 	f := vm.rt.ToValue(func(call goja.ConstructorCall) *goja.Object {
 		v, ok := make(call.Arguments)
@@ -345,7 +345,7 @@ func (vm *VM) constructor(name string, t bson.Type, make func([]goja.Value) (bso
 	} else if err := f.Set("prototype", vm.boxes[t]); err != nil {
 		return err
 	}
-	// Called without new, a constructor makes an object all the same.
+	// Without new, the constructor also makes an object.
 	wrap, err := vm.rt.RunString(`(function(C) { var f = function() { return Reflect.construct(C, arguments); }; f.prototype = C.prototype; return f; })`)
 	if err != nil {
 		return err
@@ -442,15 +442,15 @@ func makeHex(args []goja.Value) (bson.Value, bool) {
 	return a.Binary(byte(argument(args, 0).ToInteger()), b), err == nil
 }
 
-// makeMD5 makes binary data of a hash written in hexadecimal digits.
+// makeMD5 returns binary data from a hash in hexadecimal digits.
 func makeMD5(args []goja.Value) (bson.Value, bool) {
 	var a bson.Arena
 	b, err := hex.DecodeString(argument(args, 0).String())
 	return a.Binary(5, b), err == nil && len(b) == md5.Size
 }
 
-// serve makes the VM one of a command: with the server's time, the version of the server, and the
-// functions that the database keeps.
+// serve sets up the VM for a command: with the server's time and version, and the functions stored in
+// the database.
 func (vm *VM) serve(env *mql.Env) error {
 	vm.follow(env)
 	if err := vm.rt.Set("version", env.Release.Version); err != nil {
@@ -469,8 +469,8 @@ func (vm *VM) serve(env *mql.Env) error {
 	return nil
 }
 
-// follow makes Date's present the server's, which goes on while a script runs, unlike $$NOW:
-// scripts measure and wait by it. A virtual clock goes on as it is told to.
+// follow sets Date's clock to that of the server, which advances while a script runs, unlike $$NOW:
+// scripts measure time and wait by it.
 func (vm *VM) follow(env *mql.Env) {
 	clock := env.Clock
 	if clock == nil {

@@ -15,8 +15,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// box is a BSON value that JavaScript has no type for. Its exported methods
-// are what scripts may call.
+// box is a BSON value of a type that JavaScript lacks. Scripts may call its exported methods.
 type box struct {
 	v     bson.Value
 	value float64 // of numbers
@@ -25,10 +24,10 @@ type box struct {
 // prototypes are the constructors, for instanceof.
 type prototypes map[bson.Type]*goja.Object
 
-// number is the JavaScript number nearest to a boxed one.
+// number returns the JavaScript number nearest to a boxed one.
 func (b *box) number() float64 { return b.value }
 
-// text is the string form.
+// text returns the string form.
 func (b *box) text() string {
 	switch b.v.Type {
 	case bson.TypeObjectID:
@@ -142,7 +141,7 @@ func (vm *VM) toJS(v bson.Value) goja.Value {
 		if err == nil {
 			return f
 		}
-		// What is no function is a text; a limit ends the call.
+		// A code value that is not a function becomes a string. A limit ends the call.
 		var known *mongoerr.Error
 		if !errors.As(err, &known) || known.Code != mongoerr.JSInterpreterFailure {
 			vm.guard.interrupt(err)
@@ -152,7 +151,7 @@ func (vm *VM) toJS(v bson.Value) goja.Value {
 	return vm.boxed(v)
 }
 
-// jsFlag keeps the regex options that JavaScript knows.
+// jsFlag returns a regex option if JavaScript supports it, else -1.
 func jsFlag(r rune) rune {
 	if strings.ContainsRune("imsu", r) {
 		return r
@@ -160,9 +159,9 @@ func jsFlag(r rune) rune {
 	return -1
 }
 
-// fromJS converts a JavaScript value. Numbers are doubles, as MongoDB has it.
+// fromJS converts a JavaScript value. Numbers become doubles, as in MongoDB.
 //
-// Errors: JSInterpreterFailure for what nests too deep, BSONObjectTooLarge.
+// Errors: JSInterpreterFailure for a value that nests too deep, BSONObjectTooLarge.
 func (vm *VM) fromJS(a *bson.Arena, v goja.Value) (bson.Value, error) {
 	b := bson.NewBuilder(nil)
 	if err := vm.append(b, "v", v, 0); err != nil {
@@ -247,7 +246,7 @@ func (vm *VM) append(b *bson.Builder, name string, v goja.Value, depth int) erro
 	return nil
 }
 
-// codeValue makes a JavaScript value of a source text.
+// codeValue returns a BSON JavaScript value with a source text.
 func codeValue(source string) bson.Value {
 	v := (&bson.Arena{}).String(source)
 	v.Type = bson.TypeCode

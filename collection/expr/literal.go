@@ -12,7 +12,7 @@ import (
 // constant is a value known at parse time.
 type constant struct {
 	v       bson.Value
-	counted int // bytes that the command's memory counts, of one that was computed
+	counted int // bytes counted in the command's memory, for a folded value
 }
 
 // Constant returns an expression for v; the caller must not change its bytes.
@@ -46,7 +46,7 @@ func parseLiteral(_ *parser, _ *Operator, v bson.Value) (Expr, error) {
 	return Constant(v.Clone()), nil
 }
 
-// object is {a: expr, b: expr}: fields with missing values are left out.
+// object is {a: expr, b: expr}. Fields with missing values are left out.
 type object struct {
 	names []string
 	vals  []Expr
@@ -78,8 +78,7 @@ func (p *parser) parseObject(d bson.Raw) (Expr, error) {
 	return p.fold(o)
 }
 
-// ObjectField returns the expression of a field if e is an object of expressions
-// that has it.
+// ObjectField returns the expression of a field if e is an object of expressions with that field.
 func ObjectField(e Expr, name string) (Expr, bool) {
 	if o, ok := e.(*object); ok {
 		if i := slices.Index(o.names, name); i >= 0 {

@@ -29,8 +29,8 @@ func parsed(t *testing.T, all *ratelimit.Memory, text string) (*mql.Env, expr.Ex
 	return env, e
 }
 
-// What loops make of one element after the other, or of one document after the other, does not
-// add up: only what lives counts. In all, each of these makes several times what there is.
+// The values that loops make for one element after the other, or for one document after the other, do
+// not add up: only live values count. In total, each of these makes several times the available memory.
 func TestOnlyWhatLivesCounts(t *testing.T) {
 	docs := make([]string, 800)
 	for i := range docs {
@@ -65,7 +65,7 @@ func TestOnlyWhatLivesCounts(t *testing.T) {
 	}
 }
 
-// A row's values are given back with the next row, and a Scratch that is closed holds nothing.
+// A row's values are freed with the next row, and a closed Scratch holds nothing.
 func TestRowsGiveBack(t *testing.T) {
 	all := ratelimit.NewMemory(16 << 20)
 	env, e := parsed(t, all, `{$size: {$range: ["$from", 300000]}}`)
@@ -89,8 +89,8 @@ func TestRowsGiveBack(t *testing.T) {
 	}
 }
 
-// Constants that operators make of few bytes are counted with the command, though no row has
-// been looked at.
+// Large constants that operators make from few bytes count in the command's memory, even before a row is
+// read.
 func TestConstantsCount(t *testing.T) {
 	all := ratelimit.NewMemory(32 << 20)
 	env := newEnv(t.Context())

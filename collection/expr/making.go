@@ -6,31 +6,30 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// valueBytesMax bounds a single array or document under construction. It is
-// beyond what a document may hold, as intermediate results may be, and as in
-// MongoDB the final document is what the 16 MiB limit is about.
+// valueBytesMax limits an array or document under construction. Intermediate results may exceed the 16
+// MiB limit of documents, which applies to the final document, as in MongoDB.
 const valueBytesMax = 100 << 20
 
-// tooLarge is the error of a value beyond all limits.
+// tooLarge returns the error for a value beyond this limit.
 func tooLarge() error {
 	return mongoerr.New(mongoerr.ExceededMemoryLimit, "an expression's result would use more than %d bytes; make it of fewer elements, or in several stages with $unwind", valueBytesMax)
 }
 
-// making is a document or an array under construction. What may be long is appended by
-// element and field, or after room, which ask the command's memory first.
+// making is a document or an array under construction. Values that may be long are appended by element
+// and field, or after a call of room, which reserve the command's memory first.
 type making struct {
 	bson.Builder
-	counted int // bytes of its buffer that the Scratch counts
+	counted int // bytes of its buffer that count in the Scratch
 }
 
-// newDoc returns a builder with an open document; endDoc gives it back.
+// newDoc returns a builder with an open document. endDoc returns it.
 func (s *Scratch) newDoc() *making {
 	m, buf := s.making()
 	m.Reset(buf)
 	return m
 }
 
-// newArray returns a builder with an open array; endArray gives it back.
+// newArray returns a builder with an open array. endArray returns it.
 func (s *Scratch) newArray() *making {
 	m, buf := s.making()
 	m.ResetArray(buf)
@@ -50,10 +49,10 @@ func (s *Scratch) making() (*making, []byte) {
 	return m, buf
 }
 
-// drop gives a builder back without its content.
+// drop returns a builder and discards its content.
 func (s *Scratch) drop(m *making) { s.giveBuffer(s.taken(m)) }
 
-// taken gives a builder back and returns its bytes, which are not counted any more.
+// taken returns a builder to the pool and returns its bytes, which are not counted any more.
 func (s *Scratch) taken(m *making) []byte {
 	buf := m.Take()
 	s.outside -= m.counted
@@ -86,10 +85,10 @@ func (s *Scratch) endOnly(env *mql.Env, m *making) (bson.Value, error) {
 	return f.Value, nil
 }
 
-// adoptedBytes is from how many bytes on a buffer becomes part of the arena, in place of a copy.
+// adoptedBytes is the capacity above which a buffer becomes part of the arena without a copy.
 const adoptedBytes = 1 << 20
 
-// settle moves the bytes of a buffer, which is not counted, into the arena.
+// settle moves the bytes of an uncounted buffer into the arena.
 // Errors: ExceededMemoryLimit (146).
 func (s *Scratch) settle(env *mql.Env, buf []byte) ([]byte, error) {
 	if cap(buf) > adoptedBytes {
@@ -108,11 +107,11 @@ func (s *Scratch) settle(env *mql.Env, buf []byte) ([]byte, error) {
 	return buf, nil
 }
 
-// headBytes is more than an element has beside its name and its value's bytes: its type, its
-// position in an array, and the ends of what is around it.
+// headBytes is an upper bound of an element's overhead, in addition to its name and its value's bytes:
+// its type, its position in an array, and the ends of the enclosing values.
 const headBytes = 32
 
-// room makes room for n more bytes in what is under construction.
+// room makes room for n more bytes in a value under construction.
 // Errors: ExceededMemoryLimit (146).
 func (s *Scratch) room(env *mql.Env, m *making, n int) error {
 	if m.Len()+n <= m.Cap() {
@@ -121,13 +120,13 @@ func (s *Scratch) room(env *mql.Env, m *making, n int) error {
 	return s.grow(env, m, m.Len()+n)
 }
 
-// grow makes m hold n bytes.
+// grow grows the buffer of m to at least n bytes.
 func (s *Scratch) grow(env *mql.Env, m *making, n int) error {
 	if n > valueBytesMax {
 		return tooLarge()
 	}
 	size := roomFor(n)
-	if err := s.reserve(env, size); err != nil { // beside the old one
+	if err := s.reserve(env, size); err != nil { // the old buffer is still in use
 		return err
 	}
 	m.Grow(size)
@@ -136,7 +135,7 @@ func (s *Scratch) grow(env *mql.Env, m *making, n int) error {
 	return nil
 }
 
-// roomFor is how large a buffer is made that has to hold n bytes, and soon more.
+// roomFor returns the size of a new buffer that must hold n bytes and will soon need more.
 func roomFor(n int) int {
 	if n < adoptedBytes {
 		return max(256, 2*n)
@@ -144,8 +143,8 @@ func roomFor(n int) int {
 	return n + n/4
 }
 
-// element appends v, null if missing, to the array in m after asking whether
-// the command is to go on and the array is still within bounds.
+// element appends v, or null if v is missing, to the array in m. It checks first whether the command
+// must end and whether the array is within its limits.
 func (s *Scratch) element(env *mql.Env, m *making, v bson.Value) error {
 	if err := env.Tick(); err != nil {
 		return err
@@ -160,7 +159,7 @@ func (s *Scratch) element(env *mql.Env, m *making, v bson.Value) error {
 	return nil
 }
 
-// field appends a field to the document in m, none if v is missing.
+// field appends a field to the document in m, unless v is missing.
 // Errors: ExceededMemoryLimit (146).
 func (s *Scratch) field(env *mql.Env, m *making, name string, v bson.Value) error {
 	if err := s.room(env, m, len(name)+len(v.Data)+headBytes); err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// MetaKind is a piece of metadata that travels with a document.
+// MetaKind is a kind of metadata of a document.
 type MetaKind uint8
 
 // The kinds of metadata.
@@ -36,7 +36,7 @@ var metaNames = [metaKinds]string{"textScore", "randVal", "searchScore", "search
 	"geoNearDistance", "geoNearPoint", "recordId", "indexKey", "sortKey", "vectorSearchScore", "timeseriesBucketMinTime",
 	"timeseriesBucketMaxTime", "score", "scoreDetails", "stream"}
 
-// String is the name in {$meta: "name"}.
+// String returns the name in {$meta: "name"}.
 func (k MetaKind) String() string { return metaNames[k] }
 
 // meta is $meta.
@@ -55,7 +55,7 @@ func parseMeta(p *parser, _ *Operator, v bson.Value) (Expr, error) {
 	return &meta{kind}, nil
 }
 
-// ParseMetaKind finds a kind by its name.
+// ParseMetaKind returns a kind by its name.
 func ParseMetaKind(name string) (MetaKind, bool) {
 	for k, n := range metaNames {
 		if n == name {

@@ -13,10 +13,10 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// digest is the hash that an algorithm of $hash and $hexHash makes of bytes.
+// digest computes the hash of an algorithm of $hash and $hexHash.
 type digest func(data []byte) []byte
 
-// digestNamed finds an algorithm; nil if there is none of that name.
+// digestNamed returns an algorithm by its name; nil if there is none.
 func digestNamed(name string) digest {
 	switch name {
 	case "md5":
@@ -29,14 +29,14 @@ func digestNamed(name string) digest {
 	return nil
 }
 
-// digestSignature is that of $hash and $hexHash.
+// digestSignature is the signature of $hash and $hexHash.
 var digestSignature = &signature{
 	fields:    []field{{name: "input", missing: mongoerr.IDLFailedToParse}, {name: "algorithm", missing: mongoerr.IDLFailedToParse}},
 	notObject: mongoerr.FailedToParse, unknown: mongoerr.IDLUnknownField,
 }
 
-// parseDigest makes the parse function of $hash or $hexHash; result makes its value
-// of the hash. The algorithm is the same for all documents.
+// parseDigest returns the parse function of $hash or $hexHash. result converts the hash to the
+// operator's value. The algorithm must be constant.
 //
 // Errors: FailedToParse, IDLFailedToParse, IDLUnknownField, TypeMismatch, BadValue.
 func parseDigest(result func(*Scratch, []byte) bson.Value) func(*parser, *Operator, bson.Value) (Expr, error) {
@@ -65,7 +65,7 @@ func parseDigest(result func(*Scratch, []byte) bson.Value) func(*parser, *Operat
 	}
 }
 
-// digestInput returns the bytes that a hash is made of; nil of what is nullish.
+// digestInput returns the bytes to hash; nil for null and missing.
 //
 // Errors: TypeMismatch, BadValue.
 func digestInput(op string, v bson.Value) ([]byte, error) {
@@ -85,10 +85,10 @@ func digestInput(op string, v bson.Value) ([]byte, error) {
 	return nil, mongoerr.New(mongoerr.TypeMismatch, "%s requires that 'input' be a string or binary data, found: %s", op, v.Type)
 }
 
-// digestBytes is the value of $hash.
+// digestBytes returns the value of $hash.
 func digestBytes(s *Scratch, sum []byte) bson.Value { return s.Binary(0, sum) }
 
-// digestText is the value of $hexHash: upper-case digits.
+// digestText returns the value of $hexHash, in upper-case digits.
 func digestText(s *Scratch, sum []byte) bson.Value {
 	text := make([]byte, 0, 2*sha256.Size)
 	for _, c := range sum {

@@ -6,14 +6,14 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// fresh is an operator without arguments that has a new value for each evaluation:
-// $rand, $createObjectId and $currentDate. It is not folded.
+// fresh is an operator without arguments that has a new value at each evaluation: $rand, $createObjectId
+// and $currentDate. It is not folded.
 type fresh struct {
 	name  string // operator
 	value func(*mql.Env, *Scratch) bson.Value
 }
 
-// parseFresh makes the parse function of an operator whose argument is {}.
+// parseFresh returns the parse function of an operator with the argument {}.
 //
 // Errors: FailedToParse.
 func parseFresh(value func(*mql.Env, *Scratch) bson.Value) func(*parser, *Operator, bson.Value) (Expr, error) {

@@ -15,9 +15,9 @@ func toHashedIndexKey(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error
 	return s.Int64(HashedIndexKey(a[0])), nil
 }
 
-// HashedIndexKey is the hash that MongoDB's hashed indexes store for a value:
-// the first eight bytes of the MD5 sum of a canonical form, in which numbers
-// are cut to integers and types that compare equal are the same.
+// HashedIndexKey returns the hash that MongoDB's hashed indexes store for a value: the first eight bytes
+// of the MD5 sum of a canonical form, in which numbers are truncated to integers and types that compare
+// equal are the same.
 // Manual: reference/operator/aggregation/toHashedIndexKey.
 func HashedIndexKey(v bson.Value) int64 {
 	if v.IsMissing() {
@@ -30,7 +30,7 @@ func HashedIndexKey(v bson.Value) int64 {
 	return int64(binary.LittleEndian.Uint64(h.Sum(sum[:0])))
 }
 
-// hashValue adds a value and, inside of documents, its name.
+// hashValue adds a value to the hash; inside of documents, also the value's name.
 func hashValue(h hash.Hash, v bson.Value, name []byte, named bool) {
 	var buf [8]byte
 	binary.LittleEndian.PutUint32(buf[:], uint32(canonicalType(v.Type)))
@@ -62,8 +62,8 @@ func hashFields(h hash.Hash, d bson.Raw) {
 	h.Write([]byte{0, 0, 0, 0}) // the end, as a value of type 0
 }
 
-// hashedNumber cuts a number to an integer. Doubles of 2^63 give the least
-// integer, which old versions computed and hashes have kept.
+// hashedNumber truncates a number to an integer. For the double 2^63 it returns the smallest int64: old
+// versions computed that, and hashes must not change.
 func hashedNumber(v bson.Value) int64 {
 	if f, ok := v.Double(); ok && f == 1<<63 {
 		return math.MinInt64
@@ -72,7 +72,7 @@ func hashedNumber(v bson.Value) int64 {
 	return n
 }
 
-// canonicalType is MongoDB's number for the class of a type.
+// canonicalType returns MongoDB's number of the class of a type.
 func canonicalType(t bson.Type) int32 {
 	switch t {
 	case bson.TypeMinKey:

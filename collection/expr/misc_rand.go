@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// parseRand reads $rand: a double in [0, 1), new for each evaluation.
+// parseRand parses $rand: a double in [0, 1), new at each evaluation.
 func parseRand(_ *parser, op *Operator, v bson.Value) (Expr, error) {
 	if v.Type != bson.TypeDocument && v.Type != bson.TypeArray {
 		return nil, mongoerr.New(10065, "invalid parameter: expected an object ($rand)")

@@ -13,7 +13,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// Operators nobody has heard of: one with positional arguments, one with named ones.
+// New operators: one with positional arguments, one with named arguments.
 var (
 	opDouble = Operator{Name: "$doubled", Min: 1, Max: 1, Parse: positional(doubled)}
 	opClamp  = Operator{Name: "$clamp", Parse: named(&signature{notObject: 1, unknown: 2, fields: []field{{name: "input", missing: 3}, {name: "most", missing: 4}}}, clamp)}
@@ -34,8 +34,8 @@ func clamp(_ *mql.Env, _ *Scratch, a []bson.Value, _ given) (bson.Value, error) 
 	return a[0], nil
 }
 
-// An expression is one file with one row: with a row in a copy of the table it is parsed
-// inside of others and around them, folded, evaluated, printed, searched for paths, refused.
+// An operator is one file with one row: with a row in a copy of the table, it is parsed inside of other
+// operators and around them, folded, evaluated, printed, searched for paths, and rejected.
 func TestOperatorIsOneRow(t *testing.T) {
 	table := append(slices.Clone(Operators), opDouble, opClamp)
 	slices.SortFunc(table, func(a, b Operator) int { return strings.Compare(a.Name, b.Name) })

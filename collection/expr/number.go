@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// rank orders the numeric types by promotion: int32 < int64 < double < decimal.
-// It is 0 for what is not a number.
+// rank orders the numeric types by promotion: int32 < int64 < double < decimal. It returns 0 for other
+// types.
 func rank(t bson.Type) int {
 	switch t {
 	case bson.TypeInt32:
@@ -25,9 +25,8 @@ func rank(t bson.Type) int {
 	return 0
 }
 
-// sum adds numbers and at most one date with MongoDB's promotion: the widest
-// type of the operands, int64 instead of int32 and double instead of int64
-// where the narrower type overflows.
+// sum adds numbers and at most one date with MongoDB's promotion: the result has the widest type of the
+// operands; int32 overflows to int64, and int64 to double.
 // Manual: reference/operator/aggregation/add.
 type sum struct {
 	long    int64

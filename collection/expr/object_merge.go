@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// mergeObjects is $mergeObjects: later fields win, at the place of the first.
+// mergeObjects is $mergeObjects: later values of a field win, in the place of the first.
 func mergeObjects(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	if len(a) == 1 && a[0].Type == bson.TypeArray {
 		base := len(s.stack)
@@ -19,7 +19,7 @@ func mergeObjects(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) 
 		a = s.stack[base:]
 	}
 	out, made := bson.EmptyDoc, 0
-	var t turns // from the second document that is made on
+	var t turns // used from the second merged document on
 	mark := s.Mark()
 	for _, v := range a {
 		next, isNew, err := merge(env, s, out.Data, v)
@@ -44,8 +44,8 @@ func mergeObjects(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) 
 	return t.end(env, s, out)
 }
 
-// merge puts the fields of v over those of a document. isNew says that the result is
-// neither of them.
+// merge returns document a with the fields of v added or replaced. isNew reports that the result is a
+// new document.
 //
 // Errors: 40400, ExceededMemoryLimit, and the context's cause.
 func merge(env *mql.Env, s *Scratch, a bson.Raw, v bson.Value) (out bson.Value, isNew bool, err error) {
@@ -81,7 +81,7 @@ func merge(env *mql.Env, s *Scratch, a bson.Raw, v bson.Value) (out bson.Value, 
 		if !ok {
 			v = it.Value
 		}
-		if err := s.fieldBytes(env, m, it.Name, v); err != nil { // of a name that a repeats
+		if err := s.fieldBytes(env, m, it.Name, v); err != nil { // a repeated name in a
 			s.drop(m)
 			return v, false, err
 		}
@@ -96,16 +96,16 @@ func merge(env *mql.Env, s *Scratch, a bson.Raw, v bson.Value) (out bson.Value, 
 	return out, true, err
 }
 
-// Fields finds the fields of a document by their names.
+// Fields looks up the fields of a document by name.
 type Fields struct {
 	doc bson.Raw
-	at  map[string]int32 // where a field begins; nil: the document is looked through
+	at  map[string]int32 // offset of each field; nil: lookups scan the document
 }
 
-// many says that a map pays off: where many names meet many.
+// many reports whether a map pays off: if there are many names on both sides.
 func many(doc bson.Raw, other int) bool { return len(doc) > 256 && other > 256 }
 
-// LookupBytes is about what FieldsOf allocates.
+// LookupBytes returns the approximate memory that FieldsOf allocates.
 func LookupBytes(doc bson.Raw, other int) int {
 	if !many(doc, other) {
 		return 0
@@ -113,8 +113,8 @@ func LookupBytes(doc bson.Raw, other int) int {
 	return doc.Len() * lookupBytes
 }
 
-// FieldsOf is made for about as many names as other bytes hold. The document must not change
-// while it is in use.
+// FieldsOf returns the Fields of doc for about as many lookups as other bytes contain names. The
+// document must not change while the Fields are in use.
 func FieldsOf(doc bson.Raw, other int) Fields {
 	f := Fields{doc: doc}
 	if !many(doc, other) {
@@ -132,7 +132,7 @@ func FieldsOf(doc bson.Raw, other int) Fields {
 	return f
 }
 
-// Lookup finds the first field with a name.
+// Lookup returns the first field with a name.
 func (f Fields) Lookup(name []byte) (bson.Value, bool) {
 	if f.at != nil {
 		begin, ok := f.at[string(name)]

@@ -16,8 +16,8 @@ type Operator struct {
 	Min, Max int
 	// Parse reads the operator's argument.
 	Parse func(p *parser, op *Operator, arg bson.Value) (Expr, error)
-	// Since is the first release of MongoDB that has it, such as "8.2"; "" if that is older
-	// than 3.6 or the manual does not say.
+	// Since is the first release of MongoDB with the operator, such as "8.2"; "" if it is older than 3.6
+	// or not in the manual.
 	Since string
 	// Doc is the page of the manual.
 	Doc string

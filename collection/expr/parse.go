@@ -10,24 +10,23 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// depthMax is how deep expressions may nest.
+// depthMax is the maximal depth of expressions.
 const depthMax = 200
 
-// parser holds what one Parse needs: the table, and the local variables in
-// scope. A variable's slot is its position among them, so that a Scratch needs
-// only as many slots as scopes nest.
+// parser holds the state of one Parse: the table, and the local variables in scope. A variable's slot is
+// its index among them, so that a Scratch needs only as many slots as scopes nest.
 type parser struct {
 	env       *mql.Env
-	operators []Operator // not the global itself: its rows refer to parse functions
+	operators []Operator // a copy of the global, whose rows refer to parse functions
 	scope     []string
 	depth     int
 	lazy      int // > 0 inside operands that may never be evaluated
 	scratch   Scratch
-	// quantile is ParseQuantile, which parses expressions itself.
+	// quantile is ParseQuantile. A direct call would be an initialisation cycle.
 	quantile func(env *mql.Env, name string, v bson.Value) (Quantile, error)
 }
 
-// parse reads any operand.
+// parse parses any operand.
 func (p *parser) parse(v bson.Value) (Expr, error) {
 	if p.depth++; p.depth > depthMax {
 		return nil, mongoerr.New(mongoerr.Overflow, "expression nesting exceeds the limit of %d levels", depthMax)
@@ -50,7 +49,7 @@ func (p *parser) parse(v bson.Value) (Expr, error) {
 	return Constant(v.Clone()), nil
 }
 
-// parseDoc reads an operator or an object whose fields are expressions.
+// parseDoc parses an operator or an object whose fields are expressions.
 func (p *parser) parseDoc(d bson.Raw) (Expr, error) {
 	f, ok := d.First()
 	if !ok {
@@ -73,7 +72,7 @@ func (p *parser) parseDoc(d bson.Raw) (Expr, error) {
 	return op.Parse(p, op, f.Value)
 }
 
-// find looks an operator up.
+// find returns the row of an operator.
 func (p *parser) find(name string) *Operator {
 	i := sort.Search(len(p.operators), func(i int) bool { return p.operators[i].Name >= name })
 	if i < len(p.operators) && p.operators[i].Name == name {
@@ -82,8 +81,8 @@ func (p *parser) find(name string) *Operator {
 	return nil
 }
 
-// parseLazy is parse for an operand that may not be evaluated at all: constant
-// parts that fail are left for evaluation.
+// parseLazy is parse for an operand that may not be evaluated at all: errors of constant parts are left
+// to the evaluation.
 func (p *parser) parseLazy(v bson.Value) (Expr, error) {
 	p.lazy++
 	defer func() { p.lazy-- }()
@@ -98,10 +97,10 @@ func (p *parser) parseIn(v bson.Value, vars ...string) (Expr, error) {
 	return p.parse(v)
 }
 
-// slot returns the slot that the next local variable gets.
+// slot returns the slot of the next local variable.
 func (p *parser) slot() int { return len(p.scope) }
 
-// list reads operands: the elements of an array, or a single value.
+// list parses operands: the elements of an array, or a single value.
 func (p *parser) list(op *Operator, v bson.Value) ([]Expr, error) {
 	var args []Expr
 	if a, ok := v.Array(); ok {
@@ -125,7 +124,7 @@ func (p *parser) list(op *Operator, v bson.Value) ([]Expr, error) {
 	return args, nil
 }
 
-// arity is the error of a wrong number of arguments.
+// arity returns the error for a wrong number of arguments.
 func (op *Operator) arity(n int) error {
 	switch {
 	case op.Max < 0:
@@ -158,13 +157,13 @@ func (p *parser) fold(e Expr) (Expr, error) {
 	return p.folded(e, v)
 }
 
-// folded makes the constant that an operator of constants is. The command's memory counts it
-// until the command ends: few bytes of an operator can make many. What arrays and objects hold
-// is as long as their text.
+// folded returns the constant for the value v of an operator with constant arguments. It counts in the
+// command's memory until the command ends, because a short operator can make a long value. Array and
+// object literals do not count, as they are as long as their text.
 //
 // Errors: ExceededMemoryLimit.
 func (p *parser) folded(e Expr, v bson.Value) (Expr, error) {
-	was := 0 // counted of the arguments, which are not needed any more
+	was := 0 // counted for the arguments, which are not needed any more
 	e.(parent).children(func(arg Expr) {
 		if c, ok := arg.(*constant); ok {
 			was += c.counted
@@ -189,10 +188,10 @@ func (p *parser) folded(e Expr, v bson.Value) (Expr, error) {
 	return c, nil
 }
 
-// foldedBytes is from how many bytes on the command's memory counts a constant.
+// foldedBytes is the size from which on a constant counts in the command's memory.
 const foldedBytes = 256
 
-// names lists the field names of a document for messages.
+// names returns the field names of a document for messages.
 func names(d bson.Raw) string {
 	var b strings.Builder
 	b.WriteString("{ ")

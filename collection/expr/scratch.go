@@ -5,16 +5,14 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// Scratch is the working memory of evaluation: an arena for computed values,
-// slots for local variables and metadata of the document at hand. One per
-// goroutine; the zero Scratch is ready. The command's memory counts what it takes up,
-// see reserve.
+// Scratch is the working memory of evaluation: an arena for computed values, slots for local variables,
+// and metadata of the current document. Each goroutine has its own; the zero Scratch is ready to use.
+// Its memory counts in the command's memory, see reserve.
 type Scratch struct {
 	bson.Arena
-	// Root is $$ROOT where it is not the document that Eval is given; $redact
-	// descends with it.
+	// Root is $$ROOT if it is not the document passed to Eval: $redact evaluates embedded documents.
 	Root bson.Raw
-	// Meta is what {$meta: …} reads of the document at hand, by MetaKind.
+	// Meta holds the metadata of the current document for {$meta: …}, by MetaKind.
 	Meta [metaKinds]bson.Value
 
 	slots    []bson.Value
@@ -28,7 +26,7 @@ type Scratch struct {
 	account
 }
 
-// NamedMeta returns metadata of the document at hand by its name, missing if there is none.
+// NamedMeta returns metadata of the current document by name, missing if there is none.
 func (s *Scratch) NamedMeta(name string) bson.Value {
 	if k, ok := ParseMetaKind(name); ok {
 		return s.Meta[k]
@@ -36,18 +34,18 @@ func (s *Scratch) NamedMeta(name string) bson.Value {
 	return bson.Value{}
 }
 
-// Reset frees all values computed so far. Metadata and Root stay.
+// Reset frees all computed values. Metadata and Root are kept.
 func (s *Scratch) Reset() {
 	s.Arena.Reset()
 	s.stack = s.stack[:0]
-	s.outside = 0 // of evaluations that failed
+	s.outside = 0 // left over from failed evaluations
 	if s.counted > 0 {
 		s.giveBack()
 	}
 }
 
-// Close gives back what the command's memory counts, and the memory itself. A Scratch for one
-// evaluation needs it only if the command evaluates many.
+// Close frees the memory and its count in the command's memory. A Scratch for one evaluation must be
+// closed only if the command evaluates many.
 func (s *Scratch) Close() {
 	if s.counted > 0 {
 		memory, counted := s.memory, s.counted
@@ -56,7 +54,7 @@ func (s *Scratch) Close() {
 	}
 }
 
-// setSlot stores a local variable and returns what the slot held.
+// setSlot stores a local variable and returns the slot's previous value.
 func (s *Scratch) setSlot(slot int, v bson.Value) {
 	for len(s.slots) <= slot {
 		s.slots = append(s.slots, bson.Value{})
@@ -64,7 +62,7 @@ func (s *Scratch) setSlot(slot int, v bson.Value) {
 	s.slots[slot] = v
 }
 
-// push puts a value onto the stack.
+// push pushes a value onto the stack.
 // Errors: ExceededMemoryLimit (146).
 func (s *Scratch) push(env *mql.Env, v bson.Value) error {
 	if n := len(s.stack); n == cap(s.stack) {
@@ -81,7 +79,7 @@ func (s *Scratch) push(env *mql.Env, v bson.Value) error {
 	return nil
 }
 
-// pushAll puts the elements of an array onto the stack.
+// pushAll pushes the elements of an array onto the stack.
 // Errors: ExceededMemoryLimit (146).
 func (s *Scratch) pushAll(env *mql.Env, a bson.Raw) error {
 	for it := a.Iter(); it.Next(); {
@@ -92,7 +90,7 @@ func (s *Scratch) pushAll(env *mql.Env, a bson.Raw) error {
 	return nil
 }
 
-// buffer borrows a byte buffer, which the borrower counts; giveBuffer returns it.
+// buffer borrows a byte buffer; the borrower must count it. giveBuffer returns it.
 func (s *Scratch) buffer() []byte {
 	n := len(s.buffers)
 	if n == 0 {
@@ -105,10 +103,10 @@ func (s *Scratch) buffer() []byte {
 	return buf
 }
 
-// idleBytesMax is how much idle buffers take up at most.
+// idleBytesMax limits the memory of idle buffers.
 const idleBytesMax = 1 << 20
 
-// giveBuffer returns a buffer that nobody looks at any more.
+// giveBuffer returns a buffer that is not in use any more.
 func (s *Scratch) giveBuffer(buf []byte) {
 	if s.idle+cap(buf) <= idleBytesMax {
 		s.buffers = append(s.buffers, buf)

@@ -7,27 +7,27 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// account is what the command's memory counts of a Scratch.
+// account records which memory of a Scratch counts in the command's memory.
 type account struct {
-	memory  *mql.Memory // of the command whose values they are
+	memory  *mql.Memory // of the command
 	counted int         // bytes that memory counts
-	outside int         // bytes in use outside of the arena: under construction, sorted, looked up
+	outside int         // bytes in use outside of the arena: under construction, for sorting or lookups
 }
 
-// freeBytes is what a Scratch takes up uncounted, so that most documents cost no look at the
-// memory that all share.
+// freeBytes is the memory of a Scratch that is not counted, so that most documents do not touch the
+// shared counter.
 const freeBytes = 16 << 10
 
-// valueBytes is what a value on the stack takes up beside its bytes.
+// valueBytes is the overhead of a value on the stack, in addition to its bytes.
 const valueBytes = int(unsafe.Sizeof(bson.Value{}))
 
-// held is how many bytes s takes up: the sum of all values since Reset that no Release has
-// dropped, of what is under construction, and of what is kept for the next ones.
+// held returns the memory of s in bytes: of all values since Reset that were not released, of values
+// under construction, and of the idle buffers and the stack.
 func (s *Scratch) held() int { return s.Arena.Held() + s.outside + s.idle + cap(s.stack)*valueBytes }
 
-// reserve makes sure that the command's memory counts all that s takes up and n bytes more,
-// before they are allocated. It counts them until Reset, however often it is called.
-// Errors: ExceededMemoryLimit (146) if the commands of the user, or of all, hold too much.
+// reserve makes the command's memory count all memory of s and n bytes more, before they are allocated.
+// They are counted until Reset, however often reserve is called.
+// Errors: ExceededMemoryLimit (146) if the commands of the user, or of all users, hold too much.
 func (s *Scratch) reserve(env *mql.Env, n int) error {
 	if more := s.held() + n - s.counted; more > freeBytes {
 		return s.count(env, more)
@@ -35,10 +35,10 @@ func (s *Scratch) reserve(env *mql.Env, n int) error {
 	return nil
 }
 
-// due says that more has been allocated than is counted: a value, by those that ask afterwards.
+// due reports whether more has been allocated than is counted, for callers that count afterwards.
 func (s *Scratch) due() bool { return s.held() > s.counted+freeBytes }
 
-// counts makes the command's memory count what has been allocated.
+// counts makes the command's memory count the allocated memory.
 // Errors: ExceededMemoryLimit (146).
 func (s *Scratch) counts(env *mql.Env) error {
 	if !s.due() {
@@ -47,10 +47,10 @@ func (s *Scratch) counts(env *mql.Env) error {
 	return s.count(env, s.held()-s.counted)
 }
 
-// count adds to what the command's memory counts.
+// count counts more bytes in the command's memory.
 func (s *Scratch) count(env *mql.Env, more int) error {
 	if s.memory != env.Memory {
-		if s.counted > 0 { // a plan was tried in memory of its own
+		if s.counted > 0 { // a trial of a plan had its own memory
 			s.memory.LetGo(s.counted)
 			more += s.counted
 			s.counted = 0
@@ -64,12 +64,12 @@ func (s *Scratch) count(env *mql.Env, more int) error {
 	return nil
 }
 
-// giveBack is the part of Reset that concerns much memory.
+// giveBack is the part of Reset that frees large memory.
 func (s *Scratch) giveBack() {
 	if cap(s.stack) > freeBytes/valueBytes {
 		s.stack = nil
 	}
-	clear(s.stack[:cap(s.stack)]) // they would keep values that nobody counts
+	clear(s.stack[:cap(s.stack)]) // otherwise they would keep uncounted values alive
 	clear(s.slots)
 	if spare := s.counted - s.held(); spare > freeBytes {
 		s.memory.LetGo(spare)
@@ -77,8 +77,8 @@ func (s *Scratch) giveBack() {
 	}
 }
 
-// take counts n bytes that are about to be allocated outside of the arena; the caller
-// subtracts them from outside when it lets go of them.
+// take counts n bytes that will be allocated outside of the arena. The caller subtracts them from
+// outside when it frees them.
 // Errors: ExceededMemoryLimit (146).
 func (s *Scratch) take(env *mql.Env, n int) error {
 	if err := s.reserve(env, n); err != nil {
@@ -88,7 +88,7 @@ func (s *Scratch) take(env *mql.Env, n int) error {
 	return nil
 }
 
-// Beside counts n bytes that the caller holds beside the values, such as the document that they
-// become part of, until Reset; only the most of several calls counts.
+// Beside counts n bytes that the caller holds in addition to the values, such as the document that
+// contains them, until Reset. Of several calls, only the largest counts.
 // Errors: ExceededMemoryLimit (146).
 func (s *Scratch) Beside(env *mql.Env, n int) error { return s.reserve(env, n) }

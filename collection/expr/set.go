@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// sorted pushes the elements of an array onto the stack, in order and without
-// duplicates, and returns them; the caller cuts the stack again.
+// sorted pushes the elements of an array onto the stack, in order and without duplicates, and returns
+// them. The caller must truncate the stack again.
 // Errors: the context's cause, ExceededMemoryLimit.
 func (s *Scratch) sorted(env *mql.Env, v bson.Value) ([]bson.Value, error) {
 	base := len(s.stack)
@@ -76,7 +76,7 @@ func setUnion(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 func setIntersection(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	base := len(s.stack)
 	defer func() { s.stack = s.stack[:base] }()
-	n := 0 // of the set, which begins at base
+	n := 0 // size of the set, which begins at base
 	for i, v := range a {
 		if v.IsNullish() {
 			return bson.Null, nil
@@ -98,7 +98,7 @@ func setIntersection(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, erro
 	return s.arrayOf(env, s.stack[base:])
 }
 
-// setDifference is $setDifference: in the order of the first operand.
+// setDifference is $setDifference. The result is in the order of the first operand.
 func setDifference(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	if a[0].IsNullish() || a[1].IsNullish() {
 		return bson.Null, nil
@@ -144,7 +144,7 @@ func setDifference(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error)
 	return s.endArray(env, b)
 }
 
-// parseSetEquals checks constant operands before the others are known.
+// parseSetEquals checks constant operands at parse time.
 func parseSetEquals(p *parser, op *Operator, v bson.Value) (Expr, error) {
 	args, err := p.list(op, v)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// show prints a value for an error message, shortened.
+// show prints a shortened value for an error message.
 func show(v bson.Value) string {
 	switch v.Type {
 	case bson.TypeString, bson.TypeSymbol:

@@ -8,9 +8,9 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// newText reserves a string of n bytes in the arena; text is to be filled.
+// newText allocates a string of n bytes in the arena; the caller fills text.
 //
-// Errors: 16493 if a string of that length fits into no document, ExceededMemoryLimit.
+// Errors: 16493 if a string of that length does not fit into a document, ExceededMemoryLimit.
 func (s *Scratch) newText(env *mql.Env, op string, n int) (v bson.Value, text []byte, err error) {
 	if n >= bson.MaxDocumentBytes {
 		return v, nil, longString(op)
@@ -26,7 +26,7 @@ func (s *Scratch) newText(env *mql.Env, op string, n int) (v bson.Value, text []
 	return bson.Value{Type: bson.TypeString, Data: p}, p[4 : n+4], nil
 }
 
-// longString is the error of a string that fits into no document.
+// longString returns the error for a string that does not fit into a document.
 func longString(op string) error {
 	return mongoerr.New(16493, "Tried to create string longer than %dMB in %s", bson.MaxDocumentBytes>>20, op)
 }
@@ -54,7 +54,7 @@ func concat(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	return out, nil
 }
 
-// toUpper is $toUpper; it knows ASCII letters only, as MongoDB's does.
+// toUpper is $toUpper. It converts only ASCII letters, like MongoDB.
 func toUpper(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	return mapText(s, a[0], upper)
 }
@@ -146,7 +146,7 @@ func codePoints(t []byte) int {
 	return n
 }
 
-// byteOffset is where the n-th code point of t begins, len(t) if there are fewer.
+// byteOffset returns the byte offset of the n-th code point of t, len(t) if there are fewer.
 func byteOffset(t []byte, n int) int {
 	for i, c := range t {
 		if c&0xc0 != 0x80 {

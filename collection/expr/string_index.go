@@ -76,7 +76,7 @@ func indexOfCP(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	if len(text) == 0 && len(token) == 0 && start == 0 && len(a) < 4 {
 		return s.Int32(0), nil
 	}
-	// A match has to begin, but need not end, before end.
+	// A match must begin, but need not end, before end.
 	from, to := byteOffset(text, start), byteOffset(text, end)
 	if i := bytes.Index(text[from:], token); i >= 0 && from+i < to {
 		return s.Int32(int32(codePoints(text[:from+i]))), nil

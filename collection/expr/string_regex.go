@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// regexCall is $regexMatch, $regexFind and $regexFindAll. The last compiled
-// pattern is remembered, as it is nearly always the same for all documents.
+// regexCall is $regexMatch, $regexFind and $regexFindAll. It caches the last compiled pattern, which is
+// nearly always the same for all documents.
 type regexCall struct {
 	name                  string
 	input, regex, options Expr // options nil if absent
@@ -30,7 +30,7 @@ func parseRegex(p *parser, op *Operator, v bson.Value) (Expr, error) {
 		return nil, err
 	}
 	r := &regexCall{name: op.Name, input: args[0], regex: args[1], options: args[2]}
-	// A constant pattern is checked now, whatever the documents hold.
+	// A constant pattern is checked now, independently of the documents.
 	if re, ok := IsConstant(r.regex); ok {
 		var opt bson.Value
 		ok := r.options == nil
@@ -46,7 +46,7 @@ func parseRegex(p *parser, op *Operator, v bson.Value) (Expr, error) {
 	return p.fold(r)
 }
 
-// compile returns the compiled pattern, nil if pattern or input are nullish.
+// compile returns the compiled pattern, nil if the pattern or the input is null or missing.
 func (r *regexCall) compile(re, opt bson.Value) (*mql.Regex, error) {
 	pattern, options, isRegex := re.Regex()
 	switch {
@@ -151,10 +151,10 @@ func (r *regexCall) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, er
 	return r.findAll(env, s, c, text)
 }
 
-// findAll is the value of $regexFindAll.
+// findAll computes $regexFindAll.
 func (r *regexCall) findAll(env *mql.Env, s *Scratch, c *mql.Regex, text []byte) (bson.Value, error) {
 	b := s.newArray()
-	at, idx := 0, 0 // the last match's place in bytes and code points
+	at, idx := 0, 0 // position of the last match in bytes and in code points
 	err := c.EachWithin(env, text, func(m []int) error {
 		idx += codePoints(text[at:m[0]])
 		at = m[0]
@@ -177,10 +177,10 @@ func (r *regexCall) findAll(env *mql.Env, s *Scratch, c *mql.Regex, text []byte)
 	return s.endArray(env, b)
 }
 
-// regexBytesMax bounds the result of $regexFindAll.
+// regexBytesMax limits the result of $regexFindAll.
 const regexBytesMax = 64 << 20
 
-// matchBytes is at least what appendMatch appends: nested groups repeat the text.
+// matchBytes returns a lower bound of the bytes that appendMatch appends: nested groups repeat the text.
 func matchBytes(m []int) int {
 	n := 4 * headBytes
 	for i := 0; i < len(m); i += 2 {

@@ -13,7 +13,7 @@ var replaceSignature = &signature{
 	notObject: 51751, unknown: 51750,
 }
 
-// replace makes $replaceOne (most 1) and $replaceAll (most -1).
+// replace returns the functions of $replaceOne (most 1) and $replaceAll (most -1).
 func replace(op string, most int) namedFunction {
 	return func(env *mql.Env, s *Scratch, a []bson.Value, _ given) (bson.Value, error) {
 		for i, f := range replaceSignature.fields {

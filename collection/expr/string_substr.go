@@ -49,8 +49,7 @@ func substrBytes(_ *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) {
 	return s.StringBytes(t[start:end]), nil
 }
 
-// truncInt64 is the conversion of numbers to int64 in operators that cut off
-// the fractions of doubles and round decimals.
+// truncInt64 converts a number to int64 for operators that truncate doubles and round decimals.
 //
 // Errors: 31109 if a double is outside the range.
 func truncInt64(v bson.Value) (int64, error) {
@@ -58,7 +57,7 @@ func truncInt64(v bson.Value) (int64, error) {
 		switch v.Type {
 		case bson.TypeDouble:
 			return 0, mongoerr.New(31109, "Can't coerce out of range value %s to long", show(v))
-		case bson.TypeDecimal128: // reads as the integer that marks an invalid conversion
+		case bson.TypeDecimal128: // converts to the integer that marks an invalid conversion
 			return math.MinInt64, nil
 		}
 	}

@@ -14,7 +14,7 @@ var trimSignature = &signature{
 	notObject: 50696, unknown: 50694,
 }
 
-// trim makes $trim, $ltrim and $rtrim.
+// trim returns the functions of $trim, $ltrim and $rtrim.
 func trim(op string, left, right bool) namedFunction {
 	return func(env *mql.Env, s *Scratch, a []bson.Value, g given) (bson.Value, error) {
 		if a[0].IsNullish() {
@@ -71,11 +71,11 @@ func trim(op string, left, right bool) namedFunction {
 	}
 }
 
-// charsScanned is how many bytes of characters are looked through.
+// charsScanned is the maximal length in bytes of a list of characters that is scanned.
 const charsScanned = 64
 
-// charSet tells which characters are among some: a few are looked through, many are
-// looked up.
+// charSet returns a function that reports whether a character is in chars. A short list is scanned, a
+// long one is converted to a map.
 func charSet(chars string) func(c []byte) bool {
 	if len(chars) <= charsScanned {
 		return func(c []byte) bool { return hasChar(chars, c) }
@@ -89,10 +89,10 @@ func charSet(chars string) func(c []byte) bool {
 	return func(c []byte) bool { _, ok := set[string(c)]; return ok }
 }
 
-// trimCharsMax is how many characters `chars` may have, see release.TrimBounded.
+// trimCharsMax is the maximal number of characters of `chars`, see release.TrimBounded.
 const trimCharsMax = 4096
 
-// hasChar reports whether one of the characters is c, compared as bytes.
+// hasChar reports whether c is one of the characters, compared as bytes.
 func hasChar(chars string, c []byte) bool {
 	for len(chars) > 0 {
 		_, n := utf8.DecodeRuneInString(chars)

@@ -9,15 +9,14 @@ import (
 	"github.com/cantledb/cantle/bson/decimal"
 )
 
-// Summation adds numbers for $sum and $avg with about 48 digits: doubles and
-// integers as three doubles whose exact sum is what was added so far (Knuth's
-// and Dekker's compensated summation, twice), decimals apart. So a result, of 34
-// digits at most, does not depend on how the numbers were dealt to partitions
-// and runs. What is not a number is left out. The zero Summation is ready.
+// Summation adds numbers for $sum and $avg with about 48 digits: doubles and integers as three doubles
+// whose exact sum is the sum so far (Knuth's and Dekker's compensated summation, twice), decimals
+// separately. So a result, of 34 digits at most, does not depend on how the numbers are distributed to
+// partitions and runs. Values that are not numbers are ignored. The zero Summation is ready to use.
 // Manual: reference/operator/aggregation/sum.
 type Summation struct {
-	sum, rest float64 // exact sum rounded, and what rounding left
-	tail      float64 // what rounding rest left
+	sum, rest float64 // rounded exact sum, and the error of the rounding
+	tail      float64 // error of rounding rest
 	special   float64 // plain sum, for infinities and NaN
 	decimal   bson.Decimal128
 	hasDec    bool
@@ -25,7 +24,7 @@ type Summation struct {
 	count     int64
 }
 
-// Add adds v if it is a number and reports whether it was one.
+// Add adds v if it is a number, and reports whether it is.
 func (t *Summation) Add(v bson.Value) bool {
 	r := rank(v.Type)
 	if r == 0 {
@@ -47,7 +46,7 @@ func (t *Summation) Add(v bson.Value) bool {
 	return true
 }
 
-// AddTimes adds an integer n times; their product must fit into 64 bits.
+// AddTimes adds an integer n times. The product must fit into 64 bits.
 func (t *Summation) AddTimes(v bson.Value, n int64) {
 	each, _ := v.Int64()
 	t.widest = max(t.widest, rank(v.Type))
@@ -55,7 +54,7 @@ func (t *Summation) AddTimes(v bson.Value, n int64) {
 	t.addInt(each * n)
 }
 
-// addInt adds an integer as two halves, each exact as a double.
+// addInt adds an integer as two parts, each exact as a double.
 func (t *Summation) addInt(n int64) {
 	high := n / (1 << 32) * (1 << 32)
 	t.addDouble(float64(n - high))
@@ -64,7 +63,7 @@ func (t *Summation) addInt(n int64) {
 	}
 }
 
-// AddRounded is Add with integers rounded to doubles first, as $avg adds them.
+// AddRounded is Add, but rounds integers to doubles first, as $avg does.
 func (t *Summation) AddRounded(v bson.Value) bool {
 	n, ok := v.Int64()
 	if !ok {
@@ -76,7 +75,7 @@ func (t *Summation) AddRounded(v bson.Value) bool {
 	return true
 }
 
-// addDecimal adds a decimal; the first NaN stays, with its sign.
+// addDecimal adds a decimal. The first NaN is kept, with its sign.
 func (t *Summation) addDecimal(d bson.Decimal128) {
 	switch {
 	case t.hasDec && t.decimal.IsNaN():
@@ -97,15 +96,15 @@ func (t *Summation) addDouble(x float64) {
 	t.tail += left
 }
 
-// twoSum returns a+b rounded, and the exact error of that, whatever their magnitudes.
+// twoSum returns the rounded sum a+b and its exact error, for any magnitudes.
 func twoSum(a, b float64) (s, left float64) {
 	s = a + b
 	v := s - a
 	return s, (a - (s - v)) + (b - v)
 }
 
-// parts returns the sum rounded to a double, and the rest as another. They do not depend on the
-// order and the parts in which the numbers were added.
+// parts returns the sum rounded to a double, and the rest as another double. They do not depend on the
+// order in which the numbers were added, nor on the parts.
 func (t *Summation) parts() (sum, rest float64) {
 	sum, left := twoSum(t.sum, t.rest)
 	rest, left = twoSum(left, t.tail)
@@ -113,7 +112,7 @@ func (t *Summation) parts() (sum, rest float64) {
 	return sum, more + left
 }
 
-// Count is the number of numbers added.
+// Count returns the number of added numbers.
 func (t *Summation) Count() int64 { return t.count }
 
 func (t *Summation) double() float64 {
@@ -124,7 +123,7 @@ func (t *Summation) double() float64 {
 	return f
 }
 
-// long is the sum as an int64 if it fits.
+// long returns the sum as an int64 if it fits.
 func (t *Summation) long() (int64, bool) {
 	sum, left := t.parts()
 	if !(math.Abs(sum) <= 1<<63) {
@@ -157,8 +156,8 @@ func (t *Summation) decimalSum() bson.Decimal128 {
 	return decimal.Add(t.decimal, decimal.Add(exactDecimal(sum), exactDecimal(rest)))
 }
 
-// exactDecimal converts a double with all its digits, up to 34, and none more:
-// an integer has no fraction.
+// exactDecimal converts a double to a decimal with all its digits, up to 34, and no more: an integer
+// gets no fraction.
 func exactDecimal(f float64) bson.Decimal128 {
 	mantissa, exp, _ := strings.Cut(strconv.FormatFloat(f, 'e', 33, 64), "e")
 	whole, frac, _ := strings.Cut(mantissa, ".")
@@ -171,8 +170,8 @@ func exactDecimal(f float64) bson.Decimal128 {
 	return d
 }
 
-// Sum is the sum in the widest type added: int32 0 for nothing, int64 where an
-// int32 overflows, double where an int64 does.
+// Sum returns the sum in the widest type added: int32 0 without numbers, int64 if an int32 overflows,
+// double if an int64 overflows.
 func (t *Summation) Sum(a *bson.Arena) bson.Value {
 	switch t.widest {
 	case 4:
@@ -190,7 +189,7 @@ func (t *Summation) Sum(a *bson.Arena) bson.Value {
 	return a.Int(n)
 }
 
-// Average is the mean: a double, or a decimal if one was added; null for nothing.
+// Average returns the mean: a double, or a decimal if one was added; null without numbers.
 func (t *Summation) Average(a *bson.Arena) bson.Value {
 	switch {
 	case t.count == 0:
@@ -203,7 +202,7 @@ func (t *Summation) Average(a *bson.Arena) bson.Value {
 	return a.Double(t.double() / float64(t.count))
 }
 
-// Merge adds what another Summation holds: a shard's partial sum.
+// Merge adds the sum of another Summation, such as a shard's partial sum.
 func (t *Summation) Merge(o *Summation) {
 	special := t.special + o.special
 	t.addDouble(o.sum)
@@ -217,8 +216,8 @@ func (t *Summation) Merge(o *Summation) {
 	t.count += o.count
 }
 
-// Append writes the state as the fields of an open document, for a merge on
-// another side; ReadSummation reads it.
+// Append writes the state as the fields of an open document, for a merge elsewhere. ReadSummation reads
+// it.
 func (t *Summation) Append(b *bson.Builder) {
 	b.Double("sum", t.sum)
 	b.Double("rest", t.rest)
@@ -245,8 +244,8 @@ func ReadSummation(d bson.Raw) (t Summation) {
 	return t
 }
 
-// Deviation is the running variance for $stdDevPop and $stdDevSamp (Welford).
-// The zero Deviation is ready.
+// Deviation computes the running variance for $stdDevPop and $stdDevSamp (Welford's algorithm). The zero
+// Deviation is ready to use.
 // Manual: reference/operator/aggregation/stdDevPop.
 type Deviation struct {
 	count    int64
@@ -265,7 +264,7 @@ func (d *Deviation) Add(v bson.Value) {
 	d.m2 += delta * (f - d.mean)
 }
 
-// Remove takes back what Add added, for moving windows.
+// Remove removes a number that was added, for moving windows.
 func (d *Deviation) Remove(v bson.Value) {
 	f, ok := v.AsFloat()
 	if !ok {
@@ -280,12 +279,12 @@ func (d *Deviation) Remove(v bson.Value) {
 	d.m2 = max(d.m2-delta*(f-d.mean), 0)
 }
 
-// Merge adds what another Deviation holds.
+// Merge adds the numbers of another Deviation.
 func (d *Deviation) Merge(o Deviation) {
 	switch {
 	case o.count == 0:
 		return
-	case d.count == 0: // the same to the last digit
+	case d.count == 0: // an exact copy
 		*d = o
 		return
 	}
@@ -296,14 +295,14 @@ func (d *Deviation) Merge(o Deviation) {
 	d.count += o.count
 }
 
-// State and DeviationOf carry the state from one side to another.
+// State returns the state for a merge elsewhere; DeviationOf is the inverse.
 func (d *Deviation) State() (count int64, mean, m2 float64) { return d.count, d.mean, d.m2 }
 
 // DeviationOf is the inverse of State.
 func DeviationOf(count int64, mean, m2 float64) Deviation { return Deviation{count, mean, m2} }
 
-// Value is the standard deviation of a population or, with sample, estimated
-// from a sample; null if there are too few numbers, NaN if one is not finite.
+// Value returns the standard deviation of a population; with sample, its estimate from a sample. It is
+// null if there are too few numbers, NaN if a number is not finite.
 func (d *Deviation) Value(a *bson.Arena, sample bool) bson.Value {
 	n := d.count
 	if sample {

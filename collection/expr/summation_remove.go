@@ -7,9 +7,8 @@ import (
 	"github.com/cantledb/cantle/bson/decimal"
 )
 
-// Remove takes back a number that was added, for moving windows. It reports
-// false, and has done nothing, where that cannot be done: for infinities and
-// NaN. The type of the sum stays as wide as it was.
+// Remove removes a number that was added, for moving windows. For infinities and NaN this is impossible:
+// it returns false and changes nothing. The type of the sum does not become narrower.
 func (t *Summation) Remove(v bson.Value) bool {
 	if !v.IsNumber() {
 		return true

@@ -2,24 +2,24 @@ package expr
 
 import "math"
 
-// The functions of package math err by up to two units in the last place; MongoDB's are the
-// C library's, which are almost always the double next to the truth. So an approximation by
-// package math gets one step of Newton's, with sine and cosine in twice the precision.
+// The functions of package math have errors of up to two units in the last place. MongoDB uses the C
+// library, whose results are almost always the double nearest to the exact value. So the result of package
+// math is improved by one step of Newton's method, with sine and cosine in twice the precision.
 
-// twin is a number of 106 bits: the sum of a double and what rounding left.
+// twin is a number of 106 bits: the sum of a double and its rounding error.
 type twin struct{ hi, lo float64 }
 
-// fastTwin is a+b, which a dominates.
+// fastTwin returns a+b for |a| >= |b|.
 func fastTwin(a, b float64) twin { s := a + b; return twin{s, b - (s - a)} }
 
-// sumTwin is a+b.
+// sumTwin returns a+b.
 func sumTwin(a, b float64) twin {
 	s := a + b
 	t := s - a
 	return twin{s, (a - (s - t)) + (b - t)}
 }
 
-// productTwin is a·b.
+// productTwin returns a·b.
 func productTwin(a, b float64) twin { p := a * b; return twin{p, math.FMA(a, b, -p)} }
 
 func (a twin) add(b twin) twin {
@@ -46,7 +46,7 @@ func (a twin) quo(b twin) twin {
 // halfPi is π/2 in three doubles.
 var halfPi = [3]float64{1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33}
 
-// seriesMax is how many terms of sine and cosine are added: the next is below 2⁻¹⁰⁶ at π/4.
+// seriesMax is the number of terms of sine and cosine: the next term is below 2⁻¹⁰⁶ at π/4.
 const seriesMax = 14
 
 // inverses are 1/n!.
@@ -58,11 +58,10 @@ var inverses = func() (all [2 * seriesMax]twin) {
 	return all
 }()
 
-// exactMax is how large an angle may be, in radians, for its quarter turns to be taken off
-// precisely.
+// exactMax is the largest angle, in radians, whose quarter turns can be subtracted exactly.
 const exactMax = 1 << 20
 
-// sinCos is sine and cosine of an angle up to exactMax.
+// sinCos returns sine and cosine of an angle up to exactMax.
 func sinCos(x twin) (sin, cos twin) {
 	turns := math.Round(x.hi / halfPi[0])
 	r := x
@@ -86,7 +85,7 @@ func sinCos(x twin) (sin, cos twin) {
 	return sin, cos
 }
 
-// coarse reports an angle that package math's functions are as good for.
+// coarse reports whether the functions of package math are good enough for an angle.
 func coarse(x float64) bool { return !(math.Abs(x) >= 1e-7 && math.Abs(x) <= exactMax) }
 
 func exactSin(x float64) float64 {
@@ -133,7 +132,7 @@ func exactAcos(x float64) float64 {
 
 func exactAtan(x float64) float64 { return exactAtan2(x, 1) }
 
-// exactAtan2 turns the point back by the angle nearly found: what is left is the step.
+// exactAtan2 rotates the point back by the approximate angle; the remaining angle is the correction.
 func exactAtan2(y, x float64) float64 {
 	a := math.Atan2(y, x)
 	if coarse(a) || huge(y) || huge(x) {
@@ -145,5 +144,5 @@ func exactAtan2(y, x float64) float64 {
 	return left.quo(px.mul(cos).add(py.mul(sin))).plus(twin{a, 0})
 }
 
-// huge reports a number, very large or very small, that products of doubles may overflow or underflow with.
+// huge reports whether products with a number, very large or very small, may overflow or underflow.
 func huge(x float64) bool { a := math.Abs(x); return !(a > 1e-100 && a < 1e100) && a != 0 }

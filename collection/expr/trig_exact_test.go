@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/bson/decimal"
 )
 
-// TestExactTrig: results are the doubles next to what the functions of decimals say, which
-// have 34 digits. The arguments have few bits, so that a decimal holds them.
+// TestExactTrig: results are the doubles nearest to the results of the decimal functions, which have 34
+// digits. The arguments have few bits, so that a decimal represents them exactly.
 func TestExactTrig(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	dec := func(f float64) bson.Decimal128 {
@@ -48,7 +48,7 @@ func TestExactTrig(t *testing.T) {
 	}
 }
 
-// TestExactTrigEdges: where package math answers.
+// TestExactTrigEdges: arguments for which package math computes the result.
 func TestExactTrigEdges(t *testing.T) {
 	negative := math.Copysign(0, -1)
 	for i, x := range []struct{ got, want float64 }{

@@ -5,11 +5,11 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// turns is a value that others replace, one after the other, in two buffers by turns: however
-// many they are, they take up the memory of two.
+// turns holds a value that is replaced many times, alternately in two buffers: it needs the memory of
+// only two values.
 type turns struct{ now, spare []byte }
 
-// keep copies v out of the arena, in place of the value before the last.
+// keep copies v out of the arena, into the buffer of the value before the last.
 // Errors: ExceededMemoryLimit (146).
 func (t *turns) keep(env *mql.Env, s *Scratch, v bson.Value) (bson.Value, error) {
 	n := len(v.Data)
@@ -29,7 +29,7 @@ func (t *turns) keep(env *mql.Env, s *Scratch, v bson.Value) (bson.Value, error)
 	return v, nil
 }
 
-// end moves the value kept last into the arena.
+// end moves the last value into the arena.
 // Errors: ExceededMemoryLimit (146).
 func (t *turns) end(env *mql.Env, s *Scratch, v bson.Value) (_ bson.Value, err error) {
 	now := t.now
@@ -40,7 +40,7 @@ func (t *turns) end(env *mql.Env, s *Scratch, v bson.Value) (_ bson.Value, err e
 	return v, err
 }
 
-// drop gives the buffers back.
+// drop returns the buffers.
 func (t *turns) drop(s *Scratch) {
 	for _, buf := range [2][]byte{t.now, t.spare} {
 		if cap(buf) > 0 {

@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// let is $let: variables for the evaluation of in.
+// let is $let: it defines variables for the evaluation of in.
 type let struct {
 	names []string
 	vals  []Expr
@@ -36,7 +36,7 @@ func parseLet(p *parser, _ *Operator, v bson.Value) (Expr, error) {
 	if in.IsMissing() {
 		return nil, mongoerr.New(16877, "Missing 'in' parameter to $let")
 	}
-	vd := bson.Raw(vars.Data) // an array's names are no variables' names
+	vd := bson.Raw(vars.Data) // the names of an array are not names of variables
 	if vars.Type != bson.TypeDocument && vars.Type != bson.TypeArray {
 		return nil, mongoerr.New(10065, "invalid parameter: expected an object (vars)")
 	}

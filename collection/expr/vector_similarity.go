@@ -8,20 +8,20 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// similarity is how alike two vectors are, by what is summed up over their elements.
+// similarity is a measure of the similarity of two vectors, computed from sums over their elements.
 // Manual: reference/operator/aggregation/similarityCosine.
 type similarity struct {
-	// of makes the raw value of the sum of products, of the squares of either vector, and of
-	// the squares of the differences.
+	// of returns the raw value for the sum of the products, the sums of the squares of each vector, and
+	// the sum of the squared differences.
 	of func(dot, xx, yy, difference float64) float64
-	// score brings a raw value between 0 and 1.
+	// score maps a raw value to a value between 0 and 1.
 	score func(float64) float64
 }
 
-// halfway is the score of a value between -1 and 1.
+// halfway maps a value between -1 and 1 to a score.
 func halfway(f float64) float64 { return (1 + f) / 2 }
 
-// cosine is $similarityCosine: 0 where a vector has no direction.
+// cosine is $similarityCosine: 0 if a vector is zero.
 var cosine = similarity{func(dot, xx, yy, _ float64) float64 {
 	if xx == 0 || yy == 0 {
 		return 0
@@ -49,7 +49,7 @@ var similaritySignature = &signature{
 	notObject: mongoerr.FailedToParse, unknown: mongoerr.IDLUnknownField,
 }
 
-// parse reads either form.
+// parse reads both forms.
 //
 // Errors: 16020, FailedToParse, IDLFailedToParse, IDLUnknownField, TypeMismatch.
 func (k similarity) parse(p *parser, op *Operator, v bson.Value) (Expr, error) {
@@ -114,10 +114,9 @@ func (c *similarityCall) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Valu
 	return s.Double(f), nil
 }
 
-// sum walks both vectors at once.
+// sum computes the measure in one pass over both vectors.
 //
-// Errors: TypeMismatch for an element that is no number, BadValue for vectors that are not
-// of one length.
+// Errors: TypeMismatch for an element that is no number, BadValue for vectors of different lengths.
 func (c *similarityCall) sum(env *mql.Env, a, b bson.Raw) (float64, error) {
 	dot, xx, yy, difference := 0.0, 0.0, 0.0, 0.0
 	i, j := a.Iter(), b.Iter()
@@ -144,7 +143,7 @@ func (c *similarityCall) sum(env *mql.Env, a, b bson.Raw) (float64, error) {
 	}
 }
 
-// element is the number that an element of a vector is; bits are 0 and 1.
+// element returns the number of an element of a vector; booleans are 0 and 1.
 func (c *similarityCall) element(v bson.Value) (float64, error) {
 	f, ok := v.AsFloat()
 	switch {

@@ -19,7 +19,7 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// worst has for each operator what makes it hold most, asked of the document of worstDoc.
+// worst holds for each operator the expression that makes it hold most memory, evaluated on worstDoc.
 var worst = map[string]string{
 	"$abs":                  `{$abs: "$n"}`,
 	"$acos":                 `{$acos: "$n"}`,
@@ -189,7 +189,7 @@ var worst = map[string]string{
 	"$zip":                  `{$zip: {inputs: ["$a", "$a"]}}`,
 }
 
-// worstForms are those of expressions that are no operators.
+// worstForms are expressions without an operator.
 var worstForms = map[string]string{
 	"[array]":     `["$a", "$a"]`,
 	"{document}":  `{x: "$a", y: "$a"}`,
@@ -197,7 +197,7 @@ var worstForms = map[string]string{
 	"$path twice": `"$kv.d.x"`,
 }
 
-// worstDoc has long values of every kind that operators take apart or put together.
+// worstDoc returns a document with long values of every kind that operators take apart or combine.
 func worstDoc() bson.Raw {
 	const n = 100_000
 	b := bson.NewBuilder(nil)
@@ -249,9 +249,9 @@ func worstDoc() bson.Raw {
 	return b.Doc()
 }
 
-// TestMemoryOfOperators has every operator at its worst forty times, in siblings that live at
-// once: what the process holds stays within the memory of all commands and a constant. The
-// table, with -v, is what each took.
+// TestMemoryOfOperators evaluates every operator at its worst, forty times in siblings that are live at
+// the same time: the process's memory stays within the limit of all commands plus a constant. With -v,
+// it prints the memory of each operator.
 func TestMemoryOfOperators(t *testing.T) {
 	const work, constant, siblings = 32 << 20, 32 << 20, 40
 	for _, op := range expr.Operators {
@@ -303,7 +303,7 @@ func TestMemoryOfOperators(t *testing.T) {
 	}
 }
 
-// peakOf is by how much the heap was larger at most while f ran.
+// peakOf returns the maximal growth of the heap while f runs.
 func peakOf(f func()) int64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	runtime.GC()
