@@ -129,7 +129,7 @@ func orElse[T comparable](v, otherwise T) T {
 	return v
 }
 
-// stopDepth is how many sublevels level 0 may have before writes stall until a compaction ends.
+// stopDepth is the number of sublevels of level 0 at which writes stall until a compaction ends.
 const stopDepth = 24
 
 // pebble returns the options of Pebble. The caller unrefs the cache.
