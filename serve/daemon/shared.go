@@ -66,7 +66,8 @@ func (d *Daemon) shareBudgets(ctx context.Context, cat *catalog.Catalog, budgets
 	})
 }
 
-// askOthers makes the calls to peers, nil if the store can have none.
+// askOthers returns the part of this server that calls peers and answers their calls, nil if the
+// store can have no peers.
 func (d *Daemon) askOthers(ctx context.Context, cat *catalog.Catalog) *survey.Desk {
 	shared := storage.AsShared(d.store)
 	if shared == nil {
@@ -103,7 +104,9 @@ func (d *Daemon) newSessions() *session.Registry {
 	})
 }
 
-// shareWork makes this server an owner of background jobs among its peers.
+// shareWork divides background jobs among the servers over the store, if it can have peers: a lost
+// lease ends this server's ownership of jobs, and one server at a time removes the unfinished
+// collections of servers that have died.
 func (d *Daemon) shareWork(cat *catalog.Catalog, definer *ddl.Definer) {
 	if d.runner.Duties != nil {
 		cat.OnLapse(d.runner.Duties.Lapse)

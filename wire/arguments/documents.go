@@ -22,7 +22,7 @@ func (r *Reader) Docs(name string, most int) ([]bson.Raw, error) {
 	return r.DocArray(name, v, most)
 }
 
-// DocArray reads an argument that is an array of at most most documents.
+// DocArray reads an argument that is an array with no more than most documents.
 // Errors: TypeMismatch (14), InvalidLength (16).
 func (r *Reader) DocArray(name string, v bson.Value, most int) ([]bson.Raw, error) {
 	list, ok := v.Array()

@@ -84,9 +84,10 @@ func (b *budget) gone(c *Cursor) {
 	b.count(c, 0)
 }
 
-// victim returns the cursor to close when memory runs out: the least recently used idle
-// cursor of the connection that holds most. So a client that opens cursors and abandons
-// them loses its own cursors first. nil if no cursor is idle.
+// victim returns the cursor to close when memory runs out: of the connections with idle
+// cursors, it selects the one whose cursors hold most, and of that its least recently
+// used idle cursor. So a client that opens cursors and abandons them loses its own
+// cursors first. nil if no cursor is idle.
 func (b *budget) victim() *Cursor {
 	var most *share
 	for _, s := range b.shares {
@@ -100,9 +101,9 @@ func (b *budget) victim() *Cursor {
 	return most.idle.Front().Value.(*Cursor)
 }
 
-// evict closes idle cursors if they hold more than limit bytes, until they hold at most
-// seven eighths of it. The caller holds r.mu, and calls the returned functions after it
-// has released r.mu.
+// evict closes idle cursors if all cursors together hold more than limit bytes, until
+// they hold at most seven eighths of it. The caller holds r.mu, and calls the returned
+// functions after it has released r.mu.
 func (r *Registry) evict(limit int64) (rest []func()) {
 	if r.budget.bytes <= limit {
 		return nil

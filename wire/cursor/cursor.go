@@ -88,8 +88,8 @@ type Cursor struct {
 
 	// use is held by the user of the source: from Add or Checkout to Checkin, during Park, and
 	// during close. It guards closed, which is set once the source is closed. Lock order:
-	// Registry.mu may be taken under use only by Checkin; use is never waited for under
-	// Registry.mu.
+	// under use, only Add and Checkin take Registry.mu; under Registry.mu, use is never waited
+	// for.
 	use    sync.Mutex
 	closed bool
 

@@ -103,8 +103,7 @@ func TestLogicalPartitionLimit(t *testing.T) {
 	}
 }
 
-// A collection without a shard key is one partition, and the limit of a partition
-// applies.
+// A collection without a shard key is one logical partition, whose limit applies.
 func TestFixedCollectionLimit(t *testing.T) {
 	w, clock := clockWorld(t, nil)
 	c := w.dial()

@@ -268,7 +268,8 @@ func TestPastBeforeTheCollection(t *testing.T) {
 	}
 }
 
-// An index made later may lack entries of the documents of a past time.
+// An index made later may be unable to hold the documents of a past time, here parallel
+// arrays: as long as the index exists, reads at that time fail.
 func TestPastUnderANewIndex(t *testing.T) {
 	c := clocked(t)
 	c.ok(`{insert: "c", documents: [{_id: 1, a: [1], b: [1]}, {_id: 2, u: 1}, {_id: 3, u: 1}]}`)

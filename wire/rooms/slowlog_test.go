@@ -26,8 +26,8 @@ func slowLines(t *testing.T, log *bytes.Buffer, message string) (list []bson.Raw
 }
 
 // TestSlowQueryLog: a slow command is logged although nothing is profiled, and only once while
-// it runs. Its wait for the lock of fsync does not count as its time; a fast command is not
-// logged.
+// it runs. Its wait for the lock of fsync counts as duration, but not as work; a fast command
+// is not logged.
 func TestSlowQueryLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)

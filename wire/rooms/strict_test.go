@@ -64,8 +64,8 @@ func TestStrictSort(t *testing.T) {
 	}
 }
 
-// Single-document writes fix one value of each field of the shard key. The error for an array names its
-// field.
+// Single-document writes must fix one value of each field of the shard key. The error for a document with an
+// array at a field of the shard key names that field.
 // Source: Azure Cosmos DB, "partitioning-overview".
 func TestStrictSingleShardKey(t *testing.T) {
 	w := newWorld(t, nil)

@@ -41,8 +41,8 @@ func (r *Registry) Run(ctx context.Context) {
 // elapsed returns the time since the registry was made, by the monotonic clock.
 func (r *Registry) elapsed() time.Duration { return r.cfg.Now().Sub(r.began) }
 
-// past returns a wall clock time that is at least d ago, even if the wall clock was set since
-// the start.
+// past returns a wall clock time such that entries written before that time are at least d
+// old, even if the wall clock was set since the start.
 func (r *Registry) past(d time.Duration) time.Time {
 	wall, steady := r.cfg.Now().Round(0), r.began.Round(0).Add(r.elapsed())
 	if steady.Before(wall) {
