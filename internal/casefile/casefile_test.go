@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// show answers the cases of testdata/grammar.txt.
+// show prints the cases of testdata/grammar.txt.
 func show(t *testing.T, c *Case) string {
 	switch c.Verb {
 	case "show":
@@ -80,8 +80,8 @@ func TestHeaderAndAccessors(t *testing.T) {
 	}
 }
 
-// Rewriting keeps every line that is not output, and what it writes reads back as
-// the same cases with the new answers.
+// TestRewriteKeepsTheRest checks that rewriting keeps every line that is not output, and that the written
+// file reads back as the same cases with the new outputs.
 func TestRewriteKeepsTheRest(t *testing.T) {
 	text := "# head\n\nv\n# inner\na: 1\n----\nold\n\n\n# between\nw\n----\n----\nx\n\ny\n----\n----\n\nz\n----\n"
 	want := "# head\n\nv\n# inner\na: 1\n----\n----\nnew\n\nlines\n----\n----\n\n\n# between\nw\n----\nplain\n\nz\n----\nadded\n"
@@ -109,8 +109,8 @@ func TestRewriteKeepsTheRest(t *testing.T) {
 	}
 }
 
-// A wrong expectation must fail, and -rewrite must repair it: run a copy of this
-// very test binary on a file with a mistake.
+// TestRunFailsAndRewrites checks that a wrong expectation fails, and that -rewrite repairs it: it runs a copy
+// of this test binary on a file with a mistake.
 func TestRunFailsAndRewrites(t *testing.T) {
 	if args, ok := testenv.Arguments(t); ok {
 		Run(t, args[0], show)
@@ -170,8 +170,8 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// TestReleases: a case that names releases is run once at each, and a handler that does not
-// ask for them fails.
+// TestReleases checks that a case that names releases is run once at each, and that a handler that ignores
+// the release fails.
 func TestReleases(t *testing.T) {
 	f, err := Parse("f.txt", "v\n----\n\nw\nreleases: 7.0 8.3+\na: 1\n----\n")
 	if err != nil {

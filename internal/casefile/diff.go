@@ -5,8 +5,8 @@ import "strings"
 // diffLinesMax bounds the quadratic comparison; longer texts are shown whole.
 const diffLinesMax = 2000
 
-// Diff compares two texts by lines: "  " common, "- " only in want, "+ " only in
-// got. It returns "" if they are equal.
+// Diff compares two texts by lines: " " common, "- " only in the expected text, "+ " only in got. It returns
+// "" if they are equal.
 func Diff(want, got string) string {
 	if want == got {
 		return ""

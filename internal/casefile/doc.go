@@ -1,5 +1,5 @@
-// Package casefile reads and runs case files: plain text tables of inputs and
-// expected outputs that stand beside the code they test.
+// Package casefile reads and runs case files: plain text tables of inputs and expected outputs that stand
+// beside the code they test.
 //
 //	# What the file proves. Manual: reference/operator/query/mod
 //	match
@@ -10,20 +10,20 @@
 //	true
 //	false
 //
-// A case is a verb line, input lines, a line of four dashes and the expected
-// output up to the next blank line. An input line is one of
+// A case is a verb line, input lines, a line of four dashes and the expected output up to the next blank
+// line. An input line is one of
 //
 //	key: value      an argument; lines indented by two spaces continue the value
 //	{...} or [...]  a bare argument, whose key is ""
 //	word            a bare argument too (for example "more")
 //	# text          a comment
 //
-// The key "releases" says for which releases of MongoDB a case holds ("7.0 8.0", or
-// "8.0+" for 8.0 and later): it is run once at each. Without it a case is run at the
-// default, and what it shows holds for all of them or is not known to differ.
+// The key "releases" lists the releases of MongoDB for which a case holds ("7.0 8.0", or "8.0+" for 8.0 and
+// later): it is run once at each. Without the key a case is run at the default release, and its output is the
+// same for all releases or is not known to differ.
 //
-// Comments stand between cases or among the inputs, and survive a rewrite.
-// Output that itself contains blank lines is written between doubled dashes:
+// Comments stand between cases or among the inputs, and survive a rewrite. Output that itself contains blank
+// lines is written between doubled dashes:
 //
 //	show
 //	----
@@ -34,9 +34,8 @@
 //	----
 //	----
 //
-// `go test ./some/package -rewrite` replaces the expected outputs by what the
-// code answers now. Read the diff before you commit it: a rewritten case proves
-// nothing until somebody has checked it.
+// `go test ./some/package -rewrite` replaces the expected outputs by the actual ones. Read the diff before
+// you commit it: a rewritten case proves nothing until a reviewer has checked it.
 //
-// Values are handed over as text. Callers parse them, as a rule with bson/ejson.
+// Values are passed as text. Callers parse them, as a rule with bson/ejson.
 package casefile

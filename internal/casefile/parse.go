@@ -19,8 +19,8 @@ type Arg struct {
 	Line  int    // 1-based line in the file
 }
 
-// Case is one verb with its inputs. A handler answers it, and Run compares the
-// answer with the expected output.
+// Case is one verb with its inputs. A handler returns its output, and Run compares that with the expected
+// output.
 type Case struct {
 	Verb string
 	Args []Arg
@@ -31,9 +31,9 @@ type Case struct {
 	outStart int    // index into File.lines of the first line after the separator
 	outEnd   int    // index of the first line after the output (and its doubled dashes)
 
-	releases []release.Release // those that the case names; nil = none
-	release  release.Release   // that at which it is run now
-	asked    bool              // a handler has asked for it
+	releases []release.Release // releases for which the case holds; nil = none named
+	release  release.Release   // the release of this run
+	asked    bool              // a handler has called Release
 }
 
 // Get returns the value of the first argument named key.
@@ -57,12 +57,11 @@ func (c *Case) All(key string) []string {
 	return out
 }
 
-// Want returns the expected output. Handlers need it only where several answers
-// are right, for example if the order of a result is not defined: they return
-// Want when their answer is equivalent to it.
+// Want returns the expected output. Handlers need it only if several outputs are right, for example if the
+// order of a result is not defined: they return the expected output if theirs is equivalent to it.
 func (c *Case) Want() string { return c.want }
 
-// Position prints where the case begins, as file:line.
+// Position returns the position of the case, as file:line.
 func (c *Case) Position() string { return fmt.Sprintf("%s:%d", c.File, c.Line) }
 
 // File is one parsed case file.
@@ -109,7 +108,7 @@ func (p *parser) line() string { return p.file.lines[p.next] }
 // more reports whether lines are left.
 func (p *parser) more() bool { return p.next < len(p.file.lines) }
 
-// errorf makes an error at the 1-based line.
+// errorf returns an error at the 1-based line.
 func (p *parser) errorf(line int, format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %s", p.file.Path, line, fmt.Sprintf(format, args...))
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/cantledb/cantle/collection/release"
 )
 
-// releasesKey is the argument that names the releases a case holds for.
+// releasesKey is the argument that lists the releases for which a case holds.
 const releasesKey = "releases"
 
-// Release is the release of MongoDB at which the case is run now: release.Default, unless it
-// names others. A handler has to ask.
+// Release returns the release of MongoDB at which the case is run: release.Default, unless the case names
+// others. A handler of a case that names releases must call it.
 func (c *Case) Release() release.Release {
 	c.asked = true
 	return c.release
@@ -32,8 +32,8 @@ func (c *Case) Runs() []*Case {
 	return out
 }
 
-// Name is what the case is called as a test: the name of its file with the line, and with
-// the release if it names some.
+// Name returns the name of the case as a test: its file with the line, and with the release if the case names
+// releases.
 func (c *Case) Name(file string) string {
 	name := fmt.Sprintf("%s:%d", file, c.Line)
 	if c.releases != nil {
@@ -42,12 +42,11 @@ func (c *Case) Name(file string) string {
 	return name
 }
 
-// ignored reports a case that names releases, and was run by a handler that did not ask for
-// them.
+// ignored reports whether the case names releases and its handler has not called Release.
 func (c *Case) ignored() bool { return c.releases != nil && !c.asked }
 
-// parseReleases reads names of releases, separated by blanks; "8.0+" is 8.0 and all after it.
-// Errors: a name that is none.
+// parseReleases parses releases, separated by blanks; "8.0+" is 8.0 and all later ones. Errors: an unknown
+// release.
 func parseReleases(text string) (out []release.Release, err error) {
 	for _, name := range strings.Fields(text) {
 		name, later := strings.CutSuffix(name, "+")

@@ -12,8 +12,7 @@ import (
 // rewrite is the -rewrite flag of every test binary that imports this package.
 var rewrite = flag.Bool("rewrite", false, "replace the expected outputs of case files by the actual ones")
 
-// Rewriting reports whether -rewrite was given, for runners of other file
-// formats that follow the same habit.
+// Rewriting reports whether -rewrite was given, for runners of other file formats that support it too.
 func Rewriting() bool { return *rewrite }
 
 // Run runs every case of every .txt file under dir, each as a subtest named
@@ -41,7 +40,7 @@ func Run(t *testing.T, dir string, handle func(t *testing.T, c *Case) string) {
 	}
 }
 
-// RunFile runs the cases of one file; name begins the names of the subtests.
+// RunFile runs the cases of one file; the names of the subtests begin with name.
 func RunFile(t *testing.T, name, path string, handle func(t *testing.T, c *Case) string) {
 	t.Helper()
 	f, err := Open(path)
@@ -78,7 +77,7 @@ func RunFile(t *testing.T, name, path string, handle func(t *testing.T, c *Case)
 	}
 }
 
-// report describes a case whose answer differs from what its file expects.
+// report describes a case whose output differs from the expected one.
 func report(f *File, c *Case, got string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n", c.Position(), c.Verb)
@@ -110,8 +109,8 @@ func (f *File) rewritten(answers []*string) string {
 	return strings.Join(out, "\n") + "\n"
 }
 
-// outputLines formats an answer as it stands in a file: doubled dashes if a blank
-// line or a leading separator would end or confuse it otherwise.
+// outputLines formats an output for a file: with doubled dashes if it contains a blank line or begins with a
+// separator.
 func outputLines(answer string) []string {
 	if answer == "" {
 		return nil

@@ -20,15 +20,16 @@ func Again(tb testing.TB, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Arguments returns those of Again in the process that it started for this test. Anywhere else ok is false.
+// Arguments returns the arguments of Again in the process that it started for this test. Anywhere else ok is
+// false.
 func Arguments(tb testing.TB) (args []string, ok bool) {
 	name, _, _ := strings.Cut(tb.Name(), "/")
 	of, args, ok := Process()
 	return args, ok && of == name
 }
 
-// Process returns the name of the test for which Again started this process, for a TestMain that is to do
-// something else than its tests.
+// Process returns the name of the test for which Again started this process, for a TestMain that does
+// something else than running tests.
 func Process() (test string, args []string, ok bool) {
 	text, ok := os.LookupEnv(child)
 	all := strings.Split(text, separator)

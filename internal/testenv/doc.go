@@ -1,3 +1,3 @@
-// Package testenv has the environment variables of the tests, each with a row in Variables, and is the
-// only one that reads them. It has no library of others, so that any package can import it in its tests.
+// Package testenv reads the environment variables of the tests; each has a row in Variables. No other package
+// reads them. It depends on the standard library only, so that any package can import it in its tests.
 package testenv

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A test that is run again has the arguments there, and only there.
+// TestAgain checks that a test that is run again has the arguments there, and only there.
 func TestAgain(t *testing.T) {
 	if args, ok := Arguments(t); ok {
 		fmt.Printf("given %q\n", args)
@@ -19,7 +19,7 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// The table is in order, and each row is whole.
+// TestVariables checks that the table is sorted, and that no field of a row is empty.
 func TestVariables(t *testing.T) {
 	if !slices.IsSortedFunc(Variables, func(a, b Variable) int { return strings.Compare(a.Name, b.Name) }) {
 		t.Error("the table is not in order")

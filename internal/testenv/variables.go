@@ -23,12 +23,12 @@ const (
 // Variable is an environment variable that tests read.
 type Variable struct {
 	Name    string
-	Values  string // what it may be, with its unit
-	Default string // what holds if it is not set
+	Values  string // possible values, with their unit
+	Default string // the behaviour if it is not set
 	Purpose string
 }
 
-// Variables are all of them, by name. scripts/gendocs prints them into CONTRIBUTING.md.
+// Variables are all variables, sorted by name. scripts/gendocs prints them into CONTRIBUTING.md.
 var Variables = []Variable{
 	{binary, "a path", "the server is built, once per test binary", "the server that suites start"},
 	{child, "arguments", "none", "a test sets it where it runs itself again as a process of its own"},
@@ -41,7 +41,7 @@ var Variables = []Variable{
 	{uri, "a connection string", "the suite starts servers", "a server that is there already; tests that kill servers or set their flags are skipped"},
 }
 
-// Lengths of a run, from the shortest: LONG's values.
+// Lengths of a run, from the shortest: the values of CANTLE_LONG.
 const (
 	Run     = ""
 	Long    = "1"
@@ -49,19 +49,19 @@ const (
 	Release = "release"
 )
 
-// Length is how much is done in this run.
+// Length returns the length of this run.
 func Length() string { return os.Getenv(length) }
 
-// IsLong reports whether this run has time for what takes minutes.
+// IsLong reports whether this run includes tests that take minutes.
 func IsLong() bool { return Length() != Run }
 
-// IsNightly reports whether this run has the time of a night, or more.
+// IsNightly reports whether this run has the length of a night, or more.
 func IsNightly() bool { return Length() == Nightly || Length() == Release }
 
-// SetLength is a length as an entry of an environment.
+// SetLength returns a length as an entry of an environment.
 func SetLength(to string) string { return length + "=" + to }
 
-// Seed is the seed that is named for this run, if one is.
+// Seed returns the seed of CANTLE_SEED, if it is set.
 func Seed(tb testing.TB) (n uint64, ok bool) {
 	tb.Helper()
 	text := os.Getenv(seed)
@@ -75,16 +75,16 @@ func Seed(tb testing.TB) (n uint64, ok bool) {
 	return n, true
 }
 
-// Part is which part of its amount this run does, "" for all of it.
+// Part returns the part of its amount that this run does, "" for all of it.
 func Part() string { return os.Getenv(part) }
 
-// SetPart is a part as an entry of an environment.
+// SetPart returns a part as an entry of an environment.
 func SetPart(to string) string { return part + "=" + to }
 
-// Storage is the engine of the servers of this run, "" for that of each test.
+// Storage returns the storage of the servers of this run, "" for that of each test.
 func Storage() string { return os.Getenv(storage) }
 
-// URI is the address of the server to test, "" where suites start their own.
+// URI returns the address of the server to test, "" if suites start their own.
 func URI() string { return os.Getenv(uri) }
 
 // SkipWithURI skips a test that needs a server of its own: to kill it, or with flags.
@@ -95,13 +95,13 @@ func SkipWithURI(tb testing.TB) {
 	}
 }
 
-// Binary is the path of the server to start, "" where it is to be built.
+// Binary returns the path of the server to start, "" if it has to be built.
 func Binary() string { return os.Getenv(binary) }
 
-// Chromium is the path of the browser, "" where it is to be looked for.
+// Chromium returns the path of the browser, "" if it has to be searched.
 func Chromium() string { return os.Getenv(chromium) }
 
-// Mongosh is the path of the shell, "" where it is to be looked for. With needed=false, tests that lack it
+// Mongosh returns the path of the shell, "" if it has to be searched. With needed=false, tests that lack it
 // are skipped.
 func Mongosh() (path string, needed bool) {
 	path = strings.TrimSpace(os.Getenv(mongosh))

@@ -25,8 +25,8 @@ const runMinutesMax = 5
 
 const matrixPath = "matrix.txt"
 
-// programsAtOnce is how many programs, or variants of them, are installed or run at a
-// time: they wait for most of theirs, for registries, streams and time limits.
+// programsAtOnce is the number of programs, or variants of them, that are installed or run at a time. Most of
+// their time they wait for registries, streams and time limits.
 const programsAtOnce = "6"
 
 func TestMain(m *testing.M) {
@@ -53,7 +53,7 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// judge compares what all programs found with the matrix of before, or writes it.
+// judge compares the results of all programs with the stored matrix, or writes it.
 func (f *findings) judge(t *testing.T, before matrix) {
 	fmt.Print(f.matrix.show())
 	after := maps.Clone(before)
@@ -96,7 +96,7 @@ func (p *program) test(t *testing.T, found *findings) {
 	}
 }
 
-// findings is a matrix that is filled by several runs at once.
+// findings is a matrix that several concurrent runs fill.
 type findings struct {
 	mu     sync.Mutex
 	matrix matrix
@@ -108,7 +108,7 @@ func (f *findings) set(row, area, variant, result string) {
 	f.matrix[[3]string{row, area, variant}] = result
 }
 
-// against runs the program once and makes a subtest of every area.
+// against runs the program once and creates a subtest for every area.
 func (p *program) against(t *testing.T, variant, root, dir string, found *findings) {
 	t.Parallel()
 	uri, one, personality, authority := "", "", variant, ""
@@ -124,7 +124,7 @@ func (p *program) against(t *testing.T, variant, root, dir string, found *findin
 		}
 	default:
 		s := harness.Start(t, harness.Options{Args: []string{"--enable-test-commands", "--cosmos-listen", "127.0.0.1:0",
-			"--cosmos-lenient", "--cosmos-capabilities", "EnableMongoRetryableWrites,EnableMongo16MBDocumentSupport"}}) // what drivers do, beyond what accounts have
+			"--cosmos-lenient", "--cosmos-capabilities", "EnableMongoRetryableWrites,EnableMongo16MBDocumentSupport"}}) // drivers use more features than accounts have
 		uri = s.URI
 		if variant == "cosmos" {
 			uri = s.CosmosURI

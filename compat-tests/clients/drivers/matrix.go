@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// variants are the ways in which the server is run: the two personalities, and the
-// first of them with authentication and TLS, and as three servers over one store, by all their
-// addresses and behind a load balancer.
+// variants are the ways in which the server is run: the two personalities, the first of them with
+// authentication and TLS, and three servers over one store, with all their addresses and behind a load
+// balancer.
 var variants = []string{"mongodb", "cosmos", "secure", several, balanced}
 
 // The variants with more than one server.
@@ -17,15 +17,15 @@ const (
 	balanced = "balanced"
 )
 
-// matrix holds what was found: row, area and variant to "ok", "skip" or "FAIL". A
-// row that was not run is missing.
+// matrix holds the results: row, area and variant to "ok", "skip" or "FAIL". A row that was not run is
+// missing.
 type matrix map[[3]string]string
 
-// matrixHead explains the file to its readers.
+// matrixHead is the comment at the beginning of the file.
 const matrixHead = "# What each client was seen doing: row, area, then one result per way of running the server.\n" +
 	"# Written by go test ./compat-tests/clients/drivers -rewrite; scripts/gendocs prints it into README.md.\n"
 
-// readMatrix reads a file as print writes it. A file that does not exist is empty.
+// readMatrix parses a file that print has written. A missing file counts as an empty one.
 func readMatrix(path string) (matrix, error) {
 	text, err := os.ReadFile(path)
 	if err != nil && !os.IsNotExist(err) {

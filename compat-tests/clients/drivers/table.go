@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// areas in the order of the matrix; doc.go says what each is.
+// areas are the areas in the order of the matrix; doc.go describes each.
 var areas = []string{
 	"connect", "crud", "bulk", "bulkwrite", "cursors", "indexes", "aggregation", "gridfs", "sessions", "transactions", "retryable",
 	"changestreams", "throttling", "errors", "compression", "pool", hosts,
@@ -18,26 +18,26 @@ const hosts = "hosts"
 // mapped are the areas in which an object mapper adds something to its driver.
 var mapped = []string{"connect", "crud", "bulk", "cursors", "indexes", "aggregation", "transactions", "changestreams"}
 
-// allBut are the areas without those that a client does not have.
+// allBut returns the areas without those that a client does not have.
 func allBut(missing ...string) []string {
 	return slices.DeleteFunc(slices.Clone(areas), func(area string) bool { return slices.Contains(missing, area) })
 }
 
-// program is one folder with what installs and runs it.
+// program is one folder, with the commands that install and run it.
 type program struct {
 	folder  string
 	needs   []string // executables without which it is skipped
 	hint    string   // how to get them
-	library string   // what pkg-config must know, for C
+	library string   // a library that pkg-config must find, for C
 	fetch   []string // shell commands that fetch dependencies, run once in the copied folder
 	build   []string // shell commands, run after those
 	run     string   // shell command, run in the copied folder
 	rows    []row
-	always  bool // its toolchain is a prerequisite of the tests: missing, it fails
+	always  bool // the tests require its toolchain: without it, the test fails
 	long    bool // installing takes more than a minute: only with CANTLE_LONG
 }
 
-// installation is what the harness needs to know of it.
+// installation returns the program as the harness installs it.
 func (p *program) installation() *harness.Program {
 	return &harness.Program{Folder: p.folder, Needs: p.needs, Library: p.library, Fetch: p.fetch, Build: p.build}
 }
@@ -73,7 +73,7 @@ var programs = []program{
 		folder: "c", needs: []string{"cc", "pkg-config"}, hint: "; Debian: apt install gcc pkg-config libmongoc-dev",
 		build: []string{"cc -O1 -Wall -Werror -o client client.c $(pkg-config --cflags --libs libmongoc-1.0) -lpthread"},
 		run:   "./client", library: "libmongoc-1.0",
-		rows: []row{{"c", "C driver", allBut("bulkwrite")}}, // there since libmongoc 1.29, newer than Debian's
+		rows: []row{{"c", "C driver", allBut("bulkwrite")}}, // supported since libmongoc 1.29, newer than Debian's
 	},
 	{
 		folder: "java", needs: []string{"javac", "mvn"}, hint: "; Debian: apt install openjdk-17-jdk maven",

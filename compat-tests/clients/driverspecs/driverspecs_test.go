@@ -18,11 +18,11 @@ const scoreboardHead = `# The Go driver's tests for servers: what passed, what f
 # runner skipped (other topologies and versions, operations the driver lacks). See doc.go.
 `
 
-// suitesAtOnce is how many suites run at a time: they wait for most of theirs.
+// suitesAtOnce is the number of suites that run at a time. Most of their time they wait.
 const suitesAtOnce = "6"
 
-// triesMax is how often a test that failed is tried once more: some give an
-// operation 50 ms of the client's clock, connecting and all.
+// triesMax is the number of repetitions of a failed test: some allow an operation 50 ms by the client's
+// clock, connecting included.
 const triesMax = 3
 
 func TestMain(m *testing.M) {

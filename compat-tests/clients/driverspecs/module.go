@@ -19,8 +19,7 @@ const (
 	driverSum     = "h1:kdAgQvu8TROXZpSkJQd5wzfaNCCrMbpZyKFtQ6qkPCE="
 )
 
-// fetch makes sure that the driver's module is in the module cache and returns
-// its folder there.
+// fetch downloads the driver's module into the module cache if it is missing, and returns its folder there.
 func fetch(t *testing.T) string {
 	t.Helper()
 	cmd := exec.Command("go", "mod", "download", "-json", driverModule+"@"+driverVersion)
@@ -42,7 +41,7 @@ func fetch(t *testing.T) string {
 	return got.Dir
 }
 
-// compile builds the tests of a package of the driver and returns the program.
+// compile builds the tests of a package of the driver and returns the path of the program.
 func compile(t *testing.T, dir, pkg string) string {
 	t.Helper()
 	root, err := harness.Root()

@@ -31,7 +31,7 @@ const (
 	integration = "mongo/integration"
 )
 
-// suites lists what runs, in the order of the table.
+// suites are the suites that run, in the order of the table.
 var suites = slices.Concat(
 	folders(unified, "TestUnifiedSpec",
 		"change-streams", "client-side-operations-timeout", "collection-management", "command-monitoring",
@@ -64,7 +64,7 @@ func tests(names ...string) (out []suite) {
 	return out
 }
 
-// path is the name of the suite among the tests of its package.
+// path returns the name of the suite among the tests of its package.
 func (s suite) path() string {
 	if s.sub == "" {
 		return s.test
@@ -72,7 +72,7 @@ func (s suite) path() string {
 	return s.test + "/" + s.sub
 }
 
-// suiteOf is the name of the suite that a test belongs to, "" for none.
+// suiteOf returns the name of the suite that a test belongs to, "" for none.
 func suiteOf(test string) string {
 	for _, s := range suites {
 		if test == s.path() || strings.HasPrefix(test, s.path()+"/") {
@@ -82,8 +82,7 @@ func suiteOf(test string) string {
 	return ""
 }
 
-// pattern selects the suite among the tests of its package; only, if given, one
-// of its tests by full name.
+// pattern returns the pattern of -test.run for the suite, or for one of its tests if only has its full name.
 func (s suite) pattern(only string) string {
 	name := s.path()
 	if only != "" {
@@ -99,8 +98,8 @@ func (s suite) pattern(only string) string {
 // suiteLimit ends a suite that hangs.
 const suiteLimit = 6 * time.Minute
 
-// run runs the suite against the server that env tells of, all but what the topology leaves out or
-// only one test of it, and returns the results of its leaves by name.
+// run runs the suite against the server of env, without the tests that the topology leaves out, or only one
+// test of it, and returns the results of its leaves by name.
 func (s suite) run(ctx context.Context, top *topology, dir, program string, env []string, only string) (map[string]scoreboard.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, suiteLimit)
 	defer cancel()
@@ -116,7 +115,7 @@ func (s suite) run(ctx context.Context, top *topology, dir, program string, env 
 		return nil, err
 	}
 	got, trouble := parse(out)
-	_ = cmd.Wait() // that tests failed stands in the output
+	_ = cmd.Wait() // failed tests are in the output
 	switch {
 	case trouble != "" && len(got) == 0 && strings.Contains(trouble, setupFailed):
 		return got, fmt.Errorf("%s: %w: %s", s.name, errNotBegun, trouble)
@@ -130,19 +129,17 @@ func (s suite) run(ctx context.Context, top *topology, dir, program string, env 
 	return got, nil
 }
 
-// errNotBegun says that a program of the driver ended before its first test. It gives
-// the server 2 s to answer a ping and then takes for granted that another connection,
-// which it has not waited for, knows what the server is: beside many others that is
-// not always so, and says nothing of the server.
+// errNotBegun reports that a program of the driver ended before its first test. It gives the server 2 s to
+// answer a ping, and then assumes that another connection, for which it has not waited, has finished its
+// handshake. On a busy machine that is not always so, and it is no failure of the server.
 var errNotBegun = errors.New("the program gave up before its first test")
 
-// setupFailed stands in the stack of a program that could not prepare itself.
+// setupFailed is in the stack of a program whose preparations failed.
 const setupFailed = ".TestMain("
 
 var outcomeLine = regexp.MustCompile(`^\s*--- (PASS|FAIL|SKIP): (.*) \([0-9.]+s\)$`)
 
-// parse reads the output of a test program. trouble is the end of it when the
-// program did not get through.
+// parse reads the output of a test program. trouble is the end of the output if the program did not complete.
 func parse(out io.Reader) (leaves map[string]scoreboard.Result, trouble string) {
 	leaves = map[string]scoreboard.Result{}
 	said := map[string][]string{}
@@ -174,8 +171,8 @@ func parse(out io.Reader) (leaves map[string]scoreboard.Result, trouble string) 
 		}
 		said[current] = append(said[current], line)
 	}
-	// The name of a folder or a file may hold slashes, so that some parents were
-	// never run by themselves: what has a result and something below is a parent.
+	// The name of a folder or a file may contain slashes, so some parents are not tests themselves: a test
+	// with a result and other tests below it is a parent.
 	for name := range leaves {
 		for up := name; ; {
 			i := strings.LastIndexByte(up, '/')
@@ -187,7 +184,7 @@ func parse(out io.Reader) (leaves map[string]scoreboard.Result, trouble string) 
 		}
 	}
 	for name := range parents {
-		// A parent that fails although nothing below it did stands for itself.
+		// A parent that fails although no test below it fails counts as a leaf.
 		if r, ok := leaves[name]; ok && (r.Outcome != scoreboard.Failed || failsBelow(leaves, name)) {
 			delete(leaves, name)
 		}
@@ -198,7 +195,7 @@ func parse(out io.Reader) (leaves map[string]scoreboard.Result, trouble string) 
 	return leaves, strings.Join(broken[:min(len(broken), 30)], "\n")
 }
 
-// failsBelow reports that a test under the named one failed.
+// failsBelow reports whether a test under the named one failed.
 func failsBelow(all map[string]scoreboard.Result, name string) bool {
 	for other, r := range all {
 		if r.Outcome == scoreboard.Failed && strings.HasPrefix(other, name+"/") {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestSkip: what is left out is named in the form of go test -skip.
+// TestSkip checks that tests that are left out are named in the form of go test -skip.
 func TestSkip(t *testing.T) {
 	top := topology{leftOut: map[string]string{"TestA/x.json/a_b": "why"}}
 	if got, want := top.skip(), `^TestA$/^x\.json$/^a_b$`; got != want {
@@ -25,8 +25,8 @@ func TestSkip(t *testing.T) {
 	}
 }
 
-// TestNotBegun: a program that gives up in its preparations is told from one that
-// breaks in a test.
+// TestNotBegun checks that a program that fails in its preparations is distinguished from one that fails in a
+// test.
 func TestNotBegun(t *testing.T) {
 	const stack = "panic: no\n\ngoroutine 1 [running]:\ndriver/unified.TestMain(0x12ac4c534140)\n"
 	for name, tc := range map[string]struct {
@@ -51,7 +51,7 @@ func TestNotBegun(t *testing.T) {
 	}
 }
 
-// TestParse: what is read from the output of a test program.
+// TestParse checks the results that are read from the output of a test program.
 func TestParse(t *testing.T) {
 	for name, tc := range map[string]struct{ out, want, trouble string }{
 		"leaves": {"=== RUN   TestA\n=== RUN   TestA/dir/sub\n=== RUN   TestA/dir/sub/x\n    a_test.go:1: why\n" +

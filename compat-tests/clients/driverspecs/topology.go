@@ -11,24 +11,24 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// A topology is what the server is shown as. Each has a scoreboard of its own.
+// topology is a deployment as which the server appears. Each has a scoreboard of its own.
 type topology struct {
 	name  string
 	board string
 	args  []string
 	uri   func(t *testing.T, s *harness.Server) string
 	only  []string // suites; nil: all
-	env   []string // of the driver's programs
+	env   []string // environment of the driver's programs
 
-	// Of a topology with a load balancer: how many servers share the store, and the connection string
-	// for tests that want all of them.
+	// For a topology with a load balancer: the number of servers that share the store, and the connection
+	// string for tests that need all of them.
 	servers int
 	all     func(t *testing.T, s *harness.Server) string
 	// leftOut are tests that are not run, each with the reason.
 	leftOut map[string]string
 }
 
-// topologies lists them. Two addresses look like two mongos.
+// topologies are all topologies. A server with two addresses looks like two mongos.
 var topologies = []topology{
 	{
 		name: "mongos", board: "scoreboard.txt",
@@ -54,15 +54,16 @@ var topologies = []topology{
 		},
 	},
 	{
-		// What has tests for drivers that know of a load balancer, and what tests what they pin. Most have
-		// one server behind it, as each has fail points of its own, which the driver sets by any connection.
+		// Runs the tests for drivers that support load balancers, and for connections that they pin. Most
+		// have one server behind the balancer, because fail points, which the driver sets through any
+		// connection, belong to a single server.
 		name: "load balancer", board: "scoreboard_load_balancer.txt", servers: 2,
 		uri:  func(t *testing.T, s *harness.Server) string { return harness.Balance(t, s.Addr).URI() },
 		all:  func(t *testing.T, s *harness.Server) string { return harness.Balance(t, s.Addr, s.Others[0]).URI() },
 		only: []string{"change-streams", "load-balancers", "sessions"},
 	},
 	{
-		// What has tests that ask for a login.
+		// Runs the tests that require a login.
 		name: "users", board: "scoreboard_users.txt",
 		args: []string{"--replica-set", "rs0", "--auth"},
 		uri:  withRoot,
@@ -77,7 +78,7 @@ var topologies = []topology{
 	},
 }
 
-// withRoot makes the first user and returns the connection string with it.
+// withRoot creates the first user and returns the connection string with its credentials.
 func withRoot(t *testing.T, s *harness.Server) string {
 	t.Helper()
 	command, err := bson.Marshal(bson.D{{Key: "createUser", Value: "root"}, {Key: "pwd", Value: "secret"}, {Key: "roles", Value: bson.A{"root"}}})
@@ -90,7 +91,7 @@ func withRoot(t *testing.T, s *harness.Server) string {
 	return strings.Replace(s.URI, "mongodb://", "mongodb://root:secret@", 1) + "&authSource=admin"
 }
 
-// has reports a suite that runs in the topology.
+// has reports whether a suite runs in the topology.
 func (t *topology) has(s suite) bool { return t.only == nil || slices.Contains(t.only, s.name) }
 
 // Reasons to leave a test out.
@@ -103,7 +104,7 @@ const (
 	waitsForTimeouts = "TestClient/operations_don't_retry_after_a_context_timeout"
 )
 
-// skip is the pattern of the tests that are left out.
+// skip returns the pattern of the tests that are left out.
 func (t *topology) skip() string {
 	var all []string
 	for name := range t.leftOut {
@@ -116,7 +117,7 @@ func (t *topology) skip() string {
 	return strings.Join(all, "|")
 }
 
-// hostOf is the host:port of a connection string.
+// hostOf returns the host:port of a connection string.
 func hostOf(uri string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(uri, "mongodb://"), "/")
 }

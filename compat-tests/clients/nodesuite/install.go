@@ -10,17 +10,17 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// The driver's repository, and the commit whose tests run: what git fetches by its name is
-// checked against it.
+// The driver's repository, and the commit whose tests run. git fetches the commit by its hash, and so
+// verifies it.
 const (
 	repository = "https://github.com/mongodb/node-mongodb-native.git"
-	commit     = "bb35ded18aa1031d8e4be88cad4fc1cc1225b00e" // 7.5.0 and what came after
+	commit     = "bb35ded18aa1031d8e4be88cad4fc1cc1225b00e" // some commits after 7.5.0
 )
 
-// nodeCheck says with its exit status whether Node is new enough for the driver.
+// nodeCheck is a program whose exit status is 0 if Node is new enough for the driver.
 const nodeCheck = "const [a, b] = process.versions.node.split('.').map(Number); process.exit(a > 20 || a === 20 && b >= 19 ? 0 : 1)"
 
-// missing says what the machine lacks, "" for nothing.
+// missing returns a message about a missing prerequisite, "" if there is none.
 func missing() string {
 	for _, program := range []string{"git", "npm", "node"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -33,8 +33,7 @@ func missing() string {
 	return ""
 }
 
-// install makes the driver and its tests ready and returns their folder.
-// Errors: as harness.Install.
+// install installs the driver and its tests and returns their folder. Errors: as harness.Install.
 func install(ctx context.Context) (dir string, err error) {
 	root, err := harness.Root()
 	if err != nil {

@@ -23,7 +23,7 @@ func TestNodeSuite(t *testing.T) {
 	scoreboard.Suite{Head: scoreboardHead, Runs: runs, Missing: missing, Install: install, Start: start}.Judge(t)
 }
 
-// start starts a server and returns what asks it.
+// start starts a server and returns a function that runs tests against it.
 func start(t *testing.T, r scoreboard.Run, dir string) scoreboard.Ask {
 	args := []string{"--enable-test-commands", "--listen", "127.0.0.1:0,127.0.0.1:0"}
 	if r.On == scoreboard.ReplicaSet {

@@ -15,7 +15,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/clients/scoreboard"
 )
 
-// runs lists what runs; rows of the table are in this order.
+// runs are all runs; rows of the table are in this order.
 var runs = []scoreboard.Run{
 	{Name: "crud", On: scoreboard.Mongos, Parts: "crud"},
 	{Name: "commands", On: scoreboard.Mongos, Parts: "auth collation collection-management command-logging-and-monitoring gridfs index-management read-write-concern " +
@@ -34,7 +34,7 @@ var runs = []scoreboard.Run{
 	{Name: "set retries", On: scoreboard.ReplicaSet, Parts: "retryable-reads retryable-writes"},
 }
 
-// without lists the tests that are left out, all whose title begins so, with the reason.
+// without has the tests that are left out, by the beginnings of their titles, with the reasons.
 var without = map[string]string{
 	"CRUD Prose Spec Tests 13.":                     encryption,
 	"CSOT spec prose tests 2. maxTimeMS is not set": encryption,
@@ -53,15 +53,15 @@ const encryption = "needs mongocryptd or the native module for encryption"
 // minutesMax bounds one run.
 const minutesMax = 15
 
-// asker asks one server the tests of a run.
+// asker runs the tests of a run against one server.
 type asker struct {
 	scoreboard.Run
 	dir, uri string
-	titles   map[string]string // titles are mocha's, by the names of tests
+	titles   map[string]string // mocha's titles, by the names of tests
 }
 
-// ask runs the tests, or only the one with the given name. It returns results by the name of
-// the test: row::file::title.
+// Runs the tests, or only the one with the given name. It returns results by the name of the test:
+// row::file::title.
 func (a *asker) ask(ctx context.Context, only string) (map[string]scoreboard.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, minutesMax*time.Minute)
 	defer cancel()
@@ -80,13 +80,13 @@ func (a *asker) ask(ctx context.Context, only string) (map[string]scoreboard.Res
 	}
 	cmd := exec.CommandContext(ctx, "node_modules/.bin/mocha", args...)
 	cmd.Dir = a.dir
-	// Nothing of our environment but what programs need: the driver tells the server of
-	// clouds and containers it finds there, and the tests have settings of their own.
+	// Only the environment variables that programs need: the driver sends the server information about clouds
+	// and containers that it finds there, and the tests have settings of their own.
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + temp, "AUTH=noauth", "MONGODB_URI=" + a.uri}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second
-	out, ended := cmd.CombinedOutput() // with how many tests failed
+	out, ended := cmd.CombinedOutput() // the exit status is the number of failed tests
 	text, err := os.ReadFile(report)
 	if err != nil {
 		return nil, fmt.Errorf("mocha: %w\n%s", ended, tail(string(out)))
@@ -94,7 +94,7 @@ func (a *asker) ask(ctx context.Context, only string) (map[string]scoreboard.Res
 	return a.parse(text)
 }
 
-// tail is the end of what a program printed.
+// tail returns the end of the output of a program.
 func tail(s string) string { return s[max(0, len(s)-4000):] }
 
 // entry is a test in mocha's report.
@@ -103,7 +103,7 @@ type entry struct {
 	Err             struct{ Message, Stack string }
 }
 
-// parse reads mocha's report. Of several tests of one name a failure counts.
+// parse reads mocha's report. If several tests have the same name, a failure of one counts.
 func (a *asker) parse(text []byte) (map[string]scoreboard.Result, error) {
 	var report struct{ Passes, Pending, Failures []entry }
 	if err := json.Unmarshal(text, &report); err != nil {
@@ -133,7 +133,7 @@ func (a *asker) parse(text []byte) (map[string]scoreboard.Result, error) {
 	return results, nil
 }
 
-// leftOut reports a test that is not for servers.
+// leftOut reports whether a test is left out.
 func leftOut(title string) bool {
 	for begin := range without {
 		if strings.HasPrefix(title, begin) {
@@ -143,7 +143,7 @@ func leftOut(title string) bool {
 	return false
 }
 
-// name is a test's name, without blanks.
+// name returns a test's name, without blanks.
 func (a *asker) name(e entry) string {
 	_, path, _ := strings.Cut(e.File, "/test/integration/")
 	folder, file, _ := strings.Cut(path, "/")

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/clients/scoreboard"
 )
 
-// TestParse: what is read from mocha's report.
+// TestParse checks the results that are read from mocha's report.
 func TestParse(t *testing.T) {
 	entry := func(file, title string) string {
 		return `{"fullTitle": "` + title + `", "file": "/x/driver/test/integration/` + file + `", "err": {"message": "why", "stack": "where"}}`

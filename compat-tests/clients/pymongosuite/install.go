@@ -16,11 +16,11 @@ const (
 	driverSum     = "f773b0aec28687587cdeda490463a82debc4566a4a3620dcc8dada9d2c0a1acd"
 )
 
-// pythonCheck says with its exit status whether a Python is new enough for the
-// driver, and has venv and pip.
+// pythonCheck is a program whose exit status is 0 if Python is new enough for the driver, and has venv and
+// pip.
 const pythonCheck = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))"
 
-// missing says what the machine lacks, "" for nothing.
+// missing returns a message about a missing prerequisite, "" if there is none.
 func missing() string {
 	if _, err := exec.LookPath("python3"); err != nil {
 		return "python3 is not installed"
@@ -31,8 +31,8 @@ func missing() string {
 	return ""
 }
 
-// install makes the driver and its tests ready and returns their folder: the tests
-// in test, Python in venv. Errors: as harness.Install.
+// install installs the driver and its tests and returns their folder: the tests in test, Python in venv.
+// Errors: as harness.Install.
 func install(ctx context.Context) (dir string, err error) {
 	root, err := harness.Root()
 	if err != nil {

@@ -24,10 +24,10 @@ func TestPyMongoSuite(t *testing.T) {
 	scoreboard.Suite{Head: scoreboardHead, Runs: runs, Missing: missing, Install: install, Start: start}.Judge(t)
 }
 
-// startTriesMax is how often two ports are chosen that may be taken meanwhile.
+// startTriesMax bounds the choices of two ports, which another program may take before the server does.
 const startTriesMax = 5
 
-// start starts a server and returns what asks it.
+// start starts a server and returns a function that runs tests against it.
 func start(t *testing.T, r scoreboard.Run, dir string) scoreboard.Ask {
 	t.Helper()
 	server := harness.StartRetry(t, func() harness.Options { return harness.Options{Args: args(t, r, dir)} }, startTriesMax)
@@ -42,7 +42,7 @@ func start(t *testing.T, r scoreboard.Run, dir string) scoreboard.Ask {
 	return asker{r, dir, port}.ask
 }
 
-// args are the server's.
+// args returns the flags of the server.
 func args(t *testing.T, r scoreboard.Run, dir string) []string {
 	if r.On == scoreboard.ReplicaSet {
 		return []string{"--enable-test-commands", "--replica-set", "rs0"}
@@ -60,8 +60,8 @@ func args(t *testing.T, r scoreboard.Run, dir string) []string {
 	return args
 }
 
-// pair returns a port that is free together with the next one, where the tests look
-// for a second mongos. It is none of those that systems give to whoever asks for any.
+// pair returns a port that is free together with the next one, where the tests look for a second mongos. It
+// is outside of the range from which systems assign free ports.
 func pair(t *testing.T) int {
 	t.Helper()
 	for range 100 {

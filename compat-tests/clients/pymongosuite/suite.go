@@ -21,7 +21,7 @@ const (
 	encrypted scoreboard.Setting = "tls" // and logins
 )
 
-// runs lists what runs; rows of the table are in this order.
+// runs are all runs; rows of the table are in this order.
 var runs = []scoreboard.Run{
 	{Name: "language", On: scoreboard.Mongos, Parts: "bulk collation collection collection_management command_monitoring comment cursor custom_types database", Short: true},
 	{Name: "files", On: scoreboard.Mongos, Parts: "examples grid_file gridfs gridfs_bucket gridfs_spec raw_bson decimal128", Short: true},
@@ -44,7 +44,7 @@ var runs = []scoreboard.Run{
 	{Name: "with logins", On: auth, Parts: "bulk change_stream collection cursor database gridfs_spec session"},
 }
 
-// without lists the tests that are left out, all whose id begins so, with the reason.
+// without has the tests that are left out, by the beginnings of their ids, with the reasons.
 var without = map[string]string{
 	"test_client.py::ClientUnitTest::test_connection_timeout_ms_propagates_to_DNS_resolver": noDNS,
 	"test_client.py::ClientUnitTest::test_container_metadata":                               itsMachine,
@@ -56,7 +56,7 @@ var without = map[string]string{
 	"test_retryable_writes.py::TestErrorPropagationAfterEncounteringMultipleErrors::":       "asks a server on port 27017 whatever it is told",
 }
 
-// Reasons that several tests share.
+// Reasons of several tests.
 const (
 	noDNS      = "asks the DNS for names of MongoDB's test domain"
 	itsMachine = "looks at the machine the client runs on, such as a container"
@@ -68,15 +68,15 @@ const (
 	runMinutesMax  = 12
 )
 
-// asker asks one server, on a port, the tests of a run.
+// asker runs the tests of a run against one server, by its port.
 type asker struct {
 	scoreboard.Run
 	dir  string
 	port int
 }
 
-// ask runs the tests, or only the one with the given name. It returns results by the name
-// of the test: row::class::function.
+// Runs the tests, or only the one with the given name. It returns results by the name of the test:
+// row::class::function.
 func (a asker) ask(ctx context.Context, only string) (map[string]scoreboard.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, runMinutesMax*time.Minute)
 	defer cancel()
@@ -107,8 +107,8 @@ func (a asker) ask(ctx context.Context, only string) (map[string]scoreboard.Resu
 	}
 	cmd := exec.CommandContext(ctx, filepath.Join(a.dir, "venv", "bin", "python"), args...)
 	cmd.Dir = a.dir
-	// Nothing of our environment but what programs need: the driver tells the server of
-	// clouds and containers it finds there, and the tests have settings of their own.
+	// Only the environment variables that programs need: the driver sends the server information about clouds
+	// and containers that it finds there, and the tests have settings of their own.
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.TempDir(), "LANG=C.UTF-8", fmt.Sprintf("DB_PORT=%d", a.port)}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
@@ -125,14 +125,14 @@ func (a asker) ask(ctx context.Context, only string) (map[string]scoreboard.Resu
 	return a.parse(text)
 }
 
-// testsFailed is pytest's exit status when it got through and tests failed.
+// testsFailed is pytest's exit status when it completed and tests failed.
 const testsFailed = 1
 
-// tail is the end of what a program printed.
+// tail returns the end of the output of a program.
 func tail(s string) string { return s[max(0, len(s)-4000):] }
 
-// testcase is an entry of pytest's report. A test has several when it fails twice,
-// or when parts of it fail.
+// testcase is an entry of pytest's report. A test has several entries if it fails twice, or if parts of it
+// fail.
 type testcase struct {
 	Class    string    `xml:"classname,attr"` // test.test_bulk.TestBulk
 	Name     string    `xml:"name,attr"`

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/clients/scoreboard"
 )
 
-// TestParse: what is read from pytest's report.
+// TestParse checks the results that are read from pytest's report.
 func TestParse(t *testing.T) {
 	report := `<?xml version="1.0" encoding="utf-8"?><testsuites><testsuite name="pytest">
 <testcase classname="test.test_bulk.TestBulk" name="test_a" time="0.1" />

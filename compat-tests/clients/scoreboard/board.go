@@ -13,7 +13,7 @@ import (
 // known failure.
 type Board struct {
 	Rows  map[string]Counts
-	Known map[string]string // full name of a test → why it fails
+	Known map[string]string // full name of a test → the reason of its failure
 }
 
 // New returns an empty board.
@@ -74,8 +74,8 @@ func Read(path string) (*Board, error) {
 	return b, nil
 }
 
-// Write writes the file: the head, which says in comment lines what it is, and the
-// rows in the order of the suites.
+// Write writes the file: the head, which describes the file in comment lines, and the rows in the order of
+// the suites.
 func (b *Board) Write(path, head string, suites []string) error {
 	var out bytes.Buffer
 	out.WriteString(head)

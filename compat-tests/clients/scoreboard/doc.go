@@ -1,9 +1,8 @@
-// Package scoreboard runs a driver's own tests against servers (Suite) and compares the
-// results with a file of what they are known to do, scoreboard.txt, which is a ratchet.
+// Package scoreboard runs a driver's own tests against servers (Suite) and compares the results with a file
+// of known results, scoreboard.txt, which is a ratchet.
 //
-// The file has a table of what passed, failed and was skipped by the driver's runner,
-// and a line with a reason for each test that fails. A failure that is not listed
-// fails the run, and so does a listed one that passes, and a number that is not the
-// table's. With -rescore a run writes the table and the list anew; new lines come
-// without a reason and must get one by hand.
+// The file has a table of the numbers of tests that passed, failed and were skipped by the driver's runner,
+// and a line with a reason for each test that fails. A run fails if a test fails that is not listed, if a
+// listed one passes, or if a number differs from the table. With -rescore a run writes the table and the list
+// anew; new lines come without a reason and must get one by hand.
 package scoreboard

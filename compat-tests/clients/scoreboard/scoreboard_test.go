@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestFile: what is written is read again.
+// TestFile checks that a written file can be read.
 func TestFile(t *testing.T) {
 	path := t.TempDir() + "/scoreboard.txt"
 	b := New()
@@ -33,7 +33,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// TestReadErrors: a line that says nothing is refused.
+// TestReadErrors checks that an invalid line is refused.
 func TestReadErrors(t *testing.T) {
 	path := t.TempDir() + "/scoreboard.txt"
 	if err := os.WriteFile(path, []byte("suite 1 two 3\n"), 0o644); err != nil {

@@ -18,17 +18,16 @@ const (
 	Skipped = "SKIP"
 )
 
-// Result is what became of one test.
+// Result is the outcome of one test.
 type Result struct {
 	Outcome string // Passed, Failed or Skipped
 	Said    []string
 }
 
-// Scoring compares results with a board and notes them for a new one. Safe for
-// concurrent use.
+// Scoring compares results with a board and collects them for a new one. Safe for concurrent use.
 type Scoring struct {
-	// Floor says that the numbers depend on the machine: a row says how many tests
-	// pass at least.
+	// Floor reports that the numbers depend on the machine: a row has the least number of tests that must
+	// pass.
 	Floor bool
 
 	path  string
@@ -39,7 +38,7 @@ type Scoring struct {
 	seen  map[string]bool
 }
 
-// Begin reads the board. It fails the test if that cannot be read.
+// Begin reads the board. If the board cannot be read, it fails the test.
 func Begin(t *testing.T, path string) *Scoring {
 	t.Helper()
 	board, err := Read(path)
@@ -49,9 +48,8 @@ func Begin(t *testing.T, path string) *Scoring {
 	return &Scoring{path: path, board: board, fresh: New(), seen: map[string]bool{}}
 }
 
-// Again runs the tests that failed and are not known to once more, each by
-// itself: many of a driver's tests wait for at most some seconds, and on a machine
-// under load one may be late for once. What passes then has passed.
+// Again repeats the unexpected failures, one test at a time: many of a driver's tests have timeouts of a few
+// seconds, which can expire on a busy machine. If the repetition passes, the test counts as passed.
 func (r *Scoring) Again(t *testing.T, results map[string]Result, ask Ask) {
 	for name, result := range results {
 		if _, known := r.board.Known[name]; result.Outcome != Failed || known {
@@ -65,9 +63,9 @@ func (r *Scoring) Again(t *testing.T, results map[string]Result, ask Ask) {
 	}
 }
 
-// Take makes each result of a suite a test: one that passes, one that is known
-// to fail and skipped with the reason, or a failure. What the driver's runner
-// skips stands in the table only. prefix is left out of the tests' names.
+// Take makes each result of a suite a test: one that passes, one that is skipped as a known failure with its
+// reason, or a failure. Tests that the driver's runner skips are only counted in the table. prefix is left
+// out of the tests' names.
 func (r *Scoring) Take(t *testing.T, suite, prefix string, results map[string]Result) {
 	c := Count(results)
 	r.mu.Lock()
@@ -110,9 +108,9 @@ func (r *Scoring) Take(t *testing.T, suite, prefix string, results map[string]Re
 	}
 }
 
-// End fails the test for known failures that no suite had, or writes the new board
-// under -rescore: as Board.Write, with the suites that did not run as they were.
-// suiteOf names the suite that a test belongs to.
+// End fails the test for known failures that no suite had. Under -rescore it writes the new board instead, as
+// Board.Write, with the old rows of suites that did not run. suiteOf returns the suite that a test belongs
+// to.
 func (r *Scoring) End(t *testing.T, head string, suites []string, suiteOf func(test string) string) {
 	if !*rescore {
 		for name := range r.board.Known {
@@ -137,7 +135,7 @@ func (r *Scoring) End(t *testing.T, head string, suites []string, suiteOf func(t
 	}
 }
 
-// ran reports that the results of a suite were taken.
+// ran reports whether the results of a suite were taken.
 func (r *Scoring) ran(suite string) bool {
 	_, ok := r.fresh.Rows[suite]
 	return ok

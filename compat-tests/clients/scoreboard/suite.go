@@ -13,13 +13,13 @@ import (
 // Setting is a way to run the server.
 type Setting string
 
-// Settings that every driver's tests know.
+// Settings of the tests of every driver.
 const (
 	Mongos     Setting = "mongos" // two of them
 	ReplicaSet Setting = "replicaset"
 )
 
-// Run is what one server is asked: parts of a driver's tests, each of which has a row.
+// Run is a set of parts of a driver's tests that run against one server. Each part has a row.
 type Run struct {
 	Name  string
 	On    Setting
@@ -27,7 +27,7 @@ type Run struct {
 	Short bool   // part of every run, not only of long ones
 }
 
-// Row is the name of a part's row in the table.
+// Row returns the name of a part's row in the table.
 func (r Run) Row(part string) string {
 	if r.On == Mongos {
 		return part
@@ -35,7 +35,7 @@ func (r Run) Row(part string) string {
 	return part + "@" + string(r.On)
 }
 
-// rows are the names of all its rows.
+// rows returns the names of all rows of the run.
 func (r Run) rows() (out []string) {
 	for part := range strings.FieldsSeq(r.Parts) {
 		out = append(out, r.Row(part))
@@ -43,11 +43,10 @@ func (r Run) rows() (out []string) {
 	return out
 }
 
-// Ask has a driver's runner run tests against a server, or only the one with the given name.
+// Runs a driver's tests against a server, or only the one with the given name.
 type Ask func(ctx context.Context, only string) (map[string]Result, error)
 
-// Results asks for all tests, and as often as tries says once more for those that failed
-// and are not known to: see Again.
+// Results runs all tests, and repeats unexpected failures up to tries times: see Again.
 func (r *Scoring) Results(t *testing.T, ask Ask, tries int) map[string]Result {
 	t.Helper()
 	results, err := ask(t.Context(), "")
@@ -60,21 +59,21 @@ func (r *Scoring) Results(t *testing.T, ask Ask, tries int) map[string]Result {
 	return results
 }
 
-// Suite is a driver's own tests for servers, with what its runner is asked to run. The
-// name of a test begins with its row and "::".
+// Suite describes a driver's own tests for servers, and the parts that run. The name of a test begins with
+// its row and "::".
 type Suite struct {
 	Head string // of scoreboard.txt
 	Runs []Run
-	// Missing is what this machine lacks, "" if nothing.
+	// Missing returns a missing prerequisite of this machine, "" if there is none.
 	Missing func() string
 	// Install fetches the tests and returns their folder.
 	Install func(ctx context.Context) (dir string, err error)
-	// Start starts a server for a run and returns what asks it.
+	// Start starts a server for a run and returns a function that runs tests against it.
 	Start func(t *testing.T, r Run, dir string) Ask
 }
 
-// Judge runs a driver's tests, each run against a server of its own and beside the others,
-// and compares the results with scoreboard.txt. The test is skipped where they cannot be had.
+// Judge runs a driver's tests, each run against a server of its own and beside the others, and compares the
+// results with scoreboard.txt. If the tests cannot be installed, it skips the test.
 func (s Suite) Judge(t *testing.T) {
 	testenv.SkipWithURI(t)
 	if what := s.Missing(); what != "" {
@@ -96,7 +95,7 @@ func (s Suite) Judge(t *testing.T) {
 				if !r.Short && !testenv.IsLong() {
 					t.Skip("it takes minutes: ./scripts/test --long or CANTLE_LONG=1 runs it")
 				}
-				t.Parallel() // they mostly wait
+				t.Parallel() // most of their time they wait
 				score.takeRun(t, r, score.Results(t, s.Start(t, r, dir), 1))
 			})
 		}

@@ -15,26 +15,26 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// ask is a command that a program sends, and what it reads in the reply.
+// A command that a program sends, with the fields that the program reads in the reply.
 type ask struct {
 	db, command string // the command in the notation of case files
 
-	// numbers and others are paths, separated by spaces, that must be there: the first as
-	// numbers or dates, the others as anything; see find for the notation.
+	// numbers and others are paths, separated by spaces, that the reply must have: the first as numbers or
+	// dates, the others of any type; see find for the notation.
 	numbers, others string
 
-	on string // the only variant it is for, "" for all
-	no int32  // the code with which it is refused, and none of the fields read
+	on string // the only variant that it applies to, "" for all
+	no int32  // the error code if the command is refused, so that no field is read
 }
 
-// The variants of the server: what it looks like.
+// The variants of the server: the deployment that it appears as.
 const (
-	router = "mongos"      // as it is without flags
+	router = "mongos"      // without flags
 	member = "replica set" // --replica-set
 )
 
-// start starts a server with authentication that looks like the variant, fills it as
-// root, and returns a client for root and one for a user with the given roles.
+// start starts a server with authentication as the variant, fills it as root, and returns a client for root
+// and one for a user with the given roles.
 func start(t *testing.T, variant string, roles bson.A) (root, user *mongo.Client) {
 	t.Helper()
 	args := []string{"--auth"}
@@ -52,8 +52,7 @@ func start(t *testing.T, variant string, roles bson.A) (root, user *mongo.Client
 	return root, user
 }
 
-// fill makes shop.orders with an index, a sharded shop.parts, a view and some profiled
-// operations.
+// fill creates shop.orders with an index, a sharded shop.parts, a view and some profiled operations.
 func fill(t *testing.T, c *mongo.Client) {
 	t.Helper()
 	ctx := t.Context()
@@ -75,7 +74,7 @@ func fill(t *testing.T, c *mongo.Client) {
 	bsontest.Must(t, shop.RunCommand(ctx, bson.D{{Key: "profile", Value: 0}}).Err())
 }
 
-// try sends the command and looks for the fields.
+// try sends the command and checks the fields.
 func (a *ask) try(t *testing.T, c *mongo.Client) {
 	reply, err := run(t.Context(), c, a.db, a.command)
 	if a.no != 0 {
@@ -130,12 +129,12 @@ func find(reply bson.Raw, path string) (bson.RawValue, error) {
 	return v, err
 }
 
-// prefixed puts a prefix before every path.
+// prefixed adds a prefix to every path.
 func prefixed(prefix, paths string) string {
 	return prefix + strings.Join(strings.Fields(paths), " "+prefix)
 }
 
-// number is a number or date as a number.
+// number returns a number or date as an integer.
 func number(v bson.RawValue) (int64, bool) {
 	if ms, ok := v.DateTimeOK(); ok {
 		return ms, true
@@ -146,7 +145,7 @@ func number(v bson.RawValue) (int64, bool) {
 	return v.AsInt64OK()
 }
 
-// each makes a subtest of every ask for the variant.
+// each creates a subtest for every command of the variant.
 func each(t *testing.T, variant string, c *mongo.Client, asks []ask) {
 	for _, a := range asks {
 		if a.on == "" || a.on == variant {

@@ -9,16 +9,15 @@ import (
 	"github.com/cantledb/cantle/bson/bsontest"
 )
 
-// Codes of what GUIs are refused, by a server that is no Atlas cluster or for lack of rights.
+// Codes of refusals that GUIs expect, from a server that is no Atlas cluster or for lack of privileges.
 const (
 	unauthorized   = 13
 	notFound       = 59    // CommandNotFound
 	searchDisabled = 31082 // SearchNotEnabled
 )
 
-// connecting is what GUIs and mongosh send before they show anything: what is this server, and
-// what may its user do? Source: the manual's pages of these commands; mongosh's messages at
-// --verbose.
+// connecting are the commands that GUIs and mongosh send when they connect: about the server, and about the
+// privileges of the user. Source: the manual's pages of these commands; mongosh's messages at --verbose.
 var connecting = []ask{
 	{db: "admin", command: `{hello: 1, topologyVersion: null}`, others: "isWritablePrimary maxBsonObjectSize maxMessageSizeBytes maxWriteBatchSize localTime logicalSessionTimeoutMinutes connectionId minWireVersion maxWireVersion readOnly"},
 	{db: "admin", command: `{buildInfo: 1}`, others: "version versionArray gitVersion modules allocator javascriptEngine sysInfo bits debug maxBsonObjectSize storageEngines"},
@@ -31,7 +30,7 @@ var connecting = []ask{
 	{db: "admin", command: `{aggregate: 1, cursor: {}, pipeline: [{$listLocalSessions: {}}]}`, others: "cursor.firstBatch"},
 }
 
-// knowing is what they ask about server and databases, which needs more than a reader's rights.
+// knowing are the commands about server and databases, which require more privileges than a reader has.
 var knowing = []ask{
 	{db: "admin", command: `{hostInfo: 1}`, others: "system.hostname system.numCores system.memSizeMB system.cpuArch os.type os.name os.version"},
 	{db: "admin", command: `{getCmdLineOpts: 1}`, others: "argv parsed"},
@@ -50,7 +49,7 @@ var knowing = []ask{
 	{db: "config", command: `{find: "collections", filter: {_id: "shop.parts"}}`, others: "cursor.firstBatch.0.key", on: router},
 }
 
-// performance is what their live charts read every second.
+// performance are the commands of their live charts, sent every second.
 var performance = []ask{
 	{db: "admin", command: `{serverStatus: 1}`, numbers: statusNumbers},
 	{db: "admin", command: `{top: 1}`, numbers: prefixed("totals.shop:orders.", "total.time total.count readLock.time readLock.count writeLock.time writeLock.count queries.count commands.count")},
@@ -59,7 +58,7 @@ var performance = []ask{
 	{db: "admin", command: `{killOp: 1, op: 999999999}`, others: "info"},
 }
 
-// browsing is a look at a collection: its size, documents, indexes, plans, schema.
+// browsing are the commands of a view of a collection: its size, documents, indexes, plans, schema.
 var browsing = []ask{
 	{db: "shop", command: `{dbStats: 1}`, numbers: "collections views objects dataSize storageSize indexes indexSize"},
 	{db: "shop", command: `{listCollections: 1, nameOnly: true, authorizedCollections: true}`, others: "cursor.firstBatch.0.name cursor.firstBatch.0.type"},
@@ -88,7 +87,7 @@ var browsing = []ask{
 	{db: "shop", command: `{validate: "orders"}`, others: "valid nrecords keysPerIndex"},
 }
 
-// editing is what they change: validation rules, indexes, documents.
+// editing are the commands that change validation rules, indexes and documents.
 var editing = []ask{
 	{db: "shop", command: `{create: "ruled", validator: {$jsonSchema: {required: ["name"]}}, validationLevel: "strict", validationAction: "error"}`},
 	{db: "shop", command: `{listCollections: 1, filter: {name: "ruled"}}`, others: "cursor.firstBatch.0.options.validator cursor.firstBatch.0.options.validationLevel cursor.firstBatch.0.options.validationAction"},
@@ -104,7 +103,8 @@ var editing = []ask{
 	{db: "admin", command: `{currentOp: 1, "command.createIndexes": {$exists: true}}`, others: "inprog"}, // builds in progress
 }
 
-// elsewhere is what only MongoDB's cloud has; GUIs hide what is refused in the expected way.
+// elsewhere are commands that only MongoDB's cloud supports; GUIs hide a feature that is refused with the
+// expected error.
 var elsewhere = []ask{
 	{db: "shop", command: `{aggregate: "orders", cursor: {}, pipeline: [{$listSearchIndexes: {}}]}`, no: searchDisabled},
 	{db: "shop", command: `{createSearchIndexes: "orders", indexes: [{name: "default", definition: {mappings: {dynamic: true}}}]}`, no: searchDisabled},
@@ -126,8 +126,8 @@ func TestGUIs(t *testing.T) {
 	}
 }
 
-// TestReaderInGUI: who may read one database sees that, and is refused the rest with the code
-// that GUIs expect.
+// TestReaderInGUI checks that a user with the role read on one database can use it, and that other commands
+// are refused with the code that GUIs expect.
 func TestReaderInGUI(t *testing.T) {
 	_, reader := start(t, member, bson.A{bson.D{{Key: "role", Value: "read"}, {Key: "db", Value: "shop"}}})
 	each(t, member, reader, connecting)

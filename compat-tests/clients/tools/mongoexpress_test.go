@@ -16,7 +16,7 @@ import (
 // tourMinutesMax bounds one tour of the pages.
 const tourMinutesMax = 5
 
-// steps are what a tour reports, one line each: `way step ok` or `way step FAIL reason`.
+// steps are the steps of a tour, which reports one line for each: `way step ok` or `way step FAIL reason`.
 var steps = []string{"status", "databases", "collections", "documents", "editing", "search", "indexes", "export", "upkeep"}
 
 var express = harness.Program{
@@ -43,7 +43,7 @@ func TestMongoExpress(t *testing.T) {
 		t.Run(variant, func(t *testing.T) {
 			t.Run("pages", func(t *testing.T) { tour(t, dir, variant, "pages", "") })
 			if variant == "cosmos" {
-				return // the pages are the same
+				return // the pages do not differ
 			}
 			t.Run("browser", func(t *testing.T) {
 				chromium := browser.Path("../../..")
@@ -56,7 +56,7 @@ func TestMongoExpress(t *testing.T) {
 	}
 }
 
-// tour makes a subtest of every step.
+// tour creates a subtest for every step.
 func tour(t *testing.T, dir, variant, way, chromium string) {
 	uri, authority := "", ""
 	switch variant {
@@ -90,7 +90,7 @@ func tour(t *testing.T, dir, variant, way, chromium string) {
 	}
 }
 
-// reported returns the first word and the rest of what follows prefix on a line of its own.
+// reported returns the first word and the rest of the line that begins with prefix.
 func reported(out, prefix string) (result, reason string) {
 	for line := range strings.Lines(out) {
 		if rest, ok := strings.CutPrefix(line, prefix); ok {

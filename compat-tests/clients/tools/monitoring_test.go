@@ -9,10 +9,11 @@ import (
 	"github.com/cantledb/cantle/bson/bsontest"
 )
 
-// watching are the roles that exporters and agents ask to be given.
+// watching are the roles that exporters and agents require.
 var watching = bson.A{"clusterMonitor", bson.D{{Key: "role", Value: "read"}, {Key: "db", Value: "local"}}}
 
-// What monitoring reads of serverStatus, wherever it finds it. prefixed puts a path before each.
+// Fields of serverStatus that monitoring programs read, in whichever reply they are. prefixed adds the path
+// of serverStatus.
 const statusNumbers = "uptime uptimeMillis uptimeEstimate localTime pid " +
 	"asserts.regular asserts.warning asserts.msg asserts.user asserts.rollovers " +
 	"connections.current connections.available connections.totalCreated connections.active " +
@@ -38,8 +39,8 @@ const replStatus = "set myState term members.0._id members.0.name members.0.heal
 	"members.0.optime.ts members.0.optimeDate members.0.electionTime members.0.electionDate members.0.configVersion " +
 	"optimes.lastCommittedOpTime.ts optimes.appliedOpTime.ts optimes.durableOpTime.ts"
 
-// exporter is what mongodb_exporter with all its collectors sends.
-// Observed: percona/mongodb_exporter 0.51 against this server, with and without --compatible-mode.
+// exporter are the commands of mongodb_exporter with all its collectors. Observed: percona/mongodb_exporter
+// 0.51 against this server, with and without --compatible-mode.
 var exporter = []ask{
 	{db: "admin", command: `{isMaster: 1}`, others: "ismaster msg", on: router},
 	{db: "admin", command: `{isMaster: 1}`, others: "ismaster setName hosts me", on: member},
@@ -74,7 +75,7 @@ var exporter = []ask{
 	{db: "local", command: `{find: "oplog.rs", sort: {$natural: 1}, limit: 1, singleBatch: true}`, others: "cursor.firstBatch.0.ts", on: member},
 }
 
-// statistics are mongostat's and mongotop's commands. Source: mongo-tools 100.18.
+// statistics are the commands of mongostat and mongotop. Source: mongo-tools 100.18.
 var statistics = []ask{
 	{db: "admin", command: `{serverStatus: 1, recordStats: 0}`, others: "host version process storageEngine.name mem.supported", numbers: statusNumbers},
 	{db: "admin", command: `{serverStatus: 1, recordStats: 0}`, others: "repl.setName repl.ismaster repl.secondary repl.hosts repl.me", on: member},
@@ -92,7 +93,8 @@ func TestMonitoring(t *testing.T) {
 	}
 }
 
-// TestStatusCounts: what is done between two looks at serverStatus is in the differences.
+// TestStatusCounts checks that the differences of two serverStatus replies contain the operations between
+// them.
 func TestStatusCounts(t *testing.T) {
 	root, watcher := start(t, member, watching)
 	look := func() bson.Raw {

@@ -10,10 +10,10 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// soaks is whether there is time for everything.
+// soaks reports whether the run has time for all variants.
 func soaks() bool { return testenv.IsNightly() }
 
-// Ways are the variants that the i-th of many things is tried in: one, or in a soak all.
+// Ways returns the variants in which the i-th of many things is tried: one, or in a soak all.
 func Ways(i int) (variants []int) {
 	if !soaks() {
 		return []int{i % Variants}
@@ -24,8 +24,8 @@ func Ways(i int) (variants []int) {
 	return variants
 }
 
-// CaseText is all that the case files in testdata say, for tests that want everything of a table
-// to be named in them.
+// CaseText returns the text of all case files in testdata, for tests that require every row of a table to be
+// named there.
 func CaseText(t *testing.T) string {
 	t.Helper()
 	files, _ := filepath.Glob("testdata/*.txt")
@@ -40,8 +40,8 @@ func CaseText(t *testing.T) string {
 	return all.String()
 }
 
-// Cases hands every third case of the case files in testdata to run, in one variant each;
-// in a soak all cases, in all variants. Each file is a test.
+// Cases calls run with every third case of the case files in testdata, in one variant each; in a soak with
+// all cases, in all variants. Each file is a test.
 func Cases(t *testing.T, run func(t *testing.T, c *casefile.Case, variant int)) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {

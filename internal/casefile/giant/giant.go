@@ -1,5 +1,5 @@
-// Package giant makes the values of case files as large, as small or as many as clients
-// can make them, to find work that grows faster than what it is given, or never ends.
+// Package giant makes the values of case files as large, as small or as many as clients can make them, to
+// find operations that never end or whose time grows faster than their input.
 package giant
 
 import (
@@ -14,19 +14,19 @@ import (
 	"github.com/cantledb/cantle/bson/decimal"
 )
 
-// Variants is how many ways there are to make a value extreme.
+// Variants is the number of ways to make a value extreme.
 const Variants = 8
 
-// elements and characters are how long arrays and strings get: so long that looking at
-// each pair of them takes a minute.
+// elements and characters are the lengths of extreme arrays and strings: a loop over all pairs of their
+// elements would take a minute.
 const (
 	elements   = 40_000
 	characters = 400_000
 )
 
-// Value makes v extreme: a number the greatest, the least or the oddest of its kind, a
-// string long, an array long by repeating what it holds, a document wide. Strings that
-// begin with a dollar sign stay as they are.
+// Value makes v extreme: a number becomes the greatest, the least or the oddest of its type, a string long,
+// an array long by repeating its elements, a document wide. Strings that begin with a dollar sign stay as
+// they are.
 func Value(v bson.Value, variant int) bson.Value {
 	var a bson.Arena
 	switch v.Type {
@@ -48,7 +48,7 @@ func Value(v bson.Value, variant int) bson.Value {
 	return v
 }
 
-// Inside makes what a document holds extreme, but keeps its shape and its arrays'.
+// Inside makes the values in a document extreme, but keeps its shape and the shapes of its arrays.
 func Inside(v bson.Value, variant int) bson.Value {
 	switch v.Type {
 	case bson.TypeDocument:
@@ -67,7 +67,7 @@ func Inside(v bson.Value, variant int) bson.Value {
 	return Value(v, variant)
 }
 
-// Fields makes the fields of a document extreme, each in another way.
+// Fields makes the fields of a document extreme, each in a different variant.
 func Fields(d bson.Raw, variant int) bson.Raw {
 	b := bson.NewBuilder(nil)
 	for name, v := range d.Fields() {
@@ -77,7 +77,7 @@ func Fields(d bson.Raw, variant int) bson.Raw {
 	return b.Doc()
 }
 
-// number is an extreme number.
+// number returns an extreme number.
 func number(a *bson.Arena, variant int) bson.Value {
 	switch variant % Variants {
 	case 0:
@@ -100,7 +100,8 @@ func number(a *bson.Arena, variant int) bson.Value {
 	return a.Int32(math.MaxInt32)
 }
 
-// long repeats a text: as it is, or one character, with another one at the end.
+// long returns a long text: repetitions of a text, of its first character with another one at the end, or of
+// another character.
 func long(text string, variant int) string {
 	if text == "" {
 		text = "a"
@@ -137,7 +138,7 @@ func repeated(v bson.Value, variant int) bson.Value {
 	return bson.Value{Type: bson.TypeArray, Data: b.Finish()}
 }
 
-// wide gives a document many fields, or nests it deep.
+// wide gives a document many fields, or nests it deeply.
 func wide(v bson.Value, variant int) bson.Value {
 	b := bson.NewBuilder(nil)
 	b.Splice(bson.Raw(v.Data).Elements())
@@ -160,9 +161,9 @@ func wide(v bson.Value, variant int) bson.Value {
 	return b.Doc().Value()
 }
 
-// Watch runs f, whose context ends soon, and fails if f does not end long after that.
-// The time is not what is tested: it tells what asks whether it is to end from what
-// does not, on any machine.
+// Watch runs f with a context that ends soon, and fails if f has not returned within a minute. The time is
+// not a limit under test: it distinguishes, on any machine, functions that check their context from those
+// that do not.
 func Watch(t *testing.T, what string, f func(ctx context.Context)) {
 	t.Helper()
 	if !ends(t.Context(), time.Minute, f) {
@@ -171,7 +172,7 @@ func Watch(t *testing.T, what string, f func(ctx context.Context)) {
 	}
 }
 
-// ends runs f, whose context ends soon, and reports whether f ends within patience.
+// ends runs f with a context that ends soon, and reports whether f returns within patience.
 func ends(ctx context.Context, patience time.Duration, f func(ctx context.Context)) bool {
 	ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer cancel()

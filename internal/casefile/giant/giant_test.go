@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// What does not ask whether it is to end is noticed; what does is not.
+// TestCanary checks that a function that does not check its context is detected, and that one that does is
+// not.
 func TestCanary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		caught := make(chan struct{})

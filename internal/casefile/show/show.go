@@ -1,4 +1,4 @@
-// Package show prints values for case files so that their types show.
+// Package show prints values for case files in a form that shows their types.
 package show
 
 import (
@@ -11,9 +11,8 @@ import (
 	"github.com/cantledb/cantle/bson/ejson"
 )
 
-// Value prints v much as a shell would: 1 is an int32, 1.0 a double,
-// NumberLong(1) an int64; a value that is not there is "missing". Doubles have 15
-// digits, as the last ones may differ between machines.
+// Value prints v much as a shell would: 1 is an int32, 1.0 a double, NumberLong(1) an int64; an absent value
+// is "missing". Doubles have 15 digits, because the last ones may differ between machines.
 func Value(v bson.Value) string {
 	var b strings.Builder
 	appendValue(&b, v)

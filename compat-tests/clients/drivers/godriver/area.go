@@ -15,7 +15,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// area is the context of one area's checks; the first that fails ends it.
+// area holds the context of one area's checks; the first failure ends them.
 type area struct {
 	ctx    context.Context
 	client *mongo.Client
@@ -23,12 +23,12 @@ type area struct {
 	coll   *mongo.Collection
 }
 
-// skipped says why an area does not apply.
+// skipped is the reason for which an area does not apply.
 type skipped string
 
 func (s skipped) Error() string { return string(s) }
 
-// stopped is what a failed check panics with.
+// stopped is the panic value of a failed check.
 type stopped struct{ error }
 
 func try(name string, check func(*area)) (err error) {
@@ -45,7 +45,7 @@ func try(name string, check func(*area)) (err error) {
 	}()
 	a := &area{ctx: ctx}
 	where := uri
-	if slices.Contains([]string{"retryable", "throttling", "pool"}, name) { // which are about one server
+	if slices.Contains([]string{"retryable", "throttling", "pool"}, name) { // areas about a single server
 		where = one
 	}
 	a.client = a.open(options.Client().ApplyURI(where).SetAppName("go_" + name))

@@ -10,7 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// hosts is the area of several servers.
+// hosts checks the area of several servers.
 func hosts(a *area) {
 	list := strings.Split(strings.Trim(strings.TrimPrefix(uri, "mongodb://"), "/"), ",")
 	if len(list) == 1 {
@@ -52,8 +52,8 @@ func hosts(a *area) {
 	defer last.Disconnect(a.ctx)
 	a.ok(last.Database("admin").RunCommand(a.ctx, d("shutdown", 1)).Err())
 	n := 40
-	// The driver (2.9) gives up an operation that asks for a connection in the moment when it
-	// hears that the server stops: nothing was sent then.
+	// The driver (2.9) fails an operation that requests a connection in the moment when the driver learns
+	// that the server is shutting down. Nothing was sent then.
 	sent := func(f func() error) {
 		err := f()
 		for err != nil && strings.Contains(err.Error(), "was cleared because another operation failed") {
@@ -63,7 +63,7 @@ func hosts(a *area) {
 	}
 	work := func() {
 		sent(func() error { _, err := coll.InsertOne(a.ctx, d("_id", n)); return err })
-		sent(func() error { // which no driver retries
+		sent(func() error { // no driver retries UpdateMany
 			_, err := coll.UpdateMany(a.ctx, d("_id", n), d("$set", d("seen", true)))
 			return err
 		})

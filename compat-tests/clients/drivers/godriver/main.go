@@ -1,5 +1,5 @@
-// Command godriver is the official Go driver's program: see the package comment of
-// compat-tests/clients/drivers for what it prints.
+// Command godriver is the program of the official Go driver. The package comment of
+// compat-tests/clients/drivers describes its output.
 package main
 
 import (
@@ -245,7 +245,7 @@ func aggregation(a *area) {
 }
 
 func files(a *area) {
-	// Cosmos DB sorts only by what is indexed.
+	// Cosmos DB sorts only by indexed fields.
 	_, err := a.db.Collection("fs.chunks").Indexes().CreateOne(a.ctx, mongo.IndexModel{Keys: d("n", 1)})
 	a.ok(err)
 	bucket := a.db.GridFSBucket(options.GridFSBucket().SetChunkSizeBytes(64 << 10))
@@ -402,7 +402,7 @@ func throttling(a *area) {
 		var some mongo.BulkWriteException
 		var none mongo.ServerError
 		if rounds > 0 && !errors.As(err, &some) && errors.As(err, &none) && none.HasErrorCode(16500) {
-			time.Sleep(300 * time.Millisecond) // not even the first was paid for
+			time.Sleep(300 * time.Millisecond) // even the first was not admitted
 			continue
 		}
 		if !errors.As(err, &some) {
@@ -426,9 +426,9 @@ func throttling(a *area) {
 	retriesByLabels(a)
 }
 
-// retriesByLabels has commands refused as a whole: the driver sends them again, twice
-// at most, because their errors are labelled. Azure Cosmos DB's have no labels, so
-// there the application has to. Spec: client-backpressure.
+// retriesByLabels makes the server refuse whole commands: the driver repeats them, twice at most, because
+// their errors have labels. Errors of Azure Cosmos DB have none, so there the application has to repeat them.
+// Spec: client-backpressure.
 func retriesByLabels(a *area) {
 	refuse := func(kind string, count int) {
 		a.ok(a.db.RunCommand(a.ctx, d("customAction", "InjectThrottle", "kind", kind, "nth", 1, "count", count, "retryAfterMs", 20, "collection", "throttling")).Err())
@@ -447,7 +447,7 @@ func retriesByLabels(a *area) {
 	a.ok(insert(5000)(a.coll))
 	for _, x := range []struct {
 		kind, command string
-		refused       int // commands in a row
+		refused       int // refusals in a row
 		do            func(*mongo.Collection) error
 		sent          int
 	}{
