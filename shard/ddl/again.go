@@ -11,9 +11,9 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
-// again returns a command as catalog.Rewriting keeps it.
-// Format: {<command>: "", key: {…}, unique, shards, force, zones: [{zone, min, max}]}; the fields
-// of a later version are ignored.
+// again encodes a command for catalog.Rewriting.
+// Format: {<command>: "", key: {…}, unique, shards, force, zones: [{zone, min, max}]}; readers ignore the
+// fields of a later version.
 func (opts *ShardOptions) again(command string) bson.Raw {
 	return commandDoc(func(b *bson.Builder) {
 		b.String(command, "")
@@ -36,7 +36,7 @@ func (opts *ShardOptions) again(command string) bson.Raw {
 	})
 }
 
-// parseAgain reads what again has written.
+// parseAgain decodes the result of again.
 func parseAgain(command bson.Raw) (opts ShardOptions) {
 	opts.Key, _ = command.Get("key").Doc()
 	opts.Unique, _ = command.Get("unique").Boolean()
@@ -57,7 +57,7 @@ func parseAgain(command bson.Raw) (opts ShardOptions) {
 	return opts
 }
 
-// Rewrite runs the command again that a restart interrupted while it rewrote a collection.
+// Rewrite repeats the command that was rewriting a collection when the server stopped.
 // Errors: those of the command.
 func (d *Definer) Rewrite(ctx context.Context, coll *catalog.Collection) error {
 	env := mql.NewEnv(ctx)

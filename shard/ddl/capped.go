@@ -42,7 +42,7 @@ func (d *Definer) ConvertToCapped(o *cluster.Op, ns collection.Namespace, size i
 	defer o.Env.SetContext(o.Env.Context())
 	o.Env.SetContext(d.Jobs.Locked(o.Env.Context(), coll.ID))
 	free := context.WithoutCancel(o.Env.Context())
-	defer func() { // whatever ends the command, also if that is a panic
+	defer func() { // on every exit, also after a panic
 		err = errors.Join(err, d.freeze(free, coll, false))
 	}()
 	if err := d.freeze(o.Env.Context(), coll, true); err != nil {
@@ -63,7 +63,7 @@ func (d *Definer) ConvertToCapped(o *cluster.Op, ns collection.Namespace, size i
 	return err
 }
 
-// unsharded refuses a collection with a shard key.
+// unsharded rejects a collection with a shard key.
 // Errors: IllegalOperation (20).
 func unsharded(coll *catalog.Collection) error {
 	if coll.Sharded() {
@@ -72,8 +72,8 @@ func unsharded(coll *catalog.Collection) error {
 	return nil
 }
 
-// CloneAsCapped copies a collection into a new capped one, with the newest
-// documents that fit. The new one appears when it has them all.
+// CloneAsCapped copies a collection into a new capped one, with the newest documents that fit. The
+// new one becomes visible when it is complete.
 // Manual: reference/command/cloneCollectionAsCapped. Errors: NamespaceNotFound
 // (26), NamespaceExists (48), CommandNotSupportedOnView (166).
 func (d *Definer) CloneAsCapped(o *cluster.Op, from, to collection.Namespace, size int64) error {
@@ -90,7 +90,7 @@ func (d *Definer) CloneAsCapped(o *cluster.Op, from, to collection.Namespace, si
 		}
 		return mongoerr.NamespaceTaken(to.String())
 	}
-	temp := d.temporary(to.DB, cappedPrefix) // which a start after a crash drops
+	temp := d.temporary(to.DB, cappedPrefix) // a start after a crash drops it
 	if err = d.copyCapped(o, coll, temp, size); err == nil {
 		d.Jobs.Step("capped copied")
 		err = d.rename(o, temp, to, false, true)
@@ -101,7 +101,7 @@ func (d *Definer) CloneAsCapped(o *cluster.Op, from, to collection.Namespace, si
 	return err
 }
 
-// dropAfter drops the collection that a command was filling when it failed, also if its context
+// dropAfter drops the collection that a failed command was filling, even if the command's context
 // has ended.
 func (d *Definer) dropAfter(o *cluster.Op, temp collection.Namespace) {
 	env := *o.Env
@@ -109,7 +109,7 @@ func (d *Definer) dropAfter(o *cluster.Op, temp collection.Namespace) {
 	_, _ = d.Drop(&cluster.Op{Env: &env}, temp)
 }
 
-// capSource finds the collection to be copied.
+// capSource returns the collection to be copied.
 func (d *Definer) capSource(ns collection.Namespace) (*catalog.Collection, error) {
 	coll := d.catalog.Peek().Collection(ns)
 	switch {
@@ -121,7 +121,7 @@ func (d *Definer) capSource(ns collection.Namespace) (*catalog.Collection, error
 	return coll, nil
 }
 
-// freeze makes the writers of a collection wait, or lets them go on.
+// freeze makes the writers of a collection wait, or lets them continue.
 func (d *Definer) freeze(ctx context.Context, coll *catalog.Collection, on bool) error {
 	return d.catalog.Change(ctx, func(m *catalog.Mutation) error {
 		now := m.Snapshot().ByID(coll.ID)
@@ -135,14 +135,14 @@ func (d *Definer) freeze(ctx context.Context, coll *catalog.Collection, on bool)
 	})
 }
 
-// copyRows and copyBytes bound what is inserted at once.
+// copyRows and copyBytes bound one insert.
 const (
 	copyRows  = 256
 	copyBytes = 4 << 20
 )
 
-// copyCapped creates a capped collection and fills it. What would be deleted again
-// to make room is not copied.
+// copyCapped creates a capped collection and fills it. Documents that would be deleted again to
+// make room are not copied.
 func (d *Definer) copyCapped(o *cluster.Op, from *catalog.Collection, to collection.Namespace, size int64) error {
 	if err := d.Create(o, to, CreateOptions{Raw: cappedOptions(from.Options.Raw, size)}); err != nil {
 		return err
@@ -202,7 +202,7 @@ func (d *Definer) copyCapped(o *cluster.Op, from *catalog.Collection, to collect
 	return nil
 }
 
-// cappedOptions are the options of the copy: those of the source, but capped.
+// cappedOptions returns the options of the copy: those of the source, but capped.
 func cappedOptions(old bson.Raw, size int64) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.Bool("capped", true)

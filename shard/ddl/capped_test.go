@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/shard/ddl"
 )
 
-// A cloneCollectionAsCapped that is interrupted leaves nothing.
+// An interrupted cloneCollectionAsCapped leaves nothing.
 func TestCloneAsCappedEnds(t *testing.T) {
 	d := newNode(t, ddl.Limits{})
 	d.insert("db.c", `{_id: 1}`)

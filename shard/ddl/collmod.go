@@ -11,21 +11,22 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// CollMod changes options of a collection or view.
+// CollMod holds the changes of a collMod to a collection or view.
 type CollMod struct {
-	// IndexName names an index to change, or else IndexKey does; neither changes none.
+	// IndexName names the index to change. If it is empty, IndexKey selects the index; if both are
+	// empty, none changes.
 	IndexName string
 	// IndexKey is the key pattern of the index to change.
 	IndexKey bson.Raw
 	// IndexOptions are the options of the index to set: hidden,
 	// expireAfterSeconds, prepareUnique, unique.
 	IndexOptions bson.Raw
-	// Options are the options of the collection to set, as create takes them: a
-	// null removes one.
+	// Options are the options of the collection to set, as create takes them; null removes an
+	// option.
 	Options bson.Raw
 }
 
-// CollModResult is what changed, for the reply.
+// CollModResult holds what changed, for the reply.
 type CollModResult struct {
 	Before, After *catalog.Index // of the index that changed
 }
@@ -70,12 +71,12 @@ func (d *Definer) CollMod(o *cluster.Op, ns collection.Namespace, mod CollMod) (
 				if err := checkView(o, m.Snapshot(), next); err != nil {
 					return err
 				}
-			} // a collMod that changes nothing has a record as well
+			} // a collMod without changes is logged as well
 			return logCollMod(o, m.Txn(), coll, next, mod, r)
 		})
 	}
 	if err == nil && r.Before != nil && r.Before.Hidden != r.After.Hidden {
-		if coll := d.catalog.Peek().Collection(ns); coll != nil { // its statistics begin anew: Manual: core/index-hidden
+		if coll := d.catalog.Peek().Collection(ns); coll != nil { // statistics of the index restart: Manual: core/index-hidden
 			d.data.Uses.Reset(coll.ID, r.After.ID)
 		}
 	}
@@ -99,7 +100,7 @@ func logCollMod(o *cluster.Op, txn storage.Txn, coll, next *catalog.Collection, 
 					b.ValueBytes(name, v)
 				}
 			}
-			for name := range mod.IndexOptions.Fields() { // an option that an index lacks is false
+			for name := range mod.IndexOptions.Fields() { // an option that the index did not have is logged as false
 				if n := string(name); n != "expireAfterSeconds" && r.Before.Raw().Get(n).IsMissing() {
 					b.Bool(n, false)
 				}
@@ -121,8 +122,8 @@ func logCollMod(o *cluster.Op, txn storage.Txn, coll, next *catalog.Collection, 
 	})
 }
 
-// checkHiding refuses to hide an index of a system collection, or the last one that serves
-// the shard key. Manual: core/index-hidden, core/sharding-shard-key-indexes.
+// checkHiding returns an error for hiding an index of a system collection, or the last index that
+// serves the shard key. Manual: core/index-hidden, core/sharding-shard-key-indexes.
 // Errors: BadValue (2), IllegalOperation (20).
 func checkHiding(o *cluster.Op, coll *catalog.Collection, ix *catalog.Index) error {
 	if strings.HasPrefix(coll.Namespace.Coll, "system.") && !strings.HasPrefix(coll.Namespace.Coll, "system.buckets.") {
@@ -182,7 +183,7 @@ func modIndex(o *cluster.Op, coll *catalog.Collection, mod CollMod) (*catalog.Co
 	return coll.WithIndex(&changed), CollModResult{ix, &changed}, nil
 }
 
-// modOptions merges options into those of a collection; null removes one.
+// modOptions merges options into those of a collection; null removes an option.
 func modOptions(o *cluster.Op, coll *catalog.Collection, change bson.Raw) (*catalog.Collection, error) {
 	for name := range change.Fields() {
 		view := string(name) == "viewOn" || string(name) == "pipeline"

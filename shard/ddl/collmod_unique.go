@@ -12,9 +12,10 @@ import (
 )
 
 // makeUnique is CollMod for the conversion of an index to a unique one. Entries of unique indexes
-// have other keys, so a staged index is built beside the old one, which serves readers and refuses
-// duplicates meanwhile. Then one change of the catalog replaces the old index by it and makes the
-// other changes of the command. Before that change, and after an error or a crash, all is as it was.
+// have other keys, so a staged index is built beside the old one, which serves readers and rejects
+// duplicates meanwhile. Then one change of the catalog replaces the old index with the staged one
+// and makes the other changes of the command. Before that change, and after an error or a crash,
+// nothing has changed.
 // Manual: core/index-unique/convert-to-unique.
 // Errors: DuplicateKey (11000), those of CollMod, of unique indexes and of builds.
 func (d *Definer) makeUnique(o *cluster.Op, ns collection.Namespace, mod CollMod) (r CollModResult, err error) {
@@ -39,7 +40,7 @@ func (d *Definer) makeUnique(o *cluster.Op, ns collection.Namespace, mod CollMod
 			return err
 		}
 		old = r.Before
-		if len(mod.Options) > 0 { // refused before the build, not after it
+		if len(mod.Options) > 0 { // rejected before the build, not after it
 			if _, err := modOptions(o, coll, mod.Options); err != nil {
 				return err
 			}
@@ -94,8 +95,8 @@ func (d *Definer) makeUnique(o *cluster.Op, ns collection.Namespace, mod CollMod
 	return r, nil
 }
 
-// locked returns the collection that a command has locked, inside a change.
-// Errors: NamespaceNotFound (26) when it was dropped or renamed.
+// locked returns, inside a change, the collection that a command has locked.
+// Errors: NamespaceNotFound (26) if it was dropped or renamed.
 func locked(m *catalog.Mutation, ns collection.Namespace, id keyspace.CollectionID) (*catalog.Collection, error) {
 	coll := m.Snapshot().ByID(id)
 	if coll == nil || coll.Namespace != ns {
@@ -104,12 +105,12 @@ func locked(m *catalog.Mutation, ns collection.Namespace, id keyspace.Collection
 	return coll, nil
 }
 
-// stagedIndex is an index to be built for a change that is not made yet.
+// stagedIndex returns an index to be built for a change that is not made yet.
 func stagedIndex(spec *index.Spec) *catalog.Index {
 	return &catalog.Index{Spec: spec, State: catalog.IndexBuilding, Staged: true}
 }
 
-// uniqueSpec makes the specification of an index that is unique and like ix otherwise.
+// uniqueSpec returns the specification of ix, but unique.
 func uniqueSpec(o *cluster.Op, ix *catalog.Index) (*index.Spec, error) {
 	b := bson.NewBuilder(nil)
 	for it := ix.Raw().Iter(); it.Next(); {
@@ -123,7 +124,7 @@ func uniqueSpec(o *cluster.Op, ix *catalog.Index) (*index.Spec, error) {
 	return index.KeptSpec(o.Env, b.Doc(), ix.Collation.Version())
 }
 
-// collModCommand is the command as currentOp shows it.
+// collModCommand returns the command for currentOp.
 func collModCommand(ns collection.Namespace, ix *catalog.Index) bson.Raw {
 	return commandDoc(func(b *bson.Builder) {
 		b.String("collMod", ns.Coll)

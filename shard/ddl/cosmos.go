@@ -15,14 +15,14 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
-// The rules of Azure Cosmos DB for MongoDB for collections, indexes and throughput, one
-// function each. They hold where the environment of a command has an account (mql.Env.Cosmos).
+// The rules of Azure Cosmos DB for MongoDB for collections, indexes and throughput, one function
+// each. They apply if the environment of a command has an account (mql.Env.Cosmos).
 
-// indexesMaxStrict is how many indexes a collection may have.
+// indexesMaxStrict is the maximum number of indexes of a collection.
 // Source: Azure Cosmos DB, "indexing".
 const indexesMaxStrict = 500
 
-// mostIndexes is how many indexes a collection may have.
+// mostIndexes returns the maximum number of indexes of a collection.
 func mostIndexes(o *cluster.Op) int {
 	if o.Env.Strict() {
 		return indexesMaxStrict
@@ -32,8 +32,8 @@ func mostIndexes(o *cluster.Op) int {
 
 // accountIndex returns the specification of a new index with the service's meaning: {_ts: 1}
 // expires documents by their last write, and version 1, which accounts list for all kinds, is
-// left out. On the other address {_ts: 1} stands for an index by the last write if the collection
-// has one, as it is listed like that.
+// removed. On the other address {_ts: 1} means an index by the last write if the collection has
+// one, because the index is listed as {_ts: 1}.
 // Source: Azure Cosmos DB for MongoDB, "time-to-live".
 func accountIndex(o *cluster.Op, coll *catalog.Collection, raw bson.Raw) bson.Raw {
 	if !o.Env.Strict() {
@@ -54,8 +54,9 @@ func accountIndex(o *cluster.Op, coll *catalog.Collection, raw bson.Raw) bson.Ra
 	return index.WithLastWrite(raw)
 }
 
-// coversKey reports that a unique index on a sharded collection can be kept by each shard
-// alone: the shard key is a prefix of it or, for the service, its fields are among it.
+// coversKey reports whether each shard of a sharded collection can enforce a unique index alone:
+// the shard key is a prefix of the index or, for the service, its fields are among those of the
+// index.
 func coversKey(o *cluster.Op, coll *catalog.Collection, spec *index.Spec) bool {
 	if !o.Env.Strict() {
 		return coll.Key.IsPrefixOf(spec.Key)
@@ -68,14 +69,15 @@ func coversKey(o *cluster.Op, coll *catalog.Collection, spec *index.Spec) bool {
 	return true
 }
 
-// Most fields and unique indexes. Source: Azure Cosmos DB, "indexing", "concepts-limits".
+// Maximum numbers of fields and of unique indexes. Source: Azure Cosmos DB, "indexing",
+// "concepts-limits".
 const (
 	compoundMaxStrict = 8
 	uniqueMaxStrict   = 10
 )
 
-// checkIndexStrict refuses indexes that the account does not have. docs is the number of documents
-// in the collection. Source: Azure Cosmos DB, "indexing". Errors: those of the rules.
+// checkIndexStrict rejects indexes that the account does not support. docs is the number of
+// documents in the collection. Source: Azure Cosmos DB, "indexing". Errors: those of the rules.
 func checkIndexStrict(o *cluster.Op, coll *catalog.Collection, spec *index.Spec, docs int64) error {
 	account := o.Env.Cosmos
 	if account == nil {
@@ -123,7 +125,7 @@ func checkIndexStrict(o *cluster.Op, coll *catalog.Collection, spec *index.Spec,
 	return nil
 }
 
-// nested reports a field of an index inside of another, apart from those of the shard key.
+// nested reports whether an index has a field inside another, apart from those of the shard key.
 func nested(coll *catalog.Collection, spec *index.Spec) bool {
 	return slices.ContainsFunc(spec.Fields(), func(name string) bool {
 		return strings.Contains(name, ".") && !slices.ContainsFunc(coll.Key.Fields(), func(f shard.Field) bool { return f.Path.String() == name })
@@ -140,8 +142,8 @@ func uniqueIndexes(coll *catalog.Collection) (n int) {
 	return n
 }
 
-// checkAccount bounds databases and collections as an account of Azure Cosmos DB
-// does. Source: Azure Cosmos DB, "concepts-limits". Errors: those of the rule.
+// checkAccount limits databases and collections as an account of Azure Cosmos DB does. Source:
+// Azure Cosmos DB, "concepts-limits". Errors: those of the rule.
 func checkAccount(o *cluster.Op, snap *catalog.Snapshot) error {
 	if o.Env.Cosmos == nil || len(snap.Databases())+len(snap.Collections("")) < ratelimit.NamespacesMax {
 		return nil
@@ -150,7 +152,7 @@ func checkAccount(o *cluster.Op, snap *catalog.Snapshot) error {
 		cosmos.NamespacesMany.Refusal("an account has at most %d databases and collections together; drop some that are not needed", ratelimit.NamespacesMax))
 }
 
-// checkName refuses spaces in the names of a new collection and its database.
+// checkName rejects spaces in the names of a new collection and its database.
 // Source: Azure Cosmos DB for MongoDB, "custom-commands". Errors: those of the rule.
 func checkName(o *cluster.Op, ns collection.Namespace) error {
 	if o.Env.Cosmos == nil || !strings.Contains(ns.DB+ns.Coll, " ") {
@@ -159,8 +161,8 @@ func checkName(o *cluster.Op, ns collection.Namespace) error {
 	return o.Env.Cosmos.Refuse(cosmos.SpacesInNames, cosmos.SpacesInNames.Refusal("the name %q has a space, which names of an account do not have", ns))
 }
 
-// checkShared bounds the collections that share a database's throughput.
-// They need no shard key.
+// checkShared limits the number of collections that share a database's throughput. They need no
+// shard key.
 // Source: Azure Cosmos DB, "set-throughput"; Azure Cosmos DB for MongoDB, "custom-commands".
 // Errors: those of ratelimit.CheckShared.
 func checkShared(snap *catalog.Snapshot, db string) error {

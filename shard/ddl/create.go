@@ -11,34 +11,34 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// CreateOptions is a collection or view to be made.
+// CreateOptions describes a collection or view to create.
 type CreateOptions struct {
-	// Raw is the options as create takes them and listCollections prints them: capped,
+	// Raw holds the options as create takes them and listCollections prints them: capped,
 	// collation, validator, viewOn, pipeline, …
 	Raw bson.Raw
-	// Implicit: an insert, upsert or createIndexes needs the collection; that it
-	// exists already is no error.
+	// Implicit: an insert, upsert or createIndexes needs the collection; it is no error if it
+	// exists already.
 	Implicit bool
-	// ShardKey shards the collection; nil does not.
+	// ShardKey shards the collection; nil leaves it unsharded.
 	ShardKey bson.Raw
 	// UniqueKey makes the shard key unique.
 	UniqueKey bool
-	// Shards is how many it begins with; 0 = by throughput or the default.
+	// Shards is the initial number; 0 = by throughput or the default.
 	Shards int
 	// Zones of the shard key.
 	Zones []ZoneRange
-	// Throughput of its own; the zero value takes the server's default.
+	// Throughput of its own; the zero value selects the server's default.
 	Throughput catalog.Throughput
 	// Indexes beside _id_, as createIndexes takes them.
 	Indexes []bson.Raw
-	// Kept: Indexes are from a catalog. One without a collation then has the simple one, and any
-	// locale is taken: see index.KeptSpec.
+	// Kept: Indexes are from a catalog. An index without a collation then has the simple one, and
+	// any locale is accepted: see index.KeptSpec.
 	Kept bool
-	// UUID of the collection, which no other may have; zero makes one.
+	// UUID of the collection, which must be unique; zero generates one.
 	UUID [16]byte
 }
 
-// Create makes a collection or a view.
+// Create creates a collection or a view.
 // Manual: reference/command/create. Errors: NamespaceExists (48) unless it
 // exists with the same options, InvalidNamespace (73), InvalidOptions (72),
 // those of options, pipelines, indexes and throughput.
@@ -88,9 +88,9 @@ func (d *Definer) Create(o *cluster.Op, ns collection.Namespace, opts CreateOpti
 	return err
 }
 
-// CreateMissing makes a collection that a write needs, unless there is one; the
-// transaction of the op sees it afterwards, whoever has made it.
-// Errors: those of Create but NamespaceExists.
+// CreateMissing creates a collection for a write, unless it exists. Afterwards the transaction of
+// the op sees the collection, whether this op or another has created it.
+// Errors: those of Create except NamespaceExists.
 func (d *Definer) CreateMissing(o *cluster.Op, ns collection.Namespace) error {
 	err := d.Create(o, ns, CreateOptions{Implicit: true})
 	if known := (*mongoerr.Error)(nil); err != nil && (!errors.As(err, &known) || known.Code != mongoerr.NamespaceExists) {
@@ -100,8 +100,8 @@ func (d *Definer) CreateMissing(o *cluster.Op, ns collection.Namespace) error {
 	return nil
 }
 
-// hasRoom refuses what adds to a disk that is full. The catalog itself may always change, so
-// that things can be dropped. Errors: storage.ErrDiskFull.
+// hasRoom returns an error if the disk is full, before changes that add data. The catalog itself
+// may always change, so that collections can be dropped. Errors: storage.ErrDiskFull.
 func (d *Definer) hasRoom() error {
 	if d.store.DiskFull() {
 		return storage.ErrDiskFull
@@ -109,7 +109,7 @@ func (d *Definer) hasRoom() error {
 	return nil
 }
 
-// newCollection makes the entry that Create puts.
+// newCollection makes the entry for Create.
 func (d *Definer) newCollection(o *cluster.Op, m *catalog.Mutation, ns collection.Namespace, opts CreateOptions) (*catalog.Collection, error) {
 	if err := checkName(o, ns); err != nil {
 		return nil, err
@@ -165,8 +165,8 @@ func (d *Definer) newCollection(o *cluster.Op, m *catalog.Mutation, ns collectio
 	return coll, nil
 }
 
-// logCreate appends the record of a create, those of the indexes it comes with, and
-// for a sharded collection that of a shardCollection.
+// logCreate appends the record of a create, those of its indexes, and for a sharded collection that
+// of a shardCollection.
 func logCreate(o *cluster.Op, txn storage.Txn, coll *catalog.Collection, opts CreateOptions) error {
 	series := coll.Options.TimeSeries != nil
 	err := logCommand(o, txn, coll.Namespace.DB, coll, nil, func(b *bson.Builder) {

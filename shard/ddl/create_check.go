@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
-// sameCollection reports that create asks for what exists.
+// sameCollection reports whether a create describes an existing collection.
 func sameCollection(old *catalog.Collection, opts CreateOptions) bool {
 	if opts.UUID != [16]byte{} && opts.UUID != old.UUID || !bson.Equal(sorted(old.Options.Raw).Value(), sorted(opts.Raw).Value(), nil) {
 		return false
@@ -22,8 +22,8 @@ func sameCollection(old *catalog.Collection, opts CreateOptions) bool {
 	return old.Sharded() && bson.Equal(old.Key.Spec().Value(), opts.ShardKey.Value(), nil)
 }
 
-// sorted is a document with its fields in order of their names, without those
-// that only repeat a default.
+// sorted returns a document with its fields in the order of their names, without those that only repeat a
+// default.
 func sorted(r bson.Raw) bson.Raw {
 	if len(r) == 0 {
 		return bson.Empty
@@ -43,7 +43,7 @@ func sorted(r bson.Raw) bson.Raw {
 	return b.Doc()
 }
 
-// checkOptions refuses options of create that do not go together.
+// checkOptions rejects options of create that exclude each other.
 // Manual: reference/command/create. Errors: InvalidOptions (72), BadValue (2).
 func checkOptions(r bson.Raw) error {
 	has := func(name string) bool { v, ok := r.Lookup(name); return ok && !v.IsNullish() }
@@ -82,7 +82,7 @@ func checkOptions(r bson.Raw) error {
 	return nil
 }
 
-// checkView parses the pipeline of a view definition and follows it to its end.
+// checkView parses the pipeline of a view definition and follows the chain of views to its end.
 // Errors: those of the stages, OptionNotSupportedOnView (167),
 // ViewDepthLimitExceeded (165), GraphContainsCycle (5), InvalidNamespace (73).
 func checkView(o *cluster.Op, snap *catalog.Snapshot, coll *catalog.Collection) error {

@@ -12,19 +12,19 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// A collection that a transaction makes is in the transaction's own catalog
-// until the commit, which writes its entry together with its documents and
-// publishes it. An abort leaves nothing but a number that is never given again.
+// A collection that a transaction creates is in the transaction's own catalog until the commit,
+// which writes its entry together with its documents and publishes it. An abort leaves nothing but
+// a collection number that is not reused.
 // Manual: core/transactions-operations#create-collections-and-indexes-in-a-transaction.
 
-// createInTxn makes a collection for a transaction.
-// Errors: as Create, NamespaceExists (48) under the same options too (Observed:
-// PyMongo's test suite); storage.ErrConflict when another transaction is making it.
+// createInTxn creates a collection for a transaction.
+// Errors: as Create, NamespaceExists (48) under the same options too (Observed: PyMongo's test
+// suite); storage.ErrConflict if another transaction is creating it.
 func (d *Definer) createInTxn(o *cluster.Op, ns collection.Namespace, opts CreateOptions) error {
 	t := o.Txn
 	old := t.Catalog.Collection(ns)
 	if old == nil {
-		old = d.catalog.Peek().Collection(ns) // made since the transaction began
+		old = d.catalog.Peek().Collection(ns) // created since the transaction began
 	}
 	if old != nil {
 		if opts.Implicit {
@@ -56,9 +56,8 @@ func (d *Definer) createInTxn(o *cluster.Op, ns collection.Namespace, opts Creat
 	return d.data.AddMade(o, made)
 }
 
-// adopt lets a transaction go on with a catalog in which there is a collection
-// that somebody else has made since it began. What it knows of all others stays
-// as it was.
+// adopt adds to the catalog of a transaction a collection that another op has created since the
+// transaction began. All other entries stay as they were.
 func (d *Definer) adopt(o *cluster.Op, ns collection.Namespace) {
 	if o.Txn == nil || o.Txn.Catalog.Collection(ns) != nil {
 		return
@@ -68,9 +67,9 @@ func (d *Definer) adopt(o *cluster.Op, ns collection.Namespace) {
 	}
 }
 
-// CommitMade commits a transaction and publishes the collections it made.
-// Errors: storage.ErrConflict when one of that name was made meanwhile; those of
-// the commit.
+// CommitMade commits a transaction and publishes the collections it created.
+// Errors: storage.ErrConflict if a collection of that name was created meanwhile; those of the
+// commit.
 func (d *Definer) CommitMade(ctx context.Context, txn storage.Txn, made []*catalog.Collection, durability storage.Durability) (storage.Timestamp, error) {
 	ts, err := d.catalog.ChangeIn(ctx, txn, durability, func(m *catalog.Mutation) error {
 		for _, coll := range made {
@@ -92,9 +91,9 @@ func (d *Definer) CommitMade(ctx context.Context, txn storage.Txn, made []*catal
 	return ts, nil
 }
 
-// createIndexesInTxn is createIndexes for a transaction: with the collection, or
-// on one it has made and not filled yet. An index of an existing collection
-// would have to wait for the end of the transaction.
+// createIndexesInTxn is createIndexes for a transaction: together with the collection, or on a
+// collection that it has created and not filled yet. An index of an existing collection would have
+// to wait for the end of the transaction.
 func (d *Definer) createIndexesInTxn(o *cluster.Op, ns collection.Namespace, specs []bson.Raw) (r IndexesCreated, err error) {
 	t := o.Txn
 	d.adopt(o, ns)

@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// DDL inside a transaction is refused.
+// DDL inside a transaction is rejected.
 func TestNotInTransaction(t *testing.T) {
 	d := newNode(t, ddl.Limits{})
 	d.insert("db.c", `{_id: 1}`)
@@ -51,7 +51,7 @@ func (d *node) insertIn(o *cluster.Op, name, doc string) {
 	}
 }
 
-// count is how many documents of a collection everybody can see.
+// count returns the number of documents of a collection that are visible to all.
 func (d *node) count(name string) int64 {
 	d.t.Helper()
 	n, err := d.Count(d.op(), ns(name), plan.Find{})
@@ -61,8 +61,8 @@ func (d *node) count(name string) int64 {
 	return n
 }
 
-// A collection that a transaction makes is nobody else's until the commit publishes it
-// with its documents; another transaction that wants to make one of that name conflicts.
+// A collection that a transaction creates is invisible outside until the commit publishes it with
+// its documents; another transaction that creates one of that name conflicts.
 func TestMadeInTransaction(t *testing.T) {
 	d := newNode(t, ddl.Limits{})
 	d.insert("db.other", `{_id: 1}`)
@@ -77,7 +77,7 @@ func TestMadeInTransaction(t *testing.T) {
 	if _, err := o.Txn.Store.Commit(t.Context(), storage.Buffered); err != nil {
 		t.Fatal(err)
 	}
-	d.want("after the commit", d.Create(d.op(), ns("db.c"), ddl.CreateOptions{}), 0) // it is there, with the same options
+	d.want("after the commit", d.Create(d.op(), ns("db.c"), ddl.CreateOptions{}), 0) // it exists, with the same options
 	if n := d.count("db.c"); n != 1 {
 		t.Errorf("%d documents", n)
 	}
@@ -86,8 +86,8 @@ func TestMadeInTransaction(t *testing.T) {
 	}
 }
 
-// Who makes a collection outside of transactions does not wait for one that is making another
-// of the name, by create or by a write: the transaction cannot commit.
+// Creating a collection outside of transactions, by create or by a write, does not wait for a
+// transaction that creates one of the same name: the transaction cannot commit.
 func TestMadeByOutsider(t *testing.T) {
 	d := newNode(t, ddl.Limits{})
 	for _, name := range []string{"db.created", "db.written"} {
@@ -114,7 +114,7 @@ func TestMadeByOutsider(t *testing.T) {
 	}
 }
 
-// A transaction goes on with a collection that somebody else has made since it began.
+// A transaction continues with a collection that was created outside since it began.
 func TestMadeSinceTransactionBegan(t *testing.T) {
 	d := newNode(t, ddl.Limits{})
 	o := d.txn()

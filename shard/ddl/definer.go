@@ -13,47 +13,46 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Config is what a Definer is made of beside the data plane.
+// Config holds the parts and settings of a Definer, beside the data plane.
 type Config struct {
-	// Jobs does the slow part: building, rewriting, splitting, deleting.
+	// Jobs runs the slow parts: building, rewriting, splitting, deleting.
 	Jobs *jobs.Runner
 	// Limits are the partition rules of new collections.
 	Limits Limits
-	// PlainSeeds makes the hashes of a collection follow from its name and shard key,
-	// so that its documents lie on the same shards in every run: for tests. Others
-	// have a secret seed, so that nobody can prepare values that meet on one shard.
+	// PlainSeeds derives the hashes of a collection from its name and shard key, so that its
+	// documents are on the same shards in every run: for tests. Otherwise the seed is secret, so
+	// that clients cannot choose values that all fall on one shard.
 	PlainSeeds bool
-	// Changed is told when shards of a collection may need attention from the
-	// background jobs; nil = nobody is.
+	// Changed is called when shards of a collection may need attention from the background jobs; it
+	// may be nil.
 	Changed func(ns collection.Namespace)
-	// Busy reports a collection whose shards are being split or merged at the
-	// moment; nil = none ever is.
+	// Busy reports whether shards of a collection are being split or merged at the moment; nil
+	// means never.
 	Busy func(ns collection.Namespace) bool
 }
 
-// Limits are the rules by which collections get shards.
+// Limits are the rules for the number of shards of collections.
 type Limits struct {
-	ShardRU       int64 // most RU/s of one shard; 0 = the published limit
+	ShardRU       int64 // maximum RU/s of one shard; 0 = the published limit
 	ShardBytes    int64 // size at which a shard splits
 	DefaultShards int   // of a sharded collection without throughput
 	DefaultRU     int64 // provisioned for new collections; 0 = unlimited
 }
 
-// Definer runs data definition commands. Its methods return errors as they arise,
-// those of the store and of budgets too. Safe for concurrent use.
+// Definer runs data definition commands. Its methods return errors unchanged, including those of
+// the store and of budgets. Safe for concurrent use.
 type Definer struct {
 	Config
-	data *cluster.Cluster // what documents are read and copied with
+	data *cluster.Cluster // reads and copies documents
 
-	store   storage.Store      // the data plane's, as all that follow
-	catalog *catalog.Catalog   // where definitions are
-	budgets *ratelimit.Budgets // what throughput provisions
-	tally   *tally.Board       // how much collections hold
+	store   storage.Store      // the data plane's, as are all that follow
+	catalog *catalog.Catalog   // holds definitions
+	budgets *ratelimit.Budgets // hold provisioned throughput
+	tally   *tally.Board       // counts the documents and bytes of collections
 	now     func() time.Time   // the clock of budgets
 }
 
-// New makes the Definer of a data plane, which does not know it before
-// Cluster.AttachDefiner.
+// New makes the Definer of a data plane. The caller connects both with Cluster.AttachDefiner.
 func New(data *cluster.Cluster, c Config) *Definer {
 	if c.Changed == nil {
 		c.Changed = func(collection.Namespace) {}
@@ -61,7 +60,7 @@ func New(data *cluster.Cluster, c Config) *Definer {
 	return &Definer{Config: c, data: data, store: data.Store, catalog: data.Catalog, budgets: data.Budgets, tally: data.Tally, now: data.Now}
 }
 
-// alter runs one catalog change of a command and notes its durability.
+// alter runs one catalog change of a command and records that the command has committed.
 func (d *Definer) alter(o *cluster.Op, fn func(m *catalog.Mutation) error) error {
 	err := d.catalog.Change(o.Env.Context(), fn)
 	if err == nil {
@@ -70,17 +69,18 @@ func (d *Definer) alter(o *cluster.Op, fn func(m *catalog.Mutation) error) error
 	return err
 }
 
-// committed notes that a command has committed something by now.
+// committed sets the commit time of a command.
 func (d *Definer) committed(o *cluster.Op) { o.Committed = max(o.Committed, d.store.Latest()) }
 
-// behindTxns waits for the transactions that have written to a collection, whose commits a
-// change of it would spoil.
+// behindTxns waits for the transactions that have written to a collection, because a change of the
+// collection would break their commits.
 // Manual: core/transactions-production-consideration#pending-ddl-operations-and-transactions.
 func (d *Definer) behindTxns(o *cluster.Op, ns collection.Namespace) error {
 	return d.data.AwaitTxns(o, d.catalog.Peek().Collection(ns))
 }
 
-// noTxn refuses DDL in a database that cannot be part of a transaction, or not be done now.
+// noTxn returns an error for DDL in a database that cannot be part of a transaction, or is blocked
+// now.
 // Errors: OperationNotSupportedInTransaction (263), those of cluster.Op.MayWrite.
 func noTxn(o *cluster.Op, db, what string) error {
 	if o.Txn == nil {

@@ -1,5 +1,5 @@
-// Package ddl is the room of data definition: it makes, changes and drops
-// databases, collections, views, indexes, shard keys, zones and throughput.
+// Package ddl holds the data definition commands: it creates, changes and drops databases,
+// collections, views, indexes, shard keys, zones and throughput.
 //
 //	wire/command ──► Definer.Create, CollMod, CreateIndexes, ShardCollection, …
 //	                    │ check the arguments against the catalog
@@ -8,20 +8,19 @@
 //	                    └──► cluster       what reads or writes documents: copies, samples
 //	cluster ──cluster.Definer──► CreateMissing, CreateTemporary, Replace, Drop, CommitMade
 //
-// The data plane does not know this package; it knows the five methods of
-// cluster.Definer, which the wiring gives it with Cluster.AttachDefiner: writes
-// make the collections they miss, $out fills one and puts it in place of
-// another, and a transaction publishes what it made when it commits.
+// The data plane does not import this package. It uses the interface cluster.Definer, which the
+// wiring passes to Cluster.AttachDefiner: writes create missing collections, $out fills a
+// collection and puts it in place of another, and a transaction publishes the collections that it
+// created when it commits.
 //
-// Invariants: a command takes effect in one catalog change or, where documents
-// have to be rewritten, in the last one of a job, so that a crash leaves what was
-// or what is wanted; the change-log record of a command is part of the change
-// that it tells of. What a crash leaves half filled is a temporary collection,
-// which the next start drops. Errors are returned as they arise; wire/command
-// translates those of the store and of budgets.
+// Invariants: a command takes effect in one catalog change or, where documents have to be
+// rewritten, in the last change of a job, so that after a crash either the old or the new
+// definition holds; the change-log record of a command is part of the change that it describes. If
+// a crash leaves a collection half filled, it is a temporary collection, which the next start
+// drops. Errors are returned unchanged; wire/command translates those of the store and of budgets.
 //
-// Glossary. Implicit: made because a write needs it. Made: by an open transaction,
-// and known to nobody else yet. Temporary: a collection that will take the place
-// of another. Redistribute: give shards unequal parts of a collection's RU/s.
-// Migrate: change between manual throughput and autoscale.
+// Glossary. Implicit: created because a write needs it. Made: created by an open transaction, and
+// not visible outside yet. Temporary: a collection that will take the place of another.
+// Redistribute: give shards unequal parts of a collection's RU/s. Migrate: change between manual
+// throughput and autoscale.
 package ddl

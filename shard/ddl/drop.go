@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/shard/jobs"
 )
 
-// Drop removes a collection or view and reports whether it existed. The keys
-// are removed later, when nobody can use them any more.
+// Drop removes a collection or view and reports whether it existed. The keys are deleted later,
+// when nothing can use them any more.
 // Manual: reference/command/drop.
 func (d *Definer) Drop(o *cluster.Op, ns collection.Namespace) (bool, error) {
 	if err := noTxn(o, ns.DB, "drop"); err != nil {
@@ -35,9 +35,9 @@ func (d *Definer) Drop(o *cluster.Op, ns collection.Namespace) (bool, error) {
 	return true, nil
 }
 
-// DropDatabase removes a database with everything in it, in one step, and reports that there
-// was one. A missing one is no error. With keep a budget that its collections share stays, and with it the
-// empty database, for who may not choose one.
+// DropDatabase removes a database with everything in it, in one step, and reports whether it
+// existed. A missing database is not an error. With keep, a budget that its collections share is
+// kept, and with it the empty database, for users that may not choose a budget.
 // Manual: reference/command/dropDatabase.
 func (d *Definer) DropDatabase(o *cluster.Op, db string, keep bool) (existed bool, err error) {
 	if err := noTxn(o, db, "dropDatabase"); err != nil {
@@ -77,8 +77,8 @@ func (d *Definer) DropDatabase(o *cluster.Op, db string, keep bool) (existed boo
 	return existed, nil
 }
 
-// dropped forgets what was kept about collections that are gone, and has their
-// keys removed.
+// dropped removes what is kept in memory about dropped collections, and wakes the job that deletes
+// their keys.
 func (d *Definer) dropped(colls ...*catalog.Collection) {
 	for _, coll := range colls {
 		d.data.ForgetCollection(coll)

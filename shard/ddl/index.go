@@ -14,11 +14,11 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// IndexesCreated is what CreateIndexes did.
+// IndexesCreated is the result of CreateIndexes.
 type IndexesCreated struct {
 	Before, After int    // number of indexes, _id_ included
-	Created       bool   // the collection was made
-	Note          string // that there was nothing to do
+	Created       bool   // the collection was created too
+	Note          string // set if there was nothing to do
 }
 
 // CreateIndexes adds the indexes that do not exist yet, and builds them while
@@ -56,7 +56,7 @@ func (d *Definer) createIndexes(o *cluster.Op, ns collection.Namespace, specs []
 			if made != nil {
 				return IndexesCreated{Before: 1, After: len(made.Indexes), Created: true}, nil
 			}
-			continue // somebody else was faster
+			continue // another command was faster
 		}
 		if coll.IsView() {
 			return IndexesCreated{}, mongoerr.ViewNotAllowed(ns.String())
@@ -68,7 +68,7 @@ func (d *Definer) createIndexes(o *cluster.Op, ns collection.Namespace, specs []
 	}
 }
 
-// createIndexed makes a collection together with its indexes; nil when it
+// createIndexed creates a collection together with its indexes; it returns nil if the collection
 // exists already.
 func (d *Definer) createIndexed(o *cluster.Op, ns collection.Namespace, specs []bson.Raw) (*catalog.Collection, error) {
 	was := d.catalog.Peek().Collection(ns)
@@ -82,7 +82,7 @@ func (d *Definer) createIndexed(o *cluster.Op, ns collection.Namespace, specs []
 	if coll == nil {
 		return nil, nil
 	}
-	for _, raw := range specs { // another creation may have been faster, without them
+	for _, raw := range specs { // another creation may have been faster, without the indexes
 		spec, err := parseIndex(o, coll, raw)
 		if err != nil {
 			return nil, err
@@ -94,8 +94,8 @@ func (d *Definer) createIndexed(o *cluster.Op, ns collection.Namespace, specs []
 	return coll, nil
 }
 
-// haveIndexes reports a collection that has some indexes already, ready to be read:
-// nobody needs to be waited for to say so.
+// haveIndexes reports whether a collection has the indexes already and all are ready: then the
+// command need not wait for a lock.
 func haveIndexes(o *cluster.Op, coll *catalog.Collection, specs []bson.Raw) (bool, error) {
 	for _, ix := range coll.Indexes {
 		if ix.State != catalog.IndexReady {
@@ -114,7 +114,7 @@ func haveIndexes(o *cluster.Op, coll *catalog.Collection, specs []bson.Raw) (boo
 	return true, nil
 }
 
-// addIndexes publishes the new indexes as Building and has them built.
+// addIndexes publishes the new indexes in state Building and runs the build.
 func (d *Definer) addIndexes(o *cluster.Op, ns collection.Namespace, specs []bson.Raw) (r IndexesCreated, err error) {
 	if err := d.hasRoom(); err != nil {
 		return IndexesCreated{}, err
@@ -130,8 +130,8 @@ func (d *Definer) addIndexes(o *cluster.Op, ns collection.Namespace, specs []bso
 	defer unlock()
 	id := coll.ID
 	build := &jobs.Build{Collection: id}
-	// Durable with the change that makes the indexes ready: of a build that a crash ends before,
-	// nothing may be left.
+	// The commit becomes durable with the change that makes the indexes ready: if a crash ends the
+	// build before, nothing may be left.
 	err = d.catalog.ChangeSoon(ctx, func(m *catalog.Mutation) error {
 		was := m.Snapshot().ByID(id)
 		coll := was
@@ -159,7 +159,7 @@ func (d *Definer) addIndexes(o *cluster.Op, ns collection.Namespace, specs []bso
 				coll = withNewIndex(coll, &catalog.Index{Spec: spec, State: catalog.IndexBuilding})
 				added = append(added, spec)
 			} else if ix := was.Index(spec.Name); ix != nil && ix.State == catalog.IndexBuilding && !slices.Contains(build.Indexes, ix.ID) {
-				build.Indexes = append(build.Indexes, ix.ID) // by a server that is dead: who builds it has the lock
+				build.Indexes = append(build.Indexes, ix.ID) // of a dead server: a live builder would hold the lock
 				added = append(added, spec)
 				r.Before--
 			}
@@ -191,7 +191,7 @@ func (d *Definer) addIndexes(o *cluster.Op, ns collection.Namespace, specs []bso
 	return r, nil
 }
 
-// createIndexesCommand is the command as currentOp shows it.
+// createIndexesCommand returns the command for currentOp.
 func createIndexesCommand(ns collection.Namespace, specs []*index.Spec) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.String("createIndexes", ns.Coll)
@@ -204,7 +204,7 @@ func createIndexesCommand(ns collection.Namespace, specs []*index.Spec) bson.Raw
 	return b.Doc()
 }
 
-// numbered are the indexes of some numbers.
+// numbered returns the indexes with the given numbers.
 func numbered(coll *catalog.Collection, ids []keyspace.IndexID) (out []*catalog.Index) {
 	for _, ix := range coll.Indexes {
 		if slices.Contains(ids, ix.ID) {
@@ -214,8 +214,8 @@ func numbered(coll *catalog.Collection, ids []keyspace.IndexID) (out []*catalog.
 	return out
 }
 
-// logIndexes appends the records of new indexes: one that has them all where they
-// were built over documents, else one for each.
+// logIndexes appends the records of new indexes: one record for all if they were built over
+// documents, otherwise one for each.
 // Manual: reference/change-events/createIndexes. Observed: local.oplog.rs of mongod 7.0.
 func logIndexes(o *cluster.Op, txn storage.Txn, coll *catalog.Collection, indexes []*catalog.Index, built bool) error {
 	if built {
@@ -242,7 +242,7 @@ func logIndexes(o *cluster.Op, txn storage.Txn, coll *catalog.Collection, indexe
 	return nil
 }
 
-// withNewIndex adds an index, to which it gives the next number.
+// withNewIndex returns coll with an index added, under the next number.
 func withNewIndex(coll *catalog.Collection, ix *catalog.Index) *catalog.Collection {
 	ix.ID = coll.NextIndex
 	d := coll.WithIndex(ix)

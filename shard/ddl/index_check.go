@@ -9,12 +9,12 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
-// indexesMax is how many indexes a collection may have.
+// indexesMax is the maximum number of indexes of a collection.
 // Manual: reference/limits#number-of-indexes.
 const indexesMax = 64
 
-// parseIndex reads a specification; without a collation it gets the
-// collection's, also one that is refused in new specifications.
+// parseIndex parses a specification. Without a collation it gets the collection's, even one that is
+// rejected in new specifications.
 func parseIndex(o *cluster.Op, coll *catalog.Collection, raw bson.Raw) (*index.Spec, error) {
 	if v := raw.Get("collation"); v.IsMissing() && len(coll.Options.CollationRaw) > 0 {
 		b := bson.NewBuilder(nil)
@@ -30,8 +30,8 @@ func keptIndex(o *cluster.Op, _ *catalog.Collection, raw bson.Raw) (*index.Spec,
 	return index.KeptSpec(o.Env, raw, mql.NewestCollator)
 }
 
-// checkIndex compares a new index with those the collection has. same reports
-// that there is nothing to do. docs is how many documents the collection holds.
+// checkIndex compares a new index with the existing ones. same is true if there is nothing to do.
+// docs is the number of documents of the collection.
 func checkIndex(o *cluster.Op, coll *catalog.Collection, spec *index.Spec, docs int64) (same bool, err error) {
 	if spec.IsID() {
 		if !spec.Collation.Equal(coll.IDIndex().Collation) {
@@ -60,7 +60,7 @@ func checkIndex(o *cluster.Op, coll *catalog.Collection, spec *index.Spec, docs 
 	return false, checkIndexStrict(o, coll, spec, docs)
 }
 
-// checkUnique refuses unique indexes that could only be kept per shard.
+// checkUnique rejects unique indexes that could only be enforced per shard.
 // Manual: core/sharding-shard-key#unique-indexes. Errors: CannotCreateIndex (67).
 func checkUnique(o *cluster.Op, coll *catalog.Collection, spec *index.Spec) error {
 	if !coll.Sharded() {

@@ -12,9 +12,8 @@ import (
 	"github.com/cantledb/cantle/shard/jobs"
 )
 
-// DropIndexes removes indexes: of the given names, of all names but _id_ when
-// names is just "*", or of the given key pattern when it is not nil. It returns
-// how many there were.
+// DropIndexes removes indexes: those with the given names, all except _id_ if names is just "*", or
+// those with the given key pattern if it is not nil. It returns the number of indexes before.
 // Manual: reference/command/dropIndexes. Errors: NamespaceNotFound (26),
 // IllegalOperation (20), IndexNotFound (27), InvalidOptions (72), AmbiguousIndexKeyPattern (181).
 func (d *Definer) DropIndexes(o *cluster.Op, ns collection.Namespace, names []string, key bson.Raw) (was int, err error) {
@@ -50,7 +49,7 @@ func (d *Definer) DropIndexes(o *cluster.Op, ns collection.Namespace, names []st
 	return was, err
 }
 
-// dropIndexes removes indexes from an entry, inside a change, and appends their records.
+// dropIndexes removes indexes from an entry, inside a change, and appends their log records.
 func dropIndexes(o *cluster.Op, m *catalog.Mutation, coll *catalog.Collection, gone []*catalog.Index) (*catalog.Collection, error) {
 	next := coll
 	for _, ix := range gone {
@@ -69,8 +68,8 @@ func dropIndexes(o *cluster.Op, m *catalog.Mutation, coll *catalog.Collection, g
 	return next, nil
 }
 
-// keepServing leaves a collection with a ranged shard key an index that serves it, if it has
-// one: who drops all indexes keeps those, and who names the last of them is refused.
+// keepServing keeps an index that serves the ranged shard key of a collection, if there is one:
+// dropping all indexes excludes those, and dropping the last of them by name is an error.
 // Manual: core/sharding-shard-key-indexes. Errors: IllegalOperation (20).
 func keepServing(coll *catalog.Collection, gone []*catalog.Index, all bool) ([]*catalog.Index, error) {
 	if !bound(coll) {
@@ -82,14 +81,14 @@ func keepServing(coll *catalog.Collection, gone []*catalog.Index, all bool) ([]*
 	return gone, checkServed(coll, gone, "drop")
 }
 
-// bound reports a collection whose shard key has to have an index that serves it. A hashed one
-// need not. Manual: core/sharding-shard-key-indexes.
+// bound reports whether the shard key of a collection must have an index that serves it. A hashed
+// key need not. Manual: core/sharding-shard-key-indexes.
 func bound(coll *catalog.Collection) bool {
 	return coll.Sharded() && coll.Key.Kind() == shard.Ranged && !coll.Key.IsID() &&
 		!slices.ContainsFunc(coll.Key.Fields(), func(f shard.Field) bool { return f.Hashed })
 }
 
-// checkServed refuses to do away with the last visible indexes that serve the shard key.
+// checkServed returns an error if gone contains the last visible indexes that serve the shard key.
 // Errors: IllegalOperation (20).
 func checkServed(coll *catalog.Collection, gone []*catalog.Index, verb string) error {
 	var last *catalog.Index
@@ -108,7 +107,7 @@ func checkServed(coll *catalog.Collection, gone []*catalog.Index, verb string) e
 	return mongoerr.New(mongoerr.IllegalOperation, "Cannot %s the only compatible index for this collection's shard key: %s", verb, last.Name)
 }
 
-// chosen finds the indexes to drop.
+// chosen returns the indexes to drop.
 func chosen(coll *catalog.Collection, names []string, key bson.Raw) (out []*catalog.Index, err error) {
 	noID := func() error { return mongoerr.New(mongoerr.InvalidOptions, "cannot drop _id index") }
 	if key != nil {

@@ -14,9 +14,9 @@ import (
 //
 //	{ns: "db.$cmd", ui: UUID, view: true, series: true, o: {create: "c", …}, o2: {…}}
 //
-// in the shape of an oplog "c" entry; view is ours, as is series, which says that
-// it is no view but a time-series collection. body writes the fields of o; before,
-// unless it is nil, those of o2, which tells of the state before the command.
+// in the form of an oplog "c" entry. view and series are ours; series marks a time-series
+// collection instead of a view. body writes the fields of o; before, unless it is nil, those of o2,
+// the state before the command.
 func logCommand(o *cluster.Op, txn storage.Txn, db string, coll *catalog.Collection, before, body func(b *bson.Builder)) error {
 	b := bson.NewBuilder(nil)
 	b.String("ns", db+".$cmd")
@@ -50,9 +50,9 @@ func logCommand(o *cluster.Op, txn storage.Txn, db string, coll *catalog.Collect
 	return txn.AppendLog(changelog.Stream, enc)
 }
 
-// ended writes, about the state before a command that ends an entry, what readers of
-// older records need to know of it: {collection: number, shardKey: {…}}. Of nil and of
-// views there is nothing to know.
+// ended returns a function that writes, for a command that ends an entry, the part of the state
+// before it that readers of older records need: {collection: number, shardKey: {…}}. It returns nil
+// for nil and for views.
 func ended(was *catalog.Collection) func(b *bson.Builder) {
 	if was == nil || was.IsView() {
 		return nil

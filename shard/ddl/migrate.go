@@ -9,10 +9,10 @@ import (
 	"github.com/cantledb/cantle/shard/jobs"
 )
 
-// MigrateThroughput turns the manual throughput of a collection, or without its name
-// of a database, into autoscale, or back. The amount follows from the one before:
-// the maximum of autoscale is the manual RU/s, or what highest use and storage
-// demand; manual RU/s are the maximum. It returns the throughput that results.
+// MigrateThroughput turns the manual throughput of a collection, or of a database if ns has no
+// collection, into autoscale, or back. The amount follows from the previous one: the maximum of
+// autoscale is the manual RU/s, or more if highest use or storage requires it; the manual RU/s are
+// the maximum. It returns the new throughput.
 // Source: Azure Cosmos DB, "set-throughput", "autoscale-faq". Errors: BadValue (2),
 // NamespaceNotFound (26), CommandNotSupportedOnView (166).
 func (d *Definer) MigrateThroughput(o *cluster.Op, ns collection.Namespace, autoscale bool) (t catalog.Throughput, err error) {
@@ -70,7 +70,7 @@ func (d *Definer) migrateDatabase(o *cluster.Op, db string, autoscale bool) (t c
 	return t, err
 }
 
-// migrated is a throughput in the other mode.
+// migrated returns a throughput in the other mode.
 func (d *Definer) migrated(old catalog.Throughput, l ratelimit.Load, autoscale bool) (catalog.Throughput, error) {
 	t := old
 	switch {
@@ -87,7 +87,7 @@ func (d *Definer) migrated(old catalog.Throughput, l ratelimit.Load, autoscale b
 	return t, d.budgets.NoteChange(d.now())
 }
 
-// sharedLoad is what the limits of a database's throughput depend on.
+// sharedLoad returns the values on which the limits of a database's throughput depend.
 func (d *Definer) sharedLoad(snap *catalog.Snapshot, db *catalog.Database) ratelimit.Load {
 	l := ratelimit.Load{HighestRUs: db.Throughput.HighestRU, Collections: sharing(snap, db.Name)}
 	for _, coll := range snap.Collections(db.Name) {

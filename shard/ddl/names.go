@@ -13,7 +13,7 @@ const (
 	databaseBytesMax  = 63
 )
 
-// checkNamespace refuses names that no collection may have.
+// checkNamespace rejects names that no collection may have.
 // Manual: reference/limits#naming-restrictions. Errors: InvalidNamespace (73).
 func checkNamespace(ns collection.Namespace) error {
 	if err := checkDatabase(ns.DB); err != nil {
@@ -34,7 +34,7 @@ func checkNamespace(ns collection.Namespace) error {
 	return nil
 }
 
-// checkDatabase refuses names that no database may have.
+// checkDatabase rejects names that no database may have.
 // Manual: reference/limits#naming-restrictions. Errors: InvalidNamespace (73).
 func checkDatabase(db string) error {
 	if db == "" || len(db) > databaseBytesMax || strings.ContainsAny(db, "/\\. \"$\x00") {

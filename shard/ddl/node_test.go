@@ -31,7 +31,7 @@ type node struct {
 	*ddl.Definer
 	t      *testing.T
 	store  storage.Store
-	strict bool // commands come in by the Cosmos address
+	strict bool // commands come by the Cosmos address
 }
 
 // newNode makes a node over a fresh store.
@@ -46,7 +46,7 @@ func newNode(t *testing.T, limits ddl.Limits) *node {
 	return openNode(t, store, limits)
 }
 
-// openNode makes a node over a store, as a process that starts does.
+// openNode makes a node over a store, like a starting process.
 func openNode(t *testing.T, store storage.Store, limits ddl.Limits) *node {
 	t.Helper()
 	cat, err := catalog.Open(t.Context(), store, release.Default)
@@ -65,7 +65,7 @@ func openNode(t *testing.T, store storage.Store, limits ddl.Limits) *node {
 	return d
 }
 
-// op is a command of a client.
+// op returns a command of a client.
 func (d *node) op() *cluster.Op {
 	o := &cluster.Op{Env: mql.NewEnv(context.Background())}
 	if d.strict {
@@ -74,7 +74,7 @@ func (d *node) op() *cluster.Op {
 	return o
 }
 
-// raw reads a document; the empty text is none.
+// raw parses a document; the empty text is none.
 func (d *node) raw(text string) bson.Raw {
 	d.t.Helper()
 	if text == "" {
@@ -87,7 +87,7 @@ func (d *node) raw(text string) bson.Raw {
 	return r
 }
 
-// raws reads documents.
+// raws parses documents.
 func (d *node) raws(texts ...string) (out []bson.Raw) {
 	d.t.Helper()
 	for _, s := range texts {
@@ -108,7 +108,7 @@ func (d *node) want(what string, err error, code mongoerr.Code) {
 	}
 }
 
-// ns reads a namespace.
+// ns parses a namespace.
 func ns(s string) collection.Namespace { return collection.ParseNamespace(s) }
 
 // insert adds documents to a collection.
@@ -148,5 +148,5 @@ func (d *node) logged() string {
 	return strings.Join(out, " ")
 }
 
-// second is the error of CreateIndexes.
+// second returns the error of CreateIndexes.
 func second(_ ddl.IndexesCreated, err error) error { return err }

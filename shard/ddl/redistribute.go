@@ -12,9 +12,8 @@ import (
 	"github.com/cantledb/cantle/shard/jobs"
 )
 
-// Redistribute moves a collection's RU/s between its shards: targets get what
-// they name, sources give up the difference in equal parts. Without both, all
-// shards get the same again. It returns the parts that result.
+// Redistribute moves a collection's RU/s between its shards: targets get the given parts, sources give up the
+// difference in equal parts. Without both, all shards get equal parts again. It returns the resulting parts.
 // Source: Azure Cosmos DB, "distribute-throughput-across-partitions". Errors:
 // BadValue (2), NamespaceNotFound (26), CommandNotSupportedOnView (166).
 func (d *Definer) Redistribute(o *cluster.Op, ns collection.Namespace, targets []ratelimit.Share, sources []int) ([]ratelimit.Share, error) {

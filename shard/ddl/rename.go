@@ -21,15 +21,13 @@ func (d *Definer) Rename(o *cluster.Op, from, to collection.Namespace, dropTarge
 	return d.rename(o, from, to, dropTarget, false)
 }
 
-// Replace puts a temporary collection in the place of what is called ns, if
-// anything is.
+// Replace puts a temporary collection in the place of the collection called ns, if there is one.
 // Errors: as Rename.
 func (d *Definer) Replace(o *cluster.Op, temporary, ns collection.Namespace) error {
 	return d.rename(o, temporary, ns, true, true)
 }
 
-// rename is Rename; series lets a time-series collection have another name, which no
-// client may give it.
+// rename is Rename; series allows renaming a time-series collection, which clients may not do.
 func (d *Definer) rename(o *cluster.Op, from, to collection.Namespace, dropTarget, series bool) error {
 	if err := noTxn(o, from.DB, "renameCollection"); err != nil {
 		return err

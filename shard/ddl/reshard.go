@@ -12,9 +12,9 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// ReshardCollection gives a sharded collection another shard key. It is rewritten
-// meanwhile, while it is read and written; writers wait a moment at the end. The
-// key it has already is no error, and rewrites it only with opts.Force.
+// ReshardCollection gives a sharded collection another shard key. The collection is rewritten while
+// it is read and written; writers wait a moment at the end. Giving the present key again is not an
+// error, and rewrites the collection only with opts.Force.
 // Manual: reference/command/reshardCollection. Errors: NamespaceNotSharded (118),
 // BadValue (2) for another key of a collection with zones, unless opts has zones,
 // ReshardCollectionInProgress (338), those of ShardCollection and Runner.Reshard.
@@ -34,9 +34,8 @@ func (d *Definer) ReshardCollection(o *cluster.Op, ns collection.Namespace, opts
 	})
 }
 
-// RefineShardKey adds fields to the end of a collection's shard key. Partitions
-// keep their bounds. Records lie by their keys, so they are rewritten as by
-// ReshardCollection.
+// RefineShardKey adds fields to the end of a collection's shard key. Partitions keep their bounds.
+// The key of a record contains its shard key, so records are rewritten as by ReshardCollection.
 // Manual: reference/command/refineCollectionShardKey. Errors: InvalidOptions (72)
 // for a key that does not begin with the present one, those of ReshardCollection.
 func (d *Definer) RefineShardKey(o *cluster.Op, ns collection.Namespace, spec bson.Raw) error {
@@ -65,12 +64,12 @@ func (d *Definer) RefineShardKey(o *cluster.Op, ns collection.Namespace, spec bs
 	})
 }
 
-// nextEntry makes the entry that a collection is to have from the one it has, for a
-// shard key and what else its command says.
+// nextEntry makes the future entry of a collection from the present one, for a shard key and the
+// other options of the command.
 type nextEntry func(was *catalog.Collection, key shard.KeyPattern, opts ShardOptions) (*catalog.Collection, error)
 
-// reshard gives a sharded collection the entry that next makes; kind and command are
-// names of what is done.
+// reshard gives a sharded collection the entry that next makes; kind and command name the
+// operation.
 func (d *Definer) reshard(o *cluster.Op, ns collection.Namespace, opts ShardOptions, kind, command string, next nextEntry) error {
 	if err := noTxn(o, ns.DB, command); err != nil {
 		return err
@@ -121,8 +120,8 @@ func (d *Definer) reshard(o *cluster.Op, ns collection.Namespace, opts ShardOpti
 	})
 }
 
-// CleanupReshard removes at once what is left of a resharding that failed or that a
-// crash ended, which otherwise happens soon by itself.
+// CleanupReshard deletes at once what is left of a resharding that failed or that a crash ended;
+// otherwise a background job deletes it soon.
 // Errors: NamespaceNotFound (26); ReshardCollectionInProgress (338).
 func (d *Definer) CleanupReshard(ctx context.Context, ns collection.Namespace) error {
 	coll := d.catalog.Peek().Collection(ns)
@@ -135,7 +134,7 @@ func (d *Definer) CleanupReshard(ctx context.Context, ns collection.Namespace) e
 	return d.Jobs.DeleteNoted(ctx)
 }
 
-// describeReshard appends the command as the change log shows it.
+// describeReshard appends the command for the change log.
 // Manual: reference/change-events/reshardCollection, …/refineCollectionShardKey.
 func describeReshard(b *bson.Builder, command string, was, is *catalog.Collection) {
 	b.String(command, is.Namespace.String())
@@ -151,19 +150,18 @@ func describeReshard(b *bson.Builder, command string, was, is *catalog.Collectio
 	}
 }
 
-// AbortReshard and CommitReshard end a collection's resharding: with the old key,
-// or with the new one as soon as may be.
+// AbortReshard ends a collection's resharding and keeps the old key.
 // Errors: NamespaceNotFound (26), those of Runner.AbortReshard.
 func (d *Definer) AbortReshard(ctx context.Context, ns collection.Namespace) error {
 	return d.onReshard(ctx, ns, d.Jobs.AbortReshard)
 }
 
-// CommitReshard see AbortReshard.
+// CommitReshard ends a collection's resharding with the new key, as soon as possible.
 func (d *Definer) CommitReshard(ctx context.Context, ns collection.Namespace) error {
 	return d.onReshard(ctx, ns, d.Jobs.CommitReshard)
 }
 
-// onReshard acts on the resharding of a collection.
+// onReshard calls act with the collection of a namespace.
 // Errors: NamespaceNotFound (26), those of act.
 func (d *Definer) onReshard(ctx context.Context, ns collection.Namespace, act func(context.Context, keyspace.CollectionID) error) error {
 	coll := d.catalog.Peek().Collection(ns)

@@ -14,14 +14,14 @@ type rewriting struct {
 	kind    string   // of the work, as currentOp shows it
 	command bson.Raw // as currentOp shows it
 	again   bson.Raw // for Rewrite
-	// next makes the entry that the collection is to have from the one it has; nil
-	// leaves everything as it is.
+	// next makes the future entry of the collection from the present one; nil leaves everything
+	// unchanged.
 	next func(was *catalog.Collection) (*catalog.Collection, error)
 	// log appends the change-log records to the change that puts the copy in place.
 	log func(m *catalog.Mutation, was, is *catalog.Collection) error
 }
 
-// rewrite carries out a rewriting of a collection, which the caller has locked.
+// rewrite carries out a rewriting of a collection that the caller has locked.
 // Errors: those of Runner.Reshard and of the rewriting.
 func (d *Definer) rewrite(o *cluster.Op, coll *catalog.Collection, r rewriting) error {
 	var was *catalog.Collection
@@ -46,7 +46,7 @@ func (d *Definer) rewrite(o *cluster.Op, coll *catalog.Collection, r rewriting) 
 	return err
 }
 
-// lockForRewriting locks a collection with a shard key that nobody is rewriting yet.
+// lockForRewriting locks a collection with a shard key that is not being rewritten yet.
 // Errors: ReshardCollectionInProgress (338), those of Runner.LockNamed.
 func (d *Definer) lockForRewriting(o *cluster.Op, coll *catalog.Collection) (locked *catalog.Collection, unlock func(), err error) {
 	if d.Jobs.Resharding(coll.ID) {
@@ -55,12 +55,12 @@ func (d *Definer) lockForRewriting(o *cluster.Op, coll *catalog.Collection) (loc
 	return d.Jobs.LockNamed(o.Env.Context(), coll.Namespace)
 }
 
-// notSharded is the error of a command for collections with a shard key.
+// notSharded is the error of a command that requires a shard key.
 func notSharded(ns collection.Namespace) error {
 	return mongoerr.New(mongoerr.NamespaceNotSharded, "Collection '%s' is not sharded", ns)
 }
 
-// commandDoc is a document that fn writes.
+// commandDoc returns the document that fn writes.
 func commandDoc(fn func(b *bson.Builder)) bson.Raw {
 	b := bson.NewBuilder(nil)
 	fn(b)

@@ -9,26 +9,25 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
-// ShardOptions is what shardCollection asks for.
+// ShardOptions holds the arguments of shardCollection.
 type ShardOptions struct {
 	Key    bson.Raw // {region: "hashed"}
 	Unique bool     // no two documents have the same key
-	// Shards is numInitialChunks: how many shards to begin with, 0 = by
-	// throughput or the default.
+	// Shards is numInitialChunks: the initial number of shards, 0 = by throughput or the default.
 	Shards int
-	// Zones are the zones it begins with; nil none.
+	// Zones are the initial zones; nil means none.
 	Zones []ZoneRange
 	// Force rewrites a collection that has the key already.
 	Force bool
 
-	keepZones bool             // begin with the zones that it has; for the same key
-	sampled   []shard.Position // where to divide a ranged key into Shards
-	seed      uint64           // that sampled was found with, 0 = none yet
+	keepZones bool             // keep the present zones; for the same key
+	sampled   []shard.Position // positions at which to divide a ranged key into Shards
+	seed      uint64           // with which sampled was computed, 0 = none yet
 }
 
-// ShardCollection gives a collection a shard key; a missing one is created. A
-// collection with documents is rewritten meanwhile, while it is read and written;
-// writers wait a moment at the end. The key it has already is no error.
+// ShardCollection gives a collection a shard key; a missing collection is created. A collection
+// with documents is rewritten while it is read and written; writers wait a moment at the end.
+// Giving the present key again is not an error.
 // Manual: reference/command/shardCollection. Errors: AlreadyInitialized (23) for
 // another key, InvalidOptions (72),
 // CommandNotSupportedOnView (166), ShardKeyNotFound (61) when a document holds
@@ -76,7 +75,7 @@ func (d *Definer) ShardCollection(o *cluster.Op, ns collection.Namespace, opts S
 			return d.sharded(o, was, opts, was.Map.Version().Epoch+1)
 		},
 		log: func(m *catalog.Mutation, was, is *catalog.Collection) error {
-			var fresh []*catalog.Index // of the key
+			var fresh []*catalog.Index // the index of the key
 			for _, ix := range is.Indexes {
 				if was.Index(ix.Name) == nil {
 					fresh = append(fresh, ix)
@@ -92,7 +91,7 @@ func (d *Definer) ShardCollection(o *cluster.Op, ns collection.Namespace, opts S
 	})
 }
 
-// shardCommand is the command as the change log and currentOp show it.
+// shardCommand returns the command for the change log and currentOp.
 func shardCommand(ns collection.Namespace, opts ShardOptions) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.String("shardCollection", ns.String())

@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
-// checkShardKey parses the key and refuses what cannot be.
+// checkShardKey parses the key and rejects invalid options.
 func checkShardKey(opts ShardOptions) (shard.KeyPattern, error) {
 	key, err := shard.ParseKeyPattern(opts.Key)
 	if err != nil {
@@ -27,13 +27,13 @@ func checkShardKey(opts ShardOptions) (shard.KeyPattern, error) {
 	return key, nil
 }
 
-// hasHashed reports a key with a hashed field.
+// hasHashed reports whether a key has a hashed field.
 func hasHashed(key shard.KeyPattern) bool {
 	return slices.ContainsFunc(key.Fields(), func(f shard.Field) bool { return f.Hashed })
 }
 
-// withKeyIndex returns an entry that has an index beginning with a ranged shard
-// key, unique if asked for: what finds and sorts by the key go through.
+// withKeyIndex returns an entry that has an index beginning with a ranged shard key, unique if
+// requested: finds and sorts by the key use it.
 // Manual: core/sharding-shard-key#shard-key-indexes. Errors: InvalidOptions (72);
 // those of an index.
 func withKeyIndex(o *cluster.Op, coll *catalog.Collection, key shard.KeyPattern, unique bool) (*catalog.Collection, error) {
@@ -79,7 +79,7 @@ func withKeyIndex(o *cluster.Op, coll *catalog.Collection, key shard.KeyPattern,
 	return withNewIndex(coll, &catalog.Index{Spec: spec, State: catalog.IndexReady}), nil
 }
 
-// serves reports an index that holds every document in the order of a shard key.
+// serves reports whether an index holds every document in the order of a shard key.
 func serves(ix *catalog.Index, key shard.KeyPattern) bool {
 	it := ix.Key.Iter()
 	for _, want := range key.Spec().Fields() {
@@ -95,7 +95,7 @@ func serves(ix *catalog.Index, key shard.KeyPattern) bool {
 	return ix.State == catalog.IndexReady && ix.Partial == nil && !ix.Sparse && ix.Collation == nil && !ix.Multikey.Any()
 }
 
-// alreadySharded reports a collection that has the key.
+// alreadySharded reports whether a collection has the key.
 func alreadySharded(coll *catalog.Collection, key shard.KeyPattern) (bool, error) {
 	if coll.IsView() {
 		return false, mongoerr.ViewNotAllowed(coll.Namespace.String())
@@ -109,7 +109,7 @@ func alreadySharded(coll *catalog.Collection, key shard.KeyPattern) (bool, error
 	return true, nil
 }
 
-// canShard refuses collections that cannot have the key.
+// canShard rejects collections that cannot have the key.
 // Manual: reference/command/shardCollection. Errors: InvalidOptions (72).
 func canShard(coll *catalog.Collection, key shard.KeyPattern) error {
 	if coll.Options.Capped {
@@ -130,12 +130,12 @@ func canShard(coll *catalog.Collection, key shard.KeyPattern) error {
 	return nil
 }
 
-// sameKey reports a collection that has the shard key already.
+// sameKey reports whether a collection has the shard key already.
 func sameKey(coll *catalog.Collection, key shard.KeyPattern) bool {
 	return bson.Equal(coll.Key.Spec().Value(), key.Spec().Value(), nil)
 }
 
-// extends reports that a key begins with the fields of another and has more.
+// extends reports whether a key begins with the fields of another and has more.
 func extends(key, old shard.KeyPattern) bool {
 	a, b := key.Fields(), old.Fields()
 	return len(a) > len(b) && slices.EqualFunc(a[:len(b)], b, func(x, y shard.Field) bool {

@@ -16,18 +16,17 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
-// ZoneRange is a zone as a client gives it: the shard keys from Min up to Max,
-// which is left out.
+// ZoneRange is a zone as a client gives it: the shard keys from Min, inclusive, up to Max,
+// exclusive.
 type ZoneRange struct {
 	Name     string   // of the zone
 	Min, Max bson.Raw // values of the shard key, or of its first fields
 }
 
-// sharded gives an entry without documents a shard key, zones and a map, in which
-// shards meet where zones begin and end. A ranged key otherwise begins with one
-// shard, for where to split depends on the documents, or with those of
-// opts.sampled.
-// Errors: BadValue; InvalidOptions (72) for zones that are no ranges of the key;
+// sharded gives an entry without documents a shard key, zones and a shard map, with boundaries of
+// shards where zones begin and end. A ranged key otherwise begins with one shard, because where to
+// split depends on the documents, or with the boundaries in opts.sampled.
+// Errors: BadValue; InvalidOptions (72) for zones that are not ranges of the key;
 // those of an index on the key.
 func (d *Definer) sharded(o *cluster.Op, coll *catalog.Collection, opts ShardOptions, epoch uint64) (*catalog.Collection, error) {
 	key, err := shard.ParseKeyPattern(opts.Key)
@@ -62,13 +61,12 @@ func (d *Definer) sharded(o *cluster.Op, coll *catalog.Collection, opts ShardOpt
 	}
 	next := coll.With(func(d *catalog.Collection) {
 		d.Key, d.Map = key, table
-		d.Shares, d.Zones = nil, zones // of the old key there are none any more
+		d.Shares, d.Zones = nil, zones // zones of the old key do not apply any more
 	})
 	return withBounds(next, append(next.ZoneBounds(), opts.sampled...))
 }
 
-// newSeed draws what a collection's hashes begin with; where seeds are plain it
-// follows from the names.
+// newSeed draws the seed of a collection's hashes; with PlainSeeds it is derived from the names.
 func (d *Definer) newSeed(ns collection.Namespace, key bson.Raw) uint64 {
 	var b [8]byte
 	if d.PlainSeeds {
@@ -102,7 +100,7 @@ func withBounds(coll *catalog.Collection, more []shard.Position) (*catalog.Colle
 	return coll.With(func(d *catalog.Collection) { d.Map = table }), nil
 }
 
-// zonesOf places zones on the line of a key, in its order.
+// zonesOf converts zones to ranges on the line of a key, in its order.
 // Errors: InvalidOptions (72), RangeOverlapConflict (178).
 func zonesOf(key shard.KeyPattern, ranges []ZoneRange) (zones []catalog.Zone, err error) {
 	for _, z := range ranges {
@@ -122,16 +120,16 @@ func zonesOf(key shard.KeyPattern, ranges []ZoneRange) (zones []catalog.Zone, er
 	return zones, nil
 }
 
-// sampledPerShard is how many shard keys are looked at for each shard that a ranged
-// key begins with, sampledMax for all of them.
+// sampledPerShard is the number of shard keys sampled for each initial shard of a ranged key,
+// sampledMax that for all shards.
 const (
 	sampledPerShard = 64
 	sampledMax      = 1 << 16
 )
 
-// sample finds where to divide the documents of a collection into opts.Shards
-// shards of about equal size under a ranged key: at quantiles of some of their
-// shard keys, taken at even distances.
+// sample computes where to divide the documents of a collection into opts.Shards shards of about
+// equal size under a ranged key: at quantiles of some of their shard keys, sampled at even
+// distances.
 func (d *Definer) sample(o *cluster.Op, coll *catalog.Collection, key shard.KeyPattern, opts *ShardOptions) error {
 	if opts.seed == 0 {
 		opts.seed = d.newSeed(coll.Namespace, opts.Key)
@@ -167,10 +165,10 @@ func (d *Definer) sample(o *cluster.Op, coll *catalog.Collection, key shard.KeyP
 		found = append(found, at)
 	}
 	slices.SortFunc(found, func(a, b shard.Position) int { return bytes.Compare(a, b) })
-	for i := 1; i < opts.Shards && len(found) > 0; i++ { // all may be deleted by now
+	for i := 1; i < opts.Shards && len(found) > 0; i++ { // all documents may be deleted by now
 		at := found[i*len(found)/opts.Shards]
 		if bytes.Equal(at, found[0]) || len(opts.sampled) > 0 && bytes.Equal(at, opts.sampled[len(opts.sampled)-1]) {
-			continue // one value that fills a shard
+			continue // one value fills a shard
 		}
 		opts.sampled = append(opts.sampled, at)
 	}

@@ -12,21 +12,21 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// outPrefix and cappedPrefix begin the names of the collections that $out and
-// convertToCapped fill before they take the place of another.
+// outPrefix and cappedPrefix begin the names of the collections that $out and convertToCapped fill
+// before they replace another.
 const (
 	outPrefix    = "tmp.agg_out."
 	cappedPrefix = "tmp.convertToCapped."
 )
 
-// temporary is a name that no collection has, with one of the prefixes.
+// temporary returns a new, unique name with one of the prefixes.
 func temporary(db, prefix string) collection.Namespace {
 	id := bson.NewObjectID()
 	return collection.Namespace{DB: db, Coll: prefix + hex.EncodeToString(id[:])}
 }
 
-// temporary is a name that no collection has, with one of the prefixes and the name of this
-// process among those over the store.
+// temporary returns a new, unique name with one of the prefixes and the ID of this server, if the
+// store is shared.
 func (d *Definer) temporary(db, prefix string) collection.Namespace {
 	if shared := storage.AsShared(d.store); shared != nil {
 		id := shared.Member()
@@ -35,7 +35,8 @@ func (d *Definer) temporary(db, prefix string) collection.Namespace {
 	return temporary(db, prefix)
 }
 
-// memberOf is the process that fills a temporary collection; false if its name does not say so.
+// memberOf returns the server that fills a temporary collection; ok is false if the name does not
+// contain its ID.
 func memberOf(name string) (id storage.MemberID, ok bool) {
 	for _, prefix := range []string{outPrefix, cappedPrefix} {
 		if rest, is := strings.CutPrefix(name, prefix); is {
@@ -47,16 +48,16 @@ func memberOf(name string) (id storage.MemberID, ok bool) {
 	return id, false
 }
 
-// CreateTemporary makes the collection that $out fills. Replace ends it, or Drop.
+// CreateTemporary creates the collection that $out fills. The caller ends it with Replace or Drop.
 // Errors: as Create.
 func (d *Definer) CreateTemporary(o *cluster.Op, db string, options bson.Raw, indexes []bson.Raw) (collection.Namespace, error) {
 	ns := d.temporary(db, outPrefix)
 	return ns, d.Create(o, ns, CreateOptions{Raw: options, Indexes: indexes, Kept: true})
 }
 
-// DropUnfinished drops the temporary collections that commands were filling when an
-// earlier process died. Called once after a start, before clients are let in; where several
-// processes have the store also later, with those that live, whose collections stay.
+// DropUnfinished drops the temporary collections that commands were filling when their server died.
+// It is called once after a start, before clients are admitted. Over a shared store it is also
+// called later, with the live servers, whose collections stay.
 // Errors: those of dropping.
 func (d *Definer) DropUnfinished(ctx context.Context, alive func(storage.MemberID) bool) error {
 	snap := d.catalog.Peek()

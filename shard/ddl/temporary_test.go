@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/shard/ddl"
 )
 
-// A temporary collection takes the place of another, with its own options and indexes.
+// A temporary collection replaces another, with its own options and indexes.
 func TestReplace(t *testing.T) {
 	d := newNode(t, ddl.Limits{})
 	d.insert("db.c", `{_id: 1}`, `{_id: 2}`)
@@ -31,8 +31,8 @@ func TestReplace(t *testing.T) {
 	d.want("gone", d.Replace(d.op(), temp, ns("db.c")), mongoerr.NamespaceNotFound)
 }
 
-// A temporary collection has the indexes of the one that it replaces as that has them: with their
-// own collations, which new indexes may be refused.
+// A temporary collection has the same indexes as the collection that it replaces, with their own collations,
+// even those rejected in new indexes.
 func TestTemporaryKeepsCollations(t *testing.T) {
 	d := newNode(t, ddl.Limits{})
 	temp, err := d.CreateTemporary(d.op(), "db", d.raw(`{collation: {locale: "de"}}`),
@@ -60,7 +60,7 @@ func TestReplaceSeries(t *testing.T) {
 	}
 }
 
-// What a process that died was filling is dropped at the next start, and nothing else.
+// The next start drops the collections that a dead process was filling, and nothing else.
 func TestDropUnfinished(t *testing.T) {
 	d := newNode(t, ddl.Limits{})
 	d.insert("db.c", `{_id: 1}`)

@@ -13,15 +13,14 @@ import (
 	"github.com/cantledb/cantle/shard/jobs"
 )
 
-// RestoreBudgets gives every collection and database its provisioned throughput
-// after a start.
+// RestoreBudgets gives every collection and database its provisioned throughput after a start.
 func (d *Definer) RestoreBudgets() {
 	for _, db := range d.catalog.Peek().Databases() {
 		d.Jobs.ProvisionDatabase(db.Name)
 	}
 }
 
-// DatabaseThroughput returns what the collections of a database share.
+// DatabaseThroughput returns the throughput that the collections of a database share.
 // Errors: NamespaceNotFound (26).
 func (d *Definer) DatabaseThroughput(db string) (catalog.Throughput, error) {
 	found := d.catalog.Peek().Database(db)
@@ -31,8 +30,8 @@ func (d *Definer) DatabaseThroughput(db string) (catalog.Throughput, error) {
 	return found.Throughput, nil
 }
 
-// apply is the throughput after a change of the amount, unless its mode is
-// none, and of the switches that it does not leave open. sum checks the amount.
+// apply returns the throughput after a change of the amount, unless its mode is none, and of the
+// switches, except those it leaves at Inherit. sum checks the amount.
 func (d *Definer) apply(old, t catalog.Throughput, sum func() error) (catalog.Throughput, error) {
 	next := old
 	if t.Mode != catalog.ThroughputNone {
@@ -45,9 +44,8 @@ func (d *Definer) apply(old, t catalog.Throughput, sum func() error) (catalog.Th
 	return next, nil
 }
 
-// SetThroughput changes a collection's own throughput. More shards, when it
-// needs some, are split off in the background. A redistribution ends when the
-// amount changes.
+// SetThroughput changes a collection's own throughput. If more shards are needed, they are split in
+// the background. A redistribution ends when the amount changes.
 // Source: Azure Cosmos DB, "custom-commands#update-collection". Errors: BadValue
 // (2), NamespaceNotFound (26), CommandNotSupportedOnView (166).
 func (d *Definer) SetThroughput(o *cluster.Op, ns collection.Namespace, t catalog.Throughput) error {
@@ -93,14 +91,14 @@ func (d *Definer) withThroughput(coll *catalog.Collection, t catalog.Throughput)
 	}), nil
 }
 
-// checkThroughput refuses a throughput that a collection may not have.
+// checkThroughput rejects a throughput that a collection may not have.
 func (d *Definer) checkThroughput(coll *catalog.Collection, t catalog.Throughput) error {
 	load := ratelimit.Load{StoredGB: gigabytes(d.tally.Of(coll.ID).Total(coll.Map).Bytes), HighestRUs: coll.Throughput.HighestRU}
 	return ratelimit.CheckCollection(jobs.Provisioned(t), coll.Sharded(), load)
 }
 
-// Scaling is how many shards a collection has and how many its throughput needs:
-// what is beyond the shards there are takes effect as they split.
+// Scaling returns how many shards a collection has and how many its throughput needs: RU/s beyond
+// the existing shards take effect as these split.
 // Source: Azure Cosmos DB, "scaling-provisioned-throughput-best-practices".
 func (d *Definer) Scaling(coll *catalog.Collection) (have, needed int) {
 	have = coll.Map.Len()
@@ -124,8 +122,7 @@ func (d *Definer) checkChange(old, t catalog.Throughput, amount func() error) er
 // gigabytes rounds bytes up.
 func gigabytes(n int64) int64 { return (max(0, n) + 1<<30 - 1) >> 30 }
 
-// CreateDatabase makes a database, perhaps with throughput that its collections
-// share.
+// CreateDatabase creates a database, optionally with throughput that its collections share.
 // Source: Azure Cosmos DB, "custom-commands#create-database". Errors:
 // NamespaceExists (48), BadValue (2), InvalidNamespace (73).
 func (d *Definer) CreateDatabase(o *cluster.Op, db string, t catalog.Throughput) error {
@@ -146,7 +143,7 @@ func (d *Definer) CreateDatabase(o *cluster.Op, db string, t catalog.Throughput)
 	})
 }
 
-// SetDatabaseThroughput changes what the collections of a database share.
+// SetDatabaseThroughput changes the throughput that the collections of a database share.
 // Source: Azure Cosmos DB, "custom-commands#update-database". Errors:
 // NamespaceNotFound (26), BadValue (2).
 func (d *Definer) SetDatabaseThroughput(o *cluster.Op, db string, t catalog.Throughput) error {
@@ -159,8 +156,8 @@ func (d *Definer) SetDatabaseThroughput(o *cluster.Op, db string, t catalog.Thro
 	})
 }
 
-// putDatabase gives a database, nil when there is none yet, the throughput that fn
-// returns.
+// putDatabase gives a database the throughput that fn returns. old is nil if there is no such
+// database yet.
 // Errors: InvalidNamespace (73); those of fn and of the catalog.
 func (d *Definer) putDatabase(o *cluster.Op, db string, fn func(m *catalog.Mutation, old *catalog.Database) (catalog.Throughput, error)) error {
 	if err := checkDatabase(db); err != nil {
@@ -186,7 +183,7 @@ func (d *Definer) putDatabase(o *cluster.Op, db string, fn func(m *catalog.Mutat
 	return nil
 }
 
-// AppendThroughput prints a throughput as commands of customAction do.
+// AppendThroughput prints a throughput in the form of the commands of customAction.
 func AppendThroughput(b *bson.Builder, t catalog.Throughput) {
 	p := jobs.Provisioned(t)
 	switch p.Mode {

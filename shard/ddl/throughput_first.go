@@ -9,9 +9,9 @@ import (
 	"github.com/cantledb/cantle/shard/jobs"
 )
 
-// firstShards is how many shards a collection begins with: RU/s divided by what
-// one carries, as many as its database has partitions if it shares that one's
-// throughput, else the default.
+// firstShards returns the initial number of shards of a collection: its RU/s divided by the maximum of a
+// shard; the number of its database's partitions, if it shares the database's throughput; otherwise the
+// default.
 func (d *Definer) firstShards(coll *catalog.Collection) int {
 	switch t := coll.Throughput; t.Mode {
 	case catalog.ThroughputManual, catalog.ThroughputAutoscale:
@@ -24,8 +24,8 @@ func (d *Definer) firstShards(coll *catalog.Collection) int {
 	return max(1, d.Limits.DefaultShards)
 }
 
-// firstThroughput is what a new collection gets: what was asked for, a part of
-// its database's, or the server's default.
+// firstThroughput returns the throughput of a new collection: the requested one, a part of its database's, or
+// the server's default.
 func (d *Definer) firstThroughput(o *cluster.Op, snap *catalog.Snapshot, ns collection.Namespace, t catalog.Throughput, sharded bool) (catalog.Throughput, error) {
 	db := snap.Database(ns.DB)
 	switch {

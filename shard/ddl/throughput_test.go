@@ -37,7 +37,7 @@ func TestThroughput(t *testing.T) {
 	d.want("missing database", d.SetDatabaseThroughput(d.op(), "none", manual(2000)), 26)
 	d.strict = true
 	d.want("strict", d.Create(d.op(), ns("pool.d"), ddl.CreateOptions{}), 0)
-	// Everything is there again after a start.
+	// After a restart everything is there again.
 	d = openNode(t, d.store, ddl.Limits{})
 	id := uint64(d.Catalog.Peek().Collection(ns("db.c")).ID)
 	if got := d.Budgets.Collection(id).Throughput(); got.RUs != 5000 {

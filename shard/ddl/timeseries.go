@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// seriesIndexes are the indexes that a time-series collection begins with.
+// seriesIndexes returns the initial indexes of a time-series collection.
 // Manual: core/timeseries/timeseries-secondary-index.
 func seriesIndexes(o *catalog.Options) []bson.Raw {
 	if o.MetaField == "" {
@@ -26,7 +26,7 @@ func seriesIndexes(o *catalog.Options) []bson.Raw {
 	return []bson.Raw{b.Doc()}
 }
 
-// checkSeriesIndex refuses indexes that buckets cannot have.
+// checkSeriesIndex rejects indexes that buckets cannot have.
 // Manual: core/timeseries/timeseries-secondary-index.
 // Errors: InvalidOptions (72), CannotCreateIndex (67), IndexOptionsConflict (85),
 // 7246201.

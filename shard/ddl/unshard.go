@@ -11,13 +11,12 @@ import (
 	"github.com/cantledb/cantle/shard/jobs"
 )
 
-// UnshardCollection takes the shard key away from a collection, which has one
-// partition afterwards, with the given id. It is rewritten meanwhile, as by
-// ReshardCollection.
+// UnshardCollection removes the shard key of a collection, which has one partition afterwards, with
+// the given id. The collection is rewritten as by ReshardCollection.
 // Manual: reference/command/unshardCollection. Errors: NamespaceNotSharded (118),
 // BadValue (2) for a collection with zones, ReshardCollectionInProgress (338),
-// DuplicateKey (11000) when documents of different shard keys have one _id, those
-// of Runner.Reshard.
+// DuplicateKey (11000) if documents of different shard keys have the same _id, those of
+// Runner.Reshard.
 func (d *Definer) UnshardCollection(o *cluster.Op, ns collection.Namespace, to shard.ID) error {
 	if err := noTxn(o, ns.DB, "unshardCollection"); err != nil {
 		return err
@@ -67,7 +66,7 @@ func (d *Definer) UnshardCollection(o *cluster.Op, ns collection.Namespace, to s
 	})
 }
 
-// canUnshard refuses what has no shard key to lose.
+// canUnshard rejects collections without a shard key, or with zones.
 func canUnshard(coll *catalog.Collection, ns collection.Namespace) error {
 	switch {
 	case coll == nil || !coll.Sharded():
@@ -88,8 +87,8 @@ func canUnshard(coll *catalog.Collection, ns collection.Namespace) error {
 	return nil
 }
 
-// MoveCollection gives the partition of an unsharded collection another id. No
-// document moves: every partition lies on this server.
+// MoveCollection gives the partition of an unsharded collection another id. No document moves,
+// because every partition is on this server.
 // Manual: reference/command/moveCollection. Errors: NamespaceNotFound (26),
 // CommandNotSupportedOnView (166), IllegalOperation (20) for a sharded one.
 func (d *Definer) MoveCollection(o *cluster.Op, ns collection.Namespace, to shard.ID) error {

@@ -14,10 +14,10 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// UpdateCollection makes the indexes of a collection, beside that on _id, those of a list, and sets
-// its throughput unless t is the zero value. An index with a key that is in the list stays as it is.
-// New ones are built first, staged; then one change of the catalog shows them, drops those that are
-// not in the list and sets the throughput. After an error or a crash everything is as it was.
+// UpdateCollection sets the indexes of a collection, besides that on _id, to those of a list, and
+// sets its throughput unless t is the zero value. An index whose key is in the list is unchanged.
+// New indexes are built first, staged; then one change of the catalog shows them, drops those that
+// are not in the list and sets the throughput. After an error or a crash nothing has changed.
 // Source: Azure Cosmos DB, "custom-commands#update-collection". Errors: those of SetThroughput,
 // CreateIndexes and DropIndexes.
 func (d *Definer) UpdateCollection(o *cluster.Op, ns collection.Namespace, t catalog.Throughput, specs []bson.Raw) error {
@@ -58,7 +58,7 @@ func (d *Definer) UpdateCollection(o *cluster.Op, ns collection.Namespace, t cat
 	return nil
 }
 
-// updating is an UpdateCollection under way.
+// updating is a running UpdateCollection.
 type updating struct {
 	d          *Definer
 	o          *cluster.Op
@@ -126,7 +126,7 @@ func (u *updating) finish(m *catalog.Mutation, coll *catalog.Collection) (*catal
 	return u.next, err
 }
 
-// change makes the changes where no index is new.
+// change makes the changes if no index is new.
 func (u *updating) change(m *catalog.Mutation) error {
 	coll, err := locked(m, u.ns, u.id)
 	if err != nil {
@@ -153,8 +153,8 @@ func unlisted(o *cluster.Op, coll *catalog.Collection, specs []bson.Raw) (gone [
 	return gone, nil
 }
 
-// newIndexes returns the specifications in a list whose keys no index of a collection has, apart
-// from those that are gone.
+// newIndexes returns the specifications in a list whose keys no index of a collection has, not
+// counting indexes in gone.
 // Errors: those of CreateIndexes.
 func newIndexes(o *cluster.Op, coll *catalog.Collection, gone []*catalog.Index, specs []bson.Raw, docs int64) (added []*index.Spec, err error) {
 	for _, ix := range gone {

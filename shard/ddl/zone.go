@@ -12,9 +12,9 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
-// SetZone puts the shard keys from min up to max, which is left out, into a zone,
-// and divides the shards at its ends, so that it has shards, and with them parts
-// of the throughput, of its own. An empty zone takes the range out of its zone.
+// SetZone puts the shard keys from min, inclusive, up to max, exclusive, into a zone, and divides
+// shards at its bounds, so that the zone has shards of its own, and with them parts of the
+// throughput. An empty zone removes the range from its zone.
 // Manual: reference/command/updateZoneKeyRange. Errors: NamespaceNotSharded (118),
 // BadValue (2), RangeOverlapConflict (178).
 func (d *Definer) SetZone(o *cluster.Op, ns collection.Namespace, min, max bson.Raw, zone string) error {
@@ -51,7 +51,7 @@ func (d *Definer) SetZone(o *cluster.Op, ns collection.Namespace, min, max bson.
 	return d.divideAtZones(o, ns)
 }
 
-// zoneRange reads the ends of a zone.
+// zoneRange parses the bounds of a zone.
 func zoneRange(key shard.KeyPattern, min, max bson.Raw) (r shard.Range, err error) {
 	lo, open, err := key.ParseBound(min, false)
 	if err != nil {
@@ -67,8 +67,8 @@ func zoneRange(key shard.KeyPattern, min, max bson.Raw) (r shard.Range, err erro
 	return shard.Range{Lo: lo, Hi: hi}, nil
 }
 
-// divideAtZones makes shards meet where zones begin and end. What it leaves undone
-// the balancer does.
+// divideAtZones makes the bounds of zones boundaries of shards. The balancer completes what it
+// leaves undone.
 func (d *Definer) divideAtZones(o *cluster.Op, ns collection.Namespace) error {
 	coll := d.catalog.Peek().Collection(ns)
 	if coll == nil {
@@ -82,11 +82,11 @@ func (d *Definer) divideAtZones(o *cluster.Op, ns collection.Namespace) error {
 	return nil
 }
 
-// divideTries is how often a shard is looked for that begins somewhere, or is to be divided there.
+// divideTries bounds how often divideAt looks up the shard to divide.
 const divideTries = 5
 
-// divideAt makes a shard begin at a position. The balancer, which may be another server's, does the
-// same: the shard that was to be divided may be gone.
+// divideAt makes a shard begin at a position. The balancer, which may be a peer's, does the same,
+// so the shard that was to be divided may be gone.
 func (d *Definer) divideAt(o *cluster.Op, coll *catalog.Collection, at shard.Position) error {
 	for try := 1; ; try++ {
 		now := d.catalog.Peek().ByID(coll.ID)
@@ -100,8 +100,8 @@ func (d *Definer) divideAt(o *cluster.Op, coll *catalog.Collection, at shard.Pos
 	}
 }
 
-// SetBalancing says what the balancer must not do to a collection: anything, or only
-// merge its shards.
+// SetBalancing sets what the balancer must not do to a collection: anything, or only merge its
+// shards.
 // Errors: NamespaceNotSharded (118).
 func (d *Definer) SetBalancing(o *cluster.Op, ns collection.Namespace, unbalanced, unmerged bool) error {
 	return d.alter(o, func(m *catalog.Mutation) error {
