@@ -14,22 +14,22 @@ import (
 //
 //	{ns: "db.$cmd", ui: UUID, view: true, series: true, o: {drop: "c", …}, o2: {…}}
 //
-// o2 says what the entry was before: {collection: number, shardKey: {…}}.
+// o2 holds the entry before the command: {collection: number, shardKey: {…}}.
 type command struct {
 	name string // first field of o
 	id   keyspace.CollectionID
 	ns   collection.Namespace // Coll is empty for dropDatabase
 	to   collection.Namespace // of renameCollection
 	uuid bson.Value
-	view bool // or a time-series collection, which streams show like one
-	// series says that it is a time-series collection.
+	view bool // also true for a time-series collection, which streams show like a view
+	// series is true for a time-series collection.
 	series bool
 	o      bson.Raw
 	o2     bson.Raw
-	rec    changelog.Record // for what all records have
+	rec    changelog.Record // for the fields that all records have
 }
 
-// readCommand decodes a Command record; ok is false for one of another form.
+// readCommand decodes a Command record; ok is false if it has another form.
 func readCommand(rec *changelog.Record) (c command, ok bool) {
 	c.id = rec.Collection
 	c.uuid = rec.Doc.Get("ui")
@@ -63,8 +63,7 @@ func readCommand(rec *changelog.Record) (c command, ok bool) {
 	return c, true
 }
 
-// commandKey is the shard key that a field of a command names, the zero pattern for
-// none.
+// commandKey returns the shard key in a field of a command, the zero pattern for none.
 func commandKey(d bson.Raw, field string) shard.KeyPattern {
 	spec, ok := d.Get(field).Doc()
 	if !ok {

@@ -8,13 +8,13 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// eventBuilder builds event documents in memory that it uses again.
+// eventBuilder builds event documents in memory that it reuses.
 type eventBuilder struct {
 	bson.Builder
 	buf []byte
 }
 
-// keepBytesMax is how much memory a builder keeps between events.
+// keepBytesMax bounds the memory that a builder keeps between events.
 const keepBytesMax = 1 << 20
 
 func (b *eventBuilder) begin() {
@@ -29,8 +29,8 @@ func (b *eventBuilder) end() bson.Raw {
 	return bson.Raw(b.buf)
 }
 
-// event makes the next event of an item, nil when there is none left. It is
-// valid until the next call.
+// event makes the next event of an item; nil if there is none left. The event is valid until the
+// next call.
 // Errors: NoMatchingDocument (47), those of Lookup.
 func (s *Stream) event(env *mql.Env, it *item) (bson.Raw, Token, error) {
 	t := s.token(Token{Time: it.ts, Ordinal: uint32(it.ordinal)})
@@ -63,14 +63,14 @@ func (s *Stream) event(env *mql.Env, it *item) (bson.Raw, Token, error) {
 	return doc, t, err
 }
 
-// Expanded reports a stream that shows expanded events.
+// Expanded reports whether the stream shows expanded events.
 func (s *Stream) Expanded() bool { return s.spec.Expanded }
 
-// tooEarly reports an event of the commit at whose later records the stream begins.
+// tooEarly reports whether an event is before StartAt, which lies inside its commit.
 func (s *Stream) tooEarly() bool { return s.spec.HasStartAt && s.time < s.spec.StartAt }
 
-// head opens an event with the fields that all have; uuid is that of the collection,
-// nil where there is none. Manual: reference/change-events/create#example.
+// head begins an event with the fields that all events have; uuid is that of the collection, nil if
+// there is none. Manual: reference/change-events/create#example.
 func (s *Stream) head(t Token, operation string, uuid []byte, rec *changelog.Record) *eventBuilder {
 	b := &s.out
 	b.begin()
@@ -98,7 +98,7 @@ func (s *Stream) head(t Token, operation string, uuid []byte, rec *changelog.Rec
 	return b
 }
 
-// operations are the operationType of document events.
+// operations holds the operationType of document events.
 var operations = [...]string{changelog.Insert: "insert", changelog.Update: "update", changelog.Replace: "replace", changelog.Delete: "delete"}
 
 // documentEvent makes the event of a changed document.
@@ -140,11 +140,11 @@ func (s *Stream) documentEvent(env *mql.Env, e *entry, rec *changelog.Record, t 
 	return b.end(), nil
 }
 
-// fullDocument appends the document as it was after the change, or is now.
+// fullDocument appends the document as it was after the change, or as it is now.
 func (s *Stream) fullDocument(env *mql.Env, e *entry, rec *changelog.Record, t Token) error {
 	b := &s.out
 	switch {
-	case s.spec.Latest, rec.Op == changelog.Insert, rec.Op == changelog.Replace: // of Latest it is the present version
+	case s.spec.Latest, rec.Op == changelog.Insert, rec.Op == changelog.Replace: // with Latest it is the present version
 		b.Raw("fullDocument", rec.Doc)
 		return nil
 	case rec.Op == changelog.Delete:

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// inScope reports that the stream delivers events of a collection of that name.
+// inScope reports whether the stream delivers events of a collection with that name.
 // Manual: changeStreams#watch-a-collection-database-or-deployment.
 func (s *Stream) inScope(ns collection.Namespace) bool {
 	switch {
@@ -25,7 +25,7 @@ func (s *Stream) inScope(ns collection.Namespace) bool {
 	return ns.DB != "admin" && ns.DB != "local" && ns.DB != "config"
 }
 
-// expandedOnly are the operation types of the commands that are shown only with
+// expandedOnly holds the operation types of the commands that are shown only with
 // showExpandedEvents. Manual: reference/change-events.
 var expandedOnly = map[string]string{
 	"commitIndexBuild":         "createIndexes",
@@ -38,10 +38,10 @@ var expandedOnly = map[string]string{
 	"refineCollectionShardKey": "refineCollectionShardKey",
 }
 
-// hiddenOfSeries are the commands on time-series collections that are not shown.
+// hiddenOfSeries holds the commands on time-series collections that are not shown.
 var hiddenOfSeries = map[string]bool{"createIndexes": true, "commitIndexBuild": true, "dropIndexes": true}
 
-// shows reports that a command makes events of the stream.
+// shows reports whether a command makes events in the stream.
 func (s *Stream) shows(c *command) bool {
 	switch {
 	case s.everything:
@@ -60,7 +60,7 @@ func (s *Stream) shows(c *command) bool {
 	return s.spec.Expanded && expandedOnly[c.name] != "" && s.inScope(c.ns)
 }
 
-// ends reports that a command ends the stream.
+// ends reports whether a command ends the stream.
 // Manual: reference/change-events/invalidate.
 func (s *Stream) ends(c *command) bool {
 	switch c.name {
@@ -74,8 +74,8 @@ func (s *Stream) ends(c *command) bool {
 	return false
 }
 
-// commandEvent makes the event of a command, and as its second an invalidate
-// event if the command ends the stream.
+// commandEvent makes the event of a command. If the command ends the stream, the second call makes
+// an invalidate event.
 func (s *Stream) commandEvent(it *item, t Token) (bson.Raw, Token, error) {
 	c := it.cmd
 	switch {
@@ -103,7 +103,7 @@ func (s *Stream) ddlEvent(c *command, t Token) bson.Raw {
 		operation = "rename"
 	}
 	var uuid []byte
-	if c.name != "dropDatabase" && !c.view { // a view has none
+	if c.name != "dropDatabase" && !c.view { // a view has no UUID
 		_, uuid, _ = c.uuid.Binary()
 	}
 	b := s.head(t, operation, uuid, &c.rec)
@@ -117,8 +117,8 @@ func (s *Stream) ddlEvent(c *command, t Token) bson.Raw {
 	return b.end()
 }
 
-// describe appends operationDescription, and what else an event with
-// showExpandedEvents says of its command.
+// describe appends operationDescription and the other fields that an event with showExpandedEvents
+// has for its command.
 func describe(b *eventBuilder, c *command) {
 	switch c.name {
 	case "drop", "dropDatabase":
@@ -160,7 +160,7 @@ func describe(b *eventBuilder, c *command) {
 	}
 }
 
-// appendRest appends the fields of a command after the first, without one.
+// appendRest appends the fields of a command after the first, except one.
 func appendRest(b *eventBuilder, o bson.Raw, without string) {
 	it := o.Iter()
 	it.Next()

@@ -11,24 +11,23 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// Filter is what the pipeline of a stream asks of its events before anything
-// else, in a form that is asked once for all streams with the same question and
-// already while they wait. Immutable, safe for concurrent use.
+// Filter is the condition at the head of a stream's pipeline, in a form that is evaluated once for
+// all streams with the same condition, while they wait. Immutable, safe for concurrent use.
 type Filter struct {
 	node      match.Node
 	collation *mql.Collation
-	// head is the part about operationType and ns alone: it is asked once for
-	// each collection instead of for each event. nil = none.
+	// head is the part on operationType and ns alone: it is evaluated once for each collection
+	// instead of for each event. nil = none.
 	head match.Node
-	// images says that the filter reads fullDocument.
+	// images is true if the filter reads fullDocument.
 	images bool
 	// key is equal for equal filters.
 	key string
 }
 
-// NewFilter makes the Filter of the $match stages at the head of a pipeline,
-// nil when they cannot be asked outside of their stream: they hold an
-// expression, whose variables belong to the command, or read the resume token.
+// NewFilter makes the Filter of the $match stages at the head of a pipeline. It returns nil if they
+// cannot be evaluated outside of their stream: they contain an expression, whose variables belong
+// to the command, or read the resume token.
 func NewFilter(env *mql.Env, n match.Node) *Filter {
 	if n == nil {
 		return nil
@@ -74,7 +73,7 @@ func NewFilter(env *mql.Env, n match.Node) *Filter {
 	return f
 }
 
-// aboutKind reports a condition on nothing but operationType and ns.
+// aboutKind reports whether a condition reads nothing but operationType and ns.
 func aboutKind(n match.Node) bool {
 	yes := true
 	match.Walk(n, func(n match.Node) {
@@ -97,8 +96,8 @@ const allOps = opSet(1<<changelog.Insert | 1<<changelog.Update | 1<<changelog.Re
 
 func (o opSet) has(op changelog.Op) bool { return o>>op&1 != 0 }
 
-// ops are the operations on documents of a collection that can pass; a nil
-// Filter lets all pass.
+// ops returns the operations on documents of a collection that can pass; a nil Filter lets all
+// pass.
 func (f *Filter) ops(env *mql.Env, ns collection.Namespace) opSet {
 	if f == nil || f.head == nil {
 		return allOps
@@ -123,7 +122,7 @@ func (f *Filter) ops(env *mql.Env, ns collection.Namespace) opSet {
 	return ops
 }
 
-// passes asks the filter about an event.
+// passes reports whether an event passes the filter.
 func (f *Filter) passes(env *mql.Env, event bson.Raw, s *expr.Scratch) (bool, error) {
 	s.Reset()
 	return f.node.Matches(env, event, s)

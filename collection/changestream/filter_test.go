@@ -23,7 +23,7 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// filter makes the Filter of a $match, nil when it cannot be one.
+// filter makes the Filter of a $match; nil if it cannot be one.
 func (w *world) filter(text string) *Filter {
 	w.Helper()
 	env := mql.NewEnv(w.Context())
@@ -32,8 +32,8 @@ func (w *world) filter(text string) *Filter {
 	return NewFilter(env, n)
 }
 
-// TestFilterHead proves which operations on documents of db.c a filter rules out
-// without looking at events, and which filters are left to the pipeline.
+// TestFilterHead checks which operations on documents of db.c a filter excludes without reading
+// events, and which filters are left to the pipeline.
 func TestFilterHead(t *testing.T) {
 	w := newWorld(t)
 	for text, want := range map[string]string{
@@ -71,9 +71,8 @@ func TestFilterHead(t *testing.T) {
 	}
 }
 
-// TestFilterSleeps proves that a waiting stream is not woken by events that its
-// filter drops, that its token moves on past them all the same, and that it is
-// woken by one that passes.
+// TestFilterSleeps checks that a waiting stream is not woken by events that its filter drops, that
+// its token still moves past them, and that it is woken by an event that passes.
 func TestFilterSleeps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -127,9 +126,9 @@ func TestFilterSleeps(t *testing.T) {
 	})
 }
 
-// TestFiltered lets streams with all kinds of filters and scopes wait and read
-// while documents and names change: each gets exactly what a reading of the whole
-// log afterwards gives, and nothing is passed over.
+// TestFiltered lets streams with all kinds of filters and scopes wait and read while documents and
+// names change: each gets exactly the events of a later read of the whole log, and nothing is
+// skipped.
 func TestFiltered(t *testing.T) {
 	w := newWorld(t)
 	start := w.commit(insert(99, 0))
@@ -146,7 +145,7 @@ func TestFiltered(t *testing.T) {
 	var all []*reader
 	for _, text := range filters {
 		for _, scope := range []string{"", "a"} {
-			for range 2 { // who share a sieve
+			for range 2 { // two that share a sieve
 				all = append(all, &reader{scope: scope, filter: text, spec: Spec{Filter: w.filter(text)}})
 			}
 			all = append(all, &reader{scope: scope, filter: text, spec: Spec{Filter: w.filter(text), Expanded: true, Before: BeforeRequired}})
@@ -178,7 +177,7 @@ func TestFiltered(t *testing.T) {
 				r.got = append(r.got, name(d))
 				continue
 			}
-			if s.Ended() { // go on behind the end, once the catalog, which is empty, is right
+			if s.Ended() { // continue after the end, once the catalog, which is empty, is right
 				<-done
 				tok := s.Token()
 				spec := r.spec
@@ -244,8 +243,7 @@ func TestFiltered(t *testing.T) {
 	}
 }
 
-// churn writes changes of documents and names for a while. Every record has its
-// pre-image.
+// churn writes changes of documents and names for a while. Every record has its pre-image.
 func (w *world) churn(start storage.Timestamp) storage.Timestamp {
 	number := keyspace.CollectionID(10)
 	of := map[string]keyspace.CollectionID{}
@@ -296,8 +294,8 @@ func (w *world) churn(start storage.Timestamp) storage.Timestamp {
 	return last
 }
 
-// TestFilterLookup proves that a filter on fullDocument is asked about the document
-// that is looked up, though nothing in the log tells.
+// TestFilterLookup checks that a filter on fullDocument is evaluated on the document that is looked
+// up, although the log does not contain it.
 func TestFilterLookup(t *testing.T) {
 	w := newWorld(t)
 	id := w.create("c")
@@ -318,8 +316,8 @@ func TestFilterLookup(t *testing.T) {
 	}
 }
 
-// TestWaitFor proves what wakes a tailable cursor: documents that come and go, and
-// commands, but no updates and no other collection.
+// TestWaitFor checks what wakes a tailable cursor: inserted and deleted documents, and commands,
+// but no updates and no other collection.
 func TestWaitFor(t *testing.T) {
 	for text, record := range map[string]changelog.Record{
 		"insert": insert(1, 1),

@@ -6,13 +6,12 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// hidden are the fields that events of Azure Cosmos DB do not have.
+// hidden holds the fields that events of Azure Cosmos DB do not have.
 // Source: Azure Cosmos DB for MongoDB, "change-streams".
 var hidden = [...]string{"operationType", "updateDescription"}
 
-// HideFields adds a stage to a pipeline of $changeStream, $match and $project that takes the hidden
-// fields out of the events, behind the $match, which may look at them. Other pipelines it returns
-// as they are.
+// HideFields adds to a pipeline of $changeStream, $match and $project a stage that removes the hidden fields
+// from the events. It stands after the $match, which may read them. Other pipelines are returned unchanged.
 func HideFields(stages []bson.Raw) []bson.Raw {
 	if len(stages) < 3 || !stages[0].Has("$changeStream") || !stages[1].Has("$match") || !stages[2].Has("$project") {
 		return stages

@@ -12,16 +12,15 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Hub wakes waiting streams. While at least one waits, one goroutine reads the
-// end of the log for all of them; with nobody waiting there is none. Safe for
-// concurrent use.
+// Hub wakes waiting streams. While at least one waits, one goroutine reads the end of the log for
+// all of them; otherwise there is no goroutine. Safe for concurrent use.
 type Hub struct {
 	store storage.Store
 
 	mu      sync.Mutex
 	waiting map[*waiter]struct{}
 	sieves  map[string][]*sieve // by key; each has members
-	round   uint64              // number of looks at the log begun
+	round   uint64              // number of passes over the log begun
 	seen    storage.Timestamp   // the log was read up to here
 	from    storage.Timestamp   // recent holds everything after this time
 	recent  []glimpse           // of the last records, in order
@@ -29,27 +28,26 @@ type Hub struct {
 	running bool
 }
 
-// glimpse is what the Hub remembers of a record.
+// glimpse is the part of a record that the Hub keeps.
 type glimpse struct {
 	ts storage.Timestamp
 	op changelog.Op
 	id keyspace.CollectionID
 }
 
-// recentMax bounds how many records are remembered for streams that come to
-// wait a little late.
+// recentMax bounds the records that are kept for streams that begin to wait a little late.
 const recentMax = 4096
 
-// interest is what a stream waits for: DDL commands, and records of the watched
-// collections or of all.
+// interest is what a stream waits for: DDL commands, and records of the watched collections or of
+// all.
 type interest struct {
 	all     bool
 	watched *watched
-	// question is asked of those records, nil = all are of interest.
+	// question is evaluated for those records; nil = all are of interest.
 	question *question
 }
 
-// wants reports that a record may be of interest, its contents aside.
+// wants reports whether a record may be of interest, apart from its contents.
 func (i *interest) wants(g glimpse) bool {
 	switch {
 	case g.op == changelog.Moved:
@@ -61,12 +59,12 @@ func (i *interest) wants(g glimpse) bool {
 	return ok && t.ops.has(g.op)
 }
 
-// waiter is one stream that waits.
+// waiter is one waiting stream.
 type waiter struct {
 	interest *interest
-	sieve    *sieve            // that asks for it, nil = none
-	round    uint64            // it came to wait after this round began
-	found    bool              // something is there
+	sieve    *sieve            // that evaluates its question, nil = none
+	round    uint64            // it began to wait after this round began
+	found    bool              // there is something of interest
 	after    storage.Timestamp // nothing of interest up to here
 	err      error
 	wake     chan struct{} // closed once, when the waiter was removed
@@ -77,9 +75,9 @@ func NewHub(s storage.Store) *Hub {
 	return &Hub{store: s, waiting: map[*waiter]struct{}{}, sieves: map[string][]*sieve{}}
 }
 
-// wait returns when the log may hold something of interest after a time, or
-// ctx.Err(). upTo is a time, not before after, up to which it holds nothing of
-// interest. It may replace what i watches by an equal object.
+// wait returns when the log may contain something of interest after a time, or ctx.Err(). upTo is a
+// time, not before after, up to which the log contains nothing of interest. wait may replace the
+// watched collections of i by an equal object.
 func (h *Hub) wait(ctx context.Context, after storage.Timestamp, i *interest) (upTo storage.Timestamp, err error) {
 	w := &waiter{interest: i, after: after, wake: make(chan struct{})}
 	if h.enter(w) {
@@ -94,23 +92,22 @@ func (h *Hub) wait(ctx context.Context, after storage.Timestamp, i *interest) (u
 	}
 }
 
-// WaitFor waits until a document was put into a collection or taken from it, or a
-// DDL command, was committed after a time: for tailable cursors, which share the
-// wake-up of streams.
-// Errors: what ended ctx; storage.ErrClosed.
+// WaitFor waits until the insertion or deletion of a document in a collection, or a DDL command,
+// was committed after a time. It is for tailable cursors, which share the wake-up of streams.
+// Errors: the cause of ctx; storage.ErrClosed.
 func (h *Hub) WaitFor(ctx context.Context, after storage.Timestamp, id keyspace.CollectionID) error {
 	const ops = 1<<changelog.Insert | 1<<changelog.Delete
 	_, err := h.wait(ctx, after, &interest{watched: &watched{map[keyspace.CollectionID]target{id: {nil, ops}}}})
 	return err
 }
 
-// enter adds a waiter; true says that it need not wait.
+// enter adds a waiter; it returns true if the waiter need not wait.
 func (h *Hub) enter(w *waiter) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.running && w.after < h.seen {
 		if w.after < h.from {
-			return true // too far behind: it reads by itself
+			return true // too far behind: the stream reads the log itself
 		}
 		i := sort.Search(len(h.recent), func(i int) bool { return h.recent[i].ts > w.after })
 		for _, g := range h.recent[i:] {
@@ -133,7 +130,7 @@ func (h *Hub) enter(w *waiter) bool {
 	return false
 }
 
-// leave removes a waiter that gave up; the last one ends the goroutine.
+// leave removes a waiter that gave up; after the last one, the goroutine ends.
 func (h *Hub) leave(w *waiter) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -146,7 +143,7 @@ func (h *Hub) leave(w *waiter) {
 	h.idle()
 }
 
-// idle ends the goroutine when nobody waits. The caller holds mu.
+// idle ends the goroutine if there is no waiter. The caller holds mu.
 func (h *Hub) idle() {
 	if h.running && len(h.waiting) == 0 {
 		h.running = false
@@ -154,7 +151,7 @@ func (h *Hub) idle() {
 	}
 }
 
-// run reads the end of the log until nobody waits any more.
+// run reads the end of the log until there is no waiter any more.
 func (h *Hub) run(ctx context.Context) {
 	h.mu.Lock()
 	after := h.seen
@@ -188,7 +185,7 @@ func (h *Hub) run(ctx context.Context) {
 			pause = breath
 		}
 		pause = min(pause, breathMax)
-		select { // what comes now comes together
+		select { // collects commits that follow closely
 		case <-time.After(pause):
 		case <-ctx.Done():
 			return
@@ -196,24 +193,24 @@ func (h *Hub) run(ctx context.Context) {
 	}
 }
 
-// breath is how long the reader pauses after it was woken, so that under a load
-// of many small commits it does not look at the log for each. The first commit
-// after a pause is seen at once. As long as each look finds several, the pause
-// grows to breathMax, which is then how late a stream may hear of a change.
+// breath is the initial pause of the reader after it was woken, so that under a load of many small
+// commits it does not read the log for each. The first commit after a pause is seen at once. As
+// long as each pass finds several commits, the pause grows up to breathMax, which is then the
+// maximum delay of a change.
 const (
 	breath    = time.Millisecond
 	breathMax = 10 * time.Millisecond
 )
 
-// tell wakes whom the fresh records concern; false ends the reading.
+// tell wakes the waiters that the fresh records concern; false ends the reading.
 func (h *Hub) tell(ctx context.Context, upTo storage.Timestamp, fresh []glimpse, err error) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if ctx.Err() != nil { // somebody else reads by now
+	if ctx.Err() != nil { // another goroutine reads by now
 		return false
 	}
 	if errors.Is(err, storage.ErrLogTruncated) {
-		err = nil // each stream finds out for itself
+		err = nil // each stream finds out itself
 		for w := range h.waiting {
 			h.wake(w, w.after, nil)
 		}
@@ -232,8 +229,8 @@ func (h *Hub) tell(ctx context.Context, upTo storage.Timestamp, fresh []glimpse,
 	return h.running
 }
 
-// wakeFor wakes the waiters that fresh records concern. Many records of few
-// collections are the rule, so waiters look at each kind once.
+// wakeFor wakes the waiters that fresh records concern. There are usually many records of few
+// collections, so waiters check each kind once.
 func (h *Hub) wakeFor(fresh []glimpse) {
 	type span struct {
 		first glimpse
@@ -275,14 +272,14 @@ next:
 	}
 }
 
-// wake lets a waiter go on. The caller holds mu.
+// wake lets a waiter continue. The caller holds mu.
 func (h *Hub) wake(w *waiter, after storage.Timestamp, err error) {
 	w.found, w.after, w.err = err == nil, max(w.after, after), err
 	h.remove(w)
 	close(w.wake)
 }
 
-// remove takes a waiter out. The caller holds mu.
+// remove removes a waiter. The caller holds mu.
 func (h *Hub) remove(w *waiter) {
 	delete(h.waiting, w)
 	h.part(w)

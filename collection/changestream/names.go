@@ -21,33 +21,33 @@ type entry struct {
 	uuid [16]byte
 	key  shard.KeyPattern
 	view bool // or a time-series collection
-	// series says that it is a time-series collection, whose documents streams
-	// do not show. Manual: core/timeseries/timeseries-limitations#change-streams.
+	// series is true for a time-series collection, whose documents streams do not show. Manual:
+	// core/timeseries/timeseries-limitations#change-streams.
 	series bool
 }
 
-// same reports that events look the same under both entries.
+// same reports whether events look the same under both entries.
 func (e *entry) same(f *entry) bool {
 	return e == f || e.ns == f.ns && e.uuid == f.uuid && bytes.Equal(e.key.Spec(), f.key.Spec())
 }
 
-// names knows the collections at one time of the log, going forward with it.
+// names holds the collections at one time of the log, and moves forward with it.
 type names struct {
 	byID map[keyspace.CollectionID]*entry
 }
 
-// namesAt makes the names as they were right after time at: those of the
-// present catalog, without what was commanded since.
+// namesAt returns the names right after time at: those of the present catalog, with later commands
+// reverted.
 // Errors: ChangeStreamHistoryLost (286), storage errors.
 func namesAt(ctx context.Context, store storage.Store, present func() *catalog.Snapshot, at storage.Timestamp) (*names, error) {
 	snap := present()
-	// What the snapshot knows is committed; once it is durable, the log shows it.
-	// Commands that came later do no harm: taking back what was not done yet
-	// changes nothing.
+	// What the snapshot contains is committed; once it is durable, the log contains it. Commands
+	// after the snapshot do no harm: reverting a command that the snapshot does not contain changes
+	// nothing.
 	if err := store.Sync(ctx); err != nil {
 		return nil, err
 	}
-	end := store.Durable() // what comes later does no harm, and would be a moving target
+	end := store.Durable() // later records do no harm, and would be a moving target
 	n := &names{byID: map[keyspace.CollectionID]*entry{}}
 	for _, db := range snap.Databases() {
 		for _, c := range snap.Collections(db.Name) {
@@ -84,8 +84,8 @@ func namesAt(ctx context.Context, store storage.Store, present func() *catalog.S
 	return n, nil
 }
 
-// Numbers tells which collection or view each namespace named right after a time, 0
-// for none. Errors: ChangeStreamHistoryLost (286), storage errors.
+// Numbers returns, for each namespace, the number of the collection or view that it named right
+// after a time; absent namespaces give 0. Errors: ChangeStreamHistoryLost (286), storage errors.
 func Numbers(ctx context.Context, store storage.Store, present func() *catalog.Snapshot, at storage.Timestamp) (map[collection.Namespace]keyspace.CollectionID, error) {
 	n, err := namesAt(ctx, store, present, at)
 	if err != nil {
@@ -98,14 +98,14 @@ func Numbers(ctx context.Context, store storage.Store, present func() *catalog.S
 	return numbers, nil
 }
 
-// errHistoryLost says that a stream cannot go on because what it has not seen
-// yet was dropped from the log.
+// errHistoryLost is the error of a stream that cannot continue because a part of the log that it
+// has not read yet was dropped.
 func errHistoryLost() error {
 	return mongoerr.New(mongoerr.ChangeStreamHistoryLost, "Resume of change stream was not possible, as the resume point may no longer be in the oplog.").
 		With(mongoerr.NonResumableChangeStreamError)
 }
 
-// apply takes a command into account.
+// apply updates the names by a command.
 func (n *names) apply(c *command) {
 	switch c.name {
 	case "create":
@@ -129,7 +129,7 @@ func (n *names) apply(c *command) {
 	}
 }
 
-// revert takes a command back.
+// revert undoes a command.
 func (n *names) revert(c *command) {
 	switch c.name {
 	case "create":
@@ -161,7 +161,7 @@ func (n *names) revert(c *command) {
 	}
 }
 
-// entry makes the entry that a command is about.
+// entry makes the entry of a command's collection.
 func (c *command) entry(key shard.KeyPattern) *entry {
 	e := &entry{id: c.id, ns: c.ns, key: key, view: c.view, series: c.series}
 	if _, b, ok := c.uuid.Binary(); ok {

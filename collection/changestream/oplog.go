@@ -11,11 +11,10 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Oplog reads the change log as MongoDB's local.oplog.rs, as far as tools need
-// it: one entry per record, with a ts of its own, op, ns, ui, o, o2 and wall. A
-// transaction is one entry, a command applyOps, or several if it is large;
-// updates are shown in the form {$v: 2, diff: …}, or as a replacement where the
-// new document is known.
+// Oplog reads the change log in the form of MongoDB's local.oplog.rs, as far as tools need it: one
+// entry per record, with a ts of its own, op, ns, ui, o, o2 and wall. A transaction is one entry, a
+// command applyOps, or several if it is large. Updates are shown in the form {$v: 2, diff: …}, or
+// as a replacement if the new document is known.
 // Manual: core/replica-set-oplog.
 type Oplog struct {
 	s     *Stream
@@ -27,8 +26,8 @@ type Oplog struct {
 // Time is the ts of the entry that Next returned last.
 func (o *Oplog) Time() storage.Timestamp { return o.time }
 
-// OpenOplog opens the log at its first entry that is not before a time, or at its
-// beginning if that is later.
+// OpenOplog opens the log at its first entry that is not before a time, or at its beginning if that
+// is later.
 // Errors: storage errors.
 func OpenOplog(env *mql.Env, src Source, from storage.Timestamp) (*Oplog, error) {
 	spec := &Spec{System: true, Expanded: true, oldest: from <= 1}
@@ -48,8 +47,8 @@ func OpenOplog(env *mql.Env, src Source, from storage.Timestamp) (*Oplog, error)
 	return &Oplog{s: s, begun: !spec.oldest}, nil
 }
 
-// Next returns the next entry, valid until the next call, or nil when there was
-// none at the last look at the log, as Stream.Next.
+// Next returns the next entry, valid until the next call, or nil if there was none at the last pass
+// over the log, as Stream.Next.
 // Errors: those of env and of the store.
 func (o *Oplog) Next(env *mql.Env) (bson.Raw, error) {
 	s := o.s
@@ -64,7 +63,7 @@ func (o *Oplog) Next(env *mql.Env) (bson.Raw, error) {
 				}
 			}
 			if o.group.open() {
-				return o.groupEntry(false), nil // and that was all, says the next call
+				return o.groupEntry(false), nil // the next call reports the end
 			}
 			s.whole = false
 			return o.first(), nil
@@ -114,8 +113,8 @@ func (o *Oplog) operation(b *eventBuilder, it *item, rec *changelog.Record) {
 	o.body(b, it.entry, rec)
 }
 
-// tail appends the fields with which all entries end: the election term is the
-// only one there ever was. wall is in milliseconds since 1970, 0 = unknown.
+// tail appends the fields with which all entries end: the election term is always 1. wall is in
+// milliseconds since 1970, 0 = unknown.
 func (o *Oplog) tail(b *eventBuilder, ts storage.Timestamp, wall int64) {
 	o.time = ts
 	b.Timestamp("ts", ts.Seconds(), ts.Increment())
@@ -127,8 +126,8 @@ func (o *Oplog) tail(b *eventBuilder, ts storage.Timestamp, wall int64) {
 	b.DateTime("wall", wall)
 }
 
-// first is the entry of an empty log, since tools expect that there is one: a
-// note of the time. Afterwards it is nil.
+// first returns an entry for an empty log, since tools expect one: a note of the time. After the
+// first call it returns nil.
 func (o *Oplog) first() bson.Raw {
 	if o.begun {
 		return nil
@@ -166,5 +165,5 @@ func (o *Oplog) body(b *eventBuilder, e *entry, rec *changelog.Record) {
 	b.End()
 }
 
-// Wait returns nil when Next may find more, or why the wait ended.
+// Wait returns nil when Next may find more, otherwise the error that ended the wait.
 func (o *Oplog) Wait(ctx context.Context) error { return o.s.Wait(ctx) }

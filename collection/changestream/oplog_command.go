@@ -1,15 +1,15 @@
 package changestream
 
-// commandEntries are the commands that an entry of the log can tell to run again.
-// Others, which concern the partitions of one deployment, are notes.
-// Observed: mongorestore --oplogReplay refuses what it does not know.
+// commandEntries holds the commands that an entry of the log can contain as commands to be run again. Other
+// commands, on the partitions of one deployment, become notes.
+// Observed: mongorestore --oplogReplay rejects unknown commands.
 var commandEntries = map[string]bool{
 	"collMod": true, "create": true, "createIndexes": true, "drop": true, "dropDatabase": true, "dropIndexes": true,
 	"renameCollection": true,
 }
 
-// appendCommand appends op, ns, ui, o and o2 of a DDL command, without what only
-// this server's own readers need.
+// appendCommand appends op, ns, ui, o and o2 of a DDL command, without the fields that only this server's own
+// readers need.
 func appendCommand(b *eventBuilder, c *command) {
 	if !commandEntries[c.name] {
 		b.String("op", "n")
@@ -33,7 +33,7 @@ func appendCommand(b *eventBuilder, c *command) {
 			continue
 		case "idIndex":
 			if !c.o.Get("clusteredIndex").IsMissing() || !c.o.Get("timeseries").IsMissing() {
-				continue // which have none of their own
+				continue // these have no _id index of their own
 			}
 		}
 		b.ValueBytes(name, v)

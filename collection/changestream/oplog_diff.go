@@ -9,13 +9,13 @@ import (
 	"github.com/cantledb/cantle/bson/path"
 )
 
-// diffNode is what changed below one field, as the diff of an oplog entry nests
-// it: d for removed fields, u for values, s before the name of what is changed
-// inside; a marks an array, whose length is l if it was cut.
+// diffNode holds the changes below one field, nested as in the diff of an oplog entry: d for
+// removed fields, u for values, s before the name of a field that changed inside; a marks an array,
+// with length l if it was truncated.
 // Observed: local.oplog.rs of mongod 7.0.
 type diffNode struct {
 	array     bool
-	length    int32 // of an array that was cut, else -1
+	length    int32 // of a truncated array, else -1
 	removed   []string
 	values    []diffValue
 	inside    map[string]*diffNode
@@ -27,7 +27,7 @@ type diffValue struct {
 	value bson.Value
 }
 
-// diff makes the diff of an oplog entry of a delta.
+// diff converts a delta to the diff of an oplog entry.
 func diff(delta bson.Raw) bson.Raw {
 	trails, _ := delta.Get("disambiguatedPaths").Doc()
 	root := &diffNode{length: -1}
@@ -59,9 +59,8 @@ func diff(delta bson.Raw) bson.Raw {
 	return b.Doc()
 }
 
-// at is the node that holds the last component of a path, and that component. A
-// number is the place in an array, unless it comes first or the path's trail says
-// otherwise.
+// at returns the node that contains the last component of a path, and that component. A number is
+// an array index, unless it comes first or the path's trail contains a name.
 func (n *diffNode) at(at string, trails bson.Raw) (*diffNode, string) {
 	type component struct {
 		name    string
@@ -91,7 +90,7 @@ func (n *diffNode) at(at string, trails bson.Raw) (*diffNode, string) {
 	return n, all[len(all)-1].name
 }
 
-// child is the node of a field or element, made if need be.
+// child returns the node of a field or element, creating it if needed.
 func (n *diffNode) child(name string) *diffNode {
 	if n.inside == nil {
 		n.inside = map[string]*diffNode{}

@@ -10,9 +10,9 @@ import (
 //
 //	{lsid, txnNumber, op: "c", ns: "admin.$cmd", o: {applyOps: […]}, …, prevOpTime}
 //
-// What does not fit into one entry is continued in others, each of which names
-// the one before it as prevOpTime. All but the last have partialTxn: true, the
-// last has the count of the operations.
+// Operations that do not fit into one entry are continued in further entries, each of which refers
+// to the previous one as prevOpTime. All but the last have partialTxn: true; the last has the count
+// of the operations.
 // Manual: core/transactions-production-consideration#oplog-size-limit.
 // Observed: mongorestore --oplogReplay.
 type group struct {
@@ -28,19 +28,19 @@ type group struct {
 	prev    storage.Timestamp // of the entry before, 0 = none
 }
 
-// groupBytesMax is how large the operations of one entry together may be.
+// groupBytesMax bounds the size of the operations of one entry.
 const groupBytesMax = bson.MaxDocumentBytes - 64<<10
 
-// open reports that there are operations which no entry has shown yet.
+// open reports whether there are operations that no entry has shown yet.
 func (g *group) open() bool { return g.held > 0 }
 
-// fits reports room for the operation of an item.
+// fits reports whether there is room for the operation of an item.
 func (g *group) fits(it *item) bool {
 	return g.held == 0 || g.ops.Len()+len(it.rec)+512 <= groupBytesMax
 }
 
-// inTransaction reports an item that begins a transaction's operations: a change
-// of one, or the creation of a collection that comes before such a change.
+// inTransaction reports whether an item begins the operations of a transaction: a change of the
+// transaction, or the creation of a collection before such a change.
 func (o *Oplog) inTransaction(it *item, rec *changelog.Record) bool {
 	if rec.Multi || it.cmd == nil {
 		return rec.Multi
@@ -74,7 +74,7 @@ func (o *Oplog) addToGroup(it *item, rec *changelog.Record) {
 	g.ops.End()
 }
 
-// groupEntry makes the entry of what was collected; partial says that more of the
+// groupEntry makes the entry of the collected operations; partial means that more of the
 // transaction follows.
 func (o *Oplog) groupEntry(partial bool) bson.Raw {
 	g, b := &o.group, &o.s.out

@@ -13,8 +13,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// question is what the Hub asks a record on behalf of waiting streams: whether
-// it lies in their partition and its event passes their filter. Immutable.
+// question is the condition that the Hub evaluates for waiting streams: whether a record belongs to
+// their partition and its event passes their filter. Immutable.
 type question struct {
 	filter    *Filter      // nil = every event passes
 	partition *shard.Range // nil = everywhere
@@ -22,14 +22,14 @@ type question struct {
 	key       string // equal for equal questions
 }
 
-// form is what decides how the event of a record looks, to a filter.
+// form holds the settings that determine the contents of a record's event, for a filter.
 type form struct {
 	full     FullDocument
 	before   Before
 	expanded bool
 }
 
-// newQuestion makes the question of a stream, nil when it has none.
+// newQuestion makes the question of a stream; nil if every record passes.
 func newQuestion(s *Spec) *question {
 	q := &question{filter: s.Filter, form: form{s.FullDocument, s.Before, s.Expanded}}
 	if r := s.Resume; r != nil && r.Partition {
@@ -55,21 +55,20 @@ func boolByte(b bool) byte {
 	return 0
 }
 
-// sieve asks one question for all waiting streams that have it and watch the
-// same collections.
+// sieve evaluates one question for all waiting streams that have it and watch the same collections.
 type sieve struct {
 	question *question
 	watched  *watched
 	// Guarded by Hub.mu.
 	members int
-	latest  storage.Timestamp // no member waits for what is after a later time
-	// Of the look at the log under way; the goroutine that reads has them.
+	latest  storage.Timestamp // no member waits for records after a later time
+	// Of the current pass over the log; used only by the reading goroutine.
 	until storage.Timestamp
-	hits  []storage.Timestamp // of records that pass, rising; one after until is enough
+	hits  []storage.Timestamp // of records that pass, ascending; one after until is enough
 }
 
-// hit returns the time of the first record after a time that passes, or of the
-// first command if that comes before. Commands are given by time, rising.
+// hit returns the time of the first record after a time that passes, or of the first command if
+// that is earlier. The times of commands are ascending.
 func (s *sieve) hit(after storage.Timestamp, commands []storage.Timestamp) (at storage.Timestamp, ok bool) {
 	for _, list := range [...][]storage.Timestamp{s.hits, commands} {
 		i := sort.Search(len(list), func(i int) bool { return list[i] > after })
@@ -80,7 +79,7 @@ func (s *sieve) hit(after storage.Timestamp, commands []storage.Timestamp) (at s
 	return at, ok
 }
 
-// join puts a waiter with a question into the sieve for it. The caller holds mu.
+// join adds a waiter with a question to the sieve of that question. The caller holds mu.
 func (h *Hub) join(w *waiter) {
 	q := w.interest.question
 	if q == nil || w.interest.all {
@@ -99,7 +98,7 @@ func (h *Hub) join(w *waiter) {
 	w.sieve, w.interest.watched = s, s.watched
 }
 
-// part takes a waiter out of its sieve. The caller holds mu.
+// part removes a waiter from its sieve. The caller holds mu.
 func (h *Hub) part(w *waiter) {
 	s := w.sieve
 	if s == nil {
@@ -116,8 +115,8 @@ func (h *Hub) part(w *waiter) {
 	}
 }
 
-// look is one look at the log for all sieves. The event of a record is made once
-// for each form, and each question asked once.
+// look is one pass over the log for all sieves. The event of a record is made once for each form,
+// and each question is evaluated once.
 type look struct {
 	env     *mql.Env
 	sieves  []*sieve
@@ -125,15 +124,15 @@ type look struct {
 	events  []drawn
 }
 
-// drawn is the event of the record at hand in one form.
+// drawn is the event of the current record in one form.
 type drawn struct {
 	form   form
 	of     *entry // nil = not made
 	event  bson.Raw
-	stream Stream // makes it
+	stream Stream // makes the event
 }
 
-// beginLook prepares l for the next look: which sieves take part, none with hits so far.
+// beginLook prepares l for the next pass: it collects the sieves and clears their hits.
 func (h *Hub) beginLook(ctx context.Context, l *look) {
 	if l.env == nil {
 		l.env = mql.NewEnv(ctx)
@@ -141,7 +140,7 @@ func (h *Hub) beginLook(ctx context.Context, l *look) {
 	l.sieves = l.sieves[:0]
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if ctx.Err() != nil { // somebody else reads by now
+	if ctx.Err() != nil { // another goroutine reads by now
 		return
 	}
 	h.round++
@@ -153,7 +152,7 @@ func (h *Hub) beginLook(ctx context.Context, l *look) {
 	}
 }
 
-// sift asks the sieves about a record, which is not kept.
+// sift evaluates the sieves for a record. The record is not kept.
 func (l *look) sift(g glimpse, own storage.Timestamp, enc []byte) {
 	if g.op == changelog.Command || g.op == changelog.Moved {
 		return
@@ -186,8 +185,8 @@ func (l *look) sift(g glimpse, own storage.Timestamp, enc []byte) {
 	}
 }
 
-// passes asks a question about a record. What cannot be told without reading
-// more, or is to fail, passes: the stream sees for itself.
+// passes evaluates a question for a record. If that requires further reads, or fails, the record
+// passes: the stream evaluates it itself.
 func (l *look) passes(q *question, e *entry, rec *changelog.Record, ts storage.Timestamp) bool {
 	if q.partition != nil && !q.partition.Owns(rec.Position, rec.ID) {
 		return false
@@ -218,8 +217,7 @@ func (l *look) passes(q *question, e *entry, rec *changelog.Record, ts storage.T
 	return ok || err != nil
 }
 
-// event makes the event of the record at hand in a form; only its token is not
-// that of the stream.
+// event makes the event of the current record in a form; its token differs from that of the stream.
 func (l *look) event(f form, e *entry, rec *changelog.Record, ts storage.Timestamp) (bson.Raw, error) {
 	i := slices.IndexFunc(l.events, func(d drawn) bool { return d.form == f })
 	if i < 0 {
@@ -227,7 +225,7 @@ func (l *look) event(f form, e *entry, rec *changelog.Record, ts storage.Timesta
 		l.events = append(l.events, drawn{form: f, stream: Stream{spec: &Spec{FullDocument: f.full, Before: f.before, Expanded: f.expanded}}})
 	}
 	d := &l.events[i]
-	// Sieves may know a collection by its names of different times.
+	// Sieves may have the names of a collection at different times.
 	if d.of != nil && d.of.same(e) {
 		return d.event, nil
 	}

@@ -6,18 +6,18 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// FullDocument says what the fullDocument of an update event is.
+// FullDocument selects the fullDocument of update events.
 type FullDocument uint8
 
 // The modes of fullDocument. Manual: reference/operator/aggregation/changeStream.
 const (
 	FullDefault       FullDocument = iota // none
-	FullLookup                            // updateLookup: as it is when the event is read
+	FullLookup                            // updateLookup: the document at the time of reading the event
 	FullWhenAvailable                     // the post-image, or null
 	FullRequired                          // the post-image, or an error
 )
 
-// Before says what fullDocumentBeforeChange is.
+// Before selects the fullDocumentBeforeChange of events.
 type Before uint8
 
 // The modes of fullDocumentBeforeChange.
@@ -34,26 +34,25 @@ type Spec struct {
 	Cluster      bool // allChangesForCluster
 	Expanded     bool // showExpandedEvents
 	System       bool // showSystemEvents
-	// Resume is where to go on, nil = none given. StartAfter says that it was
-	// given as startAfter, which may name the event that ended a stream.
+	// Resume is the token after which to continue; nil = not given. StartAfter means that it was given as
+	// startAfter, which may name the event that ended a stream.
 	Resume     *Token
 	StartAfter bool
 	// StartAt is startAtOperationTime: the first time to deliver.
 	StartAt    storage.Timestamp
 	HasStartAt bool
-	// Latest delivers the latest versions of documents that exist, as the change feed of Azure Cosmos
-	// DB does: no deletes, and of several changes of a document between two polls the last version
-	// alone. The end of the collection is NamespaceNotFound.
+	// Latest delivers only the latest versions of existing documents, like the change feed of Azure
+	// Cosmos DB: no deletes, and of several changes of a document between two polls only the last
+	// version. After the end of the collection the stream fails with NamespaceNotFound.
 	// Source: Azure Cosmos DB for MongoDB, "change-streams".
 	Latest bool
-	// Filter is what the pipeline asks of the events first, nil = nothing that the
-	// stream can ask for it.
+	// Filter is the condition at the head of the pipeline; nil = none that the stream can evaluate.
 	Filter *Filter
 
-	oldest bool // begin with the oldest record kept: see Oplog
+	oldest bool // begin with the oldest record: see Oplog
 }
 
-// ParseSpec reads the argument of $changeStream.
+// ParseSpec parses the argument of $changeStream.
 // Manual: reference/operator/aggregation/changeStream.
 // Errors: TypeMismatch (14), BadValue (2), IDLUnknownField (40415),
 // IDLDuplicateField (40413), Location50865, Location40674, InvalidResumeToken
@@ -106,7 +105,7 @@ func ParseSpec(d bson.Raw) (*Spec, error) {
 	return s, s.resume(resume, start)
 }
 
-// resume checks the ways to say where to begin against each other.
+// resume checks that the options for the beginning are consistent.
 func (s *Spec) resume(after, start bson.Raw) error {
 	if after != nil && start != nil {
 		return mongoerr.New(50865, "Do not specify both 'resumeAfter' and 'startAfter' in a $changeStream stage")

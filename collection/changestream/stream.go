@@ -16,14 +16,14 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Source is where a stream gets what it needs.
+// Source holds what a stream reads from.
 type Source struct {
 	Store storage.Store
 	Hub   *Hub
 	// Catalog returns the present catalog.
 	Catalog func() *catalog.Snapshot
-	// Lookup returns the present version of the document that an update record
-	// of a collection is about, nil if it is gone: fullDocument "updateLookup".
+	// Lookup returns the present version of the document of an update record, nil if it is gone:
+	// fullDocument "updateLookup".
 	Lookup func(env *mql.Env, uuid [16]byte, rec *changelog.Record) (bson.Raw, error)
 	// ImagesSince is the time before which pre- and post-images have expired, in
 	// milliseconds since 1970; nil, like 0, keeps them as long as the log.
@@ -37,24 +37,23 @@ type Stream struct {
 	spec  *Spec
 	ns    collection.Namespace // Coll empty: a database; both empty: everything
 	names *names
-	wants *watched // now
-	// question is what a record is asked while the stream waits, nil = nothing.
+	wants *watched // the present set
+	// question is evaluated for records while the stream waits; nil = none.
 	question *question
 
-	// read is the last record taken from the log; everything before it was taken
-	// or passed over.
+	// read is the last record read from the log; everything before it was taken or skipped.
 	read place
-	// behind says that the last look at the log stopped before its end.
+	// behind is true if the last pass over the log stopped before its end.
 	behind bool
-	// whole says that it came to its end, and what it found has not been told to be all yet.
+	// whole is true if the last pass reached the end of the log and Next has not reported that yet.
 	whole bool
-	room  int // bytes of records to take in one look
+	room  int // bytes of records to take in one pass
 
 	items []item
 	at    int
 	arena []byte
 
-	expect *Token // the event to go on after, until it was met
+	expect *Token // the event after which to continue, until it is found
 	last   Token  // of the last event delivered, or the last mark
 	ended  bool
 
@@ -67,27 +66,27 @@ type Stream struct {
 	scratch expr.Scratch
 }
 
-// watched are the collections that a stream delivers events of. Immutable, and
-// shared by streams that wait for the same.
+// watched holds the collections whose events a stream delivers. Immutable, and shared by streams
+// that wait for the same.
 type watched struct {
 	byID map[keyspace.CollectionID]target
 }
 
-// target is a watched collection and the operations on its documents that the
-// filter of the stream can let pass.
+// target is a watched collection and the operations on its documents that can pass the filter of
+// the stream.
 type target struct {
 	*entry
 	ops opSet
 }
 
-// same reports that streams of one filter which watch w and v wait for the same.
+// same reports whether streams with one filter that watch w and v wait for the same.
 func (w *watched) same(v *watched) bool {
 	return w == v || maps.EqualFunc(w.byID, v.byID, func(a, b target) bool {
 		return a.entry.same(b.entry) && a.ops == b.ops
 	})
 }
 
-// place is a record in the log: the ordinal is its place within the commit.
+// place is the place of a record in the log: the commit, and the ordinal within the commit.
 type place struct {
 	ts      storage.Timestamp
 	ordinal int64
@@ -100,20 +99,19 @@ func (p place) before(q place) bool {
 	return p.ts < q.ts || p.ts == q.ts && p.ordinal < q.ordinal
 }
 
-// item is a record that waits to be made an event. rec lies in the arena.
+// item is a record whose events are still to be made. rec is stored in the arena.
 type item struct {
 	place
 	own   storage.Timestamp // of the record alone
 	rec   []byte
 	entry *entry
 	cmd   *command
-	// sub is the next event to make of a command.
+	// sub is the number of the next event to make of a command.
 	sub uint8
 }
 
-// How much of the log is taken in one look. A look that ends inside of one
-// large commit is followed by a larger one, since it begins at the commit's
-// first record again.
+// Bounds of one pass over the log. A pass that ends inside a large commit is followed by a larger
+// one, since that begins at the commit's first record again.
 const (
 	itemsMax    = 1024
 	roomMin     = 256 << 10
@@ -121,13 +119,12 @@ const (
 	passOverMax = 100_000
 )
 
-// Open opens a stream on a collection, on a database (ns.Coll is empty) or,
-// with the zero namespace, on everything. Without a place to begin at it
-// delivers what is committed after now.
+// Open opens a stream on a collection, on a database (ns.Coll is empty) or, with the zero
+// namespace, on everything. Without a starting point it delivers what is committed from now on.
 // Errors: ChangeStreamHistoryLost (286), storage errors.
 func Open(env *mql.Env, src Source, ns collection.Namespace, spec *Spec) (*Stream, error) {
 	s := &Stream{src: src, spec: spec, ns: ns, room: roomMin, question: newQuestion(spec)}
-	start, err := src.Store.Now(env.Context()) // others may have committed what this process has not met
+	start, err := src.Store.Now(env.Context()) // peers may have committed what this server has not read
 	if err != nil {
 		return nil, err
 	}
@@ -161,8 +158,8 @@ func Open(env *mql.Env, src Source, ns collection.Namespace, spec *Spec) (*Strea
 	return s, nil
 }
 
-// stillThere makes sure that nothing after a time was dropped from the log, so that
-// a client learns so from the command that resumes.
+// stillThere checks that nothing after a time was dropped from the log, so that a client gets the
+// error from the command that resumes.
 // Errors: ChangeStreamHistoryLost (286), storage errors.
 func (s *Stream) stillThere(env *mql.Env, start storage.Timestamp) error {
 	if s.spec.Resume == nil && !s.spec.HasStartAt {
@@ -175,7 +172,7 @@ func (s *Stream) stillThere(env *mql.Env, start storage.Timestamp) error {
 	return err
 }
 
-// token adds what all tokens of the stream have in common.
+// token adds the parts that all tokens of the stream have in common.
 func (s *Stream) token(t Token) Token {
 	if r := s.spec.Resume; r != nil && r.Partition {
 		t.Partition, t.Range = true, r.Range
@@ -184,13 +181,13 @@ func (s *Stream) token(t Token) Token {
 	return t
 }
 
-// Token is where to go on after what was delivered last.
+// Token returns where to continue after the last delivered event.
 func (s *Stream) Token() Token { return s.last }
 
-// Ended reports that an invalidate event was the last one.
+// Ended reports whether an invalidate event was the last one.
 func (s *Stream) Ended() bool { return s.ended }
 
-// watch finds the collections that the stream delivers events of.
+// watch determines the collections whose events the stream delivers.
 func (s *Stream) watch(env *mql.Env) {
 	s.wants = &watched{map[keyspace.CollectionID]target{}}
 	for id, e := range s.names.byID {
@@ -204,9 +201,9 @@ func (s *Stream) watch(env *mql.Env) {
 	}
 }
 
-// Next returns the next event, valid until the next call, or nil when there was
-// none at the last look at the log; the call after that looks again. So a batch ends
-// also where changes come faster than the log can be looked at. Token then is a mark.
+// Next returns the next event, valid until the next call. It returns nil if there was none at the
+// last pass over the log; the call after that makes another pass. So a batch ends even if changes
+// come faster than the log can be read. Token is a mark then.
 // Errors: ChangeStreamHistoryLost (286), ChangeStreamFatalError (280),
 // NoMatchingDocument (47), those of env and of the store.
 func (s *Stream) Next(env *mql.Env) (bson.Raw, error) {
@@ -258,9 +255,8 @@ func (s *Stream) Next(env *mql.Env) (bson.Raw, error) {
 	return nil, nil
 }
 
-// resumed decides about an event of a stream that was resumed: what comes up to
-// the event of its token is left out.
-// Errors: ChangeStreamFatalError (280) when that event does not come.
+// resumed decides about an event of a resumed stream: events up to that of its token are skipped.
+// Errors: ChangeStreamFatalError (280) if that event is not found.
 func (s *Stream) resumed(t Token) (deliver bool, err error) {
 	if s.expect == nil {
 		return true, nil
@@ -280,8 +276,8 @@ func (s *Stream) resumed(t Token) (deliver bool, err error) {
 	return split, nil
 }
 
-// look takes the next records of interest from the log. Afterwards there are
-// items, or the stream is behind, or the end was reached and last is a mark.
+// look takes the next records of interest from the log. Afterwards there are items, or the stream
+// is behind, or the end was reached and last is a mark.
 func (s *Stream) look(env *mql.Env) error {
 	s.items, s.at, s.arena = s.items[:0], 0, s.arena[:0]
 	if cap(s.arena) > 4*roomMin {
@@ -340,7 +336,7 @@ func (s *Stream) look(env *mql.Env) error {
 	return nil
 }
 
-// mark makes last the time up to which there is nothing to deliver.
+// mark sets last to the time up to which there is nothing to deliver.
 func (s *Stream) mark() {
 	ts := s.read.ts
 	if s.read.ordinal != wholeCommit {
@@ -351,7 +347,7 @@ func (s *Stream) mark() {
 	}
 }
 
-// take adds a record to the items if it concerns the stream.
+// take adds a record to the items if the stream needs it.
 func (s *Stream) take(env *mql.Env, at place, own storage.Timestamp, rec []byte) {
 	op, id, ok := changelog.Peek(rec)
 	if !ok || op == changelog.Moved {
@@ -375,8 +371,7 @@ func (s *Stream) take(env *mql.Env, at place, own storage.Timestamp, rec []byte)
 	s.items = append(s.items, item{place: at, own: own, rec: s.arena[n:], entry: e.entry})
 }
 
-// takeCommand follows a DDL command, and adds it to the items if the stream
-// shows it.
+// takeCommand applies a DDL command to the names, and adds it to the items if the stream shows it.
 func (s *Stream) takeCommand(env *mql.Env, at place, own storage.Timestamp, rec []byte) {
 	rec = append([]byte(nil), rec...)
 	r, err := changelog.Decode(rec)
@@ -394,7 +389,7 @@ func (s *Stream) takeCommand(env *mql.Env, at place, own storage.Timestamp, rec 
 	s.watch(env)
 }
 
-// Wait returns nil when Next may find more, or why the wait ended.
+// Wait returns nil when Next may find more, otherwise the error that ended the wait.
 func (s *Stream) Wait(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)

@@ -22,7 +22,7 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// world is a store with a log that tests write by hand.
+// world is a store whose log tests write directly.
 type world struct {
 	*testing.T
 	store storage.Store
@@ -101,7 +101,7 @@ func (w *world) open(coll string, spec Spec) *Stream {
 	return s
 }
 
-// drain reads what a stream has now: {operationType}:{_id}.
+// drain reads the events that a stream has now: {operationType}:{_id}.
 func (w *world) drain(s *Stream, most int) (events []string, tokens []Token) {
 	w.Helper()
 	env := mql.NewEnv(w.Context())
@@ -124,8 +124,8 @@ func (w *world) drain(s *Stream, most int) (events []string, tokens []Token) {
 	return events, tokens
 }
 
-// history writes a log in which collections 1, 2 and 3 carry the name db.c one
-// after the other, and returns what a stream on each scope sees of it.
+// history writes a log in which collections 1, 2 and 3 have the name db.c one after the other, and
+// returns the events for a stream on each scope.
 func (w *world) history() (ofC, ofDB []string) {
 	w.commit(ddl(1, `{ns: "db.$cmd", o: {create: "c"}}`))
 	w.commit(insert(1, 1), insert(9, 100), insert(1, 2))
@@ -143,9 +143,9 @@ func (w *world) history() (ofC, ofDB []string) {
 		[]string{"insert:1", "insert:2", "insert:3", "insert:4", "rename", "insert:5", "drop", "insert:6", "insert:7", "drop", "dropDatabase", "invalidate"}
 }
 
-// TestResumeAnywhere proves that a stream that is stopped after any event and
-// resumed, by its token or by a mark, misses nothing and repeats nothing, though
-// names of collections changed meanwhile.
+// TestResumeAnywhere checks that a stream that is stopped after any event and resumed, by its token
+// or by a mark, misses nothing and repeats nothing, although names of collections changed
+// meanwhile.
 func TestResumeAnywhere(t *testing.T) {
 	w := newWorld(t)
 	start := w.commit(insert(99, 0))
@@ -176,8 +176,8 @@ func TestResumeAnywhere(t *testing.T) {
 	}
 }
 
-// TestTokenMustBeFound proves that a token of another stream is refused when the
-// stream gets past its place.
+// TestTokenMustBeFound checks that a token of another stream is rejected when the stream gets past
+// its place.
 func TestTokenMustBeFound(t *testing.T) {
 	w := newWorld(t)
 	ts := w.commit(ddl(1, `{ns: "db.$cmd", o: {create: "c"}}`), insert(8, 1))
@@ -191,8 +191,8 @@ func TestTokenMustBeFound(t *testing.T) {
 	}
 }
 
-// TestHistoryLost proves that a stream behind the log's beginning is refused, at
-// once or when it falls behind.
+// TestHistoryLost checks that a stream before the log's beginning fails, at once or when it falls
+// behind.
 func TestHistoryLost(t *testing.T) {
 	w := newWorld(t)
 	first := w.commit(ddl(1, `{ns: "db.$cmd", o: {create: "c"}}`))
@@ -211,8 +211,8 @@ func TestHistoryLost(t *testing.T) {
 	}
 }
 
-// TestEndOfLook proves that a stream tells that it has delivered all that was there, also while more comes: what reads it
-// makes a batch of that and does not go on for as long as there are writers.
+// TestEndOfLook checks that a stream reports that it has delivered everything, even while more
+// arrives: its reader ends a batch there and does not continue as long as there are writers.
 func TestEndOfLook(t *testing.T) {
 	w := newWorld(t)
 	id := w.create("c")
@@ -235,8 +235,8 @@ func TestEndOfLook(t *testing.T) {
 	}
 }
 
-// TestLargeCommit proves that a commit larger than one look at the log arrives
-// whole and in order.
+// TestLargeCommit checks that a commit larger than one pass over the log is delivered completely
+// and in order.
 func TestLargeCommit(t *testing.T) {
 	w := newWorld(t)
 	id := w.create("c")
@@ -259,8 +259,8 @@ func TestLargeCommit(t *testing.T) {
 	}
 }
 
-// TestHub proves that waiting streams wake for what concerns them, in no time,
-// and only then, and that nothing is left running when nobody waits.
+// TestHub checks that waiting streams wake for records that concern them, without delay, and only
+// then, and that nothing keeps running when none waits.
 func TestHub(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -301,8 +301,7 @@ func TestHub(t *testing.T) {
 	})
 }
 
-// TestManyReaders lets streams read while others write: each sees every event
-// once and in order.
+// TestManyReaders lets streams read during writes: each gets every event once and in order.
 func TestManyReaders(t *testing.T) {
 	w := newWorld(t)
 	id := w.create("c")
@@ -324,7 +323,7 @@ func TestManyReaders(t *testing.T) {
 					return
 				}
 				if d == nil {
-					if rand.IntN(4) == 0 { // start anew from here
+					if rand.IntN(4) == 0 { // start again from here
 						tok := s.Token()
 						s = w.open("c", Spec{Resume: &tok})
 					}

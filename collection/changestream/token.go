@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Token is a place in the stream of events. Clients see it as
+// Token is a place in the stream of events. Clients get it as
 // {_data: "82…"}, upper-case hexadecimal digits that sort like the events:
 //
 //	0x82 ‖ time(8) ‖ 0x20 ‖ ordinal(4) ‖ sub(1) ‖ fragment(2) ‖ flags(1) [‖ lo ‖ hi] ‖ 0x04   an event
@@ -18,15 +18,14 @@ import (
 //
 // lo and hi are each length(2) and bytes; without flagEnd there is no hi.
 //
-// The first byte and the seconds after it stand where MongoDB's tokens have
-// them. A missing last byte and bytes after it are ignored, as MongoDB does.
+// The first byte and the seconds after it are at the same place as in MongoDB's tokens. A missing
+// last byte and bytes after it are ignored, as by MongoDB.
 type Token struct {
 	Time storage.Timestamp // of the commit
-	// Mark names no event: all of the commit at Time, and everything before, has
-	// been delivered.
+	// Mark means no event: all of the commit at Time, and everything before, has been delivered.
 	Mark bool
-	// Ordinal is the place of the record within its commit, Sub that of the event
-	// among those of the record.
+	// Ordinal is the place of the record within its commit, Sub that of the event among those of
+	// the record.
 	Ordinal uint32
 	Sub     uint8
 	// Fragment is the place of a part of a split event, from 1; 0 = not split.
@@ -36,7 +35,7 @@ type Token struct {
 	// Partition restricts the stream to the positions of Range.
 	Partition bool
 	Range     shard.Range
-	// Binary has the document with bytes, as in tokens of Azure Cosmos DB, instead of digits.
+	// Binary writes the document with bytes, as in tokens of Azure Cosmos DB, instead of digits.
 	Binary bool
 }
 
@@ -112,7 +111,7 @@ func appendHex(dst, src []byte) []byte {
 	return dst
 }
 
-// Document returns the token as clients see it.
+// Document returns the token in the form for clients.
 func (t Token) Document() bson.Raw {
 	b := bson.NewBuilder(nil)
 	t.Append(b, "t")
@@ -120,7 +119,7 @@ func (t Token) Document() bson.Raw {
 	return d
 }
 
-// ParseToken reads a token that a client gives back.
+// ParseToken parses a token that a client gives back.
 // Errors: Location40647, Location40648, Location40649, FailedToParse (9),
 // Location50811, Overflow (15).
 func ParseToken(d bson.Raw) (t Token, err error) {
@@ -203,7 +202,7 @@ func decodeToken(raw []byte) (t Token, err error) {
 	return t, nil
 }
 
-// Same reports that tokens name the same event, or the same time.
+// Same reports whether tokens name the same event, or the same time.
 func (t Token) Same(u Token) bool {
 	return t.compare(u) == 0 && t.Mark == u.Mark && t.Fragment == u.Fragment && t.Invalidate == u.Invalidate
 }
@@ -228,8 +227,8 @@ func less(yes bool) int {
 	return 1
 }
 
-// FragmentToken is the token document of the nth part of a split event (from 1),
-// given that of the event.
+// FragmentToken returns the token document of the nth part of a split event (from 1), given that of
+// the event.
 // Errors: as ParseToken.
 func FragmentToken(event bson.Raw, n int) (bson.Raw, error) {
 	t, err := ParseToken(event)
@@ -240,9 +239,9 @@ func FragmentToken(event bson.Raw, n int) (bson.Raw, error) {
 	return t.Document(), nil
 }
 
-// FragmentOf returns the number of the part that an event's token names, 0 for
-// a whole event: an event with such a number is delivered again because a
-// stream was resumed after that part, and the parts up to it are to be left out.
+// FragmentOf returns the number of the part in an event's token, 0 for a whole event. An event with
+// such a number is delivered again because a stream was resumed after that part, and the parts up
+// to it are to be skipped.
 func FragmentOf(event bson.Raw) int {
 	t, err := ParseToken(event)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// TestTokenOrder proves that tokens sort like the events they name, as hex too.
+// TestTokenOrder checks that tokens sort like their events, also as hex.
 func TestTokenOrder(t *testing.T) {
 	at := storage.MakeTimestamp(100, 7)
 	tokens := []Token{
@@ -68,7 +68,7 @@ func TestTokenRoundTrip(t *testing.T) {
 	}
 }
 
-// TestFragments proves that a part's token leads back to its event and number.
+// TestFragments checks that a part's token gives its event and number.
 func TestFragments(t *testing.T) {
 	event := Token{Time: 9, Ordinal: 2}
 	part, err := FragmentToken(event.Document(), 3)
@@ -127,8 +127,7 @@ func TestSpec(t *testing.T) {
 	}
 }
 
-// FuzzResumeToken: no bytes of a client do harm, and what is accepted is written
-// as it was read.
+// FuzzResumeToken: no bytes of a client do harm, and an accepted token is written as it was read.
 func FuzzResumeToken(f *testing.F) {
 	f.Add(Token{Time: 1, Mark: true}.encode(nil))
 	f.Add(Token{Time: 3, Ordinal: 4, Sub: 1, Fragment: 2, Invalidate: true}.encode(nil))

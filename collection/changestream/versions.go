@@ -6,18 +6,18 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// versionsMax bounds the versions of one poll; with more, a version can be delivered twice.
+// versionsMax bounds the versions of one poll; beyond it, a version can be delivered twice.
 const versionsMax = 4096
 
-// versions are the versions of documents that were delivered since the last poll that found nothing
-// more, as hashes. The zero value is ready.
+// versions holds hashes of the document versions that were delivered since the last poll that found nothing
+// more. The zero value is ready.
 type versions struct {
 	seed  maphash.Seed
 	known map[uint64]struct{}
 	last  uint64 // of the last call of again
 }
 
-// again reports that a version of a record was delivered.
+// again reports whether a version of a record was delivered already.
 func (v *versions) again(h keyspace.Hash, id, doc []byte) bool {
 	if v.known == nil {
 		v.seed, v.known = maphash.MakeSeed(), map[uint64]struct{}{}
@@ -27,7 +27,7 @@ func (v *versions) again(h keyspace.Hash, id, doc []byte) bool {
 	return ok
 }
 
-// delivered notes the version that again was called with last.
+// delivered records the version of the last call of again.
 func (v *versions) delivered() {
 	if v.known != nil && len(v.known) < versionsMax {
 		v.known[v.last] = struct{}{}
