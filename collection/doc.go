@@ -2,7 +2,7 @@
 // sub-packages are the document engine, from the language to one document's
 // write:
 //
-//	mql        what one command's language code runs in (Env)
+//	mql        the environment of one command's language code (Env)
 //	expr       aggregation expressions        match    filters
 //	project    document transforms            update   update operators
 //	order      sort patterns and keys         index    index specs and keys

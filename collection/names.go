@@ -12,10 +12,10 @@ const (
 	NamespaceNameMax = 255
 )
 
-// IsInternal reports a database that is the server's own: not one of its users'.
+// IsInternal reports whether a database belongs to the server instead of its users.
 func IsInternal(db string) bool { return db == "admin" || db == "config" || db == "local" }
 
-// CheckDatabaseName refuses what cannot name a database.
+// CheckDatabaseName rejects names that a database cannot have.
 // Errors: InvalidNamespace (73).
 func CheckDatabaseName(db string) error {
 	if db == "" {
@@ -27,7 +27,7 @@ func CheckDatabaseName(db string) error {
 	return nil
 }
 
-// CheckNamespace refuses what cannot name a collection.
+// CheckNamespace rejects names that a collection cannot have.
 // Errors: InvalidNamespace (73).
 func CheckNamespace(ns Namespace) error {
 	if err := CheckDatabaseName(ns.DB); err != nil {
@@ -43,6 +43,6 @@ func CheckNamespace(ns Namespace) error {
 	return nil
 }
 
-// ProfileCollection is the collection of a database that its profiler writes to.
+// ProfileCollection is the collection of a database to which its profiler writes.
 // Manual: tutorial/manage-the-database-profiler.
 const ProfileCollection = "system.profile"

@@ -2,8 +2,8 @@ package collection
 
 import "strings"
 
-// Namespace is a database and a collection: "shop.orders". Coll is empty where
-// a command concerns a whole database.
+// Namespace is a database and a collection: "shop.orders". Coll is empty if a command concerns a whole
+// database.
 type Namespace struct{ DB, Coll string }
 
 // ParseNamespace splits "db.coll" at the first dot; collection names may hold
@@ -13,7 +13,7 @@ func ParseNamespace(s string) Namespace {
 	return Namespace{db, coll}
 }
 
-// String is "db.coll", or "db" without a collection.
+// String returns "db.coll", or "db" without a collection.
 func (n Namespace) String() string {
 	if n.Coll == "" {
 		return n.DB

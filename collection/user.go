@@ -1,13 +1,13 @@
 package collection
 
-// User names who runs a command. The zero User is nobody. Users are compared whole: a name alone
-// may be that of a later user, and as text "a@b@c" it may be that of two.
+// User identifies the user of a command. The zero User means no user. Users are compared as a whole: the same
+// name may be given to a later user, and "a@b@c" may be the text of two users.
 type User struct {
 	Name, DB string
 	ID       [16]byte // a UUID, new with each createUser
 }
 
-// String is "name@db", to be read; "" for nobody.
+// String returns "name@db" for display; "" for no user.
 func (u User) String() string {
 	if u.Nobody() {
 		return ""
@@ -15,14 +15,14 @@ func (u User) String() string {
 	return u.Name + "@" + u.DB
 }
 
-// Nobody reports that there is no user.
+// Nobody reports whether there is no user.
 func (u User) Nobody() bool { return u == User{} }
 
-// Called reports that this is the name of the user.
+// Called reports whether this is the name of the user.
 func (u User) Called(name, db string) bool { return u.Name == name && u.DB == db }
 
-// Key is "db.name" as admin.system.users has it for _id: unlike String it names one user, as the
-// names of databases have no dots. "" is for nobody.
+// Key returns "db.name", the _id in admin.system.users. Unlike String it identifies one user, because the
+// names of databases have no dots. It is "" for no user.
 func (u User) Key() string {
 	if u.Nobody() {
 		return ""

@@ -1,13 +1,12 @@
-// Package changelog is the record of committed writes, the oplog's role: what
-// change streams read, what local.oplog.rs shows, what the counters of shards are
-// rebuilt from after a crash, and what reads at a time in the past take back.
+// Package changelog is the record of committed writes, like the oplog. Change streams read it,
+// local.oplog.rs shows it, the counters of shards are rebuilt from it after a crash, and reads in
+// the past revert it.
 //
-// A Record is appended to the writing transaction and so becomes durable and
-// visible together with the write. The store gives it its place: all records of
-// one commit share the commit's timestamp and keep their order; each has one of its
-// own beside it, at which oplog and change events show it. All are in one
-// stream, Stream; a reader that wants one collection or one shard skips the
-// rest, which costs a few nanoseconds per record because the header says it.
+// A Record is appended to the writing transaction and so becomes durable and visible together with
+// the write. The store assigns its place: all records of one commit share the commit's timestamp
+// and keep their order. Each also has a timestamp of its own, under which the oplog and change
+// events show it. All are in one stream, Stream; a reader of one collection or one shard skips the
+// rest, which costs a few nanoseconds per record because the header contains the collection.
 //
 // Format of a record, version 1:
 //
@@ -24,5 +23,5 @@
 //	varint statement                   flagTxn without flagMulti
 //	32 bytes owner of the session      there too, if it is a user
 //
-// bytes is by how much the documents of the position's shard grew.
+// bytes is the growth of the documents of the position's shard.
 package changelog

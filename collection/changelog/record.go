@@ -13,25 +13,24 @@ import (
 // Stream is the name of the log's main stream: all records in commit order.
 var Stream = []byte("changes")
 
-// Commands is a second stream that repeats the Command records, so that the
-// names of collections at a time in the past are found without reading
-// everything since.
+// Commands is a second stream that repeats the Command records, so that the names of collections at
+// a time in the past are found without reading everything since.
 var Commands = []byte("commands")
 
-// Op says what a record describes.
+// Op is the kind of change that a record describes.
 type Op uint8
 
 // The operations. Values are stored; never renumber.
 const (
 	Insert  Op = 1
-	Update  Op = 2 // operators or a pipeline; Delta says what changed
+	Update  Op = 2 // operators or a pipeline; Delta holds the changes
 	Replace Op = 3
 	Delete  Op = 4
-	Command Op = 5 // DDL; Doc says which, in the form of an oplog "c" entry
+	Command Op = 5 // DDL; Doc holds the command, in the form of an oplog "c" entry
 	Moved   Op = 6 // a shard was split or merged; Doc names parents and children
 )
 
-// Record is one committed change. Byte slices alias what it was decoded from.
+// Record is one committed change. Byte slices alias the bytes from which it was decoded.
 type Record struct {
 	Op         Op
 	Collection keyspace.CollectionID
@@ -44,7 +43,7 @@ type Record struct {
 	Doc   bson.Raw // the new document (Insert, Replace; Update when the collection keeps images); the entry of a Command
 	Delta bson.Raw // Update: {updatedFields, removedFields, truncatedArrays}
 	Pre   bson.Raw // the document before, when the collection keeps pre-images
-	Undo  []byte   // the way back to the document before, where Pre is not kept: see AppendUndo
+	Undo  []byte   // restores the document before, if Pre is not kept: see AppendUndo
 	// Session and TxnNumber identify the transaction or retryable write; a zero
 	// Session means neither.
 	Session   [16]byte
@@ -54,7 +53,7 @@ type Record struct {
 	// belongs, like that of a retryable write, to the user of digest Owner.
 	Multi bool
 	Owner [32]byte
-	// Wall is when the command began, in milliseconds since 1970; 0 = unknown.
+	// Wall is the time at which the command began, in milliseconds since 1970; 0 = unknown.
 	Wall int64
 }
 
@@ -62,7 +61,7 @@ type Record struct {
 // Spec: driver-sessions.
 var nobody = sha256.Sum256(nil)
 
-// Count is by how much the record changes the number of documents.
+// Count returns the change of the number of documents.
 func (r *Record) Count() int64 {
 	switch r.Op {
 	case Insert:
@@ -117,7 +116,7 @@ func (r *Record) Append(dst []byte) []byte {
 	if r.Wall != 0 {
 		flags |= flagWall
 	}
-	const rest = headerLen + 6*binary.MaxVarintLen64 + 16 + 32 // all but what follows
+	const rest = headerLen + 6*binary.MaxVarintLen64 + 16 + 32 // all fields except those that follow
 	dst = slices.Grow(dst, rest+len(r.ID)+len(r.Key)+len(r.Doc)+len(r.Delta)+len(r.Pre)+len(r.Undo))
 	dst = append(dst, version, byte(r.Op), flags)
 	dst = binary.BigEndian.AppendUint64(dst, uint64(r.Collection))
@@ -161,7 +160,7 @@ func appendBytes(dst, b []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
 }
 
-// Decode reads a record; it aliases rec. Errors: ErrFormat.
+// Decode decodes a record, which aliases rec. Errors: ErrFormat.
 func Decode(rec []byte) (r Record, err error) {
 	if len(rec) < headerLen || rec[0] != version {
 		return r, ErrFormat
@@ -215,7 +214,7 @@ func Decode(rec []byte) (r Record, err error) {
 	if flags&(flagTxn|flagMulti) == flagTxn {
 		r.Owner = nobody
 		if len(rest) == 0 {
-			return r, nil // of an earlier version
+			return r, nil // a record of an earlier version
 		}
 		stmt, k := binary.Varint(rest)
 		if rest = rest[max(k, 0):]; k <= 0 || len(rest) != 0 && len(rest) != len(r.Owner) {
@@ -227,13 +226,13 @@ func Decode(rec []byte) (r Record, err error) {
 	return r, nil
 }
 
-// Owner reads only the collection of a record, to skip the others cheaply.
+// Owner decodes only the collection of a record, so that others are skipped cheaply.
 func Owner(rec []byte) (keyspace.CollectionID, bool) {
 	_, id, ok := Peek(rec)
 	return id, ok
 }
 
-// Peek reads only the operation and the collection of a record.
+// Peek decodes only the operation and the collection of a record.
 func Peek(rec []byte) (Op, keyspace.CollectionID, bool) {
 	if len(rec) < headerLen || rec[0] != version {
 		return 0, 0, false
@@ -241,7 +240,7 @@ func Peek(rec []byte) (Op, keyspace.CollectionID, bool) {
 	return Op(rec[1]), keyspace.CollectionID(binary.BigEndian.Uint64(rec[3:])), true
 }
 
-// PlaceOf reads only the hash and id of a record that Peek accepts, aliasing it.
+// PlaceOf decodes only the hash and id of a record that Peek accepts, aliasing it.
 func PlaceOf(rec []byte) (h keyspace.Hash, id []byte, ok bool) {
 	_, k := binary.Varint(rec[headerLen:])
 	if k <= 0 {

@@ -26,7 +26,7 @@ func TestRecordRoundTrip(t *testing.T) {
 			t.Error("owner")
 		}
 		if r.StmtID != 0 {
-			continue // what may be missing at its end tells the version and the owner
+			continue // bytes that may be missing at the end determine the version and the owner
 		}
 		for n := range enc {
 			if _, err := Decode(enc[:n]); err == nil {

@@ -6,20 +6,20 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// An undo is the way back from a document to the one before it:
+// An undo restores a document before a change from the document after it:
 //
 //	uvarint prefix, uvarint suffix, the bytes of the old document between them
 //
-// prefix and suffix count the bytes behind the length field that both documents
-// share at their beginning and at their end. For an update of a few fields that is
-// little more than the old values; and it restores the order of fields, which the
-// delta of an update does not tell.
+// prefix and suffix count the bytes behind the length field that both documents share at their
+// beginning and at their end. For an update of a few fields an undo is little more than the old
+// values. It also restores the order of fields, which the delta of an update does not contain.
 
-// lengthBytes is the field a document begins with, which follows from the rest.
+// lengthBytes is the size of the length field at the beginning of a document, which follows from
+// the rest.
 const lengthBytes = 4
 
-// AppendUndo appends the way back from doc to old. doc nil means that the change
-// left no document: the whole of old is kept.
+// AppendUndo appends the undo from doc to old. A nil doc means that the change left no document:
+// the whole of old is kept.
 func AppendUndo(dst []byte, old, doc bson.Raw) []byte {
 	a := []byte(old[lengthBytes:])
 	var prefix, suffix int
@@ -33,9 +33,9 @@ func AppendUndo(dst []byte, old, doc bson.Raw) []byte {
 	return append(dst, a[prefix:len(a)-suffix]...)
 }
 
-// Before appends the document that a change replaced, given what it made of it; doc
-// is nil after a delete. It fails for a record of an insert, before which there was
-// none, and for one that does not fit doc. Errors: ErrFormat.
+// Before appends the document that a change replaced, given the result doc of the change; doc is
+// nil after a delete. It fails for the record of an insert, before which there was no document, and
+// for a record that does not fit doc. Errors: ErrFormat.
 func (r *Record) Before(dst []byte, doc bson.Raw) ([]byte, error) {
 	if len(r.Pre) > 0 {
 		return append(dst, r.Pre...), nil
@@ -60,7 +60,7 @@ func (r *Record) Before(dst []byte, doc bson.Raw) ([]byte, error) {
 	return append(dst, rest[len(rest)-int(suffix):]...), nil
 }
 
-// commonPrefix is how many bytes a and b share at their beginning.
+// commonPrefix returns the number of bytes that a and b share at their beginning.
 func commonPrefix(a, b []byte) int {
 	n := min(len(a), len(b))
 	i := 0
@@ -73,7 +73,7 @@ func commonPrefix(a, b []byte) int {
 	return i
 }
 
-// commonSuffix is how many bytes a and b share at their end.
+// commonSuffix returns the number of bytes that a and b share at their end.
 func commonSuffix(a, b []byte) int {
 	n := min(len(a), len(b))
 	a, b = a[len(a)-n:], b[len(b)-n:]

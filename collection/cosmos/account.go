@@ -13,7 +13,7 @@ import (
 type Account struct {
 	Version      Version
 	Capabilities Capabilities
-	// Lenient accepts what the account does not have, and counts it only.
+	// Lenient accepts features that the account does not have, and only counts them.
 	Lenient bool
 
 	uses uses
@@ -58,16 +58,16 @@ type noted struct {
 	name string
 }
 
-// Begin starts the next command, at now in milliseconds since the epoch, of the application that
-// the metadata of the client has.
+// Begin starts the next command, at now in milliseconds since the epoch. app is the application in the
+// metadata of the client.
 func (c *Client) Begin(now int64, app string) {
 	c.mu.Lock()
 	c.now, c.app, c.noted = now, app, c.noted[:0]
 	c.mu.Unlock()
 }
 
-// Check returns the error of the account for a name of the kind that it does not have, nil if it
-// has it. A feature that it does not have counts as used. Errors: those of the row or the kind.
+// Check returns the error of the account for a name of the kind that it does not have; nil if it has
+// it. A missing feature counts as used. Errors: those of the row or the kind.
 func (c *Client) Check(k Kind, name string) error {
 	if c == nil {
 		return nil
@@ -88,7 +88,7 @@ func (c *Client) CheckRule(r RuleID) error {
 	return c.refusal(Rule, row.Name, row)
 }
 
-// Refuse is CheckRule with an error of the caller for one that names values.
+// Refuse is CheckRule with an error of the caller, for errors that name values.
 func (c *Client) Refuse(r RuleID, err error) error {
 	row := &rules[r]
 	if c == nil || c.accepts(Rule, row.Name, row) {
@@ -97,8 +97,7 @@ func (c *Client) Refuse(r RuleID, err error) error {
 	return err
 }
 
-// accepts reports that the account has a feature or is lenient. One that it does not have counts
-// as used.
+// accepts reports whether the account has a feature or is lenient. A missing feature counts as used.
 func (c *Client) accepts(k Kind, name string, r *Row) bool {
 	if c.Has(r) {
 		return true
@@ -107,8 +106,8 @@ func (c *Client) accepts(k Kind, name string, r *Row) bool {
 	return c.Lenient
 }
 
-// Refusal makes an error for Refuse: the text of the row, or one of the caller if that is empty,
-// and help behind it.
+// Refusal makes an error for Refuse: the text of the row, or that of the caller if the row has none,
+// followed by help.
 func (r RuleID) Refusal(format string, args ...any) *mongoerr.Error {
 	text := fmt.Sprintf(format, args...)
 	if rules[r].Text != "" {

@@ -1,6 +1,6 @@
 package cosmos
 
-// accumulators lists those of the service.
+// accumulators lists the accumulators of the service.
 var accumulators = []Row{
 	{Name: "$addToSet", In: All},
 	{Name: "$avg", In: All},

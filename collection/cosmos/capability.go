@@ -40,8 +40,8 @@ var CapabilityTable = []Capability{
 	{EnableUniqueIndexReIndex, "EnableUniqueIndexReIndex", "Unique indexes on collections that have documents."},
 }
 
-// ParseCapabilities reads names, separated by commas. EnableMongo, which each account has, is
-// accepted. Errors: one that lists the names.
+// ParseCapabilities parses names, separated by commas. EnableMongo, which each account has, is accepted.
+// Errors: one that lists the names.
 func ParseCapabilities(list string) (Capabilities, error) {
 	var set Capabilities
 	for name := range strings.SplitSeq(list, ",") {

@@ -1,6 +1,7 @@
 package cosmos
 
-// commands lists those of the service. Those that drivers and mongosh send to every server are here by observation.
+// commands lists the commands of the service. Commands that drivers and mongosh send to every server are here
+// by observation.
 var commands = []Row{
 	{Name: "abortTransaction", In: Since40},
 	{Name: "aggregate", In: All},

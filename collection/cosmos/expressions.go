@@ -1,6 +1,6 @@
 package cosmos
 
-// expressions lists those of the service.
+// expressions lists the expression operators of the service.
 var expressions = []Row{
 	{Name: "$abs", In: All},
 	{Name: "$acos", In: Since42},

@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// Kind is the table that a feature stands in.
+// Kind is the table to which a feature belongs.
 type Kind uint8
 
 // The kinds, in the order of the service's pages.
@@ -84,18 +84,18 @@ type Row struct {
 	In Versions
 	// Opens are the capabilities of which any one adds it to the versions not in In.
 	Opens Capabilities
-	// Closes are the capabilities of which any one takes it away.
+	// Closes are the capabilities of which any one removes it.
 	Closes Capabilities
 	// Code and Text are the error of an account without it; zero for those of the kind.
 	Code mongoerr.Code
 	Text string
 	// Source is a page of the service or a public report; "" for the pages feature-support.
 	Source string
-	// Remark is a note of the service's page or a restriction here, for people.
+	// Remark is a note on the service's page, or a restriction here, for people.
 	Remark string
 }
 
-// Find returns the row of a name, nil for one that the service does not list.
+// Find returns the row of a name; nil if the service does not list it.
 func (k Kind) Find(name string) *Row {
 	rows := tables[k].rows
 	for i := range rows {
@@ -111,13 +111,14 @@ func (a *Account) Has(r *Row) bool {
 	return r != nil && r.Closes&a.Capabilities == 0 && (r.In.Has(a.Version) || r.Opens&a.Capabilities != 0)
 }
 
-// refusal makes the error of the account for a name of the kind: that of the service, and help.
+// refusal makes the error of the account for a name of the kind: that of the service, followed by
+// help.
 func (a *Account) refusal(k Kind, name string, r *Row) *mongoerr.Error {
 	e := k.Refusal(name, r)
 	return mongoerr.New(e.Code, "%s%s", e.Msg, a.remedy(r))
 }
 
-// Refusal makes the service's error for a name of the kind. r is its row, nil without one.
+// Refusal makes the service's error for a name of the kind. r is its row, nil if there is none.
 func (k Kind) Refusal(name string, r *Row) *mongoerr.Error {
 	code, text := tables[k].code, fmt.Sprintf(tables[k].refusal, name)
 	if r != nil && r.Code != 0 {

@@ -2,11 +2,11 @@ package cosmos
 
 import "slices"
 
-// gridFS are the indexes that drivers make for GridFS. Manual: core/gridfs/#gridfs-indexes.
+// gridFS holds the indexes that drivers create for GridFS. Manual: core/gridfs/#gridfs-indexes.
 var gridFS = [...][2]string{{"files_id", "n"}, {"filename", "uploadDate"}}
 
-// GridFSKey returns the first field of an index of GridFS, if the sort is by its second, and ""
-// otherwise. Drivers read files so: by one value of the first, sorted by the second.
+// GridFSKey returns the first field of an index of GridFS if the sort is by its second, and "" otherwise.
+// Drivers read files that way: one value of the first field, sorted by the second.
 // Source: "feature-support-70": GridFS works through any driver.
 func GridFSKey(fields []string, sort string) string {
 	if len(fields) == 2 && fields[1] == sort && slices.Contains(gridFS[:], [2]string(fields)) {

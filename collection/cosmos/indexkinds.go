@@ -1,6 +1,6 @@
 package cosmos
 
-// indexKinds lists those of the service.
+// indexKinds lists the kinds of index of the service.
 var indexKinds = []Row{
 	{Name: "1, -1", In: All, Remark: "Single field, compound and multikey."},
 	{Name: "2d", In: Never},

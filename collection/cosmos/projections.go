@@ -1,6 +1,6 @@
 package cosmos
 
-// projections lists those of the service.
+// projections lists the projection operators of the service.
 var projections = []Row{
 	{Name: "$elemMatch", In: All},
 	{Name: "$meta", In: Never},

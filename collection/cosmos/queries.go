@@ -1,6 +1,6 @@
 package cosmos
 
-// queries lists those of the service, with the shapes of geospatial ones.
+// queries lists the query operators of the service, with the shapes of geospatial ones.
 var queries = []Row{
 	{Name: "$all", In: All},
 	{Name: "$and", In: All},

@@ -54,7 +54,8 @@ const (
 	ruleCount // ruleCount is their number
 )
 
-// rules is the table. A row without Text has one with figures, which the place of the rule makes.
+// rules is the table. The text of a row without Text contains figures; the code that checks the rule makes
+// it.
 var rules = [ruleCount]Row{
 	ArrayLiterals: {
 		Name: "an array literal in a comparison expression", In: Never,

@@ -1,6 +1,6 @@
 package cosmos
 
-// stages lists those of the service.
+// stages lists the aggregation stages of the service.
 var stages = []Row{
 	{Name: "$addFields", In: All},
 	{Name: "$bucket", In: Never},

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Tables are in alphabetical order, without names that come twice.
+// Tables are in alphabetical order, without duplicate names.
 func TestTablesInOrder(t *testing.T) {
 	for _, k := range Kinds() {
 		if k == Rule {
@@ -24,7 +24,7 @@ func TestTablesInOrder(t *testing.T) {
 	}
 }
 
-// Each rule has a name, and each row with another code than its kind a text.
+// Each rule has a name, and each row with another code than its kind has a text.
 func TestRulesComplete(t *testing.T) {
 	for i, r := range rules {
 		if r.Name == "" || r.Code == 0 {
@@ -33,7 +33,7 @@ func TestRulesComplete(t *testing.T) {
 	}
 }
 
-// An account counts a feature once for each command, by application, also when it refuses.
+// An account counts a feature once for each command, by application, even when it rejects it.
 func TestUses(t *testing.T) {
 	a := NewAccount()
 	c := a.Client()

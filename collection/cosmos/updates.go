@@ -1,6 +1,6 @@
 package cosmos
 
-// updates lists those of the service. It has the positional ones and the modifiers of $push too.
+// updates lists the update operators of the service, including positional ones and the modifiers of $push.
 var updates = []Row{
 	{Name: "$addToSet", In: All},
 	{Name: "$bit", In: All},

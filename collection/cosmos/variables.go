@@ -1,6 +1,6 @@
 package cosmos
 
-// variables lists those of the service, without the dollar signs.
+// variables lists the system variables of the service, without the dollar signs.
 var variables = []Row{
 	{Name: "CLUSTER_TIME", In: Since42, Remark: "The pages call it $$CLUSTERTIME."},
 	{Name: "CURRENT", In: All},

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Version is a server version of an account. The zero value is none.
+// Version is a server version of an account. The zero value is no version.
 type Version uint8
 
 // The server versions that accounts are offered as. Source: "upgrade-version".
@@ -34,7 +34,7 @@ var versions = [Newest + 1]struct {
 	V7_0: {"7.0", 21},
 }
 
-// ParseVersion reads the name of a version, such as "4.2". Errors: one that lists the names.
+// ParseVersion parses the name of a version, such as "4.2". Errors: one that lists the names.
 func ParseVersion(name string) (Version, error) {
 	for v := V3_6; v <= Newest; v++ {
 		if versions[v].name == name {
@@ -56,7 +56,7 @@ func VersionNames() []string {
 // String returns the name of the version, such as "4.2".
 func (v Version) String() string { return versions[v].name }
 
-// Wire returns the newest version of the wire protocol that accounts of the version speak.
+// Wire returns the newest version of the wire protocol that accounts of the version support.
 func (v Version) Wire() int32 { return versions[v].wire }
 
 // Versions is a set of server versions, as bits.
@@ -85,6 +85,6 @@ func (s Versions) String() string {
 	return strings.Join(names, ", ")
 }
 
-// QueryCommands reports that accounts of the version take commands as OP_QUERY, which MongoDB
-// has not since 5.1. Manual: legacy-opcodes.
+// QueryCommands reports whether accounts of the version accept commands as OP_QUERY, which MongoDB
+// has not accepted since 5.1. Manual: legacy-opcodes.
 func (v Version) QueryCommands() bool { return v <= V5_0 }

@@ -1,18 +1,17 @@
 package release
 
-// Behaviour is something that a release of MongoDB does otherwise than those before: an index of
+// Behaviour is something that a release of MongoDB does differently from those before: an index of
 // Behaviours.
 type Behaviour uint8
 
-// Changed is a row of the table: what changed, when, and who says so.
+// Changed is a row of the table: the change, its first release and its source.
 type Changed struct {
-	Since  Release // Since is the first release that does so
+	Since  Release // Since is the first release with the behaviour
 	Says   string  // Says is the behaviour from then on, as a sentence
-	Source string  // Source is the page of the manual or the ticket that tells
+	Source string  // Source is the page of the manual, or the ticket
 }
 
-// What changed, by name. A new one is a line here and a row in Behaviours, both in alphabetical
-// order.
+// The changes, by name. A new one is a line here and a row in Behaviours, both in alphabetical order.
 const (
 	EarlySums Behaviour = iota
 	EveryTypeToText
@@ -27,7 +26,7 @@ const (
 	TrimBounded
 	UpsertTooLarge
 
-	behaviours // behaviours is how many there are
+	behaviours // behaviours is their number
 )
 
 // Behaviours is the table, read-only.

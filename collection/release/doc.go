@@ -1,15 +1,15 @@
-// Package release has the releases of MongoDB that a client can be shown, and the one table of
-// what changed between them.
+// Package release has the releases of MongoDB that a server can report to clients, and the one
+// table of what changed between them.
 //
-// What a release added (an operator, a stage, an option, a command) is always there, whatever
-// release is shown: nobody who does not use it can tell. What a release changed, so that the
-// same request is answered otherwise than before, is a row of the table in behaviours.go. Where
-// the answer is made, the code asks the release of its environment, as a rule while it parses:
+// What a release added (an operator, a stage, an option, a command) is always available, whatever
+// release is reported: a client that does not use it sees no difference. If a release changed the
+// answer to a request, the change is a row of the table in behaviours.go. The code that makes the
+// answer checks the release of its environment, usually while it parses:
 //
 //	if env.Release.Has(release.NullSkipsUndefined) { … }
 //
-// The release of a connection is that of its listener (command.Call.Release). What is kept in
-// the catalog and holds for every client (validators, filters of partial indexes) follows the
-// release of the server (catalog.Catalog.Release); a view is parsed by whoever reads it, with
-// the release of that connection.
+// The release of a connection is that of its listener (command.Call.Release). Definitions in the
+// catalog that hold for every client (validators, filters of partial indexes) follow the release of
+// the server (catalog.Catalog.Release). A view is parsed by each reader, with the release of the
+// reader's connection.
 package release

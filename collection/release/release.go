@@ -11,7 +11,7 @@ import (
 // order and the zero value is Default.
 type Release int8
 
-// The releases that a server can show itself as, and those between, from which behaviours hold.
+// The releases that a server can report, and those between, from which behaviours hold.
 const (
 	V7_0 Release = iota - 10
 	V7_1
@@ -24,18 +24,18 @@ const (
 	V9_0 Release = 10
 )
 
-// Default is the release of a server that is not told one.
+// Default is the release of a server that is configured without one.
 const Default = V8_0
 
-// offer is what the clients of one release are told.
+// offer holds the properties of a release that clients see.
 type offer struct {
 	release Release
 	wire    int32  // wire is hello's maxWireVersion
-	lower   string // lower are the feature compatibility versions that it can be set down to
-	preview bool   // preview says that the release is not out, so that it may yet change
+	lower   string // lower are the feature compatibility versions to which it can be lowered
+	preview bool   // preview: the release is not out, so that it may yet change
 }
 
-// offers are the releases that a server can show itself as, in order.
+// offers are the releases that a server can report, in order.
 //
 // Manual: reference/command/setFeatureCompatibilityVersion. Wire versions: the drivers' own
 // tables (mongo-csharp-driver WireVersion.cs; DRIVERS-2885 for 8.0, CDRIVER-6290 for 9.0).
@@ -46,7 +46,7 @@ var offers = []offer{
 	{release: V9_0, wire: 29, lower: "8.0 8.3", preview: true},
 }
 
-// offer returns what is told of r: that of the last release offered before it, if r is none.
+// offer returns the offer of r: that of the last release offered before it, if r is not offered.
 func (r Release) offer() offer {
 	i := len(offers) - 1
 	for i > 0 && offers[i].release > r {
@@ -55,8 +55,8 @@ func (r Release) offer() offer {
 	return offers[i]
 }
 
-// Parse reads the name of a release that is offered, such as "8.0".
-// Errors: one that lists those there are.
+// Parse parses the name of an offered release, such as "8.0".
+// Errors: one that lists the offered releases.
 func Parse(s string) (Release, error) {
 	i := slices.IndexFunc(offers, func(o offer) bool { return o.release.String() == s })
 	if i < 0 {
@@ -65,7 +65,7 @@ func Parse(s string) (Release, error) {
 	return offers[i].release, nil
 }
 
-// Offered returns the releases that a server can show itself as, in order.
+// Offered returns the releases that a server can report, in order.
 func Offered() []Release {
 	var out []Release
 	for _, o := range offers {
@@ -74,7 +74,7 @@ func Offered() []Release {
 	return out
 }
 
-// Names lists the releases that are offered, for people.
+// Names lists the offered releases, for people.
 func Names() string {
 	var names []string
 	for _, o := range offers {
@@ -88,7 +88,7 @@ func Names() string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// String returns the name of r, such as "8.0", which is its feature compatibility version too.
+// String returns the name of r, such as "8.0", which is also its feature compatibility version.
 func (r Release) String() string {
 	major, minor := r.parts()
 	return strconv.Itoa(major) + "." + strconv.Itoa(minor)
@@ -100,24 +100,24 @@ func (r Release) parts() (major, minor int) {
 	return n / 10, n % 10
 }
 
-// Version is the version of a server of the release: buildInfo's version.
+// Version returns the version of a server of the release: buildInfo's version.
 func (r Release) Version() string { return r.String() + ".0" }
 
-// VersionArray are the parts of the version, as buildInfo's versionArray has them.
+// VersionArray returns the parts of the version, as in buildInfo's versionArray.
 func (r Release) VersionArray() [4]int32 {
 	major, minor := r.parts()
 	return [4]int32{int32(major), int32(minor)}
 }
 
-// MaxWireVersion is the last version of the protocol that a server of the release speaks, by
-// which drivers know what they may ask of it.
+// MaxWireVersion returns the last version of the protocol that a server of the release supports.
+// Drivers derive from it which features they may use.
 func (r Release) MaxWireVersion() int32 { return r.offer().wire }
 
-// LowerFeatures are the feature compatibility versions that r can be set down to: that of the
-// last major release, and of the last minor one.
+// LowerFeatures returns the feature compatibility versions to which r can be lowered: that of the
+// last major release, and that of the last minor one.
 func (r Release) LowerFeatures() []string { return strings.Fields(r.offer().lower) }
 
-// Preview reports a release that is not out, so that what it changes is not settled.
+// Preview reports whether the release is not out yet, so that its changes are not settled.
 func (r Release) Preview() bool { return r.offer().preview }
 
 // Has reports whether a behaviour holds in r.

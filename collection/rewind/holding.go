@@ -7,27 +7,25 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// LayerBytesMax bounds what one collection may differ from its newest state.
+// LayerBytesMax bounds the difference of one collection from its newest state.
 const LayerBytesMax = 128 << 20
 
-// ErrTooMuch: a layer would exceed LayerBytesMax, or what the server's commands may
-// hold together.
+// ErrTooMuch: a layer would exceed LayerBytesMax, or the memory limit of the server's commands.
 var ErrTooMuch = errors.New("rewind: too much was written since")
 
-// entryBytes is what an entry of a map or a layer costs beside key and value.
+// entryBytes is the overhead of an entry of a map or a layer, beside key and value.
 const entryBytes = 96
 
-// stepBytes is how much a holding takes at a time.
+// stepBytes is the granularity in which a holding takes memory.
 const stepBytes = 256 << 10
 
-// holding is what a state holds of a memory that all share. Grown by one goroutine at
-// a time.
+// holding is the share of a state in the common memory. One goroutine at a time makes it grow.
 type holding struct {
 	of    *ratelimit.Memory
 	bytes atomic.Int64 // taken
 }
 
-// cover sees to it that n bytes are taken. Errors: ErrTooMuch.
+// cover takes memory until n bytes are taken. Errors: ErrTooMuch.
 func (h *holding) cover(n int64) error {
 	more := n - h.bytes.Load()
 	if more <= 0 {
@@ -41,7 +39,7 @@ func (h *holding) cover(n int64) error {
 	return nil
 }
 
-// shrink gives back all but n bytes.
+// shrink gives back all except n bytes.
 func (h *holding) shrink(n int64) {
 	if less := h.bytes.Load() - n; less > 0 {
 		h.bytes.Add(-less)

@@ -17,11 +17,11 @@ import (
 	"github.com/cantledb/cantle/storage/writebuf"
 )
 
-// ErrMultikey: an index made later than the time does not expect arrays where the
-// documents had some.
+// ErrMultikey: an index made later than the time is not multikey, but the old documents have arrays
+// in its fields.
 var ErrMultikey = errors.New("rewind: an index made later has met no arrays yet")
 
-// build makes the layer of a collection, while others hold so many bytes.
+// build makes the layer of a collection. The other layers hold others bytes.
 func (s *State) build(env *mql.Env, coll *catalog.Collection, others int64) (*writebuf.Buffer, error) {
 	docs, size, err := s.documents(env, coll.ID, others)
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *State) build(env *mql.Env, coll *catalog.Collection, others int64) (*wr
 	}
 	r := restoring{env: env, coll: coll, txn: over, targets: map[shard.ID]*write.Target{}}
 	var present []byte
-	// All that is there first goes, so that no unique value is taken twice on the way.
+	// All present documents are removed first, so that no unique value is taken twice on the way.
 	for key, doc := range docs {
 		if present, err = s.present(env, []byte(key), present); err != nil {
 			return nil, err
@@ -68,9 +68,9 @@ func (s *State) build(env *mql.Env, coll *catalog.Collection, others int64) (*wr
 	return over.buf, nil
 }
 
-// documents reads the log back and returns, by record key, the documents it tells of
-// as they were at the state's time; nil where there was none. size is what they take,
-// while others hold so many bytes.
+// documents reads the log backwards and returns, by record key, the changed documents as they were
+// at the state's time; nil if there was none. size is their memory; the other layers hold others
+// bytes.
 func (s *State) documents(env *mql.Env, id keyspace.CollectionID, others int64) (docs map[string]bson.Raw, size int64, err error) {
 	docs = map[string]bson.Raw{}
 	var key, scratch []byte
@@ -130,11 +130,11 @@ func (s *State) documents(env *mql.Env, id keyspace.CollectionID, others int64) 
 	return docs, size, err
 }
 
-// layerBytes is what a layer takes.
+// layerBytes returns the memory of a layer.
 func layerBytes(b *writebuf.Buffer) int64 { return int64(b.Bytes()) + entryBytes*int64(b.Len()) }
 
-// present appends to dst[:0] the document under a record key in the newest state, nil
-// if there is none.
+// present appends to dst[:0] the document under a record key in the newest state, or returns nil if
+// there is none.
 func (s *State) present(env *mql.Env, key, dst []byte) ([]byte, error) {
 	doc, err := s.base.Get(env.Context(), key, dst[:0])
 	if errors.Is(err, storage.ErrNotFound) {
@@ -161,7 +161,7 @@ func (r *restoring) restore(key []byte, doc bson.Raw) error {
 	return t.Restore(r.env, doc, h)
 }
 
-// target is where the document of a record key lies today.
+// target returns the write target of the shard that has a record key at present.
 func (r *restoring) target(key []byte) (*write.Target, keyspace.Hash) {
 	_, h, id, _ := keyspace.SplitRecord(key)
 	d := r.coll.Map.Find(h, id)

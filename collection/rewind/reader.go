@@ -69,7 +69,7 @@ func (r *Reader) Close() {
 	}
 }
 
-// over is what is under the reader, with the layer of a key's collection over it.
+// over returns the reader below, with the layer of a key's collection over it.
 func (r *Reader) over(key []byte) (writebuf.Reads, error) {
 	b, err := r.s.over(key)
 	if err != nil {
@@ -78,11 +78,11 @@ func (r *Reader) over(key []byte) (writebuf.Reads, error) {
 	return writebuf.Over(r.under, b.Newest()), nil
 }
 
-// nothing is the layer over what belongs to no collection.
+// nothing is the layer for keys that belong to no collection.
 var nothing = &writebuf.Buffer{}
 
-// over is the layer that lies over a key. Records and entries of a collection that was
-// not loaded must not be read: they would be of today.
+// over returns the layer for a key. Records and entries of a collection that was not loaded must
+// not be read, because they would be the present ones.
 func (s *State) over(key []byte) (*writebuf.Buffer, error) {
 	id, ok := keyspace.CollectionOf(key)
 	if !ok {

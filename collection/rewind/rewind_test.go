@@ -40,7 +40,7 @@ type room struct {
 func newRoom(t testing.TB, options, key string, indexes ...string) *room {
 	t.Helper()
 	r := &room{t: t, store: memkv.Open(memkv.Options{}), env: mql.NewEnv(context.Background()), memory: ratelimit.NewMemory(64 << 20)}
-	t.Cleanup(func() { bsontest.Must(t, r.store.Close()) }) // which fails if a state left its snapshot open
+	t.Cleanup(func() { bsontest.Must(t, r.store.Close()) }) // this fails if a state left its snapshot open
 	cat, err := catalog.Open(r.env.Context(), r.store, release.Default)
 	bsontest.Must(t, err)
 	bsontest.Must(t, cat.Change(r.env.Context(), func(m *catalog.Mutation) error {
@@ -102,7 +102,7 @@ func (r *room) target(txn storage.Txn, doc bson.Raw) (*write.Target, keyspace.Ha
 	}}, h
 }
 
-// write replaces a document by another of the same key; an empty one is none.
+// write replaces a document with another of the same key; an empty document means none.
 func (r *room) write(txn storage.Txn, old, doc bson.Raw) error {
 	r.t.Helper()
 	switch {
@@ -131,12 +131,12 @@ func (r *room) put(old, doc string) storage.Timestamp {
 	return r.commit(txn)
 }
 
-// spans are the records and the index entries of the collection.
+// spans returns the ranges of the collection's records and index entries.
 func (r *room) spans() []storage.Range {
 	return []storage.Range{keyspace.RecordRange(r.coll.ID), keyspace.CollectionIndexRange(r.coll.ID)}
 }
 
-// contents is all that a reader shows of the collection, read in one direction.
+// contents returns everything that a reader shows of the collection, read in one direction.
 func (r *room) contents(from storage.Reader, reverse bool) map[string]string {
 	r.t.Helper()
 	out := map[string]string{}
@@ -165,8 +165,8 @@ func (r *room) newest() map[string]string {
 	return r.contents(snap, false)
 }
 
-// same compares what a reader shows, by every way of reading, with a copy. others are
-// keys that may be in there or not.
+// same compares a reader's contents, by every way of reading, with a copy. others are keys that may
+// be in there or not.
 func (r *room) same(from storage.Reader, want map[string]string, others map[string]bool) {
 	r.t.Helper()
 	ctx := r.env.Context()
@@ -211,9 +211,9 @@ var indexes = []string{
 	`{key: {b: 1, c: 1}, name: "partial", partialFilterExpression: {c: {$gt: 1}}}`,
 }
 
-// TestEveryMoment writes random documents and keeps a copy of all that is stored after
-// each commit; then each of these moments is read again and equals its copy, index
-// entries included, through a reader and through a transaction.
+// TestEveryMoment writes random documents and keeps a copy of everything stored after each commit.
+// Then each of these moments is read again and equals its copy, index entries included, through a
+// reader and through a transaction.
 func TestEveryMoment(t *testing.T) {
 	const seed = 41
 	t.Logf("seed %d", seed)
@@ -302,8 +302,8 @@ func randomDoc(t testing.TB, m *rand.Rand, id, a int) bson.Raw {
 	return bsontest.Doc(t, "{"+strings.Join(fields, ", ")+"}")
 }
 
-// TestUniqueValueMoved takes back changes that handed a unique value from one document
-// to another, and that to a third.
+// TestUniqueValueMoved reverts changes that moved a unique value from one document to another, and
+// from that to a third.
 func TestUniqueValueMoved(t *testing.T) {
 	r := newRoom(t, `{}`, "", indexes...)
 	r.put("", `{_id: 1, a: 1, u: 1}`)
@@ -321,8 +321,8 @@ func TestUniqueValueMoved(t *testing.T) {
 	r.same(s.Reader(nil), was, nil)
 }
 
-// TestTxn writes in the past: what nobody has changed since can be written, all else
-// conflicts, its index entries too.
+// TestTxn writes in the past: keys that have not changed since can be written, all others conflict,
+// including their index entries.
 func TestTxn(t *testing.T) {
 	r := newRoom(t, `{}`, "", indexes...)
 	r.put("", `{_id: 1, a: 1, u: 1}`)
@@ -342,7 +342,7 @@ func TestTxn(t *testing.T) {
 		{`{_id: 1, a: 1, u: 1}`, `{_id: 1, a: 1, u: 9}`, nil},
 		{"", `{_id: 7, a: 1, u: 7}`, nil},
 		{`{_id: 2, a: 1, u: 2}`, `{_id: 2, a: 1, u: 4}`, storage.ErrConflict},
-		{"", `{_id: 8, a: 1, u: 3}`, storage.ErrConflict}, // a value that another has taken since
+		{"", `{_id: 8, a: 1, u: 3}`, storage.ErrConflict}, // a value that another document has taken since
 	} {
 		txn := begin()
 		var old bson.Raw
@@ -387,7 +387,7 @@ func TestTxn(t *testing.T) {
 	}
 }
 
-// TestRefusals asks for what there is not.
+// TestRefusals reads states that do not exist.
 func TestRefusals(t *testing.T) {
 	ctx := context.Background()
 	r := newRoom(t, `{}`, "")
@@ -437,7 +437,7 @@ func TestRefusals(t *testing.T) {
 		at, since storage.Timestamp
 		want      error
 	}{
-		{at, at, nil}, {at, at + 1, nil}, // the newest one until the next commit
+		{at, at, nil}, {at, at + 1, nil}, // the newest state until the next commit
 		{at, last, storage.ErrSnapshotTooOld},
 		{last, last + 100, nil},
 	} {
@@ -456,7 +456,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestOtherCollections writes elsewhere: a layer holds nothing of it.
+// TestOtherCollections writes to other collections: a layer holds nothing of them.
 func TestOtherCollections(t *testing.T) {
 	r := newRoom(t, `{}`, "", indexes...)
 	at := r.put("", `{_id: 1, a: 1, u: 1}`)

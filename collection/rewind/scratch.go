@@ -39,7 +39,7 @@ func (t *scratch) BufferedBytes() int                     { return t.buf.Bytes()
 // Close does nothing: the base stays open.
 func (t *scratch) Close() {}
 
-// Commit refuses: the past cannot be changed.
+// Commit fails, because the past cannot be changed.
 func (t *scratch) Commit(context.Context, storage.Durability) (storage.Timestamp, error) {
 	return 0, storage.ErrReadOnly
 }

@@ -20,19 +20,19 @@ type State struct {
 	at    storage.Timestamp
 	base  storage.Reader
 	store storage.Store
-	// building is held by whoever makes a layer. It is a channel and no mutex, so that
-	// commands that wait for it can be interrupted.
+	// building is held while a layer is made. It is a channel instead of a mutex, so that commands
+	// that wait for it can be interrupted.
 	building chan struct{}
-	held     holding // for the layers and the one being made
+	held     holding // for the finished layers and the one being made
 	// layers is replaced, never changed.
 	layers atomic.Pointer[map[keyspace.CollectionID]*writebuf.Buffer]
 }
 
-// Open makes the state at a time, which has passed, over the newest one. It waits
-// until that one is durable, for the log shows nothing else. The state must have been
-// the newest one at the time since or later: if nothing is written for an hour, a time
-// an hour ago is no older than the last moment.
-// Errors: ErrSnapshotTooOld, also when the log does not reach back that far.
+// Open makes the state at a past time, over the newest one. It waits until the newest state is
+// durable, because the log contains only durable records. The state must have been the newest one
+// at the time since or later. If nothing was written for an hour, a time an hour ago counts as
+// recent.
+// Errors: ErrSnapshotTooOld, also if the log does not reach back that far.
 func Open(ctx context.Context, store storage.Store, at, since storage.Timestamp, memory *ratelimit.Memory) (*State, error) {
 	base, err := store.Snapshot(ctx, 0)
 	if err != nil {
@@ -54,7 +54,7 @@ func Open(ctx context.Context, store storage.Store, at, since storage.Timestamp,
 	return s, nil
 }
 
-// lasted refuses a state that was over before a time, or that came before everything.
+// lasted rejects a state that ended before a time, or that is before the first record.
 func (s *State) lasted(ctx context.Context, since storage.Timestamp) error {
 	over, begun := storage.Timestamp(0), false
 	_, err := s.store.ReadLog(ctx, changelog.Stream, s.at, func(ts, _ storage.Timestamp, _ []byte) bool {
@@ -73,28 +73,28 @@ func (s *State) lasted(ctx context.Context, since storage.Timestamp) error {
 	return err
 }
 
-// At is the time.
+// At returns the time of the state.
 func (s *State) At() storage.Timestamp { return s.at }
 
-// Base is the time of the snapshot that the state is laid over: shards and indexes
-// are looked for as they were then.
+// Base returns the time of the snapshot over which the state is laid: shards and indexes are used
+// as they were then.
 func (s *State) Base() storage.Timestamp { return s.base.ReadTimestamp() }
 
-// Bytes is what the layers hold.
+// Bytes returns the memory of the layers.
 func (s *State) Bytes() int64 { return s.held.bytes.Load() }
 
-// Close releases the snapshot and what the layers hold. The state's readers must be
-// closed before.
+// Close releases the snapshot and the memory of the layers. The state's readers must be closed
+// before.
 func (s *State) Close() {
 	s.base.Close()
 	s.held.shrink(0)
 }
 
-// Load makes the layer of a collection unless there is one. coll is its entry as of
-// Base or later, with no change of shards or indexes since.
-// Errors: ErrSnapshotTooOld when the log has been truncated meanwhile, or was written
-// by a version that did not tell the way back; ErrTooMuch; those of index keys, when
-// an index made later has no place for the documents as they were.
+// Load makes the layer of a collection unless there is one. coll is its entry as of Base or later,
+// with no change of shards or indexes since.
+// Errors: ErrSnapshotTooOld if the log has been truncated meanwhile, or was written by a version
+// without undo records; ErrTooMuch; those of index keys, if an index made later cannot hold the old
+// documents.
 func (s *State) Load(env *mql.Env, coll *catalog.Collection) error {
 	for {
 		if s.layer(coll.ID) != nil {
@@ -125,7 +125,7 @@ func (s *State) Load(env *mql.Env, coll *catalog.Collection) error {
 	return nil
 }
 
-// layersBytes is what the finished layers take.
+// layersBytes returns the memory of the finished layers.
 func (s *State) layersBytes() (n int64) {
 	for _, layer := range *s.layers.Load() {
 		n += layerBytes(layer)
@@ -133,10 +133,10 @@ func (s *State) layersBytes() (n int64) {
 	return n
 }
 
-// layer is what was made for a collection, nil for nothing.
+// layer returns the layer of a collection, nil for none.
 func (s *State) layer(id keyspace.CollectionID) *writebuf.Buffer { return (*s.layers.Load())[id] }
 
-// readBack is ReadLogBack over what the state takes back.
+// readBack is ReadLogBack over the records that the state reverts.
 func (s *State) readBack(ctx context.Context, yield func(ts storage.Timestamp, rec []byte) bool) error {
 	err := s.store.ReadLogBack(ctx, changelog.Stream, s.Base(), s.at, yield)
 	if errors.Is(err, storage.ErrLogTruncated) {

@@ -9,10 +9,9 @@ import (
 	"github.com/cantledb/cantle/storage/writebuf"
 )
 
-// Txn is a transaction that reads a state. What was changed between the state's time
-// and its base cannot be written: first committer wins. So what the transaction has
-// written and what the layers hold are different keys, and reads need not tell which
-// of them lies above.
+// Txn is a transaction that reads a state. Keys that were changed between the state's time and its
+// base cannot be written: the first committer wins. So the transaction's writes and the layers have
+// different keys, and reads need not determine which of them takes precedence.
 type Txn struct {
 	storage.Txn
 	reader Reader
@@ -35,11 +34,11 @@ func Begin(ctx context.Context, store storage.Store, at, since storage.Timestamp
 		s.Close()
 		if try == tries || !errors.Is(err, storage.ErrSnapshotTooOld) {
 			return nil, err
-		} // else so much was written since that the store forgot who wrote what
+		} // so much was written since that the store no longer has the times of writes
 	}
 }
 
-// State is what the transaction reads.
+// State returns the state that the transaction reads.
 func (t *Txn) State() *State { return t.state }
 
 // Snapshot implements storage.Txn.
@@ -102,7 +101,7 @@ func (t *Txn) Claim(ctx context.Context, keys ...[]byte) error {
 	return t.Txn.Claim(ctx, keys...)
 }
 
-// check refuses a key that was written after the state's time.
+// check returns ErrConflict for a key that was written after the state's time.
 func (t *Txn) check(key []byte) error {
 	layer, err := t.state.over(key)
 	if err != nil {

@@ -11,17 +11,17 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv/wreck"
 )
 
-// catalogKinds are the metadata that the catalog is read from.
+// catalogKinds are the kinds of metadata from which the catalog is read.
 var catalogKinds = []keyspace.MetaKind{keyspace.MetaDatabase, keyspace.MetaCollection}
 
-// Catalog reads which collections there are, from what is left of the files. An entry that
-// cannot be understood is left out. Errors: those of ctx.
+// Catalog reads the catalog from what is left of the files. An entry that cannot be decoded is left out.
+// Errors: those of ctx.
 func Catalog(ctx context.Context, f *wreck.Folder) (*catalog.Snapshot, error) {
 	snap, err := readCatalog(ctx, f, nil)
 	if err == nil {
 		return snap, nil
 	}
-	// One of them cannot be understood: take those that can, one by one.
+	// At least one entry cannot be decoded: test them one by one.
 	bad := map[string]bool{}
 	for _, kind := range catalogKinds {
 		err := f.Scan(ctx, keyspace.MetaRange(kind), func(e wreck.Entry) error {
@@ -38,7 +38,7 @@ func Catalog(ctx context.Context, f *wreck.Folder) (*catalog.Snapshot, error) {
 	return readCatalog(ctx, f, func(key string) bool { return !bad[key] })
 }
 
-// readCatalog reads the entries whose keys are wanted.
+// readCatalog reads the entries with the selected keys; nil selects all.
 func readCatalog(ctx context.Context, f *wreck.Folder, wanted func(key string) bool) (*catalog.Snapshot, error) {
 	store := memkv.Open(memkv.Options{})
 	defer store.Close()

@@ -12,15 +12,15 @@ import (
 
 // change is the newest change of a document.
 type change struct {
-	doc     bson.Raw // nil if the log does not have it whole
+	doc     bson.Raw // nil if the log does not have the whole document
 	deleted bool
 }
 
-// logBytesMax bounds what is kept of the change log.
+// logBytesMax bounds the memory for changes from the change log.
 const logBytesMax = 256 << 20
 
-// readLog looks in the change log for the newest changes of the records that lie where
-// tables are damaged. What a damaged part of the log itself may have superseded is left out.
+// readLog reads from the change log the newest changes of the records in damaged tables. A change that a
+// damaged part of the log may have superseded is left out.
 func (s *saver) readLog() error {
 	s.newest = map[string]change{}
 	lost := s.f.LostKeys()
@@ -61,7 +61,7 @@ func (s *saver) readLog() error {
 	})
 }
 
-// within reports that a key lies in one of the ranges.
+// within reports whether a key is in one of the ranges.
 func within(key []byte, ranges []storage.Range) bool {
 	for _, r := range ranges {
 		if r.Contains(key) {

@@ -6,11 +6,11 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Loss says for people what is lost for good, and that documents were set aside, if so, in
-// a folder.
+// Loss describes for operators what is permanently lost, and that documents were set aside in a folder, if
+// any.
 func (r *Report) Loss(aside string) (text string) {
 	var lost, found, older int64
-	known, of := true, map[string]int64{} // the damages of one file share what it lacks
+	known, of := true, map[string]int64{} // damages of one file share its lost entries
 	for _, d := range r.Damages {
 		if d.Kind == storage.DamagedManifest {
 			continue // the tables were found without it

@@ -16,37 +16,37 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv/wreck"
 )
 
-// Sink takes what is saved.
+// Sink receives the saved documents.
 type Sink interface {
-	// Begin announces a collection or view. Documents of which a newer version may have been
-	// lost, or that may have been deleted, are not written to documents but to older.
+	// Begin begins a collection or view. A document of which a newer version may have been lost, or
+	// that may have been deleted, is written to older instead of documents.
 	Begin(snap *catalog.Snapshot, coll *catalog.Collection) (documents, older func(doc bson.Raw) error, end func() error, err error)
 }
 
-// Report is what was saved.
+// Report holds the result of a Run.
 type Report struct {
 	Catalog     *catalog.Snapshot
 	Collections []Saved
-	// Damages are why documents are missing.
+	// Damages are the reasons for which documents are missing.
 	Damages []storage.Damage
-	// Complete says that it is known which files belonged to the store.
+	// Complete: it is known which files belonged to the store.
 	Complete bool
 }
 
-// Saved is what was saved of one collection.
+// Saved holds the numbers for one collection.
 type Saved struct {
 	Namespace collection.Namespace
-	Documents int64 // written, those from the change log among them
-	FromLog   int64 // of damaged records, whose newest version the change log has
-	Found     int64 // those among them of which no table has any version
-	Older     int64 // of which a newer version may be lost
-	Invalid   int64 // records that are no documents
-	// Nameless says that the catalog has lost the collection: the name is made up.
+	Documents int64 // written, including those from the change log
+	FromLog   int64 // damaged records whose newest version is in the change log
+	Found     int64 // those of which no table has any version
+	Older     int64 // those of which a newer version may be lost
+	Invalid   int64 // records that are not documents
+	// Nameless: the catalog has lost the collection, and the name is generated.
 	Nameless bool
 }
 
-// Run saves all documents that can be read, after Verify and Prepare. progress is told of
-// the documents written. Errors: those of the sink, progress and ctx.
+// Run saves all documents that can be read, after Verify and Prepare. progress is called with the
+// number of documents written. Errors: those of the sink, progress and ctx.
 func Run(ctx context.Context, f *wreck.Folder, to Sink, progress func(n int64) error) (*Report, error) {
 	snap, err := Catalog(ctx, f)
 	if err != nil {
@@ -64,7 +64,7 @@ func Run(ctx context.Context, f *wreck.Folder, to Sink, progress func(n int64) e
 	return s.report, s.nameless(snap)
 }
 
-// saver is one Run under way.
+// saver is a running Run.
 type saver struct {
 	ctx      context.Context
 	f        *wreck.Folder
@@ -129,8 +129,8 @@ func (s *saver) save(coll *catalog.Collection, nameless bool) error {
 // errFound ends a scan for one key.
 var errFound = errors.New("found")
 
-// nameless saves the records of collections that the catalog has lost; where it is whole
-// there are none but those of collections that were about to be deleted.
+// nameless saves the records of collections that the catalog has lost. If the catalog is undamaged,
+// the only such records are those of collections that were about to be deleted.
 func (s *saver) nameless(snap *catalog.Snapshot) error {
 	if !s.catalogDamaged() {
 		return nil
@@ -168,7 +168,7 @@ func (s *saver) nameless(snap *catalog.Snapshot) error {
 	return nil
 }
 
-// catalogDamaged reports that collections may be missing in the catalog.
+// catalogDamaged reports whether collections may be missing in the catalog.
 func (s *saver) catalogDamaged() bool {
 	for _, d := range s.f.Damages {
 		r := keyspace.MetaRange(keyspace.MetaCollection)

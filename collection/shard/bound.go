@@ -9,12 +9,13 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// A bound is how clients see a position between shards: a value for each field of
-// the shard key, hashes as 64-bit numbers in their order, MinKey and MaxKey at the
-// ends of the line. A suffix has none: it moves the hash of the field before. Manual: core/sharding-shard-key#shard-key-ranges.
+// A bound is the form in which clients see a position between shards: a value for each field of the
+// shard key, hashes as 64-bit numbers in their order, MinKey and MaxKey at the ends of the line. A
+// suffix has no bound: it moves the hash of the field before. Manual:
+// core/sharding-shard-key#shard-key-ranges.
 
-// AppendBound prints a position as the fields of an open document. open stands for
-// a nil position, MinKey or MaxKey.
+// AppendBound prints a position as the fields of an open document. open is printed for a nil
+// position: MinKey or MaxKey.
 func (k KeyPattern) AppendBound(b *bson.Builder, p Position, open bson.Value) {
 	fields := k.Fields()[:k.Levels()]
 	switch {
@@ -31,7 +32,7 @@ func (k KeyPattern) AppendBound(b *bson.Builder, p Position, open bson.Value) {
 	}
 }
 
-// Bound is AppendBound as a document of its own.
+// Bound returns the fields of AppendBound as a document of its own.
 func (k KeyPattern) Bound(p Position, open bson.Value) bson.Raw {
 	b := bson.NewBuilder(nil)
 	k.AppendBound(b, p, open)
@@ -41,7 +42,7 @@ func (k KeyPattern) Bound(p Position, open bson.Value) bson.Raw {
 // signBit turns a hash into the signed number that MongoDB's tools print.
 const signBit = 1 << 63
 
-// levelOf is the part of a hash that a field decides, moved to the top.
+// levelOf returns the part of a hash that a field determines, shifted to the top.
 func (k KeyPattern) levelOf(i int, h keyspace.Hash) uint64 {
 	switch n := k.p.levels; {
 	case n == 1:
@@ -56,8 +57,8 @@ func (k KeyPattern) levelOf(i int, h keyspace.Hash) uint64 {
 	return uint64(h) << 48
 }
 
-// appendRanged prints the values that a ranged position holds; those of fields it
-// leaves open are MinKey, because it lies before all of them.
+// appendRanged prints the values in a ranged position. Fields that the position does not contain
+// are MinKey, because the position is before all their values.
 func (k KeyPattern) appendRanged(b *bson.Builder, p Position) {
 	dec := keystring.NewDecoder(nil)
 	rest := []byte(p[min(len(p), hashLen):])
@@ -83,9 +84,8 @@ func (k KeyPattern) appendRanged(b *bson.Builder, p Position) {
 	}
 }
 
-// ParseBound reads a bound: values for the leading fields of the key, for all of
-// them if whole. p is nil at the beginning of the line, and end says that it is the
-// end. Errors: BadValue (2).
+// ParseBound parses a bound: values for the leading fields of the key, or for all of them if whole.
+// p is nil at the beginning of the line; end is true at its end. Errors: BadValue (2).
 func (k KeyPattern) ParseBound(bound bson.Raw, whole bool) (p Position, end bool, err error) {
 	var values []bson.Value
 	fields := k.Fields()[:k.Levels()]
@@ -117,7 +117,7 @@ func (k KeyPattern) ParseBound(bound bson.Raw, whole bool) (p Position, end bool
 		return nil, true, nil
 	}
 	for n := len(values); n > 0 && values[n-1].Type == bson.TypeMinKey; n-- {
-		values = values[:n-1] // a position lies before everything that begins with it
+		values = values[:n-1] // a position is before everything that begins with it
 	}
 	switch {
 	case len(values) == 0:
@@ -132,8 +132,7 @@ func notABound(k KeyPattern, bound bson.Raw) error {
 	return mongoerr.New(mongoerr.BadValue, "bound %s does not hold the fields of the shard key %s, in their order", bound, k)
 }
 
-// rangedBound is the position of values as they stand in a bound: hashes are
-// numbers already.
+// rangedBound returns the position of the values in a bound, where hashes are already numbers.
 func (k KeyPattern) rangedBound(values []bson.Value) Position {
 	p := HashPosition(keyspace.HashMin)
 	for _, v := range values {
@@ -145,7 +144,7 @@ func (k KeyPattern) rangedBound(values []bson.Value) Position {
 	return p
 }
 
-// hashedBound is the position of hashes of leading fields.
+// hashedBound returns the position of hashes of leading fields.
 func (k KeyPattern) hashedBound(values []bson.Value) (p Position, end bool, err error) {
 	var h keyspace.Hash
 	for i, v := range values {
@@ -165,7 +164,7 @@ func (k KeyPattern) hashedBound(values []bson.Value) (p Position, end bool, err 
 	return HashPosition(h), false, nil
 }
 
-// FindBegin is the shard that begins at a position, nil if none does.
+// FindBegin returns the shard that begins at a position; nil if there is none.
 func (m *Map) FindBegin(p Position) *Descriptor {
 	if d := m.FindPosition(p); bytes.Equal(d.Lo, p) {
 		return d

@@ -1,5 +1,5 @@
-// Package shard is the map of a collection's line of positions: where a document belongs, and which shard owns that
-// place.
+// Package shard maps a collection's line of positions to shards: it computes the position of a document, and finds the
+// shard that owns the position.
 //
 //	document ──KeyPattern──► position ──Map──► Descriptor (shard: id, bounds, index partitions)
 //

@@ -14,11 +14,11 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Kind is how positions are computed.
+// Kind determines how positions are computed.
 type Kind uint8
 
-// The kinds. All but Ranged have positions of eight bytes, a hash; those of Ranged
-// are a hash of zero and the keystrings of the values.
+// The kinds. All but Ranged have positions of eight bytes, a hash; positions of Ranged are a hash of zero and the
+// keystrings of the values.
 const (
 	Unsharded    Kind = iota // no key: everything at position zero
 	Hashed                   // {a: "hashed"}, which may have a suffix
@@ -26,7 +26,7 @@ const (
 	Ranged                   // {a: 1, b: 1}, one of the fields may be hashed
 )
 
-// String is the kind's name in stored maps and in explain.
+// String returns the kind's name in stored maps and in explain.
 func (k Kind) String() string {
 	return [...]string{"unsharded", "hashed", "hierarchical", "ranged"}[min(k, Ranged)]
 }
@@ -35,18 +35,19 @@ func (k Kind) String() string {
 type Field struct {
 	Path   path.Path
 	Hashed bool
-	// Buckets makes the field a suffix: it counts by which of so many buckets its hash falls into. 0 for other fields.
+	// Buckets makes the field a suffix: only the bucket into which its hash falls counts, of this number. 0 for other
+	// fields.
 	Buckets int
 }
 
-// KeyPattern is a parsed shard key. The zero KeyPattern is that of an unsharded collection. Immutable, safe for
+// KeyPattern is a parsed shard key. The zero KeyPattern belongs to an unsharded collection. Immutable, safe for
 // concurrent use, cheap to copy.
 type KeyPattern struct {
 	p    *pattern
 	seed uint64
 }
 
-// pattern is what copies of a KeyPattern share.
+// pattern is the part that copies of a KeyPattern share.
 type pattern struct {
 	kind    Kind
 	fields  []Field
@@ -55,17 +56,17 @@ type pattern struct {
 	scratch sync.Pool // *[]byte for the bytes to be hashed
 }
 
-// Shared reports that documents of different shard keys may have one position: the values of a suffix share buckets,
-// and the levels of a hierarchy 64 bits. Otherwise a position is as good as its key.
+// Shared reports whether documents of different shard keys may have the same position: the values of a suffix share
+// buckets, and the levels of a hierarchy share 64 bits. Otherwise a position identifies its key.
 func (k KeyPattern) Shared() bool {
 	_, suffix := k.suffix()
 	return suffix || k.Kind() == Hierarchical
 }
 
-// IsZero reports an unsharded collection.
+// IsZero reports whether the collection is unsharded.
 func (k KeyPattern) IsZero() bool { return k.p == nil }
 
-// Kind is how positions are computed.
+// Kind returns how positions are computed.
 func (k KeyPattern) Kind() Kind {
 	if k.p == nil {
 		return Unsharded
@@ -73,7 +74,7 @@ func (k KeyPattern) Kind() Kind {
 	return k.p.kind
 }
 
-// Fields are the fields of the key, in order. Not to be changed.
+// Fields returns the fields of the key, in order. The caller must not change them.
 func (k KeyPattern) Fields() []Field {
 	if k.p == nil {
 		return nil
@@ -81,7 +82,7 @@ func (k KeyPattern) Fields() []Field {
 	return k.p.fields
 }
 
-// Spec is the key as the client gave it, {a: "hashed"}; nil when unsharded. Not to be changed.
+// Spec returns the key as the client gave it, {a: "hashed"}; nil when unsharded. The caller must not change it.
 func (k KeyPattern) Spec() bson.Raw {
 	if k.p == nil {
 		return nil
@@ -89,19 +90,20 @@ func (k KeyPattern) Spec() bson.Raw {
 	return k.p.spec
 }
 
-// WithSeed returns the pattern with the collection's own random seed, so that nobody can prepare keys that collide.
+// WithSeed returns the pattern with the collection's own random seed, so that clients cannot prepare keys that collide.
 // The seed is stored with the collection and never changes.
 func (k KeyPattern) WithSeed(seed uint64) KeyPattern { return KeyPattern{k.p, seed} }
 
-// Seed is the collection's seed.
+// Seed returns the collection's seed.
 func (k KeyPattern) Seed() uint64 { return k.seed }
 
-// IsID reports that the key is exactly the field _id.
+// IsID reports whether the key is exactly the field _id.
 func (k KeyPattern) IsID() bool {
 	return k.p != nil && len(k.p.fields) == 1 && k.p.fields[0].Path.String() == "_id"
 }
 
-// Hash is the hash of a document's position; HashMin when unsharded and under a ranged key. A missing field counts as null. Errors: ShardKeyNotFound if the key holds or crosses an array.
+// Hash returns the hash of a document's position; HashMin when unsharded and under a ranged key. A missing field counts
+// as null. Errors: ShardKeyNotFound if the key holds or crosses an array.
 func (k KeyPattern) Hash(doc bson.Raw) (keyspace.Hash, error) {
 	if k.p == nil {
 		return keyspace.HashMin, nil
@@ -128,7 +130,7 @@ func (k KeyPattern) Hash(doc bson.Raw) (keyspace.Hash, error) {
 	return h, nil
 }
 
-// HashValue is the position of every document whose single hashed field has the value: routing by equality.
+// HashValue returns the position of every document whose single hashed field has the value, for routing by equality.
 func (k KeyPattern) HashValue(v bson.Value) keyspace.Hash { return keyspace.Hash(k.hash(v)) }
 
 // AppendPosition appends the position of a document under any key, eight zero bytes when unsharded.
@@ -141,8 +143,8 @@ func (k KeyPattern) AppendPosition(dst []byte, doc bson.Raw) ([]byte, error) {
 	return k.AppendTail(h.Append(dst), doc), nil
 }
 
-// AppendTail appends what follows the hash in a document's position: the keystrings of a ranged key's values, nothing
-// under other keys. The document has passed Hash.
+// AppendTail appends the part after the hash of a document's position: the keystrings of a ranged key's values, nothing
+// under other keys. The caller has called Hash without an error.
 func (k KeyPattern) AppendTail(dst []byte, doc bson.Raw) []byte {
 	for _, f := range k.tail() {
 		v, _ := get(doc, f.Path)
@@ -151,15 +153,15 @@ func (k KeyPattern) AppendTail(dst []byte, doc bson.Raw) []byte {
 	return dst
 }
 
-// Next is the first position above those of a document's shard key, nil at the end of the line.
+// Next returns the first position above those of a document's shard key, nil at the end of the line.
 func (k KeyPattern) Next(p Position) Position {
 	return keyspace.PrefixEnd(bytes.Clone(p))
 }
 
-// TailParts is how many keystrings follow the hash in a position.
+// TailParts returns the number of keystrings after the hash of a position.
 func (k KeyPattern) TailParts() int { return len(k.tail()) }
 
-// tail are the fields whose values follow the hash.
+// tail returns the fields whose values follow the hash.
 func (k KeyPattern) tail() []Field {
 	if k.Kind() != Ranged {
 		return nil
@@ -167,8 +169,9 @@ func (k KeyPattern) tail() []Field {
 	return k.p.fields
 }
 
-// EqualRanges is the positions of all documents whose leading key fields have the given values: one range, or one for
-// each bucket of a suffix that is left open, in no order. No values, or no key, is the whole line.
+// EqualRanges returns the positions of all documents whose leading key fields have the given values: one range, or one
+// for each bucket if the value of a suffix is not given, in no particular order. Without values, or without a key, it is
+// the whole line.
 func (k KeyPattern) EqualRanges(values ...bson.Value) []Range {
 	switch {
 	case k.p == nil || len(values) == 0:
@@ -188,7 +191,8 @@ func (k KeyPattern) EqualRanges(values ...bson.Value) []Range {
 	return out
 }
 
-// Prefix is what the positions of all documents begin with whose leading fields of a ranged key have the given values.
+// Prefix returns the common beginning of the positions of all documents whose leading fields of a ranged key have the
+// given values.
 func (k KeyPattern) Prefix(values ...bson.Value) Position {
 	p := HashPosition(keyspace.HashMin)
 	for i, v := range values[:min(len(values), len(k.p.fields))] {
@@ -197,8 +201,8 @@ func (k KeyPattern) Prefix(values ...bson.Value) Position {
 	return p
 }
 
-// AppendHashes appends the hashes of all documents whose hashed key has the given values, one at least for each level:
-// one hash, or as many as there are buckets in a suffix that is left open, in no order.
+// AppendHashes appends the hashes of all documents whose hashed key has the given values, at least one for each level:
+// one hash, or one for each bucket if the value of a suffix is not given, in no particular order.
 func (k KeyPattern) AppendHashes(dst []keyspace.Hash, values ...bson.Value) []keyspace.Hash {
 	last := k.p.levels - 1
 	h, _ := k.span(values[:last])
@@ -216,7 +220,7 @@ func (k KeyPattern) AppendHashes(dst []keyspace.Hash, values ...bson.Value) []ke
 	return dst
 }
 
-// span is the first and last hash of documents whose leading levels have the given values.
+// span returns the first and the last hash of documents whose leading levels have the given values.
 func (k KeyPattern) span(values []bson.Value) (lo, hi keyspace.Hash) {
 	for i, v := range values {
 		lo |= k.level(i, k.hash(v))
@@ -228,7 +232,7 @@ func (k KeyPattern) span(values []bson.Value) (lo, hi keyspace.Hash) {
 	return lo, hi
 }
 
-// Missing returns the first key field that a document does not have, for those who refuse such documents.
+// Missing returns the first key field that a document does not have, for callers that reject such documents.
 func (k KeyPattern) Missing(doc bson.Raw) (path string, missing bool) {
 	for _, f := range k.Fields() {
 		if v, array := get(doc, f.Path); v.IsMissing() && !array {
@@ -248,7 +252,7 @@ func (k KeyPattern) Array(doc bson.Raw) (path string, found bool) {
 	return "", false
 }
 
-// AppendValues appends the shard key of a document as elements under their dotted names, null for missing ones:
+// AppendValues appends the shard key of a document as elements under their dotted names, null for missing ones, for
 // messages about a key. A suffix is {bucket: n}.
 func (k KeyPattern) AppendValues(b *bson.Builder, doc bson.Raw) {
 	for _, f := range k.Fields() {
@@ -261,8 +265,8 @@ func (k KeyPattern) AppendValues(b *bson.Builder, doc bson.Raw) {
 	}
 }
 
-// AppendDocumentKey appends what change events call a document by: its shard key, with the value that a suffix is made
-// from, and _id.
+// AppendDocumentKey appends the fields by which change events identify a document: its shard key, with the original
+// value of a suffix, and _id.
 func (k KeyPattern) AppendDocumentKey(b *bson.Builder, doc bson.Raw) {
 	named := false
 	for _, f := range k.Fields() {
@@ -275,8 +279,8 @@ func (k KeyPattern) AppendDocumentKey(b *bson.Builder, doc bson.Raw) {
 	}
 }
 
-// AppendLogical appends bytes that name the logical partition of a document: equal for equal shard keys, and for equal
-// buckets of a suffix.
+// AppendLogical appends bytes that identify the logical partition of a document: equal for equal shard keys, and for
+// equal buckets of a suffix.
 func (k KeyPattern) AppendLogical(dst []byte, doc bson.Raw) []byte {
 	for _, f := range k.Fields() {
 		v, _ := get(doc, f.Path)
@@ -300,8 +304,8 @@ func (k KeyPattern) appendLogicalField(dst []byte, f Field, v bson.Value) []byte
 	return keystring.Append(dst, orNull(v), keystring.Ascending, nil, nil)
 }
 
-// LogicalValues reads what AppendLogical made, as a document of the key's fields; a suffix is {bucket: n}.
-// Errors: those of bytes that were cut off, or are no such key.
+// LogicalValues decodes the result of AppendLogical to a document of the key's fields; a suffix is {bucket: n}.
+// Errors: for bytes that are truncated or not such a key.
 func (k KeyPattern) LogicalValues(logical []byte) (bson.Raw, error) {
 	dirs := make([]keystring.Dir, len(k.Fields()))
 	for i := range dirs {
@@ -337,8 +341,8 @@ func (k KeyPattern) Changed(a, b bson.Raw) (path string, changed bool) {
 	return "", false
 }
 
-// IsPrefixOf reports that an index key pattern begins with the fields of the shard key. Only then can an index be unique:
-// equal values mean one shard. Manual: core/sharding-shard-key#unique-indexes.
+// IsPrefixOf reports whether an index key pattern begins with the fields of the shard key. Only then can an index be
+// unique, because equal values are in the same shard. Manual: core/sharding-shard-key#unique-indexes.
 func (k KeyPattern) IsPrefixOf(index bson.Raw) bool {
 	it := index.Iter()
 	for _, f := range k.Fields() {
@@ -349,19 +353,18 @@ func (k KeyPattern) IsPrefixOf(index bson.Raw) bool {
 	return true
 }
 
-// ArrayInKey is the refusal of a document whose shard key holds or crosses an array.
+// ArrayInKey is the error for a document whose shard key holds or crosses an array.
 func ArrayInKey() *mongoerr.Error {
 	return mongoerr.New(mongoerr.ShardKeyNotFound, "Shard key cannot contain array values or array descendants.")
 }
 
-// MissingKey is the refusal of a document without a shard key field, for collections that do not take its absence
-// for null. Observed: Cosmos DB.
+// MissingKey is the error for a document without a shard key field, for collections that do not treat a missing field as
+// null. Observed: Cosmos DB.
 func MissingKey(path string) *mongoerr.Error {
 	return mongoerr.New(mongoerr.ShardKeyNotFound, "The document does not contain shard key at '%s'", path)
 }
 
-// appendField appends the place of one field's value to a ranged position. A hashed field stands there as its hash,
-// an int64.
+// appendField appends one field's value to a ranged position. A hashed field is represented by its hash, an int64.
 func (k KeyPattern) appendField(dst []byte, f Field, v bson.Value) []byte {
 	if v.IsNullish() {
 		v = bson.Null
@@ -372,7 +375,7 @@ func (k KeyPattern) appendField(dst []byte, f Field, v bson.Value) []byte {
 	return keystring.Append(dst, v, keystring.Ascending, nil, nil)
 }
 
-// appendHash appends a hash as it stands among ranged values: the number that bounds show, which has its order.
+// appendHash appends a hash among ranged values: the number that bounds show, in whose order positions are.
 func appendHash(dst []byte, h uint64) []byte { return appendInt(dst, int64(h^signBit)) }
 
 // appendInt appends the keystring of a number.
@@ -382,13 +385,13 @@ func appendInt(dst []byte, n int64) []byte {
 	return keystring.Append(dst, bson.Value{Type: bson.TypeInt64, Data: b[:]}, keystring.Ascending, nil, nil)
 }
 
-// hashedPrefix is what ranged positions begin with whose first field has a hash.
+// hashedPrefix returns the common beginning of ranged positions whose first field has a hash.
 func hashedPrefix(h keyspace.Hash) Position {
 	return appendHash(HashPosition(keyspace.HashMin), uint64(h))
 }
 
-// hash is xxhash64 of the seed and the value's keystring, which leaves out the type bits: 1, 1.0 and NumberLong(1) meet.
-// Undefined hashes as null, because filters for null may accept it.
+// hash returns xxhash64 of the seed and the value's keystring, without the type bits, so that 1, 1.0 and NumberLong(1)
+// have the same hash. Undefined hashes as null, because filters for null may accept it.
 func (k KeyPattern) hash(v bson.Value) uint64 {
 	if v.IsNullish() {
 		v = bson.Null
@@ -425,7 +428,7 @@ func (k KeyPattern) level(i int, h uint64) keyspace.Hash {
 	return keyspace.Hash(h >> 48)
 }
 
-// get reads a key field; array says that the way to it, or the value itself, is an array.
+// get reads a key field; array is true if its path or its value contains an array.
 func get(doc bson.Raw, p path.Path) (v bson.Value, array bool) {
 	for i := range p.Len() {
 		v = doc.Get(p.Name(i))

@@ -73,7 +73,7 @@ func TestParseKeyPattern(t *testing.T) {
 	}
 }
 
-// Values that compare equal meet at one position; the seed changes all of them.
+// Values that compare equal have the same position; the seed changes all positions.
 func TestHashEquality(t *testing.T) {
 	k := parsed(t, `{a: "hashed"}`)
 	for _, same := range [][]string{
@@ -151,7 +151,7 @@ func TestArraysAreRefused(t *testing.T) {
 	}
 }
 
-// Equality on a prefix of the fields is a range that holds exactly the documents with those values.
+// Equality on a prefix of the fields gives a range that contains exactly the documents with those values.
 func TestEqualRanges(t *testing.T) {
 	for _, spec := range []string{
 		`{a: "hashed"}`, `{a: "hashed", b: "hashed"}`, `{a: "hashed", b: "hashed", c: "hashed"}`,
@@ -190,7 +190,7 @@ func TestEqualRanges(t *testing.T) {
 	}
 }
 
-// Ranged positions have the order of the values.
+// Ranged positions are in the order of the values.
 func TestRangedOrder(t *testing.T) {
 	k := parsed(t, `{a: 1, b: 1}`)
 	var before []byte

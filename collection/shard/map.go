@@ -12,23 +12,23 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// ID names a shard within its collection, readable like Cosmos DB's range ids: "0" splits into "1" and "2". Never used
-// again within the epoch.
+// ID identifies a shard within its collection, readable like Cosmos DB's range ids: "0" splits into "1" and "2". Not
+// reused within the epoch.
 type ID uint32
 
-// String is the id as clients see it.
+// String returns the id in the form for clients.
 func (id ID) String() string { return strconv.FormatUint(uint64(id), 10) }
 
-// Version says which state of a collection's map somebody has seen.
+// Version identifies a state of a collection's map.
 type Version struct {
 	Epoch uint64 // a new one for every shard key the collection gets
 	Minor uint64 // counts the changes of the map
 }
 
-// String is epoch|minor.
+// String returns epoch|minor.
 func (v Version) String() string { return fmt.Sprintf("%d|%d", v.Epoch, v.Minor) }
 
-// Before reports that v is an older state of the same epoch as w, or of an older epoch.
+// Before reports whether v is an older state of the same epoch as w, or of an older epoch.
 func (v Version) Before(w Version) bool {
 	return v.Epoch < w.Epoch || v.Epoch == w.Epoch && v.Minor < w.Minor
 }
@@ -37,30 +37,30 @@ func (v Version) Before(w Version) bool {
 type Descriptor struct {
 	ID ID
 	Range
-	Partitions []keyspace.PartitionID // entries may lie in any of them; new ones go to the last
+	Partitions []keyspace.PartitionID // entries may be in any of them; new ones go to the last
 	Since      uint64                 // minor version of the map that made or changed it
-	Parents    []ID                   // the shards it came from by split (one) or merge (two)
+	Parents    []ID                   // the shards from which it was made by split (one) or merge (two)
 }
 
-// Newest is the partition that new index entries go to.
+// Newest returns the partition for new index entries.
 func (d *Descriptor) Newest() keyspace.PartitionID { return d.Partitions[len(d.Partitions)-1] }
 
-// Settled reports that all entries lie in one partition.
+// Settled reports whether all entries are in one partition.
 func (d *Descriptor) Settled() bool { return len(d.Partitions) == 1 }
 
-// Middle is the hash that halves a shard of eight-byte positions; ok is false if it is too small.
+// Middle returns the hash that halves a shard of eight-byte positions; ok is false if the shard is too small.
 func (d *Descriptor) Middle() (at keyspace.Hash, ok bool) {
 	lo, hi := d.Hashes()
 	return lo + (hi-lo)/2 + 1, lo < hi
 }
 
-// hashLen is the length of a hash, which every position begins with.
+// hashLen is the length of the hash with which every position begins.
 const hashLen = 8
 
 // ShardsMax bounds the shards of one collection.
 const ShardsMax = 8192
 
-// Map is the shards of one collection at one version. Immutable, safe for concurrent use.
+// Map holds the shards of one collection at one version. Immutable, safe for concurrent use.
 type Map struct {
 	version       Version
 	kind          Kind
@@ -94,7 +94,7 @@ func NewMap(kind Kind, epoch uint64, n int) (*Map, error) {
 	return m.index(), nil
 }
 
-// NewMapAt makes a map of shards that meet at the given positions, which ascend. Errors: BadValue.
+// NewMapAt makes a map of shards with boundaries at the given positions, which ascend. Errors: BadValue.
 func NewMapAt(kind Kind, epoch uint64, bounds []Position) (*Map, error) {
 	n := len(bounds) + 1
 	m := &Map{version: Version{epoch, 1}, kind: kind, nextID: ID(n), nextPartition: keyspace.PartitionID(n)}
@@ -112,8 +112,9 @@ func NewMapAt(kind Kind, epoch uint64, bounds []Position) (*Map, error) {
 	return m.index(), nil
 }
 
-// Refined is where the shards of the map meet when fields are added to the end of its key, which gives it another kind
-// or the same. ok is false where that would not hold their bounds: a hierarchy gives less of the hash to each field.
+// Refined returns the boundaries of the map's shards after fields are added to the end of its key, which gives it
+// another kind or the same. ok is false if the boundaries cannot be kept: a hierarchy gives fewer bits of the hash to
+// each field.
 func (m *Map) Refined(kind Kind) (bounds []Position, ok bool) {
 	if kind != Ranged || m.kind != Ranged && m.kind != Hashed {
 		return nil, false
@@ -124,7 +125,7 @@ func (m *Map) Refined(kind Kind) (bounds []Position, ok bool) {
 	return bounds, true
 }
 
-// RefinedRange is a range of positions under a key that Refined has a map for.
+// RefinedRange returns a range of positions under a key for which Refined has a map.
 func (m *Map) RefinedRange(r Range) Range { return Range{Lo: m.refined(r.Lo), Hi: m.refined(r.Hi)} }
 
 func (m *Map) refined(p Position) Position {
@@ -134,7 +135,7 @@ func (m *Map) refined(p Position) Position {
 	return hashedPrefix(p.hash())
 }
 
-// index fills what is derived from the shards.
+// index computes the fields that are derived from the shards.
 func (m *Map) index() *Map {
 	m.byID = make(map[ID]int, len(m.shards))
 	m.los = nil
@@ -147,19 +148,19 @@ func (m *Map) index() *Map {
 	return m
 }
 
-// Version is the map's version.
+// Version returns the map's version.
 func (m *Map) Version() Version { return m.version }
 
-// Kind is how positions of the collection are computed.
+// Kind returns how positions of the collection are computed.
 func (m *Map) Kind() Kind { return m.kind }
 
-// Len is the number of shards.
+// Len returns the number of shards.
 func (m *Map) Len() int { return len(m.shards) }
 
-// Shards are all shards by position. Not to be changed.
+// Shards returns all shards by position. The caller must not change them.
 func (m *Map) Shards() []*Descriptor { return m.shards }
 
-// Shard is the shard with an id, nil if there is none.
+// Shard returns the shard with an id; nil if there is none.
 func (m *Map) Shard(id ID) *Descriptor {
 	if i, ok := m.byID[id]; ok {
 		return m.shards[i]
@@ -167,7 +168,7 @@ func (m *Map) Shard(id ID) *Descriptor {
 	return nil
 }
 
-// Find is the shard that owns the record with a hash and an id, of which hashed keys need only the first.
+// Find returns the shard that owns the record with a hash and an id. Hashed keys use only the hash.
 func (m *Map) Find(h keyspace.Hash, id []byte) *Descriptor {
 	if len(m.shards) == 1 {
 		return m.shards[0]
@@ -179,10 +180,10 @@ func (m *Map) Find(h keyspace.Hash, id []byte) *Descriptor {
 	return m.shards[i-1]
 }
 
-// FindPosition is the shard that owns a position, under any key.
+// FindPosition returns the shard that owns a position, under any key.
 func (m *Map) FindPosition(p Position) *Descriptor { return m.shards[m.find(p)] }
 
-// FindRange is the shards that own positions of r, by position. Not to be changed.
+// FindRange returns the shards that own positions of r, by position. The caller must not change them.
 func (m *Map) FindRange(r Range) []*Descriptor {
 	if r.IsEmpty() {
 		return nil
@@ -194,12 +195,12 @@ func (m *Map) FindRange(r Range) []*Descriptor {
 	return m.shards[i:j]
 }
 
-// find is the index of the shard that owns p: the last one that begins at or before it.
+// find returns the index of the shard that owns p: the last one that begins at or before it.
 func (m *Map) find(p Position) int {
 	return sort.Search(len(m.shards), func(i int) bool { return bytes.Compare(m.shards[i].Lo, p) > 0 }) - 1
 }
 
-// Partitions lists the index partitions in use, ascending. The others may be deleted once nobody holds an older map.
+// Partitions lists the index partitions in use, ascending. The others may be deleted once no older map is in use.
 func (m *Map) Partitions() []keyspace.PartitionID {
 	var out []keyspace.PartitionID
 	for _, d := range m.shards {
@@ -209,7 +210,7 @@ func (m *Map) Partitions() []keyspace.PartitionID {
 	return slices.Compact(out)
 }
 
-// Ints are the ids as package ratelimit wants them.
+// Ints returns the ids as package ratelimit expects them.
 func (m *Map) Ints() []int {
 	out := make([]int, len(m.shards))
 	for i, d := range m.shards {
@@ -218,8 +219,8 @@ func (m *Map) Ints() []int {
 	return out
 }
 
-// Count is how many shards a collection of the given RU/s needs when one carries at most perShard: RU/s ÷ perShard,
-// rounded up, within 1…ShardsMax.
+// Count returns how many shards a collection with the given RU/s needs if one carries at most perShard: RU/s ÷
+// perShard, rounded up, within 1…ShardsMax.
 func Count(rus, perShard int64) int {
 	if rus <= 0 || perShard <= 0 {
 		return 1

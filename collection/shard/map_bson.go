@@ -50,15 +50,15 @@ func (m *Map) Append(b *bson.Builder) {
 	b.End()
 }
 
-// Encode is the map as a document of its own.
+// Encode returns the map as a document of its own.
 func (m *Map) Encode() bson.Raw {
 	b := bson.NewBuilder(nil)
 	m.Append(b)
 	return b.Doc()
 }
 
-// Decode reads what Append wrote, copying what it keeps; other fields of the document are ignored. The map has passed
-// Check. Errors: ErrCorrupt.
+// Decode decodes the result of Append, copying what it keeps; other fields of the document are
+// ignored. The map has passed Check. Errors: ErrCorrupt.
 func Decode(doc bson.Raw) (*Map, error) {
 	r := reader{}
 	m := &Map{
@@ -107,7 +107,7 @@ func Decode(doc bson.Raw) (*Map, error) {
 	return m.index(), nil
 }
 
-// reader reads fields and remembers that one was bad.
+// reader reads fields and remembers whether one was bad.
 type reader struct{ bad string }
 
 func (r *reader) long(v bson.Value) int64 {

@@ -8,11 +8,11 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// partitionsMax bounds the partitions of one shard: beyond it, it has to settle before it may split or merge again.
+// partitionsMax bounds the partitions of one shard: at this number it has to settle before it may split or merge again.
 const partitionsMax = 8
 
 // Split returns the map in which a shard is replaced by two that meet at the given position, which becomes the first of
-// the right one. The left one keeps the partitions, the right one gets a new one for its new entries.
+// the right one. The left shard keeps the partitions, the right one gets a new partition for its new entries.
 // Errors: ShardNotFound; CannotSplit.
 func (m *Map) Split(id ID, at Position) (*Map, error) {
 	i, ok := m.byID[id]
@@ -46,7 +46,7 @@ func (m *Map) Split(id ID, at Position) (*Map, error) {
 	return next.index(), nil
 }
 
-// fits reports a position that a shard of the map can begin at.
+// fits reports whether a shard of the map can begin at a position.
 func (m *Map) fits(p Position) bool {
 	if m.kind == Ranged {
 		return len(p) > hashLen && p.hash() == keyspace.HashMin
@@ -54,8 +54,8 @@ func (m *Map) fits(p Position) bool {
 	return len(p) == hashLen && p.hash() != keyspace.HashMin
 }
 
-// Merge returns the map in which two neighbours, in either order, are one shard. New entries go to the partition of the
-// one on the right. Errors: ShardNotFound; BadValue.
+// Merge returns the map in which two neighbours, given in either order, are one shard. New entries go to the newest
+// partition of the right one. Errors: ShardNotFound; BadValue.
 func (m *Map) Merge(a, b ID) (*Map, error) {
 	i, ok := m.byID[a]
 	if !ok {
@@ -88,8 +88,8 @@ func (m *Map) Merge(a, b ID) (*Map, error) {
 	return next.index(), nil
 }
 
-// Settle returns the map in which a shard keeps only its newest partition, after its entries have been moved there.
-// A settled shard gives the same map. Errors: ShardNotFound.
+// Settle returns the map in which a shard keeps only its newest partition, after its entries have been moved there. If
+// the shard has settled already, the same map is returned. Errors: ShardNotFound.
 func (m *Map) Settle(id ID) (*Map, error) {
 	i, ok := m.byID[id]
 	if !ok {
@@ -106,7 +106,7 @@ func (m *Map) Settle(id ID) (*Map, error) {
 	return next.index(), nil
 }
 
-// next is a copy to be changed, at the next minor version.
+// next returns a copy to be changed, at the next minor version.
 func (m *Map) next() *Map {
 	n := *m
 	n.version.Minor++

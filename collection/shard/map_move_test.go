@@ -14,7 +14,7 @@ func TestMove(t *testing.T) {
 	if v := fresh.Version(); v.Epoch != m.Version().Epoch || !m.Version().Before(v) {
 		t.Fatalf("a new id needs no new epoch: %v", v)
 	}
-	// The id from before may come back, in another epoch.
+	// The previous id may come back, in another epoch.
 	back, err := fresh.Move(9, 1)
 	if err != nil || back.Check() != nil {
 		t.Fatal(err, back.Check())
@@ -22,7 +22,7 @@ func TestMove(t *testing.T) {
 	if v := back.Version(); v.Epoch == fresh.Version().Epoch || !fresh.Version().Before(v) {
 		t.Fatalf("%v after %v", v, fresh.Version())
 	}
-	// Children come after every id there was.
+	// Children get ids above all previous ones.
 	at, _ := back.Shard(1).Middle()
 	split, err := back.Split(1, HashPosition(at))
 	if err != nil || split.Check() != nil || split.Shard(10) == nil || split.Shard(11) == nil {

@@ -117,7 +117,7 @@ func TestSplitMergeSettle(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// A shard that never settles cannot go on splitting.
+	// A shard that never settles cannot split without end.
 	m := newMap(t, Hashed, 1)
 	for err = nil; err == nil; {
 		last := m.Shards()[m.Len()-1]
@@ -160,7 +160,7 @@ func TestRangedMap(t *testing.T) {
 	}
 }
 
-// All ways to find a shard agree with looking at every shard's bounds.
+// All ways to find a shard agree with a check of every shard's bounds.
 func TestFindAgrees(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	k := parsed(t, `{a: "hashed", b: "hashed"}`)
@@ -331,7 +331,7 @@ func TestRange(t *testing.T) {
 	}
 }
 
-// FuzzMap: whatever is split, merged and settled, in whatever order, the map stays whole and survives storage.
+// FuzzMap: after any splits, merges and settles, in any order, the map passes Check and survives storage.
 func FuzzMap(f *testing.F) {
 	f.Add([]byte{0, 0, 0x80, 0, 0, 0x40, 2, 1, 1, 1, 0, 0}, uint8(1), false)
 	f.Add([]byte{0, 0, 0x80, 0, 1, 0xC0, 1, 0, 1}, uint8(3), false)

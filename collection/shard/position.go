@@ -9,17 +9,18 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Position is a place on a collection's line: opaque bytes, ordered by bytes.Compare, that record keys begin with after
-// the collection: eight bytes of hash and, under a ranged key, the keystrings of the values. Immutable by convention.
+// Position is a place on a collection's line: opaque bytes, ordered by bytes.Compare. In record keys it follows the
+// collection number: eight bytes of hash and, under a ranged key, the keystrings of the values. Immutable by
+// convention.
 type Position []byte
 
-// HashPosition is the position of a hash.
+// HashPosition returns the position of a hash.
 func HashPosition(h keyspace.Hash) Position { return h.Append(nil) }
 
 // String prints the position in hexadecimal.
 func (p Position) String() string { return hex.EncodeToString(p) }
 
-// hash reads a position of eight bytes; shorter ones count as if filled up with zeros.
+// hash returns the first eight bytes of a position as a hash; shorter positions are padded with zeros.
 func (p Position) hash() keyspace.Hash {
 	var b [8]byte
 	copy(b[:], p)
@@ -30,7 +31,7 @@ func (p Position) hash() keyspace.Hash {
 // the whole line.
 type Range struct{ Lo, Hi Position }
 
-// HashRange is the range from the first to the last hash, both included.
+// HashRange returns the range from the first to the last hash, both included.
 func HashRange(first, last keyspace.Hash) Range {
 	r := Range{}
 	if first != keyspace.HashMin {
@@ -42,12 +43,12 @@ func HashRange(first, last keyspace.Hash) Range {
 	return r
 }
 
-// Owns reports that the record with a hash and an id lies in the range. An id begins with the rest of a position.
+// Owns reports whether the record with a hash and an id is in the range. An id begins with the rest of a position.
 func (r Range) Owns(h keyspace.Hash, id []byte) bool {
 	return (r.Lo == nil || after(r.Lo, h, id) >= 0) && (r.Hi == nil || after(r.Hi, h, id) < 0)
 }
 
-// after compares the place of a record with a position.
+// after compares the position of a record with p.
 func after(p Position, h keyspace.Hash, id []byte) int {
 	if c := cmp.Compare(h, p.hash()); c != 0 || len(p) <= hashLen {
 		return c
@@ -55,7 +56,7 @@ func after(p Position, h keyspace.Hash, id []byte) int {
 	return bytes.Compare(id, p[hashLen:])
 }
 
-// Hashes are the first and last hash of a range of eight-byte positions, which is not empty.
+// Hashes returns the first and the last hash of a non-empty range of eight-byte positions.
 func (r Range) Hashes() (first, last keyspace.Hash) {
 	if r.Hi == nil {
 		return r.Lo.hash(), keyspace.HashMax
@@ -63,17 +64,17 @@ func (r Range) Hashes() (first, last keyspace.Hash) {
 	return r.Lo.hash(), r.Hi.hash() - 1
 }
 
-// Contains reports that p lies in the range.
+// Contains reports whether p is in the range.
 func (r Range) Contains(p Position) bool {
 	return bytes.Compare(p, r.Lo) >= 0 && (r.Hi == nil || bytes.Compare(p, r.Hi) < 0)
 }
 
-// Overlaps reports that the ranges have a position in common; neither may be empty.
+// Overlaps reports whether the ranges have a position in common; neither may be empty.
 func (r Range) Overlaps(o Range) bool {
 	return (r.Hi == nil || bytes.Compare(o.Lo, r.Hi) < 0) && (o.Hi == nil || bytes.Compare(r.Lo, o.Hi) < 0)
 }
 
-// Intersect is the positions that the ranges have in common, which there are.
+// Intersect returns the positions that overlapping ranges have in common.
 func (r Range) Intersect(o Range) Range {
 	if bytes.Compare(r.Lo, o.Lo) < 0 {
 		r.Lo = o.Lo
@@ -84,5 +85,5 @@ func (r Range) Intersect(o Range) Range {
 	return r
 }
 
-// IsEmpty reports that no position lies in the range.
+// IsEmpty reports whether the range contains no position.
 func (r Range) IsEmpty() bool { return r.Hi != nil && bytes.Compare(r.Lo, r.Hi) >= 0 }

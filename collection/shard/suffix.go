@@ -8,26 +8,26 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// A suffix spreads the documents of one shard key value, those of today say, over a number of buckets, each a logical
-// partition of its own. It is the last field of a hashed key, and counts by its bucket only: the hash of its value
-// modulo the number of buckets. The documents stay as they are.
+// A suffix spreads the documents of one shard key value, for example those of today, over a number of buckets, each a
+// logical partition of its own. It is the last field of a hashed key, and only its bucket counts: the hash of its
+// value modulo the number of buckets. The documents do not change.
 //
 //	{day: "hashed", vin: {buckets: 400}}    day and vin known: one position; day known: 400; day unknown: the line
 //
-// The buckets of a value lie on the line at even distances from the value's own hash, so they fall evenly on shards of
-// equal size, and at most as many shards hold a value as it has buckets.
+// The buckets of a value are on the line at equal distances from the value's own hash, so they fall evenly on shards
+// of equal size, and a value is on at most as many shards as it has buckets.
 //
-// A random suffix is one of _id, under the collection's own random seed: so a document is dealt a bucket by chance,
-// keeps it for its life although nothing stores it, and shard key and _id together still name one document.
+// A random suffix is a suffix of _id, under the collection's own random seed. So a document gets a bucket by chance,
+// keeps it for its life although it is not stored, and shard key and _id together still identify one document.
 // Source: Azure Cosmos DB, "synthetic-partition-keys"; the syntax is ours.
 
-// bucketsMax bounds the buckets of a suffix: more than there can be shards are of no use.
+// bucketsMax bounds the buckets of a suffix: more than the maximum of shards have no use.
 const bucketsMax = ShardsMax
 
-// suffixField is the element of a suffix that tells it from other fields of a key.
+// suffixField is the element that distinguishes a suffix from other fields of a key.
 const suffixField = "buckets"
 
-// WithSuffix returns a shard key's spec with the suffix that a client asks for beside it, if it asks for one,
+// WithSuffix returns a shard key's spec with the suffix that a client gives beside it, if any:
 //
 //	{from: "vin", buckets: 400} or {random: true, buckets: 400}
 //
@@ -75,7 +75,7 @@ func WithSuffix(key, suffix bson.Raw) (bson.Raw, error) {
 	return b.Doc(), nil
 }
 
-// bucketsOf reads the value of a key field that may be a suffix. Errors: BadValue.
+// bucketsOf parses the value of a key field that may be a suffix. Errors: BadValue.
 func bucketsOf(spec bson.Raw, name string, v bson.Value) (n int, suffix bool, err error) {
 	d, ok := v.Doc()
 	if !ok || v.Type != bson.TypeDocument {
@@ -91,7 +91,7 @@ func bucketsOf(spec bson.Raw, name string, v bson.Value) (n int, suffix bool, er
 	return 0, true, mongoerr.New(mongoerr.BadValue, "Shard key %s must spread '%s' over a whole number of 2 to %d buckets", text(spec), name, bucketsMax)
 }
 
-// suffix is the field that only decides a bucket.
+// suffix returns the field that only determines a bucket.
 func (k KeyPattern) suffix() (f Field, ok bool) {
 	fields := k.Fields()
 	if k.Levels() == len(fields) {
@@ -100,7 +100,7 @@ func (k KeyPattern) suffix() (f Field, ok bool) {
 	return fields[len(fields)-1], true
 }
 
-// Levels is how many leading fields decide in full where documents lie: all but a suffix.
+// Levels returns the number of leading fields that determine positions in full: all but a suffix.
 func (k KeyPattern) Levels() int {
 	if k.p == nil {
 		return 0
@@ -108,10 +108,10 @@ func (k KeyPattern) Levels() int {
 	return k.p.levels
 }
 
-// bucket is which bucket of a suffix a value falls into.
+// bucket returns the bucket of a suffix into which a value falls.
 func (k KeyPattern) bucket(f Field, v bson.Value) int { return int(k.hash(v) % uint64(f.Buckets)) }
 
-// distance is how far behind the hash of its value the n-th bucket lies on the line, which is a ring here.
+// distance returns the distance of the n-th bucket from the hash of its value on the line, which is a ring here.
 func (f Field) distance(n int) uint64 {
 	at, _ := bits.Div64(uint64(n), 0, uint64(f.Buckets))
 	return at

@@ -84,7 +84,8 @@ func TestWithSuffix(t *testing.T) {
 	}
 }
 
-// A document lies where its value and bucket say; the value alone says all of its buckets, and nothing else does.
+// A document is at the position of its value and bucket; the value alone gives the positions of all its
+// buckets, and no others.
 func TestSuffixPositions(t *testing.T) {
 	for _, spec := range []string{
 		`{day: "hashed", vin: {buckets: 16}}`,
@@ -146,7 +147,7 @@ func TestSuffixPositions(t *testing.T) {
 	}
 }
 
-// The buckets of one value fall evenly on equal shards, as many as there are buckets for.
+// The buckets of one value fall evenly on equal shards, as far as there are buckets.
 func TestSuffixSpreadsEvenly(t *testing.T) {
 	for _, c := range []struct{ buckets, shards int }{{8, 8}, {16, 8}, {400, 8}, {400, 16}, {2, 8}, {8192, 64}} {
 		k := parsed(t, fmt.Sprintf(`{day: "hashed", vin: {buckets: %d}}`, c.buckets))
@@ -244,7 +245,7 @@ func TestSuffixHelpers(t *testing.T) {
 	}
 }
 
-// A bound speaks of the hash of the levels; a suffix has none.
+// A bound contains the hash of the levels; a suffix has none.
 func TestSuffixBounds(t *testing.T) {
 	k := parsed(t, `{day: "hashed", vin: {buckets: 4}}`)
 	at := HashPosition(1 << 63)

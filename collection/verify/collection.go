@@ -17,38 +17,39 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Collection is what was found of a collection at one snapshot.
+// Collection holds the findings for a collection at one snapshot.
 type Collection struct {
 	Coll *catalog.Collection
-	// Records is how many can be read, Invalid how many of them make no sense or lie where
-	// they do not belong, NonCompliant how many the validator refuses.
+	// Records is the number of readable records. Invalid is the number of those that cannot be
+	// decoded or are stored in the wrong place, NonCompliant that of those the validator rejects.
 	Records, Invalid, NonCompliant int64
 	Indexes                        []Index    // as in Coll.Indexes
 	Corrupt                        []bson.Raw // keys of invalid records
-	// Damages are the parts of files that kept records or entries from being read.
+	// Damages are the parts of files whose records or entries could not be read.
 	Damages []storage.Damage
-	// PerShard is how many records each shard has, by its place in the map.
+	// PerShard is the number of records of each shard, by its index in the map.
 	PerShard []int64
 }
 
-// Index is what was found of one index.
+// Index holds the findings for one index.
 type Index struct {
 	Index   *catalog.Index
 	Keys    int64      // entries that belong to a record
-	Missing []bson.Raw // {indexName, recordId, idKey, indexKey}: entries that should be there
-	Extra   []bson.Raw // entries of no record
-	// MissingCount and ExtraCount also count what is not listed.
+	Missing []bson.Raw // {indexName, recordId, idKey, indexKey}: entries that should exist
+	Extra   []bson.Raw // entries without a record
+	// MissingCount and ExtraCount also count entries that are not listed.
 	MissingCount, ExtraCount int64
-	// Multikey is how many records go through arrays of which the index knows nothing.
+	// Multikey is the number of records with arrays in paths that the index has not marked as
+	// multikey.
 	Multikey int64
 
 	ledger *ledger
 }
 
-// Valid reports an index in step with its records.
+// Valid reports whether the index agrees with its records.
 func (x *Index) Valid() bool { return x.MissingCount == 0 && x.ExtraCount == 0 && x.Multikey == 0 }
 
-// Valid reports that nothing is wrong.
+// Valid reports whether there are no findings.
 func (v *Collection) Valid() bool {
 	for i := range v.Indexes {
 		if !v.Indexes[i].Valid() {
@@ -58,15 +59,15 @@ func (v *Collection) Valid() bool {
 	return v.Invalid == 0 && len(v.Damages) == 0
 }
 
-// findingsMax is how many differences of one kind are listed.
+// findingsMax bounds the listed differences of one kind.
 const findingsMax = 100
 
-// Check reads every record and every index entry of a collection in a snapshot and
-// compares them. progress is told of the records and entries read, now and then; nil
-// tells nobody. What lies in damaged parts of files is left out, and named in Damages.
-//
-// Records and entries are compared by sums in buckets, so the memory that it takes does not
-// depend on how many there are; only where sums differ is each looked for.
+// Check reads every record and every index entry of a collection in a snapshot and compares them.
+// It calls progress, unless nil, now and then with the number of records and entries read. Damaged
+// parts of files are skipped, and listed in Damages. tells nobody. What lies in damaged parts of
+// files is left out, and named in Damages. Records and entries are compared by sums in buckets, so
+// that the memory does not depend on their number; only where sums differ is each looked up.
+// Manual: reference/command/validate. Errors: those of ctx, progress and storage.
 // Manual: reference/command/validate. Errors: those of ctx, progress and storage.
 func Check(env *mql.Env, r storage.Reader, coll *catalog.Collection, progress func(n int64) error) (*Collection, error) {
 	if progress == nil {
@@ -108,7 +109,7 @@ func Check(env *mql.Env, r storage.Reader, coll *catalog.Collection, progress fu
 	return x.v, nil
 }
 
-// checker is one Check under way.
+// checker is a running Check.
 type checker struct {
 	env      *mql.Env
 	ctx      context.Context
@@ -118,10 +119,10 @@ type checker struct {
 	scratch  expr.Scratch
 	key      []byte
 	progress func(n int64) error
-	read     int64 // since progress was told
+	read     int64 // since the last call of progress
 }
 
-// tick is called for each record and entry, of so many bytes.
+// tick is called for each record and entry, with its size in bytes.
 func (x *checker) tick(bytes int) error {
 	if x.read++; x.read == 1024 {
 		if err := x.tell(); err != nil {
@@ -134,19 +135,19 @@ func (x *checker) tick(bytes int) error {
 	return x.env.Tick()
 }
 
-// tell tells progress what was read since it was told last.
+// tell passes to progress what was read since the last call.
 func (x *checker) tell() error {
 	n := x.read
 	x.read = 0
 	return x.progress(n)
 }
 
-// stored reports an index with entries of its own that are complete.
+// stored reports whether an index has entries of its own that are complete.
 func (x *checker) stored(ix *catalog.Index) bool {
 	return ix.State == catalog.IndexReady && !ix.LastWrite && (ix.ID != x.coll.IDIndex().ID || x.coll.PhysicalID())
 }
 
-// each visits the entries of a range, and goes on behind what is damaged.
+// each visits the entries of a range, skipping damaged parts.
 func (x *checker) each(r storage.Range, visit func(key, value []byte) error) error {
 	for !r.Empty() {
 		last, err := x.pass(r, visit)
@@ -159,7 +160,7 @@ func (x *checker) each(r storage.Range, visit func(key, value []byte) error) err
 		}
 		k := x.met(d, r)
 		if bytes.Compare(k.Start, r.Start) > 0 {
-			// The reader looks ahead: what lies before the damage is read without it.
+			// The reader reads ahead: entries before the damage are read without reaching it.
 			if _, err := x.pass(storage.Range{Start: r.Start, End: k.Start}, visit); err != nil && !errors.As(err, &d) {
 				return err
 			}
@@ -195,8 +196,8 @@ func (x *checker) pass(r storage.Range, visit func(key, value []byte) error) (la
 	return last, it.Err()
 }
 
-// met notes the damages that a reader has met, and returns the keys of the first within a
-// range; without an end if nobody knows where it is over.
+// met records the damages in an error, and returns the keys of the first one within a range;
+// without an end if its end is unknown.
 func (x *checker) met(d *storage.DamagedError, r storage.Range) (first storage.Range) {
 	for i := range d.Damages {
 		x.note(d.Damages[i])
@@ -211,7 +212,7 @@ func (x *checker) met(d *storage.DamagedError, r storage.Range) (first storage.R
 	return first
 }
 
-// note lists a damage once.
+// note records a damage once.
 func (x *checker) note(d storage.Damage) {
 	for _, known := range x.v.Damages {
 		if known.File == d.File && known.What == d.What {
@@ -221,7 +222,7 @@ func (x *checker) note(d storage.Damage) {
 	x.v.Damages = append(x.v.Damages, d)
 }
 
-// unread reports an error over damaged data, which is noted.
+// unread reports whether an error comes from damaged data, which it records.
 func (x *checker) unread(err error) bool {
 	var d *storage.DamagedError
 	if !errors.As(err, &d) {
@@ -233,13 +234,13 @@ func (x *checker) unread(err error) bool {
 	return true
 }
 
-// records looks at every record; visit is called with those that make sense.
+// records checks every record; visit is called with the valid ones.
 func (x *checker) records(visit func(doc bson.Raw, h keyspace.Hash, id []byte) error) error {
 	x.v.Records, x.v.Invalid, x.v.NonCompliant, x.v.Corrupt = 0, 0, 0, nil
 	clear(x.v.PerShard)
 	return x.each(keyspace.RecordRange(x.coll.ID), func(key, value []byte) error {
 		x.v.Records++
-		if err := x.tell(); err != nil { // one may take long: it is large, or its validator is slow
+		if err := x.tell(); err != nil { // one record may take long: it is large, or its validator is slow
 			return err
 		}
 		_, h, id, ok := keyspace.SplitRecord(key)
@@ -266,7 +267,7 @@ func (x *checker) records(visit func(doc bson.Raw, h keyspace.Hash, id []byte) e
 	})
 }
 
-// placed reports that a record lies where its _id and shard key say.
+// placed reports whether a record is stored at the place of its _id and shard key.
 func (x *checker) placed(doc bson.Raw, h keyspace.Hash, id []byte) bool {
 	if !x.coll.Placed(doc, h) {
 		return false
@@ -288,7 +289,7 @@ func (x *checker) compliant(doc bson.Raw) error {
 	return err
 }
 
-// account enters the entries that a record should have into the ledgers.
+// account adds the entries that a record should have to the ledgers.
 func (x *checker) account(doc bson.Raw, h keyspace.Hash, id []byte) error {
 	for i := range x.v.Indexes {
 		f := &x.v.Indexes[i]
@@ -310,13 +311,13 @@ func (x *checker) account(doc bson.Raw, h keyspace.Hash, id []byte) error {
 	return nil
 }
 
-// sum is what an entry counts in the ledger.
+// sum returns the hash of an entry for the ledger.
 func (x *checker) sum(values []byte, h keyspace.Hash, id []byte) uint64 {
 	x.key = append(h.Append(append(x.key[:0], values...)), id...)
 	return sum(x.key)
 }
 
-// lookFor looks for the entries that a record should have, where the ledgers are not even.
+// lookFor looks up the entries that a record should have, where the ledgers are not even.
 func (x *checker) lookFor(doc bson.Raw, h keyspace.Hash, id []byte) error {
 	d := x.coll.Map.Find(h, id)
 	for i := range x.v.Indexes {
@@ -346,8 +347,7 @@ func (x *checker) lookFor(doc bson.Raw, h keyspace.Hash, id []byte) error {
 	return nil
 }
 
-// has reports that an entry exists, in any partition of the shard, and belongs
-// to the record.
+// has reports whether an entry exists, in any partition of the shard, and belongs to the record.
 func (x *checker) has(ix *catalog.Index, d *shard.Descriptor, values []byte, h keyspace.Hash, id []byte) (bool, error) {
 	for _, p := range d.Partitions {
 		if ix.Unique {
@@ -360,7 +360,7 @@ func (x *checker) has(ix *catalog.Index, d *shard.Descriptor, values []byte, h k
 			continue
 		}
 		if x.unread(err) {
-			return true, nil // nobody knows
+			return true, nil // unknown
 		}
 		if err != nil || !ix.Unique {
 			return err == nil, err
@@ -381,7 +381,7 @@ func skipKey(key []byte) int {
 	return n
 }
 
-// finding describes one entry that is missing or too many.
+// finding describes one missing or superfluous entry.
 func finding(ix *catalog.Index, id bson.Value, idKey, values []byte) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.String("indexName", ix.Name)
@@ -392,7 +392,7 @@ func finding(ix *catalog.Index, id bson.Value, idKey, values []byte) bson.Raw {
 	if _, err := keystring.Decode(decoded, values, ix.Dirs(), nil); err == nil {
 		fields := ix.Fields()
 		for i, v := 0, decoded.Doc().Iter(); v.Next() && i < len(fields); i++ {
-			if text, is := v.Value.Str(); is && !utf8.ValidString(text) { // a key under a collation
+			if text, is := v.Value.Str(); is && !utf8.ValidString(text) { // a sort key of a collation
 				b.Binary(fields[i], 0, []byte(text))
 			} else {
 				b.Value(fields[i], v.Value)
@@ -403,8 +403,8 @@ func finding(ix *catalog.Index, id bson.Value, idKey, values []byte) bson.Raw {
 	return b.Doc()
 }
 
-// entries visits all entries of an index; ok says that one makes sense and lies in a
-// partition of its shard.
+// entries visits all entries of an index; ok reports whether the entry is valid and in a partition
+// of its shard.
 func (x *checker) entries(f *Index, visit func(f *Index, e foundEntry, ok bool) error) error {
 	f.Keys, f.ExtraCount, f.Extra = 0, 0, nil
 	return x.each(keyspace.IndexRange(x.coll.ID, f.Index.ID), func(key, value []byte) error {
@@ -413,7 +413,7 @@ func (x *checker) entries(f *Index, visit func(f *Index, e foundEntry, ok bool) 
 	})
 }
 
-// settle takes an entry out of the ledger.
+// settle removes an entry from the ledger.
 func (x *checker) settle(f *Index, e foundEntry, ok bool) error {
 	f.Keys++
 	if ok {
@@ -424,7 +424,7 @@ func (x *checker) settle(f *Index, e foundEntry, ok bool) error {
 	return nil
 }
 
-// lookUp looks for the record of an entry, where the ledger is not even.
+// lookUp looks up the record of an entry, where the ledger is not even.
 func (x *checker) lookUp(f *Index, e foundEntry, ok bool) error {
 	if ok && !f.ledger.evenAt(x.sum(e.values, e.hash, e.id)) {
 		var err error
@@ -443,7 +443,7 @@ func (x *checker) lookUp(f *Index, e foundEntry, ok bool) error {
 	return nil
 }
 
-// foundEntry is an index entry taken apart; its slices alias the iterator.
+// foundEntry is a decoded index entry; its slices alias the iterator.
 type foundEntry struct {
 	partition  keyspace.PartitionID
 	values, id []byte
@@ -477,12 +477,12 @@ func skipAny(ix *catalog.Index) keyspace.Skipper {
 	}
 }
 
-// inPlace reports that an entry lies in a partition of its shard.
+// inPlace reports whether an entry is in a partition of its shard.
 func (x *checker) inPlace(e foundEntry) bool {
 	return slices.Contains(x.coll.Map.Find(e.hash, e.id).Partitions, e.partition)
 }
 
-// belongs reports that the record of an entry exists and should have it, or cannot be read.
+// belongs reports whether the record of an entry exists and should have it, or cannot be read.
 func (x *checker) belongs(ix *catalog.Index, e foundEntry) (bool, error) {
 	doc, err := x.r.Get(x.ctx, keyspace.AppendRecord(nil, x.coll.ID, e.hash, e.id), nil)
 	if errors.Is(err, storage.ErrNotFound) {

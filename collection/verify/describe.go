@@ -15,19 +15,20 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Part is what a range of keys holds of one thing.
+// Part is a part of a range of keys: the documents of a collection, an index, or internal data.
 type Part struct {
 	What      string // documents, index, catalog or change log
 	Namespace string // of documents and indexes
 	Index     string
-	// From and To are the _ids (behind a ranged shard key: its values and the _id) between
-	// which documents lie; "" is the first or the last there is.
+	// From and To are the _ids (behind a ranged shard key: its values and the _id) between which
+	// the documents are; "" is the first or the last one.
 	From, To string
-	// Hashed says that they lie in the order of a hash, so that _ids in between say nothing.
+	// Hashed: the documents are in the order of a hash, so that the _ids in between are not
+	// determined.
 	Hashed bool
 }
 
-// Parts says what lies in a range of keys. snap may be nil: then collections have no names.
+// Parts lists the contents of a range of keys. snap may be nil: collections then have no names.
 func Parts(r storage.Range, snap *catalog.Snapshot) (parts []Part) {
 	if overlap(r, storage.Range{End: []byte{1}}) {
 		parts = append(parts, Part{What: "change log"})
@@ -65,7 +66,7 @@ func Parts(r storage.Range, snap *catalog.Snapshot) (parts []Part) {
 	return parts
 }
 
-// unnamed says what the ends of a range tell without a catalog.
+// unnamed returns what can be derived from the bounds of a range without a catalog.
 func unnamed(r storage.Range) (parts []Part) {
 	for _, key := range [][]byte{r.Start, r.End} {
 		if id, ok := keyspace.CollectionOf(key); ok {
@@ -75,13 +76,13 @@ func unnamed(r storage.Range) (parts []Part) {
 	return parts
 }
 
-// overlap reports that ranges have keys in common. An unbounded range whose bounds are
-// unknown has them with all.
+// overlap reports whether ranges have keys in common. A range without an end extends to the last
+// key.
 func overlap(a, b storage.Range) bool {
 	return (a.End == nil || bytes.Compare(b.Start, a.End) < 0) && (b.End == nil || bytes.Compare(a.Start, b.End) < 0)
 }
 
-// place prints the _id in a key, which may be cut off.
+// place prints the _id in a key, which may be truncated.
 func place(coll *catalog.Collection, key []byte) string {
 	_, _, id, ok := keyspace.SplitRecord(key)
 	if !ok {
@@ -100,7 +101,7 @@ func place(coll *catalog.Collection, key []byte) string {
 	return strings.Join(out, ", ")
 }
 
-// Sentence says in one sentence what a damage means.
+// Sentence explains the consequences of a damage in one sentence.
 func Sentence(d storage.Damage, snap *catalog.Snapshot) string {
 	text := d.Error()
 	if d.Kind == storage.DamagedLog {

@@ -2,16 +2,16 @@ package verify
 
 import "hash/maphash"
 
-// ledger compares two sets of entries without holding them: each is hashed into a bucket,
-// whose sum the one set adds to and the other takes from. Where the sets are equal all
-// sums are zero; that they are although the sets differ has a chance of one in 2⁶⁴.
+// ledger compares two sets of entries without storing them: each entry is hashed into a bucket, to whose sum
+// the first set adds and from which the second subtracts. If the sets are equal, all sums are zero. If the
+// sets differ, all sums are zero with a probability of 2⁻⁶⁴.
 type ledger struct {
 	buckets []uint64
 	uneven  int // buckets that are not zero, counted by even
 	counted bool
 }
 
-// ledgerBuckets is how finely a difference is narrowed down: 128 KB for each index.
+// ledgerBuckets determines how far a difference is narrowed down; the buckets take 128 KB for each index.
 const ledgerBuckets = 1 << 14
 
 func newLedger() *ledger { return &ledger{buckets: make([]uint64, ledgerBuckets)} }
@@ -23,13 +23,13 @@ func sum(entry []byte) uint64 { return maphash.Bytes(seed, entry) }
 func (l *ledger) add(s uint64)  { l.buckets[s%ledgerBuckets] += s | 1<<63 }
 func (l *ledger) take(s uint64) { l.buckets[s%ledgerBuckets] -= s | 1<<63 }
 
-// spoil makes sure that a bucket is looked at.
+// spoil makes a bucket uneven, so that it is checked.
 func (l *ledger) spoil(s uint64) { l.buckets[s%ledgerBuckets] += 2*s + 1 }
 
-// evenAt reports that the bucket of an entry is zero.
+// evenAt reports whether the bucket of an entry is zero.
 func (l *ledger) evenAt(s uint64) bool { return l.buckets[s%ledgerBuckets] == 0 }
 
-// even reports that all buckets are zero; nothing is added or taken afterwards.
+// even reports whether all buckets are zero; nothing is added or taken afterwards.
 func (l *ledger) even() bool {
 	if !l.counted {
 		for _, b := range l.buckets {

@@ -17,7 +17,7 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Config is what a Balancer is made of.
+// Config holds the parts and settings of a Balancer.
 type Config struct {
 	Catalog *catalog.Catalog
 	Tally   *tally.Board
@@ -25,28 +25,28 @@ type Config struct {
 	Runner  *jobs.Runner
 	Now     func() time.Time
 	Policy  Policy
-	// Turn, if not nil, says whether this process balances, of several over a store.
+	// Turn, if not nil, reports whether this server owns the job of balancing, over a shared store.
 	Turn func(ctx context.Context) bool
-	// Every is the time between two looks at all collections; 0 = 1 s.
+	// Every is the time between two passes over all collections; 0 = 1 s.
 	Every time.Duration
 	Log   zerolog.Logger
 }
 
-// Balancer looks after the shards of all collections. Safe for concurrent use.
+// Balancer splits and merges the shards of all collections. Safe for concurrent use.
 type Balancer struct {
 	Config
 	wake  chan struct{}
-	whole map[place]int64 // documents of shards that no split helps; used by Run alone
+	whole map[place]int64 // documents of shards that cannot be split usefully; used by Run alone
 	sized map[place]int64 // bytes of shards when their values were measured; used by Run alone
 	cared cared           // used by Run alone
 
 	mu  sync.Mutex
 	off bool
 	ns  map[collection.Namespace]bool // woken
-	at  collection.Namespace          // looked at right now
+	at  collection.Namespace          // the collection being balanced
 }
 
-// New makes a Balancer; Run makes it work.
+// New makes a Balancer; it works while Run runs.
 func New(c Config) *Balancer {
 	if c.Every == 0 {
 		c.Every = time.Second
@@ -54,7 +54,7 @@ func New(c Config) *Balancer {
 	return &Balancer{Config: c, wake: make(chan struct{}, 1), whole: map[place]int64{}, sized: map[place]int64{}, ns: map[collection.Namespace]bool{}}
 }
 
-// Wake asks for an early look at a collection.
+// Wake requests that a collection is balanced soon.
 func (b *Balancer) Wake(ns collection.Namespace) {
 	b.mu.Lock()
 	b.ns[ns] = true
@@ -65,22 +65,21 @@ func (b *Balancer) Wake(ns collection.Namespace) {
 	}
 }
 
-// Enable switches the balancer on or off (balancerStart, balancerStop). A job
-// under way is finished.
+// Enable switches the balancer on or off (balancerStart, balancerStop). A running job is finished.
 func (b *Balancer) Enable(on bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.off = !on
 }
 
-// Enabled reports whether the balancer works.
+// Enabled reports whether the balancer is switched on.
 func (b *Balancer) Enabled() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return !b.off
 }
 
-// Run works until ctx ends.
+// Run balances until ctx ends.
 func (b *Balancer) Run(ctx context.Context) {
 	tick := time.NewTicker(b.Every)
 	defer tick.Stop()
@@ -98,7 +97,7 @@ func (b *Balancer) Run(ctx context.Context) {
 				if mine {
 					b.look(ctx, ns)
 				} else {
-					b.turn(ns) // who balances looks at all, every second
+					b.turn(ns) // the owner checks all collections every second
 				}
 			}
 			if !mine {
@@ -117,14 +116,14 @@ func (b *Balancer) woken() (out []collection.Namespace) {
 	return out
 }
 
-// Busy reports a collection that the balancer works at, or will at once.
+// Busy reports whether the balancer works on a collection, or is about to.
 func (b *Balancer) Busy(ns collection.Namespace) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return !b.off && (b.ns[ns] || b.at == ns)
 }
 
-// turn says what the balancer looks at.
+// turn sets the collection that the balancer works on.
 func (b *Balancer) turn(ns collection.Namespace) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -132,8 +131,8 @@ func (b *Balancer) turn(ns collection.Namespace) {
 	delete(b.ns, ns)
 }
 
-// Pass looks once at every collection that there can be something to do for, and at the
-// databases. It is what Run does regularly; they are not to be called at the same time.
+// Pass balances every collection that may need it once, and raises the budgets of databases. Run
+// does this regularly; the two must not run concurrently.
 func (b *Balancer) Pass(ctx context.Context) {
 	snap := b.Catalog.Peek()
 	for _, ns := range b.cared.at(snap) {
@@ -147,12 +146,10 @@ func (b *Balancer) Pass(ctx context.Context) {
 	}
 }
 
-// roundsMax bounds how often one look decides anew: each round can at most
-// double the shards.
+// roundsMax bounds the rounds for one collection: each round can at most double the shards.
 const roundsMax = 16
 
-// look decides about one collection and carries it out, until there is nothing
-// left to do.
+// look decides on the actions for one collection and carries them out, until there are none left.
 func (b *Balancer) look(ctx context.Context, ns collection.Namespace) {
 	b.turn(ns)
 	defer b.turn(collection.Namespace{})
@@ -185,20 +182,20 @@ func (b *Balancer) look(ctx context.Context, ns collection.Namespace) {
 	}
 }
 
-// place names a shard.
+// place identifies a shard.
 type place struct {
 	coll  keyspace.CollectionID
 	shard shard.ID
 }
 
-// isWhole reports a shard found to hold one shard key value only; it is looked
-// at again when it has grown by an eighth.
+// isWhole reports whether a shard was found to hold only one shard key value; it is checked again
+// when it has grown by an eighth.
 func (b *Balancer) isWhole(id keyspace.CollectionID, a Action) bool {
 	docs, found := b.whole[place{id, a.Shard}]
 	return a.Kind == Split && found && b.Tally.Of(id).Shard(a.Shard).Get().Docs < docs+docs/8+1
 }
 
-// loads is what a collection carries at the moment.
+// loads returns the present loads of a collection.
 func (b *Balancer) loads(c *catalog.Collection) Loads {
 	return LoadsOf(b.Tally, b.Budgets, c, b.Now())
 }

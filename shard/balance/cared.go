@@ -9,16 +9,16 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 )
 
-// cared is a list of the collections that a Balancer looks after, kept from pass to pass. Most of
-// ten thousand have one partition and no throughput of their own: there is never anything to do for
-// them, and they are not looked at.
+// cared maintains the list of the collections that a Balancer checks, from pass to pass. Most of ten thousand
+// collections have one partition and no throughput of their own: they never need balancing, and are not
+// checked.
 type cared struct {
 	of     *catalog.Snapshot // nil before the first
 	names  map[collection.Namespace]bool
 	sorted []collection.Namespace // of names
 }
 
-// at is the list as of a snapshot, by name. Valid until the next call.
+// at returns the list for a snapshot, sorted by name. Valid until the next call.
 func (c *cared) at(s *catalog.Snapshot) []collection.Namespace {
 	if c.of == s {
 		return c.sorted
@@ -49,7 +49,7 @@ func (c *cared) at(s *catalog.Snapshot) []collection.Namespace {
 	return c.sorted
 }
 
-// caresFor reports a collection that may have to be split, merged or given more.
+// caresFor reports whether a collection may have to be split or merged, or may need more throughput.
 func caresFor(c *catalog.Collection) bool {
 	return c.Map != nil && (c.Sharded() || c.Throughput.Mode != catalog.ThroughputNone)
 }

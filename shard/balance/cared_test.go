@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// TestCared: a pass looks only at collections for which there can be something to do, by name,
-// also after they were changed, renamed and dropped.
+// TestCared: a pass checks only collections that may need balancing, by name, also after they were changed,
+// renamed and dropped.
 func TestCared(t *testing.T) {
 	store := memkv.Open(memkv.Options{})
 	defer store.Close()

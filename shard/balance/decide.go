@@ -9,34 +9,34 @@ import (
 	"github.com/cantledb/cantle/collection/shard"
 )
 
-// Policy is when shards split and merge.
+// Policy determines when shards split and merge.
 type Policy struct {
 	ShardBytes int64 // a shard with more splits; 0 = never by size
-	ShardRU    int64 // RU/s one shard carries; 0 = never by throughput
-	// LogicalBytes is how much one shard key value may hold; 0 = any amount.
+	ShardRU    int64 // RU/s of one shard; 0 = never by throughput
+	// LogicalBytes is the maximum size of one shard key value; 0 = any.
 	LogicalBytes int64
 	// Merge joins neighbours that together stay below MergePercent of both.
 	Merge bool
-	// MergePercent is the most that a merged shard may have of ShardBytes; 0 = 40.
+	// MergePercent is the maximum size of a merged shard in percent of ShardBytes; 0 = 40.
 	MergePercent int64
 	// ShardsMax bounds the shards of one collection; 0 = shard.ShardsMax.
 	ShardsMax int
 }
 
-// Loads is what a collection carries.
+// Loads holds the loads of a collection.
 type Loads struct {
 	RUs    int64 // provisioned for the whole collection; 0 = unlimited
 	Shards map[shard.ID]Load
-	Bounds []shard.Position // where shards have to meet, ascending
+	Bounds []shard.Position // required boundaries of shards, ascending
 }
 
-// Load is what one shard carries.
+// Load is the load of one shard.
 type Load struct {
 	Docs, Bytes int64
-	RUs         int64 // used per second, lately
+	RUs         int64 // used per second, recently
 }
 
-// Kind says what an Action does.
+// Kind is the kind of an Action.
 type Kind uint8
 
 // The kinds of actions.
@@ -45,12 +45,12 @@ const (
 	Merge
 )
 
-// Action is one change of a map.
+// Action is one change of a shard map.
 type Action struct {
 	Kind  Kind
 	Shard shard.ID
 	With  shard.ID       // Merge: the neighbour on the right
-	At    shard.Position // Split: where; nil = in halves
+	At    shard.Position // Split: the boundary; nil = in halves
 	Why   string
 }
 
@@ -62,9 +62,9 @@ func (a Action) String() string {
 	return fmt.Sprintf("split %v: %s", a.Shard, a.Why)
 }
 
-// Decide says which shards are to split or merge, most urgent first. No shard
-// is named twice, so the actions may be carried out in any order. Shards that
-// have not settled, or own a single position, are left alone.
+// Decide returns the shards to split or merge, most urgent first. No shard occurs twice, so the
+// actions may be carried out in any order. Shards that have not settled, or own a single position,
+// are left alone.
 func Decide(m *shard.Map, l Loads, p Policy) []Action {
 	if m.Kind() == shard.Unsharded {
 		return nil
@@ -80,7 +80,8 @@ func Decide(m *shard.Map, l Loads, p Policy) []Action {
 	return out
 }
 
-// splits are the shards that are too large, and as many more as the RU/s need.
+// splits returns actions for the shards that are too large, and for as many more as the RU/s
+// require.
 func splits(m *shard.Map, l Loads, p Policy, most int) (out []Action) {
 	var list []*shard.Descriptor
 	for _, d := range m.Shards() {
@@ -88,7 +89,7 @@ func splits(m *shard.Map, l Loads, p Policy, most int) (out []Action) {
 			out = append(out, Action{Kind: Split, Shard: d.ID, At: at, Why: "a zone begins or ends there"})
 			continue
 		}
-		able := l.Shards[d.ID].Docs > 1 // only documents can halve a ranged one
+		able := l.Shards[d.ID].Docs > 1 // a ranged shard can only be halved by its documents
 		if m.Kind() != shard.Ranged {
 			_, able = d.Middle()
 		}
@@ -117,7 +118,7 @@ func splits(m *shard.Map, l Loads, p Policy, most int) (out []Action) {
 	return out
 }
 
-// boundInside is the first position inside a shard at which shards have to meet.
+// boundInside returns the first required boundary inside a shard.
 func boundInside(d *shard.Descriptor, bounds []shard.Position) shard.Position {
 	for _, p := range bounds {
 		if d.Contains(p) && !bytes.Equal(p, d.Lo) {
@@ -127,7 +128,7 @@ func boundInside(d *shard.Descriptor, bounds []shard.Position) shard.Position {
 	return nil
 }
 
-// need is how many shards the provisioned RU/s ask for.
+// need returns how many shards the provisioned RU/s require.
 func need(l Loads, p Policy) int {
 	if l.RUs <= 0 || p.ShardRU <= 0 {
 		return 1
@@ -135,13 +136,13 @@ func need(l Loads, p Policy) int {
 	return shard.Count(l.RUs, p.ShardRU)
 }
 
-// width is how many hashes a shard owns, less one.
+// width returns the number of hashes that a shard owns, less one.
 func width(d *shard.Descriptor) uint64 {
 	lo, hi := d.Hashes()
 	return uint64(hi - lo)
 }
 
-// merges are neighbours that are cold and small together.
+// merges returns actions for neighbours that are cold and small together.
 func merges(m *shard.Map, l Loads, p Policy) (out []Action) {
 	percent := cmp.Or(p.MergePercent, 40)
 	n, floor := m.Len(), need(l, p)

@@ -53,7 +53,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// FuzzDecide carries out whatever is decided, in every round, and checks the map.
+// FuzzDecide carries out all decided actions, in every round, and checks the map.
 func FuzzDecide(f *testing.F) {
 	f.Add([]byte{200, 10, 90, 3, 250, 1}, uint16(5000), false)
 	f.Add([]byte{0, 0, 0, 255}, uint16(0), true)

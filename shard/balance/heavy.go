@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	// heavyPart of the limit makes a shard key value heavy: a half.
+	// heavyPart: a shard key value of a half of the limit is heavy.
 	heavyPart = 2
-	// measureEvery part of the limit that a shard grows by, its values are measured
-	// again, so that none passes from light to full unnoticed.
+	// measureEvery: whenever a shard grows by an eighth of the limit, its values are measured
+	// again, so that no value grows from light to full unnoticed.
 	measureEvery = 8
-	// warnPercent of the limit is worth a warning.
+	// warnPercent is the percentage of the limit that logs a warning.
 	warnPercent = 80
 )
 
-// heavy finds the shard key values of a collection that come near the limit, and
-// warns of those that nearly reach it. What it costs depends on the shards that
-// are large enough to hold such a value; usually there are none.
+// heavy finds the shard key values of a collection near the limit, and logs a warning for those
+// that nearly reach it. Its cost depends on the number of shards that are large enough to hold such
+// a value; usually there are none.
 func (b *Balancer) heavy(ctx context.Context, ns collection.Namespace) {
 	c := b.Catalog.Peek().Collection(ns)
 	limit := b.Policy.LogicalBytes
@@ -46,7 +46,7 @@ func (b *Balancer) heavy(ctx context.Context, ns collection.Namespace) {
 		p, n := place{c.ID, d.ID}, counts.Shard(d.ID).Get().Bytes
 		last, known := b.sized[p]
 		if n < limit/heavyPart {
-			if known { // it was larger
+			if known { // the shard was larger
 				counts.Heavy.Measured(d.ID, nil)
 				delete(b.sized, p)
 			}
@@ -74,8 +74,8 @@ func (b *Balancer) heavy(ctx context.Context, ns collection.Namespace) {
 	maps.DeleteFunc(b.sized, func(p place, _ int64) bool { return p.coll == c.ID && c.Map.Shard(p.shard) == nil })
 }
 
-// limited reports that the collection pays for its throughput, or for a part of
-// its database's: only then values have a limit.
+// limited reports whether the collection pays for its throughput, or for a part of its database's.
+// Only then its values have a limit.
 func (b *Balancer) limited(c *catalog.Collection) bool {
 	if !c.Sharded() {
 		return c.Throughput.Mode != catalog.ThroughputNone
@@ -84,9 +84,8 @@ func (b *Balancer) limited(c *catalog.Collection) bool {
 	return pool.Limited() || pool.Shared()
 }
 
-// measure adds up the bytes of every shard key value of a shard and returns those
-// that have at least so many. Documents of one value lie side by side, so one sum
-// is held at a time.
+// measure sums the bytes of every shard key value of a shard, and returns the values with at least
+// the given bytes. Documents of one value are adjacent, so it keeps only one sum at a time.
 func measure(ctx context.Context, store storage.Store, c *catalog.Collection, d *shard.Descriptor, least int64) (map[string]int64, error) {
 	snap, err := store.Snapshot(ctx, 0)
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	"github.com/cantledb/cantle/shard/tally"
 )
 
-// LoadsOf is what a collection carries at the moment.
+// LoadsOf returns the present loads of a collection.
 func LoadsOf(counts *tally.Board, budgets *ratelimit.Budgets, c *catalog.Collection, now time.Time) Loads {
 	l := Loads{Shards: map[shard.ID]Load{}, Bounds: c.ZoneBounds()}
 	t := jobs.Provisioned(c.Throughput)
-	if t.Mode == ratelimit.Unlimited { // to have a shard on every partition of its database
+	if t.Mode == ratelimit.Unlimited { // aims at one shard on every partition of its database
 		t = budgets.Collection(uint64(c.ID)).SharedThroughput()
 	}
 	if t.Mode == ratelimit.Manual || t.Mode == ratelimit.Autoscale {
@@ -34,9 +34,8 @@ func LoadsOf(counts *tally.Board, budgets *ratelimit.Budgets, c *catalog.Collect
 	return l
 }
 
-// PlanMerges says which neighbours to merge, in order, until no pair is left that
-// the policy lets merge, and the map and loads that result. Nothing is changed.
-// Actions may name shards that earlier actions make.
+// PlanMerges returns the merges that the policy allows, in order, until no pair is left, and the resulting
+// map and loads. It changes nothing. Actions may name shards that earlier actions create.
 func PlanMerges(m *shard.Map, l Loads, p Policy) (plan []Action, after *shard.Map, loads Loads, err error) {
 	loads = Loads{RUs: l.RUs, Shards: map[shard.ID]Load{}, Bounds: l.Bounds}
 	for id, n := range l.Shards {

@@ -12,13 +12,13 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// scanDocs is up to how many documents a split point is found by counting;
-// beyond, by the engine's estimates of sizes.
+// scanDocs is the number of documents up to which a split point is found by counting; for more, the
+// engine's estimates of sizes are used.
 const scanDocs = 200_000
 
-// SplitPoint finds the position that halves the documents of a shard: the first
-// of the right half. ok is false when they all have one position, so that no
-// split helps. docs is how many there are.
+// SplitPoint returns the position that halves the documents of a shard: the first of the right
+// half. ok is false if all documents have one position, so that no split helps. docs is the number
+// of documents.
 func SplitPoint(ctx context.Context, store storage.Store, c *catalog.Collection, d *shard.Descriptor, docs int64) (at shard.Position, ok bool, err error) {
 	if h, ok := d.Middle(); docs < 2 && ok && c.Key.TailParts() == 0 {
 		return shard.HashPosition(h), true, nil
@@ -39,7 +39,7 @@ func SplitPoint(ctx context.Context, store storage.Store, c *catalog.Collection,
 	return s.middle(d, within, docs/2)
 }
 
-// halving is the search for one split point.
+// halving holds the state of the search for one split point.
 type halving struct {
 	ctx   context.Context
 	store storage.Store
@@ -47,8 +47,8 @@ type halving struct {
 	coll  *catalog.Collection
 }
 
-// middle is the position of the document after so many of a range, or of the
-// next one further on that is not the shard's first.
+// middle returns the position of the document at index after of a range, or of the next one that is
+// not the shard's first position.
 func (s *halving) middle(d *shard.Descriptor, within shard.Range, after int64) (at shard.Position, ok bool, err error) {
 	first, ok, err := s.positionAt(d.Range, 0)
 	if !ok || err != nil {
@@ -67,8 +67,8 @@ func (s *halving) middle(d *shard.Descriptor, within shard.Range, after int64) (
 	return s.positionAt(rest, 0)
 }
 
-// positionAt is the position of the n-th document of a range, or of its last if
-// it has fewer.
+// positionAt returns the position of the n-th document of a range, or of its last one if there are
+// fewer.
 func (s *halving) positionAt(r shard.Range, n int64) (at shard.Position, ok bool, err error) {
 	o := storage.IterOptions{KeysOnly: true}
 	if n == 0 {
@@ -104,8 +104,8 @@ func (s *halving) positionAt(r shard.Range, n int64) (at shard.Position, ok bool
 	return at, true, nil
 }
 
-// halve searches the hash below which half of the bytes lie, and returns what
-// begins there.
+// halve searches the hash below which half of the bytes are, and returns the range that begins
+// there.
 func (s *halving) halve(d *shard.Descriptor) (r shard.Range, err error) {
 	lo, hi := d.Hashes()
 	total, err := s.store.ApproximateBytes(s.ctx, keyspace.RecordHashRange(s.coll.ID, lo, hi))

@@ -11,7 +11,8 @@ import (
 // gigabyte in bytes.
 const gigabyte = 1 << 30
 
-// raise raises the autoscale maximum of a collection so far that a tenth of it in GB holds the data.
+// raise raises the autoscale maximum of a collection until a tenth of it, in GB, is at least the size of the
+// data.
 // Source: Azure Cosmos DB, "concepts-limits" (autoscale storage).
 func (b *Balancer) raise(ctx context.Context, ns collection.Namespace) {
 	c := b.Catalog.Peek().Collection(ns)
@@ -33,7 +34,7 @@ func (b *Balancer) raise(ctx context.Context, ns collection.Namespace) {
 	}
 }
 
-// raiseDatabase is raise for what the collections of a database share.
+// raiseDatabase is raise for the shared throughput of a database.
 func (b *Balancer) raiseDatabase(ctx context.Context, db string) {
 	d := b.Catalog.Peek().Database(db)
 	if d == nil || d.Throughput.Mode != catalog.ThroughputAutoscale {
@@ -59,7 +60,7 @@ func (b *Balancer) raiseDatabase(ctx context.Context, db string) {
 	}
 }
 
-// change carries a change of the catalog out and then provision.
+// change carries out a change of the catalog, and then calls provision.
 func (b *Balancer) change(ctx context.Context, kind, name string, fn func(m *catalog.Mutation) error, provision func()) {
 	if err := b.Catalog.Change(ctx, fn); err != nil {
 		if ctx.Err() == nil {

@@ -1,3 +1,3 @@
-// Package checkup looks through a whole store that no server has open: the checksums of
-// its files, and whether what they hold fits together. cantle check prints what it finds.
+// Package checkup checks a whole store that no server has open: the checksums of its files, and the
+// consistency of their contents. cantle check prints its findings.
 package checkup

@@ -16,7 +16,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Finding is one thing that is wrong.
+// Finding is one error in a store.
 type Finding struct {
 	Kind  string // folder, file, catalog, records, index, counts, shards or change log
 	Where string // a file, a namespace, or an index of one
@@ -24,33 +24,33 @@ type Finding struct {
 	Count int64 // how often; 0 = once
 }
 
-// Report is what was looked at and found.
+// Report holds the findings and the numbers of what was checked.
 type Report struct {
 	Findings    []Finding
 	Collections int
 	Records     int64
 	Entries     int64    // of indexes
 	Changes     int64    // records of the change log
-	Outdated    []string // indexes that the next server makes again, as their entries are of another version
+	Outdated    []string // indexes that the next server rebuilds, as their entries have another version
 
 	Now func() time.Time // the clock
 }
 
-// add notes a finding.
+// add adds a finding.
 func (r *Report) add(kind, where string, n int64, format string, args ...any) {
 	r.Findings = append(r.Findings, Finding{kind, where, fmt.Sprintf(format, args...), n})
 }
 
-// Files adds the damages of files, in words.
+// Files adds findings for the damages of files.
 func (r *Report) Files(damages []storage.Damage, snap *catalog.Snapshot) {
 	for _, d := range damages {
 		r.add("file", d.File, 0, "%s", verify.Sentence(d, snap))
 	}
 }
 
-// Contents looks whether what a store holds fits together. progress is told of the records
-// and entries read. It returns the catalog, nil if that cannot be read.
-// Errors: those of ctx, progress and storage but damage, which is a finding.
+// Contents checks the consistency of a store. progress is called with the numbers of records and
+// entries read. It returns the catalog, nil if that cannot be read.
+// Errors: those of ctx, progress and storage, except damage, which is a finding.
 func (r *Report) Contents(ctx context.Context, store storage.Store, progress func(n int64) error) (*catalog.Snapshot, error) {
 	cat, err := catalog.Open(ctx, store, release.Default)
 	if err != nil {
@@ -97,7 +97,7 @@ func (r *Report) Contents(ctx context.Context, store storage.Store, progress fun
 	return snap, r.changes(ctx, store)
 }
 
-// collection adds what was found of one collection.
+// collection adds the findings of one collection.
 func (r *Report) collection(v *verify.Collection, board *tally.Board) {
 	ns := v.Coll.Namespace.String()
 	r.Records += v.Records
@@ -119,7 +119,7 @@ func (r *Report) collection(v *verify.Collection, board *tally.Board) {
 		}
 	}
 	carried := board.Of(v.Coll.ID).Carried()
-	if len(v.Damages) > 0 { // the partitions are not looked at one by one
+	if len(v.Damages) > 0 { // then partitions are not checked one by one
 		missing := -v.Records
 		for _, d := range v.Coll.Map.Shards() {
 			missing += board.Of(v.Coll.ID).Shard(d.ID).Get().Docs

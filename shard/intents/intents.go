@@ -1,8 +1,8 @@
-// Package intents keeps what open multi-document transactions have written or removed: record
-// keys and keys of unique indexes, and the collections they are in. The store lets the first to
-// commit win; intents bring the loser's conflict forward to the statement, and make writes outside
-// of transactions and changes of a collection's definition wait for the transaction instead of
-// spoiling it. They are a courtesy: correctness is the store's.
+// Package intents keeps the writes of open multi-document transactions: record keys and keys of
+// unique indexes, and their collections. In the store, the first committer wins; intents report the
+// loser's conflict already at the statement, and make writes outside of transactions and changes of
+// a collection's definition wait for the transaction instead of breaking it. They are an
+// optimisation: correctness is the store's.
 // Manual: core/transactions-production-consideration.
 package intents
 
@@ -16,7 +16,7 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Table is the intents of all open transactions. Safe for concurrent use.
+// Table holds the intents of all open transactions. Safe for concurrent use.
 type Table struct {
 	n       atomic.Int64 // keys held
 	mu      sync.Mutex
@@ -24,7 +24,8 @@ type Table struct {
 	writers map[keyspace.CollectionID][]*Holder
 }
 
-// Holder is a transaction that may hold intents, until it ends. A Table guards its fields.
+// Holder is a transaction that may hold intents, until it ends. Its fields are guarded by the
+// Table.
 type Holder struct {
 	claimed []string
 	written []keyspace.CollectionID
@@ -32,10 +33,10 @@ type Holder struct {
 	ended   chan struct{} // closed when over
 }
 
-// NewHolder makes the Holder of a transaction that begins.
+// NewHolder makes the Holder of a new transaction.
 func NewHolder() *Holder { return &Holder{ended: make(chan struct{})} }
 
-// Claim notes that a transaction writes a key. Errors: storage.ErrConflict when another open
+// Claim records that a transaction writes a key. Errors: storage.ErrConflict if another open
 // transaction has written it.
 func (x *Table) Claim(h *Holder, key []byte) error {
 	x.mu.Lock()
@@ -57,7 +58,7 @@ func (x *Table) Claim(h *Holder, key []byte) error {
 	return nil
 }
 
-// Wrote notes that a transaction has written to a collection.
+// Wrote records that a transaction has written to a collection.
 func (x *Table) Wrote(h *Holder, id keyspace.CollectionID) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -71,8 +72,8 @@ func (x *Table) Wrote(h *Holder, id keyspace.CollectionID) {
 	h.written = append(h.written, id)
 }
 
-// Check is for a write outside of transactions. Errors: *Blocked when an open
-// transaction has written the key.
+// Check is for a write outside of transactions. Errors: *Blocked if an open transaction has written
+// the key.
 func (x *Table) Check(key []byte) error {
 	if x.n.Load() == 0 {
 		return nil
@@ -85,8 +86,8 @@ func (x *Table) Check(key []byte) error {
 	return nil
 }
 
-// Await waits for the end of the transactions that have written to a collection by now. Those
-// that begin meanwhile are not waited for, so that the wait ends.
+// Await waits for the end of the transactions that have written to a collection by now. It does not
+// wait for transactions that begin meanwhile, so that the wait ends.
 func (x *Table) Await(ctx context.Context, id keyspace.CollectionID) error {
 	x.mu.Lock()
 	writers := slices.Clone(x.writers[id])
@@ -99,8 +100,8 @@ func (x *Table) Await(ctx context.Context, id keyspace.CollectionID) error {
 	return nil
 }
 
-// Release drops the intents of a transaction that ended and lets those go on who
-// wait for it. Repeated, it does nothing.
+// Release drops the intents of a transaction that ended, and wakes those that wait for it. A second
+// call does nothing.
 func (x *Table) Release(h *Holder) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -121,7 +122,7 @@ func (x *Table) Release(h *Holder) {
 	}
 }
 
-// Blocked says that a write has to wait for a transaction.
+// Blocked means that a write has to wait for a transaction.
 type Blocked struct{ ended <-chan struct{} }
 
 // Error implements error.

@@ -1,4 +1,4 @@
-// Package router finds the shards that a filter or a document concerns.
+// Package router determines the shards of filters and documents.
 package router
 
 import (
@@ -10,10 +10,10 @@ import (
 	"iter"
 )
 
-// Targets are the shards that can hold matches of a filter, in map order: those
-// of the shard key values that it fixes, of a prefix of them, of a range of a
-// ranged key, or all. byteOrder says that strings compare byte by byte (no collation). The
-// result is not to be changed.
+// Targets returns the shards that can hold matches of a filter, in map order: those of the shard
+// key values that the filter fixes, of a prefix of them, of a range of a ranged key, or all.
+// byteOrder means that strings compare byte by byte (no collation). The caller must not change the
+// result.
 func Targets(c *catalog.Collection, f match.Node, byteOrder bool) []*shard.Descriptor {
 	if c.Map.Len() == 1 {
 		return c.Map.Shards()
@@ -29,8 +29,8 @@ func Targets(c *catalog.Collection, f match.Node, byteOrder bool) []*shard.Descr
 	return out
 }
 
-// Placed is a document with the hash of its position, its place in the command, and the
-// shard where it goes, which Place finds.
+// Placed is a document with the hash of its position, its index in the command, and its shard,
+// which ByShard sets.
 type Placed struct {
 	Doc   bson.Raw
 	Hash  keyspace.Hash
@@ -49,9 +49,9 @@ func Positions(docs []Placed) iter.Seq2[bson.Raw, keyspace.Hash] {
 	}
 }
 
-// ByShard finds the shard of each document, notes it in docs, and puts documents into groups
-// that may be committed together. Ordered: one group, whatever the shards, so that order is kept
-// without a commit for each run of neighbours. Unordered: one group per shard.
+// ByShard sets the shard of each document in docs, and puts documents into groups that may be
+// committed together. Ordered: one group, whatever the shards, so that the order is kept without a
+// commit for each run of neighbours. Unordered: one group per shard.
 func ByShard(c *catalog.Collection, docs []Placed, ordered bool) [][]Placed {
 	if c.Map.Len() == 1 {
 		d := c.Map.Shards()[0]

@@ -31,7 +31,7 @@ func filter(t testing.TB, text string, order *mql.Collation) match.Node {
 	return match.Normalize(f)
 }
 
-// unsharded stands for a collection without a shard key.
+// unsharded means a collection without a shard key.
 const unsharded = ""
 
 // sharded makes a collection of one shard.
@@ -51,7 +51,7 @@ func sharded(t testing.TB, key string) *catalog.Collection {
 	return c
 }
 
-// splitAt splits the collection where a document lies, if a shard does not begin there.
+// splitAt splits the collection at the position of a document, unless a shard begins there.
 func splitAt(t testing.TB, c *catalog.Collection, doc bson.Raw) {
 	t.Helper()
 	p, err := c.Key.AppendPosition(nil, doc)
@@ -72,7 +72,7 @@ func splitAt(t testing.TB, c *catalog.Collection, doc bson.Raw) {
 	}
 }
 
-// home is the shard whose range has the position of a document, found by looking at all.
+// home returns the shard whose range contains the position of a document, by checking all shards.
 func home(t testing.TB, c *catalog.Collection, doc bson.Raw) *shard.Descriptor {
 	t.Helper()
 	p, err := c.Key.AppendPosition(nil, doc)
@@ -88,7 +88,7 @@ func home(t testing.TB, c *catalog.Collection, doc bson.Raw) *shard.Descriptor {
 	return nil
 }
 
-// names prints shards by their place in the map.
+// names prints shards by their index in the map.
 func names(c *catalog.Collection, ds []*shard.Descriptor) string {
 	var out []string
 	for _, d := range ds {
@@ -97,8 +97,8 @@ func names(c *catalog.Collection, ds []*shard.Descriptor) string {
 	return strings.Join(out, " ")
 }
 
-// maker draws values, documents and filters over the fields a, b, c and x, of few
-// values, so that filters meet documents.
+// maker draws values, documents and filters over the fields a, b, c and x, from few values, so that
+// filters match documents.
 type maker struct{ *rand.Rand }
 
 func (m maker) pick(from ...string) string { return from[m.IntN(len(from))] }
@@ -117,7 +117,7 @@ func (m maker) doc() string {
 				fields = append(fields, `"_id":0`)
 			}
 		case 1:
-			fields = append(fields, fmt.Sprintf(`%q:{"$undefined":true}`, name)) // which filters cannot ask for
+			fields = append(fields, fmt.Sprintf(`%q:{"$undefined":true}`, name)) // filters cannot contain it
 		default:
 			fields = append(fields, fmt.Sprintf("%q:%s", name, m.value()))
 		}
@@ -156,9 +156,8 @@ var keys = []string{
 	`{"a":1}`, `{"a":1,"b":1}`, `{"a":1,"b":1,"_id":1}`, `{"a":"hashed","b":1}`, `{"a":1,"b":"hashed"}`, `{"a":1,"b":"hashed","c":1}`,
 }
 
-// TestTargetsHoldMatches compares the targets of random filters with the places of all
-// documents that match: none of them lies elsewhere, under any key, in byte order and
-// under a collation.
+// TestTargetsHoldMatches compares the targets of random filters with the positions of all documents
+// that match: none is outside the targets, under any key, in byte order and under a collation.
 func TestTargetsHoldMatches(t *testing.T) {
 	const seed = 21
 	t.Logf("seed %d", seed)
@@ -222,9 +221,9 @@ func TestTargetsHoldMatches(t *testing.T) {
 	}
 }
 
-// TestTargetsAreFew says what the keys are good for: the targets are exactly the shards
-// in which matches can lie. Which those are is found from documents of every value in
-// steps of a quarter; shards begin at whole numbers.
+// TestTargetsAreFew checks the precision of keys: the targets are exactly the shards that can
+// contain matches. The expected shards are computed from documents of every value in steps of a
+// quarter; shards begin at whole numbers.
 func TestTargetsAreFew(t *testing.T) {
 	hashed := []string{`{"a":1}`, `{"a":2,"x":5}`, `{"a":{"$in":[1,2,3]}}`, `{"$or":[{"a":1},{"a":4}]}`, `{"a":{"$in":[]}}`}
 	both := []string{`{"a":1,"b":2}`, `{"a":{"$in":[1,2]},"b":{"$in":[3,4,5]}}`}
@@ -287,8 +286,8 @@ func TestTargetsAreFew(t *testing.T) {
 	}
 }
 
-// TestTargetsOfPrefix fixes the first field of a hierarchy: the targets are the shards
-// that have some hash which begins with the field's.
+// TestTargetsOfPrefix fixes the first field of a hierarchy: the targets are the shards that contain
+// a hash beginning with the field's.
 func TestTargetsOfPrefix(t *testing.T) {
 	c := sharded(t, `{"a":"hashed","b":"hashed"}`)
 	const values = 20
@@ -314,9 +313,9 @@ func TestTargetsOfPrefix(t *testing.T) {
 	}
 }
 
-// TestPlace compares the groups of random documents with what is said of them: all
-// documents, each with its shard; ordered, one group of all as given; unordered, each
-// shard has one group, which keeps the order.
+// TestPlace checks the groups of random documents: all documents are in them, each with its shard;
+// ordered gives one group of all as given; unordered gives one group for each shard, in the same
+// order.
 func TestPlace(t *testing.T) {
 	const seed = 22
 	t.Logf("seed %d", seed)

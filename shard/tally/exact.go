@@ -11,21 +11,21 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// patience is how long an exact count waits for commits that were under way when it
-// began. Most take microseconds; behind a store that stalls, reading is the better way.
+// patience bounds how long an exact count waits for commits that were in flight when it began. Most
+// take microseconds; if the store stalls, scanning is faster.
 const patience = 5 * time.Millisecond
 
-// gate knows of the writers that are between the beginning of a commit and its Add.
-// They pass in turns: to wait for those that are inside, a count begins a new turn and
-// waits for the old one to be empty, and nobody waits for the count.
+// gate counts the writers that are between the beginning of a commit and its Add. Writers enter in
+// turns. To wait for those inside, a count begins a new turn and waits until the old one is empty;
+// writers never wait for the count.
 type gate struct {
 	turn    atomic.Uint32
 	inside  [2]atomic.Int64 // by turn, odd and even
 	emptied atomic.Pointer[chan struct{}]
 }
 
-// Enter is called before a commit that changes counts, and Leave with its result when
-// the change was added or the commit has failed.
+// Enter is called before a commit that changes counts; Leave is called with its result when the
+// change was added or the commit has failed.
 func (c *Collection) Enter() (turn uint32) {
 	g := &c.gate
 	for {
@@ -38,7 +38,7 @@ func (c *Collection) Enter() (turn uint32) {
 	}
 }
 
-// Leave see Enter.
+// Leave ends Enter.
 func (c *Collection) Leave(turn uint32) {
 	g := &c.gate
 	if g.inside[turn].Add(-1) > 0 {
@@ -52,8 +52,8 @@ func (c *Collection) Leave(turn uint32) {
 	}
 }
 
-// drain waits until a turn is empty that nobody enters any more, and reports whether it
-// became so in time.
+// drain waits until a turn that writers no longer enter is empty, and reports whether that happened
+// in time.
 func (g *gate) drain(ctx context.Context, turn uint32, late <-chan time.Time) bool {
 	ch := make(chan struct{}, 1)
 	g.emptied.Store(&ch)
@@ -70,22 +70,21 @@ func (g *gate) drain(ctx context.Context, turn uint32, late <-chan time.Time) bo
 	return true
 }
 
-// Failed is told of the error of a commit. If nobody knows whether that has happened, the
-// counts are in doubt until the next start.
+// Failed receives the error of a commit. If the commit is undetermined, the counts are in doubt
+// until the next start.
 func (c *Collection) Failed(err error) {
 	if errors.Is(err, storage.ErrUndetermined) {
 		c.doubt.Store(true)
 	}
 }
 
-// Doubt says that all counts may be wrong, as those of damaged data are.
+// Doubt marks all counts as possibly wrong, like those of damaged data.
 func (b *Board) Doubt() { b.doubt.Store(true) }
 
-// Exact counts the documents of shards as a scan would find them in the store's newest
-// state, for which now is asked. ok is false where that takes more than looking at the
-// counts: they are in doubt, a split is under way, or a commit takes long. The shards
-// are those of one map, and the caller sees to it that this was the collection's all the
-// time. Errors: those of now.
+// Exact returns the documents of shards as a scan of the store's newest state would count them; now
+// returns the time of that state. ok is false if the counters are not sufficient: they are in
+// doubt, a split is in progress, or a commit takes long. The shards are those of one map, and the
+// caller makes sure that it is the collection's map all the time. Errors: those of now.
 func (b *Board) Exact(ctx context.Context, id keyspace.CollectionID, m *shard.Map, now func() (storage.Timestamp, error)) (docs []int64, ok bool, err error) {
 	found, _ := b.colls.Load(id)
 	c, _ := found.(*Collection)
@@ -104,8 +103,8 @@ func (b *Board) Exact(ctx context.Context, id keyspace.CollectionID, m *shard.Ma
 	if err != nil {
 		return nil, false, err
 	}
-	// Who commits what that state has entered before; after both turns were empty in
-	// their time it has been added.
+	// A transaction visible in that state entered one of the two turns before it committed. Once
+	// both turns have drained, its counts have been added.
 	late := time.NewTimer(patience)
 	defer late.Stop()
 	g := &c.gate
@@ -125,7 +124,7 @@ func (b *Board) Exact(ctx context.Context, id keyspace.CollectionID, m *shard.Ma
 	return docs, true, nil
 }
 
-// record begins or ends to remember the changes that are added.
+// record starts or stops recording the changes that are added.
 func (s *Shard) record(on bool) {
 	s.mu.Lock()
 	s.recent = nil
@@ -133,8 +132,8 @@ func (s *Shard) record(on bool) {
 	s.mu.Unlock()
 }
 
-// docsAt is the documents without those of later commits; the shard has recorded since
-// before at.
+// docsAt returns the number of documents without those of later commits; the shard has recorded
+// since before at.
 func (s *Shard) docsAt(at storage.Timestamp) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// history is a store as a count sees it: commits, each of which adds documents to a shard.
+// history models a store: commits, each of which adds documents to a shard.
 type history struct {
 	sync.Mutex
 	docs [][2]int64 // of each shard, by timestamp
@@ -44,8 +44,8 @@ func (h *history) at(ts storage.Timestamp) [2]int64 {
 	return h.docs[ts-1]
 }
 
-// TestExact counts while writers commit and add: each count is that of the state it was
-// told of, whatever was committed and not added then, or added since.
+// TestExact counts while writers commit and add: each count is that of the state at its time, whatever was
+// committed but not yet added, or added since.
 func TestExact(t *testing.T) {
 	var b tally.Board
 	var h history
@@ -97,7 +97,7 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// TestNotExact: where the counts do not tell, they say so.
+// TestNotExact: where the counters are not sufficient, ok is false.
 func TestNotExact(t *testing.T) {
 	m := newMap(t, 1)
 	id := m.Shards()[0].ID
@@ -133,7 +133,7 @@ func TestNotExact(t *testing.T) {
 	}
 }
 
-// TestExactAfterLate: a commit that outlasted one count's patience is waited for by the next.
+// TestExactAfterLate: a count waits for a commit that outlasted an earlier count's patience.
 func TestExactAfterLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b tally.Board

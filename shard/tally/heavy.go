@@ -9,16 +9,16 @@ import (
 	"github.com/cantledb/cantle/collection/shard"
 )
 
-// Heavy is the shard key values of one collection that come near the size a
-// value may have. The balancer finds them by measuring; writers keep their sizes
-// from then on. The zero Heavy knows none. Safe for concurrent use.
+// Heavy holds the shard key values of one collection that are near the maximum size of a value. The
+// balancer finds them by measuring; writers update their sizes from then on. The zero Heavy holds
+// none. Safe for concurrent use.
 type Heavy struct {
 	n  atomic.Int64
 	mu sync.RWMutex
 	by map[string]*HeavyKey // by KeyPattern.AppendLogical
 }
 
-// HeavyKey is one value. Its bytes are those of its documents.
+// HeavyKey is one shard key value and the bytes of its documents.
 type HeavyKey struct {
 	Key    string
 	shard  shard.ID
@@ -26,30 +26,30 @@ type HeavyKey struct {
 	warned atomic.Bool
 }
 
-// Bytes is its size.
+// Bytes returns the size of the value.
 func (k *HeavyKey) Bytes() int64 { return k.bytes.Load() }
 
-// Add changes its size, after a commit.
+// Add changes the size after a commit.
 func (k *HeavyKey) Add(n int64) { k.bytes.Add(n) }
 
-// Warn reports, once, that nobody has been warned of it yet.
+// Warn reports whether no warning has been logged yet; at its first call only.
 func (k *HeavyKey) Warn() bool { return k.warned.CompareAndSwap(false, true) }
 
-// Shard is where it was measured.
+// Shard returns the shard in which the value was measured.
 func (k *HeavyKey) Shard() shard.ID { return k.shard }
 
-// Any reports whether there are values to look after. It costs one atomic read.
+// Any reports whether there are heavy values. It costs one atomic read.
 func (h *Heavy) Any() bool { return h.n.Load() > 0 }
 
-// Of finds a value, nil if it is not heavy.
+// Of returns a value; nil if it is not heavy.
 func (h *Heavy) Of(key []byte) *HeavyKey {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	return h.by[string(key)]
 }
 
-// Measured says which heavy values a shard was found to have; others that were
-// known of it are light again.
+// Measured sets the heavy values of a shard; values that were heavy before and are not in sizes are
+// light again.
 func (h *Heavy) Measured(id shard.ID, sizes map[string]int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -1,9 +1,9 @@
-// Package tally counts the documents and bytes of every shard in memory: what
-// count and collStats answer from, and what the balancer decides by.
+// Package tally counts the documents and bytes of every shard in memory, for count, collStats and
+// the decisions of the balancer.
 //
-// A writer adds what it changed after its commit. The counts are exact whenever
-// no write is between its commit and its Add. They survive a restart because
-// the change log carries them: see shard/jobs for the checkpoint.
+// A writer adds its changes after its commit. The counts are exact whenever no write is between its
+// commit and its Add. They survive a restart because the change log contains the changes: see
+// shard/jobs for the checkpoint.
 package tally
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Count is documents and their bytes.
+// Count is a number of documents and their bytes.
 type Count struct{ Docs, Bytes int64 }
 
 // Add returns the sum.
@@ -29,16 +29,15 @@ type Board struct {
 	doubt atomic.Bool
 }
 
-// Collection is the counts of one collection. While a split or merge is under
-// way it holds the shards from before beside the new ones: the old ones keep
-// what was counted for them, the new ones count what is written to them, and
-// only the sum is exact until Settle.
+// Collection holds the counts of one collection. During a split or merge it holds the old shards
+// beside the new ones: the old ones keep their counts, the new ones count later writes, and only
+// the sum is exact until Settle.
 type Collection struct {
 	shards sync.Map // shard.ID → *Shard
-	// Heavy is the shard key values near the size limit.
+	// Heavy holds the shard key values near the size limit.
 	Heavy Heavy
 
-	mu      sync.RWMutex // against a Total in the middle of Settle
+	mu      sync.RWMutex // excludes a Total during Settle
 	carried []Change
 
 	gate     gate
@@ -46,15 +45,15 @@ type Collection struct {
 	doubt    atomic.Bool
 }
 
-// Change is shards that took the place of others.
+// Change holds the shards that replaced others.
 type Change struct{ Parents, Children []shard.ID }
 
-// Shard is the counts of one shard.
+// Shard holds the counts of one shard.
 type Shard struct {
 	docs, bytes atomic.Int64
 
 	mu       sync.Mutex
-	pending  []change // while Watch is on
+	pending  []change // recorded while Watch is on
 	watched  atomic.Bool
 	recent   []change // while Exact counts
 	recorded atomic.Bool
@@ -74,7 +73,7 @@ func (b *Board) Of(id keyspace.CollectionID) *Collection {
 	return c.(*Collection)
 }
 
-// Drop forgets a collection.
+// Drop removes the counts of a collection.
 func (b *Board) Drop(id keyspace.CollectionID) { b.colls.Delete(id) }
 
 // Shard returns the counts of a shard, made on first use.
@@ -86,11 +85,11 @@ func (c *Collection) Shard(id shard.ID) *Shard {
 	return s.(*Shard)
 }
 
-// Forget drops shards that the map no longer has.
+// Forget removes a shard that the map no longer has.
 func (c *Collection) Forget(id shard.ID) { c.shards.Delete(id) }
 
-// Divide says that a change of the map is about to be published. Call it before
-// a child gets its first writer.
+// Divide announces a change of the map that is about to be published. The caller calls it before a
+// child gets its first writer.
 func (c *Collection) Divide(ch Change) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,7 +99,7 @@ func (c *Collection) Divide(ch Change) {
 	c.carried = append(c.carried, ch)
 }
 
-// Undivide takes a Divide back whose map was not published.
+// Undivide reverts a Divide whose map was not published.
 func (c *Collection) Undivide(ch Change) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,16 +114,16 @@ func (c *Collection) Undivide(ch Change) {
 	}
 }
 
-// Carried lists the changes that were not settled yet.
+// Carried lists the changes that have not been settled yet.
 func (c *Collection) Carried() []Change {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return slices.Clone(c.carried)
 }
 
-// Settle ends changes: scanned is what a scan at timestamp at found in each of
-// their children. The caller has made sure that nobody writes to the parents
-// any more and that every commit up to at was added.
+// Settle ends changes. scanned holds the counts of a scan at timestamp at for each of their
+// children. The caller has made sure that the parents have no writers any more and that every
+// commit up to at was added.
 func (c *Collection) Settle(changes []Change, at storage.Timestamp, scanned map[shard.ID]Count) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,7 +138,7 @@ func (c *Collection) Settle(changes []Change, at storage.Timestamp, scanned map[
 	}
 }
 
-// Total is the counts of the whole collection, under any map.
+// Total returns the counts of the whole collection, under any map.
 func (c *Collection) Total(*shard.Map) (sum Count) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -150,7 +149,7 @@ func (c *Collection) Total(*shard.Map) (sum Count) {
 	return sum
 }
 
-// Add counts what a commit at ts changed.
+// Add adds the changes of a commit at ts.
 func (s *Shard) Add(ts storage.Timestamp, d Count) {
 	if s.watched.Load() || s.recorded.Load() {
 		s.mu.Lock()
@@ -169,14 +168,14 @@ func (s *Shard) Add(ts storage.Timestamp, d Count) {
 // Get returns the counts.
 func (s *Shard) Get() Count { return Count{s.docs.Load(), s.bytes.Load()} }
 
-// Set replaces the counts, when nobody writes.
+// Set replaces the counts while there are no writers.
 func (s *Shard) Set(c Count) {
 	s.docs.Store(c.Docs)
 	s.bytes.Store(c.Bytes)
 }
 
-// Watch begins to remember single changes, so that Settle can later correct the
-// counts to a scan. Call it before the shard gets its first writer.
+// Watch starts recording single changes, so that Settle can later correct the counts by a scan. The
+// caller calls it before the shard gets its first writer.
 func (s *Shard) Watch() {
 	s.mu.Lock()
 	s.pending = nil
@@ -184,12 +183,12 @@ func (s *Shard) Watch() {
 	s.mu.Unlock()
 }
 
-// Settle makes the counts exact: scanned is what a scan at timestamp at found.
-// The caller has made sure that every commit up to at was added.
+// Settle makes the counts exact: scanned holds the result of a scan at timestamp at. The caller has
+// made sure that every commit up to at was added.
 func (s *Shard) Settle(at storage.Timestamp, scanned Count) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var before Count // added here and seen by the scan as well
+	var before Count // added here and included in the scan as well
 	for _, c := range s.pending {
 		if c.ts <= at {
 			before = before.Add(c.Count)
@@ -201,8 +200,8 @@ func (s *Shard) Settle(at storage.Timestamp, scanned Count) {
 	s.bytes.Add(scanned.Bytes - before.Bytes)
 }
 
-// Replace makes the counts those of the given shards, as somebody has counted them who knows all
-// writers, unless a change is under way here.
+// Replace sets the counts of the given shards, as counted by a server that reads the writes of all
+// servers, unless a change is in progress here.
 func (c *Collection) Replace(counts map[shard.ID]Count) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -81,8 +81,8 @@ func TestSettleShard(t *testing.T) {
 	}
 }
 
-// population is the documents of a collection by place, with their sizes, and the
-// shards that have them: what a scan would find.
+// population holds the sizes of the documents of a collection, and their shards: the result of a
+// scan.
 type population struct {
 	size  [100]int64
 	owner [100]shard.ID
@@ -106,7 +106,7 @@ func (p *population) total() (c tally.Count) {
 	return c
 }
 
-// write inserts, changes or deletes a random document and says by how much it grew.
+// write inserts, changes or deletes a random document and returns the change.
 func (p *population) write(r *rand.Rand) (place int, d tally.Count) {
 	place = r.IntN(len(p.size))
 	before, after := p.size[place], r.Int64N(5)*10
@@ -121,8 +121,8 @@ func (p *population) write(r *rand.Rand) (place int, d tally.Count) {
 	return place, d
 }
 
-// TestDivide splits and merges shards while documents are written, as shard/jobs does:
-// the total is exact all the time, and each shard once it is settled.
+// TestDivide splits and merges shards while documents are written, as shard/jobs does: the total is
+// exact all the time, and each shard after it is settled.
 func TestDivide(t *testing.T) {
 	const seed = 11
 	t.Logf("seed %d", seed)
@@ -136,8 +136,8 @@ func TestDivide(t *testing.T) {
 			t.Fatalf("total %+v, want %+v", got, want)
 		}
 	}
-	// write commits so many changes; stale says how likely their writers have the map
-	// that owners is of, instead of the newest.
+	// write commits n changes; stale is the probability that a writer has the map of owners instead
+	// of the newest.
 	write := func(n int, stale float64, owners [100]shard.ID) {
 		t.Helper()
 		for range n {
@@ -169,7 +169,7 @@ func TestDivide(t *testing.T) {
 		if got := c.Carried(); !reflect.DeepEqual(got, []tally.Change{ch}) {
 			t.Fatalf("carried %v, want %v", got, ch)
 		}
-		if r.IntN(4) == 0 { // its map cannot be published: once more
+		if r.IntN(4) == 0 { // the map cannot be published: try again
 			c.Undivide(ch)
 			if got := c.Carried(); len(got) != 0 {
 				t.Fatalf("carried after Undivide: %v", got)
@@ -210,8 +210,8 @@ func TestDivide(t *testing.T) {
 	}
 }
 
-// TestUndivide takes one of two changes back: what its children have is forgotten, the
-// other stays.
+// TestUndivide reverts one of two changes: the counts of its children are dropped, the other change
+// stays.
 func TestUndivide(t *testing.T) {
 	c := new(tally.Board).Of(1)
 	c.Shard(0).Add(1, tally.Count{Docs: 5})
@@ -233,8 +233,8 @@ func TestUndivide(t *testing.T) {
 	}
 }
 
-// TestTotalWhileSettling reads the total while other goroutines settle changes that
-// leave it as it is, and add and take away one document each.
+// TestTotalWhileSettling reads the total while other goroutines settle changes that do not alter
+// it, and add and remove one document each.
 func TestTotalWhileSettling(t *testing.T) {
 	c := new(tally.Board).Of(1)
 	c.Shard(0).Add(1, tally.Count{Docs: 1000})
@@ -264,8 +264,7 @@ func TestTotalWhileSettling(t *testing.T) {
 	done.Wait()
 }
 
-// TestSettleWhileAdding settles a shard under the hands of its writers: nothing that
-// they add after the scan is lost.
+// TestSettleWhileAdding settles a shard during writes: no change added after the scan is lost.
 func TestSettleWhileAdding(t *testing.T) {
 	s := new(tally.Board).Of(1).Shard(0)
 	s.Watch()

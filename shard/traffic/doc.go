@@ -1,21 +1,22 @@
-// Package traffic remembers a sample of the requests of the last hour, so that they can be let fall
-// on another shard key: which partitions would have had the work, and what visiting others costs.
+// Package traffic keeps a sample of the requests of the last hour, so that they can be replayed against
+// another shard key: how the work would have been distributed over partitions, and what visits to
+// several partitions would cost.
 //
-// Of each minute and collection it keeps some statements, the dear ones rather than the cheap (priority
-// sampling: a statement's charge divided by a random number decides, so that sums over any part of
-// the sample are right on average). Where there were fewer than that, all are kept and sums are exact.
-// Of a statement it keeps what it cost, and a hash of 32 bits for each field that its filter fixes, or
-// that its document has. Values themselves are not kept, but for the few of each minute that came up
-// again, which are those that somebody may have to be told of.
+// For each minute and collection it keeps some statements, with a higher probability for expensive ones
+// (priority sampling: the priority is a statement's charge divided by a random number, so that sums
+// over any part of the sample are unbiased). If there were fewer statements than that, all are kept and
+// sums are exact. Of a statement it keeps the cost, and a hash of 32 bits for each field that its
+// filter fixes, or that its document has. Values themselves are not kept, except the few of each minute
+// that were repeated, since these are the ones that a report may have to name.
 //
-// What is kept is bounded: 1,024 statements of a minute, 16 fields of each, so at most 11 MB. A request
+// The memory is bounded: 1,024 statements of a minute, 16 fields of each, so at most 11 MB. A request
 // that is not kept costs a hash of its number and a comparison.
 //
 //	recorder.go   what is kept
 //	values.go     the fields of filters and documents
-//	sample.go     what is known of a collection, of several servers too
-//	place.go      where a statement would go under a key
-//	replay.go     what partitions would have had to do
+//	sample.go     the sample of a collection, also of several servers
+//	place.go      the partitions of a statement under a key
+//	replay.go     the work of partitions under a key
 //
 // Source: N. Duffield, C. Lund, M. Thorup, "Priority sampling for estimation of arbitrary subset sums".
 package traffic

@@ -11,34 +11,34 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// placesMax bounds the places of one statement, whose filter may name several values.
+// placesMax bounds the positions of one statement, whose filter may contain several values.
 const placesMax = 64
 
-// layout is a line of positions under a key, cut into partitions.
+// layout is a line of positions under a key, divided into partitions.
 type layout struct {
 	levels  []field
 	suffix  field
-	buckets int      // of the suffix, 0 without
-	bounds  []uint64 // where partitions begin, but for the first
+	buckets int      // of the suffix, 0 if there is none
+	bounds  []uint64 // where partitions begin, except the first
 	null    uint32
 	id      uint16
 	hasID   bool
-	visit   float64 // the price of looking into a partition
-	point   float64 // that of reading by key
+	visit   float64 // the price of visiting a partition
+	point   float64 // the price of a point read
 }
 
-// field is a field of the key; one that no statement named has no number.
+// field is a field of the key; a field that occurs in no statement has no number.
 type field struct {
 	path  uint16
 	known bool
 }
 
-// where is the partitions that a statement goes to.
+// where holds the partitions of a statement.
 type where struct {
-	parts []int // nil for all of them
+	parts []int // nil for all partitions
 	at    uint64
 	one   bool // at is the only position
-	blind bool // nothing is known, as the statement has too many fields
+	blind bool // unknown, because the statement has too many fields
 }
 
 // layoutOf prepares a key. Errors: InvalidOptions (72) for keys that are not hashed.
@@ -65,8 +65,9 @@ func (s *Sample) layoutOf(key shard.KeyPattern, partitions int) (*layout, error)
 	return l, nil
 }
 
-// cut moves the bounds of a key of several levels to where splits would: so that partitions have about
-// the same work, where positions allow. The list is positions with their work.
+// cut moves the bounds of a key of several levels to where splits would put them: so that
+// partitions have about the same work, as far as positions allow. work lists positions with their
+// work.
 func (l *layout) cut(work []positioned) {
 	if len(l.levels) < 2 || len(work) == 0 {
 		return
@@ -102,7 +103,7 @@ type positioned struct {
 	ru float64
 }
 
-// partition is which one a position lies in.
+// partition returns the partition of a position.
 func (l *layout) partition(at uint64) int {
 	n, found := slices.BinarySearch(l.bounds, at)
 	if found {
@@ -111,7 +112,7 @@ func (l *layout) partition(at uint64) int {
 	return n
 }
 
-// level places the hash of a level, as shard.KeyPattern does.
+// level computes the position of the hash of a level, like shard.KeyPattern.
 func (l *layout) level(i int, h uint32) uint64 {
 	wide := uint64(h)<<32 | uint64(h)
 	switch n := len(l.levels); {
@@ -127,7 +128,7 @@ func (l *layout) level(i int, h uint32) uint64 {
 	return wide >> 48
 }
 
-// values are those that a statement fixes a field to.
+// values returns the values to which a statement fixes a field.
 func (l *layout) values(x *sample, f field) (out []uint32, blind bool) {
 	if f.known {
 		for _, v := range x.values {
@@ -145,7 +146,7 @@ func (l *layout) values(x *sample, f field) (out []uint32, blind bool) {
 	return []uint32{l.null}, false
 }
 
-// find says where a statement goes.
+// find returns the partitions of a statement.
 func (l *layout) find(x *sample) where {
 	starts := []uint64{0}
 	for i, f := range l.levels {
@@ -179,7 +180,8 @@ func (l *layout) find(x *sample) where {
 	return l.several(parts)
 }
 
-// bucketsOf are the positions of the buckets of a suffix: one where its value is known, else all.
+// bucketsOf returns the positions of the buckets of a suffix: one if its value is known, otherwise
+// all.
 func (l *layout) bucketsOf(x *sample, starts []uint64) (out []uint64) {
 	list, _ := l.values(x, l.suffix)
 	for _, s := range starts {
@@ -196,16 +198,16 @@ func (l *layout) bucketsOf(x *sample, starts []uint64) (out []uint64) {
 	return out
 }
 
-// bucket is the position of the n-th bucket of a value.
+// bucket returns the position of the n-th bucket of a value.
 func (l *layout) bucket(at uint64, n int) uint64 {
 	far, _ := bits.Div64(uint64(n), 0, uint64(l.buckets))
 	if len(l.levels) == 1 {
 		return at + far
 	}
-	return at // below other levels buckets are nearer to each other than partitions
+	return at // below other levels, buckets are closer to each other than partitions
 }
 
-// spans are the partitions of ranges that begin with known levels.
+// spans returns the partitions of ranges that begin with known levels.
 func (l *layout) spans(starts []uint64, known int) where {
 	width := ^uint64(0)
 	for i := range known {
@@ -220,7 +222,7 @@ func (l *layout) spans(starts []uint64, known int) where {
 	return l.several(parts)
 }
 
-// several are partitions, each once; all of them is nil.
+// several returns partitions without duplicates; nil if they are all.
 func (l *layout) several(parts []int) where {
 	slices.Sort(parts)
 	parts = slices.Compact(parts)
@@ -230,7 +232,7 @@ func (l *layout) several(parts []int) where {
 	return where{parts: parts}
 }
 
-// cost is what a statement would cost that goes to so many partitions.
+// cost returns the cost of a statement that visits the given partitions.
 func (l *layout) cost(x *sample, w where, partitions int) float64 {
 	if x.kind&(isDocument|isPage) != 0 {
 		return x.ru
@@ -241,17 +243,17 @@ func (l *layout) cost(x *sample, w where, partitions int) float64 {
 		n = partitions
 	}
 	switch byID := l.fixesID(x) && w.one; {
-	case byID && x.visits > 0 && !write: // a query becomes a read by key
+	case byID && x.visits > 0 && !write: // a query becomes a point read
 		return max(l.point, rest)
 	case byID:
 		return rest
-	case x.visits == 0 && !write: // and the other way round
+	case x.visits == 0 && !write: // a point read becomes a query
 		return max(0, rest-l.point) + float64(n)*l.visit
 	}
 	return rest + float64(n)*l.visit
 }
 
-// fixesID reports a statement about one _id.
+// fixesID reports whether a statement fixes the _id to one value.
 func (l *layout) fixesID(x *sample) bool {
 	n := 0
 	for _, v := range x.values {

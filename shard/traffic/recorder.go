@@ -13,59 +13,59 @@ import (
 	"github.com/cantledb/cantle/collection"
 )
 
-// Bounds of what is kept.
+// Bounds of the sample.
 const (
 	minutesKept    = 60
 	samplesMax     = 1024 // of a minute
-	samplesOf      = 128  // of a collection in a minute, with few collections
+	samplesOf      = 128  // of a collection in a minute, if there are few collections
 	samplesLeast   = samplesMax / collectionsMax
 	collectionsMax = 64 // in a minute
 )
 
-// Recorder remembers requests. The zero Recorder is ready. Safe for concurrent use.
+// Recorder keeps a sample of requests. The zero Recorder is ready. Safe for concurrent use.
 type Recorder struct {
-	now   atomic.Pointer[minute] // the one that is being filled
+	now   atomic.Pointer[minute] // the minute that is being filled
 	mu    sync.Mutex
 	kept  [minutesKept]*minute // at their number modulo the length
 	paths paths
 }
 
-// minute is what was kept of one minute.
+// minute holds the sample of one minute.
 type minute struct {
 	at   int64 // minutes since 1970
 	bins atomic.Pointer[map[collection.Namespace]*bin]
-	room atomic.Int64 // statements of one collection
+	room atomic.Int64 // maximum number of statements of one collection
 }
 
-// bin is what was kept of one collection in one minute: room+1 statements at most, of which
-// the one with the lowest priority only says how much the others stand for.
+// bin holds the sample of one collection in one minute: at most room+1 statements. The one with the
+// lowest priority only determines the weight of the others.
 type bin struct {
-	floor atomic.Uint64 // bits of the priority that is not enough any more
-	count atomic.Int64  // statements there were
+	floor atomic.Uint64 // bits of the priority that a statement must exceed
+	count atomic.Int64  // number of all statements
 	mu    sync.Mutex
 	list  samples
 	over  bool           // some were left out
-	seen  map[value]bool // while the minute lasts
+	seen  map[value]bool // only while the minute is being filled
 	texts map[value]string
 }
 
 // sample is one statement.
 type sample struct {
 	priority float64
-	ru       float64 // what it cost, or would have
-	visits   float32 // of partitions, which it paid for
+	ru       float64 // what it cost, or would have cost
+	visits   float32 // of partitions, included in the cost
 	kind     kind
 	values   []value
 }
 
-// kind is what is true of a statement.
+// kind is a set of properties of a statement.
 type kind uint8
 
-// What there is to a statement.
+// The properties.
 const (
-	isDocument kind = 1 << iota // it is about one document, whose fields are known
+	isDocument kind = 1 << iota // it concerns one document, whose fields are known
 	isWrite
-	isPage // it goes on with a query
+	isPage // it continues a query
 	isCut  // it has more fields than were kept
 )
 
@@ -73,17 +73,18 @@ const (
 type Statement struct {
 	NS collection.Namespace
 	At time.Time
-	// RU is what it cost; if it was refused, what others like it cost. Visits is how many visits of
-	// partitions are in it.
+	// RU is the cost of the statement; if it was refused, the cost of similar ones. Visits is the
+	// number of visits of partitions in that cost.
 	RU     float64
 	Visits float64
-	// Filter says which documents it is about; Document is the only one, in place of a filter.
+	// Filter selects the documents of the statement; Document is its only document, in place of a
+	// filter.
 	Filter, Document bson.Raw
 	Write            bool
-	Page             bool // of a cursor, whose query came before
+	Page             bool // of a cursor whose query came before
 }
 
-// Note counts a statement, and keeps it by chance.
+// Note counts a statement, and keeps it if its priority is high enough.
 func (r *Recorder) Note(s *Statement) {
 	if !(s.RU > 0) {
 		return
@@ -101,20 +102,20 @@ func (r *Recorder) Note(s *Statement) {
 	}
 }
 
-// chance is a number between 0 and 1 for the n-th statement of a minute: as good as drawn, and the same in
-// every run.
+// chance returns a number between 0 and 1 for the n-th statement of a minute: pseudo-random, and
+// the same in every run.
 func chance(minute, n int64) float64 {
 	return (float64(stir(uint64(minute)<<32+uint64(n)*0x9e3779b97f4a7c15)>>11) + 0.5) / (1 << 53)
 }
 
-// stir makes every bit depend on every other. Source: S. Vigna, "splitmix64".
+// stir makes every bit of the result depend on every bit of x. Source: S. Vigna, "splitmix64".
 func stir(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return x ^ x>>31
 }
 
-// minuteOf is the minute that is being filled; the clock may have gone on.
+// minuteOf returns the minute that is being filled; the clock may be ahead of at.
 func (r *Recorder) minuteOf(at int64) *minute {
 	if m := r.now.Load(); m != nil && m.at >= at {
 		return m
@@ -140,7 +141,7 @@ func (r *Recorder) minuteOf(at int64) *minute {
 	return m
 }
 
-// add makes room for a collection, nil if there are too many.
+// add adds a bin for a collection; it returns nil if there are too many.
 func (m *minute) add(ns collection.Namespace) *bin {
 	for {
 		old := m.bins.Load()
@@ -166,7 +167,7 @@ func (m *minute) add(ns collection.Namespace) *bin {
 	}
 }
 
-// keep takes a statement into the sample, in place of the one with the lowest priority.
+// keep adds a statement to the sample, in place of the one with the lowest priority.
 func (r *Recorder) keep(m *minute, b *bin, s *Statement, priority float64) {
 	x := sample{priority: priority, ru: s.RU, visits: float32(s.Visits)}
 	if s.Write {
@@ -185,7 +186,7 @@ func (r *Recorder) keep(m *minute, b *bin, s *Statement, priority float64) {
 	b.trim(int(m.room.Load()))
 }
 
-// trim leaves out what there is no room for. Holds the mutex.
+// trim drops statements beyond room. The caller holds the mutex.
 func (b *bin) trim(room int) {
 	for len(b.list) > room+1 {
 		heap.Pop(&b.list)
@@ -196,7 +197,7 @@ func (b *bin) trim(room int) {
 	}
 }
 
-// Forget drops what was kept of some collections.
+// Forget drops the samples of some collections.
 func (r *Recorder) Forget(which func(collection.Namespace) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

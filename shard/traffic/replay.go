@@ -8,38 +8,39 @@ import (
 	"github.com/cantledb/cantle/collection/shard"
 )
 
-// Replay is what partitions would have had to do under another key.
+// Replay holds the work that partitions would have had under another key.
 type Replay struct {
 	Minutes []Minute
-	// Statements is how many there were, Samples how many of them were kept.
+	// Statements is the number of statements, Samples the number that were kept.
 	Statements, Samples int64
-	// RU is what they cost, and Cost what they would cost in parts of that.
+	// RU is the cost of the statements, and Cost their cost under the key as a fraction of RU.
 	RU, Cost float64
-	// One, Some, All and Unknown are the parts of the RU, from 0 to 1, that would go to one partition,
-	// to some, to all, and to where nobody knows.
+	// One, Some, All and Unknown are the fractions of the RU, from 0 to 1, that would go to one
+	// partition, to some, to all, and to unknown partitions.
 	One, Some, All, Unknown float64
-	// Values are the shard key values with most work, as parts of the RU.
+	// Values are the shard key values with most work, as fractions of the RU.
 	Values []Heavy
 }
 
 // Minute is one minute.
 type Minute struct {
 	At    int64     // second at which it begins
-	RU    float64   // what was paid
+	RU    float64   // charged in the minute
 	Loads []float64 // of each partition
 }
 
-// Heavy is a value with much work.
+// Heavy is a shard key value with much work.
 type Heavy struct {
-	Texts []string // of each field of the key; "" where only the hash was kept
+	Texts []string // of each field of the key; "" if only the hash was kept
 	Share float64
 }
 
-// heavyMost is how many heavy values are told.
+// heavyMost bounds the number of heavy values in a Replay.
 const heavyMost = 5
 
-// Replay lets what was recorded fall on so many partitions of a key. Partitions of a key of one level are parts of the line of equal size; those of
-// several are cut where splits would.
+// Replay distributes the sample over the given number of partitions under a key. Partitions of a key
+// of one level have equal parts of the line; those of several levels are divided as splits would
+// divide them.
 // Errors: InvalidOptions (72) for a key that is not hashed.
 func (s *Sample) Replay(key shard.KeyPattern, partitions int) (*Replay, error) {
 	l, err := s.layoutOf(key, partitions)
@@ -100,7 +101,7 @@ func (s *Sample) Replay(key shard.KeyPattern, partitions int) (*Replay, error) {
 	return out, nil
 }
 
-// put gives work to partitions, all of them for nil, the same to each.
+// put adds work to partitions, the same to each; nil means all partitions.
 func (m *Minute) put(parts []int, ru float64) {
 	if parts == nil {
 		for p := range m.Loads {
@@ -113,13 +114,13 @@ func (m *Minute) put(parts []int, ru float64) {
 	}
 }
 
-// tally is the work of one value of the key.
+// tally sums the work of one value of the key.
 type tally struct {
 	ru    float64
 	texts []string
 }
 
-// name notes the texts of a value, as far as they were kept.
+// name sets the texts of a value, as far as they were kept.
 func (t *tally) name(l *layout, x weighed) {
 	if t.texts == nil {
 		t.texts = make([]string, len(l.levels))
@@ -148,15 +149,15 @@ func heaviest(at map[uint64]*tally, all float64) (out []Heavy) {
 	return out[:min(len(out), heavyMost)]
 }
 
-// Field is a field that statements name.
+// Field is a field that occurs in statements.
 type Field struct {
 	Path    string
-	Fixed   float64 // part of the RU whose statements fix it, or store a document that has it
-	Values  int     // different ones in the sample
-	Largest float64 // part of what fixes it that the value with most of it has
+	Fixed   float64 // fraction of the RU whose statements fix it, or store a document that has it
+	Values  int     // number of different values in the sample
+	Largest float64 // fraction of the RU of statements that fix the field, spent on its most expensive value
 }
 
-// Fields are the fields that recorded statements name, those that most work fixes first.
+// Fields returns the fields that occur in the sample, those that fix most work first.
 func (s *Sample) Fields(most int) (out []Field) {
 	by, all := map[uint16]map[uint32]float64{}, 0.0
 	for _, m := range s.minutes {

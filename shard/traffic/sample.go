@@ -13,29 +13,29 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// Sample is what was recorded of a collection in some time, by one server or by several.
+// Sample holds the statements recorded for a collection in some period, by one server or by several.
 type Sample struct {
-	Prices *ratelimit.PriceList // that the statements were charged by; nil is ratelimit.Normative
+	Prices *ratelimit.PriceList // the price list by which the statements were charged; nil is ratelimit.Normative
 
 	numbers map[string]uint16 // of paths
 	paths   []string
 	minutes []sampled // in their order
 }
 
-// sampled is what was kept of one minute.
+// sampled is the sample of one minute.
 type sampled struct {
-	at, count int64 // the second at which it begins, and the statements there were
+	at, count int64 // the second at which it begins, and the number of all statements
 	list      []weighed
 }
 
-// weighed is a statement with what it stands for.
+// weighed is a statement with the cost that it represents.
 type weighed struct {
 	*sample
 	ru    float64
 	texts map[value]string
 }
 
-// Sample is what was kept of a collection from one second to another.
+// Sample returns the sample of a collection from one second to another.
 func (r *Recorder) Sample(ns collection.Namespace, from, to int64) *Sample {
 	r.mu.Lock()
 	kept := slices.DeleteFunc(slices.Clone(r.kept[:]), func(m *minute) bool { return m == nil || m.at*60+60 <= from || m.at*60 >= to })
@@ -58,7 +58,7 @@ func (r *Recorder) Sample(ns collection.Namespace, from, to int64) *Sample {
 		}
 		b.mu.Unlock()
 		least := 0.0
-		if over && len(list) > 1 { // the lowest says what the others stand for
+		if over && len(list) > 1 { // the lowest priority is the minimum weight of the others
 			least, list = list[0].priority, list[1:]
 		}
 		for i := range list {
@@ -69,7 +69,7 @@ func (r *Recorder) Sample(ns collection.Namespace, from, to int64) *Sample {
 	return s
 }
 
-// number gives a path its number, false if there are too many.
+// number returns the number of a path, assigning one if needed; false if there are too many.
 func (s *Sample) number(path string) (uint16, bool) {
 	n, ok := s.numbers[path]
 	if !ok && len(s.paths) <= math.MaxUint16 {
@@ -83,8 +83,8 @@ func (s *Sample) number(path string) (uint16, bool) {
 	return n, ok
 }
 
-// take adds a minute whose paths have other numbers. What comes of several servers in the same minute is
-// put together.
+// take adds a minute whose paths have other numbers. Samples of several servers for the same minute are
+// merged.
 func (s *Sample) take(m sampled, text func(uint16) string) {
 	at := map[uint16]uint16{}
 	renumbered := func(v value) (value, bool) {
@@ -99,7 +99,7 @@ func (s *Sample) take(m sampled, text func(uint16) string) {
 	}
 	var texts map[value]string
 	for i, x := range m.list {
-		if i == 0 { // those of a minute are one map
+		if i == 0 { // all statements of a minute share one map
 			texts = make(map[value]string, len(x.texts))
 			for v, text := range x.texts {
 				if v, ok := renumbered(v); ok {
@@ -132,8 +132,8 @@ func (s *Sample) take(m sampled, text func(uint16) string) {
 	s.minutes[i].list = append(s.minutes[i].list, m.list...)
 }
 
-// Tell writes a sample for another server. It is no method, and neither is Add: programs that are never one
-// of several do without them.
+// Tell encodes a sample for a peer. It is not a method, and neither is Add, so that programs without
+// peers do not link them.
 func Tell(b *bson.Builder, s *Sample) {
 	b.BeginArray("paths")
 	for _, p := range s.paths {
@@ -184,10 +184,10 @@ func (x weighed) pack(dst []byte) []byte {
 	return dst
 }
 
-// errSample says that what another server has written is none.
+// errSample means that a peer's answer cannot be decoded.
 var errSample = errors.New("the sample of requests of another server cannot be read")
 
-// Add adds to a sample that of another server, as Tell has written it. Errors: what is wrong with that.
+// Add adds the encoded sample of a peer to s. Errors: errSample.
 func Add(s *Sample, d bson.Raw) error {
 	var paths []string
 	list, _ := d.Get("paths").Array()

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// What two servers have recorded is, put together, what one would have that had all of it.
+// The merged samples of two servers equal the sample of one server with all statements.
 func TestAddSamples(t *testing.T) {
 	var one, a, b Recorder
 	for i := range 90 {

@@ -32,7 +32,7 @@ func key(t testing.TB, text string) shard.KeyPattern {
 	return k
 }
 
-// replay lets all that was recorded fall on a key.
+// replay replays the whole sample under a key.
 func (r *Recorder) replay(t testing.TB, text string, partitions int) *Replay {
 	t.Helper()
 	out, err := r.Sample(orders, 0, math.MaxInt32).Replay(key(t, text), partitions)
@@ -42,7 +42,7 @@ func (r *Recorder) replay(t testing.TB, text string, partitions int) *Replay {
 	return out
 }
 
-// fullest is the partition with most work compared with the average.
+// fullest returns the work of the partition with most work, compared with the average.
 func (r *Replay) fullest() float64 {
 	var sums []float64
 	for _, m := range r.Minutes {
@@ -61,9 +61,8 @@ func (r *Replay) fullest() float64 {
 	return most * float64(len(sums)) / all
 }
 
-// A tenant that asks for most of the work fills a partition under a key that is the tenant, and
-// none under one that is the order, but for what visiting all partitions costs where a query fixes only
-// the tenant.
+// If the key is the tenant, a tenant with most of the work fills a partition. If the key is the
+// order, no partition fills, but queries that fix only the tenant pay for visiting all partitions.
 func TestReplay(t *testing.T) {
 	var r Recorder
 	for i := range 100 {
@@ -93,7 +92,7 @@ func TestReplay(t *testing.T) {
 		t.Errorf("with a suffix: %+v, the fullest has %.2f times the average", by, by.fullest())
 	}
 	by = r.replay(t, `{none: "hashed"}`, 8)
-	if by.One != 600/1400.0 || by.fullest() < 2 { // all documents lie together
+	if by.One != 600/1400.0 || by.fullest() < 2 { // all documents are in one partition
 		t.Errorf("by what there is not: %+v", by)
 	}
 	fields := r.Sample(orders, 0, math.MaxInt32).Fields(3)
@@ -109,8 +108,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// A read by _id and key is one partition's under a key that it fixes, and a query of all of them
-// under another; pages and writes by key pay no visits.
+// A read by _id and key visits one partition under a key that it fixes, and becomes a query of all
+// partitions under another; pages and writes by key pay no visits.
 func TestCost(t *testing.T) {
 	for _, c := range []struct {
 		s    Statement
@@ -136,7 +135,7 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// However much there is, what is kept is bounded, and sums stay right.
+// The sample is bounded however many statements there are, and sums stay correct.
 func TestBounds(t *testing.T) {
 	var r Recorder
 	all := 0.0
@@ -181,7 +180,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// noting is a recorder with a full minute, and a statement.
+// noting returns a recorder with a full minute, and a statement.
 func noting(t testing.TB) (*Recorder, *Statement) {
 	var r Recorder
 	s := &Statement{NS: orders, At: begun, RU: 5, Visits: 1, Filter: doc(t, `{tenant: "t7", order: 5}`)}
@@ -191,7 +190,7 @@ func noting(t testing.TB) (*Recorder, *Statement) {
 	return &r, s
 }
 
-// Who is not kept costs no memory.
+// A statement that is not kept allocates no memory.
 func TestAllocsNote(t *testing.T) {
 	r, s := noting(t)
 	if n := testing.AllocsPerRun(10_000, func() { r.Note(s) }); n > 0.1 {

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/bson/keystring"
 )
 
-// value is a field and a hash of what it is.
+// value is the number of a field and a hash of its value.
 type value struct {
 	path uint16
 	hash uint32
@@ -18,7 +18,7 @@ type value struct {
 // Bounds of the fields of a statement.
 const (
 	valuesMax    = 16 // of one statement
-	depthMax     = 3  // of documents in documents
+	depthMax     = 3  // depth of nested documents
 	pathsMax     = 4096
 	pathBytesMax = 120
 	textsMax     = 24 // values of a collection and minute that are kept as text
@@ -26,20 +26,20 @@ const (
 	textBytesMax = 48
 )
 
-// paths gives the paths that statements name small numbers.
+// paths assigns small numbers to the paths in statements.
 type paths struct {
 	mu   sync.Mutex
 	by   map[string]uint16
 	list []pathRow
 }
 
-// pathRow is one path, and the minute in which it was last met.
+// pathRow is one path, and the minute in which it last occurred.
 type pathRow struct {
 	text string
 	used int64
 }
 
-// number is the number of a path, false if there are too many.
+// number returns the number of a path; false if there are too many.
 func (p *paths) number(path string, minute int64) (uint16, bool) {
 	if len(path) > pathBytesMax {
 		return 0, false
@@ -67,7 +67,7 @@ func (p *paths) number(path string, minute int64) (uint16, bool) {
 	return uint16(n), true
 }
 
-// free is the number of a path that nothing that is kept names any more, -1 for none.
+// free returns the number of a path that no kept statement uses any more, -1 if there is none.
 func (p *paths) free(minute int64) int {
 	for n := range p.list {
 		if p.list[n].used <= minute-minutesKept {
@@ -77,7 +77,7 @@ func (p *paths) free(minute int64) int {
 	return -1
 }
 
-// all copies the numbers of all paths, and the paths by their number.
+// all copies the map from paths to numbers, and the list of paths by number.
 func (p *paths) all() (map[string]uint16, []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,7 +96,7 @@ type reading struct {
 	x      *sample
 }
 
-// read notes the fields that a statement fixes. Holds the bin's mutex.
+// read records the fields that a statement fixes. The caller holds the bin's mutex.
 func (r *Recorder) read(b *bin, minute int64, x *sample, s *Statement) {
 	d := reading{r, b, minute, x}
 	if s.Document != nil {
@@ -106,7 +106,7 @@ func (r *Recorder) read(b *bin, minute int64, x *sample, s *Statement) {
 	d.filter(s.Filter, depthMax)
 }
 
-// document notes the fields of a document; arrays are no shard key.
+// document records the fields of a document, except arrays, which cannot be shard key values.
 func (d *reading) document(doc bson.Raw, above string, depth int) {
 	for it := doc.Iter(); it.Next(); {
 		name := above + string(it.Name)
@@ -121,7 +121,7 @@ func (d *reading) document(doc bson.Raw, above string, depth int) {
 	}
 }
 
-// filter notes the values that a filter wants fields to be equal to.
+// filter records the values to which a filter fixes fields.
 func (d *reading) filter(f bson.Raw, depth int) {
 	for it := f.Iter(); it.Next(); {
 		name := string(it.Name)
@@ -139,7 +139,7 @@ func (d *reading) filter(f bson.Raw, depth int) {
 	}
 }
 
-// condition notes one condition of a filter.
+// condition records one condition of a filter.
 func (d *reading) condition(path string, v bson.Value) {
 	ops, ok := v.Doc()
 	if !ok || v.Type != bson.TypeDocument {
@@ -168,7 +168,7 @@ func (d *reading) condition(path string, v bson.Value) {
 	}
 }
 
-// add notes one value.
+// add records one value.
 func (d *reading) add(path string, v bson.Value) {
 	if len(d.x.values) >= valuesMax {
 		d.x.kind |= isCut
@@ -190,7 +190,7 @@ func (d *reading) add(path string, v bson.Value) {
 	d.name(at, v)
 }
 
-// name keeps the text of a value that has come up again.
+// name keeps the text of a repeated value.
 func (d *reading) name(at value, v bson.Value) {
 	if _, ok := d.b.texts[at]; ok || len(d.b.texts) >= textsMax {
 		return
@@ -214,7 +214,7 @@ func (d *reading) name(at value, v bson.Value) {
 	d.b.texts[at] = strings.Clone(text)
 }
 
-// hashOf is a hash of a value (FNV-1a, stirred): numbers that are equal have the same one.
+// hashOf returns a hash of a value (FNV-1a, stirred); equal numbers have the same hash.
 func hashOf(v bson.Value) uint32 {
 	if v.IsNullish() {
 		v = bson.Null
