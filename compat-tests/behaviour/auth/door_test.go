@@ -19,7 +19,7 @@ const (
 	repeated     = 40413
 )
 
-// mark is in every document that a user of these tests must not see.
+// mark is a text in every document that users of these tests must not see.
 const mark = "MARKED"
 
 // guarded returns clients of a server on which database "victim" and collection mine.secret are marked: root,
@@ -65,7 +65,7 @@ func refuse(t *testing.T, c *mongo.Client, db string, cmd bson.D, codes ...int) 
 	t.Errorf("%v: %v, not one of the codes %v", cmd, err, codes)
 }
 
-// unchanged reports documents that a user of the tests has changed.
+// unchanged fails if a user of the tests has changed a marked document.
 func unchanged(t *testing.T, root *mongo.Client) {
 	t.Helper()
 	for _, ns := range []string{"victim.secret", "mine.secret"} {

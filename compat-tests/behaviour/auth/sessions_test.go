@@ -32,7 +32,7 @@ func TestListSessions(t *testing.T) {
 	ann, annsID := user("ann")
 	_, bobsID := user("bob")
 
-	// list returns which of the two sessions a stage shows.
+	// list reports which of the two sessions a stage lists.
 	list := func(c *mongo.Client, stage string, spec bson.D) (anns, bobs bool, err error) {
 		pipeline := mongo.Pipeline{{{Key: stage, Value: spec}}}
 		var cur *mongo.Cursor

@@ -2,7 +2,8 @@ package authfuzz
 
 import "strings"
 
-// commandLines are valid requests, each command's first. Words with @ are drawn when a request is made:
+// commandLines are valid requests, one of each command first. Tokens with @ are replaced when a request is
+// made:
 //
 //	@db @coll @view @new  a database, a collection, a view, a collection that is not there
 //	@ns @dbname           "db.coll"; a name in the database of the request
@@ -10,7 +11,7 @@ import "strings"
 //	@uuid @cursor @lsid   of a collection, an open cursor, a session
 //	@op @index @secret    an operation, an index, a password that no log may show
 //
-// A request without $db is one to @db.
+// A request without $db is sent to @db.
 var commandLines = split(`
 {authenticate: 1, mechanism: "MONGODB-X509", user: "nobody", $db: "$external"}
 {connectionStatus: 1, showPrivileges: true}

@@ -65,7 +65,7 @@ func named(name string, n *node) *node { n.name = name; return n }
 func doc(kids ...*node) *node          { return &node{typ: typeDoc, kids: kids} }
 func array(kids ...*node) *node        { return &node{typ: typeArray, kids: kids} }
 
-// parse reads extended JSON, as the shell writes it.
+// parse parses extended JSON, in the notation of the shell.
 func parse(s string) (*node, error) {
 	d, err := ejson.Parse(s)
 	if err != nil {

@@ -35,7 +35,7 @@ type tab struct {
 	checks  int
 }
 
-// browse opens a browser; without one the test is skipped.
+// browse opens a browser. If there is none, it skips the test.
 func browse(t *testing.T, s *server, width, height int64) *tab {
 	t.Helper()
 	path := browser.Path("../../..")

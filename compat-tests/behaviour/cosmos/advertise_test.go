@@ -13,8 +13,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// certified makes a certificate for one host name and returns the flags of a server that has
-// it, and the file of its authority.
+// certified creates a certificate for one host name, and returns the flags of a server with it, and the file
+// of its authority.
 func certified(t *testing.T, host string) (flags []string, authority string) {
 	t.Helper()
 	dir, _ := harness.Certificates(t, "--hosts", host)
@@ -22,18 +22,17 @@ func certified(t *testing.T, host string) (flags []string, authority string) {
 		"--cosmos-account", "localhost", "--cosmos-key", accountKey}, filepath.Join(dir, "ca.pem")
 }
 
-// accountKey has the characters that keys of accounts have.
+// accountKey contains the special characters that occur in keys of accounts.
 const accountKey = "a+key/with+all/of+them=="
 
-// accountString is the connection string of an account in the documented form, but for the file
-// of the authority.
-// Source: Azure Cosmos DB for MongoDB, "connect-account".
+// accountString returns the connection string of an account in the documented form, with the file of the
+// authority added. Source: Azure Cosmos DB for MongoDB, "connect-account".
 func accountString(host, authority string) string {
 	return fmt.Sprintf("mongodb://%s@%s/?ssl=true&replicaSet=globaldb&retrywrites=false&maxIdleTimeMS=120000&appName=@localhost@&tlsCAFile=%s",
 		url.UserPassword("localhost", accountKey), host, url.QueryEscape(authority))
 }
 
-// port is the port in a connection string.
+// port returns the port in a connection string.
 func port(t *testing.T, uri string) string {
 	t.Helper()
 	_, number, err := net.SplitHostPort(address(t, uri))
@@ -43,8 +42,8 @@ func port(t *testing.T, uri string) string {
 	return number
 }
 
-// A driver of the set connects again by the host name of its TLS handshake, the only one in the
-// certificate. Source: RFC 6066 (server_name).
+// TestNameOfHandshake checks that a driver reconnects by the host name of its TLS handshake, which is the
+// only one in the certificate. Source: RFC 6066 (server_name).
 func TestNameOfHandshake(t *testing.T) {
 	flags, authority := certified(t, "localhost")
 	s := start(t, flags...)
@@ -52,7 +51,7 @@ func TestNameOfHandshake(t *testing.T) {
 	used(t, connect(t, accountString(at, authority)), at)
 }
 
-// hello has the forwarded port if the server was started with it.
+// TestAdvertisedPort checks that hello has the forwarded port if the server was started with it.
 func TestAdvertisedPort(t *testing.T) {
 	flags, authority := certified(t, "localhost")
 	inside := harness.FreeAddr(t)

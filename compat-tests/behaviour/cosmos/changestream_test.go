@@ -29,7 +29,7 @@ func watch(t *testing.T, coll *mongo.Collection, more ...options.Lister[options.
 // events returns the documents and the tokens of the available events.
 func events(t *testing.T, s *mongo.ChangeStream) (docs, keys []bson.Raw) {
 	t.Helper()
-	for range 3 { // an empty page may come first
+	for range 3 { // the first batch may be empty
 		for s.TryNext(harness.Context(t)) {
 			for _, hidden := range []string{"operationType", "updateDescription"} {
 				if _, err := s.Current.LookupErr(hidden); err == nil {
@@ -46,9 +46,9 @@ func events(t *testing.T, s *mongo.ChangeStream) (docs, keys []bson.Raw) {
 	return docs, keys
 }
 
-// A stream delivers the latest versions of documents that are there, without the type of the operation,
-// under tokens of bytes that it resumes from.
-// Source: Azure Cosmos DB for MongoDB, "change-streams".
+// TestChangeFeed checks that a stream returns the latest versions of existing documents, without the type of
+// the operation, and can be resumed from its binary tokens. Source: Azure Cosmos DB for MongoDB,
+// "change-streams".
 func TestChangeFeed(t *testing.T) {
 	s := start(t)
 	coll := connect(t, s.CosmosURI).Database("test").Collection("feed")
@@ -100,8 +100,8 @@ func TestChangeFeed(t *testing.T) {
 	}
 }
 
-// A change stream on a missing collection fails with NamespaceNotFound, also if the collection is dropped later.
-// Source: Azure Cosmos DB for MongoDB, "change-streams".
+// TestChangeFeedOfNothing checks that a change stream on a missing collection fails with NamespaceNotFound,
+// also if the collection is dropped later. Source: Azure Cosmos DB for MongoDB, "change-streams".
 func TestChangeFeedOfNothing(t *testing.T) {
 	s := start(t)
 	db := connect(t, s.CosmosURI).Database("test")
@@ -131,7 +131,7 @@ func TestChangeFeedOfNothing(t *testing.T) {
 	}
 }
 
-// A lenient account shows each change, also deletes.
+// TestChangeFeedOfLenient checks that a lenient account returns each change, also deletes.
 func TestChangeFeedOfLenient(t *testing.T) {
 	s := start(t, "--cosmos-lenient")
 	coll := connect(t, s.CosmosURI).Database("test").Collection("feed")

@@ -30,8 +30,8 @@ func startTried(t *testing.T, a *cosmos.Account) *tried {
 	return x
 }
 
-// send runs a command and returns the code and the text of its error, of its first statement if it is
-// a write; 0 without one.
+// send runs a command and returns the code and the text of its error, or of its first write error; 0 for
+// none.
 func (x *tried) send(t *testing.T, db, text string) (code int64, message string) {
 	t.Helper()
 	cmd := bsontest.Doc(t, text)
@@ -50,7 +50,7 @@ func (x *tried) send(t *testing.T, db, text string) (code int64, message string)
 	return code, message
 }
 
-// operator makes a command that uses an operator of a kind.
+// operator returns a command that uses an operator of a kind.
 func operator(k cosmos.Kind, name string) (db, text string) {
 	db = "test"
 	switch k {
@@ -139,8 +139,8 @@ func called(a *cosmos.Account) string {
 	return a.Version.String()
 }
 
-// Each row of the tables decides at the address: an account that does not have the feature
-// gets the service's error, and one that has it gets an answer, or an error about the arguments.
+// TestFeatureTables checks that each row of the tables is effective at the address: an account without the
+// feature gets the service's error, and an account with it a result, or an error about the arguments.
 func TestFeatureTables(t *testing.T) {
 	for _, a := range accounts(t) {
 		t.Run(called(a), func(t *testing.T) {
@@ -180,12 +180,13 @@ func (x *tried) decide(t *testing.T, k cosmos.Kind, row *cosmos.Row, text string
 	}
 }
 
-// unlisted are names that the service does not list, one for each kind that MongoDB has more of.
+// unlisted are operators that MongoDB has and the service does not list, one for each kind that has such
+// operators.
 var unlisted = map[cosmos.Kind]string{
 	cosmos.Command: "bulkWrite", cosmos.Stage: "$unionWith", cosmos.Expression: "$dateAdd", cosmos.Accumulator: "$topN", cosmos.Query: "$sampleRate", cosmos.Variable: "USER_ROLES",
 }
 
-// refuses tries a name without a row.
+// refuses runs a command with an operator without a row.
 func (x *tried) refuses(t *testing.T, k cosmos.Kind) {
 	t.Helper()
 	name := unlisted[k]
@@ -203,8 +204,8 @@ func (x *tried) refuses(t *testing.T, k cosmos.Kind) {
 	x.decide(t, k, &cosmos.Row{Name: name}, text, code, message)
 }
 
-// ruleCase has commands of which the last breaks a rule and the others succeed. C stands for the name
-// of a collection of their own.
+// ruleCase is a list of commands of which the last breaks a rule and the others succeed. C stands for the
+// name of a collection of the case.
 type ruleCase struct {
 	rule     cosmos.RuleID
 	commands []string
@@ -269,7 +270,7 @@ func ruleCases() []ruleCase {
 // untried are rules of limits that take long to reach.
 var untried = map[cosmos.RuleID]bool{cosmos.IndexesMany: true, cosmos.NamespacesMany: true}
 
-// Each rule decides at the address.
+// TestFeatureRules checks that each rule is effective at the address.
 func TestFeatureRules(t *testing.T) {
 	cases := ruleCases()
 	if want := len(cosmos.Rule.Rows()) - len(untried); len(cases) != want {

@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// A driver stores files larger than a document, and reads them by the indexes that it makes.
-// Source: Azure Cosmos DB for MongoDB, "feature-support-70", GridFS.
+// TestGridFS checks that a driver can store files larger than a document, and read them by the indexes that
+// it creates. Source: Azure Cosmos DB for MongoDB, "feature-support-70", GridFS.
 func TestGridFS(t *testing.T) {
 	db := connect(t, start(t).CosmosURI).Database("files")
 	run(t, db, d("customAction", "CreateDatabase", "offerThroughput", 10000))
@@ -39,8 +39,8 @@ func TestGridFS(t *testing.T) {
 	}
 }
 
-// An account acknowledges writes by itself: the concern of the client is not counted.
-// Source: Azure Cosmos DB for MongoDB, "feature-support-70", Write concerns.
+// TestWriteConcernsOfClients checks that an account ignores the write concern of the client. Source: Azure
+// Cosmos DB for MongoDB, "feature-support-70", Write concerns.
 func TestWriteConcernsOfClients(t *testing.T) {
 	s := start(t)
 	for _, w := range []*writeconcern.WriteConcern{{W: 3}, {W: "zones"}, writeconcern.Majority()} {

@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// Drivers split batches by the limit in hello.
-// Source: Azure Cosmos DB for MongoDB, "optimize-write-performance".
+// TestInsertMany checks that drivers split batches by the limit in hello. Source: Azure Cosmos DB for
+// MongoDB, "optimize-write-performance".
 func TestInsertMany(t *testing.T) {
 	s := start(t)
 	coll := connect(t, s.CosmosURI).Database("test").Collection("many")
@@ -28,8 +28,8 @@ func TestInsertMany(t *testing.T) {
 	}
 }
 
-// Each limit that hello reports is enforced at the address that reports it: a request at the limit is
-// accepted, and one beyond it is refused.
+// TestReportedLimits checks that each limit in hello is enforced at the address that reports it: a request at
+// the limit is accepted, and one beyond it is refused.
 func TestReportedLimits(t *testing.T) {
 	s := start(t)
 	for _, at := range []struct {
@@ -75,7 +75,7 @@ func (c limitsConn) send(name string, more bson.D) bson.Raw {
 	return reply
 }
 
-// batches tries n statements and one more in each command that has some.
+// batches sends n statements, and one more, in each command that has statements.
 func (c limitsConn) batches(n int) {
 	c.Helper()
 	list := func(statement bson.D, n int) bson.A {
@@ -100,7 +100,7 @@ func (c limitsConn) batches(n int) {
 	}
 }
 
-// documents tries a document of n bytes and one of one more.
+// documents inserts a document of n bytes, and one of n+1.
 func (c limitsConn) documents(n int) {
 	c.Helper()
 	sized := func(n int) bson.D {
@@ -118,7 +118,7 @@ func (c limitsConn) documents(n int) {
 	}
 }
 
-// messages tries a message of n bytes, in documents of size at most, and one of one more.
+// messages sends a message of n bytes, in documents of at most size bytes, and one of n+1.
 func (c limitsConn) messages(n, size int) {
 	c.Helper()
 	body, err := bson.Marshal(d("insert", "c", "$db", "limits"))

@@ -16,8 +16,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// differs is a result that a sample documents and that differs here. A row whose result no longer
-// differs fails the test and has to be removed.
+// differs is a result of this server that differs from the one that a sample documents. A row whose result no
+// longer differs fails the test and has to be removed.
 type differs struct{ sample, what, documented, here string }
 
 var differences = []differs{
@@ -47,7 +47,7 @@ func TestSamples(t *testing.T) {
 		{"bookstore", "Azure-Samples/azure-cosmosdb-mongodb-api-nodejs-bookstore", bookstoreSample},
 		{"changestream", "Azure-Samples/azure-cosmos-db-mongodb-java-changestream", changestreamSample},
 		{"go", "griffinbird/go-cosmos-mongodb", goSample},
-		// mgo itself sends messages older than OP_QUERY, which are not taken (docs/cosmos.md).
+		// mgo itself sends messages older than OP_QUERY, which the server does not support (docs/cosmos.md).
 		{"mgo", "Azure-Samples/azure-cosmos-db-mongodb-golang-getting-started", mgoSample},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// ok reports an error of a statement.
+// ok fails on the error of a statement.
 func (x *sample) ok(what string, err error) {
 	x.Helper()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// start runs a server that has the Cosmos address, with further arguments.
+// start starts a server with the Cosmos address and further flags.
 func start(t *testing.T, args ...string) *harness.Server {
 	t.Helper()
 	return harness.Start(t, harness.Options{Args: append([]string{"--cosmos-listen", "127.0.0.1:0"}, args...)})
@@ -28,7 +28,7 @@ func connect(t *testing.T, uri string, more ...*options.ClientOptions) *mongo.Cl
 	return client
 }
 
-// address is the host:port in a connection string.
+// address returns the host:port in a connection string.
 func address(t *testing.T, uri string) string {
 	t.Helper()
 	u, err := url.Parse(uri)
@@ -49,7 +49,7 @@ func dial(t *testing.T, uri string) *harness.Conn {
 	return conn
 }
 
-// run sends a command, whose reply it returns.
+// run sends a command and returns its reply.
 func run(t *testing.T, db *mongo.Database, command bson.D) bson.Raw {
 	t.Helper()
 	r, err := db.RunCommand(harness.Context(t), command).Raw()
@@ -59,7 +59,7 @@ func run(t *testing.T, db *mongo.Database, command bson.D) bson.Raw {
 	return r
 }
 
-// d makes a document of names and values.
+// d returns a document of alternating names and values.
 func d(pairs ...any) bson.D {
 	var out bson.D
 	for i := 0; i < len(pairs); i += 2 {

@@ -9,9 +9,9 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// An account of a version shows that version, and accepts commands as OP_QUERY if MongoDB of that
-// version did: the Java driver 3.12 sends buildInfo so.
-// Source: Azure Cosmos DB for MongoDB, "upgrade-version". Manual: legacy-opcodes.
+// TestAccountVersions checks that an account reports its version, and accepts commands as OP_QUERY if MongoDB
+// of that version did: the Java driver 3.12 sends buildInfo in this form. Source: Azure Cosmos DB for
+// MongoDB, "upgrade-version". Manual: legacy-opcodes.
 func TestAccountVersions(t *testing.T) {
 	for _, v := range []struct {
 		version, full string
@@ -47,9 +47,8 @@ func TestAccountVersions(t *testing.T) {
 	}
 }
 
-// A driver that reads more of a cursor by OP_GET_MORE gets the documents alone, and closes one by
-// OP_KILL_CURSORS: mgo does so with the cursors of listCollections and listIndexes.
-// Manual: legacy-opcodes.
+// TestCursorOpcodes checks OP_GET_MORE, whose reply has only documents, and OP_KILL_CURSORS: mgo uses them
+// for the cursors of listCollections and listIndexes. Manual: legacy-opcodes.
 func TestCursorOpcodes(t *testing.T) {
 	s := start(t, "--cosmos-version", "3.6")
 	for i := range 5 {
@@ -130,7 +129,7 @@ func queryAt(t *testing.T, c *harness.Conn, db string, command bson.D) bson.Raw 
 	return documents(t, send(t, c, frame, 2004))[0]
 }
 
-// send sends a message whose header is still empty and returns the OP_REPLY.
+// send sends a message after filling in its header, and returns the OP_REPLY.
 func send(t *testing.T, c *harness.Conn, frame []byte, opCode uint32) []byte {
 	t.Helper()
 	harness.PutHeader(frame, 7, 0, opCode)

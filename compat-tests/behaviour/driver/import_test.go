@@ -40,7 +40,7 @@ var countries = []string{"AT", "BE", "CH", "DE", "FR", "IT", "NL", "PL"}
 
 // made computes reading number i.
 func made(i int32) reading {
-	// A multiplicative sequence is as good as random here and the same everywhere.
+	// A multiplicative sequence is random enough here, and the same on every machine.
 	x := uint32(i)*2654435761 + 12345
 	r := reading{
 		ID:          i,

@@ -19,7 +19,7 @@ import (
 // its own.
 const scriptsPerShell = 8
 
-// shellSecondsMax bounds one shell with all its scripts.
+// shellSecondsMax bounds the run of one shell with all its scripts.
 const shellSecondsMax = 300
 
 // script is one .js file and what it printed.
@@ -29,7 +29,7 @@ type script struct {
 	flags  []string // for its server
 	server *harness.Server
 	output string
-	ran    bool // began and ended
+	ran    bool // the script began and ended
 }
 
 func TestScripts(t *testing.T) {

@@ -17,8 +17,9 @@ var write = flag.Bool("print", false, "print the tables into docs/prices.md")
 
 const page = "../../../docs/prices.md"
 
-// docs/prices.md has every published charge beside those of both lists for the same operation. The second list is near to the
-// accounts of this API: of 17 points at least 14 are within 20 per cent and 10 within 10.
+// TestPublishedCharges checks that docs/prices.md has every published charge beside the charges of both lists
+// for the same operation. The second list is near to the accounts of this API: of 17 points at least 14 are
+// within 20 per cent and 10 within 10.
 func TestPublishedCharges(t *testing.T) {
 	lists := ratelimit.PriceLists()
 	ours := make([][]float64, len(lists))

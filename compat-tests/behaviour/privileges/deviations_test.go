@@ -38,7 +38,7 @@ var deviations = []deviation{
 	{"$listClusterCatalog*", "", "", "not yet: the action of the cluster is asked for everywhere"},
 }
 
-// deviates finds the deviation of a cell, nil if none is known.
+// deviates returns the deviation of a cell, nil if none is known.
 func deviates(request, target, role string) *deviation {
 	for i := range deviations {
 		d := &deviations[i]

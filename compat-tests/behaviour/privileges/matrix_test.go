@@ -93,7 +93,7 @@ func TestMatrix(t *testing.T) {
 	compare(t, "testdata/matrix.txt", out.String())
 }
 
-// compare compares a text with a file, which -rewrite writes.
+// compare compares a text with a file. With -rewrite it writes the file.
 func compare(t *testing.T, path, got string) {
 	t.Helper()
 	if casefile.Rewriting() {

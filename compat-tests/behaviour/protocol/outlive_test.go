@@ -82,8 +82,8 @@ func TestWorkOutlivesItsClient(t *testing.T) {
 	}
 }
 
-// leave sends a command that is held for two seconds before it begins, and disconnects once
-// the server lists it.
+// leave sends a command, which a fail point delays by two seconds before it begins, and disconnects once the
+// server lists it.
 func leave(t *testing.T, s *harness.Server, name, at string, command bson.D) {
 	t.Helper()
 	admin := s.Client(t).Database("admin")

@@ -20,7 +20,7 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// runMinutesMax bounds one program against one server.
+// runMinutesMax bounds the run of one program against one server.
 const runMinutesMax = 5
 
 const matrixPath = "matrix.txt"

@@ -30,7 +30,7 @@ type program struct {
 	hint    string   // how to get them
 	library string   // a library that pkg-config must find, for C
 	fetch   []string // shell commands that fetch dependencies, run once in the copied folder
-	build   []string // shell commands, run after those
+	build   []string // shell commands, run after fetch
 	run     string   // shell command, run in the copied folder
 	rows    []row
 	always  bool // the tests require its toolchain: without it, the test fails
@@ -46,7 +46,7 @@ func (p *program) installation() *harness.Program {
 type row struct {
 	name  string   // first word of the lines it prints
 	title string   // in README
-	areas []string // what it reports
+	areas []string // the areas that it reports
 }
 
 // programs in the order of the matrix.

@@ -50,7 +50,7 @@ var without = map[string]string{
 // encryption is a reason that several tests share.
 const encryption = "needs mongocryptd or the native module for encryption"
 
-// minutesMax bounds one run.
+// minutesMax bounds the duration of one run.
 const minutesMax = 15
 
 // asker runs the tests of a run against one server.

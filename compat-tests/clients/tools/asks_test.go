@@ -113,7 +113,7 @@ func run(ctx context.Context, c *mongo.Client, db, command string) (bson.Raw, er
 	return c.Database(db).RunCommand(ctx, bson.Raw(cmd)).Raw()
 }
 
-// find looks a dotted path up; in its parts underscores also stand for spaces, and colons for dots.
+// find looks up a dotted path; in its parts underscores also match spaces, and colons match dots.
 func find(reply bson.Raw, path string) (bson.RawValue, error) {
 	parts := strings.Split(path, ".")
 	for i := range parts {

@@ -13,7 +13,7 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// tourMinutesMax bounds one tour of the pages.
+// tourMinutesMax bounds the duration of one tour of the pages.
 const tourMinutesMax = 5
 
 // steps are the steps of a tour, which reports one line for each: `way step ok` or `way step FAIL reason`.

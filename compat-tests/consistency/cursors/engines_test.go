@@ -85,7 +85,7 @@ func (s *servers) kill(r *rand.Rand) {
 	s.list[i] = again
 }
 
-// client is a driver client with the addresses of all servers.
+// client returns a driver client with the addresses of all servers.
 func (s *servers) client(t *testing.T) *mongo.Client {
 	t.Helper()
 	var hosts []string
@@ -101,7 +101,7 @@ func (s *servers) client(t *testing.T) *mongo.Client {
 	return client
 }
 
-// due is the duration of a test: in each run its share of seconds, else five minutes.
+// due returns the duration of a test: in each run its share in seconds, otherwise five minutes.
 func due(seconds int) time.Duration {
 	if testenv.IsLong() {
 		return 5 * time.Minute

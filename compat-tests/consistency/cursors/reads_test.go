@@ -200,7 +200,7 @@ type opened struct {
 	from *mongo.Cursor
 }
 
-// crowd opens more cursors than a server keeps warm.
+// crowd opens more cursors than a server keeps unparked.
 func (w *world) crowd(ctx context.Context) (out []*opened) {
 	r := rand.New(rand.NewPCG(w.seed, 5))
 	p := w.writer(4, more)

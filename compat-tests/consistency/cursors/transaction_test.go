@@ -186,7 +186,7 @@ func (x *txn) pick(coll string, there bool) (key int, ok bool) {
 	for range 100 {
 		key = x.rng.IntN(keysMax)
 		if x.rng.IntN(3) == 0 {
-			key %= 200 // near the beginning, where cursors have been
+			key %= 200 // in the range that cursors have probably read already
 		}
 		if (x.has[coll][key] != 0) == there {
 			return key, true

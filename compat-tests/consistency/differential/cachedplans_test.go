@@ -43,9 +43,9 @@ const cachedIndexes = `[{key: {k: 1}, name: "k"}, {key: {j: 1}, name: "j"}, {key
 
 const cachedDocs = 1000
 
-// TestCachedPlans: a plan that was cached after a result of 10 to 12 documents returns the right answer
-// for results of every size, by every command, in one partition, in seven, and in a transaction. The work
-// limit of such a plan does not change the answer, and the rows that were read ahead do not either.
+// TestCachedPlans checks that a plan that was cached after a result of 10 to 12 documents returns the right
+// answer for results of every size, by every command, in one partition, in seven, and in a transaction.
+// Neither the work limit of such a plan nor the rows that were read ahead may change the answer.
 func TestCachedPlans(t *testing.T) {
 	server := harness.Start(t, harness.Options{})
 	conn := server.Dial(t)

@@ -21,15 +21,15 @@ var planted = []string{
 	"merged fields are sorted",
 }
 
-// TestCanaries: TestWays fails on a server with one of the planted bugs.
+// TestCanaries checks that TestWays fails on a server with one of the planted bugs.
 func TestCanaries(t *testing.T) {
 	for _, bug := range planted {
 		t.Run(bug, func(t *testing.T) { harness.Caught(t, bug, "TestWays", "CANTLE_SEED=") })
 	}
 }
 
-// TestCanary: TestMetamorphic fails on a server that merges the results of partitions by the first bytes
-// of sort keys only.
+// TestCanary checks that TestMetamorphic fails on a server that merges the results of partitions only by the
+// first bytes of sort keys.
 func TestCanary(t *testing.T) {
 	harness.Caught(t, "ties in disorder", "TestMetamorphic", "(- model, + ")
 }

@@ -194,7 +194,7 @@ func outlives(t *testing.T, s *harness.Server, client string) (lived time.Durati
 	return lived
 }
 
-// runs reports whether a command of a client is being run.
+// runs reports whether a command of a client is running.
 func runs(t *testing.T, s *harness.Server, client string) bool {
 	t.Helper()
 	c, err := harness.DialAddr(s.Addr)
@@ -249,7 +249,7 @@ func TestHostileCanary(t *testing.T) {
 	}
 }
 
-// Every command has a name of its own, and there are enough of them.
+// TestHostileNames checks that every command has a name of its own, and that there are enough of them.
 func TestHostileNames(t *testing.T) {
 	seen := map[string]bool{}
 	for _, h := range hostiles() {

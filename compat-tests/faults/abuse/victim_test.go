@@ -25,7 +25,7 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// withWrites makes a victim write as well.
+// withWrites is the argument that makes a victim write as well.
 const withWrites = "writes"
 
 // TestMain runs the victim if this process was started as one: its arguments are the server's address and

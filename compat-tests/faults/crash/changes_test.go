@@ -58,7 +58,7 @@ func (r *reader) read(e *era, most int) error {
 		return ended(e, err)
 	}
 	defer e.last(func(ctx context.Context) { _ = s.Close(ctx) })
-	for empty := 0; most > 0 && empty < 2; { // the first batch may be empty though more has come
+	for empty := 0; most > 0 && empty < 2; { // the first batch may be empty although there are events
 		if !s.TryNext(e.ctx) {
 			if s.Err() != nil {
 				break
@@ -196,7 +196,7 @@ func TestChangesThroughKills(t *testing.T) {
 	}
 }
 
-// begun connects to a server for one life of it.
+// begun connects to a server for one of its lives.
 func begun(t *testing.T, server *harness.Server) (e *era, end func()) {
 	// The driver's last messages to a dead server time out soon.
 	client, err := harness.Connect(server.URI, options.Client().SetServerSelectionTimeout(2*time.Second))

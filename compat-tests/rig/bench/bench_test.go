@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Every workload runs against the stub and gives plausible numbers.
+// TestWorkloadsAgainstStub runs every workload against the stub and checks that the numbers are plausible.
 func TestWorkloadsAgainstStub(t *testing.T) {
 	s := settings{documents: 2000, seconds: 0.05}
 	var rows []result
@@ -74,7 +74,8 @@ func TestWorkloadsOnFloor(t *testing.T) {
 	}
 }
 
-// The mixed load runs beside each kind of long work, and every kind of operation is in the table.
+// TestLatency runs the mixed load beside each kind of long work, and checks that every kind of operation is
+// in the table.
 func TestLatency(t *testing.T) {
 	binary, err := harness.Build("")
 	if err != nil {
@@ -122,7 +123,7 @@ func TestMixedKinds(t *testing.T) {
 	}
 }
 
-// The measurements of provisioned throughput run to their end.
+// TestProvisioned checks that the measurements of provisioned throughput run to their end.
 func TestProvisioned(t *testing.T) {
 	binary, err := harness.Build("")
 	if err != nil {

@@ -198,7 +198,7 @@ func (r *runner) restructure(ctx context.Context, turn int) error {
 		err := r.mongo.Database("admin").RunCommand(ctx, bson.D{
 			{Key: "split", Value: "bench.usertable"}, {Key: "find", Value: bson.D{{Key: "_id", Value: scatter(int64(turn)) % int64(r.settings.documents)}}},
 		}).Err()
-		// A partition that is still being split, or too small, is left alone.
+		// The server refuses to split a partition that is still being split, or is too small: ignore that.
 		var refused mongo.CommandError
 		if err != nil && !errors.As(err, &refused) {
 			return err

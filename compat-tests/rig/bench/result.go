@@ -112,7 +112,7 @@ func (r result) print(w io.Writer) {
 	fmt.Fprintf(w, "%-8s %-15s %7d %10.0f %10.0f %10.0f %12s\n", r.Target, r.Workload, r.Clients, r.PerSecond, r.P50Micros, r.P99Micros, cpu)
 }
 
-// save writes results as JSON.
+// save writes results to a file as JSON.
 func save(path string, results []result) error {
 	text, err := json.MarshalIndent(results, "", "  ")
 	if err != nil {

@@ -182,7 +182,7 @@ func (f *fleet) stop() {
 	}
 }
 
-// pids are the processes of the servers.
+// pids returns the processes of the servers.
 func (f *fleet) pids() (list []int) {
 	for _, s := range f.servers {
 		list = append(list, s.PID())

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Two servers over a simulated cluster are measured in every way.
+// TestStorage runs every measurement of two servers over a simulated cluster.
 func TestStorage(t *testing.T) {
 	var out strings.Builder
 	s := settings{documents: 200, seconds: 0.2, storage: simulatedPlace, delay: time.Millisecond}
@@ -20,7 +20,7 @@ func TestStorage(t *testing.T) {
 	}
 }
 
-// A place is the simulator or a cluster.
+// TestPlace checks the values of the flag: the simulator or the address of a cluster.
 func TestPlace(t *testing.T) {
 	for value, ok := range map[string]bool{"true": true, "tikv://pd:2379/x": true, "shop": false} {
 		var p place

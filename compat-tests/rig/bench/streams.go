@@ -17,7 +17,7 @@ import (
 // only if --only names "streams".
 const (
 	streamsName = "streams"
-	tailsName   = "tails" // the same of tailable cursors
+	tailsName   = "tails" // the same for tailable cursors
 	streamsOpen = 100
 	streamsIdle = 10 * time.Second
 )
@@ -170,7 +170,7 @@ func (r *runner) idleCursors(ctx context.Context, coll *mongo.Collection, idle f
 			_ = s.Close(context.WithoutCancel(ctx))
 		})
 	}
-	time.Sleep(time.Second) // until the last one waits
+	time.Sleep(time.Second) // until all of them wait
 	idle("idle-streams", many)
 	return nil
 }

@@ -74,7 +74,7 @@ var workloads = []workload{
 	{name: "update-indexed", indexed: true, clients: few, next: func(c *client, ctx context.Context, dice int) error { return c.set(ctx, "number") }},
 }
 
-// Numbers of clients: durable writes share their waits, which shows with many.
+// Numbers of clients. Durable writes share their syncs (group commit), which shows with many clients.
 var (
 	one  = []int{1}
 	few  = []int{1, 16}
@@ -269,7 +269,7 @@ func (c *client) scan(ctx context.Context) error {
 	return cursor.Err()
 }
 
-// scatter gives each _id a number, so that their orders have nothing in common.
+// scatter returns a unique number for an _id, in an order that is unrelated to that of the _ids.
 func scatter(id int64) int64 { return int64(uint64(id) * 0x9E3779B97F4A7C15 >> 1) }
 
 // find gets one document by its number.

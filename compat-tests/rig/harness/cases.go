@@ -193,12 +193,12 @@ func (r *runner) handle(t *testing.T, c *casefile.Case) string {
 	return ""
 }
 
-// reset ends the sessions, empties the databases and forgets the cursor.
+// reset ends the sessions, drops the databases and forgets the cursor.
 func (r *runner) reset(t *testing.T) {
 	if r.databases == nil {
 		r.databases = map[string]bool{"test": true}
 	}
-	// A transaction that a case left open would hold up the changes of the next one.
+	// A transaction that a case left open would block DDL of the next one.
 	if _, err := r.turns.all("admin", mustMarshal(bson.D{{Key: "killAllSessions", Value: bson.A{}}})); err != nil {
 		t.Fatal(err)
 	}

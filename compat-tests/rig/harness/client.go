@@ -9,7 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// Connect opens an official driver client. Options given later win.
+// Connect opens an official driver client. Later options override earlier ones.
 func Connect(uri string, more ...*options.ClientOptions) (*mongo.Client, error) {
 	base := options.Client().ApplyURI(uri).SetServerSelectionTimeout(20 * time.Second)
 	return mongo.Connect(append([]*options.ClientOptions{base}, more...)...)

@@ -36,11 +36,11 @@ type Config struct {
 	Unordered bool
 	Faults    bool
 	Cluster   bool
-	Servers   int // that share a store; 0 is one alone
+	Servers   int // number of servers that share a store; 0 is one alone
 	InTxn     bool
-	Skips     map[string]string // file or file:line, relative to the cases directory, to its reason
+	Skips     map[string]string // reasons by file or file:line, relative to the cases directory
 
-	// Held counts the commands that were in transactions.
+	// Held counts the commands that ran in transactions.
 	Held int
 
 	// Launch starts the server of a file, for a configuration whose servers are not those
@@ -91,7 +91,7 @@ func parseConfig(path, text string) (*Config, error) {
 	return c, nil
 }
 
-// set takes one line of a configuration.
+// set applies one line of a configuration.
 func (c *Config) set(key, value string) (err error) {
 	switch key {
 	case "disk":
@@ -127,7 +127,7 @@ func (c *Config) set(key, value string) (err error) {
 	return err
 }
 
-// yes reads the value of a switch.
+// yes parses the value of a switch.
 func yes(value string) (bool, error) {
 	switch value {
 	case "yes":

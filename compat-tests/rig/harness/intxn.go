@@ -32,7 +32,7 @@ type sent struct {
 	cmd bson.Raw
 }
 
-// attemptsMax bounds how often a transaction is sent.
+// attemptsMax bounds the number of times that a transaction is sent.
 const attemptsMax = 5
 
 // newTransactions runs commands on a connection and counts those that were in a transaction.

@@ -337,8 +337,8 @@ func (s *Server) Stop() error {
 	}
 }
 
-// Trouble returns an error if the server's log shows a panic or the like, whatever
-// the server answered. Stop checks the same.
+// Trouble returns an error if the server's log shows a panic or the like, whatever the replies were. Stop
+// checks the same.
 func (s *Server) Trouble() error { return s.trouble(nil) }
 
 // trouble adds a trouble mark in the log to the result of the process.
@@ -352,7 +352,7 @@ func (s *Server) trouble(err error) error {
 // tailBytesMax bounds the part of a server's log that is kept.
 const tailBytesMax = 64 << 10
 
-// troubleMarks are texts in a log that fail a test whatever the server answered.
+// troubleMarks are texts in a log that fail a test, whatever the replies were.
 var troubleMarks = []string{"panic:", "BUG:", "DATA RACE", "fatal error:", defects.Mark}
 
 // TroubleIn returns the first of troubleMarks that a log contains, "" if there is none.
@@ -368,7 +368,7 @@ func TroubleIn(log string) string {
 // aroundMax bounds what an error shows of the log behind a trouble mark.
 const aroundMax = 4 << 10
 
-// tail keeps the end of a log and notices trouble as it goes by.
+// tail keeps the end of a log, and looks for trouble marks in all of it.
 type tail struct {
 	mu   sync.Mutex
 	text []byte

@@ -42,7 +42,7 @@ func budgeted(t *testing.T, g *gateway, name string) {
 		{Key: "collection", Value: name}, {Key: "offerThroughput", Value: budgetRU}}).Err())
 }
 
-// now returns the time of the store's newest timestamp.
+// now returns the current time of the store.
 func now(t *testing.T, g *gateway) time.Duration {
 	t.Helper()
 	ts, err := g.d.Jobs().Store.Now(t.Context())

@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/bson/bsontest"
 )
 
-// warnings returns the lines of a gateway's log about price lists.
+// warnings returns the lines of a server's log about price lists.
 func (g *gateway) warnings(t *testing.T) []string {
 	t.Helper()
 	var reply struct{ Log []string }

@@ -12,7 +12,7 @@ import (
 )
 
 // agree compares the servers after all faults have ended: each must have the same collections, every index
-// must find what a scan finds, and validate must find nothing.
+// must find what a scan finds, and validate and checkMetadataConsistency must find nothing wrong.
 func (c *chaos) agree() {
 	first := ""
 	for i := range c.addresses {

@@ -33,7 +33,7 @@ var (
 	cosmos = os.Getenv("CANTLE_PERSONALITY") == "cosmos"
 )
 
-// areaSecondsMax bounds one area.
+// areaSecondsMax bounds the duration of one area.
 const areaSecondsMax = 60
 
 func main() {
