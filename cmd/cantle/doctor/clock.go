@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// aheadMax is how far a file's time may be ahead of the clock without a finding: network file systems use the
-// clock of another machine.
+// aheadMax is the difference up to which a file may be newer than the clock without a finding: network file
+// systems use the clock of another machine.
 const aheadMax = time.Minute
 
 // clock checks that the clock is synchronised, and that it has not been set back.

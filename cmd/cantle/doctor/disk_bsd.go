@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// permissions reports that a folder's mode determines who may read it on this system.
+// permissions reports whether the mode of a folder restricts access to it on this system.
 const permissions = true
 
 // diskOf returns the statistics of a folder's file system.

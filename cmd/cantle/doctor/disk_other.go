@@ -4,7 +4,7 @@ package doctor
 
 import "errors"
 
-// permissions reports that a folder's mode determines who may read it: not on this system.
+// permissions reports whether the mode of a folder restricts access to it on this system.
 const permissions = false
 
 // diskOf is not implemented on this system.

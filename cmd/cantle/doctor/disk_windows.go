@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// permissions reports that a folder's mode determines who may read it: not on this system.
+// permissions reports whether the mode of a folder restricts access to it on this system.
 const permissions = false
 
 // diskOf returns the statistics of a folder's volume.

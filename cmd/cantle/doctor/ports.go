@@ -51,7 +51,7 @@ func taken(a daemon.Address, running bool) Finding {
 			who = "a server"
 		}
 	}
-	if running || strings.HasPrefix(who, "cantle ") { // what it is, it is asked
+	if running || strings.HasPrefix(who, "cantle ") { // the server itself is examined separately
 		return found("ports", Good, "%s listens on %s (%s)", who, a.Text, a.Flag)
 	}
 	return found("ports", Fault, "%s listens on %s (%s) already", who, a.Text, a.Flag).
