@@ -5,16 +5,15 @@
 //	                                                     ├── Append      as listIndexes prints it
 //	                                                     └── Conflict    against an existing index
 //
-// An index entry is the keystrings of the indexed values in the order of the
-// key pattern, each in the direction and collation of the index; collection,
-// position and _id are put around it by storage/keyspace. A kind of index
-// decides which values those are: a plain one takes the fields' values, a hashed
-// one their hash, a wildcard one path and value of every leaf, and so on. Kinds
-// is the table; kind_<name>.go holds one each.
+// An index entry consists of the keystrings of the indexed values in the order of the key pattern, each in
+// the direction and collation of the index; storage/keyspace adds collection, position and _id. The kind of
+// the index determines the values: a plain index stores the fields' values, a hashed index their hashes, a
+// wildcard index path and value of every leaf, and so on. Kinds is the table; each kind has a file
+// kind_<name>.go.
 //
-// Glossary. Entry: one index key of a document. Multikey: an index in which a
-// document had several entries because of an array; MultikeyPaths says which
-// components of which fields held one. Width: how many keystrings an entry has.
+// Glossary. Entry: one index key of a document. Multikey: an index in which a document had several entries
+// because of an array; MultikeyPaths records the components of the fields that held one. Width: the number
+// of keystrings of an entry.
 //
 // Manual: indexes, reference/command/createIndexes.
 package index

@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// The entries of a document with a very large array end with the command that wants them.
+// Making the entries of a document with a very large array is interrupted when the command must end.
 func TestKeysEndWithTheirCommand(t *testing.T) {
 	b := bson.NewBuilder(nil)
 	b.BeginArray("a")

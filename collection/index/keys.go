@@ -13,19 +13,17 @@ import (
 	"github.com/cantledb/cantle/collection/order"
 )
 
-// Add receives one entry of a document: the keystrings of its values and what
-// their types need beside them (see keystring.TypeBits). Both are valid only
-// inside of it.
+// Add receives one entry of a document: the keystrings of its values and their type bits (see keystring.TypeBits). Both are
+// valid only during the call.
 type Add func(values, typeBits []byte) error
 
-// Keys generates the entries of doc, each of them once and in ascending order.
-// A document that the partial filter or sparseness leaves out has none. arrays
-// says which fields went through arrays; nil if none did. Documents without
-// arrays cost no allocation in a plain index.
+// Keys generates the entries of doc, without duplicates and in ascending order. A document that the partial filter or
+// sparseness leaves out has none. arrays reports the fields whose paths contain arrays; nil if there are none. Documents
+// without arrays cost no allocation in a plain index.
 //
-// Errors: CannotIndexParallelArrays, those of evaluating the partial filter,
-// CannotBuildIndexKeys if they are larger than keysBytesMax, those of add, and numbered codes of single kinds (16766 for arrays in a hashed
-// index, 16755 for what is no geometry, 7246301 for arrays before a wildcard).
+// Errors: CannotIndexParallelArrays, those of evaluating the partial filter, CannotBuildIndexKeys if they are larger than
+// keysBytesMax, those of add, and numbered codes of single kinds (16766 for arrays in a hashed index, 16755 for a value that
+// is no geometry, 7246301 for arrays before a wildcard).
 func (s *Spec) Keys(env *mql.Env, doc bson.Raw, sc *expr.Scratch, add Add) (arrays MultikeyPaths, err error) {
 	if s.Partial != nil {
 		if ok, err := s.Partial.Matches(env, doc, sc); !ok || err != nil {
@@ -41,12 +39,12 @@ func (s *Spec) Keys(env *mql.Env, doc bson.Raw, sc *expr.Scratch, add Add) (arra
 	return arrays, err
 }
 
-// keysBytesMax is how large the entries of a document in one index may be together: four
-// times the largest document. What is not in an array, or is the name of a field above one, stands
-// in the entry of each of its elements: a document of 16 MB could have terabytes of entries.
+// keysBytesMax limits the total size of the entries of a document in one index: four times the largest document. Values
+// outside of an array, and the names above it, are repeated in the entry of each of its elements: a document of 16 MB could
+// have terabytes of entries.
 const keysBytesMax = 64 << 20
 
-// generator is the working memory of one Keys.
+// generator is the working memory of one call of Keys.
 type generator struct {
 	env *mql.Env
 	s   *Spec
@@ -60,10 +58,10 @@ type generator struct {
 	tb    keystring.TypeBits
 	arena bson.Arena
 	start int // of the entry under construction
-	field int // keystrings it has
+	field int // number of its keystrings so far
 }
 
-// entry is the place of one key and its type bits.
+// entry is the position of one key and its type bits.
 type entry struct{ from, to, bitsFrom, bitsTo int }
 
 var generators = sync.Pool{New: func() any { return new(generator) }}
@@ -82,7 +80,7 @@ func (g *generator) release() {
 	}
 }
 
-// begin starts an entry, forgetting an unfinished one.
+// begin starts an entry and discards an unfinished one.
 func (g *generator) begin() {
 	if len(g.entries) > 0 {
 		g.keys = g.keys[:g.entries[len(g.entries)-1].to]
@@ -116,7 +114,7 @@ func (g *generator) end() error {
 	return g.env.Tick()
 }
 
-// emit hands the entries over in order, equal ones once.
+// emit passes the entries to add in order, without duplicates.
 func (g *generator) emit(add Add) error {
 	if len(g.entries) > 1 {
 		err := mql.Sort(g.env, g.entries, func(a, b entry) int {
@@ -140,9 +138,8 @@ func (g *generator) emit(add Add) error {
 	return nil
 }
 
-// tuples calls yield for the tuples of values that the paths of the index have
-// in the document, and notes the arrays on the way. A tuple of which nothing is
-// there is left out if the index is sparse.
+// tuples calls yield for the tuples of values that the paths of the index have in the document, and records the arrays on
+// the paths. If the index is sparse, a tuple without any value is left out.
 func (g *generator) tuples(yield func(values []bson.Value) error) error {
 	for _, p := range g.s.paths {
 		if p.HasPosition() {
@@ -176,12 +173,11 @@ func (g *generator) tuples(yield func(values []bson.Value) error) error {
 	return err
 }
 
-// errorTextMax is how much of a document an error repeats.
+// errorTextMax is the maximal length of a document in an error message.
 const errorTextMax = 300
 
-// unambiguous refuses an array in which a component of p, from next on, is a position as
-// well as a field of a document in it: a query means both, an entry could hold only one.
-// Observed: mongod 7.0.
+// unambiguous rejects an array in which a component of p, from next on, is a position and also a field of a document in the
+// array: a query would match both, but an entry can hold only one. Observed: mongod 7.0.
 func unambiguous(env *mql.Env, v bson.Value, p path.Path, next int) error {
 	next, v = order.Descend(v, p, next)
 	arr, ok := v.Array()
@@ -222,7 +218,7 @@ func allMissing(values []bson.Value) bool {
 	return true
 }
 
-// parallel makes the error of a document whose paths go through two arrays.
+// parallel returns the error for a document with arrays on two paths.
 func (g *generator) parallel() error {
 	var names [2]string
 	n := 0

@@ -24,12 +24,12 @@ func (o *FlatOptions) equal(p *FlatOptions) bool {
 
 func (o *FlatOptions) grid() geo.Grid { return geo.Grid{Bits: int(o.Bits), Min: o.Min, Max: o.Max} }
 
-// sphereRanges are the cells of the box around a circle on the sphere.
+// sphereRanges returns the cells of the box around a circle on the sphere.
 func (o *FlatOptions) sphereRanges(center geo.Point, radians float64) []geo.CellRange {
 	degrees := radians * 180 / math.Pi * (1 + 1e-9)
 	lo, hi := geo.Point{X: o.Min, Y: center.Y - degrees}, geo.Point{X: o.Max, Y: center.Y + degrees}
 	if lo.Y > -90 && hi.Y < 90 {
-		// Meridians come together towards the poles.
+		// Meridians converge towards the poles.
 		if x := math.Sin(radians) / math.Cos(center.Y*math.Pi/180); x < 1 {
 			width := math.Asin(x) * 180 / math.Pi * (1 + 1e-9)
 			if center.X-width >= -180 && center.X+width <= 180 {
@@ -40,8 +40,8 @@ func (o *FlatOptions) sphereRanges(center geo.Point, radians float64) []geo.Cell
 	return o.grid().Ranges(lo, hi)
 }
 
-// kind2d has an entry of the cell of every legacy coordinate pair, and the
-// values of further fields as they are. Documents without pairs have none.
+// kind2d has an entry with the cell of every legacy coordinate pair and the unchanged values of further
+// fields. Documents without pairs have no entries.
 // Manual: core/indexes/index-types/geospatial/2d.
 var kind2d = Kind{
 	Name:  "2d",
@@ -103,12 +103,11 @@ func flatKeys(g *generator) (err error) {
 	return g.combine(fields, make([]bson.Value, 0, len(fields)))
 }
 
-// pairs appends the cells of a pair, or of an array or document of pairs. What is neither
-// array nor document, and what is empty, has none.
+// pairs appends the cells of a pair, or of an array or document of pairs. A value of another type, or an
+// empty one, has no cells.
 //
-// Errors: 13654 for members that are no pairs, 13026 and 13068 for pairs that are none, 13027
-// for pairs out of bounds.
-// Observed: mongod 7.0.
+// Errors: 13654 for members that are not pairs, 13026 and 13068 for malformed pairs, 13027 for pairs out
+// of bounds. Observed: mongod 7.0.
 func (g *generator) pairs(list []bson.Value, v bson.Value) ([]bson.Value, error) {
 	if v.Type != bson.TypeArray && v.Type != bson.TypeDocument {
 		return list, nil
@@ -135,7 +134,7 @@ func (g *generator) pairs(list []bson.Value, v bson.Value) ([]bson.Value, error)
 	return list, nil
 }
 
-// pair appends the cell of one pair, whose further members mean nothing.
+// pair appends the cell of one pair. Further members of the pair are ignored.
 func (g *generator) pair(list []bson.Value, v bson.Value) ([]bson.Value, error) {
 	stored, ok := geo.Stored(v)
 	if !ok || !stored.IsPoint() || !stored.Planar {

@@ -15,15 +15,14 @@ import (
 // SphereOptions are the options of a 2dsphere index.
 type SphereOptions struct{ Version int32 }
 
-// kind2dsphere has an entry for every S2 cell that covers the geometry of a
-// field; with several fields the entries are all combinations. Documents
-// without any geometry have none. Cells stand in keys as timestamps, the type
-// whose encoding is eight bytes in unsigned order.
+// kind2dsphere has an entry for every S2 cell that covers the geometry of a field; with several fields
+// the entries are all combinations. Documents without any geometry have none. Keys hold cells as
+// timestamps, because the encoding of timestamps is eight bytes in unsigned order.
 // Manual: core/indexes/index-types/geospatial/2dsphere.
 var kind2dsphere = Kind{
 	Name:  "2dsphere",
 	Doc:   "core/indexes/index-types/geospatial/2dsphere",
-	Keys:  1, // 0: what is no place was refused, or had other cells
+	Keys:  1, // 0: values that are not geometries were refused, or had other cells
 	check: check2dsphere,
 	print: func(s *Spec, b *bson.Builder) { b.Int32("2dsphereIndexVersion", s.Sphere.Version) },
 	keys:  sphereKeys,
@@ -46,7 +45,7 @@ func check2dsphere(p *parser) error {
 	return nil
 }
 
-// checkLevels admits the levels of cells that there are; what they say has no effect.
+// checkLevels validates the levels of cells, which have no effect.
 func checkLevels(coarsest, finest bson.Value) error {
 	from, _ := coarsest.TruncInt64()
 	to, _ := finest.TruncInt64()
@@ -61,7 +60,7 @@ func checkLevels(coarsest, finest bson.Value) error {
 	return nil
 }
 
-// cellsMax bounds the entries of one document.
+// cellsMax limits the entries of one document.
 const cellsMax = 1 << 20
 
 func sphereKeys(g *generator) error {
@@ -96,9 +95,8 @@ func sphereKeys(g *generator) error {
 	return g.combine(fields, make([]bson.Value, 0, len(fields)))
 }
 
-// cells returns the cells of the geometries at a path. Arrays on the way are
-// expanded; the array at the end is a legacy pair or nothing. A single value that is empty
-// counts as none.
+// cells returns the cells of the geometries at a path. Arrays on the path are expanded; an array at the
+// end must be a legacy pair. A single empty value counts as missing.
 func (g *generator) cells(at path.Path) (list []bson.Value, err error) {
 	var only bson.Value
 	n := 0
@@ -108,7 +106,7 @@ func (g *generator) cells(at path.Path) (list []bson.Value, err error) {
 		}
 		if n++; n == 1 && isEmpty(v) {
 			only = v
-			return true // unless there are more
+			return true // ignored unless there are more values
 		}
 		if err = g.geometry(at, &list, only); err == nil {
 			err = g.geometry(at, &list, v)
@@ -119,7 +117,7 @@ func (g *generator) cells(at path.Path) (list []bson.Value, err error) {
 	return list, err
 }
 
-// geometry appends the cells of one geometry at a path; missing has none.
+// geometry appends the cells of one geometry at a path. A missing value has no cells.
 func (g *generator) geometry(at path.Path, list *[]bson.Value, v bson.Value) error {
 	if v.IsMissing() {
 		return nil
@@ -135,12 +133,12 @@ func (g *generator) geometry(at path.Path, list *[]bson.Value, v bson.Value) err
 	return nil
 }
 
-// isEmpty reports an array or a document without members.
+// isEmpty reports whether v is an array or a document without members.
 func isEmpty(v bson.Value) bool {
 	return (v.Type == bson.TypeArray || v.Type == bson.TypeDocument) && bson.Raw(v.Data).IsEmpty()
 }
 
-// geoCode is the code of a value that the index cannot hold.
+// geoCode returns the error code for a value that the index cannot hold.
 func (g *generator) geoCode() mongoerr.Code {
 	if g.env.Release.Has(release.GeoKeyCodes) {
 		return mongoerr.GeoKeyExtractionFailed
@@ -148,8 +146,9 @@ func (g *generator) geoCode() mongoerr.Code {
 	return 16755
 }
 
-// noGeometry is the error of a value that is no place. The releases with a code for it say in
-// errInfo where it stands. Manual: release-notes/9.0 (Improved Diagnostics).
+// noGeometry returns the error for a value that is no geometry. Releases with a special code for it add
+// the position to errInfo.
+// Manual: release-notes/9.0 (Improved Diagnostics).
 func (g *generator) noGeometry(at path.Path, v bson.Value, cause *mongoerr.Error) error {
 	err := mongoerr.New(g.geoCode(), "Can't extract geo keys: %s  %s", g.doc.Clipped(errorTextMax), cause.Msg)
 	if !g.env.Release.Has(release.GeoKeyCodes) {
@@ -169,13 +168,13 @@ func (g *generator) noGeometry(at path.Path, v bson.Value, cause *mongoerr.Error
 	return err.WithFields(b.Doc().Elements())
 }
 
-// What errInfo tells at most of a value that is no place, in bytes.
+// Maximal lengths in errInfo for a value that is no geometry, in bytes.
 const (
 	reasonMax  = 256
 	elementMax = 1 << 10
 )
 
-// clip shortens a text to whole characters.
+// clip shortens a text, at the boundary of a character.
 func clip(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -186,8 +185,8 @@ func clip(s string, most int) string {
 	return s[:most]
 }
 
-// markMany notes the fields with several values as if they held arrays, which
-// they mostly do: their bounds must not be combined.
+// markMany marks the fields with several values as if they contained arrays, which is mostly true: their
+// bounds must not be combined.
 func (g *generator) markMany(fields [][]bson.Value) {
 	for i := range fields {
 		if len(fields[i]) < 2 {
@@ -203,7 +202,7 @@ func (g *generator) markMany(fields [][]bson.Value) {
 	}
 }
 
-// combine makes an entry of every combination of values.
+// combine makes an entry for every combination of values.
 func (g *generator) combine(fields [][]bson.Value, chosen []bson.Value) error {
 	if len(chosen) == len(fields) {
 		for _, v := range chosen {
@@ -219,9 +218,8 @@ func (g *generator) combine(fields [][]bson.Value, chosen []bson.Value) error {
 	return nil
 }
 
-// GeoIntervals returns the intervals of field i that hold an entry of every
-// geometry that has something in common with the shape; each hit must be looked
-// at again. ok is false if the index cannot serve the shape.
+// GeoIntervals returns the intervals of field i that contain an entry of every geometry that intersects
+// the shape; each hit must be checked again. ok is false if the index cannot answer the shape.
 func (s *Spec) GeoIntervals(i int, shape *geo.Shape) (list []match.Interval, ok bool) {
 	switch s.Parts[i].Plugin {
 	case "2dsphere":
@@ -231,15 +229,15 @@ func (s *Spec) GeoIntervals(i int, shape *geo.Shape) (list []match.Interval, ok 
 		if lo, hi, ok := shape.Bounds(); ok {
 			return intervals(s.Flat.grid().Ranges(lo, hi)), true
 		}
-		if shape.Center != nil { // a circle on the sphere, over legacy pairs
+		if shape.Center != nil { // a circle on the sphere, for legacy pairs
 			return intervals(s.Flat.sphereRanges(*shape.Center, shape.Radius)), true
 		}
 	}
 	return nil, false
 }
 
-// NearIntervals is GeoIntervals for the circle of a radius around the centre of
-// a $near, in its units. A search by distance asks with growing radii.
+// NearIntervals is GeoIntervals for a circle around the centre of a $near, with a radius in its units. A
+// search by distance calls it with growing radii.
 func (s *Spec) NearIntervals(i int, n *geo.Near, radius float64) (list []match.Interval, ok bool) {
 	if n.Meters {
 		radius /= geo.EarthRadiusMeters

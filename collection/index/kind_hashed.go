@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/collection/order"
 )
 
-// kindHashed holds the hash of one field; a compound one has directions beside
-// it. Arrays cannot be hashed.
+// kindHashed stores the hash of one field; a compound index also has ordered fields. Arrays cannot be
+// hashed.
 // Manual: core/indexes/index-types/index-hashed.
 var kindHashed = Kind{
 	Name:  "hashed",
@@ -54,8 +54,8 @@ func hashedKeys(g *generator) error {
 	return g.end()
 }
 
-// hash returns the hash of v as an int64 value; under a collation strings hash
-// by their sort keys.
+// hash returns the hash of v as an int64 value. Under a collation, strings are hashed by their sort
+// keys.
 func (g *generator) hash(v bson.Value) bson.Value {
 	if text, ok := v.Text(); ok && g.s.Collation != nil {
 		v = g.arena.StringBytes(g.s.Collation.AppendKey(nil, text))
@@ -63,8 +63,8 @@ func (g *generator) hash(v bson.Value) bson.Value {
 	return g.arena.Int64(bson.HashedKey(v))
 }
 
-// HashedValue is the value that a hashed field of the index holds for v, for
-// the bounds of an equality.
+// HashedValue returns the value that a hashed field of the index stores for v, for the bounds of an
+// equality.
 func (s *Spec) HashedValue(v bson.Value) bson.Value {
 	g := generator{s: s}
 	return g.hash(v)

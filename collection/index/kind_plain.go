@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/collection/order"
 )
 
-// kindPlain is an index of directions over one field or several.
+// kindPlain is an index with directions on one or more fields.
 // Manual: core/indexes/index-types/index-compound.
 var kindPlain = Kind{Doc: "core/indexes/index-types/index-compound", keys: plainKeys}
 

@@ -13,18 +13,18 @@ import (
 // TextOptions are the options of a text index.
 // Manual: reference/command/createIndexes (options for text indexes).
 type TextOptions struct {
-	Weights          []TextWeight // by name
+	Weights          []TextWeight // sorted by name
 	DefaultLanguage  string
 	LanguageOverride string
 	Version          int32
 
 	language text.Language // DefaultLanguage
-	// every is the weight of fields without one of their own: that of "$**", or 0.
+	// every is the weight of fields without their own weight: that of "$**", or 0.
 	every float64
 }
 
-// TextWeight is the weight of a field; "$**" is every field with a string, and
-// has the zero Path.
+// TextWeight is the weight of a field. The name "$**" means every field with a string and has the zero
+// Path.
 type TextWeight struct {
 	Name   string
 	Path   path.Path
@@ -39,13 +39,13 @@ func (t *TextOptions) equal(o *TextOptions) bool {
 		slices.EqualFunc(t.Weights, o.Weights, func(a, b TextWeight) bool { return a.Name == b.Name && a.Weight == b.Weight })
 }
 
-// kindText has an entry of term and weight for every term of the weighted
-// fields, between the values of the plain fields before and after.
+// kindText has an entry of term and weight for every term of the weighted fields, between the values of
+// the plain fields before and after them.
 // Manual: core/indexes/index-types/index-text.
 var kindText = Kind{
 	Name:      "text",
 	Doc:       "core/indexes/index-types/index-text",
-	Keys:      1, // 0: other words, before languages had their stems and stop words
+	Keys:      1, // 0: other words, before languages had stemmers and stop words
 	check:     checkText,
 	layout:    layoutText,
 	print:     printText,
@@ -86,8 +86,7 @@ func checkText(p *parser) error {
 	return p.textKey()
 }
 
-// textWeights takes the fields of the key pattern, with weight 1, and those of
-// the weights option.
+// textWeights collects the fields of the key pattern, with weight 1, and those of the weights option.
 func (p *parser) textWeights(t *TextOptions) error {
 	add := func(name string, w float64) error {
 		weight := TextWeight{Name: name, Weight: w}
@@ -149,7 +148,7 @@ func (p *parser) textWeights(t *TextOptions) error {
 func (p *parser) textKey() error {
 	s := p.s
 	var parts []Part
-	b, state := bson.NewBuilder(nil), 0 // before, in, after the text fields
+	b, state := bson.NewBuilder(nil), 0 // state: before, in, after the text fields
 	for it := s.Key.Iter(); it.Next(); {
 		name := string(it.Name)
 		if name == "_ftsx" {

@@ -7,10 +7,10 @@ import (
 	"github.com/cantledb/cantle/collection/order"
 )
 
-// kindWildcard has an entry of path and value for every leaf below a path. Leaf
-// arrays give their elements, an empty array undefined, an empty document itself,
-// so that every value has an entry. A name may be empty; paths do not mention array
-// positions. A compound one has plain fields beside, which cannot be arrays.
+// kindWildcard has an entry of path and value for every leaf below a path. For an array, the leaves are
+// its elements; for an empty array, undefined; for an empty document, the document itself, so that every
+// value has an entry. A name may be empty; paths do not contain array positions. A compound index also
+// has plain fields, which cannot be arrays.
 // Manual: core/indexes/index-types/index-wildcard.
 var kindWildcard = Kind{
 	Name: "wildcard",
@@ -21,7 +21,7 @@ var kindWildcard = Kind{
 	plainText: func(s *Spec, i int) bool { return s.fields[i] == "$_path" },
 }
 
-// WildcardPath is the name of the keystring that holds the path.
+// WildcardPath is the name of the keystring with the path.
 const WildcardPath = "$_path"
 
 func checkWildcard(p *parser) (err error) {
@@ -59,7 +59,7 @@ func checkWildcard(p *parser) (err error) {
 	return checkCompoundWildcard(s, w)
 }
 
-// checkCompoundWildcard demands that the wildcard leaves out the other fields.
+// checkCompoundWildcard requires that the wildcard excludes the other fields.
 func checkCompoundWildcard(s *Spec, w *Part) error {
 	if len(s.Parts) == 1 {
 		return nil
@@ -92,7 +92,7 @@ func layoutWildcard(s *Spec) {
 	}
 }
 
-// wildcardWalk is the walk over the leaves of a document.
+// wildcardWalk visits the leaves of a document.
 type wildcardWalk struct {
 	g       *generator
 	others  [fieldsMax]bson.Value // values of the plain fields
@@ -130,7 +130,7 @@ func wildcardKeys(g *generator) error {
 	return nil
 }
 
-// start finds the document or value that the wildcard begins at.
+// start finds the document or value at which the wildcard begins.
 func (w *wildcardWalk) start() error {
 	var prefix path.Path
 	for i := range w.g.s.Parts {
@@ -148,7 +148,7 @@ func (w *wildcardWalk) start() error {
 	return w.below(w.g.doc.Value(), prefix, 0)
 }
 
-// below follows the prefix, through arrays of documents as well.
+// below follows the rest of the prefix, also through arrays of documents.
 func (w *wildcardWalk) below(v bson.Value, prefix path.Path, i int) error {
 	if i == prefix.Len() {
 		w.path = append(w.path[:0], prefix.String()...)
@@ -172,7 +172,7 @@ func (w *wildcardWalk) below(v bson.Value, prefix path.Path, i int) error {
 	return nil
 }
 
-// document goes on with every field that the projection admits, at the top or at w.path.
+// document visits every field that the projection includes, at the top or below w.path.
 func (w *wildcardWalk) document(d bson.Raw, t *wildcardTree, top bool) error {
 	n := len(w.path)
 	for it := d.Iter(); it.Next(); {
@@ -192,7 +192,7 @@ func (w *wildcardWalk) document(d bson.Raw, t *wildcardTree, top bool) error {
 	return nil
 }
 
-// value adds a leaf, or goes on inside of a document or an array.
+// value adds a leaf, or visits the members of a document or an array.
 func (w *wildcardWalk) value(v bson.Value, t *wildcardTree) error {
 	switch {
 	case v.Type == bson.TypeArray && !bson.Raw(v.Data).IsEmpty():
@@ -212,7 +212,7 @@ func (w *wildcardWalk) value(v bson.Value, t *wildcardTree) error {
 	case v.Type == bson.TypeDocument && !bson.Raw(v.Data).IsEmpty():
 		return w.document(bson.Raw(v.Data), t, false)
 	case !t.leaf:
-		return nil // the projection names something inside, which is not there
+		return nil // the projection includes only fields inside, which do not exist
 	case v.Type == bson.TypeArray:
 		w.array = true
 		v = bson.Value{Type: bson.TypeUndefined}
@@ -240,8 +240,8 @@ func (w *wildcardWalk) add(at, v bson.Value) error {
 	return g.end()
 }
 
-// WildcardCovers reports that the index has an entry of every value at p, which
-// holds no positions, and whether it has those of everything below p.
+// WildcardCovers reports whether the index has an entry of every value at p, which must not contain
+// positions, and whether it has entries of all values below p.
 func (s *Spec) WildcardCovers(p path.Path) (value, below bool) {
 	t := s.project
 	if t == nil {

@@ -6,30 +6,28 @@ import (
 
 // Kind is a row of the table of index kinds.
 type Kind struct {
-	// Name is the value in the key pattern that asks for the kind, "" for a plain
-	// index of directions.
+	// Name is the value in the key pattern that selects the kind, "" for a plain index.
 	Name string
-	// Since is the first release of MongoDB that has it, such as "8.2"; "" if that is older
-	// than 3.6 or the manual does not say.
+	// Since is the first release of MongoDB with the kind, such as "8.2"; "" if it is older than 3.6 or not in the manual.
 	Since string
 	// Doc is the page of the manual.
 	Doc string
-	// Keys is the version of what the entries of a document are. It rises with a change by which a document would get other
-	// entries than before; the catalog has it of each index, and those of another version are made again when a
-	// program opens the store. Servers of two versions over one store would not agree on them: where the entries change,
-	// tikvkv.Level rises too. Entries of _id cannot change.
+	// Keys is the version of the kind's entries. It must be increased by a change that gives a document other entries than
+	// before. The catalog stores the version of each index; when a program opens the store, it rebuilds indexes of another
+	// version. Servers of two versions over one store would disagree about the entries, so tikvkv.Level must be increased
+	// too. Entries of _id cannot change.
 	Keys int32
 
-	// check reads the kind's options and refuses others; nil needs nothing.
+	// check reads the kind's options and rejects others; nil if there are none.
 	check func(p *parser) error
-	// layout sets the keystrings of entries, nil for one per field.
+	// layout sets the keystrings of entries; nil means one per field.
 	layout func(s *Spec)
 	// print appends the kind's options to the printed specification.
 	print func(s *Spec, b *bson.Builder)
 	// keys generates the entries of a document that passed the partial filter.
 	keys func(g *generator) error
-	// plainText reports that the i-th keystring of entries is a text that the
-	// collation does not concern; nil for none.
+	// plainText reports whether the i-th keystring of entries is a text to which the collation does not apply; nil means
+	// never.
 	plainText func(s *Spec, i int) bool
 }
 
@@ -44,7 +42,7 @@ var Kinds = []Kind{
 	kindWildcard,
 }
 
-// kindOf finds the kind of a name, nil if there is none.
+// kindOf returns the kind of a name, nil if there is none.
 func kindOf(name string) *Kind {
 	for i := range Kinds {
 		if Kinds[i].Name == name {

@@ -16,8 +16,8 @@ import (
 	"github.com/cantledb/cantle/internal/casefile/giant"
 )
 
-// TestKeysOfLargestDocuments makes the entries of documents of nearly 16 MB for every kind of
-// index: in a time that grows with their size only. What grew with its square would go on for hours.
+// TestKeysOfLargestDocuments makes the entries of documents of nearly 16 MB for every kind of index. The
+// time must grow only linearly with the size: quadratic time would take hours.
 func TestKeysOfLargestDocuments(t *testing.T) {
 	large := func(element func(b *bson.Builder, i int)) bson.Raw {
 		b := bson.NewBuilder(nil)
@@ -91,7 +91,8 @@ func TestKeysOfLargestDocuments(t *testing.T) {
 	}
 }
 
-// What each element of an array repeats, a value beside it or the names above it, is bounded.
+// Values that the entries of all elements of an array repeat, outside of the array or as names above it,
+// are limited.
 func TestKeysThatRepeatMuch(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	b := bson.NewBuilder(nil)

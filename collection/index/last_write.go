@@ -6,17 +6,17 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// LastWriteOption is the option of an index {_ts: 1} by which documents expire
-// after their last write; the Cosmos address sets it by itself. It is ours: MongoDB
-// refuses an index with it, so that listIndexes leaves it out.
+// LastWriteOption is an option of an index {_ts: 1}: documents expire after their last write. The Cosmos
+// address sets it implicitly. MongoDB does not have this option and would reject it, so listIndexes omits
+// it.
 const LastWriteOption = "expireAfterLastWrite"
 
-// lastWritePath is the time of the last write, which is no field of documents.
+// lastWritePath is the name for the time of the last write, which is not a field of documents.
 const lastWritePath = "_ts"
 
-// WithLastWrite returns the specification as Azure Cosmos DB means it: a TTL
-// index {_ts: 1} counts from the last write. Others are returned as they are.
-// Source: Azure Cosmos DB for MongoDB, "time-to-live".
+// WithLastWrite returns the specification with the semantics of Azure Cosmos DB: a TTL index {_ts: 1}
+// counts from the last write. Other specifications are returned unchanged. Source: Azure Cosmos DB for
+// MongoDB, "time-to-live".
 func WithLastWrite(spec bson.Raw) bson.Raw {
 	if !ExpiresByTS(spec) || spec.Has(LastWriteOption) {
 		return spec
@@ -27,16 +27,16 @@ func WithLastWrite(spec bson.Raw) bson.Raw {
 	return b.Doc()
 }
 
-// ExpiresByTS reports the specification of an index {_ts: 1} with expireAfterSeconds, which means one thing
-// in MongoDB and another in an account.
+// ExpiresByTS reports whether the specification is an index {_ts: 1} with expireAfterSeconds, whose meaning
+// in MongoDB differs from that in Azure Cosmos DB.
 func ExpiresByTS(spec bson.Raw) bool {
 	key, ok := spec.Get("key").Doc()
 	return ok && isLastWriteKey(key) && spec.Has("expireAfterSeconds")
 }
 
-// Listed returns the specification as listIndexes shows it: without LastWriteOption, and with a
-// number of seconds that MongoDB accepts where only the documents' own ttl counts. A dump of it
-// can be restored into MongoDB.
+// Listed returns the specification as listIndexes shows it: without LastWriteOption. If only the documents'
+// own ttl counts, expireAfterSeconds is a number that MongoDB accepts, so that a dump can be restored into
+// MongoDB.
 func (s *Spec) Listed() bson.Raw {
 	if !s.LastWrite {
 		return s.print
@@ -80,8 +80,8 @@ func (s *Spec) Account(ns string) bson.Raw {
 	return b.Doc()
 }
 
-// ends returns ExpireAfterSeconds for comparisons of indexes: the longest time of an index by the
-// last write means never, as -1 does.
+// ends returns ExpireAfterSeconds for comparisons of indexes: for an index by the last write, the longest
+// time means never, like -1.
 func (s *Spec) ends() int64 {
 	if s.LastWrite && s.ExpireAfterSeconds == lastWriteNever {
 		return -1
@@ -89,7 +89,7 @@ func (s *Spec) ends() int64 {
 	return s.ExpireAfterSeconds
 }
 
-// isLastWriteKey reports the key pattern {_ts: 1}.
+// isLastWriteKey reports whether the key pattern is {_ts: 1}.
 func isLastWriteKey(key bson.Raw) bool {
 	fields := 0
 	for it := key.Iter(); it.Next(); fields++ {
@@ -100,7 +100,7 @@ func isLastWriteKey(key bson.Raw) bool {
 	return fields == 1
 }
 
-// checkLastWrite refuses what an index by the last write cannot be.
+// checkLastWrite rejects options that an index by the last write cannot have.
 func (p *parser) checkLastWrite() error {
 	s := p.s
 	switch {

@@ -7,19 +7,18 @@ import (
 	"github.com/cantledb/cantle/bson/path"
 )
 
-// fieldsMax is how many fields an index may have.
+// fieldsMax is the maximal number of fields of an index.
 // Manual: reference/limits#mongodb-limit-Number-of-Indexed-Fields-in-a-Compound-Index.
 const fieldsMax = 32
 
-// FieldArrays says which components of one field's path have held arrays: bit i
-// for component i.
+// FieldArrays records which components of one field's path have held arrays: bit i for component i.
 type FieldArrays struct {
 	Path   path.Path
 	Arrays uint64
 }
 
-// MultikeyPaths holds the arrays of each field of an index, in its order; nil
-// means that there has been none. Values are immutable; Union makes new ones.
+// MultikeyPaths holds the arrays of each field of an index, in its order; nil means that there were
+// none. Values are immutable; Union makes new ones.
 type MultikeyPaths []FieldArrays
 
 // Any reports whether any component of any field has held an array.
@@ -42,9 +41,9 @@ func (m MultikeyPaths) arrays(i int) uint64 {
 	return m[i].Arrays
 }
 
-// SharesPrefix reports whether field i and one of the others go through the
-// same array, so that predicates on both need not be about one element and
-// their bounds must not be combined.
+// SharesPrefix reports whether the paths of field i and of one of the others contain the same array.
+// Different elements may then satisfy predicates on the two fields, so their bounds must not be
+// combined.
 // Manual: core/multikey-index-bounds.
 func (m MultikeyPaths) SharesPrefix(i int, others []int) bool {
 	if m.arrays(i) == 0 {
@@ -61,7 +60,7 @@ func (m MultikeyPaths) SharesPrefix(i int, others []int) bool {
 	return false
 }
 
-// Covers reports that every array in n is known in m already.
+// Covers reports whether m contains every array of n.
 func (m MultikeyPaths) Covers(n MultikeyPaths) bool {
 	for i := range n {
 		if n[i].Arrays&^m.arrays(i) != 0 {
@@ -92,7 +91,7 @@ func (m MultikeyPaths) Append(b *bson.Builder) {
 	}
 }
 
-// ParseMultikey reads what Append wrote; anything else is ignored.
+// ParseMultikey reads what Append wrote and ignores anything else.
 func ParseMultikey(r bson.Raw) MultikeyPaths {
 	var m MultikeyPaths
 	for it := r.Iter(); it.Next() && len(m) <= fieldsMax; {

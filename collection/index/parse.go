@@ -12,15 +12,13 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// ParseSpec validates an index specification: an element of createIndexes'
-// indexes array, or what Append wrote. Fields with another meaning elsewhere
-// (ns, dropDups) are dropped. The spec keeps no reference to the bytes.
+// ParseSpec validates an index specification: an element of createIndexes' indexes array, or what Append
+// wrote. Obsolete fields (ns, dropDups) are dropped. The spec keeps no reference to the bytes.
 // Manual: reference/command/createIndexes.
 //
-// Errors: FailedToParse (no key, no name), CannotCreateIndex (bad key pattern or
-// option), InvalidIndexSpecificationOption (unknown option, or one that _id does
-// not take), TypeMismatch, BadValue, InvalidOptions, those of match.Parse and
-// mql.ParseCollation, and numbered codes of single kinds.
+// Errors: FailedToParse (no key, no name), CannotCreateIndex (bad key pattern or option),
+// InvalidIndexSpecificationOption (an unknown option, or one that the _id index cannot have), TypeMismatch,
+// BadValue, InvalidOptions, those of match.Parse and mql.ParseCollation, and numbered codes of single kinds.
 func ParseSpec(env *mql.Env, spec bson.Raw) (*Spec, error) {
 	return parseSpec(env, spec, mql.ParseCollation)
 }
@@ -51,35 +49,35 @@ func parseSpec(env *mql.Env, spec bson.Raw, collation func(bson.Value) (*mql.Col
 	}
 	p.s.Version = int32(p.version)
 	p.s.print = p.printed()
-	projection, _ := p.raw.Get("wildcardProjection").Doc() // is parsed into two trees
+	projection, _ := p.raw.Get("wildcardProjection").Doc() // it is parsed into two trees
 	p.s.Held = specHeld + int64(len(p.raw))*byteHeld + mql.ParsedHeld(p.raw) + mql.ParsedHeld(projection)
 	return p.s, nil
 }
 
-// specHeld and byteHeld are what the heap holds at most of a specification and of each of its bytes, in bytes.
+// specHeld and byteHeld are upper bounds of the heap bytes of a specification and of each of its bytes.
 const specHeld, byteHeld = 1 << 10, 4
 
-// parser collects the options before they are checked against each other.
+// parser collects the options before their combination is checked.
 type parser struct {
 	env     *mql.Env
 	raw     bson.Raw
 	s       *Spec
 	version int64
 	hasName bool
-	// Options of single kinds as given.
+	// Options of single kinds, as given.
 	weights, defaultLanguage, languageOverride, textVersion bson.Value
 	sphereVersion, coarsest, finest, bits, min, max         bson.Value
 	projection                                              bson.Value
 	collation                                               func(bson.Value) (*mql.Collation, error)
 }
 
-// cannot makes the error of most bad specifications.
+// cannot returns the error of most bad specifications.
 func cannot(format string, args ...any) error {
 	return mongoerr.New(mongoerr.CannotCreateIndex, format, args...)
 }
 
-// switches are the options that are true or false, numbers included, by name; nil for
-// those that are accepted and mean nothing any more.
+// switches returns where a boolean option is stored; such an option may also be a number. at is nil for
+// obsolete options, which are accepted and ignored.
 func (p *parser) switches(name string) (at *bool, ok bool) {
 	switch name {
 	case "unique":
@@ -98,8 +96,7 @@ func (p *parser) switches(name string) (at *bool, ok bool) {
 	return nil, false
 }
 
-// numbers are the options of geospatial and text indexes that are numbers, as switches
-// are.
+// numbers returns where a numeric option of geospatial and text indexes is stored.
 func (p *parser) numbers(name string) (at *bson.Value, ok bool) {
 	switch name {
 	case "textIndexVersion":
@@ -143,7 +140,7 @@ func (p *parser) option(name string, v bson.Value) error {
 	return p.special(name, v)
 }
 
-// special reads an option with rules of its own.
+// special reads an option with its own rules.
 func (p *parser) special(name string, v bson.Value) (err error) {
 	s := p.s
 	switch name {
@@ -239,7 +236,7 @@ func (p *parser) ttl(v bson.Value) error {
 	return nil
 }
 
-// finish parses the key pattern and applies the rules between options.
+// finish parses the key pattern and checks the combination of the options.
 func (p *parser) finish() error {
 	s := p.s
 	if err := p.checkName(); err != nil {
@@ -301,7 +298,7 @@ func (p *parser) checkName() error {
 	return nil
 }
 
-// keyPattern reads the fields of the key and finds the kind of index.
+// keyPattern parses the fields of the key and determines the kind of index.
 func (p *parser) keyPattern() error {
 	s := p.s
 	if s.Key.IsEmpty() {
@@ -375,12 +372,11 @@ func (p *parser) part(name string, v bson.Value) (Part, error) {
 	return part, err
 }
 
-// pathMax is how many components the path of a key may have: no stored document is nested
-// deeper.
+// pathMax is the maximal number of components of a key's path: no stored document is nested deeper.
 // Manual: reference/limits#mongodb-limit-Nested-Depth-for-BSON-Documents.
 const pathMax = 180
 
-// isWildcard reports "$**" and "a.b.$**".
+// isWildcard reports whether the name is "$**" or like "a.b.$**".
 func isWildcard(name string) bool {
 	return name == "$**" || len(name) > 4 && name[len(name)-4:] == ".$**"
 }
@@ -407,7 +403,7 @@ func (p *parser) fieldPath(name string) (path.Path, error) {
 	return at, nil
 }
 
-// isIDPattern reports {_id: 1} with any positive number.
+// isIDPattern reports whether the key is {_id: 1}, with any positive number.
 func isIDPattern(key bson.Raw) bool {
 	f, ok := key.First()
 	if !ok || string(f.Name) != "_id" || key.Len() != 1 {
@@ -417,12 +413,12 @@ func isIDPattern(key bson.Raw) bool {
 	return ok && n > 0
 }
 
-// checkID admits only what the _id index may say.
+// checkID rejects options that the _id index cannot have.
 func (p *parser) checkID() error {
 	for it := p.raw.Iter(); it.Next(); {
 		switch string(it.Name) {
 		case "key", "name", "v", "ns", "collation", "clustered", "background":
-		case "unique": // how clustered collections describe theirs
+		case "unique": // clustered collections specify it for theirs
 			if !p.s.Clustered {
 				return p.notForID(string(it.Name))
 			}
@@ -456,7 +452,7 @@ func (p *parser) partial() (err error) {
 	return err
 }
 
-// layout works out the keystrings of an entry.
+// layout determines the keystrings of an entry.
 func (p *parser) layout() {
 	s := p.s
 	if s.Kind.layout != nil {
@@ -469,7 +465,7 @@ func (p *parser) layout() {
 	}
 }
 
-// dependOn works out what Touched asks for.
+// dependOn computes the paths for Touched.
 func (s *Spec) dependOn() {
 	add := func(p path.Path) {
 		if p = p.Prefix(p.FirstPosition()); p.Len() == 0 {
@@ -480,11 +476,11 @@ func (s *Spec) dependOn() {
 	}
 	for i := range s.Parts {
 		if part := &s.Parts[i]; part.Name != "_fts" && part.Name != "_ftsx" {
-			add(part.Path) // of a wildcard over everything: no component
+			add(part.Path) // without components for a wildcard over everything
 		}
 	}
 	if s.Text != nil {
-		s.touchAll = true // the language field may stand in any document on the way
+		s.touchAll = true // the language field may be in any document on the path
 	}
 	if s.Partial == nil {
 		return

@@ -5,11 +5,10 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// partialDepthMax bounds the nesting of a partial filter.
+// partialDepthMax limits the nesting of a partial filter.
 const partialDepthMax = 4
 
-// checkPartial admits the operators that a partial filter may use, and leaves
-// everything else to match.Parse.
+// checkPartial rejects operators that a partial filter may not use. match.Parse checks everything else.
 // Manual: core/index-partial#behavior.
 //
 // Errors: CannotCreateIndex, QueryFeatureNotAllowed, BadValue.
@@ -43,7 +42,7 @@ func checkPartial(filter bson.Raw, depth int) error {
 func checkPartialList(v bson.Value, depth int) error {
 	list, ok := v.Array()
 	if !ok {
-		return nil // match.Parse knows what to say
+		return nil // match.Parse reports the error
 	}
 	for f := range list.Values() {
 		if d, ok := f.Doc(); ok {

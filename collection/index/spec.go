@@ -12,19 +12,18 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// SpecsMax bounds the specifications of one createIndexes; the collection's own limit is
-// lower.
+// SpecsMax limits the specifications of one createIndexes; the limit of a collection is lower.
 const SpecsMax = 1000
 
 // Part is one field of a key pattern.
 type Part struct {
 	// Name as in the pattern: "a.b", "$**", "a.$**", "_fts".
 	Name string
-	// Path of the values; for a wildcard the path before "$**", zero for all.
+	// Path is the path of the values; for a wildcard the path before "$**", zero for all.
 	Path path.Path
 	Dir  keystring.Dir
-	// Plugin is the string in the pattern ("hashed"), "" for a direction, and
-	// "wildcard" for a wildcard field.
+	// Plugin is the string in the pattern ("hashed"), "" for a direction, and "wildcard" for a wildcard
+	// field.
 	Plugin string
 }
 
@@ -33,9 +32,9 @@ type Part struct {
 type Spec struct {
 	Name string
 	Key  bson.Raw // the key pattern as listIndexes prints it
-	// Version is what the index shows as its version, 1 or 2: both are alike.
+	// Version is the version that the index shows, 1 or 2; it has no effect.
 	Version int32
-	// Held is how many bytes of memory the specification is counted for.
+	// Held is the memory in bytes that is counted for the specification.
 	Held  int64
 	Parts []Part
 	Kind  *Kind
@@ -46,14 +45,13 @@ type Spec struct {
 	PrepareUnique bool
 	Clustered     bool
 
-	// HasTTL says that ExpireAfterSeconds was given.
+	// HasTTL reports that ExpireAfterSeconds was given.
 	HasTTL             bool
 	ExpireAfterSeconds int64
 
-	// LastWrite says that documents expire after their last write, or by their own
-	// ttl: entries hold times that no field has, so that queries cannot use them.
-	// ExpireAfterSeconds is then -1 where only the own ttl counts.
-	// Source: Azure Cosmos DB for MongoDB, "time-to-live".
+	// LastWrite reports that documents expire after their last write, or by their own ttl. The entries
+	// then hold times that are not fields, so queries cannot use them. If only the own ttl counts,
+	// ExpireAfterSeconds is -1. Source: Azure Cosmos DB for MongoDB, "time-to-live".
 	LastWrite bool
 
 	// Partial is the parsed PartialFilter; nil indexes every document.
@@ -71,47 +69,45 @@ type Spec struct {
 	Flat   *FlatOptions
 
 	paths  []path.Path     // of the parts that have one
-	dirs   []keystring.Dir // of each keystring of an entry
-	fields []string        // name of each keystring of an entry
+	dirs   []keystring.Dir // for each keystring of an entry
+	fields []string        // names of the keystrings of an entry
 	about  int             // see About
-	touch  []path.Path     // what entries depend on, up to positions
-	// touchAll says that any field can count.
+	touch  []path.Path     // paths on which entries depend, up to positions
+	// touchAll reports that entries may depend on any field.
 	touchAll bool
 	project  *wildcardTree
 	print    bson.Raw // the whole specification as listIndexes prints it
 }
 
-// Append writes the fields of the specification into an open document, in the
-// shape and order listIndexes uses: v, key, name, then the options as given.
-// ParseSpec reads it back.
+// Append writes the fields of the specification into an open document, in the form and order of
+// listIndexes: v, key, name, then the options as given. ParseSpec reads it back.
 func (s *Spec) Append(b *bson.Builder) { b.Splice(s.print.Elements()) }
 
-// Raw is the specification as Append writes it.
+// Raw returns the specification as Append writes it.
 func (s *Spec) Raw() bson.Raw { return s.print }
 
-// IsID reports the index on {_id: 1}.
+// IsID reports whether the index is on {_id: 1}.
 func (s *Spec) IsID() bool { return isIDPattern(s.Key) }
 
-// IsOrdered reports a plain index, whose entries hold the fields' own values in
-// their order: one that can serve ranges and sorts.
+// IsOrdered reports whether the index is plain: its entries hold the fields' own values in their order,
+// so that it can answer ranges and sorts.
 func (s *Spec) IsOrdered() bool { return s.Kind.Name == "" }
 
-// Fields names the keystrings of an entry in order: the fields of the key
-// pattern, and "$_path" before the values of a wildcard field.
+// Fields returns the names of the keystrings of an entry in order: the fields of the key pattern, and
+// "$_path" before the values of a wildcard field.
 func (s *Spec) Fields() []string { return s.fields }
 
-// Dirs are the directions of the keystrings of an entry in order.
+// Dirs returns the directions of the keystrings of an entry in order.
 func (s *Spec) Dirs() []keystring.Dir { return s.dirs }
 
-// Width is how many keystrings an entry has.
+// Width returns the number of keystrings of an entry.
 func (s *Spec) Width() int { return len(s.dirs) }
 
-// About returns the number of document fields in an entry, by which it is priced: a path and its
-// value (wildcard) and a term and its weight (text) are one.
+// About returns the number of document fields in an entry, by which the entry is priced: a path and its
+// value (wildcard), or a term and its weight (text), count as one.
 func (s *Spec) About() int { return s.about }
 
-// Touched reports whether a change of the value at p can change the entries of a
-// document; a change elsewhere leaves them as they are.
+// Touched reports whether a change of the value at p can change the entries of a document.
 func (s *Spec) Touched(p path.Path) bool {
 	if s.touchAll {
 		return true
@@ -121,18 +117,18 @@ func (s *Spec) Touched(p path.Path) bool {
 			return true
 		}
 	}
-	// A position on the way can stand for any element, and the other way round.
+	// A position in the path can match any element, and vice versa.
 	return p.HasPosition() && s.Touched(p.Prefix(p.FirstPosition()))
 }
 
-// Bound appends the encoding of v as the i-th keystring of an entry, for the
-// bounds of a scan. v is the value in the index: for a hashed field its hash.
+// Bound appends the encoding of v as the i-th keystring of an entry, for the bounds of a scan. v is the
+// value in the index: for a hashed field, the hash.
 func (s *Spec) Bound(dst []byte, i int, v bson.Value) []byte {
 	return keystring.Append(dst, v, s.dirs[i], s.order(i), nil)
 }
 
-// order is the string order of the i-th keystring: paths of wildcard entries
-// and terms of text entries are compared as bytes whatever the collation.
+// order returns the string order of the i-th keystring. Paths of wildcard entries and terms of text
+// entries are compared as bytes, whatever the collation.
 func (s *Spec) order(i int) bson.StringOrder {
 	if s.Collation == nil || s.Kind.plainText != nil && s.Kind.plainText(s, i) {
 		return nil
@@ -140,8 +136,7 @@ func (s *Spec) order(i int) bson.StringOrder {
 	return s.Collation
 }
 
-// With returns the specification with one option replaced, or removed by a
-// missing value: what collMod does.
+// With returns the specification with one option replaced, or removed if v is missing, for collMod.
 //
 // Errors: as ParseSpec.
 func (s *Spec) With(env *mql.Env, option string, v bson.Value) (*Spec, error) {
@@ -160,8 +155,8 @@ func (s *Spec) With(env *mql.Env, option string, v bson.Value) (*Spec, error) {
 	return KeptSpec(env, b.Doc(), s.Collation.Version())
 }
 
-// Conflict compares a requested index with an existing one. same reports that
-// it exists already and nothing is to be done; the error that both cannot be.
+// Conflict compares a requested index with an existing one. same reports that it exists already, so that
+// there is nothing to do. An error reports that both cannot exist.
 // Manual: reference/command/createIndexes#behaviors.
 //
 // Errors: IndexOptionsConflict, IndexKeySpecsConflict.
@@ -193,21 +188,21 @@ func (s *Spec) Conflict(existing *Spec) (same bool, err error) {
 	return false, nil
 }
 
-// sameSignature reports that the indexes hold the same entries by the same
-// rules, so that only one of them may exist.
+// sameSignature reports whether the indexes hold the same entries by the same rules, so that only one of
+// them may exist.
 func (s *Spec) sameSignature(o *Spec) bool {
 	return equalDocs(s.Key, o.Key) && s.Collation.Equal(o.Collation) && s.Unique == o.Unique && s.Sparse == o.Sparse &&
 		equalFilters(s.Partial, o.Partial) && equalDocs(s.WildcardProjection, o.WildcardProjection)
 }
 
-// sameOptions compares what is not part of the signature. Versions do not count: a
-// collection that was restored keeps those of another time.
+// sameOptions compares the options that are not part of the signature. Versions are ignored, because a
+// restored collection keeps old ones.
 func (s *Spec) sameOptions(o *Spec) bool {
 	return s.Hidden == o.Hidden && s.HasTTL == o.HasTTL && s.LastWrite == o.LastWrite && s.ends() == o.ends() &&
 		s.PrepareUnique == o.PrepareUnique && s.Text.equal(o.Text) && s.Flat.equal(o.Flat)
 }
 
-// equalFilters reports that two partial filters mean the same, however they are written.
+// equalFilters reports whether two partial filters are equivalent, however they are written.
 func equalFilters(a, b match.Node) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -222,8 +217,8 @@ func equalDocs(a, b bson.Raw) bool {
 	return bson.Equal(a.Value(), b.Value(), nil)
 }
 
-// DefaultName is the name drivers give an index: field and direction of each
-// field, joined by underscores.
+// DefaultName returns the name that drivers give an index: the name and direction of each field, joined
+// by underscores.
 func DefaultName(key bson.Raw) string {
 	var name []byte
 	for it := key.Iter(); it.Next(); {

@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/collection/text"
 )
 
-// textKeys makes an entry of every term: the plain fields before, the term, its
-// score in the document, the plain fields after.
+// textKeys makes an entry for every term: the plain fields before, the term, its score in the document,
+// the plain fields after.
 func textKeys(g *generator) error {
 	var scores text.Scores
 	if err := g.s.Text.walk(g.doc, func(l text.Language, s string, weight float64) {
@@ -58,8 +58,8 @@ func textKeys(g *generator) error {
 	return err
 }
 
-// plainValue follows a path that may name positions of arrays; ok is false if it meets an
-// array otherwise, also one whose members could have a field of that name.
+// plainValue follows a path that may contain positions of arrays. ok is false if the path reaches an
+// array without naming a position, or one whose members could have a field with the position's name.
 func plainValue(v bson.Value, p path.Path) (_ bson.Value, ok bool) {
 	for next := 0; ; next++ {
 		next, v = order.Descend(v, p, next)
@@ -82,10 +82,10 @@ func plainValue(v bson.Value, p path.Path) (_ bson.Value, ok bool) {
 	}
 }
 
-// walk yields every string that the index covers, with its language and weight.
-// A document's own language field holds for it and everything inside of it.
+// walk calls yield with every string that the index covers, its language and its weight. A language
+// field applies to its document and everything inside of it.
 //
-// Errors: 17261 and 17262 for a language that is no string or not known.
+// Errors: 17261 and 17262 for a language that is no string or not supported.
 func (t *TextOptions) walk(doc bson.Raw, yield func(l text.Language, s string, weight float64)) error {
 	w := textWalk{t: t, yield: yield}
 	return w.document(doc, nil, t.language)
@@ -108,14 +108,14 @@ func (w *textWalk) document(doc bson.Raw, at []byte, l text.Language) error {
 	}
 	n, top := len(at), at == nil
 	if top {
-		at = make([]byte, 0, 64) // not nil below a field without a name
+		at = make([]byte, 0, 64) // must not be nil below a field without a name
 	}
 	for it := doc.Iter(); it.Next(); {
 		if !top {
 			at = append(at[:n], '.')
 		}
 		at = append(at, it.Name...)
-		// A path leads to no field with a dot in its name.
+		// A path cannot reach a field with a dot in its name.
 		if w.leads(at) && (w.t.every > 0 || bytes.IndexByte(it.Name, '.') < 0) {
 			if err := w.value(it.Value, at, l, false); err != nil {
 				return err
@@ -145,7 +145,7 @@ func (w *textWalk) value(v bson.Value, at []byte, l text.Language, inArray bool)
 	return nil
 }
 
-// leads reports whether a weighted path is at, or begins with it.
+// leads reports whether a weighted path equals at or begins with it.
 func (w *textWalk) leads(at []byte) bool {
 	if w.t.every > 0 {
 		return true
@@ -167,8 +167,8 @@ func (w *textWalk) weight(at []byte) float64 {
 	return w.t.every
 }
 
-// TextQuery prepares a $text search on the index; language "" is the index's
-// own, and the caller has checked other names.
+// TextQuery prepares a $text search on the index. language "" means the index's own; the caller must
+// have checked other names.
 func (s *Spec) TextQuery(search, language string, caseSensitive, diacriticSensitive bool) *text.Query {
 	l := s.Text.language
 	if language != "" {
@@ -177,8 +177,8 @@ func (s *Spec) TextQuery(search, language string, caseSensitive, diacriticSensit
 	return text.ParseQuery(search, l, caseSensitive, diacriticSensitive)
 }
 
-// TextField is the position of the term among the keystrings of an entry; its
-// score follows. Bound encodes terms as strings.
+// TextField returns the position of the term among the keystrings of an entry. The term's score follows.
+// Bound encodes terms as strings.
 func (s *Spec) TextField() int {
 	for i, name := range s.fields {
 		if name == "_fts" {
@@ -188,8 +188,8 @@ func (s *Spec) TextField() int {
 	return -1
 }
 
-// TextMatch checks a document that the index found by a term: phrases, negations
-// and sensitivity, which the index does not know.
+// TextMatch checks a document that the index found by a term: phrases, negations and sensitivity, which
+// the index does not store.
 func (s *Spec) TextMatch(doc bson.Raw, q *text.Query) bool {
 	if !q.IsSensitive() {
 		return true
@@ -200,7 +200,7 @@ func (s *Spec) TextMatch(doc bson.Raw, q *text.Query) bool {
 	})
 }
 
-// TextScore is the score of a document for a query, {$meta: "textScore"}.
+// TextScore returns the score of a document for a query, {$meta: "textScore"}.
 // Manual: reference/operator/query/text#text-score.
 func (s *Spec) TextScore(doc bson.Raw, q *text.Query) float64 {
 	var scores text.Scores

@@ -9,12 +9,12 @@ import (
 	"github.com/cantledb/cantle/collection/order"
 )
 
-// wildcardTree is a node of a wildcardProjection: which fields below it are
-// indexed. The zero node admits nothing.
+// wildcardTree is a node of a wildcardProjection, which selects the indexed fields below it. The zero
+// node excludes everything.
 type wildcardTree struct {
-	// others admits fields that are not listed.
+	// others includes fields that are not listed.
 	others bool
-	// leaf admits the value at the node itself.
+	// leaf includes the value at the node itself.
 	leaf   bool
 	fields map[string]*wildcardTree
 }
@@ -25,7 +25,7 @@ var (
 	everythingButID = &wildcardTree{others: true, leaf: true, fields: map[string]*wildcardTree{"_id": nil}}
 )
 
-// child is the node of a field, nil if it is left out.
+// child returns the node of a field, nil if the field is excluded.
 func (t *wildcardTree) child(name string) *wildcardTree {
 	if sub, ok := t.fields[name]; ok {
 		return sub
@@ -46,12 +46,12 @@ func (t *wildcardTree) admits(p path.Path) bool {
 	return true
 }
 
-// parseWildcardProjection reads {a: 1, "b.c": 1} or {a: 0}; _id is left out
-// unless it says otherwise, and may be named either way.
+// parseWildcardProjection reads {a: 1, "b.c": 1} or {a: 0}. _id is excluded by default, and may be
+// listed in both forms.
 // Manual: reference/command/createIndexes (wildcardProjection).
 //
-// Errors: FailedToParse (empty), 31253 and 31254 (mixed), 31249 and 31250 (paths
-// that collide), 51271 (values that are neither), those of order.CheckedPath.
+// Errors: FailedToParse (empty), 31253 and 31254 (mixed), 31249 and 31250 (paths that collide), 51271
+// (values that are neither), those of order.CheckedPath.
 func parseWildcardProjection(doc bson.Raw) (*wildcardTree, error) {
 	if doc.IsEmpty() {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "The 'wildcardProjection' field can't be an empty object")
@@ -61,7 +61,7 @@ func parseWildcardProjection(doc bson.Raw) (*wildcardTree, error) {
 		return nil, err
 	}
 	include := p.mode == 1
-	if p.mode == 0 { // nothing but _id was named
+	if p.mode == 0 { // only _id was listed
 		include = p.id == 1
 	}
 	root := &wildcardTree{others: !include, leaf: true, fields: map[string]*wildcardTree{}}
@@ -75,7 +75,7 @@ func parseWildcardProjection(doc bson.Raw) (*wildcardTree, error) {
 	return root, nil
 }
 
-// set marks the end of a path as admitted or left out.
+// set marks the end of a path as included or excluded.
 func (t *wildcardTree) set(at path.Path, include bool) {
 	for i := range at.Len() - 1 {
 		sub := t.fields[at.Name(i)]
@@ -93,11 +93,11 @@ func (t *wildcardTree) set(at path.Path, include bool) {
 }
 
 type wildcardProjection struct {
-	mode  int // 1 inclusion, -1 exclusion, 0 unknown
-	id    int // the same for _id
+	mode  int // 1 inclusion, -1 exclusion, 0 undetermined
+	id    int // the same, for _id
 	paths []path.Path
-	// ends are the names of paths, and inner what they go through: who compares each path
-	// with each is long at work on 20,000.
+	// ends holds the listed paths, and inner their prefixes: comparing each path with each other takes
+	// long for 20,000 paths.
 	ends, inner map[string]bool
 }
 

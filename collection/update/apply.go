@@ -11,31 +11,30 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// Input is what Apply needs beside the document.
+// Input holds Apply's arguments besides the document.
 type Input struct {
-	// Position is the array position that $ stands for, if HasPosition.
+	// Position is the array position that $ refers to, if HasPosition.
 	Position    int
 	HasPosition bool
-	// Insert says that the document is being inserted by an upsert.
+	// Insert reports that an upsert inserts the document.
 	Insert bool
 }
 
-// Result says what Apply did.
+// Result holds the result of Apply besides the new document.
 type Result struct {
-	// Modified is false if nothing is to be written: the new document is the old one byte for
-	// byte. A replacement is compared as it was given: where its _id is missing, not the first
-	// field, or a number of another type, it counts as a change, is validated, and seen by change
-	// streams even if nothing is different in the end. Observed: mongod 8.2.
+	// Modified is false if there is nothing to write: the new document equals the old one byte for byte.
+	// A replacement is compared as it was given: if its _id is missing, not the first field, or a number
+	// of another type, it counts as a change, is validated, and appears in change streams, even if the
+	// result is the same. Observed: mongod 8.2.
 	Modified bool
 }
 
-// Apply appends the fields of the updated document to dst, in which nothing but
-// the outermost document may be open, and empty. The old document stays
-// untouched. Nothing is allocated but dst and computed values, which live in s.
+// Apply appends the fields of the updated document to dst. In dst, only the outermost document may be
+// open, and it must be empty. Apply does not change the old document, and allocates only dst and
+// computed values, which are in s.
 //
-// Errors: ImmutableField (_id), PathNotViable, BadValue, TypeMismatch, Overflow
-// (nesting), 17419 (too large), ConflictingUpdateOperators ($[] and $[id] that
-// meet), those of filters and stages.
+// Errors: ImmutableField (_id), PathNotViable, BadValue, TypeMismatch, Overflow (nesting), 17419 (too
+// large), ConflictingUpdateOperators ($[] and $[id] on the same element), those of filters and stages.
 func (p *Program) Apply(env *mql.Env, dst *bson.Builder, doc bson.Raw, in Input, s *expr.Scratch) (Result, error) {
 	start := dst.Len()
 	var err error
@@ -65,8 +64,8 @@ func (p *Program) Apply(env *mql.Env, dst *bson.Builder, doc bson.Raw, in Input,
 	return Result{Modified: !bytes.Equal(fields, doc.Elements())}, nil
 }
 
-// checkID refuses a result whose _id is not that of the document. updated lacks
-// its final byte and its length is not written yet.
+// checkID rejects a result whose _id differs from that of the document. updated lacks its final byte,
+// and its length is not set yet.
 func (p *Program) checkID(updated, doc bson.Raw) error {
 	if p.root != nil && p.root.child(step{name: "_id", index: -1}) == nil {
 		return nil
@@ -96,10 +95,10 @@ type applier struct {
 	doc   bson.Raw // the whole old document
 	depth int      // of the document or array being written
 
-	position []byte       // the name that $ stands for
+	position []byte       // the array position that $ refers to, as a name
 	wrapper  []byte       // for array filters
 	name     []byte       // of an element being created
-	values   []bson.Value // elements of the array at hand
+	values   []bson.Value // elements of the current array
 	nodes    []*node
 	build    bson.Builder // of computed arrays, in buf
 	buf      []byte
@@ -137,7 +136,7 @@ func (a *applier) document(n *node, doc bson.Raw) error {
 	if len(n.children) > 64*len(small) {
 		done = make(bitset, len(n.children)/64+1)
 	}
-	run, left := 4, len(n.children) // run: where the bytes not yet copied begin
+	run, left := 4, len(n.children) // run: start of the bytes that are not copied yet
 	for it := doc.Iter(); left > 0; {
 		at := it.Offset(doc)
 		if !it.Next() {
@@ -186,14 +185,14 @@ func (a *applier) document(n *node, doc bson.Raw) error {
 	return nil
 }
 
-// isDollar reports a field of the outermost document that begins with a dollar
-// sign, which an update must not write; an insert may.
+// isDollar reports whether a field of the outermost document begins with a dollar sign in an update,
+// which is not allowed. An insert may write such a field.
 // Manual: core/dot-dollar-considerations.
 func (a *applier) isDollar(first byte) bool {
 	return a.depth == 1 && !a.in.Insert && first == '$'
 }
 
-// lookup finds the child for a field of a document, -1 if there is none.
+// lookup returns the index of the child for a field of a document, -1 if there is none.
 func (a *applier) lookup(n *node, name []byte) (int, error) {
 	if n.byName != nil {
 		if i, ok := n.byName[string(name)]; ok {
@@ -217,7 +216,7 @@ func (a *applier) lookup(n *node, name []byte) (int, error) {
 	return -1, nil
 }
 
-// field writes one existing field or element as n changes it.
+// field writes one existing field or element with the changes of n.
 func (a *applier) field(n *node, name []byte, v bson.Value, inArray bool) error {
 	if n.do != nil {
 		return a.leaf(n, name, v, inArray)
@@ -255,7 +254,7 @@ func (a *applier) field(n *node, name []byte, v bson.Value, inArray bool) error 
 	return a.notViable(n, name, v)
 }
 
-// idle reports that no action at or below n does anything where the path to it is not viable.
+// idle reports whether no action at or below n has an effect if the path to it is not viable.
 func (a *applier) idle(n *node) bool {
 	if n.can&tolerant != 0 || n.can&onInsert != 0 && !a.in.Insert {
 		return true
@@ -267,7 +266,7 @@ func (a *applier) idle(n *node) bool {
 	return !slices.ContainsFunc(n.children, func(c *node) bool { return !a.idle(c) })
 }
 
-// notViable makes the error of a path that leads through a value without fields.
+// notViable returns the error for a path through a value that has no fields.
 func (a *applier) notViable(n *node, name []byte, v bson.Value) error {
 	for _, c := range n.children {
 		if !a.idle(c) && c.can&creates != 0 {
@@ -277,7 +276,7 @@ func (a *applier) notViable(n *node, name []byte, v bson.Value) error {
 	return mongoerr.New(mongoerr.PathNotViable, "Cannot use the path '%s' in element {%s: %s}", n.path, name, shown(v))
 }
 
-// leaf writes a value as the action at n changes it.
+// leaf writes a value as changed by the action at n.
 func (a *applier) leaf(n *node, name []byte, old bson.Value, inArray bool) error {
 	if n.can&onInsert != 0 && !a.in.Insert {
 		a.b.ValueBytes(name, old)
@@ -303,8 +302,7 @@ func (a *applier) leaf(n *node, name []byte, old bson.Value, inArray bool) error
 	return nil
 }
 
-// create writes a field that is not there, if an action makes one. name may
-// alias a.name.
+// create writes a missing field if an action creates it. name may alias a.name.
 func (a *applier) create(n *node, name []byte) error {
 	if n.can&onInsert != 0 && !a.in.Insert {
 		return nil
@@ -352,7 +350,7 @@ func (a *applier) create(n *node, name []byte) error {
 	return nil
 }
 
-// checkDepth bounds the nesting of the result.
+// checkDepth limits the nesting of the result.
 func (a *applier) checkDepth(v bson.Value) error {
 	if v.Type != bson.TypeDocument && v.Type != bson.TypeArray {
 		return nil
@@ -372,13 +370,13 @@ func tooDeep() error {
 	return mongoerr.New(mongoerr.Overflow, "Document exceeds maximum nesting depth of %d", bson.MaxDepth)
 }
 
-// bitset marks children that have been dealt with.
+// bitset marks the children that have been applied.
 type bitset []uint64
 
 func (s bitset) has(i int) bool { return s[i>>6]&(1<<(i&63)) != 0 }
 func (s bitset) add(i int)      { s[i>>6] |= 1 << (i & 63) }
 
-// shown prints a value for a message, shortened.
+// shown returns a shortened value for a message.
 func shown(v bson.Value) string {
 	s := v.String()
 	if len(s) > 150 {

@@ -8,7 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// paddingMax is how many nulls may fill the gap before a new array element.
+// paddingMax is the maximal number of nulls that fill the gap before a new array element.
 const paddingMax = 1_500_000
 
 func appendIndex(dst []byte, i int) []byte { return strconv.AppendInt(dst, int64(i), 10) }
@@ -41,7 +41,7 @@ func (a *applier) elements(n *node, arr bson.Raw) error {
 	return nil
 }
 
-// admitted returns what is to be done with an element, nil for nothing.
+// admitted returns the node to apply to an element, nil for none.
 func (a *applier) admitted(n *node, name []byte, v bson.Value) (*node, error) {
 	first := len(a.nodes)
 	defer func() { a.nodes = a.nodes[:first] }()
@@ -63,7 +63,7 @@ func (a *applier) admitted(n *node, name []byte, v bson.Value) (*node, error) {
 	return merged(a.nodes[first:], n.path+"."+string(bytes.Clone(name)))
 }
 
-// positions applies children named by numbers, and $, to an array.
+// positions applies children with numbers as names, and $, to an array.
 func (a *applier) positions(n *node, name []byte, v bson.Value) error {
 	arr := bson.Raw(v.Data)
 	for _, c := range n.children {
@@ -89,15 +89,15 @@ func (a *applier) positions(n *node, name []byte, v bson.Value) error {
 			}
 		}
 		if !a.p.positional && (next == len(n.children) || n.children[next].index < 0) {
-			break // no position is left
+			break // no further position
 		}
 	}
 	a.b.Splice(arr[run : len(arr)-1])
 	return a.extend(n, count, next)
 }
 
-// at returns the child for position i; next is the first numbered child not
-// passed yet.
+// at returns the child for position i. next is the index of the first numbered child that has not been
+// passed.
 func (a *applier) at(n *node, i int, next *int) (*node, error) {
 	var found *node
 	for *next < len(n.children) && n.children[*next].index >= 0 && int(n.children[*next].index) <= i {

@@ -5,12 +5,12 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// arithmeticAction is $inc and $mul: a number combined with the old one. int32
-// widens to int64; int64 does not widen further but fails.
+// arithmeticAction is $inc and $mul: it combines a number with the old value. An int32 overflows to
+// int64; an int64 that overflows is an error.
 type arithmeticAction struct {
 	name    string
 	operand bson.Value
-	// missing is the result for a field that is not there.
+	// missing is the result for a missing field.
 	missing bson.Value
 	combine func(a *bson.Arena, x, y bson.Value) (bson.Value, error)
 }
@@ -41,14 +41,14 @@ func (op *arithmeticAction) apply(a *applier, n *node, old bson.Value) (bson.Val
 			"Failed to apply %s operations to current value (%s) for document %s", op.name, old, a.docID())
 	}
 	if v.Type == old.Type && bson.CompareNumbers(v, old) == 0 {
-		return old, keep, nil // -0 and 1.00 stay as they are written
+		return old, keep, nil // -0 and 1.00 keep their representation
 	}
 	return v, set, nil
 }
 
 func isInteger(v bson.Value) bool { return v.Type == bson.TypeInt32 || v.Type == bson.TypeInt64 }
 
-// multiplyZero is what $mul makes of a missing field: zero of its own type.
+// multiplyZero returns $mul's result for a missing field: zero of the operand's type.
 func multiplyZero(v bson.Value) bson.Value {
 	var a bson.Arena
 	switch v.Type {

@@ -27,7 +27,7 @@ func parseAddToSet(_ *parser, _ *fieldPath, arg bson.Value) (action, error) {
 	return add, nil
 }
 
-// addToSetAction appends the values that the array does not have.
+// addToSetAction appends the values that are not in the array yet.
 type addToSetAction []bson.Value
 
 func (addToSetAction) traits() traits { return creates }

@@ -42,7 +42,7 @@ func (p popAction) apply(a *applier, n *node, old bson.Value) (bson.Value, outco
 	return a.array(v), set, nil
 }
 
-// elementsOf collects the elements of an array in working memory.
+// elementsOf returns the elements of an array in working memory.
 func (a *applier) elementsOf(arr bson.Raw) []bson.Value {
 	a.values = a.values[:0]
 	for it := arr.Iter(); it.Next(); {
@@ -51,7 +51,7 @@ func (a *applier) elementsOf(arr bson.Raw) []bson.Value {
 	return a.values
 }
 
-// array makes an array value in a's arena.
+// array returns an array value in a's arena.
 func (a *applier) array(values []bson.Value) bson.Value {
 	a.build.ResetArray(a.buf[:0])
 	for _, v := range values {

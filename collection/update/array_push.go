@@ -25,8 +25,8 @@ func parsePush(p *parser, _ *fieldPath, arg bson.Value) (action, error) {
 	return push, nil
 }
 
-// opPushAll adds the values of an array. An account of Azure Cosmos DB has it.
-// Source: "feature-support-70". MongoDB had it until 3.6.
+// opPushAll adds the values of an array. Azure Cosmos DB supports it. Source: "feature-support-70".
+// MongoDB had it until 3.6.
 var opPushAll = Operator{Name: "$pushAll", parse: parsePushAll}
 
 func parsePushAll(_ *parser, _ *fieldPath, arg bson.Value) (action, error) {
@@ -37,12 +37,12 @@ func parsePushAll(_ *parser, _ *fieldPath, arg bson.Value) (action, error) {
 	return &pushAction{values: slices.Collect(list.Values()), position: math.MaxInt64, slice: math.MaxInt64}, nil
 }
 
-// pushAction adds values, by default at the end; then sorts, then slices.
+// pushAction adds values, by default at the end, then sorts, then slices the array.
 // Manual: reference/operator/update/push#behavior.
 type pushAction struct {
 	values   []bson.Value
 	position int64 // from the end if negative
-	slice    int64 // the first so many, or the last if negative
+	slice    int64 // keeps the first elements, or the last if negative
 	sort     *pushSort
 }
 

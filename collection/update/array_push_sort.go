@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// pushSort is the $sort clause of $push: the elements themselves in one
-// direction, or fields of elements that are documents.
+// pushSort is the $sort clause of $push: it sorts by whole elements, or by fields of elements that are
+// documents.
 // Manual: reference/operator/update/sort.
 type pushSort struct {
 	whole keystring.Dir // 0 with a pattern
@@ -55,7 +55,7 @@ func sortDirection(v bson.Value) (keystring.Dir, bool) {
 	return keystring.Dir(n), ok && (n == 1 || n == -1)
 }
 
-// sort orders the values in place and keeps the order of equal ones.
+// sort sorts the values in place, stably.
 // Errors: the context's cause.
 func (s *pushSort) sort(a *applier, values []bson.Value) error {
 	o := a.env.Order()
@@ -68,7 +68,7 @@ func (s *pushSort) sort(a *applier, values []bson.Value) error {
 	}
 	list := make([]keyed, len(values))
 	for i, v := range values {
-		d, _ := v.Doc() // what is no document has no fields
+		d, _ := v.Doc() // a value other than a document has no fields
 		var key []byte
 		for _, p := range s.parts {
 			key = keystring.Append(key, p.path.Get(d), p.dir, o, nil)

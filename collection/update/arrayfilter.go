@@ -8,8 +8,7 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// arrayFilter admits array elements to $[id]: a filter on the document {id:
-// element}.
+// arrayFilter selects array elements for $[id]: a filter on the document {id: element}.
 // Manual: reference/operator/update/positional-filtered.
 type arrayFilter struct {
 	id     string
@@ -48,7 +47,7 @@ func (p *parser) arrayFilters(list []bson.Raw) error {
 	return nil
 }
 
-// identifier returns the one name that all conditions of a filter begin with.
+// identifier returns the name with which the paths of all conditions of a filter begin.
 func identifier(filter bson.Raw, id string) (string, error) {
 	for it := filter.Iter(); it.Next(); {
 		name := string(it.Name)
@@ -58,7 +57,7 @@ func identifier(filter bson.Raw, id string) (string, error) {
 			for v := range list.Values() {
 				d, ok := v.Doc()
 				if !ok {
-					continue // match.Parse knows what to say
+					continue // match.Parse reports the error
 				}
 				var err error
 				if id, err = identifier(d, id); err != nil {
@@ -100,7 +99,7 @@ func validIdentifier(id string) bool {
 	return id != ""
 }
 
-// filterOf is the index of the array filter called id, or -1.
+// filterOf returns the index of the array filter of id, or -1.
 func (p *parser) filterOf(id string) int {
 	for i := range p.p.filters {
 		if p.p.filters[i].id == id {
@@ -128,7 +127,7 @@ func (p *parser) unusedFilters(doc bson.Raw) error {
 	return nil
 }
 
-// admits reports whether v passes the array filter i.
+// admits reports whether v matches the array filter i.
 func (a *applier) admits(i int, v bson.Value) (bool, error) {
 	f := &a.p.filters[i]
 	w := append(a.wrapper[:0], 0, 0, 0, 0, byte(v.Type))

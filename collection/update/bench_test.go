@@ -85,7 +85,7 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
-// TestLimits: depth and size of the result are bounded.
+// TestLimits: depth and size of the result are limited.
 func TestLimits(t *testing.T) {
 	env := newEnv()
 	code := func(u, d string) mongoerr.Code {
@@ -160,7 +160,7 @@ func TestBigSets(t *testing.T) {
 	}
 }
 
-// TestPaths: what an update may touch, for the upkeep of indexes.
+// TestPaths: the paths that an update may change, for the maintenance of indexes.
 func TestPaths(t *testing.T) {
 	env := newEnv()
 	p := program(t, env, `{$set: {"a.b": 1, "c.$[].d": 2}, $rename: {e: "f.g"}}`)

@@ -8,20 +8,20 @@ import (
 	"github.com/cantledb/cantle/bson/path"
 )
 
-// Delta is what an update changed, in the form of a change stream's
-// updateDescription. Values alias the new document.
+// Delta holds the changes of an update, in the form of a change stream's updateDescription. Values alias
+// the new document.
 // Manual: reference/change-events/update.
 type Delta struct {
 	Updated   []Change // new and changed fields
 	Removed   []string // dotted paths of removed fields
 	Truncated []Truncation
-	// Ambiguous are the paths, of the fields above, whose text does not say where
-	// a field begins and whether a number is one: those over field names that
-	// hold a dot or, below another, read like a position. Each with its components.
+	// Ambiguous are those paths whose text does not determine where a field name begins and whether a
+	// number is a field name: paths with field names that contain a dot or, below another field, look
+	// like a position. Each has its components.
 	Ambiguous []Ambiguous
 
-	trail []component // to the place compared now
-	odd   int         // names in trail that make paths ambiguous
+	trail []component // path to the current place of the comparison
+	odd   int         // number of names in trail that make paths ambiguous
 }
 
 // Ambiguous is a path with its components.
@@ -37,7 +37,7 @@ type component struct {
 	element bool
 }
 
-// enter and leave keep the trail.
+// enter and leave maintain the trail.
 func (d *Delta) enter(c component) {
 	if d.odds(c) {
 		d.odd++
@@ -53,14 +53,14 @@ func (d *Delta) leave() {
 	}
 }
 
-// odds reports a field name, to come after the trail, that reads like more than
-// one name or like an element. The first name of a path is never read as that.
+// odds reports whether a field name at the end of the trail looks like several names or like a position.
+// The first name of a path cannot be read as a position.
 // Manual: reference/change-events/update#path-disambiguation.
 func (d *Delta) odds(c component) bool {
 	return !c.element && (strings.IndexByte(c.name, '.') >= 0 || len(d.trail) > 0 && path.Position(c.name) >= 0)
 }
 
-// noted remembers the components of the path of the trail if need be.
+// noted stores the components of the trail's path if the path is ambiguous.
 func (d *Delta) noted(path string) {
 	if d.odd > 0 {
 		d.Ambiguous = append(d.Ambiguous, Ambiguous{path, slices.Clone(d.trail)})
@@ -79,12 +79,12 @@ type Truncation struct {
 	Size int
 }
 
-// IsEmpty reports that nothing changed, except maybe the order of fields.
+// IsEmpty reports whether nothing changed, except perhaps the order of fields.
 func (d *Delta) IsEmpty() bool {
 	return len(d.Updated) == 0 && len(d.Removed) == 0 && len(d.Truncated) == 0
 }
 
-// mark is a state of a Delta to go back to.
+// mark is a state of a Delta that can be restored.
 type mark struct{ updated, removed, truncated, ambiguous int }
 
 func (d *Delta) mark() mark {
@@ -96,7 +96,7 @@ func (d *Delta) back(m mark) {
 	d.Truncated, d.Ambiguous = d.Truncated[:m.truncated], d.Ambiguous[:m.ambiguous]
 }
 
-// update and remove note a field or element, below the trail.
+// update and remove record a field or element below the trail.
 func (d *Delta) update(c component, at string, v bson.Value) {
 	d.enter(c)
 	d.noted(at)

@@ -7,20 +7,19 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// Diff compares a document before and after an update by a pipeline. It looks
-// into documents on both sides, and into arrays as long as elements were only
-// changed in place, added at the end or cut off the end. What would take more
-// bytes to describe than to give is a change as a whole, and so is a document
-// whose fields were put into another order; whole reports that of the outermost
-// one, which then counts as replaced.
+// Diff compares a document before and after an update by a pipeline. It compares embedded documents, and
+// arrays whose elements were only changed in place, or added or removed at the end, field by field. If
+// the description of the changes would be longer than the value, or if the order of a document's fields
+// has changed, the whole value counts as changed. whole reports this for the outermost document, which
+// then counts as replaced.
 // Manual: reference/change-events/update#update-operations.
 func Diff(old, updated bson.Raw) (d Delta, whole bool) {
 	size, ok := d.document("", old, updated)
 	return d, !ok || size+entryBytes > len(updated)
 }
 
-// Bytes that an oplog entry {$v: 2, diff: {d: …, u: …, i: …, sname: …}} takes
-// beside names and values. Observed: local.oplog.rs of mongod 7.0.
+// Bytes of an oplog entry {$v: 2, diff: {d: …, u: …, i: …, sname: …}} in addition to names and values.
+// Observed: local.oplog.rs of mongod 7.0.
 const (
 	entryBytes   = 15 // around a diff
 	documentSize = 5  // of an empty document
@@ -28,12 +27,12 @@ const (
 	fieldBytes   = 2
 )
 
-// document returns how many bytes the diff takes; ok is false when it is longer
-// than the new document, or does not tell the order of its fields.
+// document returns the size of the diff in bytes. ok is false if it is longer than the new document, or
+// does not determine the order of its fields.
 func (d *Delta) document(prefix string, old, updated bson.Raw) (size int, ok bool) {
 	size = documentSize
-	// Most updates leave the names and their order alone: both are read side by
-	// side as far as they agree in that.
+	// Most updates do not change the names and their order: both documents are read in parallel as long
+	// as these agree.
 	a, b := old.Iter(), updated.Iter()
 	same := 0
 	changed := false
@@ -55,7 +54,7 @@ func (d *Delta) document(prefix string, old, updated bson.Raw) (size int, ok boo
 	return d.rest(prefix, old, updated, same, size, changed)
 }
 
-// rest is document for what follows the first fields, whose names agree.
+// rest is document for the fields after the first ones, whose names agree.
 func (d *Delta) rest(prefix string, old, updated bson.Raw, same, size int, changed bool) (int, bool) {
 	gone := 0
 	n := 0
@@ -72,7 +71,7 @@ func (d *Delta) rest(prefix string, old, updated bson.Raw, same, size int, chang
 			d.remove(component{name: name}, prefix+name)
 		}
 	}
-	// The fields that stay come first and in their old order; then the new ones.
+	// The remaining old fields must come first, in their old order; then the new ones.
 	was := old.Iter()
 	for range same {
 		was.Next()
@@ -111,8 +110,8 @@ func (d *Delta) rest(prefix string, old, updated bson.Raw, same, size int, chang
 	return size, true
 }
 
-// field compares two values that are not identical and returns the bytes their
-// difference takes; changed says that the section of changed values is counted.
+// field compares two values that are not identical and returns the size of their difference in bytes.
+// changed reports that the section of changed values has been counted.
 func (d *Delta) field(prefix, name string, old, updated bson.Value, changed *bool) int {
 	if size, ok := d.inside(component{name: name}, prefix+name, old, updated); ok {
 		return 1 + fieldBytes + len(name) + size
@@ -126,8 +125,7 @@ func (d *Delta) field(prefix, name string, old, updated bson.Value, changed *boo
 	return size
 }
 
-// inside describes a value by what changed in it; with ok false nothing was
-// added.
+// inside describes the changes inside of a value. If ok is false, it has recorded nothing.
 func (d *Delta) inside(c component, at string, old, updated bson.Value) (size int, ok bool) {
 	if old.Type != updated.Type {
 		return 0, false

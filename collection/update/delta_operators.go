@@ -6,9 +6,9 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// Delta says what applying p to old has changed, given what Apply was given: for
-// operators the values at their paths, each as a whole; for a pipeline what a
-// comparison finds. whole reports that the document counts as replaced.
+// Delta returns the changes made by applying p to old with Input in: for operators, the values at their
+// paths, each as a whole; for a pipeline, the result of a comparison. whole reports that the document
+// counts as replaced.
 // Manual: reference/change-events/update. Observed: mongod 7.0.
 func (p *Program) Delta(old, updated bson.Raw, in Input) (d Delta, whole bool) {
 	switch {
@@ -25,11 +25,10 @@ func (p *Program) Delta(old, updated bson.Raw, in Input) (d Delta, whole bool) {
 // tracer follows the tree of operators through a document before and after.
 type tracer struct {
 	*Delta
-	position int // that $ stands for
+	position int // the position that $ refers to
 }
 
-// pair is a field before and after, missing where there is none, and the node
-// that may have changed it.
+// pair is a field before and after, missing if it does not exist, and the node that may have changed it.
 type pair struct {
 	*node
 	name         string
@@ -38,13 +37,13 @@ type pair struct {
 
 func (p *pair) stays() bool { return !p.old.IsMissing() && !p.updated.IsMissing() }
 
-// isInner reports that only what lies inside of the value was changed.
+// isInner reports whether only the contents of the value may have changed.
 func (p *pair) isInner() bool {
 	return p.do == nil && p.old.Type == p.updated.Type && (p.old.Type == bson.TypeDocument || p.old.Type == bson.TypeArray)
 }
 
-// document notes what the children of n have changed: fields that were there,
-// then new ones, then what lies deeper, each in the order of the children.
+// document records the changes by the children of n: first existing fields, then new ones, then deeper
+// changes, each in the order of the children.
 func (t tracer) document(n *node, prefix string, old, updated bson.Raw) {
 	fields := make([]pair, len(n.children))
 	for i, c := range n.children {
@@ -77,7 +76,7 @@ func (t tracer) document(n *node, prefix string, old, updated bson.Raw) {
 	}
 }
 
-// lookup finds the fields in a document, reading it once.
+// lookup finds the fields in one pass over a document.
 func (t tracer) lookup(n *node, fields []pair, doc bson.Raw, found func(p *pair, v bson.Value)) {
 	left := len(fields)
 	for it := doc.Iter(); left > 0 && it.Next(); {
@@ -96,7 +95,7 @@ func (t tracer) lookup(n *node, fields []pair, doc bson.Raw, found func(p *pair,
 	}
 }
 
-// value notes what n has done to a field or element that was there and stays.
+// value records the change by n of a field or element that existed and still exists.
 func (t tracer) value(n *node, c component, at string, old, updated bson.Value) {
 	p := pair{node: n, old: old, updated: updated}
 	switch {
@@ -118,8 +117,8 @@ func (t tracer) value(n *node, c component, at string, old, updated bson.Value) 
 	}
 }
 
-// positions notes what children named by numbers, and $, have changed. Nulls
-// that fill a gap before a new element go without saying.
+// positions records the changes by children with numbers as names, and by $. It does not record the
+// nulls that fill a gap before a new element.
 func (t tracer) positions(n *node, at string, old, updated bson.Raw) {
 	a, b := old.Iter(), updated.Iter()
 	for i := 0; b.Next(); i++ {
@@ -138,7 +137,7 @@ func (t tracer) positions(n *node, at string, old, updated bson.Raw) {
 	}
 }
 
-// at returns the one child for an element; by says that there is one or more.
+// at returns the child for an element, nil if there are several. by reports that there is at least one.
 func (t tracer) at(n *node, i int) (c *node, by bool) {
 	count := 0
 	for _, o := range n.children {
@@ -153,8 +152,8 @@ func (t tracer) at(n *node, i int) (c *node, by bool) {
 	return c, count > 0
 }
 
-// elements notes what $[] and $[id] have changed: an array of which more than
-// one element is another is a change as a whole.
+// elements records the changes by $[] and $[id]. If more than one element has changed, the whole array
+// counts as changed.
 func (t tracer) elements(n *node, c component, at string, old, updated bson.Value) {
 	var el component
 	var before, after bson.Value
@@ -180,8 +179,8 @@ func (t tracer) elements(n *node, c component, at string, old, updated bson.Valu
 	t.leave()
 }
 
-// appended notes the new elements of an array that only grew at its end; false
-// if it did not, or was empty.
+// appended records the new elements of an array that only grew at its end. It returns false if other
+// elements changed, or if the array was empty.
 func (t tracer) appended(c component, at string, old, updated bson.Value) bool {
 	if old.Type != bson.TypeArray || bson.Raw(old.Data).IsEmpty() {
 		return false

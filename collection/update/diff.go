@@ -13,14 +13,13 @@ import (
 //
 //	{d: {field: false}, u: {field: value}, i: {field: value}, sfield: {…}}
 //
-// removes fields, changes values where they stand, adds fields at the end, and
-// does the same inside of field. Of an array it is
+// removes fields, changes values in place, adds fields at the end, and does the same inside of field.
+// The form for an array is
 //
 //	{a: true, l: length, u0: value, s1: {…}}
 //
-// What it does not find is left alone, so that doing it again does no harm. It
-// keeps no reference to the bytes.
-// Observed: local.oplog.rs of mongod 7.0.
+// The diff ignores fields that do not exist, so that it can be applied again. The Program keeps no
+// reference to the bytes. Observed: local.oplog.rs of mongod 7.0.
 //
 // Errors: FailedToParse (9).
 func ParseDiff(d bson.Raw) (*Program, error) {
@@ -31,12 +30,12 @@ func ParseDiff(d bson.Raw) (*Program, error) {
 	return &Program{diff: x}, nil
 }
 
-// diff is what changes in a document or array.
+// diff describes the changes of a document or array.
 type diff struct {
 	array   bool
-	length  int // an array is cut or extended to it; -1 = stays
+	length  int // new length of an array, which is cut or extended; -1 = unchanged
 	removed map[string]bool
-	updated []bson.Field // of an array by place
+	updated []bson.Field // elements of an array are named by position
 	at      map[string]int
 	added   []bson.Field
 	adds    map[string]bool
@@ -107,8 +106,8 @@ func (x *diff) parseElement(name string, v bson.Value) bool {
 	return true
 }
 
-// place is the place in an array that a name stands for, -1 for none that a
-// document has.
+// place returns the array position that a name denotes, -1 if it denotes none within the size limit of
+// documents.
 func place(name string) int {
 	n, err := strconv.ParseUint(name, 10, 32)
 	if err != nil || n >= bson.MaxDocumentBytes || strconv.FormatUint(n, 10) != name {
@@ -119,7 +118,7 @@ func place(name string) int {
 
 func isPlace(name string) bool { return place(name) >= 0 }
 
-// applyDiff writes doc as the diff changes it.
+// applyDiff writes doc with the changes of the diff.
 func (p *Program) applyDiff(dst *bson.Builder, doc bson.Raw) error {
 	b := bson.NewBuilder(nil)
 	if err := p.diff.document(b, doc); err != nil {
@@ -158,8 +157,8 @@ func (x *diff) document(b *bson.Builder, doc bson.Raw) error {
 	return tooLong(b)
 }
 
-// value writes a value with the changes inside of it; a nil diff has none, and one
-// for another type leaves it as it is.
+// value writes a value with the changes inside of it. If x is nil or for another type, the value is
+// unchanged.
 func (x *diff) value(b *bson.Builder, name []byte, v bson.Value) (err error) {
 	switch {
 	case x != nil && v.Type == bson.TypeDocument && !x.array:
@@ -215,7 +214,7 @@ func (x *diff) elements(b *bson.Builder, list bson.Raw) error {
 	return pad(x.length)
 }
 
-// tooLong stops a diff that makes a document no collection can hold.
+// tooLong rejects a diff whose result exceeds the size limit of documents.
 func tooLong(b *bson.Builder) error {
 	if b.Len() > bson.MaxDocumentBytes+16<<10 {
 		return mongoerr.New(17419, "Resulting document after update is larger than %d", bson.MaxDocumentBytes)

@@ -8,8 +8,8 @@ import (
 
 var opRename = Operator{Name: "$rename", parse: parseRename, Doc: "reference/operator/update/rename"}
 
-// parseRename puts two actions into the tree: the source goes, the target takes
-// its value.
+// parseRename adds two actions to the tree: one removes the source, the other sets the target to its
+// value.
 func parseRename(p *parser, from *fieldPath, arg bson.Value) (action, error) {
 	text, ok := arg.Str()
 	if !ok || arg.Type != bson.TypeString {
@@ -37,8 +37,7 @@ func parseRename(p *parser, from *fieldPath, arg bson.Value) (action, error) {
 	return nil, p.insert(to, &renameAction{src: src, dst: dst})
 }
 
-// renameAction removes the source of a rename, or with a dst gives the target
-// its value.
+// renameAction removes the source of a rename; if dst is set, it sets the target to the source's value.
 type renameAction struct{ src, dst path.Path }
 
 func (r *renameAction) isTarget() bool { return r.dst.Len() > 0 }
@@ -50,7 +49,7 @@ func (r *renameAction) traits() traits {
 	return 0
 }
 
-// idle reports a target whose source is not there.
+// idle reports whether the action is for a target whose source is missing.
 func (r *renameAction) idle(a *applier) bool {
 	v, err := r.value(a, r.src, "source")
 	return err == nil && v.IsMissing() && r.isTarget()
@@ -73,7 +72,7 @@ func (r *renameAction) apply(a *applier, _ *node, old bson.Value) (bson.Value, o
 	return v, set, nil
 }
 
-// value follows a path through documents; arrays on the way are refused.
+// value follows a path through documents. An array on the path is an error.
 func (r *renameAction) value(a *applier, at path.Path, which string) (bson.Value, error) {
 	v := a.doc.Value()
 	for i := range at.Len() {

@@ -14,10 +14,9 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// FuzzUpdate applies any update to any document: the result is valid BSON,
-// unchanged if it says so; what a change stream says of it leads from the old
-// document to the new one; and of operators that only set or remove a second
-// application changes nothing.
+// FuzzUpdate applies any update to any document. The result is valid BSON, and unchanged if Modified is
+// false; the change stream's description leads from the old document to the new one; and for operators
+// that only set or remove, a second application changes nothing.
 func FuzzUpdate(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*.txt")
 	for _, name := range files {
@@ -89,7 +88,7 @@ func FuzzUpdate(f *testing.F) {
 	})
 }
 
-// settles reports an update whose second application can change nothing.
+// settles reports whether a second application of the update can change nothing.
 func settles(v bson.Value) bool {
 	d, ok := v.Doc()
 	if !ok {
@@ -100,7 +99,7 @@ func settles(v bson.Value) bool {
 		switch string(it.Name) {
 		case "$set", "$unset", "$min", "$max", "$addToSet", "$pullAll":
 			if strings.Contains(v.String(), "$[") {
-				return false // what a filter admits may change
+				return false // the elements that a filter matches may change
 			}
 		default:
 			return false

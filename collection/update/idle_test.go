@@ -13,8 +13,8 @@ import (
 	"github.com/cantledb/cantle/collection/update"
 )
 
-// idle are updates of a path, written %s, that do nothing to a document that has no field
-// "absent" and no "never" in any array; with at as well where the path is there.
+// idle are updates of a path, written %s, that have no effect on a document that has no field "absent"
+// and no "never" in any array; with at, also if the path exists.
 var idle = []struct {
 	update string
 	at     bool
@@ -28,9 +28,9 @@ var idle = []struct {
 	{`{$pullAll: {"%s": ["never"]}}`, false},
 }
 
-// TestIdle applies every operator that has nothing to do at random paths of random documents:
-// none of them is refused because its path leads through a scalar, by a name into an array, or
-// far beyond the end of one.
+// TestIdle applies every operator that has no effect at random paths of random documents: none is
+// rejected because its path leads through a scalar, by a name into an array, or far beyond the end of an
+// array.
 func TestIdle(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	names := []string{"a", "b", "0", "1", "3000000"}
@@ -61,7 +61,7 @@ func TestIdle(t *testing.T) {
 		_, there := at(doc.Value(), path)
 		for _, x := range idle {
 			if there && !x.at {
-				continue // $unset has something to do, and $pull refuses what is no array
+				continue // $unset has an effect, and $pull rejects a value that is no array
 			}
 			u := fmt.Sprintf(x.update, path)
 			if modified, err := applied(t, u, doc); err != nil || modified {
@@ -90,7 +90,7 @@ func applied(t *testing.T, u string, doc bson.Raw) (modified bool, err error) {
 	return modified, err
 }
 
-// at follows a path as an update does: numbers are positions of arrays.
+// at follows a path like an update: numbers are positions of arrays.
 func at(v bson.Value, path string) (bson.Value, bool) {
 	for name := range strings.SplitSeq(path, ".") {
 		if v.Type != bson.TypeDocument && v.Type != bson.TypeArray {

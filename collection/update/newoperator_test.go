@@ -16,7 +16,7 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// An update operator nobody has heard of.
+// A new update operator.
 var opNegate = Operator{Name: "$negate", parse: parseNegate}
 
 func parseNegate(_ *parser, _ *fieldPath, arg bson.Value) (action, error) {
@@ -26,7 +26,7 @@ func parseNegate(_ *parser, _ *fieldPath, arg bson.Value) (action, error) {
 	return negateAction{}, nil
 }
 
-// negateAction turns a boolean around; what is not there becomes true.
+// negateAction negates a boolean; a missing field becomes true.
 type negateAction struct{}
 
 func (negateAction) traits() traits { return creates }
@@ -39,8 +39,8 @@ func (negateAction) apply(_ *applier, _ *node, old bson.Value) (bson.Value, outc
 	return bson.Bool(!was), set, nil
 }
 
-// An update operator is one file with one row: with a row in a copy of the table it is
-// parsed on every kind of path, applied, told to change streams and used by an upsert.
+// An update operator is one file with one row: with a row in a copy of the table, it is parsed on every
+// kind of path, applied, reported to change streams, and used by an upsert.
 func TestOperatorIsOneRow(t *testing.T) {
 	table := append(slices.Clone(Operators), opNegate)
 	slices.SortFunc(table, func(a, b Operator) int { return strings.Compare(a.Name, b.Name) })

@@ -11,11 +11,11 @@ import (
 type Operator struct {
 	// Name with the dollar sign.
 	Name string
-	// parse reads the argument for one path and returns what to do there; a nil
-	// action without error has put its own nodes into the tree ($rename).
+	// parse parses the argument for one path and returns the action. A nil action without error means
+	// that parse has added nodes to the tree itself ($rename).
 	parse func(p *parser, at *fieldPath, arg bson.Value) (action, error)
-	// Since is the first release of MongoDB that has it, such as "8.2"; "" if that is older
-	// than 3.6 or the manual does not say.
+	// Since is the first release of MongoDB with the operator, such as "8.2"; "" if it is older than 3.6
+	// or not in the manual.
 	Since string
 	// Doc is the page of the manual.
 	Doc string
@@ -41,7 +41,7 @@ var Operators = []Operator{
 	opUnset,
 }
 
-// find looks an operator up, nil if there is none.
+// find returns the row of an operator, nil if there is none.
 func find(list []Operator, name string) *Operator {
 	i, ok := slices.BinarySearchFunc(list, name, func(o Operator, n string) int { return strings.Compare(o.Name, n) })
 	if !ok {
@@ -50,39 +50,39 @@ func find(list []Operator, name string) *Operator {
 	return &list[i]
 }
 
-// action is what an operator does at the end of a path. Immutable.
+// action is the effect of an operator at the end of a path. Immutable.
 type action interface {
-	// apply returns the new value for an old one, which is missing if there is
-	// none. The new value may alias the old one, a's arena or the action.
+	// apply returns the new value for an old one, which is missing if the field does not exist. The new
+	// value may alias the old one, a's arena or the action.
 	apply(a *applier, n *node, old bson.Value) (bson.Value, outcome, error)
-	// traits says what the action does on paths that are not there.
+	// traits returns the action's behaviour for missing paths.
 	traits() traits
 }
 
-// conditional is an action that tells from the document whether it has anything to do.
+// conditional is an action that may have no effect, depending on the document.
 type conditional interface {
 	action
-	// idle reports that it does nothing, so that its path need not be viable.
+	// idle reports whether the action has no effect, so that its path need not be viable.
 	idle(a *applier) bool
 }
 
-// outcome is what becomes of the old value.
+// outcome is the effect on the old value.
 type outcome uint8
 
 const (
-	keep   outcome = iota // as it was, or still missing
+	keep   outcome = iota // unchanged, or still missing
 	set                   // replaced or created
-	remove                // gone; null in an array
+	remove                // removed; null in an array
 )
 
 // traits are properties of an action.
 type traits uint8
 
 const (
-	// creates: a missing path is created for it.
+	// creates: the action creates a missing path.
 	creates traits = 1 << iota
-	// tolerant: a path that is not viable makes it do nothing.
+	// tolerant: the action has no effect if the path is not viable.
 	tolerant
-	// onInsert: it does nothing unless a document is being inserted.
+	// onInsert: the action has no effect unless a document is inserted.
 	onInsert
 )

@@ -8,21 +8,21 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// kind is what a component of an update path means.
+// kind is the kind of a component of an update path.
 type kind uint8
 
 const (
 	named      kind = iota // a field, or a position in an array
-	positional             // $: the position the query matched
+	positional             // $: the position that the query matched
 	all                    // $[]: every element
-	filtered               // $[id]: the elements an array filter admits
+	filtered               // $[id]: the elements that an array filter matches
 )
 
 // step is one component of an update path.
 type step struct {
 	kind  kind
-	name  string // as written; of a filtered one the identifier
-	index int32  // the array position that a named one can mean, or -1
+	name  string // as written; the identifier of a filtered step
+	index int32  // the array position that a named step may denote, or -1
 }
 
 // fieldPath is the path of one operation.
@@ -31,11 +31,11 @@ type fieldPath struct {
 	steps []step
 }
 
-// parsePath splits and checks the path of an operation.
+// parsePath splits and validates the path of an operation.
 // Manual: reference/operator/update/positional, positional-all, positional-filtered.
 //
-// Errors: EmptyFieldName, BadValue (misplaced positional operators), 9867600
-// (zero byte), Overflow (too long).
+// Errors: EmptyFieldName, BadValue (misplaced positional operators), 9867600 (zero byte), Overflow (too
+// long).
 func parsePath(text string) (*fieldPath, error) {
 	if strings.IndexByte(text, 0) >= 0 {
 		return nil, mongoerr.New(9867600, "Field path contains a null byte: %q", text)
@@ -73,8 +73,7 @@ func parsePath(text string) (*fieldPath, error) {
 	return f, nil
 }
 
-// isDynamic reports whether any component stands for array elements that only
-// the document tells.
+// isDynamic reports whether a component denotes array elements that depend on the document.
 func (f *fieldPath) isDynamic() bool {
 	for i := range f.steps {
 		if f.steps[i].kind != named {

@@ -14,8 +14,8 @@ import (
 // parsePipeline reads an update by stages.
 // Manual: tutorial/update-documents-with-aggregation-pipeline.
 //
-// Errors: TypeMismatch, 40323 (a stage is one field), 40324 (unknown stage),
-// InvalidOptions (a stage that updates may not have), those of the stages.
+// Errors: TypeMismatch, 40323 (a stage is one field), 40324 (unknown stage), InvalidOptions (a stage
+// that is not allowed in updates), those of the stages.
 func parsePipeline(env *mql.Env, list bson.Raw) (*Program, error) {
 	p := &Program{pipeline: true}
 	for v := range list.Values() {
@@ -46,8 +46,8 @@ func parsePipeline(env *mql.Env, list bson.Raw) (*Program, error) {
 	return p, nil
 }
 
-// applyPipeline runs the stages one after the other. A result without _id keeps
-// the old one; a document begins with its _id. Manual: core/document#field-order.
+// applyPipeline runs the stages one after the other. If the result has no _id, the old _id is kept; the
+// document begins with its _id. Manual: core/document#field-order.
 func (p *Program) applyPipeline(env *mql.Env, dst *bson.Builder, doc bson.Raw, s *expr.Scratch) error {
 	current := doc
 	for i, t := range p.stages {

@@ -9,7 +9,7 @@ import (
 	"github.com/cantledb/cantle/collection/project"
 )
 
-// Options say what kind of command the update belongs to.
+// Options describe the command of the update.
 type Options struct {
 	// Multi forbids replacements.
 	Multi bool
@@ -21,12 +21,12 @@ type Program struct {
 	root *node
 	// ops are the operations in the order of the update.
 	ops []operation
-	// positional says that some path has a $ component.
+	// positional reports that a path has a $ component.
 	positional bool
 	filters    []arrayFilter
 	// replacement is the new document; nil for operators and pipelines.
 	replacement bson.Raw
-	// diff is that of an entry of the oplog; nil for anything else.
+	// diff is the diff of an oplog entry; nil for other updates.
 	diff     *diff
 	stages   []project.Transform
 	pipeline bool
@@ -38,15 +38,14 @@ type operation struct {
 	at *fieldPath
 }
 
-// Parse reads an update: a document of operators, a replacement document or an
-// array of stages. It keeps no reference to the bytes.
+// Parse reads an update: a document of operators, a replacement document or an array of stages. It keeps
+// no reference to the bytes.
 // Manual: reference/command/update.
 //
-// Errors: FailedToParse (unknown or malformed operators, array filters that are
-// not used, multi with a replacement), TypeMismatch, BadValue,
-// ConflictingUpdateOperators, EmptyFieldName, DollarPrefixedFieldName, and those
-// of single operators, of filters and of stages (InvalidOptions for stages that
-// an update may not have).
+// Errors: FailedToParse (unknown or malformed operators, array filters that are not used, multi with a
+// replacement), TypeMismatch, BadValue, ConflictingUpdateOperators, EmptyFieldName,
+// DollarPrefixedFieldName, and those of single operators, of filters and of stages (InvalidOptions for
+// stages that are not allowed in updates).
 func Parse(env *mql.Env, u bson.Value, arrayFilters []bson.Raw, o Options) (*Program, error) {
 	switch u.Type {
 	case bson.TypeArray:
@@ -59,20 +58,20 @@ func Parse(env *mql.Env, u bson.Value, arrayFilters []bson.Raw, o Options) (*Pro
 		if f, ok := doc.First(); ok && len(f.Name) > 0 && f.Name[0] == '$' {
 			return parseOperators(env, Operators, doc, arrayFilters)
 		}
-		return parseReplacement(doc, o) // which has no use for array filters
+		return parseReplacement(doc, o) // array filters have no effect on it
 	}
 	return nil, mongoerr.New(mongoerr.FailedToParse, "Update argument must be either an object or an array, but is %s", u.Type)
 }
 
-// parser holds what parsing operators needs.
+// parser holds the state of parsing operators.
 type parser struct {
 	env  *mql.Env
 	p    *Program
-	op   *Operator // being read
-	used []bool    // by array filter
+	op   *Operator // operator being parsed
+	used []bool    // whether each array filter is used
 }
 
-// parseOperators reads {$op: {path: argument}} with the operators of a table.
+// parseOperators parses {$op: {path: argument}} with the operators of a table.
 func parseOperators(env *mql.Env, table []Operator, doc bson.Raw, arrayFilters []bson.Raw) (*Program, error) {
 	p := &parser{env: env, p: &Program{root: &node{step: step{index: -1}, filter: -1}}}
 	if err := p.arrayFilters(arrayFilters); err != nil {
@@ -144,20 +143,19 @@ func (p *parser) insert(at *fieldPath, do action) error {
 	return p.p.root.insert(at, do, p.filterOf)
 }
 
-// IsReplacement reports a replacement document.
+// IsReplacement reports whether the update is a replacement document.
 func (p *Program) IsReplacement() bool { return p.replacement != nil }
 
-// IsPipeline reports an update by stages.
+// IsPipeline reports whether the update is a pipeline.
 func (p *Program) IsPipeline() bool { return p.pipeline }
 
-// NeedsPosition reports that the update has a positional operator, so that
-// Input.Position must be given (see match.MatchPosition).
+// NeedsPosition reports whether the update has a positional operator, so that Input.Position is required
+// (see match.MatchPosition).
 func (p *Program) NeedsPosition() bool { return p.positional }
 
-// Paths reports the paths that the update may change, each up to the first
-// component that stands for array elements; what does not begin with one of
-// them, and is not the beginning of one, stays as it is. whole reports that any
-// field may change.
+// Paths calls add with the paths that the update may change, each up to the first component that denotes
+// array elements. A field whose path neither begins with one of them nor is a prefix of one does not
+// change. whole reports that any field may change.
 func (p *Program) Paths(add func(path.Path)) (whole bool) {
 	if p.root == nil {
 		return true

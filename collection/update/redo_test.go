@@ -8,9 +8,9 @@ import (
 	"github.com/cantledb/cantle/collection/update"
 )
 
-// redo does to a document what a change stream's reader would do who knows only
-// the updateDescription: it cuts arrays, removes fields and gives the others
-// their new values. An element far beyond the end of its array has nulls before it.
+// redo applies an updateDescription to a document, as a reader of a change stream would: it cuts arrays,
+// removes fields and sets the others to their new values. It fills the gap before an element far beyond
+// the end of its array with nulls.
 func redo(doc bson.Raw, d *update.Delta) bson.Raw {
 	b := bson.NewBuilder(nil)
 	d.Append(b)

@@ -22,8 +22,8 @@ func parseReplacement(doc bson.Raw, o Options) (*Program, error) {
 	return &Program{replacement: doc}, nil
 }
 
-// applyReplacement writes the replacement, with the _id of the old document in
-// front if it has none of its own. Empty timestamps become the current time.
+// applyReplacement writes the replacement, with the _id of the old document in front if it has none.
+// Empty timestamps become the current time.
 func (p *Program) applyReplacement(env *mql.Env, dst *bson.Builder, doc bson.Raw) error {
 	id := p.replacement.Get("_id")
 	if old, ok := doc.Lookup("_id"); ok && (id.IsMissing() || bson.Equal(id, old, nil)) {

@@ -11,18 +11,17 @@ import (
 // node is a component of the paths of an update. Immutable after parsing.
 type node struct {
 	step
-	// path is the text of the path up to here.
+	// path is the text of the path up to this node.
 	path string
 	// do is the action of a path that ends here; nil for an inner node.
 	do action
 	// children of an inner node in the order of creation.
 	children []*node
-	// byName finds named children when there are many.
+	// byName looks up named children if there are many.
 	byName map[string]int
-	// arrays says that the children are $[] and $[id], which only an array has.
+	// arrays reports that the children are $[] and $[id], which apply only to arrays.
 	arrays bool
-	// can are the traits that hold for some (creates) or for all (tolerant, onInsert)
-	// actions at or below the node.
+	// can has the traits of some (creates) or of all (tolerant, onInsert) actions at or below the node.
 	can traits
 	// filter is the index of the array filter of a $[id].
 	filter int
@@ -87,10 +86,10 @@ func (n *node) child(s step) *node {
 	return nil
 }
 
-// linearMax is up to how many children are compared one by one.
+// linearMax is the largest number of children that are searched linearly.
 const linearMax = 8
 
-// add appends a child; a map keeps the checks of huge updates quick.
+// add appends a child. A map makes the conflict checks of huge updates fast.
 func (n *node) add(child *node) {
 	n.children = append(n.children, child)
 	switch {
@@ -103,8 +102,7 @@ func (n *node) add(child *node) {
 	}
 }
 
-// finish puts the children of n and of all nodes below it into order and sums
-// up their traits.
+// finish sorts the children of n and of all nodes below, and combines their traits.
 func (n *node) finish() {
 	for _, c := range n.children {
 		c.finish()
@@ -112,7 +110,7 @@ func (n *node) finish() {
 	n.sum()
 }
 
-// sum is finish without the nodes below.
+// sum is finish for n alone.
 func (n *node) sum() {
 	if n.do != nil {
 		n.can = n.do.traits()
@@ -138,8 +136,9 @@ func (n *node) indexNames() {
 	}
 }
 
-// compare is the order in which new fields are created: positions by number,
-// then names by bytes. Manual: reference/operator/update#behavior.
+// compare compares nodes in the order in which new fields are created: positions by number, then names
+// by bytes.
+// Manual: reference/operator/update#behavior.
 func (n *node) compare(o *node) int {
 	switch {
 	case n.index >= 0 && o.index >= 0:
@@ -152,8 +151,8 @@ func (n *node) compare(o *node) int {
 	return strings.Compare(n.name, o.name)
 }
 
-// merged combines nodes that apply to one array element: $[] and $[id] may meet
-// on it, and $ and a number.
+// merged combines several nodes that apply to one array element, such as $[] and $[id], or $ and a
+// number.
 //
 // Errors: ConflictingUpdateOperators.
 func merged(nodes []*node, at string) (*node, error) {

@@ -18,7 +18,7 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// newEnv is an environment whose clock stands still.
+// newEnv returns an environment with a fixed time.
 func newEnv() *mql.Env {
 	env := mql.NewEnv(context.Background())
 	env.NowMillis = 1_700_000_000_000
@@ -26,9 +26,9 @@ func newEnv() *mql.Env {
 	return env
 }
 
-// TestCases runs the verbs apply (new document of each doc; "same" if nothing
-// changes), delta (what changed), upsert (the document of a filter) and patch (new
-// document of each doc by the diff of an oplog entry).
+// TestCases runs the verbs apply (new document of each doc; "same" if nothing changes), delta (the
+// changes), upsert (the document of a filter) and patch (new document of each doc by the diff of an
+// oplog entry).
 func TestCases(t *testing.T) {
 	casefile.Run(t, "testdata", func(t *testing.T, c *casefile.Case) string {
 		env := newEnv()
@@ -121,7 +121,7 @@ func runUpdate(t *testing.T, env *mql.Env, c *casefile.Case, u string) string {
 	return out.String()
 }
 
-// show prints relaxed, but with the types of longs visible.
+// show prints relaxed Extended JSON, but with the types of longs.
 func show(d bson.Raw) string {
 	if s := ejson.Canonical(d); strings.Contains(s, "$numberLong") && !strings.Contains(s, "$date") {
 		return strings.NewReplacer(`{"$numberInt":"`, ``, `{"$numberLong":"`, `Long("`, `"}`, `")`).Replace(relaxInts(s))
@@ -129,7 +129,7 @@ func show(d bson.Raw) string {
 	return ejson.String(d)
 }
 
-// relaxInts strips the wrapping of int32 values.
+// relaxInts removes the wrapping of int32 values.
 func relaxInts(s string) string {
 	const open = `{"$numberInt":"`
 	for {
@@ -142,7 +142,7 @@ func relaxInts(s string) string {
 	}
 }
 
-// position is what $ stands for.
+// position returns the Input for $.
 func position(env *mql.Env, n match.Node, doc bson.Raw) (in update.Input) {
 	in.Position, in.HasPosition, _ = match.MatchPosition(env, doc, n, &expr.Scratch{})
 	return in
@@ -174,8 +174,7 @@ func failure(err error) string {
 	return fmt.Sprintf("error %d %s\n", e.Code, e.Code)
 }
 
-// applyOnce applies a diff to a document, and sees that doing it again changes
-// nothing more.
+// applyOnce applies a diff to a document, and checks that applying it again changes nothing.
 func applyOnce(env *mql.Env, p *update.Program, doc bson.Raw) string {
 	got, _, err := apply(env, p, nil, doc)
 	if err != nil {

@@ -13,14 +13,12 @@ import (
 	"github.com/cantledb/cantle/collection/release"
 )
 
-// Upsert makes the document that an upsert inserts when nothing matches: the
-// equalities of the filter, changed by the update, with _id in front. newID
-// makes an _id if neither says one.
+// Upsert returns the document that an upsert inserts if no document matches: the equalities of the
+// filter, changed by the update, with _id in front. newID makes an _id if neither has one.
 // Manual: reference/method/db.collection.update#upsert-with-operator-expressions.
 //
-// Errors: NotSingleValueField and NotExactValueField (a filter that is not clear
-// about a field), ImmutableField (an update that changes the filter's _id), and
-// those of Apply.
+// Errors: NotSingleValueField and NotExactValueField (a filter that does not determine a field),
+// ImmutableField (an update that changes the filter's _id), and those of Apply.
 func (p *Program) Upsert(env *mql.Env, filter match.Node, s *expr.Scratch, newID func() bson.Value) (bson.Raw, error) {
 	doc, err := p.upsert(env, filter, s, newID)
 	if err != nil && env.Release.Has(release.UpsertTooLarge) {
@@ -31,10 +29,10 @@ func (p *Program) Upsert(env *mql.Env, filter match.Node, s *expr.Scratch, newID
 	return doc, err
 }
 
-// tooLarge is the code of an update whose document gets too large.
+// tooLarge is the error code for an update that makes a document too large.
 const tooLarge = 17419
 
-// upsert is Upsert with the codes of an update.
+// upsert is Upsert with the error codes of an update.
 func (p *Program) upsert(env *mql.Env, filter match.Node, s *expr.Scratch, newID func() bson.Value) (bson.Raw, error) {
 	base, err := p.base(filter)
 	if err != nil {
@@ -67,14 +65,13 @@ func (p *Program) upsert(env *mql.Env, filter match.Node, s *expr.Scratch, newID
 	return doc, nil
 }
 
-// equality is a path that the filter wants equal to a value.
+// equality is a path with the value that the filter requires.
 type equality struct {
 	path  path.Path
 	value bson.Value
 }
 
-// base makes the document of the filter's equalities. A replacement takes only
-// the _id from it.
+// base returns the document of the filter's equalities. For a replacement it has only the _id.
 func (p *Program) base(filter match.Node) (bson.Raw, error) {
 	var list []equality
 	var err error
@@ -86,7 +83,7 @@ func (p *Program) base(filter match.Node) (bson.Raw, error) {
 	if err != nil {
 		return nil, err
 	}
-	// MongoDB sorts the clauses of a filter before it takes them.
+	// MongoDB sorts the clauses of a filter first.
 	slices.SortStableFunc(list, func(a, b equality) int { return strings.Compare(a.path.String(), b.path.String()) })
 	root := &node{step: step{index: -1}, filter: -1}
 	for _, e := range list {
@@ -103,7 +100,7 @@ func (p *Program) base(filter match.Node) (bson.Raw, error) {
 	return b.Doc(), nil
 }
 
-// appendBase writes the fields in their order, _id first.
+// appendBase writes the fields in order, _id first.
 func appendBase(b *bson.Builder, n *node) {
 	for _, id := range []bool{true, false} {
 		for _, c := range n.children {

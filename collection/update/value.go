@@ -5,9 +5,8 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// checkValue refuses values that a document cannot hold at a path: an _id with
-// field names that begin with a dollar sign, an array, a regular expression or
-// undefined.
+// checkValue rejects values that are not allowed at a path: an _id with field names that begin with a
+// dollar sign, an array, a regular expression or undefined.
 //
 // Errors: DollarPrefixedFieldName, BadValue.
 func checkValue(at *fieldPath, v bson.Value) error {
@@ -20,7 +19,7 @@ func checkValue(at *fieldPath, v bson.Value) error {
 	return checkDollars(v)
 }
 
-// CheckID refuses what cannot be an _id.
+// CheckID rejects values that cannot be an _id.
 // Manual: core/document#the-_id-field.
 //
 // Errors: BadValue, DollarPrefixedFieldName.
@@ -49,7 +48,7 @@ func checkDollars(v bson.Value) error {
 	return nil
 }
 
-// docID prints which document an error is about.
+// docID returns the _id of the document for a message.
 func (a *applier) docID() string {
 	id := a.doc.Get("_id")
 	if id.IsMissing() {

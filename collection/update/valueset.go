@@ -5,15 +5,15 @@ import (
 	"github.com/cantledb/cantle/bson/keystring"
 )
 
-// valueSet finds equal values: one by one while there are few, by their
-// encoding when there are many, so that large sets do not take quadratic time.
+// valueSet finds equal values: by linear search while there are few, by their encoding if there are
+// many, so that large sets do not take quadratic time.
 type valueSet struct {
 	order  bson.StringOrder
 	values []bson.Value
 	keys   map[string]struct{}
 }
 
-// setLinearMax is up to how many values are compared one by one.
+// setLinearMax is the largest number of values that are searched linearly.
 const setLinearMax = 64
 
 func (s *valueSet) key(buf *[]byte, v bson.Value) []byte {
@@ -21,8 +21,8 @@ func (s *valueSet) key(buf *[]byte, v bson.Value) []byte {
 	return *buf
 }
 
-// has reports whether an equal value was added; buf is working memory. Safe for
-// concurrent use once nothing is added any more.
+// has reports whether an equal value was added; buf is working memory. Safe for concurrent use after the
+// last add.
 func (s *valueSet) has(buf *[]byte, v bson.Value) bool {
 	if s.keys != nil {
 		_, ok := s.keys[string(s.key(buf, v))]
@@ -36,7 +36,7 @@ func (s *valueSet) has(buf *[]byte, v bson.Value) bool {
 	return false
 }
 
-// add adds a value, which must stay valid as long as the set is used.
+// add adds a value, which must stay valid while the set is used.
 func (s *valueSet) add(buf *[]byte, v bson.Value) {
 	s.values = append(s.values, v)
 	switch {
