@@ -77,7 +77,7 @@ func syncs(ctx context.Context, folder, setting string) []Finding {
 	return []Finding{found("sync", Good, "%s", text)}
 }
 
-// measure measures syncs of a growing file, as the log of a store is one.
+// measure returns the durations of syncs of a growing file, such as the log of a store.
 func measure(ctx context.Context, folder string) (took []time.Duration, err error) {
 	f, err := os.CreateTemp(folder, ".cantle-doctor-")
 	if err != nil {
