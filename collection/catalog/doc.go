@@ -21,5 +21,4 @@
 //
 // Glossary. Pin: hold an entry of a snapshot. Publish: make a new snapshot current. Drain:
 // wait until old pins are released. View definition: a named pipeline over another namespace.
-// wait out old pins. View definition: a named pipeline over another namespace.
 package catalog

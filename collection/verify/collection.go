@@ -62,12 +62,12 @@ func (v *Collection) Valid() bool {
 // findingsMax bounds the listed differences of one kind.
 const findingsMax = 100
 
-// Check reads every record and every index entry of a collection in a snapshot and compares them.
-// It calls progress, unless nil, now and then with the number of records and entries read. Damaged
-// parts of files are skipped, and listed in Damages. tells nobody. What lies in damaged parts of
-// files is left out, and named in Damages. Records and entries are compared by sums in buckets, so
-// that the memory does not depend on their number; only where sums differ is each looked up.
-// Manual: reference/command/validate. Errors: those of ctx, progress and storage.
+// Check reads every record and every index entry of a collection in a snapshot and compares them. It calls
+// progress, unless nil, now and then with the number of records and entries read. Damaged parts of files are
+// skipped, and listed in Damages.
+//
+// Records and entries are compared by sums in buckets, so that the memory does not depend on their number;
+// only where sums differ is each looked up.
 // Manual: reference/command/validate. Errors: those of ctx, progress and storage.
 func Check(env *mql.Env, r storage.Reader, coll *catalog.Collection, progress func(n int64) error) (*Collection, error) {
 	if progress == nil {

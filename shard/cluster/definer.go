@@ -21,6 +21,7 @@ type Definer interface {
 	// CreateTemporary creates a collection that will replace another, with options as
 	// create takes them and indexes beside _id, both as they are stored in a catalog. The
 	// caller ends it with Replace or Drop; after a crash the next start drops it.
+	// Errors: those of options and indexes, and of the catalog.
 	CreateTemporary(o *Op, db string, options bson.Raw, indexes []bson.Raw) (collection.Namespace, error)
 	// Replace puts a temporary collection in the place of the collection called ns, if
 	// there is one.

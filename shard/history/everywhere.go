@@ -17,7 +17,7 @@ import (
 //
 // All values are summed, except latencies, the provisioned throughput and the busiest partition's use of its
 // share, for which the maximum counts. Columns are those of this server; a peer whose clock is behind may
-// not have filled the newest yet. behind may not have filled the newest yet.
+// not have filled the newest yet.
 type Everywhere struct {
 	own    *Recorder
 	others *survey.Desk
