@@ -89,7 +89,7 @@ type Index struct {
 	*index.Spec
 	ID    keyspace.IndexID
 	State IndexState
-	// Staged marks an index built for a command that replaces all its indexes at once when they are ready.
+	// Staged marks an index built for a command that makes all its changes at once when the index is ready.
 	// Clients do not see a staged index, its name may equal that of another index, and a start after a crash
 	// drops it.
 	Staged bool

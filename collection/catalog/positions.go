@@ -17,8 +17,8 @@ const combosMax = 1024
 // Position returns the position of a document. Documents of capped collections have no computed
 // position: they get the next free one. For a time-series collection it is the first position that
 // may be free.
-// Errors: ShardKeyNotFound (61) when the shard key holds an array, BadValue (2)
-// when a time-series collection's has no time.
+// Errors: ShardKeyNotFound (61) when the shard key holds an array, BadValue (2) when a document of
+// a time-series collection has no time.
 func (c *Collection) Position(doc bson.Raw) (keyspace.Hash, error) {
 	if c.Options.TimeSeries != nil {
 		return c.Options.timePosition(doc)

@@ -586,8 +586,8 @@ func (c *Catalog) want(ctx context.Context, at storage.Timestamp) error {
 	return c.tell(ctx)
 }
 
-// behind reports whether a peer has not yet applied the changes up to a time; with drained, or not yet drained older
-// entries.
+// behind reports whether some peer has not applied the changes up to a time or, with drained, still has users
+// of older entries.
 func (o *others) behind(list []storage.Member, at storage.Timestamp, drained bool) bool {
 	for _, m := range list {
 		t := tidingsOf(m.Message)

@@ -8,7 +8,7 @@ import (
 // Switch is a setting that a collection may leave to the server's default.
 type Switch uint8
 
-// The positions of a Switch.
+// The values of a Switch.
 const (
 	Inherit Switch = iota
 	On

@@ -35,8 +35,8 @@ func (k Kind) String() string {
 type Field struct {
 	Path   path.Path
 	Hashed bool
-	// Buckets makes the field a suffix: only the bucket into which its hash falls counts, of this number. 0 for other
-	// fields.
+	// Buckets is the number of buckets of a suffix: only the bucket into which the hash of the value falls
+	// counts. 0 for other fields.
 	Buckets int
 }
 
@@ -375,7 +375,7 @@ func (k KeyPattern) appendField(dst []byte, f Field, v bson.Value) []byte {
 	return keystring.Append(dst, v, keystring.Ascending, nil, nil)
 }
 
-// appendHash appends a hash among ranged values: the number that bounds show, in whose order positions are.
+// appendHash appends a hash to ranged values, as the number that bounds show; its order is that of the hash.
 func appendHash(dst []byte, h uint64) []byte { return appendInt(dst, int64(h^signBit)) }
 
 // appendInt appends the keystring of a number.

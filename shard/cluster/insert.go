@@ -236,8 +236,8 @@ func (c *Cluster) insertGroup(o *Op, by *catalog.Collection, ns collection.Names
 	return n, errs, err
 }
 
-// insertPlaced adds one document of a group. If it adds nothing, failed is the error for the client
-// or err that of the group.
+// insertPlaced adds one document of a group. If it adds nothing, either failed holds the error for the
+// client, or err that of the whole group.
 func (a *attempt) insertPlaced(asked *[]*shard.Descriptor, p router.Placed, h keyspace.Hash, d *shard.Descriptor) (failed *mongoerr.Error, err error) {
 	if failed, err = a.refusedAt(asked, d); failed != nil || err != nil {
 		return failed, err

@@ -31,8 +31,8 @@ func applyGrowth(list []growth) {
 	}
 }
 
-// grow records that the size of a document changes by the given bytes, and returns an error if
-// its shard key value or its fixed collection has no room for it.
+// grow records that the size of a document changes by the given bytes. It returns an error if its shard key
+// value, or its collection without a shard key, has no room for the document.
 // Errors: PartitionKeyFull.
 func (a *attempt) grow(doc bson.Raw, bytes int64) error {
 	if a.coll.Throughput.Mode == catalog.ThroughputServerless && bytes > 0 &&

@@ -34,7 +34,7 @@ type rewoundState struct {
 }
 
 // rewoundAt returns the state at a time, laid over a snapshot that is not older than
-// newer. The caller gives it back to release.
+// newer. The caller gives it back with release.
 func (c *Cluster) rewoundAt(ctx context.Context, at, newer storage.Timestamp) (*rewoundState, error) {
 	x := &c.states
 	if p := x.find(at, newer); p != nil {

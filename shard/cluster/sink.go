@@ -166,7 +166,7 @@ func (s *mergeSink) Write(_ *mql.Env, docs []bson.Raw) error {
 // byID reports whether the _id identifies a document, alone or with other fields.
 func (s *mergeSink) byID() bool { return len(s.spec.On) == 0 || slices.Contains(s.spec.On, "_id") }
 
-// key returns the filter for the target document of a fresh one.
+// key returns the filter that selects the target document for fresh.
 func (s *mergeSink) key(coll *catalog.Collection, fresh bson.Raw) (bson.Raw, error) {
 	on := s.spec.On
 	if len(on) == 0 {

@@ -34,7 +34,7 @@ type Tail struct {
 	// Of the current turn.
 	in     exec.Operator // nil between turns
 	v      *view
-	newest keyspace.Hash // position in the snapshot
+	newest keyspace.Hash // position of the newest document in the snapshot
 	row    keyspace.Hash // position of the row delivered and not taken yet
 }
 

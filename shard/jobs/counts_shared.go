@@ -33,8 +33,7 @@ func (r *Runner) shareCounts(ctx context.Context) error {
 	return nil
 }
 
-// recountDocsMax is the number of documents that one call of Recount reads of shards that have not been
-// counted.
+// recountDocsMax bounds the documents of uncounted shards that one call of Recount reads.
 const recountDocsMax = 20_000
 
 // Recount makes the tally include everything committed on any server before the call, as far as shards

@@ -167,7 +167,7 @@ func reportOf(note bson.Raw) (p Report, ok bool) {
 	return p, ok
 }
 
-// wish requests from a peer that it ends its Reshard in a way, and waits until it has.
+// wish requests that a peer aborts its Reshard or finishes it now, and waits until it has ended.
 // Errors: NoSuchReshardCollection (339).
 func (r *Runner) wish(ctx context.Context, id keyspace.CollectionID, wish string) error {
 	if r.Duties == nil {
