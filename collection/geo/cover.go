@@ -9,9 +9,8 @@ import (
 	"github.com/golang/geo/s2"
 )
 
-// What a 2dsphere index holds of a geometry: the S2 cells that cover it, points
-// as leaf cells. A query covers its own shape and looks for the cells inside of
-// its cells, and for those around them.
+// A 2dsphere index holds the S2 cells that cover a geometry, points as leaf cells. A query covers its
+// own shape and looks for the cells inside of its cells, and for their ancestors.
 // Manual: core/indexes/index-types/geospatial/2dsphere.
 
 const (
@@ -21,8 +20,7 @@ const (
 	queriedLevelMax = 23
 )
 
-// Cells yields the cells that an index holds for g, which must be OnSphere,
-// each once.
+// Cells calls add with the cells that an index holds for g, without duplicates. g must be OnSphere.
 func (g *Geometry) Cells(add func(cell uint64)) {
 	var cells s2.CellUnion
 	for _, p := range g.SpherePoints() {
@@ -38,7 +36,7 @@ func (g *Geometry) Cells(add func(cell uint64)) {
 	}
 }
 
-// regions are the lines and polygons.
+// regions returns the lines and polygons.
 func (g *Geometry) regions() (list []s2.Region) {
 	for _, line := range g.Lines {
 		l := s2.Polyline(line)
@@ -50,12 +48,11 @@ func (g *Geometry) regions() (list []s2.Region) {
 	return list
 }
 
-// CellRange is an interval of cells, both ends included.
+// CellRange is an interval of cells, including both ends.
 type CellRange struct{ Lo, Hi uint64 }
 
-// CellRanges returns ascending, disjoint intervals that hold a cell of every
-// geometry that has something in common with the shape. ok is false for shapes
-// in the plane.
+// CellRanges returns ascending, disjoint intervals that contain a cell of every geometry that intersects
+// the shape. ok is false for shapes in the plane.
 func (s *Shape) CellRanges() (list []CellRange, ok bool) {
 	switch {
 	case !s.Sphere:
@@ -85,20 +82,20 @@ func (s *Shape) CellRanges() (list []CellRange, ok bool) {
 	return ranges(cells), true
 }
 
-// partsMax is of how many parts a shape may be whose parts are covered one by one: more of
-// them are looked for in the rectangle that has all.
+// partsMax is the largest number of parts of a shape that are covered one by one. A shape of more parts
+// is replaced by its bounding rectangle.
 const partsMax = 256
 
-// CapRanges is CellRanges of the circle of so many radians around a point.
+// CapRanges returns the CellRanges of a circle around a point, with a radius in radians.
 func CapRanges(center Point, radians float64) []CellRange {
 	radians = min(max(radians, 0)*(1+1e-9)+2*tolerance, math.Pi)
 	coverer := &s2.RegionCoverer{MaxLevel: queriedLevelMax, MaxCells: queriedCellsMax}
 	return ranges(coverer.Covering(s2.CapFromCenterAngle(center.S2(), s1.Angle(radians))))
 }
 
-// ranges turns a covering into intervals: the cells inside of its cells, and
-// their ancestors one by one. What lies within the tolerance counts as inside,
-// so that the covering grows a little first.
+// ranges returns the intervals of a covering: the cells inside of its cells, and their ancestors one by
+// one. The covering is first grown by the tolerance, because points within the tolerance count as
+// inside.
 func ranges(cells s2.CellUnion) []CellRange {
 	cells.Normalize()
 	cells.ExpandByRadius(s1.Angle(2*tolerance), 6)

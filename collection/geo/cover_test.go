@@ -17,7 +17,7 @@ func within(list []CellRange, cell uint64) bool {
 	return false
 }
 
-// TestCellRanges: whatever meets a shape has a cell within its intervals.
+// TestCellRanges: every geometry that intersects a shape has a cell within the shape's intervals.
 func TestCellRanges(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	shapes := []string{

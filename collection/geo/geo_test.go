@@ -60,7 +60,7 @@ func TestCrossingRingsAreRefusedWhereChecked(t *testing.T) {
 	}
 }
 
-// Rings that are fine by themselves and do not make a polygon with holes.
+// Rings that are valid but do not make a polygon with holes.
 func TestHoles(t *testing.T) {
 	const outer = `[[0, 0], [10, 0], [10, 10], [0, 10], [0, 0]]`
 	for _, c := range []struct {
@@ -92,7 +92,7 @@ func TestHoles(t *testing.T) {
 	}
 }
 
-// The relations of shapes do not depend on which of two geometries is stored.
+// The relation of two geometries does not depend on which one is stored.
 func TestMeetsIsSymmetric(t *testing.T) {
 	list := []string{
 		`{type: "Point", coordinates: [5, 5]}`, `{type: "Point", coordinates: [0, 0]}`, `{type: "Point", coordinates: [50, 5]}`,
@@ -122,7 +122,7 @@ func TestMeetsIsSymmetric(t *testing.T) {
 	}
 }
 
-// What lies within a shape meets it.
+// A geometry within a shape intersects the shape.
 func TestCoversImpliesMeets(t *testing.T) {
 	for _, s := range []string{
 		`{$geometry: ` + square + `}`, `{$centerSphere: [[5, 5], 0.1]}`, `{$centerSphere: [[5, 5], 3]}`, `{$centerSphere: [[5, 5], 4]}`,
@@ -176,7 +176,7 @@ func TestDistance(t *testing.T) {
 	}
 }
 
-// The equator is a right angle from the poles, of which a double has less than there is.
+// The angle between the equator and a pole is a right angle, which a double represents too small.
 func TestDistanceToPoles(t *testing.T) {
 	for ops, want := range map[string]float64{
 		`{$nearSphere: [180, 90]}`:                                        1.5707963267948968,

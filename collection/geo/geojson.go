@@ -7,7 +7,7 @@ import (
 	"github.com/golang/geo/s2"
 )
 
-// The names of coordinate reference systems that are understood.
+// The names of the supported coordinate reference systems.
 // Manual: reference/operator/query/geometry.
 const (
 	crsWGS84  = "urn:ogc:def:crs:OGC:1.3:CRS84"
@@ -17,8 +17,8 @@ const (
 
 func bad(format string, args ...any) error { return mongoerr.New(mongoerr.BadValue, format, args...) }
 
-// parseGeoJSON reads a GeoJSON object. check looks for rings that cross
-// themselves and holes that lie outside.
+// parseGeoJSON parses a GeoJSON object. With check, it rejects rings that cross themselves and holes
+// outside of their polygon.
 func parseGeoJSON(d bson.Raw, check bool) (*Geometry, error) {
 	g := &Geometry{}
 	if err := g.parse(d, check, true); err != nil {
@@ -77,7 +77,7 @@ func (g *Geometry) parse(d bson.Raw, check, collections bool) error {
 	return bad("unknown GeoJSON type: %s", kind)
 }
 
-// each reads the members of a Multi… geometry, of which there must be one.
+// each parses the members of a Multi… geometry, which must not be empty.
 func each(coords bson.Value, kind string, read func(bson.Value) error) error {
 	list := bson.Raw(coords.Data)
 	if coords.Type != bson.TypeArray || list.IsEmpty() {
@@ -152,7 +152,7 @@ func position(v bson.Value) (Point, error) {
 	return p, nil
 }
 
-// vertices reads a list of positions without repetitions one after the other.
+// vertices parses a list of positions and drops successive duplicates.
 func vertices(v bson.Value) (list []s2.Point, first, last Point, err error) {
 	arr, ok := v.Array()
 	if !ok {
@@ -191,7 +191,7 @@ func (g *Geometry) line(v bson.Value) error {
 	return nil
 }
 
-// ringsMax bounds the rings of one polygon: nesting them takes quadratic time.
+// ringsMax limits the rings of one polygon, because computing their nesting takes quadratic time.
 const ringsMax = 4096
 
 func (g *Geometry) polygon(v bson.Value, check bool) error {
@@ -232,8 +232,8 @@ func (g *Geometry) polygon(v bson.Value, check bool) error {
 	return nil
 }
 
-// holds reports that a hole lies within the outer ring of its polygon: it may touch that
-// ring, but not cross it.
+// holds reports whether a hole lies within the outer ring of its polygon. The hole may touch the ring,
+// but not cross it.
 func holds(shell, hole *s2.Loop) bool {
 	outer := ringLine(shell)
 	if crosses(ringLine(hole), outer, false) {
@@ -281,7 +281,7 @@ func (g *Geometry) ring(v bson.Value, check bool) (*s2.Loop, error) {
 	return loop, nil
 }
 
-// crossesItself reports vertices that come twice and edges that cross.
+// crossesItself returns an error for repeated vertices and for edges that cross.
 func crossesItself(list []s2.Point) error {
 	seen := make(map[s2.Point]bool, len(list))
 	for _, p := range list {
@@ -291,7 +291,7 @@ func crossesItself(list []s2.Point) error {
 		seen[p] = true
 	}
 	n := len(list)
-	if n*n <= pairsMax { // an index would take longer
+	if n*n <= pairsMax { // few edges: building an index would take longer
 		for i := range list {
 			for j := range list {
 				if s2.CrossingSign(list[i], list[(i+1)%n], list[j], list[(j+1)%n]) == s2.Cross {

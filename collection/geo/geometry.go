@@ -6,44 +6,44 @@ import (
 	"github.com/golang/geo/s2"
 )
 
-// EarthRadiusMeters converts radians to metres, as MongoDB does.
+// EarthRadiusMeters is MongoDB's factor from radians to metres.
 // Manual: reference/operator/aggregation/geoNear#std-label-geoNear-distance.
 const EarthRadiusMeters = 6378100.0
 
 // Point is a position: longitude and latitude in degrees, or x and y.
 type Point struct{ X, Y float64 }
 
-// onSphere reports that p is a longitude and a latitude.
+// onSphere reports whether p is a valid longitude and latitude.
 func (p Point) onSphere() bool { return p.X >= -180 && p.X <= 180 && p.Y >= -90 && p.Y <= 90 }
 
-// S2 is p on the unit sphere.
+// S2 returns p on the unit sphere.
 func (p Point) S2() s2.Point { return s2.PointFromLatLng(s2.LatLngFromDegrees(p.Y, p.X)) }
 
-// Geometry is the points, lines and polygons of one value. Immutable.
+// Geometry holds the points, lines and polygons of one value. Immutable.
 type Geometry struct {
-	// Points has single points, also those given as a legacy pair.
+	// Points are the single points, also of a legacy pair.
 	Points []Point
-	// Lines has the vertices of lines on the sphere.
+	// Lines are the vertices of lines on the sphere.
 	Lines [][]s2.Point
-	// Polygons has polygons on the sphere.
+	// Polygons are polygons on the sphere.
 	Polygons []*s2.Polygon
-	// Planar says that the value was a legacy pair.
+	// Planar reports that the value was a legacy pair.
 	Planar bool
-	// Strict says that the only polygon was given with strict winding.
+	// Strict reports that the only polygon has strict winding.
 	Strict bool
 
 	points []s2.Point // of Points, unless Planar
 }
 
-// IsPoint reports a single point.
+// IsPoint reports whether g is a single point.
 func (g *Geometry) IsPoint() bool {
 	return len(g.Points) == 1 && len(g.Lines) == 0 && len(g.Polygons) == 0
 }
 
-// OnSphere reports that the geometry can be used with spherical shapes.
+// OnSphere reports whether the geometry can be used with spherical shapes.
 func (g *Geometry) OnSphere() bool { return !g.Planar || g.Points[0].onSphere() }
 
-// SpherePoints are the Points on the unit sphere.
+// SpherePoints returns the Points on the unit sphere.
 func (g *Geometry) SpherePoints() []s2.Point {
 	if g.Planar {
 		return []s2.Point{g.Points[0].S2()}
@@ -56,9 +56,9 @@ func (g *Geometry) addPoint(p Point) {
 	g.points = append(g.points, p.S2())
 }
 
-// Stored reads the geometry of a field of a document: a GeoJSON object, or a
-// legacy pair [x, y] or {lng: x, lat: y}. ok is false for anything else. Rings
-// are not checked for crossings; an index does that when it is written.
+// Stored reads the geometry of a field of a document: a GeoJSON object, or a legacy pair [x, y] or {lng:
+// x, lat: y}. ok is false for anything else. Rings are not checked for crossings, because an index
+// checks them when it is written.
 func Stored(v bson.Value) (g *Geometry, ok bool) {
 	if d, isDoc := v.Doc(); isDoc {
 		if t := d.Get("type"); t.Type == bson.TypeString {
@@ -93,8 +93,8 @@ func ParseStored(v bson.Value) (*Geometry, error) {
 	return &Geometry{Points: []Point{p}, Planar: true}, nil
 }
 
-// legacyPoint reads [x, y] or an object whose first two fields are numbers.
-// more admits further elements.
+// legacyPoint reads [x, y] or an object whose first two fields are numbers. With more, further elements
+// are allowed.
 func legacyPoint(v bson.Value, more bool) (p Point, ok bool) {
 	if v.Type != bson.TypeArray && v.Type != bson.TypeDocument {
 		return p, false

@@ -7,19 +7,19 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// Near is what $near and $nearSphere ask for: distances from a point, between
-// two bounds. With a GeoJSON point they are metres on the sphere; with a legacy
-// pair, radians for $nearSphere and the units of the plane for $near.
+// Near holds the parsed arguments of $near and $nearSphere: a point and the bounds of the distance from
+// it. With a GeoJSON point, distances are metres on the sphere; with a legacy pair, radians for
+// $nearSphere and units of the plane for $near.
 type Near struct {
 	Center Point
-	// Sphere says that distances are on the sphere, Meters that they are metres.
+	// Sphere reports that distances are on the sphere, Meters that they are metres.
 	Sphere, Meters bool
-	// Min and Max bound the distance; Max is infinite if not given.
+	// Min and Max bound the distance; Max is infinite if absent.
 	Min, Max float64
 }
 
-// Distance is the distance of g, in the units of n; ok is false if g does not
-// lie in the world of n, or not between Min and Max.
+// Distance returns the distance of g, in the units of n; ok is false if g cannot be used with n, or if
+// the distance is not between Min and Max.
 func (n *Near) Distance(g *Geometry) (d float64, ok bool) {
 	switch {
 	case !n.Sphere:
@@ -38,11 +38,11 @@ func (n *Near) Distance(g *Geometry) (d float64, ok bool) {
 	return d, d >= n.Min && d <= n.Max
 }
 
-// ParseNear reads {$near: …} or {$nearSphere: …} with what stands beside it.
+// ParseNear parses {$near: …} or {$nearSphere: …} and the operators beside it.
 // Manual: reference/operator/query/near, reference/operator/query/nearSphere.
 //
-// Errors: 2 BadValue; 16893 to 16896 for distances beside a legacy pair; 34413
-// for other operators beside it.
+// Errors: 2 BadValue; 16893 to 16896 for invalid distances beside a legacy pair; 34413 for other
+// operators.
 func ParseNear(ops bson.Raw) (*Near, error) {
 	n := &Near{Max: math.Inf(1)}
 	seen, modern := false, false
@@ -89,12 +89,12 @@ func ParseNear(ops bson.Raw) (*Near, error) {
 	return n, nil
 }
 
-// extraField is the error of what stands beside a point of GeoJSON.
+// extraField returns the error for an operator beside a GeoJSON point.
 func extraField(name string) error {
 	return bad("geo near accepts just one argument when querying for a GeoJSON point. Extra field found: %s", name)
 }
 
-// center reads the argument of the operator itself.
+// center parses the argument of the operator itself.
 func (n *Near) center(op string, v bson.Value) error {
 	n.Sphere = op == "$nearSphere"
 	if v.Type != bson.TypeArray && v.Type != bson.TypeDocument {
@@ -115,7 +115,7 @@ func (n *Near) center(op string, v bson.Value) error {
 		return bad("invalid point in geo near query $geometry argument: longitude/latitude is out of bounds")
 	}
 	n.Center = p
-	// A third number is the greatest distance.
+	// A third number is the maximal distance.
 	i := 0
 	for e := range d.Values() {
 		if i++; i == 3 {
@@ -166,7 +166,7 @@ func (n *Near) geoJSON(d bson.Raw) error {
 	return nil
 }
 
-// point reads the GeoJSON point (or pair) that distances start from.
+// point parses the GeoJSON point (or pair) from which distances are measured.
 func (n *Near) point(v bson.Value) error {
 	s, err := parseGeometry(v)
 	if err != nil {

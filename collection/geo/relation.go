@@ -7,18 +7,18 @@ import (
 	"github.com/golang/geo/s2"
 )
 
-// tolerance is how near things may be, in radians, to count as touching: about
-// a centimetre, the size of an S2 leaf cell, which is what MongoDB compares.
+// tolerance is the maximal distance, in radians, of geometries that count as touching: about a
+// centimetre, the size of an S2 leaf cell, which MongoDB compares.
 const tolerance = 1.5e-9
 
-// angle is the angle between two points. Near a right angle, as between a pole and the
-// equator, it is taken from there: what math.Atan2 leaves out of π/2 would show.
+// angle returns the angle between two points. Near a right angle, as between a pole and the equator, it
+// adds the rounding error of π/2, which math.Atan2 leaves out.
 func angle(a, b s2.Point) float64 {
 	y, x := a.Cross(b.Vector).Norm(), a.Dot(b.Vector)
 	if y <= math.Abs(x) {
 		return math.Atan2(y, x)
 	}
-	const restOfRight = 6.123233995736766e-17 // π/2 less the double math.Pi/2
+	const restOfRight = 6.123233995736766e-17 // π/2 minus the double math.Pi/2
 	return math.Pi/2 + (restOfRight - math.Atan(x/y))
 }
 
@@ -32,13 +32,13 @@ func distanceToLine(p s2.Point, line []s2.Point) float64 {
 	return d
 }
 
-// ringLine is a ring as a line that ends where it begins.
+// ringLine returns a ring as a closed line.
 func ringLine(l *s2.Loop) []s2.Point {
 	line := make([]s2.Point, 0, l.NumVertices()+1)
 	return append(append(line, l.Vertices()...), l.Vertex(0))
 }
 
-// distanceToPolygon is 0 inside.
+// distanceToPolygon returns the distance to a polygon, 0 inside.
 func distanceToPolygon(p s2.Point, poly *s2.Polygon) float64 {
 	if poly.ContainsPoint(p) {
 		return 0
@@ -52,15 +52,15 @@ func distanceToPolygon(p s2.Point, poly *s2.Polygon) float64 {
 	return d
 }
 
-// touches reports that p lies in the polygon or on its boundary.
+// touches reports whether p lies in the polygon or on its boundary.
 func touches(poly *s2.Polygon, p s2.Point) bool { return distanceToPolygon(p, poly) <= tolerance }
 
-// pairsMax is how many pairs of edges are compared one by one; more of them are
-// looked up in an index, so that no two geometries take quadratic time.
+// pairsMax is the largest number of pairs of edges that are compared one by one. Larger geometries use
+// an index, so that no two geometries take quadratic time.
 const pairsMax = 4096
 
-// crosses reports that an edge of a crosses one of b in the inside of both;
-// or, if vertices count, that they share one.
+// crosses reports whether an edge of a crosses an edge of b inside of both; with atVertices, also
+// whether they share a vertex.
 func crosses(a, b []s2.Point, atVertices bool) bool {
 	kind, least := s2.CrossingTypeInterior, s2.Cross
 	if atVertices {
@@ -89,7 +89,7 @@ func crosses(a, b []s2.Point, atVertices bool) bool {
 	return false
 }
 
-// anyNear reports that one of the points lies on a line.
+// anyNear reports whether one of the points lies on a line.
 func anyNear(points, line []s2.Point) bool {
 	if len(points)*len(line) <= pairsMax {
 		for _, p := range points {
@@ -110,12 +110,12 @@ func anyNear(points, line []s2.Point) bool {
 	return false
 }
 
-// crossLines reports that two lines meet.
+// crossLines reports whether two lines intersect.
 func crossLines(a, b []s2.Point) bool {
 	return crosses(a, b, true) || anyNear(a, b) || anyNear(b, a)
 }
 
-// crossesBoundary reports that an edge of the line crosses a ring.
+// crossesBoundary reports whether an edge of the line crosses a ring.
 func crossesBoundary(poly *s2.Polygon, line []s2.Point) bool {
 	for _, l := range poly.Loops() {
 		if crosses(line, ringLine(l), false) {
@@ -125,7 +125,7 @@ func crossesBoundary(poly *s2.Polygon, line []s2.Point) bool {
 	return false
 }
 
-// allTouch reports that all points lie in the polygon or on its boundary.
+// allTouch reports whether all points lie in the polygon or on its boundary.
 func allTouch(poly *s2.Polygon, points []s2.Point) bool {
 	var query *s2.EdgeQuery
 	for _, p := range points {
@@ -146,14 +146,14 @@ func allTouch(poly *s2.Polygon, points []s2.Point) bool {
 	return true
 }
 
-// polygonCoversPoint reports that a polygon contains a point, edges included.
+// polygonCoversPoint reports whether a polygon contains a point, edges included.
 func polygonCoversPoint(poly *s2.Polygon, p s2.Point) bool { return touches(poly, p) }
 
 func polygonCoversLine(poly *s2.Polygon, line []s2.Point) bool {
 	return !crossesBoundary(poly, line) && allTouch(poly, line)
 }
 
-// meets reports that two geometries on the sphere have something in common.
+// meets reports whether two geometries on the sphere intersect.
 func meets(a, b *Geometry) bool {
 	for _, p := range a.SpherePoints() {
 		if meetsPoint(b, p) {
@@ -244,7 +244,7 @@ func meetsPolygon(g *Geometry, poly *s2.Polygon) bool {
 	return false
 }
 
-// distance is the least distance from p to the geometry, in radians.
+// distance returns the smallest distance from p to the geometry, in radians.
 func distance(g *Geometry, p s2.Point) float64 {
 	d := math.Inf(1)
 	for _, q := range g.SpherePoints() {
@@ -259,8 +259,8 @@ func distance(g *Geometry, p s2.Point) float64 {
 	return d
 }
 
-// capCovers reports that no part of the geometry is farther than radius from
-// the centre: as far as the other side of the sphere is from it.
+// capCovers reports whether no part of the geometry is farther than radius from the centre: the distance
+// from the antipode must be at least π - radius.
 func capCovers(g *Geometry, center s2.Point, radius float64) bool {
 	switch {
 	case radius >= math.Pi:
@@ -272,7 +272,7 @@ func capCovers(g *Geometry, center s2.Point, radius float64) bool {
 	return distance(g, antipode) >= math.Pi-radius-1e-15
 }
 
-// capMeets reports that some part of the geometry is within radius.
+// capMeets reports whether a part of the geometry is within radius.
 func capMeets(g *Geometry, center s2.Point, radius float64) bool {
 	return distance(g, center) <= radius
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/golang/geo/s2"
 )
 
-// Shape is what $geoWithin and $geoIntersects compare with: a GeoJSON geometry,
-// a circle on the sphere, or a box, polygon or circle in the plane. Immutable.
+// Shape is the shape of a $geoWithin or $geoIntersects: a GeoJSON geometry, a circle on the sphere, or a
+// box, polygon or circle in the plane. Immutable.
 type Shape struct {
-	// Sphere says in which world the shape lies.
+	// Sphere reports whether the shape is on the sphere or in the plane.
 	Sphere bool
 	// Geometry is set for GeoJSON.
 	Geometry *Geometry
@@ -20,11 +20,11 @@ type Shape struct {
 	Radius float64
 	// Box is set for $box: the lower left and the upper right corner.
 	Box *[2]Point
-	// Corners are those of a $polygon.
+	// Corners are the corners of a $polygon.
 	Corners []Point
 }
 
-// Work is how much there is to be compared with, in about the bytes that it had.
+// Work returns the approximate cost of a comparison with the shape, in bytes for Env.Spend.
 func (s *Shape) Work() int {
 	n := len(s.Corners)
 	if g := s.Geometry; g != nil {
@@ -33,7 +33,7 @@ func (s *Shape) Work() int {
 	return 16 * n
 }
 
-// Covers reports that the shape contains all of g.
+// Covers reports whether the shape contains all of g.
 func (s *Shape) Covers(g *Geometry) bool {
 	if !s.Sphere {
 		return g.IsPoint() && s.coversPlanar(g.Points[0])
@@ -71,8 +71,8 @@ func (s *Shape) anyPolygon(ok func(*s2.Polygon) bool) bool {
 	return false
 }
 
-// Meets reports that the shape and g have something in common. In the plane
-// only points are known, so that it means the same as Covers.
+// Meets reports whether the shape and g intersect. In the plane only points are supported, so that Meets
+// equals Covers.
 func (s *Shape) Meets(g *Geometry) bool {
 	switch {
 	case !s.Sphere:
@@ -95,9 +95,9 @@ func (s *Shape) coversPlanar(p Point) bool {
 	return insidePolygon(s.Corners, p)
 }
 
-// withinCircle compares a distance in the plane with a radius. Straight to the side, above
-// and below it asks where the circle ends, as the difference of near coordinates can come
-// out a little greater than the radius that was meant.
+// withinCircle compares a distance in the plane with a radius. If p is straight above, below or to the
+// side of the centre, it compares p with the end of the circle, because the difference of close
+// coordinates can be rounded to slightly more than the radius.
 func withinCircle(center, p Point, radius float64) bool {
 	switch dx, dy := math.Abs(p.X-center.X), math.Abs(p.Y-center.Y); {
 	case dx == 0:
@@ -109,9 +109,8 @@ func withinCircle(center, p Point, radius float64) bool {
 	}
 }
 
-// insidePolygon counts the edges to the right of p. Corners and edges parallel
-// to an axis are inside; of the others, those to the left of the inside are not.
-// Observed: $polygon.
+// insidePolygon counts the edges to the right of p. Corners and edges parallel to an axis are inside; of
+// the other edges, those on the left side of the polygon are not. Observed: $polygon.
 func insidePolygon(corners []Point, p Point) bool {
 	in := false
 	for i, a := range corners {
@@ -126,7 +125,7 @@ func insidePolygon(corners []Point, p Point) bool {
 	return in
 }
 
-// onEdge reports that p lies on an edge parallel to an axis.
+// onEdge reports whether p lies on an edge parallel to an axis.
 func onEdge(a, b, p Point) bool {
 	return p.X >= min(a.X, b.X) && p.X <= max(a.X, b.X) && p.Y >= min(a.Y, b.Y) && p.Y <= max(a.Y, b.Y)
 }
@@ -198,8 +197,8 @@ func ParseIntersects(v bson.Value) (*Shape, error) {
 	return parseGeometry(f.Value)
 }
 
-// parseGeometry reads the value of $geometry: a GeoJSON object, whose type may
-// be missing if it is a Point, or a pair.
+// parseGeometry parses the value of $geometry: a GeoJSON object, whose type may be missing for a Point,
+// or a pair.
 func parseGeometry(v bson.Value) (*Shape, error) {
 	if d, ok := v.Doc(); ok {
 		t, typed := d.Lookup("type")
@@ -235,7 +234,7 @@ func parseGeometry(v bson.Value) (*Shape, error) {
 	return &Shape{Sphere: true, Geometry: g}, nil
 }
 
-// planarPoint reads a corner or a centre, which must be finite.
+// planarPoint parses a corner or a centre, which must be finite.
 func planarPoint(what string, v bson.Value) (Point, error) {
 	p, ok := legacyPoint(v, false)
 	if !ok || math.IsInf(p.X, 0) || math.IsInf(p.Y, 0) {

@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// Element types written here. The package is a leaf and writes its few bytes itself.
+// Element types written here. The package imports no other package of the project, so it writes its few
+// elements itself.
 const (
 	typeDouble = 0x01
 	typeString = 0x02
@@ -89,12 +90,12 @@ func appendInt32(dst []byte, name string, n int32) []byte {
 	return binary.LittleEndian.AppendUint32(dst, uint32(n))
 }
 
-// appendRaw appends a document the caller has complete.
+// appendRaw appends a complete document.
 func appendRaw(dst []byte, name string, doc []byte) []byte {
 	return append(appendHead(dst, typeDoc, name), doc...)
 }
 
-// closeDoc ends the document that starts at start and sets its length.
+// closeDoc ends the document that begins at start and sets its length.
 func closeDoc(dst []byte, start int) []byte {
 	dst = append(dst, 0)
 	binary.LittleEndian.PutUint32(dst[start:], uint32(len(dst)-start))

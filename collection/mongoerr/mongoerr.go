@@ -1,14 +1,13 @@
 // Package mongoerr holds the one error type that reaches a client, and the codes it can carry.
 //
-// An Error is born, with its code and its text, at the place that knows why something
-// cannot be done, and passes upward untouched: nobody wraps it with fmt.Errorf between
-// birth and wire. Context for the log goes into Because. Labels are attached in one
-// place, the command chain, which knows the session's state.
+// The code that detects a failure makes an Error with its code and its text. All callers return the
+// Error unchanged: it must not be wrapped with fmt.Errorf on its way to the client. Because adds context
+// for the log. Only the command chain attaches labels, because they depend on the session's state.
 //
 //	return mongoerr.New(mongoerr.BadValue, "limit must be positive, got %d", n)
 //	return mongoerr.New(40324, "Unrecognized pipeline stage name: '%s'", name)
 //
-// The package is a leaf: anybody may import it, it imports nothing of ours. Errors are
+// The package imports no other package of the project, so that every package may import it. Errors are
 // immutable after they are shared; With, WithFields and Because return copies.
 package mongoerr
 
@@ -23,10 +22,10 @@ import (
 // Code is a MongoDB error code. Any number is allowed, see codes.txt for those with names.
 type Code int32
 
-// Category is a group of codes that clients treat alike, see Code.Is.
+// Category is a group of codes that clients handle in the same way, see Code.Is.
 type Category uint8
 
-// String returns the codeName a client sees: the name of the table, or Location<number>.
+// String returns the codeName for clients: the name of the table, or Location<number>.
 func (c Code) String() string {
 	if s := c.name(); s != "" {
 		return s
@@ -83,7 +82,7 @@ func (l Labels) Names() []string {
 	return names
 }
 
-// Error is a failure as a client sees it.
+// Error is a failure that is reported to a client.
 type Error struct {
 	Code   Code
 	Msg    string // errmsg, verbatim
@@ -92,8 +91,8 @@ type Error struct {
 	cause  error  // for the log only
 }
 
-// New makes an error. Without args the format is the text itself, so that text with
-// per cent signs from a client needs no escaping.
+// New makes an error. Without args, format is the text itself, so that a text with per cent signs from a
+// client needs no escaping.
 func New(c Code, format string, args ...any) *Error {
 	if len(args) > 0 {
 		format = fmt.Sprintf(format, args...)
@@ -124,42 +123,41 @@ func (e *Error) Is(target error) bool {
 	return ok && t.Code == e.Code
 }
 
-// With returns a copy that carries further labels.
+// With returns a copy with additional labels.
 func (e *Error) With(l Labels) *Error {
 	c := *e
 	c.Labels |= l
 	return &c
 }
 
-// WithFields returns a copy with further BSON elements for the reply. The bytes are
-// copied.
+// WithFields returns a copy with additional BSON elements for the reply. The bytes are copied.
 func (e *Error) WithFields(elements []byte) *Error {
 	c := *e
 	c.Fields = append(c.Fields[:len(c.Fields):len(c.Fields)], elements...)
 	return &c
 }
 
-// Prefix returns a copy whose text starts with the formatted context. It is for the
-// places where MongoDB itself prefixes the text of an inner error.
+// Prefix returns a copy whose text begins with the formatted context, for errors whose text MongoDB
+// prefixes as well.
 func (e *Error) Prefix(format string, args ...any) *Error {
 	c := *e
 	c.Msg = fmt.Sprintf(format, args...) + e.Msg
 	return &c
 }
 
-// Because returns a copy that remembers a cause for the log.
+// Because returns a copy with a cause for the log.
 func (e *Error) Because(cause error) *Error {
 	c := *e
 	c.cause = cause
 	return &c
 }
 
-// Cause returns what Because recorded, nil if nothing.
+// Cause returns the cause set by Because, nil if there is none.
 func (e *Error) Cause() error { return e.cause }
 
-// From makes any error one for the client. An *Error in err's chain is returned itself; an
-// expired or cancelled context becomes MaxTimeMSExpired or Interrupted; anything else
-// becomes InternalError with err as cause, which the caller logs. nil stays nil.
+// From converts any error to an Error for the client. An *Error in err's chain is returned itself; an
+// expired or cancelled context becomes MaxTimeMSExpired or Interrupted; anything else becomes
+// InternalError with err as cause, which the caller logs. nil stays nil.
 func From(err error) *Error {
 	if err == nil {
 		return nil
@@ -179,7 +177,7 @@ func From(err error) *Error {
 	return New(InternalError, "an internal error occurred").Because(err)
 }
 
-// CodeOf returns the code From would give err, 0 for nil.
+// CodeOf returns the code of From(err), 0 for nil.
 func CodeOf(err error) Code {
 	if e := From(err); e != nil {
 		return e.Code

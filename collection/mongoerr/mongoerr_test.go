@@ -57,7 +57,7 @@ func TestFromIsTotal(t *testing.T) {
 	}
 }
 
-// TestCopies proves that With, WithFields and Because leave a shared error alone.
+// TestCopies checks that With, WithFields and Because do not change a shared error.
 func TestCopies(t *testing.T) {
 	base := New(WriteConflict, "conflict 100%")
 	a := base.With(TransientTransactionError).WithFields([]byte{1})

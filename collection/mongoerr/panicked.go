@@ -5,18 +5,18 @@ import (
 	"runtime/debug"
 )
 
-// Panicked is the error of work that ended in a panic. Clients get InternalError for it, and the
-// log has the stack.
+// Panicked is the error of work that ended in a panic. Clients get InternalError, and the stack is
+// logged.
 type Panicked struct {
-	Value any    // what panic was called with
+	Value any    // argument of panic
 	Stack []byte // of the goroutine
 }
 
 // Error implements error.
 func (p *Panicked) Error() string { return fmt.Sprintf("panic: %v", p.Value) }
 
-// Recovered makes the error of a panic in a deferred function: value is what recover returned, and
-// the error is nil if that is.
+// Recovered returns the error of a panic, in a deferred function. value is the result of recover; if
+// value is nil, so is the error.
 func Recovered(value any) error {
 	if value == nil {
 		return nil

@@ -1,7 +1,7 @@
 package mongoerr
 
-// Transient reports errors after which a transaction may succeed from its
-// beginning. Spec: transactions#transienttransactionerror.
+// Transient reports whether a transaction may succeed from its beginning after this error. Spec:
+// transactions#transienttransactionerror.
 func (c Code) Transient() bool {
 	switch c {
 	case WriteConflict, SnapshotTooOld, SnapshotUnavailable, NoSuchTransaction,
@@ -11,14 +11,14 @@ func (c Code) Transient() bool {
 	return c.RetryableWrite()
 }
 
-// RetryableWrite reports errors after which a write is sent once more.
-// Spec: retryable-writes#determining-retryable-errors.
+// RetryableWrite reports whether a driver retries a write after this error. Spec:
+// retryable-writes#determining-retryable-errors.
 func (c Code) RetryableWrite() bool {
 	return c.Is(RetriableCategory) && c != ReadConcernMajorityNotAvailableYet
 }
 
-// Resumable reports errors after which a change stream is opened again where it
-// was. Spec: change-streams#resumable-error (the list for older servers).
+// Resumable reports whether a driver resumes a change stream after this error. Spec:
+// change-streams#resumable-error (the list for older servers).
 func (c Code) Resumable() bool {
 	switch c {
 	case FailedToSatisfyReadPreference, StaleShardVersion, StaleEpoch, StaleConfig, RetryChangeStream:

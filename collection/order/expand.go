@@ -7,25 +7,23 @@ import (
 	"github.com/cantledb/cantle/bson/path"
 )
 
-// Tuples enumerates the tuples of values that several paths have in one
-// document: one if no path meets an array, otherwise one for each element of the
-// array they go through, with arrays inside of it expanded in turn. What is not
-// there is missing (an index and a sort read it as null), and an empty array at
-// the end of a path is undefined. A component that is a position of the array at
-// hand means only that element.
+// Tuples enumerates the tuples of values that several paths have in one document: one if there is no
+// array on the paths, otherwise one for each element of the array on the paths, with arrays inside of it
+// expanded in turn. A value that does not exist is missing (an index and a sort read it as null), and an
+// empty array at the end of a path is undefined. A component that is a position of the current array
+// selects only that element.
 // Manual: core/indexes/index-types/index-multikey.
 //
-// Tuples come from Borrow and go back with Release; not safe for concurrent use.
+// Borrow returns a Tuples from a pool, Release puts it back; not safe for concurrent use.
 type Tuples struct {
 	paths  []path.Path
 	values []bson.Value
-	// arrays has bit i of entry f set if component i of path f held an array that
-	// was expanded.
+	// arrays has bit i of element f set if component i of path f held an array that was expanded.
 	arrays []uint64
 	state  []place
 }
 
-// place is how far a path has got: the value at hand and the next component.
+// place is the state of one path: the current value and the next component.
 type place struct {
 	v    bson.Value
 	next int
@@ -34,10 +32,10 @@ type place struct {
 
 var pool = sync.Pool{New: func() any { return new(Tuples) }}
 
-// Borrow returns a Tuples with its memory.
+// Borrow returns a Tuples with its memory from the pool.
 func Borrow() *Tuples { return pool.Get().(*Tuples) }
 
-// Release gives t back.
+// Release returns t to the pool.
 func (t *Tuples) Release() {
 	clear(t.values)
 	clear(t.state[:cap(t.state)])
@@ -45,13 +43,12 @@ func (t *Tuples) Release() {
 	pool.Put(t)
 }
 
-// Arrays says, for each path of the last Each, which of its components held
-// arrays: bit i for component i (components beyond 63 share the last bit).
+// Arrays returns, for each path of the last Each, the components that held arrays: bit i for component i
+// (components beyond 63 share the last bit).
 func (t *Tuples) Arrays() []uint64 { return t.arrays }
 
-// Descend follows p from v through documents, starting at component next, and
-// stops at a leaf (at == p.Len()), at an array, or where nothing is left
-// (missing).
+// Descend follows p from v through documents, starting at component next. It stops at a leaf (at ==
+// p.Len()), at an array, or if there is no further value (missing).
 func Descend(v bson.Value, p path.Path, next int) (at int, _ bson.Value) {
 	for n := p.Len(); next < n; next++ {
 		switch v.Type {
@@ -66,9 +63,9 @@ func Descend(v bson.Value, p path.Path, next int) (at int, _ bson.Value) {
 	return next, v
 }
 
-// Each calls yield for every tuple; values are valid only inside of it and alias
-// doc. parallel reports that two paths go through
-// different arrays, and then the enumeration is incomplete; err is yield's.
+// Each calls yield for every tuple; values are valid only during the call and alias doc. parallel
+// reports that two paths lead through different arrays; then the enumeration is incomplete. err is
+// yield's error.
 func (t *Tuples) Each(doc bson.Raw, paths []path.Path, yield func(values []bson.Value) error) (parallel bool, err error) {
 	n := len(paths)
 	t.paths = paths
@@ -99,8 +96,8 @@ func (t *Tuples) push(n int) []place {
 	return t.state[base:]
 }
 
-// step moves all places of the frame at base forward and expands the array
-// they have in common, if there is one.
+// step advances all places of the frame at base and expands the array that they have in common, if there
+// is one.
 func (t *Tuples) step(base int, yield func([]bson.Value) error) (parallel bool, err error) {
 	n := len(t.paths)
 	var array bson.Value
@@ -140,7 +137,7 @@ func (t *Tuples) advance(i int, pl *place) {
 				pl.v, pl.next = bson.Value{}, p.Len()
 				return
 			}
-			continue // at the end of the path an element named so is one value
+			continue // at the end of the path, an element selected by position is one value
 		}
 		pl.open = true
 	}
@@ -149,7 +146,7 @@ func (t *Tuples) advance(i int, pl *place) {
 	}
 }
 
-// expand goes on with each element of arr in the paths that are open at it.
+// expand continues with each element of arr in the paths that are open at it.
 func (t *Tuples) expand(base int, arr bson.Raw, yield func([]bson.Value) error) (parallel bool, err error) {
 	n := len(t.paths)
 	t.push(n)
@@ -191,7 +188,7 @@ func (t *Tuples) expand(base int, arr bson.Raw, yield func([]bson.Value) error) 
 	return parallel, err
 }
 
-// leaf makes null of a missing value.
+// leaf converts a missing value to null.
 func leaf(v bson.Value) bson.Value {
 	if v.Type == bson.TypeMissing {
 		return bson.Null

@@ -10,20 +10,18 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// Meta yields the metadata of the document at hand by name ("textScore");
-// missing if there is none.
+// Meta returns metadata of the current document by name ("textScore"); missing if there is none.
 type Meta func(name string) bson.Value
 
-// AppendKey appends the sort key of doc; metadata counts as null. bytes.Compare
-// of two keys is the order of the documents. Nothing is allocated beyond dst,
-// except under a collation.
+// AppendKey appends the sort key of doc; metadata counts as null. bytes.Compare of two keys is the order
+// of the documents. Only dst is allocated, except under a collation.
 //
 // Errors: BadValue for parallel arrays.
 func (p Pattern) AppendKey(env *mql.Env, dst []byte, doc bson.Raw) ([]byte, error) {
 	return p.AppendKeyMeta(env, dst, doc, nil)
 }
 
-// AppendKeyMeta is AppendKey for documents that carry metadata.
+// AppendKeyMeta is AppendKey for documents with metadata.
 func (p Pattern) AppendKeyMeta(env *mql.Env, dst []byte, doc bson.Raw, meta Meta) ([]byte, error) {
 	start, o := len(dst), env.Order()
 	for i := range p.Parts {
@@ -41,7 +39,7 @@ func (p Pattern) AppendKeyMeta(env *mql.Env, dst []byte, doc bson.Raw, meta Meta
 	return dst, nil
 }
 
-// expandedKey is AppendKeyMeta for documents with arrays on the way.
+// expandedKey is AppendKeyMeta for documents with arrays on the paths.
 func (p Pattern) expandedKey(env *mql.Env, dst []byte, doc bson.Raw, meta Meta) ([]byte, error) {
 	if len(p.Parts) == 1 {
 		return p.onlyKey(env, dst, doc), nil
@@ -86,7 +84,7 @@ func (p Pattern) expandedKey(env *mql.Env, dst []byte, doc bson.Raw, meta Meta) 
 	return dst, err
 }
 
-// onlyKey picks the element that a single part sorts by and encodes only it.
+// onlyKey finds the element by which a single part sorts, and encodes only this element.
 func (p Pattern) onlyKey(env *mql.Env, dst []byte, doc bson.Raw) []byte {
 	part, o := &p.Parts[0], env.Order()
 	var best bson.Value
@@ -99,7 +97,7 @@ func (p Pattern) onlyKey(env *mql.Env, dst []byte, doc bson.Raw) []byte {
 	return keystring.Append(dst, leaf(best), part.Dir, o, nil)
 }
 
-// CompareDocs orders two documents by the pattern.
+// CompareDocs compares two documents by the pattern.
 //
 // Errors: as AppendKey.
 func (p Pattern) CompareDocs(env *mql.Env, a, b bson.Raw) (int, error) {

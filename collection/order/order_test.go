@@ -18,8 +18,8 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// TestCases runs the verbs pattern (parse and print), sort (documents in order,
-// equal ones joined by =) and tuples (what paths have in a document).
+// TestCases runs the verbs pattern (parse and print), sort (documents in order, equal ones joined by =)
+// and tuples (the tuples of paths in a document).
 func TestCases(t *testing.T) {
 	casefile.Run(t, "testdata", func(t *testing.T, c *casefile.Case) string {
 		env := mql.NewEnv(context.Background())
@@ -118,7 +118,7 @@ func tuples(t *testing.T, c *casefile.Case) string {
 	return out.String()
 }
 
-// TestTuplesAgainstWalk: for one path the tuples are what path.LeafOnly yields.
+// TestTuplesAgainstWalk: for one path, the tuples are the values of path.LeafOnly.
 func TestTuplesAgainstWalk(t *testing.T) {
 	for _, d := range []string{
 		`{a: 1}`, `{}`, `{a: []}`, `{a: [1, [2, 3]]}`, `{a: {b: [1, {c: 2}]}}`, `{a: [{b: 1}, {}, 7, {b: []}, {b: [8, 9]}]}`,

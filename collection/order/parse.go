@@ -12,17 +12,16 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// partsMax is how many fields a sort pattern may have.
+// partsMax is the maximal number of fields of a sort pattern.
 // Manual: reference/limits#mongodb-limit-Maximum-Number-of-Sort-Keys.
 const partsMax = 32
 
-// Parse reads a sort pattern; the empty document gives the empty pattern.
+// Parse parses a sort pattern; an empty document is the empty pattern.
 //
-// Errors: 15974 and 15975 for a direction that is no number or not 1 or -1,
-// 17312 for an object other than $meta, 31138 for unknown metadata,
-// FailedToParse for fields beside $meta, 40352, 40353, 15998 and 16410 for
-// malformed paths, Overflow for too long ones, 7472500 for a field named twice,
-// 13103 for too many fields.
+// Errors: 15974 and 15975 for a direction that is no number or not 1 or -1, 17312 for an object other
+// than $meta, 31138 for unknown metadata, FailedToParse for fields beside $meta, 40352, 40353, 15998 and
+// 16410 for malformed paths, Overflow for too long ones, 7472500 for a field named twice, 13103 for too
+// many fields.
 func Parse(env *mql.Env, spec bson.Raw) (Pattern, error) {
 	var p Pattern
 	fields := 0
@@ -59,12 +58,12 @@ func Parse(env *mql.Env, spec bson.Raw) (Pattern, error) {
 	return p, nil
 }
 
-// codeDollar is the code of a name that begins with a dollar sign.
+// codeDollar is the error code for a name that begins with a dollar sign.
 const codeDollar = 16410
 
-// literalPart is a sort by a field with that name, which few documents have: an account of Azure
-// Cosmos DB takes {$sort: {$a: 1}} so, and its results are in no order.
-// Source: Azure-Samples/cosmos-db-mongodb-api-javascript-samples, 280-aggregation.
+// literalPart returns a sort by a field with that name, which few documents have: Azure Cosmos DB
+// accepts {$sort: {$a: 1}}, and its results are in no order. Source:
+// Azure-Samples/cosmos-db-mongodb-api-javascript-samples, 280-aggregation.
 func literalPart(name string, v bson.Value) (Part, error) {
 	dir, err := direction(v)
 	if err != nil {
@@ -86,7 +85,7 @@ func parsePart(name string, v bson.Value) (Part, error) {
 	return Part{Path: p, Dir: dir, Name: name}, err
 }
 
-// direction reads 1 or -1 of any numeric type; doubles truncate, decimals round.
+// direction reads 1 or -1 of any numeric type; doubles are truncated, decimals rounded.
 func direction(v bson.Value) (keystring.Dir, error) {
 	f, ok := v.AsFloat()
 	if !ok {

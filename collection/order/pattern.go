@@ -12,9 +12,9 @@ import (
 type Part struct {
 	Path path.Path
 	Dir  keystring.Dir
-	// Name is the field name as written; for metadata it means nothing.
+	// Name is the field name as written; it has no meaning for metadata.
 	Name string
-	// Meta is what {$meta: …} names ("textScore"), "" for an ordinary field.
+	// Meta is the name in {$meta: …} ("textScore"), "" for an ordinary field.
 	Meta string
 }
 
@@ -22,7 +22,7 @@ type Part struct {
 // zero Pattern sorts nothing.
 type Pattern struct {
 	Parts []Part
-	paths []path.Path // of the parts that are no metadata
+	paths []path.Path // of the parts that are not metadata
 }
 
 // Names reports whether one of the parts is this path.
@@ -30,7 +30,7 @@ func (p Pattern) Names(field string) bool {
 	return slices.ContainsFunc(p.paths, func(at path.Path) bool { return at.String() == field })
 }
 
-// IsEmpty reports a pattern without parts.
+// IsEmpty reports whether the pattern has no parts.
 func (p Pattern) IsEmpty() bool { return len(p.Parts) == 0 }
 
 // Append writes the pattern as canonical MQL under name: {a: 1, b: -1}.
@@ -54,7 +54,7 @@ func (p Pattern) AppendFields(b *bson.Builder) {
 	}
 }
 
-// Reverse returns the pattern with every direction turned around.
+// Reverse returns the pattern with every direction reversed.
 func (p Pattern) Reverse() Pattern {
 	r := Pattern{append([]Part(nil), p.Parts...), p.paths}
 	for i := range r.Parts {
@@ -63,11 +63,10 @@ func (p Pattern) Reverse() Pattern {
 	return r
 }
 
-// Equal reports the same paths and directions.
+// Equal reports whether both have the same paths and directions.
 func (p Pattern) Equal(q Pattern) bool { return len(p.Parts) == len(q.Parts) && p.IsPrefixOf(q) }
 
-// IsPrefixOf reports that documents sorted by q are sorted by p as well,
-// because p is how q begins.
+// IsPrefixOf reports whether q begins with p, so that documents sorted by q are also sorted by p.
 func (p Pattern) IsPrefixOf(q Pattern) bool {
 	if len(p.Parts) > len(q.Parts) {
 		return false
@@ -81,7 +80,7 @@ func (p Pattern) IsPrefixOf(q Pattern) bool {
 	return true
 }
 
-// Paths reports the paths that keys are made from, in order.
+// Paths calls add with the paths of the keys, in order.
 func (p Pattern) Paths(add func(path.Path)) {
 	for _, q := range p.paths {
 		add(q)

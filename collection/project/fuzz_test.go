@@ -18,9 +18,9 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// FuzzApply feeds any documents as specification and as input: the result is
-// valid, the specification printed again does the same, and what a find and
-// $project both accept gives the same, unless it means something else there.
+// FuzzApply uses any documents as specification and as input: the result is valid, the printed
+// specification has the same effect, and a specification that both a find and $project accept has the
+// same result, unless its meaning differs.
 func FuzzApply(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*.txt")
 	for _, name := range files {

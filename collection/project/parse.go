@@ -12,32 +12,31 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// pathDepthMax is how many components a path may have.
+// pathDepthMax is the maximal number of components of a path.
 // Manual: reference/limits#std-label-limit-nested-depth.
 const pathDepthMax = 200
 
-// parser reads a projection of a find or a $project stage.
+// parser parses a projection of a find or a $project stage.
 type parser struct {
 	env *mql.Env
-	// find admits what only a find knows: $slice and $elemMatch of its own, and
-	// the positional operator.
+	// find accepts the syntax of a find: its own $slice and $elemMatch, and the positional operator.
 	find   bool
 	filter match.Node
 
 	root  *tree
-	typed bool // kind is decided
+	typed bool // kind is determined
 	kind  Kind
-	// What _id alone was given as, if at all: it decides nothing else.
+	// The flag of _id, if given: it does not determine the kind.
 	idKept, idDropped bool
 	positional        bool
 	elemMatch, meta   bool
 }
 
-// ParseFind reads the projection of a find. filter is what the documents match;
-// the positional operator needs it. An empty specification changes nothing.
+// ParseFind parses the projection of a find. The positional operator needs the find's filter. An empty
+// specification changes nothing.
 //
-// Errors: 31249 and 31250 for colliding paths, 31253 and 31254 for mixing
-// inclusion and exclusion, and others by number.
+// Errors: 31249 and 31250 for colliding paths, 31253 and 31254 for mixing inclusion and exclusion, and
+// others by number.
 func ParseFind(env *mql.Env, spec bson.Raw, filter match.Node) (Transform, error) {
 	if spec.IsEmpty() {
 		t := &projection{tree: &tree{kind: Exclusion}, source: bson.Empty}
@@ -48,15 +47,15 @@ func ParseFind(env *mql.Env, spec bson.Raw, filter match.Node) (Transform, error
 	return p.parse(spec.Clone())
 }
 
-// parse reads the specification and decides its kind.
+// parse parses the specification and determines its kind.
 func (p *parser) parse(spec bson.Raw) (Transform, error) {
 	if err := p.fields(spec, ""); err != nil {
 		return nil, err
 	}
 	kind := p.kind
 	if !p.typed {
-		// Only _id, $slice, $meta or $elemMatch: the last of these and a kept _id
-		// include, as $meta does in a stage.
+		// Only _id, $slice, $meta or $elemMatch: $elemMatch and an included _id make an inclusion, and
+		// so does $meta in a stage.
 		kind = Exclusion
 		if p.elemMatch || p.idKept || p.meta && !p.find {
 			kind = Inclusion
@@ -78,8 +77,7 @@ func (p *parser) parse(spec bson.Raw) (Transform, error) {
 	return t, nil
 }
 
-// fields reads the fields of a document; prefix is the path of the document
-// with a dot at the end.
+// fields parses the fields of a document. prefix is the path of the document with a dot at the end.
 func (p *parser) fields(d bson.Raw, prefix string) error {
 	for it := d.Iter(); it.Next(); {
 		if err := p.field(prefix+string(it.Name), it.Value); err != nil {
@@ -125,7 +123,7 @@ func (p *parser) field(path string, v bson.Value) error {
 	return p.exclude(path)
 }
 
-// cutPositional takes the final ".$" of a find's path away.
+// cutPositional removes the final ".$" of a find's path.
 func (p *parser) cutPositional(path string) (before string, ok bool) {
 	if !p.find {
 		return path, false
@@ -179,8 +177,7 @@ func (p *parser) exclude(path string) error {
 	return nil
 }
 
-// computed reads a value that is neither flag nor document: a literal, or a
-// field path.
+// computed parses a value that is neither flag nor document: a literal, or a field path.
 func (p *parser) computed(path string, v bson.Value) error {
 	e, err := expr.Parse(p.env, v)
 	if err != nil {
@@ -203,8 +200,8 @@ func (p *parser) operator(path string, d bson.Raw) error {
 		if err != nil {
 			return err
 		}
-		// Beside the positional operator on the same path only the expression
-		// is known (and fails, for want of operands).
+		// On the path of a positional operator, $slice is parsed as the expression (and fails for lack
+		// of operands).
 		if k := p.root.find(path); ok && (k == nil || !k.positional) {
 			return p.add(path, kid{act: slice, cut: c})
 		}
@@ -251,7 +248,7 @@ func (p *parser) element(path string, cond bson.Value) error {
 	return p.add(path, kid{act: element, elem: e})
 }
 
-// add puts a kid at the end of a path.
+// add adds a kid at the end of a path.
 func (p *parser) add(path string, k kid) error { return p.root.add(path, path, k) }
 
 func (t *tree) add(full, rest string, k kid) error {
@@ -301,11 +298,11 @@ func checkPath(path string) error {
 	return nil
 }
 
-// isDBRefField reports the names with a dollar sign that documents may have.
+// isDBRefField reports whether a name with a dollar sign is allowed in documents.
 // Manual: reference/database-references.
 func isDBRefField(name string) bool { return name == "$ref" || name == "$id" || name == "$db" }
 
-// known reports that an expression operator of that name exists.
+// known reports whether there is an expression operator of that name.
 func known(name string) bool {
 	_, ok := slices.BinarySearchFunc(expr.Operators, name, func(o expr.Operator, n string) int { return strings.Compare(o.Name, n) })
 	return ok

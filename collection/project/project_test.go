@@ -22,7 +22,7 @@ import (
 //
 //	project   `spec` of a find, perhaps with `filter`, or of the stage `stage`;
 //	          a line per `doc`
-//	paths     what it reads, its kind, and whether each `path` says the same after
+//	paths     the paths that it reads, its kind, and whether it keeps each `path`
 func TestCases(t *testing.T) {
 	casefile.Run(t, "testdata", func(t *testing.T, c *casefile.Case) string {
 		env := mql.NewEnv(context.Background())

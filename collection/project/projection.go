@@ -9,23 +9,23 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// projection is every Transform but $replaceRoot.
+// projection implements every Transform but $replaceRoot and $replaceWith.
 type projection struct {
 	tree   *tree
 	pos    *positional
-	source bson.Raw // as it was given
+	source bson.Raw // as given
 }
 
-// Apply see Transform.
+// Apply implements Transform.
 func (t *projection) Apply(env *mql.Env, dst *bson.Builder, doc bson.Raw, s *expr.Scratch) error {
 	r := run{env: env, s: s, dst: dst, root: doc, pos: t.pos}
 	return r.fields(t.tree, doc, t.pos != nil)
 }
 
-// Kind see Transform.
+// Kind implements Transform.
 func (t *projection) Kind() Kind { return t.tree.kind }
 
-// Append see Transform. A field that has the same value always is printed as that.
+// Append implements Transform. A field with a constant value is printed as the constant.
 func (t *projection) Append(b *bson.Builder) {
 	for it := t.source.Iter(); it.Next(); {
 		name := string(it.Name)
@@ -39,14 +39,14 @@ func (t *projection) Append(b *bson.Builder) {
 	}
 }
 
-// Paths see Transform. What an exclusion or addition reads is the document.
+// Paths implements Transform. An exclusion or addition reads the whole document.
 func (t *projection) Paths(add func(string)) {
 	if t.tree.kind != Inclusion {
 		add("")
 		return
 	}
 	if t.pos != nil {
-		add("") // the filter is asked again
+		add("") // the filter is evaluated again
 		return
 	}
 	t.tree.paths("", add)
@@ -61,7 +61,7 @@ func (t *tree) paths(prefix string, add func(string)) {
 		case compute:
 			k.expr.Paths(add)
 			if prefix != "" {
-				add(prefix + k.name) // arrays on the way keep their shape
+				add(prefix + k.name) // arrays on the path keep their structure
 			}
 		case descend:
 			k.tree.paths(prefix+k.name+".", add)
@@ -69,7 +69,7 @@ func (t *tree) paths(prefix string, add func(string)) {
 	}
 }
 
-// Expressions see Transform.
+// Expressions implements Transform.
 func (t *projection) Expressions(add func(expr.Expr)) { t.tree.expressions(add) }
 
 func (t *tree) expressions(add func(expr.Expr)) {
@@ -83,8 +83,8 @@ func (t *tree) expressions(add func(expr.Expr)) {
 	}
 }
 
-// Copies see Transform. A field below another is left out: it may be that of
-// many elements of an array.
+// Copies implements Transform. It does not return a field below another one, because that may be a field
+// of many elements of an array.
 func (t *projection) Copies(name string) (string, bool) {
 	k := t.tree.find(name)
 	if k == nil || k.act != compute || t.pos != nil {
@@ -94,9 +94,8 @@ func (t *projection) Copies(name string) (string, bool) {
 	return from, ok && !strings.Contains(from, ".")
 }
 
-// Keeps see Transform. Below a field that is descended into, elements of arrays
-// may have gone or come, so that positions and, with computed fields, what is
-// missing are not what they were.
+// Keeps implements Transform. Below a field to which a subtree is applied, elements of arrays may be
+// removed or added, so that positions and, with computed fields, missing values may differ.
 func (t *projection) Keeps(p path.Path) bool {
 	kids := t.tree
 	for i := range p.Len() {

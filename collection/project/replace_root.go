@@ -39,10 +39,10 @@ func newReplaceRoot(env *mql.Env, v bson.Value) (Transform, error) {
 	return &replaceRoot{e}, nil
 }
 
-// replaceRoot makes the value of an expression the document.
+// replaceRoot replaces the document by the value of an expression.
 type replaceRoot struct{ e expr.Expr }
 
-// Apply see Transform.
+// Apply implements Transform.
 func (t *replaceRoot) Apply(env *mql.Env, dst *bson.Builder, doc bson.Raw, s *expr.Scratch) error {
 	v, err := t.e.Eval(env, doc, s)
 	if err != nil {
@@ -59,20 +59,20 @@ func (t *replaceRoot) Apply(env *mql.Env, dst *bson.Builder, doc bson.Raw, s *ex
 	return nil
 }
 
-// Kind see Transform.
+// Kind implements Transform.
 func (t *replaceRoot) Kind() Kind { return Replacement }
 
-// Paths see Transform.
+// Paths implements Transform.
 func (t *replaceRoot) Paths(add func(string)) { t.e.Paths(add) }
 
-// Keeps see Transform.
+// Keeps implements Transform.
 func (t *replaceRoot) Keeps(path.Path) bool { return false }
 
-// Copies see Transform.
+// Copies implements Transform.
 func (t *replaceRoot) Copies(string) (string, bool) { return "", false }
 
-// Expressions see Transform.
+// Expressions implements Transform.
 func (t *replaceRoot) Expressions(add func(expr.Expr)) { add(t.e) }
 
-// Append see Transform.
+// Append implements Transform.
 func (t *replaceRoot) Append(b *bson.Builder) { t.e.Append(b, "newRoot") }

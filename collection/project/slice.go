@@ -7,16 +7,16 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// cut is the $slice of a find: limit elements from skip on; a negative skip
-// counts from the end, and without skip a negative limit takes the last ones.
+// cut is the $slice of a find: limit elements from skip on; a negative skip counts from the end, and
+// without skip a negative limit takes the last elements.
 // Manual: reference/operator/projection/slice.
 type cut struct {
 	skip, limit int32
 	skips       bool
 }
 
-// parseCut reads the argument of $slice. ok is false if it is that of the
-// expression, whose first operand is an array.
+// parseCut parses the argument of $slice. ok is false for the argument of the expression $slice, whose
+// first operand is an array.
 func parseCut(v bson.Value) (c cut, ok bool, err error) {
 	if v.IsNumber() {
 		return cut{limit: clamp(v)}, true, nil
@@ -43,7 +43,7 @@ func clamp(v bson.Value) int32 {
 	return int32(max(math.MinInt32, min(math.MaxInt32, n)))
 }
 
-// span returns the elements of an array of n that c takes: [from, to).
+// span returns the range [from, to) of an array of n elements that c selects.
 func (c cut) span(n int) (from, to int) {
 	switch {
 	case c.skips && c.skip >= 0:
@@ -58,7 +58,7 @@ func (c cut) span(n int) (from, to int) {
 	return max(n+int(c.limit), 0), n
 }
 
-// cut appends a value, cut if it is an array.
+// cut appends a value; if it is an array, only the selected elements.
 func (r *run) cut(k *kid, name string, v bson.Value) {
 	arr, ok := v.Array()
 	if !ok {
@@ -69,7 +69,7 @@ func (r *run) cut(k *kid, name string, v bson.Value) {
 	if k.cut.skips && k.cut.skip < 0 || k.cut.limit < 0 {
 		n = arr.Len()
 	} else {
-		n = math.MaxInt32 // the end does not matter
+		n = math.MaxInt32 // the length is not needed
 	}
 	from, to := k.cut.span(n)
 	r.dst.BeginArray(name)

@@ -9,13 +9,13 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// Stages are the names that ParseStage knows, in alphabetical order.
+// Stages are the names of the stages that ParseStage supports, in alphabetical order.
 var Stages = [...]string{"$addFields", "$project", "$replaceRoot", "$replaceWith", "$set", "$unset"}
 
-// ParseStage reads the argument of the stage called name, one of Stages.
+// ParseStage parses the argument of the stage name, one of Stages.
 //
-// Errors: as ParseFind; 40176 for colliding paths of $set, 40229 and others by
-// number for arguments of the wrong type.
+// Errors: as ParseFind; 40176 for colliding paths of $set, 40229 and others by number for arguments of
+// the wrong type.
 func ParseStage(env *mql.Env, name string, spec bson.Value) (Transform, error) {
 	spec = spec.Clone()
 	switch name {
@@ -90,7 +90,7 @@ func parseUnset(spec bson.Value) (Transform, error) {
 	return &projection{tree: root, source: source.Doc()}, nil
 }
 
-// caused prefixes the text of an error the way stages do.
+// caused prefixes the text of an error, as stages do.
 func caused(stage string, err error) error {
 	if err == nil {
 		return nil
@@ -120,8 +120,8 @@ func parseAddFields(env *mql.Env, stage string, spec bson.Value) (Transform, err
 	return &projection{tree: root, source: d}, nil
 }
 
-// addComputed puts a value of $addFields into the tree: a document that is no
-// expression stands for its fields, so that {a: {b: 1}} leaves a.c alone.
+// addComputed adds a value of $addFields to the tree. A document that is no expression is expanded to
+// its fields, so that {a: {b: 1}} does not change a.c.
 func addComputed(env *mql.Env, root *tree, path string, v bson.Value) error {
 	d, ok := v.Doc()
 	if ok && !d.IsEmpty() && !strings.HasPrefix(firstName(d), "$") {

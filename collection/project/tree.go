@@ -8,52 +8,51 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// action is what a kid does with its field.
+// action is the effect of a kid on its field.
 type action uint8
 
 const (
-	keep    action = iota // leave as it is
+	keep    action = iota // leave unchanged
 	drop                  // leave out
 	descend               // apply a tree to the value
 	compute               // set to the value of an expression
 	slice                 // keep some elements of an array
-	element               // keep the first element that matches ($elemMatch)
+	element               // keep the first matching element ($elemMatch)
 )
 
-// kid is what happens to one field.
+// kid is the effect on one field.
 type kid struct {
 	name string
 	act  action
-	tree *tree            // of descend
-	expr expr.Expr        // of compute
-	cut  cut              // of slice
-	elem *match.ElemFirst // of element
-	// positional says that the first array on this way is cut to the element
-	// that made the filter match.
+	tree *tree            // for descend
+	expr expr.Expr        // for compute
+	cut  cut              // for slice
+	elem *match.ElemFirst // for element
+	// positional reports that the first array on this path is reduced to the element that matches the
+	// filter.
 	positional bool
 }
 
-// tree is what happens to the fields of a document. Kids are in the order of
-// the specification.
+// tree is the effect on the fields of a document. Kids are in the order of the specification.
 type tree struct {
 	kind  Kind
 	kids  []kid
-	names []string       // of the kids
-	index map[string]int // by name, of trees with many kids
-	// computes says that there are computed fields here or below: they appear
-	// also where the document has nothing.
+	names []string       // names of the kids
+	index map[string]int // index of the kids by name, if there are many
+	// computes reports that there are computed fields here or below: they are added even if the document
+	// lacks them.
 	computes bool
-	// late says that some fields come at the end: computed ones, and those of
-	// $elemMatch in an inclusion.
+	// late reports that some fields are added at the end: computed fields, and those of $elemMatch in an
+	// inclusion.
 	late bool
-	// placed is how many kids can stand where the document has their field.
+	// placed is the number of kids that can be applied in the place of the document's field.
 	placed int
 }
 
-// scanMax is how many names are compared one after the other; a map finds more.
+// scanMax is the largest number of names that are compared one by one; for more, there is a map.
 const scanMax = 12
 
-// seal prepares a tree whose kids are complete.
+// seal completes a tree after its last kid was added.
 func (t *tree) seal() {
 	t.names, t.placed = t.names[:0], 0
 	for i := range t.kids {
@@ -79,7 +78,7 @@ func (t *tree) seal() {
 	}
 }
 
-// put appends a kid; a map keeps the checks of huge projections quick.
+// put appends a kid. A map makes the checks of huge projections fast.
 func (t *tree) put(k kid) {
 	t.kids = append(t.kids, k)
 	switch {
@@ -114,7 +113,7 @@ func (t *tree) find(name string) *kid {
 	return nil
 }
 
-// next finds the next field from offset p on that has a kid; see bson.Raw.Scan.
+// next returns the first field from offset p on that has a kid; see bson.Raw.Scan.
 func (t *tree) next(doc bson.Raw, p int) (which int, v bson.Value, end int) {
 	if t.index == nil {
 		return doc.Scan(p, t.names)
@@ -134,14 +133,15 @@ type run struct {
 	dst  *bson.Builder
 	root bson.Raw
 	pos  *positional
-	// index is the position that $ stands for, once asked for.
+	// index is the position that $ refers to, computed on demand.
 	index   int
 	indexed bool
-	// nested counts the arrays around that are elements of arrays: $slice is for others.
+	// nested counts the enclosing arrays that are elements of arrays: $slice does not apply inside of
+	// them.
 	nested int
 }
 
-// bits is a set of kids: those whose field has been met.
+// bits is a set of kids.
 type bits struct {
 	low  uint64
 	high []uint64
@@ -165,12 +165,12 @@ func (b *bits) set(i, n int) {
 	b.high[i/64] |= 1 << (i % 64)
 }
 
-// fields appends the fields that t makes of doc. positional is false once the
-// positional operator has been applied on the way.
+// fields appends the result of t for the fields of doc. positional is false after the positional
+// operator has been applied.
 func (r *run) fields(t *tree, doc bson.Raw, positional bool) error {
 	var done bits
 	left := t.placed
-	from := 4 // start of the run of fields that stay
+	from := 4 // start of the run of unchanged fields
 	for p := 4; ; {
 		i, v, end := t.next(doc, p)
 		if i < 0 {
@@ -184,7 +184,7 @@ func (r *run) fields(t *tree, doc bson.Raw, positional bool) error {
 				r.flush(t, doc, from, start)
 				from = end
 			}
-			continue // a second field of that name
+			continue // a repeated field
 		}
 		if k.act == keep && !k.positional {
 			done.set(i, len(t.kids))
@@ -217,15 +217,15 @@ func (r *run) fields(t *tree, doc bson.Raw, positional bool) error {
 	return r.rest(t, doc, &done)
 }
 
-// flush copies a run of fields that no kid wants to change.
+// flush copies a run of fields without kids, unless t is an inclusion.
 func (r *run) flush(t *tree, doc bson.Raw, from, to int) {
 	if t.kind != Inclusion && from < to {
 		r.dst.Splice(doc[from:to])
 	}
 }
 
-// field appends what a kid makes of an existing field, where it stands. placed
-// is false if it comes at the end instead.
+// field appends the result of a kid for an existing field, in its place. placed is false if the result
+// must be added at the end instead.
 func (r *run) field(t *tree, k *kid, v bson.Value, positional bool) (placed bool, err error) {
 	switch k.act {
 	case compute:
@@ -244,8 +244,7 @@ func (r *run) field(t *tree, k *kid, v bson.Value, positional bool) (placed bool
 	return r.value(t, k, k.name, v, positional)
 }
 
-// value appends what descend, keep and slice make of a value; name is "" in an
-// array.
+// value appends the result of descend, keep or slice for a value; name is "" in an array.
 func (r *run) value(t *tree, k *kid, name string, v bson.Value, positional bool) (placed bool, err error) {
 	switch {
 	case positional && v.Type == bson.TypeArray:
@@ -301,8 +300,8 @@ func (r *run) value(t *tree, k *kid, name string, v bson.Value, positional bool)
 	return true, nil
 }
 
-// rest appends the fields that come at the end: computed ones that no field of
-// the document gave a place, and those of $elemMatch.
+// rest appends the fields that are added at the end: computed fields that the document lacks, and those
+// of $elemMatch.
 func (r *run) rest(t *tree, doc bson.Raw, done *bits) error {
 	for i := range t.kids {
 		k := &t.kids[i]
@@ -329,13 +328,13 @@ func (r *run) rest(t *tree, doc bson.Raw, done *bits) error {
 	return nil
 }
 
-// DocBytesMax is the size of the largest document that is made between stages. What leaves
-// a pipeline is held to a document's usual limit by the cursor.
+// DocBytesMax is the maximal size of a document between stages. The cursor enforces the usual limit for
+// the documents that leave a pipeline.
 // Manual: core/aggregation-pipeline-limits#result-size-restrictions.
 const DocBytesMax = 128 << 20
 
-// computed appends the value of an expression, nothing if it is missing. An array on the
-// way asks for it once per element.
+// computed appends the value of an expression, nothing if it is missing. For an array on the path, it is
+// called once per element.
 //
 // Errors: BSONObjectTooLarge, ExceededMemoryLimit, those of expressions.
 func (r *run) computed(k *kid) error {

@@ -1,16 +1,15 @@
-// Package text is text search: it cuts strings into terms, as text indexes hold
-// them, and reads the search strings of $text.
+// Package text implements text search: it splits strings into terms, which text indexes hold, and parses
+// the search strings of $text.
 //
 //	"The quick foxes" ── Language.Terms ──►  quick, fox
 //	`fox -dog "red coat"` ── ParseQuery ──►  terms, phrases, negations
 //
-// A term is a word in lower case without diacritics, without its suffix, and
-// not a stop word. Each language has its own rules for suffixes and its own list of
-// stop words, which are those of the Snowball project.
+// A term is a word in lower case without diacritics, without its suffix, and not a stop word. Each
+// language has its own rules for suffixes and its own list of stop words, which are those of the
+// Snowball project.
 //
-// Glossary. Token: a run of letters and digits of a string. Term: what a token
-// is looked up by. Stop word: a word too common to look for. Stem: a word
-// without suffix.
+// Glossary. Token: a run of letters and digits of a string. Term: the form by which a token is looked
+// up. Stop word: a word too common to look for. Stem: a word without suffix.
 //
 // Manual: core/link-text-indexes, reference/operator/query/text.
 package text

@@ -8,13 +8,13 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Language is how words of a language become terms. Immutable.
+// Language converts words of a language to terms. Immutable.
 type Language struct {
 	rules   *rules
 	english bool
 }
 
-// LanguageOf finds a language by its name or code, in any case.
+// LanguageOf returns a language by its name or code, case-insensitively.
 func LanguageOf(name string) (Language, bool) {
 	r := languages[strings.ToLower(name)]
 	if r == nil {
@@ -23,7 +23,7 @@ func LanguageOf(name string) (Language, bool) {
 	return Language{r, r.name == "english" || r.name == "porter"}, true
 }
 
-// Tokens yields the words of s as they are written, with their place in s.
+// Tokens calls yield with the words of s as written, with their offset in s.
 func (l Language) Tokens(s string, yield func(token string, at int)) {
 	start := -1
 	for i, r := range s {
@@ -53,7 +53,7 @@ func wordFollows(s string) bool {
 	return n > 0 && isWord(r)
 }
 
-// Terms yields the terms of s, one per token that is no stop word.
+// Terms calls yield with the terms of s, one per token that is no stop word.
 func (l Language) Terms(s string, yield func(term string)) {
 	l.Tokens(s, func(token string, _ int) {
 		if term := l.Term(token); term != "" {
@@ -62,20 +62,20 @@ func (l Language) Terms(s string, yield func(term string)) {
 	})
 }
 
-// termBytesMax bounds the length of terms, which become index keys.
+// termBytesMax limits the length of terms, which become index keys.
 const termBytesMax = 64
 
-// Term makes a term of a token, "" of a stop word. Long words are cut.
+// Term returns the term of a token, "" for a stop word. Long words are truncated.
 func (l Language) Term(token string) string {
-	word := strings.ToLower(token) // stop words are told by their diacritics
+	word := strings.ToLower(token) // stop words are compared with their diacritics
 	if l.rules.stopWords()[word] {
 		return ""
 	}
-	word = Fold(l.rules.stemmed(word)) // the rules of most languages look at diacritics
+	word = Fold(l.rules.stemmed(word)) // the rules of most languages use diacritics
 	return word[:min(len(word), termBytesMax)]
 }
 
-// Fold puts s into lower case and drops its diacritics.
+// Fold converts s to lower case and removes its diacritics.
 func Fold(s string) string {
 	plain := true
 	for i := range len(s) {

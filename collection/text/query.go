@@ -7,12 +7,12 @@ import (
 
 // Query is a parsed search string. Immutable.
 type Query struct {
-	// Terms are looked for in the index: a document matches if it has one of
-	// them. Words of phrases are among them.
+	// Terms are looked up in the index: a document matches if it has one of them. They include the words
+	// of phrases.
 	Terms []string
 	// Negated terms must not occur.
 	Negated []string
-	// Phrases must all occur, NegatedPhrases must not, as they are written.
+	// Phrases must all occur, NegatedPhrases must not, as written.
 	Phrases, NegatedPhrases []string
 
 	language                          Language
@@ -21,8 +21,8 @@ type Query struct {
 	negatedWords                      []string
 }
 
-// ParseQuery reads a search string: words, "phrases" in quotes, and -negations
-// of both. A minus sign inside of a word divides it.
+// ParseQuery reads a search string: words, "phrases" in quotes, and -negations of both. A minus sign
+// inside of a word splits the word.
 // Manual: reference/operator/query/text#-search-field.
 func ParseQuery(search string, l Language, caseSensitive, diacriticSensitive bool) *Query {
 	q := &Query{language: l, caseSensitive: caseSensitive, diacriticSensitive: diacriticSensitive}
@@ -54,7 +54,7 @@ func ParseQuery(search string, l Language, caseSensitive, diacriticSensitive boo
 	return q
 }
 
-// text reads words outside of quotes.
+// text parses words outside of quotes.
 func (q *Query) text(s string) {
 	for _, part := range strings.Fields(s) {
 		if rest, negated := strings.CutPrefix(part, "-"); negated {
@@ -79,12 +79,12 @@ func (q *Query) addWords(words, terms []string, s string) ([]string, []string) {
 	return words, terms
 }
 
-// IsSensitive reports that the index alone cannot tell which documents match.
+// IsSensitive reports whether the index alone cannot determine which documents match.
 func (q *Query) IsSensitive() bool {
 	return q.caseSensitive || q.diacriticSensitive || len(q.Negated)+len(q.Phrases)+len(q.NegatedPhrases) > 0
 }
 
-// Match looks at all strings of a document that has one of the terms.
+// Match checks all strings of a document that has one of the terms.
 func (q *Query) Match(texts func(yield func(s string) bool)) bool {
 	phrases := make([]bool, len(q.Phrases))
 	found, refused := !(q.caseSensitive || q.diacriticSensitive), false
@@ -107,7 +107,7 @@ func (q *Query) Match(texts func(yield func(s string) bool)) bool {
 	return found && !refused && !slices.Contains(phrases, false)
 }
 
-// contains compares stems under the query's own sensitivity.
+// contains compares stems with the query's own sensitivity.
 func (q *Query) contains(words []string, token string) bool {
 	for _, w := range words {
 		if q.fold(w) == q.fold(token) || q.stemmed(w) == q.stemmed(token) {

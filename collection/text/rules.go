@@ -38,12 +38,12 @@ import (
 	"github.com/blugelabs/bluge/analysis/lang/tr"
 )
 
-// rules are how the words of a language become terms.
+// rules convert the words of a language to terms.
 type rules struct {
 	name, code string
-	// stem drops the suffix of a word; nil if words keep theirs.
+	// stem removes the suffix of a word; nil if words keep theirs.
 	stem func(*snowballstem.Env) bool
-	// stopWords are the words that are not looked for, read when they are first asked for.
+	// stopWords are the words that are not looked up; they are loaded at the first call.
 	stopWords func() analysis.TokenMap
 }
 
@@ -80,11 +80,11 @@ func byName(list ...rules) map[string]*rules {
 	return m
 }
 
-// stemmedBytesMax is the longest word that is stemmed: a longer one is no word of any
-// language, and its suffix is cut off anyway.
+// stemmedBytesMax is the length of the longest word that is stemmed: a longer one is no word of any
+// language, and its end is truncated anyway.
 const stemmedBytesMax = 2 * termBytesMax
 
-// stemmed is a word in lower case without its suffix.
+// stemmed returns a word in lower case without its suffix.
 func (r *rules) stemmed(word string) string {
 	if r.stem == nil || len(word) > stemmedBytesMax {
 		return word

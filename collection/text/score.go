@@ -14,9 +14,8 @@ type Scores struct {
 	order []string
 }
 
-// Add counts the terms of one string of a field. A term counts less each time it
-// is repeated, more if it is a large part of the text, and a little more if it is
-// the whole text.
+// Add counts the terms of one string of a field. A term counts less at each repetition, more if it is a
+// large part of the text, and slightly more if it is the whole text.
 // Manual: reference/operator/query/text#text-score.
 func (s *Scores) Add(l Language, text string, weight float64) {
 	type count struct{ n, frequency, part float64 }
@@ -51,7 +50,7 @@ func (s *Scores) Add(l Language, text string, weight float64) {
 	}
 }
 
-// Each yields the terms and their scores in the order in which they came.
+// Each calls yield with the terms and their scores, in the order of their first occurrence.
 func (s *Scores) Each(yield func(term string, score float64) bool) {
 	for _, t := range s.order {
 		if !yield(t, s.terms[t]) {
@@ -60,7 +59,7 @@ func (s *Scores) Each(yield func(term string, score float64) bool) {
 	}
 }
 
-// Of is the score of a document for a query: the sum over its terms.
+// Of returns the score of a document for a query: the sum over the query's terms.
 func (s *Scores) Of(q *Query) float64 {
 	sum := 0.0
 	for _, t := range q.Terms {
@@ -69,7 +68,7 @@ func (s *Scores) Of(q *Query) float64 {
 	return sum
 }
 
-// dropMarks removes diacritics and keeps the case.
+// dropMarks removes diacritics and does not change the case.
 func dropMarks(s string) string {
 	var b strings.Builder
 	for _, r := range norm.NFD.String(s) {

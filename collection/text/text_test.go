@@ -23,7 +23,8 @@ func TestStem(t *testing.T) {
 	}
 }
 
-// TestStemLanguages: forms of one word are one term in its language, and not without.
+// TestStemLanguages: forms of one word are the same term in its language, and different terms without a
+// language.
 func TestStemLanguages(t *testing.T) {
 	none, _ := LanguageOf("none")
 	for _, c := range []struct{ language, one, other string }{
@@ -55,7 +56,7 @@ func TestStemLanguages(t *testing.T) {
 	for name := range languages {
 		l, _ := LanguageOf(name)
 		for _, word := range []string{"", "a", "'", "''", "日本", "x\u0301", strings.Repeat("ing", 100), "yyyy", "ß"} {
-			l.Term(word) // and is not upset
+			l.Term(word) // must not panic
 		}
 	}
 }
@@ -141,8 +142,7 @@ func TestScores(t *testing.T) {
 	}
 }
 
-// TestStopWords: each language has its own, told by their diacritics, and words that are
-// none.
+// TestStopWords: each language has its own stop words, compared with their diacritics, and other words.
 func TestStopWords(t *testing.T) {
 	for _, c := range []struct{ language, text, want string }{
 		{"danish", "hunden og ikke efter på", "hund"},

@@ -8,21 +8,21 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// clusteredIDBytesMax is the largest _id, as a key, that a clustered collection takes.
+// clusteredIDBytesMax is the maximal size of an _id, as a key, in a clustered collection.
 // Manual: core/clustered-collections#limitations.
 const clusteredIDBytesMax = 8 << 20
 
-// What encodings add to the bytes of a value: a type, and an end or a length.
+// Bytes that an encoding adds to those of a value: a type, and an end or a length.
 const (
 	textOverhead   = 2
 	binaryOverhead = 7
 )
 
-// checkClusteredID refuses an _id that is too large to be the key of a record.
+// checkClusteredID rejects an _id that is too large for the key of a record.
 // Errors: 5894900.
 func checkClusteredID(id bson.Value) error {
 	if len(id.Data) < clusteredIDBytesMax/2 {
-		return nil // no encoding doubles a value
+		return nil // no encoding is twice as long as the value
 	}
 	size := 0
 	if s, ok := id.Text(); ok {
@@ -38,8 +38,8 @@ func checkClusteredID(id bson.Value) error {
 	return nil
 }
 
-// clusteredDuplicate is the error of a second _id that is not finite; nil for others,
-// which are ordinary duplicates. Observed: mongod 8.2 has codes of its own for these.
+// clusteredDuplicate returns the error for a duplicate _id that is not finite; nil for other _ids, which
+// are ordinary duplicates. Observed: mongod 8.2 has special codes for these.
 func clusteredDuplicate(id bson.Value) error {
 	if !id.IsNumber() {
 		return nil

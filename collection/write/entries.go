@@ -15,8 +15,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// entrySet is the index entries of one document in one index: encoded values
-// with their type bits, distinct and ascending. The memory is reused.
+// entrySet holds the index entries of one document in one index: encoded values with their type bits,
+// distinct and ascending. Its memory is reused.
 type entrySet struct {
 	list []entry
 	mem  []byte
@@ -24,7 +24,7 @@ type entrySet struct {
 
 type entry struct{ values, bits []byte }
 
-// reset forgets the entries.
+// reset removes the entries.
 func (s *entrySet) reset() {
 	clear(s.list)
 	if s.list, s.mem = s.list[:0], s.mem[:0]; cap(s.mem) > keepBytes {
@@ -44,8 +44,8 @@ func (s *entrySet) load(env *mql.Env, t *Target, ix *catalog.Index, doc bson.Raw
 	return paths, err
 }
 
-// maintained reports whether writers keep the index's entries. The _id_ index
-// of an unsharded collection is the record key itself.
+// maintained reports whether writers keep the index's entries. The _id_ index of an unsharded collection
+// has no entries: the record keys are in its order.
 func (t *Target) maintained(ix *catalog.Index) bool {
 	return ix.State != catalog.IndexDropping && (ix.ID != 1 || t.Coll.PhysicalID())
 }
@@ -79,8 +79,8 @@ func (t *Target) addEntries(env *mql.Env, doc bson.Raw, h keyspace.Hash) (weight
 	return weight, nil
 }
 
-// loadNew computes the entries of a document to be written and marks the index
-// multikey when they say so.
+// loadNew computes the entries of a document to be written. If they contain new arrays, it marks the
+// index multikey.
 func (t *Target) loadNew(env *mql.Env, ix *catalog.Index, doc bson.Raw) error {
 	t.scratch.Reset()
 	paths, err := t.newKeys.load(env, t, ix, doc)
@@ -181,13 +181,13 @@ func (t *Target) changeEntries(env *mql.Env, old, doc bson.Raw, h keyspace.Hash)
 	return removed, added, nil
 }
 
-// weight is what the price list counts for one entry: its size in units, or
-// the number of fields that it is about if that is more.
+// weight returns the weight of one entry in the price list: its size in units, or the number of its
+// fields if that is larger.
 func (t *Target) weight(env *mql.Env, ix *catalog.Index, e entry) int64 {
 	return max(env.Meter.TermWeight(len(e.values)), int64(ix.About()))
 }
 
-// entryKey builds the key of an entry in partition p.
+// entryKey returns the key of an entry in partition p.
 func (t *Target) entryKey(ix *catalog.Index, e entry, h keyspace.Hash, p keyspace.PartitionID) []byte {
 	if ix.Unique {
 		t.record = keyspace.AppendUnique(t.record[:0], t.Coll.ID, ix.ID, p, e.values)
@@ -197,8 +197,8 @@ func (t *Target) entryKey(ix *catalog.Index, e entry, h keyspace.Hash, p keyspac
 	return t.record
 }
 
-// set writes a new entry after checking uniqueness in every partition that may
-// hold one.
+// set writes a new entry. If the index is unique, it first checks every partition that may hold the
+// entry.
 func (t *Target) set(env *mql.Env, ix *catalog.Index, e entry, doc bson.Raw, h keyspace.Hash) error {
 	if ix.Unique {
 		for _, p := range t.Shard.Partitions {
@@ -214,8 +214,8 @@ func (t *Target) set(env *mql.Env, ix *catalog.Index, e entry, doc bson.Raw, h k
 				return t.duplicate(ix, doc, e)
 			}
 		}
-		// A writer with the map from before a split puts the same values into an
-		// older partition: only the lock makes the two conflict.
+		// A writer with the shard map from before a split writes the same values to an older partition:
+		// only the lock makes the two conflict.
 		for _, p := range t.Shard.Partitions[:len(t.Shard.Partitions)-1] {
 			if err := t.Txn.Lock(env.Context(), t.entryKey(ix, e, h, p)); err != nil {
 				return err
@@ -229,7 +229,7 @@ func (t *Target) set(env *mql.Env, ix *catalog.Index, e entry, doc bson.Raw, h k
 	return t.put(ix, e, h)
 }
 
-// replace writes new type bits of an entry that stays, wherever it lies.
+// replace writes new type bits of an existing entry, in whatever partition the entry is.
 func (t *Target) replace(env *mql.Env, ix *catalog.Index, e entry, h keyspace.Hash) error {
 	if !t.Shard.Settled() {
 		if err := t.unset(env, ix, e, h); err != nil {
@@ -262,8 +262,8 @@ func (t *Target) unset(env *mql.Env, ix *catalog.Index, e entry, h keyspace.Hash
 			}
 		}
 		if ix.Unique && ix.State == catalog.IndexBuilding {
-			// Two documents may still have the same values: the entry can be the
-			// other's. The lock makes a build that adds ours meanwhile conflict.
+			// Two documents may still have the same values: the entry can belong to the other. The lock
+			// makes a build that adds ours meanwhile conflict.
 			own, err := t.owns(env, key, h)
 			if err != nil {
 				return err
@@ -282,16 +282,15 @@ func (t *Target) unset(env *mql.Env, ix *catalog.Index, e entry, h keyspace.Hash
 	return nil
 }
 
-// duplicate is the error of a second document with the same unique values.
+// duplicate returns the error for a second document with the same unique values.
 func (t *Target) duplicate(ix *catalog.Index, doc bson.Raw, e entry) error {
 	kv := keyValue(ix, doc, e)
 	return mongoerr.Duplicate(t.Coll.Namespace.String(), ix.Name, kv.String(), ix.Key, kv)
 }
 
-// keyValue is the indexed values of a document under the names of the fields:
-// those of the entry that collides, or of the document itself where the entry
-// does not hold them (the record key; keys under a collation). A field that the
-// document lacks is indexed as null, so it is null here.
+// keyValue returns the indexed values of a document by the names of the fields: those of the entry that
+// collides, or those of the document if the entry does not hold them (the record key; keys under a
+// collation). A missing field is indexed as null, so it is null here.
 // Manual: core/index-unique#unique-index-and-missing-field.
 func keyValue(ix *catalog.Index, doc bson.Raw, e entry) bson.Raw {
 	b := bson.NewBuilder(nil)
@@ -320,8 +319,8 @@ func keyValue(ix *catalog.Index, doc bson.Raw, e entry) bson.Raw {
 	return b.Doc()
 }
 
-// Build adds the entries of one existing document to an index being built.
-// Entries that a writer has added already are left alone.
+// Build adds the entries of one existing document to an index being built. It skips entries that a
+// writer has already added.
 // Errors: DuplicateKey (11000).
 func (t *Target) Build(env *mql.Env, ix *catalog.Index, doc bson.Raw, h keyspace.Hash) (weight int64, err error) {
 	if err := t.recordKey(doc, h); err != nil {
@@ -351,7 +350,7 @@ func (t *Target) Build(env *mql.Env, ix *catalog.Index, doc bson.Raw, h keyspace
 	return weight, nil
 }
 
-// ownEntry reports that a unique entry exists and is this document's.
+// ownEntry reports whether a unique entry exists and belongs to this document.
 func (t *Target) ownEntry(env *mql.Env, ix *catalog.Index, e entry, h keyspace.Hash) (bool, error) {
 	for _, p := range t.Shard.Partitions {
 		if own, err := t.owns(env, t.entryKey(ix, e, h, p), h); own || err != nil {
@@ -361,7 +360,7 @@ func (t *Target) ownEntry(env *mql.Env, ix *catalog.Index, e entry, h keyspace.H
 	return false, nil
 }
 
-// owns reports that the unique entry under key exists and is this document's.
+// owns reports whether the unique entry at key exists and belongs to this document.
 func (t *Target) owns(env *mql.Env, key []byte, h keyspace.Hash) (bool, error) {
 	v, err := t.Txn.Get(env.Context(), key, nil)
 	if errors.Is(err, storage.ErrNotFound) {

@@ -16,15 +16,14 @@ import (
 // An index by the last write (index.Spec.LastWrite) has for each document
 //
 //   - an entry of null, whose stored value is the keystring of the other entry:
-//     a later writer finds it by this, since the document does not tell;
+//     a later writer finds the other entry by it, as the document does not determine it;
 //   - an entry of the date of the last write, or, for a document with its own
 //     ttl, of the number of milliseconds since 1970 at which it ends. A document
 //     whose ttl is -1 never ends and has none.
 //
-// So the job that deletes meets only what is due, and a change of
-// expireAfterSeconds rewrites nothing. A build of the index and a copy of the
-// collection (resharding, restore) start the times of all documents anew: they
-// live longer, never shorter.
+// So the job that deletes reads only entries that are due, and a change of expireAfterSeconds rewrites
+// nothing. A build of the index and a copy of the collection (resharding, restore) restart the time of
+// every document: documents live longer, never shorter.
 
 // stamp writes the entries of a new document.
 func (t *Target) stamp(env *mql.Env, ix *catalog.Index, doc bson.Raw, h keyspace.Hash) error {
@@ -35,7 +34,7 @@ func (t *Target) stamp(env *mql.Env, ix *catalog.Index, doc bson.Raw, h keyspace
 	return t.put(ix, entry{values: due}, h)
 }
 
-// restamp replaces the entries of a document that is written again.
+// restamp replaces the entries of an existing document.
 func (t *Target) restamp(env *mql.Env, ix *catalog.Index, doc bson.Raw, h keyspace.Hash) error {
 	if err := t.unstamp(env, ix, h); err != nil {
 		return err
@@ -43,8 +42,8 @@ func (t *Target) restamp(env *mql.Env, ix *catalog.Index, doc bson.Raw, h keyspa
 	return t.stamp(env, ix, doc, h)
 }
 
-// unstamp removes the entries of a document. One that an index under
-// construction has not met yet has none.
+// unstamp removes the entries of a document. If an index build has not reached the document yet, there
+// are none.
 func (t *Target) unstamp(env *mql.Env, ix *catalog.Index, h keyspace.Hash) error {
 	for _, p := range t.Shard.Partitions {
 		v, err := t.Txn.Get(env.Context(), t.entryKey(ix, entry{values: stampKey}, h, p), nil)
@@ -65,8 +64,7 @@ func (t *Target) unstamp(env *mql.Env, ix *catalog.Index, h keyspace.Hash) error
 
 var stampKey = keystring.Append(nil, bson.Null, keystring.Ascending, nil, nil)
 
-// dueEntry is the keystring of the entry by which a document written now
-// expires, nil for never.
+// dueEntry returns the keystring of the entry by which a document written now expires, nil for never.
 func dueEntry(now int64, doc bson.Raw) []byte {
 	b := bson.NewBuilder(nil)
 	switch ttl, ok := ownTTL(doc); {
@@ -80,9 +78,9 @@ func dueEntry(now int64, doc bson.Raw) []byte {
 	return keystring.Append(nil, b.Doc().Get(""), keystring.Ascending, nil, nil)
 }
 
-// ownTTL is the seconds that a document says it lives after its last write, or
-// -1 for ever. Other values are kept and mean nothing.
-// Source: Azure Cosmos DB for MongoDB, "time-to-live".
+// ownTTL returns the number of seconds after its last write at which a document expires by its own ttl,
+// or -1 for never. Invalid values of ttl are stored and ignored. Source: Azure Cosmos DB for MongoDB,
+// "time-to-live".
 func ownTTL(doc bson.Raw) (seconds int64, ok bool) {
 	v := doc.Get("ttl")
 	switch v.Type {

@@ -10,29 +10,29 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Line is where the next document of a capped collection goes and what is in it, as a row that
-// each transaction that writes to the collection changes. It is kept where several processes use
-// the store: their writers conflict on it, so that places are given in the order of commits.
+// Line holds the next position of a capped collection and its contents, as a row that every transaction
+// that writes to the collection changes. It is used if several servers share the store: their writers
+// conflict on the row, so that positions are in the order of commits.
 type Line struct {
-	Next, First keyspace.Hash // the next place; no document lies before First
+	Next, First keyspace.Hash // the next position; no document is before First
 	Docs, Bytes int64
 }
 
-// linePrefix begins the names of the rows.
+// linePrefix is the prefix of the rows' names.
 const linePrefix = "capped."
 
-// LineKey is the key of a collection's row.
+// LineKey returns the key of a collection's row.
 func LineKey(id keyspace.CollectionID) []byte {
 	return keyspace.AppendMeta(nil, keyspace.MetaVersion, fmt.Appendf(nil, "%s%d", linePrefix, id))
 }
 
-// LineKeys are the keys of all rows. Who has the store alone removes them, because it does not
-// keep them.
+// LineKeys returns the range of all rows. A server that has the store exclusively removes them, because
+// it does not maintain them.
 func LineKeys() storage.Range {
 	return keyspace.MetaPrefixRange(keyspace.MetaVersion, []byte(linePrefix))
 }
 
-// ReadLine reads the row of a collection; the first time it looks through all documents.
+// ReadLine reads the row of a collection. If there is none yet, it counts all documents.
 func ReadLine(ctx context.Context, r storage.Reader, id keyspace.CollectionID) (l Line, err error) {
 	v, err := r.Get(ctx, LineKey(id), nil)
 	switch {
@@ -65,7 +65,7 @@ func countLine(ctx context.Context, r storage.Reader, id keyspace.CollectionID) 
 	return l, it.Err()
 }
 
-// Save writes the row as it is after what a transaction has written.
+// Save writes the row after the writes of a transaction.
 func (l Line) Save(t storage.Txn, id keyspace.CollectionID) error {
 	v := binary.BigEndian.AppendUint64(nil, uint64(l.Next))
 	v = binary.BigEndian.AppendUint64(v, uint64(l.First))

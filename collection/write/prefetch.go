@@ -10,10 +10,9 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Prefetch tells a store that is far away which keys Insert will look up one by one, for
-// documents with their positions: those of the records, and of the entries of unique indexes.
-// They are fetched together, and in a multi-document transaction also claimed. Other stores
-// are not asked.
+// Prefetch fetches the keys that Insert will look up for documents at their positions: those of the
+// records, and of the entries of unique indexes. A remote store fetches them together; in a
+// multi-document transaction it also locks them. For other stores, Prefetch does nothing.
 // Errors: storage errors.
 func (t *Target) Prefetch(env *mql.Env, docs iter.Seq2[bson.Raw, keyspace.Hash]) error {
 	f, ok := t.Txn.(storage.Fetcher)
@@ -36,15 +35,15 @@ func (t *Target) AppendLookups(env *mql.Env, keys [][]byte, doc bson.Raw, h keys
 	return keys
 }
 
-// AppendBuildLookups appends the keys that Build will look up for a document: those under which its
-// entries lie in a unique index, in every partition.
+// AppendBuildLookups appends the keys that Build will look up for a document: those of its entries in a
+// unique index, in every partition.
 func (t *Target) AppendBuildLookups(env *mql.Env, keys [][]byte, ix *catalog.Index, doc bson.Raw) [][]byte {
 	if !ix.Unique || !t.maintained(ix) {
 		return keys
 	}
 	t.scratch.Reset()
 	if _, err := t.newKeys.load(env, t, ix, doc); err != nil {
-		return keys // Insert says so
+		return keys // Insert reports the error
 	}
 	for _, e := range t.newKeys.list {
 		for _, p := range t.Shard.Partitions {

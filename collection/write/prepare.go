@@ -6,17 +6,14 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// DepthMax is the nesting a stored document may have, which is more than the
-// manual promises (100).
+// DepthMax is the maximal nesting of a stored document, which is more than the manual guarantees (100).
 // Observed: mongod 8.2. Manual: reference/limits#std-label-limit-nested-depth.
 const DepthMax = 180
 
-// Prepare checks a document to be inserted and puts _id first, making one when
-// it is missing. The result aliases doc when nothing had to change. Empty top-level
-// timestamps become the time after the newest commit, for which the store is asked only
-// then.
-// Errors: BSONObjectTooLarge (10334), InvalidIdField (53), DollarPrefixedFieldName
-// (52), Overflow (15).
+// Prepare validates a document to be inserted and moves _id to the front, making one if it is missing.
+// The result aliases doc if nothing had to change. Empty top-level timestamps become the time after the
+// newest commit; Prepare reads it from the store only if there are any.
+// Errors: BSONObjectTooLarge (10334), InvalidIdField (53), DollarPrefixedFieldName (52), Overflow (15).
 func Prepare(doc bson.Raw, store storage.Store) (bson.Raw, error) {
 	if len(doc) > bson.MaxDocumentBytes {
 		return nil, mongoerr.DocumentTooLarge(len(doc), bson.MaxDocumentBytes)
@@ -81,7 +78,7 @@ func Prepare(doc bson.Raw, store storage.Store) (bson.Raw, error) {
 	return out, nil
 }
 
-// CheckID refuses what cannot be an _id.
+// CheckID rejects values that cannot be an _id.
 // Manual: core/document#the-_id-field. Errors: 53, 52.
 func CheckID(id bson.Value) error {
 	switch id.Type {
@@ -100,7 +97,7 @@ func CheckID(id bson.Value) error {
 	return nil
 }
 
-// tooDeep reports nesting beyond levels.
+// tooDeep reports whether the nesting exceeds levels.
 func tooDeep(r bson.Raw, levels int) bool {
 	if levels <= 0 {
 		return true

@@ -31,7 +31,7 @@ func TestPrepare(t *testing.T) {
 		t.Fatalf("the store is at %v", now)
 	}
 	for _, c := range []struct {
-		doc, want string // want "" is doc itself, without a copy
+		doc, want string // an empty want means doc itself, without a copy
 		err       mongoerr.Code
 	}{
 		{doc: `{_id: 1, a: 2}`},
@@ -72,7 +72,7 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
-// nested is a document of so many levels.
+// nested returns a document with that many levels.
 func nested(levels int) string {
 	return `{_id: 1, a: ` + strings.Repeat(`{a: `, levels-1) + `1` + strings.Repeat(`}`, levels)
 }
@@ -106,7 +106,7 @@ func TestPrepareTooLarge(t *testing.T) {
 		err  mongoerr.Code
 	}{
 		{bson.MaxDocumentBytes, true, 0}, {bson.MaxDocumentBytes + 1, true, mongoerr.BSONObjectTooLarge},
-		{bson.MaxDocumentBytes, false, mongoerr.BSONObjectTooLarge}, // with the _id that it gets
+		{bson.MaxDocumentBytes, false, mongoerr.BSONObjectTooLarge}, // with the generated _id
 		{bson.MaxDocumentBytes - 17, false, 0},
 	} {
 		doc := sized(c.size, c.id)

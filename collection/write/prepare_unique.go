@@ -11,10 +11,9 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// prepareUnique refuses an entry whose values another document has already, in
-// an index that is to become unique: it may hold values twice, but gets no more
-// of them. The lock on the key that a unique entry would have makes two writers
-// of the same values conflict.
+// prepareUnique rejects an entry whose values another document already has, in an index that will become
+// unique: the index may hold duplicates, but no new ones are added. The lock on the key of the
+// corresponding unique entry makes two writers of the same values conflict.
 // Manual: core/index-unique/convert-to-unique. Errors: DuplicateKey (11000).
 func (t *Target) prepareUnique(env *mql.Env, ix *catalog.Index, e entry, doc bson.Raw, h keyspace.Hash) error {
 	for _, p := range t.Shard.Partitions {
@@ -34,7 +33,7 @@ func (t *Target) prepareUnique(env *mql.Env, ix *catalog.Index, e entry, doc bso
 	return nil
 }
 
-// otherEntry reports an entry of the same values that belongs to another record.
+// otherEntry reports whether another record has an entry with the same values.
 func (t *Target) otherEntry(env *mql.Env, prefix []byte, values int, h keyspace.Hash) (bool, error) {
 	it, err := t.Txn.Iter(env.Context(), keyspace.PrefixRange(prefix), storage.IterOptions{KeysOnly: true})
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// maker draws documents and writes. The values are few, so that documents share them:
-// so many of _id and of the shard key.
+// maker makes random documents and writes. There are only a few values of _id (ids) and of the shard key
+// (keys), so that documents share them.
 type maker struct {
 	*rand.Rand
 	ids, keys int
@@ -26,7 +26,7 @@ type maker struct {
 
 func (m maker) pick(from ...string) string { return from[m.IntN(len(from))] }
 
-// doc is a random document with an _id and a value of the shard key.
+// doc returns a random document with an _id and a value of the shard key.
 func (m maker) doc(t testing.TB, id, a int) bson.Raw {
 	one := m.pick(`1`, `{"$numberLong":"1"}`, `{"$numberDouble":"1.0"}`)
 	fields := []string{fmt.Sprintf(`_id: %d, a: %d, t: {"$date":{"$numberLong":"%d"}}`, id, a, 1000*a)}
@@ -45,7 +45,7 @@ func (m maker) doc(t testing.TB, id, a int) bson.Raw {
 	return bsontest.Doc(t, "{"+strings.Join(fields, ", ")+"}")
 }
 
-// write does a random write in a transaction.
+// write executes a random write in a transaction.
 func (m maker) write(w *writer) {
 	keys := slices.Sorted(maps.Keys(w.model))
 	if len(keys) == 0 || m.IntN(2) == 0 {
@@ -67,8 +67,8 @@ func (m maker) write(w *writer) {
 	w.run(change{op: op, before: old, after: stored{m.doc(w.t, int(id), int(a)), old.h, w.env.NowMillis}})
 }
 
-// plain are indexes that every collection may have; unique those of a collection
-// without a shard key or with one on a.
+// plain holds indexes that every collection may have; unique those for a collection without a shard key
+// or with one on a.
 var (
 	plain = []string{
 		`{key: {b: 1}, name: "multikey"}`, `{key: {"b.p": -1, c: 1}, name: "nested"}`, `{key: {c: 1, a: -1}, name: "compound"}`,
@@ -95,9 +95,9 @@ var collections = []struct{ name, options, key string }{
 	{"ranged", `{}`, `{a: 1}`},
 }
 
-// TestWritesKeepIndexes runs random transactions, some of which are given up, and
-// compares after each one all that is stored with what the documents should have: the
-// records, every entry of every index once, nothing else. And it reads the log of each.
+// TestWritesKeepIndexes runs random transactions, some of which are aborted. After each, it compares
+// everything stored with the expected contents: the records, every entry of every index once, and
+// nothing else. It also reads the log of each transaction.
 func TestWritesKeepIndexes(t *testing.T) {
 	const seed = 31
 	t.Logf("seed %d", seed)
@@ -128,8 +128,7 @@ func TestWritesKeepIndexes(t *testing.T) {
 	}
 }
 
-// checkLog compares log records with the changes of a transaction, and follows each
-// one's way back.
+// checkLog compares log records with the changes of a transaction, and checks the undo of each record.
 func checkLog(w *writer, log []changelog.Record) {
 	w.t.Helper()
 	if len(log) != len(w.changes) {
@@ -168,10 +167,10 @@ func checkLog(w *writer, log []changelog.Record) {
 	}
 }
 
-// TestWritesWhileSplitting has, in each round, one transaction that began with the map
-// from before a split, a merge or a settling, and one with the new map, which commits
-// first. Whether the older one then conflicts or not, no entry is lost, doubled or left
-// over, and no unique value is there twice.
+// TestWritesWhileSplitting runs, in each round, a transaction that began with the map from before a
+// split, a merge or a settling, and one with the new map, which commits first. Whether the older
+// transaction then conflicts or not, no entry is lost, duplicated or left over, and no unique value
+// occurs twice.
 func TestWritesWhileSplitting(t *testing.T) {
 	const seed = 32
 	t.Logf("seed %d", seed)
@@ -233,8 +232,8 @@ func (m maker) changeMap(r *room) {
 	r.coll = r.coll.With(func(c *catalog.Collection) { c.Map = next })
 }
 
-// settle moves all entries to the newest partition of their shards, as the job does
-// once nobody has an older map.
+// settle moves all entries to the newest partition of their shards, as the job does when no writer uses
+// an older map.
 func settle(r *room) {
 	r.t.Helper()
 	txn := r.begin()
@@ -265,7 +264,7 @@ func settle(r *room) {
 	r.coll = r.coll.With(func(c *catalog.Collection) { c.Map = next })
 }
 
-// checkUnique looks for unique values that two documents have.
+// checkUnique fails if two documents have the same unique values.
 func checkUnique(r *room) {
 	r.t.Helper()
 	for _, ix := range r.coll.Indexes {
@@ -284,9 +283,8 @@ func checkUnique(r *room) {
 	}
 }
 
-// TestEraseRestore takes all documents out of a transaction and puts them in again:
-// nothing is left in between, all is as before afterwards, and nothing is counted or
-// logged.
+// TestEraseRestore removes all documents in a transaction and adds them again: nothing is left in
+// between, everything is as before afterwards, and nothing is counted or logged.
 func TestEraseRestore(t *testing.T) {
 	const seed = 33
 	t.Logf("seed %d", seed)
@@ -321,7 +319,7 @@ func TestEraseRestore(t *testing.T) {
 		return tg.Restore(r.env, s.doc, s.h)
 	})
 	for key, s := range r.model {
-		s.written = r.env.NowMillis // times by the last write begin anew
+		s.written = r.env.NowMillis // the times of the last write are restarted
 		r.model[key] = s
 	}
 	r.check(txn, r.model)
@@ -332,7 +330,7 @@ func TestEraseRestore(t *testing.T) {
 	}
 }
 
-// TestPartitions says in which partition the entries of a shard that reads two lie.
+// TestPartitions checks the partition of the entries of a shard that reads two partitions.
 func TestPartitions(t *testing.T) {
 	r := newRoom(t, `{}`, `{a: 1}`, `{key: {c: 1}, name: "c"}`, `{key: {a: 1, u: 1}, name: "u", unique: true}`)
 	put := func(op changelog.Op, before stored, text string) stored {
@@ -373,7 +371,7 @@ func TestPartitions(t *testing.T) {
 	lies(left, "c", 0)
 
 	same := put(changelog.Update, old, `{_id: 1, a: 7, c: 1, u: 1, x: 1}`)
-	lies(same, "c", 0) // what does not change stays
+	lies(same, "c", 0) // an unchanged entry stays
 	lies(same, "u", 0)
 	bits := put(changelog.Update, same, `{_id: 1, a: 7, c: {"$numberDouble":"1.0"}, u: {"$numberLong":"1"}, x: 1}`)
 	lies(bits, "c", 1) // an equal value of another type

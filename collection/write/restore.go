@@ -6,8 +6,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Erase takes a document and its index entries out of the transaction without a trace:
-// nothing is counted, logged or charged. For states that are never committed.
+// Erase removes a document and its index entries in the transaction: it does not count, log or charge
+// anything. It is for states that are never committed.
 func (t *Target) Erase(env *mql.Env, doc bson.Raw, h keyspace.Hash) error {
 	if err := t.recordKey(doc, h); err != nil {
 		return err
@@ -19,8 +19,8 @@ func (t *Target) Erase(env *mql.Env, doc bson.Raw, h keyspace.Hash) error {
 	return err
 }
 
-// Restore puts a document and its index entries into the transaction, as Erase takes
-// them out. Errors: DuplicateKey (11000), and those of index keys.
+// Restore adds a document and its index entries in the transaction; it is the inverse of Erase. Errors:
+// DuplicateKey (11000), and those of index keys.
 func (t *Target) Restore(env *mql.Env, doc bson.Raw, h keyspace.Hash) error {
 	if err := t.recordKey(doc, h); err != nil {
 		return err

@@ -28,34 +28,33 @@ import (
 	"github.com/cantledb/cantle/storage/memkv"
 )
 
-// stored is a document as the model has it.
+// stored is a document in the model.
 type stored struct {
 	doc     bson.Raw
 	h       keyspace.Hash
-	written int64 // when it was last written, in milliseconds
+	written int64 // time of its last write in milliseconds
 }
 
-// room is one collection over a store, and beside it what should be in there: documents
-// by record key.
+// room is one collection in a store, with a model of its expected contents: documents by record key.
 type room struct {
 	t     testing.TB
 	env   *mql.Env
 	store storage.Store
 	coll  *catalog.Collection
 	model map[string]stored
-	spare []*write.Target // to be used again
+	spare []*write.Target // for reuse
 	next  keyspace.Hash   // positions of capped collections
 	known map[indexed][]entry
 }
 
-// indexed is a document in an index, whose entries are computed once.
+// indexed identifies a document in an index; its entries are computed once.
 type indexed struct {
 	ix  *catalog.Index
 	doc string
 }
 
-// newRoom makes an empty collection with the given options, shard key ("" for none) and
-// indexes beside _id_.
+// newRoom returns an empty collection with the given options, shard key ("" for none) and indexes
+// besides _id_.
 func newRoom(t testing.TB, options, key string, indexes ...string) *room {
 	t.Helper()
 	r := &room{t: t, store: memkv.Open(memkv.Options{}), model: map[string]stored{}, known: map[indexed][]entry{}}
@@ -81,7 +80,7 @@ func newRoom(t testing.TB, options, key string, indexes ...string) *room {
 	return r
 }
 
-// index adds an index, without entries of documents that are there already.
+// index adds an index, without entries of existing documents.
 func (r *room) index(text string, state catalog.IndexState) *catalog.Index {
 	r.t.Helper()
 	spec, err := index.ParseSpec(r.env, bsontest.Doc(r.t, text))
@@ -98,8 +97,8 @@ func (r *room) begin() storage.Txn {
 	return txn
 }
 
-// target is a target for a document in a transaction, under any entry of the
-// collection. Multikey marks are made at once.
+// target returns a target for a document in a transaction, with any catalog entry of the collection.
+// Multikey marks take effect at once.
 func (r *room) target(txn storage.Txn, coll *catalog.Collection, doc bson.Raw, h keyspace.Hash) *write.Target {
 	if len(r.spare) == 0 {
 		r.spare = append(r.spare, &write.Target{Multikey: func(ix *catalog.Index, paths index.MultikeyPaths) error {
@@ -114,7 +113,7 @@ func (r *room) target(txn storage.Txn, coll *catalog.Collection, doc bson.Raw, h
 	return w
 }
 
-// position is where a new document goes.
+// position returns the position of a new document.
 func (r *room) position(doc bson.Raw) keyspace.Hash {
 	r.t.Helper()
 	if r.coll.Options.Capped {
@@ -130,15 +129,15 @@ func (r *room) key(doc bson.Raw, h keyspace.Hash) string {
 	return string(keyspace.AppendRecord(nil, r.coll.ID, h, r.coll.AppendID(nil, doc)))
 }
 
-// entry is one index entry of a document as the model has it.
+// entry is one index entry of a document in the model.
 type entry struct{ values, bits []byte }
 
-// maintained says which indexes have entries of their own.
+// maintained reports whether an index has entries.
 func maintained(coll *catalog.Collection, ix *catalog.Index) bool {
 	return ix.State != catalog.IndexDropping && (ix.ID != 1 || coll.Sharded() || coll.Options.OwnOrder())
 }
 
-// entries are what an index should hold of a document.
+// entries returns the expected entries of a document in an index.
 func (r *room) entries(ix *catalog.Index, s stored) (out []entry) {
 	r.t.Helper()
 	if ix.LastWrite {
@@ -167,7 +166,7 @@ func (r *room) entries(ix *catalog.Index, s stored) (out []entry) {
 	return out
 }
 
-// place is the key and stored value of an entry in a partition.
+// place returns the key and the stored value of an entry in a partition.
 func (r *room) place(ix *catalog.Index, e entry, s stored, p keyspace.PartitionID) (key, value string) {
 	id := r.coll.AppendID(nil, s.doc)
 	if ix.Unique {
@@ -176,7 +175,7 @@ func (r *room) place(ix *catalog.Index, e entry, s stored, p keyspace.PartitionI
 	return string(keyspace.AppendEntry(nil, r.coll.ID, ix.ID, p, e.values, s.h, id)), string(keyspace.AppendEntryValue(nil, e.bits))
 }
 
-// clash reports that one of the unique entries of a document is another's already.
+// clash reports whether another document has one of the document's unique entries.
 func (r *room) clash(model map[string]stored, s stored) bool {
 	own := r.key(s.doc, s.h)
 	for _, ix := range r.coll.Indexes {
@@ -196,7 +195,7 @@ func (r *room) clash(model map[string]stored, s stored) bool {
 	return false
 }
 
-// contents is all that the collection has in a reader.
+// contents returns everything that the collection has in a reader.
 func (r *room) contents(from storage.Reader) map[string]string {
 	r.t.Helper()
 	out := map[string]string{}
@@ -212,8 +211,8 @@ func (r *room) contents(from storage.Reader) map[string]string {
 	return out
 }
 
-// check compares what a reader has with a model: the documents, each entry in exactly
-// one of the partitions of the document's shard, and nothing else.
+// check compares the contents of a reader with a model: the documents, each entry in exactly one of the
+// partitions of the document's shard, and nothing else.
 func (r *room) check(from storage.Reader, model map[string]stored) {
 	r.t.Helper()
 	have := r.contents(from)
@@ -263,7 +262,7 @@ func (r *room) checkStore() {
 	r.check(snap, r.model)
 }
 
-// change is one document before and after a write; an empty doc is none.
+// change is one document before and after a write; an empty doc means that it does not exist.
 type change struct {
 	op            changelog.Op
 	before, after stored
@@ -283,8 +282,8 @@ func (r *room) writer() *writer {
 	return &writer{room: r, txn: r.begin(), coll: r.coll, model: maps.Clone(r.model)}
 }
 
-// run does one write and reports whether it succeeded. A duplicate must be one in the
-// model too; the write is then undone, like a statement of a transaction.
+// run executes one write and reports whether it succeeded. A duplicate must be one in the model too; the
+// write is then rolled back, like a statement of a transaction.
 func (w *writer) run(c change) bool {
 	w.t.Helper()
 	s := c.after
@@ -328,7 +327,8 @@ func (w *writer) run(c change) bool {
 	return true
 }
 
-// commit ends the transaction. A conflict is allowed only if others committed since.
+// commit commits the transaction. A conflict is allowed only if another transaction has committed since
+// its beginning.
 func (w *writer) commit(mayConflict bool) bool {
 	w.t.Helper()
 	_, err := w.txn.Commit(w.env.Context(), storage.Synced)

@@ -14,35 +14,33 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Target is where documents go: one shard of one collection in one transaction.
-// Not safe for concurrent use.
+// Target writes documents to one shard of one collection in one transaction. Not safe for concurrent use.
 type Target struct {
 	Coll  *catalog.Collection
 	Shard *shard.Descriptor
 	Txn   storage.Txn
-	// Multikey is told when a document has arrays where the index had none yet;
-	// it publishes the mark before the commit. Required.
+	// Multikey is called if a document has arrays where the index had none yet; it publishes the mark
+	// before the commit. Required.
 	Multikey func(ix *catalog.Index, paths index.MultikeyPaths) error
-	// Claim is told of the record key of each document before anything is
-	// written, and of the key of each unique entry before it is set or removed, and
-	// may refuse; the key is valid during the call. nil allows all.
+	// Claim is called with the record key of each document before anything is written, and with the key
+	// of each unique entry before it is set or removed. It may return an error. The key is valid during
+	// the call. nil allows all keys.
 	Claim func(key []byte) error
-	// Session and TxnNumber go into log records; zero outside transactions and
-	// retryable writes.
+	// Session and TxnNumber are written to log records; zero outside transactions and retryable writes.
 	Session   [16]byte
 	TxnNumber int64
 	// StmtID is the number of the statement of a retryable write.
 	StmtID int32
-	// Multi says that they are a multi-document transaction's, with the digest of
-	// the session's owner.
+	// Multi reports that Session and TxnNumber belong to a multi-document transaction. Owner is then the
+	// digest of the session's owner.
 	Multi bool
 	Owner [32]byte
 	// Bypass skips the validator (bypassDocumentValidation).
 	Bypass bool
-	// Silent writes no log records: a copy of a collection is filled.
+	// Silent writes no log records, for filling a copy of a collection.
 	Silent bool
 
-	// Docs and Bytes are by how much the shard's documents grow.
+	// Docs and Bytes are the growth of the shard's documents.
 	Docs, Bytes int64
 
 	memory
@@ -50,20 +48,20 @@ type Target struct {
 	log     changelog.Record
 }
 
-// memory is what a Target uses again for the next document, and after Reset.
+// memory is reused for the next document, and after Reset.
 type memory struct {
 	id, key []byte
 	record  []byte
 	undo    []byte
-	named   *bson.Builder // of the document key
+	named   *bson.Builder // for the document key
 	oldKeys entrySet
 	newKeys entrySet
 }
 
-// keepBytes is how much of each kind of memory stays over Reset.
+// keepBytes limits each kind of memory that is kept by Reset.
 const keepBytes = 64 << 10
 
-// Reset makes the target a zero one but for Multikey, Claim and its memory.
+// Reset makes the target a zero one, but keeps Multikey, Claim and its memory.
 func (t *Target) Reset() {
 	m := t.memory
 	if cap(m.record) > keepBytes {
@@ -125,8 +123,8 @@ func (t *Target) Insert(env *mql.Env, doc bson.Raw, h keyspace.Hash) error {
 	return t.append(env, h)
 }
 
-// Update replaces the document old, at position h, by doc, which has the same
-// _id and position. op is Update or Replace; delta says what an Update changed.
+// Update replaces the document old, at position h, by doc, which has the same _id and position. op is
+// Update or Replace; delta describes the changes of an Update.
 // Errors: as Insert.
 func (t *Target) Update(env *mql.Env, old, doc bson.Raw, h keyspace.Hash, op changelog.Op, delta bson.Raw) error {
 	if err := t.validate(env, doc, old); err != nil {
@@ -181,7 +179,7 @@ func (t *Target) Delete(env *mql.Env, old bson.Raw, h keyspace.Hash) error {
 	return t.append(env, h)
 }
 
-// keepBefore notes in the log record what leads from doc, nil for none, back to old.
+// keepBefore stores in the log record the way back from doc, nil for none, to old.
 func (t *Target) keepBefore(old, doc bson.Raw) {
 	switch {
 	case t.Silent:
@@ -193,8 +191,8 @@ func (t *Target) keepBefore(old, doc bson.Raw) {
 	}
 }
 
-// keyTerms is the index weight of _id and shard key, which every document has
-// whether or not they have entries of their own in this collection.
+// keyTerms returns the index weight of _id and shard key, which every document has, whether they have
+// their own entries in this collection or not.
 func (t *Target) keyTerms(env *mql.Env, doc bson.Raw) int64 {
 	n := env.Meter.TermWeight(len(t.id))
 	if t.Coll.Sharded() && !t.Coll.Key.IsID() {
@@ -204,7 +202,7 @@ func (t *Target) keyTerms(env *mql.Env, doc bson.Raw) int64 {
 	return n
 }
 
-// recordKey fills id and key for a document at position h.
+// recordKey sets id and key for a document at position h.
 func (t *Target) recordKey(doc bson.Raw, h keyspace.Hash) error {
 	if _, ok := doc.Lookup("_id"); !ok {
 		return mongoerr.New(mongoerr.InternalError, "a document without _id reached the store of %s", t.Coll.Namespace)
@@ -217,7 +215,7 @@ func (t *Target) recordKey(doc bson.Raw, h keyspace.Hash) error {
 	return t.claim(t.key)
 }
 
-// claim asks whether a key may be written.
+// claim calls Claim, which may reject the key.
 func (t *Target) claim(key []byte) error {
 	if t.Claim == nil {
 		return nil
@@ -225,7 +223,8 @@ func (t *Target) claim(key []byte) error {
 	return t.Claim(key)
 }
 
-// documentKey is _id and shard key of a document, what a delete event names, until it is asked for again.
+// documentKey returns _id and shard key of a document, for a delete event. The result is valid until the
+// next call.
 func (t *Target) documentKey(doc bson.Raw) bson.Raw {
 	if t.named == nil {
 		t.named = bson.NewBuilder(nil)
@@ -247,15 +246,15 @@ func (t *Target) append(env *mql.Env, h keyspace.Hash) error {
 	return t.Txn.AppendLog(changelog.Stream, t.record)
 }
 
-// validate applies the collection's validator. old is the document before, nil
-// for an insert: with level "moderate" an invalid old document may stay so.
+// validate applies the collection's validator. old is the previous version, nil for an insert: with level
+// "moderate", an invalid document may remain invalid.
 // Manual: core/schema-validation. Errors: DocumentValidationFailure (121).
 func (t *Target) validate(env *mql.Env, doc, old bson.Raw) error {
 	o := &t.Coll.Options
 	if o.Validator == nil || t.Bypass && o.ValidationLevel != catalog.LevelConstraint || o.ValidationLevel == "off" || o.ValidationAction == "warn" {
 		return nil
 	}
-	env = env.WithCollation(o.Collation) // a statement's own is for its filter and its update
+	env = env.WithCollation(o.Collation) // a statement's collation applies only to its filter and its update
 	t.scratch.Reset()
 	ok, err := o.Validator.Matches(env, doc, &t.scratch)
 	if ok || err != nil {

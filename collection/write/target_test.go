@@ -20,7 +20,7 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// insert adds a document in a transaction under an entry of the collection.
+// insert adds a document in a transaction with a catalog entry of the collection.
 func (r *room) insert(txn storage.Txn, coll *catalog.Collection, text string) error {
 	doc, err := write.Prepare(bsontest.Doc(r.t, text), r.store)
 	bsontest.Must(r.t, err)
@@ -29,14 +29,14 @@ func (r *room) insert(txn storage.Txn, coll *catalog.Collection, text string) er
 	return r.target(txn, coll, doc, h).Insert(r.env, doc, h)
 }
 
-// TestOneOfTwoWriters lets two transactions write the same values at a time: the second
-// commit fails. Under a map in which the shard reads two partitions this is so whichever
-// of the two still has the map from before the split.
+// TestOneOfTwoWriters lets two transactions write the same values concurrently: the second commit fails.
+// If the shard reads two partitions, this also holds if one of the two uses the map from before the
+// split.
 func TestOneOfTwoWriters(t *testing.T) {
 	for _, ix := range []string{`{key: {a: 1, u: 1}, name: "u", unique: true}`, `{key: {a: 1, u: 1}, name: "u", prepareUnique: true}`} {
 		for _, c := range []struct {
 			name          string
-			first, second bool // whether it has the new map
+			first, second bool // whether the writer uses the new map
 		}{{"both before the split", false, false}, {"the older commits first", false, true}, {"the newer commits first", true, false}, {"both after", true, true}} {
 			t.Run(bsontest.Doc(t, ix).String()+c.name, func(t *testing.T) {
 				r := newRoom(t, `{}`, `{a: 1}`, ix)
@@ -65,7 +65,7 @@ func TestOneOfTwoWriters(t *testing.T) {
 	}
 }
 
-// TestDuplicateTells looks at what the error of a duplicate says.
+// TestDuplicateTells checks the error of a duplicate.
 func TestDuplicateTells(t *testing.T) {
 	r := newRoom(t, `{}`, "", `{key: {u: 1, v: -1}, name: "uv", unique: true}`, `{key: {c: 1}, name: "c", unique: true, sparse: true, collation: {locale: "en", strength: 2}}`)
 	txn := r.begin()
@@ -96,8 +96,8 @@ func TestDuplicateTells(t *testing.T) {
 	}
 }
 
-// TestBuild adds the entries of documents that were there before a unique index, while
-// others write.
+// TestBuild adds the entries of documents that existed before a unique index, while other transactions
+// write.
 func TestBuild(t *testing.T) {
 	for _, sharding := range []string{"", `{a: 1}`} {
 		r := newRoom(t, `{}`, sharding)
@@ -128,13 +128,13 @@ func TestBuild(t *testing.T) {
 		if _, err := build(txn, `{_id: 2, a: 1, u: 1}`); mongoerr.CodeOf(err) != mongoerr.DuplicateKey {
 			t.Fatalf("a second document with the same values: %v", err)
 		}
-		bsontest.Must(t, drop(txn, `{_id: 2, a: 1, u: 1}`)) // whose values are the first's
+		bsontest.Must(t, drop(txn, `{_id: 2, a: 1, u: 1}`)) // it has the same values as the first
 		if err := r.insert(txn, r.coll, `{_id: 4, a: 1, u: 1}`); mongoerr.CodeOf(err) != mongoerr.DuplicateKey {
 			t.Fatalf("the delete of a document without entry took the other's: %v", err)
 		}
 		txn.Close()
 
-		one, two := r.begin(), r.begin() // a delete, and the build that meets the document at a time
+		one, two := r.begin(), r.begin() // a delete, and a build that reads the document at the same time
 		bsontest.Must(t, drop(one, `{_id: 3, a: 1, u: 2}`))
 		_, err = build(two, `{_id: 3, a: 1, u: 2}`)
 		bsontest.Must(t, err)
@@ -146,14 +146,14 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// TestClaim refuses keys: the record's is asked for before anything is written, those of
-// unique entries before they are set or removed.
+// TestClaim rejects keys: Claim gets the record's key before anything is written, and the keys of unique
+// entries before they are set or removed.
 func TestClaim(t *testing.T) {
 	r := newRoom(t, `{}`, "", `{key: {c: 1}, name: "c"}`, `{key: {u: 1}, name: "u", unique: true}`)
 	no := errors.New("no")
 	doc := bsontest.Doc(t, `{_id: 1, c: 1, u: 1}`)
 	for _, c := range []struct {
-		refuse byte // of keyspace's kinds
+		refuse byte // one of keyspace's kinds
 		want   string
 	}{{0, "ri"}, {'r', "r"}, {'i', "ri"}} {
 		txn := r.begin()
@@ -181,7 +181,7 @@ func TestClaim(t *testing.T) {
 	}
 }
 
-// TestMultikey is told of arrays where the index had none.
+// TestMultikey: Multikey is called for arrays where the index had none.
 func TestMultikey(t *testing.T) {
 	r := newRoom(t, `{}`, "", `{key: {b: 1, c: 1}, name: "bc"}`)
 	txn := r.begin()
@@ -224,7 +224,7 @@ func TestValidator(t *testing.T) {
 	const good, bad, worse = `{_id: 1, a: 5}`, `{_id: 1, a: 1}`, `{_id: 1, a: 0}`
 	for _, c := range []struct {
 		options               string
-		insert, spoil, worsen bool // whether an insert of bad and the updates good → bad and bad → worse are refused
+		insert, spoil, worsen bool // whether an insert of bad and the updates good → bad and bad → worse are rejected
 	}{
 		{`validator: {a: {$gt: 3}}`, true, true, true},
 		{`validator: {a: {$gt: 3}}, validationLevel: "moderate"`, true, true, false},
@@ -278,16 +278,15 @@ func TestSilent(t *testing.T) {
 	}
 }
 
-// TestMeter counts documents and the weight of entries: one each of these small ones,
-// two of a compound index, and one of _id and of the shard key each, whichever entries
-// they have.
+// TestMeter counts documents and the weight of entries: one for each of these small entries, two for an
+// entry of a compound index, and one for each of _id and shard key, whether they have entries or not.
 func TestMeter(t *testing.T) {
 	indexes := []string{`{key: {b: 1}, name: "b"}`, `{key: {b: 1, c: 1}, name: "bc"}`, `{key: {c: 1}, name: "c", sparse: true}`}
 	for _, c := range []struct {
 		key           string
 		insert        int64 // of {b: [1, 2], c: 1}
 		removed, adds int64 // of the update to {b: [2, 3]}
-		remove        int64 // of that
+		remove        int64 // of the updated document
 	}{
 		{"", 1 + 2 + 4 + 1, 1 + 4 + 1, 1 + 4, 1 + 2 + 4},
 		{`{_id: "hashed"}`, 1 + 2 + 4 + 1, 1 + 4 + 1, 1 + 4, 1 + 2 + 4},
@@ -314,8 +313,8 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// TestClustered refuses an _id that is too large, and has errors of its own for numbers
-// that are not finite.
+// TestClustered rejects an _id that is too large, and has special errors for duplicate numbers that are
+// not finite.
 func TestClustered(t *testing.T) {
 	r := newRoom(t, `{clusteredIndex: true}`, "")
 	txn := r.begin()
@@ -352,7 +351,7 @@ func TestClustered(t *testing.T) {
 	}
 }
 
-// TestUpdateTooLarge refuses a document beyond the limit.
+// TestUpdateTooLarge rejects a document beyond the size limit.
 func TestUpdateTooLarge(t *testing.T) {
 	r := newRoom(t, `{}`, "")
 	txn := r.begin()
@@ -367,7 +366,7 @@ func TestUpdateTooLarge(t *testing.T) {
 	}
 }
 
-// TestWithoutID is an error of the caller that must not reach the store.
+// TestWithoutID: a document without _id is a bug of the caller that must not reach the store.
 func TestWithoutID(t *testing.T) {
 	r := newRoom(t, `{}`, "")
 	txn := r.begin()

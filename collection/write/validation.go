@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// validationFailure is the error of a document that the validator refuses, with
-// the details MongoDB gives: which document, and what did not hold.
+// validationFailure returns the error for a document that does not match the validator, with MongoDB's
+// details: the document's _id, and the conditions that did not hold.
 // Manual: core/schema-validation/view-validation-rules (errInfo).
 func validationFailure(env *mql.Env, v match.Node, doc bson.Raw, s *expr.Scratch) error {
 	b := bson.NewBuilder(nil)
