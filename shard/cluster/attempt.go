@@ -221,10 +221,9 @@ func (c *Cluster) try(o *Op, ns collection.Namespace, fn func(a *attempt) error)
 	return nil
 }
 
-// stale reports whether the catalog has changed since the attempt began so that the attempt may
-// have written to the wrong places. A command that freezes a collection waits for its writers, but
-// not for those of a peer whose lease had ended: they may arrive here with a transaction of the
-// next lease.
+// stale reports whether the catalog has changed since the attempt began in a way that the attempt may have
+// written to the wrong places. A command that freezes a collection waits for its writers, but not for those
+// of a peer whose lease had ended: they may arrive here with a transaction of the next lease.
 func (a *attempt) stale() bool {
 	now := a.c.Catalog.Peek()
 	if now == a.snap {

@@ -16,8 +16,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Bounds of a group of an insert, which commits together: a large batch must neither
-// hold much memory nor starve other commands.
+// Bounds of a group of documents that an insert commits together: a large batch must neither hold much memory
+// nor starve other commands.
 const (
 	groupDocs  = 1024
 	groupBytes = 8 << 20
@@ -159,9 +159,9 @@ func (c *Cluster) prepare(o *Op, coll *catalog.Collection, docs []bson.Raw, orde
 	return placed, errs, nil
 }
 
-// insertGroup commits documents together: those of one shard, or ordered documents. With ordered,
-// the first that fails is the last one tried, and those before it are committed. The documents were
-// placed by the entry by; in another collection of that name their positions differ.
+// insertGroup commits documents together: those of one shard, or ordered documents. With ordered, the first
+// that fails is the last one tried, and those before it are committed. by is the entry for which the
+// positions were computed; in another collection of that name they differ.
 func (c *Cluster) insertGroup(o *Op, by *catalog.Collection, ns collection.Namespace, docs []router.Placed, ordered bool) (n int, errs []mongoerr.WriteError, err error) {
 	err = c.write(o, ns, func(a *attempt) error {
 		n, errs = 0, errs[:0]

@@ -18,7 +18,7 @@ import (
 // The rules of Azure Cosmos DB for MongoDB for collections, indexes and throughput, one function
 // each. They apply if the environment of a command has an account (mql.Env.Cosmos).
 
-// indexesMaxStrict is the maximum number of indexes of a collection.
+// indexesMaxStrict is the maximum number of indexes of a collection in an account.
 // Source: Azure Cosmos DB, "indexing".
 const indexesMaxStrict = 500
 

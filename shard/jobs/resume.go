@@ -88,8 +88,8 @@ func (r *Runner) rewriteAgain(ctx context.Context, id keyspace.CollectionID) err
 	return errors.Join(err, r.forget(ctx, id, c.Rewriting))
 }
 
-// forget removes from its collection's entry a rewriting that ended before it began. Only the
-// holder of the Lock may let writers continue, because a peer may have blocked them.
+// forget removes a rewriting from the entry of its collection, if the repeated command ended before it began
+// to copy. Only the holder of the Lock may let writers continue, because a peer may have blocked them.
 func (r *Runner) forget(ctx context.Context, id keyspace.CollectionID, was *catalog.Rewriting) error {
 	unlock, err := r.Lock(ctx, id)
 	if err != nil {
