@@ -38,8 +38,8 @@ type glimpse struct {
 // recentMax bounds the records that are kept for streams that begin to wait a little late.
 const recentMax = 4096
 
-// interest is what a stream waits for: DDL commands, and records of the watched collections or of
-// all.
+// interest holds the records for which a stream waits: DDL commands, and records of the watched collections
+// or of all.
 type interest struct {
 	all     bool
 	watched *watched
