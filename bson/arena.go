@@ -5,13 +5,13 @@ import (
 	"math"
 )
 
-// Arena holds the bytes of computed values. Values made by it stay valid until
-// Reset, also while the arena grows: it allocates in chunks and never moves a
-// chunk that is in use. The zero Arena is ready. Not safe for concurrent use.
+// Arena holds the bytes of computed values. Its values stay valid until Reset, also while the arena
+// grows: it allocates chunks and never moves a chunk that is in use. The zero Arena is ready to use. Not
+// safe for concurrent use.
 type Arena struct {
 	chunk []byte   // the chunk being filled
-	full  [][]byte // chunks before it, dropped by Reset
-	held  int      // bytes of all of them
+	full  [][]byte // earlier chunks, dropped by Reset
+	held  int      // total capacity of the chunks
 }
 
 const arenaChunk = 4 << 10
@@ -26,7 +26,7 @@ func (a *Arena) Reset() {
 	}
 }
 
-// Held is how many bytes the arena takes up, filled or not.
+// Held returns the memory of the arena in bytes, used or not.
 func (a *Arena) Held() int { return a.held }
 
 // forget drops the full chunks from the n-th on.
@@ -38,7 +38,7 @@ func (a *Arena) forget(n int) {
 	a.full = a.full[:n]
 }
 
-// begin goes on in another chunk.
+// begin continues in another chunk.
 func (a *Arena) begin(chunk []byte) {
 	if len(a.chunk) > 0 {
 		a.full = append(a.full, a.chunk)
@@ -49,8 +49,8 @@ func (a *Arena) begin(chunk []byte) {
 	a.held += cap(chunk)
 }
 
-// Adopt makes b a part of the arena, as Copy does without copying: nobody else may
-// write to it.
+// Adopt makes b a part of the arena, like Copy but without copying. The caller must not write to b
+// afterwards.
 func (a *Arena) Adopt(b []byte) []byte {
 	a.begin(b)
 	return b[:len(b):len(b)]
@@ -81,28 +81,28 @@ func (a *Arena) Keep(v Value) Value {
 	return v
 }
 
-// Double makes a double.
+// Double returns a double.
 func (a *Arena) Double(f float64) Value {
 	p := a.Alloc(8)
 	binary.LittleEndian.PutUint64(p, math.Float64bits(f))
 	return Value{TypeDouble, p}
 }
 
-// Int32 makes an int32.
+// Int32 returns an int32.
 func (a *Arena) Int32(n int32) Value {
 	p := a.Alloc(4)
 	binary.LittleEndian.PutUint32(p, uint32(n))
 	return Value{TypeInt32, p}
 }
 
-// Int64 makes an int64.
+// Int64 returns an int64.
 func (a *Arena) Int64(n int64) Value {
 	p := a.Alloc(8)
 	binary.LittleEndian.PutUint64(p, uint64(n))
 	return Value{TypeInt64, p}
 }
 
-// Int makes the smallest integer type that holds n.
+// Int returns n as the smallest integer type that holds it.
 func (a *Arena) Int(n int64) Value {
 	if n >= math.MinInt32 && n <= math.MaxInt32 {
 		return a.Int32(int32(n))
@@ -110,7 +110,7 @@ func (a *Arena) Int(n int64) Value {
 	return a.Int64(n)
 }
 
-// Decimal makes a decimal128.
+// Decimal returns a decimal128.
 func (a *Arena) Decimal(d Decimal128) Value {
 	p := a.Alloc(16)
 	binary.LittleEndian.PutUint64(p, d.Lo)
@@ -118,24 +118,24 @@ func (a *Arena) Decimal(d Decimal128) Value {
 	return Value{TypeDecimal128, p}
 }
 
-// DateTime makes a date of ms milliseconds since the Unix epoch.
+// DateTime returns a date of ms milliseconds since the Unix epoch.
 func (a *Arena) DateTime(ms int64) Value {
 	v := a.Int64(ms)
 	v.Type = TypeDateTime
 	return v
 }
 
-// Timestamp makes a timestamp.
+// Timestamp returns a timestamp.
 func (a *Arena) Timestamp(t, i uint32) Value {
 	v := a.Int64(int64(t)<<32 | int64(i))
 	v.Type = TypeTimestamp
 	return v
 }
 
-// String makes a string from s.
+// String returns a string from s.
 func (a *Arena) String(s string) Value { return stringIn(a, s) }
 
-// StringBytes makes a string from bytes.
+// StringBytes returns a string from bytes.
 func (a *Arena) StringBytes(s []byte) Value { return stringIn(a, s) }
 
 func stringIn[S string | []byte](a *Arena, s S) Value {
@@ -146,10 +146,10 @@ func stringIn[S string | []byte](a *Arena, s S) Value {
 	return Value{TypeString, p}
 }
 
-// ObjectID makes an ObjectId.
+// ObjectID returns an ObjectId.
 func (a *Arena) ObjectID(id [12]byte) Value { return Value{TypeObjectID, a.Copy(id[:])} }
 
-// Binary makes a binary value.
+// Binary returns a binary value.
 func (a *Arena) Binary(subtype byte, b []byte) Value {
 	p := a.Alloc(len(b) + 5)
 	binary.LittleEndian.PutUint32(p, uint32(len(b)))
@@ -158,7 +158,7 @@ func (a *Arena) Binary(subtype byte, b []byte) Value {
 	return Value{TypeBinary, p}
 }
 
-// Regex makes a regular expression; options are put into order.
+// Regex returns a regular expression with sorted options.
 func (a *Arena) Regex(pattern, options string) Value {
 	options = sortedOptions(options)
 	p := a.Alloc(len(pattern) + len(options) + 2)
@@ -169,7 +169,7 @@ func (a *Arena) Regex(pattern, options string) Value {
 	return Value{TypeRegex, p}
 }
 
-// Doc makes a document by calling fill on a builder, and copies it in.
+// Doc returns a copy in the arena of the document that fill builds.
 func (a *Arena) Doc(fill func(b *Builder)) Value {
 	var b Builder
 	b.Reset(nil)
@@ -177,7 +177,7 @@ func (a *Arena) Doc(fill func(b *Builder)) Value {
 	return Value{TypeDocument, a.Copy(b.Doc())}
 }
 
-// Array makes an array of the given values; missing ones become null.
+// Array returns an array of the given values; missing values become null.
 func (a *Arena) Array(vs []Value) Value {
 	var b Builder
 	b.Reset(nil)
@@ -198,18 +198,18 @@ func NewArrayBuilder(dst []byte) *Builder {
 	return b
 }
 
-// ArenaMark is a position that Release goes back to.
+// ArenaMark is a position to which Release can return.
 type ArenaMark struct{ full, used int }
 
-// Mark returns the present position.
+// Mark returns the current position.
 func (a *Arena) Mark() ArenaMark { return ArenaMark{len(a.full), len(a.chunk)} }
 
-// Release makes the memory taken since m available again. Values made since
-// are invalid, older ones stay. Loops use it to run in constant space.
+// Release frees the memory taken since m. Values made since then are invalid, older ones stay valid.
+// Loops use it to run in constant memory.
 func (a *Arena) Release(m ArenaMark) {
 	if len(a.full) > m.full {
-		// The chunk of m stays as it is; going on in the newest one avoids
-		// allocating it again on every round.
+		// The chunk of m is kept unchanged. Continuing in the newest chunk avoids a new allocation in
+		// every round of a loop.
 		a.forget(m.full + 1)
 		a.chunk = a.chunk[:0]
 		return

@@ -6,13 +6,12 @@ import (
 	"strconv"
 )
 
-// Builder appends one document to a byte slice. The outermost document is open
-// from NewBuilder on; Finish closes it. Begin and End nest documents and
-// arrays; inside an array the name of each element is its position and the
-// caller passes "" for it.
+// Builder appends one document to a byte slice. The outermost document is open from NewBuilder on;
+// Finish closes it. Begin and End nest documents and arrays; inside an array the name of each element is
+// its position and the caller passes "" for it.
 //
-// A Builder never fails: what it writes is well-formed if Begin and End match.
-// Its bytes may move while it grows, so slices of it are taken after Finish.
+// A Builder never fails: its output is well-formed if Begin and End match. Its bytes may move while it
+// grows, so slices must be taken after Finish.
 type Builder struct {
 	buf   []byte
 	stack []frame
@@ -32,22 +31,22 @@ func NewBuilder(dst []byte) *Builder {
 	return b
 }
 
-// GrowBy has more called when a value does not fit any more: it returns the bytes of buf in
-// memory with room for n more, and buf is not used again. Small parts of a document
-// may still move it by append. nil, as at first, leaves all of it to append.
+// GrowBy sets a function that is called when a value does not fit any more. more returns the bytes of
+// buf in memory with room for n more bytes; buf is not used again. Small parts of a document may still
+// be moved by append. nil, the default, uses only append.
 func (b *Builder) GrowBy(more func(buf []byte, n int) []byte) { b.more = more }
 
-// room sees to it that a value of n bytes fits, with some small parts after it.
+// room makes room for a value of n bytes and some small parts after it.
 func (b *Builder) room(n int) {
 	if b.more != nil && cap(b.buf)-len(b.buf) < n+smallParts {
 		b.buf = b.more(b.buf, n+smallParts)
 	}
 }
 
-// smallParts is room for the names, numbers and ends that follow a large value.
+// smallParts is the room for the names, numbers and ends that follow a large value.
 const smallParts = 512
 
-// Reset opens a new document at the end of dst and forgets the old one.
+// Reset opens a new document at the end of dst and drops the old one.
 func (b *Builder) Reset(dst []byte) {
 	b.buf = dst
 	b.stack = append(b.inl[:0], frame{len(dst), -1})
@@ -60,8 +59,8 @@ func (b *Builder) ResetArray(dst []byte) {
 	b.stack[0].next = 0
 }
 
-// Finish closes the outermost document and returns the whole slice: what dst
-// held before, then the document.
+// Finish closes the outermost document and returns the whole slice: the previous contents of dst, then
+// the document.
 func (b *Builder) Finish() []byte {
 	for len(b.stack) > 0 {
 		b.End()
@@ -69,17 +68,17 @@ func (b *Builder) Finish() []byte {
 	return b.buf
 }
 
-// Take is Finish for a caller that keeps the slice: the Builder forgets it.
+// Take is Finish for a caller that keeps the slice: the Builder does not use it any more.
 func (b *Builder) Take() []byte {
 	buf := b.Finish()
 	b.buf = nil
 	return buf
 }
 
-// Cap is how long the document may become before its bytes move, dst included.
+// Cap returns the length that the document may reach before its bytes move, dst included.
 func (b *Builder) Cap() int { return cap(b.buf) }
 
-// Grow moves the bytes to memory of exactly n bytes, which are at least as many.
+// Grow moves the bytes to memory of exactly n bytes. n must not be less than Len.
 func (b *Builder) Grow(n int) { b.buf = append(make([]byte, 0, n), b.buf...) }
 
 // Doc closes the outermost document and returns only it.
@@ -88,14 +87,14 @@ func (b *Builder) Doc() Raw {
 	return Raw(b.Finish()[start:])
 }
 
-// Len is the length of everything written so far, dst included.
+// Len returns the length of everything written so far, dst included.
 func (b *Builder) Len() int { return len(b.buf) }
 
-// Count is the number of elements of the innermost array.
+// Count returns the number of elements of the innermost array.
 func (b *Builder) Count() int { return b.stack[len(b.stack)-1].next }
 
-// Mark returns a position that Cut goes back to; valid while the same
-// document or array is innermost.
+// Mark returns a position to which Cut can return. It is valid while the same document or array is
+// innermost.
 func (b *Builder) Mark() Mark { return Mark{len(b.buf), b.stack[len(b.stack)-1].next, len(b.stack)} }
 
 // Mark is a position in a Builder.
@@ -183,8 +182,8 @@ func (b *Builder) beginBytes(t Type, name []byte, next int) {
 	b.buf = append(b.buf, 0, 0, 0, 0)
 }
 
-// BeginNamedArray opens a nested array whose elements the caller names itself,
-// so that runs of elements of another array can be spliced in.
+// BeginNamedArray opens a nested array whose elements are named by the caller, so that runs of elements
+// of another array can be spliced in.
 func (b *Builder) BeginNamedArray(name []byte) {
 	b.beginBytes(TypeArray, name, -1)
 }
@@ -193,8 +192,8 @@ func (b *Builder) BeginNamedArray(name []byte) {
 // valid until the next write.
 func (b *Builder) Since(n int) []byte { return b.buf[n:] }
 
-// Splice appends elements as they are (see Raw.Elements), names included. It
-// must not be used inside an array.
+// Splice appends elements unchanged (see Raw.Elements), with their names. It must not be used inside an
+// array.
 func (b *Builder) Splice(elements []byte) {
 	b.room(len(elements))
 	b.buf = append(b.buf, elements...)
@@ -224,8 +223,7 @@ func (b *Builder) Int64(name string, n int64) {
 	b.buf = binary.LittleEndian.AppendUint64(b.buf, uint64(n))
 }
 
-// Int appends the smallest integer type that holds n, as MongoDB does in
-// counters of replies.
+// Int appends the smallest integer type that holds n, like MongoDB in counters of replies.
 func (b *Builder) Int(name string, n int64) {
 	if n >= math.MinInt32 && n <= math.MaxInt32 {
 		b.Int32(name, int32(n))

@@ -15,9 +15,9 @@ type StringOrder interface {
 	AppendKey(dst, s []byte) []byte
 }
 
-// Compare orders any two values: by class, then by value. o is nil for byte
-// order of strings. Missing and undefined rank below null; callers for which a
-// missing field equals null (match, sort, index) pass Null for it.
+// Compare orders any two values: by class, then by value. o is nil for byte order of strings. Missing
+// and undefined sort below null; callers for which a missing field equals null (match, sort, index) pass
+// Null instead.
 // Manual: reference/bson-type-comparison-order.
 func Compare(a, b Value, o StringOrder) int {
 	if c := cmp.Compare(classOf[a.Type], classOf[b.Type]); c != 0 {
@@ -58,12 +58,12 @@ func Compare(a, b Value, o StringOrder) int {
 		}
 		return compareDocs(s, t, true, o)
 	}
-	// ObjectId, bool and regex compare as their bytes; the rest has none.
+	// ObjectId, bool and regex compare by their bytes; the other types have none.
 	return bytes.Compare(a.Data, b.Data)
 }
 
-// compareDocs compares element by element: class, then (in documents) name,
-// then value; the shorter one is less.
+// compareDocs compares element by element: class, then (in documents) name, then value. A prefix of the
+// other document is less.
 func compareDocs(a, b Raw, names bool, o StringOrder) int {
 	x, y := a.Iter(), b.Iter()
 	for {
@@ -90,5 +90,5 @@ func compareDocs(a, b Raw, names bool, o StringOrder) int {
 	}
 }
 
-// Equal reports Compare(a, b, o) == 0.
+// Equal reports whether Compare(a, b, o) is 0.
 func Equal(a, b Value, o StringOrder) bool { return Compare(a, b, o) == 0 }

@@ -8,12 +8,11 @@ import (
 	driver "go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Decimal128 is the 128 bits of an IEEE 754-2008 decimal in the binary integer
-// encoding that BSON uses. Arithmetic lives in bson/decimal; here is what
-// comparison and key encoding need.
+// Decimal128 is the 128 bits of an IEEE 754-2008 decimal in the binary integer encoding that BSON uses.
+// bson/decimal has the arithmetic; this file has the functions for comparison and key encoding.
 type Decimal128 struct{ Hi, Lo uint64 }
 
-// DecimalKind says what a Decimal128 holds.
+// DecimalKind is the kind of a Decimal128.
 type DecimalKind uint8
 
 // The kinds.
@@ -32,7 +31,7 @@ const (
 // ErrDecimal marks text that is not a decimal.
 var ErrDecimal = errors.New("not a decimal number")
 
-// ParseDecimal reads the text form ("1.5", "-Infinity", "NaN", "1E+3").
+// ParseDecimal parses the text form ("1.5", "-Infinity", "NaN", "1E+3").
 // Errors: ErrDecimal.
 func ParseDecimal(s string) (Decimal128, error) {
 	d, err := driver.ParseDecimal128(s)
@@ -43,8 +42,8 @@ func ParseDecimal(s string) (Decimal128, error) {
 	return Decimal128{hi, lo}, nil
 }
 
-// String is the text form defined by the BSON decimal specification. What is not canonical is
-// the zero that it reads as.
+// String returns the text form defined by the BSON decimal specification. A decimal that is not
+// canonical is printed as the zero that it represents.
 func (d Decimal128) String() string {
 	if neg, hi, lo, exp, kind := d.Decompose(); kind == DecimalFinite {
 		d = ComposeDecimal(neg, hi, lo, exp)
@@ -52,8 +51,8 @@ func (d Decimal128) String() string {
 	return driver.NewDecimal128(d.Hi, d.Lo).String()
 }
 
-// Decompose returns sign, coefficient and exponent. Coefficients beyond 10^34-1
-// (not canonical) read as zero, as the specification demands.
+// Decompose returns sign, coefficient and exponent. Coefficients beyond 10^34-1 (not canonical) count as
+// zero, as the specification requires.
 func (d Decimal128) Decompose() (neg bool, hi, lo uint64, exp int, kind DecimalKind) {
 	neg = d.Hi>>63 != 0
 	switch {
@@ -95,13 +94,13 @@ var (
 	DecimalNegInfValue = Decimal128{Hi: 0xf800000000000000}
 )
 
-// IsNaN reports not-a-number.
+// IsNaN reports whether d is not a number.
 func (d Decimal128) IsNaN() bool { return d.Hi>>58&0x1f == 0x1f }
 
-// IsInf reports an infinity of either sign.
+// IsInf reports whether d is an infinity of either sign.
 func (d Decimal128) IsInf() bool { return d.Hi>>58&0x1f == 0x1e }
 
-// IsZero reports a zero of either sign and any exponent.
+// IsZero reports whether d is a zero of either sign and any exponent.
 func (d Decimal128) IsZero() bool {
 	_, hi, lo, _, kind := d.Decompose()
 	return kind == DecimalFinite && hi == 0 && lo == 0
@@ -114,8 +113,8 @@ func (d Decimal128) Coefficient() *big.Int {
 	return c.Lsh(c, 64).Or(c, new(big.Int).SetUint64(lo))
 }
 
-// Rat returns the exact value of a finite decimal. Numerator and denominator
-// stay below 10^6176; use it off the hot paths.
+// Rat returns the exact value of a finite decimal. Numerator and denominator stay below 10^6176; it is
+// too slow for hot paths.
 func (d Decimal128) Rat() *big.Rat {
 	neg, _, _, exp, _ := d.Decompose()
 	c := d.Coefficient()

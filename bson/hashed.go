@@ -6,9 +6,9 @@ import (
 	"math"
 )
 
-// HashedKey is the value a hashed index holds for v and $toHashedIndexKey
-// returns: the first eight bytes of an MD5 over the class and the payload of the
-// value, numbers truncated to 64-bit integers first. Missing hashes as null.
+// HashedKey returns the value that a hashed index stores for v and that $toHashedIndexKey returns: the
+// first eight bytes of an MD5 over the class and the payload of the value, numbers truncated to 64-bit
+// integers first. Missing hashes as null.
 // Manual: core/indexes/index-types/index-hashed, reference/operator/aggregation/toHashedIndexKey.
 func HashedKey(v Value) int64 {
 	var small [128]byte
@@ -17,7 +17,7 @@ func HashedKey(v Value) int64 {
 	return int64(binary.LittleEndian.Uint64(sum[:]))
 }
 
-// appendHashed appends what is hashed of one value.
+// appendHashed appends the bytes of one value that are hashed.
 func appendHashed(dst []byte, v Value, name []byte, named bool) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(hashClass[v.Type]))
 	if named {
@@ -45,8 +45,8 @@ func appendHashedFields(dst []byte, r Raw) []byte {
 	return append(dst, 0, 0, 0, 0, 0) // class and empty name of the end
 }
 
-// hashClass numbers the classes of types for hashing. They are not those of
-// Type.Class: hashes made by other servers must come out the same.
+// hashClass numbers the classes of types for hashing. They differ from Type.Class, because the hashes
+// must equal those of MongoDB servers.
 var hashClass = [256]int32{
 	TypeMinKey: -1, TypeMaxKey: math.MaxInt8, TypeMissing: 5, TypeUndefined: 0, TypeNull: 5,
 	TypeDouble: 10, TypeInt32: 10, TypeInt64: 10, TypeDecimal128: 10, TypeString: 15, TypeSymbol: 15,

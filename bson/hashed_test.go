@@ -2,7 +2,7 @@ package bson
 
 import "testing"
 
-// TestHashedKey compares with hashes the manual prints.
+// TestHashedKey compares with hashes in the manual.
 func TestHashedKey(t *testing.T) {
 	var a Arena
 	for _, c := range []struct {

@@ -7,8 +7,8 @@ import (
 	"math/bits"
 )
 
-// CompareNumbers orders two numbers of any numeric types by exact value; NaN is
-// below all others and equal to itself, -0 equals 0.
+// CompareNumbers compares two numbers of any numeric types by exact value. NaN is less than all other
+// numbers and equal to itself; -0 equals 0.
 // Manual: reference/bson-type-comparison-order#numeric-types.
 func CompareNumbers(a, b Value) int {
 	x, xok := a.Int64()
@@ -27,7 +27,7 @@ func CompareNumbers(a, b Value) int {
 	}
 	f, _ := a.Double()
 	g, _ := b.Double()
-	return cmp.Compare(f, g) // cmp.Compare puts NaN first and -0 == 0
+	return cmp.Compare(f, g) // cmp.Compare sorts NaN first and -0 equal to 0
 }
 
 // compareDoubleInt compares without rounding the integer to a double.
@@ -63,7 +63,7 @@ func compareDecimals(a, b Value) int {
 		}
 		return c
 	}
-	// Exponents far apart decide without building huge integers.
+	// If the exponents are far apart, they decide, without building huge integers.
 	if ma, mb := magnitude(a), magnitude(b); ma > mb+1 || mb > ma+1 {
 		if x == rankNegative {
 			return cmp.Compare(mb, ma)
@@ -164,7 +164,7 @@ func decimalRank(v Value) int {
 	return rankZero + cmp.Compare(n, 0)
 }
 
-// magnitude is about log10 of the absolute value, off by at most one.
+// magnitude returns log10 of the absolute value with an error of at most one.
 func magnitude(v Value) int {
 	switch v.Type {
 	case TypeDecimal128:
@@ -174,7 +174,7 @@ func magnitude(v Value) int {
 		return exp + int(math.Floor(math.Log10(f)))
 	case TypeDouble:
 		f, _ := v.Double()
-		m, e := math.Frexp(math.Abs(f)) // Log10 is far off for subnormal numbers
+		m, e := math.Frexp(math.Abs(f)) // Log10 is inaccurate for subnormal numbers
 		return int(math.Floor(math.Log10(m) + float64(e)*(math.Ln2/math.Ln10)))
 	}
 	n, _ := v.Int64()
@@ -232,8 +232,8 @@ func (v Value) AsFloat() (float64, bool) {
 	return 0, false
 }
 
-// AsInt64 converts a number with an integral value inside the int64 range;
-// ok is false for others (fractions, NaN, too large) and for non-numbers.
+// AsInt64 converts a number with an integral value inside the int64 range; ok is false for other numbers
+// (with fractions, NaN, too large) and for non-numbers.
 func (v Value) AsInt64() (n int64, ok bool) {
 	switch v.Type {
 	case TypeInt32, TypeInt64:
@@ -266,14 +266,14 @@ func (v Value) AsInt64() (n int64, ok bool) {
 	return 0, false
 }
 
-// TruncInt64 converts a number to an integer towards zero, clamping what lies
-// outside the int64 range; NaN becomes 0. ok is false for non-numbers.
+// TruncInt64 truncates a number to an integer and clamps values outside of the int64 range; NaN becomes
+// 0. ok is false for non-numbers.
 func (v Value) TruncInt64() (n int64, ok bool) {
 	if n, ok = v.AsInt64(); ok {
 		return n, true
 	}
 	if v.Type == TypeDecimal128 && decimalRank(v) != rankNaN {
-		// Not through a double, which would round what lies near the limits.
+		// Not through a double, which would round numbers near the limits.
 		if r := decimalRank(v); (r == rankNegative || r == rankPositive) && magnitude(v) < 21 {
 			if magnitude(v) < -1 {
 				return 0, true

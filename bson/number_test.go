@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/bson/ejson"
 )
 
-// exact is the value of a finite number.
+// exact returns the value of a finite number.
 func exact(v bson.Value) *big.Rat {
 	if d, ok := v.Decimal(); ok {
 		return d.Rat()
@@ -23,7 +23,7 @@ func exact(v bson.Value) *big.Rat {
 	return new(big.Rat).SetFloat64(f)
 }
 
-// number makes a finite number of any type, often close to another one.
+// number returns a finite number of any type, often close to near.
 func number(r *rand.Rand, a *bson.Arena, near int64) bson.Value {
 	n := near + int64(r.IntN(3)) - 1
 	if r.IntN(3) == 0 {
@@ -68,7 +68,7 @@ func TestIntegerConversions(t *testing.T) {
 	for _, c := range []struct {
 		text        string
 		trunc       int64
-		whole, isIn bool // AsInt64 succeeds; is a number
+		whole, isIn bool // AsInt64 succeeds; it is a number
 	}{
 		{"1", 1, true, true}, {"1.5", 1, false, true}, {"-1.5", -1, false, true}, {"1e300", math.MaxInt64, false, true},
 		{"-Infinity", math.MinInt64, false, true}, {"NaN", 0, false, true}, {`"1"`, 0, false, false},

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Errors of Parse. Callers test with errors.Is; the chain of commands turns
-// them into InvalidBSON (22), Overflow (15) and BSONObjectTooLarge (10334).
+// Errors of Parse. Callers test with errors.Is; the command chain converts them to InvalidBSON (22),
+// Overflow (15) and BSONObjectTooLarge (10334).
 var (
 	// ErrInvalid marks bytes that are not a BSON document.
 	ErrInvalid = errors.New("invalid BSON")
@@ -22,21 +22,21 @@ var (
 
 // Limits bounds what Parse accepts. A zero field means the default.
 type Limits struct {
-	Bytes int // most bytes of one document; default MaxDocumentBytes
-	Depth int // deepest nesting; default MaxDepth
+	Bytes int // maximal size of a document; default MaxDocumentBytes
+	Depth int // maximal nesting; default MaxDepth
 }
 
 // MaxDocumentBytes is the user-visible document limit, 16 MiB.
 // Manual: reference/limits#std-label-limit-bson-document-size.
 const MaxDocumentBytes = 16 << 20
 
-// MaxInternalBytes leaves room for what the server itself adds to a 16 MiB
-// document, as commands carry one inside of them.
+// MaxInternalBytes leaves room for the bytes that the server adds to a 16 MiB document: commands contain
+// a document.
 const MaxInternalBytes = MaxDocumentBytes + 16<<10
 
-// MaxDepth is the nesting that a stored document may have.
-// Manual: reference/limits#std-label-limit-nested-depth. Commands wrap
-// documents, so the edge admits some levels more.
+// MaxDepth is the maximal nesting of a stored document. Commands wrap documents, so the server accepts
+// some more levels.
+// Manual: reference/limits#std-label-limit-nested-depth.
 const MaxDepth = 200
 
 // Parse validates that b begins with one complete document and returns exactly
@@ -89,7 +89,7 @@ func validate(b []byte, depth int) error {
 		}
 		rest = rest[n+2:]
 		if size := int(fixedSizes[t]); size > 1 && size <= len(rest) {
-			rest = rest[size:] // any bytes of these types are a value
+			rest = rest[size:] // any bytes of these types are valid
 			continue
 		}
 		size := elementSize(t, rest)
@@ -145,7 +145,7 @@ func validateValue(t Type, b []byte, depth int) error {
 	return nil
 }
 
-// nameLength is zeroAt that also reports whether all bytes before are ASCII.
+// nameLength is zeroAt that also reports whether all bytes before the zero are ASCII.
 func nameLength(b []byte) (n int, ascii bool) {
 	if len(b) >= 8 {
 		w := binary.LittleEndian.Uint64(b)

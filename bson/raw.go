@@ -20,8 +20,8 @@ type Field struct {
 	Value Value
 }
 
-// Iter walks the elements of a Raw without allocation, for the places where a
-// range-over-func closure would cost one.
+// Iter walks the elements of a Raw without allocation, for code in which a range-over-func closure would
+// allocate.
 type Iter struct {
 	doc []byte
 	pos int
@@ -33,10 +33,10 @@ type Iter struct {
 // Iter starts before the first element.
 func (r Raw) Iter() Iter { return Iter{doc: r, pos: 4} }
 
-// IterAt starts before the element at offset p of r, as Iter.Offset gave it.
+// IterAt starts before the element at offset p of r, a result of Iter.Offset.
 func (r Raw) IterAt(p int) Iter { return Iter{doc: r, pos: p} }
 
-// Offset is where in r, the document that is walked, the next element begins.
+// Offset returns the offset in r, the document being walked, at which the next element begins.
 func (it *Iter) Offset(r Raw) int { return it.pos }
 
 // Next steps to the next element.
@@ -100,8 +100,8 @@ func (r Raw) Values() iter.Seq[Value] {
 	}
 }
 
-// Lookup returns the value of the first field called name. It compares names in
-// place and skips values by length; nothing is allocated.
+// Lookup returns the value of the first field called name. It compares names in place and skips values
+// by length; it does not allocate.
 func (r Raw) Lookup(name string) (Value, bool) {
 	p := 4
 	for p < len(r) && r[p] != 0 {
@@ -128,15 +128,15 @@ func (r Raw) Lookup(name string) (Value, bool) {
 	return Value{}, false
 }
 
-// Has reports that the document has a field.
+// Has reports whether the document has a field.
 func (r Raw) Has(name string) bool {
 	_, ok := r.Lookup(name)
 	return ok
 }
 
-// Scan is Lookup of several names in one pass. From offset p on (4 at first) it
-// finds the next element whose name is one of names, and returns which of them
-// it is, the value, and the offset behind it; which is -1 when there is none.
+// Scan is Lookup of several names in one pass. From offset p on (4 at first) it finds the next element
+// whose name is one of names, and returns the index of the name, the value, and the offset after the
+// element; which is -1 if there is none.
 func (r Raw) Scan(p int, names []string) (which int, v Value, next int) {
 	for p < len(r) && r[p] != 0 {
 		t := Type(r[p])
@@ -148,7 +148,7 @@ func (r Raw) Scan(p int, names []string) (which int, v Value, next int) {
 		}
 		which := -1
 		for i := range names {
-			// Names of one document often differ in their last byte only.
+			// Names of one document often differ only in their last byte.
 			if name := names[i]; len(name) == n && (n == 0 || name[n-1] == b[n-1]) && string(b[:n]) == name {
 				which = i
 				break
@@ -167,7 +167,7 @@ func (r Raw) Scan(p int, names []string) (which int, v Value, next int) {
 	return -1, Value{}, len(r)
 }
 
-// Get is Lookup without the flag: missing when there is no such field.
+// Get is Lookup without the flag: missing if there is no such field.
 func (r Raw) Get(name string) Value {
 	v, _ := r.Lookup(name)
 	return v
@@ -194,7 +194,7 @@ func (r Raw) Len() int {
 	return n
 }
 
-// IsEmpty reports a document without elements.
+// IsEmpty reports whether the document has no elements.
 func (r Raw) IsEmpty() bool { return len(r) <= 5 }
 
 // First returns the first element.
@@ -224,7 +224,7 @@ func (r Raw) Value() Value { return Value{Type: TypeDocument, Data: r} }
 // ArrayValue returns an array body as a value.
 func (r Raw) ArrayValue() Value { return Value{Type: TypeArray, Data: r} }
 
-// Size is the length that the document states of itself.
+// Size returns the length in the document's length prefix.
 func (r Raw) Size() int {
 	if len(r) < 4 {
 		return 0

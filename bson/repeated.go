@@ -1,6 +1,6 @@
 package bson
 
-// Repeated is the first name that a second field of the document has too.
+// Repeated returns the first name that occurs a second time.
 func (r Raw) Repeated() (name []byte, ok bool) {
 	var seen Names
 	for it := r.Iter(); it.Next(); {
@@ -11,16 +11,16 @@ func (r Raw) Repeated() (name []byte, ok bool) {
 	return nil, false
 }
 
-// Names is a set of names, for documents of named arguments, of which nearly every one has few.
-// It aliases them.
+// Names is a set of names, for documents of named arguments, nearly all of which have few. It aliases
+// the names.
 type Names struct {
 	few   [16][]byte
 	n     int
-	kinds uint64 // of the names so far, by length and ends: most names are of none that was there
+	kinds uint64 // kinds of the names so far (see NameKind): most new names have a kind that is not in the set
 	many  map[string]struct{}
 }
 
-// Add adds a name and reports whether it was there already.
+// Add adds a name and reports whether it was in the set already.
 func (s *Names) Add(name []byte) (twice bool) {
 	kind := NameKind(name)
 	if s.kinds&kind != 0 {
@@ -46,9 +46,8 @@ func (s *Names) Add(name []byte) (twice bool) {
 	return false
 }
 
-// NameKind returns one of 64 bits, by the length and the ends of a name. Two names of the same
-// command most often have different bits; with these factors all names that drivers send in one
-// command do.
+// NameKind returns one of 64 bits, by the length and the ends of a name. Two names in the same command
+// usually have different bits; with these factors, all names that drivers send in one command do.
 func NameKind(name []byte) uint64 {
 	if len(name) == 0 {
 		return 1

@@ -6,7 +6,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// TestRepeated: a name that comes twice is found wherever it stands and however many there are.
+// TestRepeated: a repeated name is found at every position and with every number of fields.
 func TestRepeated(t *testing.T) {
 	for _, n := range []int{2, 15, 16, 17, 40} {
 		for first := range n {

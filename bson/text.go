@@ -11,8 +11,8 @@ import (
 // doubles with a fraction, ObjectId('…'), new Date(…), { a: 1 }.
 func (v Value) String() string { return string(v.appendText(nil, math.MaxInt)) }
 
-// Clipped is String, cut off behind some n bytes. However large the value is, it costs no
-// more than what is printed.
+// Clipped is String, truncated after about n bytes. Its cost depends on the printed length, not on the
+// size of the value.
 func (v Value) Clipped(n int) string {
 	text := v.appendText(nil, n)
 	if len(text) <= n {
@@ -24,7 +24,7 @@ func (v Value) Clipped(n int) string {
 	return string(text[:n]) + "..."
 }
 
-// appendText appends the text of a value, or as much of it as makes dst longer than most.
+// appendText appends the text of a value, or at least as much as makes dst longer than most.
 func (v Value) appendText(dst []byte, most int) []byte {
 	switch v.Type {
 	case TypeMinKey:
@@ -114,5 +114,5 @@ func appendListText(dst []byte, r Raw, open, end byte, most int) []byte {
 // String prints a document like a value.
 func (r Raw) String() string { return r.Value().String() }
 
-// Clipped is String, cut off behind some n bytes.
+// Clipped is String, truncated after about n bytes.
 func (r Raw) Clipped(n int) string { return r.Value().Clipped(n) }

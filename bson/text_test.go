@@ -7,8 +7,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// An array of many elements is printed in one go, and only its beginning where no more is
-// wanted.
+// An array of many elements is printed in linear time, and only its beginning if the text is clipped.
 func TestTextOfLargeArray(t *testing.T) {
 	b := bson.NewBuilder(nil)
 	b.BeginArray("a")

@@ -84,8 +84,7 @@ func (t Type) String() string {
 	return "unknown type " + strconv.Itoa(int(t))
 }
 
-// TypeByAlias is the inverse of Type.String. It does not know "number", which
-// names several types.
+// TypeByAlias is the inverse of Type.String. It does not accept "number", which denotes several types.
 func TypeByAlias(alias string) (Type, bool) {
 	for _, t := range allTypes {
 		if t.String() == alias {
@@ -101,7 +100,7 @@ var allTypes = [...]Type{
 	TypeTimestamp, TypeInt64, TypeDecimal128, TypeMinKey, TypeMaxKey,
 }
 
-// Valid reports whether t may stand in a document.
+// Valid reports whether t may occur in a document.
 func (t Type) Valid() bool {
 	return t >= TypeDouble && t <= TypeDecimal128 || t == TypeMinKey || t == TypeMaxKey
 }
@@ -111,10 +110,9 @@ func (t Type) IsNumber() bool {
 	return t == TypeInt32 || t == TypeDouble || t == TypeInt64 || t == TypeDecimal128
 }
 
-// Class is the rank of t in the comparison order; types of one class compare by
-// value. A missing value ranks with null where a sort or an index meets it; the
-// callers that keep them apart (aggregation) use TypeMissing's own rank, just
-// below null, which is where undefined stands as well.
+// Class returns the rank of t in the comparison order; types of one class compare by value. For sorts
+// and indexes, a missing value has the rank of null; callers that distinguish the two (aggregation) use
+// TypeMissing's own rank, just below null, which undefined has too.
 // Manual: reference/bson-type-comparison-order.
 func (t Type) Class() int { return int(classOf[t]) }
 

@@ -41,12 +41,12 @@ func Bool(b bool) Value {
 // IsMissing reports whether there is no value.
 func (v Value) IsMissing() bool { return v.Type == TypeMissing }
 
-// IsNullish reports missing, null or undefined.
+// IsNullish reports whether v is missing, null or undefined.
 func (v Value) IsNullish() bool {
 	return v.Type == TypeMissing || v.Type == TypeNull || v.Type == TypeUndefined
 }
 
-// IsNumber reports int32, int64, double or decimal128.
+// IsNumber reports whether v is an int32, int64, double or decimal128.
 func (v Value) IsNumber() bool { return v.Type.IsNumber() }
 
 // Double returns the payload of a double.
@@ -198,12 +198,12 @@ func (v Value) Clone() Value {
 	return v
 }
 
-// Identical reports equality of type and bytes: the notion of "no change" that
-// updates use, stricter than Compare.
+// Identical reports whether type and bytes are equal: updates use it to detect "no change". It is
+// stricter than Compare.
 func (v Value) Identical(w Value) bool { return v.Type == w.Type && bytes.Equal(v.Data, w.Data) }
 
-// Truthy is the boolean reading of a value in aggregation and in flags of
-// commands: false, zero, null, undefined and missing are false, all else true.
+// Truthy returns the value as a boolean, for aggregation and for flags of commands: false, zero, null,
+// undefined and missing are false, everything else is true.
 // Manual: reference/operator/aggregation/toBool (for null: as a condition).
 func (v Value) Truthy() bool {
 	switch v.Type {
@@ -224,14 +224,14 @@ func (v Value) Truthy() bool {
 	return true
 }
 
-// fixedSizes holds the payload lengths of the types that have one, else -1.
+// fixedSizes holds the payload lengths of the types with a fixed length, else -1.
 var fixedSizes = [256]int8{
 	TypeMissing: -1, TypeDouble: 8, TypeString: -1, TypeDocument: -1, TypeArray: -1, TypeBinary: -1,
 	TypeObjectID: 12, TypeBool: 1, TypeDateTime: 8, TypeRegex: -1, TypeDBPointer: -1, TypeCode: -1,
 	TypeSymbol: -1, TypeCodeScope: -1, TypeInt32: 4, TypeTimestamp: 8, TypeInt64: 8, TypeDecimal128: 16,
 }
 
-// sizeAt is elementSize, inlined for types of fixed length that are not empty.
+// sizeAt is elementSize, inlined for non-empty types of fixed length.
 func sizeAt(t Type, b []byte) int {
 	if n := int(fixedSizes[t]); n > 0 && n <= len(b) {
 		return n
@@ -239,8 +239,8 @@ func sizeAt(t Type, b []byte) int {
 	return elementSize(t, b)
 }
 
-// elementSize returns the payload length of a value of type t that starts at b,
-// or -1 when b is too short or malformed. It does not look inside documents.
+// elementSize returns the payload length of a value of type t that starts at b, or -1 if b is too short
+// or malformed. It does not look inside documents.
 func elementSize(t Type, b []byte) int {
 	n := -1
 	switch t {
@@ -317,7 +317,7 @@ func elementSize(t Type, b []byte) int {
 	return n
 }
 
-// sortedOptions returns regex options in alphabetical order, as BSON demands.
+// sortedOptions returns regex options in alphabetical order, as BSON requires.
 func sortedOptions(o string) string {
 	if len(o) < 2 {
 		return o

@@ -7,9 +7,8 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// When the exponents of two operands are more than far apart, the smaller one is
-// less than a unit of the larger one extended by guard digits, and matters only
-// as "something more".
+// If the exponents of two operands differ by more than far, the smaller operand is less than a unit of
+// the larger one extended by guard digits. It then only affects the rounding (sticky).
 const (
 	guard = digitsMax + 6
 	far   = guard + digitsMax
@@ -37,13 +36,13 @@ func Add(a, b Decimal) Decimal {
 	}
 	x, y := coefficient(ah, al), coefficient(bh, bl)
 	ideal := min(ae, be)
-	if ae < be { // x is the one with the larger exponent
+	if ae < be { // x becomes the one with the larger exponent
 		x, y, ae, be, an, bn = y, x, be, ae, bn, an
 	}
 	sticky := 0
 	switch gap := ae - be; {
 	case y.Sign() == 0:
-		be = ae // adds nothing but its exponent
+		be = ae // contributes only its exponent
 	case x.Sign() == 0:
 		x.SetInt64(0)
 		ae = be
@@ -52,7 +51,7 @@ func Add(a, b Decimal) Decimal {
 		ae -= guard
 		be, sticky = ae, 1
 		y.SetInt64(0)
-		if an != bn { // just below x: one unit less and something more
+		if an != bn { // just below x: one unit less, and a sticky rest
 			x.Sub(x, powers[0])
 		}
 	default:
@@ -68,7 +67,7 @@ func Add(a, b Decimal) Decimal {
 	x.Add(x, y)
 	neg := x.Sign() < 0
 	if x.Sign() == 0 {
-		neg = an && bn // -0 only of two negative zeros
+		neg = an && bn // -0 only for two negative zeros
 	}
 	return round(neg, x.Abs(x), ae, ideal, sticky != 0)
 }
@@ -110,7 +109,7 @@ func addSmall(an bool, al uint64, ae int, bn bool, bl uint64, be int) (d Decimal
 // Sub returns a - b.
 func Sub(a, b Decimal) Decimal { return Add(a, Neg(b)) }
 
-// Neg inverts the sign, that of zero too; NaN stays NaN.
+// Neg inverts the sign, also of zero; NaN stays NaN.
 func Neg(d Decimal) Decimal {
 	if d.IsNaN() {
 		return bson.DecimalNaNValue
@@ -119,7 +118,7 @@ func Neg(d Decimal) Decimal {
 	return d
 }
 
-// Abs drops the sign.
+// Abs removes the sign.
 func Abs(d Decimal) Decimal {
 	if d.IsNaN() {
 		return bson.DecimalNaNValue
@@ -128,7 +127,7 @@ func Abs(d Decimal) Decimal {
 	return d
 }
 
-// Mul returns a × b. The preferred exponent is the sum of theirs.
+// Mul returns a × b. The preferred exponent is the sum of the operands' exponents.
 func Mul(a, b Decimal) Decimal {
 	an, ah, al, ae, ak := a.Decompose()
 	bn, bh, bl, be, bk := b.Decompose()
@@ -153,8 +152,8 @@ func Mul(a, b Decimal) Decimal {
 	return round(neg, c.Mul(c, coefficient(bh, bl)), exp, exp, false)
 }
 
-// Quo returns a / b. The preferred exponent is the difference of theirs. x/0 is
-// infinite, 0/0 NaN, x/Infinity zero with the least exponent.
+// Quo returns a / b. The preferred exponent is the difference of the operands' exponents. x/0 is
+// infinite, 0/0 is NaN, and x/Infinity is zero with the least exponent.
 func Quo(a, b Decimal) Decimal {
 	an, ah, al, ae, ak := a.Decompose()
 	bn, bh, bl, be, bk := b.Decompose()
@@ -183,8 +182,8 @@ func Quo(a, b Decimal) Decimal {
 	return round(neg, x, ideal-scale, ideal, rem.Sign() != 0)
 }
 
-// Rem returns what is left of a after division by b with the quotient truncated:
-// exact, with the sign of a. Manual: reference/operator/aggregation/mod.
+// Rem returns the exact remainder of a divided by b with a truncated quotient; it has the sign of a.
+// Manual: reference/operator/aggregation/mod.
 func Rem(a, b Decimal) Decimal {
 	an, ah, al, ae, ak := a.Decompose()
 	_, bh, bl, be, bk := b.Decompose()
@@ -209,7 +208,7 @@ func Rem(a, b Decimal) Decimal {
 	return round(an, x, exp, exp, false)
 }
 
-// Cmp compares as numbers; NaN equals itself and is below all else.
+// Cmp compares as numbers; NaN equals itself and is less than all other numbers.
 func Cmp(a, b Decimal) int {
 	return bson.CompareNumbers(value(a), value(b))
 }
@@ -222,8 +221,8 @@ func value(d Decimal) bson.Value {
 	return bson.Value{Type: bson.TypeDecimal128, Data: b[:]}
 }
 
-// Sqrt returns the square root; of negative numbers NaN, of -0 itself. The
-// preferred exponent is half that of d.
+// Sqrt returns the square root: NaN for negative numbers, -0 for -0. The preferred exponent is half that
+// of d.
 func Sqrt(d Decimal) Decimal {
 	neg, hi, lo, exp, kind := d.Decompose()
 	switch {
@@ -237,7 +236,7 @@ func Sqrt(d Decimal) Decimal {
 	if c.Sign() == 0 {
 		return round(neg, c, ideal, ideal, false)
 	}
-	// Scale by an even power so that the root has 34 digits and one to round with.
+	// Scale by an even power so that the root has 34 digits and one more for rounding.
 	scale := max(2*digitsMax+4-digits(c), 0)
 	if (exp-scale)&1 != 0 {
 		scale++

@@ -10,7 +10,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// Decimal is short for the type that all functions take and return.
+// Decimal is an alias for the type of all arguments and results.
 type Decimal = bson.Decimal128
 
 // digitsMax is the precision of decimal128.
@@ -25,9 +25,8 @@ func FromInt64(n int64) Decimal {
 	return bson.ComposeDecimal(n < 0, 0, u, 0)
 }
 
-// FromFloat64 converts a double as $toDecimal and mixed arithmetic do: rounded
-// to exactly 15 significant digits, trailing zeros kept (2.5 gives
-// 2.50000000000000); zero has no digits but its sign.
+// FromFloat64 converts a double like $toDecimal and mixed arithmetic: rounded to exactly 15 significant
+// digits, trailing zeros kept (2.5 gives 2.50000000000000); zero has no digits but its sign.
 // Manual: reference/operator/aggregation/toDecimal.
 func FromFloat64(f float64) Decimal {
 	switch {
@@ -62,14 +61,13 @@ func FromValue(v bson.Value) (d Decimal, ok bool) {
 	return FromFloat64(f), ok
 }
 
-// ToFloat64 returns the nearest double; what is too large is infinite.
+// ToFloat64 returns the nearest double; a decimal that is too large becomes infinite.
 func ToFloat64(d Decimal) float64 {
 	f, _ := strconv.ParseFloat(d.String(), 64)
 	return f
 }
 
-// ToInt64 rounds to an integer; ok is false for NaN, infinities and what does not
-// fit.
+// ToInt64 rounds to an integer; ok is false for NaN, infinities and numbers that do not fit.
 func ToInt64(d Decimal, r Rounding) (n int64, ok bool) {
 	neg, hi, lo, exp, kind := d.Decompose()
 	if kind != bson.DecimalFinite {
@@ -98,9 +96,8 @@ func ToInt64(d Decimal, r Rounding) (n int64, ok bool) {
 	return c.Int64(), c.IsInt64()
 }
 
-// Parse reads "12.5", "-1E+3", "Infinity", "-inf", "NaN" in any letter case.
-// More than 34 digits are rounded, exponents beyond the range overflow or
-// underflow. ok is false for all other text.
+// Parse parses "12.5", "-1E+3", "Infinity", "-inf", "NaN" in any letter case. More than 34 digits are
+// rounded, exponents beyond the range overflow or underflow. ok is false for any other text.
 func Parse(s string) (d Decimal, ok bool) {
 	t := s
 	neg := false
@@ -124,7 +121,7 @@ func Parse(s string) (d Decimal, ok bool) {
 		if errors.Is(err, strconv.ErrSyntax) {
 			return d, false
 		}
-		exp = int(max(-1<<30, min(1<<30, n))) // out of range is saturated by ParseInt
+		exp = int(max(-1<<30, min(1<<30, n))) // ParseInt saturates a number out of range
 	}
 	var digits []byte
 	sticky, seen, point := false, false, false
@@ -148,7 +145,7 @@ func Parse(s string) (d Decimal, ok bool) {
 			if point {
 				exp--
 			}
-		default: // too many to matter but for ties
+		default: // further digits only break ties
 			sticky = sticky || c != '0'
 			if !point {
 				exp++

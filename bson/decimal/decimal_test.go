@@ -23,7 +23,7 @@ const (
 	leastText = "1E-6176"
 )
 
-// Values that MongoDB answers for the same arguments, and values of IEEE 754.
+// Results of MongoDB for the same arguments, and results of IEEE 754.
 func TestBinary(t *testing.T) {
 	ops := map[string]func(a, b Decimal) Decimal{"+": Add, "-": Sub, "*": Mul, "/": Quo, "%": Rem, "log": Log, "^": Pow, "atan2": Atan2}
 	for _, c := range [][4]string{
@@ -164,10 +164,10 @@ func TestConversions(t *testing.T) {
 	}
 }
 
-// rat is the exact value of a finite decimal.
+// rat returns the exact value of a finite decimal.
 func rat(d Decimal) *big.Rat { return d.Rat() }
 
-// checkRounded holds got to being the 34-digit neighbour of the exact value.
+// checkRounded checks that got is the 34-digit neighbour of the exact value.
 func checkRounded(t *testing.T, what string, got Decimal, exact *big.Rat) {
 	t.Helper()
 	if got.IsNaN() || got.IsInf() {
@@ -183,7 +183,7 @@ func checkRounded(t *testing.T, what string, got Decimal, exact *big.Rat) {
 		t.Fatalf("%s = %s is inexact and has not all digits", what, got)
 	}
 	half := Decimal(bson.ComposeDecimal(false, 0, 5, exp-1)).Rat()
-	// Just below a power of ten the neighbours are ten times nearer.
+	// Just below a power of ten the neighbours are ten times closer.
 	switch cmp := diff.Abs(diff).Cmp(half); {
 	case cmp > 0, cmp == 0 && c.Bit(0) != 0:
 		t.Fatalf("%s = %s, exactly %s", what, got, exact.FloatString(60))
@@ -249,8 +249,8 @@ func TestArithmeticAgainstRationals(t *testing.T) {
 	}
 }
 
-// FuzzDecimal compares with exact rationals inside the range where nothing
-// overflows, and elsewhere only demands that all functions return, in time.
+// FuzzDecimal compares with exact rationals in the range without overflow. Elsewhere it only checks that
+// all functions return in time.
 func FuzzDecimal(f *testing.F) {
 	f.Add(uint64(0), uint64(15), -1, uint64(0), uint64(25), 3, false, true)
 	f.Add(uint64(0x1ed09bead87bf), uint64(math.MaxUint64), 6111, uint64(0), uint64(1), -6176, true, false)

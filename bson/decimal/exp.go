@@ -30,7 +30,7 @@ func Exp(d Decimal) Decimal {
 	return fromFloat(expFloat(toFloat(d)), true)
 }
 
-// Ln returns the natural logarithm: -Infinity of zero, NaN of negative numbers.
+// Ln returns the natural logarithm: -Infinity for zero, NaN for negative numbers.
 func Ln(d Decimal) Decimal { return logarithm(d, false) }
 
 // Log10 returns the decimal logarithm, like Ln.
@@ -55,13 +55,12 @@ func logarithm(d Decimal, ten bool) Decimal {
 	return fromFloat(r, true)
 }
 
-// Log returns the logarithm of d to a base as the quotient of two natural
-// logarithms, each rounded first: MongoDB's result, down to Log(64, 2) being
-// 5.999999999999999999999999999999999.
+// Log returns the logarithm of d to a base as the quotient of two natural logarithms, each rounded
+// first: MongoDB's result, including Log(64, 2) = 5.999999999999999999999999999999999.
 func Log(d, base Decimal) Decimal { return Quo(Ln(d), Ln(base)) }
 
-// Pow returns d^e with all 34 digits (2^2 is 4.000…), as MongoDB gives it. A
-// negative base needs a whole exponent. Manual: reference/operator/aggregation/pow.
+// Pow returns d^e with all 34 digits (2^2 is 4.000…), like MongoDB. A negative base needs a whole
+// exponent. Manual: reference/operator/aggregation/pow.
 func Pow(d, e Decimal) Decimal {
 	zero := bson.ComposeDecimal(false, 0, 0, bson.DecimalMinExponent)
 	switch {
@@ -107,7 +106,7 @@ func Pow(d, e Decimal) Decimal {
 	if r.IsZero() {
 		return zero
 	}
-	// The largest decimal to the power of one is infinite in MongoDB.
+	// In MongoDB, the largest decimal to the power of one is infinite.
 	if _, hi, lo, exp, _ := r.Decompose(); exp == bson.DecimalMaxExponent && coefficient(hi, lo).Cmp(nines) == 0 {
 		return infinity(neg)
 	}

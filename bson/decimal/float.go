@@ -8,9 +8,8 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// prec is the binary precision of the analysis functions: 34 digits are 113
-// bits, the exponent of a power takes up to 15, the rest is guard against
-// rounding and cancellation.
+// prec is the binary precision of the analysis functions: 34 digits are 113 bits, the exponent of a
+// power takes up to 15, the rest are guard bits against rounding and cancellation.
 const prec = 256
 
 func newFloat() *big.Float { return new(big.Float).SetPrec(prec) }
@@ -32,7 +31,7 @@ func toFloat(d Decimal) *big.Float {
 	return f
 }
 
-// tenTo returns 10^n by squaring, precise to some units in the last place.
+// tenTo returns 10^n by squaring, with an error of some units in the last place.
 func tenTo(n int) *big.Float {
 	r, p := fromInt(1), fromInt(10)
 	for ; n > 0; n >>= 1 {
@@ -44,9 +43,8 @@ func tenTo(n int) *big.Float {
 	return r
 }
 
-// fromFloat rounds to 34 digits. All 34 are kept, as MongoDB keeps them for
-// results that are not exact; with tidy a whole number or a short fraction, which
-// then was meant to be exact, loses its trailing zeros.
+// fromFloat rounds to 34 digits. It keeps all 34, as MongoDB does for inexact results. With tidy, it
+// removes the trailing zeros of a whole number or a short fraction, because such a result is exact.
 func fromFloat(f *big.Float, tidy bool) Decimal {
 	neg := f.Signbit()
 	if f.Sign() == 0 {
@@ -70,7 +68,7 @@ func fromFloat(f *big.Float, tidy bool) Decimal {
 	} else {
 		f.Mul(f, tenTo(-exp))
 	}
-	// Some more digits, so that rounding happens once, in round.
+	// Some more digits, so that only round rounds.
 	f.Mul(f, fromInt(1_000_000_000_000))
 	c, _ := f.Add(f, big.NewFloat(0.5)).Int(nil)
 	exp -= 12
@@ -81,14 +79,14 @@ func fromFloat(f *big.Float, tidy bool) Decimal {
 	_, hi, lo, exp, _ := d.Decompose()
 	c = coefficient(hi, lo)
 	stripped := strip(new(big.Int).Set(c), exp, 0)
-	if stripped-exp >= 16 { // the chance that an irrational number ends so is nil
+	if stripped-exp >= 16 { // an irrational number practically never ends like this
 		strip(c, exp, 0)
 		return compose(neg, c, stripped)
 	}
 	return d
 }
 
-// expFloat returns e^x for |x| below about 20000.
+// expFloat returns e^x for |x| below about 20,000.
 func expFloat(x *big.Float) *big.Float {
 	// x = k ln2 + r, then r / 2^16, Taylor, squared 16 times.
 	k, _ := newFloat().Quo(x, ln2()).Int64()
@@ -110,7 +108,7 @@ func expFloat(x *big.Float) *big.Float {
 	return sum.SetMantExp(sum, int(k))
 }
 
-// negligible reports that adding term to sum changes nothing any more.
+// negligible reports whether adding term does not change sum any more.
 func negligible(term, sum *big.Float) bool {
 	return term.Sign() == 0 || sum.Sign() != 0 && term.MantExp(nil) < sum.MantExp(nil)-prec-4
 }
@@ -164,7 +162,7 @@ func oddSeries(z *big.Float, sign int64) *big.Float {
 	return sum
 }
 
-// The constants, to prec bits; each call returns a copy that may be changed.
+// The constants, to prec bits. Each call returns a copy that the caller may change.
 func ln2() *big.Float  { return newFloat().Set(ln2Value()) }
 func ln10() *big.Float { return newFloat().Set(ln10Value()) }
 func pi() *big.Float   { return newFloat().Set(piValue()) }

@@ -6,11 +6,11 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// Rounding says which neighbour a result that does not fit takes.
+// Rounding selects the neighbour for a result that does not fit.
 type Rounding uint8
 
 const (
-	HalfEven Rounding = iota // the nearer one, the even one if both are as near
+	HalfEven Rounding = iota // the nearest, the even one if both are equally near
 	Down                     // towards zero
 	Floor                    // towards -Infinity
 	Ceiling                  // towards +Infinity
@@ -50,8 +50,8 @@ func digits(c *big.Int) int {
 	return n
 }
 
-// shorten divides c by 10^drop in place and rounds; sticky says that there is
-// something more below c. It reports whether anything was lost.
+// shorten divides c by 10^drop in place and rounds. sticky reports a non-zero rest below c. The result
+// reports whether digits were lost.
 func shorten(c *big.Int, drop int, r Rounding, neg, sticky bool) (inexact bool) {
 	if drop <= 0 && !sticky {
 		return false
@@ -94,8 +94,8 @@ func shorten(c *big.Int, drop int, r Rounding, neg, sticky bool) (inexact bool) 
 	return true
 }
 
-// round makes a decimal of c × 10^exp (c is consumed): 34 digits, half even. An
-// exact result takes the exponent nearest to ideal. sticky as in shorten.
+// round returns the decimal of c × 10^exp and changes c: 34 digits, half even. An exact result takes the
+// exponent nearest to ideal. sticky as in shorten.
 func round(neg bool, c *big.Int, exp, ideal int, sticky bool) Decimal {
 	if c.Sign() == 0 && !sticky {
 		return bson.ComposeDecimal(neg, 0, 0, min(max(ideal, bson.DecimalMinExponent), bson.DecimalMaxExponent))
@@ -162,8 +162,8 @@ func infinity(neg bool) Decimal {
 	return bson.DecimalInfValue
 }
 
-// Quantize gives d the exponent exp. The result is NaN if that takes more than 34
-// digits, and for infinities.
+// Quantize gives d the exponent exp. The result is NaN if it needs more than 34 digits, and for
+// infinities.
 func Quantize(d Decimal, exp int, r Rounding) Decimal {
 	neg, hi, lo, e, kind := d.Decompose()
 	if kind != bson.DecimalFinite || exp < bson.DecimalMinExponent || exp > bson.DecimalMaxExponent {
@@ -189,9 +189,9 @@ func Quantize(d Decimal, exp int, r Rounding) Decimal {
 	return compose(neg, c, exp)
 }
 
-// Round rounds to a number of places after the point (before it, if negative):
-// the result has exactly as many. What would need more than 34 digits, and what
-// is not finite, stays as it is. Manual: reference/operator/aggregation/round.
+// Round rounds to a number of places after the point (before it, if negative): the result has exactly
+// that many. A result that would need more than 34 digits, and a number that is not finite, is returned
+// unchanged. Manual: reference/operator/aggregation/round.
 func Round(d Decimal, places int) Decimal { return toPlaces(d, places, HalfEven) }
 
 // Trunc is Round towards zero. Manual: reference/operator/aggregation/trunc.
@@ -204,8 +204,8 @@ func toPlaces(d Decimal, places int, r Rounding) Decimal {
 	return d
 }
 
-// Ceil rounds up to an integer. What has no digits after the point but more than
-// 34 before it (1E+40), and infinities, give NaN, as MongoDB answers.
+// Ceil rounds up to an integer. A number with more than 34 digits before the point (1E+40) and
+// infinities give NaN, like in MongoDB.
 func Ceil(d Decimal) Decimal { return Quantize(d, 0, Ceiling) }
 
 // FloorInt rounds down to an integer, with the exceptions of Ceil.

@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// Sin returns the sine of an angle in radians; NaN of infinities.
+// Sin returns the sine of an angle in radians; NaN for infinities.
 func Sin(d Decimal) Decimal { return angle(d, func(s, c *big.Float) *big.Float { return s }) }
 
 // Cos returns the cosine.
@@ -26,7 +26,7 @@ func angle(d Decimal, f func(sin, cos *big.Float) *big.Float) Decimal {
 	return withZeroSign(f(s, c), d)
 }
 
-// withZeroSign rounds an odd function's result, giving a zero the argument's sign.
+// withZeroSign rounds the result of an odd function; a zero gets the argument's sign.
 func withZeroSign(f *big.Float, d Decimal) Decimal {
 	if f.Sign() == 0 {
 		return bson.ComposeDecimal(d.Hi>>63 != 0, 0, 0, 0)
@@ -34,13 +34,12 @@ func withZeroSign(f *big.Float, d Decimal) Decimal {
 	return fromFloat(f, true)
 }
 
-// reduce returns d modulo 2π in (-2π, 2π), to full relative precision for all
-// but the unluckiest arguments.
+// reduce returns d modulo 2π in (-2π, 2π), to full relative precision except for very rare arguments.
 func reduce(d Decimal) *big.Float {
 	neg, hi, lo, exp, _ := d.Decompose()
-	if exp <= 6 { // at most 10^40: the bits of π at hand suffice
+	if exp <= 6 { // at most 10^40: the available bits of π are enough
 		x := toFloat(d)
-		// π to twice the precision keeps what cancels.
+		// π to twice the precision compensates the cancellation.
 		wide := new(big.Float).SetPrec(2 * prec).Set(x)
 		turn := new(big.Float).SetPrec(2*prec).Quo(wide, twoPi())
 		k, _ := turn.Int(nil)
@@ -59,14 +58,14 @@ func reduce(d Decimal) *big.Float {
 	return r
 }
 
-// twoPi is 2π to 512 bits; it must not be changed.
+// twoPi is 2π to 512 bits. It must not be changed.
 var twoPi = sync.OnceValue(func() *big.Float {
 	f := new(big.Float).SetPrec(2 * prec).SetInt(new(big.Int).Quo(piDigits(), pow10(piPlaces-200)))
 	f.Quo(f, new(big.Float).SetPrec(2*prec).SetInt(pow10(200)))
 	return f.SetMantExp(f, 1)
 })
 
-// piPlaces is enough for the largest decimal and 100 places after it.
+// piPlaces is enough for the largest decimal and 100 more places.
 const piPlaces = 6400
 
 // piDigits is π × 10^piPlaces by Machin's formula, computed at the first use.
@@ -93,7 +92,7 @@ func arctanInverse(n int64, unit *big.Int) *big.Int {
 	return sum
 }
 
-// sincos computes both for |x| < 2π.
+// sincos computes sine and cosine for |x| < 2π.
 func sincos(x *big.Float) (sin, cos *big.Float) {
 	// x = k π/2 + r with |r| <= π/4.
 	half := pi()
@@ -202,7 +201,7 @@ func Atan2(y, x Decimal) Decimal {
 	return withZeroSign(r, y)
 }
 
-// unit reports that |d| <= 1.
+// unit reports whether |d| <= 1.
 func unit(d Decimal) bool { return !d.IsNaN() && Cmp(Abs(d), FromInt64(1)) <= 0 }
 
 // Asin returns the angle in [-π/2, π/2] whose sine is d; NaN outside of [-1, 1].

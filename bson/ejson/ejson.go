@@ -1,11 +1,10 @@
-// Package ejson reads and prints Extended JSON for tests, logs and tools. It
-// is one of the two doors to the MongoDB driver; nothing on a hot path uses it.
+// Package ejson reads and prints Extended JSON for tests, logs and tools. It is one of the two packages
+// that use the MongoDB driver; no hot path uses it.
 //
-// Reading is generous: besides Extended JSON v2 it takes what people type in a
-// shell: bare field names, single quotes, trailing commas, and the constructors
-// ObjectId("…"), NumberLong(…), NumberInt(…), NumberDecimal("…"), Decimal128("…"),
-// ISODate("…"), Timestamp(t, i), UUID("…"), MinKey, MaxKey, undefined and
-// /pattern/options.
+// Besides Extended JSON v2, it accepts the notation that people type in a shell: bare field names,
+// single quotes, trailing commas, and the constructors ObjectId("…"), NumberLong(…), NumberInt(…),
+// NumberDecimal("…"), Decimal128("…"), ISODate("…"), Timestamp(t, i), UUID("…"), MinKey, MaxKey,
+// undefined and /pattern/options.
 package ejson
 
 import (
@@ -71,7 +70,7 @@ func format(r bson.Raw, canonical bool) string {
 	return string(b)
 }
 
-// ValueString prints a value as relaxed Extended JSON; missing prints so.
+// ValueString prints a value as relaxed Extended JSON, and a missing value as missing.
 func ValueString(v bson.Value) string { return formatValue(v, false) }
 
 // ValueCanonical prints a value as canonical Extended JSON.

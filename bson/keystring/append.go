@@ -10,7 +10,7 @@ import (
 // Dir is the direction of one field of a key.
 type Dir int8
 
-// The directions; they are the numbers of an index or sort pattern.
+// The directions, with the numbers of an index or sort pattern.
 const (
 	Ascending  Dir = 1
 	Descending Dir = -1
@@ -42,8 +42,8 @@ const (
 	tMaxKey    = 0xF0
 )
 
-// classByte is the byte that stands before the name of a field in an object:
-// objects compare by class, then name, then value.
+// classByte is the byte before the name of a field in an object: objects compare by class, then name,
+// then value.
 var classByte = [256]byte{
 	bson.TypeMinKey: tMinKey, bson.TypeUndefined: tUndefined, bson.TypeNull: tNull, bson.TypeMissing: tNull,
 	bson.TypeDouble: tNaN, bson.TypeInt32: tNaN, bson.TypeInt64: tNaN, bson.TypeDecimal128: tNaN,
@@ -53,9 +53,9 @@ var classByte = [256]byte{
 	bson.TypeCode: tCode, bson.TypeCodeScope: tCodeScope, bson.TypeMaxKey: tMaxKey,
 }
 
-// Append appends the encoding of v. A missing value is encoded as null. With an
-// order, strings are encoded by its keys instead of their bytes. tb, unless nil,
-// collects what Decode needs beside the key.
+// Append appends the encoding of v. A missing value is encoded as null. With an order, strings are
+// encoded by its keys instead of their bytes. Unless tb is nil, it collects what Decode needs in
+// addition to the key.
 func Append(dst []byte, v bson.Value, dir Dir, order bson.StringOrder, tb *TypeBits) []byte {
 	start := len(dst)
 	dst = appendValue(dst, v, order, tb)
@@ -151,7 +151,7 @@ func appendText(dst, s []byte, t bson.Type, order bson.StringOrder, tb *TypeBits
 	return escapeInPlace(order.AppendKey(dst, s), start)
 }
 
-// escapeInPlace makes what appendEscaped would of the bytes from start on.
+// escapeInPlace does the same as appendEscaped for the bytes from start on.
 func escapeInPlace(dst []byte, start int) []byte {
 	zeros := bytes.Count(dst[start:], []byte{0})
 	from := len(dst) - 1

@@ -8,11 +8,10 @@ const (
 	MaxBound = 0xFF
 )
 
-// ClassBounds returns the first bytes of the values of a class (see
-// bson.Type.Class) as a half-open range [lo, hi): every key of the class begins
-// with a byte in it, and no other does. Class 0, and others that do not exist,
-// give the range of all values. Undefined (class 2) has a range of its own below
-// null (class 3), and missing values are encoded as null.
+// ClassBounds returns the first bytes of the values of a class (see bson.Type.Class) as a half-open
+// range [lo, hi): every key of the class begins with a byte in it, and no other key does. For class 0
+// and for unknown classes, it returns the range of all values. Undefined (class 2) has its own range
+// below null (class 3), and missing values are encoded as null.
 func ClassBounds(class int, dir Dir) (lo, hi byte) {
 	lo, hi = tMinKey, tMaxKey+1
 	if class > 0 && class < len(classBounds) {
@@ -32,8 +31,7 @@ var classBounds = [...][2]byte{
 	15: {tCode, tCode + 1}, 16: {tCodeScope, tCodeScope + 1}, 17: {tMaxKey, tMaxKey + 1},
 }
 
-// NullByte is the first (and only) byte of null's encoding, which missing
-// values share.
+// NullByte returns the first (and only) byte of the encoding of null and missing values.
 func NullByte(dir Dir) byte {
 	if dir == Descending {
 		return tNull ^ 0xFF

@@ -9,9 +9,9 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// Decode appends the values of a key with the given directions to an array, or
-// to a document with empty names, and returns the bytes after them. typeBits are
-// those that Append collected for the whole key.
+// Decode appends the values of a key with the given directions to an array, or to a document with empty
+// names, and returns the bytes after them. typeBits are the type bits that Append collected for the
+// whole key.
 //
 // Errors: ErrCorrupt; dst is then unusable.
 func Decode(dst *bson.Builder, key []byte, dirs []Dir, typeBits []byte) (rest []byte, err error) {
@@ -24,18 +24,18 @@ func Decode(dst *bson.Builder, key []byte, dirs []Dir, typeBits []byte) (rest []
 	return key, nil
 }
 
-// Decoder gives back the values of one key one by one, so that each can have a
-// name of its own. It is for one goroutine.
+// Decoder decodes the values of one key one by one, so that each can have its own name. It is for one
+// goroutine.
 type Decoder struct {
 	bits    bitReader
-	plain   []byte // an inverted value, put right
+	plain   []byte // an inverted value, inverted back
 	scratch []byte // the payload of one value
 }
 
 // NewDecoder starts a key with these type bits.
 func NewDecoder(typeBits []byte) Decoder { return Decoder{bits: bitReader{rest: typeBits}} }
 
-// Reset starts the next key; the memory is used again.
+// Reset starts the next key and reuses the memory.
 func (d *Decoder) Reset(typeBits []byte) { d.bits = bitReader{rest: typeBits} }
 
 // Value appends the first value of key under a name (ignored in an array) and
@@ -60,14 +60,14 @@ func (d *Decoder) Value(dst *bson.Builder, name string, key []byte, dir Dir) (re
 	return key[n:], nil
 }
 
-// Pass steps over the first value of key and its type bits.
+// Pass skips the first value of key and its type bits.
 //
 // Errors: ErrCorrupt.
 func (d *Decoder) Pass(key []byte, dir Dir) (rest []byte, err error) {
 	return d.Value(bson.NewArrayBuilder(nil), "", key, dir)
 }
 
-// value decodes one ascending value whose extent Skip has checked.
+// value decodes one ascending value whose length Skip has checked.
 func (d *Decoder) value(dst *bson.Builder, name, key []byte) (rest []byte, err error) {
 	code, err := d.bits.value()
 	if err != nil {
@@ -140,7 +140,7 @@ func (d *Decoder) value(dst *bson.Builder, name, key []byte) (rest []byte, err e
 	return key, nil
 }
 
-// object decodes a document behind its type.
+// object decodes a document after its type byte.
 func (d *Decoder) object(dst *bson.Builder, name, key []byte) (rest []byte, err error) {
 	dst.BeginDocBytes(name)
 	rest, err = d.fields(dst, key)
@@ -148,7 +148,7 @@ func (d *Decoder) object(dst *bson.Builder, name, key []byte) (rest []byte, err 
 	return rest, err
 }
 
-// array decodes an array behind its type.
+// array decodes an array after its type byte.
 func (d *Decoder) array(dst *bson.Builder, name, key []byte) (rest []byte, err error) {
 	dst.BeginArrayBytes(name)
 	for key[0] != 0 {
@@ -160,7 +160,7 @@ func (d *Decoder) array(dst *bson.Builder, name, key []byte) (rest []byte, err e
 	return key[1:], nil
 }
 
-// fields decodes the fields of a document and steps over its end.
+// fields decodes the fields of a document and skips its end.
 func (d *Decoder) fields(dst *bson.Builder, key []byte) (rest []byte, err error) {
 	for key[0] != 0 {
 		n := bytes.IndexByte(key[1:], 0)
@@ -172,7 +172,7 @@ func (d *Decoder) fields(dst *bson.Builder, key []byte) (rest []byte, err error)
 	return key[1:], nil
 }
 
-// unescaped puts an escaped text into the scratch as a BSON string.
+// unescaped decodes an escaped text into the scratch as a BSON string.
 func (d *Decoder) unescaped(key []byte) (rest []byte) {
 	s := append(d.scratch[:0], 0, 0, 0, 0)
 	for {
@@ -289,7 +289,7 @@ func (d *Decoder) number(t byte, key []byte, code byte) (v bson.Value, rest []by
 	return d.double(f), key, nil
 }
 
-// exactDecimal makes the decimal of a double with a given exponent.
+// exactDecimal returns the decimal with the value of a double and a given exponent.
 func (d *Decoder) exactDecimal(f float64, exp int) (v bson.Value, err error) {
 	if f != f {
 		return v, ErrCorrupt
@@ -305,7 +305,7 @@ func (d *Decoder) exactDecimal(f float64, exp int) (v bson.Value, err error) {
 	return d.compose(f < 0, r.Num(), exp)
 }
 
-// tail decodes the decimal part and makes the value of it.
+// tail decodes the decimal part and returns the value.
 func (d *Decoder) tail(key []byte, m, code byte, exp int) (v bson.Value, rest []byte, err error) {
 	if len(key) < 3 {
 		return v, nil, ErrCorrupt
@@ -356,7 +356,7 @@ func pow10Big(n int) *big.Int {
 	return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil)
 }
 
-// compose makes a decimal, if its parts are in range.
+// compose returns a decimal if its parts are in range.
 func (d *Decoder) compose(neg bool, coef *big.Int, exp int) (v bson.Value, err error) {
 	if coef.BitLen() > 113 || exp < bson.DecimalMinExponent || exp > bson.DecimalMaxExponent {
 		return v, ErrCorrupt

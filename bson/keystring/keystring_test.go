@@ -15,7 +15,7 @@ import (
 	"github.com/cantledb/cantle/bson/keystring"
 )
 
-// The bytes are on disk: they must never change.
+// The bytes are stored on disk: they must never change.
 func TestVectors(t *testing.T) {
 	for _, c := range [][2]string{
 		{`1`, "137ff0"}, {`-1`, "11800f"}, {`0`, "12"}, {`42`, "13814580"},
@@ -41,7 +41,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// check holds one pair of values to all the laws.
+// check checks all the laws for one pair of values.
 func check(t *testing.T, a, b bson.Value, o bson.StringOrder) {
 	t.Helper()
 	var ta, tb keystring.TypeBits
@@ -91,13 +91,14 @@ func check(t *testing.T, a, b bson.Value, o bson.StringOrder) {
 	}
 }
 
-// sameValue is identity, but for the payload of NaN and non-canonical decimals.
+// sameValue reports whether two values are identical, except for the payload of NaN and for
+// non-canonical decimals.
 func sameValue(a, b bson.Value) bool {
 	return a.Identical(b) || a.Type == b.Type && ejson.ValueCanonical(canonical(a)) == ejson.ValueCanonical(canonical(b))
 }
 
-// canonical is a value whose decimals are canonical: those that are not read as zero, and are
-// printed otherwise by the driver.
+// canonical returns a value in which all decimals are canonical. Non-canonical decimals count as zero,
+// but the driver prints them differently.
 func canonical(v bson.Value) bson.Value {
 	out := bson.NewArrayBuilder(nil)
 	appendCanonical(out, "", v)
@@ -137,7 +138,7 @@ var edgeDecimals = []string{"0", "-0", "0E+10", "-0E-6176", "1", "1.0", "1E+3", 
 	"-1E+6144", "1.7976931348623157E+308", "1.7976931348623158E+308", "1.797693134862315807E+308", "4.9E-324", "5E-324", "1E-330",
 	"0.1000000000000000055511151231257827", "Infinity", "-Infinity", "NaN", "123456789012345E+20", "1E+22", "1E+23", "3E-22", "3E-23"}
 
-// gen makes random values that sit where encodings can go wrong.
+// gen makes random values, often at the limits of encodings.
 type gen struct {
 	*rand.Rand
 	arena bson.Arena
@@ -188,7 +189,7 @@ func (g *gen) number() bson.Value {
 		}
 		return g.arena.Decimal(bson.ComposeDecimal(g.IntN(2) == 0, hi, lo, exp))
 	}
-	// A decimal next to or at a double.
+	// A decimal close or equal to a double.
 	f := float64(n)/8 + float64(g.IntN(3))
 	r := bson.ComposeDecimal(f < 0, 0, uint64(math.Abs(f)*1000)&(1<<60-1), -3)
 	return g.arena.Decimal(r)
@@ -257,7 +258,7 @@ func (g *gen) value(depth int) bson.Value {
 	return []bson.Value{bson.Null, bson.MinKey, bson.MaxKey, {Type: bson.TypeUndefined}}[g.IntN(4)]
 }
 
-// near gives a value close to v, so that deep differences are met too.
+// near returns a value close to v, so that deep differences occur too.
 func (g *gen) near(v bson.Value) bson.Value {
 	switch {
 	case g.IntN(3) > 0:

@@ -12,7 +12,7 @@ import (
 // expBias makes decimal exponents (-6176 to 6144) positive.
 const expBias = 8000
 
-// appendInt encodes an integer; tb is nil for the type that Decode assumes.
+// appendInt encodes an integer. tb is nil for an int32, the type that Decode assumes.
 func appendInt(dst []byte, n int64, tb *TypeBits) []byte {
 	if n >= math.MinInt32 && n <= math.MaxInt32 {
 		tb.add(codeInt64)
@@ -25,7 +25,7 @@ func appendInt(dst []byte, n int64, tb *TypeBits) []byte {
 		mag = -mag
 	}
 	if over := bits.Len64(mag) - 53; over > 0 && mag&(1<<over-1) != 0 {
-		// No double: its digits are the tail, and int64 is what Decode assumes.
+		// Not a double: its digits are the tail, and Decode assumes int64.
 		d := math.Float64bits(float64(mag >> over << over))
 		return appendTail(dst, d, neg, 0, mag, 0)
 	}
@@ -55,9 +55,9 @@ func appendDouble(dst []byte, v bson.Value, tb *TypeBits) []byte {
 	return appendExact(dst, b&^(1<<63), b>>63 != 0)
 }
 
-// appendExact writes a magnitude that is the double with the given 63 bits.
+// appendExact writes a magnitude that equals the double with the given 63 bits.
 func appendExact(dst []byte, mag uint64, neg bool) []byte {
-	n := 9 - bits.TrailingZeros64(mag)/7 // groups up to the last one with a bit
+	n := 9 - bits.TrailingZeros64(mag)/7 // number of groups up to the last one with a bit
 	w := mag << 1
 	if neg {
 		dst = append(dst, tNegative)
@@ -75,9 +75,8 @@ func appendExact(dst []byte, mag uint64, neg bool) []byte {
 	return append(dst, byte(w>>56)&0xFE)
 }
 
-// appendTail writes a magnitude above the double with the given 63 bits and
-// below the next one: all groups, then coefficient × 10^exp as exponent of the
-// first digit and pairs of digits.
+// appendTail writes a magnitude between the double with the given 63 bits and the next double: all
+// groups, then coefficient × 10^exp as exponent of the first digit and pairs of digits.
 func appendTail(dst []byte, mag uint64, neg bool, hi, lo uint64, exp int) []byte {
 	start := len(dst) + 1
 	dst = append(dst, tPositive)
@@ -112,7 +111,7 @@ func appendDigits(dst []byte, hi, lo uint64) []byte {
 	if hi == 0 {
 		return appendUint(dst, lo)
 	}
-	q, r := bits.Div64(hi%e18, lo, e18) // hi/e18 is 0 for what a decimal holds
+	q, r := bits.Div64(hi%e18, lo, e18) // hi/e18 is 0 for coefficients of decimals
 	dst = appendUint(dst, q)
 	n := len(dst)
 	dst = append(dst, "000000000000000000"...)
@@ -160,11 +159,11 @@ func appendDecimal(dst []byte, v bson.Value, tb *TypeBits) []byte {
 	return appendTail(dst, math.Float64bits(mag), neg, hi, lo, exp)
 }
 
-// assumedDecimal reports whether Decode makes exactly this decimal from a tail
-// without type bits: no trailing zeros, and no integer that int64 could hold.
+// assumedDecimal reports whether Decode returns exactly this decimal for a tail without type bits: no
+// trailing zeros, and no integer that int64 could hold.
 func assumedDecimal(hi, lo uint64, exp int) bool {
 	if exp >= 0 {
-		return false // often an int64; not worth telling apart
+		return false // often an int64; not worth distinguishing
 	}
 	if hi == 0 {
 		return lo%10 != 0
@@ -173,12 +172,12 @@ func assumedDecimal(hi, lo uint64, exp int) bool {
 	return r != 0
 }
 
-// floorDouble returns the largest double that is not above hi:lo × 10^exp,
-// and whether it is equal.
+// floorDouble returns the largest double that is not above hi:lo × 10^exp, and reports whether the two
+// are equal.
 func floorDouble(hi, lo uint64, exp int) (d float64, exact bool) {
 	if hi == 0 && lo < 1<<53 && exp >= -22 && exp <= 22 {
-		// The product or quotient of two exact doubles is rounded once, and a
-		// fused multiply-add tells on which side of it the true value lies.
+		// The product or quotient of two exact doubles is rounded once, and a fused multiply-add
+		// determines the sign of the rounding error.
 		c := float64(lo)
 		var above float64 // sign of d - value
 		if exp < 0 {

@@ -9,14 +9,14 @@ import (
 // ErrCorrupt marks bytes that Append did not write.
 var ErrCorrupt = errors.New("keystring: corrupt key")
 
-// depthMax bounds nesting in keys that did not come from Append.
+// depthMax limits the nesting in keys that Append did not write.
 const depthMax = 400
 
 // Skip returns the length of the first value in key.
 //
 // Errors: ErrCorrupt.
 func Skip(key []byte, dir Dir) (n int, err error) {
-	var m byte // inverts what is read
+	var m byte // inverts the bytes of a descending value
 	if dir == Descending {
 		m = 0xFF
 	}
@@ -94,7 +94,7 @@ func skipValue(key []byte, m byte, depth int) int {
 	return -1
 }
 
-// plus adds lengths of which either may be -1.
+// plus adds lengths, each of which may be -1.
 func plus(a, b int) int {
 	if a < 0 || b < 0 {
 		return -1

@@ -6,17 +6,16 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// TypeBits collect what a key does not tell about its values: types that are not
-// the assumed ones, exponents of decimals, the sign of zero, and under a
-// collation the strings themselves. Without an entry, Decode assumes null;
-// string; int32 for whole numbers in its range; double for other doubles; int64
-// for other whole numbers in its range; decimal without trailing zeros.
+// TypeBits collect the information about values that a key does not contain: types other than the
+// assumed ones, exponents of decimals, the sign of zero, and under a collation the strings themselves.
+// Without an entry, Decode assumes null; string; int32 for whole numbers in its range; double for other
+// doubles; int64 for other whole numbers in its range; decimal without trailing zeros.
 //
-// The bytes are empty in the common case. An entry is one byte, distance from the
-// value of the last entry in the high and code in the low four bits, and what the
-// code needs. Values are counted depth first over the whole key.
+// The bytes are empty in the common case. An entry is one byte, with the distance from the value of the
+// last entry in the high four bits and the code in the low four bits, followed by the data of the code.
+// Values are counted depth first over the whole key.
 type TypeBits struct {
-	ordinal int // values so far
+	ordinal int // number of values so far
 	last    int // ordinal of the last entry
 	b       []byte
 }
@@ -33,7 +32,7 @@ const (
 	codeSymbolText   = 8 // the same of a symbol
 )
 
-// Reset starts a new key; the memory is used again.
+// Reset starts a new key and reuses the memory.
 func (t *TypeBits) Reset() { *t = TypeBits{b: t.b[:0]} }
 
 // Bytes returns the entries; they alias t until the next Reset or Append.
@@ -80,15 +79,15 @@ func (t *TypeBits) addText(typ bson.Type, s []byte, keep bool) {
 	t.b = append(t.b, s...)
 }
 
-// bitReader gives the entries back in order.
+// bitReader reads the entries in order.
 type bitReader struct {
 	rest    []byte
-	ordinal int  // values so far
+	ordinal int  // number of values so far
 	next    int  // ordinal of the pending entry, 0 for none
 	code    byte // of the pending entry
 }
 
-// value steps to the next value and returns its code, 0 without an entry.
+// value advances to the next value and returns its code, 0 without an entry.
 func (r *bitReader) value() (code byte, err error) {
 	if r.next == 0 && len(r.rest) > 0 {
 		distance := uint64(r.rest[0] >> 4)
@@ -114,7 +113,7 @@ func (r *bitReader) value() (code byte, err error) {
 	return r.code, nil
 }
 
-// decimal reads what codeDecimal carries.
+// decimal reads the data of codeDecimal.
 func (r *bitReader) decimal() (neg bool, exp int, err error) {
 	if len(r.rest) < 2 {
 		return false, 0, ErrCorrupt
@@ -128,7 +127,7 @@ func (r *bitReader) decimal() (neg bool, exp int, err error) {
 	return e>>15 != 0, exp, nil
 }
 
-// text reads what codeText carries.
+// text reads the data of codeText.
 func (r *bitReader) text() ([]byte, error) {
 	n, w := binary.Uvarint(r.rest)
 	if w <= 0 || n > uint64(len(r.rest)-w) {

@@ -11,8 +11,8 @@ var ErrZeroByte = errors.New("field path contains a zero byte")
 // Component is one name of a dotted path.
 type Component struct {
 	Name string
-	// Index is the array position that Name stands for ("0", "17"), or -1.
-	// Only canonical decimal text counts: "00" and "+1" are plain names.
+	// Index is the array position that Name denotes ("0", "17"), or -1. Only canonical decimal text
+	// counts: "00" and "+1" are plain names.
 	Index int32
 }
 
@@ -23,9 +23,8 @@ type Path struct {
 	parts []Component
 }
 
-// Compile splits a dotted path. Empty components are kept ("a..b" has three):
-// queries accept them and find nothing unless a field is named "", while
-// aggregation and updates refuse them (see HasEmpty).
+// Compile splits a dotted path. Empty components are kept ("a..b" has three): queries accept them and
+// find nothing unless a field is named "", while aggregation and updates reject them (see HasEmpty).
 //
 // Errors: ErrZeroByte.
 func Compile(s string) (Path, error) {
@@ -59,7 +58,7 @@ func split(s string) Path {
 // String returns the dotted text.
 func (p Path) String() string { return p.text }
 
-// Len is the number of components.
+// Len returns the number of components.
 func (p Path) Len() int { return len(p.parts) }
 
 // Components returns all components, which the caller must not change.
@@ -87,11 +86,11 @@ func (p Path) Last() string {
 	return p.parts[len(p.parts)-1].Name
 }
 
-// Equal reports the same components.
+// Equal reports whether the components are equal.
 func (p Path) Equal(q Path) bool { return p.text == q.text && len(p.parts) == len(q.parts) }
 
-// HasPrefix reports that q is p or an ancestor of it: "a.b" has the prefixes
-// "a" and "a.b", not "a.bc". Every path has the zero Path as a prefix.
+// HasPrefix reports whether q is p or an ancestor of p: "a.b" has the prefixes "a" and "a.b", not
+// "a.bc". Every path has the zero Path as a prefix.
 func (p Path) HasPrefix(q Path) bool {
 	if len(q.parts) > len(p.parts) {
 		return false
@@ -103,8 +102,8 @@ func (p Path) HasPrefix(q Path) bool {
 	return len(p.text) > n && p.text[n] == '.' && p.text[:n] == q.text
 }
 
-// Conflicts reports that one of the paths is a prefix of the other: an update
-// or a projection cannot name both.
+// Conflicts reports whether one of the paths is a prefix of the other: an update or a projection cannot
+// contain both.
 func (p Path) Conflicts(q Path) bool { return p.HasPrefix(q) || q.HasPrefix(p) }
 
 // Prefix returns the first n components.
@@ -137,8 +136,7 @@ func (p Path) Suffix(n int) Path {
 	return Path{p.text[start:], p.parts[n:]}
 }
 
-// Parent returns the path without its last component; of one component, and of
-// none, the zero Path.
+// Parent returns the path without its last component; for at most one component, the zero Path.
 func (p Path) Parent() Path { return p.Prefix(len(p.parts) - 1) }
 
 // Child returns the path extended by a dotted text.
@@ -149,7 +147,7 @@ func (p Path) Child(s string) Path {
 	return split(p.text + "." + s)
 }
 
-// HasEmpty reports an empty component, as in "a..b", ".a", "a." and "".
+// HasEmpty reports whether a component is empty, as in "a..b", ".a", "a." and "".
 func (p Path) HasEmpty() bool {
 	for _, c := range p.parts {
 		if c.Name == "" {

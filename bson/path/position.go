@@ -2,27 +2,26 @@ package path
 
 import "github.com/cantledb/cantle/bson"
 
-// Rules for numbers in paths. "a.0" is the field "0" of a document at "a" and, where an
-// array is at "a", its first element. The first component is a field, as a document is
-// no array; "00" and "+1" are fields only.
+// Rules for numbers in paths. "a.0" is the field "0" of a document at "a"; if there is an array at "a",
+// it is also the first element of the array. The first component is a field, as a document is no array;
+// "00" and "+1" are fields only.
 //
-//   - A query takes both: in an array the field of each document, and the element at the
-//     position, also if it is an array. So do the local field of a join and distinct.
-//   - An element that a position named at the end of a path is one value, even if it is an
-//     array: {"a.0": 1} does not match {a: [[1]]}. A field at the end is looked into.
-//   - The keys of indexes and sorts have the element at the position if there is one, and the
-//     fields of documents otherwise. An array that has both for one path is refused by an
-//     index. An array that a position named at the end of the path is a key as a whole.
-//   - The paths in the keys of a wildcard index have no positions, and an array directly in an
-//     array is a key as a whole: what a query finds in there has no key of its own.
+//   - A query uses both: in an array the field of each document, and the element at the position, also
+//     if the element is an array. The local field of a join and distinct use both, too.
+//   - An element selected by position at the end of a path is one value, even if it is an array:
+//     {"a.0": 1} does not match {a: [[1]]}. An array in a field at the end is expanded.
+//   - The keys of indexes and sorts contain the element at the position if there is one, and the fields
+//     of documents otherwise. An index rejects an array that has both for one path. An array selected by
+//     position at the end of the path is a single key.
+//   - The paths in the keys of a wildcard index have no positions, and an array directly in an array is a
+//     single key: values that a query finds inside it have no key of their own.
 //   - Expressions, projections and shard keys have fields only.
 //   - An update has fields in documents and positions in arrays.
 //
 // Manual: core/document (dot notation), core/indexes/index-types/index-multikey,
 // core/indexes/index-types/index-wildcard/reference/restrictions.
 
-// Position returns the array index that name stands for in canonical decimal
-// form, or -1.
+// Position returns the array index that name denotes in canonical decimal form, or -1.
 func Position(name string) int32 {
 	if name == "" || len(name) > 9 || name[0] == '0' && len(name) > 1 {
 		return -1
@@ -38,8 +37,8 @@ func Position(name string) int32 {
 	return n
 }
 
-// FirstPosition returns the number of the first component that can be an array position, Len
-// without one.
+// FirstPosition returns the index of the first component that can be an array position, Len if there is
+// none.
 func (p Path) FirstPosition() int {
 	for i := 1; i < len(p.parts); i++ {
 		if p.parts[i].Index >= 0 {
@@ -49,16 +48,16 @@ func (p Path) FirstPosition() int {
 	return len(p.parts)
 }
 
-// HasPosition reports a component that can be an array position.
+// HasPosition reports whether a component can be an array position.
 func (p Path) HasPosition() bool { return p.FirstPosition() < len(p.parts) }
 
-// EndsAtPosition reports that the last component can be an array position: the value
-// there may be an element, which is not looked into.
+// EndsAtPosition reports whether the last component can be an array position: the value may then be an
+// element, and walks do not look into it.
 func (p Path) EndsAtPosition() bool {
 	return len(p.parts) > 1 && p.parts[len(p.parts)-1].Index >= 0
 }
 
-// Element returns the element of an array at p.Prefix(i) that component i names by its position.
+// Element returns the element of an array at p.Prefix(i) that component i selects by its position.
 func (p Path) Element(arr bson.Raw, i int) (v bson.Value, ok bool) {
 	if i >= len(p.parts) || p.parts[i].Index < 0 {
 		return bson.Value{}, false
@@ -66,12 +65,12 @@ func (p Path) Element(arr bson.Raw, i int) (v bson.Value, ok bool) {
 	return arr.Index(int(p.parts[i].Index))
 }
 
-// keyPathsMax bounds KeyPaths: each number doubles them.
+// keyPathsMax limits the paths of KeyPaths: each number doubles them.
 const keyPathsMax = 32
 
-// KeyPaths returns the paths under which a wildcard index keeps the values that a query finds
-// at p: each number in p is a field, or is left out as a position. whole are the paths of arrays
-// directly in an array, which have one key as a whole. ok is false if there are too many.
+// KeyPaths returns the paths of the wildcard index keys of the values that a query finds at p: each
+// number in p is a field, or is left out as a position. whole are the paths of arrays directly in an
+// array, which have one key as a whole. ok is false if there are too many.
 func (p Path) KeyPaths() (own, whole []string, ok bool) {
 	own = []string{""}
 	for i, c := range p.parts {

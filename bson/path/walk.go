@@ -6,56 +6,51 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// Arrays names what a walk does with arrays.
+// Arrays is the rule of a walk for arrays.
 type Arrays uint8
 
 const (
-	// Traverse is the rule of query predicates. An array on the way is looked
-	// into: each document in it goes on with the next component, scalars and
-	// arrays directly inside it do not. A component like "0" additionally means
-	// that position. The leaf is yielded as it is. Missing values:
+	// Traverse is the rule of query predicates. The walk looks into an array on the path: it continues
+	// with the next component in each document of the array, but not in scalars and arrays directly
+	// inside it. A component like "0" also means that position. The leaf is yielded unchanged. Missing
+	// values:
 	//
 	//   - a document without the next component yields missing, also one inside
 	//     an array ({"a.b": null} matches {a: [{b: 1}, {}]});
 	//   - a scalar or null that is not inside an array yields missing
 	//     ({"a.b": null} matches {a: 5});
-	//   - an array in which nothing can go on yields nothing ({"a.b": null}
-	//     matches neither {a: []} nor {a: [1]}, and {"a.b": {$exists: false}}
-	//     matches both, as nothing exists).
+	//   - an array without documents to continue in yields nothing ({"a.b": null} matches neither
+	//     {a: []} nor {a: [1]}; {"a.b": {$exists: false}} matches both, because no value exists).
 	//
 	// Manual: tutorial/query-array-of-documents, tutorial/query-for-null-fields.
 	Traverse Arrays = iota
-	// Stop is the rule of aggregation field paths: each document in an array
-	// goes on, other elements and missing values are skipped, and digits are
-	// plain names. The leaf is yielded as it is. Lookup builds the value of
-	// such a path. Manual: core/field-paths.
+	// Stop is the rule of aggregation field paths: the walk continues in each document of an array, skips
+	// other elements and missing values, and treats digits as plain names. The leaf is yielded unchanged.
+	// Lookup builds the value of such a path. Manual: core/field-paths.
 	Stop
-	// LeafOnly is the rule of index and sort keys: every array on the way is
-	// expanded, a leaf array gives its elements, an empty leaf array gives
-	// undefined and everything missing gives null. A component that is a
-	// position of the array at hand means only that element, which stays whole
-	// if it is an array itself.
+	// LeafOnly is the rule of index and sort keys: every array on the path is expanded, a leaf array
+	// yields its elements, an empty leaf array yields undefined and every missing value yields null. A
+	// component that is a position in the current array selects only that element, which is not
+	// expanded if it is an array itself.
 	// Manual: core/indexes/index-types/index-multikey.
 	LeafOnly
-	// TraverseLeaf is Traverse that looks into the leaf as well: when it is an
-	// array, its elements are yielded first, with their index as the last one
-	// of the trail, and then the array itself, without it. A leaf that a position
-	// named ("a.0" of {a: [[1, 2]]}) lies directly inside an array and is not
-	// looked into.
+	// TraverseLeaf is Traverse that also looks into the leaf: if it is an array, its elements are yielded
+	// first, with their index as the last one of the trail, and then the array itself, without an index.
+	// A leaf selected by position ("a.0" of {a: [[1, 2]]}) is directly inside an array and is not
+	// expanded.
 	TraverseLeaf
 )
 
-// Walk yields the values that p has in doc under the rule a, in document order,
-// until yield returns false; it reports whether yield let it finish. The value
-// aliases doc; it is missing where the rule says so. trail holds the array
-// indices taken, outermost first, and is valid only inside yield.
+// Walk calls yield with the values of p in doc under the rule a, in document order, until yield returns
+// false. It reports whether it has finished. The value aliases doc; it is missing if the rule requires
+// it. trail holds the array indices on the path, outermost first, and is valid only during the call.
 //
 // Walk does not allocate, and yield does not escape.
 func (p Path) Walk(doc bson.Raw, a Arrays, yield func(v bson.Value, trail []int32) bool) bool {
 	if len(p.parts) == 0 {
 		return yield(doc.Value(), nil)
 	}
-	// The way to the first array needs no trail and no recursion.
+	// The path up to the first array needs no trail and no recursion.
 	last := len(p.parts) - 1
 	for i := 0; ; i++ {
 		v, _ := doc.Lookup(p.parts[i].Name)
@@ -79,8 +74,8 @@ func (p Path) Walk(doc bson.Raw, a Arrays, yield func(v bson.Value, trail []int3
 	}
 }
 
-// trail is the storage of the indices on the way. It lives in a pool because
-// what is handed to yield would otherwise be allocated anew per walk.
+// trail is the storage of the indices on the path. Trails are pooled, because a trail passed to yield
+// would otherwise be allocated for each walk.
 type trail struct {
 	depth int
 	index [bson.MaxDepth + 56]int32
@@ -90,7 +85,7 @@ var trails = sync.Pool{New: func() any { return new(trail) }}
 
 func (t *trail) slice() []int32 { return t.index[:t.depth] }
 
-// yieldLeaf hands out a leaf that is not expanded.
+// yieldLeaf yields a leaf that is not expanded.
 func yieldLeaf(v bson.Value, a Arrays, trail []int32, yield func(bson.Value, []int32) bool) bool {
 	if v.Type == bson.TypeMissing {
 		switch a {
@@ -103,13 +98,13 @@ func yieldLeaf(v bson.Value, a Arrays, trail []int32, yield func(bson.Value, []i
 	return yield(v, trail)
 }
 
-// document goes on with component i in a document.
+// document continues with component i in a document.
 func (p *Path) document(doc bson.Raw, i int, a Arrays, t *trail, yield func(bson.Value, []int32) bool) bool {
 	v, _ := doc.Lookup(p.parts[i].Name)
 	return p.value(v, i+1, a, t, yield)
 }
 
-// value goes on with component i in any value that was reached by name.
+// value continues with component i in a value that was reached by name.
 func (p *Path) value(v bson.Value, i int, a Arrays, t *trail, yield func(bson.Value, []int32) bool) bool {
 	switch {
 	case v.Type == bson.TypeArray && (i < len(p.parts) || a >= LeafOnly):
@@ -128,8 +123,8 @@ func (p *Path) value(v bson.Value, i int, a Arrays, t *trail, yield func(bson.Va
 	return yieldLeaf(bson.Value{}, a, t.slice(), yield)
 }
 
-// array goes on with component i inside an array, or yields its elements when
-// there is none.
+// array continues with component i inside an array, or yields its elements if there is no further
+// component.
 func (p *Path) array(arr bson.Raw, i int, a Arrays, t *trail, yield func(bson.Value, []int32) bool) bool {
 	if t.depth == len(t.index) {
 		return true
@@ -162,17 +157,17 @@ func (p *Path) array(arr bson.Raw, i int, a Arrays, t *trail, yield func(bson.Va
 	return true
 }
 
-// at goes on with component i in an element that a position named.
+// at continues with component i in an element selected by position.
 func (p *Path) at(v bson.Value, i int, a Arrays, t *trail, yield func(bson.Value, []int32) bool) bool {
 	switch {
 	case i == len(p.parts):
-		return yield(v, t.slice()) // an array directly inside an array stays whole
+		return yield(v, t.slice()) // an array directly inside an array is not expanded
 	case v.Type == bson.TypeDocument || v.Type == bson.TypeArray:
 		return p.value(v, i, a, t, yield)
 	case a == LeafOnly:
 		return yield(bson.Null, t.slice())
 	}
-	return true // a scalar inside an array is not "missing"
+	return true // a scalar inside an array does not count as missing
 }
 
 // keyArray is array for index keys.
