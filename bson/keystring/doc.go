@@ -12,8 +12,8 @@
 //	68 DBPointer: length u32, bytes   70 code: as string   78 code with scope: as string, object
 //	F0 MaxKey
 //
-// A number is encoded by its value, whatever its type: equal numbers of different types have equal
-// bytes. Let d be the largest double not above the magnitude; its 63 bits are written in groups of
+// A number is encoded by its value, independently of its type: equal numbers of different types have
+// equal bytes. Let d be the largest double not above the magnitude; its 63 bits are written in groups of
 // seven, each shifted left by one with "more follows" in the lowest bit, up to the last group that is
 // not zero. A magnitude that is not exactly d writes all nine groups and then, exact and decimal, the
 // exponent of its first digit (u16, plus 8000) and its digits in pairs, again with the low bit for

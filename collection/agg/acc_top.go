@@ -137,7 +137,7 @@ func (t *topState) Add(env *mql.Env, doc bson.Raw, s *expr.Scratch) (int, error)
 	return t.insert(t.key, v)
 }
 
-// refuses reports whether a document with this key would be dropped at once.
+// refuses reports whether a document with this key would be dropped immediately.
 func (t *topState) refuses(key []byte) bool {
 	if int64(len(t.best)) < t.n {
 		return false

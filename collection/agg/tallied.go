@@ -7,9 +7,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// A stage that needs only the number of rows reads that number from an exec.Tally at once, without
-// reading rows: $count, and $group with a constant _id and sums of constants, which drivers send for
-// countDocuments.
+// A stage that needs only the number of rows reads that number from an exec.Tally, without reading rows:
+// $count, and $group with a constant _id and sums of constants, which drivers send for countDocuments.
 
 // addendMax limits the constants, so that their sum over all possible documents fits into 64 bits.
 const addendMax = 1 << 20

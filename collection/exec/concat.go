@@ -12,7 +12,7 @@ type concat struct {
 }
 
 // Concat delivers all rows of the first operator, then of the second, and so on. An operator that has
-// ended is closed at once.
+// ended is closed immediately.
 func Concat(in []Operator) Operator {
 	if len(in) == 1 {
 		return in[0]

@@ -146,7 +146,7 @@ func (s *indexScan) step() bool {
 	return ok
 }
 
-// look decodes the entry under the iterator and checks it.
+// look decodes and checks the current entry.
 func (s *indexScan) look(env *mql.Env) (*Row, error) {
 	s.KeysExamined++
 	key := s.it.Key()
@@ -259,7 +259,7 @@ func skipID(b []byte) int {
 }
 
 // sameValue reports whether the first Distinct fields repeat those of the last entry. If not, the next
-// step jumps past their values. A key with a null may stand for several values (null and missing), so it
+// step jumps past their values. A key with a null may represent several values (null and missing), so it
 // never counts as a repetition.
 func (s *indexScan) sameValue(values []byte) bool {
 	n, null := 0, false

@@ -71,7 +71,7 @@ func newWorldIn(t testing.TB, store storage.Store, shardKey string, shards int, 
 	return w
 }
 
-// target returns a write target in a transaction. Multikey marks take effect at once.
+// target returns a write target in a transaction. Multikey marks take effect immediately.
 func (w *world) target(txn storage.Txn, h keyspace.Hash) *write.Target {
 	return &write.Target{Coll: w.coll, Shard: w.coll.Map.Find(h, nil), Txn: txn, Multikey: func(ix *catalog.Index, p index.MultikeyPaths) error {
 		ix.Multikey = ix.Multikey.Union(p)

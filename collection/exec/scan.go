@@ -221,7 +221,7 @@ func (s *recordScan) open(env *mql.Env) error {
 	return s.begin(env, s.src.Reader, r, storage.IterOptions{Reverse: s.node.Reverse, KeysOnly: s.node.Count})
 }
 
-// look applies the filter to the record under the iterator.
+// look applies the filter to the current record.
 func (s *recordScan) look(env *mql.Env) (*Row, error) {
 	var doc bson.Raw
 	if s.node.Count {

@@ -148,7 +148,7 @@ func (q *quantile) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, err
 }
 
 // PercentileOf returns the discrete percentile of a non-empty list of sorted numbers: the least number
-// that is not exceeded by a share p of them.
+// such that at least the share p of them is not greater.
 func PercentileOf(sorted []float64, p float64) float64 {
 	i := int(math.Ceil(p*float64(len(sorted)))) - 1
 	return sorted[min(max(i, 0), len(sorted)-1)]

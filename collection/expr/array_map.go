@@ -8,8 +8,8 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// loop is $map and $filter: it evaluates an expression for each element of an array. The element is in a
-// slot meanwhile, its index in the next slot.
+// loop is $map and $filter: it evaluates an expression for each element of an array. During the
+// evaluation, the element is in a slot and its index in the next slot.
 type loop struct {
 	name  string // operator
 	body  string // name of the argument that is evaluated for each element

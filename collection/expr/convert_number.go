@@ -225,7 +225,7 @@ func toDecimalValue(s *Scratch, v bson.Value, o convertOptions) (bson.Value, err
 }
 
 // hasDigits reports whether there are digits other than zero before the exponent: then the number is not
-// zero, whatever it was rounded to.
+// zero, even if it was rounded to zero.
 func hasDigits(text string) bool {
 	mantissa, _, _ := strings.Cut(strings.ToLower(text), "e")
 	return strings.ContainsAny(mantissa, "123456789")

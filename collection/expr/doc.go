@@ -11,8 +11,8 @@
 // valid until the Scratch is Reset or the document changes.
 //
 // Operators is the table of all operators in alphabetical order; a row points to the parse function,
-// which most often is positional or named around a plain function of values. Files are named family
-// first.
+// which most often is positional or named around a plain function of values. File names begin with the
+// family of the operator.
 //
 // Glossary. Slot: the place in a Scratch of a variable that the expression itself defines ($let, $map,
 // …). Folding: evaluating, at parse time, operators with only constant arguments. Nullish: missing, null

@@ -102,7 +102,7 @@ type Fields struct {
 	at  map[string]int32 // offset of each field; nil: lookups scan the document
 }
 
-// many reports whether a map pays off: if there are many names on both sides.
+// many reports whether a map is faster, because there are many names on both sides.
 func many(doc bson.Raw, other int) bool { return len(doc) > 256 && other > 256 }
 
 // LookupBytes returns the approximate memory that FieldsOf allocates.

@@ -26,7 +26,7 @@ const valueBytes = int(unsafe.Sizeof(bson.Value{}))
 func (s *Scratch) held() int { return s.Arena.Held() + s.outside + s.idle + cap(s.stack)*valueBytes }
 
 // reserve makes the command's memory count all memory of s and n bytes more, before they are allocated.
-// They are counted until Reset, however often reserve is called.
+// They are counted until Reset, and only once if reserve is called again.
 // Errors: ExceededMemoryLimit (146) if the commands of the user, or of all users, hold too much.
 func (s *Scratch) reserve(env *mql.Env, n int) error {
 	if more := s.held() + n - s.counted; more > freeBytes {

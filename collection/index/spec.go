@@ -128,7 +128,7 @@ func (s *Spec) Bound(dst []byte, i int, v bson.Value) []byte {
 }
 
 // order returns the string order of the i-th keystring. Paths of wildcard entries and terms of text
-// entries are compared as bytes, whatever the collation.
+// entries are compared as bytes under any collation.
 func (s *Spec) order(i int) bson.StringOrder {
 	if s.Collation == nil || s.Kind.plainText != nil && s.Kind.plainText(s, i) {
 		return nil
@@ -202,7 +202,7 @@ func (s *Spec) sameOptions(o *Spec) bool {
 		s.PrepareUnique == o.PrepareUnique && s.Text.equal(o.Text) && s.Flat.equal(o.Flat)
 }
 
-// equalFilters reports whether two partial filters are equivalent, however they are written.
+// equalFilters reports whether two partial filters are equivalent, even if they are written differently.
 func equalFilters(a, b match.Node) bool {
 	if a == nil || b == nil {
 		return a == b

@@ -141,8 +141,8 @@ func (c *comparison) bounds(add func(Interval)) (exact bool) {
 		add(point(nan))
 		return true
 	case v.Type == bson.TypeMinKey && c.rel <= opGreaterEqual, v.Type == bson.TypeMaxKey && c.rel >= opLess:
-		// Whole arrays lie in the range too, whatever their elements are, and a null key may stand for
-		// no value.
+		// Whole arrays are in the range too, with any elements, and a null key may represent a missing
+		// value.
 		add(AllValues())
 		return false
 	case v.Type == bson.TypeMinKey, v.Type == bson.TypeMaxKey:
@@ -216,7 +216,7 @@ func (r rules) equalBounds(v bson.Value, add func(Interval)) (exact bool) {
 }
 
 // nullBounds adds the keys of null and of missing fields, perhaps of undefined too. A null key also
-// stands for a path that ends inside an array of scalars, where nothing may equal null. If through is
+// represents a path that ends inside an array of scalars, where nothing may equal null. If through is
 // set, such a path equals null; then an empty array does too, and its key is undefined.
 func (r rules) nullBounds(add func(Interval)) (exact bool) {
 	if r.undefined || r.through {

@@ -13,7 +13,8 @@ import (
 type predicate interface {
 	// name is the operator's name as in the table ("$gt").
 	name() string
-	// holds reports whether one value satisfies the condition. v is missing if the path leads nowhere.
+	// holds reports whether one value satisfies the condition. v is missing if there is no value at the
+	// path.
 	holds(env *mql.Env, v bson.Value, s *expr.Scratch) (bool, error)
 	// append appends the operator in the form of {field: {…}}.
 	append(b *bson.Builder)

@@ -24,7 +24,7 @@ import (
 //	shape       a line per `filter`
 //	equalities  the values that an upsert takes from the filter
 //	points      the values that `path` can have
-//	position    a line per `doc`: the position that $ stands for
+//	position    a line per `doc`: the position that $ refers to
 //	implied     the intervals that $expr implies for the keys of an index
 //	explain     a line per `doc`: the reasons why it does not match
 func TestCases(t *testing.T) {

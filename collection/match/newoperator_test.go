@@ -79,8 +79,8 @@ func parseNew(t *testing.T, filter string) Node {
 	return n
 }
 
-// An operator is one file with one row: with a row in a copy of the table it is parsed wherever a filter
-// is allowed, matches, and is rejected.
+// An operator is one file with one row: with a row in a copy of the table it is parsed at all places
+// where a filter is allowed, matches, and is rejected.
 func TestOperatorIsOneRow(t *testing.T) {
 	env, s := mql.NewEnv(context.Background()), &expr.Scratch{}
 	for _, tc := range []struct{ filter, yes, no string }{

@@ -45,7 +45,7 @@ type Pathed interface {
 // $elemMatch can contain such nodes.
 type valued interface {
 	Node
-	// holds reports whether v satisfies the node. v is missing if a path leads nowhere.
+	// holds reports whether v satisfies the node. v is missing if there is no value at a path.
 	holds(env *mql.Env, v bson.Value, s *expr.Scratch) (bool, error)
 	// appendOps appends the operators in the form of {field: {…}}.
 	appendOps(b *bson.Builder)

@@ -105,7 +105,7 @@ func (p *positioner) array(l *Leaf, arr bson.Raw, i, at int) (bool, error) {
 		if int32(n) != l.parts[i].Index {
 			continue
 		}
-		// $ does not refer to a position that the path names.
+		// $ does not refer to a position that is part of the path.
 		var ok bool
 		var err error
 		switch {

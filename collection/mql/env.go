@@ -82,7 +82,7 @@ func (e *Env) Reset(ctx context.Context, v *Vars, m *Memory) {
 	*e = Env{ctx: ctx, Vars: v, Memory: m, UserRoles: bson.EmptyArray}
 }
 
-// Strict reports that the client has an account of Azure Cosmos DB.
+// Strict reports whether the client has an account of Azure Cosmos DB.
 func (e *Env) Strict() bool { return e.Cosmos != nil }
 
 // ClockMillis returns the current time in milliseconds since the epoch.
@@ -195,8 +195,8 @@ func (e *Env) Spend(bytes int) error {
 	return e.look()
 }
 
-// Row is called for each row that was read or made, in addition to Tick: otherwise rows of megabytes
-// would make the time between two checks as long as a client likes.
+// Row is called for each row that was read or made, in addition to Tick: otherwise a client could make
+// the time between two checks arbitrarily long with rows of megabytes.
 func (e *Env) Row(bytes int) error {
 	if e.ticks += uint(bytes) / rowBytes; e.ticks < looks {
 		return nil

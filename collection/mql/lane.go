@@ -13,8 +13,8 @@ import (
 //
 // A lane is a slot of a semaphore.
 type Processor struct {
-	// Lanes are held by commands that have computed for laneTime. A command hands its lane on when it
-	// checks whether it must end (Env.Tick).
+	// Lanes are held by commands that have computed for laneTime. A command passes its lane to a waiting
+	// command when it checks whether it must end (Env.Tick).
 	Lanes *ratelimit.Lanes
 	// Solid lanes are held by work that cannot be interrupted to let other commands run: one call into
 	// JavaScript, one match by backtracking.
@@ -105,7 +105,7 @@ func (l *Lane) fork() *Lane {
 	return f
 }
 
-// look takes, keeps or hands on a lane. It is called where a command can wait.
+// look takes a lane, keeps it, or passes it to a waiting command. It is called where a command can wait.
 // Errors: the context's cause.
 func (l *Lane) look(e *Env) error {
 	if l == nil || l.processor == nil {

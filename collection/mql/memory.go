@@ -86,7 +86,7 @@ func (m *Memory) Max() int64 { return m.max }
 // Used returns the bytes counted now, including those of record sets and values.
 func (m *Memory) Used() int64 { return m.used.Load() + m.records.Load() + m.values.Load() }
 
-// Peak returns the largest number of bytes that were counted at once.
+// Peak returns the largest number of bytes that were counted at any time.
 func (m *Memory) Peak() int64 { return m.peak.Load() }
 
 // reach raises the peak to the bytes counted now.

@@ -225,8 +225,8 @@ func (q *Query) byShardKey(cs []conjunct) *Solution {
 	return s
 }
 
-// through returns the plans with one index. A wildcard index has a plan for each path that it can stand for. With forced,
-// the whole index is read if nothing bounds it.
+// through returns the plans with one index. A wildcard index has a plan for each path for which it can be used. With
+// forced, the whole index is read if nothing bounds it.
 func (q *Query) through(ix *catalog.Index, cs []conjunct, forced bool) (out []*Solution) {
 	if ix.Text != nil {
 		return nil // only $text uses a text index

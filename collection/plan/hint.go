@@ -97,8 +97,8 @@ func (q *Query) byHint(ix *catalog.Index, cs []conjunct) ([]*Solution, error) {
 	return sols[:1], nil
 }
 
-// overPaths plans an $or with one wildcard index, which stands for an index on the path of each clause.
-// It returns nil if the index does not contain all these paths.
+// overPaths plans an $or with one wildcard index, which replaces an index on the path of each clause. It
+// returns nil if the index does not contain all these paths.
 func (q *Query) overPaths(ix *catalog.Index, cs []conjunct) *Solution {
 	var a bson.Arena
 	sub := *q

@@ -6,10 +6,10 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 )
 
-// intersection plans a read of two indexes that fetches only the records found in both. It pays if two
-// equalities on different fields have an index each and no index has both fields: each scan alone would
-// fetch records that the other one excludes. It does not support a sort or a range, which would have to
-// read and hold a whole side.
+// intersection plans a read of two indexes that fetches only the records found in both. It is useful if
+// two equalities on different fields have an index each and no index has both fields: each scan alone
+// would fetch records that the other one excludes. It does not support a sort or a range, which would
+// have to read and hold a whole side.
 // Manual: core/index-intersection.
 func (q *Query) intersection(indexes []*catalog.Index, cs []conjunct) *Solution {
 	if q.Pattern != nil || len(cs) < 2 || q.KeysOnly && !q.counts() {

@@ -113,7 +113,7 @@ func pathIntervals(paths []string, below bool) (ivs []match.Interval) {
 }
 
 // exists reports whether only an existing value satisfies the predicate. A plan that reads every
-// document with the path pays only if the caller requests it by a hint.
+// document with the path is only used if the caller requests it by a hint.
 func (q *Query) exists(c conjunct) bool {
 	switch n := c.node.(type) {
 	case *match.Leaf:

@@ -229,7 +229,7 @@ func (t *Target) set(env *mql.Env, ix *catalog.Index, e entry, doc bson.Raw, h k
 	return t.put(ix, e, h)
 }
 
-// replace writes new type bits of an existing entry, in whatever partition the entry is.
+// replace writes new type bits of an existing entry, in the partition that holds it.
 func (t *Target) replace(env *mql.Env, ix *catalog.Index, e entry, h keyspace.Hash) error {
 	if !t.Shard.Settled() {
 		if err := t.unset(env, ix, e, h); err != nil {
@@ -262,8 +262,9 @@ func (t *Target) unset(env *mql.Env, ix *catalog.Index, e entry, h keyspace.Hash
 			}
 		}
 		if ix.Unique && ix.State == catalog.IndexBuilding {
-			// Two documents may still have the same values: the entry can belong to the other. The lock
-			// makes a build that adds ours meanwhile conflict.
+			// Two documents may still have the same values: the entry can belong to the other document.
+			// Because of the lock, a build that adds the entry of this document at the same time
+			// conflicts.
 			own, err := t.owns(env, key, h)
 			if err != nil {
 				return err

@@ -10,9 +10,9 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Line holds the next position of a capped collection and its contents, as a row that every transaction
-// that writes to the collection changes. It is used if several servers share the store: their writers
-// conflict on the row, so that positions are in the order of commits.
+// Line holds the next position of a capped collection and the number and size of its documents. It is a
+// row that every transaction changes that writes to the collection. It is used if several servers share
+// the store: their writers conflict on the row, so that positions are in the order of commits.
 type Line struct {
 	Next, First keyspace.Hash // the next position; no document is before First
 	Docs, Bytes int64

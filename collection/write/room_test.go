@@ -98,7 +98,7 @@ func (r *room) begin() storage.Txn {
 }
 
 // target returns a target for a document in a transaction, with any catalog entry of the collection.
-// Multikey marks take effect at once.
+// Multikey marks take effect immediately.
 func (r *room) target(txn storage.Txn, coll *catalog.Collection, doc bson.Raw, h keyspace.Hash) *write.Target {
 	if len(r.spare) == 0 {
 		r.spare = append(r.spare, &write.Target{Multikey: func(ix *catalog.Index, paths index.MultikeyPaths) error {

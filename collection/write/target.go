@@ -179,7 +179,8 @@ func (t *Target) Delete(env *mql.Env, old bson.Raw, h keyspace.Hash) error {
 	return t.append(env, h)
 }
 
-// keepBefore stores in the log record the way back from doc, nil for none, to old.
+// keepBefore stores old in the log record, or the changes that restore old from doc. doc is nil after a
+// delete.
 func (t *Target) keepBefore(old, doc bson.Raw) {
 	switch {
 	case t.Silent:
