@@ -8,20 +8,24 @@
 // events show it. All are in one stream, Stream; a reader of one collection or one shard skips the
 // rest, which costs a few nanoseconds per record because the header contains the collection.
 //
-// Format of a record, version 1:
+// Format of a record, version 1; the fields follow each other in this order, integers are big-endian:
 //
-//	version(1) op(1) flags(1) collection(8) position(8) bytes varint
-//	uvarint len, keystring(_id)        operations on documents
-//	uvarint len, document              flagKey: _id and shard key
-//	uvarint len, document              flagDoc: new document, or the DDL document
-//	uvarint len, document              flagDelta: what an update changed
-//	uvarint len, document              flagPre: the document before
-//	uvarint len, undo                  flagUndo: the way back to it; see AppendUndo
-//	16 bytes session id, varint number flagTxn
-//	32 bytes owner of the session      flagMulti
-//	varint milliseconds since 1970     flagWall
-//	varint statement                   flagTxn without flagMulti
-//	32 bytes owner of the session      there too, if it is a user
-//
-// bytes is the growth of the documents of the position's shard.
+//	field        encoding                         present                   meaning
+//	version      1 byte                           always                    1
+//	op           1 byte                           always                    see Op
+//	flags        1 byte                           always                    which of the fields below are present
+//	collection   8 bytes                          always
+//	position     8 bytes                          always                    hash in the position of the document
+//	bytes        varint                           always                    growth of the documents of the position's shard
+//	id           uvarint length, keystring        always                    _id; empty for Command and Moved
+//	key          uvarint length, BSON             flagKey                   _id and shard key
+//	document     uvarint length, BSON             flagDoc                   new document, or the DDL document
+//	delta        uvarint length, BSON             flagDelta                 changes of an update
+//	pre-image    uvarint length, BSON             flagPre                   the document before
+//	undo         uvarint length, bytes            flagUndo                  difference to it; see AppendUndo
+//	session      16 bytes, then number, varint    flagTxn                   of the transaction or retryable write
+//	owner        32 bytes                         flagMulti                 digest of the session's user
+//	wall         varint                           flagWall                  milliseconds since 1970
+//	statement    varint                           flagTxn, not flagMulti    number within the retryable write
+//	owner        32 bytes                         flagTxn, not flagMulti    as above; absent if the client had not logged in
 package changelog

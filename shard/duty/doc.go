@@ -8,4 +8,11 @@
 // transactions that began under the old lease.
 //
 // A duty may have a note: its progress, which peers show, and requests of peers to its owner.
+//
+// The row of a duty has the key keyspace.MetaJob, "duty." ‖ name, and this value:
+//
+//	field   bytes             meaning
+//	owner   16                member of the store that owns the duty
+//	epoch   8, big-endian     the number of times that the duty was taken, from 1
+//	note    the rest          of the job; for work on a collection a BSON document (shard/jobs)
 package duty

@@ -16,4 +16,19 @@
 // only that the server exists.
 //
 // A server without peers takes no part in the division: its own clock refills its budgets.
+//
+// The row of a server has the key keyspace.MetaQuota, member ID (16 bytes), and this value; amounts are in
+// millionths of an RU:
+//
+//	field        encoding                 meaning
+//	version      1 byte                   1; a row of another version counts as one without demand
+//	second       varint                   the second in which it was written, since 1970; the demand is of the second before
+//	needs        uvarint                  the number of budgets that follow, each with these fields:
+//	database     uvarint length, bytes    the database, if the budget is of its shared RU/s
+//	collection   uvarint                  the collection otherwise; 0 is the budget of metadata commands
+//	shard        varint                   the shard of the budget
+//	spent        varint                   charged
+//	foreground   varint                   part of spent that is not background work
+//	demand       varint                   spent, the expected price of refused and queued requests, and the debt
+//	unused       varint                   part of the shares that was not used and is lost
 package quota

@@ -8,8 +8,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// row is the demand of one server. Its stored form is a version, the second, the number of needs, and for
-// each need its purse (the length of the database's name, the name, collection, shard) and the four amounts.
+// row is the demand of one server. The package comment has its stored form.
 type row struct {
 	second int64 // the second in which it was written; the needs are of the second before
 	needs  []ratelimit.Need

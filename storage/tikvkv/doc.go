@@ -17,6 +17,31 @@
 //	passage      an in-flight commit, as the end of the change log in memory sees it; see tail.go
 //	errand       one request through the client, with a timeout; see errand.go
 //
+// The rows of a store. Their keys begin with "cantle/", the name of the keyspace, and "/". Numbers are
+// big-endian, with their lengths in bytes; parts in brackets may be absent:
+//
+//	row                key                               value
+//	exclusive server   'o'                               id(16) ‖ end of the lease(8) ‖ name
+//	member             'o' ‖ 0 ‖ id(16)                  see below
+//	safe point         'o' ‖ 1                           PD timestamp(8)
+//	level              'o' ‖ 2                           level(4)
+//	log record         'l' ‖ len(2) ‖ stream ‖ …         see logkeys.go
+//	truncation         't' ‖ stream                      storage.Timestamp(8) of the last truncated record
+//	value              'u' ‖ key                         0 ‖ value, or 1 ‖ number of chunks(4) ‖ size(8)
+//	chunk of a value   'v' ‖ escaped key ‖ number(4)     up to 4 MiB of the value
+//	dropped range      'd' ‖ escaped start [‖ 1 ‖ end]   PD timestamp(8) ‖ len(4) ‖ start [‖ 1 ‖ end]
+//
+// The value of a member's row, which holds its lease (storage.Member has the last three):
+//
+//	field     bytes             meaning
+//	end       8, PD timestamp   end of the lease
+//	safe      8, PD timestamp   the member refuses reads before it
+//	oldest    8, PD timestamp   the member has no reader before it
+//	level     4                 the newest level that the member can read
+//	name      len(4), text      name for operators
+//	about     len(4), bytes     description of the member
+//	message   the rest          for the other members: the heartbeat of package catalog
+//
 // Differences from the contract of package storage:
 //
 //   - A latch lasts until all keys of the commit are committed, a little longer than Commit runs. If it ended

@@ -8,24 +8,17 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// The keys of a store in the cluster, all under the prefix of its name:
-//
-//	'd' range  a range of keys that is to be removed, see ranges.go
-//	'l' stream log records, see logkeys.go
-//	'o'        the row of the exclusive server and those of members, see lease.go
-//	't' stream up to when a stream was truncated
-//	'u' key    the value, see values.go
-//	'v' key    chunks of a large value
+// The first bytes of the keys of a store, after the prefix of its name; the package comment has the formats.
 //
 // The first key of a transaction is the one that decides whether it is committed: with log
 // records it is one of theirs, which no other transaction ever touches.
 const (
-	spaceDrop  = 'd'
-	spaceLog   = 'l'
-	spaceOwner = 'o'
-	spaceMark  = 't'
-	spaceUser  = 'u'
-	spaceChunk = 'v'
+	spaceDrop  = 'd' // ranges that are to be removed, see ranges.go
+	spaceLog   = 'l' // log records, see logkeys.go
+	spaceOwner = 'o' // the rows of the exclusive server and of members, see lease.go
+	spaceMark  = 't' // truncations of streams
+	spaceUser  = 'u' // values, see values.go
+	spaceChunk = 'v' // chunks of large values
 )
 
 // keyBytesMax bounds a key. TiKV refuses keys of more than 8 KiB after its own encoding, which

@@ -13,9 +13,12 @@ import (
 // The log records that a commit appends to one stream are stored as one value under the commit's
 // place:
 //
-//	'l' ‖ len(2) ‖ stream ‖ class(1) ‖ bucket(1) ‖ place(8) ‖ writer(4) ‖ seq(4) ‖ part(2)
+//	key     'l' ‖ len(2) ‖ stream ‖ class(1) ‖ bucket(1) ‖ place(8) ‖ writer(4) ‖ seq(4) ‖ part(2)
+//	value   uvarint: number of records of the commit, in all streams
+//	        uvarint: number of parts
+//	        for each record of the stream: uvarint: its number within the commit, uvarint: len, record
 //
-// A large value is cut into parts. Buckets spread the end of the log over several regions, so that
+// A large value is cut into parts; only the first part has the two numbers at the beginning. Buckets spread the end of the log over several regions, so that
 // none of them is hot.
 const (
 	buckets   = 4
@@ -64,9 +67,7 @@ func placeOf(key []byte) (place uint64, part uint16) {
 	return binary.BigEndian.Uint64(tail), binary.BigEndian.Uint16(tail[16:])
 }
 
-// place builds the log values of a commit. A value holds the number of records of the commit, the
-// number of parts of the value, and the records of the stream, each with its number within the
-// commit.
+// place builds the log values of a commit.
 func (s *store) place(records []writebuf.LogRecord, place uint64, class byte) (out []placed) {
 	seq := s.logSeq.Add(1)
 	bucket := byte(seq % buckets)

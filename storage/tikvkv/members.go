@@ -118,8 +118,7 @@ type memberRow struct {
 // over reports whether the lease has expired at a PD timestamp.
 func (m *memberRow) over(now uint64) bool { return m.end < now }
 
-// encode returns the row as it is stored: three timestamps, the level, and three texts, each but the last
-// after its length. Programs of all levels read this format.
+// encode returns the row as it is stored; the package comment has the format. Programs of all levels read it.
 func (m *memberRow) encode() []byte {
 	var row []byte
 	for _, ts := range []uint64{m.end, m.safe, m.oldest} {
