@@ -77,7 +77,7 @@ func (d *Daemon) begin(s storeSettings) (anew bool, err error) {
 	switch {
 	case state == wreck.There:
 		if err == nil && is(files, d.cfg.Data, UnfinishedName) {
-			d.log.Warn().Str("folder", filepath.Join(d.cfg.home(), UnfinishedName)).Msg("beside the database lies a restore that did not come to its end; it is of no use, and can be deleted")
+			d.log.Warn().Str("folder", filepath.Join(d.cfg.home(), UnfinishedName)).Msg("an unfinished restore lies beside the database; it is of no use and can be deleted")
 		}
 		return false, err
 	case errors.As(err, &lost) && d.cfg.New && !d.cfg.ServeDamaged && !d.cfg.MustExist:

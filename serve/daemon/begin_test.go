@@ -51,7 +51,7 @@ func documents(t *testing.T, d *Daemon) int64 {
 // If there is no database, the server begins one with a warning. If there was one before, it refuses,
 // unless --new is given.
 func TestBegin(t *testing.T) {
-	const warning = "a new, empty database was made"
+	const warning = "created a new, empty database"
 	store := func(data string) string { return filepath.Join(data, "store") }
 	empty := func(t *testing.T, data string, keep ...string) { // removes all of the store but keep
 		list, err := os.ReadDir(store(data))

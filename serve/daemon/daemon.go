@@ -495,9 +495,9 @@ func (d *Daemon) uri(host, options string) string {
 func (d *Daemon) Reload() error {
 	err := d.tls.load()
 	if err != nil {
-		d.log.Error().Err(err).Msg("the certificates stay as they were; mend the files and send SIGHUP again")
+		d.log.Error().Err(err).Msg("the certificates were not reloaded; correct the files and send SIGHUP again")
 	} else if d.tls.mode != server.TLSDisabled {
-		d.log.Info().Msg("certificates read again")
+		d.log.Info().Msg("certificates reloaded")
 	}
 	return err
 }

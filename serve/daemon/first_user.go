@@ -53,7 +53,7 @@ func (d *Daemon) makeFirstUser(ctx context.Context, users *auth.Directory) error
 	}
 	name := auth.Name{Name: d.cfg.RootName, DB: "admin"}
 	if !users.Empty() {
-		d.log.Info().Str("user", name.Name).Msg("there are users already, so --initdb-root-username makes none")
+		d.log.Info().Str("user", name.Name).Msg("users exist already: --initdb-root-username is ignored")
 		return nil
 	}
 	u := &auth.User{Name: name, ID: auth.NewUserID(), Roles: []auth.Name{{Name: "root", DB: "admin"}}, Credentials: map[auth.Mechanism]auth.Credential{}}
@@ -65,7 +65,7 @@ func (d *Daemon) makeFirstUser(ctx context.Context, users *auth.Directory) error
 	if err := users.Change(ctx, func(e *auth.Edit) error { e.PutUser(u); return nil }); err != nil {
 		return fmt.Errorf("making the first user: %w", err)
 	}
-	d.log.Info().Str("user", name.Name).Msg("the first user was made in admin, with the role root; its password is not looked at again")
+	d.log.Info().Str("user", name.Name).Msg("created the first user in admin with the role root; its password is not read again")
 	return nil
 }
 

@@ -19,10 +19,10 @@ func (d *Daemon) record(ctx context.Context, s *command.Server) {
 	d.history = history.New(history.Config{
 		Catalog: d.cluster.Catalog, Budgets: d.cluster.Budgets, Store: store, Now: d.cluster.Now,
 		Connections: func() int { return int(d.connections().Current) },
-		Failed:      func(err error) { d.log.Warn().Err(err).Msg("the console will miss a part of the past") },
+		Failed:      func(err error) { d.log.Warn().Err(err).Msg("the console's history will have a gap") },
 	})
 	if err := d.history.Load(ctx); err != nil {
-		d.log.Warn().Err(err).Msg("the history of partitions cannot be read: it begins anew")
+		d.log.Warn().Err(err).Msg("the history of partitions cannot be read; a new one begins")
 	}
 	d.everywhere = history.NewEverywhere(d.history, d.cluster.Others)
 	s.OnEnd(func(c *command.Call, e command.Ended) { noteEnded(d.history, c, e) })
@@ -48,7 +48,7 @@ func (d *Daemon) watch(ctx context.Context) {
 		d.history.Keep(ctx)
 		if second%forgetSeconds == 0 && d.runner.Duties != nil && d.runner.Turn(ctx, "history") {
 			if err := d.history.Forget(ctx); err != nil && ctx.Err() == nil {
-				d.log.Warn().Err(err).Msg("what servers have left that are long gone stays for some minutes more")
+				d.log.Warn().Err(err).Msg("data of stopped servers could not be removed; removal is retried in some minutes")
 			}
 		}
 		timer.Reset(time.Second - time.Duration(time.Now().Nanosecond()))

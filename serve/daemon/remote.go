@@ -51,10 +51,10 @@ func (d *Daemon) watchStore(ctx context.Context, store storage.Reachable) {
 		now := store.Away()
 		switch {
 		case now != nil && was == nil:
-			d.log.Error().Err(now).Msg("the data cannot be reached: commands fail or wait until they can")
+			d.log.Error().Err(now).Msg("storage is unreachable: commands fail or wait until it is reachable again")
 			tell("waiting: " + now.Error())
 		case now == nil && was != nil:
-			d.log.Info().Msg("the data can be reached again")
+			d.log.Info().Msg("storage is reachable again")
 			tell("ready")
 		}
 		was = now

@@ -38,10 +38,10 @@ func (d *Daemon) awaitRoom(ctx context.Context) {
 func (d *Daemon) onlyReads(ctx context.Context) bool {
 	switch {
 	case d.noRoom != nil:
-		d.log.Error().Uint64("free", d.noRoom.Free).Uint64("needed", d.noRoom.Need).Msg("the disk is full: data can be read and not written until so many bytes are free; then the server starts again by itself")
+		d.log.Error().Uint64("free", d.noRoom.Free).Uint64("needed", d.noRoom.Need).Msg("the disk is full: data is read-only until enough bytes are free; then the server restarts by itself")
 		d.loop(ctx, d.awaitRoom)
 	case d.cfg.ServeDamaged:
-		d.log.Warn().Msg("--serve-damaged: data can be read and not written; what is damaged fails with DataCorruptionDetected")
+		d.log.Warn().Msg("--serve-damaged: data is read-only; reads of damaged data fail with DataCorruptionDetected")
 	}
 	return d.cfg.ServeDamaged
 }

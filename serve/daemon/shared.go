@@ -57,7 +57,9 @@ func (d *Daemon) shareBudgets(ctx context.Context, cat *catalog.Catalog, budgets
 		x, err := quota.Join(ctx, quota.Config{
 			Store: shared, Budgets: budgets, Now: now, Machine: time.Now, Follow: cat.OnTopic,
 			Sweeps: func(ctx context.Context) bool { return d.runner.Turn(ctx, "quota") },
-			Failed: func(err error) { d.log.Warn().Err(err).Msg("until it succeeds this server admits less than it may") },
+			Failed: func(err error) {
+				d.log.Warn().Err(err).Msg("budget shares could not be exchanged; this server admits less than its share until a retry succeeds")
+			},
 		})
 		if err == nil {
 			d.loop(ctx, x.Run)
@@ -75,7 +77,9 @@ func (d *Daemon) askOthers(ctx context.Context, cat *catalog.Catalog) *survey.De
 	}
 	desk := survey.New(survey.Config{
 		Store: shared, Follow: cat.OnTopic, Name: shards.Host,
-		Failed: func(err error) { d.log.Warn().Err(err).Msg("what one server shows of all lacks a part") },
+		Failed: func(err error) {
+			d.log.Warn().Err(err).Msg("the cluster-wide view is incomplete: a peer did not answer")
+		},
 	})
 	d.loop(ctx, desk.Run)
 	return desk

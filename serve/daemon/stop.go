@@ -37,10 +37,10 @@ func (d *Daemon) handOver(ctx context.Context) {
 	if err != nil || len(list) < 2 {
 		return
 	}
-	d.log.Info().Int("others", len(list)-1).Msg("clients are sent on to the other servers")
+	d.log.Info().Int("others", len(list)-1).Msg("clients are redirected to the peers")
 	command.Leave(leave, d.commands)
 	if n := d.sessions.Stats().Open; n > 0 {
-		d.log.Warn().Int("transactions", n).Msg("transactions are still open; they end with this server")
+		d.log.Warn().Int("transactions", n).Msg("open transactions are aborted, as this server stops")
 	}
 	end, _ := ctx.Deadline()
 	quiesce, cancel := context.WithDeadline(ctx, end.Add(-d.cfg.Drain/goodbyeShare))
@@ -55,7 +55,7 @@ func (d *Daemon) Stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Drain)
 	defer cancel()
 	begun := time.Now()
-	d.log.Info().Str("drain", d.cfg.Drain.String()).Msg("stopping: running commands may end")
+	d.log.Info().Str("drain", d.cfg.Drain.String()).Msg("stopping: running commands may finish")
 	d.stopping.Store(true)
 	d.runner.Stopping()
 	d.handOver(ctx)

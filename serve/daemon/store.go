@@ -71,7 +71,7 @@ func (d *Daemon) openStore() (scratch string, durability storage.Durability, err
 		return "", 0, cannotOpen(d.cfg.Data, err)
 	}
 	if anew {
-		d.log.Warn().Str("folder", d.cfg.home()).Msg("a new, empty database was made, as the folder of --data had none")
+		d.log.Warn().Str("folder", d.cfg.home()).Msg("created a new, empty database: the --data folder had none")
 	}
 	d.files = d.store
 	if d.cfg.Wrap != nil {
@@ -101,7 +101,7 @@ func (d *Daemon) persist(ctx context.Context, what string, step func() error) er
 		return step()
 	}
 	return storage.Persist(ctx, startPatience, step, func(err error) {
-		d.log.Warn().Err(err).Str("waits", what).Msg("the start waits for the cluster that keeps the data, and tries again")
+		d.log.Warn().Err(err).Str("waits", what).Msg("waiting for the storage cluster; the start is retried")
 	})
 }
 

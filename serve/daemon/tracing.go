@@ -17,7 +17,7 @@ func (d *Daemon) trace(ctx context.Context, s *command.Server) error {
 	e, err := tracing.New(tracing.Config{
 		Endpoint: d.cfg.OTLPEndpoint, Headers: d.cfg.OTLPHeaders, Ratio: d.cfg.OTLPRatio, Version: Version, Instance: d.cfg.Listen,
 		Failed: func(err error, lost int64) {
-			d.log.Warn().Err(err).Int64("spans", lost).Msg("spans were left out: the collector of --otlp-endpoint did not take them")
+			d.log.Warn().Err(err).Int64("spans", lost).Msg("trace spans were dropped: the collector at --otlp-endpoint did not accept them")
 		},
 	})
 	if err != nil {

@@ -215,7 +215,7 @@ func (b *Balancer) carryOut(ctx context.Context, c *catalog.Collection, a Action
 		}
 		if !ok {
 			b.whole[place{c.ID, a.Shard}] = b.Tally.Of(c.ID).Shard(a.Shard).Get().Docs
-			b.Log.Warn().Str("collection", c.Namespace.String()).Stringer("action", a).Msg("all documents of the shard have one shard key value: it cannot be split")
+			b.Log.Warn().Str("collection", c.Namespace.String()).Stringer("action", a).Msg("all documents of the shard have the same shard key value: it cannot be split")
 			return nil
 		}
 		err = b.Runner.Split(ctx, c.Namespace, a.Shard, at)

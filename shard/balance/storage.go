@@ -69,7 +69,7 @@ func (b *Balancer) change(ctx context.Context, kind, name string, fn func(m *cat
 		return
 	}
 	provision()
-	b.Log.Info().Str(kind, name).Msg("the autoscale maximum was raised: a tenth of it in GB holds the data")
+	b.Log.Info().Str(kind, name).Msg("the autoscale maximum was raised: it must be at least 10 RU/s per GB of data")
 }
 
 func (b *Balancer) stored(c *catalog.Collection) int64 { return b.Tally.Of(c.ID).Total(c.Map).Bytes }

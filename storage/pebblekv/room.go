@@ -168,7 +168,7 @@ func (r *room) letGo() bool {
 	if !r.ballast.release() {
 		return false
 	}
-	r.log.Errorf("the disk is full: the ballast is let go, so that deletes and drops can make room; writes are refused until there is room for it again")
+	r.log.Errorf("the disk is full: the ballast is deleted, so that deletes and drops have room; writes that add are refused until there is room for it again")
 	r.wanted.Store(0)
 	r.look()
 	return true

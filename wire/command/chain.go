@@ -517,7 +517,7 @@ func (s *Server) clientError(c *Call, err error) *mongoerr.Error {
 	}
 	c.unforeseen(e, err)
 	if errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrUndetermined) {
-		s.away.Warn().Err(err).Str("command", c.nameOr()).Int64("conn", c.Conn.ID()).Msg("command had no answer of what keeps the data")
+		s.away.Warn().Err(err).Str("command", c.nameOr()).Int64("conn", c.Conn.ID()).Msg("storage unavailable")
 	}
 	return e
 }

@@ -177,7 +177,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, tag string) error {
 			// Such errors are temporary (file descriptors have run out, for example), so retry.
 			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
 			if _, ok := s.closeLog.Admit(time.Now()); ok {
-				s.cfg.Log.Warn().Err(err).Dur("pause", pause).Msg("no connection can be accepted; trying again after a pause")
+				s.cfg.Log.Warn().Err(err).Dur("pause", pause).Msg("accepting a connection failed; it is retried after a pause")
 			}
 			time.Sleep(pause)
 			continue
@@ -221,7 +221,7 @@ func (s *Server) start(ctx context.Context, nc net.Conn, tag string) bool {
 	}
 	if len(s.conns) >= s.cfg.ConnsMax {
 		if s.rejected.Add(1) == 1 {
-			s.cfg.Log.Warn().Int("limit", s.cfg.ConnsMax).Msg("more connections than --max-connections: new ones are closed")
+			s.cfg.Log.Warn().Int("limit", s.cfg.ConnsMax).Msg("--max-connections is reached: new connections are closed")
 		}
 		return false
 	}

@@ -111,11 +111,11 @@ func TestRevoked(t *testing.T) {
 		"an expired list": func() { revoke(t, dir, crl, time.Now().Add(-time.Minute)) },
 	} {
 		write()
-		before := strings.Count(s.Log(), "certificates read again")
+		before := strings.Count(s.Log(), "certificates reloaded")
 		p, err := os.FindProcess(s.PID())
 		bsontest.Must(t, err)
 		bsontest.Must(t, p.Signal(syscall.SIGHUP))
-		for i := 0; strings.Count(s.Log(), "certificates read again") == before; i++ {
+		for i := 0; strings.Count(s.Log(), "certificates reloaded") == before; i++ {
 			if i > 600 {
 				t.Fatal("the list is not read again")
 			}

@@ -153,13 +153,13 @@ func TestReload(t *testing.T) {
 	if serial() != before {
 		t.Error("a new certificate without SIGHUP")
 	}
-	reload("certificates read again")
+	reload("certificates reloaded")
 	after := serial()
 	if after == before {
 		t.Error("the old certificate after SIGHUP")
 	}
 	bsontest.Must(t, os.WriteFile(filepath.Join(dir, "server.pem"), []byte("nonsense"), 0o600))
-	reload("the certificates stay as they were")
+	reload("the certificates were not reloaded")
 	if serial() != after {
 		t.Error("another certificate after a broken file")
 	}

@@ -65,7 +65,7 @@ func confirmConstraint(c *command.Call, before *catalog.Collection) error {
 	c.Env().SetContext(context.WithoutCancel(ctx)) // even if the command was interrupted
 	defer c.Env().SetContext(ctx)
 	if _, berr := c.Server.DDL.CollMod(&c.Op, before.Namespace, ddl.CollMod{Options: back.Doc()}); berr != nil {
-		c.Server.Log.Warn().Err(berr).Stringer("collection", before.Namespace).Msg("validationLevel constraint could not be taken back although documents do not satisfy the validator")
+		c.Server.Log.Warn().Err(berr).Stringer("collection", before.Namespace).Msg("validationLevel constraint could not be reverted although documents do not satisfy the validator")
 	}
 	return err
 }

@@ -107,7 +107,7 @@ func (s *State) sampleQuery(c *command.Call, err error) {
 		ierr = failed[0].Err
 	}
 	if ierr != nil {
-		s.Log.Warn().Err(ierr).Stringer("collection", a.ns).Msg("sampled queries were lost, as config.sampledQueries cannot be written")
+		s.Log.Warn().Err(ierr).Stringer("collection", a.ns).Msg("sampled queries were lost: config.sampledQueries cannot be written")
 	}
 }
 

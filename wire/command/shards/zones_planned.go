@@ -159,10 +159,10 @@ func (s *State) isSharded(ns collection.Namespace) bool {
 func (s *State) namespaceGone(ns collection.Namespace) {
 	s.traffic.Forget(func(x collection.Namespace) bool { return x == ns })
 	if err := s.planned.forget(context.Background(), s.Cluster.Store, ns); err != nil {
-		s.Log.Error().Err(err).Stringer("collection", ns).Msg("the zones of a collection that is gone are still stored; a new one of this name will have them")
+		s.Log.Error().Err(err).Stringer("collection", ns).Msg("zones of a dropped collection could not be deleted; a new collection of this name will have them")
 	}
 	if _, err := s.analyzers.set(context.Background(), s.Cluster.Store, ns, nil); err != nil {
-		s.Log.Error().Err(err).Stringer("collection", ns).Msg("the query analyzer of a collection that is gone is still stored; a new one of this name will have it")
+		s.Log.Error().Err(err).Stringer("collection", ns).Msg("the query analyzer of a dropped collection could not be deleted; a new collection of this name will have it")
 	}
 }
 

@@ -105,7 +105,7 @@ func (s *State) record(env *mql.Env, db string, doc bson.Raw) {
 	ns := collection.Namespace{DB: db, Coll: collection.ProfileCollection}
 	if s.Cluster.Catalog.Peek().Collection(ns) == nil {
 		if err := s.createProfile(env, ns); err != nil {
-			s.Log.Warn().Err(err).Str("database", db).Msg("system.profile cannot be made: commands of this database are not profiled")
+			s.Log.Warn().Err(err).Str("database", db).Msg("system.profile cannot be created: commands of this database are not profiled")
 			return
 		}
 	}
@@ -114,7 +114,7 @@ func (s *State) record(env *mql.Env, db string, doc bson.Raw) {
 		ierr = failed[0].Err
 	}
 	if ierr != nil {
-		s.Log.Warn().Err(ierr).Str("database", db).Msg("a command is missing from system.profile, as it cannot be written")
+		s.Log.Warn().Err(ierr).Str("database", db).Msg("system.profile cannot be written: a command is missing from it")
 	}
 }
 
