@@ -3,19 +3,18 @@ package tidy
 import (
 	"go/ast"
 	"go/token"
-	"path"
 	"strconv"
 )
 
-// commandWords lists, by the base names of files, names of commands that have another meaning there, or are
+// commandWords lists, by the paths of files, names of commands that have another meaning there, or are
 // necessary there.
 var commandWords = map[string]string{
-	"applyops_command.go": "entries of the change log have words of their own for what commands did",
-	"bulkwrite.go":        "the operations of a bulkWrite are insert, update and delete",
-	"keydistribution.go":  "the fields of the reply, in the order of the manual",
-	"query.go":            "OP_QUERY is read before anybody knows commands, and serves none but these",
-	"sasl.go":             "speculativeAuthenticate has one of two commands as its value",
-	"zones.go":            "actions of roles have names of commands",
+	"wire/command/access/sasl.go":            "speculativeAuthenticate has one of two commands as its value",
+	"wire/command/data/applyops_command.go":  "entries of the change log have words of their own for what commands did",
+	"wire/command/data/bulkwrite.go":         "the operations of a bulkWrite are insert, update and delete",
+	"wire/command/shards/keydistribution.go": "the fields of the reply, in the order of the manual",
+	"wire/command/shards/zones.go":           "actions of roles have names of commands",
+	"wire/query.go":                          "OP_QUERY is read before anybody knows commands, and serves none but these",
 }
 
 // checkCommands reports code below wire that names a command: compares with its name, looks it up, or lists
@@ -24,7 +23,7 @@ var commandWords = map[string]string{
 func checkCommands(r *repo, report reporter) {
 	homes := r.commandHomes()
 	for _, f := range r.files {
-		if f.test || !under(f.dir, "wire") || commandWords[path.Base(f.path)] != "" {
+		if f.test || !under(f.dir, "wire") || commandWords[f.path] != "" {
 			continue
 		}
 		s := commandSearch{own: f.path, homes: homes, known: map[string]bool{}}

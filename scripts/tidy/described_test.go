@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// checkDescribed checks that the comment above a declaration, a field or a method of an interface begins with its
-// name. A comment above several declarations applies to all of them, and may begin with any word.
+// checkDescribed checks that the comment above an exported declaration, field or method of an interface begins with
+// its name. A comment above several declarations applies to all of them, and may begin with any word.
 func checkDescribed(r *repo, report reporter) {
 	for _, f := range r.files {
 		if f.test || ast.IsGenerated(f.syntax) || isRig(f.dir) {
 			continue
 		}
 		check := func(doc *ast.CommentGroup, names ...*ast.Ident) {
-			if doc != nil && len(names) > 0 && !beginsWith(doc.Text(), names) {
+			if doc != nil && len(names) > 0 && ast.IsExported(names[0].Name) && !beginsWith(doc.Text(), names) {
 				report(r.position(doc.Pos()), "the comment of "+names[0].Name+" begins with something else")
 			}
 		}

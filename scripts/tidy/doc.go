@@ -2,7 +2,7 @@
 // run as a test (`go test ./scripts/tidy`), over the syntax of every Go file, and
 // each failure prints the reason of its rule.
 //
-// levels_test.go has the table of import levels, doors_test.go which package may
+// floors_test.go has the floors of the folders and the imports that stay apart, doors_test.go which package may
 // use which library; a new package or library needs a row there. rules_test.go
 // lists the rules. self_test.go shows each rule failing on code that breaks it: a new rule
 // needs a row there too.

@@ -1,35 +1,11 @@
 package tidy
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 )
-
-// ARCHITECTURE.md has the table of levels that is enforced.
-func TestLevelsDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../ARCHITECTURE.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for level, row := range levels {
-		want := fmt.Sprintf("\n| %d | `%s` |\n", level, strings.Join(row, "`, `"))
-		if !strings.Contains(string(text), want) {
-			t.Errorf("ARCHITECTURE.md has no line%s", want)
-		}
-		for _, dir := range row {
-			if _, err := os.Stat("../../" + dir); err != nil {
-				t.Errorf("level %d names %s, which does not exist", level, dir)
-			}
-		}
-	}
-	if strings.Contains(string(text), fmt.Sprintf("\n| %d |", len(levels))) {
-		t.Error("ARCHITECTURE.md has more levels than scripts/tidy/levels_test.go")
-	}
-}
 
 // Every link of a document to a file of the repository is valid, and so is every path in code quotes that looks
 // like one.

@@ -24,7 +24,7 @@ func isRig(dir string) bool { return under(dir, rig...) }
 // file is one parsed Go file.
 type file struct {
 	path   string // slash-separated, relative to the root
-	dir    string // the package, as in the table of levels: "collection/match"
+	dir    string // the package: "collection/match"
 	test   bool   // ends in _test.go
 	source []byte
 	syntax *ast.File
@@ -152,9 +152,8 @@ func (f *file) uses(importPath string, names []string, found func(pos token.Pos,
 	})
 }
 
-// ours returns the package of this module that an import path names, as in the
-// table of levels.
-func ours(importPath string) (string, bool) {
+// ours returns the package that an import path names, relative to the root; ok is false for those of other projects.
+func ours(importPath string) (dir string, ok bool) {
 	return strings.CutPrefix(importPath, modulePath+"/")
 }
 

@@ -40,14 +40,14 @@ var rules = []rule{
 	{"format", "gofmt leaves nothing to discuss", checkFormat},
 	{"globals", "package-level state is shared by everything in the process: tests disturb each other, and two servers in one process cannot differ", checkGlobals},
 	{"init", "what happens at import cannot be ordered, configured or tested; tables are literals", checkInit},
-	{"levels", "a package imports only packages of lower levels (scripts/tidy/levels_test.go), so every room can be understood, tested and exchanged without those above it", checkLevels},
 	{"named", "a name in a comment that nothing has any more sends its reader on a search for it", checkNamed},
 	{"names", "a function without a home belongs to its only caller; a package named after nothing collects them", checkNames},
 	{"output", "library code returns errors and counts; who runs it decides what is printed", checkOutput},
 	{"plain", "a reader who has not seen this code finds it by the field's words: the subject of a sentence is a thing, its verb technical, and code does not tell or know (CONTRIBUTING.md has more)", checkPlain},
 	{"rig", "the product must build without its test rig", checkRig},
 	{"rooms", "a room of commands that wire/rooms does not list is silently missing from the server, or from the lists that are printed", checkRooms},
-	{"sizes", "a file, a function and a package are read at one sitting", checkSizes},
+	{"separations", "rooms that floors would let import each other stay apart where a reader relies on it (scripts/tidy/floors_test.go)", checkSeparations},
+	{"sizes", "a file and a function are read at one sitting", checkSizes},
 	{"stages", "what is true of a stage is a field of its row (collection/agg/stagedef.go): lists of names are forgotten when a stage is added, and come to disagree", checkStages},
 	{"tables", "tables are read as the list of what is covered: alphabetical, each row with the page it follows", checkTables},
 	{"tested", "a row without a case is a promise nobody checks: name the operator in a case file of its package", checkTested},
@@ -71,21 +71,10 @@ func TestTidy(t *testing.T) {
 	}
 }
 
-// checkLevels compares every import of our own packages with the table.
-func checkLevels(r *repo, report reporter) {
-	for _, dir := range r.packages() {
-		if _, ok := levelOf(dir); !ok {
-			report(dir, "this package has no level; add it to scripts/tidy/levels_test.go, in the lowest row above everything it imports")
-		}
-	}
-	for level, row := range levels {
-		if !slices.IsSorted(row) {
-			report("scripts/tidy/levels_test.go", "row "+string(rune('0'+level/10))+string(rune('0'+level%10))+" is not sorted")
-		}
-	}
+// checkSeparations reports imports of our own packages that the table of separations forbids.
+func checkSeparations(r *repo, report reporter) {
 	for _, f := range r.files {
-		own, known := levelOf(f.dir)
-		if f.test || !known {
+		if f.test || isRig(f.dir) {
 			continue
 		}
 		for p, pos := range f.imports() {
@@ -93,11 +82,8 @@ func checkLevels(r *repo, report reporter) {
 			if !mine {
 				continue
 			}
-			if level, ok := levelOf(to); ok && level >= own && own < len(levels) {
-				report(r.position(pos), f.dir+" may not import "+to+": it is not on a lower level")
-			}
 			for _, s := range separations {
-				// A package may import its own subtree, even if a row names a part of it.
+				// A package may import its own room, even if a row speaks of a part of it.
 				if under(f.dir, s.from) && under(to, s.to) && !under(to, s.from) && to != s.but {
 					report(r.position(pos), f.dir+" may not import "+to+": "+s.why)
 				}

@@ -3,21 +3,20 @@ package tidy
 import (
 	"go/ast"
 	"go/token"
-	"path"
 )
 
-// stageWords lists, by the base names of files, names of stages that have another meaning there, or are necessary
+// stageWords lists, by the paths of files, names of stages that have another meaning there, or are necessary
 // there.
 var stageWords = map[string]string{
-	"array_push.go":      "$push has a $sort of its own",
-	"cosmos.go":          "Cosmos DB wants $match and $project, in this order, behind $changeStream",
-	"validator.go":       "validators may not have the query operators that sort, of which $geoNear is an old one",
-	"geo_near.go":        "$geoNear is an old name of the query operator $near",
-	"keydistribution.go": "updates have $set and $unset, and $replaceWith as a stage",
-	"near.go":            "$geoNear is an old name of the query operator $near",
-	"query_parts.go":     "the column Query of the commands says where an aggregate has its filter and its sort",
-	"stages.go":          "package project parses what stages and updates have in common, named as its callers do",
-	"text.go":            "$text has its words in a field $search",
+	"collection/geo/near.go":                 "$geoNear is an old name of the query operator $near",
+	"collection/match/geo_near.go":           "$geoNear is an old name of the query operator $near",
+	"collection/match/text.go":               "$text has its words in a field $search",
+	"collection/match/validator.go":          "validators may not have the query operators that sort, of which $geoNear is an old one",
+	"collection/project/stages.go":           "package project parses what stages and updates have in common, named as its callers do",
+	"collection/update/array_push.go":        "$push has a $sort of its own",
+	"shard/cluster/cosmos.go":                "Cosmos DB wants $match and $project, in this order, behind $changeStream",
+	"wire/command/data/query_parts.go":       "the column Query of the commands says where an aggregate has its filter and its sort",
+	"wire/command/shards/keydistribution.go": "updates have $set and $unset, and $replaceWith as a stage",
 }
 
 // checkStages reports code in collection, shard and wire that names a stage: compares with its name, looks it up,
@@ -26,7 +25,7 @@ var stageWords = map[string]string{
 func checkStages(r *repo, report reporter) {
 	homes := r.stageHomes()
 	for _, f := range r.files {
-		if f.test || !(under(f.dir, "collection") || under(f.dir, "shard") || under(f.dir, "wire")) || stageWords[path.Base(f.path)] != "" {
+		if f.test || !(under(f.dir, "collection") || under(f.dir, "shard") || under(f.dir, "wire")) || stageWords[f.path] != "" {
 			continue
 		}
 		ast.Inspect(f.syntax, func(n ast.Node) bool {

@@ -1,0 +1,21 @@
+package tidy
+
+// floors are the top-level folders, the lowest first: no package of a floor imports one of a higher floor.
+// Folders in one row do not import each other either.
+var floors = [][]string{{"bson", "ratelimit", "storage"}, {"collection"}, {"shard"}, {"wire"}, {"serve"}, {"cmd"}, {"."}, {"cantletest"}}
+
+// separations are imports that the floors would allow and the design does not. from and to are packages with
+// everything below them; but is a package below to that may still be imported, "" for none.
+var separations = []struct{ from, to, but, why string }{
+	{"bson", "collection", "", "the value room knows no namespace"},
+	{"bson", "wire", "", "the value room knows no command and no error code; it returns its own sentinels"},
+	{"storage", "bson", "", "a store keeps bytes under ordered bytes; what they mean is decided above"},
+	{"storage", "collection", "", "a store knows no namespace"},
+	{"storage", "wire", "", "a store knows no command and no error code; shard/cluster translates its sentinels"},
+	{"serve", "storage/tikvkv", "", "an embedded server would bring the client of TiKV along; the program adds the engine"},
+	{"wire/server", "collection", "collection/mongoerr", "the connection loop hands messages to a Handler and knows nothing else"},
+	{"wire/server", "shard", "", "the connection loop hands messages to a Handler and knows nothing else"},
+	{"wire/server", "storage", "", "the connection loop hands messages to a Handler and knows nothing else"},
+	{"wire/server", "wire/command", "", "wire/command stands behind server.Handler"},
+	{"wire/server", "wire/rooms", "", "wire/rooms stands behind server.Handler"},
+}
