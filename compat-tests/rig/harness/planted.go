@@ -2,6 +2,7 @@ package harness
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,7 +25,7 @@ var bugs = []bug{
 		return plantedWrite(l.File, p)
 	}
 	if n, err = l.File.Write(p); err != nil && !l.t.opening.Load() {`},
-	{"a full disk is overlooked", "storage/pebblekv/room.go", "return reserve > 0 && r.left()", `return reserve > 0 && !planted("a full disk is overlooked") && r.left()`},
+	{"a full disk is overlooked", "storage/pebblekv/room.go", "return reserve > 0 && r.left() < reserve+", `return reserve > 0 && !planted("a full disk is overlooked") && r.left() < reserve+`},
 	{"ties in disorder", "collection/exec/merge.go", "c := bytes.Compare(h.items[i].key, h.items[j].key)", `c := bytes.Compare(h.items[i].key, h.items[j].key)
 	if k := min(2, len(h.items[i].key), len(h.items[j].key)); planted("ties in disorder") {
 		c = bytes.Compare(h.items[i].key[:k], h.items[j].key[:k])
@@ -257,6 +258,7 @@ func plantedMode(q *command.PrivilegeCheck, mode string, ns collection.Namespace
 // it returns the path of the overlay.
 func plant(root, dir string) (string, error) {
 	replace, texts := map[string]string{}, map[string]string{}
+	var errs []error
 	for _, b := range bugs {
 		path := filepath.Join(root, b.file)
 		text, ok := texts[path]
@@ -268,10 +270,14 @@ func plant(root, dir string) (string, error) {
 			text = string(source)
 		}
 		if strings.Count(text, b.old) != 1 {
-			return "", fmt.Errorf("%s is not what it was: plant the bug %q elsewhere", path, b.name)
+			errs = append(errs, fmt.Errorf("%s has changed: plant the bug %q elsewhere; its text was %s", path, b.name, b.old))
+			continue
 		}
 		texts[path] = strings.Replace(text, b.old, b.new, 1)
 		texts[filepath.Join(filepath.Dir(path), "planted.go")] = fmt.Sprintf(plantedSource, filepath.Base(filepath.Dir(path)))
+	}
+	if len(errs) > 0 {
+		return "", errors.Join(errs...)
 	}
 	for name, text := range plantedFiles {
 		texts[filepath.Join(root, name)] = text
