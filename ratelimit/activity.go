@@ -20,9 +20,9 @@ type Activity struct {
 	Took    time.Duration // total duration of those
 }
 
-// requests counts the requests that ended at one shard. It is not guarded by the bucket's mutex, for which
+// requestCounts counts the requests that ended at one shard. It is not guarded by the bucket's mutex, for which
 // running requests compete.
-type requests struct {
+type requestCounts struct {
 	bytes, reads, writes, failed, ended, took atomic.Int64
 }
 
@@ -42,8 +42,8 @@ func (b *Budgets) Ended(m *Meter, o Outcome, took time.Duration) {
 		return
 	}
 	m.each(func(s *slot) {
-		p := b.Collection(s.place.Collection)
-		r := &p.set.Load().at(s.place.Shard).requests
+		p := b.Collection(s.shardID.Collection)
+		r := &p.set.Load().at(s.shardID.Shard).requests
 		switch o {
 		case HasRead:
 			r.reads.Add(1)
@@ -55,20 +55,20 @@ func (b *Budgets) Ended(m *Meter, o Outcome, took time.Duration) {
 		r.ended.Add(1)
 		r.took.Add(int64(took))
 		r.bytes.Add(s.bytes)
-		p.touch()
+		p.markActive()
 	})
 }
 
-// active lists the collections with changed counters since the last EachActivity, so that a reader need not
+// activePools lists the collections with changed counters since the last EachActivity, so that a reader need not
 // check ten thousand collections of which one works.
-type active struct {
+type activePools struct {
 	mu    sync.Mutex
 	pools []*Pool
 }
 
-// touch adds the pool to active. It is called after the counters were changed.
-func (p *Pool) touch() {
-	if p.active == nil || p.touched.Load() || p.touched.Swap(true) {
+// markActive adds the pool to active. It is called after the counters were changed.
+func (p *Pool) markActive() {
+	if p.active == nil || p.isActive.Load() || p.isActive.Swap(true) {
 		return
 	}
 	p.active.mu.Lock()
@@ -78,19 +78,19 @@ func (p *Pool) touch() {
 
 // EachActivity calls visit with the counters of shards: those of every collection that had a request since
 // the last call, and of every collection with limited throughput. There may be only one reader.
-func (b *Budgets) EachActivity(visit func(Place, Activity)) {
+func (b *Budgets) EachActivity(visit func(ShardID, Activity)) {
 	b.active.mu.Lock()
 	pools := b.active.pools
 	b.active.pools = nil
 	b.active.mu.Unlock()
 	for _, p := range pools {
-		p.touched.Store(false)
+		p.isActive.Store(false)
 		set := p.set.Load()
 		for j, k := range set.buckets {
-			visit(Place{p.collection, set.shards[j]}, k.activity())
+			visit(ShardID{p.collection, set.shards[j]}, k.activity())
 		}
 		if set.limited && !p.dropped.Load() {
-			p.touch()
+			p.markActive()
 		}
 	}
 }

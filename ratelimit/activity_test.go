@@ -14,8 +14,8 @@ func TestEachActivity(t *testing.T) {
 	for id := range uint64(100) {
 		b.Collection(id)
 	}
-	visited := func() (out []Place) {
-		b.EachActivity(func(at Place, _ Activity) { out = append(out, at) })
+	visited := func() (out []ShardID) {
+		b.EachActivity(func(at ShardID, _ Activity) { out = append(out, at) })
 		return out
 	}
 	work := func(collection uint64) {
@@ -25,7 +25,7 @@ func TestEachActivity(t *testing.T) {
 		b.Charge(now, Class{}, &m)
 		b.Ended(&m, HasWritten, time.Millisecond)
 	}
-	want := func(places ...Place) {
+	want := func(places ...ShardID) {
 		t.Helper()
 		if got := visited(); !slices.Equal(got, places) {
 			t.Errorf("%v were visited, want %v", got, places)
@@ -35,13 +35,13 @@ func TestEachActivity(t *testing.T) {
 	work(7)
 	work(3)
 	work(7)
-	want(Place{7, 0}, Place{3, 0})
+	want(ShardID{7, 0}, ShardID{3, 0})
 	want()
 	b.Collection(5).Set(now, Throughput{Mode: Manual, RUs: 400}, Options{})
 	work(3)
-	want(Place{5, 0}, Place{3, 0})
-	want(Place{5, 0})
+	want(ShardID{5, 0}, ShardID{3, 0})
+	want(ShardID{5, 0})
 	b.Drop(5)
-	want(Place{5, 0})
+	want(ShardID{5, 0})
 	want()
 }

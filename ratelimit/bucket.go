@@ -25,31 +25,31 @@ const (
 type Bucket struct {
 	limited atomic.Bool // read without mu: an unlimited bucket admits without locking
 
-	mu       sync.Mutex
-	started  bool
-	origin   time.Time // when it started; elapsed counts from here
-	second   int64     // the second that balance belongs to
-	rate     MicroRU   // of all servers together
-	own      MicroRU   // this server's share: the whole rate, unless there are peers
-	parts    int       // servers that share the rate; 0 or 1 = not shared
-	granted  bool      // this server has received a share; see Budgets.Grant
-	balance  MicroRU
-	burst    bool
-	bank     MicroRU // burst credit: unused units of earlier seconds
-	drawn    MicroRU // taken from bank in this second
-	perMin   bool
-	minute   int64
-	minutely MicroRU // left of this minute's add-on
-	lastHigh int64   // the last second with High traffic
-	short    int64   // the last second in which High was refused
-	pending  MicroRU // expected price of requests released from the queue in this second and not charged yet
-	typical  MicroRU // moving average of charges
-	need     need    // since the last Budgets.Needs
-	groups   [GroupsMax]groupBudget
-	use      usage
-	queue    queue
+	mu              sync.Mutex
+	started         bool
+	origin          time.Time // when it started; elapsed counts from here
+	second          int64     // the second that balance belongs to
+	rate            MicroRU   // of all servers together
+	own             MicroRU   // this server's share: the whole rate, unless there are peers
+	parts           int       // servers that share the rate; 0 or 1 = not shared
+	hasShare        bool      // this server has received a share; see Budgets.Grant
+	balance         MicroRU
+	burst           bool
+	burstCredit     MicroRU // burst credit: unused units of earlier seconds
+	burstDrawn      MicroRU // taken from bank in this second
+	perMin          bool
+	minute          int64
+	minuteCredit    MicroRU // left of this minute's add-on
+	lastHigh        int64   // the last second with High traffic
+	lastHighRefused int64   // the last second in which High was refused
+	uncharged       MicroRU // expected price of requests released from the queue in this second and not charged yet
+	averageCharge   MicroRU // moving average of charges
+	demand          demand  // since the last Budgets.TakeDemand
+	groups          [GroupsMax]groupBudget
+	use             usage
+	queue           queue
 
-	requests requests // not guarded by mu
+	requests requestCounts // not guarded by mu
 }
 
 // groupBudget caps one throughput bucket within a shard.
@@ -70,11 +70,11 @@ func (b *Bucket) setRate(now time.Time, rate MicroRU, o *Options) {
 	b.rate = min(max(rate, 0), microMax)
 	added := b.own - was
 	b.burst, b.perMin = o.Burst && rate < burstRate, o.RUPerMinute && rate <= perMinuteRateMax
-	b.bank = min(b.bank, b.bankMax())
+	b.burstCredit = min(b.burstCredit, b.burstCreditMax())
 	if !b.perMin {
-		b.minutely = 0
+		b.minuteCredit = 0
 	} else if fresh {
-		b.minutely = b.evenly(perMinuteFactor * b.rate)
+		b.minuteCredit = b.evenShare(perMinuteFactor * b.rate)
 	}
 	switch {
 	case fresh:
@@ -109,7 +109,7 @@ func (b *Bucket) AdmitAs(now time.Time, c Class) (wait time.Duration) {
 	defer b.mu.Unlock()
 	b.roll(now)
 	if wait = b.wait(now, c); wait > 0 {
-		b.refuse()
+		b.countRefusalLocked()
 	}
 	return wait
 }
@@ -126,15 +126,15 @@ func (b *Bucket) ChargeAs(now time.Time, class Class, c MicroRU) {
 	defer b.mu.Unlock()
 	b.roll(now)
 	b.use.charge(c, class.Priority != Background)
-	b.need.charge(c, class.Priority != Background)
+	b.demand.charge(c, class.Priority != Background)
 	if !b.limited.Load() {
 		return
 	}
 	b.balance = addSaturating(b.balance, -c)
 	if class.Group == 0 && class.Priority != Background {
-		b.drawBank()
+		b.drawBurstCredit()
 		if !class.NoMinute {
-			b.drawMinute()
+			b.drawMinuteCredit()
 		}
 	} else if class.Group > 0 && class.Group <= GroupsMax {
 		g := &b.groups[class.Group-1]
@@ -142,8 +142,8 @@ func (b *Bucket) ChargeAs(now time.Time, class Class, c MicroRU) {
 			g.balance = addSaturating(g.balance, -c)
 		}
 	}
-	b.typical += (c - b.typical) / 8
-	b.pending = max(0, b.pending-max(b.typical, 1))
+	b.averageCharge += (c - b.averageCharge) / 8
+	b.uncharged = max(0, b.uncharged-max(b.averageCharge, 1))
 }
 
 // Balance returns what is left of this second's budget; negative is a debt.
@@ -175,18 +175,18 @@ func (b *Bucket) roll(now time.Time) {
 	}
 	b.second = second
 	b.use.advance(second)
-	b.pending = 0
+	b.uncharged = 0
 	if b.rate == 0 {
 		return
 	}
 	if minute := second / 60; minute != b.minute {
 		b.minute = minute
 		if b.perMin {
-			b.minutely = b.evenly(perMinuteFactor * b.rate)
+			b.minuteCredit = b.evenShare(perMinuteFactor * b.rate)
 		}
 	}
 	if b.parts > 1 {
-		b.drawn = 0 // refilled by Budgets.Grant
+		b.burstDrawn = 0 // refilled by Budgets.Grant
 		return
 	}
 	for i := range b.groups {
@@ -199,23 +199,23 @@ func (b *Bucket) roll(now time.Time) {
 // refill adds the budgets of some seconds to the balance. Burst credit helps to pay a debt second by second;
 // what is left of a second becomes burst credit or is lost.
 func (b *Bucket) refill(steps int64) {
-	b.drawn = 0
-	for steps > 0 && b.balance < 0 && b.bank > 0 {
-		b.drawn = 0
+	b.burstDrawn = 0
+	for steps > 0 && b.balance < 0 && b.burstCredit > 0 {
+		b.burstDrawn = 0
 		b.balance += b.own
-		b.draw()
+		b.payDebt()
 		steps--
 	}
 	if steps > 0 {
-		b.drawn = 0
+		b.burstDrawn = 0
 		b.balance = refill(b.balance, b.own, steps)
 	}
 	if over := b.balance - b.own; over > 0 {
 		b.balance = b.own
-		b.bank = min(b.bankMax(), addSaturating(b.bank, over))
+		b.burstCredit = min(b.burstCreditMax(), addSaturating(b.burstCredit, over))
 	}
 	if b.balance < 0 {
-		b.draw()
+		b.payDebt()
 	}
 }
 
@@ -230,32 +230,32 @@ func refill(balance, rate MicroRU, steps int64) MicroRU {
 	return addSaturating(balance, rate*MicroRU(steps))
 }
 
-// draw pays a debt from the bank, and then from the minute's add-on.
-func (b *Bucket) draw() {
-	b.drawBank()
-	b.drawMinute()
+// payDebt pays a debt from the bank, and then from the minute's add-on.
+func (b *Bucket) payDebt() {
+	b.drawBurstCredit()
+	b.drawMinuteCredit()
 }
 
-// drawBank pays a debt from the burst credit, within the burst rate.
-func (b *Bucket) drawBank() {
-	if t := min(-b.balance, b.bank, b.burstLeft()); t > 0 {
-		b.balance, b.bank, b.drawn = b.balance+t, b.bank-t, b.drawn+t
+// drawBurstCredit pays a debt from the burst credit, within the burst rate.
+func (b *Bucket) drawBurstCredit() {
+	if t := min(-b.balance, b.burstCredit, b.burstLeft()); t > 0 {
+		b.balance, b.burstCredit, b.burstDrawn = b.balance+t, b.burstCredit-t, b.burstDrawn+t
 	}
 }
 
-// drawMinute pays a debt from the minute's add-on.
-func (b *Bucket) drawMinute() {
-	if t := min(-b.balance, b.minutely); t > 0 {
-		b.balance, b.minutely = b.balance+t, b.minutely-t
+// drawMinuteCredit pays a debt from the minute's add-on.
+func (b *Bucket) drawMinuteCredit() {
+	if t := min(-b.balance, b.minuteCredit); t > 0 {
+		b.balance, b.minuteCredit = b.balance+t, b.minuteCredit-t
 	}
 }
 
-// bankMax returns the maximum burst credit of this bucket.
-func (b *Bucket) bankMax() MicroRU {
+// burstCreditMax returns the maximum burst credit of this bucket.
+func (b *Bucket) burstCreditMax() MicroRU {
 	if !b.burst {
 		return 0
 	}
-	return b.evenly(burstSecondsMax * b.rate)
+	return b.evenShare(burstSecondsMax * b.rate)
 }
 
 // burstLeft returns how much burst credit may still be used in this second.
@@ -263,7 +263,7 @@ func (b *Bucket) burstLeft() MicroRU {
 	if !b.burst {
 		return 0
 	}
-	return b.shareOf(burstRate-b.rate) - b.drawn
+	return b.proportionalShare(burstRate-b.rate) - b.burstDrawn
 }
 
 // wait returns the time until a request of the class may start; 0 is now. The bucket has been rolled to now.
@@ -277,7 +277,7 @@ func (b *Bucket) wait(now time.Time, c Class) time.Duration {
 		b.lastHigh = b.second
 	case Low:
 		switch {
-		case b.short >= b.second-1:
+		case b.lastHighRefused >= b.second-1:
 			need = b.own - b.own/lowPriorityLeast
 		case b.lastHigh >= b.second-1:
 			need = b.own / lowPriorityRest
@@ -286,14 +286,14 @@ func (b *Bucket) wait(now time.Time, c Class) time.Duration {
 		need = b.own / backgroundRest
 	}
 	if b.balance < 0 && c.Priority == High && c.Group == 0 && !c.NoMinute {
-		b.drawMinute() // a debt of requests that opted out of the add-on
+		b.drawMinuteCredit() // a debt of requests that opted out of the add-on
 	}
 	wait := b.untilAbove(now, b.balance, b.rate, need)
-	if wait > 0 && c.Priority == High && c.Group == 0 && b.balance == 0 && (min(b.bank, b.burstLeft()) > 0 || b.minutely > 0 && !c.NoMinute) {
+	if wait > 0 && c.Priority == High && c.Group == 0 && b.balance == 0 && (min(b.burstCredit, b.burstLeft()) > 0 || b.minuteCredit > 0 && !c.NoMinute) {
 		wait = 0
 	}
 	if wait > 0 && c.Priority == High {
-		b.short = b.second
+		b.lastHighRefused = b.second
 	}
 	if c.Group > 0 && c.Group <= GroupsMax {
 		if g := &b.groups[c.Group-1]; g.rate > 0 {

@@ -23,14 +23,14 @@ type Budgets struct {
 	// on one budget must have the same prices, at whichever address it arrives.
 	Prices *PriceList
 
-	collections [16]pools // by number
-	active      active
-	dbMu        sync.Mutex
-	databases   map[string]*Pool
-	metadata    Bucket
-	rules       rules
-	changes     changes
-	division    division
+	collections  [16]pools // by number
+	active       activePools
+	dbMu         sync.Mutex
+	databases    map[string]*Pool
+	metadata     Bucket
+	rules        rules
+	changes      changes
+	serverShares serverShares
 }
 
 // pools is one stripe of the collections' pools.
@@ -54,7 +54,7 @@ func (b *Budgets) Collection(id uint64) *Pool {
 		if s.m == nil {
 			s.m = make(map[uint64]*Pool)
 		}
-		p = newPool(id, &b.division)
+		p = newPool(id, &b.serverShares)
 		p.active = &b.active
 		s.m[id] = p
 	}
@@ -70,15 +70,15 @@ func (b *Budgets) Database(name string) *Pool {
 		if b.databases == nil {
 			b.databases = make(map[string]*Pool)
 		}
-		p = newPool(0, &b.division)
+		p = newPool(0, &b.serverShares)
 		b.databases[name] = p
 	}
 	return p
 }
 
-// Share makes a collection pay from a database's throughput; an empty name ends that. homes maps each shard
+// SetDatabase makes a collection pay from a database's throughput; an empty name ends that. homes maps each shard
 // of the collection to the partition of the database on which it lies.
-func (b *Budgets) Share(collection uint64, database string, homes map[int]int) {
+func (b *Budgets) SetDatabase(collection uint64, database string, homes map[int]int) {
 	p := b.Collection(collection)
 	if database == "" {
 		p.parent.Store(nil)
@@ -124,14 +124,14 @@ func (b *Budgets) Admit(now time.Time, s Scope, c Class) *Throttled {
 	if wait == 0 {
 		return nil
 	}
-	return &Throttled{Place: Place{s.Collection, shard}, RetryAfter: wait}
+	return &Throttled{ShardID: ShardID{s.Collection, shard}, RetryAfter: wait}
 }
 
 // Charge charges everything that a meter counted, at the collections and shards where it happened, and
 // returns the total. It does not allocate.
 func (b *Budgets) Charge(now time.Time, c Class, m *Meter) (total MicroRU) {
 	m.SetPrices(b.Prices)
-	m.EachCharge(func(at Place, charge MicroRU) {
+	m.EachCharge(func(at ShardID, charge MicroRU) {
 		total = addSaturating(total, charge)
 		b.ChargeAt(now, c, at, charge)
 	})
@@ -139,13 +139,13 @@ func (b *Budgets) Charge(now time.Time, c Class, m *Meter) (total MicroRU) {
 }
 
 // ChargeAt charges work at one place.
-func (b *Budgets) ChargeAt(now time.Time, c Class, at Place, charge MicroRU) {
+func (b *Budgets) ChargeAt(now time.Time, c Class, at ShardID, charge MicroRU) {
 	if charge <= 0 {
 		return
 	}
 	p := b.Collection(at.Collection)
 	p.set.Load().at(at.Shard).ChargeAs(now, c, charge)
-	p.touch()
+	p.markActive()
 	if parent := p.parent.Load(); parent != nil {
 		parent.at(at.Shard).ChargeAs(now, c, charge)
 	}
@@ -154,7 +154,7 @@ func (b *Budgets) ChargeAt(now time.Time, c Class, at Place, charge MicroRU) {
 // Enter admits a request as its collection is configured: with server-side retry the request waits, otherwise
 // it is refused at once. Errors: *Throttled, ErrRetryTimeout, ctx.Err().
 func (b *Budgets) Enter(ctx context.Context, now time.Time, s Scope, c Class) (waited time.Duration, err error) {
-	if b.Waits(s.Collection) {
+	if b.HasServerSideRetry(s.Collection) {
 		return b.Wait(ctx, now, s, c, RetrySecondsMax*time.Second)
 	}
 	if t := b.Admit(now, s, c); t != nil {
@@ -163,8 +163,8 @@ func (b *Budgets) Enter(ctx context.Context, now time.Time, s Scope, c Class) (w
 	return 0, nil
 }
 
-// Waits reports whether a collection has server-side retry, so that Enter may wait.
-func (b *Budgets) Waits(collection uint64) bool {
+// HasServerSideRetry reports whether a collection has server-side retry, so that Enter may wait.
+func (b *Budgets) HasServerSideRetry(collection uint64) bool {
 	p := b.Collection(collection)
 	parent := p.parent.Load()
 	return p.retry.Load() || parent != nil && parent.retry.Load()
@@ -177,11 +177,11 @@ func (b *Budgets) Wait(ctx context.Context, now time.Time, s Scope, c Class, lim
 	for pool := range p.chain() {
 		for set := pool.set.Load(); set.limited; {
 			before := waited
-			for _, t := range p.turns(now, pool, set, s.Shards, c) {
+			for _, t := range p.bucketWaits(now, pool, set, s.Shards, c) {
 				w, err := b.waitAt(ctx, now.Add(waited), t.bucket, c, limit-waited)
 				waited += w
 				if full, ok := err.(*Throttled); ok {
-					full.Place = Place{s.Collection, t.shard}
+					full.ShardID = ShardID{s.Collection, t.shard}
 				}
 				if err != nil {
 					return waited, err
@@ -216,15 +216,15 @@ func (p *Pool) chain() func(yield func(*Pool) bool) {
 	}
 }
 
-// turn is a bucket to wait for, on behalf of a shard.
-type turn struct {
+// bucketWait is a bucket to wait for, on behalf of a shard.
+type bucketWait struct {
 	shard  int
 	bucket *Bucket
 }
 
-// turns returns the buckets of one of the chain's pools that have to admit a request, each once, in the order
+// bucketWaits returns the buckets of one of the chain's pools that have to admit a request, each once, in the order
 // of shards. Before routing it returns only the bucket that can admit the request first.
-func (p *Pool) turns(now time.Time, pool *Pool, set *bucketSet, shards []int, c Class) (out []turn) {
+func (p *Pool) bucketWaits(now time.Time, pool *Pool, set *bucketSet, shards []int, c Class) (out []bucketWait) {
 	bucketOf := set.at
 	if parent := p.parent.Load(); pool != p && parent != nil {
 		bucketOf = func(shard int) *Bucket { return set.at(parent.home(shard)) }
@@ -237,13 +237,13 @@ func (p *Pool) turns(now time.Time, pool *Pool, set *bucketSet, shards []int, c 
 	}
 	shortest := time.Duration(-1)
 	for _, s := range shards {
-		t := turn{s, bucketOf(s)}
+		t := bucketWait{s, bucketOf(s)}
 		switch {
 		case !routed:
 			if w := t.bucket.peek(now, c); shortest < 0 || w < shortest {
-				shortest, out = w, []turn{t}
+				shortest, out = w, []bucketWait{t}
 			}
-		case !slices.ContainsFunc(out, func(o turn) bool { return o.bucket == t.bucket }):
+		case !slices.ContainsFunc(out, func(o bucketWait) bool { return o.bucket == t.bucket }):
 			out = append(out, t)
 		}
 	}

@@ -63,7 +63,7 @@ func TestOverloadAccuracyLateCharges(t *testing.T) {
 	for ms := range 300_000 {
 		now := after(time.Duration(ms) * time.Millisecond)
 		for len(running) > 0 && !running[0].end.After(now) {
-			b.ChargeAt(now, Class{}, Place{1, 0}, running[0].c)
+			b.ChargeAt(now, Class{}, ShardID{1, 0}, running[0].c)
 			admitted += running[0].c
 			running = running[1:]
 		}
@@ -78,7 +78,7 @@ func TestOverloadAccuracyLateCharges(t *testing.T) {
 
 func TestUnlimited(t *testing.T) {
 	var b Budgets
-	b.ChargeAt(t0, Class{}, Place{9, 0}, 1e9*RU)
+	b.ChargeAt(t0, Class{}, ShardID{9, 0}, 1e9*RU)
 	if b.Admit(t0, Scope{9, []int{0, 5}}, Class{}) != nil {
 		t.Error("refused without a limit")
 	}
@@ -103,7 +103,7 @@ func TestDivision(t *testing.T) {
 		t.Errorf("shares add up to %s", sum)
 	}
 	// A split keeps the balances of the shards that stay.
-	b.ChargeAt(t0, Class{}, Place{1, 3}, 900*RU)
+	b.ChargeAt(t0, Class{}, ShardID{1, 3}, 900*RU)
 	p.SetShards(t0, []int{3, 5, 8, 9})
 	if tr := b.Admit(t0, Scope{1, []int{3}}, Class{}); tr == nil || tr.Shard != 3 {
 		t.Errorf("the debt of shard 3 is gone: %+v", tr)
@@ -114,7 +114,7 @@ func TestDivision(t *testing.T) {
 	if spent, _ := p.Totals(); spent != 900*RU {
 		t.Errorf("totals %s", spent)
 	}
-	b.ChargeAt(t0, Class{}, Place{1, 9}, RU)
+	b.ChargeAt(t0, Class{}, ShardID{1, 9}, RU)
 	p.SetShards(t0, []int{3, 5, 8})
 	if spent, throttled := p.Totals(); spent != 901*RU || throttled != 1 {
 		t.Errorf("totals %s, %d after a shard is gone", spent, throttled)
@@ -127,7 +127,7 @@ func TestDivision(t *testing.T) {
 		t.Error("an unrouted request is refused though shards can pay")
 	}
 	// A shard of an older shard map still finds a bucket.
-	b.ChargeAt(t0, Class{}, Place{1, 7}, RU)
+	b.ChargeAt(t0, Class{}, ShardID{1, 7}, RU)
 	// A higher throughput is usable at once; a lower one keeps the debt.
 	p.Set(t0, Throughput{Manual, 100_000}, Options{})
 	if b.Admit(t0, Scope{1, []int{3}}, Class{}) != nil {
@@ -142,16 +142,16 @@ func TestDivision(t *testing.T) {
 func TestSharedDatabase(t *testing.T) {
 	var b Budgets
 	b.Database("app").Set(t0, Throughput{Manual, 400}, Options{})
-	b.Share(1, "app", nil)
-	b.Share(2, "app", nil)
-	b.ChargeAt(t0, Class{}, Place{1, 0}, 500*RU)
+	b.SetDatabase(1, "app", nil)
+	b.SetDatabase(2, "app", nil)
+	b.ChargeAt(t0, Class{}, ShardID{1, 0}, 500*RU)
 	if b.Admit(t0, Scope{Collection: 2}, Class{}) == nil {
 		t.Error("the sibling does not feel the debt")
 	}
 	if b.Collection(2).Stats(t0)[0].LastMinute != 0 {
 		t.Error("the sibling is billed")
 	}
-	b.Share(2, "", nil)
+	b.SetDatabase(2, "", nil)
 	if b.Admit(t0, Scope{Collection: 2}, Class{}) != nil {
 		t.Error("still shared")
 	}
@@ -165,10 +165,10 @@ func TestSharedDatabasePartitions(t *testing.T) {
 	db.Set(t0, Throughput{Manual, 20_000}, Options{})
 	db.SetShards(t0, []int{0, 1})
 	b.Collection(1).SetShards(t0, []int{0, 1})
-	b.Share(1, "app", map[int]int{0: 0, 1: 1})
+	b.SetDatabase(1, "app", map[int]int{0: 0, 1: 1})
 	b.Collection(2).SetShards(t0, []int{4, 5, 6}) // 4 was split in two
-	b.Share(2, "app", map[int]int{4: 1, 5: 0, 6: 0})
-	b.ChargeAt(t0, Class{}, Place{1, 0}, 10_000*RU)
+	b.SetDatabase(2, "app", map[int]int{4: 1, 5: 0, 6: 0})
+	b.ChargeAt(t0, Class{}, ShardID{1, 0}, 10_000*RU)
 	for _, c := range []struct {
 		scope   Scope
 		refused bool
@@ -182,7 +182,7 @@ func TestSharedDatabasePartitions(t *testing.T) {
 			t.Errorf("%+v: %+v", c.scope, got)
 		}
 	}
-	b.ChargeAt(t0, Class{}, Place{2, 4}, 10_000*RU)
+	b.ChargeAt(t0, Class{}, ShardID{2, 4}, 10_000*RU)
 	if got := b.Admit(t0, Scope{2, nil}, Class{}); got == nil || got.Shard != 4 {
 		t.Errorf("both partitions are spent: %+v", got)
 	}
@@ -237,8 +237,8 @@ func TestAutoscaled(t *testing.T) {
 	if this, last := p.Autoscaled(t0); this != 400 || last != 400 {
 		t.Errorf("idle: %d %d", this, last)
 	}
-	b.ChargeAt(t0, Class{}, Place{1, 0}, 1500*RU)
-	b.ChargeAt(t0, Class{Priority: Background}, Place{1, 1}, 2000*RU)
+	b.ChargeAt(t0, Class{}, ShardID{1, 0}, 1500*RU)
+	b.ChargeAt(t0, Class{Priority: Background}, ShardID{1, 1}, 2000*RU)
 	if this, _ := p.Autoscaled(t0); this != 1700 {
 		t.Errorf("one shard at 1500, the other at its minimum: %d", this)
 	}
@@ -316,9 +316,9 @@ func TestServerlessDoesNotBurst(t *testing.T) {
 	p := b.Collection(1)
 	p.SetShards(t0, []int{0, 1, 2, 3})
 	p.Set(t0, Throughput{Mode: Serverless}, Options{Burst: true, RUPerMinute: true})
-	b.ChargeAt(t0, Class{}, Place{1, 0}, 1*RU)
-	b.ChargeAt(after(300*time.Second), Class{}, Place{1, 0}, 1300*RU)
-	if got := p.Stats(after(300 * time.Second))[0]; got.Bank != 0 || got.Balance > 0 {
+	b.ChargeAt(t0, Class{}, ShardID{1, 0}, 1*RU)
+	b.ChargeAt(after(300*time.Second), Class{}, ShardID{1, 0}, 1300*RU)
+	if got := p.Stats(after(300 * time.Second))[0]; got.BurstCredit != 0 || got.Balance > 0 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -357,7 +357,7 @@ func TestThrottledText(t *testing.T) {
 
 func TestInjected(t *testing.T) {
 	var b Budgets
-	at := Place{1, 0}
+	at := ShardID{1, 0}
 	pattern := func(n int, k Kind) string {
 		s := ""
 		for range n {
@@ -409,7 +409,7 @@ func TestConcurrentUse(t *testing.T) {
 				m.Reset(id, nil)
 				m.PointRead(i%4, 0)
 				b.Charge(now, Class{}, &m)
-				b.Collection(id).Touch(0, []byte{byte(i)}, RU, 10)
+				b.Collection(id).CountKey(0, []byte{byte(i)}, RU, 10)
 				switch {
 				case w == 0 && i%50 == 0:
 					b.Collection(id).SetShards(now, shardIDs(4+i/50%2))

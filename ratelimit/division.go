@@ -8,35 +8,35 @@ import (
 	"time"
 )
 
-// division holds the number of servers that share the budgets. The zero division is one server.
-type division struct {
+// serverShares holds the number of servers that share the budgets. The zero division is one server.
+type serverShares struct {
 	parts   atomic.Int32
 	joining atomic.Bool // this server has received no share yet, and its peers have all of them
 }
 
-// bucket creates a bucket.
-func (d *division) bucket() *Bucket {
+// newBucket creates a bucket.
+func (d *serverShares) newBucket() *Bucket {
 	b := &Bucket{}
 	if d != nil {
-		b.parts, b.granted = int(d.parts.Load()), !d.joining.Load()
+		b.parts, b.hasShare = int(d.parts.Load()), !d.joining.Load()
 	}
 	return b
 }
 
-// Purse identifies a bucket with a limit; it is the same on all servers.
-type Purse struct {
+// BudgetID identifies a bucket with a limit; it is the same on all servers.
+type BudgetID struct {
 	Database   string // of shared throughput, or ""
 	Collection uint64 // if there is no database; 0 is the budget of metadata commands
 	Shard      int
 }
 
-func (p Purse) compare(q Purse) int {
+func (p BudgetID) compare(q BudgetID) int {
 	return cmp.Or(cmp.Compare(p.Database, q.Database), cmp.Compare(p.Collection, q.Collection), cmp.Compare(p.Shard, q.Shard))
 }
 
-// Need is the demand for a purse at one server since the last call of Needs.
-type Need struct {
-	Purse
+// Demand is the demand for a purse at one server since the last call of Needs.
+type Demand struct {
+	BudgetID
 	Spent      MicroRU
 	Foreground MicroRU // of Spent, without the class Background
 	Wanted     MicroRU // Spent, plus the expected price of refused and queued requests, plus the debt
@@ -46,14 +46,14 @@ type Need struct {
 // refusedWeight is the weight of a refused request: its client is held back, and has more requests to send.
 const refusedWeight = 2
 
-// need counts the demand for Budgets.Needs.
-type need struct {
+// demand counts the demand for Budgets.TakeDemand.
+type demand struct {
 	spent, foreground MicroRU
 	charges, refused  int64
 	unused            MicroRU
 }
 
-func (n *need) charge(c MicroRU, foreground bool) {
+func (n *demand) charge(c MicroRU, foreground bool) {
 	n.charges++
 	n.spent = addSaturating(n.spent, c)
 	if foreground {
@@ -61,62 +61,62 @@ func (n *need) charge(c MicroRU, foreground bool) {
 	}
 }
 
-// refuse counts a refusal; b.mu is held.
-func (b *Bucket) refuse() {
-	b.use.refuse()
-	b.need.refused++
+// countRefusalLocked counts a refusal; b.mu is held.
+func (b *Bucket) countRefusalLocked() {
+	b.use.countRefusal()
+	b.demand.refused++
 }
 
-// Divide sets the number of servers that share the budgets, including this one. With more than one server,
+// SetServers sets the number of servers that share the budgets, including this one. With more than one server,
 // buckets are refilled by Grant and not by the clock. Before its first Grant a server keeps its balances and
 // gives new buckets an even part of the rate. A server that joins running peers, which have all of the
 // budgets, starts with a part of the reserve.
-func (b *Budgets) Divide(now time.Time, parts int, joining bool) {
-	was := b.division.parts.Swap(int32(parts))
+func (b *Budgets) SetServers(now time.Time, parts int, joining bool) {
+	was := b.serverShares.parts.Swap(int32(parts))
 	joining = joining && parts > 1
-	b.division.joining.Store(joining)
+	b.serverShares.joining.Store(joining)
 	if parts > 1 && !joining || parts <= 1 && was <= 1 {
 		return
 	}
-	b.eachBucket(func(_ Purse, k *Bucket) {
+	b.eachBucket(func(_ BudgetID, k *Bucket) {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		k.roll(now)
 		if joining {
-			k.parts, k.granted = parts, false
+			k.parts, k.hasShare = parts, false
 			k.own = k.part(true, k.rate)
 			k.balance = min(k.balance, k.own)
-			k.regroup()
+			k.setGroupRates()
 			return
 		}
-		k.parts, k.granted, k.own = 1, true, k.rate
-		k.regroup()
+		k.parts, k.hasShare, k.own = 1, true, k.rate
+		k.setGroupRates()
 		k.queue.wakeHead()
 	})
 }
 
-// Parts returns the number of servers that share the budgets, at least 1.
-func (b *Budgets) Parts() int { return max(1, int(b.division.parts.Load())) }
+// Servers returns the number of servers that share the budgets, at least 1.
+func (b *Budgets) Servers() int { return max(1, int(b.serverShares.parts.Load())) }
 
 // Limited reports whether there is a budget with a limit.
 func (b *Budgets) Limited() (any bool) {
-	b.eachBucket(func(Purse, *Bucket) { any = true })
+	b.eachBucket(func(BudgetID, *Bucket) { any = true })
 	return any
 }
 
-// Granted is the share of a purse that one server gets for one second, and the use of that second.
-type Granted struct {
+// Grant is the share of a purse that one server gets for one second, and the use of that second.
+type Grant struct {
 	Share      MicroRU // this server's share, added to its balance
-	Elsewhere  MicroRU // spent at the peers in a second
+	PeersSpent MicroRU // spent at the peers in a second
 	Foreground MicroRU // spent at all servers in a second, without the class Background
 }
 
 // Grant gives every limited bucket its share of one second; parts is the number of servers. The shares of all
 // servers for a second must not exceed the rate.
-func (b *Budgets) Grant(now time.Time, parts int, share func(p Purse, rate MicroRU) Granted) {
-	b.division.parts.Store(int32(parts))
-	b.division.joining.Store(false)
-	b.eachBucket(func(p Purse, k *Bucket) {
+func (b *Budgets) Grant(now time.Time, parts int, share func(p BudgetID, rate MicroRU) Grant) {
+	b.serverShares.parts.Store(int32(parts))
+	b.serverShares.joining.Store(false)
+	b.eachBucket(func(p BudgetID, k *Bucket) {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		if k.rate > 0 {
@@ -126,24 +126,24 @@ func (b *Budgets) Grant(now time.Time, parts int, share func(p Purse, rate Micro
 }
 
 // grant adds the share of a second. The first share replaces what the clock has refilled. b.mu is held.
-func (b *Bucket) grant(now time.Time, parts int, g Granted) {
+func (b *Bucket) grant(now time.Time, parts int, g Grant) {
 	b.roll(now)
 	first := b.parts <= 1
-	b.parts, b.granted, b.own = parts, true, g.Share
-	b.bank = min(b.bank, b.bankMax())
+	b.parts, b.hasShare, b.own = parts, true, g.Share
+	b.burstCredit = min(b.burstCredit, b.burstCreditMax())
 	if first {
 		b.balance = min(b.balance, b.own)
 	} else {
 		b.add(b.own)
 	}
-	b.regroup()
+	b.setGroupRates()
 	if !first {
 		for i := range b.groups {
 			k := &b.groups[i]
 			k.balance = min(k.rate, refill(k.balance, k.rate, 1))
 		}
 	}
-	b.use.others(g.Elsewhere, g.Foreground)
+	b.use.addPeersSpent(g.PeersSpent, g.Foreground)
 	b.queue.wakeHead()
 }
 
@@ -152,17 +152,17 @@ func (b *Bucket) add(share MicroRU) {
 	b.balance = addSaturating(b.balance, share)
 	if over := b.balance - b.own; over > 0 {
 		b.balance = b.own
-		saved := min(over, b.bankMax()-b.bank)
-		b.bank += saved
-		b.need.unused = addSaturating(b.need.unused, over-saved)
+		saved := min(over, b.burstCreditMax()-b.burstCredit)
+		b.burstCredit += saved
+		b.demand.unused = addSaturating(b.demand.unused, over-saved)
 	}
 	if b.balance < 0 {
-		b.draw()
+		b.payDebt()
 	}
 }
 
-// regroup sets the limits of throughput buckets by this server's share; b.mu is held.
-func (b *Bucket) regroup() {
+// setGroupRates sets the limits of throughput buckets by this server's share; b.mu is held.
+func (b *Bucket) setGroupRates() {
 	for i := range b.groups {
 		if g := &b.groups[i]; g.percent > 0 {
 			g.rate = max(1, b.own/100*MicroRU(g.percent))
@@ -176,61 +176,61 @@ func (b *Bucket) part(fresh bool, rate MicroRU) MicroRU {
 	switch {
 	case b.parts <= 1 || rate == 0:
 		return rate
-	case fresh && !b.granted:
-		return max(1, b.evenly(rate/reservePart))
+	case fresh && !b.hasShare:
+		return max(1, b.evenShare(rate/reservePart))
 	case fresh || b.rate == 0:
-		return max(1, b.evenly(rate))
+		return max(1, b.evenShare(rate))
 	}
 	return max(1, scale(int64(rate), int64(b.own), int64(b.rate)))
 }
 
-// evenly returns an equal part of an amount for all servers.
-func (b *Bucket) evenly(all MicroRU) MicroRU { return all / MicroRU(max(1, b.parts)) }
+// evenShare returns an equal part of an amount for all servers.
+func (b *Bucket) evenShare(all MicroRU) MicroRU { return all / MicroRU(max(1, b.parts)) }
 
-// shareOf returns this server's part of an amount, in proportion to its part of the rate.
-func (b *Bucket) shareOf(all MicroRU) MicroRU {
+// proportionalShare returns this server's part of an amount, in proportion to its part of the rate.
+func (b *Bucket) proportionalShare(all MicroRU) MicroRU {
 	if b.parts <= 1 || b.rate == 0 {
 		return all
 	}
 	return scale(int64(all), int64(b.own), int64(b.rate))
 }
 
-// Needs returns the demand for every limited bucket since the last call, in the order of purses. Buckets
+// TakeDemand returns the demand for every limited bucket since the last call, in the order of purses. Buckets
 // without demand are left out.
-func (b *Budgets) Needs(now time.Time) []Need {
-	found := map[Purse]Need{}
-	b.eachBucket(func(p Purse, k *Bucket) {
+func (b *Budgets) TakeDemand(now time.Time) []Demand {
+	found := map[BudgetID]Demand{}
+	b.eachBucket(func(p BudgetID, k *Bucket) {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		k.roll(now)
-		n := k.need
-		k.need = need{}
+		n := k.demand
+		k.demand = demand{}
 		refused := n.refused + int64(k.queue.len())
 		if k.rate == 0 || n.spent == 0 && refused == 0 && k.balance >= 0 {
 			return
 		}
-		typical := max(k.typical, RU)
+		typical := max(k.averageCharge, RU)
 		if n.charges > 0 {
 			typical = max(1, n.spent/MicroRU(n.charges))
 		}
 		wanted := addSaturating(n.spent, max(0, -k.balance))
 		wanted = addSaturating(wanted, refusedWeight*typical*MicroRU(min(refused, int64(microMax/typical/refusedWeight))))
-		found[p] = Need{Purse: p, Spent: n.spent, Foreground: n.foreground, Wanted: min(wanted, k.rate), Unused: min(n.unused, k.rate)}
+		found[p] = Demand{BudgetID: p, Spent: n.spent, Foreground: n.foreground, Wanted: min(wanted, k.rate), Unused: min(n.unused, k.rate)}
 	})
 	list := slices.Collect(maps.Values(found))
-	slices.SortFunc(list, func(a, b Need) int { return a.Purse.compare(b.Purse) })
+	slices.SortFunc(list, func(a, b Demand) int { return a.BudgetID.compare(b.BudgetID) })
 	return list
 }
 
 // eachBucket visits the buckets of all pools that have a limit, and that of metadata commands.
-func (b *Budgets) eachBucket(visit func(Purse, *Bucket)) {
+func (b *Budgets) eachBucket(visit func(BudgetID, *Bucket)) {
 	pool := func(name string, p *Pool) {
 		set := p.set.Load()
 		if !set.limited {
 			return
 		}
 		for i, k := range set.buckets {
-			visit(Purse{name, p.collection, set.shards[i]}, k)
+			visit(BudgetID{name, p.collection, set.shards[i]}, k)
 		}
 	}
 	for i := range b.collections {
@@ -249,6 +249,6 @@ func (b *Budgets) eachBucket(visit func(Purse, *Bucket)) {
 		pool(name, p)
 	}
 	if b.metadata.limited.Load() {
-		visit(Purse{}, &b.metadata)
+		visit(BudgetID{}, &b.metadata)
 	}
 }

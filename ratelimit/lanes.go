@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// Lanes is a counting semaphore: it bounds how many goroutines do long work at the same time. Users take
+// Semaphore is a counting semaphore: it bounds how many goroutines do long work at the same time. Users take
 // turns, however many goroutines of theirs wait; the goroutines of one user are served first come first
 // served. A nil *Lanes has no bound. Safe for concurrent use.
-type Lanes struct {
+type Semaphore struct {
 	mu      sync.Mutex
 	all     int
 	free    int
-	waiting list.List // of *laneWaiter: preferred ones first, then by turn
+	waiting list.List // of *semaphoreWaiter: preferred ones first, then by turn
 	// turn is the highest turn that was served. turns holds, for each user with waiting goroutines, the turn
 	// of the last one.
 	turn  uint64
 	turns map[string]uint64
 }
 
-type laneWaiter struct {
+type semaphoreWaiter struct {
 	granted chan struct{}
 	first   bool // preferred
 	user    string
@@ -29,24 +29,24 @@ type laneWaiter struct {
 }
 
 // before reports whether w is served before o, which came at the same time or later.
-func (w *laneWaiter) before(o *laneWaiter) bool {
+func (w *semaphoreWaiter) before(o *semaphoreWaiter) bool {
 	if w.first != o.first {
 		return w.first
 	}
 	return w.turn <= o.turn
 }
 
-// NewLanes creates n lanes, at least one.
-func NewLanes(n int) *Lanes {
+// NewSemaphore creates n lanes, at least one.
+func NewSemaphore(n int) *Semaphore {
 	n = max(n, 1)
-	return &Lanes{all: n, free: n}
+	return &Semaphore{all: n, free: n}
 }
 
-// Enter waits for a lane for a user; if entered is true, the caller calls Leave. A preferred caller is served
+// Acquire waits for a lane for a user; if entered is true, the caller calls Leave. A preferred caller is served
 // before others. After patience, if not 0, Enter gives up; the timeout is multiplied by one plus an eighth of
 // the number of waiters. So goroutines that hold lanes without using them cannot block all others. Errors:
 // the cause of ctx.
-func (l *Lanes) Enter(ctx context.Context, user string, preferred bool, patience time.Duration) (entered bool, err error) {
+func (l *Semaphore) Acquire(ctx context.Context, user string, preferred bool, patience time.Duration) (entered bool, err error) {
 	if l == nil {
 		return true, nil
 	}
@@ -59,9 +59,9 @@ func (l *Lanes) Enter(ctx context.Context, user string, preferred bool, patience
 	if l.turns == nil {
 		l.turns = map[string]uint64{}
 	}
-	w := &laneWaiter{granted: make(chan struct{}), first: preferred, user: user, turn: max(l.turn, l.turns[user]) + 1}
+	w := &semaphoreWaiter{granted: make(chan struct{}), first: preferred, user: user, turn: max(l.turn, l.turns[user]) + 1}
 	l.turns[user] = w.turn
-	at := l.put(w)
+	at := l.enqueue(w)
 	var tired <-chan time.Time
 	if patience > 0 {
 		t := time.NewTimer(patience * time.Duration(1+l.waiting.Len()/8))
@@ -81,7 +81,7 @@ func (l *Lanes) Enter(ctx context.Context, user string, preferred bool, patience
 	select {
 	case <-w.granted: // granted at the same time
 		if err != nil {
-			l.pass()
+			l.handOver()
 		}
 		return err == nil, err
 	default:
@@ -90,30 +90,30 @@ func (l *Lanes) Enter(ctx context.Context, user string, preferred bool, patience
 	}
 }
 
-// put inserts a waiter in order.
-func (l *Lanes) put(w *laneWaiter) *list.Element {
+// enqueue inserts a waiter in order.
+func (l *Semaphore) enqueue(w *semaphoreWaiter) *list.Element {
 	for e := l.waiting.Back(); e != nil; e = e.Prev() {
-		if e.Value.(*laneWaiter).before(w) {
+		if e.Value.(*semaphoreWaiter).before(w) {
 			return l.waiting.InsertAfter(w, e)
 		}
 	}
 	return l.waiting.PushFront(w)
 }
 
-// Leave releases a lane.
-func (l *Lanes) Leave() {
+// Release releases a lane.
+func (l *Semaphore) Release() {
 	if l == nil {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.pass()
+	l.handOver()
 }
 
-// pass gives a lane to the next waiter.
-func (l *Lanes) pass() {
+// handOver gives a lane to the next waiter.
+func (l *Semaphore) handOver() {
 	if e := l.waiting.Front(); e != nil {
-		w := e.Value.(*laneWaiter)
+		w := e.Value.(*semaphoreWaiter)
 		l.waiting.Remove(e)
 		l.turn = max(l.turn, w.turn)
 		if l.turns[w.user] <= l.turn {
@@ -126,8 +126,8 @@ func (l *Lanes) pass() {
 	l.free++
 }
 
-// Taken returns the number of lanes in use.
-func (l *Lanes) Taken() int {
+// InUse returns the number of lanes in use.
+func (l *Semaphore) InUse() int {
 	if l == nil {
 		return 0
 	}
@@ -136,8 +136,8 @@ func (l *Lanes) Taken() int {
 	return l.all - l.free
 }
 
-// Wanted reports whether a goroutine waits.
-func (l *Lanes) Wanted() bool {
+// HasWaiters reports whether a goroutine waits.
+func (l *Semaphore) HasWaiters() bool {
 	if l == nil {
 		return false
 	}

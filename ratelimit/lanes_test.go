@@ -14,11 +14,11 @@ import (
 // first. A caller that is cancelled or times out loses no lane.
 func TestLanes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := NewLanes(1)
+		l := NewSemaphore(1)
 		enter := func(ctx context.Context, preferred bool, patience time.Duration) (bool, error) {
-			return l.Enter(ctx, "", preferred, patience)
+			return l.Acquire(ctx, "", preferred, patience)
 		}
-		if ok, err := enter(t.Context(), false, 0); !ok || err != nil || l.Wanted() {
+		if ok, err := enter(t.Context(), false, 0); !ok || err != nil || l.HasWaiters() {
 			t.Fatal(ok, err)
 		}
 		var mu sync.Mutex
@@ -31,7 +31,7 @@ func TestLanes(t *testing.T) {
 				mu.Lock()
 				order = append(order, i)
 				mu.Unlock()
-				l.Leave()
+				l.Release()
 			}()
 			synctest.Wait()
 		}
@@ -45,29 +45,29 @@ func TestLanes(t *testing.T) {
 		if ok, err := enter(t.Context(), true, time.Second); ok || err != nil || time.Since(begun) != time.Second {
 			t.Error(ok, err, time.Since(begun))
 		}
-		if !l.Wanted() || len(order) > 0 {
+		if !l.HasWaiters() || len(order) > 0 {
 			t.Error("entered a lane that is taken:", order)
 		}
-		l.Leave()
+		l.Release()
 		synctest.Wait()
 		if want := []int{2, 4, 0, 1, 3}; !slices.Equal(order, want) {
 			t.Errorf("order %v, want %v", order, want)
 		}
-		if ok, _ := enter(t.Context(), false, time.Nanosecond); !ok || l.Wanted() {
+		if ok, _ := enter(t.Context(), false, time.Nanosecond); !ok || l.HasWaiters() {
 			t.Error("the lane was lost")
 		}
 	})
-	var none *Lanes
-	if ok, err := none.Enter(t.Context(), "", false, 0); !ok || err != nil || none.Wanted() {
+	var none *Semaphore
+	if ok, err := none.Acquire(t.Context(), "", false, 0); !ok || err != nil || none.HasWaiters() {
 		t.Error(ok, err)
 	}
-	none.Leave()
+	none.Release()
 }
 
 // TestLanesConcurrently: never more goroutines than lanes, even if some give up
 // meanwhile.
 func TestLanesConcurrently(t *testing.T) {
-	l := NewLanes(2)
+	l := NewSemaphore(2)
 	var mu sync.Mutex
 	inside, most := 0, 0
 	var wg sync.WaitGroup
@@ -75,7 +75,7 @@ func TestLanesConcurrently(t *testing.T) {
 		wg.Go(func() {
 			for i := range 300 {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Duration((i*7+w)%50)*time.Microsecond)
-				if ok, _ := l.Enter(ctx, "", w%2 == 0, 0); ok {
+				if ok, _ := l.Acquire(ctx, "", w%2 == 0, 0); ok {
 					mu.Lock()
 					inside++
 					most = max(most, inside)
@@ -84,14 +84,14 @@ func TestLanesConcurrently(t *testing.T) {
 					mu.Lock()
 					inside--
 					mu.Unlock()
-					l.Leave()
+					l.Release()
 				}
 				cancel()
 			}
 		})
 	}
 	wg.Wait()
-	if most > 2 || l.free != 2 || l.Wanted() {
+	if most > 2 || l.free != 2 || l.HasWaiters() {
 		t.Errorf("%d inside at once, %d lanes free at the end", most, l.free)
 	}
 }
@@ -99,33 +99,33 @@ func TestLanesConcurrently(t *testing.T) {
 // Users take turns, however many goroutines of theirs wait.
 func TestLanesTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := NewLanes(1)
-		if ok, _ := l.Enter(t.Context(), "", false, 0); !ok {
+		l := NewSemaphore(1)
+		if ok, _ := l.Acquire(t.Context(), "", false, 0); !ok {
 			t.Fatal("no lane")
 		}
 		var mu sync.Mutex
 		var order string
 		ask := func(user string) {
 			go func() {
-				if ok, err := l.Enter(t.Context(), user, false, 0); !ok || err != nil {
+				if ok, err := l.Acquire(t.Context(), user, false, 0); !ok || err != nil {
 					t.Error(ok, err)
 				}
 				mu.Lock()
 				order += user
 				mu.Unlock()
-				l.Leave()
+				l.Release()
 			}()
 			synctest.Wait()
 		}
 		for _, user := range "aaaaabbc" {
 			ask(string(user))
 		}
-		l.Leave()
+		l.Release()
 		synctest.Wait()
 		if order != "abcabaaa" {
 			t.Error(order)
 		}
-		if len(l.turns) > 0 || l.Taken() != 0 {
+		if len(l.turns) > 0 || l.InUse() != 0 {
 			t.Error("users are remembered")
 		}
 	})

@@ -1,7 +1,7 @@
 package ratelimit
 
-// Place identifies a shard of a collection where work happened, by the numbers in the catalog.
-type Place struct {
+// ShardID identifies a shard of a collection where work happened, by the numbers in the catalog.
+type ShardID struct {
 	Collection uint64
 	Shard      int
 }
@@ -17,8 +17,8 @@ type Meter struct {
 	last       int // slot used last, tried first
 	n          int // inline slots in use
 	inline     [inlineShards]slot
-	more       []slot        // the shards beyond the inline ones
-	index      map[Place]int // by place, indexes into more
+	more       []slot          // the shards beyond the inline ones
+	index      map[ShardID]int // by place, indexes into more
 }
 
 // inlineShards is the number of shards for which a Meter does not allocate.
@@ -48,7 +48,7 @@ func (m *Meter) Probe(p Probing) (before Probing) {
 
 // slot counts the work at one place.
 type slot struct {
-	place    Place
+	shardID  ShardID
 	bytes    int64 // of the documents read, returned or stored; it has no price
 	quantity [itemCount]int64
 }
@@ -119,7 +119,7 @@ func (m *Meter) Merge(o *Meter) {
 		return
 	}
 	o.each(func(s *slot) {
-		to := m.slot(s.place)
+		to := m.slot(s.shardID)
 		to.bytes += s.bytes
 		for i, q := range s.quantity {
 			to.quantity[i] += q
@@ -145,7 +145,7 @@ func (m *Meter) Add(shard int, i Item, quantity int64) {
 	if m == nil || quantity <= 0 || i >= itemCount || m.probing == ProbePoints && i.ofQuery() || m.probing == ProbeQueries && i == ResultSet {
 		return
 	}
-	s := m.slot(Place{m.collection, shard})
+	s := m.slot(ShardID{m.collection, shard})
 	s.quantity[i] += quantity
 	if i == ByteReturned {
 		s.bytes += quantity
@@ -157,7 +157,7 @@ func (m *Meter) Loaded(shard int, bytes, predicates int) {
 	if m == nil || m.probing == ProbePoints {
 		return
 	}
-	s := m.slot(Place{m.collection, shard})
+	s := m.slot(ShardID{m.collection, shard})
 	s.quantity[DocLoaded]++
 	s.quantity[LoadedByte] += int64(bytes)
 	s.quantity[PredicateTest] += int64(predicates)
@@ -186,10 +186,10 @@ func (m *Meter) Conflict() {
 	if m == nil {
 		return
 	}
-	at, met := Place{Collection: m.collection}, false
+	at, met := ShardID{Collection: m.collection}, false
 	m.each(func(s *slot) {
 		if !met {
-			at, met = s.place, true
+			at, met = s.shardID, true
 		}
 		s.quantity[PointRead], s.quantity[PointReadByte] = 0, 0
 		for i := WriteNew; i <= TermRemoved; i++ {
@@ -225,7 +225,7 @@ func (m *Meter) Visit(shard int, seeks int) {
 	if m == nil || m.probing != NotProbing {
 		return
 	}
-	s := m.slot(Place{m.collection, shard})
+	s := m.slot(ShardID{m.collection, shard})
 	s.quantity[PartitionVisit]++
 	s.quantity[ExtraSeek] += max(0, int64(seeks)-1)
 }
@@ -246,7 +246,7 @@ func (m *Meter) Quantity(shard int, i Item) int64 {
 	}
 	var q int64
 	m.each(func(s *slot) {
-		if s.place == (Place{m.collection, shard}) {
+		if s.shardID == (ShardID{m.collection, shard}) {
 			q = s.quantity[i]
 		}
 	})
@@ -267,9 +267,9 @@ func (m *Meter) Sum(i Item) int64 {
 func (m *Meter) Spread() (collection uint64, shards int) {
 	m.each(func(s *slot) {
 		if shards == 0 {
-			collection = s.place.Collection
+			collection = s.shardID.Collection
 		}
-		if s.place.Collection == collection {
+		if s.shardID.Collection == collection {
 			shards++
 		}
 	})
@@ -280,12 +280,12 @@ func (m *Meter) Spread() (collection uint64, shards int) {
 // the growth of Total, so the pages add up to the price of the whole.
 func (m *Meter) Total() MicroRU {
 	var total MicroRU
-	m.EachCharge(func(_ Place, c MicroRU) { total = addSaturating(total, c) })
+	m.EachCharge(func(_ ShardID, c MicroRU) { total = addSaturating(total, c) })
 	return total
 }
 
 // EachCharge calls yield with the charge of every place, in the order of first use. It does not allocate.
-func (m *Meter) EachCharge(yield func(Place, MicroRU)) {
+func (m *Meter) EachCharge(yield func(ShardID, MicroRU)) {
 	if m == nil {
 		return
 	}
@@ -297,32 +297,32 @@ func (m *Meter) EachCharge(yield func(Place, MicroRU)) {
 				c = addSaturating(c, p.priceFor(Item(i), q, m.strong))
 			}
 		}
-		yield(s.place, c)
+		yield(s.shardID, c)
 	})
 }
 
 // sized counts one operation of the given base item, and its bytes beyond the first KiB as the item after the
 // base item.
 func (m *Meter) sized(shard int, base Item, bytes int) {
-	s := m.slot(Place{m.collection, shard})
+	s := m.slot(ShardID{m.collection, shard})
 	s.bytes += int64(bytes)
 	s.quantity[base]++
 	s.quantity[base+1] += max(0, int64(bytes)-m.Prices().FirstBytes)
 }
 
 // slot finds or creates the slot of a place.
-func (m *Meter) slot(p Place) *slot {
-	if m.last < m.n && m.inline[m.last].place == p {
+func (m *Meter) slot(p ShardID) *slot {
+	if m.last < m.n && m.inline[m.last].shardID == p {
 		return &m.inline[m.last]
 	}
 	for i := range m.n {
-		if m.inline[i].place == p {
+		if m.inline[i].shardID == p {
 			m.last = i
 			return &m.inline[i]
 		}
 	}
 	if m.n < inlineShards {
-		m.inline[m.n].place = p
+		m.inline[m.n].shardID = p
 		m.last = m.n
 		m.n++
 		return &m.inline[m.last]
@@ -331,10 +331,10 @@ func (m *Meter) slot(p Place) *slot {
 		return &m.more[i]
 	}
 	if m.index == nil {
-		m.index = make(map[Place]int)
+		m.index = make(map[ShardID]int)
 	}
 	m.index[p] = len(m.more)
-	m.more = append(m.more, slot{place: p})
+	m.more = append(m.more, slot{shardID: p})
 	return &m.more[len(m.more)-1]
 }
 

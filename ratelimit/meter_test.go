@@ -58,7 +58,7 @@ func TestMeterCollections(t *testing.T) {
 	f.PointRead(3, 100)
 	m.Merge(f)
 	r := m.Receipt()
-	if len(r.Lines) != 2 || r.Lines[0].Place != (Place{1, 3}) || r.Lines[1].Place != (Place{2, 3}) || r.Total != 2*RU {
+	if len(r.Lines) != 2 || r.Lines[0].ShardID != (ShardID{1, 3}) || r.Lines[1].ShardID != (ShardID{2, 3}) || r.Total != 2*RU {
 		t.Errorf("%+v", r)
 	}
 	if m.Quantity(3, PointRead) != 1 || m.Sum(PointRead) != 2 {

@@ -25,22 +25,22 @@ type Share struct {
 // Pool is the provisioned throughput of one collection or database, divided over the buckets of its shards:
 // evenly unless redistributed. The zero Pool is not ready; Budgets creates pools. Safe for concurrent use.
 type Pool struct {
-	collection uint64
-	division   *division
-	parent     atomic.Pointer[parent] // the database whose throughput this collection shares
-	set        atomic.Pointer[bucketSet]
-	retry      atomic.Bool
-	named      atomic.Pointer[Groups] // the groups, if one is chosen by appName
-	active     *active                // of the Budgets; nil for that of a database
-	touched    atomic.Bool            // the pool is in active
-	dropped    atomic.Bool
+	collection   uint64
+	serverShares *serverShares
+	parent       atomic.Pointer[parent] // the database whose throughput this collection shares
+	set          atomic.Pointer[bucketSet]
+	retry        atomic.Bool
+	named        atomic.Pointer[Groups] // the groups, if one is chosen by appName
+	active       *activePools           // of the Budgets; nil for that of a database
+	isActive     atomic.Bool            // the pool is in active
+	dropped      atomic.Bool
 
-	mu         sync.Mutex // guards the fields below and changes of set
-	throughput Throughput
-	options    Options
-	uneven     []Share  // redistributed shares; nil is even
-	retired    totals   // of removed shards
-	hot        sync.Map // shard int → *HotKeys
+	mu            sync.Mutex // guards the fields below and changes of set
+	throughput    Throughput
+	options       Options
+	redistributed []Share  // redistributed shares; nil is even
+	retired       totals   // of removed shards
+	hot           sync.Map // shard int → *HotKeys
 }
 
 // totals are counters that only increase.
@@ -66,9 +66,9 @@ func (s *bucketSet) at(shard int) *Bucket {
 }
 
 // newPool creates an unlimited pool of one shard.
-func newPool(collection uint64, d *division) *Pool {
-	p := &Pool{collection: collection, division: d}
-	p.set.Store(&bucketSet{shards: []int{0}, buckets: []*Bucket{d.bucket()}})
+func newPool(collection uint64, d *serverShares) *Pool {
+	p := &Pool{collection: collection, serverShares: d}
+	p.set.Store(&bucketSet{shards: []int{0}, buckets: []*Bucket{d.newBucket()}})
 	return p
 }
 
@@ -94,7 +94,7 @@ func (p *Pool) Limited() bool { return p.set.Load().limited }
 func (p *Pool) Set(now time.Time, t Throughput, o Options) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.throughput, p.options, p.uneven = t, o, nil
+	p.throughput, p.options, p.redistributed = t, o, nil
 	p.retry.Store(o.ServerSideRetry)
 	p.named.Store(o.Groups.named())
 	p.divide(now, p.set.Load().shards)
@@ -114,7 +114,7 @@ func (p *Pool) SetShards(now time.Time, shards []int) {
 	if slices.Equal(shards, p.set.Load().shards) {
 		return
 	}
-	p.uneven = nil
+	p.redistributed = nil
 	p.divide(now, shards)
 	p.hot.Range(func(k, _ any) bool {
 		if _, ok := slices.BinarySearch(shards, k.(int)); !ok {
@@ -138,14 +138,14 @@ func (p *Pool) divide(now time.Time, shards []int) {
 		if j, ok := slices.BinarySearch(old.shards, id); ok {
 			s.buckets[i] = old.buckets[j]
 		} else {
-			s.buckets[i] = p.division.bucket()
+			s.buckets[i] = p.serverShares.newBucket()
 		}
 		rate := total / n
 		if int64(i) < total%n { // a millionth more for the first ones, so that the shares add up
 			rate++
 		}
-		if p.uneven != nil {
-			rate = p.uneven[i].RUs * int64(RU)
+		if p.redistributed != nil {
+			rate = p.redistributed[i].RUs * int64(RU)
 		}
 		if m := p.options.ShardMax * int64(RU); m > 0 {
 			rate = min(rate, m)
@@ -154,7 +154,7 @@ func (p *Pool) divide(now time.Time, shards []int) {
 	}
 	p.set.Store(s)
 	if s.limited {
-		p.touch()
+		p.markActive()
 	}
 	for i, id := range old.shards {
 		if _, ok := slices.BinarySearch(shards, id); !ok {
@@ -286,7 +286,7 @@ func (b *Bucket) peek(now time.Time, c Class) time.Duration {
 // refused counts a refusal that was decided elsewhere.
 func (b *Bucket) refused() {
 	b.mu.Lock()
-	b.refuse()
+	b.countRefusalLocked()
 	b.mu.Unlock()
 }
 

@@ -15,7 +15,7 @@ type Receipt struct {
 
 // Line is the part of a receipt that one shard pays.
 type Line struct {
-	Place
+	ShardID
 	Total MicroRU
 	Items []ItemCharge // in Item order; only items with a quantity
 }
@@ -35,7 +35,7 @@ func (m *Meter) Receipt() Receipt {
 		return r
 	}
 	m.each(func(s *slot) {
-		line := Line{Place: s.place}
+		line := Line{ShardID: s.shardID}
 		for i, q := range s.quantity {
 			if q == 0 || p.rows[i].Micro == 0 {
 				continue

@@ -10,7 +10,7 @@ func (p *Pool) Redistribute(now time.Time, targets []Share, sources []int) error
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	set := p.set.Load()
-	plan := slices.Clone(p.uneven)
+	plan := slices.Clone(p.redistributed)
 	if plan == nil {
 		plan = EvenShares(p.throughput, set.shards)
 	}
@@ -18,7 +18,7 @@ func (p *Pool) Redistribute(now time.Time, targets []Share, sources []int) error
 	if err != nil {
 		return err
 	}
-	p.uneven = plan
+	p.redistributed = plan
 	p.divide(now, set.shards)
 	return nil
 }
@@ -35,10 +35,10 @@ func (p *Pool) Arrange(now time.Time, shares []Share) {
 	if !Fits(shares, set.shards, p.throughput) {
 		shares = nil
 	}
-	if slices.Equal(shares, p.uneven) {
+	if slices.Equal(shares, p.redistributed) {
 		return
 	}
-	p.uneven = slices.Clone(shares)
+	p.redistributed = slices.Clone(shares)
 	p.divide(now, set.shards)
 }
 

@@ -127,9 +127,9 @@ type HotKeys struct {
 	ByBytes Sketch // weights in bytes written
 }
 
-// Touch counts the charge and the bytes written of one shard key value, in any form that the caller can
+// CountKey counts the charge and the bytes written of one shard key value, in any form that the caller can
 // display again.
-func (p *Pool) Touch(shard int, key []byte, charge MicroRU, bytesWritten int64) {
+func (p *Pool) CountKey(shard int, key []byte, charge MicroRU, bytesWritten int64) {
 	h := p.Hot(shard)
 	h.ByRU.Add(key, int64(charge))
 	h.ByBytes.Add(key, bytesWritten)

@@ -144,7 +144,7 @@ func (b *Budgets) Inject(list ...RefuseRule) {
 
 // Injected counts one statement that is about to run, and returns an error if a rule refuses it. Without
 // rules it costs one atomic read.
-func (b *Budgets) Injected(at Place, k Kind) *Throttled {
+func (b *Budgets) Injected(at ShardID, k Kind) *Throttled {
 	if !b.rules.active.Load() {
 		return nil
 	}
@@ -158,7 +158,7 @@ func (b *Budgets) Injected(at Place, k Kind) *Throttled {
 		}
 		r.seen++
 		if r.hits() && out == nil {
-			out = &Throttled{Place: at, RetryAfter: r.RetryAfter}
+			out = &Throttled{ShardID: at, RetryAfter: r.RetryAfter}
 		}
 	}
 	return out

@@ -14,7 +14,7 @@ const rateIsLarge = "Request rate is large. More Request Units may be needed, so
 
 // Throttled is a refusal: nothing of the request (or of this one statement of a bulk) was executed.
 type Throttled struct {
-	Place
+	ShardID
 	RetryAfter time.Duration // a retry after it succeeds if there are no other requests
 }
 

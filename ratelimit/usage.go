@@ -5,16 +5,16 @@ const usageSeconds = 60
 
 // usage holds the statistics of one bucket: units and refusals for each of the last usageSeconds seconds.
 type usage struct {
-	second    int64 // the running second
-	spent     [usageSeconds]MicroRU
-	refused   [usageSeconds]int32
-	elsewhere [usageSeconds]MicroRU // units of peers, in the second in which this server received the numbers
-	throttled int64                 // refusals since start
-	total     MicroRU               // units since start
-	hour      int64                 // the running hour
-	peak      MicroRU               // highest foreground second of the running hour
-	peakNow   MicroRU               // foreground units of the running second
-	peakLast  MicroRU               // highest second of the hour before
+	second     int64 // the running second
+	spent      [usageSeconds]MicroRU
+	refused    [usageSeconds]int32
+	peersSpent [usageSeconds]MicroRU // units of peers, in the second in which this server received the numbers
+	throttled  int64                 // refusals since start
+	total      MicroRU               // units since start
+	hour       int64                 // the running hour
+	peak       MicroRU               // highest foreground second of the running hour
+	peakNow    MicroRU               // foreground units of the running second
+	peakLast   MicroRU               // highest second of the hour before
 }
 
 func (u *usage) start(second int64) { u.second, u.hour = second, second/3600 }
@@ -24,7 +24,7 @@ func (u *usage) advance(second int64) {
 	gone := second - u.second
 	for i := range min(gone, usageSeconds) {
 		s := slotOf(second - i)
-		u.spent[s], u.refused[s], u.elsewhere[s] = 0, 0, 0
+		u.spent[s], u.refused[s], u.peersSpent[s] = 0, 0, 0
 	}
 	u.second, u.peakNow = second, 0
 	if hour := second / 3600; hour != u.hour {
@@ -46,15 +46,15 @@ func (u *usage) charge(c MicroRU, foreground bool) {
 	}
 }
 
-// others adds the units that peers used in a second; foreground is the sum of all servers without the class
+// addPeersSpent adds the units that peers used in a second; foreground is the sum of all servers without the class
 // Background.
-func (u *usage) others(spent, foreground MicroRU) {
+func (u *usage) addPeersSpent(spent, foreground MicroRU) {
 	s := slotOf(u.second)
-	u.elsewhere[s] = addSaturating(u.elsewhere[s], spent)
+	u.peersSpent[s] = addSaturating(u.peersSpent[s], spent)
 	u.peak = max(u.peak, foreground)
 }
 
-func (u *usage) refuse() {
+func (u *usage) countRefusal() {
 	u.refused[slotOf(u.second)]++
 	u.throttled++
 }
@@ -68,13 +68,13 @@ type BucketStats struct {
 	Limit           MicroRU // its RU/s share; 0 when unlimited
 	LastSecond      MicroRU // used in the last complete second
 	LastMinute      MicroRU // used in the last 60 seconds, the running one included
-	Elsewhere       MicroRU // used at peers in about that time; 0 if unlimited
+	PeersSpent      MicroRU // used at peers in about that time; 0 if unlimited
 	Total           MicroRU // used since the server started
 	Normalized      int     // busiest second of the last minute in percent of the share, 0..100; 0 when unlimited
 	Throttled       int64   // refusals since the server started
 	ThrottledMinute int64   // refusals in the last 60 seconds
 	Balance         MicroRU // left of the running second; negative is a debt
-	Bank            MicroRU // banked for bursts
+	BurstCredit     MicroRU // banked for bursts
 	Waiting         int     // requests queued for server-side retry
 }
 
@@ -96,14 +96,14 @@ func (b *Bucket) stats() BucketStats {
 	u := &b.use
 	s := BucketStats{
 		Limit: b.rate, LastSecond: u.spent[slotOf(u.second-1)], Total: u.total, Throttled: u.throttled,
-		Balance: b.balance, Bank: b.bank, Waiting: b.queue.len(),
+		Balance: b.balance, BurstCredit: b.burstCredit, Waiting: b.queue.len(),
 	}
 	var busiest MicroRU
 	for i := range u.spent {
 		s.LastMinute = addSaturating(s.LastMinute, u.spent[i])
 		s.ThrottledMinute += int64(u.refused[i])
-		s.Elsewhere = addSaturating(s.Elsewhere, u.elsewhere[i])
-		busiest = max(busiest, u.spent[i]+u.elsewhere[i])
+		s.PeersSpent = addSaturating(s.PeersSpent, u.peersSpent[i])
+		busiest = max(busiest, u.spent[i]+u.peersSpent[i])
 	}
 	if b.rate > 0 {
 		s.Normalized = int(min(100, scale(int64(busiest), 100, int64(b.rate))))

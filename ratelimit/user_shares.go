@@ -7,9 +7,9 @@ import "sync"
 // as memory is released, all converge on equal shares. A nil *UserShares has one part without
 // a limit. Safe for concurrent use.
 type UserShares struct {
-	of *Memory
-	mu sync.Mutex
-	by map[string]*userShare
+	of        *Memory
+	mu        sync.Mutex
+	connected map[string]*userShare
 	// gone holds users without connections that still hold memory, for example in a running
 	// transaction.
 	gone map[string]*userShare
@@ -29,7 +29,7 @@ type userShare struct {
 
 // NewUserShares divides m.
 func NewUserShares(m *Memory) *UserShares {
-	return &UserShares{of: m, by: map[string]*userShare{}, gone: map[string]*userShare{}}
+	return &UserShares{of: m, connected: map[string]*userShare{}, gone: map[string]*userShare{}}
 }
 
 // Enter counts one more connection of a user, and returns the user's part. The caller calls
@@ -45,7 +45,7 @@ func (s *UserShares) Enter(user string) *Memory {
 			delete(s.gone, name)
 		}
 	}
-	u := s.by[user]
+	u := s.connected[user]
 	if u == nil {
 		u = s.gone[user]
 		delete(s.gone, user)
@@ -53,7 +53,7 @@ func (s *UserShares) Enter(user string) *Memory {
 	if u == nil {
 		u = &userShare{part: &Memory{of: s.of, max: s.of.max, shared: true}}
 	}
-	s.by[user] = u
+	s.connected[user] = u
 	u.conns++
 	return u.part
 }
@@ -65,9 +65,9 @@ func (s *UserShares) Leave(user string) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if u := s.by[user]; u != nil {
+	if u := s.connected[user]; u != nil {
 		if u.conns--; u.conns <= 0 {
-			delete(s.by, user)
+			delete(s.connected, user)
 			if u.part.used.Load() > 0 {
 				s.gone[user] = u
 			}

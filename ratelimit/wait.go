@@ -22,7 +22,7 @@ type queue struct {
 }
 
 // waiter is one queued request; turn is signalled when it may check the balance (again).
-type waiter struct{ turn chan struct{} }
+type waiter struct{ wake chan struct{} }
 
 func (q *queue) len() int { return len(q.waiters) }
 
@@ -32,7 +32,7 @@ func (q *queue) wakeHead() {
 		return
 	}
 	select {
-	case q.waiters[0].turn <- struct{}{}:
+	case q.waiters[0].wake <- struct{}{}:
 	default:
 	}
 }
@@ -50,21 +50,21 @@ func (q *queue) remove(w *waiter) {
 	}
 }
 
-// stopwatch computes the time from timers alone: the caller's now plus the time that has passed by timers
+// timerClock computes the time from timers alone: the caller's now plus the time that has passed by timers
 // since.
-type stopwatch struct {
+type timerClock struct {
 	now, first time.Time
 	timer      *time.Timer
 }
 
-// newStopwatch starts at the caller's now.
-func newStopwatch(now time.Time) *stopwatch {
-	s := &stopwatch{now: now, timer: time.NewTimer(0)}
+// newTimerClock starts at the caller's now.
+func newTimerClock(now time.Time) *timerClock {
+	s := &timerClock{now: now, timer: time.NewTimer(0)}
 	s.first = <-s.timer.C
 	return s
 }
 
-func (s *stopwatch) at(tick time.Time) time.Time { return s.now.Add(tick.Sub(s.first)) }
+func (s *timerClock) at(tick time.Time) time.Time { return s.now.Add(tick.Sub(s.first)) }
 
 // Wait admits a request, queueing it behind earlier ones while the bucket is in debt, for at most limit. It returns the
 // time spent. Errors: ErrRetryTimeout; *Throttled without place when the queue is full; ctx.Err().
@@ -79,17 +79,17 @@ func (b *Bucket) Wait(ctx context.Context, now time.Time, c Class, limit time.Du
 		b.mu.Unlock()
 		return 0, nil
 	}
-	b.refuse()
+	b.countRefusalLocked()
 	if b.queue.len() >= queueMax {
 		b.mu.Unlock()
 		return 0, &Throttled{RetryAfter: max(wait, refillStep)}
 	}
-	w := &waiter{turn: make(chan struct{}, 1)}
+	w := &waiter{wake: make(chan struct{}, 1)}
 	head := b.queue.len() == 0
 	b.queue.waiters = append(b.queue.waiters, w)
 	b.mu.Unlock()
 
-	watch := newStopwatch(now)
+	watch := newTimerClock(now)
 	defer watch.timer.Stop()
 	deadline := now.Add(limit)
 	watch.timer.Reset(limit)
@@ -103,12 +103,12 @@ func (b *Bucket) Wait(ctx context.Context, now time.Time, c Class, limit time.Du
 			b.queue.remove(w)
 			b.mu.Unlock()
 			return 0, ctx.Err()
-		case <-w.turn:
+		case <-w.wake:
 			watch.timer.Reset(0) // get the time
 			continue
 		case tick := <-watch.timer.C:
 			now := watch.at(tick)
-			wait := b.turn(now, c, w)
+			wait := b.tryAdmit(now, c, w)
 			if wait == 0 {
 				return now.Sub(watch.now), nil
 			}
@@ -124,10 +124,10 @@ func (b *Bucket) Wait(ctx context.Context, now time.Time, c Class, limit time.Du
 	}
 }
 
-// turn lets a waiter check the balance: 0 admits it and removes it from the queue. Only the head is admitted,
+// tryAdmit lets a waiter check the balance: 0 admits it and removes it from the queue. Only the head is admitted,
 // and per second only as many as the balance is expected to pay for, by the typical price. Otherwise a whole
 // queue would start at the beginning of the second, before any of it is charged.
-func (b *Bucket) turn(now time.Time, c Class, w *waiter) time.Duration {
+func (b *Bucket) tryAdmit(now time.Time, c Class, w *waiter) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.queue.waiters[0] != w {
@@ -135,12 +135,12 @@ func (b *Bucket) turn(now time.Time, c Class, w *waiter) time.Duration {
 	}
 	b.roll(now)
 	wait := b.wait(now, c)
-	left := addSaturating(b.balance, min(b.bank, b.burstLeft())+b.minutely)
-	if wait == 0 && b.limited.Load() && b.pending > 0 && b.pending >= left {
+	left := addSaturating(b.balance, min(b.burstCredit, b.burstLeft())+b.minuteCredit)
+	if wait == 0 && b.limited.Load() && b.uncharged > 0 && b.uncharged >= left {
 		wait = max(time.Nanosecond, time.Unix(b.second+1, 0).Sub(now))
 	}
 	if wait == 0 {
-		b.pending = addSaturating(b.pending, max(b.typical, 1))
+		b.uncharged = addSaturating(b.uncharged, max(b.averageCharge, 1))
 		b.queue.remove(w)
 	}
 	return wait

@@ -25,7 +25,7 @@ func TestWaitForDebt(t *testing.T) {
 			t.Fatal(w, err)
 		}
 		start := time.Now()
-		b.ChargeAt(start, Class{}, Place{1, 0}, 1000*RU)
+		b.ChargeAt(start, Class{}, ShardID{1, 0}, 1000*RU)
 		w, err := b.Enter(t.Context(), start, scope, Class{})
 		if err != nil || w != 2*time.Second || time.Since(start) != w {
 			t.Fatal(w, err)
@@ -39,7 +39,7 @@ func TestWaitForDebt(t *testing.T) {
 func TestWaitTimeoutAndCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := retryBudgets(400)
-		b.ChargeAt(time.Now(), Class{}, Place{1, 0}, 100_000*RU)
+		b.ChargeAt(time.Now(), Class{}, ShardID{1, 0}, 100_000*RU)
 		if w, err := b.Enter(t.Context(), time.Now(), Scope{Collection: 1}, Class{}); w != 60*time.Second || err != ErrRetryTimeout {
 			t.Fatal(w, err)
 		}
@@ -59,7 +59,7 @@ func TestWaitIsFIFO(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := retryBudgets(400)
 		for range 50 { // sets the bucket's typical price
-			b.ChargeAt(time.Now(), Class{}, Place{1, 0}, 40*RU)
+			b.ChargeAt(time.Now(), Class{}, ShardID{1, 0}, 40*RU)
 		}
 		var mu sync.Mutex
 		var order []int
@@ -85,7 +85,7 @@ func TestWaitIsFIFO(t *testing.T) {
 				bySecond[int64(time.Since(start)/time.Second)]++
 				mu.Unlock()
 				time.Sleep(5 * time.Millisecond) // the request runs
-				b.ChargeAt(time.Now(), Class{}, Place{1, 0}, 40*RU)
+				b.ChargeAt(time.Now(), Class{}, ShardID{1, 0}, 40*RU)
 			})
 			synctest.Wait()
 		}
@@ -104,7 +104,7 @@ func TestWaitIsFIFO(t *testing.T) {
 func TestWaitQueueIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := retryBudgets(400)
-		b.ChargeAt(time.Now(), Class{}, Place{1, 0}, 2000*RU)
+		b.ChargeAt(time.Now(), Class{}, ShardID{1, 0}, 2000*RU)
 		var wg sync.WaitGroup
 		const real = 30
 		for range real {
@@ -117,10 +117,10 @@ func TestWaitQueueIsBounded(t *testing.T) {
 		synctest.Wait()
 		q := &b.Collection(1).set.Load().buckets[0].queue
 		for q.len() < queueMax { // as if so many more were waiting
-			q.waiters = append(q.waiters, &waiter{turn: make(chan struct{}, 1)})
+			q.waiters = append(q.waiters, &waiter{wake: make(chan struct{}, 1)})
 		}
 		_, err := b.Enter(t.Context(), time.Now(), Scope{Collection: 1}, Class{})
-		if e := (*Throttled)(nil); !errors.As(err, &e) || e.Place != (Place{1, 0}) || e.RetryAfter <= 0 {
+		if e := (*Throttled)(nil); !errors.As(err, &e) || e.ShardID != (ShardID{1, 0}) || e.RetryAfter <= 0 {
 			t.Error(err)
 		}
 		q.waiters = q.waiters[:real]
@@ -141,11 +141,11 @@ func TestWaitAcrossSplit(t *testing.T) {
 		b := retryBudgets(400)
 		p := b.Collection(1)
 		start := time.Now()
-		b.ChargeAt(start, Class{}, Place{1, 0}, 100_000*RU)
+		b.ChargeAt(start, Class{}, ShardID{1, 0}, 100_000*RU)
 		go func() {
 			time.Sleep(1500 * time.Millisecond)
 			p.SetShards(time.Now(), []int{1, 2})
-			b.ChargeAt(time.Now(), Class{}, Place{1, 1}, 500*RU)
+			b.ChargeAt(time.Now(), Class{}, ShardID{1, 1}, 500*RU)
 		}()
 		w, err := b.Enter(t.Context(), start, Scope{1, []int{0, 1}}, Class{})
 		if err != nil || w < 1500*time.Millisecond || w > 4*time.Second {
@@ -161,12 +161,12 @@ func TestVirtualClock(t *testing.T) {
 	var b Budgets
 	b.Clock = NewVirtualClock(t0)
 	b.Collection(1).Set(t0, Throughput{Manual, 400}, Options{ServerSideRetry: true})
-	b.ChargeAt(b.Clock.Now(), Class{}, Place{1, 0}, 1000*RU)
+	b.ChargeAt(b.Clock.Now(), Class{}, ShardID{1, 0}, 1000*RU)
 	w, err := b.Enter(t.Context(), b.Clock.Now(), Scope{Collection: 1}, Class{})
 	if w != 2*time.Second || err != nil || b.Clock.Now() != after(2*time.Second) {
 		t.Error(w, err, b.Clock.Now())
 	}
-	b.ChargeAt(b.Clock.Now(), Class{}, Place{1, 0}, 1e6*RU)
+	b.ChargeAt(b.Clock.Now(), Class{}, ShardID{1, 0}, 1e6*RU)
 	w, err = b.Enter(t.Context(), b.Clock.Now(), Scope{Collection: 1}, Class{})
 	if w != RetrySecondsMax*time.Second || err != ErrRetryTimeout {
 		t.Error(w, err)

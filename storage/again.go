@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// againMax is the maximum number of times that Again runs a transaction.
-const againMax = 64
+// conflictTriesMax is the maximum number of times that Again runs a transaction.
+const conflictTriesMax = 64
 
 // Update runs fn in a transaction and commits it. After a conflict it starts again from the
 // beginning. Errors: those of fn, which commits nothing; those of Begin, Commit and Again.
 func Update(ctx context.Context, s Store, o TxnOptions, d Durability, fn func(t Txn) error) error {
-	return Again(ctx, func() error {
+	return RetryConflicts(ctx, func() error {
 		t, err := s.Begin(ctx, o)
 		if err != nil {
 			return err
@@ -27,14 +27,14 @@ func Update(ctx context.Context, s Store, o TxnOptions, d Durability, fn func(t 
 	})
 }
 
-// Again runs fn, a whole transaction that starts from the beginning each time, until it
+// RetryConflicts runs fn, a whole transaction that starts from the beginning each time, until it
 // returns no ErrConflict. Even a key with a single writer needs Again, because an engine may
 // refuse a commit for reasons of its own: one over a cluster refuses a commit that took too
 // long. Errors: those of fn, ErrConflict after 64 tries, ctx.Err().
-func Again(ctx context.Context, fn func() error) error {
+func RetryConflicts(ctx context.Context, fn func() error) error {
 	for try := 1; ; try++ {
 		err := fn()
-		if try == againMax || !errors.Is(err, ErrConflict) {
+		if try == conflictTriesMax || !errors.Is(err, ErrConflict) {
 			return err
 		}
 		if try < 3 {

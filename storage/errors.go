@@ -38,7 +38,7 @@ var (
 	// Nothing was written.
 	ErrNotWritable = errors.New("storage: not writable")
 	// ErrDiskFull: free space is below the reserve; only commits that delete are accepted. Nothing
-	// was written. See NoRoomError.
+	// was written. See DiskFullError.
 	ErrDiskFull = errors.New("storage: disk full")
 	// ErrDiskFails: a read or write of the disk failed. The error of a commit is also
 	// ErrUndetermined, unless nothing was written.
@@ -53,13 +53,13 @@ var (
 	ErrClosed = errors.New("storage: closed")
 )
 
-// NoRoomError is an ErrDiskFull: the store cannot be opened for writing until Need bytes of the
+// DiskFullError is an ErrDiskFull: the store cannot be opened for writing until Need bytes of the
 // disk are free.
-type NoRoomError struct{ Need, Free uint64 }
+type DiskFullError struct{ Need, Free uint64 }
 
-func (e *NoRoomError) Error() string {
+func (e *DiskFullError) Error() string {
 	return fmt.Sprintf("the disk is full: %d bytes are free, and the store needs %d to be opened for writing", e.Free, e.Need)
 }
 
 // Is implements the interface of errors.Is.
-func (e *NoRoomError) Is(target error) bool { return target == ErrDiskFull }
+func (e *DiskFullError) Is(target error) bool { return target == ErrDiskFull }

@@ -5,18 +5,18 @@ import (
 	"fmt"
 )
 
-// ErrLapsed is returned by calls with a context of AtOnce while the lease of this server has
+// ErrLeaseExpired is returned by calls with a context of NoLeaseWait while the lease of this server has
 // expired. It is an ErrUnavailable.
-var ErrLapsed = fmt.Errorf("%w: the lease of this server is over", ErrUnavailable)
+var ErrLeaseExpired = fmt.Errorf("%w: the lease of this server is over", ErrUnavailable)
 
-type atOnceKey struct{}
+type noLeaseWaitKey struct{}
 
-// AtOnce returns a context for a caller that holds a resource which the renewal of the lease needs
-// (Shared.Rejoin). While the lease has expired, calls with it return ErrLapsed instead of waiting
+// NoLeaseWait returns a context for a caller that holds a resource which the renewal of the lease needs
+// (Shared.Rejoin). While the lease has expired, calls with it return ErrLeaseExpired instead of waiting
 // for the renewal, which would be a deadlock.
-func AtOnce(ctx context.Context) context.Context {
-	return context.WithValue(ctx, atOnceKey{}, true)
+func NoLeaseWait(ctx context.Context) context.Context {
+	return context.WithValue(ctx, noLeaseWaitKey{}, true)
 }
 
-// MayWait reports whether calls with a context may wait for the renewal of the lease.
-func MayWait(ctx context.Context) bool { return ctx.Value(atOnceKey{}) == nil }
+// MayWaitForLease reports whether calls with a context may wait for the renewal of the lease.
+func MayWaitForLease(ctx context.Context) bool { return ctx.Value(noLeaseWaitKey{}) == nil }

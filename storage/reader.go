@@ -72,7 +72,7 @@ type Iterator interface {
 	Close()
 }
 
-// Resumed is an Iterator that may wait for another process, as long as a context lasts: the context
+// ContextSetter is an Iterator that may wait for another process, as long as a context lasts: the context
 // of Iter, until SetContext sets another one. A cursor outlives the command that opened it and that
 // command's time limit; each getMore uses its own context.
-type Resumed interface{ SetContext(ctx context.Context) }
+type ContextSetter interface{ SetContext(ctx context.Context) }

@@ -3,9 +3,9 @@ package storage
 // Reachable is a Store that can detect that its data do not answer: other processes, or a
 // disk.
 type Reachable interface {
-	// Away returns nil while the data can be reached, as far as the store has detected; it
+	// CheckReachable returns nil while the data can be reached, as far as the store has detected; it
 	// checks all the time. Errors: ErrUnavailable, with the time since the last answer.
-	Away() error
+	CheckReachable() error
 }
 
 // Remote is a Store whose data are kept by other processes, over a network.

@@ -11,12 +11,12 @@ type Shared interface {
 	// Member returns the ID of this process among the members; it is never reused.
 	Member() MemberID
 
-	// Tell replaces the message of this member, and renews its lease.
-	Tell(ctx context.Context, message []byte) error
+	// Publish replaces the message of this member, and renews its lease.
+	Publish(ctx context.Context, message []byte) error
 
-	// Introduce sets a function that returns a description of this member for other members
+	// SetDescription sets a function that returns a description of this member for other members
 	// and for operators. It is called at each renewal of the lease.
-	Introduce(func() []byte)
+	SetDescription(func() []byte)
 
 	// Collect moves the safe point, before which overwritten data are removed for good, once
 	// every member has acknowledged that it reads nothing before it. It also removes ranges
@@ -41,11 +41,11 @@ type MemberID [16]byte
 
 // Member describes a process that uses a store.
 type Member struct {
-	ID      MemberID
-	Self    string    // name for operators
-	Until   Timestamp // the end of its lease
-	About   []byte    // the result of its Introduce function
-	Message []byte    // set by Tell
+	ID          MemberID
+	Name        string    // name for operators
+	LeaseEnd    Timestamp // the end of its lease
+	Description []byte    // the result of its Introduce function
+	Message     []byte    // set by Tell
 }
 
 // AsShared returns the store as a Shared, nil if this process uses the store exclusively.

@@ -33,24 +33,24 @@ type Conn interface {
 	// context's cause is a Stopping. Safe to call from any goroutine.
 	Draining() context.Context
 
-	// Outlive lets the running command continue if the client disconnects. Called as State.
-	Outlive()
+	// SurviveDisconnect lets the running command continue if the client disconnects. Called as State.
+	SurviveDisconnect()
 
 	// HangUpAfterReply closes the connection once the running command's reply is sent.
 	HangUpAfterReply()
 
-	// Agree is called by hello with the compression methods that the client offers. It returns those
+	// NegotiateCompressors is called by hello with the compression methods that the client offers. It returns those
 	// that the connection may use; a message compressed by another method ends the connection.
 	// Spec: compression/OP_COMPRESSED.
-	Agree(offered Compressors) Compressors
+	NegotiateCompressors(offered Compressors) Compressors
 
-	// SetStranger sets whether the client must log in and has not. Such a client may send only small
+	// SetUnauthenticated sets whether the client must log in and has not. Such a client may send only small
 	// messages, and may not be silent for long. A new connection is no stranger. Called as State.
-	SetStranger(yes bool)
+	SetUnauthenticated(yes bool)
 
-	// CountFor sets the user to which large messages of this connection are charged from now on: users
+	// ChargeTo sets the user to which large messages of this connection are charged from now on: users
 	// have shares of the memory for them. Called as State.
-	CountFor(user string)
+	ChargeTo(user string)
 
 	// TLS returns the state of an encrypted connection, nil if it is not.
 	TLS() *tls.ConnectionState

@@ -1,9 +1,9 @@
 package wire
 
-// Establishment limits the rate at which the connections of all clients together are
+// ConnRateLimit limits the rate at which the connections of all clients together are
 // opened.
 // Manual: tutorial/configure-rate-limiter.
-type Establishment struct {
+type ConnRateLimit struct {
 	Enabled      bool
 	PerSecond    float64 // connections
 	BurstSeconds float64 // of them that may open at once after a pause

@@ -25,13 +25,13 @@ import (
 // first served. A user with messages in progress gets more memory only while that queue is
 // empty.
 const (
-	// inboxPatience is the time that a message waits for memory before it is refused.
-	inboxPatience = 10 * time.Second
+	// memoryTimeout is the time that a message waits for memory before it is refused.
+	memoryTimeout = 10 * time.Second
 	// After slowAfter, slowRate bytes a second of a message must have arrived.
 	slowAfter = time.Second
 	slowRate  = 256 << 10
-	// askEvery is the interval at which the first in a queue retries.
-	askEvery = 5 * time.Millisecond
+	// pollEvery is the interval at which the first in a queue retries.
+	pollEvery = 5 * time.Millisecond
 )
 
 // ErrTooSlow ends a connection whose large message arrived so slowly that others waited for
@@ -42,33 +42,33 @@ var (
 	ErrNoMemory = errors.New("no memory for a compressed message: other large messages take up all there is")
 )
 
-// inbox holds the queues for the memory of large messages, and the messages that have memory
+// largeMessages holds the queues for the memory of large messages, and the messages that have memory
 // and are not complete. The zero inbox is ready.
-type inbox struct {
+type largeMessages struct {
 	once   sync.Once
-	line   *ratelimit.Lanes // a semaphore of one: the user without memory whose turn it is
+	line   *ratelimit.Semaphore // a semaphore of one: the user without memory whose turn it is
 	shares *ratelimit.UserShares
 
-	mu      sync.Mutex
-	coming  map[*arrival]struct{}
-	senders map[string]*sender
+	mu        sync.Mutex
+	receiving map[*largeMessage]struct{}
+	senders   map[string]*sender
 }
 
 // sender is a user whose connections may send large messages.
 type sender struct {
 	name  string
 	share *ratelimit.Memory
-	line  *ratelimit.Lanes // a semaphore of one: the user's message whose turn it is
+	line  *ratelimit.Semaphore // a semaphore of one: the user's message whose turn it is
 	conns int
 }
 
-// arrival is a large message that is being received.
-type arrival struct {
-	from  *sender
-	began time.Time
-	got   atomic.Int64
-	cut   atomic.Bool
-	end   func() // makes reading fail
+// largeMessage is a large message that is being received.
+type largeMessage struct {
+	from   *sender
+	began  time.Time
+	got    atomic.Int64
+	closed atomic.Bool
+	end    func() // makes reading fail
 }
 
 // roomFor returns the bytes to reserve for a message of n bytes.
@@ -79,10 +79,10 @@ func roomFor(n int) int64 {
 	return int64(room(n))
 }
 
-// CountFor sets the user to which messages are charged from now on; "" means none, as at the
+// ChargeTo sets the user to which messages are charged from now on; "" means none, as at the
 // end of a connection.
-func (r *Reader) CountFor(user string) {
-	x := &r.pool.inbox
+func (r *Reader) ChargeTo(user string) {
+	x := &r.pool.largeMessages
 	x.once.Do(func() { x.init(r.pool.Messages) })
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -99,7 +99,7 @@ func (r *Reader) CountFor(user string) {
 	share := x.shares.Enter(user) // the same for all connections of a user
 	s := x.senders[user]
 	if s == nil {
-		s = &sender{name: user, share: share, line: ratelimit.NewLanes(1)}
+		s = &sender{name: user, share: share, line: ratelimit.NewSemaphore(1)}
 		x.senders[user] = s
 	}
 	s.conns++
@@ -107,12 +107,12 @@ func (r *Reader) CountFor(user string) {
 }
 
 // init makes the queue and the shares of a memory, which may be nil.
-func (x *inbox) init(m *ratelimit.Memory) {
-	x.line, x.shares = ratelimit.NewLanes(1), ratelimit.NewUserShares(m)
+func (x *largeMessages) init(m *ratelimit.Memory) {
+	x.line, x.shares = ratelimit.NewSemaphore(1), ratelimit.NewUserShares(m)
 	x.senders = map[string]*sender{}
 }
 
-// unknown is the user of messages on connections without CountFor.
+// unknown is the user of messages on connections without ChargeTo.
 const unknown = "unknown"
 
 // reserve reserves memory for a message, and waits for it if necessary. It returns false on
@@ -123,52 +123,52 @@ func (r *Reader) reserve(n int64) bool {
 		return true
 	}
 	if r.sender == nil {
-		r.CountFor(unknown)
+		r.ChargeTo(unknown)
 	}
 	n = min(n, ratelimit.ShareMax(m)) // a user that is alone gets every message through
-	if !r.pool.inbox.take(r.sender, n) {
+	if !r.pool.largeMessages.reserve(r.sender, n) {
 		return false
 	}
 	r.reserved, r.from = n, r.sender.share
 	return true
 }
 
-// take reserves n bytes of a user's share in turn.
-func (x *inbox) take(s *sender, n int64) bool {
-	if s.line.Taken() == 0 && x.line.Taken() == 0 && s.share.Take(n) {
+// reserve reserves n bytes of a user's share in turn.
+func (x *largeMessages) reserve(s *sender, n int64) bool {
+	if s.line.InUse() == 0 && x.line.InUse() == 0 && s.share.Take(n) {
 		return true
 	}
-	if entered, _ := s.line.Enter(context.Background(), "", false, inboxPatience); !entered {
+	if entered, _ := s.line.Acquire(context.Background(), "", false, memoryTimeout); !entered {
 		return false
 	}
-	defer s.line.Leave()
+	defer s.line.Release()
 	return asked(func() (done, ok bool) {
 		if s.share.Stats().Used == 0 {
 			return true, x.await(s, n)
 		}
-		x.hurry(s)
-		return x.line.Taken() == 0 && s.share.Take(n), true
+		x.closeSlow(s)
+		return x.line.InUse() == 0 && s.share.Take(n), true
 	})
 }
 
 // await waits for memory in the queue of users that hold none.
-func (x *inbox) await(s *sender, n int64) bool {
-	if entered, _ := x.line.Enter(context.Background(), "", false, inboxPatience); !entered {
+func (x *largeMessages) await(s *sender, n int64) bool {
+	if entered, _ := x.line.Acquire(context.Background(), "", false, memoryTimeout); !entered {
 		return false
 	}
-	defer x.line.Leave()
+	defer x.line.Release()
 	return asked(func() (done, ok bool) {
-		x.hurry(nil)
+		x.closeSlow(nil)
 		return s.share.Take(n), true
 	})
 }
 
 // asked calls ask until it is done, and returns the last ok; false if that takes longer than
-// inboxPatience.
+// memoryTimeout.
 func asked(ask func() (done, ok bool)) bool {
-	t := time.NewTicker(askEvery)
+	t := time.NewTicker(pollEvery)
 	defer t.Stop()
-	for begun := time.Now(); time.Since(begun) <= inboxPatience; <-t.C {
+	for begun := time.Now(); time.Since(begun) <= memoryTimeout; <-t.C {
 		if done, ok := ask(); done {
 			return ok
 		}
@@ -176,39 +176,39 @@ func asked(ask func() (done, ok bool)) bool {
 	return false
 }
 
-// hurry closes the connections whose messages arrive too slowly: those of one user, or all
+// closeSlow closes the connections whose messages arrive too slowly: those of one user, or all
 // if of is nil.
-func (x *inbox) hurry(of *sender) {
+func (x *largeMessages) closeSlow(of *sender) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for a := range x.coming {
+	for a := range x.receiving {
 		since := time.Since(a.began)
 		if of != nil && a.from != of {
 			continue
 		}
-		if since > slowAfter && a.got.Load() < int64(since.Seconds()*slowRate) && !a.cut.Swap(true) && a.end != nil {
+		if since > slowAfter && a.got.Load() < int64(since.Seconds()*slowRate) && !a.closed.Swap(true) && a.end != nil {
 			a.end()
 		}
 	}
 }
 
 // enter registers a message that has its memory and is being received; leave must follow.
-func (x *inbox) enter(a *arrival, from *sender, end func()) {
+func (x *largeMessages) enter(a *largeMessage, from *sender, end func()) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.coming == nil {
-		x.coming = map[*arrival]struct{}{}
+	if x.receiving == nil {
+		x.receiving = map[*largeMessage]struct{}{}
 	}
 	a.from, a.began, a.end = from, time.Now(), end
 	a.got.Store(0)
-	a.cut.Store(false)
-	x.coming[a] = struct{}{}
+	a.closed.Store(false)
+	x.receiving[a] = struct{}{}
 }
 
-func (x *inbox) leave(a *arrival) {
+func (x *largeMessages) leave(a *largeMessage) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	delete(x.coming, a)
+	delete(x.receiving, a)
 }
 
 // refused reads and discards the rest of a message, of which first has been read. It returns

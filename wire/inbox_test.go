@@ -156,11 +156,11 @@ func sending(p *Pool, user string, n int) (in chan error, done chan struct{}) {
 	r, client := connected(p)
 	go client.Write(insertOf(n, 0))
 	go func() {
-		r.CountFor(user)
+		r.ChargeTo(user)
 		in <- r.Read(&Message{})
 		<-done
 		r.Release()
-		r.CountFor("")
+		r.ChargeTo("")
 		client.Close()
 	}()
 	synctest.Wait()
@@ -193,7 +193,7 @@ func TestUsersShareTheInbox(t *testing.T) {
 		given := 0
 		for ; len(large) == 0 && given < len(greedy); given++ {
 			close(greedy[given])
-			time.Sleep(2 * askEvery)
+			time.Sleep(2 * pollEvery)
 		}
 		if err := <-large; err != nil || given > 6 {
 			t.Errorf("the large one: %v, after %d of the greedy one", err, given)
@@ -204,7 +204,7 @@ func TestUsersShareTheInbox(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if used, users := m.Stats().Used, len(p.inbox.senders); used != 0 || users != 0 {
+		if used, users := m.Stats().Used, len(p.largeMessages.senders); used != 0 || users != 0 {
 			t.Errorf("%d bytes and %d users are counted at the end", used, users)
 		}
 	})
@@ -231,7 +231,7 @@ func TestRepliesShareMemory(t *testing.T) {
 	if used := m.Stats().Used; used < 5<<20 || used > 5<<20+1<<10 {
 		t.Errorf("%d bytes are counted, want those of a reply of 1 MB and room for 4", used)
 	}
-	b.LeaveRoom()
+	b.ReleaseMemory()
 	a.Release()
 	b.Release()
 	if used := m.Stats().Used; used != 0 {

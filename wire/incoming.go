@@ -31,7 +31,7 @@ func newIncoming(from io.Reader, p *Pool) incoming {
 // the error. They are valid until the next call after take.
 func (x *incoming) peek(n int) ([]byte, error) {
 	for x.w-x.r < n {
-		if err := x.more(n); err != nil {
+		if err := x.fill(n); err != nil {
 			if x.frame == nil {
 				return nil, err
 			}
@@ -44,8 +44,8 @@ func (x *incoming) peek(n int) ([]byte, error) {
 // take consumes n bytes that peek returned.
 func (x *incoming) take(n int) { x.r += n }
 
-// more reads the bytes that have arrived, and makes room for n contiguous bytes.
-func (x *incoming) more(n int) error {
+// fill reads the bytes that have arrived, and makes room for n contiguous bytes.
+func (x *incoming) fill(n int) error {
 	switch {
 	case x.r == x.w:
 		x.r, x.w = 0, 0
@@ -62,7 +62,7 @@ func (x *incoming) more(n int) error {
 			return err
 		}
 	} else {
-		x.hold()
+		x.acquire()
 		read.n, read.err = x.from.Read(x.frame.buf[x.w:pieceBytes])
 	}
 	x.w += read.n
@@ -77,8 +77,8 @@ func (x *incoming) more(n int) error {
 	return io.ErrNoProgress
 }
 
-// hold takes a buffer if there is none.
-func (x *incoming) hold() {
+// acquire takes a buffer if there is none.
+func (x *incoming) acquire() {
 	if x.frame == nil {
 		x.frame = x.pool.take(pieceBytes)
 		x.frame.buf = x.frame.buf[:pieceBytes]

@@ -24,9 +24,9 @@ type Pool struct {
 	// nil means no limit. They must be set before the first use.
 	Messages, Replies *ratelimit.Memory
 
-	inbox  inbox
-	frames [classMax - classMin + 1]sync.Pool
-	codecs codecs
+	largeMessages largeMessages
+	frames        [classMax - classMin + 1]sync.Pool
+	codecs        codecs
 }
 
 // Frame is the memory of one message.

@@ -18,7 +18,7 @@ type Reader struct {
 	// MessageSizeMax.
 	BytesMax int
 	// Lanes, if not nil, bounds the large messages that all connections parse at once.
-	Lanes *ratelimit.Lanes
+	Lanes *ratelimit.Semaphore
 	// Cut, if not nil, makes reading from the connection fail from now on. It is called from
 	// other goroutines, when a large message arrives too slowly and others wait.
 	Cut func()
@@ -28,10 +28,10 @@ type Reader struct {
 	piece []byte    // the message in the buffer of in, if it fits there
 	large [2]*Frame // memory of a larger message, and of a decompressed one
 
-	sender   *sender           // the user of the messages; nil before CountFor
-	reserved int64             // of Pool.Messages
-	from     *ratelimit.Memory // of which it was reserved
-	arrival  arrival
+	sender    *sender           // the user of the messages; nil before ChargeTo
+	reserved  int64             // of Pool.Messages
+	from      *ratelimit.Memory // of which it was reserved
+	receiving largeMessage
 }
 
 // NewReader reads from r and takes its memory from p.
@@ -91,8 +91,8 @@ func (r *Reader) Read(m *Message) error {
 // lane.
 const LargeBytes = 256 << 10
 
-// lanePatience is the time that a large message waits for a lane.
-const lanePatience = 200 * time.Millisecond
+// laneTimeout is the time that a large message waits for a lane.
+const laneTimeout = 200 * time.Millisecond
 
 // lane waits until a message of n bytes may be parsed; the caller calls leave afterwards.
 func (r *Reader) lane(n int) (leave func()) {
@@ -103,10 +103,10 @@ func (r *Reader) lane(n int) (leave func()) {
 	if r.sender != nil {
 		user = r.sender.name
 	}
-	if entered, _ := r.Lanes.Enter(context.Background(), user, true, lanePatience); !entered {
+	if entered, _ := r.Lanes.Acquire(context.Background(), user, true, laneTimeout); !entered {
 		return func() {}
 	}
-	return r.Lanes.Leave
+	return r.Lanes.Release
 }
 
 // fill reads the message of a header into memory of this reader. The memory of a large
@@ -130,9 +130,9 @@ func (r *Reader) fill(m *Message, h Header, need int64) ([]byte, error) {
 	if !r.reserve(need) {
 		return nil, r.refused(m, h, first)
 	}
-	a := &r.arrival
-	r.pool.inbox.enter(a, r.sender, r.Cut)
-	defer r.pool.inbox.leave(a)
+	a := &r.receiving
+	r.pool.largeMessages.enter(a, r.sender, r.Cut)
+	defer r.pool.largeMessages.leave(a)
 	f := r.pool.get(n)
 	if f == nil {
 		f = &Frame{buf: make([]byte, room(min(n, growStep)))}
@@ -147,7 +147,7 @@ func (r *Reader) fill(m *Message, h Header, need int64) ([]byte, error) {
 			have += m
 			a.got.Store(int64(have))
 			if err != nil && have < len(b) {
-				if a.cut.Load() {
+				if a.closed.Load() {
 					err = ErrTooSlow
 				}
 				return nil, noEOF(err)

@@ -103,14 +103,14 @@ func (r *Reply) Room(most int) int {
 	return min(most, roomMin)
 }
 
-// LeaveRoom releases the memory of Room, because nothing will be written soon.
-func (r *Reply) LeaveRoom() { r.settle(0) }
+// ReleaseMemory releases the memory of Room, because nothing will be written soon.
+func (r *Reply) ReleaseMemory() { r.setCharge(0) }
 
 // Large returns the bytes that are charged to the shared memory of replies.
 func (r *Reply) Large() int64 { return r.counted }
 
-// settle sets the charge to the size of the finished reply.
-func (r *Reply) settle(n int) {
+// setCharge sets the charge to the size of the finished reply.
+func (r *Reply) setCharge(n int) {
 	if n <= smallBytesMax {
 		n = 0
 	}
@@ -171,7 +171,7 @@ func (r *Reply) Finish(id, to int32) ([]byte, error) {
 	if len(b) > keptBytes {
 		r.last = len(b)
 	}
-	r.settle(len(b))
+	r.setCharge(len(b))
 	if !r.isZip {
 		return b, nil
 	}
@@ -180,14 +180,14 @@ func (r *Reply) Finish(id, to int32) ([]byte, error) {
 	}
 	z, err := AppendCompressed(r.zip.buf[:0], b, r.comp, r.pool)
 	r.zip.buf = z
-	r.settle(len(b) + len(z))
+	r.setCharge(len(b) + len(z))
 	return z, err
 }
 
 // Release releases the memory after the reply was written.
 func (r *Reply) Release() {
 	r.b.Reset(r.none[:0]) // drops the buffer that frame owns
-	r.settle(0)
+	r.setCharge(0)
 	if r.frame != &r.kept {
 		r.pool.put(r.frame)
 		r.frame = &r.kept

@@ -73,7 +73,7 @@ func socketOf(conn any) syscall.RawConn {
 // attempt takes a buffer and reads the bytes that have arrived; it returns false if there are none
 // yet.
 func (x *incoming) attempt(fd uintptr) bool {
-	x.hold()
+	x.acquire()
 	x.last.begin(x.frame.buf[x.w:pieceBytes])
 	done := x.last.read(fd)
 	x.last.b = nil // belongs to the frame, which another connection may use next

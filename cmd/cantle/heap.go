@@ -46,7 +46,7 @@ func tuneHeap() {
 }
 
 // A heap that has grown under load keeps its memory until the collector runs again, and without load it does not
-// run. So easeHeap checks regularly: if almost nothing was allocated since the last check and much memory is
+// run. So returnHeap checks regularly: if almost nothing was allocated since the last check and much memory is
 // free, that memory is returned to the system. This takes some 20 ms, and the next work gets fresh pages.
 const (
 	restEvery  = 5 * time.Second
@@ -72,18 +72,18 @@ func readHeap() heapState {
 	return heapState{s[0].Value.Uint64(), held - min(held, s[3].Value.Uint64())}
 }
 
-// rests reports whether the heap is idle and has memory to return.
-func (h heapState) rests(before heapState) bool {
+// isIdle reports whether the heap is idle and has memory to return.
+func (h heapState) isIdle(before heapState) bool {
 	return h.allocated-before.allocated < restAllocs && h.spare >= restSpare
 }
 
-// easeHeap returns unneeded memory to the system whenever the server is idle.
-func easeHeap() {
+// returnHeap returns unneeded memory to the system whenever the server is idle.
+func returnHeap() {
 	before := readHeap()
 	var look func()
 	look = func() {
 		now := readHeap()
-		if now.rests(before) {
+		if now.isIdle(before) {
 			debug.FreeOSMemory()
 		}
 		before = now

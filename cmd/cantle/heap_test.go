@@ -23,21 +23,21 @@ func TestHeapRests(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	debug.FreeOSMemory()
 	small := readHeap()
-	if small.rests(small) {
+	if small.isIdle(small) {
 		t.Errorf("%d bytes are worth giving back", small.spare)
 	}
 	for range 64 {
 		_ = append([]byte(nil), make([]byte, 1<<20)...)
 	}
 	large := readHeap()
-	if large.rests(small) {
+	if large.isIdle(small) {
 		t.Errorf("a heap rests that allocated %d bytes", large.allocated-small.allocated)
 	}
-	if !large.rests(large) {
+	if !large.isIdle(large) {
 		t.Fatalf("of 64 MB of garbage %d bytes are worth giving back", large.spare)
 	}
 	debug.FreeOSMemory()
-	if after := readHeap(); after.rests(after) {
+	if after := readHeap(); after.isIdle(after) {
 		t.Errorf("%d bytes are left", after.spare)
 	}
 }

@@ -39,13 +39,13 @@ func run(args []string, s cli.Streams) int {
 	}
 	status, known := cli.Run(context.Background(), name, args, s)
 	if !known {
-		fmt.Fprintf(s.Err, "cantle: there is no command %q%s\nSee cantle --help\n", name, meant(name))
+		fmt.Fprintf(s.Err, "cantle: there is no command %q%s\nSee cantle --help\n", name, similarCommand(name))
 	}
 	return status
 }
 
-// meant returns the command that a mistyped one is most similar to.
-func meant(name string) string {
+// similarCommand returns the command that a mistyped one is most similar to.
+func similarCommand(name string) string {
 	names := []string{"help"}
 	for _, c := range cli.Commands() {
 		names = append(names, c.Name)
@@ -68,7 +68,7 @@ Usage:
 
 `)
 	for _, c := range cli.Commands() {
-		fmt.Fprintf(out, "  cantle %-38s %s\n", c.Name+" "+c.Args, c.Does)
+		fmt.Fprintf(out, "  cantle %-38s %s\n", c.Name+" "+c.Args, c.Summary)
 	}
 	fmt.Fprint(out, `
 cantle COMMAND --help tells its flags, which may stand anywhere behind it.

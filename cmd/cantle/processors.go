@@ -6,38 +6,38 @@ import (
 	"time"
 )
 
-// spare raises GOMAXPROCS above the number of processors while long work holds many of them. Goroutines that have
+// procsRaiser raises GOMAXPROCS above the number of processors while long work holds many of them. Goroutines that have
 // just been woken then find a free processor of Go, and the operating system decides which thread runs; it
 // prefers threads that have run little. Measured with 16 clients whose scripts and patterns never end, on two
 // processors: another client's reads have a p99 of 7 ms instead of 60. It is not done all the time, because short
 // commands alone would lose a tenth of their throughput: more threads than processors wake each other.
-type spare struct {
-	usual, more int
-	raised      atomic.Bool
-	still       func() bool
+type procsRaiser struct {
+	usual, more     int
+	raised          atomic.Bool
+	stillOverloaded func() bool
 }
 
-// spareEvery is the interval of the checks whether long work still holds many processors.
-const spareEvery = time.Second
+// procsCheckInterval is the interval of the checks whether long work still holds many processors.
+const procsCheckInterval = time.Second
 
-func spareProcessors() *spare {
+func newProcsRaiser() *procsRaiser {
 	usual := runtime.GOMAXPROCS(0)
-	return &spare{usual: usual, more: usual + max(2, usual/2)}
+	return &procsRaiser{usual: usual, more: usual + max(2, usual/2)}
 }
 
-// crowded raises GOMAXPROCS. It is called when long work holds many processors; still reports whether it does.
-func (s *spare) crowded(still func() bool) {
+// raise raises GOMAXPROCS. It is called when long work holds many processors; still reports whether it does.
+func (s *procsRaiser) raise(still func() bool) {
 	if !s.raised.Load() && s.raised.CompareAndSwap(false, true) {
-		s.still = still
+		s.stillOverloaded = still
 		runtime.GOMAXPROCS(s.more)
-		time.AfterFunc(spareEvery, s.look)
+		time.AfterFunc(procsCheckInterval, s.look)
 	}
 }
 
 // look lowers GOMAXPROCS when the long work is over.
-func (s *spare) look() {
-	if s.still() {
-		time.AfterFunc(spareEvery, s.look)
+func (s *procsRaiser) look() {
+	if s.stillOverloaded() {
+		time.AfterFunc(procsCheckInterval, s.look)
 		return
 	}
 	runtime.GOMAXPROCS(s.usual)

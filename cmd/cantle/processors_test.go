@@ -12,7 +12,7 @@ import (
 func TestSpareProcessors(t *testing.T) {
 	usual := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(usual)
-	s := spareProcessors()
+	s := newProcsRaiser()
 	look := func(want int, when string) {
 		t.Helper()
 		if got := runtime.GOMAXPROCS(0); got != want {
@@ -22,14 +22,14 @@ func TestSpareProcessors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var crowd atomic.Bool
 		pass := func() {
-			time.Sleep(spareEvery + spareEvery/2)
+			time.Sleep(procsCheckInterval + procsCheckInterval/2)
 			synctest.Wait()
 		}
 		look(usual, "before")
 		for range 2 {
 			crowd.Store(true)
-			s.crowded(crowd.Load)
-			s.crowded(crowd.Load)
+			s.raise(crowd.Load)
+			s.raise(crowd.Load)
 			look(usual+max(2, usual/2), "in a crowd")
 			pass()
 			look(usual+max(2, usual/2), "in a crowd that stays")

@@ -35,16 +35,16 @@ func serve(args []string, s cli.Streams) int {
 		return checkOnly(&cfg, places, err, s)
 	}
 	if err != nil {
-		tell(s, err)
+		printError(s, err)
 		fmt.Fprintln(s.Err, "See cantle serve --help")
 		return 2
 	}
 	if os.Getenv("GOGC") == "" {
 		tuneHeap()
-		easeHeap()
+		returnHeap()
 	}
 	if os.Getenv("GOMAXPROCS") == "" {
-		cfg.Crowded = spareProcessors().crowded
+		cfg.OnOverload = newProcsRaiser().raise
 	}
 	cfg.CommandLine = os.Args
 	cfg.ConsoleTools = console.Tools{Advise: cli.Advise, Estimate: cli.Estimate}
@@ -69,7 +69,7 @@ func serve(args []string, s cli.Streams) int {
 }
 
 // serveOnce runs a server until it is stopped, or must be started again because its disk has space now.
-func serveOnce(cfg *daemon.Config, places daemon.Places, s cli.Streams, signals chan os.Signal) (status int, again bool) {
+func serveOnce(cfg *daemon.Config, places daemon.Origins, s cli.Streams, signals chan os.Signal) (status int, again bool) {
 	d, err := start(*cfg, s, signals)
 	if err != nil {
 		fmt.Fprintln(s.Err, "cantle serve:", places.Explain(err))
@@ -85,7 +85,7 @@ func serveOnce(cfg *daemon.Config, places daemon.Places, s cli.Streams, signals 
 	notify(stateReady, s.Err)
 	status, again = waitForEnd(d, s, signals)
 	if again {
-		*cfg = d.Again(*cfg)
+		*cfg = d.RestartConfig(*cfg)
 	} else {
 		notify(stateStopping, s.Err)
 	}
@@ -112,21 +112,21 @@ func addresses(d *daemon.Daemon) string {
 	return b.String()
 }
 
-// tell prints an error, one line for each of its lines.
-func tell(s cli.Streams, err error) {
+// printError prints an error, one line for each of its lines.
+func printError(s cli.Streams, err error) {
 	for line := range strings.Lines(err.Error()) {
 		fmt.Fprintln(s.Err, "cantle serve:", strings.TrimRight(line, "\n"))
 	}
 }
 
 // checkOnly prints the errors of the settings, and returns the exit status. err has the errors of reading them.
-func checkOnly(cfg *daemon.Config, places daemon.Places, err error, s cli.Streams) int {
+func checkOnly(cfg *daemon.Config, places daemon.Origins, err error, s cli.Streams) int {
 	errs := []error{err}
 	for _, fault := range cfg.Faults() {
 		errs = append(errs, places.Explain(fault))
 	}
 	if err := errors.Join(errs...); err != nil {
-		tell(s, err)
+		printError(s, err)
 		return 2
 	}
 	fmt.Fprintln(s.Out, "the settings are good:", places)
@@ -135,7 +135,7 @@ func checkOnly(cfg *daemon.Config, places daemon.Places, err error, s cli.Stream
 
 // settings reads the command line, the environment and the settings file, and returns the source of each setting.
 // Errors: pflag.ErrHelp; wrong settings.
-func settings(cfg *daemon.Config, args []string) (daemon.Places, error) {
+func settings(cfg *daemon.Config, args []string) (daemon.Origins, error) {
 	f := flags.New("cantle serve")
 	cfg.Flags(f)
 	if err := flags.Parse(f, args); err != nil {
@@ -190,9 +190,9 @@ func waitForEnd(d *daemon.Daemon, s cli.Streams, signals chan os.Signal) (status
 		case <-reload:
 			_ = d.Reload() // the error is logged
 		case <-signals:
-			go hurry(s, signals)
+			go exitOnSecondSignal(s, signals)
 			return 0, false
-		case <-d.Roomy():
+		case <-d.SpaceFreed():
 			return 0, true
 		case err := <-d.Failed():
 			fmt.Fprintln(s.Err, "cantle serve:", err)
@@ -205,8 +205,8 @@ func waitForEnd(d *daemon.Daemon, s cli.Streams, signals chan os.Signal) (status
 // the same request, sent to the process and to its group.
 const againAfter = 500 * time.Millisecond
 
-// hurry ends the process at once on a second signal.
-func hurry(s cli.Streams, signals chan os.Signal) {
+// exitOnSecondSignal ends the process at once on a second signal.
+func exitOnSecondSignal(s cli.Streams, signals chan os.Signal) {
 	for wish := time.Now(); ; {
 		<-signals
 		if time.Since(wish) >= againAfter {

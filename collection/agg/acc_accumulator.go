@@ -30,13 +30,13 @@ func parseAccumulator(p *parser, name string, v bson.Value) (Func, error) {
 	for it := d.Iter(); it.Next(); {
 		switch field := string(it.Name); field {
 		case "init":
-			f.init, err = wantScript(p.env, field, it.Value)
+			f.init, err = scriptArg(p.env, field, it.Value)
 		case "accumulate":
-			f.accumulate, err = wantScript(p.env, field, it.Value)
+			f.accumulate, err = scriptArg(p.env, field, it.Value)
 		case "merge":
-			f.merge, err = wantScript(p.env, field, it.Value)
+			f.merge, err = scriptArg(p.env, field, it.Value)
 		case "finalize":
-			f.finalize, err = wantScript(p.env, field, it.Value)
+			f.finalize, err = scriptArg(p.env, field, it.Value)
 		case "initArgs":
 			f.initArgs, err = expr.Parse(p.env, it.Value)
 		case "accumulateArgs":
@@ -66,7 +66,7 @@ func parseAccumulator(p *parser, name string, v bson.Value) (Func, error) {
 	return f, nil
 }
 
-func wantScript(env *mql.Env, name string, v bson.Value) (*expr.Script, error) {
+func scriptArg(env *mql.Env, name string, v bson.Value) (*expr.Script, error) {
 	source, err := expr.ScriptSource(v)
 	if err != nil {
 		return nil, mongoerr.New(4544701, "$accumulator '%s' must be of type string or code, found %s", name, v.Type)
@@ -126,7 +126,7 @@ func (t *scriptState) call(env *mql.Env, s *expr.Scratch, script *expr.Script, a
 	if v.IsMissing() {
 		v = bson.Null
 	}
-	t.v, grew = keep(t.v, v)
+	t.v, grew = copyInto(t.v, v)
 	return grew, nil
 }
 

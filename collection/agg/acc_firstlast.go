@@ -16,17 +16,17 @@ func startLast(*mql.Env) valueState  { return &edgeState{last: true} }
 
 // edgeState keeps the first or the last value.
 type edgeState struct {
-	v    bson.Value
-	some bool
-	last bool
+	v        bson.Value
+	hasValue bool
+	last     bool
 }
 
 func (t *edgeState) take(_ *mql.Env, v bson.Value) (grew int, err error) {
-	if t.some && !t.last {
+	if t.hasValue && !t.last {
 		return 0, nil
 	}
-	t.some = true
-	t.v, grew = keep(t.v, v)
+	t.hasValue = true
+	t.v, grew = copyInto(t.v, v)
 	return grew, nil
 }
 
@@ -45,7 +45,7 @@ func (t *edgeState) Merge(env *mql.Env, partial bson.Value) (int, error) {
 
 func (t *edgeState) Partial(b *bson.Builder, name string) {
 	b.BeginArray(name)
-	if t.some {
+	if t.hasValue {
 		appendOrNull(b, "", t.v)
 	}
 	b.End()

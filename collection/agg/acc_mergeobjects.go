@@ -29,10 +29,10 @@ func (t *mergeObjectsState) take(env *mql.Env, v bson.Value) (int, error) {
 		return 0, err
 	}
 	look := max(expr.LookupBytes(t.doc, len(d)), expr.LookupBytes(d, len(t.doc)))
-	if err := env.Memory.Hold(look, "$mergeObjects"); err != nil {
+	if err := env.Memory.GrowValues(look, "$mergeObjects"); err != nil {
 		return 0, err
 	}
-	defer env.Memory.LetGo(look)
+	defer env.Memory.ShrinkValues(look)
 	before := cap(t.doc) + cap(t.spare)
 	b := bson.NewBuilder(t.spare[:0])
 	have := putOver(b, t.doc, d)

@@ -25,7 +25,7 @@ func (t *extremeState) take(_ *mql.Env, v bson.Value) (grew int, err error) {
 	if v.IsNullish() || !t.best.IsMissing() && bson.Compare(v, t.best, t.order)*t.sign <= 0 {
 		return 0, nil
 	}
-	t.best, grew = keep(t.best, v)
+	t.best, grew = copyInto(t.best, v)
 	return grew, nil
 }
 

@@ -154,11 +154,11 @@ func (t *lastNState) take(_ *mql.Env, v bson.Value) (grew int, err error) {
 		v = bson.Null
 	}
 	if int64(len(t.ring)) < t.n {
-		kept, n := keep(bson.Value{}, v)
+		kept, n := copyInto(bson.Value{}, v)
 		t.ring = append(t.ring, kept)
 		grew = n + 32
 	} else {
-		t.ring[t.at], grew = keep(t.ring[t.at], v)
+		t.ring[t.at], grew = copyInto(t.ring[t.at], v)
 		t.at = (t.at + 1) % len(t.ring)
 	}
 	t.held += grew
@@ -226,7 +226,7 @@ func (t *extremeNState) take(_ *mql.Env, v bson.Value) (grew int, err error) {
 	}
 	copy(t.best[lo+1:], t.best[lo:])
 	var n int
-	t.best[lo], n = keep(old, v)
+	t.best[lo], n = copyInto(old, v)
 	t.held += grew + n
 	return grew + n, checkHeld("$minN", t.held)
 }

@@ -153,7 +153,7 @@ func (t *topState) insert(key []byte, v bson.Value) (grew int, err error) {
 		v = bson.Null
 	}
 	at := sort.Search(len(t.best), func(i int) bool { return bytes.Compare(key, t.best[i].key) < 0 })
-	kept, n := keep(bson.Value{}, v)
+	kept, n := copyInto(bson.Value{}, v)
 	row := topRow{append([]byte(nil), key...), kept}
 	grew = n + len(key) + 64
 	t.best = append(t.best, topRow{})

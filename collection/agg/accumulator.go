@@ -197,8 +197,8 @@ func (u *unaryState) Add(env *mql.Env, doc bson.Raw, s *expr.Scratch) (int, erro
 	return u.take(env, v)
 }
 
-// keep copies v into the memory of old, so that v may be stored in its place.
-func keep(old, v bson.Value) (kept bson.Value, grew int) {
+// copyInto copies v into the memory of old, so that v may be stored in its place.
+func copyInto(old, v bson.Value) (kept bson.Value, grew int) {
 	before := cap(old.Data)
 	kept = bson.Value{Type: v.Type, Data: append(old.Data[:0], v.Data...)}
 	return kept, cap(kept.Data) - before

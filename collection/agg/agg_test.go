@@ -165,7 +165,7 @@ type world struct {
 func newWorld(t testing.TB, c *casefile.Case) *world {
 	w := &world{foreign: map[string][]bson.Raw{}, memory: mql.StageBytesMax, ns: collection.Namespace{DB: "test", Coll: "c"}}
 	w.env = mql.NewEnv(context.Background())
-	w.env.Release, w.env.Kept = c.Release(), c.Release()
+	w.env.Release, w.env.ServerRelease = c.Release(), c.Release()
 	w.env.DB = "test"
 	w.env.NowMillis = 1700000000000
 	w.env.JavaScript = true

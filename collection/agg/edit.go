@@ -14,10 +14,10 @@ type fieldName []string
 // String returns the dotted path.
 func (f fieldName) String() string { return strings.Join(f, ".") }
 
-// wantField validates a dotted path.
+// checkField validates a dotted path.
 //
 // Errors: those of order.CheckedPath.
-func wantField(s string) (fieldName, error) {
+func checkField(s string) (fieldName, error) {
 	if _, err := order.CheckedPath(s); err != nil {
 		return nil, err
 	}

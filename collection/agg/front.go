@@ -36,8 +36,8 @@ type Front struct {
 // SortKey reports whether Remaining reads {$meta: "sortKey"} of Sort.
 func (f *Front) SortKey() bool { return f.Metas&(1<<expr.MetaSortKey) != 0 }
 
-// Asks returns the filter of the $match stages directly behind the first stage, nil if there are none.
-func (p *Pipeline) Asks() match.Node {
+// FilterAfterSource returns the filter of the $match stages directly behind the first stage, nil if there are none.
+func (p *Pipeline) FilterAfterSource() match.Node {
 	var all []match.Node
 	for _, s := range p.stages[1:] {
 		m, ok := s.(*matchStage)

@@ -67,7 +67,7 @@ func (t *groupTable) add(env *mql.Env, id bson.Value, s *expr.Scratch) (*group, 
 func (t *groupTable) count(env *mql.Env, before int) error {
 	grew := t.held - before
 	t.Hold(t.held)
-	if grew == 0 || env.Memory.Grow(grew) || !env.Memory.Due(t.held) {
+	if grew == 0 || env.Memory.Grow(grew) || !env.Memory.MustSpill(t.held) {
 		return nil
 	}
 	return t.spill(env)

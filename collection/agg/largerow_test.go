@@ -47,7 +47,7 @@ func TestLargeRowsAsk(t *testing.T) {
 		ctx := &asked{Context: t.Context()}
 		w := &world{env: mql.NewEnv(ctx), docs: docs, foreign: map[string][]bson.Raw{"f": docs[:5]}, pipeline: mustDocs(t, pipeline),
 			memory: mql.StageBytesMax, ns: collection.Namespace{DB: "test", Coll: "c"}}
-		w.env.Release, w.env.Kept = release.Default, release.Default
+		w.env.Release, w.env.ServerRelease = release.Default, release.Default
 		if _, err := w.collect(whole); err != nil {
 			t.Errorf("%s: %v", pipeline, err)
 		}

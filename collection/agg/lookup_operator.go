@@ -150,19 +150,19 @@ func (o *lookupOp) join(env *mql.Env, rows []lookupRow) error {
 	// Too large for a batch: each row is joined when it is delivered.
 	o.release()
 	for i := range rows {
-		rows[i].matches = lateMatches
+		rows[i].matches = deferredMatches
 	}
 	return nil
 }
 
-// lateMatches marks a row whose foreign documents are read when it is delivered.
-var lateMatches = []int{-1}
+// deferredMatches marks a row whose foreign documents are read when it is delivered.
+var deferredMatches = []int{-1}
 
 // probe reads the foreign documents of all values. It returns false if they are too many to hold for a
 // batch.
 func (o *lookupOp) probe(outer *mql.Env, rows []lookupRow) (fits bool, err error) {
 	var drew atomic.Bool
-	env := outer.Chance(&drew)
+	env := outer.WithRandomFlag(&drew)
 	op, err := o.openEqual(env)
 	if err != nil {
 		return false, err
@@ -180,7 +180,7 @@ func (o *lookupOp) probe(outer *mql.Env, rows []lookupRow) (fits bool, err error
 		case err != nil:
 			return true, err
 		case r == nil && drew.Load():
-			outer.Draw()
+			outer.NoteRandom()
 			return len(rows) == 1, nil // a view with random values must be read once per row
 		case r == nil:
 			return true, nil
@@ -210,7 +210,7 @@ func (o *lookupOp) probe(outer *mql.Env, rows []lookupRow) (fits bool, err error
 		}
 		o.found = append(o.found, r.Doc.Clone())
 		o.held += len(r.Doc) + 32
-		err = env.Memory.Need(len(r.Doc)+32, "$lookup")
+		err = env.Memory.GrowRequired(len(r.Doc)+32, "$lookup")
 		if (err != nil || !env.Memory.Grow(0) || o.held > lookupFoundMax) && len(rows) > 1 {
 			return false, nil
 		}
@@ -379,7 +379,7 @@ func (o *lookupOp) run(env *mql.Env, r *lookupRow) error {
 		o.subOut = append(o.subOut, d.Doc.Clone())
 		n := len(d.Doc) + 32
 		o.subHeld += n
-		if err := env.Memory.Need(n, "$lookup"); err != nil {
+		if err := env.Memory.GrowRequired(n, "$lookup"); err != nil {
 			return err
 		}
 		if o.subHeld > lookupArrayMax && o.unwind == nil {
@@ -396,7 +396,7 @@ func (o *lookupOp) cached(outer *mql.Env) error {
 			return err
 		}
 		var drew atomic.Bool
-		env := outer.Chance(&drew)
+		env := outer.WithRandomFlag(&drew)
 		op, err := openSub(env, o.opener, o.ns, o.sub)
 		if err != nil {
 			return err
@@ -415,7 +415,7 @@ func (o *lookupOp) cached(outer *mql.Env) error {
 			}
 		}
 		if o.filled = !drew.Load(); !o.filled {
-			outer.Draw()
+			outer.NoteRandom()
 		}
 	}
 	c := spoolCursor{s: o.cache}

@@ -45,8 +45,8 @@ func (k metaKinds) give(r *exec.Row, s *expr.Scratch) {
 	}
 }
 
-// giveKept is give for the metadata that kept returned.
-func (k metaKinds) giveKept(meta bson.Raw, s *expr.Scratch) {
+// giveStored is give for the metadata that kept returned.
+func (k metaKinds) giveStored(meta bson.Raw, s *expr.Scratch) {
 	if k != 0 {
 		r := exec.Row{Meta: meta}
 		r.SetMeta(s, uint32(k)&^(1<<expr.MetaRecordID))
@@ -54,7 +54,7 @@ func (k metaKinds) giveKept(meta bson.Raw, s *expr.Scratch) {
 }
 
 // kept returns the metadata to store with a row.
-func (k metaKinds) kept(r *exec.Row) bson.Raw { return r.KeptMeta(uint32(k)) }
+func (k metaKinds) kept(r *exec.Row) bson.Raw { return r.MetaToStore(uint32(k)) }
 
 // look resets the scratch for the next row and passes the row's metadata to the expressions.
 func (m *maker) look(r *exec.Row) {

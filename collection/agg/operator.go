@@ -101,7 +101,7 @@ func (m *maker) end(env *mql.Env, like *exec.Row) (*exec.Row, error) {
 	if len(m.buf) > docBytesMax {
 		return nil, tooLarge(len(m.buf))
 	}
-	if err := m.scratch.Beside(env, cap(m.buf)); err != nil {
+	if err := m.scratch.CountExtra(env, cap(m.buf)); err != nil {
 		return nil, err
 	}
 	if err := env.Row(len(m.buf)); err != nil {

@@ -67,7 +67,7 @@ func pushParts(a Stage, m *matchStage, at origin) ([]Stage, bool) {
 // pushWhole is pushParts for a stage that groups documents by values that compare equal: a condition
 // must hold for all documents of a group or for none.
 func pushWhole(a Stage, m *matchStage, at origin) ([]Stage, bool) {
-	return push(a, m, at, match.SaysTheSame)
+	return push(a, m, at, match.EqualForEqualValues)
 }
 
 func push(a Stage, m *matchStage, at origin, may func(match.Node) bool) ([]Stage, bool) {

@@ -260,8 +260,8 @@ func (p *parser) checkPlace(c Constraints, name string) error {
 	return nil
 }
 
-// wantDoc returns the argument of a stage that must be a document.
-func wantDoc(v bson.Value, code mongoerr.Code, format string, args ...any) (bson.Raw, error) {
+// documentArg returns the argument of a stage that must be a document.
+func documentArg(v bson.Value, code mongoerr.Code, format string, args ...any) (bson.Raw, error) {
 	d, ok := v.Doc()
 	if !ok {
 		return nil, mongoerr.New(code, format, args...)

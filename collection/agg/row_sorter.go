@@ -85,7 +85,7 @@ func (s *rowSorter) add(env *mql.Env, key []byte, doc, meta bson.Raw) error {
 	}
 	s.held += grew
 	s.Hold(s.held)
-	if env.Memory.Grow(grew) || !env.Memory.Due(s.held) {
+	if env.Memory.Grow(grew) || !env.Memory.MustSpill(s.held) {
 		return nil
 	}
 	return s.spill(env)

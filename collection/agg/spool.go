@@ -41,7 +41,7 @@ func (s *spool) add(env *mql.Env, doc, meta bson.Raw) error {
 	s.docs = append(s.docs, append(append(make(bson.Raw, 0, len(doc)+len(meta)), doc...), meta...))
 	s.held += n
 	s.Hold(s.held)
-	if env.Memory.Grow(n) || !env.Memory.Due(s.held) {
+	if env.Memory.Grow(n) || !env.Memory.MustSpill(s.held) {
 		return nil
 	}
 	return s.spill(env)
@@ -50,7 +50,7 @@ func (s *spool) add(env *mql.Env, doc, meta bson.Raw) error {
 // spill moves the documents in memory to a file.
 func (s *spool) spill(env *mql.Env) error {
 	if !env.Memory.CanSpill() {
-		return env.Memory.TooMuch(s.what)
+		return env.Memory.ExceededError(s.what)
 	}
 	f, err := os.CreateTemp(env.Memory.SpillDir, "spool-*")
 	if err != nil {
@@ -152,7 +152,7 @@ func (c *spoolCursor) get(i int) (doc, meta bson.Raw, err error) {
 		doc, meta = both[:n:n], both[n:]
 	}
 	if c.to != nil {
-		c.metas.giveKept(meta, c.to)
+		c.metas.giveStored(meta, c.to)
 	}
 	return doc, meta, nil
 }

@@ -13,7 +13,7 @@ var stageBucket = StageDef{Name: "$bucket", Parse: parseBucket, ShapesPlan: true
 
 // parseBucket desugars $bucket into a $group by the lower boundary of a value's bucket, and a $sort.
 func parseBucket(p *parser, _ string, arg bson.Value) ([]Stage, error) {
-	d, err := wantDoc(arg, 40201, "Argument to $bucket stage must be an object, but found type: %s", arg.Type)
+	d, err := documentArg(arg, 40201, "Argument to $bucket stage must be an object, but found type: %s", arg.Type)
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ type bucketAutoStage struct {
 }
 
 func parseBucketAuto(p *parser, _ string, arg bson.Value) ([]Stage, error) {
-	d, err := wantDoc(arg, 40240, "The argument to $bucketAuto must be an object, but found type: %s", arg.Type)
+	d, err := documentArg(arg, 40240, "The argument to $bucketAuto must be an object, but found type: %s", arg.Type)
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +186,7 @@ func (o *bucketAutoOp) advance(env *mql.Env) (err error) {
 		return err
 	}
 	o.scratch.Reset()
-	o.metas.giveKept(meta, &o.scratch)
+	o.metas.giveStored(meta, &o.scratch)
 	o.value, err = o.by.Eval(env, o.doc, &o.scratch)
 	if o.value.IsMissing() {
 		o.value = bson.Null
@@ -214,7 +214,7 @@ func (o *bucketAutoOp) bucket(env *mql.Env) (*exec.Row, error) {
 				return err
 			}
 			if o.held += grew; grew > 0 {
-				if err := env.Memory.Need(grew, "$bucketAuto"); err != nil {
+				if err := env.Memory.GrowRequired(grew, "$bucketAuto"); err != nil {
 					return err
 				}
 			}

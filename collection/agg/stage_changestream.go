@@ -42,7 +42,7 @@ func (a changeStreamArgs) ofCluster(collection.User) bool {
 func (a changeStreamArgs) ofOneSource(user collection.User) bool { return !a.ofCluster(user) }
 
 func readChangeStream(arg bson.Value) (a changeStreamArgs, err error) {
-	if a.doc, err = wantDoc(arg, 6188500, "the $changeStream stage specification must be an object, found %s", arg.Type); err != nil {
+	if a.doc, err = documentArg(arg, 6188500, "the $changeStream stage specification must be an object, found %s", arg.Type); err != nil {
 		return a, err
 	}
 	return a, checkChangeStream(a.doc)

@@ -28,7 +28,7 @@ type densifyStage struct {
 }
 
 func parseDensify(p *parser, _ string, arg bson.Value) ([]Stage, error) {
-	d, err := wantDoc(arg, 5733400, "The $densify stage specification must be an object, found %s", arg.Type)
+	d, err := documentArg(arg, 5733400, "The $densify stage specification must be an object, found %s", arg.Type)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func parseDensify(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 	case len(text) > 0 && text[0] == '$':
 		return nil, mongoerr.New(16410, "Cannot densify field starting with '$'")
 	}
-	if s.field, err = wantField(text); err != nil {
+	if s.field, err = checkField(text); err != nil {
 		return nil, err
 	}
 	s.fieldPath = path.Must(text)
@@ -76,7 +76,7 @@ func parseDensify(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 			if len(text) > 0 && text[0] == '$' {
 				return nil, mongoerr.New(8993000, "PartitionByFields cannot start with '$'")
 			}
-			f, err := wantField(text)
+			f, err := checkField(text)
 			if err != nil {
 				return nil, err
 			}

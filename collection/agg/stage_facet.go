@@ -170,7 +170,7 @@ func (o *facetOp) facet(env *mql.Env, b *bson.Builder, p *Pipeline) error {
 			return mongoerr.New(4031700, "document constructed by $facet is %d bytes, which exceeds the limit of %d bytes", b.Len()+len(r.Doc), facetBytesMax)
 		}
 		if n := b.Len() + len(r.Doc); n > o.held+keepBytesMax {
-			if err := env.Memory.Need(n-o.held, "$facet"); err != nil {
+			if err := env.Memory.GrowRequired(n-o.held, "$facet"); err != nil {
 				return err
 			}
 			o.held = n

@@ -9,7 +9,7 @@ var stageFill = StageDef{Name: "$fill", Parse: parseFill, Since: "5.3", Doc: "re
 
 // parseFill desugars $fill into $setWindowFields for methods and $addFields for values.
 func parseFill(p *parser, _ string, arg bson.Value) ([]Stage, error) {
-	d, err := wantDoc(arg, mongoerr.FailedToParse, "the $fill stage specification must be an object, found %s", arg.Type)
+	d, err := documentArg(arg, mongoerr.FailedToParse, "the $fill stage specification must be an object, found %s", arg.Type)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func fillOutputs(o bson.Raw, by bson.Value) (windows, values bson.Raw, err error
 	nw, nv := 0, 0
 	for it := o.Iter(); it.Next(); {
 		name := string(it.Name)
-		if _, err := wantField(name); err != nil {
+		if _, err := checkField(name); err != nil {
 			return nil, nil, err
 		}
 		spec, ok := it.Value.Doc()

@@ -51,12 +51,12 @@ func parseGeoNear(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 			if !isText || v.Type != bson.TypeString {
 				return nil, mongoerr.New(16606, "$geoNear requires that the 'distanceField' option is a String")
 			}
-			s.distance, err = wantField(text)
+			s.distance, err = checkField(text)
 		case "includeLocs":
 			if !isText || v.Type != bson.TypeString {
 				return nil, mongoerr.New(16607, "$geoNear requires that 'includeLocs' option is a String")
 			}
-			s.locs, err = wantField(text)
+			s.locs, err = checkField(text)
 		case "key":
 			switch {
 			case !isText || v.Type != bson.TypeString:
@@ -64,7 +64,7 @@ func parseGeoNear(p *parser, _ string, arg bson.Value) ([]Stage, error) {
 			case text == "":
 				return nil, mongoerr.New(mongoerr.BadValue, "$geoNear parameter 'key' cannot be the empty string")
 			}
-			_, err = wantField(text)
+			_, err = checkField(text)
 			s.key = text
 		case "minDistance":
 			lo, err = p.geoNumber(name, v, 7555701)

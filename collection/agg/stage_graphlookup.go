@@ -40,7 +40,7 @@ type graphArgs struct {
 func (a *graphArgs) mentioned() Mentioned { return Mentioned{NS: collection.Namespace{Coll: a.from}} }
 
 func readGraphLookup(arg bson.Value) (*graphArgs, error) {
-	d, err := wantDoc(arg, mongoerr.FailedToParse, "the $graphLookup stage specification must be an object, but found %s", arg.Type)
+	d, err := documentArg(arg, mongoerr.FailedToParse, "the $graphLookup stage specification must be an object, but found %s", arg.Type)
 	if err != nil {
 		return nil, err
 	}
@@ -117,22 +117,22 @@ func parseGraphLookup(p *parser, a *graphArgs) (stages []Stage, err error) {
 		}
 	}
 	if a.has.as {
-		if s.as, err = wantField(a.as); err != nil {
+		if s.as, err = checkField(a.as); err != nil {
 			return nil, err
 		}
 	}
 	if a.has.connectFrom {
-		if s.from, err = wantPath(a.connectFrom); err != nil {
+		if s.from, err = pathArg(a.connectFrom); err != nil {
 			return nil, err
 		}
 	}
 	if a.has.connectTo {
-		if s.to, err = wantPath(a.connectTo); err != nil {
+		if s.to, err = pathArg(a.connectTo); err != nil {
 			return nil, err
 		}
 	}
 	if a.has.depth {
-		if s.depth, err = wantField(a.depth); err != nil {
+		if s.depth, err = checkField(a.depth); err != nil {
 			return nil, err
 		}
 	}
@@ -292,7 +292,7 @@ func (o *graphOp) visit(env *mql.Env, doc bson.Raw, depth int64) error {
 	o.found = append(o.found, kept)
 	n := len(kept) + len(k) + 64
 	o.held += n
-	if err := env.Memory.Need(n, "$graphLookup"); err != nil {
+	if err := env.Memory.GrowRequired(n, "$graphLookup"); err != nil {
 		return err
 	}
 	if o.held > listBytesMax {

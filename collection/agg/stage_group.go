@@ -37,7 +37,7 @@ type groupStage struct {
 }
 
 func parseGroup(p *parser, _ string, arg bson.Value) ([]Stage, error) {
-	d, err := wantDoc(arg, 15947, "a group's fields must be specified in an object")
+	d, err := documentArg(arg, 15947, "a group's fields must be specified in an object")
 	if err != nil {
 		return nil, err
 	}

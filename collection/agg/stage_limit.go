@@ -14,7 +14,7 @@ var stageLimit = StageDef{Name: "$limit", Parse: parseLimit, Constraints: Constr
 type limitStage struct{ n int64 }
 
 func parseLimit(_ *parser, _ string, arg bson.Value) ([]Stage, error) {
-	n, err := wantCount(arg, 5107201, "$limit")
+	n, err := countArg(arg, 5107201, "$limit")
 	if err != nil {
 		return nil, err
 	}
@@ -24,8 +24,8 @@ func parseLimit(_ *parser, _ string, arg bson.Value) ([]Stage, error) {
 	return []Stage{&limitStage{n}}, nil
 }
 
-// wantCount reads a non-negative integer of any numeric type.
-func wantCount(v bson.Value, code mongoerr.Code, name string) (int64, error) {
+// countArg reads a non-negative integer of any numeric type.
+func countArg(v bson.Value, code mongoerr.Code, name string) (int64, error) {
 	if !v.IsNumber() {
 		return 0, mongoerr.New(code, "invalid argument to %s stage: Expected a number in: %s", name, name)
 	}

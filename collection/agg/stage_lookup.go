@@ -55,7 +55,7 @@ func (a *lookupArgs) mentioned() Mentioned {
 }
 
 func readLookup(arg bson.Value) (*lookupArgs, error) {
-	d, err := wantDoc(arg, mongoerr.FailedToParse, "the $lookup stage specification must be an object, but found %s", arg.Type)
+	d, err := documentArg(arg, mongoerr.FailedToParse, "the $lookup stage specification must be an object, but found %s", arg.Type)
 	if err != nil {
 		return nil, err
 	}
@@ -78,14 +78,14 @@ func parseLookup(p *parser, a *lookupArgs) ([]Stage, error) {
 		return nil, err
 	}
 	s := &lookupStage{arg: a.arg, ns: a.from}
-	if s.as, err = wantField(a.as); err != nil {
+	if s.as, err = checkField(a.as); err != nil {
 		return nil, err
 	}
 	if a.hasLocal {
-		if s.local, err = wantPath(a.local); err != nil {
+		if s.local, err = pathArg(a.local); err != nil {
 			return nil, err
 		}
-		if s.foreign, err = wantPath(a.foreign); err != nil {
+		if s.foreign, err = pathArg(a.foreign); err != nil {
 			return nil, err
 		}
 	}
@@ -113,7 +113,7 @@ func (a *lookupArgs) read(name string, v bson.Value) (err error) {
 	switch name {
 	case "pipeline":
 		a.hasPipeline = true
-		a.pipeline, err = wantPipeline(v)
+		a.pipeline, err = pipelineArg(v)
 		return err
 	case "let":
 		if v.Type == bson.TypeNull {
@@ -189,9 +189,9 @@ func (a *lookupArgs) check(db string) error {
 	return nil
 }
 
-// wantPath compiles a validated path, which may contain the fields of a DBRef.
-func wantPath(s string) (path.Path, error) {
-	if _, err := wantField(dbRefFields.Replace(s + ".")[:len(s)]); err != nil {
+// pathArg compiles a validated path, which may contain the fields of a DBRef.
+func pathArg(s string) (path.Path, error) {
+	if _, err := checkField(dbRefFields.Replace(s + ".")[:len(s)]); err != nil {
 		return path.Path{}, err
 	}
 	return path.Compile(s)

@@ -22,7 +22,7 @@ type matchStage struct {
 }
 
 func parseMatch(p *parser, _ string, arg bson.Value) ([]Stage, error) {
-	d, err := wantDoc(arg, 15959, "the match filter must be an expression in an object")
+	d, err := documentArg(arg, 15959, "the match filter must be an expression in an object")
 	if err != nil {
 		return nil, err
 	}

@@ -152,7 +152,7 @@ func mergeOn(v bson.Value) ([]string, error) {
 		return nil, nil
 	case bson.TypeString:
 		name, _ := v.Str()
-		_, err := wantField(name)
+		_, err := checkField(name)
 		return []string{name}, err
 	case bson.TypeArray:
 	default:
@@ -169,7 +169,7 @@ func mergeOn(v bson.Value) ([]string, error) {
 				return nil, mongoerr.New(31465, "Found a duplicate field '%s'", name)
 			}
 		}
-		if _, err := wantField(name); err != nil {
+		if _, err := checkField(name); err != nil {
 			return nil, err
 		}
 		on = append(on, name)

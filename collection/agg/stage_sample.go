@@ -20,7 +20,7 @@ var stageSample = StageDef{Name: "$sample", Parse: parseSample, Constraints: Con
 type sampleStage struct{ n int64 }
 
 func parseSample(_ *parser, _ string, arg bson.Value) ([]Stage, error) {
-	d, err := wantDoc(arg, 28745, "the $sample stage specification must be an object")
+	d, err := documentArg(arg, 28745, "the $sample stage specification must be an object")
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (o *sampleOp) Next(env *mql.Env) (*exec.Row, error) {
 func (*sampleOp) Park() (int, bool) { return 0, true }
 
 func (o *sampleOp) load(env *mql.Env) error {
-	env.Draw()
+	env.NoteRandom()
 	var key [8]byte
 	for {
 		r, err := o.in.Next(env)

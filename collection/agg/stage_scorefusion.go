@@ -148,7 +148,7 @@ func (o *rankedOp) scored(env *mql.Env, r *exec.Row) (*exec.Row, error) {
 
 // scoreSums holds the scores of one document, by pipeline.
 type scoreSums struct {
-	there   []bool
+	present []bool
 	raw     []float64
 	details []bson.Raw // scoreDetails of the pipelines that make them
 	weighed []float64  // normalized and multiplied by the weight; 0 for a pipeline without the document
@@ -158,10 +158,10 @@ type scoreSums struct {
 // combined makes the row of a document from the pipelines' scores.
 func (o *scoreOp) combined(env *mql.Env, r *exec.Row) (*exec.Row, error) {
 	s, n := &o.sums, len(o.inputs)
-	if s.there == nil {
-		s.there, s.raw, s.weighed, s.details = make([]bool, n), make([]float64, n), make([]float64, n), make([]bson.Raw, n)
+	if s.present == nil {
+		s.present, s.raw, s.weighed, s.details = make([]bool, n), make([]float64, n), make([]float64, n), make([]bson.Raw, n)
 	}
-	clear(s.there)
+	clear(s.present)
 	clear(s.raw)
 	clear(s.weighed)
 	clear(s.details)
@@ -169,7 +169,7 @@ func (o *scoreOp) combined(env *mql.Env, r *exec.Row) (*exec.Row, error) {
 	for v := range scores.Values() {
 		at := bson.Raw(v.Data)
 		i, _ := at.Get("input").Int32()
-		s.there[i] = true
+		s.present[i] = true
 		s.raw[i], _ = at.Get("score").Double()
 		s.details[i], _ = at.Get("details").Doc()
 		s.weighed[i] = o.scores.norm.of(s.raw[i], o.seen[i].least, o.seen[i].greatest) * o.inputs[i].weight
@@ -216,7 +216,7 @@ func (o *scoreOp) combinedMeta(score float64) bson.Raw {
 		b.End()
 		b.BeginArray("details")
 		for i, in := range o.inputs {
-			if !o.sums.there[i] {
+			if !o.sums.present[i] {
 				continue // the array has only the pipelines that delivered the document
 			}
 			b.BeginDoc("")

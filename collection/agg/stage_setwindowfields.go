@@ -34,7 +34,7 @@ type windowOutput struct {
 }
 
 func parseSetWindowFields(p *parser, name string, arg bson.Value) ([]Stage, error) {
-	d, err := wantDoc(arg, mongoerr.FailedToParse, "the $setWindowFields stage specification must be an object, found %s", arg.Type)
+	d, err := documentArg(arg, mongoerr.FailedToParse, "the $setWindowFields stage specification must be an object, found %s", arg.Type)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func parseSetWindowFields(p *parser, name string, arg bson.Value) ([]Stage, erro
 
 // windowOutput reads {field: {$function: argument, window: …}}.
 func (p *parser) windowOutput(s *windowStage, name string, v bson.Value) (windowOutput, error) {
-	field, err := wantField(name)
+	field, err := checkField(name)
 	if err != nil {
 		return windowOutput{}, err
 	}
@@ -297,7 +297,7 @@ func (o *windowOp) advance(env *mql.Env) (err error) {
 		return err
 	}
 	o.scratch.Reset()
-	o.metas.giveKept(o.nmeta, &o.scratch)
+	o.metas.giveStored(o.nmeta, &o.scratch)
 	o.nkey, err = o.partitionKey(env, o.nkey[:0], o.next)
 	return err
 }
@@ -373,7 +373,7 @@ func (o *windowOp) compute(env *mql.Env) (*exec.Row, error) {
 		o.bufs[i%2] = b.Finish()
 		doc = bson.Raw(o.bufs[i%2])
 	}
-	if err := o.scratch.Beside(env, cap(o.bufs[0])+cap(o.bufs[1])); err != nil {
+	if err := o.scratch.CountExtra(env, cap(o.bufs[0])+cap(o.bufs[1])); err != nil {
 		return nil, err
 	}
 	o.begin().Splice(doc.Elements())

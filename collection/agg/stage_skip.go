@@ -15,7 +15,7 @@ var stageSkip = StageDef{Name: "$skip", Parse: parseSkip, Constraints: Constrain
 type skipStage struct{ n int64 }
 
 func parseSkip(_ *parser, _ string, arg bson.Value) ([]Stage, error) {
-	n, err := wantCount(arg, 5107200, "$skip")
+	n, err := countArg(arg, 5107200, "$skip")
 	if err != nil {
 		return nil, err
 	}

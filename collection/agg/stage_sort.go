@@ -22,7 +22,7 @@ type sortStage struct {
 }
 
 func parseSort(p *parser, _ string, arg bson.Value) ([]Stage, error) {
-	d, err := wantDoc(arg, 15973, "the $sort key specification must be an object")
+	d, err := documentArg(arg, 15973, "the $sort key specification must be an object")
 	if err != nil {
 		return nil, err
 	}

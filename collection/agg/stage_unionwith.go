@@ -49,7 +49,7 @@ func readUnionWith(arg bson.Value) (*unionArgs, error) {
 				a.ns.DB, _ = v.Str()
 			case "pipeline":
 				var err error
-				if a.pipeline, err = wantPipeline(v); err != nil {
+				if a.pipeline, err = pipelineArg(v); err != nil {
 					return nil, err
 				}
 			default:
@@ -81,8 +81,8 @@ func parseUnionWith(p *parser, a *unionArgs) ([]Stage, error) {
 	return []Stage{s}, nil
 }
 
-// wantPipeline reads the pipeline argument of a stage.
-func wantPipeline(v bson.Value) ([]bson.Raw, error) {
+// pipelineArg reads the pipeline argument of a stage.
+func pipelineArg(v bson.Value) ([]bson.Raw, error) {
 	if v.Type != bson.TypeArray {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "'pipeline' option must be specified as an array")
 	}

@@ -51,7 +51,7 @@ func parseUnwind(_ *parser, _ string, arg bson.Value) ([]Stage, error) {
 				return nil, mongoerr.New(28822, "includeArrayIndex option to $unwind stage should not be prefixed with a '$': %s", name)
 			}
 			var err error
-			if s.index, err = wantField(name); err != nil {
+			if s.index, err = checkField(name); err != nil {
 				return nil, err
 			}
 		default:
@@ -73,7 +73,7 @@ func (s *unwindStage) parsePath(v bson.Value) ([]Stage, error) {
 		return nil, mongoerr.New(28818, "path option to $unwind stage should be prefixed with a '$': %s", text)
 	}
 	var err error
-	s.path, err = wantField(text[1:])
+	s.path, err = checkField(text[1:])
 	return []Stage{s}, err
 }
 

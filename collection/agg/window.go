@@ -75,7 +75,7 @@ func (p *partition) cursor(s *expr.Scratch) spoolCursor {
 // look resets s and passes the current document's metadata to the expressions of s.
 func (p *partition) look(s *expr.Scratch) {
 	s.Reset()
-	p.metas.giveKept(p.meta, s)
+	p.metas.giveStored(p.meta, s)
 }
 
 // windowKind is the kind of a window.

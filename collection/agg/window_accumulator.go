@@ -100,7 +100,7 @@ func (r *windowedRun) at(env *mql.Env, b *bson.Builder, name string, i int, doc 
 		}
 		if grew > 0 {
 			r.held += grew
-			if err := env.Memory.Need(grew, "$setWindowFields"); err != nil {
+			if err := env.Memory.GrowRequired(grew, "$setWindowFields"); err != nil {
 				return err
 			}
 		}

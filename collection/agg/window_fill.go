@@ -41,7 +41,7 @@ func (r *carriedRun) at(env *mql.Env, b *bson.Builder, name string, _ int, doc b
 		return err
 	}
 	if !v.IsNullish() {
-		r.last, _ = keep(r.last, v)
+		r.last, _ = copyInto(r.last, v)
 	}
 	appendOrNull(b, name, r.last)
 	return nil
@@ -96,8 +96,8 @@ func (r *linearFillRun) at(env *mql.Env, b *bson.Builder, name string, i int, do
 		return mongoerr.New(6050106, "There can be no repeated values in the sort field")
 	}
 	if !y.IsNullish() {
-		r.lx, _ = keep(r.lx, x)
-		r.ly, _ = keep(r.ly, y)
+		r.lx, _ = copyInto(r.lx, x)
+		r.ly, _ = copyInto(r.ly, y)
 		r.some, r.left = true, i
 		b.Value(name, y)
 		return nil
@@ -129,8 +129,8 @@ func (r *linearFillRun) find(env *mql.Env, from int) error {
 			return err
 		}
 		if !y.IsNullish() {
-			r.rx, _ = keep(r.rx, x)
-			r.ry, _ = keep(r.ry, y)
+			r.rx, _ = copyInto(r.rx, x)
+			r.ry, _ = copyInto(r.ry, y)
 			return nil
 		}
 	}

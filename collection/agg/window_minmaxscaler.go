@@ -103,7 +103,7 @@ func (r *minMaxScalerRun) at(env *mql.Env, b *bson.Builder, name string, i int, 
 	}
 	r.least.leave(from)
 	r.greatest.leave(from)
-	r.p.metas.giveKept(r.p.meta, &r.scratch)
+	r.p.metas.giveStored(r.p.meta, &r.scratch)
 	x, err := r.number(env, doc)
 	if err != nil {
 		return err

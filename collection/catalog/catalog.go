@@ -20,21 +20,21 @@ type Catalog struct {
 	store   storage.Store
 	current atomic.Pointer[Snapshot]
 
-	mu     sync.Mutex                        // one change at a time; the fields below
-	old    map[keyspace.CollectionID][]*pins // of replaced entries that may still be pinned
-	unsure *Mutation                         // a change whose commit is undetermined; nil if there is none
+	mu      sync.Mutex                        // one change at a time; the fields below
+	retired map[keyspace.CollectionID][]*pins // of replaced entries that may still be pinned
+	unsure  *Mutation                         // a change whose commit is undetermined; nil if there is none
 	// changed is the time of the last change that the current snapshot contains.
 	changed storage.Timestamp
 
 	format int // format version of the store, as far as this process has raised it
 
 	memory *ratelimit.Memory // that counts the bytes of definitions; see CountIn
-	others *others           // peers over the same store; nil if this process has the store alone
+	peers  *peerSync         // peers over the same store; nil if this process has the store alone
 }
 
 // Open reads the catalog of a store. r is the release of MongoDB that the server reports.
 func Open(ctx context.Context, store storage.Store, r release.Release) (*Catalog, error) {
-	c := &Catalog{store: store, old: map[keyspace.CollectionID][]*pins{}}
+	c := &Catalog{store: store, retired: map[keyspace.CollectionID][]*pins{}}
 	reader, err := store.Snapshot(ctx, 0)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func Open(ctx context.Context, store storage.Store, r release.Release) (*Catalog
 	}
 	s := newSnapshot(1)
 	env := mql.NewEnv(ctx)
-	env.Release, env.Kept = r, r
+	env.Release, env.ServerRelease = r, r
 	env.JavaScript = true // stored validators were checked when they were made
 	err = eachMeta(ctx, reader, keyspace.MetaDatabase, func(value []byte) error {
 		d, err := decodeDatabase(value)
@@ -105,7 +105,7 @@ func (c *Catalog) Change(ctx context.Context, fn func(m *Mutation) error) error 
 	if err != nil || at == 0 {
 		return err
 	}
-	if c.others != nil { // a commit in a shared store is durable
+	if c.peers != nil { // a commit in a shared store is durable
 		return c.await(ctx, at, false)
 	}
 	// The sync runs without mu, so that other changes need not wait for the disk and share the sync.
@@ -125,10 +125,10 @@ func (c *Catalog) ChangeSoon(ctx context.Context, fn func(m *Mutation) error) er
 // changeSoon commits a change, retrying after conflicts, and returns the time of the commit; 0 if
 // nothing was changed.
 func (c *Catalog) changeSoon(ctx context.Context, fn func(m *Mutation) error) (at storage.Timestamp, err error) {
-	err = storage.Again(ctx, func() error {
-		at, err = c.changeOnce(storage.AtOnce(ctx), fn)
-		if errors.Is(err, storage.ErrLapsed) {
-			return c.outlast(ctx, err)
+	err = storage.RetryConflicts(ctx, func() error {
+		at, err = c.changeOnce(storage.NoLeaseWait(ctx), fn)
+		if errors.Is(err, storage.ErrLeaseExpired) {
+			return c.waitForLease(ctx, err)
 		}
 		return err
 	})
@@ -147,10 +147,10 @@ func (c *Catalog) changeOnce(ctx context.Context, fn func(m *Mutation) error) (s
 	return c.change(ctx, txn, storage.Buffered, false, fn)
 }
 
-// outlast waits until this process has a lease again, without holding mu, since renewing the lease
-// takes mu. It turns ErrLapsed into an error after which the change is retried. Errors: ErrConflict;
+// waitForLease waits until this process has a lease again, without holding mu, since renewing the lease
+// takes mu. It turns ErrLeaseExpired into an error after which the change is retried. Errors: ErrConflict;
 // those of the store.
-func (c *Catalog) outlast(ctx context.Context, lapsed error) error {
+func (c *Catalog) waitForLease(ctx context.Context, lapsed error) error {
 	r, err := c.store.Snapshot(ctx, 0)
 	if err != nil {
 		return err
@@ -164,7 +164,7 @@ func (c *Catalog) outlast(ctx context.Context, lapsed error) error {
 // was changed, at is 0 and nothing is committed. fn is called once: after a conflict the
 // caller begins a new transaction.
 func (c *Catalog) ChangeIn(ctx context.Context, txn storage.Txn, d storage.Durability, fn func(m *Mutation) error) (at storage.Timestamp, err error) {
-	locked := storage.AtOnce(ctx)
+	locked := storage.NoLeaseWait(ctx)
 	c.mu.Lock()
 	if err = c.catchUp(locked, txn); err == nil {
 		at, err = c.change(locked, txn, d, true, fn)
@@ -180,13 +180,13 @@ func (c *Catalog) ChangeIn(ctx context.Context, txn storage.Txn, d storage.Durab
 // the caller. The caller holds mu.
 func (c *Catalog) change(ctx context.Context, txn storage.Txn, d storage.Durability, larger bool, fn func(m *Mutation) error) (storage.Timestamp, error) {
 	if c.unsure != nil {
-		return 0, errUnsure
+		return 0, errCommitUndetermined
 	}
-	if c.others != nil {
+	if c.peers != nil {
 		if before, err := c.refresh(ctx, txn); err != nil {
 			return 0, err
 		} else if before != nil {
-			c.others.tellFollowed(before, c.current.Load())
+			c.peers.notifyPeerChange(before, c.current.Load())
 		}
 	}
 	if err := storage.Guard(ctx); err != nil {
@@ -205,22 +205,22 @@ func (c *Catalog) change(ctx context.Context, txn storage.Txn, d storage.Durabil
 	if err := m.write(); err != nil {
 		return 0, err
 	}
-	var s sharing
-	if c.others != nil {
+	var s sharedChange
+	if c.peers != nil {
 		var err error
-		if s, err = m.share(ctx, c.others, larger); err != nil {
+		if s, err = m.prepareForPeers(ctx, c.peers, larger); err != nil {
 			return 0, err
 		}
 	}
 	ts, err := txn.Commit(ctx, d)
 	if errors.Is(err, storage.ErrUndetermined) {
-		ts, err = c.undetermined(ctx, m, err)
+		ts, err = c.determineOutcome(ctx, m, err)
 	}
 	if err != nil {
 		return 0, err
 	}
-	if c.others != nil {
-		c.others.shared(s, ts)
+	if c.peers != nil {
+		c.peers.recordOwnChange(s, ts)
 	}
 	c.publish(m, ts)
 	return ts, nil

@@ -21,7 +21,7 @@ func TestKeptCollation(t *testing.T) {
 		t.Error("the order is not that of the collection")
 	}
 	spec := bsontest.Doc(t, `{v: 2, key: {s: 1}, name: "s", collation: {locale: "zh@collation=unihan"}}`)
-	if _, err := index.KeptSpec(env, spec, mql.FirstCollator); err != nil {
+	if _, err := index.ParseStoredSpec(env, spec, mql.FirstCollator); err != nil {
 		t.Error(err)
 	}
 	if _, err := index.ParseSpec(env, spec); err == nil {

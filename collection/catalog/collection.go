@@ -167,8 +167,8 @@ func (c *Collection) Index(name string) *Index {
 	return nil
 }
 
-// Shown returns the indexes that are not staged.
-func (c *Collection) Shown() []*Index {
+// UnstagedIndexes returns the indexes that are not staged.
+func (c *Collection) UnstagedIndexes() []*Index {
 	if !slices.ContainsFunc(c.Indexes, func(ix *Index) bool { return ix.Staged }) {
 		return c.Indexes
 	}
@@ -214,9 +214,9 @@ func (c *Collection) WithIndexFor(old keyspace.IndexID, ix *Index) *Collection {
 	return d
 }
 
-// Renewed returns a copy in which an Outdated index is replaced by an empty index in state Building, under a new
+// WithIndexRebuild returns a copy in which an Outdated index is replaced by an empty index in state Building, under a new
 // number.
-func (c *Collection) Renewed(old keyspace.IndexID) *Collection {
+func (c *Collection) WithIndexRebuild(old keyspace.IndexID) *Collection {
 	d := c.clone()
 	for i, ix := range d.Indexes {
 		if ix.ID == old {
@@ -250,7 +250,7 @@ func newIDIndex(env *mql.Env, coll bson.Raw, by mql.CollatorVersion) (*Index, er
 	if len(coll) > 0 {
 		b.Raw("collation", coll)
 	}
-	spec, err := index.KeptSpec(env, b.Doc(), by)
+	spec, err := index.ParseStoredSpec(env, b.Doc(), by)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 // DiskSizes holds how many bytes of the store's files a collection occupies.
 type DiskSizes struct {
 	Documents uint64
-	Indexes   []IndexDiskSize // in the order of Collection.Shown, without an _id_ that has no entries of its own
+	Indexes   []IndexDiskSize // in the order of Collection.UnstagedIndexes, without an _id_ that has no entries of its own
 }
 
 // IndexDiskSize holds how many bytes of the store's files an index occupies.
@@ -30,7 +30,7 @@ func (c *Collection) DiskSizes(ctx context.Context, s storage.Store) (z DiskSize
 	if z.Documents, err = store.RangeBytes(ctx, keyspace.RecordRange(c.ID)); err != nil {
 		return z, false // the store is being closed, or is damaged
 	}
-	for _, ix := range c.Shown() {
+	for _, ix := range c.UnstagedIndexes() {
 		if ix.ID == c.IDIndex().ID && !c.PhysicalID() {
 			continue
 		}

@@ -170,7 +170,7 @@ func decodeIndex(env *mql.Env, v bson.Value) (*Index, error) {
 	ix.Staged, _ = d.Get("staged").Boolean()
 	spec, _ := d.Get("spec").Doc()
 	var err error
-	if ix.Spec, err = index.KeptSpec(env, spec, collator(d)); err != nil {
+	if ix.Spec, err = index.ParseStoredSpec(env, spec, collator(d)); err != nil {
 		return nil, err
 	}
 	multi, _ := d.Get("multikey").Doc()

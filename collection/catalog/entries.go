@@ -15,9 +15,9 @@ type entries[K, V comparable] struct{ root *node[K, V] }
 // node is a node of the trie: a leaf with the pairs of one hash, or sixteen children by the next four
 // bits. Immutable.
 type node[K, V comparable] struct {
-	hash uint64
-	same []pair[K, V] // nearly always one pair
-	kids *[1 << nodeBits]*node[K, V]
+	hash     uint64
+	pairs    []pair[K, V] // nearly always one pair
+	children *[1 << nodeBits]*node[K, V]
 }
 
 type pair[K, V comparable] struct {
@@ -29,22 +29,22 @@ const nodeBits = 4
 
 var hashSeed = maphash.MakeSeed()
 
-// kid returns the index of the child that a hash leads to, at a node reached by the given number of
+// childIndex returns the index of the child that a hash leads to, at a node reached by the given number of
 // bits.
-func kid(hash uint64, bits int) int { return int(hash>>bits) & (1<<nodeBits - 1) }
+func childIndex(hash uint64, bits int) int { return int(hash>>bits) & (1<<nodeBits - 1) }
 
 // get returns the value of a key; the zero value if there is none.
 func (e entries[K, V]) get(k K) V { return e.root.get(maphash.Comparable(hashSeed, k), 0, k) }
 
 func (n *node[K, V]) get(hash uint64, bits int, k K) (none V) {
-	for n != nil && n.kids != nil {
-		n = n.kids[kid(hash, bits)]
+	for n != nil && n.children != nil {
+		n = n.children[childIndex(hash, bits)]
 		bits += nodeBits
 	}
 	if n != nil {
-		for i := range n.same {
-			if n.same[i].key == k {
-				return n.same[i].value
+		for i := range n.pairs {
+			if n.pairs[i].key == k {
+				return n.pairs[i].value
 			}
 		}
 	}
@@ -64,28 +64,28 @@ func (n *node[K, V]) with(hash uint64, bits int, p pair[K, V]) *node[K, V] {
 		if p.value == none {
 			return nil
 		}
-		return &node[K, V]{hash: hash, same: []pair[K, V]{p}}
-	case n.kids != nil:
-		kids := *n.kids
-		i := kid(hash, bits)
+		return &node[K, V]{hash: hash, pairs: []pair[K, V]{p}}
+	case n.children != nil:
+		kids := *n.children
+		i := childIndex(hash, bits)
 		if kids[i] = kids[i].with(hash, bits+nodeBits, p); kids == [1 << nodeBits]*node[K, V]{} {
 			return nil
 		}
-		return &node[K, V]{kids: &kids}
+		return &node[K, V]{children: &kids}
 	case n.hash == hash:
-		same := slices.DeleteFunc(slices.Clone(n.same), func(q pair[K, V]) bool { return q.key == p.key })
+		same := slices.DeleteFunc(slices.Clone(n.pairs), func(q pair[K, V]) bool { return q.key == p.key })
 		if p.value != none {
 			same = append(same, p)
 		}
 		if len(same) == 0 {
 			return nil
 		}
-		return &node[K, V]{hash: hash, same: same}
+		return &node[K, V]{hash: hash, pairs: same}
 	case p.value == none:
 		return n
 	}
-	divided := &node[K, V]{kids: &[1 << nodeBits]*node[K, V]{}}
-	divided.kids[kid(n.hash, bits)] = n
+	divided := &node[K, V]{children: &[1 << nodeBits]*node[K, V]{}}
+	divided.children[childIndex(n.hash, bits)] = n
 	return divided.with(hash, bits, p)
 }
 
@@ -96,13 +96,13 @@ func (n *node[K, V]) each(yield func(K, V) bool) bool {
 	if n == nil {
 		return true
 	}
-	for _, p := range n.same {
+	for _, p := range n.pairs {
 		if !yield(p.key, p.value) {
 			return false
 		}
 	}
-	if n.kids != nil {
-		for _, k := range n.kids {
+	if n.children != nil {
+		for _, k := range n.children {
 			if !k.each(yield) {
 				return false
 			}
@@ -121,9 +121,9 @@ func changes[K, V comparable](before, now *node[K, V], bits int, visit func(was,
 	switch {
 	case before == now:
 		return
-	case before != nil && before.kids != nil && now != nil && now.kids != nil:
-		for i := range before.kids {
-			changes(before.kids[i], now.kids[i], bits+nodeBits, visit)
+	case before != nil && before.children != nil && now != nil && now.children != nil:
+		for i := range before.children {
+			changes(before.children[i], now.children[i], bits+nodeBits, visit)
 		}
 		return
 	}

@@ -22,8 +22,8 @@ const (
 	entryHeld, partitionHeld, byteHeld = 2 << 10, 3 << 10, 4
 )
 
-// endless is larger than any possible number of bytes.
-const endless = 1 << 50
+// unlimitedBytes is larger than any possible number of bytes.
+const unlimitedBytes = 1 << 50
 
 // weigh returns the bytes counted for a collection.
 func weigh(c *Collection) int64 {
@@ -64,7 +64,7 @@ func (c *Catalog) CountIn(m *ratelimit.Memory) {
 
 // RoomForPartitions returns how many partitions the collections of a database may still add.
 func (c *Catalog) RoomForPartitions(db string) int {
-	free, own := min(c.memory.Free(), endless), c.current.Load().held.get(db)
+	free, own := min(c.memory.Free(), unlimitedBytes), c.current.Load().held.get(db)
 	return int(max(0, (ratelimit.ShareFactor*free-own)/(ratelimit.ShareFactor+1)/partitionHeld))
 }
 
@@ -95,7 +95,7 @@ func (m *Mutation) fits(c *Collection) error {
 		}
 	}
 	db := c.Namespace.DB
-	own, free := m.next.held.get(db), min(m.memory.Free(), endless)-(m.next.heldAll-m.base.heldAll)
+	own, free := m.next.held.get(db), min(m.memory.Free(), unlimitedBytes)-(m.next.heldAll-m.base.heldAll)
 	if own <= m.base.held.get(db) || free >= 0 && own <= ratelimit.ShareFactor*free {
 		return nil
 	}

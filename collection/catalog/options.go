@@ -73,7 +73,7 @@ func ParseOptions(env *mql.Env, raw bson.Raw, by mql.CollatorVersion) (Options, 
 		case "collation":
 			if d, ok := v.Doc(); ok {
 				o.CollationRaw = d
-				o.Collation, err = mql.KeptCollation(v, by)
+				o.Collation, err = mql.ParseStoredCollation(v, by)
 			}
 		case "validator":
 			validator, _ = v.Doc()
@@ -109,6 +109,6 @@ func ParseOptions(env *mql.Env, raw bson.Raw, by mql.CollatorVersion) (Options, 
 		return o, nil
 	}
 	var err error
-	o.Validator, err = match.Parse(env.AsKept().WithCollation(o.Collation), validator)
+	o.Validator, err = match.Parse(env.ForCatalog().WithCollation(o.Collation), validator)
 	return o, err
 }

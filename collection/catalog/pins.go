@@ -38,8 +38,8 @@ func (p *pins) pin() bool {
 	}
 }
 
-// over reports whether the last reference has been dropped.
-func (p *pins) over() bool {
+// isReleased reports whether the last reference has been dropped.
+func (p *pins) isReleased() bool {
 	select {
 	case <-p.gone:
 		return true
@@ -108,14 +108,14 @@ func (c *Catalog) retire(old *Snapshot, m *Mutation, at storage.Timestamp) {
 	for id := range m.touched() {
 		if before := old.byID.get(id); before != nil {
 			before.pins.replaced = at
-			c.old[id] = append(c.old[id], before.pins)
+			c.retired[id] = append(c.retired[id], before.pins)
 			before.pins.unpin()
 		}
 	}
-	for id, list := range c.old {
-		list = slices.DeleteFunc(list, (*pins).over)
-		if c.old[id] = list; len(list) == 0 {
-			delete(c.old, id)
+	for id, list := range c.retired {
+		list = slices.DeleteFunc(list, (*pins).isReleased)
+		if c.retired[id] = list; len(list) == 0 {
+			delete(c.retired, id)
 		}
 	}
 }
@@ -124,13 +124,13 @@ func (c *Catalog) retire(old *Snapshot, m *Mutation, at storage.Timestamp) {
 // have users. The caller must not hold a pin of the collection. With peers, Drain first applies
 // what the store holds, and also waits until no peer uses an older entry of any collection.
 func (c *Catalog) Drain(ctx context.Context, id keyspace.CollectionID) error {
-	if c.others != nil {
-		if err := storage.Again(ctx, func() error { return c.look(ctx) }); err != nil {
+	if c.peers != nil {
+		if err := storage.RetryConflicts(ctx, func() error { return c.look(ctx) }); err != nil {
 			return err
 		}
 	}
 	c.mu.Lock()
-	old, at := slices.Clone(c.old[id]), c.changed
+	old, at := slices.Clone(c.retired[id]), c.changed
 	c.mu.Unlock()
 	for _, p := range old {
 		select {

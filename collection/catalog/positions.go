@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// combosMax bounds the number of shard keys to which a filter is expanded.
-const combosMax = 1024
+// keyCombinationsMax bounds the number of shard keys to which a filter is expanded.
+const keyCombinationsMax = 1024
 
 // Position returns the position of a document. Documents of capped collections have no computed
 // position: they get the next free one. For a time-series collection it is the first position that
@@ -44,14 +44,14 @@ func (c *Collection) Home(doc bson.Raw, h keyspace.Hash) *shard.Descriptor {
 	return c.Map.Find(h, c.Key.AppendTail(nil, doc))
 }
 
-// combos returns all combinations of the values that a filter allows for the leading
+// keyCombinations returns all combinations of the values that a filter allows for the leading
 // fields of the shard key, and the number of fields that it fixes.
-func (c *Collection) combos(f match.Node, byteOrder bool) (combos [][]bson.Value, fixed int) {
+func (c *Collection) keyCombinations(f match.Node, byteOrder bool) (combos [][]bson.Value, fixed int) {
 	combos = [][]bson.Value{nil}
 	for _, field := range c.Key.Fields() {
 		vs, ok := match.Points(f, field.Path.String())
-		if !ok || len(vs)*len(combos) > combosMax ||
-			slices.ContainsFunc(vs, func(v bson.Value) bool { return !positioned(v, byteOrder) }) {
+		if !ok || len(vs)*len(combos) > keyCombinationsMax ||
+			slices.ContainsFunc(vs, func(v bson.Value) bool { return !fixesPosition(v, byteOrder) }) {
 			break
 		}
 		var next [][]bson.Value
@@ -65,10 +65,10 @@ func (c *Collection) combos(f match.Node, byteOrder bool) (combos [][]bson.Value
 	return combos, fixed
 }
 
-// positioned reports whether all documents that match equality with v are stored at the position of
+// fixesPosition reports whether all documents that match equality with v are stored at the position of
 // v. A shard key value is never an array, but equality with an array can match a longer one; a
 // regular expression is not a value.
-func positioned(v bson.Value, byteOrder bool) bool {
+func fixesPosition(v bson.Value, byteOrder bool) bool {
 	switch v.Type {
 	case bson.TypeArray, bson.TypeRegex, bson.TypeUndefined:
 		return false
@@ -80,14 +80,14 @@ func positioned(v bson.Value, byteOrder bool) bool {
 
 // Targeted reports whether a filter fixes the whole shard key to one value.
 func (c *Collection) Targeted(f match.Node, byteOrder bool) bool {
-	combos, fixed := c.combos(f, byteOrder)
+	combos, fixed := c.keyCombinations(f, byteOrder)
 	return fixed == len(c.Key.Fields()) && len(combos) <= 1
 }
 
 // EqualPosition returns the position of the documents that match a filter, if the filter fixes the
 // shard key to one value: the hash, and the part of their ids that precedes _id.
 func (c *Collection) EqualPosition(f match.Node, byteOrder bool) (h keyspace.Hash, tail []byte, ok bool) {
-	combos, fixed := c.combos(f, byteOrder)
+	combos, fixed := c.keyCombinations(f, byteOrder)
 	if fixed < len(c.Key.Fields()) || len(combos) != 1 {
 		return 0, nil, false
 	}
@@ -97,39 +97,39 @@ func (c *Collection) EqualPosition(f match.Node, byteOrder bool) (h keyspace.Has
 	return c.Key.AppendHashes(nil, combos[0]...)[0], nil, true
 }
 
-// spreadMax bounds the number of ranges to which a filter is expanded: beyond it, the buckets of
+// rangesMax bounds the number of ranges to which a filter is expanded: beyond it, the buckets of
 // the values cover the whole line.
-const spreadMax = 2 * shard.ShardsMax
+const rangesMax = 2 * shard.ShardsMax
 
 // Ranges returns the ranges in which matches of a filter can be stored, as far as the filter fixes
 // leading fields of the shard key to values and bounds the next field. They ascend and do not
 // touch. If the filter restricts nothing, the result is the whole line.
 func (c *Collection) Ranges(f match.Node, byteOrder bool) []shard.Range {
-	combos, fixed := c.combos(f, byteOrder)
+	combos, fixed := c.keyCombinations(f, byteOrder)
 	fields := c.Key.Fields()
 	var out []shard.Range
 	switch {
 	case len(combos) == 0:
 		return nil
 	case fixed < len(fields) && c.Key.TailParts() > 0 && !fields[fixed].Hashed:
-		out = c.bounded(f, combos, fields[fixed].Path.String(), byteOrder)
+		out = c.boundedRanges(f, combos, fields[fixed].Path.String(), byteOrder)
 	default:
 		for _, values := range combos {
-			if out = append(out, c.Key.EqualRanges(values...)...); len(out) > spreadMax {
+			if out = append(out, c.Key.EqualRanges(values...)...); len(out) > rangesMax {
 				return []shard.Range{{}}
 			}
 		}
 	}
-	return joined(out)
+	return mergeRanges(out)
 }
 
-// bounded returns, for each combination of values, the ranges to which the filter bounds the field.
-func (c *Collection) bounded(f match.Node, combos [][]bson.Value, field string, byteOrder bool) (out []shard.Range) {
+// boundedRanges returns, for each combination of values, the ranges to which the filter bounds the field.
+func (c *Collection) boundedRanges(f match.Node, combos [][]bson.Value, field string, byteOrder bool) (out []shard.Range) {
 	ivs, ok := match.Bounded(f, field)
 	for _, iv := range ivs {
-		ok = ok && (byteOrder || textless(iv))
+		ok = ok && (byteOrder || collationIndependent(iv))
 	}
-	if !ok || len(ivs)*len(combos) > combosMax {
+	if !ok || len(ivs)*len(combos) > keyCombinationsMax {
 		ivs = []match.Interval{match.AllValues()}
 	}
 	for _, values := range combos {
@@ -155,9 +155,9 @@ func (c *Collection) bounded(f match.Node, combos [][]bson.Value, field string, 
 	return out
 }
 
-// textless reports whether an interval contains only values whose order does not depend on the
+// collationIndependent reports whether an interval contains only values whose order does not depend on the
 // collation.
-func textless(iv match.Interval) bool {
+func collationIndependent(iv match.Interval) bool {
 	for _, v := range [...]bson.Value{iv.Lo, iv.Hi} {
 		switch v.Type {
 		case bson.TypeString, bson.TypeSymbol, bson.TypeDocument, bson.TypeArray:
@@ -167,8 +167,8 @@ func textless(iv match.Interval) bool {
 	return bson.Compare(iv.Lo, bson.EmptyDoc, nil) >= 0 || bson.Compare(iv.Hi, bson.EmptyDoc, nil) < 0
 }
 
-// joined sorts ranges and merges those that touch.
-func joined(rs []shard.Range) []shard.Range {
+// mergeRanges sorts ranges and merges those that touch.
+func mergeRanges(rs []shard.Range) []shard.Range {
 	rs = slices.DeleteFunc(rs, shard.Range.IsEmpty)
 	slices.SortFunc(rs, func(a, b shard.Range) int { return bytes.Compare(a.Lo, b.Lo) })
 	var out []shard.Range

@@ -58,7 +58,7 @@ func TestEqualPosition(t *testing.T) {
 			bsontest.Must(t, err)
 			id := c.AppendID(nil, doc)
 			h, tail, ok := c.EqualPosition(f, true)
-			if !ok || h != want || !bytes.HasPrefix(id, tail) || !c.Targeted(f, true) || !c.Placed(doc, h) || c.Placed(doc, h+1) {
+			if !ok || h != want || !bytes.HasPrefix(id, tail) || !c.Targeted(f, true) || !c.AllowsPosition(doc, h) || c.AllowsPosition(doc, h+1) {
 				t.Fatalf("key %s, %s: position %v, tail %x, %t; it lies at %v, id %x", key, text, h, tail, ok, want, id)
 			}
 			if parts := c.IDParts(); parts != 1+c.Key.TailParts() || (len(tail) > 0) != (parts > 1) {
@@ -133,13 +133,13 @@ func TestTimePosition(t *testing.T) {
 	doc := bsontest.Doc(t, `{_id: 1, t: {"$date":{"$numberLong":"1000"}}}`)
 	h, err := c.Position(doc)
 	bsontest.Must(t, err)
-	if h != catalog.TimePosition(1000) || !c.Placed(doc, h+catalog.SameTimeMax-1) || c.Placed(doc, h+catalog.SameTimeMax) || c.Placed(doc, h-1) {
+	if h != catalog.TimePosition(1000) || !c.AllowsPosition(doc, h+catalog.SameTimeMax-1) || c.AllowsPosition(doc, h+catalog.SameTimeMax) || c.AllowsPosition(doc, h-1) {
 		t.Errorf("a document of time 1000 lies at %v", h)
 	}
 	if _, err := c.Position(bsontest.Doc(t, `{_id: 1, t: 5}`)); mongoerr.CodeOf(err) != mongoerr.BadValue {
 		t.Errorf("no time: %v", err)
 	}
-	if capped := placed(t, "", `{capped: true, size: 1}`); !capped.Placed(doc, 77) || !capped.PhysicalID() || !c.PhysicalID() || placed(t, "", `{}`).PhysicalID() {
+	if capped := placed(t, "", `{capped: true, size: 1}`); !capped.AllowsPosition(doc, 77) || !capped.PhysicalID() || !c.PhysicalID() || placed(t, "", `{}`).PhysicalID() {
 		t.Error("which collections have an order of their own")
 	}
 }

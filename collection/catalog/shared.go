@@ -19,7 +19,7 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// others follows the catalogs of the peers over one store. The protocol is that of the online schema
+// peerSync follows the catalogs of the peers over one store. The protocol is that of the online schema
 // change of F1 and TiDB, with notes and heartbeats instead of a schema lease.
 //
 // Each server has a catalog in memory. A change is based on the state of the store at the change's own
@@ -29,52 +29,52 @@ import (
 // publishes in its heartbeat up to which time it has applied changes. A change is complete when every peer has
 // applied it or has lost its lease: without a lease a server neither reads nor writes, and it applies
 // what is new before it gets the next lease. So when a change returns, all servers use it.
-type others struct {
+type peerSync struct {
 	store storage.Shared
 	env   *mql.Env
-	// followed, if not nil, is called after changes of peers have been applied.
-	followed atomic.Pointer[func(before, now *Snapshot)]
-	// lapsed, if not nil, is called when the lease of this server has ended.
-	lapsed atomic.Pointer[func()]
+	// onPeerChange, if not nil, is called after changes of peers have been applied.
+	onPeerChange atomic.Pointer[func(before, now *Snapshot)]
+	// onLeaseLost, if not nil, is called when the lease of this server has ended.
+	onLeaseLost atomic.Pointer[func()]
 
 	// Guarded by mu of the Catalog.
-	asOf  storage.Timestamp                  // everything committed up to then is in the current snapshot
-	own   storage.Timestamp                  // at or after the newest change of this server, which the current snapshot includes too
-	notes map[string]string                  // the notes that the current snapshot includes, by key
-	count uint64                             // of attempts to write own notes: no two notes have the same value
-	aside [][]byte                           // keys of own notes that the next change deletes; see noteAside
-	rows  map[keyspace.CollectionID]entryRow // stored form of the entries in the current snapshot
-	wants storage.Timestamp                  // the time that peers are requested to apply
-	told  tidings                            // the heartbeat published last
+	appliedUpTo storage.Timestamp                  // everything committed up to then is in the current snapshot
+	own         storage.Timestamp                  // at or after the newest change of this server, which the current snapshot includes too
+	notes       map[string]string                  // the notes that the current snapshot includes, by key
+	count       uint64                             // of attempts to write own notes: no two notes have the same value
+	staleNotes  [][]byte                           // keys of own notes that the next change deletes; see txnNoteKey
+	rows        map[keyspace.CollectionID]entryRow // stored form of the entries in the current snapshot
+	awaited     storage.Timestamp                  // the time that peers are requested to apply
+	told        heartbeat                          // the heartbeat published last
 	// topics holds a function for each topic, called when a peer has changed the topic; see OnTopic.
 	topics map[string]func(ctx context.Context, r storage.Reader) error
 
-	everywhere atomic.Uint64 // all peers have applied the changes up to this time; see spread.go
-	spreading  chan struct{} // held by the one writer that polls the peers
+	appliedByAll atomic.Uint64 // all peers have applied the changes up to this time; see spread.go
+	polling      chan struct{} // held by the one writer that polls the peers
 
-	telling sync.Mutex // keeps a heartbeat from being replaced by an older one; locked before mu
+	publishing sync.Mutex // keeps a heartbeat from being replaced by an older one; locked before mu
 }
 
 // entryRow is an entry in its stored form.
 type entryRow []byte
 
-// tidings is the heartbeat that a server publishes to its peers.
-type tidings struct {
-	wants   storage.Timestamp // the server waits until its peers have applied changes up to then
+// heartbeat is the heartbeat that a server publishes to its peers.
+type heartbeat struct {
+	awaited storage.Timestamp // the server waits until its peers have applied changes up to then
 	applied storage.Timestamp // its catalog has all changes up to then
 	drained storage.Timestamp // it has no user of entries that were replaced up to then
 }
 
-func (t tidings) encode() []byte {
-	b := binary.BigEndian.AppendUint64(nil, uint64(t.wants))
+func (t heartbeat) encode() []byte {
+	b := binary.BigEndian.AppendUint64(nil, uint64(t.awaited))
 	b = binary.BigEndian.AppendUint64(b, uint64(t.applied))
 	return binary.BigEndian.AppendUint64(b, uint64(t.drained))
 }
 
-// tidingsOf decodes a heartbeat. A server that has just joined has an empty one.
-func tidingsOf(message []byte) (t tidings) {
+// decodeHeartbeat decodes a heartbeat. A server that has just joined has an empty one.
+func decodeHeartbeat(message []byte) (t heartbeat) {
 	if len(message) >= 24 {
-		t.wants = storage.Timestamp(binary.BigEndian.Uint64(message))
+		t.awaited = storage.Timestamp(binary.BigEndian.Uint64(message))
 		t.applied = storage.Timestamp(binary.BigEndian.Uint64(message[8:]))
 		t.drained = storage.Timestamp(binary.BigEndian.Uint64(message[16:]))
 	}
@@ -97,15 +97,15 @@ const (
 const notePrefix = keyspace.ChangePrefix + "by."
 
 // noteKey returns the key of this server's note.
-func (o *others) noteKey() []byte {
+func (o *peerSync) noteKey() []byte {
 	id := o.store.Member()
 	return keyspace.AppendMeta(nil, keyspace.MetaVersion, append([]byte(notePrefix), id[:]...))
 }
 
-// noteAside returns the key for the note of a change inside a larger transaction. That transaction may have
+// txnNoteKey returns the key for the note of a change inside a larger transaction. That transaction may have
 // begun before the newest change of this server, so that writing noteKey, as every other change does, would
 // conflict. The next change deletes the note.
-func (o *others) noteAside() []byte { return binary.BigEndian.AppendUint64(o.noteKey(), o.count) }
+func (o *peerSync) txnNoteKey() []byte { return binary.BigEndian.AppendUint64(o.noteKey(), o.count) }
 
 // nameKey returns the key that a change locks to give or take the name of a collection. Names of databases are
 // locked by databaseNameKey, where names that differ only in case have the same key.
@@ -122,12 +122,12 @@ func databaseNameKey(name string) []byte {
 // the newest change of this server, applying its state would undo that change: a frozen collection would
 // have writers again for which no drain waits. Errors: ErrConflict for such a reader; those of the store.
 func (c *Catalog) refresh(ctx context.Context, r storage.Reader) (before *Snapshot, err error) {
-	o := c.others
+	o := c.peers
 	at := r.ReadTimestamp()
 	switch {
 	case c.unsure != nil:
-		return nil, errUnsure
-	case at <= o.asOf:
+		return nil, errCommitUndetermined
+	case at <= o.appliedUpTo:
 		return nil, nil
 	case at < o.own:
 		return nil, fmt.Errorf("%w: this state is older than the catalog", storage.ErrConflict)
@@ -141,23 +141,23 @@ func (c *Catalog) refresh(ctx context.Context, r storage.Reader) (before *Snapsh
 		return nil, err
 	}
 	if maps.Equal(notes, o.notes) {
-		o.asOf = at
+		o.appliedUpTo = at
 		return nil, nil
 	}
-	changed, err := o.reload(ctx, r, notes)
+	changed, err := o.reloadTopics(ctx, r, notes)
 	if err != nil {
 		return nil, err
 	}
 	if !changed {
-		o.notes, o.asOf = notes, at
+		o.notes, o.appliedUpTo = notes, at
 		return nil, nil
 	}
 	m, rows, err := c.read(ctx, r, at)
 	if err != nil {
 		return nil, err
 	}
-	since := o.asOf + 1 // all changes were committed at or after since: a waiter for any of them also waits for users of the replaced entries
-	o.notes, o.rows, o.asOf = notes, rows, at
+	since := o.appliedUpTo + 1 // all changes were committed at or after since: a waiter for any of them also waits for users of the replaced entries
+	o.notes, o.rows, o.appliedUpTo = notes, rows, at
 	before = c.current.Swap(m.next)
 	c.memory.Force(m.next.heldAll - before.heldAll)
 	close(before.replaced)
@@ -170,10 +170,10 @@ func (c *Catalog) refresh(ctx context.Context, r storage.Reader) (before *Snapsh
 // An example is a transaction that creates a collection: the change that took the collection's number
 // is newer. The snapshot of txn itself is then too old to be applied. The caller holds mu.
 func (c *Catalog) catchUp(ctx context.Context, txn storage.Reader) error {
-	if c.others == nil {
+	if c.peers == nil {
 		return nil
 	}
-	if at := txn.ReadTimestamp(); at <= c.others.asOf || at >= c.others.own {
+	if at := txn.ReadTimestamp(); at <= c.peers.appliedUpTo || at >= c.peers.own {
 		return nil
 	}
 	r, err := c.store.Snapshot(ctx, 0)
@@ -183,7 +183,7 @@ func (c *Catalog) catchUp(ctx context.Context, txn storage.Reader) error {
 	defer r.Close()
 	before, err := c.refresh(ctx, r)
 	if before != nil {
-		c.others.tellFollowed(before, c.current.Load())
+		c.peers.notifyPeerChange(before, c.current.Load())
 	}
 	return err
 }
@@ -197,16 +197,16 @@ func (c *Catalog) look(ctx context.Context) error {
 	defer r.Close()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	before, err := c.refresh(storage.AtOnce(ctx), r)
+	before, err := c.refresh(storage.NoLeaseWait(ctx), r)
 	if before != nil {
-		c.others.tellFollowed(before, c.current.Load())
+		c.peers.notifyPeerChange(before, c.current.Load())
 	}
 	return err
 }
 
-// reload reloads the topics whose notes have changed, and reports whether the catalog must be
+// reloadTopics reloads the topics whose notes have changed, and reports whether the catalog must be
 // read as well.
-func (o *others) reload(ctx context.Context, r storage.Reader, notes map[string]string) (changed bool, err error) {
+func (o *peerSync) reloadTopics(ctx context.Context, r storage.Reader, notes map[string]string) (changed bool, err error) {
 	differs := map[string]bool{}
 	for key, value := range notes {
 		differs[key] = o.notes[key] != value
@@ -232,51 +232,51 @@ func (o *others) reload(ctx context.Context, r storage.Reader, notes map[string]
 // OnTopic sets the function that reloads a topic, which is something else that servers keep in memory. It is
 // called after peers have changed the topic, with a reader that has the changes. It must not change the catalog.
 func (c *Catalog) OnTopic(topic string, load func(ctx context.Context, r storage.Reader) error) {
-	if c.others == nil {
+	if c.peers == nil {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.others.topics[topic] = load
-	delete(c.others.notes, string(keyspace.TopicKey(topic)))
-	c.others.asOf = 0 // the next poll loads what has changed since the topic was loaded
+	c.peers.topics[topic] = load
+	delete(c.peers.notes, string(keyspace.TopicKey(topic)))
+	c.peers.appliedUpTo = 0 // the next poll loads what has changed since the topic was loaded
 }
 
-// Everywhere waits until every peer has applied all that was committed up to a time, or has lost its lease.
+// WaitAppliedByAll waits until every peer has applied all that was committed up to a time, or has lost its lease.
 // Errors: those of ctx; ErrClosed.
-func (c *Catalog) Everywhere(ctx context.Context, at storage.Timestamp) error {
+func (c *Catalog) WaitAppliedByAll(ctx context.Context, at storage.Timestamp) error {
 	return c.await(ctx, at, false)
 }
 
-// tellFollowed calls the function set by OnFollowed; the caller may hold mu.
-func (o *others) tellFollowed(before, now *Snapshot) {
-	if f := o.followed.Load(); f != nil {
+// notifyPeerChange calls the function set by OnPeerChange; the caller may hold mu.
+func (o *peerSync) notifyPeerChange(before, now *Snapshot) {
+	if f := o.onPeerChange.Load(); f != nil {
 		(*f)(before, now)
 	}
 }
 
-// OnFollowed sets the function that is called after changes of peers have been applied and before this server
+// OnPeerChange sets the function that is called after changes of peers have been applied and before this server
 // publishes that: so before the command that made the change returns to its client. It must be quick, and
 // must not wait for the catalog.
-func (c *Catalog) OnFollowed(f func(before, now *Snapshot)) {
-	if c.others != nil {
-		c.others.followed.Store(&f)
+func (c *Catalog) OnPeerChange(f func(before, now *Snapshot)) {
+	if c.peers != nil {
+		c.peers.onPeerChange.Store(&f)
 	}
 }
 
-// OnLapse sets the function that is called when the lease of this server has ended, before the server
+// OnLeaseLost sets the function that is called when the lease of this server has ended, before the server
 // does anything under the next lease.
-func (c *Catalog) OnLapse(f func()) {
-	if c.others != nil {
-		c.others.lapsed.Store(&f)
+func (c *Catalog) OnLeaseLost(f func()) {
+	if c.peers != nil {
+		c.peers.onLeaseLost.Store(&f)
 	}
 }
 
 // join reads the catalog for the first time, as a member of a shared store.
 func (c *Catalog) join(ctx context.Context, shared storage.Shared, r storage.Reader, show release.Release) error {
 	env := mql.NewEnv(context.WithoutCancel(ctx))
-	env.Release, env.Kept, env.JavaScript = show, show, true
-	c.others = &others{store: shared, env: env, topics: map[string]func(context.Context, storage.Reader) error{}, spreading: make(chan struct{}, 1)}
+	env.Release, env.ServerRelease, env.JavaScript = show, show, true
+	c.peers = &peerSync{store: shared, env: env, topics: map[string]func(context.Context, storage.Reader) error{}, polling: make(chan struct{}, 1)}
 	c.current.Store(newSnapshot(0))
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -284,18 +284,18 @@ func (c *Catalog) join(ctx context.Context, shared storage.Shared, r storage.Rea
 	if err != nil {
 		return fmt.Errorf("reading the catalog: %w", err)
 	}
-	c.others.rows = rows
+	c.peers.rows = rows
 	c.current.Store(m.next)
 	c.changed = r.ReadTimestamp() // or earlier: peers may not have applied the newest change yet, and its server may be dead
 	shared.Rejoin(func(ctx context.Context, r storage.Reader) error {
-		if f := c.others.lapsed.Load(); f != nil {
+		if f := c.peers.onLeaseLost.Load(); f != nil {
 			(*f)()
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		before, err := c.refresh(ctx, r)
 		if before != nil {
-			c.others.tellFollowed(before, c.current.Load())
+			c.peers.notifyPeerChange(before, c.current.Load())
 		}
 		return err
 	})
@@ -319,13 +319,13 @@ func (c *Catalog) read(ctx context.Context, r storage.Reader, at storage.Timesta
 	}
 	rows := map[keyspace.CollectionID]entryRow{}
 	err = eachMeta(ctx, r, keyspace.MetaCollection, func(value []byte) error {
-		coll, err := decodeCollection(c.others.env, value)
+		coll, err := decodeCollection(c.peers.env, value)
 		if err != nil {
 			return err
 		}
 		was := now.byID.get(coll.ID)
 		rows[coll.ID] = value
-		if was != nil && bytes.Equal(c.others.rows[coll.ID], value) {
+		if was != nil && bytes.Equal(c.peers.rows[coll.ID], value) {
 			coll = was
 		} else {
 			coll.pins, coll.since = newPins(), at
@@ -377,16 +377,16 @@ func (c *Collection) inherit(was *Collection, at storage.Timestamp) {
 	}
 }
 
-// sharing holds what a change writes for the peers.
-type sharing struct {
+// sharedChange holds what a change writes for the peers.
+type sharedChange struct {
 	rows map[keyspace.CollectionID]entryRow // of all entries
 	note []byte                             // key of the note that it writes
 	gone [][]byte                           // keys of notes that it has deleted
 }
 
-// share prepares a change to be seen by peers: it locks names and writes the note, under noteAside if the
+// prepareForPeers prepares a change to be seen by peers: it locks names and writes the note, under txnNoteKey if the
 // change is part of a larger transaction. The caller holds mu.
-func (m *Mutation) share(ctx context.Context, o *others, aside bool) (sharing, error) {
+func (m *Mutation) prepareForPeers(ctx context.Context, o *peerSync, aside bool) (sharedChange, error) {
 	var keys [][]byte
 	for id, c := range m.puts {
 		was := m.base.byID.get(id)
@@ -409,11 +409,11 @@ func (m *Mutation) share(ctx context.Context, o *others, aside bool) (sharing, e
 	}
 	if len(keys) > 0 {
 		if err := m.txn.Lock(ctx, keys...); err != nil {
-			return sharing{}, err
+			return sharedChange{}, err
 		}
 	}
 	o.count++
-	s := sharing{rows: maps.Clone(o.rows), note: o.noteKey(), gone: o.aside}
+	s := sharedChange{rows: maps.Clone(o.rows), note: o.noteKey(), gone: o.staleNotes}
 	for id, c := range m.puts {
 		s.rows[id] = entryRow(encodeCollection(c))
 	}
@@ -421,19 +421,19 @@ func (m *Mutation) share(ctx context.Context, o *others, aside bool) (sharing, e
 		delete(s.rows, id)
 	}
 	if aside {
-		s.note, s.gone = o.noteAside(), nil
-		o.aside = append(o.aside, s.note)
+		s.note, s.gone = o.txnNoteKey(), nil
+		o.staleNotes = append(o.staleNotes, s.note)
 	}
 	for _, key := range s.gone {
 		if err := m.txn.Delete(key); err != nil {
-			return sharing{}, err
+			return sharedChange{}, err
 		}
 	}
 	return s, m.txn.Set(s.note, binary.BigEndian.AppendUint64(nil, o.count))
 }
 
-// shared records that a change of this server was committed at a time. The caller holds mu.
-func (o *others) shared(s sharing, ts storage.Timestamp) {
+// recordOwnChange records that a change of this server was committed at a time. The caller holds mu.
+func (o *peerSync) recordOwnChange(s sharedChange, ts storage.Timestamp) {
 	o.own = max(o.own, ts)
 	o.rows = s.rows
 	o.notes = maps.Clone(o.notes)
@@ -444,13 +444,13 @@ func (o *others) shared(s sharing, ts storage.Timestamp) {
 	for _, key := range s.gone {
 		delete(o.notes, string(key))
 	}
-	o.aside = o.aside[len(s.gone):]
+	o.staleNotes = o.staleNotes[len(s.gone):]
 }
 
 // Follow applies changes of peers and publishes up to which time it has, until ctx ends. It
 // returns at once if this server has the store alone.
 func (c *Catalog) Follow(ctx context.Context) {
-	if c.others == nil {
+	if c.peers == nil {
 		return
 	}
 	next := time.NewTimer(followEvery)
@@ -478,7 +478,7 @@ func (c *Catalog) Follow(ctx context.Context) {
 
 // follow polls the changes and requests of peers once, and reports whether there were any.
 func (c *Catalog) follow(ctx context.Context) (news bool, err error) {
-	o := c.others
+	o := c.peers
 	at, list, err := o.store.Members(ctx)
 	if err != nil {
 		return false, err
@@ -489,43 +489,43 @@ func (c *Catalog) follow(ctx context.Context) (news bool, err error) {
 	}
 	defer r.Close()
 	c.mu.Lock()
-	before, err := c.refresh(storage.AtOnce(ctx), r)
+	before, err := c.refresh(storage.NoLeaseWait(ctx), r)
 	now := c.current.Load()
 	c.mu.Unlock()
 	if err != nil && !errors.Is(err, storage.ErrConflict) { // after a conflict the next poll applies the rest
 		return false, err
 	}
 	if before != nil {
-		o.tellFollowed(before, now)
+		o.notifyPeerChange(before, now)
 	}
 	asked := storage.Timestamp(0)
 	for _, m := range list {
 		if m.ID != o.store.Member() {
-			t := tidingsOf(m.Message)
-			asked, at = max(asked, t.wants), min(at, t.applied)
+			t := decodeHeartbeat(m.Message)
+			asked, at = max(asked, t.awaited), min(at, t.applied)
 		}
 	}
-	o.spread(at)
+	o.setAppliedByAll(at)
 	c.mu.Lock()
 	if before != nil {
-		o.wants = max(o.wants, o.asOf) // writers will wait for that; see spread.go
+		o.awaited = max(o.awaited, o.appliedUpTo) // writers will wait for that; see spread.go
 	}
-	t := c.tidings()
+	t := c.currentHeartbeat()
 	late := o.told.applied < asked && t.applied >= asked || o.told.drained < asked && t.drained > o.told.drained
 	news = before != nil || o.told.drained < asked
 	c.mu.Unlock()
 	if late || before != nil {
-		return news, c.tell(ctx)
+		return news, c.publishHeartbeat(ctx)
 	}
 	return news, nil
 }
 
-// tidings computes the heartbeat that can be published now. The caller holds mu.
-func (c *Catalog) tidings() tidings {
-	t := tidings{wants: c.others.wants, applied: c.others.asOf, drained: c.others.asOf}
-	for _, list := range c.old {
+// currentHeartbeat computes the heartbeat that can be published now. The caller holds mu.
+func (c *Catalog) currentHeartbeat() heartbeat {
+	t := heartbeat{awaited: c.peers.awaited, applied: c.peers.appliedUpTo, drained: c.peers.appliedUpTo}
+	for _, list := range c.retired {
 		for _, p := range list {
-			if !p.over() {
+			if !p.isReleased() {
 				t.drained = min(t.drained, max(p.replaced, 1)-1) // drained is 0 while the outcome of a change is undetermined
 			}
 		}
@@ -533,27 +533,27 @@ func (c *Catalog) tidings() tidings {
 	return t
 }
 
-// tell publishes the heartbeat to the peers.
-func (c *Catalog) tell(ctx context.Context) error {
-	c.others.telling.Lock()
-	defer c.others.telling.Unlock()
+// publishHeartbeat publishes the heartbeat to the peers.
+func (c *Catalog) publishHeartbeat(ctx context.Context) error {
+	c.peers.publishing.Lock()
+	defer c.peers.publishing.Unlock()
 	c.mu.Lock()
-	t := c.tidings()
+	t := c.currentHeartbeat()
 	c.mu.Unlock()
-	if err := c.others.store.Tell(ctx, t.encode()); err != nil {
+	if err := c.peers.store.Publish(ctx, t.encode()); err != nil {
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.others.told.applied = max(c.others.told.applied, t.applied)
-	c.others.told.drained = max(c.others.told.drained, t.drained)
+	c.peers.told.applied = max(c.peers.told.applied, t.applied)
+	c.peers.told.drained = max(c.peers.told.drained, t.drained)
 	return nil
 }
 
 // await waits until every peer has applied all changes up to a time or has lost its lease. With drained it
 // also waits until no user of older entries is left there. Errors: those of ctx; ErrClosed.
 func (c *Catalog) await(ctx context.Context, at storage.Timestamp, drained bool) error {
-	o := c.others
+	o := c.peers
 	if o == nil || at == 0 {
 		return nil
 	}
@@ -564,8 +564,8 @@ func (c *Catalog) await(ctx context.Context, at storage.Timestamp, drained bool)
 		switch {
 		case errors.Is(err, storage.ErrClosed):
 			return err
-		case err == nil && !o.behind(list, at, drained):
-			o.spread(at)
+		case err == nil && !o.anyBehind(list, at, drained):
+			o.setAppliedByAll(at)
 			return nil
 		case err == nil && !asked:
 			asked = c.want(ctx, at) == nil
@@ -581,16 +581,16 @@ func (c *Catalog) await(ctx context.Context, at storage.Timestamp, drained bool)
 // want makes the peers publish as soon as they have applied changes up to a time.
 func (c *Catalog) want(ctx context.Context, at storage.Timestamp) error {
 	c.mu.Lock()
-	c.others.wants = max(c.others.wants, at)
+	c.peers.awaited = max(c.peers.awaited, at)
 	c.mu.Unlock()
-	return c.tell(ctx)
+	return c.publishHeartbeat(ctx)
 }
 
-// behind reports whether some peer has not applied the changes up to a time or, with drained, still has users
+// anyBehind reports whether some peer has not applied the changes up to a time or, with drained, still has users
 // of older entries.
-func (o *others) behind(list []storage.Member, at storage.Timestamp, drained bool) bool {
+func (o *peerSync) anyBehind(list []storage.Member, at storage.Timestamp, drained bool) bool {
 	for _, m := range list {
-		t := tidingsOf(m.Message)
+		t := decodeHeartbeat(m.Message)
 		if m.ID != o.store.Member() && (t.applied < at || drained && t.drained < at) {
 			return true
 		}

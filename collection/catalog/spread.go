@@ -15,36 +15,36 @@ import (
 // name. With this order several servers behave like one, where a change reaches all at the same
 // moment: writes that use the change have a later time than every transaction that began without it.
 
-// IsSpread reports whether all peers are known to use an entry or a newer one.
-func (c *Catalog) IsSpread(coll *Collection) bool {
-	if c.others == nil {
+// EntryAppliedByAll reports whether all peers are known to use an entry or a newer one.
+func (c *Catalog) EntryAppliedByAll(coll *Collection) bool {
+	if c.peers == nil {
 		return true
 	}
-	return coll.since <= storage.Timestamp(c.others.everywhere.Load())
+	return coll.since <= storage.Timestamp(c.peers.appliedByAll.Load())
 }
 
-// Spread waits until every peer uses an entry or a newer one, or has lost its lease.
+// WaitEntryAppliedByAll waits until every peer uses an entry or a newer one, or has lost its lease.
 // Errors: those of ctx and of the store.
-func (c *Catalog) Spread(ctx context.Context, coll *Collection) error {
-	if c.IsSpread(coll) {
+func (c *Catalog) WaitEntryAppliedByAll(ctx context.Context, coll *Collection) error {
+	if c.EntryAppliedByAll(coll) {
 		return nil
 	}
-	o := c.others
+	o := c.peers
 	select {
-	case o.spreading <- struct{}{}:
-		defer func() { <-o.spreading }()
+	case o.polling <- struct{}{}:
+		defer func() { <-o.polling }()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 	every := time.NewTicker(awaitEvery)
 	defer every.Stop()
-	for asked := false; !c.IsSpread(coll); {
+	for asked := false; !c.EntryAppliedByAll(coll); {
 		_, list, err := o.store.Members(ctx)
 		switch {
 		case err != nil:
 			return err
-		case !o.behind(list, coll.since, false):
-			o.spread(coll.since)
+		case !o.anyBehind(list, coll.since, false):
+			o.setAppliedByAll(coll.since)
 			return nil
 		case !asked:
 			if err := c.want(ctx, coll.since); err != nil {
@@ -61,9 +61,9 @@ func (c *Catalog) Spread(ctx context.Context, coll *Collection) error {
 	return nil
 }
 
-// spread records that all peers have applied the changes up to a time.
-func (o *others) spread(at storage.Timestamp) {
-	for old := o.everywhere.Load(); uint64(at) > old && !o.everywhere.CompareAndSwap(old, uint64(at)); {
-		old = o.everywhere.Load()
+// setAppliedByAll records that all peers have applied the changes up to a time.
+func (o *peerSync) setAppliedByAll(at storage.Timestamp) {
+	for old := o.appliedByAll.Load(); uint64(at) > old && !o.appliedByAll.CompareAndSwap(old, uint64(at)); {
+		old = o.appliedByAll.Load()
 	}
 }

@@ -36,8 +36,8 @@ func (o *Options) timePosition(doc bson.Raw) (keyspace.Hash, error) {
 	return TimePosition(ms), nil
 }
 
-// Placed reports whether a document may be stored at a position. Capped collections accept any.
-func (c *Collection) Placed(doc bson.Raw, h keyspace.Hash) bool {
+// AllowsPosition reports whether a document may be stored at a position. Capped collections accept any.
+func (c *Collection) AllowsPosition(doc bson.Raw, h keyspace.Hash) bool {
 	if c.Options.Capped {
 		return true
 	}

@@ -18,21 +18,21 @@ import (
 // the collections of the change are frozen: their writers wait, because the store may contain an
 // index that they do not maintain.
 
-// errUnsure rejects further changes while the outcome of a change is undetermined.
-var errUnsure = fmt.Errorf("%w: it is not known yet whether an earlier change of the catalog was committed", storage.ErrUnavailable)
+// errCommitUndetermined rejects further changes while the outcome of a change is undetermined.
+var errCommitUndetermined = fmt.Errorf("%w: it is not known yet whether an earlier change of the catalog was committed", storage.ErrUnavailable)
 
 const (
-	// unsurePatience bounds how long a change waits for its outcome to be determined.
-	unsurePatience = 10 * time.Second
-	// unsurePause is the interval between two attempts.
-	unsurePause = 100 * time.Millisecond
+	// outcomeTimeout bounds how long a change waits for its outcome to be determined.
+	outcomeTimeout = 10 * time.Second
+	// outcomeRetryInterval is the interval between two attempts.
+	outcomeRetryInterval = 100 * time.Millisecond
 )
 
-// undetermined determines the outcome of a change whose commit ended with err. The caller
+// determineOutcome determines the outcome of a change whose commit ended with err. The caller
 // holds mu. Errors: ErrConflict if the change was not committed, err if the outcome is still
 // undetermined.
-func (c *Catalog) undetermined(ctx context.Context, m *Mutation, err error) (storage.Timestamp, error) {
-	asking, cancel := context.WithTimeout(ctx, unsurePatience)
+func (c *Catalog) determineOutcome(ctx context.Context, m *Mutation, err error) (storage.Timestamp, error) {
+	asking, cancel := context.WithTimeout(ctx, outcomeTimeout)
 	defer cancel()
 	for {
 		ts, happened, askErr := m.outcome(asking, c.store)
@@ -53,9 +53,9 @@ func (c *Catalog) undetermined(ctx context.Context, m *Mutation, err error) (sto
 	return 0, err
 }
 
-// pause waits for unsurePause. It reports false if ctx has ended.
+// pause waits for outcomeRetryInterval. It reports false if ctx has ended.
 func pause(ctx context.Context) bool {
-	timer := time.NewTimer(unsurePause)
+	timer := time.NewTimer(outcomeRetryInterval)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -91,16 +91,16 @@ func (c *Catalog) resolve(ctx context.Context, m *Mutation) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.unsure = nil
-		if c.others != nil { // in either case the next refresh reads the outcome from the store
+		if c.peers != nil { // in either case the next refresh reads the outcome from the store
 			for id := range m.touched() {
-				delete(c.others.rows, id)
+				delete(c.peers.rows, id)
 			}
-			c.others.notes, c.others.own = nil, max(c.others.own, ts)
+			c.peers.notes, c.peers.own = nil, max(c.peers.own, ts)
 			return
 		}
 		now := newMutation(m.ctx, c.current.Load(), nil, c.memory)
 		if happened {
-			now.repeat(m)
+			now.reapply(m)
 		} else {
 			for id := range m.touched() {
 				if coll := now.next.byID.get(id); coll != nil {
@@ -126,8 +126,8 @@ func (m *Mutation) touched() map[keyspace.CollectionID]bool {
 	return out
 }
 
-// repeat makes the edits of another change again, which are known to be possible.
-func (m *Mutation) repeat(other *Mutation) {
+// reapply makes the edits of another change again, which are known to be possible.
+func (m *Mutation) reapply(other *Mutation) {
 	for id := range other.drops {
 		if coll := m.next.byID.get(id); coll != nil {
 			m.Drop(coll)
@@ -160,7 +160,7 @@ func (m *Mutation) outcome(ctx context.Context, store storage.Store) (at storage
 	if key == nil {
 		return 0, false, nil
 	}
-	err = storage.Again(ctx, func() error {
+	err = storage.RetryConflicts(ctx, func() error {
 		txn, err := store.Begin(ctx, storage.TxnOptions{Essential: true})
 		if err != nil {
 			return err

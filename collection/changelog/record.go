@@ -57,9 +57,9 @@ type Record struct {
 	Wall int64
 }
 
-// nobody is the owner of the sessions of clients that have not logged in.
+// noOwner is the owner of the sessions of clients that have not logged in.
 // Spec: driver-sessions.
-var nobody = sha256.Sum256(nil)
+var noOwner = sha256.Sum256(nil)
 
 // Count returns the change of the number of documents.
 func (r *Record) Count() int64 {
@@ -149,7 +149,7 @@ func (r *Record) Append(dst []byte) []byte {
 		dst = binary.AppendVarint(dst, r.Wall)
 	}
 	if flags&(flagTxn|flagMulti) == flagTxn {
-		if dst = binary.AppendVarint(dst, int64(r.StmtID)); r.Owner != nobody {
+		if dst = binary.AppendVarint(dst, int64(r.StmtID)); r.Owner != noOwner {
 			dst = append(dst, r.Owner[:]...)
 		}
 	}
@@ -212,7 +212,7 @@ func Decode(rec []byte) (r Record, err error) {
 		rest = rest[k:]
 	}
 	if flags&(flagTxn|flagMulti) == flagTxn {
-		r.Owner = nobody
+		r.Owner = noOwner
 		if len(rest) == 0 {
 			return r, nil // a record of an earlier version
 		}
@@ -240,8 +240,8 @@ func Peek(rec []byte) (Op, keyspace.CollectionID, bool) {
 	return Op(rec[1]), keyspace.CollectionID(binary.BigEndian.Uint64(rec[3:])), true
 }
 
-// PlaceOf decodes only the hash and id of a record that Peek accepts, aliasing it.
-func PlaceOf(rec []byte) (h keyspace.Hash, id []byte, ok bool) {
+// HashAndID decodes only the hash and id of a record that Peek accepts, aliasing it.
+func HashAndID(rec []byte) (h keyspace.Hash, id []byte, ok bool) {
 	_, k := binary.Varint(rec[headerLen:])
 	if k <= 0 {
 		return 0, nil, false

@@ -10,7 +10,7 @@ func TestRecordRoundTrip(t *testing.T) {
 		{Op: Insert, Collection: 7, Position: 1 << 63, ID: []byte{1, 2}, Bytes: 5, Doc: []byte{5, 0, 0, 0, 0}},
 		{Op: Update, Collection: 1, ID: []byte{9}, Bytes: -3, Key: []byte("key"), Doc: []byte("doc"), Delta: []byte("delta"), Pre: []byte("pre"), Session: [16]byte{1}, TxnNumber: -4, Multi: true, Owner: [32]byte{7}, Wall: 1790000000123},
 		{Op: Update, Collection: 3, ID: []byte{4}, Undo: []byte{1, 2, 3}, Session: [16]byte{1}, StmtID: 300, Owner: [32]byte{5}},
-		{Op: Insert, Collection: 3, ID: []byte{4}, Session: [16]byte{1}, Wall: 7, StmtID: 1, Owner: nobody},
+		{Op: Insert, Collection: 3, ID: []byte{4}, Session: [16]byte{1}, Wall: 7, StmtID: 1, Owner: noOwner},
 		{Op: Update, Collection: 2, ID: []byte{1}, Wall: 5},
 		{Op: Delete, ID: []byte{}},
 	} {

@@ -95,7 +95,7 @@ func TestFilterSleeps(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		if n := len(w.hub.sieves); n != 2 {
+		if n := len(w.hub.filters); n != 2 {
 			t.Errorf("%d sieves for 2 different questions", n)
 		}
 		for i := range 5 {
@@ -120,7 +120,7 @@ func TestFilterSleeps(t *testing.T) {
 		}
 		w.hub.mu.Lock()
 		defer w.hub.mu.Unlock()
-		if len(w.hub.sieves) != 0 {
+		if len(w.hub.filters) != 0 {
 			t.Error("sieves are left with nobody waiting")
 		}
 	})

@@ -17,19 +17,19 @@ import (
 type Hub struct {
 	store storage.Store
 
-	mu      sync.Mutex
-	waiting map[*waiter]struct{}
-	sieves  map[string][]*sieve // by key; each has members
-	round   uint64              // number of passes over the log begun
-	seen    storage.Timestamp   // the log was read up to here
-	from    storage.Timestamp   // recent holds everything after this time
-	recent  []glimpse           // of the last records, in order
-	stop    context.CancelFunc
-	running bool
+	mu       sync.Mutex
+	waiting  map[*waiter]struct{}
+	filters  map[string][]*sharedFilter // by key; each has members
+	round    uint64                     // number of passes over the log begun
+	readUpTo storage.Timestamp          // the log was read up to here
+	from     storage.Timestamp          // recent holds everything after this time
+	recent   []recordHeader             // of the last records, in order
+	stop     context.CancelFunc
+	running  bool
 }
 
-// glimpse is the part of a record that the Hub keeps.
-type glimpse struct {
+// recordHeader is the part of a record that the Hub keeps.
+type recordHeader struct {
 	ts storage.Timestamp
 	op changelog.Op
 	id keyspace.CollectionID
@@ -42,13 +42,13 @@ const recentMax = 4096
 // or of all.
 type interest struct {
 	all     bool
-	watched *watched
+	watched *watchSet
 	// question is evaluated for those records; nil = all are of interest.
 	question *question
 }
 
-// wants reports whether a record may be of interest, apart from its contents.
-func (i *interest) wants(g glimpse) bool {
+// covers reports whether a record may be of interest, apart from its contents.
+func (i *interest) covers(g recordHeader) bool {
 	switch {
 	case g.op == changelog.Moved:
 		return false
@@ -62,7 +62,7 @@ func (i *interest) wants(g glimpse) bool {
 // waiter is one waiting stream.
 type waiter struct {
 	interest *interest
-	sieve    *sieve            // that evaluates its question, nil = none
+	filter   *sharedFilter     // that evaluates its question, nil = none
 	round    uint64            // it began to wait after this round began
 	found    bool              // there is something of interest
 	after    storage.Timestamp // nothing of interest up to here
@@ -72,7 +72,7 @@ type waiter struct {
 
 // NewHub makes the Hub of a store.
 func NewHub(s storage.Store) *Hub {
-	return &Hub{store: s, waiting: map[*waiter]struct{}{}, sieves: map[string][]*sieve{}}
+	return &Hub{store: s, waiting: map[*waiter]struct{}{}, filters: map[string][]*sharedFilter{}}
 }
 
 // wait returns when the log may contain something of interest after a time, or ctx.Err(). upTo is a
@@ -97,7 +97,7 @@ func (h *Hub) wait(ctx context.Context, after storage.Timestamp, i *interest) (u
 // Errors: the cause of ctx; storage.ErrClosed.
 func (h *Hub) WaitFor(ctx context.Context, after storage.Timestamp, id keyspace.CollectionID) error {
 	const ops = 1<<changelog.Insert | 1<<changelog.Delete
-	_, err := h.wait(ctx, after, &interest{watched: &watched{map[keyspace.CollectionID]target{id: {nil, ops}}}})
+	_, err := h.wait(ctx, after, &interest{watched: &watchSet{map[keyspace.CollectionID]target{id: {nil, ops}}}})
 	return err
 }
 
@@ -105,26 +105,26 @@ func (h *Hub) WaitFor(ctx context.Context, after storage.Timestamp, id keyspace.
 func (h *Hub) enter(w *waiter) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.running && w.after < h.seen {
+	if h.running && w.after < h.readUpTo {
 		if w.after < h.from {
 			return true // too far behind: the stream reads the log itself
 		}
 		i := sort.Search(len(h.recent), func(i int) bool { return h.recent[i].ts > w.after })
 		for _, g := range h.recent[i:] {
-			if w.interest.wants(g) {
+			if w.interest.covers(g) {
 				w.after = g.ts - 1
 				return true
 			}
 		}
-		w.after = h.seen
+		w.after = h.readUpTo
 	}
 	h.waiting[w] = struct{}{}
 	w.round = h.round
-	h.join(w)
+	h.joinFilter(w)
 	if !h.running {
 		ctx, stop := context.WithCancel(context.Background())
 		h.running, h.stop = true, stop
-		h.seen, h.from, h.recent = w.after, w.after, h.recent[:0]
+		h.readUpTo, h.from, h.recent = w.after, w.after, h.recent[:0]
 		go h.run(ctx)
 	}
 	return false
@@ -137,7 +137,7 @@ func (h *Hub) leave(w *waiter) {
 	if _, ok := h.waiting[w]; ok {
 		h.remove(w)
 		if h.running {
-			w.after = max(w.after, h.seen)
+			w.after = max(w.after, h.readUpTo)
 		}
 	}
 	h.idle()
@@ -154,22 +154,22 @@ func (h *Hub) idle() {
 // run reads the end of the log until there is no waiter any more.
 func (h *Hub) run(ctx context.Context) {
 	h.mu.Lock()
-	after := h.seen
+	after := h.readUpTo
 	h.mu.Unlock()
-	var fresh []glimpse
+	var fresh []recordHeader
 	var look look
-	pause := breath
+	pause := readPause
 	for {
 		err := h.store.WaitLog(ctx, after)
 		next := after
 		if err == nil {
 			fresh = fresh[:0]
-			h.beginLook(ctx, &look)
+			h.beginPass(ctx, &look)
 			next, err = h.store.ReadLog(ctx, changelog.Stream, after, func(ts, own storage.Timestamp, rec []byte) bool {
 				if op, id, ok := changelog.Peek(rec); ok {
-					g := glimpse{ts, op, id}
+					g := recordHeader{ts, op, id}
 					fresh = append(fresh, g)
-					look.sift(g, own, rec)
+					look.evaluate(g, own, rec)
 				}
 				return true
 			})
@@ -177,14 +177,14 @@ func (h *Hub) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if !h.tell(ctx, next, fresh, err) {
+		if !h.notifyWaiters(ctx, next, fresh, err) {
 			return
 		}
 		after = next
 		if pause *= 2; len(fresh) < 2 {
-			pause = breath
+			pause = readPause
 		}
-		pause = min(pause, breathMax)
+		pause = min(pause, readPauseMax)
 		select { // collects commits that follow closely
 		case <-time.After(pause):
 		case <-ctx.Done():
@@ -193,17 +193,17 @@ func (h *Hub) run(ctx context.Context) {
 	}
 }
 
-// breath is the initial pause of the reader after it was woken, so that under a load of many small
+// readPause is the initial pause of the reader after it was woken, so that under a load of many small
 // commits it does not read the log for each. The first commit after a pause is seen at once. As
-// long as each pass finds several commits, the pause grows up to breathMax, which is then the
+// long as each pass finds several commits, the pause grows up to readPauseMax, which is then the
 // maximum delay of a change.
 const (
-	breath    = time.Millisecond
-	breathMax = 10 * time.Millisecond
+	readPause    = time.Millisecond
+	readPauseMax = 10 * time.Millisecond
 )
 
-// tell wakes the waiters that the fresh records concern; false ends the reading.
-func (h *Hub) tell(ctx context.Context, upTo storage.Timestamp, fresh []glimpse, err error) bool {
+// notifyWaiters wakes the waiters that the fresh records concern; false ends the reading.
+func (h *Hub) notifyWaiters(ctx context.Context, upTo storage.Timestamp, fresh []recordHeader, err error) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if ctx.Err() != nil { // another goroutine reads by now
@@ -223,7 +223,7 @@ func (h *Hub) tell(ctx context.Context, upTo storage.Timestamp, fresh []glimpse,
 	if len(fresh) > 0 {
 		h.wakeFor(fresh)
 	}
-	h.seen = upTo
+	h.readUpTo = upTo
 	h.remember(fresh)
 	h.idle()
 	return h.running
@@ -231,9 +231,9 @@ func (h *Hub) tell(ctx context.Context, upTo storage.Timestamp, fresh []glimpse,
 
 // wakeFor wakes the waiters that fresh records concern. There are usually many records of few
 // collections, so waiters check each kind once.
-func (h *Hub) wakeFor(fresh []glimpse) {
+func (h *Hub) wakeFor(fresh []recordHeader) {
 	type span struct {
-		first glimpse
+		first recordHeader
 		last  storage.Timestamp
 	}
 	var spans []span
@@ -254,15 +254,15 @@ next:
 		}
 	}
 	for w := range h.waiting {
-		if w.sieve != nil && w.round != h.round {
-			if at, ok := w.sieve.hit(w.after, commands); ok {
+		if w.filter != nil && w.round != h.round {
+			if at, ok := w.filter.hit(w.after, commands); ok {
 				h.wake(w, at-1, nil)
 			}
 			continue
 		}
 		first := storage.Timestamp(0)
 		for _, s := range spans {
-			if s.last > w.after && (first == 0 || s.first.ts < first) && w.interest.wants(s.first) {
+			if s.last > w.after && (first == 0 || s.first.ts < first) && w.interest.covers(s.first) {
 				first = s.first.ts
 			}
 		}
@@ -286,7 +286,7 @@ func (h *Hub) remove(w *waiter) {
 }
 
 // remember keeps the last records. The caller holds mu.
-func (h *Hub) remember(fresh []glimpse) {
+func (h *Hub) remember(fresh []recordHeader) {
 	h.recent = append(h.recent, fresh...)
 	if over := len(h.recent) - recentMax; over > recentMax {
 		h.from = h.recent[over-1].ts

@@ -54,18 +54,18 @@ func (o *Oplog) Next(env *mql.Env) (bson.Raw, error) {
 	s := o.s
 	for {
 		for s.at == len(s.items) {
-			if !s.whole {
+			if !s.reachedEnd {
 				if err := s.look(env); err != nil {
 					return nil, err
 				}
-				if s.at < len(s.items) || s.behind {
+				if s.at < len(s.items) || s.moreInLog {
 					continue
 				}
 			}
 			if o.group.open() {
 				return o.groupEntry(false), nil // the next call reports the end
 			}
-			s.whole = false
+			s.reachedEnd = false
 			return o.first(), nil
 		}
 		o.begun = true

@@ -55,10 +55,10 @@ func boolByte(b bool) byte {
 	return 0
 }
 
-// sieve evaluates one question for all waiting streams that have it and watch the same collections.
-type sieve struct {
+// sharedFilter evaluates one question for all waiting streams that have it and watch the same collections.
+type sharedFilter struct {
 	question *question
-	watched  *watched
+	watched  *watchSet
 	// Guarded by Hub.mu.
 	members int
 	latest  storage.Timestamp // no member waits for records after a later time
@@ -69,7 +69,7 @@ type sieve struct {
 
 // hit returns the time of the first record after a time that passes, or of the first command if
 // that is earlier. The times of commands are ascending.
-func (s *sieve) hit(after storage.Timestamp, commands []storage.Timestamp) (at storage.Timestamp, ok bool) {
+func (s *sharedFilter) hit(after storage.Timestamp, commands []storage.Timestamp) (at storage.Timestamp, ok bool) {
 	for _, list := range [...][]storage.Timestamp{s.hits, commands} {
 		i := sort.Search(len(list), func(i int) bool { return list[i] > after })
 		if i < len(list) && (!ok || list[i] < at) {
@@ -79,39 +79,39 @@ func (s *sieve) hit(after storage.Timestamp, commands []storage.Timestamp) (at s
 	return at, ok
 }
 
-// join adds a waiter with a question to the sieve of that question. The caller holds mu.
-func (h *Hub) join(w *waiter) {
+// joinFilter adds a waiter with a question to the sieve of that question. The caller holds mu.
+func (h *Hub) joinFilter(w *waiter) {
 	q := w.interest.question
 	if q == nil || w.interest.all {
 		return
 	}
-	list := h.sieves[q.key]
-	i := slices.IndexFunc(list, func(s *sieve) bool { return s.watched.same(w.interest.watched) })
+	list := h.filters[q.key]
+	i := slices.IndexFunc(list, func(s *sharedFilter) bool { return s.watched.same(w.interest.watched) })
 	if i < 0 {
 		i = len(list)
-		list = append(list, &sieve{question: q, watched: w.interest.watched})
-		h.sieves[q.key] = list
+		list = append(list, &sharedFilter{question: q, watched: w.interest.watched})
+		h.filters[q.key] = list
 	}
 	s := list[i]
 	s.members++
 	s.latest = max(s.latest, w.after)
-	w.sieve, w.interest.watched = s, s.watched
+	w.filter, w.interest.watched = s, s.watched
 }
 
 // part removes a waiter from its sieve. The caller holds mu.
 func (h *Hub) part(w *waiter) {
-	s := w.sieve
+	s := w.filter
 	if s == nil {
 		return
 	}
 	if s.members--; s.members > 0 {
 		return
 	}
-	list := slices.DeleteFunc(h.sieves[s.question.key], func(x *sieve) bool { return x == s })
+	list := slices.DeleteFunc(h.filters[s.question.key], func(x *sharedFilter) bool { return x == s })
 	if len(list) == 0 {
-		delete(h.sieves, s.question.key)
+		delete(h.filters, s.question.key)
 	} else {
-		h.sieves[s.question.key] = list
+		h.filters[s.question.key] = list
 	}
 }
 
@@ -119,47 +119,47 @@ func (h *Hub) part(w *waiter) {
 // and each question is evaluated once.
 type look struct {
 	env     *mql.Env
-	sieves  []*sieve
+	filters []*sharedFilter
 	scratch expr.Scratch
-	events  []drawn
+	events  []formEvent
 }
 
-// drawn is the event of the current record in one form.
-type drawn struct {
+// formEvent is the event of the current record in one form.
+type formEvent struct {
 	form   form
 	of     *entry // nil = not made
 	event  bson.Raw
 	stream Stream // makes the event
 }
 
-// beginLook prepares l for the next pass: it collects the sieves and clears their hits.
-func (h *Hub) beginLook(ctx context.Context, l *look) {
+// beginPass prepares l for the next pass: it collects the sieves and clears their hits.
+func (h *Hub) beginPass(ctx context.Context, l *look) {
 	if l.env == nil {
 		l.env = mql.NewEnv(ctx)
 	}
-	l.sieves = l.sieves[:0]
+	l.filters = l.filters[:0]
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if ctx.Err() != nil { // another goroutine reads by now
 		return
 	}
 	h.round++
-	for _, list := range h.sieves {
+	for _, list := range h.filters {
 		for _, s := range list {
 			s.until, s.hits = s.latest, s.hits[:0]
-			l.sieves = append(l.sieves, s)
+			l.filters = append(l.filters, s)
 		}
 	}
 }
 
-// sift evaluates the sieves for a record. The record is not kept.
-func (l *look) sift(g glimpse, own storage.Timestamp, enc []byte) {
+// evaluate evaluates the sieves for a record. The record is not kept.
+func (l *look) evaluate(g recordHeader, own storage.Timestamp, enc []byte) {
 	if g.op == changelog.Command || g.op == changelog.Moved {
 		return
 	}
 	var rec changelog.Record
 	decoded := false
-	for _, s := range l.sieves {
+	for _, s := range l.filters {
 		if n := len(s.hits); n > 0 && s.hits[n-1] > s.until {
 			continue // all members wake already
 		}
@@ -219,10 +219,10 @@ func (l *look) passes(q *question, e *entry, rec *changelog.Record, ts storage.T
 
 // event makes the event of the current record in a form; its token differs from that of the stream.
 func (l *look) event(f form, e *entry, rec *changelog.Record, ts storage.Timestamp) (bson.Raw, error) {
-	i := slices.IndexFunc(l.events, func(d drawn) bool { return d.form == f })
+	i := slices.IndexFunc(l.events, func(d formEvent) bool { return d.form == f })
 	if i < 0 {
 		i = len(l.events)
-		l.events = append(l.events, drawn{form: f, stream: Stream{spec: &Spec{FullDocument: f.full, Before: f.before, Expanded: f.expanded}}})
+		l.events = append(l.events, formEvent{form: f, stream: Stream{spec: &Spec{FullDocument: f.full, Before: f.before, Expanded: f.expanded}}})
 	}
 	d := &l.events[i]
 	// Sieves may have the names of a collection at different times.

@@ -33,21 +33,21 @@ type Source struct {
 // Stream delivers the events of a collection, a database or everything. Not
 // safe for concurrent use.
 type Stream struct {
-	src   Source
-	spec  *Spec
-	ns    collection.Namespace // Coll empty: a database; both empty: everything
-	names *names
-	wants *watched // the present set
+	src     Source
+	spec    *Spec
+	ns      collection.Namespace // Coll empty: a database; both empty: everything
+	names   *names
+	watched *watchSet // the present set
 	// question is evaluated for records while the stream waits; nil = none.
 	question *question
 
 	// read is the last record read from the log; everything before it was taken or skipped.
-	read place
-	// behind is true if the last pass over the log stopped before its end.
-	behind bool
-	// whole is true if the last pass reached the end of the log and Next has not reported that yet.
-	whole bool
-	room  int // bytes of records to take in one pass
+	read logPosition
+	// moreInLog is true if the last pass over the log stopped before its end.
+	moreInLog bool
+	// reachedEnd is true if the last pass reached the end of the log and Next has not reported that yet.
+	reachedEnd bool
+	passBytes  int // bytes of records to take in one pass
 
 	items []item
 	at    int
@@ -66,9 +66,9 @@ type Stream struct {
 	scratch expr.Scratch
 }
 
-// watched holds the collections whose events a stream delivers. Immutable, and shared by streams
+// watchSet holds the collections whose events a stream delivers. Immutable, and shared by streams
 // that wait for the same.
-type watched struct {
+type watchSet struct {
 	byID map[keyspace.CollectionID]target
 }
 
@@ -80,28 +80,28 @@ type target struct {
 }
 
 // same reports whether streams with one filter that watch w and v wait for the same.
-func (w *watched) same(v *watched) bool {
+func (w *watchSet) same(v *watchSet) bool {
 	return w == v || maps.EqualFunc(w.byID, v.byID, func(a, b target) bool {
 		return a.entry.same(b.entry) && a.ops == b.ops
 	})
 }
 
-// place is the place of a record in the log: the commit, and the ordinal within the commit.
-type place struct {
+// logPosition is the place of a record in the log: the commit, and the ordinal within the commit.
+type logPosition struct {
 	ts      storage.Timestamp
 	ordinal int64
 }
 
-// wholeCommit is the ordinal after all records of a commit.
-const wholeCommit = int64(1) << 40
+// afterCommit is the ordinal after all records of a commit.
+const afterCommit = int64(1) << 40
 
-func (p place) before(q place) bool {
+func (p logPosition) before(q logPosition) bool {
 	return p.ts < q.ts || p.ts == q.ts && p.ordinal < q.ordinal
 }
 
 // item is a record whose events are still to be made. rec is stored in the arena.
 type item struct {
-	place
+	logPosition
 	own   storage.Timestamp // of the record alone
 	rec   []byte
 	entry *entry
@@ -113,17 +113,17 @@ type item struct {
 // Bounds of one pass over the log. A pass that ends inside a large commit is followed by a larger
 // one, since that begins at the commit's first record again.
 const (
-	itemsMax    = 1024
-	roomMin     = 256 << 10
-	roomMax     = 8 << 20
-	passOverMax = 100_000
+	itemsMax     = 1024
+	passBytesMin = 256 << 10
+	passBytesMax = 8 << 20
+	skippedMax   = 100_000
 )
 
 // Open opens a stream on a collection, on a database (ns.Coll is empty) or, with the zero
 // namespace, on everything. Without a starting point it delivers what is committed from now on.
 // Errors: ChangeStreamHistoryLost (286), storage errors.
 func Open(env *mql.Env, src Source, ns collection.Namespace, spec *Spec) (*Stream, error) {
-	s := &Stream{src: src, spec: spec, ns: ns, room: roomMin, question: newQuestion(spec)}
+	s := &Stream{src: src, spec: spec, ns: ns, passBytes: passBytesMin, question: newQuestion(spec)}
 	start, err := src.Store.Now(env.Context()) // peers may have committed what this server has not read
 	if err != nil {
 		return nil, err
@@ -146,10 +146,10 @@ func Open(env *mql.Env, src Source, ns collection.Namespace, spec *Spec) (*Strea
 	if s.names, err = namesAt(env.Context(), src.Store, src.Catalog, start); err != nil {
 		return nil, err
 	}
-	if err := s.stillThere(env, start); err != nil {
+	if err := s.checkNotTruncated(env, start); err != nil {
 		return nil, err
 	}
-	s.read = place{start, wholeCommit}
+	s.read = logPosition{start, afterCommit}
 	s.last = s.token(Token{Time: start, Mark: true})
 	if t := spec.Resume; t != nil {
 		s.last = s.token(*t)
@@ -158,10 +158,10 @@ func Open(env *mql.Env, src Source, ns collection.Namespace, spec *Spec) (*Strea
 	return s, nil
 }
 
-// stillThere checks that nothing after a time was dropped from the log, so that a client gets the
+// checkNotTruncated checks that nothing after a time was dropped from the log, so that a client gets the
 // error from the command that resumes.
 // Errors: ChangeStreamHistoryLost (286), storage errors.
-func (s *Stream) stillThere(env *mql.Env, start storage.Timestamp) error {
+func (s *Stream) checkNotTruncated(env *mql.Env, start storage.Timestamp) error {
 	if s.spec.Resume == nil && !s.spec.HasStartAt {
 		return nil
 	}
@@ -189,14 +189,14 @@ func (s *Stream) Ended() bool { return s.ended }
 
 // watch determines the collections whose events the stream delivers.
 func (s *Stream) watch(env *mql.Env) {
-	s.wants = &watched{map[keyspace.CollectionID]target{}}
+	s.watched = &watchSet{map[keyspace.CollectionID]target{}}
 	for id, e := range s.names.byID {
 		if (!e.view || e.series && s.everything) && s.inScope(e.ns) {
 			ops := s.spec.Filter.ops(env, e.ns)
 			if s.spec.Latest {
 				ops &^= 1 << changelog.Delete
 			}
-			s.wants.byID[id] = target{e, ops}
+			s.watched.byID[id] = target{e, ops}
 		}
 	}
 }
@@ -209,13 +209,13 @@ func (s *Stream) watch(env *mql.Env) {
 func (s *Stream) Next(env *mql.Env) (bson.Raw, error) {
 	for !s.ended {
 		if s.at == len(s.items) {
-			if s.whole {
+			if s.reachedEnd {
 				s.mark()
 			} else if err := s.look(env); err != nil {
 				return nil, err
 			}
 			if s.at == len(s.items) {
-				s.whole = false
+				s.reachedEnd = false
 				s.versions.reset()
 				break
 			}
@@ -280,32 +280,32 @@ func (s *Stream) resumed(t Token) (deliver bool, err error) {
 // is behind, or the end was reached and last is a mark.
 func (s *Stream) look(env *mql.Env) error {
 	s.items, s.at, s.arena = s.items[:0], 0, s.arena[:0]
-	if cap(s.arena) > 4*roomMin {
+	if cap(s.arena) > 4*passBytesMin {
 		s.arena = nil
 	}
 	from := s.read.ts
-	if s.read.ordinal != wholeCommit {
+	if s.read.ordinal != afterCommit {
 		from--
 	}
-	now := place{from, wholeCommit}
+	now := logPosition{from, afterCommit}
 	passed, full := 0, false
 	var failed error
 	next, err := s.src.Store.ReadLog(env.Context(), changelog.Stream, from, func(ts, own storage.Timestamp, rec []byte) bool {
-		if ts == now.ts && now.ordinal != wholeCommit {
+		if ts == now.ts && now.ordinal != afterCommit {
 			now.ordinal++
 		} else {
-			if now.ordinal != wholeCommit {
-				s.read = place{now.ts, wholeCommit}
+			if now.ordinal != afterCommit {
+				s.read = logPosition{now.ts, afterCommit}
 			}
-			if full = len(s.items) >= itemsMax || len(s.arena) >= s.room || passed >= passOverMax; full {
+			if full = len(s.items) >= itemsMax || len(s.arena) >= s.passBytes || passed >= skippedMax; full {
 				return false
 			}
-			now = place{ts, 0}
+			now = logPosition{ts, 0}
 		}
 		if failed = env.Tick(); failed != nil {
 			return false
 		}
-		if full = len(s.arena) >= s.room; full {
+		if full = len(s.arena) >= s.passBytes; full {
 			return false
 		}
 		passed++
@@ -323,12 +323,12 @@ func (s *Stream) look(env *mql.Env) error {
 	case failed != nil:
 		return failed
 	}
-	s.behind, s.whole = full, !full
+	s.moreInLog, s.reachedEnd = full, !full
 	if !full {
-		s.read = place{max(next, s.read.ts), wholeCommit}
+		s.read = logPosition{max(next, s.read.ts), afterCommit}
 	}
-	if s.room = roomMin; s.read.ordinal != wholeCommit {
-		s.room = min(2*max(len(s.arena), roomMin), roomMax)
+	if s.passBytes = passBytesMin; s.read.ordinal != afterCommit {
+		s.passBytes = min(2*max(len(s.arena), passBytesMin), passBytesMax)
 	}
 	if len(s.items) == 0 {
 		s.mark()
@@ -339,7 +339,7 @@ func (s *Stream) look(env *mql.Env) error {
 // mark sets last to the time up to which there is nothing to deliver.
 func (s *Stream) mark() {
 	ts := s.read.ts
-	if s.read.ordinal != wholeCommit {
+	if s.read.ordinal != afterCommit {
 		ts--
 	}
 	if s.expect == nil && (ts > s.last.Time || ts == s.last.Time && !s.last.Mark) {
@@ -348,7 +348,7 @@ func (s *Stream) mark() {
 }
 
 // take adds a record to the items if the stream needs it.
-func (s *Stream) take(env *mql.Env, at place, own storage.Timestamp, rec []byte) {
+func (s *Stream) take(env *mql.Env, at logPosition, own storage.Timestamp, rec []byte) {
 	op, id, ok := changelog.Peek(rec)
 	if !ok || op == changelog.Moved {
 		return
@@ -357,22 +357,22 @@ func (s *Stream) take(env *mql.Env, at place, own storage.Timestamp, rec []byte)
 		s.takeCommand(env, at, own, rec)
 		return
 	}
-	e, ok := s.wants.byID[id]
+	e, ok := s.watched.byID[id]
 	if !ok || !e.ops.has(op) && s.expect == nil {
 		return
 	}
 	if r := s.spec.Resume; r != nil && r.Partition {
-		if h, id, ok := changelog.PlaceOf(rec); !ok || !r.Range.Owns(h, id) {
+		if h, id, ok := changelog.HashAndID(rec); !ok || !r.Range.Owns(h, id) {
 			return
 		}
 	}
 	n := len(s.arena)
 	s.arena = append(s.arena, rec...)
-	s.items = append(s.items, item{place: at, own: own, rec: s.arena[n:], entry: e.entry})
+	s.items = append(s.items, item{logPosition: at, own: own, rec: s.arena[n:], entry: e.entry})
 }
 
 // takeCommand applies a DDL command to the names, and adds it to the items if the stream shows it.
-func (s *Stream) takeCommand(env *mql.Env, at place, own storage.Timestamp, rec []byte) {
+func (s *Stream) takeCommand(env *mql.Env, at logPosition, own storage.Timestamp, rec []byte) {
 	rec = append([]byte(nil), rec...)
 	r, err := changelog.Decode(rec)
 	if err != nil {
@@ -383,7 +383,7 @@ func (s *Stream) takeCommand(env *mql.Env, at place, own storage.Timestamp, rec 
 		return
 	}
 	if s.shows(&c) {
-		s.items = append(s.items, item{place: at, own: own, rec: rec, cmd: &c})
+		s.items = append(s.items, item{logPosition: at, own: own, rec: rec, cmd: &c})
 	}
 	s.names.apply(&c)
 	s.watch(env)
@@ -394,17 +394,17 @@ func (s *Stream) Wait(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
-	if s.at < len(s.items) || s.behind || s.ended {
+	if s.at < len(s.items) || s.moreInLog || s.ended {
 		return nil
 	}
-	i := interest{watched: s.wants, all: s.everything}
+	i := interest{watched: s.watched, all: s.everything}
 	if s.expect == nil {
 		i.question = s.question
 	}
 	upTo, err := s.src.Hub.wait(ctx, s.read.ts, &i)
-	s.wants = i.watched
+	s.watched = i.watched
 	if upTo > s.read.ts {
-		s.read = place{upTo, wholeCommit}
+		s.read = logPosition{upTo, afterCommit}
 		s.mark()
 	}
 	return err

@@ -25,7 +25,7 @@ func Documents(env *mql.Env, docs []bson.Raw) (Operator, error) {
 	for _, doc := range docs {
 		d.held += documentBytes + len(doc)
 	}
-	if err := d.memory.Hold(d.held, "a list of what the server shows of itself"); err != nil {
+	if err := d.memory.GrowValues(d.held, "a list of what the server shows of itself"); err != nil {
 		return nil, err
 	}
 	return d, nil
@@ -43,6 +43,6 @@ func (d *documents) Next(*mql.Env) (*Row, error) {
 func (d *documents) Explain(b *bson.Builder, _ bool) { b.String("stage", "VIRTUAL_SCAN") }
 
 func (d *documents) Close() {
-	d.memory.LetGo(d.held)
+	d.memory.ShrinkValues(d.held)
 	d.docs, d.at, d.held = nil, 0, 0
 }

@@ -117,7 +117,7 @@ func (t *textOr) load(env *mql.Env) error {
 			t.found = append(t.found, scored{r.Hash, append([]byte(nil), r.ID...), r.Shard, score})
 			t.held += len(r.ID) + 128
 			if !env.Memory.Grow(len(r.ID) + 128) {
-				return env.Memory.TooMuch("$text with textScore")
+				return env.Memory.ExceededError("$text with textScore")
 			}
 		}
 	}

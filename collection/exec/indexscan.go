@@ -43,7 +43,7 @@ type indexScan struct {
 
 // fromKey makes documents from index keys.
 type fromKey struct {
-	layout  []place // where Rebuild puts each field
+	layout  []fieldPlacement // where Rebuild puts each field
 	meta    metaBuilder
 	builder bson.Builder
 	decoder keystring.Decoder
@@ -307,9 +307,9 @@ func (s *indexScan) putKey(values, bits []byte) (err error) {
 	return nil
 }
 
-// place describes where Rebuild puts a field: it closes a number of embedded documents, opens others,
+// fieldPlacement describes where Rebuild puts a field: it closes a number of embedded documents, opens others,
 // and adds the field under its last name.
-type place struct {
+type fieldPlacement struct {
 	close int
 	open  []string
 	name  string
@@ -317,8 +317,8 @@ type place struct {
 
 // layoutOf computes for each field the embedded documents to close and to open before it. Fields of one
 // embedded document must be adjacent.
-func layoutOf(fields []string) []place {
-	out := make([]place, 0, len(fields)+1)
+func layoutOf(fields []string) []fieldPlacement {
+	out := make([]fieldPlacement, 0, len(fields)+1)
 	var at []string // embedded documents that are open
 	for _, f := range fields {
 		parts := strings.Split(f, ".")
@@ -327,10 +327,10 @@ func layoutOf(fields []string) []place {
 		for same < len(at) && same < len(ways) && at[same] == ways[same] {
 			same++
 		}
-		out = append(out, place{len(at) - same, ways[same:], name})
+		out = append(out, fieldPlacement{len(at) - same, ways[same:], name})
 		at = ways
 	}
-	return append(out, place{close: len(at)})
+	return append(out, fieldPlacement{close: len(at)})
 }
 
 // rebuild makes a document of the indexed fields. null reports that a value may be null or missing,

@@ -46,9 +46,9 @@ func (r *Row) SetMeta(s *expr.Scratch, kinds uint32) {
 	}
 }
 
-// KeptMeta returns the metadata to store with the document of a row. It includes the record number if
+// MetaToStore returns the metadata to store with the document of a row. It includes the record number if
 // kinds, as bits, has MetaRecordID.
-func (r *Row) KeptMeta(kinds uint32) bson.Raw {
+func (r *Row) MetaToStore(kinds uint32) bson.Raw {
 	if kinds&(1<<expr.MetaRecordID) == 0 || r.ID == nil {
 		return r.Meta
 	}
@@ -66,7 +66,7 @@ func AppendKey(env *mql.Env, p *order.Pattern, dst []byte, r *Row) ([]byte, erro
 	return p.AppendKeyMeta(env, dst, r.Doc, func(name string) bson.Value {
 		if name == "randVal" {
 			var a bson.Arena
-			env.Draw()
+			env.NoteRandom()
 			return a.Double(rand.Float64())
 		}
 		return r.Meta.Get(name)

@@ -164,14 +164,14 @@ func (g *geoNear) circle(env *mql.Env, radius float64) error {
 			g.Dropped++
 			continue
 		}
-		if err := g.meet(env, r); err != nil {
+		if err := g.readCandidate(env, r); err != nil {
 			return err
 		}
 	}
 }
 
-// meet reads a record and keeps it if it matches.
-func (g *geoNear) meet(env *mql.Env, r *Row) error {
+// readCandidate reads a record and keeps it if it matches.
+func (g *geoNear) readCandidate(env *mql.Env, r *Row) error {
 	if err := g.src.Trial.spend(fetchCost); err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func (g *geoNear) meet(env *mql.Env, r *Row) error {
 	heap.Push(&g.waiting, kept)
 	g.held += kept.size()
 	if !env.Memory.Grow(kept.size()) {
-		return env.Memory.TooMuch("$geoNear")
+		return env.Memory.ExceededError("$geoNear")
 	}
 	return nil
 }

@@ -79,7 +79,7 @@ func (f *fetch) Park() (int, bool) {
 	return n, done
 }
 
-func (w *watched) Park() (int, bool) {
+func (w *cachedPlanOp) Park() (int, bool) {
 	n, done := w.op.Park()
 	return n + w.kept.bytes(), done
 }

@@ -85,7 +85,7 @@ func TestParkedGoesOn(t *testing.T) {
 			q := w.query(f)
 			for _, sol := range w.candidates(q) {
 				cached := *sol
-				cached.Works, cached.Again = 5, func(*mql.Env) (*plan.Solution, error) { return sol, nil }
+				cached.Works, cached.Replan = 5, func(*mql.Env) (*plan.Solution, error) { return sol, nil }
 				for _, s := range []*plan.Solution{sol, &cached} {
 					w.awake = true
 					want := w.run(q, s)

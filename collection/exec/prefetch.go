@@ -104,7 +104,7 @@ func (p *prefetch) ahead() {
 			return
 		}
 		pg.guardedFill(p.env, p.in, rows)
-		p.env.Pause()
+		p.env.ReleaseSlot()
 		p.env.Meter.Cut(&pg.meter)
 		<-p.slots
 		p.pages <- pg // never blocks: only one page is filled at a time
@@ -141,12 +141,12 @@ func (pg *page) fill(env *mql.Env, in Operator, rows int) {
 
 // copy copies a row and the memory that it points to into the page.
 func (pg *page) copy(r *Row) Row {
-	pg.room(len(r.Doc) + len(r.ID) + len(r.SortKey) + len(r.Values) + len(r.Meta))
+	pg.reserve(len(r.Doc) + len(r.ID) + len(r.SortKey) + len(r.Values) + len(r.Meta))
 	return Row{Doc: pg.own(r.Doc), ID: pg.own(r.ID), SortKey: pg.own(r.SortKey), Values: pg.own(r.Values), Meta: pg.own(r.Meta), Hash: r.Hash, Shard: r.Shard}
 }
 
-// room makes room for n more bytes. Earlier rows point to the old memory, which stays valid.
-func (pg *page) room(n int) {
+// reserve makes room for n more bytes. Earlier rows point to the old memory, which stays valid.
+func (pg *page) reserve(n int) {
 	if cap(pg.mem)-len(pg.mem) < n {
 		pg.mem = make([]byte, 0, max(2*cap(pg.mem), n, 4<<10))
 	}
@@ -161,7 +161,7 @@ func (pg *page) own(b []byte) []byte {
 	if b == nil {
 		return nil
 	}
-	pg.room(len(b))
+	pg.reserve(len(b))
 	at := len(pg.mem)
 	pg.mem = append(pg.mem, b...)
 	return pg.mem[at:len(pg.mem):len(pg.mem)]
@@ -190,7 +190,7 @@ func (p *prefetch) Next(env *mql.Env) (*Row, error) {
 		select {
 		case p.cur = <-p.pages:
 		default:
-			env.Pause() // the filling goroutine may need the lane
+			env.ReleaseSlot() // the filling goroutine may need the lane
 			select {
 			case p.cur = <-p.pages:
 			case <-env.Context().Done():

@@ -40,7 +40,7 @@ func (p *projection) Next(env *mql.Env) (*Row, error) {
 		return nil, err
 	}
 	p.buf = p.builder.Finish()
-	if err := p.scratch.Beside(env, cap(p.buf)); err != nil {
+	if err := p.scratch.CountExtra(env, cap(p.buf)); err != nil {
 		return nil, err
 	}
 	p.row = *r

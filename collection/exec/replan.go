@@ -17,7 +17,7 @@ const replanRatio = 10
 // unknown.
 // Manual: core/query-plans#plan-cache-entry-state.
 func BuildChosen(s *plan.Solution, rows int64, src Source) (Operator, error) {
-	if s.Again == nil || s.Works >= trialWork {
+	if s.Replan == nil || s.Works >= trialWork {
 		return Build(s.Shards, src) // the result of a trial that did not end is no measure
 	}
 	unwatched := src
@@ -30,12 +30,12 @@ func BuildChosen(s *plan.Solution, rows int64, src Source) (Operator, error) {
 	if rows > 0 {
 		want = min(want, rows)
 	}
-	return &watched{op: op, src: unwatched, trial: src.Trial, again: s.Again, want: want}, nil
+	return &cachedPlanOp{op: op, src: unwatched, trial: src.Trial, again: s.Replan, want: want}, nil
 }
 
-// watched runs a plan from the cache. Until the plan is trusted, its rows are held back, because another
+// cachedPlanOp runs a plan from the cache. Until the plan is trusted, its rows are held back, because another
 // plan would deliver them again.
-type watched struct {
+type cachedPlanOp struct {
 	op    Operator
 	src   Source
 	trial *trial
@@ -48,7 +48,7 @@ type watched struct {
 	at      int
 }
 
-func (w *watched) Next(env *mql.Env) (*Row, error) {
+func (w *cachedPlanOp) Next(env *mql.Env) (*Row, error) {
 	if !w.settled {
 		if err := w.settle(env); err != nil {
 			return nil, err
@@ -68,13 +68,13 @@ func (w *watched) Next(env *mql.Env) (*Row, error) {
 
 // settle runs the plan until it is clear whether to keep it. It keeps the plan only if the limit was
 // never exceeded, not by reading ahead either, so that no operator holds the error of the limit.
-func (w *watched) settle(env *mql.Env) error {
+func (w *cachedPlanOp) settle(env *mql.Env) error {
 	w.settled = true
 	own := env.Fork(env.Context())
-	own.Lane = env.Lane
+	own.Slot = env.Slot
 	for int64(len(w.kept.rows)) < w.want && len(w.kept.mem) < pageBytes {
 		r, err := w.op.Next(own)
-		if w.trial.over() {
+		if w.trial.workUsedUp() {
 			return w.change(env)
 		}
 		if err != nil {
@@ -93,7 +93,7 @@ func (w *watched) settle(env *mql.Env) error {
 }
 
 // change replaces the plan by another one.
-func (w *watched) change(env *mql.Env) error {
+func (w *cachedPlanOp) change(env *mql.Env) error {
 	w.op.Close()
 	w.kept = page{}
 	s, err := w.again(env)
@@ -104,9 +104,9 @@ func (w *watched) change(env *mql.Env) error {
 	return err
 }
 
-func (w *watched) Explain(b *bson.Builder, stats bool) { w.op.Explain(b, stats) }
+func (w *cachedPlanOp) Explain(b *bson.Builder, stats bool) { w.op.Explain(b, stats) }
 
-func (w *watched) Close() {
+func (w *cachedPlanOp) Close() {
 	if w.op != nil {
 		w.op.Close()
 	}

@@ -18,7 +18,7 @@ type Runs struct {
 // operator's name what.
 func NewRuns(env *mql.Env, what string) (*Runs, error) {
 	if !env.Memory.CanSpill() {
-		return nil, env.Memory.TooMuch(what)
+		return nil, env.Memory.ExceededError(what)
 	}
 	set, err := newRunSet(env.Memory.SpillDir)
 	if err != nil {

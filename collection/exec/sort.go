@@ -193,9 +193,9 @@ func (s *sorter) keepTop(env *mql.Env, r *Row) error {
 // the limit.
 func (s *sorter) overflow(env *mql.Env) error {
 	if !env.Memory.CanSpill() {
-		return env.Memory.TooMuch("$sort")
+		return env.Memory.ExceededError("$sort")
 	}
-	if !env.Memory.Due(s.held) {
+	if !env.Memory.MustSpill(s.held) {
 		return nil
 	}
 	if s.node.Limit > 0 {

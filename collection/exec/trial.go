@@ -19,8 +19,8 @@ const (
 	fetchCost = 2
 )
 
-// errTrialOver ends a candidate that has used up its work.
-var errTrialOver = errors.New("the work of a trial is used up")
+// errWorkUsedUp ends a candidate that has used up its work.
+var errWorkUsedUp = errors.New("the work of a trial is used up")
 
 // trial holds the work that a candidate may still do.
 type trial struct{ left int64 }
@@ -32,13 +32,13 @@ func (t *trial) spend(n int64) error {
 		return nil
 	}
 	if t.left -= n; t.left < 0 {
-		return errTrialOver
+		return errWorkUsedUp
 	}
 	return nil
 }
 
-// over reports whether the work is used up, even if an operator stored or lost the error.
-func (t *trial) over() bool { return t.left < 0 }
+// workUsedUp reports whether the work is used up, even if an operator stored or lost the error.
+func (t *trial) workUsedUp() bool { return t.left < 0 }
 
 // has reports whether at least n of the work is left.
 func (t *trial) has(n int64) bool { return t == nil || t.left >= n }
@@ -63,13 +63,13 @@ type Tried struct {
 //
 // Errors: those of the command's end. Any other error of a candidate only counts against it.
 func Trial(env *mql.Env, sols []*plan.Solution, src Source) (tried []Tried, winner int, err error) {
-	lane := env.Lane
+	lane := env.Slot
 	env = env.Fork(env.Context())
-	env.Meter, env.Lane = nil, lane
+	env.Meter, env.Slot = nil, lane
 	budget := int64(trialWork)
 	tried = make([]Tried, len(sols))
 	for i, s := range sols {
-		own := env.Memory.Beside(mql.StageBytesMax)
+		own := env.Memory.Sibling(mql.StageBytesMax)
 		t := &tried[i]
 		t.Solution = s
 		err := t.run(env.WithMemory(own), src, budget)

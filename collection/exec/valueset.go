@@ -46,7 +46,7 @@ func (s *ValueSet) Each(env *mql.Env, doc bson.Raw, add func(bson.Value)) error 
 	if s.held == before {
 		return nil
 	}
-	return env.Memory.Need(s.held-before, "distinct")
+	return env.Memory.GrowRequired(s.held-before, "distinct")
 }
 
 // Release returns the memory that the set has counted.

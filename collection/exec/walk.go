@@ -8,14 +8,14 @@ import (
 // walk holds the iterator of a scan. The iterator outlives the command that opened it: a later getMore
 // continues it under its own context.
 type walk struct {
-	it      storage.Iterator // nil: no iterator is open
-	resumed storage.Resumed  // the iterator, if it needs the context of each command; else nil
+	it      storage.Iterator      // nil: no iterator is open
+	resumed storage.ContextSetter // the iterator, if it needs the context of each command; else nil
 }
 
 // begin opens the iterator.
 func (w *walk) begin(env *mql.Env, in storage.Reader, r storage.Range, o storage.IterOptions) (err error) {
 	w.it, err = in.Iter(env.Context(), r, o)
-	w.resumed, _ = w.it.(storage.Resumed)
+	w.resumed, _ = w.it.(storage.ContextSetter)
 	return err
 }
 

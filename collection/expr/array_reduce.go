@@ -69,7 +69,7 @@ func (r *reduce) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, error
 		return acc, err
 	}
 	mark := s.Mark()
-	t := s.turns()
+	t := s.doubleBuffer()
 	rounds := 0
 	for it := a.Iter(); it.Next(); s.Release(mark) {
 		s.setSlot(r.slot, it.Value)

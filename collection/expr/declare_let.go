@@ -30,7 +30,7 @@ func DeclareLet(env *mql.Env, d bson.Raw) error {
 			return err
 		}
 		// The value lives as long as the command and counts in its memory.
-		if err := env.Memory.Hold(len(x.Data), "a variable of let"); err != nil {
+		if err := env.Memory.GrowValues(len(x.Data), "a variable of let"); err != nil {
 			return err
 		}
 		env.Vars.Set(env.Vars.Declare(name), x.Clone())

@@ -35,7 +35,7 @@ func evalCase(t *testing.T, c *casefile.Case) string {
 		t.Fatalf("unknown verb %q", c.Verb)
 	}
 	env := newEnv(t.Context())
-	env.Release, env.Kept = c.Release(), c.Release()
+	env.Release, env.ServerRelease = c.Release(), c.Release()
 	if text, ok := c.Get("collation"); ok {
 		d, err := ejson.Parse(text)
 		if err != nil {

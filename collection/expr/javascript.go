@@ -20,8 +20,8 @@ const (
 	// Manual: reference/parameters#mongodb-parameter-param.internalQueryJavaScriptFnTimeoutMillis is
 	// longer, but a runaway function occupies a whole processor.
 	scriptTimeMax = 10 * time.Second
-	// scriptTimeWanted replaces scriptTimeMax while others wait to run scripts.
-	scriptTimeWanted = 2 * time.Second
+	// scriptTimeContended replaces scriptTimeMax while others wait to run scripts.
+	scriptTimeContended = 2 * time.Second
 	// scriptStackMax is the maximal depth of calls.
 	scriptStackMax = 400
 	// scriptHeapMax is the maximal growth of the process' heap during one call.
@@ -48,21 +48,21 @@ func thrownText(err error) (text string) {
 // VM runs scripts, one at a time, without access to the host: no modules, no files, no network, no clock
 // but Date. Globals that a script sets are kept for later calls. Not safe for concurrent use.
 type VM struct {
-	rt    *goja.Runtime
-	funcs map[*Script]goja.Callable
-	emit  func(key, value bson.Value) error
-	boxes prototypes
-	key   *goja.Symbol // of the property that holds an object's box
-	guard *guard       // of the current call
-	left  left
-	aside func(wait func()) error
-	code  func(source string) (goja.Value, error) // makes a function from the source in a BSON value
+	rt          *goja.Runtime
+	funcs       map[*Script]goja.Callable
+	emit        func(key, value bson.Value) error
+	boxes       prototypes
+	key         *goja.Symbol // of the property that holds an object's box
+	guard       *guard       // of the current call
+	retained    retainedMemory
+	withoutSlot func(wait func()) error
+	code        func(source string) (goja.Value, error) // makes a function from the source in a BSON value
 }
 
 // NewVM makes a VM with the types and helper functions that MongoDB scripts
 // expect (ObjectId, NumberLong, ISODate, …).
 func NewVM() (*VM, error) {
-	vm := &VM{key: goja.NewSymbol("bson"), left: left{birth: heapBytes()}}
+	vm := &VM{key: goja.NewSymbol("bson"), retained: retainedMemory{birth: heapBytes()}}
 	return vm, vm.make()
 }
 
@@ -73,25 +73,25 @@ func (vm *VM) make() error {
 	if err := vm.prelude(); err != nil {
 		return scriptError(err)
 	}
-	vm.left.globals = vm.globals()
+	vm.retained.globals = vm.globals()
 	return nil
 }
 
 // SetScope defines global variables: the scope of mapReduce, or the functions stored in a database.
 // Errors: as Call.
 func (vm *VM) SetScope(env *mql.Env, scope bson.Raw) error {
-	vm.left.scoped = vm.left.scoped || scope.Len() > 0
+	vm.retained.scoped = vm.retained.scoped || scope.Len() > 0
 	return vm.define(env, scope)
 }
 
 // define sets global variables.
 func (vm *VM) define(env *mql.Env, scope bson.Raw) error {
-	return vm.solid(env, func() error {
+	return vm.runUninterruptible(env, func() error {
 		for name, v := range scope.Fields() {
 			if err := vm.rt.Set(string(name), vm.toJS(v)); err != nil {
 				return err
 			}
-			if cause := vm.guard.why(); cause != nil {
+			if cause := vm.guard.endCause(); cause != nil {
 				return cause
 			}
 		}
@@ -109,7 +109,7 @@ func (vm *VM) OnEmit(f func(key, value bson.Value) error) { vm.emit = f }
 // the context's cause.
 func (vm *VM) Call(env *mql.Env, c *Script, a *bson.Arena, this bson.Value, args ...bson.Value) (bson.Value, error) {
 	var out bson.Value
-	err := vm.solid(env, func() error {
+	err := vm.runUninterruptible(env, func() error {
 		f, ok := vm.funcs[c]
 		if !ok {
 			v, err := vm.rt.RunProgram(c.program)
@@ -145,19 +145,19 @@ func (vm *VM) Call(env *mql.Env, c *Script, a *bson.Arena, this bson.Value, args
 	return out, err
 }
 
-// solid runs f, which runs scripts, in a solid lane (see mql.Env.Solid) and under the limits of a call.
-func (vm *VM) solid(env *mql.Env, f func() error) error {
-	done, err := env.Solid()
+// runUninterruptible runs f, which runs scripts, in a solid lane (see mql.Env.BeginUninterruptible) and under the limits of a call.
+func (vm *VM) runUninterruptible(env *mql.Env, f func() error) error {
+	done, err := env.BeginUninterruptible()
 	if err != nil {
 		return err
 	}
 	defer func() { done() }()
-	vm.aside = func(wait func()) error { // without a lane
+	vm.withoutSlot = func(wait func()) error { // without a lane
 		done()
 		done = func() {}
 		wait()
 		var err error
-		done, err = env.Solid()
+		done, err = env.BeginUninterruptible()
 		return err
 	}
 	vm.code = func(source string) (goja.Value, error) {
@@ -195,8 +195,8 @@ func (g *guard) interrupt(cause error) {
 	}
 }
 
-// why returns the cause with which the call was ended, nil if it was not.
-func (g *guard) why() error {
+// endCause returns the cause with which the call was ended, nil if it was not.
+func (g *guard) endCause() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.cause
@@ -209,7 +209,7 @@ func (g *guard) look() {
 	g.ticks++
 	most := scriptTimeMax
 	if !over && g.wanted() {
-		most = scriptTimeWanted
+		most = scriptTimeContended
 	}
 	late := g.ticks > int64(most/watchEvery)
 	g.mu.Unlock()
@@ -238,7 +238,7 @@ func (g *guard) growth() uint64 {
 // guarded runs f under the limits and translates its errors.
 func (vm *VM) guarded(env *mql.Env, f func() error) (err error) {
 	ctx := env.Context()
-	g := &guard{rt: vm.rt, base: heapBytes(), ended: make(chan struct{}), wanted: env.SolidWanted,
+	g := &guard{rt: vm.rt, base: heapBytes(), ended: make(chan struct{}), wanted: env.UninterruptibleWaiting,
 		ticks: int64(env.Compiling(0) / watchEvery)}
 	vm.guard = g
 	g.mu.Lock()
@@ -275,7 +275,7 @@ func (vm *VM) sleep(ms float64) {
 	wait := time.NewTimer(time.Duration(min(ms, float64(scriptTimeMax/time.Millisecond))) * time.Millisecond)
 	defer wait.Stop()
 	// An error means that the command must end, which ends the call as well.
-	_ = vm.aside(func() {
+	_ = vm.withoutSlot(func() {
 		select {
 		case <-wait.C:
 		case <-vm.guard.ended:

@@ -44,7 +44,7 @@ var unsafeSource = regexp.MustCompile(`\(\?[=!<]|\\[1-9k]|(?:^|[^\w$.])(?:0[xXoO
 // interrupt; ExceededTimeLimit for scripts whose compilation takes as long as one call may run,
 // ExceededMemoryLimit, and the context's cause.
 func CompileScript(env *mql.Env, source string) (*Script, error) {
-	done, err := env.Solid()
+	done, err := env.BeginUninterruptible()
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func compile(env *mql.Env, source string) (*Script, error) {
 		return nil, err
 	}
 	if c := scripts.get(source); c != nil {
-		return c, env.Memory.Need(c.bytes, "compiled JavaScript")
+		return c, env.Memory.GrowRequired(c.bytes, "compiled JavaScript")
 	}
 	switch {
 	case len(source) > sourceBytesMax:
@@ -68,15 +68,15 @@ func compile(env *mql.Env, source string) (*Script, error) {
 			"JavaScript code must not use look-around, back-references or big integers: %.40q", unsafeSource.FindString(source))
 	}
 	most := scriptTimeMax
-	if env.SolidWanted() {
-		most = scriptTimeWanted
+	if env.UninterruptibleWaiting() {
+		most = scriptTimeContended
 	}
 	if env.Compiling(0) > most {
 		return nil, mongoerr.New(mongoerr.ExceededTimeLimit, "the JavaScript code of one command took longer than %v to compile; send less of it", most)
 	}
 	held := parseBytes * len(source)
 	defer func() { env.Memory.Shrink(held) }()
-	if err := env.Memory.Need(held, "compiling JavaScript"); err != nil {
+	if err := env.Memory.GrowRequired(held, "compiling JavaScript"); err != nil {
 		return nil, err
 	}
 	begun := clockOf(env)
@@ -87,7 +87,7 @@ func compile(env *mql.Env, source string) (*Script, error) {
 	}
 	c := &Script{program, source, bytes}
 	scripts.add(c)
-	return c, env.Memory.Need(bytes, "compiled JavaScript")
+	return c, env.Memory.GrowRequired(bytes, "compiled JavaScript")
 }
 
 // clockOf returns the current time of a command.

@@ -58,7 +58,7 @@ func (c *measurement) add(work int) {
 // folded describes the result of constant folding by the library.
 type folded struct {
 	known bool // known reports that the expression is folded
-	sure  int  // sure is 1 for a value that is true in JavaScript, -1 for one that is false, 0 if it may be either
+	truth int  // sure is 1 for a value that is true in JavaScript, -1 for one that is false, 0 if it may be either
 	work  int  // work is the number of nodes that the library examines to fold it
 }
 
@@ -118,7 +118,7 @@ func (c *measurement) binary(n *ast.BinaryExpression, depth int) folded {
 	default:
 		return folded{known: left.known && right.known, work: left.work + right.work + 1}
 	}
-	if !left.known || !right.known && ends != 0 && left.sure == -ends {
+	if !left.known || !right.known && ends != 0 && left.truth == -ends {
 		return folded{}
 	}
 	work := min(4*left.work+2*right.work, complexWorkMax)

@@ -15,8 +15,8 @@ import (
 // count is updated.
 const heldStep = 1 << 20
 
-// left estimates the memory that the calls of a VM have left in it.
-type left struct {
+// retainedMemory estimates the memory that the calls of a VM have left in it.
+type retainedMemory struct {
 	birth   uint64      // heap size when the VM was made, or the smallest since
 	grown   uint64      // growth of the heap during the calls
 	counted int         // bytes of grown that memory counts
@@ -28,7 +28,7 @@ type left struct {
 // grow adds the growth of the heap during a call.
 // Errors: ExceededMemoryLimit (146) if the calls of one VM together hold too much.
 func (vm *VM) grow(env *mql.Env, from, to uint64) error {
-	l := &vm.left
+	l := &vm.retained
 	l.birth = min(l.birth, from, to)
 	if to > from {
 		l.grown += to - from
@@ -52,11 +52,11 @@ func (vm *VM) grow(env *mql.Env, from, to uint64) error {
 }
 
 // count updates the count in the command's memory.
-func (l *left) count() error {
+func (l *retainedMemory) count() error {
 	n := int(l.grown) - l.counted
 	if n < 0 {
-		l.memory.LetGo(-n)
-	} else if err := l.memory.Hold(n, "what JavaScript keeps"); err != nil {
+		l.memory.ShrinkValues(-n)
+	} else if err := l.memory.GrowValues(n, "what JavaScript keeps"); err != nil {
 		return err
 	}
 	l.counted = int(l.grown)
@@ -66,7 +66,7 @@ func (l *left) count() error {
 // settle determines how much of the growth is garbage. If no call has set a global variable, it replaces
 // the runtime by a new one, which holds nothing.
 func (vm *VM) settle(env *mql.Env) error {
-	l := &vm.left
+	l := &vm.retained
 	if !l.scoped && vm.globals() == l.globals {
 		if err := vm.make(); err != nil {
 			return err

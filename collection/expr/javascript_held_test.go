@@ -51,7 +51,7 @@ func TestScriptKeeps(t *testing.T) {
 				if v, err = vm.Call(env, script, &a, bson.Value{}); err != nil {
 					break
 				}
-				peak = max(peak, vm.left.grown)
+				peak = max(peak, vm.retained.grown)
 			}
 			if got, _ := v.AsFloat(); c.fails != (mongoerr.CodeOf(err) == mongoerr.ExceededMemoryLimit) || !c.fails && got != c.last {
 				t.Errorf("%v, %v", got, err)

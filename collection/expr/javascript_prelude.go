@@ -465,7 +465,7 @@ func (vm *VM) serve(env *mql.Env) error {
 			return err
 		}
 	}
-	vm.left.globals = vm.globals()
+	vm.retained.globals = vm.globals()
 	return nil
 }
 

@@ -6,33 +6,33 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// fresh is an operator without arguments that has a new value at each evaluation: $rand, $createObjectId
+// volatile is an operator without arguments that has a new value at each evaluation: $rand, $createObjectId
 // and $currentDate. It is not folded.
-type fresh struct {
+type volatile struct {
 	name  string // operator
 	value func(*mql.Env, *Scratch) bson.Value
 }
 
-// parseFresh returns the parse function of an operator with the argument {}.
+// parseVolatile returns the parse function of an operator with the argument {}.
 //
 // Errors: FailedToParse.
-func parseFresh(value func(*mql.Env, *Scratch) bson.Value) func(*parser, *Operator, bson.Value) (Expr, error) {
+func parseVolatile(value func(*mql.Env, *Scratch) bson.Value) func(*parser, *Operator, bson.Value) (Expr, error) {
 	return func(_ *parser, op *Operator, v bson.Value) (Expr, error) {
 		if d, ok := v.Doc(); !ok || !d.IsEmpty() {
 			return nil, mongoerr.New(mongoerr.FailedToParse, "%s takes no arguments: its operand must be an empty object, not %s", op.Name, show(v))
 		}
-		return &fresh{op.Name, value}, nil
+		return &volatile{op.Name, value}, nil
 	}
 }
 
-func (f *fresh) Eval(env *mql.Env, _ bson.Raw, s *Scratch) (bson.Value, error) {
-	env.Draw()
+func (f *volatile) Eval(env *mql.Env, _ bson.Raw, s *Scratch) (bson.Value, error) {
+	env.NoteRandom()
 	return f.value(env, s), nil
 }
 
-func (*fresh) Paths(func(string)) {}
+func (*volatile) Paths(func(string)) {}
 
-func (f *fresh) Append(b *bson.Builder, name string) {
+func (f *volatile) Append(b *bson.Builder, name string) {
 	b.BeginDoc(name)
 	b.BeginDoc(f.name)
 	b.End()

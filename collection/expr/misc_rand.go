@@ -16,5 +16,5 @@ func parseRand(_ *parser, op *Operator, v bson.Value) (Expr, error) {
 	if !bson.Raw(v.Data).IsEmpty() {
 		return nil, mongoerr.New(3040501, "$rand does not currently accept arguments")
 	}
-	return &fresh{op.Name, func(_ *mql.Env, s *Scratch) bson.Value { return s.Double(rand.Float64()) }}, nil
+	return &volatile{op.Name, func(_ *mql.Env, s *Scratch) bson.Value { return s.Double(rand.Float64()) }}, nil
 }

@@ -19,13 +19,13 @@ func mergeObjects(env *mql.Env, s *Scratch, a []bson.Value) (bson.Value, error) 
 		a = s.stack[base:]
 	}
 	out, made := bson.EmptyDoc, 0
-	var t turns // used from the second merged document on
+	var t doubleBuffer // used from the second merged document on
 	mark := s.Mark()
 	for _, v := range a {
 		next, isNew, err := merge(env, s, out.Data, v)
 		if err == nil && isNew {
 			if made++; made == 2 {
-				t = s.turns()
+				t = s.doubleBuffer()
 			}
 			if made >= 2 {
 				next, err = t.keep(env, s, next)

@@ -178,11 +178,11 @@ func (p *parser) folded(e Expr, v bson.Value) (Expr, error) {
 		c.counted = 0
 	}
 	if more := c.counted - was; more > 0 {
-		if err := p.env.Memory.Hold(more, "a constant expression"); err != nil {
+		if err := p.env.Memory.GrowValues(more, "a constant expression"); err != nil {
 			return nil, err
 		}
 	} else if more < 0 {
-		p.env.Memory.LetGo(-more)
+		p.env.Memory.ShrinkValues(-more)
 	}
 	c.v = v.Clone()
 	return c, nil

@@ -50,7 +50,7 @@ func (s *Scratch) Close() {
 	if s.counted > 0 {
 		memory, counted := s.memory, s.counted
 		*s = Scratch{zones: s.zones, vm: s.vm}
-		memory.LetGo(counted)
+		memory.ShrinkValues(counted)
 	}
 }
 

@@ -51,13 +51,13 @@ func (s *Scratch) counts(env *mql.Env) error {
 func (s *Scratch) count(env *mql.Env, more int) error {
 	if s.memory != env.Memory {
 		if s.counted > 0 { // a trial of a plan had its own memory
-			s.memory.LetGo(s.counted)
+			s.memory.ShrinkValues(s.counted)
 			more += s.counted
 			s.counted = 0
 		}
 		s.memory = env.Memory
 	}
-	if err := s.memory.Hold(more, "an expression"); err != nil {
+	if err := s.memory.GrowValues(more, "an expression"); err != nil {
 		return err
 	}
 	s.counted += more
@@ -72,7 +72,7 @@ func (s *Scratch) giveBack() {
 	clear(s.stack[:cap(s.stack)]) // otherwise they would keep uncounted values alive
 	clear(s.slots)
 	if spare := s.counted - s.held(); spare > freeBytes {
-		s.memory.LetGo(spare)
+		s.memory.ShrinkValues(spare)
 		s.counted -= spare
 	}
 }
@@ -88,7 +88,7 @@ func (s *Scratch) take(env *mql.Env, n int) error {
 	return nil
 }
 
-// Beside counts n bytes that the caller holds in addition to the values, such as the document that
+// CountExtra counts n bytes that the caller holds in addition to the values, such as the document that
 // contains them, until Reset. Of several calls, only the largest counts.
 // Errors: ExceededMemoryLimit (146).
-func (s *Scratch) Beside(env *mql.Env, n int) error { return s.reserve(env, n) }
+func (s *Scratch) CountExtra(env *mql.Env, n int) error { return s.reserve(env, n) }

@@ -116,7 +116,7 @@ func (r *regexCall) Eval(env *mql.Env, doc bson.Raw, s *Scratch) (bson.Value, er
 	none := c == nil || input.IsNullish()
 	text, _ := input.Text()
 	if !none && c.Backtracks(text) {
-		done, err := env.Solid()
+		done, err := env.BeginUninterruptible()
 		if err != nil {
 			return re, err
 		}

@@ -5,13 +5,13 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// turns holds a value that is replaced many times, alternately in two buffers: it needs the memory of
+// doubleBuffer holds a value that is replaced many times, alternately in two buffers: it needs the memory of
 // only two values.
-type turns struct{ now, spare []byte }
+type doubleBuffer struct{ now, spare []byte }
 
 // keep copies v out of the arena, into the buffer of the value before the last.
 // Errors: ExceededMemoryLimit (146).
-func (t *turns) keep(env *mql.Env, s *Scratch, v bson.Value) (bson.Value, error) {
+func (t *doubleBuffer) keep(env *mql.Env, s *Scratch, v bson.Value) (bson.Value, error) {
 	n := len(v.Data)
 	if n > valueBytesMax {
 		return v, tooLarge()
@@ -31,7 +31,7 @@ func (t *turns) keep(env *mql.Env, s *Scratch, v bson.Value) (bson.Value, error)
 
 // end moves the last value into the arena.
 // Errors: ExceededMemoryLimit (146).
-func (t *turns) end(env *mql.Env, s *Scratch, v bson.Value) (_ bson.Value, err error) {
+func (t *doubleBuffer) end(env *mql.Env, s *Scratch, v bson.Value) (_ bson.Value, err error) {
 	now := t.now
 	s.outside -= cap(now)
 	t.now = nil
@@ -41,7 +41,7 @@ func (t *turns) end(env *mql.Env, s *Scratch, v bson.Value) (_ bson.Value, err e
 }
 
 // drop returns the buffers.
-func (t *turns) drop(s *Scratch) {
+func (t *doubleBuffer) drop(s *Scratch) {
 	for _, buf := range [2][]byte{t.now, t.spare} {
 		if cap(buf) > 0 {
 			s.outside -= cap(buf)
@@ -50,9 +50,9 @@ func (t *turns) drop(s *Scratch) {
 	}
 }
 
-// turns borrows two buffers.
-func (s *Scratch) turns() turns {
-	t := turns{s.buffer(), s.buffer()}
+// doubleBuffer borrows two buffers.
+func (s *Scratch) doubleBuffer() doubleBuffer {
+	t := doubleBuffer{s.buffer(), s.buffer()}
 	s.outside += cap(t.now) + cap(t.spare)
 	return t
 }

@@ -25,7 +25,7 @@ import (
 func TestCases(t *testing.T) {
 	casefile.Run(t, "testdata", func(t *testing.T, c *casefile.Case) string {
 		env := mql.NewEnv(context.Background())
-		env.Release, env.Kept = c.Release(), c.Release()
+		env.Release, env.ServerRelease = c.Release(), c.Release()
 		var out strings.Builder
 		for _, text := range c.All("spec") {
 			s, err := index.ParseSpec(env, bsontest.Doc(t, text))
@@ -161,7 +161,7 @@ func TestWith(t *testing.T) {
 	if h, err = h.With(env, "hidden", bson.Value{}); err != nil || h.Hidden || !bytes.Equal(h.Raw(), s.Raw()) {
 		t.Fatalf("unhidden: %v %v", err, h)
 	}
-	kept, err := index.KeptSpec(env, bsontest.Doc(t, `{key: {a: 1}, name: "i", collation: {locale: "hsb"}}`), mql.NewestCollator)
+	kept, err := index.ParseStoredSpec(env, bsontest.Doc(t, `{key: {a: 1}, name: "i", collation: {locale: "hsb"}}`), mql.NewestCollator)
 	if err != nil {
 		t.Fatal(err)
 	}

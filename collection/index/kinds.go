@@ -14,7 +14,7 @@ type Kind struct {
 	Doc string
 	// Keys is the version of the kind's entries. It must be increased by a change that gives a document other entries than
 	// before. The catalog stores the version of each index; when a program opens the store, it rebuilds indexes of another
-	// version. Servers of two versions over one store would disagree about the entries, so tikvkv.Level must be increased
+	// version. Servers of two versions over one store would disagree about the entries, so tikvkv.FormatVersion must be increased
 	// too. Entries of _id cannot change.
 	Keys int32
 

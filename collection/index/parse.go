@@ -23,9 +23,9 @@ func ParseSpec(env *mql.Env, spec bson.Raw) (*Spec, error) {
 	return parseSpec(env, spec, mql.ParseCollation)
 }
 
-// KeptSpec is ParseSpec for a specification from a catalog, or made from one: see mql.KeptCollation.
-func KeptSpec(env *mql.Env, spec bson.Raw, by mql.CollatorVersion) (*Spec, error) {
-	return parseSpec(env, spec, func(v bson.Value) (*mql.Collation, error) { return mql.KeptCollation(v, by) })
+// ParseStoredSpec is ParseSpec for a specification from a catalog, or made from one: see mql.ParseStoredCollation.
+func ParseStoredSpec(env *mql.Env, spec bson.Raw, by mql.CollatorVersion) (*Spec, error) {
+	return parseSpec(env, spec, func(v bson.Value) (*mql.Collation, error) { return mql.ParseStoredCollation(v, by) })
 }
 
 func parseSpec(env *mql.Env, spec bson.Raw, collation func(bson.Value) (*mql.Collation, error)) (*Spec, error) {
@@ -446,7 +446,7 @@ func (p *parser) partial() (err error) {
 	if err := checkPartial(s.PartialFilter, 0); err != nil {
 		return err
 	}
-	env := *p.env.AsKept()
+	env := *p.env.ForCatalog()
 	env.Collation = s.Collation
 	s.Partial, err = match.Parse(&env, s.PartialFilter)
 	return err

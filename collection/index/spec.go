@@ -152,7 +152,7 @@ func (s *Spec) With(env *mql.Env, option string, v bson.Value) (*Spec, error) {
 	if !found {
 		b.Value(option, v)
 	}
-	return KeptSpec(env, b.Doc(), s.Collation.Version())
+	return ParseStoredSpec(env, b.Doc(), s.Collation.Version())
 }
 
 // Conflict compares a requested index with an existing one. same reports that it exists already, so that

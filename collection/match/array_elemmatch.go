@@ -110,7 +110,7 @@ func (e *elemValue) bounds(add func(Interval)) (exact bool) {
 		}
 		var own []Interval
 		p.Bounds(func(i Interval) { own = append(own, i) })
-		if l, ok := c.(*Leaf); ok && l.asksArray() {
+		if l, ok := c.(*Leaf); ok && l.requiresArray() {
 			// An element that is an array has its own key.
 			own = []Interval{classBounds(bson.TypeArray)}
 		}
@@ -122,8 +122,8 @@ func (e *elemValue) bounds(add func(Interval)) (exact bool) {
 	return false
 }
 
-// asksArray reports whether only arrays satisfy the condition.
-func (l *Leaf) asksArray() bool {
+// requiresArray reports whether only arrays satisfy the condition.
+func (l *Leaf) requiresArray() bool {
 	switch l.pred.(type) {
 	case size, *elemValue, *elemDoc:
 		return true

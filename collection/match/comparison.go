@@ -96,8 +96,8 @@ func (c *comparison) holds(_ *mql.Env, v bson.Value, _ *expr.Scratch) (bool, err
 	return n == 0, nil
 }
 
-// takesNull reports whether null satisfies the comparison.
-func (c *comparison) takesNull() bool {
+// matchesNull reports whether null satisfies the comparison.
+func (c *comparison) matchesNull() bool {
 	return c.with.Type == bson.TypeNull && c.rel != opGreater && c.rel != opLess
 }
 
@@ -107,7 +107,7 @@ func (c *comparison) takesNull() bool {
 func (c *comparison) acrossClasses(v bson.Value) bool {
 	switch c.with.Type {
 	case bson.TypeNull:
-		return c.takesNull() && c.equalsNull(v)
+		return c.matchesNull() && c.equalsNull(v)
 	case bson.TypeMinKey:
 		return c.rel == opGreater || c.rel == opGreaterEqual
 	case bson.TypeMaxKey:
@@ -174,7 +174,7 @@ func (c *comparison) bounds(add func(Interval)) (exact bool) {
 
 // proofs implements prover. If the path is a single field, a null key is a null or a missing value.
 func (c *comparison) proofs(single bool, add func(Interval)) {
-	if c.takesNull() {
+	if c.matchesNull() {
 		if single {
 			add(point(bson.Null))
 		}

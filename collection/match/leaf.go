@@ -26,7 +26,7 @@ type predicate interface {
 	// Explain.
 	reasons() (no, yes string)
 	// sameForEqual reports whether the operator cannot distinguish values that compare equal, nor null
-	// from missing: see SaysTheSame.
+	// from missing: see EqualForEqualValues.
 	sameForEqual() bool
 }
 
@@ -60,8 +60,8 @@ func (l *Leaf) Path() path.Path { return l.path }
 // Operator returns the name of the operator ("$gt").
 func (l *Leaf) Operator() string { return l.pred.name() }
 
-// WantsValue reports whether the operator does not match a missing value.
-func (l *Leaf) WantsValue() bool {
+// RequiresValue reports whether the operator does not match a missing value.
+func (l *Leaf) RequiresValue() bool {
 	ok, err := l.pred.holds(mql.NewEnv(context.Background()), bson.Value{}, &expr.Scratch{})
 	return !ok && err == nil
 }
@@ -77,7 +77,7 @@ func (l *Leaf) Bounds(add func(Interval)) (exact bool) {
 	if !l.path.HasPosition() {
 		return l.pred.bounds(add)
 	}
-	if !l.WantsValue() {
+	if !l.RequiresValue() {
 		add(AllValues())
 		return false
 	}

@@ -40,7 +40,7 @@ func TestCases(t *testing.T) {
 
 func newEnv(t testing.TB, c *casefile.Case) *mql.Env {
 	env := mql.NewEnv(context.Background())
-	env.Release, env.Kept = c.Release(), c.Release()
+	env.Release, env.ServerRelease = c.Release(), c.Release()
 	env.JavaScript = true
 	if text, ok := c.Get("collation"); ok {
 		coll, err := mql.ParseCollation(bsontest.Doc(t, text).Value())

@@ -46,9 +46,9 @@ func (l *Leaf) moved(to func(path.Path) (path.Path, bool)) (Node, bool) {
 	return &Leaf{path: at, parts: at.Components(), pred: l.pred, whole: l.whole, through: l.through}, true
 }
 
-// SaysTheSame reports whether n cannot distinguish values that compare equal, nor null from missing: if
+// EqualForEqualValues reports whether n cannot distinguish values that compare equal, nor null from missing: if
 // one document of a group satisfies n, all do.
-func SaysTheSame(n Node) bool {
+func EqualForEqualValues(n Node) bool {
 	same := true
 	Walk(n, func(n Node) {
 		switch n := n.(type) {

@@ -133,8 +133,8 @@ func TestNewOperatorIsKnown(t *testing.T) {
 	if Shape(n) != Shape(other) || Form(n) != Form(other) || !strings.Contains(Shape(n), "$even") {
 		t.Errorf("shapes %s, %s, forms %s, %s", Shape(n), Shape(other), Form(n), Form(other))
 	}
-	if f := Features(n); f != 0 || CheckNearAndText(n) != nil || !SaysTheSame(n) {
-		t.Errorf("features %b, places %v, says the same %v", f, CheckNearAndText(n), SaysTheSame(n))
+	if f := Features(n); f != 0 || CheckNearAndText(n) != nil || !EqualForEqualValues(n) {
+		t.Errorf("features %b, places %v, says the same %v", f, CheckNearAndText(n), EqualForEqualValues(n))
 	}
 	moved, ok := Moved(n, func(p path.Path) (path.Path, bool) { return path.Must("x." + p.String()), true })
 	if !ok || !strings.Contains(ejson.String(String(moved)), `{"x.a":{"$even":true}}`) {

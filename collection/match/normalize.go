@@ -17,9 +17,9 @@ func Normalize(n Node) Node {
 	return z.node(n)
 }
 
-// NormalizeAsked is Normalize for a command's filter, which may be long.
+// NormalizeInterruptible is Normalize for a command's filter, which may be long.
 // Errors: the reason why the command must end.
-func NormalizeAsked(env *mql.Env, n Node) (Node, error) {
+func NormalizeInterruptible(env *mql.Env, n Node) (Node, error) {
 	z := normalizer{env: env}
 	n = z.node(n)
 	return n, z.err
@@ -31,9 +31,9 @@ type normalizer struct {
 	err error
 }
 
-// goesOn counts work on a number of bytes before it is done, and reports whether the normalizer may
+// mayContinue counts work on a number of bytes before it is done, and reports whether the normalizer may
 // continue.
-func (z *normalizer) goesOn(bytes int) bool {
+func (z *normalizer) mayContinue(bytes int) bool {
 	if z.err == nil && z.env != nil {
 		z.err = z.env.Spend(bytes)
 	}
@@ -41,7 +41,7 @@ func (z *normalizer) goesOn(bytes int) bool {
 }
 
 func (z *normalizer) node(n Node) Node {
-	if !z.goesOn(nodeWork) {
+	if !z.mayContinue(nodeWork) {
 		return n
 	}
 	switch n := n.(type) {
@@ -250,7 +250,7 @@ func (z *normalizer) sorted(list []Node) []Node {
 		if p, ok := c.(Pathed); ok {
 			entries[i].path = p.Path().String()
 		}
-		if !z.goesOn(nodeWork) {
+		if !z.mayContinue(nodeWork) {
 			return list
 		}
 	}
@@ -287,7 +287,7 @@ func (z *normalizer) sortByText(alike []sortEntry) bool {
 	for i := range alike {
 		e := &alike[i]
 		e.text = string(e.n.shape(nil)) + "\x00" + string(String(e.n))
-		if !z.goesOn(len(e.text)) {
+		if !z.mayContinue(len(e.text)) {
 			return false
 		}
 	}
@@ -297,7 +297,7 @@ func (z *normalizer) sortByText(alike []sortEntry) bool {
 
 // compare compares children by kind, path and text. After an error all are equal, so that a sort ends.
 func (z *normalizer) compare(a, b sortEntry) int {
-	if !z.goesOn(0) {
+	if !z.mayContinue(0) {
 		return 0
 	}
 	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.path, b.path), cmp.Compare(a.text, b.text))

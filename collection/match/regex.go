@@ -116,7 +116,7 @@ func (r *regex) holds(env *mql.Env, v bson.Value, _ *expr.Scratch) (bool, error)
 	case bson.TypeString, bson.TypeSymbol:
 		text, _ := v.Text()
 		if r.re.Backtracks(text) {
-			done, err := env.Solid()
+			done, err := env.BeginUninterruptible()
 			if err != nil {
 				return false, err
 			}

@@ -32,7 +32,7 @@ func (r rules) equalsNull(v bson.Value) bool {
 func nullThrough(p predicate) bool {
 	switch p := p.(type) {
 	case *comparison:
-		return p.through && p.takesNull()
+		return p.through && p.matchesNull()
 	case *in:
 		return p.through && p.null
 	}

@@ -33,7 +33,7 @@ type Sample float64
 
 // Matches implements Node.
 func (n Sample) Matches(env *mql.Env, _ bson.Raw, _ *expr.Scratch) (bool, error) {
-	env.Draw()
+	env.NoteRandom()
 	return rand.Float64() < float64(n), nil
 }
 

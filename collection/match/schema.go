@@ -51,8 +51,8 @@ type judge struct {
 	err error // the reason why the command must end
 }
 
-// over reports whether the evaluation must end. It is called once for each value that a schema examines.
-func (j *judge) over() bool {
+// mustStop reports whether the evaluation must end. It is called once for each value that a schema examines.
+func (j *judge) mustStop() bool {
 	if j.err == nil {
 		j.err = j.env.Tick()
 	}
@@ -69,11 +69,11 @@ func (j *judge) spend(bytes int) bool {
 
 // matches tests a pattern.
 func (j *judge) matches(re *mql.Regex, text []byte) bool {
-	if j.over() {
+	if j.mustStop() {
 		return false
 	}
 	if re.Backtracks(text) {
-		done, err := j.env.Solid()
+		done, err := j.env.BeginUninterruptible()
 		if err != nil {
 			j.err = err
 			return false
@@ -104,7 +104,7 @@ type rule interface {
 
 func (s *schema) accepts(j *judge, v bson.Value) bool {
 	for _, r := range s.rules {
-		if j.over() || !r.accepts(j, v) {
+		if j.mustStop() || !r.accepts(j, v) {
 			return false
 		}
 	}

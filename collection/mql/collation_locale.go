@@ -38,8 +38,8 @@ var plainASCII = [...]string{"de", "en", "fr", "ga", "id", "it", "ms", "nl", "pt
 // sameAs maps locales to others with the same rules, under whose names there are tables.
 var sameAs = map[string]string{"bs": "hr", "gl": "es", "nb": "nn", "sr_Latn": "hr"}
 
-// lacking are locales without tables: their strings would be ordered as English.
-var lacking = [...]string{"bo", "dsb", "fa_AF", "hsb", "lkt", "lo", "ne", "smn", "ug", "uz", "yi"}
+// withoutTables are locales without tables: their strings would be ordered as English.
+var withoutTables = [...]string{"bo", "dsb", "fa_AF", "hsb", "lkt", "lo", "ne", "smn", "ug", "uz", "yi"}
 
 // variants are the supported variants of locales, with the key for the language tag. The key "" means
 // the locale's default order. Locales that are not in variants have only "standard", their default
@@ -95,7 +95,7 @@ func languageOf(locale string) (l *language, known, here bool) {
 		}
 		of = base
 	} else {
-		here = !slices.Contains(lacking[:], of)
+		here = !slices.Contains(withoutTables[:], of)
 	}
 	bcp := strings.ReplaceAll(of, "_", "-")
 	switch {
@@ -139,7 +139,7 @@ func newLanguage(tag xlanguage.Tag, locale string, hasVariant bool) *language {
 func supportedLocales() string {
 	var list []string
 	for _, l := range locales {
-		if slices.Contains(lacking[:], l) {
+		if slices.Contains(withoutTables[:], l) {
 			continue
 		}
 		list = append(list, l)

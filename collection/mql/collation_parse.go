@@ -19,9 +19,9 @@ func ParseCollation(v bson.Value) (*Collation, error) {
 	return parseCollation(v, NewestCollator, false)
 }
 
-// KeptCollation is ParseCollation for a collation from a catalog. by is the version of the rules that
+// ParseStoredCollation is ParseCollation for a collation from a catalog. by is the version of the rules that
 // made its keys. It accepts all locales that an earlier version accepted.
-func KeptCollation(v bson.Value, by CollatorVersion) (*Collation, error) {
+func ParseStoredCollation(v bson.Value, by CollatorVersion) (*Collation, error) {
 	return parseCollation(v, by, true)
 }
 
@@ -46,7 +46,7 @@ func parseCollation(v bson.Value, by CollatorVersion, kept bool) (*Collation, er
 
 type collationParser struct {
 	spec collationSpec
-	kept bool // see KeptCollation
+	kept bool // see ParseStoredCollation
 	// hasLocale and the other three report which options the document sets: an option that is not set
 	// has the locale's default.
 	hasLocale, hasCaseFirst, hasAlternate, hasBackwards bool

@@ -48,17 +48,17 @@ type Env struct {
 	StableOnly bool
 	// Release is the release of MongoDB that the client sees. Kept is the release of the server: it
 	// applies to what is read from the catalog, which is the same for all clients.
-	Release, Kept release.Release
+	Release, ServerRelease release.Release
 	// ReadsMeta, if set, is called for each kind of metadata that a parsed expression or sort
 	// pattern reads.
 	ReadsMeta func(kind string)
-	// Lane limits the processor time of the goroutine; nil means no limit. Copies of an Env share the
+	// Slot limits the processor time of the goroutine; nil means no limit. Copies of an Env share the
 	// lane, forks have their own.
-	Lane *Lane
+	Slot *SlotHolder
 
-	compiling *atomic.Int64 // see Compiling; nil: nothing was compiled yet
-	ticks     uint
-	drew      *atomic.Bool // see Chance; nil: not recorded
+	compiling   *atomic.Int64 // see Compiling; nil: nothing was compiled yet
+	ticks       uint
+	randomDrawn *atomic.Bool // see Chance; nil: not recorded
 }
 
 // StoredScripts are JavaScript functions that a database stores. Safe for concurrent use.
@@ -133,14 +133,14 @@ func (e *Env) WithMemory(m *Memory) *Env {
 	return &f
 }
 
-// AsKept returns the Env for parsing what the catalog stores: e, or a copy of e with the release of the
+// ForCatalog returns the Env for parsing what the catalog stores: e, or a copy of e with the release of the
 // server.
-func (e *Env) AsKept() *Env {
-	if e.Release == e.Kept && e.Cosmos == nil {
+func (e *Env) ForCatalog() *Env {
+	if e.Release == e.ServerRelease && e.Cosmos == nil {
 		return e
 	}
 	f := *e
-	f.Release, f.Cosmos = e.Kept, nil
+	f.Release, f.Cosmos = e.ServerRelease, nil
 	return &f
 }
 
@@ -149,7 +149,7 @@ func (e *Env) AsKept() *Env {
 // memory budget.
 func (e *Env) Fork(ctx context.Context) *Env {
 	f := *e
-	f.ctx, f.Lane = ctx, e.Lane.fork()
+	f.ctx, f.Slot = ctx, e.Slot.fork()
 	f.Vars = e.Vars.clone()
 	if e.Meter != nil {
 		f.Meter = e.Meter.Fork(e.Meter.Collection())
@@ -169,11 +169,11 @@ func (e *Env) Compiling(d time.Duration) time.Duration {
 	return time.Duration(e.compiling.Add(int64(d)))
 }
 
-// looks is the number of ticks between two checks whether the command must end. tickBytes is the number
+// ticksPerCheck is the number of ticks between two checks whether the command must end. tickBytes is the number
 // of bytes of work that count as one tick.
 const (
-	looks     = 128
-	tickBytes = 64
+	ticksPerCheck = 128
+	tickBytes     = 64
 	// rowBytes of a row count as one tick: they are only copied.
 	rowBytes = 1024
 )
@@ -181,7 +181,7 @@ const (
 // Tick is called once per row or element. Every 128th call checks whether the command must end, and
 // returns the context's cause if so. The call may wait while other commands compute, see Lane.
 func (e *Env) Tick() error {
-	if e.ticks++; e.ticks < looks {
+	if e.ticks++; e.ticks < ticksPerCheck {
 		return nil
 	}
 	return e.look()
@@ -189,7 +189,7 @@ func (e *Env) Tick() error {
 
 // Spend is Tick for work on a number of bytes. It is called before the work is done.
 func (e *Env) Spend(bytes int) error {
-	if e.ticks += uint(bytes) / tickBytes; e.ticks < looks {
+	if e.ticks += uint(bytes) / tickBytes; e.ticks < ticksPerCheck {
 		return nil
 	}
 	return e.look()
@@ -198,7 +198,7 @@ func (e *Env) Spend(bytes int) error {
 // Row is called for each row that was read or made, in addition to Tick: otherwise a client could make
 // the time between two checks arbitrarily long with rows of megabytes.
 func (e *Env) Row(bytes int) error {
-	if e.ticks += uint(bytes) / rowBytes; e.ticks < looks {
+	if e.ticks += uint(bytes) / rowBytes; e.ticks < ticksPerCheck {
 		return nil
 	}
 	return e.look()
@@ -209,7 +209,7 @@ func (e *Env) look() error {
 	if err := e.Interrupted(); err != nil {
 		return err
 	}
-	return e.Lane.look(e)
+	return e.Slot.look(e)
 }
 
 // Interrupted returns the reason why the command must end, or nil.

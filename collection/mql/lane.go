@@ -8,75 +8,77 @@ import (
 	"github.com/cantledb/cantle/ratelimit"
 )
 
-// Processor is a pair of fair semaphores: it limits how many long computations run at once, so that
+// CPUSlots is a pair of fair semaphores: it limits how many long computations run at once, so that
 // short commands never wait behind them.
 //
 // A lane is a slot of a semaphore.
-type Processor struct {
-	// Lanes are held by commands that have computed for laneTime. A command passes its lane to a waiting
+type CPUSlots struct {
+	// Interruptible are held by commands that have computed for slotTime. A command passes its lane to a waiting
 	// command when it checks whether it must end (Env.Tick).
-	Lanes *ratelimit.Lanes
-	// Solid lanes are held by work that cannot be interrupted to let other commands run: one call into
+	Interruptible *ratelimit.Semaphore
+	// Uninterruptible lanes are held by work that cannot be interrupted to let other commands run: one call into
 	// JavaScript, one match by backtracking.
-	Solid *ratelimit.Lanes
+	Uninterruptible *ratelimit.Semaphore
 	// Clock returns the current time.
 	Clock func() time.Time
-	// crowded is called when long work takes a lane and then holds at least many of them.
-	crowded func(still func() bool)
-	many    int
-	begun   atomic.Int64 // commands begun since the start
+	// overloaded is called when long work takes a lane and then holds at least many of them.
+	overloaded func(still func() bool)
+	many       int
+	begun      atomic.Int64 // commands begun since the start
 }
 
-// NewProcessor limits long work to lanes goroutines that can be interrupted and half as many whose work
+// NewCPUSlots limits long work to lanes goroutines that can be interrupted and half as many whose work
 // is solid. Whenever a lane is taken, and at least half of the lanes (and at least one) are taken then,
 // the Processor calls crowded, if it is not nil. crowded must not block. It may keep still, which
 // reports whether that many lanes are still taken.
-func NewProcessor(lanes int, clock func() time.Time, crowded func(still func() bool)) *Processor {
-	return &Processor{Lanes: ratelimit.NewLanes(lanes), Solid: ratelimit.NewLanes(lanes / 2), Clock: clock,
-		crowded: crowded, many: max(1, lanes/2)}
+func NewCPUSlots(lanes int, clock func() time.Time, crowded func(still func() bool)) *CPUSlots {
+	return &CPUSlots{Interruptible: ratelimit.NewSemaphore(lanes), Uninterruptible: ratelimit.NewSemaphore(lanes / 2), Clock: clock,
+		overloaded: crowded, many: max(1, lanes/2)}
 }
 
-// isCrowded reports whether long work holds at least many lanes.
-func (p *Processor) isCrowded() bool { return p.Lanes.Taken()+p.Solid.Taken() >= p.many }
+// isOverloaded reports whether long work holds at least many lanes.
+func (p *CPUSlots) isOverloaded() bool {
+	return p.Interruptible.InUse()+p.Uninterruptible.InUse() >= p.many
+}
 
-// tell calls crowded if necessary. It is called when long work has taken a lane.
-func (p *Processor) tell() {
-	if p.crowded != nil && p.isCrowded() {
-		p.crowded(p.isCrowded)
+// notifyOverload calls crowded if necessary. It is called when long work has taken a lane.
+func (p *CPUSlots) notifyOverload() {
+	if p.overloaded != nil && p.isOverloaded() {
+		p.overloaded(p.isOverloaded)
 	}
 }
 
-// laneTime is the time that a command computes before it needs a lane, and the time that it keeps a lane
+// slotTime is the time that a command computes before it needs a lane, and the time that it keeps a lane
 // for which others wait. It equals the time slice of Go's scheduler.
-const laneTime = 10 * time.Millisecond
+const slotTime = 10 * time.Millisecond
 
-// lanePatience is the timeout of waiting for a lane whose holder may be blocked.
-const lanePatience = 200 * time.Millisecond
+// slotTimeout is the timeout of waiting for a lane whose holder may be blocked.
+const slotTimeout = 200 * time.Millisecond
 
-// aloneMax is the number of commands that may begin within laneTime while a command still counts as
+// aloneMax is the number of commands that may begin within slotTime while a command still counts as
 // computing alone: a cursor's next batch, or the rare request of a quiet client.
 const aloneMax = 2
 
 // quickMax bounds the mean time of a goroutine's solid work. Below it, the goroutine has priority.
 const quickMax = 5 * time.Millisecond
 
-// Lane limits the processor time of a goroutine: once the goroutine has computed for laneTime, it needs
+// SlotHolder limits the processor time of a goroutine: once the goroutine has computed for slotTime, it needs
 // one of the Processor's lanes. Not safe for concurrent use; Envs of one goroutine share it.
-type Lane struct {
-	processor *Processor
-	user      string        // lanes are handed out to users in turn
-	since     time.Time     // start of the time that used does not contain yet; zero before the first check
-	used      time.Duration // time computed without a lane
-	holds     bool
-	begun     int64         // Processor.begun at the start of this laneTime
-	alone     bool          // at most aloneMax commands began in the previous laneTime
-	pieces    int64         // number of pieces of solid work
-	solid     time.Duration // time of these pieces
+type SlotHolder struct {
+	processor            *CPUSlots
+	user                 string        // lanes are handed out to users in turn
+	since                time.Time     // start of the time that used does not contain yet; zero before the first check
+	used                 time.Duration // time computed without a lane
+	holds                bool
+	begun                int64         // Processor.begun at the start of this slotTime
+	alone                bool          // at most aloneMax commands began in the previous slotTime
+	uninterruptibleCalls int64         // number of pieces of solid work
+	uninterruptibleTime  time.Duration // time of these pieces
 }
 
 // Begin resets l to a new lane of a user on p, which may be nil.
-func (l *Lane) Begin(p *Processor, user string) {
-	*l = Lane{processor: p, user: user}
+func (l *SlotHolder) Begin(p *CPUSlots, user string) {
+	*l = SlotHolder{processor: p, user: user}
 	if p != nil {
 		l.begun = p.begun.Add(1)
 	}
@@ -85,20 +87,20 @@ func (l *Lane) Begin(p *Processor, user string) {
 // Long makes the command need a lane from the beginning, for a command that will compute for long before
 // its first check whether it must end.
 // Errors: the context's cause.
-func (l *Lane) Long(e *Env) error {
+func (l *SlotHolder) Long(e *Env) error {
 	if l.processor == nil {
 		return nil
 	}
-	l.used, l.since = laneTime, l.processor.Clock()
+	l.used, l.since = slotTime, l.processor.Clock()
 	return l.look(e)
 }
 
 // fork returns a lane for another goroutine.
-func (l *Lane) fork() *Lane {
+func (l *SlotHolder) fork() *SlotHolder {
 	if l == nil {
 		return nil
 	}
-	f := &Lane{processor: l.processor, user: l.user}
+	f := &SlotHolder{processor: l.processor, user: l.user}
 	if f.processor != nil {
 		f.begun = f.processor.begun.Load()
 	}
@@ -107,7 +109,7 @@ func (l *Lane) fork() *Lane {
 
 // look takes a lane, keeps it, or passes it to a waiting command. It is called where a command can wait.
 // Errors: the context's cause.
-func (l *Lane) look(e *Env) error {
+func (l *SlotHolder) look(e *Env) error {
 	if l == nil || l.processor == nil {
 		return nil
 	}
@@ -117,7 +119,7 @@ func (l *Lane) look(e *Env) error {
 		l.since = now
 		return nil
 	}
-	if l.used+now.Sub(l.since) < laneTime {
+	if l.used+now.Sub(l.since) < slotTime {
 		if l.holds && !l.alone {
 			// Yields to short commands that are ready to run, so that they do not wait for the end of a
 			// time slice of Go's scheduler, which is a hundred times as long as they run. Without such
@@ -129,59 +131,59 @@ func (l *Lane) look(e *Env) error {
 	begun := p.begun.Load()
 	l.alone, l.begun = begun-l.begun <= aloneMax, begun
 	if l.holds {
-		if !p.Lanes.Wanted() {
+		if !p.Interruptible.HasWaiters() {
 			l.since = now
 			return nil
 		}
 		l.holds = false
-		p.Lanes.Leave()
+		p.Interruptible.Release()
 	}
-	entered, err := p.Lanes.Enter(e.ctx, l.user, false, lanePatience)
-	p.tell()
+	entered, err := p.Interruptible.Acquire(e.ctx, l.user, false, slotTimeout)
+	p.notifyOverload()
 	l.holds, l.used, l.since = entered, 0, p.Clock()
 	return err
 }
 
-// Pause releases the goroutine's lane. It is called before the goroutine waits for something other than
-// a processor, and at the end of a command. A goroutine that has computed for laneTime needs a lane
+// ReleaseSlot releases the goroutine's lane. It is called before the goroutine waits for something other than
+// a processor, and at the end of a command. A goroutine that has computed for slotTime needs a lane
 // again afterwards.
-func (e *Env) Pause() {
-	l := e.Lane
+func (e *Env) ReleaseSlot() {
+	l := e.Slot
 	if l == nil || l.since.IsZero() {
 		return
 	}
 	if l.holds {
-		l.holds, l.used = false, laneTime
-		l.processor.Lanes.Leave()
+		l.holds, l.used = false, slotTime
+		l.processor.Interruptible.Release()
 	} else {
 		l.used += l.processor.Clock().Sub(l.since)
 	}
 	l.since = time.Time{}
 }
 
-// Solid begins work that cannot be interrupted to let other commands run and may take long. done must be
+// BeginUninterruptible begins work that cannot be interrupted to let other commands run and may take long. done must be
 // called at its end. Goroutines whose solid work was short so far have priority.
 // Errors: the context's cause.
-func (e *Env) Solid() (done func(), err error) {
-	if err := e.Interrupted(); err != nil || e.Lane == nil || e.Lane.processor == nil {
+func (e *Env) BeginUninterruptible() (done func(), err error) {
+	if err := e.Interrupted(); err != nil || e.Slot == nil || e.Slot.processor == nil {
 		return func() {}, err
 	}
-	l := e.Lane
-	e.Pause()
-	quick := l.pieces > 0 && l.solid < time.Duration(l.pieces)*quickMax
-	if _, err := l.processor.Solid.Enter(e.ctx, l.user, quick, 0); err != nil {
+	l := e.Slot
+	e.ReleaseSlot()
+	quick := l.uninterruptibleCalls > 0 && l.uninterruptibleTime < time.Duration(l.uninterruptibleCalls)*quickMax
+	if _, err := l.processor.Uninterruptible.Acquire(e.ctx, l.user, quick, 0); err != nil {
 		return func() {}, err
 	}
-	l.processor.tell()
+	l.processor.notifyOverload()
 	begun := l.processor.Clock()
 	return func() {
-		l.processor.Solid.Leave()
-		l.pieces++
-		l.solid += l.processor.Clock().Sub(begun)
+		l.processor.Uninterruptible.Release()
+		l.uninterruptibleCalls++
+		l.uninterruptibleTime += l.processor.Clock().Sub(begun)
 	}, nil
 }
 
-// SolidWanted reports whether a goroutine waits to begin solid work.
-func (e *Env) SolidWanted() bool {
-	return e.Lane != nil && e.Lane.processor != nil && e.Lane.processor.Solid.Wanted()
+// UninterruptibleWaiting reports whether a goroutine waits to begin solid work.
+func (e *Env) UninterruptibleWaiting() bool {
+	return e.Slot != nil && e.Slot.processor != nil && e.Slot.processor.Uninterruptible.HasWaiters()
 }

@@ -9,10 +9,10 @@ import (
 )
 
 // computing returns an Env whose goroutine computes on p.
-func computing(ctx context.Context, p *Processor) *Env {
+func computing(ctx context.Context, p *CPUSlots) *Env {
 	e := NewEnv(ctx)
-	e.Lane = &Lane{}
-	e.Lane.Begin(p, "")
+	e.Slot = &SlotHolder{}
+	e.Slot.Begin(p, "")
 	return e
 }
 
@@ -31,24 +31,24 @@ func compute(t *testing.T, e *Env, d time.Duration) {
 // are lanes, in turns. A command that waits for something other than a processor holds no lane.
 func TestLanes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewProcessor(1, time.Now, nil)
+		p := NewCPUSlots(1, time.Now, nil)
 		long := computing(t.Context(), p)
 		compute(t, long, 15*time.Millisecond)
-		if !long.Lane.holds {
+		if !long.Slot.holds {
 			t.Fatal("a long command has no lane")
 		}
 		short := computing(t.Context(), p)
 		compute(t, short, 8*time.Millisecond)
-		if short.Lane.holds || p.Lanes.Wanted() {
+		if short.Slot.holds || p.Interruptible.HasWaiters() {
 			t.Error("a short command asks for a lane")
 		}
 		copied := *long
-		copied.Pause()
-		if long.Lane.holds {
+		copied.ReleaseSlot()
+		if long.Slot.holds {
 			t.Error("a copy has a lane of its own")
 		}
 		compute(t, long, 3*time.Millisecond)
-		if !long.Lane.holds {
+		if !long.Slot.holds {
 			t.Error("a long command counts as short after a pause")
 		}
 
@@ -65,15 +65,15 @@ func TestLanes(t *testing.T) {
 						time.Sleep(time.Millisecond)
 					}
 				}
-				e.Pause()
+				e.ReleaseSlot()
 				done <- time.Since(begun)
 			}()
 		}
-		long.Pause()
+		long.ReleaseSlot()
 		if a, b := <-done, <-done; a < 35*time.Millisecond || b > 80*time.Millisecond {
 			t.Errorf("they took %v and %v", a, b)
 		}
-		if ok, err := p.Lanes.Enter(t.Context(), "", false, time.Nanosecond); !ok || err != nil {
+		if ok, err := p.Interruptible.Acquire(t.Context(), "", false, time.Nanosecond); !ok || err != nil {
 			t.Error("a lane was lost")
 		}
 	})
@@ -81,36 +81,36 @@ func TestLanes(t *testing.T) {
 
 // TestLaneEnds: a command that waits for a lane ends when its context is cancelled.
 func TestLaneEnds(t *testing.T) {
-	p := NewProcessor(1, time.Now, nil)
+	p := NewCPUSlots(1, time.Now, nil)
 	holder := computing(t.Context(), p)
-	if err := holder.Lane.Long(holder); err != nil || !holder.Lane.holds {
+	if err := holder.Slot.Long(holder); err != nil || !holder.Slot.holds {
 		t.Fatal(err)
 	}
 	gone := errors.New("gone")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	time.AfterFunc(5*time.Millisecond, func() { cancel(gone) })
 	e := computing(ctx, p)
-	if err := e.Lane.Long(e); err != gone {
+	if err := e.Slot.Long(e); err != gone {
 		t.Error(err)
 	}
-	e.Pause()
-	holder.Pause()
-	if p.Lanes.Wanted() {
+	e.ReleaseSlot()
+	holder.ReleaseSlot()
+	if p.Interruptible.HasWaiters() {
 		t.Error("somebody waits")
 	}
 	none := NewEnv(t.Context()) // no processor: no limit
 	compute(t, none, 2*time.Millisecond)
-	none.Pause()
+	none.ReleaseSlot()
 }
 
 // TestSolid: one piece of solid work runs at a time, and goroutines whose pieces were short so far go
 // first.
 func TestSolid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewProcessor(2, time.Now, nil)
+		p := NewCPUSlots(2, time.Now, nil)
 		quick, slow, holder := computing(t.Context(), p), computing(t.Context(), p), computing(t.Context(), p)
 		do := func(e *Env, d time.Duration) {
-			done, err := e.Solid()
+			done, err := e.BeginUninterruptible()
 			if err != nil {
 				t.Error(err)
 			}
@@ -120,7 +120,7 @@ func TestSolid(t *testing.T) {
 		do(quick, time.Millisecond)
 		do(slow, time.Second)
 		order := make(chan string, 2)
-		done, err := holder.Solid()
+		done, err := holder.BeginUninterruptible()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,7 +128,7 @@ func TestSolid(t *testing.T) {
 		synctest.Wait()
 		go func() { do(quick, time.Millisecond); order <- "quick" }()
 		synctest.Wait()
-		if !holder.SolidWanted() {
+		if !holder.UninterruptibleWaiting() {
 			t.Error("nobody waits")
 		}
 		done()
@@ -143,7 +143,7 @@ func TestSolid(t *testing.T) {
 func TestCrowded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var still func() bool
-		p := NewProcessor(4, time.Now, func(f func() bool) { still = f })
+		p := NewCPUSlots(4, time.Now, func(f func() bool) { still = f })
 		first, second := computing(t.Context(), p), computing(t.Context(), p)
 		compute(t, first, 15*time.Millisecond)
 		if still != nil {
@@ -153,11 +153,11 @@ func TestCrowded(t *testing.T) {
 		if still == nil || !still() {
 			t.Fatal("two of four lanes are none")
 		}
-		first.Pause()
+		first.ReleaseSlot()
 		if still() {
 			t.Error("one is still a crowd")
 		}
-		done, err := second.Solid() // in a solid lane, and in no other
+		done, err := second.BeginUninterruptible() // in a solid lane, and in no other
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +166,7 @@ func TestCrowded(t *testing.T) {
 			t.Error("lanes of both kinds are not counted together")
 		}
 		done()
-		first.Pause()
+		first.ReleaseSlot()
 	})
 }
 
@@ -174,24 +174,24 @@ func TestCrowded(t *testing.T) {
 // yield, as each needless yield costs a wake-up.
 func TestAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewProcessor(1, time.Now, nil)
+		p := NewCPUSlots(1, time.Now, nil)
 		long := computing(t.Context(), p)
 		compute(t, long, 15*time.Millisecond)
-		if !long.Lane.holds || !long.Lane.alone {
-			t.Errorf("holds %v, alone %v with nobody beside", long.Lane.holds, long.Lane.alone)
+		if !long.Slot.holds || !long.Slot.alone {
+			t.Errorf("holds %v, alone %v with nobody beside", long.Slot.holds, long.Slot.alone)
 		}
 		for range aloneMax + 1 {
 			computing(t.Context(), p)
 		}
 		compute(t, long, 15*time.Millisecond)
-		if long.Lane.alone {
+		if long.Slot.alone {
 			t.Error("alone beside commands that have begun")
 		}
 		forked := long.Fork(t.Context())
 		compute(t, forked, 15*time.Millisecond)
 		compute(t, long, 25*time.Millisecond)
-		if !forked.Lane.alone || !long.Lane.alone {
-			t.Errorf("forked alone %v, long alone %v after the others", forked.Lane.alone, long.Lane.alone)
+		if !forked.Slot.alone || !long.Slot.alone {
+			t.Errorf("forked alone %v, long alone %v after the others", forked.Slot.alone, long.Slot.alone)
 		}
 	})
 }

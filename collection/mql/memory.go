@@ -44,17 +44,17 @@ type Memory struct {
 	// AllSpills counts the spills of all commands; nil counts nothing.
 	AllSpills *Spills
 
-	shared *ratelimit.Memory // limit of all commands; nil means no limit
-	mu     sync.Mutex
-	taken  atomic.Int64 // bytes taken from shared; changed under mu
-	short  atomic.Bool  // shared had no room at the last request
+	shared          *ratelimit.Memory // limit of all commands; nil means no limit
+	mu              sync.Mutex
+	sharedTaken     atomic.Int64 // bytes taken from shared; changed under mu
+	sharedExhausted atomic.Bool  // shared had no room at the last request
 }
 
 // NewMemory makes a budget of max bytes.
 func NewMemory(max int64) *Memory { return &Memory{max: max, RecordsMax: RecordsBytesMax} }
 
-// Beside returns a new budget of max bytes under the same shared limit. The caller must Release it.
-func (m *Memory) Beside(max int64) *Memory {
+// Sibling returns a new budget of max bytes under the same shared limit. The caller must Release it.
+func (m *Memory) Sibling(max int64) *Memory {
 	return &Memory{max: max, RecordsMax: RecordsBytesMax, shared: m.shared, AllSpills: m.AllSpills}
 }
 
@@ -76,8 +76,8 @@ func (m *Memory) Reset(max int64, shared *ratelimit.Memory) {
 func (m *Memory) Release() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.shared.Give(m.taken.Swap(0))
-	m.short.Store(false)
+	m.shared.Give(m.sharedTaken.Swap(0))
+	m.sharedExhausted.Store(false)
 }
 
 // Max returns the size of the budget in bytes.
@@ -89,8 +89,8 @@ func (m *Memory) Used() int64 { return m.used.Load() + m.records.Load() + m.valu
 // Peak returns the largest number of bytes that were counted at any time.
 func (m *Memory) Peak() int64 { return m.peak.Load() }
 
-// reach raises the peak to the bytes counted now.
-func (m *Memory) reach() {
+// updatePeak raises the peak to the bytes counted now.
+func (m *Memory) updatePeak() {
 	used := m.Used()
 	for {
 		peak := m.peak.Load()
@@ -101,18 +101,18 @@ func (m *Memory) reach() {
 }
 
 // Grow counts n more bytes and reports whether both the budget and the shared limit still hold. A caller
-// that gets false spills (if Spill) or returns TooMuch. In any case it calls Shrink when it frees the
+// that gets false spills (if Spill) or returns ExceededError. In any case it calls Shrink when it frees the
 // memory.
 func (m *Memory) Grow(n int) bool {
 	fits := m.used.Add(int64(n)) <= m.max
-	m.reach()
-	return m.cover() && fits
+	m.updatePeak()
+	return m.takeShared() && fits
 }
 
 // Shrink returns n bytes.
 func (m *Memory) Shrink(n int) {
 	m.used.Add(-int64(n))
-	m.uncover()
+	m.returnShared()
 }
 
 // GrowRecords counts n more bytes of record sets, fewer for a negative n, and reports whether both their
@@ -120,84 +120,84 @@ func (m *Memory) Shrink(n int) {
 func (m *Memory) GrowRecords(n int) bool {
 	fits := m.records.Add(int64(n)) <= m.RecordsMax
 	if n < 0 {
-		m.uncover()
+		m.returnShared()
 		return fits
 	}
-	m.reach()
-	return m.cover() && fits
+	m.updatePeak()
+	return m.takeShared() && fits
 }
 
-// Need counts n more bytes of something that is necessary and cannot spill. Shrink returns them. The
+// GrowRequired counts n more bytes of something that is necessary and cannot spill. Shrink returns them. The
 // caller enforces its own limit.
 // Errors: ExceededMemoryLimit (146) if all commands together hold too much.
-func (m *Memory) Need(n int, what string) error {
+func (m *Memory) GrowRequired(n int, what string) error {
 	m.used.Add(int64(n))
-	if m.reach(); m.cover() {
+	if m.updatePeak(); m.takeShared() {
 		return nil
 	}
-	return m.tooLittle(what)
+	return m.shortageError(what)
 }
 
-// Hold counts n more bytes of values that expressions make, before they are made; LetGo returns them.
+// GrowValues counts n more bytes of values that expressions make, before they are made; ShrinkValues returns them.
 // Values do not count in the budget of the operators, so that a sort keeps its memory, but they count in
 // the shared limit.
 // Errors: ExceededMemoryLimit (146) if all commands together would hold too much; nothing is counted
 // then.
-func (m *Memory) Hold(n int, what string) error {
+func (m *Memory) GrowValues(n int, what string) error {
 	m.values.Add(int64(n))
-	if !m.claim() {
+	if !m.reserveShared() {
 		m.values.Add(-int64(n))
-		return m.tooLittle(what)
+		return m.shortageError(what)
 	}
-	m.reach()
+	m.updatePeak()
 	return nil
 }
 
-// LetGo returns n bytes of values.
-func (m *Memory) LetGo(n int) {
+// ShrinkValues returns n bytes of values.
+func (m *Memory) ShrinkValues(n int) {
 	m.values.Add(-int64(n))
-	m.uncover()
+	m.returnShared()
 }
 
-// claim is cover for bytes that are not allocated yet: if there is no room, it takes nothing.
-func (m *Memory) claim() bool {
-	if m.shared == nil || m.Used() <= m.taken.Load()+uncountedBytes {
+// reserveShared is cover for bytes that are not allocated yet: if there is no room, it takes nothing.
+func (m *Memory) reserveShared() bool {
+	if m.shared == nil || m.Used() <= m.sharedTaken.Load()+uncountedBytes {
 		return true
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	missing := m.Used() - m.taken.Load()
+	missing := m.Used() - m.sharedTaken.Load()
 	if missing <= uncountedBytes {
 		return true
 	}
 	for _, step := range [2]int64{max(missing, stepBytes), missing} {
 		if m.shared.Take(step) {
-			m.taken.Add(step)
+			m.sharedTaken.Add(step)
 			return true
 		}
 	}
 	return false
 }
 
-// tooLittle returns the error for work that needs more memory than the server has.
-func (m *Memory) tooLittle(what string) error {
+// shortageError returns the error for work that needs more memory than the server has.
+func (m *Memory) shortageError(what string) error {
 	return mongoerr.New(mongoerr.ExceededMemoryLimit,
 		"%s needs more memory than the server has left: the commands that run now may use %d bytes together, those of one user two thirds of what others leave; "+
 			"try again later, run fewer at once, or raise --work-memory",
 		what, m.shared.Max())
 }
 
-// cover takes bytes from the shared memory for what is held, and reports whether there was room. Bytes
+// takeShared takes bytes from the shared memory for what is held, and reports whether there was room. Bytes
 // that are held without room are counted there too.
-func (m *Memory) cover() bool {
-	if m.shared == nil || m.Used() <= m.taken.Load()+uncountedBytes {
-		return !m.short.Load()
+func (m *Memory) takeShared() bool {
+	if m.shared == nil || m.Used() <= m.sharedTaken.Load()+uncountedBytes {
+		return !m.sharedExhausted.Load()
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	missing := m.Used() - m.taken.Load()
+	missing := m.Used() - m.sharedTaken.Load()
 	if missing <= uncountedBytes {
-		return !m.short.Load()
+		return !m.sharedExhausted.Load()
 	}
 	step := max(missing, stepBytes)
 	ok := m.shared.Take(step)
@@ -205,46 +205,46 @@ func (m *Memory) cover() bool {
 		step = missing
 		m.shared.Force(step)
 	}
-	m.taken.Add(step)
-	m.short.Store(!ok)
+	m.sharedTaken.Add(step)
+	m.sharedExhausted.Store(!ok)
 	return ok
 }
 
-// uncover returns shared bytes that are not needed any more.
-func (m *Memory) uncover() {
-	if taken := m.taken.Load(); taken == 0 || taken-m.Used() < 2*stepBytes && m.Used() > 0 {
+// returnShared returns shared bytes that are not needed any more.
+func (m *Memory) returnShared() {
+	if taken := m.sharedTaken.Load(); taken == 0 || taken-m.Used() < 2*stepBytes && m.Used() > 0 {
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if spare := m.taken.Load() - m.Used(); spare > 0 {
-		m.taken.Add(-spare)
+	if spare := m.sharedTaken.Load() - m.Used(); spare > 0 {
+		m.sharedTaken.Add(-spare)
 		m.shared.Give(spare)
-		m.short.Store(false)
+		m.sharedExhausted.Store(false)
 	}
 }
 
 // CanSpill reports whether temporary files are allowed.
 func (m *Memory) CanSpill() bool { return m.Spill && m.SpillDir != "" }
 
-// Due reports whether an operator that was refused memory must spill (or fail) now: if it may not spill,
+// MustSpill reports whether an operator that was refused memory must spill (or fail) now: if it may not spill,
 // or if it holds a fair part of the budget itself. An operator that holds little continues instead:
 // others use the budget up, and spilled runs of a few rows each would cost more than they free.
-func (m *Memory) Due(held int) bool { return !m.CanSpill() || int64(held) >= m.fair() }
+func (m *Memory) MustSpill(held int) bool { return !m.CanSpill() || int64(held) >= m.spillThreshold() }
 
-// fair returns the number of bytes from which on an operator spills. It is smaller if the shared limit
+// spillThreshold returns the number of bytes from which on an operator spills. It is smaller if the shared limit
 // is exceeded, not that of the command.
-func (m *Memory) fair() int64 {
+func (m *Memory) spillThreshold() int64 {
 	own := m.max / 8
-	if m.short.Load() {
+	if m.sharedExhausted.Load() {
 		return min(own, max(64<<10, min(m.shared.Max()/256, 1<<20)))
 	}
 	return own
 }
 
-// TooMuch returns the error of an operator that may not spill.
-func (m *Memory) TooMuch(what string) error {
-	if m.short.Load() && m.used.Load() <= m.max {
+// ExceededError returns the error of an operator that may not spill.
+func (m *Memory) ExceededError(what string) error {
+	if m.sharedExhausted.Load() && m.used.Load() <= m.max {
 		return mongoerr.New(292, "Exceeded memory limit for %s, but didn't allow external spilling; pass allowDiskUse:true to opt in, or try again later: "+
 			"the commands that run now use up the %d bytes that they may together, or those of this user their part (--work-memory)", what, m.shared.Max())
 	}

@@ -191,7 +191,7 @@ func (r *Regex) engine(text []byte) *regexp2.Regexp {
 	return nil
 }
 
-// Backtracks reports whether matching text may take long, see backtrackMax. A command does such a match within Env.Solid.
+// Backtracks reports whether matching text may take long, see backtrackMax. A command does such a match within Env.BeginUninterruptible.
 func (r *Regex) Backtracks(text []byte) bool { return r.engine(text) != nil }
 
 // Match reports whether the pattern matches somewhere in text. On the linear engine it does not allocate.

@@ -15,7 +15,7 @@ func (r *Regex) MatchWithin(e *Env, text []byte) (bool, error) {
 	if len(text) < longText || r.engine(text) != nil {
 		return r.Match(text)
 	}
-	in := &endingText{Reader: bytes.NewReader(text), env: e}
+	in := &interruptibleText{Reader: bytes.NewReader(text), env: e}
 	ok := r.linear.MatchReader(in)
 	return ok && in.err == nil, in.err
 }
@@ -27,7 +27,7 @@ func (r *Regex) FindWithin(e *Env, text []byte) ([]int, error) {
 	if len(text) < longText || r.engine(text) != nil {
 		return r.FindIndex(text, 0)
 	}
-	in := &endingText{Reader: bytes.NewReader(text), env: e}
+	in := &interruptibleText{Reader: bytes.NewReader(text), env: e}
 	m := r.linear.FindReaderSubmatchIndex(in)
 	return m, in.err
 }
@@ -56,7 +56,7 @@ func (r *Regex) EachWithin(e *Env, text []byte, f func(m []int) error) error {
 func (r *Regex) after(e *Env, text []byte, place int) ([]int, error) {
 	_, size := utf8.DecodeLastRune(text[:place])
 	base := place - size
-	in := &endingText{Reader: bytes.NewReader(text[base:]), env: e}
+	in := &interruptibleText{Reader: bytes.NewReader(text[base:]), env: e}
 	m := r.next().FindReaderSubmatchIndex(in)
 	if m == nil || in.err != nil {
 		return nil, in.err
@@ -70,8 +70,8 @@ func (r *Regex) after(e *Env, text []byte, place int) ([]int, error) {
 	return m, nil
 }
 
-// endingText reads a text and fails when its command must end.
-type endingText struct {
+// interruptibleText reads a text and fails when its command must end.
+type interruptibleText struct {
 	*bytes.Reader
 	env *Env
 	n   int
@@ -79,9 +79,9 @@ type endingText struct {
 }
 
 // ReadRune implements io.RuneReader.
-func (t *endingText) ReadRune() (c rune, size int, err error) {
+func (t *interruptibleText) ReadRune() (c rune, size int, err error) {
 	if t.n++; t.n%1024 == 0 && t.err == nil {
-		t.err = t.env.Spend(looks * tickBytes)
+		t.err = t.env.Spend(ticksPerCheck * tickBytes)
 	}
 	if t.err != nil {
 		return 0, 0, t.err

@@ -20,11 +20,11 @@ type Tuples struct {
 	values []bson.Value
 	// arrays has bit i of element f set if component i of path f held an array that was expanded.
 	arrays []uint64
-	state  []place
+	state  []pathState
 }
 
-// place is the state of one path: the current value and the next component.
-type place struct {
+// pathState is the state of one path: the current value and the next component.
+type pathState struct {
 	v    bson.Value
 	next int
 	open bool // v is an array to be expanded
@@ -75,7 +75,7 @@ func (t *Tuples) Each(doc bson.Raw, paths []path.Path, yield func(values []bson.
 	t.state = t.state[:0]
 	frame := t.push(n)
 	for i := range frame {
-		frame[i] = place{v: doc.Value()}
+		frame[i] = pathState{v: doc.Value()}
 	}
 	return t.step(0, yield)
 }
@@ -88,10 +88,10 @@ func grown[T any](s []T, n int) []T {
 }
 
 // push adds a frame of n places to the stack.
-func (t *Tuples) push(n int) []place {
+func (t *Tuples) push(n int) []pathState {
 	base := len(t.state)
 	for range n {
-		t.state = append(t.state, place{})
+		t.state = append(t.state, pathState{})
 	}
 	return t.state[base:]
 }
@@ -123,7 +123,7 @@ func (t *Tuples) step(base int, yield func([]bson.Value) error) (parallel bool, 
 }
 
 // advance follows path i to its leaf or to an array that must be expanded.
-func (t *Tuples) advance(i int, pl *place) {
+func (t *Tuples) advance(i int, pl *pathState) {
 	p := t.paths[i]
 	for !pl.open && pl.next < p.Len() {
 		pl.next, pl.v = Descend(pl.v, p, pl.next)

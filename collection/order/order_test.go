@@ -23,7 +23,7 @@ import (
 func TestCases(t *testing.T) {
 	casefile.Run(t, "testdata", func(t *testing.T, c *casefile.Case) string {
 		env := mql.NewEnv(context.Background())
-		env.Release, env.Kept = c.Release(), c.Release()
+		env.Release, env.ServerRelease = c.Release(), c.Release()
 		if spec, ok := c.Get("collation"); ok {
 			v, err := ejson.ParseValue(spec)
 			if err != nil {

@@ -132,7 +132,7 @@ func (q *Query) indexAccess(ix *catalog.Index, cs []conjunct, at string) (a acce
 		return a, false
 	}
 	gaps := ix.Sparse && !nonNull
-	if gaps && !wantsField(ix, cs) {
+	if gaps && !requiresField(ix, cs) {
 		return a, false
 	}
 	if a.bounds[0].IsFull() && a.bounded > 0 {
@@ -145,9 +145,9 @@ func (q *Query) indexAccess(ix *catalog.Index, cs []conjunct, at string) (a acce
 	return a, true
 }
 
-// wantsField reports whether the filter requires a field of the index by $exists, so that a sparse index
+// requiresField reports whether the filter requires a field of the index by $exists, so that a sparse index
 // has an entry of every match.
-func wantsField(ix *catalog.Index, cs []conjunct) bool {
+func requiresField(ix *catalog.Index, cs []conjunct) bool {
 	for _, c := range cs {
 		if l, ok := c.node.(*match.Leaf); ok && l.Operator() == "$exists" && slices.Contains(ix.Fields(), c.path) {
 			return true
@@ -202,7 +202,7 @@ func (q *Query) field(ix *catalog.Index, i int, at string, cs []conjunct) boundi
 			return bounding{}
 		}
 	}
-	if q.goesOn(len(ivs) * intervalWork) {
+	if q.mayContinue(len(ivs) * intervalWork) {
 		out.FieldBounds = encodeField(ivs, ix.Dirs()[i], ix.Collation.Order())
 	}
 	return out
@@ -258,7 +258,7 @@ func (q *Query) fieldIntervals(ix *catalog.Index, i int, field string, cs []conj
 		if c.path != field || !c.useful || !collationFits(q, ix, c.intervals) {
 			continue
 		}
-		if !q.goesOn(len(c.intervals) * intervalWork) {
+		if !q.mayContinue(len(c.intervals) * intervalWork) {
 			return nil, nil
 		}
 		if multikey && all != nil {
@@ -286,7 +286,7 @@ func (q *Query) intersectAll(all [][]match.Interval) []match.Interval {
 	}
 	half := len(all) / 2
 	a, b := q.intersectAll(all[:half]), q.intersectAll(all[half:])
-	if !q.goesOn((len(a) + len(b)) * intervalWork) {
+	if !q.mayContinue((len(a) + len(b)) * intervalWork) {
 		return a
 	}
 	return match.Intersect(a, b)

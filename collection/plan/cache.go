@@ -124,11 +124,11 @@ func (c *Cache) Disappointed(q *Query) {
 	}
 }
 
-// Learn stores the outcome of a trial. The first entry of a shape is inactive. The next trial makes it
+// RecordTrial stores the outcome of a trial. The first entry of a shape is inactive. The next trial makes it
 // active if it takes no more works; otherwise it only raises the works that the following trial may
 // take.
 // Manual: core/query-plans#plan-cache-entry-state.
-func (c *Cache) Learn(q *Query, e Entry) {
+func (c *Cache) RecordTrial(q *Query, e Entry) {
 	e.Shape, e.filter = q.Shape(), q.FilterShape()
 	e.Filter, e.Sort, e.Projection = q.Filter.Clone(), q.Sort.Clone(), q.Projection.Clone()
 	if q.collation != nil {

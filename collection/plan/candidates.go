@@ -46,7 +46,7 @@ type Choice struct {
 	// Again chooses a new plan if the plan does much worse now; several goroutines may call it.
 	Cached bool
 	Works  int64
-	Again  func(env *mql.Env) (*Solution, error)
+	Replan func(env *mql.Env) (*Solution, error)
 	// Tried is the tree with its counters after a trial, as explain prints it, and Score its score. Tried is nil without a
 	// trial.
 	Tried bson.Raw
@@ -83,8 +83,8 @@ const (
 	intervalWork = 128
 )
 
-// goesOn counts work on a number of bytes before it is done, and reports whether planning may continue.
-func (q *Query) goesOn(bytes int) bool {
+// mayContinue counts work on a number of bytes before it is done, and reports whether planning may continue.
+func (q *Query) mayContinue(bytes int) bool {
 	a := q.asking
 	if a == nil {
 		return true // no command plans: a test of one index
@@ -132,7 +132,7 @@ func (q *Query) candidatesAllowed() ([]*Solution, error) {
 			}
 		}
 		out = append(out, q.through(ix, cs, false)...)
-		if s := q.overPoints(ix, cs); s != nil {
+		if s := q.planSortMerge(ix, cs); s != nil {
 			out = append(out, s)
 		}
 	}

@@ -140,7 +140,7 @@ func (q *Query) InNaturalOrder() *Query {
 // ofFilter returns the query of a filter alone. It does not check where $near and $text are placed.
 // Errors: the reason why the command must end.
 func ofFilter(env *mql.Env, c *catalog.Collection, n match.Node) (*Query, error) {
-	n, err := match.NormalizeAsked(env, n)
+	n, err := match.NormalizeInterruptible(env, n)
 	if err != nil {
 		return nil, err
 	}

@@ -82,11 +82,11 @@ func (q *Query) byHint(ix *catalog.Index, cs []conjunct) ([]*Solution, error) {
 		}
 	}
 	sols := q.through(ix, cs, true)
-	if s := q.overPoints(ix, cs); s != nil {
+	if s := q.planSortMerge(ix, cs); s != nil {
 		sols = append([]*Solution{s}, sols...)
 	}
 	if len(sols) == 0 && ix.Kind.Name == "wildcard" {
-		if s := q.overPaths(ix, cs); s != nil {
+		if s := q.planWildcardOr(ix, cs); s != nil {
 			return []*Solution{s}, nil
 		}
 	}
@@ -97,9 +97,9 @@ func (q *Query) byHint(ix *catalog.Index, cs []conjunct) ([]*Solution, error) {
 	return sols[:1], nil
 }
 
-// overPaths plans an $or with one wildcard index, which replaces an index on the path of each clause. It
+// planWildcardOr plans an $or with one wildcard index, which replaces an index on the path of each clause. It
 // returns nil if the index does not contain all these paths.
-func (q *Query) overPaths(ix *catalog.Index, cs []conjunct) *Solution {
+func (q *Query) planWildcardOr(ix *catalog.Index, cs []conjunct) *Solution {
 	var a bson.Arena
 	sub := *q
 	sub.Only = []bson.Value{a.String(ix.Name)}

@@ -42,7 +42,7 @@ func (q *Query) nearest(hint *catalog.Index) ([]*Solution, error) {
 // byDistance plans with field i of one index; nil if the index does not fit.
 func (q *Query) byDistance(ix *catalog.Index, i int, cs []conjunct) *Solution {
 	g := q.near.Geo()
-	if !answersNear(ix, g) || !q.coversPartial(ix, cs) {
+	if !supportsNear(ix, g) || !q.coversPartial(ix, cs) {
 		return nil
 	}
 	bounds := make(Bounds, len(ix.Fields()))
@@ -76,9 +76,9 @@ func (q *Query) byDistance(ix *catalog.Index, i int, cs []conjunct) *Solution {
 	return s
 }
 
-// answersNear reports whether an index supports the requested distances: a 2dsphere index those on the
+// supportsNear reports whether an index supports the requested distances: a 2dsphere index those on the
 // sphere, a 2d index those of legacy pairs.
-func answersNear(ix *catalog.Index, g *geo.Near) bool {
+func supportsNear(ix *catalog.Index, g *geo.Near) bool {
 	if ix.Sphere != nil {
 		return g.Sphere
 	}

@@ -28,7 +28,7 @@ import (
 func TestCases(t *testing.T) {
 	casefile.Run(t, "testdata", func(t *testing.T, c *casefile.Case) string {
 		env := mql.NewEnv(context.Background())
-		env.Release, env.Kept = c.Release(), c.Release()
+		env.Release, env.ServerRelease = c.Release(), c.Release()
 		coll := testCollection(t, env, c)
 		f := Find{Filter: doc(t, c, "filter"), Sort: doc(t, c, "sort"), Projection: doc(t, c, "projection")}
 		if s, ok := c.Get("hint"); ok {

@@ -39,15 +39,15 @@ func (q *Query) point() Node {
 		return nil
 	}
 	n := &PointRead{Hash: h, ID: keystring.Append(tail, id, keystring.Ascending, q.Coll.Options.Collation.Order(), nil)}
-	if q.Coll.Key.Shared() || q.wantsNull() {
+	if q.Coll.Key.Shared() || q.fixesNull() {
 		n.Filter = q.Match
 	}
 	return n
 }
 
-// wantsNull reports whether the filter fixes a field of the shard key to null, which several stored
+// fixesNull reports whether the filter fixes a field of the shard key to null, which several stored
 // values match.
-func (q *Query) wantsNull() bool {
+func (q *Query) fixesNull() bool {
 	for _, f := range q.Coll.Key.Fields() {
 		if _, ok := q.equality(f.Path.String()); !ok {
 			return true

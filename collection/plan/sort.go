@@ -64,14 +64,14 @@ func fixedByEquality(fields []string, b Bounds, name string) bool {
 	return false
 }
 
-// explodeMax limits the scans that overPoints merges.
+// explodeMax limits the scans that planSortMerge merges.
 const explodeMax = 200
 
-// overPoints plans a sort by the fields of an index that follow fields bounded to several values: it
+// planSortMerge plans a sort by the fields of an index that follow fields bounded to several values: it
 // merges one scan for each of the values, each of which is in order. It returns nil if the index does
 // not fit or delivers the order anyway, or if the sort names one of the bounded fields itself.
 // Manual: core/query-plans (SORT_MERGE).
-func (q *Query) overPoints(ix *catalog.Index, cs []conjunct) *Solution {
+func (q *Query) planSortMerge(ix *catalog.Index, cs []conjunct) *Solution {
 	if q.Pattern == nil || !ix.IsOrdered() || ix.ID == 1 && !q.Coll.PhysicalID() {
 		return nil
 	}

@@ -30,7 +30,7 @@ func (q *Query) unite(or *match.Or, outer match.Node) *Solution {
 	var branches []Node
 	sorted := q.Pattern != nil
 	for _, child := range textFirst(or.Children()) {
-		if !q.goesOn(branchWork) {
+		if !q.mayContinue(branchWork) {
 			return nil
 		}
 		n, branchSorted := q.branch(child)

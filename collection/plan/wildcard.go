@@ -123,7 +123,7 @@ func (q *Query) exists(c conjunct) bool {
 		case "$eq", "$gt", "$gte", "$lt", "$lte", "$in":
 			return false // the operand's own bounds decide, or there are no entries
 		}
-		return !q.Hint.IsMissing() && n.WantsValue()
+		return !q.Hint.IsMissing() && n.RequiresValue()
 	case *match.ElemMatch:
 		return !q.Hint.IsMissing()
 	case *match.Not:

@@ -5,7 +5,7 @@ import "github.com/cantledb/cantle/bson"
 // element appends an array with the first element of v that matches the $elemMatch; nothing if there is
 // none.
 // Manual: reference/operator/projection/elemMatch.
-func (r *run) element(k *kid, v bson.Value) error {
+func (r *run) element(k *child, v bson.Value) error {
 	e, ok, err := k.elem.Find(r.env, v, r.s)
 	if !ok || err != nil {
 		return err

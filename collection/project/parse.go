@@ -63,7 +63,7 @@ func (p *parser) parse(spec bson.Raw) (Transform, error) {
 	}
 	p.root.kind = kind
 	if kind == Inclusion && p.root.find("_id") == nil {
-		p.root.put(kid{name: "_id", act: keep})
+		p.root.put(child{name: "_id", act: keep})
 	}
 	p.root.seal()
 	t := &projection{tree: p.root, source: spec}
@@ -148,7 +148,7 @@ func (p *parser) include(path string, positional bool) error {
 		}
 		p.positional = true
 	}
-	if err := p.add(path, kid{act: keep, positional: positional}); err != nil {
+	if err := p.add(path, child{act: keep, positional: positional}); err != nil {
 		return err
 	}
 	if path == "_id" {
@@ -163,7 +163,7 @@ func (p *parser) include(path string, positional bool) error {
 }
 
 func (p *parser) exclude(path string) error {
-	if err := p.add(path, kid{act: drop}); err != nil {
+	if err := p.add(path, child{act: drop}); err != nil {
 		return err
 	}
 	if path == "_id" {
@@ -187,7 +187,7 @@ func (p *parser) computed(path string, v bson.Value) error {
 		return mongoerr.New(31310, "Cannot use an expression %s in an exclusion projection", path)
 	}
 	p.typed, p.kind = true, Inclusion
-	return p.add(path, kid{act: compute, expr: e})
+	return p.add(path, child{act: compute, expr: e})
 }
 
 // operator reads {$op: …}.
@@ -203,7 +203,7 @@ func (p *parser) operator(path string, d bson.Raw) error {
 		// On the path of a positional operator, $slice is parsed as the expression (and fails for lack
 		// of operands).
 		if k := p.root.find(path); ok && (k == nil || !k.positional) {
-			return p.add(path, kid{act: slice, cut: c})
+			return p.add(path, child{act: slice, cut: c})
 		}
 	case p.find && name == "$elemMatch":
 		return p.element(path, f.Value)
@@ -228,7 +228,7 @@ func (p *parser) operator(path string, d bson.Raw) error {
 	} else {
 		p.typed, p.kind = true, Inclusion
 	}
-	return p.add(path, kid{act: compute, expr: e})
+	return p.add(path, child{act: compute, expr: e})
 }
 
 func (p *parser) element(path string, cond bson.Value) error {
@@ -245,13 +245,13 @@ func (p *parser) element(path string, cond bson.Value) error {
 		return err
 	}
 	p.elemMatch = true
-	return p.add(path, kid{act: element, elem: e})
+	return p.add(path, child{act: element, elem: e})
 }
 
 // add adds a kid at the end of a path.
-func (p *parser) add(path string, k kid) error { return p.root.add(path, path, k) }
+func (p *parser) add(path string, k child) error { return p.root.add(path, path, k) }
 
-func (t *tree) add(full, rest string, k kid) error {
+func (t *tree) add(full, rest string, k child) error {
 	name, tail, more := strings.Cut(rest, ".")
 	have := t.find(name)
 	if !more {
@@ -263,8 +263,8 @@ func (t *tree) add(full, rest string, k kid) error {
 		return nil
 	}
 	if have == nil {
-		t.put(kid{name: name, act: descend, tree: &tree{}})
-		have = &t.kids[len(t.kids)-1]
+		t.put(child{name: name, act: descend, tree: &tree{}})
+		have = &t.children[len(t.children)-1]
 	}
 	if have.act != descend {
 		return mongoerr.New(31249, "Path collision at %s remaining portion %s", full, tail)

@@ -26,7 +26,7 @@ func newPositional(filter match.Node) (*positional, error) {
 
 // position appends the array with the one element that $ refers to, after applying the rest of the path
 // to it.
-func (r *run) position(t *tree, k *kid, arr bson.Raw) error {
+func (r *run) position(t *tree, k *child, arr bson.Raw) error {
 	if !r.indexed {
 		i, ok, err := match.MatchPosition(r.env, r.root, r.pos.filter, r.s)
 		if err != nil {

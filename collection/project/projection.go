@@ -53,8 +53,8 @@ func (t *projection) Paths(add func(string)) {
 }
 
 func (t *tree) paths(prefix string, add func(string)) {
-	for i := range t.kids {
-		k := &t.kids[i]
+	for i := range t.children {
+		k := &t.children[i]
 		switch k.act {
 		case keep, slice, element:
 			add(prefix + k.name)
@@ -73,8 +73,8 @@ func (t *tree) paths(prefix string, add func(string)) {
 func (t *projection) Expressions(add func(expr.Expr)) { t.tree.expressions(add) }
 
 func (t *tree) expressions(add func(expr.Expr)) {
-	for i := range t.kids {
-		switch k := &t.kids[i]; k.act {
+	for i := range t.children {
+		switch k := &t.children[i]; k.act {
 		case compute:
 			add(k.expr)
 		case descend:

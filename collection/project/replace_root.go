@@ -52,7 +52,7 @@ func (t *replaceRoot) Apply(env *mql.Env, dst *bson.Builder, doc bson.Raw, s *ex
 	if !ok {
 		return mongoerr.New(40228, "'newRoot' expression must evaluate to an object, but resulting value was of type: '%s'", v.Type)
 	}
-	if err := s.Beside(env, dst.Len()+len(d)); err != nil {
+	if err := s.CountExtra(env, dst.Len()+len(d)); err != nil {
 		return err
 	}
 	dst.Splice(d.Elements())

@@ -59,7 +59,7 @@ func (c cut) span(n int) (from, to int) {
 }
 
 // cut appends a value; if it is an array, only the selected elements.
-func (r *run) cut(k *kid, name string, v bson.Value) {
+func (r *run) cut(k *child, name string, v bson.Value) {
 	arr, ok := v.Array()
 	if !ok {
 		r.dst.Value(name, v)

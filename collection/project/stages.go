@@ -81,7 +81,7 @@ func parseUnset(spec bson.Value) (Transform, error) {
 	root := &tree{kind: Exclusion}
 	source := bson.NewBuilder(nil)
 	for _, path := range paths {
-		if err := root.add(path, path, kid{act: drop}); err != nil {
+		if err := root.add(path, path, child{act: drop}); err != nil {
 			return nil, caused("$unset", err)
 		}
 		source.Bool(path, false)
@@ -149,7 +149,7 @@ func addComputed(env *mql.Env, root *tree, path string, v bson.Value) error {
 	if err != nil {
 		return err
 	}
-	if root.add(path, path, kid{act: compute, expr: e}) != nil {
+	if root.add(path, path, child{act: compute, expr: e}) != nil {
 		return mongoerr.New(40176, "specification contains two conflicting paths. Cannot specify both '%s' and a path that contains it or lies within it", path)
 	}
 	return nil

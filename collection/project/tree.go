@@ -20,8 +20,8 @@ const (
 	element               // keep the first matching element ($elemMatch)
 )
 
-// kid is the effect on one field.
-type kid struct {
+// child is the effect on one field.
+type child struct {
 	name string
 	act  action
 	tree *tree            // for descend
@@ -35,16 +35,16 @@ type kid struct {
 
 // tree is the effect on the fields of a document. Kids are in the order of the specification.
 type tree struct {
-	kind  Kind
-	kids  []kid
-	names []string       // names of the kids
-	index map[string]int // index of the kids by name, if there are many
+	kind     Kind
+	children []child
+	names    []string       // names of the kids
+	index    map[string]int // index of the kids by name, if there are many
 	// computes reports that there are computed fields here or below: they are added even if the document
 	// lacks them.
 	computes bool
-	// late reports that some fields are added at the end: computed fields, and those of $elemMatch in an
+	// deferred reports that some fields are added at the end: computed fields, and those of $elemMatch in an
 	// inclusion.
-	late bool
+	deferred bool
 	// placed is the number of kids that can be applied in the place of the document's field.
 	placed int
 }
@@ -55,8 +55,8 @@ const scanMax = 12
 // seal completes a tree after its last kid was added.
 func (t *tree) seal() {
 	t.names, t.placed = t.names[:0], 0
-	for i := range t.kids {
-		k := &t.kids[i]
+	for i := range t.children {
+		k := &t.children[i]
 		t.names = append(t.names, k.name)
 		switch k.act {
 		case descend:
@@ -66,48 +66,48 @@ func (t *tree) seal() {
 		case compute:
 			t.computes = true
 		case element:
-			t.late = t.late || t.kind == Inclusion
+			t.deferred = t.deferred || t.kind == Inclusion
 		}
 		if t.kind != Inclusion || k.act != compute && k.act != element {
 			t.placed++
 		}
 	}
-	t.late = t.late || t.computes
-	if len(t.kids) > scanMax {
+	t.deferred = t.deferred || t.computes
+	if len(t.children) > scanMax {
 		t.number()
 	}
 }
 
 // put appends a kid. A map makes the checks of huge projections fast.
-func (t *tree) put(k kid) {
-	t.kids = append(t.kids, k)
+func (t *tree) put(k child) {
+	t.children = append(t.children, k)
 	switch {
 	case t.index != nil:
-		t.index[k.name] = len(t.kids) - 1
-	case len(t.kids) > scanMax:
+		t.index[k.name] = len(t.children) - 1
+	case len(t.children) > scanMax:
 		t.number()
 	}
 }
 
 // number makes the map of the kids' names.
 func (t *tree) number() {
-	t.index = make(map[string]int, len(t.kids))
-	for i := range t.kids {
-		t.index[t.kids[i].name] = i
+	t.index = make(map[string]int, len(t.children))
+	for i := range t.children {
+		t.index[t.children[i].name] = i
 	}
 }
 
 // find returns the kid of that name, nil if there is none.
-func (t *tree) find(name string) *kid {
+func (t *tree) find(name string) *child {
 	if t.index != nil {
 		if i, ok := t.index[name]; ok {
-			return &t.kids[i]
+			return &t.children[i]
 		}
 		return nil
 	}
-	for i := range t.kids {
-		if t.kids[i].name == name {
-			return &t.kids[i]
+	for i := range t.children {
+		if t.children[i].name == name {
+			return &t.children[i]
 		}
 	}
 	return nil
@@ -176,7 +176,7 @@ func (r *run) fields(t *tree, doc bson.Raw, positional bool) error {
 		if i < 0 {
 			break
 		}
-		k := &t.kids[i]
+		k := &t.children[i]
 		start := end - len(v.Data) - len(k.name) - 2
 		p = end
 		if done.has(i) {
@@ -187,7 +187,7 @@ func (r *run) fields(t *tree, doc bson.Raw, positional bool) error {
 			continue // a repeated field
 		}
 		if k.act == keep && !k.positional {
-			done.set(i, len(t.kids))
+			done.set(i, len(t.children))
 			left--
 			if t.kind == Inclusion {
 				r.dst.Splice(doc[start:end])
@@ -204,14 +204,14 @@ func (r *run) fields(t *tree, doc bson.Raw, positional bool) error {
 			return err
 		}
 		if placed {
-			done.set(i, len(t.kids))
+			done.set(i, len(t.children))
 			if left--; left == 0 && t.kind == Inclusion {
 				break
 			}
 		}
 	}
 	r.flush(t, doc, from, len(doc)-1)
-	if !t.late {
+	if !t.deferred {
 		return nil
 	}
 	return r.rest(t, doc, &done)
@@ -226,7 +226,7 @@ func (r *run) flush(t *tree, doc bson.Raw, from, to int) {
 
 // field appends the result of a kid for an existing field, in its place. placed is false if the result
 // must be added at the end instead.
-func (r *run) field(t *tree, k *kid, v bson.Value, positional bool) (placed bool, err error) {
+func (r *run) field(t *tree, k *child, v bson.Value, positional bool) (placed bool, err error) {
 	switch k.act {
 	case compute:
 		if t.kind == Inclusion {
@@ -245,7 +245,7 @@ func (r *run) field(t *tree, k *kid, v bson.Value, positional bool) (placed bool
 }
 
 // value appends the result of descend, keep or slice for a value; name is "" in an array.
-func (r *run) value(t *tree, k *kid, name string, v bson.Value, positional bool) (placed bool, err error) {
+func (r *run) value(t *tree, k *child, name string, v bson.Value, positional bool) (placed bool, err error) {
 	switch {
 	case positional && v.Type == bson.TypeArray:
 		return true, r.position(t, k, bson.Raw(v.Data))
@@ -303,8 +303,8 @@ func (r *run) value(t *tree, k *kid, name string, v bson.Value, positional bool)
 // rest appends the fields that are added at the end: computed fields that the document lacks, and those
 // of $elemMatch.
 func (r *run) rest(t *tree, doc bson.Raw, done *bits) error {
-	for i := range t.kids {
-		k := &t.kids[i]
+	for i := range t.children {
+		k := &t.children[i]
 		if done.has(i) {
 			continue
 		}
@@ -337,7 +337,7 @@ const DocBytesMax = 128 << 20
 // called once per element.
 //
 // Errors: BSONObjectTooLarge, ExceededMemoryLimit, those of expressions.
-func (r *run) computed(k *kid) error {
+func (r *run) computed(k *child) error {
 	if err := r.env.Tick(); err != nil {
 		return err
 	}
@@ -347,7 +347,7 @@ func (r *run) computed(k *kid) error {
 	mark := r.s.Mark()
 	v, err := k.expr.Eval(r.env, r.root, r.s)
 	if err == nil {
-		err = r.s.Beside(r.env, r.dst.Len()+len(v.Data))
+		err = r.s.CountExtra(r.env, r.dst.Len()+len(v.Data))
 	}
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ func (r *Reader) ReadTimestamp() storage.Timestamp { return r.s.at }
 
 // Get implements storage.Reader.
 func (r *Reader) Get(ctx context.Context, key, dst []byte) ([]byte, error) {
-	l, err := r.over(key)
+	l, err := r.readerFor(key)
 	if err != nil {
 		return dst, err
 	}
@@ -33,7 +33,7 @@ func (r *Reader) Get(ctx context.Context, key, dst []byte) ([]byte, error) {
 
 // Has implements storage.Reader.
 func (r *Reader) Has(ctx context.Context, key []byte) (bool, error) {
-	l, err := r.over(key)
+	l, err := r.readerFor(key)
 	if err != nil {
 		return false, err
 	}
@@ -45,7 +45,7 @@ func (r *Reader) GetMany(ctx context.Context, keys [][]byte, emit func(i int, va
 	if len(keys) == 0 {
 		return nil
 	}
-	l, err := r.over(keys[0])
+	l, err := r.readerFor(keys[0])
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (r *Reader) GetMany(ctx context.Context, keys [][]byte, emit func(i int, va
 
 // Iter implements storage.Reader. The range is within one collection.
 func (r *Reader) Iter(ctx context.Context, rg storage.Range, o storage.IterOptions) (storage.Iterator, error) {
-	l, err := r.over(rg.Start)
+	l, err := r.readerFor(rg.Start)
 	if err != nil {
 		return nil, err
 	}
@@ -69,9 +69,9 @@ func (r *Reader) Close() {
 	}
 }
 
-// over returns the reader below, with the layer of a key's collection over it.
-func (r *Reader) over(key []byte) (writebuf.Reads, error) {
-	b, err := r.s.over(key)
+// readerFor returns the reader below, with the layer of a key's collection over it.
+func (r *Reader) readerFor(key []byte) (writebuf.Reads, error) {
+	b, err := r.s.layerFor(key)
 	if err != nil {
 		return writebuf.Reads{}, err
 	}
@@ -81,9 +81,9 @@ func (r *Reader) over(key []byte) (writebuf.Reads, error) {
 // nothing is the layer for keys that belong to no collection.
 var nothing = &writebuf.Buffer{}
 
-// over returns the layer for a key. Records and entries of a collection that was not loaded must
+// layerFor returns the layer for a key. Records and entries of a collection that was not loaded must
 // not be read, because they would be the present ones.
-func (s *State) over(key []byte) (*writebuf.Buffer, error) {
+func (s *State) layerFor(key []byte) (*writebuf.Buffer, error) {
 	id, ok := keyspace.CollectionOf(key)
 	if !ok {
 		return nothing, nil

@@ -100,7 +100,7 @@ func (s *State) Load(env *mql.Env, coll *catalog.Collection) error {
 		if s.layer(coll.ID) != nil {
 			return nil
 		}
-		env.Pause()
+		env.ReleaseSlot()
 		select {
 		case s.building <- struct{}{}:
 		case <-env.Context().Done():

@@ -103,7 +103,7 @@ func (t *Txn) Claim(ctx context.Context, keys ...[]byte) error {
 
 // check returns ErrConflict for a key that was written after the state's time.
 func (t *Txn) check(key []byte) error {
-	layer, err := t.state.over(key)
+	layer, err := t.state.layerFor(key)
 	if err != nil {
 		return err
 	}

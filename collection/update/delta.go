@@ -20,8 +20,8 @@ type Delta struct {
 	// like a position. Each has its components.
 	Ambiguous []Ambiguous
 
-	trail []component // path to the current place of the comparison
-	odd   int         // number of names in trail that make paths ambiguous
+	trail          []component // path to the current place of the comparison
+	ambiguousNames int         // number of names in trail that make paths ambiguous
 }
 
 // Ambiguous is a path with its components.
@@ -39,8 +39,8 @@ type component struct {
 
 // enter and leave maintain the trail.
 func (d *Delta) enter(c component) {
-	if d.odds(c) {
-		d.odd++
+	if d.isAmbiguousName(c) {
+		d.ambiguousNames++
 	}
 	d.trail = append(d.trail, c)
 }
@@ -48,21 +48,21 @@ func (d *Delta) enter(c component) {
 func (d *Delta) leave() {
 	last := len(d.trail) - 1
 	c := d.trail[last]
-	if d.trail = d.trail[:last]; d.odds(c) {
-		d.odd--
+	if d.trail = d.trail[:last]; d.isAmbiguousName(c) {
+		d.ambiguousNames--
 	}
 }
 
-// odds reports whether a field name at the end of the trail looks like several names or like a position.
+// isAmbiguousName reports whether a field name at the end of the trail looks like several names or like a position.
 // The first name of a path cannot be read as a position.
 // Manual: reference/change-events/update#path-disambiguation.
-func (d *Delta) odds(c component) bool {
+func (d *Delta) isAmbiguousName(c component) bool {
 	return !c.element && (strings.IndexByte(c.name, '.') >= 0 || len(d.trail) > 0 && path.Position(c.name) >= 0)
 }
 
-// noted stores the components of the trail's path if the path is ambiguous.
-func (d *Delta) noted(path string) {
-	if d.odd > 0 {
+// recordAmbiguous stores the components of the trail's path if the path is ambiguous.
+func (d *Delta) recordAmbiguous(path string) {
+	if d.ambiguousNames > 0 {
 		d.Ambiguous = append(d.Ambiguous, Ambiguous{path, slices.Clone(d.trail)})
 	}
 }
@@ -99,14 +99,14 @@ func (d *Delta) back(m mark) {
 // update and remove record a field or element below the trail.
 func (d *Delta) update(c component, at string, v bson.Value) {
 	d.enter(c)
-	d.noted(at)
+	d.recordAmbiguous(at)
 	d.leave()
 	d.Updated = append(d.Updated, Change{at, v})
 }
 
 func (d *Delta) remove(c component, at string) {
 	d.enter(c)
-	d.noted(at)
+	d.recordAmbiguous(at)
 	d.leave()
 	d.Removed = append(d.Removed, at)
 }

@@ -152,7 +152,7 @@ func (d *Delta) array(at string, old, updated bson.Raw) (size int, ok bool) {
 		more, grew := a.Next(), b.Next()
 		switch {
 		case !grew && more:
-			d.noted(at)
+			d.recordAmbiguous(at)
 			d.Truncated = append(d.Truncated, Truncation{at, i})
 			return size + fieldBytes + 1 + 4, true
 		case !grew:

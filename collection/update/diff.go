@@ -50,7 +50,7 @@ func parseDiff(d bson.Raw) (*diff, error) {
 		ok, err := false, error(nil)
 		switch fields, isDoc := v.Doc(); {
 		case n == "":
-		case n[0] == 's' && isDoc && (!array || isPlace(n[1:])):
+		case n[0] == 's' && isDoc && (!array || isArrayPosition(n[1:])):
 			x.inside[n[1:]], err = parseDiff(fields)
 			ok = true
 		case array:
@@ -66,7 +66,9 @@ func parseDiff(d bson.Raw) (*diff, error) {
 		}
 	}
 	if array {
-		slices.SortStableFunc(x.updated, func(a, b bson.Field) int { return cmp.Compare(place(string(a.Name)), place(string(b.Name))) })
+		slices.SortStableFunc(x.updated, func(a, b bson.Field) int {
+			return cmp.Compare(arrayPosition(string(a.Name)), arrayPosition(string(b.Name)))
+		})
 	}
 	for i, f := range x.updated {
 		x.at[string(f.Name)] = i
@@ -99,16 +101,16 @@ func (x *diff) parseElement(name string, v bson.Value) bool {
 		n, ok := v.AsInt64()
 		x.length = int(n)
 		return ok && n >= 0 && n < bson.MaxDocumentBytes
-	case name[0] != 'u' || !isPlace(name[1:]):
+	case name[0] != 'u' || !isArrayPosition(name[1:]):
 		return false
 	}
 	x.updated = append(x.updated, bson.Field{Name: []byte(name[1:]), Value: v})
 	return true
 }
 
-// place returns the array position that a name denotes, -1 if it denotes none within the size limit of
+// arrayPosition returns the array position that a name denotes, -1 if it denotes none within the size limit of
 // documents.
-func place(name string) int {
+func arrayPosition(name string) int {
 	n, err := strconv.ParseUint(name, 10, 32)
 	if err != nil || n >= bson.MaxDocumentBytes || strconv.FormatUint(n, 10) != name {
 		return -1
@@ -116,7 +118,7 @@ func place(name string) int {
 	return int(n)
 }
 
-func isPlace(name string) bool { return place(name) >= 0 }
+func isArrayPosition(name string) bool { return arrayPosition(name) >= 0 }
 
 // applyDiff writes doc with the changes of the diff.
 func (p *Program) applyDiff(dst *bson.Builder, doc bson.Raw) error {
@@ -201,7 +203,7 @@ func (x *diff) elements(b *bson.Builder, list bson.Raw) error {
 		return nil
 	}
 	for _, f := range x.updated {
-		i := place(string(f.Name))
+		i := arrayPosition(string(f.Name))
 		if i < n || x.length >= 0 && i >= x.length {
 			continue
 		}

@@ -32,7 +32,7 @@ func newEnv() *mql.Env {
 func TestCases(t *testing.T) {
 	casefile.Run(t, "testdata", func(t *testing.T, c *casefile.Case) string {
 		env := newEnv()
-		env.Release, env.Kept = c.Release(), c.Release()
+		env.Release, env.ServerRelease = c.Release(), c.Release()
 		if spec, ok := c.Get("collation"); ok {
 			v, err := ejson.ParseValue(spec)
 			if err != nil {

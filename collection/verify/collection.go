@@ -125,7 +125,7 @@ type checker struct {
 // tick is called for each record and entry, with its size in bytes.
 func (x *checker) tick(bytes int) error {
 	if x.read++; x.read == 1024 {
-		if err := x.tell(); err != nil {
+		if err := x.reportProgress(); err != nil {
 			return err
 		}
 	}
@@ -135,8 +135,8 @@ func (x *checker) tick(bytes int) error {
 	return x.env.Tick()
 }
 
-// tell passes to progress what was read since the last call.
-func (x *checker) tell() error {
+// reportProgress passes to progress what was read since the last call.
+func (x *checker) reportProgress() error {
 	n := x.read
 	x.read = 0
 	return x.progress(n)
@@ -158,7 +158,7 @@ func (x *checker) each(r storage.Range, visit func(key, value []byte) error) err
 		if last != nil {
 			r.Start = append(last, 0)
 		}
-		k := x.met(d, r)
+		k := x.recordDamages(d, r)
 		if bytes.Compare(k.Start, r.Start) > 0 {
 			// The reader reads ahead: entries before the damage are read without reaching it.
 			if _, err := x.pass(storage.Range{Start: r.Start, End: k.Start}, visit); err != nil && !errors.As(err, &d) {
@@ -196,9 +196,9 @@ func (x *checker) pass(r storage.Range, visit func(key, value []byte) error) (la
 	return last, it.Err()
 }
 
-// met records the damages in an error, and returns the keys of the first one within a range;
+// recordDamages records the damages in an error, and returns the keys of the first one within a range;
 // without an end if its end is unknown.
-func (x *checker) met(d *storage.DamagedError, r storage.Range) (first storage.Range) {
+func (x *checker) recordDamages(d *storage.DamagedError, r storage.Range) (first storage.Range) {
 	for i := range d.Damages {
 		x.note(d.Damages[i])
 		k := d.Damages[i].Keys
@@ -240,7 +240,7 @@ func (x *checker) records(visit func(doc bson.Raw, h keyspace.Hash, id []byte) e
 	clear(x.v.PerShard)
 	return x.each(keyspace.RecordRange(x.coll.ID), func(key, value []byte) error {
 		x.v.Records++
-		if err := x.tell(); err != nil { // one record may take long: it is large, or its validator is slow
+		if err := x.reportProgress(); err != nil { // one record may take long: it is large, or its validator is slow
 			return err
 		}
 		_, h, id, ok := keyspace.SplitRecord(key)
@@ -269,7 +269,7 @@ func (x *checker) records(visit func(doc bson.Raw, h keyspace.Hash, id []byte) e
 
 // placed reports whether a record is stored at the place of its _id and shard key.
 func (x *checker) placed(doc bson.Raw, h keyspace.Hash, id []byte) bool {
-	if !x.coll.Placed(doc, h) {
+	if !x.coll.AllowsPosition(doc, h) {
 		return false
 	}
 	x.key = x.coll.AppendID(x.key[:0], doc)
@@ -419,7 +419,7 @@ func (x *checker) settle(f *Index, e foundEntry, ok bool) error {
 	if ok {
 		f.ledger.take(x.sum(e.values, e.hash, e.id))
 	} else {
-		f.ledger.spoil(x.sum(e.values, e.hash, e.id))
+		f.ledger.markUneven(x.sum(e.values, e.hash, e.id))
 	}
 	return nil
 }

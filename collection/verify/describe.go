@@ -50,10 +50,10 @@ func Parts(r storage.Range, snap *catalog.Snapshot) (parts []Part) {
 		if all := keyspace.RecordRange(coll.ID); overlap(r, all) {
 			p := Part{What: "documents", Namespace: coll.Namespace.String(), Hashed: coll.Sharded() && coll.Key.Kind() != shard.Ranged}
 			if bytes.Compare(r.Start, all.Start) > 0 {
-				p.From = place(coll, r.Start)
+				p.From = idText(coll, r.Start)
 			}
 			if r.End != nil && bytes.Compare(r.End, all.End) < 0 {
-				p.To = place(coll, r.End)
+				p.To = idText(coll, r.End)
 			}
 			parts = append(parts, p)
 		}
@@ -82,8 +82,8 @@ func overlap(a, b storage.Range) bool {
 	return (a.End == nil || bytes.Compare(b.Start, a.End) < 0) && (b.End == nil || bytes.Compare(a.Start, b.End) < 0)
 }
 
-// place prints the _id in a key, which may be truncated.
-func place(coll *catalog.Collection, key []byte) string {
+// idText prints the _id in a key, which may be truncated.
+func idText(coll *catalog.Collection, key []byte) string {
 	_, _, id, ok := keyspace.SplitRecord(key)
 	if !ok {
 		return ""

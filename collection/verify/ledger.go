@@ -23,8 +23,8 @@ func sum(entry []byte) uint64 { return maphash.Bytes(seed, entry) }
 func (l *ledger) add(s uint64)  { l.buckets[s%ledgerBuckets] += s | 1<<63 }
 func (l *ledger) take(s uint64) { l.buckets[s%ledgerBuckets] -= s | 1<<63 }
 
-// spoil makes a bucket uneven, so that it is checked.
-func (l *ledger) spoil(s uint64) { l.buckets[s%ledgerBuckets] += 2*s + 1 }
+// markUneven makes a bucket uneven, so that it is checked.
+func (l *ledger) markUneven(s uint64) { l.buckets[s%ledgerBuckets] += 2*s + 1 }
 
 // evenAt reports whether the bucket of an entry is zero.
 func (l *ledger) evenAt(s uint64) bool { return l.buckets[s%ledgerBuckets] == 0 }

@@ -27,7 +27,7 @@ import (
 
 // stamp writes the entries of a new document.
 func (t *Target) stamp(env *mql.Env, ix *catalog.Index, doc bson.Raw, h keyspace.Hash) error {
-	due := dueEntry(env.NowMillis, doc)
+	due := expiryEntry(env.NowMillis, doc)
 	if err := t.put(ix, entry{values: stampKey, bits: due}, h); err != nil || due == nil {
 		return err
 	}
@@ -64,8 +64,8 @@ func (t *Target) unstamp(env *mql.Env, ix *catalog.Index, h keyspace.Hash) error
 
 var stampKey = keystring.Append(nil, bson.Null, keystring.Ascending, nil, nil)
 
-// dueEntry returns the keystring of the entry by which a document written now expires, nil for never.
-func dueEntry(now int64, doc bson.Raw) []byte {
+// expiryEntry returns the keystring of the entry by which a document written now expires, nil for never.
+func expiryEntry(now int64, doc bson.Raw) []byte {
 	b := bson.NewBuilder(nil)
 	switch ttl, ok := ownTTL(doc); {
 	case !ok:

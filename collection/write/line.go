@@ -10,34 +10,34 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Line holds the next position of a capped collection and the number and size of its documents. It is a
+// CappedState holds the next position of a capped collection and the number and size of its documents. It is a
 // row that every transaction changes that writes to the collection. It is used if several servers share
 // the store: their writers conflict on the row, so that positions are in the order of commits.
-type Line struct {
+type CappedState struct {
 	Next, First keyspace.Hash // the next position; no document is before First
 	Docs, Bytes int64
 }
 
-// linePrefix is the prefix of the rows' names.
-const linePrefix = "capped."
+// cappedPrefix is the prefix of the rows' names.
+const cappedPrefix = "capped."
 
-// LineKey returns the key of a collection's row.
-func LineKey(id keyspace.CollectionID) []byte {
-	return keyspace.AppendMeta(nil, keyspace.MetaVersion, fmt.Appendf(nil, "%s%d", linePrefix, id))
+// CappedStateKey returns the key of a collection's row.
+func CappedStateKey(id keyspace.CollectionID) []byte {
+	return keyspace.AppendMeta(nil, keyspace.MetaVersion, fmt.Appendf(nil, "%s%d", cappedPrefix, id))
 }
 
-// LineKeys returns the range of all rows. A server that has the store exclusively removes them, because
+// CappedStateKeys returns the range of all rows. A server that has the store exclusively removes them, because
 // it does not maintain them.
-func LineKeys() storage.Range {
-	return keyspace.MetaPrefixRange(keyspace.MetaVersion, []byte(linePrefix))
+func CappedStateKeys() storage.Range {
+	return keyspace.MetaPrefixRange(keyspace.MetaVersion, []byte(cappedPrefix))
 }
 
-// ReadLine reads the row of a collection. If there is none yet, it counts all documents.
-func ReadLine(ctx context.Context, r storage.Reader, id keyspace.CollectionID) (l Line, err error) {
-	v, err := r.Get(ctx, LineKey(id), nil)
+// ReadCappedState reads the row of a collection. If there is none yet, it counts all documents.
+func ReadCappedState(ctx context.Context, r storage.Reader, id keyspace.CollectionID) (l CappedState, err error) {
+	v, err := r.Get(ctx, CappedStateKey(id), nil)
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
-		return countLine(ctx, r, id)
+		return countCapped(ctx, r, id)
 	case err == nil && len(v) != 32:
 		return l, fmt.Errorf("the next place of collection %d: %w", id, storage.ErrCorruption)
 	case err != nil:
@@ -48,7 +48,7 @@ func ReadLine(ctx context.Context, r storage.Reader, id keyspace.CollectionID) (
 	return l, nil
 }
 
-func countLine(ctx context.Context, r storage.Reader, id keyspace.CollectionID) (l Line, err error) {
+func countCapped(ctx context.Context, r storage.Reader, id keyspace.CollectionID) (l CappedState, err error) {
 	it, err := r.Iter(ctx, keyspace.RecordRange(id), storage.IterOptions{})
 	if err != nil {
 		return l, err
@@ -66,9 +66,9 @@ func countLine(ctx context.Context, r storage.Reader, id keyspace.CollectionID) 
 }
 
 // Save writes the row after the writes of a transaction.
-func (l Line) Save(t storage.Txn, id keyspace.CollectionID) error {
+func (l CappedState) Save(t storage.Txn, id keyspace.CollectionID) error {
 	v := binary.BigEndian.AppendUint64(nil, uint64(l.Next))
 	v = binary.BigEndian.AppendUint64(v, uint64(l.First))
 	v = binary.BigEndian.AppendUint64(v, uint64(l.Docs))
-	return t.Set(LineKey(id), binary.BigEndian.AppendUint64(v, uint64(l.Bytes)))
+	return t.Set(CappedStateKey(id), binary.BigEndian.AppendUint64(v, uint64(l.Bytes)))
 }

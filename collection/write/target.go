@@ -153,7 +153,7 @@ func (t *Target) Update(env *mql.Env, old, doc bson.Raw, h keyspace.Hash, op cha
 	if op == changelog.Replace || t.Coll.Options.PrePostImages {
 		t.log.Doc = doc
 	}
-	t.keepBefore(old, doc)
+	t.storeUndo(old, doc)
 	return t.append(env, h)
 }
 
@@ -175,13 +175,13 @@ func (t *Target) Delete(env *mql.Env, old bson.Raw, h keyspace.Hash) error {
 	t.Docs--
 	t.Bytes -= int64(len(old))
 	t.log = changelog.Record{Op: changelog.Delete, Key: t.documentKey(old), Bytes: -int64(len(old))}
-	t.keepBefore(old, nil)
+	t.storeUndo(old, nil)
 	return t.append(env, h)
 }
 
-// keepBefore stores old in the log record, or the changes that restore old from doc. doc is nil after a
+// storeUndo stores old in the log record, or the changes that restore old from doc. doc is nil after a
 // delete.
-func (t *Target) keepBefore(old, doc bson.Raw) {
+func (t *Target) storeUndo(old, doc bson.Raw) {
 	switch {
 	case t.Silent:
 	case t.Coll.Options.PrePostImages:

@@ -19,8 +19,8 @@ import (
 	"github.com/cantledb/cantle/wire/auth"
 )
 
-// Soon is the remaining lifetime of a certificate below which operators are warned.
-const Soon = 30 * 24 * time.Hour
+// ExpiryWarning is the remaining lifetime of a certificate below which operators are warned.
+const ExpiryWarning = 30 * 24 * time.Hour
 
 // signer holds the certificate and the key of an authority.
 type signer struct {

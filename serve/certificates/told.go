@@ -16,9 +16,9 @@ that is in the folder already is used again, so that who trusts it goes on to.
   client.pem    a client's certificate and key
 `
 
-// Told returns instructions for the use of the files that Make has written into a folder, for a
+// Instructions returns instructions for the use of the files that Make has written into a folder, for a
 // server named host and a client named subject.
-func Told(dir, host, subject string) string {
+func Instructions(dir, host, subject string) string {
 	path := func(name string) string {
 		p, err := filepath.Abs(filepath.Join(dir, name))
 		if err != nil {

@@ -45,7 +45,7 @@ func (l *listed) size() int64 {
 // collections returns all databases and collections that listDatabases and listCollections show to this
 // user, with their data in the catalog.
 func collections(q *query) (any, error) {
-	reply, err := q.ask("admin", func(b *bson.Builder) {
+	reply, err := q.runCommand("admin", func(b *bson.Builder) {
 		b.Int32("listDatabases", 1)
 		b.Bool("nameOnly", true)
 		b.Bool("authorizedDatabases", true)
@@ -58,7 +58,7 @@ func collections(q *query) (any, error) {
 	for v := range list.Values() {
 		d, _ := v.Doc()
 		db, _ := d.Get("name").Str()
-		names, err := q.ask(db, func(b *bson.Builder) {
+		names, err := q.runCommand(db, func(b *bson.Builder) {
 			b.Int32("listCollections", 1)
 			b.Bool("nameOnly", true)
 			b.Bool("authorizedCollections", true)
@@ -101,7 +101,7 @@ func (q *query) describe(ns collection.Namespace, kind string) listed {
 	if coll.Sharded() {
 		l.Key = json.RawMessage(ejson.String(coll.Key.Spec()))
 	}
-	l.Partitions, l.Indexes = coll.Map.Len(), len(coll.Shown())-1
+	l.Partitions, l.Indexes = coll.Map.Len(), len(coll.UnstagedIndexes())-1
 	if coll.Throughput.Mode != "" {
 		l.Mode, l.RU = string(coll.Throughput.Mode), coll.Throughput.RU
 	} else if cl.Budgets.Collection(uint64(coll.ID)).Shared() {
@@ -134,8 +134,8 @@ func (q *query) measure(l *listed) map[string]uint64 {
 	return indexes
 }
 
-// oneReply describes one collection.
-type oneReply struct {
+// collectionReply describes one collection.
+type collectionReply struct {
 	listed
 	// IndexDisk has the bytes of each index on disk, without an _id_ that is stored as the documents.
 	IndexDisk  map[string]uint64 `json:"indexDisk,omitempty"`
@@ -151,13 +151,13 @@ func oneCollection(q *query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	indexes, err := q.ask(ns.DB, func(b *bson.Builder) { b.String("listIndexes", ns.Coll) })
+	indexes, err := q.runCommand(ns.DB, func(b *bson.Builder) { b.String("listIndexes", ns.Coll) })
 	if err != nil {
 		return nil, err
 	}
-	out := oneReply{listed: q.describe(ns, "collection"), Indexes: batchOf(indexes), Options: json.RawMessage("null"), Statistics: json.RawMessage("null"), Uses: json.RawMessage("[]")}
+	out := collectionReply{listed: q.describe(ns, "collection"), Indexes: batchOf(indexes), Options: json.RawMessage("null"), Statistics: json.RawMessage("null"), Uses: json.RawMessage("[]")}
 	out.IndexDisk = q.measure(&out.listed)
-	if reply, err := q.ask(ns.DB, func(b *bson.Builder) {
+	if reply, err := q.runCommand(ns.DB, func(b *bson.Builder) {
 		b.Int32("listCollections", 1)
 		b.BeginDoc("filter")
 		b.String("name", ns.Coll)
@@ -187,7 +187,7 @@ func oneCollection(q *query) (any, error) {
 
 // aggregate runs a pipeline of one stage.
 func (q *query) aggregate(ns collection.Namespace, stage func(b *bson.Builder)) (bson.Raw, error) {
-	return q.ask(ns.DB, func(b *bson.Builder) {
+	return q.runCommand(ns.DB, func(b *bson.Builder) {
 		if ns.Coll == "" {
 			b.Int32("aggregate", 1)
 		} else {
@@ -239,7 +239,7 @@ func createIndex(q *query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply, err := q.ask(ns.DB, func(b *bson.Builder) {
+	reply, err := q.runCommand(ns.DB, func(b *bson.Builder) {
 		b.String("createIndexes", ns.Coll)
 		b.BeginArray("indexes")
 		b.BeginDoc("")

@@ -34,7 +34,7 @@ func find(q *query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan, err := q.ask(ns.DB, func(b *bson.Builder) {
+	plan, err := q.runCommand(ns.DB, func(b *bson.Builder) {
 		b.Raw("explain", inner)
 		b.String("verbosity", "queryPlanner")
 	})
@@ -50,7 +50,7 @@ func find(q *query) (any, error) {
 	}
 	limit, _ := inner.Get("limit").AsInt64()
 	begun := q.Now()
-	reply, err := q.ask(ns.DB, func(b *bson.Builder) {
+	reply, err := q.runCommand(ns.DB, func(b *bson.Builder) {
 		for it := inner.Iter(); it.Next(); {
 			if string(it.Name) != "limit" {
 				b.ValueBytes(it.Name, it.Value)
@@ -113,7 +113,7 @@ func (q *query) change(build func(b *bson.Builder, coll string) error) (any, err
 	b.BeginDoc("comment")
 	b.Bool("requestCharge", true)
 	b.End()
-	reply, err := q.in.ask(q.Context(), ns.DB, b.Doc())
+	reply, err := q.in.runCommand(q.Context(), ns.DB, b.Doc())
 	if err != nil {
 		return nil, err
 	}

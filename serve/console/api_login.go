@@ -58,11 +58,11 @@ func (c *Console) logIn(q *query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := c.callers.dial(c.Server, remote, c.local, q.TLS)
+	in, err := c.connIDs.dial(c.Server, remote, c.local, q.TLS)
 	if err != nil {
 		return nil, err
 	}
-	if err := in.prove(q.Context(), n, q.text("password")); err != nil {
+	if err := in.authenticate(q.Context(), n, q.text("password")); err != nil {
 		in.hangUp()
 		return nil, err
 	}

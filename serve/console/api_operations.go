@@ -37,7 +37,7 @@ func operations(q *query) (any, error) {
 		}
 		return operationsReply{batchOf(reply), all}, nil
 	}
-	return nil, errNobody
+	return nil, errNoLogin
 }
 
 // killOperation ends a running command.
@@ -46,7 +46,7 @@ func killOperation(q *query) (any, error) {
 	if id.IsNullish() {
 		return nil, mongoerr.New(mongoerr.BadValue, "id is the opid of an operation")
 	}
-	reply, err := q.ask("admin", func(b *bson.Builder) {
+	reply, err := q.runCommand("admin", func(b *bson.Builder) {
 		b.Int32("killOp", 1)
 		b.Value("op", id)
 	})

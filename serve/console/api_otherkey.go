@@ -48,7 +48,7 @@ func (q *query) onOtherKey(ns collection.Namespace, used *history.Heat, was [][]
 	if err != nil {
 		return nil, nil, err
 	}
-	reply, err := q.ask(ns.DB, func(b *bson.Builder) {
+	reply, err := q.runCommand(ns.DB, func(b *bson.Builder) {
 		b.String("customAction", "GetRecordedTraffic")
 		b.String("collection", ns.Coll)
 		b.Raw("shardKey", spec)
@@ -70,7 +70,7 @@ func (q *query) onOtherKey(ns collection.Namespace, used *history.Heat, was [][]
 		return nil, nil, mongoerr.New(mongoerr.BadValue, "No statement on %s is remembered of this time: a sample of each minute is, for an hour and until the server stops", ns)
 	}
 	minutes, average := minutesOf(reply, int(parts))
-	loads := k.fall(used, was, minutes, average)
+	loads := k.distribute(used, was, minutes, average)
 	goTo, _ := reply.Get("goTo").Doc()
 	k.explain(goTo, int(parts), spec.Len())
 	for _, host := range texts(reply.Get("incomplete")) {
@@ -118,8 +118,8 @@ func minutesOf(reply bson.Raw, parts int) (by map[int64][]float64, average []flo
 	return by, average
 }
 
-// fall distributes the work of each column over the partitions like the statements of its minute.
-func (k *otherKey) fall(used *history.Heat, was [][]float64, minutes map[int64][]float64, average []float64) [][]float64 {
+// distribute distributes the work of each column over the partitions like the statements of its minute.
+func (k *otherKey) distribute(used *history.Heat, was [][]float64, minutes map[int64][]float64, average []float64) [][]float64 {
 	out := make([][]float64, len(average))
 	for p := range out {
 		out[p] = make([]float64, used.Columns)

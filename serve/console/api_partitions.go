@@ -11,7 +11,7 @@ func (q *query) custom(action string, more func(b *bson.Builder)) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply, err := q.ask(ns.DB, func(b *bson.Builder) {
+	reply, err := q.runCommand(ns.DB, func(b *bson.Builder) {
 		b.String("customAction", action)
 		b.String("collection", ns.Coll)
 		more(b)
@@ -81,7 +81,7 @@ func splitPartition(q *query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply, err := q.ask(ns.DB, func(b *bson.Builder) {
+	reply, err := q.runCommand(ns.DB, func(b *bson.Builder) {
 		b.String("customAction", "GetPartitions")
 		b.String("collection", ns.Coll)
 	})
@@ -98,7 +98,7 @@ func splitPartition(q *query) (any, error) {
 		if d.Get("min").IsMissing() {
 			break
 		}
-		reply, err := q.ask("admin", func(b *bson.Builder) {
+		reply, err := q.runCommand("admin", func(b *bson.Builder) {
 			b.String("split", ns.String())
 			b.BeginArray("bounds")
 			b.Value("", d.Get("min"))

@@ -87,7 +87,7 @@ func replay(q *query) (any, error) {
 			return nil, err
 		}
 	}
-	out := meet(loads, used.Columns, float64(ru))
+	out := simulate(loads, used.Columns, float64(ru))
 	out.Key, out.Incomplete = key, silent
 	out.From, out.Step, out.Recorded = used.From, used.Step, n == 0 && !other
 	hours := float64(used.Step) / 3600
@@ -159,9 +159,9 @@ func cell(h *history.Heat, row, column int) float64 {
 	return history.Value(h.Rows[row].Cells[column])
 }
 
-// meet applies loads to a throughput that is divided evenly: the demand on a partition beyond its
+// simulate applies loads to a throughput that is divided evenly: the demand on a partition beyond its
 // share is refused.
-func meet(loads [][]float64, columns int, ru float64) *replayReply {
+func simulate(loads [][]float64, columns int, ru float64) *replayReply {
 	out := &replayReply{Partitions: len(loads), RU: ru, Columns: columns, Demand: make([]float64, columns), Served: make([]float64, columns), Busiest: make([]float64, columns)}
 	parts := make([]float64, columns) // number of partitions in each column
 	for _, load := range loads {

@@ -23,7 +23,7 @@ func requests(q *query) (any, error) {
 		}
 		db, coll = ns.DB, ns.Coll
 	}
-	reply, err := q.ask(db, func(b *bson.Builder) {
+	reply, err := q.runCommand(db, func(b *bson.Builder) {
 		b.String("customAction", "GetRequestReport")
 		if coll != "" {
 			b.String("collection", coll)
@@ -53,7 +53,7 @@ func explain(q *query) (any, error) {
 	if q.body.Get("run").Truthy() {
 		verbosity = "executionStats"
 	}
-	reply, err := q.ask(ns.DB, func(b *bson.Builder) {
+	reply, err := q.runCommand(ns.DB, func(b *bson.Builder) {
 		b.Raw("explain", inner)
 		b.String("verbosity", verbosity)
 	})
@@ -107,7 +107,7 @@ func (q *query) fillShape(ns collection.Namespace, shape string) (bson.Raw, erro
 	if err != nil {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "The shape %s cannot be made a filter of: type the filter", shape)
 	}
-	reply, err := q.ask(ns.DB, func(b *bson.Builder) {
+	reply, err := q.runCommand(ns.DB, func(b *bson.Builder) {
 		b.String("find", ns.Coll)
 		b.Int32("limit", 1)
 		b.Bool("singleBatch", true)

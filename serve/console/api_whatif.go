@@ -22,7 +22,7 @@ func advise(q *query) (any, error) {
 		return nil, mongoerr.New(mongoerr.CommandNotSupported, "This program has no cantle advise")
 	}
 	text, err := q.Advise(q.Context(), func(ctx context.Context, db string, command []byte) ([]byte, error) {
-		return q.in.ask(ctx, db, bson.Raw(command))
+		return q.in.runCommand(ctx, db, bson.Raw(command))
 	}, ns.String())
 	if err != nil {
 		return nil, known(err)

@@ -15,13 +15,13 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// callerIDs is added to the numbers of connections without a network, so that they are far above those
+// localConnIDs is added to the numbers of connections without a network, so that they are far above those
 // of clients.
-const callerIDs = 1 << 40
+const localConnIDs = 1 << 40
 
-// caller is a connection without a network. It implements wire.Conn. Not safe for concurrent use,
+// localConn is a connection without a network. It implements wire.Conn. Not safe for concurrent use,
 // except Close.
-type caller struct {
+type localConn struct {
 	server        *command.Server
 	id            int64
 	remote, local net.Addr
@@ -31,15 +31,15 @@ type caller struct {
 	ctx           context.Context
 	close         context.CancelCauseFunc
 	pool          wire.Pool
-	proven        *auth.User // as of its login, nil without a login
+	user          *auth.User // as of its login, nil without a login
 }
 
-// callers numbers connections.
-type callers struct{ n atomic.Int64 }
+// connIDs numbers connections.
+type connIDs struct{ n atomic.Int64 }
 
 // dial opens a connection for a request from remote.
-func (n *callers) dial(s *command.Server, remote, local net.Addr, state *tls.ConnectionState) (*caller, error) {
-	c := &caller{server: s, id: callerIDs + n.n.Add(1), remote: remote, local: local, opened: time.Now(), tls: state}
+func (n *connIDs) dial(s *command.Server, remote, local net.Addr, state *tls.ConnectionState) (*localConn, error) {
+	c := &localConn{server: s, id: localConnIDs + n.n.Add(1), remote: remote, local: local, opened: time.Now(), tls: state}
 	c.ctx, c.close = context.WithCancelCause(context.Background())
 	if err := s.Connect(c); err != nil {
 		return nil, err
@@ -48,30 +48,30 @@ func (n *callers) dial(s *command.Server, remote, local net.Addr, state *tls.Con
 }
 
 // hangUp ends the connection.
-func (c *caller) hangUp() {
+func (c *localConn) hangUp() {
 	c.close(nil)
 	c.server.Disconnect(c)
 }
 
-func (c *caller) ID() int64         { return c.id }
-func (c *caller) Tag() string       { return "" }
-func (c *caller) Remote() net.Addr  { return c.remote }
-func (c *caller) Local() net.Addr   { return c.local }
-func (c *caller) Opened() time.Time { return c.opened }
-func (c *caller) State() any        { return c.state }
-func (c *caller) SetState(v any)    { c.state = v }
-func (c *caller) Close(cause error) { c.close(cause) }
-func (c *caller) Outlive()          {}
-func (c *caller) HangUpAfterReply() {}
-func (c *caller) SetStranger(bool)  {}
-func (c *caller) CountFor(string)   {}
+func (c *localConn) ID() int64               { return c.id }
+func (c *localConn) Tag() string             { return "" }
+func (c *localConn) Remote() net.Addr        { return c.remote }
+func (c *localConn) Local() net.Addr         { return c.local }
+func (c *localConn) Opened() time.Time       { return c.opened }
+func (c *localConn) State() any              { return c.state }
+func (c *localConn) SetState(v any)          { c.state = v }
+func (c *localConn) Close(cause error)       { c.close(cause) }
+func (c *localConn) SurviveDisconnect()      {}
+func (c *localConn) HangUpAfterReply()       {}
+func (c *localConn) SetUnauthenticated(bool) {}
+func (c *localConn) ChargeTo(string)         {}
 
-func (c *caller) Draining() context.Context                      { return c.ctx }
-func (c *caller) Agree(wire.Compressors) (none wire.Compressors) { return none }
-func (c *caller) TLS() *tls.ConnectionState                      { return c.tls }
+func (c *localConn) Draining() context.Context                                     { return c.ctx }
+func (c *localConn) NegotiateCompressors(wire.Compressors) (none wire.Compressors) { return none }
+func (c *localConn) TLS() *tls.ConnectionState                                     { return c.tls }
 
 // introduce sends hello, so that currentOp and the log name the console.
-func (c *caller) introduce(ctx context.Context) error {
+func (c *localConn) introduce(ctx context.Context) error {
 	b := bson.NewBuilder(nil)
 	b.Int32("hello", 1)
 	b.BeginDoc("client")
@@ -86,33 +86,33 @@ func (c *caller) introduce(ctx context.Context) error {
 	b.String("type", "browser")
 	b.End()
 	b.End()
-	_, err := c.ask(ctx, "admin", b.Doc())
+	_, err := c.runCommand(ctx, "admin", b.Doc())
 	return err
 }
 
-// enter takes over the user of another connection, if the credential that proved the user is still
+// adoptUser takes over the user of another connection, if the credential that proved the user is still
 // valid.
 // Errors: Unauthorized (13).
-func (c *caller) enter(other *caller) error {
+func (c *localConn) adoptUser(other *localConn) error {
 	l := other.login()
-	if now := c.server.Auth.User(l.Name); now == nil || !now.Same(other.proven, l.Mechanism) {
-		return errNobody
+	if now := c.server.Auth.User(l.Name); now == nil || !now.Same(other.user, l.Mechanism) {
+		return errNoLogin
 	}
-	c.proven = other.proven
-	p, o := c.state.(*command.Peer), other.state.(*command.Peer)
+	c.user = other.user
+	p, o := c.state.(*command.ConnState), other.state.(*command.ConnState)
 	p.Login, p.User, p.Owner = o.Login, o.User, o.Owner
 	return nil
 }
 
 // login returns the login of the connection, nil if there is none.
-func (c *caller) login() *command.Login { return c.state.(*command.Peer).Login }
+func (c *localConn) login() *command.Login { return c.state.(*command.ConnState).Login }
 
 // errClosed is the error of a command whose connection was closed meanwhile.
 var errClosed = errors.New("the connection was closed")
 
-// ask runs a command and returns a copy of the reply.
+// runCommand runs a command and returns a copy of the reply.
 // Errors: *mongoerr.Error as in the reply; errClosed.
-func (c *caller) ask(ctx context.Context, db string, body bson.Raw) (bson.Raw, error) {
+func (c *localConn) runCommand(ctx context.Context, db string, body bson.Raw) (bson.Raw, error) {
 	b := bson.NewBuilder(nil)
 	b.Splice(body.Elements())
 	b.String("$db", db)
@@ -147,19 +147,19 @@ func (c *caller) ask(ctx context.Context, db string, body bson.Raw) (bson.Raw, e
 	return nil, mongoerr.New(mongoerr.Code(code), "%s", text)
 }
 
-// prove logs a user in by SCRAM.
+// authenticate logs a user in by SCRAM.
 // Errors: AuthenticationFailed (18).
-func (c *caller) prove(ctx context.Context, n auth.Name, password string) error {
+func (c *localConn) authenticate(ctx context.Context, n auth.Name, password string) error {
 	m, err := c.mechanismOf(ctx, n)
 	if err != nil {
 		return err
 	}
-	c.proven = c.server.Auth.User(n)
+	c.user = c.server.Auth.User(n)
 	proof, err := auth.NewProof(m, n.Name, password)
 	if err != nil {
 		return mongoerr.New(mongoerr.AuthenticationFailed, "Authentication failed.")
 	}
-	say := func(b *bson.Builder) (bson.Raw, error) { return c.ask(ctx, n.DB, b.Doc()) }
+	say := func(b *bson.Builder) (bson.Raw, error) { return c.runCommand(ctx, n.DB, b.Doc()) }
 	first, err := proof.Step("")
 	if err != nil {
 		return err
@@ -192,11 +192,11 @@ func (c *caller) prove(ctx context.Context, n auth.Name, password string) error 
 }
 
 // mechanismOf returns the mechanism by which a user can log in.
-func (c *caller) mechanismOf(ctx context.Context, n auth.Name) (auth.Mechanism, error) {
+func (c *localConn) mechanismOf(ctx context.Context, n auth.Name) (auth.Mechanism, error) {
 	b := bson.NewBuilder(nil)
 	b.Int32("hello", 1)
 	b.String("saslSupportedMechs", n.DB+"."+n.Name)
-	reply, err := c.ask(ctx, "admin", b.Doc())
+	reply, err := c.runCommand(ctx, "admin", b.Doc())
 	if err != nil {
 		return "", err
 	}

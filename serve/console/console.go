@@ -17,7 +17,7 @@ import (
 // Config holds the parts and settings of a Console.
 type Config struct {
 	Server  *command.Server
-	History *history.Everywhere
+	History *history.AllServers
 	// Now is the clock of the budgets and of the history.
 	Now func() time.Time
 	// Writable lets users change documents, as far as their roles allow.
@@ -31,13 +31,13 @@ type Config struct {
 	Tools
 }
 
-// Ask runs a command on a database, in the name of the console's user.
-type Ask func(ctx context.Context, db string, command []byte) ([]byte, error)
+// RunCommand runs a command on a database, in the name of the console's user.
+type RunCommand func(ctx context.Context, db string, command []byte) ([]byte, error)
 
 // Tools are functions of the command line that the console offers; nil is not offered.
 type Tools struct {
 	// Advise ranks the possible shard keys of a collection, and returns its text.
-	Advise func(ctx context.Context, ask Ask, namespace string) (string, error)
+	Advise func(ctx context.Context, ask RunCommand, namespace string) (string, error)
 	// Estimate computes the cost of a workload on documents like the given one, and returns its
 	// text. args are flags of cantle estimate.
 	Estimate func(ctx context.Context, args []string, document string) (string, error)
@@ -46,7 +46,7 @@ type Tools struct {
 // Console answers browsers and programs over HTTP. Safe for concurrent use.
 type Console struct {
 	Config
-	callers  callers
+	connIDs  connIDs
 	sessions sessions
 	viewers  chan struct{} // a semaphore of live streams
 	frames   frames
@@ -78,7 +78,7 @@ func (c *Console) Serve(l net.Listener, loopback bool, config *tls.Config, faile
 	if config != nil {
 		l = tls.NewListener(l, ofBrowsers(config))
 	}
-	c.server = &http.Server{Handler: c.guarded(c.Handler()), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
+	c.server = &http.Server{Handler: c.logPanics(c.Handler()), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
 		WriteTimeout: 5 * time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10}
 	go func() {
 		if err := c.server.Serve(l); !errors.Is(err, http.ErrServerClosed) {

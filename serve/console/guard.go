@@ -57,24 +57,24 @@ func asJSON(next http.Handler) http.Handler {
 // open opens a connection for a request in the name of its user, identified by the cookie of a login
 // or by name and password in the request.
 // Errors: Unauthorized (13) without a login; AuthenticationFailed (18).
-func (c *Console) open(r *http.Request) (*caller, error) {
-	return c.openAs(r, func(in *caller) error { return c.identify(in, r) })
+func (c *Console) open(r *http.Request) (*localConn, error) {
+	return c.openAs(r, func(in *localConn) error { return c.identify(in, r) })
 }
 
 // again opens a connection for a request whose user has logged in before, with the user's present
 // privileges.
 // Errors: Unauthorized (13) if the password was changed, or the user was dropped.
-func (c *Console) again(r *http.Request, before *caller) (*caller, error) {
-	return c.openAs(r, func(in *caller) error { return in.enter(before) })
+func (c *Console) again(r *http.Request, before *localConn) (*localConn, error) {
+	return c.openAs(r, func(in *localConn) error { return in.adoptUser(before) })
 }
 
 // openAs opens a connection for a request; identify logs its user in.
-func (c *Console) openAs(r *http.Request, identify func(in *caller) error) (*caller, error) {
+func (c *Console) openAs(r *http.Request, identify func(in *localConn) error) (*localConn, error) {
 	remote, err := addressOf(r)
 	if err != nil {
 		return nil, err
 	}
-	in, err := c.callers.dial(c.Server, remote, c.local, r.TLS)
+	in, err := c.connIDs.dial(c.Server, remote, c.local, r.TLS)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (c *Console) openAs(r *http.Request, identify func(in *caller) error) (*cal
 		err = in.introduce(r.Context()) // also loads the user's present privileges
 	}
 	if err == nil && c.Server.RequireAuth && in.login() == nil {
-		err = errNobody // the user was dropped
+		err = errNoLogin // the user was dropped
 	}
 	if err != nil {
 		in.hangUp()
@@ -102,24 +102,24 @@ func addressOf(r *http.Request) (net.Addr, error) {
 
 // identify logs the user of a request in on a connection.
 // Errors: Unauthorized (13) without a login; AuthenticationFailed (18).
-func (c *Console) identify(in *caller, r *http.Request) error {
+func (c *Console) identify(in *localConn, r *http.Request) error {
 	if name, password, ok := r.BasicAuth(); ok {
 		db := r.URL.Query().Get("authSource")
 		if db == "" {
 			db = "admin"
 		}
-		return in.prove(r.Context(), auth.Name{Name: name, DB: db}, password)
+		return in.authenticate(r.Context(), auth.Name{Name: name, DB: db}, password)
 	}
 	known := c.sessions.of(r, time.Now())
 	if known == nil {
-		return errNobody
+		return errNoLogin
 	}
-	err := in.enter(known)
+	err := in.adoptUser(known)
 	if err != nil {
 		c.sessions.forget(r)
 	}
 	return err
 }
 
-// errNobody is the error of a request without a login.
-var errNobody = mongoerr.New(mongoerr.Unauthorized, "Log in first: POST /api/v1/login, or send name and password (curl -u)")
+// errNoLogin is the error of a request without a login.
+var errNoLogin = mongoerr.New(mongoerr.Unauthorized, "Log in first: POST /api/v1/login, or send name and password (curl -u)")

@@ -5,8 +5,8 @@ import (
 	"runtime/debug"
 )
 
-// guarded logs a panic of a handler, and ends its connection.
-func (c *Console) guarded(h http.Handler) http.Handler {
+// logPanics logs a panic of a handler, and ends its connection.
+func (c *Console) logPanics(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
 			p := recover()

@@ -15,14 +15,14 @@ import (
 
 // frame is the message that a viewer receives every second.
 type frame struct {
-	Second int64       `json:"second"` // the second that has just ended
-	Lines  *linesReply `json:"lines"`  // of the seconds since the frame before
-	Hot    []hotNow    `json:"hot"`    // the busiest partitions
-	Events []event     `json:"events"`
+	Second int64          `json:"second"` // the second that has just ended
+	Lines  *linesReply    `json:"lines"`  // of the seconds since the frame before
+	Hot    []hotPartition `json:"hot"`    // the busiest partitions
+	Events []event        `json:"events"`
 }
 
-// hotNow holds the load of a partition in the last second.
-type hotNow struct {
+// hotPartition holds the load of a partition in the last second.
+type hotPartition struct {
 	NS        string  `json:"ns"`
 	Partition int     `json:"partition"`
 	RU        float64 `json:"ru"`
@@ -30,9 +30,9 @@ type hotNow struct {
 }
 
 const (
-	hotMax    = 5
-	frameTime = 10 * time.Second // a viewer that does not accept a frame for that time is disconnected
-	aliveTime = 15 * time.Second // after that time without news a viewer receives a sign of life
+	hotMax        = 5
+	frameTime     = 10 * time.Second // a viewer that does not accept a frame for that time is disconnected
+	keepAliveTime = 15 * time.Second // after that time without news a viewer receives a sign of life
 )
 
 // live serves a stream of server-sent events: a frame every second.
@@ -76,11 +76,11 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 				return
 			}
 			text, last = fmt.Sprintf("id: %d\ndata: %s\n\n", second-1, body), second
-		} else if time.Since(said) > aliveTime {
+		} else if time.Since(said) > keepAliveTime {
 			text = ": alive\n\n"
 		}
 		if text != "" {
-			if q.mayGoOn() != nil {
+			if q.recheckAccess() != nil {
 				return
 			}
 			said = time.Now()
@@ -96,21 +96,21 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 		case <-r.Context().Done():
 			return
 		}
-		if time.Now().After(until) || q.mayGoOn() != nil {
+		if time.Now().After(until) || q.recheckAccess() != nil {
 			return
 		}
 	}
 }
 
-// mayGoOn refuses a user that has logged out, was dropped or given another password, or may not see the load
+// recheckAccess refuses a user that has logged out, was dropped or given another password, or may not see the load
 // any more. It costs one map look-up as long as users and roles do not change.
 // Errors: Unauthorized (13), as open.
-func (q *query) mayGoOn() error {
+func (q *query) recheckAccess() error {
 	if !q.Server.RequireAuth {
 		return nil
 	}
 	if _, _, basic := q.BasicAuth(); !basic && q.sessions.of(q.Request, time.Now()) == nil {
-		return errNobody
+		return errNoLogin
 	}
 	if q.in.login().Version == q.Server.Auth.Version() {
 		return nil
@@ -155,16 +155,16 @@ func (c *Console) frame(ctx context.Context, from, to int64) (*frame, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &frame{Second: to - 1, Lines: newLines(l), Hot: []hotNow{}, Events: newEvents(c.History.Events("", from, to))}
+	f := &frame{Second: to - 1, Lines: newLines(l), Hot: []hotPartition{}, Events: newEvents(c.History.Events("", from, to))}
 	f.Lines.Incomplete = silent
 	all := 0.0
 	for i := range h.Rows {
 		if v := sum(h.Rows[i].Cells); v > 0 {
 			all += v
-			f.Hot = append(f.Hot, hotNow{NS: h.Rows[i].Part.Namespace, Partition: h.Rows[i].Part.Place.Shard, RU: v})
+			f.Hot = append(f.Hot, hotPartition{NS: h.Rows[i].Part.Namespace, Partition: h.Rows[i].Part.Place.Shard, RU: v})
 		}
 	}
-	slices.SortStableFunc(f.Hot, func(a, b hotNow) int {
+	slices.SortStableFunc(f.Hot, func(a, b hotPartition) int {
 		switch {
 		case a.RU > b.RU:
 			return -1

@@ -63,7 +63,7 @@ type query struct {
 	*Console
 	*http.Request
 	w    http.ResponseWriter
-	in   *caller
+	in   *localConn
 	body bson.Raw // of a POST
 }
 
@@ -147,11 +147,11 @@ func parse(text string) (bson.Raw, error) {
 	return d, nil
 }
 
-// ask runs a command that build writes, in the name of the user.
-func (q *query) ask(db string, build func(b *bson.Builder)) (bson.Raw, error) {
+// runCommand runs a command that build writes, in the name of the user.
+func (q *query) runCommand(db string, build func(b *bson.Builder)) (bson.Raw, error) {
 	b := bson.NewBuilder(nil)
 	build(b)
-	return q.in.ask(q.Context(), db, b.Doc())
+	return q.in.runCommand(q.Context(), db, b.Doc())
 }
 
 // namespace reads the argument ns, of the address or of the body.
@@ -272,7 +272,7 @@ func failed(w http.ResponseWriter, err error) {
 	e := mongoerr.From(err)
 	status := http.StatusBadRequest
 	switch {
-	case e == errNobody, e.Code == mongoerr.AuthenticationFailed:
+	case e == errNoLogin, e.Code == mongoerr.AuthenticationFailed:
 		status = http.StatusUnauthorized
 	case e.Code == mongoerr.Unauthorized:
 		status = http.StatusForbidden

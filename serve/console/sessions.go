@@ -22,7 +22,7 @@ const cookieName = "cantle_console"
 
 // session is one login of a browser.
 type session struct {
-	caller      *caller // logged in; runs no further command
+	conn        *localConn // logged in; runs no further command
 	begun, used time.Time
 }
 
@@ -41,7 +41,7 @@ func (s *session) over(now time.Time) bool {
 
 // add begins a login and returns its token. If there are too many logins, the least
 // recently used one ends.
-func (s *sessions) add(c *caller, now time.Time) string {
+func (s *sessions) add(c *localConn, now time.Time) string {
 	secret := make([]byte, 32)
 	rand.Read(secret) // never fails
 	token := base64.RawURLEncoding.EncodeToString(secret)
@@ -58,20 +58,20 @@ func (s *sessions) add(c *caller, now time.Time) string {
 	if len(s.list) >= sessionsMax {
 		s.drop(oldest)
 	}
-	s.list[sha256.Sum256([]byte(token))] = &session{caller: c, begun: now, used: now}
+	s.list[sha256.Sum256([]byte(token))] = &session{conn: c, begun: now, used: now}
 	return token
 }
 
 // drop ends a login. Holds s.mu.
 func (s *sessions) drop(id [32]byte) {
 	if x := s.list[id]; x != nil {
-		x.caller.hangUp()
+		x.conn.hangUp()
 		delete(s.list, id)
 	}
 }
 
 // of returns the connection of a request's login, nil if there is none.
-func (s *sessions) of(r *http.Request, now time.Time) *caller {
+func (s *sessions) of(r *http.Request, now time.Time) *localConn {
 	cookie, err := r.Cookie(cookieName)
 	if err != nil {
 		return nil
@@ -88,7 +88,7 @@ func (s *sessions) of(r *http.Request, now time.Time) *caller {
 		return nil
 	}
 	x.used = now
-	return x.caller
+	return x.conn
 }
 
 // forget ends the login of a request.

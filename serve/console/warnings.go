@@ -39,7 +39,7 @@ func warnings(q *query) (any, error) {
 		out = append(out, q.machine()...)
 		out = append(out, q.hotPartitions()...)
 	}
-	if reply, err := q.ask("admin", func(b *bson.Builder) {
+	if reply, err := q.runCommand("admin", func(b *bson.Builder) {
 		b.String("customAction", "GetRequestReport")
 		b.Int32("top", warnedShapes)
 	}); err == nil {
@@ -102,7 +102,7 @@ func (q *query) machine() (out []warning) {
 		case left <= 0:
 			out = append(out, warning{Kind: "certificate", View: "operations", Partition: -1,
 				Text: fmt.Sprintf("The server's certificate ended on %s and clients refuse it: put a new one in its place and send the server SIGHUP.", day)})
-		case left < certificates.Soon:
+		case left < certificates.ExpiryWarning:
 			out = append(out, warning{Kind: "certificate", View: "operations", Partition: -1,
 				Text: fmt.Sprintf("The server's certificate ends on %s, in %d days: put a new one in its place and send the server SIGHUP.", day, int(left.Hours()/24))})
 		}
@@ -202,7 +202,7 @@ func (q *query) largeValues() (out []warning) {
 			continue
 		}
 		asked++
-		reply, err := q.ask(coll.Namespace.DB, func(b *bson.Builder) {
+		reply, err := q.runCommand(coll.Namespace.DB, func(b *bson.Builder) {
 			b.String("customAction", "GetPartitions")
 			b.String("collection", coll.Namespace.Coll)
 			b.Int32("top", 1)

@@ -59,7 +59,7 @@ func (d *Daemon) address() string {
 
 // advertised returns the address that clients and peers see, "" before the server listens.
 func (d *Daemon) advertised() string {
-	address, _ := d.reached.Load().(string)
+	address, _ := d.advertisedAddr.Load().(string)
 	return address
 }
 

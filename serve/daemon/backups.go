@@ -26,13 +26,13 @@ func (c *Config) backupPolicy() (backup.Policy, error) {
 		}
 	}
 	e, err := c.engine()
-	if err == nil && e.keep == inFolder {
+	if err == nil && e.location == inFolder {
 		p.Data, err = filepath.Abs(c.Data)
 	}
 	switch {
 	case err != nil:
 		return p, err
-	case e.keep != inFolder:
+	case e.location != inFolder:
 		return p, fmt.Errorf("--backup-to copies files, and --storage %s has none", e.name)
 	case p.Interval < time.Second && p.Interval != 0:
 		return p, errors.New("--backup-interval is at least 1s, or 0 for backups only when cantle backup asks for one")
@@ -53,7 +53,7 @@ func (d *Daemon) openBackups() error {
 	}
 	e, err := d.cfg.engine()
 	src, ok := d.files.(backup.Source)
-	if err != nil || !ok || e.keep != inFolder || d.cfg.ServeDamaged {
+	if err != nil || !ok || e.location != inFolder || d.cfg.ServeDamaged {
 		return err
 	}
 	if err := backup.Clear(src); err != nil {

@@ -33,30 +33,30 @@ func (e *LostError) Error() string {
 // Errors: LostError, which --new overrides; those of the file system.
 func Look(data string) (there bool, err error) {
 	state, err := look(wreck.Disk, data)
-	return state == wreck.There, err
+	return state == wreck.Present, err
 }
 
 // look is Look on any file system.
 func look(files pebblekv.FS, data string) (state wreck.State, err error) {
-	if state, err = wreck.Look(files, files.PathJoin(data, storeName)); err != nil || state == wreck.There {
+	if state, err = wreck.StateOf(files, files.PathJoin(data, storeName)); err != nil || state == wreck.Present {
 		return state, err
 	}
 	again := "mount the disk that has it, or restore a backup into an empty folder (cantle restore --from); to begin a new, empty database here, start once with --new"
-	if is(files, data, UnfinishedName) {
+	if exists(files, data, UnfinishedName) {
 		return state, &LostError{data, "has a restore that did not come to its end, or has not yet (" + UnfinishedName + ")",
 			"repeat cantle restore, which begins anew; to begin a new, empty database beside it, start once with --new"}
 	}
 	if state == wreck.Lost {
 		return state, &LostError{data, "has had a database and has lost it: " + storeName + " has some of its files and no data", again}
 	}
-	if state == wreck.Absent && is(files, data, scratchName) {
+	if state == wreck.Absent && exists(files, data, scratchName) {
 		return state, &LostError{data, "has had a database and has lost it: " + scratchName + " is there and " + storeName + " is empty or gone", again}
 	}
 	return state, nil
 }
 
-// is reports whether a folder has a file of that name.
-func is(files pebblekv.FS, dir, name string) bool {
+// exists reports whether a folder has a file of that name.
+func exists(files pebblekv.FS, dir, name string) bool {
 	_, err := files.Stat(files.PathJoin(dir, name))
 	return err == nil
 }
@@ -75,14 +75,14 @@ func (d *Daemon) begin(s storeSettings) (anew bool, err error) {
 	state, err := look(files, d.cfg.Data)
 	var lost *LostError
 	switch {
-	case state == wreck.There:
-		if err == nil && is(files, d.cfg.Data, UnfinishedName) {
+	case state == wreck.Present:
+		if err == nil && exists(files, d.cfg.Data, UnfinishedName) {
 			d.log.Warn().Str("folder", filepath.Join(d.cfg.home(), UnfinishedName)).Msg("an unfinished restore lies beside the database; it is of no use and can be deleted")
 		}
 		return false, err
 	case errors.As(err, &lost) && d.cfg.New && !d.cfg.ServeDamaged && !d.cfg.MustExist:
 		if state == wreck.Lost {
-			err = wreck.Make(files, files.PathJoin(d.cfg.Data, storeName))
+			err = wreck.BeginCreate(files, files.PathJoin(d.cfg.Data, storeName))
 		} else {
 			err = nil
 		}

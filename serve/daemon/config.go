@@ -115,9 +115,9 @@ type Config struct {
 	// data. Not a setting.
 	Status func(string)
 
-	// Crowded, if not nil, is called when long work takes half of the processors; see
-	// mql.NewProcessor. Not a setting.
-	Crowded func(still func() bool)
+	// OnOverload, if not nil, is called when long work takes half of the processors; see
+	// mql.NewCPUSlots. Not a setting.
+	OnOverload func(still func() bool)
 
 	// Files, if not nil, changes the options of a store of files: its file system in a test,
 	// and the reaction to failures. Not a setting.

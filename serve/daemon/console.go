@@ -24,7 +24,7 @@ func (d *Daemon) openConsole(ctx context.Context, s *command.Server) error {
 			GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return d.tls.config(), nil }}
 	}
 	d.console = console.New(console.Config{
-		Server: s, History: d.everywhere, Now: d.cluster.Now, Writable: d.cfg.ConsoleWrite, Tools: d.cfg.ConsoleTools,
+		Server: s, History: d.allHistory, Now: d.cluster.Now, Writable: d.cfg.ConsoleWrite, Tools: d.cfg.ConsoleTools,
 		Ready: d.ready, Certificate: d.tls.shown,
 	})
 	d.console.Serve(l, onlyHere(d.cfg.Console), config, d.failed)

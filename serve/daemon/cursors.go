@@ -8,17 +8,17 @@ import (
 	"github.com/cantledb/cantle/wire/cursor"
 )
 
-// ownerWait is the timeout for reading from the store which peer has a cursor.
-const ownerWait = time.Second
+// ownerTimeout is the timeout for reading from the store which peer has a cursor.
+const ownerTimeout = time.Second
 
-// otherCursors finds the peer that has a cursor; nil if the store cannot have peers.
-func (d *Daemon) otherCursors() *cursor.Others {
+// cursorPeers finds the peer that has a cursor; nil if the store cannot have peers.
+func (d *Daemon) cursorPeers() *cursor.Peers {
 	shared := storage.AsShared(d.store)
 	if shared == nil {
 		return nil
 	}
-	return &cursor.Others{Self: shared.Member(), Owner: func(ofIt func(storage.MemberID) bool) string {
-		ctx, cancel := context.WithTimeout(context.Background(), ownerWait)
+	return &cursor.Peers{Self: shared.Member(), Owner: func(ofIt func(storage.MemberID) bool) string {
+		ctx, cancel := context.WithTimeout(context.Background(), ownerTimeout)
 		defer cancel()
 		_, list, err := shared.Members(ctx)
 		if err != nil {
@@ -26,7 +26,7 @@ func (d *Daemon) otherCursors() *cursor.Others {
 		}
 		for _, m := range list {
 			if ofIt(m.ID) {
-				return m.Self
+				return m.Name
 			}
 		}
 		return ""

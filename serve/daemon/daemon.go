@@ -53,51 +53,51 @@ var Version = "0.1.0-dev"
 
 // Daemon is one running server.
 type Daemon struct {
-	cfg      Config
-	release  release.Release // release of MongoDB that the server shows to clients
-	shares   shares
-	damages  sync.Map // those already logged, by file and damage
-	log      zerolog.Logger
-	recent   *recentLog
-	defects  *defects.Journal
-	store    storage.Store
-	files    storage.Store // store, without what Config.Wrap put before it
-	backups  *backup.Runner
-	catalog  atomic.Pointer[catalog.Catalog]
-	runner   *jobs.Runner
-	cluster  *cluster.Cluster
-	balancer *balance.Balancer
-	cursors  *cursor.Registry
-	sessions *session.Registry
-	server   *server.Server
-	commands *command.Server
-	history  *history.Recorder
-	// everywhere is the history of all servers over the store.
-	everywhere *history.Everywhere
+	cfg           Config
+	release       release.Release // release of MongoDB that the server shows to clients
+	shares        memoryShares
+	loggedDamages sync.Map // those already logged, by file and damage
+	log           zerolog.Logger
+	recent        *recentLog
+	defects       *defects.Journal
+	store         storage.Store
+	files         storage.Store // store, without what Config.Wrap put before it
+	backups       *backup.Runner
+	catalog       atomic.Pointer[catalog.Catalog]
+	runner        *jobs.Runner
+	cluster       *cluster.Cluster
+	balancer      *balance.Balancer
+	cursors       *cursor.Registry
+	sessions      *session.Registry
+	server        *server.Server
+	commands      *command.Server
+	history       *history.Recorder
+	// allHistory is the history of all servers over the store.
+	allHistory *history.AllServers
 	// processor bounds the long work of all commands and jobs.
-	processor *mql.Processor
-	addrs     []net.Addr
-	reached   atomic.Value // string: where clients reach the server
-	cosmos    net.Addr
-	metrics   *metrics
-	console   *console.Console
-	consoleAt atomic.Pointer[string] // its address, once it listens
-	account   *cosmos.Account
-	key       string // of the account
-	drewKey   bool   // the key was made at this start
-	tls       certificates
-	stop      context.CancelFunc
-	loops     sync.WaitGroup
-	failed    chan error
-	noRoom    *storage.NoRoomError // free disk space that the store needs to be opened for writing; nil = enough at the start
-	roomy     chan struct{}        // closed when the disk has that space
-	stopping  atomic.Bool
+	processor      *mql.CPUSlots
+	addrs          []net.Addr
+	advertisedAddr atomic.Value // string: where clients reach the server
+	cosmos         net.Addr
+	metrics        *metrics
+	console        *console.Console
+	consoleAt      atomic.Pointer[string] // its address, once it listens
+	account        *cosmos.Account
+	key            string // of the account
+	generatedKey   bool   // the key was made at this start
+	tls            certificates
+	stop           context.CancelFunc
+	loops          sync.WaitGroup
+	failed         chan error
+	noSpace        *storage.DiskFullError // free disk space that the store needs to be opened for writing; nil = enough at the start
+	spaceFreed     chan struct{}          // closed when the disk has that space
+	stopping       atomic.Bool
 }
 
 // Start opens the database and listens. The log goes to out.
 // Errors: invalid settings, folder or address; a folder that another process has open.
 func Start(ctx context.Context, cfg Config, out io.Writer) (*Daemon, error) {
-	cfg.settle()
+	cfg.complete()
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func Start(ctx context.Context, cfg Config, out io.Writer) (*Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Daemon{cfg: cfg, release: shown, account: account, log: log, recent: recent, failed: make(chan error, 4), roomy: make(chan struct{})}
+	d := &Daemon{cfg: cfg, release: shown, account: account, log: log, recent: recent, failed: make(chan error, 4), spaceFreed: make(chan struct{})}
 	d.defects = &defects.Journal{Log: log, Version: Version}
 	if cfg.KeepsFiles() {
 		d.defects.Folder = filepath.Join(cfg.Data, "defects")
@@ -144,7 +144,7 @@ func (d *Daemon) start(ctx context.Context) error {
 	if err := checkAddresses(&d.cfg); err != nil {
 		return err
 	}
-	if err := d.share(); err != nil {
+	if err := d.divideMemory(); err != nil {
 		return err
 	}
 	lanes := runtime.GOMAXPROCS(0)
@@ -158,16 +158,16 @@ func (d *Daemon) start(ctx context.Context) error {
 	if err := d.openBackups(); err != nil {
 		return err
 	}
-	d.processor = mql.NewProcessor(lanes, time.Now, d.cfg.Crowded)
+	d.processor = mql.NewCPUSlots(lanes, time.Now, d.cfg.OnOverload)
 	handler, err := d.wire(ctx, scratch, durability)
 	if err != nil {
 		return err
 	}
 	rate, remote := d.cfg.connectionRates()
 	d.server = server.New(handler, server.Config{Log: d.log, Defects: d.defects, ConnsMax: d.cfg.MaxConns, Compressors: wire.AllCompressors,
-		Messages: d.shares.messages, Replies: d.shares.replies, IdleMax: d.cfg.Idle, Lanes: d.processor.Lanes, AddressConnsMax: d.cfg.AddressConns, AddressRate: rate, RemoteRate: remote, TLS: d.tls.mode, TLSConfig: d.tls.config,
+		Messages: d.shares.messages, Replies: d.shares.replies, IdleMax: d.cfg.Idle, Lanes: d.processor.Interruptible, AddressConnsMax: d.cfg.AddressConns, AddressRate: rate, RemoteRate: remote, TLS: d.tls.mode, TLSConfig: d.tls.config,
 		QueryCommands: func(tag string) bool { return tag == command.TagCosmos && d.account.Version.QueryCommands() }})
-	d.loop(ctx, d.watch) // counts the server's connections
+	d.loop(ctx, d.sampleHistory) // counts the server's connections
 	if remote, ok := d.store.(storage.Remote); ok {
 		d.loop(ctx, func(ctx context.Context) { d.watchStore(ctx, remote) })
 	}
@@ -199,18 +199,18 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	perShard := cmp.Or(d.cfg.PartitionRU, ratelimit.ShardRateMax)
 	board := &tally.Board{}
 	d.runner = jobs.New(jobs.Config{
-		Duties: duty.New(d.store), Self: d.self(),
-		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Now: now, Release: d.release, Processor: d.processor,
+		Owners: duty.New(d.store), Self: d.jobOwnerName(),
+		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Now: now, Release: d.release, CPUSlots: d.processor,
 		LogSeconds: int64(d.cfg.LogRetention / time.Second), LogBytes: size.log, ReadOnly: d.cfg.ServeDamaged,
 		Pools:  ratelimit.Options{ServerSideRetry: d.cfg.retriesRequests(d.account), Burst: d.cfg.Burst, ShardMax: perShard},
-		Failed: d.jobFailed, Renewing: d.renewing,
+		Failed: d.jobFailed, Renewing: d.logRenewal,
 	})
 	d.shortenWhenFull()
-	d.cursors = cursor.New(cursor.Config{BytesMax: d.shares.cursors, Others: d.otherCursors()})
+	d.cursors = cursor.New(cursor.Config{BytesMax: d.shares.cursors, Peers: d.cursorPeers()})
 	d.sessions = d.newSessions()
 	d.cluster = cluster.New(cluster.Config{
 		Store: d.store, Catalog: cat, Budgets: budgets, Tally: board, Now: now, ScratchDir: scratch, Workers: 4, LogicalKeyBytes: size.logicalKey,
-		Dropped: d.poison, Memory: d.shares.queries, Others: d.askOthers(ctx, cat), Recount: d.runner.Recount,
+		Dropped: d.poison, Memory: d.shares.queries, Peers: d.newPeerCalls(ctx, cat), Recount: d.runner.Recount,
 	})
 	definer := ddl.New(d.cluster, ddl.Config{
 		Jobs: d.runner, PlainSeeds: d.cfg.TestCommands,
@@ -222,15 +222,15 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	d.runner.Rewrite = definer.Rewrite
 	d.balancer = balance.New(balance.Config{
 		Catalog: cat, Tally: board, Budgets: budgets, Runner: d.runner, Now: now,
-		Policy: balance.Policy{ShardBytes: size.shard, ShardRU: perShard, LogicalBytes: size.logicalKey, Merge: d.cfg.Merge},
-		Turn:   func(ctx context.Context) bool { return d.runner.Turn(ctx, "balance") },
-		Log:    d.log,
+		Policy:  balance.Policy{ShardBytes: size.shard, ShardRU: perShard, LogicalBytes: size.logicalKey, Merge: d.cfg.Merge},
+		IsOwner: func(ctx context.Context) bool { return d.runner.OwnsLoop(ctx, "balance") },
+		Log:     d.log,
 	})
-	d.shareWork(cat, definer)
+	d.shareJobs(cat, definer)
 	if err := d.shareBudgets(ctx, cat, budgets, now); err != nil {
 		return nil, err
 	}
-	if err := d.persist(ctx, "the counts", func() error { return d.runner.Recover(ctx) }); err != nil {
+	if err := d.retryStep(ctx, "the counts", func() error { return d.runner.Recover(ctx) }); err != nil {
 		return nil, err
 	}
 	definer.RestoreBudgets()
@@ -240,19 +240,19 @@ func (d *Daemon) wire(ctx context.Context, scratch string, durability storage.Du
 	}
 	d.commands = handler.Server
 	handler.Attach()
-	d.follow(ctx, cat, definer, handler.Auth)
+	d.followCatalog(ctx, cat, definer, handler.Auth)
 	d.record(ctx, handler.Server)
-	if err := d.trace(ctx, handler.Server); err != nil {
+	if err := d.startTracing(ctx, handler.Server); err != nil {
 		return nil, err
 	}
 	d.loop(ctx, d.comparePrices)
 	d.loop(ctx, d.cursors.Run)
 	d.loop(ctx, d.sessions.Run)
-	if d.onlyReads(ctx) {
+	if d.checkReadOnly(ctx) {
 		return handler, nil
 	}
 	d.runner.Start(ctx)
-	if err := d.persist(ctx, "what was left unfinished", func() error { return d.dropUnfinished(ctx, definer) }); err != nil {
+	if err := d.retryStep(ctx, "what was left unfinished", func() error { return d.dropUnfinished(ctx, definer) }); err != nil {
 		return nil, err
 	}
 	d.loop(ctx, d.balancer.Run)
@@ -271,8 +271,8 @@ func (d *Daemon) jobFailed(job string, err error) {
 	d.log.Warn().Str("job", job).Err(err).Msg("background work failed and will be tried again")
 }
 
-// renewing logs the progress of an index that is rebuilt for another format version.
-func (d *Daemon) renewing(x jobs.Renewal) {
+// logRenewal logs the progress of an index that is rebuilt for another format version.
+func (d *Daemon) logRenewal(x jobs.Renewal) {
 	event, text := d.log.Info(), "the index is made again in the background, as its entries are those of another version of cantle; until it is ready no query uses it"
 	switch {
 	case x.Err != nil:
@@ -285,7 +285,7 @@ func (d *Daemon) renewing(x jobs.Renewal) {
 
 // openCatalog reads the catalog.
 func (d *Daemon) openCatalog(ctx context.Context) (cat *catalog.Catalog, err error) {
-	err = d.persist(ctx, "the catalog", func() error {
+	err = d.retryStep(ctx, "the catalog", func() error {
 		cat, err = catalog.Open(ctx, d.store, d.release)
 		return err
 	})
@@ -304,7 +304,7 @@ func (d *Daemon) openCatalog(ctx context.Context) (cat *catalog.Catalog, err err
 // Errors: invalid settings; storage errors.
 func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability storage.Durability) (*rooms.Server, error) {
 	var users *auth.Directory
-	if err := d.persist(ctx, "the users and roles", func() (err error) {
+	if err := d.retryStep(ctx, "the users and roles", func() (err error) {
 		if users, err = auth.Open(ctx, d.store, d.shares.users); err != nil {
 			return fmt.Errorf("reading the users and roles: %w", err)
 		}
@@ -320,13 +320,13 @@ func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability s
 	}
 	var account *access.Account
 	if d.cfg.CosmosListen != "" {
-		if err := d.persist(ctx, "the account's key", func() (err error) {
+		if err := d.retryStep(ctx, "the account's key", func() (err error) {
 			account, err = access.OpenAccount(ctx, d.store, d.cfg.CosmosName, d.cfg.CosmosKey)
 			return err
 		}); err != nil {
 			return nil, fmt.Errorf("--cosmos-account: %w", err)
 		}
-		d.key, d.drewKey = account.Key()
+		d.key, d.generatedKey = account.Key()
 	}
 	set, err := command.ParseReplicaSet(d.cfg.ReplicaSet)
 	if err != nil {
@@ -338,14 +338,14 @@ func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability s
 	}
 	return rooms.New(rooms.Config{
 		Config: command.Config{
-			Engine: engine.name, Transient: engine.keep == nowhere,
-			Auth: users, RequireAuth: d.cfg.Auth, Release: d.release, Account: d.account, ReplicaSet: set, CosmosMember: d.cfg.CosmosAdvertise, Reached: d.advertised, ReadOnly: d.cfg.ServeDamaged, Cluster: d.cluster, DDL: definer,
+			Engine: engine.name, Transient: engine.location == nowhere,
+			Auth: users, RequireAuth: d.cfg.Auth, Release: d.release, Account: d.account, ReplicaSet: set, CosmosMember: d.cfg.CosmosAdvertise, AdvertisedAddress: d.advertised, ReadOnly: d.cfg.ServeDamaged, Cluster: d.cluster, DDL: definer,
 			Cursors: d.cursors, Sessions: d.sessions, Jobs: d.runner, Log: d.log, Defects: d.defects, Version: Version, Durability: durability,
 			ChargeStrongReads: d.cfg.StrongReads, JavaScript: d.cfg.JavaScript, TestCommands: d.cfg.TestCommands,
 			WorkMemory: d.shares.queries, WriteMemory: d.shares.writes, Processor: d.processor,
 		},
 		Access:   access.Config{Account: account, Certificate: d.tls.shown, ClientAuthorities: d.cfg.TLSAuthorities != ""},
-		Settings: settings.Config{Establish: d.establish, ReplyCharge: d.cfg.ReplyCharge},
+		Settings: settings.Config{SetConnRateLimit: d.setConnRateLimit, ReplyCharge: d.cfg.ReplyCharge},
 		Shards:   shards.Config{Balance: d.balancer.Enable, Backups: d.backups, Advertised: shards.Advertised{Connections: d.connections, Draining: d.stopping.Load}},
 		Status: status.Config{MemoryShares: d.shares.list(), CommandLine: d.cfg.CommandLine, Connections: d.connections, Console: d.ConsoleURL,
 			Recent: d.recent.lines, Shutdown: d.cfg.Shutdown, Backups: d.backups,
@@ -353,15 +353,15 @@ func (d *Daemon) handler(ctx context.Context, definer *ddl.Definer, durability s
 	}), nil
 }
 
-// afterPanic is the pause before a background loop that panicked is restarted.
-const afterPanic = 10 * time.Second
+// panicPause is the pause before a background loop that panicked is restarted.
+const panicPause = 10 * time.Second
 
 // loop runs a background loop until ctx ends; Stop waits for its end.
 func (d *Daemon) loop(ctx context.Context, run func(context.Context)) {
 	d.loops.Go(func() {
 		for !d.defects.Guard("background work", func() { run(ctx) }) {
 			select {
-			case <-time.After(afterPanic):
+			case <-time.After(panicPause):
 			case <-ctx.Done():
 				return
 			}
@@ -371,13 +371,13 @@ func (d *Daemon) loop(ctx context.Context, run func(context.Context)) {
 
 // connections returns the server's counts of connections, zeros before it serves.
 func (d *Daemon) connections() wire.ConnStats {
-	if d.reached.Load() == nil {
+	if d.advertisedAddr.Load() == nil {
 		return wire.ConnStats{}
 	}
 	return d.server.Stats()
 }
 
-func (d *Daemon) establish(e wire.Establishment) { d.server.SetEstablishment(e) }
+func (d *Daemon) setConnRateLimit(e wire.ConnRateLimit) { d.server.SetConnRateLimit(e) }
 
 // listen opens every address and serves it.
 func (d *Daemon) listen(ctx context.Context) error {
@@ -391,7 +391,7 @@ func (d *Daemon) listen(ctx context.Context) error {
 		}
 		d.addrs = append(d.addrs, l.Addr())
 	}
-	d.reached.Store(d.address())
+	d.advertisedAddr.Store(d.address())
 	if d.cfg.CosmosListen != "" {
 		l, err := d.serve(ctx, "--cosmos-listen", d.cfg.CosmosListen, command.TagCosmos)
 		if err != nil {
@@ -451,7 +451,7 @@ func (d *Daemon) CosmosURI() string { return d.cosmosURI(d.cfg.Auth) }
 
 // CosmosReady returns CosmosURI for the ready line. It contains the key only at the start that
 // makes the key, because the line is kept in logs.
-func (d *Daemon) CosmosReady() string { return d.cosmosURI(d.cfg.Auth && d.drewKey) }
+func (d *Daemon) CosmosReady() string { return d.cosmosURI(d.cfg.Auth && d.generatedKey) }
 
 // cosmosURI returns the connection string of the Cosmos address, "" without one.
 func (d *Daemon) cosmosURI(withKey bool) string {
@@ -509,7 +509,7 @@ func HeapLimit() int64 {
 	total := memoryBytes()
 	limit := total / 2
 	if cacheInHeap {
-		s := divide(total, 0)
+		s := newMemoryShares(total, 0)
 		limit += s.cache + memtables*s.memtable
 	}
 	return limit

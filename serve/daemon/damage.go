@@ -18,11 +18,11 @@ import (
 // damaged: a restart does not help.
 const StatusDamaged = 4
 
-// tellDamage logs what each damaged file has lost and what to do, one line per damage.
-func (d *Daemon) tellDamage(damages []storage.Damage) {
+// logDamage logs what each damaged file has lost and what to do, one line per damage.
+func (d *Daemon) logDamage(damages []storage.Damage) {
 	snap := d.snapshot()
 	for _, x := range damages {
-		if _, known := d.damages.LoadOrStore(x.File+": "+x.What, true); known { // logged when the store was opened
+		if _, known := d.loggedDamages.LoadOrStore(x.File+": "+x.What, true); known { // logged when the store was opened
 			continue
 		}
 		d.log.Error().Str("room", "storage").Str("file", x.File).Msg(verify.Sentence(x, snap) + "; " + d.advice(true))

@@ -5,7 +5,7 @@ package daemon
 // KeepsFiles reports whether the store is in files in the folder Data.
 func (c *Config) KeepsFiles() bool {
 	e, err := c.engine()
-	return err == nil && e.keep == inFolder
+	return err == nil && e.location == inFolder
 }
 
 // MemoryBytes returns the memory that a server started now would assume to have.

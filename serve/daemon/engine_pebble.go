@@ -10,7 +10,7 @@ import (
 // openPebble opens a store of files.
 func openPebble(dir string, s storeSettings) (storage.Store, error) {
 	o := pebbleOptions(s)
-	o.CacheBytes, o.ReadOnly, o.NoRoom, o.KeptBytes = cmp.Or(s.cache, s.shares.cache), s.readOnly, s.noRoom, s.kept
+	o.CacheBytes, o.ReadOnly, o.DiskFull, o.KeptBytes = cmp.Or(s.cache, s.shares.cache), s.readOnly, s.noSpace, s.kept
 	o.Watchdog = s.watchdog
 	if s.files != nil {
 		s.files(&o)

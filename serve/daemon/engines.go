@@ -18,8 +18,8 @@ type engine struct {
 	name string
 	// keeps describes in the help where the database is.
 	keeps string
-	// keep classifies that place for the server.
-	keep keep
+	// location classifies that place for the server.
+	location location
 	// open opens the store: in a folder if keep is inFolder, at the location that --storage
 	// gives if it is atRemote.
 	// Errors: storage.ErrLocked, ErrFormat, ErrCorruption; those of the engine.
@@ -28,13 +28,13 @@ type engine struct {
 	collectors func() []prometheus.Collector
 }
 
-// keep classifies where an engine keeps the database.
-type keep uint8
+// location classifies where an engine keeps the database.
+type location uint8
 
 const (
-	nowhere  keep = iota // it is gone when the process ends
-	inFolder             // in the folder of --data
-	atRemote             // elsewhere: --storage names the engine and the place, as name://place
+	nowhere  location = iota // it is gone when the process ends
+	inFolder                 // in the folder of --data
+	atRemote                 // elsewhere: --storage names the engine and the place, as name://place
 )
 
 // defaultEngine is the name of the engine that a server uses unless --storage is given.
@@ -51,7 +51,7 @@ var engines = []engine{
 
 // storeSettings holds the settings of a server's store.
 type storeSettings struct {
-	shares *shares
+	shares *memoryShares
 	// cache is --cache-size in bytes; 0 leaves it to the engine.
 	cache int64
 	// kept is --backup-log-size in bytes.
@@ -66,8 +66,8 @@ type storeSettings struct {
 	damaged func([]storage.Damage)
 	// readOnly opens the store, even a damaged one, for reading only.
 	readOnly bool
-	// noRoom marks a store that is opened for reading only because the disk is full.
-	noRoom bool
+	// noSpace marks a store that is opened for reading only because the disk is full.
+	noSpace bool
 	// files, if not nil, changes how a store of files is opened.
 	files func(*pebblekv.Options)
 	// clock is the wall clock.
@@ -90,7 +90,7 @@ func (c *Config) engine() (engine, error) {
 	}
 	list := c.allEngines()
 	scheme, _, remote := strings.Cut(name, "://")
-	i := slices.IndexFunc(list, func(e engine) bool { return e.name == scheme && (e.keep == atRemote) == remote })
+	i := slices.IndexFunc(list, func(e engine) bool { return e.name == scheme && (e.location == atRemote) == remote })
 	if i < 0 {
 		return engine{}, fmt.Errorf("--storage is %s, not %q", strings.Join(engineNames(list), " or "), name)
 	}
@@ -103,7 +103,7 @@ func (c *Config) engine() (engine, error) {
 // NeedsNoFolder returns the flag that makes --data useless, "" if --data is used.
 func (c *Config) NeedsNoFolder() string {
 	switch e, err := c.engine(); {
-	case err != nil || e.keep == inFolder:
+	case err != nil || e.location == inFolder:
 		return ""
 	case c.Memory:
 		return "--memory"
@@ -112,10 +112,10 @@ func (c *Config) NeedsNoFolder() string {
 	}
 }
 
-// lasts reports whether the data outlives the server.
-func (c *Config) lasts() bool {
+// isDurable reports whether the data outlives the server.
+func (c *Config) isDurable() bool {
 	e, err := c.engine()
-	return err == nil && e.keep != nowhere
+	return err == nil && e.location != nowhere
 }
 
 // allEngines returns the engines that --storage can name.
@@ -134,7 +134,7 @@ func (c *Config) allEngines() []engine {
 // engineNames returns the values of --storage.
 func engineNames(list []engine) (names []string) {
 	for _, e := range list {
-		if e.keep == atRemote {
+		if e.location == atRemote {
 			names = append(names, e.name+"://…")
 		} else {
 			names = append(names, e.name)

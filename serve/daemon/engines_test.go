@@ -23,7 +23,7 @@ func testEngines(t *testing.T, list []engine) {
 	for _, e := range list {
 		t.Run(e.name, func(t *testing.T) {
 			storagetest.Conformance(t, func(tb testing.TB) storage.Store {
-				divided := divide(1<<30, 0)
+				divided := newMemoryShares(1<<30, 0)
 				s, err := e.open(tb.TempDir(), storeSettings{shares: &divided})
 				if err != nil {
 					tb.Fatal(err)

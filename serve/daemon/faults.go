@@ -23,7 +23,7 @@ func (c *Config) Faults() (out []error) {
 			out = append(out, err)
 		}
 	}
-	c.settle()
+	c.complete()
 	add(c.check())
 	_, err := newLog(*c, io.Discard, io.Discard)
 	add(err)

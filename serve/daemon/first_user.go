@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/wire/auth"
 )
 
-// settle completes the settings: if a first user is to be made, users must log in.
-func (c *Config) settle() { c.Auth = c.Auth || c.RootName != "" }
+// complete completes the settings: if a first user is to be made, users must log in.
+func (c *Config) complete() { c.Auth = c.Auth || c.RootName != "" }
 
 // rootPassword returns the password of the first user, "" without one.
 // Errors: no password, or two; a file that cannot be read.

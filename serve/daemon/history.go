@@ -13,7 +13,7 @@ import (
 // record creates the history of the partitions, and counts every command in it.
 func (d *Daemon) record(ctx context.Context, s *command.Server) {
 	var store storage.Store
-	if d.cfg.lasts() && !d.cfg.ServeDamaged {
+	if d.cfg.isDurable() && !d.cfg.ServeDamaged {
 		store = d.store
 	}
 	d.history = history.New(history.Config{
@@ -24,17 +24,17 @@ func (d *Daemon) record(ctx context.Context, s *command.Server) {
 	if err := d.history.Load(ctx); err != nil {
 		d.log.Warn().Err(err).Msg("the history of partitions cannot be read; a new one begins")
 	}
-	d.everywhere = history.NewEverywhere(d.history, d.cluster.Others)
-	s.OnEnd(func(c *command.Call, e command.Ended) { noteEnded(d.history, c, e) })
+	d.allHistory = history.NewAllServers(d.history, d.cluster.Peers)
+	s.OnEnd(func(c *command.Call, e command.Outcome) { recordCommand(d.history, c, e) })
 }
 
 // forgetSeconds is the interval at which one server removes the stored history of long-gone
 // servers.
 const forgetSeconds = 600
 
-// watch samples the partitions at the beginning of each second until ctx ends, and stores
+// sampleHistory samples the partitions at the beginning of each second until ctx ends, and stores
 // the samples every five minutes and at the end.
-func (d *Daemon) watch(ctx context.Context) {
+func (d *Daemon) sampleHistory(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for second := 1; ; second++ {
@@ -44,9 +44,9 @@ func (d *Daemon) watch(ctx context.Context) {
 			return
 		case <-timer.C:
 		}
-		d.history.Look()
-		d.history.Keep(ctx)
-		if second%forgetSeconds == 0 && d.runner.Duties != nil && d.runner.Turn(ctx, "history") {
+		d.history.Update()
+		d.history.StoreFullColumns(ctx)
+		if second%forgetSeconds == 0 && d.runner.Owners != nil && d.runner.OwnsLoop(ctx, "history") {
 			if err := d.history.Forget(ctx); err != nil && ctx.Err() == nil {
 				d.log.Warn().Err(err).Msg("data of stopped servers could not be removed; removal is retried in some minutes")
 			}
@@ -55,10 +55,10 @@ func (d *Daemon) watch(ctx context.Context) {
 	}
 }
 
-// noteEnded counts a command that read or wrote documents, for the partitions it visited
+// recordCommand counts a command that read or wrote documents, for the partitions it visited
 // and for the whole server. The time in which it waited for new documents is not counted as
 // its duration.
-func noteEnded(h *history.Recorder, c *command.Call, e command.Ended) {
+func recordCommand(h *history.Recorder, c *command.Call, e command.Outcome) {
 	if !c.Def.Costly() || c.Op.Unmetered {
 		return
 	}

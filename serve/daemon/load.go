@@ -14,12 +14,12 @@ import (
 	"github.com/cantledb/cantle/serve/flags"
 )
 
-// Places maps names of flags to the places where they were set: "" for the command line,
+// Origins maps names of flags to the places where they were set: "" for the command line,
 // the name of a variable, or file and line.
-type Places map[string]string
+type Origins map[string]string
 
 // String counts the settings by place.
-func (p Places) String() string {
+func (p Origins) String() string {
 	counts := map[string]int{}
 	for name, place := range p {
 		if slices.Contains(notInFile, name) {
@@ -51,7 +51,7 @@ var named = regexp.MustCompile(`--([a-z][a-z-]+)`)
 
 // Explain prefixes an error with the place of the first setting that it names, unless that
 // is the command line.
-func (p Places) Explain(err error) error {
+func (p Origins) Explain(err error) error {
 	for _, m := range named.FindAllStringSubmatch(err.Error(), -1) {
 		if place := p[m[1]]; place != "" {
 			return fmt.Errorf("%s: %w", place, err)
@@ -64,11 +64,11 @@ func (p Places) Explain(err error) error {
 // config file, and returns where each setting was made. env looks up a variable; nil means
 // the environment of the process.
 // Errors: all invalid settings, each with its place.
-func Load(f *pflag.FlagSet, env func(string) (string, bool)) (Places, error) {
+func Load(f *pflag.FlagSet, env func(string) (string, bool)) (Origins, error) {
 	if env == nil {
 		env = os.LookupEnv
 	}
-	places := Places{}
+	places := Origins{}
 	f.Visit(func(x *pflag.Flag) { places[x.Name] = "" })
 	var errs []error
 	f.VisitAll(func(x *pflag.Flag) {
@@ -94,7 +94,7 @@ func Load(f *pflag.FlagSet, env func(string) (string, bool)) (Places, error) {
 
 // loadMongo sets the flags that are not set yet from the variables of MongoDB's image, if
 // --mongo-variables is set.
-func loadMongo(f *pflag.FlagSet, env func(string) (string, bool), places Places) (errs []error) {
+func loadMongo(f *pflag.FlagSet, env func(string) (string, bool), places Origins) (errs []error) {
 	if x := f.Lookup("mongo-variables"); x == nil || x.Value.String() != "true" {
 		return nil
 	}
@@ -119,7 +119,7 @@ var notInFile = []string{"config", "check-config"}
 
 // loadFile reads "name: value" lines; # begins a comment. Flags that are set already do not
 // change.
-func loadFile(f *pflag.FlagSet, file string, r io.Reader, places Places) (errs []error) {
+func loadFile(f *pflag.FlagSet, file string, r io.Reader, places Origins) (errs []error) {
 	text, err := io.ReadAll(r)
 	if err != nil {
 		return []error{fmt.Errorf("--config: %w", err)}

@@ -11,7 +11,7 @@ import (
 )
 
 // load reads a command line, variables and a file, whose name in the result is "FILE".
-func load(t *testing.T, args, file string, env map[string]string) (*Config, Places, []string) {
+func load(t *testing.T, args, file string, env map[string]string) (*Config, Origins, []string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "cantle.conf")
 	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
@@ -45,7 +45,7 @@ func TestLoad(t *testing.T) {
 	if got := places.String(); !strings.HasPrefix(got, "1 in the environment, 1 on the command line, 2 in /") {
 		t.Error(got)
 	}
-	if got := (Places{"config": ""}).String(); got != "all are as they are unless given" {
+	if got := (Origins{"config": ""}).String(); got != "all are as they are unless given" {
 		t.Error(got)
 	}
 }

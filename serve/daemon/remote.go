@@ -19,7 +19,7 @@ func (d *Daemon) ready() error {
 		return errStopping
 	}
 	if r, ok := d.store.(storage.Reachable); ok {
-		return r.Away()
+		return r.CheckReachable()
 	}
 	return nil
 }
@@ -48,7 +48,7 @@ func (d *Daemon) watchStore(ctx context.Context, store storage.Reachable) {
 		case <-ctx.Done():
 			return
 		}
-		now := store.Away()
+		now := store.CheckReachable()
 		switch {
 		case now != nil && was == nil:
 			d.log.Error().Err(now).Msg("storage is unreachable: commands fail or wait until it is reachable again")

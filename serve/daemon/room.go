@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// Roomy returns a channel for a server that is read-only because the disk was full at its start. It
+// SpaceFreed returns a channel for a server that is read-only because the disk was full at its start. It
 // is closed when the disk has room for writes: the caller stops the server and starts it again.
-func (d *Daemon) Roomy() <-chan struct{} { return d.roomy }
+func (d *Daemon) SpaceFreed() <-chan struct{} { return d.spaceFreed }
 
-// Again returns the settings to start this server again, at the address that it has.
-func (d *Daemon) Again(c Config) Config {
+// RestartConfig returns the settings to start this server again, at the address that it has.
+func (d *Daemon) RestartConfig(c Config) Config {
 	if len(d.addrs) == 1 {
 		c.Listen = d.addrs[0].String()
 	}
 	return c
 }
 
-// awaitRoom waits until the disk has the room that the store needs to be opened for writing.
-func (d *Daemon) awaitRoom(ctx context.Context) {
+// awaitSpace waits until the disk has the room that the store needs to be opened for writing.
+func (d *Daemon) awaitSpace(ctx context.Context) {
 	look := time.NewTicker(time.Second)
 	defer look.Stop()
 	for {
@@ -27,19 +27,19 @@ func (d *Daemon) awaitRoom(ctx context.Context) {
 			return
 		case <-look.C:
 		}
-		if d.store.Metrics().DiskFree >= d.noRoom.Need {
-			close(d.roomy)
+		if d.store.Metrics().DiskFree >= d.noSpace.Need {
+			close(d.spaceFreed)
 			return
 		}
 	}
 }
 
-// onlyReads reports whether the store is read-only, and logs why.
-func (d *Daemon) onlyReads(ctx context.Context) bool {
+// checkReadOnly reports whether the store is read-only, and logs why.
+func (d *Daemon) checkReadOnly(ctx context.Context) bool {
 	switch {
-	case d.noRoom != nil:
-		d.log.Error().Uint64("free", d.noRoom.Free).Uint64("needed", d.noRoom.Need).Msg("the disk is full: data is read-only until enough bytes are free; then the server restarts by itself")
-		d.loop(ctx, d.awaitRoom)
+	case d.noSpace != nil:
+		d.log.Error().Uint64("free", d.noSpace.Free).Uint64("needed", d.noSpace.Need).Msg("the disk is full: data is read-only until enough bytes are free; then the server restarts by itself")
+		d.loop(ctx, d.awaitSpace)
 	case d.cfg.ServeDamaged:
 		d.log.Warn().Msg("--serve-damaged: data is read-only; reads of damaged data fail with DataCorruptionDetected")
 	}

@@ -35,7 +35,7 @@ func (c *Config) Flags(f *pflag.FlagSet) {
 // Command returns the description of "cantle serve" for the help, in a program that has these
 // engines.
 func Command(remotes ...Remote) flags.Command {
-	c := flags.Command{Name: "serve", Does: "start a server", Help: `Starts a server and prints its connection string. Every flag can also be set as an
+	c := flags.Command{Name: "serve", Summary: "start a server", Help: `Starts a server and prints its connection string. Every flag can also be set as an
 environment variable (CANTLE_DATA for --data) or in a file (--config); the flag wins, then
 the variable. Ctrl-C or SIGTERM ends the server when running commands are done.
 `}

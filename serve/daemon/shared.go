@@ -19,14 +19,14 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// follow applies the catalog changes of peers, if the store can have peers. It also makes a change
+// followCatalog applies the catalog changes of peers, if the store can have peers. It also makes a change
 // of users wait until all servers have applied it.
-func (d *Daemon) follow(ctx context.Context, cat *catalog.Catalog, definer *ddl.Definer, users *auth.Directory) {
+func (d *Daemon) followCatalog(ctx context.Context, cat *catalog.Catalog, definer *ddl.Definer, users *auth.Directory) {
 	if storage.AsShared(d.store) == nil {
 		return
 	}
-	d.cluster.Tally.Doubt() // peers write documents that this server does not count
-	cat.OnFollowed(func(before, now *catalog.Snapshot) {
+	d.cluster.Tally.MarkInDoubt() // peers write documents that this server does not count
+	cat.OnPeerChange(func(before, now *catalog.Snapshot) {
 		now.Changes(before, func(coll, same *catalog.Collection) {
 			if coll == nil {
 				return
@@ -41,7 +41,7 @@ func (d *Daemon) follow(ctx context.Context, cat *catalog.Catalog, definer *ddl.
 		})
 		go definer.RestoreBudgets()
 	})
-	users.Everywhere = cat.Everywhere
+	users.WaitAppliedByAll = cat.WaitAppliedByAll
 	cat.OnTopic(auth.Topic, users.Reload)
 	d.loop(ctx, cat.Follow)
 }
@@ -53,10 +53,10 @@ func (d *Daemon) shareBudgets(ctx context.Context, cat *catalog.Catalog, budgets
 	if shared == nil {
 		return nil
 	}
-	return d.persist(ctx, "the budgets", func() error {
+	return d.retryStep(ctx, "the budgets", func() error {
 		x, err := quota.Join(ctx, quota.Config{
-			Store: shared, Budgets: budgets, Now: now, Machine: time.Now, Follow: cat.OnTopic,
-			Sweeps: func(ctx context.Context) bool { return d.runner.Turn(ctx, "quota") },
+			Store: shared, Budgets: budgets, Now: now, MachineClock: time.Now, Follow: cat.OnTopic,
+			OwnsSweep: func(ctx context.Context) bool { return d.runner.OwnsLoop(ctx, "quota") },
 			Failed: func(err error) {
 				d.log.Warn().Err(err).Msg("budget shares could not be exchanged; this server admits less than its share until a retry succeeds")
 			},
@@ -68,9 +68,9 @@ func (d *Daemon) shareBudgets(ctx context.Context, cat *catalog.Catalog, budgets
 	})
 }
 
-// askOthers returns the part of this server that calls peers and answers their calls, nil if the
+// newPeerCalls returns the part of this server that calls peers and answers their calls, nil if the
 // store can have no peers.
-func (d *Daemon) askOthers(ctx context.Context, cat *catalog.Catalog) *survey.Desk {
+func (d *Daemon) newPeerCalls(ctx context.Context, cat *catalog.Catalog) *survey.Calls {
 	shared := storage.AsShared(d.store)
 	if shared == nil {
 		return nil
@@ -90,8 +90,8 @@ func (d *Daemon) poison(ns collection.Namespace) {
 	d.cursors.Poison(ns, mongoerr.New(mongoerr.QueryPlanKilled, "collection %s was dropped or renamed while the cursor was open", ns))
 }
 
-// self returns the name of this server that peers show for its background jobs.
-func (d *Daemon) self() string {
+// jobOwnerName returns the name of this server that peers show for its background jobs.
+func (d *Daemon) jobOwnerName() string {
 	host, _ := os.Hostname()
 	return fmt.Sprintf("%s, process %d", host, os.Getpid())
 }
@@ -101,19 +101,19 @@ func (d *Daemon) newSessions() *session.Registry {
 	return session.New(session.Config{
 		Now:    d.cfg.clock(),
 		Memory: d.shares.sessions, ResultBytes: d.shares.results,
-		History: session.NewStore(d.store),
-		OnEnd:   func(id session.ID) { d.cursors.KillSession(id) },
-		Shared:  storage.AsShared(d.store) != nil,
-		Sweeps:  func(ctx context.Context) bool { return d.runner.Turn(ctx, "sessions") },
+		History:   session.NewStore(d.store),
+		OnEnd:     func(id session.ID) { d.cursors.KillSession(id) },
+		Shared:    storage.AsShared(d.store) != nil,
+		OwnsSweep: func(ctx context.Context) bool { return d.runner.OwnsLoop(ctx, "sessions") },
 	})
 }
 
-// shareWork divides background jobs among the servers over the store, if it can have peers: a lost
+// shareJobs divides background jobs among the servers over the store, if it can have peers: a lost
 // lease ends this server's ownership of jobs, and one server at a time removes the unfinished
 // collections of servers that have died.
-func (d *Daemon) shareWork(cat *catalog.Catalog, definer *ddl.Definer) {
-	if d.runner.Duties != nil {
-		cat.OnLapse(d.runner.Duties.Lapse)
+func (d *Daemon) shareJobs(cat *catalog.Catalog, definer *ddl.Definer) {
+	if d.runner.Owners != nil {
+		cat.OnLeaseLost(d.runner.Owners.LoseAll)
 		d.runner.Orphans = definer.DropUnfinished
 	}
 }
@@ -121,7 +121,7 @@ func (d *Daemon) shareWork(cat *catalog.Catalog, definer *ddl.Definer) {
 // dropUnfinished removes unfinished temporary collections that a crashed process left. With peers,
 // the owner of that job does so continuously instead.
 func (d *Daemon) dropUnfinished(ctx context.Context, definer *ddl.Definer) error {
-	if d.runner.Duties != nil {
+	if d.runner.Owners != nil {
 		return nil
 	}
 	return definer.DropUnfinished(ctx, nil)

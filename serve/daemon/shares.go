@@ -7,7 +7,7 @@ import (
 	"github.com/cantledb/cantle/wire/command/status"
 )
 
-// shares divides the memory of the process. The block cache and the memtables (an eighth and four sixty-fourths) lie
+// memoryShares divides the memory of the process. The block cache and the memtables (an eighth and four sixty-fourths) lie
 // outside of Go's heap (see cacheInHeap), which gets one half. A quarter is working memory, which clients can make
 // the server hold:
 //
@@ -20,7 +20,7 @@ import (
 //	      └─ catalog   collections, indexes, partitions; no more are made
 //
 // Each of these may take more than its equal part, but none may take all of it.
-type shares struct {
+type memoryShares struct {
 	work, queries, messages, replies, writes, sessions, users, catalog *ratelimit.Memory
 	// cursors is the limit of idle cursors in bytes; cursors that sorted hold memory of queries too.
 	cursors int64
@@ -38,14 +38,14 @@ const memtables = 4
 // workMin is the least working memory in bytes: a message of the maximum size must fit.
 const workMin = 32 << 20
 
-// divide divides total bytes of memory. work is --work-memory in bytes; 0 means a quarter of total.
-func divide(total, work int64) shares {
+// newMemoryShares divides total bytes of memory. work is --work-memory in bytes; 0 means a quarter of total.
+func newMemoryShares(total, work int64) memoryShares {
 	if work == 0 {
 		work = total / 4
 	}
 	work = max(work, workMin)
 	all := ratelimit.NewMemory(work)
-	return shares{
+	return memoryShares{
 		work: all, queries: all.Part(work / 4 * 3), messages: all.Part(work / 2), replies: all.Part(work / 2), writes: all.Part(work / 4 * 3),
 		sessions: all.Part(work / 8), users: all.Part(work / 8), catalog: all.Part(work / 4),
 		cursors:  work / 4,
@@ -57,9 +57,9 @@ func divide(total, work int64) shares {
 	}
 }
 
-// share reads the memory settings.
+// divideMemory reads the memory settings.
 // Errors: a text that is not a size.
-func (d *Daemon) share() error {
+func (d *Daemon) divideMemory() error {
 	work := int64(0)
 	if s := d.cfg.WorkMemory; s != "" {
 		var err error
@@ -67,7 +67,7 @@ func (d *Daemon) share() error {
 			return fmt.Errorf("--work-memory: %w", err)
 		}
 	}
-	d.shares = divide(memoryBytes(), work)
+	d.shares = newMemoryShares(memoryBytes(), work)
 	if d.cfg.MaxConns == 0 {
 		d.cfg.MaxConns = d.shares.conns
 	}
@@ -75,7 +75,7 @@ func (d *Daemon) share() error {
 }
 
 // list returns the shares with their names, for serverStatus.
-func (s *shares) list() []status.MemoryShare {
+func (s *memoryShares) list() []status.MemoryShare {
 	return []status.MemoryShare{
 		{Name: "total", Memory: s.work}, {Name: "queries", Memory: s.queries}, {Name: "messages", Memory: s.messages},
 		{Name: "replies", Memory: s.replies}, {Name: "writes", Memory: s.writes},

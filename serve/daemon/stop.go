@@ -11,27 +11,27 @@ import (
 	"github.com/cantledb/cantle/wire/session"
 )
 
-// leaveShare and goodbyeShare divide the time of a drain (--drain) if there are peers: in at most
+// leaveFraction and goodbyeFraction divide the time of a drain (--drain) if there are peers: in at most
 // its first half the server waits until its cursors and transactions have ended; its last tenth is
 // left for commands that still run when clients have had the time to change servers.
 const (
-	leaveShare   = 2
-	goodbyeShare = 10
+	leaveFraction   = 2
+	goodbyeFraction = 10
 )
 
-// quietFor is the time without commands after which a server with peers may end. By then drivers
+// quietPeriod is the time without commands after which a server with peers may end. By then drivers
 // that monitor the topology by streaming have seen the shutdown, even if their process paused
 // briefly. Single-threaded drivers and drivers set to polling may not have.
-const quietFor = time.Second
+const quietPeriod = time.Second
 
-// handOver makes clients change to the peers, if there are any, and serves their commands
+// drainToPeers makes clients change to the peers, if there are any, and serves their commands
 // meanwhile.
-func (d *Daemon) handOver(ctx context.Context) {
+func (d *Daemon) drainToPeers(ctx context.Context) {
 	shared := storage.AsShared(d.store)
 	if shared == nil {
 		return
 	}
-	leave, cancel := context.WithTimeout(ctx, d.cfg.Drain/leaveShare)
+	leave, cancel := context.WithTimeout(ctx, d.cfg.Drain/leaveFraction)
 	defer cancel()
 	_, list, err := shared.Members(leave)
 	if err != nil || len(list) < 2 {
@@ -43,9 +43,9 @@ func (d *Daemon) handOver(ctx context.Context) {
 		d.log.Warn().Int("transactions", n).Msg("open transactions are aborted, as this server stops")
 	}
 	end, _ := ctx.Deadline()
-	quiesce, cancel := context.WithDeadline(ctx, end.Add(-d.cfg.Drain/goodbyeShare))
+	quiesce, cancel := context.WithDeadline(ctx, end.Add(-d.cfg.Drain/goodbyeFraction))
 	defer cancel()
-	server.Quiesce(quiesce, d.server, quietFor)
+	server.Quiesce(quiesce, d.server, quietPeriod)
 }
 
 // Stop drains the server: it makes clients change to peers if there are any, stops listening, lets
@@ -58,7 +58,7 @@ func (d *Daemon) Stop() error {
 	d.log.Info().Str("drain", d.cfg.Drain.String()).Msg("stopping: running commands may finish")
 	d.stopping.Store(true)
 	d.runner.Stopping()
-	d.handOver(ctx)
+	d.drainToPeers(ctx)
 	err := d.server.Shutdown(ctx)
 	if d.console != nil {
 		err = errors.Join(err, d.console.Stop(ctx))

@@ -23,7 +23,7 @@ func (d *Daemon) openStore() (scratch string, durability storage.Durability, err
 	}
 	s := storeSettings{shares: &d.shares, log: d.logStore, fatal: func(message string) {
 		d.logStore(true, "the store cannot go on, the server stops: "+message)
-	}, damaged: d.tellDamage, readOnly: d.cfg.ServeDamaged, files: d.cfg.Files, clock: d.cfg.clock()}
+	}, damaged: d.logDamage, readOnly: d.cfg.ServeDamaged, files: d.cfg.Files, clock: d.cfg.clock()}
 	if d.cfg.CacheSize != "" {
 		if s.cache, err = parseSize(d.cfg.CacheSize); err != nil {
 			return "", 0, fmt.Errorf("--cache-size: %w", err)
@@ -46,10 +46,10 @@ func (d *Daemon) openStore() (scratch string, durability storage.Durability, err
 	}
 	dir, anew := "", false
 	scratch = os.TempDir()
-	if e.keep == atRemote {
+	if e.location == atRemote {
 		dir = d.cfg.Storage
 	}
-	if e.keep == inFolder {
+	if e.location == inFolder {
 		dir, scratch = filepath.Join(d.cfg.Data, storeName), filepath.Join(d.cfg.Data, scratchName)
 		if anew, err = d.begin(s); err != nil {
 			return "", 0, cannotOpen(d.cfg.Data, err)
@@ -59,13 +59,13 @@ func (d *Daemon) openStore() (scratch string, durability storage.Durability, err
 		}
 	}
 	d.store, err = e.open(dir, s)
-	if none := (*storage.NoRoomError)(nil); errors.As(err, &none) {
-		d.noRoom, d.cfg.ServeDamaged = none, true
-		s.readOnly, s.noRoom = true, true
+	if none := (*storage.DiskFullError)(nil); errors.As(err, &none) {
+		d.noSpace, d.cfg.ServeDamaged = none, true
+		s.readOnly, s.noSpace = true, true
 		d.store, err = e.open(dir, s)
 	}
 	if err != nil {
-		if e.keep == atRemote {
+		if e.location == atRemote {
 			return "", 0, cannotReach(err)
 		}
 		return "", 0, cannotOpen(d.cfg.Data, err)
@@ -78,7 +78,7 @@ func (d *Daemon) openStore() (scratch string, durability storage.Durability, err
 		d.store = d.cfg.Wrap(d.store)
 	}
 	switch {
-	case e.keep != inFolder:
+	case e.location != inFolder:
 		return scratch, durability, nil
 	case d.cfg.ServeDamaged: // nothing may be written into the folder of --data
 		return os.TempDir(), durability, nil
@@ -90,17 +90,17 @@ func (d *Daemon) openStore() (scratch string, durability storage.Durability, err
 	return scratch, durability, os.MkdirAll(scratch, 0o700)
 }
 
-// startPatience is the timeout of each step of a start on a remote store, with its retries.
-const startPatience = 30 * time.Second
+// startTimeout is the timeout of each step of a start on a remote store, with its retries.
+const startTimeout = 30 * time.Second
 
-// persist runs a step of the start. On a remote store it retries the step if the store is slow or
+// retryStep runs a step of the start. On a remote store it retries the step if the store is slow or
 // unreachable: its nodes may be electing leaders, or a commit may have come too late, which is no reason
 // to end. On other stores every error is final.
-func (d *Daemon) persist(ctx context.Context, what string, step func() error) error {
+func (d *Daemon) retryStep(ctx context.Context, what string, step func() error) error {
 	if _, ok := d.store.(storage.Remote); !ok {
 		return step()
 	}
-	return storage.Persist(ctx, startPatience, step, func(err error) {
+	return storage.RetryTemporary(ctx, startTimeout, step, func(err error) {
 		d.log.Warn().Err(err).Str("waits", what).Msg("waiting for the storage cluster; the start is retried")
 	})
 }
@@ -117,10 +117,10 @@ func (d *Daemon) logStore(isError bool, message string) {
 // home returns the place of the data, for people.
 func (c *Config) home() string {
 	switch e, err := c.engine(); {
-	case err == nil && e.keep == atRemote:
+	case err == nil && e.location == atRemote:
 		place, _, _ := strings.Cut(c.Storage, "?") // omits the paths of TLS files
 		return place
-	case err == nil && e.keep == nowhere:
+	case err == nil && e.location == nowhere:
 		return e.keeps
 	}
 	if path, err := filepath.Abs(c.Data); err == nil {

@@ -17,7 +17,7 @@ import (
 type certificates struct {
 	mode    server.TLSMode
 	cfg     *Config
-	signing *ratelimit.Lanes
+	signing *ratelimit.Semaphore
 	now     atomic.Pointer[tls.Config]
 }
 
@@ -32,7 +32,7 @@ func (c *certificates) open(cfg *Config, lanes int) (err error) {
 	if c.mode, err = server.ParseTLSMode(name); err != nil {
 		return fmt.Errorf("--tls-mode: %w", err)
 	}
-	c.cfg, c.signing = cfg, ratelimit.NewLanes(lanes/2)
+	c.cfg, c.signing = cfg, ratelimit.NewSemaphore(lanes/2)
 	if cfg.TLSRevoked != "" && cfg.TLSAuthorities == "" {
 		return errors.New("--tls-crl-file is about the certificates of clients, for which --tls-ca-file must be given")
 	}
@@ -58,7 +58,7 @@ func (c *certificates) load() error {
 	if err != nil {
 		return fmt.Errorf("--tls-certificate-key-file %s: %w; it must hold the certificate and its key, in PEM", c.cfg.TLSCertificate, err)
 	}
-	patient(&pair, c.signing)
+	limitSigning(&pair, c.signing)
 	t := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	if file := c.cfg.TLSAuthorities; file != "" {
 		text, err := os.ReadFile(file)

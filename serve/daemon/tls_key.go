@@ -30,7 +30,7 @@ func readPair(file, password string) (pair tls.Certificate, err error) {
 		if b, rest = pem.Decode(rest); b == nil {
 			break
 		}
-		if b, err = decrypted(b, password); err != nil {
+		if b, err = decrypt(b, password); err != nil {
 			return pair, err
 		}
 		plain = append(plain, pem.EncodeToMemory(b)...)
@@ -38,9 +38,9 @@ func readPair(file, password string) (pair tls.Certificate, err error) {
 	return tls.X509KeyPair(plain, plain)
 }
 
-// decrypted returns a PEM block in plain text.
+// decrypt returns a PEM block in plain text.
 // Errors: a missing or wrong password.
-func decrypted(b *pem.Block, password string) (*pem.Block, error) {
+func decrypt(b *pem.Block, password string) (*pem.Block, error) {
 	//lint:ignore SA1019 files like this exist, and whoever has one wants it read
 	old := x509.IsEncryptedPEMBlock(b)
 	if !old && b.Type != "ENCRYPTED PRIVATE KEY" {
@@ -65,25 +65,25 @@ func decrypted(b *pem.Block, password string) (*pem.Block, error) {
 	return &pem.Block{Type: "PRIVATE KEY", Bytes: der}, err
 }
 
-// patientKey bounds the signatures of handshakes that run at once: a signature takes
+// limitedKey bounds the signatures of handshakes that run at once: a signature takes
 // about a millisecond of a processor, and clients decide how many connections they open.
-type patientKey struct {
+type limitedKey struct {
 	crypto.Signer
-	lanes *ratelimit.Lanes
+	lanes *ratelimit.Semaphore
 }
 
 // Sign see crypto.Signer.
-func (k patientKey) Sign(rand io.Reader, digest []byte, o crypto.SignerOpts) ([]byte, error) {
-	if _, err := k.lanes.Enter(context.Background(), "", false, 0); err != nil {
+func (k limitedKey) Sign(rand io.Reader, digest []byte, o crypto.SignerOpts) ([]byte, error) {
+	if _, err := k.lanes.Acquire(context.Background(), "", false, 0); err != nil {
 		return nil, err
 	}
-	defer k.lanes.Leave()
+	defer k.lanes.Release()
 	return k.Signer.Sign(rand, digest, o)
 }
 
-// patient makes the key of a pair sign through lanes.
-func patient(pair *tls.Certificate, lanes *ratelimit.Lanes) {
+// limitSigning makes the key of a pair sign through lanes.
+func limitSigning(pair *tls.Certificate, lanes *ratelimit.Semaphore) {
 	if k, ok := pair.PrivateKey.(crypto.Signer); ok {
-		pair.PrivateKey = patientKey{k, lanes}
+		pair.PrivateKey = limitedKey{k, lanes}
 	}
 }

@@ -11,8 +11,8 @@ import (
 
 // revocations holds the certificates that authorities have revoked.
 type revocations struct {
-	lists []*x509.RevocationList
-	taken map[string]bool // issuer and serial number
+	lists   []*x509.RevocationList
+	revoked map[string]bool // issuer and serial number
 }
 
 // readRevocations reads lists of revoked certificates from a PEM file. Every list
@@ -23,7 +23,7 @@ func readRevocations(file string, authorities []*x509.Certificate) (*revocations
 	if err != nil {
 		return nil, err
 	}
-	r := &revocations{taken: map[string]bool{}}
+	r := &revocations{revoked: map[string]bool{}}
 	for rest := text; ; {
 		var b *pem.Block
 		if b, rest = pem.Decode(rest); b == nil {
@@ -33,12 +33,12 @@ func readRevocations(file string, authorities []*x509.Certificate) (*revocations
 		if err != nil {
 			return nil, err
 		}
-		if !signed(list, authorities) {
+		if !isSigned(list, authorities) {
 			return nil, fmt.Errorf("the list of %s is signed by no authority of --tls-ca-file", list.Issuer)
 		}
 		r.lists = append(r.lists, list)
 		for _, e := range list.RevokedCertificateEntries {
-			r.taken[string(list.RawIssuer)+"\x00"+e.SerialNumber.String()] = true
+			r.revoked[string(list.RawIssuer)+"\x00"+e.SerialNumber.String()] = true
 		}
 	}
 	if len(r.lists) == 0 {
@@ -47,7 +47,7 @@ func readRevocations(file string, authorities []*x509.Certificate) (*revocations
 	return r, nil
 }
 
-func signed(list *x509.RevocationList, authorities []*x509.Certificate) bool {
+func isSigned(list *x509.RevocationList, authorities []*x509.Certificate) bool {
 	for _, a := range authorities {
 		if list.CheckSignatureFrom(a) == nil {
 			return true
@@ -61,7 +61,7 @@ func signed(list *x509.RevocationList, authorities []*x509.Certificate) bool {
 func (r *revocations) check(s tls.ConnectionState) error {
 	for _, chain := range s.VerifiedChains {
 		for _, c := range chain {
-			if r.taken[string(c.RawIssuer)+"\x00"+c.SerialNumber.String()] {
+			if r.revoked[string(c.RawIssuer)+"\x00"+c.SerialNumber.String()] {
 				return fmt.Errorf("the certificate of %s was revoked", c.Subject)
 			}
 			for _, l := range r.lists {

@@ -7,10 +7,10 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// trace exports a span of each command to a collector, if --otlp-endpoint is set. Otherwise
+// startTracing exports a span of each command to a collector, if --otlp-endpoint is set. Otherwise
 // no commands are observed.
 // Errors: invalid settings.
-func (d *Daemon) trace(ctx context.Context, s *command.Server) error {
+func (d *Daemon) startTracing(ctx context.Context, s *command.Server) error {
 	if d.cfg.OTLPEndpoint == "" {
 		return nil
 	}
@@ -23,7 +23,7 @@ func (d *Daemon) trace(ctx context.Context, s *command.Server) error {
 	if err != nil {
 		return err
 	}
-	s.OnEnd(e.Note)
+	s.OnEnd(e.Record)
 	d.loop(ctx, e.Run)
 	return nil
 }

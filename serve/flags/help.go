@@ -16,10 +16,10 @@ const (
 
 // Command describes a verb of the program, for its help.
 type Command struct {
-	Name string // the verb
-	Args string // the arguments after the flags
-	Does string // in a few words
-	Help string // paragraphs; indented lines stay as they are
+	Name    string // the verb
+	Args    string // the arguments after the flags
+	Summary string // in a few words
+	Help    string // paragraphs; indented lines stay as they are
 	// Groups are the flags by topic.
 	Groups []Group
 }

@@ -41,14 +41,14 @@ type Exporter struct {
 
 // Bounds.
 const (
-	queueMax  = 4096
-	batchMax  = 512
-	batchTime = 2 * time.Second  // the longest wait of a span for a batch
-	sendTime  = 10 * time.Second // timeout of the collector
-	sendTries = 3
-	tellEvery = time.Minute
-	replyMax  = 64 << 10 // bytes of a reply that are read
-	pauseMost = 10 * time.Second
+	queueMax    = 4096
+	batchMax    = 512
+	batchTime   = 2 * time.Second  // the longest wait of a span for a batch
+	sendTime    = 10 * time.Second // timeout of the collector
+	sendTries   = 3
+	reportEvery = time.Minute
+	replyMax    = 64 << 10 // bytes of a reply that are read
+	pauseMax    = 10 * time.Second
 )
 
 // New makes an Exporter that sends nothing yet.
@@ -127,7 +127,7 @@ func (e *Exporter) send(ctx context.Context, batch []span, tries int) {
 	if err != nil {
 		lost = e.lost.Add(int64(len(batch)))
 	}
-	if lost > 0 && time.Since(e.told) > tellEvery && e.Failed != nil {
+	if lost > 0 && time.Since(e.told) > reportEvery && e.Failed != nil {
 		e.told = time.Now()
 		e.lost.Add(-lost)
 		if err == nil {
@@ -152,14 +152,14 @@ func (e *Exporter) try(ctx context.Context, batch []span, tries int) error {
 			return err
 		}
 		if after > 0 {
-			pause = min(after, pauseMost)
+			pause = min(after, pauseMax)
 		}
 		select {
 		case <-ctx.Done():
 			return err
 		case <-time.After(pause):
 		}
-		pause = min(2*pause, pauseMost)
+		pause = min(2*pause, pauseMax)
 	}
 }
 

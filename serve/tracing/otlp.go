@@ -61,7 +61,7 @@ func text(key, v string) attribute { return attribute{key, value{Text: &v}} }
 
 func double(key string, v float64) attribute { return attribute{key, value{Double: &v}} }
 
-func yes(key string) attribute { b := true; return attribute{key, value{Bool: &b}} }
+func trueAttribute(key string) attribute { b := true; return attribute{key, value{Bool: &b}} }
 
 func integer(key string, v int64) attribute {
 	s := strconv.FormatInt(v, 10)
@@ -92,7 +92,7 @@ func (s *span) otlp() otlpSpan {
 		out.Attributes = append(out.Attributes, text("cantle.application", s.app))
 	}
 	if s.throttled {
-		out.Attributes = append(out.Attributes, yes("cantle.throttled"))
+		out.Attributes = append(out.Attributes, trueAttribute("cantle.throttled"))
 	}
 	if s.code != 0 {
 		out.Status.Code = statusError

@@ -30,8 +30,8 @@ type span struct {
 	throttled  bool
 }
 
-// Note queues the span of a command, if it is to be recorded.
-func (e *Exporter) Note(c *command.Call, ended command.Ended) {
+// Record queues the span of a command, if it is to be recorded.
+func (e *Exporter) Record(c *command.Call, ended command.Outcome) {
 	if c.Def.Facts.Has(command.Silent|command.Secret) || c.Op.Unmetered {
 		return
 	}

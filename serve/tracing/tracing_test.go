@@ -95,7 +95,7 @@ func TestAllocsNotRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &command.Call{Def: &command.Def{Name: "find"}}
-	if n := testing.AllocsPerRun(100, func() { e.Note(c, command.Ended{}) }); n != 0 || len(e.queue) != 0 {
+	if n := testing.AllocsPerRun(100, func() { e.Record(c, command.Outcome{}) }); n != 0 || len(e.queue) != 0 {
 		t.Errorf("%v allocations, %d spans", n, len(e.queue))
 	}
 }

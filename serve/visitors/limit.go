@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// InAll and PerAddress are the maximum numbers of connections. Connections above them are closed at once, so
+// MaxTotal and MaxPerAddress are the maximum numbers of connections. Connections above them are closed at once, so
 // that clients cannot use up the file descriptors of the process.
 const (
-	InAll      = 256
-	PerAddress = 128 // a proxy, or ssh -L, connects many people from one address
+	MaxTotal      = 256
+	MaxPerAddress = 128 // a proxy, or ssh -L, connects many people from one address
 )
 
-// Limit returns a listener that holds at most InAll connections, and PerAddress of one address.
+// Limit returns a listener that holds at most MaxTotal connections, and MaxPerAddress of one address.
 func Limit(l net.Listener) net.Listener { return &listener{Listener: l, of: map[string]int{}} }
 
 type listener struct {
@@ -43,7 +43,7 @@ func (l *listener) Accept() (net.Conn, error) {
 func (l *listener) enter(from string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.all >= InAll || l.of[from] >= PerAddress {
+	if l.all >= MaxTotal || l.of[from] >= MaxPerAddress {
 		return false
 	}
 	l.all++

@@ -25,8 +25,8 @@ type Config struct {
 	Runner  *jobs.Runner
 	Now     func() time.Time
 	Policy  Policy
-	// Turn, if not nil, reports whether this server owns the job of balancing, over a shared store.
-	Turn func(ctx context.Context) bool
+	// IsOwner, if not nil, reports whether this server owns the job of balancing, over a shared store.
+	IsOwner func(ctx context.Context) bool
 	// Every is the time between two passes over all collections; 0 = 1 s.
 	Every time.Duration
 	Log   zerolog.Logger
@@ -35,15 +35,15 @@ type Config struct {
 // Balancer splits and merges the shards of all collections. Safe for concurrent use.
 type Balancer struct {
 	Config
-	wake  chan struct{}
-	whole map[place]int64 // documents of shards that cannot be split usefully; used by Run alone
-	sized map[place]int64 // bytes of shards when their values were measured; used by Run alone
-	cared cared           // used by Run alone
+	wake          chan struct{}
+	unsplittable  map[shardRef]int64 // documents of shards that cannot be split usefully; used by Run alone
+	measuredBytes map[shardRef]int64 // bytes of shards when their values were measured; used by Run alone
+	watched       watched            // used by Run alone
 
-	mu  sync.Mutex
-	off bool
-	ns  map[collection.Namespace]bool // woken
-	at  collection.Namespace          // the collection being balanced
+	mu       sync.Mutex
+	disabled bool
+	ns       map[collection.Namespace]bool // woken
+	at       collection.Namespace          // the collection being balanced
 }
 
 // New makes a Balancer; it works while Run runs.
@@ -51,7 +51,7 @@ func New(c Config) *Balancer {
 	if c.Every == 0 {
 		c.Every = time.Second
 	}
-	return &Balancer{Config: c, wake: make(chan struct{}, 1), whole: map[place]int64{}, sized: map[place]int64{}, ns: map[collection.Namespace]bool{}}
+	return &Balancer{Config: c, wake: make(chan struct{}, 1), unsplittable: map[shardRef]int64{}, measuredBytes: map[shardRef]int64{}, ns: map[collection.Namespace]bool{}}
 }
 
 // Wake requests that a collection is balanced soon.
@@ -69,14 +69,14 @@ func (b *Balancer) Wake(ns collection.Namespace) {
 func (b *Balancer) Enable(on bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.off = !on
+	b.disabled = !on
 }
 
 // Enabled reports whether the balancer is switched on.
 func (b *Balancer) Enabled() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return !b.off
+	return !b.disabled
 }
 
 // Run balances until ctx ends.
@@ -88,20 +88,20 @@ func (b *Balancer) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if b.Turn == nil || b.Turn(ctx) {
+			if b.IsOwner == nil || b.IsOwner(ctx) {
 				b.Pass(ctx)
 			}
 		case <-b.wake:
-			mine := b.Turn == nil || b.Turn(ctx)
+			mine := b.IsOwner == nil || b.IsOwner(ctx)
 			for _, ns := range b.woken() {
 				if mine {
 					b.look(ctx, ns)
 				} else {
-					b.turn(ns) // the owner checks all collections every second
+					b.setCurrent(ns) // the owner checks all collections every second
 				}
 			}
 			if !mine {
-				b.turn(collection.Namespace{})
+				b.setCurrent(collection.Namespace{})
 			}
 		}
 	}
@@ -120,11 +120,11 @@ func (b *Balancer) woken() (out []collection.Namespace) {
 func (b *Balancer) Busy(ns collection.Namespace) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return !b.off && (b.ns[ns] || b.at == ns)
+	return !b.disabled && (b.ns[ns] || b.at == ns)
 }
 
-// turn sets the collection that the balancer works on.
-func (b *Balancer) turn(ns collection.Namespace) {
+// setCurrent sets the collection that the balancer works on.
+func (b *Balancer) setCurrent(ns collection.Namespace) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.at = ns
@@ -135,7 +135,7 @@ func (b *Balancer) turn(ns collection.Namespace) {
 // does this regularly; the two must not run concurrently.
 func (b *Balancer) Pass(ctx context.Context) {
 	snap := b.Catalog.Peek()
-	for _, ns := range b.cared.at(snap) {
+	for _, ns := range b.watched.at(snap) {
 		if ctx.Err() != nil {
 			return
 		}
@@ -151,8 +151,8 @@ const roundsMax = 16
 
 // look decides on the actions for one collection and carries them out, until there are none left.
 func (b *Balancer) look(ctx context.Context, ns collection.Namespace) {
-	b.turn(ns)
-	defer b.turn(collection.Namespace{})
+	b.setCurrent(ns)
+	defer b.setCurrent(collection.Namespace{})
 	b.heavy(ctx, ns)
 	b.raise(ctx, ns)
 	for range roundsMax {
@@ -165,7 +165,7 @@ func (b *Balancer) look(ctx context.Context, ns collection.Namespace) {
 		policy.Merge = policy.Merge && !c.Unmerged
 		policy.ShardsMax = min(cmp.Or(policy.ShardsMax, shard.ShardsMax), c.Map.Len()+b.Catalog.RoomForPartitions(ns.DB))
 		for _, a := range Decide(c.Map, b.loads(c), policy) {
-			if b.isWhole(c.ID, a) {
+			if b.isUnsplittable(c.ID, a) {
 				continue
 			}
 			if err := b.carryOut(ctx, c, a); err != nil {
@@ -182,16 +182,16 @@ func (b *Balancer) look(ctx context.Context, ns collection.Namespace) {
 	}
 }
 
-// place identifies a shard.
-type place struct {
+// shardRef identifies a shard.
+type shardRef struct {
 	coll  keyspace.CollectionID
 	shard shard.ID
 }
 
-// isWhole reports whether a shard was found to hold only one shard key value; it is checked again
+// isUnsplittable reports whether a shard was found to hold only one shard key value; it is checked again
 // when it has grown by an eighth.
-func (b *Balancer) isWhole(id keyspace.CollectionID, a Action) bool {
-	docs, found := b.whole[place{id, a.Shard}]
+func (b *Balancer) isUnsplittable(id keyspace.CollectionID, a Action) bool {
+	docs, found := b.unsplittable[shardRef{id, a.Shard}]
 	return a.Kind == Split && found && b.Tally.Of(id).Shard(a.Shard).Get().Docs < docs+docs/8+1
 }
 
@@ -214,7 +214,7 @@ func (b *Balancer) carryOut(ctx context.Context, c *catalog.Collection, a Action
 			return e
 		}
 		if !ok {
-			b.whole[place{c.ID, a.Shard}] = b.Tally.Of(c.ID).Shard(a.Shard).Get().Docs
+			b.unsplittable[shardRef{c.ID, a.Shard}] = b.Tally.Of(c.ID).Shard(a.Shard).Get().Docs
 			b.Log.Warn().Str("collection", c.Namespace.String()).Stringer("action", a).Msg("all documents of the shard have the same shard key value: it cannot be split")
 			return nil
 		}

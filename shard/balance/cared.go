@@ -9,17 +9,17 @@ import (
 	"github.com/cantledb/cantle/collection/catalog"
 )
 
-// cared maintains the list of the collections that a Balancer checks, from pass to pass. Most of ten thousand
+// watched maintains the list of the collections that a Balancer checks, from pass to pass. Most of ten thousand
 // collections have one partition and no throughput of their own: they never need balancing, and are not
 // checked.
-type cared struct {
+type watched struct {
 	of     *catalog.Snapshot // nil before the first
 	names  map[collection.Namespace]bool
 	sorted []collection.Namespace // of names
 }
 
 // at returns the list for a snapshot, sorted by name. Valid until the next call.
-func (c *cared) at(s *catalog.Snapshot) []collection.Namespace {
+func (c *watched) at(s *catalog.Snapshot) []collection.Namespace {
 	if c.of == s {
 		return c.sorted
 	}
@@ -28,10 +28,10 @@ func (c *cared) at(s *catalog.Snapshot) []collection.Namespace {
 	}
 	var gone, come []collection.Namespace
 	s.Changes(c.of, func(was, is *catalog.Collection) {
-		if was != nil && caresFor(was) {
+		if was != nil && needsChecks(was) {
 			gone = append(gone, was.Namespace)
 		}
-		if is != nil && caresFor(is) {
+		if is != nil && needsChecks(is) {
 			come = append(come, is.Namespace)
 		}
 	})
@@ -49,7 +49,7 @@ func (c *cared) at(s *catalog.Snapshot) []collection.Namespace {
 	return c.sorted
 }
 
-// caresFor reports whether a collection may have to be split or merged, or may need more throughput.
-func caresFor(c *catalog.Collection) bool {
+// needsChecks reports whether a collection may have to be split or merged, or may need more throughput.
+func needsChecks(c *catalog.Collection) bool {
 	return c.Map != nil && (c.Sharded() || c.Throughput.Mode != catalog.ThroughputNone)
 }

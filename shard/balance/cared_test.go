@@ -20,7 +20,7 @@ func TestCared(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var c cared
+	var c watched
 	change := func(fn func(m *catalog.Mutation) error, want ...string) {
 		t.Helper()
 		if err := cat.Change(t.Context(), fn); err != nil {

@@ -35,20 +35,20 @@ func (b *Balancer) heavy(ctx context.Context, ns collection.Namespace) {
 	}
 	counts := b.Tally.Of(c.ID)
 	if !c.Sharded() {
-		if p := (place{c.ID, 0}); counts.Total(c.Map).Bytes*100 >= limit*warnPercent && b.sized[p] == 0 {
-			b.sized[p] = 1
+		if p := (shardRef{c.ID, 0}); counts.Total(c.Map).Bytes*100 >= limit*warnPercent && b.measuredBytes[p] == 0 {
+			b.measuredBytes[p] = 1
 			b.Log.Warn().Str("collection", ns.String()).Int64("bytes", counts.Total(c.Map).Bytes).Int64("limit", limit).
 				Msg("a collection without a shard key has used 80% of the size it may have: shard it")
 		}
 		return
 	}
 	for _, d := range c.Map.Shards() {
-		p, n := place{c.ID, d.ID}, counts.Shard(d.ID).Get().Bytes
-		last, known := b.sized[p]
+		p, n := shardRef{c.ID, d.ID}, counts.Shard(d.ID).Get().Bytes
+		last, known := b.measuredBytes[p]
 		if n < limit/heavyPart {
 			if known { // the shard was larger
 				counts.Heavy.Measured(d.ID, nil)
-				delete(b.sized, p)
+				delete(b.measuredBytes, p)
 			}
 			continue
 		}
@@ -62,16 +62,16 @@ func (b *Balancer) heavy(ctx context.Context, ns collection.Namespace) {
 			}
 			return
 		}
-		b.sized[p] = n
+		b.measuredBytes[p] = n
 		counts.Heavy.Measured(d.ID, sizes)
 	}
 	for _, k := range counts.Heavy.List() {
-		if k.Bytes()*100 >= limit*warnPercent && k.Warn() {
+		if k.Bytes()*100 >= limit*warnPercent && k.FirstWarning() {
 			b.Log.Warn().Str("collection", ns.String()).Str("value", LogicalText(c, k.Key)).Int64("bytes", k.Bytes()).Int64("limit", limit).
 				Msg("a shard key value has used 80% of the size it may have: writes to it will be refused; choose a key of finer grain")
 		}
 	}
-	maps.DeleteFunc(b.sized, func(p place, _ int64) bool { return p.coll == c.ID && c.Map.Shard(p.shard) == nil })
+	maps.DeleteFunc(b.measuredBytes, func(p shardRef, _ int64) bool { return p.coll == c.ID && c.Map.Shard(p.shard) == nil })
 }
 
 // limited reports whether the collection pays for its throughput, or for a part of its database's.

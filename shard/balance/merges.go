@@ -27,7 +27,7 @@ func LoadsOf(counts *tally.Board, budgets *ratelimit.Budgets, c *catalog.Collect
 	}
 	for _, s := range budgets.Collection(uint64(c.ID)).Stats(now) {
 		if n, ok := l.Shards[shard.ID(s.Shard)]; ok {
-			n.RUs = int64((s.LastMinute+s.Elsewhere)/ratelimit.RU) / 60
+			n.RUs = int64((s.LastMinute+s.PeersSpent)/ratelimit.RU) / 60
 			l.Shards[shard.ID(s.Shard)] = n
 		}
 	}

@@ -83,7 +83,7 @@ func (r *Report) Contents(ctx context.Context, store storage.Store, progress fun
 			continue
 		}
 		env := mql.NewEnv(ctx)
-		env.Release, env.Kept, env.JavaScript = release.Default, release.Default, true
+		env.Release, env.ServerRelease, env.JavaScript = release.Default, release.Default, true
 		v, err := verify.Check(env, reader, coll, progress)
 		if err != nil {
 			if ctx.Err() != nil {

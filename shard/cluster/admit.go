@@ -28,7 +28,7 @@ func (c *Cluster) admit(o *Op, coll *catalog.Collection, shards []*shard.Descrip
 	if limited, err := c.classify(o, coll, shards, kind); !limited || err != nil {
 		return err
 	}
-	return c.enter(o.Env.Context(), o, scopeOf(coll, shards))
+	return c.admitScope(o.Env.Context(), o, scopeOf(coll, shards))
 }
 
 // admit is Cluster.admit for a write. Where throttled statements wait, the
@@ -46,17 +46,17 @@ func (a *attempt) admit(shards []*shard.Descriptor) error {
 		return err
 	}
 	scope := scopeOf(a.coll, shards)
-	if a.c.Budgets.Waits(uint64(a.coll.ID)) {
-		return &unpaid{a.c, a.op, scope}
+	if a.c.Budgets.HasServerSideRetry(uint64(a.coll.ID)) {
+		return &throttledWrite{a.c, a.op, scope}
 	}
-	return a.c.enter(a.op.Env.Context(), a.op, scope)
+	return a.c.admitScope(a.op.Env.Context(), a.op, scope)
 }
 
 // classify determines the class by which the budgets treat a statement on a collection, and
 // reports whether the statement needs admission at all. A refusal injected by a test comes
 // first, even where the statement would otherwise wait.
 func (c *Cluster) classify(o *Op, coll *catalog.Collection, shards []*shard.Descriptor, kind ratelimit.Kind) (limited bool, err error) {
-	place := ratelimit.Place{Collection: uint64(coll.ID)}
+	place := ratelimit.ShardID{Collection: uint64(coll.ID)}
 	if len(shards) > 0 {
 		place.Shard = int(shards[0].ID)
 	}
@@ -68,16 +68,16 @@ func (c *Cluster) classify(o *Op, coll *catalog.Collection, shards []*shard.Desc
 	return pool.Limited() || pool.Shared(), nil
 }
 
-// enter gets the admission of the budgets of a scope, which may take a while.
-func (c *Cluster) enter(ctx context.Context, o *Op, scope ratelimit.Scope) error {
-	o.Env.Pause()
+// admitScope gets the admission of the budgets of a scope, which may take a while.
+func (c *Cluster) admitScope(ctx context.Context, o *Op, scope ratelimit.Scope) error {
+	o.Env.ReleaseSlot()
 	waited, err := c.Budgets.Enter(ctx, c.Now(), scope, o.class)
 	o.Waited += waited
 	return err
 }
 
-// limited reports whether statements on a collection need to be admitted at all.
-func (c *Cluster) limited(coll *catalog.Collection) bool {
+// needsAdmission reports whether statements on a collection need to be admitted at all.
+func (c *Cluster) needsAdmission(coll *catalog.Collection) bool {
 	pool := c.Budgets.Collection(uint64(coll.ID))
 	return pool.Limited() || pool.Shared()
 }
@@ -90,19 +90,19 @@ func scopeOf(coll *catalog.Collection, shards []*shard.Descriptor) ratelimit.Sco
 	return ratelimit.Scope{Collection: uint64(coll.ID), Shards: ids}
 }
 
-// unpaid is the error of a write that has to wait for request units in a scope.
-type unpaid struct {
+// throttledWrite is the error of a write that has to wait for request units in a scope.
+type throttledWrite struct {
 	c     *Cluster
 	op    *Op
 	scope ratelimit.Scope
 }
 
 // Error implements error.
-func (u *unpaid) Error() string { return "the write waits for request units" }
+func (u *throttledWrite) Error() string { return "the write waits for request units" }
 
 // Wait implements delay. After it the scope is paid, and the next attempt is admitted.
-func (u *unpaid) Wait(ctx context.Context) error {
-	if err := u.c.enter(ctx, u.op, u.scope); err != nil {
+func (u *throttledWrite) Wait(ctx context.Context) error {
+	if err := u.c.admitScope(ctx, u.op, u.scope); err != nil {
 		return err
 	}
 	u.op.paid = &u.scope

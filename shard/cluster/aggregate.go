@@ -83,7 +83,7 @@ func (c *Cluster) openStages(o *Op, v *view, ns collection.Namespace, outline *a
 		}
 	}
 	op := &opener{c: c, o: o, v: v, trace: o.Trace, span: oplogSpan(outline)}
-	op.alone = ns == base && len(outline.Involved) == 0
+	op.singleRead = ns == base && len(outline.Involved) == 0
 	if coll != nil {
 		o.begin(coll)
 	} else {
@@ -133,8 +133,8 @@ type opener struct {
 	events  *changestream.Filter // what the first stages of its pipeline filter; nil = nothing
 	oplog   *oplogOp             // that the pipeline reads; nil for other pipelines
 	span    span                 // the times of the change log that it selects
-	// alone is true if the command reads one collection, once.
-	alone bool
+	// singleRead is true if the command reads one collection, once.
+	singleRead bool
 }
 
 // Open implements agg.Opener.
@@ -170,7 +170,7 @@ func (x *opener) Open(env *mql.Env, ns collection.Namespace, p *agg.Pipeline) (e
 	}
 	// The goroutine of a shard may open the pipeline while the command
 	// itself continues, or has ended until the next getMore.
-	inner := opener{c: x.c, o: x.o.under(env), v: x.v, depth: x.depth + 1}
+	inner := opener{c: x.c, o: x.o.forSubPipeline(env), v: x.v, depth: x.depth + 1}
 	before := env.Meter.Probe(probing)
 	in, err := inner.pipeline(env, coll, p.Optimize(), bson.Value{})
 	env.Meter.Probe(before)
@@ -211,9 +211,9 @@ func (x *opener) pipeline(env *mql.Env, coll *catalog.Collection, p *agg.Pipelin
 		return opened{}, err
 	}
 	if len(shards) == 1 {
-		return x.single(env, q, p, hint, shards)
+		return x.runOnOneShard(env, q, p, hint, shards)
 	}
-	return x.divided(env, q, p, hint, shards)
+	return x.runDivided(env, q, p, hint, shards)
 }
 
 // source returns the input of a pipeline that reads no collection; nil if the pipeline begins with
@@ -226,12 +226,12 @@ func (x *opener) source(p *agg.Pipeline) (exec.Operator, error) {
 		x.oplog = &oplogOp{c: x.c, span: x.span}
 		return x.oplog, nil
 	}
-	return x.c.madeUp(x.o, p.NS)
+	return x.c.virtualDocs(x.o, p.NS)
 }
 
-// madeUp delivers the documents of a namespace that is not stored: those of a
+// virtualDocs delivers the documents of a namespace that is not stored: those of a
 // virtual collection, or none.
-func (c *Cluster) madeUp(o *Op, ns collection.Namespace) (exec.Operator, error) {
+func (c *Cluster) virtualDocs(o *Op, ns collection.Namespace) (exec.Operator, error) {
 	if c.upper.Virtual != nil {
 		if docs, ok := c.upper.Virtual(o, ns); ok {
 			return exec.Documents(o.Env, docs)
@@ -257,15 +257,15 @@ func (x *opener) choose(q *plan.Query, f agg.Front, hint bson.Value) (*plan.Solu
 	return x.c.choose(x.o, x.v, q)
 }
 
-// single runs the whole pipeline on the one shard that can hold matches.
-func (x *opener) single(env *mql.Env, q *plan.Query, p *agg.Pipeline, hint bson.Value, shards []*shard.Descriptor) (opened, error) {
+// runOnOneShard runs the whole pipeline on the one shard that can hold matches.
+func (x *opener) runOnOneShard(env *mql.Env, q *plan.Query, p *agg.Pipeline, hint bson.Value, shards []*shard.Descriptor) (opened, error) {
 	f := p.Front()
 	sol, err := x.choose(q, f, hint)
 	if err != nil {
 		return opened{}, err
 	}
-	ops, err := x.each(q.Coll, sol, f, hint, shards, func(in exec.Operator) (exec.Operator, error) {
-		return f.Remaining.Open(env, cut(sol, in), x)
+	ops, err := x.openShards(q.Coll, sol, f, hint, shards, func(in exec.Operator) (exec.Operator, error) {
+		return f.Remaining.Open(env, skipAndLimit(sol, in), x)
 	})
 	if err != nil {
 		return opened{}, err
@@ -273,16 +273,16 @@ func (x *opener) single(env *mql.Env, q *plan.Query, p *agg.Pipeline, hint bson.
 	return opened{ops[0], sol, shards}, nil
 }
 
-// divided runs the pipeline's shard part on every shard, and its merge part on the
+// runDivided runs the pipeline's shard part on every shard, and its merge part on the
 // rows of all shards.
-func (x *opener) divided(env *mql.Env, q *plan.Query, p *agg.Pipeline, hint bson.Value, shards []*shard.Descriptor) (opened, error) {
+func (x *opener) runDivided(env *mql.Env, q *plan.Query, p *agg.Pipeline, hint bson.Value, shards []*shard.Descriptor) (opened, error) {
 	part, rest, by := p.Divide()
 	f := part.Front()
 	sol, err := x.choose(q, f, hint)
 	if err != nil {
 		return opened{}, err
 	}
-	ops, err := x.each(q.Coll, sol, f, hint, shards, func(in exec.Operator) (exec.Operator, error) {
+	ops, err := x.openShards(q.Coll, sol, f, hint, shards, func(in exec.Operator) (exec.Operator, error) {
 		return f.Remaining.Open(env, in, x)
 	})
 	if err != nil {
@@ -295,9 +295,9 @@ func (x *opener) divided(env *mql.Env, q *plan.Query, p *agg.Pipeline, hint bson
 	return opened{op, sol, shards}, err
 }
 
-// each opens a solution for the front of a pipeline on each shard. top adds the part of the
+// openShards opens a solution for the front of a pipeline on each shard. top adds the part of the
 // pipeline that runs on the shard.
-func (x *opener) each(coll *catalog.Collection, sol *plan.Solution, f agg.Front, hint bson.Value, shards []*shard.Descriptor, top func(in exec.Operator) (exec.Operator, error)) ([]exec.Operator, error) {
+func (x *opener) openShards(coll *catalog.Collection, sol *plan.Solution, f agg.Front, hint bson.Value, shards []*shard.Descriptor, top func(in exec.Operator) (exec.Operator, error)) ([]exec.Operator, error) {
 	tallies, err := x.tallies(coll, f, hint, shards)
 	if err != nil {
 		return nil, err

@@ -44,18 +44,18 @@ type attempt struct {
 	pinned *catalog.Collection
 	txn    storage.Txn // nil until begin
 	// targets are the shards written to, made on demand.
-	targets map[shard.ID]*write.Target
-	one     write.Target  // for the common case of one shard
-	multi   bool          // inside a multi-document transaction
-	line    *line         // of a capped collection, held from begin to end
-	common  write.Line    // the collection's row as the transaction read it, where peers write too
-	trimmed keyspace.Hash // position of its first document after the commit, 0 if unchanged
-	grown   []growth      // of shard key values near their limit
-	key     [1][]byte     // memory for the record key, if a statement names the record
-	old     exec.Row      // memory for the row to be changed
-	fresh   *bson.Builder // memory for the new version of its document
-	delta   *bson.Builder // memory for the delta of the change
-	scratch expr.Scratch  // of the update
+	targets     map[shard.ID]*write.Target
+	one         write.Target      // for the common case of one shard
+	multi       bool              // inside a multi-document transaction
+	line        *line             // of a capped collection, held from begin to end
+	cappedState write.CappedState // the collection's row as the transaction read it, where peers write too
+	trimmed     keyspace.Hash     // position of its first document after the commit, 0 if unchanged
+	grown       []growth          // of shard key values near their limit
+	key         [1][]byte         // memory for the record key, if a statement names the record
+	old         exec.Row          // memory for the row to be changed
+	fresh       *bson.Builder     // memory for the new version of its document
+	delta       *bson.Builder     // memory for the delta of the change
+	scratch     expr.Scratch      // of the update
 }
 
 // delay is the error of an attempt that cannot continue now. The next attempt
@@ -85,17 +85,19 @@ func (f *frozen) Wait(ctx context.Context) error {
 	}
 }
 
-// spreading means that not all peers have applied the collection's entry yet.
-type spreading struct {
+// notAppliedByAll means that not all peers have applied the collection's entry yet.
+type notAppliedByAll struct {
 	catalog *catalog.Catalog
 	coll    *catalog.Collection
 }
 
 // Error implements error.
-func (s *spreading) Error() string { return "not all servers know the collection as it is" }
+func (s *notAppliedByAll) Error() string { return "not all servers know the collection as it is" }
 
 // Wait implements delay.
-func (s *spreading) Wait(ctx context.Context) error { return s.catalog.Spread(ctx, s.coll) }
+func (s *notAppliedByAll) Wait(ctx context.Context) error {
+	return s.catalog.WaitEntryAppliedByAll(ctx, s.coll)
+}
 
 // write runs fn until it commits without a conflict. fn calls a.begin before it
 // reads or writes, and must start from nothing each time. In a multi-document
@@ -118,7 +120,7 @@ func (c *Cluster) write(o *Op, ns collection.Namespace, fn func(a *attempt) erro
 			return nil
 		}
 		if d := delay(nil); errors.As(err, &d) {
-			o.Env.Pause()
+			o.Env.ReleaseSlot()
 			if err := d.Wait(o.Env.Context()); err != nil {
 				return err
 			}
@@ -177,8 +179,8 @@ func (c *Cluster) try(o *Op, ns collection.Namespace, fn func(a *attempt) error)
 	if a.coll != nil && a.coll.Frozen {
 		return &frozen{a.snap}
 	}
-	if a.coll != nil && !c.Catalog.IsSpread(a.coll) {
-		return &spreading{c.Catalog, a.coll}
+	if a.coll != nil && !c.Catalog.EntryAppliedByAll(a.coll) {
+		return &notAppliedByAll{c.Catalog, a.coll}
 	}
 	done := false
 	defer func() {
@@ -192,7 +194,7 @@ func (c *Cluster) try(o *Op, ns collection.Namespace, fn func(a *attempt) error)
 	if a.txn == nil {
 		return nil
 	}
-	if err := a.saveLine(); err != nil {
+	if err := a.saveCappedState(); err != nil {
 		return err
 	}
 	if a.stale() {
@@ -206,7 +208,7 @@ func (c *Cluster) try(o *Op, ns collection.Namespace, fn func(a *attempt) error)
 		counts.Failed(err)
 		return err
 	}
-	done, o.soft = true, true
+	done, o.needsSync = true, true
 	o.Committed = max(o.Committed, ts)
 	for t := range a.all() {
 		d := tally.Count{Docs: t.Docs, Bytes: t.Bytes}
@@ -216,7 +218,7 @@ func (c *Cluster) try(o *Op, ns collection.Namespace, fn func(a *attempt) error)
 	}
 	applyGrowth(a.grown)
 	if a.line != nil {
-		a.endLine()
+		a.finishCapped()
 	}
 	return nil
 }
@@ -253,13 +255,13 @@ func (a *attempt) begin(latch ...[]byte) (err error) {
 	if a.txn != nil {
 		return nil
 	}
-	if err = a.enterLine(); err != nil {
+	if err = a.lockCapped(); err != nil {
 		return err
 	}
 	if a.txn, err = a.c.Store.Begin(a.op.Env.Context(), storage.TxnOptions{Latch: latch, Memory: a.op.Writes}); err != nil {
 		return err
 	}
-	return a.readLine()
+	return a.readCappedState()
 }
 
 // target returns the write target of a shard.
@@ -348,7 +350,7 @@ func (a *attempt) end() {
 	if a.txn != nil && !a.multi {
 		a.txn.Close()
 	}
-	a.leaveLine()
+	a.unlockCapped()
 	a.scratch.Close()
 	a.pinned.Unpin()
 	a.one.Reset()

@@ -11,7 +11,7 @@ import (
 )
 
 // line orders the writers of a capped collection in this process. If peers write to the collection
-// as well, its state is that of their common row; see write.Line. The documents are stored in the
+// as well, its state is that of their common row; see write.CappedState. The documents are stored in the
 // order of their insertion: a position is a number that grows by one, and is not reused while a
 // cursor may remember it. One writer is in the line at a time, so that no position below a visible
 // one is still to come, and so that the counts are exact when trim determines which documents to
@@ -32,8 +32,8 @@ func (c *Cluster) line(id keyspace.CollectionID) *line {
 	return known.(*line)
 }
 
-// enterLine waits until the attempt may write to a capped collection.
-func (a *attempt) enterLine() error {
+// lockCapped waits until the attempt may write to a capped collection.
+func (a *attempt) lockCapped() error {
 	if a.coll == nil || !a.coll.Options.Capped || a.line != nil {
 		return nil
 	}
@@ -47,42 +47,42 @@ func (a *attempt) enterLine() error {
 	}
 }
 
-// readLine reads what peers have written to the capped collection.
-func (a *attempt) readLine() (err error) {
+// readCappedState reads what peers have written to the capped collection.
+func (a *attempt) readCappedState() (err error) {
 	if a.line == nil || !a.c.shared {
 		return nil
 	}
-	if a.common, err = write.ReadLine(a.op.Env.Context(), a.txn, a.coll.ID); err == nil {
-		a.line.next, a.line.first = a.common.Next, a.common.First
+	if a.cappedState, err = write.ReadCappedState(a.op.Env.Context(), a.txn, a.coll.ID); err == nil {
+		a.line.next, a.line.first = a.cappedState.Next, a.cappedState.First
 	}
 	return err
 }
 
-// saveLine writes the attempt's changes of the capped collection to the row that it shares with
+// saveCappedState writes the attempt's changes of the capped collection to the row that it shares with
 // peers.
-func (a *attempt) saveLine() error {
+func (a *attempt) saveCappedState() error {
 	if a.line == nil || !a.c.shared {
 		return nil
 	}
-	l := a.common
+	l := a.cappedState
 	for t := range a.all() {
 		l.Docs, l.Bytes = l.Docs+t.Docs, l.Bytes+t.Bytes
 	}
 	l.Next, l.First = a.line.next, max(l.First, a.trimmed)
-	if l == a.common {
+	if l == a.cappedState {
 		return nil
 	}
 	return l.Save(a.txn, a.coll.ID)
 }
 
-// endLine leaves the line after a commit.
-func (a *attempt) endLine() {
+// finishCapped leaves the line after a commit.
+func (a *attempt) finishCapped() {
 	a.line.first = max(a.line.first, a.trimmed)
-	a.leaveLine()
+	a.unlockCapped()
 }
 
-// leaveLine lets the next writer into the line, if the attempt is in it.
-func (a *attempt) leaveLine() {
+// unlockCapped lets the next writer into the line, if the attempt is in it.
+func (a *attempt) unlockCapped() {
 	if a.line != nil {
 		a.line.free <- struct{}{}
 		a.line = nil
@@ -138,7 +138,7 @@ func (a *attempt) trim() error {
 	t := &a.one
 	have := a.c.Tally.Of(a.coll.ID).Shard(t.Shard.ID).Get()
 	if a.c.shared {
-		have = tally.Count{Docs: a.common.Docs, Bytes: a.common.Bytes}
+		have = tally.Count{Docs: a.cappedState.Docs, Bytes: a.cappedState.Bytes}
 	}
 	docs, size := int64(0), have.Bytes+t.Bytes-limits.CapBytes
 	if limits.CapDocs > 0 {
@@ -161,15 +161,15 @@ func (a *attempt) trim() error {
 	return nil
 }
 
-// aged is a document to be deleted.
-type aged struct {
+// oldDoc is a document to be deleted.
+type oldDoc struct {
 	hash keyspace.Hash
 	doc  bson.Raw
 }
 
 // oldest copies the oldest documents, until docs documents and size bytes are reached, but at most
 // one batch and never the newest document.
-func (a *attempt) oldest(docs, size int64) (out []aged, err error) {
+func (a *attempt) oldest(docs, size int64) (out []oldDoc, err error) {
 	from, last := max(a.line.first, a.trimmed), a.line.next-1
 	it, err := a.txn.Iter(a.op.Env.Context(), keyspace.RecordHashRange(a.coll.ID, from, last), storage.IterOptions{FetchRows: int(min(max(docs, 1), batchRows))})
 	if err != nil {
@@ -189,7 +189,7 @@ func (a *attempt) oldest(docs, size int64) (out []aged, err error) {
 		if doc == nil {
 			return nil, it.Err()
 		}
-		out = append(out, aged{h, doc})
+		out = append(out, oldDoc{h, doc})
 		docs, size, total = docs-1, size-int64(len(doc)), total+len(doc)
 	}
 	return out, it.Err()

@@ -46,27 +46,27 @@ func (c *Cluster) watch(o *Op, ns collection.Namespace, stages []bson.Raw) (*Str
 	var held *ratelimit.Throttled
 	if coll != nil { // a throttled stream is opened too; its first page is empty
 		o.begin(coll)
-		held = c.Budgets.Injected(ratelimit.Place{Collection: uint64(coll.ID)}, ratelimit.ReadKind)
+		held = c.Budgets.Injected(ratelimit.ShardID{Collection: uint64(coll.ID)}, ratelimit.ReadKind)
 	} else {
 		o.Env.Meter = &o.meter
 	}
-	x := &opener{c: c, o: o, v: &view{snap: snap}, trace: o.Trace, events: changestream.NewFilter(o.Env, p.Asks())}
+	x := &opener{c: c, o: o, v: &view{snap: snap}, trace: o.Trace, events: changestream.NewFilter(o.Env, p.FilterAfterSource())}
 	s := &Stream{Coll: coll, Pipeline: p, c: c, op: o, v: x.v}
 	if s.Operator, err = p.Open(o.Env, nil, x); err != nil {
 		return nil, err
 	}
-	s.Changes, s.held = x.changes, held
+	s.Changes, s.delayedRefusal = x.changes, held
 	return s, nil
 }
 
 // Refused returns how long the stream must wait before it reads on, by the budget of its
 // collection; 0 if it may read.
 func (s *Stream) Refused() time.Duration {
-	if t := s.held; t != nil {
-		s.held = nil
+	if t := s.delayedRefusal; t != nil {
+		s.delayedRefusal = nil
 		return max(t.RetryAfter, time.Millisecond)
 	}
-	if s.Coll == nil || !s.c.limited(s.Coll) {
+	if s.Coll == nil || !s.c.needsAdmission(s.Coll) {
 		return 0
 	}
 	s.op.class = s.c.Budgets.Collection(uint64(s.Coll.ID)).ClassOf(s.op.Class, s.op.AppName)

@@ -52,7 +52,7 @@ func (c *Cluster) chooseUncounted(o *Op, v *view, q *plan.Query) (*plan.Solution
 	if !o.explained() {
 		if s := c.Plans.Choose(q, sols); s != nil {
 			s.Cached = true
-			s.Again = c.again(o, v, q, sols)
+			s.Replan = c.again(o, v, q, sols)
 			return s, nil
 		}
 	}
@@ -123,7 +123,7 @@ func (c *Cluster) runTrial(env *mql.Env, o *Op, v *view, q *plan.Query, sols []*
 		e.Stats = append(e.Stats, other.Tried)
 	}
 	if o.Trace == nil { // an explain does not change the plan cache
-		c.Plans.Learn(q, e)
+		c.Plans.RecordTrial(q, e)
 	}
 	return s, nil
 }

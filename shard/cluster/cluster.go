@@ -39,8 +39,8 @@ type Config struct {
 	// Recount makes the counts of Tally include all that peers have committed;
 	// nil if there can be no peers.
 	Recount func(ctx context.Context) error
-	// Others sends calls to the peers; nil if there can be none.
-	Others *survey.Desk
+	// Peers sends calls to the peers; nil if there can be none.
+	Peers *survey.Calls
 }
 
 // Cluster runs commands. Safe for concurrent use.

@@ -134,11 +134,11 @@ func checkNew(env *mql.Env, coll *catalog.Collection, doc bson.Raw) error {
 	return nil
 }
 
-// confine keeps a transaction within what Azure Cosmos DB allows: one unsharded
+// confineTxn keeps a transaction within what Azure Cosmos DB allows: one unsharded
 // collection.
 // Source: Azure Cosmos DB for MongoDB, "use-multi-document-transactions".
 // Errors: Location50841.
-func (o *Op) confine(coll *catalog.Collection) error {
+func (o *Op) confineTxn(coll *catalog.Collection) error {
 	if !o.Env.Strict() || o.Txn == nil {
 		return nil
 	}
@@ -236,7 +236,7 @@ func (c *Cluster) ExpireDue(o *Op, nss ...collection.Namespace) error {
 		if coll == nil || !coll.Expires() {
 			continue
 		}
-		o.Env.Pause()
+		o.Env.ReleaseSlot()
 		if err := c.definer.ExpireDue(o, coll); err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 // collections for writes and for $out.
 type Definer interface {
 	// CreateMissing creates a collection for a write, unless it exists. In a transaction the
-	// collection belongs to the transaction until the commit, see AddMade. If the collection was
+	// collection belongs to the transaction until the commit, see AddCreated. If the collection was
 	// created outside since the transaction began, the transaction sees it from now on.
 	// Errors: InvalidNamespace (73); storage.ErrConflict when another transaction is
 	// making it; those of the catalog.
@@ -33,10 +33,10 @@ type Definer interface {
 	// ExpireDue deletes the documents of a collection that a TTL index has expired.
 	// Errors: those of the store.
 	ExpireDue(o *Op, coll *catalog.Collection) error
-	// CommitMade commits a transaction and publishes the collections it made.
+	// CommitCreated commits a transaction and publishes the collections it made.
 	// Errors: storage.ErrConflict if a collection of such a name exists by now; those of
 	// the commit.
-	CommitMade(ctx context.Context, txn storage.Txn, made []*catalog.Collection, d storage.Durability) (storage.Timestamp, error)
+	CommitCreated(ctx context.Context, txn storage.Txn, made []*catalog.Collection, d storage.Durability) (storage.Timestamp, error)
 }
 
 // AttachDefiner sets the Definer. Called once, before the first command.

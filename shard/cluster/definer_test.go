@@ -105,8 +105,8 @@ func (e *entries) Drop(o *Op, ns collection.Namespace) (existed bool, err error)
 	return true, err
 }
 
-// CommitMade implements Definer.
-func (e *entries) CommitMade(ctx context.Context, txn storage.Txn, made []*catalog.Collection, d storage.Durability) (storage.Timestamp, error) {
+// CommitCreated implements Definer.
+func (e *entries) CommitCreated(ctx context.Context, txn storage.Txn, made []*catalog.Collection, d storage.Durability) (storage.Timestamp, error) {
 	return e.c.Catalog.ChangeIn(ctx, txn, d, func(m *catalog.Mutation) error {
 		for _, coll := range made {
 			if err := m.Put(coll); err != nil {

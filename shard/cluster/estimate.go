@@ -34,10 +34,10 @@ func (s *Stream) Estimate(env *mql.Env, m *Modify) (e Estimate, err error) {
 	if s.Coll == nil || s.Solution == nil || len(s.Shards) == 0 || s.v == nil {
 		return e, nil
 	}
-	lane := env.Lane
+	lane := env.Slot
 	env = env.Fork(env.Context())
-	env.Lane = lane
-	env.Memory = env.Memory.Beside(mql.StageBytesMax)
+	env.Slot = lane
+	env.Memory = env.Memory.Sibling(mql.StageBytesMax)
 	defer env.Memory.Release()
 	var t *trial
 	if m != nil {

@@ -9,14 +9,14 @@ import (
 
 // Trace collects the operators of a read by shard. A nil Trace collects nothing.
 type Trace struct {
-	// Earnest: the read would run without the trace too. Its plan comes from the
+	// RealRead: the read would run without the trace too. Its plan comes from the
 	// cache and counts as a use of its indexes.
-	Earnest bool
-	Parts   []Part
+	RealRead bool
+	Parts    []Part
 }
 
 // explained reports whether a read runs only to be explained.
-func (o *Op) explained() bool { return o.Trace != nil && !o.Trace.Earnest }
+func (o *Op) explained() bool { return o.Trace != nil && !o.Trace.RealRead }
 
 // Part is the operator that runs on one shard. Its counters may be read once the stream is
 // closed.

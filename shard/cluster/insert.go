@@ -118,7 +118,7 @@ func sortErrors(errs []mongoerr.WriteError) {
 // groupSize returns how many documents commit together: one if the collection is
 // throttled, so that each is admitted by itself.
 func (c *Cluster) groupSize(coll *catalog.Collection, docs []router.Placed) int {
-	if c.limited(coll) {
+	if c.needsAdmission(coll) {
 		return 1
 	}
 	size := 0

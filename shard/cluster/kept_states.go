@@ -15,7 +15,7 @@ import (
 // Manual: reference/parameters#minSnapshotHistoryWindowInSeconds.
 const (
 	HistoryWindow = 5 * time.Minute // the default; see SetHistoryWindow
-	keptMax       = 512
+	snapshotsMax  = 512
 )
 
 // states keeps states of the store open whose times clients have: a snapshot session continues to
@@ -25,15 +25,15 @@ type states struct {
 	clock   func() time.Time
 	mu      sync.Mutex
 	window  time.Duration
-	kept    []keptState // oldest first
+	kept    []heldSnapshot // oldest first
 	expiry  *time.Timer
 	rewound []*rewoundState // the one used last at the end
 	idle    *time.Timer
 	closed  bool
 }
 
-// keptState is one state, with the catalog of its time.
-type keptState struct {
+// heldSnapshot is one state, with the catalog of its time.
+type heldSnapshot struct {
 	reader  storage.Reader
 	catalog *catalog.Snapshot
 	since   time.Time
@@ -50,7 +50,7 @@ func (c *Cluster) SnapshotTime(ctx context.Context) (storage.Timestamp, error) {
 		}
 		at := r.ReadTimestamp()
 		changed := c.Catalog.Peek() != snap
-		if changed || !c.states.keep(r, snap) {
+		if changed || !c.states.retain(r, snap) {
 			r.Close()
 		}
 		if !changed {
@@ -81,8 +81,8 @@ func (c *Cluster) SetHistoryWindow(d time.Duration) {
 	x.expire()
 }
 
-// keep takes a reader, unless its state is kept already.
-func (x *states) keep(r storage.Reader, snap *catalog.Snapshot) bool {
+// retain takes a reader, unless its state is kept already.
+func (x *states) retain(r storage.Reader, snap *catalog.Snapshot) bool {
 	now := x.clock()
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -95,8 +95,8 @@ func (x *states) keep(r storage.Reader, snap *catalog.Snapshot) bool {
 			return false
 		}
 	}
-	x.kept = append(x.kept, keptState{r, snap, now})
-	if len(x.kept) > keptMax {
+	x.kept = append(x.kept, heldSnapshot{r, snap, now})
+	if len(x.kept) > snapshotsMax {
 		x.drop(1)
 	}
 	if x.expiry == nil {

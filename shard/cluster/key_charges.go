@@ -100,7 +100,7 @@ func (t *touches) charge(pool *ratelimit.Pool, meter *ratelimit.Meter) {
 	if len(t.list) == 0 {
 		return
 	}
-	meter.EachCharge(func(p ratelimit.Place, cost ratelimit.MicroRU) {
+	meter.EachCharge(func(p ratelimit.ShardID, cost ratelimit.MicroRU) {
 		if p.Collection != meter.Collection() {
 			return // another collection that the command reads
 		}
@@ -112,7 +112,7 @@ func (t *touches) charge(pool *ratelimit.Pool, meter *ratelimit.Meter) {
 		}
 		for i := range t.list {
 			if x := &t.list[i]; int(x.shard) == p.Shard {
-				pool.Touch(p.Shard, t.keys[x.from:x.to], cost/ratelimit.MicroRU(n), x.bytes*int64(t.skip+1))
+				pool.CountKey(p.Shard, t.keys[x.from:x.to], cost/ratelimit.MicroRU(n), x.bytes*int64(t.skip+1))
 				x.bytes = 0 // if the stream continues, it only costs
 			}
 		}

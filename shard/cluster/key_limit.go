@@ -41,7 +41,7 @@ func (a *attempt) grow(doc bson.Raw, bytes int64) error {
 			a.ns, gigabytesText(ratelimit.ServerlessBytesMax))
 	}
 	limit := a.c.LogicalKeyBytes
-	if limit <= 0 || a.coll.Options.Capped || !a.c.limited(a.coll) {
+	if limit <= 0 || a.coll.Options.Capped || !a.c.needsAdmission(a.coll) {
 		return nil
 	}
 	counts := a.c.Tally.Of(a.coll.ID)

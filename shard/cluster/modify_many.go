@@ -58,7 +58,7 @@ func (c *Cluster) modifyMany(o *Op, ns collection.Namespace, m *Modify) (r Modif
 		if m.Update != nil || o.Txn != nil || !errors.Is(err, storage.ErrDiskFull) || refused == deletesMax {
 			return r, err
 		}
-		if err := c.awaitRoom(o); err != nil {
+		if err := c.waitForSpace(o); err != nil {
 			return r, err
 		}
 	}
@@ -74,16 +74,16 @@ func (c *Cluster) modifyMany(o *Op, ns collection.Namespace, m *Modify) (r Modif
 // the old one keeps the deleted documents on the disk.
 const (
 	deletesMax = 20          // consecutive refusals without a deletion after which the delete fails
-	roomPause  = time.Second // between two tries
+	spacePause = time.Second // between two tries
 )
 
-// awaitRoom waits before a delete is retried on a full disk. Errors: the context's cause.
-func (c *Cluster) awaitRoom(o *Op) error {
-	o.Env.Pause()
+// waitForSpace waits before a delete is retried on a full disk. Errors: the context's cause.
+func (c *Cluster) waitForSpace(o *Op) error {
+	o.Env.ReleaseSlot()
 	select {
 	case <-o.Env.Context().Done():
 		return context.Cause(o.Env.Context())
-	case <-time.After(roomPause):
+	case <-time.After(spacePause):
 		return nil
 	}
 }
@@ -115,8 +115,8 @@ func (c *Cluster) modifyMatches(o *Op, ns collection.Namespace, m *Modify) (r Mo
 		if more {
 			// Otherwise the write-ahead log grows faster than the disk can take it, and syncs of other
 			// commands have to write all of that. The last batch is synced with the whole command.
-			o.Env.Pause()
-			if err := c.Harden(o.Env.Context(), o); err != nil {
+			o.Env.ReleaseSlot()
+			if err := c.WaitDurable(o.Env.Context(), o); err != nil {
 				return r, err
 			}
 		}

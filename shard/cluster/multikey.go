@@ -25,7 +25,7 @@ func (a *attempt) markMultikey(ix *catalog.Index, paths index.MultikeyPaths) err
 			return err
 		}
 	} else if now != nil { // another writer has made the mark just now
-		if err := a.c.Catalog.Spread(a.op.Env.Context(), now); err != nil {
+		if err := a.c.Catalog.WaitEntryAppliedByAll(a.op.Env.Context(), now); err != nil {
 			return err
 		}
 	}

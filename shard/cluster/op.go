@@ -56,9 +56,9 @@ type Op struct {
 	// Committed is the timestamp of the last commit of the command, 0 if it
 	// wrote nothing: the operationTime of its reply.
 	Committed storage.Timestamp
-	// Seen is the time of the newest state on which the command's reads were opened, 0 if
+	// ReadTime is the time of the newest state on which the command's reads were opened, 0 if
 	// none was opened outside of a transaction.
-	Seen storage.Timestamp
+	ReadTime storage.Timestamp
 	// Record, if set, is called inside the transaction of statements that took effect, before it
 	// commits, to store the retryable write record. first and last are their indexes in the
 	// command; m is nil for inserts.
@@ -82,21 +82,21 @@ type Op struct {
 	// Trace, if set, collects the operators of each shard, for explain.
 	Trace *Trace
 
-	meter   ratelimit.Meter      // of the running statement
-	touches touches              // of the running statement
-	refused *ratelimit.Throttled // the last refusal of a bulk write's statement
-	class   ratelimit.Class      // Class, with the throughput bucket of AppName
-	paid    *ratelimit.Scope     // where the running write has been admitted already
-	soft    bool                 // something was committed and may not be durable yet
+	meter     ratelimit.Meter      // of the running statement
+	touches   touches              // of the running statement
+	refused   *ratelimit.Throttled // the last refusal of a bulk write's statement
+	class     ratelimit.Class      // Class, with the throughput bucket of AppName
+	paid      *ratelimit.Scope     // where the running write has been admitted already
+	needsSync bool                 // something was committed and may not be durable yet
 }
 
-// under returns the op for a pipeline inside the command's own, which has an
+// forSubPipeline returns the op for a pipeline inside the command's own, which has an
 // environment of its own and may run concurrently with the command. Such a pipeline only reads, so
 // the fields for writes are left out (Durability, Session, TxnNumber, StmtID, StmtIDs,
 // Owner, BypassValidation, WriteBlock, Record, Forget). So are the command's own counters
 // (Waited, Receipt, Committed, Seen), which the command changes meanwhile, and Planned and
 // Trace, which show only the command's own pipeline.
-func (o *Op) under(env *mql.Env) *Op {
+func (o *Op) forSubPipeline(env *mql.Env) *Op {
 	return &Op{Env: env, Class: o.Class, AppName: o.AppName, Strong: o.Strong, Unmetered: o.Unmetered, Txn: o.Txn, At: o.At, User: o.User, Allowed: o.Allowed}
 }
 
@@ -128,14 +128,14 @@ func (o *Op) begin(c *catalog.Collection) {
 	}
 }
 
-// Harden waits until all that the statements of an op have written and read is durable,
+// WaitDurable waits until all that the statements of an op have written and read is durable,
 // if the write concern requires it: one wait serves all statements. It is called
 // before the client gets their results, even if the command failed. An error of the context
 // undoes nothing: it only means that not all writes are known to be durable.
-func (c *Cluster) Harden(ctx context.Context, o *Op) error {
-	if !o.soft || o.Durability != storage.Synced {
+func (c *Cluster) WaitDurable(ctx context.Context, o *Op) error {
+	if !o.needsSync || o.Durability != storage.Synced {
 		return nil
 	}
-	o.soft = false
+	o.needsSync = false
 	return c.sync(ctx)
 }

@@ -19,19 +19,19 @@ import (
 // Stream is the result of a read: rows with a plan behind them.
 type Stream struct {
 	exec.Operator
-	Coll     *catalog.Collection  // nil when the namespace does not exist
-	Solution *plan.Solution       // of the collection read, nil for an empty one
-	query    *plan.Query          // of Solution, nil for a read by key
-	Shards   []*shard.Descriptor  // that were targeted
-	Pipeline *agg.Pipeline        // of an aggregate
-	Changes  *changestream.Stream // below a $changeStream pipeline, else nil
-	oplog    *oplogOp             // below a pipeline on the change log, else nil
-	c        *Cluster
-	op       *Op
-	v        *view
-	inside   bool // the rows are not returned to the client: see FindInside
-	after    func()
-	held     *ratelimit.Throttled // a refusal of a change stream's first page, injected by a test
+	Coll           *catalog.Collection  // nil when the namespace does not exist
+	Solution       *plan.Solution       // of the collection read, nil for an empty one
+	query          *plan.Query          // of Solution, nil for a read by key
+	Shards         []*shard.Descriptor  // that were targeted
+	Pipeline       *agg.Pipeline        // of an aggregate
+	Changes        *changestream.Stream // below a $changeStream pipeline, else nil
+	oplog          *oplogOp             // below a pipeline on the change log, else nil
+	c              *Cluster
+	op             *Op
+	v              *view
+	inside         bool // the rows are not returned to the client: see FindInside
+	after          func()
+	delayedRefusal *ratelimit.Throttled // a refusal of a change stream's first page, injected by a test
 }
 
 // Close releases operators and snapshot, and charges what is not yet charged.
@@ -213,7 +213,7 @@ func (c *Cluster) scatter(o *Op, v *view, coll *catalog.Collection, sol *plan.So
 	if len(ops) > 1 {
 		ops = c.parallel(o, sol, ops)
 	}
-	return cut(sol, gather(ops, sol.Pattern)), nil
+	return skipAndLimit(sol, gather(ops, sol.Pattern)), nil
 }
 
 // parallel lets the operators of several shards run concurrently, if

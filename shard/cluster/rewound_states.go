@@ -152,11 +152,11 @@ func (x *states) forget(chosen func(*rewoundState) bool) {
 	})
 }
 
-// stillNamed checks that a namespace names the collection coll, nil for none, and named the same
+// checkSameCollection checks that a namespace names the collection coll, nil for none, and named the same
 // collection, by its number id, 0 for none, at an earlier time. missing is true if it named none
 // then.
 // Errors: SnapshotUnavailable (246).
-func stillNamed(ns collection.Namespace, coll *catalog.Collection, id keyspace.CollectionID) (missing bool, err error) {
+func checkSameCollection(ns collection.Namespace, coll *catalog.Collection, id keyspace.CollectionID) (missing bool, err error) {
 	switch {
 	case coll == nil && id == 0, coll != nil && coll.ID == id:
 		return false, nil
@@ -180,8 +180,8 @@ func (c *Cluster) rewindInTxn(o *Op, ns collection.Namespace, coll *catalog.Coll
 	if t.rewound == nil || coll != nil && coll.IsView() {
 		return nil
 	}
-	if !t.HasMade(coll) {
-		missing, err := stillNamed(ns, coll, t.rewound.names[ns])
+	if !t.HasCreated(coll) {
+		missing, err := checkSameCollection(ns, coll, t.rewound.names[ns])
 		if err != nil {
 			return err
 		}

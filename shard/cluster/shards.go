@@ -45,8 +45,8 @@ func gather(ops []exec.Operator, by *order.Pattern) exec.Operator {
 	return exec.Concat(ops)
 }
 
-// cut applies the skip and the limit of a solution to its merged rows.
-func cut(sol *plan.Solution, in exec.Operator) exec.Operator {
+// skipAndLimit applies the skip and the limit of a solution to its merged rows.
+func skipAndLimit(sol *plan.Solution, in exec.Operator) exec.Operator {
 	if sol.Skip > 0 {
 		in = exec.Skip(in, sol.Skip)
 	}

@@ -76,7 +76,7 @@ func (c *Cluster) newOutSink(o *Op, ns collection.Namespace, target *catalog.Col
 	var indexes []bson.Raw
 	if target != nil {
 		options = target.Options.Raw
-		for _, ix := range target.Shown()[1:] { // _id is created implicitly
+		for _, ix := range target.UnstagedIndexes()[1:] { // _id is created implicitly
 			indexes = append(indexes, ix.Raw())
 		}
 	} else if spec.TimeSeries != nil {
@@ -306,7 +306,7 @@ func (s *mergeSink) matched(a *attempt, old bson.Raw, h keyspace.Hash, fresh bso
 }
 
 // Finish implements agg.Sink.
-func (s *mergeSink) Finish(*mql.Env) error { return s.c.Harden(context.Background(), s.o) }
+func (s *mergeSink) Finish(*mql.Env) error { return s.c.WaitDurable(context.Background(), s.o) }
 
 // Close implements agg.Sink.
 func (s *mergeSink) Close() {}

@@ -159,7 +159,7 @@ func TestThrottledWriterHoldsNoPin(t *testing.T) {
 		coll := s.create(made{Throughput: catalog.Throughput{Mode: catalog.ThroughputManual, RU: 400}})
 		pool := s.Budgets.Collection(uint64(coll.ID))
 		pool.Set(time.Now(), pool.Throughput(), ratelimit.Options{ServerSideRetry: true})
-		place := ratelimit.Place{Collection: uint64(coll.ID), Shard: int(coll.Map.Shards()[0].ID)}
+		place := ratelimit.ShardID{Collection: uint64(coll.ID), Shard: int(coll.Map.Shards()[0].ID)}
 		s.Budgets.ChargeAt(time.Now(), ratelimit.Class{}, place, 400*60*ratelimit.RU)
 
 		ctx, cancel := context.WithCancel(t.Context())

@@ -20,13 +20,13 @@ import (
 // snapshot, and holds none between them. Not safe for concurrent use.
 // Manual: core/tailable-cursors.
 type Tail struct {
-	c    *Cluster
-	op   *Op
-	ns   collection.Namespace
-	f    plan.Find // without limit and skip
-	id   keyspace.CollectionID
-	skip int64
-	left int64 // number of documents that may still be delivered, -1 = any number
+	c         *Cluster
+	op        *Op
+	ns        collection.Namespace
+	f         plan.Find // without limit and skip
+	id        keyspace.CollectionID
+	skip      int64
+	remaining int64 // number of documents that may still be delivered, -1 = any number
 
 	after keyspace.Hash     // position of the last document read; 0 if nothing was read yet
 	at    storage.Timestamp // the last turn's snapshot
@@ -54,9 +54,9 @@ func (c *Cluster) Tail(o *Op, ns collection.Namespace, f plan.Find) (*Tail, erro
 	if !coll.Options.Capped {
 		return nil, tailError(ns, "tailable cursor requested on non capped collection")
 	}
-	t := &Tail{c: c, op: o, ns: ns, f: f, id: coll.ID, skip: f.Skip, left: -1}
+	t := &Tail{c: c, op: o, ns: ns, f: f, id: coll.ID, skip: f.Skip, remaining: -1}
 	if f.Limit > 0 {
-		t.left = f.Limit
+		t.remaining = f.Limit
 	}
 	t.f.Skip, t.f.Limit, t.f.Sort, t.f.Hint = 0, 0, nil, bson.Value{}
 	return t, t.open()
@@ -95,7 +95,7 @@ func (t *Tail) open() (err error) {
 		return mongoerr.New(mongoerr.QueryPlanKilled, "collection %s was dropped or renamed while the cursor was open", t.ns)
 	}
 	t.at = v.reader.ReadTimestamp()
-	if err := t.stillThere(v.reader); err != nil {
+	if err := t.checkPosition(v.reader); err != nil {
 		return err
 	}
 	if t.newest, err = lastPosition(t.op, v.reader, t.id); err != nil {
@@ -123,9 +123,9 @@ func (t *Tail) open() (err error) {
 	return nil
 }
 
-// stillThere checks that nothing was skipped: while the document read last
+// checkPosition checks that nothing was skipped: while the document read last
 // exists, no document behind it has been deleted to make room.
-func (t *Tail) stillThere(r storage.Reader) error {
+func (t *Tail) checkPosition(r storage.Reader) error {
 	if t.after == 0 {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (t *Tail) stillThere(r storage.Reader) error {
 // Next returns the next document, nil if there is none for now. It returns the same document again
 // until Take is called. At the beginning of a turn, it can fail like a new find.
 func (t *Tail) Next(env *mql.Env) (*exec.Row, error) {
-	if t.left == 0 {
+	if t.remaining == 0 {
 		return nil, nil
 	}
 	if t.in == nil {
@@ -172,14 +172,14 @@ func (t *Tail) Next(env *mql.Env) (*exec.Row, error) {
 // Take moves behind the document that Next returned last.
 func (t *Tail) Take() {
 	t.after = t.row
-	if t.left > 0 {
-		t.left--
+	if t.remaining > 0 {
+		t.remaining--
 	}
 }
 
-// Dead reports whether the tail found the collection empty: it then has no position to continue
+// StartedEmpty reports whether the tail found the collection empty: it then has no position to continue
 // from.
-func (t *Tail) Dead() bool { return t.after == 0 && t.left != 0 }
+func (t *Tail) StartedEmpty() bool { return t.after == 0 && t.remaining != 0 }
 
 // Pause ends the turn and charges it.
 func (t *Tail) Pause() {
@@ -194,7 +194,7 @@ func (t *Tail) Pause() {
 // Wait returns once something has been committed since the last turn that a turn
 // can find. Errors: ctx.Err(), storage.ErrClosed.
 func (t *Tail) Wait(ctx context.Context) error {
-	if t.left == 0 || t.op.Txn != nil || t.op.At != 0 {
+	if t.remaining == 0 || t.op.Txn != nil || t.op.At != 0 {
 		<-ctx.Done() // nothing more can come
 		return ctx.Err()
 	}

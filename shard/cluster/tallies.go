@@ -16,7 +16,7 @@ import (
 // The state that is counted is the newest one, as late as the command's view or later.
 func (x *opener) tallies(coll *catalog.Collection, f agg.Front, hint bson.Value, shards []*shard.Descriptor) (map[shard.ID]*exec.Tally, error) {
 	if !f.Tally || f.Filter != nil || f.Sort != nil || f.Skip > 0 || f.Limit > 0 || !hint.IsMissing() ||
-		!x.alone || x.trace != nil || x.o.Txn != nil || x.o.At != 0 || x.v.rewound != nil || len(shards) != len(coll.Map.Shards()) {
+		!x.singleRead || x.trace != nil || x.o.Txn != nil || x.o.At != 0 || x.v.rewound != nil || len(shards) != len(coll.Map.Shards()) {
 		return nil, nil
 	}
 	ctx := x.o.Env.Context()
@@ -26,7 +26,7 @@ func (x *opener) tallies(coll *catalog.Collection, f agg.Front, hint bson.Value,
 			return 0, err
 		}
 		defer newest.Close()
-		x.o.Seen = max(x.o.Seen, newest.ReadTimestamp())
+		x.o.ReadTime = max(x.o.ReadTime, newest.ReadTimestamp())
 		return newest.ReadTimestamp(), nil
 	})
 	if !ok || err != nil {

@@ -75,7 +75,7 @@ func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, fn func(a *attempt)
 	defer a.end()
 	blocked := a.coll != nil && (a.coll.Frozen || a.coll.VisibleFrom > t.layoutAt)
 	switch {
-	case t.HasMade(a.coll):
+	case t.HasCreated(a.coll):
 		if now.Collection(ns) != nil {
 			return storage.ErrConflict // a collection of that name was created outside by now
 		}
@@ -86,7 +86,7 @@ func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, fn func(a *attempt)
 		return err
 	}
 	if a.coll != nil {
-		if err := o.confine(a.coll); err != nil {
+		if err := o.confineTxn(a.coll); err != nil {
 			return err
 		}
 	}
@@ -116,7 +116,7 @@ func (c *Cluster) writeInTxn(o *Op, ns collection.Namespace, fn func(a *attempt)
 // under a catalog: nothing by which it was routed has changed.
 func (t *Txn) unchanged(now *catalog.Snapshot) bool {
 	for _, coll := range t.written {
-		if t.HasMade(coll) {
+		if t.HasCreated(coll) {
 			continue
 		}
 		if x := now.ByID(coll.ID); x != coll && (!sameRoute(x, coll) || x.Frozen) {
@@ -191,7 +191,7 @@ func (x *countingTxn) Commit(ctx context.Context, d storage.Durability) (storage
 	for i, coll := range x.t.written {
 		ids[i] = coll.ID
 	}
-	now, unpin, err := x.c.pinSpread(ctx, ids)
+	now, unpin, err := x.c.pinAppliedByAll(ctx, ids)
 	if err != nil {
 		x.Close()
 		return 0, err
@@ -211,7 +211,7 @@ func (x *countingTxn) Commit(ctx context.Context, d storage.Durability) (storage
 		}()
 	}
 	if len(x.t.made) > 0 {
-		ts, err = x.c.definer.CommitMade(ctx, x.Txn, x.t.collectionsMade(), d)
+		ts, err = x.c.definer.CommitCreated(ctx, x.Txn, x.t.createdCollections(), d)
 	} else {
 		ts, err = x.Txn.Commit(ctx, d)
 	}
@@ -222,19 +222,19 @@ func (x *countingTxn) Commit(ctx context.Context, d storage.Durability) (storage
 	return ts, err
 }
 
-// pinSpread is Catalog.PinIDs, once all peers use the pinned entries.
-func (c *Cluster) pinSpread(ctx context.Context, ids []keyspace.CollectionID) (s *catalog.Snapshot, unpin func(), err error) {
+// pinAppliedByAll is Catalog.PinIDs, once all peers use the pinned entries.
+func (c *Cluster) pinAppliedByAll(ctx context.Context, ids []keyspace.CollectionID) (s *catalog.Snapshot, unpin func(), err error) {
 	for {
 		s, unpin = c.Catalog.PinIDs(ids...)
 		i := slices.IndexFunc(ids, func(id keyspace.CollectionID) bool {
 			coll := s.ByID(id)
-			return coll != nil && !c.Catalog.IsSpread(coll)
+			return coll != nil && !c.Catalog.EntryAppliedByAll(coll)
 		})
 		if i < 0 {
 			return s, unpin, nil
 		}
 		unpin()
-		if err := c.Catalog.Spread(ctx, s.ByID(ids[i])); err != nil {
+		if err := c.Catalog.WaitEntryAppliedByAll(ctx, s.ByID(ids[i])); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 // A collection that a transaction creates is in the transaction's own catalog
 // until the commit, which writes its entry together with its documents and
-// publishes it: Definer.CommitMade.
+// publishes it: Definer.CommitCreated.
 
 // ClaimName gives a transaction the exclusive right among transactions to create a collection of a
 // name, until the transaction ends. A creation outside of transactions makes no claim, and
@@ -25,23 +25,23 @@ func (c *Cluster) ClaimName(ctx context.Context, t *Txn, ns collection.Namespace
 // record key looks like it.
 func creationKey(ns collection.Namespace) []byte { return []byte("create " + ns.String()) }
 
-// AddMade adds a collection to those that the transaction of an op has created: its
+// AddCreated adds a collection to those that the transaction of an op has created: its
 // statements find it from now on, and the commit publishes it.
 // Errors: SnapshotUnavailable (246) in a transaction at a time in the past.
-func (c *Cluster) AddMade(o *Op, coll *catalog.Collection) error {
+func (c *Cluster) AddCreated(o *Op, coll *catalog.Collection) error {
 	t := o.Txn
 	t.made = append(t.made, coll.ID)
 	t.Catalog = t.Catalog.Adopt(coll)
 	return c.rewindInTxn(o, coll.Namespace, coll)
 }
 
-// HasMade reports whether the transaction created the collection itself.
-func (t *Txn) HasMade(coll *catalog.Collection) bool {
+// HasCreated reports whether the transaction created the collection itself.
+func (t *Txn) HasCreated(coll *catalog.Collection) bool {
 	return coll != nil && slices.Contains(t.made, coll.ID)
 }
 
-// collectionsMade returns the entries of the collections that the transaction created.
-func (t *Txn) collectionsMade() []*catalog.Collection {
+// createdCollections returns the entries of the collections that the transaction created.
+func (t *Txn) createdCollections() []*catalog.Collection {
 	out := make([]*catalog.Collection, len(t.made))
 	for i, id := range t.made {
 		out[i] = t.Catalog.ByID(id)

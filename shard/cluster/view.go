@@ -49,10 +49,10 @@ func (c *Cluster) view(o *Op, nss ...collection.Namespace) (*view, error) {
 			// The keys of a collection dropped, or of shards merged since, may be gone already.
 			then := v.snap.Collection(ns)
 			if then != nil && !then.IsView() {
-				if err := o.confine(then); err != nil {
+				if err := o.confineTxn(then); err != nil {
 					return nil, err
 				}
-				if x := now.ByID(then.ID); !o.Txn.HasMade(then) && (x == nil || x.Map != then.Map) {
+				if x := now.ByID(then.ID); !o.Txn.HasCreated(then) && (x == nil || x.Map != then.Map) {
 					return nil, snapshotUnavailable(ns)
 				}
 			}
@@ -107,7 +107,7 @@ func (c *Cluster) newest(o *Op, snap *catalog.Snapshot) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Seen = max(o.Seen, r.ReadTimestamp())
+	o.ReadTime = max(o.ReadTime, r.ReadTimestamp())
 	return &view{snap: snap, reader: r, layoutAt: r.ReadTimestamp(), own: true}, nil
 }
 
@@ -157,7 +157,7 @@ func (c *Cluster) rewindView(o *Op, v *view, nss []collection.Namespace) error {
 		if coll != nil {
 			ns = coll.Namespace
 		}
-		missing, err := stillNamed(ns, coll, v.rewound.names[ns])
+		missing, err := checkSameCollection(ns, coll, v.rewound.names[ns])
 		if err != nil {
 			return err
 		}

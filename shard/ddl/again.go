@@ -36,8 +36,8 @@ func (opts *ShardOptions) again(command string) bson.Raw {
 	})
 }
 
-// parseAgain decodes the result of again.
-func parseAgain(command bson.Raw) (opts ShardOptions) {
+// parseRestartCommand decodes the result of again.
+func parseRestartCommand(command bson.Raw) (opts ShardOptions) {
 	opts.Key, _ = command.Get("key").Doc()
 	opts.Unique, _ = command.Get("unique").Boolean()
 	opts.Force, _ = command.Get("force").Boolean()
@@ -66,11 +66,11 @@ func (d *Definer) Rewrite(ctx context.Context, coll *catalog.Collection) error {
 	command := coll.Rewriting.Command
 	switch name := coll.Rewriting.Name(); name {
 	case "reshardCollection":
-		return d.ReshardCollection(o, ns, parseAgain(command))
+		return d.ReshardCollection(o, ns, parseRestartCommand(command))
 	case "refineCollectionShardKey":
-		return d.RefineShardKey(o, ns, parseAgain(command).Key)
+		return d.RefineShardKey(o, ns, parseRestartCommand(command).Key)
 	case "shardCollection":
-		return d.ShardCollection(o, ns, parseAgain(command))
+		return d.ShardCollection(o, ns, parseRestartCommand(command))
 	case "unshardCollection":
 		to, _ := command.Get("to").AsInt64()
 		return d.UnshardCollection(o, ns, shard.ID(to))

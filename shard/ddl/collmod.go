@@ -38,7 +38,7 @@ func (d *Definer) CollMod(o *cluster.Op, ns collection.Namespace, mod CollMod) (
 	if err := noTxn(o, ns.DB, "collMod"); err != nil {
 		return r, err
 	}
-	if err := d.behindTxns(o, ns); err != nil {
+	if err := d.waitForTxns(o, ns); err != nil {
 		return r, err
 	}
 	if mod.IndexOptions.Get("unique").Truthy() {
@@ -129,7 +129,7 @@ func checkHiding(o *cluster.Op, coll *catalog.Collection, ix *catalog.Index) err
 	if strings.HasPrefix(coll.Namespace.Coll, "system.") && !strings.HasPrefix(coll.Namespace.Coll, "system.buckets.") {
 		return mongoerr.New(mongoerr.BadValue, "can't hide index on system collection")
 	}
-	if o.Env.Strict() || !bound(coll) {
+	if o.Env.Strict() || !needsServingIndex(coll) {
 		return nil
 	}
 	return checkServed(coll, []*catalog.Index{ix}, "hide")
@@ -144,7 +144,7 @@ func modIndex(o *cluster.Op, coll *catalog.Collection, mod CollMod) (*catalog.Co
 			return nil, none, mongoerr.New(mongoerr.IndexNotFound, "cannot find index %s for ns %s", mod.IndexName, coll.Namespace)
 		}
 	} else {
-		found, err := chosen(coll, nil, mod.IndexKey)
+		found, err := indexesToDrop(coll, nil, mod.IndexKey)
 		if err != nil && mongoerr.CodeOf(err) != mongoerr.InvalidOptions {
 			return nil, none, err
 		}

@@ -121,7 +121,7 @@ func uniqueSpec(o *cluster.Op, ix *catalog.Index) (*index.Spec, error) {
 		}
 	}
 	b.Bool("unique", true)
-	return index.KeptSpec(o.Env, b.Doc(), ix.Collation.Version())
+	return index.ParseStoredSpec(o.Env, b.Doc(), ix.Collation.Version())
 }
 
 // collModCommand returns the command for currentOp.

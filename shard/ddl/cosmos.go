@@ -22,8 +22,8 @@ import (
 // Source: Azure Cosmos DB, "indexing".
 const indexesMaxStrict = 500
 
-// mostIndexes returns the maximum number of indexes of a collection.
-func mostIndexes(o *cluster.Op) int {
+// indexLimit returns the maximum number of indexes of a collection.
+func indexLimit(o *cluster.Op) int {
 	if o.Env.Strict() {
 		return indexesMaxStrict
 	}
@@ -103,7 +103,7 @@ func checkIndexStrict(o *cluster.Op, coll *catalog.Collection, spec *index.Spec,
 		{len(spec.Parts) > compoundMaxStrict, cosmos.IndexFieldsMany, fmt.Sprintf("Index exceeds the limit of %d fields", compoundMaxStrict)},
 		{wildcard && (len(spec.Parts) > 1 || spec.HasTTL || spec.Unique), cosmos.WildcardOptions, "wildcard indexes cannot be compound, unique or expire documents"},
 		{spec.WildcardProjection != nil, cosmos.WildcardOptions, "wildcardProjection is not supported"},
-		{spec.HasTTL && slices.ContainsFunc(coll.Shown(), func(ix *catalog.Index) bool { return ix.HasTTL }), cosmos.TTLSeveral, ""},
+		{spec.HasTTL && slices.ContainsFunc(coll.UnstagedIndexes(), func(ix *catalog.Index) bool { return ix.HasTTL }), cosmos.TTLSeveral, ""},
 		{spec.HasTTL && !spec.LastWrite && !wildcard, cosmos.TTLFields, ""},
 		{spec.Unique && uniqueIndexes(coll) >= uniqueMaxStrict, cosmos.UniqueMany,
 			fmt.Sprintf("A collection has at most %d unique indexes", uniqueMaxStrict)},
@@ -134,7 +134,7 @@ func nested(coll *catalog.Collection, spec *index.Spec) bool {
 
 // uniqueIndexes counts the unique indexes of a collection.
 func uniqueIndexes(coll *catalog.Collection) (n int) {
-	for _, ix := range coll.Shown() {
+	for _, ix := range coll.UnstagedIndexes() {
 		if ix.Unique {
 			n++
 		}

@@ -31,9 +31,9 @@ type CreateOptions struct {
 	Throughput catalog.Throughput
 	// Indexes beside _id_, as createIndexes takes them.
 	Indexes []bson.Raw
-	// Kept: Indexes are from a catalog. An index without a collation then has the simple one, and
-	// any locale is accepted: see index.KeptSpec.
-	Kept bool
+	// Stored: Indexes are from a catalog. An index without a collation then has the simple one, and
+	// any locale is accepted: see index.ParseStoredSpec.
+	Stored bool
 	// UUID of the collection, which must be unique; zero generates one.
 	UUID [16]byte
 }
@@ -100,9 +100,9 @@ func (d *Definer) CreateMissing(o *cluster.Op, ns collection.Namespace) error {
 	return nil
 }
 
-// hasRoom returns an error if the disk is full, before changes that add data. The catalog itself
+// checkSpace returns an error if the disk is full, before changes that add data. The catalog itself
 // may always change, so that collections can be dropped. Errors: storage.ErrDiskFull.
-func (d *Definer) hasRoom() error {
+func (d *Definer) checkSpace() error {
 	if d.store.DiskFull() {
 		return storage.ErrDiskFull
 	}
@@ -114,7 +114,7 @@ func (d *Definer) newCollection(o *cluster.Op, m *catalog.Mutation, ns collectio
 	if err := checkName(o, ns); err != nil {
 		return nil, err
 	}
-	if err := d.hasRoom(); err != nil {
+	if err := d.checkSpace(); err != nil {
 		return nil, err
 	}
 	coll, err := m.NewCollection(o.Env, ns, opts.Raw)
@@ -147,8 +147,8 @@ func (d *Definer) newCollection(o *cluster.Op, m *catalog.Mutation, ns collectio
 	}
 	for _, raw := range opts.Indexes {
 		parse := parseIndex
-		if opts.Kept {
-			parse = keptIndex
+		if opts.Stored {
+			parse = storedIndex
 		}
 		spec, err := parse(o, coll, raw)
 		if err != nil {

@@ -53,7 +53,7 @@ func (d *Definer) createInTxn(o *cluster.Op, ns collection.Namespace, opts Creat
 	if err := logCreate(o, t.Store, made, opts); err != nil {
 		return err
 	}
-	return d.data.AddMade(o, made)
+	return d.data.AddCreated(o, made)
 }
 
 // adopt adds to the catalog of a transaction a collection that another op has created since the
@@ -67,10 +67,10 @@ func (d *Definer) adopt(o *cluster.Op, ns collection.Namespace) {
 	}
 }
 
-// CommitMade commits a transaction and publishes the collections it created.
+// CommitCreated commits a transaction and publishes the collections it created.
 // Errors: storage.ErrConflict if a collection of that name was created meanwhile; those of the
 // commit.
-func (d *Definer) CommitMade(ctx context.Context, txn storage.Txn, made []*catalog.Collection, durability storage.Durability) (storage.Timestamp, error) {
+func (d *Definer) CommitCreated(ctx context.Context, txn storage.Txn, made []*catalog.Collection, durability storage.Durability) (storage.Timestamp, error) {
 	ts, err := d.catalog.ChangeIn(ctx, txn, durability, func(m *catalog.Mutation) error {
 		for _, coll := range made {
 			if m.Snapshot().Collection(coll.Namespace) != nil {
@@ -120,7 +120,7 @@ func (d *Definer) createIndexesInTxn(o *cluster.Op, ns collection.Namespace, spe
 			return IndexesCreated{}, err
 		case same:
 			continue
-		case !t.HasMade(coll):
+		case !t.HasCreated(coll):
 			return IndexesCreated{}, mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
 				"Cannot create new indexes on existing collection %s in a multi-document transaction.", ns)
 		case t.DocsAdded(coll.ID) > 0:

@@ -72,10 +72,10 @@ func (d *Definer) alter(o *cluster.Op, fn func(m *catalog.Mutation) error) error
 // committed sets the commit time of a command.
 func (d *Definer) committed(o *cluster.Op) { o.Committed = max(o.Committed, d.store.Latest()) }
 
-// behindTxns waits for the transactions that have written to a collection, because a change of the
+// waitForTxns waits for the transactions that have written to a collection, because a change of the
 // collection would break their commits.
 // Manual: core/transactions-production-consideration#pending-ddl-operations-and-transactions.
-func (d *Definer) behindTxns(o *cluster.Op, ns collection.Namespace) error {
+func (d *Definer) waitForTxns(o *cluster.Op, ns collection.Namespace) error {
 	return d.data.AwaitTxns(o, d.catalog.Peek().Collection(ns))
 }
 

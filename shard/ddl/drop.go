@@ -15,7 +15,7 @@ func (d *Definer) Drop(o *cluster.Op, ns collection.Namespace) (bool, error) {
 	if err := noTxn(o, ns.DB, "drop"); err != nil {
 		return false, err
 	}
-	if err := d.behindTxns(o, ns); err != nil {
+	if err := d.waitForTxns(o, ns); err != nil {
 		return false, err
 	}
 	var gone *catalog.Collection
@@ -26,7 +26,7 @@ func (d *Definer) Drop(o *cluster.Op, ns collection.Namespace) (bool, error) {
 		if err := dropIn(m, gone); err != nil {
 			return err
 		}
-		return logCommand(o, m.Txn(), ns.DB, gone, ended(gone), func(b *bson.Builder) { b.String("drop", ns.Coll) })
+		return logCommand(o, m.Txn(), ns.DB, gone, oldStateWriter(gone), func(b *bson.Builder) { b.String("drop", ns.Coll) })
 	})
 	if err != nil || gone == nil {
 		return false, err
@@ -55,7 +55,7 @@ func (d *Definer) DropDatabase(o *cluster.Op, db string, keep bool) (existed boo
 			if err := dropIn(m, coll); err != nil {
 				return err
 			}
-			if err := logCommand(o, m.Txn(), db, coll, ended(coll), func(b *bson.Builder) { b.String("drop", coll.Namespace.Coll) }); err != nil {
+			if err := logCommand(o, m.Txn(), db, coll, oldStateWriter(coll), func(b *bson.Builder) { b.String("drop", coll.Namespace.Coll) }); err != nil {
 				return err
 			}
 		}
@@ -83,7 +83,7 @@ func (d *Definer) dropped(colls ...*catalog.Collection) {
 	for _, coll := range colls {
 		d.data.ForgetCollection(coll)
 	}
-	d.Jobs.DeleteSoon()
+	d.Jobs.WakeDelete()
 }
 
 // dropIn removes a collection inside a change.

@@ -116,10 +116,10 @@ func haveIndexes(o *cluster.Op, coll *catalog.Collection, specs []bson.Raw) (boo
 
 // addIndexes publishes the new indexes in state Building and runs the build.
 func (d *Definer) addIndexes(o *cluster.Op, ns collection.Namespace, specs []bson.Raw) (r IndexesCreated, err error) {
-	if err := d.hasRoom(); err != nil {
+	if err := d.checkSpace(); err != nil {
 		return IndexesCreated{}, err
 	}
-	if err := d.behindTxns(o, ns); err != nil {
+	if err := d.waitForTxns(o, ns); err != nil {
 		return IndexesCreated{}, err
 	}
 	ctx := o.Env.Context()

@@ -20,14 +20,14 @@ func parseIndex(o *cluster.Op, coll *catalog.Collection, raw bson.Raw) (*index.S
 		b := bson.NewBuilder(nil)
 		b.Splice(raw.Elements())
 		b.Raw("collation", coll.Options.CollationRaw)
-		return index.KeptSpec(o.Env, accountIndex(o, coll, b.Doc()), coll.Options.Collation.Version())
+		return index.ParseStoredSpec(o.Env, accountIndex(o, coll, b.Doc()), coll.Options.Collation.Version())
 	}
 	return index.ParseSpec(o.Env, accountIndex(o, coll, raw))
 }
 
-// keptIndex is parseIndex for a specification from a catalog.
-func keptIndex(o *cluster.Op, _ *catalog.Collection, raw bson.Raw) (*index.Spec, error) {
-	return index.KeptSpec(o.Env, raw, mql.NewestCollator)
+// storedIndex is parseIndex for a specification from a catalog.
+func storedIndex(o *cluster.Op, _ *catalog.Collection, raw bson.Raw) (*index.Spec, error) {
+	return index.ParseStoredSpec(o.Env, raw, mql.NewestCollator)
 }
 
 // checkIndex compares a new index with the existing ones. same is true if there is nothing to do.
@@ -44,12 +44,12 @@ func checkIndex(o *cluster.Op, coll *catalog.Collection, spec *index.Spec, docs 
 	if err := checkSeriesIndex(coll, spec); err != nil {
 		return false, err
 	}
-	for _, ix := range coll.Shown() {
+	for _, ix := range coll.UnstagedIndexes() {
 		if same, err := spec.Conflict(ix.Spec); same || err != nil {
 			return same, err
 		}
 	}
-	if len(coll.Indexes) >= mostIndexes(o) {
+	if len(coll.Indexes) >= indexLimit(o) {
 		return false, mongoerr.New(mongoerr.CannotCreateIndex, "add index fails, too many indexes for %s key:%s", coll.Namespace, shown(spec.Key))
 	}
 	if spec.Unique {

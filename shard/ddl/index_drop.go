@@ -20,7 +20,7 @@ func (d *Definer) DropIndexes(o *cluster.Op, ns collection.Namespace, names []st
 	if err := noTxn(o, ns.DB, "dropIndexes"); err != nil {
 		return 0, err
 	}
-	if err := d.behindTxns(o, ns); err != nil {
+	if err := d.waitForTxns(o, ns); err != nil {
 		return 0, err
 	}
 	err = d.alter(o, func(m *catalog.Mutation) error {
@@ -31,8 +31,8 @@ func (d *Definer) DropIndexes(o *cluster.Op, ns collection.Namespace, names []st
 		if coll.IsView() {
 			return mongoerr.ViewNotAllowed(ns.String())
 		}
-		was = len(coll.Shown())
-		gone, err := chosen(coll, names, key)
+		was = len(coll.UnstagedIndexes())
+		gone, err := indexesToDrop(coll, names, key)
 		if err == nil && !o.Env.Strict() {
 			gone, err = keepServing(coll, gone, len(names) == 1 && names[0] == "*")
 		}
@@ -45,7 +45,7 @@ func (d *Definer) DropIndexes(o *cluster.Op, ns collection.Namespace, names []st
 		}
 		return m.Put(next)
 	})
-	d.Jobs.DeleteSoon()
+	d.Jobs.WakeDelete()
 	return was, err
 }
 
@@ -72,7 +72,7 @@ func dropIndexes(o *cluster.Op, m *catalog.Mutation, coll *catalog.Collection, g
 // dropping all indexes excludes those, and dropping the last of them by name is an error.
 // Manual: core/sharding-shard-key-indexes. Errors: IllegalOperation (20).
 func keepServing(coll *catalog.Collection, gone []*catalog.Index, all bool) ([]*catalog.Index, error) {
-	if !bound(coll) {
+	if !needsServingIndex(coll) {
 		return gone, nil
 	}
 	if all {
@@ -81,9 +81,9 @@ func keepServing(coll *catalog.Collection, gone []*catalog.Index, all bool) ([]*
 	return gone, checkServed(coll, gone, "drop")
 }
 
-// bound reports whether the shard key of a collection must have an index that serves it. A hashed
+// needsServingIndex reports whether the shard key of a collection must have an index that serves it. A hashed
 // key need not. Manual: core/sharding-shard-key-indexes.
-func bound(coll *catalog.Collection) bool {
+func needsServingIndex(coll *catalog.Collection) bool {
 	return coll.Sharded() && coll.Key.Kind() == shard.Ranged && !coll.Key.IsID() &&
 		!slices.ContainsFunc(coll.Key.Fields(), func(f shard.Field) bool { return f.Hashed })
 }
@@ -107,11 +107,11 @@ func checkServed(coll *catalog.Collection, gone []*catalog.Index, verb string) e
 	return mongoerr.New(mongoerr.IllegalOperation, "Cannot %s the only compatible index for this collection's shard key: %s", verb, last.Name)
 }
 
-// chosen returns the indexes to drop.
-func chosen(coll *catalog.Collection, names []string, key bson.Raw) (out []*catalog.Index, err error) {
+// indexesToDrop returns the indexes to drop.
+func indexesToDrop(coll *catalog.Collection, names []string, key bson.Raw) (out []*catalog.Index, err error) {
 	noID := func() error { return mongoerr.New(mongoerr.InvalidOptions, "cannot drop _id index") }
 	if key != nil {
-		for _, ix := range coll.Shown() {
+		for _, ix := range coll.UnstagedIndexes() {
 			if bson.Equal(ix.Key.Value(), key.Value(), nil) {
 				out = append(out, ix)
 			}
@@ -128,7 +128,7 @@ func chosen(coll *catalog.Collection, names []string, key bson.Raw) (out []*cata
 		return out, nil
 	}
 	if len(names) == 1 && names[0] == "*" {
-		return coll.Shown()[1:], nil
+		return coll.UnstagedIndexes()[1:], nil
 	}
 	seen := map[string]bool{}
 	for _, name := range names {

@@ -50,10 +50,10 @@ func logCommand(o *cluster.Op, txn storage.Txn, db string, coll *catalog.Collect
 	return txn.AppendLog(changelog.Stream, enc)
 }
 
-// ended returns a function that writes, for a command that ends an entry, the part of the state
+// oldStateWriter returns a function that writes, for a command that ends an entry, the part of the state
 // before it that readers of older records need: {collection: number, shardKey: {…}}. It returns nil
 // for nil and for views.
-func ended(was *catalog.Collection) func(b *bson.Builder) {
+func oldStateWriter(was *catalog.Collection) func(b *bson.Builder) {
 	if was == nil || was.IsView() {
 		return nil
 	}

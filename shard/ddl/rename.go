@@ -14,7 +14,7 @@ import (
 // NamespaceExists (48), IllegalOperation (20), CommandNotSupportedOnView (166).
 func (d *Definer) Rename(o *cluster.Op, from, to collection.Namespace, dropTarget bool) error {
 	for _, ns := range []collection.Namespace{from, to} {
-		if err := d.behindTxns(o, ns); err != nil {
+		if err := d.waitForTxns(o, ns); err != nil {
 			return err
 		}
 	}
@@ -65,7 +65,7 @@ func (d *Definer) rename(o *cluster.Op, from, to collection.Namespace, dropTarge
 		if err := m.Put(moved); err != nil {
 			return err
 		}
-		return logCommand(o, m.Txn(), from.DB, moved, ended(gone), func(b *bson.Builder) {
+		return logCommand(o, m.Txn(), from.DB, moved, oldStateWriter(gone), func(b *bson.Builder) {
 			b.String("renameCollection", from.String())
 			b.String("to", to.String())
 			b.Bool("stayTemp", false)

@@ -113,7 +113,7 @@ func (d *Definer) reshard(o *cluster.Op, ns collection.Namespace, opts ShardOpti
 			return next(was, key, opts)
 		},
 		log: func(m *catalog.Mutation, was, is *catalog.Collection) error {
-			return logCommand(o, m.Txn(), is.Namespace.DB, is, ended(was), func(b *bson.Builder) {
+			return logCommand(o, m.Txn(), is.Namespace.DB, is, oldStateWriter(was), func(b *bson.Builder) {
 				describeReshard(b, command, was, is)
 			})
 		},
@@ -131,7 +131,7 @@ func (d *Definer) CleanupReshard(ctx context.Context, ns collection.Namespace) e
 	if d.Jobs.Resharding(coll.ID) {
 		return mongoerr.New(mongoerr.ReshardCollectionInProgress, "collection %s is being resharded; abortReshardCollection ends that", ns)
 	}
-	return d.Jobs.DeleteNoted(ctx)
+	return d.Jobs.DeleteRecorded(ctx)
 }
 
 // describeReshard appends the command for the change log.

@@ -26,10 +26,10 @@ type rewriting struct {
 func (d *Definer) rewrite(o *cluster.Op, coll *catalog.Collection, r rewriting) error {
 	var was *catalog.Collection
 	made, err := d.Jobs.Reshard(o.Env.Context(), &jobs.Reshard{
-		Collection: coll.ID,
-		Kind:       r.kind,
-		Command:    r.command,
-		Again:      r.again,
+		Collection:     coll.ID,
+		Kind:           r.kind,
+		Command:        r.command,
+		RestartCommand: r.again,
 		Next: func(coll *catalog.Collection) (*catalog.Collection, error) {
 			was = coll
 			next, err := r.next(coll)

@@ -84,7 +84,7 @@ func (d *Definer) ShardCollection(o *cluster.Op, ns collection.Namespace, opts S
 			if err := logIndexes(o, m.Txn(), was, fresh, false); err != nil {
 				return err
 			}
-			return logCommand(o, m.Txn(), is.Namespace.DB, is, ended(was), func(b *bson.Builder) {
+			return logCommand(o, m.Txn(), is.Namespace.DB, is, oldStateWriter(was), func(b *bson.Builder) {
 				b.Splice(shardCommand(is.Namespace, opts).Elements())
 			})
 		},

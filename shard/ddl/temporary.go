@@ -52,7 +52,7 @@ func memberOf(name string) (id storage.MemberID, ok bool) {
 // Errors: as Create.
 func (d *Definer) CreateTemporary(o *cluster.Op, db string, options bson.Raw, indexes []bson.Raw) (collection.Namespace, error) {
 	ns := d.temporary(db, outPrefix)
-	return ns, d.Create(o, ns, CreateOptions{Raw: options, Indexes: indexes, Kept: true})
+	return ns, d.Create(o, ns, CreateOptions{Raw: options, Indexes: indexes, Stored: true})
 }
 
 // DropUnfinished drops the temporary collections that commands were filling when their server died.

@@ -61,7 +61,7 @@ func (d *Definer) UnshardCollection(o *cluster.Op, ns collection.Namespace, to s
 			}), nil
 		},
 		log: func(m *catalog.Mutation, was, is *catalog.Collection) error {
-			return logCommand(o, m.Txn(), is.Namespace.DB, is, ended(was), body)
+			return logCommand(o, m.Txn(), is.Namespace.DB, is, oldStateWriter(was), body)
 		},
 	})
 }

@@ -24,7 +24,7 @@ func (d *Definer) UpdateCollection(o *cluster.Op, ns collection.Namespace, t cat
 	if err := noTxn(o, ns.DB, "UpdateCollection"); err != nil {
 		return err
 	}
-	if err := d.behindTxns(o, ns); err != nil {
+	if err := d.waitForTxns(o, ns); err != nil {
 		return err
 	}
 	if coll := d.catalog.Peek().Collection(ns); coll != nil && coll.IsView() {
@@ -45,7 +45,7 @@ func (d *Definer) UpdateCollection(o *cluster.Op, ns collection.Namespace, t cat
 		err = d.Jobs.BuildIndexes(ctx, u.build)
 	} else {
 		err = d.catalog.Change(ctx, u.change)
-		d.Jobs.DeleteSoon()
+		d.Jobs.WakeDelete()
 	}
 	if err != nil {
 		return err
@@ -142,7 +142,7 @@ func (u *updating) change(m *catalog.Mutation) error {
 // unlisted returns the indexes whose keys are not in a list of specifications.
 // Errors: IllegalOperation (20).
 func unlisted(o *cluster.Op, coll *catalog.Collection, specs []bson.Raw) (gone []*catalog.Index, err error) {
-	for _, ix := range coll.Shown()[1:] {
+	for _, ix := range coll.UnstagedIndexes()[1:] {
 		if !slices.ContainsFunc(specs, func(spec bson.Raw) bool { return bson.Equal(spec.Get("key"), ix.Key.Value(), nil) }) {
 			gone = append(gone, ix)
 		}
@@ -160,7 +160,7 @@ func newIndexes(o *cluster.Op, coll *catalog.Collection, gone []*catalog.Index, 
 	for _, ix := range gone {
 		coll = coll.WithoutIndex(ix.ID)
 	}
-	had := coll.Shown()
+	had := coll.UnstagedIndexes()
 	for _, raw := range specs {
 		if slices.ContainsFunc(had, func(ix *catalog.Index) bool { return bson.Equal(raw.Get("key"), ix.Key.Value(), nil) }) {
 			continue

@@ -12,44 +12,44 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// Roster holds the duties of this server. A nil Roster belongs to a server without peers: it owns all duties.
+// Owners holds the duties of this server. A nil Roster belongs to a server without peers: it owns all duties.
 // Safe for concurrent use.
-type Roster struct {
+type Owners struct {
 	store storage.Shared
 
-	mu    sync.Mutex
-	stint uint64           // counts the lease terms of this server
-	held  map[string]*held // the duties that this server owns
-	gone  map[string]*held // duties whose rows still name this server: not given back yet, or lost with the lease
+	mu        sync.Mutex
+	leaseTerm uint64                // counts the lease terms of this server
+	owned     map[string]*ownership // the duties that this server owns
+	gone      map[string]*ownership // duties whose rows still name this server: not given back yet, or lost with the lease
 }
 
-// held is a duty of this server: the lease term and the epoch in which it was taken.
-type held struct {
-	stint, epoch uint64
+// ownership is a duty of this server: the lease term and the epoch in which it was taken.
+type ownership struct {
+	leaseTerm, epoch uint64
 }
 
 // New returns a Roster; nil if the store is not shared.
-func New(s storage.Store) *Roster {
+func New(s storage.Store) *Owners {
 	shared := storage.AsShared(s)
 	if shared == nil {
 		return nil
 	}
-	return &Roster{store: shared, stint: 1, held: map[string]*held{}, gone: map[string]*held{}}
+	return &Owners{store: shared, leaseTerm: 1, owned: map[string]*ownership{}, gone: map[string]*ownership{}}
 }
 
 // ErrLost is the error of a duty that this server does not own any more, because its lease expired. It is an
 // ErrUnavailable, so that clients whose commands need the duty retry.
 var ErrLost = fmt.Errorf("%w: the lease of this server was over, and another one may have taken over the work", storage.ErrUnavailable)
 
-// Lapse removes all duties from this server, because its lease expired. It must be called before any read or
+// LoseAll removes all duties from this server, because its lease expired. It must be called before any read or
 // write under the next lease.
-func (r *Roster) Lapse() {
+func (r *Owners) LoseAll() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.stint++
-	for name, h := range r.held {
+	r.leaseTerm++
+	for name, h := range r.owned {
 		r.gone[name] = h // its row still names this server, which is alive
-		delete(r.held, name)
+		delete(r.owned, name)
 	}
 }
 
@@ -95,25 +95,25 @@ func row(ctx context.Context, r storage.Reader, name string) (Row, error) {
 	return decodeRow(name, v)
 }
 
-// Has reports whether this server owns a duty.
-func (r *Roster) Has(name string) bool {
+// Owns reports whether this server owns a duty.
+func (r *Owners) Owns(name string) bool {
 	if r == nil {
 		return true
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.held[name] != nil
+	return r.owned[name] != nil
 }
 
-// Take reports whether this server owns a duty from now on: it did before, or the duty had no living owner.
+// TryAcquire reports whether this server owns a duty from now on: it did before, or the duty had no living owner.
 // Calls for the same duty must not be concurrent.
 // Errors: those of the store.
-func (r *Roster) Take(ctx context.Context, name string, note []byte) (bool, error) {
-	if r == nil || r.Has(name) {
+func (r *Owners) TryAcquire(ctx context.Context, name string, note []byte) (bool, error) {
+	if r == nil || r.Owns(name) {
 		return true, nil
 	}
 	r.mu.Lock()
-	stint := r.stint
+	stint := r.leaseTerm
 	r.mu.Unlock()
 	s, err := r.store.Snapshot(ctx, 0)
 	if err != nil {
@@ -148,22 +148,22 @@ func (r *Roster) Take(ctx context.Context, name string, note []byte) (bool, erro
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.gone[name] = &held{stint, next.Epoch} // the commit may have succeeded
+		r.gone[name] = &ownership{stint, next.Epoch} // the commit may have succeeded
 		return false, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.stint != stint {
-		r.gone[name] = &held{stint, next.Epoch}
+	if r.leaseTerm != stint {
+		r.gone[name] = &ownership{stint, next.Epoch}
 		return false, nil
 	}
-	r.held[name] = &held{stint, next.Epoch}
+	r.owned[name] = &ownership{stint, next.Epoch}
 	delete(r.gone, name)
 	return true, nil
 }
 
 // alive reports whether a member has a valid lease.
-func (r *Roster) alive(ctx context.Context, id storage.MemberID) (bool, error) {
+func (r *Owners) alive(ctx context.Context, id storage.MemberID) (bool, error) {
 	_, list, err := r.store.Members(ctx)
 	for _, m := range list {
 		if m.ID == id {
@@ -175,7 +175,7 @@ func (r *Roster) alive(ctx context.Context, id storage.MemberID) (bool, error) {
 
 // Alive returns the members with a valid lease. Transactions of all other servers have been committed by the
 // time of the call, or never will be.
-func (r *Roster) Alive(ctx context.Context) (map[storage.MemberID]bool, error) {
+func (r *Owners) Alive(ctx context.Context) (map[storage.MemberID]bool, error) {
 	_, list, err := r.store.Members(ctx)
 	out := map[storage.MemberID]bool{}
 	for _, m := range list {
@@ -185,27 +185,27 @@ func (r *Roster) Alive(ctx context.Context) (map[storage.MemberID]bool, error) {
 }
 
 // Member returns the identifier of this server among the members of the store.
-func (r *Roster) Member() storage.MemberID { return r.store.Member() }
+func (r *Owners) Member() storage.MemberID { return r.store.Member() }
 
 // Guard fails if this server has lost a duty. Transactions of the duty call it after they have begun: if the
 // duty is lost later, the store refuses the commit.
 // Errors: ErrLost.
-func (r *Roster) Guard(name string) error {
-	if r.Has(name) {
+func (r *Owners) Guard(name string) error {
+	if r.Owns(name) {
 		return nil
 	}
 	return ErrLost
 }
 
-// Give gives a duty back. If the store does not answer now, a later Tidy gives the duty back; until then
+// Release gives a duty back. If the store does not answer now, a later Tidy gives the duty back; until then
 // peers cannot take it.
-func (r *Roster) Give(ctx context.Context, name string) error {
+func (r *Owners) Release(ctx context.Context, name string) error {
 	if r == nil {
 		return nil
 	}
 	r.mu.Lock()
-	h := r.held[name]
-	delete(r.held, name)
+	h := r.owned[name]
+	delete(r.owned, name)
 	if h != nil {
 		r.gone[name] = h
 	}
@@ -213,11 +213,11 @@ func (r *Roster) Give(ctx context.Context, name string) error {
 	if h == nil {
 		return nil
 	}
-	return r.drop(ctx, name, h)
+	return r.tryRelease(ctx, name, h)
 }
 
-func (r *Roster) drop(ctx context.Context, name string, h *held) error {
-	err := r.change(ctx, name, h, nil)
+func (r *Owners) tryRelease(ctx context.Context, name string, h *ownership) error {
+	err := r.updateRow(ctx, name, h, nil)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if (err == nil || errors.Is(err, ErrLost)) && r.gone[name] == h {
@@ -226,8 +226,8 @@ func (r *Roster) drop(ctx context.Context, name string, h *held) error {
 	return err
 }
 
-// Tidy gives back the duties that could not be given back before.
-func (r *Roster) Tidy(ctx context.Context) error {
+// ReleasePending gives back the duties that could not be given back before.
+func (r *Owners) ReleasePending(ctx context.Context) error {
 	if r == nil {
 		return nil
 	}
@@ -243,30 +243,30 @@ func (r *Roster) Tidy(ctx context.Context) error {
 		h := r.gone[name]
 		r.mu.Unlock()
 		if h != nil {
-			errs = append(errs, r.drop(ctx, name, h))
+			errs = append(errs, r.tryRelease(ctx, name, h))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// Leave gives all duties back, before this server stops.
-func (r *Roster) Leave(ctx context.Context) error {
+// ReleaseAll gives all duties back, before this server stops.
+func (r *Owners) ReleaseAll(ctx context.Context) error {
 	if r == nil {
 		return nil
 	}
 	r.mu.Lock()
-	for name, h := range r.held {
+	for name, h := range r.owned {
 		r.gone[name] = h
-		delete(r.held, name)
+		delete(r.owned, name)
 	}
 	r.mu.Unlock()
-	return r.Tidy(ctx)
+	return r.ReleasePending(ctx)
 }
 
-// change changes the note of a duty of this server, or removes the row if note is nil.
+// updateRow changes the note of a duty of this server, or removes the row if note is nil.
 // Errors: ErrLost if a peer owns the duty; those of the store.
-func (r *Roster) change(ctx context.Context, name string, h *held, note func(was []byte) []byte) error {
-	return storage.Again(ctx, func() error {
+func (r *Owners) updateRow(ctx context.Context, name string, h *ownership, note func(was []byte) []byte) error {
+	return storage.RetryConflicts(ctx, func() error {
 		t, err := r.store.Begin(ctx, storage.TxnOptions{Essential: true})
 		if err != nil {
 			return err
@@ -295,20 +295,20 @@ func (r *Roster) change(ctx context.Context, name string, h *held, note func(was
 	})
 }
 
-// Note changes the note of a duty that this server owns. Errors: ErrLost; those of the store.
-func (r *Roster) Note(ctx context.Context, name string, note func(was []byte) []byte) error {
+// UpdateNote changes the note of a duty that this server owns. Errors: ErrLost; those of the store.
+func (r *Owners) UpdateNote(ctx context.Context, name string, note func(was []byte) []byte) error {
 	r.mu.Lock()
-	h := r.held[name]
+	h := r.owned[name]
 	r.mu.Unlock()
 	if h == nil {
 		return ErrLost
 	}
-	return r.change(ctx, name, h, note)
+	return r.updateRow(ctx, name, h, note)
 }
 
-// Wish changes the note of a duty of any owner; found is false if the duty has no row.
-func (r *Roster) Wish(ctx context.Context, name string, note func(was []byte) []byte) (found bool, err error) {
-	err = storage.Again(ctx, func() error {
+// Request changes the note of a duty of any owner; found is false if the duty has no row.
+func (r *Owners) Request(ctx context.Context, name string, note func(was []byte) []byte) (found bool, err error) {
+	err = storage.RetryConflicts(ctx, func() error {
 		t, err := r.store.Begin(ctx, storage.TxnOptions{})
 		if err != nil {
 			return err
@@ -329,7 +329,7 @@ func (r *Roster) Wish(ctx context.Context, name string, note func(was []byte) []
 }
 
 // List reads the rows of the duties whose names begin with a prefix.
-func (r *Roster) List(ctx context.Context, prefix string) (list []Row, err error) {
+func (r *Owners) List(ctx context.Context, prefix string) (list []Row, err error) {
 	s, err := r.store.Snapshot(ctx, 0)
 	if err != nil {
 		return nil, err

@@ -15,27 +15,27 @@ type member struct {
 	id storage.MemberID
 }
 
-func (m *member) Member() storage.MemberID           { return m.id }
-func (m *member) Tell(context.Context, []byte) error { return nil }
+func (m *member) Member() storage.MemberID              { return m.id }
+func (m *member) Publish(context.Context, []byte) error { return nil }
 func (m *member) Members(context.Context) (storage.Timestamp, []storage.Member, error) {
 	return m.Latest(), []storage.Member{{ID: storage.MemberID{1}}, {ID: storage.MemberID{2}}}, nil
 }
 func (m *member) Rejoin(func(context.Context, storage.Reader) error) {}
-func (m *member) Introduce(func() []byte)                            {}
+func (m *member) SetDescription(func() []byte)                       {}
 func (m *member) Collect(context.Context) error                      { return nil }
 
 var _ storage.Shared = (*member)(nil) // otherwise the store would count as one without peers
 
-func two(t *testing.T) (a, b *duty.Roster) {
+func two(t *testing.T) (a, b *duty.Owners) {
 	store := memkv.Open(memkv.Options{})
 	t.Cleanup(func() { _ = store.Close() })
 	return duty.New(&member{store, storage.MemberID{1}}), duty.New(&member{store, storage.MemberID{2}})
 }
 
 // take calls Take and checks the result.
-func take(t *testing.T, r *duty.Roster, want bool) {
+func take(t *testing.T, r *duty.Owners, want bool) {
 	t.Helper()
-	ok, err := r.Take(t.Context(), "d", nil)
+	ok, err := r.TryAcquire(t.Context(), "d", nil)
 	if err != nil || ok != want {
 		t.Errorf("the duty is taken: %v, %v, wanted %v", ok, err, want)
 	}
@@ -46,11 +46,11 @@ func take(t *testing.T, r *duty.Roster, want bool) {
 func TestLapseGivesBack(t *testing.T) {
 	a, b := two(t)
 	take(t, a, true)
-	a.Lapse()
-	if a.Has("d") || a.Guard("d") == nil {
+	a.LoseAll()
+	if a.Owns("d") || a.Guard("d") == nil {
 		t.Error("a lost duty is had")
 	}
-	if err := a.Tidy(t.Context()); err != nil {
+	if err := a.ReleasePending(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	take(t, b, true)
@@ -61,9 +61,9 @@ func TestLapseGivesBack(t *testing.T) {
 func TestLapseAndTake(t *testing.T) {
 	a, b := two(t)
 	take(t, a, true)
-	a.Lapse()
+	a.LoseAll()
 	take(t, a, true)
-	if err := a.Tidy(t.Context()); err != nil {
+	if err := a.ReleasePending(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	take(t, b, false)

@@ -54,9 +54,9 @@ func TestMemory(t *testing.T) {
 
 // However many partitions there are, the busy ones share the existing rows, and the sums stay correct.
 func TestTooMany(t *testing.T) {
-	r := rows{home: map[ratelimit.Place]int{}, lent: map[ratelimit.Place]bool{}}
+	r := rows{home: map[ratelimit.ShardID]int{}, shared: map[ratelimit.ShardID]bool{}}
 	part := func(i int) *Part {
-		return &Part{Place: ratelimit.Place{Collection: 1, Shard: i}, Sort: string([]byte{byte(i >> 8), byte(i)})}
+		return &Part{Place: ratelimit.ShardID{Collection: 1, Shard: i}, Sort: string([]byte{byte(i >> 8), byte(i)})}
 	}
 	used := map[int]int{}
 	for i := range 600 {
@@ -97,11 +97,11 @@ func BenchmarkLook(b *testing.B) {
 	clock := ratelimit.NewVirtualClock(time.Unix(1_800_000_000, 0))
 	budgets := &ratelimit.Budgets{Clock: clock}
 	r := New(Config{Catalog: cat, Budgets: budgets, Now: clock.Now})
-	r.Look()
+	r.Update()
 	shards := make([]int, RowsMax)
 	for i := range shards {
 		shards[i] = i
-		at := ratelimit.Place{Collection: 1, Shard: i}
+		at := ratelimit.ShardID{Collection: 1, Shard: i}
 		r.census.parts[at] = &Part{Place: at, Namespace: "test.orders"}
 	}
 	budgets.Collection(1).SetShards(clock.Now(), shards)
@@ -117,6 +117,6 @@ func BenchmarkLook(b *testing.B) {
 		}
 		clock.Advance(time.Second)
 		b.StartTimer()
-		r.Look()
+		r.Update()
 	}
 }

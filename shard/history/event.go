@@ -38,14 +38,14 @@ const (
 // census holds the partitions of all collections at one version of the catalog.
 type census struct {
 	of    *catalog.Snapshot // nil before the first
-	parts map[ratelimit.Place]*Part
+	parts map[ratelimit.ShardID]*Part
 }
 
 // changes holds the differences between two versions of the catalog.
 type changes struct {
-	parts  []*Part           // new or changed partitions
-	gone   []ratelimit.Place // of partitions that no longer exist
-	events []Event           // that explain the differences; At is not set yet
+	parts  []*Part             // new or changed partitions
+	gone   []ratelimit.ShardID // of partitions that no longer exist
+	events []Event             // that explain the differences; At is not set yet
 }
 
 // take updates the census to a version of the catalog. It visits only the collections that have
@@ -53,7 +53,7 @@ type changes struct {
 func (c *census) take(s *catalog.Snapshot) (all changes) {
 	old := c.of
 	if c.of = s; old == nil {
-		old, c.parts = &catalog.Snapshot{}, map[ratelimit.Place]*Part{}
+		old, c.parts = &catalog.Snapshot{}, map[ratelimit.ShardID]*Part{}
 	}
 	var dropped []*catalog.Collection
 	s.Changes(old, func(was, is *catalog.Collection) {
@@ -113,8 +113,8 @@ func (c *census) move(was, is *catalog.Collection, all *changes) {
 	}
 }
 
-func placeOf(coll *catalog.Collection, d *shard.Descriptor) ratelimit.Place {
-	return ratelimit.Place{Collection: uint64(coll.ID), Shard: int(d.ID)}
+func placeOf(coll *catalog.Collection, d *shard.Descriptor) ratelimit.ShardID {
+	return ratelimit.ShardID{Collection: uint64(coll.ID), Shard: int(d.ID)}
 }
 
 // partOf describes a partition.

@@ -11,34 +11,34 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Everywhere is the history of all servers over a store. Each server records only its own work. A read calls
+// AllServers is the history of all servers over a store. Each server records only its own work. A read calls
 // all live peers, adds the stored histories of dead servers, and reports the peers that did not answer. For
 // a server alone it is the server's own history.
 //
 // All values are summed, except latencies, the provisioned throughput and the busiest partition's use of its
 // share, for which the maximum counts. Columns are those of this server; a peer whose clock is behind may
 // not have filled the newest yet.
-type Everywhere struct {
-	own    *Recorder
-	others *survey.Desk
+type AllServers struct {
+	own   *Recorder
+	calls *survey.Calls
 
-	mu    sync.Mutex
-	pasts []*Recorder // of dead servers
-	read  int64       // the second in which they were last read; 0 = never
+	mu            sync.Mutex
+	deadHistories []*Recorder // of dead servers
+	read          int64       // the second in which they were last read; 0 = never
 }
 
-// NewEverywhere makes the history of this server and of the peers that others calls; others may be nil.
-func NewEverywhere(own *Recorder, others *survey.Desk) *Everywhere {
-	e := &Everywhere{own: own, others: others}
-	others.Answer(kind, e.answer)
+// NewAllServers makes the history of this server and of the peers that others calls; others may be nil.
+func NewAllServers(own *Recorder, others *survey.Calls) *AllServers {
+	e := &AllServers{own: own, calls: others}
+	others.Handle(kind, e.answer)
 	return e
 }
 
 // kind is the name of the calls between servers.
 const kind = "history"
 
-// question is the request of a call.
-type question struct {
+// request is the request of a call.
+type request struct {
 	Level     int
 	Metrics   []Metric // of Heats; none for Lines
 	Namespace string
@@ -52,8 +52,8 @@ type reply struct {
 	Sorts [][]byte // of the parts of all rows; they need not be text
 }
 
-// ask computes the reply of a Recorder to a question.
-func (r *Recorder) ask(q question) reply {
+// replyTo computes the reply of a Recorder to a question.
+func (r *Recorder) replyTo(q request) reply {
 	if len(q.Metrics) == 0 {
 		l := r.Lines(q.Level, q.From, q.To)
 		return reply{Lines: &l}
@@ -73,22 +73,22 @@ func (a *reply) rows(visit func(i int, r *HeatRow)) (n int) {
 }
 
 // answer handles a call of a peer.
-func (e *Everywhere) answer(ctx context.Context, body []byte) ([]byte, error) {
-	var q question
+func (e *AllServers) answer(ctx context.Context, body []byte) ([]byte, error) {
+	var q request
 	if err := json.Unmarshal(body, &q); err != nil || q.Level < 0 || q.Level >= levelCount || len(q.Metrics) > int(metricCount) ||
 		slices.ContainsFunc(q.Metrics, func(m Metric) bool { return m >= metricCount }) {
 		return nil, fmt.Errorf("the question about the history cannot be read: %w", storage.ErrCorruption)
 	}
-	if err := e.own.concede(ctx); err != nil {
+	if err := e.own.dropTakenOver(ctx); err != nil {
 		return nil, err
 	}
-	a := e.own.ask(q)
+	a := e.own.replyTo(q)
 	a.rows(func(_ int, r *HeatRow) { a.Sorts = append(a.Sorts, []byte(r.Part.Sort)) })
 	return json.Marshal(a)
 }
 
 // readReply decodes a reply; ok is false if it has another form.
-func readReply(body []byte, q question) (a reply, ok bool) {
+func readReply(body []byte, q request) (a reply, ok bool) {
 	if json.Unmarshal(body, &a) != nil || len(a.Heats) != len(q.Metrics) || (a.Lines == nil) != (len(q.Metrics) > 0) {
 		return a, false
 	}
@@ -103,18 +103,18 @@ func readReply(body []byte, q question) (a reply, ok bool) {
 
 // parts returns the replies of peers and the histories of dead servers for a question. Errors: those of the
 // store, ctx.Err().
-func (e *Everywhere) parts(ctx context.Context, q question) (list []reply, silent []string, err error) {
-	if err := e.own.concede(ctx); err != nil {
+func (e *AllServers) parts(ctx context.Context, q request) (list []reply, silent []string, err error) {
+	if err := e.own.dropTakenOver(ctx); err != nil {
 		return nil, nil, err
 	}
-	for _, past := range e.left(ctx) {
-		list = append(list, past.ask(q))
+	for _, past := range e.deadServerHistories(ctx) {
+		list = append(list, past.replyTo(q))
 	}
 	body, err := json.Marshal(q)
 	if err != nil {
 		return nil, nil, err
 	}
-	answers, silent, err := e.others.Ask(ctx, kind, body)
+	answers, silent, err := e.calls.Call(ctx, kind, body)
 	for _, a := range answers {
 		if r, ok := readReply(a.Body, q); ok {
 			list = append(list, r)
@@ -125,35 +125,35 @@ func (e *Everywhere) parts(ctx context.Context, q question) (list []reply, silen
 	return list, silent, err
 }
 
-// leftSeconds is the interval at which the histories of dead servers are read again, while clients read the
+// deadReadSeconds is the interval at which the histories of dead servers are read again, while clients read the
 // history.
-const leftSeconds = 10
+const deadReadSeconds = 10
 
-// left returns the histories of dead servers, without those that a live server has taken over meanwhile.
-func (e *Everywhere) left(ctx context.Context) []*Recorder {
+// deadServerHistories returns the histories of dead servers, without those that a live server has taken over meanwhile.
+func (e *AllServers) deadServerHistories(ctx context.Context) []*Recorder {
 	if e.own.Store == nil || storage.AsShared(e.own.Store) == nil {
 		return nil
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now, err := e.own.Now().Unix(), error(nil)
-	if e.read == 0 || now-e.read >= leftSeconds {
-		if e.pasts, err = e.own.pasts(ctx); err == nil {
+	if e.read == 0 || now-e.read >= deadReadSeconds {
+		if e.deadHistories, err = e.own.readDeadHistories(ctx); err == nil {
 			e.read = now
 		}
 	} else {
-		e.pasts, err = stillThere(ctx, e.own.Store, e.pasts)
+		e.deadHistories, err = stillDead(ctx, e.own.Store, e.deadHistories)
 	}
 	if err != nil {
 		e.own.Failed(fmt.Errorf("the history of servers that are gone cannot be read: %w", err))
 	}
-	return e.pasts
+	return e.deadHistories
 }
 
 // Lines is Recorder.Lines for all servers; silent lists the peers whose part is missing.
 // Errors: those of the store, ctx.Err().
-func (e *Everywhere) Lines(ctx context.Context, level int, from, to int64) (l Lines, silent []string, err error) {
-	list, silent, err := e.parts(ctx, question{Level: level, From: from, To: to})
+func (e *AllServers) Lines(ctx context.Context, level int, from, to int64) (l Lines, silent []string, err error) {
+	list, silent, err := e.parts(ctx, request{Level: level, From: from, To: to})
 	l = e.own.Lines(level, from, to)
 	for _, o := range list {
 		l.add(o.Lines)
@@ -162,8 +162,8 @@ func (e *Everywhere) Lines(ctx context.Context, level int, from, to int64) (l Li
 }
 
 // Heats is Recorder.Heats for all servers; silent as in Lines. All have the same rows.
-func (e *Everywhere) Heats(ctx context.Context, level int, namespace string, from, to int64, metrics ...Metric) (list []Heat, silent []string, err error) {
-	parts, silent, err := e.parts(ctx, question{Level: level, Metrics: metrics, Namespace: namespace, From: from, To: to})
+func (e *AllServers) Heats(ctx context.Context, level int, namespace string, from, to int64, metrics ...Metric) (list []Heat, silent []string, err error) {
+	parts, silent, err := e.parts(ctx, request{Level: level, Metrics: metrics, Namespace: namespace, From: from, To: to})
 	list = e.own.Heats(level, namespace, from, to, metrics...)
 	for _, o := range parts {
 		for i := range list {
@@ -174,15 +174,15 @@ func (e *Everywhere) Heats(ctx context.Context, level int, namespace string, fro
 }
 
 // Heat is Heats for one metric.
-func (e *Everywhere) Heat(ctx context.Context, level int, m Metric, namespace string, from, to int64) (h Heat, silent []string, err error) {
+func (e *AllServers) Heat(ctx context.Context, level int, m Metric, namespace string, from, to int64) (h Heat, silent []string, err error) {
 	list, silent, err := e.Heats(ctx, level, namespace, from, to, m)
 	return list[0], silent, err
 }
 
 // Events is Recorder.Events: every server sees all changes of the catalog while it lives.
-func (e *Everywhere) Events(namespace string, from, to int64) []Event {
+func (e *AllServers) Events(namespace string, from, to int64) []Event {
 	return e.own.Events(namespace, from, to)
 }
 
 // Second is Recorder.Second.
-func (e *Everywhere) Second() int64 { return e.own.Second() }
+func (e *AllServers) Second() int64 { return e.own.Second() }

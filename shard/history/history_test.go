@@ -36,12 +36,12 @@ func TestScale(t *testing.T) {
 func TestSeconds(t *testing.T) {
 	w := newWorld(t)
 	w.shard(4)
-	w.Look()
+	w.Update()
 	hot := w.shards()[2]
 	for _, n := range []int{10, 0, 30} {
 		w.write(hot, n)
 		w.clock.Advance(time.Second)
-		w.Look()
+		w.Update()
 	}
 	from := start.Unix()
 	h := w.Heat(history.Seconds, history.Writes, "test.orders", from, from+60)
@@ -81,7 +81,7 @@ func TestRefused(t *testing.T) {
 	w.shard(2)
 	id := uint64(w.cluster.Catalog.Peek().Collection(ns).ID)
 	w.must(w.ddl.SetThroughput(w.op(), ns, catalog.Throughput{Mode: catalog.ThroughputManual, RU: 400}))
-	w.Look()
+	w.Update()
 	hot := w.shards()[0]
 	w.write(hot, 60) // 300 RU of 200
 	for range 7 {
@@ -104,14 +104,14 @@ func TestRefused(t *testing.T) {
 func TestSplit(t *testing.T) {
 	w := newWorld(t)
 	w.shard(2)
-	w.Look()
+	w.Update()
 	parent := w.shards()[0]
 	w.write(parent, 10)
 	w.clock.Advance(10 * time.Second)
-	w.Look()
+	w.Update()
 	w.must(w.jobs.Split(t.Context(), ns, shard.ID(parent), shard.HashPosition(keyspace.Hash(1)<<62)))
 	children := w.shards()[:2]
-	w.Look()
+	w.Update()
 	w.write(children[0], 20)
 	w.write(children[1], 40)
 	w.clock.Advance(time.Second)
@@ -152,11 +152,11 @@ func TestSplit(t *testing.T) {
 func TestKept(t *testing.T) {
 	w := newWorld(t)
 	w.shard(2)
-	w.Look()
+	w.Update()
 	hot := w.shards()[1]
 	w.write(hot, 10)
 	w.clock.Advance(300 * time.Second)
-	w.Look()
+	w.Update()
 	w.write(hot, 30)
 	w.clock.Advance(2 * time.Second)
 	w.Save(t.Context())
@@ -197,7 +197,7 @@ func TestKept(t *testing.T) {
 func TestLeap(t *testing.T) {
 	w := newWorld(t)
 	w.shard(1)
-	w.Look()
+	w.Update()
 	w.write(w.shards()[0], 300)
 	w.clock.Advance(5 * 24 * time.Hour)
 	from := start.Unix()

@@ -17,38 +17,38 @@ import (
 // level and time, and the table of rows to which their cells belong. A clean shutdown also stores
 // the columns that are not full yet, and the seconds. A killed server loses at most five minutes.
 
-// keptVersion is the version of the stored form; records of another version are ignored.
-const keptVersion = 1
+// storedVersion is the version of the stored form; records of another version are ignored.
+const storedVersion = 1
 
-// keptRows is the stored table of rows, and the events.
-type keptRows struct {
+// storedRows is the stored table of rows, and the events.
+type storedRows struct {
 	Version int
-	Rows    []keptRow
+	Rows    []storedRow
 	Events  []Event
 }
 
-type keptRow struct {
+type storedRow struct {
 	Used  int64
-	Stays []keptStay
+	Stays []storedStay
 }
 
-type keptStay struct {
+type storedStay struct {
 	Part        Part
 	Sort        []byte // of the Part; it need not be text
 	From, Until int64
 }
 
-// keptColumns holds consecutive columns of one level. The last one may be partial: its number is
+// storedColumns holds consecutive columns of one level. The last one may be partial: its number is
 // then that of the column that was being filled.
-type keptColumns struct {
+type storedColumns struct {
 	Version int
 	Level   int
 	First   int64
-	Columns []keptColumn
+	Columns []storedColumn
 	Totals  []Total
 }
 
-type keptColumn struct {
+type storedColumn struct {
 	Mask  uint8
 	Width uint16
 	Cells []byte
@@ -62,22 +62,22 @@ func columnsName(level int, five int64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{"stf"[level]}, uint64(five))
 }
 
-// Keep stores the columns that have become full since the last call, if there are any.
-func (r *Recorder) Keep(ctx context.Context) {
+// StoreFullColumns stores the columns that have become full since the last call, if there are any.
+func (r *Recorder) StoreFullColumns(ctx context.Context) {
 	r.mu.Lock()
 	due := r.Store != nil && r.rings[Fives].newest > r.kept
 	r.mu.Unlock()
 	if due {
-		r.keep(ctx, false)
+		r.storeColumns(ctx, false)
 	}
 }
 
-// keep stores the columns that have become full since the last call; with final, also the others.
-func (r *Recorder) keep(ctx context.Context, final bool) {
+// storeColumns stores the columns that have become full since the last call; with final, also the others.
+func (r *Recorder) storeColumns(ctx context.Context, final bool) {
 	if r.Store == nil {
 		return
 	}
-	err := r.concede(ctx)
+	err := r.dropTakenOver(ctx)
 	var records []record
 	if err == nil {
 		records, err = r.records(final)
@@ -94,7 +94,7 @@ func (r *Recorder) keep(ctx context.Context, final bool) {
 }
 
 // Save stores everything, for a later start.
-func (r *Recorder) Save(ctx context.Context) { r.keep(ctx, true) }
+func (r *Recorder) Save(ctx context.Context) { r.storeColumns(ctx, true) }
 
 // noteStored records that all full columns except the seconds are in the store.
 func (r *Recorder) noteStored() {
@@ -134,13 +134,13 @@ func (r *Recorder) records(final bool) ([]record, error) {
 			out = append(out, record{columnsName(l, five-Span(l)/idleSeconds), nil})
 		}
 	}
-	table := keptRows{Version: keptVersion, Events: r.events}
+	table := storedRows{Version: storedVersion, Events: r.events}
 	for _, w := range r.rows.list {
-		k := keptRow{Used: w.used}
+		k := storedRow{Used: w.used}
 		for _, s := range w.stays {
 			part := *s.part
 			part.Sort = ""
-			k.Stays = append(k.Stays, keptStay{part, []byte(s.part.Sort), s.from, s.until})
+			k.Stays = append(k.Stays, storedStay{part, []byte(s.part.Sort), s.from, s.until})
 		}
 		table.Rows = append(table.Rows, k)
 	}
@@ -150,11 +150,11 @@ func (r *Recorder) records(final bool) ([]record, error) {
 
 // cut copies the columns of a level that lie in [from, to); with partial, including the one that is
 // being filled.
-func (r *Recorder) cut(level int, from, to int64, partial bool) keptColumns {
+func (r *Recorder) cut(level int, from, to int64, partial bool) storedColumns {
 	ring := &r.rings[level]
-	out := keptColumns{Version: keptVersion, Level: level, First: max(from/ring.step, ring.newest-int64(len(ring.columns))+1)}
+	out := storedColumns{Version: storedVersion, Level: level, First: max(from/ring.step, ring.newest-int64(len(ring.columns))+1)}
 	add := func(c column, t Total) {
-		out.Columns = append(out.Columns, keptColumn{c.mask, c.width, c.cells})
+		out.Columns = append(out.Columns, storedColumn{c.mask, c.width, c.cells})
 		out.Totals = append(out.Totals, t)
 	}
 	n := out.First
@@ -256,12 +256,12 @@ func (r *Recorder) load(ctx context.Context, prefix []byte) (old []record, err e
 
 // loadRows reads the table of rows. A table that cannot be decoded is ignored.
 func (r *Recorder) loadRows(value []byte) {
-	var t keptRows
-	if json.Unmarshal(value, &t) != nil || t.Version != keptVersion || len(t.Rows) > RowsMax {
+	var t storedRows
+	if json.Unmarshal(value, &t) != nil || t.Version != storedVersion || len(t.Rows) > RowsMax {
 		return
 	}
 	r.events = t.Events
-	r.rows = rows{home: map[ratelimit.Place]int{}, lent: map[ratelimit.Place]bool{}}
+	r.rows = rows{home: map[ratelimit.ShardID]int{}, shared: map[ratelimit.ShardID]bool{}}
 	for i, k := range t.Rows {
 		w := row{used: k.Used}
 		for _, s := range k.Stays {
@@ -278,8 +278,8 @@ func (r *Recorder) loadRows(value []byte) {
 
 // loadColumns reads columns; it reports whether some of them are still needed.
 func (r *Recorder) loadColumns(value []byte) (young bool) {
-	var k keptColumns
-	if json.Unmarshal(value, &k) != nil || k.Version != keptVersion ||
+	var k storedColumns
+	if json.Unmarshal(value, &k) != nil || k.Version != storedVersion ||
 		k.Level < 0 || k.Level >= levelCount || len(k.Totals) != len(k.Columns) {
 		return false
 	}
@@ -313,6 +313,6 @@ func (r *ring) resume(c column, t Total) {
 	}
 	all := [metricCount]float32{RU: t.RU, Reads: t.Reads, Writes: t.Writes, Refused: t.Refused, Failed: t.Failed, KiB: t.KiB, Latency: t.P50}
 	s := sums{work: workOf(func(m Metric) float64 { return float64(all[m]) }), provisioned: float64(t.Provisioned), connections: float64(t.Connections), busiest: float64(t.Busiest)}
-	s.took[tookAt(millis(t.P50))] += s.reads + s.writes + s.fails
+	s.took[durationBucket(millis(t.P50))] += s.reads + s.writes + s.fails
 	r.sum.add(&s)
 }

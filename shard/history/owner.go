@@ -44,10 +44,10 @@ func (r *Recorder) Forget(ctx context.Context) error {
 	return r.clear(ctx, false)
 }
 
-// concede drops what this server has stored, if another server has taken that over because this one had
+// dropTakenOver drops what this server has stored, if another server has taken that over because this one had
 // slept beyond its lease and appeared to be dead. From then on it belongs to the other server. Errors: those
 // of the store.
-func (r *Recorder) concede(ctx context.Context) error {
+func (r *Recorder) dropTakenOver(ctx context.Context) error {
 	own := owner(r.Store)
 	r.mu.Lock()
 	stored := r.stored
@@ -109,7 +109,7 @@ type deadOwner struct {
 
 // dead lists the dead servers with a history, the latest first.
 func (r *Recorder) dead(ctx context.Context, in storage.Reader) (list []deadOwner, err error) {
-	left, err := leftBehind(ctx, in)
+	left, err := storedOwners(ctx, in)
 	if err != nil || len(left) == 0 {
 		return nil, err
 	}
@@ -127,12 +127,12 @@ func (r *Recorder) dead(ctx context.Context, in storage.Reader) (list []deadOwne
 	return list, nil
 }
 
-// pastsMax bounds the number of dead servers whose histories are shown: the latest. A starting server takes
+// deadHistoriesMax bounds the number of dead servers whose histories are shown: the latest. A starting server takes
 // over one of them, so there are about as many as servers ever ran at a time.
-const pastsMax = 8
+const deadHistoriesMax = 8
 
-// pasts reads the histories of dead servers.
-func (r *Recorder) pasts(ctx context.Context) (list []*Recorder, err error) {
+// readDeadHistories reads the histories of dead servers.
+func (r *Recorder) readDeadHistories(ctx context.Context) (list []*Recorder, err error) {
 	snap, err := r.Store.Snapshot(ctx, 0)
 	if err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func (r *Recorder) pasts(ctx context.Context) (list []*Recorder, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range dead[:min(len(dead), pastsMax)] {
+	for _, d := range dead[:min(len(dead), deadHistoriesMax)] {
 		past := New(Config{Store: r.Store, Now: r.Now})
 		if _, err := past.load(ctx, ownedBy(d.id)); err != nil {
 			return nil, err
@@ -155,7 +155,7 @@ func (r *Recorder) pasts(ctx context.Context) (list []*Recorder, err error) {
 
 // end marks a history as that of a dead server: open stays end with its last work.
 func (r *Recorder) end(id storage.MemberID) {
-	r.over = id
+	r.deadServer = id
 	for i := range r.rows.list {
 		w := &r.rows.list[i]
 		if s := w.now(); s != nil {
@@ -164,8 +164,8 @@ func (r *Recorder) end(id storage.MemberID) {
 	}
 }
 
-// stillThere returns those of the pasts that no server has taken over and whose servers have not come back.
-func stillThere(ctx context.Context, s storage.Store, pasts []*Recorder) (list []*Recorder, err error) {
+// stillDead returns those of the pasts that no server has taken over and whose servers have not come back.
+func stillDead(ctx context.Context, s storage.Store, pasts []*Recorder) (list []*Recorder, err error) {
 	if len(pasts) == 0 {
 		return nil, nil
 	}
@@ -179,10 +179,10 @@ func stillThere(ctx context.Context, s storage.Store, pasts []*Recorder) (list [
 		return nil, err
 	}
 	for _, past := range pasts {
-		if slices.ContainsFunc(alive, func(m storage.Member) bool { return m.ID == past.over }) {
+		if slices.ContainsFunc(alive, func(m storage.Member) bool { return m.ID == past.deadServer }) {
 			continue
 		}
-		there, err := snap.Has(ctx, recordKey(ownedBy(past.over), []byte(rowsName)))
+		there, err := snap.Has(ctx, recordKey(ownedBy(past.deadServer), []byte(rowsName)))
 		if err != nil {
 			return nil, err
 		}
@@ -193,9 +193,9 @@ func stillThere(ctx context.Context, s storage.Store, pasts []*Recorder) (list [
 	return list, nil
 }
 
-// leftBehind lists the servers with a history in the store, and the last second in which a partition of each
+// storedOwners lists the servers with a history in the store, and the last second in which a partition of each
 // had load.
-func leftBehind(ctx context.Context, r storage.Reader) (map[storage.MemberID]int64, error) {
+func storedOwners(ctx context.Context, r storage.Reader) (map[storage.MemberID]int64, error) {
 	it, err := r.Iter(ctx, keyspace.MetaPrefixRange(keyspace.MetaHistory, []byte{ofMember}), storage.IterOptions{})
 	if err != nil {
 		return nil, err
@@ -211,7 +211,7 @@ func leftBehind(ctx context.Context, r storage.Reader) (map[storage.MemberID]int
 		copy(id[:], name[1:])
 		saved := out[id]
 		if string(name[1+len(id):]) == rowsName {
-			var k keptRows
+			var k storedRows
 			if json.Unmarshal(it.Value(), &k) == nil {
 				for _, row := range k.Rows {
 					saved = max(saved, row.Used)

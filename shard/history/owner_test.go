@@ -17,9 +17,9 @@ type member struct {
 }
 
 func (m member) Member() storage.MemberID                                 { return m.id }
-func (m member) Tell(context.Context, []byte) error                       { return nil }
+func (m member) Publish(context.Context, []byte) error                    { return nil }
 func (m member) Rejoin(func(ctx context.Context, r storage.Reader) error) {}
-func (m member) Introduce(func() []byte)                                  {}
+func (m member) SetDescription(func() []byte)                             {}
 func (m member) Collect(context.Context) error                            { return nil }
 func (m member) Members(context.Context) (storage.Timestamp, []storage.Member, error) {
 	return m.Latest(), *m.alive, nil
@@ -51,7 +51,7 @@ func (o *owners) open(id byte) *history.Recorder {
 
 // work makes n writes at a server, which then stores its history.
 func (o *owners) work(r *history.Recorder, n int) {
-	r.Look()
+	r.Update()
 	for range n {
 		o.write(o.shards()[0], 1)
 		r.Ended(history.DidWrite, time.Millisecond)
@@ -98,7 +98,7 @@ func TestDeadOwner(t *testing.T) {
 	a, b := o.open(1), o.open(2)
 	o.work(a, 5)
 	o.work(b, 7)
-	all := history.NewEverywhere(b, nil)
+	all := history.NewAllServers(b, nil)
 	seen := func() (lines, heat float32) {
 		t.Helper()
 		l, silent, err := all.Lines(t.Context(), history.Seconds, start.Unix(), start.Unix()+300)
@@ -151,19 +151,19 @@ func TestSleepingOwner(t *testing.T) {
 	o := newOwners(t)
 	a := o.open(1)
 	work := func(r *history.Recorder, n int) {
-		r.Look()
+		r.Update()
 		for range n {
 			o.write(o.shards()[0], 1)
 			r.Ended(history.DidWrite, time.Millisecond)
 		}
 		for range 2 { // until the columns are full, and others after them
 			o.clock.Advance(5 * time.Minute)
-			r.Look()
+			r.Update()
 		}
-		r.Keep(t.Context())
+		r.StoreFullColumns(t.Context())
 	}
-	all := history.NewEverywhere(a, nil)
-	count := func(r *history.Everywhere, level int) float32 {
+	all := history.NewAllServers(a, nil)
+	count := func(r *history.AllServers, level int) float32 {
 		t.Helper()
 		l, _, err := r.Lines(t.Context(), level, start.Unix(), start.Unix()+3600)
 		o.must(err)
@@ -172,7 +172,7 @@ func TestSleepingOwner(t *testing.T) {
 	work(a, 300)
 	asleep := o.alive
 	o.alive = nil
-	heir := history.NewEverywhere(o.open(2), nil)
+	heir := history.NewAllServers(o.open(2), nil)
 	o.alive = append(asleep, o.alive...)
 	for _, level := range []int{history.Tens, history.Fives} {
 		if got, other := count(all, level), count(heir, level); got != 0 || other != 300 {

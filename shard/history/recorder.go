@@ -28,15 +28,15 @@ type Recorder struct {
 	Config
 	ended counters
 
-	mu     sync.Mutex
-	open   int64 // the second that is being filled; 0 before the first look
-	rings  [levelCount]ring
-	rows   rows
-	seen   map[ratelimit.Place]seen
-	census census
-	events []Event          // the oldest first
-	over   storage.MemberID // the dead server to which this history belongs; nothing is added to it
-	kept   int64            // number of the newest of the Fives that is stored
+	mu         sync.Mutex
+	open       int64 // the second that is being filled; 0 before the first look
+	rings      [levelCount]ring
+	rows       rows
+	seen       map[ratelimit.ShardID]seen
+	census     census
+	events     []Event          // the oldest first
+	deadServer storage.MemberID // the dead server to which this history belongs; nothing is added to it
+	kept       int64            // number of the newest of the Fives that is stored
 
 	// stored is the number of the newest of the Fives that is stored under this server's ID, with
 	// the Tens of its time; 0 = none.
@@ -58,18 +58,18 @@ func New(cfg Config) *Recorder {
 	if cfg.Failed == nil {
 		cfg.Failed = func(error) {}
 	}
-	return &Recorder{Config: cfg, seen: map[ratelimit.Place]seen{}, rows: rows{home: map[ratelimit.Place]int{}, lent: map[ratelimit.Place]bool{}}}
+	return &Recorder{Config: cfg, seen: map[ratelimit.ShardID]seen{}, rows: rows{home: map[ratelimit.ShardID]int{}, shared: map[ratelimit.ShardID]bool{}}}
 }
 
-// Look updates the history to now. Work since the last look counts for the second of that look.
-func (r *Recorder) Look() {
+// Update updates the history to now. Work since the last look counts for the second of that look.
+func (r *Recorder) Update() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.look()
 }
 
 func (r *Recorder) look() {
-	if r.over != (storage.MemberID{}) {
+	if r.deadServer != (storage.MemberID{}) {
 		return
 	}
 	second := r.Now().Unix()
@@ -81,7 +81,7 @@ func (r *Recorder) look() {
 	for second > r.open {
 		r.closeSecond()
 		if r.open++; second-r.open > Span(Seconds) { // nothing happened for longer than the seconds reach back
-			r.leap(second - 1)
+			r.skipGap(second - 1)
 		}
 	}
 }
@@ -124,7 +124,7 @@ func (r *Recorder) recount() {
 	}
 	for _, p := range changes.parts {
 		i, ok := r.rows.home[p.Place]
-		if !ok || r.rows.lent[p.Place] {
+		if !ok || r.rows.shared[p.Place] {
 			continue
 		}
 		if s := r.rows.list[i].now(); s != nil && *s.part != *p { // the partition was renamed, or its range has changed
@@ -137,7 +137,7 @@ func (r *Recorder) recount() {
 // collect adds the work of partitions since the last look to the open second.
 func (r *Recorder) collect() {
 	sum := sums{}
-	r.Budgets.EachActivity(func(at ratelimit.Place, a ratelimit.Activity) {
+	r.Budgets.EachActivity(func(at ratelimit.ShardID, a ratelimit.Activity) {
 		part := r.census.parts[at]
 		if part == nil {
 			return
@@ -183,9 +183,9 @@ func (r *Recorder) closeSecond() {
 	}
 }
 
-// leap skips a time in which nothing was recorded: columns that end in it are closed, columns
+// skipGap skips a time in which nothing was recorded: columns that end in it are closed, columns
 // inside it are empty.
-func (r *Recorder) leap(to int64) {
+func (r *Recorder) skipGap(to int64) {
 	for l := range r.rings {
 		ring, last := &r.rings[l], to/levels[l].step-1
 		if n := r.open / ring.step; n <= last {

@@ -20,7 +20,7 @@ const (
 
 // Part is a partition as the history stores it, also long after it ceased to exist. Immutable.
 type Part struct {
-	Place     ratelimit.Place
+	Place     ratelimit.ShardID
 	Namespace string
 	Lo, Hi    string  // its range as documents of the shard key, "" for an unsharded collection
 	From, To  float64 // its range as parts of the line of all hashes, from 0 to 1; both 0 under a ranged key
@@ -51,9 +51,9 @@ func (w *row) now() *stay {
 
 // rows assigns rows to partitions.
 type rows struct {
-	list []row
-	home map[ratelimit.Place]int
-	lent map[ratelimit.Place]bool // partitions that share the row of another
+	list   []row
+	home   map[ratelimit.ShardID]int
+	shared map[ratelimit.ShardID]bool // partitions that share the row of another
 }
 
 // of returns the row of a partition that has work in a second.
@@ -63,8 +63,8 @@ func (r *rows) of(p *Part, second int64) int {
 		if i, ok = r.free(second); ok {
 			r.settle(i, p, second)
 		} else {
-			i = r.lend(p)
-			r.lent[p.Place] = true
+			i = r.shareRow(p)
+			r.shared[p.Place] = true
 		}
 		r.home[p.Place] = i
 	}
@@ -100,9 +100,9 @@ func (r *rows) settle(i int, p *Part, second int64) {
 	w.stays = append(w.stays, stay{part: p, from: second})
 }
 
-// lend finds the row that a partition shares if none is free: that of its nearest neighbour below,
+// shareRow finds the row that a partition shares if none is free: that of its nearest neighbour below,
 // or of any partition.
-func (r *rows) lend(p *Part) int {
+func (r *rows) shareRow(p *Part) int {
 	best := -1
 	for i := range r.list {
 		s := r.list[i].now()
@@ -126,14 +126,14 @@ func (r *rows) lend(p *Part) int {
 }
 
 // gone ends the stay of a partition that no longer exists.
-func (r *rows) gone(p ratelimit.Place, second int64) {
+func (r *rows) gone(p ratelimit.ShardID, second int64) {
 	i, ok := r.home[p]
 	if !ok {
 		return
 	}
 	delete(r.home, p)
-	if r.lent[p] {
-		delete(r.lent, p)
+	if r.shared[p] {
+		delete(r.shared, p)
 	} else if s := r.list[i].now(); s != nil {
 		s.until = max(second, s.from+1)
 	}
@@ -142,10 +142,10 @@ func (r *rows) gone(p ratelimit.Place, second int64) {
 // reclaim ends the sharing of rows, so that partitions get rows of their own if some are free
 // again.
 func (r *rows) reclaim() {
-	for p := range r.lent {
+	for p := range r.shared {
 		delete(r.home, p)
 	}
-	clear(r.lent)
+	clear(r.shared)
 	for i := range r.list {
 		if s := r.list[i].now(); s != nil && s.part.Others > 0 {
 			alone := *s.part

@@ -29,7 +29,7 @@ func (t *Total) add(o *Total) {
 
 // rowName identifies partitions, also across the shard maps of a collection.
 type rowName struct {
-	place     ratelimit.Place
+	place     ratelimit.ShardID
 	namespace string
 	lo, hi    string
 }

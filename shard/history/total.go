@@ -44,28 +44,28 @@ func (s *sums) total(seconds int64) Total {
 // Latencies are counted by powers of two of microseconds, each divided in four parts: a quantile is
 // off by at most an eighth.
 const (
-	tookParts  = 4
-	tookCounts = 31 * tookParts
+	durationParts   = 4
+	durationBuckets = 31 * durationParts
 )
 
 // millis converts milliseconds to a duration.
 func millis(v float32) time.Duration { return time.Duration(float64(v) * float64(time.Millisecond)) }
 
 // histogram counts requests by duration.
-type histogram [tookCounts]int64
+type histogram [durationBuckets]int64
 
-// tookAt returns the bucket of a duration.
-func tookAt(d time.Duration) int {
-	us := uint64(max(tookParts, d.Microseconds()))
+// durationBucket returns the bucket of a duration.
+func durationBucket(d time.Duration) int {
+	us := uint64(max(durationParts, d.Microseconds()))
 	power := bits.Len64(us) - 1
-	part := int(us>>(power-2)) & (tookParts - 1)
-	return min(tookCounts-1, (power-2)*tookParts+part)
+	part := int(us>>(power-2)) & (durationParts - 1)
+	return min(durationBuckets-1, (power-2)*durationParts+part)
 }
 
-// tookValue returns the middle of a bucket, in milliseconds.
-func tookValue(i int) float32 {
-	low := float32(uint64(tookParts+i%tookParts) << (i / tookParts))
-	return (low + float32(uint64(1)<<(i/tookParts))/2) / 1000
+// bucketMillis returns the middle of a bucket, in milliseconds.
+func bucketMillis(i int) float32 {
+	low := float32(uint64(durationParts+i%durationParts) << (i / durationParts))
+	return (low + float32(uint64(1)<<(i/durationParts))/2) / 1000
 }
 
 // quantile returns the duration that the given fraction of the requests did not exceed, 0 without
@@ -81,16 +81,16 @@ func (h *histogram) quantile(part float64) float32 {
 	rest := int64(float64(all)*part + 0.999999)
 	for i, n := range h {
 		if rest -= n; rest <= 0 {
-			return tookValue(i)
+			return bucketMillis(i)
 		}
 	}
-	return tookValue(tookCounts - 1)
+	return bucketMillis(durationBuckets - 1)
 }
 
 // counters are incremented by requests as they end.
 type counters struct {
 	reads, writes, refused, failed atomic.Int64
-	took                           [tookCounts]atomic.Int64
+	took                           [durationBuckets]atomic.Int64
 }
 
 // take moves the counts into s, and resets them to 0.
@@ -131,5 +131,5 @@ func (r *Recorder) Ended(o Outcome, took time.Duration) {
 	case DidFail:
 		c.failed.Add(1)
 	}
-	c.took[tookAt(took)].Add(1)
+	c.took[durationBucket(took)].Add(1)
 }

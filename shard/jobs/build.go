@@ -43,7 +43,7 @@ func (r *Runner) BuildIndexes(ctx context.Context, b *Build) error {
 	if err == nil || r.ended(ctx, err) {
 		return err // the build continues at the next start
 	}
-	if errors.Is(err, errGone) {
+	if errors.Is(err, errDropped) {
 		return mongoerr.NoNamespace(b.Namespace.String())
 	}
 	if known := (*mongoerr.Error)(nil); b.Resumed && !errors.As(err, &known) {
@@ -150,7 +150,7 @@ func (r *Runner) ready(ctx context.Context, b *Build) error {
 	err := r.Catalog.Change(ctx, func(m *catalog.Mutation) error {
 		c := m.Snapshot().ByID(b.Collection)
 		if c == nil {
-			return errGone
+			return errDropped
 		}
 		ixs, err := building(c, b.Indexes)
 		if err != nil {
@@ -168,7 +168,7 @@ func (r *Runner) ready(ctx context.Context, b *Build) error {
 		}
 		return m.Put(c)
 	})
-	r.DeleteSoon() // indexes that Finish dropped
+	r.WakeDelete() // indexes that Finish dropped
 	return err
 }
 
@@ -187,7 +187,7 @@ func (r *Runner) abandon(ctx context.Context, b *Build) error {
 		}
 		return m.Put(c)
 	})
-	r.DeleteSoon()
+	r.WakeDelete()
 	return err
 }
 

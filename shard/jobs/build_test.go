@@ -66,7 +66,7 @@ func TestUniqueBuildFails(t *testing.T) {
 		if len(n.coll().Indexes) != 1 {
 			t.Fatal("indexes stayed")
 		}
-		n.must(n.jobs.DeleteNoted(t.Context()))
+		n.must(n.jobs.DeleteRecorded(t.Context()))
 		if k := n.keys(keyspace.CollectionIndexRange(n.coll().ID)); k != 0 {
 			t.Fatalf("%d entries stayed", k)
 		}

@@ -55,8 +55,8 @@ type known struct {
 	shards map[shard.ID]tally.Count
 }
 
-// learn queues the result of a scan for the next checkpoint.
-func (c *counts) learn(k known) {
+// queueScan queues the result of a scan for the next checkpoint.
+func (c *counts) queueScan(k known) {
 	if len(k.shards) == 0 {
 		return
 	}
@@ -96,19 +96,19 @@ const followsPerCheckpoint = 8
 // checkpointLoop follows the log while there are writes, and stores the counts periodically. It
 // does not wake an idle process.
 func (r *Runner) checkpointLoop(ctx context.Context) {
-	ctx = r.onDuty(ctx, dutyCounts)
+	ctx = r.asOwner(ctx, jobCounts)
 	for step := 1; sleep(ctx, r.CheckpointEvery/followsPerCheckpoint, nil); step++ {
-		if r.Duties != nil && step%followsPerCheckpoint == 0 {
+		if r.Owners != nil && step%followsPerCheckpoint == 0 {
 			r.report("checkpoint", r.shareCounts(ctx))
 			continue
 		}
-		if !r.Duties.Has(dutyCounts) {
+		if !r.Owners.Owns(jobCounts) {
 			continue
 		}
 		if step%followsPerCheckpoint == 0 {
 			r.report("checkpoint", r.checkpoint(ctx, false))
-			if r.Duties == nil {
-				_ = r.Store.WaitLog(ctx, r.followed()) // after an error the loop continues by time
+			if r.Owners == nil {
+				_ = r.Store.WaitLog(ctx, r.countedUpTo()) // after an error the loop continues by time
 			}
 		} else {
 			r.report("checkpoint", r.catchUp(ctx))
@@ -116,8 +116,8 @@ func (r *Runner) checkpointLoop(ctx context.Context) {
 	}
 }
 
-// followed returns the timestamp up to which the log was applied.
-func (r *Runner) followed() storage.Timestamp {
+// countedUpTo returns the timestamp up to which the log was applied.
+func (r *Runner) countedUpTo() storage.Timestamp {
 	r.counts.pass.Lock()
 	defer r.counts.pass.Unlock()
 	return r.counts.at
@@ -164,7 +164,7 @@ func (c *counts) advance(ctx context.Context, r *Runner) error {
 	for i, k := range found {
 		if err := r.install(ctx, k); err != nil {
 			for _, k := range found[i:] {
-				c.learn(k)
+				c.queueScan(k)
 			}
 			return err
 		}

@@ -17,8 +17,8 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// errGone means that the collection of a job was dropped.
-var errGone = errors.New("jobs: the collection was dropped")
+// errDropped means that the collection of a job was dropped.
+var errDropped = errors.New("jobs: the collection was dropped")
 
 // errStale makes a batch begin again with the current catalog entry.
 var errStale = errors.New("jobs: stale catalog entry")
@@ -40,12 +40,12 @@ type batch struct {
 	txn     storage.Txn
 	rows    int // maximum number of rows in this try, at least 1
 	targets map[shard.ID]*write.Target
-	line    write.Line // of a capped collection to which peers write too
+	line    write.CappedState // of a capped collection to which peers write too
 }
 
 // commit runs fn until its transaction commits without a conflict. fn starts
 // from nothing each time. The work is charged to the collection's budget.
-// Errors: errGone, those of fn and of the commit, ctx.
+// Errors: errDropped, those of fn and of the commit, ctx.
 func (r *Runner) commit(ctx context.Context, id keyspace.CollectionID, meter *ratelimit.Meter, o storage.TxnOptions, fn func(b *batch) error) error {
 	most := batchRows
 	for try := 0; ; try++ {
@@ -74,14 +74,14 @@ func (r *Runner) try(ctx context.Context, id keyspace.CollectionID, meter *ratel
 	defer unpin()
 	coll := snap.ByID(id)
 	if coll == nil {
-		return errGone
+		return errDropped
 	}
 	if coll.Frozen {
 		return errStale
 	}
-	if !r.Catalog.IsSpread(coll) {
+	if !r.Catalog.EntryAppliedByAll(coll) {
 		unpin()
-		if err := r.Catalog.Spread(ctx, coll); err != nil {
+		if err := r.Catalog.WaitEntryAppliedByAll(ctx, coll); err != nil {
 			return err
 		}
 		return errStale
@@ -97,23 +97,23 @@ func (r *Runner) try(ctx context.Context, id keyspace.CollectionID, meter *ratel
 	b := &batch{r: r, env: r.env(ctx), coll: coll, txn: txn, rows: most}
 	meter.Reset(uint64(id), nil)
 	b.env.Meter = meter
-	defer b.env.Pause()
+	defer b.env.ReleaseSlot()
 	if err := b.env.Spend(batchBytes); err != nil {
 		return err
 	}
 	if coll.Options.Capped && storage.AsShared(r.Store) != nil {
-		if b.line, err = write.ReadLine(ctx, txn, id); err != nil {
+		if b.line, err = write.ReadCappedState(ctx, txn, id); err != nil {
 			return err
 		}
 	}
 	if err := fn(b); err != nil {
 		return err
 	}
-	if err := b.saveLine(); err != nil {
+	if err := b.saveCappedState(); err != nil {
 		return err
 	}
-	b.env.Pause()
-	if now := r.Catalog.Peek(); now != snap && (!sameRoute(now.ByID(id), coll) || r.Duties != nil && now.ByID(id).Frozen) {
+	b.env.ReleaseSlot()
+	if now := r.Catalog.Peek(); now != snap && (!sameRoute(now.ByID(id), coll) || r.Owners != nil && now.ByID(id).Frozen) {
 		return errStale // a freeze may not have waited for this server; see cluster.attempt
 	}
 	counts := r.Tally.Of(id)
@@ -174,8 +174,8 @@ func sameRoute(now, then *catalog.Collection) bool {
 	return true
 }
 
-// saveLine writes the batch's changes of a capped collection to the row that it shares with peers.
-func (b *batch) saveLine() error {
+// saveCappedState writes the batch's changes of a capped collection to the row that it shares with peers.
+func (b *batch) saveCappedState() error {
 	if !b.coll.Options.Capped || storage.AsShared(b.r.Store) == nil {
 		return nil
 	}
@@ -207,7 +207,7 @@ func (b *batch) markMultikey(ix *catalog.Index, paths index.MultikeyPaths) error
 	err := b.r.Catalog.Change(b.env.Context(), func(m *catalog.Mutation) error {
 		now := m.Snapshot().ByID(b.coll.ID)
 		if now == nil {
-			return errGone
+			return errDropped
 		}
 		for _, x := range now.Indexes {
 			if x.ID == ix.ID && !x.Multikey.Covers(paths) {
@@ -219,7 +219,7 @@ func (b *batch) markMultikey(ix *catalog.Index, paths index.MultikeyPaths) error
 		return nil
 	})
 	if now := b.r.Catalog.Peek().ByID(b.coll.ID); err == nil && now != nil {
-		err = b.r.Catalog.Spread(b.env.Context(), now) // another writer may just have made the mark
+		err = b.r.Catalog.WaitEntryAppliedByAll(b.env.Context(), now) // another writer may just have made the mark
 	}
 	return err
 }

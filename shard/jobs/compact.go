@@ -20,8 +20,8 @@ type Compaction struct {
 	Collection *catalog.Collection
 	Namespace  collection.Namespace
 	Command    bson.Raw // for Progress
-	// Least is the minimum of bytes to free; if the estimate is lower, nothing is done.
-	Least int64
+	// MinFree is the minimum of bytes to free; if the estimate is lower, nothing is done.
+	MinFree int64
 	// DryRun only computes the estimate.
 	DryRun bool
 }
@@ -53,7 +53,7 @@ func (r *Runner) Compact(ctx context.Context, c *Compaction) (freed int64, err e
 		estimate, total = estimate+int64(n), total+int64(size)
 	}
 	estimate &^= 1<<20 - 1 // the estimate is not more precise
-	if c.DryRun || estimate < c.Least {
+	if c.DryRun || estimate < c.MinFree {
 		if !c.DryRun {
 			estimate = 0
 		}

@@ -14,8 +14,8 @@ import (
 // counts the shards that have no counts, and stores the result; its peers read that. The result replaces
 // what each server has counted of its own writes.
 func (r *Runner) shareCounts(ctx context.Context) error {
-	had := r.Duties.Has(dutyCounts)
-	mine := r.Turn(ctx, dutyCounts)
+	had := r.Owners.Owns(jobCounts)
+	mine := r.OwnsLoop(ctx, jobCounts)
 	if !mine || !had { // a peer may have stored newer counts
 		if err := r.readCounts(ctx); err != nil {
 			return err
@@ -40,10 +40,10 @@ const recountDocsMax = 20_000
 // have been counted. It reads the stored counts and the change log after them, and stores nothing.
 // Errors: those of the store.
 func (r *Runner) Recount(ctx context.Context) error {
-	if r.Duties == nil {
+	if r.Owners == nil {
 		return nil
 	}
-	if !r.Duties.Has(dutyCounts) {
+	if !r.Owners.Owns(jobCounts) {
 		if err := r.readCounts(ctx); err != nil {
 			return err
 		}
@@ -172,7 +172,7 @@ func (r *Runner) countShards(ctx context.Context, coll *catalog.Collection, list
 			found.shards[d.ID] = n
 		}
 	}
-	r.counts.learn(found)
+	r.counts.queueScan(found)
 	return docs, nil
 }
 

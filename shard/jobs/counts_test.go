@@ -153,7 +153,7 @@ func TestTruncateBySizeOverLives(t *testing.T) {
 			}
 			n = n.reopen()
 		}
-		if docs, bytes := n.jobs.LogKept(); docs < 42 || bytes < 42<<20 {
+		if docs, bytes := n.jobs.LogLength(); docs < 42 || bytes < 42<<20 {
 			t.Errorf("%d records of %d bytes are said to be kept", docs, bytes)
 		}
 		n.jobs.LogBytes = 10 << 20
@@ -162,9 +162,9 @@ func TestTruncateBySizeOverLives(t *testing.T) {
 			t.Errorf("%d records of 1 MB are kept of 10 MB", c)
 		}
 		n.must(n.jobs.Checkpoint(t.Context()))
-		docs, bytes := n.jobs.LogKept()
+		docs, bytes := n.jobs.LogLength()
 		n = n.reopen()
-		if again, size := n.jobs.LogKept(); docs != again || bytes != size || int(docs) != n.logRecords() {
+		if again, size := n.jobs.LogLength(); docs != again || bytes != size || int(docs) != n.logRecords() {
 			t.Errorf("%d records of %d bytes, after a restart %d of %d; there are %d", docs, bytes, again, size, n.logRecords())
 		}
 
@@ -175,7 +175,7 @@ func TestTruncateBySizeOverLives(t *testing.T) {
 		if c := n.logRecords(); c < 1 || c > 5 {
 			t.Errorf("%d records of 1 MB are kept of 5 MB that an older program has written", c)
 		}
-		if docs, _ := n.jobs.LogKept(); int(docs) != n.logRecords() {
+		if docs, _ := n.jobs.LogLength(); int(docs) != n.logRecords() {
 			t.Errorf("%d records are said to be kept of %d", docs, n.logRecords())
 		}
 	})

@@ -19,7 +19,7 @@ const deletePrefix = "delete."
 
 // Delete records, inside a catalog change that drops a collection or an index, that its keys are to
 // be deleted; if ix is 0, all keys of the collection. After the change the caller wakes the Runner
-// with DeleteSoon.
+// with WakeDelete.
 func Delete(m *catalog.Mutation, id keyspace.CollectionID, ix keyspace.IndexID) error {
 	b := bson.NewBuilder(nil)
 	b.Int64("collection", int64(id))
@@ -27,9 +27,9 @@ func Delete(m *catalog.Mutation, id keyspace.CollectionID, ix keyspace.IndexID) 
 	return m.Txn().Set(deleteKey(id, ix), b.Doc())
 }
 
-// deleteUnlessKept records a collection that this process is filling: as long as the process lives,
+// deleteIfMemberDies records a collection that this process is filling: as long as the process lives,
 // no peer deletes the keys.
-func deleteUnlessKept(m *catalog.Mutation, id keyspace.CollectionID, duties *duty.Roster) error {
+func deleteIfMemberDies(m *catalog.Mutation, id keyspace.CollectionID, duties *duty.Owners) error {
 	if duties == nil {
 		return Delete(m, id, 0)
 	}
@@ -41,8 +41,8 @@ func deleteUnlessKept(m *catalog.Mutation, id keyspace.CollectionID, duties *dut
 	return m.Txn().Set(deleteKey(id, 0), b.Doc())
 }
 
-// Keep removes the record of Delete, inside the change that puts the keys to use.
-func Keep(m *catalog.Mutation, id keyspace.CollectionID) error {
+// CancelDelete removes the record of Delete, inside the change that puts the keys to use.
+func CancelDelete(m *catalog.Mutation, id keyspace.CollectionID) error {
 	return m.Txn().Delete(deleteKey(id, 0))
 }
 
@@ -50,21 +50,21 @@ func deleteKey(id keyspace.CollectionID, ix keyspace.IndexID) []byte {
 	return keyspace.AppendMeta(nil, keyspace.MetaJob, fmt.Appendf(nil, "%s%d.%d", deletePrefix, id, ix))
 }
 
-// DeleteSoon wakes the loop that deletes recorded ranges.
-func (r *Runner) DeleteSoon() { wake(r.deleteWake) }
+// WakeDelete wakes the loop that deletes recorded ranges.
+func (r *Runner) WakeDelete() { wake(r.deleteWake) }
 
 func (r *Runner) deleteLoop(ctx context.Context) {
 	wait := time.Hour
 	for {
 		held, err := false, error(nil)
-		if r.Turn(ctx, dutyDelete) {
-			held, err = r.deleteNoted(r.onDuty(ctx, dutyDelete))
+		if r.OwnsLoop(ctx, jobDelete) {
+			held, err = r.deleteRecorded(r.asOwner(ctx, jobDelete))
 		}
 		if err != nil {
 			r.report("delete", err)
 		}
 		wait = time.Hour
-		if held || err != nil || r.Duties != nil {
+		if held || err != nil || r.Owners != nil {
 			wait = time.Second
 		}
 		if !sleep(ctx, wait, r.deleteWake) {
@@ -73,11 +73,11 @@ func (r *Runner) deleteLoop(ctx context.Context) {
 	}
 }
 
-// errHeld means that writers still use what was dropped.
-var errHeld = errors.New("writers still go by what was dropped")
+// errInUse means that writers still use what was dropped.
+var errInUse = errors.New("writers still go by what was dropped")
 
-// drainPatience bounds how long the drain for one range delays the next.
-const drainPatience = 100 * time.Millisecond
+// drainTimeout bounds how long the drain for one range delays the next.
+const drainTimeout = 100 * time.Millisecond
 
 // deletion is one recorded range.
 type deletion struct {
@@ -87,38 +87,38 @@ type deletion struct {
 	by  storage.MemberID // the member that fills the collection
 }
 
-// DeleteNoted deletes the keys of everything that was dropped, once no writer uses a catalog entry
+// DeleteRecorded deletes the keys of everything that was dropped, once no writer uses a catalog entry
 // that had it. Deleting twice does no harm, so a crash at any point only repeats it. Collections
 // that are being filled (Reshard) are skipped. So are those that writers still use; they are
 // deleted later.
-func (r *Runner) DeleteNoted(ctx context.Context) error {
-	held, err := r.deleteNoted(ctx)
+func (r *Runner) DeleteRecorded(ctx context.Context) error {
+	held, err := r.deleteRecorded(ctx)
 	if held {
-		r.DeleteSoon()
+		r.WakeDelete()
 	}
 	return err
 }
 
-// deleteNoted is DeleteNoted; held is true if writers still use something.
-func (r *Runner) deleteNoted(ctx context.Context) (held bool, err error) {
+// deleteRecorded is DeleteRecorded; held is true if writers still use something.
+func (r *Runner) deleteRecorded(ctx context.Context) (held bool, err error) {
 	var alive map[storage.MemberID]bool
-	if r.Duties != nil { // before the records are read: a member that is dead now removes none later
-		if alive, err = r.Duties.Alive(ctx); err != nil {
+	if r.Owners != nil { // before the records are read: a member that is dead now removes none later
+		if alive, err = r.Owners.Alive(ctx); err != nil {
 			return false, err
 		}
 	}
-	noted, err := r.noted(ctx)
+	noted, err := r.recordedDeletions(ctx)
 	if err != nil || len(noted) == 0 {
 		return false, err
 	}
 	for _, d := range noted {
-		if alive[d.by] && d.by != r.Duties.Member() {
+		if alive[d.by] && d.by != r.Owners.Member() {
 			continue
 		}
-		limit, stop := context.WithTimeoutCause(ctx, drainPatience, errHeld)
+		limit, stop := context.WithTimeoutCause(ctx, drainTimeout, errInUse)
 		err := r.Catalog.Drain(limit, d.id)
 		stop()
-		if errors.Is(err, errHeld) {
+		if errors.Is(err, errInUse) {
 			held = true // the next ranges need not wait for these writers
 			continue
 		}
@@ -132,7 +132,7 @@ func (r *Runner) deleteNoted(ctx context.Context) (held bool, err error) {
 	return held, nil
 }
 
-func (r *Runner) noted(ctx context.Context) (out []deletion, err error) {
+func (r *Runner) recordedDeletions(ctx context.Context) (out []deletion, err error) {
 	snap, err := r.Store.Snapshot(ctx, 0)
 	if err != nil {
 		return nil, err
@@ -181,6 +181,6 @@ func (r *Runner) deleteOne(ctx context.Context, d deletion) error {
 		if err := txn.Delete(d.key); err != nil || d.ix != 0 || storage.AsShared(r.Store) == nil {
 			return err
 		}
-		return txn.Delete(write.LineKey(d.id))
+		return txn.Delete(write.CappedStateKey(d.id))
 	})
 }

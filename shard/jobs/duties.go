@@ -12,15 +12,15 @@ import (
 // Over a shared store, each loop is a job with one owner. So is work on the structure of a
 // collection, as long as its Lock is held; see shard/duty.
 const (
-	dutyCollect = "collect"
-	dutyCounts  = "counts" // checkpoint and truncate
-	dutyDelete  = "delete"
-	dutyExpire  = "expire"
-	dutyResume  = "resume"
+	jobCollect = "collect"
+	jobCounts  = "counts" // checkpoint and truncate
+	jobDelete  = "delete"
+	jobExpire  = "expire"
+	jobResume  = "resume"
 )
 
-// dutyEvery is the interval at which a server tries to become the owner of a loop.
-const dutyEvery = time.Second
+// ownRetryInterval is the interval at which a server tries to become the owner of a loop.
+const ownRetryInterval = time.Second
 
 // collectEvery is the interval at which overwritten values that no member reads any more are removed from a
 // shared store.
@@ -29,63 +29,63 @@ const collectEvery = time.Minute
 // collectLoop removes overwritten values as long as this server owns the job.
 func (r *Runner) collectLoop(ctx context.Context) {
 	shared := storage.AsShared(r.Store)
-	for last := time.Now(); sleep(ctx, dutyEvery, nil); {
-		if r.Turn(ctx, dutyCollect) && time.Since(last) >= collectEvery {
+	for last := time.Now(); sleep(ctx, ownRetryInterval, nil); {
+		if r.OwnsLoop(ctx, jobCollect) && time.Since(last) >= collectEvery {
 			last = time.Now()
-			r.report(dutyCollect, shared.Collect(ctx))
+			r.report(jobCollect, shared.Collect(ctx))
 		}
 	}
 }
 
-// structureDuty is the name of the job of working on the structure of a collection.
-func structureDuty(id keyspace.CollectionID) string { return fmt.Sprintf("%s%d", structurePrefix, id) }
+// structureJob is the name of the job of working on the structure of a collection.
+func structureJob(id keyspace.CollectionID) string { return fmt.Sprintf("%s%d", structurePrefix, id) }
 
 const structurePrefix = "collection."
 
-// onDuty returns the context of a job that is guarded by the ownership of name.
-func (r *Runner) onDuty(ctx context.Context, name string) context.Context {
-	if r.alone() {
+// asOwner returns the context of a job that is guarded by the ownership of name.
+func (r *Runner) asOwner(ctx context.Context, name string) context.Context {
+	if r.exclusiveStore() {
 		return ctx
 	}
-	return storage.WithGuard(ctx, func() error { return r.Duties.Guard(name) })
+	return storage.WithGuard(ctx, func() error { return r.Owners.Guard(name) })
 }
 
-// Turn reports whether this server owns a loop, after trying to become its owner.
-func (r *Runner) Turn(ctx context.Context, name string) bool {
-	ok, err := r.Duties.Take(ctx, name, nil)
+// OwnsLoop reports whether this server owns a loop, after trying to become its owner.
+func (r *Runner) OwnsLoop(ctx context.Context, name string) bool {
+	ok, err := r.Owners.TryAcquire(ctx, name, nil)
 	r.report(name, err)
 	return ok && err == nil
 }
 
 // structure returns the context of a job on the structure of a collection whose Lock is held.
 func (r *Runner) structure(ctx context.Context, id keyspace.CollectionID) context.Context {
-	return r.Locked(r.computes(ctx), id)
+	return r.Locked(r.withSlot(ctx), id)
 }
 
-// alone reports whether this process has the store alone. With peers, the next holder of the Lock
+// exclusiveStore reports whether this process has the store alone. With peers, the next holder of the Lock
 // of a collection finishes what a dead server began.
-func (r *Runner) alone() bool { return r.Duties == nil }
+func (r *Runner) exclusiveStore() bool { return r.Owners == nil }
 
 // Locked returns the context of work that relies on the Lock of a collection.
 func (r *Runner) Locked(ctx context.Context, id keyspace.CollectionID) context.Context {
-	return r.onDuty(ctx, structureDuty(id))
+	return r.asOwner(ctx, structureJob(id))
 }
 
-// lockEverywhere waits until no peer changes the structure of the collection. unlock releases the
+// lockAcrossServers waits until no peer changes the structure of the collection. unlock releases the
 // local lock.
-func (r *Runner) lockEverywhere(ctx context.Context, id keyspace.CollectionID, unlock func()) (func(), error) {
-	if r.alone() {
+func (r *Runner) lockAcrossServers(ctx context.Context, id keyspace.CollectionID, unlock func()) (func(), error) {
+	if r.exclusiveStore() {
 		return unlock, nil
 	}
-	name, began := structureDuty(id), time.Now()
+	name, began := structureJob(id), time.Now()
 	for {
-		ok, err := r.Duties.Take(ctx, name, nil)
+		ok, err := r.Owners.TryAcquire(ctx, name, nil)
 		switch {
 		case err == nil && ok:
 			release := func() {
 				free, cancel := context.WithTimeout(context.Background(), r.LockWait)
 				defer cancel()
-				r.report(name, r.Duties.Give(free, name))
+				r.report(name, r.Owners.Release(free, name))
 				unlock()
 			}
 			if err := r.thaw(r.Locked(ctx, id), id); err != nil { // a server that froze it has lost the ownership
@@ -93,9 +93,9 @@ func (r *Runner) lockEverywhere(ctx context.Context, id keyspace.CollectionID, u
 				return nil, err
 			}
 			return release, nil
-		case err == nil && time.Since(began) >= r.LockWait && r.elsewhere.resharding(id):
+		case err == nil && time.Since(began) >= r.LockWait && r.peerJobs.resharding(id):
 			err = errResharding()
-		case err == nil && !sleep(ctx, lockEvery, nil):
+		case err == nil && !sleep(ctx, lockPollInterval, nil):
 			err = context.Cause(ctx)
 		}
 		if err != nil {
@@ -105,5 +105,5 @@ func (r *Runner) lockEverywhere(ctx context.Context, id keyspace.CollectionID, u
 	}
 }
 
-// lockEvery is the interval at which a waiter for a peer polls.
-const lockEvery = 20 * time.Millisecond
+// lockPollInterval is the interval at which a waiter for a peer polls.
+const lockPollInterval = 20 * time.Millisecond

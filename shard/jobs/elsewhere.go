@@ -15,44 +15,44 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// elsewhere holds the jobs of peers on the structure of collections, as they have published them:
+// peerJobs holds the jobs of peers on the structure of collections, as they have published them:
 // this server shows them, and forwards requests of clients.
-type elsewhere struct {
+type peerJobs struct {
 	mu   sync.Mutex
 	list map[keyspace.CollectionID]Report
 }
 
-func (e *elsewhere) resharding(id keyspace.CollectionID) bool {
+func (e *peerJobs) resharding(id keyspace.CollectionID) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.list[id].Phase != ""
 }
 
-// tellEvery is the interval at which a server publishes the progress of its jobs and reads the
+// publishInterval is the interval at which a server publishes the progress of its jobs and reads the
 // requests of peers.
-const tellEvery = 250 * time.Millisecond
+const publishInterval = 250 * time.Millisecond
 
 // Fields of notes: the job, and requests to it.
 const (
-	noteJob   = "job"
-	noteAbort = "abort"
-	noteHurry = "hurry"
+	noteJob      = "job"
+	noteAbort    = "abort"
+	noteBlockNow = "hurry"
 )
 
-// tellLoop publishes and reads progress and requests until ctx ends.
-func (r *Runner) tellLoop(ctx context.Context) {
-	for sleep(ctx, tellEvery, r.tellWake) {
-		r.report("tell", r.tell(ctx))
+// publishLoop publishes and reads progress and requests until ctx ends.
+func (r *Runner) publishLoop(ctx context.Context) {
+	for sleep(ctx, publishInterval, r.publishWake) {
+		r.report("tell", r.publishJobs(ctx))
 	}
 }
 
-// tell publishes the progress of this server's jobs, reads that of its peers' jobs, and carries out
+// publishJobs publishes the progress of this server's jobs, reads that of its peers' jobs, and carries out
 // requests.
-func (r *Runner) tell(ctx context.Context) error {
-	if err := r.Duties.Tidy(ctx); err != nil {
+func (r *Runner) publishJobs(ctx context.Context) error {
+	if err := r.Owners.ReleasePending(ctx); err != nil {
 		return err
 	}
-	rows, err := r.Duties.List(ctx, structurePrefix)
+	rows, err := r.Owners.List(ctx, structurePrefix)
 	if err != nil {
 		return err
 	}
@@ -61,8 +61,8 @@ func (r *Runner) tell(ctx context.Context) error {
 		id, ok := structureOf(row)
 		switch {
 		case !ok:
-		case r.Duties.Has(row.Name):
-			if err := r.noteOwn(ctx, id, row); err != nil {
+		case r.Owners.Owns(row.Name):
+			if err := r.handleOwnJob(ctx, id, row); err != nil {
 				return err
 			}
 		default:
@@ -71,9 +71,9 @@ func (r *Runner) tell(ctx context.Context) error {
 			}
 		}
 	}
-	r.elsewhere.mu.Lock()
-	defer r.elsewhere.mu.Unlock()
-	r.elsewhere.list = found
+	r.peerJobs.mu.Lock()
+	defer r.peerJobs.mu.Unlock()
+	r.peerJobs.list = found
 	return nil
 }
 
@@ -83,12 +83,12 @@ func structureOf(row duty.Row) (keyspace.CollectionID, bool) {
 	return keyspace.CollectionID(id), err == nil
 }
 
-// noteOwn carries out requests to a job of this server, and publishes its progress.
-func (r *Runner) noteOwn(ctx context.Context, id keyspace.CollectionID, row duty.Row) error {
+// handleOwnJob carries out requests to a job of this server, and publishes its progress.
+func (r *Runner) handleOwnJob(ctx context.Context, id keyspace.CollectionID, row duty.Row) error {
 	wishes := bson.Raw(row.Note)
 	if c := r.resharding.of(id); c != nil && len(wishes) > 0 {
-		if wishes.Get(noteHurry).Truthy() {
-			c.hurry.Store(true)
+		if wishes.Get(noteBlockNow).Truthy() {
+			c.blockNow.Store(true)
 		}
 		if wishes.Get(noteAbort).Truthy() {
 			c.abort()
@@ -100,7 +100,7 @@ func (r *Runner) noteOwn(ctx context.Context, id keyspace.CollectionID, row duty
 	}
 	for _, p := range r.InProgress() {
 		if p.Namespace == coll.Namespace && p.Server == "" {
-			return r.Duties.Note(ctx, row.Name, func(was []byte) []byte { return withJob(was, p) })
+			return r.Owners.UpdateNote(ctx, row.Name, func(was []byte) []byte { return withJob(was, p) })
 		}
 	}
 	return nil
@@ -123,7 +123,7 @@ func withJob(was bson.Raw, p Report) bson.Raw {
 	b.String("phase", p.Phase)
 	b.Int64("applied", p.Applied)
 	b.End()
-	for _, wish := range []string{noteAbort, noteHurry} {
+	for _, wish := range []string{noteAbort, noteBlockNow} {
 		if len(was) > 0 && was.Get(wish).Truthy() {
 			b.Bool(wish, true)
 		}
@@ -131,8 +131,8 @@ func withJob(was bson.Raw, p Report) bson.Raw {
 	return b.Doc()
 }
 
-// wished returns a note with a request added.
-func wished(was bson.Raw, wish string) bson.Raw {
+// withRequest returns a note with a request added.
+func withRequest(was bson.Raw, wish string) bson.Raw {
 	b := bson.NewBuilder(nil)
 	if len(was) > 0 {
 		for it := was.Iter(); it.Next(); {
@@ -167,28 +167,28 @@ func reportOf(note bson.Raw) (p Report, ok bool) {
 	return p, ok
 }
 
-// wish requests that a peer aborts its Reshard or finishes it now, and waits until it has ended.
+// requestFromPeer requests that a peer aborts its Reshard or finishes it now, and waits until it has ended.
 // Errors: NoSuchReshardCollection (339).
-func (r *Runner) wish(ctx context.Context, id keyspace.CollectionID, wish string) error {
-	if r.Duties == nil {
+func (r *Runner) requestFromPeer(ctx context.Context, id keyspace.CollectionID, wish string) error {
+	if r.Owners == nil {
 		return notResharding()
 	}
-	epoch, err := r.reshardingElsewhere(ctx, id)
+	epoch, err := r.peerReshardEpoch(ctx, id)
 	if err != nil {
 		return err
 	}
-	if _, err := r.Duties.Wish(ctx, structureDuty(id), func(was []byte) []byte { return wished(was, wish) }); err != nil {
+	if _, err := r.Owners.Request(ctx, structureJob(id), func(was []byte) []byte { return withRequest(was, wish) }); err != nil {
 		return err
 	}
 	for {
-		now, err := r.reshardingElsewhere(ctx, id)
+		now, err := r.peerReshardEpoch(ctx, id)
 		if e := mongoerr.From(err); err != nil && e.Code == mongoerr.NoSuchReshardCollection || err == nil && now != epoch {
 			break
 		}
 		if err != nil {
 			return err
 		}
-		if !sleep(ctx, lockEvery, nil) {
+		if !sleep(ctx, lockPollInterval, nil) {
 			return context.Cause(ctx)
 		}
 	}
@@ -201,19 +201,19 @@ func (r *Runner) wish(ctx context.Context, id keyspace.CollectionID, wish string
 	return nil
 }
 
-// reshardingElsewhere returns the epoch of a Reshard at a live peer.
+// peerReshardEpoch returns the epoch of a Reshard at a live peer.
 // Errors: NoSuchReshardCollection (339).
-func (r *Runner) reshardingElsewhere(ctx context.Context, id keyspace.CollectionID) (uint64, error) {
-	rows, err := r.Duties.List(ctx, structureDuty(id))
+func (r *Runner) peerReshardEpoch(ctx context.Context, id keyspace.CollectionID) (uint64, error) {
+	rows, err := r.Owners.List(ctx, structureJob(id))
 	if err != nil {
 		return 0, err
 	}
-	alive, err := r.Duties.Alive(ctx)
+	alive, err := r.Owners.Alive(ctx)
 	if err != nil {
 		return 0, err
 	}
 	for _, row := range rows {
-		if p, ok := reportOf(row.Note); ok && row.Name == structureDuty(id) && p.Phase != "" && alive[row.Owner] {
+		if p, ok := reportOf(row.Note); ok && row.Name == structureJob(id) && p.Phase != "" && alive[row.Owner] {
 			return row.Epoch, nil
 		}
 	}
@@ -223,10 +223,10 @@ func (r *Runner) reshardingElsewhere(ctx context.Context, id keyspace.Collection
 // resumeLoop continues what dead servers have left behind, as long as this server owns the job.
 func (r *Runner) resumeLoop(ctx context.Context) {
 	for {
-		if r.Turn(ctx, dutyResume) {
+		if r.OwnsLoop(ctx, jobResume) {
 			r.report("resume", r.resumeOrphans(ctx))
 		}
-		if !sleep(ctx, dutyEvery, nil) {
+		if !sleep(ctx, ownRetryInterval, nil) {
 			return
 		}
 	}
@@ -240,7 +240,7 @@ func (r *Runner) resumeOrphans(ctx context.Context) error {
 			waiting = append(waiting, c)
 		}
 	}
-	alive, err := r.Duties.Alive(ctx)
+	alive, err := r.Owners.Alive(ctx)
 	if err != nil {
 		return err
 	}
@@ -252,14 +252,14 @@ func (r *Runner) resumeOrphans(ctx context.Context) error {
 	if len(waiting) == 0 {
 		return nil
 	}
-	rows, err := r.Duties.List(ctx, structurePrefix)
+	rows, err := r.Owners.List(ctx, structurePrefix)
 	if err != nil {
 		return err
 	}
 	busy := map[keyspace.CollectionID]bool{}
 	for _, row := range rows {
 		id, _ := structureOf(row)
-		busy[id] = alive[row.Owner] && (row.Owner != r.Duties.Member() || r.Duties.Has(row.Name))
+		busy[id] = alive[row.Owner] && (row.Owner != r.Owners.Member() || r.Owners.Owns(row.Name))
 	}
 	for _, c := range waiting {
 		if busy[c.ID] {

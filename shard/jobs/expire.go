@@ -36,8 +36,8 @@ func (r *Runner) Expires() bool { return !r.expireOff.Load() }
 
 func (r *Runner) expireLoop(ctx context.Context) {
 	for sleep(ctx, r.ExpirePeriod(), r.expireWake) {
-		if r.Expires() && r.Turn(ctx, dutyExpire) {
-			_, err := r.Expire(r.onDuty(ctx, dutyExpire))
+		if r.Expires() && r.OwnsLoop(ctx, jobExpire) {
+			_, err := r.Expire(r.asOwner(ctx, jobExpire))
 			r.report("expire", err)
 		}
 	}
@@ -47,12 +47,12 @@ func (r *Runner) expireLoop(ctx context.Context) {
 // collection, and returns how many. They are ordinary deletes, with their change-log records.
 // Manual: core/index-ttl.
 func (r *Runner) Expire(ctx context.Context) (deleted int64, err error) {
-	ctx = r.computes(ctx)
+	ctx = r.withSlot(ctx)
 	var errs []error
 	for _, coll := range r.Catalog.Peek().Collections("") {
 		n, err := r.expireCollection(ctx, coll)
 		deleted += n
-		if err != nil && !errors.Is(err, errGone) {
+		if err != nil && !errors.Is(err, errDropped) {
 			errs = append(errs, err)
 		}
 		for _, ix := range coll.Indexes {
@@ -61,7 +61,7 @@ func (r *Runner) Expire(ctx context.Context) (deleted int64, err error) {
 			}
 			n, err := r.expireIndex(ctx, coll, ix)
 			deleted += n
-			if err != nil && !errors.Is(err, errGone) {
+			if err != nil && !errors.Is(err, errDropped) {
 				errs = append(errs, err)
 			}
 			if ctx.Err() != nil {
@@ -112,8 +112,8 @@ func expiredBounds(ix *catalog.Index, upTo int64) keyspace.Bounds {
 	return keyspace.Bounds{Lo: lo, Hi: hi}
 }
 
-// ownBounds returns the bounds of the entries of documents whose own ttl ended up to a time.
-func ownBounds(ix *catalog.Index, upTo int64) keyspace.Bounds {
+// ownTTLBounds returns the bounds of the entries of documents whose own ttl ended up to a time.
+func ownTTLBounds(ix *catalog.Index, upTo int64) keyspace.Bounds {
 	b := bson.NewBuilder(nil)
 	b.Int64("lo", 0)
 	b.Int64("hi", upTo)

@@ -28,9 +28,9 @@ func (r *Runner) ExpireDue(ctx context.Context, coll *catalog.Collection) error 
 		if !expiring(ix) {
 			continue
 		}
-		due, err := r.anyDue(ctx, coll, ix)
+		due, err := r.hasExpired(ctx, coll, ix)
 		if due {
-			err = r.expireAtOnce(ctx, coll, ix)
+			err = r.expireSerially(ctx, coll, ix)
 		}
 		if err != nil {
 			return err
@@ -39,25 +39,25 @@ func (r *Runner) ExpireDue(ctx context.Context, coll *catalog.Collection) error 
 	return nil
 }
 
-// expireAtOnce deletes for one command at a time. Concurrent commands wait, and then find the
+// expireSerially deletes for one command at a time. Concurrent commands wait, and then find the
 // documents deleted.
-func (r *Runner) expireAtOnce(ctx context.Context, coll *catalog.Collection, ix *catalog.Index) error {
+func (r *Runner) expireSerially(ctx context.Context, coll *catalog.Collection, ix *catalog.Index) error {
 	select {
-	case r.atOnce <- struct{}{}:
+	case r.expireLock <- struct{}{}:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	defer func() { <-r.atOnce }()
-	n, err := r.expireIndex(context.WithValue(r.computes(ctx), eagerKey{}, true), coll, ix)
+	defer func() { <-r.expireLock }()
+	n, err := r.expireIndex(context.WithValue(r.withSlot(ctx), eagerKey{}, true), coll, ix)
 	r.expired.Add(n)
-	if errors.Is(err, errGone) {
+	if errors.Is(err, errDropped) {
 		return nil
 	}
 	return err
 }
 
-// anyDue reports whether an index has an expired entry.
-func (r *Runner) anyDue(ctx context.Context, coll *catalog.Collection, ix *catalog.Index) (bool, error) {
+// hasExpired reports whether an index has an expired entry.
+func (r *Runner) hasExpired(ctx context.Context, coll *catalog.Collection, ix *catalog.Index) (bool, error) {
 	reader, err := r.Store.Snapshot(ctx, 0)
 	if err != nil {
 		return false, err
@@ -92,16 +92,16 @@ func expiring(ix *catalog.Index) bool {
 func dueBounds(ix *catalog.Index, at time.Time) (out []keyspace.Bounds) {
 	now := at.UnixMilli()
 	if ix.LastWrite {
-		out = append(out, ownBounds(ix, now))
+		out = append(out, ownTTLBounds(ix, now))
 	}
-	if upTo, ok := dueUpTo(ix.ExpireAfterSeconds, now); ok {
+	if upTo, ok := expiredUpTo(ix.ExpireAfterSeconds, now); ok {
 		out = append(out, expiredBounds(ix, upTo))
 	}
 	return out
 }
 
-// dueUpTo returns the newest date that an expiry in seconds has passed, in milliseconds; ok is
+// expiredUpTo returns the newest date that an expiry in seconds has passed, in milliseconds; ok is
 // false if there is none.
-func dueUpTo(seconds, now int64) (upTo int64, ok bool) {
+func expiredUpTo(seconds, now int64) (upTo int64, ok bool) {
 	return now - seconds*1000, seconds >= 0 && seconds <= (now-math.MinInt32)/1000
 }

@@ -18,7 +18,7 @@ import (
 // Manual: core/timeseries/timeseries-automatic-removal, core/clustered-collections.
 func (r *Runner) expireCollection(ctx context.Context, coll *catalog.Collection) (deleted int64, err error) {
 	o := &coll.Options
-	upTo, ok := dueUpTo(o.ExpireAfterSeconds, r.Now().UnixMilli())
+	upTo, ok := expiredUpTo(o.ExpireAfterSeconds, r.Now().UnixMilli())
 	switch {
 	case !ok:
 		return 0, nil

@@ -110,7 +110,7 @@ func TestInterruptedJobs(t *testing.T) {
 					}
 					n = n.reopen()
 					n.must(n.jobs.Resume(t.Context()))
-					n.must(n.jobs.DeleteNoted(t.Context()))
+					n.must(n.jobs.DeleteRecorded(t.Context()))
 					n.nothingLeft(event == "drop")
 				})
 			})
@@ -140,7 +140,7 @@ func interrupted(t *testing.T, n *node, begin func(*node, *cluster.Op) error, me
 			meet(n, end)
 		}
 	}
-	n.jobs.Processor = mql.NewProcessor(1, func() time.Time { return time.Unix(0, now.Add(int64(time.Millisecond))) }, func(func() bool) {
+	n.jobs.CPUSlots = mql.NewCPUSlots(1, func() time.Time { return time.Unix(0, now.Add(int64(time.Millisecond))) }, func(func() bool) {
 		if now.Load() > int64(12*time.Millisecond) {
 			middle()
 		}
@@ -156,7 +156,7 @@ func interrupted(t *testing.T, n *node, begin func(*node, *cluster.Op) error, me
 	err = begin(n, o)
 	total = now.Load() / int64(time.Millisecond)
 	synctest.Wait() // for goroutines that waited
-	n.jobs.Processor = nil
+	n.jobs.CPUSlots = nil
 	return total, at, err
 }
 

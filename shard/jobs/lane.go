@@ -6,22 +6,22 @@ import (
 	"github.com/cantledb/cantle/collection/mql"
 )
 
-// laneKey is the key of a job's lane in its context.
-type laneKey struct{}
+// slotKey is the key of a job's lane in its context.
+type slotKey struct{}
 
-// laneUser is the user as which jobs share processor slots with the users of long commands.
-const laneUser = "background work"
+// slotUser is the user as which jobs share processor slots with the users of long commands.
+const slotUser = "background work"
 
-// computes returns the context of a job, which has one goroutine. After computing for a while the job needs a
+// withSlot returns the context of a job, which has one goroutine. After computing for a while the job needs a
 // slot, as commands do.
-func (r *Runner) computes(ctx context.Context) context.Context {
-	lane := &mql.Lane{}
-	lane.Begin(r.Processor, laneUser)
-	return context.WithValue(ctx, laneKey{}, lane)
+func (r *Runner) withSlot(ctx context.Context) context.Context {
+	lane := &mql.SlotHolder{}
+	lane.Begin(r.CPUSlots, slotUser)
+	return context.WithValue(ctx, slotKey{}, lane)
 }
 
-// laneOf returns the lane of a job; nil for short work.
-func laneOf(ctx context.Context) *mql.Lane {
-	lane, _ := ctx.Value(laneKey{}).(*mql.Lane)
+// slotOf returns the lane of a job; nil for short work.
+func slotOf(ctx context.Context) *mql.SlotHolder {
+	lane, _ := ctx.Value(slotKey{}).(*mql.SlotHolder)
 	return lane
 }

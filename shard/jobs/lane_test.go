@@ -19,8 +19,8 @@ func TestJobsTakeLanes(t *testing.T) {
 	n.fill(0, 2000)
 	var now, taken atomic.Int64
 	clock := func() time.Time { return time.Unix(0, now.Add(int64(time.Millisecond))) }
-	p := mql.NewProcessor(1, clock, func(func() bool) { taken.Add(1) })
-	n.jobs.Processor = p
+	p := mql.NewCPUSlots(1, clock, func(func() bool) { taken.Add(1) })
+	n.jobs.CPUSlots = p
 	for name, job := range map[string]func() error{
 		"a build": func() error { _, err := n.index(`{key: {a: 1}, name: "a"}`); return err },
 		"a reshard": func() error {
@@ -32,7 +32,7 @@ func TestJobsTakeLanes(t *testing.T) {
 		if taken.Load() == 0 {
 			t.Errorf("%s took no lane", name)
 		}
-		if p.Lanes.Taken() != 0 {
+		if p.Interruptible.InUse() != 0 {
 			t.Errorf("%s has kept its lane", name)
 		}
 	}

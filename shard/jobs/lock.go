@@ -11,31 +11,31 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// exclusive lets one job at a time change the structure of a collection.
-type exclusive struct {
-	mu   sync.Mutex
-	busy map[keyspace.CollectionID]chan struct{} // closed when free again
+// structureLocks lets one job at a time change the structure of a collection.
+type structureLocks struct {
+	mu     sync.Mutex
+	locked map[keyspace.CollectionID]chan struct{} // closed when free again
 }
 
 // take takes the lock, or returns a channel that is closed when the lock is free.
-func (x *exclusive) take(id keyspace.CollectionID) (busy chan struct{}) {
+func (x *structureLocks) take(id keyspace.CollectionID) (busy chan struct{}) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if busy = x.busy[id]; busy != nil {
+	if busy = x.locked[id]; busy != nil {
 		return busy
 	}
-	if x.busy == nil {
-		x.busy = map[keyspace.CollectionID]chan struct{}{}
+	if x.locked == nil {
+		x.locked = map[keyspace.CollectionID]chan struct{}{}
 	}
-	x.busy[id] = make(chan struct{})
+	x.locked[id] = make(chan struct{})
 	return nil
 }
 
-func (x *exclusive) release(id keyspace.CollectionID) {
+func (x *structureLocks) release(id keyspace.CollectionID) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	close(x.busy[id])
-	delete(x.busy, id)
+	close(x.locked[id])
+	delete(x.locked, id)
 }
 
 // Lock waits until no other job changes the structure of the collection. The caller holds no
@@ -43,12 +43,12 @@ func (x *exclusive) release(id keyspace.CollectionID) {
 // bounded; the wait for a Reshard, which may take hours, ends after LockWait. Errors:
 // ConflictingOperationInProgress (117), ctx.
 func (r *Runner) Lock(ctx context.Context, id keyspace.CollectionID) (unlock func(), err error) {
-	x := &r.exclusive
+	x := &r.structureLocks
 	began := time.Now()
 	for {
 		busy := x.take(id)
 		if busy == nil {
-			return r.lockEverywhere(ctx, id, func() { x.release(id) })
+			return r.lockAcrossServers(ctx, id, func() { x.release(id) })
 		}
 		look := time.NewTimer(r.LockWait)
 		select {

@@ -187,9 +187,9 @@ func (r *Runner) countLog(ctx context.Context) error {
 	return nil
 }
 
-// LogKept returns the number of records of the change log that are kept, and their bytes before
+// LogLength returns the number of records of the change log that are kept, and their bytes before
 // compression.
-func (r *Runner) LogKept() (docs, bytes int64) {
+func (r *Runner) LogLength() (docs, bytes int64) {
 	r.counts.pass.Lock()
 	defer r.counts.pass.Unlock()
 	return r.counts.log.total()

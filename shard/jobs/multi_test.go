@@ -63,7 +63,7 @@ func TestMultiUpdateUnderReshards(t *testing.T) {
 			case <-time.After(5 * time.Millisecond):
 			}
 		}
-		n.must(n.jobs.DeleteNoted(t.Context()))
+		n.must(n.jobs.DeleteRecorded(t.Context()))
 		got, err := n.ids(n.op(), fmt.Sprintf(`{n: %d}`, done[0]+done[1]), "")
 		n.must(err)
 		if len(got) != docs || n.check(`{}`) != docs {

@@ -94,9 +94,9 @@ func (r *Runner) InProgress() []Report {
 		}
 		out = append(out, n)
 	}
-	r.elsewhere.mu.Lock()
-	defer r.elsewhere.mu.Unlock()
-	for _, p := range r.elsewhere.list {
+	r.peerJobs.mu.Lock()
+	defer r.peerJobs.mu.Unlock()
+	for _, p := range r.peerJobs.list {
 		out = append(out, p)
 	}
 	return out

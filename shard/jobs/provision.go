@@ -62,10 +62,10 @@ func (r *Runner) Provision(c *catalog.Collection) {
 	pool.SetShards(now, c.Map.Ints())
 	pool.Arrange(now, Shares(c.Shares))
 	if d := r.Catalog.Peek().Database(c.Namespace.DB); d != nil && c.Throughput.Mode == catalog.ThroughputNone && d.Throughput.Mode != catalog.ThroughputNone {
-		r.Budgets.Share(id, d.Name, homes(c, SharedPartitions(d.Throughput, r.Pools.ShardMax)))
+		r.Budgets.SetDatabase(id, d.Name, assignShards(c, SharedPartitions(d.Throughput, r.Pools.ShardMax)))
 		return
 	}
-	r.Budgets.Share(id, "", nil)
+	r.Budgets.SetDatabase(id, "", nil)
 }
 
 // separateMax bounds the number of keys at which a collection is separated.
@@ -98,10 +98,10 @@ func SharedPartitions(t catalog.Throughput, most int64) int {
 	return shard.Count(max(t.RU, t.HighestRU), ratelimit.FirstShardRate(ratelimit.Autoscale, most))
 }
 
-// homes assigns each shard of a collection to one of its database's partitions, which divide the line of hashes
+// assignShards assigns each shard of a collection to one of its database's partitions, which divide the line of hashes
 // evenly. Shards that are not on that line are distributed by number, so that collections without a shard key do not
 // all use the first partition.
-func homes(c *catalog.Collection, partitions int) map[int]int {
+func assignShards(c *catalog.Collection, partitions int) map[int]int {
 	out := make(map[int]int, c.Map.Len())
 	for _, d := range c.Map.Shards() {
 		if kind := c.Map.Kind(); kind == shard.Unsharded || kind == shard.Ranged {

@@ -22,8 +22,8 @@ func (r *Runner) Recover(ctx context.Context) error {
 		return err
 	}
 	if r.ReadOnly {
-		r.Tally.Doubt()
-	} else if err := r.forgetLines(ctx); err != nil {
+		r.Tally.MarkInDoubt()
+	} else if err := r.deleteCappedStates(ctx); err != nil {
 		return err
 	}
 	c := &r.counts
@@ -80,9 +80,9 @@ func (r *Runner) Recover(ctx context.Context) error {
 	return nil
 }
 
-// forgetLines deletes the rows of capped collections that peers shared, if this process has the store alone
+// deleteCappedStates deletes the rows of capped collections that peers shared, if this process has the store alone
 // now.
-func (r *Runner) forgetLines(ctx context.Context) error {
+func (r *Runner) deleteCappedStates(ctx context.Context) error {
 	if _, remote := r.Store.(storage.Remote); !remote || storage.AsShared(r.Store) != nil {
 		return nil
 	}
@@ -91,7 +91,7 @@ func (r *Runner) forgetLines(ctx context.Context) error {
 		return err
 	}
 	defer t.Close()
-	it, err := t.Iter(ctx, write.LineKeys(), storage.IterOptions{KeysOnly: true})
+	it, err := t.Iter(ctx, write.CappedStateKeys(), storage.IterOptions{KeysOnly: true})
 	if err != nil {
 		return err
 	}

@@ -29,14 +29,14 @@ func (r *Runner) renew(ctx context.Context, c *catalog.Collection) (begun map[ke
 		begun = map[keyspace.IndexID]Renewal{}
 		c := m.Snapshot().ByID(c.ID)
 		if c == nil {
-			return errGone
+			return errDropped
 		}
 		for _, ix := range c.Indexes {
 			if !ix.Outdated || ix.Staged {
 				continue
 			}
 			begun[c.NextIndex] = Renewal{Namespace: c.Namespace.String(), Index: ix.Name, From: ix.KeysVersion, To: ix.Kind.Keys}
-			c = c.Renewed(ix.ID)
+			c = c.WithIndexRebuild(ix.ID)
 			if err := Delete(m, c.ID, ix.ID); err != nil {
 				return err
 			}
@@ -46,7 +46,7 @@ func (r *Runner) renew(ctx context.Context, c *catalog.Collection) (begun map[ke
 	if err != nil {
 		return nil, fmt.Errorf("making the indexes of %s again: %w", c.Namespace, err)
 	}
-	r.DeleteSoon()
+	r.WakeDelete()
 	for _, x := range begun {
 		r.Renewing(x)
 	}
@@ -71,7 +71,7 @@ func outdated(c *catalog.Collection) bool {
 func (r *Runner) renewUnique(ctx context.Context) {
 	for _, c := range r.Catalog.Peek().Collections("") {
 		if slices.ContainsFunc(c.Indexes, func(ix *catalog.Index) bool { return ix.Outdated && ix.Unique }) {
-			r.report("resume", r.complete(r.computes(ctx), c.ID))
+			r.report("resume", r.complete(r.withSlot(ctx), c.ID))
 		}
 	}
 }

@@ -107,13 +107,13 @@ func TestRenew(t *testing.T) {
 				n.must(n.Catalog.Change(t.Context(), func(m *catalog.Mutation) error {
 					c := m.Snapshot().ByID(n.coll().ID)
 					n.must(jobs.Delete(m, c.ID, ix.ID))
-					return m.Put(c.Renewed(ix.ID))
+					return m.Put(c.WithIndexRebuild(ix.ID))
 				}))
 				n = n.reopen()
 				n.jobs.Renewing = func(x jobs.Renewal) { told = append(told, x) }
 			}
 			n.must(n.jobs.Resume(t.Context()))
-			n.must(n.jobs.DeleteNoted(t.Context()))
+			n.must(n.jobs.DeleteRecorded(t.Context()))
 			ix = n.coll().Index("text")
 			if ix.Outdated || ix.State != catalog.IndexReady || ix.ID == was || n.coll().Indexes[2] != ix {
 				t.Errorf("it is %+v, of %d indexes", ix, len(n.coll().Indexes))

@@ -17,10 +17,10 @@ import (
 
 // Reshard describes the change of a collection's shard key.
 type Reshard struct {
-	Collection keyspace.CollectionID
-	Kind       string   // the kind of the Progress
-	Command    bson.Raw // for Progress and Join; may be nil
-	Again      bson.Raw // the command of catalog.Rewriting; if nil, the change is not repeated after a restart
+	Collection     keyspace.CollectionID
+	Kind           string   // the kind of the Progress
+	Command        bson.Raw // for Progress and Join; may be nil
+	RestartCommand bson.Raw // the command of catalog.Rewriting; if nil, the change is not repeated after a restart
 	// Next makes the entry with the new key and shard map from the present one. It returns nil if
 	// there is nothing to do. It may add indexes.
 	Next func(*catalog.Collection) (*catalog.Collection, error)
@@ -62,7 +62,7 @@ func (r *Runner) Reshard(ctx context.Context, job *Reshard) (made *catalog.Colle
 	c.progress = r.begin(job.Kind, c.from.Namespace, job.Command, r.size(c.from.ID))
 	defer r.end(c.progress)
 	c.control = r.resharding.begin(c.from.ID, job.Command, cancel)
-	wake(r.tellWake)
+	wake(r.publishWake)
 	finished := false
 	defer func() {
 		if !finished && err == nil { // the goroutine panics
@@ -74,7 +74,7 @@ func (r *Runner) Reshard(ctx context.Context, job *Reshard) (made *catalog.Colle
 		if !finished {
 			r.report("reshard", r.thaw(context.WithoutCancel(ctx), c.from.ID))
 			r.filling.remove(c.to.ID)
-			r.DeleteSoon()
+			r.WakeDelete()
 		}
 	}()
 	if err = c.run(); err != nil {
@@ -84,15 +84,15 @@ func (r *Runner) Reshard(ctx context.Context, job *Reshard) (made *catalog.Colle
 		return nil, gone(err)
 	}
 	finished = true
-	r.counts.learn(known{id: c.to.ID, epoch: c.to.Map.Version().Epoch, at: c.at, shards: c.counts})
+	r.counts.queueScan(known{id: c.to.ID, epoch: c.to.Map.Version().Epoch, at: c.at, shards: c.counts})
 	r.Provision(c.to)
-	r.DeleteSoon()
+	r.WakeDelete()
 	return c.to, nil
 }
 
-// gone maps errGone to the error for the client.
+// gone maps errDropped to the error for the client.
 func gone(err error) error {
-	if errors.Is(err, errGone) {
+	if errors.Is(err, errDropped) {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "the collection was dropped while it was sharded")
 	}
 	return err
@@ -109,7 +109,7 @@ type copying struct {
 	counts   map[shard.ID]tally.Count
 	applied  storage.Timestamp // writes to the old collection up to then are in the copy
 	at       storage.Timestamp // nothing was written to the copy after it
-	late     map[string]bool   // places that wait until another document gives up a unique value
+	waiting  map[string]bool   // places that wait until another document gives up a unique value
 }
 
 // begin makes the entry of the copy and records it for deletion, which happens unless the Reshard
@@ -121,7 +121,7 @@ func (c *copying) begin(m *catalog.Mutation) error {
 	}
 	old := m.Snapshot().ByID(c.job.Collection)
 	if old == nil {
-		return errGone
+		return errDropped
 	}
 	next, err := c.job.Next(old)
 	if next == nil || err != nil {
@@ -132,8 +132,8 @@ func (c *copying) begin(m *catalog.Mutation) error {
 		return err
 	}
 	c.from = old
-	if c.job.Again != nil && c.r.alone() {
-		again := &catalog.Rewriting{Command: c.job.Again, Runs: 1}
+	if c.job.RestartCommand != nil && c.r.exclusiveStore() {
+		again := &catalog.Rewriting{Command: c.job.RestartCommand, Runs: 1}
 		if old.Rewriting != nil {
 			again.Runs += old.Rewriting.Runs
 		}
@@ -150,7 +150,7 @@ func (c *copying) begin(m *catalog.Mutation) error {
 		}
 	})
 	c.r.filling.add(c.to.ID)
-	return deleteUnlessKept(m, c.to.ID, c.r.Duties)
+	return deleteIfMemberDies(m, c.to.ID, c.r.Owners)
 }
 
 // Bounds of catching up. The last round, for which writers wait, follows a round shorter than
@@ -165,7 +165,7 @@ const (
 
 // run does the whole work.
 func (c *copying) run() error {
-	c.counts, c.late = map[shard.ID]tally.Count{}, map[string]bool{}
+	c.counts, c.waiting = map[shard.ID]tally.Count{}, map[string]bool{}
 	c.progress.enter(phaseCopying)
 	c.r.Step(stepBegun)
 	if err := c.copy(); err != nil {
@@ -180,7 +180,7 @@ func (c *copying) run() error {
 			return err
 		}
 		took := time.Since(began)
-		if took < shortRound || c.control.hurry.Load() {
+		if took < shortRound || c.control.blockNow.Load() {
 			break
 		}
 		if stalled++; rounds == 0 || took < shortest {
@@ -197,7 +197,7 @@ func (c *copying) run() error {
 		return err
 	}
 	c.at = c.r.Store.Latest()
-	c.tell()
+	c.setCounts()
 	c.r.Step(stepReady)
 	if !c.control.commit() {
 		return context.Cause(c.ctx)
@@ -215,7 +215,7 @@ func (c *copying) freeze() error {
 	err := c.r.Catalog.Change(c.ctx, func(m *catalog.Mutation) error {
 		now := m.Snapshot().ByID(c.from.ID)
 		if now == nil {
-			return errGone
+			return errDropped
 		}
 		return m.Put(now.With(func(d *catalog.Collection) { d.Frozen = true }))
 	})
@@ -247,8 +247,8 @@ func (r *Runner) thaw(ctx context.Context, id keyspace.CollectionID) error {
 	})
 }
 
-// tell sets the counts of the copy's shards before the copy becomes visible.
-func (c *copying) tell() {
+// setCounts sets the counts of the copy's shards before the copy becomes visible.
+func (c *copying) setCounts() {
 	counts := c.r.Tally.Of(c.to.ID)
 	for _, d := range c.to.Map.Shards() {
 		counts.Shard(d.ID).Set(c.counts[d.ID])
@@ -261,7 +261,7 @@ func (c *copying) tell() {
 func (c *copying) replace(m *catalog.Mutation) error {
 	now := m.Snapshot().ByID(c.from.ID)
 	if now == nil {
-		return errGone
+		return errDropped
 	}
 	before := map[keyspace.IndexID]bool{}
 	for _, ix := range c.from.Indexes {
@@ -295,7 +295,7 @@ func (c *copying) replace(m *catalog.Mutation) error {
 			return err
 		}
 	}
-	if err := Keep(m, c.to.ID); err != nil {
+	if err := CancelDelete(m, c.to.ID); err != nil {
 		return err
 	}
 	if err := m.Put(c.to); err != nil {

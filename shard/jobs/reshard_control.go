@@ -19,11 +19,11 @@ type reshards struct {
 
 // reshardControl is the handle by which other commands control a Reshard.
 type reshardControl struct {
-	hurry   atomic.Bool // block writers now
-	cancel  context.CancelCauseFunc
-	command bson.Raw
-	done    chan struct{}
-	err     error // of the Reshard, once done is closed
+	blockNow atomic.Bool // block writers now
+	cancel   context.CancelCauseFunc
+	command  bson.Raw
+	done     chan struct{}
+	err      error // of the Reshard, once done is closed
 
 	mu      sync.Mutex
 	settled bool // committed or aborted
@@ -88,7 +88,7 @@ func (r *Runner) Join(ctx context.Context, id keyspace.CollectionID, command bso
 func (r *Runner) AbortReshard(ctx context.Context, id keyspace.CollectionID) error {
 	c := r.resharding.of(id)
 	if c == nil {
-		return r.wish(ctx, id, noteAbort)
+		return r.requestFromPeer(ctx, id, noteAbort)
 	}
 	if !c.abort() {
 		return committed()
@@ -115,9 +115,9 @@ func committed() error {
 func (r *Runner) CommitReshard(ctx context.Context, id keyspace.CollectionID) error {
 	c := r.resharding.of(id)
 	if c == nil {
-		return r.wish(ctx, id, noteHurry)
+		return r.requestFromPeer(ctx, id, noteBlockNow)
 	}
-	c.hurry.Store(true)
+	c.blockNow.Store(true)
 	return c.wait(ctx)
 }
 

@@ -23,8 +23,10 @@ import (
 // in the old collection to its place in the copy: the change log contains only the old place.
 const originIndex keyspace.IndexID = math.MaxUint32
 
-// placeOf encodes hash and id of a record, as origin entries hold them.
-func placeOf(h keyspace.Hash, id []byte) []byte { return keyspace.AppendUniqueValue(nil, h, id, nil) }
+// originValue encodes hash and id of a record, as origin entries hold them.
+func originValue(h keyspace.Hash, id []byte) []byte {
+	return keyspace.AppendUniqueValue(nil, h, id, nil)
+}
 
 // recordAt returns the key of a collection's record at a place.
 func recordAt(id keyspace.CollectionID, place []byte) []byte {
@@ -52,7 +54,7 @@ func (c *copying) copy() error {
 		if err := part.take(it, batchRows); err != nil || len(part.list) == 0 {
 			return err
 		}
-		if err := storage.Again(c.ctx, func() error { return c.copyRows(part) }); err != nil {
+		if err := storage.RetryConflicts(c.ctx, func() error { return c.copyRows(part) }); err != nil {
 			return err
 		}
 		c.progress.done.Add(int64(len(part.list)))
@@ -61,7 +63,7 @@ func (c *copying) copy() error {
 			return context.Cause(c.ctx)
 		}
 		if c.r.Catalog.Peek().ByID(c.from.ID) == nil { // it was dropped
-			return errGone
+			return errDropped
 		}
 	}
 }
@@ -81,7 +83,7 @@ func (c *copying) copyRows(part *rows) error {
 		return err
 	}
 	for _, row := range part.list {
-		if err := f.insert(placeOf(row.hash, row.id), row.doc); err != nil {
+		if err := f.insert(originValue(row.hash, row.id), row.doc); err != nil {
 			return err
 		}
 	}
@@ -95,8 +97,8 @@ const windowMax = 1 << 16
 // call there are no writers any more.
 func (c *copying) catchUp(last bool) error {
 	for {
-		dirty := c.late
-		c.late = map[string]bool{}
+		dirty := c.waiting
+		c.waiting = map[string]bool{}
 		seen, full := storage.Timestamp(0), false
 		next, err := c.r.Store.ReadLog(c.ctx, changelog.Stream, c.applied, func(ts, _ storage.Timestamp, rec []byte) bool {
 			if full = len(dirty) >= windowMax && ts != seen; full {
@@ -105,8 +107,8 @@ func (c *copying) catchUp(last bool) error {
 			seen = ts
 			op, id, ok := changelog.Peek(rec)
 			if ok && id == c.from.ID && op <= changelog.Delete {
-				if h, id, ok := changelog.PlaceOf(rec); ok {
-					dirty[string(placeOf(h, id))] = true
+				if h, id, ok := changelog.HashAndID(rec); ok {
+					dirty[string(originValue(h, id))] = true
 				}
 			}
 			return true
@@ -119,17 +121,17 @@ func (c *copying) catchUp(last bool) error {
 		}
 		c.applied = next
 		if !full {
-			return c.settleLate(last)
+			return c.retryWaiting(last)
 		}
 	}
 }
 
-// settleLate retries the places that waited, as long as that succeeds for some. In the last round,
+// retryWaiting retries the places that waited, as long as that succeeds for some. In the last round,
 // a place that still waits is a real duplicate.
-func (c *copying) settleLate(last bool) error {
-	for n := math.MaxInt; last && len(c.late) > 0; {
-		again := c.late
-		if c.late = map[string]bool{}; len(again) >= n {
+func (c *copying) retryWaiting(last bool) error {
+	for n := math.MaxInt; last && len(c.waiting) > 0; {
+		again := c.waiting
+		if c.waiting = map[string]bool{}; len(again) >= n {
 			return c.refuse(again)
 		}
 		n = len(again)
@@ -168,7 +170,7 @@ func (c *copying) apply(places map[string]bool, last bool) error {
 	for len(list) > 0 {
 		part := list[:min(len(list), batchRows)]
 		list = list[len(part):]
-		if err := storage.Again(c.ctx, func() error { return c.applyBatch(part, last) }); err != nil {
+		if err := storage.RetryConflicts(c.ctx, func() error { return c.applyBatch(part, last) }); err != nil {
 			return err
 		}
 		c.progress.applied.Add(int64(len(part)))
@@ -205,7 +207,7 @@ func (c *copying) applyBatch(places [][]byte, last bool) error {
 		if e := (*mongoerr.Error)(nil); errors.As(err, &e) && e.Code == mongoerr.DuplicateKey {
 			f.txn.RollbackTo(save)
 			f.reset(counts)
-			c.late[string(place)] = true
+			c.waiting[string(place)] = true
 			continue
 		}
 		if err != nil {
@@ -252,7 +254,7 @@ func (c *copying) fill(urgent bool) (*filling, error) {
 }
 
 func (f *filling) close() {
-	f.b.env.Pause()
+	f.b.env.ReleaseSlot()
 	f.txn.Close()
 }
 
@@ -277,7 +279,7 @@ func (f *filling) insert(place []byte, doc bson.Raw) error {
 	if err := f.target(to.Home(doc, h)).Insert(f.b.env, doc, h); err != nil {
 		return err
 	}
-	return f.txn.Set(f.c.originKey(place), placeOf(h, to.AppendID(nil, doc)))
+	return f.txn.Set(f.c.originKey(place), originValue(h, to.AppendID(nil, doc)))
 }
 
 // take removes from the copy the document that came from a place, and returns the document to be
@@ -329,7 +331,7 @@ func (f *filling) reset(to map[shard.ID]tally.Count) {
 }
 
 func (f *filling) commit() error {
-	f.b.env.Pause()
+	f.b.env.ReleaseSlot()
 	if _, err := f.txn.Commit(f.c.ctx, storage.Buffered); err != nil {
 		return err
 	}

@@ -79,7 +79,7 @@ func TestReshardCrash(t *testing.T) {
 					}
 					n.exact()
 					n.fill(600, 700)
-					n.must(n.jobs.DeleteNoted(t.Context()))
+					n.must(n.jobs.DeleteRecorded(t.Context()))
 					for id := keyspace.CollectionID(1); id < 10; id++ {
 						if k := n.keys(keyspace.RecordRange(id)) + n.keys(keyspace.CollectionIndexRange(id)); (k > 0) != (id == n.coll().ID) {
 							t.Fatalf("collection %d has %d keys", id, k)

@@ -55,7 +55,7 @@ func TestReshard(t *testing.T) {
 			t.Fatalf("%d documents", got)
 		}
 		n.exact()
-		n.must(n.jobs.DeleteNoted(t.Context()))
+		n.must(n.jobs.DeleteRecorded(t.Context()))
 		if k := n.keys(keyspace.RecordRange(old.ID)) + n.keys(keyspace.CollectionIndexRange(old.ID)); k > 0 {
 			t.Fatalf("%d old keys are left", k)
 		}
@@ -95,7 +95,7 @@ func TestReshardFails(t *testing.T) {
 		}
 		n.fill(500, 510)
 		n.exact()
-		n.must(n.jobs.DeleteNoted(t.Context()))
+		n.must(n.jobs.DeleteRecorded(t.Context()))
 		for id := keyspace.CollectionID(1); id < 10; id++ {
 			if k := n.keys(keyspace.RecordRange(id)); (k > 0) != (id == old.ID) {
 				t.Fatalf("collection %d has %d keys", id, k)

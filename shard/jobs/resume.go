@@ -17,27 +17,27 @@ import (
 // Building. It also rebuilds indexes whose entries have another version. An index that turns out
 // not to be unique is dropped, and so are staged indexes, whose command has ended.
 func (r *Runner) Resume(ctx context.Context) error {
-	ctx = r.computes(ctx)
+	ctx = r.withSlot(ctx)
 	var errs []error
 	for _, c := range r.Catalog.Peek().Collections("") {
 		if c.IsView() {
 			continue
 		}
-		if err := r.complete(ctx, c.ID); err != nil && !errors.Is(err, errGone) {
+		if err := r.complete(ctx, c.ID); err != nil && !errors.Is(err, errDropped) {
 			errs = append(errs, err)
 		}
 	}
 	for _, c := range r.Catalog.Peek().Collections("") {
-		if err := r.rewriteAgain(ctx, c.ID); err != nil && !errors.Is(err, errGone) {
+		if err := r.repeatRewriting(ctx, c.ID); err != nil && !errors.Is(err, errDropped) {
 			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// resumeAlone is the loop of a process that has the store alone; it ends when everything is
+// resumeExclusive is the loop of a process that has the store alone; it ends when everything is
 // finished.
-func (r *Runner) resumeAlone(ctx context.Context) {
+func (r *Runner) resumeExclusive(ctx context.Context) {
 	for pause := resumePause; ; pause = min(2*pause, resumePauseMax) {
 		err := r.Resume(ctx)
 		r.report("resume", err)
@@ -58,16 +58,16 @@ func (r *Runner) resumeOne(ctx context.Context, id keyspace.CollectionID) error 
 	if err := r.complete(ctx, id); err != nil {
 		return err
 	}
-	return r.rewriteAgain(ctx, id)
+	return r.repeatRewriting(ctx, id)
 }
 
 // runsMax bounds how often a rewriting begins: a rewriting that ends the process each time is given
 // up.
 const runsMax = 3
 
-// rewriteAgain repeats a rewriting that the end of a process interrupted. It takes the collection's
+// repeatRewriting repeats a rewriting that the end of a process interrupted. It takes the collection's
 // Lock itself.
-func (r *Runner) rewriteAgain(ctx context.Context, id keyspace.CollectionID) error {
+func (r *Runner) repeatRewriting(ctx context.Context, id keyspace.CollectionID) error {
 	c := r.Catalog.Peek().ByID(id)
 	if c == nil || c.Rewriting == nil || r.Resharding(id) {
 		return nil
@@ -109,7 +109,7 @@ func (r *Runner) complete(ctx context.Context, id keyspace.CollectionID) error {
 		return err
 	}
 	defer unlock()
-	ctx = r.onDuty(ctx, structureDuty(id))
+	ctx = r.asOwner(ctx, structureJob(id))
 	p := &Progress{}
 	if err := r.rest(ctx, id, p); err != nil {
 		return err

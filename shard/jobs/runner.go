@@ -24,8 +24,8 @@ type Config struct {
 	Catalog *catalog.Catalog
 	Budgets *ratelimit.Budgets
 	Tally   *tally.Board
-	// Duties holds the ownership of jobs; nil if this process has the store alone.
-	Duties *duty.Roster
+	// Owners holds the ownership of jobs; nil if this process has the store alone.
+	Owners *duty.Owners
 	// Self is the name of this server in the progress that peers show.
 	Self string
 	// Orphans, if not nil, removes what commands of dead servers have left behind. One of several
@@ -34,8 +34,8 @@ type Config struct {
 	// Rewrite repeats a catalog.Rewriting that the end of a process interrupted; if nil, the
 	// rewriting is dropped.
 	Rewrite func(ctx context.Context, coll *catalog.Collection) error
-	// Processor bounds the processor time of jobs; nil means no bound.
-	Processor *mql.Processor
+	// CPUSlots bounds the processor time of jobs; nil means no bound.
+	CPUSlots *mql.CPUSlots
 	// Release is the release with which stored definitions are parsed.
 	Release release.Release
 	// Now is the clock of budgets and of expiry.
@@ -60,22 +60,22 @@ type Config struct {
 // DDL for its callers. Safe for concurrent use.
 type Runner struct {
 	Config
-	expireEvery atomic.Int64 // nanoseconds; SetExpireEvery
-	expireOff   atomic.Bool
-	passes      atomic.Int64
-	expired     atomic.Int64
-	expireWake  chan struct{} // wakes the loop early
-	atOnce      chan struct{} // held by the command for which ExpireDue deletes
-	deleteWake  chan struct{}
-	tellWake    chan struct{} // wakes the loop early
-	elsewhere   elsewhere
-	exclusive   exclusive
-	filling     idSet // collections that Reshard fills
-	progress    registry
-	counts      counts
-	resharding  reshards
-	stopping    atomic.Bool                       // Stopping
-	stepped     atomic.Pointer[func(step string)] // OnStep
+	expireEvery    atomic.Int64 // nanoseconds; SetExpireEvery
+	expireOff      atomic.Bool
+	passes         atomic.Int64
+	expired        atomic.Int64
+	expireWake     chan struct{} // wakes the loop early
+	expireLock     chan struct{} // held by the command for which ExpireDue deletes
+	deleteWake     chan struct{}
+	publishWake    chan struct{} // wakes the loop early
+	peerJobs       peerJobs
+	structureLocks structureLocks
+	filling        idSet // collections that Reshard fills
+	progress       registry
+	counts         counts
+	resharding     reshards
+	stopping       atomic.Bool                       // Stopping
+	stepped        atomic.Pointer[func(step string)] // OnStep
 
 	mu     sync.Mutex
 	cancel context.CancelCauseFunc
@@ -100,7 +100,7 @@ func New(c Config) *Runner {
 	if c.Renewing == nil {
 		c.Renewing = func(Renewal) {}
 	}
-	r := &Runner{Config: c, expireWake: make(chan struct{}, 1), atOnce: make(chan struct{}, 1), deleteWake: make(chan struct{}, 1), tellWake: make(chan struct{}, 1)}
+	r := &Runner{Config: c, expireWake: make(chan struct{}, 1), expireLock: make(chan struct{}, 1), deleteWake: make(chan struct{}, 1), publishWake: make(chan struct{}, 1)}
 	r.expireEvery.Store(int64(c.ExpireEvery))
 	return r
 }
@@ -118,12 +118,12 @@ func (r *Runner) Start(ctx context.Context) {
 	r.mu.Lock()
 	r.cancel = cancel
 	r.mu.Unlock()
-	if r.alone() {
+	if r.exclusiveStore() {
 		r.renewUnique(ctx)
-		r.loop(ctx, "resume", r.resumeAlone)
+		r.loop(ctx, "resume", r.resumeExclusive)
 	} else {
 		r.loop(ctx, "resume", r.resumeLoop)
-		r.loop(ctx, "tell", r.tellLoop)
+		r.loop(ctx, "tell", r.publishLoop)
 		r.loop(ctx, "collect", r.collectLoop)
 	}
 	r.loop(ctx, "delete", r.deleteLoop)
@@ -132,20 +132,20 @@ func (r *Runner) Start(ctx context.Context) {
 	r.loop(ctx, "truncate", r.truncateLoop)
 }
 
-// afterPanic is the pause before a loop that panicked runs again.
-const afterPanic = time.Minute
+// panicPause is the pause before a loop that panicked runs again.
+const panicPause = time.Minute
 
 // loop runs fn in a goroutine that Stop waits for.
 func (r *Runner) loop(ctx context.Context, name string, fn func(ctx context.Context)) {
 	r.wg.Go(func() {
-		for !r.ends(ctx, name, fn) && sleep(ctx, afterPanic, nil) {
+		for !r.runRecovering(ctx, name, fn) && sleep(ctx, panicPause, nil) {
 			continue
 		}
 	})
 }
 
-// ends runs fn. It returns false after a panic, which it reports.
-func (r *Runner) ends(ctx context.Context, name string, fn func(ctx context.Context)) (well bool) {
+// runRecovering runs fn. It returns false after a panic, which it reports.
+func (r *Runner) runRecovering(ctx context.Context, name string, fn func(ctx context.Context)) (well bool) {
 	defer func() { r.report(name, mongoerr.Recovered(recover())) }()
 	fn(ctx)
 	return true
@@ -167,11 +167,11 @@ func (r *Runner) Stop() error {
 	}
 	cancel(ErrStopped)
 	r.wg.Wait()
-	if !r.Duties.Has(dutyCounts) {
-		return r.Duties.Leave(context.Background())
+	if !r.Owners.Owns(jobCounts) {
+		return r.Owners.ReleaseAll(context.Background())
 	}
 	err := r.Checkpoint(context.Background())
-	return errors.Join(err, r.Duties.Leave(context.Background()))
+	return errors.Join(err, r.Owners.ReleaseAll(context.Background()))
 }
 
 // report calls Failed, unless the error comes from the shutdown of the server.
@@ -185,7 +185,7 @@ func (r *Runner) report(job string, err error) {
 func (r *Runner) env(ctx context.Context) *mql.Env {
 	env := mql.NewEnv(ctx)
 	env.NowMillis = r.Now().UnixMilli()
-	env.Release, env.Kept, env.Lane = r.Release, r.Release, laneOf(ctx)
+	env.Release, env.ServerRelease, env.Slot = r.Release, r.Release, slotOf(ctx)
 	env.JavaScript = true // definitions in the catalog were checked when they were made
 	return env
 }

@@ -61,7 +61,7 @@ func (r *Runner) reshape(ctx context.Context, kind string, ns collection.Namespa
 }
 
 func notFound(err error, ns collection.Namespace) error {
-	if errors.Is(err, errGone) {
+	if errors.Is(err, errDropped) {
 		return mongoerr.NoNamespace(ns.String())
 	}
 	return err
@@ -75,7 +75,7 @@ func (r *Runner) prepare(ctx context.Context, id keyspace.CollectionID, change f
 	err := r.Catalog.Change(ctx, func(m *catalog.Mutation) error {
 		coll := m.Snapshot().ByID(id)
 		if coll == nil {
-			return errGone
+			return errDropped
 		}
 		next, err := change(coll.Map)
 		if err != nil {
@@ -146,7 +146,7 @@ func (r *Runner) rest(ctx context.Context, id keyspace.CollectionID, p *Progress
 	carried := counts.Carried()
 	coll := r.Catalog.Peek().ByID(id)
 	if coll == nil {
-		return errGone
+		return errDropped
 	}
 	moving := unsettled(coll.Map)
 	if len(carried) == 0 && len(moving) == 0 {
@@ -169,7 +169,7 @@ func (r *Runner) rest(ctx context.Context, id keyspace.CollectionID, p *Progress
 	err = r.Catalog.Change(ctx, func(m *catalog.Mutation) error {
 		coll := m.Snapshot().ByID(id)
 		if coll == nil {
-			return errGone
+			return errDropped
 		}
 		next := coll.Map
 		for _, d := range moving {
@@ -189,7 +189,7 @@ func (r *Runner) rest(ctx context.Context, id keyspace.CollectionID, p *Progress
 		return err
 	}
 	counts.Settle(carried, at, scanned)
-	r.counts.learn(known{id: id, epoch: coll.Map.Version().Epoch, at: at, shards: scanned})
+	r.counts.queueScan(known{id: id, epoch: coll.Map.Version().Epoch, at: at, shards: scanned})
 	return nil
 }
 
@@ -257,7 +257,7 @@ func scanCountUpTo(ctx context.Context, snap storage.Reader, id keyspace.Collect
 func (r *Runner) settle(ctx context.Context, id keyspace.CollectionID, d *shard.Descriptor, p *Progress) error {
 	coll := r.Catalog.Peek().ByID(id)
 	if coll == nil {
-		return errGone
+		return errDropped
 	}
 	for _, ix := range coll.Indexes {
 		if ix.ID == coll.IDIndex().ID && !coll.PhysicalID() {

@@ -9,8 +9,8 @@ import (
 
 func (r *Runner) truncateLoop(ctx context.Context) {
 	for sleep(ctx, r.TruncateEvery, nil) {
-		if r.Duties.Has(dutyCounts) {
-			r.report("truncate", r.Truncate(r.onDuty(ctx, dutyCounts)))
+		if r.Owners.Owns(jobCounts) {
+			r.report("truncate", r.Truncate(r.asOwner(ctx, jobCounts)))
 		}
 	}
 }

@@ -102,7 +102,7 @@ func TestUniqueConversionWhileInUse(t *testing.T) {
 				stop.Store(true)
 				wg.Wait()
 				n.must(err)
-				n.must(n.jobs.DeleteNoted(t.Context()))
+				n.must(n.jobs.DeleteRecorded(t.Context()))
 				for seen := 1; ; seen++ {
 					row, err := s.Next(o.Env)
 					n.must(err)
@@ -137,7 +137,7 @@ func TestUniqueConversionFails(t *testing.T) {
 		if err := n.toUnique(`{}`); mongoerr.CodeOf(err) != mongoerr.DuplicateKey {
 			t.Fatal(err)
 		}
-		n.must(n.jobs.DeleteNoted(t.Context()))
+		n.must(n.jobs.DeleteRecorded(t.Context()))
 		if now := n.coll(); len(now.Indexes) != len(before.Indexes) || now.Index("u").ID != before.Index("u").ID || !now.Index("u").PrepareUnique {
 			t.Fatalf("%+v", now.Indexes)
 		}
@@ -190,7 +190,7 @@ func TestStagedIsDropped(t *testing.T) {
 				n.must(err)
 				want++
 			}
-			n.must(n.jobs.DeleteNoted(t.Context()))
+			n.must(n.jobs.DeleteRecorded(t.Context()))
 			now := n.coll()
 			if len(now.Indexes) != want || now.Index("u").Unique != (how == "again") || n.keys(keyspace.IndexRange(c.ID, staged)) != 0 {
 				t.Fatalf("%s: %+v", how, now.Indexes)
@@ -247,7 +247,7 @@ func TestUpdateCollection(t *testing.T) {
 			t.Fatal(err)
 		}
 		n.must(update(`{key: {k: 1}, name: "k"}`, `{key: {a: 1}, name: "x"}`))
-		n.must(n.jobs.DeleteNoted(t.Context()))
+		n.must(n.jobs.DeleteRecorded(t.Context()))
 		now := n.coll()
 		if len(now.Indexes) != 3 || now.Index("k").ID != before.Index("k").ID || now.Index("x").ID == before.Index("x").ID || now.Index("x").State != catalog.IndexReady {
 			t.Fatalf("%+v", now.Indexes)

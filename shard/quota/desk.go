@@ -13,119 +13,119 @@ const (
 	// freshSeconds is the maximum age of a row, in seconds, whose demand counts: one row may be missed, and a
 	// server that writes nothing has no share after three seconds.
 	freshSeconds = 1
-	// lateMax is the number of missed seconds whose shares a server still adds.
-	lateMax = 3
-	// fade is the divisor of a demand for each second without it. A demand that recurs every other second
+	// missedMax is the number of missed seconds whose shares a server still adds.
+	missedMax = 3
+	// fadeDivisor is the divisor of a demand for each second without it. A demand that recurs every other second
 	// keeps a part of its share; after three seconds nothing is left of it.
-	fade = 4
+	fadeDivisor = 4
 )
 
-// desk computes the demand of one server and its shares. It uses neither the store nor a clock.
-type desk struct {
+// shares computes the demand of one server and its shares. It uses neither the store nor a clock.
+type shares struct {
 	budgets *ratelimit.Budgets
 	self    storage.MemberID
 
-	wanted map[ratelimit.Purse]ratelimit.MicroRU // the demand in the last row, to fade
-	wrote  int64                                 // the second of the last row
-	last   int64                                 // the newest second whose shares were computed
-	due    map[int64]*sheet                      // the demands of seconds that have not begun, by second
+	wanted      map[ratelimit.BudgetID]ratelimit.MicroRU // the demand in the last row, to fade
+	lastWritten int64                                    // the second of the last row
+	last        int64                                    // the newest second whose shares were computed
+	pending     map[int64]*demands                       // the demands of seconds that have not begun, by second
 }
 
-// sheet holds the demands of all servers from which the shares of a second are computed.
-type sheet struct {
+// demands holds the demands of all servers from which the shares of a second are computed.
+type demands struct {
 	members []storage.MemberID // sorted
-	needs   []map[ratelimit.Purse]ratelimit.Need
-	news    []bool // whether the row is of the last second, so that the amounts in it have not been counted yet
+	needs   []map[ratelimit.BudgetID]ratelimit.Demand
+	current []bool // whether the row is of the last second, so that the amounts in it have not been counted yet
 }
 
 // row returns the row of this server for a second; write is false if there is no demand to report.
-func (d *desk) row(now time.Time, second int64) (r row, write bool) {
-	r = row{second: second, needs: d.budgets.Needs(now)}
-	if second > d.wrote+1 { // rows are missing: the amounts were not spent within one second
+func (d *shares) row(now time.Time, second int64) (r row, write bool) {
+	r = row{second: second, needs: d.budgets.TakeDemand(now)}
+	if second > d.lastWritten+1 { // rows are missing: the amounts were not spent within one second
 		for i := range r.needs {
 			r.needs[i].Spent, r.needs[i].Foreground, r.needs[i].Unused = 0, 0, 0
 		}
 	}
-	d.wrote = second
-	next := map[ratelimit.Purse]ratelimit.MicroRU{}
+	d.lastWritten = second
+	next := map[ratelimit.BudgetID]ratelimit.MicroRU{}
 	for i := range r.needs {
 		n := &r.needs[i]
-		n.Wanted = max(n.Wanted, d.wanted[n.Purse]/fade)
-		next[n.Purse] = n.Wanted
-		delete(d.wanted, n.Purse)
+		n.Wanted = max(n.Wanted, d.wanted[n.BudgetID]/fadeDivisor)
+		next[n.BudgetID] = n.Wanted
+		delete(d.wanted, n.BudgetID)
 	}
 	for p, w := range d.wanted { // purses without demand in this second
-		if w /= fade; w >= ratelimit.RU {
+		if w /= fadeDivisor; w >= ratelimit.RU {
 			next[p] = w
-			r.needs = append(r.needs, ratelimit.Need{Purse: p, Wanted: w})
+			r.needs = append(r.needs, ratelimit.Demand{BudgetID: p, Wanted: w})
 		}
 	}
 	d.wanted = next
 	return r, len(r.needs) > 0
 }
 
-// learn stores the rows of all servers, read in the middle of the second before, from which the shares of a
+// setDemands stores the rows of all servers, read in the middle of the second before, from which the shares of a
 // second are computed.
-func (d *desk) learn(second int64, rows map[storage.MemberID]row) {
+func (d *shares) setDemands(second int64, rows map[storage.MemberID]row) {
 	if second <= d.last {
 		return
 	}
-	s := &sheet{}
+	s := &demands{}
 	for id := range rows {
 		s.members = append(s.members, id)
 	}
 	slices.SortFunc(s.members, func(a, b storage.MemberID) int { return bytes.Compare(a[:], b[:]) })
 	for _, id := range s.members {
-		needs := map[ratelimit.Purse]ratelimit.Need{}
+		needs := map[ratelimit.BudgetID]ratelimit.Demand{}
 		if r := rows[id]; r.second >= second-1-freshSeconds && r.second < second {
 			for _, n := range r.needs {
-				needs[n.Purse] = n
+				needs[n.BudgetID] = n
 			}
 		}
-		s.needs, s.news = append(s.needs, needs), append(s.news, rows[id].second == second-1)
+		s.needs, s.current = append(s.needs, needs), append(s.current, rows[id].second == second-1)
 	}
-	if d.due == nil {
-		d.due = map[int64]*sheet{}
+	if d.pending == nil {
+		d.pending = map[int64]*demands{}
 	}
-	d.due[second], d.last = s, second
+	d.pending[second], d.last = s, second
 }
 
 // missed lists the seconds up to upTo whose shares have not been computed yet, the oldest first.
-func (d *desk) missed(upTo int64) (out []int64) {
-	for second := max(d.last+1, upTo-lateMax); second <= upTo; second++ {
+func (d *shares) missed(upTo int64) (out []int64) {
+	for second := max(d.last+1, upTo-missedMax); second <= upTo; second++ {
 		out = append(out, second)
 	}
 	return out
 }
 
 // grant adds this server's shares of the seconds up to upTo, which has begun.
-func (d *desk) grant(now time.Time, upTo int64) {
+func (d *shares) grant(now time.Time, upTo int64) {
 	var seconds []int64
-	for second := range d.due {
+	for second := range d.pending {
 		if second <= upTo {
 			seconds = append(seconds, second)
 		}
 	}
 	slices.Sort(seconds)
 	for _, second := range seconds {
-		s := d.due[second]
-		delete(d.due, second)
+		s := d.pending[second]
+		delete(d.pending, second)
 		self := slices.Index(s.members, d.self)
 		switch {
 		case self < 0: // the row is not there yet, or was removed as the row of a dead server
 		case len(s.members) == 1:
-			d.budgets.Divide(now, 1, false)
+			d.budgets.SetServers(now, 1, false)
 		default:
-			d.budgets.Grant(now, len(s.members), func(p ratelimit.Purse, rate ratelimit.MicroRU) ratelimit.Granted {
-				return s.granted(self, p, rate)
+			d.budgets.Grant(now, len(s.members), func(p ratelimit.BudgetID, rate ratelimit.MicroRU) ratelimit.Grant {
+				return s.share(self, p, rate)
 			})
 		}
 	}
 }
 
-// granted computes the share of a member in a purse. If some servers had unused shares in the last second
+// share computes the share of a member in a purse. If some servers had unused shares in the last second
 // while requests were refused at others, the smaller of the two amounts is distributed once more.
-func (s *sheet) granted(self int, p ratelimit.Purse, rate ratelimit.MicroRU) (g ratelimit.Granted) {
+func (s *demands) share(self int, p ratelimit.BudgetID, rate ratelimit.MicroRU) (g ratelimit.Grant) {
 	wants := make([]ratelimit.MicroRU, len(s.members))
 	unused, refused := ratelimit.MicroRU(0), ratelimit.MicroRU(0)
 	for i := range s.members {
@@ -134,12 +134,12 @@ func (s *sheet) granted(self int, p ratelimit.Purse, rate ratelimit.MicroRU) (g 
 			continue
 		}
 		wants[i] = n.Wanted
-		if s.news[i] {
+		if s.current[i] {
 			g.Foreground += n.Foreground
 			unused += n.Unused
 			refused += max(0, n.Wanted-n.Spent)
 			if i != self {
-				g.Elsewhere += n.Spent
+				g.PeersSpent += n.Spent
 			}
 		}
 	}

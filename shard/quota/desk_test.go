@@ -157,15 +157,15 @@ func TestShares(t *testing.T) {
 		for i := range n {
 			r := row{second: 100 - int64(w.rand.IntN(4))}
 			if w.rand.IntN(3) > 0 {
-				r.needs = []ratelimit.Need{{Purse: ratelimit.Purse{Collection: 1}, Wanted: ratelimit.MicroRU(w.rand.Int64N(5e9))}}
+				r.needs = []ratelimit.Demand{{BudgetID: ratelimit.BudgetID{Collection: 1}, Wanted: ratelimit.MicroRU(w.rand.Int64N(5e9))}}
 			}
 			rows[storage.MemberID{byte(i)}] = r
 		}
 		sum, of := ratelimit.MicroRU(0), ratelimit.MicroRU(1+w.rand.Int64N(2e9))
 		for i := range n {
-			d := desk{self: storage.MemberID{byte(i)}}
-			d.learn(101, rows)
-			g := d.due[101].granted(i, ratelimit.Purse{Collection: 1}, of)
+			d := shares{self: storage.MemberID{byte(i)}}
+			d.setDemands(101, rows)
+			g := d.pending[101].share(i, ratelimit.BudgetID{Collection: 1}, of)
 			if g.Share < of/ratelimit.MicroRU(101*n) {
 				t.Fatalf("server %d of %d has %d of %d", i, n, g.Share, of)
 			}
@@ -218,15 +218,15 @@ func TestAutoscale(t *testing.T) {
 		if this, _ := s.budgets.Collection(1).Autoscaled(w.clock()); this < 580 || this > 640 {
 			t.Errorf("server %d would bill %d RU/s, wanted the 600 of both", i, this)
 		}
-		if got := s.budgets.Collection(1).Stats(w.clock())[0]; got.Elsewhere < 16*300*ratelimit.RU || got.Elsewhere > 20*300*ratelimit.RU {
-			t.Errorf("server %d has heard of %v RU", i, got.Elsewhere)
+		if got := s.budgets.Collection(1).Stats(w.clock())[0]; got.PeersSpent < 16*300*ratelimit.RU || got.PeersSpent > 20*300*ratelimit.RU {
+			t.Errorf("server %d has heard of %v RU", i, got.PeersSpent)
 		}
 	}
 }
 
 // TestRow checks that encoded rows can be decoded, and that truncated rows are refused.
 func TestRow(t *testing.T) {
-	r := row{second: 7, needs: []ratelimit.Need{{Purse: ratelimit.Purse{Database: "d", Shard: 3}, Spent: 1, Wanted: 2}, {Purse: ratelimit.Purse{Collection: 9, Shard: -1}, Foreground: 5}}}
+	r := row{second: 7, needs: []ratelimit.Demand{{BudgetID: ratelimit.BudgetID{Database: "d", Shard: 3}, Spent: 1, Wanted: 2}, {BudgetID: ratelimit.BudgetID{Collection: 9, Shard: -1}, Foreground: 5}}}
 	b := r.encode()
 	got, err := decodeRow(b)
 	if err != nil || fmt.Sprint(got) != fmt.Sprint(r) {
@@ -243,7 +243,7 @@ func TestRow(t *testing.T) {
 }
 
 func FuzzRow(f *testing.F) {
-	f.Add(row{second: 7, needs: []ratelimit.Need{{Purse: ratelimit.Purse{Database: "d", Shard: 3}, Spent: 1}}}.encode())
+	f.Add(row{second: 7, needs: []ratelimit.Demand{{BudgetID: ratelimit.BudgetID{Database: "d", Shard: 3}, Spent: 1}}}.encode())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if r, err := decodeRow(b); err == nil {
 			if again, err := decodeRow(r.encode()); err != nil || fmt.Sprint(again) != fmt.Sprint(r) {
@@ -262,11 +262,11 @@ func TestPurses(t *testing.T) {
 		p.SetShards(now, []int{0, 1})
 		p.Arrange(now, []ratelimit.Share{{Shard: 0, RUs: 300}, {Shard: 1, RUs: 700}})
 		b.Database("d").Set(now, ratelimit.Throughput{Mode: ratelimit.Manual, RUs: rate}, ratelimit.Options{})
-		b.Share(2, "d", nil)
+		b.SetDatabase(2, "d", nil)
 		b.SetMetadataRate(now, 240)
 	})
 	type meter func(s *server) (admit func() bool, charge func())
-	place := func(at ratelimit.Place) meter {
+	place := func(at ratelimit.ShardID) meter {
 		return func(s *server) (func() bool, func()) {
 			scope := ratelimit.Scope{Collection: at.Collection, Shards: []int{at.Shard}}
 			return func() bool { return s.budgets.Admit(w.clock(), scope, ratelimit.Class{}) == nil },
@@ -278,9 +278,9 @@ func TestPurses(t *testing.T) {
 		rus  ratelimit.MicroRU
 		of   meter
 	}{
-		{"the small partition", 300, place(ratelimit.Place{Collection: 1})},
-		{"the large partition", 700, place(ratelimit.Place{Collection: 1, Shard: 1})},
-		{"the database", rate, place(ratelimit.Place{Collection: 2})},
+		{"the small partition", 300, place(ratelimit.ShardID{Collection: 1})},
+		{"the large partition", 700, place(ratelimit.ShardID{Collection: 1, Shard: 1})},
+		{"the database", rate, place(ratelimit.ShardID{Collection: 2})},
 		{"metadata", 240, func(s *server) (func() bool, func()) {
 			m := s.budgets.Metadata()
 			return func() bool { return m.Admit(w.clock()) == 0 }, func() { m.Charge(w.clock(), ratelimit.RU) }

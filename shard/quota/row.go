@@ -11,7 +11,7 @@ import (
 // row is the demand of one server. The package comment has its stored form.
 type row struct {
 	second int64 // the second in which it was written; the needs are of the second before
-	needs  []ratelimit.Need
+	needs  []ratelimit.Demand
 }
 
 const rowVersion = 1
@@ -38,7 +38,7 @@ func decodeRow(b []byte) (r row, err error) {
 	in := reader{rest: b[1:]}
 	r.second = in.signed()
 	for n := in.unsigned(); n > 0 && !in.bad; n-- {
-		var x ratelimit.Need
+		var x ratelimit.Demand
 		x.Database = string(in.bytes(in.unsigned()))
 		x.Collection, x.Shard = in.unsigned(), int(in.signed())
 		for _, v := range []*ratelimit.MicroRU{&x.Spent, &x.Foreground, &x.Wanted, &x.Unused} {

@@ -34,11 +34,11 @@ type server struct {
 	*world
 	id       storage.MemberID
 	budgets  *ratelimit.Budgets
-	desk     desk
+	shares   shares
 	demand   func(at time.Duration) ratelimit.MicroRU // RU per second that its clients request
 	price    ratelimit.MicroRU
 	scope    ratelimit.Scope
-	place    ratelimit.Place
+	place    ratelimit.ShardID
 	backlog  ratelimit.MicroRU
 	admitted map[int64]ratelimit.MicroRU // RU by second
 	reads    []time.Duration             // when the reads that have begun end
@@ -58,9 +58,9 @@ func newWorld(t *testing.T, seed uint64, set func(b *ratelimit.Budgets, now time
 // add starts a server, whose clock is up to 40 ms behind.
 func (w *world) add(demand func(at time.Duration) ratelimit.MicroRU) *server {
 	s := &server{world: w, demand: demand, price: 10 * ratelimit.RU, budgets: &ratelimit.Budgets{}, admitted: map[int64]ratelimit.MicroRU{},
-		scope: ratelimit.Scope{Collection: 1, Shards: []int{0}}, place: ratelimit.Place{Collection: 1}, off: time.Duration(w.rand.IntN(40)) * time.Millisecond}
+		scope: ratelimit.Scope{Collection: 1, Shards: []int{0}}, place: ratelimit.ShardID{Collection: 1}, off: time.Duration(w.rand.IntN(40)) * time.Millisecond}
 	s.id[0] = byte(len(w.servers) + 1)
-	s.desk = desk{budgets: s.budgets, self: s.id}
+	s.shares = shares{budgets: s.budgets, self: s.id}
 	w.rows[s.id] = append(w.rows[s.id], commit{w.now, row{}.encode()})
 	w.servers = append(w.servers, s)
 	alive := 0
@@ -69,10 +69,10 @@ func (w *world) add(demand func(at time.Duration) ratelimit.MicroRU) *server {
 			alive++
 		}
 	}
-	s.budgets.Divide(w.clock(), alive, alive > 1)
+	s.budgets.SetServers(w.clock(), alive, alive > 1)
 	for _, o := range w.servers {
 		if o != s && !o.dead {
-			o.budgets.Divide(w.clock(), alive, false)
+			o.budgets.SetServers(w.clock(), alive, false)
 		}
 	}
 	w.set(s.budgets, w.clock())
@@ -117,8 +117,8 @@ func (s *server) step() {
 	several := len(s.rows) > 1
 	if several && !s.mute {
 		if within < step && own >= 0 {
-			s.desk.grant(s.clock(), second)
-			if r, write := s.desk.row(s.clock(), second); write {
+			s.shares.grant(s.clock(), second)
+			if r, write := s.shares.row(s.clock(), second); write {
 				s.rows[s.id] = append(s.rows[s.id], commit{s.now + s.late(), r.encode()})
 			}
 		}
@@ -126,10 +126,10 @@ func (s *server) step() {
 			s.reads, s.readOf = append(s.reads, s.now+s.late()), append(s.readOf, second+1)
 		}
 		for len(s.reads) > 0 && s.reads[0] <= s.now {
-			for _, missed := range s.desk.missed(s.readOf[0]) {
-				s.desk.learn(missed, s.state(time.Duration(missed-1-s.start.Unix())*time.Second+time.Second/2))
+			for _, missed := range s.shares.missed(s.readOf[0]) {
+				s.shares.setDemands(missed, s.state(time.Duration(missed-1-s.start.Unix())*time.Second+time.Second/2))
 			}
-			s.desk.grant(s.clock(), second)
+			s.shares.grant(s.clock(), second)
 			s.reads, s.readOf = s.reads[1:], s.readOf[1:]
 		}
 	}

@@ -17,21 +17,21 @@ import (
 const Topic = "survey"
 
 const (
-	// patience is the timeout of a call.
-	patience = 2 * time.Second
-	// lookFirst is the interval of the first looks for answers. After firstOnes looks, when probably a peer
-	// is stalled, the interval is lookLater.
-	lookFirst = 10 * time.Millisecond
-	lookLater = 50 * time.Millisecond
-	firstOnes = 40
-	// leftOver is the age at which rows of a caller that died are removed.
-	leftOver = 60 // seconds
-	// askingMax is the number of calls of this server that run at once, answeringMax the number of calls that
+	// timeout is the timeout of a call.
+	timeout = 2 * time.Second
+	// pollFirst is the interval of the first looks for answers. After firstPolls looks, when probably a peer
+	// is stalled, the interval is pollLater.
+	pollFirst  = 10 * time.Millisecond
+	pollLater  = 50 * time.Millisecond
+	firstPolls = 40
+	// abandonedSeconds is the age at which rows of a caller that died are removed.
+	abandonedSeconds = 60 // seconds
+	// callsMax is the number of calls of this server that run at once, handlersMax the number of calls that
 	// it answers at once.
-	askingMax    = 8
-	answeringMax = 4
-	// waitingMax is the length of the queue of calls of peers; calls beyond it are not answered.
-	waitingMax = 64
+	callsMax    = 8
+	handlersMax = 4
+	// queueMax is the length of the queue of calls of peers; calls beyond it are not answered.
+	queueMax = 64
 	// answerMax is the maximum size of an answer, errorMax that of an error, in bytes.
 	answerMax = 4 << 20
 	errorMax  = 1 << 10
@@ -48,21 +48,21 @@ type Config struct {
 	Failed func(error)
 }
 
-// Desk calls the peers of a server, and answers their calls. A nil Desk belongs to a server without peers.
-type Desk struct {
+// Calls calls the peers of a server, and answers their calls. A nil Desk belongs to a server without peers.
+type Calls struct {
 	Config
-	asking chan struct{}
-	work   chan question
+	callSlots chan struct{}
+	queue     chan call
 
-	mu    sync.Mutex
-	kinds map[string]func(ctx context.Context, body []byte) ([]byte, error)
-	heard map[ticket]bool // calls in the store that this server has queued
-	last  storage.Timestamp
+	mu       sync.Mutex
+	handlers map[string]func(ctx context.Context, body []byte) ([]byte, error)
+	queued   map[callID]bool // calls in the store that this server has queued
+	last     storage.Timestamp
 }
 
-// question is a call of a peer.
-type question struct {
-	ticket
+// call is a call of a peer.
+type call struct {
+	callID
 	kind string
 	body []byte
 }
@@ -75,35 +75,35 @@ type Answer struct {
 }
 
 // New returns a Desk without functions for answers. Run must be called.
-func New(c Config) *Desk {
-	d := &Desk{Config: c, asking: make(chan struct{}, askingMax), work: make(chan question, waitingMax),
-		kinds: map[string]func(context.Context, []byte) ([]byte, error){}, heard: map[ticket]bool{}}
+func New(c Config) *Calls {
+	d := &Calls{Config: c, callSlots: make(chan struct{}, callsMax), queue: make(chan call, queueMax),
+		handlers: map[string]func(context.Context, []byte) ([]byte, error){}, queued: map[callID]bool{}}
 	c.Follow(Topic, d.load)
 	return d
 }
 
-// Answer sets the function that answers calls of a kind. At most answeringMax functions run at once, and a
+// Handle sets the function that answers calls of a kind. At most handlersMax functions run at once, and a
 // result may have at most 4 MiB. If a server has no function for a kind, it answers with an error and counts
 // as silent.
-func (d *Desk) Answer(kind string, fn func(ctx context.Context, body []byte) ([]byte, error)) {
+func (d *Calls) Handle(kind string, fn func(ctx context.Context, body []byte) ([]byte, error)) {
 	if d == nil {
 		return
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.kinds[kind] = fn
+	d.handlers[kind] = fn
 }
 
-// Ask calls all peers with a valid lease, and waits at most two seconds for their answers. silent lists the
+// Call calls all peers with a valid lease, and waits at most two seconds for their answers. silent lists the
 // names of peers that did not answer or failed. Without peers it returns at once.
 // Errors: those of the store; ctx.Err().
-func (d *Desk) Ask(ctx context.Context, kind string, body []byte) (answers []Answer, silent []string, err error) {
+func (d *Calls) Call(ctx context.Context, kind string, body []byte) (answers []Answer, silent []string, err error) {
 	if d == nil {
 		return nil, nil, nil
 	}
 	select {
-	case d.asking <- struct{}{}:
-		defer func() { <-d.asking }()
+	case d.callSlots <- struct{}{}:
+		defer func() { <-d.callSlots }()
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
 	}
@@ -120,8 +120,8 @@ func (d *Desk) Ask(ctx context.Context, kind string, body []byte) (answers []Ans
 	if len(owing) == 0 {
 		return nil, nil, nil
 	}
-	t := d.ticket(now)
-	if err := d.post(ctx, question{t, kind, body}); err != nil {
+	t := d.newCallID(now)
+	if err := d.post(ctx, call{t, kind, body}); err != nil {
 		return nil, nil, err
 	}
 	defer d.withdraw(context.WithoutCancel(ctx), t)
@@ -136,23 +136,23 @@ func (d *Desk) Ask(ctx context.Context, kind string, body []byte) (answers []Ans
 	return answers, silent, err
 }
 
-// ticket returns a unique ticket for a new call.
-func (d *Desk) ticket(now storage.Timestamp) ticket {
+// newCallID returns a unique ticket for a new call.
+func (d *Calls) newCallID(now storage.Timestamp) callID {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.last = max(now, d.last+1)
-	return ticket{d.Store.Member(), d.last}
+	return callID{d.Store.Member(), d.last}
 }
 
 // await reads answers until all peers in owing have answered, or until the timeout.
-func (d *Desk) await(ctx context.Context, t ticket, owing map[storage.MemberID]string) (answers []Answer, err error) {
-	over := time.NewTimer(patience)
+func (d *Calls) await(ctx context.Context, t callID, owing map[storage.MemberID]string) (answers []Answer, err error) {
+	over := time.NewTimer(timeout)
 	defer over.Stop()
 	answered := map[storage.MemberID]bool{}
 	for look := 0; len(answered) < len(owing); look++ {
-		pause := lookFirst
-		if look >= firstOnes {
-			pause = lookLater
+		pause := pollFirst
+		if look >= firstPolls {
+			pause = pollLater
 		}
 		select {
 		case <-time.After(pause):
@@ -183,14 +183,14 @@ func (d *Desk) await(ctx context.Context, t ticket, owing map[storage.MemberID]s
 }
 
 // read reads the rows of all answers to a call.
-func (d *Desk) read(ctx context.Context, t ticket) (map[storage.MemberID][]byte, error) {
+func (d *Calls) read(ctx context.Context, t callID) (map[storage.MemberID][]byte, error) {
 	r, err := d.Store.Snapshot(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
 	rows := map[storage.MemberID][]byte{}
-	err = each(ctx, r, t.answerRange(), func(_ ticket, by storage.MemberID, value []byte) error {
+	err = each(ctx, r, t.answerRange(), func(_ callID, by storage.MemberID, value []byte) error {
 		rows[by] = bytes.Clone(value)
 		return nil
 	})
@@ -198,18 +198,18 @@ func (d *Desk) read(ctx context.Context, t ticket) (map[storage.MemberID][]byte,
 }
 
 // change changes rows, also on a disk that is almost full.
-func (d *Desk) change(ctx context.Context, fn func(t storage.Txn) error) error {
+func (d *Calls) change(ctx context.Context, fn func(t storage.Txn) error) error {
 	return storage.Update(ctx, d.Store, storage.TxnOptions{Essential: true}, storage.Buffered, fn)
 }
 
 // post writes a call, and removes the rows of callers that have died.
-func (d *Desk) post(ctx context.Context, q question) error {
+func (d *Calls) post(ctx context.Context, q call) error {
 	return d.change(ctx, func(t storage.Txn) error {
-		err := remove(ctx, t, keyspace.MetaRange(keyspace.MetaSurvey), func(of ticket) bool { return of.since.Seconds()+leftOver < q.since.Seconds() })
+		err := remove(ctx, t, keyspace.MetaRange(keyspace.MetaSurvey), func(of callID) bool { return of.sentAt.Seconds()+abandonedSeconds < q.sentAt.Seconds() })
 		if err != nil {
 			return err
 		}
-		if err := t.Set(q.questionKey(), append(append([]byte(q.kind), 0), q.body...)); err != nil {
+		if err := t.Set(q.callKey(), append(append([]byte(q.kind), 0), q.body...)); err != nil {
 			return err
 		}
 		return keyspace.TouchTopic(ctx, d.Store, t, Topic)
@@ -217,33 +217,33 @@ func (d *Desk) post(ctx context.Context, q question) error {
 }
 
 // withdraw removes a call and its answers. An answer that is written at the same time is removed later with
-// the rows that are older than leftOver.
-func (d *Desk) withdraw(ctx context.Context, q ticket) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// the rows that are older than abandonedSeconds.
+func (d *Calls) withdraw(ctx context.Context, q callID) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	err := d.change(ctx, func(t storage.Txn) error {
-		if err := t.Delete(q.questionKey()); err != nil {
+		if err := t.Delete(q.callKey()); err != nil {
 			return err
 		}
-		return remove(ctx, t, q.answerRange(), func(ticket) bool { return true })
+		return remove(ctx, t, q.answerRange(), func(callID) bool { return true })
 	})
 	d.report(ctx, err)
 }
 
 // load queues new calls of peers. It is called with a snapshot that contains them.
-func (d *Desk) load(ctx context.Context, r storage.Reader) error {
+func (d *Calls) load(ctx context.Context, r storage.Reader) error {
 	now := r.ReadTimestamp().Seconds()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	there := map[ticket]bool{}
-	err := each(ctx, r, keyspace.MetaPrefixRange(keyspace.MetaSurvey, []byte{questions}), func(t ticket, _ storage.MemberID, value []byte) error {
-		if t.asker == d.Store.Member() || t.since.Seconds()+leftOver < now {
+	there := map[callID]bool{}
+	err := each(ctx, r, keyspace.MetaPrefixRange(keyspace.MetaSurvey, []byte{callRows}), func(t callID, _ storage.MemberID, value []byte) error {
+		if t.caller == d.Store.Member() || t.sentAt.Seconds()+abandonedSeconds < now {
 			return nil
 		}
-		if !d.heard[t] {
+		if !d.queued[t] {
 			kind, body, _ := bytes.Cut(value, []byte{0})
 			select {
-			case d.work <- question{t, string(kind), bytes.Clone(body)}:
+			case d.queue <- call{t, string(kind), bytes.Clone(body)}:
 			default: // this server counts as silent
 			}
 		}
@@ -251,20 +251,20 @@ func (d *Desk) load(ctx context.Context, r storage.Reader) error {
 		return nil
 	})
 	if err == nil {
-		d.heard = there
+		d.queued = there
 	}
 	return err
 }
 
 // Run answers calls until ctx ends.
-func (d *Desk) Run(ctx context.Context) {
+func (d *Calls) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	defer all.Wait()
-	for range answeringMax {
+	for range handlersMax {
 		all.Go(func() {
 			for {
 				select {
-				case q := <-d.work:
+				case q := <-d.queue:
 					d.report(ctx, d.reply(ctx, q))
 				case <-ctx.Done():
 					return
@@ -275,11 +275,11 @@ func (d *Desk) Run(ctx context.Context) {
 }
 
 // reply writes the answer to a call, if the call is still there.
-func (d *Desk) reply(ctx context.Context, q question) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func (d *Calls) reply(ctx context.Context, q call) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	d.mu.Lock()
-	fn := d.kinds[q.kind]
+	fn := d.handlers[q.kind]
 	d.mu.Unlock()
 	body, err := []byte(nil), error(fmt.Errorf("it does not know questions of the kind %q", q.kind))
 	if fn != nil {
@@ -287,7 +287,7 @@ func (d *Desk) reply(ctx context.Context, q question) error {
 	}
 	row := encodeAnswer(body, err)
 	return d.change(ctx, func(t storage.Txn) error {
-		if _, err := t.Get(ctx, q.questionKey(), nil); err != nil {
+		if _, err := t.Get(ctx, q.callKey(), nil); err != nil {
 			if errors.Is(err, storage.ErrNotFound) {
 				return nil
 			}
@@ -298,7 +298,7 @@ func (d *Desk) reply(ctx context.Context, q question) error {
 }
 
 // report passes on an error, unless the server is stopping.
-func (d *Desk) report(ctx context.Context, err error) {
+func (d *Calls) report(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil && !errors.Is(err, storage.ErrClosed) {
 		d.Failed(fmt.Errorf("questions between servers over one store: %w", err))
 	}

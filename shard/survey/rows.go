@@ -12,54 +12,54 @@ import (
 )
 
 const (
-	questions = 'q'
-	answers   = 'a'
+	callRows   = 'q'
+	answerRows = 'a'
 )
 
-// ticket identifies a call: the caller and the time of the call.
-type ticket struct {
-	asker storage.MemberID
-	since storage.Timestamp
+// callID identifies a call: the caller and the time of the call.
+type callID struct {
+	caller storage.MemberID
+	sentAt storage.Timestamp
 }
 
-// ticketLen is the length of the common prefix of the names of all rows, under keyspace.MetaSurvey:
+// callIDLen is the length of the common prefix of the names of all rows, under keyspace.MetaSurvey:
 //
 //	question  'q' ‖ asker(16) ‖ since(8)                → kind ‖ 0 ‖ body
 //	answer    'a' ‖ asker(16) ‖ since(8) ‖ answerer(16) → 0 ‖ body, or 1 ‖ why there is none
-const ticketLen = 1 + len(storage.MemberID{}) + 8
+const callIDLen = 1 + len(storage.MemberID{}) + 8
 
-func (t ticket) name(of byte) []byte {
-	return binary.BigEndian.AppendUint64(append([]byte{of}, t.asker[:]...), uint64(t.since))
+func (t callID) name(of byte) []byte {
+	return binary.BigEndian.AppendUint64(append([]byte{of}, t.caller[:]...), uint64(t.sentAt))
 }
 
-func (t ticket) questionKey() []byte {
-	return keyspace.AppendMeta(nil, keyspace.MetaSurvey, t.name(questions))
+func (t callID) callKey() []byte {
+	return keyspace.AppendMeta(nil, keyspace.MetaSurvey, t.name(callRows))
 }
 
-func (t ticket) answerKey(by storage.MemberID) []byte {
-	return keyspace.AppendMeta(nil, keyspace.MetaSurvey, append(t.name(answers), by[:]...))
+func (t callID) answerKey(by storage.MemberID) []byte {
+	return keyspace.AppendMeta(nil, keyspace.MetaSurvey, append(t.name(answerRows), by[:]...))
 }
 
 // answerRange returns the range of all answers to a call.
-func (t ticket) answerRange() storage.Range {
-	return keyspace.MetaPrefixRange(keyspace.MetaSurvey, t.name(answers))
+func (t callID) answerRange() storage.Range {
+	return keyspace.MetaPrefixRange(keyspace.MetaSurvey, t.name(answerRows))
 }
 
 // readName reads the name of a call or an answer; by is the server that answered.
 // Errors: ErrCorruption.
-func readName(name []byte) (t ticket, by storage.MemberID, err error) {
-	if len(name) < ticketLen || len(name) != ticketLen && len(name) != ticketLen+len(by) {
+func readName(name []byte) (t callID, by storage.MemberID, err error) {
+	if len(name) < callIDLen || len(name) != callIDLen && len(name) != callIDLen+len(by) {
 		return t, by, fmt.Errorf("the name of a question to other servers: %w", storage.ErrCorruption)
 	}
-	copy(t.asker[:], name[1:])
-	t.since = storage.Timestamp(binary.BigEndian.Uint64(name[ticketLen-8:]))
-	copy(by[:], name[ticketLen:])
+	copy(t.caller[:], name[1:])
+	t.sentAt = storage.Timestamp(binary.BigEndian.Uint64(name[callIDLen-8:]))
+	copy(by[:], name[callIDLen:])
 	return t, by, nil
 }
 
 // each calls fn with the names and values of a range until fn returns an error; both are only valid during
 // the call. Errors: ErrCorruption; those of fn; those of the store.
-func each(ctx context.Context, r storage.Reader, in storage.Range, fn func(t ticket, by storage.MemberID, value []byte) error) error {
+func each(ctx context.Context, r storage.Reader, in storage.Range, fn func(t callID, by storage.MemberID, value []byte) error) error {
 	return storage.Each(ctx, r, in, func(key, value []byte) error {
 		_, name, _ := keyspace.SplitMeta(key)
 		t, by, err := readName(name)
@@ -71,7 +71,7 @@ func each(ctx context.Context, r storage.Reader, in storage.Range, fn func(t tic
 }
 
 // remove removes the rows of a range whose tickets which accepts. Errors: those of each.
-func remove(ctx context.Context, t storage.Txn, in storage.Range, which func(ticket) bool) error {
+func remove(ctx context.Context, t storage.Txn, in storage.Range, which func(callID) bool) error {
 	var keys [][]byte
 	err := storage.Each(ctx, t, in, func(key, _ []byte) error {
 		_, name, _ := keyspace.SplitMeta(key)

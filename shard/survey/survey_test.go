@@ -31,13 +31,13 @@ type member struct {
 	storage.Store
 	*crowd
 	id   storage.MemberID
-	desk *survey.Desk
+	desk *survey.Calls
 	said []error
 }
 
 func (m *member) Member() storage.MemberID                           { return m.id }
-func (m *member) Tell(context.Context, []byte) error                 { return nil }
-func (m *member) Introduce(func() []byte)                            {}
+func (m *member) Publish(context.Context, []byte) error              { return nil }
+func (m *member) SetDescription(func() []byte)                       {}
 func (m *member) Collect(context.Context) error                      { return nil }
 func (m *member) Rejoin(func(context.Context, storage.Reader) error) {}
 func (m *member) name() string                                       { return fmt.Sprint("host", m.id[0]) }
@@ -45,7 +45,7 @@ func (m *member) Members(ctx context.Context) (now storage.Timestamp, list []sto
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, o := range m.alive {
-		list = append(list, storage.Member{ID: o.id, Self: o.name()})
+		list = append(list, storage.Member{ID: o.id, Name: o.name()})
 	}
 	now, err = m.Now(ctx)
 	return now, list, err
@@ -81,13 +81,13 @@ func newCrowd(t *testing.T, n int) *crowd {
 	})
 	for i := range n {
 		m := &member{Store: c.store, crowd: c, id: storage.MemberID{byte(i + 1)}}
-		m.desk = survey.New(survey.Config{Store: m, Follow: m.follow, Name: func(o storage.Member) string { return o.Self },
+		m.desk = survey.New(survey.Config{Store: m, Follow: m.follow, Name: func(o storage.Member) string { return o.Name },
 			Failed: func(err error) {
 				c.mu.Lock()
 				defer c.mu.Unlock()
 				m.said = append(m.said, err)
 			}})
-		m.desk.Answer("double", func(_ context.Context, body []byte) ([]byte, error) {
+		m.desk.Handle("double", func(_ context.Context, body []byte) ([]byte, error) {
 			return slices.Concat([]byte(m.name()), []byte(": "), body, body), nil
 		})
 		c.runs.Go(func() { m.desk.Run(t.Context()) })
@@ -116,7 +116,7 @@ func (c *crowd) rows() (n int) {
 
 func (m *member) ask(kind, body string) (said, silent []string) {
 	m.t.Helper()
-	answers, silent, err := m.desk.Ask(m.t.Context(), kind, []byte(body))
+	answers, silent, err := m.desk.Call(m.t.Context(), kind, []byte(body))
 	if err != nil {
 		m.t.Error(err)
 	}
@@ -170,8 +170,8 @@ func testSilent(t *testing.T) {
 	c.mu.Lock()
 	c.alive = c.alive[:2]
 	c.mu.Unlock()
-	c.alive[1].desk.Answer("broken", func(context.Context, []byte) ([]byte, error) { return nil, errors.New("no idea") })
-	c.alive[1].desk.Answer("large", func(context.Context, []byte) ([]byte, error) { return make([]byte, 5<<20), nil })
+	c.alive[1].desk.Handle("broken", func(context.Context, []byte) ([]byte, error) { return nil, errors.New("no idea") })
+	c.alive[1].desk.Handle("large", func(context.Context, []byte) ([]byte, error) { return make([]byte, 5<<20), nil })
 	for kind, why := range map[string]string{"broken": "no idea", "large": "at most", "unknown": "does not know"} {
 		if said, silent := c.alive[0].ask(kind, ""); said != nil || !slices.Equal(silent, []string{"host2"}) {
 			t.Errorf("%s: %v, silent: %v", kind, said, silent)
@@ -196,9 +196,9 @@ func testSilent(t *testing.T) {
 
 // A server without peers makes no calls.
 func TestNobody(t *testing.T) {
-	var d *survey.Desk
-	d.Answer("x", nil)
-	if answers, silent, err := d.Ask(t.Context(), "x", nil); answers != nil || silent != nil || err != nil {
+	var d *survey.Calls
+	d.Handle("x", nil)
+	if answers, silent, err := d.Call(t.Context(), "x", nil); answers != nil || silent != nil || err != nil {
 		t.Error(answers, silent, err)
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// patience bounds how long an exact count waits for commits that were in flight when it began. Most
+// exactTimeout bounds how long an exact count waits for commits that were in flight when it began. Most
 // take microseconds; if the store stalls, scanning is faster.
-const patience = 5 * time.Millisecond
+const exactTimeout = 5 * time.Millisecond
 
 // gate counts the writers that are between the beginning of a commit and its Add. Writers enter in
 // turns. To wait for those inside, a count begins a new turn and waits until the old one is empty;
@@ -74,12 +74,12 @@ func (g *gate) drain(ctx context.Context, turn uint32, late <-chan time.Time) bo
 // until the next start.
 func (c *Collection) Failed(err error) {
 	if errors.Is(err, storage.ErrUndetermined) {
-		c.doubt.Store(true)
+		c.inDoubt.Store(true)
 	}
 }
 
-// Doubt marks all counts as possibly wrong, like those of damaged data.
-func (b *Board) Doubt() { b.doubt.Store(true) }
+// MarkInDoubt marks all counts as possibly wrong, like those of damaged data.
+func (b *Board) MarkInDoubt() { b.inDoubt.Store(true) }
 
 // Exact returns the documents of shards as a scan of the store's newest state would count them; now
 // returns the time of that state. ok is false if the counters are not sufficient: they are in
@@ -88,7 +88,7 @@ func (b *Board) Doubt() { b.doubt.Store(true) }
 func (b *Board) Exact(ctx context.Context, id keyspace.CollectionID, m *shard.Map, now func() (storage.Timestamp, error)) (docs []int64, ok bool, err error) {
 	found, _ := b.colls.Load(id)
 	c, _ := found.(*Collection)
-	if c == nil || b.doubt.Load() || c.doubt.Load() {
+	if c == nil || b.inDoubt.Load() || c.inDoubt.Load() {
 		return nil, false, nil
 	}
 	c.counting.Lock()
@@ -105,7 +105,7 @@ func (b *Board) Exact(ctx context.Context, id keyspace.CollectionID, m *shard.Ma
 	}
 	// A transaction visible in that state entered one of the two turns before it committed. Once
 	// both turns have drained, its counts have been added.
-	late := time.NewTimer(patience)
+	late := time.NewTimer(exactTimeout)
 	defer late.Stop()
 	g := &c.gate
 	if old := g.turn.Load(); !g.drain(ctx, old+1, late.C) {
@@ -115,7 +115,7 @@ func (b *Board) Exact(ctx context.Context, id keyspace.CollectionID, m *shard.Ma
 	}
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	if len(c.carried) > 0 || c.doubt.Load() {
+	if len(c.carried) > 0 || c.inDoubt.Load() {
 		return nil, false, nil
 	}
 	for _, s := range shards {

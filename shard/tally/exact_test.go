@@ -111,7 +111,7 @@ func TestNotExact(t *testing.T) {
 		{"a commit takes long", func(_ *tally.Board, c *tally.Collection) { c.Enter() }, false},
 		{"a commit failed", func(_ *tally.Board, c *tally.Collection) { c.Failed(storage.ErrConflict) }, true},
 		{"nobody knows whether a commit happened", func(_ *tally.Board, c *tally.Collection) { c.Failed(storage.ErrUndetermined) }, false},
-		{"the data are damaged", func(b *tally.Board, _ *tally.Collection) { b.Doubt() }, false},
+		{"the data are damaged", func(b *tally.Board, _ *tally.Collection) { b.MarkInDoubt() }, false},
 		{"a split is under way", func(_ *tally.Board, c *tally.Collection) {
 			c.Divide(tally.Change{Parents: []shard.ID{id}, Children: []shard.ID{7, 8}})
 		}, false},

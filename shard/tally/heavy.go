@@ -32,8 +32,8 @@ func (k *HeavyKey) Bytes() int64 { return k.bytes.Load() }
 // Add changes the size after a commit.
 func (k *HeavyKey) Add(n int64) { k.bytes.Add(n) }
 
-// Warn reports whether no warning has been logged yet; at its first call only.
-func (k *HeavyKey) Warn() bool { return k.warned.CompareAndSwap(false, true) }
+// FirstWarning reports whether no warning has been logged yet; at its first call only.
+func (k *HeavyKey) FirstWarning() bool { return k.warned.CompareAndSwap(false, true) }
 
 // Shard returns the shard in which the value was measured.
 func (k *HeavyKey) Shard() shard.ID { return k.shard }

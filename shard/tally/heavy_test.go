@@ -63,19 +63,19 @@ func TestHeavyWarnsOnce(t *testing.T) {
 	var h tally.Heavy
 	h.Measured(1, map[string]int64{"a": 10, "b": 10})
 	a := h.Of([]byte("a"))
-	if !a.Warn() || a.Warn() {
+	if !a.FirstWarning() || a.FirstWarning() {
 		t.Error("a value is warned of not exactly once")
 	}
 	h.Measured(1, map[string]int64{"a": 20, "b": 20})
-	if h.Of([]byte("a")).Warn() {
+	if h.Of([]byte("a")).FirstWarning() {
 		t.Error("a second measuring makes the warning come again")
 	}
-	if !h.Of([]byte("b")).Warn() {
+	if !h.Of([]byte("b")).FirstWarning() {
 		t.Error("nobody was warned of b")
 	}
 	h.Measured(1, nil)
 	h.Measured(1, map[string]int64{"a": 20})
-	if !h.Of([]byte("a")).Warn() {
+	if !h.Of([]byte("a")).FirstWarning() {
 		t.Error("no warning of a value that was light meanwhile")
 	}
 }

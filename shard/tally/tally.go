@@ -25,8 +25,8 @@ func (c Count) Add(d Count) Count { return Count{c.Docs + d.Docs, c.Bytes + d.By
 // Board holds the counts of all collections. The zero Board is ready. Safe for
 // concurrent use.
 type Board struct {
-	colls sync.Map // keyspace.CollectionID → *Collection
-	doubt atomic.Bool
+	colls   sync.Map // keyspace.CollectionID → *Collection
+	inDoubt atomic.Bool
 }
 
 // Collection holds the counts of one collection. During a split or merge it holds the old shards
@@ -42,7 +42,7 @@ type Collection struct {
 
 	gate     gate
 	counting sync.Mutex // one Exact at a time
-	doubt    atomic.Bool
+	inDoubt  atomic.Bool
 }
 
 // Change holds the shards that replaced others.

@@ -33,8 +33,8 @@ type field struct {
 	known bool
 }
 
-// where holds the partitions of a statement.
-type where struct {
+// targetSet holds the partitions of a statement.
+type targetSet struct {
 	parts []int // nil for all partitions
 	at    uint64
 	one   bool // at is the only position
@@ -147,15 +147,15 @@ func (l *layout) values(x *sample, f field) (out []uint32, blind bool) {
 }
 
 // find returns the partitions of a statement.
-func (l *layout) find(x *sample) where {
+func (l *layout) find(x *sample) targetSet {
 	starts := []uint64{0}
 	for i, f := range l.levels {
 		list, blind := l.values(x, f)
 		switch {
 		case blind:
-			return where{blind: true}
+			return targetSet{blind: true}
 		case len(list) == 0 && i == 0, len(list)*len(starts) > placesMax:
-			return where{}
+			return targetSet{}
 		case len(list) == 0:
 			return l.spans(starts, i)
 		}
@@ -171,7 +171,7 @@ func (l *layout) find(x *sample) where {
 		starts = l.bucketsOf(x, starts)
 	}
 	if len(starts) == 1 {
-		return where{parts: []int{l.partition(starts[0])}, at: starts[0], one: true}
+		return targetSet{parts: []int{l.partition(starts[0])}, at: starts[0], one: true}
 	}
 	var parts []int
 	for _, s := range starts {
@@ -208,7 +208,7 @@ func (l *layout) bucket(at uint64, n int) uint64 {
 }
 
 // spans returns the partitions of ranges that begin with known levels.
-func (l *layout) spans(starts []uint64, known int) where {
+func (l *layout) spans(starts []uint64, known int) targetSet {
 	width := ^uint64(0)
 	for i := range known {
 		width &^= l.level(i, ^uint32(0))
@@ -223,17 +223,17 @@ func (l *layout) spans(starts []uint64, known int) where {
 }
 
 // several returns partitions without duplicates; nil if they are all.
-func (l *layout) several(parts []int) where {
+func (l *layout) several(parts []int) targetSet {
 	slices.Sort(parts)
 	parts = slices.Compact(parts)
 	if len(parts) > len(l.bounds) && len(parts) > 1 {
-		return where{}
+		return targetSet{}
 	}
-	return where{parts: parts}
+	return targetSet{parts: parts}
 }
 
 // cost returns the cost of a statement that visits the given partitions.
-func (l *layout) cost(x *sample, w where, partitions int) float64 {
+func (l *layout) cost(x *sample, w targetSet, partitions int) float64 {
 	if x.kind&(isDocument|isPage) != 0 {
 		return x.ru
 	}

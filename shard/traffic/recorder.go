@@ -40,13 +40,13 @@ type minute struct {
 // bin holds the sample of one collection in one minute: at most room+1 statements. The one with the
 // lowest priority only determines the weight of the others.
 type bin struct {
-	floor atomic.Uint64 // bits of the priority that a statement must exceed
-	count atomic.Int64  // number of all statements
-	mu    sync.Mutex
-	list  samples
-	over  bool           // some were left out
-	seen  map[value]bool // only while the minute is being filled
-	texts map[value]string
+	floor     atomic.Uint64 // bits of the priority that a statement must exceed
+	count     atomic.Int64  // number of all statements
+	mu        sync.Mutex
+	list      samples
+	truncated bool           // some were left out
+	seen      map[value]bool // only while the minute is being filled
+	texts     map[value]string
 }
 
 // sample is one statement.
@@ -98,18 +98,18 @@ func (r *Recorder) Note(s *Statement) {
 	}
 	priority := s.RU / chance(m.at, b.count.Add(1))
 	if priority > math.Float64frombits(b.floor.Load()) {
-		r.keep(m, b, s, priority)
+		r.addToSample(m, b, s, priority)
 	}
 }
 
 // chance returns a number between 0 and 1 for the n-th statement of a minute: pseudo-random, and
 // the same in every run.
 func chance(minute, n int64) float64 {
-	return (float64(stir(uint64(minute)<<32+uint64(n)*0x9e3779b97f4a7c15)>>11) + 0.5) / (1 << 53)
+	return (float64(mix64(uint64(minute)<<32+uint64(n)*0x9e3779b97f4a7c15)>>11) + 0.5) / (1 << 53)
 }
 
-// stir makes every bit of the result depend on every bit of x. Source: S. Vigna, "splitmix64".
-func stir(x uint64) uint64 {
+// mix64 makes every bit of the result depend on every bit of x. Source: S. Vigna, "splitmix64".
+func mix64(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return x ^ x>>31
@@ -167,8 +167,8 @@ func (m *minute) add(ns collection.Namespace) *bin {
 	}
 }
 
-// keep adds a statement to the sample, in place of the one with the lowest priority.
-func (r *Recorder) keep(m *minute, b *bin, s *Statement, priority float64) {
+// addToSample adds a statement to the sample, in place of the one with the lowest priority.
+func (r *Recorder) addToSample(m *minute, b *bin, s *Statement, priority float64) {
 	x := sample{priority: priority, ru: s.RU, visits: float32(s.Visits)}
 	if s.Write {
 		x.kind |= isWrite
@@ -192,7 +192,7 @@ func (b *bin) trim(room int) {
 		heap.Pop(&b.list)
 	}
 	if len(b.list) > room {
-		b.over = true
+		b.truncated = true
 		b.floor.Store(math.Float64bits(b.list[0].priority))
 	}
 }

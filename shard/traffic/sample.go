@@ -51,7 +51,7 @@ func (r *Recorder) Sample(ns collection.Namespace, from, to int64) *Sample {
 		b.mu.Lock()
 		list := slices.Clone(b.list)
 		out := sampled{at: m.at * 60, count: b.count.Load()}
-		over := b.over
+		over := b.truncated
 		texts := make(map[value]string, len(b.texts))
 		for k, v := range b.texts {
 			texts[k] = v
@@ -132,9 +132,9 @@ func (s *Sample) take(m sampled, text func(uint16) string) {
 	s.minutes[i].list = append(s.minutes[i].list, m.list...)
 }
 
-// Tell encodes a sample for a peer. It is not a method, and neither is Add, so that programs without
+// Encode encodes a sample for a peer. It is not a method, and neither is Add, so that programs without
 // peers do not link them.
-func Tell(b *bson.Builder, s *Sample) {
+func Encode(b *bson.Builder, s *Sample) {
 	b.BeginArray("paths")
 	for _, p := range s.paths {
 		b.String("", p)

@@ -29,7 +29,7 @@ func TestAddSamples(t *testing.T) {
 	from := begun.Unix() + 60
 	all, sum := one.Sample(orders, from, math.MaxInt32), a.Sample(orders, from, math.MaxInt32)
 	told := bson.NewBuilder(nil)
-	Tell(told, b.Sample(orders, from, math.MaxInt32))
+	Encode(told, b.Sample(orders, from, math.MaxInt32))
 	if err := Add(sum, told.Doc()); err != nil {
 		t.Fatal(err)
 	}

@@ -224,5 +224,5 @@ func hashOf(v bson.Value) uint32 {
 	for _, b := range keystring.Append(scratch[:0], v, keystring.Ascending, nil, nil) {
 		h = (h ^ uint64(b)) * 1099511628211
 	}
-	return uint32(stir(h) >> 32)
+	return uint32(mix64(h) >> 32)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/cantledb/cantle/storage/pebblekv/wreck"
 )
 
-// copying copies files.
-type copying struct {
+// copier copies files.
+type copier struct {
 	ctx   context.Context
 	told  progress
 	pace  *pace                   // nil = no limit
@@ -24,7 +24,7 @@ type copying struct {
 
 // file copies a file and syncs it before giving it its final name, so that under that name the file is
 // complete or absent. It reads the original once.
-func (c *copying) file(files pebblekv.FS, from, to string) (size int64, sum string, err error) {
+func (c *copier) file(files pebblekv.FS, from, to string) (size int64, sum string, err error) {
 	in, err := files.Open(from)
 	if err != nil {
 		return 0, "", err
@@ -52,7 +52,7 @@ func (c *copying) file(files pebblekv.FS, from, to string) (size int64, sum stri
 // listed lists the tables of a checkpoint. Errors: storage.DamagedError if one is missing or has the wrong
 // size.
 func listed(files pebblekv.FS, checkpoint string) (*wreck.Folder, error) {
-	f, err := wreck.Survey(files, checkpoint)
+	f, err := wreck.ReadFolder(files, checkpoint)
 	if err == nil {
 		err = f.ListTables()
 	}

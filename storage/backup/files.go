@@ -92,14 +92,14 @@ func syncFolder(dir string) error {
 // it.
 const sealPrefix = "\nsha256 "
 
-// sealed appends a checksum to a text.
-func sealed(text []byte) []byte {
+// withChecksum appends a checksum to a text.
+func withChecksum(text []byte) []byte {
 	sum := sha256.Sum256(text)
 	return append(append(text, sealPrefix...), hex.EncodeToString(sum[:])+"\n"...)
 }
 
-// unsealed removes the checksum; ok is false if it does not match.
-func unsealed(data []byte) (text []byte, ok bool) {
+// cutChecksum removes the checksum; ok is false if it does not match.
+func cutChecksum(data []byte) (text []byte, ok bool) {
 	i := bytes.LastIndex(data, []byte(sealPrefix))
 	if i < 0 {
 		return nil, false

@@ -40,8 +40,8 @@ var (
 	ErrBusy = errors.New("another process is writing a backup into it, or deleting one")
 	// ErrFormat: the folder was written by a newer program.
 	ErrFormat = errors.New("a newer cantle wrote it; use that one")
-	// ErrParent: the parent folder does not exist.
-	ErrParent = errors.New("the folder above it is not there, and is not made: mount the disk that has it, or make it (mkdir -p)")
+	// ErrNoParent: the parent folder does not exist.
+	ErrNoParent = errors.New("the folder above it is not there, and is not made: mount the disk that has it, or make it (mkdir -p)")
 	// ErrGone: the folder had backups of this server.
 	ErrGone = errors.New("it had backups of this database and has none now: mount the disk that has them; if they were deleted on purpose, choose another folder")
 	// ErrForeign: the folder has files that do not belong to backups.
@@ -85,12 +85,12 @@ func (b *Base) Bytes() (n int64) {
 
 // Timeline holds the backups of one data folder.
 type Timeline struct {
-	ID       string
-	Bases    []*Base    // complete ones, by number
-	Segments []*Segment // complete ones, by first sequence number
-	dir      string
-	findings []Finding // files that are incomplete or cannot be read
-	spare    []string  // segments whose writes other segments have too: a merge was interrupted
+	ID         string
+	Bases      []*Base    // complete ones, by number
+	Segments   []*Segment // complete ones, by first sequence number
+	dir        string
+	findings   []Finding // files that are incomplete or cannot be read
+	superseded []string  // segments whose writes other segments have too: a merge was interrupted
 }
 
 // Folder is a backup folder.
@@ -141,7 +141,7 @@ func Open(dir string) (*Folder, error) {
 		f.Timelines = append(f.Timelines, t)
 	}
 	slices.SortStableFunc(f.Timelines, func(a, b *Timeline) int { return cmp.Compare(a.end(), b.end()) })
-	f.forgiveWriter()
+	f.dropIncompleteIfLocked()
 	return f, nil
 }
 
@@ -151,8 +151,8 @@ func isFolder(dir string) bool {
 	return err == nil
 }
 
-// forgiveWriter drops findings of incomplete files if a process is writing into the folder.
-func (f *Folder) forgiveWriter() {
+// dropIncompleteIfLocked drops findings of incomplete files if a process is writing into the folder.
+func (f *Folder) dropIncompleteIfLocked() {
 	incomplete := func(x Finding) bool { return x.Kind == "incomplete" }
 	if !slices.ContainsFunc(f.Timelines, func(t *Timeline) bool { return slices.ContainsFunc(t.findings, incomplete) }) {
 		return
@@ -202,14 +202,14 @@ func begin(dir string) (*Folder, error) {
 }
 
 // makeFolder creates a backup folder, but no parents: if the parent is missing, a disk is likely not mounted,
-// and the backups would lie on the disk of the data. Errors: ErrParent; those of the file system.
+// and the backups would lie on the disk of the data. Errors: ErrNoParent; those of the file system.
 func makeFolder(dir string) error {
 	err := os.Mkdir(dir, 0o700)
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return nil // begin finds out whether it is a backup folder
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("the folder %s: %w", dir, ErrParent)
+		return fmt.Errorf("the folder %s: %w", dir, ErrNoParent)
 	}
 	return err
 }
@@ -250,14 +250,14 @@ func openTimeline(dir string) (*Timeline, error) {
 		}
 		b, err := readBase(filepath.Join(dir, e.Name()))
 		if errors.Is(err, fs.ErrNotExist) {
-			t.find("incomplete", t.rel(e.Name()), "a backup that did not come to its end; the next one clears it away")
+			t.addFinding("incomplete", t.rel(e.Name()), "a backup that did not come to its end; the next one clears it away")
 			continue
 		}
 		if err == nil && filepath.Base(t.baseDir(b)) != e.Name() {
 			err = errors.New("it belongs to another folder")
 		}
 		if err != nil {
-			t.find("damaged", t.rel(e.Name(), manifestName), reason(err))
+			t.addFinding("damaged", t.rel(e.Name(), manifestName), reason(err))
 			continue
 		}
 		t.Bases = append(t.Bases, b)
@@ -272,7 +272,7 @@ func readBase(dir string) (*Base, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, ok := unsealed(data)
+	text, ok := cutChecksum(data)
 	if !ok {
 		return nil, errors.New("it fails its checksum")
 	}

@@ -19,7 +19,7 @@ func TestGone(t *testing.T) {
 		_, err := Take(t.Context(), w.src(), dir, Options{Program: "test", Now: time.Now})
 		return err
 	}
-	if err := take(dir); !errors.Is(err, ErrParent) {
+	if err := take(dir); !errors.Is(err, ErrNoParent) {
 		t.Errorf("without the folder above: %v", err)
 	}
 	if _, err := os.Stat(share); err == nil {

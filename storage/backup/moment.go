@@ -33,7 +33,7 @@ func (t *Timeline) span(b *Base) (s Span, ok bool) {
 	return s, s.From <= s.To
 }
 
-func (t *Timeline) reaches(b *Base) bool {
+func (t *Timeline) restorable(b *Base) bool {
 	_, ok := t.span(b)
 	return ok
 }

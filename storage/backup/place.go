@@ -9,24 +9,24 @@ import (
 	"strings"
 )
 
-// ErrNowhere: a client requests a backup, and the server has no folder for backups.
-var ErrNowhere = errors.New("the server was started without a folder for backups, and clients do not choose where it writes: start it with --backup-to FOLDER, " +
+// ErrNoFolder: a client requests a backup, and the server has no folder for backups.
+var ErrNoFolder = errors.New("the server was started without a folder for backups, and clients do not choose where it writes: start it with --backup-to FOLDER, " +
 	"and with --backup-interval 0 if it is to make backups only when it is asked")
 
-// place returns the folder of a backup that a client requests: the folder of the policy, for "", or a folder
-// directly in it, given by name or path. Symbolic links are resolved before this check. Errors: ErrNowhere; a
+// requestedFolder returns the folder of a backup that a client requests: the folder of the policy, for "", or a folder
+// directly in it, given by name or path. Symbolic links are resolved before this check. Errors: ErrNoFolder; a
 // folder elsewhere; those of the file system.
-func (r *Runner) place(to string) (string, error) {
+func (r *Runner) requestedFolder(to string) (string, error) {
 	root := r.policy.Folder
 	switch {
 	case root == "":
-		return "", ErrNowhere
+		return "", ErrNoFolder
 	case to == "":
 		return root, nil
 	case !filepath.IsAbs(to):
 		to = filepath.Join(root, to)
 	}
-	at, err := followed(to)
+	at, err := resolveLinks(to)
 	if err != nil {
 		return "", err
 	}
@@ -47,12 +47,12 @@ func (r *Runner) place(to string) (string, error) {
 // within returns a folder relative to that of the policy. Errors: a folder within the data; those of the file
 // system.
 func (p *Policy) within(at string) (string, error) {
-	root, err := followed(p.Folder)
+	root, err := resolveLinks(p.Folder)
 	if err != nil {
 		return "", err
 	}
 	if p.Data != "" {
-		data, err := followed(p.Data)
+		data, err := resolveLinks(p.Data)
 		if err != nil {
 			return "", err
 		}
@@ -67,9 +67,9 @@ func (p *Policy) within(at string) (string, error) {
 var ErrInData = errors.New("it lies within the folder of --data, and would be lost with it: choose another")
 
 // Check returns an error if the backup folder lies within the data folder, or if its parent does not exist.
-// Errors: ErrInData, ErrParent; those of the file system.
+// Errors: ErrInData, ErrNoParent; those of the file system.
 func (p *Policy) Check() error {
-	at, err := followed(p.Folder)
+	at, err := resolveLinks(p.Folder)
 	if err == nil {
 		_, err = p.within(at)
 	}
@@ -77,13 +77,13 @@ func (p *Policy) Check() error {
 		return err
 	}
 	if _, err := os.Stat(filepath.Dir(at)); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the folder %s: %w", p.Folder, ErrParent)
+		return fmt.Errorf("the folder %s: %w", p.Folder, ErrNoParent)
 	}
 	return nil
 }
 
-// followed resolves the symbolic links of the existing part of a path. Errors: those of the file system.
-func followed(path string) (string, error) {
+// resolveLinks resolves the symbolic links of the existing part of a path. Errors: those of the file system.
+func resolveLinks(path string) (string, error) {
 	path, rest := filepath.Clean(path), ""
 	for {
 		real, err := filepath.EvalSymlinks(path)

@@ -47,8 +47,8 @@ func locked(path string) bool {
 	return errors.Is(err, storage.ErrLocked)
 }
 
-// held reports whether a restore from the folder is in progress.
-func (f *Folder) held() (bool, error) {
+// restoreInProgress reports whether a restore from the folder is in progress.
+func (f *Folder) restoreInProgress() (bool, error) {
 	entries, err := os.ReadDir(f.Dir)
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), scratchPrefix) && locked(filepath.Join(f.Dir, e.Name())) {
@@ -92,7 +92,7 @@ func (t *Timeline) clean() error {
 		return err
 	}
 	return removeFrom(filepath.Join(t.dir, logName), func(name string) bool {
-		return strings.HasSuffix(name, partSuffix) || slices.Contains(t.spare, name)
+		return strings.HasSuffix(name, partSuffix) || slices.Contains(t.superseded, name)
 	})
 }
 
@@ -128,7 +128,7 @@ func Prune(dir string, since storage.Timestamp) (p Pruned, err error) {
 		return p, err
 	}
 	defer func() { _ = f.close() }()
-	if held, err := f.held(); err != nil || held {
+	if held, err := f.restoreInProgress(); err != nil || held {
 		return p, err
 	}
 	for i, t := range f.Timelines {
@@ -152,7 +152,7 @@ func Prune(dir string, since storage.Timestamp) (p Pruned, err error) {
 func (t *Timeline) prune(since storage.Timestamp, p *Pruned) error {
 	keep := 0
 	for i, b := range t.Bases {
-		if b.Time <= since && t.reaches(b) {
+		if b.Time <= since && t.restorable(b) {
 			keep = i
 		}
 	}

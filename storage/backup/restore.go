@@ -29,7 +29,7 @@ func (p *Plan) Restore(ctx context.Context, dir string, documentsOnly bool, repo
 			}
 			continue
 		}
-		size, sum, err := (&copying{ctx: ctx, told: told}).file(wreck.Disk, from, to)
+		size, sum, err := (&copier{ctx: ctx, told: told}).file(wreck.Disk, from, to)
 		if err != nil {
 			return err
 		}
@@ -54,13 +54,13 @@ func (p *Plan) Restore(ctx context.Context, dir string, documentsOnly bool, repo
 				case w.Next() <= p.Base.From:
 					return nil
 				case w.Time > p.At:
-					return errDone
+					return errStopVisit
 				}
 				return again(w.Batch)
 			})
 			var damaged errDamaged
 			switch {
-			case errors.Is(err, errDone):
+			case errors.Is(err, errStopVisit):
 				return nil
 			case errors.As(err, &damaged):
 				return fmt.Errorf("the part %s of the log is damaged: %w; moments before it can be restored", filepath.Join(p.timeline.dir, logName, s.Name), err)

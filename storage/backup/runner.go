@@ -77,25 +77,25 @@ func (r *Runner) Status() Status {
 	return r.status
 }
 
-// Asked makes a base in the folder that a client requests, which is that of the policy or one directly in it,
-// and returns the folder. Errors: PlaceError; as Take.
-func (r *Runner) Asked(ctx context.Context, to string) (dir string, b *Base, err error) {
-	if dir, err = r.place(to); err != nil {
-		return "", nil, &PlaceError{err}
+// TakeOnRequest makes a base in the folder that a client requests, which is that of the policy or one directly in it,
+// and returns the folder. Errors: FolderError; as Take.
+func (r *Runner) TakeOnRequest(ctx context.Context, to string) (dir string, b *Base, err error) {
+	if dir, err = r.requestedFolder(to); err != nil {
+		return "", nil, &FolderError{err}
 	}
 	b, err = r.take(ctx, dir)
 	return dir, b, err
 }
 
-// PlaceError is the error for a requested folder that is not allowed.
-type PlaceError struct{ error }
+// FolderError is the error for a requested folder that is not allowed.
+type FolderError struct{ error }
 
 // take makes a base in a folder. Errors: ErrRunning; as Take.
 func (r *Runner) take(ctx context.Context, dir string) (b *Base, err error) {
-	if err := r.enter(dir); err != nil {
+	if err := r.begin(dir); err != nil {
 		return nil, err
 	}
-	defer func() { r.leave(err) }()
+	defer func() { r.end(err) }()
 	if dir != r.policy.Folder {
 		if err := makeFolder(r.policy.Folder); err != nil { // the parent of dir
 			return nil, err
@@ -119,10 +119,10 @@ func (r *Runner) take(ctx context.Context, dir string) (b *Base, err error) {
 
 // ship copies the log to the policy's folder.
 func (r *Runner) ship(ctx context.Context) (err error) {
-	if err := r.enter(r.policy.Folder); err != nil {
+	if err := r.begin(r.policy.Folder); err != nil {
 		return err
 	}
-	defer func() { r.leave(err) }()
+	defer func() { r.end(err) }()
 	s, err := Ship(ctx, r.src, r.policy.Folder)
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func (r *Runner) ship(ctx context.Context) (err error) {
 	return nil
 }
 
-func (r *Runner) enter(dir string) error {
+func (r *Runner) begin(dir string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.status.Running {
@@ -144,7 +144,7 @@ func (r *Runner) enter(dir string) error {
 	return nil
 }
 
-func (r *Runner) leave(err error) {
+func (r *Runner) end(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.status.Running, r.status.To = false, ""
@@ -160,7 +160,7 @@ func (r *Runner) leave(err error) {
 // whether the log that is kept is still needed.
 func (r *Runner) Run(ctx context.Context) {
 	if !r.policy.Automatic() {
-		r.watchUse(ctx)
+		r.watchRetention(ctx)
 		return
 	}
 	r.look()
@@ -193,7 +193,7 @@ func (r *Runner) look() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, t := range f.Timelines {
-		if b := t.newest(); t.ID == id.Timeline && b != nil && t.reaches(b) {
+		if b := t.newest(); t.ID == id.Timeline && b != nil && t.restorable(b) {
 			r.status.LastEnd, r.status.LastTo, r.status.Covered = b.Ended, r.policy.Folder, t.end()
 		}
 	}

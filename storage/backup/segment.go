@@ -57,8 +57,8 @@ type errDamaged string
 
 func (e errDamaged) Error() string { return string(e) }
 
-// errDone ends a visit early.
-var errDone = errors.New("done")
+// errStopVisit ends a visit early.
+var errStopVisit = errors.New("done")
 
 // appendEnd encodes the end of the file.
 func (s *Segment) appendEnd(dst []byte) []byte {
@@ -165,20 +165,20 @@ func (w *segmentWriter) abandon() {
 func (t *Timeline) openSegments() error {
 	entries, err := os.ReadDir(filepath.Join(t.dir, logName))
 	if err != nil {
-		t.find("missing", t.rel(logName), reason(err))
+		t.addFinding("missing", t.rel(logName), reason(err))
 		return nil
 	}
 	for _, e := range entries {
 		switch {
 		case strings.HasSuffix(e.Name(), partSuffix):
-			t.find("incomplete", t.rel(logName, e.Name()), "the log was about to be copied; the next backup clears it away")
+			t.addFinding("incomplete", t.rel(logName, e.Name()), "the log was about to be copied; the next backup clears it away")
 		case strings.HasSuffix(e.Name(), segmentSuffix):
 			s, err := readEnd(filepath.Join(t.dir, logName, e.Name()))
 			if errors.Is(err, fs.ErrNotExist) {
 				continue // it was merged since the folder was listed
 			}
 			if err != nil {
-				t.find("damaged", t.rel(logName, e.Name()), reason(err))
+				t.addFinding("damaged", t.rel(logName, e.Name()), reason(err))
 				continue
 			}
 			t.Segments = append(t.Segments, s)
@@ -192,7 +192,7 @@ func (t *Timeline) openSegments() error {
 	next := uint64(0)
 	t.Segments = slices.DeleteFunc(t.Segments, func(s *Segment) bool {
 		if s.Next <= next {
-			t.spare = append(t.spare, s.Name)
+			t.superseded = append(t.superseded, s.Name)
 			return true
 		}
 		next = s.Next
@@ -293,7 +293,7 @@ func (t *Timeline) each(ctx context.Context, s *Segment, told progress, visit fu
 		return err
 	}
 	defer file.Close()
-	r := &segmentReader{in: bufio.NewReaderSize(&telling{file, told}, blockBytes)}
+	r := &segmentReader{in: bufio.NewReaderSize(&progressReader{file, told}, blockBytes)}
 	magic := make([]byte, len(segmentMagic))
 	if _, err := io.ReadFull(r.in, magic); err != nil || string(magic) != segmentMagic {
 		return errDamaged("it does not begin as a part of a log does")
@@ -331,13 +331,13 @@ func (t *Timeline) each(ctx context.Context, s *Segment, told progress, visit fu
 	}
 }
 
-// telling is a reader that reports the number of bytes read.
-type telling struct {
+// progressReader is a reader that reports the number of bytes read.
+type progressReader struct {
 	io.Reader
 	told progress
 }
 
-func (t *telling) Read(b []byte) (int, error) {
+func (t *progressReader) Read(b []byte) (int, error) {
 	n, err := t.Reader.Read(b)
 	if told := t.told(int64(n)); told != nil {
 		return n, told

@@ -49,8 +49,8 @@ type Options struct {
 	Files   pebblekv.FS // the file system of the store; nil = the disk
 }
 
-// taking is a backup in progress.
-type taking struct {
+// backupRun is a backup in progress.
+type backupRun struct {
 	ctx context.Context
 	src Source
 	o   Options
@@ -60,14 +60,14 @@ type taking struct {
 }
 
 // start opens the folder, removes the remains of interrupted backups, and finds the timeline.
-func start(ctx context.Context, src Source, dir string, o Options) (*taking, error) {
+func start(ctx context.Context, src Source, dir string, o Options) (*backupRun, error) {
 	kept, err := src.KeepWrites()
 	if err != nil {
 		return nil, err
 	}
 	id, err := readIdentity(kept)
 	if err == nil {
-		err = id.left(dir)
+		err = id.checkMounted(dir)
 	}
 	if err != nil {
 		return nil, err
@@ -76,12 +76,12 @@ func start(ctx context.Context, src Source, dir string, o Options) (*taking, err
 	if err != nil {
 		return nil, err
 	}
-	x := &taking{ctx: ctx, src: src, o: o, f: f, id: id}
+	x := &backupRun{ctx: ctx, src: src, o: o, f: f, id: id}
 	if err = x.f.clean(); err != nil {
 		return nil, errors.Join(err, f.close())
 	}
 	x.t = f.timeline(x.id.Timeline)
-	if last := x.t.last(); last != nil && !x.id.fits(f.ID, last) {
+	if last := x.t.last(); last != nil && !x.id.wroteLast(f.ID, last) {
 		x.id.begin()
 		if err := x.id.save(); err != nil {
 			return nil, errors.Join(err, f.close())
@@ -120,7 +120,7 @@ func Take(ctx context.Context, src Source, dir string, o Options) (base *Base, e
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(checkpoint)) }()
-	if b.From, _, err = src.MarkPlace(ctx); err != nil {
+	if b.From, _, err = src.MarkPosition(ctx); err != nil {
 		return nil, err
 	}
 	if err := src.Checkpoint(ctx, checkpoint); err != nil {
@@ -139,11 +139,11 @@ func Take(ctx context.Context, src Source, dir string, o Options) (base *Base, e
 	if err != nil {
 		return nil, err
 	}
-	if err := writeWhole(filepath.Join(x.t.baseDir(b), manifestName), sealed(text)); err != nil {
+	if err := writeWhole(filepath.Join(x.t.baseDir(b), manifestName), withChecksum(text)); err != nil {
 		return nil, err
 	}
 	x.t.Bases = append(x.t.Bases, b)
-	if held, err := x.f.held(); err == nil && !held {
+	if held, err := x.f.restoreInProgress(); err == nil && !held {
 		_ = x.t.merge(ctx) // on an error the segments stay as they are
 	}
 	return b, nil
@@ -171,8 +171,8 @@ func Ship(ctx context.Context, src Source, dir string) (segment *Segment, err er
 
 // ship writes a segment after the last one. If writes in between are missing, it starts at
 // orFrom, unless that is 0.
-func (x *taking) ship(orFrom uint64) (*Segment, error) {
-	_, behind, err := x.src.MarkPlace(x.ctx)
+func (x *backupRun) ship(orFrom uint64) (*Segment, error) {
+	_, behind, err := x.src.MarkPosition(x.ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -192,8 +192,8 @@ func (x *taking) ship(orFrom uint64) (*Segment, error) {
 }
 
 // segment writes the writes from a sequence number up to a position.
-func (x *taking) segment(from uint64, behind pebblekv.Place) (*Segment, error) {
-	nonce, err := x.id.follow(x.f, x.t.last())
+func (x *backupRun) segment(from uint64, behind pebblekv.LogPosition) (*Segment, error) {
+	nonce, err := x.id.recordNext(x.f, x.t.last())
 	if err != nil {
 		return nil, err
 	}
@@ -219,7 +219,7 @@ func immutable(name string) bool {
 
 // copyFiles copies the files of a checkpoint: the tables that the last base does not have, and
 // all other files.
-func (x *taking) copyFiles(checkpoint string, b *Base) error {
+func (x *backupRun) copyFiles(checkpoint string, b *Base) error {
 	entries, err := os.ReadDir(checkpoint)
 	if err != nil {
 		return err
@@ -262,7 +262,7 @@ func (x *taking) copyFiles(checkpoint string, b *Base) error {
 	defer pace.stop()
 	for _, name := range missing {
 		f := File{Name: name, Table: immutable(name)}
-		c := copying{ctx: x.ctx, told: told, pace: pace, check: func(part string) error { return examine(tables, name, part) }}
+		c := copier{ctx: x.ctx, told: told, pace: pace, check: func(part string) error { return examine(tables, name, part) }}
 		if f.Size, f.Sum, err = c.file(files, filepath.Join(checkpoint, name), x.t.path(b, &f)); err != nil {
 			return err
 		}

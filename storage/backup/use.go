@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// usedEvery is the interval at which watchUse runs.
-const usedEvery = time.Minute
+// retentionCheckEvery is the interval at which watchRetention runs.
+const retentionCheckEvery = time.Minute
 
-// watchUse stops keeping the log for the next manual backup once there is no backup left that it
+// watchRetention stops keeping the log for the next manual backup once there is no backup left that it
 // would follow, or none can be made any more.
-func (r *Runner) watchUse(ctx context.Context) {
-	tick := time.NewTicker(usedEvery)
+func (r *Runner) watchRetention(ctx context.Context) {
+	tick := time.NewTicker(retentionCheckEvery)
 	defer tick.Stop()
 	for {
-		if ended, err := r.endUnused(); err != nil {
+		if ended, err := r.endUnusedRetention(); err != nil {
 			r.told("the log that is kept for a backup cannot be let go", err)
 		} else if ended {
 			r.told("the log is kept for backups no more: none of this server is in the folder of --backup-to, or that was not given", nil)
@@ -29,8 +29,8 @@ func (r *Runner) watchUse(ctx context.Context) {
 	}
 }
 
-// endUnused stops keeping logs that no backup needs, and reports whether it did.
-func (r *Runner) endUnused() (ended bool, err error) {
+// endUnusedRetention stops keeping logs that no backup needs, and reports whether it did.
+func (r *Runner) endUnusedRetention() (ended bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	kept, on := r.src.Keeping()

@@ -23,7 +23,7 @@ func TestKeptEndsWithItsBackups(t *testing.T) {
 	}
 	ends := func(folder string, want bool) {
 		t.Helper()
-		ended, err := runner(folder).endUnused()
+		ended, err := runner(folder).endUnusedRetention()
 		if err != nil || ended != want {
 			t.Errorf("it ended: %v, %v", ended, err)
 		}
@@ -38,7 +38,7 @@ func TestKeptEndsWithItsBackups(t *testing.T) {
 	}
 	ends("", false) // nothing was kept
 	w.write(100)
-	if _, _, err := runner(dir).Asked(ctx, "weekly"); err != nil {
+	if _, _, err := runner(dir).TakeOnRequest(ctx, "weekly"); err != nil {
 		t.Fatal(err)
 	}
 	for range 4 {
@@ -62,7 +62,7 @@ func TestKeptEndsWithItsBackups(t *testing.T) {
 	}
 
 	// Also if the folders exist, for a server without a folder to write to.
-	if _, _, err := runner(dir).Asked(ctx, ""); err != nil {
+	if _, _, err := runner(dir).TakeOnRequest(ctx, ""); err != nil {
 		t.Fatal(err)
 	}
 	w.write(4000)
@@ -71,7 +71,7 @@ func TestKeptEndsWithItsBackups(t *testing.T) {
 	if _, err := Ship(ctx, w.src(), dir); !errors.Is(err, storage.ErrLogTruncated) {
 		t.Errorf("a segment over a gap: %v", err)
 	}
-	if _, _, err := runner(dir).Asked(ctx, ""); err != nil {
+	if _, _, err := runner(dir).TakeOnRequest(ctx, ""); err != nil {
 		t.Fatal(err)
 	}
 	w.write(50)

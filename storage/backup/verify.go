@@ -23,7 +23,7 @@ type Finding struct {
 // interrupted.
 func (x Finding) Harmless() bool { return x.Kind == "incomplete" }
 
-func (t *Timeline) find(kind, where, what string) {
+func (t *Timeline) addFinding(kind, where, what string) {
 	t.findings = append(t.findings, Finding{kind, where, what})
 }
 
@@ -109,10 +109,10 @@ func (t *Timeline) verify(ctx context.Context, told progress) error {
 	}
 	for i, b := range t.Bases {
 		if i > 0 && b.Previous != t.Bases[i-1].Number {
-			t.find("missing", t.rel(fmt.Sprintf("%s%06d", basePrefix, b.Previous)), "a backup between two others is gone")
+			t.addFinding("missing", t.rel(fmt.Sprintf("%s%06d", basePrefix, b.Previous)), "a backup between two others is gone")
 		}
-		if !t.reaches(b) {
-			t.find("gap", t.rel(filepath.Base(t.baseDir(b))), "the part of the log that belongs to it is missing, and without it no moment can be restored from it")
+		if !t.restorable(b) {
+			t.addFinding("gap", t.rel(filepath.Base(t.baseDir(b))), "the part of the log that belongs to it is missing, and without it no moment can be restored from it")
 		}
 	}
 	for i, s := range t.Segments {
@@ -120,14 +120,14 @@ func (t *Timeline) verify(ctx context.Context, told progress) error {
 		var damaged errDamaged
 		switch {
 		case errors.As(err, &damaged):
-			t.find("damaged", t.rel(logName, s.Name), err.Error())
+			t.addFinding("damaged", t.rel(logName, s.Name), err.Error())
 		case errors.Is(err, fs.ErrNotExist):
-			t.find("missing", t.rel(logName, s.Name), "the moments in it cannot be restored without it")
+			t.addFinding("missing", t.rel(logName, s.Name), "the moments in it cannot be restored without it")
 		case err != nil:
 			return err
 		}
 		if i > 0 && s.First != t.Segments[i-1].Next && t.needed(s) {
-			t.find("gap", t.rel(logName, s.Name), fmt.Sprintf("the part of the log before it is missing: moments between %s and the next backup cannot be restored", MomentText(t.Segments[i-1].Time)))
+			t.addFinding("gap", t.rel(logName, s.Name), fmt.Sprintf("the part of the log before it is missing: moments between %s and the next backup cannot be restored", MomentText(t.Segments[i-1].Time)))
 		}
 	}
 	return nil
@@ -154,20 +154,20 @@ func (t *Timeline) verifyFile(ctx context.Context, b *Base, f *File, told progre
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		t.find("missing", where, fmt.Sprintf("the backup of %s needs it", b.Ended.Format("2006-01-02 15:04:05 MST")))
+		t.addFinding("missing", where, fmt.Sprintf("the backup of %s needs it", b.Ended.Format("2006-01-02 15:04:05 MST")))
 		return nil
 	case err != nil:
 		return err
 	case info.Size() < f.Size:
-		t.find("truncated", where, fmt.Sprintf("it has %d bytes and should have %d", info.Size(), f.Size))
+		t.addFinding("truncated", where, fmt.Sprintf("it has %d bytes and should have %d", info.Size(), f.Size))
 		return nil
 	case info.Size() != f.Size:
-		t.find("damaged", where, fmt.Sprintf("it has %d bytes and should have %d", info.Size(), f.Size))
+		t.addFinding("damaged", where, fmt.Sprintf("it has %d bytes and should have %d", info.Size(), f.Size))
 		return nil
 	}
 	_, sum, err := sumFile(ctx, path, told)
 	if err == nil && sum != f.Sum {
-		t.find("damaged", where, "it fails its checksum")
+		t.addFinding("damaged", where, "it fails its checksum")
 	}
 	return err
 }

@@ -36,9 +36,9 @@ type Rule struct {
 	Delay       time.Duration // waited before the call, or until its context ends
 	Err         error         // returned; nil = only the delay
 
-	// Named limits the rule to Begin and Snapshot calls with a given timestamp: a store
+	// AtTimestamp limits the rule to Begin and Snapshot calls with a given timestamp: a store
 	// always has its newest state.
-	Named bool
+	AtTimestamp bool
 
 	// Key and Unless, if not nil, limit the rule to commits that write a key for which Key
 	// is true, and none for which Unless is true: keys with one writer at a time never
@@ -57,13 +57,13 @@ func Conflict(p float64) Rule {
 	return Rule{Op: Commit, Probability: p, Err: storage.ErrConflict}
 }
 
-// UnknownDone commits and returns ErrUndetermined.
-func UnknownDone(p float64) Rule {
+// UndeterminedCommitted commits and returns ErrUndetermined.
+func UndeterminedCommitted(p float64) Rule {
 	return Rule{Op: Commit, Probability: p, Err: storage.ErrUndetermined, After: true}
 }
 
-// UnknownLost does not commit and returns ErrUndetermined.
-func UnknownLost(p float64) Rule {
+// UndeterminedAborted does not commit and returns ErrUndetermined.
+func UndeterminedAborted(p float64) Rule {
 	return Rule{Op: Commit, Probability: p, Err: storage.ErrUndetermined}
 }
 
@@ -78,14 +78,14 @@ type Store struct {
 
 	mu    sync.Mutex
 	rng   *rand.Rand
-	rules []*active
+	rules []*ruleState
 	calls [opCount]int
 }
 
-// active is a rule with its counters.
-type active struct {
+// ruleState is a rule with its counters.
+type ruleState struct {
 	Rule
-	seen, struck int
+	seen, applied int
 }
 
 // New wraps s; the seed determines which calls rules with a probability affect. Closing
@@ -102,17 +102,17 @@ func (f *Store) SetRules(rules ...Rule) {
 	defer f.mu.Unlock()
 	f.rules = nil
 	for _, r := range rules {
-		f.rules = append(f.rules, &active{Rule: r})
+		f.rules = append(f.rules, &ruleState{Rule: r})
 	}
 }
 
-// Struck returns the number of calls of a kind that the rules made fail or wait.
-func (f *Store) Struck(op Op) (n int) {
+// Applied returns the number of calls of a kind that the rules made fail or wait.
+func (f *Store) Applied(op Op) (n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, r := range f.rules {
 		if r.Op == op {
-			n += r.struck
+			n += r.applied
 		}
 	}
 	return n
@@ -128,34 +128,34 @@ func (f *Store) Calls(op Op) int {
 // call describes a call for the rules.
 type call struct {
 	op    Op
-	named bool              // it has a timestamp
-	wrote map[*active]wrote // what the transaction has written
+	named bool                       // it has a timestamp
+	wrote map[*ruleState]writtenKeys // what the transaction has written
 }
 
-// wrote records for a rule which keys a transaction has written: key if Key was true for
+// writtenKeys records for a rule which keys a transaction has written: key if Key was true for
 // one, unless if Unless was.
-type wrote struct{ key, unless bool }
+type writtenKeys struct{ key, unless bool }
 
-// concerns reports whether a rule applies to a call.
-func (r *active) concerns(c call) bool {
+// matches reports whether a rule applies to a call.
+func (r *ruleState) matches(c call) bool {
 	w := c.wrote[r]
-	return r.Op == c.op && (c.named || !r.Named) && (w.key || r.Key == nil) && !w.unless
+	return r.Op == c.op && (c.named || !r.AtTimestamp) && (w.key || r.Key == nil) && !w.unless
 }
 
-// strike applies the rules to a call: the first one that fails it decides.
-func (f *Store) strike(ctx context.Context, c call) (after bool, err error) {
+// apply applies the rules to a call: the first one that fails it decides.
+func (f *Store) apply(ctx context.Context, c call) (after bool, err error) {
 	f.mu.Lock()
 	f.calls[c.op]++
 	var delay time.Duration
 	for _, r := range f.rules {
-		if err != nil || !r.concerns(c) {
+		if err != nil || !r.matches(c) {
 			continue
 		}
 		r.seen++
-		if r.seen <= r.Skip || r.Times > 0 && r.struck >= r.Times || r.Probability > 0 && f.rng.Float64() >= r.Probability {
+		if r.seen <= r.Skip || r.Times > 0 && r.applied >= r.Times || r.Probability > 0 && f.rng.Float64() >= r.Probability {
 			continue
 		}
-		r.struck++
+		r.applied++
 		delay += r.Delay
 		err, after = r.Err, r.After
 	}
@@ -174,7 +174,7 @@ func (f *Store) strike(ctx context.Context, c call) (after bool, err error) {
 
 // Begin implements storage.Store.
 func (f *Store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, error) {
-	if _, err := f.strike(ctx, call{op: Begin, named: o.At != 0}); err != nil {
+	if _, err := f.apply(ctx, call{op: Begin, named: o.At != 0}); err != nil {
 		return nil, err
 	}
 	t, err := f.Store.Begin(ctx, o)
@@ -186,7 +186,7 @@ func (f *Store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, e
 
 // Snapshot implements storage.Store.
 func (f *Store) Snapshot(ctx context.Context, at storage.Timestamp) (storage.Reader, error) {
-	if _, err := f.strike(ctx, call{op: Snapshot, named: at != 0}); err != nil {
+	if _, err := f.apply(ctx, call{op: Snapshot, named: at != 0}); err != nil {
 		return nil, err
 	}
 	r, err := f.Store.Snapshot(ctx, at)
@@ -198,7 +198,7 @@ func (f *Store) Snapshot(ctx context.Context, at storage.Timestamp) (storage.Rea
 
 // ReadLog implements storage.Store.
 func (f *Store) ReadLog(ctx context.Context, stream []byte, after storage.Timestamp, yield func(ts, own storage.Timestamp, rec []byte) bool) (storage.Timestamp, error) {
-	if _, err := f.strike(ctx, call{op: ReadLog}); err != nil {
+	if _, err := f.apply(ctx, call{op: ReadLog}); err != nil {
 		return after, err
 	}
 	return f.Store.ReadLog(ctx, stream, after, yield)
@@ -206,7 +206,7 @@ func (f *Store) ReadLog(ctx context.Context, stream []byte, after storage.Timest
 
 // ReadLogBack implements storage.Store.
 func (f *Store) ReadLogBack(ctx context.Context, stream []byte, upTo, after storage.Timestamp, yield func(ts storage.Timestamp, rec []byte) bool) error {
-	if _, err := f.strike(ctx, call{op: ReadLog}); err != nil {
+	if _, err := f.apply(ctx, call{op: ReadLog}); err != nil {
 		return err
 	}
 	return f.Store.ReadLogBack(ctx, stream, upTo, after, yield)
@@ -219,28 +219,28 @@ type reader struct {
 }
 
 func (r *reader) Get(ctx context.Context, key, dst []byte) ([]byte, error) {
-	if _, err := r.f.strike(ctx, call{op: Get}); err != nil {
+	if _, err := r.f.apply(ctx, call{op: Get}); err != nil {
 		return dst, err
 	}
 	return r.Reader.Get(ctx, key, dst)
 }
 
 func (r *reader) Has(ctx context.Context, key []byte) (bool, error) {
-	if _, err := r.f.strike(ctx, call{op: Get}); err != nil {
+	if _, err := r.f.apply(ctx, call{op: Get}); err != nil {
 		return false, err
 	}
 	return r.Reader.Has(ctx, key)
 }
 
 func (r *reader) GetMany(ctx context.Context, keys [][]byte, emit func(i int, value []byte) error) error {
-	if _, err := r.f.strike(ctx, call{op: Get}); err != nil {
+	if _, err := r.f.apply(ctx, call{op: Get}); err != nil {
 		return err
 	}
 	return r.Reader.GetMany(ctx, keys, emit)
 }
 
 func (r *reader) Iter(ctx context.Context, rg storage.Range, o storage.IterOptions) (storage.Iterator, error) {
-	if _, err := r.f.strike(ctx, call{op: Iter}); err != nil {
+	if _, err := r.f.apply(ctx, call{op: Iter}); err != nil {
 		return nil, err
 	}
 	return r.Reader.Iter(ctx, rg, o)
@@ -250,7 +250,7 @@ func (r *reader) Iter(ctx context.Context, rg storage.Range, o storage.IterOptio
 type txn struct {
 	storage.Txn
 	f     *Store
-	wrote map[*active]wrote
+	wrote map[*ruleState]writtenKeys
 }
 
 // Snapshot implements storage.Txn.
@@ -258,7 +258,7 @@ func (t *txn) Snapshot() storage.Reader { return &reader{Reader: t.Txn.Snapshot(
 
 // write applies the rules to a write, and records for them which keys were written.
 func (t *txn) write(key []byte) error {
-	if _, err := t.f.strike(context.Background(), call{op: Set}); err != nil {
+	if _, err := t.f.apply(context.Background(), call{op: Set}); err != nil {
 		return err
 	}
 	t.f.mu.Lock()
@@ -271,7 +271,7 @@ func (t *txn) write(key []byte) error {
 		w.key = w.key || r.Key != nil && r.Key(key)
 		w.unless = w.unless || r.Unless != nil && r.Unless(key)
 		if t.wrote == nil {
-			t.wrote = map[*active]wrote{}
+			t.wrote = map[*ruleState]writtenKeys{}
 		}
 		t.wrote[r] = w
 	}
@@ -309,7 +309,7 @@ func (t *txn) Delete(key []byte) error {
 }
 
 func (t *txn) Commit(ctx context.Context, d storage.Durability) (storage.Timestamp, error) {
-	after, err := t.f.strike(ctx, call{op: Commit, wrote: t.wrote})
+	after, err := t.f.apply(ctx, call{op: Commit, wrote: t.wrote})
 	if err == nil {
 		return t.Txn.Commit(ctx, d)
 	}

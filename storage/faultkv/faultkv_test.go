@@ -58,11 +58,11 @@ func TestRules(t *testing.T) {
 	if inner.committed != 2 || f.Calls(Commit) != 4 {
 		t.Errorf("%d committed, %d calls", inner.committed, f.Calls(Commit))
 	}
-	f.SetRules(UnknownDone(1))
+	f.SetRules(UndeterminedCommitted(1))
 	if err := commit(f); !errors.Is(err, storage.ErrUndetermined) || inner.committed != 3 {
 		t.Errorf("done: %v, %d", err, inner.committed)
 	}
-	f.SetRules(UnknownLost(1))
+	f.SetRules(UndeterminedAborted(1))
 	if err := commit(f); !errors.Is(err, storage.ErrUndetermined) || inner.committed != 3 {
 		t.Errorf("lost: %v, %d", err, inner.committed)
 	}
@@ -70,12 +70,12 @@ func TestRules(t *testing.T) {
 	if _, err := f.Snapshot(ctx, 0); !errors.Is(err, storage.ErrSnapshotTooOld) {
 		t.Error(err)
 	}
-	f.SetRules(Rule{Op: Snapshot, Named: true, Err: storage.ErrSnapshotTooOld})
+	f.SetRules(Rule{Op: Snapshot, AtTimestamp: true, Err: storage.ErrSnapshotTooOld})
 	if _, err := f.Snapshot(ctx, 0); err != nil {
 		t.Error(err)
 	}
-	if _, err := f.Snapshot(ctx, 7); !errors.Is(err, storage.ErrSnapshotTooOld) || f.Struck(Snapshot) != 1 {
-		t.Errorf("of a named time: %v, struck %d times", err, f.Struck(Snapshot))
+	if _, err := f.Snapshot(ctx, 7); !errors.Is(err, storage.ErrSnapshotTooOld) || f.Applied(Snapshot) != 1 {
+		t.Errorf("of a named time: %v, struck %d times", err, f.Applied(Snapshot))
 	}
 	f.SetRules(Rule{Op: Snapshot, Delay: time.Hour})
 	short, cancel := context.WithTimeout(ctx, time.Millisecond)
@@ -120,7 +120,7 @@ func TestKey(t *testing.T) {
 			t.Errorf("%v, want %v", err, c.want)
 		}
 	}
-	if f.Struck(Commit) != 2 {
-		t.Errorf("struck %d times", f.Struck(Commit))
+	if f.Applied(Commit) != 2 {
+		t.Errorf("struck %d times", f.Applied(Commit))
 	}
 }

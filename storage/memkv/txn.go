@@ -14,7 +14,7 @@ type txn struct {
 	writebuf.Reads
 	writebuf.Writer
 	buf  writebuf.Buffer
-	held writebuf.Held
+	held writebuf.HeldLatches
 }
 
 // Snapshot implements storage.Txn.

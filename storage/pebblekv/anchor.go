@@ -32,8 +32,8 @@ func (a *anchor) close(ps *pebble.Snapshot) {
 	}
 }
 
-// lift closes the snapshot that is kept.
-func (a *anchor) lift() {
+// release closes the snapshot that is kept.
+func (a *anchor) release() {
 	a.mu.Lock()
 	ps := a.ps
 	a.ps = nil

@@ -23,8 +23,8 @@ const (
 	ballastSteps = 4  // steps in which it grows with the store, so that it stays small for a small store
 )
 
-// ballastAgain is the pause after a failed attempt to create the ballast.
-const ballastAgain = time.Minute
+// ballastRetry is the pause after a failed attempt to create the ballast.
+const ballastRetry = time.Minute
 
 // memtableShare limits a memtable to this part of the disk: a dozen of them may lie on the disk
 // at times, as logs, tables and outputs of compactions.
@@ -34,7 +34,7 @@ const memtableShare = 128
 type ballast struct {
 	files   vfs.FS
 	path    string
-	lacking atomic.Int64 // bytes that were released and not allocated again
+	missing atomic.Int64 // bytes that were released and not allocated again
 
 	failed atomic.Bool // a recent attempt to create it failed
 
@@ -88,7 +88,7 @@ func (b *ballast) grow(to int64) (err error) {
 		return err
 	}
 	b.size = to
-	b.lacking.Store(0)
+	b.missing.Store(0)
 	return nil
 }
 
@@ -98,7 +98,7 @@ func fill(file vfs.File, from, to int64) error {
 	if err := file.Preallocate(from, to-from); err == nil && runtime.GOOS == "linux" {
 		_, err := file.WriteAt([]byte{0}, to-1)
 		return err
-	} else if noRoom(err) {
+	} else if isDiskFull(err) {
 		return err
 	}
 	// Not all file systems can preallocate; some compress zeros.
@@ -120,7 +120,7 @@ func (b *ballast) release() bool {
 	if b.size == 0 || b.files.Remove(b.path) != nil {
 		return false
 	}
-	b.lacking.Add(b.size)
+	b.missing.Add(b.size)
 	b.size = 0
 	return true
 }

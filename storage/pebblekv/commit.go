@@ -40,7 +40,7 @@ func (t *txn) Commit(ctx context.Context, d storage.Durability) (storage.Timesta
 	if err == nil && d == storage.Synced {
 		err = t.s.syncer.wait(ts)
 	} else if err == nil {
-		t.s.syncer.soon()
+		t.s.syncer.requestSync()
 	}
 	return ts, err
 }
@@ -51,7 +51,7 @@ func (t *txn) write(ctx context.Context) (storage.Timestamp, error) {
 		return 0, err
 	}
 	w, s := t.work, t.s
-	if s.o.NoRoom {
+	if s.o.DiskFull {
 		return 0, storage.ErrDiskFull
 	}
 	if s.o.ReadOnly || s.damaged.Load() && !t.o.Essential {
@@ -64,7 +64,7 @@ func (t *txn) write(ctx context.Context) (storage.Timestamp, error) {
 	for key, value := range w.buf.All() {
 		print := maphash.Bytes(s.seed, key)
 		w.prints = append(w.prints, print)
-		w.renewals = append(w.renewals, s.hot.renewal(key, value, print))
+		w.replacements = append(w.replacements, s.hot.replacement(key, value, print))
 		var err error
 		if value != nil {
 			if sets++; key[0] == familyMeta {
@@ -82,10 +82,10 @@ func (t *txn) write(ctx context.Context) (storage.Timestamp, error) {
 	for _, key := range w.buf.Locks() {
 		w.prints = append(w.prints, maphash.Bytes(s.seed, key))
 	}
-	if claimed := s.room.claim(size); claimed > 0 {
-		defer s.room.coming.Add(-claimed)
+	if claimed := s.diskSpace.claim(size); claimed > 0 {
+		defer s.diskSpace.claimedBytes.Add(-claimed)
 	}
-	if s.room.full() {
+	if s.diskSpace.full() {
 		if deletes > 0 {
 			sets -= metas // such as the record of a retryable delete
 		}
@@ -93,8 +93,8 @@ func (t *txn) write(ctx context.Context) (storage.Timestamp, error) {
 		if err := s.admit(ctx, w, adds, t.o.Essential); err != nil {
 			return 0, err
 		}
-	} else if deletes > 0 && s.room.low() {
-		s.making.owe(w)
+	} else if deletes > 0 && s.diskSpace.nearlyFull() {
+		s.reclaimer.spendUnchecked(w)
 	}
 	return s.apply(b, w, t)
 }
@@ -128,12 +128,12 @@ func (s *store) apply(b *pebble.Batch, w *work, t *txn) (storage.Timestamp, erro
 		return 0, s.translate(err)
 	}
 	if !b.Empty() {
-		s.room.owed.Add(int64(b.Len()))
+		s.diskSpace.unflushedBytes.Add(int64(b.Len()))
 		if err := s.db.Apply(b, pebble.NoSync); err != nil {
 			return ts, fmt.Errorf("%w: %w", storage.ErrUndetermined, s.translate(err))
 		}
 	}
-	s.renew(w, ts)
+	s.refreshHot(w, ts)
 	s.commits.Add(1)
 	s.written.Store(uint64(b.SeqNum()) + uint64(b.Count()))
 
@@ -145,7 +145,7 @@ func (s *store) apply(b *pebble.Batch, w *work, t *txn) (storage.Timestamp, erro
 		own = t.leave()
 	}
 	unused := s.snaps.advance(ts)
-	s.remember(w.prints, ts)
+	s.recordConflicts(w.prints, ts)
 	s.mu.Unlock()
 	if s.o.InMemory {
 		s.syncer.advance(ts)
@@ -157,14 +157,14 @@ func (s *store) apply(b *pebble.Batch, w *work, t *txn) (storage.Timestamp, erro
 	return ts, nil
 }
 
-// renew puts the values that a commit writes into the hot values, before any read at its
+// refreshHot puts the values that a commit writes into the hot values, before any read at its
 // timestamp.
-func (s *store) renew(w *work, ts storage.Timestamp) {
-	for i, renewal := range w.renewals {
+func (s *store) refreshHot(w *work, ts storage.Timestamp) {
+	for i, renewal := range w.replacements {
 		s.hot.overwrite(w.prints[i], ts, renewal)
 	}
 	if w.ranges {
-		s.hot.forget(ts)
+		s.hot.invalidate(ts)
 	}
 }
 
@@ -208,11 +208,11 @@ func (s *store) addLog(b *pebble.Batch, w *work, ts storage.Timestamp) error {
 	return nil
 }
 
-// remember enters the keys of a commit into the conflict table, for transactions that are still
+// recordConflicts enters the keys of a commit into the conflict table, for transactions that are still
 // open; store.mu is held and the committing transaction has left the list.
-func (s *store) remember(prints []uint64, ts storage.Timestamp) {
+func (s *store) recordConflicts(prints []uint64, ts storage.Timestamp) {
 	if s.open == 0 {
-		s.conflicts.forget(ts)
+		s.conflicts.reset(ts)
 		return
 	}
 	s.conflicts.add(prints, ts)

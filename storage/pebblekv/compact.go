@@ -99,12 +99,12 @@ func (s *store) Compact(ctx context.Context, r storage.Range, told func(bytes in
 	if r = clip(r); r.Empty() {
 		return 0, nil
 	}
-	ctx, stop := s.whileRoom(ctx)
+	ctx, stop := s.untilDiskFull(ctx)
 	defer stop()
 	if ctx.Err() != nil {
 		return 0, context.Cause(ctx)
 	}
-	s.anchor.lift() // it would keep what was deleted a moment ago
+	s.anchor.release() // it would keep what was deleted a moment ago
 	if err := s.flush(ctx); err != nil {
 		return 0, err
 	}
@@ -137,11 +137,11 @@ func (s *store) Compact(ctx context.Context, r storage.Range, told func(bytes in
 	return max(0, int64(before)-int64(after)), s.translate(err)
 }
 
-// whileRoom returns a context that is cancelled with cause ErrDiskFull when the disk is full, because
+// untilDiskFull returns a context that is cancelled with cause ErrDiskFull when the disk is full, because
 // no compaction starts then. The caller calls stop.
-func (s *store) whileRoom(ctx context.Context) (_ context.Context, stop func()) {
+func (s *store) untilDiskFull(ctx context.Context) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	if s.room.full() {
+	if s.diskSpace.full() {
 		cancel(storage.ErrDiskFull)
 	}
 	look := time.NewTicker(100 * time.Millisecond)
@@ -152,7 +152,7 @@ func (s *store) whileRoom(ctx context.Context) (_ context.Context, stop func()) 
 			case <-ctx.Done():
 				return
 			case <-look.C:
-				if s.room.full() {
+				if s.diskSpace.full() {
 					cancel(storage.ErrDiskFull)
 				}
 			}

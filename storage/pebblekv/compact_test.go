@@ -59,7 +59,7 @@ func TestCompactInPieces(t *testing.T) {
 		}
 		return nil
 	})
-	s.anchor.lift()
+	s.anchor.release()
 	estimate, err := s.Reclaimable(t.Context(), all, live*2/3)
 	if err != nil || estimate < 4<<20 || estimate > 12<<20 {
 		t.Errorf("%d bytes could become free, %v", estimate, err)

@@ -57,8 +57,8 @@ func (c *conflicts) add(prints []uint64, ts storage.Timestamp) {
 // len returns the number of entries.
 func (c *conflicts) len() int { return len(c.order) - c.from }
 
-// forget empties the table: no open snapshot is older than ts.
-func (c *conflicts) forget(ts storage.Timestamp) {
+// reset empties the table: no open snapshot is older than ts.
+func (c *conflicts) reset(ts storage.Timestamp) {
 	if c.len() > 0 {
 		clear(c.last)
 		c.order, c.from = c.order[:0], 0

@@ -16,9 +16,9 @@ type damages struct {
 	mu    sync.Mutex
 	files map[string][]storage.Damage // by the name of the table
 
-	starts sync.Mutex // guards closed, and orders busy.Go before busy.Wait
-	closed bool
-	busy   sync.WaitGroup
+	startMu   sync.Mutex // guards closed, and orders busy.Go before busy.Wait
+	closed    bool
+	examining sync.WaitGroup
 }
 
 // found starts the examination of a table that failed a checksum. It is called by reads and
@@ -27,19 +27,19 @@ type damages struct {
 func (s *store) found(info pebble.DataCorruptionInfo) {
 	s.damaged.Store(true)
 	d := &s.damages
-	d.starts.Lock()
-	defer d.starts.Unlock()
+	d.startMu.Lock()
+	defer d.startMu.Unlock()
 	if !d.closed {
-		d.busy.Go(func() { s.examine(info) })
+		d.examining.Go(func() { s.examine(info) })
 	}
 }
 
 // close waits until no table is being examined.
 func (d *damages) close() {
-	d.starts.Lock()
+	d.startMu.Lock()
 	d.closed = true
-	d.starts.Unlock()
-	d.busy.Wait()
+	d.startMu.Unlock()
+	d.examining.Wait()
 }
 
 // examine finds out, once per table, which keys of a damaged table are lost, and calls
@@ -55,7 +55,7 @@ func (s *store) examine(info pebble.DataCorruptionInfo) []storage.Damage {
 	whole := storage.Damage{File: name, Kind: storage.DamagedTable, What: "it fails its checksum", Entries: -1,
 		Keys: storage.Range{Start: info.Bounds.Start, End: append(append([]byte(nil), info.Bounds.End.Key...), 0)}}
 	list := []storage.Damage{whole}
-	if f, err := wreck.Survey(s.o.FS, s.dir); err == nil && f.ListTables() == nil {
+	if f, err := wreck.ReadFolder(s.o.FS, s.dir); err == nil && f.ListTables() == nil {
 		if more, ok := f.VerifyTable(name); ok && len(more) > 0 {
 			list = more
 		}
@@ -91,46 +91,46 @@ func (s *store) translate(err error) error {
 
 // openEngine opens Pebble, and turns its panics into errors. It returns the sequence number at
 // which the kept logs ended, 0 if none are kept. Errors: DamagedError.
-func (s *store) openEngine(po *pebble.Options, t *troubles) (end uint64, err error) {
-	folder, err := s.survey(po)
+func (s *store) openEngine(po *pebble.Options, t *failureHandler) (end uint64, err error) {
+	folder, err := s.checkFiles(po)
 	if err != nil {
 		return 0, err
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			err = s.whyNot(folder, errors.New("the files of the store make no sense"))
+			err = s.openError(folder, errors.New("the files of the store make no sense"))
 		}
 	}()
 	if !s.o.ReadOnly && !s.o.InMemory {
 		s.kept.FS = po.FS
 		po.FS = s.kept
-		if s.kept.on.Load() {
+		if s.kept.active.Load() {
 			if end, err = s.endOfLogs(); err != nil {
 				return 0, translate(err)
 			}
 		}
 	}
 	if !s.o.ReadOnly && !s.o.InMemory {
-		if err := s.roomToOpen(folder.Unflushed()); err != nil {
+		if err := s.checkSpaceToOpen(folder.Unflushed()); err != nil {
 			return 0, err
 		}
 	}
 	po.FS, s.watch = watchFiles(po.FS, s.o)
-	po.FS = engineFiles{judgedFiles{po.FS, &s.damaged}, t}
+	po.FS = engineFiles{checkedFiles{po.FS, &s.damaged}, t}
 	if s.db, err = pebble.Open(s.dir, po); err != nil {
-		return 0, s.whyNot(folder, translate(err))
+		return 0, s.openError(folder, translate(err))
 	}
 	return end, nil
 }
 
-// survey checks the files before Pebble opens them, because Pebble takes some damages for the
+// checkFiles checks the files before Pebble opens them, because Pebble takes some damages for the
 // end of a file. It sets the file system that Pebble gets. Errors: DamagedError, unless the
 // store is ReadOnly and its undamaged part can be read.
-func (s *store) survey(po *pebble.Options) (*wreck.Folder, error) {
+func (s *store) checkFiles(po *pebble.Options) (*wreck.Folder, error) {
 	if s.o.InMemory {
 		return nil, nil
 	}
-	f, err := wreck.Survey(s.o.FS, s.dir)
+	f, err := wreck.ReadFolder(s.o.FS, s.dir)
 	if err != nil {
 		return nil, translate(err)
 	}
@@ -139,7 +139,7 @@ func (s *store) survey(po *pebble.Options) (*wreck.Folder, error) {
 	}
 	if !s.o.ReadOnly {
 		if len(f.Damages) > 0 {
-			return f, s.whyNot(f, storage.ErrCorruption)
+			return f, s.openError(f, storage.ErrCorruption)
 		}
 		if err := f.Clear(); err != nil {
 			return nil, translate(err)
@@ -160,8 +160,8 @@ func (s *store) survey(po *pebble.Options) (*wreck.Folder, error) {
 	return f, nil
 }
 
-// whyNot returns the damages that prevent the store from being opened, or err if there are none.
-func (s *store) whyNot(f *wreck.Folder, err error) error {
+// openError returns the damages that prevent the store from being opened, or err if there are none.
+func (s *store) openError(f *wreck.Folder, err error) error {
 	if f == nil {
 		return err
 	}

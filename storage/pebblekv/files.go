@@ -23,27 +23,27 @@ import (
 // of the folder, and after a power cut the disk may have the marker and not the file it names. So the
 // folder is synced before the marker is created.
 type engineFiles struct {
-	judgedFiles
-	t *troubles
+	checkedFiles
+	t *failureHandler
 }
 
-// judgedFiles is a file system whose tables are read through wreck.Judged.
-type judgedFiles struct {
+// checkedFiles is a file system whose tables are read through wreck.CheckReads.
+type checkedFiles struct {
 	vfs.FS
 	damaged *atomic.Bool // set when a table is damaged
 }
 
 // Open implements vfs.FS.
-func (f judgedFiles) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
+func (f checkedFiles) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
 	file, err := f.FS.Open(name, o...)
 	if err != nil || filepath.Ext(name) != ".sst" {
 		return file, err
 	}
-	return wreck.Judged(file, f.damaged), nil
+	return wreck.CheckReads(file, f.damaged), nil
 }
 
 // Unwrap implements vfs.FS.
-func (f judgedFiles) Unwrap() vfs.FS { return f.FS }
+func (f checkedFiles) Unwrap() vfs.FS { return f.FS }
 
 // flushCategory is the write category of tables made by a flush; all other tables are made by
 // compactions.
@@ -63,13 +63,13 @@ func (f engineFiles) Create(name string, c vfs.DiskWriteCategory) (vfs.File, err
 // table creates a table once there is space for it.
 func (f engineFiles) table(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	for f.t.pause.on() {
-		time.Sleep(troublePause)
+		time.Sleep(failurePause)
 	}
-	room, flush := f.t.room, c == flushCategory
+	room, flush := f.t.diskSpace, c == flushCategory
 	if flush && !f.t.opening.Load() {
-		room.await(min(room.memtable, flushRoom) + listChunk)
+		room.await(min(room.memtable, flushSpace) + listChunk)
 	} else if !flush {
-		if err := room.compacting(); err != nil {
+		if err := room.checkCompaction(); err != nil {
 			return nil, err
 		}
 	}
@@ -104,7 +104,7 @@ func (f engineFiles) log(name string, make func() (vfs.File, error)) (vfs.File, 
 	opening, isLog := f.t.opening.Load(), filepath.Ext(name) == ".log"
 	err := create()
 	if err != nil && !opening {
-		err = f.t.room.persist(create)
+		err = f.t.diskSpace.retryWhileFull(create)
 	}
 	what := "the log of writes"
 	if !isLog {
@@ -138,7 +138,7 @@ func (f engineFiles) listed(file vfs.File) vfs.File {
 func (f engineFiles) Rename(from, to string) error {
 	rename := func() error { return f.FS.Rename(from, to) }
 	if !f.t.opening.Load() {
-		return f.t.room.persist(rename)
+		return f.t.diskSpace.retryWhileFull(rename)
 	}
 	f.t.must("the file "+f.PathBase(to)+" cannot be made", rename())
 	return nil
@@ -154,7 +154,7 @@ func (f engineFiles) OpenDir(name string) (vfs.File, error) {
 }
 
 // must ends the process on an error. If Exit returns, the caller continues as if there were no error.
-func (t *troubles) must(what string, err error) {
+func (t *failureHandler) must(what string, err error) {
 	if err != nil {
 		t.log.Fatalf("%s: %v", what, err)
 	}
@@ -163,7 +163,7 @@ func (t *troubles) must(what string, err error) {
 // folderFile is the folder, which Pebble syncs.
 type folderFile struct {
 	vfs.File
-	t *troubles
+	t *failureHandler
 }
 
 // Sync implements vfs.File.
@@ -181,9 +181,9 @@ func syncFolder(files vfs.FS, dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// flushRoom is the largest table of a flush; as much space must be free before the next one is
+// flushSpace is the largest table of a flush; as much space must be free before the next one is
 // created.
-const flushRoom = 4 << 20
+const flushSpace = 4 << 20
 
 // listChunk is the step in which space is allocated for the manifest.
 const listChunk = 64 << 10
@@ -191,16 +191,16 @@ const listChunk = 64 << 10
 // tableFile is a table that is being written.
 type tableFile struct {
 	vfs.File
-	t     *troubles
+	t     *failureHandler
 	flush bool
 }
 
 // Write implements vfs.File.
 func (f *tableFile) Write(p []byte) (n int, err error) {
-	room := f.t.room
-	room.wrote(len(p))
+	room := f.t.diskSpace
+	room.addWritten(len(p))
 	if !f.flush {
-		if err := room.compacting(); err != nil {
+		if err := room.checkCompaction(); err != nil {
 			return 0, err
 		}
 		return f.File.Write(p)
@@ -208,13 +208,13 @@ func (f *tableFile) Write(p []byte) (n int, err error) {
 	if n, err = f.File.Write(p); err == nil || f.t.opening.Load() {
 		return n, err
 	}
-	return writeOn(room, f.File, p, n, err)
+	return continueWrite(room, f.File, p, n, err)
 }
 
-// writeOn continues a write of which n bytes were written, once there is space.
-func writeOn(r *room, file vfs.File, p []byte, n int, err error) (int, error) {
+// continueWrite continues a write of which n bytes were written, once there is space.
+func continueWrite(r *diskSpace, file vfs.File, p []byte, n int, err error) (int, error) {
 	first := true
-	err = r.persist(func() error {
+	err = r.retryWhileFull(func() error {
 		if first {
 			first = false
 			return err
@@ -230,15 +230,15 @@ func writeOn(r *room, file vfs.File, p []byte, n int, err error) (int, error) {
 // is being opened. Space is allocated ahead of its writes.
 type logFile struct {
 	vfs.File
-	t     *troubles
+	t     *failureHandler
 	what  string // in messages; "" if Pebble handles errors
 	chunk int64  // step in which space is allocated
 	at    int64  // offset of the next write
 	kept  int64
 }
 
-// needs ends the process if an operation failed, unless Pebble handles errors.
-func (l *logFile) needs(done string, err error) error {
+// mustSucceed ends the process if an operation failed, unless Pebble handles errors.
+func (l *logFile) mustSucceed(done string, err error) error {
 	if l.what == "" {
 		return err
 	}
@@ -251,38 +251,40 @@ func (l *logFile) Preallocate(int64, int64) error { return nil }
 
 // Write implements vfs.File. If the disk is full it waits, except while the store is being opened.
 func (l *logFile) Write(p []byte) (n int, err error) {
-	if end := l.at + int64(len(p)); end > l.kept && l.t.room.known.Load() {
+	if end := l.at + int64(len(p)); end > l.kept && l.t.diskSpace.known.Load() {
 		more := (end - l.kept + l.chunk - 1) / l.chunk * l.chunk
-		if noRoom(l.File.Preallocate(l.kept, more)) && l.t.room.relieve(more) {
+		if isDiskFull(l.File.Preallocate(l.kept, more)) && l.t.diskSpace.releaseBallastIfLow(more) {
 			_ = l.File.Preallocate(l.kept, more)
 		}
 		l.kept += more
 	}
-	l.t.room.wrote(len(p))
+	l.t.diskSpace.addWritten(len(p))
 	if n, err = l.File.Write(p); err != nil && !l.t.opening.Load() {
-		n, err = writeOn(l.t.room, l.File, p, n, err)
+		n, err = continueWrite(l.t.diskSpace, l.File, p, n, err)
 	}
 	l.at += int64(n)
-	if err = l.needs("written", err); err == nil {
+	if err = l.mustSucceed("written", err); err == nil {
 		n = len(p)
 	}
 	return n, err
 }
 
 // Sync implements vfs.File.
-func (l *logFile) Sync() error { return l.needs("synced", l.File.Sync()) }
+func (l *logFile) Sync() error { return l.mustSucceed("synced", l.File.Sync()) }
 
 // SyncData implements vfs.File.
-func (l *logFile) SyncData() error { return l.needs("synced", l.File.SyncData()) }
+func (l *logFile) SyncData() error { return l.mustSucceed("synced", l.File.SyncData()) }
 
 // SyncTo implements vfs.File.
 func (l *logFile) SyncTo(length int64) (bool, error) {
 	full, err := l.File.SyncTo(length)
-	return full, l.needs("synced", err)
+	return full, l.mustSucceed("synced", err)
 }
 
 // Close implements vfs.File.
-func (l *logFile) Close() error { return l.needs("closed", l.File.Close()) }
+func (l *logFile) Close() error { return l.mustSucceed("closed", l.File.Close()) }
 
-// noRoom reports whether err means that the disk or the user's quota is full.
-func noRoom(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+// isDiskFull reports whether err means that the disk or the user's quota is full.
+func isDiskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}

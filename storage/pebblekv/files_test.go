@@ -102,12 +102,12 @@ func TestFailingFlushHoldsUpNobody(t *testing.T) {
 		if took := time.Since(begun); took > 0 {
 			t.Errorf("readers and writers waited %v", took)
 		}
-		time.Sleep(10 * troublePause)
+		time.Sleep(10 * failurePause)
 		if n := tries.Load(); n < 5 || n > 12 {
-			t.Errorf("%d tries in %v", n, 10*troublePause)
+			t.Errorf("%d tries in %v", n, 10*failurePause)
 		}
 		broken.Store(false)
-		time.Sleep(10 * troublePause)
+		time.Sleep(10 * failurePause)
 		if n := s.Metrics().Checkpoints; n == 0 {
 			t.Error("nothing was flushed afterwards")
 		}

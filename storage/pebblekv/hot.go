@@ -7,18 +7,18 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// hot caches values that are read often by point lookups: a hit takes a tenth of the time that Pebble
+// hotCache caches values that are read often by point lookups: a hit takes a tenth of the time that Pebble
 // takes to look through memtables, filters, indexes and blocks. It holds only the newest value of a
 // key, with the timestamp since which that value is the newest; reads of older states go to Pebble.
 //
 // A commit replaces or removes the cached values of the keys that it writes before any read at its
 // timestamp, and stores that timestamp in their sets. So a cached value is always the newest one, and
 // a value that was read at a timestamp before the last write of its set is not cached.
-type hot struct {
+type hotCache struct {
 	sets     []hotSet // a power of two
 	bytesMax int64
 	bytes    atomic.Int64
-	hand     atomic.Uint64 // the set at which makeRoom goes on
+	hand     atomic.Uint64 // the set at which evict goes on
 	floor    atomic.Uint64 // entries from before this timestamp are invalid
 }
 
@@ -32,17 +32,17 @@ type hotSet struct {
 	tags   atomic.Uint64 // the top 16 bits of their fingerprints, so that only the matching value is read
 
 	mu      sync.Mutex
-	seen    uint64            // tags of the last keys that were looked up and not found
+	missed  uint64            // tags of the last keys that were looked up and not found
 	written storage.Timestamp // timestamp of the last commit that wrote a key of the set
 }
 
 // hotValue is a key and its value. Only marked changes.
 type hotValue struct {
-	print  uint64
-	from   storage.Timestamp // since this timestamp the value is the newest
-	marked atomic.Bool       // it was read since makeRoom last came here
-	key    int
-	data   []byte // the key, then the value
+	print        uint64
+	from         storage.Timestamp // since this timestamp the value is the newest
+	recentlyRead atomic.Bool       // it was read since evict last came here
+	key          int
+	data         []byte // the key, then the value
 }
 
 const (
@@ -59,19 +59,19 @@ const (
 // hotShare returns the part of the cache size that is used for hot values.
 func hotShare(cache int64) int64 { return min(cache/8, hotBytesMax) }
 
-// newHot creates a cache of so many bytes.
-func newHot(bytes int64) *hot {
+// newHotCache creates a cache of so many bytes.
+func newHotCache(bytes int64) *hotCache {
 	n := 1
 	for int64(2*n)*hotSetBytes <= bytes {
 		n *= 2
 	}
-	return &hot{sets: make([]hotSet, n), bytesMax: bytes}
+	return &hotCache{sets: make([]hotSet, n), bytesMax: bytes}
 }
 
-func (h *hot) set(print uint64) *hotSet { return &h.sets[print&uint64(len(h.sets)-1)] }
+func (h *hotCache) set(print uint64) *hotSet { return &h.sets[print&uint64(len(h.sets)-1)] }
 
 // get appends the value of a key at a timestamp to dst, if it is cached.
-func (h *hot) get(key []byte, print uint64, at storage.Timestamp, dst []byte) ([]byte, bool) {
+func (h *hotCache) get(key []byte, print uint64, at storage.Timestamp, dst []byte) ([]byte, bool) {
 	s := h.set(print)
 	tags := s.tags.Load()
 	for i := range s.values {
@@ -85,8 +85,8 @@ func (h *hot) get(key []byte, print uint64, at storage.Timestamp, dst []byte) ([
 		if v.from > at || uint64(v.from) < h.floor.Load() {
 			return dst, false
 		}
-		if !v.marked.Load() {
-			v.marked.Store(true)
+		if !v.recentlyRead.Load() {
+			v.recentlyRead.Store(true)
 		}
 		return append(dst, v.data[v.key:]...), true
 	}
@@ -95,7 +95,7 @@ func (h *hot) get(key []byte, print uint64, at storage.Timestamp, dst []byte) ([
 
 // offer offers a value that was read at a timestamp. It is cached only if the key was looked up
 // before, not long ago, because most keys are never read again.
-func (h *hot) offer(key, value []byte, print uint64, at storage.Timestamp) {
+func (h *hotCache) offer(key, value []byte, print uint64, at storage.Timestamp) {
 	if len(value) > hotValueMax {
 		return
 	}
@@ -105,8 +105,8 @@ func (h *hot) offer(key, value []byte, print uint64, at storage.Timestamp) {
 		s.mu.Unlock()
 		return
 	}
-	if !s.saw(tag) {
-		s.seen = s.seen<<16 | tag
+	if !s.recentlyMissed(tag) {
+		s.missed = s.missed<<16 | tag
 		s.mu.Unlock()
 		return
 	}
@@ -115,13 +115,13 @@ func (h *hot) offer(key, value []byte, print uint64, at storage.Timestamp) {
 	h.bytes.Add(v.size() - s.put(v))
 	s.mu.Unlock()
 	if h.bytes.Load() > h.bytesMax {
-		h.makeRoom()
+		h.evict()
 	}
 }
 
-// saw reports whether a tag is among those of the last keys that were not found; s.mu is held.
-func (s *hotSet) saw(tag uint64) bool {
-	for n := s.seen; n != 0; n >>= 16 {
+// recentlyMissed reports whether a tag is among those of the last keys that were not found; s.mu is held.
+func (s *hotSet) recentlyMissed(tag uint64) bool {
+	for n := s.missed; n != 0; n >>= 16 {
 		if n&0xffff == tag {
 			return true
 		}
@@ -132,7 +132,7 @@ func (s *hotSet) saw(tag uint64) bool {
 // put stores a value, in place of an older one of the same key if there is one, and returns the size
 // of the value that it replaced; s.mu is held.
 func (s *hotSet) put(v *hotValue) (gone int64) {
-	at := s.place(v.print)
+	at := s.slot(v.print)
 	if old := s.values[at].Load(); old != nil {
 		gone = old.size()
 	}
@@ -141,9 +141,9 @@ func (s *hotSet) put(v *hotValue) (gone int64) {
 	return gone
 }
 
-// place returns the slot for a value: the one with the same fingerprint, else a free one, else one
+// slot returns the slot for a value: the one with the same fingerprint, else a free one, else one
 // that was not read lately; s.mu is held.
-func (s *hotSet) place(print uint64) int {
+func (s *hotSet) slot(print uint64) int {
 	free, cold := -1, -1
 	for i := range s.values {
 		switch v := s.values[i].Load(); {
@@ -151,7 +151,7 @@ func (s *hotSet) place(print uint64) int {
 			free = i
 		case v.print == print:
 			return i
-		case !v.marked.Swap(false):
+		case !v.recentlyRead.Swap(false):
 			cold = i
 		}
 	}
@@ -164,9 +164,9 @@ func (s *hotSet) place(print uint64) int {
 	return int(print >> 32 % hotWays)
 }
 
-// renewal returns the new hot value of a key that a commit writes. It returns nil if the key is not
+// replacement returns the new hot value of a key that a commit writes. It returns nil if the key is not
 // cached, or if the commit deletes it.
-func (h *hot) renewal(key, value []byte, print uint64) *hotValue {
+func (h *hotCache) replacement(key, value []byte, print uint64) *hotValue {
 	if value == nil || len(value) > hotValueMax {
 		return nil
 	}
@@ -185,7 +185,7 @@ func (h *hot) renewal(key, value []byte, print uint64) *hotValue {
 
 // overwrite replaces the hot value of a key that a commit writes by its renewal, or removes it if
 // renewal is nil. It is called before any read at the commit's timestamp.
-func (h *hot) overwrite(print uint64, at storage.Timestamp, renewal *hotValue) {
+func (h *hotCache) overwrite(print uint64, at storage.Timestamp, renewal *hotValue) {
 	s := h.set(print)
 	s.mu.Lock()
 	s.written = at
@@ -201,7 +201,7 @@ func (h *hot) overwrite(print uint64, at storage.Timestamp, renewal *hotValue) {
 		if renewal == nil || grown > 0 && h.bytes.Load()+grown > h.bytesMax {
 			s.values[i].Store(nil)
 			h.bytes.Add(-old.size())
-			s.seen = s.seen<<16 | print>>48 // so that the next read caches it again
+			s.missed = s.missed<<16 | print>>48 // so that the next read caches it again
 			continue
 		}
 		renewal.from = at
@@ -211,20 +211,20 @@ func (h *hot) overwrite(print uint64, at storage.Timestamp, renewal *hotValue) {
 	s.mu.Unlock()
 }
 
-// forget invalidates all cached values; at is a timestamp that has no reader yet.
-func (h *hot) forget(at storage.Timestamp) { h.floor.Store(uint64(at)) }
+// invalidate invalidates all cached values; at is a timestamp that has no reader yet.
+func (h *hotCache) invalidate(at storage.Timestamp) { h.floor.Store(uint64(at)) }
 
-// makeRoom removes values that were not read since it last came to their set, until the cache is
+// evict removes values that were not read since it last came to their set, until the cache is
 // within its size.
-func (h *hot) makeRoom() {
+func (h *hotCache) evict() {
 	for range 2 * len(h.sets) {
 		s := &h.sets[h.hand.Add(1)&uint64(len(h.sets)-1)]
 		s.mu.Lock()
 		for i := range s.values {
 			switch v := s.values[i].Load(); {
 			case v == nil:
-			case v.marked.Load():
-				v.marked.Store(false)
+			case v.recentlyRead.Load():
+				v.recentlyRead.Store(false)
 			default:
 				s.values[i].Store(nil)
 				h.bytes.Add(-v.size())

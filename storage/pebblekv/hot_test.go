@@ -106,7 +106,7 @@ func scanned(t *testing.T, r storage.Reader, key []byte) []byte {
 
 // TestHotStates checks each case in which a hot value must not be found.
 func TestHotStates(t *testing.T) {
-	h := newHot(1 << 20)
+	h := newHotCache(1 << 20)
 	key, print := []byte("k"), uint64(0xabcd<<48|1)
 	find := func(at storage.Timestamp) string {
 		v, ok := h.get(key, print, at, nil)
@@ -127,19 +127,19 @@ func TestHotStates(t *testing.T) {
 	expect(9, "-") // the value at 9 is unknown
 	expect(10, "a")
 	expect(20, "a")
-	h.overwrite(print, 21, h.renewal(key, []byte("x"), print))
+	h.overwrite(print, 21, h.replacement(key, []byte("x"), print))
 	expect(20, "-") // the previous state
 	expect(21, "x")
-	h.overwrite(print, 21, h.renewal(key, nil, print)) // deleted
+	h.overwrite(print, 21, h.replacement(key, nil, print)) // deleted
 	expect(21, "-")
-	if h.renewal(key, []byte("x"), print) != nil {
+	if h.replacement(key, []byte("x"), print) != nil {
 		t.Error("what is not there is to be renewed")
 	}
 	h.offer(key, []byte("a"), print, 20) // read before the write, offered after it
 	expect(30, "-")
 	h.offer(key, []byte("b"), print, 21)
 	expect(21, "b")
-	h.forget(30)
+	h.invalidate(30)
 	expect(30, "-")
 	h.offer(key, []byte("b"), print, 29)
 	expect(30, "-")
@@ -154,7 +154,7 @@ func TestHotStates(t *testing.T) {
 // values are still there.
 func TestHotBytes(t *testing.T) {
 	const room = 1 << 20
-	h, seed := newHot(room), maphash.MakeSeed()
+	h, seed := newHotCache(room), maphash.MakeSeed()
 	value := make([]byte, 1000)
 	popular := []byte("popular")
 	print := maphash.Bytes(seed, popular)
@@ -187,7 +187,7 @@ func TestHotBytes(t *testing.T) {
 	for i := range 10_000 {
 		key := fmt.Appendf(nil, "%d", i)
 		print := maphash.Bytes(seed, key)
-		h.overwrite(print, 2, h.renewal(key, make([]byte, 2*len(value)), print))
+		h.overwrite(print, 2, h.replacement(key, make([]byte, 2*len(value)), print))
 		if n := h.bytes.Load(); n > room {
 			t.Fatalf("%d bytes are held after values have grown, there is room for %d", n, room)
 		}

@@ -34,10 +34,10 @@ func Inspect(dir string) (version int, exists bool, err error) {
 		return 0, true, err
 	}
 	defer lock.Close()
-	po := o.pebble(func() {}, &troubles{log: logger{o}, now: o.Clock})
+	po := o.pebble(func() {}, &failureHandler{log: logger{o}, now: o.Clock})
 	defer po.Cache.Unref()
 	po.Lock, po.ReadOnly, po.EventListener = lock, true, nil
-	po.FS = judgedFiles{po.FS, &s.damaged}
+	po.FS = checkedFiles{po.FS, &s.damaged}
 	if s.db, err = pebble.Open(dir, po); err != nil {
 		return 0, true, translate(err)
 	}

@@ -14,49 +14,49 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// keptName is the folder, within that of the store, with logs that the store no longer needs and a
+// retainedName is the folder, within that of the store, with logs that the store no longer needs and a
 // backup still does. If the folder exists, logs are kept, unless it holds a file named idleName: then
 // no backup needs logs until the next one.
 const (
-	keptName = "kept"
-	idleName = "IDLE"
+	retainedName = "kept"
+	idleName     = "IDLE"
 )
 
-// keptAgeMax is the age at which logs that no backup has fetched are deleted; the oldest are also
+// retainedAgeMax is the age at which logs that no backup has fetched are deleted; the oldest are also
 // deleted when all exceed Options.KeptBytes. Then the writes since the last backup cannot be
 // replayed, and the next backup reports that.
-const keptAgeMax = 48 * time.Hour
+const retainedAgeMax = 48 * time.Hour
 
 // logSuffix is the suffix of write-ahead logs.
 const logSuffix = ".log"
 
-// keeper is a file system that moves logs aside when Pebble deletes or reuses them.
-type keeper struct {
+// retainingFS is a file system that moves logs aside when Pebble deletes or reuses them.
+type retainingFS struct {
 	vfs.FS
-	dir   string
-	most  int64 // maximum size of all kept logs
-	on    atomic.Bool
-	bytes atomic.Int64 // size of the kept logs, updated every second
+	dir    string
+	most   int64 // maximum size of all kept logs
+	active atomic.Bool
+	bytes  atomic.Int64 // size of the kept logs, updated every second
 }
 
-// newKeeper finds out whether logs of the store in dir are to be kept.
-func newKeeper(files vfs.FS, dir string, most int64) *keeper {
-	k := &keeper{FS: files, dir: dir, most: most}
+// newRetainingFS finds out whether logs of the store in dir are to be kept.
+func newRetainingFS(files vfs.FS, dir string, most int64) *retainingFS {
+	k := &retainingFS{FS: files, dir: dir, most: most}
 	_, err := files.Stat(k.folder())
 	_, busy := files.Stat(k.idle())
-	k.on.Store(err == nil && busy != nil)
+	k.active.Store(err == nil && busy != nil)
 	return k
 }
 
 // idle returns the path of the file that means that no logs are to be kept.
-func (k *keeper) idle() string { return k.PathJoin(k.folder(), idleName) }
+func (k *retainingFS) idle() string { return k.PathJoin(k.folder(), idleName) }
 
 // folder returns the folder of kept logs.
-func (k *keeper) folder() string { return k.PathJoin(k.dir, keptName) }
+func (k *retainingFS) folder() string { return k.PathJoin(k.dir, retainedName) }
 
 // begin keeps logs from now on.
-func (k *keeper) begin() error {
-	if k.on.Load() {
+func (k *retainingFS) begin() error {
+	if k.active.Load() {
 		return nil
 	}
 	if err := k.MkdirAll(k.folder(), 0o700); err != nil {
@@ -72,13 +72,13 @@ func (k *keeper) begin() error {
 	if err := errors.Join(d.Sync(), d.Close()); err != nil {
 		return err
 	}
-	k.on.Store(true)
+	k.active.Store(true)
 	return nil
 }
 
 // end deletes all kept logs, and keeps none until begin. Other files in the folder stay.
-func (k *keeper) end() error {
-	if !k.on.Load() {
+func (k *retainingFS) end() error {
+	if !k.active.Load() {
 		return nil
 	}
 	file, err := k.Create(k.idle(), vfs.WriteCategoryUnspecified)
@@ -88,27 +88,27 @@ func (k *keeper) end() error {
 	if err := errors.Join(file.Sync(), file.Close()); err != nil {
 		return err
 	}
-	k.on.Store(false)
+	k.active.Store(false)
 	k.bytes.Store(0)
 	return k.drop(math.MaxUint64)
 }
 
-// wants reports whether a file is a log to be kept.
-func (k *keeper) wants(name string) bool {
-	return k.on.Load() && strings.HasSuffix(name, logSuffix) && k.PathDir(name) == k.dir
+// retains reports whether a file is a log to be kept.
+func (k *retainingFS) retains(name string) bool {
+	return k.active.Load() && strings.HasSuffix(name, logSuffix) && k.PathDir(name) == k.dir
 }
 
 // Remove implements vfs.FS.
-func (k *keeper) Remove(name string) error {
-	if k.wants(name) {
+func (k *retainingFS) Remove(name string) error {
+	if k.retains(name) {
 		return k.Rename(name, k.PathJoin(k.folder(), k.PathBase(name)))
 	}
 	return k.FS.Remove(name)
 }
 
 // ReuseForWrite implements vfs.FS.
-func (k *keeper) ReuseForWrite(oldName, newName string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	if k.wants(oldName) {
+func (k *retainingFS) ReuseForWrite(oldName, newName string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if k.retains(oldName) {
 		if err := k.Remove(oldName); err != nil {
 			return nil, err
 		}
@@ -118,17 +118,17 @@ func (k *keeper) ReuseForWrite(oldName, newName string, c vfs.DiskWriteCategory)
 }
 
 // Unwrap implements vfs.FS.
-func (k *keeper) Unwrap() vfs.FS { return k.FS }
+func (k *retainingFS) Unwrap() vfs.FS { return k.FS }
 
-// keptLog is a log of the store, in use or kept.
-type keptLog struct {
+// walFile is a log of the store, in use or kept.
+type walFile struct {
 	number uint64
 	name   string
 	kept   bool
 }
 
 // path returns the path of a log; a log in use may have been moved since it was listed.
-func (k *keeper) path(l keptLog) string {
+func (k *retainingFS) path(l walFile) string {
 	if l.kept {
 		return k.PathJoin(k.folder(), l.name)
 	}
@@ -136,7 +136,7 @@ func (k *keeper) path(l keptLog) string {
 }
 
 // open opens a log for reading.
-func (k *keeper) open(l keptLog) (vfs.File, error) {
+func (k *retainingFS) open(l walFile) (vfs.File, error) {
 	file, err := k.FS.Open(k.path(l))
 	if errors.Is(err, fs.ErrNotExist) && !l.kept {
 		l.kept = true
@@ -147,8 +147,8 @@ func (k *keeper) open(l keptLog) (vfs.File, error) {
 
 // list returns all logs in ascending order. Logs in use are listed first, so that one that is moved
 // meanwhile is not missed.
-func (k *keeper) list() ([]keptLog, error) {
-	var logs []keptLog
+func (k *retainingFS) list() ([]walFile, error) {
+	var logs []walFile
 	for _, kept := range []bool{false, true} {
 		dir := k.dir
 		if kept {
@@ -161,16 +161,16 @@ func (k *keeper) list() ([]keptLog, error) {
 		for _, name := range names {
 			number, err := strconv.ParseUint(strings.TrimSuffix(name, logSuffix), 10, 64)
 			if err == nil && strings.HasSuffix(name, logSuffix) {
-				logs = append(logs, keptLog{number, name, kept})
+				logs = append(logs, walFile{number, name, kept})
 			}
 		}
 	}
-	slices.SortStableFunc(logs, func(a, b keptLog) int { return cmp.Compare(a.number, b.number) })
-	return slices.CompactFunc(logs, func(a, b keptLog) bool { return a.number == b.number }), nil
+	slices.SortStableFunc(logs, func(a, b walFile) int { return cmp.Compare(a.number, b.number) })
+	return slices.CompactFunc(logs, func(a, b walFile) bool { return a.number == b.number }), nil
 }
 
 // drop deletes kept logs below a number.
-func (k *keeper) drop(below uint64) error {
+func (k *retainingFS) drop(below uint64) error {
 	logs, err := k.list()
 	if err != nil {
 		return err
@@ -187,8 +187,8 @@ func (k *keeper) drop(below uint64) error {
 
 // limit deletes the oldest kept logs if they exceed the maximum size or age, or if the disk is full,
 // and reports whether it deleted any.
-func (k *keeper) limit(now time.Time, full bool) (gaveUp bool) {
-	if !k.on.Load() {
+func (k *retainingFS) limit(now time.Time, full bool) (gaveUp bool) {
+	if !k.active.Load() {
 		return false
 	}
 	logs, err := k.list()
@@ -204,7 +204,7 @@ func (k *keeper) limit(now time.Time, full bool) (gaveUp bool) {
 		if err != nil {
 			continue
 		}
-		if full || total+info.Size() > k.most || now.Sub(info.ModTime()) > keptAgeMax {
+		if full || total+info.Size() > k.most || now.Sub(info.ModTime()) > retainedAgeMax {
 			if k.FS.Remove(k.path(l)) == nil {
 				gaveUp = true
 				continue

@@ -34,7 +34,7 @@ func TestKeptLogsGo(t *testing.T) {
 		there    bool
 	}{{true, 49 * time.Hour, true}, {false, 47 * time.Hour, true}, {false, 49 * time.Hour, false}} {
 		s := mustOpen(t, dir, Options{ReadOnly: c.readOnly, ReserveBytes: -1}).(*store)
-		s.limitKept(time.Now().Add(c.after))
+		s.limitRetained(time.Now().Add(c.after))
 		if _, err := os.Stat(old); (err == nil) != c.there {
 			t.Errorf("%+v: %v", c, err)
 		}
@@ -57,7 +57,7 @@ func TestKeptLogsHaveASize(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.limitKept(time.Now())
+	s.limitRetained(time.Now())
 	left, err := filepath.Glob(filepath.Join(kept, "*.log"))
 	if err != nil || len(left) != 2 || filepath.Base(left[0]) != "900002.log" {
 		t.Errorf("%v are left, %v", left, err)
@@ -109,7 +109,7 @@ func followsAfterAKill(t *testing.T) (skipped bool) {
 			t.Fatal(err)
 		}
 	}
-	_, place, err := s.MarkPlace(ctx)
+	_, place, err := s.MarkPosition(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func followsAfterAKill(t *testing.T) (skipped bool) {
 	s = mustOpen(t, "store", Options{FS: left, ReserveBytes: -1}).(*store)
 	defer s.Close()
 	put(s, "b")
-	_, behind, err := s.MarkPlace(ctx)
+	_, behind, err := s.MarkPosition(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

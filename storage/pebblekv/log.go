@@ -187,8 +187,8 @@ func (s *store) TruncateLog(ctx context.Context, stream []byte, ts storage.Times
 	if err := s.db.Apply(b, pebble.NoSync); err != nil {
 		return s.translate(err)
 	}
-	if s.room.low() {
-		s.making.again(dropped)
+	if s.diskSpace.nearlyFull() {
+		s.reclaimer.again(dropped)
 	}
 	return nil
 }

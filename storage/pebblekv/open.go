@@ -25,7 +25,7 @@ func Open(dir string, o Options) (storage.Store, error) {
 	s := &store{
 		o: o, dir: dir,
 		seed:    maphash.MakeSeed(),
-		hot:     newHot(hotShare(o.CacheBytes)),
+		hot:     newHotCache(hotShare(o.CacheBytes)),
 		latches: writebuf.NewLatches(), bounds: writebuf.Bounds{Txn: o.TxnBytesMax, Value: o.ValueBytesMax},
 		stop: make(chan struct{}),
 	}
@@ -41,14 +41,14 @@ func Open(dir string, o Options) (storage.Store, error) {
 		err = s.noteEnd(end)
 	}
 	if err == nil && !s.o.ReadOnly && !s.o.InMemory {
-		err = translate(wreck.Made(s.o.FS, dir))
+		err = translate(wreck.EndCreate(s.o.FS, dir))
 	}
 	if err != nil {
 		err = errors.Join(err, s.db.Close(), s.lock.Close())
 		return nil, fmt.Errorf("open store %s: %w", dir, err)
 	}
 	s.syncer.start(s)
-	s.watchRoom()
+	s.updateSpace()
 	s.stopped.Go(s.background)
 	if !s.o.InMemory && !s.o.ReadOnly {
 		s.stopped.Go(s.reclaim)
@@ -62,7 +62,7 @@ func (s *store) openPebble() (end uint64, err error) {
 		return 0, translate(err)
 	}
 	if _, err := s.o.FS.Stat(s.o.FS.PathJoin(s.dir, "LOCK")); errors.Is(err, fs.ErrNotExist) && !s.o.ReadOnly && !s.o.InMemory {
-		if err := wreck.Make(s.o.FS, s.dir); err != nil {
+		if err := wreck.BeginCreate(s.o.FS, s.dir); err != nil {
 			return 0, translate(err)
 		}
 	}
@@ -74,21 +74,21 @@ func (s *store) openPebble() (end uint64, err error) {
 	if err != nil {
 		return 0, translate(err)
 	}
-	s.kept = newKeeper(s.o.FS, s.dir, s.o.KeptBytes)
+	s.kept = newRetainingFS(s.o.FS, s.dir, s.o.KeptBytes)
 	if !s.o.InMemory {
-		s.room.open(s.o, s.dir)
-		if s.room.known.Load() {
-			s.o.MemtableBytes = min(s.o.MemtableBytes, max(s.room.total.Load()/memtableShare, 1<<20))
+		s.diskSpace.open(s.o, s.dir)
+		if s.diskSpace.known.Load() {
+			s.o.MemtableBytes = min(s.o.MemtableBytes, max(s.diskSpace.total.Load()/memtableShare, 1<<20))
 		}
-		s.room.memtable = s.o.MemtableBytes
+		s.diskSpace.memtable = s.o.MemtableBytes
 	}
-	t := &troubles{log: logger{s.o}, now: s.o.Clock, room: &s.room, logBytes: s.o.MemtableBytes + s.o.MemtableBytes/10}
+	t := &failureHandler{log: logger{s.o}, now: s.o.Clock, diskSpace: &s.diskSpace, logBytes: s.o.MemtableBytes + s.o.MemtableBytes/10}
 	t.opening.Store(true)
 	defer t.opening.Store(false)
 	po := s.o.pebble(func() { s.stalls.Add(1) }, t)
 	po.EventListener.DataCorruption = s.found
 	po.Experimental.SpanPolicyFunc = s.spans
-	scheduler := newCompactions(t)
+	scheduler := newCompactionScheduler(t)
 	po.Experimental.CompactionScheduler = scheduler
 	defer po.Cache.Unref()
 	po.Lock = lock

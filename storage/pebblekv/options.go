@@ -68,9 +68,9 @@ type Options struct {
 	// ErrNotWritable.
 	ReadOnly bool
 
-	// NoRoom means that ReadOnly was chosen because the disk is full: commits that write are refused with
+	// DiskFull means that ReadOnly was chosen because the disk is full: commits that write are refused with
 	// ErrDiskFull.
-	NoRoom bool
+	DiskFull bool
 
 	// Damaged is called once for each file that is found to be damaged, while the store is open or is
 	// being opened ReadOnly. A damaged store refuses writes.
@@ -133,7 +133,7 @@ func orElse[T comparable](v, otherwise T) T {
 const stopDepth = 24
 
 // pebble returns the options of Pebble. The caller unrefs the cache.
-func (o Options) pebble(stalls func(), t *troubles) *pebble.Options {
+func (o Options) pebble(stalls func(), t *failureHandler) *pebble.Options {
 	p := &pebble.Options{
 		Cache:                       pebble.NewCache(o.CacheBytes - hotShare(o.CacheBytes)),
 		FS:                          o.FS,
@@ -154,10 +154,10 @@ func (o Options) pebble(stalls func(), t *troubles) *pebble.Options {
 			WriteStallBegin: func(pebble.WriteStallBeginInfo) { stalls(); t.stalled.Store(1) },
 			WriteStallEnd:   func() { t.stalled.Store(0) },
 			BackgroundError: t.failed,
-			FlushEnd:        func(pebble.FlushInfo) { t.room.flushed() },
+			FlushEnd:        func(pebble.FlushInfo) { t.diskSpace.flushed() },
 		},
 	}
-	p.Experimental.SpanPolicyFunc = families
+	p.Experimental.SpanPolicyFunc = familyPolicy
 	// The first is the size of flushed tables. The second is the size of tables on the next level. It
 	// bounds how many bytes of other tables are rewritten when a flushed table moves down: 25 times its
 	// size, which is less than one flush.
@@ -196,10 +196,10 @@ var unpacked = *sstable.NoCompression
 // next, overlapped with all tables between, and all were written a second time.
 var familyStarts = [][]byte{logStart, logEnd, {1}, {'i'}, {'j'}, {familyMeta}, {'n'}, {'r'}, {'s'}}
 
-// families returns the key at which a table that begins with key has to end. Tables of the log are
+// familyPolicy returns the key at which a table that begins with key has to end. Tables of the log are
 // compressed when they are flushed, because they overlap with no others: they are moved down the levels
 // and never rewritten.
-func families(key []byte) (pebble.SpanPolicy, []byte, error) {
+func familyPolicy(key []byte) (pebble.SpanPolicy, []byte, error) {
 	for _, start := range familyStarts {
 		if bytes.Compare(key, start) < 0 {
 			return pebble.SpanPolicy{PreferFastCompression: bytes.HasPrefix(key, logStart)}, start, nil

@@ -23,12 +23,12 @@ func (p *pause) extend(d time.Duration) {
 // on reports whether there is a pause.
 func (p *pause) on() bool { return p.failures.Load() > 0 }
 
-// compactions lets as many compactions run at once as Pebble allows. It starts none during a
+// compactionScheduler lets as many compactions run at once as Pebble allows. It starts none during a
 // pause or while the store is being opened, because a running compaction would crash in an
 // open that fails. It implements pebble.CompactionScheduler and, because single compactions
 // need no state, also their grant handles.
-type compactions struct {
-	of    *troubles
+type compactionScheduler struct {
+	of    *failureHandler
 	db    pebble.DBForCompaction
 	poke  chan struct{} // there may be room for a compaction, or one may be waiting
 	stop  chan struct{}
@@ -43,19 +43,19 @@ type compactions struct {
 // one was refused.
 const compactionsEvery = 100 * time.Millisecond
 
-func newCompactions(t *troubles) *compactions {
-	return &compactions{of: t, poke: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{})}
+func newCompactionScheduler(t *failureHandler) *compactionScheduler {
+	return &compactionScheduler{of: t, poke: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{})}
 }
 
 // Register implements pebble.CompactionScheduler.
-func (c *compactions) Register(_ int, db pebble.DBForCompaction) {
+func (c *compactionScheduler) Register(_ int, db pebble.DBForCompaction) {
 	c.db = db
 	go c.run()
 }
 
 // Unregister implements pebble.CompactionScheduler. Pebble does not call it if the open
 // fails.
-func (c *compactions) Unregister() {
+func (c *compactionScheduler) Unregister() {
 	c.once.Do(func() { close(c.stop) })
 	if c.db != nil {
 		<-c.ended
@@ -63,7 +63,7 @@ func (c *compactions) Unregister() {
 }
 
 // TrySchedule implements pebble.CompactionScheduler.
-func (c *compactions) TrySchedule() (bool, pebble.CompactionGrantHandle) {
+func (c *compactionScheduler) TrySchedule() (bool, pebble.CompactionGrantHandle) {
 	select {
 	case <-c.stop:
 		return false, nil
@@ -77,10 +77,10 @@ func (c *compactions) TrySchedule() (bool, pebble.CompactionGrantHandle) {
 }
 
 // take counts one more compaction, if it may run.
-func (c *compactions) take() bool {
+func (c *compactionScheduler) take() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.of.opening.Load() || c.of.pause.on() || !c.of.room.compacts() || c.running >= c.db.GetAllowedWithoutPermission() {
+	if c.of.opening.Load() || c.of.pause.on() || !c.of.diskSpace.mayCompact() || c.running >= c.db.GetAllowedWithoutPermission() {
 		return false
 	}
 	c.running++
@@ -88,14 +88,14 @@ func (c *compactions) take() bool {
 }
 
 // give counts one compaction less.
-func (c *compactions) give() {
+func (c *compactionScheduler) give() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.running--
 }
 
 // UpdateGetAllowedWithoutPermission implements pebble.CompactionScheduler.
-func (c *compactions) UpdateGetAllowedWithoutPermission() {
+func (c *compactionScheduler) UpdateGetAllowedWithoutPermission() {
 	select {
 	case c.poke <- struct{}{}:
 	default:
@@ -104,7 +104,7 @@ func (c *compactions) UpdateGetAllowedWithoutPermission() {
 
 // run starts waiting compactions. It sleeps while there are none, so that an idle server uses
 // no CPU.
-func (c *compactions) run() {
+func (c *compactionScheduler) run() {
 	defer close(c.ended)
 	again := time.NewTimer(0)
 	defer again.Stop()
@@ -122,7 +122,7 @@ func (c *compactions) run() {
 }
 
 // grant starts the compactions that may run, and reports whether more wait or may wait.
-func (c *compactions) grant() bool {
+func (c *compactionScheduler) grant() bool {
 	for c.take() {
 		waits, _ := c.db.GetWaitingCompaction()
 		if !waits || !c.db.Schedule(c) {
@@ -134,16 +134,16 @@ func (c *compactions) grant() bool {
 }
 
 // Started implements pebble.CompactionGrantHandle.
-func (c *compactions) Started() {}
+func (c *compactionScheduler) Started() {}
 
 // MeasureCPU implements pebble.CompactionGrantHandle.
-func (c *compactions) MeasureCPU(pebble.CompactionGoroutineKind) {}
+func (c *compactionScheduler) MeasureCPU(pebble.CompactionGoroutineKind) {}
 
 // CumulativeStats implements pebble.CompactionGrantHandle.
-func (c *compactions) CumulativeStats(pebble.CompactionGrantHandleStats) {}
+func (c *compactionScheduler) CumulativeStats(pebble.CompactionGrantHandleStats) {}
 
 // Done implements pebble.CompactionGrantHandle.
-func (c *compactions) Done() {
+func (c *compactionScheduler) Done() {
 	c.give()
 	c.UpdateGetAllowedWithoutPermission()
 }

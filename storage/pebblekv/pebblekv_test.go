@@ -215,7 +215,7 @@ func TestDiskFull(t *testing.T) {
 	s := st.(*store)
 	mustPut(t, s, "a", "1")
 	usage(1 << 30) // the reserve is 2 GiB
-	s.watchRoom()
+	s.updateSpace()
 	if m := s.Metrics(); !s.DiskFull() || m.DiskFree != 1<<30 || m.DiskTotal != 1<<40 {
 		t.Errorf("Metrics: %+v", m)
 	}
@@ -229,7 +229,7 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("essential: %v", err)
 	}
 	usage(1 << 39)
-	s.watchRoom()
+	s.updateSpace()
 	mustPut(t, s, "c", "1")
 }
 

@@ -24,18 +24,18 @@ const (
 	flushDepth = stopDepth / 2 // sublevels of level 0 above which rounds flush nothing
 )
 
-// making is the state of reclaim, which frees space on a full disk. A deleted document is also written to the
+// reclaimer is the state of reclaim, which frees space on a full disk. A deleted document is also written to the
 // change log as its pre-image, so the log is shortened by as much first.
-type making struct {
+type reclaimer struct {
 	sync.Mutex
-	shorten func(ctx context.Context, bytes int64) (int64, error)
-	credit  int64             // bytes by which the log was shortened, minus those that deletes wrote; if negative, the log is to be shortened by as many
-	wanted  int64             // the credit that a delete was lacking
-	dry     bool              // the log cannot be shortened further
-	drops   bool              // a commit that is admitted on a full disk, perhaps a drop, is to be flushed
-	spans   spans             // ranges of deleted keys
-	held    spans             // ranges compacted while an older snapshot was open, which keeps what was deleted
-	heldTo  storage.Timestamp // when no older snapshot than this is open, held is compacted again
+	shorten       func(ctx context.Context, bytes int64) (int64, error)
+	credit        int64             // bytes by which the log was shortened, minus those that deletes wrote; if negative, the log is to be shortened by as many
+	wanted        int64             // the credit that a delete was lacking
+	logExhausted  bool              // the log cannot be shortened further
+	flushNeeded   bool              // a commit that is admitted on a full disk, perhaps a drop, is to be flushed
+	spans         spans             // ranges of deleted keys
+	deferred      spans             // ranges compacted while an older snapshot was open, which keeps what was deleted
+	deferredUntil storage.Timestamp // when no older snapshot than this is open, held is compacted again
 }
 
 // spans holds one range of keys per family.
@@ -44,15 +44,15 @@ type spans map[string]storage.Range
 // WhenFull sets the function that shortens the change log by at least bytes, if it is that long, and returns
 // by how many.
 func (s *store) WhenFull(shorten func(ctx context.Context, bytes int64) (int64, error)) {
-	s.making.Lock()
-	defer s.making.Unlock()
-	s.making.shorten = shorten
+	s.reclaimer.Lock()
+	defer s.reclaimer.Unlock()
+	s.reclaimer.shorten = shorten
 }
 
-// watchRoom updates the free space and the size of memtables, and creates the ballast if there is space for
+// updateSpace updates the free space and the size of memtables, and creates the ballast if there is space for
 // it.
-func (s *store) watchRoom() {
-	r := &s.room
+func (s *store) updateSpace() {
+	r := &s.diskSpace
 	if r.files == nil {
 		return
 	}
@@ -62,26 +62,26 @@ func (s *store) watchRoom() {
 		return
 	}
 	m := s.db.Metrics()
-	r.owed.Store(int64(m.MemTable.Size))
-	r.settle(int64(m.DiskSpaceUsage()))
-	if !r.above(reserve) && !s.kept.on.Load() {
+	r.unflushedBytes.Store(int64(m.MemTable.Size))
+	r.growBallast(int64(m.DiskSpaceUsage()))
+	if !r.hasLeft(reserve) && !s.kept.active.Load() {
 		s.dropLogs()
 	}
 }
 
-// settle enlarges the ballast to its size for a store of so many bytes, if there is space.
-func (r *room) settle(store int64) {
+// growBallast enlarges the ballast to its size for a store of so many bytes, if there is space.
+func (r *diskSpace) growBallast(store int64) {
 	b := &r.ballast
 	want, size := b.wanted(r.total.Load(), store), b.bytes()
 	if want > size && !b.failed.Load() && r.left() >= r.reserve()+want-size {
 		if err := b.grow(want); err != nil {
 			b.failed.Store(true)
-			time.AfterFunc(ballastAgain, func() { b.failed.Store(false) })
+			time.AfterFunc(ballastRetry, func() { b.failed.Store(false) })
 			r.log.Errorf("the ballast cannot be made: %v", err)
 		}
 		r.look()
 	}
-	b.lacking.Store(max(want-b.bytes(), 0))
+	b.missing.Store(max(want-b.bytes(), 0))
 }
 
 // dropLogs deletes the logs that are kept for reuse, but one.
@@ -100,27 +100,27 @@ func (s *store) dropLogs() {
 // admit decides whether a commit may run on a full disk. A delete waits until there is space and credit for
 // it. Errors: ErrDiskFull, the context's.
 func (s *store) admit(ctx context.Context, w *work, adds, essential bool) error {
-	r := &s.room
+	r := &s.diskSpace
 	switch {
-	case r.stuck() || adds && !essential:
-		poke(r.asked)
+	case r.isBlocked() || adds && !essential:
+		signal(r.asked)
 		return storage.ErrDiskFull
 	case essential:
-		s.making.drop()
-		poke(r.asked)
+		s.reclaimer.requestFlush()
+		signal(r.asked)
 		return nil
 	}
 	need := int64(w.buf.Bytes())
-	for waited := time.Duration(0); ; waited += roomPause {
+	for waited := time.Duration(0); ; waited += spacePause {
 		if !r.full() {
 			return nil
 		}
-		if (r.left() >= r.part(2) || r.relieve(0)) && s.making.spend(need) {
-			s.making.note(w)
-			poke(r.asked)
+		if (r.left() >= r.part(2) || r.releaseBallastIfLow(0)) && s.reclaimer.spend(need) {
+			s.reclaimer.note(w)
+			signal(r.asked)
 			return nil
 		}
-		poke(r.asked)
+		signal(r.asked)
 		if waited >= deleteWaits {
 			return storage.ErrDiskFull
 		}
@@ -129,17 +129,17 @@ func (s *store) admit(ctx context.Context, w *work, adds, essential bool) error 
 			return context.Cause(ctx)
 		case <-s.stop:
 			return storage.ErrClosed
-		case <-time.After(roomPause):
+		case <-time.After(spacePause):
 		}
 		r.look()
 	}
 }
 
 // spend takes bytes from the credit, and reports whether there was enough.
-func (m *making) spend(bytes int64) bool {
+func (m *reclaimer) spend(bytes int64) bool {
 	m.Lock()
 	defer m.Unlock()
-	if m.credit < bytes && !m.dry && m.shorten != nil {
+	if m.credit < bytes && !m.logExhausted && m.shorten != nil {
 		m.wanted = max(m.wanted, bytes)
 		return false
 	}
@@ -147,9 +147,9 @@ func (m *making) spend(bytes int64) bool {
 	return true
 }
 
-// owe records a commit with deletes on a disk that is nearly full. It needs no credit; the log is shortened
+// spendUnchecked records a commit with deletes on a disk that is nearly full. It needs no credit; the log is shortened
 // by as much once the disk is full.
-func (m *making) owe(w *work) {
+func (m *reclaimer) spendUnchecked(w *work) {
 	m.note(w)
 	m.Lock()
 	defer m.Unlock()
@@ -157,7 +157,7 @@ func (m *making) owe(w *work) {
 }
 
 // note records the keys that a commit deletes.
-func (m *making) note(w *work) {
+func (m *reclaimer) note(w *work) {
 	m.Lock()
 	defer m.Unlock()
 	for key, value := range w.buf.All() {
@@ -196,15 +196,15 @@ func (s *store) reclaim() {
 		select {
 		case <-s.stop:
 			return
-		case <-s.room.asked:
+		case <-s.diskSpace.asked:
 		}
-		if s.room.full() && !s.room.stuck() {
-			s.makeRoom(ctx)
-			if s.making.pending() {
-				poke(s.room.asked)
+		if s.diskSpace.full() && !s.diskSpace.isBlocked() {
+			s.reclaimRound(ctx)
+			if s.reclaimer.pending() {
+				signal(s.diskSpace.asked)
 			}
-		} else if !s.room.full() {
-			s.cuts.Store(nil)
+		} else if !s.diskSpace.full() {
+			s.reclaimSteps.Store(nil)
 		}
 		select {
 		case <-s.stop:
@@ -214,16 +214,16 @@ func (s *store) reclaim() {
 	}
 }
 
-// makeRoom runs one round of reclaim. If no compaction has enough space, a shorter log frees some: its tables are
+// reclaimRound runs one round of reclaim. If no compaction has enough space, a shorter log frees some: its tables are
 // deleted without being read. While an older snapshot is open, closing it may free space instead. Flushed tables end at
 // the steps: a table of deletes that spanned a whole collection could only be merged with all of it.
-func (s *store) makeRoom(ctx context.Context) {
-	r, m := &s.room, &s.making
-	r.relieve(0)
+func (s *store) reclaimRound(ctx context.Context) {
+	r, m := &s.diskSpace, &s.reclaimer
+	r.releaseBallastIfLow(0)
 	m.Lock()
 	step := max(min(max(r.part(4), 1<<20), compactBytes), m.wanted)
 	m.wanted = 0
-	barred := !r.above(r.part(2)) && s.oldestRead() >= s.Latest()
+	barred := !r.hasLeft(r.part(2)) && s.oldestRead() >= s.Latest()
 	shorten, due := m.shorten, m.credit < step || barred
 	if due {
 		step = min(step-min(m.credit, 0), compactBytes)
@@ -236,8 +236,8 @@ func (s *store) makeRoom(ctx context.Context) {
 			r.log.Errorf("the change log cannot be shortened: %v", err)
 		}
 		m.Lock()
-		m.credit, m.dry = m.credit+n, n == 0
-		if m.dry {
+		m.credit, m.logExhausted = m.credit+n, n == 0
+		if m.logExhausted {
 			m.credit = max(m.credit, 0)
 		}
 		m.Unlock()
@@ -246,7 +246,7 @@ func (s *store) makeRoom(ctx context.Context) {
 	deleted, drops := m.take(s.oldestRead())
 	// Each flush adds to level 0, and writes stall when that is too deep.
 	deep := s.db.Metrics().Levels[0].Sublevels > flushDepth
-	if deep || !r.above(r.part(2)) {
+	if deep || !r.hasLeft(r.part(2)) {
 		for _, span := range deleted {
 			m.again(span)
 		}
@@ -254,7 +254,7 @@ func (s *store) makeRoom(ctx context.Context) {
 	}
 	switch {
 	case deep && drops:
-		m.drop()
+		m.requestFlush()
 		return
 	case deep || !drops && shortened == 0 && len(deleted) == 0:
 		return
@@ -270,8 +270,8 @@ func (s *store) makeRoom(ctx context.Context) {
 		steps = append(steps, s.steps(span, low)...)
 	}
 	slices.SortFunc(steps, func(a, b storage.Range) int { return bytes.Compare(a.Start, b.Start) })
-	s.cuts.Store(&steps)
-	s.anchor.lift()
+	s.reclaimSteps.Store(&steps)
+	s.anchor.release()
 	latest, kept, err := s.touch(deleted, levels[bottom])
 	if err != nil {
 		return
@@ -282,16 +282,16 @@ func (s *store) makeRoom(ctx context.Context) {
 	r.look()
 	for _, step := range steps {
 		r.wanted.Store(0)
-		s.anchor.lift()
+		s.anchor.release()
 		err := s.compact(ctx, step)
-		if err != nil && ctx.Err() == nil && r.letGo() {
+		if err != nil && ctx.Err() == nil && r.releaseBallast() {
 			err = s.compact(ctx, step)
 		}
 		switch {
 		case err != nil:
 			m.again(step)
 		case kept:
-			m.hold(step, latest)
+			m.deferSpan(step, latest)
 		}
 	}
 	r.look()
@@ -306,47 +306,47 @@ func (s *store) oldestRead() storage.Timestamp {
 
 // take returns the ranges to compact in this round, and reports whether a drop needs a flush. Ranges in held are
 // included if no older snapshot is open: oldest is the timestamp of the oldest one.
-func (m *making) take(oldest storage.Timestamp) (deleted spans, drops bool) {
+func (m *reclaimer) take(oldest storage.Timestamp) (deleted spans, drops bool) {
 	m.Lock()
 	defer m.Unlock()
-	if oldest >= m.heldTo {
-		for _, span := range m.held {
+	if oldest >= m.deferredUntil {
+		for _, span := range m.deferred {
 			m.spans.add(span)
 		}
-		m.held = nil
+		m.deferred = nil
 	}
-	deleted, drops = m.spans, m.drops
-	m.spans, m.drops = nil, false
+	deleted, drops = m.spans, m.flushNeeded
+	m.spans, m.flushNeeded = nil, false
 	return deleted, drops
 }
 
-// drop requests a flush in the next round.
-func (m *making) drop() {
+// requestFlush requests a flush in the next round.
+func (m *reclaimer) requestFlush() {
 	m.Lock()
 	defer m.Unlock()
-	m.drops = true
+	m.flushNeeded = true
 }
 
 // again adds a range to the next round.
-func (m *making) again(span storage.Range) {
+func (m *reclaimer) again(span storage.Range) {
 	m.Lock()
 	defer m.Unlock()
 	m.spans.add(span)
 }
 
-// hold adds a range to be compacted again once no snapshot before latest is open.
-func (m *making) hold(span storage.Range, latest storage.Timestamp) {
+// deferSpan adds a range to be compacted again once no snapshot before latest is open.
+func (m *reclaimer) deferSpan(span storage.Range, latest storage.Timestamp) {
 	m.Lock()
 	defer m.Unlock()
-	m.held.add(span)
-	m.heldTo = latest
+	m.deferred.add(span)
+	m.deferredUntil = latest
 }
 
 // pending reports whether ranges are left to compact.
-func (m *making) pending() bool {
+func (m *reclaimer) pending() bool {
 	m.Lock()
 	defer m.Unlock()
-	return len(m.spans)+len(m.held) > 0
+	return len(m.spans)+len(m.deferred) > 0
 }
 
 // steps divides a range at the ends of tables, so that compacting a step needs no more space than there is.
@@ -358,7 +358,7 @@ func (s *store) steps(span storage.Range, tables []pebble.SSTableInfo) (steps []
 		if bytes.Compare(end, start) <= 0 || bytes.Compare(end, span.End) >= 0 {
 			continue
 		}
-		if size += int64(table.Size); size >= min(compactBytes, max(s.room.part(4), 1<<20)) {
+		if size += int64(table.Size); size >= min(compactBytes, max(s.diskSpace.part(4), 1<<20)) {
 			steps = append(steps, storage.Range{Start: start, End: end})
 			start, size = end, 0
 		}
@@ -406,10 +406,10 @@ func (s *store) touch(deleted spans, last []pebble.SSTableInfo) (latest storage.
 	return latest, false, err
 }
 
-// compact compacts a range within compactPatience. If there is too little space, it returns errNoRoom.
+// compact compacts a range within compactPatience. If there is too little space, it returns errNoSpace.
 func (s *store) compact(ctx context.Context, r storage.Range) error {
-	if !s.room.compacts() {
-		return errNoRoom
+	if !s.diskSpace.mayCompact() {
+		return errNoSpace
 	}
 	ctx, cancel := context.WithTimeout(ctx, compactPatience)
 	defer cancel()
@@ -419,8 +419,8 @@ func (s *store) compact(ctx context.Context, r storage.Range) error {
 // spans returns the key at which a table that begins with key has to end: at the end of its family and, while
 // room is made, at the start of the next step.
 func (s *store) spans(key []byte) (pebble.SpanPolicy, []byte, error) {
-	policy, end, err := families(key)
-	if cuts := s.cuts.Load(); cuts != nil {
+	policy, end, err := familyPolicy(key)
+	if cuts := s.reclaimSteps.Load(); cuts != nil {
 		i, _ := slices.BinarySearchFunc(*cuts, key, func(c storage.Range, key []byte) int { return cmp.Or(bytes.Compare(c.Start, key), -1) })
 		if i < len(*cuts) && (end == nil || bytes.Compare((*cuts)[i].Start, end) < 0) {
 			end = (*cuts)[i].Start

@@ -49,11 +49,11 @@ func (s *store) openForReplay() (err error) {
 	if s.lock, err = lockFolder(s.dir, s.o.FS); err != nil {
 		return err
 	}
-	t := &troubles{log: logger{s.o}}
+	t := &failureHandler{log: logger{s.o}}
 	po := s.o.pebble(func() {}, t)
 	defer po.Cache.Unref()
 	po.Lock, po.DisableWAL = s.lock, true
-	po.FS = judgedFiles{po.FS, &s.damaged}
+	po.FS = checkedFiles{po.FS, &s.damaged}
 	if s.db, err = pebble.Open(s.dir, po); err != nil {
 		_ = s.lock.Close()
 		return translate(err)

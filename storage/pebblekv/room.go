@@ -11,8 +11,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// room tracks the free space of the disk, and limits what each kind of writer may use of it. Free space
-// is read again after lookEvery bytes written, and once a second, because other programs fill the disk
+// diskSpace tracks the free space of the disk, and limits what each kind of writer may use of it. Free space
+// is read again after measureEvery bytes written, and once a second, because other programs fill the disk
 // too.
 //
 //	commits       use space down to the reserve, plus the missing part of the ballast
@@ -22,7 +22,7 @@ import (
 //
 // Halves and quarters are of the reserve, or of eight memtables if the reserve is larger than that. If
 // work that frees space finds less than a half, the ballast is released.
-type room struct {
+type diskSpace struct {
 	files vfs.FS // nil in memory
 	dir   string
 	kept  int64 // Options.ReserveBytes
@@ -31,30 +31,30 @@ type room struct {
 	log      logger
 	ballast  ballast
 
-	known   atomic.Bool // the free space could be read
-	free    atomic.Int64
-	total   atomic.Int64
-	owed    atomic.Int64 // bytes in memtables, not flushed yet
-	unseen  atomic.Int64 // bytes written since free was last read
-	coming  atomic.Int64 // bytes that large commits in progress will write, into the log and into tables
-	starved atomic.Int64 // writers of the log or the manifest that wait for space
-	closing atomic.Bool
-	changed chan struct{} // a flush has ended
-	asked   chan struct{} // reclaim is to run
-	wanted  atomic.Int64  // free space that the last aborted compaction needed; 0 = none was aborted
+	known           atomic.Bool // the free space could be read
+	free            atomic.Int64
+	total           atomic.Int64
+	unflushedBytes  atomic.Int64 // bytes in memtables, not flushed yet
+	unmeasuredBytes atomic.Int64 // bytes written since free was last read
+	claimedBytes    atomic.Int64 // bytes that large commits in progress will write, into the log and into tables
+	blockedWriters  atomic.Int64 // writers of the log or the manifest that wait for space
+	closing         atomic.Bool
+	changed         chan struct{} // a flush has ended
+	asked           chan struct{} // reclaim is to run
+	wanted          atomic.Int64  // free space that the last aborted compaction needed; 0 = none was aborted
 }
 
 const (
-	lookEvery  = 1 << 20
-	roomPause  = 50 * time.Millisecond // between attempts to write
-	wantedOnly = 30 * time.Second      // how long an aborted compaction is not retried without that space
+	measureEvery          = 1 << 20
+	spacePause            = 50 * time.Millisecond // between attempts to write
+	compactionNeedsExpire = 30 * time.Second      // how long an aborted compaction is not retried without that space
 )
 
-// errNoRoom aborts a compaction that would use up the reserve.
-var errNoRoom = fmt.Errorf("a compaction waits until there is more room: %w", syscall.ENOSPC)
+// errNoSpace aborts a compaction that would use up the reserve.
+var errNoSpace = fmt.Errorf("a compaction waits until there is more room: %w", syscall.ENOSPC)
 
 // open starts to watch the disk of a store.
-func (r *room) open(o Options, dir string) {
+func (r *diskSpace) open(o Options, dir string) {
 	r.files, r.dir, r.kept, r.log = o.FS, dir, o.ReserveBytes, logger{o}
 	if o.ReadOnly {
 		r.kept = -1
@@ -65,26 +65,26 @@ func (r *room) open(o Options, dir string) {
 }
 
 // look reads the free space from the file system.
-func (r *room) look() {
+func (r *diskSpace) look() {
 	du, err := r.files.GetDiskUsage(r.dir)
 	if err != nil {
 		return
 	}
-	r.unseen.Store(0)
+	r.unmeasuredBytes.Store(0)
 	r.free.Store(int64(du.AvailBytes))
 	r.total.Store(int64(du.TotalBytes))
 	r.known.Store(true)
 }
 
-// wrote counts bytes that are written to the disk.
-func (r *room) wrote(n int) {
-	if r.unseen.Add(int64(n)) >= lookEvery && r.known.Load() {
+// addWritten counts bytes that are written to the disk.
+func (r *diskSpace) addWritten(n int) {
+	if r.unmeasuredBytes.Add(int64(n)) >= measureEvery && r.known.Load() {
 		r.look()
 	}
 }
 
 // reserve returns the number of bytes to be kept free, 0 for none.
-func (r *room) reserve() int64 {
+func (r *diskSpace) reserve() int64 {
 	switch {
 	case r.kept < 0 || !r.known.Load():
 		return 0
@@ -96,75 +96,75 @@ func (r *room) reserve() int64 {
 
 // left returns the space that will be free once all large commits in progress have ended and all
 // memtables are flushed.
-func (r *room) left() int64 {
-	return r.free.Load() - r.owed.Load() - r.unseen.Load() - r.coming.Load()
+func (r *diskSpace) left() int64 {
+	return r.free.Load() - r.unflushedBytes.Load() - r.unmeasuredBytes.Load() - r.claimedBytes.Load()
 }
 
 // claim reserves space for a large commit, and returns how much the caller must subtract from coming at
 // its end. Without it, one large commit that begins just above the reserve would use all of it: then the
 // flush would have no space, and all writes would wait for the flush. For small commits the reserve
 // itself is enough.
-func (r *room) claim(bytes int) int64 {
+func (r *diskSpace) claim(bytes int) int64 {
 	n := 2 * int64(bytes) // once in the write-ahead log, once in a table
-	if n < lookEvery {
+	if n < measureEvery {
 		return 0
 	}
-	r.coming.Add(n)
+	r.claimedBytes.Add(n)
 	return n
 }
 
 // part returns an n-th of the reserve. If the reserve is large, it returns an n-th of eight memtables:
 // background work needs no more.
-func (r *room) part(n int64) int64 { return min(r.reserve(), 8*r.memtable) / n }
+func (r *diskSpace) part(n int64) int64 { return min(r.reserve(), 8*r.memtable) / n }
 
-// above reports whether so many bytes are left, or there is no reserve.
-func (r *room) above(bytes int64) bool { return r.left() >= bytes || r.reserve() == 0 }
+// hasLeft reports whether so many bytes are left, or there is no reserve.
+func (r *diskSpace) hasLeft(bytes int64) bool { return r.left() >= bytes || r.reserve() == 0 }
 
 // full reports whether commits that add are refused.
-func (r *room) full() bool {
+func (r *diskSpace) full() bool {
 	reserve := r.reserve()
-	return reserve > 0 && r.left() < reserve+r.ballast.lacking.Load()
+	return reserve > 0 && r.left() < reserve+r.ballast.missing.Load()
 }
 
-// low reports whether the disk may soon be full: then the keys of deletes are recorded for a later
+// nearlyFull reports whether the disk may soon be full: then the keys of deletes are recorded for a later
 // compaction.
-func (r *room) low() bool {
+func (r *diskSpace) nearlyFull() bool {
 	reserve := r.reserve()
-	return reserve > 0 && r.left() < 2*reserve+r.ballast.lacking.Load()
+	return reserve > 0 && r.left() < 2*reserve+r.ballast.missing.Load()
 }
 
-// stuck reports whether even the log cannot be written.
-func (r *room) stuck() bool { return r.starved.Load() > 0 }
+// isBlocked reports whether even the log cannot be written.
+func (r *diskSpace) isBlocked() bool { return r.blockedWriters.Load() > 0 }
 
-// compacts reports whether a compaction may start.
-func (r *room) compacts() bool {
-	if !r.above(r.part(2)) {
+// mayCompact reports whether a compaction may start.
+func (r *diskSpace) mayCompact() bool {
+	if !r.hasLeft(r.part(2)) {
 		return false
 	}
 	w := r.wanted.Load()
 	return w == 0 || r.left() > w+w/4
 }
 
-// compacting returns errNoRoom to abort a compaction that would use up the reserve.
-func (r *room) compacting() error {
-	if r.above(r.part(4)) {
+// checkCompaction returns errNoSpace to abort a compaction that would use up the reserve.
+func (r *diskSpace) checkCompaction() error {
+	if r.hasLeft(r.part(4)) {
 		return nil
 	}
 	if r.wanted.Swap(max(r.left(), 1)+r.part(4)) == 0 {
-		time.AfterFunc(wantedOnly, func() { r.wanted.Store(0) })
+		time.AfterFunc(compactionNeedsExpire, func() { r.wanted.Store(0) })
 	}
-	return errNoRoom
+	return errNoSpace
 }
 
-// relieve releases the ballast if less than a half would be left besides so many bytes, and reports
+// releaseBallastIfLow releases the ballast if less than a half would be left besides so many bytes, and reports
 // whether it did.
-func (r *room) relieve(beside int64) bool {
+func (r *diskSpace) releaseBallastIfLow(beside int64) bool {
 	r.look()
-	return r.reserve() > 0 && r.left()-beside < r.part(2) && r.letGo()
+	return r.reserve() > 0 && r.left()-beside < r.part(2) && r.releaseBallast()
 }
 
-// letGo releases the ballast, and reports whether there was one.
-func (r *room) letGo() bool {
+// releaseBallast releases the ballast, and reports whether there was one.
+func (r *diskSpace) releaseBallast() bool {
 	if !r.ballast.release() {
 		return false
 	}
@@ -174,64 +174,64 @@ func (r *room) letGo() bool {
 	return true
 }
 
-// persist runs an operation without which the store cannot continue. While the disk is full, it waits and
+// retryWhileFull runs an operation without which the store cannot continue. While the disk is full, it waits and
 // retries. Errors: those of do; that of a full disk only when the store is closed.
-func (r *room) persist(do func() error) error {
+func (r *diskSpace) retryWhileFull(do func() error) error {
 	err := do()
-	if !noRoom(err) || r.files == nil {
+	if !isDiskFull(err) || r.files == nil {
 		return err
 	}
-	r.starved.Add(1)
-	defer r.starved.Add(-1)
-	for said := false; noRoom(err) && !r.closing.Load(); err = do() {
-		if r.letGo() {
+	r.blockedWriters.Add(1)
+	defer r.blockedWriters.Add(-1)
+	for said := false; isDiskFull(err) && !r.closing.Load(); err = do() {
+		if r.releaseBallast() {
 			continue
 		}
 		if !said {
 			r.log.Errorf("the disk is full: all writes wait until there is room; reads go on")
 			said = true
 		}
-		time.Sleep(roomPause)
+		time.Sleep(spacePause)
 		r.look()
 	}
 	return err
 }
 
 // await blocks a flush until so many bytes are free, which it needs next.
-func (r *room) await(bytes int64) {
+func (r *diskSpace) await(bytes int64) {
 	for r.known.Load() && !r.closing.Load() {
 		r.look()
-		if r.free.Load() >= bytes || r.letGo() {
+		if r.free.Load() >= bytes || r.releaseBallast() {
 			return
 		}
-		time.Sleep(roomPause)
+		time.Sleep(spacePause)
 	}
 }
 
 // flushed signals that a flush has ended.
-func (r *room) flushed() {
+func (r *diskSpace) flushed() {
 	if r != nil {
-		poke(r.changed)
+		signal(r.changed)
 	}
 }
 
-// poke puts a mark into a channel of capacity one, if it is empty.
-func poke(c chan struct{}) {
+// signal puts a mark into a channel of capacity one, if it is empty.
+func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:
 	}
 }
 
-// openRoom is the space that opening a store needs besides the tables made from its logs: a manifest,
+// openSpace is the space that opening a store needs besides the tables made from its logs: a manifest,
 // options, the start of a log.
-const openRoom = 512 << 10
+const openSpace = 512 << 10
 
-// roomToOpen frees space for an open that writes so many bytes of logs into tables. Errors: NoRoomError.
-func (s *store) roomToOpen(unflushed int64) error {
-	r, need := &s.room, unflushed+unflushed/8+openRoom
-	if r.reserve() == 0 || r.free.Load() >= need || r.letGo() && r.free.Load() >= need {
+// checkSpaceToOpen frees space for an open that writes so many bytes of logs into tables. Errors: DiskFullError.
+func (s *store) checkSpaceToOpen(unflushed int64) error {
+	r, need := &s.diskSpace, unflushed+unflushed/8+openSpace
+	if r.reserve() == 0 || r.free.Load() >= need || r.releaseBallast() && r.free.Load() >= need {
 		return nil
 	}
-	return &storage.NoRoomError{Need: uint64(need), Free: uint64(max(r.free.Load(), 0))}
+	return &storage.DiskFullError{Need: uint64(need), Free: uint64(max(r.free.Load(), 0))}
 }

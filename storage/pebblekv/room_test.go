@@ -205,7 +205,7 @@ func (m *small) fill() {
 		if err := m.store.db.Flush(); err != nil {
 			m.Fatal(err)
 		}
-		m.store.watchRoom()
+		m.store.updateSpace()
 	}
 }
 
@@ -213,7 +213,7 @@ func (m *small) fill() {
 func (m *small) until(what string, is func() bool) {
 	m.Helper()
 	for begun := time.Now(); !is(); <-time.After(10 * time.Millisecond) {
-		if m.store.watchRoom(); time.Since(begun) > time.Minute {
+		if m.store.updateSpace(); time.Since(begun) > time.Minute {
 			m.Fatalf("not within a minute: %s; %d KB are free", what, m.fs.free()>>10)
 		}
 	}
@@ -263,7 +263,7 @@ func TestLargeCommit(t *testing.T) {
 	m.fill()
 	for m.store.DiskFull() {
 		m.fs.grow(smallValue)
-		m.store.watchRoom()
+		m.store.updateSpace()
 	}
 	large := make(chan error, 1)
 	go func() { large <- m.commit(180) }()
@@ -273,7 +273,7 @@ func TestLargeCommit(t *testing.T) {
 		case err = <-large:
 			return true
 		default:
-			return m.store.room.stuck()
+			return m.store.diskSpace.isBlocked()
 		}
 	})
 	if !errors.Is(err, storage.ErrDiskFull) {
@@ -321,7 +321,7 @@ func TestDeletesMakeRoom(t *testing.T) {
 		delete(m.held, key)
 	}
 	m.until("room", func() bool { return !m.store.DiskFull() })
-	m.until("the ballast", func() bool { return m.store.room.ballast.bytes() > 0 })
+	m.until("the ballast", func() bool { return m.store.diskSpace.ballast.bytes() > 0 })
 	m.end()
 }
 
@@ -335,7 +335,7 @@ func TestNoRoomAtAll(t *testing.T) {
 		m.held[key] = true
 	}
 	m.fs.stranger(0)
-	m.store.watchRoom()
+	m.store.updateSpace()
 	if _, err := put(m.store, "r999999", "x", storage.TxnOptions{}); !errors.Is(err, storage.ErrDiskFull) {
 		t.Errorf("a write without room: %v", err)
 	}
@@ -363,11 +363,11 @@ func TestOpenWithoutRoom(t *testing.T) {
 	m.fs.stranger(1 << 10)
 	o := Options{FS: m.fs, CacheBytes: 1 << 20}
 	_, err := Open("db", o)
-	var none *storage.NoRoomError
+	var none *storage.DiskFullError
 	if !errors.As(err, &none) || none.Need == 0 || !errors.Is(err, storage.ErrDiskFull) {
 		t.Fatalf("opened without room: %v", err)
 	}
-	o.ReadOnly, o.NoRoom = true, true
+	o.ReadOnly, o.DiskFull = true, true
 	st := mustOpen(t, "db", o)
 	if _, err := get(st.(*store), "r1"); err != nil {
 		t.Error(err)

@@ -26,7 +26,7 @@ type store struct {
 	watch   io.Closer    // stops the watchdog
 	seed    maphash.Seed // seed of key fingerprints
 	latches *writebuf.Latches
-	hot     *hot
+	hot     *hotCache
 	buffers sync.Pool       // *work
 	bounds  writebuf.Bounds // of a transaction
 
@@ -40,7 +40,7 @@ type store struct {
 	open      int // readers and transactions
 	closed    bool
 
-	direct    sync.RWMutex // read-locked by calls that use db without a snapshot
+	directUse sync.RWMutex // read-locked by calls that use db without a snapshot
 	latest    atomic.Uint64
 	syncer    syncer
 	anchor    anchor
@@ -49,17 +49,17 @@ type store struct {
 	commits   atomic.Int64
 	refused   atomic.Int64 // commits refused with a conflict
 	stalls    atomic.Int64
-	room      room
-	making    making
-	// cuts holds additional keys at which tables end while room is made on a full disk;
+	diskSpace diskSpace
+	reclaimer reclaimer
+	// reclaimSteps holds additional keys at which tables end while room is made on a full disk;
 	// nil if there are none.
-	cuts    atomic.Pointer[[]storage.Range]
-	damaged atomic.Bool // a damaged table was found; writes are refused
-	damages damages
-	kept    *keeper
-	written atomic.Uint64 // sequence number after the last applied write
-	stop    chan struct{}
-	stopped sync.WaitGroup
+	reclaimSteps atomic.Pointer[[]storage.Range]
+	damaged      atomic.Bool // a damaged table was found; writes are refused
+	damages      damages
+	kept         *retainingFS
+	written      atomic.Uint64 // sequence number after the last applied write
+	stop         chan struct{}
+	stopped      sync.WaitGroup
 }
 
 // Latest implements storage.Store.
@@ -116,15 +116,15 @@ func (s *store) use(ctx context.Context) (done func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s.direct.RLock()
+	s.directUse.RLock()
 	s.mu.Lock()
 	closed := s.closed
 	s.mu.Unlock()
 	if closed {
-		s.direct.RUnlock()
+		s.directUse.RUnlock()
 		return nil, storage.ErrClosed
 	}
-	return s.direct.RUnlock, nil
+	return s.directUse.RUnlock, nil
 }
 
 // ApproximateBytes implements storage.Store. Pebble's estimate leaves out what is not
@@ -202,12 +202,12 @@ func (s *store) Checkpoint(ctx context.Context, dir string) error {
 }
 
 // DiskFull implements storage.Store.
-func (s *store) DiskFull() bool { return s.o.NoRoom || s.room.full() }
+func (s *store) DiskFull() bool { return s.o.DiskFull || s.diskSpace.full() }
 
 // Metrics implements storage.Store.
 func (s *store) Metrics() storage.Metrics {
-	s.direct.RLock()
-	defer s.direct.RUnlock()
+	s.directUse.RLock()
+	defer s.directUse.RUnlock()
 	s.mu.Lock()
 	m := storage.Metrics{OpenSnapshots: int64(s.open), ConflictKeys: int64(s.conflicts.len())}
 	closed := s.closed
@@ -215,8 +215,8 @@ func (s *store) Metrics() storage.Metrics {
 	m.Commits, m.Conflicts, m.Syncs = s.commits.Load(), s.refused.Load(), s.syncer.times.count.Load()
 	m.SyncTime, m.SlowSyncs = time.Duration(s.syncer.times.nanos.Load()), s.syncer.times.slow.Load()
 	m.OpenIterators, m.Stalls = s.iterators.Load(), s.stalls.Load()
-	m.DiskFree, m.DiskTotal = uint64(s.room.free.Load()), uint64(s.room.total.Load())
-	m.DiskReserve, m.DiskBallast = uint64(s.room.reserve()), uint64(s.room.ballast.bytes())
+	m.DiskFree, m.DiskTotal = uint64(s.diskSpace.free.Load()), uint64(s.diskSpace.total.Load())
+	m.DiskReserve, m.DiskBallast = uint64(s.diskSpace.reserve()), uint64(s.diskSpace.ballast.bytes())
 	if closed {
 		return m
 	}
@@ -239,11 +239,11 @@ func (s *store) Close() error {
 	}
 	s.closed = true
 	s.mu.Unlock()
-	s.room.closing.Store(true)
+	s.diskSpace.closing.Store(true)
 	close(s.stop)
 	s.stopped.Wait()
-	s.direct.Lock()
-	defer s.direct.Unlock()
+	s.directUse.Lock()
+	defer s.directUse.Unlock()
 	s.commit.Lock() // let the last commit finish
 	defer s.commit.Unlock()
 	err := s.syncer.close(s.Latest())
@@ -255,7 +255,7 @@ func (s *store) Close() error {
 		return errors.Join(err, fmt.Errorf("pebblekv: closed with %d readers and %d iterators open", open, n))
 	}
 	s.anchor.close(newest)
-	s.anchor.lift()
+	s.anchor.release()
 	s.damages.close()
 	if !s.o.InMemory && !s.o.ReadOnly {
 		err = errors.Join(err, s.db.Set(keyCeiling, encodeTimestamp(s.Latest()), pebble.Sync))

@@ -27,11 +27,11 @@ type syncer struct {
 	mark  *wreck.Mark   // nil in memory; set by the leader
 	dirty chan struct{} // a Buffered commit requests a sync within the interval
 
-	turn sync.Mutex // held by the leader that syncs
-	mu   sync.Mutex // guards the fields below
-	next *syncGroup // the commits that wait for the next sync
-	wake chan struct{}
-	stop bool
+	leaderMu sync.Mutex // held by the leader that syncs
+	mu       sync.Mutex // guards the fields below
+	next     *syncGroup // the commits that wait for the next sync
+	wake     chan struct{}
+	stop     bool
 }
 
 // syncGroup represents the commits that one sync covers.
@@ -93,7 +93,7 @@ func (y *syncer) join() (g *syncGroup, leads bool) {
 
 // lead runs the sync of a group.
 func (y *syncer) lead(g *syncGroup) {
-	y.turn.Lock()
+	y.leaderMu.Lock()
 	// Let commits that are ready to run join this sync, which costs more than they do. If
 	// there are none, this returns at once.
 	runtime.Gosched()
@@ -114,7 +114,7 @@ func (y *syncer) lead(g *syncGroup) {
 			y.advance(target)
 		}
 	}
-	y.turn.Unlock()
+	y.leaderMu.Unlock()
 	close(g.done)
 }
 
@@ -131,8 +131,8 @@ func (y *syncer) advance(ts storage.Timestamp) {
 	y.mu.Unlock()
 }
 
-// soon requests a sync within the interval.
-func (y *syncer) soon() {
+// requestSync requests a sync within the interval.
+func (y *syncer) requestSync() {
 	select {
 	case y.dirty <- struct{}{}:
 	default:
@@ -205,11 +205,11 @@ func (s *store) background() {
 		case <-s.stop:
 			return
 		case now := <-disk.C:
-			s.watchRoom()
-			s.limitKept(now)
-			s.anchor.lift()
-		case <-s.room.changed:
-			s.watchRoom()
+			s.updateSpace()
+			s.limitRetained(now)
+			s.anchor.release()
+		case <-s.diskSpace.changed:
+			s.updateSpace()
 		case <-dirty:
 			// A commit during the interval leaves its mark in the channel and so starts the
 			// next interval.

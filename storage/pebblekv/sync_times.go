@@ -22,8 +22,8 @@ type syncTimes struct {
 	count, nanos, slow atomic.Int64
 	running            atomic.Pointer[time.Time] // when the running sync began; nil = none is running
 
-	said   time.Time // when a slow sync was last logged
-	unsaid int
+	lastMessage time.Time // when a slow sync was last logged
+	suppressed  int
 }
 
 func (x *syncTimes) begin() (begun time.Time) {
@@ -48,21 +48,21 @@ func (x *syncTimes) end(begun time.Time) string {
 		return ""
 	}
 	x.slow.Add(1)
-	if !x.said.IsZero() && now.Sub(x.said) < troubleEvery {
-		x.unsaid++
+	if !x.lastMessage.IsZero() && now.Sub(x.lastMessage) < messageEvery {
+		x.suppressed++
 		return ""
 	}
 	text := fmt.Sprintf("the disk is slow: it took %v to sync the log, for which the writes of that time waited", took.Round(time.Millisecond))
-	if x.unsaid > 0 {
-		text += fmt.Sprintf(" (and more than %v another %d times since the last message)", slowSync, x.unsaid)
+	if x.suppressed > 0 {
+		text += fmt.Sprintf(" (and more than %v another %d times since the last message)", slowSync, x.suppressed)
 	}
-	x.said, x.unsaid = now, 0
+	x.lastMessage, x.suppressed = now, 0
 	return text
 }
 
-// Away returns nil while the disk accepts writes. Errors: ErrUnavailable, with the time since
+// CheckReachable returns nil while the disk accepts writes. Errors: ErrUnavailable, with the time since
 // when it does not.
-func (s *store) Away() error {
+func (s *store) CheckReachable() error {
 	begun := s.syncer.times.running.Load()
 	if begun == nil {
 		return nil

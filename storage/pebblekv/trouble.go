@@ -28,7 +28,7 @@ func (l logger) Errorf(format string, args ...any) {
 func (l logger) Fatalf(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	for _, a := range args {
-		if err, ok := a.(error); ok && noRoom(err) {
+		if err, ok := a.(error); ok && isDiskFull(err) {
 			text += "; make room on the disk and start again: nothing that was acknowledged is lost"
 		}
 	}
@@ -41,39 +41,39 @@ func (l logger) Fatalf(format string, args ...any) {
 // Pebble retries a failed flush or compaction at once, for as long as it fails: some
 // hundred times a second, with a report each time.
 const (
-	troublePause = 20 * time.Millisecond // between tries
-	troubleEvery = 10 * time.Second      // between messages
+	failurePause = 20 * time.Millisecond // between tries
+	messageEvery = 10 * time.Second      // between messages
 	damagePause  = time.Second           // between tries to read what is damaged
 	openingTries = 5                     // of background work while the store is being opened
 )
 
-// troubles handles failures of background work.
-type troubles struct {
-	log     logger
-	now     func() time.Time // nil: every failure is logged
-	pause   pause            // delays retries
-	opening atomic.Bool      // Pebble is being opened, which cannot be interrupted
-	tries   atomic.Int64     // failures during the open
-	room    *room
+// failureHandler handles failures of background work.
+type failureHandler struct {
+	log       logger
+	now       func() time.Time // nil: every failure is logged
+	pause     pause            // delays retries
+	opening   atomic.Bool      // Pebble is being opened, which cannot be interrupted
+	tries     atomic.Int64     // failures during the open
+	diskSpace *diskSpace
 	// logBytes is the size of a log; as much space is allocated when a log is created.
 	logBytes int64
 	stalled  atomic.Int64 // one more than the failures while all writes wait for a table; 0 = no writes wait
 
-	mu     sync.Mutex
-	said   time.Time
-	unsaid int
+	mu          sync.Mutex
+	lastMessage time.Time
+	suppressed  int
 }
 
 // failed logs a failure, unless one was logged lately, and delays the retry. If the flush
 // at the end of an open fails repeatedly, the process ends: otherwise the open would wait
 // for as long as the disk fails. Damage does not end it: no flush reads tables, and the
 // open does not wait for the work that does.
-func (t *troubles) failed(err error) {
+func (t *failureHandler) failed(err error) {
 	damage := pebble.IsCorruptionError(err)
-	if t.opening.Load() && !damage && (noRoom(err) || t.tries.Add(1) > openingTries) {
+	if t.opening.Load() && !damage && (isDiskFull(err) || t.tries.Add(1) > openingTries) {
 		t.log.Fatalf("the store cannot be opened: %v", err)
 	}
-	if n := t.stalled.Load(); n > 0 && !noRoom(err) && t.stalled.CompareAndSwap(n, n+1) && n > int64(t.log.o.StallTries) {
+	if n := t.stalled.Load(); n > 0 && !isDiskFull(err) && t.stalled.CompareAndSwap(n, n+1) && n > int64(t.log.o.StallTries) {
 		t.log.Fatalf("writes wait for tables that cannot be written: %v", err)
 	}
 	if damage { // damage is reported once, where it was found
@@ -83,25 +83,25 @@ func (t *troubles) failed(err error) {
 	if text := t.message(err); text != "" {
 		t.log.Errorf("%s", text)
 	}
-	t.pause.extend(troublePause)
+	t.pause.extend(failurePause)
 }
 
 // message returns the text to log for an error, "" for none.
-func (t *troubles) message(err error) string {
+func (t *failureHandler) message(err error) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.now == nil {
 		return fmt.Sprintf("background work failed and is tried again: %v", err)
 	}
 	now := t.now()
-	if !t.said.IsZero() && now.Sub(t.said) < troubleEvery {
-		t.unsaid++
+	if !t.lastMessage.IsZero() && now.Sub(t.lastMessage) < messageEvery {
+		t.suppressed++
 		return ""
 	}
 	text := fmt.Sprintf("background work failed and is tried again: %v", err)
-	if t.unsaid > 0 {
-		text += fmt.Sprintf(" (and %d failures since the last message)", t.unsaid)
+	if t.suppressed > 0 {
+		text += fmt.Sprintf(" (and %d failures since the last message)", t.suppressed)
 	}
-	t.said, t.unsaid = now, 0
+	t.lastMessage, t.suppressed = now, 0
 	return text
 }

@@ -49,7 +49,7 @@ func TestOpenOnAFullDisk(t *testing.T) {
 // A failure that repeats is logged now and then, with the number of unlogged failures.
 func TestTroublesAreSaidNowAndThen(t *testing.T) {
 	now := time.Unix(1000, 0)
-	tr := &troubles{now: func() time.Time { return now }}
+	tr := &failureHandler{now: func() time.Time { return now }}
 	bad := errors.New("bad")
 	if got := tr.message(bad); !strings.HasSuffix(got, "again: bad") {
 		t.Errorf("first: %q", got)
@@ -60,7 +60,7 @@ func TestTroublesAreSaidNowAndThen(t *testing.T) {
 			t.Errorf("repeated: %q", got)
 		}
 	}
-	now = now.Add(troubleEvery)
+	now = now.Add(messageEvery)
 	if got := tr.message(bad); !strings.Contains(got, "3 failures") {
 		t.Errorf("later: %q", got)
 	}
@@ -76,7 +76,7 @@ func TestDamageEndsNoOpening(t *testing.T) {
 	}{{pebble.ErrCorruption, false}, {syscall.EIO, true}} {
 		ended := false
 		o := Options{Fatal: func(string) {}, Exit: func(int) { ended = true }}
-		tr := &troubles{log: logger{o}}
+		tr := &failureHandler{log: logger{o}}
 		tr.opening.Store(true)
 		for range 2 * openingTries {
 			tr.failed(test.err)

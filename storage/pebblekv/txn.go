@@ -12,11 +12,11 @@ import (
 
 // work holds the reusable memory of a writing transaction.
 type work struct {
-	buf      writebuf.Buffer
-	prints   []uint64    // fingerprints of the keys written, followed by those of the keys locked
-	renewals []*hotValue // new hot values of the keys written, nil for keys that are not hot
-	ranges   bool        // the write deletes ranges of keys, outside of transactions
-	key      []byte      // scratch
+	buf          writebuf.Buffer
+	prints       []uint64    // fingerprints of the keys written, followed by those of the keys locked
+	replacements []*hotValue // new hot values of the keys written, nil for keys that are not hot
+	ranges       bool        // the write deletes ranges of keys, outside of transactions
+	key          []byte      // scratch
 }
 
 // txn implements storage.Txn. The struct itself is not reused, so that a late Close
@@ -27,7 +27,7 @@ type txn struct {
 	writebuf.Writer
 	o          storage.TxnOptions
 	work       *work // nil if closed or read-only
-	held       writebuf.Held
+	held       writebuf.HeldLatches
 	prev, next *txn // in txnList
 }
 
@@ -162,9 +162,9 @@ func (t *txn) finish(ps *pebble.Snapshot) {
 // reset empties the memory for the next transaction.
 func (w *work) reset() {
 	w.buf.Reset()
-	clear(w.renewals)
-	w.prints, w.renewals = w.prints[:0], w.renewals[:0]
+	clear(w.replacements)
+	w.prints, w.replacements = w.prints[:0], w.replacements[:0]
 	if cap(w.prints) > 4096 {
-		w.prints, w.renewals = nil, nil
+		w.prints, w.replacements = nil, nil
 	}
 }

@@ -15,16 +15,16 @@ const exitHung = 61
 const (
 	// watchEvery is somewhat more than the interval at which pending file operations are checked.
 	watchEvery = 3 * time.Second
-	// lastWords limits the time for writing the reason to a log, which may lie on the same disk.
-	lastWords = 5 * time.Second
+	// fatalTimeout limits the time for writing the reason to a log, which may lie on the same disk.
+	fatalTimeout = 5 * time.Second
 )
 
 // watchdog ends the process if a sync or a write of the store takes too long. A supervisor can restart the
 // process or switch to another machine; a process that waits for its disk cannot do anything.
 type watchdog struct {
-	o     Options
-	seen  atomic.Pointer[string] // path of the operation just found to take too long; nil = none was
-	ended atomic.Bool
+	o       Options
+	suspect atomic.Pointer[string] // path of the operation just found to take too long; nil = none was
+	ended   atomic.Bool
 }
 
 // watchFiles watches a file system for Options.Watchdog; closing the closer ends that.
@@ -39,11 +39,11 @@ func watchFiles(files vfs.FS, o Options) (vfs.FS, io.Closer) {
 // slow is called repeatedly while an operation takes too long. The first call does not count: after a process
 // or machine was paused, all pending operations seem to have taken long.
 func (w *watchdog) slow(info vfs.DiskSlowInfo) {
-	if w.seen.CompareAndSwap(nil, &info.Path) {
-		time.AfterFunc(watchEvery, func() { w.seen.Store(nil) })
+	if w.suspect.CompareAndSwap(nil, &info.Path) {
+		time.AfterFunc(watchEvery, func() { w.suspect.Store(nil) })
 		return
 	}
-	if seen := w.seen.Load(); seen == nil || *seen != info.Path || !w.ended.CompareAndSwap(false, true) {
+	if seen := w.suspect.Load(); seen == nil || *seen != info.Path || !w.ended.CompareAndSwap(false, true) {
 		return
 	}
 	said := make(chan struct{})
@@ -56,7 +56,7 @@ func (w *watchdog) slow(info vfs.DiskSlowInfo) {
 	}()
 	select {
 	case <-said:
-	case <-time.After(lastWords):
+	case <-time.After(fatalTimeout):
 	}
 	w.o.Exit(exitHung)
 }

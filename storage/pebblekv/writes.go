@@ -18,9 +18,9 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Place is a position in the order of all writes: after all with a sequence number below Next, the last of
+// LogPosition is a position in the order of all writes: after all with a sequence number below Next, the last of
 // which was committed at Time.
-type Place struct {
+type LogPosition struct {
 	Next uint64
 	Time storage.Timestamp
 }
@@ -50,7 +50,7 @@ func (s *store) KeepWrites() (folder string, err error) {
 }
 
 // Keeping returns the folder in which logs are kept, and reports whether they are.
-func (s *store) Keeping() (folder string, on bool) { return s.kept.folder(), s.kept.on.Load() }
+func (s *store) Keeping() (folder string, on bool) { return s.kept.folder(), s.kept.active.Load() }
 
 // EndKeeping deletes all logs that KeepWrites has kept, and stops keeping them.
 func (s *store) EndKeeping() error {
@@ -66,28 +66,28 @@ var errNoFiles = errors.New("pebblekv: a store in memory has no files to copy")
 // Folder returns the folder of the store.
 func (s *store) Folder() string { return s.dir }
 
-// MarkPlace commits only a mark, and returns the positions before and after it once everything up to there is
+// MarkPosition commits only a mark, and returns the positions before and after it once everything up to there is
 // durable.
-func (s *store) MarkPlace(ctx context.Context) (before uint64, behind Place, err error) {
+func (s *store) MarkPosition(ctx context.Context) (before uint64, behind LogPosition, err error) {
 	done, err := s.use(ctx)
 	if err != nil {
-		return 0, Place{}, err
+		return 0, LogPosition{}, err
 	}
 	defer done()
 	if s.o.ReadOnly {
-		return 0, Place{}, storage.ErrNotWritable
+		return 0, LogPosition{}, storage.ErrNotWritable
 	}
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
 	if err := b.Set(keyMark, encodeTimestamp(s.Latest()), nil); err != nil {
-		return 0, Place{}, s.translate(err)
+		return 0, LogPosition{}, s.translate(err)
 	}
 	ts, err := s.apply(b, &work{}, nil)
 	if err != nil {
-		return 0, Place{}, err
+		return 0, LogPosition{}, err
 	}
 	first := uint64(b.SeqNum())
-	return first, Place{first + uint64(b.Count()), ts}, s.syncer.wait(ts)
+	return first, LogPosition{first + uint64(b.Count()), ts}, s.syncer.wait(ts)
 }
 
 // Writes visits the writes with sequence numbers from from up to below upTo, in order and without a gap.
@@ -129,7 +129,7 @@ func (s *store) Writes(ctx context.Context, from, upTo uint64, visit func(Write)
 				return fmt.Errorf("%w: %d writes before the log %s are gone", storage.ErrLogTruncated, w.First-next, l.name)
 			}
 			if next >= upTo {
-				return errEnough
+				return errStopVisit
 			}
 			if err := ctx.Err(); err != nil {
 				return err
@@ -137,7 +137,7 @@ func (s *store) Writes(ctx context.Context, from, upTo uint64, visit func(Write)
 			next = w.Next()
 			return visit(w)
 		})
-		if err != nil && !errors.Is(err, errEnough) {
+		if err != nil && !errors.Is(err, errStopVisit) {
 			return err
 		}
 	}
@@ -197,7 +197,7 @@ func follows(batch []byte) uint64 {
 
 // DropWrites deletes kept logs with only writes before a sequence number.
 func (s *store) DropWrites(before uint64) error {
-	if !s.kept.on.Load() {
+	if !s.kept.active.Load() {
 		return nil
 	}
 	logs, err := s.kept.list()
@@ -216,24 +216,24 @@ func (s *store) DropWrites(before uint64) error {
 	return nil
 }
 
-// limitKept deletes logs that no backup has fetched, if they are too large or too old. In a ReadOnly store it
+// limitRetained deletes logs that no backup has fetched, if they are too large or too old. In a ReadOnly store it
 // does nothing.
-func (s *store) limitKept(now time.Time) {
-	if !s.o.ReadOnly && s.kept.limit(now, s.room.full()) {
+func (s *store) limitRetained(now time.Time) {
+	if !s.o.ReadOnly && s.kept.limit(now, s.diskSpace.full()) {
 		logger{s.o}.Errorf("logs that no backup has come for were deleted: moments between the last backup and the next are lost; make one")
 	}
 }
 
-// errEnough ends a visit early.
-var errEnough = errors.New("enough")
+// errStopVisit ends a visit early.
+var errStopVisit = errors.New("enough")
 
 // firstWrite returns the sequence number of the first write of a log, 0 if it has none.
-func (s *store) firstWrite(l keptLog) (first uint64, err error) {
+func (s *store) firstWrite(l walFile) (first uint64, err error) {
 	err = s.eachWrite(l, func(w Write) error {
 		first = w.First
-		return errEnough
+		return errStopVisit
 	})
-	if errors.Is(err, errEnough) {
+	if errors.Is(err, errStopVisit) {
 		err = nil
 	}
 	return first, err
@@ -241,7 +241,7 @@ func (s *store) firstWrite(l keptLog) (first uint64, err error) {
 
 // eachWrite visits the writes of a log up to its end. A log that is being written to may end in an incomplete
 // record.
-func (s *store) eachWrite(l keptLog, visit func(Write) error) error {
+func (s *store) eachWrite(l walFile, visit func(Write) error) error {
 	file, err := s.kept.open(l)
 	if err != nil {
 		return err

@@ -176,7 +176,7 @@ func iterResumed(e env) {
 		e.check(err)
 		e.equal(it.Next(), true)
 		cancel()
-		if again, ok := it.(storage.Resumed); ok {
+		if again, ok := it.(storage.ContextSetter); ok {
 			again.SetContext(e.ctx)
 		}
 		n := 1

@@ -31,25 +31,25 @@ func (t *txn) Commit(ctx context.Context, _ storage.Durability) (storage.Timesta
 		t.held.Release()
 		return t.ReadTimestamp(), nil
 	}
-	l := linger{held: t.held, most: t.s.limits.latch}
-	t.held = writebuf.Held{}
+	l := latchHold{held: t.held, most: t.s.limits.latch}
+	t.held = writebuf.HeldLatches{}
 	l.begin()
-	defer l.leave()
+	defer l.returned()
 	return t.commit(ctx, &l)
 }
 
 // commit passes the buffered writes to client-go and commits them there.
-func (t *txn) commit(ctx context.Context, l *linger) (storage.Timestamp, error) {
+func (t *txn) commit(ctx context.Context, l *latchHold) (storage.Timestamp, error) {
 	s := t.s
-	if err := t.unchanged(ctx); err != nil {
+	if err := t.checkUnchanged(ctx); err != nil {
 		return 0, err
 	}
 	c, err := s.kv.Begin(tikv.WithStartTS(t.start))
 	if err != nil {
 		return 0, translate(err)
 	}
-	place, class := s.met.Load(), s.classOf(&t.buf)
-	logged, err := t.hand(ctx, c, place, class)
+	place, class := s.maxSeenTS.Load(), s.classOf(&t.buf)
+	logged, err := t.bufferWrites(ctx, c, place, class)
 	if err != nil {
 		_ = c.Rollback() // no request was sent
 		return 0, translate(err)
@@ -59,7 +59,7 @@ func (t *txn) commit(ctx context.Context, l *linger) (storage.Timestamp, error) 
 		if t.ts < s.safePoint.Load() {
 			return 1 // values that this transaction read or overwrites may be garbage-collected
 		}
-		return min(later(place, window), t.tenure.end.Load())
+		return min(later(place, window), t.term.end.Load())
 	}}
 	c.SetRPCInterceptor(f.wrap())
 	c.SetEnableAsyncCommit(s.o.AsyncCommit)
@@ -68,10 +68,10 @@ func (t *txn) commit(ctx context.Context, l *linger) (storage.Timestamp, error) 
 	if t.o.Essential {
 		c.SetDiskFullOpt(kvrpcpb.DiskFullOpt_AllowedOnAlmostFull)
 	}
-	way := s.enter(logged)
+	way := s.beginInflight(logged)
 	f.way = way
-	e := s.errand(ctx, s.limits.commit)
-	f.sent = func() { e.doubt.Store(true) } // settle finds out the outcome of a commit without an answer
+	e := s.beginRequest(ctx, s.limits.commit)
+	f.sent = func() { e.resolvable.Store(true) } // settle finds out the outcome of a commit without an answer
 	err = c.Commit(e)
 	e.end()
 	ts := transaction.TxnProbe{KVTxn: c}.GetCommitTS()
@@ -87,9 +87,9 @@ func (t *txn) commit(ctx context.Context, l *linger) (storage.Timestamp, error) 
 	return timestampOf(ts), nil
 }
 
-// hand passes the writes, locks and log records to the client's transaction. logged holds the log
+// bufferWrites passes the writes, locks and log records to the client's transaction. logged holds the log
 // records with their keys.
-func (t *txn) hand(ctx context.Context, c *transaction.KVTxn, place uint64, class byte) (logged []placed, err error) {
+func (t *txn) bufferWrites(ctx context.Context, c *transaction.KVTxn, place uint64, class byte) (logged []keyValue, err error) {
 	s := t.s
 	if locks := t.buf.Locks(); len(locks) > 0 {
 		keys := make([][]byte, len(locks))
@@ -101,12 +101,12 @@ func (t *txn) hand(ctx context.Context, c *transaction.KVTxn, place uint64, clas
 		}
 	}
 	for key, value := range t.buf.All() {
-		if err := t.handOne(c, key, value); err != nil {
+		if err := t.bufferWrite(c, key, value); err != nil {
 			return nil, err
 		}
 	}
 	if len(t.buf.Logs()) > 0 {
-		logged = s.place(t.buf.Logs(), place, class)
+		logged = s.logValues(t.buf.Logs(), place, class)
 		for _, p := range logged {
 			if err := c.Set(p.key, p.body); err != nil {
 				return nil, err
@@ -116,9 +116,9 @@ func (t *txn) hand(ctx context.Context, c *transaction.KVTxn, place uint64, clas
 	return logged, nil
 }
 
-// handOne sets one key in the client's transaction: its value, whole or in chunks. It also deletes
+// bufferWrite sets one key in the client's transaction: its value, whole or in chunks. It also deletes
 // the chunks of an older value that are no longer used.
-func (t *txn) handOne(c *transaction.KVTxn, key, value []byte) error {
+func (t *txn) bufferWrite(c *transaction.KVTxn, key, value []byte) error {
 	s, chunks := t.s, uint32(0)
 	var err error
 	switch {
@@ -136,7 +136,7 @@ func (t *txn) handOne(c *transaction.KVTxn, key, value []byte) error {
 			err = c.Set(s.keys.user(key), chunkedHead(chunks, len(value)))
 		}
 	}
-	for n := chunks; n < t.noted[string(key)] && err == nil; n++ {
+	for n := chunks; n < t.chunkCounts[string(key)] && err == nil; n++ {
 		err = c.Delete(s.keys.chunk(key, n))
 	}
 	return err
@@ -148,20 +148,20 @@ func (t *txn) handOne(c *transaction.KVTxn, key, value []byte) error {
 //
 // A commit that came too late because the lease had expired (the machine or the cluster paused)
 // waits for a new lease and then fails with a conflict, so that the caller retries.
-func (t *txn) failed(e *errand, f *fence, err error) (uint64, error) {
+func (t *txn) failed(e *request, f *fence, err error) (uint64, error) {
 	s := t.s
 	if errors.Is(named(err), storage.ErrUndetermined) {
-		s.settled.Add(1)
+		s.settledCommits.Add(1)
 		ts, settleErr := s.settle(t.start, f)
 		if settleErr == nil {
 			return ts, nil
 		}
 		err = settleErr
 	} else if f.refused.Load() {
-		s.late.Add(1)
+		s.lateCommits.Add(1)
 		s.slow.Store(s.o.Clock().Add(slowFor).UnixNano())
 		err = fmt.Errorf("%w: the commit came too late for its place in the log: %w", storage.ErrConflict, err)
-		if away := s.lease.covers(e.caller, s, s.met.Load()); away != nil {
+		if away := s.lease.waitUntilCovers(e.caller, s, s.maxSeenTS.Load()); away != nil {
 			err = away
 		}
 	} else if f.aborted.Load() {
@@ -190,7 +190,7 @@ func (s *store) settle(start uint64, f *fence) (uint64, error) {
 		return 0, storage.ErrConflict // nothing was sent
 	}
 	answer := make(chan outcome, 1)
-	s.doubts.Add(1)
+	s.undetermined.Add(1)
 	if !s.background(func() { answer <- s.outcomeOf(start, *primary) }) {
 		return 0, storage.ErrUndetermined // the store is closed: no reader waits for this commit any more
 	}
@@ -199,12 +199,12 @@ func (s *store) settle(start uint64, f *fence) (uint64, error) {
 	for times := 1; ; times++ {
 		select {
 		case o := <-answer:
-			s.meet(o.ts)
-			s.doubts.Add(-1)
+			s.observeTS(o.ts)
+			s.undetermined.Add(-1)
 			return o.ts, o.err
 		case <-deadline.C:
 		}
-		if times >= s.limits.most || !s.alive(s.limits.settle) {
+		if times >= s.limits.most || !s.mayExtend(s.limits.settle) {
 			break
 		}
 		deadline.Reset(s.limits.settle)
@@ -212,7 +212,7 @@ func (s *store) settle(start uint64, f *fence) (uint64, error) {
 	s.background(func() {
 		if o := <-answer; !errors.Is(o.err, storage.ErrUndetermined) {
 			f.way.done(o.ts)
-			s.doubts.Add(-1)
+			s.undetermined.Add(-1)
 		}
 	})
 	return 0, fmt.Errorf("%w: the cluster does not answer", storage.ErrUndetermined)
@@ -254,15 +254,15 @@ func (s *store) background(f func()) bool {
 	return true
 }
 
-// committed records a commit of this process at ts; 0 means that nothing was committed.
-func (s *store) committed(ts uint64, logged []placed) {
+// noteCommit records a commit of this process at ts; 0 means that nothing was committed.
+func (s *store) noteCommit(ts uint64, logged []keyValue) {
 	if ts == 0 {
 		return
 	}
-	s.meet(ts)
+	s.observeTS(ts)
 	s.commits.Add(1)
 	for _, p := range logged {
-		s.places.add(p.key, ts, p.body)
+		s.logCache.add(p.key, ts, p.body)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -273,35 +273,35 @@ func (s *store) committed(ts uint64, logged []placed) {
 	}
 }
 
-// linger holds the latches of a commit until Commit has returned and all background work of the
+// latchHold holds the latches of a commit until Commit has returned and all background work of the
 // client for it has ended: committing the secondary keys, or removing them.
-type linger struct {
+type latchHold struct {
 	mu    sync.Mutex
-	held  writebuf.Held
+	held  writebuf.HeldLatches
 	n     int
 	most  time.Duration
 	timer *time.Timer
 }
 
 // begin counts a task that has started.
-func (l *linger) begin() {
+func (l *latchHold) begin() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.n++
 }
 
 // end counts a task that has ended; the last one releases the latches.
-func (l *linger) end() {
+func (l *latchHold) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.n--; l.n == 0 {
-		l.let()
+		l.release()
 	}
 }
 
-// leave marks that Commit returns. Background tasks that are still running keep the latches for at
+// returned marks that Commit returns. Background tasks that are still running keep the latches for at
 // most l.most.
-func (l *linger) leave() {
+func (l *latchHold) returned() {
 	l.end()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -309,13 +309,13 @@ func (l *linger) leave() {
 		l.timer = time.AfterFunc(l.most, func() {
 			l.mu.Lock()
 			defer l.mu.Unlock()
-			l.let()
+			l.release()
 		})
 	}
 }
 
-// let releases the latches, so that waiting transactions continue; mu is held.
-func (l *linger) let() {
+// release releases the latches, so that waiting transactions continue; mu is held.
+func (l *latchHold) release() {
 	if l.timer != nil {
 		l.timer.Stop()
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// connectPatience is the timeout for PD's first answer when a store is opened.
-const connectPatience = 15 * time.Second
+// connectTimeout is the timeout for PD's first answer when a store is opened.
+const connectTimeout = 15 * time.Second
 
 // Open connects to a cluster and opens the store at a location. Settings and log of client-go
 // are global, so a process can open one store only. Errors: as OpenOn; ErrUnavailable if PD
@@ -30,9 +30,9 @@ func Open(ctx context.Context, l Location, o Options) (storage.Store, error) {
 	config.UpdateGlobal(func(c *config.Config) {
 		c.Security = config.NewSecurity(l.CA, l.Cert, l.Key, nil)
 	})
-	hear(o.defaults().Log)
+	forwardClientLog(o.defaults().Log)
 	nameMetrics()
-	kv, err := connect(ctx, l, connectPatience)
+	kv, err := connect(ctx, l, connectTimeout)
 	if err != nil {
 		return nil, err
 	}
@@ -116,11 +116,11 @@ func dial(ctx context.Context, l Location) (*tikv.KVStore, error) {
 // their safe point.
 const safePointPrefix = "/cantle"
 
-// hear sends warnings and errors of client-go's log to the log of the store.
-func hear(to func(isError bool, message string)) {
+// forwardClientLog sends warnings and errors of client-go's log to the log of the store.
+func forwardClientLog(to func(isError bool, message string)) {
 	encoder := zapcore.NewConsoleEncoder(zapcore.EncoderConfig{MessageKey: "message"})
 	core := func(isError bool, from zap.LevelEnablerFunc) zapcore.Core {
-		return zapcore.NewCore(encoder, zapcore.AddSync(listener{to, isError}), from)
+		return zapcore.NewCore(encoder, zapcore.AddSync(clientLogWriter{to, isError}), from)
 	}
 	log.ReplaceGlobals(zap.New(zapcore.NewTee(
 		core(true, func(l zapcore.Level) bool { return l >= zap.ErrorLevel }),
@@ -128,14 +128,14 @@ func hear(to func(isError bool, message string)) {
 		&log.ZapProperties{Level: zap.NewAtomicLevelAt(zap.WarnLevel)})
 }
 
-// listener writes the lines of client-go's log to the log of the store.
-type listener struct {
+// clientLogWriter writes the lines of client-go's log to the log of the store.
+type clientLogWriter struct {
 	to      func(isError bool, message string)
 	isError bool
 }
 
 // Write implements io.Writer.
-func (l listener) Write(line []byte) (int, error) {
+func (l clientLogWriter) Write(line []byte) (int, error) {
 	l.to(l.isError, strings.TrimSpace(string(line)))
 	return len(line), nil
 }

@@ -48,10 +48,10 @@ func set(key, value string) func(storage.Txn) error {
 // chunkKeys returns the number of keys in the space of chunks.
 func chunkKeys(t *testing.T, s *store) int {
 	t.Helper()
-	now, err := s.ask(t.Context())
+	now, err := s.fetchTS(t.Context())
 	must(t, err)
 	start, end := s.keys.space(spaceChunk)
-	p, err := s.page(t.Context(), now, pageWant{start: start, end: end, keysOnly: true, rows: pageRowsMax})
+	p, err := s.page(t.Context(), now, pageRequest{start: start, end: end, keysOnly: true, rows: pageRowsMax})
 	must(t, err)
 	return len(p.keys)
 }
@@ -295,7 +295,7 @@ func TestUnreachable(t *testing.T) {
 	it.Close()
 	c.StopPD(nil)
 	c.SetHook(nil)
-	s.limits = usualLimits
+	s.limits = defaultLimits
 	r, err := s.Snapshot(t.Context(), 0)
 	must(t, err)
 	defer r.Close()
@@ -330,8 +330,8 @@ func TestLostAnswers(t *testing.T) {
 			if arrives != (err == nil) || !arrives && !errors.Is(err, storage.ErrConflict) {
 				t.Fatalf("%v, %v", ts, err)
 			}
-			if s.settled.Load() != 1 {
-				t.Errorf("%d commits were settled", s.settled.Load())
+			if s.settledCommits.Load() != 1 {
+				t.Errorf("%d commits were settled", s.settledCommits.Load())
 			}
 			r, err := s.Snapshot(t.Context(), 0)
 			must(t, err)
@@ -487,9 +487,9 @@ func TestLogWithStalls(t *testing.T) {
 
 	s := openOn(t, c, Options{})
 	defer s.Close()
-	reader := &store{o: s.o, kv: s.kv, keys: s.keys, limits: usualLimits, stop: s.stop, readers: map[uint64]int{}}
-	reader.lease.tenure.Store(&tenure{})
-	reader.lease.tenure.Load().end.Store(math.MaxInt64)
+	reader := &store{o: s.o, kv: s.kv, keys: s.keys, limits: defaultLimits, stop: s.stop, readers: map[uint64]int{}}
+	reader.lease.term.Store(&leaseTerm{})
+	reader.lease.term.Load().end.Store(math.MaxInt64)
 	reader.limits.windows = [classes]int64{40, 40} // the commits exceed it
 	if missing, refused := logged(t, s, reader, c); missing == 0 || refused > 0 {
 		t.Errorf("without a bound %d commits are missing, %d were refused: this test shows nothing", missing, refused)

@@ -10,47 +10,49 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// errand is one request through the client on behalf of a caller: the context that the client gets. It is
+// request is one request through the client on behalf of a caller: the context that the client gets. It is
 // cancelled when the caller's context ends, but never has a deadline: if a deadline passes, client-go
 // considers the TiKV store that was slow as dead, and avoids that store for all requests.
-type errand struct {
+type request struct {
 	context.Context
-	caller context.Context
-	cancel context.CancelFunc
-	stop   func() bool
-	timer  *time.Timer
-	late   atomic.Bool // the timeout has passed
-	doubt  atomic.Bool // the outcome can be found in another way: the timeout is not extended
+	caller     context.Context
+	cancel     context.CancelFunc
+	stop       func() bool
+	timer      *time.Timer
+	timedOut   atomic.Bool // the timeout has passed
+	resolvable atomic.Bool // the outcome can be found in another way: the timeout is not extended
 }
 
-// errand begins a request through the client, with a timeout: client-go itself retries for much longer.
+// beginRequest begins a request through the client, with a timeout: client-go itself retries for much longer.
 // If the cluster answers other requests, though slowly, the timeout is extended to s.limits.most times
 // its length, unless the outcome can be found in another way. Whether the cluster answers is known from
 // the renewals of the lease, so only timeouts longer than a lease are extended.
-func (s *store) errand(caller context.Context, patience time.Duration) *errand {
-	e := &errand{caller: caller}
+func (s *store) beginRequest(caller context.Context, patience time.Duration) *request {
+	e := &request{caller: caller}
 	e.Context, e.cancel = context.WithCancel(context.WithoutCancel(caller))
 	e.stop = context.AfterFunc(caller, e.cancel)
 	begun, times := make(chan struct{}), 0
 	e.timer = time.AfterFunc(patience, func() {
 		<-begun
-		if times++; times < s.limits.most && e.Err() == nil && !e.doubt.Load() && s.alive(patience) {
+		if times++; times < s.limits.most && e.Err() == nil && !e.resolvable.Load() && s.mayExtend(patience) {
 			e.timer.Reset(patience)
 			return
 		}
-		e.late.Store(true)
+		e.timedOut.Store(true)
 		e.cancel()
 	})
 	close(begun)
 	return e
 }
 
-// alive reports whether a timeout may be extended: it is longer than a lease, and the lease was renewed
+// mayExtend reports whether a timeout may be extended: it is longer than a lease, and the lease was renewed
 // within the length of a lease.
-func (s *store) alive(patience time.Duration) bool { return patience > s.o.Lease && s.Away() == nil }
+func (s *store) mayExtend(patience time.Duration) bool {
+	return patience > s.o.Lease && s.CheckReachable() == nil
+}
 
 // end releases the timer and the context of the errand.
-func (e *errand) end() {
+func (e *request) end() {
 	e.timer.Stop()
 	e.stop()
 	e.cancel()
@@ -59,13 +61,13 @@ func (e *errand) end() {
 // fail maps an error of the client for the caller. If the caller's context has ended, fail returns that
 // context's error. If only a context inside the client has ended, fail keeps the text of the error but
 // not its value, so that the caller does not take it for a cancellation of its own command.
-func (e *errand) fail(err error) error {
+func (e *request) fail(err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case e.caller.Err() != nil:
 		return e.caller.Err()
-	case e.late.Load():
+	case e.timedOut.Load():
 		return fmt.Errorf("%w: no answer in time: %v", storage.ErrUnavailable, err)
 	}
 	if name := named(err); name != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {

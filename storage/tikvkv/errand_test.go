@@ -13,10 +13,10 @@ import (
 // command.
 func TestFail(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
-	late, ended := &errand{caller: ctx}, &errand{caller: ctx}
-	late.late.Store(true)
+	late, ended := &request{caller: ctx}, &request{caller: ctx}
+	late.timedOut.Store(true)
 	for _, of := range []error{context.Canceled, context.DeadlineExceeded, fmt.Errorf("rpc: %w", context.Canceled)} {
-		for _, e := range []*errand{late, ended} {
+		for _, e := range []*request{late, ended} {
 			if err := e.fail(of); !errors.Is(err, storage.ErrUnavailable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%v became %v", of, err)
 			}

@@ -22,8 +22,8 @@ import (
 type fence struct {
 	// bound returns the newest commit time that is allowed; it is called for each request.
 	bound func() uint64
-	way   *passage // the passage of this commit; nil if there is none
-	sent  func()   // called before a request that may commit is sent; may be nil
+	way   *inflightCommit // the passage of this commit; nil if there is none
+	sent  func()          // called before a request that may commit is sent; may be nil
 
 	primary   atomic.Pointer[[]byte] // the primary key: it decides whether the transaction is committed
 	passed    atomic.Uint64          // the newest commit time that was allowed
@@ -40,8 +40,8 @@ func (f *fence) wrap() interceptor.RPCInterceptor {
 			case tikvrpc.CmdPrewrite:
 				f.prewrite(req.Prewrite())
 				if f.way != nil {
-					f.way.prewriting()
-					defer f.way.prewritten()
+					f.way.beginPrewrite()
+					defer f.way.endPrewrite()
 				}
 				resp, err := next(target, req)
 				f.prewrote(resp)
@@ -92,7 +92,7 @@ func (f *fence) commit(target string, req *tikvrpc.Request, next interceptor.RPC
 	}
 	f.passed.Store(r.CommitVersion)
 	if f.way != nil && !f.committed.Load() {
-		f.way.dated(r.CommitVersion)
+		f.way.setCommitTS(r.CommitVersion)
 	}
 	if f.sent != nil {
 		f.sent()
@@ -114,7 +114,7 @@ func (f *fence) commit(target string, req *tikvrpc.Request, next interceptor.RPC
 
 // fail maps the error of a commit made by the engine itself. A commit that came too late is a
 // conflict, which the caller retries.
-func (f *fence) fail(e *errand, err error) error {
+func (f *fence) fail(e *request, err error) error {
 	if f.refused.Load() || f.aborted.Load() {
 		return fmt.Errorf("%w: %w", storage.ErrConflict, err)
 	}

@@ -44,7 +44,7 @@ func (s *store) collector() {
 // collectWhileOpen runs Collect until the store is closed. On a large or slow cluster Collect takes up to a
 // minute, and the shutdown of a server must not wait for that.
 func (s *store) collectWhileOpen() {
-	ctx, end := s.whileOpen()
+	ctx, end := s.untilClosed()
 	defer end()
 	if err := s.Collect(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, storage.ErrClosed) {
 		s.o.Log(true, "the garbage of the cluster is not collected: "+err.Error())
@@ -55,7 +55,7 @@ func (s *store) collectWhileOpen() {
 func (s *store) Collect(ctx context.Context) error {
 	move := s.collect
 	if s.o.KeepGarbage {
-		move = s.followPoint
+		move = s.followSafePoint
 	}
 	if err := move(ctx); err != nil {
 		return err
@@ -63,18 +63,18 @@ func (s *store) Collect(ctx context.Context) error {
 	return s.destroyDropped(ctx, s.safePoint.Load())
 }
 
-// followPoint refuses reads before the safe point that another program has set in PD.
-func (s *store) followPoint(ctx context.Context) error {
-	point, err := s.othersPoint(ctx)
+// followSafePoint refuses reads before the safe point that another program has set in PD.
+func (s *store) followSafePoint(ctx context.Context) error {
+	point, err := s.externalSafePoint(ctx)
 	if err == nil {
-		s.advance(point)
+		s.advanceSafePoint(point)
 	}
 	return err
 }
 
-// othersPoint returns the safe point that another program has set in PD.
-func (s *store) othersPoint(ctx context.Context) (uint64, error) {
-	e := s.errand(ctx, s.limits.read)
+// externalSafePoint returns the safe point that another program has set in PD.
+func (s *store) externalSafePoint(ctx context.Context) (uint64, error) {
+	e := s.beginRequest(ctx, s.limits.read)
 	defer e.end()
 	point, err := s.kv.GetPDClient().UpdateGCSafePoint(e, 0)
 	return point, e.fail(err)
@@ -84,21 +84,21 @@ func (s *store) othersPoint(ctx context.Context) (uint64, error) {
 // past what other services in PD, such as backups, hold back. It resolves all locks before that point, of
 // any client.
 func (s *store) collect(ctx context.Context) error {
-	now, err := s.ask(ctx)
+	now, err := s.fetchTS(ctx)
 	if err != nil {
 		return err
 	}
-	point, err := s.agreed(ctx, s.safePointAt(now, s.oldestReader(now)))
-	if err != nil || !s.advance(point) {
+	point, err := s.serviceSafePoint(ctx, s.safePointAt(now, s.oldestReader(now)))
+	if err != nil || !s.advanceSafePoint(point) {
 		return err
 	}
 	return s.removeBefore(ctx, point)
 }
 
-// agreed returns the safe point that all services of the cluster allow: this keyspace, other keyspaces,
+// serviceSafePoint returns the safe point that all services of the cluster allow: this keyspace, other keyspaces,
 // backups.
-func (s *store) agreed(ctx context.Context, point uint64) (uint64, error) {
-	e := s.errand(ctx, s.limits.read)
+func (s *store) serviceSafePoint(ctx context.Context, point uint64) (uint64, error) {
+	e := s.beginRequest(ctx, s.limits.read)
 	defer e.end()
 	pd := s.kv.GetPDClient()
 	if _, err := pd.UpdateServiceGCSafePoint(e, gcService+s.o.Keyspace, gcServiceFor, point); err != nil {
@@ -113,7 +113,7 @@ func (s *store) agreed(ctx context.Context, point uint64) (uint64, error) {
 
 // removeBefore lets the cluster remove the versions that no read at or after the safe point needs.
 func (s *store) removeBefore(ctx context.Context, point uint64) error {
-	e := s.errand(ctx, collectEvery)
+	e := s.beginRequest(ctx, collectEvery)
 	defer e.end()
 	if err := s.kv.GetSafePointKV().Put(tikv.GcSavedSafePoint, strconv.FormatUint(point, 10)); err != nil {
 		return err
@@ -124,24 +124,24 @@ func (s *store) removeBefore(ctx context.Context, point uint64) error {
 
 // safePointAt returns the safe point that the retention and the oldest reader allow.
 func (s *store) safePointAt(now, oldest uint64) uint64 {
-	point := earlier(now, s.o.Retention.Milliseconds())
+	point := subMillis(now, s.o.Retention.Milliseconds())
 	if oldest < point {
-		point = max(oldest, earlier(now, s.limits.reader.Milliseconds()))
+		point = max(oldest, subMillis(now, s.limits.reader.Milliseconds()))
 	}
 	return point
 }
 
-// advance sets the safe point, and so refuses reads before it, also of readers that are open: client-go
+// advanceSafePoint sets the safe point, and so refuses reads before it, also of readers that are open: client-go
 // itself notices only minutes later that the versions they read are being removed. It returns false if a
 // reader before that point has been opened meanwhile, or if the safe point is already there or later.
-func (s *store) advance(point uint64) bool {
+func (s *store) advanceSafePoint(point uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if point <= s.safePoint.Load() {
 		return false
 	}
 	for ts := range s.readers {
-		if ts < point && ts > earlier(s.met.Load(), s.limits.reader.Milliseconds()) {
+		if ts < point && ts > subMillis(s.maxSeenTS.Load(), s.limits.reader.Milliseconds()) {
 			return false
 		}
 	}

@@ -49,7 +49,7 @@ func (v *view) Walk(ctx context.Context, r storage.Range, o storage.IterOptions)
 	return i, nil
 }
 
-// SetContext see storage.Resumed.
+// SetContext see storage.ContextSetter.
 func (i *iterator) SetContext(ctx context.Context) { i.ctx = ctx }
 
 func (i *iterator) Next() bool {
@@ -81,7 +81,7 @@ func (i *iterator) settle() bool {
 func (i *iterator) fetch() bool {
 	start, end := i.v.s.keys.users(i.r)
 	if i.err = i.v.Check(i.ctx); i.err == nil {
-		i.page, i.err = i.v.s.page(i.ctx, i.v.ts, pageWant{start: start, end: end, reverse: i.o.Reverse, keysOnly: i.o.KeysOnly, rows: i.rows})
+		i.page, i.err = i.v.s.page(i.ctx, i.v.ts, pageRequest{start: start, end: end, reverse: i.o.Reverse, keysOnly: i.o.KeysOnly, rows: i.rows})
 	}
 	if i.err != nil {
 		i.done = true
@@ -90,11 +90,11 @@ func (i *iterator) fetch() bool {
 	size := 0
 	for n, key := range i.page.keys {
 		size += len(i.page.values[n])
-		i.page.keys[n] = i.v.s.keys.unuser(key)
+		i.page.keys[n] = i.v.s.keys.userKeyOf(key)
 	}
 	i.at, i.more = 0, i.page.next != nil
 	if i.more {
-		next := bytes.Clone(i.v.s.keys.unuser(i.page.next))
+		next := bytes.Clone(i.v.s.keys.userKeyOf(i.page.next))
 		if i.o.Reverse {
 			i.r.End = next
 		} else {

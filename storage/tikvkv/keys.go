@@ -52,8 +52,8 @@ func (l layout) space(space byte) (start, end []byte) { return l.in(space, nil),
 
 func (l layout) user(key []byte) []byte { return l.in(spaceUser, key) }
 
-// unuser returns the user key within a key of the cluster.
-func (l layout) unuser(key []byte) []byte { return key[len(l.prefix)+1:] }
+// userKeyOf returns the user key within a key of the cluster.
+func (l layout) userKeyOf(key []byte) []byte { return key[len(l.prefix)+1:] }
 
 // users returns the bounds of a range of user keys.
 func (l layout) users(r storage.Range) (start, end []byte) {

@@ -20,9 +20,9 @@ import (
 // Write transactions still fetch a timestamp, because TiKV identifies their locks by start
 // timestamp.
 
-// sureShare is the part of the lease, in quarters, that a process trusts by its own clocks: they
+// freshQuarters is the part of the lease, in quarters, that a process trusts by its own clocks: they
 // may be slow.
-const sureShare = 3
+const freshQuarters = 3
 
 // renewal holds the time at which the newest successful renewal of the lease began, by this
 // process's clocks.
@@ -31,34 +31,34 @@ type renewal struct{ begun atomic.Pointer[time.Time] }
 // at stores the time at which a renewal that has succeeded began.
 func (r *renewal) at(begun time.Time) { r.begun.Store(&begun) }
 
-// fresh reports whether the lease of this process was renewed within three quarters of its length,
+// leaseFresh reports whether the lease of this process was renewed within three quarters of its length,
 // by this process's clocks: both the monotonic clock and the wall clock, which goes on while the
 // machine sleeps.
-func (s *store) fresh() bool {
-	begun := s.lease.renewed.begun.Load()
+func (s *store) leaseFresh() bool {
+	begun := s.lease.lastRenewal.begun.Load()
 	if begun == nil || s.lease.lost.Load() {
 		return false
 	}
 	now := s.o.Clock()
-	most := s.o.Lease * sureShare / 4
+	most := s.o.Lease * freshQuarters / 4
 	wall := now.Round(0).Sub(begun.Round(0))
 	return now.Sub(*begun) < most && wall >= 0 && wall < most
 }
 
-// alone reports whether this process has the store exclusively and has a clock to measure its
+// exclusive reports whether this process has the store exclusively and has a clock to measure its
 // lease. Then all commits under the lease are its own.
-func (s *store) alone() bool { return s.clocked && !s.o.Several }
+func (s *store) exclusive() bool { return s.hasClock && !s.o.Several }
 
-// sure reports whether this process has the store exclusively and its lease has certainly not
+// exclusiveAndFresh reports whether this process has the store exclusively and its lease has certainly not
 // expired.
-func (s *store) sure() bool { return s.alone() && s.fresh() }
+func (s *store) exclusiveAndFresh() bool { return s.exclusive() && s.leaseFresh() }
 
 // known returns a PD timestamp that is not before any commit that had ended at the time of the
 // call, if this process has one without a request to the oracle.
 func (s *store) known() (uint64, bool) {
-	if s.doubts.Load() > 0 {
+	if s.undetermined.Load() > 0 {
 		return 0, false
 	}
-	met := s.met.Load()
-	return met, s.sure()
+	met := s.maxSeenTS.Load()
+	return met, s.exclusiveAndFresh()
 }

@@ -78,7 +78,7 @@ func TestKnownTimes(t *testing.T) {
 	expect("the clock went back", "3", 1)
 	clock.move(time.Minute)
 
-	before := s.met.Load()
+	before := s.maxSeenTS.Load()
 	tx, err := s.Begin(t.Context(), storage.TxnOptions{})
 	must(t, err)
 	defer tx.Close()
@@ -152,8 +152,8 @@ func TestKnownTimesInDoubt(t *testing.T) {
 func TestLostAndGivenBack(t *testing.T) {
 	c, clock := fake(t), newWatch()
 	s := openOn(t, c, Options{Clock: clock.Now, Lease: time.Hour})
-	must(t, s.change(t.Context(), nil, [][]byte{s.leaseKey()})) // as if the lease had expired
-	second := openOn(t, c, Options{Self: "second"})
+	must(t, s.writeInternal(t.Context(), nil, [][]byte{s.leaseKey()})) // as if the lease had expired
+	second := openOn(t, c, Options{ServerName: "second"})
 	_, err := commit(t, second, set("a", "2"))
 	must(t, err)
 	must(t, second.Close())

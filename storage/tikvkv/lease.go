@@ -26,11 +26,11 @@ import (
 // lease. If a member renews a lease that had expired, a new lease term begins, and transactions begun
 // in an earlier term are not committed.
 type lease struct {
-	id     [16]byte
-	tenure atomic.Pointer[tenure]
-	lost   atomic.Bool // another process has the store
+	id   [16]byte
+	term atomic.Pointer[leaseTerm]
+	lost atomic.Bool // another process has the store
 
-	renewed renewal // when the lease was renewed, by the clocks of this process
+	lastRenewal renewal // when the lease was renewed, by the clocks of this process
 
 	mu      sync.Mutex // serializes writes of the row; guards the fields below
 	message []byte     // Message of this member's row
@@ -39,45 +39,45 @@ type lease struct {
 	rejoin  func(context.Context, storage.Reader) error
 }
 
-// tenure is a lease term: a time without a gap during which this process holds its lease. end is a PD
+// leaseTerm is a lease term: a time without a gap during which this process holds its lease. end is a PD
 // timestamp.
-type tenure struct{ end atomic.Uint64 }
+type leaseTerm struct{ end atomic.Uint64 }
 
 // owner holds the decoded row of an exclusive server.
 type owner struct {
 	id   []byte
 	end  uint64
-	self string
+	name string
 }
 
-// ownerOf decodes the row. Errors: ErrFormat.
-func ownerOf(stored []byte) (owner, error) {
+// decodeOwner decodes the row. Errors: ErrFormat.
+func decodeOwner(stored []byte) (owner, error) {
 	if len(stored) < 24 {
 		return owner{}, fmt.Errorf("%w: the row of the owner has %d bytes", storage.ErrFormat, len(stored))
 	}
 	return owner{stored[:16], binary.BigEndian.Uint64(stored[16:24]), string(stored[24:])}, nil
 }
 
-// until returns the newest commit time that the lease allows.
-func (l *lease) until() uint64 { return l.tenure.Load().end.Load() }
+// maxCommitTS returns the newest commit time that the lease allows.
+func (l *lease) maxCommitTS() uint64 { return l.term.Load().end.Load() }
 
-// over reports whether the lease has expired at a PD timestamp.
-func (l *lease) over(ts uint64) bool { return ts > l.until() }
+// expired reports whether the lease has expired at a PD timestamp.
+func (l *lease) expired(ts uint64) bool { return ts > l.maxCommitTS() }
 
-// covers waits until the lease includes a PD timestamp. If ctx is of storage.AtOnce, it returns
-// ErrLapsed at once. Errors: ErrUnavailable, ErrLapsed, ctx.Err().
-func (l *lease) covers(ctx context.Context, s *store, ts uint64) error {
-	if !l.over(ts) {
+// waitUntilCovers waits until the lease includes a PD timestamp. If ctx is of storage.NoLeaseWait, it returns
+// ErrLeaseExpired at once. Errors: ErrUnavailable, ErrLeaseExpired, ctx.Err().
+func (l *lease) waitUntilCovers(ctx context.Context, s *store, ts uint64) error {
+	if !l.expired(ts) {
 		return nil
 	}
-	if !storage.MayWait(ctx) {
-		return storage.ErrLapsed
+	if !storage.MayWaitForLease(ctx) {
+		return storage.ErrLeaseExpired
 	}
 	deadline := time.NewTimer(s.limits.read)
 	defer deadline.Stop()
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
-	for l.over(ts) {
+	for l.expired(ts) {
 		if l.lost.Load() {
 			return fmt.Errorf("%w: another server has taken over the keyspace %s", storage.ErrUnavailable, s.o.Keyspace)
 		}
@@ -94,21 +94,21 @@ func (l *lease) covers(ctx context.Context, s *store, ts uint64) error {
 	return nil
 }
 
-// take acquires the lease for a process that opens the store. If another server has it, take waits
+// acquire acquires the lease for a process that opens the store. If another server has it, take waits
 // long enough for that server to renew it. Errors: ErrLocked, ErrUnavailable, ctx.Err().
-func (l *lease) take(ctx context.Context, s *store) error {
+func (l *lease) acquire(ctx context.Context, s *store) error {
 	_, _ = rand.Read(l.id[:]) // it never fails
-	l.tenure.Store(&tenure{})
+	l.term.Store(&leaseTerm{})
 	seen := uint64(0) // the end of the other server's lease
-	return s.persist(ctx, "the row of the one server that uses it", func() error { return l.seize(ctx, s, &seen) })
+	return s.retryOpen(ctx, "the row of the one server that uses it", func() error { return l.tryAcquire(ctx, s, &seen) })
 }
 
-// seize is one attempt to acquire the lease; seen holds the end of the other server's lease that
+// tryAcquire is one attempt to acquire the lease; seen holds the end of the other server's lease that
 // earlier attempts found. Errors: ErrLocked; those of reads and commits.
-func (l *lease) seize(ctx context.Context, s *store, seen *uint64) error {
+func (l *lease) tryAcquire(ctx context.Context, s *store, seen *uint64) error {
 	for {
 		begun := s.o.Clock()
-		now, err := s.ask(ctx)
+		now, err := s.fetchTS(ctx)
 		if err != nil {
 			return err
 		}
@@ -117,17 +117,17 @@ func (l *lease) seize(ctx context.Context, s *store, seen *uint64) error {
 			return err
 		}
 		if stored != nil {
-			o, err := ownerOf(stored)
+			o, err := decodeOwner(stored)
 			if err != nil {
 				return err
 			}
 			own := bytes.Equal(o.id, l.id[:]) // written by an attempt that was not answered
 			if !own && *seen != 0 && o.end > *seen {
-				return fmt.Errorf("%w: the keyspace %s belongs to %s, which renewed its lease just now", storage.ErrLocked, s.o.Keyspace, o.self)
+				return fmt.Errorf("%w: the keyspace %s belongs to %s, which renewed its lease just now", storage.ErrLocked, s.o.Keyspace, o.name)
 			}
-			if !own && (o.end > now || *seen == 0 && later(o.end, leaseLongOver) > now) {
+			if !own && (o.end > now || *seen == 0 && later(o.end, staleLeaseMillis) > now) {
 				*seen = o.end
-				if err := pause(ctx, s.patience(o.end, now)); err != nil {
+				if err := pause(ctx, s.takeoverWait(o.end, now)); err != nil {
 					return err
 				}
 				continue
@@ -136,25 +136,25 @@ func (l *lease) seize(ctx context.Context, s *store, seen *uint64) error {
 		begin := l.write
 		if s.o.Several {
 			begin = l.join
-		} else if err := l.alone(ctx, s, now); err != nil {
+		} else if err := l.checkNoMembers(ctx, s, now); err != nil {
 			return err
 		}
 		if err := begin(ctx, s, now); err != nil {
 			return err
 		}
-		l.renewed.at(begun)
+		l.lastRenewal.at(begun)
 		return nil
 	}
 }
 
-// leaseLongOver, in milliseconds: if a lease that was not given back ended longer ago than this, it is
+// staleLeaseMillis, in milliseconds: if a lease that was not given back ended longer ago than this, it is
 // taken over without a wait. Its owner could still hold it only if the oracle's time had jumped that
 // far.
-const leaseLongOver = 60_000
+const staleLeaseMillis = 60_000
 
-// patience returns how long to wait for the owner of a lease to renew it: a whole lease by this
+// takeoverWait returns how long to wait for the owner of a lease to renew it: a whole lease by this
 // process's own clock, because the oracle's time may have jumped; longer if the lease ends later.
-func (s *store) patience(end, now uint64) time.Duration {
+func (s *store) takeoverWait(end, now uint64) time.Duration {
 	wait := s.o.Lease
 	if end > now {
 		wait = max(wait, time.Duration((end-now)>>counterBits)*time.Millisecond)
@@ -179,7 +179,7 @@ func pause(ctx context.Context, d time.Duration) error {
 // commit came after the new end of the lease; others of a commit.
 func (l *lease) write(ctx context.Context, s *store, now uint64) error {
 	end := later(now, s.o.Lease.Milliseconds())
-	row := append(binary.BigEndian.AppendUint64(bytes.Clone(l.id[:]), end), s.o.Self...)
+	row := append(binary.BigEndian.AppendUint64(bytes.Clone(l.id[:]), end), s.o.ServerName...)
 	c, err := s.kv.Begin(tikv.WithStartTS(now))
 	if err == nil {
 		err = c.Set(s.keys.in(spaceOwner, nil), row)
@@ -189,24 +189,24 @@ func (l *lease) write(ctx context.Context, s *store, now uint64) error {
 	}
 	f := &fence{bound: func() uint64 { return end }}
 	c.SetRPCInterceptor(f.wrap())
-	e := s.errand(ctx, s.o.Lease)
+	e := s.beginRequest(ctx, s.o.Lease)
 	defer e.end()
-	if s.level.Load() == 0 { // the first row: no other server changes the level while this one has the store
-		if err := s.impose(e, c); err != nil {
+	if s.formatVersion.Load() == 0 { // the first row: no other server changes the level while this one has the store
+		if err := s.raiseVersionExclusive(e, c); err != nil {
 			return e.fail(err)
 		}
 	}
 	if err := c.Commit(e); err != nil {
-		s.level.Store(0)
+		s.formatVersion.Store(0)
 		return f.fail(e, err)
 	}
-	l.tenure.Load().end.Store(end)
-	s.hears()
+	l.term.Load().end.Store(end)
+	s.noteAnswer()
 	return nil
 }
 
-// renew renews the lease until the store is closed or another server has taken it over.
-func (l *lease) renew(ctx context.Context, s *store) {
+// renewLoop renews the lease until the store is closed or another server has taken it over.
+func (l *lease) renewLoop(ctx context.Context, s *store) {
 	every := time.NewTicker(s.o.Lease / 3)
 	defer every.Stop()
 	for {
@@ -233,16 +233,16 @@ func (l *lease) renew(ctx context.Context, s *store) {
 // again renews the lease once.
 func (l *lease) again(ctx context.Context, s *store) error {
 	if s.o.Several {
-		if err := l.renewal(ctx, s); err != nil {
+		if err := l.renewNow(ctx, s); err != nil {
 			return err
 		}
-		if err := s.rise(ctx); err != nil && !errors.Is(err, storage.ErrConflict) {
+		if err := s.raiseVersion(ctx); err != nil && !errors.Is(err, storage.ErrConflict) {
 			return err
 		}
 		return nil
 	}
 	begun := s.o.Clock()
-	now, err := s.ask(ctx)
+	now, err := s.fetchTS(ctx)
 	if err != nil {
 		return err
 	}
@@ -253,14 +253,14 @@ func (l *lease) again(ctx context.Context, s *store) error {
 	if mine, err := l.mine(stored); err != nil {
 		return err
 	} else if !mine {
-		l.tenure.Load().end.Store(0)
+		l.term.Load().end.Store(0)
 		l.lost.Store(true)
 		return storage.ErrLocked
 	}
 	if err := l.write(ctx, s, now); err != nil {
 		return err
 	}
-	l.renewed.at(begun)
+	l.lastRenewal.at(begun)
 	return nil
 }
 
@@ -270,18 +270,18 @@ func (l *lease) mine(stored []byte) (bool, error) {
 	if stored == nil {
 		return false, nil
 	}
-	o, err := ownerOf(stored)
+	o, err := decodeOwner(stored)
 	return err == nil && bytes.Equal(o.id, l.id[:]), err
 }
 
-// give deletes the row, so that the next server need not wait until the lease expires.
-func (l *lease) give(s *store) error {
-	if l.lost.Load() || l.until() == 0 {
+// release deletes the row, so that the next server need not wait until the lease expires.
+func (l *lease) release(s *store) error {
+	if l.lost.Load() || l.maxCommitTS() == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	e := s.errand(ctx, 2*time.Second)
+	e := s.beginRequest(ctx, 2*time.Second)
 	defer e.end()
 	c, err := s.kv.Begin()
 	if err != nil {
@@ -292,7 +292,7 @@ func (l *lease) give(s *store) error {
 	if err != nil {
 		return nil
 	}
-	if o, err := ownerOf(row.Value); !s.o.Several && (err != nil || !bytes.Equal(o.id, l.id[:])) {
+	if o, err := decodeOwner(row.Value); !s.o.Several && (err != nil || !bytes.Equal(o.id, l.id[:])) {
 		return nil
 	}
 	if err := c.Delete(key); err == nil {

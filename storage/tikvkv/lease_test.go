@@ -20,10 +20,10 @@ import (
 // it was paused for too long.
 func TestLease(t *testing.T) {
 	c := fake(t)
-	s := openOn(t, c, Options{Self: "first on host-1", Lease: 600 * time.Millisecond})
+	s := openOn(t, c, Options{ServerName: "first on host-1", Lease: 600 * time.Millisecond})
 	_, err := commit(t, s, set("a", "1"))
 	must(t, err)
-	_, err = tryOpen(t, c, Options{Self: "second", Lease: 600 * time.Millisecond})
+	_, err = tryOpen(t, c, Options{ServerName: "second", Lease: 600 * time.Millisecond})
 	if !errors.Is(err, storage.ErrLocked) || !strings.Contains(err.Error(), "first on host-1") {
 		t.Fatalf("a second process: %v", err)
 	}
@@ -45,13 +45,13 @@ func TestLease(t *testing.T) {
 		}
 		return next()
 	})
-	begun := s.lease.until()
-	for s.lease.until() == begun && s.met.Load() < later(begun, 100) {
-		_, err := s.ask(t.Context())
+	begun := s.lease.maxCommitTS()
+	for s.lease.maxCommitTS() == begun && s.maxSeenTS.Load() < later(begun, 100) {
+		_, err := s.fetchTS(t.Context())
 		must(t, err)
 	}
 	sleeping.Store(false)
-	second := openOn(t, c, Options{Self: "second", Lease: 300 * time.Millisecond})
+	second := openOn(t, c, Options{ServerName: "second", Lease: 300 * time.Millisecond})
 	_, err = commit(t, second, set("a", "2"))
 	must(t, err)
 	close(held)
@@ -84,8 +84,8 @@ func TestCollect(t *testing.T) {
 	_, err = commit(t, s, set("a", "2"))
 	must(t, err)
 	pass := func() {
-		for end := later(s.met.Load(), 5); s.met.Load() < end; {
-			_, err := s.ask(t.Context())
+		for end := later(s.maxSeenTS.Load(), 5); s.maxSeenTS.Load() < end; {
+			_, err := s.fetchTS(t.Context())
 			must(t, err)
 		}
 	}
@@ -122,8 +122,8 @@ func TestCollectPastReader(t *testing.T) {
 	it, err := r.Iter(t.Context(), storage.Range{}, storage.IterOptions{})
 	must(t, err)
 	defer it.Close()
-	for end := later(s.met.Load(), 5); s.met.Load() < end; {
-		_, err := s.ask(t.Context())
+	for end := later(s.maxSeenTS.Load(), 5); s.maxSeenTS.Load() < end; {
+		_, err := s.fetchTS(t.Context())
 		must(t, err)
 	}
 	must(t, s.collect(t.Context()))
@@ -215,7 +215,7 @@ func TestLogTrips(t *testing.T) {
 		must(t, err)
 		sent, times := c.Count()
 		want := map[tikvrpc.CmdType]int{}
-		if s.alone() {
+		if s.exclusive() {
 			times++
 		} else {
 			want = map[tikvrpc.CmdType]int{tikvrpc.CmdGet: 1, tikvrpc.CmdScan: classes * buckets}

@@ -11,7 +11,7 @@ import (
 	"github.com/cantledb/cantle/storage"
 )
 
-// Level is the format version of what lies in a keyspace: records, the catalog, the change log, rows of
+// FormatVersion is the format version of what lies in a keyspace: records, the catalog, the change log, rows of
 // sessions, messages of members. A program reads what was written at its own level and at earlier ones. Level
 // increases by one with each change that earlier programs would misread.
 //
@@ -20,51 +20,51 @@ import (
 // level, the row is raised; from then on programs that cannot read that level are refused. A member that
 // joins, or rejoins after its lease has expired, conflicts with the member that raises the level, so one of
 // the two sees the other.
-const Level = 1
+const FormatVersion = 1
 
-// levelKey returns the key of the row with the level at which all members write.
-func (s *store) levelKey() []byte { return s.keys.in(spaceOwner, []byte{ownerLevel}) }
+// formatVersionKey returns the key of the row with the level at which all members write.
+func (s *store) formatVersionKey() []byte { return s.keys.in(spaceOwner, []byte{ownerFormatVersion}) }
 
-// levelOf decodes the row; the row is missing until the level is raised for the first time.
-func levelOf(stored []byte) uint32 {
+// decodeFormatVersion decodes the row; the row is missing until the level is raised for the first time.
+func decodeFormatVersion(stored []byte) uint32 {
 	if len(stored) != 4 {
 		return 1
 	}
 	return binary.BigEndian.Uint32(stored)
 }
 
-// comply adopts the level stored in the snapshot of a transaction. Errors: ErrFormat if this program cannot
+// adoptVersion adopts the level stored in the snapshot of a transaction. Errors: ErrFormat if this program cannot
 // read that level; those of a read.
-func (s *store) comply(ctx context.Context, c *transaction.KVTxn) error {
-	stored, err := c.Get(ctx, s.levelKey())
+func (s *store) adoptVersion(ctx context.Context, c *transaction.KVTxn) error {
+	stored, err := c.Get(ctx, s.formatVersionKey())
 	if err != nil && !isAbsent(err) {
 		return err
 	}
-	level := levelOf(stored.Value)
-	if level > s.o.Level {
-		return fmt.Errorf("%w: the keyspace %s is written at level %d since all servers were of a newer version, and this program knows level %d: start the newer one", storage.ErrFormat, s.o.Keyspace, level, s.o.Level)
+	level := decodeFormatVersion(stored.Value)
+	if level > s.o.FormatVersion {
+		return fmt.Errorf("%w: the keyspace %s is written at level %d since all servers were of a newer version, and this program knows level %d: start the newer one", storage.ErrFormat, s.o.Keyspace, level, s.o.FormatVersion)
 	}
-	s.level.Store(level)
+	s.formatVersion.Store(level)
 	return nil
 }
 
-// impose raises the level to the newest that this program can write. It is called by an exclusive server.
+// raiseVersionExclusive raises the level to the newest that this program can write. It is called by an exclusive server.
 // Errors: as comply.
-func (s *store) impose(ctx context.Context, c *transaction.KVTxn) error {
-	if err := s.comply(ctx, c); err != nil || s.level.Load() == s.o.Level {
+func (s *store) raiseVersionExclusive(ctx context.Context, c *transaction.KVTxn) error {
+	if err := s.adoptVersion(ctx, c); err != nil || s.formatVersion.Load() == s.o.FormatVersion {
 		return err
 	}
-	s.level.Store(s.o.Level)
-	return c.Set(s.levelKey(), binary.BigEndian.AppendUint32(nil, s.o.Level))
+	s.formatVersion.Store(s.o.FormatVersion)
+	return c.Set(s.formatVersionKey(), binary.BigEndian.AppendUint32(nil, s.o.FormatVersion))
 }
 
-// rise raises the level if all members can read a newer one. Errors: ErrConflict if a member has joined
-// meanwhile; as underLease.
-func (s *store) rise(ctx context.Context) error {
-	if s.level.Load() >= s.o.Level {
+// raiseVersion raises the level if all members can read a newer one. Errors: ErrConflict if a member has joined
+// meanwhile; as commitUnderLease.
+func (s *store) raiseVersion(ctx context.Context) error {
+	if s.formatVersion.Load() >= s.o.FormatVersion {
 		return nil
 	}
-	now, err := s.ask(ctx)
+	now, err := s.fetchTS(ctx)
 	if err != nil {
 		return err
 	}
@@ -72,30 +72,30 @@ func (s *store) rise(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	next := s.o.Level
+	next := s.o.FormatVersion
 	for _, m := range list {
-		if !m.over(now) {
-			next = min(next, m.level)
+		if !m.expired(now) {
+			next = min(next, m.formatVersion)
 		}
 	}
-	if next <= s.level.Load() {
+	if next <= s.formatVersion.Load() {
 		return nil
 	}
 	risen := false
-	err = s.underLease(ctx, now, func(e context.Context, c *transaction.KVTxn) (bool, error) {
-		if err := s.comply(e, c); err != nil || s.level.Load() >= next {
+	err = s.commitUnderLease(ctx, now, func(e context.Context, c *transaction.KVTxn) (bool, error) {
+		if err := s.adoptVersion(e, c); err != nil || s.formatVersion.Load() >= next {
 			return false, err
 		}
 		if err := c.LockKeysWithWaitTime(e, clientkv.LockNoWait, s.keys.in(spaceOwner, nil)); err != nil {
 			return false, err
 		}
 		risen = true
-		return true, c.Set(s.levelKey(), binary.BigEndian.AppendUint32(nil, next))
+		return true, c.Set(s.formatVersionKey(), binary.BigEndian.AppendUint32(nil, next))
 	})
 	if err != nil || !risen {
 		return err
 	}
-	s.level.Store(next)
+	s.formatVersion.Store(next)
 	s.o.Log(false, fmt.Sprintf("all servers over the keyspace %s are of this version or newer: it is written at level %d, which older ones do not read", s.o.Keyspace, next))
 	return nil
 }

@@ -16,7 +16,7 @@ func openAtLevel(t *testing.T, c *tikvfake.Cluster, level uint32, several bool) 
 	t.Helper()
 	kv, err := c.Client()
 	must(t, err)
-	s, err := OpenOn(t.Context(), kv, Options{Keyspace: "test", Lease: 600 * time.Millisecond, Level: level, Several: several})
+	s, err := OpenOn(t.Context(), kv, Options{Keyspace: "test", Lease: 600 * time.Millisecond, FormatVersion: level, Several: several})
 	if err != nil {
 		must(t, kv.Close())
 		return nil, err
@@ -50,18 +50,18 @@ func TestLevelRises(t *testing.T) {
 	must(t, err)
 	for range 3 {
 		must(t, young.lease.again(t.Context(), young))
-		if got := young.level.Load(); got != 1 {
+		if got := young.formatVersion.Load(); got != 1 {
 			t.Fatalf("beside a member of level 1 another one writes at level %d", got)
 		}
 	}
 	must(t, old.Close())
-	for young.level.Load() != 2 {
+	for young.formatVersion.Load() != 2 {
 		must(t, young.lease.again(t.Context(), young))
 	}
 	tooOld(t, c, 1, true)
 	beside, err := openAtLevel(t, c, 3, true)
 	must(t, err)
-	if got := beside.level.Load(); got != 2 {
+	if got := beside.formatVersion.Load(); got != 2 {
 		t.Errorf("one that has just come writes at level %d", got)
 	}
 	must(t, young.Close())
@@ -87,11 +87,11 @@ func TestLevelAsleep(t *testing.T) {
 	c := fake(t)
 	var asleep atomic.Bool
 	said := make(chan string, 1)
-	old := openAsleep(t, c, &asleep, Options{Level: 1, Several: true, Fatal: func(message string) { said <- message }})
+	old := openAsleep(t, c, &asleep, Options{FormatVersion: 1, Several: true, Fatal: func(message string) { said <- message }})
 	asleep.Store(true)
 	young, err := openAtLevel(t, c, 2, true)
 	must(t, err)
-	for young.level.Load() != 2 {
+	for young.formatVersion.Load() != 2 {
 		must(t, young.lease.again(t.Context(), young))
 	}
 	asleep.Store(false)

@@ -30,7 +30,7 @@ import (
 
 // ReadLog implements storage.Store.
 func (s *store) ReadLog(ctx context.Context, stream []byte, after storage.Timestamp, yield func(ts, own storage.Timestamp, rec []byte) bool) (storage.Timestamp, error) {
-	if next, ok, err := s.follow(ctx, stream, after, yield); ok || err != nil {
+	if next, ok, err := s.readTail(ctx, stream, after, yield); ok || err != nil {
 		return next, err
 	}
 	now, mark, err := s.look(ctx, stream)
@@ -41,11 +41,11 @@ func (s *store) ReadLog(ctx context.Context, stream []byte, after storage.Timest
 		return after, storage.ErrLogTruncated
 	}
 	from := oracleOf(after)
-	w := s.walk(ctx, stream, now, false)
+	w := s.newLogScan(ctx, stream, now, false)
 	for class := range byte(classes) {
-		low := earlier(from, s.limits.windows[class])
+		low := subMillis(from, s.limits.windows[class])
 		for bucket := range byte(buckets) {
-			w.addLane(class, bucket, low, now)
+			w.addBucket(class, bucket, low, now)
 		}
 	}
 	for {
@@ -61,8 +61,8 @@ func (s *store) ReadLog(ctx context.Context, stream []byte, after storage.Timest
 			return after, err
 		}
 		at := timestampOf(e.ts)
-		more, err := unplace(body, func(left uint64, rec []byte) bool {
-			return yield(at, at-storage.Timestamp(min(left, placeMax)), rec)
+		more, err := eachRecord(body, func(left uint64, rec []byte) bool {
+			return yield(at, at-storage.Timestamp(min(left, recordMax)), rec)
 		})
 		if err != nil {
 			return after, err
@@ -83,11 +83,11 @@ func (s *store) ReadLogBack(ctx context.Context, stream []byte, upTo, after stor
 		return storage.ErrLogTruncated
 	}
 	from, to := oracleOf(after), min(oracleOf(upTo), now)
-	w := s.walk(ctx, stream, now, true)
+	w := s.newLogScan(ctx, stream, now, true)
 	for class := range byte(classes) {
-		low := earlier(from, s.limits.windows[class])
+		low := subMillis(from, s.limits.windows[class])
 		for bucket := range byte(buckets) {
-			w.addLane(class, bucket, low, to)
+			w.addBucket(class, bucket, low, to)
 		}
 	}
 	for {
@@ -100,7 +100,7 @@ func (s *store) ReadLogBack(ctx context.Context, stream []byte, upTo, after stor
 			return err
 		}
 		var records [][]byte
-		if _, err := unplace(body, func(_ uint64, rec []byte) bool {
+		if _, err := eachRecord(body, func(_ uint64, rec []byte) bool {
 			records = append(records, rec)
 			return true
 		}); err != nil {
@@ -117,18 +117,18 @@ func (s *store) ReadLogBack(ctx context.Context, stream []byte, upTo, after stor
 // look starts a scan of a stream. It returns the timestamp of the snapshot, and the timestamp up
 // to which the stream was truncated in that snapshot.
 func (s *store) look(ctx context.Context, stream []byte) (now uint64, mark storage.Timestamp, err error) {
-	if now, err = s.ask(ctx); err != nil {
+	if now, err = s.fetchTS(ctx); err != nil {
 		return 0, 0, err
 	}
-	if err := s.lease.covers(ctx, s, now); err != nil {
+	if err := s.lease.waitUntilCovers(ctx, s, now); err != nil {
 		return 0, 0, err
 	}
-	mark, err = s.markOf(ctx, now, stream)
+	mark, err = s.truncatedTS(ctx, now, stream)
 	return now, mark, err
 }
 
-// markOf returns the timestamp of the last truncated record, at a PD timestamp.
-func (s *store) markOf(ctx context.Context, ts uint64, stream []byte) (storage.Timestamp, error) {
+// truncatedTS returns the timestamp of the last truncated record, at a PD timestamp.
+func (s *store) truncatedTS(ctx context.Context, ts uint64, stream []byte) (storage.Timestamp, error) {
 	stored, err := s.get(ctx, ts, s.keys.in(spaceMark, stream))
 	if err != nil || len(stored) != 8 {
 		return 0, err
@@ -136,21 +136,21 @@ func (s *store) markOf(ctx context.Context, ts uint64, stream []byte) (storage.T
 	return storage.Timestamp(binary.BigEndian.Uint64(stored)), nil
 }
 
-// walk is a scan of a stream in progress: its lanes, and the values that were listed and not yet
+// logScan is a scan of a stream in progress: its lanes, and the values that were listed and not yet
 // emitted.
-type walk struct {
+type logScan struct {
 	s       *store
 	ctx     context.Context
 	stream  []byte
 	at      uint64 // the snapshot
 	reverse bool
-	lanes   []*lane
+	scans   []*bucketScan
 	begun   bool // all lanes have given their first page
 	heap    []entry
 }
 
-// lane is one class and bucket of a stream, listed page by page.
-type lane struct {
+// bucketScan is one class and bucket of a stream, listed page by page.
+type bucketScan struct {
 	class      byte
 	start, end []byte
 	bound      uint64 // every record that is not listed yet has a commit time at or after this, or in reverse at or before
@@ -163,28 +163,28 @@ type entry struct {
 	key, body []byte
 }
 
-// walk creates a scan of a stream at a snapshot.
-func (s *store) walk(ctx context.Context, stream []byte, at uint64, reverse bool) *walk {
-	return &walk{s: s, ctx: ctx, stream: stream, at: at, reverse: reverse}
+// newLogScan creates a scan of a stream at a snapshot.
+func (s *store) newLogScan(ctx context.Context, stream []byte, at uint64, reverse bool) *logScan {
+	return &logScan{s: s, ctx: ctx, stream: stream, at: at, reverse: reverse}
 }
 
-// addLane adds a lane with the places above low and up to high.
-func (w *walk) addLane(class, bucket byte, low, high uint64) {
-	prefix := w.s.keys.lane(w.stream, class, bucket)
-	l := &lane{class: class,
+// addBucket adds a lane with the places above low and up to high.
+func (w *logScan) addBucket(class, bucket byte, low, high uint64) {
+	prefix := w.s.keys.bucketPrefix(w.stream, class, bucket)
+	l := &bucketScan{class: class,
 		start: binary.BigEndian.AppendUint64(bytes.Clone(prefix), low),
 		end:   binary.BigEndian.AppendUint64(bytes.Clone(prefix), high+1), bound: low}
 	if w.reverse {
 		l.bound = later(high, w.s.limits.windows[class])
 	}
-	w.lanes = append(w.lanes, l)
+	w.scans = append(w.scans, l)
 }
 
 // Len, Less, Swap, Push and Pop implement heap.Interface.
-func (w *walk) Len() int { return len(w.heap) }
+func (w *logScan) Len() int { return len(w.heap) }
 
 // Less orders by commit time, then by key.
-func (w *walk) Less(i, j int) bool {
+func (w *logScan) Less(i, j int) bool {
 	a, b := &w.heap[i], &w.heap[j]
 	if w.reverse {
 		a, b = b, a
@@ -193,31 +193,31 @@ func (w *walk) Less(i, j int) bool {
 }
 
 // Swap see Len.
-func (w *walk) Swap(i, j int) { w.heap[i], w.heap[j] = w.heap[j], w.heap[i] }
+func (w *logScan) Swap(i, j int) { w.heap[i], w.heap[j] = w.heap[j], w.heap[i] }
 
 // Push see Len.
-func (w *walk) Push(x any) { w.heap = append(w.heap, x.(entry)) }
+func (w *logScan) Push(x any) { w.heap = append(w.heap, x.(entry)) }
 
 // Pop see Len.
-func (w *walk) Pop() any {
+func (w *logScan) Pop() any {
 	last := w.heap[len(w.heap)-1]
 	w.heap = w.heap[:len(w.heap)-1]
 	return last
 }
 
 // next returns the next value in the order of commit times for which wanted returns true.
-func (w *walk) next(wanted func(ts uint64) bool) (entry, bool, error) {
+func (w *logScan) next(wanted func(ts uint64) bool) (entry, bool, error) {
 	for {
 		if err := w.s.check(w.ctx); err != nil {
 			return entry{}, false, err
 		}
 		if !w.begun {
 			w.begun = true
-			if err := w.list(wanted, w.lanes...); err != nil {
+			if err := w.list(wanted, w.scans...); err != nil {
 				return entry{}, false, err
 			}
 		}
-		behind := w.behind()
+		behind := w.leastAdvanced()
 		if len(w.heap) > 0 && (behind == nil || w.reached(w.heap[0].ts, behind.bound)) {
 			return heap.Pop(w).(entry), true, nil
 		}
@@ -231,16 +231,16 @@ func (w *walk) next(wanted func(ts uint64) bool) (entry, bool, error) {
 }
 
 // reached reports whether no record that is not listed yet comes before a commit time.
-func (w *walk) reached(ts, bound uint64) bool {
+func (w *logScan) reached(ts, bound uint64) bool {
 	if w.reverse {
 		return ts > bound
 	}
 	return ts < bound
 }
 
-// behind returns the lane that has been listed least far, nil if all lanes are at their ends.
-func (w *walk) behind() (worst *lane) {
-	for _, l := range w.lanes {
+// leastAdvanced returns the lane that has been listed least far, nil if all lanes are at their ends.
+func (w *logScan) leastAdvanced() (worst *bucketScan) {
+	for _, l := range w.scans {
 		if !l.done && (worst == nil || w.reached(l.bound, worst.bound)) {
 			worst = l
 		}
@@ -250,12 +250,12 @@ func (w *walk) behind() (worst *lane) {
 
 // list fetches the next page of each of some lanes, all at the same time. So the scan of a short
 // log needs two round trips, however many lanes there are.
-func (w *walk) list(wanted func(ts uint64) bool, lanes ...*lane) error {
+func (w *logScan) list(wanted func(ts uint64) bool, lanes ...*bucketScan) error {
 	pages, errs := make([]page, len(lanes)), make([]error, len(lanes))
 	var all sync.WaitGroup
 	for i, l := range lanes {
 		all.Go(func() {
-			pages[i], errs[i] = w.s.page(w.ctx, w.at, pageWant{start: l.start, end: l.end, reverse: w.reverse, keysOnly: true, rows: batchKeysMax})
+			pages[i], errs[i] = w.s.page(w.ctx, w.at, pageRequest{start: l.start, end: l.end, reverse: w.reverse, keysOnly: true, rows: batchKeysMax})
 		})
 	}
 	all.Wait()
@@ -264,7 +264,7 @@ func (w *walk) list(wanted func(ts uint64) bool, lanes ...*lane) error {
 	}
 	var missing [][]byte
 	for i, l := range lanes {
-		missing = w.take(l, pages[i], wanted, missing)
+		missing = w.addPage(l, pages[i], wanted, missing)
 	}
 	if len(missing) == 0 {
 		return nil
@@ -278,7 +278,7 @@ func (w *walk) list(wanted func(ts uint64) bool, lanes ...*lane) error {
 		if !ok {
 			continue // removed by an older truncation of the same snapshot
 		}
-		w.s.places.add(key, found.CommitTS, found.Value)
+		w.s.logCache.add(key, found.CommitTS, found.Value)
 		if wanted(found.CommitTS) {
 			heap.Push(w, entry{found.CommitTS, key, found.Value})
 		}
@@ -286,9 +286,9 @@ func (w *walk) list(wanted func(ts uint64) bool, lanes ...*lane) error {
 	return nil
 }
 
-// take adds a page of a lane to the heap. Keys whose values are not cached are appended to
+// addPage adds a page of a lane to the heap. Keys whose values are not cached are appended to
 // missing.
-func (w *walk) take(l *lane, p page, wanted func(ts uint64) bool, missing [][]byte) [][]byte {
+func (w *logScan) addPage(l *bucketScan, p page, wanted func(ts uint64) bool, missing [][]byte) [][]byte {
 	if l.done = p.next == nil; !l.done {
 		if w.reverse {
 			l.end = p.next
@@ -304,7 +304,7 @@ func (w *walk) take(l *lane, p page, wanted func(ts uint64) bool, missing [][]by
 		if part > 0 {
 			continue
 		}
-		if ts, body, ok := w.s.places.get(key); !ok {
+		if ts, body, ok := w.s.logCache.get(key); !ok {
 			missing = append(missing, key)
 		} else if wanted(ts) {
 			heap.Push(w, entry{ts, key, body})
@@ -314,7 +314,7 @@ func (w *walk) take(l *lane, p page, wanted func(ts uint64) bool, missing [][]by
 }
 
 // body returns the whole value of an entry.
-func (w *walk) body(e entry) ([]byte, error) {
+func (w *logScan) body(e entry) ([]byte, error) {
 	if e.body == nil {
 		stored, err := w.s.get(w.ctx, w.at, e.key)
 		if err != nil {
@@ -372,24 +372,24 @@ func (s *store) TruncateLog(ctx context.Context, stream []byte, ts storage.Times
 	if err != nil || newest == 0 {
 		return err
 	}
-	if err := s.change(ctx, []placed{{s.keys.in(spaceMark, stream), binary.BigEndian.AppendUint64(nil, uint64(newest))}}, nil); err != nil {
+	if err := s.writeInternal(ctx, []keyValue{{s.keys.in(spaceMark, stream), binary.BigEndian.AppendUint64(nil, uint64(newest))}}, nil); err != nil {
 		return err
 	}
-	s.tail.cut(oracleOf(newest))
+	s.tail.truncate(oracleOf(newest))
 	return s.remove(ctx, stream, oracleOf(newest))
 }
 
 // remove deletes the records of a stream up to a commit time.
 func (s *store) remove(ctx context.Context, stream []byte, last uint64) error {
-	now, err := s.ask(ctx)
+	now, err := s.fetchTS(ctx)
 	if err != nil {
 		return err
 	}
 	for class := range byte(classes) {
 		for bucket := range byte(buckets) {
-			w := s.walk(ctx, stream, now, false)
-			w.addLane(class, bucket, 0, last)
-			if err := s.removeLane(ctx, now, w.lanes[0], last); err != nil {
+			w := s.newLogScan(ctx, stream, now, false)
+			w.addBucket(class, bucket, 0, last)
+			if err := s.removeFromBucket(ctx, now, w.scans[0], last); err != nil {
 				return err
 			}
 		}
@@ -397,12 +397,12 @@ func (s *store) remove(ctx context.Context, stream []byte, last uint64) error {
 	return nil
 }
 
-// removeLane deletes the records of one lane up to a commit time. If the place of a record is
+// removeFromBucket deletes the records of one lane up to a commit time. If the place of a record is
 // earlier than that by more than the window, so is its commit time, and it need not be fetched.
-func (s *store) removeLane(ctx context.Context, now uint64, l *lane, last uint64) error {
-	sure := earlier(last, s.limits.windows[l.class])
+func (s *store) removeFromBucket(ctx context.Context, now uint64, l *bucketScan, last uint64) error {
+	sure := subMillis(last, s.limits.windows[l.class])
 	for start := l.start; start != nil; {
-		p, err := s.page(ctx, now, pageWant{start: start, end: l.end, keysOnly: true, rows: truncateKeysMax})
+		p, err := s.page(ctx, now, pageRequest{start: start, end: l.end, keysOnly: true, rows: truncateKeysMax})
 		if err != nil {
 			return err
 		}
@@ -426,21 +426,21 @@ func (s *store) removeLane(ctx context.Context, now uint64, l *lane, last uint64
 				}
 			}
 		}
-		if err := s.change(ctx, nil, gone); err != nil {
+		if err := s.writeInternal(ctx, nil, gone); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// change sets and deletes keys that only the engine itself writes. It is idempotent, so
+// writeInternal sets and deletes keys that only the engine itself writes. It is idempotent, so
 // conflicts and undetermined outcomes are retried.
-func (s *store) change(ctx context.Context, set []placed, remove [][]byte) error {
+func (s *store) writeInternal(ctx context.Context, set []keyValue, remove [][]byte) error {
 	if len(set)+len(remove) == 0 {
 		return nil
 	}
 	for try := 0; ; try++ {
-		err := s.changeOnce(ctx, set, remove)
+		err := s.writeInternalOnce(ctx, set, remove)
 		if try < 10 && (errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrUndetermined)) {
 			continue
 		}
@@ -448,8 +448,8 @@ func (s *store) change(ctx context.Context, set []placed, remove [][]byte) error
 	}
 }
 
-func (s *store) changeOnce(ctx context.Context, set []placed, remove [][]byte) error {
-	start, err := s.ask(ctx)
+func (s *store) writeInternalOnce(ctx context.Context, set []keyValue, remove [][]byte) error {
+	start, err := s.fetchTS(ctx)
 	if err != nil {
 		return err
 	}
@@ -467,14 +467,14 @@ func (s *store) changeOnce(ctx context.Context, set []placed, remove [][]byte) e
 			return err
 		}
 	}
-	f := &fence{bound: s.lease.until}
+	f := &fence{bound: s.lease.maxCommitTS}
 	c.SetRPCInterceptor(f.wrap())
 	c.SetDiskFullOpt(kvrpcpb.DiskFullOpt_AllowedOnAlmostFull) // deleting frees space in the end
-	e := s.errand(ctx, s.limits.commit)
+	e := s.beginRequest(ctx, s.limits.commit)
 	defer e.end()
 	if err := c.Commit(e); err != nil {
 		return f.fail(e, err)
 	}
-	s.meet(transaction.TxnProbe{KVTxn: c}.GetCommitTS())
+	s.observeTS(transaction.TxnProbe{KVTxn: c}.GetCommitTS())
 	return nil
 }

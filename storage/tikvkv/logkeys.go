@@ -53,11 +53,11 @@ func (s *store) classOf(b *writebuf.Buffer) byte {
 	return classSmall
 }
 
-// placed is a log value with its key.
-type placed struct{ key, body []byte }
+// keyValue is a log value with its key.
+type keyValue struct{ key, body []byte }
 
-// lane returns the prefix of the keys of one class and bucket of a stream.
-func (l layout) lane(stream []byte, class, bucket byte) []byte {
+// bucketPrefix returns the prefix of the keys of one class and bucket of a stream.
+func (l layout) bucketPrefix(stream []byte, class, bucket byte) []byte {
 	return append(l.stream(stream), class, bucket)
 }
 
@@ -67,8 +67,8 @@ func placeOf(key []byte) (place uint64, part uint16) {
 	return binary.BigEndian.Uint64(tail), binary.BigEndian.Uint16(tail[16:])
 }
 
-// place builds the log values of a commit.
-func (s *store) place(records []writebuf.LogRecord, place uint64, class byte) (out []placed) {
+// logValues builds the log values of a commit.
+func (s *store) logValues(records []writebuf.LogRecord, place uint64, class byte) (out []keyValue) {
 	seq := s.logSeq.Add(1)
 	bucket := byte(seq % buckets)
 	for i := range records {
@@ -84,8 +84,8 @@ func (s *store) place(records []writebuf.LogRecord, place uint64, class byte) (o
 				body = append(body, records[n].Rec...)
 			}
 		}
-		key := binary.BigEndian.AppendUint64(s.keys.lane(stream, class, bucket), place)
-		key = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(key, s.writer), seq)
+		key := binary.BigEndian.AppendUint64(s.keys.bucketPrefix(stream, class, bucket), place)
+		key = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(key, s.writerID), seq)
 		parts := max(1, (len(body)+partBytes-1)/partBytes)
 		for part := range parts {
 			head := []byte(nil)
@@ -93,7 +93,7 @@ func (s *store) place(records []writebuf.LogRecord, place uint64, class byte) (o
 				head = binary.AppendUvarint(binary.AppendUvarint(nil, uint64(len(records))), uint64(parts))
 			}
 			n := min(partBytes, len(body))
-			out = append(out, placed{partKey(key, uint16(part)), append(head, body[:n]...)})
+			out = append(out, keyValue{partKey(key, uint16(part)), append(head, body[:n]...)})
 			body = body[n:]
 		}
 	}
@@ -115,19 +115,19 @@ func partKey(key []byte, part uint16) []byte {
 	return binary.BigEndian.AppendUint16(key[:len(key):len(key)], part)
 }
 
-// unplace yields the records of a value; after is the number of records of the same commit that
+// eachRecord yields the records of a value; after is the number of records of the same commit that
 // follow.
-func unplace(body []byte, yield func(after uint64, rec []byte) bool) (more bool, err error) {
-	total, body, err := number(body)
+func eachRecord(body []byte, yield func(after uint64, rec []byte) bool) (more bool, err error) {
+	total, body, err := cutUvarint(body)
 	if err == nil {
-		_, body, err = number(body) // parts
+		_, body, err = cutUvarint(body) // parts
 	}
 	for err == nil && len(body) > 0 {
 		var n, size uint64
-		if n, body, err = number(body); err != nil {
+		if n, body, err = cutUvarint(body); err != nil {
 			break
 		}
-		if size, body, err = number(body); err != nil {
+		if size, body, err = cutUvarint(body); err != nil {
 			break
 		}
 		if size > uint64(len(body)) || n >= total {
@@ -143,16 +143,16 @@ func unplace(body []byte, yield func(after uint64, rec []byte) bool) (more bool,
 
 // partsOf returns the number of parts of a value, from its first part.
 func partsOf(body []byte) (uint64, error) {
-	_, body, err := number(body)
+	_, body, err := cutUvarint(body)
 	if err != nil {
 		return 0, err
 	}
-	parts, _, err := number(body)
+	parts, _, err := cutUvarint(body)
 	return parts, err
 }
 
-// number decodes a number at the start of b, and returns the rest.
-func number(b []byte) (uint64, []byte, error) {
+// cutUvarint decodes a number at the start of b, and returns the rest.
+func cutUvarint(b []byte) (uint64, []byte, error) {
 	n, size := binary.Uvarint(b)
 	if size <= 0 {
 		return 0, nil, fmt.Errorf("%w: a log record", storage.ErrCorruption)

@@ -28,16 +28,16 @@ type member struct{ *store }
 // Member implements storage.Shared.
 func (m *member) Member() storage.MemberID { return m.lease.id }
 
-// Tell implements storage.Shared.
-func (m *member) Tell(ctx context.Context, message []byte) error {
+// Publish implements storage.Shared.
+func (m *member) Publish(ctx context.Context, message []byte) error {
 	m.lease.mu.Lock()
 	m.lease.message = bytes.Clone(message)
 	m.lease.mu.Unlock()
-	return m.lease.renewal(ctx, m.store)
+	return m.lease.renewNow(ctx, m.store)
 }
 
-// Introduce implements storage.Shared.
-func (m *member) Introduce(about func() []byte) {
+// SetDescription implements storage.Shared.
+func (m *member) SetDescription(about func() []byte) {
 	m.lease.mu.Lock()
 	defer m.lease.mu.Unlock()
 	m.lease.about = about
@@ -52,14 +52,14 @@ func (m *member) Rejoin(f func(context.Context, storage.Reader) error) {
 
 // Members implements storage.Shared.
 func (m *member) Members(ctx context.Context) (storage.Timestamp, []storage.Member, error) {
-	now, err := m.ask(ctx)
+	now, err := m.fetchTS(ctx)
 	if err != nil {
 		return 0, nil, err
 	}
 	all, err := m.members(ctx, now)
 	var list []storage.Member
 	for _, one := range all {
-		if !one.over(now) {
+		if !one.expired(now) {
 			list = append(list, one.Member)
 		}
 	}
@@ -70,12 +70,12 @@ func (m *member) Members(ctx context.Context) (storage.Timestamp, []storage.Memb
 func (s *store) members(ctx context.Context, now uint64) (list []memberRow, err error) {
 	start, end := s.keys.in(spaceOwner, []byte{ownerMember}), s.keys.in(spaceOwner, []byte{ownerMember + 1})
 	for start != nil {
-		p, err := s.page(ctx, now, pageWant{start: start, end: end, rows: pageRowsMax})
+		p, err := s.page(ctx, now, pageRequest{start: start, end: end, rows: pageRowsMax})
 		if err != nil {
 			return nil, err
 		}
 		for i, key := range p.keys {
-			one, err := memberOf(key, p.values[i])
+			one, err := decodeMemberRow(key, p.values[i])
 			if err != nil {
 				return nil, err
 			}
@@ -100,49 +100,49 @@ func (s *store) memberKey(id storage.MemberID) []byte {
 
 // Rows beside the owner row.
 const (
-	ownerMember byte = iota // the rows of members
-	ownerPoint              // the safe point on which members agree
-	ownerLevel              // the level at which all members write
+	ownerMember        byte = iota // the rows of members
+	ownerSafePoint                 // the safe point on which members agree
+	ownerFormatVersion             // the level at which all members write
 )
 
 // memberRow is the row of a member: what other members read of it, and what they need to move the safe
 // point.
 type memberRow struct {
 	storage.Member
-	end    uint64 // end of the lease
-	safe   uint64 // the member refuses reads before this timestamp
-	oldest uint64 // the member has no reader before this timestamp
-	level  uint32 // the newest level that the member can read
+	end           uint64 // end of the lease
+	safePoint     uint64 // the member refuses reads before this timestamp
+	oldestReader  uint64 // the member has no reader before this timestamp
+	formatVersion uint32 // the newest level that the member can read
 }
 
-// over reports whether the lease has expired at a PD timestamp.
-func (m *memberRow) over(now uint64) bool { return m.end < now }
+// expired reports whether the lease has expired at a PD timestamp.
+func (m *memberRow) expired(now uint64) bool { return m.end < now }
 
 // encode returns the row as it is stored; the package comment has the format. Programs of all levels read it.
 func (m *memberRow) encode() []byte {
 	var row []byte
-	for _, ts := range []uint64{m.end, m.safe, m.oldest} {
+	for _, ts := range []uint64{m.end, m.safePoint, m.oldestReader} {
 		row = binary.BigEndian.AppendUint64(row, ts)
 	}
-	row = binary.BigEndian.AppendUint32(row, m.level)
-	for _, text := range [][]byte{[]byte(m.Self), m.About} {
+	row = binary.BigEndian.AppendUint32(row, m.formatVersion)
+	for _, text := range [][]byte{[]byte(m.Name), m.Description} {
 		row = append(binary.BigEndian.AppendUint32(row, uint32(len(text))), text...)
 	}
 	return append(row, m.Message...)
 }
 
-// memberOf decodes a row. Errors: ErrFormat.
-func memberOf(key, row []byte) (m memberRow, err error) {
+// decodeMemberRow decodes a row. Errors: ErrFormat.
+func decodeMemberRow(key, row []byte) (m memberRow, err error) {
 	bad := fmt.Errorf("%w: the row of a member has %d bytes", storage.ErrFormat, len(row))
 	if len(row) < 28 || len(key) < len(m.ID) {
 		return m, bad
 	}
 	copy(m.ID[:], key[len(key)-len(m.ID):])
-	for i, ts := range []*uint64{&m.end, &m.safe, &m.oldest} {
+	for i, ts := range []*uint64{&m.end, &m.safePoint, &m.oldestReader} {
 		*ts = binary.BigEndian.Uint64(row[8*i:])
 	}
-	m.Until = timestampOf(m.end)
-	m.level = binary.BigEndian.Uint32(row[24:])
+	m.LeaseEnd = timestampOf(m.end)
+	m.formatVersion = binary.BigEndian.Uint32(row[24:])
 	var texts [2][]byte
 	rest := row[28:]
 	for i := range texts {
@@ -152,17 +152,17 @@ func memberOf(key, row []byte) (m memberRow, err error) {
 		n := 4 + binary.BigEndian.Uint32(rest)
 		texts[i], rest = bytes.Clone(rest[4:n]), rest[n:]
 	}
-	m.Self, m.About, m.Message = string(texts[0]), texts[1], bytes.Clone(rest)
+	m.Name, m.Description, m.Message = string(texts[0]), texts[1], bytes.Clone(rest)
 	return m, nil
 }
 
-// alone returns ErrLocked if a member holds a lease: this server must be exclusive. Errors: ErrLocked;
+// checkNoMembers returns ErrLocked if a member holds a lease: this server must be exclusive. Errors: ErrLocked;
 // those of a read.
-func (l *lease) alone(ctx context.Context, s *store, now uint64) error {
+func (l *lease) checkNoMembers(ctx context.Context, s *store, now uint64) error {
 	list, err := s.members(ctx, now)
 	for _, one := range list {
-		if !one.over(now) {
-			return fmt.Errorf("%w: the keyspace %s is shared by several, such as %s", storage.ErrLocked, s.o.Keyspace, one.Self)
+		if !one.expired(now) {
+			return fmt.Errorf("%w: the keyspace %s is shared by several, such as %s", storage.ErrLocked, s.o.Keyspace, one.Name)
 		}
 	}
 	return err
@@ -177,15 +177,15 @@ func (l *lease) join(ctx context.Context, s *store, now uint64) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, err = l.put(ctx, s, now, func(e context.Context, c *transaction.KVTxn) error {
+	_, err = l.writeMemberRow(ctx, s, now, func(e context.Context, c *transaction.KVTxn) error {
 		for _, one := range list {
-			if one.over(now) {
+			if one.expired(now) {
 				if err := c.Delete(s.memberKey(one.ID)); err != nil {
 					return err
 				}
 			}
 		}
-		switch owned, err := s.owned(e, c); {
+		switch owned, err := s.hasOwnerRow(e, c); {
 		case err != nil:
 			return err
 		case owned: // the lease of that server has expired
@@ -196,11 +196,11 @@ func (l *lease) join(ctx context.Context, s *store, now uint64) error {
 	if err != nil {
 		return err
 	}
-	return s.heed(ctx)
+	return s.adoptSafePoint(ctx)
 }
 
-// owned reports whether there is an owner row in the snapshot of a transaction.
-func (s *store) owned(ctx context.Context, c *transaction.KVTxn) (bool, error) {
+// hasOwnerRow reports whether there is an owner row in the snapshot of a transaction.
+func (s *store) hasOwnerRow(ctx context.Context, c *transaction.KVTxn) (bool, error) {
 	if _, err := c.Get(ctx, s.keys.in(spaceOwner, nil)); isAbsent(err) {
 		return false, nil
 	} else if err != nil {
@@ -209,15 +209,15 @@ func (s *store) owned(ctx context.Context, c *transaction.KVTxn) (bool, error) {
 	return true, nil
 }
 
-// back rejoins after the lease of this member has expired: no exclusive server may have taken over
+// rejoinExpired rejoins after the lease of this member has expired: no exclusive server may have taken over
 // meanwhile. mu is held. Errors: ErrLocked, and then the store is lost; as write.
-func (l *lease) back(ctx context.Context, s *store) error {
-	now, err := s.ask(ctx)
+func (l *lease) rejoinExpired(ctx context.Context, s *store) error {
+	now, err := s.fetchTS(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = l.put(ctx, s, now, func(e context.Context, c *transaction.KVTxn) error {
-		owned, err := s.owned(e, c)
+	_, err = l.writeMemberRow(ctx, s, now, func(e context.Context, c *transaction.KVTxn) error {
+		owned, err := s.hasOwnerRow(e, c)
 		if err != nil {
 			return err
 		}
@@ -232,57 +232,57 @@ func (l *lease) back(ctx context.Context, s *store) error {
 	if err != nil {
 		return err
 	}
-	return s.heed(ctx)
+	return s.adoptSafePoint(ctx)
 }
 
-// remain renews the lease of a member. If the lease had expired before, peers may have made changes
+// renewMember renews the lease of a member. If the lease had expired before, peers may have made changes
 // without this process, so remain first calls rejoin to read them, and then begins a new lease term.
 // Errors: as write; those of rejoin.
-func (l *lease) remain(ctx context.Context, s *store, now uint64) error {
+func (l *lease) renewMember(ctx context.Context, s *store, now uint64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.lost.Load() {
 		return storage.ErrLocked
 	}
-	before := l.tenure.Load()
-	again, err := l.put(ctx, s, now, nil)
+	before := l.term.Load()
+	again, err := l.writeMemberRow(ctx, s, now, nil)
 	if err != nil || !again {
 		return err
 	}
-	if err := l.back(ctx, s); err != nil {
+	if err := l.rejoinExpired(ctx, s); err != nil {
 		return err
 	}
 	if l.rejoin != nil {
-		ts, err := s.ask(ctx)
+		ts, err := s.fetchTS(ctx)
 		if err != nil {
 			return err
 		}
-		r := &reader{view: view{s: s, ts: ts, tenure: before}}
+		r := &reader{view: view{s: s, ts: ts, term: before}}
 		r.Below = &r.view
-		s.hold(ts)
+		s.addReader(ts)
 		defer r.Close()
 		if err := l.rejoin(ctx, r); err != nil {
 			return err
 		}
 	}
-	next := &tenure{}
+	next := &leaseTerm{}
 	next.end.Store(l.row)
-	l.tenure.Store(next)
+	l.term.Store(next)
 	return nil
 }
 
-// hold counts a reader at a PD timestamp; release ends it.
-func (s *store) hold(ts uint64) {
+// addReader counts a reader at a PD timestamp; release ends it.
+func (s *store) addReader(ts uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.readers[ts]++
 	s.open++
 }
 
-// put writes the row of a member in a transaction with start timestamp now, together with the writes of
+// writeMemberRow writes the row of a member in a transaction with start timestamp now, together with the writes of
 // more. This extends the lease. If the lease had expired when the row was committed, the lease term is
 // not extended, and again is true. mu is held. Errors: as write.
-func (l *lease) put(ctx context.Context, s *store, now uint64, more func(context.Context, *transaction.KVTxn) error) (again bool, err error) {
+func (l *lease) writeMemberRow(ctx context.Context, s *store, now uint64, more func(context.Context, *transaction.KVTxn) error) (again bool, err error) {
 	end := later(now, s.o.Lease.Milliseconds())
 	if end <= l.row {
 		end = l.row // another renewal was faster
@@ -293,19 +293,19 @@ func (l *lease) put(ctx context.Context, s *store, now uint64, more func(context
 	}
 	f := &fence{bound: func() uint64 { return end }}
 	c.SetRPCInterceptor(f.wrap())
-	e := s.errand(ctx, s.o.Lease)
+	e := s.beginRequest(ctx, s.o.Lease)
 	defer e.end()
 	point, err := s.wanted(e, c)
 	if err != nil {
 		return false, e.fail(err)
 	}
-	s.advance(point) // has no effect while a reader needs an older state
-	if err := s.comply(e, c); err != nil {
+	s.advanceSafePoint(point) // has no effect while a reader needs an older state
+	if err := s.adoptVersion(e, c); err != nil {
 		return false, e.fail(err)
 	}
-	row := memberRow{Member: storage.Member{Self: s.o.Self, Message: l.message}, end: end, safe: s.safePoint.Load(), oldest: s.oldestReader(now), level: s.o.Level}
+	row := memberRow{Member: storage.Member{Name: s.o.ServerName, Message: l.message}, end: end, safePoint: s.safePoint.Load(), oldestReader: s.oldestReader(now), formatVersion: s.o.FormatVersion}
 	if l.about != nil {
-		row.About = l.about()
+		row.Description = l.about()
 	}
 	if err := c.Set(s.leaseKey(), row.encode()); err != nil {
 		return false, translate(err)
@@ -320,28 +320,28 @@ func (l *lease) put(ctx context.Context, s *store, now uint64, more func(context
 		return false, f.fail(e, err)
 	}
 	at := transaction.TxnProbe{KVTxn: c}.GetCommitTS()
-	s.meet(at)
-	s.hears()
+	s.observeTS(at)
+	s.noteAnswer()
 	first := l.row == 0
 	l.row = end
-	if was := l.tenure.Load(); first || at <= was.end.Load() {
+	if was := l.term.Load(); first || at <= was.end.Load() {
 		was.end.Store(end)
 		return false, nil
 	}
 	return true, nil
 }
 
-// renewal renews the lease now, and retries after conflicts.
-func (l *lease) renewal(ctx context.Context, s *store) error {
+// renewNow renews the lease now, and retries after conflicts.
+func (l *lease) renewNow(ctx context.Context, s *store) error {
 	for {
 		begun := s.o.Clock()
-		now, err := s.ask(ctx)
+		now, err := s.fetchTS(ctx)
 		if err != nil {
 			return err
 		}
-		if err = l.remain(ctx, s, now); !errors.Is(err, storage.ErrConflict) {
+		if err = l.renewMember(ctx, s, now); !errors.Is(err, storage.ErrConflict) {
 			if err == nil {
-				l.renewed.at(begun)
+				l.lastRenewal.at(begun)
 			}
 			return err
 		}

@@ -28,14 +28,14 @@ func openMember(tb *testing.T, c *tikvfake.Cluster, o Options) *member {
 	return s.(*member)
 }
 
-// told returns the messages of the members by Member.Self.
+// told returns the messages of the members by Member.Name.
 func told(t *testing.T, s storage.Shared) map[string]string {
 	t.Helper()
 	_, list, err := s.Members(t.Context())
 	must(t, err)
 	out := map[string]string{}
 	for _, m := range list {
-		out[m.Self] = string(m.Message)
+		out[m.Name] = string(m.Message)
 	}
 	return out
 }
@@ -44,8 +44,8 @@ func told(t *testing.T, s storage.Shared) map[string]string {
 // server is refused while members live, and refuses members while it lives.
 func TestMembers(t *testing.T) {
 	c := fake(t)
-	a, b := openMember(t, c, Options{Self: "a"}), openMember(t, c, Options{Self: "b"})
-	must(t, a.Tell(t.Context(), []byte("hello")))
+	a, b := openMember(t, c, Options{ServerName: "a"}), openMember(t, c, Options{ServerName: "b"})
+	must(t, a.Publish(t.Context(), []byte("hello")))
 	if got := told(t, b); len(got) != 2 || got["a"] != "hello" || got["b"] != "" {
 		t.Errorf("the members tell %v", got)
 	}
@@ -57,7 +57,7 @@ func TestMembers(t *testing.T) {
 		t.Errorf("b reads %s, %v", v, err)
 	}
 	r.Close()
-	if _, err := tryOpen(t, c, Options{Self: "alone"}); !errors.Is(err, storage.ErrLocked) || !strings.Contains(err.Error(), "shared by several") {
+	if _, err := tryOpen(t, c, Options{ServerName: "alone"}); !errors.Is(err, storage.ErrLocked) || !strings.Contains(err.Error(), "shared by several") {
 		t.Errorf("one that wants to be alone: %v", err)
 	}
 	must(t, a.Close())
@@ -65,7 +65,7 @@ func TestMembers(t *testing.T) {
 		t.Errorf("after one has gone the members tell %v", got)
 	}
 	must(t, b.Close())
-	s := openOn(t, c, Options{Self: "alone"})
+	s := openOn(t, c, Options{ServerName: "alone"})
 	kv, err := c.Client()
 	must(t, err)
 	if _, err := OpenOn(t.Context(), kv, Options{Keyspace: "test", Several: true}); !errors.Is(err, storage.ErrLocked) || !strings.Contains(err.Error(), "alone") {
@@ -79,7 +79,7 @@ func TestMembers(t *testing.T) {
 // reads what its peers have written before it continues.
 func TestMemberAsleep(t *testing.T) {
 	c := fake(t)
-	a, b := openMember(t, c, Options{Self: "a", Lease: time.Second}), openMember(t, c, Options{Self: "b"})
+	a, b := openMember(t, c, Options{ServerName: "a", Lease: time.Second}), openMember(t, c, Options{ServerName: "b"})
 	rejoined := make(chan string, 1)
 	a.Rejoin(func(ctx context.Context, r storage.Reader) error {
 		v, err := r.Get(ctx, []byte("k"), nil)
@@ -112,8 +112,8 @@ func TestMemberAsleep(t *testing.T) {
 	if got := <-rejoined; got != "by b" {
 		t.Errorf("the member that comes back finds %q", got)
 	}
-	for a.lease.over(a.met.Load()) {
-		_, err := a.ask(t.Context())
+	for a.lease.expired(a.maxSeenTS.Load()) {
+		_, err := a.fetchTS(t.Context())
 		must(t, err)
 	}
 	if _, err := asleep.Commit(t.Context(), storage.Synced); err == nil {
@@ -147,11 +147,11 @@ func TestMemberAsleepBesideOwner(t *testing.T) {
 	c := fake(t)
 	var asleep atomic.Bool
 	fatal := make(chan string, 1)
-	a := openAsleep(t, c, &asleep, Options{Self: "a", Several: true, Fatal: func(why string) { fatal <- why }})
+	a := openAsleep(t, c, &asleep, Options{ServerName: "a", Several: true, Fatal: func(why string) { fatal <- why }})
 	asleep.Store(true)
-	owner, err := tryOpen(t, c, Options{Self: "owner"})
+	owner, err := tryOpen(t, c, Options{ServerName: "owner"})
 	for errors.Is(err, storage.ErrLocked) { // until the lease of a has expired
-		owner, err = tryOpen(t, c, Options{Self: "owner"})
+		owner, err = tryOpen(t, c, Options{ServerName: "owner"})
 	}
 	must(t, err)
 	asleep.Store(false)
@@ -172,9 +172,9 @@ func TestOwnerAsleepBesideMember(t *testing.T) {
 	c := fake(t)
 	var asleep atomic.Bool
 	fatal := make(chan string, 1)
-	owner := openAsleep(t, c, &asleep, Options{Self: "owner", Fatal: func(why string) { fatal <- why }})
+	owner := openAsleep(t, c, &asleep, Options{ServerName: "owner", Fatal: func(why string) { fatal <- why }})
 	asleep.Store(true)
-	a := openMember(t, c, Options{Self: "a", Lease: 500 * time.Millisecond}) // waits until the owner's lease has expired
+	a := openMember(t, c, Options{ServerName: "a", Lease: 500 * time.Millisecond}) // waits until the owner's lease has expired
 	asleep.Store(false)
 	<-fatal
 	if _, err := owner.Snapshot(t.Context(), 0); !errors.Is(err, storage.ErrUnavailable) {

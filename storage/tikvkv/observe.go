@@ -27,19 +27,19 @@ func Collectors() []prometheus.Collector {
 	}
 }
 
-// Away implements storage.Remote. A renewal of the lease includes a request to the oracle, a
+// CheckReachable implements storage.Remote. A renewal of the lease includes a request to the oracle, a
 // read and a commit. If renewals fail for the length of a lease, the cluster counts as
 // unavailable.
-func (s *store) Away() error {
-	since := s.o.Clock().Sub(time.Unix(0, s.heard.Load()))
+func (s *store) CheckReachable() error {
+	since := s.o.Clock().Sub(time.Unix(0, s.lastAnswer.Load()))
 	if since <= s.o.Lease {
 		return nil
 	}
 	return fmt.Errorf("%w: the TiKV cluster has not answered for %v", storage.ErrUnavailable, since.Round(time.Second))
 }
 
-// hears notes that the cluster has answered.
-func (s *store) hears() { s.heard.Store(s.o.Clock().UnixNano()) }
+// noteAnswer notes that the cluster has answered.
+func (s *store) noteAnswer() { s.lastAnswer.Store(s.o.Clock().UnixNano()) }
 
 // Figures implements storage.Remote.
 func (s *store) Figures() []storage.Figure {
@@ -50,7 +50,7 @@ func (s *store) Figures() []storage.Figure {
 	regions, _ := total(metrics.TiKVRegionErrorCounter)
 	loads, _ := total(metrics.TiKVLoadRegionCounter)
 	away := int64(0)
-	if s.Away() != nil {
+	if s.CheckReachable() != nil {
 		away = 1
 	}
 	return []storage.Figure{
@@ -59,16 +59,16 @@ func (s *store) Figures() []storage.Figure {
 		{Name: "requestMillis", Help: "Time until they were answered.", Value: requestTime},
 		{Name: "requestFailures", Help: "Requests that were not answered.", Value: failures},
 		{Name: "oracleTimes", Help: "Times asked of the oracle, without those of commits.", Value: s.asked.Load()},
-		{Name: "oracleWaitMillis", Help: "Time until they came.", Value: s.askTime.Load() / int64(time.Millisecond)},
+		{Name: "oracleWaitMillis", Help: "Time until they came.", Value: s.tsFetchTime.Load() / int64(time.Millisecond)},
 		{Name: "backoffs", Help: "Pauses before something is tried again.", Value: backoffs},
 		{Name: "backoffMillis", Help: "How long they were.", Value: backoffTime},
 		{Name: "lockActions", Help: "Locks of others met, and what was done about them.", Value: locks},
 		{Name: "regionErrors", Help: "Requests that went to the wrong place, as regions and leaders had moved.", Value: regions},
 		{Name: "regionLoads", Help: "Regions looked up at PD.", Value: loads},
-		{Name: "commitsSettled", Help: "Commits without an answer, whose outcome was asked for.", Value: s.settled.Load()},
-		{Name: "commitsLate", Help: "Commits that took too long and were refused.", Value: s.late.Load()},
-		{Name: "rangesDestroyed", Help: "Dropped ranges of keys that were removed from the stores.", Value: s.destroyed.Load()},
-		{Name: "logCacheBytes", Help: "Log records that are kept in memory for readers.", Value: s.places.bytes() + s.tail.bytes(), Gauge: true},
+		{Name: "commitsSettled", Help: "Commits without an answer, whose outcome was asked for.", Value: s.settledCommits.Load()},
+		{Name: "commitsLate", Help: "Commits that took too long and were refused.", Value: s.lateCommits.Load()},
+		{Name: "rangesDestroyed", Help: "Dropped ranges of keys that were removed from the stores.", Value: s.destroyedRanges.Load()},
+		{Name: "logCacheBytes", Help: "Log records that are kept in memory for readers.", Value: s.logCache.bytes() + s.tail.bytes(), Gauge: true},
 	}
 }
 

@@ -23,28 +23,28 @@ func OpenOn(ctx context.Context, kv *tikv.KVStore, o Options) (storage.Store, er
 		return nil, fmt.Errorf("tikvkv: %w", err)
 	}
 	s := &store{
-		o: o, clocked: clocked, kv: kv, keys: keys, latches: writebuf.NewLatches(), limits: usualLimits,
+		o: o, hasClock: clocked, kv: kv, keys: keys, latches: writebuf.NewLatches(), limits: defaultLimits,
 		readers: map[uint64]int{}, wake: make(chan struct{}), stop: make(chan struct{}),
 	}
 	s.bounds = writebuf.Bounds{Key: keyBytesMax, Value: o.ValueBytesMax, Txn: o.TxnBytesMax, Copies: 2} // two copies of a write: the client buffers its own
 	var id [4]byte
 	_, _ = rand.Read(id[:]) // it never fails
-	s.writer = binary.BigEndian.Uint32(id[:])
-	if err := s.lease.take(ctx, s); err != nil {
+	s.writerID = binary.BigEndian.Uint32(id[:])
+	if err := s.lease.acquire(ctx, s); err != nil {
 		return nil, err
 	}
-	if err := s.persist(ctx, "a row as it was committed", func() error { return s.probe(ctx) }); err != nil {
-		_ = s.lease.give(s) // so that the next server need not wait until it expires
+	if err := s.retryOpen(ctx, "a row as it was committed", func() error { return s.probe(ctx) }); err != nil {
+		_ = s.lease.release(s) // so that the next server need not wait until it expires
 		return nil, err
 	}
 	s.newest = s.Latest() // commits that were made before the store was opened
-	s.tail.floor = s.met.Load()
-	if err := s.persist(ctx, "the safe point", func() error { return s.followPoint(ctx) }); err != nil {
-		_ = s.lease.give(s)
+	s.tail.floor = s.maxSeenTS.Load()
+	if err := s.retryOpen(ctx, "the safe point", func() error { return s.followSafePoint(ctx) }); err != nil {
+		_ = s.lease.release(s)
 		return nil, err
 	}
 	life := context.WithoutCancel(ctx)
-	s.stopped.Go(func() { s.lease.renew(life, s) })
+	s.stopped.Go(func() { s.lease.renewLoop(life, s) })
 	if !o.Several {
 		s.stopped.Go(func() { s.collector() })
 	}
@@ -58,14 +58,14 @@ func OpenOn(ctx context.Context, kv *tikv.KVStore, o Options) (storage.Store, er
 // on them. TiKV does so since 8.5.6. Errors: ErrFormat, those of a read.
 func (s *store) probe(ctx context.Context) error {
 	row := s.leaseKey()
-	now, err := s.ask(ctx)
+	now, err := s.fetchTS(ctx)
 	if err != nil {
 		return err
 	}
-	e := s.errand(ctx, s.limits.read)
+	e := s.beginRequest(ctx, s.limits.read)
 	defer e.end()
 	entry, err := s.kv.GetSnapshot(now).Get(e, row, clientkv.WithReturnCommitTS())
-	if err = e.fail(err); storage.Passes(err) || ctx.Err() != nil {
+	if err = e.fail(err); storage.Temporary(err) || ctx.Err() != nil {
 		return err
 	}
 	if err != nil {
@@ -77,10 +77,10 @@ func (s *store) probe(ctx context.Context) error {
 	return nil
 }
 
-// persist retries a step of opening the store while its error is temporary (storage.Passes), for
+// retryOpen retries a step of opening the store while its error is temporary (storage.Temporary), for
 // example because the cluster is slow, elects a leader, or an answer was lost. Each retry is logged.
-func (s *store) persist(ctx context.Context, what string, do func() error) error {
-	return storage.Persist(ctx, s.limits.open, do, func(err error) {
+func (s *store) retryOpen(ctx context.Context, what string, do func() error) error {
+	return storage.RetryTemporary(ctx, s.limits.open, do, func(err error) {
 		s.o.Log(true, fmt.Sprintf("the keyspace %s is not open yet, and it is tried again: %s: %v", s.o.Keyspace, what, err))
 	})
 }

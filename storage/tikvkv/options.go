@@ -12,8 +12,8 @@ type Options struct {
 	// Keyspace is the name of the store within the cluster: letters, digits, dots, dashes.
 	Keyspace string
 
-	// Self is the name of this server for other servers and operators, such as host and process.
-	Self string
+	// ServerName is the name of this server for other servers and operators, such as host and process.
+	ServerName string
 
 	// Lease is the length of a lease after each renewal; 0 = 5 s.
 	Lease time.Duration
@@ -22,9 +22,9 @@ type Options struct {
 	// storage.Shared. Without Several this process has the store exclusively.
 	Several bool
 
-	// Level is the newest level that this process reads in the keyspace; 0 = the constant Level, the
+	// FormatVersion is the newest level that this process reads in the keyspace; 0 = the constant Level, the
 	// newest of this program.
-	Level uint32
+	FormatVersion uint32
 
 	// Retention is the minimum time for which past states are kept; 0 = 10 minutes. If KeepGarbage is
 	// set, another program moves the safe point, such as an SQL layer on the same cluster.
@@ -61,9 +61,9 @@ const (
 
 // defaults returns o with zero fields filled in.
 func (o Options) defaults() Options {
-	o.Self = cmp.Or(o.Self, "another server")
+	o.ServerName = cmp.Or(o.ServerName, "another server")
 	o.Lease = cmp.Or(o.Lease, 5*time.Second)
-	o.Level = cmp.Or(o.Level, Level)
+	o.FormatVersion = cmp.Or(o.FormatVersion, FormatVersion)
 	o.Retention = cmp.Or(o.Retention, 10*time.Minute)
 	o.TxnBytesMax = min(cmp.Or(o.TxnBytesMax, txnBytesMax), txnBytesMax)
 	o.ValueBytesMax = cmp.Or(o.ValueBytesMax, valueBytesMax)

@@ -12,10 +12,10 @@ import (
 	"github.com/tikv/client-go/v2/txnkv/txnlock"
 )
 
-// pageWant describes a part of a range of the cluster's keys that is fetched in one request.
+// pageRequest describes a part of a range of the cluster's keys that is fetched in one request.
 // The scanners of the client are not used: they take no context, so a stopped TiKV store
 // would block a reader for a minute, and they fetch a fixed number of rows, however large.
-type pageWant struct {
+type pageRequest struct {
 	start, end []byte // end is never nil
 	reverse    bool   // from the end
 	keysOnly   bool
@@ -38,11 +38,11 @@ const (
 
 // page fetches a page at a PD timestamp. It may have fewer rows than requested, even none, if
 // a region ends there.
-func (s *store) page(ctx context.Context, ts uint64, w pageWant) (page, error) {
+func (s *store) page(ctx context.Context, ts uint64, w pageRequest) (page, error) {
 	if bytes.Compare(w.start, w.end) >= 0 {
 		return page{}, nil
 	}
-	e := s.errand(ctx, s.limits.read)
+	e := s.beginRequest(ctx, s.limits.read)
 	defer e.end()
 	bo := tikv.NewBackofferWithVars(e, pageBackoff, nil)
 	for {
@@ -58,7 +58,7 @@ func (s *store) page(ctx context.Context, ts uint64, w pageWant) (page, error) {
 
 // tryPage sends one request. again requests a retry, after the regions were looked up again
 // or a lock was resolved.
-func (s *store) tryPage(bo *tikv.Backoffer, ts uint64, w pageWant) (p page, again bool, err error) {
+func (s *store) tryPage(bo *tikv.Backoffer, ts uint64, w pageRequest) (p page, again bool, err error) {
 	regions := s.kv.GetRegionCache()
 	locate := regions.LocateKey
 	key := w.start
@@ -100,7 +100,7 @@ func (s *store) tryPage(bo *tikv.Backoffer, ts uint64, w pageWant) (p page, agai
 		return p, false, err
 	}
 	if got.Error != nil {
-		return p, true, s.passLock(bo, ts, got.Error)
+		return p, true, s.resolveLock(bo, ts, got.Error)
 	}
 	if err := s.fill(bo, ts, &p, got.Pairs); err != nil {
 		return p, false, err
@@ -111,7 +111,7 @@ func (s *store) tryPage(bo *tikv.Backoffer, ts uint64, w pageWant) (p page, agai
 
 // restOf returns where the rest of a range begins, or in reverse ends, after the answer of a
 // region.
-func restOf(w pageWant, start, end []byte, pairs []*kvrpcpb.KvPair) []byte {
+func restOf(w pageRequest, start, end []byte, pairs []*kvrpcpb.KvPair) []byte {
 	switch full := len(pairs) >= w.rows; {
 	case full && w.reverse:
 		return pairs[len(pairs)-1].Key
@@ -125,8 +125,8 @@ func restOf(w pageWant, start, end []byte, pairs []*kvrpcpb.KvPair) []byte {
 	return nil
 }
 
-// passLock waits until a lock no longer blocks reads at a PD timestamp.
-func (s *store) passLock(bo *tikv.Backoffer, ts uint64, e *kvrpcpb.KeyError) error {
+// resolveLock waits until a lock no longer blocks reads at a PD timestamp.
+func (s *store) resolveLock(bo *tikv.Backoffer, ts uint64, e *kvrpcpb.KeyError) error {
 	lock, err := txnlock.ExtractLockFromKeyErr(e)
 	if err != nil {
 		return err

@@ -25,9 +25,9 @@ import (
 // pastAtOnce is the number of keys that are looked up at the same time.
 const pastAtOnce = 16
 
-// unchanged checks that no key which the transaction has written or locked was written or locked
+// checkUnchanged checks that no key which the transaction has written or locked was written or locked
 // by another transaction between the snapshot and the start. Errors: ErrConflict, those of a read.
-func (t *txn) unchanged(ctx context.Context) error {
+func (t *txn) checkUnchanged(ctx context.Context) error {
 	if t.start == t.ts {
 		return nil
 	}
@@ -62,7 +62,7 @@ func (t *txn) unchanged(ctx context.Context) error {
 // changed reports whether a key of the cluster was written after one timestamp and up to another,
 // or is locked by a transaction that began at or before the latter.
 func (s *store) changed(ctx context.Context, key []byte, after, upTo uint64) (bool, error) {
-	e := s.errand(ctx, s.limits.read)
+	e := s.beginRequest(ctx, s.limits.read)
 	defer e.end()
 	bo := tikv.NewBackofferWithVars(e, pageBackoff, nil)
 	for {

@@ -2,13 +2,13 @@ package tikvkv
 
 import "sync"
 
-// placesBytesMax bounds the cache of log values.
-const placesBytesMax = 32 << 20
+// logCacheBytesMax bounds the cache of log values.
+const logCacheBytesMax = 32 << 20
 
-// placeCache caches commit times and bodies of recent log values, because readers list the
+// logCache caches commit times and bodies of recent log values, because readers list the
 // same keys again and again. A commit time never changes. Values that are not cached are
 // fetched.
-type placeCache struct {
+type logCache struct {
 	mu        sync.Mutex
 	now, old  map[string]entry // two generations: a full one becomes the old one
 	size, all int64
@@ -18,8 +18,8 @@ type placeCache struct {
 const entryBytes = 100
 
 // add caches a value.
-func (c *placeCache) add(key []byte, ts uint64, body []byte) {
-	if len(body) > placesBytesMax/8 {
+func (c *logCache) add(key []byte, ts uint64, body []byte) {
+	if len(body) > logCacheBytesMax/8 {
 		return
 	}
 	c.mu.Lock()
@@ -28,7 +28,7 @@ func (c *placeCache) add(key []byte, ts uint64, body []byte) {
 		c.now = map[string]entry{}
 	}
 	n := int64(2*len(key) + len(body) + entryBytes)
-	if c.size+n > placesBytesMax/2 {
+	if c.size+n > logCacheBytesMax/2 {
 		c.old, c.all = c.now, c.size
 		c.now, c.size = map[string]entry{}, 0
 	}
@@ -37,7 +37,7 @@ func (c *placeCache) add(key []byte, ts uint64, body []byte) {
 }
 
 // get looks a value up.
-func (c *placeCache) get(key []byte) (ts uint64, body []byte, ok bool) {
+func (c *logCache) get(key []byte) (ts uint64, body []byte, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, ok := c.now[string(key)]
@@ -48,7 +48,7 @@ func (c *placeCache) get(key []byte) (ts uint64, body []byte, ok bool) {
 }
 
 // bytes estimates the size of the cache.
-func (c *placeCache) bytes() int64 {
+func (c *logCache) bytes() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.size + c.all

@@ -26,12 +26,12 @@ import (
 // A process that is paused does not notice that its lease expires. So after each read, a member checks
 // its lease, unless the lease was just renewed by its own clocks.
 
-// pointKey returns the key of the row with the new safe point.
-func (s *store) pointKey() []byte { return s.keys.in(spaceOwner, []byte{ownerPoint}) }
+// safePointKey returns the key of the row with the new safe point.
+func (s *store) safePointKey() []byte { return s.keys.in(spaceOwner, []byte{ownerSafePoint}) }
 
 // wanted returns the new safe point in the snapshot of a transaction, 0 if there is none.
 func (s *store) wanted(ctx context.Context, c *transaction.KVTxn) (uint64, error) {
-	stored, err := c.Get(ctx, s.pointKey())
+	stored, err := c.Get(ctx, s.safePointKey())
 	if isAbsent(err) || err == nil && len(stored.Value) != 8 {
 		return 0, nil
 	}
@@ -41,13 +41,13 @@ func (s *store) wanted(ctx context.Context, c *transaction.KVTxn) (uint64, error
 	return binary.BigEndian.Uint64(stored.Value), nil
 }
 
-// heed adopts the new safe point, even if there are readers before it.
-func (s *store) heed(ctx context.Context) error {
-	now, err := s.ask(ctx)
+// adoptSafePoint adopts the new safe point, even if there are readers before it.
+func (s *store) adoptSafePoint(ctx context.Context) error {
+	now, err := s.fetchTS(ctx)
 	if err != nil {
 		return err
 	}
-	stored, err := s.get(ctx, now, s.pointKey())
+	stored, err := s.get(ctx, now, s.safePointKey())
 	if err != nil || len(stored) != 8 {
 		return err
 	}
@@ -60,17 +60,17 @@ func (s *store) heed(ctx context.Context) error {
 // want writes the new safe point, unless a newer one is there already, and returns the point that is
 // there then.
 func (s *store) want(ctx context.Context, point uint64) (uint64, error) {
-	now, err := s.ask(ctx)
+	now, err := s.fetchTS(ctx)
 	if err != nil {
 		return 0, err
 	}
-	err = s.underLease(ctx, now, func(e context.Context, c *transaction.KVTxn) (bool, error) {
+	err = s.commitUnderLease(ctx, now, func(e context.Context, c *transaction.KVTxn) (bool, error) {
 		was, err := s.wanted(e, c)
 		if err != nil || was >= point {
 			point = was
 			return false, err
 		}
-		return true, c.Set(s.pointKey(), binary.BigEndian.AppendUint64(nil, point))
+		return true, c.Set(s.safePointKey(), binary.BigEndian.AppendUint64(nil, point))
 	})
 	if err != nil {
 		return 0, err
@@ -78,16 +78,16 @@ func (s *store) want(ctx context.Context, point uint64) (uint64, error) {
 	return point, nil
 }
 
-// underLease runs do in a transaction with start timestamp now. If do returns true, the transaction is
+// commitUnderLease runs do in a transaction with start timestamp now. If do returns true, the transaction is
 // committed within the lease. Errors: those of do and of a commit.
-func (s *store) underLease(ctx context.Context, now uint64, do func(ctx context.Context, c *transaction.KVTxn) (commit bool, err error)) error {
+func (s *store) commitUnderLease(ctx context.Context, now uint64, do func(ctx context.Context, c *transaction.KVTxn) (commit bool, err error)) error {
 	c, err := s.kv.Begin(tikv.WithStartTS(now))
 	if err != nil {
 		return translate(err)
 	}
-	f := &fence{bound: s.lease.until}
+	f := &fence{bound: s.lease.maxCommitTS}
 	c.SetRPCInterceptor(f.wrap())
-	e := s.errand(ctx, s.limits.commit)
+	e := s.beginRequest(ctx, s.limits.commit)
 	defer e.end()
 	if commit, err := do(e, c); err != nil || !commit {
 		return e.fail(err)
@@ -98,17 +98,17 @@ func (s *store) underLease(ctx context.Context, now uint64, do func(ctx context.
 	return nil
 }
 
-// agreeEvery is the interval at which agree reads the rows of members.
-const agreeEvery = 200 * time.Millisecond
+// ackPollEvery is the interval at which agree reads the rows of members.
+const ackPollEvery = 200 * time.Millisecond
 
 // errReaders is returned if a member still reads before the new safe point.
 var errReaders = errors.New("a server reads before the safe point that is wanted")
 
-// agree waits until the rows of all members report the new safe point, for up to three times the length
+// waitAcknowledged waits until the rows of all members report the new safe point, for up to three times the length
 // of a lease. Errors: errReaders; those of a read.
-func (s *store) agree(ctx context.Context, point uint64) error {
-	for wait := 3 * s.o.Lease; ; wait -= agreeEvery {
-		now, err := s.ask(ctx)
+func (s *store) waitAcknowledged(ctx context.Context, point uint64) error {
+	for wait := 3 * s.o.Lease; ; wait -= ackPollEvery {
+		now, err := s.fetchTS(ctx)
 		if err != nil {
 			return err
 		}
@@ -118,7 +118,7 @@ func (s *store) agree(ctx context.Context, point uint64) error {
 		}
 		behind := false
 		for _, m := range list {
-			behind = behind || !m.over(now) && m.safe < point
+			behind = behind || !m.expired(now) && m.safePoint < point
 		}
 		if !behind {
 			return nil
@@ -126,7 +126,7 @@ func (s *store) agree(ctx context.Context, point uint64) error {
 		if wait <= 0 {
 			return errReaders
 		}
-		if err := pause(ctx, agreeEvery); err != nil {
+		if err := pause(ctx, ackPollEvery); err != nil {
 			return err
 		}
 	}
@@ -134,7 +134,7 @@ func (s *store) agree(ctx context.Context, point uint64) error {
 
 // Collect implements storage.Shared.
 func (m *member) Collect(ctx context.Context) error {
-	now, err := m.ask(ctx)
+	now, err := m.fetchTS(ctx)
 	if err != nil {
 		return err
 	}
@@ -144,21 +144,21 @@ func (m *member) Collect(ctx context.Context) error {
 	}
 	oldest := now
 	for _, one := range list {
-		if !one.over(now) {
-			oldest = min(oldest, one.oldest)
+		if !one.expired(now) {
+			oldest = min(oldest, one.oldestReader)
 		}
 	}
 	point := m.safePointAt(now, min(oldest, m.oldestReader(now)))
 	if m.o.KeepGarbage {
-		point, err = m.othersPoint(ctx)
+		point, err = m.externalSafePoint(ctx)
 	} else {
-		point, err = m.agreed(ctx, point)
+		point, err = m.serviceSafePoint(ctx, point)
 	}
 	if err == nil {
 		point, err = m.want(ctx, point)
 	}
 	if err == nil {
-		err = m.agree(ctx, point)
+		err = m.waitAcknowledged(ctx, point)
 	}
 	switch {
 	case errors.Is(err, errReaders), errors.Is(err, storage.ErrConflict):

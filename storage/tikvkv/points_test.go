@@ -16,15 +16,15 @@ import (
 // pass waits until the oracle has advanced by some milliseconds.
 func pass(t *testing.T, s *store) {
 	t.Helper()
-	for end := later(s.met.Load(), 5); s.met.Load() < end; {
-		_, err := s.ask(t.Context())
+	for end := later(s.maxSeenTS.Load(), 5); s.maxSeenTS.Load() < end; {
+		_, err := s.fetchTS(t.Context())
 		must(t, err)
 	}
 }
 
 // quick returns the options of a member with a very short retention.
 func quick(self string) Options {
-	return Options{Self: self, Lease: 600 * time.Millisecond, Retention: time.Millisecond, Clock: time.Now}
+	return Options{ServerName: self, Lease: 600 * time.Millisecond, Retention: time.Millisecond, Clock: time.Now}
 }
 
 // A collection by one member keeps what another member reads, and removes what no member reads: a
@@ -40,17 +40,17 @@ func TestCollectAmongMembers(t *testing.T) {
 	must(t, err)
 	must(t, a.DeleteRange(t.Context(), lost))
 	pass(t, a.store)
-	must(t, b.Tell(t.Context(), nil)) // publishes its oldest reader
+	must(t, b.Publish(t.Context(), nil)) // publishes its oldest reader
 	must(t, a.Collect(t.Context()))
 	if v, err := r.Get(t.Context(), []byte("lost"), nil); string(v) != "1" || err != nil {
 		t.Errorf("a reader at another member finds %q, %v", v, err)
 	}
-	if n := a.destroyed.Load(); n != 0 {
+	if n := a.destroyedRanges.Load(); n != 0 {
 		t.Errorf("%d ranges were destroyed while somebody reads", n)
 	}
 	r.Close()
 	pass(t, a.store)
-	for a.destroyed.Load() == 0 { // until b has published that it has no reader
+	for a.destroyedRanges.Load() == 0 { // until b has published that it has no reader
 		must(t, a.Collect(t.Context()))
 	}
 	if _, err := b.Snapshot(t.Context(), first); !errors.Is(err, storage.ErrSnapshotTooOld) {

@@ -33,25 +33,25 @@ func (s *store) DeleteRange(ctx context.Context, r storage.Range) error {
 	if err := s.check(ctx); err != nil || r.Empty() {
 		return err
 	}
-	now, err := s.ask(ctx)
+	now, err := s.fetchTS(ctx)
 	if err != nil {
 		return err
 	}
-	if err := s.lease.covers(ctx, s, now); err != nil {
+	if err := s.lease.waitUntilCovers(ctx, s, now); err != nil {
 		return err
 	}
-	d := dropped{Range: r, since: now}
-	return s.change(ctx, []placed{{s.keys.drop(r), d.note()}}, nil)
+	d := droppedRange{Range: r, since: now}
+	return s.writeInternal(ctx, []keyValue{{s.keys.dropKey(r), d.note()}}, nil)
 }
 
-// dropped is a range that has not been used since a PD timestamp.
-type dropped struct {
+// droppedRange is a range that has not been used since a PD timestamp.
+type droppedRange struct {
 	storage.Range
 	since uint64
 }
 
-// drop returns the key of a range's note. The same range always has the same key.
-func (l layout) drop(r storage.Range) []byte {
+// dropKey returns the key of a range's note. The same range always has the same key.
+func (l layout) dropKey(r storage.Range) []byte {
 	key := append(l.in(spaceDrop, nil), escape(r.Start, true)...)
 	if r.End != nil {
 		key = append(append(key, 1), r.End...)
@@ -61,7 +61,7 @@ func (l layout) drop(r storage.Range) []byte {
 
 // note encodes the value of a note: the timestamp, the length of the start, the start, and, if the
 // range has an end, one byte and the end.
-func (d dropped) note() []byte {
+func (d droppedRange) note() []byte {
 	b := binary.BigEndian.AppendUint64(nil, d.since)
 	b = append(binary.BigEndian.AppendUint32(b, uint32(len(d.Start))), d.Start...)
 	if d.End != nil {
@@ -70,8 +70,8 @@ func (d dropped) note() []byte {
 	return b
 }
 
-// droppedOf decodes a note. Errors: ErrFormat.
-func droppedOf(b []byte) (d dropped, err error) {
+// decodeDroppedRange decodes a note. Errors: ErrFormat.
+func decodeDroppedRange(b []byte) (d droppedRange, err error) {
 	n := 0
 	if len(b) >= 12 {
 		n = int(binary.BigEndian.Uint32(b[8:]))
@@ -87,25 +87,25 @@ func droppedOf(b []byte) (d dropped, err error) {
 	return d, nil
 }
 
-// destroyPatience is the timeout for destroying one range: TiKV stores delete whole files, region by
+// destroyTimeout is the timeout for destroying one range: TiKV stores delete whole files, region by
 // region.
-const destroyPatience = 5 * time.Minute
+const destroyTimeout = 5 * time.Minute
 
 // destroyDropped destroys the ranges that have not been used since before the safe point.
 func (s *store) destroyDropped(ctx context.Context, point uint64) error {
-	now, err := s.ask(ctx)
+	now, err := s.fetchTS(ctx)
 	if err != nil {
 		return err
 	}
 	start, end := s.keys.space(spaceDrop)
 	for start != nil {
-		p, err := s.page(ctx, now, pageWant{start: start, end: end, rows: batchKeysMax})
+		p, err := s.page(ctx, now, pageRequest{start: start, end: end, rows: batchKeysMax})
 		if err != nil {
 			return err
 		}
 		start = p.next
 		for i, key := range p.keys {
-			d, err := droppedOf(p.values[i])
+			d, err := decodeDroppedRange(p.values[i])
 			if err != nil {
 				return err
 			}
@@ -121,17 +121,17 @@ func (s *store) destroyDropped(ctx context.Context, point uint64) error {
 }
 
 // destroyOne destroys a range and the chunks of its values, and deletes its note.
-func (s *store) destroyOne(ctx context.Context, key []byte, d dropped) error {
+func (s *store) destroyOne(ctx context.Context, key []byte, d droppedRange) error {
 	for _, bounds := range []func(storage.Range) (start, end []byte){s.keys.users, s.keys.chunks} {
 		start, end := bounds(d.Range)
 		if err := s.destroy(ctx, start, end); err != nil {
 			return err
 		}
 	}
-	if err := s.change(ctx, nil, [][]byte{key}); err != nil {
+	if err := s.writeInternal(ctx, nil, [][]byte{key}); err != nil {
 		return err
 	}
-	s.destroyed.Add(1)
+	s.destroyedRanges.Add(1)
 	return nil
 }
 
@@ -152,11 +152,11 @@ func (r rangeLocks) ScanLocksInOneRegion(bo *tikv.Backoffer, key []byte, max uin
 
 // destroy resolves the locks in a range of the cluster's keys and destroys the range.
 func (s *store) destroy(ctx context.Context, start, end []byte) error {
-	now, err := s.ask(ctx)
+	now, err := s.fetchTS(ctx)
 	if err != nil {
 		return err
 	}
-	e := s.errand(ctx, destroyPatience)
+	e := s.beginRequest(ctx, destroyTimeout)
 	defer e.end()
 	_, err = tikv.ResolveLocksForRange(e, rangeLocks{tikv.NewRegionLockResolver("cantle", s.kv), start, end}, now, start, end, tikv.NewGcResolveLockMaxBackoffer, tikv.GCScanLockLimit)
 	if err == nil {

@@ -14,16 +14,16 @@ import (
 type view struct {
 	s      *store
 	ts     uint64
-	tenure *tenure // the lease term in which the view was opened
+	term   *leaseTerm // the lease term in which the view was opened
 	closed atomic.Bool
 
 	readOnly bool // no transaction starts at its timestamp
 
 	// noted holds the number of chunks of each value read that is stored in chunks: a transaction that
 	// overwrites the value deletes these chunks. Only transactions fill it.
-	mu    sync.Mutex
-	notes bool
-	noted map[string]uint32
+	mu          sync.Mutex
+	notes       bool
+	chunkCounts map[string]uint32
 
 	// fetched holds stored values that Prefetch has read, nil for absent keys.
 	fetched map[string][]byte
@@ -39,10 +39,10 @@ func (v *view) noteChunks(key []byte, chunks uint32) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.noted == nil {
-		v.noted = map[string]uint32{}
+	if v.chunkCounts == nil {
+		v.chunkCounts = map[string]uint32{}
 	}
-	v.noted[string(key)] = chunks
+	v.chunkCounts[string(key)] = chunks
 }
 
 // ReadTimestamp implements storage.Reader.
@@ -59,10 +59,10 @@ func (v *view) Check(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Prefetch keeps up to fetchedMax keys, over one or several calls, and values of up to fetchedBytesMax bytes.
+// Prefetch keeps up to prefetchKeysMax keys, over one or several calls, and values of up to prefetchBytesMax bytes.
 const (
-	fetchedMax      = 4096
-	fetchedBytesMax = 16 << 10
+	prefetchKeysMax  = 4096
+	prefetchBytesMax = 16 << 10
 )
 
 // Prefetch implements storage.Fetcher.
@@ -70,7 +70,7 @@ func (v *view) Prefetch(ctx context.Context, keys [][]byte, _ bool) error {
 	if err := v.Check(ctx); err != nil || len(keys) < 2 {
 		return err
 	}
-	keys = keys[:min(len(keys), fetchedMax)]
+	keys = keys[:min(len(keys), prefetchKeysMax)]
 	want := make([][]byte, len(keys))
 	for i, key := range keys {
 		want[i] = v.s.keys.user(key)
@@ -82,14 +82,14 @@ func (v *view) Prefetch(ctx context.Context, keys [][]byte, _ bool) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	kept := make(map[string][]byte, len(want))
-	if len(v.fetched)+len(want) <= fetchedMax {
+	if len(v.fetched)+len(want) <= prefetchKeysMax {
 		maps.Copy(kept, v.fetched) // a new map: concurrent readers may be using the old one
 	}
 	v.fetched = kept
 	for _, key := range want {
 		if entry, ok := got[string(key)]; !ok {
 			v.fetched[string(key)] = nil
-		} else if len(entry.Value) <= fetchedBytesMax {
+		} else if len(entry.Value) <= prefetchBytesMax {
 			v.fetched[string(key)] = entry.Value
 		}
 	}

@@ -32,7 +32,7 @@ func separated(tb testing.TB, c *tikvfake.Cluster, keys [][]byte) *store {
 	for _, key := range keys {
 		stored = append(stored, s.keys.user(key))
 	}
-	if err := s.separate(tb.Context(), stored); err != nil {
+	if err := s.splitRegions(tb.Context(), stored); err != nil {
 		tb.Fatal(err)
 	}
 	return s
@@ -139,7 +139,7 @@ func TestRefusedCommits(t *testing.T) {
 			t.Errorf("a commit that is too late: %v", err)
 		}
 	}
-	s.limits.windows = usualLimits.windows
+	s.limits.windows = defaultLimits.windows
 	r, err := s.Snapshot(t.Context(), 0)
 	must(t, err)
 	defer r.Close()

@@ -14,14 +14,14 @@ func (s *store) Separate(keys [][]byte) {
 		stored[i] = s.keys.user(key)
 	}
 	s.background(func() {
-		s.separating.Lock()
-		defer s.separating.Unlock()
-		ctx, end := s.whileOpen()
+		s.separateMu.Lock()
+		defer s.separateMu.Unlock()
+		ctx, end := s.untilClosed()
 		defer end()
 		for len(stored) > 0 {
 			part := stored[:min(len(stored), separateKeys)]
 			stored = stored[len(part):]
-			err := s.separate(ctx, part)
+			err := s.splitRegions(ctx, part)
 			if ctx.Err() != nil {
 				return
 			}
@@ -33,10 +33,10 @@ func (s *store) Separate(keys [][]byte) {
 	})
 }
 
-// whileOpen returns a context that ends when the store is closed. The client retries for as long as that
+// untilClosed returns a context that ends when the store is closed. The client retries for as long as that
 // context lasts, for example while another server splits the same regions. The caller calls end when it
 // needs the context no more.
-func (s *store) whileOpen() (ctx context.Context, end func()) {
+func (s *store) untilClosed() (ctx context.Context, end func()) {
 	ctx, end = context.WithCancel(context.Background())
 	go func() {
 		select {
@@ -48,10 +48,10 @@ func (s *store) whileOpen() (ctx context.Context, end func()) {
 	return ctx, end
 }
 
-// separate splits regions at the given keys of the cluster; the client skips keys at which a region
+// splitRegions splits regions at the given keys of the cluster; the client skips keys at which a region
 // already begins.
-func (s *store) separate(ctx context.Context, keys [][]byte) error {
-	e := s.errand(ctx, s.limits.read)
+func (s *store) splitRegions(ctx context.Context, keys [][]byte) error {
+	e := s.beginRequest(ctx, s.limits.read)
 	defer e.end()
 	_, err := s.kv.SplitRegions(e, keys, true, nil)
 	return e.fail(err)

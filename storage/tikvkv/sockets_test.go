@@ -33,7 +33,7 @@ func TestOverSockets(t *testing.T) {
 		return s
 	})
 	_, at := served(t)
-	s, err := Open(t.Context(), at, Options{Self: "the first one"})
+	s, err := Open(t.Context(), at, Options{ServerName: "the first one"})
 	must(t, err)
 	if _, err := Open(t.Context(), at, Options{}); !errors.Is(err, storage.ErrLocked) || !strings.Contains(err.Error(), "the first one") {
 		t.Errorf("a second store: %v", err)

@@ -36,8 +36,8 @@ func TestCommitAfterStandstill(t *testing.T) {
 	tx, err := s.Begin(t.Context(), storage.TxnOptions{})
 	must(t, err)
 	must(t, tx.Set([]byte("a"), []byte("1")))
-	for !s.lease.over(s.met.Load()) {
-		_, err := s.ask(t.Context())
+	for !s.lease.expired(s.maxSeenTS.Load()) {
+		_, err := s.fetchTS(t.Context())
 		must(t, err)
 	}
 	ended := make(chan error, 1)

@@ -18,33 +18,33 @@ import (
 
 // store implements storage.Store.
 type store struct {
-	o       Options
-	kv      *tikv.KVStore
-	keys    layout
-	writer  uint32 // ID of this process in the keys of its log records
-	latches *writebuf.Latches
-	bounds  writebuf.Bounds // of a transaction
+	o        Options
+	kv       *tikv.KVStore
+	keys     layout
+	writerID uint32 // ID of this process in the keys of its log records
+	latches  *writebuf.Latches
+	bounds   writebuf.Bounds // of a transaction
 
-	heard     atomic.Int64  // when the lease was last renewed in the cluster, in nanoseconds
-	slow      atomic.Int64  // until then all commits have the long window, in nanoseconds
-	safePoint atomic.Uint64 // reads before this PD timestamp are refused
-	level     atomic.Uint32 // the level at which this process writes; 0 until it has been read
+	lastAnswer    atomic.Int64  // when the lease was last renewed in the cluster, in nanoseconds
+	slow          atomic.Int64  // until then all commits have the long window, in nanoseconds
+	safePoint     atomic.Uint64 // reads before this PD timestamp are refused
+	formatVersion atomic.Uint32 // the level at which this process writes; 0 until it has been read
 
-	met       atomic.Uint64 // the newest PD timestamp seen by this process
-	logSeq    atomic.Uint32 // sequence number of commits with log records
-	asked     atomic.Int64  // timestamps fetched from the oracle
-	askTime   atomic.Int64  // total time of these requests, in nanoseconds
-	commits   atomic.Int64
-	refused   atomic.Int64 // commits refused with a conflict
-	late      atomic.Int64 // commits that the fence refused
-	settled   atomic.Int64 // commits whose outcome had to be looked up
-	destroyed atomic.Int64 // destroyed ranges
-	doubts    atomic.Int64 // undetermined commits
-	clocked   bool         // the options have a clock
-	places    placeCache
-	tail      tail
+	maxSeenTS       atomic.Uint64 // the newest PD timestamp seen by this process
+	logSeq          atomic.Uint32 // sequence number of commits with log records
+	asked           atomic.Int64  // timestamps fetched from the oracle
+	tsFetchTime     atomic.Int64  // total time of these requests, in nanoseconds
+	commits         atomic.Int64
+	refused         atomic.Int64 // commits refused with a conflict
+	lateCommits     atomic.Int64 // commits that the fence refused
+	settledCommits  atomic.Int64 // commits whose outcome had to be looked up
+	destroyedRanges atomic.Int64 // destroyed ranges
+	undetermined    atomic.Int64 // undetermined commits
+	hasClock        bool         // the options have a clock
+	logCache        logCache
+	tail            tail
 
-	separating sync.Mutex // one goroutine at a time splits regions
+	separateMu sync.Mutex // one goroutine at a time splits regions
 
 	lease  lease
 	limits limits
@@ -73,25 +73,25 @@ type limits struct {
 	windows [classes]int64 // by how many milliseconds the commit time may be after the place, per class
 }
 
-// usualLimits are the limits of a server.
-var usualLimits = limits{
+// defaultLimits are the limits of a server.
+var defaultLimits = limits{
 	read: 8 * time.Second, commit: 10 * time.Second, settle: 10 * time.Second, most: 3, reader: time.Hour, open: 30 * time.Second, latch: time.Second,
 	windows: [classes]int64{classSmall: 5_000, classLarge: 60_000},
 }
 
 // Now implements storage.Store.
 func (s *store) Now(ctx context.Context) (storage.Timestamp, error) {
-	ts, err := s.ask(ctx)
+	ts, err := s.fetchTS(ctx)
 	return timestampOf(ts), err
 }
 
-// ask fetches a new timestamp from the oracle. Errors: ErrClosed, ErrUnavailable,
+// fetchTS fetches a new timestamp from the oracle. Errors: ErrClosed, ErrUnavailable,
 // ctx.Err().
-func (s *store) ask(ctx context.Context) (uint64, error) {
+func (s *store) fetchTS(ctx context.Context) (uint64, error) {
 	if err := s.check(ctx); err != nil {
 		return 0, err
 	}
-	e := s.errand(ctx, s.limits.read)
+	e := s.beginRequest(ctx, s.limits.read)
 	defer e.end()
 	begun := s.o.Clock()
 	ts, err := s.kv.GetTimestampWithRetry(tikv.NewBackofferWithVars(e, oracleBackoff, nil), oracle.GlobalTxnScope)
@@ -102,8 +102,8 @@ func (s *store) ask(ctx context.Context) (uint64, error) {
 		return 0, err
 	}
 	s.asked.Add(1)
-	s.askTime.Add(int64(s.o.Clock().Sub(begun)))
-	s.meet(ts)
+	s.tsFetchTime.Add(int64(s.o.Clock().Sub(begun)))
+	s.observeTS(ts)
 	return ts, nil
 }
 
@@ -111,9 +111,9 @@ func (s *store) ask(ctx context.Context) (uint64, error) {
 // milliseconds.
 const oracleBackoff = 15000
 
-// meet records a PD timestamp, if it is the newest one seen.
-func (s *store) meet(ts uint64) {
-	for old := s.met.Load(); ts > old && !s.met.CompareAndSwap(old, ts); old = s.met.Load() {
+// observeTS records a PD timestamp, if it is the newest one seen.
+func (s *store) observeTS(ts uint64) {
+	for old := s.maxSeenTS.Load(); ts > old && !s.maxSeenTS.CompareAndSwap(old, ts); old = s.maxSeenTS.Load() {
 	}
 }
 
@@ -131,7 +131,7 @@ func (s *store) check(ctx context.Context) error {
 }
 
 // Latest implements storage.Store.
-func (s *store) Latest() storage.Timestamp { return timestampOf(s.met.Load()) }
+func (s *store) Latest() storage.Timestamp { return timestampOf(s.maxSeenTS.Load()) }
 
 // Durable implements storage.Store: a commit is stored on a majority of replicas when it
 // ends.
@@ -153,15 +153,15 @@ func (s *store) Snapshot(ctx context.Context, at storage.Timestamp) (storage.Rea
 // acquire opens the state at a timestamp for v. Errors: ErrSnapshotTooOld, ErrUnavailable,
 // ErrClosed, ctx.Err().
 func (s *store) acquire(ctx context.Context, v *view, at storage.Timestamp) error {
-	v.tenure = s.lease.tenure.Load()
+	v.term = s.lease.term.Load()
 	want := oracleOf(at)
-	now, known := s.met.Load(), at != 0
+	now, known := s.maxSeenTS.Load(), at != 0
 	if at == 0 && v.readOnly {
 		now, known = s.known()
 	}
 	if !known || want > now {
 		var err error
-		if now, err = s.ask(ctx); err != nil {
+		if now, err = s.fetchTS(ctx); err != nil {
 			return err
 		}
 	}
@@ -171,7 +171,7 @@ func (s *store) acquire(ctx context.Context, v *view, at storage.Timestamp) erro
 	if want > now { // not yet reached
 		return storage.ErrSnapshotTooOld
 	}
-	if err := s.lease.covers(ctx, s, want); err != nil {
+	if err := s.lease.waitUntilCovers(ctx, s, want); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
@@ -204,7 +204,7 @@ func (s *store) release(v *view) {
 // get returns the stored value of a key of the cluster at a PD timestamp, nil if it is
 // absent.
 func (s *store) get(ctx context.Context, ts uint64, key []byte) ([]byte, error) {
-	e := s.errand(ctx, s.limits.read)
+	e := s.beginRequest(ctx, s.limits.read)
 	defer e.end()
 	entry, err := s.kv.GetSnapshot(ts).Get(e, key)
 	if isAbsent(err) {
@@ -223,14 +223,14 @@ func (s *store) kept(ctx context.Context, ts uint64) error {
 	if ts < s.safePoint.Load() {
 		return storage.ErrSnapshotTooOld
 	}
-	if !s.o.Several || s.fresh() {
+	if !s.o.Several || s.leaseFresh() {
 		return nil
 	}
-	now, err := s.ask(ctx) // the safe point may have moved while this process was paused
-	if err != nil || ts >= earlier(now, s.o.Retention.Milliseconds()) {
+	now, err := s.fetchTS(ctx) // the safe point may have moved while this process was paused
+	if err != nil || ts >= subMillis(now, s.o.Retention.Milliseconds()) {
 		return err
 	}
-	if err := s.lease.covers(ctx, s, now); err != nil {
+	if err := s.lease.waitUntilCovers(ctx, s, now); err != nil {
 		return err
 	}
 	if ts < s.safePoint.Load() {
@@ -241,7 +241,7 @@ func (s *store) kept(ctx context.Context, ts uint64) error {
 
 // batch returns the stored values of several keys of the cluster at a PD timestamp.
 func (s *store) batch(ctx context.Context, ts uint64, keys [][]byte, o ...clientkv.BatchGetOption) (map[string]clientkv.ValueEntry, error) {
-	e := s.errand(ctx, s.limits.read)
+	e := s.beginRequest(ctx, s.limits.read)
 	defer e.end()
 	got, err := s.kv.GetSnapshot(ts).BatchGet(e, keys, o...)
 	if err != nil {
@@ -265,7 +265,7 @@ func (s *store) ApproximateBytes(ctx context.Context, r storage.Range) (uint64, 
 	start, end := s.keys.users(r)
 	n := uint64(0)
 	for rows := 0; ; {
-		p, err := s.page(ctx, v.ts, pageWant{start: start, end: end, rows: pageRowsMax})
+		p, err := s.page(ctx, v.ts, pageRequest{start: start, end: end, rows: pageRowsMax})
 		if err != nil {
 			return 0, err
 		}
@@ -301,7 +301,7 @@ const (
 
 // regions returns the number of regions that a range of the cluster's keys touches.
 func (s *store) regions(ctx context.Context, start, end []byte) (int, error) {
-	e := s.errand(ctx, s.limits.read)
+	e := s.beginRequest(ctx, s.limits.read)
 	defer e.end()
 	regions, err := s.kv.GetRegionCache().LoadRegionsInKeyRange(tikv.NewBackofferWithVars(e, pageBackoff, nil), start, end)
 	return len(regions), e.fail(err)
@@ -322,7 +322,7 @@ func (s *store) Metrics() storage.Metrics {
 	defer s.mu.Unlock()
 	return storage.Metrics{
 		Commits: s.commits.Load(), Conflicts: s.refused.Load(), OpenSnapshots: int64(s.open), OpenIterators: int64(s.iterators),
-		CacheBytes: s.places.bytes(), CacheMax: placesBytesMax,
+		CacheBytes: s.logCache.bytes(), CacheMax: logCacheBytesMax,
 	}
 }
 
@@ -339,7 +339,7 @@ func (s *store) Close() error {
 	s.mu.Unlock()
 	close(s.stop)
 	s.stopped.Wait()
-	err := s.lease.give(s)
+	err := s.lease.release(s)
 	err = errors.Join(err, s.kv.Close())
 	if open > 0 || iterators > 0 {
 		err = errors.Join(err, fmt.Errorf("tikvkv: closed with %d readers and %d iterators open", open, iterators))

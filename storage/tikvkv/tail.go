@@ -23,128 +23,130 @@ import (
 // long, the log is read from the store instead: that scan pushes the commit times of in-flight commits behind
 // itself.
 type tail struct {
-	mu      sync.Mutex
-	next    uint64
-	pending map[uint64]uint64 // the in-flight commits, each with a timestamp that its commit time is after
-	moved   chan struct{}     // closed when one of them ends or moves; nil if no reader waits
-	list    []tailed          // in the order of commit times; valid from index first on
-	first   int
-	size    int64
-	floor   uint64 // all commits after this timestamp are in the list or in flight
+	mu       sync.Mutex
+	lastID   uint64
+	inflight map[uint64]uint64 // the in-flight commits, each with a timestamp that its commit time is after
+	changed  chan struct{}     // closed when one of them ends or moves; nil if no reader waits
+	list     []loggedCommit    // in the order of commit times; valid from index first on
+	first    int
+	size     int64
+	floor    uint64 // all commits after this timestamp are in the list or in flight
 }
 
-// tailed is a commit with its log records.
-type tailed struct {
+// loggedCommit is a commit with its log records.
+type loggedCommit struct {
 	ts   uint64
-	logs []placed
+	logs []keyValue
 	size int64
 }
 
 const (
 	// tailBytesMax bounds the size of the tail.
 	tailBytesMax = 32 << 20
-	// tailPatience is the time for which a reader waits for in-flight commits before it reads from the store
+	// tailTimeout is the time for which a reader waits for in-flight commits before it reads from the store
 	// instead. Commits take some milliseconds.
-	tailPatience = 40 * time.Millisecond
+	tailTimeout = 40 * time.Millisecond
 )
 
-// enter adds an in-flight commit with log records, before its commit time is fetched.
-func (t *tail) enter(met uint64) (id uint64) {
+// addInflight adds an in-flight commit with log records, before its commit time is fetched.
+func (t *tail) addInflight(met uint64) (id uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.pending == nil {
-		t.pending = map[uint64]uint64{}
+	if t.inflight == nil {
+		t.inflight = map[uint64]uint64{}
 	}
-	t.next++
-	t.pending[t.next] = met
-	return t.next
+	t.lastID++
+	t.inflight[t.lastID] = met
+	return t.lastID
 }
 
-// leave ends an in-flight commit: at ts with its records, or at 0 if nothing was committed.
-func (t *tail) leave(id, ts uint64, logs []placed) {
+// endInflight ends an in-flight commit: at ts with its records, or at 0 if nothing was committed.
+func (t *tail) endInflight(id, ts uint64, logs []keyValue) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if _, ok := t.pending[id]; !ok {
+	if _, ok := t.inflight[id]; !ok {
 		return
 	}
-	delete(t.pending, id)
-	if t.moved != nil {
-		close(t.moved)
-		t.moved = nil
+	delete(t.inflight, id)
+	if t.changed != nil {
+		close(t.changed)
+		t.changed = nil
 	}
 	if ts > t.floor {
-		t.insert(tailed{ts: ts, logs: logs, size: sizeOf(logs)})
+		t.insert(loggedCommit{ts: ts, logs: logs, size: sizeOf(logs)})
 	}
 }
 
-// move updates the timestamp that the commit time of an in-flight commit is after.
-func (t *tail) move(id uint64, after func() uint64) {
+// updateInflight updates the timestamp that the commit time of an in-flight commit is after.
+func (t *tail) updateInflight(id uint64, after func() uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if _, ok := t.pending[id]; !ok {
+	if _, ok := t.inflight[id]; !ok {
 		return
 	}
-	t.pending[id] = after()
-	if t.moved != nil {
-		close(t.moved)
-		t.moved = nil
+	t.inflight[id] = after()
+	if t.changed != nil {
+		close(t.changed)
+		t.changed = nil
 	}
 }
 
-// passage is an in-flight commit as the tail sees it. Its commit time is fetched when all its prewrites have
+// inflightCommit is an in-flight commit as the tail sees it. Its commit time is fetched when all its prewrites have
 // been answered: while a prewrite is in flight, the commit time will be after every timestamp seen, also
 // after those seen later. When the commit request is sent, the commit time is known.
-type passage struct {
+type inflightCommit struct {
 	s         *store
 	id        uint64 // ID in the tail, 0 for a commit without log records
-	logs      []placed
+	logs      []keyValue
 	prewrites atomic.Int64 // prewrites in flight
 }
 
-// enter begins the passage of a commit, before its commit time is fetched.
-func (s *store) enter(logs []placed) *passage {
-	p := &passage{s: s, logs: logs}
-	if len(logs) > 0 && s.alone() {
-		p.id = s.tail.enter(s.met.Load())
+// beginInflight begins the passage of a commit, before its commit time is fetched.
+func (s *store) beginInflight(logs []keyValue) *inflightCommit {
+	p := &inflightCommit{s: s, logs: logs}
+	if len(logs) > 0 && s.exclusive() {
+		p.id = s.tail.addInflight(s.maxSeenTS.Load())
 	}
 	return p
 }
 
-// prewriting notes that a prewrite is sent, prewritten that it was answered. With one-phase or asynchronous
+// beginPrewrite notes that a prewrite is sent, prewritten that it was answered. With one-phase or asynchronous
 // commit, TiKV chooses the commit time during the prewrites, so both do nothing.
-func (p *passage) prewriting() {
+func (p *inflightCommit) beginPrewrite() {
 	if p.prewrites.Add(1) == 1 && !p.s.o.AsyncCommit && !p.s.o.OnePhase {
-		p.s.tail.move(p.id, func() uint64 {
+		p.s.tail.updateInflight(p.id, func() uint64 {
 			if p.prewrites.Load() == 0 {
-				return p.s.met.Load()
+				return p.s.maxSeenTS.Load()
 			}
 			return math.MaxUint64
 		})
 	}
 }
 
-func (p *passage) prewritten() {
+func (p *inflightCommit) endPrewrite() {
 	if p.prewrites.Add(-1) == 0 && !p.s.o.AsyncCommit && !p.s.o.OnePhase {
-		p.s.tail.move(p.id, func() uint64 {
+		p.s.tail.updateInflight(p.id, func() uint64 {
 			if p.prewrites.Load() > 0 {
 				return math.MaxUint64
 			}
-			return p.s.met.Load()
+			return p.s.maxSeenTS.Load()
 		})
 	}
 }
 
-// dated notes the commit time with which the commit request is sent.
-func (p *passage) dated(ts uint64) { p.s.tail.move(p.id, func() uint64 { return ts - 1 }) }
+// setCommitTS notes the commit time with which the commit request is sent.
+func (p *inflightCommit) setCommitTS(ts uint64) {
+	p.s.tail.updateInflight(p.id, func() uint64 { return ts - 1 })
+}
 
 // done ends the passage with the commit time, or with 0 if nothing was committed.
-func (p *passage) done(ts uint64) {
-	p.s.tail.leave(p.id, ts, p.logs)
-	p.s.committed(ts, p.logs)
+func (p *inflightCommit) done(ts uint64) {
+	p.s.tail.endInflight(p.id, ts, p.logs)
+	p.s.noteCommit(ts, p.logs)
 }
 
 // sizeOf estimates the memory of log values.
-func sizeOf(logs []placed) (n int64) {
+func sizeOf(logs []keyValue) (n int64) {
 	for _, p := range logs {
 		n += int64(len(p.key)+len(p.body)) + entryBytes
 	}
@@ -152,21 +154,21 @@ func sizeOf(logs []placed) (n int64) {
 }
 
 // insert inserts a commit in order, and drops the oldest ones while the tail is too large; mu is held.
-func (t *tail) insert(c tailed) {
-	at, _ := slices.BinarySearchFunc(t.list[t.first:], c, tailed.compare)
+func (t *tail) insert(c loggedCommit) {
+	at, _ := slices.BinarySearchFunc(t.list[t.first:], c, loggedCommit.compare)
 	t.list = slices.Insert(t.list, t.first+at, c)
 	t.size += c.size
 	for t.size > tailBytesMax && t.first < len(t.list) {
 		t.drop()
 	}
 	if t.first > 1024 && t.first > len(t.list)/2 {
-		t.list = append([]tailed(nil), t.list[t.first:]...)
+		t.list = append([]loggedCommit(nil), t.list[t.first:]...)
 		t.first = 0
 	}
 }
 
 // compare orders by commit time, then by key.
-func (c tailed) compare(d tailed) int {
+func (c loggedCommit) compare(d loggedCommit) int {
 	return cmp.Or(cmp.Compare(c.ts, d.ts), bytes.Compare(c.logs[0].key, d.logs[0].key))
 }
 
@@ -175,12 +177,12 @@ func (t *tail) drop() {
 	old := &t.list[t.first]
 	t.size -= old.size
 	t.floor = max(t.floor, old.ts)
-	*old = tailed{}
+	*old = loggedCommit{}
 	t.first++
 }
 
-// cut drops the commits up to a timestamp, because the log was truncated there.
-func (t *tail) cut(ts uint64) {
+// truncate drops the commits up to a timestamp, because the log was truncated there.
+func (t *tail) truncate(ts uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for t.first < len(t.list) && t.list[t.first].ts <= ts {
@@ -196,24 +198,24 @@ func (t *tail) bytes() int64 {
 	return t.size
 }
 
-// after returns the commits with from < commit time <= upTo. If in-flight commits may be among them, ok is
+// commitsBetween returns the commits with from < commit time <= upTo. If in-flight commits may be among them, ok is
 // false, and wait is closed when one of these has ended. If the tail does not reach back to from, ok is false
 // and wait is nil.
-func (t *tail) after(from, upTo uint64) (list []tailed, wait <-chan struct{}, ok bool) {
+func (t *tail) commitsBetween(from, upTo uint64) (list []loggedCommit, wait <-chan struct{}, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if from < t.floor {
 		return nil, nil, false
 	}
-	for _, met := range t.pending {
+	for _, met := range t.inflight {
 		if met < upTo {
-			if t.moved == nil {
-				t.moved = make(chan struct{})
+			if t.changed == nil {
+				t.changed = make(chan struct{})
 			}
-			return nil, t.moved, false
+			return nil, t.changed, false
 		}
 	}
-	begin, _ := slices.BinarySearchFunc(t.list[t.first:], from, func(c tailed, ts uint64) int {
+	begin, _ := slices.BinarySearchFunc(t.list[t.first:], from, func(c loggedCommit, ts uint64) int {
 		if c.ts <= ts {
 			return -1
 		}
@@ -228,14 +230,14 @@ func (t *tail) after(from, upTo uint64) (list []tailed, wait <-chan struct{}, ok
 	return list, nil, true
 }
 
-// follow serves ReadLog from the tail; if ok is false, the log has to be read from the store.
-func (s *store) follow(ctx context.Context, stream []byte, after storage.Timestamp, yield func(ts, own storage.Timestamp, rec []byte) bool) (next storage.Timestamp, ok bool, err error) {
+// readTail serves ReadLog from the tail; if ok is false, the log has to be read from the store.
+func (s *store) readTail(ctx context.Context, stream []byte, after storage.Timestamp, yield func(ts, own storage.Timestamp, rec []byte) bool) (next storage.Timestamp, ok bool, err error) {
 	from := oracleOf(after)
 	upTo, known := s.known()
 	if !known || after == 0 || from >= upTo {
 		return after, known && after > 0, s.check(ctx)
 	}
-	list, ok, err := s.tailed(ctx, from, upTo)
+	list, ok, err := s.commitsFromTail(ctx, from, upTo)
 	if err != nil || !ok {
 		return after, false, err
 	}
@@ -246,8 +248,8 @@ func (s *store) follow(ctx context.Context, stream []byte, after storage.Timesta
 			continue
 		}
 		at := timestampOf(c.ts)
-		more, err := unplace(body, func(left uint64, rec []byte) bool {
-			return yield(at, at-storage.Timestamp(min(left, placeMax)), rec)
+		more, err := eachRecord(body, func(left uint64, rec []byte) bool {
+			return yield(at, at-storage.Timestamp(min(left, recordMax)), rec)
 		})
 		if err != nil {
 			return after, true, err
@@ -259,16 +261,16 @@ func (s *store) follow(ctx context.Context, stream []byte, after storage.Timesta
 	return timestampOf(upTo), true, nil
 }
 
-// tailed returns the commits with from < commit time <= upTo from the tail, and waits for in-flight ones up
-// to tailPatience. ok is false if these have not ended by then, or if the tail does not reach back to from.
-func (s *store) tailed(ctx context.Context, from, upTo uint64) (list []tailed, ok bool, err error) {
-	late := time.NewTimer(tailPatience)
+// commitsFromTail returns the commits with from < commit time <= upTo from the tail, and waits for in-flight ones up
+// to tailTimeout. ok is false if these have not ended by then, or if the tail does not reach back to from.
+func (s *store) commitsFromTail(ctx context.Context, from, upTo uint64) (list []loggedCommit, ok bool, err error) {
+	late := time.NewTimer(tailTimeout)
 	defer late.Stop()
 	for {
 		if err := s.check(ctx); err != nil {
 			return nil, false, err
 		}
-		list, wait, ok := s.tail.after(from, upTo)
+		list, wait, ok := s.tail.commitsBetween(from, upTo)
 		if wait == nil {
 			return list, ok, nil
 		}
@@ -288,7 +290,7 @@ func (l layout) stream(stream []byte) []byte {
 }
 
 // bodyOf returns the whole log value of a stream among the log values of a commit, nil if it has none.
-func bodyOf(logs []placed, prefix []byte) (body []byte) {
+func bodyOf(logs []keyValue, prefix []byte) (body []byte) {
 	for _, p := range logs {
 		if !bytes.HasPrefix(p.key, prefix) {
 			continue

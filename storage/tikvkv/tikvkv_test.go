@@ -68,7 +68,7 @@ func TestTimes(t *testing.T) {
 			if oracleOf(at) != ts || at <= last || at.Seconds() != uint32(milli/1000) {
 				t.Errorf("%d at counter %d is %v, and back %d", milli, counter, at, oracleOf(at))
 			}
-			for back := range storage.Timestamp(placeMax) { // timestamps of the records of one commit, and those between two PD timestamps
+			for back := range storage.Timestamp(recordMax) { // timestamps of the records of one commit, and those between two PD timestamps
 				if got := oracleOf(at - back - 1); got != ts-1 {
 					t.Fatalf("%v is %d, not the time before %d", at-back-1, got, ts)
 				}
@@ -79,7 +79,7 @@ func TestTimes(t *testing.T) {
 	if oracleOf(storage.MakeTimestamp(5, 1<<32-1)) != 5999<<counterBits|counterMax || oracleOf(0) != 0 || oracleOf(1) != 0 {
 		t.Error("times that no oracle gives")
 	}
-	if earlier(5<<counterBits, 6) != 0 || later(earlier(9<<counterBits, 4), 4) != 9<<counterBits {
+	if subMillis(5<<counterBits, 6) != 0 || later(subMillis(9<<counterBits, 4), 4) != 9<<counterBits {
 		t.Error("moved times")
 	}
 }

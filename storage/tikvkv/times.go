@@ -6,11 +6,11 @@ import "github.com/cantledb/cantle/storage"
 const (
 	counterBits = 18
 	counterMax  = 1<<counterBits - 1
-	// placeBits holds the number of a log record within its commit, below the counter.
-	placeBits = 4
-	placeMax  = 1<<placeBits - 1
+	// recordBits holds the number of a log record within its commit, below the counter.
+	recordBits = 4
+	recordMax  = 1<<recordBits - 1
 	// milliShift is the bit at which the milliseconds within a second begin in a Timestamp.
-	milliShift = counterBits + placeBits
+	milliShift = counterBits + recordBits
 )
 
 // timestampOf converts a PD timestamp to a storage.Timestamp: the second, the millisecond in
@@ -18,19 +18,19 @@ const (
 // loses nothing.
 func timestampOf(ts uint64) storage.Timestamp {
 	milli, counter := ts>>counterBits, ts&counterMax
-	return storage.Timestamp((milli/1000)<<32 | (milli%1000)<<milliShift | counter<<placeBits | placeMax)
+	return storage.Timestamp((milli/1000)<<32 | (milli%1000)<<milliShift | counter<<recordBits | recordMax)
 }
 
 // oracleOf returns the newest PD timestamp that is not after a Timestamp. A Timestamp that
 // does not end in the number of the last log record lies between two PD timestamps.
 func oracleOf(t storage.Timestamp) uint64 {
-	milli, counter := uint64(t)>>milliShift&1023, uint64(t)>>placeBits&counterMax
+	milli, counter := uint64(t)>>milliShift&1023, uint64(t)>>recordBits&counterMax
 	second := uint64(t) >> 32
 	if milli > 999 { // after the last millisecond of the second
 		return (second*1000+999)<<counterBits | counterMax
 	}
 	ts := (second*1000+milli)<<counterBits | counter
-	if t&placeMax != placeMax && ts > 0 {
+	if t&recordMax != recordMax && ts > 0 {
 		ts--
 	}
 	return ts
@@ -39,8 +39,8 @@ func oracleOf(t storage.Timestamp) uint64 {
 // later returns a PD timestamp plus milliseconds.
 func later(ts uint64, milli int64) uint64 { return ts + uint64(milli)<<counterBits }
 
-// earlier returns a PD timestamp minus milliseconds, at least 0.
-func earlier(ts uint64, milli int64) uint64 {
+// subMillis returns a PD timestamp minus milliseconds, at least 0.
+func subMillis(ts uint64, milli int64) uint64 {
 	if d := uint64(milli) << counterBits; d < ts {
 		return ts - d
 	}

@@ -17,7 +17,7 @@ type txn struct {
 	o     storage.TxnOptions
 	start uint64 // start timestamp, unique among transactions; see past.go
 	buf   writebuf.Buffer
-	held  writebuf.Held
+	held  writebuf.HeldLatches
 
 	claimed map[string]bool // keys that Prefetch has claimed and that were not passed to Claim yet
 }
@@ -49,7 +49,7 @@ func (s *store) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, e
 	}
 	if t.start = t.ts; o.At != 0 && !o.ReadOnly {
 		var err error
-		if t.start, err = s.ask(ctx); err != nil {
+		if t.start, err = s.fetchTS(ctx); err != nil {
 			t.Close()
 			return nil, err
 		}
@@ -74,7 +74,7 @@ func (t *txn) Prefetch(ctx context.Context, keys [][]byte, claim bool) error {
 	if err := t.view.Prefetch(ctx, keys, claim); err != nil || !claim || len(keys) < 2 {
 		return err
 	}
-	keys = keys[:min(len(keys), fetchedMax)]
+	keys = keys[:min(len(keys), prefetchKeysMax)]
 	stored := make([][]byte, len(keys))
 	t.claimed = make(map[string]bool, len(keys))
 	for i, key := range keys {
@@ -112,7 +112,7 @@ func (t *txn) Claim(ctx context.Context, keys ...[]byte) error {
 
 // compare implements Claim for keys of the cluster.
 func (t *txn) compare(ctx context.Context, stored [][]byte) error {
-	now, err := t.s.ask(ctx)
+	now, err := t.s.fetchTS(ctx)
 	if err != nil {
 		return err
 	}

@@ -113,9 +113,9 @@ func (b *Buffer) Len() int { return b.writes.count }
 // Bytes returns the size of all keys, values, locks and records that a commit writes.
 func (b *Buffer) Bytes() int { return b.size }
 
-// Held returns the memory that the buffer holds, in bytes, including values that were
+// MemoryBytes returns the memory that the buffer holds, in bytes, including values that were
 // overwritten.
-func (b *Buffer) Held() int { return b.arena.bytes + b.versions*versionBytes }
+func (b *Buffer) MemoryBytes() int { return b.arena.bytes + b.versions*versionBytes }
 
 // Empty reports whether a commit would have nothing to do.
 func (b *Buffer) Empty() bool { return b.writes.count == 0 && len(b.locks) == 0 && len(b.logs) == 0 }

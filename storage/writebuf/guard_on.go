@@ -21,9 +21,9 @@ type guard struct {
 	closed     bool
 }
 
-// SetContext see storage.Resumed.
+// SetContext see storage.ContextSetter.
 func (g *guard) SetContext(ctx context.Context) {
-	if it, ok := g.it.(storage.Resumed); ok {
+	if it, ok := g.it.(storage.ContextSetter); ok {
 		it.SetContext(ctx)
 	}
 }

@@ -26,8 +26,8 @@ type latch struct {
 	queue []chan struct{}
 }
 
-// Held holds the latches of one transaction. The zero value holds none.
-type Held struct {
+// HeldLatches holds the latches of one transaction. The zero value holds none.
+type HeldLatches struct {
 	l    *Latches
 	one  [1]uint16
 	many []uint16 // sorted, without repetition; nil if only one
@@ -38,13 +38,13 @@ func NewLatches() *Latches { return &Latches{seed: maphash.MakeSeed()} }
 
 // Acquire waits for the latches of all keys, in an order in which two callers
 // cannot wait for each other. Errors: ctx.Err(); then no latch is held.
-func (l *Latches) Acquire(ctx context.Context, keys [][]byte) (Held, error) {
-	h := Held{l: l}
+func (l *Latches) Acquire(ctx context.Context, keys [][]byte) (HeldLatches, error) {
+	h := HeldLatches{l: l}
 	stripes := h.one[:]
 	if len(keys) == 1 {
 		h.one[0] = l.stripe(keys[0])
 	} else if len(keys) == 0 {
-		return Held{}, nil
+		return HeldLatches{}, nil
 	} else {
 		h.many = make([]uint16, len(keys))
 		for i, k := range keys {
@@ -59,14 +59,14 @@ func (l *Latches) Acquire(ctx context.Context, keys [][]byte) (Held, error) {
 			for _, s := range stripes[:i] {
 				l.stripes[s].release()
 			}
-			return Held{}, err
+			return HeldLatches{}, err
 		}
 	}
 	return h, nil
 }
 
 // Release passes the latches to the next waiters; releasing twice does nothing.
-func (h *Held) Release() {
+func (h *HeldLatches) Release() {
 	if h.l == nil {
 		return
 	}
@@ -76,7 +76,7 @@ func (h *Held) Release() {
 	for _, s := range h.many {
 		h.l.stripes[s].release()
 	}
-	*h = Held{}
+	*h = HeldLatches{}
 }
 
 func (l *Latches) stripe(key []byte) uint16 {

@@ -109,11 +109,11 @@ func TestHeldCountsWhatWasWrittenOver(t *testing.T) {
 		b.Snapshot()
 		b.Set([]byte("k"), make([]byte, 1000))
 	}
-	if b.Bytes() != 1001 || b.Held() < 100_000 {
-		t.Fatalf("Bytes %d, Held %d", b.Bytes(), b.Held())
+	if b.Bytes() != 1001 || b.MemoryBytes() < 100_000 {
+		t.Fatalf("Bytes %d, Held %d", b.Bytes(), b.MemoryBytes())
 	}
 	b.Reset()
-	if b.Held() != 0 {
+	if b.MemoryBytes() != 0 {
 		t.Fatal("held after Reset")
 	}
 }

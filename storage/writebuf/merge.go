@@ -10,7 +10,7 @@ import (
 // Merge returns an iterator over base with a layer over it. base iterates over r in
 // the direction of reverse and is closed with the result. The layer is not empty.
 func Merge(base storage.Iterator, l Layer, r storage.Range, reverse bool) storage.Iterator {
-	resumed, _ := base.(storage.Resumed)
+	resumed, _ := base.(storage.ContextSetter)
 	return &merge{base: base, resumed: resumed, layer: l, b: &l.b.writes, r: storage.Range{Start: bytes.Clone(r.Start), End: bytes.Clone(r.End)}, reverse: reverse}
 }
 
@@ -18,13 +18,13 @@ func Merge(base storage.Iterator, l Layer, r storage.Range, reverse bool) storag
 // returned.
 type merge struct {
 	base           storage.Iterator
-	resumed        storage.Resumed // base, if it is one
+	resumed        storage.ContextSetter // base, if it is one
 	layer          Layer
 	b              *sorted
 	r              storage.Range
-	at             place  // place of key, valid while moves equals that of b
-	moves          uint64 // see sorted
-	key, value     []byte // the buffer's current entry, in the arena: both stay valid while b changes
+	at             entryPos // place of key, valid while moves equals that of b
+	moves          uint64   // see sorted
+	key, value     []byte   // the buffer's current entry, in the arena: both stay valid while b changes
 	reverse        bool
 	started        bool
 	baseOK, bufOK  bool // the side has a current entry
@@ -32,7 +32,7 @@ type merge struct {
 	closed, failed bool
 }
 
-// SetContext see storage.Resumed.
+// SetContext see storage.ContextSetter.
 func (m *merge) SetContext(ctx context.Context) {
 	if m.resumed != nil {
 		m.resumed.SetContext(ctx)
@@ -117,7 +117,7 @@ func (m *merge) firstBuf() {
 	if !m.reverse {
 		m.at, _ = m.b.find(m.r.Start)
 	} else if m.r.End == nil {
-		m.at = m.b.prev(place{len(m.b.blocks), 0})
+		m.at = m.b.prev(entryPos{len(m.b.blocks), 0})
 	} else {
 		m.at, _ = m.b.find(m.r.End)
 		m.at = m.b.prev(m.at)

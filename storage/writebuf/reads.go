@@ -75,13 +75,13 @@ func (r *Reads) Iter(ctx context.Context, rg storage.Range, o storage.IterOption
 }
 
 // At returns a reader with another layer over the same snapshot. Its Close does nothing.
-func (r *Reads) At(l Layer) storage.Reader { return &fixed{Reads{r.Below, l}} }
+func (r *Reads) At(l Layer) storage.Reader { return &layerReader{Reads{r.Below, l}} }
 
-// fixed is a reader over the snapshot of another reader, which owns the snapshot.
-type fixed struct{ Reads }
+// layerReader is a reader over the snapshot of another reader, which owns the snapshot.
+type layerReader struct{ Reads }
 
 // Close implements storage.Reader.
-func (*fixed) Close() {}
+func (*layerReader) Close() {}
 
 // Over returns reads of under with the layer l over it. Closing under is up to its owner.
 func Over(under storage.Reader, l Layer) Reads { return Reads{unchecked{under}, l} }

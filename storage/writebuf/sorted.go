@@ -24,11 +24,11 @@ type sorted struct {
 	moves  uint64 // number of insertions and removals: each changes the places of other entries
 }
 
-// place is the position of an entry, or the one past the last: (len(blocks), 0).
-type place struct{ block, at int }
+// entryPos is the position of an entry, or the one past the last: (len(blocks), 0).
+type entryPos struct{ block, at int }
 
 // find returns the place of key, or of the first larger key.
-func (s *sorted) find(key []byte) (p place, ok bool) {
+func (s *sorted) find(key []byte) (p entryPos, ok bool) {
 	// The last block whose first key is <= key is the only one that can hold it.
 	lo, hi := 0, len(s.blocks)
 	for lo < hi {
@@ -40,7 +40,7 @@ func (s *sorted) find(key []byte) (p place, ok bool) {
 		}
 	}
 	if lo == 0 {
-		return place{}, false
+		return entryPos{}, false
 	}
 	p.block = lo - 1
 	b := s.blocks[p.block]
@@ -48,7 +48,7 @@ func (s *sorted) find(key []byte) (p place, ok bool) {
 	for l < h {
 		mid := int(uint(l+h) >> 1)
 		if c := bytes.Compare(b[mid].key, key); c == 0 {
-			return place{p.block, mid}, true
+			return entryPos{p.block, mid}, true
 		} else if c < 0 {
 			l = mid + 1
 		} else {
@@ -57,19 +57,19 @@ func (s *sorted) find(key []byte) (p place, ok bool) {
 	}
 	p.at = l
 	if l == len(b) {
-		p = place{p.block + 1, 0}
+		p = entryPos{p.block + 1, 0}
 	}
 	return p, false
 }
 
-func (s *sorted) entry(p place) *entry { return &s.blocks[p.block][p.at] }
+func (s *sorted) entry(p entryPos) *entry { return &s.blocks[p.block][p.at] }
 
 // insert inserts e before p, as returned by find for e.key.
-func (s *sorted) insert(p place, e entry) {
+func (s *sorted) insert(p entryPos, e entry) {
 	s.count++
 	s.moves++
 	if p.at == 0 && p.block > 0 {
-		p = place{p.block - 1, len(s.blocks[p.block-1])} // append to the previous block
+		p = entryPos{p.block - 1, len(s.blocks[p.block-1])} // append to the previous block
 	}
 	if len(s.blocks) == 0 {
 		s.blocks = append(s.blocks, append(s.block(8), e))
@@ -107,7 +107,7 @@ func (s *sorted) block(room int) []entry {
 }
 
 // remove removes the entry at p.
-func (s *sorted) remove(p place) {
+func (s *sorted) remove(p entryPos) {
 	s.count--
 	s.moves++
 	b := slices.Delete(s.blocks[p.block], p.at, p.at+1)
@@ -118,24 +118,24 @@ func (s *sorted) remove(p place) {
 }
 
 // next and prev return the neighbouring places; prev of the first place has block -1.
-func (s *sorted) next(p place) place {
+func (s *sorted) next(p entryPos) entryPos {
 	if p.at+1 < len(s.blocks[p.block]) {
-		return place{p.block, p.at + 1}
+		return entryPos{p.block, p.at + 1}
 	}
-	return place{p.block + 1, 0}
+	return entryPos{p.block + 1, 0}
 }
 
-func (s *sorted) prev(p place) place {
+func (s *sorted) prev(p entryPos) entryPos {
 	if p.at > 0 {
-		return place{p.block, p.at - 1}
+		return entryPos{p.block, p.at - 1}
 	}
 	if p.block == 0 {
-		return place{-1, 0}
+		return entryPos{-1, 0}
 	}
-	return place{p.block - 1, len(s.blocks[p.block-1]) - 1}
+	return entryPos{p.block - 1, len(s.blocks[p.block-1]) - 1}
 }
 
-func (s *sorted) valid(p place) bool { return p.block >= 0 && p.block < len(s.blocks) }
+func (s *sorted) valid(p entryPos) bool { return p.block >= 0 && p.block < len(s.blocks) }
 
 // reset empties s and keeps some blocks.
 func (s *sorted) reset() {

@@ -49,7 +49,7 @@ func (w *Writer) check(key []byte, n int) error {
 		return storage.ErrValueTooLarge
 	case w.Buf.Bytes()+n > w.Bounds.Txn:
 		return storage.ErrTxnTooLarge
-	case !w.room(int64(w.Buf.Held()+n) * int64(max(w.Bounds.Copies, 1))):
+	case !w.reserveMemory(int64(w.Buf.MemoryBytes()+n) * int64(max(w.Bounds.Copies, 1))):
 		return storage.ErrMemoryFull
 	}
 	if err := CheckKey(key); err != nil {
@@ -61,8 +61,8 @@ func (w *Writer) check(key []byte, n int) error {
 	return nil
 }
 
-// room takes memory for n bytes in total, and reports whether there was enough.
-func (w *Writer) room(n int64) bool {
+// reserveMemory takes memory for n bytes in total, and reports whether there was enough.
+func (w *Writer) reserveMemory(n int64) bool {
 	if w.Memory != nil && n > w.taken+uncountedBytes {
 		step := max(n-w.taken, stepBytes)
 		if !w.Memory.Take(step) {

@@ -329,14 +329,14 @@ func TestRestrictions(t *testing.T) {
 		{"10.1.2.3", "10.0.0.9", true}, {"10.1.2.3", "10.0.0.8", false}, {"11.1.2.3", "10.0.0.9", false},
 		{"::1", "10.0.0.9", true}, {"::ffff:10.1.1.1", "10.0.0.9", true}, {"192.168.1.1", "1.2.3.4", true},
 	} {
-		if got := rs.Met(addr(c.client), addr(c.server)); got != c.want {
+		if got := rs.Allow(addr(c.client), addr(c.server)); got != c.want {
 			t.Errorf("%s to %s: %v", c.client, c.server, got)
 		}
 	}
-	if rs.Met(&net.UnixAddr{}, &net.UnixAddr{}) {
+	if rs.Allow(&net.UnixAddr{}, &net.UnixAddr{}) {
 		t.Error("a Unix socket has an address")
 	}
-	if !Restrictions(nil).Met(&net.UnixAddr{}, &net.UnixAddr{}) {
+	if !Restrictions(nil).Allow(&net.UnixAddr{}, &net.UnixAddr{}) {
 		t.Error("no restriction restricts")
 	}
 }

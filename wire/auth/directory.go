@@ -23,16 +23,16 @@ type Directory struct {
 	version atomic.Uint64
 	changes sync.Mutex // one change at a time
 
-	// Everywhere, if not nil, waits until all peers have applied what was committed up to a timestamp. It is set before
+	// WaitAppliedByAll, if not nil, waits until all peers have applied what was committed up to a timestamp. It is set before
 	// the first change.
-	Everywhere func(ctx context.Context, at storage.Timestamp) error
+	WaitAppliedByAll func(ctx context.Context, at storage.Timestamp) error
 
-	mu    sync.RWMutex
-	gone  func(*User)       // called for users that were dropped; see OnGone
-	asOf  storage.Timestamp // the users and roles are at least as new; used with peers only
-	users map[Name]*User
-	roles map[Name]*Role
-	held  *held
+	mu          sync.RWMutex
+	gone        func(*User)       // called for users that were dropped; see OnDropped
+	appliedUpTo storage.Timestamp // the users and roles are at least as new; used with peers only
+	users       map[Name]*User
+	roles       map[Name]*Role
+	memoryUse   *memoryUse
 
 	decoy [decoyBytes]byte // of fabricated credentials, see KeepDecoy
 }
@@ -40,7 +40,7 @@ type Directory struct {
 // Open reads the users and roles of a store, and counts their memory in m; with nil, directoryBytesMax is the limit.
 // Errors: storage.ErrCorruption, those of the store.
 func Open(ctx context.Context, s storage.Store, m *ratelimit.Memory) (*Directory, error) {
-	d := &Directory{store: s, users: map[Name]*User{}, roles: map[Name]*Role{}, held: newHeld(m)}
+	d := &Directory{store: s, users: map[Name]*User{}, roles: map[Name]*Role{}, memoryUse: newMemoryUse(m)}
 	d.version.Store(1)
 	rand.Read(d.decoy[:]) // never fails
 	r, err := s.Snapshot(ctx, 0)
@@ -67,7 +67,7 @@ func Open(ctx context.Context, s storage.Store, m *ratelimit.Memory) (*Directory
 	if err != nil {
 		return nil, err
 	}
-	d.held.recount(d.users, d.roles)
+	d.memoryUse.recount(d.users, d.roles)
 	return d, nil
 }
 
@@ -293,7 +293,7 @@ func (d *Directory) Change(ctx context.Context, fn func(e *Edit) error) error {
 	if e == nil || err != nil {
 		return err
 	}
-	if err := storage.Again(ctx, func() error { return e.save(ctx) }); err != nil {
+	if err := storage.RetryConflicts(ctx, func() error { return e.save(ctx) }); err != nil {
 		return err
 	}
 	d.apply(e, 0)
@@ -301,7 +301,7 @@ func (d *Directory) Change(ctx context.Context, fn func(e *Edit) error) error {
 }
 
 // edit calls fn to change the present state; nil if fn changes nothing.
-// Errors: those of fn and of checkHeld.
+// Errors: those of fn and of checkMemory.
 func (d *Directory) edit(fn func(e *Edit) error) (*Edit, error) {
 	e := &Edit{d, map[Name]*User{}, map[Name]*Role{}}
 	if err := fn(e); err != nil || len(e.users) == 0 && len(e.roles) == 0 {
@@ -309,7 +309,7 @@ func (d *Directory) edit(fn func(e *Edit) error) (*Edit, error) {
 	}
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	if err := e.checkHeld(); err != nil {
+	if err := e.checkMemory(); err != nil {
 		return nil, err
 	}
 	return e, nil
@@ -319,18 +319,18 @@ func (d *Directory) edit(fn func(e *Edit) error) (*Edit, error) {
 func (d *Directory) apply(e *Edit, at storage.Timestamp) {
 	var gone []*User
 	d.mu.Lock()
-	d.asOf = max(d.asOf, at)
+	d.appliedUpTo = max(d.appliedUpTo, at)
 	for n, u := range e.users {
-		if was := d.users[n]; was != nil && !was.is(u) {
+		if was := d.users[n]; was != nil && !was.sameUser(u) {
 			gone = append(gone, was)
 		}
-		d.held.count(n.DB, u.weight()-d.users[n].weight())
+		d.memoryUse.count(n.DB, u.weight()-d.users[n].weight())
 		if d.users[n] = u; u == nil {
 			delete(d.users, n)
 		}
 	}
 	for n, r := range e.roles {
-		d.held.count(n.DB, r.weight()-d.roles[n].weight())
+		d.memoryUse.count(n.DB, r.weight()-d.roles[n].weight())
 		if d.roles[n] = r; r == nil {
 			delete(d.roles, n)
 		}
@@ -340,16 +340,16 @@ func (d *Directory) apply(e *Edit, at storage.Timestamp) {
 	d.part(gone)
 }
 
-// OnGone sets a function that is called for each dropped user, whichever server dropped it, and even if a new user
+// OnDropped sets a function that is called for each dropped user, whichever server dropped it, and even if a new user
 // has the same name. It is called before the command that dropped the user is answered. It must not change the
 // directory.
-func (d *Directory) OnGone(fn func(*User)) {
+func (d *Directory) OnDropped(fn func(*User)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.gone = fn
 }
 
-// part calls the function of OnGone for users that were dropped. The caller does not hold mu.
+// part calls the function of OnDropped for users that were dropped. The caller does not hold mu.
 func (d *Directory) part(users []*User) {
 	d.mu.RLock()
 	gone := d.gone

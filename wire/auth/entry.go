@@ -47,7 +47,7 @@ type User struct {
 	CustomData   bson.Raw     // nil without
 	Restrictions Restrictions // on the addresses that a client may connect from and to
 
-	held int64 // bytes that the user counts for
+	bytes int64 // bytes that the user counts for
 }
 
 // Role is a role that is not built-in. Immutable once it is in a Directory.
@@ -57,17 +57,17 @@ type Role struct {
 	Roles        []Name
 	Restrictions Restrictions
 
-	held int64 // bytes that the role counts for
+	bytes int64 // bytes that the role counts for
 }
 
-// is reports whether other is the same user, changed or not, and not a later user of the same
+// sameUser reports whether other is the same user, changed or not, and not a later user of the same
 // name. other may be nil.
-func (u *User) is(other *User) bool { return other != nil && other.ID == u.ID }
+func (u *User) sameUser(other *User) bool { return other != nil && other.ID == u.ID }
 
 // Same reports whether a proof by the mechanism for the one user is also a proof for the other.
 func (u *User) Same(other *User, m Mechanism) bool {
 	a, b := u.Credentials[m], other.Credentials[m]
-	return u.is(other) && bytes.Equal(a.StoredKey, b.StoredKey)
+	return u.sameUser(other) && bytes.Equal(a.StoredKey, b.StoredKey)
 }
 
 // Key returns the user's identity.
@@ -161,7 +161,7 @@ func (r *Role) Doc() bson.Raw {
 // parseUser reads a document of User.Doc.
 // Errors: storage.ErrCorruption.
 func parseUser(d bson.Raw) (*User, error) {
-	u := &User{Credentials: map[Mechanism]Credential{}, held: weigh(len(d))}
+	u := &User{Credentials: map[Mechanism]Credential{}, bytes: weigh(len(d))}
 	u.Name.Name, _ = d.Get("user").Str()
 	u.DB, _ = d.Get("db").Str()
 	_, id, _ := d.Get("userId").Binary()
@@ -193,7 +193,7 @@ func parseUser(d bson.Raw) (*User, error) {
 // parseRole reads a document of Role.Doc.
 // Errors: storage.ErrCorruption.
 func parseRole(d bson.Raw) (*Role, error) {
-	r := &Role{held: weigh(len(d))}
+	r := &Role{bytes: weigh(len(d))}
 	r.Name.Name, _ = d.Get("role").Str()
 	r.DB, _ = d.Get("db").Str()
 	r.Roles = parseNames(d.Get("roles"), "role")

@@ -24,33 +24,33 @@ const (
 // weigh returns the bytes that a user or role with a document of doc bytes counts for.
 func weigh(doc int) int64 { return int64(doc)*entryFactor + entryBase }
 
-// held counts the bytes of the entries of each database.
-type held struct {
-	room *ratelimit.Memory
-	all  int64
-	by   map[string]int64
+// memoryUse counts the bytes of the entries of each database.
+type memoryUse struct {
+	memory *ratelimit.Memory
+	all    int64
+	by     map[string]int64
 }
 
-func newHeld(of *ratelimit.Memory) *held {
+func newMemoryUse(of *ratelimit.Memory) *memoryUse {
 	if of == nil || of.Max() > directoryBytesMax {
 		of = of.Part(directoryBytesMax)
 	}
-	return &held{room: of, by: map[string]int64{}}
+	return &memoryUse{memory: of, by: map[string]int64{}}
 }
 
 // count adds n bytes to those of a database, even above the limit.
-func (h *held) count(db string, n int64) {
+func (h *memoryUse) count(db string, n int64) {
 	h.all += n
 	if h.by[db] += n; h.by[db] == 0 {
 		delete(h.by, db)
 	}
-	h.room.Force(n)
+	h.memory.Force(n)
 }
 
 // fits refuses a change that makes the entries of a database exceed their share.
 // Errors: OperationFailed (96).
-func (h *held) fits(db string, more int64) error {
-	if own, free := h.by[db]+more, h.room.Free()-more; more > 0 && (free < 0 || own > ratelimit.ShareFactor*free) {
+func (h *memoryUse) fits(db string, more int64) error {
+	if own, free := h.by[db]+more, h.memory.Free()-more; more > 0 && (free < 0 || own > ratelimit.ShareFactor*free) {
 		return mongoerr.New(mongoerr.OperationFailed, "the users and roles of %s would hold %d bytes of memory, with %d left for all: shorten or drop some that are not needed, or raise --work-memory",
 			db, own, max(0, free))
 	}
@@ -58,27 +58,27 @@ func (h *held) fits(db string, more int64) error {
 }
 
 // recount counts all entries anew.
-func (h *held) recount(users map[Name]*User, roles map[Name]*Role) {
-	h.room.Give(h.all)
+func (h *memoryUse) recount(users map[Name]*User, roles map[Name]*Role) {
+	h.memory.Give(h.all)
 	h.all, h.by = 0, map[string]int64{}
 	for _, u := range users {
-		h.count(u.DB, u.held)
+		h.count(u.DB, u.bytes)
 	}
 	for _, r := range roles {
-		h.count(r.DB, r.held)
+		h.count(r.DB, r.bytes)
 	}
 }
 
-// checkHeld refuses a change that makes an entry, the entries of a database, or all entries too large. Entries of an
+// checkMemory refuses a change that makes an entry, the entries of a database, or all entries too large. Entries of an
 // earlier release that are too large already may shrink. The caller holds mu.
 // Errors: BSONObjectTooLarge (10334), OperationFailed (96).
-func (e *Edit) checkHeld() error {
+func (e *Edit) checkMemory() error {
 	more := map[string]int64{}
 	for n, u := range e.users {
 		was := e.Directory.users[n]
 		if u != nil {
-			u.held = weigh(len(u.Doc()))
-			if err := tooLarge("The user", n, u.held, was.weight()); err != nil {
+			u.bytes = weigh(len(u.Doc()))
+			if err := tooLarge("The user", n, u.bytes, was.weight()); err != nil {
 				return err
 			}
 			if len(u.CustomData) > customDataMax && (was == nil || len(u.CustomData) > len(was.CustomData)) {
@@ -91,8 +91,8 @@ func (e *Edit) checkHeld() error {
 	for n, r := range e.roles {
 		was := e.Directory.roles[n]
 		if r != nil {
-			r.held = weigh(len(r.Doc()))
-			if err := tooLarge("The role", n, r.held, was.weight()); err != nil {
+			r.bytes = weigh(len(r.Doc()))
+			if err := tooLarge("The role", n, r.bytes, was.weight()); err != nil {
 				return err
 			}
 		}
@@ -102,7 +102,7 @@ func (e *Edit) checkHeld() error {
 		return mongoerr.New(mongoerr.OperationFailed, "there are too many users and roles; at most %d are kept", entriesMax)
 	}
 	for db, n := range more {
-		if err := e.held.fits(db, n); err != nil {
+		if err := e.memoryUse.fits(db, n); err != nil {
 			return err
 		}
 	}
@@ -122,7 +122,7 @@ func (u *User) weight() int64 {
 	if u == nil {
 		return 0
 	}
-	return u.held
+	return u.bytes
 }
 
 // weight returns the bytes that a role counts for, 0 for nil.
@@ -130,5 +130,5 @@ func (r *Role) weight() int64 {
 	if r == nil {
 		return 0
 	}
-	return r.held
+	return r.bytes
 }

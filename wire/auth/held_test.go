@@ -93,7 +93,7 @@ func TestHeldBytes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			counted := d.held.all
+			counted := d.memoryUse.all
 			*d = Directory{}
 			before := heap()
 			again, err := Open(t.Context(), s, nil)
@@ -105,8 +105,8 @@ func TestHeldBytes(t *testing.T) {
 			if held > counted {
 				t.Errorf("%d entries hold %d bytes, and are counted for %d", n, held, counted)
 			}
-			if again.held.all != counted {
-				t.Errorf("after a start %d bytes are counted, before %d", again.held.all, counted)
+			if again.memoryUse.all != counted {
+				t.Errorf("after a start %d bytes are counted, before %d", again.memoryUse.all, counted)
 			}
 		})
 	}

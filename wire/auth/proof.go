@@ -7,7 +7,7 @@ import (
 
 // Proof is the client's side of a login by SCRAM, for a login without a driver. Not safe
 // for concurrent use.
-type Proof struct{ talk *scram.ClientConversation }
+type Proof struct{ conversation *scram.ClientConversation }
 
 // NewProof begins the proof that a client has a user's password.
 // Errors: characters that SASLprep does not allow.
@@ -30,4 +30,4 @@ func NewProof(m Mechanism, user, password string) (*Proof, error) {
 // Step answers a challenge of the server; the first challenge is empty.
 // Errors: an invalid challenge, or one from a server that does not have the password's
 // credential.
-func (p *Proof) Step(challenge string) (string, error) { return p.talk.Step(challenge) }
+func (p *Proof) Step(challenge string) (string, error) { return p.conversation.Step(challenge) }

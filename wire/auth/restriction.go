@@ -107,9 +107,9 @@ func appendAddresses(b *bson.Builder, name string, list []netip.Prefix) {
 	b.End()
 }
 
-// Met reports whether a connection between two addresses matches. A connection over a
+// Allow reports whether a connection between two addresses matches. A connection over a
 // Unix socket has no addresses and matches only a Restriction that has none.
-func (rs Restrictions) Met(client, server net.Addr) bool {
+func (rs Restrictions) Allow(client, server net.Addr) bool {
 	if len(rs) == 0 {
 		return true
 	}

@@ -135,8 +135,8 @@ type Conversation struct {
 	// Found is that user as of the beginning of the conversation, nil if there is none. Only
 	// once Done reports true, the client has proven to be that user.
 	Found *User
-	// Otherwise means that the user exists and logs in by other mechanisms.
-	Otherwise bool
+	// OtherMechanisms means that the user exists and logs in by other mechanisms.
+	OtherMechanisms bool
 
 	step *scram.ServerConversation
 }
@@ -156,7 +156,7 @@ func (d *Directory) Start(users Users, m Mechanism, db string, iterations int) (
 				c.Found = u
 				return cred.StoredCredentials, nil
 			}
-			c.Otherwise = true
+			c.OtherMechanisms = true
 		}
 		return decoy, nil
 	})

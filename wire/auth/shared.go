@@ -45,16 +45,16 @@ func (d *Directory) Reload(ctx context.Context, r storage.Reader) error {
 func (d *Directory) replace(users map[Name]*User, roles map[Name]*Role, at storage.Timestamp) (gone []*User) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if at < d.asOf {
+	if at < d.appliedUpTo {
 		return nil
 	}
 	for n, was := range d.users {
-		if !was.is(users[n]) {
+		if !was.sameUser(users[n]) {
 			gone = append(gone, was)
 		}
 	}
-	d.users, d.roles, d.asOf = users, roles, at
-	d.held.recount(users, roles)
+	d.users, d.roles, d.appliedUpTo = users, roles, at
+	d.memoryUse.recount(users, roles)
 	d.version.Add(1)
 	return gone
 }
@@ -63,7 +63,7 @@ func (d *Directory) replace(users map[Name]*User, roles map[Name]*Role, at stora
 // state in the store, and again after a conflict. The caller holds changes.
 func (d *Directory) changeShared(ctx context.Context, fn func(e *Edit) error) error {
 	var at storage.Timestamp
-	err := storage.Again(ctx, func() error {
+	err := storage.RetryConflicts(ctx, func() error {
 		t, err := d.store.Begin(ctx, storage.TxnOptions{})
 		if err != nil {
 			return err
@@ -87,8 +87,8 @@ func (d *Directory) changeShared(ctx context.Context, fn func(e *Edit) error) er
 		}
 		return err
 	})
-	if err != nil || d.Everywhere == nil {
+	if err != nil || d.WaitAppliedByAll == nil {
 		return err
 	}
-	return d.Everywhere(ctx, at)
+	return d.WaitAppliedByAll(ctx, at)
 }

@@ -8,42 +8,42 @@ import (
 	"time"
 )
 
-// Slowdown limits the rate at which passwords can be guessed: after some failures, an attempt waits
+// LoginThrottle limits the rate at which passwords can be guessed: after some failures, an attempt waits
 // before its proof is checked, so that disconnecting or using many connections does not help a guesser.
 // No user is locked out for long. Safe for concurrent use.
 //
 // It counts the failures of a user at an address, of a user at all addresses, and of an address with
 // all users. The first count slows a guesser down. The others begin later, grow more slowly, and apply
 // only if that user has not logged in from that address recently.
-type Slowdown struct {
-	mu    sync.Mutex
-	seed  maphash.Seed
-	gates recent[*gate]
-	known recent[struct{}] // users at addresses with a recent login
+type LoginThrottle struct {
+	mu       sync.Mutex
+	seed     maphash.Seed
+	limiters lruTable[*attemptLimiter]
+	known    lruTable[struct{}] // users at addresses with a recent login
 }
 
 // ErrTooMany refuses an attempt without a check of its proof.
 var ErrTooMany = errors.New("there were too many failed attempts to log in")
 
-// waitMax bounds the wait of an attempt; a longer wait is refused. waitersMax bounds the attempts that
+// waitMax bounds the wait of an attempt; a longer wait is refused. queueMax bounds the attempts that
 // wait for one user at one address while attempts are slow. A login makes a user known at its address
-// for knownFor. A count of failures is halved after each halvedAfter without a failure. A success
+// for recentLoginFor. A count of failures is halved after each halvedAfter without a failure. A success
 // halves it too, but at most once in easedAfter, because an account in use logs in often. The other two
 // bound the tables.
 const (
-	waitMax     = 8 * time.Second
-	waitersMax  = 4
-	knownFor    = 24 * time.Hour
-	halvedAfter = 5 * time.Minute
-	easedAfter  = time.Minute
-	gatesMax    = 10_000
-	knownMax    = 10_000
+	waitMax         = 8 * time.Second
+	queueMax        = 4
+	recentLoginFor  = 24 * time.Hour
+	halvedAfter     = 5 * time.Minute
+	easedAfter      = time.Minute
+	limitersMax     = 10_000
+	recentLoginsMax = 10_000
 )
 
-// pace defines how attempts are slowed down. The first free failures cost nothing. After the next one,
+// backoff defines how attempts are slowed down. The first free failures cost nothing. After the next one,
 // an attempt must come at least first after the previous attempt; the delay doubles with each step of
 // further failures, up to longest.
-type pace struct {
+type backoff struct {
 	free, step     int
 	first, longest time.Duration
 }
@@ -51,41 +51,41 @@ type pace struct {
 // The paces. In the long run they allow 1,125 guesses an hour of one user's password from one address,
 // 9,000 from all addresses that are not known, and 2,250 from one address for all users.
 var (
-	pairPace    = pace{free: 3, step: 1, first: 100 * time.Millisecond, longest: 3200 * time.Millisecond}
-	userPace    = pace{free: 30, step: 10, first: 50 * time.Millisecond, longest: 400 * time.Millisecond}
-	addressPace = pace{free: 20, step: 10, first: 100 * time.Millisecond, longest: 1600 * time.Millisecond}
+	pairBackoff    = backoff{free: 3, step: 1, first: 100 * time.Millisecond, longest: 3200 * time.Millisecond}
+	userBackoff    = backoff{free: 30, step: 10, first: 50 * time.Millisecond, longest: 400 * time.Millisecond}
+	addressBackoff = backoff{free: 20, step: 10, first: 100 * time.Millisecond, longest: 1600 * time.Millisecond}
 )
 
 // delay returns the minimum time between an attempt after n failures and the attempt before.
-func (p pace) delay(n int) time.Duration {
+func (p backoff) delay(n int) time.Duration {
 	if n <= p.free {
 		return 0
 	}
 	return min(p.first<<min((n-p.free-1)/p.step, 10), p.longest)
 }
 
-// gate delays the attempts of one key.
-type gate struct {
-	key    uint64
-	pace   pace
-	n      int           // failures, halved from time to time
-	halved time.Time     // the beginning of the current halvedAfter
-	eased  time.Time     // when a success last halved n
-	last   time.Time     // of the last failure, or a later time for which an attempt has a turn
-	users  int           // attempts that wait or are being checked; the gate stays as long
-	turn   chan struct{} // a semaphore for the one attempt whose turn it is; of pairs only
+// attemptLimiter delays the attempts of one key.
+type attemptLimiter struct {
+	key      uint64
+	backoff  backoff
+	n        int           // failures, halved from time to time
+	halved   time.Time     // the beginning of the current halvedAfter
+	eased    time.Time     // when a success last halved n
+	last     time.Time     // of the last failure, or a later time for which an attempt has a turn
+	attempts int           // attempts that wait or are being checked; the gate stays as long
+	turn     chan struct{} // a semaphore for the one attempt whose turn it is; of pairs only
 }
 
 // ready returns when the next attempt may be checked.
-func (g *gate) ready(now time.Time) time.Time {
-	if at := g.last.Add(g.pace.delay(g.n)); at.After(now) {
+func (g *attemptLimiter) ready(now time.Time) time.Time {
+	if at := g.last.Add(g.backoff.delay(g.n)); at.After(now) {
 		return at
 	}
 	return now
 }
 
 // decay halves the failures once for each halvedAfter that has passed.
-func (g *gate) decay(now time.Time) {
+func (g *attemptLimiter) decay(now time.Time) {
 	if k := now.Sub(g.halved) / halvedAfter; k > 0 {
 		g.n >>= min(k, 62)
 		g.halved = now
@@ -94,15 +94,15 @@ func (g *gate) decay(now time.Time) {
 
 // failed counts a failure. The count stops growing where the delay does not increase any more, so that
 // a few successes, each of which halves it, have an effect.
-func (g *gate) failed(now time.Time) {
-	if g.pace.delay(g.n) < g.pace.longest || g.n < 3+g.pace.free+8*g.pace.step {
+func (g *attemptLimiter) failed(now time.Time) {
+	if g.backoff.delay(g.n) < g.backoff.longest || g.n < 3+g.backoff.free+8*g.backoff.step {
 		g.n++
 	}
 	g.last, g.halved = later(g.last, now), now
 }
 
-// ease halves the failures after a success.
-func (g *gate) ease(now time.Time) {
+// countSuccess halves the failures after a success.
+func (g *attemptLimiter) countSuccess(now time.Time) {
 	if now.Sub(g.eased) >= easedAfter {
 		g.n, g.eased = g.n/2, now
 	}
@@ -110,17 +110,17 @@ func (g *gate) ease(now time.Time) {
 
 // Attempt is an attempt whose proof may be checked. Leave must follow.
 type Attempt struct {
-	s                   *Slowdown
-	pair, user, address *gate
+	s                   *LoginThrottle
+	pair, user, address *attemptLimiter
 }
 
 // Enter waits until the proof of a user at an address may be checked.
 // Errors: ErrTooMany; the reason why ctx has ended.
-func (s *Slowdown) Enter(ctx context.Context, user Name, address string) (*Attempt, error) {
+func (s *LoginThrottle) Enter(ctx context.Context, user Name, address string) (*Attempt, error) {
 	deadline := time.Now().Add(waitMax)
 	ctx, cancel := context.WithDeadlineCause(ctx, deadline, ErrTooMany)
 	defer cancel()
-	a, slow := s.arrive(user, address)
+	a, slow := s.begin(user, address)
 	if slow {
 		a.part(false)
 		return nil, ErrTooMany
@@ -131,7 +131,7 @@ func (s *Slowdown) Enter(ctx context.Context, user Name, address string) (*Attem
 		a.part(false)
 		return nil, context.Cause(ctx)
 	}
-	wait, strange, err := a.book(deadline)
+	wait, strange, err := a.reserveTurn(deadline)
 	if err == nil && wait > 0 {
 		t := time.NewTimer(wait)
 		defer t.Stop()
@@ -139,7 +139,7 @@ func (s *Slowdown) Enter(ctx context.Context, user Name, address string) (*Attem
 		case <-t.C:
 		case <-ctx.Done():
 			if err = context.Cause(ctx); strange {
-				a.missed()
+				a.countTimeout()
 			}
 		}
 	}
@@ -150,33 +150,33 @@ func (s *Slowdown) Enter(ctx context.Context, user Name, address string) (*Attem
 	return a, nil
 }
 
-// arrive returns the gates of an attempt. slow is true if too many attempts wait already.
-func (s *Slowdown) arrive(user Name, address string) (a *Attempt, slow bool) {
+// begin returns the gates of an attempt. slow is true if too many attempts wait already.
+func (s *LoginThrottle) begin(user Name, address string) (a *Attempt, slow bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	a = &Attempt{s: s, pair: s.gate(user, address, pairPace, now), user: s.gate(user, "", userPace, now), address: s.gate(Name{}, address, addressPace, now)}
+	a = &Attempt{s: s, pair: s.limiter(user, address, pairBackoff, now), user: s.limiter(user, "", userBackoff, now), address: s.limiter(Name{}, address, addressBackoff, now)}
 	if a.pair.turn == nil {
 		a.pair.turn = make(chan struct{}, 1)
 	}
-	return a, a.pair.users > waitersMax+1 && a.pair.pace.delay(a.pair.n) > 0
+	return a, a.pair.attempts > queueMax+1 && a.pair.backoff.delay(a.pair.n) > 0
 }
 
-// gate finds or makes the gate of a key, which stays until part. The caller holds mu.
-func (s *Slowdown) gate(user Name, address string, p pace, now time.Time) *gate {
+// limiter finds or makes the gate of a key, which stays until part. The caller holds mu.
+func (s *LoginThrottle) limiter(user Name, address string, p backoff, now time.Time) *attemptLimiter {
 	key := s.key(user, address)
-	g, ok := s.gates.get(key)
+	g, ok := s.limiters.get(key)
 	if !ok {
-		g = &gate{key: key, pace: p, halved: now}
-		s.gates.put(key, g, gatesMax, func(g *gate) bool { return g.users == 0 })
+		g = &attemptLimiter{key: key, backoff: p, halved: now}
+		s.limiters.put(key, g, limitersMax, func(g *attemptLimiter) bool { return g.attempts == 0 })
 	}
-	g.users++
+	g.attempts++
 	g.decay(now)
 	return g
 }
 
 // key returns a hash of a user, an address, or both, because names may be long. The caller holds mu.
-func (s *Slowdown) key(user Name, address string) uint64 {
+func (s *LoginThrottle) key(user Name, address string) uint64 {
 	if s.seed == (maphash.Seed{}) {
 		s.seed = maphash.MakeSeed()
 	}
@@ -186,22 +186,22 @@ func (s *Slowdown) key(user Name, address string) uint64 {
 	}{user, address})
 }
 
-// book computes how long the attempt waits, whose turn it is. strange is true if the delays of the user
+// reserveTurn computes how long the attempt waits, whose turn it is. strange is true if the delays of the user
 // and of the address apply as well; the attempt has then taken a turn at these gates.
 // Errors: ErrTooMany.
-func (a *Attempt) book(deadline time.Time) (wait time.Duration, strange bool, err error) {
+func (a *Attempt) reserveTurn(deadline time.Time) (wait time.Duration, strange bool, err error) {
 	a.s.mu.Lock()
 	defer a.s.mu.Unlock()
 	now := time.Now()
 	at := a.pair.ready(now)
-	if since, ok := a.s.known.when(a.pair.key); !ok || now.Sub(since) > knownFor {
-		for _, g := range [...]*gate{a.user, a.address} {
+	if since, ok := a.s.known.putTime(a.pair.key); !ok || now.Sub(since) > recentLoginFor {
+		for _, g := range [...]*attemptLimiter{a.user, a.address} {
 			if next := g.ready(now); next.After(at) {
 				at = next
 			}
 		}
-		for _, g := range [...]*gate{a.user, a.address} {
-			strange = strange || g.pace.delay(g.n) > 0
+		for _, g := range [...]*attemptLimiter{a.user, a.address} {
+			strange = strange || g.backoff.delay(g.n) > 0
 		}
 	}
 	if at.After(deadline) {
@@ -223,9 +223,9 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// missed counts an attempt that took a turn at the gates of the user and the address, and was not
+// countTimeout counts an attempt that took a turn at the gates of the user and the address, and was not
 // checked.
-func (a *Attempt) missed() {
+func (a *Attempt) countTimeout() {
 	a.s.mu.Lock()
 	defer a.s.mu.Unlock()
 	a.pair.failed(time.Now())
@@ -236,11 +236,11 @@ func (a *Attempt) Leave(proven bool) {
 	a.s.mu.Lock()
 	now := time.Now()
 	if proven {
-		a.pair.ease(now)
-		a.user.ease(now)
-		a.s.known.put(a.pair.key, struct{}{}, knownMax, func(struct{}) bool { return true })
+		a.pair.countSuccess(now)
+		a.user.countSuccess(now)
+		a.s.known.put(a.pair.key, struct{}{}, recentLoginsMax, func(struct{}) bool { return true })
 	} else {
-		for _, g := range [...]*gate{a.pair, a.user, a.address} {
+		for _, g := range [...]*attemptLimiter{a.pair, a.user, a.address} {
 			g.failed(now)
 		}
 	}
@@ -255,9 +255,9 @@ func (a *Attempt) part(its bool) {
 	}
 	a.s.mu.Lock()
 	defer a.s.mu.Unlock()
-	for _, g := range [...]*gate{a.pair, a.user, a.address} {
-		if g.users--; g.users == 0 && g.n == 0 {
-			a.s.gates.drop(g.key)
+	for _, g := range [...]*attemptLimiter{a.pair, a.user, a.address} {
+		if g.attempts--; g.attempts == 0 && g.n == 0 {
+			a.s.limiters.drop(g.key)
 		}
 	}
 }

@@ -14,7 +14,7 @@ var alice = Name{Name: "alice", DB: "admin"}
 
 // guesser guesses the passwords of users for some time, on one connection.
 type guesser struct {
-	s       *Slowdown
+	s       *LoginThrottle
 	users   []Name
 	address string
 	patient time.Duration // it disconnects after that time
@@ -36,7 +36,7 @@ func (g *guesser) guess(length time.Duration) {
 }
 
 // logIn is a login with the right password.
-func logIn(s *Slowdown, user Name, address string) (waited time.Duration, err error) {
+func logIn(s *LoginThrottle, user Name, address string) (waited time.Duration, err error) {
 	began := time.Now()
 	a, err := s.Enter(context.Background(), user, address)
 	if err == nil {
@@ -61,7 +61,7 @@ func TestGuesses(t *testing.T) {
 		addresses   int
 		connections int
 		patient     time.Duration
-		success     func(s *Slowdown) // called each second
+		success     func(s *LoginThrottle) // called each second
 		most        int64
 	}{
 		{name: "one after the other", users: []Name{alice}, addresses: 1, connections: 1, patient: time.Minute, most: 1125},
@@ -69,18 +69,18 @@ func TestGuesses(t *testing.T) {
 		{name: "in parallel", users: []Name{alice}, addresses: 1, connections: 20, patient: time.Minute, most: 1125},
 		{name: "in parallel, hanging up", users: []Name{alice}, addresses: 1, connections: 20, patient: 50 * time.Millisecond, most: 1125},
 		{name: "beside an account in use", users: []Name{alice}, addresses: 1, connections: 10, patient: time.Minute, most: 1450,
-			success: func(s *Slowdown) { logIn(s, alice, "address0") }},
+			success: func(s *LoginThrottle) { logIn(s, alice, "address0") }},
 		{name: "with an account of its own", users: []Name{alice}, addresses: 1, connections: 10, patient: time.Minute, most: 1125,
-			success: func(s *Slowdown) { logIn(s, Name{"mallory", "admin"}, "address0") }},
+			success: func(s *LoginThrottle) { logIn(s, Name{"mallory", "admin"}, "address0") }},
 		{name: "beside an account in use elsewhere", users: []Name{alice}, addresses: 40, connections: 1, patient: time.Minute, most: 9000,
-			success: func(s *Slowdown) { logIn(s, alice, "home") }},
+			success: func(s *LoginThrottle) { logIn(s, alice, "home") }},
 		{name: "from many addresses", users: []Name{alice}, addresses: 60, connections: 1, patient: time.Minute, most: 9000},
 		{name: "from many addresses, hanging up", users: []Name{alice}, addresses: 60, connections: 1, patient: 50 * time.Millisecond, most: 9000},
 		{name: "many users", users: many("user", 1000), addresses: 1, connections: 20, patient: time.Minute, most: 2250},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var s Slowdown
+				var s LoginThrottle
 				var guessers []*guesser
 				var all sync.WaitGroup
 				for i := range c.addresses {
@@ -117,7 +117,7 @@ func TestGuesses(t *testing.T) {
 // address with a recent login, soon from other addresses, and on many connections at a time.
 func TestNobodyIsLockedOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var s Slowdown
+		var s LoginThrottle
 		if waited, err := logIn(&s, alice, "home"); waited != 0 || err != nil {
 			t.Fatal(waited, err)
 		}
@@ -142,7 +142,7 @@ func TestNobodyIsLockedOut(t *testing.T) {
 		if waited, err := logIn(&s, alice, "abroad"); waited > 4*time.Second || err != nil {
 			t.Errorf("from abroad: %v, %v", waited, err)
 		}
-		// Guesses that came before, at most waitersMax, go first at the pace of the address.
+		// Guesses that came before, at most queueMax, go first at the pace of the address.
 		if waited, err := logIn(&s, Name{"bob", "admin"}, "elsewhere0"); waited > waitMax || err != nil {
 			t.Errorf("another user at the address of a guesser: %v, %v", waited, err)
 		}
@@ -154,7 +154,7 @@ func TestNobodyIsLockedOut(t *testing.T) {
 // some minutes.
 func TestMistyped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var s Slowdown
+		var s LoginThrottle
 		fail := func() time.Duration {
 			began := time.Now()
 			a, err := s.Enter(context.Background(), alice, "home")
@@ -194,22 +194,22 @@ func TestMistyped(t *testing.T) {
 // failures leave nothing.
 func TestSlowdownIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var s Slowdown
-		for i := range 3 * gatesMax {
+		var s LoginThrottle
+		for i := range 3 * limitersMax {
 			logIn(&s, Name{fmt.Sprint("user", i), "admin"}, fmt.Sprint("address", i))
 		}
-		if len(s.gates.at) != 0 || len(s.known.at) != knownMax || s.known.order.Len() != knownMax {
-			t.Errorf("%d gates, %d known", len(s.gates.at), len(s.known.at))
+		if len(s.limiters.at) != 0 || len(s.known.at) != recentLoginsMax || s.known.order.Len() != recentLoginsMax {
+			t.Errorf("%d gates, %d known", len(s.limiters.at), len(s.known.at))
 		}
-		for i := range 3 * gatesMax {
+		for i := range 3 * limitersMax {
 			a, err := s.Enter(context.Background(), Name{fmt.Sprint("user", i), "admin"}, fmt.Sprint("address", i))
 			if err != nil {
 				t.Fatal(err)
 			}
 			a.Leave(false)
 		}
-		if len(s.gates.at) != gatesMax || s.gates.order.Len() != gatesMax {
-			t.Errorf("%d gates", len(s.gates.at))
+		if len(s.limiters.at) != limitersMax || s.limiters.order.Len() != limitersMax {
+			t.Errorf("%d gates", len(s.limiters.at))
 		}
 	})
 }

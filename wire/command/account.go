@@ -21,7 +21,7 @@ type account struct {
 
 // of returns the account of a connection, and replaces it after a login. Only the connection's own goroutine
 // calls it.
-func (a *account) of(s *Server, c wire.Conn, p *Peer) *account {
+func (a *account) of(s *Server, c wire.Conn, p *ConnState) *account {
 	if a.name != "" && a.user == p.User && a.app == p.AppName {
 		return a
 	}
@@ -40,7 +40,7 @@ func (a *account) of(s *Server, c wire.Conn, p *Peer) *account {
 		a.name = "address " + host
 	}
 	a.memory, a.writes = s.users.Enter(a.name), s.writers.Enter(a.name)
-	c.CountFor(a.name)
+	c.ChargeTo(a.name)
 	return a
 }
 
@@ -54,4 +54,4 @@ func (a *account) leave() {
 }
 
 // Account returns the name of the account for which the command's work is counted.
-func (c *Call) Account() string { return c.Peer.account.of(c.Server, c.Conn, c.Peer).name }
+func (c *Call) Account() string { return c.ConnState.account.of(c.Server, c.Conn, c.ConnState).name }

@@ -25,8 +25,8 @@ func authorizing(tb testing.TB, role string) *Call {
 	}
 	s := New(Config{Auth: users, RequireAuth: role != ""})
 	s.Add(find{})
-	s.Hooks.Login = func(c *Call) (*Login, error) { return c.Peer.Login, nil }
-	call := &Call{Server: s, Peer: &Peer{}, DB: "test"}
+	s.Hooks.Login = func(c *Call) (*Login, error) { return c.ConnState.Login, nil }
+	call := &Call{Server: s, ConnState: &ConnState{}, DB: "test"}
 	call.Become(s.Lookup("find"), bson.Empty)
 	call.Running.NS.DB, call.Running.NS.Coll = "test", "c"
 	call.Op.Env = &call.env
@@ -36,7 +36,7 @@ func authorizing(tb testing.TB, role string) *Call {
 		if err != nil {
 			tb.Fatal(err)
 		}
-		call.Peer.Login = &Login{Name: auth.Name{Name: "u", DB: "test"}, Version: users.Version(), Grants: auth.NewGrants(list)}
+		call.ConnState.Login = &Login{Name: auth.Name{Name: "u", DB: "test"}, Version: users.Version(), Grants: auth.NewGrants(list)}
 	}
 	if err := call.authorize(); err != nil {
 		tb.Fatal(err)

@@ -21,12 +21,12 @@ import (
 
 // Call is one running command. Values in it that alias the request are invalid after the command has ended.
 type Call struct {
-	Server  *Server
-	Cluster *cluster.Cluster // the server's
-	Ctx     context.Context
-	Conn    wire.Conn
-	Peer    *Peer // the state of the client connection
-	Def     *Def
+	Server    *Server
+	Cluster   *cluster.Cluster // the server's
+	Ctx       context.Context
+	Conn      wire.Conn
+	ConnState *ConnState // the state of the client connection
+	Def       *Def
 	arguments.Reader
 	Value bson.Value // of the first field of Body
 	DB    string
@@ -58,8 +58,8 @@ type Call struct {
 
 	BodyAt int // the offset in the reply where its elements begin
 
-	outlined outlined // the pipeline of an aggregate, or of the command that is explained or defined
-	resolved struct { // the collection that a UUID names, looked up once
+	cachedOutline cachedOutline // the pipeline of an aggregate, or of the command that is explained or defined
+	resolved      struct {      // the collection that a UUID names, looked up once
 		uuid [16]byte
 		ns   collection.Namespace
 	}
@@ -74,7 +74,7 @@ type Call struct {
 	env      mql.Env
 	vars     mql.Vars
 	memory   *mql.Memory
-	lane     mql.Lane
+	lane     mql.SlotHolder
 	scripts  *storedScripts
 	row      exec.RowMemory
 	retained bool
@@ -94,7 +94,7 @@ type Page struct {
 // Panic makes the command panic once it has its session.
 func (i *Injected) Panic() { i.panics = true }
 
-func (i *Injected) strike() {
+func (i *Injected) trigger() {
 	if i.panics {
 		panic("a fail point has asked for it")
 	}

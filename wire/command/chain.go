@@ -23,13 +23,13 @@ import (
 
 // Connect sets up the state of a new connection.
 func (s *Server) Connect(c wire.Conn) error {
-	s.seenAt.CompareAndSwap(nil, c.Local().String())
-	p := &Peer{Owner: session.OwnerOf("", ""), UUID: session.NewID(session.Owner{}).UUID}
+	s.firstAddress.CompareAndSwap(nil, c.Local().String())
+	p := &ConnState{Owner: session.OwnerOf("", ""), UUID: session.NewID(session.Owner{}).UUID}
 	if c.Tag() == TagCosmos {
 		p.Cosmos = s.Account.Client()
 	}
 	c.SetState(p)
-	c.SetStranger(s.RequireAuth)
+	c.SetUnauthenticated(s.RequireAuth)
 	p.account.of(s, c, p)
 	s.conns.Store(c.ID(), &Connection{c, p})
 	s.Ops.Open(c.ID(), &p.slot)
@@ -40,12 +40,12 @@ func (s *Server) Connect(c wire.Conn) error {
 // end of their session, with two exceptions: an exhaust cursor, because its client cannot determine how many
 // batches arrived, and the cursors of a balanced connection.
 func (s *Server) Disconnect(c wire.Conn) {
-	p, ok := c.State().(*Peer)
+	p, ok := c.State().(*ConnState)
 	if ok && p.Streamed != 0 {
 		s.Cursors.Kill(p.Streamed, func(*cursor.Options) error { return nil })
 	}
 	if ok {
-		s.unbind(c.ID(), p)
+		s.endPinned(c.ID(), p)
 		p.account.leave()
 	}
 	s.Ops.Close(c.ID())
@@ -59,11 +59,11 @@ const (
 	listBytesMax  = 16<<20 + 16<<10
 )
 
-// Fits refuses a reply that has grown longer than listBytesMax. Commands with long lists call Fits after each
+// CheckReplySize refuses a reply that has grown longer than listBytesMax. Commands with long lists call Fits after each
 // element, so that they do not build more than can be sent. Errors: BSONObjectTooLarge (10334).
-func (c *Call) Fits() error { return c.shorter(listBytesMax) }
+func (c *Call) CheckReplySize() error { return c.checkReplyBytes(listBytesMax) }
 
-func (c *Call) shorter(most int) error {
+func (c *Call) checkReplyBytes(most int) error {
 	if n := c.Reply.Len(); n > most {
 		return mongoerr.New(mongoerr.BSONObjectTooLarge, "The reply to %s has %d bytes, or more, and one may have %d: ask for less at a time", c.Name(), n, most)
 	}
@@ -72,12 +72,12 @@ func (c *Call) shorter(most int) error {
 
 // Handle runs one command and writes its reply.
 func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, out *wire.Reply) error {
-	p := conn.State().(*Peer)
+	p := conn.State().(*ConnState)
 	c, _ := s.calls.Get().(*Call)
 	if c == nil {
 		c = &Call{memory: mql.NewMemory(mql.StageBytesMax), scripts: &storedScripts{}}
 	}
-	c.Server, c.Cluster, c.Ctx, c.Conn, c.Peer, c.Start = s, s.Cluster, ctx, conn, p, s.Cluster.Now()
+	c.Server, c.Cluster, c.Ctx, c.Conn, c.ConnState, c.Start = s, s.Cluster, ctx, conn, p, s.Cluster.Now()
 	c.Reader = arguments.Reader{Body: m.Body, Msg: m}
 	c.Out, c.Reply = out, out.Body()
 	c.BodyAt = c.Reply.Len()
@@ -95,7 +95,7 @@ func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, ou
 		return wire.ErrHangUp
 	}
 	if err == nil {
-		err = c.shorter(replyBytesMax)
+		err = c.checkReplyBytes(replyBytesMax)
 	}
 	if err != nil {
 		out.Restart()
@@ -105,13 +105,13 @@ func (s *Server) Handle(ctx context.Context, conn wire.Conn, m *wire.Message, ou
 	s.finish(c, err)
 	p.account.of(s, conn, p) // a login or a first hello may have changed the account that the next message counts for
 	s.Stats.BytesOut.Add(int64(c.Reply.Len()))
-	p.slot.Rest()
+	p.slot.Reset()
 	if !c.retained {
 		c.memory.Release()
 		*c = Call{memory: c.memory, scripts: c.scripts, row: c.row}
 		s.calls.Put(c)
 	} else { // a cursor must not keep references to objects of the connection
-		c.Conn, c.Msg, c.Out, c.Reply, c.Peer = nil, nil, nil, nil, nil
+		c.Conn, c.Msg, c.Out, c.Reply, c.ConnState = nil, nil, nil, nil, nil
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func (s *Server) panicked(c *Call) {
 	if !c.retained {
 		c.memory.Release()
 	}
-	c.Peer.slot.Rest()
+	c.ConnState.slot.Reset()
 }
 
 // run takes a command through the chain.
@@ -134,19 +134,19 @@ func (s *Server) run(c *Call) error {
 		return err
 	}
 	c.Time = s.Cluster.Store.Latest()
-	if err := s.generic(c); err != nil {
+	if err := s.readGeneric(c); err != nil {
 		return err
 	}
-	if err := c.checkPlace(); err != nil {
+	if err := c.checkTxnAndDB(); err != nil {
 		return err
 	}
 	if c.Op.Env == nil {
-		c.environment()
+		c.prepareEnv()
 	}
 	c.enter()
-	defer c.Peer.slot.Leave()
-	defer c.Op.Env.Pause()
-	if c.Def.Facts.Has(Survey) {
+	defer c.ConnState.slot.Leave()
+	defer c.Op.Env.ReleaseSlot()
+	if c.Def.Facts.Has(InterruptOnDrain) {
 		op := c.Running
 		defer context.AfterFunc(c.Conn.Draining(), func() { op.Interrupt(ShutDown()) })()
 	}
@@ -177,7 +177,7 @@ func (s *Server) run(c *Call) error {
 		c.inWrite = true
 		defer c.LeaveWrite()
 	}
-	if err := c.goElsewhere(); err != nil {
+	if err := c.refuseWhileLeaving(); err != nil {
 		return err
 	}
 	if err := s.enterSession(c); err != nil {
@@ -190,8 +190,8 @@ func (s *Server) run(c *Call) error {
 			s.dropSession(c)
 		}
 	}()
-	c.Injected.strike()
-	err = c.payMetadata()
+	c.Injected.trigger()
+	err = c.chargeMetadata()
 	if err == nil {
 		err = c.fixReadTime()
 	}
@@ -200,7 +200,7 @@ func (s *Server) run(c *Call) error {
 	}
 	if err == nil {
 		err = c.Def.perform(c, c.request, c.unread)
-		err = s.harden(c, err)
+		err = s.waitDurable(c, err)
 	}
 	if err == nil {
 		err = c.confirmRead()
@@ -210,11 +210,11 @@ func (s *Server) run(c *Call) error {
 	return err
 }
 
-// harden waits until the writes of the command are durable. If the time limit of the command ends during the
+// waitDurable waits until the writes of the command are durable. If the time limit of the command ends during the
 // wait, the writes are done: the command succeeds with a writeConcernError, because the disk has not
 // confirmed them yet.
-func (s *Server) harden(c *Call, err error) error {
-	herr := s.Cluster.Harden(c.Ctx, &c.Op)
+func (s *Server) waitDurable(c *Call, err error) error {
+	herr := s.Cluster.WaitDurable(c.Ctx, &c.Op)
 	if herr == nil || err != nil {
 		return err
 	}
@@ -231,8 +231,8 @@ func (s *Server) harden(c *Call, err error) error {
 // find finds the row of the command, and reads the database.
 // Errors: CommandNotFound (59), those of readDB.
 func (s *Server) find(c *Call) error {
-	if account := c.Peer.Cosmos; account != nil {
-		account.Begin(c.Start.UnixMilli(), c.Peer.AppName)
+	if account := c.ConnState.Cosmos; account != nil {
+		account.Begin(c.Start.UnixMilli(), c.ConnState.AppName)
 	}
 	first, ok := c.Body.First()
 	if !ok {
@@ -262,9 +262,9 @@ func (s *Server) find(c *Call) error {
 	return nil
 }
 
-// checkPlace refuses a command that may not run in a transaction, or not on this database.
+// checkTxnAndDB refuses a command that may not run in a transaction, or not on this database.
 // Errors: OperationNotSupportedInTransaction (263), Unauthorized (13).
-func (c *Call) checkPlace() error {
+func (c *Call) checkTxnAndDB() error {
 	if c.Args.InTxn && !c.Def.Facts.Has(InTxn) {
 		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, "Cannot run '%s' in a multi-document transaction.", c.Name())
 	}
@@ -311,18 +311,18 @@ func (c *Call) readDB() error {
 // enter adds the command to the list of running operations, and gives it the context of its slot.
 func (c *Call) enter() {
 	c.Running = operations.Operation{Name: c.Name(), NS: collection.Namespace{DB: c.DB}, Session: c.Args.ID, Conn: c.Conn,
-		Client: c.Peer.Client.Load(), InTxn: c.Args.InTxn, Start: c.Start, User: c.Peer.User, Secrets: c.Server}
+		Client: c.ConnState.Client.Load(), InTxn: c.Args.InTxn, Start: c.Start, User: c.ConnState.User, Secrets: c.Server}
 	switch c.Def.Namespace {
 	case FirstField:
 		c.Running.NS.Coll, _ = c.Value.Str()
 	case CollectionField:
 		c.Running.NS.Coll, _ = c.Body.Get("collection").Str()
 	}
-	if c.Def.Facts.Has(Outlives) {
-		c.Conn.Outlive()
+	if c.Def.Facts.Has(SurvivesDisconnect) {
+		c.Conn.SurviveDisconnect()
 	}
 	c.Running.Writes = c.writes
-	c.Ctx = c.Server.Ops.Enter(c.Ctx, &c.Peer.slot, &c.Running, c.Body)
+	c.Ctx = c.Server.Ops.Enter(c.Ctx, &c.ConnState.slot, &c.Running, c.Body)
 	p := c.Progress()
 	if c.Op.Env != nil && p.Memory.Load() != c.Op.Env.Memory {
 		p.Memory.Store(c.Op.Env.Memory)
@@ -331,12 +331,12 @@ func (c *Call) enter() {
 }
 
 // Progress returns the state that the running command publishes to currentOp.
-func (c *Call) Progress() *operations.Progress { return &c.Peer.slot.Progress }
+func (c *Call) Progress() *operations.Progress { return &c.ConnState.slot.Progress }
 
-// environment prepares the language environment of the command.
-func (c *Call) environment() {
+// prepareEnv prepares the language environment of the command.
+func (c *Call) prepareEnv() {
 	env := &c.env
-	who := c.Peer.account.of(c.Server, c.Conn, c.Peer)
+	who := c.ConnState.account.of(c.Server, c.Conn, c.ConnState)
 	c.memory.Reset(c.Server.Memory.Bytes(), who.memory)
 	c.memory.AllSpills = &c.Server.Spills
 	env.Reset(c.Ctx, &c.vars, c.memory)
@@ -346,11 +346,11 @@ func (c *Call) environment() {
 	env.JavaScript = c.Server.JavaScript
 	c.scripts.reset(c)
 	env.Stored = c.scripts
-	env.Cosmos = c.Peer.Cosmos
+	env.Cosmos = c.ConnState.Cosmos
 	env.StableOnly = c.StableOnly()
-	env.Release, env.Kept = c.Release(), c.Server.Release
+	env.Release, env.ServerRelease = c.Release(), c.Server.Release
 	c.lane.Begin(c.Server.Processor, who.name)
-	env.Lane = &c.lane
+	env.Slot = &c.lane
 	env.Memory.Spill = true
 	env.Memory.SpillDir = c.Cluster.ScratchDir
 	c.Op.Env = env
@@ -358,16 +358,16 @@ func (c *Call) environment() {
 	if who.writes != nil {
 		c.Op.Writes = who.writes
 	}
-	c.Op.AppName, c.Op.User = c.Peer.AppName, c.Peer.User
+	c.Op.AppName, c.Op.User = c.ConnState.AppName, c.ConnState.User
 	c.Op.Strong = c.strongReads()
 	c.Op.Unmetered = c.Server.Unmetered.Load()
 	c.Op.Durability = c.WriteConcern.Durability(c.Server.Durability)
 }
 
-// generic reads the arguments that every command accepts, and refuses a command with a repeated field:
+// readGeneric reads the arguments that every command accepts, and refuses a command with a repeated field:
 // otherwise code that reads the first of the two fields and code that reads the last would see different
 // commands.
-func (s *Server) generic(c *Call) (err error) {
+func (s *Server) readGeneric(c *Call) (err error) {
 	c.Args.TxnNumber = -1
 	hasSession, hasAPI := false, false
 	var kinds uint64 // of the names so far
@@ -400,7 +400,7 @@ func (s *Server) generic(c *Call) (err error) {
 			if c.Def.Op != OpGetMore { // a getMore ignores it: drivers repeat the read concern of the session
 				c.ReadConcern, c.Op.At = level, at
 			}
-			if err := c.reach(max(at, after)); err != nil {
+			if err := c.advanceTime(max(at, after)); err != nil {
 				return err
 			}
 			if at > c.Time {
@@ -422,11 +422,11 @@ func (s *Server) generic(c *Call) (err error) {
 		}
 	}
 	if hasSession {
-		if c.Args, err = session.ParseArgs(c.Body, c.Name(), c.Peer.Owner); err != nil {
+		if c.Args, err = session.ParseArgs(c.Body, c.Name(), c.ConnState.Owner); err != nil {
 			return err
 		}
 	}
-	if s.RequireAuth && c.Peer.Login == nil {
+	if s.RequireAuth && c.ConnState.Login == nil {
 		c.Args = session.Args{TxnNumber: -1} // a client without a login can neither use nor start sessions
 	}
 	if hasAPI {
@@ -468,7 +468,7 @@ func (c *Call) timeLimit() (time.Duration, bool, error) {
 
 // fail writes an error reply.
 func (s *Server) fail(c *Call, err error) {
-	e := s.clientError(c, err)
+	e := s.reportClientError(c, err)
 	if c.Injected.HasLabels {
 		e = e.With(c.Injected.Labels)
 		e.Labels = c.Injected.Labels
@@ -488,8 +488,8 @@ func ShutDown() *mongoerr.Error {
 	return mongoerr.New(mongoerr.InterruptedAtShutdown, "The server is shutting down")
 }
 
-// Told converts any error into an error for the client.
-func (c *Call) Told(err error) *mongoerr.Error {
+// AsClientError converts any error into an error for the client.
+func (c *Call) AsClientError(err error) *mongoerr.Error {
 	if cause := context.Cause(c.Ctx); cause != nil && (errors.Is(err, context.Canceled) || errors.Is(err, cause)) {
 		switch {
 		case errors.Is(cause, wire.ErrShutdown):
@@ -509,21 +509,21 @@ func (c *Call) Told(err error) *mongoerr.Error {
 	return mongoerr.From(cluster.Translate(err))
 }
 
-// clientError converts any error into an error for the client, counts timeouts, and logs unexpected errors.
-func (s *Server) clientError(c *Call, err error) *mongoerr.Error {
-	e := c.throttled(c.Told(err))
+// reportClientError converts any error into an error for the client, counts timeouts, and logs unexpected errors.
+func (s *Server) reportClientError(c *Call, err error) *mongoerr.Error {
+	e := c.throttled(c.AsClientError(err))
 	if e.Code == mongoerr.MaxTimeMSExpired {
 		s.Stats.TimedOut.Add(1)
 	}
-	c.unforeseen(e, err)
+	c.reportUnforeseen(e, err)
 	if errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrUndetermined) {
-		s.away.Warn().Err(err).Str("command", c.nameOr()).Int64("conn", c.Conn.ID()).Msg("storage unavailable")
+		s.unavailableLog.Warn().Err(err).Str("command", c.nameOr()).Int64("conn", c.Conn.ID()).Msg("storage unavailable")
 	}
 	return e
 }
 
-// unforeseen records an error that the client receives as InternalError, unless a fail point injected it.
-func (c *Call) unforeseen(e *mongoerr.Error, err error) {
+// reportUnforeseen records an error that the client receives as InternalError, unless a fail point injected it.
+func (c *Call) reportUnforeseen(e *mongoerr.Error, err error) {
 	if e.Code != mongoerr.InternalError || c.Injected.Failed {
 		return
 	}
@@ -569,18 +569,18 @@ func (s *Server) finish(c *Call, err error) {
 	}
 	c.Def.Counter.Total.Add(1)
 	took := s.Cluster.Now().Sub(c.Start)
-	charge := s.price(c, took)
+	charge := s.recordCharge(c, took)
 	if c.Msg.Header.OpCode == wire.OpMsg {
 		c.appendTimes()
 	}
 	for _, fn := range s.onEnd {
-		fn(c, Ended{err, took, charge})
+		fn(c, Outcome{err, took, charge})
 	}
 }
 
-// price records the charge of the command, and appends it to the reply if the client or the server requests
+// recordCharge records the charge of the command, and appends it to the reply if the client or the server requests
 // that.
-func (s *Server) price(c *Call, took time.Duration) ratelimit.MicroRU {
+func (s *Server) recordCharge(c *Call, took time.Duration) ratelimit.MicroRU {
 	if c.Def.Facts.Has(Silent) || c.Op.Unmetered {
 		return 0
 	}
@@ -589,7 +589,7 @@ func (s *Server) price(c *Call, took time.Duration) ratelimit.MicroRU {
 	total := c.Op.Receipt.Total() + ratelimit.MicroRU(c.Page.Charge)
 	st := statement{Command: c.Name(), Charge: int64(total), Took: took, Waited: c.Op.Waited, Activity: NewActivity()}
 	if c.Args.ID.IsZero() {
-		c.Peer.Last = st
+		c.ConnState.Last = st
 	} else {
 		s.Charges.put(c.Args.ID, st)
 	}

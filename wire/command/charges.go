@@ -34,7 +34,7 @@ const (
 	chargesMax = 128
 )
 
-func (c *charges) part(id session.ID) *chargesPart { return &c[id.Part(chargesParts)] }
+func (c *charges) part(id session.ID) *chargesPart { return &c[id.Stripe(chargesParts)] }
 
 func (c *charges) put(id session.ID, s statement) {
 	p := c.part(id)

@@ -6,15 +6,15 @@ import "github.com/cantledb/cantle/storage"
 // store's newest timestamp is used only if the command neither committed nor read at a known one: other
 // commands may have committed since it arrived.
 func (c *Call) operationTime() storage.Timestamp {
-	if at := max(c.Op.Committed, c.Op.At, c.Op.Seen); at != 0 {
+	if at := max(c.Op.Committed, c.Op.At, c.Op.ReadTime); at != 0 {
 		return at
 	}
 	return c.Cluster.Store.Latest()
 }
 
-// reach reads the current timestamp from the store if a read requires a later one than c.Time: a peer may
+// advanceTime reads the current timestamp from the store if a read requires a later one than c.Time: a peer may
 // have committed since. Errors: storage errors.
-func (c *Call) reach(wanted storage.Timestamp) (err error) {
+func (c *Call) advanceTime(wanted storage.Timestamp) (err error) {
 	if wanted > c.Time {
 		c.Time, err = c.Cluster.Store.Now(c.Ctx)
 	}

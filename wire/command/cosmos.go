@@ -20,7 +20,7 @@ import (
 const TagCosmos = "cosmos"
 
 // Strict reports whether the client came through the Cosmos listener.
-func (c *Call) Strict() bool { return c.Peer.Cosmos != nil }
+func (c *Call) Strict() bool { return c.ConnState.Cosmos != nil }
 
 // cosmosTimeLimit is the time limit of an operation that sets none itself.
 // Source: Azure Cosmos DB for MongoDB, concepts-limits.
@@ -97,7 +97,7 @@ func (c *Call) Offers(d *Def) bool { return c.Strict() || !d.Facts.Has(AccountOn
 // checkAccount refuses commands and retryable writes that the client's account does not have.
 // Errors: those of cosmos.Command, cosmos.RetryableWrites and cosmos.RetryableUnordered.
 func (c *Call) checkAccount() error {
-	account := c.Peer.Cosmos
+	account := c.ConnState.Cosmos
 	if account == nil {
 		return nil
 	}
@@ -120,7 +120,7 @@ func (c *Call) checkAccount() error {
 // the command.
 // Errors: CommandNotFound (59), those of cosmos.Command.
 func (c *Call) unknown(name string) error {
-	if account := c.Peer.Cosmos; account != nil && cosmos.Command.Find(name) != nil {
+	if account := c.ConnState.Cosmos; account != nil && cosmos.Command.Find(name) != nil {
 		if err := account.Check(cosmos.Command, name); err != nil {
 			return err
 		}

@@ -144,18 +144,18 @@ const (
 	// Updates commands change documents. serverStatus counts how many of their updates use a pipeline or
 	// array filters. Manual: reference/command/serverStatus#metrics.
 	Updates
-	// Survey commands read all data and change nothing, which can take hours. When the server drains, they
+	// InterruptOnDrain commands read all data and change nothing, which can take hours. When the server drains, they
 	// are interrupted at once: shutdown does not wait for them as it waits for other commands.
-	Survey
+	InterruptOnDrain
 	// Counts commands return counts of documents or decide by them. The counts of all peers are added up
 	// first.
 	Counts
 	// AccountOnly commands exist only at the address of an account of Azure Cosmos DB.
 	AccountOnly
-	// Outlives commands do long work on a collection that goes on when the client disconnects. killOp and
+	// SurvivesDisconnect commands do long work on a collection that goes on when the client disconnects. killOp and
 	// maxTimeMS end it.
 	// Manual: core/index-creation, core/sharding-reshard-a-collection.
-	Outlives
+	SurvivesDisconnect
 )
 
 func (f Facts) Has(g Facts) bool { return f&g != 0 }

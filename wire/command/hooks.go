@@ -63,9 +63,9 @@ type Hooks struct {
 	// Explain replies with the plan of a command. Set by plans.
 	Explain func(c *Call, x *explained.Explained) error
 
-	// Gone is called when a namespace was dropped, or when a drop found nothing. Set by shards, which keeps
+	// Dropped is called when a namespace was dropped, or when a drop found nothing. Set by shards, which keeps
 	// zones of collections that do not exist yet.
-	Gone func(ns collection.Namespace)
+	Dropped func(ns collection.Namespace)
 	// UpdateVirtual runs an update of a virtual collection; done is false if the namespace is not one that
 	// accepts updates. Set by shards.
 	UpdateVirtual func(c *Call, ns collection.Namespace, m *cluster.Modify) (r cluster.Modified, done bool, err error)
@@ -106,22 +106,22 @@ func noHooks() Hooks {
 		HasSettings:     func(collection.Namespace) bool { return false },
 		ApplySettings:   func(*Call, *explained.Explained) error { return nil },
 		Explain:         func(*Call, *explained.Explained) error { return nil },
-		Gone:            func(collection.Namespace) {},
+		Dropped:         func(collection.Namespace) {},
 		UpdateVirtual: func(*Call, collection.Namespace, *cluster.Modify) (cluster.Modified, bool, error) {
 			return cluster.Modified{}, false, nil
 		},
 	}
 }
 
-// Ended holds the outcome of a command.
-type Ended struct {
+// Outcome holds the outcome of a command.
+type Outcome struct {
 	Err    error // nil if it succeeded
 	Took   time.Duration
 	Charge ratelimit.MicroRU
 }
 
 // Refused reports whether the command failed for lack of request units.
-func (e Ended) Refused() bool {
+func (e Outcome) Refused() bool {
 	if e.Err == nil {
 		return false
 	}
@@ -132,4 +132,4 @@ func (e Ended) Refused() bool {
 
 // OnEnd registers fn, an observer. It is called for each command that has a row, after its reply is complete
 // and before the reply is sent.
-func (s *Server) OnEnd(fn func(c *Call, e Ended)) { s.onEnd = append(s.onEnd, fn) }
+func (s *Server) OnEnd(fn func(c *Call, e Outcome)) { s.onEnd = append(s.onEnd, fn) }

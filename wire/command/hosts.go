@@ -20,17 +20,17 @@ func ShardName(id shard.ID) string { return "p" + id.String() }
 // Address returns the name of the server in answers: the host and port at which clients reach it. They
 // distinguish the servers over one store, also on one machine.
 func (s *Server) Address() string {
-	if s.Reached != nil {
-		if a := s.Reached(); a != "" {
+	if s.AdvertisedAddress != nil {
+		if a := s.AdvertisedAddress(); a != "" {
 			return a
 		}
 	}
-	return s.Found()
+	return s.FirstAddress()
 }
 
-// Found returns the address at which the first client reached the server.
-func (s *Server) Found() string {
-	if a, ok := s.seenAt.Load().(string); ok {
+// FirstAddress returns the address at which the first client reached the server.
+func (s *Server) FirstAddress() string {
+	if a, ok := s.firstAddress.Load().(string); ok {
 		return a
 	}
 	return "localhost:27017"

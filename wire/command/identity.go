@@ -38,17 +38,17 @@ func (l *Login) Allows() *auth.Grants {
 	return l.Grants
 }
 
-// TellsValues reports whether a user may see values of documents of a collection, as in a list of hot shard
+// MaySeeValues reports whether a user may see values of documents of a collection, as in a list of hot shard
 // key values: users that may read the documents may see them.
-func (s *Server) TellsValues(l *Login, ns collection.Namespace) bool {
+func (s *Server) MaySeeValues(l *Login, ns collection.Namespace) bool {
 	return !s.RequireAuth || l.Allows().May(auth.Find, ns)
 }
 
-// TellsBounds reports whether a user may see the bounds of a collection's partitions. Under a ranged shard
+// MaySeeBounds reports whether a user may see the bounds of a collection's partitions. Under a ranged shard
 // key they are values of documents, so users that may read the documents may see them, and users that may
 // read config.chunks, where MongoDB shows them.
-func (s *Server) TellsBounds(l *Login, ns collection.Namespace) bool {
-	return s.TellsValues(l, ns) || l.Allows().May(auth.Find, collection.Namespace{DB: "config", Coll: "chunks"})
+func (s *Server) MaySeeBounds(l *Login, ns collection.Namespace) bool {
+	return s.MaySeeValues(l, ns) || l.Allows().May(auth.Find, collection.Namespace{DB: "config", Coll: "chunks"})
 }
 
 // Has reports whether the user has a role, directly or through other roles.

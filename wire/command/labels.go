@@ -46,11 +46,11 @@ func (c *Call) labelsOf(e *mongoerr.Error) mongoerr.Labels {
 
 // opensStream reports whether the command is a read whose pipeline begins with $changeStream.
 func (c *Call) opensStream() bool {
-	return c.Def.Kind == KindRead && watches(c.Body)
+	return c.Def.Kind == KindRead && isChangeStream(c.Body)
 }
 
-// watches reports whether the pipeline of a command begins with $changeStream.
-func watches(body bson.Raw) bool {
+// isChangeStream reports whether the pipeline of a command begins with $changeStream.
+func isChangeStream(body bson.Raw) bool {
 	list, _ := body.Get("pipeline").Array()
 	for v := range list.Values() {
 		var first agg.Outline

@@ -7,19 +7,19 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// lookEvery is the interval at which Leave checks whether all bound work has ended.
-const lookEvery = 10 * time.Millisecond
+// leavePollEvery is the interval at which Leave checks whether all bound work has ended.
+const leavePollEvery = 10 * time.Millisecond
 
-// A cursor counts as in use for usedLately after its last getMore. Leave also waits for sentLately after a
+// A cursor counts as in use for recentUse after its last getMore. Leave also waits for recentStreamEnd after a
 // change stream was sent on, because its driver may resume it at this server again.
 const (
-	usedLately = time.Second
-	sentLately = 200 * time.Millisecond
+	recentUse       = time.Second
+	recentStreamEnd = 200 * time.Millisecond
 )
 
-// bouncesMax is the time in which drivers may resume change streams at any server, this one included. After
+// resumeHereMax is the time in which drivers may resume change streams at any server, this one included. After
 // that, the error makes them leave this server: drivers prefer the server that answers fastest.
-const bouncesMax = time.Second
+const resumeHereMax = time.Second
 
 // Leave ends what is bound to this server while peers over the same data run. No transaction begins any more:
 // drivers retry it at a peer. Change streams end with an error that makes drivers resume them, again if a
@@ -29,11 +29,11 @@ const bouncesMax = time.Second
 // Leave runs before hello reports the shutdown. From then on drivers do not use the server any more, so that
 // cursors would fail, and transactions too, after drivers have waited for their server for half a minute.
 func Leave(ctx context.Context, s *Server) {
-	s.leftAt.Store(time.Now().UnixNano())
+	s.leaveBegan.Store(time.Now().UnixNano())
 	s.leave()
-	look := time.NewTicker(lookEvery)
+	look := time.NewTicker(leavePollEvery)
 	defer look.Stop()
-	for s.bound() {
+	for s.hasBoundWork() {
 		select {
 		case <-ctx.Done():
 			return
@@ -48,53 +48,53 @@ func (c *Call) Leaving() bool { return c.Server.leaving.Err() != nil }
 // OnLeave calls fn in its own goroutine when Leave begins; stop cancels that.
 func OnLeave(c *Call, fn func()) (stop func() bool) { return context.AfterFunc(c.Server.leaving, fn) }
 
-// bound reports whether work is left that a peer cannot take over.
-func (s *Server) bound() bool {
-	if s.Sessions.Stats().Open > 0 || time.Since(time.Unix(0, s.sentOn.Load())) < sentLately {
+// hasBoundWork reports whether work is left that a peer cannot take over.
+func (s *Server) hasBoundWork() bool {
+	if s.Sessions.Stats().Open > 0 || time.Since(time.Unix(0, s.lastStreamEnd.Load())) < recentStreamEnd {
 		return true
 	}
-	left := time.Unix(0, s.leftAt.Load())
+	left := time.Unix(0, s.leaveBegan.Load())
 	for _, op := range s.Ops.List() {
 		if s.Lookup(op.Name).Kind != KindRead {
 			continue
 		}
-		if op.Start.Before(left) && time.Since(left) < usedLately || watches(op.Command()) { // it may open a cursor soon
+		if op.Start.Before(left) && time.Since(left) < recentUse || isChangeStream(op.Command()) { // it may open a cursor soon
 			return true
 		}
 	}
 	for _, c := range s.Cursors.List() {
 		ends := c.Options.OfStream() || !c.Options.Tailable
-		if ends && (c.Pinned || time.Since(c.Used) < usedLately) {
+		if ends && (c.Pinned || time.Since(c.Used) < recentUse) {
 			return true
 		}
 	}
 	return false
 }
 
-// goElsewhere refuses what a leaving server does not begin any more: transactions, and after bouncesMax
+// refuseWhileLeaving refuses what a leaving server does not begin any more: transactions, and after resumeHereMax
 // change streams. Errors: NoSuchTransaction (251), after which drivers retry the whole transaction but keep
 // using the server, where other transactions still have to end; ShutdownInProgress (91), after which drivers
 // leave the server, once no transaction is open.
-func (c *Call) goElsewhere() error {
+func (c *Call) refuseWhileLeaving() error {
 	if !c.Leaving() {
 		return nil
 	}
-	if err := c.sendAway(); err != nil {
+	if err := c.refuseWhileDraining(); err != nil {
 		return err
 	}
 	switch {
 	case c.Args.Start:
 		return mongoerr.New(mongoerr.NoSuchTransaction, "The server is shutting down and begins no transaction; try the transaction again, and it runs at another server")
-	case time.Since(time.Unix(0, c.Server.leftAt.Load())) > bouncesMax && c.Server.Sessions.Stats().Open == 0 && c.opensStream():
+	case time.Since(time.Unix(0, c.Server.leaveBegan.Load())) > resumeHereMax && c.Server.Sessions.Stats().Open == 0 && c.opensStream():
 		return mongoerr.New(mongoerr.ShutdownInProgress, "The server is shutting down and opens no change stream; try it again at another server")
 	}
 	return nil
 }
 
-// SendOn returns the error that ends a change stream here, so that the driver resumes it at a peer. No driver
+// ResumeElsewhere returns the error that ends a change stream here, so that the driver resumes it at a peer. No driver
 // takes this error for a fault of the server, and all drivers resume. Spec: change-streams.
-func SendOn(c *Call) *mongoerr.Error {
-	c.Server.sentOn.Store(time.Now().UnixNano())
+func ResumeElsewhere(c *Call) *mongoerr.Error {
+	c.Server.lastStreamEnd.Store(time.Now().UnixNano())
 	return mongoerr.New(mongoerr.CursorNotFound, "The server is shutting down; resume the change stream, and another server goes on with it").
 		With(mongoerr.ResumableChangeStreamError)
 }

@@ -11,7 +11,7 @@ import (
 // dropped.
 func (c *Call) ReplyList(ns collection.Namespace, docs []bson.Raw, size int64) error {
 	if size == 0 && len(docs) > 0 {
-		return c.OpenCursor(cursor.Options{Namespace: ns, Outlives: true}, cursor.NewDocs(docs), 0, false)
+		return c.OpenCursor(cursor.Options{Namespace: ns, SurvivesDrop: true}, cursor.NewDocs(docs), 0, false)
 	}
 	if size < 0 {
 		size = int64(len(docs))
@@ -20,5 +20,5 @@ func (c *Call) ReplyList(ns collection.Namespace, docs []bson.Raw, size int64) e
 	if len(docs) == 0 {
 		first++ // so that no second batch is needed
 	}
-	return c.OpenCursor(cursor.Options{Namespace: ns, Outlives: true}, cursor.NewDocs(docs), first, false)
+	return c.OpenCursor(cursor.Options{Namespace: ns, SurvivesDrop: true}, cursor.NewDocs(docs), first, false)
 }

@@ -13,7 +13,7 @@ import (
 type ReplicaSet struct {
 	Name string
 	// Member is the host:port of the member in replies; "" stands for the address of the
-	// connection, see Call.reachedAt.
+	// connection, see Call.socketAddress.
 	Member string
 }
 
@@ -52,15 +52,15 @@ func (c *Call) ShownSet() (r ReplicaSet, ok bool) {
 		return r, false
 	}
 	if r.Member == "" {
-		r.Member = c.reachedAt()
+		r.Member = c.socketAddress()
 	}
 	return r, true
 }
 
-// reachedAt returns the address of the socket, with the host name of the TLS handshake if there is
+// socketAddress returns the address of the socket, with the host name of the TLS handshake if there is
 // one: drivers then connect again by the name in the certificate. The port of a forwarder is not
 // visible here.
-func (c *Call) reachedAt() string {
+func (c *Call) socketAddress() string {
 	local := c.Conn.Local().String()
 	t := c.Conn.TLS()
 	if t == nil || t.ServerName == "" {

@@ -5,11 +5,11 @@ import (
 	"github.com/cantledb/cantle/shard/cluster"
 )
 
-// payMetadata charges a command about the catalog to the account's own budget for such commands. It does so
+// chargeMetadata charges a command about the catalog to the account's own budget for such commands. It does so
 // before the command runs, because the price is fixed.
 // Source: Azure Cosmos DB, "concepts-limits" (metadata requests).
 // Errors: 16500 when the budget is used up.
-func (c *Call) payMetadata() error {
+func (c *Call) chargeMetadata() error {
 	if !c.Def.Facts.Has(Metadata) {
 		return nil
 	}

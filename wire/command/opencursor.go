@@ -7,8 +7,8 @@ import (
 	"github.com/cantledb/cantle/wire/cursor"
 )
 
-// Tokened is a source that can append the token from which to resume after its last batch.
-type Tokened interface{ AppendToken(b *bson.Builder) }
+// TokenAppender is a source that can append the token from which to resume after its last batch.
+type TokenAppender interface{ AppendToken(b *bson.Builder) }
 
 // FirstBatch returns the number of documents in the first batch of a find or aggregate without a batch size:
 // 101. On a leaving server (see Leave) a batch has as many as fit, so that fewer cursors remain open.
@@ -59,7 +59,7 @@ func (c *Call) OpenCursor(o cursor.Options, src cursor.Source, size int, single 
 	c.Server.Stats.Returned.Add(int64(n))
 	id := cursor.ID(0)
 	if more && !single {
-		o.Session, o.TxnNumber, o.User, o.Conn = c.Args.ID, -1, c.Peer.User, c.Conn.ID()
+		o.Session, o.TxnNumber, o.User, o.Conn = c.Args.ID, -1, c.ConnState.User, c.Conn.ID()
 		o.Account = c.Account()
 		if c.Args.InTxn {
 			o.TxnNumber = c.Args.TxnNumber
@@ -76,7 +76,7 @@ func (c *Call) OpenCursor(o cursor.Options, src cursor.Source, size int, single 
 		c.Op.Planned = nil // from now on the connection serves other commands
 		id = cur.Checkin(n, true)
 	}
-	if t, ok := src.(Tokened); ok {
+	if t, ok := src.(TokenAppender); ok {
 		t.AppendToken(b)
 	}
 	c.AppendReadTime()

@@ -9,8 +9,8 @@ import (
 	"github.com/cantledb/cantle/collection/mongoerr"
 )
 
-// outlined is the pipeline of a command with its outline, computed at the first use.
-type outlined struct {
+// cachedOutline is the pipeline of a command with its outline, computed at the first use.
+type cachedOutline struct {
 	list    bson.Raw // the argument; nil before the first use
 	outline agg.Outline
 }
@@ -18,12 +18,12 @@ type outlined struct {
 // OutlineOf returns the outline of a pipeline, an argument of the command. An element
 // that is no document is an empty stage in it.
 func (c *Call) OutlineOf(list bson.Raw) *agg.Outline {
-	x := &c.outlined
+	x := &c.cachedOutline
 	if x.list != nil && bytes.Equal(x.list, list) {
 		return &x.outline
 	}
 	if x.list != nil { // the pipeline of another part of the command, which keeps its outline
-		x = &outlined{}
+		x = &cachedOutline{}
 	}
 	stages := make([]bson.Raw, 0, list.Len())
 	for v := range list.Values() {

@@ -62,15 +62,15 @@ func (d *Def) resolve() {
 // PrivilegeCheck compares one command with the privileges of its user. The command may be part of another
 // command, as in explain.
 type PrivilegeCheck struct {
-	Call   *Call
-	Def    *Def
-	DB     string
-	Value  bson.Value // of the first field of the command
-	Grants *auth.Grants
-	Denied bool
-	unread error // the error of a part of the arguments, which ends the command
-	keep   bool  // needed actions are collected in kept
-	kept   []auth.Needed
+	Call     *Call
+	Def      *Def
+	DB       string
+	Value    bson.Value // of the first field of the command
+	Grants   *auth.Grants
+	Denied   bool
+	unread   error // the error of a part of the arguments, which ends the command
+	collects bool  // needed actions are collected in kept
+	kept     []auth.Needed
 }
 
 // authorize refuses commands that the user of the connection may not run, and then commands that the account
@@ -111,7 +111,7 @@ func (c *Call) authorizeUser() error {
 // AuthorizeAgain repeats the authorization of a command that has waited. While users and roles do not change,
 // it costs one comparison. Errors: as authorize.
 func (c *Call) AuthorizeAgain() error {
-	if l := c.Peer.Login; !c.Server.RequireAuth || l != nil && l.Version == c.Server.Auth.Version() {
+	if l := c.ConnState.Login; !c.Server.RequireAuth || l != nil && l.Version == c.Server.Auth.Version() {
 		return nil
 	}
 	return c.authorize()
@@ -151,7 +151,7 @@ func (c *Call) needed() []auth.Needed {
 	if c.privileges.Call == nil {
 		return nil
 	}
-	q := PrivilegeCheck{Call: c, Def: c.Def, DB: c.DB, Value: c.Value, Grants: c.privileges.Grants, keep: true}
+	q := PrivilegeCheck{Call: c, Def: c.Def, DB: c.DB, Value: c.Value, Grants: c.privileges.Grants, collects: true}
 	if q.row(); c.request != nil {
 		c.request.Needs(&q)
 	}
@@ -165,7 +165,7 @@ func (c *Call) MayStill(needed []auth.Needed) error {
 		return nil
 	}
 	for _, n := range needed {
-		if l := c.Peer.Login; l == nil || !l.Grants.Has(n) {
+		if l := c.ConnState.Login; l == nil || !l.Grants.Has(n) {
 			return c.Unauthorized(c.Body)
 		}
 	}
@@ -255,7 +255,7 @@ func (q *PrivilegeCheck) MayEverywhere(a auth.Action) bool {
 
 // need sets Denied if the user lacks a privilege.
 func (q *PrivilegeCheck) need(n auth.Needed) {
-	if q.keep {
+	if q.collects {
 		q.kept = append(q.kept, n)
 	}
 	if !q.Grants.Has(n) {
@@ -290,10 +290,10 @@ const CommandBytesMax = 1000
 // MayUse refuses a session that belongs to another user.
 // Errors: Unauthorized (13).
 func (c *Call) MayUse(id session.ID) error {
-	if !c.Server.RequireAuth || id.IsZero() || id.Owner == c.Peer.Owner {
+	if !c.Server.RequireAuth || id.IsZero() || id.Owner == c.ConnState.Owner {
 		return nil
 	}
-	if l := c.Peer.Login; l != nil && l.Grants.MayCluster(auth.Impersonate) {
+	if l := c.ConnState.Login; l != nil && l.Grants.MayCluster(auth.Impersonate) {
 		return nil
 	}
 	return c.Unauthorized(c.Body)

@@ -36,7 +36,7 @@ func (q *PrivilegeCheck) Pipeline(ns collection.Namespace, o *agg.Outline, bypas
 func (q *PrivilegeCheck) stage(s *agg.Involved, input collection.Namespace) {
 	for i := range s.Privileges {
 		p := &s.Privileges[i]
-		if !s.Needs(p, q.Call.Peer.User) {
+		if !s.Needs(p, q.Call.ConnState.User) {
 			continue
 		}
 		a := stageAction(p.Action)

@@ -16,18 +16,18 @@ type Request interface {
 	Run(c *Call) error
 }
 
-// Requested returns a Request made of two functions.
-func Requested(needs func(q *PrivilegeCheck), run func(c *Call) error) Request {
-	return requested{needs, run}
+// NewRequest returns a Request made of two functions.
+func NewRequest(needs func(q *PrivilegeCheck), run func(c *Call) error) Request {
+	return funcRequest{needs, run}
 }
 
-type requested struct {
+type funcRequest struct {
 	needs func(q *PrivilegeCheck)
 	run   func(c *Call) error
 }
 
-func (r requested) Needs(q *PrivilegeCheck) { r.needs(q) }
-func (r requested) Run(c *Call) error       { return r.run(c) }
+func (r funcRequest) Needs(q *PrivilegeCheck) { r.needs(q) }
+func (r funcRequest) Run(c *Call) error       { return r.run(c) }
 
 // read reads the arguments of a command whose row has a Parse, and refuses the command if its user may not
 // run it with these arguments. An error of Parse is stored until perform returns it, so that it ends a

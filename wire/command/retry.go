@@ -17,9 +17,9 @@ import (
 // Retryable reports whether the command is a retryable write.
 func (c *Call) Retryable() bool { return c.Session != nil && c.Args.Retryable() }
 
-// Remembered returns the recorded result of a statement that has been executed before, and notes its number
+// StoredResult returns the recorded result of a statement that has been executed before, and notes its number
 // for retriedStmtIds.
-func (c *Call) Remembered(i int) (bson.Raw, bool, error) {
+func (c *Call) StoredResult(i int) (bson.Raw, bool, error) {
 	if !c.Retryable() {
 		return nil, false, nil
 	}
@@ -31,14 +31,14 @@ func (c *Call) Remembered(i int) (bson.Raw, bool, error) {
 	return r, ok, err
 }
 
-// Unfinished returns the indexes of the statements that still have to run, nil for all; done counts the other
+// Remaining returns the indexes of the statements that still have to run, nil for all; done counts the other
 // statements.
-func (c *Call) Unfinished(docs []bson.Raw) (todo []int, done int, err error) {
+func (c *Call) Remaining(docs []bson.Raw) (todo []int, done int, err error) {
 	if !c.Retryable() {
 		return nil, 0, nil
 	}
 	for i := range docs {
-		_, ok, err := c.Remembered(i)
+		_, ok, err := c.StoredResult(i)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -85,7 +85,7 @@ func (c *Call) Recorder(todo []int, result func(*cluster.Modified) bson.Raw) fun
 	if !c.Retryable() {
 		return nil
 	}
-	c.number(todo)
+	c.setStmtIDs(todo)
 	return func(txn storage.Txn, first, last int, m *cluster.Modified) error {
 		if txn != nil {
 			if err := c.Server.Hooks.Fail(c, FailWrite); err != nil {
@@ -94,10 +94,10 @@ func (c *Call) Recorder(todo []int, result func(*cluster.Modified) bson.Raw) fun
 		}
 		r := result(m)
 		if c.Op.StmtIDs == nil {
-			return c.keep(txn, c.Op.Statement(first), c.Op.Statement(last), r)
+			return c.recordResult(txn, c.Op.Statement(first), c.Op.Statement(last), r)
 		}
 		for i := first; i <= last; i++ {
-			if err := c.keep(txn, c.Op.Statement(i), c.Op.Statement(i), r); err != nil {
+			if err := c.recordResult(txn, c.Op.Statement(i), c.Op.Statement(i), r); err != nil {
 				return err
 			}
 		}
@@ -105,8 +105,8 @@ func (c *Call) Recorder(todo []int, result func(*cluster.Modified) bson.Raw) fun
 	}
 }
 
-// number sets the numbers of the statements still to do in the operation for the cluster.
-func (c *Call) number(todo []int) {
+// setStmtIDs sets the numbers of the statements still to do in the operation for the cluster.
+func (c *Call) setStmtIDs(todo []int) {
 	c.Op.StmtID, c.Op.StmtIDs = c.Args.StmtID, c.Args.StmtIDs
 	switch {
 	case len(todo) == 1:
@@ -119,12 +119,12 @@ func (c *Call) number(todo []int) {
 	}
 }
 
-// keep stores the common result of the statements with the numbers first to last.
-func (c *Call) keep(txn storage.Txn, first, last int32, r bson.Raw) error {
-	k := keptResult{first, last, r, txn}
+// recordResult stores the common result of the statements with the numbers first to last.
+func (c *Call) recordResult(txn storage.Txn, first, last int32, r bson.Raw) error {
+	k := recordedResult{first, last, r, txn}
 	if txn != nil {
-		c.Op.Forget = c.forget
-		if err := c.Session.Stage(c.Ctx, txn, k.first, k.last, r); err != nil {
+		c.Op.Forget = c.forgetResults
+		if err := c.Session.SaveResult(c.Ctx, txn, k.first, k.last, r); err != nil {
 			return err
 		}
 	}
@@ -133,22 +133,22 @@ func (c *Call) keep(txn storage.Txn, first, last int32, r bson.Raw) error {
 	return nil
 }
 
-// forget drops the results of a transaction that did not commit: when its statements run again, some may not
+// forgetResults drops the results of a transaction that did not commit: when its statements run again, some may not
 // be reached.
-func (c *Call) forget(txn storage.Txn) {
-	c.results.kept = slices.DeleteFunc(c.results.kept, func(k keptResult) bool { return k.txn == txn })
+func (c *Call) forgetResults(txn storage.Txn) {
+	c.results.kept = slices.DeleteFunc(c.results.kept, func(k recordedResult) bool { return k.txn == txn })
 }
 
 // statementResults collects the outcomes of the statements of a command that its session needs.
 type statementResults struct {
-	kept    []keptResult // for the session to remember
-	retried []int32      // answered from the session's record
-	failed  []int32      // their results in kept are ignored
+	kept    []recordedResult // for the session to remember
+	retried []int32          // answered from the session's record
+	failed  []int32          // their results in kept are ignored
 }
 
-// keptResult is the common result of some statements, which the session remembers after the command has
+// recordedResult is the common result of some statements, which the session remembers after the command has
 // succeeded.
-type keptResult struct {
+type recordedResult struct {
 	first, last int32
 	result      bson.Raw
 	txn         storage.Txn // the transaction in which they ran; nil if they needed none
@@ -159,13 +159,13 @@ type keptResult struct {
 // Manual: core/transactions-in-applications (errors abort the transaction).
 func (c *Call) StatementFailed(i int32, e *mongoerr.Error) {
 	if e != nil {
-		c.unforeseen(e, e)
+		c.reportUnforeseen(e, e)
 	}
 	c.results.failed = append(c.results.failed, c.Args.Statement(int(i)))
 }
 
-// keepResults passes the results to the session, except those of statements that failed in the end.
-func (c *Call) keepResults() {
+// rememberResults passes the results to the session, except those of statements that failed in the end.
+func (c *Call) rememberResults() {
 	slices.Sort(c.results.failed)
 	for _, k := range c.results.kept {
 		for stmt := k.first; stmt <= k.last; stmt++ {

@@ -61,9 +61,9 @@ type Config struct {
 	ReplicaSet ReplicaSet
 	// CosmosMember is the Member of the set on the Cosmos listener, see ReplicaSet.
 	CosmosMember string
-	// Reached returns the configured address at which clients reach the server. If it is nil or returns "",
+	// AdvertisedAddress returns the configured address at which clients reach the server. If it is nil or returns "",
 	// the address of the first connection is used.
-	Reached func() string
+	AdvertisedAddress func() string
 	// Engine is the name of the storage engine that clients see. Transient is true if all data is lost when
 	// the server ends.
 	Engine    string
@@ -74,7 +74,7 @@ type Config struct {
 	// linearizable or snapshot.
 	ChargeStrongReads bool
 	// Processor bounds how many long computations of commands run at once; nil for no bound.
-	Processor *mql.Processor
+	Processor *mql.CPUSlots
 	// WorkMemory is the memory limit that the blocking operators of all commands share; nil for no limit.
 	WorkMemory *ratelimit.Memory
 	// WriteMemory is the memory limit that uncommitted writes share; nil for no limit.
@@ -92,7 +92,7 @@ type Server struct {
 
 	// Hooks are set by rooms as they join, before the server serves.
 	Hooks Hooks
-	onEnd []func(c *Call, e Ended)
+	onEnd []func(c *Call, e Outcome)
 	// Virtual and Stages compute their documents when they are read.
 	Virtual virtual.Collections
 	Stages  virtual.Stages
@@ -108,17 +108,17 @@ type Server struct {
 	Spills   mql.Spills // counted over all commands
 	Charges  charges
 
-	ChargeReplies atomic.Bool            // every reply contains the charge of its command: the parameter replyCharge
-	Lowered       atomic.Pointer[string] // the feature compatibility version, if it was lowered, else nil; see FeatureVersion
-	Unmetered     atomic.Bool            // noMeteringPoint
-	seenAt        atomic.Value           // string: the address of the first connection
-	away          zerolog.Logger         // for errors of a store that does not answer: at most 3 lines per second
-	conns         sync.Map               // int64 → *Connection
+	ChargeReplies  atomic.Bool            // every reply contains the charge of its command: the parameter replyCharge
+	Lowered        atomic.Pointer[string] // the feature compatibility version, if it was lowered, else nil; see FeatureVersion
+	Unmetered      atomic.Bool            // noMeteringPoint
+	firstAddress   atomic.Value           // string: the address of the first connection
+	unavailableLog zerolog.Logger         // for errors of a store that does not answer: at most 3 lines per second
+	conns          sync.Map               // int64 → *Connection
 
-	leaving context.Context // done when Leave has begun
-	leave   context.CancelFunc
-	leftAt  atomic.Int64 // when Leave began, in ns since 1970
-	sentOn  atomic.Int64 // when SendOn last ended a change stream here, in ns since 1970
+	leaving       context.Context // done when Leave has begun
+	leave         context.CancelFunc
+	leaveBegan    atomic.Int64 // when Leave began, in ns since 1970
+	lastStreamEnd atomic.Int64 // when ResumeElsewhere last ended a change stream here, in ns since 1970
 }
 
 // Counter counts the runs of one command.
@@ -128,8 +128,8 @@ type Counter struct {
 	Pipelines, ArrayFilters atomic.Int64
 }
 
-// Updated counts an update statement of the command.
-func (n *Counter) Updated(u bson.Value, filters []bson.Raw) {
+// CountUpdate counts an update statement of the command.
+func (n *Counter) CountUpdate(u bson.Value, filters []bson.Raw) {
 	if u.Type == bson.TypeArray {
 		n.Pipelines.Add(1)
 	}
@@ -155,7 +155,7 @@ func New(cfg Config) *Server {
 		s.Defects = &defects.Journal{Log: cfg.Log}
 	}
 	s.leaving, s.leave = context.WithCancel(context.Background())
-	s.away = s.Log.Sample(&zerolog.BurstSampler{Burst: 3, Period: time.Second})
+	s.unavailableLog = s.Log.Sample(&zerolog.BurstSampler{Burst: 3, Period: time.Second})
 	return s
 }
 
@@ -185,7 +185,7 @@ func (s *Server) add(d *Def) {
 // Attach connects the server to its cluster as the layer above, which New does not do. It is called once,
 // after all rooms have joined and before the first command.
 func (s *Server) Attach() {
-	s.Cluster.Attach(cluster.Upper{Info: s.Stages.Docs, Virtual: s.Virtual.Docs, Dropped: s.Hooks.Gone})
+	s.Cluster.Attach(cluster.Upper{Info: s.Stages.Docs, Virtual: s.Virtual.Docs, Dropped: s.Hooks.Dropped})
 	s.Hooks.Attached()
 }
 
@@ -197,10 +197,10 @@ func (s *Server) EachConn(visit func(*Connection) bool) {
 	s.conns.Range(func(_, v any) bool { return visit(v.(*Connection)) })
 }
 
-// Keep reads a setting that commands stored under a name, and applies changes that peers make to it. what
+// LoadSetting reads a setting that commands stored under a name, and applies changes that peers make to it. what
 // names the setting in the log. If the setting cannot be read, the server starts with the default: that is
 // better than a server that does not start.
-func (s *Server) Keep(what string, x *kept.Setting, name string, take func(doc bson.Raw)) {
+func (s *Server) LoadSetting(what string, x *kept.Setting, name string, take func(doc bson.Raw)) {
 	if s.Cluster == nil {
 		return
 	}
@@ -221,8 +221,8 @@ func (s *Server) IsSecret(name string) bool {
 // Called reports whether name is the name or an alias of the command.
 func (d *Def) Called(name string) bool { return d.Name == name || slices.Contains(d.Aliases, name) }
 
-// Peer is the state of one client connection.
-type Peer struct {
+// ConnState is the state of one client connection.
+type ConnState struct {
 	Cosmos      *cosmos.Client // the client of the account; nil on addresses of MongoDB
 	AppName     string
 	User        collection.User
@@ -234,7 +234,7 @@ type Peer struct {
 	Client      atomic.Pointer[operations.Client] // the metadata that the client sent; nil before its first hello
 	HelloSeen   bool
 	Balanced    bool // the client connects through a load balancer (loadBalanced=true)
-	bound       bound
+	pinnedTxn   pinnedTxn
 	Last        statement       // for getLastRequestStatistics, if the command has no session
 	slot        operations.Slot // the running command
 	account     account
@@ -246,6 +246,6 @@ type Peer struct {
 
 // Connection is a client connection with its state.
 type Connection struct {
-	Conn wire.Conn
-	Peer *Peer
+	Conn  wire.Conn
+	State *ConnState
 }

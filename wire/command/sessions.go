@@ -19,8 +19,8 @@ func (s *Server) enterSession(c *Call) error {
 		return s.Sessions.Touch(a.ID, c.Account())
 	}
 	a.Ending, a.API, a.Account = c.Def.Ends(), c.API, c.Account()
-	if a.ID.Owner == c.Peer.Owner { // another owner: the user impersonates, see MayUse
-		a.User = c.Peer.User.ID
+	if a.ID.Owner == c.ConnState.Owner { // another owner: the user impersonates, see MayUse
+		a.User = c.ConnState.User.ID
 	}
 	if a.Retryable() && !c.Def.Facts.Has(Retryable) {
 		return mongoerr.New(50768, "txnNumber may only be provided for multi-document transactions and retryable write commands. "+
@@ -74,7 +74,7 @@ func (s *Server) openTxn(c *Call) error {
 	}
 	t.Level = c.ReadConcern
 	c.Session.Attach(session.Holding{Txn: t.Store, View: t})
-	c.bind()
+	c.pinTxn()
 	c.Op.Txn = t
 	return nil
 }
@@ -92,9 +92,9 @@ func (s *Server) leaveSession(c *Call, err error) error {
 		}
 	}
 	if err == nil {
-		c.keepResults()
+		c.rememberResults()
 	} else if c.Args.Retryable() {
-		c.Session.Reload(err) // some statements may have taken effect
+		c.Session.Invalidate(err) // some statements may have taken effect
 	}
 	c.Session.Checkin()
 	return err
@@ -112,7 +112,7 @@ func (s *Server) dropSession(c *Call) {
 			s.Log.Warn().Err(err).Msg("the transaction of a command that panicked could not be aborted")
 		}
 	}
-	c.Session.Reload(nil)
+	c.Session.Invalidate(nil)
 	c.Session.Checkin()
 	c.Session = nil
 }

@@ -63,7 +63,7 @@ func (s *storedScripts) Scripts(env *mql.Env) (bson.Raw, error) {
 		}
 	}
 	s.db, s.all = env.DB, all
-	return all, env.Memory.Need(len(all), "functions of system.js")
+	return all, env.Memory.GrowRequired(len(all), "functions of system.js")
 }
 
 func (s *storedScripts) read(env *mql.Env, ns collection.Namespace) (bson.Raw, error) {

@@ -29,13 +29,13 @@ type shown struct {
 	Wire    int32    // the last version of the protocol
 }
 
-// Shown returns the release that the client sees; on the Cosmos listener that of the account.
-func (c *Call) Shown() shown {
+// ShownVersion returns the release that the client sees; on the Cosmos listener that of the account.
+func (c *Call) ShownVersion() shown {
 	r := c.Release()
 	if !c.Strict() {
 		return shown{r.Version(), r.VersionArray(), r.MaxWireVersion()}
 	}
-	v := c.Peer.Cosmos.Version
+	v := c.ConnState.Cosmos.Version
 	if v == cosmos.Newest {
 		return shown{r.Version(), r.VersionArray(), v.Wire()}
 	}
@@ -50,7 +50,7 @@ func (c *Call) Shown() shown {
 // FeatureVersion returns the feature compatibility version that the client sees.
 func (c *Call) FeatureVersion() string {
 	if c.Strict() {
-		return c.Peer.Cosmos.Version.String()
+		return c.ConnState.Cosmos.Version.String()
 	}
 	return c.Server.FeatureVersion()
 }

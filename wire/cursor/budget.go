@@ -53,25 +53,25 @@ func (b *budget) count(c *Cursor, bytes int64) {
 	}
 }
 
-// idle adds a cursor that no command uses to the lists of idle ones.
-func (b *budget) idle(c *Cursor) {
+// addIdle adds a cursor that no command uses to the lists of idle ones.
+func (b *budget) addIdle(c *Cursor) {
 	c.inShare = b.shares[c.Options.Conn].idle.PushBack(c)
 	if c.holder != nil {
 		c.inWarm = b.warm.PushBack(c)
 	}
 }
 
-// busy removes a cursor from the lists of idle ones.
-func (b *budget) busy(c *Cursor) {
+// removeIdle removes a cursor from the lists of idle ones.
+func (b *budget) removeIdle(c *Cursor) {
 	if c.inShare != nil {
 		b.shares[c.Options.Conn].idle.Remove(c.inShare)
 		c.inShare = nil
 	}
-	b.cool(c)
+	b.removeWarm(c)
 }
 
-// cool removes a cursor from the list of warm ones.
-func (b *budget) cool(c *Cursor) {
+// removeWarm removes a cursor from the list of warm ones.
+func (b *budget) removeWarm(c *Cursor) {
 	if c.inWarm != nil {
 		b.warm.Remove(c.inWarm)
 		c.inWarm = nil
@@ -80,7 +80,7 @@ func (b *budget) cool(c *Cursor) {
 
 // gone removes a cursor from the budget.
 func (b *budget) gone(c *Cursor) {
-	b.busy(c)
+	b.removeIdle(c)
 	b.count(c, 0)
 }
 
@@ -115,7 +115,7 @@ func (r *Registry) evict(limit int64) (rest []func()) {
 		}
 		r.remove(c)
 		r.stats.Evicted++
-		rest = append(rest, r.letGo(c))
+		rest = append(rest, r.finishRemove(c))
 	}
 	return rest
 }
@@ -132,7 +132,7 @@ func (r *Registry) park(most int) {
 			return
 		}
 		c := r.budget.warm.Front().Value.(*Cursor)
-		r.budget.cool(c)
+		r.budget.removeWarm(c)
 		r.mu.Unlock()
 		if !c.use.TryLock() {
 			continue // a command has taken it meanwhile
@@ -147,7 +147,7 @@ func (r *Registry) park(most int) {
 
 		r.mu.Lock()
 		r.stats.Parked++
-		if !c.dead {
+		if !c.removed {
 			r.budget.count(c, bytes)
 			if !done && !c.pinned && c.inWarm == nil {
 				c.inWarm = r.budget.warm.PushBack(c)

@@ -48,9 +48,9 @@ type Options struct {
 	// TimeLeft is the rest of the maxTimeMS with which the cursor was opened, 0 for no limit.
 	// The command that has checked the cursor out may change it.
 	TimeLeft time.Duration
-	// Outlives marks a stream that continues when its namespace is dropped: a change stream
+	// SurvivesDrop marks a stream that continues when its namespace is dropped: a change stream
 	// reports the drop as an event, and a list of results is complete already.
-	Outlives bool
+	SurvivesDrop bool
 	// Command is the command that opened the cursor, for $currentOp; Add copies it.
 	Command bson.Raw
 	// Needed holds the privileges that the user needs; each getMore checks them again.
@@ -60,7 +60,7 @@ type Options struct {
 }
 
 // OfStream reports whether the cursor belongs to a change stream.
-func (o *Options) OfStream() bool { return o.Outlives && o.Tailable }
+func (o *Options) OfStream() bool { return o.SurvivesDrop && o.Tailable }
 
 // Access describes the command that checks a cursor out.
 type Access struct {
@@ -97,7 +97,7 @@ type Cursor struct {
 	bytes           int64 // held at the last Checkin or Park
 	inShare, inWarm *list.Element
 	pinned          bool
-	dead            bool // removed from the registry; closed at Checkin
+	removed         bool // removed from the registry; closed at Checkin
 	poison          *mongoerr.Error
 	used            time.Time
 	interrupt       func(error)

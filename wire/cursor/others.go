@@ -2,9 +2,9 @@ package cursor
 
 import "github.com/cantledb/cantle/storage"
 
-// Others identifies the peers over the same store. A cursor lives at the server that opened it, so
+// Peers identifies the peers over the same store. A cursor lives at the server that opened it, so
 // an error about an unknown cursor names the peer that has it.
-type Others struct {
+type Peers struct {
 	Self storage.MemberID
 	// Owner returns the name of the first member for which ofIt reports true; "" if that member has
 	// left.
@@ -23,7 +23,7 @@ const (
 func mark(m storage.MemberID) ID { return ID(m[0])<<8 | ID(m[1]) }
 
 // stamp puts the mark of this server into an id.
-func (o *Others) stamp(id ID) ID {
+func (o *Peers) stamp(id ID) ID {
 	if o == nil {
 		return id
 	}
@@ -31,7 +31,7 @@ func (o *Others) stamp(id ID) ID {
 }
 
 // owner returns the name of the peer that made an id; "" for this server and for an unknown one.
-func (o *Others) owner(id ID) string {
+func (o *Peers) owner(id ID) string {
 	if o == nil || id>>restBits == mark(o.Self) {
 		return ""
 	}

@@ -24,13 +24,13 @@ type Config struct {
 	BytesMax int64         // of all cursors together; default 256 MB
 	WarmMax  int           // idle cursors whose iterators stay open, -1 for none; default 256
 	IdleMax  time.Duration // after which an idle cursor is closed; default 10 minutes (cursorTimeoutMillis)
-	Others   *Others       // nil without peers
+	Peers    *Peers        // nil without peers
 }
 
 // Registry holds all open cursors. Safe for concurrent use.
 type Registry struct {
-	cfg    Config
-	chance atomic.Uint64 // bits of the probability that ParkByChance set
+	cfg             Config
+	parkProbability atomic.Uint64 // bits of the probability that SetParkProbability set
 
 	mu       sync.Mutex
 	cursors  map[ID]*Cursor
@@ -61,10 +61,10 @@ func New(cfg Config) *Registry {
 	return &Registry{cfg: cfg, cursors: map[ID]*Cursor{}, accounts: map[string]int{}, idleMax: cfg.IdleMax, budget: budget{shares: map[int64]*share{}}}
 }
 
-// ParkByChance makes Checkin park all warm cursors with probability c, 0 to 1, even if few are
+// SetParkProbability makes Checkin park all warm cursors with probability c, 0 to 1, even if few are
 // warm: a parked cursor continues by other code than one whose iterators stayed open. See the
 // fail point parkCursors.
-func (r *Registry) ParkByChance(c float64) { r.chance.Store(math.Float64bits(c)) }
+func (r *Registry) SetParkProbability(c float64) { r.parkProbability.Store(math.Float64bits(c)) }
 
 // SetIdleMax changes how long a cursor may be idle.
 func (r *Registry) SetIdleMax(d time.Duration) {
@@ -101,7 +101,7 @@ func (r *Registry) newID() ID {
 	for {
 		var b [8]byte
 		secure.Read(b[:]) // never fails
-		id := r.cfg.Others.stamp(ID(binary.LittleEndian.Uint64(b[:]) >> 1))
+		id := r.cfg.Peers.stamp(ID(binary.LittleEndian.Uint64(b[:]) >> 1))
 		if id != 0 && r.cursors[id] == nil {
 			return id
 		}
@@ -117,7 +117,7 @@ func (r *Registry) Checkout(id ID, a Access) (*Cursor, error) {
 	c := r.cursors[id]
 	if c == nil {
 		r.mu.Unlock()
-		return nil, mongoerr.NoCursor(int64(id), r.cfg.Others.owner(id))
+		return nil, mongoerr.NoCursor(int64(id), r.cfg.Peers.owner(id))
 	}
 	err := c.check(a)
 	if err == nil && c.pinned {
@@ -132,7 +132,7 @@ func (r *Registry) Checkout(id ID, a Access) (*Cursor, error) {
 	}
 	if err == nil {
 		c.pinned, c.interrupt = true, a.Interrupt
-		r.budget.busy(c)
+		r.budget.removeIdle(c)
 	}
 	r.mu.Unlock()
 	if err != nil {
@@ -157,17 +157,17 @@ func (c *Cursor) Checkin(n int, more bool) ID {
 	c.pinned, c.interrupt, c.used = false, nil, time.Now()
 	c.batches++
 	c.returned += int64(n)
-	if !more && !c.dead {
+	if !more && !c.removed {
 		r.remove(c)
 	}
-	dead := c.dead
+	dead := c.removed
 	if !dead {
 		r.budget.count(c, bytes)
 		rest = r.evict(r.cfg.BytesMax) // other cursors: this one was just used
-		r.budget.idle(c)
+		r.budget.addIdle(c)
 	}
 	warm := max(0, r.cfg.WarmMax)
-	if c := r.chance.Load(); c != 0 && rand.Float64() < math.Float64frombits(c) {
+	if c := r.parkProbability.Load(); c != 0 && rand.Float64() < math.Float64frombits(c) {
 		warm = 0
 	}
 	crowded := r.budget.warm.Len() > warm
@@ -192,7 +192,7 @@ func (c *Cursor) Checkin(n int, more bool) ID {
 // remove takes a cursor out of the registry. The caller holds mu and closes the source if the
 // cursor is not pinned.
 func (r *Registry) remove(c *Cursor) {
-	c.dead = true
+	c.removed = true
 	delete(r.cursors, c.ID)
 	if r.accounts[c.Options.Account]--; r.accounts[c.Options.Account] <= 0 {
 		delete(r.accounts, c.Options.Account)
@@ -217,16 +217,16 @@ func (r *Registry) Kill(id ID, may func(o *Options) error) (found bool, err erro
 		}
 	}
 	r.remove(c)
-	close := r.letGo(c)
+	close := r.finishRemove(c)
 	r.mu.Unlock()
 	close()
 	return true, nil
 }
 
-// letGo returns a function that finishes the removal of a cursor: it closes the cursor, or
+// finishRemove returns a function that finishes the removal of a cursor: it closes the cursor, or
 // interrupts the command that uses it. The caller holds mu, and calls the function after it
 // has released mu.
-func (r *Registry) letGo(c *Cursor) func() {
+func (r *Registry) finishRemove(c *Cursor) func() {
 	if !c.pinned {
 		return c.close
 	}
@@ -269,7 +269,7 @@ func (r *Registry) killIf(match func(c *Cursor) bool) int {
 	for _, c := range r.cursors {
 		if match(c) {
 			r.remove(c)
-			rest = append(rest, r.letGo(c))
+			rest = append(rest, r.finishRemove(c))
 		}
 	}
 	r.mu.Unlock()
@@ -288,7 +288,7 @@ func (r *Registry) Poison(ns collection.Namespace, why *mongoerr.Error) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range r.cursors {
-		if o := c.Options.Namespace; !c.Options.Outlives && (o == ns || ns.Coll == "" && o.DB == ns.DB) {
+		if o := c.Options.Namespace; !c.Options.SurvivesDrop && (o == ns || ns.Coll == "" && o.DB == ns.DB) {
 			c.poison = why
 			n++
 		}

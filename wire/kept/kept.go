@@ -27,7 +27,7 @@ func key(name string) []byte { return keyspace.AppendMeta(nil, keyspace.MetaSett
 // change writes the result of next as the setting and waits until it is durable; if the result is
 // nil, nothing changes. next is called again after a conflict with a peer.
 func change(ctx context.Context, s storage.Store, name string, next func(t storage.Txn, was bson.Raw) (bson.Raw, error)) (at storage.Timestamp, err error) {
-	err = storage.Again(ctx, func() error {
+	err = storage.RetryConflicts(ctx, func() error {
 		t, err := s.Begin(ctx, storage.TxnOptions{})
 		if err != nil {
 			return err
@@ -69,28 +69,28 @@ func topic(name string) string { return "setting." + name }
 type Setting struct {
 	sync.Mutex // guards the cached value, which take sets
 
-	name string
-	take func(doc bson.Raw)
+	name  string
+	apply func(doc bson.Raw)
 
-	changes    sync.Mutex                                            // held during a change
-	everywhere func(ctx context.Context, at storage.Timestamp) error // nil without peers
-	asOf       storage.Timestamp                                     // of the document that was taken last
+	changes          sync.Mutex                                            // held during a change
+	waitAppliedByAll func(ctx context.Context, at storage.Timestamp) error // nil without peers
+	appliedUpTo      storage.Timestamp                                     // of the document that was taken last
 }
 
 // Follower applies the changes of peers over the same store.
 type Follower interface {
 	// OnTopic sets a function that is called with a snapshot in which peers have changed a topic.
 	OnTopic(topic string, load func(ctx context.Context, r storage.Reader) error)
-	// Everywhere waits until all peers have applied what was committed up to a time.
-	Everywhere(ctx context.Context, at storage.Timestamp) error
+	// WaitAppliedByAll waits until all peers have applied what was committed up to a time.
+	WaitAppliedByAll(ctx context.Context, at storage.Timestamp) error
 }
 
 // Open reads the setting of a name and follows its changes. take sets the cached value from a
 // document, nil if the setting was never saved; the mutex is held during take.
 func (x *Setting) Open(ctx context.Context, s storage.Store, others Follower, name string, take func(doc bson.Raw)) error {
-	x.name, x.take = name, take
+	x.name, x.apply = name, take
 	if others != nil && storage.AsShared(s) != nil {
-		x.everywhere = others.Everywhere
+		x.waitAppliedByAll = others.WaitAppliedByAll
 		others.OnTopic(topic(name), x.reload)
 	}
 	r, err := s.Snapshot(ctx, 0)
@@ -109,16 +109,16 @@ func (x *Setting) reload(ctx context.Context, r storage.Reader) error {
 	}
 	x.Lock()
 	defer x.Unlock()
-	x.taken(doc, r.ReadTimestamp())
+	x.setIfNewer(doc, r.ReadTimestamp())
 	return nil
 }
 
-// taken sets the cached value from a document as of a time, unless the value is newer. The mutex
+// setIfNewer sets the cached value from a document as of a time, unless the value is newer. The mutex
 // is held.
-func (x *Setting) taken(doc bson.Raw, at storage.Timestamp) {
-	if at >= x.asOf {
-		x.asOf = at
-		x.take(doc)
+func (x *Setting) setIfNewer(doc bson.Raw, at storage.Timestamp) {
+	if at >= x.appliedUpTo {
+		x.appliedUpTo = at
+		x.apply(doc)
 	}
 }
 
@@ -132,8 +132,8 @@ func (x *Setting) Change(ctx context.Context, s storage.Store, next func() (bson
 	at, err := change(ctx, s, x.name, func(t storage.Txn, was bson.Raw) (bson.Raw, error) {
 		x.Lock()
 		defer x.Unlock()
-		if x.everywhere != nil {
-			x.taken(was, t.ReadTimestamp())
+		if x.waitAppliedByAll != nil {
+			x.setIfNewer(was, t.ReadTimestamp())
 		}
 		var err error
 		doc, err = next()
@@ -141,12 +141,12 @@ func (x *Setting) Change(ctx context.Context, s storage.Store, next func() (bson
 	})
 	if err == nil && doc != nil {
 		x.Lock()
-		x.taken(doc, at)
+		x.setIfNewer(doc, at)
 		x.Unlock()
 	}
 	x.changes.Unlock()
-	if err != nil || doc == nil || x.everywhere == nil {
+	if err != nil || doc == nil || x.waitAppliedByAll == nil {
 		return err
 	}
-	return x.everywhere(ctx, at)
+	return x.waitAppliedByAll(ctx, at)
 }

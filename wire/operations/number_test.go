@@ -24,7 +24,7 @@ func TestNumbersBeginAnew(t *testing.T) {
 			t.Errorf("operation %d goes on", op.ID)
 		}
 	}
-	if n := r.number(); n != 2 {
+	if n := r.nextID(); n != 2 {
 		t.Errorf("the numbers go on with %d", n)
 	}
 }

@@ -74,7 +74,7 @@ func (r *Registry) Close(conn int64) {
 // Enter puts a command into the slot of its connection, and numbers op. It returns the context of the
 // slot, under which the command must run.
 func (r *Registry) Enter(ctx context.Context, s *Slot, op *Operation, body bson.Raw) context.Context {
-	op.ID, op.slot = r.number(), s
+	op.ID, op.slot = r.nextID(), s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ctx == nil || s.ctx.Err() != nil {
@@ -84,8 +84,8 @@ func (r *Registry) Enter(ctx context.Context, s *Slot, op *Operation, body bson.
 	return s.ctx
 }
 
-// number returns the next number. Clients see it and use it for killOp, so it has 31 bits and is not 0.
-func (r *Registry) number() int64 {
+// nextID returns the next number. Clients see it and use it for killOp, so it has 31 bits and is not 0.
+func (r *Registry) nextID() int64 {
 	for {
 		if n := r.next.Add(1) & math.MaxInt32; n != 0 {
 			return n
@@ -151,6 +151,6 @@ func (r *Registry) Kill(id int64, cause error) (found bool) {
 	return found
 }
 
-// Scatter starts the numbers of operations at a random number, for servers with peers: a number that is
+// RandomizeIDs starts the numbers of operations at a random number, for servers with peers: a number that is
 // not an operation's here is then unlikely to be that of an operation at a peer.
-func (r *Registry) Scatter() { r.next.Store(rand.Int64N(1 << 30)) }
+func (r *Registry) RandomizeIDs() { r.next.Store(rand.Int64N(1 << 30)) }

@@ -22,8 +22,8 @@ type Progress struct {
 	Idle Wait
 }
 
-// Rest resets the progress after a command, and releases its plan.
-func (p *Progress) Rest() {
+// Reset resets the progress after a command, and releases its plan.
+func (p *Progress) Reset() {
 	if p.Plan.Load() != nil {
 		p.Plan.Store(nil)
 	}
@@ -48,8 +48,8 @@ func (w *Wait) End(now time.Time) {
 	}
 }
 
-// On reports whether the command is waiting.
-func (w *Wait) On() bool { return w.since.Load() != 0 }
+// Waiting reports whether the command is waiting.
+func (w *Wait) Waiting() bool { return w.since.Load() != 0 }
 
 // Sum returns the time of the finished waits.
 func (w *Wait) Sum() time.Duration { return time.Duration(w.sum.Load()) }

@@ -105,7 +105,7 @@ func TestOthersCursorsAndSessions(t *testing.T) {
 	if got := reader.code(commit("")); got != 251 {
 		t.Errorf("a session of the same id belongs to another user: %d", got)
 	}
-	uid := root.state.(*command.Peer).Owner
+	uid := root.state.(*command.ConnState).Owner
 	if got := reader.code(commit(fmt.Sprintf(`, uid: {$binary: {base64: "%s", subType: "00"}}`, base64.StdEncoding.EncodeToString(uid[:])))); got != 13 {
 		t.Errorf("another user's session by its uid: %d", got)
 	}

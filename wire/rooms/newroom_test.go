@@ -47,7 +47,7 @@ func runMark(c *command.Call) error {
 	if err := c.MayWriteTo(ns, "mark"); err != nil {
 		return err
 	}
-	if r, ok, err := c.Remembered(0); ok || err != nil {
+	if r, ok, err := c.StoredResult(0); ok || err != nil {
 		c.Reply.Splice(r.Elements())
 		c.AppendRetried()
 		return err

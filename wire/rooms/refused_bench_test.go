@@ -24,7 +24,7 @@ func BenchmarkRefused(b *testing.B) {
 			c := w.dial()
 			c.ok(`{customAction: "CreateCollection", collection: "c", shardKey: "k", offerThroughput: 400}`)
 			coll := w.Cluster.Catalog.Peek().Collections("test")[0]
-			w.Cluster.Budgets.ChargeAt(clock.Now(), ratelimit.Class{}, ratelimit.Place{Collection: uint64(coll.ID)}, 1e6*ratelimit.RU)
+			w.Cluster.Budgets.ChargeAt(clock.Now(), ratelimit.Class{}, ratelimit.ShardID{Collection: uint64(coll.ID)}, 1e6*ratelimit.RU)
 			answer(b, w, c, text, func(reply bson.Raw) {
 				if code, _ := reply.Get("code").Int32(); code != ratelimit.CodeThrottled {
 					b.Fatalf("not refused: %v", reply)

@@ -36,7 +36,7 @@ func TestNamesWithAt(t *testing.T) {
 	one, other := w.dialAsUser(auth.Name{Name: "a", DB: "b@c"}), w.dialAsUser(auth.Name{Name: "a@b", DB: "c"})
 	id := openCursor(t, one, `{find: "c", batchSize: 1}`)
 	one.ok(statement(`{insert: "c", documents: [{_id: "t"}]`, true))
-	owner := base64.StdEncoding.EncodeToString(one.state.(*command.Peer).Owner[:])
+	owner := base64.StdEncoding.EncodeToString(one.state.(*command.ConnState).Owner[:])
 	for cmd, want := range map[string]int64{
 		`{usersInfo: {user: "a", db: "b@c"}}`:                                                                                                             13,
 		`{usersInfo: {user: "a@b", db: "c"}}`:                                                                                                             0,

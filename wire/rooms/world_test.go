@@ -98,7 +98,7 @@ func (w *world) dialAs(tag string) *client {
 
 // enter logs a user in on a connection.
 func (w *world) enter(c *client, l *command.Login) {
-	p := c.state.(*command.Peer)
+	p := c.state.(*command.ConnState)
 	p.Login, p.User = l, l.User()
 	p.Owner = session.OwnerOf(p.User.Name, p.User.DB)
 }
@@ -111,21 +111,21 @@ func (c *client) Remote() net.Addr {
 	}
 	return &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 1000 + int(c.id)}
 }
-func (c *client) Local() net.Addr   { return &net.TCPAddr{IP: net.IPv4(10, 0, 0, 2), Port: 27017} }
-func (c *client) Opened() time.Time { return time.Time{} }
-func (c *client) State() any        { return c.state }
-func (c *client) SetState(v any)    { c.state = v }
-func (c *client) Close(error)       {}
-func (c *client) Outlive()          {}
-func (c *client) HangUpAfterReply() {}
+func (c *client) Local() net.Addr    { return &net.TCPAddr{IP: net.IPv4(10, 0, 0, 2), Port: 27017} }
+func (c *client) Opened() time.Time  { return time.Time{} }
+func (c *client) State() any         { return c.state }
+func (c *client) SetState(v any)     { c.state = v }
+func (c *client) Close(error)        {}
+func (c *client) SurviveDisconnect() {}
+func (c *client) HangUpAfterReply()  {}
 
 // Draining returns a context that never ends: the world has no server that stops.
 func (c *client) Draining() context.Context { return context.Background() }
 
-func (c *client) SetStranger(bool) {}
-func (c *client) CountFor(string)  {}
+func (c *client) SetUnauthenticated(bool) {}
+func (c *client) ChargeTo(string)         {}
 
-func (c *client) Agree(offered wire.Compressors) wire.Compressors {
+func (c *client) NegotiateCompressors(offered wire.Compressors) wire.Compressors {
 	return offered & wire.AllCompressors
 }
 func (c *client) TLS() *tls.ConnectionState { return nil }

@@ -39,9 +39,9 @@ type Conn struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
-	phase atomic.Uint64 // the state of the goroutine, and a count of changes
-	watch standstill    // used by the watcher only
-	gone  bool          // the client has closed its side; used by the watcher only
+	phase   atomic.Uint64 // the state of the goroutine, and a count of changes
+	watched watchedPhase  // used by the watcher only
+	gone    bool          // the client has closed its side; used by the watcher only
 
 	// wait is the longest time that the connection waits for its turn, which comes earlier if
 	// turn is closed. If turn is nil, the connection does not wait.
@@ -60,8 +60,8 @@ type Conn struct {
 	// interrupts it at once.
 	streams atomic.Bool
 
-	// outlives means that the running command continues if its client disconnects.
-	outlives atomic.Bool
+	// survivesDisconnect means that the running command continues if its client disconnects.
+	survivesDisconnect atomic.Bool
 
 	reader *wire.Reader
 	reply  *wire.Reply
@@ -71,7 +71,7 @@ type Conn struct {
 }
 
 func newConn(ctx context.Context, s *Server, nc net.Conn, tag string) *Conn {
-	c := &Conn{tag: tag, remote: nc.RemoteAddr(), local: nc.LocalAddr(), opened: time.Now(), server: s, nc: nc, stream: wire.NewSocket(nc), watch: standstill{phase: unseen}}
+	c := &Conn{tag: tag, remote: nc.RemoteAddr(), local: nc.LocalAddr(), opened: time.Now(), server: s, nc: nc, stream: wire.NewSocket(nc), watched: watchedPhase{phase: unseen}}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	return c
 }
@@ -103,8 +103,8 @@ func (c *Conn) Close(cause error) {
 	c.nc.SetReadDeadline(past)
 }
 
-// Outlive implements wire.Conn.
-func (c *Conn) Outlive() { c.outlives.Store(true) }
+// SurviveDisconnect implements wire.Conn.
+func (c *Conn) SurviveDisconnect() { c.survivesDisconnect.Store(true) }
 
 // HangUpAfterReply implements wire.Conn.
 func (c *Conn) HangUpAfterReply() { c.hangUp = true }
@@ -112,8 +112,8 @@ func (c *Conn) HangUpAfterReply() { c.hangUp = true }
 // Draining see wire.Conn.
 func (c *Conn) Draining() context.Context { return c.server.stopping }
 
-// Agree implements wire.Conn.
-func (c *Conn) Agree(offered wire.Compressors) wire.Compressors {
+// NegotiateCompressors implements wire.Conn.
+func (c *Conn) NegotiateCompressors(offered wire.Compressors) wire.Compressors {
 	c.reader.Accept = offered & c.server.cfg.Compressors
 	return c.reader.Accept
 }
@@ -128,17 +128,17 @@ func (c *Conn) TLS() *tls.ConnectionState {
 	return &st
 }
 
-// SetStranger implements wire.Conn.
-func (c *Conn) SetStranger(yes bool) {
+// SetUnauthenticated implements wire.Conn.
+func (c *Conn) SetUnauthenticated(yes bool) {
 	c.stranger.Store(yes)
 	c.reader.BytesMax = wire.MessageSizeMax
 	if yes {
-		c.reader.BytesMax = min(c.server.cfg.StrangerBytesMax, wire.MessageSizeMax)
+		c.reader.BytesMax = min(c.server.cfg.UnauthenticatedBytesMax, wire.MessageSizeMax)
 	}
 }
 
-// CountFor implements wire.Conn.
-func (c *Conn) CountFor(user string) { c.reader.CountFor(user) }
+// ChargeTo implements wire.Conn.
+func (c *Conn) ChargeTo(user string) { c.reader.ChargeTo(user) }
 
 // enter begins a phase.
 func (c *Conn) enter(p uint64) {
@@ -161,17 +161,17 @@ func (c *Conn) serve() {
 		return
 	}
 	s.cfg.Log.Debug().Int64("conn", c.id).Stringer("remote", c.remote).Str("listener", c.tag).Msg("connection accepted")
-	c.end(c.converse())
+	c.end(c.serveMessages())
 }
 
-// converse serves the connection between the handshake and the close.
-func (c *Conn) converse() error {
+// serveMessages serves the connection between the handshake and the close.
+func (c *Conn) serveMessages() error {
 	s := c.server
 	c.reader = wire.NewReader(c.stream, &s.pool)
 	c.reader.Accept, c.reader.Lanes = s.cfg.Compressors, s.cfg.Lanes
 	c.reader.Cut = func() { c.nc.SetReadDeadline(past) }
 	c.reply = wire.NewReply(&s.pool)
-	defer c.reader.CountFor("")
+	defer c.reader.ChargeTo("")
 	defer c.reader.Release()
 	defer c.reply.Release()
 	if err := s.handler.Connect(c); err != nil {
@@ -295,9 +295,9 @@ func (c *Conn) refuse(err error) (*mongoerr.Error, error) {
 func (c *Conn) answer() error {
 	to := c.msg.Header.RequestID
 	defer c.streams.Store(false)
-	defer c.outlives.Store(false)
+	defer c.survivesDisconnect.Store(false)
 	if c.server.stopping.Err() != nil && !c.msg.IsHello() {
-		c.server.worked.Add(1)
+		c.server.lateCommands.Add(1)
 	}
 	for {
 		c.enter(running)

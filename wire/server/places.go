@@ -6,26 +6,26 @@ import (
 	"time"
 )
 
-// place counts the connections of the clients of one address; it also holds their token
+// addressLimit counts the connections of the clients of one address; it also holds their token
 // bucket.
-type place struct {
+type addressLimit struct {
 	conns  int
 	tokens float64 // connections that the address may open now
 	at     time.Time
 }
 
-// places counts connections by address. The caller guards it.
-type places struct {
-	now   map[netip.Addr]*place
+// addressLimits counts connections by address. The caller guards it.
+type addressLimits struct {
+	now   map[netip.Addr]*addressLimit
 	swept time.Time
 }
 
 // sweepEvery is the least time for which an address is kept after its last connection.
 const sweepEvery = 10 * time.Second
 
-// placeOf returns the address that a client counts by; ok is false for a client without
+// addressKey returns the address that a client counts by; ok is false for a client without
 // an address.
-func placeOf(a net.Addr) (netip.Addr, bool) {
+func addressKey(a net.Addr) (netip.Addr, bool) {
 	t, ok := a.(*net.TCPAddr)
 	if !ok {
 		return netip.Addr{}, false
@@ -38,8 +38,8 @@ func placeOf(a net.Addr) (netip.Addr, bool) {
 	return ip, true
 }
 
-// bounded reports whether connections of an address are counted.
-func (c *Config) bounded(ip netip.Addr) bool { return c.AddressConnsMax > 0 || c.rateOf(ip) > 0 }
+// isLimited reports whether connections of an address are counted.
+func (c *Config) isLimited(ip netip.Addr) bool { return c.AddressConnsMax > 0 || c.rateOf(ip) > 0 }
 
 // rateOf returns how many connections an address may open per second; 0 means no limit.
 func (c *Config) rateOf(ip netip.Addr) int {
@@ -50,18 +50,18 @@ func (c *Config) rateOf(ip netip.Addr) int {
 }
 
 // enter counts a connection, and reports whether it may open.
-func (ps *places) enter(a net.Addr, cfg *Config, at time.Time) bool {
-	ip, ok := placeOf(a)
-	if !ok || !cfg.bounded(ip) {
+func (ps *addressLimits) enter(a net.Addr, cfg *Config, at time.Time) bool {
+	ip, ok := addressKey(a)
+	if !ok || !cfg.isLimited(ip) {
 		return true
 	}
 	p, rate := ps.now[ip], cfg.rateOf(ip)
 	burst := float64(2 * rate)
 	if p == nil {
 		if ps.now == nil {
-			ps.now = map[netip.Addr]*place{}
+			ps.now = map[netip.Addr]*addressLimit{}
 		}
-		p = &place{tokens: burst, at: at}
+		p = &addressLimit{tokens: burst, at: at}
 		ps.now[ip] = p
 	}
 	if rate > 0 {
@@ -80,8 +80,8 @@ func (ps *places) enter(a net.Addr, cfg *Config, at time.Time) bool {
 }
 
 // leave uncounts a connection.
-func (ps *places) leave(a net.Addr, cfg *Config) {
-	if ip, ok := placeOf(a); ok && cfg.bounded(ip) {
+func (ps *addressLimits) leave(a net.Addr, cfg *Config) {
+	if ip, ok := addressKey(a); ok && cfg.isLimited(ip) {
 		if p := ps.now[ip]; p != nil {
 			p.conns--
 		}
@@ -89,7 +89,7 @@ func (ps *places) leave(a net.Addr, cfg *Config) {
 }
 
 // sweep removes addresses without connections.
-func (ps *places) sweep(cfg *Config, at time.Time) {
+func (ps *addressLimits) sweep(cfg *Config, at time.Time) {
 	if len(ps.now) == 0 || at.Sub(ps.swept) < sweepEvery {
 		return
 	}

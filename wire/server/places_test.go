@@ -13,7 +13,7 @@ func address(ip string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(ip), Port
 // removed after some time.
 func TestPlaces(t *testing.T) {
 	now := time.Unix(1000, 0)
-	var ps places
+	var ps addressLimits
 	cfg := Config{AddressConnsMax: 3}
 	for i := range 4 {
 		if got := ps.enter(address("10.0.0.1"), &cfg, now); got != (i < 3) {
@@ -28,7 +28,7 @@ func TestPlaces(t *testing.T) {
 		t.Error("refused after one has gone")
 	}
 
-	ps, cfg = places{}, Config{RemoteRate: 10}
+	ps, cfg = addressLimits{}, Config{RemoteRate: 10}
 	for i := range 50 {
 		if !ps.enter(address("127.0.0.1"), &cfg, now) || !ps.enter(address("::1"), &cfg, now) {
 			t.Fatal("connection from this machine", i)
@@ -38,7 +38,7 @@ func TestPlaces(t *testing.T) {
 		}
 	}
 
-	ps, cfg = places{}, Config{AddressRate: 10}
+	ps, cfg = addressLimits{}, Config{AddressRate: 10}
 	count := func(at time.Time) (n int) {
 		for range 100 {
 			if ps.enter(address("2001:db8::1"), &cfg, at) {

@@ -34,14 +34,14 @@ type Config struct {
 	AddressConnsMax int
 	AddressRate     int
 	RemoteRate      int
-	// StrangerBytesMax and StrangerIdleMax bound the messages and the silence of connections
+	// UnauthenticatedBytesMax and UnauthenticatedIdleMax bound the messages and the silence of connections
 	// without a login; default 64 KiB and 5 minutes.
-	StrangerBytesMax int
-	StrangerIdleMax  time.Duration
+	UnauthenticatedBytesMax int
+	UnauthenticatedIdleMax  time.Duration
 
 	// Lanes, if not nil, bounds the connections that parse large messages at once, together with
 	// other long computations.
-	Lanes *ratelimit.Lanes
+	Lanes *ratelimit.Semaphore
 
 	// Messages and Replies are the memory for large messages and large replies of all connections;
 	// nil means no limit.
@@ -76,15 +76,15 @@ type Server struct {
 	// stopping ends when the server begins to stop; its cause is a wire.Stopping.
 	stopping context.Context
 	stop     context.CancelCauseFunc
-	// worked counts commands other than hello that began since then.
-	worked atomic.Int64
+	// lateCommands counts commands other than hello that began since then.
+	lateCommands atomic.Int64
 	// drained is closed when draining begins, which ends the watcher.
 	drained chan struct{}
 
-	rejected  atomic.Int64
-	places    places    // guarded by mu
-	turnstile turnstile // guarded by mu
-	closeLog  wire.LogRate
+	rejected        atomic.Int64
+	addressLimits   addressLimits   // guarded by mu
+	connRateLimiter connRateLimiter // guarded by mu
+	closeLog        wire.LogRate
 }
 
 // New makes a server that passes messages to h. It does nothing until Serve.
@@ -101,11 +101,11 @@ func New(h Handler, cfg Config) *Server {
 	if cfg.FirstMax == 0 {
 		cfg.FirstMax = time.Minute
 	}
-	if cfg.StrangerBytesMax == 0 {
-		cfg.StrangerBytesMax = 64 << 10
+	if cfg.UnauthenticatedBytesMax == 0 {
+		cfg.UnauthenticatedBytesMax = 64 << 10
 	}
-	if cfg.StrangerIdleMax == 0 {
-		cfg.StrangerIdleMax = 5 * time.Minute
+	if cfg.UnauthenticatedIdleMax == 0 {
+		cfg.UnauthenticatedIdleMax = 5 * time.Minute
 	}
 	if cfg.QueryCommands == nil {
 		cfg.QueryCommands = func(string) bool { return false }
@@ -129,8 +129,8 @@ func New(h Handler, cfg Config) *Server {
 func (s *Server) Stats() wire.ConnStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := wire.ConnStats{Current: len(s.conns), Queued: s.turnstile.queued, Total: s.nextID.Load(), Rejected: s.rejected.Load(),
-		TooFast: s.turnstile.refused}
+	st := wire.ConnStats{Current: len(s.conns), Queued: s.connRateLimiter.queued, Total: s.nextID.Load(), Rejected: s.rejected.Load(),
+		TooFast: s.connRateLimiter.refused}
 	st.Free = s.cfg.ConnsMax - st.Current
 	for c := range s.conns {
 		if c.phase.Load()&phaseMask == running {
@@ -225,19 +225,19 @@ func (s *Server) start(ctx context.Context, nc net.Conn, tag string) bool {
 		}
 		return false
 	}
-	if !s.places.enter(c.remote, &s.cfg, c.opened) {
+	if !s.addressLimits.enter(c.remote, &s.cfg, c.opened) {
 		s.rejected.Add(1)
 		c.report("connection refused", errors.New("too many from one address"))
 		return false
 	}
-	wait, ok := s.turnstile.enter(c.opened)
+	wait, ok := s.connRateLimiter.enter(c.opened)
 	if !ok {
-		s.places.leave(c.remote, &s.cfg)
+		s.addressLimits.leave(c.remote, &s.cfg)
 		c.report("connection refused", errors.New("too many at once"))
 		return false
 	}
 	if wait > 0 {
-		c.wait, c.turn = wait, s.turnstile.changed
+		c.wait, c.turn = wait, s.connRateLimiter.changed
 	}
 	c.id = s.nextID.Add(1)
 	s.conns[c] = struct{}{}
@@ -251,7 +251,7 @@ func (s *Server) remove(c *Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.conns, c)
-	s.places.leave(c.remote, &s.cfg)
+	s.addressLimits.leave(c.remote, &s.cfg)
 }
 
 // Quiesce makes clients change to other servers before Shutdown: the replies to hello announce
@@ -264,13 +264,13 @@ func Quiesce(ctx context.Context, s *Server, quiet time.Duration) {
 	s.stopBy(ctx)
 	look := time.NewTicker(max(quiet/10, time.Millisecond))
 	defer look.Stop()
-	for since, worked := time.Now(), s.worked.Load(); ; {
+	for since, worked := time.Now(), s.lateCommands.Load(); ; {
 		select {
 		case <-ctx.Done():
 			return
 		case now := <-look.C:
 			st := s.Stats()
-			if n := s.worked.Load(); n != worked || st.Active > 0 {
+			if n := s.lateCommands.Load(); n != worked || st.Active > 0 {
 				since, worked = now, n
 			}
 			if st.Current == 0 || now.Sub(since) >= quiet {

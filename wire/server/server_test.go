@@ -513,7 +513,7 @@ func TestQuickConnects(t *testing.T) {
 func TestAgree(t *testing.T) {
 	c := &Conn{server: New(newStub(), Config{Compressors: wire.Compressors(0).With(wire.Zstd).With(wire.Snappy)})}
 	c.reader = wire.NewReader(nil, &wire.Pool{})
-	if got := c.Agree(wire.Compressors(0).With(wire.Zlib).With(wire.Zstd)); !got.Has(wire.Zstd) || got.Has(wire.Zlib) || got.Has(wire.Snappy) {
+	if got := c.NegotiateCompressors(wire.Compressors(0).With(wire.Zlib).With(wire.Zstd)); !got.Has(wire.Zstd) || got.Has(wire.Zlib) || got.Has(wire.Snappy) {
 		t.Errorf("%b", got)
 	}
 }

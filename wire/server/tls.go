@@ -60,7 +60,7 @@ func (c *Conn) secure() error {
 	if err := c.deadline(s.cfg.FirstMax); err != nil {
 		return err
 	}
-	first := &begunConn{Conn: c.stream, first: make([]byte, 3)}
+	first := &prefixedConn{Conn: c.stream, first: make([]byte, 3)}
 	if _, err := io.ReadFull(c.stream, first.first); err != nil {
 		return wire.ErrHangUp // the client sent nothing
 	}
@@ -96,14 +96,14 @@ func (c *Conn) deadline(d time.Duration) error {
 	return nil
 }
 
-// begunConn is a connection whose first bytes have been read.
-type begunConn struct {
+// prefixedConn is a connection whose first bytes have been read.
+type prefixedConn struct {
 	net.Conn
 	first []byte
 }
 
 // Read see net.Conn.
-func (b *begunConn) Read(p []byte) (int, error) {
+func (b *prefixedConn) Read(p []byte) (int, error) {
 	if len(b.first) > 0 {
 		n := copy(p, b.first)
 		b.first = b.first[n:]
@@ -113,4 +113,4 @@ func (b *begunConn) Read(p []byte) (int, error) {
 }
 
 // NetConn returns the wrapped connection.
-func (b *begunConn) NetConn() net.Conn { return b.Conn }
+func (b *prefixedConn) NetConn() net.Conn { return b.Conn }

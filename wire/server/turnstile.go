@@ -6,10 +6,10 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// turnstile is a token bucket: it lets connections in at the rate of an Establishment.
+// connRateLimiter is a token bucket: it lets connections in at the rate of an Establishment.
 // The caller guards it.
-type turnstile struct {
-	cfg     wire.Establishment
+type connRateLimiter struct {
+	cfg     wire.ConnRateLimit
 	tokens  float64 // connections that may enter now; a negative number counts those that wait
 	at      time.Time
 	queued  int
@@ -18,7 +18,7 @@ type turnstile struct {
 }
 
 // set changes the rate. Connections that wait may enter at once.
-func (t *turnstile) set(cfg wire.Establishment, at time.Time) {
+func (t *connRateLimiter) set(cfg wire.ConnRateLimit, at time.Time) {
 	t.cfg, t.at = cfg, at
 	t.tokens = t.burst()
 	if t.changed != nil {
@@ -28,11 +28,11 @@ func (t *turnstile) set(cfg wire.Establishment, at time.Time) {
 }
 
 // burst returns how many connections may enter at once.
-func (t *turnstile) burst() float64 { return max(1, t.cfg.PerSecond*t.cfg.BurstSeconds) }
+func (t *connRateLimiter) burst() float64 { return max(1, t.cfg.PerSecond*t.cfg.BurstSeconds) }
 
 // enter lets a connection in, or returns how much time it must wait, while it counts as
 // queued; ok is false if it is refused.
-func (t *turnstile) enter(at time.Time) (wait time.Duration, ok bool) {
+func (t *connRateLimiter) enter(at time.Time) (wait time.Duration, ok bool) {
 	if !t.cfg.Enabled {
 		return 0, true
 	}
@@ -52,11 +52,11 @@ func (t *turnstile) enter(at time.Time) (wait time.Duration, ok bool) {
 	return time.Duration(-t.tokens / t.cfg.PerSecond * float64(time.Second)), true
 }
 
-// SetEstablishment changes the rate at which connections may be opened.
-func (s *Server) SetEstablishment(cfg wire.Establishment) {
+// SetConnRateLimit changes the rate at which connections may be opened.
+func (s *Server) SetConnRateLimit(cfg wire.ConnRateLimit) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.turnstile.set(cfg, time.Now())
+	s.connRateLimiter.set(cfg, time.Now())
 }
 
 // await waits for the connection's turn. It returns false if the connection or the server
@@ -69,7 +69,7 @@ func (c *Conn) await() bool {
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.turnstile.queued--
+		s.connRateLimiter.queued--
 	}()
 	t := time.NewTimer(c.wait)
 	defer t.Stop()

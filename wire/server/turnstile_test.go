@@ -11,7 +11,7 @@ import (
 
 // TestTurnstile: connections enter, wait for the right time, or are refused.
 func TestTurnstile(t *testing.T) {
-	ts := &turnstile{}
+	ts := &connRateLimiter{}
 	now := time.Unix(1000, 0)
 	enter := func(after time.Duration, wait time.Duration, ok bool) {
 		t.Helper()
@@ -21,7 +21,7 @@ func TestTurnstile(t *testing.T) {
 		}
 	}
 	enter(0, 0, true)
-	ts.set(wire.Establishment{Enabled: true, PerSecond: 10, BurstSeconds: .2, QueueMax: 2}, now)
+	ts.set(wire.ConnRateLimit{Enabled: true, PerSecond: 10, BurstSeconds: .2, QueueMax: 2}, now)
 	enter(0, 0, true)
 	enter(0, 0, true)
 	enter(0, 100*time.Millisecond, true)
@@ -37,7 +37,7 @@ func TestTurnstile(t *testing.T) {
 	enter(0, 0, true)
 	enter(0, 100*time.Millisecond, true)
 	waiting := ts.changed
-	ts.set(wire.Establishment{}, now)
+	ts.set(wire.ConnRateLimit{}, now)
 	select {
 	case <-waiting:
 	default:
@@ -49,7 +49,7 @@ func TestTurnstile(t *testing.T) {
 // TestEstablishment: new connections go through the turnstile.
 func TestEstablishment(t *testing.T) {
 	s, address := start(t, newStub(), Config{})
-	s.SetEstablishment(wire.Establishment{Enabled: true, PerSecond: 1e-6, QueueMax: 1})
+	s.SetConnRateLimit(wire.ConnRateLimit{Enabled: true, PerSecond: 1e-6, QueueMax: 1})
 	first := dial(t, address)
 	first.run("ping", 1)
 	second := dial(t, address)
@@ -59,14 +59,14 @@ func TestEstablishment(t *testing.T) {
 	if st := s.Stats(); st.Current != 2 || st.TooFast != 1 {
 		t.Errorf("%+v; want 2 connections and 1 refused", st)
 	}
-	s.SetEstablishment(wire.Establishment{})
+	s.SetConnRateLimit(wire.ConnRateLimit{})
 	second.read()
 	if st := s.Stats(); st.Queued != 0 {
 		t.Errorf("%d still wait", st.Queued)
 	}
 
 	// A connection that waits ends with the server.
-	s.SetEstablishment(wire.Establishment{Enabled: true, PerSecond: 1e-6, QueueMax: 1})
+	s.SetConnRateLimit(wire.ConnRateLimit{Enabled: true, PerSecond: 1e-6, QueueMax: 1})
 	dial(t, address)
 	third := dial(t, address)
 	waitFor(t, func() bool { return s.Stats().Queued > 0 })

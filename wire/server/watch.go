@@ -8,9 +8,9 @@ import (
 	"github.com/cantledb/cantle/wire"
 )
 
-// standstill holds the phase of a connection and since when it has lasted, on the watcher's
+// watchedPhase holds the phase of a connection and since when it has lasted, on the watcher's
 // clock.
-type standstill struct {
+type watchedPhase struct {
 	phase uint64
 	since time.Duration
 }
@@ -70,7 +70,7 @@ func (s *Server) watch() {
 
 // round examines some connections.
 func (w *watcher) round(conns map[*Conn]struct{}) {
-	patience := w.patience()
+	patience := w.writeTimeout()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.hangups.poll(func(id int64) { w.gone[id] = true })
@@ -81,7 +81,7 @@ func (w *watcher) round(conns map[*Conn]struct{}) {
 
 // sweep examines all connections.
 func (w *watcher) sweep() {
-	patience := w.patience()
+	patience := w.writeTimeout()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.hangups.poll(func(id int64) { w.gone[id] = true })
@@ -92,23 +92,23 @@ func (w *watcher) sweep() {
 		}
 	}
 	clear(w.gone)
-	w.places.sweep(&w.cfg, time.Now())
+	w.addressLimits.sweep(&w.cfg, time.Now())
 }
 
 // The time that a client may take to accept a large reply when the replies of all connections
 // use most of their shared memory, and when they use more than all of it.
 const (
-	crowdedMax = 10 * time.Second
-	tightMax   = time.Second
+	nearFullTimeout = 10 * time.Second
+	overfullTimeout = time.Second
 )
 
-// patience returns the time that a client may take now to accept a large reply.
-func (s *Server) patience() time.Duration {
+// writeTimeout returns the time that a client may take now to accept a large reply.
+func (s *Server) writeTimeout() time.Duration {
 	switch st := s.cfg.Replies.Stats(); {
 	case st.Used > st.Max:
-		return min(s.cfg.WriteMax, tightMax)
+		return min(s.cfg.WriteMax, overfullTimeout)
 	case st.Used > st.Max/8*7:
-		return min(s.cfg.WriteMax, crowdedMax)
+		return min(s.cfg.WriteMax, nearFullTimeout)
 	}
 	return s.cfg.WriteMax
 }
@@ -117,18 +117,18 @@ func (s *Server) patience() time.Duration {
 func (w *watcher) look(c *Conn, patience time.Duration) bool {
 	c.gone = c.gone || len(w.gone) > 0 && w.gone[c.id]
 	p := c.phase.Load()
-	if p != c.watch.phase {
-		c.watch = standstill{phase: p, since: w.clock}
+	if p != c.watched.phase {
+		c.watched = watchedPhase{phase: p, since: w.clock}
 		return p&phaseMask != reading
 	}
-	since := w.clock - c.watch.since
+	since := w.clock - c.watched.since
 	switch p & phaseMask {
 	case running:
-		if c.gone && !c.outlives.Load() {
+		if c.gone && !c.survivesDisconnect.Load() {
 			c.cancel(wire.ErrClientGone)
 		}
 	case reading:
-		if limit := w.silence(c, p); limit > 0 && since > limit {
+		if limit := w.readTimeout(c, p); limit > 0 && since > limit {
 			w.cfg.Log.Debug().Int64("conn", c.id).Msg("closing idle connection")
 			c.nc.SetReadDeadline(past)
 		}
@@ -142,8 +142,8 @@ func (w *watcher) look(c *Conn, patience time.Duration) bool {
 	return true
 }
 
-// silence returns how much time a connection may spend in a phase of reading; 0 means no limit.
-func (s *Server) silence(c *Conn, p uint64) time.Duration {
+// readTimeout returns how much time a connection may spend in a phase of reading; 0 means no limit.
+func (s *Server) readTimeout(c *Conn, p uint64) time.Duration {
 	limit := s.cfg.IdleMax
 	lower := func(d time.Duration) {
 		if d > 0 && (limit == 0 || d < limit) {
@@ -154,7 +154,7 @@ func (s *Server) silence(c *Conn, p uint64) time.Duration {
 		lower(s.cfg.FirstMax)
 	}
 	if c.stranger.Load() {
-		lower(s.cfg.StrangerIdleMax)
+		lower(s.cfg.UnauthenticatedIdleMax)
 	}
 	return limit
 }

@@ -13,24 +13,24 @@ import (
 // memory only. Implementations are called for one session at a time.
 type History interface {
 	// Load returns what is stored of a session; ok is false if there is nothing.
-	Load(ctx context.Context, id ID) (p Past, ok bool, err error)
+	Load(ctx context.Context, id ID) (p StoredState, ok bool, err error)
 	// Save stores the common result of the statements first to last inside the transaction t
 	// that has their effect, so that both are durable or neither is.
 	Save(t storage.Txn, id ID, txnNumber int64, first, last int32, result bson.Raw) error
 	// SaveCommit stores inside t that t is the transaction txnNumber.
 	SaveCommit(t storage.Txn, id ID, txnNumber int64) error
-	// Settle makes sure that no transaction that saved results of these statements, and has not
+	// MakeFinal makes sure that no transaction that saved results of these statements, and has not
 	// been committed so far, can be committed later: afterwards Load returns the final outcome.
-	Settle(ctx context.Context, id ID, firsts []int32) error
-	// SettleCommit is Settle for the transaction txnNumber. It reports whether that transaction
+	MakeFinal(ctx context.Context, id ID, firsts []int32) error
+	// MakeCommitFinal is Settle for the transaction txnNumber. It reports whether that transaction
 	// was committed, and a timestamp that is not before its commit.
-	SettleCommit(ctx context.Context, id ID, txnNumber int64) (at storage.Timestamp, committed bool, err error)
+	MakeCommitFinal(ctx context.Context, id ID, txnNumber int64) (at storage.Timestamp, committed bool, err error)
 	// Forget removes sessions that ended.
 	Forget(ctx context.Context, ids []ID) error
 }
 
-// Past is the stored state of a session.
-type Past struct {
+// StoredState is the stored state of a session.
+type StoredState struct {
 	TxnNumber int64
 	Committed bool // the number belongs to a transaction, and it was committed
 	Results   []StatementResult
@@ -57,8 +57,8 @@ type run struct {
 	result      bson.Raw
 }
 
-// runBytes is about the memory of a run without its result.
-const runBytes = 48
+// rangeBytes is about the memory of a run without its result.
+const rangeBytes = 48
 
 // find returns the index of the run that holds stmt, or the index at which to insert it.
 func (r *results) find(stmt int32) (int, bool) {
@@ -94,5 +94,5 @@ func (r *results) add(stmt int32, result bson.Raw) {
 		return
 	}
 	r.runs = slices.Insert(r.runs, i, run{stmt, stmt, result.Clone()})
-	r.bytes += runBytes + len(result)
+	r.bytes += rangeBytes + len(result)
 }

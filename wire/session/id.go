@@ -37,9 +37,9 @@ type ID struct {
 // IsZero reports whether id is no session.
 func (id ID) IsZero() bool { return id == ID{} }
 
-// Part returns which of n parts of a table of sessions holds this session. It uses all bytes of the
+// Stripe returns which of n parts of a table of sessions holds this session. It uses all bytes of the
 // UUID, because UUIDs made of time and place differ in a few bytes only.
-func (id ID) Part(n int) int {
+func (id ID) Stripe(n int) int {
 	mixed := (binary.LittleEndian.Uint64(id.UUID[:8]) ^ binary.LittleEndian.Uint64(id.UUID[8:])) * 0x9e3779b97f4a7c15
 	return int((mixed >> 32) % uint64(n))
 }

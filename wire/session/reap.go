@@ -31,8 +31,8 @@ func (r *Registry) Run(ctx context.Context) {
 		case <-sweep.C:
 			if h, ok := r.cfg.History.(interface {
 				Sweep(ctx context.Context, before time.Time) (int, error)
-			}); ok && (r.cfg.Sweeps == nil || r.cfg.Sweeps(ctx)) {
-				_, _ = h.Sweep(ctx, r.past(2*r.cfg.IdleMax))
+			}); ok && (r.cfg.OwnsSweep == nil || r.cfg.OwnsSweep(ctx)) {
+				_, _ = h.Sweep(ctx, r.cutoff(2*r.cfg.IdleMax))
 			}
 		}
 	}
@@ -41,9 +41,9 @@ func (r *Registry) Run(ctx context.Context) {
 // elapsed returns the time since the registry was made, by the monotonic clock.
 func (r *Registry) elapsed() time.Duration { return r.cfg.Now().Sub(r.began) }
 
-// past returns a wall clock time such that entries written before that time are at least d
+// cutoff returns a wall clock time such that entries written before that time are at least d
 // old, even if the wall clock was set since the start.
-func (r *Registry) past(d time.Duration) time.Time {
+func (r *Registry) cutoff(d time.Duration) time.Time {
 	wall, steady := r.cfg.Now().Round(0), r.began.Round(0).Add(r.elapsed())
 	if steady.Before(wall) {
 		wall = steady
@@ -68,7 +68,7 @@ func (r *Registry) expireTxns() {
 	}
 	r.openMu.Unlock()
 	for s, since := range old {
-		s.doomTxn(ErrExpired, since)
+		s.requestAbort(ErrExpired, since)
 	}
 }
 
@@ -131,9 +131,9 @@ func (r *Registry) trim() {
 		}
 		select {
 		case s.sem <- struct{}{}:
-			if s.done.bytes > 0 {
-				r.resize(-s.done.bytes)
-				s.done, s.incomplete = results{}, true
+			if s.results.bytes > 0 {
+				r.resize(-s.results.bytes)
+				s.results, s.incomplete = results{}, true
 			}
 			s.release()
 		default: // in use

@@ -24,8 +24,8 @@ type Config struct {
 	OnEnd func(id ID)
 	// Shared means that peers with the same History may use the same sessions.
 	Shared bool
-	// Sweeps, if not nil, reports whether this server removes what the History has of ended sessions.
-	Sweeps func(ctx context.Context) bool
+	// OwnsSweep, if not nil, reports whether this server removes what the History has of ended sessions.
+	OwnsSweep func(ctx context.Context) bool
 }
 
 // stripes is the number of locks over which the sessions are spread.
@@ -101,7 +101,7 @@ func (r *Registry) IdleMax() time.Duration { return r.cfg.IdleMax }
 // SetTxnMax changes the lifetime of transactions, those in progress included.
 func (r *Registry) SetTxnMax(d time.Duration) { r.txnMax.Store(int64(d)) }
 
-func (r *Registry) stripe(id ID) *stripe { return &r.stripes[id.Part(stripes)] }
+func (r *Registry) stripe(id ID) *stripe { return &r.stripes[id.Stripe(stripes)] }
 
 // get returns the session of that id and touches it. If there is none, get makes one and charges it to the
 // account.
@@ -161,7 +161,7 @@ func (r *Registry) Checkout(ctx context.Context, a Args) (*Session, error) {
 			}
 		}
 		s.mu.Lock()
-		dead := s.dead
+		dead := s.removed
 		if !dead {
 			s.busy, s.interrupt = true, a.Interrupt
 		}
@@ -214,7 +214,7 @@ func (r *Registry) Kill(match func(id ID) bool) int {
 	ids := r.ids(match)
 	for _, id := range ids {
 		if s := r.find(id); s != nil {
-			s.doomTxn(ErrKilled, time.Time{})
+			s.requestAbort(ErrKilled, time.Time{})
 		}
 		if r.cfg.OnEnd != nil {
 			r.cfg.OnEnd(id)
@@ -270,11 +270,11 @@ func (r *Registry) drop(id ID, cause error, still func(s *Session) bool) bool {
 	s.share.Give(sessionBytes)
 	r.shares.Leave(s.account)
 	s.mu.Lock()
-	s.dead = true
+	s.removed = true
 	s.mu.Unlock()
 	st.mu.Unlock()
 
-	s.doomTxn(cause, time.Time{})
+	s.requestAbort(cause, time.Time{})
 	if r.cfg.OnEnd != nil {
 		r.cfg.OnEnd(id)
 	}
@@ -315,7 +315,7 @@ func (r *Registry) Transactions() []Txn {
 	return list
 }
 
-func (r *Registry) closed(s *Session, st State) {
+func (r *Registry) removeOpenTxn(s *Session, st State) {
 	if st == Committed {
 		r.stats.committed.Add(1)
 	} else {

@@ -59,26 +59,26 @@ type Session struct {
 	sem      chan struct{} // holds one token while checked out
 
 	// Guarded by sem.
-	loaded     bool // from the History
-	number     int64
-	state      State
-	begun      time.Time
-	user       [16]byte // that began the transaction
-	committed  storage.Timestamp
-	hold       Holding
-	api        API
-	done       results
-	incomplete bool     // results of this number were dropped
-	staged     []int32  // first statements passed to Stage by the current command
-	heads      []uint64 // of the history: those read, and those that this command has saved since
-	unsettled  []int32  // statements whose commits are undetermined
+	loaded       bool // from the History
+	number       int64
+	state        State
+	begun        time.Time
+	user         [16]byte // that began the transaction
+	committed    storage.Timestamp
+	hold         Holding
+	api          API
+	results      results
+	incomplete   bool     // results of this number were dropped
+	saved        []int32  // first statements passed to Stage by the current command
+	heads        []uint64 // of the history: those read, and those that this command has saved since
+	undetermined []int32  // statements whose commits are undetermined
 
 	// Guarded by mu: what other goroutines may use while the session is checked out.
-	mu        sync.Mutex
-	dead      bool // no longer in the registry
-	busy      bool
-	doom      error // why the transaction must end at Checkin
-	interrupt func(error)
+	mu         sync.Mutex
+	removed    bool // no longer in the registry
+	busy       bool
+	abortCause error // why the transaction must end at Checkin
+	interrupt  func(error)
 }
 
 // touch updates the time of the last use.
@@ -174,8 +174,8 @@ func (s *Session) advance(n int64, st State) {
 	if s.state == InProgress {
 		s.end(Aborted)
 	}
-	s.registry.resize(-s.done.bytes)
-	s.done, s.incomplete = results{}, false
+	s.registry.resize(-s.results.bytes)
+	s.results, s.incomplete = results{}, false
 	s.hold = Holding{}
 	s.number, s.state, s.committed = n, st, 0
 }
@@ -191,7 +191,7 @@ func (s *Session) end(st State) {
 	if h.Release != nil {
 		h.Release()
 	}
-	s.registry.closed(s, st)
+	s.registry.removeOpenTxn(s, st)
 }
 
 // Commit ends the transaction. A repeated Commit returns the same result. at is the timestamp of
@@ -205,7 +205,7 @@ func (s *Session) Commit(ctx context.Context, d storage.Durability) (at storage.
 	case Committed:
 		return s.committed, nil
 	case Undetermined:
-		return s.settleCommit(ctx)
+		return s.resolveCommit(ctx)
 	case InProgress:
 	default:
 		return 0, s.errAborted()
@@ -232,14 +232,14 @@ func (s *Session) Commit(ctx context.Context, d storage.Durability) (at storage.
 	return at, err
 }
 
-// settleCommit determines the outcome of an undetermined commit.
+// resolveCommit determines the outcome of an undetermined commit.
 // Errors: ErrUndetermined while the outcome cannot be read, NoSuchTransaction.
-func (s *Session) settleCommit(ctx context.Context) (at storage.Timestamp, err error) {
+func (s *Session) resolveCommit(ctx context.Context) (at storage.Timestamp, err error) {
 	h := s.registry.cfg.History
 	if h == nil {
 		return 0, storage.ErrUndetermined
 	}
-	at, committed, err := h.SettleCommit(ctx, s.ID, s.number)
+	at, committed, err := h.MakeCommitFinal(ctx, s.ID, s.number)
 	switch {
 	case err != nil:
 		return 0, fmt.Errorf("%w: %w", storage.ErrUndetermined, err)
@@ -270,7 +270,7 @@ func (s *Session) Abort() error {
 // Errors: IncompleteTransactionHistory if results were dropped, so that the statement must not run
 // again.
 func (s *Session) Replay(stmt int32) (bson.Raw, bool, error) {
-	r, ok := s.done.get(stmt)
+	r, ok := s.results.get(stmt)
 	if !ok && s.incomplete {
 		return nil, false, mongoerr.New(mongoerr.IncompleteTransactionHistory,
 			"Incomplete history detected for transaction %d on session %v", s.number, s.ID)
@@ -281,9 +281,9 @@ func (s *Session) Replay(stmt int32) (bson.Raw, bool, error) {
 	return r, ok, nil
 }
 
-// Stage saves the common result of the statements first to last in the History, inside the
+// SaveResult saves the common result of the statements first to last in the History, inside the
 // transaction that has their effect. The caller calls Remember once that transaction is committed.
-func (s *Session) Stage(ctx context.Context, t storage.Txn, first, last int32, result bson.Raw) error {
+func (s *Session) SaveResult(ctx context.Context, t storage.Txn, first, last int32, result bson.Raw) error {
 	h := s.registry.cfg.History
 	if h == nil {
 		return nil
@@ -291,32 +291,32 @@ func (s *Session) Stage(ctx context.Context, t storage.Txn, first, last int32, r
 	if err := s.advanceHead(ctx, t); err != nil {
 		return err
 	}
-	if n := len(s.staged); n == 0 || s.staged[n-1] != first { // a statement may run again
-		s.staged = append(s.staged, first)
+	if n := len(s.saved); n == 0 || s.saved[n-1] != first { // a statement may run again
+		s.saved = append(s.saved, first)
 	}
 	return h.Save(t, s.ID, s.number, first, last, result)
 }
 
 // Remember stores a copy of the result of a statement whose effect is committed, for Replay.
 func (s *Session) Remember(stmt int32, result bson.Raw) {
-	before := s.done.bytes
-	s.done.add(stmt, result)
-	s.registry.resize(s.done.bytes - before)
+	before := s.results.bytes
+	s.results.add(stmt, result)
+	s.registry.resize(s.results.bytes - before)
 }
 
-// Reload drops the results in memory of the current retryable write, after a command failed while
+// Invalidate drops the results in memory of the current retryable write, after a command failed while
 // some of its statements may have taken effect: the next command reads them from the History.
 // Without a History, the results become incomplete. If cause is ErrUndetermined, the next command
 // first makes the outcome final with Settle.
-func (s *Session) Reload(cause error) {
+func (s *Session) Invalidate(cause error) {
 	if s.state != None {
 		return
 	}
 	if errors.Is(cause, storage.ErrUndetermined) {
-		s.unsettled = append(s.unsettled, s.staged...)
+		s.undetermined = append(s.undetermined, s.saved...)
 	}
-	s.registry.resize(-s.done.bytes)
-	s.done = results{}
+	s.registry.resize(-s.results.bytes)
+	s.results = results{}
 	s.loaded = false
 	s.incomplete = s.registry.cfg.History == nil
 }
@@ -327,11 +327,11 @@ func (s *Session) load(ctx context.Context) error {
 	if s.loaded || h == nil {
 		return nil
 	}
-	if len(s.unsettled) > 0 {
-		if err := h.Settle(ctx, s.ID, s.unsettled); err != nil {
+	if len(s.undetermined) > 0 {
+		if err := h.MakeFinal(ctx, s.ID, s.undetermined); err != nil {
 			return fmt.Errorf("session %v: %w", s.ID, err)
 		}
-		s.unsettled = nil
+		s.undetermined = nil
 	}
 	p, ok, err := h.Load(ctx, s.ID)
 	if err != nil {
@@ -363,7 +363,7 @@ func (s *Session) load(ctx context.Context) error {
 // Checkin makes the session available to the next command. If the session was killed or has expired
 // meanwhile, Checkin aborts its transaction.
 func (s *Session) Checkin() {
-	s.staged = nil
+	s.saved = nil
 	s.touch()
 	s.release()
 	s.registry.trim()
@@ -374,26 +374,26 @@ func (s *Session) Checkin() {
 func (s *Session) release() {
 	for {
 		s.mu.Lock()
-		if s.state == InProgress && (s.dead || s.doom != nil) {
-			s.doom = nil
+		if s.state == InProgress && (s.removed || s.abortCause != nil) {
+			s.abortCause = nil
 			s.mu.Unlock()
 			s.end(Aborted) // may take long, so not under mu
 			continue
 		}
-		if s.dead {
-			s.registry.resize(-s.done.bytes)
-			s.done = results{}
+		if s.removed {
+			s.registry.resize(-s.results.bytes)
+			s.results = results{}
 		}
-		s.busy, s.doom, s.interrupt = false, nil, nil
+		s.busy, s.abortCause, s.interrupt = false, nil, nil
 		<-s.sem // under mu: a goroutine that marks the session sees either this holder or the free token
 		s.mu.Unlock()
 		return
 	}
 }
 
-// doomTxn ends the session's transaction: now if no command uses it, otherwise by interrupting the
+// requestAbort ends the session's transaction: now if no command uses it, otherwise by interrupting the
 // command, at its Checkin. If since is not zero, only a transaction begun at that time is ended.
-func (s *Session) doomTxn(cause error, since time.Time) {
+func (s *Session) requestAbort(cause error, since time.Time) {
 	for {
 		if s.abortIdle(since) {
 			return
@@ -404,7 +404,7 @@ func (s *Session) doomTxn(cause error, since time.Time) {
 		s.mu.Lock()
 		busy, f := s.busy, s.interrupt
 		if busy {
-			s.doom = cause
+			s.abortCause = cause
 		}
 		s.mu.Unlock()
 		if busy {

@@ -218,8 +218,8 @@ func TestReplay(t *testing.T) {
 	s.Remember(200_000, bson.Empty)
 	s.Remember(150_000, bson.Empty)
 	s.Remember(150_000, result) // ignored
-	if len(s.done.runs) != 3 {
-		t.Errorf("%d runs", len(s.done.runs))
+	if len(s.results.runs) != 3 {
+		t.Errorf("%d runs", len(s.results.runs))
 	}
 	s.Checkin()
 	s, _ = r.Checkout(t.Context(), write(1))
@@ -376,24 +376,26 @@ func TestConcurrent(t *testing.T) {
 
 // past is a History of one session.
 type past struct {
-	Past
+	StoredState
 	saved []StatementResult
 }
 
-func (p *past) Load(_ context.Context, x ID) (Past, bool, error) { return p.Past, x == id(1), nil }
+func (p *past) Load(_ context.Context, x ID) (StoredState, bool, error) {
+	return p.StoredState, x == id(1), nil
+}
 func (p *past) Save(_ storage.Txn, _ ID, n int64, first, last int32, r bson.Raw) error {
 	p.saved = append(p.saved, StatementResult{first, last, r})
 	return nil
 }
 func (p *past) SaveCommit(t storage.Txn, _ ID, n int64) error { t.(*txn).history++; return nil }
-func (p *past) Settle(context.Context, ID, []int32) error     { return nil }
-func (p *past) SettleCommit(context.Context, ID, int64) (storage.Timestamp, bool, error) {
+func (p *past) MakeFinal(context.Context, ID, []int32) error  { return nil }
+func (p *past) MakeCommitFinal(context.Context, ID, int64) (storage.Timestamp, bool, error) {
 	return 0, false, nil
 }
 func (p *past) Forget(context.Context, []ID) error { return nil }
 
 func TestHistory(t *testing.T) {
-	h := &past{Past: Past{TxnNumber: 5, Results: []StatementResult{{0, 0, bson.Empty}}}}
+	h := &past{StoredState: StoredState{TxnNumber: 5, Results: []StatementResult{{0, 0, bson.Empty}}}}
 	r := New(Config{History: h})
 	if _, err := r.Checkout(t.Context(), write(4)); code(err) != "225" {
 		t.Error(err)
@@ -405,7 +407,7 @@ func TestHistory(t *testing.T) {
 	if _, ok, _ := s.Replay(0); !ok {
 		t.Error("result of an earlier life is forgotten")
 	}
-	s.Stage(t.Context(), nil, 1, 1, bson.Empty)
+	s.SaveResult(t.Context(), nil, 1, 1, bson.Empty)
 	s.Checkin()
 	s, _ = r.Checkout(t.Context(), start(6))
 	x := &txn{}
@@ -415,7 +417,7 @@ func TestHistory(t *testing.T) {
 	if len(h.saved) != 1 || x.history != 1 {
 		t.Errorf("saved %v, commits noted %d", h.saved, x.history)
 	}
-	h.Past = Past{TxnNumber: 6, Committed: true}
+	h.StoredState = StoredState{TxnNumber: 6, Committed: true}
 	s, err = New(Config{History: h}).Checkout(t.Context(), ending(6))
 	if err != nil || s.State() != Committed {
 		t.Error(err)

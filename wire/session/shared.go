@@ -90,13 +90,13 @@ func (s *Session) again(ctx context.Context, a Args) error {
 	if !s.registry.cfg.Shared || s.state == InProgress && a.TxnNumber <= s.number {
 		return s.load(ctx)
 	}
-	s.registry.resize(-s.done.bytes)
-	s.done, s.loaded = results{}, false
+	s.registry.resize(-s.results.bytes)
+	s.results, s.loaded = results{}, false
 	if err := s.load(ctx); err != nil {
 		return err
 	}
 	if h := s.registry.cfg.History; a.InTxn && a.Ending && a.TxnNumber > s.number && h != nil {
-		at, committed, err := h.SettleCommit(ctx, s.ID, a.TxnNumber)
+		at, committed, err := h.MakeCommitFinal(ctx, s.ID, a.TxnNumber)
 		if err != nil {
 			return fmt.Errorf("session %v: %w", s.ID, err)
 		}

@@ -84,15 +84,15 @@ func (s *Store) SaveCommit(t storage.Txn, id ID, txnNumber int64) error {
 }
 
 // Load see History.
-func (s *Store) Load(ctx context.Context, id ID) (p Past, ok bool, err error) {
+func (s *Store) Load(ctx context.Context, id ID) (p StoredState, ok bool, err error) {
 	r, err := s.store.Snapshot(ctx, 0)
 	if err != nil {
-		return Past{}, false, err
+		return StoredState{}, false, err
 	}
 	defer r.Close()
 	it, err := r.Iter(ctx, keyspace.MetaPrefixRange(keyspace.MetaTransaction, appendName(nil, id)), storage.IterOptions{})
 	if err != nil {
-		return Past{}, false, err
+		return StoredState{}, false, err
 	}
 	defer it.Close()
 	p.TxnNumber = -1
@@ -100,12 +100,12 @@ func (s *Store) Load(ctx context.Context, id ID) (p Past, ok bool, err error) {
 		_, name, _ := keyspace.SplitMeta(it.Key())
 		v := it.Value()
 		if len(name) <= nameBytes || len(v) < headBytes {
-			return Past{}, false, fmt.Errorf("history entry %x: %w", it.Key(), storage.ErrCorruption)
+			return StoredState{}, false, fmt.Errorf("history entry %x: %w", it.Key(), storage.ErrCorruption)
 		}
 		n := int64(binary.BigEndian.Uint64(v))
 		if name[nameBytes] == headEntry {
 			if len(v) < headBytes+8 {
-				return Past{}, false, fmt.Errorf("history entry %x: %w", it.Key(), storage.ErrCorruption)
+				return StoredState{}, false, fmt.Errorf("history entry %x: %w", it.Key(), storage.ErrCorruption)
 			}
 			p.Head = binary.BigEndian.Uint64(v[headBytes:])
 			continue
@@ -114,14 +114,14 @@ func (s *Store) Load(ctx context.Context, id ID) (p Past, ok bool, err error) {
 			continue
 		}
 		if n > p.TxnNumber {
-			p = Past{TxnNumber: n, Head: p.Head}
+			p = StoredState{TxnNumber: n, Head: p.Head}
 		}
 		if name[nameBytes] == commitEntry {
 			p.Committed = true
 			continue
 		}
 		if len(v) < headBytes+4 {
-			return Past{}, false, fmt.Errorf("history entry %x: %w", it.Key(), storage.ErrCorruption)
+			return StoredState{}, false, fmt.Errorf("history entry %x: %w", it.Key(), storage.ErrCorruption)
 		}
 		p.Results = append(p.Results, StatementResult{First: int32(binary.BigEndian.Uint32(name[nameBytes+1:])),
 			Last: int32(binary.BigEndian.Uint32(v[headBytes:])), Result: bson.Raw(v[headBytes+4:]).Clone()})
@@ -129,22 +129,22 @@ func (s *Store) Load(ctx context.Context, id ID) (p Past, ok bool, err error) {
 	return p, p.TxnNumber >= 0, it.Err()
 }
 
-// Settle see History. Its transaction locks the keys that the undetermined transaction
+// MakeFinal see History. Its transaction locks the keys that the undetermined transaction
 // writes, so that the latter conflicts if it commits later.
-func (s *Store) Settle(ctx context.Context, id ID, firsts []int32) error {
+func (s *Store) MakeFinal(ctx context.Context, id ID, firsts []int32) error {
 	keys := make([][]byte, len(firsts))
 	for i, stmt := range firsts {
 		keys[i] = key(id, statementEntry, stmt)
 	}
-	return storage.Again(ctx, func() error {
+	return storage.RetryConflicts(ctx, func() error {
 		_, _, err := s.lock(ctx, keys)
 		return err
 	})
 }
 
-// SettleCommit see History.
-func (s *Store) SettleCommit(ctx context.Context, id ID, txnNumber int64) (at storage.Timestamp, committed bool, err error) {
-	err = storage.Again(ctx, func() error {
+// MakeCommitFinal see History.
+func (s *Store) MakeCommitFinal(ctx context.Context, id ID, txnNumber int64) (at storage.Timestamp, committed bool, err error) {
+	err = storage.RetryConflicts(ctx, func() error {
 		var stored []byte
 		at, stored, err = s.lock(ctx, [][]byte{key(id, commitEntry, 0)})
 		committed = len(stored) >= headBytes && int64(binary.BigEndian.Uint64(stored)) == txnNumber

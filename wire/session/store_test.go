@@ -34,7 +34,7 @@ func do(t *testing.T, st storage.Store, r *Registry, number int64, stmt, n int32
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Stage(t.Context(), txn, stmt, stmt, result(n)); err != nil {
+	if err := s.SaveResult(t.Context(), txn, stmt, stmt, result(n)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := txn.Commit(t.Context(), storage.Synced); err != nil {
@@ -177,7 +177,7 @@ func TestUnansweredStatement(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Stage(t.Context(), late, 0, 0, result(1)); err != nil {
+		if err := s.SaveResult(t.Context(), late, 0, 0, result(1)); err != nil {
 			t.Fatal(err)
 		}
 		if arrives {
@@ -185,7 +185,7 @@ func TestUnansweredStatement(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		s.Reload(storage.ErrUndetermined)
+		s.Invalidate(storage.ErrUndetermined)
 		s.Checkin()
 		if !arrives {
 			if s, err = r.Checkout(t.Context(), write(number)); err != nil {

@@ -60,10 +60,10 @@ func adviseVerb(f *pflag.FlagSet) action {
 	return func(ctx context.Context, s Streams) error {
 		db, coll, ok := namespaceOf(f.Arg(1))
 		if a.sample < 1 || a.top < 1 || a.partitions < 2 || a.partitions > shardkeys.PositionBuckets {
-			return wrong("--sample and --top are at least 1, --partitions is from 2 to %d", shardkeys.PositionBuckets)
+			return usageErrorf("--sample and --top are at least 1, --partitions is from 2 to %d", shardkeys.PositionBuckets)
 		}
 		if f.NArg() != 2 || !ok {
-			return wrong("expected a connection string and database.collection, as in\n\n  cantle advise mongodb://127.0.0.1:27017/ test.orders")
+			return usageErrorf("expected a connection string and database.collection, as in\n\n  cantle advise mongodb://127.0.0.1:27017/ test.orders")
 		}
 		ctx, cancel := context.WithTimeout(ctx, *limit)
 		defer cancel()
@@ -92,7 +92,7 @@ func (s *server) advise(ctx context.Context, db, coll string, a *adviseArgs, out
 	b := bson.NewBuilder(nil)
 	b.String("customAction", "GetPartitions")
 	b.String("collection", coll)
-	now, err := s.ask(ctx, db, b.Doc())
+	now, err := s.runCommand(ctx, db, b.Doc())
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (s *server) requests(ctx context.Context, db, coll string) (out []shardkeys
 	b.String("customAction", "GetRequestReport")
 	b.String("collection", coll)
 	b.Int32("top", 1000)
-	reply, err = s.ask(ctx, db, b.Doc())
+	reply, err = s.runCommand(ctx, db, b.Doc())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -201,8 +201,8 @@ func (s *server) scan(ctx context.Context, db, coll string, a *adviseArgs, parti
 		p.At(d.Seen)
 		return d.Seen < a.sample
 	}
-	if s.lent != nil {
-		return s.eachLent(ctx, db, coll, b.Doc(), take)
+	if s.consoleRun != nil {
+		return s.eachDocument(ctx, db, coll, b.Doc(), take)
 	}
 	cur, err := s.client.Database(db).RunCommandCursor(ctx, []byte(b.Doc()))
 	if err != nil {

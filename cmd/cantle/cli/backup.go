@@ -42,7 +42,7 @@ func backupVerb(f *pflag.FlagSet) action {
 	return func(ctx context.Context, s Streams) error {
 		if verb := f.Arg(0); verb == "list" || verb == "verify" {
 			if f.NArg() != 2 || *to != "" {
-				return wrong("expected a folder of backups, as in\n\n  cantle backup %s /backups/shop", verb)
+				return usageErrorf("expected a folder of backups, as in\n\n  cantle backup %s /backups/shop", verb)
 			}
 			folder, err := backup.Open(f.Arg(1))
 			if err != nil {
@@ -55,7 +55,7 @@ func backupVerb(f *pflag.FlagSet) action {
 			return verifyBackups(ctx, s, folder)
 		}
 		if f.NArg() != 1 {
-			return wrong("expected a connection string, as in\n\n  cantle backup mongodb://127.0.0.1:27017/")
+			return usageErrorf("expected a connection string, as in\n\n  cantle backup mongodb://127.0.0.1:27017/")
 		}
 		dir := *to
 		if strings.ContainsAny(dir, `/\`) || dir == "." || dir == ".." { // a path on this machine, which may be the server's
@@ -64,12 +64,12 @@ func backupVerb(f *pflag.FlagSet) action {
 				return err
 			}
 		}
-		return askForBackup(ctx, f.Arg(0), dir, s)
+		return requestBackup(ctx, f.Arg(0), dir, s)
 	}
 }
 
-// askForBackup makes a server make a backup, and shows its progress.
-func askForBackup(ctx context.Context, uri, dir string, s Streams) error {
+// requestBackup makes a server make a backup, and shows its progress.
+func requestBackup(ctx context.Context, uri, dir string, s Streams) error {
 	server, err := connect(uri, "cantle backup", func(o *options.ClientOptions) error {
 		o.SetTimeout(0)
 		return nil
@@ -83,10 +83,10 @@ func askForBackup(ctx context.Context, uri, dir string, s Streams) error {
 	if dir != "" {
 		b.String("to", dir)
 	}
-	reply, err := askWatched(ctx, server, "admin", b.Doc(), backingUp, s.Err)
+	reply, err := runWithProgress(ctx, server, "admin", b.Doc(), backingUp, s.Err)
 	var refused mongo.CommandError
 	if errors.As(err, &refused) && refused.Code == 2 {
-		return wrong("%s", refused.Message)
+		return usageErrorf("%s", refused.Message)
 	}
 	if err != nil {
 		return err

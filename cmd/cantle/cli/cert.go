@@ -18,13 +18,13 @@ func certVerb(f *pflag.FlagSet) action {
 	days := f.Int("days", 397, "how many `days` they are good for")
 	return func(_ context.Context, s Streams) error {
 		if f.NArg() > 0 || *days < 1 || *hosts == "" || *client == "" {
-			return wrong("expected flags only, at least one host and one day")
+			return usageErrorf("expected flags only, at least one host and one day")
 		}
 		subject, err := certificates.Make(*dir, strings.Split(*hosts, ","), *client, time.Duration(*days)*24*time.Hour)
 		if err != nil {
 			return err
 		}
-		fmt.Fprint(s.Out, certificates.Told(*dir, strings.Split(*hosts, ",")[0], subject))
+		fmt.Fprint(s.Out, certificates.Instructions(*dir, strings.Split(*hosts, ",")[0], subject))
 		return nil
 	}
 }

@@ -39,7 +39,7 @@ func checkVerb(f *pflag.FlagSet) action {
 	asJSON := f.Bool("json", false, "print JSON")
 	return func(ctx context.Context, s Streams) error {
 		if f.NArg() != 0 {
-			return wrong("unexpected argument %q", f.Arg(0))
+			return usageErrorf("unexpected argument %q", f.Arg(0))
 		}
 		report, err := check(ctx, *data, s)
 		if err != nil {
@@ -60,7 +60,7 @@ func checkVerb(f *pflag.FlagSet) action {
 // check verifies a folder. Errors: reasons why it cannot.
 func check(ctx context.Context, data string, s Streams) (*checkup.Report, error) {
 	report := &checkup.Report{Now: time.Now}
-	f, release, err := openWreck(ctx, data, s)
+	f, release, err := openForScan(ctx, data, s)
 	var lost *daemon.LostError
 	if errors.As(err, &lost) {
 		report.Findings = append(report.Findings, checkup.Finding{Kind: "folder", Where: lost.Data, What: "it " + lost.What + ": " + lost.Do})
@@ -100,9 +100,9 @@ func check(ctx context.Context, data string, s Streams) (*checkup.Report, error)
 // storeOf returns the folder of the store in the folder of a database.
 func storeOf(data string) string { return filepath.Join(data, "store") }
 
-// openWreck opens the files of a folder and verifies all checksums. It holds the store's lock until release is
+// openForScan opens the files of a folder and verifies all checksums. It holds the store's lock until release is
 // called. Errors: no store; LostError; a server has it open.
-func openWreck(ctx context.Context, data string, s Streams) (f *wreck.Folder, release func(), err error) {
+func openForScan(ctx context.Context, data string, s Streams) (f *wreck.Folder, release func(), err error) {
 	dir := storeOf(data)
 	if _, err := daemon.Look(data); err != nil {
 		return nil, nil, err
@@ -113,7 +113,7 @@ func openWreck(ctx context.Context, data string, s Streams) (f *wreck.Folder, re
 	if release, err = wreck.Lock(dir); err != nil {
 		return nil, nil, fmt.Errorf("a server has the folder %s open; stop it first (a running server checks a collection with the command validate)", data)
 	}
-	if f, err = wreck.Survey(wreck.Disk, dir); err == nil {
+	if f, err = wreck.ReadFolder(wreck.Disk, dir); err == nil {
 		err = f.ListTables()
 	}
 	if err != nil {

@@ -33,10 +33,10 @@ func compactVerb(f *pflag.FlagSet) action {
 	return func(ctx context.Context, s Streams) error {
 		db, coll, _ := strings.Cut(f.Arg(1), ".")
 		if f.NArg() < 1 || f.NArg() > 2 || f.NArg() == 2 && db == "" {
-			return wrong("expected a connection string, and perhaps a database or a collection, as in\n\n  cantle compact mongodb://127.0.0.1:27017/ shop.orders")
+			return usageErrorf("expected a connection string, and perhaps a database or a collection, as in\n\n  cantle compact mongodb://127.0.0.1:27017/ shop.orders")
 		}
 		if *least < 0 {
-			return wrong("--free-space-target is at least 1")
+			return usageErrorf("--free-space-target is at least 1")
 		}
 		server, err := connect(f.Arg(0), "cantle compact", func(o *options.ClientOptions) error {
 			o.SetTimeout(0)
@@ -63,7 +63,7 @@ func collectionsOf(ctx context.Context, server *server, db string) (list []strin
 		b := bson.NewBuilder(nil)
 		b.Int32("listDatabases", 1)
 		b.Bool("nameOnly", true)
-		reply, err := server.ask(ctx, "admin", b.Doc())
+		reply, err := server.runCommand(ctx, "admin", b.Doc())
 		if err != nil {
 			return nil, err
 		}
@@ -109,7 +109,7 @@ func compactAll(ctx context.Context, server *server, s Streams, list []string, d
 		if least > 0 {
 			b.Int64("freeSpaceTargetMB", least)
 		}
-		reply, err := askWatched(ctx, server, db, b.Doc(), compaction(name), s.Err)
+		reply, err := runWithProgress(ctx, server, db, b.Doc(), compaction(name), s.Err)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}

@@ -35,7 +35,7 @@ func Commands() []flags.Command {
 func completionVerb(f *pflag.FlagSet) action {
 	return func(_ context.Context, s Streams) error {
 		if f.NArg() != 1 || !slices.Contains(manual.Shells, f.Arg(0)) {
-			return wrong("expected one of %s", strings.Join(manual.Shells, ", "))
+			return usageErrorf("expected one of %s", strings.Join(manual.Shells, ", "))
 		}
 		_, err := fmt.Fprint(s.Out, manual.Completion(f.Arg(0), Commands()))
 		return err

@@ -54,9 +54,9 @@ func doctorVerb(f *pflag.FlagSet) action {
 		case 1:
 			found = examine(ctx, f.Arg(0), *limit)
 		default:
-			return wrong("expected at most one connection string, as in\n\n  cantle doctor mongodb://127.0.0.1:27017/")
+			return usageErrorf("expected at most one connection string, as in\n\n  cantle doctor mongodb://127.0.0.1:27017/")
 		}
-		return tellFindings(s.Out, found, *asJSON)
+		return reportFindings(s.Out, found, *asJSON)
 	}
 }
 
@@ -65,8 +65,8 @@ type faultsError int
 
 func (n faultsError) Error() string { return columns.Plural(int(n), "fault") + " to mend" }
 
-// tellFindings prints the findings. Errors: faultsError.
-func tellFindings(out io.Writer, found []doctor.Finding, asJSON bool) error {
+// reportFindings prints the findings. Errors: faultsError.
+func reportFindings(out io.Writer, found []doctor.Finding, asJSON bool) error {
 	count := map[doctor.State]int{}
 	for _, x := range found {
 		count[x.State]++

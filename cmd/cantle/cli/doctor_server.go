@@ -69,12 +69,12 @@ func examine(ctx context.Context, uri string, limit time.Duration) (out []doctor
 		out = append(out, shownCertificates(ctx, hosts, secure)...)
 	}
 	// The first answer includes the time of connecting; the second measures the time of a request.
-	if _, err := s.ask(ctx, "admin", command("hello")); err != nil {
+	if _, err := s.runCommand(ctx, "admin", command("hello")); err != nil {
 		add("server", doctor.Fault, strings.TrimSpace(remedy(err)), "%v", err)
 		return out
 	}
 	begun := time.Now()
-	hello, err := s.ask(ctx, "admin", command("hello"))
+	hello, err := s.runCommand(ctx, "admin", command("hello"))
 	if err != nil {
 		add("server", doctor.Fault, strings.TrimSpace(remedy(err)), "%v", err)
 		return out
@@ -105,7 +105,7 @@ func examine(ctx context.Context, uri string, limit time.Duration) (out []doctor
 
 // version returns the version of the server's program, if the server reports it.
 func (s *server) version(ctx context.Context) string {
-	info, err := s.ask(ctx, "admin", command("buildInfo"))
+	info, err := s.runCommand(ctx, "admin", command("buildInfo"))
 	if err != nil {
 		return ""
 	}
@@ -122,7 +122,7 @@ func (s *server) version(ctx context.Context) string {
 
 // health reports the state of a server.
 func (s *server) health(ctx context.Context) ([]doctor.Finding, error) {
-	status, err := s.ask(ctx, "admin", command("serverStatus"))
+	status, err := s.runCommand(ctx, "admin", command("serverStatus"))
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func (s *server) health(ctx context.Context) ([]doctor.Finding, error) {
 func (s *server) complaints(ctx context.Context) (out []doctor.Finding, err error) {
 	b := bson.NewBuilder(nil)
 	b.String("getLog", "startupWarnings")
-	log, err := s.ask(ctx, "admin", b.Doc())
+	log, err := s.runCommand(ctx, "admin", b.Doc())
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (s *server) drivers(ctx context.Context) (out []doctor.Finding, err error) 
 	b := bson.NewBuilder(nil)
 	b.Int32("currentOp", 1)
 	b.Bool("$all", true)
-	ops, err := s.ask(ctx, "admin", b.Doc())
+	ops, err := s.runCommand(ctx, "admin", b.Doc())
 	if err != nil {
 		return nil, err
 	}

@@ -229,7 +229,7 @@ func (a *dumping) collections(ctx context.Context) ([]*dumps.Collection, error) 
 		}
 		shared := t.shared(ctx, db)
 		if a.target != "" && !shared.IsEmpty() {
-			a.leave(db, "the throughput "+ejson.String(shared)+", which its collections share")
+			a.recordOmitted(db, "the throughput "+ejson.String(shared)+", which its collections share")
 		}
 		for _, info := range infos {
 			d := &dumps.Collection{DB: db, Kind: "collection"}
@@ -277,7 +277,7 @@ func (a *dumping) one(ctx context.Context, t *transfer, d *dumps.Collection, to 
 		return err
 	}
 	if out == nil {
-		p.Say("%s is there already", d.NS())
+		p.Logf("%s is there already", d.NS())
 		return nil
 	}
 	if d.Kind == "view" {
@@ -321,6 +321,6 @@ func (a *dumping) one(ctx context.Context, t *transfer, d *dumps.Collection, to 
 	if d.Data != d.Coll {
 		what = "buckets"
 	}
-	p.Say("%s: %d %s", d.NS(), n, what)
+	p.Logf("%s: %d %s", d.NS(), n, what)
 	return out.End()
 }

@@ -22,23 +22,23 @@ type dumping struct {
 	account bool // the server is an account, or behaves like one
 	shows   *progress.Shared
 
-	mu     sync.Mutex
-	left   []string // parts without a counterpart in MongoDB, by collection
-	shared int64    // documents that share their _id with another one
+	mu      sync.Mutex
+	omitted []string // parts without a counterpart in MongoDB, by collection
+	shared  int64    // documents that share their _id with another one
 }
 
-// leave records a part that the dump leaves out.
-func (a *dumping) leave(ns, what string) {
+// recordOmitted records a part that the dump leaves out.
+func (a *dumping) recordOmitted(ns, what string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.left = append(a.left, ns+": "+what)
+	a.omitted = append(a.omitted, ns+": "+what)
 }
 
 // verdict lists the parts that were left out. Errors: documents that an unsharded collection cannot hold.
 func (a *dumping) verdict(errs io.Writer) error {
-	if len(a.left) > 0 {
+	if len(a.omitted) > 0 {
 		fmt.Fprintln(errs, "MongoDB has no counterpart for, and the dump leaves out:")
-		for _, text := range a.left {
+		for _, text := range a.omitted {
 			fmt.Fprintln(errs, "  "+text)
 		}
 	}
@@ -53,7 +53,7 @@ func (a *dumping) noteShared(d *dumps.Collection, n int64) {
 	if n == 0 {
 		return
 	}
-	a.shows.Say("%s: %d documents have an _id that another has under another shard key", d.NS(), n)
+	a.shows.Logf("%s: %d documents have an _id that another has under another shard key", d.NS(), n)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.shared += n
@@ -202,7 +202,7 @@ func (a *dumping) metadata(ctx context.Context, d *dumps.Collection, info, share
 	b.String("collectionName", d.Coll)
 	b.String("type", d.Kind)
 	if a.target != "" {
-		a.leaveOwn(d, own)
+		a.recordOmittedOwn(d, own)
 	} else if !own.IsEmpty() {
 		b.Raw("cantle", own)
 	}
@@ -223,17 +223,17 @@ func (a *dumping) restorable(d *dumps.Collection, x, own bson.Raw) bson.Raw {
 	}
 	x, left := account.ForMongoDB(x, lastWrite)
 	if left != "" {
-		a.leave(d.NS(), left)
+		a.recordOmitted(d.NS(), left)
 	}
 	return x
 }
 
-// leaveOwn records the properties of ownOf that the dump leaves out.
-func (a *dumping) leaveOwn(d *dumps.Collection, own bson.Raw) {
+// recordOmittedOwn records the properties of ownOf that the dump leaves out.
+func (a *dumping) recordOmittedOwn(d *dumps.Collection, own bson.Raw) {
 	if key, ok := own.Get("shardKey").Doc(); ok {
-		a.leave(d.NS(), account.KeyForMongoDB(d.NS(), key))
+		a.recordOmitted(d.NS(), account.KeyForMongoDB(d.NS(), key))
 	}
 	if offer, ok := own.Get("throughput").Doc(); ok {
-		a.leave(d.NS(), "the throughput "+ejson.String(offer))
+		a.recordOmitted(d.NS(), "the throughput "+ejson.String(offer))
 	}
 }

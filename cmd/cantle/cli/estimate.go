@@ -59,11 +59,11 @@ func estimateVerb(f *pflag.FlagSet) action {
 	f.Int64Var(&p.PartitionGB, "partition-gb", 50, "size in `GB` at which a partition splits")
 	return func(ctx context.Context, s Streams) error {
 		if f.NArg() != 1 {
-			return wrong("expected one file with a sample document")
+			return usageErrorf("expected one file with a sample document")
 		}
 		var err error
 		if p.Prices, err = ratelimit.ParsePriceList(*prices); err != nil {
-			return wrong("--prices %w", err)
+			return usageErrorf("--prices %w", err)
 		}
 		doc, err := readDocument(f.Arg(0), s.In)
 		if err == nil {

@@ -14,11 +14,11 @@ func gatewaysVerb(f *pflag.FlagSet) action {
 	limit := f.Duration("timeout", 10*time.Second, "how long to try")
 	return func(ctx context.Context, s Streams) error {
 		if f.NArg() != 1 {
-			return wrong("expected a connection string, as in\n\n  cantle gateways mongodb://127.0.0.1:27017/")
+			return usageErrorf("expected a connection string, as in\n\n  cantle gateways mongodb://127.0.0.1:27017/")
 		}
 		ctx, cancel := context.WithTimeout(ctx, *limit)
 		defer cancel()
-		reply, err := askOnce(ctx, f.Arg(0), "cantle gateways", "config", gateways.Command())
+		reply, err := runOnce(ctx, f.Arg(0), "cantle gateways", "config", gateways.Command())
 		if err == nil {
 			gateways.Print(s.Out, reply, *asJSON)
 		}

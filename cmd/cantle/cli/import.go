@@ -138,14 +138,14 @@ func (c *counted) Read(p []byte) (int, error) {
 type importing struct {
 	*transfer
 	importArgs
-	ns      string
-	how     writes
-	journal *journal.Journal
-	looker  *looker
-	pending batch
-	seen    int64 // documents of the input
-	skipped int64
-	total   written
+	ns         string
+	statements writes
+	journal    *journal.Journal
+	looker     *looker
+	pending    batch
+	seen       int64 // documents of the input
+	skipped    int64
+	total      written
 }
 
 // load imports the contents of in, whose length is size (0 if unknown).
@@ -160,11 +160,11 @@ func load(ctx context.Context, uri, db, coll string, a importArgs, in io.Reader,
 		return err
 	}
 	defer j.Close()
-	m := &importing{transfer: t, importArgs: a, ns: db + "." + coll, how: writesOf(a.mode), journal: j,
+	m := &importing{transfer: t, importArgs: a, ns: db + "." + coll, statements: writesOf(a.mode), journal: j,
 		looker: &looker{uri: uri, verb: "cantle import", waits: t.waits}}
 	defer m.looker.end()
-	m.how.db, m.how.coll = db, coll
-	m.how.ordered, m.how.stop = a.stopOnError, a.stopOnError
+	m.statements.db, m.statements.coll = db, coll
+	m.statements.ordered, m.statements.stop = a.stopOnError, a.stopOnError
 	if a.drop {
 		b := bson.NewBuilder(nil)
 		b.String("drop", coll)
@@ -254,8 +254,8 @@ func (m *importing) flush(ctx context.Context) error {
 	if len(docs) == 0 {
 		return nil
 	}
-	var taken takenDocuments
-	how := m.how
+	var taken duplicateRefusals
+	how := m.statements
 	if m.mode == "insert" {
 		how.taken = taken.add
 	}

@@ -8,13 +8,13 @@ import (
 	"github.com/cantledb/cantle/bson"
 )
 
-// takenDocuments are documents that a server refused because of a duplicate value, with its messages.
-type takenDocuments struct {
+// duplicateRefusals are documents that a server refused because of a duplicate value, with its messages.
+type duplicateRefusals struct {
 	docs     []bson.Raw
 	messages []string
 }
 
-func (d *takenDocuments) add(doc bson.Raw, message string) {
+func (d *duplicateRefusals) add(doc bson.Raw, message string) {
 	d.docs = append(d.docs, doc)
 	d.messages = append(d.messages, message)
 }
@@ -22,7 +22,7 @@ func (d *takenDocuments) add(doc bson.Raw, message string) {
 // judge classifies refused documents. A document that is on the server unchanged was written before; any other is
 // lost, and counts as failed. hint is added if another document has the same _id. Errors: those of the
 // connection.
-func (d *takenDocuments) judge(ctx context.Context, l *looker, db, coll, hint string, w *written) error {
+func (d *duplicateRefusals) judge(ctx context.Context, l *looker, db, coll, hint string, w *written) error {
 	if len(d.docs) == 0 {
 		return nil
 	}

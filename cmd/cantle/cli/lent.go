@@ -14,23 +14,23 @@ import (
 
 // Verbs that the console uses: they send commands through its connection and print into a text.
 
-// lentTime limits the time of advice for the console, lentSample the number of documents that are read for it.
+// consoleTimeout limits the time of advice for the console, consoleSample the number of documents that are read for it.
 const (
-	lentTime   = time.Minute
-	lentSample = 50_000
+	consoleTimeout = time.Minute
+	consoleSample  = 50_000
 )
 
 // Advise runs cantle advise for the console.
-func Advise(ctx context.Context, ask console.Ask, namespace string) (string, error) {
+func Advise(ctx context.Context, ask console.RunCommand, namespace string) (string, error) {
 	db, coll, ok := namespaceOf(namespace)
 	if !ok {
 		return "", fmt.Errorf("%q is not database.collection", namespace)
 	}
-	ctx, cancel := context.WithTimeout(ctx, lentTime)
+	ctx, cancel := context.WithTimeout(ctx, consoleTimeout)
 	defer cancel()
 	var out strings.Builder
-	s := &server{lent: ask}
-	err := s.advise(ctx, db, coll, &adviseArgs{sample: lentSample, partitions: 10, top: 10}, &out, io.Discard)
+	s := &server{consoleRun: ask}
+	err := s.advise(ctx, db, coll, &adviseArgs{sample: consoleSample, partitions: 10, top: 10}, &out, io.Discard)
 	return out.String(), err
 }
 
@@ -50,10 +50,10 @@ func Estimate(ctx context.Context, args []string, document string) (string, erro
 	return "", errors.New("this program has no cantle estimate")
 }
 
-// eachLent visits the documents of a cursor until visit returns false.
-func (s *server) eachLent(ctx context.Context, db, coll string, command bson.Raw, visit func(bson.Raw) bool) error {
+// eachDocument visits the documents of a cursor until visit returns false.
+func (s *server) eachDocument(ctx context.Context, db, coll string, command bson.Raw, visit func(bson.Raw) bool) error {
 	for {
-		reply, err := s.ask(ctx, db, command)
+		reply, err := s.runCommand(ctx, db, command)
 		if err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func (s *server) eachLent(ctx context.Context, db, coll string, command bson.Raw
 					b.BeginArray("cursors")
 					b.Int64("", id)
 					b.End()
-					_, err = s.ask(ctx, db, b.Doc())
+					_, err = s.runCommand(ctx, db, b.Doc())
 				}
 				return err
 			}

@@ -53,7 +53,7 @@ func lintVerb(f *pflag.FlagSet) action {
 	limit := f.Duration("timeout", time.Minute, "how long to read a server")
 	return func(ctx context.Context, s Streams) error {
 		if f.NArg() == 0 {
-			return wrong("expected files, folders or connection strings, as in\n\n  cantle lint --for cosmos-7.0 commands.json")
+			return usageErrorf("expected files, folders or connection strings, as in\n\n  cantle lint --for cosmos-7.0 commands.json")
 		}
 		l, err := lint.New(ctx, *account, *capabilities, s.Err)
 		if err != nil {

@@ -25,8 +25,8 @@ func onOne(o *options.ClientOptions) error {
 // balanced reports whether a connection string is for a load balancer.
 func balanced(o *options.ClientOptions) bool { return o.LoadBalanced != nil && *o.LoadBalanced }
 
-// answersWithin is the timeout for a server to be chosen.
-const answersWithin = 2 * time.Second
+// selectionTimeout is the timeout for a server to be chosen.
+const selectionTimeout = 2 * time.Second
 
 // answering returns a random host that answers, or all of them if none does, so that the driver reports the
 // error. If it is of a replica set whose name is not in the string, the driver finds the other members by it.
@@ -48,7 +48,7 @@ func answers(o *options.ClientOptions) bool {
 		return false
 	}
 	defer func() { _ = client.Disconnect(context.Background()) }()
-	ctx, cancel := context.WithTimeout(context.Background(), answersWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), selectionTimeout)
 	defer cancel()
 	return !mongo.IsTimeout(client.Ping(ctx, nil))
 }

@@ -37,7 +37,7 @@ func partitionsVerb(f *pflag.FlagSet) action {
 	return func(ctx context.Context, s Streams) error {
 		db, coll, ok := namespaceOf(f.Arg(1))
 		if f.NArg() != 2 || !ok {
-			return wrong("expected a connection string and database.collection, as in\n\n  cantle partitions mongodb://127.0.0.1:27017/ test.orders")
+			return usageErrorf("expected a connection string and database.collection, as in\n\n  cantle partitions mongodb://127.0.0.1:27017/ test.orders")
 		}
 		ctx, cancel := context.WithTimeout(ctx, *limit)
 		defer cancel()
@@ -45,7 +45,7 @@ func partitionsVerb(f *pflag.FlagSet) action {
 		b.String("customAction", "GetPartitions")
 		b.String("collection", coll)
 		b.Int32("top", int32(min(max(1, *top), 64)))
-		reply, err := askOnce(ctx, f.Arg(0), "cantle partitions", db, b.Doc())
+		reply, err := runOnce(ctx, f.Arg(0), "cantle partitions", db, b.Doc())
 		if err != nil {
 			return err
 		}

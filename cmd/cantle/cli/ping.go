@@ -35,7 +35,7 @@ func pingVerb(f *pflag.FlagSet) action {
 			uris = []string{pingPlain, pingTLS}
 		case 1:
 		default:
-			return wrong("expected one connection string, as in\n\n  cantle ping mongodb://127.0.0.1:27017/")
+			return usageErrorf("expected one connection string, as in\n\n  cantle ping mongodb://127.0.0.1:27017/")
 		}
 		var errs []error
 		for _, uri := range uris {
@@ -60,12 +60,12 @@ func ping(ctx context.Context, uri string, limit time.Duration) (string, error) 
 		return "", usageError{err}
 	}
 	defer srv.close()
-	hello, err := srv.ask(ctx, "admin", command("hello"))
+	hello, err := srv.runCommand(ctx, "admin", command("hello"))
 	if err != nil {
 		return "", err
 	}
 	begun := time.Now()
-	if _, err := srv.ask(ctx, "admin", command("ping")); err != nil {
+	if _, err := srv.runCommand(ctx, "admin", command("ping")); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("%s answers in %s, as %s", redact(uri), time.Since(begun).Round(10*time.Microsecond), roleOf(hello)), nil

@@ -33,10 +33,10 @@ func reportVerb(f *pflag.FlagSet) action {
 	limit := f.Duration("timeout", 10*time.Second, "how long to try")
 	return func(ctx context.Context, s Streams) error {
 		if *top < 1 || *top > 1000 {
-			return wrong("--top is from 1 to 1000")
+			return usageErrorf("--top is from 1 to 1000")
 		}
 		if f.NArg() < 1 || f.NArg() > 2 {
-			return wrong("expected a connection string and perhaps a database or database.collection, as in\n\n  cantle report mongodb://127.0.0.1:27017/ test.orders")
+			return usageErrorf("expected a connection string and perhaps a database or database.collection, as in\n\n  cantle report mongodb://127.0.0.1:27017/ test.orders")
 		}
 		db, coll, _ := strings.Cut(f.Arg(1), ".")
 		if db == "" {
@@ -51,7 +51,7 @@ func reportVerb(f *pflag.FlagSet) action {
 			b.String("collection", coll)
 		}
 		b.Bool("reset", *reset)
-		reply, err := askOnce(ctx, f.Arg(0), "cantle report", db, b.Doc())
+		reply, err := runOnce(ctx, f.Arg(0), "cantle report", db, b.Doc())
 		if err != nil {
 			return err
 		}

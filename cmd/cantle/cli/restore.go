@@ -184,10 +184,10 @@ type restoring struct {
 
 	account bool // the server is an account, or behaves like one
 
-	mu    sync.Mutex
-	total written
-	lost  []string        // parts of the dump, other than documents, that could not be restored
-	keyed map[string]bool // collections of the dump, by namespace, that --shard-key may name
+	mu          sync.Mutex
+	total       written
+	notRestored []string        // parts of the dump, other than documents, that could not be restored
+	keyed       map[string]bool // collections of the dump, by namespace, that --shard-key may name
 
 	looker *looker
 
@@ -238,28 +238,28 @@ func restore(ctx context.Context, uri string, a restoreArgs, s Streams) error {
 	return r.verdict()
 }
 
-// lose records a part of the dump, other than documents, that could not be restored.
-func (r *restoring) lose(format string, args ...any) {
+// recordLost records a part of the dump, other than documents, that could not be restored.
+func (r *restoring) recordLost(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	r.shows.Say("%s", text)
+	r.shows.Logf("%s", text)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.lost = append(r.lost, text)
+	r.notRestored = append(r.notRestored, text)
 }
 
 // verdict returns the error of a restore that is not complete.
 func (r *restoring) verdict() error {
 	for ns := range r.keys {
 		if ns != "" && !r.keyed[ns] {
-			r.lost = append(r.lost, fmt.Sprintf("--shard-key %s: the dump has no such collection", ns))
+			r.notRestored = append(r.notRestored, fmt.Sprintf("--shard-key %s: the dump has no such collection", ns))
 		}
 	}
 	var errs []error
 	if r.total.failed > 0 {
 		errs = append(errs, fmt.Errorf("%d documents failed, the first: %s", r.total.failed, r.total.first))
 	}
-	if n := len(r.lost); n > 0 {
-		errs = append(errs, fmt.Errorf("%d things that are no documents failed:\n  %s", n, strings.Join(r.lost, "\n  ")))
+	if n := len(r.notRestored); n > 0 {
+		errs = append(errs, fmt.Errorf("%d things that are no documents failed:\n  %s", n, strings.Join(r.notRestored, "\n  ")))
 	}
 	return errors.Join(errs...)
 }

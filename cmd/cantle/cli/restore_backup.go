@@ -45,7 +45,7 @@ func findMoment(from string, at storage.Timestamp) (dir string, plan *backup.Pla
 // interrupted restore is not taken for a database.
 func restoreWhole(ctx context.Context, a restoreArgs, s Streams) error {
 	if list, err := os.ReadDir(a.data); err == nil && slices.ContainsFunc(list, func(e os.DirEntry) bool { return e.Name() != daemon.UnfinishedName }) {
-		return wrong("the folder %s is not empty", a.data)
+		return usageErrorf("the folder %s is not empty", a.data)
 	}
 	_, plan, release, err := findMoment(a.from, a.at)
 	if err != nil {

@@ -105,7 +105,7 @@ func (l *loading) divide(indexes, options bson.Raw) (first []bson.Raw) {
 		switch {
 		case l.r.noIndexes || name == "_id_" || account.IsID(x):
 		case account.IsDefault(x):
-			l.r.shows.Say("%s: the index %s is left out, by which an account says that it indexes every field; {\"$**\": 1} is such an index", l.NS(), name)
+			l.r.shows.Logf("%s: the index %s is left out, by which an account says that it indexes every field; {\"$**\": 1} is such an index", l.NS(), name)
 		case index.ExpiresByTS(x):
 			l.expiring = append(l.expiring, x.Clone())
 		case x.Get("unique").Truthy():
@@ -127,7 +127,7 @@ func (l *loading) provision(ctx context.Context, t *transfer) {
 	b.String("collection", l.Coll)
 	b.Splice(l.offer.Elements())
 	if _, err := t.run(ctx, l.DB, b.Doc()); err != nil {
-		l.r.lose("%s does not have its throughput: %v", l.NS(), l.r.explain(err))
+		l.r.recordLost("%s does not have its throughput: %v", l.NS(), l.r.explain(err))
 	}
 }
 
@@ -211,7 +211,7 @@ func (l *loading) store(ctx context.Context, t *transfer, c chunk) error {
 	w := written{done: int64(len(c.docs))}
 	if !l.r.dry {
 		var err error
-		var taken takenDocuments
+		var taken duplicateRefusals
 		w, err = t.write(ctx, writes{command: "insert", list: "documents", db: l.DB, coll: l.Coll, bypass: !l.r.validate,
 			ordered: l.inOrder() || l.r.stop, stop: l.r.stop, taken: taken.add}, c.docs)
 		if w.first != "" {
@@ -275,9 +275,9 @@ func (r *restoring) finish(ctx context.Context, t *transfer, l *loading) error {
 	}
 	switch c := &l.counted; {
 	case c.failed > 0:
-		r.shows.Say("%s: %d documents, %d failed, the first: %s", l.NS(), c.done, c.failed, c.first)
+		r.shows.Logf("%s: %d documents, %d failed, the first: %s", l.NS(), c.done, c.failed, c.first)
 	case l.Kind != "view":
-		r.shows.Say("%s: %d documents", l.NS(), c.done)
+		r.shows.Logf("%s: %d documents", l.NS(), c.done)
 	}
 	return nil
 }

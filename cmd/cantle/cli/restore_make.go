@@ -16,7 +16,7 @@ import (
 )
 
 // This file makes collections with options and shard keys, and indexes. If the server refuses one, that is
-// recorded (restoring.lose), and the restore continues.
+// recorded (restoring.recordLost), and the restore continues.
 
 // isRefusal reports whether an error is the server's refusal of a command.
 func isRefusal(err error) bool {
@@ -35,7 +35,7 @@ func (l *loading) create(ctx context.Context, options, own bson.Raw) error {
 	}
 	l.lastWrite = own.Get(index.LastWriteOption).Clone()
 	key, _ := own.Get("shardKey").Doc()
-	if l.asked = l.r.askedKey(l.source, l.Kind); l.asked != nil {
+	if l.asked = l.r.requestedKey(l.source, l.Kind); l.asked != nil {
 		key = l.asked
 	}
 	if l.r.account && key != nil {
@@ -43,7 +43,7 @@ func (l *loading) create(ctx context.Context, options, own bson.Raw) error {
 		if ok {
 			return l.made(l.createInAccount(ctx, field), options)
 		}
-		l.r.lose("%s has no shard key: in an account it is one field, and that of the dump is %s", l.NS(), ejson.String(key))
+		l.r.recordLost("%s has no shard key: in an account it is one field, and that of the dump is %s", l.NS(), ejson.String(key))
 		key = nil
 	}
 	b := bson.NewBuilder(nil)
@@ -65,7 +65,7 @@ func (l *loading) create(ctx context.Context, options, own bson.Raw) error {
 	}
 	_, err = l.t.run(ctx, "admin", b.Doc())
 	if isRefusal(err) {
-		l.r.lose("%s is not sharded by %s: %v", l.NS(), ejson.String(key), l.r.explain(err))
+		l.r.recordLost("%s is not sharded by %s: %v", l.NS(), ejson.String(key), l.r.explain(err))
 		err = nil
 	}
 	return err
@@ -79,16 +79,16 @@ func (l *loading) made(err error, options bson.Raw) error {
 	case !isRefusal(err) || l.r.stop:
 		return err
 	case !options.IsEmpty():
-		l.r.lose("%s is not restored, nor its documents: %v (--no-options makes collections without options)", l.NS(), l.r.explain(err))
+		l.r.recordLost("%s is not restored, nor its documents: %v (--no-options makes collections without options)", l.NS(), l.r.explain(err))
 	default:
-		l.r.lose("%s is not restored, nor its documents: %v", l.NS(), l.r.explain(err))
+		l.r.recordLost("%s is not restored, nor its documents: %v", l.NS(), l.r.explain(err))
 	}
 	return errNotMade
 }
 
-// askedKey returns the shard key that --shard-key sets for a collection of the dump, nil for none, and records
+// requestedKey returns the shard key that --shard-key sets for a collection of the dump, nil for none, and records
 // that the dump has the collection.
-func (r *restoring) askedKey(source, kind string) bson.Raw {
+func (r *restoring) requestedKey(source, kind string) bson.Raw {
 	r.mu.Lock()
 	r.keyed[source] = true
 	r.mu.Unlock()
@@ -116,9 +116,9 @@ func (r *restoring) makeDatabase(ctx context.Context, t *transfer, db string, of
 	}
 	switch is := t.shared(ctx, db); {
 	case is.IsEmpty() && !isCode(err, 48):
-		r.lose("%s does not have the throughput that its collections share: %v", db, r.explain(err))
+		r.recordLost("%s does not have the throughput that its collections share: %v", db, r.explain(err))
 	case !bson.Equal(is.Value(), offer.Value(), nil):
-		r.shows.Say("%s is there, and keeps its throughput: that of the dump is %s, which its collections share", db, ejson.String(offer))
+		r.shows.Logf("%s is there, and keeps its throughput: that of the dump is %s, which its collections share", db, ejson.String(offer))
 	}
 	return nil
 }
@@ -172,7 +172,7 @@ func (l *loading) index(ctx context.Context, t *transfer, list []bson.Raw) error
 	}
 	if len(list) == 1 {
 		name, _ := list[0].Get("name").Str()
-		l.r.lose("%s has no index %s: %v", l.NS(), name, l.r.explain(err))
+		l.r.recordLost("%s has no index %s: %v", l.NS(), name, l.r.explain(err))
 		return nil
 	}
 	for i := range list {
@@ -214,7 +214,7 @@ func (l *loading) expiry() (out []bson.Raw) {
 		switch {
 		case !byWrite:
 			if !known && !l.dated && l.seen > 0 {
-				l.r.shows.Say("%s: the index %s expires by the field _ts, which no document has. If the dump is of an account, restore it with --expireAfterLastWrite", l.NS(), name)
+				l.r.shows.Logf("%s: the index %s expires by the field _ts, which no document has. If the dump is of an account, restore it with --expireAfterLastWrite", l.NS(), name)
 			}
 			out = append(out, account.New(x, nil))
 		case l.r.account:

@@ -38,13 +38,13 @@ func salvageVerb(f *pflag.FlagSet) action {
 	return func(ctx context.Context, s Streams) error {
 		switch {
 		case f.NArg() != 0:
-			return wrong("unexpected argument %q", f.Arg(0))
+			return usageErrorf("unexpected argument %q", f.Arg(0))
 		case *out == "":
-			return wrong("expected --out FOLDER")
+			return usageErrorf("expected --out FOLDER")
 		}
 		for _, dir := range []string{*out, *out + olderSuffix} {
 			if list, err := os.ReadDir(dir); err == nil && len(list) > 0 {
-				return wrong("the folder %s is not empty", dir)
+				return usageErrorf("the folder %s is not empty", dir)
 			}
 		}
 		return salvageFolder(ctx, *data, *out, s)
@@ -55,7 +55,7 @@ func salvageVerb(f *pflag.FlagSet) action {
 const olderSuffix = "-older"
 
 func salvageFolder(ctx context.Context, data, out string, s Streams) error {
-	f, release, err := openWreck(ctx, data, s)
+	f, release, err := openForScan(ctx, data, s)
 	if err != nil {
 		return err
 	}

@@ -15,9 +15,9 @@ import (
 
 // server is a verb's connection to a server.
 type server struct {
-	client *mongo.Client
-	uri    string
-	lent   console.Ask // used instead of client if a verb works for the console
+	client     *mongo.Client
+	uri        string
+	consoleRun console.RunCommand // used instead of client if a verb works for the console
 }
 
 // connect prepares a connection; nothing is sent yet. verb is the application name that the server sees; adjust
@@ -38,10 +38,10 @@ func connect(uri, verb string, adjust ...func(*options.ClientOptions) error) (*s
 
 func (s *server) close() { s.client.Disconnect(context.Background()) }
 
-// ask runs a command. Errors: those of the driver, shortened.
-func (s *server) ask(ctx context.Context, db string, command bson.Raw) (bson.Raw, error) {
-	if s.lent != nil {
-		raw, err := s.lent(ctx, db, command)
+// runCommand runs a command. Errors: those of the driver, shortened.
+func (s *server) runCommand(ctx context.Context, db string, command bson.Raw) (bson.Raw, error) {
+	if s.consoleRun != nil {
+		raw, err := s.consoleRun(ctx, db, command)
 		return bson.Raw(raw), err
 	}
 	raw, err := s.client.Database(db).RunCommand(ctx, []byte(command)).Raw()
@@ -72,14 +72,14 @@ type refusedError struct{ message string }
 
 func (e *refusedError) Error() string { return e.message }
 
-// askOnce connects, runs one command and disconnects.
-func askOnce(ctx context.Context, uri, verb, db string, command bson.Raw) (bson.Raw, error) {
+// runOnce connects, runs one command and disconnects.
+func runOnce(ctx context.Context, uri, verb, db string, command bson.Raw) (bson.Raw, error) {
 	s, err := connect(uri, verb)
 	if err != nil {
 		return nil, err
 	}
 	defer s.close()
-	return s.ask(ctx, db, command)
+	return s.runCommand(ctx, db, command)
 }
 
 // redact removes the password from a connection string.

@@ -14,7 +14,7 @@ func topVerb(f *pflag.FlagSet) action {
 	o.Flags(f)
 	return func(ctx context.Context, s Streams) error {
 		if f.NArg() != 1 {
-			return wrong("expected the address of a console or a connection string, as in\n\n  cantle top http://127.0.0.1:8080/")
+			return usageErrorf("expected the address of a console or a connection string, as in\n\n  cantle top http://127.0.0.1:8080/")
 		}
 		c, err := top.Connect(ctx, f.Arg(0))
 		if err != nil {

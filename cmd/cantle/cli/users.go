@@ -33,7 +33,7 @@ A list that the Azure CLI prints has no passwords: write "Password" into it for 
 func usersVerb(f *pflag.FlagSet) action {
 	return func(ctx context.Context, s Streams) error {
 		if f.NArg() < 2 {
-			return wrong("expected a connection string and files, as in\n\n  cantle users mongodb://127.0.0.1:27017/ role.json user.json")
+			return usageErrorf("expected a connection string and files, as in\n\n  cantle users mongodb://127.0.0.1:27017/ role.json user.json")
 		}
 		var list []*account.Definition
 		for _, path := range f.Args()[1:] {

@@ -67,7 +67,7 @@ func Verbs() []Verb {
 func (v Verb) Command() flags.Command {
 	f := flags.New("cantle " + v.Name)
 	v.define(f)
-	c := flags.Command{Name: v.Name, Args: v.Args, Does: v.Does, Help: v.Help}
+	c := flags.Command{Name: v.Name, Args: v.Args, Summary: v.Does, Help: v.Help}
 	if f.HasFlags() {
 		c.Groups = []flags.Group{{Title: "Flags", Flags: f}}
 	}
@@ -133,8 +133,8 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// wrong makes a usageError.
-func wrong(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+// usageErrorf makes a usageError.
+func usageErrorf(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // namespaceOf splits "database.collection"; ok is false if a part is missing.
 func namespaceOf(text string) (db, coll string, ok bool) {

@@ -51,7 +51,7 @@ func versionVerb(f *pflag.FlagSet) action {
 	asJSON := f.Bool("json", false, "print an object for programs, modules included")
 	return func(_ context.Context, s Streams) error {
 		if f.NArg() > 0 {
-			return wrong("unexpected argument %q", f.Arg(0))
+			return usageErrorf("unexpected argument %q", f.Arg(0))
 		}
 		info, ok := debug.ReadBuildInfo()
 		if !ok {

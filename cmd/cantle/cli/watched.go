@@ -16,9 +16,9 @@ type look struct {
 	progress func(answer bson.Raw) (what string, done, total int64)
 }
 
-// askWatched runs a long command, and shows its progress on out every second. If the user lacks the right to see
+// runWithProgress runs a long command, and shows its progress on out every second. If the user lacks the right to see
 // the progress, nothing is shown. Errors: those of the command.
-func askWatched(ctx context.Context, server *server, db string, command bson.Raw, l look, out io.Writer) (bson.Raw, error) {
+func runWithProgress(ctx context.Context, server *server, db string, command bson.Raw, l look, out io.Writer) (bson.Raw, error) {
 	done, shown := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(shown)
@@ -28,7 +28,7 @@ func askWatched(ctx context.Context, server *server, db string, command bson.Raw
 		close(done)
 		<-shown
 	}()
-	return server.ask(ctx, db, command)
+	return server.runCommand(ctx, db, command)
 }
 
 // show shows the progress until done is closed.
@@ -49,7 +49,7 @@ func (l look) show(ctx context.Context, server *server, out io.Writer, done <-ch
 			return
 		case <-tick.C:
 		}
-		answer, err := server.ask(ctx, "admin", l.question)
+		answer, err := server.runCommand(ctx, "admin", l.question)
 		if err != nil {
 			continue // the command itself ends with an error
 		}
@@ -62,7 +62,7 @@ func (l look) show(ctx context.Context, server *server, out io.Writer, done <-ch
 				p.End()
 			}
 			p = progress.Show(out, what, total)
-			p.Late(time.Second)
+			p.Backdate(time.Second)
 		}
 		p.At(at)
 	}

@@ -55,7 +55,7 @@ func Certificate(from string, cert *x509.Certificate, now time.Time) Finding {
 		return found("certificates", Fault, "%s: %s ended on %s; clients refuse it", from, who, day(cert.NotAfter)).do(renew)
 	case now.Before(cert.NotBefore):
 		return found("certificates", Fault, "%s: %s begins on %s only; clients refuse it", from, who, day(cert.NotBefore)).do("wait, or look at the clock of this machine")
-	case cert.NotAfter.Sub(now) < certificates.Soon:
+	case cert.NotAfter.Sub(now) < certificates.ExpiryWarning:
 		return found("certificates", Warning, "%s: %s ends on %s, in %s", from, who, day(cert.NotAfter), days(cert.NotAfter.Sub(now))).do(renew)
 	}
 	return found("certificates", Good, "%s: %s until %s", from, who, day(cert.NotAfter))

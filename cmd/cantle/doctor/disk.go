@@ -66,7 +66,7 @@ func syncs(ctx context.Context, folder, setting string) []Finding {
 	}
 	slices.Sort(took)
 	median, worst := took[len(took)/2], took[len(took)*99/100]
-	text := fmt.Sprintf("%s for 4 KB (median of %d; 99%% within %s)", short(median), len(took), short(worst))
+	text := fmt.Sprintf("%s for 4 KB (median of %d; 99%% within %s)", significant(median), len(took), significant(worst))
 	switch {
 	case median > syncSlow && setting == "always":
 		return []Finding{found("sync", Warning, "%s: one client alone can write %.0f times a second", text, 1/median.Seconds()).
@@ -99,8 +99,8 @@ func measure(ctx context.Context, folder string) (took []time.Duration, err erro
 	return took, ctx.Err()
 }
 
-// short rounds a time to its significant digits.
-func short(d time.Duration) time.Duration {
+// significant rounds a time to its significant digits.
+func significant(d time.Duration) time.Duration {
 	switch {
 	case d > 10*time.Millisecond:
 		return d.Round(100 * time.Microsecond)

@@ -67,7 +67,7 @@ func TestGood(t *testing.T) {
 	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	found := Machine(t.Context(), config(t, "--data", dir), daemon.Places{"data": ""})
+	found := Machine(t.Context(), config(t, "--data", dir), daemon.Origins{"data": ""})
 	for check, what := range map[string]string{"settings": "1 on the command line", "folder": dir, "format": "no store yet", "memory": "B for this process", "ports": "127.0.0.1:0 (--listen) is free"} {
 		want(t, found, check, Good, what)
 	}

@@ -39,7 +39,7 @@ func (f Finding) do(format string, args ...any) Finding {
 
 // Machine checks everything on this machine that a server with these settings depends on. places holds the source
 // of each setting. It takes no longer than a second or two.
-func Machine(ctx context.Context, c *daemon.Config, places daemon.Places) (out []Finding) {
+func Machine(ctx context.Context, c *daemon.Config, places daemon.Origins) (out []Finding) {
 	out = append(out, settings(c, places)...)
 	folder, running := "", false
 	if c.KeepsFiles() {
@@ -62,7 +62,7 @@ func Machine(ctx context.Context, c *daemon.Config, places daemon.Places) (out [
 }
 
 // settings returns the errors in the settings.
-func settings(c *daemon.Config, places daemon.Places) (out []Finding) {
+func settings(c *daemon.Config, places daemon.Origins) (out []Finding) {
 	for _, err := range c.Faults() {
 		out = append(out, found("settings", Fault, "%v", places.Explain(err)).do("mend them; cantle serve --check-config looks again"))
 	}

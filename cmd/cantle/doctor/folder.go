@@ -97,7 +97,7 @@ func format(data string) (out []Finding, running bool) {
 // damage returns a description of the first damage that a server would find at its start, "" for none. The store
 // must not be open in a server.
 func damage(data string) string {
-	f, err := wreck.Survey(wreck.Disk, filepath.Join(data, "store"))
+	f, err := wreck.ReadFolder(wreck.Disk, filepath.Join(data, "store"))
 	if err == nil {
 		err = f.ListTables()
 	}

@@ -27,7 +27,7 @@ var ofServer = map[string]bool{"autoIndexId": true, "uuid": true}
 // the linter. Errors: those of that server's connection.
 func (l *Linter) Collection(ctx context.Context, c *Collection) error {
 	l.looked.collections++
-	at := place{in: c.ns()}
+	at := location{in: c.ns()}
 	b := bson.NewBuilder(nil)
 	b.String("create", c.Name)
 	for name, v := range c.Options.Fields() {
@@ -60,7 +60,7 @@ func (l *Linter) Collection(ctx context.Context, c *Collection) error {
 		b.BeginArray("indexes")
 		b.Raw("", account.New(x, c.Options))
 		b.End()
-		if err := l.try(ctx, place{in: fmt.Sprintf("%s index %s", c.ns(), name)}, c.DB, b.Doc()); err != nil {
+		if err := l.try(ctx, location{in: fmt.Sprintf("%s index %s", c.ns(), name)}, c.DB, b.Doc()); err != nil {
 			return err
 		}
 	}
@@ -68,7 +68,7 @@ func (l *Linter) Collection(ctx context.Context, c *Collection) error {
 }
 
 // try runs a command that makes a part of a collection, which stays, and adds the features that it used.
-func (l *Linter) try(ctx context.Context, at place, db string, command bson.Raw) error {
+func (l *Linter) try(ctx context.Context, at location, db string, command bson.Raw) error {
 	reply, err := l.scratch.run(ctx, db, plain(command))
 	if err != nil {
 		return err
@@ -85,6 +85,6 @@ func (l *Linter) try(ctx context.Context, at place, db string, command bson.Raw)
 // Namespaces checks the number of databases and collections of a server.
 func (l *Linter) Namespaces(n int) {
 	if row := &cosmos.Rule.Rows()[cosmos.NamespacesMany]; n > ratelimit.NamespacesMax && !l.account.Has(row) {
-		l.add(finding{feature{cosmos.Rule, row.Name}, place{in: fmt.Sprintf("all %d of them", n)}, parsed, 1}, true)
+		l.add(finding{feature{cosmos.Rule, row.Name}, location{in: fmt.Sprintf("all %d of them", n)}, parsed, 1}, true)
 	}
 }

@@ -53,7 +53,7 @@ func (l *Linter) row(name string) *cosmos.Row {
 }
 
 // document checks a command, a filter, an update or an entry of a log or a profile.
-func (l *Linter) document(ctx context.Context, at place, doc bson.Raw) error {
+func (l *Linter) document(ctx context.Context, at location, doc bson.Raw) error {
 	logged := false
 	for _, name := range []string{"command", "originatingCommand"} {
 		inner, ok := doc.Get(name).Doc()
@@ -88,7 +88,7 @@ func isUpdate(name string) bool {
 }
 
 // pipeline checks the stages of a pipeline.
-func (l *Linter) pipeline(ctx context.Context, at place, stages bson.Value) error {
+func (l *Linter) pipeline(ctx context.Context, at location, stages bson.Value) error {
 	b := bson.NewBuilder(nil)
 	b.String("aggregate", aboutColl)
 	b.Value("pipeline", stages)
@@ -146,13 +146,13 @@ func findOf(filter bson.Raw) bson.Raw {
 	return b.Doc()
 }
 
-// around are arguments of a command that do not depend on the features of an account, or have a meaning
+// ignoredArguments are arguments of a command that do not depend on the features of an account, or have a meaning
 // only for the server that the command was sent to.
-var around = []string{"lsid", "autocommit", "startTransaction", "readConcern", "writeConcern", "maxTimeMS", "apiVersion", "apiStrict",
+var ignoredArguments = []string{"lsid", "autocommit", "startTransaction", "readConcern", "writeConcern", "maxTimeMS", "apiVersion", "apiStrict",
 	"apiDeprecationErrors", "shardVersion", "databaseVersion", "clientOperationKey", "mayBypassWriteBlocking", "needsMerge", "fromMongos", "fromRouter", "collectionUUID"}
 
 // command runs a command and adds the features that it used.
-func (l *Linter) command(ctx context.Context, at place, doc bson.Raw, together bool) error {
+func (l *Linter) command(ctx context.Context, at location, doc bson.Raw, together bool) error {
 	first, ok := doc.First()
 	if !ok {
 		return nil
@@ -181,7 +181,7 @@ func (l *Linter) command(ctx context.Context, at place, doc bson.Raw, together b
 }
 
 // named checks a command by its name only.
-func (l *Linter) named(at place, name string, together bool) {
+func (l *Linter) named(at location, name string, together bool) {
 	r := l.row(name)
 	switch {
 	case r != nil && !l.account.Has(r):
@@ -202,7 +202,7 @@ func plain(doc bson.Raw) bson.Raw {
 	retryable := !doc.Get("txnNumber").IsMissing() && doc.Get("autocommit").IsMissing()
 	b := bson.NewBuilder(nil)
 	for name, v := range doc.Fields() {
-		if bytes.HasPrefix(name, []byte("$")) || slices.Contains(around, string(name)) || string(name) == "txnNumber" {
+		if bytes.HasPrefix(name, []byte("$")) || slices.Contains(ignoredArguments, string(name)) || string(name) == "txnNumber" {
 			continue
 		}
 		b.ValueBytes(name, v)

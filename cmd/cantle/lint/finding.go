@@ -12,13 +12,13 @@ import (
 	"github.com/cantledb/cantle/collection/cosmos"
 )
 
-// place is the position of a finding.
-type place struct {
+// location is the position of a finding.
+type location struct {
 	in   string // a file, a collection with or without an index, an application
 	line int    // from 1; 0 without lines
 }
 
-func (p place) String() string {
+func (p location) String() string {
 	if p.line == 0 {
 		return p.in
 	}
@@ -43,16 +43,16 @@ const (
 // finding is a feature and the first place of it.
 type finding struct {
 	feature
-	place place
-	basis basis
-	times int64
+	location location
+	basis    basis
+	times    int64
 }
 
 // add notes a finding. Those of the same place, or of the same log, count together.
 func (l *Linter) add(f finding, together bool) {
 	for i := range l.found {
 		x := &l.found[i]
-		if x.feature == f.feature && x.basis == f.basis && x.place.in == f.place.in && (together || x.place.line == f.place.line) {
+		if x.feature == f.feature && x.basis == f.basis && x.location.in == f.location.in && (together || x.location.line == f.location.line) {
 			x.times += f.times
 			return
 		}
@@ -64,7 +64,7 @@ func (l *Linter) add(f finding, together bool) {
 // features that are refused.
 func (l *Linter) Print(out io.Writer) int {
 	slices.SortStableFunc(l.found, func(a, b finding) int {
-		return cmp.Or(cmp.Compare(a.place.in, b.place.in), cmp.Compare(a.place.line, b.place.line), cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name))
+		return cmp.Or(cmp.Compare(a.location.in, b.location.in), cmp.Compare(a.location.line, b.location.line), cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name))
 	})
 	features := map[feature]bool{}
 	if len(l.found) > 0 {
@@ -74,7 +74,7 @@ func (l *Linter) Print(out io.Writer) int {
 			features[f.feature] = true
 			r := f.kind.Find(f.name)
 			e := f.kind.Refusal(f.name, r)
-			t.Row(f.place.String(), fmt.Sprint(f.times), string(f.basis), f.name, f.kind.String(), cure(r), columns.Clip(fmt.Sprintf("%d %s", e.Code, e.Msg), answerWidth))
+			t.Row(f.location.String(), fmt.Sprint(f.times), string(f.basis), f.name, f.kind.String(), enabledBy(r), columns.Clip(fmt.Sprintf("%d %s", e.Code, e.Msg), answerWidth))
 		}
 		t.Print(out)
 		fmt.Fprintln(out)
@@ -90,8 +90,8 @@ func (l *Linter) Print(out io.Writer) int {
 // answerWidth bounds an error's text in the table, in characters.
 const answerWidth = 80
 
-// cure returns the capabilities or versions that have the feature of a row.
-func cure(r *cosmos.Row) string {
+// enabledBy returns the capabilities or versions that have the feature of a row.
+func enabledBy(r *cosmos.Row) string {
 	switch {
 	case r != nil && r.Closes != 0:
 		return "no capability " + r.Closes.String()
@@ -103,10 +103,10 @@ func cure(r *cosmos.Row) string {
 	return "version " + r.In.String()
 }
 
-// looked counts the commands, files and collections that were checked.
-type looked struct{ commands, files, collections int }
+// checkedCounts counts the commands, files and collections that were checked.
+type checkedCounts struct{ commands, files, collections int }
 
-func (n looked) String() string {
+func (n checkedCounts) String() string {
 	var parts []string
 	if n.commands > 0 {
 		parts = append(parts, columns.Plural(n.commands, "command"))

@@ -15,7 +15,7 @@ type Linter struct {
 	scratch *scratch
 	notes   io.Writer // for the places that could not be checked
 	found   []finding
-	looked  looked
+	looked  checkedCounts
 	noted   int
 }
 
@@ -71,7 +71,7 @@ func (l *Linter) Close() { l.scratch.close() }
 const notesMax = 20
 
 // note writes a note of a place that could not be checked.
-func (l *Linter) note(at place, format string, args ...any) {
+func (l *Linter) note(at location, format string, args ...any) {
 	switch l.noted++; {
 	case l.noted <= notesMax:
 		fmt.Fprintf(l.notes, "%s: %s\n", at, fmt.Sprintf(format, args...))

@@ -50,7 +50,7 @@ func (l *Linter) whole(ctx context.Context, name string, text []byte) (done bool
 	if err != nil {
 		return false, nil // perhaps its lines can be read
 	}
-	at := place{in: name, line: 1 + bytes.Count(text[:bytes.IndexByte(text, trimmed[0])], []byte("\n"))}
+	at := location{in: name, line: 1 + bytes.Count(text[:bytes.IndexByte(text, trimmed[0])], []byte("\n"))}
 	if doc, ok := v.Doc(); ok {
 		return true, l.document(ctx, at, doc)
 	}
@@ -65,7 +65,7 @@ func (l *Linter) whole(ctx context.Context, name string, text []byte) (done bool
 		if !ok {
 			return true, fmt.Errorf("%s: element %d of the array is not a document", name, n)
 		}
-		if err := l.document(ctx, place{in: fmt.Sprintf("%s[%d]", name, n-1)}, doc); err != nil {
+		if err := l.document(ctx, location{in: fmt.Sprintf("%s[%d]", name, n-1)}, doc); err != nil {
 			return true, err
 		}
 	}
@@ -93,7 +93,7 @@ func (l *Linter) lines(ctx context.Context, name string, text io.Reader) error {
 		if line == "" || strings.HasPrefix(line, "//") || strings.HasPrefix(line, "#") {
 			continue
 		}
-		at := place{in: name, line: n}
+		at := location{in: name, line: n}
 		_, attr, isConsole := strings.Cut(line, " attr={")
 		if isConsole && !strings.HasPrefix(line, "{") {
 			log, line = true, "{"+attr
@@ -123,7 +123,7 @@ func (l *Linter) lines(ctx context.Context, name string, text io.Reader) error {
 type unreadableError struct{ error }
 
 // stages checks a line with a pipeline. Errors: unreadableError; those of pipeline.
-func (l *Linter) stages(ctx context.Context, at place, line string) error {
+func (l *Linter) stages(ctx context.Context, at location, line string) error {
 	v, err := ejson.ParseValue(line)
 	if err != nil {
 		return &unreadableError{err}
@@ -133,7 +133,7 @@ func (l *Linter) stages(ctx context.Context, at place, line string) error {
 
 // line checks a line with a document. log becomes true at the first line of a log.
 // Errors: unreadableError; those of document.
-func (l *Linter) line(ctx context.Context, at place, line string, log *bool) error {
+func (l *Linter) line(ctx context.Context, at location, line string, log *bool) error {
 	doc, err := ejson.Parse(line)
 	if err != nil {
 		return &unreadableError{err}

@@ -17,7 +17,7 @@ func (l *Linter) Requests(counted bson.Raw) {
 		if !ok || l.account.Has(kind.Find(name)) {
 			continue
 		}
-		at := place{in: "an application without a name"}
+		at := location{in: "an application without a name"}
 		if app, _ := d.Get("appName").Str(); app != "" {
 			at.in = "application " + app
 		}

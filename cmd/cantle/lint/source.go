@@ -74,7 +74,7 @@ func (l *Linter) source(name string) error {
 	n := 0
 	for line := range bytes.Lines(text) {
 		n++
-		at := place{name, n}
+		at := location{name, n}
 		for _, m := range operators.FindAllSubmatch(line, -1) {
 			if kind, refused := l.operator(string(m[1])); refused {
 				l.add(finding{feature{kind, string(m[1])}, at, byName, 1}, false)

@@ -87,7 +87,7 @@ func zsh(commands []flags.Command) string {
 	var b strings.Builder
 	b.WriteString("#compdef cantle\n# Completion of cantle for zsh: cantle completion zsh > \"${fpath[1]}/_cantle\"\n_cantle() {\n\tlocal -a commands=(\n")
 	for _, c := range commands {
-		fmt.Fprintf(&b, "\t\t%s\n", quoted(c.Name+":"+c.Does))
+		fmt.Fprintf(&b, "\t\t%s\n", quoted(c.Name+":"+c.Summary))
 	}
 	b.WriteString("\t\t'help:tell the flags of a command'\n\t)\n\tif (( CURRENT == 2 )); then\n\t\t_describe command commands\n\t\treturn\n\tfi\n" +
 		"\tshift words\n\t(( CURRENT-- ))\n\tcase $words[1] in\n")
@@ -138,7 +138,7 @@ func fish(commands []flags.Command) string {
 	list := strings.Join(names(commands), " ")
 	first := quoted("not __fish_seen_subcommand_from " + list)
 	for _, c := range commands {
-		fmt.Fprintf(&b, "complete -c cantle -n %s -a %s -d %s\n", first, c.Name, quoted(c.Does))
+		fmt.Fprintf(&b, "complete -c cantle -n %s -a %s -d %s\n", first, c.Name, quoted(c.Summary))
 	}
 	fmt.Fprintf(&b, "complete -c cantle -n %s -a help -d 'tell the flags of a command'\ncomplete -c cantle -n '__fish_seen_subcommand_from help' -a %s\n", first, quoted(list))
 	for _, c := range commands {
@@ -186,7 +186,7 @@ Register-ArgumentCompleter -Native -CommandName cantle -ScriptBlock {
 `)
 	apostrophes := func(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 	for _, c := range commands {
-		fmt.Fprintf(&b, "        %s = %s\n", apostrophes(c.Name), apostrophes(c.Does))
+		fmt.Fprintf(&b, "        %s = %s\n", apostrophes(c.Name), apostrophes(c.Summary))
 	}
 	b.WriteString("        'help' = 'tell the flags of a command'\n    }\n    $flags = @{\n")
 	var values []string

@@ -16,7 +16,7 @@ func sample() flags.Command {
 	f.IntP("j", "j", 4, "so `many` at a time, and at such a length that it would not fit beside a completion")
 	f.Int("jobs", 4, "so `many` at a time, and at such a length that it would not fit beside a completion")
 	f.Bool("quiet", false, "say nothing | little")
-	return flags.Command{Name: "try", Args: "URI [file]", Does: "try a thing", Groups: []flags.Group{{Title: "Flags", Flags: f}},
+	return flags.Command{Name: "try", Args: "URI [file]", Summary: "try a thing", Groups: []flags.Group{{Title: "Flags", Flags: f}},
 		Help: "First line\n.second line_with_a\\backslash.\n\n  as it is\n    and deeper\n\n'Third' paragraph.\n"}
 }
 

@@ -11,7 +11,7 @@ import (
 func Markdown(commands []flags.Command) string {
 	var b strings.Builder
 	for _, c := range commands {
-		fmt.Fprintf(&b, "- [`cantle %s`](#cantle-%s): %s\n", c.Name, c.Name, c.Does)
+		fmt.Fprintf(&b, "- [`cantle %s`](#cantle-%s): %s\n", c.Name, c.Name, c.Summary)
 	}
 	for _, c := range commands {
 		fmt.Fprintf(&b, "\n## cantle %s\n\n```text\n%s\n```\n", c.Name, c.Usage())

@@ -36,7 +36,7 @@ func programPage(e Edition, commands []flags.Command) string {
 		"partitions, and every command is charged in request units, as on Azure Cosmos DB. Server and tools are\n" +
 		"this one program. Flags may stand anywhere behind the command.\n.SH COMMANDS\n")
 	for _, c := range commands {
-		fmt.Fprintf(&b, ".TP\n.B %s\n%s", troffText("cantle "+c.Name), troffLines(strings.ToUpper(c.Does[:1])+c.Does[1:]+"."))
+		fmt.Fprintf(&b, ".TP\n.B %s\n%s", troffText("cantle "+c.Name), troffLines(strings.ToUpper(c.Summary[:1])+c.Summary[1:]+"."))
 		fmt.Fprintf(&b, "See\n.BR cantle\\-%s (1).\n", troffText(c.Name))
 	}
 	b.WriteString(".SH ENVIRONMENT\nEvery flag of\n.B cantle serve\ncan be given as a variable: CANTLE_ and its name in capitals, with _ for\n\\-, such as\n" +
@@ -55,7 +55,7 @@ const exitStatus = "0 if all went well, 1 if something went wrong, 2 if somethin
 
 func commandPage(e Edition, c flags.Command) string {
 	var b strings.Builder
-	head(&b, "cantle-"+c.Name, c.Does, e)
+	head(&b, "cantle-"+c.Name, c.Summary, e)
 	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n", troffText("cantle "+c.Name))
 	if rest := strings.TrimPrefix(c.Usage(), "cantle "+c.Name); rest != "" {
 		b.WriteString(troffLines(strings.TrimSpace(rest)))

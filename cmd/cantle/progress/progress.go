@@ -40,8 +40,8 @@ func Show(out io.Writer, what string, total int64) *Bar {
 // What returns the name of the things that the work is on.
 func (b *Bar) What() string { return b.what }
 
-// Late records that the work had begun that long before Show.
-func (b *Bar) Late(by time.Duration) { b.began = b.began.Add(-by) }
+// Backdate records that the work had begun that long before Show.
+func (b *Bar) Backdate(by time.Duration) { b.began = b.began.Add(-by) }
 
 // begin starts the clock.
 func (b *Bar) begin() { b.began = b.now(); b.shown = b.began }
@@ -106,8 +106,8 @@ func (s *Shared) Add(n int64) {
 	s.bar.At(s.done)
 }
 
-// Say prints a line.
-func (s *Shared) Say(format string, args ...any) {
+// Logf prints a line.
+func (s *Shared) Logf(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.bar.End()

@@ -31,7 +31,7 @@ func open(where string, s daemon.RemoteSettings) (storage.Store, error) {
 		host = "a host without a name"
 	}
 	return tikvkv.Open(context.Background(), l, tikvkv.Options{
-		Self:        fmt.Sprintf("the server on %s, process %d", host, os.Getpid()),
+		ServerName:  fmt.Sprintf("the server on %s, process %d", host, os.Getpid()),
 		Several:     !l.Exclusive,
 		TxnBytesMax: s.TxnBytesMax, TxnMemory: s.TxnMemory, Clock: time.Now, Log: s.Log,
 		Fatal: func(message string) {

@@ -22,10 +22,10 @@ type Client struct {
 	http  http.Client
 }
 
-// askTime is the timeout of a request, answerMax the maximum size of an answer.
+// requestTimeout is the timeout of a request, replyMax the maximum size of an answer.
 const (
-	askTime   = 10 * time.Second
-	answerMax = 64 << 20
+	requestTimeout = 10 * time.Second
+	replyMax       = 64 << 20
 )
 
 // NewClient makes a client of the console at an address. config may be nil. hosts are the hosts by which this
@@ -51,7 +51,7 @@ func NewClient(base string, login Login, config *tls.Config, hosts ...string) (*
 	u.RawQuery, u.Fragment = "", ""
 	u.Path = "/"
 	return &Client{base: u.String(), login: login,
-		http: http.Client{Timeout: askTime, Transport: &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}}}, nil
+		http: http.Client{Timeout: requestTimeout, Transport: &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}}}, nil
 }
 
 // get requests one address of the API. Errors: those of the server; that it does not answer.
@@ -75,7 +75,7 @@ func (c *Client) get(ctx context.Context, path string, args url.Values, out any)
 		return fmt.Errorf("no console answers at %s: %w; start the server with --console-listen 127.0.0.1:8080", c.base, err)
 	}
 	defer reply.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(reply.Body, answerMax))
+	text, err := io.ReadAll(io.LimitReader(reply.Body, replyMax))
 	if err != nil {
 		return err
 	}
@@ -154,20 +154,20 @@ type picture struct {
 func (c *Client) look(ctx context.Context, v *view) (*picture, error) {
 	p := &picture{}
 	into := map[string]any{"server": &p.Server, "lines": &p.Lines, "heat": &p.Heat, "warnings": &p.Warnings, "requests": &p.Requests, "events": &p.Events}
-	return p, c.ask(ctx, v, func(path string) any { return into[path] })
+	return p, c.fetch(ctx, v, func(path string) any { return into[path] })
 }
 
 // raw requests the same data as look, undecoded.
 func (c *Client) raw(ctx context.Context, v *view) (map[string]*json.RawMessage, error) {
 	out := map[string]*json.RawMessage{}
-	return out, c.ask(ctx, v, func(path string) any {
+	return out, c.fetch(ctx, v, func(path string) any {
 		out[path] = new(json.RawMessage)
 		return out[path]
 	})
 }
 
-// ask requests each part of a picture. Errors: those of the server.
-func (c *Client) ask(ctx context.Context, v *view, into func(path string) any) error {
+// fetch requests each part of a picture. Errors: those of the server.
+func (c *Client) fetch(ctx context.Context, v *view, into func(path string) any) error {
 	past := fmt.Sprint(-v.span)
 	with := func(more ...string) url.Values {
 		out := url.Values{}

@@ -44,7 +44,7 @@ func live(ctx context.Context, c *Client, o Options, in, out *os.File) error {
 	if err != nil {
 		return err
 	}
-	v.learn(p)
+	v.setCollections(p)
 	before, err := term.MakeRaw(int(in.Fd()))
 	if err != nil {
 		return fmt.Errorf("the terminal takes no single keys (%w): --once shows one picture", err)
@@ -55,7 +55,7 @@ func live(ctx context.Context, c *Client, o Options, in, out *os.File) error {
 	defer fmt.Fprint(out, "\x1b[?25h\x1b[?1049l")
 	keys := make(chan string)
 	go readKeys(ctx, in, keys)
-	l := loop{client: c, view: v, out: out, seen: p}
+	l := loop{client: c, view: v, out: out, last: p}
 	l.draw()
 	tick := time.NewTicker(o.Every)
 	defer tick.Stop()
@@ -88,7 +88,7 @@ type loop struct {
 	client *Client
 	view   *view
 	out    *os.File
-	seen   *picture // the last answer
+	last   *picture // the last answer
 	fault  error    // the error since then, nil if there is none
 }
 
@@ -96,8 +96,8 @@ type loop struct {
 func (l *loop) look(ctx context.Context) {
 	p, err := l.client.look(ctx, l.view)
 	if l.fault = err; err == nil {
-		l.seen = p
-		l.view.learn(p)
+		l.last = p
+		l.view.setCollections(p)
 	}
 }
 
@@ -108,7 +108,7 @@ func (l *loop) draw() {
 		width, height = 80, 24
 	}
 	s := screen{width: width, height: height, colour: os.Getenv("NO_COLOR") == ""}
-	lines := s.render(l.seen, l.view)
+	lines := s.render(l.last, l.view)
 	if l.fault != nil {
 		lines[0] = s.style(alarm, s.cut(l.fault.Error(), width))
 	}

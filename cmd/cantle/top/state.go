@@ -79,8 +79,8 @@ func (v *view) choose(by int) {
 	v.ns, v.scroll = all[(at+by+len(all))%len(all)], 0
 }
 
-// learn stores the collections of a picture of all collections.
-func (v *view) learn(p *picture) {
+// setCollections stores the collections of a picture of all collections.
+func (v *view) setCollections(p *picture) {
 	if v.ns != "" {
 		return
 	}

@@ -33,7 +33,7 @@ const (
 
 // TestGap checks that no user sees or changes more than the role allows, whatever requests the user sends.
 func TestGap(t *testing.T) {
-	due := programme.Due(t, "authorization")
+	due := programme.Amount(t, "authorization")
 	seed, ok := testenv.Seed(t)
 	if !ok {
 		seed = programme.FirstSeed()
@@ -42,7 +42,7 @@ func TestGap(t *testing.T) {
 	if os.Getenv(harness.Planted) != "" { // the first finding ends the run; the rarest comes once in 100,000 requests
 		f.most, due = 1, 10*due
 	}
-	programme.Tell(t, "authorization", seed, func() (int, string) {
+	programme.RecordAtEnd(t, "authorization", seed, func() (int, string) {
 		return f.sent, fmt.Sprintf("by %d users; %d were allowed; %s that showed or changed too much", len(users), f.allowed, programme.None(t, "requests"))
 	})
 	for _, u := range users {

@@ -27,7 +27,7 @@ func launchSeveral(o harness.Options, n int) (*harness.Server, error) {
 		return nil, err
 	}
 	for _, d := range several.Servers()[1:] {
-		s.Others = append(s.Others, strings.TrimSuffix(strings.TrimPrefix(d.URI(), "mongodb://"), "/"))
+		s.Peers = append(s.Peers, strings.TrimSuffix(strings.TrimPrefix(d.URI(), "mongodb://"), "/"))
 	}
 	return s, nil
 }

@@ -23,7 +23,7 @@ var faults = []faultkv.Rule{
 	// same.
 	{Op: faultkv.Commit, Key: isDefinition, Unless: isRecord, Probability: 0.3, Err: storage.ErrConflict},
 	// A snapshot that is no longer kept is rebuilt from the change log.
-	{Op: faultkv.Snapshot, Named: true, Err: storage.ErrSnapshotTooOld},
+	{Op: faultkv.Snapshot, AtTimestamp: true, Err: storage.ErrSnapshotTooOld},
 	// A slow disk, which changes the order of operations.
 	{Op: faultkv.Get, Probability: 0.1, Delay: 200 * time.Microsecond},
 	{Op: faultkv.Iter, Probability: 0.1, Delay: 200 * time.Microsecond},
@@ -101,7 +101,7 @@ func (f *faulty) struck(t *testing.T) {
 	for _, l := range least {
 		n := 0
 		for _, s := range f.stores {
-			n += s.Struck(l.op)
+			n += s.Applied(l.op)
 		}
 		if n < l.times {
 			t.Errorf("%d %s were struck, want %d at least", n, l.calls, l.times)

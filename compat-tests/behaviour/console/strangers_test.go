@@ -106,14 +106,14 @@ func TestConnections(t *testing.T) {
 			return c, err
 		}
 		var held []net.Conn
-		for len(held) < visitors.PerAddress {
+		for len(held) < visitors.MaxPerAddress {
 			c, err := ask()
 			if err != nil {
 				break // a client of the test itself has one
 			}
 			held = append(held, c)
 		}
-		if len(held) < visitors.PerAddress-4 {
+		if len(held) < visitors.MaxPerAddress-4 {
 			t.Fatalf("%s: %d connections of one address are served", name, len(held))
 		}
 		var timeout net.Error

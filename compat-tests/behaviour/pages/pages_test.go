@@ -74,7 +74,7 @@ func follow(t *testing.T, p *page) {
 
 // rewrite stores the output of lines in the page.
 func (r *reader) rewrite(t *testing.T) {
-	if len(r.news) == 0 {
+	if len(r.differences) == 0 {
 		return
 	}
 	file := filepath.Join(r.root, filepath.FromSlash(r.page.name))
@@ -83,7 +83,7 @@ func (r *reader) rewrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(string(text), "\n")
-	for n, printed := range r.news {
+	for n, printed := range r.differences {
 		code, _, _ := strings.Cut(lines[n-1], " // ")
 		lines[n-1] = code + " // " + printed
 	}

@@ -25,14 +25,14 @@ const blockLimit = 3 * time.Minute
 
 // reader runs the blocks of one page.
 type reader struct {
-	page   *page
-	root   string // of the repository
-	folder string
-	env    []string
-	ports  map[string]string // free ports by the ports of the page
-	shells map[string]*shell // by address
-	said   string            // the output of the last block
-	news   map[int]string    // output of lines of js that differs from the page, by line number
+	page        *page
+	root        string // of the repository
+	folder      string
+	env         []string
+	ports       map[string]string // free ports by the ports of the page
+	shells      map[string]*shell // by address
+	output      string            // the output of the last block
+	differences map[int]string    // output of lines of js that differs from the page, by line number
 }
 
 // newReader prepares the folder of a page and starts its server.
@@ -46,7 +46,7 @@ func newReader(t *testing.T, p *page) *reader {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &reader{page: p, root: root, folder: filepath.Join(root, ".cache", "pages", strings.TrimSuffix(filepath.Base(p.name), ".md")), ports: map[string]string{}, shells: map[string]*shell{}, news: map[int]string{}}
+	r := &reader{page: p, root: root, folder: filepath.Join(root, ".cache", "pages", strings.TrimSuffix(filepath.Base(p.name), ".md")), ports: map[string]string{}, shells: map[string]*shell{}, differences: map[int]string{}}
 	bin := filepath.Join(r.folder, ".bin")
 	home := filepath.Join(r.folder, ".home")
 	if err := errors.Join(os.RemoveAll(r.folder), os.MkdirAll(bin, 0o755), os.MkdirAll(home, 0o755)); err != nil {
@@ -71,7 +71,7 @@ func newReader(t *testing.T, p *page) *reader {
 			t.Fatal(err)
 		}
 	}
-	t.Cleanup(func() { r.leave(t) })
+	t.Cleanup(func() { r.stop(t) })
 	if !p.none {
 		r.bash(t, "cantle serve "+r.here(strings.Join(append([]string{"--memory"}, p.server...), " ")))
 	}
@@ -112,8 +112,8 @@ echo "the server did not start" >&2
 exit 1
 `
 
-// leave stops the shells and the servers of a page, and checks the logs of the servers.
-func (r *reader) leave(t *testing.T) {
+// stop stops the shells and the servers of a page, and checks the logs of the servers.
+func (r *reader) stop(t *testing.T) {
 	for _, s := range r.shells {
 		s.close()
 	}
@@ -153,23 +153,23 @@ func (r *reader) do(t *testing.T, b *block) {
 	case b.file != "":
 		r.write(t, filepath.Join(r.folder, b.file), text)
 	case b.output:
-		if !holds(text, r.said) {
-			t.Errorf("%s:%d: expected\n%s\nprinted\n%s", r.page.name, b.line, text, r.said)
+		if !holds(text, r.output) {
+			t.Errorf("%s:%d: expected\n%s\nprinted\n%s", r.page.name, b.line, text, r.output)
 		}
 	case b.language == "sh":
-		r.said = r.bash(t, text)
+		r.output = r.bash(t, text)
 	case b.language == "js":
 		r.typed(t, b, text)
 	case b.language == "go":
-		r.said = r.gopher(t, b, text)
+		r.output = r.gopher(t, b, text)
 	case b.language == "mjs":
 		r.install(t, "node", "node_modules", npm)
 		r.write(t, r.scratch(b, "program.mjs"), text)
-		r.said = r.bash(t, "node "+r.scratch(b, "program.mjs"))
+		r.output = r.bash(t, "node "+r.scratch(b, "program.mjs"))
 	case b.language == "py":
 		r.install(t, "python", "venv", pip)
 		r.write(t, r.scratch(b, "program.py"), text)
-		r.said = r.bash(t, "venv/bin/python "+r.scratch(b, "program.py"))
+		r.output = r.bash(t, "venv/bin/python "+r.scratch(b, "program.py"))
 	}
 }
 

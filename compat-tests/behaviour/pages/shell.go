@@ -43,7 +43,7 @@ func (r *reader) typed(t *testing.T, b *block, text string) {
 		_, want, compared := strings.Cut(lastLine(statement), " // ")
 		switch {
 		case compared && !holds(want, printed) && casefile.Rewriting() && !strings.Contains(printed, "\n") && !failed(printed):
-			r.news[b.line+st.end] = printed
+			r.differences[b.line+st.end] = printed
 		case compared && !holds(want, printed):
 			t.Errorf("%s:%d: %s\nprinted %s", r.page.name, b.line, statement, printed)
 		case !compared && failed(printed):

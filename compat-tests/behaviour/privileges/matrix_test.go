@@ -31,9 +31,9 @@ var targets = []string{"own.c", "own.system.js", "own.system.profile", "own.syst
 // people is the database of the users, which no request uses.
 const people = "people"
 
-// asker is one column of the matrix: a user with one role, a user without roles, or an unauthenticated
+// caller is one column of the matrix: a user with one role, a user without roles, or an unauthenticated
 // client.
-type asker struct {
+type caller struct {
 	name   string
 	letter byte
 	may    role // by the manual; nil without a login
@@ -173,14 +173,14 @@ func (s server) connect(t *testing.T, as *options.Credential) *mongo.Client {
 }
 
 // askers creates a user for each column.
-func (s server) askers(t *testing.T, root *mongo.Client) []asker {
+func (s server) askers(t *testing.T, root *mongo.Client) []caller {
 	t.Helper()
 	manual := readRoles(t)
-	list := []asker{{name: "nobody", letter: 'n', db: s.connect(t, nil)}}
+	list := []caller{{name: "nobody", letter: 'n', db: s.connect(t, nil)}}
 	add := func(name string, letter byte, roles string) {
 		t.Helper()
 		run(t, root, people, fmt.Sprintf(`{createUser: %q, pwd: "p", roles: [%s], mechanisms: ["SCRAM-SHA-256"]}`, name, roles))
-		a := asker{name: name, letter: letter, may: manual[name], db: s.connect(t, &options.Credential{AuthSource: people, Username: name, Password: "p"})}
+		a := caller{name: name, letter: letter, may: manual[name], db: s.connect(t, &options.Credential{AuthSource: people, Username: name, Password: "p"})}
 		if a.may == nil {
 			a.may = role{} // a user without roles
 		}
@@ -240,7 +240,7 @@ func place(text, target string) string {
 }
 
 // passes reports whether a request is authorized.
-func (s server) passes(t *testing.T, a asker, r *request, target string) bool {
+func (s server) passes(t *testing.T, a caller, r *request, target string) bool {
 	t.Helper()
 	db, _, _ := strings.Cut(target, ".")
 	name, _, _ := strings.Cut(r.name, " (")

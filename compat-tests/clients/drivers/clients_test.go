@@ -120,7 +120,7 @@ func (p *program) against(t *testing.T, variant, root, dir string, found *findin
 		s := harness.Start(t, harness.Options{Args: []string{"--enable-test-commands"}, Servers: 3})
 		uri, one, personality = s.URI, "mongodb://"+s.Addr+"/", "mongodb"
 		if variant == balanced {
-			uri = harness.Balance(t, append(slices.Clone(s.Others), s.Addr)...).URI()
+			uri = harness.Balance(t, append(slices.Clone(s.Peers), s.Addr)...).URI()
 		}
 	default:
 		s := harness.Start(t, harness.Options{Args: []string{"--enable-test-commands", "--cosmos-listen", "127.0.0.1:0",

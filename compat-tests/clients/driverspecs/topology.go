@@ -59,7 +59,7 @@ var topologies = []topology{
 		// connection, belong to a single server.
 		name: "load balancer", board: "scoreboard_load_balancer.txt", servers: 2,
 		uri:  func(t *testing.T, s *harness.Server) string { return harness.Balance(t, s.Addr).URI() },
-		all:  func(t *testing.T, s *harness.Server) string { return harness.Balance(t, s.Addr, s.Others[0]).URI() },
+		all:  func(t *testing.T, s *harness.Server) string { return harness.Balance(t, s.Addr, s.Peers[0]).URI() },
 		only: []string{"change-streams", "load-balancers", "sessions"},
 	},
 	{

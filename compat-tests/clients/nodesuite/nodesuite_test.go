@@ -24,7 +24,7 @@ func TestNodeSuite(t *testing.T) {
 }
 
 // start starts a server and returns a function that runs tests against it.
-func start(t *testing.T, r scoreboard.Run, dir string) scoreboard.Ask {
+func start(t *testing.T, r scoreboard.Run, dir string) scoreboard.RunTests {
 	args := []string{"--enable-test-commands", "--listen", "127.0.0.1:0,127.0.0.1:0"}
 	if r.On == scoreboard.ReplicaSet {
 		args = []string{"--enable-test-commands", "--replica-set", "rs0"}
@@ -38,6 +38,6 @@ func start(t *testing.T, r scoreboard.Run, dir string) scoreboard.Ask {
 		uri.Host += "," + strings.Trim(strings.TrimPrefix(more, "mongodb://"), "/")
 	}
 	uri.Path = "/integration_tests"
-	a := &asker{Run: r, dir: dir, uri: uri.String(), titles: map[string]string{}}
-	return a.ask
+	a := &runner{Run: r, dir: dir, uri: uri.String(), titles: map[string]string{}}
+	return a.run
 }

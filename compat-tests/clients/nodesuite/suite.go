@@ -53,8 +53,8 @@ const encryption = "needs mongocryptd or the native module for encryption"
 // minutesMax bounds the duration of one run.
 const minutesMax = 15
 
-// asker runs the tests of a run against one server.
-type asker struct {
+// runner runs the tests of a run against one server.
+type runner struct {
 	scoreboard.Run
 	dir, uri string
 	titles   map[string]string // mocha's titles, by the names of tests
@@ -62,7 +62,7 @@ type asker struct {
 
 // Runs the tests, or only the one with the given name. It returns results by the name of the test:
 // row::file::title.
-func (a *asker) ask(ctx context.Context, only string) (map[string]scoreboard.Result, error) {
+func (a *runner) run(ctx context.Context, only string) (map[string]scoreboard.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, minutesMax*time.Minute)
 	defer cancel()
 	temp, err := os.MkdirTemp("", "nodesuite-")
@@ -104,7 +104,7 @@ type entry struct {
 }
 
 // parse reads mocha's report. If several tests have the same name, a failure of one counts.
-func (a *asker) parse(text []byte) (map[string]scoreboard.Result, error) {
+func (a *runner) parse(text []byte) (map[string]scoreboard.Result, error) {
 	var report struct{ Passes, Pending, Failures []entry }
 	if err := json.Unmarshal(text, &report); err != nil {
 		return nil, fmt.Errorf("mocha's report: %w", err)
@@ -144,7 +144,7 @@ func leftOut(title string) bool {
 }
 
 // name returns a test's name, without blanks.
-func (a *asker) name(e entry) string {
+func (a *runner) name(e entry) string {
 	_, path, _ := strings.Cut(e.File, "/test/integration/")
 	folder, file, _ := strings.Cut(path, "/")
 	return a.Row(folder) + "::" + file + "::" + strings.Join(strings.Fields(e.FullTitle), "_")

@@ -17,7 +17,7 @@ func TestParse(t *testing.T) {
 	report := `{"passes": [` + entry("crud/a.test.ts", "A does: b") + `,` + entry("crud/a.test.ts", "twice") + `],
 "pending": [` + entry("crud/deep/b.test.ts", "B  c") + `],
 "failures": [` + entry("crud/a.test.ts", "twice") + `,` + entry("crud/a.test.ts", "twice") + `,` + entry("crud/a.test.ts", "crypt shared library loads") + `]}`
-	a := &asker{Run: scoreboard.Run{On: scoreboard.ReplicaSet}, titles: map[string]string{}}
+	a := &runner{Run: scoreboard.Run{On: scoreboard.ReplicaSet}, titles: map[string]string{}}
 	got, err := a.parse([]byte(report))
 	if err != nil {
 		t.Fatal(err)

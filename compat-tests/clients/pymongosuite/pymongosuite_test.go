@@ -28,7 +28,7 @@ func TestPyMongoSuite(t *testing.T) {
 const startTriesMax = 5
 
 // start starts a server and returns a function that runs tests against it.
-func start(t *testing.T, r scoreboard.Run, dir string) scoreboard.Ask {
+func start(t *testing.T, r scoreboard.Run, dir string) scoreboard.RunTests {
 	t.Helper()
 	server := harness.StartRetry(t, func() harness.Options { return harness.Options{Args: args(t, r, dir)} }, startTriesMax)
 	uri, err := url.Parse(server.URI)
@@ -39,7 +39,7 @@ func start(t *testing.T, r scoreboard.Run, dir string) scoreboard.Ask {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return asker{r, dir, port}.ask
+	return runner{r, dir, port}.run
 }
 
 // args returns the flags of the server.

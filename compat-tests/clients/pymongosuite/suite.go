@@ -68,8 +68,8 @@ const (
 	runMinutesMax  = 12
 )
 
-// asker runs the tests of a run against one server, by its port.
-type asker struct {
+// runner runs the tests of a run against one server, by its port.
+type runner struct {
 	scoreboard.Run
 	dir  string
 	port int
@@ -77,7 +77,7 @@ type asker struct {
 
 // Runs the tests, or only the one with the given name. It returns results by the name of the test:
 // row::class::function.
-func (a asker) ask(ctx context.Context, only string) (map[string]scoreboard.Result, error) {
+func (a runner) run(ctx context.Context, only string) (map[string]scoreboard.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, runMinutesMax*time.Minute)
 	defer cancel()
 	report, err := os.CreateTemp("", "pymongo-*.xml")
@@ -147,7 +147,7 @@ type failure struct {
 }
 
 // parse reads pytest's report.
-func (a asker) parse(text []byte) (map[string]scoreboard.Result, error) {
+func (a runner) parse(text []byte) (map[string]scoreboard.Result, error) {
 	var report struct {
 		Cases []testcase `xml:"testsuite>testcase"`
 	}

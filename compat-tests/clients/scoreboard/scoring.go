@@ -48,9 +48,9 @@ func Begin(t *testing.T, path string) *Scoring {
 	return &Scoring{path: path, board: board, fresh: New(), seen: map[string]bool{}}
 }
 
-// Again repeats the unexpected failures, one test at a time: many of a driver's tests have timeouts of a few
+// RetryFailures repeats the unexpected failures, one test at a time: many of a driver's tests have timeouts of a few
 // seconds, which can expire on a busy machine. If the repetition passes, the test counts as passed.
-func (r *Scoring) Again(t *testing.T, results map[string]Result, ask Ask) {
+func (r *Scoring) RetryFailures(t *testing.T, results map[string]Result, ask RunTests) {
 	for name, result := range results {
 		if _, known := r.board.Known[name]; result.Outcome != Failed || known {
 			continue

@@ -44,17 +44,17 @@ func (r Run) rows() (out []string) {
 }
 
 // Runs a driver's tests against a server, or only the one with the given name.
-type Ask func(ctx context.Context, only string) (map[string]Result, error)
+type RunTests func(ctx context.Context, only string) (map[string]Result, error)
 
 // Results runs all tests, and repeats unexpected failures up to tries times: see Again.
-func (r *Scoring) Results(t *testing.T, ask Ask, tries int) map[string]Result {
+func (r *Scoring) Results(t *testing.T, ask RunTests, tries int) map[string]Result {
 	t.Helper()
 	results, err := ask(t.Context(), "")
 	if err != nil {
 		t.Error(err)
 	}
 	for range tries {
-		r.Again(t, results, ask)
+		r.RetryFailures(t, results, ask)
 	}
 	return results
 }
@@ -69,7 +69,7 @@ type Suite struct {
 	// Install fetches the tests and returns their folder.
 	Install func(ctx context.Context) (dir string, err error)
 	// Start starts a server for a run and returns a function that runs tests against it.
-	Start func(t *testing.T, r Run, dir string) Ask
+	Start func(t *testing.T, r Run, dir string) RunTests
 }
 
 // Judge runs a driver's tests, each run against a server of its own and beside the others, and compares the

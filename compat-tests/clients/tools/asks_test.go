@@ -16,7 +16,7 @@ import (
 )
 
 // A command that a program sends, with the fields that the program reads in the reply.
-type ask struct {
+type toolCommand struct {
 	db, command string // the command in the notation of case files
 
 	// numbers and others are paths, separated by spaces, that the reply must have: the first as numbers or
@@ -75,7 +75,7 @@ func fill(t *testing.T, c *mongo.Client) {
 }
 
 // try sends the command and checks the fields.
-func (a *ask) try(t *testing.T, c *mongo.Client) {
+func (a *toolCommand) try(t *testing.T, c *mongo.Client) {
 	reply, err := run(t.Context(), c, a.db, a.command)
 	if a.no != 0 {
 		if refused, ok := err.(mongo.CommandError); !ok || refused.Code != a.no {
@@ -146,7 +146,7 @@ func number(v bson.RawValue) (int64, bool) {
 }
 
 // each creates a subtest for every command of the variant.
-func each(t *testing.T, variant string, c *mongo.Client, asks []ask) {
+func each(t *testing.T, variant string, c *mongo.Client, asks []toolCommand) {
 	for _, a := range asks {
 		if a.on == "" || a.on == variant {
 			t.Run(a.db+"/"+a.command, func(t *testing.T) { a.try(t, c) })

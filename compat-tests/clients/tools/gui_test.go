@@ -18,7 +18,7 @@ const (
 
 // connecting are the commands that GUIs and mongosh send when they connect: about the server, and about the
 // privileges of the user. Source: the manual's pages of these commands; mongosh's messages at --verbose.
-var connecting = []ask{
+var connecting = []toolCommand{
 	{db: "admin", command: `{hello: 1, topologyVersion: null}`, others: "isWritablePrimary maxBsonObjectSize maxMessageSizeBytes maxWriteBatchSize localTime logicalSessionTimeoutMinutes connectionId minWireVersion maxWireVersion readOnly"},
 	{db: "admin", command: `{buildInfo: 1}`, others: "version versionArray gitVersion modules allocator javascriptEngine sysInfo bits debug maxBsonObjectSize storageEngines"},
 	{db: "admin", command: `{atlasVersion: 1}`, no: notFound},
@@ -31,7 +31,7 @@ var connecting = []ask{
 }
 
 // knowing are the commands about server and databases, which require more privileges than a reader has.
-var knowing = []ask{
+var knowing = []toolCommand{
 	{db: "admin", command: `{hostInfo: 1}`, others: "system.hostname system.numCores system.memSizeMB system.cpuArch os.type os.name os.version"},
 	{db: "admin", command: `{getCmdLineOpts: 1}`, others: "argv parsed"},
 	{db: "admin", command: `{getParameter: 1, featureCompatibilityVersion: 1}`, others: "featureCompatibilityVersion.version"},
@@ -50,7 +50,7 @@ var knowing = []ask{
 }
 
 // performance are the commands of their live charts, sent every second.
-var performance = []ask{
+var performance = []toolCommand{
 	{db: "admin", command: `{serverStatus: 1}`, numbers: statusNumbers},
 	{db: "admin", command: `{top: 1}`, numbers: prefixed("totals.shop:orders.", "total.time total.count readLock.time readLock.count writeLock.time writeLock.count queries.count commands.count")},
 	{db: "admin", command: `{currentOp: 1}`, others: "inprog.0.type inprog.0.host inprog.0.active inprog.0.opid inprog.0.op inprog.0.ns inprog.0.command inprog.0.client inprog.0.currentOpTime", numbers: "inprog.0.secs_running inprog.0.microsecs_running"},
@@ -59,7 +59,7 @@ var performance = []ask{
 }
 
 // browsing are the commands of a view of a collection: its size, documents, indexes, plans, schema.
-var browsing = []ask{
+var browsing = []toolCommand{
 	{db: "shop", command: `{dbStats: 1}`, numbers: "collections views objects dataSize storageSize indexes indexSize"},
 	{db: "shop", command: `{listCollections: 1, nameOnly: true, authorizedCollections: true}`, others: "cursor.firstBatch.0.name cursor.firstBatch.0.type"},
 	{db: "shop", command: `{listCollections: 1, filter: {name: "few"}}`, others: "cursor.firstBatch.0.options.viewOn cursor.firstBatch.0.options.pipeline cursor.firstBatch.0.info.readOnly"},
@@ -88,7 +88,7 @@ var browsing = []ask{
 }
 
 // editing are the commands that change validation rules, indexes and documents.
-var editing = []ask{
+var editing = []toolCommand{
 	{db: "shop", command: `{create: "ruled", validator: {$jsonSchema: {required: ["name"]}}, validationLevel: "strict", validationAction: "error"}`},
 	{db: "shop", command: `{listCollections: 1, filter: {name: "ruled"}}`, others: "cursor.firstBatch.0.options.validator cursor.firstBatch.0.options.validationLevel cursor.firstBatch.0.options.validationAction"},
 	{db: "shop", command: `{collMod: "ruled", validator: {name: {$type: "string"}}, validationLevel: "moderate", validationAction: "warn"}`},
@@ -103,9 +103,9 @@ var editing = []ask{
 	{db: "admin", command: `{currentOp: 1, "command.createIndexes": {$exists: true}}`, others: "inprog"}, // builds in progress
 }
 
-// elsewhere are commands that only MongoDB's cloud supports; GUIs hide a feature that is refused with the
+// cloudOnly are commands that only MongoDB's cloud supports; GUIs hide a feature that is refused with the
 // expected error.
-var elsewhere = []ask{
+var cloudOnly = []toolCommand{
 	{db: "shop", command: `{aggregate: "orders", cursor: {}, pipeline: [{$listSearchIndexes: {}}]}`, no: searchDisabled},
 	{db: "shop", command: `{createSearchIndexes: "orders", indexes: [{name: "default", definition: {mappings: {dynamic: true}}}]}`, no: searchDisabled},
 	{db: "shop", command: `{updateSearchIndex: "orders", name: "default", definition: {mappings: {dynamic: true}}}`, no: searchDisabled},
@@ -119,7 +119,7 @@ func TestGUIs(t *testing.T) {
 	for _, variant := range []string{router, member} {
 		t.Run(variant, func(t *testing.T) {
 			root, _ := start(t, variant, bson.A{bson.D{{Key: "role", Value: "read"}, {Key: "db", Value: "shop"}}})
-			for _, asks := range [][]ask{connecting, knowing, performance, browsing, editing, elsewhere} {
+			for _, asks := range [][]toolCommand{connecting, knowing, performance, browsing, editing, cloudOnly} {
 				each(t, variant, root, asks)
 			}
 		})
@@ -131,7 +131,7 @@ func TestGUIs(t *testing.T) {
 func TestReaderInGUI(t *testing.T) {
 	_, reader := start(t, member, bson.A{bson.D{{Key: "role", Value: "read"}, {Key: "db", Value: "shop"}}})
 	each(t, member, reader, connecting)
-	for _, asks := range [][]ask{knowing, performance, editing} {
+	for _, asks := range [][]toolCommand{knowing, performance, editing} {
 		for _, a := range asks {
 			if a.on == router || strings.Contains(a.command, "usersInfo: 1") || strings.Contains(a.command, "aggregate") || strings.Contains(a.command, "list") {
 				continue

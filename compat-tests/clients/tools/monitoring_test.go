@@ -41,7 +41,7 @@ const replStatus = "set myState term members.0._id members.0.name members.0.heal
 
 // exporter are the commands of mongodb_exporter with all its collectors. Observed: percona/mongodb_exporter
 // 0.51 against this server, with and without --compatible-mode.
-var exporter = []ask{
+var exporter = []toolCommand{
 	{db: "admin", command: `{isMaster: 1}`, others: "ismaster msg", on: router},
 	{db: "admin", command: `{isMaster: 1}`, others: "ismaster setName hosts me", on: member},
 	{db: "admin", command: `{buildInfo: 1}`, others: "version gitVersion modules openssl"},
@@ -76,7 +76,7 @@ var exporter = []ask{
 }
 
 // statistics are the commands of mongostat and mongotop. Source: mongo-tools 100.18.
-var statistics = []ask{
+var statistics = []toolCommand{
 	{db: "admin", command: `{serverStatus: 1, recordStats: 0}`, others: "host version process storageEngine.name mem.supported", numbers: statusNumbers},
 	{db: "admin", command: `{serverStatus: 1, recordStats: 0}`, others: "repl.setName repl.ismaster repl.secondary repl.hosts repl.me", on: member},
 	{db: "config", command: `{find: "shards"}`, others: "cursor.firstBatch.0._id cursor.firstBatch.0.host", on: router}, // --discover

@@ -207,7 +207,7 @@ func (w *world) finish(ctx context.Context) {
 			p.append(ctx, last)
 			continue
 		}
-		p.alone(ctx, p.draw(last))
+		p.single(ctx, p.draw(last))
 	}
 }
 
@@ -287,7 +287,7 @@ func (w *world) run(ctx context.Context, length time.Duration) {
 func TestMoving(t *testing.T) {
 	seed, rows := firstSeed(t), 0
 	sum := map[string]int{}
-	programme.Tell(t, "cursors", seed, func() (int, string) {
+	programme.RecordAtEnd(t, "cursors", seed, func() (int, string) {
 		return rows, fmt.Sprintf("%d kills; %s; %s rows", sum["kills"], tallied(sum), programme.None(t, "wrong"))
 	})
 	for _, e := range engines {

@@ -82,7 +82,7 @@ type moment struct {
 // work reads until working ends.
 func (d *reads) work(working, ctx context.Context) {
 	for rest(working, time.Duration(d.r.IntN(10))*time.Millisecond) {
-		s := seen{question: ask(d.r, 0, 34*keysEach), ns: docs, sent: d.now()}
+		s := seen{question: drawQuestion(d.r, 0, 34*keysEach), ns: docs, sent: d.now()}
 		if d.r.IntN(3) == 0 {
 			s.ns = more
 		}
@@ -99,7 +99,7 @@ func (d *reads) work(working, ctx context.Context) {
 		}
 		switch {
 		case err == nil && s.back != 0:
-			d.keep(s)
+			d.recordRead(s)
 		case err != nil && !d.away(err) && !code(err, interrupted...):
 			d.bad("%s of %s %s: %v", s.question, s.ns, s.at, err)
 		case err != nil:
@@ -165,8 +165,8 @@ func (d *reads) again(ctx context.Context, one *mongo.Client, s *seen) error {
 	return nil
 }
 
-// keep records a read for the check at the end.
-func (w *world) keep(s seen) {
+// recordRead records a read for the check at the end.
+func (w *world) recordRead(s seen) {
 	w.know.Lock()
 	defer w.know.Unlock()
 	w.seen = append(w.seen, s)
@@ -186,7 +186,7 @@ func (w *world) judgeReads() {
 		for key, version := range s.own {
 			changes = append(changes, histories.Change{Client: s.client, Key: key, Version: version, Begin: s.sent - 2, End: s.sent - 1})
 		}
-		one := histories.Snapshot{Changes: changes, Rows: s.rows, Sent: s.sent, Back: s.back, Order: s.order, Wants: s.wants}
+		one := histories.Snapshot{Changes: changes, Rows: s.rows, Sent: s.sent, Back: s.back, Order: s.order, Filter: s.matches}
 		for _, text := range one.Judge() {
 			w.bad("%s of %s %s: %s", s.question, s.ns, s.at, text)
 		}
@@ -205,10 +205,10 @@ func (w *world) crowd(ctx context.Context) (out []*opened) {
 	r := rand.New(rand.NewPCG(w.seed, 5))
 	p := w.writer(4, more)
 	for key := 4 * keysEach; key < 5*keysEach; key += 2 {
-		p.alone(ctx, p.draw(key))
+		p.single(ctx, p.draw(key))
 	}
 	for range 300 {
-		o := &opened{seen: seen{question: ask(r, 4*keysEach, 5*keysEach), ns: more, sent: w.now(), at: "in a cursor that was open all the time"}}
+		o := &opened{seen: seen{question: drawQuestion(r, 4*keysEach, 5*keysEach), ns: more, sent: w.now(), at: "in a cursor that was open all the time"}}
 		o.batch = 1 + int32(r.IntN(3))
 		var err error
 		if o.from, err = o.open(ctx, coll(w.any(r), more)); err != nil {
@@ -227,7 +227,7 @@ func (w *world) drain(ctx context.Context, list []*opened) {
 		err := batches(ctx, o.from, func(rows []histories.Row) error { o.rows = append(o.rows, rows...); return nil })
 		switch {
 		case err == nil:
-			w.keep(o.seen)
+			w.recordRead(o.seen)
 			w.did("parked", 1)
 		case !w.away(err):
 			w.bad("%s of %s %s: %v", o.question, o.ns, o.at, err)

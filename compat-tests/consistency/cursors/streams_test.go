@@ -15,8 +15,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/consistency/histories"
 )
 
-// patience is the time limit of a stream for the last document.
-const patience = 30 * time.Second
+// streamTimeout is the time limit of a stream for the last document.
+const streamTimeout = 30 * time.Second
 
 // follower follows changes through a sequence of streams, each of which resumes where the last one stopped.
 type follower struct {
@@ -25,7 +25,7 @@ type follower struct {
 	names    []string // of the collections that it follows
 	watch    func(c *mongo.Client, ctx context.Context, pipeline any, o ...options.Lister[options.ChangeStreamOptions]) (*mongo.ChangeStream, error)
 	pipeline mongo.Pipeline
-	wants    func(x histories.Change) bool
+	matches  func(x histories.Change) bool
 	options  func() *options.ChangeStreamOptionsBuilder
 	before   bool                 // with pre-images
 	after    options.FullDocument // the option for post-images of updates, "" = without
@@ -75,7 +75,7 @@ func (w *world) followers(ctx context.Context) ([]*follower, error) {
 			}},
 		{what: "a collection with documents looked up", names: []string{more}, watch: ofCollection(more), after: options.UpdateLookup,
 			options: func() *options.ChangeStreamOptionsBuilder { return plain().SetFullDocument(options.UpdateLookup) }},
-		{what: "even keys of a collection", names: []string{docs}, watch: ofCollection(docs), options: plain, pipeline: even, wants: isEven},
+		{what: "even keys of a collection", names: []string{docs}, watch: ofCollection(docs), options: plain, pipeline: even, matches: isEven},
 		{what: "a database", names: []string{docs, more, tail}, watch: ofDatabase, options: plain},
 		{what: "everything", names: []string{docs, more, tail, beside}, watch: ofCluster, options: plain, pipeline: known},
 	}
@@ -195,15 +195,15 @@ func (f *follower) event(e bson.Raw) (out told, err error) {
 
 // end reads to the last document, checks the events, and resumes at random tokens.
 func (f *follower) end(ctx context.Context, r *rand.Rand) {
-	for until := time.Now().Add(patience); !f.over() && time.Now().Before(until) && ctx.Err() == nil; {
+	for until := time.Now().Add(streamTimeout); !f.over() && time.Now().Before(until) && ctx.Err() == nil; {
 		f.some(ctx, r, 1000)
 	}
 	if !f.over() {
-		f.bad("a stream of %s does not come to the last document in %v", f.what, patience)
+		f.bad("a stream of %s does not come to the last document in %v", f.what, streamTimeout)
 	}
 	s := histories.Stream{Sent: f.sent, Back: f.back, Complete: true}
 	for _, x := range f.of(f.names...) {
-		if f.wants == nil || f.wants(x) {
+		if f.matches == nil || f.matches(x) {
 			s.Changes = append(s.Changes, x)
 		}
 	}

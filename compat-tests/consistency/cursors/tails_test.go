@@ -112,7 +112,7 @@ func (w *world) judgeTails(ctx context.Context, to *tails) {
 			return
 		}
 		t.back = w.now()
-		for until := time.Now().Add(patience); ; {
+		for until := time.Now().Add(streamTimeout); ; {
 			more, err := t.take(ctx, cursor)
 			t.complete = len(t.events) > 0 && t.events[len(t.events)-1].Key == last
 			if err != nil || !more || t.complete || time.Now().After(until) {

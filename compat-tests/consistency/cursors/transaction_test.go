@@ -42,14 +42,14 @@ func rowOf(raw bson.Raw) (histories.Row, error) {
 
 // question is a find or an aggregate, with its filter and its order.
 type question struct {
-	what   string
-	filter bson.D
-	wants  func(r histories.Row) bool // the filter as a function, nil = all rows
-	sort   bson.D
-	order  func(a, b histories.Row) int // the sort as a function, nil = none
-	hint   any
-	stages bool // sent as an aggregate
-	batch  int32
+	what    string
+	filter  bson.D
+	matches func(r histories.Row) bool // the filter as a function, nil = all rows
+	sort    bson.D
+	order   func(a, b histories.Row) int // the sort as a function, nil = none
+	hint    any
+	stages  bool // sent as an aggregate
+	batch   int32
 }
 
 func byKey(a, b histories.Row) int   { return cmp.Compare(a.Key, b.Key) }
@@ -66,7 +66,7 @@ func reversed(order func(a, b histories.Row) int) func(a, b histories.Row) int {
 func on(field string, condition any) bson.D { return bson.D{{Key: field, Value: condition}} }
 
 // Draws a find or an aggregate over documents with keys from low to high.
-func ask(r *rand.Rand, low, high int) question {
+func drawQuestion(r *rand.Rand, low, high int) question {
 	q := question{batch: []int32{1, 2, 7, 50, 101, 180, 1000}[r.IntN(7)], stages: r.IntN(3) == 0}
 	from := low + r.IntN(high-low)
 	switch r.IntN(9) {
@@ -85,7 +85,7 @@ func ask(r *rand.Rand, low, high int) question {
 	case 6:
 		half := r.IntN(1009)
 		q.what, q.filter, q.hint = "a range of g", on("g", on("$gte", half)), on("g", 1)
-		q.wants = func(r histories.Row) bool { return groupOf(r.Key) >= half }
+		q.matches = func(r histories.Row) bool { return groupOf(r.Key) >= half }
 	case 7:
 		q.what, q.sort, q.order, q.hint = "by v", on("v", 1), byV, on("v", 1)
 	case 8:
@@ -93,7 +93,7 @@ func ask(r *rand.Rand, low, high int) question {
 	}
 	if q.filter == nil && r.IntN(3) == 0 {
 		q.what += ", a range of _id"
-		q.filter, q.wants = on("_id", on("$gte", from)), func(r histories.Row) bool { return r.Key >= from }
+		q.filter, q.matches = on("_id", on("$gte", from)), func(r histories.Row) bool { return r.Key >= from }
 	}
 	return q
 }
@@ -298,10 +298,10 @@ func (x *txn) write(ctx context.Context) error {
 
 // begin opens a cursor.
 func (x *txn) begin(ctx context.Context) error {
-	r := &reading{question: ask(x.rng, 0, keysMax), name: x.names[x.rng.IntN(len(x.names))]}
+	r := &reading{question: drawQuestion(x.rng, 0, keysMax), name: x.names[x.rng.IntN(len(x.names))]}
 	r.Order, r.Opened = r.order, map[int]int{}
 	for key, version := range x.has[r.name] {
-		if r.wants == nil || r.wants(histories.Row{Key: key, Version: version}) {
+		if r.matches == nil || r.matches(histories.Row{Key: key, Version: version}) {
 			r.Opened[key] = version
 		}
 	}
@@ -474,7 +474,7 @@ func crowd(t *testing.T, client *mongo.Client) (out []*mongo.Cursor) {
 // collection and in others.
 func TestInTransactions(t *testing.T) {
 	first, all, sum := firstSeed(t), 0, 0
-	programme.Tell(t, "cursors", first, func() (int, string) {
+	programme.RecordAtEnd(t, "cursors", first, func() (int, string) {
 		return sum, fmt.Sprintf("%d transactions that write between batches, %s rows", all, programme.None(t, "wrong"))
 	})
 	for _, e := range engines {

@@ -38,7 +38,7 @@ func (p *writer) work(working, ctx context.Context) {
 		case p.r.IntN(4) == 0:
 			p.together(ctx, p.several())
 		default:
-			p.alone(ctx, p.draw(p.key()))
+			p.single(ctx, p.draw(p.key()))
 		}
 	}
 }
@@ -115,8 +115,8 @@ func transient(err error) bool {
 	return errors.As(err, &said) && said.HasErrorLabel("TransientTransactionError")
 }
 
-// alone makes one change.
-func (p *writer) alone(ctx context.Context, x change) {
+// single makes one change.
+func (p *writer) single(ctx context.Context, x change) {
 	x.Begin = p.now()
 	p.until(ctx, "a write", func() error { return x.do(ctx, coll(p.all, p.ns)) })
 	x.End = p.now()
@@ -237,7 +237,7 @@ func (p *writer) transaction(ctx context.Context) {
 		}
 		return nil
 	}
-	s := seen{question: ask(p.r, 0, 34*keysEach), ns: p.ns, at: "in a transaction that writes", client: p.client, sent: p.now()}
+	s := seen{question: drawQuestion(p.r, 0, 34*keysEach), ns: p.ns, at: "in a transaction that writes", client: p.client, sent: p.now()}
 	s.batch = min(s.batch, 50)
 	for n := p.r.IntN(3); n > 0 && err == nil; n-- {
 		err = write()
@@ -260,7 +260,7 @@ func (p *writer) transaction(ctx context.Context) {
 		p.did("aborted", 1)
 		return
 	}
-	p.keep(s)
+	p.recordRead(s)
 	begin := p.now()
 	if err = session.CommitTransaction(inside); err == nil {
 		p.committed(list, begin, p.now())

@@ -141,8 +141,8 @@ func (k *kept) more(c *cursor, m manner) error {
 // parkedBeside is the number of other cursors that are read between two batches to park a cursor.
 const parkedBeside = 300
 
-// askPlain sends a question without a rewrite and without warm questions.
-func (k *kept) askPlain(q *question, m manner) (answer, error) {
+// sendPlain sends a question without a rewrite and without warm questions.
+func (k *kept) sendPlain(q *question, m manner) (answer, error) {
 	c, err := k.open(q, m)
 	if err != nil {
 		return answer{}, err
@@ -180,34 +180,34 @@ func (k *kept) rest(c *cursor, m manner) (answer, error) {
 }
 
 // Sends a question in a manner, after its warm questions.
-func (k *kept) ask(q *question, m manner) (answer, error) {
+func (k *kept) send(q *question, m manner) (answer, error) {
 	for _, w := range m.warm {
-		if a, err := k.askPlain(w, manner{}); err != nil || a.code != 0 && k.inTransaction {
+		if a, err := k.sendPlain(w, manner{}); err != nil || a.code != 0 && k.inTransaction {
 			return answer{code: -5, message: "a question before failed"}, err
 		}
 	}
 	k.asked = append(k.asked, q)
 	if m.rewrite == nil {
-		return k.askPlain(q, m)
+		return k.sendPlain(q, m)
 	}
 	var problem error
 	a := m.rewrite.ask(q, m.aside, func(q *question) answer {
-		a, err := k.askPlain(q, m)
+		a, err := k.sendPlain(q, m)
 		problem = errors.Join(problem, err)
 		return a
 	})
 	return a, problem
 }
 
-// asking is a question to one way, for askTogether.
+// asking is a question to one way, for sendTogether.
 type asking struct {
 	k *kept
 	m manner
 	answer
 }
 
-// askTogether sends a question to several ways. Plain commands are sent before the first reply is read.
-func askTogether(q *question, list []*asking) error {
+// sendTogether sends a question to several ways. Plain commands are sent before the first reply is read.
+func sendTogether(q *question, list []*asking) error {
 	var sent []*asking
 	for _, a := range list {
 		if a.m.warm != nil || a.m.rewrite != nil {
@@ -245,7 +245,7 @@ func askTogether(q *question, list []*asking) error {
 	for _, a := range list {
 		if a.m.warm != nil || a.m.rewrite != nil {
 			var err error
-			if a.answer, err = a.k.ask(q, a.m); err != nil {
+			if a.answer, err = a.k.send(q, a.m); err != nil {
 				return fmt.Errorf("%s: %w", a.k.name, err)
 			}
 		}

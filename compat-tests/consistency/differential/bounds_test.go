@@ -187,7 +187,7 @@ func (r *round) first(q *question) *kept {
 		return r.kept[0]
 	}
 	for _, k := range r.kept {
-		if !k.out && k.bounded() && (k.takes == nil || k.takes(q)) {
+		if !k.out && k.bounded() && (k.supports == nil || k.supports(q)) {
 			return k
 		}
 	}

@@ -43,7 +43,7 @@ func TestWays(t *testing.T) {
 	if testenv.Storage() != "" {
 		t.Skip("its row of the fault programme is of memory: transactions of a cluster may end for reasons of their own")
 	}
-	due := programme.Due(t, "ways")
+	due := programme.Amount(t, "ways")
 	f := &fuzzer{t: t, first: programme.FirstSeed(), counts: map[string]int{}, found: map[string]bool{}, most: findingsMost}
 	sets, most := uint64(1<<40), cmp.Or(waysMost[programme.Column()], 1<<62)
 	if seed, ok := testenv.Seed(t); ok {
@@ -52,7 +52,7 @@ func TestWays(t *testing.T) {
 	if os.Getenv(harness.Planted) != "" {
 		f.most = 1
 	}
-	programme.Tell(t, "ways", f.first, func() (int, string) {
+	programme.RecordAtEnd(t, "ways", f.first, func() (int, string) {
 		return int(f.done.Load()), fmt.Sprintf("%d sets of documents; %s that differ", f.sets.Load(), programme.None(t, "answers"))
 	})
 	f.roomy, f.cramped = harness.Start(t, harness.Options{}), harness.Start(t, harness.Options{Args: []string{"--enable-test-commands"}})
@@ -199,7 +199,7 @@ func (f *fuzzer) set(seed uint64) error {
 		return err
 	}
 	defer r.end()
-	if err := r.keepAll(); err != nil {
+	if err := r.populateAll(); err != nil {
 		return err
 	}
 	if err := r.ask(questionsPerSet); err != nil {
@@ -241,7 +241,7 @@ func (r *round) dial() (err error) {
 // end closes the connections of a set and drops its databases.
 func (r *round) end() {
 	for _, k := range r.kept {
-		k.leave()
+		k.close()
 	}
 	for _, c := range []*conn{r.normal, r.tight} {
 		_, _ = c.run(r.db, bson.D{{Key: "dropDatabase", Value: 1}})
@@ -249,13 +249,13 @@ func (r *round) end() {
 	}
 }
 
-// keepAll stores the set in all ways.
-func (r *round) keepAll() error {
+// populateAll stores the set in all ways.
+func (r *round) populateAll() error {
 	for i, w := range ways {
 		if !w.in(r.set) {
 			continue
 		}
-		k, err := r.set.keep(w, i, r.drawn[i])
+		k, err := r.set.populate(w, i, r.drawn[i])
 		if err != nil {
 			return fmt.Errorf("%s: %w", w.name, err)
 		}
@@ -358,7 +358,7 @@ func (r *round) ask(n int) error {
 		if first == nil {
 			continue
 		}
-		want, err := first.ask(q, manner{})
+		want, err := first.send(q, manner{})
 		if err != nil {
 			return fmt.Errorf("%s: %w", q.script(), err)
 		}
@@ -373,13 +373,13 @@ func (r *round) ask(n int) error {
 		}
 		var list []*asking
 		for _, k := range r.kept {
-			if !k.out && (k.takes == nil || k.takes(q)) && k.takesBounds(q, r.docs) {
-				k.turn()
+			if !k.out && (k.supports == nil || k.supports(q)) && k.takesBounds(q, r.docs) {
+				k.nextServer()
 				k.between(false)
 				list = append(list, &asking{k: k, m: r.manner(q, k)})
 			}
 		}
-		if err := askTogether(q, list); err != nil {
+		if err := sendTogether(q, list); err != nil {
 			return fmt.Errorf("%s: %w", q.script(), err)
 		}
 		for _, a := range list {

@@ -46,10 +46,10 @@ func TestMetamorphic(t *testing.T) {
 	server := harness.Start(t, harness.Options{})
 	client := server.Client(t)
 	runs := 0
-	programme.Tell(t, "random", first(t), func() (int, string) {
+	programme.RecordAtEnd(t, "random", first(t), func() (int, string) {
 		return runs * operationsPerRun * len(variants), fmt.Sprintf("%d lists of %d operations on %d ways to keep documents", runs, operationsPerRun, len(variants))
 	})
-	for seed := range due(t, operationsPerRun*len(variants), 1) {
+	for seed := range dueSeeds(t, operationsPerRun*len(variants), 1) {
 		ops, indexes := drawn(seed)
 		runs++
 		if failure := run(t, client, indexes, ops); failure != nil {

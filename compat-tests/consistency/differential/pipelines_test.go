@@ -49,10 +49,10 @@ func TestPipelines(t *testing.T) {
 	server := harness.Start(t, harness.Options{})
 	conn := server.Dial(t)
 	ran := 0
-	programme.Tell(t, "random", first(t), func() (int, string) {
+	programme.RecordAtEnd(t, "random", first(t), func() (int, string) {
 		return ran * len(pipelineLayouts), fmt.Sprintf("%d pipelines on %d", ran, len(pipelineLayouts))
 	})
-	for seed := range due(t, pipelinesPerData*len(pipelineLayouts), 160) {
+	for seed := range dueSeeds(t, pipelinesPerData*len(pipelineLayouts), 160) {
 		p := &pipes{Rand: rand.New(rand.NewPCG(seed, 9))}
 		p.fill(t, conn)
 		for range pipelinesPerData {

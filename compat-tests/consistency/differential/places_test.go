@@ -93,17 +93,17 @@ func (k *kept) settle() error {
 		if err != nil {
 			return err
 		}
-		k.turns = append(k.turns, c)
+		k.serverConns = append(k.serverConns, c)
 	}
-	k.conn = k.turns[0]
+	k.conn = k.serverConns[0]
 	return nil
 }
 
-// turn switches to the next of several servers.
-func (k *kept) turn() {
-	if len(k.turns) > 1 {
-		k.asks++
-		k.conn = k.turns[k.asks%len(k.turns)]
+// nextServer switches to the next of several servers.
+func (k *kept) nextServer() {
+	if len(k.serverConns) > 1 {
+		k.questionCount++
+		k.conn = k.serverConns[k.questionCount%len(k.serverConns)]
 	}
 }
 
@@ -121,7 +121,7 @@ func (k *kept) launch() error {
 		return err
 	}
 	k.conn, err = dial(k.server.Addr)
-	k.turns = []*conn{k.conn}
+	k.serverConns = []*conn{k.conn}
 	return err
 }
 

@@ -38,10 +38,10 @@ func seeds(t *testing.T, runs int) iter.Seq[uint64] {
 	return counted(t, runs)
 }
 
-// due returns the seeds for one part in share of the operations that are due, with each operations per seed.
-func due(t *testing.T, each, share int) iter.Seq[uint64] {
+// dueSeeds returns the seeds for one part in share of the operations that are due, with each operations per seed.
+func dueSeeds(t *testing.T, each, share int) iter.Seq[uint64] {
 	t.Helper()
-	return counted(t, (programme.Due(t, "random")/share+each-1)/each)
+	return counted(t, (programme.Amount(t, "random")/share+each-1)/each)
 }
 
 // counted returns runs seeds from the first one, or only the one of the environment.

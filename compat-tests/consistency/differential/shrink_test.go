@@ -167,7 +167,7 @@ func (s *shrinker) fails(x *trial) bool {
 	if byKeys { // no filter can replace min and max
 		base, indexes = ways[1], []index{drawer{common: x.q.bounds.key}.commonIndex()}
 	}
-	plain, err := r.set.keep(base, 0, indexes)
+	plain, err := r.set.populate(base, 0, indexes)
 	if err != nil || byKeys && !plain.bounded() {
 		return false
 	}
@@ -175,7 +175,7 @@ func (s *shrinker) fails(x *trial) bool {
 	if x.write != nil || len(x.writes) > 0 {
 		return s.failsBehindWrites(x, r, plain)
 	}
-	if x.want, err = plain.ask(x.q, manner{}); err != nil {
+	if x.want, err = plain.send(x.q, manner{}); err != nil {
 		return false
 	}
 	if x.way == nil {
@@ -183,12 +183,12 @@ func (s *shrinker) fails(x *trial) bool {
 		x.got, ok = modelled(x.q, x.docs)
 		return ok && x.want.code == 0 && !x.q.same(x.want, x.got)
 	}
-	k, err := r.set.keep(x.way, 1, x.indexes)
+	k, err := r.set.populate(x.way, 1, x.indexes)
 	if err != nil || byKeys && !k.bounded() {
 		return false
 	}
 	r.kept = append(r.kept, k)
-	if x.got, err = k.ask(x.q, x.m); err != nil {
+	if x.got, err = k.send(x.q, x.m); err != nil {
 		x.got = answer{code: -4, message: err.Error()}
 	}
 	return x.want.code == s.want && x.got.code == s.got && !x.way.same(x.q, x.want, x.got)
@@ -196,7 +196,7 @@ func (s *shrinker) fails(x *trial) bool {
 
 // failsBehindWrites is fails for a trial with writes.
 func (s *shrinker) failsBehindWrites(x *trial, r *round, plain *kept) bool {
-	k, err := r.set.keep(x.way, 1, x.indexes)
+	k, err := r.set.populate(x.way, 1, x.indexes)
 	if err != nil {
 		return false
 	}
@@ -221,10 +221,10 @@ func (s *shrinker) failsBehindWrites(x *trial, r *round, plain *kept) bool {
 			return false
 		}
 	}
-	if x.want, err = plain.ask(x.q, manner{}); err != nil {
+	if x.want, err = plain.send(x.q, manner{}); err != nil {
 		return false
 	}
-	if x.got, err = k.ask(x.q, x.m); err != nil {
+	if x.got, err = k.send(x.q, x.m); err != nil {
 		x.got = answer{code: -4, message: err.Error()}
 	}
 	return x.want.code == s.want && x.got.code == s.got && !x.way.same(x.q, x.want, x.got)

@@ -164,7 +164,7 @@ func (w *walk) run(s *set) (differs string, cursors int, err error) {
 				return "", cursors, fmt.Errorf("%.300s: error %d: %s", js(step.write), a.code, a.message)
 			}
 		case step.open != nil:
-			want, err := k.askPlain(step.open, manner{})
+			want, err := k.sendPlain(step.open, manner{})
 			if err != nil {
 				return "", cursors, err
 			}

@@ -45,8 +45,8 @@ type way struct {
 	then func(k *kept) error
 	// every n: one in n sets has the way; 0: all sets have it.
 	every uint64
-	// takes reports whether the way supports a question; nil supports all.
-	takes func(q *question) bool
+	// supports reports whether the way supports a question; nil supports all.
+	supports func(q *question) bool
 }
 
 // ways are all ways. The first is a scan. The others must return its answers.
@@ -57,22 +57,22 @@ var ways = []*way{
 	{name: "indexed once more", indexed: true},
 	{name: "clustered", options: bson.D{{Key: "clusteredIndex", Value: bson.D{{Key: "key", Value: one("_id", int32(1))}, {Key: "unique", Value: true}}}}, indexed: true},
 	{name: "capped", options: bson.D{{Key: "capped", Value: true}, {Key: "size", Value: int32(16 << 20)}}, indexed: true, reads: true},
-	{name: "time series", options: timeSeries(), indexed: true, series: true, reads: true, takes: noIndexNeeded},
-	{name: "time series of s", options: timeSeries(bson.E{Key: "metaField", Value: "s"}), indexed: true, series: true, reads: true, takes: noIndexNeeded},
+	{name: "time series", options: timeSeries(), indexed: true, series: true, reads: true, supports: noIndexNeeded},
+	{name: "time series of s", options: timeSeries(bson.E{Key: "metaField", Value: "s"}), indexed: true, series: true, reads: true, supports: noIndexNeeded},
 	{name: "sharded by _id", shard: one("_id", "hashed"), shards: 5, indexed: true},
 	{name: "sharded by k", shard: one("k", "hashed"), shards: 3, indexed: true},
 	{name: "ranges of k", shard: one("k", int32(1)), indexed: true},
-	{name: "collation of its own", options: one("collation", ownCollation), indexed: true, reads: true, own: true, takes: func(q *question) bool { return js(q.collation) == js(ownCollation) && !q.needs }},
-	{name: "view", indexed: true, view: true, reads: true, takes: func(q *question) bool {
+	{name: "collation of its own", options: one("collation", ownCollation), indexed: true, reads: true, own: true, supports: func(q *question) bool { return js(q.collation) == js(ownCollation) && !q.needs }},
+	{name: "view", indexed: true, view: true, reads: true, supports: func(q *question) bool {
 		return !q.needs && q.collation == nil && !(q.kind == "find" && hasOperator(q.projection))
 	}},
-	{name: "transaction", indexed: true, inTransaction: true, takes: func(q *question) bool { return q.kind != "count" && !q.unites() }},
-	{name: "transaction, sharded", shard: one("_id", "hashed"), shards: 4, inTransaction: true, takes: func(q *question) bool { return q.kind != "count" && q.kind != "distinct" && !q.unites() }},
+	{name: "transaction", indexed: true, inTransaction: true, supports: func(q *question) bool { return q.kind != "count" && !q.unites() }},
+	{name: "transaction, sharded", shard: one("_id", "hashed"), shards: 4, inTransaction: true, supports: func(q *question) bool { return q.kind != "count" && q.kind != "distinct" && !q.unites() }},
 	{name: "spilled", tight: true},
 	{name: "spilled, sharded", tight: true, indexed: true, shard: one("_id", "hashed"), shards: 3},
 	{name: "moving", indexed: true, shard: one("_id", "hashed"), shards: 3, moves: true, every: 3},
-	{name: "past", indexed: true, reads: true, then: passed, every: 3, takes: noCount},
-	{name: "past, sharded", indexed: true, reads: true, shard: one("_id", "hashed"), shards: 3, then: passed, every: 3, takes: noCount},
+	{name: "past", indexed: true, reads: true, then: passed, every: 3, supports: noCount},
+	{name: "past, sharded", indexed: true, reads: true, shard: one("_id", "hashed"), shards: 3, then: passed, every: 3, supports: noCount},
 	{name: "files", indexed: true, place: onFiles, every: 3},
 	{name: "files, moving", indexed: true, shard: one("k", int32(1)), shards: 2, moves: true, place: onFiles, every: 3},
 	{name: "cluster", indexed: true, place: onCluster, every: 16},
@@ -146,20 +146,20 @@ type set struct {
 // kept is a way with the documents stored in it.
 type kept struct {
 	*way
-	set     *set
-	conn    *conn
-	coll    string // the collection of questions
-	foreign string
-	indexes []index
-	session bson.D  // of the transaction
-	concern bson.D  // the read concern
-	turns   []*conn // connections to servers of this way alone
-	asks    int
-	server  *harness.Server // for this way alone, with its data in a folder
-	data    string
-	rng     *rand.Rand // draws the moves of partitions
-	out     bool       // excluded after an error that only this way may return
-	asked   []*question
+	set           *set
+	conn          *conn
+	coll          string // the collection of questions
+	foreign       string
+	indexes       []index
+	session       bson.D  // of the transaction
+	concern       bson.D  // the read concern
+	serverConns   []*conn // connections to servers of this way alone
+	questionCount int
+	server        *harness.Server // for this way alone, with its data in a folder
+	data          string
+	rng           *rand.Rand // draws the moves of partitions
+	out           bool       // excluded after an error that only this way may return
+	asked         []*question
 }
 
 // needed are the indexes for $text and $near.
@@ -175,21 +175,21 @@ var refusesDocuments = []int32{2, 67, 85, 86, 171, 16755, 16766, 13067, 16804, 1
 // refusesSeries are error codes of indexes that a time-series collection does not support.
 var refusesSeries = []int32{72, 7246201}
 
-// keep stores the documents of a set in a way. Indexes that the documents do not allow are left out. Errors:
+// populate stores the documents of a set in a way. Indexes that the documents do not allow are left out. Errors:
 // of the connection, and of commands that should not fail.
-func (s *set) keep(w *way, at int, indexes []index) (*kept, error) {
+func (s *set) populate(w *way, at int, indexes []index) (*kept, error) {
 	k := &kept{way: w, set: s, coll: fmt.Sprintf("c%d", at), foreign: fmt.Sprintf("f%d", at)}
 	if err := k.settle(); err != nil {
-		k.leave()
+		k.close()
 		return nil, err
 	}
 	if err := k.fill(indexes); err != nil {
-		k.leave()
+		k.close()
 		return nil, err
 	}
 	if w.then != nil {
 		if err := w.then(k); err != nil {
-			k.leave()
+			k.close()
 			return nil, err
 		}
 	}
@@ -341,12 +341,12 @@ func (k *kept) again() error {
 	return k.begin(len(k.set.docs) / 2)
 }
 
-// leave ends the transaction, the connections and the server of a way.
-func (k *kept) leave() {
+// close ends the transaction, the connections and the server of a way.
+func (k *kept) close() {
 	if k.inTransaction {
 		_, _ = k.conn.run("admin", append(bson.D{{Key: "abortTransaction", Value: 1}}, k.session...))
 	}
-	for i, c := range k.turns {
+	for i, c := range k.serverConns {
 		if i == 0 && k.server == nil {
 			_, _ = c.run(k.set.db, bson.D{{Key: "dropDatabase", Value: 1}})
 		}

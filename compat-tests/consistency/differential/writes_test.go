@@ -234,7 +234,7 @@ func (r *round) write(n int) error {
 // compareAll compares the documents of all ways in which every write was applied.
 func (r *round) compareAll() error {
 	q := everything()
-	want, err := r.kept[0].askPlain(q, manner{})
+	want, err := r.kept[0].sendPlain(q, manner{})
 	if err != nil {
 		return err
 	}
@@ -261,7 +261,7 @@ func (r *round) compareAll() error {
 func (r *round) writing() (out []*kept) {
 	for _, k := range r.kept[1:] {
 		if !k.out && !k.reads {
-			k.turn()
+			k.nextServer()
 			k.between(false)
 			out = append(out, k)
 		}
@@ -294,7 +294,7 @@ func together(list []*kept, command func(k *kept) bson.D) (out []bson.Raw, err e
 // reread makes the present documents those of the set, and excludes the ways in which writes were not
 // applied.
 func (r *round) reread() error {
-	a, err := r.kept[0].askPlain(everything(), manner{})
+	a, err := r.kept[0].sendPlain(everything(), manner{})
 	if err != nil {
 		return err
 	}

@@ -32,13 +32,13 @@ type Txn struct {
 	Begin, End int64
 }
 
-// place is a value of a key.
-type place struct{ key, value int }
+// keyValue is a value of a key.
+type keyValue struct{ key, value int }
 
 // checker holds a history and the results of its analysis.
 type checker struct {
 	history []Txn
-	writer  map[place]int
+	writer  map[keyValue]int
 	wrong   []string
 	graph   [][]edge
 }
@@ -77,11 +77,11 @@ func (c *checker) link(from, to int, k kind) {
 
 // newChecker records the writer of each value.
 func newChecker(history []Txn) *checker {
-	c := &checker{history: history, writer: map[place]int{}, graph: make([][]edge, len(history))}
+	c := &checker{history: history, writer: map[keyValue]int{}, graph: make([][]edge, len(history))}
 	for i, t := range history {
 		for _, o := range t.Ops {
 			if o.Write != 0 {
-				c.writer[place{o.Key, o.Write}] = i
+				c.writer[keyValue{o.Key, o.Write}] = i
 			}
 		}
 	}
@@ -92,7 +92,7 @@ func newChecker(history []Txn) *checker {
 func (c *checker) finish() []string {
 	if len(c.wrong) == 0 {
 		c.realTime()
-		c.circles()
+		c.cycles()
 	}
 	return c.wrong
 }
@@ -100,7 +100,7 @@ func (c *checker) finish() []string {
 // Lists judges transactions that append to lists.
 func Lists(history []Txn) []string {
 	c := newChecker(history)
-	last := map[place]bool{} // true for the last append of a transaction to a key
+	last := map[keyValue]bool{} // true for the last append of a transaction to a key
 	for _, t := range history {
 		mine := map[int]int{}
 		for _, o := range t.Ops {
@@ -109,7 +109,7 @@ func Lists(history []Txn) []string {
 			}
 		}
 		for k, v := range mine {
-			last[place{k, v}] = true
+			last[keyValue{k, v}] = true
 		}
 	}
 	longest := map[int][]int{}
@@ -125,7 +125,7 @@ func Lists(history []Txn) []string {
 }
 
 // lists checks the lists that a transaction read.
-func (c *checker) lists(i int, t Txn, last map[place]bool, longest map[int][]int) {
+func (c *checker) lists(i int, t Txn, last map[keyValue]bool, longest map[int][]int) {
 	own := map[int][]int{}
 	for _, o := range t.Ops {
 		if o.Write != 0 {
@@ -141,7 +141,7 @@ func (c *checker) lists(i int, t Txn, last map[place]bool, longest map[int][]int
 		list = list[:n]
 		seen := map[int]bool{}
 		for _, v := range list {
-			w, ok := c.writer[place{o.Key, v}]
+			w, ok := c.writer[keyValue{o.Key, v}]
 			switch {
 			case !ok:
 				c.bad("transaction %d read %d of key %d, which nobody appended", i, v, o.Key)
@@ -152,8 +152,8 @@ func (c *checker) lists(i int, t Txn, last map[place]bool, longest map[int][]int
 			}
 			seen[v] = true
 		}
-		if n > 0 && !last[place{o.Key, list[n-1]}] {
-			c.bad("G1b: transaction %d read key %d up to %d, in the middle of transaction %d", i, o.Key, list[n-1], c.writer[place{o.Key, list[n-1]}])
+		if n > 0 && !last[keyValue{o.Key, list[n-1]}] {
+			c.bad("G1b: transaction %d read key %d up to %d, in the middle of transaction %d", i, o.Key, list[n-1], c.writer[keyValue{o.Key, list[n-1]}])
 		}
 		short, long := list, longest[o.Key]
 		if len(short) > len(long) {
@@ -170,7 +170,7 @@ func (c *checker) lists(i int, t Txn, last map[place]bool, longest map[int][]int
 func (c *checker) orderLists(longest map[int][]int) {
 	for key, list := range longest {
 		for i := 1; i < len(list); i++ {
-			c.link(c.writer[place{key, list[i-1]}], c.writer[place{key, list[i]}], ww)
+			c.link(c.writer[keyValue{key, list[i-1]}], c.writer[keyValue{key, list[i]}], ww)
 		}
 	}
 	for i, t := range c.history {
@@ -187,10 +187,10 @@ func (c *checker) orderLists(longest map[int][]int) {
 			}
 			n, full := len(o.Read), longest[o.Key]
 			if n > 0 {
-				c.link(c.writer[place{o.Key, o.Read[n-1]}], i, wr)
+				c.link(c.writer[keyValue{o.Key, o.Read[n-1]}], i, wr)
 			}
 			if n < len(full) {
-				c.link(i, c.writer[place{o.Key, full[n]}], rw)
+				c.link(i, c.writer[keyValue{o.Key, full[n]}], rw)
 			}
 		}
 	}
@@ -200,8 +200,8 @@ func (c *checker) orderLists(longest map[int][]int) {
 // no value.
 func Registers(history []Txn) []string {
 	c := newChecker(history)
-	after := map[place][]int{} // the transactions that overwrote a value that they had read
-	final := map[place]bool{}  // true for the last write of a transaction to a key
+	after := map[keyValue][]int{} // the transactions that overwrote a value that they had read
+	final := map[keyValue]bool{}  // true for the last write of a transaction to a key
 	for i, t := range history {
 		read, mine := map[int]int{}, map[int]int{}
 		for _, o := range t.Ops {
@@ -209,7 +209,7 @@ func Registers(history []Txn) []string {
 			switch {
 			case o.Write != 0:
 				if v, ok := read[o.Key]; ok && !wrote && t.Outcome == Committed {
-					after[place{o.Key, v}] = append(after[place{o.Key, v}], i)
+					after[keyValue{o.Key, v}] = append(after[keyValue{o.Key, v}], i)
 				}
 				mine[o.Key] = o.Write
 			case !wrote:
@@ -217,7 +217,7 @@ func Registers(history []Txn) []string {
 			}
 		}
 		for k, v := range mine {
-			final[place{k, v}] = true
+			final[keyValue{k, v}] = true
 		}
 	}
 	for p, over := range after {
@@ -245,7 +245,7 @@ func value(o Op) int {
 }
 
 // registers checks the registers that a transaction read.
-func (c *checker) registers(i int, t Txn, after map[place][]int, final map[place]bool) {
+func (c *checker) registers(i int, t Txn, after map[keyValue][]int, final map[keyValue]bool) {
 	mine, seen := map[int]int{}, map[int]int{}
 	for _, o := range t.Ops {
 		if o.Write != 0 {
@@ -260,7 +260,7 @@ func (c *checker) registers(i int, t Txn, after map[place][]int, final map[place
 		if mine[o.Key] != 0 {
 			continue
 		}
-		p := place{o.Key, v}
+		p := keyValue{o.Key, v}
 		w, ok := c.writer[p]
 		switch {
 		case v != 0 && !ok:

@@ -34,10 +34,10 @@ func (c *checker) realTime() {
 	}
 }
 
-// circles looks for cycles in which each rw edge is followed by an edge of another kind. They are the cycles
+// cycles looks for cycles in which each rw edge is followed by an edge of another kind. They are the cycles
 // of a graph that has each transaction twice: from node 2i any edge leads on; node 2i+1 was reached by an rw
 // edge, and no rw edge leads on from it.
-func (c *checker) circles() {
+func (c *checker) cycles() {
 	n := 2 * len(c.graph)
 	s := &strong{next: c.next, index: make([]int, n), low: make([]int, n), in: make([]bool, n)}
 	for v := range n {
@@ -46,7 +46,7 @@ func (c *checker) circles() {
 		}
 	}
 	for _, group := range s.groups {
-		c.bad("%s", c.name(c.circle(group)))
+		c.bad("%s", c.name(c.shortestCycle(group)))
 	}
 }
 
@@ -68,8 +68,8 @@ type step struct {
 	kind kind
 }
 
-// circle returns a shortest cycle through the first node of a group.
-func (c *checker) circle(group []int) (way []step) {
+// shortestCycle returns a shortest cycle through the first node of a group.
+func (c *checker) shortestCycle(group []int) (way []step) {
 	within := map[int]bool{}
 	for _, v := range group {
 		within[v] = true

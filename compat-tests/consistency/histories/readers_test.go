@@ -7,7 +7,7 @@ import (
 )
 
 // Fails unless the expected text is among the violations. If it is "", any violation fails.
-func wants(t *testing.T, name, want string, got []string) {
+func expectViolation(t *testing.T, name, want string, got []string) {
 	t.Helper()
 	text := strings.Join(got, "; ")
 	if want == "" && text != "" || !strings.Contains(text, want) {
@@ -40,7 +40,7 @@ func TestCursor(t *testing.T) {
 		{name: "endless", want: "twice", rows: []Row{one, one, one, one}, stopped: true},
 	} {
 		c := &Cursor{Opened: map[int]int{1: 10, 2: 10, 3: 10}, Own: []Row{{2, 11}, {4, 11}}, Rows: x.rows, Order: byKey, Ended: !x.stopped}
-		wants(t, x.name, x.want, c.Judge())
+		expectViolation(t, x.name, x.want, c.Judge())
 	}
 }
 
@@ -83,12 +83,12 @@ func TestSnapshot(t *testing.T) {
 		{name: "nobody's document", want: "never written", sent: 62, back: 65, rows: []Row{{5, 1}}},
 		{name: "not wanted", want: "not what the filter wants", sent: 62, back: 65, rows: []Row{eleven, twelve}, filter: func(r Row) bool { return r.Version == 102 }},
 	} {
-		s := &Snapshot{Changes: writes12(), Rows: x.rows, Sent: x.sent, Back: x.back, Order: byKey, Wants: x.filter}
-		wants(t, x.name, x.want, s.Judge())
+		s := &Snapshot{Changes: writes12(), Rows: x.rows, Sent: x.sent, Back: x.back, Order: byKey, Filter: x.filter}
+		expectViolation(t, x.name, x.want, s.Judge())
 	}
 	all := writes12()
 	s := &Snapshot{Changes: append(all[:2:2], all[3:]...), Rows: []Row{eleven, twelve}, Sent: 1, Back: 100}
-	wants(t, "the effect without the cause", "no moment", s.Judge())
+	expectViolation(t, "the effect without the cause", "no moment", s.Judge())
 }
 
 func TestStream(t *testing.T) {
@@ -134,6 +134,6 @@ func TestStream(t *testing.T) {
 			c.sent, c.back = 1, 5
 		}
 		s := &Stream{Changes: writes12(), Events: c.events, Sent: c.sent, Back: c.back, Complete: !c.open}
-		wants(t, c.name, c.want, s.Judge())
+		expectViolation(t, c.name, c.want, s.Judge())
 	}
 }

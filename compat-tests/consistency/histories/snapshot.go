@@ -7,7 +7,7 @@ type Snapshot struct {
 	Rows       []Row
 	Sent, Back int64
 	Order      func(a, b Row) int // nil = none
-	Wants      func(r Row) bool   // the filter of the read; nil = all
+	Filter     func(r Row) bool   // the filter of the read; nil = all
 }
 
 // cuts is the number of changes of a client in a snapshot: the minimum and the maximum that are consistent
@@ -32,7 +32,7 @@ func (s *Snapshot) Judge() []string {
 		if v, twice := rows[owner][r.Key]; twice {
 			wrong.bad("twice: document %d came as version %d and as %d", r.Key, v, r.Version)
 		}
-		if s.Wants != nil && !s.Wants(r) {
+		if s.Filter != nil && !s.Filter(r) {
 			wrong.bad("%v is not what the filter wants", r)
 		}
 		rows[owner][r.Key] = r.Version
@@ -61,7 +61,7 @@ func (s *Snapshot) cut(wrong *found, client int, chain []Change, rows map[int]in
 	differ := len(rows)
 	fewest, best := differ+len(chain)+1, 0
 	visible := func(key int) int {
-		if v := state[key]; v != 0 && (s.Wants == nil || s.Wants(Row{key, v})) {
+		if v := state[key]; v != 0 && (s.Filter == nil || s.Filter(Row{key, v})) {
 			return v
 		}
 		return 0
@@ -124,7 +124,7 @@ func (s *Snapshot) differs(wrong *found, client int, had, later []Change, rows m
 		}
 	}
 	for key, v := range state {
-		if _, is := rows[key]; !is && v != 0 && (s.Wants == nil || s.Wants(Row{key, v})) {
+		if _, is := rows[key]; !is && v != 0 && (s.Filter == nil || s.Filter(Row{key, v})) {
 			say("missing: document %d of client %d did not come, and after %d changes it was version %d", key, client, len(had), v)
 		}
 	}

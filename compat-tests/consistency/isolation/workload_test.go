@@ -46,7 +46,7 @@ func each(t *testing.T, test func(f *fixture)) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute+2*duration())
 			defer cancel()
-			f := &fixture{T: t, ctx: ctx, client: client, coll: client.Database("isolation").Collection(name), several: len(server.Others) > 0}
+			f := &fixture{T: t, ctx: ctx, client: client, coll: client.Database("isolation").Collection(name), several: len(server.Peers) > 0}
 			if name == "sharded" {
 				f.ok(client.Database("admin").RunCommand(ctx, bson.D{{Key: "shardCollection", Value: "isolation." + name},
 					{Key: "key", Value: bson.D{{Key: "_id", Value: "hashed"}}}, {Key: "numInitialChunks", Value: 7}}).Err())

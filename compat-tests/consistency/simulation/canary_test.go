@@ -24,7 +24,7 @@ func TestCanary(t *testing.T) {
 		{"an index keeps an entry", "validate", plan{wrap: planted(func(w *write) bool { return w.key != nil && w.key[0] == 'i' && w.deletes })}},
 		{"an index misses an entry", "validate", plan{wrap: planted(func(w *write) bool { return w.key != nil && w.key[0] == 'i' && !w.deletes })}},
 		{"a change is not in the log", "came after", plan{wrap: planted(func(w *write) bool { return w.key == nil })}},
-		{"a cursor sees what its transaction writes later", "from the future", plan{wrap: func(s storage.Store) storage.Store { return late{s} }}},
+		{"a cursor sees what its transaction writes later", "from the future", plan{wrap: func(s storage.Store) storage.Store { return unstableStore{s} }}},
 		{"half a transaction", "half there", plan{wrap: planted(func(w *write) bool { return w.key != nil && w.key[0] == 'r' && !w.deletes && w.number > 3 })}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -56,21 +56,21 @@ func planted(which func(w *write) bool) func(storage.Store) storage.Store {
 	}
 }
 
-// late is a store whose transactions do not read from a fixed snapshot.
-type late struct{ storage.Store }
+// unstableStore is a store whose transactions do not read from a fixed snapshot.
+type unstableStore struct{ storage.Store }
 
 // Begin implements storage.Store.
-func (s late) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, error) {
+func (s unstableStore) Begin(ctx context.Context, o storage.TxnOptions) (storage.Txn, error) {
 	t, err := s.Store.Begin(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	return lateTxn{t}, nil
+	return unstableTxn{t}, nil
 }
 
-type lateTxn struct{ storage.Txn }
+type unstableTxn struct{ storage.Txn }
 
-func (t lateTxn) Snapshot() storage.Reader { return t.Txn }
+func (t unstableTxn) Snapshot() storage.Reader { return t.Txn }
 
 // forgetful is a store that drops some writes.
 type forgetful struct {

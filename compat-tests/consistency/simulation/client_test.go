@@ -36,7 +36,7 @@ func (c *client) in(cmd bson.D, more ...bson.E) bson.D {
 func (c *client) run(cmd bson.D) (reply, error) { return c.runOn(db, cmd) }
 
 func (c *client) runOn(name string, cmd bson.D) (reply, error) {
-	r, err := c.ask(name, cmd)
+	r, err := c.call(name, cmd)
 	c.w.model.mu.Lock()
 	defer c.w.model.mu.Unlock()
 	if err != nil {
@@ -114,8 +114,8 @@ func (c *client) judge(what string, r reply, err error) outcome {
 	}
 }
 
-// place draws a document.
-func (c *client) place() place {
+// drawPlace draws a document.
+func (c *client) drawPlace() place {
 	return place{[]string{counters, counters, plain}[c.rng.IntN(3)], int64(c.rng.IntN(countersDocs))}
 }
 
@@ -127,7 +127,7 @@ func change(p place, token int64) bson.D {
 
 // bump changes a document.
 func (c *client) bump() {
-	p := c.place()
+	p := c.drawPlace()
 	token := c.w.model.token(p)
 	cmd := change(p, token)
 	if c.rng.IntN(4) == 0 {
@@ -146,7 +146,7 @@ func (c *client) bump() {
 // transact changes two documents and adds an entry to the ledger, atomically. Some transactions also read in
 // batches meanwhile.
 func (c *client) transact() {
-	a, b := c.place(), c.place()
+	a, b := c.drawPlace(), c.drawPlace()
 	if a == b {
 		return
 	}
@@ -253,7 +253,7 @@ func (c *client) concern() bson.E {
 
 // read reads a document.
 func (c *client) read() {
-	p := c.place()
+	p := c.drawPlace()
 	must := c.w.model.acknowledged(p)
 	r, err := c.run(bson.D{{Key: "find", Value: p.coll}, {Key: "filter", Value: p.filter()}, c.concern()})
 	if err != nil || c.mayFail("a read", r) {

@@ -94,7 +94,7 @@ func (c *client) remember(to *recorder) {
 		register := c.rng.IntN(2) == 0
 		t := histories.Txn{Begin: time.Now().UnixNano()}
 		if c.rng.IntN(5) == 0 {
-			c.alone(&t, register)
+			c.writeOutsideTxn(&t, register)
 		} else {
 			c.together(&t, register)
 		}
@@ -119,8 +119,8 @@ func (c *client) write(t *histories.Txn, register bool) bson.D {
 	return change(p, value)
 }
 
-// alone runs a write outside of a transaction.
-func (c *client) alone(t *histories.Txn, register bool) {
+// writeOutsideTxn runs a write outside of a transaction.
+func (c *client) writeOutsideTxn(t *histories.Txn, register bool) {
 	r, err := c.retried(c.write(t, register))
 	t.Outcome = map[outcome]histories.Outcome{done: histories.Committed, refused: histories.Aborted, unknown: histories.Unknown}[c.judge("a write", r, err)]
 }
@@ -222,11 +222,11 @@ func (w *world) spendOn(to *recorder) *vfs.MemFS {
 // while collections are split and resharded, budgets run out, connections break and the
 // power fails, and judges them.
 func TestHistories(t *testing.T) {
-	due := programme.Due(t, "histories")
+	due := programme.Amount(t, "histories")
 	first := programme.FirstSeed()
 	n := 0
 	var sum counts
-	programme.Tell(t, "histories", first, func() (int, string) {
+	programme.RecordAtEnd(t, "histories", first, func() (int, string) {
 		return n, fmt.Sprintf("%d transactions and %d single writes committed, %d refused by conflicts, %d by budgets, %d power cuts, %d splits, merges, reshardings and indexes", sum.transactions, sum.acknowledged, sum.refused, sum.throttled, sum.cuts, sum.structure)
 	})
 	across(t, first, func() bool { return n >= due }, func(t *testing.T, seed uint64) func() {

@@ -62,7 +62,7 @@ type line struct {
 }
 
 // Sends a command and waits for its reply. Errors: errLost.
-func (l *line) ask(db string, cmd bson.D) (reply, error) {
+func (l *line) call(db string, cmd bson.D) (reply, error) {
 	if err := l.dial(); err != nil {
 		return reply{}, err
 	}

@@ -182,11 +182,11 @@ func TestSeeds(t *testing.T) {
 		}
 		return
 	}
-	seeds := uint64(programme.Due(t, "simulation"))
+	seeds := uint64(programme.Amount(t, "simulation"))
 	first := programme.FirstSeed()
 	var sum counts
 	n := 0
-	programme.Tell(t, "simulation", first, func() (int, string) { return n, sum.String() })
+	programme.RecordAtEnd(t, "simulation", first, func() (int, string) { return n, sum.String() })
 	begun := uint64(0)
 	across(t, first, func() bool { begun++; return begun > seeds }, func(t *testing.T, seed uint64) func() {
 		found, c, _ := simulate(t, seed, plan{})

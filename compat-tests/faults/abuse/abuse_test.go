@@ -37,19 +37,19 @@ const heapSlack = 64 << 20
 func TestAbuse(t *testing.T) {
 	s := harness.Start(t, harness.Options{Data: t.TempDir()})
 	// Two seconds instead of the ten minutes after which a cursor is closed.
-	if code := ask(t, s, encode(t, bson.D{{Key: "setParameter", Value: 1}, {Key: "cursorTimeoutMillis", Value: 2000}, {Key: "$db", Value: "admin"}})); code != 0 {
+	if code := errorCode(t, s, encode(t, bson.D{{Key: "setParameter", Value: 1}, {Key: "cursorTimeoutMillis", Value: 2000}, {Key: "$db", Value: "admin"}})); code != 0 {
 		t.Fatalf("setParameter: code %d", code)
 	}
-	v := newVictim(t, s)
+	v := newReadProbe(t, s)
 	defer v.end()
 	if soak { // not on a machine with other load, where it would take very long
 		giveWay(t)
 	}
 	time.Sleep(time.Second)
-	v.lap(t)
+	v.interval(t)
 	time.Sleep(time.Duration(size(2, 10)) * time.Second)
 	start := look(t, s)
-	quiet := v.lap(t)
+	quiet := v.interval(t)
 	if quiet.Failure != "" {
 		t.Fatal(quiet.Failure)
 	}
@@ -59,9 +59,9 @@ func TestAbuse(t *testing.T) {
 		t.Run(a.name, func(t *testing.T) {
 			lines := s.LogLines()
 			begun := time.Now()
-			v.lap(t)
+			v.interval(t)
 			a.run(t, s)
-			l := v.lap(t)
+			l := v.interval(t)
 			peak := look(t, s)
 			took := time.Since(begun)
 			now := settled(t, s, start)

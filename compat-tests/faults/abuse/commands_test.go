@@ -14,7 +14,7 @@ import (
 
 // Sends a command on a connection of its own and returns the error code of the reply: 0 for none, -1 if the
 // server closed the connection.
-func ask(t *testing.T, s *harness.Server, cmd bson.Raw) int64 {
+func errorCode(t *testing.T, s *harness.Server, cmd bson.Raw) int64 {
 	c, err := harness.DialAddr(s.Addr)
 	if err != nil {
 		t.Error(err)
@@ -31,7 +31,7 @@ func ask(t *testing.T, s *harness.Server, cmd bson.Raw) int64 {
 
 // refused checks that a command fails with an error that its client receives.
 func refused(t *testing.T, s *harness.Server, what string, cmd bson.Raw) {
-	if code := ask(t, s, cmd); code <= 0 {
+	if code := errorCode(t, s, cmd); code <= 0 {
 		t.Errorf("%s: code %d", what, code)
 	}
 }
@@ -46,11 +46,11 @@ func oversized(t *testing.T, s *harness.Server) {
 		{Key: "documents", Value: bson.A{bson.D{{Key: "s", Value: strings.Repeat("x", 17<<20)}}}}}))
 	each(size(4, 40), 4, func(int) { // these are allowed
 		doc := bson.D{{Key: "s", Value: strings.Repeat("x", 15<<20)}}
-		if code := ask(t, s, encode(t, bson.D{{Key: "insert", Value: "big"}, {Key: "documents", Value: bson.A{doc}}})); code != 0 {
+		if code := errorCode(t, s, encode(t, bson.D{{Key: "insert", Value: "big"}, {Key: "documents", Value: bson.A{doc}}})); code != 0 {
 			t.Errorf("a large document: code %d", code)
 		}
 	})
-	if code := ask(t, s, encode(t, bson.D{{Key: "drop", Value: "big"}})); code != 0 {
+	if code := errorCode(t, s, encode(t, bson.D{{Key: "drop", Value: "big"}})); code != 0 {
 		t.Errorf("drop: code %d", code)
 	}
 }
@@ -79,7 +79,7 @@ func deepNesting(t *testing.T, s *harness.Server) {
 		return doc
 	}
 	for _, depth := range []int{101, 201, 5000, size(20_000, 40_000)} {
-		if code := ask(t, s, raw(depth)); code == 0 {
+		if code := errorCode(t, s, raw(depth)); code == 0 {
 			t.Errorf("a command nested %d deep succeeds", depth)
 		}
 	}
@@ -96,7 +96,7 @@ func deepNesting(t *testing.T, s *harness.Server) {
 		"update": {{Key: "update", Value: "c"}, {Key: "updates", Value: bson.A{bson.D{{Key: "q", Value: bson.D{}}, {Key: "upsert", Value: true},
 			{Key: "u", Value: bson.D{{Key: "$set", Value: bson.D{{Key: strings.Repeat("a.", 150) + "a", Value: 1}}}}}}}}},
 	} {
-		if code := ask(t, s, encode(t, cmd)); code < 0 {
+		if code := errorCode(t, s, encode(t, cmd)); code < 0 {
 			t.Errorf("%s: the connection is closed", what)
 		}
 	}
@@ -118,7 +118,7 @@ func giantIn(t *testing.T, s *harness.Server) {
 	cmd := encode(t, bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: values}}}}}})
 	other := encode(t, bson.D{{Key: "count", Value: "c"}, {Key: "query", Value: bson.D{{Key: "a", Value: bson.D{{Key: "$nin", Value: values}}}}}})
 	each(size(4, 20), 4, func(i int) {
-		if code := ask(t, s, [...]bson.Raw{cmd, other}[i%2]); code != 0 {
+		if code := errorCode(t, s, [...]bson.Raw{cmd, other}[i%2]); code != 0 {
 			t.Errorf("a giant $in: code %d", code)
 		}
 	})
@@ -129,7 +129,7 @@ func giantIn(t *testing.T, s *harness.Server) {
 func endless(t *testing.T, s *harness.Server, cmd bson.D) {
 	each(size(4, 16), 4, func(int) {
 		begun := time.Now()
-		code := ask(t, s, encode(t, append(cmd[:len(cmd):len(cmd)], bson.E{Key: "maxTimeMS", Value: 300})))
+		code := errorCode(t, s, encode(t, append(cmd[:len(cmd):len(cmd)], bson.E{Key: "maxTimeMS", Value: 300})))
 		if code <= 0 || time.Since(begun) > 30*time.Second {
 			t.Errorf("with a time limit: code %d after %v", code, time.Since(begun))
 		}
@@ -154,7 +154,7 @@ func endless(t *testing.T, s *harness.Server, cmd bson.D) {
 
 func catastrophicRegex(t *testing.T, s *harness.Server) {
 	doc := bson.D{{Key: "_id", Value: "r"}, {Key: "s", Value: strings.Repeat("a", 5000) + "!"}}
-	ask(t, s, encode(t, bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{doc}}}))
+	errorCode(t, s, encode(t, bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{doc}}}))
 	// Look-ahead requires the backtracking engine.
 	for _, pattern := range []string{"^(?=a)(a+)+$", "^(?=(a|aa)+$)(a|a?)+$", "(.*)*(?<!b)x"} {
 		endlessOr(t, s, bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.D{{Key: "s", Value: bson.D{{Key: "$regex", Value: pattern}}}}}})
@@ -165,7 +165,7 @@ func catastrophicRegex(t *testing.T, s *harness.Server) {
 func endlessOr(t *testing.T, s *harness.Server, cmd bson.D) {
 	each(size(2, 8), 2, func(int) {
 		begun := time.Now()
-		ask(t, s, encode(t, append(cmd[:len(cmd):len(cmd)], bson.E{Key: "maxTimeMS", Value: 300})))
+		errorCode(t, s, encode(t, append(cmd[:len(cmd):len(cmd)], bson.E{Key: "maxTimeMS", Value: 300})))
 		if took := time.Since(begun); took > 30*time.Second {
 			t.Errorf("a limit of 300 ms: %v", took)
 		}
@@ -175,7 +175,7 @@ func endlessOr(t *testing.T, s *harness.Server, cmd bson.D) {
 func endlessWhere(t *testing.T, s *harness.Server) {
 	for _, js := range []string{"while (true) {}", "var a = []; while (true) { a.push(new Array(1000)); }", "(function f() { return f() + f(); })()"} {
 		cmd := bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.D{{Key: "$where", Value: "function() { " + js + " }"}}}}
-		if ask(t, s, encode(t, append(cmd[:len(cmd):len(cmd)], bson.E{Key: "maxTimeMS", Value: 300}))) <= 0 {
+		if errorCode(t, s, encode(t, append(cmd[:len(cmd):len(cmd)], bson.E{Key: "maxTimeMS", Value: 300}))) <= 0 {
 			t.Errorf("%s ends well", js)
 		}
 	}
@@ -188,7 +188,7 @@ func abandonedCursors(t *testing.T, s *harness.Server) {
 	for i := range 100 {
 		docs = append(docs, bson.D{{Key: "_id", Value: fmt.Sprint("cur", i)}, {Key: "s", Value: strings.Repeat("x", 1000)}})
 	}
-	ask(t, s, encode(t, bson.D{{Key: "insert", Value: "cur"}, {Key: "documents", Value: docs}}))
+	errorCode(t, s, encode(t, bson.D{{Key: "insert", Value: "cur"}, {Key: "documents", Value: docs}}))
 	find := encode(t, bson.D{{Key: "find", Value: "cur"}, {Key: "batchSize", Value: 1}})
 	sorted := encode(t, bson.D{{Key: "aggregate", Value: "cur"}, {Key: "cursor", Value: bson.D{{Key: "batchSize", Value: 1}}},
 		{Key: "pipeline", Value: bson.A{bson.D{{Key: "$sort", Value: bson.D{{Key: "s", Value: 1}}}}}}})

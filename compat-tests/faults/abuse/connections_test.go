@@ -145,7 +145,7 @@ func halfOpen(t *testing.T, s *harness.Server) {
 
 // slowClients send one byte now and then, or do not read the replies.
 func slowClients(t *testing.T, s *harness.Server) {
-	ask(t, s, encode(t, bson.D{{Key: "insert", Value: "large"}, {Key: "documents", Value: bson.A{bson.D{{Key: "s", Value: string(make([]byte, 1<<20))}}}}}))
+	errorCode(t, s, encode(t, bson.D{{Key: "insert", Value: "large"}, {Key: "documents", Value: bson.A{bson.D{{Key: "s", Value: string(make([]byte, 1<<20))}}}}}))
 	body := encode(t, bson.D{{Key: "find", Value: "large"}, {Key: "$db", Value: "abuse"}})
 	whole := append(make([]byte, 16+5), body...)
 	harness.PutHeader(whole, 1, 0, 2013)

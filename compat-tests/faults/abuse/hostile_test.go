@@ -53,7 +53,7 @@ type dearest struct {
 func TestHostile(t *testing.T) {
 	list, seed := dueHostiles(t)
 	n, above := 0, 0
-	programme.Tell(t, "hostile", seed, func() (int, string) {
+	programme.RecordAtEnd(t, "hostile", seed, func() (int, string) {
 		return n, fmt.Sprintf("%d of %d with a p99 of two others' pings above 100 ms", above, n)
 	})
 	s := harness.Start(t, harness.Options{Data: t.TempDir()})
@@ -61,7 +61,7 @@ func TestHostile(t *testing.T) {
 	fillHostile(t, s)
 	texts := hostileTexts()
 	t.Logf("ready after %v", time.Since(begun).Round(time.Millisecond))
-	pings := [...]*victim{newVictim(t, s), newVictim(t, s)}
+	pings := [...]*probe{newReadProbe(t, s), newReadProbe(t, s)}
 	for _, v := range pings {
 		defer v.end()
 	}
@@ -72,18 +72,18 @@ func TestHostile(t *testing.T) {
 			cmd := hostileCommand(t, h.cmd, texts)
 			undo := func() {
 				if h.undo != "" {
-					ask(t, s, hostileCommand(t, h.undo, texts))
+					errorCode(t, s, hostileCommand(t, h.undo, texts))
 				}
 			}
 			for _, v := range pings {
-				v.lap(t)
+				v.interval(t)
 			}
 			row := dearest{name: h.name}
 			row.took, row.code = limited(t, s, cmd, undo)
 			abandoned(t, s, cmd)
 			undo()
 			for _, v := range pings {
-				l := v.lap(t)
+				l := v.interval(t)
 				if l.Failure != "" {
 					t.Errorf("another client: %s", l.Failure)
 				}
@@ -114,7 +114,7 @@ func TestHostile(t *testing.T) {
 func dueHostiles(t *testing.T) (list []hostile, seed uint64) {
 	t.Helper()
 	seed = uint64(time.Now().UnixNano())
-	all, due := hostiles(), programme.Due(t, "hostile")
+	all, due := hostiles(), programme.Amount(t, "hostile")
 	if due == 0 || testenv.IsLong() {
 		return all, 0
 	}
@@ -139,7 +139,7 @@ func limited(t *testing.T, s *harness.Server, cmd bson.Raw, undo func()) (took t
 	cmd = with(t, cmd, "maxTimeMS", hostileMillis)
 	for try := range hostileTries {
 		watch := startWatch(s)
-		code = ask(t, s, cmd)
+		code = errorCode(t, s, cmd)
 		var own time.Duration
 		took, own = watch.elapsed()
 		if code < 0 {
@@ -228,7 +228,7 @@ func with(t *testing.T, cmd bson.Raw, name string, v any) bson.Raw {
 // command without a time limit, whose client stays.
 func TestHostileCanary(t *testing.T) {
 	s := harness.Start(t, harness.Options{Args: []string{"--enable-test-commands"}})
-	if code := ask(t, s, hostileCommand(t, `{configureFailPoint: "failCommand", mode: "alwaysOn", "$db": "admin", data: {failCommands: ["count"], blockConnection: true, blockTimeMS: 10000}}`, nil)); code != 0 {
+	if code := errorCode(t, s, hostileCommand(t, `{configureFailPoint: "failCommand", mode: "alwaysOn", "$db": "admin", data: {failCommands: ["count"], blockConnection: true, blockTimeMS: 10000}}`, nil)); code != 0 {
 		t.Fatal(code)
 	}
 	cmd := hostileCommand(t, `{count: "c"}`, nil)

@@ -24,8 +24,8 @@ const memoryMax = 1 << 30
 // attackers is the number of connections on which a hostile user sends at the same time.
 const attackers = 4
 
-// patience is the timeout of a hostile user, after which it closes the connection.
-const patience = 5 * time.Second
+// attackerTimeout is the timeout of a hostile user, after which it closes the connection.
+const attackerTimeout = 5 * time.Second
 
 // TestHostileUser lets a user without roles, and an owner of another database, attack a server on which a
 // user reads and writes its documents. That user must have no errors, the memory must stay below its limit,
@@ -41,15 +41,15 @@ func TestHostileUser(t *testing.T) {
 		return harness.Options{Data: t.TempDir(), Env: []string{fmt.Sprintf("GOMEMLIMIT=%d", memoryMax)}, Args: []string{"--auth", "--console-listen", page}}
 	}, 3)
 	makeUsers(t, s)
-	v := startVictim(t, as(s, "normal"), withWrites)
+	v := startProbe(t, as(s, "normal"), withWrites)
 	defer v.end()
 	list := attacks()
 	each := long / time.Duration(len(list)+2)
-	v.lap(t)
+	v.interval(t)
 	time.Sleep(each / 2)
 	told := func(name string, sent int64) {
 		t.Helper()
-		l := v.lap(t)
+		l := v.interval(t)
 		if l.Failure != "" {
 			t.Errorf("%s: the other user: %s", name, l.Failure)
 		}
@@ -88,7 +88,7 @@ func (a *attack) run(t *testing.T, s *harness.Server, long time.Duration) int64 
 		wg.Go(func() {
 			for ctx.Err() == nil {
 				n := int(sent.Add(1))
-				waits, hangUp := context.WithTimeout(ctx, patience)
+				waits, hangUp := context.WithTimeout(ctx, attackerTimeout)
 				err := c.Database(a.db).RunCommand(waits, made[n%len(made)]).Err()
 				hangUp()
 				if err == nil && a.refused {

@@ -33,22 +33,22 @@ const withWrites = "writes"
 func TestMain(m *testing.M) {
 	if _, args, ok := testenv.Process(); ok {
 		writes = slices.Contains(args, withWrites)
-		beVictim(args[0])
+		runProbe(args[0])
 		return
 	}
 	os.Exit(m.Run())
 }
 
-// lap holds the latencies of the victim's reads in a period.
-type lap struct {
+// interval holds the latencies of the victim's reads in a period.
+type interval struct {
 	Reads    int
 	P50, P99 time.Duration
 	Most     time.Duration
 	Failure  string // the first error
 }
 
-// victim is a client, in a process of its own, that reads one document after the other at a slow pace.
-type victim struct {
+// probe is a client, in a process of its own, that reads one document after the other at a slow pace.
+type probe struct {
 	in  io.WriteCloser
 	out *bufio.Scanner
 	cmd *exec.Cmd
@@ -57,11 +57,11 @@ type victim struct {
 // pace is the time between two reads.
 const pace = 2 * time.Millisecond
 
-// newVictim starts a victim that only reads.
-func newVictim(t *testing.T, s *harness.Server) *victim { return startVictim(t, s.URI) }
+// newReadProbe starts a victim that only reads.
+func newReadProbe(t *testing.T, s *harness.Server) *probe { return startProbe(t, s.URI) }
 
-func startVictim(t *testing.T, args ...string) *victim {
-	v := &victim{cmd: testenv.Again(t, args...)}
+func startProbe(t *testing.T, args ...string) *probe {
+	v := &probe{cmd: testenv.Again(t, args...)}
 	v.cmd.Stderr = os.Stderr
 	out, err := v.cmd.StdoutPipe()
 	if err == nil {
@@ -80,8 +80,8 @@ func startVictim(t *testing.T, args ...string) *victim {
 	return v
 }
 
-// lap returns the statistics of the reads since the last lap.
-func (v *victim) lap(t *testing.T) (l lap) {
+// interval returns the statistics of the reads since the last lap.
+func (v *probe) interval(t *testing.T) (l interval) {
 	t.Helper()
 	if _, err := io.WriteString(v.in, "lap\n"); err != nil || !v.out.Scan() {
 		t.Fatalf("the victim is gone: %v, %v", err, v.out.Err())
@@ -92,13 +92,13 @@ func (v *victim) lap(t *testing.T) (l lap) {
 	return l
 }
 
-func (v *victim) end() {
+func (v *probe) end() {
 	_ = v.in.Close()
 	_ = v.cmd.Wait()
 }
 
-// beVictim reads until its input ends, and prints a lap for each line.
-func beVictim(uri string) {
+// runProbe reads until its input ends, and prints a lap for each line.
+func runProbe(uri string) {
 	fail := func(err error) {
 		fmt.Println(err)
 		os.Exit(1)
@@ -134,7 +134,7 @@ func beVictim(uri string) {
 	fmt.Println("ready")
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		mu.Lock()
-		l := lap{Reads: len(took), Failure: failure}
+		l := interval{Reads: len(took), Failure: failure}
 		if slices.Sort(took); len(took) > 0 {
 			l.P50, l.P99, l.Most = took[len(took)/2], took[len(took)*99/100], took[len(took)-1]
 		}

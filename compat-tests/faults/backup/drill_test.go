@@ -26,13 +26,13 @@ func TestDrill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	due := programme.Due(t, "backup")
+	due := programme.Amount(t, "backup")
 	seed, ok := testenv.Seed(t)
 	if !ok {
 		seed = uint64(time.Now().UnixNano())
 	}
 	moments, beside, lives, changes, reshapes := 0, 0, 0, 0, int64(0)
-	programme.Tell(t, "backup", seed, func() (int, string) {
+	programme.RecordAtEnd(t, "backup", seed, func() (int, string) {
 		return moments, fmt.Sprintf("%d brought back beside a living server, of %d lives with %d kills, %d changes and %d splits and new shard keys; %s the model", beside, lives, lives*(kills+1), changes, reshapes, programme.None(t, "unlike"))
 	})
 	for moments < due {

@@ -100,7 +100,7 @@ func ended(e *era, err error) error {
 func TestChangesThroughKills(t *testing.T) {
 	testenv.SkipWithURI(t)
 	random, dir := begin(t)
-	lives := max(programme.Due(t, "kill")/20, 1)
+	lives := max(programme.Amount(t, "kill")/20, 1)
 	plain := func(batch int32) func() *options.ChangeStreamOptionsBuilder {
 		return func() *options.ChangeStreamOptionsBuilder { return options.ChangeStream().SetBatchSize(batch) }
 	}
@@ -118,7 +118,7 @@ func TestChangesThroughKills(t *testing.T) {
 	}
 	var moved, written atomic.Int64
 	kills := 0
-	programme.Tell(t, "kill", 0, func() (int, string) {
+	programme.RecordAtEnd(t, "kill", 0, func() (int, string) {
 		return kills, fmt.Sprintf("%d while changes were read: %d writes, %d splits, merges and reshardings, %d events, %s", kills, written.Load(), moved.Load(), readers[0].total, programme.None(t, "lost"))
 	})
 	for life := range lives {

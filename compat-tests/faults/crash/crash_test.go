@@ -49,8 +49,8 @@ func TestKillDuringWrites(t *testing.T) {
 		models[i] = &model{writer: i, known: map[int32]int64{}, maybe: map[int32]int64{}, next: 1}
 	}
 	acknowledged, kills := 0, 0
-	n := programme.Due(t, "kill")
-	programme.Tell(t, "kill", 0, func() (int, string) {
+	n := programme.Amount(t, "kill")
+	programme.RecordAtEnd(t, "kill", 0, func() (int, string) {
 		return kills, fmt.Sprintf("%d with %d acknowledged writes, %s", kills, acknowledged, programme.None(t, "lost"))
 	})
 	for round := range n {

@@ -84,7 +84,7 @@ func TestKillDuringStructureChanges(t *testing.T) {
 		}},
 	}
 	acknowledged, kills := 0, 0
-	programme.Tell(t, "kill", 0, func() (int, string) {
+	programme.RecordAtEnd(t, "kill", 0, func() (int, string) {
 		return kills, fmt.Sprintf("%d while a structure changed, with %d acknowledged writes, %s", kills, acknowledged, programme.None(t, "lost"))
 	})
 	first := true

@@ -16,7 +16,7 @@ import (
 // retryable-writes, transactions.
 func TestRetryAfterKill(t *testing.T) {
 	testenv.SkipWithURI(t)
-	programme.Tell(t, "kill", 0, func() (int, string) { return 1, "" })
+	programme.RecordAtEnd(t, "kill", 0, func() (int, string) { return 1, "" })
 	_, dir := begin(t)
 	launch := func() (*harness.Server, func(format string, args ...any) bson.Raw) {
 		server := harness.Start(t, harness.Options{Data: dir})

@@ -48,7 +48,7 @@ func TestCanary(t *testing.T) {
 		if s.uri == "" {
 			continue
 		}
-		ask(t, s, m, false, rng, func(string, ...any) { wrong++ })
+		readEverything(t, s, m, false, rng, func(string, ...any) { wrong++ })
 		_ = s.cmd.Process.Kill()
 		<-s.done
 		if wrong > 0 {

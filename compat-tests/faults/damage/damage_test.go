@@ -29,14 +29,14 @@ func TestRandomDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rounds := programme.Due(t, "bit-flip")
+	rounds := programme.Amount(t, "bit-flip")
 	folders := []*made{makeFolder(t, bin, false), makeFolder(t, bin, true), makeFolder(t, bin, false).forgetful(t)}
 	first := time.Now().UnixNano() % 1e9
 	if seed, ok := testenv.Seed(t); ok {
 		first, rounds = int64(seed), 1
 	}
 	var c counts
-	programme.Tell(t, "bit-flip", uint64(first), func() (int, string) { return c.rounds, c.String() })
+	programme.RecordAtEnd(t, "bit-flip", uint64(first), func() (int, string) { return c.rounds, c.String() })
 	for i := range rounds {
 		seed := first + int64(i)
 		m := folders[seed%int64(len(folders))]
@@ -93,12 +93,12 @@ func (c *counts) round(t *testing.T, bin string, m *made, seed int64) {
 			return
 		}
 		c.served++
-		ask(t, s, m, in.kind == "log", rng, t.Errorf)
+		readEverything(t, s, m, in.kind == "log", rng, t.Errorf)
 		readOnly(t, s)
 		s.stop(t)
 		return
 	}
-	if bad := ask(t, s, m, false, rng, t.Errorf); bad > 0 {
+	if bad := readEverything(t, s, m, false, rng, t.Errorf); bad > 0 {
 		c.errored++
 		if status != 1 {
 			t.Errorf("check found nothing (%s) and %d questions were not answered", report, bad)
@@ -111,10 +111,10 @@ func (c *counts) round(t *testing.T, bin string, m *made, seed int64) {
 
 // Reads all documents, and many single ones by _id and by an index, and returns the number of reads that
 // failed. back allows the state before the last life; wrong is called for wrong results.
-func ask(t *testing.T, s *server, m *made, back bool, rng *rand.Rand, wrong func(format string, args ...any)) (bad int) {
+func readEverything(t *testing.T, s *server, m *made, back bool, rng *rand.Rand, wrong func(format string, args ...any)) (bad int) {
 	t.Helper()
 	client := s.client(t)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), processTimeout)
 	defer cancel()
 	defer func() { _ = client.Disconnect(ctx) }()
 	right := func(ns string, id int32, got string) {

@@ -34,7 +34,7 @@ func (c *counts) salvage(t *testing.T, bin, dir string, m *made, in injury, foun
 	mayLose := m.mayLose(t, in)
 	for _, ns := range namespaces {
 		seen := c.savedOf(t, out, text, ns, m, in)
-		aside := m.aside(t, out, ns)
+		aside := m.setAsideDocs(t, out, ns)
 		for id := range m.docs[ns] {
 			if _, last := m.past[ns][id]; seen[id] || in.kind == "log" && last {
 				continue
@@ -92,9 +92,9 @@ func (c *counts) savedOf(t *testing.T, out, text, ns string, m *made, in injury)
 	return seen
 }
 
-// aside returns the documents that were set aside, because a newer version might have been in a damaged
+// setAsideDocs returns the documents that were set aside, because a newer version might have been in a damaged
 // block, and reports for each whether it is right.
-func (m *made) aside(t *testing.T, out, ns string) map[int32]bool {
+func (m *made) setAsideDocs(t *testing.T, out, ns string) map[int32]bool {
 	t.Helper()
 	right := map[int32]bool{}
 	path := filepath.Join(out+"-older", strings.ReplaceAll(ns, ".", "/")+".bson")

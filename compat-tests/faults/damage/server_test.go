@@ -18,8 +18,8 @@ import (
 	"github.com/cantledb/cantle/compat-tests/rig/harness"
 )
 
-// patience is the timeout of every operation: more is a hang.
-const patience = 30 * time.Second
+// processTimeout is the timeout of every operation: more is a hang.
+const processTimeout = 30 * time.Second
 
 // server is a server process.
 type server struct {
@@ -71,7 +71,7 @@ func serve(t *testing.T, bin, dir string, flags ...string) *server {
 	select {
 	case s.uri = <-ready:
 	case <-s.done:
-	case <-time.After(patience):
+	case <-time.After(processTimeout):
 		_ = s.cmd.Process.Signal(syscall.SIGQUIT)
 		<-s.done
 		t.Fatalf("the start hangs:\n%s", s.out())
@@ -104,7 +104,7 @@ func (s *server) stop(t *testing.T) {
 	}
 	select {
 	case <-s.done:
-	case <-time.After(patience):
+	case <-time.After(processTimeout):
 		_ = s.cmd.Process.Signal(syscall.SIGQUIT)
 		<-s.done
 		t.Fatalf("the end hangs:\n%s", s.out())
@@ -125,7 +125,7 @@ func noStack(t *testing.T, text string) {
 // run runs a verb of the program to its end.
 func run(t *testing.T, bin string, args ...string) (out string, status int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), processTimeout)
 	defer cancel()
 	b, err := exec.CommandContext(ctx, bin, args...).CombinedOutput()
 	var exit *exec.ExitError

@@ -167,9 +167,9 @@ func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:]
 // TestPowerCut cuts the power before every file operation of every scenario.
 func TestPowerCut(t *testing.T) {
 	seed, only := firstSeed(t)
-	due, cuts, opened, rounds := programme.Due(t, "power-cut"), 0, 0, 0
+	due, cuts, opened, rounds := programme.Amount(t, "power-cut"), 0, 0, 0
 	began := time.Now()
-	programme.Tell(t, "power-cut", seed, func() (int, string) {
+	programme.RecordAtEnd(t, "power-cut", seed, func() (int, string) {
 		return cuts, fmt.Sprintf("%d rounds of %d scenarios, %d different disks opened, %d cuts per second", rounds, len(scenarios), opened, int(float64(cuts)/time.Since(began).Seconds()))
 	})
 	for round := 0; cuts < due && !(only && round > 0); round++ {

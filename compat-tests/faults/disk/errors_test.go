@@ -29,10 +29,10 @@ type breaker struct {
 	lasting bool
 	err     error
 
-	mu    sync.Mutex
-	off   bool
-	count map[string]int
-	met   string // the first operation that failed
+	mu       sync.Mutex
+	off      bool
+	count    map[string]int
+	failedOp string // the first operation that failed
 }
 
 // String implements errorfs.Injector.
@@ -53,8 +53,8 @@ func (b *breaker) MaybeError(op errorfs.Op) error {
 	if b.off || b.n == 0 || kind != b.kind || b.count[kind] < b.n || b.count[kind] > b.n && !b.lasting {
 		return nil
 	}
-	if b.met == "" {
-		b.met = kind + " of " + base(op.Path)
+	if b.failedOp == "" {
+		b.failedOp = kind + " of " + base(op.Path)
 	}
 	return b.err
 }
@@ -220,8 +220,8 @@ func (r *rig) trial(seed uint64, b *breaker) *trial {
 // TestErrors fails the n-th operation of each kind.
 func TestErrors(t *testing.T) {
 	first, only := firstSeed(t)
-	due, done, died, refusedStart, met := programme.Due(t, "io-error"), 0, 0, 0, 0
-	programme.Tell(t, "io-error", first, func() (int, string) {
+	due, done, died, refusedStart, met := programme.Amount(t, "io-error"), 0, 0, 0, 0
+	programme.RecordAtEnd(t, "io-error", first, func() (int, string) {
 		return done, fmt.Sprintf("%d of them came to pass; %d ended the process, %d the start", met, died, refusedStart)
 	})
 	rigs := make([]*rig, len(scenarios))
@@ -240,7 +240,7 @@ func TestErrors(t *testing.T) {
 		x := r.trial(seed, &breaker{kind: kind, n: 1 + rng.IntN(n), lasting: rng.IntN(2) == 0, err: []error{syscall.EIO, syscall.EIO, syscall.EROFS}[rng.IntN(3)]})
 		x.run()
 		done++
-		if x.breaker.met != "" {
+		if x.breaker.failedOp != "" {
 			met++
 		}
 		if x.died != "" {
@@ -254,7 +254,7 @@ func TestErrors(t *testing.T) {
 			told[text] += n
 		}
 		if len(x.wrong) > 0 {
-			t.Errorf("CANTLE_SEED=%d: %s, number %d of kind %s fails (%s), lasting %v, ended by %q:\n%s", seed, x.sc.name, x.breaker.n, kind, x.breaker.met, x.breaker.lasting, x.died,
+			t.Errorf("CANTLE_SEED=%d: %s, number %d of kind %s fails (%s), lasting %v, ended by %q:\n%s", seed, x.sc.name, x.breaker.n, kind, x.breaker.failedOp, x.breaker.lasting, x.died,
 				strings.Join(x.wrong[:min(len(x.wrong), 6)], "\n"))
 		}
 	}

@@ -52,9 +52,9 @@ type hardship struct {
 // TestHardship runs each of them in turn.
 func TestHardship(t *testing.T) {
 	first, _ := firstSeed(t)
-	rounds := programme.Due(t, "hardship")
+	rounds := programme.Amount(t, "hardship")
 	done := 0
-	programme.Tell(t, "hardship", first, func() (int, string) {
+	programme.RecordAtEnd(t, "hardship", first, func() (int, string) {
 		return done, fmt.Sprintf("%d kinds in turn", len(hardships))
 	})
 	base := scenario{name: "hardship", base: filled("shop.orders", "shop.items")}
@@ -193,7 +193,7 @@ func clockSteps(h *hardship) {
 			h.held.apply([]change{gone("shop.orders", id-1)}) // has expired: older than half an hour
 		}
 		h.some(m, 4000+100*i)
-		reply, err := m.ask("shop", bson.D{{Key: "ping", Value: 1}})
+		reply, err := m.run("shop", bson.D{{Key: "ping", Value: 1}})
 		if err != nil {
 			h.Fatal(err)
 		}

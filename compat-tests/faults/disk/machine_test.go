@@ -126,7 +126,7 @@ type refused struct {
 func (r *refused) Error() string { return fmt.Sprintf("%s (%d): %s", r.name, r.code, r.message) }
 
 // Sends a command. Errors: refused, of the command or of its first write; errLost.
-func (m *client) ask(db string, cmd bson.D) (bson.Raw, error) {
+func (m *client) run(db string, cmd bson.D) (bson.Raw, error) {
 	if m.conn == nil {
 		ours, err := m.pipes.dial()
 		if err != nil {
@@ -185,7 +185,7 @@ func judge(reply bson.Raw) error {
 // all reads every document of a cursor.
 func (m *client) all(db string, cmd bson.D) (docs []bson.Raw, err error) {
 	for {
-		reply, err := m.ask(db, cmd)
+		reply, err := m.run(db, cmd)
 		if err != nil {
 			return nil, err
 		}

@@ -168,7 +168,7 @@ func gone(ns string, id int) change {
 // command returns a step of one command.
 func command(name, db string, cmd bson.D, whole bool, changes ...change) *step {
 	return &step{name: name, changes: changes, whole: whole, do: func(c *client) error {
-		_, err := c.ask(db, cmd)
+		_, err := c.run(db, cmd)
 		return err
 	}}
 }
@@ -242,7 +242,7 @@ func transaction(lsid bson.D, number int, commit bool, commands []namedCommand, 
 			if i == 0 {
 				cmd = append(cmd, bson.E{Key: "startTransaction", Value: true})
 			}
-			if _, err := c.ask(x.db, cmd); err != nil {
+			if _, err := c.run(x.db, cmd); err != nil {
 				return err
 			}
 		}
@@ -250,7 +250,7 @@ func transaction(lsid bson.D, number int, commit bool, commands []namedCommand, 
 		if commit {
 			end = "commitTransaction"
 		}
-		_, err := c.ask("admin", append(bson.D{{Key: end, Value: 1}}, tail...))
+		_, err := c.run("admin", append(bson.D{{Key: end, Value: 1}}, tail...))
 		return err
 	}
 	return s

@@ -38,7 +38,7 @@ func filled(list ...string) func(c *client) error {
 		rng := rand.New(rand.NewPCG(3, 3))
 		for _, ns := range list {
 			db, coll := namespace(ns)
-			_, err := c.ask(db, bson.D{{Key: "createIndexes", Value: coll}, {Key: "indexes", Value: bson.A{
+			_, err := c.run(db, bson.D{{Key: "createIndexes", Value: coll}, {Key: "indexes", Value: bson.A{
 				bson.D{{Key: "key", Value: bson.D{{Key: "v", Value: 1}}}, {Key: "name", Value: "v"}}}}})
 			if err != nil {
 				return err
@@ -151,7 +151,7 @@ func convertLanes(rng *rand.Rand) [][]*step {
 
 // ranged creates a collection that is sharded by ranges of _id.
 func ranged(c *client) error {
-	if _, err := c.ask("admin", bson.D{{Key: "shardCollection", Value: "shop.orders"}, {Key: "key", Value: bson.D{{Key: "_id", Value: 1}}}}); err != nil {
+	if _, err := c.run("admin", bson.D{{Key: "shardCollection", Value: "shop.orders"}, {Key: "key", Value: bson.D{{Key: "_id", Value: 1}}}}); err != nil {
 		return err
 	}
 	return filled("shop.orders")(c)
@@ -226,7 +226,7 @@ func dropLanes(rng *rand.Rand) [][]*step {
 
 // aging inserts documents that have expired, and others.
 func aging(c *client) error {
-	if _, err := c.ask("admin", bson.D{{Key: "setParameter", Value: 1}, {Key: "ttlMonitorEnabled", Value: false}}); err != nil {
+	if _, err := c.run("admin", bson.D{{Key: "setParameter", Value: 1}, {Key: "ttlMonitorEnabled", Value: false}}); err != nil {
 		return err
 	}
 	if err := filled("shop.orders")(c); err != nil {
@@ -269,11 +269,11 @@ func ttlLanes(rng *rand.Rand) [][]*step {
 	return [][]*step{{pass(ids...), insert("shop.aging", late), pass(100), pass()}, writes(rng, "shop.orders", 1000, 12, 150)}
 }
 
-// atOnce returns a step that runs inside the server.
-func atOnce(name string, do func(c *client) error) *step { return &step{name: name, do: do} }
+// serverStep returns a step that runs inside the server.
+func serverStep(name string, do func(c *client) error) *step { return &step{name: name, do: do} }
 
 func checkpointLanes(rng *rand.Rand) [][]*step {
-	counts := atOnce("checkpoint", func(c *client) error { return c.daemon.Jobs().Checkpoint(context.Background()) })
+	counts := serverStep("checkpoint", func(c *client) error { return c.daemon.Jobs().Checkpoint(context.Background()) })
 	big := writes(rng, "shop.orders", 1000, 36, 6000) // several memtables
 	var steps []*step
 	for i, s := range big {
@@ -309,7 +309,7 @@ func userLanes(rng *rand.Rand) [][]*step {
 }
 
 func trimLanes(rng *rand.Rand) [][]*step {
-	trim := atOnce("trim", func(c *client) error { return c.daemon.Jobs().Truncate(context.Background()) })
+	trim := serverStep("trim", func(c *client) error { return c.daemon.Jobs().Truncate(context.Background()) })
 	var steps []*step
 	for i, s := range writes(rng, "shop.orders", 1000, 28, 300) {
 		if steps = append(steps, s); i%6 == 5 {

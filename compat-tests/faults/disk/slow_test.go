@@ -104,7 +104,7 @@ func stuckDisk(h *hardship) {
 		}
 	}
 	limited := document(h.rng, 7001, 1, 50)
-	reply, err := m.ask("shop", bson.D{{Key: "insert", Value: "items"}, {Key: "documents", Value: bson.A{limited}}, {Key: "maxTimeMS", Value: int32(200)}})
+	reply, err := m.run("shop", bson.D{{Key: "insert", Value: "items"}, {Key: "documents", Value: bson.A{limited}}, {Key: "maxTimeMS", Value: int32(200)}})
 	if code := reply.Lookup("writeConcernError", "code").AsInt64(); err == nil || code != 50 || reply.Lookup("n").AsInt64() != 1 {
 		h.Errorf("a write with a time limit: %s, %v", reply, err)
 	}

@@ -36,7 +36,7 @@ func (m *machine) resumes() bool {
 // observe reads everything from a server.
 func (m *machine) observe() (state, error) {
 	out := state{}
-	dbs, err := m.ask("admin", bson.D{{Key: "listDatabases", Value: 1}, {Key: "nameOnly", Value: true}})
+	dbs, err := m.run("admin", bson.D{{Key: "listDatabases", Value: 1}, {Key: "nameOnly", Value: true}})
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (m *machine) observe() (state, error) {
 			}
 		}
 	}
-	users, err := m.ask("admin", bson.D{{Key: "usersInfo", Value: bson.D{{Key: "forAllDBs", Value: true}}}})
+	users, err := m.run("admin", bson.D{{Key: "usersInfo", Value: bson.D{{Key: "forAllDBs", Value: true}}}})
 	if err != nil {
 		return nil, err
 	}

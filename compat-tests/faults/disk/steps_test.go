@@ -61,7 +61,7 @@ func sessionsThroughSteps(h *hardship) {
 		number++
 		ask := func(what string, db string, cmd bson.D) bson.Raw {
 			h.Helper()
-			reply, err := m.ask(db, cmd)
+			reply, err := m.run(db, cmd)
 			if err != nil {
 				h.Errorf("step %d of %v: %s: %v", i, by, what, err)
 			}
@@ -99,11 +99,11 @@ func sessionsThroughSteps(h *hardship) {
 		h.held.apply([]change{held("shop.items", doc)})
 
 		time.Sleep(3 * time.Minute) // a transaction times out after one
-		if _, err := m.ask("admin", append(bson.D{{Key: "commitTransaction", Value: 1}}, inTxn(9, number, false)...)); code(err) != 251 {
+		if _, err := m.run("admin", append(bson.D{{Key: "commitTransaction", Value: 1}}, inTxn(9, number, false)...)); code(err) != 251 {
 			h.Errorf("step %d of %v: a transaction that was left alone for three minutes: %v", i, by, err)
 		}
 		time.Sleep(10 * time.Minute) // a cursor times out after ten
-		if _, err := m.ask("shop", more(idle)); code(err) != 43 {
+		if _, err := m.run("shop", more(idle)); code(err) != 43 {
 			h.Errorf("step %d of %v: a cursor that was left alone for 13 minutes: %v", i, by, err)
 		}
 	}
@@ -123,7 +123,7 @@ func sessionsThroughSteps(h *hardship) {
 		return false
 	}
 	for _, by := range []time.Duration{time.Hour, -time.Hour} {
-		if _, err := m.ask("shop", bson.D{{Key: "ping", Value: int32(1)}, {Key: "lsid", Value: session(7)}}); err != nil {
+		if _, err := m.run("shop", bson.D{{Key: "ping", Value: int32(1)}, {Key: "lsid", Value: session(7)}}); err != nil {
 			h.Error(err)
 		}
 		h.jump.Add(int64(by))

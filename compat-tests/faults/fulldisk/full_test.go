@@ -35,8 +35,8 @@ var ways = []struct {
 
 // TestFull runs each of them, on volumes in memory and in files in turn.
 func TestFull(t *testing.T) {
-	rounds, first, done := programme.Due(t, "full-disk"), 0, 0
-	programme.Tell(t, "full-disk", 0, func() (int, string) { return done, fmt.Sprintf("%d ways in turn", len(ways)) })
+	rounds, first, done := programme.Amount(t, "full-disk"), 0, 0
+	programme.RecordAtEnd(t, "full-disk", 0, func() (int, string) { return done, fmt.Sprintf("%d ways in turn", len(ways)) })
 	if rounds < len(ways) { // over several runs all have their turn
 		first = rand.IntN(len(ways))
 	}
@@ -143,7 +143,7 @@ func deletesMany(w *world) {
 	w.fill("main", 0)
 	ids := w.ids("main", w.count("main")/2)
 	begun := time.Now()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*recoveryTimeout)
 	defer cancel()
 	r, err := w.db.Collection("main").DeleteMany(ctx, bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: ids}}}})
 	if err != nil || int(r.DeletedCount) != len(ids) {
@@ -166,7 +166,7 @@ func deletesSingly(w *world) {
 			if err == nil {
 				break
 			}
-			if c := code(err); c != outOfDiskSpace || time.Since(begun) > 2*patience {
+			if c := code(err); c != outOfDiskSpace || time.Since(begun) > 2*recoveryTimeout {
 				w.Fatalf("a delete after %v: %v", time.Since(begun), err)
 			}
 		}

@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	outOfDiskSpace = 14031
-	docBytes       = 100 << 10
-	writers        = 4
-	patience       = time.Minute // from when space can be freed until writes are accepted again
-	fillMost       = 10 * time.Minute
-	fillPlanted    = time.Minute // a server with the planted bug blocks all inserts without end
+	outOfDiskSpace  = 14031
+	docBytes        = 100 << 10
+	writers         = 4
+	recoveryTimeout = time.Minute // from when space can be freed until writes are accepted again
+	fillMost        = 10 * time.Minute
+	fillPlanted     = time.Minute // a server with the planted bug blocks all inserts without end
 )
 
 // world is a server on a volume, and the writes that it acknowledged.
@@ -203,8 +203,8 @@ func (w *world) well() {
 		switch err := w.insert("again", docBytes); {
 		case err == nil:
 			good++
-		case time.Since(begun) > patience:
-			w.Fatalf("%v after there was something to let go: %v; %.1f MB are free", patience, err, float64(w.free())/(1<<20))
+		case time.Since(begun) > recoveryTimeout:
+			w.Fatalf("%v after there was something to let go: %v; %.1f MB are free", recoveryTimeout, err, float64(w.free())/(1<<20))
 		default:
 			good = 0
 			time.Sleep(200 * time.Millisecond)

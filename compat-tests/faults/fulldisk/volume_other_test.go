@@ -4,7 +4,7 @@ package fulldisk
 
 import "testing"
 
-type volume struct{}
+type volume struct{ path string }
 
 func newVolume(tb testing.TB, _ int, _ bool) *volume {
 	tb.Skip("file systems are mounted on Linux only")

@@ -53,7 +53,7 @@ func within(ctx context.Context, t *testing.T, s *harness.Server, db *mongo.Data
 	if ok && peak > limit+limit/2 {
 		t.Errorf("expressions: %d MB were held, with a limit of %d", peak>>20, limit>>20)
 	}
-	givenBack(ctx, t, db, "queries")
+	waitReleased(ctx, t, db, "queries")
 }
 
 // judged reports whether a command was refused for lack of memory; the error must name --work-memory.
@@ -162,5 +162,5 @@ func TestLookupsGiveBack(t *testing.T) {
 	if err := cur.Close(ctx); err != nil {
 		t.Error(err)
 	}
-	givenBack(ctx, t, db, "queries")
+	waitReleased(ctx, t, db, "queries")
 }

@@ -20,8 +20,8 @@ import (
 // each.
 func guarded(t *testing.T, data string, own ...string) *harness.Server {
 	t.Helper()
-	programme.Tell(t, "memory", 0, func() (int, string) { return 1, "" })
-	s := guardedAgain(t, data)
+	programme.RecordAtEnd(t, "memory", 0, func() (int, string) { return 1, "" })
+	s := reopenGuarded(t, data)
 	createUser(t, s.Client(t), "root", bson.D{{Key: "role", Value: "root"}, {Key: "db", Value: "admin"}})
 	root := login(t, s, "root")
 	for _, name := range own {
@@ -30,8 +30,8 @@ func guarded(t *testing.T, data string, own ...string) *harness.Server {
 	return s
 }
 
-// guardedAgain starts a server over the data that guarded has written.
-func guardedAgain(t *testing.T, data string) *harness.Server {
+// reopenGuarded starts a server over the data that guarded has written.
+func reopenGuarded(t *testing.T, data string) *harness.Server {
 	t.Helper()
 	return harness.Start(t, harness.Options{Data: data, Args: []string{"--auth", "--work-memory", "32MB", "--cache-size", "16MB"}})
 }
@@ -168,7 +168,7 @@ func TestUsersAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	s = guardedAgain(t, data)
+	s = reopenGuarded(t, data)
 	admin = login(t, s, "root").Database("admin")
 	heapWithin(t, admin, before)
 	if err := addUser(login(t, s, "greedy").Database("greedy"), "more", 16_000); refusal(t, err) != 96 {
@@ -237,7 +237,7 @@ func TestDefinitionsAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	s = guardedAgain(t, data)
+	s = reopenGuarded(t, data)
 	admin, greedy = login(t, s, "root").Database("admin"), login(t, s, "greedy").Database("greedy")
 	heapWithin(t, admin, before)
 	if err := greedy.RunCommand(t.Context(), kinds["a validator"](60_000)).Err(); refusal(t, err) != 96 {

@@ -18,7 +18,7 @@ import (
 // times as much: each gets a result or an error that names the memory, acknowledged writes are there, and the
 // process stays near its limit.
 func TestLittleMemory(t *testing.T) {
-	programme.Tell(t, "memory", 0, func() (int, string) { return 1, "" })
+	programme.RecordAtEnd(t, "memory", 0, func() (int, string) { return 1, "" })
 	ctx := context.Background()
 	s, db := limited(t)
 	c, large := db.Collection("c"), db.Collection("large")

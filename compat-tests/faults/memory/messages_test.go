@@ -43,7 +43,7 @@ func TestHalfSentMessages(t *testing.T) {
 	for _, conn := range conns {
 		conn.Close()
 	}
-	givenBack(ctx, t, db, "messages")
+	waitReleased(ctx, t, db, "messages")
 }
 
 // TestRepliesNobodyReads checks that unread replies hold no more than the limit of all replies, and little
@@ -138,5 +138,5 @@ func TestUncommittedWritesShareMemory(t *testing.T) {
 	if _, err := c.InsertOne(ctx, doc); err != nil {
 		t.Errorf("after they ended: %v", err)
 	}
-	givenBack(ctx, t, db, "writes")
+	waitReleased(ctx, t, db, "writes")
 }

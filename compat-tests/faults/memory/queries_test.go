@@ -64,7 +64,7 @@ func TestQueriesShareMemory(t *testing.T) {
 	if q := work["queries"]; q.Refused == 0 || q.PeakBytes > q.MaxBytes+clients<<20 {
 		t.Errorf("queries: %+v", q)
 	}
-	givenBack(ctx, t, db, "queries")
+	waitReleased(ctx, t, db, "queries")
 	if err := s.Trouble(); err != nil {
 		t.Error(err)
 	}
@@ -95,5 +95,5 @@ func TestQueriesThatCannotSpillFail(t *testing.T) {
 	if n, err := c.CountDocuments(ctx, bson.D{{Key: "k", Value: bson.D{{Key: "$lt", Value: 10}}}}); err != nil || n != 10 {
 		t.Errorf("a small command meanwhile: %d, %v", n, err)
 	}
-	givenBack(ctx, t, db, "queries")
+	waitReleased(ctx, t, db, "queries")
 }

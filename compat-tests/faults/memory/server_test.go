@@ -17,7 +17,7 @@ import (
 // start starts a server with the least working memory, for a test that makes it hold much.
 func start(t *testing.T) (*harness.Server, *mongo.Database) {
 	t.Helper()
-	programme.Tell(t, "memory", 0, func() (int, string) { return 1, "" })
+	programme.RecordAtEnd(t, "memory", 0, func() (int, string) { return 1, "" })
 	s := harness.Start(t, harness.Options{Data: t.TempDir(), Args: []string{"--work-memory", "32MB", "--cache-size", "16MB"}})
 	return s, s.Client(t).Database("memory")
 }
@@ -47,8 +47,8 @@ func workOf(ctx context.Context, t *testing.T, db *mongo.Database) map[string]sh
 	return shares
 }
 
-// givenBack waits until a part of the memory is free again.
-func givenBack(ctx context.Context, t *testing.T, db *mongo.Database, part string) {
+// waitReleased waits until a part of the memory is free again.
+func waitReleased(ctx context.Context, t *testing.T, db *mongo.Database, part string) {
 	t.Helper()
 	var s share
 	for range 300 {

@@ -136,7 +136,7 @@ func TestApplicationsTakeTurns(t *testing.T) {
 			bson.D{{Key: "$match", Value: bson.D{{Key: "n", Value: -1}}}}}
 	}
 	t.Run("aggregate", func(t *testing.T) {
-		takeTurns(t, s, func(ctx context.Context, c *mongo.Collection) error {
+		compareShares(t, s, func(ctx context.Context, c *mongo.Collection) error {
 			cur, err := c.Aggregate(ctx, busy("$k"))
 			if err == nil {
 				err = cur.Close(ctx)
@@ -147,7 +147,7 @@ func TestApplicationsTakeTurns(t *testing.T) {
 	t.Run("changes", func(t *testing.T) {
 		// From the first change to the last: all events have to be computed, and the stream matches none.
 		o := options.ChangeStream().SetStartAtOperationTime(&begin.OperationTime).SetMaxAwaitTime(time.Millisecond)
-		takeTurns(t, s, func(ctx context.Context, c *mongo.Collection) error {
+		compareShares(t, s, func(ctx context.Context, c *mongo.Collection) error {
 			cur, err := c.Watch(ctx, busy("$fullDocument.k"), o)
 			if err != nil {
 				return err
@@ -160,9 +160,9 @@ func TestApplicationsTakeTurns(t *testing.T) {
 	})
 }
 
-// takeTurns lets one application run a command on 24 connections and another one on one, and compares the
+// compareShares lets one application run a command on 24 connections and another one on one, and compares the
 // numbers of completed commands.
-func takeTurns(t *testing.T, s *harness.Server, run func(ctx context.Context, c *mongo.Collection) error) {
+func compareShares(t *testing.T, s *harness.Server, run func(ctx context.Context, c *mongo.Collection) error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup

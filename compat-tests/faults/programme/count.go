@@ -31,15 +31,15 @@ func Column() string {
 	return Run
 }
 
-// Due returns how much of a row is due in this run, or in this part of it (see Part); 0 means as much as
+// Amount returns how much of a row is due in this run, or in this part of it (see Part); 0 means as much as
 // there is. With the race detector a run has a tenth.
-func Due(tb testing.TB, row string) int {
+func Amount(tb testing.TB, row string) int {
 	tb.Helper()
 	r, ok := find(row)
 	if !ok {
 		tb.Fatalf("there is no row %s in compat-tests/faults/programme", row)
 	}
-	due := r.due(Column())
+	due := r.amount(Column())
 	if racing && Column() == Run && due > 0 {
 		due = (due + 9) / 10
 	}
@@ -65,9 +65,9 @@ type Result struct {
 	Took time.Duration
 }
 
-// Tell records, when the test ends, how much of a row it did. It calls count then. Runs with CANTLE_STORAGE
+// RecordAtEnd records, when the test ends, how much of a row it did. It calls count then. Runs with CANTLE_STORAGE
 // are not recorded: rows are about files.
-func Tell(tb testing.TB, row string, seed uint64, count func() (n int, detail string)) {
+func RecordAtEnd(tb testing.TB, row string, seed uint64, count func() (n int, detail string)) {
 	tb.Helper()
 	known, ok := find(row)
 	if !ok {
@@ -77,7 +77,7 @@ func Tell(tb testing.TB, row string, seed uint64, count func() (n int, detail st
 	tb.Cleanup(func() {
 		n, detail := count()
 		part := testenv.Part()
-		if known.due(Column()) == 0 { // every part does as much as there is
+		if known.amount(Column()) == 0 { // every part does as much as there is
 			part = ""
 		}
 		r := Result{Row: row, Test: tb.Name(), Column: Column(), Part: part, Count: n, Failed: tb.Failed(), Detail: detail, Seed: seed, At: begun, Took: time.Since(begun)}

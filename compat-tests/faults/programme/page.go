@@ -12,11 +12,11 @@ import (
 // Lines prints results for counts.txt: row, column and part, test, count, outcome, day, and detail. Earlier
 // lines stay if their test has no newer result and still belongs to its row.
 func Lines(kept string, results []Result) string {
-	newest := map[place]group{}
+	newest := map[series]group{}
 	for line := range strings.Lines(kept) {
 		if f := strings.Split(line, "\t"); len(f) == fields {
 			column, part, _ := strings.Cut(f[1], " ")
-			newest[place{f[0], column, f[2]}] = newest[place{f[0], column, f[2]}].with(part, line)
+			newest[series{f[0], column, f[2]}] = newest[series{f[0], column, f[2]}].with(part, line)
 		}
 	}
 	for _, r := range results {
@@ -28,7 +28,7 @@ func Lines(kept string, results []Result) string {
 			column += " " + r.Part
 		}
 		line := fmt.Sprintf("%s\t%s\t%s\t%d\t%s\t%s\t%s\n", r.Row, column, r.Test, r.Count, outcome, r.At.UTC().Format(time.DateOnly), r.Detail)
-		newest[place{r.Row, r.Column, r.Test}] = newest[place{r.Row, r.Column, r.Test}].with(r.Part, line)
+		newest[series{r.Row, r.Column, r.Test}] = newest[series{r.Row, r.Column, r.Test}].with(r.Part, line)
 	}
 	var b strings.Builder
 	b.WriteString("# Printed by go run ./scripts/gendocs -faults from the results of runs. DO NOT EDIT.\n")
@@ -36,7 +36,7 @@ func Lines(kept string, results []Result) string {
 		for _, column := range []string{Run, Nightly, Release} {
 			for _, test := range row.Tests {
 				_, name, _ := strings.Cut(test, " ")
-				for _, l := range newest[place{row.Name, column, name}] {
+				for _, l := range newest[series{row.Name, column, name}] {
 					b.WriteString(l)
 				}
 			}
@@ -45,8 +45,8 @@ func Lines(kept string, results []Result) string {
 	return b.String()
 }
 
-// place identifies a series of counts.
-type place struct{ row, column, test string }
+// series identifies a series of counts.
+type series struct{ row, column, test string }
 
 // group holds the lines of a place: one for the whole column, or one for each part.
 type group []string

@@ -138,8 +138,8 @@ var Rows = []Row{
 	},
 }
 
-// due returns the number of a column, 0 for as much as there is.
-func (r Row) due(column string) int {
+// amount returns the number of a column, 0 for as much as there is.
+func (r Row) amount(column string) int {
 	switch column {
 	case Nightly:
 		return r.Nightly

@@ -111,7 +111,7 @@ func TestDue(t *testing.T) {
 		if racing && want == 100 {
 			want = 10
 		}
-		if got := Due(t, "kill"); got != want {
+		if got := Amount(t, "kill"); got != want {
 			t.Errorf("%+v: %d", c, got)
 		}
 	}
@@ -135,7 +135,7 @@ func TestParts(t *testing.T) {
 		got = append(got, Of(outer, list)...)
 		for k := range 3 {
 			setenv(t, outer.Split(k+1, 3).Variable())
-			sum += Due(t, "kill")
+			sum += Amount(t, "kill")
 		}
 	}
 	if sum != 2_000 || !slices.Equal(got, list) {

@@ -136,7 +136,7 @@ func checkResident(t *testing.T, server *harness.Server, what string) {
 // $out leaves neither files nor collections.
 func TestKillLeavesNothing(t *testing.T) {
 	testenv.SkipWithURI(t)
-	programme.Tell(t, "kill", 0, func() (int, string) { return 1, "" })
+	programme.RecordAtEnd(t, "kill", 0, func() (int, string) { return 1, "" })
 	ctx := t.Context()
 	dir := t.TempDir()
 	server, db := start(t, dir)

@@ -231,7 +231,7 @@ func TestHistory(t *testing.T) {
 		t.Fatalf("no folders of the history: %v", err)
 	}
 	opened, renewed := 0, 0
-	programme.Tell(t, "upgrade", 0, func() (int, string) {
+	programme.RecordAtEnd(t, "upgrade", 0, func() (int, string) {
 		return opened, fmt.Sprintf("%d folders of the history, of which %d indexes were made again", opened, renewed)
 	})
 	for _, from := range list {

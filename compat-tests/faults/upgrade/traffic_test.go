@@ -25,8 +25,8 @@ func TestTraffic(t *testing.T) {
 	if err != nil || len(list) == 0 {
 		t.Fatalf("no folders of releases: %v", err)
 	}
-	due, done, writes := max(programme.Due(t, "upgrade")-len(list), len(list)), 0, int64(0)
-	programme.Tell(t, "upgrade", 0, func() (int, string) {
+	due, done, writes := max(programme.Amount(t, "upgrade")-len(list), len(list)), 0, int64(0)
+	programme.RecordAtEnd(t, "upgrade", 0, func() (int, string) {
 		return done, fmt.Sprintf("%d under traffic, with %d writes, none of which failed", done, writes)
 	})
 	for ; done < due && !t.Failed(); done++ {

@@ -23,7 +23,7 @@ func TestReleased(t *testing.T) {
 		t.Fatalf("no folders of releases: %v", err)
 	}
 	opened := 0
-	programme.Tell(t, "upgrade", 0, func() (int, string) { return opened, fmt.Sprintf("%d folders opened twice", opened) })
+	programme.RecordAtEnd(t, "upgrade", 0, func() (int, string) { return opened, fmt.Sprintf("%d folders opened twice", opened) })
 	for _, from := range list {
 		opened++
 		t.Run(strings.TrimSuffix(filepath.Base(from), ".zip"), func(t *testing.T) {

@@ -85,7 +85,7 @@ type settings struct {
 
 	provisioned bool
 
-	storage place         // "" for the files of one server
+	storage storageFlag   // "" for the files of one server
 	delay   time.Duration // of the simulated cluster's stores
 
 	ratio  bool

@@ -39,24 +39,24 @@ type extent struct {
 
 var wholeExtent = extent{servers: 3, rounds: 20, writes: 100, idle: 10 * time.Second}
 
-// place is the value of --storage: the address of a cluster; simulatedPlace if none is given.
-type place string
+// storageFlag is the value of --storage: the address of a cluster; simulatedStorage if none is given.
+type storageFlag string
 
-const simulatedPlace place = "true" // the value that package flag passes for a flag without a value
+const simulatedStorage storageFlag = "true" // the value that package flag passes for a flag without a value
 
 // String implements flag.Value.
-func (p *place) String() string { return string(*p) }
+func (p *storageFlag) String() string { return string(*p) }
 
 // Set implements flag.Value.
-func (p *place) Set(value string) error {
-	if *p = place(value); *p != simulatedPlace && !strings.HasPrefix(value, "tikv://") {
+func (p *storageFlag) Set(value string) error {
+	if *p = storageFlag(value); *p != simulatedStorage && !strings.HasPrefix(value, "tikv://") {
 		return errors.New("want tikv://PD,PD/keyspace, or nothing for the simulator")
 	}
 	return nil
 }
 
 // IsBoolFlag lets the flag appear without a value.
-func (*place) IsBoolFlag() bool { return true }
+func (*storageFlag) IsBoolFlag() bool { return true }
 
 // fleet is a number of servers over one cluster, and a client of each.
 type fleet struct {
@@ -113,7 +113,7 @@ func measureStorage(ctx context.Context, w io.Writer, s settings, e extent) erro
 
 // cluster returns the address of the servers' storage, and a function that ends a simulated cluster.
 func (f *fleet) cluster() (where string, end func(), err error) {
-	if f.s.storage != simulatedPlace {
+	if f.s.storage != simulatedStorage {
 		return string(f.s.storage), func() {}, nil
 	}
 	where, process, end, err := harness.LaunchCluster("--delay", f.s.delay.String())

@@ -9,7 +9,7 @@ import (
 // TestStorage runs every measurement of two servers over a simulated cluster.
 func TestStorage(t *testing.T) {
 	var out strings.Builder
-	s := settings{documents: 200, seconds: 0.2, storage: simulatedPlace, delay: time.Millisecond}
+	s := settings{documents: 200, seconds: 0.2, storage: simulatedStorage, delay: time.Millisecond}
 	if err := measureStorage(t.Context(), &out, s, extent{servers: 2, rounds: 1, writes: 5, idle: 50 * time.Millisecond}); err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +23,7 @@ func TestStorage(t *testing.T) {
 // TestPlace checks the values of the flag: the simulator or the address of a cluster.
 func TestPlace(t *testing.T) {
 	for value, ok := range map[string]bool{"true": true, "tikv://pd:2379/x": true, "shop": false} {
-		var p place
+		var p storageFlag
 		if err := p.Set(value); (err == nil) != ok {
 			t.Errorf("%q: %v", value, err)
 		}

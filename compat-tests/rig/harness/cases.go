@@ -100,7 +100,7 @@ type runner struct {
 	release release.Release
 	server  *Server // nil before the first case that is not skipped
 	data    string  // its directory, "" in memory
-	turns   turns
+	servers serverChoice
 	file    *casefile.File
 
 	databases map[string]bool // ever used; dropped before each case
@@ -114,21 +114,21 @@ type runner struct {
 // connect starts the file's server if it does not run yet, and connects to it. With CANTLE_URI set, all files
 // use that server.
 func (r *runner) connect(t *testing.T) {
-	if r.turns.conns != nil {
+	if r.servers.conns != nil {
 		return
 	}
 	if r.server == nil {
 		r.start(t)
 	}
-	for _, addr := range append([]string{r.server.Addr}, r.server.Others...) {
+	for _, addr := range append([]string{r.server.Addr}, r.server.Peers...) {
 		c, err := DialAddr(addr)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.turns.conns = append(r.turns.conns, c)
+		r.servers.conns = append(r.servers.conns, c)
 	}
 	for _, name := range r.config.Points {
-		reply, err := r.turns.all("admin", mustMarshal(bson.D{{Key: "configureFailPoint", Value: name}, {Key: "mode", Value: "alwaysOn"}}))
+		reply, err := r.servers.all("admin", mustMarshal(bson.D{{Key: "configureFailPoint", Value: name}, {Key: "mode", Value: "alwaysOn"}}))
 		if err != nil || reply.Lookup("ok").AsInt64() != 1 {
 			t.Fatal(name, reply, err)
 		}
@@ -163,7 +163,7 @@ func (r *runner) start(t *testing.T) {
 
 // end stops the file's server, whose log must show no trouble.
 func (r *runner) end(t *testing.T) {
-	r.turns.close()
+	r.servers.close()
 	if r.server != nil {
 		if err := r.server.Stop(); err != nil {
 			t.Errorf("%s: stopping its server: %v\n%s", r.file.Path, err, r.server.Log())
@@ -177,7 +177,7 @@ func (r *runner) end(t *testing.T) {
 // handle runs one case.
 func (r *runner) handle(t *testing.T, c *casefile.Case) string {
 	before := r.setupFor(c)
-	r.turns.begin(c, before)
+	r.servers.begin(c, before)
 	r.reset(t)
 	switch c.Verb {
 	case "setup":
@@ -199,11 +199,11 @@ func (r *runner) reset(t *testing.T) {
 		r.databases = map[string]bool{"test": true}
 	}
 	// A transaction that a case left open would block DDL of the next one.
-	if _, err := r.turns.all("admin", mustMarshal(bson.D{{Key: "killAllSessions", Value: bson.A{}}})); err != nil {
+	if _, err := r.servers.all("admin", mustMarshal(bson.D{{Key: "killAllSessions", Value: bson.A{}}})); err != nil {
 		t.Fatal(err)
 	}
 	for db := range r.databases {
-		reply, err := r.turns.command(db, mustMarshal(bson.D{{Key: "dropDatabase", Value: 1}}))
+		reply, err := r.servers.command(db, mustMarshal(bson.D{{Key: "dropDatabase", Value: 1}}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -271,7 +271,7 @@ func (r *runner) wanted(c *casefile.Case, n int) *string {
 		return nil
 	}
 	if r.transactions == nil {
-		r.transactions = newTransactions(r.turns.conns[0], &r.config.Held)
+		r.transactions = newTransactions(r.servers.conns[0], &r.config.Held)
 	}
 	want := ""
 	if all := blocks(c.Want()); n < len(all) {
@@ -343,7 +343,7 @@ func (r *runner) command(t *testing.T, c *casefile.Case, a casefile.Arg, want *s
 		r.databases[db] = true
 	}
 	r.prepare(t, db, doc, false)
-	run := r.turns.command
+	run := r.servers.command
 	if want != nil {
 		run = func(db string, doc bson.Raw) (bson.Raw, error) { return r.transactions.run(t, db, doc, *want) }
 	}
@@ -416,7 +416,7 @@ func (r *runner) prepare(t *testing.T, db string, cmd bson.Raw, after bool) {
 // must runs a command of the configuration itself.
 func (r *runner) must(t *testing.T, db string, cmd bson.D) {
 	t.Helper()
-	reply, err := r.turns.command(db, mustMarshal(cmd))
+	reply, err := r.servers.command(db, mustMarshal(cmd))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,8 +34,8 @@ const (
 	troubled = "tikv-faults"
 )
 
-// storageWanted returns the value of CANTLE_STORAGE.
-func storageWanted() (string, error) {
+// requestedStorage returns the value of CANTLE_STORAGE.
+func requestedStorage() (string, error) {
 	switch wanted := testenv.Storage(); {
 	case wanted == "", wanted == within, wanted == severalWithin, wanted == overSockets, wanted == troubled, strings.HasPrefix(wanted, "tikv://"):
 		return wanted, nil
@@ -48,7 +48,7 @@ func storageWanted() (string, error) {
 // them. leave ends what was started for this server only.
 func stored(binary string, o Options) (program string, changed Options, leave func(), err error) {
 	leave = func() {}
-	wanted, err := storageWanted()
+	wanted, err := requestedStorage()
 	if err != nil || o.Storage != "" || wanted == "" && o.Servers == 0 {
 		return binary, o, leave, err
 	}
@@ -59,7 +59,7 @@ func stored(binary string, o Options) (program string, changed Options, leave fu
 		program, err = withinProgram()
 		return program, o, leave, err
 	}
-	o.Storage, leave, err = place(wanted, o.Data)
+	o.Storage, leave, err = storageOf(wanted, o.Data)
 	o.Storage += "?exclusive=true" // one server at a time, as on files
 	o.Data = ""
 	return binary, o, leave, err
@@ -85,9 +85,9 @@ var clusters struct {
 // keyspaces numbers the keyspaces that this process has made in a real cluster.
 var keyspaces atomic.Int64
 
-// place returns the storage of a server: one per data directory, or a new one if data is "". leave ends a
+// storageOf returns the storage of a server: one per data directory, or a new one if data is "". leave ends a
 // simulated cluster that was started without a data directory.
-func place(wanted, data string) (where string, leave func(), err error) {
+func storageOf(wanted, data string) (where string, leave func(), err error) {
 	leave = func() {}
 	if data != "" {
 		clusters.Lock()

@@ -37,7 +37,7 @@ const attemptsMax = 5
 
 // newTransactions runs commands on a connection and counts those that were in a transaction.
 func newTransactions(conn *Conn, held *int) *transactions {
-	wanted, _ := storageWanted()
+	wanted, _ := requestedStorage()
 	return &transactions{conn: conn, held: held, refusable: wanted == troubled || strings.HasPrefix(wanted, "tikv://")}
 }
 

@@ -30,7 +30,7 @@ var bugs = []bug{
 	if k := min(2, len(h.items[i].key), len(h.items[j].key)); planted("ties in disorder") {
 		c = bytes.Compare(h.items[i].key[:k], h.items[j].key[:k])
 	}`},
-	{"a plan is trusted too early", "collection/exec/replan.go", "if w.trial.over() {", `if planted("a plan is trusted too early") && err == errTrialOver || !planted("a plan is trusted too early") && w.trial.over() {`},
+	{"a plan is trusted too early", "collection/exec/replan.go", "if w.trial.workUsedUp() {", `if planted("a plan is trusted too early") && err == errWorkUsedUp || !planted("a plan is trusted too early") && w.trial.workUsedUp() {`},
 	{"a plan is trusted too early", "collection/exec/fetch_batch.go", "if len(a.page.rows) > 0 && !f.src.Trial.has(1+fetchCost) {", `if len(a.page.rows) > 0 && !planted("a plan is trusted too early") && !f.src.Trial.has(1+fetchCost) {`},
 	{"places stay when writes move them", "storage/writebuf/merge.go", "if m.moves != m.b.moves {", `if m.moves != m.b.moves && !planted("places stay when writes move them") {`},
 	{"cursors see later writes", "storage/writebuf/layer.go", "if e.epoch <= l.upTo {", `if e.epoch <= l.upTo || planted("cursors see later writes") {`},

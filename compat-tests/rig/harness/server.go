@@ -47,9 +47,9 @@ type Server struct {
 	Addr string   // host:port out of URI
 	More []string // connection strings of further addresses
 
-	// Others are the addresses of the peers in the same process, if Options.Servers is set. URI then names
+	// Peers are the addresses of the peers in the same process, if Options.Servers is set. URI then names
 	// all servers.
-	Others []string
+	Peers []string
 
 	// CosmosURI is the connection string of the second address, of a server that
 	// was started with --cosmos-listen.
@@ -196,7 +196,7 @@ func LaunchBinary(binary string, o Options) (*Server, error) {
 			case i == 0:
 				s.More = uris[1:]
 			case uri == &others:
-				s.Others = uris
+				s.Peers = uris
 			}
 		case <-s.done:
 			return nil, fmt.Errorf("the server ended before it was ready: %v\n%s", s.err, s.Log())
@@ -216,14 +216,14 @@ func LaunchBinary(binary string, o Options) (*Server, error) {
 
 // join makes the connection string list all servers that share the store.
 func (s *Server) join() error {
-	for i, uri := range s.Others {
+	for i, uri := range s.Peers {
 		u, err := url.Parse(uri)
 		if err != nil {
 			return fmt.Errorf("ready line: %w", err)
 		}
-		s.Others[i] = u.Host
+		s.Peers[i] = u.Host
 	}
-	s.URI = strings.Replace(s.URI, s.Addr, strings.Join(append([]string{s.Addr}, s.Others...), ","), 1)
+	s.URI = strings.Replace(s.URI, s.Addr, strings.Join(append([]string{s.Addr}, s.Peers...), ","), 1)
 	return nil
 }
 

@@ -9,10 +9,10 @@ import (
 	"github.com/cantledb/cantle/internal/casefile"
 )
 
-// turns selects the server for each command of a case, of the servers that share a store. Commands go to the
+// serverChoice selects the server for each command of a case, of the servers that share a store. Commands go to the
 // servers in turn, except for those that drivers send to a certain server, such as the rest of a cursor or of
 // a transaction.
-type turns struct {
+type serverChoice struct {
 	conns        []*Conn
 	last         int
 	stay         bool           // all commands go to the first server
@@ -30,24 +30,24 @@ var own = []string{
 	"analyzeShardKey", "collStats", "dataSize", "dbStats",
 }
 
-// ownStages are stages about such state, and the collection system.sessions, to which a server writes its
+// perServerStages are stages about such state, and the collection system.sessions, to which a server writes its
 // sessions every few minutes.
-var ownStages = []string{"$collStats", "$currentOp", "$indexStats", "$listLocalSessions", "$planCacheStats", "$shardedDataDistribution", `"system.sessions"`}
+var perServerStages = []string{"$collStats", "$currentOp", "$indexStats", "$listLocalSessions", "$planCacheStats", "$shardedDataDistribution", `"system.sessions"`}
 
 // begin resets the state for a case. The first server depends on the case's line only, so each run uses the
 // same servers.
-func (u *turns) begin(c *casefile.Case, before *casefile.Case) {
+func (u *serverChoice) begin(c *casefile.Case, before *casefile.Case) {
 	u.last, u.stay = c.Line, false
 	u.cursors, u.transactions = map[int64]int{}, map[string]int{}
 	for _, of := range []*casefile.Case{before, c} {
 		if of != nil {
-			u.stay = u.stay || slices.ContainsFunc(of.Args, func(a casefile.Arg) bool { return isOwn(a.Value) })
+			u.stay = u.stay || slices.ContainsFunc(of.Args, func(a casefile.Arg) bool { return isPerServer(a.Value) })
 		}
 	}
 }
 
-// isOwn reports whether a command is about state of a single server.
-func isOwn(text string) bool {
+// isPerServer reports whether a command is about state of a single server.
+func isPerServer(text string) bool {
 	cmd, err := parseCommand(text)
 	if err != nil {
 		return false
@@ -56,11 +56,11 @@ func isOwn(text string) bool {
 	if err != nil {
 		return false
 	}
-	return slices.Contains(own, first.Key()) || slices.ContainsFunc(ownStages, func(stage string) bool { return strings.Contains(text, stage) })
+	return slices.Contains(own, first.Key()) || slices.ContainsFunc(perServerStages, func(stage string) bool { return strings.Contains(text, stage) })
 }
 
 // next returns the number of the server that a command goes to.
-func (u *turns) next(cmd bson.Raw) int {
+func (u *serverChoice) next(cmd bson.Raw) int {
 	if u.stay || len(u.conns) == 1 {
 		return 0
 	}
@@ -76,7 +76,7 @@ func (u *turns) next(cmd bson.Raw) int {
 }
 
 // bound returns the server that a command must go to: that of its cursor or its transaction.
-func (u *turns) bound(cmd bson.Raw) (at int, ok bool) {
+func (u *serverChoice) bound(cmd bson.Raw) (at int, ok bool) {
 	first, err := cmd.IndexErr(0)
 	if err != nil {
 		return 0, false
@@ -102,7 +102,7 @@ func (u *turns) bound(cmd bson.Raw) (at int, ok bool) {
 }
 
 // answered records the server of a new cursor.
-func (u *turns) answered(at int, reply bson.Raw) {
+func (u *serverChoice) answered(at int, reply bson.Raw) {
 	if cursor, ok := reply.Lookup("cursor").DocumentOK(); ok {
 		if id, _ := cursor.Lookup("id").AsInt64OK(); id != 0 {
 			u.cursors[id] = at
@@ -111,7 +111,7 @@ func (u *turns) answered(at int, reply bson.Raw) {
 }
 
 // command sends a command to the server that next selects.
-func (u *turns) command(db string, cmd bson.Raw) (bson.Raw, error) {
+func (u *serverChoice) command(db string, cmd bson.Raw) (bson.Raw, error) {
 	at := u.next(cmd)
 	reply, err := u.conns[at].Command(db, cmd)
 	if err == nil {
@@ -121,7 +121,7 @@ func (u *turns) command(db string, cmd bson.Raw) (bson.Raw, error) {
 }
 
 // all sends a command to each server, and returns the last reply.
-func (u *turns) all(db string, cmd bson.Raw) (reply bson.Raw, err error) {
+func (u *serverChoice) all(db string, cmd bson.Raw) (reply bson.Raw, err error) {
 	for _, c := range u.conns {
 		if reply, err = c.Command(db, cmd); err != nil {
 			return nil, err
@@ -131,7 +131,7 @@ func (u *turns) all(db string, cmd bson.Raw) (reply bson.Raw, err error) {
 }
 
 // close closes the connections.
-func (u *turns) close() {
+func (u *serverChoice) close() {
 	for _, c := range u.conns {
 		c.Close()
 	}

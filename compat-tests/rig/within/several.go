@@ -78,7 +78,7 @@ func (s *Several) member(i int) (storage.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tikvkv.OpenOn(context.Background(), kv, tikvkv.Options{Keyspace: "within", Several: true, Self: fmt.Sprintf("server %d", i)})
+	return tikvkv.OpenOn(context.Background(), kv, tikvkv.Options{Keyspace: "within", Several: true, ServerName: fmt.Sprintf("server %d", i)})
 }
 
 // deaf returns arguments without those that name an address to listen on.

@@ -123,7 +123,7 @@ func (a *account) missing(scan []any) []any {
 
 // Logs the record of missing documents: the times of their writes, the entries of the change log, and the
 // steps of the jobs.
-func (a *account) tell(t *testing.T, ids []any) {
+func (a *account) logMissing(t *testing.T, ids []any) {
 	t.Helper()
 	if len(ids) == 0 {
 		return

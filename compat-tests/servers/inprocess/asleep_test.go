@@ -73,9 +73,9 @@ func (s *sleeper) prepare(t *testing.T, g *gateway) {
 	bsontest.Must(t, err)
 }
 
-// patiently repeats an operation that fails because of an expired lease, as can happen on an overloaded
+// retryExpiredLease repeats an operation that fails because of an expired lease, as can happen on an overloaded
 // machine. In a repetition, errors are accepted which show that the first attempt took effect.
-func patiently(do func() error) error {
+func retryExpiredLease(do func() error) error {
 	for late := false; ; late = true {
 		err := do()
 		var said mongo.ServerError
@@ -149,9 +149,9 @@ func TestAsleep(t *testing.T) {
 	asleep.away.Store(true)
 	for _, s := range list {
 		changes.Go(func() {
-			err := patiently(func() error { return awake.Database(s.db).RunCommand(t.Context(), s.change).Err() })
+			err := retryExpiredLease(func() error { return awake.Database(s.db).RunCommand(t.Context(), s.change).Err() })
 			if err == nil {
-				err = patiently(func() error {
+				err = retryExpiredLease(func() error {
 					_, err := awake.coll(s.now()).InsertOne(t.Context(), bson.M{"_id": "marker", "n": 1, "u": 999, "v": 1})
 					return err
 				})
@@ -170,7 +170,7 @@ func TestAsleep(t *testing.T) {
 			t.Errorf("%s: a transaction from before the sleep is committed", name)
 		}
 	}
-	soon(t, "what is written after the sleep", func() (any, bool) {
+	eventually(t, "what is written after the sleep", func() (any, bool) {
 		left := 0
 		for _, s := range list {
 			s.mu.Lock()

@@ -126,11 +126,11 @@ func TestBudgetAlone(t *testing.T) {
 	g := several(t, 2)
 	budgeted(t, g[0], "x")
 	budgets := g[0].d.Jobs().Budgets
-	if n := budgets.Parts(); n != 2 {
+	if n := budgets.Servers(); n != 2 {
 		t.Fatalf("the first gateway divides by %d", n)
 	}
 	g[1].stop()
-	for until := time.Now().Add(20 * time.Second); budgets.Parts() != 1; time.Sleep(20 * time.Millisecond) {
+	for until := time.Now().Add(20 * time.Second); budgets.Servers() != 1; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatal("the first gateway still divides its budgets")
 		}

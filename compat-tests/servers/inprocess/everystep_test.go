@@ -120,21 +120,21 @@ func TestEveryStep(t *testing.T) {
 func (c *change) cutOff(t *testing.T, after int64) {
 	g := c.prepare(t)
 	first, other := g[0], g[1]
-	first.lasts.Store(first.asked.Load() + after)
+	first.timestampLimit.Store(first.asked.Load() + after)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	told := make(chan error, 1)
 	go func() { told <- c.run(ctx, first) }()
-	soon(t, "cut off", func() (any, bool) {
-		return nil, len(told) > 0 || first.asked.Load() > first.lasts.Load()
+	eventually(t, "cut off", func() (any, bool) {
+		return nil, len(told) > 0 || first.asked.Load() > first.timestampLimit.Load()
 	})
 	first.away.Store(true)
 	// A writer waits for the lease to expire, and not longer.
 	extra := bson.M{"_id": "extra", "k": 1, "n": docs, "u": docs}
 	begun := time.Now()
-	bsontest.Must(t, patiently(func() error { return other.replace(t, "x", extra) }))
+	bsontest.Must(t, retryExpiredLease(func() error { return other.replace(t, "x", extra) }))
 	t.Logf("written after %v", time.Since(begun))
-	soon(t, "the change, at the other gateway", func() (any, bool) {
+	eventually(t, "the change, at the other gateway", func() (any, bool) {
 		err := c.run(t.Context(), other)
 		var e mongo.ServerError
 		done := err == nil || errors.As(err, &e) && slices.ContainsFunc(c.again, e.HasErrorCode)
@@ -144,14 +144,14 @@ func (c *change) cutOff(t *testing.T, after int64) {
 		t.Error("what was acknowledged is not so")
 	}
 	t.Logf("changed after %v", time.Since(begun))
-	first.lasts.Store(0)
+	first.timestampLimit.Store(0)
 	first.away.Store(false)
 	wanted := docs + 1
 	if other.entry("x") == nil {
 		wanted = 0
 	}
 	for i, one := range g {
-		soon(t, "the same at both", func() (any, bool) {
+		eventually(t, "the same at both", func() (any, bool) {
 			n, err := one.coll("x").CountDocuments(t.Context(), bson.M{})
 			return fmt.Sprint(n, err), err == nil && int(n) == wanted && c.done(one)
 		})

@@ -23,19 +23,19 @@ import (
 // gateway is one of several servers over a store.
 type gateway struct {
 	*mongo.Client
-	URI   string
-	c     *tikvfake.Cluster
-	d     *daemon.Daemon
-	away  atomic.Bool  // cut off from the cluster
-	asked atomic.Int64 // timestamps that the server has requested
-	lasts atomic.Int64 // timestamps that it may request before it is cut off; 0 = any number
-	ended bool
+	URI            string
+	c              *tikvfake.Cluster
+	d              *daemon.Daemon
+	away           atomic.Bool  // cut off from the cluster
+	asked          atomic.Int64 // timestamps that the server has requested
+	timestampLimit atomic.Int64 // timestamps that it may request before it is cut off; 0 = any number
+	ended          bool
 }
 
 // oracle returns an error if the server is cut off from the cluster's timestamps. Without new ones it neither
 // renews its lease nor makes progress, like a suspended process.
 func (g *gateway) oracle() error {
-	n, last := g.asked.Add(1), g.lasts.Load()
+	n, last := g.asked.Add(1), g.timestampLimit.Load()
 	if g.away.Load() || last > 0 && n > last {
 		return errors.New("this gateway is cut off")
 	}
@@ -62,7 +62,7 @@ func newCluster(t *testing.T) *tikvfake.Cluster {
 // start starts a server over a cluster, with flags in addition to the usual ones.
 func start(t *testing.T, c *tikvfake.Cluster, args ...string) *gateway {
 	t.Helper()
-	return startAtLevel(t, c, tikvkv.Level, args...)
+	return startAtLevel(t, c, tikvkv.FormatVersion, args...)
 }
 
 // startAtLevel starts a server whose program reads formats up to a version.
@@ -75,7 +75,7 @@ func startAtLevel(t *testing.T, c *tikvfake.Cluster, level uint32, args ...strin
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := tikvkv.OpenOn(context.Background(), kv, tikvkv.Options{Keyspace: shop, Several: true, Lease: lease, Self: t.Name(), Level: level})
+		s, err := tikvkv.OpenOn(context.Background(), kv, tikvkv.Options{Keyspace: shop, Several: true, Lease: lease, ServerName: t.Name(), FormatVersion: level})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,13 +13,13 @@ import (
 )
 
 // Reply of a console to a request for the history.
-type said struct {
+type historyReply struct {
 	Writes     []float64
 	Rows       []struct{ Cells []byte }
 	Incomplete []string
 }
 
-func (g *gateway) history(t *testing.T, path string) (out said) {
+func (g *gateway) history(t *testing.T, path string) (out historyReply) {
 	t.Helper()
 	r, err := http.Get(strings.TrimSuffix(g.d.ConsoleURL(), "/") + "/api/v1" + path)
 	bsontest.Must(t, err)
@@ -35,7 +35,7 @@ func (g *gateway) history(t *testing.T, path string) (out said) {
 // not answer.
 func TestHistory(t *testing.T) {
 	g := several(t, 2, "--console-listen", "127.0.0.1:0")
-	heard(t, g...)
+	waitListed(t, g...)
 	for i, at := range g {
 		for k := range 20 {
 			insert(t, at.coll("x"), bson.M{"_id": i*100 + k})

@@ -19,8 +19,8 @@ import (
 	"github.com/cantledb/cantle/internal/testenv"
 )
 
-// soon waits until ok returns done. If it never does, the test fails with the value seen last.
-func soon(t *testing.T, what string, ok func() (seen any, done bool)) {
+// eventually waits until ok returns done. If it never does, the test fails with the value seen last.
+func eventually(t *testing.T, what string, ok func() (seen any, done bool)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -42,7 +42,7 @@ func soon(t *testing.T, what string, ok func() (seen any, done bool)) {
 // on returns the servers that own a duty.
 func on(g []*gateway, name string) (list []int) {
 	for i := range g {
-		if !g[i].ended && g[i].d.Jobs().Duties.Has(name) {
+		if !g[i].ended && g[i].d.Jobs().Owners.Owns(name) {
 			list = append(list, i)
 		}
 	}
@@ -56,7 +56,7 @@ func TestDuties(t *testing.T) {
 	names := []string{"counts", "delete", "resume", "balance"}
 	owners := map[string]int{}
 	for _, name := range names {
-		soon(t, "who does "+name, func() (any, bool) {
+		eventually(t, "who does "+name, func() (any, bool) {
 			list := on(g, name)
 			if len(list) == 1 {
 				owners[name] = list[0]
@@ -68,13 +68,13 @@ func TestDuties(t *testing.T) {
 	g[asleep].away.Store(true)
 	others := append(append([]*gateway{}, g[:asleep]...), g[asleep+1:]...)
 	for _, name := range names {
-		soon(t, "who does "+name+" after one is gone", func() (any, bool) { list := on(others, name); return list, len(list) == 1 })
+		eventually(t, "who does "+name+" after one is gone", func() (any, bool) { list := on(others, name); return list, len(list) == 1 })
 	}
 	g[asleep].away.Store(false)
-	soon(t, "what the one that comes back does", func() (any, bool) {
+	eventually(t, "what the one that comes back does", func() (any, bool) {
 		had := 0
 		for _, name := range names {
-			if g[asleep].d.Jobs().Duties.Has(name) {
+			if g[asleep].d.Jobs().Owners.Owns(name) {
 				had++
 			}
 		}
@@ -84,7 +84,7 @@ func TestDuties(t *testing.T) {
 	others[stopped].stop()
 	begun := time.Now()
 	rest := []*gateway{others[1-stopped], g[asleep]}
-	soon(t, "who does it after a clean stop", func() (any, bool) { list := on(rest, "counts"); return list, len(list) == 1 })
+	eventually(t, "who does it after a clean stop", func() (any, bool) { list := on(rest, "counts"); return list, len(list) == 1 })
 	t.Logf("taken over %v after a clean stop", time.Since(begun))
 }
 
@@ -130,7 +130,7 @@ func structure(t *testing.T, rounds int, lapses bool) {
 	g := several(t, 3)
 	done := accountOf(g)
 	run := func(at int, cmd bson.D) {
-		soon(t, "a change of the structure", func() (any, bool) {
+		eventually(t, "a change of the structure", func() (any, bool) {
 			err := g[at].Database("admin").RunCommand(t.Context(), cmd).Err()
 			var said mongo.ServerError
 			again := errors.As(err, &said) && said.HasErrorLabel("RetryableWriteError") || err != nil && strings.Contains(err.Error(), "NetworkTimeout")
@@ -182,14 +182,14 @@ func structure(t *testing.T, rounds int, lapses bool) {
 	have := 0
 	for i := range g {
 		var scan []any
-		soon(t, "a look at all", func() (any, bool) {
+		eventually(t, "a look at all", func() (any, bool) {
 			err := g[i].coll("x").FindOne(t.Context(), bson.M{}).Err()
 			return err, err == nil
 		})
 		scan = ids(t, g[i].coll("x"), bson.M{}, options.Find().SetHint(bson.M{"$natural": 1}))
 		missing := done.missing(scan)
 		want(t, "acknowledged documents that are not there", len(missing), 0)
-		done.tell(t, missing)
+		done.logMissing(t, missing)
 		cur, err := g[i].coll("x").Find(t.Context(), bson.M{})
 		bsontest.Must(t, err)
 		var docs []bson.M
@@ -205,7 +205,7 @@ func structure(t *testing.T, rounds int, lapses bool) {
 		have = len(scan)
 	}
 	t.Logf("%d documents acknowledged, %d there, %d deleted", len(done.wrote), have, len(done.gone))
-	soon(t, "counts of all", func() (any, bool) {
+	eventually(t, "counts of all", func() (any, bool) {
 		var seen []int64
 		for i := range g {
 			r, err := g[i].Database("test").RunCommand(t.Context(), bson.D{{Key: "collStats", Value: "x"}}).Raw()
@@ -279,11 +279,11 @@ func TestTakeover(t *testing.T) {
 			}
 			t.Logf("writes after %v", time.Since(begun))
 			if step == "prepared" {
-				soon(t, "the split is ended by the other", func() (any, bool) {
+				eventually(t, "the split is ended by the other", func() (any, bool) {
 					return nil, g[1].settled("x")
 				})
 			} else { // another split is possible at once
-				soon(t, "another reshard", func() (any, bool) {
+				eventually(t, "another reshard", func() (any, bool) {
 					err := g[1].Database("admin").RunCommand(t.Context(), bson.D{{Key: "reshardCollection", Value: "test.x"}, {Key: "key", Value: bson.M{"n": 1}}, {Key: "numInitialChunks", Value: 1}}).Err()
 					return err, err == nil
 				})
@@ -296,7 +296,7 @@ func TestTakeover(t *testing.T) {
 			}
 			t.Logf("ended after %v", time.Since(begun))
 			insert(t, g[1].coll("x"), bson.M{"_id": 2000, "k": 1, "n": 0})
-			soon(t, "documents at both", func() (any, bool) {
+			eventually(t, "documents at both", func() (any, bool) {
 				var seen []int
 				for i := range g {
 					cur, err := g[i].coll("x").Find(t.Context(), bson.M{"n": bson.M{"$gte": 0}}, options.Find().SetHint(bson.M{"n": 1}))
@@ -354,7 +354,7 @@ func TestAbortElsewhere(t *testing.T) {
 		ended <- g[0].Database("admin").RunCommand(context.WithoutCancel(t.Context()), bson.D{{Key: "reshardCollection", Value: "test.x"}, {Key: "key", Value: bson.M{"k": 1}}}).Err()
 	}()
 	<-reached
-	soon(t, "currentOp at the other", func() (any, bool) {
+	eventually(t, "currentOp at the other", func() (any, bool) {
 		raw, err := g[1].Database("admin").RunCommand(t.Context(), bson.D{{Key: "currentOp", Value: 1}}).Raw()
 		bsontest.Must(t, err)
 		return raw, strings.Contains(raw.String(), "Reshard Collection")

@@ -37,7 +37,7 @@ func sleeping(t *testing.T, g *gateway, name string) (opid any, ended <-chan err
 // opid, a session's command and transaction.
 func TestKillsElsewhere(t *testing.T) {
 	g := several(t, 2)
-	heard(t, g...)
+	waitListed(t, g...)
 	for i := range 100 {
 		insert(t, g[0].coll("x"), bson.M{"_id": i})
 	}

@@ -26,7 +26,7 @@ func (g *gateway) address() string {
 // TestPricesDiffer checks that a server warns of peers that charge by another price list, and of no others.
 func TestPricesDiffer(t *testing.T) {
 	first := start(t, newCluster(t), "--prices", "normative")
-	heard(t, first)
+	waitListed(t, first)
 	second := startLike(t, first, "--prices", "mongo-2023")
 	for until := time.Now().Add(30 * time.Second); len(second.warnings(t)) == 0; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(until) {
@@ -39,7 +39,7 @@ func TestPricesDiffer(t *testing.T) {
 			t.Errorf("the warning lacks %s: %s", want, got)
 		}
 	}
-	heard(t, first, second)
+	waitListed(t, first, second)
 	same := startLike(t, first, "--prices", "normative")
 	for until := time.Now().Add(30 * time.Second); len(same.warnings(t)) == 0; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(until) {

@@ -18,9 +18,9 @@ import (
 	"github.com/cantledb/cantle/storage/keyspace"
 )
 
-// behind makes a server apply no catalog changes of its peers, while its lease is renewed, until goOn is
+// lag makes a server apply no catalog changes of its peers, while its lease is renewed, until goOn is
 // called.
-func (g *gateway) behind(t *testing.T) (goOn func()) {
+func (g *gateway) lag(t *testing.T) (goOn func()) {
 	t.Helper()
 	const topic = "behind"
 	held, rest := make(chan struct{}), make(chan struct{})
@@ -136,15 +136,15 @@ func TestBehind(t *testing.T) {
 			}
 			var letGo func()
 			if one.step == "" {
-				letGo = g[1].behind(t)
+				letGo = g[1].lag(t)
 				go change()
 			} else {
 				go change()
 				<-reached
-				letGo = g[1].behind(t)
+				letGo = g[1].lag(t)
 				close(goOn)
 			}
-			soon(t, "the change at the first", func() (any, bool) { return nil, one.known(g[0]) })
+			eventually(t, "the change at the first", func() (any, bool) { return nil, one.known(g[0]) })
 			to := "x"
 			if one.to != "" {
 				to = one.to

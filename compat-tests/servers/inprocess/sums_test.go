@@ -56,7 +56,7 @@ func partitionsOf(t *testing.T, g *gateway) (ru float64, throttled int64, hot ma
 }
 
 // Waits until every server lists all others: a new server is not visible to all at once.
-func heard(t *testing.T, g ...*gateway) {
+func waitListed(t *testing.T, g ...*gateway) {
 	t.Helper()
 	for _, one := range g {
 		for until := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
@@ -80,7 +80,7 @@ func TestSums(t *testing.T) {
 	for n := 1; n <= 3; n++ {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			g := several(t, n)
-			heard(t, g...)
+			waitListed(t, g...)
 			bsontest.Must(t, g[0].Database("admin").RunCommand(t.Context(), bson.D{{Key: "shardCollection", Value: "test.x"}, {Key: "key", Value: bson.M{"k": "hashed"}}, {Key: "numInitialChunks", Value: 3}}).Err())
 			const inserts, finds = 12, 5
 			for i, one := range g { // each inserts values of its own, and one value that all insert
@@ -144,7 +144,7 @@ func TestSums(t *testing.T) {
 // TestSumOfRefusals checks that a server reports the refusals of another one, and the RU of both.
 func TestSumOfRefusals(t *testing.T) {
 	g := several(t, 2)
-	heard(t, g...)
+	waitListed(t, g...)
 	budgeted(t, g[0], "x")
 	quiet := connect(t, g[1].URI+"?retryWrites=false")
 	x := quiet.Database("test").Collection("x")
@@ -165,7 +165,7 @@ func TestSumOfRefusals(t *testing.T) {
 // TestSilent checks that a sleeping server is named as missing while its lease lasts, and no longer.
 func TestSilent(t *testing.T) {
 	g := several(t, 3)
-	heard(t, g...)
+	waitListed(t, g...)
 	for _, one := range g {
 		_, err := one.coll("x").InsertOne(t.Context(), bson.M{"a": 1})
 		bsontest.Must(t, err)

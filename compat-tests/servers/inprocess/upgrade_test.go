@@ -82,7 +82,7 @@ func TestRollingUpgrade(t *testing.T) {
 		}
 		bsontest.Must(t, young[i].Database("test").CreateCollection(t.Context(), "made by "+host)) // while older servers run
 	}
-	for takesIn(t, c, 1) { // until a server has noticed that no older one is left
+	for admitsFormat(t, c, 1) { // until a server has noticed that no older one is left
 		<-time.After(lease / 4)
 	}
 	cancel()
@@ -104,11 +104,11 @@ func ofStop(err error) bool {
 	return mongo.IsNetworkError(err) || strings.Contains(err.Error(), "ShutdownInProgress")
 }
 
-// takesIn reports whether a program of a format version may use the keyspace.
-func takesIn(t *testing.T, c *tikvfake.Cluster, level uint32) bool {
+// admitsFormat reports whether a program of a format version may use the keyspace.
+func admitsFormat(t *testing.T, c *tikvfake.Cluster, level uint32) bool {
 	kv, err := c.Client()
 	bsontest.Must(t, err)
-	s, err := tikvkv.OpenOn(t.Context(), kv, tikvkv.Options{Keyspace: shop, Several: true, Lease: lease, Level: level})
+	s, err := tikvkv.OpenOn(t.Context(), kv, tikvkv.Options{Keyspace: shop, Several: true, Lease: lease, FormatVersion: level})
 	if errors.Is(err, storage.ErrFormat) {
 		bsontest.Must(t, kv.Close())
 		return false

@@ -18,7 +18,7 @@ func (c *chaos) agree() {
 	for i := range c.addresses {
 		db := c.direct(i)
 		var said string
-		c.soon(fmt.Sprintf("what server %d has", i), func(ctx context.Context) (err error) {
+		c.retry(fmt.Sprintf("what server %d has", i), func(ctx context.Context) (err error) {
 			said, err = c.contents(ctx, db)
 			return err
 		})
@@ -113,7 +113,7 @@ func (l *inserts) check() (docs, events int) {
 	for i := range l.addresses {
 		var ids []string
 		coll := l.direct(i).Collection("log")
-		l.soon("the documents in the end", func(ctx context.Context) (err error) {
+		l.retry("the documents in the end", func(ctx context.Context) (err error) {
 			ids, err = found(ctx, coll, bson.M{"$natural": 1})
 			return err
 		})
@@ -138,7 +138,7 @@ func (l *inserts) check() (docs, events int) {
 		}
 	}
 	before := -1
-	l.soon("the rest of the change stream", func(ctx context.Context) error {
+	l.retry("the rest of the change stream", func(ctx context.Context) error {
 		for l.total > before {
 			before = l.total
 			if err := l.take(ctx, 1<<20); err != nil {

@@ -95,7 +95,7 @@ func (c *chaos) nap(_ context.Context, r *rand.Rand) {
 
 // trouble enables all faults of the simulated cluster for a while.
 func (c *chaos) trouble(ctx context.Context, r *rand.Rand) {
-	met, end := c.cluster.Trouble(r.Uint64())
+	met, end := c.cluster.InjectFaults(r.Uint64())
 	wait(ctx, 4*time.Second)
 	end()
 	c.Logf("trouble: %v", met)
@@ -180,7 +180,7 @@ func (c *chaos) reshape(ctx context.Context) {
 
 // shard gives an unused collection a hashed shard key and some partitions.
 func (c *chaos) shard(name string) {
-	c.soon("shardCollection", func(ctx context.Context) error {
+	c.retry("shardCollection", func(ctx context.Context) error {
 		return order(ctx, c.db.Client().Database("admin"), bson.D{{Key: "shardCollection", Value: c.db.Name() + "." + name}, {Key: "key", Value: bson.M{"_id": "hashed"}}, {Key: "numInitialChunks", Value: 3}})
 	})
 }

@@ -31,7 +31,7 @@ func (c *chaos) newBank() *bankClients {
 	b := &bankClients{chaos: c, coll: c.db.Collection("bank")}
 	c.shard("bank")
 	for i := range accounts {
-		c.soon("an account", func(ctx context.Context) error {
+		c.retry("an account", func(ctx context.Context) error {
 			_, err := b.coll.UpdateOne(ctx, bson.M{"_id": i}, bson.M{"$set": bson.M{"balance": wealth, "k": i}}, options.UpdateOne().SetUpsert(true))
 			return err
 		})
@@ -87,7 +87,7 @@ func (*bankClients) sum(ctx context.Context, coll *mongo.Collection) (total int,
 func (b *bankClients) check() {
 	for i := range b.addresses {
 		coll := b.direct(i).Collection("bank")
-		b.soon("the bank in the end", func(ctx context.Context) error {
+		b.retry("the bank in the end", func(ctx context.Context) error {
 			total, err := b.sum(ctx, coll)
 			if err == nil && total != accounts*wealth {
 				b.Errorf("the bank has %d in all at server %d, and not %d", total, i, accounts*wealth)
@@ -188,7 +188,7 @@ func (l *listClients) transact(ctx context.Context, r *rand.Rand, _ int) {
 func (l *listClients) check() {
 	final := histories.Txn{}
 	for k := range keys {
-		l.soon("a list in the end", func(ctx context.Context) error {
+		l.retry("a list in the end", func(ctx context.Context) error {
 			list, err := l.read(ctx, k)
 			if err == nil {
 				final.Ops = append(final.Ops, histories.Op{Key: k, Read: list})
@@ -271,7 +271,7 @@ type inserts struct {
 func (c *chaos) newInserts() *inserts {
 	l := &inserts{chaos: c, coll: c.db.Collection("log"), sent: map[string]bool{}, seen: map[string]int{}, next: make([]int, 3), order: []int{-1, -1, -1}}
 	c.shard("log")
-	c.soon("a change stream", func(ctx context.Context) error {
+	c.retry("a change stream", func(ctx context.Context) error {
 		s, err := l.coll.Watch(ctx, mongo.Pipeline{})
 		if err != nil {
 			return err

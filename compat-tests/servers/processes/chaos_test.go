@@ -28,8 +28,8 @@ const (
 	chaosRound = 22 * time.Second
 	// chaosCalm is the time without faults at the end of a long run, which shows how soon latencies recover.
 	chaosCalm = 8 * time.Second
-	// patience is the timeout of a client: longer than a server is suspended.
-	patience = 12 * time.Second
+	// clientTimeout is the timeout of a client: longer than a server is suspended.
+	clientTimeout = 12 * time.Second
 	// silenceMax bounds the time in which no write of any client succeeds.
 	silenceMax = 60 * time.Second
 )
@@ -106,13 +106,13 @@ func TestChaos(t *testing.T) {
 		}
 	})
 	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://" + strings.Join(c.addresses, ",") + "/").
-		SetServerSelectionTimeout(patience).SetHeartbeatInterval(500 * time.Millisecond))
+		SetServerSelectionTimeout(clientTimeout).SetHeartbeatInterval(500 * time.Millisecond))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { harness.Disconnect(client) })
 	docs, events, first := 0, 0, c.seed
-	programme.Tell(t, "gateway", first, func() (int, string) {
+	programme.RecordAtEnd(t, "gateway", first, func() (int, string) {
 		return c.struck["kill"], fmt.Sprintf("%s; %d documents acknowledged, %d events; the longest time without a write %v", tallied(c.struck), docs, events, c.silence.Round(time.Millisecond))
 	})
 	for round, begun := 0, time.Now(); round == 0 || time.Since(begun) < chaosTime() && !t.Failed(); round++ {
@@ -172,17 +172,17 @@ func (c *chaos) round() (docs, events int) {
 
 // do runs an operation of a client with the timeout patience, and records its error.
 func (c *chaos) do(ctx context.Context, op func(ctx context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, clientTimeout)
 	defer cancel()
 	err := op(ctx)
 	if err != nil {
-		c.met(err)
+		c.countError(err)
 	}
 	return err
 }
 
-// met counts an error, and fails for an error that no fault explains.
-func (c *chaos) met(err error) {
+// countError counts an error, and fails for an error that no fault explains.
+func (c *chaos) countError(err error) {
 	what := "no answer"
 	var said mongo.ServerError
 	if errors.As(err, &said) {
@@ -281,8 +281,8 @@ func (c *chaos) direct(i int) *mongo.Database {
 	return connect(c.T, "mongodb://"+c.addresses[i]+"/?directConnection=true").Database(c.db.Name())
 }
 
-// soon retries an operation that must succeed now that there are no more faults.
-func (c *chaos) soon(what string, do func(ctx context.Context) error) {
+// retry retries an operation that must succeed now that there are no more faults.
+func (c *chaos) retry(what string, do func(ctx context.Context) error) {
 	c.Helper()
 	ctx, cancel := context.WithTimeout(c.Context(), silenceMax)
 	defer cancel()

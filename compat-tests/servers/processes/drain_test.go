@@ -256,7 +256,7 @@ func TestDrainServes(t *testing.T) {
 		t.Fatal(err)
 	}
 	long, short, watching := first.Dial(t), first.Dial(t), first.Dial(t)
-	hello := ask(t, watching, bson.D{{Key: "hello", Value: 1}})
+	hello := runCommand(t, watching, bson.D{{Key: "hello", Value: 1}})
 	var seen struct {
 		TopologyVersion bson.Raw `bson:"topologyVersion"`
 	}
@@ -269,7 +269,7 @@ func TestDrainServes(t *testing.T) {
 	send(t, long, bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.M{"$where": fmt.Sprintf("sleep(%d) || true", sleeps.Milliseconds())}}})
 	running := bson.D{{Key: "currentOp", Value: 1}, {Key: "ns", Value: "test.c"}, {Key: "$db", Value: "admin"}}
 	for {
-		if _, err := ask(t, short, running).LookupErr("inprog", "0"); err == nil {
+		if _, err := runCommand(t, short, running).LookupErr("inprog", "0"); err == nil {
 			break
 		}
 		time.Sleep(lookEvery)
@@ -287,10 +287,10 @@ func TestDrainServes(t *testing.T) {
 	if got := get(t, "http://"+console+"/readyz"); !strings.Contains(got, "stopping") {
 		t.Errorf("/readyz says %q", got)
 	}
-	if doc := ask(t, short, bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{bson.M{"_id": 2}}}}); doc.Lookup("n").AsInt64() != 1 {
+	if doc := runCommand(t, short, bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{bson.M{"_id": 2}}}}); doc.Lookup("n").AsInt64() != 1 {
 		t.Errorf("a write on an open connection: %v", doc)
 	}
-	if doc := ask(t, first.Dial(t), bson.D{{Key: "hello", Value: 1}}); doc.Lookup("code").AsInt64() != 91 {
+	if doc := runCommand(t, first.Dial(t), bson.D{{Key: "hello", Value: 1}}); doc.Lookup("code").AsInt64() != 91 {
 		t.Errorf("a new connection: %v", doc)
 	}
 	select {
@@ -333,7 +333,7 @@ func receive(t *testing.T, c *harness.Conn) bson.Raw {
 }
 
 // Runs a command and returns its reply, also if that is an error.
-func ask(t *testing.T, c *harness.Conn, command bson.D) bson.Raw {
+func runCommand(t *testing.T, c *harness.Conn, command bson.D) bson.Raw {
 	t.Helper()
 	send(t, c, command)
 	return receive(t, c)

@@ -22,8 +22,8 @@ import (
 	"github.com/cantledb/cantle/storage/tikvkv/tikvfake"
 )
 
-// alone is the option of a storage address for exclusive use by one server.
-const alone = "?exclusive=true"
+// exclusiveParam is the option of a storage address for exclusive use by one server.
+const exclusiveParam = "?exclusive=true"
 
 // cluster starts a simulated cluster over sockets, and returns its address for --storage.
 func cluster(t *testing.T) (*tikvfake.Cluster, string) {
@@ -80,7 +80,7 @@ func connect(t *testing.T, uri string) *mongo.Client {
 // TestOneAtATime checks that a server can have a keyspace exclusively, and that the next one finds its data.
 func TestOneAtATime(t *testing.T) {
 	_, place := cluster(t)
-	first := mustLaunch(t, place+alone)
+	first := mustLaunch(t, place+exclusiveParam)
 	coll := func(s *harness.Server) *mongo.Collection { return connect(t, s.URI).Database("test").Collection("c") }
 	if _, err := coll(first).InsertOne(t.Context(), bson.M{"_id": 1}); err != nil {
 		t.Fatal(err)
@@ -98,13 +98,13 @@ func TestOneAtATime(t *testing.T) {
 			}
 		}
 	}
-	refused(place+alone, first)
+	refused(place+exclusiveParam, first)
 	refused(place, first)
 	if err := first.Stop(); err != nil {
 		t.Error(err)
 	}
 	next := mustLaunch(t, place)
-	refused(place+alone, next)
+	refused(place+exclusiveParam, next)
 	if n, err := coll(next).CountDocuments(t.Context(), bson.M{"_id": 1}); n != 1 || err != nil {
 		t.Errorf("the next server finds %d documents, %v", n, err)
 	}
@@ -164,10 +164,10 @@ func increment(ctx context.Context, t *testing.T, coll *mongo.Collection, id int
 // twice.
 func TestKill(t *testing.T) {
 	const writers = 6
-	kills := programme.Due(t, "gateway")
+	kills := programme.Amount(t, "gateway")
 	killed := 0
 	all, unknown, slowest := int64(0), int64(0), time.Duration(0)
-	programme.Tell(t, "gateway", 0, func() (int, string) {
+	programme.RecordAtEnd(t, "gateway", 0, func() (int, string) {
 		return killed, fmt.Sprintf("%d increments, of %d of them nobody was told; the slowest took %v", all, unknown, slowest.Round(time.Millisecond))
 	})
 	_, place := cluster(t)

@@ -115,11 +115,11 @@ func lookup[T any](t *testing.T, doc bson.Raw, name string) (out T) {
 // cantle runs a verb of the program that must succeed.
 func cantle(t *testing.T, args ...string) {
 	t.Helper()
-	_ = said(t, args...)
+	_ = outputOf(t, args...)
 }
 
 // Runs a verb of the program that must succeed, and returns its output.
-func said(t *testing.T, args ...string) string {
+func outputOf(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(must(harness.Binary()), args...)
 	cmd.Env = harness.Environment()

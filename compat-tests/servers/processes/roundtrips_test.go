@@ -208,7 +208,7 @@ func costs(t *testing.T, exclusive bool) (list []cost) {
 	c, place := cluster(t)
 	times := 40
 	if exclusive {
-		place, times = place+alone, 4
+		place, times = place+exclusiveParam, 4
 	}
 	s := mustLaunch(t, place)
 	db := connect(t, s.URI).Database("test")
@@ -289,7 +289,7 @@ func TestBatchTrips(t *testing.T) {
 // also one transaction: with as many steps as an insert into one.
 func TestOrderedInsertTrips(t *testing.T) {
 	c, place := cluster(t)
-	client := connect(t, mustLaunch(t, place+alone).URI)
+	client := connect(t, mustLaunch(t, place+exclusiveParam).URI)
 	shard := bson.D{{Key: "shardCollection", Value: "test.spread"}, {Key: "key", Value: bson.D{{Key: "_id", Value: "hashed"}}}, {Key: "numInitialChunks", Value: 7}}
 	if err := client.Database("admin").RunCommand(t.Context(), shard).Err(); err != nil {
 		t.Fatal(err)

@@ -30,15 +30,15 @@ func TestVerbs(t *testing.T) {
 		for range 4 { // the first choice of a server is random
 			cantle(t, "dump", "--out", t.TempDir(), uri)
 		}
-		out := said(t, "export", uri, "shop.items")
+		out := outputOf(t, "export", uri, "shop.items")
 		if n := strings.Count(out, `"text"`); n != docs {
 			t.Errorf("export from %s has %d documents", uri, n)
 		}
 	}
-	if out := said(t, "ping", balancer.URI()); !strings.Contains(out, "answers in") {
+	if out := outputOf(t, "ping", balancer.URI()); !strings.Contains(out, "answers in") {
 		t.Errorf("ping says %s", out)
 	}
-	if out := said(t, "advise", balancer.URI(), "shop.items"); !strings.Contains(out, "_id") {
+	if out := outputOf(t, "advise", balancer.URI(), "shop.items"); !strings.Contains(out, "_id") {
 		t.Errorf("advise says %s", out)
 	}
 }

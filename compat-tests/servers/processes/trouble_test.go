@@ -29,7 +29,7 @@ func TestTrouble(t *testing.T) {
 	}
 	t.Cleanup(func() { stop(); c.Close() })
 	s := mustLaunch(t, "tikv://"+at+"/gateway")
-	met, end := c.Trouble(1)
+	met, end := c.InjectFaults(1)
 	coll := connect(t, s.URI).Database("test").Collection("counters")
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
 	defer cancel()
@@ -49,9 +49,9 @@ func TestTrouble(t *testing.T) {
 		all, unknown, slowest = all+doc.N, unknown+counts[w].unknown, max(slowest, counts[w].slowest)
 	}
 	t.Logf("%d increments, %d errors, slowest success %v; %v", all, unknown, slowest, met)
-	each := met.Each()
-	for _, what := range []string{tikvfake.Stalls, tikvfake.Stale, tikvfake.Gone, tikvfake.CutBefore, tikvfake.CutAfter,
-		tikvfake.LeaderMoves, tikvfake.Splits, tikvfake.StoresDown, tikvfake.OracleAway} {
+	each := met.ByName()
+	for _, what := range []string{tikvfake.Stalls, tikvfake.StaleCommands, tikvfake.RegionsNotFound, tikvfake.CutBefore, tikvfake.CutAfter,
+		tikvfake.LeaderMoves, tikvfake.Splits, tikvfake.StoresDown, tikvfake.PDUnavailable} {
 		if each[what] == 0 {
 			t.Errorf("there were no %s", what)
 		}

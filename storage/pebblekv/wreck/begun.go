@@ -9,23 +9,23 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// makingName is a file that exists while a store is being created. If it exists, a store without
+// creatingName is a file that exists while a store is being created. If it exists, a store without
 // data is one whose creation was interrupted; otherwise it is one whose data were lost.
-const makingName = "MAKING"
+const creatingName = "MAKING"
 
 // State describes what a folder holds of a store.
 type State uint8
 
 // States of a folder.
 const (
-	Absent State = iota // there is no folder, or nothing of a store in it
-	Begun               // the creation of a store was interrupted before anything was written to it
-	Lost                // other files of a store, such as LOCK, are there, but no data
-	There               // a store, perhaps damaged
+	Absent     State = iota // there is no folder, or nothing of a store in it
+	Unfinished              // the creation of a store was interrupted before anything was written to it
+	Lost                    // other files of a store, such as LOCK, are there, but no data
+	Present                 // a store, perhaps damaged
 )
 
-// Look finds the state of a folder. It reads few files. Errors: those of the file system.
-func Look(fs vfs.FS, dir string) (State, error) {
+// StateOf finds the state of a folder. It reads few files. Errors: those of the file system.
+func StateOf(fs vfs.FS, dir string) (State, error) {
 	names, err := fs.List(dir)
 	if vfsMissing(err) {
 		return Absent, nil
@@ -36,34 +36,34 @@ func Look(fs vfs.FS, dir string) (State, error) {
 	f := &Folder{fs: fs, dir: dir, names: names, mark: readMark(fs, fs.PathJoin(dir, markName))}
 	switch {
 	case f.unfinished(): // judged below
-	case f.mark == 0 || slices.ContainsFunc(names, ofData):
-		return There, nil
+	case f.mark == 0 || slices.ContainsFunc(names, isData):
+		return Present, nil
 	default:
 		return Lost, nil
 	}
-	if slices.Contains(names, makingName) {
-		return Begun, nil
+	if slices.Contains(names, creatingName) {
+		return Unfinished, nil
 	}
-	if slices.ContainsFunc(names, func(name string) bool { return ofData(name) || beside(name) }) {
+	if slices.ContainsFunc(names, func(name string) bool { return isData(name) || isAuxiliary(name) }) {
 		return Lost, nil
 	}
 	return Absent, nil
 }
 
-// ofData reports whether a file is one that a store cannot do without.
-func ofData(name string) bool {
+// isData reports whether a file is one that a store cannot do without.
+func isData(name string) bool {
 	return strings.HasSuffix(name, tableSuffix) || strings.HasSuffix(name, logSuffix) || strings.HasPrefix(name, manifestName) || strings.HasPrefix(name, "marker.")
 }
 
-// beside reports whether a file belongs to a store but holds no data.
-func beside(name string) bool {
+// isAuxiliary reports whether a file belongs to a store but holds no data.
+func isAuxiliary(name string) bool {
 	return name == "LOCK" || name == markName || strings.HasPrefix(name, optionsPrefix)
 }
 
-// Make records durably that a store is about to be created in a folder, so that an interrupted
+// BeginCreate records durably that a store is about to be created in a folder, so that an interrupted
 // creation is not taken for a lost store. Errors: those of the file system.
-func Make(fs vfs.FS, dir string) error {
-	file, err := fs.Create(fs.PathJoin(dir, makingName), vfs.WriteCategoryUnspecified)
+func BeginCreate(fs vfs.FS, dir string) error {
+	file, err := fs.Create(fs.PathJoin(dir, creatingName), vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err
 	}
@@ -76,9 +76,9 @@ func Make(fs vfs.FS, dir string) error {
 	return syncFolder(fs, dir)
 }
 
-// Made records that the store has been created. Errors: those of the file system.
-func Made(fs vfs.FS, dir string) error {
-	err := fs.Remove(fs.PathJoin(dir, makingName))
+// EndCreate records that the store has been created. Errors: those of the file system.
+func EndCreate(fs vfs.FS, dir string) error {
+	err := fs.Remove(fs.PathJoin(dir, creatingName))
 	if vfsMissing(err) {
 		return nil
 	}

@@ -17,30 +17,30 @@ type Folder struct {
 	// Damages are the damages found, in the order of finding.
 	Damages []storage.Damage
 
-	fs    vfs.FS
-	dir   string
-	names []string
-	fresh bool // there is no store yet, or its creation was not finished
+	fs           vfs.FS
+	dir          string
+	names        []string
+	neverWritten bool // there is no store yet, or its creation was not finished
 
-	manifest manifest
-	logs     []logFile // to be replayed, ascending
-	logsGood int       // how many of them can be replayed, each up to its first hole
-	next     uint64    // the sequence number of the next write
-	mark     uint64    // all writes with lower sequence numbers were acknowledged; 0 = unknown
-	options  []string  // unreadable files of options; they hold no data
+	manifest   manifest
+	logs       []logFile // to be replayed, ascending
+	usableLogs int       // how many of them can be replayed, each up to its first hole
+	next       uint64    // the sequence number of the next write
+	mark       uint64    // all writes with lower sequence numbers were acknowledged; 0 = unknown
+	options    []string  // unreadable files of options; they hold no data
 
 	tables []*table
 	listed bool // tables comes from the manifest
 
 	// Prepare sets the fields below.
-	inLogs []item
+	inLogs []version
 	tombs  []tombstone
-	broken []lost // by their first keys
+	broken []lostRange // by their first keys
 }
 
-// Survey reads the files that an open needs: the list of files, the manifest and the
+// ReadFolder reads the files that an open needs: the list of files, the manifest and the
 // logs. Errors: those of the file system for the folder.
-func Survey(fs vfs.FS, dir string) (*Folder, error) {
+func ReadFolder(fs vfs.FS, dir string) (*Folder, error) {
 	f := &Folder{fs: fs, dir: dir}
 	names, err := fs.List(dir)
 	if err != nil {
@@ -49,7 +49,7 @@ func Survey(fs vfs.FS, dir string) (*Folder, error) {
 	slices.Sort(names)
 	f.names = names
 	f.mark = readMark(fs, fs.PathJoin(dir, markName))
-	if f.fresh = f.unfinished(); f.fresh {
+	if f.neverWritten = f.unfinished(); f.neverWritten {
 		return f, nil
 	}
 	f.readManifest()
@@ -60,13 +60,13 @@ func Survey(fs vfs.FS, dir string) (*Folder, error) {
 
 // Fresh reports whether there is no store in the folder yet, or its creation was
 // interrupted before anything could be written to it.
-func (f *Folder) Fresh() bool { return f.fresh }
+func (f *Folder) Fresh() bool { return f.neverWritten }
 
 // Clear removes the files of a store that is Fresh, so that it is created again. Errors:
 // those of the file system.
 func (f *Folder) Clear() error {
 	for _, name := range f.names {
-		if !f.fresh || strings.HasPrefix(name, "LOCK") {
+		if !f.neverWritten || strings.HasPrefix(name, "LOCK") {
 			continue
 		}
 		for _, prefix := range []string{"marker.", manifestName, optionsPrefix, markName} {

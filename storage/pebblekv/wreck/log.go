@@ -46,7 +46,7 @@ func (f *Folder) readLogs() {
 		f.logs = append(f.logs, l)
 	}
 	slices.SortFunc(f.logs, func(a, b logFile) int { return cmp.Compare(a.number, b.number) })
-	f.judgeLogs()
+	f.checkLogs()
 }
 
 // Unflushed returns the number of bytes of logs that an open writes into tables.
@@ -57,14 +57,14 @@ func (f *Folder) Unflushed() (bytes int64) {
 	return bytes
 }
 
-// judgeLogs distinguishes damage from the traces of a crash, and sets how many logs are usable. Sequence
+// checkLogs distinguishes damage from the traces of a crash, and sets how many logs are usable. Sequence
 // numbers have no gaps, so a gap means that a log was lost.
-func (f *Folder) judgeLogs() {
+func (f *Folder) checkLogs() {
 	next := max(f.manifest.lastSeq+1, seqFirst)
-	f.logsGood = len(f.logs)
+	f.usableLogs = len(f.logs)
 	bad := func(l *logFile, good int, what string) {
 		f.damaged(storage.Damage{File: l.name, Kind: storage.DamagedLog, What: what, Entries: -1})
-		f.logsGood = good
+		f.usableLogs = good
 	}
 	for i := range f.logs {
 		l := &f.logs[i]
@@ -163,8 +163,8 @@ func eachBatch(data []byte, l *logFile, visit func(batch []byte)) {
 	l.end, l.holes = int64(framing.end), framing.holes
 }
 
-// item is one version of a key.
-type item struct {
+// version is one version of a key.
+type version struct {
 	key, value []byte
 	seq        uint64
 	kind       pebble.InternalKeyKind
@@ -178,7 +178,7 @@ type tombstone struct {
 }
 
 // logItems returns all versions and range tombstones in the logs, sorted, including those after holes.
-func (f *Folder) logItems(logs []logFile) (items []item, tombs []tombstone) {
+func (f *Folder) logItems(logs []logFile) (items []version, tombs []tombstone) {
 	for i := range logs {
 		data, err := f.readFile(logs[i].name)
 		if err != nil {
@@ -197,13 +197,13 @@ func (f *Folder) logItems(logs []logFile) (items []item, tombs []tombstone) {
 				case pebble.InternalKeyKindRangeDelete:
 					tombs = append(tombs, tombstone{key, value, seq})
 				case pebble.InternalKeyKindSet, pebble.InternalKeyKindDelete:
-					items = append(items, item{key, value, seq, kind, -1})
+					items = append(items, version{key, value, seq, kind, -1})
 				case pebble.InternalKeyKindLogData:
 					seq--
 				}
 			}
 		})
 	}
-	slices.SortFunc(items, compareItems)
+	slices.SortFunc(items, compareVersions)
 	return items, tombs
 }

@@ -9,7 +9,7 @@ var Disk = vfs.Default
 // Scan skips damaged data blocks without marking entries as outdated. Errors: those of
 // the file system.
 func Open(dir string) (*Folder, error) {
-	f, err := Survey(Disk, dir)
+	f, err := ReadFolder(Disk, dir)
 	if err != nil {
 		return nil, err
 	}

@@ -24,8 +24,8 @@ type Entry struct {
 	Outdated bool
 }
 
-// compareItems orders versions by key, the newest first.
-func compareItems(a, b item) int {
+// compareVersions orders versions by key, the newest first.
+func compareVersions(a, b version) int {
 	if c := bytes.Compare(a.key, b.key); c != 0 {
 		return c
 	}
@@ -54,7 +54,7 @@ func (f *Folder) Prepare() {
 		f.broken = append(f.broken, t.broken...)
 	}
 	slices.SortFunc(f.tombs, func(a, b tombstone) int { return bytes.Compare(a.start, b.start) })
-	slices.SortFunc(f.broken, func(a, b lost) int { return bytes.Compare(a.keys.Start, b.keys.Start) })
+	slices.SortFunc(f.broken, func(a, b lostRange) int { return bytes.Compare(a.keys.Start, b.keys.Start) })
 }
 
 // unflushed returns the logs with writes that no table has, if the manifest is damaged.
@@ -128,7 +128,7 @@ func (f *Folder) Scan(ctx context.Context, r storage.Range, visit func(Entry) er
 }
 
 // outdated reports whether a newer version than it may have been lost.
-func (f *Folder) outdated(it item) bool {
+func (f *Folder) outdated(it version) bool {
 	for i := range f.broken {
 		b := &f.broken[i]
 		if bytes.Compare(b.keys.Start, it.key) > 0 {
@@ -167,7 +167,7 @@ func (m *merge) begin() {
 }
 
 // next returns the next version.
-func (m *merge) next() (item, bool) {
+func (m *merge) next() (version, bool) {
 	for len(m.waiting) > 0 {
 		t := m.f.tables[m.waiting[0]]
 		if len(m.heads) > 0 && bytes.Compare(t.smallest, m.heads[0].item.key) > 0 && bytes.Compare(t.smallest, m.r.Start) > 0 {
@@ -182,7 +182,7 @@ func (m *merge) next() (item, bool) {
 		}
 	}
 	if len(m.heads) == 0 {
-		return item{}, false
+		return version{}, false
 	}
 	c := m.heads[0]
 	it := c.item
@@ -196,7 +196,7 @@ func (m *merge) next() (item, bool) {
 }
 
 // deleted reports whether a range tombstone covers a version.
-func (m *merge) deleted(it item) bool {
+func (m *merge) deleted(it version) bool {
 	for ; m.tomb < len(m.f.tombs) && bytes.Compare(m.f.tombs[m.tomb].start, it.key) <= 0; m.tomb++ {
 		m.active = append(m.active, m.f.tombs[m.tomb])
 	}
@@ -219,8 +219,8 @@ func (m *merge) close() {
 
 // cursor is one source of a merge: a table, or the logs.
 type cursor struct {
-	item  item
-	items []item // rest of the block, or of the logs
+	item  version
+	items []version // rest of the block, or of the logs
 	t     *table
 	index int
 	file  vfs.File
@@ -270,7 +270,7 @@ func (c *cursor) loadBlock() {
 	}
 	c.items = nil
 	if err := c.t.load(c.file, s, func(key, value []byte, seq uint64, kind pebble.InternalKeyKind) {
-		c.items = append(c.items, item{slices.Clone(key), slices.Clone(value), seq, kind, c.index})
+		c.items = append(c.items, version{slices.Clone(key), slices.Clone(value), seq, kind, c.index})
 	}); err != nil {
 		c.items = nil
 	}
@@ -286,7 +286,7 @@ func (c *cursor) close() {
 type cursors []*cursor
 
 func (h cursors) Len() int           { return len(h) }
-func (h cursors) Less(i, j int) bool { return compareItems(h[i].item, h[j].item) < 0 }
+func (h cursors) Less(i, j int) bool { return compareVersions(h[i].item, h[j].item) < 0 }
 func (h cursors) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
 func (h *cursors) Push(c any)        { *h = append(*h, c.(*cursor)) }
 func (h *cursors) Pop() any {

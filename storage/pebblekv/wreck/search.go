@@ -38,9 +38,9 @@ func (t *table) findBlocks(file vfs.File) {
 			return false
 		}
 		if gap {
-			t.broken = append(t.broken, lost{keysBetween(last, first), t.maxSeq})
+			t.broken = append(t.broken, lostRange{keysBetween(last, first), t.maxSeq})
 		}
-		t.blocks = append(t.blocks, span{at: int64(at), size: int64(size), after: last, upTo: slices.Clone(end)})
+		t.blocks = append(t.blocks, dataBlock{at: int64(at), size: int64(size), after: last, upTo: slices.Clone(end)})
 		last = slices.Clone(end)
 		return true
 	}
@@ -51,7 +51,7 @@ func (t *table) findBlocks(file vfs.File) {
 		}
 		if size < 0 {
 			places := blocksWithin(data[at+1:], searchSkipMax, searchSkipMax)
-			next := slices.IndexFunc(places, func(p place) bool { return take(at+1+p.at, p.size, true) })
+			next := slices.IndexFunc(places, func(p possibleBlock) bool { return take(at+1+p.at, p.size, true) })
 			if next < 0 {
 				break
 			}
@@ -65,7 +65,7 @@ func (t *table) findBlocks(file vfs.File) {
 		rest = t.keys()
 	}
 	if t.largest == nil || !bytes.Equal(last, t.largest) {
-		t.broken = append(t.broken, lost{rest, t.maxSeq})
+		t.broken = append(t.broken, lostRange{rest, t.maxSeq})
 	}
 }
 

@@ -52,14 +52,14 @@ func (o *origin) of(r uint32) (at uint32) {
 	return at
 }
 
-// place is the start and size of a possible block: its checksum matches.
-type place struct{ at, size int }
+// possibleBlock is the start and size of a possible block: its checksum matches.
+type possibleBlock struct{ at, size int }
 
 // blocksWithin finds the possible blocks that begin in the first starts bytes of data and are
 // no longer than limit, sorted by start and size. It reads each byte once: the checksum from i
 // to j matches if the checksum of all bytes before j, the stored checksum after j, and the
 // checksum of all bytes before i agree at the origin.
-func blocksWithin(data []byte, starts, limit int) (found []place) {
+func blocksWithin(data []byte, starts, limit int) (found []possibleBlock) {
 	o := newOrigin()
 	sum := uint32(0) // at the origin, of all bytes before k
 	begun := map[uint32][]int{}
@@ -72,10 +72,10 @@ func blocksWithin(data []byte, starts, limit int) (found []place) {
 		o.pass()
 		for _, i := range begun[sum^o.of(^unmask(binary.LittleEndian.Uint32(data[k+1:])))] {
 			if size := k - i; size > 0 && size < limit {
-				found = append(found, place{i, size})
+				found = append(found, possibleBlock{i, size})
 			}
 		}
 	}
-	slices.SortFunc(found, func(a, b place) int { return cmp.Or(a.at-b.at, a.size-b.size) })
+	slices.SortFunc(found, func(a, b possibleBlock) int { return cmp.Or(a.at-b.at, a.size-b.size) })
 	return found
 }

@@ -23,13 +23,13 @@ func TestBlocksWithin(t *testing.T) {
 				binary.LittleEndian.PutUint32(data[at+size+1:], maskedSum(data[at:at+size+1]))
 			}
 		}
-		var want []place
+		var want []possibleBlock
 		for at := range starts {
 			if size := blockAt(data[at:], limit); size >= 0 {
-				want = append(want, place{at, size})
+				want = append(want, possibleBlock{at, size})
 			}
 		}
-		got := slices.CompactFunc(blocksWithin(data, starts, limit), func(a, b place) bool { return a.at == b.at })
+		got := slices.CompactFunc(blocksWithin(data, starts, limit), func(a, b possibleBlock) bool { return a.at == b.at })
 		if len(want) == 0 || !slices.Equal(got, want) {
 			t.Errorf("seed %d: found %v, want %v", seed, got, want)
 		}

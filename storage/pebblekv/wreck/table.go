@@ -28,23 +28,23 @@ type table struct {
 
 	opened   bool
 	have     int64 // actual size of the file; -1 if it is missing
-	blocks   []span
+	blocks   []dataBlock
 	tombs    []tombstone
-	broken   []lost         // ranges in which versions may be lost, as found by open and verify
+	broken   []lostRange    // ranges in which versions may be lost, as found by open and verify
 	searched bool           // the blocks were found without an index
 	rest     []block.Handle // other blocks than data blocks
 }
 
-// span is one data block of a table.
-type span struct {
+// dataBlock is one data block of a table.
+type dataBlock struct {
 	at, size int64
 	// The keys of the block are above after and at most upTo; nil is unknown.
 	after, upTo []byte
 	bad         bool
 }
 
-// lost is a range of keys of which versions may be lost.
-type lost struct {
+// lostRange is a range of keys of which versions may be lost.
+type lostRange struct {
 	keys   storage.Range
 	maxSeq uint64
 }
@@ -64,7 +64,7 @@ func (t *table) open(f *Folder) (damages []storage.Damage) {
 	file, err := f.fs.Open(f.fs.PathJoin(f.dir, t.name))
 	if err != nil {
 		t.have = -1
-		t.broken = []lost{{t.keys(), t.maxSeq}}
+		t.broken = []lostRange{{t.keys(), t.maxSeq}}
 		what := "it is missing"
 		if !vfsMissing(err) {
 			what = "it cannot be opened: " + reason(err)
@@ -112,7 +112,7 @@ func after(key []byte) []byte { return append(slices.Clip(key), 0) }
 
 // readIndex reads the index, the properties and the range tombstones.
 func (t *table) readIndex(file vfs.File) error {
-	readable, err := sstable.NewSimpleReadable(keepOpen{Judged(file, always)})
+	readable, err := sstable.NewSimpleReadable(keepOpen{CheckReads(file, always)})
 	if err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func (t *table) readHandles(ctx context.Context, r *sstable.Reader, layout *ssta
 				break
 			}
 			upTo := slices.Clone(it.Separator())
-			t.blocks = append(t.blocks, span{at: int64(bh.Offset), size: int64(bh.Length), after: last, upTo: upTo})
+			t.blocks = append(t.blocks, dataBlock{at: int64(bh.Offset), size: int64(bh.Length), after: last, upTo: upTo})
 			last = upTo
 		}
 		b.Release()
@@ -197,7 +197,7 @@ func (keepOpen) Close() error { return nil }
 
 // load reads a data block and calls visit with its entries; key and value are valid during the call.
 // Errors: errBadBlock.
-func (t *table) load(file vfs.File, s *span, visit func(key, value []byte, seq uint64, kind pebble.InternalKeyKind)) error {
+func (t *table) load(file vfs.File, s *dataBlock, visit func(key, value []byte, seq uint64, kind pebble.InternalKeyKind)) error {
 	raw := make([]byte, s.size+block.TrailerLen)
 	if n, err := file.ReadAt(raw, s.at); n < len(raw) {
 		return errors.Join(errBadBlock, err)

@@ -23,7 +23,7 @@ import (
 // manifest is damaged, all in the folder. It adds damages for tables that are missing or
 // have the wrong size. Errors: those of the file system.
 func (f *Folder) ListTables() error {
-	if f.tables != nil || f.fresh {
+	if f.tables != nil || f.neverWritten {
 		return nil
 	}
 	if !f.hasDamage(storage.DamagedManifest) {
@@ -41,15 +41,15 @@ func (f *Folder) ListTables() error {
 		}
 		t := &table{name: name, number: number, maxSeq: math.MaxUint64, size: -1, entries: -1}
 		f.tables = append(f.tables, t)
-		if err := t.learnKeys(f); err != nil {
+		if err := t.readKeyBounds(f); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// learnKeys finds the first and last key of a table that the manifest does not list.
-func (t *table) learnKeys(f *Folder) error {
+// readKeyBounds finds the first and last key of a table that the manifest does not list.
+func (t *table) readKeyBounds(f *Folder) error {
 	f.Damages = append(f.Damages, t.open(f)...)
 	if len(t.blocks) == 0 {
 		return nil
@@ -208,14 +208,14 @@ func (t *table) verify(f *Folder) (damages []storage.Damage) {
 	}
 	defer file.Close()
 	good := int64(0)
-	var bad []*span
+	var bad []*dataBlock
 	for i := range t.blocks {
 		s := &t.blocks[i]
 		n := int64(0)
 		if err := t.load(file, s, func([]byte, []byte, uint64, pebble.InternalKeyKind) { n++ }); err != nil {
 			s.bad = true
 			bad = append(bad, s)
-			t.broken = append(t.broken, lost{t.clip(s), t.maxSeq})
+			t.broken = append(t.broken, lostRange{t.clip(s), t.maxSeq})
 			continue
 		}
 		good += n
@@ -234,7 +234,7 @@ func (t *table) verify(f *Folder) (damages []storage.Damage) {
 }
 
 // clip returns the range of keys of a block.
-func (t *table) clip(s *span) storage.Range {
+func (t *table) clip(s *dataBlock) storage.Range {
 	r := t.keys()
 	if s.after != nil {
 		r.Start = after(s.after)

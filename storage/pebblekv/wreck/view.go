@@ -123,7 +123,7 @@ func (f *Folder) Readable() vfs.FS {
 	hidden := slices.Clone(f.options)
 	for i := range f.logs {
 		switch l := &f.logs[i]; {
-		case i >= f.logsGood:
+		case i >= f.usableLogs:
 			hidden = append(hidden, l.name)
 		case len(l.holes) > 0:
 			v.cut[l.name] = l.end

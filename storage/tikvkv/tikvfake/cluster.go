@@ -29,15 +29,15 @@ type Cluster struct {
 	pd     pd.Client
 	Layout *testutils.MockCluster // regions, stores and their leaders
 
-	shape sync.Mutex // one change of regions at a time: the simulator does not check for concurrent changes
+	regionMu sync.Mutex // one change of regions at a time: the simulator does not check for concurrent changes
 
-	mu    sync.Mutex
-	sent  map[tikvrpc.CmdType]int
-	times int // timestamps fetched from PD
-	hook  Hook
-	noPD  error
-	etcd  *etcd            // PD's etcd, once the cluster is served
-	doors map[uint64]*door // listeners of PD, and of stores with an address of their own
+	mu        sync.Mutex
+	sent      map[tikvrpc.CmdType]int
+	times     int // timestamps fetched from PD
+	hook      Hook
+	pdErr     error
+	etcd      *etcd                        // PD's etcd, once the cluster is served
+	listeners map[uint64]*pausableListener // listeners of PD, and of stores with an address of their own
 }
 
 // Hook is called for every request. It can pass the request on with next, any number of times, or drop it.
@@ -87,11 +87,11 @@ func (c *Cluster) Close() error { return c.rpc.Close() }
 
 // Client returns a new client of the cluster. Closing it does not close the cluster.
 func (c *Cluster) Client() (*tikv.KVStore, error) {
-	return c.ClientUntil(never)
+	return c.ClientUntil(alwaysReachable)
 }
 
-// never is the argument of ClientUntil for a client that is never cut off from PD.
-func never() error { return nil }
+// alwaysReachable is the argument of ClientUntil for a client that is never cut off from PD.
+func alwaysReachable() error { return nil }
 
 // ClientUntil returns a client to which PD does not answer while away returns an error, as if only this
 // client were cut off.
@@ -110,7 +110,7 @@ func (c *Cluster) SetHook(h Hook) {
 func (c *Cluster) StopPD(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.noPD = err
+	c.pdErr = err
 }
 
 // Count returns the number of requests by kind, and of timestamps fetched from PD, since the last call. It
@@ -159,7 +159,7 @@ func (c *Cluster) send(ctx context.Context, to tikv.Client, addr string, req *ti
 		return c.resolve(ctx, to, addr, req, timeout)
 	}
 	if len(req.CommittedLocks) > 0 {
-		return c.through(ctx, to, addr, req, timeout)
+		return c.sendResolving(ctx, to, addr, req, timeout)
 	}
 	return to.SendRequest(ctx, addr, req, timeout)
 }
@@ -167,8 +167,8 @@ func (c *Cluster) send(ctx context.Context, to tikv.Client, addr string, req *ti
 // split splits a region. If another client has already split it at that key, it answers with an error
 // instead: the simulator itself would create an empty region at the key and lose the existing one.
 func (c *Cluster) split(ctx context.Context, to tikv.Client, addr string, req *tikvrpc.Request, timeout time.Duration) (*tikvrpc.Response, error) {
-	c.shape.Lock()
-	defer c.shape.Unlock()
+	c.regionMu.Lock()
+	defer c.regionMu.Unlock()
 	for _, key := range req.SplitRegion().SplitKeys {
 		coded := codec.EncodeBytes(nil, key)
 		if r, _, _, _ := c.Layout.GetRegionByKey(coded); r.GetId() != req.Context.RegionId || bytes.Equal(r.GetStartKey(), coded) {
@@ -266,7 +266,7 @@ func (o *oracle) stopped() error {
 	}
 	o.c.mu.Lock()
 	defer o.c.mu.Unlock()
-	return o.c.noPD
+	return o.c.pdErr
 }
 
 // GetTS implements pd.Client.

@@ -10,59 +10,59 @@ import (
 // the outcome of requests in flight is unknown to the client.
 var errCut = errors.New("the connection is cut")
 
-// door is the listener of a store, which can be closed for a while, with its accepted connections.
-type door struct {
+// pausableListener is the listener of a store, which can be closed for a while, with its accepted connections.
+type pausableListener struct {
 	net.Listener
-	mu   sync.Mutex
-	shut bool
-	in   map[net.Conn]struct{}
+	mu     sync.Mutex
+	paused bool
+	in     map[net.Conn]struct{}
 }
 
 // listen opens a door at an address.
-func listen(address string) (*door, error) {
+func listen(address string) (*pausableListener, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, err
 	}
-	return &door{Listener: l, in: map[net.Conn]struct{}{}}, nil
+	return &pausableListener{Listener: l, in: map[net.Conn]struct{}{}}, nil
 }
 
 // Accept implements net.Listener.
-func (d *door) Accept() (net.Conn, error) {
+func (d *pausableListener) Accept() (net.Conn, error) {
 	for {
 		c, err := d.Listener.Accept()
 		if err != nil {
 			return nil, err
 		}
 		d.mu.Lock()
-		shut := d.shut
+		shut := d.paused
 		if !shut {
 			d.in[c] = struct{}{}
 		}
 		d.mu.Unlock()
 		if !shut {
-			return &visitor{c, d}, nil
+			return &trackedConn{c, d}, nil
 		}
 		_ = c.Close()
 	}
 }
 
-// visitor is a connection that removes itself from its door when it is closed.
-type visitor struct {
+// trackedConn is a connection that removes itself from its door when it is closed.
+type trackedConn struct {
 	net.Conn
-	d *door
+	d *pausableListener
 }
 
 // Close implements net.Conn.
-func (v *visitor) Close() error {
+func (v *trackedConn) Close() error {
 	v.d.mu.Lock()
 	delete(v.d.in, v.Conn)
 	v.d.mu.Unlock()
 	return v.Conn.Close()
 }
 
-// cut closes all connections.
-func (d *door) cut() {
+// closeConns closes all connections.
+func (d *pausableListener) closeConns() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for c := range d.in {
@@ -71,43 +71,43 @@ func (d *door) cut() {
 	clear(d.in)
 }
 
-// shutOut closes all connections and refuses new ones; letIn accepts connections again.
-func (d *door) shutOut() {
+// pause closes all connections and refuses new ones; resume accepts connections again.
+func (d *pausableListener) pause() {
 	d.mu.Lock()
-	d.shut = true
+	d.paused = true
 	d.mu.Unlock()
-	d.cut()
+	d.closeConns()
 }
 
-func (d *door) letIn() {
+func (d *pausableListener) resume() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.shut = false
+	d.paused = false
 }
 
-// isShut reports whether new connections are refused.
-func (d *door) isShut() bool {
+// isPaused reports whether new connections are refused.
+func (d *pausableListener) isPaused() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.shut
+	return d.paused
 }
 
 // ofPD is the key of PD among the doors of a cluster; stores have their IDs.
 const ofPD = 0
 
-// keepDoor stores a door.
-func (c *Cluster) keepDoor(of uint64, d *door) {
+// setListener stores a door.
+func (c *Cluster) setListener(of uint64, d *pausableListener) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.doors == nil {
-		c.doors = map[uint64]*door{}
+	if c.listeners == nil {
+		c.listeners = map[uint64]*pausableListener{}
 	}
-	c.doors[of] = d
+	c.listeners[of] = d
 }
 
-// door returns the door of PD or of a store; nil if it has none of its own.
-func (c *Cluster) door(of uint64) *door {
+// listener returns the door of PD or of a store; nil if it has none of its own.
+func (c *Cluster) listener(of uint64) *pausableListener {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.doors[of]
+	return c.listeners[of]
 }

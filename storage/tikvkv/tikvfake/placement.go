@@ -26,7 +26,7 @@ type placement struct {
 // clusterID is the ID of the simulated cluster.
 const clusterID = 1
 
-func (p *placement) pd() *oracle { return p.c.oracle(never) }
+func (p *placement) pd() *oracle { return p.c.oracle(alwaysReachable) }
 
 func header() *pdpb.ResponseHeader { return &pdpb.ResponseHeader{ClusterId: clusterID} }
 

@@ -27,7 +27,7 @@ func (c *Cluster) Serve(address string) (at string, stop func(), err error) {
 		return "", nil, err
 	}
 	at = l.Addr().String()
-	c.keepDoor(ofPD, l)
+	c.setListener(ofPD, l)
 	pd := grpc.NewServer(grpc.MaxRecvMsgSize(messageMax), grpc.MaxSendMsgSize(messageMax))
 	pdpb.RegisterPDServer(pd, &placement{c: c, at: at})
 	keys := &etcd{values: map[string][]byte{}}
@@ -52,7 +52,7 @@ func (c *Cluster) Serve(address string) (at string, stop func(), err error) {
 			}
 			on = grpc.NewServer(grpc.MaxRecvMsgSize(messageMax), grpc.MaxSendMsgSize(messageMax))
 			servers = append(servers, on)
-			c.keepDoor(store.Id, door)
+			c.setListener(store.Id, door)
 		}
 		addr := door.Addr().String()
 		c.Layout.UpdateStoreAddr(store.Id, addr)
@@ -80,7 +80,7 @@ type node struct {
 	tikvpb.UnimplementedTikvServer
 	c    *Cluster
 	at   string
-	door *door
+	door *pausableListener
 }
 
 // send passes a request to the hook and the cluster.
@@ -91,7 +91,7 @@ func (k *node) send(ctx context.Context, kind tikvrpc.CmdType, msg any, of *kvrp
 	}
 	resp, err := (&client{Client: k.c.rpc, c: k.c}).SendRequest(ctx, k.at, req, time.Minute)
 	if errors.Is(err, errCut) {
-		k.door.cut()
+		k.door.closeConns()
 	}
 	if err != nil {
 		return nil, err

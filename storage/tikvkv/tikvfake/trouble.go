@@ -18,14 +18,14 @@ import (
 	pd "github.com/tikv/pd/client"
 )
 
-// Troubles counts the injected faults of a cluster.
-type Troubles struct {
+// FaultCounts counts the injected faults of a cluster.
+type FaultCounts struct {
 	mu sync.Mutex
 	n  map[string]int
 }
 
-// Each returns the counts by name.
-func (t *Troubles) Each() map[string]int {
+// ByName returns the counts by name.
+func (t *FaultCounts) ByName() map[string]int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	out := make(map[string]int, len(t.n))
@@ -36,9 +36,9 @@ func (t *Troubles) Each() map[string]int {
 }
 
 // String returns the counts in one line.
-func (t *Troubles) String() string {
+func (t *FaultCounts) String() string {
 	var out []string
-	for what, n := range t.Each() {
+	for what, n := range t.ByName() {
 		out = append(out, fmt.Sprintf("%d %s", n, what))
 	}
 	slices.Sort(out)
@@ -47,26 +47,26 @@ func (t *Troubles) String() string {
 
 // Names of faults.
 const (
-	Stalls      = "stalls"
-	LongStalls  = "stalls of half a second"
-	Late        = "prewrites held for longer than the log's window"
-	Stale       = "stale commands"
-	Gone        = "regions not found"
-	Busy        = "busy stores"
-	CutBefore   = "connections cut before a request was done"
-	CutAfter    = "connections cut before a request was answered"
-	Unanswered  = "commits done and never answered"
-	Swallowed   = "commits neither done nor answered"
-	LeaderMoves = "moves of leaders"
-	Splits      = "splits of regions"
-	Merges      = "merges of regions"
-	StoresDown  = "stores down for a while"
-	OracleAway  = "times without PD"
+	Stalls          = "stalls"
+	LongStalls      = "stalls of half a second"
+	HeldPrewrites   = "prewrites held for longer than the log's window"
+	StaleCommands   = "stale commands"
+	RegionsNotFound = "regions not found"
+	BusyStores      = "busy stores"
+	CutBefore       = "connections cut before a request was done"
+	CutAfter        = "connections cut before a request was answered"
+	Unanswered      = "commits done and never answered"
+	DroppedCommits  = "commits neither done nor answered"
+	LeaderMoves     = "moves of leaders"
+	Splits          = "splits of regions"
+	Merges          = "merges of regions"
+	StoresDown      = "stores down for a while"
+	PDUnavailable   = "times without PD"
 )
 
-// mischief lists the faults of requests. A fault is injected into one in oneIn of the requests of its
+// requestFaults lists the faults of requests. A fault is injected into one in oneIn of the requests of its
 // kinds, at random.
-var mischief = []struct {
+var requestFaults = []struct {
 	what  string
 	oneIn int
 	of    []tikvrpc.CmdType // nil = all
@@ -74,10 +74,10 @@ var mischief = []struct {
 }{
 	{Stalls, 60, nil, stall(0, 15*time.Millisecond)},
 	{LongStalls, 2500, nil, stall(300*time.Millisecond, 700*time.Millisecond)},
-	{Late, 6000, []tikvrpc.CmdType{tikvrpc.CmdPrewrite}, stall(5200*time.Millisecond, 5800*time.Millisecond)},
-	{Stale, 400, nil, regionError(&errorpb.Error{Message: "stale", StaleCommand: &errorpb.StaleCommand{}})},
-	{Gone, 400, nil, regionError(&errorpb.Error{Message: "gone", RegionNotFound: &errorpb.RegionNotFound{}})},
-	{Busy, 6000, nil, regionError(&errorpb.Error{Message: "busy", ServerIsBusy: &errorpb.ServerIsBusy{Reason: "too much to do"}})},
+	{HeldPrewrites, 6000, []tikvrpc.CmdType{tikvrpc.CmdPrewrite}, stall(5200*time.Millisecond, 5800*time.Millisecond)},
+	{StaleCommands, 400, nil, regionError(&errorpb.Error{Message: "stale", StaleCommand: &errorpb.StaleCommand{}})},
+	{RegionsNotFound, 400, nil, regionError(&errorpb.Error{Message: "gone", RegionNotFound: &errorpb.RegionNotFound{}})},
+	{BusyStores, 6000, nil, regionError(&errorpb.Error{Message: "busy", ServerIsBusy: &errorpb.ServerIsBusy{Reason: "too much to do"}})},
 	{CutBefore, 2000, nil, func(context.Context, *tikvrpc.Request, func() (*tikvrpc.Response, error)) (*tikvrpc.Response, error) {
 		return nil, errCut
 	}},
@@ -87,8 +87,8 @@ var mischief = []struct {
 	}},
 }
 
-// errMute drops an answer, while its connection stays open.
-var errMute = errors.New("the answer is lost")
+// errNoAnswer drops an answer, while its connection stays open.
+var errNoAnswer = errors.New("the answer is lost")
 
 // Delay returns a Hook that delays every request by d, like the network path to another machine.
 func Delay(d time.Duration) Hook {
@@ -129,14 +129,14 @@ func regionError(e *errorpb.Error) Hook {
 	}
 }
 
-// Trouble injects the faults of a real cluster, now and then, all of which a server has to hide:
+// InjectFaults injects the faults of a real cluster, now and then, all of which a server has to hide:
 // requests stall, are answered with region errors, or are not answered; commits are delayed until
 // they are too late; connections are cut; leaders move; regions split and merge; stores go down one
 // at a time; and PD does not answer for seconds. The cluster must have several stores and be served.
 // end stops the faults.
-func (c *Cluster) Trouble(seed uint64) (met *Troubles, end func()) {
+func (c *Cluster) InjectFaults(seed uint64) (met *FaultCounts, end func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	t := &trouble{Troubles: Troubles{n: map[string]int{}}, c: c, random: rand.New(rand.NewPCG(seed, 0)), mute: map[uint64]mute{}}
+	t := &trouble{FaultCounts: FaultCounts{n: map[string]int{}}, c: c, random: rand.New(rand.NewPCG(seed, 0)), unanswered: map[uint64]unansweredTxn{}}
 	c.SetHook(t.hook)
 	var group sync.WaitGroup
 	for _, often := range []struct {
@@ -144,9 +144,9 @@ func (c *Cluster) Trouble(seed uint64) (met *Troubles, end func()) {
 		do          func(ctx context.Context)
 	}{
 		{50 * time.Millisecond, 300 * time.Millisecond, t.moveLeader},
-		{200 * time.Millisecond, 800 * time.Millisecond, t.reshape},
+		{200 * time.Millisecond, 800 * time.Millisecond, t.splitOrMerge},
 		{3 * time.Second, 8 * time.Second, t.downStore},
-		{6 * time.Second, 14 * time.Second, t.silence},
+		{6 * time.Second, 14 * time.Second, t.interruptPD},
 	} {
 		group.Go(func() {
 			for pause(ctx, often.least+t.upTo(often.most-often.least)) {
@@ -154,7 +154,7 @@ func (c *Cluster) Trouble(seed uint64) (met *Troubles, end func()) {
 			}
 		})
 	}
-	return &t.Troubles, func() {
+	return &t.FaultCounts, func() {
 		c.SetHook(nil)
 		cancel()
 		group.Wait()
@@ -163,21 +163,21 @@ func (c *Cluster) Trouble(seed uint64) (met *Troubles, end func()) {
 
 // trouble injects faults into a cluster.
 type trouble struct {
-	Troubles
-	c      *Cluster
-	random *rand.Rand      // guarded by mu
-	seen   []byte          // guarded by mu; a key that was written lately
-	mute   map[uint64]mute // guarded by mu; by start timestamp, transactions whose commits get no answer
+	FaultCounts
+	c          *Cluster
+	random     *rand.Rand               // guarded by mu
+	seen       []byte                   // guarded by mu; a key that was written lately
+	unanswered map[uint64]unansweredTxn // guarded by mu; by start timestamp, transactions whose commits get no answer
 }
 
-// mute is a transaction whose commit requests get no answer, however often they are sent.
-type mute struct {
+// unansweredTxn is a transaction whose commit requests get no answer, however often they are sent.
+type unansweredTxn struct {
 	primary []byte
 	done    bool // the requests are executed nevertheless
 }
 
-// mutes is the number of prewrites per mute.
-const mutes = 2500
+// unansweredOneIn is the number of prewrites per mute.
+const unansweredOneIn = 2500
 
 // note counts a fault.
 func (t *trouble) note(what string) {
@@ -211,19 +211,19 @@ func (t *trouble) hook(ctx context.Context, req *tikvrpc.Request, next func() (*
 		if len(r.Mutations) > 0 {
 			t.seen = r.Mutations[t.random.IntN(len(r.Mutations))].Key
 		}
-		if t.random.IntN(mutes) == 0 {
-			t.mute[r.StartVersion] = mute{r.PrimaryLock, t.random.IntN(2) == 0}
+		if t.random.IntN(unansweredOneIn) == 0 {
+			t.unanswered[r.StartVersion] = unansweredTxn{r.PrimaryLock, t.random.IntN(2) == 0}
 		}
 	}
-	if m, ok := t.muted(req); ok {
+	if m, ok := t.isUnanswered(req); ok {
 		t.mu.Unlock()
 		if !m.done {
-			return nil, errMute
+			return nil, errNoAnswer
 		}
 		_, err := next()
-		return nil, errors.Join(errMute, err)
+		return nil, errors.Join(errNoAnswer, err)
 	}
-	for _, m := range mischief {
+	for _, m := range requestFaults {
 		if (m.of == nil || slices.Contains(m.of, req.Type)) && t.random.IntN(m.oneIn) == 0 {
 			t.n[m.what]++
 			t.mu.Unlock()
@@ -234,19 +234,19 @@ func (t *trouble) hook(ctx context.Context, req *tikvrpc.Request, next func() (*
 	return next()
 }
 
-// muted reports whether a commit gets no answer, and counts it; mu is held.
-func (t *trouble) muted(req *tikvrpc.Request) (m mute, ok bool) {
+// isUnanswered reports whether a commit gets no answer, and counts it; mu is held.
+func (t *trouble) isUnanswered(req *tikvrpc.Request) (m unansweredTxn, ok bool) {
 	if req.Type != tikvrpc.CmdCommit {
 		return m, false
 	}
-	m, ok = t.mute[req.Commit().StartVersion]
+	m, ok = t.unanswered[req.Commit().StartVersion]
 	if !ok || !slices.ContainsFunc(req.Commit().Keys, func(key []byte) bool { return bytes.Equal(key, m.primary) }) {
 		return m, false
 	}
 	if m.done {
 		t.n[Unanswered]++
 	} else {
-		t.n[Swallowed]++
+		t.n[DroppedCommits]++
 	}
 	return m, true
 }
@@ -256,12 +256,12 @@ func (t *trouble) regions() []*pd.Region { return t.c.Layout.ScanRegions(nil, ni
 
 // moveLeader makes another replica the leader of a region.
 func (t *trouble) moveLeader(context.Context) {
-	t.c.shape.Lock()
-	defer t.c.shape.Unlock()
+	t.c.regionMu.Lock()
+	defer t.c.regionMu.Unlock()
 	list := t.regions()
 	r := list[t.number(len(list))]
 	peer := r.Meta.Peers[t.number(len(r.Meta.Peers))]
-	if d := t.c.door(peer.StoreId); peer.Id == r.Leader.GetId() || d == nil || d.isShut() {
+	if d := t.c.listener(peer.StoreId); peer.Id == r.Leader.GetId() || d == nil || d.isPaused() {
 		return
 	}
 	t.c.Layout.ChangeLeader(r.Meta.Id, peer.Id)
@@ -271,13 +271,13 @@ func (t *trouble) moveLeader(context.Context) {
 // regionsMost is the number of regions above which regions are merged.
 const regionsMost = 24
 
-// reshape splits a region at a key that was written, or merges two regions.
-func (t *trouble) reshape(context.Context) {
+// splitOrMerge splits a region at a key that was written, or merges two regions.
+func (t *trouble) splitOrMerge(context.Context) {
 	t.mu.Lock()
 	key := t.seen
 	t.mu.Unlock()
-	t.c.shape.Lock()
-	defer t.c.shape.Unlock()
+	t.c.regionMu.Lock()
+	defer t.c.regionMu.Unlock()
 	if list := t.regions(); len(list) > regionsMost {
 		i := t.number(len(list) - 1)
 		t.c.Layout.Merge(list[i].Meta.Id, list[i+1].Meta.Id)
@@ -300,24 +300,24 @@ func (t *trouble) reshape(context.Context) {
 func (t *trouble) downStore(ctx context.Context) {
 	stores := t.c.Layout.GetAllStores()
 	victim := stores[t.number(len(stores))].Id
-	d := t.c.door(victim)
+	d := t.c.listener(victim)
 	if d == nil {
 		return
 	}
-	d.shutOut()
-	defer d.letIn()
+	d.pause()
+	defer d.resume()
 	t.note(StoresDown)
 	if !pause(ctx, 200*time.Millisecond+t.upTo(300*time.Millisecond)) {
 		return
 	}
-	t.elect(victim)
+	t.moveLeadersFrom(victim)
 	pause(ctx, time.Second+t.upTo(time.Second))
 }
 
-// elect moves the leaders of a store to other stores.
-func (t *trouble) elect(victim uint64) {
-	t.c.shape.Lock()
-	defer t.c.shape.Unlock()
+// moveLeadersFrom moves the leaders of a store to other stores.
+func (t *trouble) moveLeadersFrom(victim uint64) {
+	t.c.regionMu.Lock()
+	defer t.c.regionMu.Unlock()
 	for _, r := range t.regions() {
 		i := slices.IndexFunc(r.Meta.Peers, func(p *metapb.Peer) bool { return p.StoreId != victim })
 		if r.Leader.GetStoreId() == victim && i >= 0 {
@@ -326,13 +326,13 @@ func (t *trouble) elect(victim uint64) {
 	}
 }
 
-// silence makes PD fail for a while: PD answers with errors, or cannot be reached.
-func (t *trouble) silence(ctx context.Context) {
-	t.note(OracleAway)
+// interruptPD makes PD fail for a while: PD answers with errors, or cannot be reached.
+func (t *trouble) interruptPD(ctx context.Context) {
+	t.note(PDUnavailable)
 	if t.number(2) == 0 {
-		d := t.c.door(ofPD)
-		d.shutOut()
-		defer d.letIn()
+		d := t.c.listener(ofPD)
+		d.pause()
+		defer d.resume()
 	} else {
 		t.c.StopPD(errors.New("PD is away"))
 		defer t.c.StopPD(nil)

@@ -39,10 +39,10 @@ func newKey() string {
 // everything. Safe for concurrent use.
 // Source: Azure Cosmos DB for MongoDB, "connect-account" (user name and password).
 type Account struct {
-	name auth.Name
-	id   [16]byte
-	key  string
-	drew bool // OpenAccount generated the key, instead of reading it from the store
+	name      auth.Name
+	id        [16]byte
+	key       string
+	generated bool // OpenAccount generated the key, instead of reading it from the store
 
 	mu   sync.Mutex
 	made *auth.User // the user with credentials; recomputed after a change of the iteration counts
@@ -74,11 +74,11 @@ func OpenAccount(ctx context.Context, s storage.Store, name, key string) (*Accou
 	if _, err := auth.NewProof(auth.ScramSHA256, name, key); err != nil {
 		return nil, err
 	}
-	return &Account{name: auth.Name{Name: name, DB: "admin"}, id: auth.NewUserID(), key: key, drew: drew}, nil
+	return &Account{name: auth.Name{Name: name, DB: "admin"}, id: auth.NewUserID(), key: key, generated: drew}, nil
 }
 
 // Key returns the password; drew is true if OpenAccount has just generated it, so that no client has it yet.
-func (a *Account) Key() (key string, drew bool) { return a.key, a.drew }
+func (a *Account) Key() (key string, drew bool) { return a.key, a.generated }
 
 // user returns the account as a user with credentials like those of other users, so that an attacker cannot
 // distinguish it from another user, or from a name that does not exist.

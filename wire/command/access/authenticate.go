@@ -36,7 +36,7 @@ func (s *State) runAuthenticate(c *command.Call) error {
 	if err := s.x509(c, n, false); err != nil {
 		return err
 	}
-	appendAuthenticated(c.Reply, c.Peer.Login.Name)
+	appendAuthenticated(c.Reply, c.ConnState.Login.Name)
 	return nil
 }
 
@@ -51,7 +51,7 @@ func (s *State) x509(c *command.Call, n auth.Name, speculative bool) error {
 	if n.Name == "" {
 		n.Name = subject
 	}
-	u, err := s.judge(c, n, auth.X509, func() (*auth.User, string) {
+	u, err := s.checkProof(c, n, auth.X509, func() (*auth.User, string) {
 		switch {
 		case n.DB != auth.External:
 			return nil, "users with certificates belong to $external"
@@ -69,7 +69,7 @@ func (s *State) x509(c *command.Call, n auth.Name, speculative bool) error {
 	if err != nil {
 		return err
 	}
-	return s.enter(c, u, auth.X509)
+	return s.logIn(c, u, auth.X509)
 }
 
 // certificate returns the verified certificate of the client; nil without one.

@@ -38,6 +38,6 @@ func (s *State) runConnectionStatus(c *command.Call) error {
 		appendPrivileges(b, "authenticatedUserPrivileges", grants.Privileges())
 	}
 	b.End()
-	b.Binary("uuid", 4, c.Peer.UUID[:])
+	b.Binary("uuid", 4, c.ConnState.UUID[:])
 	return nil
 }

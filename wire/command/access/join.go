@@ -9,7 +9,7 @@ import (
 
 // join registers the hooks and virtual collections of the room at the server.
 func (s *State) join() {
-	s.Auth.OnGone(s.partFrom)
+	s.Auth.OnDropped(s.endUser)
 	s.Hooks.Login = s.currentLogin
 	s.Hooks.FirstUser = func(c *command.Call) bool { return firstUser(c) }
 	s.Hooks.Speculate = func(c *command.Call, first bson.Value) { s.speculate(c, first) }

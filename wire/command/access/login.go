@@ -14,7 +14,7 @@ import (
 // currentLogin returns the user of the connection with the current privileges; nil without a login.
 // Errors: the reason why the command must end.
 func (s *State) currentLogin(c *command.Call) (*command.Login, error) {
-	p := c.Peer
+	p := c.ConnState
 	l := p.Login
 	if l == nil || l.Version == c.Server.Auth.Version() {
 		return l, nil
@@ -86,15 +86,15 @@ func (s *State) newLogin(c *command.Call, u *auth.User, m auth.Mechanism, versio
 
 // setLogin sets the user of the connection; nil logs out.
 func setLogin(c *command.Call, l *command.Login) {
-	p := c.Peer
+	p := c.ConnState
 	p.Login, p.User = l, l.User()
 	p.Owner = session.OwnerOf(p.User.Name, p.User.DB)
-	c.Conn.SetStranger(c.Server.RequireAuth && l == nil)
+	c.Conn.SetUnauthenticated(c.Server.RequireAuth && l == nil)
 }
 
-// enter logs an authenticated user in.
+// logIn logs an authenticated user in.
 // Errors: AuthenticationFailed (18), ProtocolError (17) if another user is logged in.
-func (s *State) enter(c *command.Call, u *auth.User, m auth.Mechanism) error {
+func (s *State) logIn(c *command.Call, u *auth.User, m auth.Mechanism) error {
 	if l, err := s.currentLogin(c); err != nil {
 		return err
 	} else if l != nil {
@@ -112,18 +112,18 @@ func (s *State) enter(c *command.Call, u *auth.User, m auth.Mechanism) error {
 		return err
 	}
 	setLogin(c, l)
-	s.loggedIn(c, m)
+	s.countLogin(c, m)
 	c.Server.Log.Debug().Int64("conn", c.Conn.ID()).Str("user", u.Name.String()).Str("mechanism", string(m)).Msg("logged in")
 	return nil
 }
 
-// judge checks a proof, after the delay caused by earlier failures. look returns the user that the proof
+// checkProof checks a proof, after the delay caused by earlier failures. look returns the user that the proof
 // belongs to, or the reason why it is invalid.
 // Errors: AuthenticationFailed (18), the reason why the command must end.
-func (s *State) judge(c *command.Call, n auth.Name, m auth.Mechanism, look func() (u *auth.User, reason string)) (*auth.User, error) {
-	attempt, err := s.slowdown.Enter(c.Ctx, n, addressKey(c.Conn.Remote()))
+func (s *State) checkProof(c *command.Call, n auth.Name, m auth.Mechanism, look func() (u *auth.User, reason string)) (*auth.User, error) {
+	attempt, err := s.loginThrottle.Enter(c.Ctx, n, addressKey(c.Conn.Remote()))
 	if errors.Is(err, auth.ErrTooMany) {
-		s.noteFailed(c, n, m, "not looked at, as there were too many failed attempts")
+		s.logFailure(c, n, m, "not looked at, as there were too many failed attempts")
 		return nil, mongoerr.New(mongoerr.AuthenticationFailed, "Authentication failed: there were too many failed attempts, so this one was not looked at; try again in some seconds")
 	}
 	if err != nil {
@@ -140,7 +140,7 @@ func (s *State) judge(c *command.Call, n auth.Name, m auth.Mechanism, look func(
 		return nil, err
 	}
 	for _, r := range restrictions {
-		if !r.Met(c.Conn.Remote(), c.Conn.Local()) {
+		if !r.Allow(c.Conn.Remote(), c.Conn.Local()) {
 			return nil, s.loginFailed(c, n, m, "its authentication restrictions do not allow this address")
 		}
 	}
@@ -151,12 +151,12 @@ func (s *State) judge(c *command.Call, n auth.Name, m auth.Mechanism, look func(
 // loginFailed logs a failed attempt and returns the error, which does not reveal the reason.
 // Errors: AuthenticationFailed (18).
 func (s *State) loginFailed(c *command.Call, n auth.Name, m auth.Mechanism, reason string) error {
-	s.noteFailed(c, n, m, reason)
+	s.logFailure(c, n, m, reason)
 	return mongoerr.New(mongoerr.AuthenticationFailed, "Authentication failed.")
 }
 
-// noteFailed writes the reason of a failed attempt into the log.
-func (s *State) noteFailed(c *command.Call, n auth.Name, m auth.Mechanism, reason string) {
+// logFailure writes the reason of a failed attempt into the log.
+func (s *State) logFailure(c *command.Call, n auth.Name, m auth.Mechanism, reason string) {
 	if missed, ok := s.loginLog.Admit(c.Cluster.Now()); ok {
 		e := c.Server.Log.Warn().Int64("conn", c.Conn.ID()).Stringer("remote", c.Conn.Remote()).Str("user", n.String()).
 			Str("mechanism", string(m)).Str("reason", reason)

@@ -8,7 +8,7 @@ func runLogout(c *command.Call) error {
 	if err := c.NoArguments(); err != nil {
 		return err
 	}
-	c.Peer.SASL = nil
+	c.ConnState.SASL = nil
 	setLogin(c, nil)
 	return nil
 }

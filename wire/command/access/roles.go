@@ -12,8 +12,8 @@ import (
 
 // roleArgs holds the arguments of createRole and updateRole.
 type roleArgs struct {
-	role                                  auth.Role
-	hasPrivileges, hasRoles, hasRestrictd bool
+	role                                     auth.Role
+	hasPrivileges, hasRoles, hasRestrictions bool
 }
 
 // parseRoleArgs reads the arguments of createRole and updateRole.
@@ -34,7 +34,7 @@ func parseRoleArgs(c *command.Call) (a *roleArgs, err error) {
 			a.hasRoles = present
 			a.role.Roles, err = namesArg(c, name, "role", v)
 		case "authenticationRestrictions":
-			if a.hasRestrictd = present; present {
+			if a.hasRestrictions = present; present {
 				a.role.Restrictions, err = auth.ParseRestrictions(v)
 			}
 		default:
@@ -114,7 +114,7 @@ func (a *createRoleRequest) Needs(q *command.PrivilegeCheck) { a.grants(q) }
 func (a *roleArgs) grants(q *command.PrivilegeCheck) {
 	onRoles(q, auth.GrantRole, a.role.Roles)
 	onPrivileges(q, auth.GrantRole, a.role.Privileges)
-	onRestrictions(q, a.role.Name, a.hasRestrictd)
+	onRestrictions(q, a.role.Name, a.hasRestrictions)
 }
 
 // Run creates a role. Manual: reference/command/createRole.
@@ -138,7 +138,7 @@ func (a *createRoleRequest) Run(c *command.Call) error {
 		if e.Role(r.Name) != nil {
 			return mongoerr.New(51002, "Role \"%s\" already exists", r.Name)
 		}
-		if c.Server.RequireAuth && c.Peer.Login == nil && !e.Empty() {
+		if c.Server.RequireAuth && c.ConnState.Login == nil && !e.Empty() {
 			return mongoerr.New(mongoerr.Unauthorized, "Command %s requires authentication", c.Name()) // another client was faster
 		}
 		e.PutRole(r)
@@ -185,7 +185,7 @@ func (a *updateRoleRequest) Needs(q *command.PrivilegeCheck) {
 // Run changes the given fields.
 // Manual: reference/command/updateRole.
 func (a *updateRoleRequest) Run(c *command.Call) error {
-	if !a.hasPrivileges && !a.hasRoles && !a.hasRestrictd {
+	if !a.hasPrivileges && !a.hasRoles && !a.hasRestrictions {
 		return mongoerr.New(mongoerr.BadValue, "updateRole requires at least one of \"roles\", \"privileges\" and \"authenticationRestrictions\"")
 	}
 	return changeRole(c, a.role.Name, func(_ *auth.Edit, r *auth.Role) error {
@@ -195,7 +195,7 @@ func (a *updateRoleRequest) Run(c *command.Call) error {
 		if a.hasRoles {
 			r.Roles = a.role.Roles
 		}
-		if a.hasRestrictd {
+		if a.hasRestrictions {
 			r.Restrictions = a.role.Restrictions
 		}
 		return nil
@@ -248,7 +248,7 @@ func runDropAllRoles(c *command.Call) error {
 // parseGrantRolesToRole reads a command that adds roles to a role.
 // Manual: reference/command/grantRolesToRole.
 func parseGrantRolesToRole(c *command.Call) (command.Request, error) {
-	return changesRoles(c, auth.GrantRole, func(c *command.Call, n auth.Name, roles []auth.Name) error {
+	return parseRoleChange(c, auth.GrantRole, func(c *command.Call, n auth.Name, roles []auth.Name) error {
 		return changeRole(c, n, func(_ *auth.Edit, r *auth.Role) error {
 			r.Roles = addNames(r.Roles, roles)
 			return nil
@@ -259,7 +259,7 @@ func parseGrantRolesToRole(c *command.Call) (command.Request, error) {
 // parseRevokeRolesFromRole reads a command that removes roles from a role.
 // Manual: reference/command/revokeRolesFromRole.
 func parseRevokeRolesFromRole(c *command.Call) (command.Request, error) {
-	return changesRoles(c, auth.RevokeRole, func(c *command.Call, n auth.Name, roles []auth.Name) error {
+	return parseRoleChange(c, auth.RevokeRole, func(c *command.Call, n auth.Name, roles []auth.Name) error {
 		return changeRole(c, n, func(e *auth.Edit, r *auth.Role) error {
 			r.Roles = withoutNames(r.Roles, roles)
 			return checkRoles(e.Directory, roles)
@@ -270,15 +270,15 @@ func parseRevokeRolesFromRole(c *command.Call) (command.Request, error) {
 // readPrivileges reads an argument that lists privileges.
 type readPrivileges func(c *command.Call, name string, v bson.Value) ([]auth.Privilege, error)
 
-// changesPrivileges reads a command that grants or revokes privileges: an action is needed on the role's
+// parsePrivilegeChange reads a command that grants or revokes privileges: an action is needed on the role's
 // database, and on the databases of the privileges.
-func changesPrivileges(c *command.Call, a auth.Action, read readPrivileges, run func(c *command.Call, n auth.Name, list []auth.Privilege) error) (command.Request, error) {
+func parsePrivilegeChange(c *command.Call, a auth.Action, read readPrivileges, run func(c *command.Call, n auth.Name, list []auth.Privilege) error) (command.Request, error) {
 	n, list, err := privilegesOnly(c, read)
 	needs := func(q *command.PrivilegeCheck) {
 		q.Need(a, collection.Namespace{DB: n.DB})
 		onPrivileges(q, a, list)
 	}
-	return command.Requested(needs, func(c *command.Call) error { return run(c, n, list) }), err
+	return command.NewRequest(needs, func(c *command.Call) error { return run(c, n, list) }), err
 }
 
 // privilegesOnly reads the argument privileges of such a command with read; it is the only argument.
@@ -312,7 +312,7 @@ func privilegesOnly(c *command.Call, read readPrivileges) (n auth.Name, list []a
 // parseGrantPrivileges reads a command that adds privileges to a role.
 // Manual: reference/command/grantPrivilegesToRole.
 func parseGrantPrivileges(c *command.Call) (command.Request, error) {
-	return changesPrivileges(c, auth.GrantRole, grantedArg, func(c *command.Call, n auth.Name, list []auth.Privilege) error {
+	return parsePrivilegeChange(c, auth.GrantRole, grantedArg, func(c *command.Call, n auth.Name, list []auth.Privilege) error {
 		return changeRole(c, n, func(_ *auth.Edit, r *auth.Role) error {
 			r.Privileges = auth.Merge(r.Privileges, list)
 			return nil
@@ -323,7 +323,7 @@ func parseGrantPrivileges(c *command.Call) (command.Request, error) {
 // parseRevokePrivileges reads a command that removes privileges from a role: actions on exactly the resources
 // for which they were granted. Manual: reference/command/revokePrivilegesFromRole.
 func parseRevokePrivileges(c *command.Call) (command.Request, error) {
-	return changesPrivileges(c, auth.RevokeRole, privilegesArg, func(c *command.Call, n auth.Name, list []auth.Privilege) error {
+	return parsePrivilegeChange(c, auth.RevokeRole, privilegesArg, func(c *command.Call, n auth.Name, list []auth.Privilege) error {
 		return changeRole(c, n, func(_ *auth.Edit, r *auth.Role) error {
 			r.Privileges = auth.Without(r.Privileges, list)
 			return nil

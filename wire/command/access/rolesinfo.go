@@ -40,14 +40,14 @@ func parseRolesInfo(c *command.Call) (command.Request, error) {
 		return true, err
 	})
 	if err == nil {
-		a.asked, err = rolesAsked(c)
+		a.asked, err = selectRoles(c)
 	}
 	return a, err
 }
 
 // Needs notes the privilege to see roles that the user does not have.
 func (a *rolesInfoArgs) Needs(q *command.PrivilegeCheck) {
-	a.needs(q, auth.ViewRole, q.Call.Peer.Login.Has)
+	a.needs(q, auth.ViewRole, q.Call.ConnState.Login.Has)
 }
 
 // Run describes one role, several roles, or all roles of a database.
@@ -63,7 +63,7 @@ func (a *rolesInfoArgs) Run(c *command.Call) error {
 		if err := roleInfo(c, n, a.privileges, a.restrictions); err != nil {
 			return err
 		}
-		if err := c.Fits(); err != nil {
+		if err := c.CheckReplySize(); err != nil {
 			return err
 		}
 	}
@@ -71,8 +71,8 @@ func (a *rolesInfoArgs) Run(c *command.Call) error {
 	return nil
 }
 
-// rolesAsked reads the first field of rolesInfo. Errors: TypeMismatch (14), BadValue (2).
-func rolesAsked(c *command.Call) (x asked, err error) {
+// selectRoles reads the first field of rolesInfo. Errors: TypeMismatch (14), BadValue (2).
+func selectRoles(c *command.Call) (x asked, err error) {
 	if !c.Value.IsNumber() {
 		x.names, err = namesOf(c, "role")
 		return x, err

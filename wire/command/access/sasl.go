@@ -12,11 +12,11 @@ import (
 
 // saslState is the login conversation of a connection.
 type saslState struct {
-	// talk holds the exchanges so far.
-	talk *auth.Conversation
+	// conversation holds the exchanges so far.
+	conversation *auth.Conversation
 	// skipEmpty is true if the client does not need a last, empty exchange.
 	skipEmpty bool
-	proven    bool // only the empty exchange is missing
+	verified  bool // only the empty exchange is missing
 }
 
 // saslPayloadMax is the maximum size of a client's message; usual messages have a few hundred bytes.
@@ -34,7 +34,7 @@ func (s *State) runSaslStart(c *command.Call) error {
 
 // saslStart handles the body of saslStart, which may be part of hello.
 func (s *State) saslStart(c *command.Call, body bson.Raw, db string, b *bson.Builder, speculative bool) error {
-	c.Peer.SASL = nil
+	c.ConnState.SASL = nil
 	mechanism, payload := body.Get("mechanism"), body.Get("payload")
 	if mechanism.IsMissing() {
 		return mongoerr.MissingField("saslStart.mechanism")
@@ -59,14 +59,14 @@ func (s *State) saslStart(c *command.Call, body bson.Raw, db string, b *bson.Bui
 	if o, ok := body.Get("options").Doc(); ok {
 		login.skipEmpty = o.Get("skipEmptyExchange").Truthy()
 	}
-	if login.talk, err = c.Server.Auth.Start(s.users(c), m, db, iterations(c.Server, m)); err != nil {
+	if login.conversation, err = c.Server.Auth.Start(s.users(c), m, db, iterations(c.Server, m)); err != nil {
 		return err
 	}
-	answer, err := login.talk.Step(message)
+	answer, err := login.conversation.Step(message)
 	if err != nil {
-		return s.loginFailed(c, login.talk.User, m, err.Error())
+		return s.loginFailed(c, login.conversation.User, m, err.Error())
 	}
-	c.Peer.SASL = login
+	c.ConnState.SASL = login
 	appendExchange(b, false, answer)
 	return nil
 }
@@ -74,7 +74,7 @@ func (s *State) saslStart(c *command.Call, body bson.Raw, db string, b *bson.Bui
 // runSaslContinue continues a login. Manual: reference/command/saslContinue.
 // Errors: AuthenticationFailed (18), ProtocolError (17).
 func (s *State) runSaslContinue(c *command.Call) error {
-	login := loginUnderWay(c.Peer)
+	login := unfinishedLogin(c.ConnState)
 	if login == nil {
 		return mongoerr.New(mongoerr.ProtocolError, "No SASL session state found")
 	}
@@ -83,33 +83,33 @@ func (s *State) runSaslContinue(c *command.Call) error {
 		return mongoerr.MissingField("saslContinue.conversationId")
 	}
 	if n, ok := id.AsInt64(); !ok || n != conversationID {
-		c.Peer.SASL = nil
+		c.ConnState.SASL = nil
 		return mongoerr.New(mongoerr.ProtocolError, "Mismatched conversation id")
 	}
 	message, err := saslPayload("saslContinue", c.Body.Get("payload"))
 	if err != nil {
 		return err
 	}
-	if login.proven {
-		c.Peer.SASL = nil
+	if login.verified {
+		c.ConnState.SASL = nil
 		if len(message) > 0 {
 			return mongoerr.New(mongoerr.ProtocolError, "The conversation is over")
 		}
-		if err := s.enter(c, login.talk.Found, login.talk.Mechanism); err != nil {
+		if err := s.logIn(c, login.conversation.Found, login.conversation.Mechanism); err != nil {
 			return err
 		}
 		appendExchange(c.Reply, true, nil)
 		return nil
 	}
-	c.Peer.SASL = nil
+	c.ConnState.SASL = nil
 	var answer []byte
-	u, err := s.judge(c, login.talk.User, login.talk.Mechanism, func() (*auth.User, string) {
+	u, err := s.checkProof(c, login.conversation.User, login.conversation.Mechanism, func() (*auth.User, string) {
 		var err error
-		answer, err = login.talk.Step(message)
+		answer, err = login.conversation.Step(message)
 		switch {
 		case err == nil:
-			return login.talk.Found, ""
-		case errors.Is(err, auth.ErrProof), login.talk.Found != nil:
+			return login.conversation.Found, ""
+		case errors.Is(err, auth.ErrProof), login.conversation.Found != nil:
 			return nil, err.Error()
 		}
 		return nil, "there is no such user, or it cannot log in this way"
@@ -118,12 +118,12 @@ func (s *State) runSaslContinue(c *command.Call) error {
 		return err
 	}
 	if !login.skipEmpty {
-		c.Peer.SASL = login
-		login.proven = true
+		c.ConnState.SASL = login
+		login.verified = true
 		appendExchange(c.Reply, false, answer)
 		return nil
 	}
-	if err := s.enter(c, u, login.talk.Mechanism); err != nil {
+	if err := s.logIn(c, u, login.conversation.Mechanism); err != nil {
 		return err
 	}
 	appendExchange(c.Reply, true, answer)
@@ -177,9 +177,9 @@ func (s *State) speculate(c *command.Call, v bson.Value) {
 	switch string(first.Name) {
 	case "saslStart":
 		err = s.saslStart(c, body, db, b, true)
-		if login := loginUnderWay(c.Peer); login != nil && login.talk.Otherwise {
+		if login := unfinishedLogin(c.ConnState); login != nil && login.conversation.OtherMechanisms {
 			// The client guessed the mechanism; this reply contains the mechanisms of the user.
-			c.Peer.SASL = nil
+			c.ConnState.SASL = nil
 			return
 		}
 	case "authenticate":
@@ -192,7 +192,7 @@ func (s *State) speculate(c *command.Call, v bson.Value) {
 			return
 		}
 		if err = s.x509(c, n, true); err == nil {
-			appendAuthenticated(b, c.Peer.Login.Name)
+			appendAuthenticated(b, c.ConnState.Login.Name)
 		}
 	default:
 		return
@@ -227,8 +227,8 @@ func (s *State) appendUserMechanisms(c *command.Call, name auth.Name) {
 	c.Reply.End()
 }
 
-// loginUnderWay returns the unfinished login of a connection, nil if there is none.
-func loginUnderWay(p *command.Peer) *saslState {
+// unfinishedLogin returns the unfinished login of a connection, nil if there is none.
+func unfinishedLogin(p *command.ConnState) *saslState {
 	s, _ := p.SASL.(*saslState)
 	return s
 }

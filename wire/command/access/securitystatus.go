@@ -15,10 +15,10 @@ type loginCounts struct {
 }
 
 // attempts counts the attempts with one mechanism.
-type attempts struct{ usual, speculative received }
+type attempts struct{ usual, speculative attemptCounts }
 
-// received counts messages that begin a login.
-type received struct{ all, successful atomic.Int64 }
+// attemptCounts counts messages that begin a login.
+type attemptCounts struct{ all, successful atomic.Int64 }
 
 // of returns the counts of a mechanism.
 func (l *loginCounts) of(m auth.Mechanism) *attempts {
@@ -31,10 +31,10 @@ func (l *loginCounts) of(m auth.Mechanism) *attempts {
 	return &l.other
 }
 
-// begun counts an attempt, and stores whether it came with a hello, for loggedIn.
+// begun counts an attempt, and stores whether it came with a hello, for countLogin.
 func (s *State) begun(c *command.Call, m auth.Mechanism, speculative bool) {
 	a := s.logins.of(m)
-	c.Peer.Speculative = speculative
+	c.ConnState.Speculative = speculative
 	if speculative {
 		a.speculative.all.Add(1)
 	} else {
@@ -42,10 +42,10 @@ func (s *State) begun(c *command.Call, m auth.Mechanism, speculative bool) {
 	}
 }
 
-// loggedIn counts the success of the last attempt of the connection.
-func (s *State) loggedIn(c *command.Call, m auth.Mechanism) {
+// countLogin counts the success of the last attempt of the connection.
+func (s *State) countLogin(c *command.Call, m auth.Mechanism) {
 	a := s.logins.of(m)
-	if c.Peer.Speculative {
+	if c.ConnState.Speculative {
 		a.speculative.successful.Add(1)
 	} else {
 		a.usual.successful.Add(1)
@@ -53,7 +53,7 @@ func (s *State) loggedIn(c *command.Call, m auth.Mechanism) {
 }
 
 // append appends both counts under a name.
-func (r *received) append(b *bson.Builder, name string) {
+func (r *attemptCounts) append(b *bson.Builder, name string) {
 	b.BeginDoc(name)
 	b.Int64("received", r.all.Load())
 	b.Int64("successful", r.successful.Load())
@@ -70,7 +70,7 @@ func (s *State) statusSecurity(c *command.Call, b *bson.Builder) {
 		a := s.logins.of(m)
 		b.BeginDoc(string(m))
 		a.speculative.append(b, "speculativeAuthenticate")
-		(&received{}).append(b, "clusterAuthenticate")
+		(&attemptCounts{}).append(b, "clusterAuthenticate")
 		a.usual.append(b, "authenticate")
 		b.End()
 	}

@@ -23,9 +23,9 @@ type Config struct {
 type State struct {
 	*command.Server
 	Config
-	slowdown auth.Slowdown // delays logins after failures
-	loginLog wire.LogRate  // bounds the number of log lines about failures
-	logins   loginCounts   // counts for serverStatus
+	loginThrottle auth.LoginThrottle // delays logins after failures
+	loginLog      wire.LogRate       // bounds the number of log lines about failures
+	logins        loginCounts        // counts for serverStatus
 }
 
 // New returns the room, and joins it to the server.

@@ -13,15 +13,15 @@ import (
 
 // userArgs holds the arguments of createUser and updateUser.
 type userArgs struct {
-	name                         auth.Name
-	pwd                          string
-	digested                     bool // pwd is a digest of the password, as the function Digest computes it
-	roles                        []auth.Name
-	customData                   bson.Raw
-	mechanisms                   []auth.Mechanism
-	restrictions                 auth.Restrictions
-	hasPwd, hasRoles, hasData    bool
-	hasMechanisms, hasRestricted bool
+	name                           auth.Name
+	pwd                            string
+	digested                       bool // pwd is a digest of the password, as the function Digest computes it
+	roles                          []auth.Name
+	customData                     bson.Raw
+	mechanisms                     []auth.Mechanism
+	restrictions                   auth.Restrictions
+	hasPwd, hasRoles, hasData      bool
+	hasMechanisms, hasRestrictions bool
 }
 
 // entryName reads the first field: a user or role of the command's database.
@@ -78,7 +78,7 @@ func parseUserArgs(c *command.Call) (a *userArgs, err error) {
 			a.hasMechanisms = present
 			a.mechanisms, err = mechanismsArg(c, name, v)
 		case "authenticationRestrictions":
-			if a.hasRestricted = present; present {
+			if a.hasRestrictions = present; present {
 				a.restrictions, err = auth.ParseRestrictions(v)
 			}
 		default:
@@ -245,7 +245,7 @@ func parseCreateUser(c *command.Call) (command.Request, error) {
 // Needs notes the privileges to grant the new user its roles.
 func (r *createRequest) Needs(q *command.PrivilegeCheck) {
 	onRoles(q, auth.GrantRole, r.roles)
-	onRestrictions(q, r.name, r.hasRestricted)
+	onRestrictions(q, r.name, r.hasRestrictions)
 }
 
 // Run creates a user. Manual: reference/command/createUser.
@@ -275,7 +275,7 @@ func (r *createRequest) Run(c *command.Call) (err error) {
 		if e.User(u.Name) != nil {
 			return mongoerr.New(51003, "User \"%s\" already exists", u.Name)
 		}
-		if c.Server.RequireAuth && c.Peer.Login == nil && !e.Empty() {
+		if c.Server.RequireAuth && c.ConnState.Login == nil && !e.Empty() {
 			return mongoerr.New(mongoerr.Unauthorized, "Command %s requires authentication", c.Name()) // another client was faster
 		}
 		e.PutUser(u)
@@ -295,7 +295,7 @@ func parseUpdateUser(c *command.Call) (command.Request, error) {
 // that.
 func (r *updateRequest) Needs(q *command.PrivilegeCheck) {
 	db := collection.Namespace{DB: r.name.DB}
-	own := q.Call.Peer.User.Called(r.name.Name, r.name.DB)
+	own := q.Call.ConnState.User.Called(r.name.Name, r.name.DB)
 	either := func(all, mine auth.Action) {
 		if !own || !q.May(mine, db) {
 			q.Need(all, db)
@@ -311,7 +311,7 @@ func (r *updateRequest) Needs(q *command.PrivilegeCheck) {
 		q.NeedEverywhere(auth.RevokeRole)
 		onRoles(q, auth.GrantRole, r.roles)
 	}
-	onRestrictions(q, r.name, r.hasRestricted)
+	onRestrictions(q, r.name, r.hasRestrictions)
 }
 
 // Run changes the given fields.
@@ -320,7 +320,7 @@ func (r *updateRequest) Needs(q *command.PrivilegeCheck) {
 func (r *updateRequest) Run(c *command.Call) (err error) {
 	a := r.userArgs
 	switch {
-	case !a.hasPwd && !a.hasRoles && !a.hasData && !a.hasMechanisms && !a.hasRestricted:
+	case !a.hasPwd && !a.hasRoles && !a.hasData && !a.hasMechanisms && !a.hasRestrictions:
 		return mongoerr.New(mongoerr.BadValue, "Must specify at least one field to update in updateUser")
 	case c.DB == auth.External && (a.hasPwd || a.hasMechanisms):
 		return mongoerr.New(mongoerr.BadValue, "Cannot set the password for users defined on the '$external' database")
@@ -352,7 +352,7 @@ func (r *updateRequest) Run(c *command.Call) (err error) {
 		if a.hasData {
 			u.CustomData = a.customData
 		}
-		if a.hasRestricted {
+		if a.hasRestrictions {
 			u.Restrictions = a.restrictions
 		}
 		if a.hasRoles {
@@ -419,12 +419,12 @@ func runDropAllUsers(c *command.Call) error {
 	return nil
 }
 
-// changesRoles reads a command that grants or revokes roles: an action is needed on the database of each
+// parseRoleChange reads a command that grants or revokes roles: an action is needed on the database of each
 // role.
-func changesRoles(c *command.Call, a auth.Action, run func(c *command.Call, n auth.Name, roles []auth.Name) error) (command.Request, error) {
+func parseRoleChange(c *command.Call, a auth.Action, run func(c *command.Call, n auth.Name, roles []auth.Name) error) (command.Request, error) {
 	n, roles, err := rolesArg(c)
 	needs := func(q *command.PrivilegeCheck) { onRoles(q, a, roles) }
-	return command.Requested(needs, func(c *command.Call) error { return run(c, n, roles) }), err
+	return command.NewRequest(needs, func(c *command.Call) error { return run(c, n, roles) }), err
 }
 
 // rolesArg reads the only argument of the commands that grant and revoke roles.
@@ -456,7 +456,7 @@ func rolesArg(c *command.Call) (n auth.Name, roles []auth.Name, err error) {
 // Manual: reference/command/grantRolesToUser.
 // Errors: UserNotFound (11), RoleNotFound (31).
 func parseGrantRolesToUser(c *command.Call) (command.Request, error) {
-	return changesRoles(c, auth.GrantRole, func(c *command.Call, n auth.Name, roles []auth.Name) error {
+	return parseRoleChange(c, auth.GrantRole, func(c *command.Call, n auth.Name, roles []auth.Name) error {
 		return changeUser(c, n, func(e *auth.Edit, u *auth.User) error {
 			u.Roles = addNames(u.Roles, roles)
 			return checkRoles(e.Directory, roles)
@@ -468,7 +468,7 @@ func parseGrantRolesToUser(c *command.Call) (command.Request, error) {
 // Manual: reference/command/revokeRolesFromUser.
 // Errors: UserNotFound (11), RoleNotFound (31).
 func parseRevokeRolesFromUser(c *command.Call) (command.Request, error) {
-	return changesRoles(c, auth.RevokeRole, func(c *command.Call, n auth.Name, roles []auth.Name) error {
+	return parseRoleChange(c, auth.RevokeRole, func(c *command.Call, n auth.Name, roles []auth.Name) error {
 		return changeUser(c, n, func(e *auth.Edit, u *auth.User) error {
 			u.Roles = withoutNames(u.Roles, roles)
 			return checkRoles(e.Directory, roles)

@@ -67,14 +67,14 @@ func parseUsersInfo(c *command.Call) (command.Request, error) {
 		return true, err
 	})
 	if err == nil {
-		a.asked, err = usersAsked(c)
+		a.asked, err = selectUsers(c)
 	}
 	return a, err
 }
 
 // Needs notes the privilege to see other users; every user may see itself.
 func (a *usersInfoArgs) Needs(q *command.PrivilegeCheck) {
-	a.needs(q, auth.ViewUser, func(n auth.Name) bool { return q.Call.Peer.User.Called(n.Name, n.DB) })
+	a.needs(q, auth.ViewUser, func(n auth.Name) bool { return q.Call.ConnState.User.Called(n.Name, n.DB) })
 }
 
 // Run describes one user, several users, or all users of a database or of the server.
@@ -105,7 +105,7 @@ func (a *usersInfoArgs) Run(c *command.Call) (err error) {
 		}
 		if ok {
 			c.Reply.Raw("", d)
-			if err := c.Fits(); err != nil {
+			if err := c.CheckReplySize(); err != nil {
 				return err
 			}
 		}
@@ -114,8 +114,8 @@ func (a *usersInfoArgs) Run(c *command.Call) (err error) {
 	return nil
 }
 
-// usersAsked reads the first field of usersInfo. Errors: TypeMismatch (14), BadValue (2).
-func usersAsked(c *command.Call) (x asked, err error) {
+// selectUsers reads the first field of usersInfo. Errors: TypeMismatch (14), BadValue (2).
+func selectUsers(c *command.Call) (x asked, err error) {
 	if c.Value.IsNumber() {
 		if n, ok := c.Value.AsInt64(); !ok || n != 1 {
 			return x, mongoerr.New(mongoerr.BadValue, "usersInfo takes 1, a name, or names")

@@ -96,7 +96,7 @@ func streamPipeline(c *command.Call, ns collection.Namespace, pipeline *agg.Outl
 		if s.Changes.Expanded() {
 			c.Server.Stats.Expanded.Add(1)
 		}
-		o := cursor.Options{Namespace: named, Tailable: true, AwaitData: true, Outlives: true}
+		o := cursor.Options{Namespace: named, Tailable: true, AwaitData: true, SurvivesDrop: true}
 		return c.OpenCursor(o, newChangeSource(s, &c.Op), size, false)
 	}
 	return c.OpenCursor(cursor.Options{Namespace: named}, &streamSource{s: s, op: &c.Op}, size, false)

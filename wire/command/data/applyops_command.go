@@ -9,9 +9,9 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// done lists, by command, the errors that mean that there is nothing left to do: entries may be applied more
+// ignoredErrors lists, by command, the errors that mean that there is nothing left to do: entries may be applied more
 // than once.
-var done = map[string][]mongoerr.Code{
+var ignoredErrors = map[string][]mongoerr.Code{
 	"collMod":          {mongoerr.NamespaceNotFound, mongoerr.IndexNotFound},
 	"convertToCapped":  {mongoerr.NamespaceNotFound},
 	"create":           {mongoerr.NamespaceExists},
@@ -34,7 +34,7 @@ func applyCommand(c *command.Call, e *entry, upsert bool) error {
 		return nil
 	}
 	err := runPart(c, e)
-	if err != nil && slices.Contains(done[e.part.Def.Name], mongoerr.From(err).Code) && e.uuid.IsMissing() {
+	if err != nil && slices.Contains(ignoredErrors[e.part.Def.Name], mongoerr.From(err).Code) && e.uuid.IsMissing() {
 		return nil
 	}
 	return err

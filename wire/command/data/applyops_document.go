@@ -38,7 +38,7 @@ func applyDocument(c *command.Call, e *entry, upsert bool) error {
 	case "u":
 		return applyUpdate(c, e, upsert)
 	}
-	filter, err := exactly(e.o)
+	filter, err := keyFilter(e.o)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func applyInsert(c *command.Call, e *entry, coll *catalog.Collection) error {
 		return mongoerr.New(mongoerr.NoSuchKey, "An entry inserts a document without _id into %s", e.ns)
 	}
 	if coll.Options.TimeSeries != nil {
-		if there, err := measured(c, e, coll); there || err != nil {
+		if there, err := measurementExists(c, e, coll); there || err != nil {
 			return err
 		}
 	}
@@ -65,7 +65,7 @@ func applyInsert(c *command.Call, e *entry, coll *catalog.Collection) error {
 	}
 	b := bson.NewBuilder(nil)
 	coll.Key.AppendDocumentKey(b, e.o)
-	filter, err := exactly(b.Doc())
+	filter, err := keyFilter(b.Doc())
 	if err != nil {
 		return err
 	}
@@ -77,9 +77,9 @@ func applyInsert(c *command.Call, e *entry, coll *catalog.Collection) error {
 	return err
 }
 
-// measured reports whether a time-series collection already has a measurement: measurements with the same _id
+// measurementExists reports whether a time-series collection already has a measurement: measurements with the same _id
 // may exist. The index of a collection with a metaField serves the search.
-func measured(c *command.Call, e *entry, coll *catalog.Collection) (there bool, err error) {
+func measurementExists(c *command.Call, e *entry, coll *catalog.Collection) (there bool, err error) {
 	b := bson.NewBuilder(nil)
 	for _, name := range [...]string{coll.Options.MetaField, coll.Options.TimeField, "_id"} {
 		if v, ok := e.o.Lookup(name); ok && name != "" {
@@ -100,7 +100,7 @@ func applyUpdate(c *command.Call, e *entry, upsert bool) error {
 	if e.o2 == nil {
 		return mongoerr.New(mongoerr.FailedToParse, "An entry updates a document of %s without naming it in o2", e.ns)
 	}
-	filter, err := exactly(e.o2)
+	filter, err := keyFilter(e.o2)
 	if err != nil {
 		return err
 	}
@@ -142,9 +142,9 @@ func entryProgram(c *command.Call, o bson.Raw) (*update.Program, error) {
 	return nil, mongoerr.New(mongoerr.FailedToParse, "An update entry has the unknown version $v: %s", v)
 }
 
-// exactly returns the filter for the document with a document key.
+// keyFilter returns the filter for the document with a document key.
 // Errors: NoSuchKey (4).
-func exactly(key bson.Raw) (bson.Raw, error) {
+func keyFilter(key bson.Raw) (bson.Raw, error) {
 	if _, ok := key.Lookup("_id"); !ok {
 		return nil, mongoerr.New(mongoerr.NoSuchKey, "An entry names its document without _id")
 	}

@@ -133,7 +133,7 @@ func (r *bulkRun) insert(i, n int) error {
 	var docs []bson.Raw
 	var todo []int // indexes of docs among the operations
 	for at := i; at < i+n; at++ {
-		_, done, err := r.Remembered(at)
+		_, done, err := r.StoredResult(at)
 		if err != nil {
 			return err
 		}

@@ -48,7 +48,7 @@ func (x *changeSource) Append(ctx context.Context, b *bson.Builder, most, maxByt
 			x.s.Polled(n == 0)
 		}
 	}()
-	defer env.Pause()
+	defer env.ReleaseSlot()
 	for most == 0 || n < most {
 		var doc bson.Raw
 		if x.held != nil {
@@ -150,5 +150,5 @@ func (x *changeSource) Wait(ctx context.Context) error {
 	return err
 }
 
-// AppendToken implements command.Tokened.
+// AppendToken implements command.TokenAppender.
 func (x *changeSource) AppendToken(b *bson.Builder) { b.Raw("postBatchResumeToken", x.token) }

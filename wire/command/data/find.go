@@ -163,7 +163,7 @@ func (x *streamSource) Append(ctx context.Context, b *bson.Builder, most, maxByt
 	env.SetContext(ctx)
 	start := b.Len()
 	defer x.s.Settle()
-	defer env.Pause()
+	defer env.ReleaseSlot()
 	for most == 0 || n < most {
 		var doc bson.Raw
 		if x.held != nil {

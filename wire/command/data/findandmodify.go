@@ -54,7 +54,7 @@ func (a *famArgs) Run(c *command.Call) error {
 	if err := c.Args.CheckStatements(1); err != nil {
 		return err
 	}
-	if r, ok, err := c.Remembered(0); err != nil {
+	if r, ok, err := c.StoredResult(0); err != nil {
 		return err
 	} else if ok {
 		if err := a.repeats(r); err != nil {
@@ -81,7 +81,7 @@ func (a *famArgs) Run(c *command.Call) error {
 		c.Server.Stats.Delete.Add(1)
 	} else {
 		c.Server.Stats.Update.Add(1)
-		c.Def.Counter.Updated(a.update, a.filters)
+		c.Def.Counter.CountUpdate(a.update, a.filters)
 		if m.Update, err = update.Parse(env, a.update, a.filters, update.Options{}); err != nil {
 			return err
 		}

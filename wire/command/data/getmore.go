@@ -25,13 +25,13 @@ func (s *State) runGetMore(c *command.Call) error {
 		return err
 	}
 	c.Server.Stats.Getmore.Add(1)
-	c.Peer.Streamed = 0
+	c.ConnState.Streamed = 0
 	ns := collection.Namespace{DB: c.DB, Coll: a.coll}
 	cur, err := checkoutCursor(c, a.id, ns)
 	if err != nil {
 		return err
 	}
-	s.gather(c, cur)
+	s.awaitPace(c, cur)
 	b := c.Reply
 	b.BeginDoc("cursor")
 	n, more, err := appendBatch(c, b, cur, a.size)
@@ -40,11 +40,11 @@ func (s *State) runGetMore(c *command.Call) error {
 	}
 	if n > 0 && c.Page.OfStream {
 		cur.Answered = time.Now()
-		s.pace.answered(cur.Answered)
+		s.pace.count(cur.Answered)
 	}
 	left := cur.Checkin(n, more)
-	if c.Peer.Streamed = 0; left != 0 && c.Out.Exhausts() { // Spec: OP_MSG (exhaustAllowed)
-		c.Out.More, c.Peer.Streamed = true, left
+	if c.ConnState.Streamed = 0; left != 0 && c.Out.Exhausts() { // Spec: OP_MSG (exhaustAllowed)
+		c.Out.More, c.ConnState.Streamed = true, left
 	}
 	b.Int64("id", int64(left))
 	b.String("ns", ns.String())
@@ -101,7 +101,7 @@ func parseGetMore(c *command.Call) (a getMoreArgs, err error) {
 // refused cursor stays unchanged.
 func checkoutCursor(c *command.Call, id cursor.ID, ns collection.Namespace) (*cursor.Cursor, error) {
 	op := c.Running // a copy: the Call serves the next command of the connection too
-	access := cursor.Access{Namespace: ns, Session: c.Args.ID, TxnNumber: -1, User: c.Peer.User, Interrupt: op.Interrupt}
+	access := cursor.Access{Namespace: ns, Session: c.Args.ID, TxnNumber: -1, User: c.ConnState.User, Interrupt: op.Interrupt}
 	if c.Args.InTxn {
 		access.TxnNumber = c.Args.TxnNumber
 	}
@@ -133,7 +133,7 @@ func checkoutCursor(c *command.Call, id cursor.ID, ns collection.Namespace) (*cu
 	}
 	if c.Page.OfStream && c.Leaving() {
 		cur.Checkin(0, false)
-		return nil, command.SendOn(c)
+		return nil, command.ResumeElsewhere(c)
 	}
 	return cur, nil
 }
@@ -173,7 +173,7 @@ func appendBatch(c *command.Call, b *bson.Builder, cur *cursor.Cursor, size int)
 	addReceipt(c, cur, before)
 	c.Server.Stats.Returned.Add(int64(n))
 	b.End()
-	if t, ok := cur.Source().(command.Tokened); ok {
+	if t, ok := cur.Source().(command.TokenAppender); ok {
 		t.AppendToken(b)
 	}
 	through = true
@@ -199,7 +199,7 @@ func await(c *command.Call, w cursor.Waiter, cur *cursor.Cursor, b *bson.Builder
 		rest(c, func() { err = w.Wait(ctx) })
 		if err != nil {
 			if c.Page.OfStream && c.Leaving() {
-				return 0, false, command.SendOn(c)
+				return 0, false, command.ResumeElsewhere(c)
 			}
 			if stopping.Err() != nil {
 				return 0, false, command.ShutDown()
@@ -235,7 +235,7 @@ func untilStopped(c *command.Call, d time.Duration) (ctx context.Context, end fu
 
 // rest waits without the memory for the connection's reply, and counts the wait as idle time of the command.
 func rest(c *command.Call, wait func()) {
-	c.Out.LeaveRoom()
+	c.Out.ReleaseMemory()
 	idle := &c.Progress().Idle
 	idle.Begin(c.Cluster.Now())
 	wait()
@@ -244,7 +244,7 @@ func rest(c *command.Call, wait func()) {
 
 // receiptOf returns the charge of a cursor so far, in micro request units; 0 for a source without a charge.
 func receiptOf(c *command.Call, cur *cursor.Cursor) int64 {
-	if s, ok := cur.Source().(charged); ok {
+	if s, ok := cur.Source().(charger); ok {
 		return s.charge()
 	}
 	return 0
@@ -252,13 +252,13 @@ func receiptOf(c *command.Call, cur *cursor.Cursor) int64 {
 
 // addReceipt sets the charge of a getMore to the charge of its cursor since before.
 func addReceipt(c *command.Call, cur *cursor.Cursor, before int64) {
-	if s, ok := cur.Source().(charged); ok {
+	if s, ok := cur.Source().(charger); ok {
 		c.Page.Charge = s.charge() - before
 	}
 }
 
-// charged is a source with a charge so far, in micro request units.
-type charged interface{ charge() int64 }
+// charger is a source with a charge so far, in micro request units.
+type charger interface{ charge() int64 }
 
 // charge returns the charge of the operation that produces the documents.
 func (x *streamSource) charge() int64 { return int64(x.op.Receipt.Total()) }

@@ -94,7 +94,7 @@ func (r *insertRequest) Run(c *command.Call) error {
 		writeErrors(c, errs)
 		return nil
 	}
-	todo, done, err := c.Unfinished(docs)
+	todo, done, err := c.Remaining(docs)
 	if err != nil {
 		return err
 	}

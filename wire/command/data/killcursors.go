@@ -75,10 +75,10 @@ func runKillCursors(c *command.Call) error {
 // mayKill refuses to close cursors of other users without a privilege for that.
 // Errors: Unauthorized (13).
 func mayKill(c *command.Call, o *cursor.Options) error {
-	if !c.Server.RequireAuth || o.User == c.Peer.User {
+	if !c.Server.RequireAuth || o.User == c.ConnState.User {
 		return nil
 	}
-	g := c.Peer.Login.Grants
+	g := c.ConnState.Login.Grants
 	if g.MayCluster(auth.KillAnyCursor) || g.May(auth.KillCursors, o.Namespace) {
 		return nil
 	}

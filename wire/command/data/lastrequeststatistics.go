@@ -11,7 +11,7 @@ import (
 // Source: Azure Cosmos DB for MongoDB, find-request-unit-charge; cjoakim/azure-cosmos-db,
 // apis/mongo/java/readme.md.
 func runLastRequestStatistics(c *command.Call) error {
-	last := c.Peer.Last
+	last := c.ConnState.Last
 	if !c.Args.ID.IsZero() {
 		if s, ok := c.Server.Charges.Get(c.Args.ID); ok {
 			last = s

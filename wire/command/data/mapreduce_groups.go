@@ -62,7 +62,7 @@ func (e *emitted) add(doc bson.Raw) error {
 		}
 	}
 	if !e.fits() {
-		return e.env.Memory.TooMuch("mapReduce")
+		return e.env.Memory.ExceededError("mapReduce")
 	}
 	return nil
 }
@@ -99,7 +99,7 @@ func (e *emitted) emit(key, value bson.Value) error {
 	g.bytes += len(value.Data)
 	e.grow(emittedValueBytes + len(value.Data))
 	if e.held > 2*int(e.env.Memory.Max()) { // one call emits more than the memory budget allows
-		return e.env.Memory.TooMuch("mapReduce")
+		return e.env.Memory.ExceededError("mapReduce")
 	}
 	return nil
 }

@@ -24,14 +24,14 @@ type pace struct {
 	now, was atomic.Int64 // answers in this paceMax, and in the one before
 }
 
-// answered counts an answer.
-func (p *pace) answered(at time.Time) {
-	p.turn(at)
+// count counts an answer.
+func (p *pace) count(at time.Time) {
+	p.rotate(at)
 	p.now.Add(1)
 }
 
-// turn starts a new count after paceMax.
-func (p *pace) turn(at time.Time) {
+// rotate starts a new count after paceMax.
+func (p *pace) rotate(at time.Time) {
 	begun, now := p.begun.Load(), at.UnixNano()
 	switch passed := now - begun; {
 	case passed < int64(paceMax) || !p.begun.CompareAndSwap(begun, now):
@@ -45,13 +45,13 @@ func (p *pace) turn(at time.Time) {
 
 // pause returns the minimum time between two answers of one stream.
 func (p *pace) pause(at time.Time) time.Duration {
-	p.turn(at)
+	p.rotate(at)
 	return min(time.Duration(max(p.was.Load(), p.now.Load()))*paceEach, paceMax)
 }
 
-// gather waits until a stream may have its next answer. If the command is interrupted meanwhile, gather
+// awaitPace waits until a stream may have its next answer. If the command is interrupted meanwhile, gather
 // returns early and the next step reports that.
-func (s *State) gather(c *command.Call, cur *cursor.Cursor) {
+func (s *State) awaitPace(c *command.Call, cur *cursor.Cursor) {
 	if cur.Answered.IsZero() || !c.Page.OfStream {
 		return
 	}

@@ -14,7 +14,7 @@ func TestPace(t *testing.T) {
 		for range 4 {
 			at = at.Add(paceMax)
 			for range streams {
-				p.answered(at)
+				p.count(at)
 			}
 		}
 		return p.pause(at)

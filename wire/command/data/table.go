@@ -16,7 +16,7 @@ func (s *State) Commands() []command.Def {
 			Facts: command.Stable | command.Limited | command.Sampled, Kind: command.KindRead, ReadConcern: command.NotSnapshot,
 			Query: unsortedQuery, Explain: explainCount, Doc: "reference/command/count"},
 		{Name: "dbHash", Aliases: []string{"dbhash"}, Run: runDBHash, Action: "dbHash",
-			Facts: command.Limited | command.Survey, ReadConcern: command.AnyLevel, Doc: "reference/command/dbHash"},
+			Facts: command.Limited | command.InterruptOnDrain, ReadConcern: command.AnyLevel, Doc: "reference/command/dbHash"},
 		{Name: "delete", Parse: parseDelete, Namespace: command.FirstField, Action: "remove",
 			Facts: command.InTxn | command.Writes | command.Retryable | command.Stable | command.Sampled, Kind: command.KindWrite, Op: command.OpRemove,
 			Statements: "deletes", Query: statementQuery, Explain: explainDelete, Doc: "reference/command/delete"},

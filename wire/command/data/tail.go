@@ -55,14 +55,14 @@ func (x *tailSource) Append(ctx context.Context, b *bson.Builder, most, maxBytes
 	env.SetContext(ctx)
 	start := b.Len()
 	defer x.t.Pause()
-	defer env.Pause()
+	defer env.ReleaseSlot()
 	for most == 0 || n < most {
 		row, err := x.t.Next(env)
 		if err != nil {
 			return n, false, err
 		}
 		if row == nil {
-			return n, !x.t.Dead(), nil
+			return n, !x.t.StartedEmpty(), nil
 		}
 		if n > 0 && b.Len()-start+len(row.Doc) > maxBytes {
 			break

@@ -246,7 +246,7 @@ func updateStatement(c *command.Call, d bson.Raw) (a statementArgs, err error) {
 // runStatement runs the i-th update or delete statement, or returns its recorded result. parse returns its
 // update program; nil deletes.
 func runStatement(c *command.Call, ns collection.Namespace, i int, a *statementArgs, parse programParser) (cluster.Modified, error) {
-	if r, ok, err := c.Remembered(i); err != nil {
+	if r, ok, err := c.StoredResult(i); err != nil {
 		return cluster.Modified{}, err
 	} else if ok {
 		return rememberedModify(r), nil
@@ -272,7 +272,7 @@ func runStatement(c *command.Call, ns collection.Namespace, i int, a *statementA
 				return cluster.Modified{}, err
 			}
 		}
-		c.Def.Counter.Updated(a.u, a.filters)
+		c.Def.Counter.CountUpdate(a.u, a.filters)
 		p, err := parse(env, a)
 		if err != nil {
 			return cluster.Modified{}, err

@@ -53,8 +53,8 @@ type failMode struct {
 	chance float64
 }
 
-// share returns the probability of a failure, for a fail point that does not count.
-func (m failMode) share() float64 {
+// probability returns the probability of a failure, for a fail point that does not count.
+func (m failMode) probability() float64 {
 	switch {
 	case m == failMode{}:
 		return 0
@@ -64,8 +64,8 @@ func (m failMode) share() float64 {
 	return 1
 }
 
-// next reports whether the fail point fires this time. done is true if it will never fire again.
-func (m *failMode) next() (yes, done bool) {
+// fires reports whether the fail point fires this time. done is true if it will never fire again.
+func (m *failMode) fires() (yes, done bool) {
 	switch {
 	case m.always:
 		return true, false
@@ -162,10 +162,10 @@ func (f *failPoints) enter(at failPlace, c *command.Call) (failCommand, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	p := f.fails[at]
-	if p == nil || !p.enabled || at.name == failCommandPoint && !p.concerns(c) {
+	if p == nil || !p.enabled || at.name == failCommandPoint && !p.appliesTo(c) {
 		return failCommand{}, false
 	}
-	yes, done := p.mode.next()
+	yes, done := p.mode.fires()
 	if yes {
 		p.entered++
 	}
@@ -228,8 +228,8 @@ func (p *failCommand) fail(c *command.Call) error {
 	return nil
 }
 
-// concerns reports whether the fail point applies to the command.
-func (p *failCommand) concerns(c *command.Call) bool {
+// appliesTo reports whether the fail point applies to the command.
+func (p *failCommand) appliesTo(c *command.Call) bool {
 	if p.appName != "" && p.appName != appName(c) || p.thread != "" && p.thread != fmt.Sprintf("conn%d", c.Conn.ID()) {
 		return false
 	}
@@ -253,8 +253,8 @@ func (p *failCommand) concerns(c *command.Call) bool {
 // appName returns the name of the client's application. The first hello of a connection contains the name,
 // and fail points are checked before that hello runs.
 func appName(c *command.Call) string {
-	if c.Peer.Client.Load() != nil {
-		return c.Peer.AppName
+	if c.ConnState.Client.Load() != nil {
+		return c.ConnState.AppName
 	}
 	metadata, _ := c.Body.Get("client").Doc()
 	application, _ := metadata.Get("application").Doc()
@@ -302,7 +302,7 @@ func (s *State) runConfigureFailPoint(c *command.Call) error {
 		c.Server.Unmetered.Store(mode != (failMode{}))
 		return nil
 	case parkCursorsPoint:
-		s.Cursors.ParkByChance(mode.share())
+		s.Cursors.SetParkProbability(mode.probability())
 		return nil
 	case failCommandPoint, failGetMorePoint:
 		if err := p.parse(data); err != nil {

@@ -53,7 +53,7 @@ func (k *jobKill) at(step string) {
 	k.mu.Lock()
 	yes := false
 	if k.step == step && k.mode != (failMode{}) {
-		yes, _ = k.mode.next()
+		yes, _ = k.mode.fires()
 	}
 	pause := k.pause
 	k.mu.Unlock()

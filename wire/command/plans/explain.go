@@ -117,7 +117,7 @@ func (s *State) explain(c *command.Call, x *explained.Explained) error {
 		return err
 	}
 	r.s = stream
-	if r.estimate, err = stream.Estimate(c.Env(), x.Modify); r.ownFault(err) != nil {
+	if r.estimate, err = stream.Estimate(c.Env(), x.Modify); r.queryError(err) != nil {
 		r.estimate, err = cluster.Estimate{}, nil // a query that fails has no estimate
 	}
 	if err == nil {

@@ -44,7 +44,7 @@ func (r *report) run() error {
 	start := r.c.Cluster.Now()
 	for {
 		row, err := r.s.Next(r.c.Env())
-		if r.failed = r.ownFault(err); r.failed != nil {
+		if r.failed = r.queryError(err); r.failed != nil {
 			break // the error is part of the explanation
 		}
 		if err != nil {
@@ -60,8 +60,8 @@ func (r *report) run() error {
 	return nil
 }
 
-// ownFault returns the error of a query that fails by itself, nil for an interrupt and other errors.
-func (r *report) ownFault(err error) (e *mongoerr.Error) {
+// queryError returns the error of a query that fails by itself, nil for an interrupt and other errors.
+func (r *report) queryError(err error) (e *mongoerr.Error) {
 	if r.c.Ctx.Err() == nil && errors.As(err, &e) {
 		return e
 	}

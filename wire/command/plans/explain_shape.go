@@ -27,7 +27,7 @@ import (
 func (r *report) planShape() string {
 	b := bson.NewBuilder(nil)
 	if f, err := match.Parse(r.c.Env(), r.filter()); err == nil {
-		if f, err = match.NormalizeAsked(r.c.Env(), f); err == nil {
+		if f, err = match.NormalizeInterruptible(r.c.Env(), f); err == nil {
 			b.Raw("filter", shaper{env: r.c.Env(), plan: true}.doc(match.String(f)))
 		}
 	}

@@ -8,8 +8,8 @@ import (
 
 // join registers the settings, hooks and stages of the room at the server.
 func (s *State) join() {
-	s.Keep("the query settings", &s.querySettings.Setting, querySettingsName, s.takeQuerySettings)
-	s.Hooks.HasSettings = s.querySettings.concern
+	s.LoadSetting("the query settings", &s.querySettings.Setting, querySettingsName, s.applyStoredQuerySettings)
+	s.Hooks.HasSettings = s.querySettings.mayApply
 	s.Hooks.ApplySettings = func(c *command.Call, x *explained.Explained) error { return s.applyQuerySettings(c, x) }
 	s.Hooks.Explain = func(c *command.Call, x *explained.Explained) error { return s.explain(c, x) }
 	s.Stages.Add(

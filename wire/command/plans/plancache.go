@@ -144,7 +144,7 @@ func runPlanCacheListFilters(c *command.Call) error {
 			b.BeginDoc("")
 			appendIndexFilter(b, &f)
 			b.End()
-			if err := c.Fits(); err != nil {
+			if err := c.CheckReplySize(); err != nil {
 				return err
 			}
 		}

@@ -92,8 +92,8 @@ type querySettings struct {
 // querySettingsName is the name of the stored setting.
 const querySettingsName = "querySettings"
 
-// takeQuerySettings applies the stored setting.
-func (s *State) takeQuerySettings(doc bson.Raw) {
+// applyStoredQuerySettings applies the stored setting.
+func (s *State) applyStoredQuerySettings(doc bson.Raw) {
 	var all []*querySetting
 	list, _ := doc.Get("list").Array()
 	for v := range list.Values() {
@@ -142,8 +142,8 @@ func printQuerySettings(list []*querySetting) (bson.Raw, error) {
 	return doc, nil
 }
 
-// concern reports whether a read of a collection may have settings: otherwise its shape need not be computed.
-func (s *querySettings) concern(ns collection.Namespace) bool {
+// mayApply reports whether a read of a collection may have settings: otherwise its shape need not be computed.
+func (s *querySettings) mayApply(ns collection.Namespace) bool {
 	t := s.table.Load()
 	return t != nil && (t.nameless || t.namespaces[ns])
 }

@@ -26,7 +26,7 @@ func runConvertToCapped(c *command.Call) error {
 	case len(ns.String())+cappedTemporary > collection.NamespaceNameMax:
 		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s Max: %d", ns, collection.NamespaceNameMax)
 	}
-	if err := cappable(ns); err != nil {
+	if err := checkCappable(ns); err != nil {
 		return err
 	}
 	size, err := capSize(c)
@@ -53,13 +53,13 @@ func parseCloneAsCapped(c *command.Call) (command.Request, error) {
 		q.Need(auth.CreateIndex, target)
 		q.Need(auth.ConvertToCapped, target)
 	}
-	return command.Requested(needs, func(c *command.Call) error {
+	return command.NewRequest(needs, func(c *command.Call) error {
 		for _, ns := range [...]collection.Namespace{source, target} {
 			long := ns == source && len(ns.String()) > collection.NamespaceNameMax
 			if err := collection.CheckNamespace(ns); err != nil && !long {
 				return err
 			}
-			if err := cappable(ns); err != nil {
+			if err := checkCappable(ns); err != nil {
 				return err
 			}
 		}
@@ -74,9 +74,9 @@ func parseCloneAsCapped(c *command.Call) (command.Request, error) {
 	}), nil
 }
 
-// cappable refuses collections of the server.
+// checkCappable refuses collections of the server.
 // Errors: IllegalOperation (20), BadValue (2).
-func cappable(ns collection.Namespace) error {
+func checkCappable(ns collection.Namespace) error {
 	switch {
 	case strings.HasPrefix(ns.Coll, "system.buckets."):
 		return mongoerr.New(mongoerr.IllegalOperation, "cannot make a capped collection of the buckets of a time-series collection: %s", ns)

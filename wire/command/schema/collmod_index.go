@@ -85,7 +85,7 @@ func (x *indexChange) find(coll *catalog.Collection) (*catalog.Index, error) {
 		return nil, mongoerr.New(mongoerr.IndexNotFound, "cannot find index %s for ns %s", x.name, coll.Namespace)
 	}
 	var found *catalog.Index
-	for _, ix := range coll.Shown() {
+	for _, ix := range coll.UnstagedIndexes() {
 		if !bson.Equal(ix.Key.Value(), x.key.Value(), nil) {
 			continue
 		}

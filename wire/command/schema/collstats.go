@@ -82,7 +82,7 @@ func appendNoStats(b *bson.Builder, scale int64) {
 // storageSizes holds the bytes on disk of a collection and of its indexes.
 type storageSizes struct {
 	storage int64
-	index   []int64 // by index in Collection.Shown
+	index   []int64 // by index in Collection.UnstagedIndexes
 	total   int64   // of the indexes
 }
 
@@ -95,7 +95,7 @@ func (s *State) sizes(env *cluster.Op, coll *catalog.Collection, docs tally.Coun
 		return z, err
 	}
 	z.storage = max(int64(n), collectionBytesMin)
-	for _, ix := range coll.Shown() {
+	for _, ix := range coll.UnstagedIndexes() {
 		n := uint64(collectionBytesMin)
 		if ix.ID != coll.IDIndex().ID || coll.PhysicalID() {
 			if n, err = s.Cluster.Store.ApproximateBytes(ctx, keyspace.IndexRange(coll.ID, ix.ID)); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// existing returns a collection, or the error that it does not exist.
-func (s *State) existing(ns collection.Namespace) (*catalog.Collection, error) {
+// findCollection returns a collection, or the error that it does not exist.
+func (s *State) findCollection(ns collection.Namespace) (*catalog.Collection, error) {
 	coll := s.Cluster.Catalog.Peek().Collection(ns)
 	if coll == nil {
 		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "Collection [%s] not found.", ns)
@@ -40,7 +40,7 @@ func (s *State) collStatsDocs(o *cluster.Op, ns collection.Namespace, spec bson.
 			b.End()
 		}
 		if spec.Has("count") {
-			docs, _ := s.Jobs.LogKept()
+			docs, _ := s.Jobs.LogLength()
 			b.Int("count", docs)
 		}
 		return []bson.Raw{b.Doc()}, nil
@@ -123,7 +123,7 @@ func (s *State) statsHead(ns collection.Namespace, name string, spec bson.Raw) *
 // indexStatsDocs returns the documents of $indexStats.
 // Manual: reference/operator/aggregation/indexStats.
 func (s *State) indexStatsDocs(_ *cluster.Op, ns collection.Namespace, _ bson.Raw) (docs []bson.Raw, err error) {
-	coll, err := s.existing(ns)
+	coll, err := s.findCollection(ns)
 	if err != nil {
 		return nil, nil // a missing collection has no indexes
 	}

@@ -17,7 +17,7 @@ func (s *State) runCompact(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	work := jobs.Compaction{Namespace: ns, Command: c.Body, Least: compactTargetMB << 20}
+	work := jobs.Compaction{Namespace: ns, Command: c.Body, MinFree: compactTargetMB << 20}
 	err = c.Each(func(name string, v bson.Value) (_ bool, err error) {
 		switch name {
 		case "force":
@@ -32,7 +32,7 @@ func (s *State) runCompact(c *command.Call) error {
 			if n < 1 {
 				err = mongoerr.OutOfRange(name, n, ">=", 1)
 			}
-			work.Least = min(n, 1<<40) << 20
+			work.MinFree = min(n, 1<<40) << 20
 		default:
 			return false, nil
 		}

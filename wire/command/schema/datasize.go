@@ -67,7 +67,7 @@ func runDataSize(c *command.Call) error {
 	default:
 		var stages []bson.Raw
 		if lo != nil {
-			if err := coveringIndex(coll, key, lo); err != nil {
+			if err := requireIndex(coll, key, lo); err != nil {
 				return err
 			}
 			between, err := stageBetween(key, lo, hi)
@@ -90,9 +90,9 @@ func runDataSize(c *command.Call) error {
 	return nil
 }
 
-// coveringIndex requires an index that begins with the fields of a key.
+// requireIndex requires an index that begins with the fields of a key.
 // Errors: OperationFailed (96).
-func coveringIndex(coll *catalog.Collection, key, lo bson.Raw) error {
+func requireIndex(coll *catalog.Collection, key, lo bson.Raw) error {
 	if key.IsEmpty() {
 		key = lo
 	}

@@ -42,7 +42,7 @@ func runDrop(c *command.Call) error {
 	}
 	found, err := c.Server.DDL.Drop(&c.Op, ns)
 	if err == nil && !found {
-		c.Server.Hooks.Gone(ns)
+		c.Server.Hooks.Dropped(ns)
 	}
 	if err != nil || !found || coll == nil {
 		return err
@@ -71,7 +71,7 @@ func dropViews(c *command.Call, ns collection.Namespace) error {
 // shownIndexes returns the indexes that clients see: a clustered or time-series collection shows no index on
 // _id.
 func shownIndexes(coll *catalog.Collection) []*catalog.Index {
-	shown := coll.Shown()
+	shown := coll.UnstagedIndexes()
 	if unlistedID(coll) {
 		return shown[1:]
 	}

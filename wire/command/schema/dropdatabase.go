@@ -28,7 +28,7 @@ func runDropDatabase(c *command.Call) error {
 	}
 	// A tenant that drops and recreates its database must not get a larger budget than the administrator gave
 	// it.
-	keep := c.Server.RequireAuth && !c.Peer.Login.Allows().May(auth.SetThroughput, collection.Namespace{DB: c.DB})
+	keep := c.Server.RequireAuth && !c.ConnState.Login.Allows().May(auth.SetThroughput, collection.Namespace{DB: c.DB})
 	existed, err := c.Server.DDL.DropDatabase(&c.Op, c.DB, keep)
 	if existed {
 		c.Reply.String("dropped", c.DB)

@@ -45,12 +45,12 @@ func parseListCollections(c *command.Call) (command.Request, error) {
 			q.Need(auth.ListCollections, collection.Namespace{DB: q.DB})
 		}
 	}
-	return command.Requested(needs, func(c *command.Call) error {
+	return command.NewRequest(needs, func(c *command.Call) error {
 		infos := collectionInfos(c, c.DB, nameOnly)
 		if authorized && c.Server.RequireAuth {
 			infos = slices.DeleteFunc(infos, func(d bson.Raw) bool {
 				name, _ := d.Get("name").Str()
-				return !c.Peer.Login.Grants.SomethingOn(collection.Namespace{DB: c.DB, Coll: name})
+				return !c.ConnState.Login.Grants.SomethingOn(collection.Namespace{DB: c.DB, Coll: name})
 			})
 		}
 		docs, err := match.Keep(c.Env(), infos, filter)

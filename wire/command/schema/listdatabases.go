@@ -52,9 +52,9 @@ func (a *listDatabasesArgs) Run(c *command.Call) error {
 	}
 	total := int64(0)
 	c.Reply.BeginArray("databases")
-	authorized := c.Server.RequireAuth && (a.authorized || !c.Peer.Login.Grants.MayCluster(auth.ListDatabases))
+	authorized := c.Server.RequireAuth && (a.authorized || !c.ConnState.Login.Grants.MayCluster(auth.ListDatabases))
 	for _, name := range databaseNames(c) {
-		if authorized && !c.Peer.Login.Grants.SomethingIn(name) {
+		if authorized && !c.ConnState.Login.Grants.SomethingIn(name) {
 			continue
 		}
 		b, size, empty := bson.NewBuilder(nil), int64(0), false
@@ -74,7 +74,7 @@ func (a *listDatabasesArgs) Run(c *command.Call) error {
 		}
 		c.Reply.Raw("", d)
 		total += size
-		if err := c.Fits(); err != nil {
+		if err := c.CheckReplySize(); err != nil {
 			return err
 		}
 	}

@@ -4,7 +4,7 @@ import "github.com/cantledb/cantle/bson"
 
 // oplogStats appends the size of the change log, which is bounded by a time and a size.
 func (s *State) oplogStats(b *bson.Builder, scale int64) {
-	docs, bytes := s.Jobs.LogKept()
+	docs, bytes := s.Jobs.LogLength()
 	b.Int("size", bytes/scale)
 	b.Int("count", docs)
 	if docs > 0 {

@@ -6,14 +6,14 @@ import "github.com/cantledb/cantle/wire/command"
 func (s *State) Commands() []command.Def {
 	return []command.Def{
 		{Name: "checkMetadataConsistency", Run: runCheckMetadataConsistency, Action: "checkMetadataConsistency", Facts: command.Metadata, Since: "7.0", Doc: "reference/command/checkMetadataConsistency"},
-		{Name: "cloneCollectionAsCapped", Parse: parseCloneAsCapped, Namespace: command.FirstField, Action: "find", ArgumentActions: []string{"insert", "createIndex", "convertToCapped"}, Facts: command.Writes | command.Metadata | command.Outlives, Doc: "reference/command/cloneCollectionAsCapped"},
-		{Name: "collMod", Parse: parseCollMod, Namespace: command.FirstField, Action: "collMod", ArgumentActions: []string{"find"}, Facts: command.Writes | command.Stable | command.Metadata | command.Outlives, Doc: "reference/command/collMod"},
+		{Name: "cloneCollectionAsCapped", Parse: parseCloneAsCapped, Namespace: command.FirstField, Action: "find", ArgumentActions: []string{"insert", "createIndex", "convertToCapped"}, Facts: command.Writes | command.Metadata | command.SurvivesDisconnect, Doc: "reference/command/cloneCollectionAsCapped"},
+		{Name: "collMod", Parse: parseCollMod, Namespace: command.FirstField, Action: "collMod", ArgumentActions: []string{"find"}, Facts: command.Writes | command.Stable | command.Metadata | command.SurvivesDisconnect, Doc: "reference/command/collMod"},
 		{Name: "collStats", Aliases: []string{"collstats"}, Run: s.runCollStats, Namespace: command.FirstField, Action: "collStats", Facts: command.Metadata | command.Counts, Doc: "reference/command/collStats"},
-		{Name: "compact", Run: s.runCompact, Namespace: command.FirstField, Action: "compact", Facts: command.Metadata | command.Outlives, Doc: "reference/command/compact"},
-		{Name: "convertToCapped", Run: runConvertToCapped, Namespace: command.FirstField, Action: "convertToCapped", Facts: command.Writes | command.Metadata | command.Outlives, Doc: "reference/command/convertToCapped"},
+		{Name: "compact", Run: s.runCompact, Namespace: command.FirstField, Action: "compact", Facts: command.Metadata | command.SurvivesDisconnect, Doc: "reference/command/compact"},
+		{Name: "convertToCapped", Run: runConvertToCapped, Namespace: command.FirstField, Action: "convertToCapped", Facts: command.Writes | command.Metadata | command.SurvivesDisconnect, Doc: "reference/command/convertToCapped"},
 		{Name: "create", Parse: parseCreateRequest, Namespace: command.FirstField, Action: "user", ArgumentActions: []string{"createCollection", "insert", "convertToCapped", "find"}, Facts: command.InTxn | command.Writes | command.Stable | command.Metadata,
 			Unstable: []string{"autoIndexId", "capped", "indexOptionDefaults", "max", "size", "storageEngine"}, Doc: "reference/command/create"},
-		{Name: "createIndexes", Run: runCreateIndexes, Namespace: command.FirstField, Action: "createIndex", Facts: command.InTxn | command.Writes | command.Stable | command.Metadata | command.Outlives, Doc: "reference/command/createIndexes"},
+		{Name: "createIndexes", Run: runCreateIndexes, Namespace: command.FirstField, Action: "createIndex", Facts: command.InTxn | command.Writes | command.Stable | command.Metadata | command.SurvivesDisconnect, Doc: "reference/command/createIndexes"},
 		{Name: "createSearchIndexes", Run: runSearchIndexes, Namespace: command.FirstField, Action: "createSearchIndexes", Facts: command.Silent, Since: "7.0", Doc: "reference/command/createSearchIndexes"},
 		{Name: "dataSize", Aliases: []string{"datasize"}, Run: runDataSize, Namespace: command.FullName, Action: "find", Facts: command.Metadata | command.Counts, Doc: "reference/command/dataSize"},
 		{Name: "dbStats", Aliases: []string{"dbstats"}, Run: s.runDBStats, Action: "dbStats", Facts: command.Metadata | command.Counts, Doc: "reference/command/dbStats"},
@@ -27,7 +27,7 @@ func (s *State) Commands() []command.Def {
 		{Name: "reIndex", Run: runReIndex, Namespace: command.FirstField, Action: "reIndex", Facts: command.Metadata, Doc: "reference/command/reIndex"},
 		{Name: "renameCollection", Parse: parseRename, Namespace: command.FullName, Action: "user", ArgumentActions: []string{"renameCollectionSameDB", "find", "dropCollection", "insert", "createIndex"}, Facts: command.AdminOnly | command.Writes | command.Metadata, Doc: "reference/command/renameCollection"},
 		{Name: "updateSearchIndex", Run: runSearchIndexes, Namespace: command.FirstField, Action: "updateSearchIndex", Facts: command.Silent, Since: "7.0", Doc: "reference/command/updateSearchIndex"},
-		{Name: "validate", Run: s.runValidate, Namespace: command.FirstField, Action: "validate", Facts: command.Metadata | command.Survey, Doc: "reference/command/validate"},
+		{Name: "validate", Run: s.runValidate, Namespace: command.FirstField, Action: "validate", Facts: command.Metadata | command.InterruptOnDrain, Doc: "reference/command/validate"},
 		{Name: "validateDBMetadata", Parse: parseValidateDBMetadata, Action: "user", ArgumentActions: []string{"validate"}, Facts: command.Silent, Since: "5.0", Doc: "reference/command/validateDBMetadata"},
 	}
 }

@@ -37,7 +37,7 @@ func (s *State) runValidate(c *command.Call) error {
 			return mongoerr.New(mongoerr.InvalidOptions, "Running the validate command with both {%s: true} and {%s: true} is not supported.", pair[0], pair[1])
 		}
 	}
-	if docs, ok := s.derived(c, ns); ok {
+	if docs, ok := s.virtualCount(c, ns); ok {
 		validateDerived(c, ns, docs, flags)
 		return nil
 	}

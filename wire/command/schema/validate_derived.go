@@ -9,15 +9,15 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// derived returns the number of documents of a virtual collection that listCollections lists; ok is false for
+// virtualCount returns the number of documents of a virtual collection that listCollections lists; ok is false for
 // other collections.
-func (s *State) derived(c *command.Call, ns collection.Namespace) (docs int64, ok bool) {
+func (s *State) virtualCount(c *command.Call, ns collection.Namespace) (docs int64, ok bool) {
 	snap := c.Cluster.Catalog.Peek()
 	if snap.Collection(ns) != nil {
 		return 0, false
 	}
 	if ns == cluster.OplogNamespace {
-		docs, _ = s.Jobs.LogKept()
+		docs, _ = s.Jobs.LogLength()
 		return docs, true
 	}
 	list, ok := c.Server.Virtual.Docs(&c.Op, ns)

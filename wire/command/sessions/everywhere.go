@@ -25,7 +25,7 @@ type told struct {
 	UID         []byte   `json:",omitempty"`
 }
 
-func (p *sessionPattern) tell() (t told) {
+func (p *sessionPattern) doc() (t told) {
 	if !p.id.IsZero() {
 		t.UUID, t.Owner = p.id.UUID[:], p.id.Owner[:]
 	}
@@ -75,10 +75,10 @@ func (s *State) answerKill(_ context.Context, body []byte) ([]byte, error) {
 	return nil, nil
 }
 
-// killElsewhere kills the sessions at all peers.
+// killAtPeers kills the sessions at all peers.
 // Errors: HostUnreachable (6) if a peer does not answer; those of the store.
-func killElsewhere(c *command.Call, patterns []sessionPattern) error {
-	if c.Cluster.Others == nil {
+func killAtPeers(c *command.Call, patterns []sessionPattern) error {
+	if c.Cluster.Peers == nil {
 		return nil
 	}
 	for first := true; first || len(patterns) > 0; first = false {
@@ -86,13 +86,13 @@ func killElsewhere(c *command.Call, patterns []sessionPattern) error {
 		patterns = patterns[len(part):]
 		list := make([]told, len(part))
 		for i := range part {
-			list[i] = part[i].tell()
+			list[i] = part[i].doc()
 		}
 		body, err := json.Marshal(list)
 		if err != nil {
 			return err
 		}
-		_, silent, err := c.Cluster.Others.Ask(c.Ctx, kind, body)
+		_, silent, err := c.Cluster.Peers.Call(c.Ctx, kind, body)
 		if err != nil {
 			return err
 		}

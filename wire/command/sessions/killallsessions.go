@@ -112,7 +112,7 @@ func (s *State) parseKillByPattern(c *command.Call) (command.Request, error) {
 		impersonates = impersonates || p.users != nil || p.roles
 		patterns = append(patterns, p)
 	}
-	return command.Requested(func(q *command.PrivilegeCheck) {
+	return command.NewRequest(func(q *command.PrivilegeCheck) {
 		if impersonates {
 			q.NeedOnCluster(auth.Impersonate)
 		}
@@ -133,7 +133,7 @@ func parseSessionPattern(c *command.Call, d bson.Raw, field string) (p sessionPa
 	for it := d.Iter(); it.Next(); {
 		switch name := string(it.Name); name {
 		case "lsid":
-			p.id, err = session.ParseID(it.Value, c.Peer.Owner, field+"."+name)
+			p.id, err = session.ParseID(it.Value, c.ConnState.Owner, field+"."+name)
 		case "uid":
 			sub, b, ok := it.Value.Binary()
 			if !ok || sub != 0 || len(b) != len(p.owner) {

@@ -14,7 +14,7 @@ func (s *State) runKillSessions(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	patterns := []sessionPattern{{owner: c.Peer.Owner, hasUID: true}}
+	patterns := []sessionPattern{{owner: c.ConnState.Owner, hasUID: true}}
 	if len(ids) > 0 {
 		patterns = make([]sessionPattern, len(ids))
 		for i := range ids {
@@ -26,15 +26,15 @@ func (s *State) runKillSessions(c *command.Call) error {
 
 // killSessions aborts the transactions, commands and cursors of the sessions that match one of the patterns,
 // or of all sessions if there are no patterns, at all servers. The calling command itself continues.
-// Errors: those of killElsewhere.
+// Errors: those of killAtPeers.
 func (s *State) killSessions(c *command.Call, patterns []sessionPattern) error {
 	s.kill(patterns, c.Running.ID)
-	return killElsewhere(c, patterns)
+	return killAtPeers(c, patterns)
 }
 
 // kill does so at this server, except for the operation but.
 func (s *State) kill(patterns []sessionPattern, but int64) {
-	match := fitting(patterns)
+	match := matching(patterns)
 	for _, op := range s.Ops.List() {
 		if op.ID != but && !op.Session.IsZero() && match(op.Session) {
 			op.Interrupt(session.ErrKilled)
@@ -43,9 +43,9 @@ func (s *State) kill(patterns []sessionPattern, but int64) {
 	s.Sessions.Kill(match)
 }
 
-// fitting returns a function that reports whether a session matches one of the patterns; without patterns,
+// matching returns a function that reports whether a session matches one of the patterns; without patterns,
 // every session matches. It uses maps, because there may be many sessions and many patterns.
-func fitting(patterns []sessionPattern) func(session.ID) bool {
+func matching(patterns []sessionPattern) func(session.ID) bool {
 	all, ids, owners := len(patterns) == 0, map[session.ID]bool{}, map[session.Owner]bool{}
 	for i := range patterns {
 		switch p := &patterns[i]; {

@@ -24,7 +24,7 @@ func sessionIDs(c *command.Call, field string) ([]session.ID, error) {
 		if it.Value.Type != bson.TypeDocument {
 			return nil, mongoerr.WrongType(field+"."+string(it.Name), it.Value.Type.String(), "object")
 		}
-		id, err := session.ParseID(it.Value, c.Peer.Owner, field)
+		id, err := session.ParseID(it.Value, c.ConnState.Owner, field)
 		if err == nil {
 			err = c.MayUse(id)
 		}

@@ -8,7 +8,7 @@ import (
 // runStartSession starts a session. Unknown arguments are ignored.
 // Manual: reference/command/startSession.
 func runStartSession(c *command.Call) error {
-	id := session.NewID(c.Peer.Owner)
+	id := session.NewID(c.ConnState.Owner)
 	if err := c.Server.Sessions.Touch(id, c.Account()); err != nil {
 		return err
 	}

@@ -62,8 +62,8 @@ type clusterSetting struct {
 // clusterParamsName is the name of the stored setting.
 const clusterParamsName = "clusterParameters"
 
-// take applies the stored setting.
-func (p *clusterSettings) take(doc bson.Raw) {
+// apply applies the stored setting.
+func (p *clusterSettings) apply(doc bson.Raw) {
 	p.now = map[string]clusterSetting{}
 	for it := doc.Iter(); it.Next(); {
 		d, _ := it.Value.Doc()
@@ -95,9 +95,9 @@ func (p *clusterSettings) put(ctx context.Context, s storage.Store, d clusterPar
 	})
 }
 
-// takeEffect passes values to the cluster that it does not read itself; it is called when the cluster is
+// applyTo passes values to the cluster that it does not read itself; it is called when the cluster is
 // attached.
-func (p *clusterSettings) takeEffect(c *cluster.Cluster) {
+func (p *clusterSettings) applyTo(c *cluster.Cluster) {
 	c.SetImageLife(time.Duration(max(p.now["changeStreamOptions"].num, 0)) * time.Second)
 }
 

@@ -74,16 +74,16 @@ func paramTable() []paramDef {
 		{name: "enableLocalhostAuthBypass", kind: paramBool, when: atStartup, num: 1},
 		{name: "enableTestCommands", kind: paramComputed, when: atStartup, value: func(s *State, c *command.Call, name string) { c.Reply.Bool(name, s.TestCommands) }},
 		{name: "featureCompatibilityVersion", kind: paramComputed, when: 0, value: appendFCV},
-		{name: "ingressConnectionEstablishmentBurstCapacitySecs", kind: paramDouble, when: always, num: 1, min: 1e-3, max: math.MaxFloat64, apply: establishing(func(e *wire.Establishment, n float64) {
+		{name: "ingressConnectionEstablishmentBurstCapacitySecs", kind: paramDouble, when: always, num: 1, min: 1e-3, max: math.MaxFloat64, apply: setConnRate(func(e *wire.ConnRateLimit, n float64) {
 			e.BurstSeconds = n
 		})},
-		{name: "ingressConnectionEstablishmentMaxQueueDepth", kind: paramInt, when: always, max: math.MaxInt32, apply: establishing(func(e *wire.Establishment, n float64) {
+		{name: "ingressConnectionEstablishmentMaxQueueDepth", kind: paramInt, when: always, max: math.MaxInt32, apply: setConnRate(func(e *wire.ConnRateLimit, n float64) {
 			e.QueueMax = int(n)
 		})},
-		{name: "ingressConnectionEstablishmentRateLimiterEnabled", kind: paramBool, when: always, apply: establishing(func(e *wire.Establishment, n float64) {
+		{name: "ingressConnectionEstablishmentRateLimiterEnabled", kind: paramBool, when: always, apply: setConnRate(func(e *wire.ConnRateLimit, n float64) {
 			e.Enabled = n != 0
 		})},
-		{name: "ingressConnectionEstablishmentRatePerSec", kind: paramInt, when: always, num: math.MaxInt32, min: 1, max: math.MaxInt32, apply: establishing(func(e *wire.Establishment, n float64) {
+		{name: "ingressConnectionEstablishmentRatePerSec", kind: paramInt, when: always, num: math.MaxInt32, min: 1, max: math.MaxInt32, apply: setConnRate(func(e *wire.ConnRateLimit, n float64) {
 			e.PerSecond = n
 		})},
 		{name: "internalDocumentSourceGroupMaxMemoryBytes", kind: paramLong, when: always, num: mql.StageBytesMax, min: 1, max: math.MaxInt64, apply: func(s *State, n float64) {
@@ -144,13 +144,13 @@ func paramTable() []paramDef {
 	}
 }
 
-// establishing returns the apply of a parameter about new connections.
+// setConnRate returns the apply of a parameter about new connections.
 // Manual: tutorial/configure-rate-limiter.
-func establishing(change func(e *wire.Establishment, n float64)) func(s *State, n float64) {
+func setConnRate(change func(e *wire.ConnRateLimit, n float64)) func(s *State, n float64) {
 	return func(s *State, n float64) {
-		change(&s.params.establishment, n)
-		if s.Establish != nil {
-			s.Establish(s.params.establishment)
+		change(&s.params.connRateLimit, n)
+		if s.SetConnRateLimit != nil {
+			s.SetConnRateLimit(s.params.connRateLimit)
 		}
 	}
 }
@@ -163,7 +163,7 @@ type parameters struct {
 	now   []setting
 	verbo map[string]int32 // log components that were set, by dotted name
 
-	establishment wire.Establishment // the parameters about new connections
+	connRateLimit wire.ConnRateLimit // the parameters about new connections
 }
 
 // setting is the current value of a parameter.
@@ -178,7 +178,7 @@ func (p *parameters) init() {
 	p.at = make(map[string]int, len(p.defs))
 	p.now = make([]setting, len(p.defs))
 	p.verbo = map[string]int32{}
-	p.establishment = wire.Establishment{PerSecond: math.MaxInt32, BurstSeconds: 1}
+	p.connRateLimit = wire.ConnRateLimit{PerSecond: math.MaxInt32, BurstSeconds: 1}
 	for i := range p.defs {
 		p.at[p.defs[i].name] = i
 		p.now[i] = setting{p.defs[i].num, p.defs[i].text}

@@ -18,7 +18,7 @@ type rwDefaults struct {
 	setConcerns
 	local int64 // when this server read it
 
-	holds atomic.Pointer[heldDefaults] // in the form that commands use; nil: nothing was set
+	cached atomic.Pointer[cachedDefaults] // in the form that commands use; nil: nothing was set
 }
 
 // setConcerns holds the concerns as they were set.
@@ -29,15 +29,15 @@ type setConcerns struct {
 	wall  int64
 }
 
-// heldDefaults holds the default concerns in the form that commands use.
-type heldDefaults struct {
+// cachedDefaults holds the default concerns in the form that commands use.
+type cachedDefaults struct {
 	read  string
 	write concern.Write
 }
 
-// hold makes the concerns that were set take effect.
-func (d *rwDefaults) hold() {
-	h := &heldDefaults{}
+// cache makes the concerns that were set take effect.
+func (d *rwDefaults) cache() {
+	h := &cachedDefaults{}
 	if d.read != nil {
 		h.read, _, _, _ = concern.ParseRead(d.read.Value())
 	}
@@ -45,14 +45,14 @@ func (d *rwDefaults) hold() {
 		h.write, _ = concern.ParseWrite(d.write.Value())
 		h.write.Inherited = true
 	}
-	d.holds.Store(h)
+	d.cached.Store(h)
 }
 
 // fill gives a command without a concern the default. Statements of a transaction have no write concern of
 // their own; its commit has one.
 // Manual: reference/command/setDefaultRWConcern#behavior.
 func (d *rwDefaults) fill(c *command.Call) {
-	h := d.holds.Load()
+	h := d.cached.Load()
 	if h == nil {
 		return
 	}
@@ -68,13 +68,13 @@ func (d *rwDefaults) fill(c *command.Call) {
 // rwDefaultsName is the name of the stored setting.
 const rwDefaultsName = "rwDefaults"
 
-// take applies the stored setting.
-func (d *rwDefaults) take(doc bson.Raw) {
+// apply applies the stored setting.
+func (d *rwDefaults) apply(doc bson.Raw) {
 	d.local = time.Now().UnixMilli()
 	if doc == nil {
 		return
 	}
-	defer d.hold()
+	defer d.cache()
 	d.read, _ = doc.Get("defaultReadConcern").Doc()
 	d.write, _ = doc.Get("defaultWriteConcern").Doc()
 	t, i, _ := doc.Get("updateOpTime").Timestamp()

@@ -72,9 +72,9 @@ func (s *State) lower(version string) {
 // fcvName is the name of the stored setting.
 const fcvName = "featureCompatibilityVersion"
 
-// takeFCV applies the stored setting. A version that this release does not offer is ignored: it was set while
+// applyFCV applies the stored setting. A version that this release does not offer is ignored: it was set while
 // the server presented itself as another release.
-func (s *State) takeFCV(doc bson.Raw) {
+func (s *State) applyFCV(doc bson.Raw) {
 	version, _ := doc.Get("version").Str()
 	s.lower(version)
 }

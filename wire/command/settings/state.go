@@ -10,8 +10,8 @@ import (
 
 // Config holds the parameters of this room.
 type Config struct {
-	// Establish changes the rate limit of new connections; nil if there is none.
-	Establish func(wire.Establishment)
+	// SetConnRateLimit changes the rate limit of new connections; nil if there is none.
+	SetConnRateLimit func(wire.ConnRateLimit)
 	// ReplyCharge adds requestCharge to every reply, not only on the Cosmos listener; it is the initial value
 	// of the parameter replyCharge.
 	ReplyCharge bool

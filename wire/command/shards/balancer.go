@@ -34,8 +34,8 @@ func (s *State) switchBalancer(c *command.Call, off bool) error {
 	})
 }
 
-// takeBalancer applies the stored setting.
-func (s *State) takeBalancer(doc bson.Raw) {
+// applyBalancer applies the stored setting.
+func (s *State) applyBalancer(doc bson.Raw) {
 	off := doc.Get("stopped").Truthy()
 	s.balancerOff.Store(off)
 	if s.Balance != nil {

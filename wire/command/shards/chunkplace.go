@@ -8,16 +8,16 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// chunkPlace is the place at which a command splits, merges or moves: a document or a value of the shard key,
+// chunkSelector is the place at which a command splits, merges or moves: a document or a value of the shard key,
 // a bound, or a pair of bounds.
-type chunkPlace struct {
+type chunkSelector struct {
 	find, middle, min, max bson.Raw
 	bounds                 []bson.Raw
 	to                     string
 }
 
-// parsePlace reads the arguments of the commands about chunks.
-func parsePlace(c *command.Call, allowed ...string) (p chunkPlace, err error) {
+// parseChunkSelector reads the arguments of the commands about chunks.
+func parseChunkSelector(c *command.Call, allowed ...string) (p chunkSelector, err error) {
 	err = c.Each(func(name string, v bson.Value) (known bool, err error) {
 		for _, a := range allowed {
 			known = known || a == name
@@ -50,7 +50,7 @@ func parsePlace(c *command.Call, allowed ...string) (p chunkPlace, err error) {
 
 // chunk returns the partition that contains a place.
 // Errors: BadValue (2), ShardKeyNotFound (61).
-func (p *chunkPlace) chunk(coll *catalog.Collection) (*shard.Descriptor, error) {
+func (p *chunkSelector) chunk(coll *catalog.Collection) (*shard.Descriptor, error) {
 	switch {
 	case p.find != nil:
 		if path, missing := coll.Key.Missing(p.find); missing {

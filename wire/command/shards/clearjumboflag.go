@@ -13,7 +13,7 @@ func runClearJumboFlag(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	p, err := parsePlace(c, "find", "bounds")
+	p, err := parseChunkSelector(c, "find", "bounds")
 	switch {
 	case err != nil:
 		return err

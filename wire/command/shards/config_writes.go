@@ -33,8 +33,8 @@ const configSettingsName = "configSettings"
 // configSettingsMax is the maximum number of documents.
 const configSettingsMax = 64
 
-// take applies the stored setting.
-func (x *configSettings) take(doc bson.Raw) {
+// apply applies the stored setting.
+func (x *configSettings) apply(doc bson.Raw) {
 	x.docs = nil
 	list, _ := doc.Get("docs").Array()
 	for v := range list.Values() {

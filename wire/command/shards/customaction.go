@@ -118,27 +118,27 @@ type customAction struct {
 // customActionActions are all actions that the rows may need.
 var customActionActions = []string{"appendOplogNote", "createCollection", "setThroughput", "changeStream", "collStats", "dbStats", "setParameter", "splitChunk", "collMod"}
 
-// onPlace returns a function that needs an action on the collection of the arguments, or else on its
+// onNamespace returns a function that needs an action on the collection of the arguments, or else on its
 // database.
-func onPlace(action auth.Action) func(*command.PrivilegeCheck, *customArgs) {
+func onNamespace(action auth.Action) func(*command.PrivilegeCheck, *customArgs) {
 	return func(q *command.PrivilegeCheck, a *customArgs) { q.Need(action, a.ns) }
 }
 
-// wholeServer returns a function that needs an action on the cluster.
-func wholeServer(action auth.Action) func(*command.PrivilegeCheck, *customArgs) {
+// onCluster returns a function that needs an action on the cluster.
+func onCluster(action auth.Action) func(*command.PrivilegeCheck, *customArgs) {
 	return func(q *command.PrivilegeCheck, _ *customArgs) { q.NeedOnCluster(action) }
 }
 
-// making needs the privileges to create; if the arguments choose a budget, also the privilege to set it.
-func making(q *command.PrivilegeCheck, a *customArgs) {
+// needsCreate needs the privileges to create; if the arguments choose a budget, also the privilege to set it.
+func needsCreate(q *command.PrivilegeCheck, a *customArgs) {
 	q.Need(auth.CreateCollection, a.ns)
 	if a.budget {
 		q.Need(auth.SetThroughput, a.ns)
 	}
 }
 
-// changing needs the privileges to change a budget, the indexes, or both.
-func changing(q *command.PrivilegeCheck, a *customArgs) {
+// needsUpdate needs the privileges to change a budget, the indexes, or both.
+func needsUpdate(q *command.PrivilegeCheck, a *customArgs) {
 	if a.budget {
 		q.Need(auth.SetThroughput, a.ns)
 	}
@@ -152,23 +152,23 @@ func (s *State) customActions() map[string]customAction {
 	return map[string]customAction{
 		// Backup reads all data. Of the built-in roles only backup and clusterManager may append to the
 		// oplog, and no role of a database may.
-		"Backup":           {[]string{"to"}, wholeServer(auth.AppendOplogNote), s.makeBackup},
-		"Clock":            {[]string{"", "stop", "advanceMs", "run"}, wholeServer(auth.SetParameter), setClock},
-		"CreateCollection": {append([]string{"collection", "offerThroughput", "autoScaleSettings", "serverless", "shardKey", "suffix", "indexes"}, switchFields...), making, createCollection},
-		"CreateDatabase":   {append([]string{"offerThroughput", "autoScaleSettings"}, switchFields...), making, createDatabase},
+		"Backup":           {[]string{"to"}, onCluster(auth.AppendOplogNote), s.makeBackup},
+		"Clock":            {[]string{"", "stop", "advanceMs", "run"}, onCluster(auth.SetParameter), setClock},
+		"CreateCollection": {append([]string{"collection", "offerThroughput", "autoScaleSettings", "serverless", "shardKey", "suffix", "indexes"}, switchFields...), needsCreate, createCollection},
+		"CreateDatabase":   {append([]string{"offerThroughput", "autoScaleSettings"}, switchFields...), needsCreate, createDatabase},
 
-		"GetChangeStreamTokens":  {[]string{"collection", "startAtOperationTime"}, onPlace(auth.ChangeStream), changeStreamTokens},
-		"GetCollection":          {[]string{"collection", "showIndexes"}, onPlace(auth.CollStats), getCollection},
-		"GetDatabase":            {[]string{""}, onPlace(auth.DbStats), getDatabase},
-		"GetPartitions":          {[]string{"collection", "top"}, onPlace(auth.CollStats), s.getPartitions},
-		"GetRecordedTraffic":     {[]string{"collection", "shardKey", "suffix", "partitions", "from", "to"}, onPlace(auth.CollStats), s.getRecordedTraffic},
-		"GetRequestReport":       {[]string{"top", "collection", "reset", "history"}, onPlace(auth.CollMod), s.getRequestReport},
-		"InjectThrottle":         {[]string{"nth", "count", "every", "kind", "retryAfterMs", "collection", "off"}, wholeServer(auth.SetParameter), injectThrottle},
-		"MergePartitions":        {[]string{"collection", "whatIf"}, onPlace(auth.SplitChunk), mergePartitions},
-		"MigrateThroughput":      {[]string{"throughputType", "collection"}, onPlace(auth.SetThroughput), migrateThroughput},
-		"RedistributeThroughput": {[]string{"collection", "targets", "sources", "equal"}, onPlace(auth.SetThroughput), redistribute},
-		"UpdateCollection":       {append([]string{"collection", "offerThroughput", "autoScaleSettings", "indexes"}, switchFields...), changing, updateCollection},
-		"UpdateDatabase":         {append([]string{"offerThroughput", "autoScaleSettings"}, switchFields...), changing, updateDatabase},
+		"GetChangeStreamTokens":  {[]string{"collection", "startAtOperationTime"}, onNamespace(auth.ChangeStream), changeStreamTokens},
+		"GetCollection":          {[]string{"collection", "showIndexes"}, onNamespace(auth.CollStats), getCollection},
+		"GetDatabase":            {[]string{""}, onNamespace(auth.DbStats), getDatabase},
+		"GetPartitions":          {[]string{"collection", "top"}, onNamespace(auth.CollStats), s.getPartitions},
+		"GetRecordedTraffic":     {[]string{"collection", "shardKey", "suffix", "partitions", "from", "to"}, onNamespace(auth.CollStats), s.getRecordedTraffic},
+		"GetRequestReport":       {[]string{"top", "collection", "reset", "history"}, onNamespace(auth.CollMod), s.getRequestReport},
+		"InjectThrottle":         {[]string{"nth", "count", "every", "kind", "retryAfterMs", "collection", "off"}, onCluster(auth.SetParameter), injectThrottle},
+		"MergePartitions":        {[]string{"collection", "whatIf"}, onNamespace(auth.SplitChunk), mergePartitions},
+		"MigrateThroughput":      {[]string{"throughputType", "collection"}, onNamespace(auth.SetThroughput), migrateThroughput},
+		"RedistributeThroughput": {[]string{"collection", "targets", "sources", "equal"}, onNamespace(auth.SetThroughput), redistribute},
+		"UpdateCollection":       {append([]string{"collection", "offerThroughput", "autoScaleSettings", "indexes"}, switchFields...), needsUpdate, updateCollection},
+		"UpdateDatabase":         {append([]string{"offerThroughput", "autoScaleSettings"}, switchFields...), needsUpdate, updateDatabase},
 	}
 }
 
@@ -443,7 +443,7 @@ func getCollection(c *command.Call, a *customArgs) error {
 		return nil
 	}
 	b.BeginArray("indexes")
-	for _, ix := range coll.Shown() {
+	for _, ix := range coll.UnstagedIndexes() {
 		b.BeginDoc("")
 		b.Splice(ix.Account(a.ns.String()).Elements())
 		if ix.LastWrite && !c.Strict() {

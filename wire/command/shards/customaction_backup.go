@@ -32,8 +32,8 @@ func (s *State) makeBackup(c *command.Call, a *customArgs) error {
 	}
 	begun := time.Now()
 	c.LeaveWrite() // a lock against writes does not wait for the backup
-	to, b, err := s.Backups.Asked(c.Ctx, a.to)
-	var place *backup.PlaceError
+	to, b, err := s.Backups.TakeOnRequest(c.Ctx, a.to)
+	var place *backup.FolderError
 	switch {
 	case errors.As(err, &place):
 		return mongoerr.New(mongoerr.BadValue, "%v", place)

@@ -50,7 +50,7 @@ func setClock(c *command.Call, a *customArgs) error {
 		return mongoerr.New(mongoerr.BadValue, "the clock either stops or runs")
 	}
 	if a.clock.stop {
-		c.Cluster.Budgets.Divide(clock.Stop(), 1, false) // shares follow the store's clock
+		c.Cluster.Budgets.SetServers(clock.Stop(), 1, false) // shares follow the store's clock
 	}
 	clock.Advance(a.clock.advance)
 	if a.clock.run {

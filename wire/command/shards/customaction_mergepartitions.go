@@ -96,7 +96,7 @@ func mergePartitions(c *command.Call, a *customArgs) error {
 	if t := jobs.Provisioned(coll.Throughput); t.PerSecond(after.Len()) > 0 {
 		share = float64(t.PerSecond(after.Len())) / float64(after.Len())
 	}
-	bounds := c.Server.TellsBounds(c.Peer.Login, a.ns)
+	bounds := c.Server.MaySeeBounds(c.ConnState.Login, a.ns)
 	b.BeginArray("partitions")
 	for _, d := range after.Shards() {
 		b.BeginDoc("")

@@ -28,7 +28,7 @@ func (s *State) getPartitions(c *command.Call, a *customArgs) error {
 		a.top = hotKeysDefault
 	}
 	a.top = min(a.top, hotKeysMax)
-	sum, incomplete, err := s.partitionsEverywhere(c.Ctx, coll)
+	sum, incomplete, err := s.clusterPartitions(c.Ctx, coll)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (s *State) getPartitions(c *command.Call, a *customArgs) error {
 		return err
 	}
 	counts := c.Cluster.Tally.Of(coll.ID)
-	bounds, values := coll.Sharded() && c.Server.TellsBounds(c.Peer.Login, a.ns), c.Server.TellsValues(c.Peer.Login, a.ns)
+	bounds, values := coll.Sharded() && c.Server.MaySeeBounds(c.ConnState.Login, a.ns), c.Server.MaySeeValues(c.ConnState.Login, a.ns)
 	b.BeginArray("partitions")
 	for _, d := range coll.Map.Shards() {
 		b.BeginDoc("")
@@ -68,7 +68,7 @@ func (s *State) getPartitions(c *command.Call, a *customArgs) error {
 		appendHot(b, "hottestByRU", coll, p.byRU[:min(len(p.byRU), int(a.top))], true, values)
 		appendHot(b, "hottestByBytes", coll, p.byBytes[:min(len(p.byBytes), int(a.top))], false, values)
 		b.End()
-		if err := c.Fits(); err != nil {
+		if err := c.CheckReplySize(); err != nil {
 			return err
 		}
 	}

@@ -70,7 +70,7 @@ func (s *State) getRecordedTraffic(c *command.Call, a *customArgs) error {
 	q.String("coll", a.ns.Coll)
 	q.Int64("from", from)
 	q.Int64("to", to)
-	told, incomplete, err := s.fromOthers(c.Ctx, askTraffic, q.Doc())
+	told, incomplete, err := s.callPeers(c.Ctx, callTraffic, q.Doc())
 	for i := 0; i < len(told) && err == nil; i++ {
 		err = traffic.Add(recorded, told[i])
 	}
@@ -112,7 +112,7 @@ func (s *State) getRecordedTraffic(c *command.Call, a *customArgs) error {
 	}
 	b.Raw("shardKey", key.Spec())
 	b.Int32("partitions", int32(n))
-	appendReplay(b, r, key, c.Server.TellsValues(c.Peer.Login, a.ns))
+	appendReplay(b, r, key, c.Server.MaySeeValues(c.ConnState.Login, a.ns))
 	appendIncomplete(b, incomplete)
 	return nil
 }
@@ -127,7 +127,7 @@ func (s *State) answerTraffic(_ context.Context, question []byte) ([]byte, error
 	ns.DB, _ = q.Get("db").Str()
 	ns.Coll, _ = q.Get("coll").Str()
 	b := bson.NewBuilder(nil)
-	traffic.Tell(b, s.traffic.Sample(ns, whole(q, "from"), whole(q, "to")))
+	traffic.Encode(b, s.traffic.Sample(ns, whole(q, "from"), whole(q, "to")))
 	return b.Doc(), nil
 }
 

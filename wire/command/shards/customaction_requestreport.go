@@ -15,10 +15,10 @@ const (
 	reportDefault = 20
 	// topMax is the maximum length of a list that a client may request.
 	topMax = 1000
-	// dearRU is the average charge above which the documentation of Azure Cosmos DB recommends to examine a
+	// expensiveRU is the average charge above which the documentation of Azure Cosmos DB recommends to examine a
 	// query.
 	// Source: Azure Cosmos DB for MongoDB, "troubleshoot-query-performance".
-	dearRU = 50 * ratelimit.RU
+	expensiveRU = 50 * ratelimit.RU
 )
 
 // getRequestReport answers {customAction: "GetRequestReport", collection: "c"}, our extension: the charges of
@@ -30,11 +30,11 @@ func (s *State) getRequestReport(c *command.Call, a *customArgs) error {
 	if a.top == 0 {
 		a.top = reportDefault
 	}
-	w := reportWish{db: c.DB, coll: a.ns.Coll, one: a.hasColl, reset: a.reset, history: a.history}
+	w := reportFilter{db: c.DB, coll: a.ns.Coll, one: a.hasColl, reset: a.reset, history: a.history}
 	if c.DB == "admin" {
 		w.db = ""
 	}
-	sum, incomplete, err := s.reportEverywhere(c.Ctx, &w)
+	sum, incomplete, err := s.clusterReport(c.Ctx, &w)
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func appendRequest(c *command.Call, b *bson.Builder, s *shape, total ratelimit.M
 		b.Double("ruPercent", float64(s.charge*1000/total)/10)
 	}
 	b.Double("millisAverage", float64(s.took.Microseconds()/runs)/1000)
-	b.Double("millisP99", float64(s.times.within(0.99).Microseconds())/1000)
+	b.Double("millisP99", float64(s.times.quantile(0.99).Microseconds())/1000)
 	b.Double("millisMax", float64(s.slowest.Microseconds())/1000)
 	b.Double("documentsLoaded", float64(s.loaded*100/runs)/100)
 	if s.visits > 0 {
@@ -178,14 +178,14 @@ func shapeWarnings(c *command.Call, s *shape, average ratelimit.MicroRU) (out []
 		switch levels := coll.Key.Levels(); {
 		case len(missing) == 1 && levels < len(coll.Key.Fields()) && missing[0] == coll.Key.Fields()[levels].Path.String():
 			out = append(out, fmt.Sprintf("fan-out: %d of %d runs looked for a value's buckets on several of the %d partitions, for %s RU: with %s in the filter one of them would do",
-				s.fanOuts, s.runs, s.partitions, s.fanned, missing[0]))
+				s.fanOuts, s.runs, s.partitions, s.fanOutCharge, missing[0]))
 		case len(missing) > 0:
 			out = append(out, fmt.Sprintf("fan-out: %d of %d runs looked into several of the %d partitions, for %s RU: the filter does not fix the shard key field %s. "+
 				"Add it to the query if the application knows it; cantle advise compares other shard keys",
-				s.fanOuts, s.runs, s.partitions, s.fanned, strings.Join(missing, ", ")))
+				s.fanOuts, s.runs, s.partitions, s.fanOutCharge, strings.Join(missing, ", ")))
 		}
 	}
-	if average > dearRU {
+	if average > expensiveRU {
 		why := "explain shows what for"
 		if loaded := s.loaded / max(1, s.runs); loaded >= 200 {
 			why = fmt.Sprintf("it loads %d documents each time; an index on the fields of its filter would load fewer", loaded)

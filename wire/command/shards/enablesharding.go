@@ -27,7 +27,7 @@ func parseEnableSharding(c *command.Call) (command.Request, error) {
 		return nil, err
 	}
 	needs := func(q *command.PrivilegeCheck) { q.Need(auth.EnableSharding, collection.Namespace{DB: db}) }
-	return command.Requested(needs, func(*command.Call) error {
+	return command.NewRequest(needs, func(*command.Call) error {
 		if err := collection.CheckDatabaseName(db); err != nil {
 			return err
 		}

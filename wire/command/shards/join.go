@@ -10,18 +10,18 @@ import (
 
 // join registers the settings, hooks, observers and virtual collections of the room at the server.
 func (s *State) join() {
-	s.Keep("the zones", &s.zones.Setting, zonesName, s.zones.take)
-	s.Keep("the zones of collections that are not sharded", &s.planned.Setting, plannedZonesName, s.planned.take)
-	s.Keep("the query analyzers", &s.analyzers.Setting, queryAnalyzersName, s.analyzers.take)
-	s.Keep("config.settings", &s.settings.Setting, configSettingsName, s.settings.take)
-	s.Keep("the state of the balancer", &s.balancer, balancerName, s.takeBalancer)
-	s.Hooks.Gone = s.namespaceGone
+	s.LoadSetting("the zones", &s.zones.Setting, zonesName, s.zones.apply)
+	s.LoadSetting("the zones of collections that are not sharded", &s.planned.Setting, plannedZonesName, s.planned.apply)
+	s.LoadSetting("the query analyzers", &s.analyzers.Setting, queryAnalyzersName, s.analyzers.apply)
+	s.LoadSetting("config.settings", &s.settings.Setting, configSettingsName, s.settings.apply)
+	s.LoadSetting("the state of the balancer", &s.balancer, balancerName, s.applyBalancer)
+	s.Hooks.Dropped = s.namespaceDropped
 	s.Hooks.UpdateVirtual = func(c *command.Call, ns collection.Namespace, m *cluster.Modify) (cluster.Modified, bool, error) {
 		return s.updateConfig(c, ns, m)
 	}
-	s.OnEnd(s.noteShape)
-	s.introduce()
-	s.answerOthers()
+	s.OnEnd(s.recordShape)
+	s.publishServer()
+	s.registerCalls()
 	none := func() []bson.Raw { return nil }
 	s.Virtual.Add(
 		virtual.Collection{DB: "config", Coll: "changelog", Docs: none},

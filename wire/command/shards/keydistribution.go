@@ -102,7 +102,7 @@ func (d *distribution) append(b *bson.Builder, name, what string) {
 // keyDistributions appends to which partitions the sampled queries would be sent under the key.
 // Manual: reference/command/analyzeShardKey.
 func (s *State) keyDistributions(c *command.Call, coll *catalog.Collection, key shard.KeyPattern) error {
-	next, err := supposed(c, coll, key.WithSeed(keySeed))
+	next, err := withShardKey(c, coll, key.WithSeed(keySeed))
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (s *State) keyDistributions(c *command.Call, coll *catalog.Collection, key 
 		if def.Kind == command.KindRead {
 			d = &reads
 		}
-		d.add(name, next, sampled(c, coll, key, def, cmd))
+		d.add(name, next, parseSample(c, coll, key, def, cmd))
 		return nil
 	})
 	if err != nil {
@@ -136,9 +136,9 @@ func (s *State) keyDistributions(c *command.Call, coll *catalog.Collection, key 
 	return nil
 }
 
-// supposed returns the catalog entry that a collection would have with a key, divided into up to keyRangesMax
+// withShardKey returns the catalog entry that a collection would have with a key, divided into up to keyRangesMax
 // ranges: hashes evenly, values by the keys of some documents.
-func supposed(c *command.Call, coll *catalog.Collection, key shard.KeyPattern) (*catalog.Collection, error) {
+func withShardKey(c *command.Call, coll *catalog.Collection, key shard.KeyPattern) (*catalog.Collection, error) {
 	table, err := shard.NewMap(key.Kind(), 1, 1)
 	if key.Kind() != shard.Ranged {
 		table, err = shard.NewMap(key.Kind(), 1, keyRangesMax)
@@ -182,8 +182,8 @@ type sampledQuery struct {
 	changesKey bool
 }
 
-// sampled parses a sample.
-func sampled(c *command.Call, coll *catalog.Collection, key shard.KeyPattern, def *command.Def, cmd bson.Raw) (q sampledQuery) {
+// parseSample parses a sample.
+func parseSample(c *command.Call, coll *catalog.Collection, key shard.KeyPattern, def *command.Def, cmd bson.Raw) (q sampledQuery) {
 	part := cmd // the part with the filter and the collation
 	if def.Statements != "" {
 		list, _ := cmd.Get(def.Statements).Array()
@@ -209,7 +209,7 @@ func sampled(c *command.Call, coll *catalog.Collection, key shard.KeyPattern, de
 	}
 	q.byteOrder = collation == nil
 	env := mql.NewEnv(c.Ctx)
-	env.NowMillis, env.Collation, env.Release, env.Kept = c.Cluster.Now().UnixMilli(), collation, c.Release(), c.Server.Release
+	env.NowMillis, env.Collation, env.Release, env.ServerRelease = c.Cluster.Now().UnixMilli(), collation, c.Release(), c.Server.Release
 	if let, ok := cmd.Get("let").Doc(); ok {
 		_ = expr.DeclareLet(env, let) // without its variables the filter cannot be parsed
 	}
@@ -244,7 +244,7 @@ func changesKey(key shard.KeyPattern, filter match.Node, u bson.Value) bool {
 		return assigns(key, filter, doc)
 	}
 	for _, f := range key.Fields() {
-		if other(filter, f, lookup(doc, f)) {
+		if excludes(filter, f, lookup(doc, f)) {
 			return true
 		}
 	}
@@ -269,7 +269,7 @@ func assigns(key shard.KeyPattern, filter match.Node, ops bson.Raw) bool {
 				path := f.Path.String()
 				name := string(at.Name)
 				if name == path && op == "$set" {
-					if v := at.Value; other(filter, f, v) || v.Type == bson.TypeString && len(v.Data) > 5 && v.Data[4] == '$' {
+					if v := at.Value; excludes(filter, f, v) || v.Type == bson.TypeString && len(v.Data) > 5 && v.Data[4] == '$' {
 						return true
 					}
 				} else if name == path || isBelow(name, path) || isBelow(path, name) {
@@ -299,9 +299,9 @@ func lookup(doc bson.Raw, f shard.Field) bson.Value {
 	return v
 }
 
-// other reports whether a filter requires another value than v of a field of the key; false if the filter
+// excludes reports whether a filter requires another value than v of a field of the key; false if the filter
 // does not restrict the field.
-func other(filter match.Node, f shard.Field, v bson.Value) bool {
+func excludes(filter match.Node, f shard.Field, v bson.Value) bool {
 	if filter == nil {
 		return false
 	}

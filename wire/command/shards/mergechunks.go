@@ -18,7 +18,7 @@ func runMergeChunks(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	p, err := parsePlace(c, "bounds")
+	p, err := parseChunkSelector(c, "bounds")
 	if err != nil {
 		return err
 	}

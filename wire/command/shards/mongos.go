@@ -18,15 +18,15 @@ type Advertised struct {
 	Draining func() bool
 }
 
-// pace measures the operations per second of a server between two calls of look. Safe for concurrent use.
-type pace struct {
+// opsRate measures the operations per second of a server between two calls of look. Safe for concurrent use.
+type opsRate struct {
 	mu   sync.Mutex
 	at   time.Time
 	done int64
 }
 
 // look returns the operations per second since the last call.
-func (p *pace) look(now time.Time, done int64) (rate float64) {
+func (p *opsRate) look(now time.Time, done int64) (rate float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s := now.Sub(p.at).Seconds(); !p.at.IsZero() && s > 0 {
@@ -57,14 +57,14 @@ func (s *State) mongosDoc() bson.Raw {
 	if s.Advertised.Connections != nil {
 		b.Int32("connections", int32(s.Advertised.Connections().Current))
 	}
-	b.Double("operationsPerSecond", s.pace.look(time.Now(), s.Stats.Requests.Load()))
+	b.Double("operationsPerSecond", s.opsRate.look(time.Now(), s.Stats.Requests.Load()))
 	b.Bool("draining", s.Advertised.Draining != nil && s.Advertised.Draining())
 	b.End()
 	return b.Doc()
 }
 
-// mongosPatience is the timeout for reading the members and duties from the store.
-const mongosPatience = 5 * time.Second
+// mongosTimeout is the timeout for reading the members and duties from the store.
+const mongosTimeout = 5 * time.Second
 
 // mongosDocs returns the documents of config.mongos: one for each server with a lease, or for this server if
 // it has no peers. Each server publishes its own document when it renews its lease, at least once per third
@@ -74,18 +74,18 @@ func (s *State) mongosDocs() (docs []bson.Raw) {
 	if shared == nil {
 		return []bson.Raw{s.mongosDoc()}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), mongosPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), mongosTimeout)
 	defer cancel()
 	now, list, err := shared.Members(ctx)
 	if err != nil {
 		return nil
 	}
-	rows, err := s.Jobs.Duties.List(ctx, "")
+	rows, err := s.Jobs.Owners.List(ctx, "")
 	if err != nil {
 		return nil
 	}
 	for _, m := range list {
-		told, err := bson.Parse(m.About, bson.Limits{})
+		told, err := bson.Parse(m.Description, bson.Limits{})
 		if err != nil {
 			continue // it has just started
 		}
@@ -98,7 +98,7 @@ func (s *State) mongosDocs() (docs []bson.Raw) {
 			own, _ := v.Doc()
 			b.BeginDoc("cantle")
 			b.Splice(own.Elements())
-			b.Int64("leaseSeconds", int64(m.Until.Seconds())-int64(now.Seconds()))
+			b.Int64("leaseSeconds", int64(m.LeaseEnd.Seconds())-int64(now.Seconds()))
 			b.BeginArray("duties")
 			for _, row := range rows {
 				if row.Owner == m.ID {
@@ -116,17 +116,17 @@ func (s *State) mongosDocs() (docs []bson.Raw) {
 // Host returns the address at which clients reach a peer, as the peer publishes it; for a peer that has just
 // started the name of its process.
 func Host(m storage.Member) string {
-	if told, err := bson.Parse(m.About, bson.Limits{}); err == nil {
+	if told, err := bson.Parse(m.Description, bson.Limits{}); err == nil {
 		if host, ok := told.Get("_id").Str(); ok {
 			return host
 		}
 	}
-	return m.Self
+	return m.Name
 }
 
 // Prices returns the price list of a peer, "" if the peer has just started or does not publish it.
 func Prices(m storage.Member) string {
-	told, err := bson.Parse(m.About, bson.Limits{})
+	told, err := bson.Parse(m.Description, bson.Limits{})
 	if err != nil {
 		return ""
 	}
@@ -135,9 +135,9 @@ func Prices(m storage.Member) string {
 	return name
 }
 
-// introduce registers the document that this server publishes to its peers.
-func (s *State) introduce() {
+// publishServer registers the document that this server publishes to its peers.
+func (s *State) publishServer() {
 	if shared := storage.AsShared(s.Cluster.Store); shared != nil {
-		shared.Introduce(func() []byte { return s.mongosDoc() })
+		shared.SetDescription(func() []byte { return s.mongosDoc() })
 	}
 }

@@ -15,7 +15,7 @@ func (s *State) runMoveChunk(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	p, err := parsePlace(c, "find", "bounds", "min", "max", "to", "toShard", "forceJumbo", "_secondaryThrottle", "secondaryThrottle",
+	p, err := parseChunkSelector(c, "find", "bounds", "min", "max", "to", "toShard", "forceJumbo", "_secondaryThrottle", "secondaryThrottle",
 		"waitForDelete", "_waitForDelete", "maxChunkSizeBytes")
 	if err != nil {
 		return err

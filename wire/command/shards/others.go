@@ -8,22 +8,22 @@ import (
 
 // The kinds of calls to peers of this room. Calls and answers are documents.
 const (
-	askPartitions = "partitions"
-	askReport     = "report"
-	askTraffic    = "traffic"
+	callPartitions = "partitions"
+	callReport     = "report"
+	callTraffic    = "traffic"
 )
 
-// answerOthers registers the functions that answer calls of peers.
-func (s *State) answerOthers() {
-	s.Cluster.Others.Answer(askPartitions, s.answerPartitions)
-	s.Cluster.Others.Answer(askReport, s.answerReport)
-	s.Cluster.Others.Answer(askTraffic, s.answerTraffic)
+// registerCalls registers the functions that answer calls of peers.
+func (s *State) registerCalls() {
+	s.Cluster.Peers.Handle(callPartitions, s.answerPartitions)
+	s.Cluster.Peers.Handle(callReport, s.answerReport)
+	s.Cluster.Peers.Handle(callTraffic, s.answerTraffic)
 }
 
-// fromOthers calls all peers, and returns their answers. incomplete lists the peers that did not answer,
+// callPeers calls all peers, and returns their answers. incomplete lists the peers that did not answer,
 // which the reply must name. Errors: those of the store; an answer that is not a document.
-func (s *State) fromOthers(ctx context.Context, kind string, question bson.Raw) (told []bson.Raw, incomplete []string, err error) {
-	answers, incomplete, err := s.Cluster.Others.Ask(ctx, kind, question)
+func (s *State) callPeers(ctx context.Context, kind string, question bson.Raw) (told []bson.Raw, incomplete []string, err error) {
+	answers, incomplete, err := s.Cluster.Peers.Call(ctx, kind, question)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -44,9 +44,9 @@ func (s *partitionsSum) part(id int) *partitionSum {
 	return p
 }
 
-// partitionsHere returns the measurements of this server, with at most keys hot keys of each partition and
+// localPartitions returns the measurements of this server, with at most keys hot keys of each partition and
 // kind.
-func (s *State) partitionsHere(coll *catalog.Collection, keys int) *partitionsSum {
+func (s *State) localPartitions(coll *catalog.Collection, keys int) *partitionsSum {
 	now, pool := s.Cluster.Now(), s.Cluster.Budgets.Collection(uint64(coll.ID))
 	sum := &partitionsSum{parts: map[int]*partitionSum{}, heavy: map[string]heavySum{}}
 	sum.thisHour, sum.lastHour = pool.Autoscaled(now)
@@ -63,24 +63,24 @@ func (s *State) partitionsHere(coll *catalog.Collection, keys int) *partitionsSu
 	return sum
 }
 
-// partitionsEverywhere returns the sum over all servers; incomplete lists the servers that did not answer.
-func (s *State) partitionsEverywhere(ctx context.Context, coll *catalog.Collection) (sum *partitionsSum, incomplete []string, err error) {
+// clusterPartitions returns the sum over all servers; incomplete lists the servers that did not answer.
+func (s *State) clusterPartitions(ctx context.Context, coll *catalog.Collection) (sum *partitionsSum, incomplete []string, err error) {
 	q := bson.NewBuilder(nil)
 	q.Int64("id", int64(coll.ID))
-	others, incomplete, err := s.fromOthers(ctx, askPartitions, q.Doc())
+	others, incomplete, err := s.callPeers(ctx, callPartitions, q.Doc())
 	if err != nil {
 		return nil, nil, err
 	}
-	sum = s.partitionsHere(coll, hotKeysMax)
+	sum = s.localPartitions(coll, hotKeysMax)
 	for _, d := range others {
 		sum.add(d)
 	}
 	return sum, incomplete, nil
 }
 
-// hotKeysTold is the maximum number of hot keys of a collection and kind in an answer to a peer: two
+// hotKeysAnswerMax is the maximum number of hot keys of a collection and kind in an answer to a peer: two
 // megabytes if all keys have the maximum length.
-const hotKeysTold = 2048
+const hotKeysAnswerMax = 2048
 
 // answerPartitions returns the measurements of this server about a collection to a peer.
 func (s *State) answerPartitions(_ context.Context, question []byte) ([]byte, error) {
@@ -92,7 +92,7 @@ func (s *State) answerPartitions(_ context.Context, question []byte) ([]byte, er
 	if coll == nil || coll.Map == nil {
 		return bson.Empty, nil
 	}
-	return s.partitionsHere(coll, max(1, min(hotKeysMax, hotKeysTold/coll.Map.Len()))).doc(), nil
+	return s.localPartitions(coll, max(1, min(hotKeysMax, hotKeysAnswerMax/coll.Map.Len()))).doc(), nil
 }
 
 // doc returns the sum as a document for a peer. Partitions without measurements are left out.
@@ -114,8 +114,8 @@ func (s *partitionsSum) doc() bson.Raw {
 			{"refused", p.Throttled}, {"refusedMinute", p.ThrottledMinute}, {"waiting", int64(p.Waiting)}} {
 			b.Int64(n.name, n.n)
 		}
-		appendHotTold(b, "byRU", p.byRU)
-		appendHotTold(b, "byBytes", p.byBytes)
+		appendHotKeys(b, "byRU", p.byRU)
+		appendHotKeys(b, "byBytes", p.byBytes)
 		b.End()
 	}
 	b.End()
@@ -131,7 +131,7 @@ func (s *partitionsSum) doc() bson.Raw {
 	return b.Doc()
 }
 
-func appendHotTold(b *bson.Builder, name string, keys []ratelimit.Hot) {
+func appendHotKeys(b *bson.Builder, name string, keys []ratelimit.Hot) {
 	b.BeginArray(name)
 	for _, k := range keys {
 		b.BeginDoc("")
@@ -154,8 +154,8 @@ func (s *partitionsSum) add(d bson.Raw) {
 			LastSecond: ratelimit.MicroRU(whole(d, "second")), LastMinute: ratelimit.MicroRU(whole(d, "minute")), Total: ratelimit.MicroRU(whole(d, "total")),
 			Normalized: int(whole(d, "busy")), Throttled: whole(d, "refused"), ThrottledMinute: whole(d, "refusedMinute"), Waiting: int(whole(d, "waiting")),
 		})
-		p.byRU = ratelimit.MergeHot(len(p.byRU)+hotKeysMax, p.byRU, hotTold(d, "byRU"))
-		p.byBytes = ratelimit.MergeHot(len(p.byBytes)+hotKeysMax, p.byBytes, hotTold(d, "byBytes"))
+		p.byRU = ratelimit.MergeHot(len(p.byRU)+hotKeysMax, p.byRU, parseHotKeys(d, "byRU"))
+		p.byBytes = ratelimit.MergeHot(len(p.byBytes)+hotKeysMax, p.byBytes, parseHotKeys(d, "byBytes"))
 	})
 	each(d, "heavy", func(d bson.Raw) {
 		_, key, _ := d.Get("key").Binary()
@@ -166,7 +166,7 @@ func (s *partitionsSum) add(d bson.Raw) {
 	})
 }
 
-func hotTold(d bson.Raw, name string) (keys []ratelimit.Hot) {
+func parseHotKeys(d bson.Raw, name string) (keys []ratelimit.Hot) {
 	each(d, name, func(d bson.Raw) {
 		_, key, _ := d.Get("key").Binary()
 		keys = append(keys, ratelimit.Hot{Key: string(key), Weight: whole(d, "weight"), Error: whole(d, "error")})

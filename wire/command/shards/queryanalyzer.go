@@ -50,8 +50,8 @@ const (
 // sampledNS is the collection of the samples, which clients may also read with a filter.
 var sampledNS = collection.Namespace{DB: "config", Coll: "sampledQueries"}
 
-// take applies the stored setting.
-func (q *queryAnalyzers) take(doc bson.Raw) {
+// apply applies the stored setting.
+func (q *queryAnalyzers) apply(doc bson.Raw) {
 	all := map[collection.Namespace]*queryAnalyzer{}
 	list, _ := doc.Get("analyzers").Array()
 	for v := range list.Values() {

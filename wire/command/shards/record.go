@@ -6,15 +6,15 @@ import (
 	"github.com/cantledb/cantle/wire/command"
 )
 
-// leastRU is the assumed cost of a refused statement if no statement of its shape has ever succeeded.
-const leastRU = 1
+// refusedRU is the assumed cost of a refused statement if no statement of its shape has ever succeeded.
+const refusedRU = 1
 
 // record records the statements of a completed command for GetRecordedTraffic, each with an equal part of the
 // charge. body is the query; for a getMore, the query that opened the cursor.
-func (s *State) record(c *command.Call, def *command.Def, body bson.Raw, r shapeRun, usual usualRun) {
+func (s *State) record(c *command.Call, def *command.Def, body bson.Raw, r shapeRun, usual averageRun) {
 	x := traffic.Statement{NS: c.Running.NS, At: c.Start.Add(r.took), RU: r.charge.Float(), Visits: float64(r.paid), Write: def.Kind != command.KindRead, Page: r.more}
 	if r.refused {
-		x.RU, x.Visits = max(usual.ru, leastRU), usual.visits
+		x.RU, x.Visits = max(usual.ru, refusedRU), usual.visits
 	}
 	switch {
 	case def.Namespace == command.SeveralNamespaces: // its statements concern several collections

@@ -34,7 +34,7 @@ const (
 	shapeTextMax  = 600 // bytes of filter and sort
 	shapeListMax  = 16  // branches of $or that are examined
 	shapeDepthMax = 8   // levels of a filter that are examined
-	evictLooks    = 8   // shapes that an eviction compares, of which the cheapest is removed
+	evictSamples  = 8   // shapes that an eviction compares, of which the cheapest is removed
 	shapeMinutes  = 60  // stored for each shape, which takes a kilobyte
 	// fanOutsWarned is the number of fan-outs of one shape after which there is a line in the log.
 	fanOutsWarned = 100
@@ -55,7 +55,7 @@ type shape struct {
 	visits        int64 // runs that visited any
 	paid          int64 // visits that were paid for
 	fanOuts       int64 // runs that visited several partitions
-	fanned        ratelimit.MicroRU
+	fanOutCharge  ratelimit.MicroRU
 	partitions    int // of the collection, at the last fan-out
 	last          time.Time
 	times         shapeTimes                // durations of the runs
@@ -91,7 +91,7 @@ type shapeRun struct {
 // note counts a command; for a batch, body is its first statement. text is memory that is reused, and
 // returned. usual is the average cost of runs of the shape that were not refused. warn is a copy of a shape
 // that has just reached fanOutsWarned.
-func (x *shapes) note(text []byte, ns collection.Namespace, d *command.Def, body bson.Raw, r shapeRun, now time.Time) (_ []byte, usual usualRun, warn *shape) {
+func (x *shapes) note(text []byte, ns collection.Namespace, d *command.Def, body bson.Raw, r shapeRun, now time.Time) (_ []byte, usual averageRun, warn *shape) {
 	x.once.Do(func() { x.seed = maphash.MakeSeed(); x.since.Store(now.UnixMilli()) })
 	var filter, sort bson.Raw
 	if d.Query != nil {
@@ -124,13 +124,13 @@ func (x *shapes) note(text []byte, ns collection.Namespace, d *command.Def, body
 	}
 	warn = s.add(r, now)
 	if n := float64(s.runs - s.refused); n > 0 {
-		usual = usualRun{s.charge.Float() / n, float64(s.paid) / n}
+		usual = averageRun{s.charge.Float() / n, float64(s.paid) / n}
 	}
 	return text, usual, warn
 }
 
-// usualRun is the average cost of one run of a shape, and the visits of partitions in that.
-type usualRun struct{ ru, visits float64 }
+// averageRun is the average cost of one run of a shape, and the visits of partitions in that.
+type averageRun struct{ ru, visits float64 }
 
 // add counts one run.
 func (s *shape) add(r shapeRun, now time.Time) (warn *shape) {
@@ -169,7 +169,7 @@ func (s *shape) add(r shapeRun, now time.Time) (warn *shape) {
 	}
 	if r.visited > 1 && len(s.fields) > 0 {
 		s.fanOuts++
-		s.fanned += r.charge
+		s.fanOutCharge += r.charge
 		s.partitions = r.of
 		if s.fanOuts == fanOutsWarned {
 			copied := *s
@@ -194,7 +194,7 @@ func evict(by map[string]*shape) {
 		if n == 0 || s.charge < by[cheapest].charge {
 			cheapest = k
 		}
-		if n++; n == evictLooks {
+		if n++; n == evictSamples {
 			break
 		}
 	}
@@ -318,13 +318,13 @@ func filterFields(out []filterField, d bson.Raw) []filterField {
 		if strings.HasPrefix(name, "$") {
 			continue
 		}
-		out = append(out, filterField{strings.Clone(name), howConfined(it.Value)})
+		out = append(out, filterField{strings.Clone(name), conditionKind(it.Value)})
 	}
 	return out
 }
 
-// howConfined returns the kind of a condition.
-func howConfined(v bson.Value) string {
+// conditionKind returns the kind of a condition.
+func conditionKind(v bson.Value) string {
 	d, ok := v.Doc()
 	if !ok || v.Type != bson.TypeDocument || !hasOperator(d) {
 		if v.Type == bson.TypeRegex {
@@ -344,8 +344,8 @@ func howConfined(v bson.Value) string {
 	return "other"
 }
 
-// noteShape counts a completed command by its shape.
-func (s *State) noteShape(c *command.Call, e command.Ended) {
+// recordShape counts a completed command by its shape.
+func (s *State) recordShape(c *command.Call, e command.Outcome) {
 	if c.Def.Facts.Has(command.Silent) || c.Op.Unmetered {
 		return
 	}
@@ -375,12 +375,12 @@ func (s *State) noteShape(c *command.Call, e command.Ended) {
 		r.visited, r.more = 0, true
 	}
 	var warn *shape
-	var usual usualRun
-	c.Peer.Shape, usual, warn = s.shapes.note(c.Peer.Shape, ns, def, body, r, c.Start.Add(e.Took))
+	var usual averageRun
+	c.ConnState.Shape, usual, warn = s.shapes.note(c.ConnState.Shape, ns, def, body, r, c.Start.Add(e.Took))
 	s.record(c, def, body, r, usual)
 	if warn != nil {
 		s.Log.Warn().Str("collection", warn.ns.String()).Str("command", warn.command).Str("filter", warn.filter).
-			Int("partitions", warn.partitions).Stringer("ru", warn.fanned).
+			Int("partitions", warn.partitions).Stringer("ru", warn.fanOutCharge).
 			Msg("a query keeps visiting several partitions, for the shard key is not in its filter: see cantle report and cantle advise")
 	}
 }

@@ -22,19 +22,19 @@ type reportSum struct {
 	list   []shape // the most expensive first
 }
 
-// reportWish selects the shapes of a report.
-type reportWish struct {
+// reportFilter selects the shapes of a report.
+type reportFilter struct {
 	db, coll string // db "" stands for all databases
 	one      bool   // only those of coll
 	reset    bool   // remove them after reading
 	history  bool   // with their minutes
 }
 
-func (w *reportWish) wants(ns collection.Namespace) bool {
+func (w *reportFilter) matches(ns collection.Namespace) bool {
 	return (w.db == "" || ns.DB == w.db) && (!w.one || ns.Coll == w.coll)
 }
 
-func (w *reportWish) doc() bson.Raw {
+func (w *reportFilter) doc() bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.String("db", w.db)
 	b.String("coll", w.coll)
@@ -44,23 +44,23 @@ func (w *reportWish) doc() bson.Raw {
 	return b.Doc()
 }
 
-func parseReportWish(d bson.Raw) (w reportWish) {
+func parseReportFilter(d bson.Raw) (w reportFilter) {
 	w.db, _ = d.Get("db").Str()
 	w.coll, _ = d.Get("coll").Str()
 	w.one, w.reset, w.history = d.Get("one").Truthy(), d.Get("reset").Truthy(), d.Get("history").Truthy()
 	return w
 }
 
-// reportHere returns the sums of this server.
-func (s *State) reportHere(w *reportWish) *reportSum {
-	sum := &reportSum{since: s.shapes.begun(), list: s.shapes.list(w.wants)}
+// localReport returns the sums of this server.
+func (s *State) localReport(w *reportFilter) *reportSum {
+	sum := &reportSum{since: s.shapes.begun(), list: s.shapes.list(w.matches)}
 	for i := range sum.list {
 		sum.total += sum.list[i].charge
 	}
 	sum.shapes = len(sum.list)
 	sum.sort()
 	if w.reset {
-		s.shapes.forget(w.wants)
+		s.shapes.forget(w.matches)
 	}
 	return sum
 }
@@ -76,13 +76,13 @@ func (r *reportSum) sort() {
 	})
 }
 
-// reportEverywhere returns the sums over all servers; incomplete lists the servers that did not answer.
-func (s *State) reportEverywhere(ctx context.Context, w *reportWish) (sum *reportSum, incomplete []string, err error) {
-	others, incomplete, err := s.fromOthers(ctx, askReport, w.doc())
+// clusterReport returns the sums over all servers; incomplete lists the servers that did not answer.
+func (s *State) clusterReport(ctx context.Context, w *reportFilter) (sum *reportSum, incomplete []string, err error) {
+	others, incomplete, err := s.callPeers(ctx, callReport, w.doc())
 	if err != nil {
 		return nil, nil, err
 	}
-	sum = s.reportHere(w)
+	sum = s.localReport(w)
 	if len(others) > 0 {
 		sum.add(others)
 	}
@@ -95,13 +95,13 @@ func (s *State) answerReport(_ context.Context, question []byte) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	w := parseReportWish(q)
-	return s.reportHere(&w).doc(w.history), nil
+	w := parseReportFilter(q)
+	return s.localReport(&w).doc(w.history), nil
 }
 
-// reportBytesTold is the maximum size of the list of shapes in an answer to a peer. The cheapest shapes, for
+// reportAnswerBytesMax is the maximum size of the list of shapes in an answer to a peer. The cheapest shapes, for
 // which there is no room, are only in the sums.
-const reportBytesTold = 2 << 20
+const reportAnswerBytesMax = 2 << 20
 
 // doc returns the sum as a document for a peer.
 func (r *reportSum) doc(history bool) bson.Raw {
@@ -112,8 +112,8 @@ func (r *reportSum) doc(history bool) bson.Raw {
 	b.Int64("total", int64(r.total))
 	b.Int64("shapes", int64(r.shapes))
 	b.BeginArray("list")
-	for i := 0; i < len(r.list) && b.Len() < reportBytesTold; i++ {
-		r.list[i].appendTold(b, history)
+	for i := 0; i < len(r.list) && b.Len() < reportAnswerBytesMax; i++ {
+		r.list[i].appendForPeer(b, history)
 	}
 	b.End()
 	return b.Doc()
@@ -137,7 +137,7 @@ func (r *reportSum) add(others []bson.Raw) {
 		r.total += ratelimit.MicroRU(whole(d, "total"))
 		r.shapes += int(whole(d, "shapes"))
 		each(d, "list", func(d bson.Raw) {
-			s := parseTold(d)
+			s := parseFromPeer(d)
 			if i, ok := at[keyOf(&s)]; ok {
 				r.list[i].merge(&s)
 				r.shapes--
@@ -154,7 +154,7 @@ func (r *reportSum) add(others []bson.Raw) {
 func (s *shape) counters() map[string]*int64 {
 	return map[string]*int64{
 		"runs": &s.runs, "failed": &s.failed, "refused": &s.refused, "charge": (*int64)(&s.charge), "took": (*int64)(&s.took),
-		"loaded": &s.loaded, "visited": &s.visited, "visits": &s.visits, "paid": &s.paid, "fanOuts": &s.fanOuts, "fanned": (*int64)(&s.fanned),
+		"loaded": &s.loaded, "visited": &s.visited, "visits": &s.visits, "paid": &s.paid, "fanOuts": &s.fanOuts, "fanned": (*int64)(&s.fanOutCharge),
 	}
 }
 
@@ -182,8 +182,8 @@ func (s *shape) merge(o *shape) {
 	}
 }
 
-// appendTold appends the shape in the form of an answer to a peer.
-func (s *shape) appendTold(b *bson.Builder, history bool) {
+// appendForPeer appends the shape in the form of an answer to a peer.
+func (s *shape) appendForPeer(b *bson.Builder, history bool) {
 	b.BeginDoc("")
 	b.String("db", s.ns.DB)
 	b.String("coll", s.ns.Coll)
@@ -219,8 +219,8 @@ func (s *shape) appendTold(b *bson.Builder, history bool) {
 	b.End()
 }
 
-// parseTold reads the form of appendTold.
-func parseTold(d bson.Raw) (s shape) {
+// parseFromPeer reads the form of appendForPeer.
+func parseFromPeer(d bson.Raw) (s shape) {
 	text := func(name string) string { t, _ := d.Get(name).Str(); return t }
 	s.ns = collection.Namespace{DB: text("db"), Coll: text("coll")}
 	s.command, s.filter, s.sort = text("command"), text("filter"), text("sort")

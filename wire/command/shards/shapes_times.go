@@ -19,8 +19,8 @@ func (t *shapeTimes) add(took time.Duration) {
 	t[min(at, len(t)-1)]++
 }
 
-// within returns the duration within which a part of the runs, from 0 to 1, ended.
-func (t *shapeTimes) within(part float64) time.Duration {
+// quantile returns the duration within which a part of the runs, from 0 to 1, ended.
+func (t *shapeTimes) quantile(part float64) time.Duration {
 	all := uint64(0)
 	for _, n := range t {
 		all += uint64(n)

@@ -7,7 +7,7 @@ import (
 
 func TestShapeTimes(t *testing.T) {
 	var x shapeTimes
-	if x.within(0.99) != 0 {
+	if x.quantile(0.99) != 0 {
 		t.Error("of nothing")
 	}
 	for i := range 1000 {
@@ -19,7 +19,7 @@ func TestShapeTimes(t *testing.T) {
 		part        float64
 		least, most time.Duration
 	}{{0, 0, 0}, {0.5, 500 * time.Millisecond, 750 * time.Millisecond}, {0.99, 990 * time.Millisecond, 1500 * time.Millisecond}} {
-		if got := x.within(c.part); got < c.least || got > c.most {
+		if got := x.quantile(c.part); got < c.least || got > c.most {
 			t.Errorf("%v within %s, want %s to %s", c.part, got, c.least, c.most)
 		}
 	}

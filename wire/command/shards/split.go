@@ -16,7 +16,7 @@ func runSplit(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	p, err := parsePlace(c, "find", "bounds", "middle")
+	p, err := parseChunkSelector(c, "find", "bounds", "middle")
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func runSplit(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	at, ok, err := halfOf(c, coll, d)
+	at, ok, err := midpoint(c, coll, d)
 	if err != nil {
 		return err
 	}
@@ -44,9 +44,9 @@ func runSplit(c *command.Call) error {
 	return c.Server.Jobs.Split(c.Ctx, coll.Namespace, d.ID, at)
 }
 
-// halfOf returns the position at which a partition is halved: the middle of its hashes, which are spread
+// midpoint returns the position at which a partition is halved: the middle of its hashes, which are spread
 // evenly, or the median of its ranged shard keys.
-func halfOf(c *command.Call, coll *catalog.Collection, d *shard.Descriptor) (at shard.Position, ok bool, err error) {
+func midpoint(c *command.Call, coll *catalog.Collection, d *shard.Descriptor) (at shard.Position, ok bool, err error) {
 	if coll.Map.Kind() != shard.Ranged {
 		h, ok := d.Middle()
 		return shard.HashPosition(h), ok, nil

@@ -30,7 +30,7 @@ type State struct {
 	planned     plannedZones     // the zones of collections without a shard key
 	analyzers   queryAnalyzers   // sample the queries of collections
 	traffic     traffic.Recorder // a sample of the statements of the last hour
-	pace        pace             // operations per second of this server
+	opsRate     opsRate          // operations per second of this server
 	settings    configSettings   // the documents of config.settings except the balancer's
 }
 

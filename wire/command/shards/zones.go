@@ -29,8 +29,8 @@ type zoneShards struct {
 // zonesName is the name of the stored setting.
 const zonesName = "zones"
 
-// take applies the stored setting.
-func (z *zoneShards) take(doc bson.Raw) {
+// apply applies the stored setting.
+func (z *zoneShards) apply(doc bson.Raw) {
 	z.now = map[string][]string{}
 	list, _ := doc.Get("zones").Array()
 	for v := range list.Values() {
@@ -152,12 +152,12 @@ func (s *State) parseZone(c *command.Call) (shard, zone string, err error) {
 // zoneActions are two actions of which a user needs one to change zones.
 var zoneActions = []string{"update", "enableSharding"}
 
-// changesZones returns the Parse of a command that changes zones. Zones belong to the cluster, so the
+// parseZoneChange returns the Parse of a command that changes zones. Zones belong to the cluster, so the
 // privilege to shard collections of one database is not enough: the user needs update on config.shards, or
 // enableSharding on the cluster. Manual: reference/command/addShardToZone#security.
-func changesZones(run func(c *command.Call) error) func(c *command.Call) (command.Request, error) {
+func parseZoneChange(run func(c *command.Call) error) func(c *command.Call) (command.Request, error) {
 	return func(*command.Call) (command.Request, error) {
-		return command.Requested(func(q *command.PrivilegeCheck) {
+		return command.NewRequest(func(q *command.PrivilegeCheck) {
 			if !q.May(auth.Update, collection.Namespace{DB: "config", Coll: "shards"}) {
 				q.NeedOnCluster(auth.EnableSharding)
 			}

@@ -35,8 +35,8 @@ const (
 	plannedZonesMax  = 1024
 )
 
-// take applies the stored setting.
-func (p *plannedZones) take(doc bson.Raw) {
+// apply applies the stored setting.
+func (p *plannedZones) apply(doc bson.Raw) {
 	p.now = nil
 	list, _ := doc.Get("ranges").Array()
 	for v := range list.Values() {
@@ -155,8 +155,8 @@ func (s *State) isSharded(ns collection.Namespace) bool {
 	return coll != nil && coll.Sharded()
 }
 
-// namespaceGone is called after collections were dropped or renamed.
-func (s *State) namespaceGone(ns collection.Namespace) {
+// namespaceDropped is called after collections were dropped or renamed.
+func (s *State) namespaceDropped(ns collection.Namespace) {
 	s.traffic.Forget(func(x collection.Namespace) bool { return x == ns })
 	if err := s.planned.forget(context.Background(), s.Cluster.Store, ns); err != nil {
 		s.Log.Error().Err(err).Stringer("collection", ns).Msg("zones of a dropped collection could not be deleted; a new collection of this name will have them")

@@ -22,7 +22,7 @@ func (s *State) currentOpDocs(o *cluster.Op, _ collection.Namespace, spec bson.R
 	if flag("localOps") {
 		return s.currentOps(a), nil
 	}
-	return s.everywhere(o.Env.Context(), a), nil
+	return s.allServers(o.Env.Context(), a), nil
 }
 
 // queryStatsDocs returns the documents of $queryStats: none.

@@ -13,7 +13,7 @@ func runBuildInfo(c *command.Call) error {
 		return err
 	}
 	b := c.Reply
-	r := c.Shown()
+	r := c.ShownVersion()
 	b.String("version", r.Version)
 	b.String("gitVersion", c.Server.Version)
 	emptyArray(b, "modules")

@@ -14,16 +14,16 @@ const (
 	appNameMax        = 128
 )
 
-// introduce reads the metadata of the client in its first hello.
+// setClientMetadata reads the metadata of the client in its first hello.
 // Errors: TypeMismatch (14), ClientMetadataMissingField (183),
 // ClientMetadataAppNameTooLarge (184), ClientMetadataDocumentTooLarge (185),
 // ClientMetadataCannotBeMutated (186).
-func introduce(c *command.Call, v bson.Value) error {
+func setClientMetadata(c *command.Call, v bson.Value) error {
 	d, ok := v.Doc()
 	if !ok || v.Type != bson.TypeDocument {
 		return mongoerr.New(mongoerr.TypeMismatch, "The client metadata document must be a document")
 	}
-	if c.Peer.Client.Load() != nil {
+	if c.ConnState.Client.Load() != nil {
 		return mongoerr.New(mongoerr.ClientMetadataCannotBeMutated, "The client metadata document may only be sent in the first hello")
 	}
 	if len(d) > clientMetadataMax {
@@ -58,8 +58,8 @@ func introduce(c *command.Call, v bson.Value) error {
 	if _, err := metadataFields(d, "os", "type"); err != nil {
 		return err
 	}
-	c.Peer.AppName = app
-	c.Peer.Client.Store(&operations.Client{AppName: app, Driver: driver, Doc: d.Clone()})
+	c.ConnState.AppName = app
+	c.ConnState.Client.Store(&operations.Client{AppName: app, Driver: driver, Doc: d.Clone()})
 	return nil
 }
 

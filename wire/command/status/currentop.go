@@ -48,7 +48,7 @@ type currentOpRequest struct {
 
 // parseCurrentOp reads the arguments of currentOp; its other fields form a filter.
 func (s *State) parseCurrentOp(c *command.Call) (command.Request, error) {
-	a := currentOpArgs{Sessions: true, Truncate: true, User: c.Peer.User.Key()}
+	a := currentOpArgs{Sessions: true, Truncate: true, User: c.ConnState.User.Key()}
 	filter := bson.NewBuilder(nil)
 	it := c.Body.Iter()
 	it.Next()
@@ -79,7 +79,7 @@ func (r *currentOpRequest) Needs(q *command.PrivilegeCheck) {
 // Manual: reference/command/currentOp.
 func (r *currentOpRequest) Run(c *command.Call) error {
 	s := r.state
-	docs, err := match.Keep(c.Env(), s.everywhere(c.Ctx, r.args), r.filter)
+	docs, err := match.Keep(c.Env(), s.allServers(c.Ctx, r.args), r.filter)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (r *currentOpRequest) Run(c *command.Call) error {
 	b.BeginArray("inprog")
 	for _, d := range docs {
 		b.Value("", d.Value())
-		if err := c.Fits(); err != nil {
+		if err := c.CheckReplySize(); err != nil {
 			return err
 		}
 	}
@@ -131,7 +131,7 @@ func (s *State) currentOps(a currentOpArgs) []bson.Raw {
 		slices.SortFunc(idle, func(a, b *command.Connection) int { return cmp.Compare(a.Conn.ID(), b.Conn.ID()) })
 		for _, c := range idle {
 			b := bson.NewBuilder(nil)
-			s.appendConnection(b, c.Conn, c.Peer.Client.Load())
+			s.appendConnection(b, c.Conn, c.State.Client.Load())
 			b.Bool("active", false)
 			b.String("currentOpTime", isoTime(now))
 			docs = append(docs, b.Doc())

@@ -16,27 +16,27 @@ const currentOpKind = "currentOp"
 // currentOpBytesMax is the maximum size of an answer to a peer; operations that do not fit are left out.
 const currentOpBytesMax = 3 << 20
 
-// othersMax is the timeout of a call: if the store does not answer, the operations of this server must still
+// peersTimeout is the timeout of a call: if the store does not answer, the operations of this server must still
 // be shown.
-const othersMax = 3 * time.Second
+const peersTimeout = 3 * time.Second
 
-// everywhere returns the operations of all servers over the store, those of this server first, and a document
+// allServers returns the operations of all servers over the store, those of this server first, and a document
 // for each server whose operations are missing. Jobs are in the store, so every server lists all of them.
-func (s *State) everywhere(ctx context.Context, a currentOpArgs) []bson.Raw {
+func (s *State) allServers(ctx context.Context, a currentOpArgs) []bson.Raw {
 	docs := s.currentOps(a)
-	if s.Cluster.Others == nil {
+	if s.Cluster.Peers == nil {
 		return docs
 	}
-	ctx, cancel := context.WithTimeout(ctx, othersMax)
+	ctx, cancel := context.WithTimeout(ctx, peersTimeout)
 	defer cancel()
 	var answers []survey.Answer
 	var silent []string
 	body, err := json.Marshal(a)
 	if err == nil {
-		answers, silent, err = s.Cluster.Others.Ask(ctx, currentOpKind, body)
+		answers, silent, err = s.Cluster.Peers.Call(ctx, currentOpKind, body)
 	}
 	if err != nil {
-		docs = append(docs, missing("", "what other servers do is missing: the store that they share does not answer"))
+		docs = append(docs, missingDoc("", "what other servers do is missing: the store that they share does not answer"))
 	}
 	for _, other := range answers {
 		if d, err := bson.Parse(other.Body, bson.Limits{Depth: bson.MaxDepth + 10}); err == nil {
@@ -49,13 +49,13 @@ func (s *State) everywhere(ctx context.Context, a currentOpArgs) []bson.Raw {
 		}
 	}
 	for _, host := range silent {
-		docs = append(docs, missing(host, "what this server does is missing: it did not answer in time"))
+		docs = append(docs, missingDoc(host, "what this server does is missing: it did not answer in time"))
 	}
 	return docs
 }
 
-// missing returns a document for operations that are not listed, of one peer or of all.
-func missing(host, why string) bson.Raw {
+// missingDoc returns a document for operations that are not listed, of one peer or of all.
+func missingDoc(host, why string) bson.Raw {
 	b := bson.NewBuilder(nil)
 	b.String("type", "missing")
 	if host != "" {
@@ -83,7 +83,7 @@ func (s *State) answerCurrentOp(_ context.Context, body []byte) ([]byte, error) 
 		b.Value("", d.Value())
 	}
 	if left > 0 {
-		b.Value("", missing(s.Address(), strconv.Itoa(left)+" of what this server does are missing: they are too large to be told; ask it with localOps").Value())
+		b.Value("", missingDoc(s.Address(), strconv.Itoa(left)+" of what this server does are missing: they are too large to be told; ask it with localOps").Value())
 	}
 	b.End()
 	return b.Doc(), nil

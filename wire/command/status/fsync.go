@@ -18,10 +18,10 @@ type fsyncLock struct {
 	on      atomic.Bool  // it is held: the only field that a write reads while the lock is free
 	writing atomic.Int64 // running writes
 
-	mu    sync.Mutex
-	held  int64
-	taken int64         // acquisitions since the start
-	free  chan struct{} // closed when held falls to 0
+	mu       sync.Mutex
+	held     int64
+	acquired int64         // acquisitions since the start
+	free     chan struct{} // closed when held falls to 0
 
 	waits  atomic.Int64 // writes that had to wait
 	waited atomic.Int64 // their waiting time, in nanoseconds
@@ -85,7 +85,7 @@ func (l *fsyncLock) lock(ctx context.Context, limit time.Duration) (held int64, 
 		l.on.Store(true)
 	}
 	l.held++
-	l.taken++
+	l.acquired++
 	held = l.held
 	l.mu.Unlock()
 	if err := l.drain(ctx, limit); err != nil {

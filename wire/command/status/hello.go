@@ -42,11 +42,11 @@ func (s *State) runHello(c *command.Call) error {
 		return err
 	}
 	if !a.client.IsMissing() {
-		if err := introduce(c, a.client); err != nil {
+		if err := setClientMetadata(c, a.client); err != nil {
 			return err
 		}
 	}
-	c.Peer.HelloSeen = true
+	c.ConnState.HelloSeen = true
 	if a.hasTopology {
 		if c.Out.Exhausts() {
 			c.Out.More = true
@@ -60,7 +60,7 @@ func (s *State) runHello(c *command.Call) error {
 			}
 		}
 	}
-	if err := s.stopping(c); err != nil {
+	if err := s.checkStopping(c); err != nil {
 		return err
 	}
 	return s.replyHello(c, a)
@@ -170,10 +170,10 @@ func waitRunning(c *command.Call, d time.Duration) error {
 	return err
 }
 
-// stopping returns an error that makes a client use another server, if this server is stopping. Its topology
+// checkStopping returns an error that makes a client use another server, if this server is stopping. Its topology
 // version is newer than the version of earlier replies.
 // Manual: reference/command/shutdown. Errors: ShutdownInProgress (91).
-func (s *State) stopping(c *command.Call) error {
+func (s *State) checkStopping(c *command.Call) error {
 	draining := c.Conn.Draining()
 	if draining.Err() == nil {
 		return nil
@@ -207,7 +207,7 @@ func (s *State) replyHello(c *command.Call, a helloArgs) error {
 	} else {
 		b.String("msg", "isdbgrid")
 		if a.balanced {
-			c.Peer.Balanced = true
+			c.ConnState.Balanced = true
 			b.ObjectID("serviceId", s.processID)
 		}
 	}
@@ -220,7 +220,7 @@ func (s *State) replyHello(c *command.Call, a helloArgs) error {
 	b.Int32("logicalSessionTimeoutMinutes", int32(c.Server.Sessions.IdleMax()/time.Minute))
 	b.Int32("connectionId", int32(c.Conn.ID()))
 	b.Int32("minWireVersion", wireVersionMin)
-	b.Int32("maxWireVersion", c.Shown().Wire)
+	b.Int32("maxWireVersion", c.ShownVersion().Wire)
 	b.Bool("readOnly", c.Server.ReadOnly)
 	if a.mechs.Name != "" {
 		c.Server.Hooks.Mechanisms(c, a.mechs)
@@ -267,7 +267,7 @@ func negotiate(c *command.Call, v bson.Value) error {
 			order = append(order, m)
 		}
 	}
-	agreed := c.Conn.Agree(offered)
+	agreed := c.Conn.NegotiateCompressors(offered)
 	if agreed == 0 {
 		return nil
 	}

@@ -10,12 +10,12 @@ import (
 // join registers the hooks, observers, virtual collections and stages of the room at the server.
 func (s *State) join() {
 	s.Hooks.EnterWrite, s.Hooks.LeaveWrite = s.enterWrite, s.fsyncLock.leave
-	s.Keep("the block of users' writes", &s.writeBlock.Setting, writeBlockName, s.writeBlock.take)
-	s.Hooks.Begin = s.watch
+	s.LoadSetting("the block of users' writes", &s.writeBlock.Setting, writeBlockName, s.writeBlock.apply)
+	s.Hooks.Begin = s.onBegin
 	if storage.AsShared(s.Cluster.Store) != nil {
-		s.Cluster.Others.Answer(killKind, s.answerKill)
-		s.Cluster.Others.Answer(currentOpKind, s.answerCurrentOp)
-		s.Ops.Scatter()
+		s.Cluster.Peers.Handle(killKind, s.answerKill)
+		s.Cluster.Peers.Handle(currentOpKind, s.answerCurrentOp)
+		s.Ops.RandomizeIDs()
 	}
 	s.Hooks.Profiled = func(db string) bool { return s.profiling(db).level > 0 }
 	s.profiler.init(s.Profiling)
@@ -36,8 +36,8 @@ func (s *State) join() {
 }
 
 // note counts a completed command, for the latencies, for top and for Prometheus.
-func (s *State) note(c *command.Call, e command.Ended) {
-	s.timed(c.Name(), e.Took)
+func (s *State) note(c *command.Call, e command.Outcome) {
+	s.observeDuration(c.Name(), e.Took)
 	s.latencies.add(c.Def.Kind, e.Took)
 	if c.Running.NS.Coll != "" {
 		s.usage.add(c.Running.NS, c.Def.Op, e.Took)

@@ -40,7 +40,7 @@ func parseKillOp(c *command.Call) (command.Request, error) {
 // Needs notes the privilege to end operations of other users; every user may end its own operations.
 func (n killOpRequest) Needs(q *command.PrivilegeCheck) {
 	for _, op := range q.Call.Server.Ops.List() {
-		if op.ID == int64(n) && op.User == q.Call.Peer.User {
+		if op.ID == int64(n) && op.User == q.Call.ConnState.User {
 			return
 		}
 	}
@@ -55,7 +55,7 @@ func (r killOpRequest) Run(c *command.Call) error {
 	if c.Server.Ops.Kill(n, cluster.ErrKilled) {
 		return nil
 	}
-	_, _, err := c.Cluster.Others.Ask(c.Ctx, killKind, strconv.AppendInt(nil, n, 10))
+	_, _, err := c.Cluster.Peers.Call(c.Ctx, killKind, strconv.AppendInt(nil, n, 10))
 	return err
 }
 

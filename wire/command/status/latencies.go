@@ -35,8 +35,8 @@ func (s *State) statusLatencies(c *command.Call, b *bson.Builder) {
 	}
 }
 
-// active counts the running commands that read and that write documents, and those in transactions.
-func active(s *command.Server) (readers, writers, txns int32) {
+// countActive counts the running commands that read and that write documents, and those in transactions.
+func countActive(s *command.Server) (readers, writers, txns int32) {
 	for _, op := range s.Ops.List() {
 		if op.InTxn {
 			txns++

@@ -36,7 +36,7 @@ func (s *State) appendLocks(b *bson.Builder, op *operations.Operation, now time.
 		b.String(globalLock, mode)
 	}
 	b.End()
-	b.Bool("waitingForLock", wait.On())
+	b.Bool("waitingForLock", wait.Waiting())
 	b.BeginDoc("lockStats")
 	if mode != "" {
 		lockCounts{mode: mode, taken: 1, waited: wait.Total(now)}.append(b)
@@ -117,7 +117,7 @@ func (s *State) statusLocks(_ *command.Call, b *bson.Builder) {
 	}
 	l := &s.fsyncLock
 	l.mu.Lock()
-	taken := l.taken
+	taken := l.acquired
 	l.mu.Unlock()
 	appendLockCounts(b, lockCounts{mode: "r", taken: reads},
 		lockCounts{mode: "w", taken: writes, waits: l.waits.Load(), waited: time.Duration(l.waited.Load())},
@@ -141,7 +141,7 @@ func (s *State) runLockInfo(c *command.Call) error {
 		b.End()
 		b.BeginArray("pending")
 		for _, op := range s.Ops.List() {
-			if op.Progress().Locked.On() {
+			if op.Progress().Locked.Waiting() {
 				appendLockRequest(b, "IX", connName(op.Conn.ID()))
 			}
 		}

@@ -259,8 +259,8 @@ func (p *partitionMetrics) send(out chan<- prometheus.Metric, labels ...string) 
 	send(descBytes, prometheus.GaugeValue, float64(p.bytes))
 }
 
-// timed observes the duration of a command, if Metrics was called.
-func (s *State) timed(name string, took time.Duration) {
+// observeDuration observes the duration of a command, if Metrics was called.
+func (s *State) observeDuration(name string, took time.Duration) {
 	if s.seconds != nil {
 		s.seconds.WithLabelValues(name).Observe(took.Seconds())
 	}

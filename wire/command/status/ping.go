@@ -13,7 +13,7 @@ func runPing(c *command.Call) error {
 		return err
 	}
 	if remote, ok := c.Cluster.Store.(storage.Remote); ok {
-		return remote.Away()
+		return remote.CheckReachable()
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ type profiler struct {
 	rate float64
 	// level applies to databases whose level has not been set since the start.
 	level int32
-	dbs   map[string]profileOf
+	dbs   map[string]dbProfile
 }
 
 // Profiling holds the initial settings, until the command profile changes them.
@@ -34,8 +34,8 @@ type Profiling struct {
 	SampleRate float64 // the fraction of slow commands that are recorded and logged
 }
 
-// profileOf holds the settings of one database.
-type profileOf struct {
+// dbProfile holds the settings of one database.
+type dbProfile struct {
 	level  int32
 	filter match.Node    // nil: slowms decides
 	inProg time.Duration // the duration from which a running command is logged
@@ -60,11 +60,11 @@ func (p *profiler) init(first *Profiling) {
 }
 
 // of returns the settings of a database. The caller holds p.mu.
-func (p *profiler) of(db string) profileOf {
+func (p *profiler) of(db string) dbProfile {
 	if of, ok := p.dbs[db]; ok {
 		return of
 	}
-	return profileOf{level: p.level, inProg: inProgDefault, implied: true}
+	return dbProfile{level: p.level, inProg: inProgDefault, implied: true}
 }
 
 // parseProfile distinguishes setting the level from reading it. To read it, the privilege to find in
@@ -75,7 +75,7 @@ func (s *State) parseProfile(c *command.Call) (command.Request, error) {
 	for _, sets := range []string{"slowms", "slowinprogms", "sampleRate", "filter"} {
 		sees = sees && !c.Body.Has(sets)
 	}
-	return command.Requested(func(q *command.PrivilegeCheck) {
+	return command.NewRequest(func(q *command.PrivilegeCheck) {
 		if !sees || !q.May(auth.Find, collection.Namespace{DB: c.DB, Coll: "system.profile"}) {
 			q.Need(auth.EnableProfiler, collection.Namespace{DB: c.DB})
 		}
@@ -151,7 +151,7 @@ func (s *State) runProfile(c *command.Call) error {
 	p.slow.Store(int64(slowms))
 	p.rate = rate
 	if p.dbs == nil {
-		p.dbs = map[string]profileOf{}
+		p.dbs = map[string]dbProfile{}
 	}
 	p.dbs[c.DB] = now
 	on := p.level > 0

@@ -29,23 +29,23 @@ const (
 	profileTimeMax = 2 * time.Second
 )
 
-// watch is called when a command begins. If the command is profiled, its operators are recorded; if it runs
+// onBegin is called when a command begins. If the command is profiled, its operators are recorded; if it runs
 // for long, it is logged.
-func (s *State) watch(c *command.Call) {
+func (s *State) onBegin(c *command.Call) {
 	if c.Def.Facts.Has(command.Silent) {
 		return
 	}
 	s.slowWatch.arm()
 	if of := s.profiling(c.DB); c.Op.Trace == nil && (of.level > 0 || of.filter != nil) {
-		c.Op.Trace = &cluster.Trace{Earnest: true}
+		c.Op.Trace = &cluster.Trace{RealRead: true}
 	}
 }
 
-// profiling returns the settings for commands on a database; the zero profileOf if no database is profiled.
-func (s *State) profiling(db string) profileOf {
+// profiling returns the settings for commands on a database; the zero dbProfile if no database is profiled.
+func (s *State) profiling(db string) dbProfile {
 	p := &s.profiler
 	if !p.on.Load() {
-		return profileOf{}
+		return dbProfile{}
 	}
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -57,7 +57,7 @@ func (s *State) profiling(db string) profileOf {
 // matching commands are logged at any level, and at level 2 all commands. The entry is stored before the
 // client gets the reply. Errors are only logged.
 // Manual: tutorial/manage-the-database-profiler, reference/log-messages#logging-slow-operations.
-func (s *State) profile(c *command.Call, e command.Ended) {
+func (s *State) profile(c *command.Call, e command.Outcome) {
 	if c.Def.Facts.Has(command.Silent) {
 		return
 	}
@@ -145,7 +145,7 @@ func profileEntry(c *command.Call, err error, took time.Duration) bson.Raw {
 	appendWork(c, b, open)
 	b.Int32("numYield", 0)
 	if err != nil {
-		e := c.Told(err)
+		e := c.AsClientError(err)
 		b.Bool("ok", false)
 		b.String("errMsg", e.Msg)
 		b.String("errName", e.Code.String())
@@ -157,7 +157,7 @@ func profileEntry(c *command.Call, err error, took time.Duration) bson.Raw {
 		appendMemory(b, m)
 	}
 	b.Int("millis", took.Milliseconds())
-	b.Int("workingMillis", working(c, took).Milliseconds())
+	b.Int("workingMillis", workingTime(c, took).Milliseconds())
 	b.Double("requestCharge", (c.Op.Receipt.Total() + ratelimit.MicroRU(c.Page.Charge)).Float())
 	if c.Op.Waited > 0 { // Source: Azure Cosmos DB for MongoDB, "prevent-rate-limiting-errors"
 		b.Double("estimatedDelayFromRateLimitingInMilliseconds", float64(c.Op.Waited)/float64(time.Millisecond))
@@ -167,23 +167,23 @@ func profileEntry(c *command.Call, err error, took time.Duration) bson.Raw {
 		b.String("host", c.Server.Address()) // the entries of all servers are in one collection
 	}
 	b.String("client", clientHost(c.Conn.Remote().String()))
-	if c.Peer.AppName != "" {
-		b.String("appName", c.Peer.AppName)
+	if c.ConnState.AppName != "" {
+		b.String("appName", c.ConnState.AppName)
 	}
 	appendUser(c, b)
 	return b.Doc()
 }
 
-// working returns the part of a command's duration in which it worked: without waits for the lock on writes
+// workingTime returns the part of a command's duration in which it worked: without waits for the lock on writes
 // and for request units. Manual: release-notes/8.0.
-func working(c *command.Call, took time.Duration) time.Duration {
+func workingTime(c *command.Call, took time.Duration) time.Duration {
 	return max(0, took-c.Progress().Locked.Sum()-c.Op.Waited)
 }
 
 // appendUser appends the user of the command.
 func appendUser(c *command.Call, b *bson.Builder) {
 	b.BeginArray("allUsers")
-	u := c.Peer.User
+	u := c.ConnState.User
 	if !u.Nobody() {
 		b.BeginDoc("")
 		b.String("user", u.Name)

@@ -254,7 +254,7 @@ func (s *State) setDocs() []bson.Raw {
 		return nil
 	}
 	if r.Member == "" {
-		r.Member = s.Found()
+		r.Member = s.FirstAddress()
 	}
 	return []bson.Raw{config(r)}
 }

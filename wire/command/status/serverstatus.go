@@ -192,7 +192,7 @@ func statusFlowControl(_ *command.Call, b *bson.Builder) {
 // statusGlobalLock appends the number of running commands: there is no lock of that name.
 func statusGlobalLock(c *command.Call, b *bson.Builder) {
 	b.Int64("totalTime", c.Cluster.Now().Sub(c.Server.Started).Microseconds())
-	readers, writers, _ := active(c.Server)
+	readers, writers, _ := countActive(c.Server)
 	appendCount(b, "currentQueue", 0, 0)
 	appendCount(b, "activeClients", readers, writers)
 }
@@ -351,7 +351,7 @@ func statusTransactions(c *command.Call, b *bson.Builder) {
 	b.Int64("retriedCommandsCount", 0)
 	b.Int64("retriedStatementsCount", s.Replayed)
 	b.Int64("transactionsCollectionWriteCount", 0)
-	_, _, active := active(c.Server)
+	_, _, active := countActive(c.Server)
 	b.Int64("currentActive", int64(active))
 	b.Int64("currentInactive", int64(max(s.Open-int(active), 0)))
 	b.Int64("currentOpen", int64(s.Open))
@@ -378,7 +378,7 @@ func (s *State) statusCache(c *command.Call, b *bson.Builder) {
 	b.BeginDoc("transaction")
 	b.Int64("transaction checkpoints", m.Checkpoints)
 	b.End()
-	readers, writers, _ := active(c.Server)
+	readers, writers, _ := countActive(c.Server)
 	st := s.connections(c)
 	b.BeginDoc("concurrentTransactions")
 	for _, kind := range [...]struct {

@@ -34,7 +34,7 @@ func (s *State) runShutdown(c *command.Call) error {
 	if s.Shutdown == nil {
 		return mongoerr.New(mongoerr.IllegalOperation, "This server is a part of a program, which ends it; no client can")
 	}
-	s.Log.Warn().Int64("conn", c.Conn.ID()).Stringer("remote", c.Conn.Remote()).Str("user", c.Peer.User.String()).Msg("shutdown requested by a client")
+	s.Log.Warn().Int64("conn", c.Conn.ID()).Stringer("remote", c.Conn.Remote()).Str("user", c.ConnState.User.String()).Msg("shutdown requested by a client")
 	s.Shutdown()
 	return nil
 }

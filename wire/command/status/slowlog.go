@@ -105,7 +105,7 @@ func (s *State) logInProgress() bool {
 		limit := s.profiler.of(op.NS.DB).inProg
 		s.profiler.mu.RUnlock()
 		p := op.Progress()
-		if took := now.Sub(op.Start) - p.Idle.Total(now); took >= limit && !p.Idle.On() {
+		if took := now.Sub(op.Start) - p.Idle.Total(now); took >= limit && !p.Idle.Waiting() {
 			s.logRunning(op, took, now)
 			told[op.ID] = true
 		}

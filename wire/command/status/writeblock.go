@@ -27,8 +27,8 @@ const writeBlockName = "userWriteBlock"
 // blockReasons are the allowed reasons; the first is the default.
 var blockReasons = []string{"Unspecified", "ClusterToClusterMigrationInProgress", "DiskUseThresholdExceeded"}
 
-// take applies the stored setting.
-func (w *writeBlock) take(doc bson.Raw) {
+// apply applies the stored setting.
+func (w *writeBlock) apply(doc bson.Raw) {
 	w.reason, _ = doc.Get("reason").Str()
 	w.on.Store(w.reason != "")
 }
@@ -64,7 +64,7 @@ func (w *writeBlock) refusal(c *command.Call) *mongoerr.Error {
 	if !w.on.Load() {
 		return nil
 	}
-	if l := c.Peer.Login; c.Server.RequireAuth && l != nil && l.Grants.MayCluster(auth.BypassWriteBlockingMode) {
+	if l := c.ConnState.Login; c.Server.RequireAuth && l != nil && l.Grants.MayCluster(auth.BypassWriteBlockingMode) {
 		return nil
 	}
 	return mongoerr.New(mongoerr.UserWritesBlocked, "User writes blocked")

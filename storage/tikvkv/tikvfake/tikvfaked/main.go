@@ -5,7 +5,7 @@
 //	tikvfaked [--trouble] [--delay DURATION] [--until-stdin-ends] [ADDRESS]
 //
 // With --trouble it has three stores, and injects the faults of a real cluster: see
-// tikvfake.Cluster.Trouble. With --delay its stores answer each request that much later, like stores
+// tikvfake.Cluster.InjectFaults. With --delay its stores answer each request that much later, like stores
 // on other machines that wait for a majority.
 package main
 
@@ -62,7 +62,7 @@ func run(address string, trouble bool, delay time.Duration) error {
 	}
 	defer stop()
 	if trouble {
-		_, end := c.Trouble(uint64(os.Getpid()))
+		_, end := c.InjectFaults(uint64(os.Getpid()))
 		defer end()
 	}
 	fmt.Println("tikvfaked ready tikv://" + at + "/cantle")
